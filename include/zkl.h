@@ -1,0 +1,21 @@
+/* zkl: ZooKeeper locks and leaders for C. This header brings the whole public interface.
+ *
+ * Conventions, for every function unless its own comment says otherwise:
+ * - int results are 0 or a negative ZKL_E… code; zkl_last_error() has the thread's last failure.
+ * - Timeouts are milliseconds: 0 tries without waiting for others, ZKL_FOREVER has no limit.
+ * - Any thread may call any function, callbacks included; what would have to block in a callback
+ *   answers ZKL_EDEADLK instead.
+ * - Strings given are copied; strings answered belong to the object they were asked of.
+ * - A call in a forked child answers ZKL_ECHILD and touches nothing. */
+#ifndef ZKL_H
+#define ZKL_H
+
+#include <zkl/error.h>
+#include <zkl/grant.h>
+#include <zkl/mutex.h>
+#include <zkl/op.h>
+#include <zkl/queue.h>
+#include <zkl/session.h>
+#include <zkl/version.h>
+
+#endif

@@ -1,0 +1,54 @@
+/* A grant: what a contender at the head is given. It says until when the holder may believe. */
+#ifndef ZKL_GRANT_H
+#define ZKL_GRANT_H
+
+#include <zkl/api.h>
+
+ZKL_BEGIN
+
+/* HELD and SUSPECT are both ownership; LOST and RELEASED are final. Since 0.1. */
+typedef enum zkl_state {
+    ZKL_HELD = 0,    /* owned, and lately proved */
+    ZKL_SUSPECT = 1, /* owned, but no proof comes: finish or checkpoint, start nothing new */
+    ZKL_LOST = 2,    /* not owned any more, and not by the holder's will */
+    ZKL_RELEASED = 3 /* given back */
+} zkl_state;
+
+/* Called at a change of state, on a library thread, with no lock of the library held. */
+typedef void (*zkl_grant_fn)(zkl_grant *grant, zkl_state state, void *data);
+
+/* The fencing token: the contender's czxid, rising along the holders of a path. Never changes,
+ * never fails, also after loss and in a forked child. Since 0.1. */
+ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
+
+/* Milliseconds, rounded down, during which no other client can be granted the lock, counted from
+ * the return; 0 once lost or released. Two clock reads and atomic loads: true even when every
+ * thread of the library stands still. Since 0.1. */
+ZKL_API int64_t zkl_grant_remaining_ms(const zkl_grant *g);
+
+/* The state now; as cheap as zkl_grant_remaining_ms(), and LOST from the deadline on whoever
+ * noticed it. Since 0.1. */
+ZKL_API zkl_state zkl_grant_state(const zkl_grant *g);
+
+/* The contender's node, as the session's connect string sees it (without its chroot); valid as
+ * long as the grant. Since 0.1. */
+ZKL_API const char *zkl_grant_node(const zkl_grant *g);
+
+/* The id of the ZooKeeper session that owns the node. Since 0.1. */
+ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);
+
+/* Registers fn(g, state, data) for every later change. Registrations add up. When the state is
+ * not HELD already, fn is called once with it. The last call is LOST or RELEASED, exactly once;
+ * the grant outlives it. Answers ZKL_EINVAL, ZKL_ECLOSED (the session was
+ * closed: nobody could call) or ZKL_ECHILD. Since 0.1. */
+ZKL_API int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data);
+
+/* Ends an owned grant: one that an asynchronous acquisition gave. From any thread; never waits for
+ * the server: the node is deleted in the background until that is confirmed or the session is
+ * gone. The pointer is invalid afterwards, except inside callbacks of it already begun. NULL is
+ * ignored. A borrowed grant (zkl_mutex_lock) must not be given here. Since 0.1. */
+ZKL_API void zkl_grant_release(zkl_grant *g);
+
+ZKL_END
+
+#endif

@@ -1,0 +1,70 @@
+/* The session: one per process is enough, shared by every lock. */
+#ifndef ZKL_SESSION_H
+#define ZKL_SESSION_H
+
+#include <zkl/api.h>
+#include <zkl/error.h>
+
+ZKL_BEGIN
+
+typedef enum zkl_log_level {
+    ZKL_LOG_ERROR = 1,
+    ZKL_LOG_WARN = 2,
+    ZKL_LOG_INFO = 3,
+    ZKL_LOG_DEBUG = 4
+} zkl_log_level;
+
+/* Receives one line without newline, valid during the call, on a library thread, in order. Lines
+ * of libzookeeper itself carry no session: each session of the process with a log callback gets
+ * them. Must not block long: other callbacks wait behind it. */
+typedef void (*zkl_log_fn)(zkl_log_level level, const char *line, void *data);
+
+/* Fill with ZKL_SESSION_OPTIONS_INIT and change what is needed. Since 0.1. */
+typedef struct zkl_session_options {
+    size_t size;             /* sizeof(zkl_session_options) */
+    int session_timeout_ms;  /* 10000; 100 to 2^31-1; the server may change it within its limits */
+    const char *auth_scheme; /* "digest", NULL for none */
+    const char *auth;        /* the credentials of that scheme, "user:password" */
+    const char *acl; /* of nodes made: "world:anyone:cdrwa" (NULL too), "auth::cdrwa", … , comma
+                        separated as the ZooKeeper shell takes them */
+    zkl_log_fn log;  /* NULL: warnings and errors go to stderr */
+    void *log_data;
+    zkl_log_level log_level; /* ZKL_LOG_WARN; more is not delivered */
+    int tick_ms;        /* the servers' tickTime; 0: unknown, then 0.3 of the timeout bounds it,
+                           sound while minSessionTimeout is at least two ticks */
+    int drift_permille; /* 100; 0 to 500: how far clock rates may differ, in 1/1000 */
+    int64_t warm_ms;    /* 60000: how long proofs go on after the last grant or waiter */
+} zkl_session_options;
+
+#define ZKL_SESSION_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(zkl_session_options), 10000, NULL, NULL, NULL, NULL, NULL, ZKL_LOG_WARN, 0, 100,    \
+            60000                                                                                  \
+    }
+
+/* Opens a session to connect: "host:port,host:port/chroot", port 2181 if left out, IPv6 in
+ * brackets. Checks syntax only and never waits: a daemon may start before its ensemble. options
+ * and reterr may be NULL; *reterr is written on failure only. Answers ZKL_EINVAL, ZKL_ENOMEM.
+ * Since 0.1. */
+ZKL_API int zkl_session_open(zkl_session **ret, const char *connect,
+                             const zkl_session_options *options, zkl_error *reterr);
+
+/* Waits until a session is established. Answers 0, ZKL_EUNREACHABLE or ZKL_EHOST (the time passed
+ * and this is why), ZKL_EAUTH, ZKL_ECLOSED, ZKL_EDEADLK (in a callback), ZKL_ECHILD. Since 0.1. */
+ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
+
+/* The present session's id, 0 before the first. Since 0.1. */
+ZKL_API int64_t zkl_session_id(zkl_session *s);
+
+/* The negotiated session timeout in ms; before the first connection the wanted one. Since 0.1. */
+ZKL_API int zkl_session_timeout_ms(zkl_session *s);
+
+/* Ends the session: grants become LOST, operations end with ZKL_ECLOSED, nodes are deleted. Waits
+ * for running callbacks and at most 5 s for the server (in a callback for neither: it then finishes
+ * in the background). Handles made from it must still be freed, and answer ZKL_ECLOSED or
+ * ZKL_ELOST. In a forked child it does nothing. NULL is ignored. Since 0.1. */
+ZKL_API void zkl_session_close(zkl_session *s);
+
+ZKL_END
+
+#endif

@@ -1,0 +1,23 @@
+/* What a recipe knows of a child of its directory. Names stay with the driver. */
+#ifndef RECIPES_CHILD_H
+#define RECIPES_CHILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum child_kind {
+    CHILD_FOREIGN, /* no contender: ignored */
+    CHILD_LOCK     /* waits and is waited for exclusively */
+};
+
+/* Valid within one snapshot. */
+struct child {
+    uint32_t id; /* the driver's index of the name */
+    enum child_kind kind;
+    int32_t number; /* the signed number the server put at the end of the name */
+    bool own;       /* carries the present id of this attempt */
+    bool old;       /* carries an id this attempt had in an earlier session */
+};
+
+#endif

@@ -1,0 +1,162 @@
+/* The protocol of every recipe: enter, queue, hold, leave. One value is one attempt.
+ *
+ *  enter            create+list   list: others ahead      predecessor gone, it was the head
+ *  IDLE ──> CREATING ──> LISTING ──> WAITING ──> PROVING ──> HOLDING ──release──> DONE
+ *              │  ^          │           │  (it was not: LISTING)  ^  │
+ *   no parent  v  │          └───────────┴── nobody ahead ─────────┤  └─deadline──> LAPSED ──> DONE
+ *            PARENTS                               no deadline: CLAIMING
+ *   outcome unknown: CREATING ──> SETTLING (sync, list) ──> ADOPTING (read) ──> LISTING
+ *
+ * Requests but the create are answered definitely by the layer below, which retries them through
+ * disconnections; it answers none of an earlier session (EV_EPOCH comes instead). */
+#ifndef RECIPES_CONTEND_H
+#define RECIPES_CONTEND_H
+
+#include "child.h"
+
+enum contend_state {
+    ST_IDLE,
+    ST_CREATING,  /* create and, behind it, list are sent */
+    ST_PARENTS,   /* the directory is being made */
+    ST_SETTLING,  /* our create may or may not have been done */
+    ST_ADOPTING,  /* a node with our id was found: reading whose session it belongs to */
+    ST_LISTING,   /* the node is ours: who is ahead? */
+    ST_WAITING,   /* watching the predecessor */
+    ST_PROVING,   /* nobody is ahead: is our node still there? */
+    ST_CLAIMING,  /* first and proved, but no deadline is ahead yet */
+    ST_RESETTING, /* the numbers are used up: trying to delete the empty directory */
+    ST_HOLDING,
+    ST_LAPSED,  /* lost while the node may still stand: it goes when the callbacks are through */
+    ST_LEAVING, /* answered already; our create is not settled yet */
+    ST_DONE,
+    ST_COUNT
+};
+
+/* How a request ended. The order is nobody's business; UNKNOWN is only given for creates. */
+enum answer {
+    ANSWER_OK,
+    ANSWER_UNKNOWN, /* may or may not have been done */
+    ANSWER_NONODE,
+    ANSWER_EXISTS,
+    ANSWER_REFUSED,    /* no permission */
+    ANSWER_NOCHILDREN, /* an ephemeral node has no children */
+    ANSWER_NOTEMPTY,
+    ANSWER_LIMIT, /* too much watched */
+    ANSWER_BAD    /* anything else */
+};
+
+enum event_kind {
+    EV_ENTER,
+    EV_CREATED,
+    EV_PARENTS_MADE,
+    EV_SYNCED,
+    EV_LISTED,
+    EV_READ,       /* of the own node */
+    EV_WATCHED,    /* answer to ACT_WATCH */
+    EV_PRED_FIRED, /* the predecessor changed or went */
+    EV_OWN_FIRED,  /* the own node changed or went */
+    EV_RESET,      /* answer to ACT_RESET */
+    EV_TIMER,      /* ACT_ARM came due */
+    EV_LEASE,      /* the session's deadline was extended */
+    EV_LAPSED,     /* the grant's deadline passed */
+    EV_ABORT,      /* the caller gives up: timeout, cancel, close */
+    EV_RELEASE,    /* the holder is done; or, when lapsed, its callbacks are */
+    EV_EPOCH,      /* the session ended and a new one is being opened */
+    EV_END         /* the session ended and no other will follow */
+};
+
+struct event {
+    enum event_kind kind;
+    enum answer answer;
+    uint32_t tag; /* that of the request answered */
+    bool lease;   /* a deadline of the present session is ahead */
+    bool gone;    /* EV_*_FIRED: the node was deleted */
+    int error;    /* EV_ABORT: what the caller is told */
+    /* EV_CREATED, EV_READ */
+    int32_t number;
+    uint64_t czxid;
+    int64_t owner;   /* ephemeralOwner */
+    int64_t session; /* the present session's id */
+    /* EV_LISTED */
+    const struct child *children;
+    size_t count;
+};
+
+enum action_kind {
+    ACT_CREATE, /* own id, ephemeral sequential */
+    ACT_PARENTS,
+    ACT_SYNC,
+    ACT_LIST,
+    ACT_ADOPT,        /* the child id of this snapshot is the own node from now on */
+    ACT_READ,         /* the own node, leaving a watch on it */
+    ACT_WATCH,        /* the child id of this snapshot is the predecessor from now on */
+    ACT_REWATCH,      /* the same predecessor again */
+    ACT_UNWATCH,      /* the predecessor is of no interest any more */
+    ACT_DELETE,       /* the own node; guaranteed by the layer below */
+    ACT_DELETE_SPARE, /* nodes of this attempt in this snapshot, but the one with .number */
+    ACT_DELETE_ALL,   /* nodes of this attempt in this snapshot */
+    ACT_RESET,        /* delete the directory if it is an empty container */
+    ACT_ARM,          /* EV_TIMER after CONTEND_OWN_WATCH_MS */
+    ACT_GRANT,
+    ACT_REVOKE,
+    ACT_FAIL /* .error is the caller's answer */
+};
+
+/* A holder that was proved by a list has no watch on its own node yet. Short holds never need it,
+ * so it is set when the hold has lasted this long. */
+#define CONTEND_OWN_WATCH_MS 20
+
+struct action {
+    enum action_kind kind;
+    uint32_t tag; /* of a request: given back with its answer */
+    uint32_t id;
+    int32_t number;
+    int error;
+};
+
+enum { CONTEND_ACTIONS = 8 };
+
+struct actions {
+    uint32_t count;
+    struct action list[CONTEND_ACTIONS];
+};
+
+/* What the caller is told; the driver maps them to public codes. */
+enum contend_error {
+    CONTEND_BUSY = 1, /* a try, and others are first */
+    CONTEND_REFUSED,
+    CONTEND_NOCHILDREN,
+    CONTEND_OVERFLOW,
+    CONTEND_LIMIT,
+    CONTEND_PROTOCOL,
+    CONTEND_ABORTED /* first of the driver's own, given through EV_ABORT */
+};
+
+struct contend {
+    enum contend_state state;
+    bool try_only;    /* do not wait for others */
+    bool has_node;    /* the own node's name is known */
+    bool watching;    /* a predecessor is watched */
+    bool told;        /* the caller has its answer */
+    bool own_watched; /* the own node has a watch */
+    int32_t number;
+    uint64_t token;
+    uint32_t ahead;  /* in the last snapshot */
+    uint32_t tag;    /* newest request that matters: answers to older ones are stale */
+    uint32_t rounds; /* how often the directory had to be made */
+};
+
+void contend_init(struct contend *c, bool try_only);
+
+/* Takes one event, appends what is to be done to *out (emptied first). */
+void contend_step(struct contend *c, const struct event *ev, struct actions *out);
+
+/* Whether c is consistent: asserted after each step, and checked by the explorer. */
+bool contend_invariant(const struct contend *c);
+
+/* Whether the move is one of the diagram above. */
+bool contend_may_move(enum contend_state from, enum contend_state to);
+
+const char *contend_state_name(enum contend_state state);
+
+#endif

@@ -1,0 +1,57 @@
+#include "rule.h"
+
+bool rule_exhausted(int32_t number)
+{
+    return number < 0 || number == INT32_MAX;
+}
+
+/* A key that sorts exhausted numbers before all others; never compared by wrap-around. */
+static int64_t order_key(int32_t number)
+{
+    return rule_exhausted(number) ? number - (INT64_C(1) << 33) : number;
+}
+
+int rule_compare(int32_t a, int32_t b)
+{
+    return (order_key(a) > order_key(b)) - (order_key(a) < order_key(b));
+}
+
+static void see_own(struct place *place, const struct child *child, int32_t number)
+{
+    if (place->found)
+        place->spare = true;
+    if (child->number == number)
+        place->present = true;
+    if (!place->found || order_key(child->number) < order_key(place->own)) {
+        place->own = child->number;
+        place->own_id = child->id;
+    }
+    place->found = true;
+}
+
+struct place rule_place(const struct child *children, size_t count, int32_t number)
+{
+    struct place place = {.own = 0};
+    int64_t key = order_key(number), nearest = INT64_MIN;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct child *child = &children[i];
+        if (child->kind == CHILD_FOREIGN)
+            continue;
+        if (child->own) {
+            see_own(&place, child, number);
+            continue;
+        }
+        if (child->old)
+            place.spare = true;
+        /* An equal number that is not ours can only be a forgery: wait for it, to be safe. */
+        if (order_key(child->number) > key)
+            continue;
+        place.ahead++;
+        if (place.ahead == 1 || order_key(child->number) > nearest) {
+            nearest = order_key(child->number);
+            place.predecessor = child->id;
+        }
+    }
+    return place;
+}

@@ -1,0 +1,31 @@
+/* Order and predecessor choice: whom a contender waits for. */
+#ifndef RECIPES_RULE_H
+#define RECIPES_RULE_H
+
+#include "child.h"
+
+/* From here on the driver warns that the directory's numbers run out. */
+#define RULE_NUMBER_WARN (INT32_MAX - (1 << 20))
+
+/* Where a contender stands in a snapshot. */
+struct place {
+    bool present;         /* the own node is in the list: without it the list proves nothing */
+    bool spare;           /* there are more nodes of this attempt, to be deleted */
+    uint32_t ahead;       /* how many contenders it must wait for */
+    uint32_t predecessor; /* id of the nearest of them, when ahead > 0 */
+    int32_t own;          /* the lowest number that carries this attempt's id, when found */
+    uint32_t own_id;      /* and its id in the snapshot */
+    bool found;
+};
+
+/* A number that the server hands out when its counter is used up. Such a node of ours is given
+ * back at once; another's stands before every usable number, as it may hold since before. */
+bool rule_exhausted(int32_t number);
+
+/* Queue order, as strcmp() would tell it. */
+int rule_compare(int32_t a, int32_t b);
+
+/* The place of the contender with that number, as a mutex sees it. */
+struct place rule_place(const struct child *children, size_t count, int32_t number);
+
+#endif
