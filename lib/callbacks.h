@@ -1,0 +1,29 @@
+/* The queue of what users are told, and the thread that tells them: in order, one at a time, with
+ * no lock of ours held, never on a thread that anything else needs. */
+#ifndef LIB_CALLBACKS_H
+#define LIB_CALLBACKS_H
+
+#include <stdbool.h>
+
+struct callbacks;
+
+/* NULL when the system refuses a thread. */
+struct callbacks *callbacks_new(void);
+
+/* Appends fn(data). Callable with any lock held. */
+void callbacks_push(struct callbacks *cb, void (*fn)(void *data), void *data);
+
+/* Waits until everything pushed so far has returned. Not from a callback. */
+void callbacks_flush(struct callbacks *cb);
+
+/* Runs what is queued and waits until the thread has ended: nothing may be pushed any more. Not
+ * from a callback. */
+void callbacks_stop(struct callbacks *cb);
+
+/* After callbacks_stop(). */
+void callbacks_free(struct callbacks *cb);
+
+/* Whether this thread is inside a callback, of whatever session. */
+bool callbacks_inside(void);
+
+#endif

@@ -1,0 +1,17 @@
+/* The clocks every decision is made by; a wall clock is never among them. */
+#ifndef LIB_CLOCK_H
+#define LIB_CLOCK_H
+
+#include "recipes/lease.h"
+
+#define CLOCK_MS INT64_C(1000000) /* ns */
+
+/* Replaced by simulations before any session is opened. */
+extern struct instant (*clock_source)(void);
+
+static inline struct instant clock_now(void)
+{
+    return clock_source();
+}
+
+#endif

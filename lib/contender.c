@@ -1,0 +1,290 @@
+#include "contender.h"
+
+#include <string.h>
+
+#include "contender_requests.h"
+#include "epoch.h"
+#include "error.h"
+#include "grant.h"
+#include "log.h"
+#include "recipes/rule.h"
+
+static void detach_grant(struct contender *c)
+{
+    if (!c->grant)
+        return;
+    grant_detach(c->grant);
+    grant_unref(c->grant);
+    c->grant = NULL;
+}
+
+void contender_unref(struct contender *c)
+{
+    if (--c->refs > 0)
+        return;
+    g_free(c->directory);
+    g_free(c->payload);
+    g_free(c->node);
+    g_free(c->predecessor);
+    g_free(c->blame);
+    g_free(c);
+}
+
+/* The attempt is over: nothing may call back into it but answers under way, which hold it. */
+static void retire(struct contender *c)
+{
+    zkl_session *s = c->session;
+
+    c->retired = true;
+    timers_cancel(&c->timer);
+    watch_drop(&c->own_interest, true);
+    watch_drop(&c->predecessor_interest, false);
+    detach_grant(c);
+    g_queue_unlink(&s->contenders, &c->link);
+    contender_unref(c);
+    if (g_queue_is_empty(&s->contenders) && !s->closing)
+        epoch_idle(s);
+}
+
+/* ---- the recipe's verdicts ---- */
+
+static void give_grant(struct contender *c)
+{
+    zkl_session *s = c->session;
+
+    if (c->machine.number >= RULE_NUMBER_WARN)
+        log_line(s->log, ZKL_LOG_WARN, "%s: its numbers run out at 2147483647", c->node);
+    c->grant = grant_new(s, c, c->node + strlen(s->chroot), c->machine.token);
+    c->decided(c->owner, c->grant, NULL);
+}
+
+static void on_told(void *data)
+{
+    struct contender *c = data;
+    zkl_session *s = c->session;
+
+    session_lock(s);
+    contender_release(c);
+    contender_unref(c);
+    session_unlock(s);
+}
+
+static void on_timer(void *data);
+
+/* A node that may still stand goes when the callbacks have returned, so that what they stop is
+ * stopped before another is granted; but a callback that hangs holds it up one timeout at most. */
+static void lose(struct contender *c)
+{
+    zkl_session *s = c->session;
+
+    log_line(s->log, ZKL_LOG_WARN, "%s: lost", c->node);
+    c->refs++;
+    if (grant_lose(c->grant, on_told, c)) {
+        timers_arm(s->timers, &c->timer, clock_now().boot + s->timeout_ms * CLOCK_MS, on_timer, c);
+    } else {
+        c->refs--;
+        c->release_next = true;
+    }
+    detach_grant(c);
+}
+
+static void give_error(struct contender *c, int error)
+{
+    zkl_error e = c->error;
+    const char *path = (c->blame ? c->blame : c->directory) + strlen(c->session->chroot);
+    static const int codes[] = {
+        [CONTEND_BUSY] = ZKL_EBUSY,       [CONTEND_REFUSED] = ZKL_EACCES,
+        [CONTEND_NOCHILDREN] = ZKL_EPATH, [CONTEND_OVERFLOW] = ZKL_EOVERFLOW,
+        [CONTEND_LIMIT] = ZKL_ELIMIT,     [CONTEND_PROTOCOL] = ZKL_EPROTO,
+    };
+
+    if (error != CONTEND_ABORTED)
+        error_fill(&e, codes[error], path, "%s: %s", path,
+                   error == CONTEND_NOCHILDREN ? "it lies below an ephemeral node"
+                                               : zkl_strerror(codes[error]));
+    c->decided(c->owner, NULL, &e);
+}
+
+static void perform(struct contender *c, const struct action *a)
+{
+    switch (a->kind) {
+    case ACT_GRANT:
+        give_grant(c);
+        break;
+    case ACT_REVOKE:
+        lose(c);
+        break;
+    case ACT_FAIL:
+        give_error(c, a->error);
+        break;
+    case ACT_ARM:
+        timers_arm(c->session->timers, &c->timer,
+                   clock_now().boot + CONTEND_OWN_WATCH_MS * CLOCK_MS, on_timer, c);
+        break;
+    default:
+        contender_ask(c, a);
+    }
+}
+
+void contender_step(struct contender *c, struct event *ev)
+{
+    zkl_session *s = c->session;
+    struct actions actions;
+
+    ev->session = s->id;
+    ev->lease = lease_valid(&s->lease, clock_now());
+    c->refs++;
+    contend_step(&c->machine, ev, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        perform(c, &actions.list[i]);
+    if (c->release_next) {
+        c->release_next = false;
+        contender_step(c, &(struct event){.kind = EV_RELEASE});
+    }
+    if (c->machine.state == ST_DONE && !c->retired)
+        retire(c);
+    contender_unref(c);
+}
+
+static void step_kind(struct contender *c, enum event_kind kind)
+{
+    contender_step(c, &(struct event){.kind = kind});
+}
+
+static void on_timer(void *data)
+{
+    struct contender *c = data;
+
+    step_kind(c, c->machine.state == ST_LAPSED ? EV_RELEASE : EV_TIMER);
+}
+
+static void on_own_fired(void *owner, bool gone)
+{
+    contender_step(owner, &(struct event){.kind = EV_OWN_FIRED, .gone = gone});
+}
+
+static void on_predecessor_fired(void *owner, bool gone)
+{
+    contender_step(owner, &(struct event){.kind = EV_PRED_FIRED, .gone = gone});
+}
+
+struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,
+                                  contender_decided decided, void *owner)
+{
+    struct contender *c = g_new0(struct contender, 1);
+
+    epoch_warm(s);
+    c->session = s;
+    c->refs = 1;
+    c->directory = g_strdup(spec->directory);
+    c->payload = g_strdup(spec->payload);
+    c->parents = spec->parents;
+    c->decided = decided;
+    c->owner = owner;
+    c->own_interest = (struct interest){.fired = on_own_fired, .owner = c};
+    c->predecessor_interest = (struct interest){.fired = on_predecessor_fired, .owner = c};
+    c->link.data = c;
+    g_queue_push_tail_link(&s->contenders, &c->link);
+    contender_new_id(c);
+    contend_init(&c->machine, spec->try_only);
+    step_kind(c, EV_ENTER);
+    return c;
+}
+
+void contender_abort(struct contender *c, int code, const char *text)
+{
+    const char *path = c->directory + strlen(c->session->chroot);
+
+    error_fill(&c->error, code, path, "%s: %s", path, text);
+    contender_step(c, &(struct event){.kind = EV_ABORT, .error = CONTEND_ABORTED});
+}
+
+void contender_release(struct contender *c)
+{
+    step_kind(c, EV_RELEASE);
+}
+
+/* ---- all of a session ---- */
+
+/* Stepping one may retire others: each is held until its turn. */
+static void for_all(zkl_session *s, void (*fn)(struct contender *c, void *data), void *data)
+{
+    guint n = 0, count = s->contenders.length;
+    struct contender **list = g_new(struct contender *, count);
+
+    for (GList *l = s->contenders.head; l; l = l->next) {
+        list[n] = l->data;
+        list[n++]->refs++;
+    }
+    for (n = 0; n < count; n++) {
+        if (!list[n]->retired)
+            fn(list[n], data);
+        contender_unref(list[n]);
+    }
+    g_free(list);
+}
+
+static void extend(struct contender *c, void *proved)
+{
+    if (!c->grant)
+        step_kind(c, EV_LEASE);
+    else if (!grant_set_deadline(c->grant, c->session->lease.deadline, *(bool *)proved))
+        step_kind(c, EV_LAPSED);
+}
+
+void contender_lease_all(zkl_session *s, bool proved)
+{
+    for_all(s, extend, &proved);
+}
+
+static void send_event(struct contender *c, void *kind)
+{
+    step_kind(c, *(enum event_kind *)kind);
+}
+
+void contender_lapse_all(zkl_session *s)
+{
+    enum event_kind kind = EV_LAPSED;
+
+    for_all(s, send_event, &kind);
+}
+
+static void suspect(struct contender *c, void *unused)
+{
+    (void)unused;
+    if (c->grant)
+        grant_suspect(c->grant);
+}
+
+void contender_suspect_all(zkl_session *s)
+{
+    for_all(s, suspect, NULL);
+}
+
+static void renew(struct contender *c, void *unused)
+{
+    (void)unused;
+    contender_new_id(c);
+    step_kind(c, EV_EPOCH);
+}
+
+void contender_epoch_all(zkl_session *s)
+{
+    for_all(s, renew, NULL);
+}
+
+static void end(struct contender *c, void *error)
+{
+    const zkl_error *e = error;
+
+    contender_abort(c, e->code, e->text);
+    step_kind(c, EV_END);
+}
+
+void contender_end_all(zkl_session *s, int code, const char *text)
+{
+    zkl_error error;
+
+    error_fill(&error, code, NULL, "%s", text);
+    for_all(s, end, &error);
+}

@@ -1,0 +1,37 @@
+/* The driver of one attempt: feeds its recipe and does what the recipe asks. All with the monitor
+ * held. */
+#ifndef LIB_CONTENDER_H
+#define LIB_CONTENDER_H
+
+#include "core.h"
+
+struct contender;
+
+/* Called exactly once: the grant (owned by the callee) or the error. */
+typedef void (*contender_decided)(void *owner, zkl_grant *grant, const zkl_error *error);
+
+struct contender_spec {
+    const char *directory; /* with chroot */
+    const char *payload;
+    zkl_parents parents;
+    bool try_only;
+};
+
+/* Enters the queue. The pointer is good until decided was called. */
+struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,
+                                  contender_decided decided, void *owner);
+
+/* The caller gives up, before decided: it gets code and text. */
+void contender_abort(struct contender *c, int code, const char *text);
+
+/* The holder is done. */
+void contender_release(struct contender *c);
+
+/* For all contenders of the session: */
+void contender_lease_all(zkl_session *s, bool proved); /* there is a new deadline */
+void contender_lapse_all(zkl_session *s);              /* the deadline has passed */
+void contender_suspect_all(zkl_session *s);
+void contender_epoch_all(zkl_session *s); /* the session ended, a new one is under way */
+void contender_end_all(zkl_session *s, int code, const char *text); /* there will be no other */
+
+#endif

@@ -1,0 +1,314 @@
+#include "contender_requests.h"
+
+#include <string.h>
+
+#include "log.h"
+#include "recipes/name.h"
+
+static enum answer to_answer(enum store_rc rc)
+{
+    switch (rc) {
+    case STORE_OK:
+        return ANSWER_OK;
+    case STORE_NONODE:
+        return ANSWER_NONODE;
+    case STORE_EXISTS:
+        return ANSWER_EXISTS;
+    case STORE_NOAUTH:
+        return ANSWER_REFUSED;
+    case STORE_NOCHILDREN:
+        return ANSWER_NOCHILDREN;
+    case STORE_NOTEMPTY:
+        return ANSWER_NOTEMPTY;
+    case STORE_UNKNOWN:
+        return ANSWER_UNKNOWN;
+    default:
+        return ANSWER_BAD;
+    }
+}
+
+/* Steps with the answer, unless its session is over: the recipe hears of that by EV_EPOCH. */
+static void answer(struct request *r, const struct store_reply *reply, struct event *ev)
+{
+    struct contender *c = r->owner;
+
+    ev->answer = to_answer(reply->rc);
+    ev->tag = r->tag;
+    if (reply->rc != STORE_GONE)
+        contender_step(c, ev);
+    contender_unref(c);
+}
+
+static struct request *ask(struct contender *c, enum store_kind kind, char *path,
+                           void (*done)(struct request *r, const struct store_reply *reply),
+                           uint32_t tag)
+{
+    struct request *r = request_new(kind, path, done, c);
+
+    c->refs++;
+    r->tag = tag;
+    return r;
+}
+
+static char *child_path(const struct contender *c, const char *name)
+{
+    return g_strconcat(c->directory, "/", name, NULL);
+}
+
+void contender_new_id(struct contender *c)
+{
+    char *uuid = g_uuid_string_random();
+
+    memcpy(c->old_id, c->id, sizeof c->id);
+    g_strlcpy(c->id, uuid, sizeof c->id);
+    g_free(uuid);
+}
+
+/* ---- create ---- */
+
+static void set_node(struct contender *c, char *path)
+{
+    g_free(c->node);
+    c->node = path;
+}
+
+static void on_created(struct request *r, const struct store_reply *reply)
+{
+    struct contender *c = r->owner;
+    struct event ev = {.kind = EV_CREATED, .czxid = reply->czxid, .owner = reply->owner};
+
+    if (reply->rc == STORE_OK) {
+        const char *name = strrchr(reply->path, '/') + 1;
+        struct child child;
+        name_parse(name, strlen(name), &child);
+        ev.number = child.number;
+        set_node(c, g_strdup(reply->path));
+    }
+    answer(r, reply, &ev);
+}
+
+static void ask_create(struct contender *c, uint32_t tag)
+{
+    char *path = g_strdup_printf("%s/_c_%s-lock-", c->directory, c->id);
+    struct request *r = ask(c, STORE_CREATE, path, on_created, tag);
+
+    r->once = true; /* whether it was done is the recipe's to find out */
+    r->what.mode = STORE_EPHEMERAL_SEQUENTIAL;
+    r->what.data = g_strdup(c->payload);
+    r->what.length = (int)strlen(c->payload);
+    request_send(c->session, r);
+}
+
+/* ---- the directory and its parents ---- */
+
+/* The last one's answer counts; but if it could not be made for want of a parent, the reason is
+ * what stopped the first of them. */
+static void on_parent(struct request *r, const struct store_reply *reply)
+{
+    struct contender *c = r->owner;
+    enum answer got = to_answer(reply->rc);
+    bool good = got == ANSWER_OK || got == ANSWER_EXISTS;
+
+    if (!good && c->parents_answer == ANSWER_OK) {
+        c->parents_answer = got;
+        g_free(c->blame);
+        c->blame = g_strdup(r->what.path);
+    }
+    if (--c->parents_left > 0 || reply->rc == STORE_GONE) {
+        contender_unref(c);
+        return;
+    }
+    if (good)
+        g_clear_pointer(&c->blame, g_free);
+    else
+        got = c->parents_answer;
+    struct event ev = {.kind = EV_PARENTS_MADE, .answer = good ? ANSWER_OK : got, .tag = r->tag};
+    contender_step(c, &ev);
+    contender_unref(c);
+}
+
+static void ask_parents(struct contender *c, uint32_t tag)
+{
+    c->parents_answer = ANSWER_OK;
+    c->parents_left = 0;
+    for (const char *at = c->directory; at; at = strchr(at + 1, '/'))
+        c->parents_left++;
+    for (const char *at = c->directory; at;) {
+        at = strchr(at + 1, '/');
+        size_t length = at ? (size_t)(at - c->directory) : strlen(c->directory);
+        struct request *r = ask(c, STORE_CREATE, g_strndup(c->directory, length), on_parent, tag);
+        r->what.mode = c->parents == ZKL_PARENTS_CONTAINER ? STORE_CONTAINER : STORE_PERSISTENT;
+        request_send(c->session, r);
+    }
+}
+
+static void on_reset(struct request *r, const struct store_reply *reply)
+{
+    answer(r, reply, &(struct event){.kind = EV_RESET});
+}
+
+/* Only an empty container may go: that is what containers are for. */
+static void on_directory_read(struct request *r, const struct store_reply *reply)
+{
+    struct contender *c = r->owner;
+
+    if (reply->rc == STORE_OK && reply->owner == STORE_OWNER_CONTAINER && reply->children == 0) {
+        request_send(c->session, ask(c, STORE_DELETE, g_strdup(c->directory), on_reset, r->tag));
+        contender_unref(c);
+        return;
+    }
+    struct store_reply verdict = *reply;
+    if (verdict.rc == STORE_OK)
+        verdict.rc = STORE_NOTEMPTY;
+    on_reset(r, &verdict);
+}
+
+/* ---- lists and reads ---- */
+
+static void on_synced(struct request *r, const struct store_reply *reply)
+{
+    answer(r, reply, &(struct event){.kind = EV_SYNCED});
+}
+
+static void log_foreign(struct contender *c, const char *name)
+{
+    zkl_session *s = c->session;
+
+    if (g_hash_table_contains(s->foreign, c->directory))
+        return;
+    g_hash_table_add(s->foreign, g_strdup(c->directory));
+    log_line(s->log, ZKL_LOG_INFO, "%s: ignoring \"%.100s\", which is no contender", c->directory,
+             name);
+}
+
+static void parse_child(struct contender *c, const char *name, uint32_t id, struct child *child)
+{
+    size_t length = strlen(name);
+
+    name_parse(name, length, child);
+    child->id = id;
+    child->own = name_has_id(name, length, c->id, strlen(c->id));
+    child->old = c->old_id[0] && name_has_id(name, length, c->old_id, strlen(c->old_id));
+    if (child->kind == CHILD_FOREIGN)
+        log_foreign(c, name);
+}
+
+static void on_listed(struct request *r, const struct store_reply *reply)
+{
+    struct contender *c = r->owner;
+    struct child *children = g_new0(struct child, (gsize)reply->count);
+    struct event ev = {.kind = EV_LISTED, .children = children, .count = (size_t)reply->count};
+
+    for (int i = 0; i < reply->count; i++)
+        parse_child(c, reply->names[i], (uint32_t)i, &children[i]);
+    c->names = reply->names;
+    c->names_count = reply->count;
+    answer(r, reply, &ev);
+    g_free(children);
+}
+
+static void on_read(struct request *r, const struct store_reply *reply)
+{
+    struct contender *c = r->owner;
+
+    watch_answered(c->session, r, reply);
+    answer(r, reply,
+           &(struct event){.kind = EV_READ, .czxid = reply->czxid, .owner = reply->owner});
+}
+
+static void on_watched(struct request *r, const struct store_reply *reply)
+{
+    struct contender *c = r->owner;
+
+    watch_answered(c->session, r, reply);
+    answer(r, reply, &(struct event){.kind = EV_WATCHED});
+}
+
+static void ask_watching(struct contender *c, const char *path, struct interest *interest,
+                         void (*done)(struct request *r, const struct store_reply *reply),
+                         enum event_kind kind, uint32_t tag)
+{
+    struct request *r = ask(c, STORE_GET, g_strdup(path), done, tag);
+
+    if (watch_add(c->session, r, interest)) {
+        request_send(c->session, r);
+        return;
+    }
+    request_free(r);
+    contender_step(c, &(struct event){.kind = kind, .answer = ANSWER_LIMIT, .tag = tag});
+    contender_unref(c);
+}
+
+/* ---- deletes ---- */
+
+/* Nodes of this attempt in the snapshot, but the one with that name. */
+static void delete_own(struct contender *c, const char *keep)
+{
+    for (int i = 0; i < c->names_count; i++) {
+        struct child child;
+        parse_child(c, c->names[i], 0, &child);
+        if ((!child.own && !child.old) || (keep && strcmp(c->names[i], keep) == 0))
+            continue;
+        request_delete(c->session, child_path(c, c->names[i]));
+    }
+}
+
+static void delete_node(struct contender *c)
+{
+    watch_drop(&c->own_interest, true);
+    request_delete(c->session, g_strdup(c->node));
+}
+
+static void set_predecessor(struct contender *c, uint32_t id)
+{
+    g_free(c->predecessor);
+    c->predecessor = child_path(c, c->names[id]);
+}
+
+void contender_ask(struct contender *c, const struct action *a)
+{
+    switch (a->kind) {
+    case ACT_CREATE:
+        ask_create(c, a->tag);
+        break;
+    case ACT_PARENTS:
+        ask_parents(c, a->tag);
+        break;
+    case ACT_SYNC:
+        request_send(c->session, ask(c, STORE_SYNC, g_strdup(c->directory), on_synced, a->tag));
+        break;
+    case ACT_LIST:
+        request_send(c->session, ask(c, STORE_LIST, g_strdup(c->directory), on_listed, a->tag));
+        break;
+    case ACT_ADOPT:
+        set_node(c, child_path(c, c->names[a->id]));
+        break;
+    case ACT_READ:
+        ask_watching(c, c->node, &c->own_interest, on_read, EV_READ, a->tag);
+        break;
+    case ACT_WATCH:
+        set_predecessor(c, a->id);
+        /* fall through */
+    case ACT_REWATCH:
+        ask_watching(c, c->predecessor, &c->predecessor_interest, on_watched, EV_WATCHED, a->tag);
+        break;
+    case ACT_UNWATCH:
+        watch_drop(&c->predecessor_interest, false);
+        break;
+    case ACT_DELETE:
+        delete_node(c);
+        break;
+    case ACT_DELETE_SPARE:
+        delete_own(c, strrchr(c->node, '/') + 1);
+        break;
+    case ACT_DELETE_ALL:
+        delete_own(c, NULL);
+        break;
+    case ACT_RESET:
+        request_send(c->session,
+                     ask(c, STORE_GET, g_strdup(c->directory), on_directory_read, a->tag));
+        break;
+    default:
+        g_assert_not_reached();
+    }
+}

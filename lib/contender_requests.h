@@ -1,0 +1,46 @@
+/* The part of the driver that talks to the store. Only contender*.c include this. */
+#ifndef LIB_CONTENDER_REQUESTS_H
+#define LIB_CONTENDER_REQUESTS_H
+
+#include "contender.h"
+#include "recipes/contend.h"
+#include "request.h"
+#include "watch.h"
+
+enum { CONTENDER_ID_SIZE = 37 };
+
+struct contender {
+    struct contend machine;
+    zkl_session *session; /* which outlives it */
+    int refs;             /* the session's list, each request under way, each step */
+    bool retired;
+    bool release_next; /* nobody had to be told of the loss */
+    char *directory, *payload;
+    zkl_parents parents;
+    char id[CONTENDER_ID_SIZE], old_id[CONTENDER_ID_SIZE];
+    char *node;        /* full path of the own node */
+    char *predecessor; /* full path */
+    char *blame;       /* what an error is about, when it is not the directory */
+    struct interest own_interest, predecessor_interest;
+    struct timer timer; /* own watch due, or the end of a lapsed node */
+    unsigned parents_left;
+    enum answer parents_answer;
+    char *const *names; /* of the snapshot being stepped */
+    int names_count;
+    zkl_grant *grant; /* one reference, while holding */
+    zkl_error error;  /* given by contender_abort() */
+    contender_decided decided;
+    void *owner;
+    GList link;
+};
+
+/* Does what the action asks of the store. */
+void contender_ask(struct contender *c, const struct action *a);
+
+/* A new epoch, a new id: the old one's nodes are to be removed wherever they are seen. */
+void contender_new_id(struct contender *c);
+
+void contender_step(struct contender *c, struct event *ev);
+void contender_unref(struct contender *c);
+
+#endif

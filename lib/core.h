@@ -1,0 +1,87 @@
+/* The session as the runtime sees it. Everything here is guarded by the monitor, but what is set
+ * before the session is published and never changed.
+ *
+ * Whoever has an event runs it: a caller's thread, the store's completion thread or the timer
+ * thread takes the monitor, steps the recipe it concerns and does what the recipe asks, which never
+ * blocks. Order of locks: a mutex handle's, the monitor, the callback queue's and the log's. */
+#ifndef LIB_CORE_H
+#define LIB_CORE_H
+
+#include <glib.h>
+#include <pthread.h>
+#include <zkl.h>
+
+#include "clock.h"
+#include "fork.h"
+#include "recipes/lease.h"
+#include "store.h"
+#include "timers.h"
+
+struct callbacks;
+struct log;
+
+struct zkl_session {
+    /* set at open */
+    gint refs;
+    unsigned generation; /* of fork.h */
+    const struct store_ops *ops;
+    char *hosts, *chroot, *auth_scheme, *auth, *acl;
+    int wanted_timeout_ms;
+    int64_t warm_ns;
+    struct callbacks *callbacks;
+    struct log *log;
+    struct timers *timers;
+
+    pthread_mutex_t monitor;
+    pthread_cond_t changed; /* up, host_unknown, refused, closing, stores */
+
+    /* the present epoch */
+    struct store *store; /* NULL: closed, or the system refused the threads for one */
+    uint32_t connection; /* counts connections made and lost */
+    bool up;
+    int64_t id; /* of the ZooKeeper session, 0 before it is made */
+    int timeout_ms;
+    struct instant begun; /* before the store was opened */
+    bool reopened;        /* this session was opened anew to be fresh */
+    bool host_unknown;
+    bool refused; /* credentials: for good */
+    bool closing;
+    bool closed;              /* no callback can be made any more */
+    unsigned stores;          /* opened and not reported closed */
+    struct timer epoch_timer; /* to try again */
+
+    /* proofs */
+    struct lease lease;
+    struct timer lease_timer;
+    struct instant warm_until;
+    struct timer deadline_timer;
+
+    GQueue parked; /* of struct request: to be sent when there is a connection */
+    struct timer retry_timer;
+    GHashTable *watches; /* path -> struct watch */
+    size_t watched_bytes;
+    GQueue contenders;   /* of struct contender: all whose attempt is not done */
+    GQueue refusals;     /* of struct refusal: deletes that the server refuses */
+    GHashTable *foreign; /* directories whose foreign children were logged */
+};
+
+static inline void session_lock(zkl_session *s)
+{
+    pthread_mutex_lock(&s->monitor);
+}
+
+static inline void session_unlock(zkl_session *s)
+{
+    pthread_mutex_unlock(&s->monitor);
+}
+
+zkl_session *session_ref(zkl_session *s);
+void session_unref(zkl_session *s); /* without the monitor held */
+
+/* 0, or the error that every entry point answers first, already made the thread's last. */
+int session_check(const zkl_session *s);
+
+/* Why nothing can be had without a connection, as an error about s. */
+int session_why_down(const zkl_session *s, zkl_error *ret);
+
+#endif

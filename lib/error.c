@@ -1,0 +1,97 @@
+#include "error.h"
+
+#include <glib.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local zkl_error last;
+
+static const char *const texts[] = {
+    [0] = "success",
+    [-ZKL_EINVAL] = "invalid argument",
+    [-ZKL_ENOMEM] = "the system refused a thread or descriptor",
+    [-ZKL_ETIMEDOUT] = "not acquired in time",
+    [-ZKL_EBUSY] = "another contender is first",
+    [-ZKL_ECANCELED] = "canceled",
+    [-ZKL_EPERM] = "not held by the caller",
+    [-ZKL_ELOST] = "the grant was lost",
+    [-ZKL_ECLOSED] = "closed",
+    [-ZKL_EDEADLK] = "would wait for itself",
+    [-ZKL_ECHILD] = "called in a forked child",
+    [-ZKL_EHOST] = "no server name can be resolved",
+    [-ZKL_EUNREACHABLE] = "no server answers",
+    [-ZKL_EACCES] = "permission refused by the server",
+    [-ZKL_EAUTH] = "credentials refused by the server",
+    [-ZKL_EPATH] = "the path cannot hold contenders",
+    [-ZKL_EOVERFLOW] = "the directory's sequence numbers are used up",
+    [-ZKL_ELIMIT] = "too much is watched in one session",
+    [-ZKL_ENOENT] = "no such node",
+    [-ZKL_ERANGE] = "the buffer is too small",
+    [-ZKL_EPROTO] = "an answer that no ZooKeeper should give",
+};
+
+const char *zkl_strerror(int err)
+{
+    if (err > 0 || err <= -(int)G_N_ELEMENTS(texts))
+        return "unknown error";
+    return texts[-err];
+}
+
+int zkl_last_error(zkl_error *ret)
+{
+    if (ret)
+        *ret = last;
+    return last.code;
+}
+
+/* Copies text without control characters; what does not fit ends in "...". */
+static void copy_clean(char *to, size_t size, const char *from)
+{
+    size_t length = strlen(from);
+    bool cut = length >= size;
+
+    if (cut)
+        length = size - 4;
+    for (size_t i = 0; i < length; i++)
+        to[i] = (unsigned char)from[i] < ' ' || from[i] == 0x7f ? '?' : from[i];
+    strcpy(to + length, cut ? "..." : "");
+}
+
+static int fill(zkl_error *ret, int code, const char *path, const char *format, va_list list)
+{
+    char text[sizeof ret->text * 2];
+
+    vsnprintf(text, sizeof text, format, list);
+    ret->code = code;
+    copy_clean(ret->path, sizeof ret->path, path ? path : "");
+    copy_clean(ret->text, sizeof ret->text, text);
+    return code;
+}
+
+int error_fill(zkl_error *ret, int code, const char *path, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    fill(ret, code, path, format, list);
+    va_end(list);
+    return code;
+}
+
+int error_set(int code, const char *path, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    fill(&last, code, path, format, list);
+    va_end(list);
+    return code;
+}
+
+int error_keep(const zkl_error *error)
+{
+    last = *error;
+    return last.code;
+}

@@ -1,0 +1,18 @@
+/* After fork() nothing of ours works in the child: its threads do not exist and its locks may be
+ * held for ever. Every handle remembers the generation it was made in. */
+#ifndef LIB_FORK_H
+#define LIB_FORK_H
+
+#include <stdbool.h>
+
+extern unsigned fork_generation; /* written only in a child that has a single thread */
+
+/* Registers the handler, once. */
+void fork_watch(void);
+
+static inline bool fork_is_child(unsigned generation)
+{
+    return generation != fork_generation;
+}
+
+#endif

@@ -1,0 +1,31 @@
+/* The grant's inside: who may still believe, decided by atomics alone. */
+#ifndef LIB_GRANT_H
+#define LIB_GRANT_H
+
+#include "core.h"
+
+struct contender;
+
+/* A grant of s's present deadline, with one reference for the contender and one for the user. With
+ * the monitor held. node is as the user sees it. */
+zkl_grant *grant_new(zkl_session *s, struct contender *c, const char *node, uint64_t token);
+
+void grant_unref(zkl_grant *g); /* without the monitor held, unless another reference remains */
+
+/* With the monitor held: */
+
+/* A new deadline; a later one is a proof, which ends SUSPECT. False: it was lost meanwhile. */
+bool grant_set_deadline(zkl_grant *g, struct instant deadline, bool proved);
+void grant_suspect(zkl_grant *g);
+
+/* The contender lost it: tells those who asked to be told. then(data) runs behind them on the
+ * callback thread, without the monitor; false: nobody is told, and then will not be called. */
+bool grant_lose(zkl_grant *g, void (*then)(void *data), void *data);
+
+/* Gives back; false: it was lost before. The caller's reference stays. */
+bool grant_give_back(zkl_grant *g);
+
+/* The contender is done with it. */
+void grant_detach(zkl_grant *g);
+
+#endif

@@ -1,0 +1,92 @@
+#include "log.h"
+
+#include <glib.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "callbacks.h"
+
+struct log {
+    zkl_log_fn fn;
+    void *data;
+    zkl_log_level level;
+    struct callbacks *callbacks;
+    GList link; /* in the list of all logs */
+};
+
+struct line {
+    zkl_log_fn fn;
+    void *data;
+    zkl_log_level level;
+    char text[];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf, but for the callback queue's */
+static GQueue logs = G_QUEUE_INIT;
+
+struct log *log_new(zkl_log_fn fn, void *data, zkl_log_level level, struct callbacks *callbacks)
+{
+    struct log *log = g_new0(struct log, 1);
+
+    *log = (struct log){.fn = fn, .data = data, .level = level, .callbacks = callbacks};
+    log->link.data = log;
+    pthread_mutex_lock(&lock);
+    g_queue_push_tail_link(&logs, &log->link);
+    pthread_mutex_unlock(&lock);
+    return log;
+}
+
+void log_free(struct log *log)
+{
+    pthread_mutex_lock(&lock);
+    g_queue_unlink(&logs, &log->link);
+    pthread_mutex_unlock(&lock);
+    g_free(log);
+}
+
+static void deliver(void *data)
+{
+    struct line *line = data;
+
+    line->fn(line->level, line->text, line->data);
+    g_free(line);
+}
+
+static void write_line(struct log *log, zkl_log_level level, const char *text)
+{
+    if (!log->fn) {
+        fprintf(stderr, "zkl: %s\n", text);
+        return;
+    }
+    size_t size = strlen(text) + 1;
+    struct line *line = g_malloc(sizeof *line + size);
+    *line = (struct line){log->fn, log->data, level};
+    memcpy(line->text, text, size);
+    callbacks_push(log->callbacks, deliver, line);
+}
+
+void log_line(struct log *log, zkl_log_level level, const char *format, ...)
+{
+    va_list list;
+
+    if (level > log->level)
+        return;
+    va_start(list, format);
+    char *text = g_strdup_vprintf(format, list);
+    va_end(list);
+    write_line(log, level, text);
+    g_free(text);
+}
+
+void log_library(zkl_log_level level, const char *line)
+{
+    pthread_mutex_lock(&lock);
+    for (GList *l = logs.head; l; l = l->next) {
+        struct log *log = l->data;
+        if (log->fn && level <= log->level)
+            write_line(log, level, line);
+    }
+    pthread_mutex_unlock(&lock);
+}

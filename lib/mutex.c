@@ -1,0 +1,349 @@
+#include <string.h>
+#include <unistd.h>
+
+#include "callbacks.h"
+#include "error.h"
+#include "grant.h"
+#include "log.h"
+#include "op.h"
+#include "owner.h"
+#include "path.h"
+
+enum { NAME_MAX_BYTES = 1024 };
+
+struct zkl_mutex {
+    gint refs; /* the user's, and one for each call that waits */
+    zkl_session *session;
+    char *path; /* with chroot */
+    char *name; /* NULL: made for each contender */
+    zkl_parents parents;
+    zkl_key_fn key;
+    void *key_data;
+    pthread_mutex_t lock; /* before the monitor */
+    bool freed;
+    GHashTable *holds; /* key -> struct hold */
+    GList link;        /* in the list of all mutexes */
+};
+
+/* One owner's lock, from the call on. */
+struct hold {
+    uint64_t key;
+    unsigned depth;   /* 0: acquiring */
+    zkl_op *op;       /* while acquiring */
+    zkl_grant *grant; /* ours, lent to the caller */
+    bool counted;     /* with owner_count() */
+};
+
+/* For threads that end while they own. Before every other lock. */
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static GQueue all = G_QUEUE_INIT;
+
+static const char *own_path(const zkl_mutex *m)
+{
+    return m->path + strlen(m->session->chroot);
+}
+
+static void mutex_unref(zkl_mutex *m)
+{
+    if (!g_atomic_int_dec_and_test(&m->refs))
+        return;
+    g_hash_table_unref(m->holds);
+    pthread_mutex_destroy(&m->lock);
+    session_unref(m->session);
+    g_free(m->path);
+    g_free(m->name);
+    g_free(m);
+}
+
+static int check(const zkl_mutex *m)
+{
+    if (!m)
+        return error_set(ZKL_EINVAL, NULL, "no mutex was given");
+    return session_check(m->session);
+}
+
+/* ---- new ---- */
+
+static const char *check_options(const zkl_mutex_options *o)
+{
+    if (o->name && strnlen(o->name, NAME_MAX_BYTES + 1) > NAME_MAX_BYTES)
+        return "name is longer than 1024 bytes";
+    if (o->name && !g_utf8_validate(o->name, -1, NULL))
+        return "name is not UTF-8";
+    if (o->parents != ZKL_PARENTS_CONTAINER && o->parents != ZKL_PARENTS_PERSISTENT)
+        return "parents is none of zkl_parents";
+    return NULL;
+}
+
+int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
+                  const zkl_mutex_options *options)
+{
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    int code = session_check(s);
+    const char *wrong;
+
+    if (code)
+        return code;
+    if (!ret)
+        return error_set(ZKL_EINVAL, NULL, "zkl_mutex_new: ret is NULL");
+    if (options)
+        memcpy(&o, options, MIN(options->size, sizeof o));
+    if ((wrong = path_check(path)))
+        return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
+    if ((wrong = check_options(&o)))
+        return error_set(ZKL_EINVAL, "options", "%s", wrong);
+    zkl_mutex *m = g_new0(zkl_mutex, 1);
+    m->refs = 1;
+    m->session = session_ref(s);
+    m->path = g_strconcat(s->chroot, path, NULL);
+    m->name = g_strdup(o.name);
+    m->parents = o.parents;
+    m->key = o.key;
+    m->key_data = o.key_data;
+    m->holds = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
+    pthread_mutex_init(&m->lock, NULL);
+    m->link.data = m;
+    pthread_mutex_lock(&all_lock);
+    g_queue_push_tail_link(&all, &m->link);
+    pthread_mutex_unlock(&all_lock);
+    *ret = m;
+    return 0;
+}
+
+/* ---- who ---- */
+
+static uint64_t caller_key(const zkl_mutex *m)
+{
+    return m->key ? m->key(m->key_data) : owner_thread();
+}
+
+static struct contender_spec make_spec(const zkl_mutex *m, char **ret_name)
+{
+    char host[256] = "";
+
+    gethostname(host, sizeof host - 1);
+    *ret_name = m->name ? g_strdup(m->name)
+                        : g_strdup_printf("%s pid %d thread %" G_GUINT64_FORMAT, host,
+                                          (int)getpid(), owner_thread());
+    return (struct contender_spec){
+        .directory = m->path, .payload = *ret_name, .parents = m->parents};
+}
+
+/* ---- giving back ---- */
+
+static void release_owned_by(uint64_t owner);
+
+/* Ends the hold whatever its depth. False: it was lost before. */
+static bool end_hold(zkl_mutex *m, struct hold *hold)
+{
+    zkl_session *s = m->session;
+    zkl_grant *grant = hold->grant;
+
+    session_lock(s);
+    bool owned = grant_give_back(grant);
+    session_unlock(s);
+    g_hash_table_remove(m->holds, &hold->key);
+    grant_unref(grant);
+    return owned;
+}
+
+/* The owner's thread is ending: nobody else could ever unlock. */
+static void release_owned_by(uint64_t owner)
+{
+    pthread_mutex_lock(&all_lock);
+    for (GList *l = all.head; l; l = l->next) {
+        zkl_mutex *m = l->data;
+        if (m->key || fork_is_child(m->session->generation))
+            continue;
+        pthread_mutex_lock(&m->lock);
+        struct hold *hold = g_hash_table_lookup(m->holds, &owner);
+        if (hold && hold->depth > 0) {
+            log_line(m->session->log, ZKL_LOG_WARN, "%s: its owner's thread ends: released",
+                     m->path);
+            end_hold(m, hold);
+        }
+        pthread_mutex_unlock(&m->lock);
+    }
+    pthread_mutex_unlock(&all_lock);
+}
+
+static void end_any(void *key, void *value, void *mutex)
+{
+    struct hold *hold = value;
+    zkl_mutex *m = mutex;
+
+    (void)key;
+    if (hold->depth == 0) {
+        if (hold->op)
+            op_abort(hold->op, ZKL_ECLOSED, "the mutex was freed");
+        return;
+    }
+    session_lock(m->session);
+    grant_give_back(hold->grant);
+    session_unlock(m->session);
+    grant_unref(hold->grant);
+}
+
+static gboolean is_held(void *key, void *value, void *data)
+{
+    (void)key, (void)data;
+    return ((struct hold *)value)->depth > 0;
+}
+
+void zkl_mutex_free(zkl_mutex *m)
+{
+    if (!m || fork_is_child(m->session->generation))
+        return;
+    pthread_mutex_lock(&all_lock);
+    g_queue_unlink(&all, &m->link);
+    pthread_mutex_unlock(&all_lock);
+    pthread_mutex_lock(&m->lock);
+    m->freed = true;
+    g_hash_table_foreach(m->holds, end_any, m);
+    g_hash_table_foreach_remove(m->holds, is_held, NULL);
+    pthread_mutex_unlock(&m->lock);
+    mutex_unref(m);
+}
+
+/* ---- lock ---- */
+
+/* The owner is known here: one level deeper, if it may. */
+static int reenter(const zkl_mutex *m, struct hold *hold, zkl_grant **ret)
+{
+    if (hold->depth == 0)
+        return error_set(ZKL_EDEADLK, own_path(m), "%s: this owner is acquiring it already",
+                         own_path(m));
+    if (zkl_grant_state(hold->grant) == ZKL_LOST)
+        return error_set(ZKL_ELOST, own_path(m), "%s: it was lost, and not unlocked yet",
+                         own_path(m));
+    hold->depth++;
+    if (ret)
+        *ret = hold->grant;
+    return 0;
+}
+
+/* The attempt of a hold that the table has already, with m->lock held. */
+static int acquire(zkl_mutex *m, struct hold *hold, int64_t timeout_ms)
+{
+    char *name;
+    struct contender_spec spec = make_spec(m, &name);
+    zkl_grant *grant = NULL;
+    zkl_op *op;
+    int code;
+
+    op = op_start(m->session, &spec, timeout_ms, NULL, NULL);
+    g_free(name);
+    if (!op)
+        return ZKL_ECLOSED;
+    hold->op = op;
+    pthread_mutex_unlock(&m->lock);
+    code = op_wait(op, &grant);
+    pthread_mutex_lock(&m->lock);
+    hold->op = NULL;
+    zkl_op_free(op);
+    if (code)
+        return code;
+    hold->grant = grant;
+    hold->depth = 1;
+    if (!m->freed)
+        return 0;
+    end_hold(m, hold);
+    return error_set(ZKL_ECLOSED, own_path(m), "%s: the mutex was freed", own_path(m));
+}
+
+static int lock_anew(zkl_mutex *m, uint64_t key, int64_t timeout_ms, zkl_grant **ret)
+{
+    struct hold *hold = g_new0(struct hold, 1);
+    int code;
+
+    hold->key = key;
+    g_hash_table_insert(m->holds, &hold->key, hold);
+    code = acquire(m, hold, timeout_ms);
+    if (code) {
+        g_hash_table_remove(m->holds, &key);
+        return code;
+    }
+    if (!m->key) {
+        hold->counted = true;
+        owner_count(1, release_owned_by);
+    }
+    if (ret)
+        *ret = hold->grant;
+    return 0;
+}
+
+int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret)
+{
+    int code = check(m);
+    uint64_t key;
+
+    if (code)
+        return code;
+    key = caller_key(m);
+    pthread_mutex_lock(&m->lock);
+    struct hold *hold = g_hash_table_lookup(m->holds, &key);
+    if (hold) {
+        code = reenter(m, hold, ret);
+        pthread_mutex_unlock(&m->lock);
+        return code;
+    }
+    if (callbacks_inside()) {
+        pthread_mutex_unlock(&m->lock);
+        return error_set(ZKL_EDEADLK, own_path(m), "%s: locking would wait inside a callback",
+                         own_path(m));
+    }
+    g_atomic_int_inc(&m->refs);
+    code = lock_anew(m, key, timeout_ms, ret);
+    pthread_mutex_unlock(&m->lock);
+    mutex_unref(m);
+    return code;
+}
+
+int zkl_mutex_unlock(zkl_mutex *m)
+{
+    int code = check(m);
+    bool owned;
+
+    if (code)
+        return code;
+    uint64_t key = caller_key(m);
+    pthread_mutex_lock(&m->lock);
+    struct hold *hold = g_hash_table_lookup(m->holds, &key);
+    if (!hold || hold->depth == 0) {
+        pthread_mutex_unlock(&m->lock);
+        return error_set(ZKL_EPERM, own_path(m), "%s: it is not held by the caller", own_path(m));
+    }
+    if (--hold->depth > 0) {
+        owned = zkl_grant_state(hold->grant) != ZKL_LOST;
+    } else {
+        if (hold->counted)
+            owner_count(-1, release_owned_by);
+        owned = end_hold(m, hold);
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (owned)
+        return 0;
+    return error_set(ZKL_ELOST, own_path(m), "%s: the grant was lost before", own_path(m));
+}
+
+int zkl_mutex_lock_async(zkl_mutex *m, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
+                         zkl_op **ret)
+{
+    int code = check(m);
+    char *name;
+
+    if (code)
+        return code;
+    if (!fn)
+        return error_set(ZKL_EINVAL, own_path(m), "zkl_mutex_lock_async: a function is needed");
+    struct contender_spec spec = make_spec(m, &name);
+    zkl_op *op = op_start(m->session, &spec, timeout_ms, fn, data);
+    g_free(name);
+    if (!op)
+        return ZKL_ECLOSED;
+    if (ret)
+        *ret = op;
+    else
+        zkl_op_free(op);
+    return 0;
+}

@@ -1,0 +1,171 @@
+#include "op.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include "callbacks.h"
+#include "error.h"
+#include "grant.h"
+
+struct zkl_op {
+    atomic_int refs; /* the user's, and ours until it is told */
+    zkl_session *session;
+    int64_t timeout_ms;
+    zkl_acquired_fn fn;
+    void *data;
+    sem_t decided_now;
+    /* guarded by the monitor: */
+    struct contender *contender; /* until decided */
+    struct timer timer;
+    bool decided;
+    bool begun; /* the completion: too late to cancel */
+    zkl_grant *grant;
+    zkl_error error; /* .code 0: there is a grant */
+};
+
+static void op_unref(zkl_op *op)
+{
+    if (atomic_fetch_sub(&op->refs, 1) != 1)
+        return;
+    sem_destroy(&op->decided_now);
+    session_unref(op->session);
+    g_free(op);
+}
+
+static void deliver(void *data)
+{
+    zkl_op *op = data;
+
+    session_lock(op->session);
+    op->begun = true;
+    session_unlock(op->session);
+    op->fn(op->grant, op->error.code ? &op->error : NULL, op->data);
+    op_unref(op);
+}
+
+static void on_decided(void *owner, zkl_grant *grant, const zkl_error *error)
+{
+    zkl_op *op = owner;
+
+    timers_cancel(&op->timer);
+    op->contender = NULL;
+    op->decided = true;
+    op->grant = grant;
+    if (error)
+        op->error = *error;
+    if (op->fn) {
+        callbacks_push(op->session->callbacks, deliver, op);
+    } else {
+        sem_post(&op->decided_now);
+        op_unref(op);
+    }
+}
+
+/* Cancelling wins until the completion begins: a grant won by then is given back. */
+static void abort_locked(zkl_op *op, int code, const char *text)
+{
+    if (op->begun || op->error.code)
+        return;
+    if (!op->decided) {
+        contender_abort(op->contender, code, text);
+        return;
+    }
+    error_fill(&op->error, code, NULL, "%s", text);
+    grant_give_back(op->grant);
+    grant_unref(op->grant); /* the contender's end released its own only if we are the last */
+    op->grant = NULL;
+}
+
+static void on_timeout(void *data)
+{
+    zkl_op *op = data;
+    zkl_error why;
+
+    if (!op->session->up)
+        session_why_down(op->session, &why);
+    else if (op->timeout_ms == 0)
+        error_fill(&why, ZKL_EUNREACHABLE, NULL, "the server did not answer");
+    else
+        error_fill(&why, ZKL_ETIMEDOUT, NULL, "not acquired within %" G_GINT64_FORMAT " ms",
+                   op->timeout_ms);
+    abort_locked(op, why.code, why.text);
+}
+
+static void arm(zkl_op *op)
+{
+    zkl_session *s = op->session;
+    int64_t now = clock_now().boot;
+    int64_t ms = op->timeout_ms == 0 ? s->timeout_ms : op->timeout_ms;
+
+    if (ms < 0 || ms > (INT64_MAX - now) / CLOCK_MS)
+        return;
+    timers_arm(s->timers, &op->timer, now + ms * CLOCK_MS, on_timeout, op);
+}
+
+static zkl_op *op_new(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
+{
+    zkl_op *op = g_new0(zkl_op, 1);
+
+    atomic_init(&op->refs, 2);
+    op->session = session_ref(s);
+    op->timeout_ms = timeout_ms;
+    op->fn = fn;
+    op->data = data;
+    sem_init(&op->decided_now, 0, 0);
+    return op;
+}
+
+zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
+                 zkl_acquired_fn fn, void *data)
+{
+    spec->try_only = timeout_ms == 0;
+    session_lock(s);
+    if (s->closing) {
+        session_unlock(s);
+        error_set(ZKL_ECLOSED, NULL, "the session was closed");
+        return NULL;
+    }
+    zkl_op *op = op_new(s, timeout_ms, fn, data);
+    arm(op);
+    struct contender *c = contender_enter(s, spec, on_decided, op);
+    if (!op->decided) {
+        op->contender = c;
+        if (s->refused)
+            contender_abort(c, ZKL_EAUTH, "the server refused the credentials");
+    }
+    session_unlock(s);
+    return op;
+}
+
+int op_wait(zkl_op *op, zkl_grant **ret)
+{
+    while (sem_wait(&op->decided_now) != 0 && errno == EINTR)
+        continue;
+    session_lock(op->session);
+    op->begun = true;
+    session_unlock(op->session);
+    if (op->error.code)
+        return error_keep(&op->error);
+    *ret = op->grant;
+    return 0;
+}
+
+void op_abort(zkl_op *op, int code, const char *text)
+{
+    session_lock(op->session);
+    abort_locked(op, code, text);
+    session_unlock(op->session);
+}
+
+void zkl_op_cancel(zkl_op *op)
+{
+    if (op && !fork_is_child(op->session->generation))
+        op_abort(op, ZKL_ECANCELED, "canceled");
+}
+
+void zkl_op_free(zkl_op *op)
+{
+    if (op && !fork_is_child(op->session->generation))
+        op_unref(op);
+}

@@ -1,0 +1,13 @@
+/* Who owns a blocking lock: by default the calling thread, under a number never used again. */
+#ifndef LIB_OWNER_H
+#define LIB_OWNER_H
+
+#include <stdint.h>
+
+uint64_t owner_thread(void);
+
+/* Counts what the calling thread holds. When it ends while the count is positive, on_exit is called
+ * with its number. */
+void owner_count(int change, void (*on_exit)(uint64_t owner));
+
+#endif

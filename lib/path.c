@@ -1,0 +1,127 @@
+#include "path.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define DEFAULT_PORT "2181"
+
+/* What the server refuses too. */
+static bool is_bad_character(gunichar c)
+{
+    return c < 0x20 || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff) ||
+           (c >= 0xfff0 && c <= 0xffff);
+}
+
+static const char *check_characters(const char *path)
+{
+    if (!g_utf8_validate(path, -1, NULL))
+        return "it is not UTF-8";
+    for (const char *at = path; *at; at = g_utf8_next_char(at)) {
+        if (is_bad_character(g_utf8_get_char(at)))
+            return "it has a character that ZooKeeper refuses";
+    }
+    return NULL;
+}
+
+static bool is_dots(const char *part, size_t length)
+{
+    return (length == 1 && part[0] == '.') || (length == 2 && memcmp(part, "..", 2) == 0);
+}
+
+const char *path_check(const char *path)
+{
+    if (!path)
+        return "it is NULL";
+    if (!*path)
+        return "it is empty";
+    if (*path != '/')
+        return "it must begin with a slash";
+    if (!path[1])
+        return "the root cannot hold contenders";
+    if (strnlen(path, PATH_LENGTH_MAX + 1) > PATH_LENGTH_MAX)
+        return "it is longer than 8192 bytes";
+    for (const char *part = path + 1;; part++) {
+        size_t length = strcspn(part, "/");
+        if (length == 0)
+            return part[0] ? "it has an empty part (//)" : "it must not end with a slash";
+        if (is_dots(part, length))
+            return "it has a part that is . or ..";
+        part += length;
+        if (!*part)
+            break;
+    }
+    return check_characters(path);
+}
+
+static bool is_port(const char *text)
+{
+    guint64 port;
+
+    return g_ascii_string_to_unsigned(text, 10, 1, 65535, &port, NULL);
+}
+
+/* Appends host:port for one "host", "host:port", "[v6]" or "[v6]:port"; libzookeeper takes what
+ * follows the last colon for the port and wants no brackets. */
+static const char *append_host(GString *to, const char *part)
+{
+    const char *port = DEFAULT_PORT, *end = part + strlen(part);
+
+    if (*part == '[') {
+        const char *close = strchr(part, ']');
+        if (!close || (close[1] && close[1] != ':'))
+            return "a bracket is not closed";
+        if (close[1])
+            port = close + 2;
+        part++;
+        end = close;
+    } else if (strchr(part, ':')) {
+        end = strchr(part, ':');
+        port = end + 1;
+    }
+    if (end == part)
+        return "a host name is empty";
+    if (!is_port(port))
+        return "a port is not a number from 1 to 65535";
+    if (to->len)
+        g_string_append_c(to, ',');
+    g_string_append_len(to, part, end - part);
+    g_string_append_printf(to, ":%s", port);
+    return NULL;
+}
+
+static const char *split_hosts(const char *hosts, GString *to)
+{
+    char **parts = g_strsplit(hosts, ",", -1);
+    const char *wrong = NULL;
+
+    for (char **part = parts; *part && !wrong; part++)
+        wrong = append_host(to, g_strstrip(*part));
+    g_strfreev(parts);
+    return wrong;
+}
+
+const char *path_split_connect(const char *connect, char **ret_hosts, char **ret_chroot)
+{
+    const char *slash, *wrong = NULL;
+    GString *to;
+    char *hosts;
+
+    if (!connect || !*connect)
+        return "it is empty";
+    slash = strchr(connect, '/');
+    if (slash && slash[1])
+        wrong = path_check(slash);
+    if (wrong)
+        return wrong;
+    to = g_string_new(NULL);
+    hosts = g_strndup(connect, slash ? (gsize)(slash - connect) : strlen(connect));
+    wrong = *hosts ? split_hosts(hosts, to) : "it names no host";
+    g_free(hosts);
+    if (wrong) {
+        g_string_free(to, TRUE);
+        return wrong;
+    }
+    *ret_hosts = g_string_free(to, FALSE);
+    *ret_chroot = g_strdup(slash && slash[1] ? slash : "");
+    return NULL;
+}

@@ -1,0 +1,17 @@
+/* Paths and connect strings, checked before anything is asked of a server. */
+#ifndef LIB_PATH_H
+#define LIB_PATH_H
+
+#include <stdbool.h>
+
+/* Longer ones would leave too little of the server's 1 MiB packets, and of our watch budget. */
+enum { PATH_LENGTH_MAX = 8192 };
+
+/* NULL, or what is wrong with an absolute path. */
+const char *path_check(const char *path);
+
+/* Splits "host:port,…/chroot" into hosts with ports, as libzookeeper wants them, and the chroot
+ * ("" if none); both to be freed. Answers NULL, or what is wrong, and then nothing is set. */
+const char *path_split_connect(const char *connect, char **ret_hosts, char **ret_chroot);
+
+#endif

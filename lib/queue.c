@@ -1,0 +1,238 @@
+#include <errno.h>
+#include <semaphore.h>
+#include <string.h>
+
+#include "callbacks.h"
+#include "error.h"
+#include "path.h"
+#include "recipes/name.h"
+#include "recipes/rule.h"
+#include "request.h"
+
+/* A snapshot, and while it is being read the reading: requests under way hold it. */
+struct zkl_queue {
+    int refs; /* guarded by the monitor while reading */
+    zkl_session *session;
+    char *directory; /* with chroot */
+    GArray *list;    /* of zkl_contender */
+    unsigned left;   /* requests under way */
+    bool over;       /* the caller has its answer */
+    sem_t done;
+    struct timer timer;
+    zkl_error error;
+};
+
+static void clear_contender(void *data)
+{
+    zkl_contender *c = data;
+
+    g_free((char *)(uintptr_t)c->node);
+    g_free((char *)(uintptr_t)c->owner);
+}
+
+static void queue_unref(zkl_queue *q)
+{
+    if (--q->refs > 0)
+        return;
+    g_array_unref(q->list);
+    g_free(q->directory);
+    sem_destroy(&q->done);
+    g_free(q);
+}
+
+static void end(zkl_queue *q)
+{
+    if (q->over)
+        return;
+    q->over = true;
+    timers_cancel(&q->timer);
+    sem_post(&q->done);
+}
+
+static void fail(zkl_queue *q, int code)
+{
+    const char *path = q->directory + strlen(q->session->chroot);
+
+    if (!q->over)
+        error_fill(&q->error, code, path, "%s: %s", path, zkl_strerror(code));
+    end(q);
+}
+
+static int rc_to_error(enum store_rc rc)
+{
+    switch (rc) {
+    case STORE_NONODE:
+        return ZKL_ENOENT;
+    case STORE_NOAUTH:
+        return ZKL_EACCES;
+    case STORE_GONE:
+        return ZKL_EUNREACHABLE;
+    default:
+        return ZKL_EPROTO;
+    }
+}
+
+/* What others wrote is shown to people: valid UTF-8, no control characters. */
+static char *clean_text(const char *data, int length)
+{
+    char *text = g_utf8_make_valid(data ? data : "", length);
+
+    for (char *at = text; *at; at = g_utf8_next_char(at)) {
+        if (g_unichar_iscntrl(g_utf8_get_char(at)))
+            memset(at, '?', (size_t)(g_utf8_next_char(at) - at));
+    }
+    return text;
+}
+
+static void on_read(struct request *r, const struct store_reply *reply)
+{
+    zkl_queue *q = r->owner;
+
+    if (reply->rc == STORE_OK && !q->over) {
+        const char *name = strrchr(r->what.path, '/') + 1;
+        struct child child;
+        name_parse(name, strlen(name), &child);
+        zkl_contender c = {.node = g_strdup(name),
+                           .owner = clean_text(reply->data, reply->length),
+                           .number = child.number,
+                           .token = reply->czxid,
+                           .session_id = reply->owner,
+                           .ctime_ms = reply->ctime_ms};
+        g_array_append_val(q->list, c);
+    } else if (reply->rc != STORE_OK && reply->rc != STORE_NONODE) {
+        fail(q, rc_to_error(reply->rc));
+    }
+    if (--q->left == 0)
+        end(q);
+    queue_unref(q);
+}
+
+static void ask(zkl_queue *q, enum store_kind kind, char *path,
+                void (*done)(struct request *r, const struct store_reply *reply))
+{
+    q->refs++;
+    request_send(q->session, request_new(kind, path, done, q));
+}
+
+static void on_listed(struct request *r, const struct store_reply *reply)
+{
+    zkl_queue *q = r->owner;
+    GPtrArray *paths = g_ptr_array_new();
+    struct child child;
+
+    if (reply->rc != STORE_OK)
+        fail(q, rc_to_error(reply->rc));
+    for (int i = 0; i < reply->count && !q->over; i++) {
+        name_parse(reply->names[i], strlen(reply->names[i]), &child);
+        if (child.kind != CHILD_FOREIGN)
+            g_ptr_array_add(paths, g_strconcat(q->directory, "/", reply->names[i], NULL));
+    }
+    q->left = paths->len;
+    for (guint i = 0; i < paths->len; i++)
+        ask(q, STORE_GET, paths->pdata[i], on_read);
+    if (paths->len == 0)
+        end(q);
+    g_ptr_array_unref(paths);
+    queue_unref(q);
+}
+
+static void on_timeout(void *data)
+{
+    zkl_queue *q = data;
+
+    if (q->session->up)
+        fail(q, ZKL_ETIMEDOUT);
+    else if (!q->over)
+        session_why_down(q->session, &q->error);
+    end(q);
+}
+
+static int compare(gconstpointer a, gconstpointer b)
+{
+    const zkl_contender *x = a, *y = b;
+
+    return rule_compare((int32_t)x->number, (int32_t)y->number);
+}
+
+static void start(zkl_queue *q, int64_t timeout_ms)
+{
+    zkl_session *s = q->session;
+    int64_t now = clock_now().boot, ms = timeout_ms == 0 ? s->timeout_ms : timeout_ms;
+
+    if (s->closing) {
+        fail(q, ZKL_ECLOSED);
+        return;
+    }
+    if (s->refused) {
+        fail(q, ZKL_EAUTH);
+        return;
+    }
+    if (ms >= 0 && ms < (INT64_MAX - now) / CLOCK_MS)
+        timers_arm(s->timers, &q->timer, now + ms * CLOCK_MS, on_timeout, q);
+    ask(q, STORE_LIST, g_strdup(q->directory), on_listed);
+}
+
+static zkl_queue *queue_new(zkl_session *s, const char *path)
+{
+    zkl_queue *q = g_new0(zkl_queue, 1);
+
+    q->refs = 1;
+    q->session = s;
+    q->directory = g_strconcat(s->chroot, path, NULL);
+    q->list = g_array_new(FALSE, TRUE, sizeof(zkl_contender));
+    g_array_set_clear_func(q->list, clear_contender);
+    sem_init(&q->done, 0, 0);
+    return q;
+}
+
+int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path, int64_t timeout_ms)
+{
+    int code = session_check(s);
+    const char *wrong;
+
+    if (code)
+        return code;
+    if (!ret)
+        return error_set(ZKL_EINVAL, NULL, "zkl_queue_read: ret is NULL");
+    if ((wrong = path_check(path)))
+        return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
+    if (callbacks_inside())
+        return error_set(ZKL_EDEADLK, path, "%s: reading would wait inside a callback", path);
+    zkl_queue *q = queue_new(s, path);
+    session_lock(s);
+    start(q, timeout_ms);
+    session_unlock(s);
+    while (sem_wait(&q->done) != 0 && errno == EINTR)
+        continue;
+    /* Whoever posted still has the monitor, and may have a reference to give up. */
+    session_lock(s);
+    if (q->error.code) {
+        code = error_keep(&q->error);
+        queue_unref(q);
+        session_unlock(s);
+        return code;
+    }
+    session_unlock(s);
+    g_array_sort(q->list, compare);
+    if (q->list->len > 0)
+        g_array_index(q->list, zkl_contender, 0).holds = 1;
+    *ret = q;
+    return 0;
+}
+
+size_t zkl_queue_count(const zkl_queue *q)
+{
+    return q ? q->list->len : 0;
+}
+
+const zkl_contender *zkl_queue_get(const zkl_queue *q, size_t i)
+{
+    return i < zkl_queue_count(q) ? &g_array_index(q->list, zkl_contender, i) : NULL;
+}
+
+/* All requests were answered: nobody else has it any more. */
+void zkl_queue_free(zkl_queue *q)
+{
+    if (q)
+        queue_unref(q);
+}

@@ -1,0 +1,206 @@
+#include "request.h"
+
+#include <string.h>
+
+#include "epoch.h"
+#include "log.h"
+
+#define RETRY_NS (100 * CLOCK_MS)
+
+struct request *request_new(enum store_kind kind, char *path,
+                            void (*done)(struct request *r, const struct store_reply *reply),
+                            void *owner)
+{
+    struct request *r = g_new0(struct request, 1);
+
+    r->what.kind = kind;
+    r->what.path = path;
+    r->proves = kind == STORE_CREATE || kind == STORE_DELETE || kind == STORE_SET ? LEASE_WRITE
+                                                                                  : LEASE_ANCHOR;
+    r->done = done;
+    r->owner = owner;
+    r->link.data = r;
+    return r;
+}
+
+void request_free(struct request *r)
+{
+    g_free((char *)(uintptr_t)r->what.path);
+    g_free((char *)(uintptr_t)r->what.data);
+    g_free(r);
+}
+
+static void on_retry(void *data)
+{
+    zkl_session *s = data;
+
+    if (s->up)
+        request_flush(s);
+}
+
+static void park(zkl_session *s, struct request *r)
+{
+    g_queue_push_tail_link(&s->parked, &r->link);
+    /* Not at once: what failed on a standing connection would fail again. */
+    if (s->up && !s->retry_timer.at)
+        timers_arm(s->timers, &s->retry_timer, clock_now().boot + RETRY_NS, on_retry, s);
+}
+
+static void on_reply(void *context, const struct store_reply *reply)
+{
+    struct request *r = context;
+    zkl_session *s = r->session;
+
+    if (reply->rc == STORE_UNKNOWN && !r->once) {
+        park(s, r);
+        return;
+    }
+    if (reply->rc < STORE_UNKNOWN && r->connection == s->connection)
+        epoch_proved(s, reply->rc == STORE_BAD ? LEASE_ANCHOR : r->proves, r->sent);
+    r->done(r, reply);
+    request_free(r);
+}
+
+static bool submit(zkl_session *s, struct request *r)
+{
+    r->sent = clock_now();
+    r->connection = s->connection;
+    return s->ops->submit(s->store, &r->what, on_reply, r);
+}
+
+void request_send(zkl_session *s, struct request *r)
+{
+    r->session = s;
+    if (s->closing) {
+        r->done(r, &(struct store_reply){.rc = STORE_GONE});
+        request_free(r);
+    } else if (!s->up || !g_queue_is_empty(&s->parked) || !submit(s, r)) {
+        park(s, r);
+    }
+}
+
+bool request_try(zkl_session *s, struct request *r)
+{
+    r->session = s;
+    if (s->up && submit(s, r))
+        return true;
+    request_free(r);
+    return false;
+}
+
+void request_flush(zkl_session *s)
+{
+    while (s->up && !g_queue_is_empty(&s->parked)) {
+        GList *link = g_queue_pop_head_link(&s->parked);
+        if (!submit(s, link->data)) {
+            g_queue_push_head_link(&s->parked, link);
+            timers_arm(s->timers, &s->retry_timer, clock_now().boot + RETRY_NS, on_retry, s);
+            return;
+        }
+    }
+}
+
+void request_drop_all(zkl_session *s)
+{
+    const struct store_reply gone = {.rc = STORE_GONE};
+
+    timers_cancel(&s->retry_timer);
+    while (!g_queue_is_empty(&s->parked)) {
+        struct request *r = g_queue_pop_head_link(&s->parked)->data;
+        r->done(r, &gone);
+        request_free(r);
+    }
+}
+
+/* ---- deletes ---- */
+
+struct refusal {
+    zkl_session *session;
+    char *path;
+    int64_t pause; /* ns */
+    struct timer timer;
+    GList link;
+};
+
+enum { PAUSE_FIRST_MS = 500, PAUSE_LAST_MS = 30000 };
+
+static void free_refusal(struct refusal *refusal)
+{
+    timers_cancel(&refusal->timer);
+    g_queue_unlink(&refusal->session->refusals, &refusal->link);
+    g_free(refusal->path);
+    g_free(refusal);
+}
+
+static void on_redeleted(struct request *r, const struct store_reply *reply);
+
+static void redelete(void *data)
+{
+    struct refusal *refusal = data;
+
+    request_send(refusal->session, request_new(STORE_DELETE, g_strdup(refusal->path), on_redeleted,
+                                               refusal->session));
+}
+
+static struct refusal *find_refusal(zkl_session *s, const char *path)
+{
+    for (GList *l = s->refusals.head; l; l = l->next) {
+        struct refusal *refusal = l->data;
+        if (strcmp(refusal->path, path) == 0)
+            return refusal;
+    }
+    return NULL;
+}
+
+static void pause_refusal(struct refusal *refusal)
+{
+    timers_arm(refusal->session->timers, &refusal->timer, clock_now().boot + refusal->pause,
+               redelete, refusal);
+    refusal->pause = MIN(refusal->pause * 2, PAUSE_LAST_MS * CLOCK_MS);
+}
+
+static void refuse(zkl_session *s, const char *path)
+{
+    struct refusal *refusal = g_new0(struct refusal, 1);
+
+    log_line(s->log, ZKL_LOG_ERROR, "%s: deleting it is refused: %s", path,
+             zkl_strerror(ZKL_EACCES));
+    refusal->session = s;
+    refusal->path = g_strdup(path);
+    refusal->pause = PAUSE_FIRST_MS * CLOCK_MS;
+    refusal->link.data = refusal;
+    g_queue_push_tail_link(&s->refusals, &refusal->link);
+    pause_refusal(refusal);
+    if (g_queue_is_empty(&s->contenders))
+        epoch_idle(s);
+}
+
+/* By path: the refusal may be forgotten meanwhile. */
+static void on_redeleted(struct request *r, const struct store_reply *reply)
+{
+    struct refusal *refusal = find_refusal(r->owner, r->what.path);
+
+    if (!refusal)
+        return;
+    if (reply->rc == STORE_OK || reply->rc == STORE_NONODE)
+        free_refusal(refusal);
+    else if (reply->rc != STORE_GONE)
+        pause_refusal(refusal);
+}
+
+static void on_deleted(struct request *r, const struct store_reply *reply)
+{
+    if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
+        refuse(r->owner, r->what.path);
+}
+
+void request_delete(zkl_session *s, char *path)
+{
+    request_send(s, request_new(STORE_DELETE, path, on_deleted, s));
+}
+
+void request_forget_refusals(zkl_session *s)
+{
+    while (!g_queue_is_empty(&s->refusals))
+        free_refusal(s->refusals.head->data);
+}

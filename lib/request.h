@@ -1,0 +1,48 @@
+/* Requests that survive disconnections: each is answered definitely, or with STORE_GONE when its
+ * session ends; but a request marked once is told STORE_UNKNOWN. All with the monitor held. */
+#ifndef LIB_REQUEST_H
+#define LIB_REQUEST_H
+
+#include "core.h"
+
+struct request {
+    struct store_request what; /* owns path and data */
+    bool once;
+    enum lease_kind proves;
+    void (*done)(struct request *r, const struct store_reply *reply);
+    void *owner; /* for done: ours to name, not to free */
+    uint32_t tag;
+    /* private */
+    zkl_session *session;
+    GList link;
+    struct instant sent;
+    uint32_t connection;
+};
+
+/* A request about path, which it takes. Change what is needed, then send it. */
+struct request *request_new(enum store_kind kind, char *path,
+                            void (*done)(struct request *r, const struct store_reply *reply),
+                            void *owner);
+
+/* Frees what was not sent. */
+void request_free(struct request *r);
+
+/* Takes r: done comes exactly once, r is freed behind it. */
+void request_send(zkl_session *s, struct request *r);
+
+/* Takes r: sends it now, or frees it and answers false: no done comes. */
+bool request_try(zkl_session *s, struct request *r);
+
+/* There is a connection: sends what is parked, in order. */
+void request_flush(zkl_session *s);
+
+/* The session is over: answers what is parked. */
+void request_drop_all(zkl_session *s);
+
+/* Deletes path (taken), again and again until that is confirmed or the session is gone. */
+void request_delete(zkl_session *s, char *path);
+
+/* The session is over: forgets the deletes that wait for another try. */
+void request_forget_refusals(zkl_session *s);
+
+#endif

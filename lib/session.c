@@ -1,0 +1,299 @@
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "acl.h"
+#include "callbacks.h"
+#include "contender.h"
+#include "core.h"
+#include "epoch.h"
+#include "error.h"
+#include "log.h"
+#include "path.h"
+#include "request.h"
+#include "thread.h"
+#include "watch.h"
+
+enum { CLOSE_WAIT_MS = 5000, TIMEOUT_MIN_MS = 100, DRIFT_MAX = 500 };
+
+zkl_session *session_ref(zkl_session *s)
+{
+    g_atomic_int_inc(&s->refs);
+    return s;
+}
+
+static void free_session(zkl_session *s)
+{
+    if (s->timers)
+        timers_free(s->timers);
+    if (s->log)
+        log_free(s->log);
+    if (s->callbacks)
+        callbacks_free(s->callbacks);
+    g_hash_table_unref(s->watches);
+    g_hash_table_unref(s->foreign);
+    pthread_mutex_destroy(&s->monitor);
+    pthread_cond_destroy(&s->changed);
+    g_free(s->hosts);
+    g_free(s->chroot);
+    g_free(s->auth_scheme);
+    g_free(s->auth);
+    g_free(s->acl);
+    g_free(s);
+}
+
+void session_unref(zkl_session *s)
+{
+    if (g_atomic_int_dec_and_test(&s->refs))
+        free_session(s);
+}
+
+int session_check(const zkl_session *s)
+{
+    if (!s)
+        return error_set(ZKL_EINVAL, NULL, "no session was given");
+    if (fork_is_child(s->generation))
+        return error_set(ZKL_ECHILD, s->hosts, "the session of %s belongs to the parent process",
+                         s->hosts);
+    return 0;
+}
+
+int session_why_down(const zkl_session *s, zkl_error *ret)
+{
+    if (s->host_unknown)
+        return error_fill(ret, ZKL_EHOST, s->hosts, "%s: no server name can be resolved", s->hosts);
+    return error_fill(ret, ZKL_EUNREACHABLE, s->hosts, "%s: no server answers", s->hosts);
+}
+
+/* ---- open ---- */
+
+static const char *check_options(const zkl_session_options *o)
+{
+    GArray *acl = acl_parse(o->acl);
+
+    if (!acl)
+        return "acl must be scheme:id:perms,… with perms of r, w, c, d and a";
+    g_array_unref(acl);
+    if (o->session_timeout_ms < TIMEOUT_MIN_MS)
+        return "session_timeout_ms must be at least 100";
+    if (o->tick_ms < 0)
+        return "tick_ms must not be negative";
+    if (o->drift_permille < 0 || o->drift_permille > DRIFT_MAX)
+        return "drift_permille must be 0 to 500";
+    if (o->warm_ms < 0)
+        return "warm_ms must not be negative";
+    if (o->auth_scheme && !o->auth)
+        return "auth_scheme is given without auth";
+    return NULL;
+}
+
+static void init_lock(zkl_session *s)
+{
+    pthread_condattr_t attr;
+
+    pthread_mutex_init(&s->monitor, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->changed, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+static zkl_session *session_new(const zkl_session_options *o, char *hosts, char *chroot)
+{
+    zkl_session *s = g_new0(zkl_session, 1);
+
+    s->refs = 1;
+    s->generation = fork_generation;
+    s->ops = &store_zk;
+    s->hosts = hosts;
+    s->chroot = chroot;
+    s->auth_scheme = g_strdup(o->auth_scheme);
+    s->auth = g_strdup(o->auth);
+    s->acl = g_strdup(o->acl);
+    s->wanted_timeout_ms = o->session_timeout_ms;
+    s->timeout_ms = o->session_timeout_ms;
+    s->warm_ns = MIN(o->warm_ms, INT64_MAX / CLOCK_MS / 4) * CLOCK_MS;
+    s->watches = watch_table_new();
+    s->foreign = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    lease_init(&s->lease, o->tick_ms * CLOCK_MS, o->drift_permille);
+    init_lock(s);
+    return s;
+}
+
+static bool start_threads(zkl_session *s, const zkl_session_options *o)
+{
+    s->callbacks = callbacks_new();
+    if (!s->callbacks)
+        return false;
+    s->timers = timers_new(&s->monitor);
+    if (!s->timers) {
+        callbacks_stop(s->callbacks);
+        return false;
+    }
+    s->log = log_new(o->log, o->log_data, o->log_level, s->callbacks);
+    return true;
+}
+
+static int refuse_open(zkl_error *reterr, int code, const char *path, const char *text)
+{
+    error_set(code, path, "%s", text);
+    if (reterr)
+        zkl_last_error(reterr);
+    return code;
+}
+
+int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_options *options,
+                     zkl_error *reterr)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    char *hosts, *chroot;
+    const char *wrong;
+
+    if (!ret)
+        return refuse_open(reterr, ZKL_EINVAL, NULL, "zkl_session_open: ret is NULL");
+    if (options)
+        memcpy(&o, options, MIN(options->size, sizeof o));
+    wrong = check_options(&o);
+    if (wrong)
+        return refuse_open(reterr, ZKL_EINVAL, "options", wrong);
+    wrong = path_split_connect(connect, &hosts, &chroot);
+    if (wrong) {
+        char *text =
+            g_strdup_printf("connect string \"%.100s\": %s", connect ? connect : "", wrong);
+        refuse_open(reterr, ZKL_EINVAL, connect, text);
+        g_free(text);
+        return ZKL_EINVAL;
+    }
+    fork_watch();
+    zkl_session *s = session_new(&o, hosts, chroot);
+    if (!start_threads(s, &o)) {
+        session_unref(s);
+        return refuse_open(reterr, ZKL_ENOMEM, NULL, zkl_strerror(ZKL_ENOMEM));
+    }
+    session_lock(s);
+    s->warm_until = instant_add(clock_now(), s->warm_ns);
+    epoch_begin(s);
+    session_unlock(s);
+    *ret = s;
+    return 0;
+}
+
+/* ---- asking ---- */
+
+static struct timespec after_ms(int64_t ms)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += ms / 1000;
+    t.tv_nsec += ms % 1000 * 1000000;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return t;
+}
+
+/* False when the time is over. */
+static bool wait_change(zkl_session *s, const struct timespec *until)
+{
+    if (!until)
+        return pthread_cond_wait(&s->changed, &s->monitor) == 0;
+    return pthread_cond_timedwait(&s->changed, &s->monitor, until) != ETIMEDOUT;
+}
+
+static int wait_up(zkl_session *s, const struct timespec *until)
+{
+    zkl_error why;
+
+    for (bool more = true;; more = wait_change(s, until)) {
+        if (s->closing)
+            return error_set(ZKL_ECLOSED, NULL, "the session was closed");
+        if (s->refused)
+            return error_set(ZKL_EAUTH, s->hosts, "%s: %s", s->hosts, zkl_strerror(ZKL_EAUTH));
+        if (s->up)
+            return 0;
+        if (!more) {
+            session_why_down(s, &why);
+            return error_keep(&why);
+        }
+    }
+}
+
+int zkl_session_wait(zkl_session *s, int64_t timeout_ms)
+{
+    int code = session_check(s);
+
+    if (code)
+        return code;
+    if (callbacks_inside())
+        return error_set(ZKL_EDEADLK, NULL, "zkl_session_wait: called in a callback");
+    /* A hundred years are forever, and do not overflow. */
+    timeout_ms = timeout_ms > INT64_C(3155760000000) ? ZKL_FOREVER : timeout_ms;
+    struct timespec until = after_ms(MAX(timeout_ms, 0));
+    session_lock(s);
+    code = wait_up(s, timeout_ms < 0 ? NULL : &until);
+    session_unlock(s);
+    return code;
+}
+
+int64_t zkl_session_id(zkl_session *s)
+{
+    if (session_check(s))
+        return 0;
+    session_lock(s);
+    int64_t id = s->id;
+    session_unlock(s);
+    return id;
+}
+
+int zkl_session_timeout_ms(zkl_session *s)
+{
+    int code = session_check(s);
+
+    if (code)
+        return code;
+    session_lock(s);
+    int timeout_ms = s->timeout_ms;
+    session_unlock(s);
+    return timeout_ms;
+}
+
+/* ---- close ---- */
+
+/* Losses are told while the nodes still stand; then the server deletes them with the session. */
+static void *finish(void *data)
+{
+    zkl_session *s = data;
+    struct timespec until = after_ms(CLOSE_WAIT_MS);
+
+    callbacks_flush(s->callbacks);
+    session_lock(s);
+    epoch_close(s);
+    while (s->stores > 0 && wait_change(s, &until))
+        continue;
+    s->closed = true;
+    session_unlock(s);
+    timers_free(s->timers);
+    s->timers = NULL;
+    callbacks_stop(s->callbacks);
+    session_unref(s);
+    return NULL;
+}
+
+void zkl_session_close(zkl_session *s)
+{
+    if (!s || fork_is_child(s->generation))
+        return;
+    session_lock(s);
+    s->closing = true;
+    pthread_cond_broadcast(&s->changed);
+    contender_end_all(s, ZKL_ECLOSED, "the session was closed");
+    session_unlock(s);
+    if (!callbacks_inside()) {
+        finish(s);
+    } else if (thread_start_detached(finish, s) != 0) {
+        /* At least the nodes go; the threads stay, as nobody is left to wait for them. */
+        session_lock(s);
+        epoch_close(s);
+        session_unlock(s);
+    }
+}

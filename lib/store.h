@@ -1,0 +1,111 @@
+/* Everything zkl asks of ZooKeeper. A store is one session at most: it is opened, may lose and
+ * regain its connection, and ends by expiry or close. The real one is store_zk.c; tests bring
+ * others.
+ *
+ * Every function is called, and every callback made, with the owner's monitor held; the callbacks
+ * of one store come one at a time, in the order in which the server's packets arrived. */
+#ifndef LIB_STORE_H
+#define LIB_STORE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct store;
+
+enum store_kind {
+    STORE_CREATE,
+    STORE_DELETE,
+    STORE_GET,  /* with .watch: fires once when the node changes or goes; none if it is not there */
+    STORE_LIST, /* the children */
+    STORE_SYNC, /* the server catches up with its leader */
+    STORE_SET,
+    STORE_UNWATCH /* all watches of the path, on the server too */
+};
+
+enum store_mode { STORE_PERSISTENT, STORE_CONTAINER, STORE_EPHEMERAL_SEQUENTIAL };
+
+enum store_rc {
+    STORE_OK,
+    STORE_NONODE,
+    STORE_EXISTS,
+    STORE_BADVERSION,
+    STORE_NOAUTH,
+    STORE_NOCHILDREN, /* the parent is ephemeral */
+    STORE_NOTEMPTY,
+    STORE_BAD, /* refused for another reason */
+    /* not answers of the server: */
+    STORE_UNKNOWN, /* it may or may not have been done */
+    STORE_GONE     /* the session is over */
+};
+
+struct store_request {
+    enum store_kind kind;
+    const char *path;
+    const char *data; /* CREATE, SET */
+    int length;
+    enum store_mode mode; /* CREATE */
+    int32_t version;      /* SET; DELETE is unconditional */
+    bool watch;           /* GET */
+};
+
+/* Pointers are valid during the callback only. */
+struct store_reply {
+    enum store_rc rc;
+    const char *path; /* CREATE: the name made */
+    uint64_t czxid;   /* CREATE, GET: of the node's stat */
+    int64_t owner;
+    int64_t ctime_ms;
+    int32_t children;
+    const char *data; /* GET */
+    int length;
+    char *const *names; /* LIST */
+    int count;
+};
+
+/* The ephemeralOwner of a container. */
+#define STORE_OWNER_CONTAINER INT64_MIN
+
+typedef void (*store_done)(void *context, const struct store_reply *reply);
+
+enum store_event {
+    STORE_EV_UP,      /* connected, the session is established or still the same */
+    STORE_EV_DOWN,    /* the connection is lost */
+    STORE_EV_EXPIRED, /* the session is over; every request has been answered before */
+    STORE_EV_AUTH,    /* credentials refused: nothing will work any more */
+    STORE_EV_HOST     /* no server name can be resolved; it goes on trying */
+};
+
+struct store_sink {
+    void (*event)(void *context, enum store_event event, int64_t session_id, int timeout_ms);
+    void (*watch)(void *context, const char *path, bool gone);
+    /* The last call, without the monitor held: close is through. */
+    void (*closed)(void *context);
+    void *context;
+    pthread_mutex_t *monitor;
+};
+
+struct store_config {
+    const char *hosts; /* host:port,… without chroot */
+    int timeout_ms;
+    const char *auth_scheme, *auth, *acl;
+};
+
+struct store_ops {
+    /* 0, or -1 when the system refuses a thread. */
+    int (*open)(struct store **ret, const struct store_config *config,
+                const struct store_sink *sink);
+    /* True: done comes exactly once, perhaps before this returns. False: not sent, as there is no
+     * connection; done does not come. */
+    bool (*submit)(struct store *store, const struct store_request *request, store_done done,
+                   void *context);
+    /* Answers every request with STORE_GONE before it returns. The store is not to be touched
+     * again; sink.closed comes once the server was told, or could not be. */
+    void (*close)(struct store *store);
+};
+
+/* libzookeeper_mt. */
+extern const struct store_ops store_zk;
+
+#endif

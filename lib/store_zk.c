@@ -1,0 +1,395 @@
+/* The real store, over libzookeeper_mt. Its hazards, and what keeps them out:
+ * - it may lose completions at close and never give them after expiry: every request is in a
+ *   registry of ours, failed from there, and freed only when the library can call no more;
+ * - a call racing with zookeeper_close() uses freed memory: the handle is only touched under the
+ *   monitor, and close takes it away under the monitor first;
+ * - it resolves names at every turn of its loop: the resolution delay of -1 ends that;
+ * - init and close block (DNS, a mute server): a keeper thread of the store does both;
+ * - watch contexts may be used after removal: the context is the store, which outlives the handle.
+ */
+#include <errno.h>
+#include <glib.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <zookeeper/zookeeper.h>
+
+#include "acl.h"
+#include "log.h"
+#include "store.h"
+#include "thread.h"
+
+/* Between attempts to resolve the servers' names. */
+#define RETRY_MS 500
+
+struct store {
+    struct store_sink sink;
+    char *hosts, *auth_scheme, *auth;
+    int timeout_ms;
+    GArray *acl_list;      /* of struct acl_entry: owns what acl points to */
+    struct ACL_vector acl; /* its form for the library */
+    zhandle_t *zh;         /* NULL before it is made and once closing */
+    bool auth_owed;        /* the library has not got the credentials yet */
+    bool closing, over;
+    pthread_cond_t wake;
+    GQueue ops; /* of struct op: not answered by the library yet */
+};
+
+struct op {
+    struct store *store;
+    GList link;
+    store_done done; /* NULL: answered by us already */
+    void *context;
+};
+
+static enum store_rc map_rc(int rc)
+{
+    switch (rc) {
+    case ZOK:
+        return STORE_OK;
+    case ZNONODE:
+        return STORE_NONODE;
+    case ZNODEEXISTS:
+        return STORE_EXISTS;
+    case ZBADVERSION:
+        return STORE_BADVERSION;
+    case ZNOAUTH:
+        return STORE_NOAUTH;
+    case ZNOCHILDRENFOREPHEMERALS:
+        return STORE_NOCHILDREN;
+    case ZNOTEMPTY:
+        return STORE_NOTEMPTY;
+    case ZCONNECTIONLOSS:
+    case ZOPERATIONTIMEOUT:
+    case ZRUNTIMEINCONSISTENCY:
+    case ZMARSHALLINGERROR:
+    case ZINVALIDSTATE:
+    case ZSESSIONEXPIRED: /* the event decides, and it follows */
+    case ZCLOSING:
+    case ZSESSIONMOVED:
+    case -127: /* throttled */
+        return STORE_UNKNOWN;
+    default:
+        return STORE_BAD;
+    }
+}
+
+static void finish(const void *data, struct store_reply *reply, int rc)
+{
+    struct op *op = (struct op *)(uintptr_t)data;
+    struct store *store = op->store;
+
+    reply->rc = map_rc(rc);
+    pthread_mutex_lock(store->sink.monitor);
+    g_queue_unlink(&store->ops, &op->link);
+    if (op->done)
+        op->done(op->context, reply);
+    pthread_mutex_unlock(store->sink.monitor);
+    g_free(op);
+}
+
+/* Answers all requests; the library may still call their completions. */
+static void fail_all(struct store *store)
+{
+    const struct store_reply gone = {.rc = STORE_GONE};
+
+    for (GList *l = store->ops.head; l; l = l->next) {
+        struct op *op = l->data;
+        store_done done = op->done;
+        op->done = NULL;
+        if (done)
+            done(op->context, &gone);
+    }
+}
+
+static void use_stat(struct store_reply *reply, const struct Stat *stat)
+{
+    if (!stat)
+        return;
+    reply->czxid = (uint64_t)stat->czxid;
+    reply->owner = stat->ephemeralOwner;
+    reply->ctime_ms = stat->ctime;
+    reply->children = stat->numChildren;
+}
+
+static void on_created(int rc, const char *path, const struct Stat *stat, const void *data)
+{
+    struct store_reply reply = {.path = path};
+
+    if (rc == ZOK)
+        use_stat(&reply, stat);
+    finish(data, &reply, rc);
+}
+
+static void on_data(int rc, const char *value, int length, const struct Stat *stat,
+                    const void *data)
+{
+    struct store_reply reply = {.data = value, .length = length > 0 ? length : 0};
+
+    if (rc == ZOK)
+        use_stat(&reply, stat);
+    finish(data, &reply, rc);
+}
+
+static void on_names(int rc, const struct String_vector *names, const void *data)
+{
+    struct store_reply reply = {.names = NULL};
+
+    if (rc == ZOK && names) {
+        reply.names = names->data;
+        reply.count = names->count;
+    }
+    finish(data, &reply, rc);
+}
+
+static void on_void(int rc, const void *data)
+{
+    finish(data, &(struct store_reply){.path = NULL}, rc);
+}
+
+static void on_stat(int rc, const struct Stat *stat, const void *data)
+{
+    (void)stat;
+    on_void(rc, data);
+}
+
+static void on_string(int rc, const char *value, const void *data)
+{
+    (void)value;
+    on_void(rc, data);
+}
+
+static void give_auth(struct store *store)
+{
+    if (!store->auth_owed)
+        return;
+    /* No completion: it would run under libzookeeper's own lock. A refusal comes as an event. */
+    int rc = zoo_add_auth(store->zh, store->auth_scheme, store->auth, (int)strlen(store->auth),
+                          NULL, NULL);
+    store->auth_owed = rc == ZINVALIDSTATE;
+}
+
+static void on_session(struct store *store, zhandle_t *zh, int state)
+{
+    void *context = store->sink.context;
+
+    if (state == ZOO_CONNECTED_STATE) {
+        give_auth(store);
+        store->sink.event(context, STORE_EV_UP, zoo_client_id(zh)->client_id, zoo_recv_timeout(zh));
+    } else if (state == ZOO_EXPIRED_SESSION_STATE) {
+        store->over = true;
+        fail_all(store);
+        store->sink.event(context, STORE_EV_EXPIRED, 0, 0);
+    } else if (state == ZOO_AUTH_FAILED_STATE) {
+        store->over = true;
+        fail_all(store);
+        store->sink.event(context, STORE_EV_AUTH, 0, 0);
+    } else {
+        store->sink.event(context, STORE_EV_DOWN, 0, 0);
+    }
+}
+
+/* For the session and for every node: with one pair of function and context the library calls it
+ * once per event, however many watches there are. It may run before zookeeper_init2() returns. */
+static void on_event(zhandle_t *zh, int type, int state, const char *path, void *context)
+{
+    struct store *store = context;
+
+    pthread_mutex_lock(store->sink.monitor);
+    if (!store->closing && !store->over) {
+        store->zh = zh;
+        if (type == ZOO_SESSION_EVENT)
+            on_session(store, zh, state);
+        else if (type == ZOO_CHANGED_EVENT || type == ZOO_DELETED_EVENT)
+            store->sink.watch(store->sink.context, path, type == ZOO_DELETED_EVENT);
+    }
+    pthread_mutex_unlock(store->sink.monitor);
+}
+
+/* The library's log function has no context. */
+static void on_log(const char *line)
+{
+    zkl_log_level level = strstr(line, ":ZOO_ERROR@")  ? ZKL_LOG_ERROR
+                          : strstr(line, ":ZOO_WARN@") ? ZKL_LOG_WARN
+                          : strstr(line, ":ZOO_INFO@") ? ZKL_LOG_INFO
+                                                       : ZKL_LOG_DEBUG;
+    log_library(level, line);
+}
+
+static int start_create(struct store *store, const struct store_request *r, struct op *op)
+{
+    int mode = r->mode == STORE_EPHEMERAL_SEQUENTIAL ? ZOO_EPHEMERAL_SEQUENTIAL : ZOO_PERSISTENT;
+
+#ifdef HAVE_ZOO_CONTAINER
+    if (r->mode == STORE_CONTAINER)
+        mode = ZOO_CONTAINER;
+#endif
+    return zoo_acreate2(store->zh, r->path, r->data, r->length, &store->acl, mode, on_created, op);
+}
+
+static int start(struct store *store, const struct store_request *r, struct op *op)
+{
+    switch (r->kind) {
+    case STORE_CREATE:
+        return start_create(store, r, op);
+    case STORE_DELETE:
+        return zoo_adelete(store->zh, r->path, -1, on_void, op);
+    case STORE_GET:
+        return r->watch ? zoo_awget(store->zh, r->path, on_event, store, on_data, op)
+                        : zoo_aget(store->zh, r->path, 0, on_data, op);
+    case STORE_LIST:
+        return zoo_aget_children(store->zh, r->path, 0, on_names, op);
+    case STORE_SYNC:
+        return zoo_async(store->zh, r->path, on_string, op);
+    case STORE_SET:
+        return zoo_aset(store->zh, r->path, r->data, r->length, r->version, on_stat, op);
+    case STORE_UNWATCH:
+        /* The header asks for a pointer to the function pointer, the code wants the function. */
+        return zoo_aremove_all_watches(store->zh, r->path, ZWATCHTYPE_ANY, 0,
+                                       (void_completion_t *)(uintptr_t)on_void, op);
+    }
+    return ZBADARGUMENTS;
+}
+
+static bool submit(struct store *store, const struct store_request *request, store_done done,
+                   void *context)
+{
+    struct op *op;
+
+    if (!store->zh || store->over)
+        return false;
+    op = g_new0(struct op, 1);
+    op->store = store;
+    op->link.data = op;
+    op->done = done;
+    op->context = context;
+    /* Linked first: the completion cannot pass the monitor, but it will expect the link. */
+    g_queue_push_tail_link(&store->ops, &op->link);
+    int rc = start(store, request, op);
+    if (rc == ZOK)
+        return true;
+    g_queue_unlink(&store->ops, &op->link);
+    g_free(op);
+    const struct store_reply reply = {.rc = map_rc(rc)};
+    if (reply.rc == STORE_UNKNOWN)
+        return false;
+    done(context, &reply);
+    return true;
+}
+
+static void free_store(struct store *store)
+{
+    for (GList *l = store->ops.head, *next; l; l = next) {
+        next = l->next;
+        g_free(l->data);
+    }
+    pthread_cond_destroy(&store->wake);
+    g_free(store->acl.data);
+    g_array_unref(store->acl_list);
+    g_free(store->hosts);
+    g_free(store->auth_scheme);
+    g_free(store->auth);
+    g_free(store);
+}
+
+static void wait_retry(struct store *store)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += RETRY_MS % 1000 * 1000000L;
+    until.tv_sec += RETRY_MS / 1000 + until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    while (!store->closing &&
+           pthread_cond_timedwait(&store->wake, store->sink.monitor, &until) != ETIMEDOUT)
+        continue;
+}
+
+/* Makes the handle; NULL when close came first. Called and returning with the monitor held. */
+static zhandle_t *keep_trying(struct store *store)
+{
+    while (!store->closing) {
+        pthread_mutex_unlock(store->sink.monitor);
+        zhandle_t *zh = zookeeper_init2(store->hosts, on_event, store->timeout_ms, NULL, store,
+                                        ZOO_NO_LOG_CLIENTENV, on_log);
+        if (zh)
+            zoo_set_servers_resolution_delay(zh, -1);
+        pthread_mutex_lock(store->sink.monitor);
+        if (zh)
+            return zh;
+        if (!store->closing)
+            store->sink.event(store->sink.context, STORE_EV_HOST, 0, 0);
+        wait_retry(store);
+    }
+    return NULL;
+}
+
+static void *keep(void *data)
+{
+    struct store *store = data;
+    pthread_mutex_t *monitor = store->sink.monitor;
+    struct store_sink sink = store->sink;
+
+    pthread_mutex_lock(monitor);
+    zhandle_t *zh = keep_trying(store);
+    if (zh && !store->closing) {
+        store->zh = zh;
+        if (!store->over)
+            give_auth(store);
+    }
+    while (!store->closing)
+        pthread_cond_wait(&store->wake, monitor);
+    store->zh = NULL;
+    pthread_mutex_unlock(monitor);
+    if (zh)
+        zookeeper_close(zh);
+    free_store(store);
+    sink.closed(sink.context);
+    return NULL;
+}
+
+static void use_acl(struct store *store, const char *text)
+{
+    store->acl_list = acl_parse(text);
+    store->acl.count = (int32_t)store->acl_list->len;
+    store->acl.data = g_new0(struct ACL, store->acl_list->len);
+    for (guint i = 0; i < store->acl_list->len; i++) {
+        const struct acl_entry *entry = &g_array_index(store->acl_list, struct acl_entry, i);
+        store->acl.data[i] = (struct ACL){entry->perms, {entry->scheme, entry->id}};
+    }
+}
+
+static int open_store(struct store **ret, const struct store_config *config,
+                      const struct store_sink *sink)
+{
+    struct store *store = g_new0(struct store, 1);
+    pthread_condattr_t attr;
+
+    store->sink = *sink;
+    store->hosts = g_strdup(config->hosts);
+    store->auth_scheme = g_strdup(config->auth_scheme);
+    store->auth = g_strdup(config->auth ? config->auth : "");
+    store->timeout_ms = config->timeout_ms;
+    store->auth_owed = config->auth_scheme != NULL;
+    use_acl(store, config->acl);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&store->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    if (thread_start_detached(keep, store) != 0) {
+        free_store(store);
+        return -1;
+    }
+    *ret = store;
+    return 0;
+}
+
+static void close_store(struct store *store)
+{
+    store->closing = true;
+    store->zh = NULL;
+    fail_all(store);
+    pthread_cond_signal(&store->wake);
+}
+
+const struct store_ops store_zk = {open_store, submit, close_store};

@@ -1,0 +1,39 @@
+#include "thread.h"
+
+#include <signal.h>
+
+/* Name resolution inside the keeper wants some. */
+enum { STACK_SIZE = 512 * 1024 };
+
+static int start(pthread_t *ret, void *(*run)(void *), void *data, int state)
+{
+    pthread_attr_t attr;
+    sigset_t all, before;
+
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_SIZE);
+    pthread_attr_setdetachstate(&attr, state);
+    /* A new thread inherits the mask, and so do the threads that libzookeeper starts from it. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(ret, &attr, run, data);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    return error;
+}
+
+int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *data)
+{
+    int error = start(ret, run, data, PTHREAD_CREATE_JOINABLE);
+
+    if (error == 0)
+        pthread_setname_np(*ret, name);
+    return error;
+}
+
+int thread_start_detached(void *(*run)(void *), void *data)
+{
+    pthread_t thread;
+
+    return start(&thread, run, data, PTHREAD_CREATE_DETACHED);
+}

@@ -1,0 +1,12 @@
+/* Library threads: named, small, with every signal blocked, so that the process's handlers run
+ * where it expects them. */
+#ifndef LIB_THREAD_H
+#define LIB_THREAD_H
+
+#include <pthread.h>
+
+/* 0, or an errno value when the system refuses. */
+int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *data);
+int thread_start_detached(void *(*run)(void *), void *data);
+
+#endif

@@ -1,0 +1,123 @@
+#include "timers.h"
+
+#include <errno.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "thread.h"
+
+struct timers {
+    pthread_mutex_t *monitor;
+    GSequence *queue;
+    int fd;
+    int64_t set; /* what fd is set to; INT64_MAX: nothing */
+    bool stop;
+    pthread_t thread;
+};
+
+static int compare(gconstpointer a, gconstpointer b, gpointer unused)
+{
+    int64_t x = ((const struct timer *)a)->due, y = ((const struct timer *)b)->due;
+
+    (void)unused;
+    return (x > y) - (x < y);
+}
+
+static void set_fd(struct timers *timers, int64_t due)
+{
+    struct itimerspec spec = {{0, 0}, {0, 0}};
+
+    timers->set = due;
+    if (due == INT64_MAX)
+        return; /* a wake-up too many does no harm */
+    if (due < 1)
+        due = 1; /* 0 would disarm it */
+    spec.it_value.tv_sec = due / 1000000000;
+    spec.it_value.tv_nsec = due % 1000000000;
+    timerfd_settime(timers->fd, TFD_TIMER_ABSTIME, &spec, NULL);
+}
+
+static void run_due(struct timers *timers)
+{
+    int64_t now = clock_now().boot;
+
+    while (!g_sequence_is_empty(timers->queue)) {
+        struct timer *first = g_sequence_get(g_sequence_get_begin_iter(timers->queue));
+        if (first->due > now) {
+            set_fd(timers, first->due);
+            return;
+        }
+        timers_cancel(first);
+        first->fn(first->data);
+    }
+    set_fd(timers, INT64_MAX);
+}
+
+static void *run(void *data)
+{
+    struct timers *timers = data;
+    uint64_t expirations;
+
+    for (;;) {
+        if (read(timers->fd, &expirations, sizeof expirations) < 0 && errno != EINTR &&
+            errno != EAGAIN)
+            g_error("zkl: reading a timerfd: %s", g_strerror(errno));
+        pthread_mutex_lock(timers->monitor);
+        if (!timers->stop)
+            run_due(timers);
+        bool stop = timers->stop;
+        pthread_mutex_unlock(timers->monitor);
+        if (stop)
+            return NULL;
+    }
+}
+
+struct timers *timers_new(pthread_mutex_t *monitor)
+{
+    struct timers *timers = g_new0(struct timers, 1);
+
+    timers->monitor = monitor;
+    timers->set = INT64_MAX;
+    timers->queue = g_sequence_new(NULL);
+    timers->fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+    if (timers->fd >= 0 && thread_start(&timers->thread, "zkl-timers", run, timers) == 0)
+        return timers;
+    if (timers->fd >= 0)
+        close(timers->fd);
+    g_sequence_free(timers->queue);
+    g_free(timers);
+    return NULL;
+}
+
+void timers_free(struct timers *timers)
+{
+    pthread_mutex_lock(timers->monitor);
+    timers->stop = true;
+    set_fd(timers, 1);
+    pthread_mutex_unlock(timers->monitor);
+    pthread_join(timers->thread, NULL);
+    close(timers->fd);
+    g_sequence_free(timers->queue);
+    g_free(timers);
+}
+
+void timers_arm(struct timers *timers, struct timer *timer, int64_t due, void (*fn)(void *),
+                void *data)
+{
+    timers_cancel(timer);
+    timer->due = due;
+    timer->fn = fn;
+    timer->data = data;
+    timer->at = g_sequence_insert_sorted(timers->queue, timer, compare, NULL);
+    if (due < timers->set)
+        set_fd(timers, due);
+}
+
+void timers_cancel(struct timer *timer)
+{
+    if (timer->at)
+        g_sequence_remove(timer->at);
+    timer->at = NULL;
+}

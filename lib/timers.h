@@ -1,0 +1,32 @@
+/* A queue of timers on CLOCK_BOOTTIME, and the thread that runs them. Timers only deliver: what is
+ * decided by time reads both clocks again. */
+#ifndef LIB_TIMERS_H
+#define LIB_TIMERS_H
+
+#include <glib.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct timers;
+
+/* Lives in its owner; all zero is unarmed. fn runs with the monitor held, the timer unarmed. */
+struct timer {
+    GSequenceIter *at; /* NULL: unarmed */
+    int64_t due;       /* CLOCK_BOOTTIME ns */
+    void (*fn)(void *data);
+    void *data;
+};
+
+/* NULL when the system refuses a descriptor or a thread. */
+struct timers *timers_new(pthread_mutex_t *monitor);
+
+/* Ends the thread, waiting for it; without the monitor held. Nothing may be armed. */
+void timers_free(struct timers *timers);
+
+/* With the monitor held. Arming an armed timer moves it. */
+void timers_arm(struct timers *timers, struct timer *timer, int64_t due, void (*fn)(void *),
+                void *data);
+void timers_cancel(struct timer *timer);
+
+#endif

@@ -1,0 +1,36 @@
+/* One watch per path and session, however many are interested. All with the monitor held. */
+#ifndef LIB_WATCH_H
+#define LIB_WATCH_H
+
+#include "core.h"
+#include "request.h"
+
+struct watch;
+
+GHashTable *watch_table_new(void);
+
+/* Lives in its owner; all zero is no interest. One shot: fired runs with the interest dropped. */
+struct interest {
+    struct watch *watch;
+    void (*fired)(void *owner, bool gone);
+    void *owner;
+    GList link;
+};
+
+/* Makes r, a STORE_GET, leave a watch that fires i. Sends nothing. False: too much is watched. */
+bool watch_add(zkl_session *s, struct request *r, struct interest *i);
+
+/* The answer to such a request came; to be called by its done, before anything else. */
+void watch_answered(zkl_session *s, const struct request *r, const struct store_reply *reply);
+
+/* The owner's interest ends. With the last one the watch is removed, on the server too; unless the
+ * node is being deleted, which does that by itself. */
+void watch_drop(struct interest *i, bool deleting);
+
+/* The store's event. */
+void watch_fired(zkl_session *s, const char *path, bool gone);
+
+/* The session is over and its watches with it: no interest fires any more. */
+void watch_clear(zkl_session *s);
+
+#endif
