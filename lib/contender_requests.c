@@ -304,6 +304,9 @@ void contender_ask(struct contender *c, const struct action *a)
     case ACT_DELETE_ALL:
         delete_own(c, NULL);
         break;
+    case ACT_ORPHAN:
+        c->session->orphaned = true;
+        break;
     case ACT_RESET:
         request_send(c->session,
                      ask(c, STORE_GET, g_strdup(c->directory), on_directory_read, a->tag));

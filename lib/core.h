@@ -61,6 +61,7 @@ struct zkl_session {
     GHashTable *watches; /* path -> struct watch */
     size_t watched_bytes;
     GQueue contenders;   /* of struct contender: all whose attempt is not done */
+    bool orphaned;       /* a node may stand that only the end of the session removes */
     GQueue refusals;     /* of struct refusal: deletes that the server refuses */
     GHashTable *foreign; /* directories whose foreign children were logged */
 };

@@ -191,6 +191,7 @@ static void forget(zkl_session *s)
     timers_cancel(&s->deadline_timer);
     request_drop_all(s);
     request_forget_refusals(s);
+    s->orphaned = false;
     watch_clear(s);
     lease_init(&s->lease, s->lease.tick, s->lease.drift_permille);
 }
@@ -226,7 +227,7 @@ void epoch_warm(zkl_session *s)
 void epoch_idle(zkl_session *s)
 {
     s->warm_until = instant_add(clock_now(), s->warm_ns);
-    if (!g_queue_is_empty(&s->refusals) && !s->closing)
+    if ((s->orphaned || !g_queue_is_empty(&s->refusals)) && !s->closing)
         epoch_replace(s);
 }
 

@@ -4,9 +4,12 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "fork.h"
+
 static _Thread_local struct self {
     uint64_t number;
     long holds;
+    unsigned generation; /* of the process that counted */
     void (*on_exit)(uint64_t owner);
 } self;
 
@@ -16,7 +19,7 @@ static void at_exit(void *data)
 {
     const struct self *me = data;
 
-    if (me->holds > 0)
+    if (me->holds > 0 && !fork_is_child(me->generation))
         me->on_exit(me->number);
 }
 
@@ -41,6 +44,7 @@ void owner_count(int change, void (*on_exit)(uint64_t owner))
     if (!self.on_exit) {
         pthread_once(&once, make_key);
         self.on_exit = on_exit;
+        self.generation = fork_generation;
         pthread_setspecific(key, &self);
     }
     self.holds += change;

@@ -27,7 +27,8 @@ static const struct {
     [ST_WAITING] = {"waiting", BIT(ST_CREATING) | BIT(ST_LISTING) | BIT(ST_PROVING) | BIT(ST_DONE)},
     [ST_PROVING] = {"proving",
                     BIT(ST_CREATING) | BIT(ST_CLAIMING) | BIT(ST_HOLDING) | BIT(ST_DONE)},
-    [ST_CLAIMING] = {"claiming", BIT(ST_CREATING) | BIT(ST_HOLDING) | BIT(ST_DONE)},
+    [ST_CLAIMING] = {"claiming",
+                     BIT(ST_CREATING) | BIT(ST_PROVING) | BIT(ST_HOLDING) | BIT(ST_DONE)},
     [ST_RESETTING] = {"resetting", BIT(ST_CREATING) | BIT(ST_DONE)},
     [ST_HOLDING] = {"holding", BIT(ST_LAPSED) | BIT(ST_DONE)},
     [ST_LAPSED] = {"lapsed", BIT(ST_DONE)},
@@ -170,6 +171,15 @@ static void exhausted(struct contend *c, struct actions *out)
     move(c, ST_RESETTING);
 }
 
+/* Where the directory went, numbers begin at 0 again. */
+static void on_reset(struct contend *c, const struct event *ev, struct actions *out)
+{
+    if (ev->answer == ANSWER_OK || ev->answer == ANSWER_NONODE)
+        enter_again(c, out);
+    else
+        fail(c, out, CONTEND_OVERFLOW);
+}
+
 static void on_created(struct contend *c, const struct event *ev, struct actions *out)
 {
     switch (ev->answer) {
@@ -242,6 +252,7 @@ static void on_settled(struct contend *c, const struct event *ev, struct actions
     if (ev->answer == ANSWER_OK)
         place = rule_place(ev->children, ev->count, INT32_MAX);
     else if (ev->answer != ANSWER_NONODE) {
+        act(out, ACT_ORPHAN);
         fail_answer(c, out, ev->answer);
         return;
     }
@@ -290,13 +301,18 @@ static void on_proof(struct contend *c, const struct event *ev, struct actions *
     }
 }
 
+static void prove(struct contend *c, struct actions *out)
+{
+    ask(c, out, ACT_READ);
+    move(c, ST_PROVING);
+}
+
 /* When the predecessor was the head, its end makes us the head: only our own node needs proof. */
 static void on_predecessor_gone(struct contend *c, struct actions *out)
 {
     c->watching = false;
     if (c->ahead == 1) {
-        ask(c, out, ACT_READ);
-        move(c, ST_PROVING);
+        prove(c, out);
     } else {
         ask(c, out, ACT_LIST);
         move(c, ST_LISTING);
@@ -361,8 +377,8 @@ static void step_leaving(struct contend *c, const struct event *ev, struct actio
     } else if (ev->kind == EV_SYNCED) {
         ask(c, out, ACT_LIST);
     } else if (ev->kind == EV_LISTED) {
-        if (ev->answer == ANSWER_OK)
-            act(out, ACT_DELETE_ALL);
+        if (ev->answer != ANSWER_NONODE)
+            act(out, ev->answer == ANSWER_OK ? ACT_DELETE_ALL : ACT_ORPHAN);
         finish(c, out);
     }
 }
@@ -389,6 +405,8 @@ static void step_holding(struct contend *c, const struct event *ev, struct actio
         /* An answer that proves nothing leaves the deadline to protect us. */
         if (ev->answer == ANSWER_NONODE || (ev->answer == ANSWER_OK && ev->owner != ev->session))
             revoke(c, out, true);
+        else if (ev->answer == ANSWER_OK)
+            c->own_watched = true;
         break;
     default:
         break;
@@ -414,11 +432,11 @@ static void step_queued(struct contend *c, const struct event *ev, struct action
     else if (s == ST_PROVING && ev->kind == EV_READ)
         on_proof(c, ev, out);
     else if (s == ST_RESETTING && ev->kind == EV_RESET)
-        (ev->answer == ANSWER_OK) ? enter_again(c, out) : fail(c, out, CONTEND_OVERFLOW);
+        on_reset(c, ev, out);
     else if (s == ST_CLAIMING && ev->kind == EV_LEASE && ev->lease)
         grant(c, out);
     else if (s == ST_CLAIMING && ev->kind == EV_OWN_FIRED)
-        on_predecessor_gone(c, out);
+        prove(c, out);
 }
 
 static void step_waiting(struct contend *c, const struct event *ev, struct actions *out)
@@ -449,6 +467,8 @@ void contend_init(struct contend *c, bool try_only)
 void contend_step(struct contend *c, const struct event *ev, struct actions *out)
 {
     out->count = 0;
+    if (ev->kind == EV_OWN_FIRED)
+        c->own_watched = false;
     if (is_answer(ev->kind) && ev->tag != c->tag)
         return;
     if (ev->kind == EV_EPOCH || ev->kind == EV_END)

@@ -53,7 +53,7 @@ enum event_kind {
     EV_LISTED,
     EV_READ,       /* of the own node */
     EV_WATCHED,    /* answer to ACT_WATCH */
-    EV_PRED_FIRED, /* the predecessor changed or went */
+    EV_PRED_FIRED, /* the present predecessor changed or went; never an earlier one */
     EV_OWN_FIRED,  /* the own node changed or went */
     EV_RESET,      /* answer to ACT_RESET */
     EV_TIMER,      /* ACT_ARM came due */
@@ -95,6 +95,7 @@ enum action_kind {
     ACT_DELETE,       /* the own node; guaranteed by the layer below */
     ACT_DELETE_SPARE, /* nodes of this attempt in this snapshot, but the one with .number */
     ACT_DELETE_ALL,   /* nodes of this attempt in this snapshot */
+    ACT_ORPHAN,       /* a node of ours may stand that cannot be found: the session must go */
     ACT_RESET,        /* delete the directory if it is an empty container */
     ACT_ARM,          /* EV_TIMER after CONTEND_OWN_WATCH_MS */
     ACT_GRANT,

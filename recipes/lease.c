@@ -168,6 +168,8 @@ void lease_sent(struct lease *l, enum lease_kind kind, struct instant now)
         l->chain = CHAIN_SYNC;
         break;
     case LEASE_RENEWAL:
+        if (!l->alone && l->chain != CHAIN_WRITE_DUE)
+            break; /* its answer would prove nothing */
         if (l->chain == CHAIN_IDLE)
             l->chain_begun = now;
         l->chain_ever = true;

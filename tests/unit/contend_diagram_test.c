@@ -1,0 +1,47 @@
+/* The states and the moves between them. */
+#include "contend_play.h"
+#include "suites.h"
+
+#include <string.h>
+
+static void every_state_is_reached(void)
+{
+    for (int s = 0; s < ST_COUNT; s++)
+        play_reach((enum contend_state)s);
+}
+
+static void names_differ(void)
+{
+    for (int a = 0; a < ST_COUNT; a++)
+        for (int b = 0; b < a; b++)
+            CHECK(strcmp(contend_state_name((enum contend_state)a),
+                         contend_state_name((enum contend_state)b)) != 0);
+}
+
+/* What the diagram must not allow, whatever the code does. */
+static void moves_that_would_be_wrong(void)
+{
+    for (int s = 0; s < ST_COUNT; s++) {
+        CHECK(s == ST_DONE || !contend_may_move(ST_DONE, (enum contend_state)s));
+        CHECK(s == ST_IDLE || !contend_may_move((enum contend_state)s, ST_IDLE));
+    }
+    static const enum contend_state unproved[] = {ST_IDLE,      ST_CREATING, ST_PARENTS,
+                                                  ST_SETTLING,  ST_ADOPTING, ST_WAITING,
+                                                  ST_RESETTING, ST_LAPSED,   ST_LEAVING};
+    for (size_t i = 0; i < sizeof(unproved) / sizeof(*unproved); i++)
+        CHECK(!contend_may_move(unproved[i], ST_HOLDING));
+    CHECK(!contend_may_move(ST_LAPSED, ST_CREATING));
+    CHECK(!contend_may_move(ST_HOLDING, ST_WAITING));
+    CHECK(contend_may_move(ST_LISTING, ST_HOLDING));
+    CHECK(contend_may_move(ST_PROVING, ST_HOLDING));
+    CHECK(contend_may_move(ST_CLAIMING, ST_HOLDING));
+}
+
+static const struct test_case cases[] = {
+    {"every_state_is_reached", every_state_is_reached},
+    {"names_differ", names_differ},
+    {"moves_that_would_be_wrong", moves_that_would_be_wrong},
+    {NULL, NULL},
+};
+
+const struct test_suite contend_diagram_suite = {.name = "contend_diagram", .cases = cases};

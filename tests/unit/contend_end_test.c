@@ -1,0 +1,222 @@
+/* Ends from outside, in every state: the caller gives up, the session goes, late answers come. */
+#include "contend_play.h"
+#include "suites.h"
+
+#include <string.h>
+
+struct end_row {
+    enum contend_state from, to;
+    const char *actions;
+};
+
+static void expect_ends(const char *words, const struct end_row *rows, size_t count)
+{
+    CHECK_INT(count, ST_COUNT);
+    for (size_t i = 0; i < count; i++) {
+        play_reach(rows[i].from);
+        STEP(words, rows[i].to, rows[i].actions);
+    }
+}
+
+static void abort_in_every_state(void)
+{
+    static const struct end_row rows[] = {
+        {ST_IDLE, ST_DONE, "fail aborted"},
+        {ST_CREATING, ST_LEAVING, "fail aborted"}, /* the create decides what is left to do */
+        {ST_PARENTS, ST_DONE, "fail aborted"},
+        {ST_SETTLING, ST_LEAVING, "fail aborted"},
+        {ST_ADOPTING, ST_DONE, "fail aborted, delete"},
+        {ST_LISTING, ST_DONE, "fail aborted, delete"},
+        {ST_WAITING, ST_DONE, "fail aborted, unwatch, delete"},
+        {ST_PROVING, ST_DONE, "fail aborted, delete"},
+        {ST_CLAIMING, ST_DONE, "fail aborted, delete"},
+        {ST_RESETTING, ST_DONE, "fail aborted"},
+        {ST_HOLDING, ST_HOLDING, ""},
+        {ST_LAPSED, ST_LAPSED, ""},
+        {ST_LEAVING, ST_LEAVING, ""},
+        {ST_DONE, ST_DONE, ""},
+    };
+    expect_ends("abort", rows, sizeof(rows) / sizeof(*rows));
+}
+
+static void abort_then_the_create_succeeds(void)
+{
+    play_reach(ST_LEAVING);
+    STEP("created 7", ST_DONE, "delete");
+    STEP("listed 7*", ST_DONE, "");
+}
+
+static void abort_then_the_create_is_refused(void)
+{
+    static const char *const answers[] = {"created refused", "created nonode", "created nochildren",
+                                          "created exists", "created bad"};
+    for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+        play_reach(ST_LEAVING);
+        STEP(answers[i], ST_DONE, "");
+    }
+}
+
+static void abort_then_the_create_is_used_up(void)
+{
+    play_reach(ST_LEAVING);
+    STEP("created 2147483647", ST_DONE, "delete");
+}
+
+static void abort_then_the_create_is_unknown(void)
+{
+    play_reach(ST_LEAVING);
+    STEP("created unknown", ST_LEAVING, "sync");
+    STEP("synced", ST_LEAVING, "list");
+    STEP("listed 5 7* 9*", ST_DONE, "delete-all");
+
+    play_reach(ST_LEAVING);
+    SAY("created unknown");
+    SAY("synced");
+    SAY("listed 5"); /* nothing of ours */
+    CHECK_INT(play.c.state, ST_DONE);
+}
+
+static void abort_while_settling(void)
+{
+    play_reach(ST_SETTLING);
+    STEP("abort", ST_LEAVING, "fail aborted");
+    STEP("synced", ST_LEAVING, "list");
+    STEP("listed 7*", ST_DONE, "delete-all");
+
+    play_reach(ST_SETTLING);
+    SAY("synced");
+    STEP("abort", ST_LEAVING, "fail aborted"); /* the list is under way already */
+    STEP("listed 7*", ST_DONE, "delete-all");
+}
+
+static void abort_while_watch_is_being_set(void)
+{
+    play_reach(ST_WAITING);
+    STEP("abort", ST_DONE, "fail aborted, unwatch, delete");
+    STEP("watched", ST_DONE, "");
+    STEP("pred gone", ST_DONE, "");
+}
+
+/* Everything of the old session is gone or goes with it: begin anew, with a new id. */
+static void epoch_in_every_state(void)
+{
+    static const struct end_row rows[] = {
+        {ST_IDLE, ST_IDLE, ""},
+        {ST_CREATING, ST_CREATING, "create, list"},
+        {ST_PARENTS, ST_CREATING, "create, list"},
+        {ST_SETTLING, ST_CREATING, "create, list"},
+        {ST_ADOPTING, ST_CREATING, "create, list"},
+        {ST_LISTING, ST_CREATING, "create, list"},
+        {ST_WAITING, ST_CREATING, "create, list"},
+        {ST_PROVING, ST_CREATING, "create, list"},
+        {ST_CLAIMING, ST_CREATING, "create, list"},
+        {ST_RESETTING, ST_CREATING, "create, list"},
+        {ST_HOLDING, ST_DONE, "revoke"},
+        {ST_LAPSED, ST_DONE, ""},
+        {ST_LEAVING, ST_DONE, ""},
+        {ST_DONE, ST_DONE, ""},
+    };
+    expect_ends("epoch", rows, sizeof(rows) / sizeof(*rows));
+}
+
+static void end_in_every_state(void)
+{
+    static const struct end_row rows[] = {
+        {ST_IDLE, ST_IDLE, ""},
+        {ST_CREATING, ST_DONE, "fail protocol"},
+        {ST_PARENTS, ST_DONE, "fail protocol"},
+        {ST_SETTLING, ST_DONE, "fail protocol"},
+        {ST_ADOPTING, ST_DONE, "fail protocol"},
+        {ST_LISTING, ST_DONE, "fail protocol"},
+        {ST_WAITING, ST_DONE, "fail protocol"},
+        {ST_PROVING, ST_DONE, "fail protocol"},
+        {ST_CLAIMING, ST_DONE, "fail protocol"},
+        {ST_RESETTING, ST_DONE, "fail protocol"},
+        {ST_HOLDING, ST_DONE, "revoke"},
+        {ST_LAPSED, ST_DONE, ""},
+        {ST_LEAVING, ST_DONE, ""},
+        {ST_DONE, ST_DONE, ""},
+    };
+    expect_ends("end", rows, sizeof(rows) / sizeof(*rows));
+}
+
+static void everything_is_fresh_after_an_epoch(void)
+{
+    for (int s = ST_CREATING; s <= ST_RESETTING; s++) {
+        play_reach((enum contend_state)s);
+        struct play before = play;
+        SAY("epoch");
+        CHECK(!play.c.has_node && !play.c.watching && !play.c.own_watched && !play.c.told);
+        CHECK(play.tags[EV_CREATED] != before.tags[EV_CREATED]);
+        CHECK(play.tags[EV_LISTED] != before.tags[EV_LISTED]);
+        STEP("pred gone", ST_CREATING, "");
+        STEP("created 9", ST_LISTING, "");
+        STEP("listed 8 9*", ST_WAITING, "watch 8"); /* its place is at the tail */
+    }
+}
+
+/* Answers that come late, of any kind and in any state, change nothing. */
+static void stale_answers_in_every_state(void)
+{
+    static const char *const answers[] = {
+        "stale created 3",       "stale created unknown", "stale created nonode",
+        "stale created refused", "stale created exists",  "stale parents",
+        "stale parents refused", "stale synced",          "stale listed 7*",
+        "stale listed 5 7*",     "stale listed refused",  "stale listed",
+        "stale read 7",          "stale read nonode",     "stale read 7 others",
+        "stale watched",         "stale watched nonode",  "stale watched refused",
+        "stale reset",           "stale reset refused",
+    };
+    for (int s = 0; s < ST_COUNT; s++)
+        for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+            play_reach((enum contend_state)s);
+            for (int kind = 0; kind <= EV_END; kind++)
+                play.tags[kind] = play.c.tag; /* so that stale is older than the newest */
+            struct contend before = play.c;
+            STEP(answers[i], (enum contend_state)s, "");
+            CHECK(memcmp(&before, &play.c, sizeof(before)) == 0);
+        }
+}
+
+/* Events that mean nothing in a state are not answers and must not move it. */
+static void events_out_of_place(void)
+{
+    static const struct {
+        enum contend_state state;
+        const char *words;
+    } rows[] = {
+        {ST_IDLE, "pred gone"},     {ST_IDLE, "own gone"},      {ST_IDLE, "lapsed"},
+        {ST_IDLE, "timer"},         {ST_CREATING, "enter"},     {ST_CREATING, "own gone"},
+        {ST_CREATING, "lapsed"},    {ST_CREATING, "timer"},     {ST_CREATING, "release"},
+        {ST_SETTLING, "pred gone"}, {ST_LISTING, "pred gone"},  {ST_LISTING, "timer"},
+        {ST_LISTING, "lapsed"},     {ST_WAITING, "enter"},      {ST_WAITING, "lapsed"},
+        {ST_WAITING, "timer"},      {ST_PROVING, "pred gone"},  {ST_PROVING, "pred changed"},
+        {ST_PROVING, "timer"},      {ST_CLAIMING, "pred gone"}, {ST_CLAIMING, "lapsed"},
+        {ST_HOLDING, "enter"},      {ST_HOLDING, "pred gone"},  {ST_HOLDING, "lease"},
+        {ST_LAPSED, "pred gone"},   {ST_LAPSED, "timer"},       {ST_LEAVING, "pred gone"},
+        {ST_LEAVING, "release"},    {ST_LEAVING, "timer"},      {ST_LEAVING, "lease"},
+        {ST_DONE, "enter"},         {ST_DONE, "abort"},         {ST_DONE, "epoch"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        play_reach(rows[i].state);
+        STEP(rows[i].words, rows[i].state, "");
+    }
+}
+
+static const struct test_case cases[] = {
+    {"abort_in_every_state", abort_in_every_state},
+    {"abort_then_the_create_succeeds", abort_then_the_create_succeeds},
+    {"abort_then_the_create_is_refused", abort_then_the_create_is_refused},
+    {"abort_then_the_create_is_used_up", abort_then_the_create_is_used_up},
+    {"abort_then_the_create_is_unknown", abort_then_the_create_is_unknown},
+    {"abort_while_settling", abort_while_settling},
+    {"abort_while_watch_is_being_set", abort_while_watch_is_being_set},
+    {"epoch_in_every_state", epoch_in_every_state},
+    {"end_in_every_state", end_in_every_state},
+    {"everything_is_fresh_after_an_epoch", everything_is_fresh_after_an_epoch},
+    {"stale_answers_in_every_state", stale_answers_in_every_state},
+    {"events_out_of_place", events_out_of_place},
+    {NULL, NULL},
+};
+
+const struct test_suite contend_end_suite = {.name = "contend_end", .cases = cases};

@@ -1,0 +1,53 @@
+/* Speaks with one contender in words, so that a test reads as the exchange it specifies:
+ *
+ *     play_start(false);
+ *     STEP("enter", ST_CREATING, "create list");
+ *     STEP("created 7", ST_LISTING, "");
+ *     STEP("listed 5 7*", ST_WAITING, "watch 5");
+ *
+ * Children: 7 another's, 7* ours, 7~ of our id of an earlier session, 7? foreign. An answer is OK
+ * when no other is named, and carries the tag of the newest request of its kind; before an event,
+ * "stale" makes that tag an older one and "nolease" says that no deadline is ahead. */
+#ifndef UNIT_CONTEND_PLAY_H
+#define UNIT_CONTEND_PLAY_H
+
+#include "contend.h"
+
+enum { PLAY_CHILDREN = 8, PLAY_SESSION = 0x5e55, PLAY_ERROR = CONTEND_ABORTED + 3 };
+
+struct play {
+    struct contend c;
+    struct actions out;
+    uint32_t tags[EV_END + 1]; /* of the newest request that an event of this kind answers */
+    struct child children[PLAY_CHILDREN];
+    size_t count;
+    unsigned grants, fails, revokes;
+};
+
+extern struct play play;
+
+void play_start(bool try_only);
+
+/* Makes an event of the words; false when they are not understood. */
+bool play_event(struct event *ev, const char *words);
+
+/* Gives the event, and checks what holds at every step: the invariant, the diagram, that the
+ * caller is told once. */
+void play_give(const struct event *ev, const char *file, int line);
+
+/* The same with words, for what leads up to the step that matters. */
+#define SAY(words) play_say((words), __FILE__, __LINE__)
+void play_say(const char *words, const char *file, int line);
+
+/* Says words and checks the state afterwards and the actions, in their order. */
+#define STEP(words, state, actions) play_step((words), (state), (actions), __FILE__, __LINE__)
+void play_step(const char *words, enum contend_state state, const char *actions, const char *file,
+               int line);
+
+/* The actions of the last step in words; valid until the next call. */
+const char *play_actions(void);
+
+/* Starts anew and goes to the state by the shortest way; number 7 is ours, 5 is before it. */
+void play_reach(enum contend_state state);
+
+#endif

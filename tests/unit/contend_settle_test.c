@@ -1,0 +1,279 @@
+/* Creates that do not simply succeed: unknown outcomes, no directory, numbers used up. */
+#include "contend_play.h"
+#include "suites.h"
+
+static void unknown_and_not_done(void)
+{
+    play_start(false);
+    STEP("enter", ST_CREATING, "create, list");
+    STEP("created unknown", ST_SETTLING, "sync"); /* a list alone may come from a lagging server */
+    STEP("synced", ST_SETTLING, "list");
+    STEP("listed 5", ST_CREATING, "create, list");
+    STEP("created 7", ST_LISTING, "");
+}
+
+static void unknown_and_done(void)
+{
+    play_start(false);
+    SAY("enter");
+    STEP("created unknown", ST_SETTLING, "sync");
+    STEP("synced", ST_SETTLING, "list");
+    STEP("listed 5 7*", ST_ADOPTING, "adopt 7, read");
+    STEP("read 7", ST_LISTING, "list"); /* its session and its czxid are known only now */
+    CHECK_INT(play.c.token, 1007);
+    CHECK_INT(play.c.number, 7);
+    STEP("listed 5 7*", ST_WAITING, "watch 5");
+}
+
+static void unknown_and_done_twice(void)
+{
+    play_start(false);
+    SAY("enter");
+    SAY("created unknown");
+    SAY("synced");
+    STEP("listed 9* 7* 5", ST_ADOPTING, "adopt 7, delete-all-but 7, read");
+    STEP("read 7", ST_LISTING, "list");
+    STEP("listed 9* 7*", ST_HOLDING, "delete-all-but 7, grant"); /* the delete is under way */
+}
+
+static void unknown_and_done_in_another_session(void)
+{
+    play_start(false);
+    SAY("enter");
+    SAY("created unknown");
+    SAY("synced");
+    STEP("listed 7*", ST_ADOPTING, "adopt 7, read");
+    STEP("read 7 others", ST_CREATING, "delete, create, list");
+}
+
+static void adopted_node_is_gone_when_read(void)
+{
+    play_reach(ST_ADOPTING);
+    STEP("read nonode", ST_CREATING, "delete, create, list");
+}
+
+static void the_list_behind_an_unknown_create_is_not_used(void)
+{
+    play_start(false);
+    SAY("enter");
+    struct event list;
+    CHECK(play_event(&list, "listed 7*"));
+    STEP("created unknown", ST_SETTLING, "sync");
+    play_give(&list, __FILE__, __LINE__); /* sent before the sync: it may lack our node */
+    CHECK_STR(play_actions(), "");
+    CHECK_INT(play.c.state, ST_SETTLING);
+    STEP("synced", ST_SETTLING, "list");
+    play_give(&list, __FILE__, __LINE__);
+    CHECK_STR(play_actions(), "");
+    CHECK_INT(play.c.state, ST_SETTLING);
+}
+
+static void adopted_node_left_its_watch_behind(void)
+{
+    play_reach(ST_ADOPTING);
+    STEP("read 7", ST_LISTING, "list");
+    STEP("listed nonode", ST_CREATING, "delete, create, list");
+    STEP("created 8", ST_LISTING, "");
+    STEP("listed 8*", ST_HOLDING, "grant, arm"); /* the watch was of the other node */
+}
+
+static void settling_meets_no_directory(void)
+{
+    play_reach(ST_SETTLING);
+    STEP("synced nonode", ST_SETTLING, "list");
+    STEP("listed nonode", ST_CREATING, "create, list"); /* nothing of ours can be in it */
+}
+
+static void spares_beside_a_known_create(void)
+{
+    play_start(false);
+    SAY("enter");
+    SAY("created 9");
+    STEP("listed 7~ 9*", ST_WAITING, "delete-all-but 9, watch 7");
+}
+
+static void no_directory(void)
+{
+    play_start(false);
+    STEP("enter", ST_CREATING, "create, list");
+    STEP("created nonode", ST_PARENTS, "parents");
+    STEP("listed nonode", ST_PARENTS, ""); /* of the list behind that create */
+    STEP("parents", ST_CREATING, "create, list");
+    STEP("created 0", ST_LISTING, "");
+    STEP("listed 0*", ST_HOLDING, "grant, arm");
+}
+
+static void directory_cannot_be_made(void)
+{
+    play_reach(ST_PARENTS);
+    STEP("parents refused", ST_DONE, "fail refused");
+    play_reach(ST_PARENTS);
+    STEP("parents nochildren", ST_DONE, "fail nochildren");
+    play_reach(ST_PARENTS);
+    STEP("parents bad", ST_DONE, "fail protocol");
+}
+
+/* A directory that vanishes each time it is made must not keep us for ever. */
+static void directory_vanishes_again_and_again(void)
+{
+    play_start(false);
+    SAY("enter");
+    int rounds = 0;
+    while (play.c.state == ST_CREATING && rounds < 1000) {
+        SAY("created nonode");
+        if (play.c.state == ST_PARENTS)
+            SAY("parents");
+        rounds++;
+    }
+    CHECK(rounds >= 3 && rounds < 1000);
+    CHECK_INT(play.c.state, ST_DONE);
+    CHECK_INT(play.fails, 1);
+}
+
+/* Patience is counted per session. */
+static void directory_vanishes_in_several_sessions(void)
+{
+    play_start(false);
+    SAY("enter");
+    for (int round = 1; round <= 300; round++) {
+        SAY(round % 30 ? "created nonode" : "epoch");
+        if (play.c.state == ST_PARENTS)
+            SAY("parents");
+    }
+    CHECK_INT(play.c.state, ST_CREATING);
+}
+
+static void create_refused(void)
+{
+    static const struct {
+        const char *answer, *actions;
+    } rows[] = {
+        {"created refused", "fail refused"},
+        {"created nochildren", "fail nochildren"},
+        {"created bad", "fail protocol"},
+        {"created limit", "fail limit"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        play_start(false);
+        SAY("enter");
+        STEP(rows[i].answer, ST_DONE, rows[i].actions);
+        STEP("listed 5", ST_DONE, ""); /* the list that was sent behind it */
+    }
+}
+
+static void list_refused(void)
+{
+    play_reach(ST_LISTING);
+    STEP("listed refused", ST_DONE, "fail refused, delete");
+    play_reach(ST_LISTING);
+    STEP("listed nonode", ST_CREATING, "delete, create, list"); /* our node went with it */
+}
+
+static void read_refused(void)
+{
+    play_reach(ST_PROVING);
+    STEP("read refused", ST_DONE, "fail refused, delete");
+    play_reach(ST_ADOPTING);
+    STEP("read refused", ST_DONE, "fail refused, delete");
+}
+
+static void numbers_used_up(void)
+{
+    static const char *const answers[] = {"created 2147483647", "created -2147483648",
+                                          "created -1"};
+    for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+        play_start(false);
+        SAY("enter");
+        STEP(answers[i], ST_RESETTING, "delete, reset");
+        STEP("listed 5", ST_RESETTING, "");
+        STEP("reset notempty", ST_DONE, "fail overflow"); /* others still use it */
+        play_start(false);
+        SAY("enter");
+        STEP(answers[i], ST_RESETTING, "delete, reset");
+        STEP("reset", ST_CREATING, "create, list");
+        STEP("created nonode", ST_PARENTS, "parents");
+        STEP("parents", ST_CREATING, "create, list");
+        STEP("created 0", ST_LISTING, "");
+    }
+}
+
+static void the_last_usable_number(void)
+{
+    play_start(false);
+    SAY("enter");
+    STEP("created 2147483646", ST_LISTING, "");
+    STEP("listed 2147483646*", ST_HOLDING, "grant, arm");
+}
+
+/* At the limit the server hands out the same name again, and it may be taken. */
+static void name_is_taken_at_the_limit(void)
+{
+    play_start(false);
+    SAY("enter");
+    STEP("created exists", ST_RESETTING, "reset");
+    STEP("reset nonode", ST_CREATING, "create, list");
+    play_start(false);
+    SAY("enter");
+    SAY("created exists");
+    STEP("reset refused", ST_DONE, "fail overflow");
+}
+
+static void numbers_used_up_again_and_again(void)
+{
+    play_start(false);
+    SAY("enter");
+    int rounds = 0;
+    for (; play.c.state != ST_DONE && rounds < 1000; rounds++)
+        SAY(play.c.state == ST_CREATING ? "created 2147483647" : "reset");
+    CHECK(rounds < 1000);
+    CHECK_INT(play.fails, 1);
+}
+
+static void adopted_node_has_a_used_up_number(void)
+{
+    play_start(false);
+    SAY("enter");
+    SAY("created unknown");
+    SAY("synced");
+    STEP("listed 2147483647*", ST_RESETTING, "adopt 2147483647, delete, reset");
+}
+
+static void waits_for_others_at_the_limit(void)
+{
+    play_start(false);
+    SAY("enter");
+    SAY("created 7");
+    STEP("listed 7* 2147483647", ST_WAITING, "watch 2147483647");
+    STEP("watched", ST_WAITING, "");
+    STEP("pred gone", ST_PROVING, "read");
+    STEP("read 7", ST_HOLDING, "grant");
+}
+
+static const struct test_case cases[] = {
+    {"unknown_and_not_done", unknown_and_not_done},
+    {"unknown_and_done", unknown_and_done},
+    {"unknown_and_done_twice", unknown_and_done_twice},
+    {"unknown_and_done_in_another_session", unknown_and_done_in_another_session},
+    {"adopted_node_is_gone_when_read", adopted_node_is_gone_when_read},
+    {"the_list_behind_an_unknown_create_is_not_used",
+     the_list_behind_an_unknown_create_is_not_used},
+    {"adopted_node_left_its_watch_behind", adopted_node_left_its_watch_behind},
+    {"settling_meets_no_directory", settling_meets_no_directory},
+    {"spares_beside_a_known_create", spares_beside_a_known_create},
+    {"no_directory", no_directory},
+    {"directory_cannot_be_made", directory_cannot_be_made},
+    {"directory_vanishes_again_and_again", directory_vanishes_again_and_again},
+    {"directory_vanishes_in_several_sessions", directory_vanishes_in_several_sessions},
+    {"create_refused", create_refused},
+    {"list_refused", list_refused},
+    {"read_refused", read_refused},
+    {"numbers_used_up", numbers_used_up},
+    {"the_last_usable_number", the_last_usable_number},
+    {"name_is_taken_at_the_limit", name_is_taken_at_the_limit},
+    {"numbers_used_up_again_and_again", numbers_used_up_again_and_again},
+    {"adopted_node_has_a_used_up_number", adopted_node_has_a_used_up_number},
+    {"waits_for_others_at_the_limit", waits_for_others_at_the_limit},
+    {NULL, NULL},
+};
+
+const struct test_suite contend_settle_suite = {.name = "contend_settle", .cases = cases};

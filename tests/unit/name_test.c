@@ -1,0 +1,235 @@
+#include "name.h"
+
+#include "suites.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UUID "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
+#define HEX "1b4e28ba2fa111d2883f0016d3cca427"
+
+/* Parses a copy that ends exactly at length, so that a sanitizer sees any reading beyond it. */
+static struct child parse(const char *name, size_t length)
+{
+    struct child out = {.id = 41, .kind = CHILD_LOCK, .number = -77, .own = true, .old = true};
+    char *copy = malloc(length ? length : 1);
+    REQUIRE(copy);
+    memcpy(copy, name, length);
+    name_parse(copy, length, &out);
+    free(copy);
+    CHECK_INT(out.id, 41);
+    CHECK(out.own && out.old);
+    return out;
+}
+
+struct lock_row {
+    const char *name;
+    int32_t number;
+};
+
+static void contenders_of_every_library(void)
+{
+    static const struct lock_row rows[] = {
+        {"_c_" UUID "-lock-0000000007", 7}, /* Curator, zkl */
+        {"_c_" HEX "-lock-0000000008", 8},  /* go-zk */
+        {HEX "__lock__0000000009", 9},      /* kazoo */
+        {HEX "-lock-0000000010", 10},       /* kazoo as we ask it to be */
+        {"lock-0000000000", 0},             /* no id at all */
+        {"__lock__0000000001", 1},
+        {"write-lock-0000000002", 2},
+        {"xlock-0000000003", 3},
+        {"lock-lock-0000000004", 4},
+        {"lock-0000000005-lock-0000000006", 6}, /* the last one counts */
+        {"_c_" UUID "-lock-1234567890", 1234567890},
+        {"_c_" UUID "-lock-2147483646", INT32_MAX - 1},
+        {"_c_" UUID "-lock-2147483647", INT32_MAX},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct child c = parse(rows[i].name, strlen(rows[i].name));
+        if (!CHECK_INT(c.kind, CHILD_LOCK) || !CHECK_INT(c.number, rows[i].number))
+            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
+    }
+}
+
+/* Java writes the wrapped counter with %010d: the sign takes one of the ten places. */
+static void negative_numbers(void)
+{
+    static const struct lock_row rows[] = {
+        {"_c_" UUID "-lock--2147483648", INT32_MIN},
+        {"_c_" UUID "-lock--2147483647", INT32_MIN + 1},
+        {HEX "__lock__-2147483648", INT32_MIN},
+        {"lock--1000000000", -1000000000},
+        {"lock--999999999", -999999999},
+        {"lock--000000001", -1},
+        {HEX "__lock__-000000042", -42},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct child c = parse(rows[i].name, strlen(rows[i].name));
+        if (!CHECK_INT(c.kind, CHILD_LOCK) || !CHECK_INT(c.number, rows[i].number))
+            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
+    }
+}
+
+static void expect_foreign(const char *name, size_t length)
+{
+    struct child c = parse(name, length);
+    if (!CHECK_INT(c.kind, CHILD_FOREIGN) || !CHECK_INT(c.number, 0))
+        runner_fail(__FILE__, __LINE__, "for \"%.*s\"", (int)length, name);
+}
+
+static void foreign_names(void)
+{
+    static const char *const rows[] = {
+        "",
+        "x",
+        "0",
+        "-",
+        "lock",
+        "lock-",
+        "lock-abc",
+        "0000000001",
+        "-0000000001",
+        "-000000001",
+        "__lock__",
+        "lock_0000000001",
+        "LOCK-0000000001",
+        "_lock__0000000001",
+        "lock--",
+        "ock-0000000001",
+        /* other recipes of the same and of other libraries */
+        "x-72057594037927936-0000000001",
+        "ex0000000001",
+        "sh0000000001",
+        "n_0000000001",
+        "_c_" UUID "-latch-0000000001",
+        "_c_" UUID "-lease-0000000001",
+        "_c_" UUID "-__READ__0000000001",
+        "_c_" UUID "-__WRIT__0000000001",
+        HEX "__rlock__0000000001",
+        HEX "__party__",
+        "qn-0000000001",
+        "queue-0000000001",
+        /* not ten digits */
+        "lock-000000001",
+        "lock-00000000001",
+        "lock-10000000001",
+        "lock--00000001",
+        "lock-1",
+        "lock--12147483648",
+        "__lock__000000001",
+        /* not int32 */
+        "lock-2147483648",
+        "lock-4294967295",
+        "lock-9999999999",
+        "lock--2147483649",
+        "lock--9999999999",
+        /* not digits */
+        "lock-+000000001",
+        "lock- 000000001",
+        "lock-000000000x",
+        "lock-0000000001 ",
+        "lock-0x00000001",
+        "lock-00000-0001",
+        "lock-0000000001-",
+        "lock-\xd9\xa1\xd9\xa2\xd9\xa3\xd9\xa4\xd9\xa5",
+        "\xff\xfe\xfd\xfc\xfb\xfa\xf9\xf8\xf7\xf6",
+        "lock-00000000\xb9\xb2",
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        expect_foreign(rows[i], strlen(rows[i]));
+}
+
+/* The length rules: what follows it is not looked at, a NUL within it is a byte like any other. */
+static void length_and_nul(void)
+{
+    struct child c = parse("lock-00000000012", 15);
+    CHECK_INT(c.kind, CHILD_LOCK);
+    CHECK_INT(c.number, 1);
+    expect_foreign("lock-0000000001\0", 16);
+    expect_foreign("lock-00000\000001", 15);
+    expect_foreign("lock\0000000000001", 15);
+    expect_foreign("lock-0000000001", 14);
+    expect_foreign("\0\0\0", 3);
+    for (size_t n = 0; n < 15; n++)
+        expect_foreign("lock-0000000001", n);
+}
+
+static void huge_name(void)
+{
+    enum { HUGE_NAME = 1 << 20 };
+    char *name = malloc(HUGE_NAME);
+    REQUIRE(name);
+    memset(name, '1', HUGE_NAME);
+    expect_foreign(name, HUGE_NAME);
+    memcpy(name + HUGE_NAME - 15, "lock-0000000005", 15);
+    struct child c = parse(name, HUGE_NAME);
+    CHECK_INT(c.kind, CHILD_LOCK);
+    CHECK_INT(c.number, 5);
+    memcpy(name, "lock-", 5);
+    memset(name + 5, '0', HUGE_NAME - 5);
+    expect_foreign(name, HUGE_NAME);
+    free(name);
+}
+
+/* Whatever Java's %010d makes of a counter is read back as the same number. */
+static void every_number_reads_back(void)
+{
+    for (int64_t n = INT32_MIN; n <= INT32_MAX; n += 9973) {
+        char name[32];
+        int length = snprintf(name, sizeof(name), "lock-%010d", (int)n);
+        struct child c = {0};
+        name_parse(name, (size_t)length, &c);
+        if (!CHECK_INT(c.kind, CHILD_LOCK) || !CHECK_INT(c.number, n))
+            return;
+    }
+}
+
+static void has_id_exactly(void)
+{
+    static const struct {
+        const char *name, *id;
+        bool has;
+    } rows[] = {
+        {"_c_" UUID "-lock-0000000007", UUID, true},
+        {"_c_" UUID "-", UUID, true},
+        {"_c_" UUID, UUID, false}, /* missing dash */
+        {"_c_" UUID "_lock-0000000007", UUID, false},
+        {"_c_abcd-lock-0000000007", "abc", false}, /* the start of a longer id */
+        {"_c_abc-d-lock-0000000007", "abc-d", true},
+        {"_c_abc-lock-0000000007", "abcd", false},
+        {"_c_ab", "abc", false},
+        {"_c_", "abc", false},
+        {"", "abc", false},
+        {UUID "-lock-0000000007", UUID, false}, /* kazoo's form is nobody's of ours */
+        {"x_c_" UUID "-lock-0000000007", UUID, false},
+        {"_C_" UUID "-lock-0000000007", UUID, false},
+        {"_c-" UUID "-lock-0000000007", UUID, false},
+        {"_c_1B4E28BA-2FA1-11D2-883F-0016D3CCA427-lock-0000000007", UUID, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        size_t length = strlen(rows[i].name);
+        char *copy = malloc(length ? length : 1);
+        REQUIRE(copy);
+        memcpy(copy, rows[i].name, length);
+        if (!CHECK_INT(name_has_id(copy, length, rows[i].id, strlen(rows[i].id)), rows[i].has))
+            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
+        free(copy);
+    }
+    CHECK(!name_has_id("_c_abc-lock-", 6, "abc", 3)); /* the dash is beyond the length */
+    CHECK(name_has_id("_c_abc-lock-", 7, "abc", 3));
+    CHECK(name_has_id("_c_abXYZ-", 6, "abX", 2) == false);
+}
+
+static const struct test_case cases[] = {
+    {"contenders_of_every_library", contenders_of_every_library},
+    {"negative_numbers", negative_numbers},
+    {"foreign_names", foreign_names},
+    {"length_and_nul", length_and_nul},
+    {"huge_name", huge_name},
+    {"every_number_reads_back", every_number_reads_back},
+    {"has_id_exactly", has_id_exactly},
+    {NULL, NULL},
+};
+
+const struct test_suite name_suite = {.name = "name", .cases = cases};

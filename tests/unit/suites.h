@@ -1,0 +1,20 @@
+/* The suites of pure logic, each defined by the _test.c of its name. */
+#ifndef UNIT_SUITES_H
+#define UNIT_SUITES_H
+
+#include "runner.h"
+
+extern const struct test_suite name_suite;
+extern const struct test_suite rule_suite;
+extern const struct test_suite contend_diagram_suite;
+extern const struct test_suite contend_queue_suite;
+extern const struct test_suite contend_settle_suite;
+extern const struct test_suite contend_hold_suite;
+extern const struct test_suite contend_end_suite;
+extern const struct test_suite contend_walk_suite;
+extern const struct test_suite lease_suite;
+extern const struct test_suite lease_clock_suite;
+extern const struct test_suite lease_attack_suite;
+extern const struct test_suite lease_steady_suite;
+
+#endif
