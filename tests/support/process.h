@@ -1,0 +1,35 @@
+/* Child processes and scratch folders that never outlive this process, however it ends. */
+#ifndef SUPPORT_PROCESS_H
+#define SUPPORT_PROCESS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct process_options {
+    const char *const *argv; /* argv[0] is looked up in PATH */
+    const char *directory;   /* to run in; NULL: ours */
+    const char *log;         /* file that gets stdout and stderr, appended to; NULL: discarded */
+    int input;               /* descriptor that becomes stdin; -1: /dev/null */
+    bool outlives;           /* without it the child is killed when this process ends */
+};
+
+/* -1 with errno on failure; the child ignores SIGINT and SIGHUP, which are meant for us. Callable
+ * from any thread. */
+pid_t process_spawn(const struct process_options *options);
+
+/* Sends sig and waits up to timeout_ms for the end, then sends SIGKILL. Reaps. */
+void process_end(pid_t pid, int sig, int timeout_ms);
+bool process_gone(pid_t pid);  /* ended, perhaps not reaped yet */
+void process_pause(pid_t pid); /* returns when it has stopped */
+void process_resume(pid_t pid);
+
+/* A new folder below $TMPDIR. A small process beside us removes it even if we are killed. */
+struct scratch {
+    char *path;
+    pid_t janitor;
+    int lifeline;
+};
+bool scratch_make(struct scratch *ret, const char *prefix);
+void scratch_remove(struct scratch *s);
+
+#endif

@@ -1,0 +1,179 @@
+#include "proxy_link.h"
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Every control is: lock, change orders, commit. */
+static struct orders *orders_lock(struct proxy *p)
+{
+    pthread_mutex_lock(&p->mutex);
+    return &p->orders;
+}
+
+static void commit(struct proxy *p)
+{
+    uint64_t round = ++p->asked, one = 1;
+    while (write(p->wake, &one, sizeof(one)) < 0 && errno == EINTR)
+        ;
+    while (p->obeyed < round)
+        pthread_cond_wait(&p->changed, &p->mutex);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+int proxy_port(const struct proxy *p)
+{
+    return p->port.port;
+}
+
+const char *proxy_connect(const struct proxy *p)
+{
+    return p->connect;
+}
+
+void proxy_cut(struct proxy *p)
+{
+    orders_lock(p)->cut = true;
+    commit(p);
+}
+
+void proxy_reset(struct proxy *p)
+{
+    orders_lock(p);
+    p->reset_all = true;
+    commit(p);
+}
+
+void proxy_freeze(struct proxy *p, enum proxy_direction direction)
+{
+    orders_lock(p)->frozen |= (unsigned)direction;
+    commit(p);
+}
+
+void proxy_thaw(struct proxy *p)
+{
+    orders_lock(p)->frozen = 0;
+    commit(p);
+}
+
+void proxy_drop(struct proxy *p, enum proxy_direction direction, bool on)
+{
+    struct orders *o = orders_lock(p);
+    if (on)
+        o->dropping |= (unsigned)direction;
+    else
+        o->dropping &= ~(unsigned)direction;
+    commit(p);
+}
+
+void proxy_delay_ms(struct proxy *p, enum proxy_direction direction, int ms)
+{
+    struct orders *o = orders_lock(p);
+    if (direction & PROXY_TO_SERVER)
+        o->delay_ms[UP] = ms;
+    if (direction & PROXY_TO_CLIENT)
+        o->delay_ms[DOWN] = ms;
+    commit(p);
+}
+
+void proxy_lose_reply_to(struct proxy *p, int op)
+{
+    struct orders *o = orders_lock(p);
+    o->lose_reply = true;
+    o->lose_reply_op = op;
+    commit(p);
+}
+
+void proxy_lose_request_to(struct proxy *p, int op)
+{
+    struct orders *o = orders_lock(p);
+    o->lose_request = true;
+    o->lose_request_op = op;
+    commit(p);
+}
+
+void proxy_heal(struct proxy *p)
+{
+    *orders_lock(p) = (struct orders){0};
+    commit(p);
+}
+
+void proxy_get_stats(struct proxy *p, struct proxy_stats *ret)
+{
+    pthread_mutex_lock(&p->mutex);
+    *ret = p->stats;
+    pthread_mutex_unlock(&p->mutex);
+}
+
+void proxy_reset_stats(struct proxy *p)
+{
+    pthread_mutex_lock(&p->mutex);
+    p->stats = (struct proxy_stats){0};
+    pthread_mutex_unlock(&p->mutex);
+}
+
+static uint64_t count_requests(const struct proxy_stats *stats, int op)
+{
+    uint64_t sum = 0;
+    if (op != PROXY_OP_ANY)
+        return stats->requests[op & 127];
+    for (size_t i = 0; i < G_N_ELEMENTS(stats->requests); i++)
+        if (i != PROXY_OP_PING)
+            sum += stats->requests[i];
+    return sum;
+}
+
+uint64_t proxy_requests(struct proxy *p, int op)
+{
+    pthread_mutex_lock(&p->mutex);
+    uint64_t count = count_requests(&p->stats, op);
+    pthread_mutex_unlock(&p->mutex);
+    return count;
+}
+
+bool proxy_wait(struct proxy *p, proxy_wait_fn fn, void *data, int timeout_ms)
+{
+    struct timespec deadline;
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += timeout_ms / 1000;
+    deadline.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+    if (deadline.tv_nsec >= 1000000000) {
+        deadline.tv_sec++;
+        deadline.tv_nsec -= 1000000000;
+    }
+    bool held;
+    pthread_mutex_lock(&p->mutex);
+    while (!(held = fn(&p->stats, data)) &&
+           pthread_cond_timedwait(&p->changed, &p->mutex, &deadline) != ETIMEDOUT)
+        ;
+    pthread_mutex_unlock(&p->mutex);
+    return held;
+}
+
+struct wanted {
+    int op;
+    uint64_t count;
+};
+
+static bool enough_requests(const struct proxy_stats *stats, void *data)
+{
+    const struct wanted *wanted = data;
+    return count_requests(stats, wanted->op) >= wanted->count;
+}
+
+bool proxy_wait_requests(struct proxy *p, int op, uint64_t count, int timeout_ms)
+{
+    struct wanted wanted = {op, count};
+    return proxy_wait(p, enough_requests, &wanted, timeout_ms);
+}
+
+static bool enough_lost(const struct proxy_stats *stats, void *data)
+{
+    const uint64_t *count = data;
+    return stats->lost >= *count;
+}
+
+bool proxy_wait_lost(struct proxy *p, uint64_t count, int timeout_ms)
+{
+    return proxy_wait(p, enough_lost, &count, timeout_ms);
+}

@@ -1,0 +1,131 @@
+#include "proxy_link.h"
+
+#include <string.h>
+
+/* Longer than any message: the "length" is the letters of a four-letter word. */
+#define LENGTH_MAX (64u << 20)
+
+enum verdict { FORWARD, DISCARD, RESET };
+enum {
+    LENGTH = 4,
+    REQUEST_HEAD = LENGTH + 8,
+    REPLY_HEAD = LENGTH + 16,
+    XID_EVENT = -1,
+    XID_PING = -2
+};
+
+static uint32_t be32(const uint8_t *b)
+{
+    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+static bool matches(int wanted, int32_t type)
+{
+    return wanted == type || (wanted == PROXY_OP_ANY && type != PROXY_OP_PING);
+}
+
+static enum verdict judge_request(struct link *l, int32_t xid, int32_t type)
+{
+    struct proxy *p = l->proxy;
+    if (p->orders.lose_request && matches(p->orders.lose_request_op, type)) {
+        p->orders.lose_request = false;
+        p->stats.lost++;
+        return RESET;
+    }
+    if (p->orders.dropping & PROXY_TO_SERVER)
+        return DISCARD;
+    if (p->orders.lose_reply && matches(p->orders.lose_reply_op, type)) {
+        p->orders.lose_reply = false;
+        l->losing = true;
+        l->losing_xid = xid;
+    }
+    p->stats.requests[type & 127]++;
+    return FORWARD;
+}
+
+static enum verdict judge_reply(struct link *l, int32_t xid)
+{
+    struct proxy *p = l->proxy;
+    if (l->losing && xid == l->losing_xid) {
+        p->stats.lost++;
+        return RESET;
+    }
+    if (p->orders.dropping & PROXY_TO_CLIENT)
+        return DISCARD;
+    if (xid == XID_EVENT)
+        p->stats.events++;
+    else if (xid != XID_PING)
+        p->stats.replies++;
+    return FORWARD;
+}
+
+static enum verdict judge(struct link *l, int direction)
+{
+    struct stream *s = &l->stream[direction];
+    size_t enough = direction == UP ? REQUEST_HEAD : REPLY_HEAD;
+    bool greeting = !s->greeted;
+    s->greeted = true;
+    if (greeting || s->have < enough) {
+        unsigned bit = direction == UP ? PROXY_TO_SERVER : PROXY_TO_CLIENT;
+        return l->proxy->orders.dropping & bit ? DISCARD : FORWARD;
+    }
+    int32_t xid = (int32_t)be32(s->head + LENGTH);
+    return direction == UP ? judge_request(l, xid, (int32_t)be32(s->head + LENGTH + 4))
+                           : judge_reply(l, xid);
+}
+
+/* How many bytes the head of the present message has, as far as that is known. */
+static size_t head_size(const struct stream *s, int direction)
+{
+    size_t most = direction == UP ? REQUEST_HEAD : REPLY_HEAD;
+    if (s->have < LENGTH)
+        return LENGTH;
+    return MIN(most, LENGTH + (size_t)be32(s->head));
+}
+
+static bool feed_head(struct link *l, int direction)
+{
+    struct stream *s = &l->stream[direction];
+    uint32_t length = be32(s->head);
+    if (length > LENGTH_MAX) {
+        s->raw = true;
+        stream_push(l, direction, s->head, s->have);
+        return true;
+    }
+    if (s->have < head_size(s, direction))
+        return true;
+    enum verdict verdict = judge(l, direction);
+    s->discarding = verdict == DISCARD;
+    s->left = LENGTH + (uint64_t)length - s->have;
+    if (verdict == FORWARD)
+        stream_push(l, direction, s->head, s->have);
+    else if (verdict == DISCARD)
+        l->proxy->stats.dropped++;
+    s->have = 0;
+    return verdict != RESET;
+}
+
+bool messages_feed(struct link *l, int direction, const uint8_t *bytes, size_t length)
+{
+    struct stream *s = &l->stream[direction];
+    while (length > 0) {
+        size_t take = length;
+        if (s->raw) {
+            stream_push(l, direction, bytes, take);
+        } else if (s->left > 0) {
+            take = (size_t)MIN(s->left, (uint64_t)length);
+            s->left -= take;
+            if (!s->discarding)
+                stream_push(l, direction, bytes, take);
+        } else {
+            take = MIN(head_size(s, direction) - s->have, length);
+            memcpy(s->head + s->have, bytes, take);
+            s->have += take;
+            if (s->have >= LENGTH && !feed_head(l, direction))
+                return false;
+        }
+        bytes += take;
+        length -= take;
+    }
+    return true;
+}

@@ -1,0 +1,79 @@
+#include "raw.h"
+
+#include <arpa/inet.h>
+#include <glib.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { LIMIT_S = 30, GREETING = 45, CLOSE = 8, REPLY_TIMEOUT_AT = 8, REPLY_MIN = 20 };
+
+static uint8_t *put32(uint8_t *at, uint32_t value)
+{
+    uint32_t big = htonl(value);
+    memcpy(at, &big, sizeof(big));
+    return at + sizeof(big);
+}
+
+static uint8_t *put64(uint8_t *at, uint64_t value)
+{
+    return put32(put32(at, (uint32_t)(value >> 32)), (uint32_t)value);
+}
+
+static int connect_to(int port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((in_port_t)port)};
+    struct timeval limit = {.tv_sec = 1};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Greeting and close in one write, since the owner takes the session back when it can. True when
+ * the server answers that it has no such session. */
+static bool refused(int port, int64_t session, const char passwd[16])
+{
+    uint8_t out[4 + GREETING + 4 + CLOSE], in[256], *at = out;
+    size_t got = 0;
+    at = put32(at, GREETING);
+    at = put32(at, 0);     /* protocol version */
+    at = put64(at, 0);     /* last zxid seen */
+    at = put32(at, 10000); /* session timeout */
+    at = put64(at, (uint64_t)session);
+    at = put32(at, 16);
+    memcpy(at, passwd, 16);
+    at += 16;
+    *at++ = 0; /* not read-only */
+    at = put32(at, CLOSE);
+    at = put32(at, 1); /* xid */
+    put32(at, (uint32_t)-11);
+    int fd = connect_to(port);
+    if (fd < 0)
+        return false;
+    bool sent = send(fd, out, sizeof(out), MSG_NOSIGNAL) == (ssize_t)sizeof(out);
+    for (ssize_t n = 1; sent && n > 0 && got < sizeof(in); got += (size_t)MAX(n, 0))
+        n = recv(fd, in + got, sizeof(in) - got, 0); /* until the server hangs up */
+    close(fd);
+    uint32_t timeout;
+    memcpy(&timeout, in + REPLY_TIMEOUT_AT, sizeof(timeout));
+    return got >= REPLY_MIN && (int32_t)ntohl(timeout) <= 0;
+}
+
+bool raw_close_session(int port, int64_t session, const char passwd[16])
+{
+    int64_t deadline = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
+    while (!refused(port, session, passwd)) {
+        if (g_get_monotonic_time() > deadline)
+            return false;
+        g_usleep(1000); /* its owner has it, or the server is down: no event will tell */
+    }
+    return true;
+}

@@ -1,0 +1,263 @@
+#include "runner.h"
+
+#include "watchdog.h"
+
+#include <CUnit/CUnit.h>
+#include <CUnit/TestDB.h>
+#include <CUnit/TestRun.h>
+#include <fnmatch.h>
+#include <glib.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+    CU_pTest test;
+    const struct test_case *test_case;
+    char *name;
+};
+
+/* mutex guards what a check in another thread touches: CUnit's own lists have no lock. */
+static struct {
+    pthread_mutex_t mutex;
+    pthread_t main;
+    GArray *entries;
+    const struct entry *current;
+    char *skip;
+    char *suite_skip;
+    int64_t started;
+    unsigned passed, failed, skipped;
+    bool broken;
+} run = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static const struct entry *entry_of(CU_pTest test)
+{
+    for (guint i = 0; i < run.entries->len; i++) {
+        const struct entry *e = &g_array_index(run.entries, struct entry, i);
+        if (e->test == test)
+            return e;
+    }
+    abort();
+}
+
+const char *runner_current(void)
+{
+    pthread_mutex_lock(&run.mutex);
+    const char *name = run.current ? run.current->name : NULL;
+    pthread_mutex_unlock(&run.mutex);
+    return name;
+}
+
+void runner_skip(const char *why)
+{
+    pthread_mutex_lock(&run.mutex);
+    char **reason = run.current ? &run.skip : &run.suite_skip;
+    if (!*reason)
+        *reason = g_strdup(why);
+    pthread_mutex_unlock(&run.mutex);
+}
+
+void runner_fail(const char *file, int line, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = g_strdup_vprintf(format, args);
+    va_end(args);
+    printf("  %s:%d: %s\n", file, line, text);
+    pthread_mutex_lock(&run.mutex);
+    if (run.current)
+        CU_assertImplementation(CU_FALSE, (unsigned)line, text, file, "", CU_FALSE);
+    else
+        run.broken = true; /* a failure that belongs to no test: in init, done or a stray thread */
+    pthread_mutex_unlock(&run.mutex);
+    g_free(text);
+}
+
+_Noreturn void runner_fail_fatal(const char *file, int line, const char *condition)
+{
+    bool here = pthread_equal(pthread_self(), run.main) && runner_current();
+    runner_fail(file, line, "REQUIRE(%s)", condition);
+    if (here) /* leaves by longjmp, so not under our mutex; the failure is counted twice, no harm */
+        CU_assertImplementation(CU_FALSE, (unsigned)line, condition, file, "", CU_TRUE);
+    abort();
+}
+
+bool runner_check(bool ok, const char *condition, const char *file, int line)
+{
+    if (!ok)
+        runner_fail(file, line, "CHECK(%s)", condition);
+    return ok;
+}
+
+bool runner_check_int(int64_t actual, int64_t expected, const char *what, const char *file,
+                      int line)
+{
+    if (actual != expected)
+        runner_fail(file, line, "%s is %" G_GINT64_FORMAT ", expected %" G_GINT64_FORMAT, what,
+                    actual, expected);
+    return actual == expected;
+}
+
+bool runner_check_str(const char *actual, const char *expected, const char *what, const char *file,
+                      int line)
+{
+    bool same = g_strcmp0(actual, expected) == 0;
+    if (!same)
+        runner_fail(file, line, "%s is \"%s\", expected \"%s\"", what, actual ? actual : "(null)",
+                    expected ? expected : "(null)");
+    return same;
+}
+
+static void on_suite_start(const CU_pSuite suite)
+{
+    g_clear_pointer(&run.suite_skip, g_free);
+    watchdog_arm(suite->pName);
+}
+
+static void on_suite_complete(const CU_pSuite suite, const CU_pFailureRecord failure)
+{
+    (void)suite, (void)failure;
+    watchdog_disarm();
+}
+
+static void on_init_failed(const CU_pSuite suite)
+{
+    printf("FAIL %s: its init failed, so none of its tests ran\n", suite->pName);
+    run.failed += suite->uiNumberOfTests;
+    run.broken = true;
+}
+
+static void on_done_failed(const CU_pSuite suite)
+{
+    printf("FAIL %s: its done failed\n", suite->pName);
+    run.broken = true;
+}
+
+static void on_test_start(const CU_pTest test, const CU_pSuite suite)
+{
+    (void)suite;
+    pthread_mutex_lock(&run.mutex);
+    run.current = entry_of(test);
+    run.skip = g_strdup(run.suite_skip);
+    pthread_mutex_unlock(&run.mutex);
+    run.started = g_get_monotonic_time();
+    watchdog_arm(run.current->name);
+}
+
+static void on_test_complete(const CU_pTest test, const CU_pSuite suite,
+                             const CU_pFailureRecord failure)
+{
+    (void)test;
+    double seconds = (double)(g_get_monotonic_time() - run.started) / 1e6;
+    pthread_mutex_lock(&run.mutex);
+    const struct entry *e = run.current;
+    run.current = NULL;
+    char *skip = g_steal_pointer(&run.skip);
+    pthread_mutex_unlock(&run.mutex);
+    if (failure) {
+        run.failed++;
+        printf("FAIL %s (%.3f s)\n", e->name, seconds);
+    } else if (skip) {
+        run.skipped++;
+        printf("skip %s (%.3f s): %s\n", e->name, seconds, skip);
+    } else {
+        run.passed++;
+        printf("ok   %s (%.3f s)\n", e->name, seconds);
+    }
+    g_free(skip);
+    watchdog_arm(suite->pName);
+}
+
+/* The one function that CUnit knows; it runs the case that on_test_start found. */
+static void trampoline(void)
+{
+    if (!run.skip)
+        run.current->test_case->fn();
+}
+
+static bool wanted(const char *suite, const char *name, char **patterns, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (fnmatch(patterns[i], name, 0) == 0 || fnmatch(patterns[i], suite, 0) == 0)
+            return true;
+    return count == 0;
+}
+
+static bool register_suite(const struct test_suite *suite, char **patterns, int count, bool list)
+{
+    CU_pSuite cu = NULL;
+    for (const struct test_case *c = suite->cases; c->name; c++) {
+        struct entry e = {.test_case = c, .name = g_strdup_printf("%s.%s", suite->name, c->name)};
+        if (!wanted(suite->name, e.name, patterns, count)) {
+            g_free(e.name);
+            continue;
+        }
+        if (list) /* a suite is made with its first wanted case: no init without one */
+            puts(e.name);
+        else if ((!cu && !(cu = CU_add_suite(suite->name, suite->init, suite->done))) ||
+                 !(e.test = CU_add_test(cu, c->name, trampoline)))
+            return false;
+        g_array_append_val(run.entries, e);
+    }
+    return true;
+}
+
+static void set_handlers(void)
+{
+    CU_set_suite_start_handler(on_suite_start);
+    CU_set_suite_complete_handler(on_suite_complete);
+    CU_set_suite_init_failure_handler(on_init_failed);
+    CU_set_suite_cleanup_failure_handler(on_done_failed);
+    CU_set_test_start_handler(on_test_start);
+    CU_set_test_complete_handler(on_test_complete);
+}
+
+static int verdict(void)
+{
+    printf("%u passed, %u failed, %u skipped\n", run.passed, run.failed, run.skipped);
+    if (run.broken || run.passed + run.failed + run.skipped != run.entries->len)
+        return RUNNER_BROKEN;
+    if (run.failed)
+        return RUNNER_FAILED;
+    return run.passed ? RUNNER_PASSED : RUNNER_SKIPPED;
+}
+
+static void forget_entries(void)
+{
+    for (guint i = 0; i < run.entries->len; i++)
+        g_free(g_array_index(run.entries, struct entry, i).name);
+    g_array_free(run.entries, TRUE);
+    g_clear_pointer(&run.suite_skip, g_free);
+    CU_cleanup_registry();
+}
+
+int runner_main(int argc, char **argv, const struct test_suite *const *suites)
+{
+    bool list = argc > 1 && strcmp(argv[1], "-l") == 0;
+    int first = argc == 0 ? 0 : list ? 2 : 1;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    run.main = pthread_self();
+    run.entries = g_array_new(FALSE, FALSE, sizeof(struct entry));
+    bool ok = CU_initialize_registry() == CUE_SUCCESS && watchdog_start();
+    for (; ok && *suites; suites++)
+        ok = register_suite(*suites, argv + first, argc - first, list);
+    if (ok && run.entries->len == 0) {
+        puts("no test matches");
+        ok = false;
+    }
+    int status = RUNNER_BROKEN;
+    if (!ok) {
+        printf("the test runner is broken: %s\n", CU_get_error_msg());
+    } else if (list) {
+        status = RUNNER_PASSED;
+    } else {
+        set_handlers();
+        CU_run_all_tests();
+        status = verdict();
+    }
+    watchdog_stop();
+    forget_entries();
+    return status;
+}

@@ -1,0 +1,66 @@
+/* Runs suites of tests and gives the exit status that CUnit's own front ends do not. */
+#ifndef SUPPORT_RUNNER_H
+#define SUPPORT_RUNNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct test_case {
+    const char *name;
+    void (*fn)(void);
+};
+
+/* cases ends with a NULL name. init and done may be NULL; they answer 0, anything else breaks the
+ * run. An init that calls runner_skip() and answers 0 skips the whole suite. */
+struct test_suite {
+    const char *name;
+    int (*init)(void);
+    int (*done)(void);
+    const struct test_case *cases;
+};
+
+enum {
+    RUNNER_PASSED = 0,
+    RUNNER_FAILED = 1,
+    RUNNER_SKIPPED = 77, /* every test that ran was skipped */
+    RUNNER_BROKEN = 99,  /* a suite's init or done failed, or nothing matched the patterns */
+};
+
+/* Runs the cases whose "suite.case", or whose suite, matches one of the glob patterns in argv; all
+ * without patterns. -l lists them instead. suites ends with NULL. To be called in main's thread.
+ * Each test may last $ZKL_TEST_TIMEOUT seconds (default 120), then the process aborts. */
+int runner_main(int argc, char **argv, const struct test_suite *const *suites);
+
+/* Marks the running test as skipped; it does not return from it. */
+void runner_skip(const char *why);
+
+/* "suite.case", or NULL outside of tests. */
+const char *runner_current(void);
+
+/* Counts a failure of the running test from any thread; printf-like. */
+void runner_fail(const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Ends the running test. In another thread than main's, which it cannot unwind, it aborts. */
+_Noreturn void runner_fail_fatal(const char *file, int line, const char *condition);
+
+bool runner_check(bool ok, const char *condition, const char *file, int line);
+bool runner_check_int(int64_t actual, int64_t expected, const char *what, const char *file,
+                      int line);
+bool runner_check_str(const char *actual, const char *expected, const char *what, const char *file,
+                      int line);
+
+/* All but REQUIRE go on after a failure and answer whether the check held. The checks may be used
+ * from any thread. */
+#define CHECK(condition) runner_check(!!(condition), #condition, __FILE__, __LINE__)
+#define CHECK_INT(actual, expected)                                                                \
+    runner_check_int((int64_t)(actual), (int64_t)(expected), #actual, __FILE__, __LINE__)
+#define CHECK_STR(actual, expected)                                                                \
+    runner_check_str((actual), (expected), #actual, __FILE__, __LINE__)
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            runner_fail_fatal(__FILE__, __LINE__, #condition);                                     \
+    } while (0)
+
+#endif

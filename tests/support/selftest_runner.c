@@ -1,0 +1,166 @@
+#include "fixture.h"
+#include "selftest.h"
+
+#include <glib.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void pass(void)
+{
+    CHECK(1 + 1 == 2);
+    CHECK_INT(3, 3);
+    CHECK_STR("a", "a");
+    CHECK_STR(NULL, NULL);
+    REQUIRE(true);
+}
+
+static void fail(void)
+{
+    int three = 3;
+    CHECK(three == 4);
+    CHECK_INT(three, 5);
+    CHECK_STR("left", "right");
+    CHECK_STR(NULL, "right");
+}
+
+static void require(void)
+{
+    REQUIRE(getpid() == 0);
+    runner_fail(__FILE__, __LINE__, "came past REQUIRE");
+}
+
+static void *check_false(void *unused)
+{
+    runner_fail(__FILE__, __LINE__, "in a thread");
+    return unused;
+}
+
+static void fail_in_thread(void)
+{
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, check_false, NULL) == 0);
+    pthread_join(thread, NULL);
+}
+
+static void skip(void)
+{
+    runner_skip("no reason");
+}
+
+static void hang(void)
+{
+    for (;;)
+        pause();
+}
+
+static void needs_server(void)
+{
+    server_or_skip();
+}
+
+static int refuse(void)
+{
+    return 1;
+}
+
+static int skip_all(void)
+{
+    runner_skip("none of us");
+    return 0;
+}
+
+static int check_in_init(void)
+{
+    CHECK_STR("in init", "nothing");
+    return 0;
+}
+
+static const struct test_case all_cases[] = {{"pass", pass},
+                                             {"fail", fail},
+                                             {"require", require},
+                                             {"fail_in_thread", fail_in_thread},
+                                             {"skip", skip},
+                                             {"hang", hang},
+                                             {"needs_server", needs_server},
+                                             {NULL, NULL}};
+static const struct test_case fine_cases[] = {{"pass", pass}, {"fail", fail}, {NULL, NULL}};
+static const struct test_suite planted = {"planted", NULL, NULL, all_cases};
+static const struct test_suite bad_init = {"bad_init", refuse, NULL, fine_cases};
+static const struct test_suite bad_done = {"bad_done", NULL, refuse, fine_cases};
+static const struct test_suite skipped = {"skipped", skip_all, NULL, fine_cases};
+static const struct test_suite checked = {"checked", check_in_init, NULL, fine_cases};
+const struct test_suite *const selftest_planted[] = {&planted, &bad_init, &bad_done,
+                                                     &skipped, &checked,  NULL};
+
+/* Runs the planted cases that match; status is an exit status, or 128 + signal. */
+static void expect(const char *one, const char *two, const char *const *environment, int status,
+                   const char *last_line, const char *contained)
+{
+    int got;
+    const char *const arguments[] = {"--planted", one, two, NULL};
+    char *output = selftest_again(arguments, environment, &got);
+    CHECK_INT(WIFSIGNALED(got) ? 128 + WTERMSIG(got) : WEXITSTATUS(got), status);
+    if (last_line && !g_str_has_suffix(output, last_line))
+        runner_fail(__FILE__, __LINE__, "%s: no \"%s\" at the end of:\n%s", one, last_line, output);
+    if (contained && !strstr(output, contained))
+        runner_fail(__FILE__, __LINE__, "%s: no \"%s\" in:\n%s", one, contained, output);
+    g_free(output);
+}
+
+static void statuses(void)
+{
+    expect("planted.pass", NULL, NULL, 0, "\n1 passed, 0 failed, 0 skipped\n", "ok   planted.pass");
+    expect("planted.fail", NULL, NULL, 1, "\n0 passed, 1 failed, 0 skipped\n", "FAIL planted.fail");
+    expect("planted.skip", NULL, NULL, 77, "\n0 passed, 0 failed, 1 skipped\n", ": no reason\n");
+    expect("planted.pass", "planted.skip", NULL, 0, "\n1 passed, 0 failed, 1 skipped\n", NULL);
+    expect("planted.[fp]a[is]*", NULL, NULL, 1, "\n1 passed, 2 failed, 0 skipped\n", NULL);
+    expect("nothing.like.it", NULL, NULL, 99, NULL, NULL);
+}
+
+static void messages(void)
+{
+    expect("planted.fail", NULL, NULL, 1, NULL, "selftest_runner.c:");
+    expect("planted.fail", NULL, NULL, 1, NULL, "CHECK(three == 4)");
+    expect("planted.fail", NULL, NULL, 1, NULL, "three is 3, expected 5");
+    expect("planted.fail", NULL, NULL, 1, NULL, "is \"left\", expected \"right\"");
+    expect("planted.require", NULL, NULL, 1, "\n0 passed, 1 failed, 0 skipped\n",
+           "REQUIRE(getpid() == 0)\nFAIL");
+    expect("planted.fail_in_thread", NULL, NULL, 1, NULL, "in a thread");
+}
+
+static void suites(void)
+{
+    expect("bad_init", NULL, NULL, 99, "\n0 passed, 2 failed, 0 skipped\n", "FAIL bad_init");
+    expect("bad_done.pass", NULL, NULL, 99, "\n1 passed, 0 failed, 0 skipped\n", "FAIL bad_done");
+    expect("skipped", NULL, NULL, 77, "\n0 passed, 0 failed, 2 skipped\n", ": none of us\n");
+    expect("checked.pass", NULL, NULL, 99, NULL, "in init");
+    expect("-l", "planted.p*", NULL, 0, "planted.pass\n", NULL);
+}
+
+static void watchdog(void)
+{
+    static const char *const short_limit[] = {"ZKL_TEST_TIMEOUT", "1", NULL};
+    static const char *const no_limit[] = {"ZKL_TEST_TIMEOUT", "soon", NULL};
+    expect("planted.hang", NULL, short_limit, 128 + SIGABRT, NULL, NULL);
+    expect("planted.pass", NULL, no_limit, 99, NULL, NULL);
+}
+
+static void server_missing(void)
+{
+    static const char *const none[] = {"ZKL_ZOOKEEPER", "none", "ZKL_REQUIRE_SERVER", "0", NULL};
+    static const char *const required[] = {"ZKL_ZOOKEEPER", "none", "ZKL_REQUIRE_SERVER", "1",
+                                           NULL};
+    expect("planted.needs_server", NULL, none, 77, NULL, NULL);
+    expect("planted.needs_server", NULL, required, 1, NULL, "ZKL_REQUIRE_SERVER=1");
+}
+
+static const struct test_case cases[] = {{"statuses", statuses},
+                                         {"messages", messages},
+                                         {"suites", suites},
+                                         {"watchdog", watchdog},
+                                         {"server_missing", server_missing},
+                                         {NULL, NULL}};
+const struct test_suite selftest_runner = {"runner", NULL, NULL, cases};

@@ -1,0 +1,247 @@
+#include "server.h"
+
+#include "fourletter.h"
+#include "process.h"
+#include "server_node.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { START_ATTEMPTS = 5 };
+
+struct zk_server {
+    struct zk_server_options options;
+    struct scratch scratch;
+    pid_t owner;
+    int nodes;
+    struct node node[NODES_MAX];
+    char *connect;
+};
+
+/* Those that an exit() without zk_server_stop() must end. */
+static pthread_mutex_t live_mutex = PTHREAD_MUTEX_INITIALIZER;
+static GPtrArray *live;
+
+bool zk_server_available(void)
+{
+    return node_available();
+}
+
+static bool forget(struct zk_server *s)
+{
+    pthread_mutex_lock(&live_mutex);
+    bool found = live && g_ptr_array_remove(live, s);
+    pthread_mutex_unlock(&live_mutex);
+    return found;
+}
+
+static void stop_all(void)
+{
+    for (;;) {
+        pthread_mutex_lock(&live_mutex);
+        struct zk_server *s = live->len > 0 ? g_ptr_array_index(live, 0) : NULL;
+        pthread_mutex_unlock(&live_mutex);
+        if (!s)
+            return;
+        zk_server_stop(s);
+    }
+}
+
+static void remember(struct zk_server *s)
+{
+    pthread_mutex_lock(&live_mutex);
+    if (!live) {
+        live = g_ptr_array_new();
+        atexit(stop_all);
+    }
+    g_ptr_array_add(live, s);
+    pthread_mutex_unlock(&live_mutex);
+}
+
+static char **copy_list(const char *const *list)
+{
+    return g_strdupv((char **)(uintptr_t)list);
+}
+
+static struct zk_server *new_server(const struct zk_server_options *options)
+{
+    struct zk_server *s = g_new0(struct zk_server, 1);
+    struct zk_server_options *o = &s->options;
+    if (options)
+        *o = *options;
+    /* Copies, since a node can be launched again when the caller's lists are gone. */
+    o->jvm = (const char *const *)copy_list(o->jvm);
+    o->config = (const char *const *)copy_list(o->config);
+    if (o->tick_ms == 0)
+        o->tick_ms = 500;
+    if (o->max_session_timeout_ms == 0)
+        o->max_session_timeout_ms = MAX(60000, 20 * o->tick_ms);
+    s->owner = getpid();
+    s->nodes = CLAMP(o->nodes, 1, NODES_MAX);
+    s->scratch.janitor = s->scratch.lifeline = -1;
+    for (int i = 0; i < s->nodes; i++)
+        s->node[i].pid = -1;
+    return s;
+}
+
+static void free_server(struct zk_server *s)
+{
+    for (int i = 0; i < s->nodes; i++)
+        node_end(&s->node[i], SIGKILL);
+    if (s->scratch.path)
+        scratch_remove(&s->scratch);
+    for (int i = 0; i < s->nodes; i++) {
+        port_release(&s->node[i].client);
+        port_release(&s->node[i].quorum);
+        port_release(&s->node[i].election);
+        g_free(s->node[i].dir);
+    }
+    g_strfreev((char **)(uintptr_t)s->options.jvm);
+    g_strfreev((char **)(uintptr_t)s->options.config);
+    g_free(s->connect);
+    g_free(s);
+}
+
+static bool prepare(struct zk_server *s)
+{
+    if (!scratch_make(&s->scratch, "zkl-server"))
+        return false;
+    GString *connect = g_string_new(NULL);
+    bool ok = true;
+    for (int i = 0; i < s->nodes; i++) {
+        struct node *n = &s->node[i];
+        n->dir = g_strdup_printf("%s/%d", s->scratch.path, i);
+        ok = ok && port_hold(&n->client) && port_hold(&n->quorum) && port_hold(&n->election);
+        g_string_append_printf(connect, "%s127.0.0.1:%d", i ? "," : "", n->client.port);
+    }
+    s->connect = g_string_free(connect, FALSE);
+    for (int i = 0; i < s->nodes; i++)
+        ok = ok && node_configure(s->node, s->nodes, i, &s->options);
+    for (int i = 0; i < s->nodes; i++)
+        ok = ok && node_launch(&s->node[i], &s->options);
+    return ok;
+}
+
+struct zk_server *zk_server_start(const struct zk_server_options *options)
+{
+    for (int attempt = 1;; attempt++) {
+        struct zk_server *s = new_server(options);
+        int bad = 0;
+        if (!prepare(s)) {
+            fprintf(stderr, "cannot set up a ZooKeeper server: %s\n", g_strerror(errno));
+            free_server(s);
+            return NULL;
+        }
+        while (bad < s->nodes && node_wait(&s->node[bad]))
+            bad++;
+        if (bad == s->nodes) {
+            remember(s);
+            return s;
+        }
+        bool again = attempt < START_ATTEMPTS && node_port_taken(&s->node[bad]);
+        if (!again)
+            node_blame(&s->node[bad]);
+        free_server(s);
+        if (!again)
+            return NULL;
+    }
+}
+
+void zk_server_stop(struct zk_server *s)
+{
+    /* In a forked child the server is still the parent's. */
+    if (s && forget(s) && s->owner == getpid())
+        free_server(s);
+}
+
+const char *zk_server_connect(const struct zk_server *s)
+{
+    return s->connect;
+}
+
+int zk_server_nodes(const struct zk_server *s)
+{
+    return s->nodes;
+}
+
+int zk_server_port(const struct zk_server *s, int node)
+{
+    return s->node[node].client.port;
+}
+
+pid_t zk_server_pid(const struct zk_server *s, int node)
+{
+    return s->node[node].pid;
+}
+
+const char *zk_server_dir(const struct zk_server *s, int node)
+{
+    return s->node[node].dir;
+}
+
+int zk_server_leader(const struct zk_server *s)
+{
+    for (int i = 0; i < s->nodes; i++) {
+        char mode[32];
+        if (s->node[i].pid > 0 && fourletter_mode(s->node[i].client.port, mode, sizeof(mode)) &&
+            (strcmp(mode, "leader") == 0 || strcmp(mode, "standalone") == 0))
+            return i;
+    }
+    return -1;
+}
+
+int zk_server_wait_leader(const struct zk_server *s)
+{
+    int leader, left = 1200;
+    while ((leader = zk_server_leader(s)) < 0 && left-- > 0)
+        g_usleep(50000); /* an election tells nobody outside when it ends */
+    return leader;
+}
+
+void zk_server_kill(struct zk_server *s, int node)
+{
+    node_end(&s->node[node], SIGKILL);
+}
+
+void zk_server_halt(struct zk_server *s, int node)
+{
+    node_end(&s->node[node], SIGTERM);
+}
+
+void zk_server_pause(struct zk_server *s, int node)
+{
+    if (s->node[node].pid > 0)
+        process_pause(s->node[node].pid);
+}
+
+void zk_server_resume(struct zk_server *s, int node)
+{
+    if (s->node[node].pid > 0)
+        process_resume(s->node[node].pid);
+}
+
+bool zk_server_launch(struct zk_server *s, int node)
+{
+    return s->node[node].pid < 0 && node_launch(&s->node[node], &s->options);
+}
+
+bool zk_server_wait(struct zk_server *s, int node)
+{
+    bool ok = node_wait(&s->node[node]);
+    if (!ok)
+        node_blame(&s->node[node]);
+    return ok;
+}
+
+bool zk_server_restart(struct zk_server *s, int node)
+{
+    zk_server_halt(s, node);
+    return zk_server_launch(s, node) && zk_server_wait(s, node);
+}

@@ -1,0 +1,54 @@
+/* Throwaway ZooKeeper servers on 127.0.0.1, run from the system's packages. They end, and their
+ * data goes, with this process, however it ends. */
+#ifndef SUPPORT_SERVER_H
+#define SUPPORT_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct zk_server;
+
+/* All zero, or NULL instead of options: one node, tick 500 ms, session timeouts from 2 ticks up to
+ * the larger of 60 s and 20 ticks. */
+struct zk_server_options {
+    int nodes;                  /* 1, 3, 5 or 7 */
+    int tick_ms;                /* a session ends up to a tick late */
+    int min_session_timeout_ms; /* limits put on what clients ask for */
+    int max_session_timeout_ms;
+    const char *const *jvm;    /* more options of java, such as "-Dzookeeper.forceSync=yes" */
+    const char *const *config; /* more lines of zoo.cfg; they win over ours. Both end with NULL. */
+};
+
+/* Are java and the server's packages there, and is $ZKL_ZOOKEEPER not "none"? */
+bool zk_server_available(void);
+
+/* NULL, with a sentence and the log's tail on stderr, unless every node serves within 60 s. Stop
+ * ends all nodes, removes the data and frees s; NULL is fine. */
+struct zk_server *zk_server_start(const struct zk_server_options *options);
+void zk_server_stop(struct zk_server *s);
+
+const char *zk_server_connect(const struct zk_server *s); /* "127.0.0.1:P,127.0.0.1:P…" */
+int zk_server_nodes(const struct zk_server *s);
+int zk_server_port(const struct zk_server *s, int node);        /* stays the same over restarts */
+pid_t zk_server_pid(const struct zk_server *s, int node);       /* -1 when down */
+const char *zk_server_dir(const struct zk_server *s, int node); /* holds zoo.cfg, log, data/ */
+
+/* The leading node, 0 if alone; -1 when none leads. The other one waits for that, up to 60 s. */
+int zk_server_leader(const struct zk_server *s);
+int zk_server_wait_leader(const struct zk_server *s);
+
+/* One thread at a time for one node. */
+void zk_server_kill(struct zk_server *s, int node); /* SIGKILL; the data stays */
+void zk_server_halt(struct zk_server *s, int node); /* SIGTERM; the data stays */
+void zk_server_pause(struct zk_server *s, int node);
+void zk_server_resume(struct zk_server *s, int node);
+bool zk_server_launch(struct zk_server *s, int node);  /* a node that is down; does not wait */
+bool zk_server_wait(struct zk_server *s, int node);    /* until it serves, at most 60 s */
+bool zk_server_restart(struct zk_server *s, int node); /* halt, launch and wait */
+
+/* Makes path's internal count of creates, which numbers sequential children, continue at cversion:
+ * stops the server, patches its snapshot and starts it again. A single node only. */
+bool zk_server_plant_cversion(struct zk_server *s, const char *path, int32_t cversion);
+
+#endif

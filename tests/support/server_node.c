@@ -1,0 +1,168 @@
+#include "server_node.h"
+
+#include "fourletter.h"
+#include "process.h"
+
+#include <glib.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SERVE_LIMIT_S = 60, TAIL = 4000 };
+
+static const char jar[] = "/usr/share/java/zookeeper.jar";
+
+static const char *logger_jar(void)
+{
+    static const char *const jars[] = {"/usr/share/java/slf4j-simple.jar",
+                                       "/usr/share/java/slf4j-nop.jar", NULL};
+    for (const char *const *j = jars; *j; j++)
+        if (access(*j, R_OK) == 0)
+            return *j;
+    return NULL;
+}
+
+bool node_available(void)
+{
+    if (g_strcmp0(getenv("ZKL_ZOOKEEPER"), "none") == 0 || access(jar, R_OK) != 0 || !logger_jar())
+        return false;
+    char *java = g_find_program_in_path("java");
+    g_free(java);
+    return java != NULL;
+}
+
+static GString *config_text(const struct node *nodes, int count, int i,
+                            const struct zk_server_options *o)
+{
+    GString *text = g_string_new(NULL);
+    g_string_printf(text,
+                    "dataDir=%s/data\nclientPort=%d\nclientPortAddress=127.0.0.1\ntickTime=%d\n"
+                    "maxSessionTimeout=%d\ninitLimit=20\nsyncLimit=10\nmaxClientCnxns=0\n"
+                    "admin.enableServer=false\n4lw.commands.whitelist=*\n",
+                    nodes[i].dir, nodes[i].client.port, o->tick_ms, o->max_session_timeout_ms);
+    if (o->min_session_timeout_ms)
+        g_string_append_printf(text, "minSessionTimeout=%d\n", o->min_session_timeout_ms);
+    for (int j = 0; count > 1 && j < count; j++)
+        g_string_append_printf(text, "server.%d=127.0.0.1:%d:%d\n", j + 1, nodes[j].quorum.port,
+                               nodes[j].election.port);
+    for (const char *const *line = o->config; line && *line; line++)
+        g_string_append_printf(text, "%s\n", *line);
+    return text;
+}
+
+bool node_configure(const struct node *nodes, int count, int i, const struct zk_server_options *o)
+{
+    GString *text = config_text(nodes, count, i, o);
+    char *config = g_strdup_printf("%s/zoo.cfg", nodes[i].dir);
+    char *data = g_strdup_printf("%s/data", nodes[i].dir);
+    char *myid = g_strdup_printf("%s/myid", data);
+    char *id = g_strdup_printf("%d\n", i + 1);
+    bool ok = g_mkdir_with_parents(data, 0700) == 0 &&
+              g_file_set_contents(config, text->str, -1, NULL) &&
+              g_file_set_contents(myid, id, -1, NULL);
+    g_free(id);
+    g_free(myid);
+    g_free(data);
+    g_free(config);
+    g_string_free(text, TRUE);
+    return ok;
+}
+
+static void add_all(GPtrArray *argv, const char *const *list)
+{
+    for (; list && *list; list++)
+        g_ptr_array_add(argv, g_strdup(*list));
+}
+
+bool node_launch(struct node *n, const struct zk_server_options *o)
+{
+    /* Quick to start and small; a throwaway server need not survive a power cut. */
+    static const char *const first[] = {"java",
+                                        "-Xmx256m",
+                                        "-XX:TieredStopAtLevel=1",
+                                        "-XX:+UseSerialGC",
+                                        "-Xshare:auto",
+                                        "-XX:-UsePerfData",
+                                        "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+                                        "-Dzookeeper.jmx.log4j.disable=true",
+                                        "-Dzookeeper.forceSync=no",
+                                        NULL};
+    GPtrArray *argv = g_ptr_array_new_with_free_func(g_free);
+    add_all(argv, first);
+    add_all(argv, o->jvm);
+    g_ptr_array_add(argv, g_strdup("-cp"));
+    g_ptr_array_add(argv, g_strdup_printf("%s:%s", jar, logger_jar()));
+    g_ptr_array_add(argv, g_strdup("org.apache.zookeeper.server.quorum.QuorumPeerMain"));
+    g_ptr_array_add(argv, g_strdup("zoo.cfg"));
+    g_ptr_array_add(argv, NULL);
+    char *log = g_strdup_printf("%s/log", n->dir);
+    struct process_options p = {
+        .argv = (const char *const *)argv->pdata, .directory = n->dir, .log = log, .input = -1};
+    n->pid = process_spawn(&p);
+    g_free(log);
+    g_ptr_array_free(argv, TRUE);
+    return n->pid > 0;
+}
+
+/* Its folder proves that our child answers, not someone who took the port before it. */
+static bool serves(const struct node *n)
+{
+    char mode[32];
+    char *where = g_strdup_printf("user.dir=%s\n", n->dir);
+    char *reply = fourletter_send("127.0.0.1", n->client.port, "envi", 1000);
+    bool ours = reply && strstr(reply, where);
+    free(reply);
+    g_free(where);
+    return ours && fourletter_mode(n->client.port, mode, sizeof(mode));
+}
+
+bool node_wait(const struct node *n)
+{
+    int64_t deadline = g_get_monotonic_time() + SERVE_LIMIT_S * G_USEC_PER_SEC;
+    for (unsigned long pause_us = 10000; !serves(n); pause_us = MIN(pause_us * 3 / 2, 250000)) {
+        if (n->pid < 0 || process_gone(n->pid) || g_get_monotonic_time() > deadline)
+            return false;
+        g_usleep(pause_us);
+    }
+    return true;
+}
+
+void node_end(struct node *n, int sig)
+{
+    if (n->pid <= 0)
+        return;
+    if (sig != SIGKILL)
+        process_resume(n->pid); /* a paused one hears nothing else */
+    process_end(n->pid, sig, 10000);
+    n->pid = -1;
+}
+
+static char *log_text(const struct node *n)
+{
+    char *text = NULL;
+    char *path = g_strdup_printf("%s/log", n->dir);
+    g_file_get_contents(path, &text, NULL, NULL);
+    g_free(path);
+    return text;
+}
+
+bool node_port_taken(const struct node *n)
+{
+    char *text = log_text(n);
+    bool taken = text && strstr(text, "Address already in use");
+    g_free(text);
+    return taken;
+}
+
+void node_blame(const struct node *n)
+{
+    char *text = log_text(n);
+    size_t length = text ? strlen(text) : 0;
+    bool gone = n->pid < 0 || process_gone(n->pid);
+    fprintf(stderr, "the ZooKeeper server on port %d %s; its log ends:\n%s\n", n->client.port,
+            gone ? "has ended" : "does not serve after 60 s",
+            text ? text + length - MIN(length, TAIL) : "(no log)");
+    g_free(text);
+}

@@ -1,0 +1,25 @@
+/* One node of a throwaway server: inside server.c only. */
+#ifndef SUPPORT_SERVER_NODE_H
+#define SUPPORT_SERVER_NODE_H
+
+#include "ports.h"
+#include "server.h"
+
+enum { NODES_MAX = 7 };
+
+struct node {
+    pid_t pid; /* -1 when down */
+    struct held_port client, quorum, election;
+    char *dir;
+};
+
+/* Writes zoo.cfg and myid of nodes[i]. */
+bool node_configure(const struct node *nodes, int count, int i, const struct zk_server_options *o);
+bool node_launch(struct node *n, const struct zk_server_options *o);
+bool node_wait(const struct node *n); /* false: it ended or does not serve after 60 s */
+void node_end(struct node *n, int sig);
+bool node_port_taken(const struct node *n); /* says its log so? */
+void node_blame(const struct node *n);      /* why it does not serve, on stderr */
+bool node_available(void);
+
+#endif
