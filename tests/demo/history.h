@@ -1,0 +1,69 @@
+/* The demo's record: one line per event, in one file per process, merged afterwards. */
+#ifndef DEMO_HISTORY_H
+#define DEMO_HISTORY_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What can happen. A worker records its own life; the demo records what it does to a worker. */
+typedef enum event_kind {
+    EV_SPAWN,   /* demo: the process was started */
+    EV_READY,   /* worker: its session is there */
+    EV_WANT,    /* asks for the lock */
+    EV_GRANT,   /* has it: token */
+    EV_HOLD,    /* was told to go on holding, the number is read but not written: token */
+    EV_WRITE,   /* acknowledged increment: value, token */
+    EV_SUSPECT, /* the library says: connection gone: token */
+    EV_HELD,    /* the library says: proved again: token */
+    EV_TOLD,    /* the library's callback says LOST: token */
+    EV_LOST,    /* the working thread saw LOST and has stopped: token */
+    EV_ELOST,   /* its unlock answered ZKL_ELOST: token */
+    EV_RELEASE, /* is about to unlock: token */
+    EV_DENIED,  /* unlocked another's lock, was refused with ZKL_EPERM */
+    EV_ALLOWED, /* unlocked another's lock, was not refused: value = the answer */
+    EV_INTACT,  /* holder, after foreign unlocks: still HELD and first in the queue: token */
+    EV_BROKEN,  /* holder, after foreign unlocks: not so: token */
+    EV_ERROR,   /* a call failed: value = its code */
+    EV_DONE,    /* all increments written */
+    EV_KILL,    /* demo: is about to kill the worker with signal 9 */
+    EV_DEAD,    /* demo: the process is gone: value = its wait status */
+    EV_CUT,     /* demo: its connection was silently frozen */
+    EV_THAW,    /* demo: its connection was let go on */
+    EV_KINDS
+} event_kind;
+
+typedef struct event {
+    int64_t ns; /* CLOCK_BOOTTIME, one clock for all processes of the machine */
+    int worker; /* from 0; whom it is about */
+    int pid;    /* of that worker */
+    event_kind kind;
+    int64_t value;
+    uint64_t token;
+} event;
+
+int64_t history_now(void);
+const char *history_kind_name(event_kind kind);
+
+/* Opens DIR/NAME.history for appending; a descriptor, or -1 with a message on stderr. */
+int history_open(const char *dir, const char *name);
+
+/* Appends one event, stamped now, by a single write(): nothing is lost when the process dies. */
+void history_add(int fd, int worker, int pid, event_kind kind, int64_t value, uint64_t token);
+
+/* Follows all *.history files of a directory. */
+typedef struct history {
+    char *dir;
+    GHashTable *offsets; /* file name -> bytes read */
+    GArray *events;      /* of event, in order of reading; history_sort() orders them by time */
+} history;
+
+history *history_new(const char *dir);
+void history_free(history *h);
+
+/* Reads what was added since; answers the index of the first new event. false in *ok (which may be
+ * NULL) when a line makes no sense. */
+guint history_poll(history *h, bool *ok);
+void history_sort(history *h);
+
+#endif

@@ -1,0 +1,113 @@
+/* The faults. Each waits for the history to say that its target holds, so that it surely hits. */
+#include "progress.h"
+#include "run.h"
+
+#define IS(kind) (1u << (kind))
+
+enum { LOOK_MS = 150 /* before a fault, so that the picture shows that the target held */ };
+
+static bool make_hold(run *r, int worker)
+{
+    int64_t since = history_now();
+
+    run_tell(r, worker, "hold");
+    if (!run_await(r, IS(EV_HOLD), worker, since, 1))
+        return false;
+    run_pause(r, LOOK_MS);
+    return true;
+}
+
+static void play_foreign(run *r)
+{
+    int holder = run_holder(r);
+    int64_t since;
+
+    progress_say("three try to unlock what w%d holds", holder + 1);
+    if (!make_hold(r, holder))
+        return;
+    since = history_now();
+    run_tell(r, holder, "steal"); /* by its own second thread */
+    run_tell(r, run_victim(r), "steal");
+    run_tell(r, run_castaway(r), "steal");
+    run_await(r, IS(EV_DENIED) | IS(EV_ALLOWED), -1, since, 3);
+    run_tell(r, holder, "go");
+    run_await(r, IS(EV_INTACT) | IS(EV_BROKEN) | IS(EV_ERROR), holder, since, 1);
+}
+
+static void play_kill(run *r)
+{
+    int victim = run_victim(r);
+    int64_t since;
+
+    progress_say("waiting for w%d to hold, to kill it with -9", victim + 1);
+    if (!make_hold(r, victim))
+        return;
+    since = history_now();
+    run_kill(r, victim);
+    run_pause(r, LOOK_MS);
+    progress_say(r->o->unsafe ? "w%d killed while it held"
+                              : "w%d killed while it held; its session has to run out",
+                 victim + 1);
+    if (run_spawn(r, victim))
+        run_tell(r, victim, "start");
+    run_await(r, IS(EV_GRANT), -1, since, 1);
+}
+
+static void cut(run *r, int castaway)
+{
+    run_record(r, castaway, EV_CUT, 0); /* before: nothing may be heard after this instant */
+    proxy_freeze(r->proxy, PROXY_BOTH);
+}
+
+static void thaw(run *r, int castaway)
+{
+    int64_t since = history_now();
+
+    run_record(r, castaway, EV_THAW, 0);
+    proxy_thaw(r->proxy);
+    progress_say("w%d's connection goes on", castaway + 1);
+    run_await(r, IS(EV_GRANT), castaway, since, 1);
+}
+
+static void play_cut(run *r)
+{
+    int castaway = run_castaway(r);
+    int64_t since;
+
+    progress_say("waiting for w%d to hold, to cut it off", castaway + 1);
+    if (!make_hold(r, castaway))
+        return;
+    since = history_now();
+    cut(r, castaway);
+    progress_say(r->o->unsafe ? "w%d cut off while it holds; nobody will tell it"
+                              : "w%d cut off while it holds; it works on until it is told",
+                 castaway + 1);
+    if (r->o->unsafe) {
+        run_pause(r, SESSION_MS + 1000); /* nobody tells it, so it works on and writes */
+        run_tell(r, castaway, "go");
+    } else {
+        run_await(r, IS(EV_LOST) | IS(EV_RELEASE), castaway, since, 1);
+        progress_say("w%d was told and has stopped; its session has to run out", castaway + 1);
+        run_await(r, IS(EV_GRANT), -1, since, 1);
+        run_pause(r, 4 * LOOK_MS);
+    }
+    thaw(r, castaway);
+}
+
+void run_play(run *r)
+{
+    int all = r->o->workers * r->o->increments;
+
+    progress_say("%d processes increment one number", r->o->workers);
+    for (int w = 0; w < r->o->workers; w++)
+        run_tell(r, w, "start");
+    if (!r->o->unsafe && run_await_made(r, all / 6))
+        play_foreign(r);
+    if (run_await_made(r, all / 3))
+        play_kill(r);
+    progress_say("%d processes go on", r->o->workers);
+    if (run_await_made(r, all / 2))
+        play_cut(r);
+    progress_say("waiting for the last increments");
+    run_await_end(r);
+}

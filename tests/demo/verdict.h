@@ -1,0 +1,69 @@
+/* The judgement, computed from the recorded history and the number in the file alone. */
+#ifndef DEMO_VERDICT_H
+#define DEMO_VERDICT_H
+
+#include "tenure.h"
+
+typedef struct verdict_input {
+    const GArray *events; /* sorted by time */
+    int64_t number;       /* what the shared file says at the end */
+    int workers;
+    int increments; /* each worker's duty */
+} verdict_input;
+
+/* A fault that the demo made; at == 0: never recorded. */
+typedef struct kill_fault {
+    int worker, pid;
+    int64_t at, dead;
+    int64_t next; /* next grant, to another worker; 0: none */
+    uint64_t token, next_token;
+    bool held; /* it was holding when it was killed */
+} kill_fault;
+
+typedef struct cut_fault {
+    int worker;
+    int64_t at, thaw;
+    int64_t suspect, told; /* by callbacks of the library; 0: never */
+    int64_t lost;          /* the working thread stopped; 0: never */
+    int64_t next;          /* next grant to another worker */
+    int64_t back;          /* its own next grant after the thaw */
+    uint64_t token, next_token, back_token;
+    bool held;  /* it was holding when it was cut */
+    bool wrote; /* it wrote in that tenure after the cut */
+} cut_fault;
+
+typedef struct foreign_fault {
+    int64_t at; /* the first try */
+    int holder; /* who held then; -1: nobody */
+    guint tries, refused;
+    guint by_thread, by_process; /* tries while the holder held, from its own process and others */
+    bool intact;                 /* the holder still was first and HELD afterwards */
+} foreign_fault;
+
+typedef struct worker_stats {
+    guint grants, writes, losses, errors;
+    int64_t longest_wait;
+} worker_stats;
+
+typedef struct verdict {
+    tenures *t;
+    worker_stats *stats;           /* one per worker */
+    GPtrArray *reasons;            /* of char *: why it fails; empty when it passes */
+    int64_t acknowledged;          /* increments written */
+    int64_t expected;              /* workers * increments */
+    int64_t lost;                  /* increments */
+    guint overlaps, grants, falls; /* falls: grants whose token was not above the one before */
+    kill_fault kill;
+    cut_fault cut;
+    foreign_fault foreign;
+    bool pass;
+} verdict;
+
+verdict *verdict_new(const verdict_input *in);
+void verdict_free(verdict *v);
+
+/* faults.c: fills kill, cut and foreign, and adds the reasons they give. */
+void verdict_faults(verdict *v, const verdict_input *in);
+void verdict_reason(verdict *v, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+#endif
