@@ -27,6 +27,11 @@ bool callbacks_inside(void)
     return inside;
 }
 
+void callbacks_forked(void)
+{
+    inside = false;
+}
+
 void callbacks_free(struct callbacks *cb)
 {
     pthread_mutex_destroy(&cb->lock);
@@ -74,16 +79,19 @@ struct callbacks *callbacks_new(void)
     return NULL;
 }
 
-void callbacks_push(struct callbacks *cb, void (*fn)(void *data), void *data)
+bool callbacks_push(struct callbacks *cb, void (*fn)(void *data), void *data)
 {
-    struct item *item = g_new(struct item, 1);
-
-    *item = (struct item){fn, data};
     pthread_mutex_lock(&cb->lock);
-    cb->pushed++;
-    g_queue_push_tail(&cb->queue, item);
-    pthread_cond_signal(&cb->wake);
+    bool open = !cb->stop;
+    if (open) {
+        struct item *item = g_new(struct item, 1);
+        *item = (struct item){fn, data};
+        cb->pushed++;
+        g_queue_push_tail(&cb->queue, item);
+        pthread_cond_signal(&cb->wake);
+    }
     pthread_mutex_unlock(&cb->lock);
+    return open;
 }
 
 void callbacks_flush(struct callbacks *cb)

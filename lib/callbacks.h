@@ -10,15 +10,17 @@ struct callbacks;
 /* NULL when the system refuses a thread. */
 struct callbacks *callbacks_new(void);
 
-/* Appends fn(data). Callable with any lock held. */
-void callbacks_push(struct callbacks *cb, void (*fn)(void *data), void *data);
+/* Appends fn(data). False when stopped: it will not be called. Callable with any lock held. */
+bool callbacks_push(struct callbacks *cb, void (*fn)(void *data), void *data);
 
 /* Waits until everything pushed so far has returned. Not from a callback. */
 void callbacks_flush(struct callbacks *cb);
 
-/* Runs what is queued and waits until the thread has ended: nothing may be pushed any more. Not
- * from a callback. */
+/* Runs what is queued and waits until the thread has ended. Not from a callback. */
 void callbacks_stop(struct callbacks *cb);
+
+/* In a forked child: the thread that was inside one is not any more. */
+void callbacks_forked(void);
 
 /* After callbacks_stop(). */
 void callbacks_free(struct callbacks *cb);

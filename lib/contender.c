@@ -54,7 +54,7 @@ static void give_grant(struct contender *c)
 
     if (c->machine.number >= RULE_NUMBER_WARN)
         log_line(s->log, ZKL_LOG_WARN, "%s: its numbers run out at 2147483647", c->node);
-    c->grant = grant_new(s, c, c->node + strlen(s->chroot), c->machine.token);
+    c->grant = grant_new(s, c, session_path(s, c->node), c->machine.token);
     c->decided(c->owner, c->grant, NULL);
 }
 
@@ -91,7 +91,7 @@ static void lose(struct contender *c)
 static void give_error(struct contender *c, int error)
 {
     zkl_error e = c->error;
-    const char *path = (c->blame ? c->blame : c->directory) + strlen(c->session->chroot);
+    const char *path = session_path(c->session, c->blame ? c->blame : c->directory);
     static const int codes[] = {
         [CONTEND_BUSY] = ZKL_EBUSY,       [CONTEND_REFUSED] = ZKL_EACCES,
         [CONTEND_NOCHILDREN] = ZKL_EPATH, [CONTEND_OVERFLOW] = ZKL_EOVERFLOW,
@@ -118,8 +118,8 @@ static void perform(struct contender *c, const struct action *a)
         give_error(c, a->error);
         break;
     case ACT_ARM:
-        timers_arm(c->session->timers, &c->timer,
-                   clock_now().boot + CONTEND_OWN_WATCH_MS * CLOCK_MS, on_timer, c);
+        timers_arm(c->session->timers, &c->timer, clock_now().boot + a->number * CLOCK_MS, on_timer,
+                   c);
         break;
     default:
         contender_ask(c, a);
@@ -193,10 +193,13 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
 
 void contender_abort(struct contender *c, int code, const char *text)
 {
-    const char *path = c->directory + strlen(c->session->chroot);
+    const char *path = session_path(c->session, c->directory);
 
     error_fill(&c->error, code, path, "%s: %s", path, text);
+    c->refs++;
     contender_step(c, &(struct event){.kind = EV_ABORT, .error = CONTEND_ABORTED});
+    contender_recall(c);
+    contender_unref(c);
 }
 
 void contender_release(struct contender *c)

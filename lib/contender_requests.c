@@ -77,6 +77,7 @@ static void on_created(struct request *r, const struct store_reply *reply)
     struct contender *c = r->owner;
     struct event ev = {.kind = EV_CREATED, .czxid = reply->czxid, .owner = reply->owner};
 
+    c->create = NULL;
     if (reply->rc == STORE_OK) {
         const char *name = strrchr(reply->path, '/') + 1;
         struct child child;
@@ -96,6 +97,7 @@ static void ask_create(struct contender *c, uint32_t tag)
     r->what.mode = STORE_EPHEMERAL_SEQUENTIAL;
     r->what.data = g_strdup(c->payload);
     r->what.length = (int)strlen(c->payload);
+    c->create = r;
     request_send(c->session, r);
 }
 
@@ -147,12 +149,14 @@ static void on_reset(struct request *r, const struct store_reply *reply)
     answer(r, reply, &(struct event){.kind = EV_RESET});
 }
 
-/* Only an empty container may go: that is what containers are for. */
+/* The server does not tell a container from a persistent node: what we would make as a container,
+ * and is as empty as one we made, may go. */
 static void on_directory_read(struct request *r, const struct store_reply *reply)
 {
     struct contender *c = r->owner;
 
-    if (reply->rc == STORE_OK && reply->owner == STORE_OWNER_CONTAINER && reply->children == 0) {
+    if (reply->rc == STORE_OK && c->parents == ZKL_PARENTS_CONTAINER && reply->children == 0 &&
+        reply->length == 0) {
         request_send(c->session, ask(c, STORE_DELETE, g_strdup(c->directory), on_reset, r->tag));
         contender_unref(c);
         return;
@@ -199,6 +203,8 @@ static void on_listed(struct request *r, const struct store_reply *reply)
     struct child *children = g_new0(struct child, (gsize)reply->count);
     struct event ev = {.kind = EV_LISTED, .children = children, .count = (size_t)reply->count};
 
+    if (c->list == r)
+        c->list = NULL;
     for (int i = 0; i < reply->count; i++)
         parse_child(c, reply->names[i], (uint32_t)i, &children[i]);
     c->names = reply->names;
@@ -207,11 +213,25 @@ static void on_listed(struct request *r, const struct store_reply *reply)
     g_free(children);
 }
 
+static void ask_list(struct contender *c, uint32_t tag)
+{
+    c->list = ask(c, STORE_LIST, g_strdup(c->directory), on_listed, tag);
+    request_send(c->session, c->list);
+}
+
+void contender_recall(struct contender *c)
+{
+    if (c->create)
+        request_recall(c->create);
+    if (c->list)
+        request_recall(c->list);
+}
+
 static void on_read(struct request *r, const struct store_reply *reply)
 {
     struct contender *c = r->owner;
 
-    watch_answered(c->session, r, reply);
+    watch_answered(c->session, r, reply, &c->own_interest);
     answer(r, reply,
            &(struct event){.kind = EV_READ, .czxid = reply->czxid, .owner = reply->owner});
 }
@@ -220,7 +240,7 @@ static void on_watched(struct request *r, const struct store_reply *reply)
 {
     struct contender *c = r->owner;
 
-    watch_answered(c->session, r, reply);
+    watch_answered(c->session, r, reply, &c->predecessor_interest);
     answer(r, reply, &(struct event){.kind = EV_WATCHED});
 }
 
@@ -278,7 +298,7 @@ void contender_ask(struct contender *c, const struct action *a)
         request_send(c->session, ask(c, STORE_SYNC, g_strdup(c->directory), on_synced, a->tag));
         break;
     case ACT_LIST:
-        request_send(c->session, ask(c, STORE_LIST, g_strdup(c->directory), on_listed, a->tag));
+        ask_list(c, a->tag);
         break;
     case ACT_ADOPT:
         set_node(c, child_path(c, c->names[a->id]));

@@ -22,7 +22,8 @@ struct contender {
     char *predecessor; /* full path */
     char *blame;       /* what an error is about, when it is not the directory */
     struct interest own_interest, predecessor_interest;
-    struct timer timer; /* own watch due, or the end of a lapsed node */
+    struct timer timer;            /* own watch due, or the end of a lapsed node */
+    struct request *create, *list; /* under way or parked, behind ACT_CREATE and ACT_LIST */
     unsigned parents_left;
     enum answer parents_answer;
     char *const *names; /* of the snapshot being stepped */
@@ -33,6 +34,9 @@ struct contender {
     void *owner;
     GList link;
 };
+
+/* What would enter the queue but was not sent yet will not be. */
+void contender_recall(struct contender *c);
 
 /* Does what the action asks of the store. */
 void contender_ask(struct contender *c, const struct action *a);

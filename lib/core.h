@@ -33,6 +33,7 @@ struct zkl_session {
     struct timers *timers;
 
     pthread_mutex_t monitor;
+    int cancel_state;       /* of the thread that holds it, from before */
     pthread_cond_t changed; /* up, host_unknown, refused, closing, stores */
 
     /* the present epoch */
@@ -66,15 +67,27 @@ struct zkl_session {
     GHashTable *foreign; /* directories whose foreign children were logged */
 };
 
+/* Waking libzookeeper's thread is a write(), and so a point where a caller's thread could be
+ * cancelled with the monitor held: not while it is ours. */
 static inline void session_lock(zkl_session *s)
 {
+    int before;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     pthread_mutex_lock(&s->monitor);
+    s->cancel_state = before;
 }
 
 static inline void session_unlock(zkl_session *s)
 {
+    int before = s->cancel_state;
+
     pthread_mutex_unlock(&s->monitor);
+    pthread_setcancelstate(before, NULL);
 }
+
+/* What the user calls a full path: without the chroot, if it lies in it. */
+const char *session_path(const zkl_session *s, const char *full);
 
 zkl_session *session_ref(zkl_session *s);
 void session_unref(zkl_session *s); /* without the monitor held */

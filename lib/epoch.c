@@ -65,7 +65,7 @@ static void on_chain_answered(struct request *r, const struct store_reply *reply
 {
     zkl_session *s = r->owner;
 
-    if (reply->rc == STORE_UNKNOWN && r->connection == s->connection)
+    if ((reply->rc == STORE_UNKNOWN || reply->rc == STORE_BAD) && r->connection == s->connection)
         lease_failed(&s->lease, r->proves);
 }
 
@@ -122,6 +122,7 @@ static void on_config(struct request *r, const struct store_reply *reply)
 
     if (reply->rc == STORE_OK && reply->length == 0 && r->connection == s->connection)
         lease_alone(&s->lease);
+    run_chain(s);
 }
 
 /* Before anything else on a connection: which rule proves things on it? */

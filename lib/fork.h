@@ -1,5 +1,6 @@
-/* After fork() nothing of ours works in the child: its threads do not exist and its locks may be
- * held for ever. Every handle remembers the generation it was made in. */
+/* After fork() no handle works in the child: its threads do not exist and its locks may be held for
+ * ever. Every handle remembers the generation it was made in. New ones can be made: the few locks
+ * of the whole process are free there. */
 #ifndef LIB_FORK_H
 #define LIB_FORK_H
 

@@ -90,7 +90,7 @@ int64_t zkl_grant_remaining_ms(const zkl_grant *g)
 {
     int64_t left;
 
-    if (fork_is_child(g->generation))
+    if (!g || fork_is_child(g->generation))
         return 0;
     settle(g, &left);
     return left / CLOCK_MS;
@@ -100,7 +100,7 @@ zkl_state zkl_grant_state(const zkl_grant *g)
 {
     int64_t left;
 
-    if (fork_is_child(g->generation))
+    if (!g || fork_is_child(g->generation))
         return ZKL_LOST;
     return word_state(settle(g, &left));
 }
@@ -122,7 +122,10 @@ static void tell_one(zkl_grant *g, const struct watcher *watcher, zkl_state stat
 
     atomic_fetch_add(&g->refs, 1);
     *m = (struct message){g, *watcher, state};
-    callbacks_push(g->session->callbacks, deliver, m);
+    if (!callbacks_push(g->session->callbacks, deliver, m)) {
+        atomic_fetch_sub(&g->refs, 1); /* the caller has one */
+        g_free(m);
+    }
 }
 
 static void tell(zkl_grant *g, zkl_state state)
@@ -236,9 +239,7 @@ bool grant_lose(zkl_grant *g, void (*then)(void *data), void *data)
 
     change(g, ZKL_LOST);
     tell(g, ZKL_LOST);
-    if (anybody)
-        callbacks_push(g->session->callbacks, then, data);
-    return anybody;
+    return anybody && callbacks_push(g->session->callbacks, then, data);
 }
 
 bool grant_give_back(zkl_grant *g)

@@ -14,6 +14,7 @@ struct log {
     zkl_log_level level;
     struct callbacks *callbacks;
     GList link; /* in the list of all logs */
+    bool retired;
 };
 
 struct line {
@@ -38,12 +39,31 @@ struct log *log_new(zkl_log_fn fn, void *data, zkl_log_level level, struct callb
     return log;
 }
 
-void log_free(struct log *log)
+void log_retire(struct log *log)
 {
     pthread_mutex_lock(&lock);
-    g_queue_unlink(&logs, &log->link);
+    if (!log->retired)
+        g_queue_unlink(&logs, &log->link);
+    log->retired = true;
     pthread_mutex_unlock(&lock);
+}
+
+void log_free(struct log *log)
+{
+    log_retire(log);
     g_free(log);
+}
+
+void log_before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void log_after_fork(bool child)
+{
+    if (child)
+        g_queue_init(&logs);
+    pthread_mutex_unlock(&lock);
 }
 
 static void deliver(void *data)
@@ -64,7 +84,8 @@ static void write_line(struct log *log, zkl_log_level level, const char *text)
     struct line *line = g_malloc(sizeof *line + size);
     *line = (struct line){log->fn, log->data, level};
     memcpy(line->text, text, size);
-    callbacks_push(log->callbacks, deliver, line);
+    if (!callbacks_push(log->callbacks, deliver, line))
+        g_free(line);
 }
 
 void log_line(struct log *log, zkl_log_level level, const char *format, ...)

@@ -2,6 +2,7 @@
 #ifndef LIB_LOG_H
 #define LIB_LOG_H
 
+#include <stdbool.h>
 #include <zkl.h>
 
 struct log;
@@ -10,6 +11,13 @@ struct callbacks;
 /* fn may be NULL: stderr. The queue must outlive the log. */
 struct log *log_new(zkl_log_fn fn, void *data, zkl_log_level level, struct callbacks *callbacks);
 void log_free(struct log *log);
+
+/* The callback queue ends: no more lines of the library. */
+void log_retire(struct log *log);
+
+/* Around fork(), and in the child, where the parent's logs are nobody's. */
+void log_before_fork(void);
+void log_after_fork(bool child);
 
 /* Callable with any lock held. */
 void log_line(struct log *log, zkl_log_level level, const char *format, ...)

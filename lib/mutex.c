@@ -5,6 +5,7 @@
 #include "error.h"
 #include "grant.h"
 #include "log.h"
+#include "mutex.h"
 #include "op.h"
 #include "owner.h"
 #include "path.h"
@@ -22,6 +23,7 @@ struct zkl_mutex {
     pthread_mutex_t lock; /* before the monitor */
     bool freed;
     GHashTable *holds; /* key -> struct hold */
+    GQueue waiters;    /* of zkl_op: acquiring; guarded by the monitor */
     GList link;        /* in the list of all mutexes */
 };
 
@@ -29,7 +31,6 @@ struct zkl_mutex {
 struct hold {
     uint64_t key;
     unsigned depth;   /* 0: acquiring */
-    zkl_op *op;       /* while acquiring */
     zkl_grant *grant; /* ours, lent to the caller */
     bool counted;     /* with owner_count() */
 };
@@ -133,18 +134,23 @@ static struct contender_spec make_spec(const zkl_mutex *m, char **ret_name)
 
 static void release_owned_by(uint64_t owner);
 
-/* Ends the hold whatever its depth. False: it was lost before. */
-static bool end_hold(zkl_mutex *m, struct hold *hold)
+/* False: it was lost before. */
+static bool give_back(zkl_mutex *m, zkl_grant *grant)
 {
-    zkl_session *s = m->session;
-    zkl_grant *grant = hold->grant;
-
-    session_lock(s);
+    session_lock(m->session);
     bool owned = grant_give_back(grant);
-    session_unlock(s);
-    g_hash_table_remove(m->holds, &hold->key);
+    session_unlock(m->session);
     grant_unref(grant);
     return owned;
+}
+
+/* Ends the hold whatever its depth. */
+static bool end_hold(zkl_mutex *m, struct hold *hold)
+{
+    zkl_grant *grant = hold->grant;
+
+    g_hash_table_remove(m->holds, &hold->key);
+    return give_back(m, grant);
 }
 
 /* The owner's thread is ending: nobody else could ever unlock. */
@@ -167,27 +173,28 @@ static void release_owned_by(uint64_t owner)
     pthread_mutex_unlock(&all_lock);
 }
 
-static void end_any(void *key, void *value, void *mutex)
+static gboolean end_if_held(void *key, void *value, void *mutex)
 {
     struct hold *hold = value;
     zkl_mutex *m = mutex;
 
     (void)key;
-    if (hold->depth == 0) {
-        if (hold->op)
-            op_abort(hold->op, ZKL_ECLOSED, "the mutex was freed");
-        return;
-    }
-    session_lock(m->session);
-    grant_give_back(hold->grant);
-    session_unlock(m->session);
-    grant_unref(hold->grant);
+    if (hold->depth == 0)
+        return FALSE;
+    give_back(m, hold->grant);
+    return TRUE;
 }
 
-static gboolean is_held(void *key, void *value, void *data)
+void mutex_before_fork(void)
 {
-    (void)key, (void)data;
-    return ((struct hold *)value)->depth > 0;
+    pthread_mutex_lock(&all_lock);
+}
+
+void mutex_after_fork(bool child)
+{
+    if (child)
+        g_queue_init(&all);
+    pthread_mutex_unlock(&all_lock);
 }
 
 void zkl_mutex_free(zkl_mutex *m)
@@ -199,8 +206,8 @@ void zkl_mutex_free(zkl_mutex *m)
     pthread_mutex_unlock(&all_lock);
     pthread_mutex_lock(&m->lock);
     m->freed = true;
-    g_hash_table_foreach(m->holds, end_any, m);
-    g_hash_table_foreach_remove(m->holds, is_held, NULL);
+    g_hash_table_foreach_remove(m->holds, end_if_held, m);
+    op_abort_all(m->session, &m->waiters, ZKL_ECLOSED, "the mutex was freed");
     pthread_mutex_unlock(&m->lock);
     mutex_unref(m);
 }
@@ -231,15 +238,13 @@ static int acquire(zkl_mutex *m, struct hold *hold, int64_t timeout_ms)
     zkl_op *op;
     int code;
 
-    op = op_start(m->session, &spec, timeout_ms, NULL, NULL);
+    op = op_start(m->session, &spec, timeout_ms, NULL, NULL, &m->waiters);
     g_free(name);
     if (!op)
         return ZKL_ECLOSED;
-    hold->op = op;
     pthread_mutex_unlock(&m->lock);
     code = op_wait(op, &grant);
     pthread_mutex_lock(&m->lock);
-    hold->op = NULL;
     zkl_op_free(op);
     if (code)
         return code;
@@ -337,7 +342,7 @@ int zkl_mutex_lock_async(zkl_mutex *m, int64_t timeout_ms, zkl_acquired_fn fn, v
     if (!fn)
         return error_set(ZKL_EINVAL, own_path(m), "zkl_mutex_lock_async: a function is needed");
     struct contender_spec spec = make_spec(m, &name);
-    zkl_op *op = op_start(m->session, &spec, timeout_ms, fn, data);
+    zkl_op *op = op_start(m->session, &spec, timeout_ms, fn, data, &m->waiters);
     g_free(name);
     if (!op)
         return ZKL_ECLOSED;

@@ -19,7 +19,9 @@ struct zkl_op {
     struct contender *contender; /* until decided */
     struct timer timer;
     bool decided;
-    bool begun; /* the completion: too late to cancel */
+    bool begun;      /* the completion: too late to cancel */
+    GQueue *waiters; /* of whoever may end it; until decided */
+    GList link;
     zkl_grant *grant;
     zkl_error error; /* .code 0: there is a grant */
 };
@@ -49,6 +51,9 @@ static void on_decided(void *owner, zkl_grant *grant, const zkl_error *error)
     zkl_op *op = owner;
 
     timers_cancel(&op->timer);
+    if (op->waiters)
+        g_queue_unlink(op->waiters, &op->link);
+    op->waiters = NULL;
     op->contender = NULL;
     op->decided = true;
     op->grant = grant;
@@ -112,12 +117,29 @@ static zkl_op *op_new(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, vo
     op->timeout_ms = timeout_ms;
     op->fn = fn;
     op->data = data;
+    op->link.data = op;
     sem_init(&op->decided_now, 0, 0);
     return op;
 }
 
+static void enter(zkl_op *op, const struct contender_spec *spec)
+{
+    zkl_session *s = op->session;
+    zkl_error why;
+
+    if (s->refused) {
+        session_why_down(s, &why);
+        on_decided(op, NULL, &why);
+        return;
+    }
+    arm(op);
+    struct contender *c = contender_enter(s, spec, on_decided, op);
+    if (!op->decided)
+        op->contender = c;
+}
+
 zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
-                 zkl_acquired_fn fn, void *data)
+                 zkl_acquired_fn fn, void *data, GQueue *waiters)
 {
     spec->try_only = timeout_ms == 0;
     session_lock(s);
@@ -127,21 +149,22 @@ zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms
         return NULL;
     }
     zkl_op *op = op_new(s, timeout_ms, fn, data);
-    arm(op);
-    struct contender *c = contender_enter(s, spec, on_decided, op);
-    if (!op->decided) {
-        op->contender = c;
-        if (s->refused)
-            contender_abort(c, ZKL_EAUTH, "the server refused the credentials");
-    }
+    op->waiters = waiters;
+    g_queue_push_tail_link(waiters, &op->link);
+    enter(op, spec);
     session_unlock(s);
     return op;
 }
 
+/* No point of cancellation, as pthread_mutex_lock() is none: a grant could be won meanwhile. */
 int op_wait(zkl_op *op, zkl_grant **ret)
 {
+    int before;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     while (sem_wait(&op->decided_now) != 0 && errno == EINTR)
         continue;
+    pthread_setcancelstate(before, NULL);
     session_lock(op->session);
     op->begun = true;
     session_unlock(op->session);
@@ -151,17 +174,21 @@ int op_wait(zkl_op *op, zkl_grant **ret)
     return 0;
 }
 
-void op_abort(zkl_op *op, int code, const char *text)
+void op_abort_all(zkl_session *s, GQueue *waiters, int code, const char *text)
 {
-    session_lock(op->session);
-    abort_locked(op, code, text);
-    session_unlock(op->session);
+    session_lock(s);
+    while (!g_queue_is_empty(waiters))
+        abort_locked(g_queue_peek_head(waiters), code, text);
+    session_unlock(s);
 }
 
 void zkl_op_cancel(zkl_op *op)
 {
-    if (op && !fork_is_child(op->session->generation))
-        op_abort(op, ZKL_ECANCELED, "canceled");
+    if (!op || fork_is_child(op->session->generation))
+        return;
+    session_lock(op->session);
+    abort_locked(op, ZKL_ECANCELED, "canceled");
+    session_unlock(op->session);
 }
 
 void zkl_op_free(zkl_op *op)

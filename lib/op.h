@@ -4,15 +4,16 @@
 
 #include "contender.h"
 
-/* Starts one; fn NULL: op_wait() will be called. spec->try_only is set from timeout_ms. NULL: the
- * session is closed, which is then the thread's last error. The caller has a reference. */
+/* Starts one; fn NULL: op_wait() will be called. spec->try_only is set from timeout_ms. It stands
+ * in waiters (guarded by the monitor) until it is decided. NULL: the session is closed, which is
+ * then the thread's last error. The caller has a reference. */
 zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
-                 zkl_acquired_fn fn, void *data);
+                 zkl_acquired_fn fn, void *data, GQueue *waiters);
 
 /* Blocks until it is decided; 0 and a grant of the caller's own, or the thread's last error. */
 int op_wait(zkl_op *op, zkl_grant **ret);
 
-/* As zkl_op_cancel(), with another error. */
-void op_abort(zkl_op *op, int code, const char *text);
+/* Ends all of them with that error. */
+void op_abort_all(zkl_session *s, GQueue *waiters, int code, const char *text);
 
 #endif

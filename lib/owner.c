@@ -41,10 +41,12 @@ void owner_count(int change, void (*on_exit)(uint64_t owner))
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+    if (fork_is_child(self.generation))
+        self.holds = 0; /* the parent's */
+    self.generation = fork_generation;
     if (!self.on_exit) {
         pthread_once(&once, make_key);
         self.on_exit = on_exit;
-        self.generation = fork_generation;
         pthread_setspecific(key, &self);
     }
     self.holds += change;

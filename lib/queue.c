@@ -16,6 +16,7 @@ struct zkl_queue {
     char *directory; /* with chroot */
     GArray *list;    /* of zkl_contender */
     unsigned left;   /* requests under way */
+    bool again;      /* its session ended: the next one is asked */
     bool over;       /* the caller has its answer */
     sem_t done;
     struct timer timer;
@@ -51,7 +52,7 @@ static void end(zkl_queue *q)
 
 static void fail(zkl_queue *q, int code)
 {
-    const char *path = q->directory + strlen(q->session->chroot);
+    const char *path = session_path(q->session, q->directory);
 
     if (!q->over)
         error_fill(&q->error, code, path, "%s: %s", path, zkl_strerror(code));
@@ -65,8 +66,6 @@ static int rc_to_error(enum store_rc rc)
         return ZKL_ENOENT;
     case STORE_NOAUTH:
         return ZKL_EACCES;
-    case STORE_GONE:
-        return ZKL_EUNREACHABLE;
     default:
         return ZKL_EPROTO;
     }
@@ -84,56 +83,72 @@ static char *clean_text(const char *data, int length)
     return text;
 }
 
-static void on_read(struct request *r, const struct store_reply *reply)
-{
-    zkl_queue *q = r->owner;
-
-    if (reply->rc == STORE_OK && !q->over) {
-        const char *name = strrchr(r->what.path, '/') + 1;
-        struct child child;
-        name_parse(name, strlen(name), &child);
-        zkl_contender c = {.node = g_strdup(name),
-                           .owner = clean_text(reply->data, reply->length),
-                           .number = child.number,
-                           .token = reply->czxid,
-                           .session_id = reply->owner,
-                           .ctime_ms = reply->ctime_ms};
-        g_array_append_val(q->list, c);
-    } else if (reply->rc != STORE_OK && reply->rc != STORE_NONODE) {
-        fail(q, rc_to_error(reply->rc));
-    }
-    if (--q->left == 0)
-        end(q);
-    queue_unref(q);
-}
+static void on_listed(struct request *r, const struct store_reply *reply);
 
 static void ask(zkl_queue *q, enum store_kind kind, char *path,
                 void (*done)(struct request *r, const struct store_reply *reply))
 {
     q->refs++;
+    q->left++;
     request_send(q->session, request_new(kind, path, done, q));
+}
+
+static void take(zkl_queue *q, const char *path, const struct store_reply *reply)
+{
+    const char *name = strrchr(path, '/') + 1;
+    struct child child;
+
+    name_parse(name, strlen(name), &child);
+    zkl_contender c = {.node = g_strdup(name),
+                       .owner = clean_text(reply->data, reply->length),
+                       .number = child.number,
+                       .token = reply->czxid,
+                       .session_id = reply->owner,
+                       .ctime_ms = reply->ctime_ms};
+    g_array_append_val(q->list, c);
+}
+
+/* One request less; with the last of them the reading ends, or begins again. */
+static void answered(zkl_queue *q, enum store_rc rc)
+{
+    q->left--;
+    if (rc == STORE_GONE && q->session->closing)
+        fail(q, ZKL_ECLOSED);
+    q->again |= rc == STORE_GONE;
+    if (q->left == 0 && q->again && !q->over) {
+        q->again = false;
+        g_array_set_size(q->list, 0);
+        ask(q, STORE_LIST, g_strdup(q->directory), on_listed);
+    } else if (q->left == 0) {
+        end(q);
+    }
+    queue_unref(q);
+}
+
+static void on_read(struct request *r, const struct store_reply *reply)
+{
+    zkl_queue *q = r->owner;
+
+    if (reply->rc == STORE_OK && !q->over)
+        take(q, r->what.path, reply);
+    else if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
+        fail(q, rc_to_error(reply->rc));
+    answered(q, reply->rc);
 }
 
 static void on_listed(struct request *r, const struct store_reply *reply)
 {
     zkl_queue *q = r->owner;
-    GPtrArray *paths = g_ptr_array_new();
     struct child child;
 
-    if (reply->rc != STORE_OK)
+    if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
         fail(q, rc_to_error(reply->rc));
     for (int i = 0; i < reply->count && !q->over; i++) {
         name_parse(reply->names[i], strlen(reply->names[i]), &child);
         if (child.kind != CHILD_FOREIGN)
-            g_ptr_array_add(paths, g_strconcat(q->directory, "/", reply->names[i], NULL));
+            ask(q, STORE_GET, g_strconcat(q->directory, "/", reply->names[i], NULL), on_read);
     }
-    q->left = paths->len;
-    for (guint i = 0; i < paths->len; i++)
-        ask(q, STORE_GET, paths->pdata[i], on_read);
-    if (paths->len == 0)
-        end(q);
-    g_ptr_array_unref(paths);
-    queue_unref(q);
+    answered(q, reply->rc);
 }
 
 static void on_timeout(void *data)
@@ -185,6 +200,29 @@ static zkl_queue *queue_new(zkl_session *s, const char *path)
     return q;
 }
 
+/* 0 and nobody else has q any more, or the thread's last error. */
+static int await(zkl_queue *q, int64_t timeout_ms)
+{
+    zkl_session *s = q->session;
+    int code = 0, before;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    session_lock(s);
+    start(q, timeout_ms);
+    session_unlock(s);
+    while (sem_wait(&q->done) != 0 && errno == EINTR)
+        continue;
+    /* Whoever posted still has the monitor, and may have a reference to give up. */
+    session_lock(s);
+    if (q->error.code) {
+        code = error_keep(&q->error);
+        queue_unref(q);
+    }
+    session_unlock(s);
+    pthread_setcancelstate(before, NULL);
+    return code;
+}
+
 int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path, int64_t timeout_ms)
 {
     int code = session_check(s);
@@ -198,21 +236,12 @@ int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path, int64_t ti
         return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
     if (callbacks_inside())
         return error_set(ZKL_EDEADLK, path, "%s: reading would wait inside a callback", path);
+    session_ref(s); /* closing it ends the reading, and may come first to its end */
     zkl_queue *q = queue_new(s, path);
-    session_lock(s);
-    start(q, timeout_ms);
-    session_unlock(s);
-    while (sem_wait(&q->done) != 0 && errno == EINTR)
-        continue;
-    /* Whoever posted still has the monitor, and may have a reference to give up. */
-    session_lock(s);
-    if (q->error.code) {
-        code = error_keep(&q->error);
-        queue_unref(q);
-        session_unlock(s);
+    code = await(q, timeout_ms);
+    session_unref(s);
+    if (code)
         return code;
-    }
-    session_unlock(s);
     g_array_sort(q->list, compare);
     if (q->list->len > 0)
         g_array_index(q->list, zkl_contender, 0).holds = 1;

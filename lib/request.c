@@ -40,6 +40,7 @@ static void on_retry(void *data)
 
 static void park(zkl_session *s, struct request *r)
 {
+    r->parked = true;
     g_queue_push_tail_link(&s->parked, &r->link);
     /* Not at once: what failed on a standing connection would fail again. */
     if (s->up && !s->retry_timer.at)
@@ -55,14 +56,15 @@ static void on_reply(void *context, const struct store_reply *reply)
         park(s, r);
         return;
     }
-    if (reply->rc < STORE_UNKNOWN && r->connection == s->connection)
-        epoch_proved(s, reply->rc == STORE_BAD ? LEASE_ANCHOR : r->proves, r->sent);
+    if (reply->rc < STORE_BAD && r->connection == s->connection)
+        epoch_proved(s, r->proves, r->sent);
     r->done(r, reply);
     request_free(r);
 }
 
 static bool submit(zkl_session *s, struct request *r)
 {
+    r->parked = false;
     r->sent = clock_now();
     r->connection = s->connection;
     return s->ops->submit(s->store, &r->what, on_reply, r);
@@ -92,7 +94,9 @@ void request_flush(zkl_session *s)
 {
     while (s->up && !g_queue_is_empty(&s->parked)) {
         GList *link = g_queue_pop_head_link(&s->parked);
-        if (!submit(s, link->data)) {
+        struct request *r = link->data;
+        if (!submit(s, r)) {
+            r->parked = true;
             g_queue_push_head_link(&s->parked, link);
             timers_arm(s->timers, &s->retry_timer, clock_now().boot + RETRY_NS, on_retry, s);
             return;
@@ -100,16 +104,29 @@ void request_flush(zkl_session *s)
     }
 }
 
+static void end_parked(struct request *r, enum store_rc rc)
+{
+    const struct store_reply reply = {.rc = rc};
+
+    r->parked = false;
+    r->done(r, &reply);
+    request_free(r);
+}
+
+void request_recall(struct request *r)
+{
+    if (!r->parked)
+        return;
+    g_queue_unlink(&r->session->parked, &r->link);
+    end_parked(r, STORE_BAD);
+}
+
+/* Some ask again at once, for the session to come: only what is there now is dropped. */
 void request_drop_all(zkl_session *s)
 {
-    const struct store_reply gone = {.rc = STORE_GONE};
-
     timers_cancel(&s->retry_timer);
-    while (!g_queue_is_empty(&s->parked)) {
-        struct request *r = g_queue_pop_head_link(&s->parked)->data;
-        r->done(r, &gone);
-        request_free(r);
-    }
+    for (guint n = s->parked.length; n > 0 && !g_queue_is_empty(&s->parked); n--)
+        end_parked(g_queue_pop_head_link(&s->parked)->data, STORE_GONE);
 }
 
 /* ---- deletes ---- */

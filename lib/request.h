@@ -15,6 +15,7 @@ struct request {
     /* private */
     zkl_session *session;
     GList link;
+    bool parked;
     struct instant sent;
     uint32_t connection;
 };
@@ -32,6 +33,9 @@ void request_send(zkl_session *s, struct request *r);
 
 /* Takes r: sends it now, or frees it and answers false: no done comes. */
 bool request_try(zkl_session *s, struct request *r);
+
+/* Ends r with STORE_BAD if it is parked; otherwise its answer comes as it comes. */
+void request_recall(struct request *r);
 
 /* There is a connection: sends what is parked, in order. */
 void request_flush(zkl_session *s);

@@ -14,7 +14,9 @@
 #include "thread.h"
 #include "watch.h"
 
-enum { CLOSE_WAIT_MS = 5000, TIMEOUT_MIN_MS = 100, DRIFT_MAX = 500 };
+/* The most that libzookeeper computes with without overflow, in round figures. */
+enum { TIMEOUT_MIN_MS = 200, TIMEOUT_MAX_MS = 1000000000 };
+enum { CLOSE_WAIT_MS = 5000, DRIFT_MAX = 500 };
 
 zkl_session *session_ref(zkl_session *s)
 {
@@ -48,6 +50,15 @@ void session_unref(zkl_session *s)
         free_session(s);
 }
 
+const char *session_path(const zkl_session *s, const char *full)
+{
+    size_t length = strlen(s->chroot);
+
+    if (strncmp(full, s->chroot, length) == 0 && full[length] == '/')
+        return full + length;
+    return full;
+}
+
 int session_check(const zkl_session *s)
 {
     if (!s)
@@ -60,6 +71,8 @@ int session_check(const zkl_session *s)
 
 int session_why_down(const zkl_session *s, zkl_error *ret)
 {
+    if (s->refused)
+        return error_fill(ret, ZKL_EAUTH, s->hosts, "%s: %s", s->hosts, zkl_strerror(ZKL_EAUTH));
     if (s->host_unknown)
         return error_fill(ret, ZKL_EHOST, s->hosts, "%s: no server name can be resolved", s->hosts);
     return error_fill(ret, ZKL_EUNREACHABLE, s->hosts, "%s: no server answers", s->hosts);
@@ -74,8 +87,8 @@ static const char *check_options(const zkl_session_options *o)
     if (!acl)
         return "acl must be scheme:id:perms,… with perms of r, w, c, d and a";
     g_array_unref(acl);
-    if (o->session_timeout_ms < TIMEOUT_MIN_MS)
-        return "session_timeout_ms must be at least 100";
+    if (o->session_timeout_ms < TIMEOUT_MIN_MS || o->session_timeout_ms > TIMEOUT_MAX_MS)
+        return "session_timeout_ms must be 200 to 1000000000";
     if (o->tick_ms < 0)
         return "tick_ms must not be negative";
     if (o->drift_permille < 0 || o->drift_permille > DRIFT_MAX)
@@ -207,11 +220,9 @@ static int wait_up(zkl_session *s, const struct timespec *until)
     for (bool more = true;; more = wait_change(s, until)) {
         if (s->closing)
             return error_set(ZKL_ECLOSED, NULL, "the session was closed");
-        if (s->refused)
-            return error_set(ZKL_EAUTH, s->hosts, "%s: %s", s->hosts, zkl_strerror(ZKL_EAUTH));
         if (s->up)
             return 0;
-        if (!more) {
+        if (s->refused || !more) {
             session_why_down(s, &why);
             return error_keep(&why);
         }
@@ -229,9 +240,11 @@ int zkl_session_wait(zkl_session *s, int64_t timeout_ms)
     /* A hundred years are forever, and do not overflow. */
     timeout_ms = timeout_ms > INT64_C(3155760000000) ? ZKL_FOREVER : timeout_ms;
     struct timespec until = after_ms(MAX(timeout_ms, 0));
+    session_ref(s); /* closing it ends the wait, and may come first to its end */
     session_lock(s);
     code = wait_up(s, timeout_ms < 0 ? NULL : &until);
     session_unlock(s);
+    session_unref(s);
     return code;
 }
 
@@ -274,6 +287,7 @@ static void *finish(void *data)
     session_unlock(s);
     timers_free(s->timers);
     s->timers = NULL;
+    log_retire(s->log);
     callbacks_stop(s->callbacks);
     session_unref(s);
     return NULL;

@@ -64,9 +64,6 @@ struct store_reply {
     int count;
 };
 
-/* The ephemeralOwner of a container. */
-#define STORE_OWNER_CONTAINER INT64_MIN
-
 typedef void (*store_done)(void *context, const struct store_reply *reply);
 
 enum store_event {

@@ -312,12 +312,14 @@ static zhandle_t *keep_trying(struct store *store)
         pthread_mutex_unlock(store->sink.monitor);
         zhandle_t *zh = zookeeper_init2(store->hosts, on_event, store->timeout_ms, NULL, store,
                                         ZOO_NO_LOG_CLIENTENV, on_log);
+        int error = errno;
         if (zh)
             zoo_set_servers_resolution_delay(zh, -1);
         pthread_mutex_lock(store->sink.monitor);
         if (zh)
             return zh;
-        if (!store->closing)
+        /* What else it may want, threads and descriptors, is no fault of the names. */
+        if (!store->closing && (error == ENOENT || error == EINVAL))
             store->sink.event(store->sink.context, STORE_EV_HOST, 0, 0);
         wait_retry(store);
     }

@@ -2,16 +2,12 @@
 
 #include <signal.h>
 
-/* Name resolution inside the keeper wants some. */
-enum { STACK_SIZE = 512 * 1024 };
-
 static int start(pthread_t *ret, void *(*run)(void *), void *data, int state)
 {
     pthread_attr_t attr;
     sigset_t all, before;
 
     pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_SIZE);
     pthread_attr_setdetachstate(&attr, state);
     /* A new thread inherits the mask, and so do the threads that libzookeeper starts from it. */
     sigfillset(&all);

@@ -1,4 +1,4 @@
-/* Library threads: named, small, with every signal blocked, so that the process's handlers run
+/* Library threads: named, with every signal blocked, so that the process's handlers run
  * where it expects them. */
 #ifndef LIB_THREAD_H
 #define LIB_THREAD_H

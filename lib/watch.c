@@ -38,6 +38,12 @@ static struct watch *find(zkl_session *s, const char *path)
     return g_hash_table_lookup(s->watches, path);
 }
 
+static void unlink_interest(struct interest *i)
+{
+    g_queue_unlink(&i->watch->interests, &i->link);
+    i->watch = NULL;
+}
+
 static void on_removed(struct request *r, const struct store_reply *reply);
 
 /* Removes the watch nobody wants; forgets the entry when nothing of it is left anywhere. */
@@ -88,6 +94,7 @@ bool watch_add(zkl_session *s, struct request *r, struct interest *i)
     w->asked++;
     r->what.watch = true;
     if (i->watch != w) {
+        watch_drop(i, false);
         i->watch = w;
         i->link.data = i;
         g_queue_push_tail_link(&w->interests, &i->link);
@@ -95,7 +102,8 @@ bool watch_add(zkl_session *s, struct request *r, struct interest *i)
     return true;
 }
 
-void watch_answered(zkl_session *s, const struct request *r, const struct store_reply *reply)
+void watch_answered(zkl_session *s, const struct request *r, const struct store_reply *reply,
+                    struct interest *i)
 {
     struct watch *w = find(s, r->what.path);
 
@@ -104,6 +112,8 @@ void watch_answered(zkl_session *s, const struct request *r, const struct store_
     w->asked--;
     if (reply->rc == STORE_OK)
         w->armed = true;
+    else if (i->watch == w)
+        unlink_interest(i);
     settle(w);
 }
 
@@ -113,8 +123,7 @@ void watch_drop(struct interest *i, bool deleting)
 
     if (!w)
         return;
-    g_queue_unlink(&w->interests, &i->link);
-    i->watch = NULL;
+    unlink_interest(i);
     if (!deleting || !w->armed)
         settle(w);
 }

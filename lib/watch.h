@@ -20,8 +20,10 @@ struct interest {
 /* Makes r, a STORE_GET, leave a watch that fires i. Sends nothing. False: too much is watched. */
 bool watch_add(zkl_session *s, struct request *r, struct interest *i);
 
-/* The answer to such a request came; to be called by its done, before anything else. */
-void watch_answered(zkl_session *s, const struct request *r, const struct store_reply *reply);
+/* The answer to such a request came; to be called by its done, before anything else. Without a
+ * node there is no watch, and i is dropped. */
+void watch_answered(zkl_session *s, const struct request *r, const struct store_reply *reply,
+                    struct interest *i);
 
 /* The owner's interest ends. With the last one the watch is removed, on the server too; unless the
  * node is being deleted, which does that by itself. */

@@ -149,7 +149,7 @@ static void grant(struct contend *c, struct actions *out)
     act(out, ACT_GRANT);
     c->told = true;
     if (!c->own_watched)
-        act(out, ACT_ARM);
+        act(out, ACT_ARM)->number = CONTEND_OWN_WATCH_MS;
     move(c, ST_HOLDING);
 }
 
@@ -169,6 +169,17 @@ static void exhausted(struct contend *c, struct actions *out)
     c->has_node = false;
     ask(c, out, ACT_RESET);
     move(c, ST_RESETTING);
+}
+
+/* Reaped while they were being made: once more. */
+static void on_parents(struct contend *c, const struct event *ev, struct actions *out)
+{
+    if (ev->answer == ANSWER_OK)
+        enter(c, out);
+    else if (ev->answer == ANSWER_NONODE)
+        enter_again(c, out);
+    else
+        fail_answer(c, out, ev->answer);
 }
 
 /* Where the directory went, numbers begin at 0 again. */
@@ -229,6 +240,7 @@ static void on_snapshot(struct contend *c, const struct event *ev, struct action
         enter_again(c, out);
         return;
     }
+    c->rounds = 0;
     if (place.spare)
         act(out, ACT_DELETE_SPARE)->number = c->number;
     c->ahead = place.ahead;
@@ -257,7 +269,7 @@ static void on_settled(struct contend *c, const struct event *ev, struct actions
         return;
     }
     if (!place.found) {
-        enter_again(c, out);
+        enter(c, out);
         return;
     }
     c->has_node = true;
@@ -402,11 +414,12 @@ static void step_holding(struct contend *c, const struct event *ev, struct actio
             ask(c, out, ACT_READ);
         break;
     case EV_READ:
-        /* An answer that proves nothing leaves the deadline to protect us. */
         if (ev->answer == ANSWER_NONODE || (ev->answer == ANSWER_OK && ev->owner != ev->session))
             revoke(c, out, true);
         else if (ev->answer == ANSWER_OK)
             c->own_watched = true;
+        else
+            act(out, ACT_ARM)->number = CONTEND_RETRY_MS;
         break;
     default:
         break;
@@ -420,7 +433,7 @@ static void step_queued(struct contend *c, const struct event *ev, struct action
     if (s == ST_CREATING && ev->kind == EV_CREATED)
         on_created(c, ev, out);
     else if (s == ST_PARENTS && ev->kind == EV_PARENTS_MADE)
-        (ev->answer == ANSWER_OK) ? enter(c, out) : fail_answer(c, out, ev->answer);
+        on_parents(c, ev, out);
     else if (s == ST_SETTLING && ev->kind == EV_SYNCED)
         ask(c, out, ACT_LIST);
     else if (s == ST_SETTLING && ev->kind == EV_LISTED)

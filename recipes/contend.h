@@ -97,7 +97,7 @@ enum action_kind {
     ACT_DELETE_ALL,   /* nodes of this attempt in this snapshot */
     ACT_ORPHAN,       /* a node of ours may stand that cannot be found: the session must go */
     ACT_RESET,        /* delete the directory if it is an empty container */
-    ACT_ARM,          /* EV_TIMER after CONTEND_OWN_WATCH_MS */
+    ACT_ARM,          /* EV_TIMER after .number ms */
     ACT_GRANT,
     ACT_REVOKE,
     ACT_FAIL /* .error is the caller's answer */
@@ -106,6 +106,9 @@ enum action_kind {
 /* A holder that was proved by a list has no watch on its own node yet. Short holds never need it,
  * so it is set when the hold has lasted this long. */
 #define CONTEND_OWN_WATCH_MS 20
+
+/* Until it is tried again, when it could not be set. */
+#define CONTEND_RETRY_MS 1000
 
 struct action {
     enum action_kind kind;

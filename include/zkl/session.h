@@ -22,7 +22,7 @@ typedef void (*zkl_log_fn)(zkl_log_level level, const char *line, void *data);
 /* Fill with ZKL_SESSION_OPTIONS_INIT and change what is needed. Since 0.1. */
 typedef struct zkl_session_options {
     size_t size;             /* sizeof(zkl_session_options) */
-    int session_timeout_ms;  /* 10000; 100 to 2^31-1; the server may change it within its limits */
+    int session_timeout_ms;  /* 10000; 200 to 10^9; the server may change it within its limits */
     const char *auth_scheme; /* "digest", NULL for none */
     const char *auth;        /* the credentials of that scheme, "user:password" */
     const char *acl; /* of nodes made: "world:anyone:cdrwa" (NULL too), "auth::cdrwa", … , comma
@@ -56,7 +56,8 @@ ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
 /* The present session's id, 0 before the first. Since 0.1. */
 ZKL_API int64_t zkl_session_id(zkl_session *s);
 
-/* The negotiated session timeout in ms; before the first connection the wanted one. Since 0.1. */
+/* The negotiated session timeout in ms; before the first connection the wanted one. Answers
+ * ZKL_EINVAL or ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_session_timeout_ms(zkl_session *s);
 
 /* Ends the session: grants become LOST, operations end with ZKL_ECLOSED, nodes are deleted. Waits

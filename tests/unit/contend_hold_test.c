@@ -72,15 +72,16 @@ static void own_node_changed(void)
     STEP("read nonode", ST_DONE, "revoke");
 }
 
-/* Whether it can be watched or not is no reason to end a hold that the deadline covers. */
+/* That it cannot be watched is no reason to end a hold, but one to try again. */
 static void own_watch_refused(void)
 {
     static const char *const answers[] = {"read refused", "read limit", "read bad"};
     for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
         play_reach(ST_HOLDING);
         SAY("timer");
-        STEP(answers[i], ST_HOLDING, "");
+        STEP(answers[i], ST_HOLDING, "arm");
         CHECK(!play.c.own_watched);
+        STEP("timer", ST_HOLDING, "read");
         STEP("release", ST_DONE, "delete");
     }
 }
