@@ -173,7 +173,6 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
 {
     struct contender *c = g_new0(struct contender, 1);
 
-    epoch_warm(s);
     c->session = s;
     c->refs = 1;
     c->directory = g_strdup(spec->directory);
@@ -187,6 +186,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     g_queue_push_tail_link(&s->contenders, &c->link);
     contender_new_id(c);
     contend_init(&c->machine, spec->try_only);
+    epoch_warm(s);
     step_kind(c, EV_ENTER);
     return c;
 }

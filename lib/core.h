@@ -86,6 +86,10 @@ static inline void session_unlock(zkl_session *s)
     pthread_setcancelstate(before, NULL);
 }
 
+/* How long "without waiting" may wait for the server: a session timeout, of a server to be trusted
+ * or of one that speaks nonsense. */
+int64_t session_patience_ms(const zkl_session *s);
+
 /* What the user calls a full path: without the chroot, if it lies in it. */
 const char *session_path(const zkl_session *s, const char *full);
 

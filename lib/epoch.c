@@ -13,6 +13,9 @@
 
 #define EPOCH_RETRY_NS (1000 * CLOCK_MS)
 
+/* No server grants more: libzookeeper could not compute with it. */
+enum { TIMEOUT_SANE_MS = 1000000000 };
+
 /* ---- proofs ---- */
 
 static void run_chain(void *data);
@@ -213,7 +216,7 @@ void epoch_close(zkl_session *s)
 void epoch_warm(zkl_session *s)
 {
     struct instant now = clock_now();
-    bool cold = !is_warm(s, now);
+    bool cold = !s->lease_timer.at; /* the chain has stopped */
 
     s->warm_until = instant_add(now, s->warm_ns);
     if (!s->up || !cold)
@@ -242,8 +245,21 @@ static bool is_stale(zkl_session *s, int timeout_ms)
     return s->reopened;
 }
 
+/* What answered is no ZooKeeper: another try, but not at once. */
+static void shun(zkl_session *s)
+{
+    log_line(s->log, ZKL_LOG_WARN, "%s: what answers there is no ZooKeeper", s->hosts);
+    forget(s);
+    timers_arm(s->timers, &s->epoch_timer, clock_now().boot + EPOCH_RETRY_NS, retry_begin, s);
+    contender_epoch_all(s);
+}
+
 static void on_up(zkl_session *s, int64_t id, int timeout_ms)
 {
+    if (timeout_ms <= 0 || timeout_ms > TIMEOUT_SANE_MS) {
+        shun(s);
+        return;
+    }
     if (id != s->id && is_stale(s, timeout_ms)) {
         epoch_replace(s);
         return;

@@ -59,7 +59,8 @@ static void copy_clean(char *to, size_t size, const char *from)
     strcpy(to + length, cut ? "..." : "");
 }
 
-static int fill(zkl_error *ret, int code, const char *path, const char *format, va_list list)
+__attribute__((format(printf, 4, 0))) static int fill(zkl_error *ret, int code, const char *path,
+                                                      const char *format, va_list list)
 {
     char text[sizeof ret->text * 2];
 

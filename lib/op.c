@@ -101,7 +101,7 @@ static void arm(zkl_op *op)
 {
     zkl_session *s = op->session;
     int64_t now = clock_now().boot;
-    int64_t ms = op->timeout_ms == 0 ? s->timeout_ms : op->timeout_ms;
+    int64_t ms = op->timeout_ms == 0 ? session_patience_ms(s) : op->timeout_ms;
 
     if (ms < 0 || ms > (INT64_MAX - now) / CLOCK_MS)
         return;

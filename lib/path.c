@@ -80,6 +80,10 @@ static const char *append_host(GString *to, const char *part)
     }
     if (end == part)
         return "a host name is empty";
+    for (const char *at = part; at < end; at++) {
+        if (!g_ascii_isgraph(*at))
+            return "a host name has a character that none may have";
+    }
     if (!is_port(port))
         return "a port is not a number from 1 to 65535";
     if (to->len)

@@ -172,7 +172,7 @@ static int compare(gconstpointer a, gconstpointer b)
 static void start(zkl_queue *q, int64_t timeout_ms)
 {
     zkl_session *s = q->session;
-    int64_t now = clock_now().boot, ms = timeout_ms == 0 ? s->timeout_ms : timeout_ms;
+    int64_t now = clock_now().boot, ms = timeout_ms == 0 ? session_patience_ms(s) : timeout_ms;
 
     if (s->closing) {
         fail(q, ZKL_ECLOSED);

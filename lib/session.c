@@ -16,7 +16,7 @@
 
 /* The most that libzookeeper computes with without overflow, in round figures. */
 enum { TIMEOUT_MIN_MS = 200, TIMEOUT_MAX_MS = 1000000000 };
-enum { CLOSE_WAIT_MS = 5000, DRIFT_MAX = 500 };
+enum { CLOSE_WAIT_MS = 5000, DRIFT_MAX = 500, PATIENCE_MAX_MS = 60000 };
 
 zkl_session *session_ref(zkl_session *s)
 {
@@ -57,6 +57,11 @@ const char *session_path(const zkl_session *s, const char *full)
     if (strncmp(full, s->chroot, length) == 0 && full[length] == '/')
         return full + length;
     return full;
+}
+
+int64_t session_patience_ms(const zkl_session *s)
+{
+    return MIN(s->timeout_ms, MAX(s->wanted_timeout_ms, PATIENCE_MAX_MS));
 }
 
 int session_check(const zkl_session *s)

@@ -54,6 +54,7 @@ static enum store_rc map_rc(int rc)
     case ZBADVERSION:
         return STORE_BADVERSION;
     case ZNOAUTH:
+    case ZINVALIDACL: /* "auth" without credentials, or a scheme the server does not have */
         return STORE_NOAUTH;
     case ZNOCHILDRENFOREPHEMERALS:
         return STORE_NOCHILDREN;

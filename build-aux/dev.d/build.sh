@@ -1,0 +1,133 @@
+# Builds under _build/NAME, tests in them, and what came out. Sourced by ./dev.
+# shellcheck shell=bash disable=SC2154
+
+jobs=$(nproc)
+stage_limit=${ZKL_STAGE_LIMIT:-240} # seconds; a hang must not cost more
+passed=0 failed=0 skipped=0 # of all the tests shown so far
+
+configure_args() { # NAME
+    case $1 in
+    gcc) echo "--enable-werror CC=gcc" ;;
+    asan) echo "--enable-werror CC=gcc --enable-sanitizer=address,undefined" ;;
+    tsan) echo "--enable-werror CC=gcc --enable-sanitizer=thread" ;;
+    clang) echo "--enable-werror CC=clang" ;;
+    coverage) echo "CC=gcc --enable-coverage" ;;
+    *) die "there is no build called \"$1\"" ;;
+    esac
+}
+
+# Makes configure, when there is none or its sources are newer than what it made last time.
+bootstrap() {
+    if [ -x configure ] && [ -e Makefile.in ] &&
+        [ -z "$(find configure.ac Makefile.am m4/zkl_*.m4 ./*/Makefile.inc -newer Makefile.in)" ]; then
+        return
+    fi
+    step "autoreconf" autoreconf -fi
+}
+
+configure_in() { # FOLDER ARG…
+    local folder=$1
+    shift
+    mkdir -p "$folder"
+    (cd "$folder" && "$root/configure" -q "$@")
+}
+
+# Configures (when needed) and makes TARGETS in _build/NAME.
+build() { # NAME TARGET…
+    local name=$1 args
+    shift
+    args=$(configure_args "$name")
+    bootstrap
+    if [ ! -e "_build/$name/Makefile" ] || [ configure -nt "_build/$name/config.status" ] ||
+        [ "$(cat "_build/$name/.args" 2>/dev/null)" != "$args" ]; then
+        # Words by design.
+        # shellcheck disable=SC2086
+        step "configure $name" configure_in "_build/$name" $args
+        echo "$args" >"_build/$name/.args"
+    fi
+    step "build $name" make -C "_build/$name" -j"$jobs" "$@"
+}
+
+# A TSan program needs its address space where it expects it, and newer kernels randomize further
+# than the TSan of Debian 12 knows.
+test_wrapper() { # NAME
+    if [ "$1" = tsan ] && (($(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 28) > 28)); then
+        echo "setarch $(uname -m) -R"
+    fi
+}
+
+# Runs one of the check targets; a failing test is no failure here, show_tests counts it. What hangs
+# is ended with the whole stage, and leaves no result: that is a failure, counted here. A shell's
+# background job ignores ^C and ^\, which the tests of signals must not inherit.
+run_tests() { # NAME TARGET
+    local status=0
+    test_log=$(log_name "$1 $2")
+    find "_build/$1" -name '*.trs' -delete
+    # shellcheck disable=SC2046
+    env --default-signal=INT,QUIT timeout --foreground -k 20 "$stage_limit" $(test_wrapper "$1") make -k -C "_build/$1" "$2" >"$test_log" 2>&1 || status=$?
+    if ((status == 124 || status == 137)); then
+        failed=$((failed + 1))
+        say "  FAILED $1: $2 did not end in $stage_limit s; its last test is at the end of ${test_log#"$root"/}"
+    fi
+}
+
+# One line per test program of the last run_tests, the end of the log of those that failed, and
+# everything added to the totals.
+show_tests() { # NAME
+    local trs count=0
+    while read -r trs; do
+        count=$((count + 1))
+        show_test "$1" "${trs%.trs}"
+    done < <(find "_build/$1" -name '*.trs' | sort)
+    if ((count == 0)); then
+        say "  FAILED $1: no test ran; the end of ${test_log#"$root"/}:"
+        tail -n 15 "$test_log" | sed "s/^/      /"
+        failed=$((failed + 1))
+    fi
+}
+
+show_test() { # BUILD TEST
+    local result line p=0 f=0 s=0
+    result=$(sed -n 's/^:test-result: //p' "$2.trs" | head -n 1)
+    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$2.log" | tail -n 1) || true
+    if [ -n "$line" ]; then
+        read -r p _ f _ s _ <<<"$line"
+    elif [[ $result = SKIP* ]]; then
+        s=1
+    else
+        line="ended without its closing line"
+        f=1
+    fi
+    # A crash after the last test, or a lie about it, still is a failure.
+    if [[ $result != PASS* && $result != SKIP* ]] && ((f == 0)); then
+        f=1
+    fi
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    printf '  %-6s %-8s %-28s %s\n' "${result%% *}" "$1" "${2#"_build/$1/"}" "${line:-skipped}"
+    if ((f > 0)); then
+        grep -nE 'FAIL|ERROR|WARNING: ThreadSanitizer|runtime error' "$2.log" | head -n 10 | sed 's/^/      /' || true
+        say "    the end of $2.log:"
+        tail -n 25 "$2.log" | sed 's/^/      /'
+    fi
+}
+
+# gcov's share of lines per file, of the code that ships.
+show_coverage() {
+    local object
+    find _build/coverage/recipes _build/coverage/lib -name '*.gcda' -path '*.libs*' | sort |
+        while read -r object; do
+            (cd _build/coverage && gcov -n "${object#_build/coverage/}" 2>/dev/null)
+        done | awk -v root="$root/" '
+            /^File / { file = substr($0, 7, length($0) - 7); sub(root, "", file); sub(/^(\.\.\/)+/, "", file) }
+            /^Lines executed/ && file ~ /^(recipes|lib)\/.*\.c$/ {
+                split($0, part, /[:% ]+/); share[file] = part[3]; lines[file] = part[5]
+            }
+            END {
+                for (file in share) {
+                    printf "%6.1f%% of %5d lines  %s\n", share[file], lines[file], file | "sort -k5"
+                    ran += share[file] * lines[file]; all += lines[file]
+                }
+                close("sort -k5")
+                if (all) printf "%6.1f%% of %5d lines  in all\n", ran / all, all
+            }'
+}

@@ -1,0 +1,204 @@
+# ./dev check: every stage, its time and its counts, and one last line for all of them.
+#
+# Two lanes share the machine: the tests, which mostly wait, run one build after the other in the
+# foreground, while compilers and the tarball work beside them. Lanes never touch one folder at
+# the same time. A lane is a process group of its own, so that it can be ended as a whole.
+# shellcheck shell=bash disable=SC2154,SC2030,SC2031
+
+lane=    # the background lane's process group
+group=   # that of the stage now running
+results= # a folder with one file of output and one of counts per stage
+
+# A signal ends the stage at once, and with it whatever its tests have started.
+end_group() {
+    [ -z "$group" ] || kill -- "-$group" 2>/dev/null || true
+}
+
+end_check() {
+    end_group
+    [ -z "$lane" ] || kill -- "-$lane" 2>/dev/null || true
+    rm -rf "$results"
+}
+
+# Runs FUNCTION as the stage TITLE: prints its output at its end, in one piece, after a line with
+# the time it took; its counts go to a file, since a lane cannot add to our totals.
+stage() { # TITLE FUNCTION ARG…
+    local title=$1 start=$SECONDS output
+    shift
+    output=$results/${title//[^A-Za-z0-9]/-}
+    # In a subshell, since step() and die() end the shell they are in; in a process group and waited
+    # for, so that signals are answered at once and nothing that a test left behind stays.
+    set -m
+    (
+        set +m
+        passed=0 failed=0 skipped=0
+        trap 'echo "$passed $failed $skipped" >"$output.counts"' EXIT
+        "$@"
+    ) </dev/null >"$output.out" 2>&1 &
+    group=$!
+    set +m
+    wait "$group" || : >"$output.broken"
+    kill -KILL -- "-$group" 2>/dev/null || true
+    group=
+    summarize "$title" "$output" $((SECONDS - start))
+}
+
+summarize() { # TITLE OUTPUT SECONDS
+    local p=0 f=0 s=0
+    read -r p f s <"$2.counts" || true
+    # A stage that broke off fails, whatever it had counted.
+    if [ -e "$2.broken" ] && ((f == 0)); then
+        f=1
+        echo "$p $f $s" >"$2.counts"
+    fi
+    printf '%s\n' "$(
+        printf '[%d:%02d] %-34s %3d s   %d passed, %d failed, %d skipped\n' \
+            $((SECONDS / 60)) $((SECONDS % 60)) "$1" "$3" "$p" "$f" "$s"
+        cat "$2.out"
+    )"
+}
+
+stage_build() { # NAME
+    build "$1" all-tests
+    passed=1
+}
+
+stage_tests() { # NAME TARGET
+    [ -e "_build/$1/.built" ] || die "$1 was not built, so its tests cannot run"
+    run_tests "$1" "$2"
+    show_tests "$1"
+}
+
+stage_build_and_mark() { # NAME
+    rm -f "_build/$1/.built"
+    stage_build "$1"
+    : >"_build/$1/.built"
+}
+
+# configure must name what is missing, in one sentence, and get by without what is optional.
+stage_abilities() {
+    local scratch=_build/abilities
+    rm -rf "$scratch"
+    mkdir -p "$scratch"
+    (cd "$scratch" && "$root/configure" -q -C CC=gcc) >"$scratch/log" 2>&1 ||
+        die "configure fails even with everything there: $(tail -n 1 "$scratch/log")"
+    refused 'libzookeeper-mt-dev' zkl_cv_zoo_state=no
+    refused 'zoo_set_servers_resolution_delay.*freezes a live session' zkl_cv_zoo_set_servers_resolution_delay=no
+    refused 'zoo_acreate2.*fencing token' zkl_cv_zoo_acreate2=no
+    refused 'zookeeper_init2.*log callback' zkl_cv_zookeeper_init2=no
+    refused 'zoo_aremove_all_watches.*on the server too' zkl_cv_zoo_aremove_all_watches=no
+    refused 'libglib2.0-dev' PKG_CONFIG_LIBDIR=/nonexistent
+    refused 'pkg-config' ac_cv_path_PKG_CONFIG= ac_cv_path_ac_pt_PKG_CONFIG=
+    accepted 'without ZOO_CONTAINER' zkl_cv_zoo_container=no
+    accepted 'without warnings, nodelete' zkl_cv_cc_flag__Wall=no zkl_cv_ld_flag__Wl__z_nodelete=no
+}
+
+configure_anew() { # VARIABLE=VALUE…
+    rm -rf _build/abilities/try
+    mkdir -p _build/abilities/try
+    # What was given wins over the cache, but for what pkg-config once said.
+    grep -vE "^(pkg_cv_|ac_cv_env_)" _build/abilities/config.cache >_build/abilities/try/config.cache
+    (cd _build/abilities/try && "$root/configure" -q -C CC=gcc "$@") \
+        >_build/abilities/try.log 2>&1
+}
+
+verdict() { # OK WHAT
+    if [ "$1" = yes ]; then
+        passed=$((passed + 1))
+        say "  ok: $2"
+    else
+        failed=$((failed + 1))
+        say "  FAILED: $2; the end of _build/abilities/try.log:"
+        tail -n 5 _build/abilities/try.log | sed 's/^/    /'
+    fi
+}
+
+refused() { # SENTENCE VARIABLE=VALUE…
+    local sentence=$1 ok=no
+    shift
+    if ! configure_anew "$@" && grep -qE "^configure: error: .*$sentence" _build/abilities/try.log; then
+        ok=yes
+    fi
+    verdict $ok "configure stops with $*: $(sed -n 's/^configure: error: //p' _build/abilities/try.log | head -n 1)"
+}
+
+accepted() { # WHAT VARIABLE=VALUE…
+    local what=$1 ok=no
+    shift
+    if configure_anew "$@" && make -C _build/abilities/try -j"$jobs" >>_build/abilities/try.log 2>&1; then
+        ok=yes
+    fi
+    verdict $ok "builds $what"
+}
+
+# The tarball builds, tests and cleans up after itself. Its live tests skip: they have run above.
+stage_distcheck() {
+    local log
+    log=$(log_name distcheck)
+    if ! env -u ZKL_REQUIRE_SERVER timeout --foreground -k 20 "$stage_limit" make -C _build/clang -j"$jobs" distcheck \
+        DISTCHECK_CONFIGURE_FLAGS='CFLAGS=-O0' >"$log" 2>&1; then
+        tail -n 25 "$log"
+        die "make distcheck failed; see ${log#"$root"/}"
+    fi
+    passed=1
+}
+
+instrumented_builds() {
+    stage "build with ASan and UBSan" stage_build_and_mark asan
+    stage "build with TSan" stage_build_and_mark tsan
+    stage "build with clang" stage_build_and_mark clang
+}
+
+beside_instrumented_tests() {
+    stage "clang: unit tests" stage_tests clang check-unit
+    stage "configure without this and that" stage_abilities
+    stage "make distcheck" stage_distcheck
+}
+
+# Starts a background lane; at most one at a time.
+in_background() { # FUNCTION
+    set -m
+    (
+        set +m
+        trap end_group EXIT
+        trap "exit 143" TERM
+        "$1"
+    ) &
+    lane=$!
+    set +m
+}
+
+join_lane() {
+    wait "$lane" || true
+    lane=
+}
+
+check() {
+    local counts p f s
+    results=$(mktemp -d)
+    trap end_check EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    # Here everything is required: what is missing must not pass as skipped.
+    export ZKL_REQUIRE_SERVER=1
+    bootstrap
+
+    stage "build with gcc" stage_build_and_mark gcc
+    in_background instrumented_builds
+    stage "gcc: tests" stage_tests gcc check-code
+    stage "lint" stage_tests gcc check-lint
+    join_lane
+    in_background beside_instrumented_tests
+    export ZKL_TEST_SCALE=${ZKL_TEST_SCALE-20}
+    stage "ASan and UBSan: tests" stage_tests asan check-code
+    stage "TSan: tests" stage_tests tsan check-code
+    join_lane
+
+    passed=0 failed=0 skipped=0
+    for counts in "$results"/*.counts; do
+        read -r p f s <"$counts"
+        passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    done
+    say "$passed passed, $failed failed, $skipped skipped"
+    ((failed == 0)) || exit 1
+}

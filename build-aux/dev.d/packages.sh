@@ -1,0 +1,35 @@
+# What the commands need from Debian, and how it comes. Sourced by ./dev.
+# shellcheck shell=bash disable=SC2034
+
+build_packages=(gcc libc6-dev make autoconf automake libtool pkg-config
+    libglib2.0-dev libzookeeper-mt-dev libcunit1-dev)
+# The server is in libzookeeper-java: `zookeeper` adds scripts and a graphical Java we do not use,
+# and `zookeeperd` would start a service.
+server_packages=(libzookeeper-java default-jre-headless)
+check_packages=(clang clang-format g++ binutils)
+
+installed() { # PACKAGE
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# Installs those that are missing, and only those.
+need_packages() { # PACKAGE…
+    local package missing=() sudo=()
+    if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+        say "this is no Debian, so it is up to you that there is what Debian calls: $*"
+        return
+    fi
+    for package in "$@"; do
+        installed "$package" || missing+=("$package")
+    done
+    ((${#missing[@]})) || return 0
+    if ((EUID != 0)); then
+        command -v sudo >/dev/null ||
+            die "these packages are missing, and without root or sudo I cannot install them: ${missing[*]}"
+        sudo=(sudo)
+    fi
+    say "installing with apt: ${missing[*]}"
+    step "apt-get update" "${sudo[@]}" apt-get update
+    step "apt-get install" "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y --no-install-recommends "${missing[@]}"
+}

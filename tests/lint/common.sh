@@ -1,0 +1,52 @@
+# Sourced by the lint scripts: counting, the closing line, and where things are. `make check`
+# gives the folders; run by hand from a build folder, the scripts find them themselves.
+# shellcheck shell=bash
+
+set -u
+export LC_ALL=C
+: "${top_srcdir:=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}"
+: "${top_builddir:=$PWD}"
+# CC and NM are commands, perhaps of several words, so they are never quoted.
+: "${CC:=cc}" "${NM:=nm}"
+
+passed=0 failed=0 skipped=0
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+pass() { # WHAT
+    passed=$((passed + 1))
+    echo "ok: $1"
+}
+
+fail() { # WHAT [DETAILS]
+    failed=$((failed + 1))
+    echo "FAILED: $1"
+    [ -z "${2-}" ] || printf "    %s\n" "${2//$'\n'/$'\n    '}"
+}
+
+skip() { # WHAT
+    skipped=$((skipped + 1))
+    echo "skipped: $1"
+}
+
+# Passes when DETAILS, a list of offences, is empty.
+expect_none() { # WHAT DETAILS
+    if [ -z "$2" ]; then pass "$1"; else fail "$1" "$2"; fi
+}
+
+# A linter that cannot see a planted offence proves nothing.
+expect_some() { # WHAT DETAILS
+    if [ -n "$2" ]; then pass "$1"; else fail "$1" "the planted offence was not seen"; fi
+}
+
+# A missing tool is a skip on a user's machine and a failure where everything is required.
+missing() { # WHAT
+    if [ "${ZKL_REQUIRE_SERVER-}" = 1 ]; then fail "$1 is missing"; else skip "$1 is missing"; fi
+}
+
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ] || exit 1
+    [ "$passed" -gt 0 ] || [ "$skipped" -eq 0 ] || exit 77
+    exit 0
+}

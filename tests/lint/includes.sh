@@ -1,0 +1,88 @@
+#!/bin/bash
+# Which way the layers look: include <- recipes <- lib <- tests, and tools -> include.
+# shellcheck source=tests/lint/common.sh
+. "$(dirname "$0")/common.sh"
+
+pure_headers=' stdint.h stdbool.h stddef.h string.h limits.h assert.h '
+c99_headers=" ${pure_headers} inttypes.h stdarg.h stdio.h stdlib.h errno.h time.h "
+
+in_list() { # LIST WORD
+    [[ $1 == *" $2 "* ]]
+}
+
+# The file that an #include means, as a path from the root; system headers as they are written.
+resolve() { # ROOT FILE HEADER
+    local place
+    for place in "${2%/*}/$3" "$3" "include/$3"; do
+        if [ -e "$1/$place" ] || [ -e "$1/$place.in" ]; then
+            (cd "$1" && realpath -m --relative-to=. "$place")
+            return
+        fi
+    done
+    echo "$3"
+}
+
+# May FILE include TARGET, a path as resolve() gives it?
+allowed() { # FILE TARGET
+    case $2 in
+    *zookeeper.h | zookeeper/*) [[ $1 =~ ^(lib/store_zk\.c|include/zkl-zookeeper\.h|tests/.*|bench/.*)$ ]] ;;
+    tests/*) [[ $1 == tests/* ]] ;;
+    tools/* | examples/* | bench/*) [ "${1%%/*}" = "${2%%/*}" ] ;;
+    lib/*) [[ $1 =~ ^(lib|tests)/ ]] ;;
+    recipes/*) [[ $1 =~ ^(recipes|lib|tests)/ ]] ;;
+    include/*) [[ $1 != recipes/* ]] ;;
+    glib*.h | gio/*) [[ $1 != recipes/* && ($1 != include/* || $1 == include/zkl-glib.h) ]] ;;
+    *)
+        case $1 in
+        recipes/*) in_list "$pure_headers" "$2" ;;
+        include/*) in_list "$c99_headers" "$2" ;;
+        esac
+        ;;
+    esac
+}
+
+# Every include that looks the wrong way, one "file: header" a line.
+offences() { # ROOT
+    local file header target
+    (cd "$1" && grep -rEo --include='*.[ch]' --include='*.h.in' \
+        '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"][^>"]+[>"]' \
+        recipes lib include tools examples bench tests 2>/dev/null) |
+        sed -E 's/:.*[<"]([^>"]+)[>"]$/ \1/' |
+        while read -r file header; do
+            target=$(resolve "$1" "$file" "$header")
+            allowed "$file" "$target" || echo "$file: $header"
+        done
+}
+
+expect_none "layers look the right way" "$(offences "$top_srcdir")"
+
+# Each line plants one offence in an otherwise empty tree.
+while read -r file header; do
+    tree=$scratch/tree
+    rm -rf "$tree"
+    mkdir -p "$tree"/{recipes,lib,include/zkl,tools,examples,bench,tests/support}
+    touch "$tree"/{recipes/name,lib/store,include/zkl,tools/tool,tests/support/server}.h
+    echo "#include $header" >"$tree/$file"
+    expect_some "sees $header in $file" "$(offences "$tree")"
+done <<'PLANTED'
+recipes/name.c <stdlib.h>
+recipes/name.c <time.h>
+recipes/name.c <glib.h>
+recipes/name.c <zkl.h>
+recipes/name.c "../lib/store.h"
+include/zkl/lock.h <glib.h>
+include/zkl/lock.h <pthread.h>
+include/zkl/lock.h "lib/store.h"
+include/zkl/lock.h <zookeeper/zookeeper.h>
+lib/driver.c <zookeeper/zookeeper.h>
+lib/driver.c <zkl-zookeeper.h>
+lib/driver.c "tools/tool.h"
+lib/driver.c "tests/support/server.h"
+tools/main.c "recipes/name.h"
+tools/main.c "../lib/store.h"
+tools/main.c <zookeeper.h>
+examples/lock.c "lib/store.h"
+examples/lock.c "tools/tool.h"
+bench/main.c "lib/store.h"
+PLANTED
+finish
