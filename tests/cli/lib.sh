@@ -1,0 +1,156 @@
+# Sourced by the command-line tests: a server, counting, waiting for conditions. Each script can be
+# run alone: ZKL is the command; ZKL_SERVER starts a throwaway server around the script, or
+# ZKL_CONNECT alone names one that is there.
+# shellcheck shell=bash
+
+set -u
+export LC_ALL=C.UTF-8
+: "${top_builddir:=$PWD}"
+: "${ZKL:=$top_builddir/tools/zkl}"
+: "${ZKL_SERVER=$top_builddir/tests/support/zkl-server}"
+: "${ADMIN:=$top_builddir/tests/cli/zk-admin}"
+export ZKL ADMIN
+
+passed=0 failed=0 skipped=0
+
+pass() { # WHAT
+    passed=$((passed + 1))
+    echo "ok: $1"
+}
+
+fail() { # WHAT [DETAILS]
+    failed=$((failed + 1))
+    echo "FAILED: $1"
+    [ -z "${2-}" ] || printf '    %s\n' "${2//$'\n'/$'\n    '}"
+}
+
+skip() { # WHAT
+    skipped=$((skipped + 1))
+    echo "skipped: $1"
+}
+
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ] || exit 1
+    [ "$passed" -gt 0 ] || [ "$skipped" -eq 0 ] || exit 77
+    exit 0
+}
+
+# Starts the script again with a server around it, unless that has been done. The environment's own
+# ZKL_CONNECT is not trusted while we can have a server of our own: it may be somebody's.
+need_server() {
+    local status
+    if [ "${ZKL_CLI_INSIDE-}" != "$0" ] && [ -x "$ZKL_SERVER" ]; then
+        ZKL_CLI_INSIDE=$0 "$ZKL_SERVER" -- bash "$0"
+        status=$?
+        [ "$status" -eq 69 ] || exit "$status"
+        no_server
+    elif [ -z "${ZKL_CONNECT-}" ]; then
+        no_server
+    fi
+}
+
+no_server() {
+    if [ "${ZKL_REQUIRE_SERVER-}" = 1 ]; then fail "there is no server"; else skip "no server"; fi
+    finish
+}
+
+# Everything a script leaves in the background is ended with it, each by its own id.
+begin() {
+    scratch=$(mktemp -d)
+    background=()
+    trap end_of_script EXIT
+}
+
+end_of_script() {
+    local pid
+    for pid in "${background[@]}"; do kill -9 "$pid" 2>/dev/null; done
+    rm -rf "$scratch"
+}
+
+# Runs a command to its end; its status, output and messages are in these three.
+run() { # COMMAND...
+    "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    status=$?
+    out=$(<"$scratch/out")
+    err=$(<"$scratch/err")
+}
+
+expect() { # WHAT WANTED FOUND
+    if [ "$2" = "$3" ]; then pass "$1"; else fail "$1" "wanted: $2"$'\n'"found:  $3${err:+$'\n'stderr: $err}"; fi
+}
+
+expect_match() { # WHAT REGEX TEXT
+    if [[ $3 =~ $2 ]]; then pass "$1"; else fail "$1" "wanted a match of: $2"$'\n'"found: $3"; fi
+}
+
+# Runs zkl and expects a status, silence on stdout, and one line on stderr that names something.
+refused() { # WHAT STATUS REGEX ARG...
+    local what=$1 wanted=$2 regex=$3
+    shift 3
+    run "$ZKL" "$@"
+    if [ "$status" = "$wanted" ] && [ -z "$out" ] && [[ $err != *$'\n'* && $err = "zkl: "* ]] &&
+        [[ $err =~ $regex ]]; then
+        pass "$what"
+    else
+        fail "$what" "wanted $wanted and $regex"$'\n'"found $status and: $err"$'\n'"stdout: $out"
+    fi
+}
+
+# Waits for a condition, with a limit that only a hang reaches.
+wait_until() { # WHAT COMMAND...
+    local what=$1 limit=$((SECONDS + 60))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        if ((SECONDS >= limit)); then
+            fail "$what" "not within 60 s: $*"
+            return 1
+        fi
+        sleep 0.05
+    done
+}
+
+gone() { # PID: ended, reaped or not
+    local stat
+    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
+    [[ ${stat##*) } = [ZX]* ]]
+}
+
+# Waits for a process of ours to end, and gives its status.
+status_of() { # PID
+    wait_until "process $1 ends" gone "$1" || return 1
+    wait "$1"
+} 2>/dev/null # where bash tells which signal ended it
+
+contenders() { # PATH: how many
+    "$ZKL" ls "$1" --json 2>/dev/null | grep -c '"node"'
+}
+
+has_contenders() { # PATH NUMBER
+    [ "$(contenders "$1")" = "$2" ]
+}
+
+expect_no_node() { # WHAT PATH
+    if wait_until "$1" has_contenders "$2" 0; then pass "$1"; fi
+}
+
+# A holder in the background whose command waits for let_go: $holder is its process, $command that
+# of the command.
+hold() { # PATH [OPTION...]
+    rm -f "$scratch/ready" "$scratch/letgo"
+    mkfifo "$scratch/letgo"
+    # shellcheck disable=SC2016
+    "$ZKL" lock "$@" -- sh -c 'echo $$ >"$1/ready.new"; mv "$1/ready.new" "$1/ready"; read x <"$1/letgo"' \
+        sh "$scratch" 2>"$scratch/holder.err" &
+    holder=$!
+    background+=("$holder")
+    wait_until "the holder of $1 holds" test -e "$scratch/ready" || return 1
+    # For the scripts.
+    # shellcheck disable=SC2034
+    command=$(<"$scratch/ready")
+}
+
+let_go() { # the holder's status
+    echo >"$scratch/letgo"
+    status_of "$holder"
+}

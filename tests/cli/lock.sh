@@ -1,0 +1,123 @@
+#!/bin/bash
+# zkl lock as a shell script sees it: statuses, arguments, environment, descriptors, permissions.
+# The quoted commands are for the shells that zkl runs.
+# shellcheck disable=SC2016
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_server
+begin
+L=/cli/lock
+
+# The command's own status.
+for code in 0 1 7 64 69 75 255; do
+    run "$ZKL" lock $L sh -c "exit $code"
+    expect "status $code" "$code" "$status"
+done
+for n in 1 9 15; do
+    run "$ZKL" lock $L sh -c "kill -$n \$\$"
+    expect "killed by signal $n" $((128 + n)) "$status"
+done
+expect "success says nothing" "" "$err"
+refused "not found" 127 "no-such-command" lock $L no-such-command
+echo >"$scratch/plain"
+refused "not executable" 126 "$scratch/plain" lock $L "$scratch/plain"
+refused "a folder" 126 "$scratch" lock $L "$scratch"
+expect_no_node "nothing is left" $L
+
+# Arguments go as they are; options end at the first operand after PATH.
+run "$ZKL" lock $L printf '<%s>' -n "a b" '$HOME' -- -E
+expect "arguments" '<-n><a b><$HOME><--><-E>' "$out"
+run "$ZKL" lock -n $L -w1 -E 5 -- true
+expect "-n and -w on both sides of PATH" 64 "$status"
+run "$ZKL" lock $L -E 5 -w 20.5 -- echo -n
+expect "options after PATH" "0:" "$status:$out"
+run "$ZKL" lock -- $L -- echo x
+expect "-- twice" "0:x" "$status:$out"
+run "$ZKL" lock $L -c 'echo "$0 $ZKL_PATH"; exit 3'
+expect "-c: status" 3 "$status"
+expect_match "-c: by a shell" " $L\$" "$out"
+run env SHELL=/bin/echo "$ZKL" lock $L -c 'exit 3'
+expect "-c: by \$SHELL" "-c exit 3" "$out"
+run env -u SHELL "$ZKL" lock $L -c 'exit 3'
+expect "-c: by /bin/sh otherwise" 3 "$status"
+expect "stdin goes to the command" "words" "$(echo words | "$ZKL" lock $L cat)"
+
+# The environment.
+run env ZKL_TOKEN=old ZKL_PATH=/old ZKL_NODE=/old ZKL_SESSION=old OTHER=kept "$ZKL" lock $L \
+    sh -c 'echo "$ZKL_PATH $OTHER"; echo "$ZKL_TOKEN"; echo "$ZKL_NODE"; echo "$ZKL_SESSION"; "$ZKL" ls "$ZKL_PATH" --json'
+mapfile -t lines <<<"$out"
+expect "ZKL_PATH, and what was there" "$L kept" "${lines[0]}"
+expect_match "ZKL_TOKEN is decimal" '^[1-9][0-9]*$' "${lines[1]}"
+expect_match "ZKL_NODE" "^$L/_c_[0-9a-f-]+-lock-[0-9]{10}\$" "${lines[2]}"
+expect_match "ZKL_SESSION" '^0x[0-9a-f]+$' "${lines[3]}"
+expect_match "ls agrees" "\"token\": ${lines[1]},.*\"session\": \"${lines[3]}\".*\"node\": \"${lines[2]##*/}\"" "$out"
+expect "each variable once" 1 "$(ZKL_TOKEN=old "$ZKL" lock $L env | grep -c ^ZKL_TOKEN=)"
+
+# Nested locks.
+run "$ZKL" lock $L sh -c 'outer=$ZKL_TOKEN; "$ZKL" lock "$ZKL_PATH-inner" sh -c "echo \$ZKL_PATH; [ \$ZKL_TOKEN -gt $outer ] && exit 9"; echo "$? $ZKL_PATH"'
+expect "nested locks" "$L-inner"$'\n'"9 $L" "$out"
+
+# Tokens rise.
+last=0 rising=yes
+for _ in 1 2 3 4 5; do
+    token=$("$ZKL" lock $L printenv ZKL_TOKEN)
+    [ "$token" -gt "$last" ] || rising="no: $last, then $token"
+    last=$token
+done
+expect "tokens rise" yes "$rising"
+
+# The command gets our descriptors and none of the library's; no signal blocked or ignored.
+# shellcheck disable=SC2317
+fds() { (cd /proc/self/fd && echo *); }
+exec 7</dev/null
+expect "descriptors" "$(bash -c "$(declare -f fds); fds")" "$("$ZKL" lock $L bash -c "$(declare -f fds); fds")"
+exec 7<&-
+signals='grep -E "^Sig(Blk|Ign)" /proc/self/status'
+expect "signal mask and ignored signals" "$(sh -c "$signals")" "$("$ZKL" lock $L sh -c "$signals")"
+expect "an ignored signal stays ignored" "$(env --ignore-signal=CHLD,USR1 sh -c "$signals")" \
+    "$(env --ignore-signal=CHLD,USR1 "$ZKL" lock $L sh -c "$signals")"
+read -r pid _ _ _ group _ < <("$ZKL" lock $L cat /proc/self/stat)
+expect "a process group of its own" "$pid" "$group"
+
+# Others hold it.
+hold $L
+refused "-n" 1 "$L: " lock -n $L touch "$scratch/ran"
+refused "-n -E 99" 99 "$L: " lock -n -E 99 $L touch "$scratch/ran"
+refused "-E 0" 0 "$L: " lock -n -E 0 $L touch "$scratch/ran"
+refused "-w 0" 1 "$L: " lock -w 0 $L touch "$scratch/ran"
+refused "-w .2" 1 "$L: " lock $L -w .2 touch "$scratch/ran"
+refused "-w .2 -E 42" 42 "$L: " lock -w .2 -E 42 $L touch "$scratch/ran"
+if [ -e "$scratch/ran" ]; then fail "none of these ran"; else pass "none of these ran"; fi
+expect "one contender is left" 1 "$(contenders $L)"
+let_go
+expect "the holder ends well" 0 "$?"
+run "$ZKL" lock -n $L true
+expect "-n on a free lock" 0 "$status"
+
+# A path below an ephemeral node cannot hold contenders.
+run "$ZKL" lock $L sh -c 'exec "$ZKL" lock "$ZKL_NODE/below" true'
+expect "below an ephemeral node" 64 "$status"
+expect_match "below an ephemeral node: named" "^zkl: .*$L/_c_.*/below" "$err"
+
+# Permissions and parents.
+if [ -x "$ADMIN" ]; then
+    "$ADMIN" create /cli-readonly x && "$ADMIN" readonly /cli-readonly
+    refused "no permission on the parent" 77 "/cli-readonly/lock" lock /cli-readonly/lock true
+    refused "no permission on the path" 77 "/cli-readonly" lock /cli-readonly true
+    run "$ZKL" --auth digest:me:secret --acl auth::cdrwa lock /cli-mine true
+    expect "nodes with an ACL of one's own" 0 "$status"
+    refused "closed to others" 77 "/cli-mine" lock /cli-mine true
+    refused "closed to a wrong password" 77 "/cli-mine" --auth digest:me:wrong lock /cli-mine true
+    echo digest:me:secret >"$scratch/auth"
+    run "$ZKL" --auth-file "$scratch/auth" lock /cli-mine --acl auth::cdrwa true
+    expect "--auth-file" 0 "$status"
+else
+    skip "zk-admin is not built: permissions"
+fi
+
+# A client cannot see a node's kind (the server's Stat hides it), only that there is one.
+for kind in container persistent; do
+    run "$ZKL" lock /cli/kinds/$kind/deep --parents $kind true
+    expect "--parents $kind" 0 "$status"
+done
+finish

@@ -1,0 +1,102 @@
+#!/bin/bash
+# The lock is lost while the command runs: the command ends, the status is 75.
+# shellcheck disable=SC2016
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_server
+begin
+L=/cli/loss
+
+# The child of ours that is the server: we started it, by way of the program around this script.
+server_pid() {
+    local stat rest
+    for stat in /proc/[0-9]*/stat; do
+        rest=$(cat "$stat" 2>/dev/null) || continue
+        [[ $rest = *"(java) "* ]] || continue
+        # shellcheck disable=SC2086
+        set -- ${rest##*) }
+        [ "$2" = "$PPID" ] && basename "${stat%/stat}"
+    done
+}
+
+# A command with a second process in its group, both deaf to TERM if told so.
+deaf() { # OPTION...
+    rm -f "$scratch"/{ready,termed}
+    "$ZKL" "$@" lock $L bash -c '
+        exec 2>/dev/null # where bash would tell how its sleep ended
+        trap "echo >>$1/termed" TERM
+        (trap "" TERM; exec sleep 1000) &
+        echo "$$ $!" >"$1/ready.new"; mv "$1/ready.new" "$1/ready"
+        while :; do sleep 0.02; done' bash "$scratch" 2>"$scratch/holder.err" &
+    holder=$!
+    background+=("$holder")
+    wait_until "the command runs" test -e "$scratch/ready" || return 1
+    read -r command member <"$scratch/ready"
+}
+
+if [ -x "$ADMIN" ]; then
+    deaf
+    "$ZKL" lock $L sh -c 'kill -0 $1 $2 2>/dev/null; echo $?' sh "$command" "$member" >"$scratch/next" &
+    next=$!
+    background+=("$next")
+    wait_until "the next one queues" has_contenders $L 2
+    "$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
+    status_of "$holder"
+    expect "the node deleted by an administrator" 75 "$?"
+    expect_match "one line says so" "^zkl: $L: [^"$'\n'"]*lost[^"$'\n'"]*\$" "$(<"$scratch/holder.err")"
+    expect "the command is dead" yes "$(gone "$command" && echo yes)"
+    expect "so is the other of its group" yes "$(gone "$member" && echo yes)"
+    status_of "$next"
+    expect "the next one has the lock" 0 "$?"
+
+    "$ZKL" lock $L bash -c 'trap "" TERM; "$ADMIN" delete $ZKL_NODE; exec sleep 1000' 2>"$scratch/holder.err"
+    expect "deleted by the command itself" 75 "$?"
+else
+    skip "zk-admin is not built: a deleted node"
+fi
+
+# The server falls silent: TERM a grace before the deadline, KILL before it.
+server=$(server_pid)
+if [ -n "$server" ]; then
+    deaf --session-timeout 6000
+    kill -STOP "$server"
+    status_of "$holder"
+    status=$?
+    kill -CONT "$server"
+    expect "a silent server" 75 "$status"
+    expect "TERM came first" yes "$(test -e "$scratch/termed" && echo yes)"
+    expect "both are dead" yes "$(gone "$command" && gone "$member" && echo yes)"
+    expect_match "one line says so, in time" "^zkl: $L: [^"$'\n'"]* ends in [0-9.]+ s[^"$'\n'"]*\$" "$(<"$scratch/holder.err")"
+
+    # A command that ends well when asked to: still a lost lock.
+    hold $L --session-timeout 6000
+    kill -STOP "$server"
+    status_of "$holder"
+    status=$?
+    kill -CONT "$server"
+    expect "ended by TERM: the lock was lost all the same" 75 "$status"
+    wait_until "the server has let the old sessions go" has_contenders $L 0
+
+    # A short silence is no loss.
+    hold $L --session-timeout 20000
+    kill -STOP "$server"
+    kill -CONT "$server"
+    let_go
+    expect "a short silence" 0 "$?"
+else
+    skip "the server was not started by us: a silent server"
+    skip "ended by TERM"
+    skip "a short silence"
+fi
+
+# A stopped tool cannot renew; continued after the deadline, it ends what runs.
+hold $L --session-timeout 2000
+kill -STOP "$holder"
+"$ZKL" lock $L true
+expect "the next one is served when a stopped tool's session ends" 0 "$?"
+kill -CONT "$holder"
+status_of "$holder"
+expect "continued after the deadline" 75 "$?"
+expect "the command is dead then" yes "$(gone "$command" && echo yes)"
+expect_no_node "nothing is left" $L
+finish

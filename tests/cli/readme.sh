@@ -1,0 +1,17 @@
+#!/bin/bash
+# The README's program is the example that is built here, and it does what the README says.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_server
+begin
+: "${top_srcdir:=$PWD}"
+
+sed -n '/^```c$/,/^```$/p' "$top_srcdir/README.md" | sed '1d;$d' >"$scratch/readme.c"
+run diff "$top_srcdir/examples/lock.c" "$scratch/readme.c"
+expect "the README shows examples/lock.c" "0:" "$status:$out"
+
+run "$top_builddir/examples/lock" "$ZKL_CONNECT"
+expect_match "it locks" '^0:mine, with token [1-9][0-9]*$' "$status:$out"
+run "$ZKL" ls /jobs/nightly
+expect "and leaves nothing" "0:" "$status:$out"
+finish

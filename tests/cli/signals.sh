@@ -1,0 +1,123 @@
+#!/bin/bash
+# Signals to zkl lock, while its command runs and while it waits.
+# shellcheck disable=SC2016
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_server
+begin
+L=/cli/signals
+# A shell without job control starts what is in the background with INT and QUIT ignored.
+heard=(env "--default-signal=INT,QUIT")
+
+# A command that notes what it hears: $holder, $command.
+listen() { # PATH [LAUNCHER...]
+    local path=$1
+    shift
+    rm -f "$scratch"/{ready,heard,quit}
+    "${@:-env}" "$ZKL" lock "$path" bash -c '
+        for s in INT TERM HUP QUIT USR1 USR2 WINCH; do trap "echo $s >>$1/heard" $s; done
+        trap "echo CONT >>$1/heard" CONT
+        echo $$ >"$1/ready.new"; mv "$1/ready.new" "$1/ready"
+        until [ -e "$1/quit" ]; do sleep 0.02; done' bash "$scratch" 2>"$scratch/holder.err" &
+    holder=$!
+    background+=("$holder")
+    wait_until "the command runs" test -e "$scratch/ready" || return 1
+    command=$(<"$scratch/ready")
+}
+# shellcheck disable=SC2317
+has_heard() { grep -qx "$1" "$scratch/heard"; }
+
+listen $L "${heard[@]}"
+for s in INT HUP QUIT USR1 USR2 WINCH CONT; do
+    kill -$s "$holder"
+    if wait_until "$s is passed on" has_heard $s; then pass "$s is passed on"; fi
+done
+kill -0 "$holder" && pass "none of them ends the tool"
+touch "$scratch/quit"
+status_of "$holder"
+expect "the command ends by itself" 0 "$?"
+
+# The second request to end is no request.
+listen $L
+kill -TERM "$holder"
+wait_until "TERM is passed on" has_heard TERM
+kill -TERM "$holder"
+status_of "$holder"
+expect "a second TERM kills" 137 "$?"
+expect "a second TERM: the command is dead" yes "$(gone "$command" && echo yes)"
+listen $L "${heard[@]}"
+kill -INT "$holder"
+wait_until "INT is passed on" has_heard INT
+kill -INT "$holder"
+status_of "$holder"
+expect "a second INT kills" 137 "$?"
+
+# A command that does not care dies, and so does what it started in its group.
+hold $L
+kill -TERM "$holder"
+status_of "$holder"
+expect "a command ended by TERM" 143 "$?"
+expect_no_node "nothing is left of it" $L
+
+# What was ignored stays so.
+listen $L env --ignore-signal=HUP
+kill -HUP "$holder"
+kill -USR1 "$holder"
+wait_until "USR1 comes after HUP" has_heard USR1
+expect "nohup means it" USR1 "$(cat "$scratch/heard")"
+touch "$scratch/quit"
+status_of "$holder"
+
+# Members of the group that outlive the command are left alone.
+"$ZKL" lock $L bash -c 'sleep 1000 >/dev/null 2>&1 & echo $!' >"$scratch/member"
+member=$(<"$scratch/member")
+background+=("$member")
+if gone "$member"; then fail "a daemon is left alone"; else pass "a daemon is left alone"; fi
+expect_no_node "and does not hold" $L
+kill -9 "$member"
+
+# kill -9 of the tool is the command's death too. A session ends later.
+listen $L
+kill -9 "$holder"
+status_of "$holder"
+if wait_until "kill -9 of the tool kills the command" gone "$command"; then
+    pass "kill -9 of the tool kills the command"
+fi
+
+# Waiting for others: promptly gone, and no node stays.
+W=/cli/signals/wait
+hold $W
+for s in INT TERM HUP QUIT USR1; do
+    "${heard[@]}" "$ZKL" lock $W touch "$scratch/ran" 2>"$scratch/err" &
+    waiter=$!
+    background+=("$waiter")
+    wait_until "the waiter queues" has_contenders $W 2
+    kill -$s "$waiter"
+    status_of "$waiter"
+    status=$?
+    expect "$s while waiting" $((128 + $(kill -l $s))) $status
+    expect "$s while waiting: no node stays" 1 "$(contenders $W)"
+done
+"$ZKL" lock $W touch "$scratch/ran" &
+waiter=$!
+background+=("$waiter")
+wait_until "the last waiter queues" has_contenders $W 2
+kill -WINCH "$waiter"
+kill -CONT "$waiter"
+let_go
+status_of "$waiter"
+expect "WINCH and CONT do not end a waiter" 0 "$?"
+
+# Waiting for a server.
+for s in INT TERM; do
+    rm -f "$scratch/err"
+    "${heard[@]}" "$ZKL" --connect 127.0.0.1:1 --connect-timeout 1000 -v lock /a true 2>"$scratch/err" &
+    waiter=$!
+    background+=("$waiter")
+    wait_until "it has tried to connect" test -s "$scratch/err"
+    kill -$s "$waiter"
+    status_of "$waiter"
+    status=$?
+    expect "$s while connecting" $((128 + $(kill -l $s))) $status
+done
+finish

@@ -1,0 +1,106 @@
+#!/bin/bash
+# Job control, on a terminal made by script(1).
+# shellcheck disable=SC2016
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+if ! script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+    skip "script(1) is not here"
+    finish
+fi
+need_server
+begin
+export L=/cli/terminal scratch
+
+# Runs a command line on a new terminal; keys written to descriptor 5 are typed there.
+terminal() { # COMMAND-LINE
+    rm -f "$scratch"/{keys,screen,ready,resumed}
+    mkfifo "$scratch/keys"
+    # What a shell without job control starts in the background ignores INT, and passes that on.
+    env --default-signal=INT,QUIT script -qefc "$1" /dev/null <"$scratch/keys" >"$scratch/screen" 2>&1 &
+    shell=$!
+    background+=("$shell")
+    exec 5>"$scratch/keys"
+}
+type_keys() { printf %b "$1" >&5; }
+end_terminal() { # its status
+    status_of "$shell"
+    local status=$?
+    exec 5>&-
+    return $status
+}
+
+# stat(5): field 5 is the process group, field 8 the terminal's foreground group.
+in_front='set -- $(cat /proc/self/stat); [ $5 = $8 ] && echo in front || echo behind'
+terminal "\$ZKL lock \$L sh -c '$in_front'; $in_front"
+end_terminal
+expect "the command is in front, and we are after it" "in front in front" "$(tr -d '\r' <"$scratch/screen" | tr '\n' ' ' | sed 's/ $//')"
+terminal "\$ZKL lock \$L sh -c '$in_front' </dev/null; echo done"
+end_terminal
+expect "without a terminal as stdin it is let be" "behind done" "$(tr -d '\r' <"$scratch/screen" | tr '\n' ' ' | sed 's/ $//')"
+terminal "echo words | \$ZKL lock \$L sh -c 'read x </dev/tty; echo got \$x'"
+type_keys 'typed\n'
+end_terminal
+expect "a command that reads /dev/tty gets it" 0 "$?"
+expect_match "and reads it" "got typed" "$(cat "$scratch/screen")"
+
+# Ctrl-C goes to the command, and what it answers is the status.
+ready='touch $scratch/ready; while :; do sleep 0.02; done'
+terminal "\$ZKL lock \$L sh -c '$ready'; echo status=\$?"
+wait_until "the command runs" test -e "$scratch/ready"
+type_keys '\0003'
+end_terminal
+expect_match "Ctrl-C" "status=130" "$(cat "$scratch/screen")"
+terminal "\$ZKL lock \$L bash -c 'trap \"exit 5\" INT; $ready'; echo status=\$?"
+wait_until "the command runs" test -e "$scratch/ready"
+type_keys '\0003'
+end_terminal
+expect_match "Ctrl-C caught by the command" "status=5" "$(cat "$scratch/screen")"
+
+# Ctrl-Z, under a shell with job control.
+cat >"$scratch/jobs" <<'END'
+set -m
+"$ZKL" lock $L bash -c 'touch $scratch/ready; until [ -e $scratch/resumed ]; do sleep 0.02; done; exit 6'
+echo "stopped=$?"
+jobs
+touch "$scratch/resumed"
+fg >/dev/null
+echo "status=$?"
+END
+terminal "bash $scratch/jobs"
+wait_until "the command runs" test -e "$scratch/ready"
+type_keys '\0032'
+end_terminal
+screen=$(cat "$scratch/screen")
+expect_match "Ctrl-Z: the shell sees a stopped job" "stopped=148.*Stopped" "${screen//[$'\r\n']/ }"
+expect_match "Ctrl-Z: said before" "zkl: $L: stopped" "$screen"
+expect_match "fg: it goes on to its own end" "status=6" "$screen"
+
+# The same with a command in front of others in a pipe, and put in the background then.
+cat >"$scratch/jobs" <<'END'
+set -m
+"$ZKL" lock $L bash -c 'touch $scratch/ready; until [ -e $scratch/resumed ]; do sleep 0.02; done; echo through' | cat
+echo "stopped=$?"
+bg >/dev/null
+touch "$scratch/resumed"
+wait
+echo "end=$?"
+END
+terminal "bash $scratch/jobs"
+wait_until "the command runs" test -e "$scratch/ready"
+type_keys '\0032'
+end_terminal
+screen=$(cat "$scratch/screen")
+expect_match "a pipe: all of it stops, bg continues it" "stopped=148.*through.*end=0" "${screen//[$'\r\n']/ }"
+
+# A terminal that goes away takes the command with it, as it would without us.
+terminal "\$ZKL lock \$L sh -c 'echo \$\$ >\$scratch/ready.new; mv \$scratch/ready.new \$scratch/ready; while :; do sleep 0.02; done'"
+wait_until "the command runs" test -e "$scratch/ready"
+command=$(<"$scratch/ready")
+kill -9 "$shell"
+status_of "$shell"
+exec 5>&-
+if wait_until "a lost terminal ends the command" gone "$command"; then
+    pass "a lost terminal ends the command"
+fi
+expect_no_node "nothing is left" $L
+finish

@@ -1,0 +1,88 @@
+#!/bin/bash
+# What is refused before any server is asked, and what happens when there is none.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+begin
+unset ZKL_CONNECT
+ran=$scratch/ran
+
+# Help and version.
+run "$ZKL" --version
+expect "--version" "0" "$status"
+expect_match "--version names itself" '^zkl [0-9]+\.[0-9]+\.[0-9]+$' "$out"
+run "$ZKL" help
+expect_match "help lists the commands" '  lock .*  ls ' "${out//$'\n'/ }"
+expect "help succeeds" "0" "$status"
+for args in "lock --help" "help lock" "--connect x lock --help"; do
+    # shellcheck disable=SC2086
+    run "$ZKL" $args
+    expect "$args: succeeds" 0 "$status"
+    expect_match "$args: has the verb's options" '--conflict-exit-code' "$out"
+    expect_match "$args: has the global options" '--session-timeout' "$out"
+done
+run "$ZKL" ls --help
+expect_match "ls --help" '--json' "$out"
+if [ -e /dev/full ]; then
+    "$ZKL" --version >/dev/full 2>"$scratch/err"
+    expect "output that cannot be written" 74 "$?"
+fi
+
+# The command line.
+refused "no verb" 64 "no command"
+refused "unknown verb" 64 "frobnicate" frobnicate
+refused "help of an unknown verb" 64 "frobnicate" help frobnicate
+refused "unknown option" 64 "--frob" lock --frob /a true
+refused "unknown option after PATH" 64 "--frob" lock /a --frob true
+refused "lock without PATH" 64 "PATH" lock
+refused "lock without a command" 64 "/a: no command" lock /a
+refused "lock with -- and no command" 64 "/a: no command" lock /a --
+refused "ls without PATH" 64 "PATH" ls
+refused "ls of two" 64 "/b" ls /a /b
+refused "-s is for later" 64 "-s: " lock -s /a touch "$ran"
+refused "-n and -w" 64 "-n and -w" lock -n -w 1 /a touch "$ran"
+refused "-w below 0" 64 "-w" lock -w -1 /a touch "$ran"
+refused "-w no number" 64 "soon" lock -w soon /a touch "$ran"
+refused "-w not finite" 64 "-w" lock -w inf /a touch "$ran"
+refused "-E too large" 64 "-E.*256" lock -E 256 /a touch "$ran"
+refused "-E below 0" 64 "-E" lock -E -1 /a touch "$ran"
+refused "-c and a command" 64 "-c" lock /a -c true touch "$ran"
+refused "--parents" 64 "twigs" lock --parents twigs /a touch "$ran"
+refused "--grace more than steady" 64 "--grace: 4\.6 s.*30\.0 s.*4\.500 s" lock --grace 4.6 /a touch "$ran"
+refused "--grace below 0" 64 "--grace" lock --grace -1 /a touch "$ran"
+refused "--auth without a scheme" 64 "SCHEME" --auth secret lock /a touch "$ran"
+refused "--auth-file that is not there" 64 "$scratch/none" --auth-file "$scratch/none" lock /a touch "$ran"
+refused "--connect-timeout" 64 "--connect-timeout" --connect-timeout -1 lock /a touch "$ran"
+
+# Paths, for both verbs.
+for path in "" a a/b // //a /a//b /a/ /a/. /a/./b /a/../b /..; do
+    refused "lock: path \"$path\"" 64 "${path:-path}" lock "$path" touch "$ran"
+    refused "ls: path \"$path\"" 64 "${path:-path}" ls "$path"
+done
+refused "a path of 100 KiB" 64 "/aaa" lock "/$(head -c 100000 /dev/zero | tr '\0' a)" touch "$ran"
+
+# Connect strings and what goes with them.
+for hosts in "" : host: :2181 host:port host:0 host:65536 "a,,b" "[::1" "host/no//chroot" "host/end/"; do
+    refused "--connect \"$hosts\"" 64 "" --connect "$hosts" lock /a touch "$ran"
+done
+for ms in 0 -1 99; do
+    refused "--session-timeout $ms" 64 "" --session-timeout $ms lock /a touch "$ran"
+done
+refused "--session-timeout no number" 64 "long" --session-timeout long lock /a touch "$ran"
+for acl in nonsense world:anyone: world:anyone:x; do
+    refused "--acl $acl" 64 "" --acl "$acl" lock /a touch "$ran"
+done
+
+# No server: port 1 is nobody's, and .invalid never resolves.
+nobody=127.0.0.1:1
+refused "a refused port" 69 "$nobody" --connect $nobody --connect-timeout 0.5 lock /a touch "$ran"
+refused "a refused port, by ls" 69 "" --connect $nobody --connect-timeout 0.5 ls /a
+refused "-w is shorter than --connect-timeout" 69 "$nobody" --connect $nobody lock -w 0.5 /a touch "$ran"
+refused "-n waits for a server" 69 "$nobody" --connect $nobody --connect-timeout 0.5 lock -n /a touch "$ran"
+refused "global options after the verb" 69 "$nobody" lock --connect $nobody --connect-timeout 0.5 /a touch "$ran"
+refused "and after PATH" 69 "$nobody" lock /a --connect $nobody --connect-timeout 0.5 touch "$ran"
+refused "an unknown host" 69 "no.such.host.invalid" --connect no.such.host.invalid --connect-timeout 0.5 lock /a touch "$ran"
+ZKL_CONNECT=$nobody refused "ZKL_CONNECT" 69 "$nobody" --connect-timeout 0.5 lock /a touch "$ran"
+ZKL_CONNECT=127.0.0.1:2 refused "--connect goes before ZKL_CONNECT" 69 "$nobody" --connect $nobody --connect-timeout 0.5 lock /a touch "$ran"
+
+if [ -e "$ran" ]; then fail "no command was run"; else pass "no command was run"; fi
+finish

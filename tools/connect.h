@@ -1,0 +1,18 @@
+/* The session of one run of the command. */
+#ifndef ZKL_TOOLS_CONNECT_H
+#define ZKL_TOOLS_CONNECT_H
+
+#include "events.h"
+#include "tool.h"
+
+/* Opens a session as the settings say; no server is asked yet. GO_ON, or a status after a message.
+ */
+int session_open(const struct settings *settings, zkl_session **ret);
+
+/* Waits until the session is made, at most --connect-timeout and limit_ms (ZKL_FOREVER: no limit
+ * of its own). GO_ON, or a status: after a message, or 128+n after signal n; *session is then
+ * closed and NULL. */
+int session_connect(const struct settings *settings, zkl_session **session, int64_t limit_ms,
+                    struct events *events);
+
+#endif

@@ -1,0 +1,166 @@
+/* Signals, wake-ups and one timer as descriptors, for poll(2) in the main thread. */
+#include "events.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Those we end at while no command runs, and pass on when one does. */
+static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+/* Those that never end us. */
+static const int harmless[] = {SIGCONT, SIGWINCH};
+
+void events_catch(struct events *e, int signo)
+{
+    struct sigaction old;
+
+    /* nohup(1) and "command &" mean what they say. */
+    if (sigaction(signo, NULL, &old) != 0 || old.sa_handler == SIG_IGN)
+        return;
+    sigaddset(&e->caught, signo);
+    pthread_sigmask(SIG_BLOCK, &e->caught, NULL);
+    if (e->signals >= 0)
+        signalfd(e->signals, &e->caught, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void block_signals(struct events *e)
+{
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigset_t silent;
+
+    sigemptyset(&e->caught);
+    for (size_t i = 0; i < G_N_ELEMENTS(deadly); i++)
+        events_catch(e, deadly[i]);
+    for (size_t i = 0; i < G_N_ELEMENTS(harmless); i++)
+        events_catch(e, harmless[i]);
+    /* An ignored SIGCHLD would let the kernel reap the command before we know how it ended. */
+    sigaction(SIGCHLD, &standard, &e->chld);
+    events_catch(e, SIGCHLD);
+    /* A broken stderr must not end a holder; nor must taking the terminal back stop it. */
+    sigemptyset(&silent);
+    sigaddset(&silent, SIGPIPE);
+    sigaddset(&silent, SIGTTOU);
+    pthread_sigmask(SIG_BLOCK, &silent, NULL);
+}
+
+bool events_open(struct events *e)
+{
+    e->signals = -1;
+    pthread_sigmask(SIG_BLOCK, NULL, &e->original);
+    block_signals(e);
+    e->signals = signalfd(-1, &e->caught, SFD_CLOEXEC | SFD_NONBLOCK);
+    e->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    e->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (e->signals >= 0 && e->wakeup >= 0 && e->timer >= 0)
+        return true;
+    say("no descriptors to wait with: %s", g_strerror(errno));
+    events_close(e);
+    return false;
+}
+
+void events_close(struct events *e)
+{
+    if (e->signals >= 0)
+        close(e->signals);
+    if (e->wakeup >= 0)
+        close(e->wakeup);
+    if (e->timer >= 0)
+        close(e->timer);
+}
+
+static void drain(int fd)
+{
+    uint64_t count;
+
+    while (read(fd, &count, sizeof count) == (ssize_t)sizeof count)
+        continue;
+}
+
+void events_wait(struct events *e)
+{
+    struct pollfd fds[] = {
+        {.fd = e->signals, .events = POLLIN},
+        {.fd = e->wakeup, .events = POLLIN},
+        {.fd = e->timer, .events = POLLIN},
+    };
+
+    if (poll(fds, G_N_ELEMENTS(fds), -1) <= 0)
+        return;
+    if (fds[1].revents)
+        drain(e->wakeup);
+    if (fds[2].revents)
+        drain(e->timer);
+}
+
+int events_signal(struct events *e)
+{
+    struct signalfd_siginfo info;
+
+    if (read(e->signals, &info, sizeof info) != (ssize_t)sizeof info)
+        return 0;
+    return (int)info.ssi_signo;
+}
+
+void events_wake(struct events *e)
+{
+    const uint64_t one = 1;
+    ssize_t written = write(e->wakeup, &one, sizeof one);
+
+    (void)written; /* full means that it wakes anyway */
+}
+
+void events_arm(struct events *e, int64_t ms)
+{
+    struct itimerspec spec = {0};
+
+    if (ms < 1)
+        ms = 1; /* 0 would disarm */
+    spec.it_value.tv_sec = (time_t)(ms / 1000);
+    spec.it_value.tv_nsec = (long)(ms % 1000) * 1000000;
+    timerfd_settime(e->timer, 0, &spec, NULL);
+}
+
+static bool is_deadly(int signo)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(deadly); i++)
+        if (deadly[i] == signo)
+            return true;
+    return false;
+}
+
+int events_asked_to_end(struct events *e)
+{
+    int signo;
+
+    while ((signo = events_signal(e)) != 0)
+        if (is_deadly(signo))
+            return signo;
+    return 0;
+}
+
+int events_until(struct events *e, const atomic_bool *done)
+{
+    while (!atomic_load(done)) {
+        int signo;
+
+        events_wait(e);
+        signo = events_asked_to_end(e);
+        if (signo != 0)
+            return signo;
+    }
+    return 0;
+}
+
+int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}

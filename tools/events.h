@@ -1,0 +1,44 @@
+/* All that the main thread waits for: signals, a word from another thread, a time. */
+#ifndef ZKL_TOOLS_EVENTS_H
+#define ZKL_TOOLS_EVENTS_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct events {
+    sigset_t original;          /* the mask that we were started with: the command's */
+    struct sigaction chld;      /* and what was done at SIGCHLD */
+    sigset_t caught;            /* the signals that events_signal() answers */
+    int signals, wakeup, timer; /* signalfd, eventfd, timerfd */
+};
+
+/* Before any thread is made, since threads inherit the mask. false after a message. */
+bool events_open(struct events *e);
+void events_close(struct events *e);
+
+/* Catches one more signal, unless we were started with it ignored. */
+void events_catch(struct events *e, int signo);
+
+/* Sleeps until there is something; then ask events_signal() until it answers 0. */
+void events_wait(struct events *e);
+int events_signal(struct events *e);
+
+/* From any thread: ends the present or next events_wait(). */
+void events_wake(struct events *e);
+
+/* Ends events_wait() after ms, suspended time included; replaces what was armed before. */
+void events_arm(struct events *e, int64_t ms);
+
+/* Takes the signals that wait, and answers the first that asks us to end, 0 for none. */
+int events_asked_to_end(struct events *e);
+
+/* Waits for *done, which another thread sets before events_wake(). 0, or the signal that asks us to
+ * end first. */
+int events_until(struct events *e, const atomic_bool *done);
+
+/* The clock that deadlines are thought in: it runs on in suspend and nobody can set it. */
+int64_t now_ms(void);
+
+#endif

@@ -1,0 +1,169 @@
+/* zkl lock: the lock, then the command, then the lock given back. */
+#include "connect.h"
+#include "hold.h"
+#include "inherited.h"
+#include "lock_options.h"
+
+/* One acquisition, filled by the library's thread before done is set. */
+struct attempt {
+    struct events *events;
+    zkl_grant *grant;
+    zkl_error error;
+    atomic_bool done;
+};
+
+/* All of one run, so that what was made is unmade in one place. */
+struct run {
+    const struct settings *settings;
+    struct lock_options options;
+    struct events events;
+    zkl_session *session;
+    zkl_mutex *mutex;
+    struct attempt attempt;
+    struct hold_options hold_options;
+    struct hold *hold;
+};
+
+static int last_failure(const char *subject)
+{
+    zkl_error error = {0};
+
+    zkl_last_error(&error);
+    return fail_error(&error, subject);
+}
+
+/* What can be refused is refused before any server is asked. */
+static int prepare(struct run *r)
+{
+    zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
+    int status = hold_check_grace(r->options.grace_s, r->settings->session_timeout_ms);
+
+    if (status == GO_ON)
+        status = session_open(r->settings, &r->session);
+    if (status != GO_ON)
+        return status;
+    options.name = r->options.name;
+    options.parents = r->options.parents;
+    if (zkl_mutex_new(&r->mutex, r->session, r->options.path, &options) != 0)
+        return last_failure(r->options.path);
+    return GO_ON;
+}
+
+/* Until a session is made; -w runs from here on. */
+static int connect_first(struct run *r)
+{
+    const int64_t began = now_ms();
+    const int64_t limit = r->options.timeout_ms == 0 ? ZKL_FOREVER : r->options.timeout_ms;
+    int status = session_connect(r->settings, &r->session, limit, &r->events);
+
+    if (status != GO_ON)
+        return status;
+    if (r->options.timeout_ms > 0) {
+        r->options.timeout_ms -= now_ms() - began;
+        if (r->options.timeout_ms < 1)
+            r->options.timeout_ms = 1; /* 0 would mean to try */
+    }
+    return hold_check_grace(r->options.grace_s, zkl_session_timeout_ms(r->session));
+}
+
+static void acquired(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    struct attempt *a = data;
+
+    a->grant = grant;
+    if (error)
+        a->error = *error;
+    atomic_store(&a->done, true);
+    events_wake(a->events);
+}
+
+static int not_acquired(const struct run *r)
+{
+    const zkl_error *error = &r->attempt.error;
+
+    switch (error->code) {
+    case ZKL_EBUSY:
+        return fail(r->options.conflict_status, "%s: held by somebody else", r->options.path);
+    case ZKL_ETIMEDOUT:
+        return fail(r->options.conflict_status, "%s: not had within %g s", r->options.path,
+                    r->options.timeout_s);
+    case ZKL_EHOST:
+    case ZKL_EUNREACHABLE: /* there was a session before: it is the lock that did not come */
+        return fail(r->options.conflict_status, "%s: not had in time: %s", r->options.path,
+                    zkl_strerror(error->code));
+    default:
+        return fail_error(error, r->options.path);
+    }
+}
+
+static int acquire(struct run *r)
+{
+    struct attempt *a = &r->attempt;
+    zkl_op *op;
+    int signo;
+
+    if (r->settings->verbose)
+        say("%s: queueing", r->options.path);
+    a->events = &r->events;
+    if (zkl_mutex_lock_async(r->mutex, r->options.timeout_ms, acquired, a, &op) != 0)
+        return last_failure(r->options.path);
+    signo = events_until(&r->events, &a->done);
+    if (signo != 0) {
+        zkl_op_cancel(op);
+        while (events_until(&r->events, &a->done) != 0)
+            continue; /* it comes soon, server or not */
+    }
+    zkl_op_free(op);
+    if (signo != 0 && a->grant)
+        zkl_grant_release(a->grant);
+    if (signo != 0)
+        return STATUS_SIGNAL + signo;
+    return a->grant ? GO_ON : not_acquired(r);
+}
+
+static int hold(struct run *r)
+{
+    r->hold_options = (struct hold_options){
+        .path = r->options.path,
+        .argv = r->options.command,
+        .grace_s = r->options.grace_s,
+        .session_timeout_ms = zkl_session_timeout_ms(r->session),
+        .verbose = r->settings->verbose,
+    };
+    if (r->settings->verbose)
+        say("%s: held with token %" G_GUINT64_FORMAT, r->options.path,
+            (guint64)zkl_grant_token(r->attempt.grant));
+    r->hold = hold_new(&r->hold_options, r->attempt.grant, &r->events);
+    return hold_run(r->hold);
+}
+
+static int run_steps(struct run *r)
+{
+    int (*const steps[])(struct run *) = {prepare, connect_first, acquire, hold};
+    int status = GO_ON;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(steps) && status == GO_ON; i++)
+        status = steps[i](r);
+    zkl_session_close(r->session);
+    zkl_mutex_free(r->mutex);
+    hold_free(r->hold);
+    return status;
+}
+
+int verb_lock(struct settings *settings, int argc, char **argv)
+{
+    struct run r = {.settings = settings};
+    int status;
+
+    inherited_note();
+    status = lock_options_parse(&r.options, settings, argc, argv);
+    if (status == GO_ON && !events_open(&r.events))
+        status = STATUS_INTERNAL;
+    if (status == GO_ON) {
+        status = run_steps(&r);
+        events_close(&r.events);
+    }
+    lock_options_free(&r.options);
+    inherited_free();
+    return status;
+}

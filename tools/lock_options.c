@@ -1,0 +1,123 @@
+/* Options as flock(1) has them: before PATH, after PATH, and none after the command's name. */
+#include "lock_options.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SYNOPSIS "lock PATH [OPTION...] [--] COMMAND [ARG...] | -c STRING"
+
+/* What GLib fills and nobody else needs. */
+struct raw {
+    gboolean nonblock;
+    gboolean shared;
+    gboolean exclusive;
+    char *shell_command;
+    char *parents;
+};
+
+static int parse(struct lock_options *o, struct raw *raw, struct settings *settings, int *argc,
+                 char ***argv)
+{
+    const GOptionEntry entries[] = {
+        {"nonblock", 'n', 0, G_OPTION_ARG_NONE, &raw->nonblock, "Fail rather than wait for others",
+         NULL},
+        {"timeout", 'w', 0, G_OPTION_ARG_DOUBLE, &o->timeout_s, "Fail when not had within", "SECS"},
+        {"wait", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_DOUBLE, &o->timeout_s, NULL, NULL},
+        {"conflict-exit-code", 'E', 0, G_OPTION_ARG_INT, &o->conflict_status,
+         "Exit status when the lock is not had in time (1)", "N"},
+        {"command", 'c', 0, G_OPTION_ARG_FILENAME, &raw->shell_command,
+         "Run STRING by $SHELL or /bin/sh", "STRING"},
+        {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name, "Who, as zkl ls shows it", "NAME"},
+        {"grace", 0, 0, G_OPTION_ARG_DOUBLE, &o->grace_s,
+         "Time between TERM and the end of a lock being lost", "SECS"},
+        {"parents", 0, 0, G_OPTION_ARG_FILENAME, &raw->parents,
+         "Make missing parents container (default) or persistent", "KIND"},
+        {"exclusive", 'x', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->exclusive, NULL, NULL},
+        {"shared", 's', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->shared, NULL, NULL},
+        G_OPTION_ENTRY_NULL};
+
+    return options_parse(settings, entries, SYNOPSIS,
+                         "Runs COMMAND while holding the lock PATH. Exits as COMMAND does.", argc,
+                         argv);
+}
+
+static int check_times(struct lock_options *o, const struct raw *raw)
+{
+    const bool limited = !isnan(o->timeout_s);
+
+    if (raw->nonblock && limited)
+        return fail(STATUS_USAGE, "-n and -w exclude each other");
+    o->timeout_ms = raw->nonblock ? 0 : ZKL_FOREVER;
+    if (limited && !seconds_to_ms(o->timeout_s, &o->timeout_ms))
+        return fail(STATUS_USAGE, "-w: not a time to wait: %g", o->timeout_s);
+    if (o->grace_s < 0)
+        return fail(STATUS_USAGE, "--grace: not a time: %g", o->grace_s);
+    return GO_ON;
+}
+
+static int check(struct lock_options *o, const struct raw *raw)
+{
+    if (raw->shared)
+        return fail(STATUS_USAGE, "-s: shared locks are not there yet; this one is exclusive");
+    if (o->conflict_status < 0 || o->conflict_status > 255)
+        return fail(STATUS_USAGE, "-E: not an exit status: %d", o->conflict_status);
+    if (raw->parents && strcmp(raw->parents, "persistent") == 0)
+        o->parents = ZKL_PARENTS_PERSISTENT;
+    else if (raw->parents && strcmp(raw->parents, "container") != 0)
+        return fail(STATUS_USAGE, "--parents: container or persistent, not %s", raw->parents);
+    return check_times(o, raw);
+}
+
+/* The command: what is left of the line, or the -c string for a shell. */
+static int take_command(struct lock_options *o, const struct raw *raw, char **rest)
+{
+    const char *shell = g_getenv("SHELL");
+
+    if (raw->shell_command && rest[0])
+        return fail(STATUS_USAGE, "-c: takes one string, \"%s\" is too much", rest[0]);
+    if (!raw->shell_command && !rest[0])
+        return fail(STATUS_USAGE, "%s: no command to run; \"zkl lock --help\" has the options",
+                    o->path);
+    if (!raw->shell_command) {
+        o->command = g_strdupv(rest);
+        return GO_ON;
+    }
+    o->command = g_new0(char *, 4);
+    o->command[0] = g_strdup(shell && *shell ? shell : "/bin/sh");
+    o->command[1] = g_strdup("-c");
+    o->command[2] = g_strdup(raw->shell_command);
+    return GO_ON;
+}
+
+int lock_options_parse(struct lock_options *o, struct settings *settings, int argc, char **argv)
+{
+    struct raw raw = {0};
+    int status;
+
+    *o =
+        (struct lock_options){.timeout_s = NAN, .grace_s = NAN, .conflict_status = STATUS_CONFLICT};
+    status = parse(o, &raw, settings, &argc, &argv);
+    if (status == GO_ON && argc < 2)
+        status = fail(STATUS_USAGE, "no PATH given; \"zkl lock --help\" has the options");
+    if (status == GO_ON) {
+        o->path = g_strdup(argv[1]);
+        /* Once more, from PATH on, as if that were the program's name. */
+        argc--;
+        argv++;
+        status = parse(o, &raw, settings, &argc, &argv);
+    }
+    if (status == GO_ON)
+        status = check(o, &raw);
+    if (status == GO_ON)
+        status = take_command(o, &raw, argv + 1);
+    g_free(raw.shell_command);
+    g_free(raw.parents);
+    return status;
+}
+
+void lock_options_free(struct lock_options *o)
+{
+    g_free(o->path);
+    g_free(o->name);
+    g_strfreev(o->command);
+}

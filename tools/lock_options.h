@@ -1,0 +1,22 @@
+/* The command line of zkl lock. */
+#ifndef ZKL_TOOLS_LOCK_OPTIONS_H
+#define ZKL_TOOLS_LOCK_OPTIONS_H
+
+#include "tool.h"
+
+struct lock_options {
+    char *path;
+    char **command;      /* what to execute, ends with NULL */
+    int64_t timeout_ms;  /* 0: try, ZKL_FOREVER: no -w */
+    double timeout_s;    /* as given, for the message; NAN: not given */
+    int conflict_status; /* -E */
+    char *name;
+    double grace_s; /* NAN: not given */
+    zkl_parents parents;
+};
+
+/* GO_ON, or a status after a message; lock_options_free() in both cases. */
+int lock_options_parse(struct lock_options *o, struct settings *settings, int argc, char **argv);
+void lock_options_free(struct lock_options *o);
+
+#endif

@@ -1,0 +1,83 @@
+/* Option parsing: the global options are understood before the verb and after it. */
+#include "tool.h"
+
+#include <math.h>
+#include <string.h>
+
+static void add_global(GOptionGroup *group, struct settings *settings)
+{
+    const GOptionEntry entries[] = {
+        {"connect", 0, 0, G_OPTION_ARG_FILENAME, &settings->connect,
+         "Servers, host:port,... with an optional /chroot", "HOSTS"},
+        {"session-timeout", 0, 0, G_OPTION_ARG_INT, &settings->session_timeout_ms,
+         "ZooKeeper session timeout (30000)", "MS"},
+        {"connect-timeout", 0, 0, G_OPTION_ARG_DOUBLE, &settings->connect_timeout_s,
+         "Give up when no session is made within (10)", "SECS"},
+        {"auth", 0, 0, G_OPTION_ARG_FILENAME, &settings->auth, "Credentials, digest:user:password",
+         "SCHEME:CRED"},
+        {"auth-file", 0, 0, G_OPTION_ARG_FILENAME, &settings->auth_file,
+         "Read the credentials from a file, away from ps(1)", "FILE"},
+        {"acl", 0, 0, G_OPTION_ARG_FILENAME, &settings->acl,
+         "Permissions of nodes made (world:anyone:cdrwa)", "ACL"},
+        {"verbose", 'v', 0, G_OPTION_ARG_NONE, &settings->verbose, "Say what happens", NULL},
+        G_OPTION_ENTRY_NULL};
+
+    g_option_group_add_entries(group, entries);
+}
+
+/* "--" may be left by GLib or not, depending on what follows it; we want it gone. */
+static void drop_separator(int *argc, char **argv)
+{
+    if (*argc < 2 || strcmp(argv[1], "--") != 0)
+        return;
+    memmove(&argv[1], &argv[2], sizeof *argv * (size_t)(*argc - 1));
+    --*argc;
+}
+
+/* GLib frees what it replaces only within one context; ours are two, before and after the verb. */
+static void free_replaced(const struct settings *before, const struct settings *now)
+{
+    if (now->connect != before->connect)
+        g_free(before->connect);
+    if (now->auth != before->auth)
+        g_free(before->auth);
+    if (now->auth_file != before->auth_file)
+        g_free(before->auth_file);
+    if (now->acl != before->acl)
+        g_free(before->acl);
+}
+
+int options_parse(struct settings *settings, const GOptionEntry *entries, const char *synopsis,
+                  const char *summary, int *argc, char ***argv)
+{
+    const struct settings before = *settings;
+    GOptionContext *context = g_option_context_new(synopsis);
+    GOptionGroup *main_group = g_option_group_new("zkl", "", "", NULL, NULL);
+    GError *error = NULL;
+    int status = GO_ON;
+
+    if (entries)
+        g_option_group_add_entries(main_group, entries); /* first, for the help */
+    add_global(main_group, settings);
+    g_option_context_set_main_group(context, main_group);
+    g_option_context_set_summary(context, summary);
+    g_option_context_set_strict_posix(context, TRUE);
+    if (!g_option_context_parse(context, argc, argv, &error)) {
+        status = fail(STATUS_USAGE, "%s", error->message);
+        g_error_free(error);
+    } else {
+        drop_separator(argc, *argv);
+    }
+    g_option_context_free(context);
+    free_replaced(&before, settings);
+    return status;
+}
+
+bool seconds_to_ms(double seconds, int64_t *ret)
+{
+    /* Ten years: beyond that it is a slip, and far from any overflow. */
+    if (!isfinite(seconds) || seconds < 0 || seconds > 3.2e8)
+        return false;
+    *ret = (int64_t)(seconds * 1000 + 0.999999);
+    return true;
+}

@@ -1,0 +1,113 @@
+/* How the command speaks: one line for each failure, and the exit status that belongs to it. */
+#include "tool.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* Format characters too: they can turn the direction of a terminal line around. */
+static bool invisible(gunichar c)
+{
+    GUnicodeType type = g_unichar_type(c);
+
+    return type == G_UNICODE_CONTROL || type == G_UNICODE_FORMAT ||
+           type == G_UNICODE_LINE_SEPARATOR || type == G_UNICODE_PARAGRAPH_SEPARATOR;
+}
+
+void append_visible(GString *out, const char *text)
+{
+    const char *p = text;
+
+    while (*p) {
+        gunichar c = g_utf8_get_char_validated(p, -1);
+
+        if (c == (gunichar)-1 || c == (gunichar)-2) {
+            g_string_append_printf(out, "\\x%02x", (unsigned char)*p++);
+            continue;
+        }
+        if (!invisible(c))
+            g_string_append_unichar(out, c);
+        else
+            g_string_append_printf(out, c < 0x100 ? "\\x%02x" : "\\u%04x", c);
+        p = g_utf8_next_char(p);
+    }
+}
+
+/* A descriptor that takes nothing more is no reason to fail: there is nowhere left to say so. */
+static void write_line(const char *text)
+{
+    GString *line = g_string_new("zkl: ");
+    ssize_t written;
+
+    append_visible(line, text);
+    g_string_append_c(line, '\n');
+    written = write(STDERR_FILENO, line->str, line->len);
+    (void)written;
+    g_string_free(line, TRUE);
+}
+
+static void say_va(const char *format, va_list args) G_GNUC_PRINTF(1, 0);
+
+static void say_va(const char *format, va_list args)
+{
+    char *text = g_strdup_vprintf(format, args);
+
+    write_line(text);
+    g_free(text);
+}
+
+void say(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say_va(format, args);
+    va_end(args);
+}
+
+int fail(int status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say_va(format, args);
+    va_end(args);
+    return status;
+}
+
+static int status_of(int code)
+{
+    switch (code) {
+    case ZKL_EINVAL:
+    case ZKL_EPATH:
+        return STATUS_USAGE;
+    case ZKL_EHOST:
+    case ZKL_EUNREACHABLE:
+    case ZKL_EPROTO:
+        return STATUS_UNAVAILABLE;
+    case ZKL_EACCES:
+    case ZKL_EAUTH:
+        return STATUS_NOPERM;
+    case ZKL_EBUSY:
+    case ZKL_ETIMEDOUT:
+    case ZKL_ENOENT:
+        return STATUS_CONFLICT;
+    default:
+        return STATUS_INTERNAL;
+    }
+}
+
+int fail_error(const zkl_error *error, const char *subject)
+{
+    const char *about = error->path[0] ? error->path : subject;
+    const char *text = error->text[0] ? error->text : zkl_strerror(error->code);
+
+    char *begin = g_strndup(about, 32); /* long ones are cut */
+
+    /* The library's sentence often names its subject already. */
+    if (strstr(text, begin))
+        say("%s", text);
+    else
+        say("%s: %s", about, text);
+    g_free(begin);
+    return status_of(error->code);
+}

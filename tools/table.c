@@ -1,0 +1,89 @@
+/* A table is a list of cells and the widest of each column. */
+#include "table.h"
+#include "tool.h"
+
+#define COLUMNS_MAX 8
+#define WIDEST 48 /* a longer cell does not push all others to the right */
+
+struct table {
+    GPtrArray *cells;
+    unsigned columns;
+    unsigned right;
+    int widths[COLUMNS_MAX];
+};
+
+/* Columns of a terminal, not bytes. */
+static int width_of(const char *text)
+{
+    int width = 0;
+
+    for (const char *p = text; *p; p = g_utf8_next_char(p)) {
+        const gunichar c = g_utf8_get_char(p);
+
+        if (!g_unichar_iszerowidth(c))
+            width += g_unichar_iswide(c) ? 2 : 1;
+    }
+    return width;
+}
+
+struct table *table_new(const char *const *heads, unsigned columns, unsigned right)
+{
+    struct table *t = g_new0(struct table, 1);
+
+    g_assert(columns <= COLUMNS_MAX);
+    t->cells = g_ptr_array_new_with_free_func(g_free);
+    t->columns = columns;
+    t->right = right;
+    for (unsigned i = 0; i < columns; i++)
+        table_cell(t, heads[i]);
+    return t;
+}
+
+void table_cell(struct table *t, const char *text)
+{
+    GString *visible = g_string_new(NULL);
+    const unsigned column = t->cells->len % t->columns;
+    int width;
+
+    append_visible(visible, text);
+    width = width_of(visible->str);
+    t->widths[column] = MAX(t->widths[column], MIN(width, WIDEST));
+    g_ptr_array_add(t->cells, g_string_free(visible, FALSE));
+}
+
+void table_cell_printf(struct table *t, const char *format, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+    table_cell(t, text);
+    g_free(text);
+}
+
+static void append_cell(GString *out, const struct table *t, unsigned column, const char *text)
+{
+    const int blanks = MAX(t->widths[column] - width_of(text), 0);
+    const bool last = column + 1 == t->columns;
+
+    if (t->right & 1u << column)
+        g_string_append_printf(out, "%*s%s", blanks, "", text);
+    else if (last)
+        g_string_append(out, text);
+    else
+        g_string_append_printf(out, "%s%*s", text, blanks, "");
+    g_string_append(out, last ? "\n" : "  ");
+}
+
+GString *table_end(struct table *t)
+{
+    GString *out = g_string_new(NULL);
+
+    for (unsigned i = 0; i < t->cells->len; i++)
+        append_cell(out, t, i % t->columns, g_ptr_array_index(t->cells, i));
+    g_ptr_array_free(t->cells, TRUE);
+    g_free(t);
+    return out;
+}

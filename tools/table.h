@@ -1,0 +1,19 @@
+/* Columns that line up. */
+#ifndef ZKL_TOOLS_TABLE_H
+#define ZKL_TOOLS_TABLE_H
+
+#include <glib.h>
+
+struct table;
+
+/* Columns whose bit is set in right end, the others begin, in line. */
+struct table *table_new(const char *const *heads, unsigned columns, unsigned right);
+
+/* The next cell, row by row; what a terminal would act on is made visible. */
+void table_cell(struct table *t, const char *text);
+void table_cell_printf(struct table *t, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* The text of it all; frees the table. */
+GString *table_end(struct table *t);
+
+#endif

@@ -1,0 +1,68 @@
+/* Job control. SIGTTOU is blocked in this process (events.c), so that tcsetpgrp() never stops it.
+ */
+#include "terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+void terminal_init(struct terminal *t)
+{
+    *t = (struct terminal){.fd = isatty(STDIN_FILENO) ? STDIN_FILENO : -1, .own = getpgrp()};
+}
+
+bool terminal_find(struct terminal *t)
+{
+    if (t->fd < 0) {
+        t->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+        t->opened = t->fd >= 0;
+    }
+    return t->fd >= 0;
+}
+
+bool terminal_is_ours(const struct terminal *t)
+{
+    return t->fd >= 0 && tcgetpgrp(t->fd) == t->own;
+}
+
+void terminal_lend(struct terminal *t, pid_t group)
+{
+    if (terminal_is_ours(t) && tcsetpgrp(t->fd, group) == 0)
+        t->lent = group;
+}
+
+void terminal_take_back(struct terminal *t)
+{
+    pid_t front;
+
+    if (t->lent == 0)
+        return;
+    front = tcgetpgrp(t->fd);
+    if (front == t->lent || (front > 0 && kill(-front, 0) != 0 && errno == ESRCH))
+        tcsetpgrp(t->fd, t->own);
+    t->lent = 0;
+}
+
+void terminal_close(struct terminal *t)
+{
+    if (t->opened)
+        close(t->fd);
+    t->fd = -1;
+}
+
+bool terminal_stop_us(int signo)
+{
+    sigset_t set;
+    sigset_t old;
+    sigset_t pending;
+
+    sigemptyset(&set);
+    sigaddset(&set, signo);
+    kill(0, signo);
+    /* No other thread has it unblocked, so that it is taken here, before the next line. */
+    pthread_sigmask(SIG_UNBLOCK, &set, &old);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    /* SIGCONT is blocked (events.c): what continued us is still pending. */
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1;
+}

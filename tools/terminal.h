@@ -1,0 +1,37 @@
+/* The terminal, lent to the command's process group and taken back. */
+#ifndef ZKL_TOOLS_TERMINAL_H
+#define ZKL_TOOLS_TERMINAL_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct terminal {
+    int fd;      /* -1: none known */
+    bool opened; /* fd is ours to close */
+    pid_t own;   /* our process group */
+    pid_t lent;  /* the group that has it from us, 0 for none */
+};
+
+/* Takes stdin if that is a terminal; nothing is changed. */
+void terminal_init(struct terminal *t);
+
+/* Looks for the controlling terminal where stdin is none. */
+bool terminal_find(struct terminal *t);
+
+/* Whether our group is in front. */
+bool terminal_is_ours(const struct terminal *t);
+
+/* Lends it to a group, if it is ours. */
+void terminal_lend(struct terminal *t, pid_t group);
+
+/* Takes it back, unless the shell has given it to somebody else meanwhile. */
+void terminal_take_back(struct terminal *t);
+
+void terminal_close(struct terminal *t);
+
+/* Stops our whole group, as the terminal would: a shell counts a job as stopped only when all of
+ * it is. Answers when we are continued; false if nobody could ever continue us (an orphaned
+ * group), so that the kernel did not stop us. */
+bool terminal_stop_us(int signo);
+
+#endif

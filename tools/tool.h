@@ -1,0 +1,69 @@
+/* What every part of the command shares: settings, exit statuses, how it speaks. */
+#ifndef ZKL_TOOLS_TOOL_H
+#define ZKL_TOOLS_TOOL_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <zkl.h>
+
+/* Numbers of sysexits(3) where there is one, of the shell for what cannot be run. */
+enum {
+    STATUS_OK = 0,
+    STATUS_CONFLICT = 1,     /* the lock was not had in time; -E changes it */
+    STATUS_USAGE = 64,       /* bad options, path or connect string */
+    STATUS_UNAVAILABLE = 69, /* no session was ever made */
+    STATUS_INTERNAL = 70,
+    STATUS_IOERR = 74, /* standard output cannot be written */
+    STATUS_LOST = 75,  /* the lock was lost while the command ran */
+    STATUS_NOPERM = 77,
+    STATUS_NOEXEC = 126,
+    STATUS_NOTFOUND = 127,
+    STATUS_SIGNAL = 128 /* + the signal's number */
+};
+
+/* No status yet: the next step may begin. */
+#define GO_ON (-1)
+
+/* The global options, with their defaults filled in by main(). */
+struct settings {
+    char *connect;
+    int session_timeout_ms;
+    double connect_timeout_s;
+    char *auth;
+    char *auth_file;
+    char *acl;
+    gboolean verbose;
+};
+
+/* One verb of the command; argv[0] is its name. Answers the exit status. */
+typedef int (*verb_fn)(struct settings *settings, int argc, char **argv);
+
+int verb_lock(struct settings *settings, int argc, char **argv);
+int verb_ls(struct settings *settings, int argc, char **argv);
+
+/* options.c */
+
+/* Parses options up to the first operand and moves what is left to the front. GO_ON, or a status
+ * after a message. The global options are accepted too. */
+int options_parse(struct settings *settings, const GOptionEntry *entries, const char *synopsis,
+                  const char *summary, int *argc, char ***argv);
+
+/* Seconds with a fraction to milliseconds, rounded up; false if negative or absurd. */
+bool seconds_to_ms(double seconds, int64_t *ret);
+
+/* say.c */
+
+/* One line on stderr, "zkl: " before it, control characters made visible, in one write. */
+void say(const char *format, ...) G_GNUC_PRINTF(1, 2);
+
+/* The same, and answers status. */
+int fail(int status, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Says what the library answered, naming subject, and gives the exit status for it. */
+int fail_error(const zkl_error *error, const char *subject);
+
+/* Adds text with control and format characters as \x1b or \u202e; never a raw one. */
+void append_visible(GString *out, const char *text);
+
+#endif

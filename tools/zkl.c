@@ -1,0 +1,112 @@
+/* zkl: the command. Global options, then a verb, each in its own file. */
+#include "tool.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <zkl/version.h>
+
+static const struct verb {
+    const char *name;
+    verb_fn run;
+    const char *summary;
+} verbs[] = {
+    {"lock", verb_lock, "run a command while holding a lock"},
+    {"ls", verb_ls, "show who holds a lock and who waits"},
+};
+
+static const struct verb *find_verb(const char *name)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
+        if (strcmp(verbs[i].name, name) == 0)
+            return &verbs[i];
+    return NULL;
+}
+
+static char *overview(void)
+{
+    GString *text = g_string_new("ZooKeeper locks for the shell.\n\nCommands:\n");
+
+    for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
+        g_string_append_printf(text, "  %-6s  %s\n", verbs[i].name, verbs[i].summary);
+    g_string_append(text, "  help    show this, or the help of one command\n\n"
+                          "\"zkl COMMAND --help\" has the options of one command; zkl(1) has all.");
+    return g_string_free(text, FALSE);
+}
+
+/* Output that could not be written must not look like success. */
+static int end_output(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    return fail(STATUS_IOERR, "standard output: %s", g_strerror(errno));
+}
+
+static int show_help(struct settings *settings, int argc, char **argv)
+{
+    char help[] = "--help";
+    char *own[] = {argv[0], help, NULL};
+    char **own_argv = own;
+    const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
+    int own_argc = 2;
+    char *text;
+    int status;
+
+    if (argc > 1 && !verb)
+        return fail(STATUS_USAGE, "%s: no such command; \"zkl help\" lists them", argv[1]);
+    if (verb) {
+        own[0] = argv[1];
+        return verb->run(settings, own_argc, own_argv);
+    }
+    text = overview();
+    status = options_parse(settings, NULL, "COMMAND ...", text, &own_argc, &own_argv);
+    g_free(text);
+    return status;
+}
+
+static int run(struct settings *settings, int argc, char **argv)
+{
+    gboolean version = FALSE;
+    const GOptionEntry entries[] = {
+        {"version", 0, 0, G_OPTION_ARG_NONE, &version, "Show the version", NULL},
+        G_OPTION_ENTRY_NULL};
+    const struct verb *verb;
+    char *text = overview();
+    int status = options_parse(settings, entries, "COMMAND ...", text, &argc, &argv);
+
+    g_free(text);
+    if (status != GO_ON)
+        return status;
+    if (version) {
+        printf("zkl %s\n", ZKL_VERSION);
+        return end_output(STATUS_OK);
+    }
+    if (argc < 2)
+        return fail(STATUS_USAGE, "no command given; \"zkl help\" lists them");
+    if (strcmp(argv[1], "help") == 0)
+        return show_help(settings, argc - 1, argv + 1);
+    verb = find_verb(argv[1]);
+    if (!verb)
+        return fail(STATUS_USAGE, "%s: no such command; \"zkl help\" lists them", argv[1]);
+    return end_output(verb->run(settings, argc - 1, argv + 1));
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings = {.session_timeout_ms = 30000, .connect_timeout_s = 10};
+    char **own_argv;
+    int status;
+
+    setlocale(LC_CTYPE, "");
+    g_set_prgname("zkl");
+    /* GLib moves the pointers about; a copy of the vector keeps the strings ours to free. */
+    own_argv = g_memdup2(argv, sizeof *argv * (size_t)(argc + 1));
+    status = run(&settings, argc, own_argv);
+    g_free(own_argv);
+    g_free(settings.connect);
+    g_free(settings.auth);
+    g_free(settings.auth_file);
+    g_free(settings.acl);
+    return status;
+}
