@@ -2,6 +2,8 @@
 #ifndef LIB_CLOCK_H
 #define LIB_CLOCK_H
 
+#include <time.h>
+
 #include "recipes/lease.h"
 
 #define CLOCK_MS INT64_C(1000000) /* ns */
@@ -13,5 +15,8 @@ static inline struct instant clock_now(void)
 {
     return clock_source();
 }
+
+/* For pthread_cond_timedwait() on CLOCK_MONOTONIC, which waits but decides nothing. */
+struct timespec clock_after_ms(int64_t ms);
 
 #endif

@@ -42,8 +42,9 @@ struct zkl_session {
     bool up;
     int64_t id; /* of the ZooKeeper session, 0 before it is made */
     int timeout_ms;
-    struct instant begun; /* before the store was opened */
+    struct instant begun; /* before the session was asked for */
     bool reopened;        /* this session was opened anew to be fresh */
+    bool foreigners;      /* what answers is no ZooKeeper */
     bool host_unknown;
     bool refused; /* credentials: for good */
     bool closing;

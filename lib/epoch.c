@@ -169,14 +169,13 @@ void epoch_begin(zkl_session *s)
     const struct store_sink sink = {on_store_event, on_store_watch, on_store_closed, s,
                                     &s->monitor};
 
-    s->begun = clock_now();
     if (s->ops->open(&s->store, &config, &sink) == 0) {
         s->stores++;
         session_ref(s);
         return;
     }
     log_line(s->log, ZKL_LOG_ERROR, "%s: %s", s->hosts, zkl_strerror(ZKL_ENOMEM));
-    timers_arm(s->timers, &s->epoch_timer, s->begun.boot + EPOCH_RETRY_NS, retry_begin, s);
+    timers_arm(s->timers, &s->epoch_timer, clock_now().boot + EPOCH_RETRY_NS, retry_begin, s);
 }
 
 /* Everything that belonged to the session is over. */
@@ -267,6 +266,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     s->up = true;
     s->connection++;
     s->host_unknown = false;
+    s->foreigners = false;
     s->timeout_ms = timeout_ms;
     if (id != s->id) {
         s->id = id;
@@ -319,8 +319,13 @@ static void on_store_event(void *context, enum store_event event, int64_t id, in
     case STORE_EV_AUTH:
         on_refused(s);
         break;
+    case STORE_EV_BEGIN:
+        s->begun = clock_now();
+        break;
     case STORE_EV_HOST:
-        s->host_unknown = true;
+    case STORE_EV_FOREIGN:
+        s->host_unknown = event == STORE_EV_HOST;
+        s->foreigners = event == STORE_EV_FOREIGN;
         pthread_cond_broadcast(&s->changed);
         break;
     }

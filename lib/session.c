@@ -78,6 +78,9 @@ int session_why_down(const zkl_session *s, zkl_error *ret)
 {
     if (s->refused)
         return error_fill(ret, ZKL_EAUTH, s->hosts, "%s: %s", s->hosts, zkl_strerror(ZKL_EAUTH));
+    if (s->foreigners)
+        return error_fill(ret, ZKL_EUNREACHABLE, s->hosts, "%s: what answers there is no ZooKeeper",
+                          s->hosts);
     if (s->host_unknown)
         return error_fill(ret, ZKL_EHOST, s->hosts, "%s: no server name can be resolved", s->hosts);
     return error_fill(ret, ZKL_EUNREACHABLE, s->hosts, "%s: no server answers", s->hosts);
@@ -198,18 +201,6 @@ int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_o
 
 /* ---- asking ---- */
 
-static struct timespec after_ms(int64_t ms)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += ms / 1000;
-    t.tv_nsec += ms % 1000 * 1000000;
-    t.tv_sec += t.tv_nsec / 1000000000;
-    t.tv_nsec %= 1000000000;
-    return t;
-}
-
 /* False when the time is over. */
 static bool wait_change(zkl_session *s, const struct timespec *until)
 {
@@ -244,7 +235,7 @@ int zkl_session_wait(zkl_session *s, int64_t timeout_ms)
         return error_set(ZKL_EDEADLK, NULL, "zkl_session_wait: called in a callback");
     /* A hundred years are forever, and do not overflow. */
     timeout_ms = timeout_ms > INT64_C(3155760000000) ? ZKL_FOREVER : timeout_ms;
-    struct timespec until = after_ms(MAX(timeout_ms, 0));
+    struct timespec until = clock_after_ms(MAX(timeout_ms, 0));
     session_ref(s); /* closing it ends the wait, and may come first to its end */
     session_lock(s);
     code = wait_up(s, timeout_ms < 0 ? NULL : &until);
@@ -281,7 +272,7 @@ int zkl_session_timeout_ms(zkl_session *s)
 static void *finish(void *data)
 {
     zkl_session *s = data;
-    struct timespec until = after_ms(CLOSE_WAIT_MS);
+    struct timespec until = clock_after_ms(CLOSE_WAIT_MS);
 
     callbacks_flush(s->callbacks);
     session_lock(s);

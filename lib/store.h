@@ -71,7 +71,9 @@ enum store_event {
     STORE_EV_DOWN,    /* the connection is lost */
     STORE_EV_EXPIRED, /* the session is over; every request has been answered before */
     STORE_EV_AUTH,    /* credentials refused: nothing will work any more */
-    STORE_EV_HOST     /* no server name can be resolved; it goes on trying */
+    STORE_EV_BEGIN,   /* a session is going to be asked for, but no packet was sent */
+    STORE_EV_HOST,    /* no server name can be resolved; it goes on trying */
+    STORE_EV_FOREIGN  /* what answers is no ZooKeeper; it goes on trying */
 };
 
 struct store_sink {

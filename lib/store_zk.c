@@ -15,12 +15,16 @@
 #include <zookeeper/zookeeper.h>
 
 #include "acl.h"
+#include "clock.h"
 #include "log.h"
+#include "probe.h"
 #include "store.h"
 #include "thread.h"
 
-/* Between attempts to resolve the servers' names. */
-#define RETRY_MS 500
+enum {
+    RETRY_MS = 500,  /* between attempts to make a handle */
+    DRAIN_MS = 2000, /* for answers under way, at close */
+};
 
 struct store {
     struct store_sink sink;
@@ -85,6 +89,8 @@ static void finish(const void *data, struct store_reply *reply, int rc)
     g_queue_unlink(&store->ops, &op->link);
     if (op->done)
         op->done(op->context, reply);
+    if (store->closing)
+        pthread_cond_signal(&store->wake);
     pthread_mutex_unlock(store->sink.monitor);
     g_free(op);
 }
@@ -278,6 +284,14 @@ static bool submit(struct store *store, const struct store_request *request, sto
     return true;
 }
 
+static void tell(struct store *store, enum store_event event)
+{
+    pthread_mutex_lock(store->sink.monitor);
+    if (!store->closing)
+        store->sink.event(store->sink.context, event, 0, 0);
+    pthread_mutex_unlock(store->sink.monitor);
+}
+
 static void free_store(struct store *store)
 {
     for (GList *l = store->ops.head, *next; l; l = next) {
@@ -293,38 +307,65 @@ static void free_store(struct store *store)
     g_free(store);
 }
 
+/* Waits on the store's condition; false when the time is over. */
+static bool wait_until(struct store *store, const struct timespec *until)
+{
+    return pthread_cond_timedwait(&store->wake, store->sink.monitor, until) != ETIMEDOUT;
+}
+
 static void wait_retry(struct store *store)
 {
-    struct timespec until;
+    struct timespec until = clock_after_ms(RETRY_MS);
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += RETRY_MS % 1000 * 1000000L;
-    until.tv_sec += RETRY_MS / 1000 + until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    while (!store->closing &&
-           pthread_cond_timedwait(&store->wake, store->sink.monitor, &until) != ETIMEDOUT)
+    while (!store->closing && wait_until(store, &until))
         continue;
+}
+
+/* Without the monitor: it may block. Answers why there is none, for as much as it is news. */
+static enum store_event make_handle(struct store *store, zhandle_t **ret)
+{
+    char *hosts = probe_hosts(store->hosts);
+
+    *ret = NULL;
+    if (!hosts)
+        return STORE_EV_FOREIGN;
+    tell(store, STORE_EV_BEGIN);
+    *ret = zookeeper_init2(hosts, on_event, store->timeout_ms, NULL, store, ZOO_NO_LOG_CLIENTENV,
+                           on_log);
+    int error = errno;
+    g_free(hosts);
+    if (*ret)
+        zoo_set_servers_resolution_delay(*ret, -1);
+    /* What else it may want, threads and descriptors, is no fault of the names. */
+    return error == ENOENT || error == EINVAL ? STORE_EV_HOST : STORE_EV_DOWN;
 }
 
 /* Makes the handle; NULL when close came first. Called and returning with the monitor held. */
 static zhandle_t *keep_trying(struct store *store)
 {
+    zhandle_t *zh = NULL;
+
     while (!store->closing) {
         pthread_mutex_unlock(store->sink.monitor);
-        zhandle_t *zh = zookeeper_init2(store->hosts, on_event, store->timeout_ms, NULL, store,
-                                        ZOO_NO_LOG_CLIENTENV, on_log);
-        int error = errno;
-        if (zh)
-            zoo_set_servers_resolution_delay(zh, -1);
+        enum store_event why = make_handle(store, &zh);
         pthread_mutex_lock(store->sink.monitor);
         if (zh)
-            return zh;
-        /* What else it may want, threads and descriptors, is no fault of the names. */
-        if (!store->closing && (error == ENOENT || error == EINVAL))
-            store->sink.event(store->sink.context, STORE_EV_HOST, 0, 0);
+            break;
+        if (!store->closing && why != STORE_EV_DOWN)
+            store->sink.event(store->sink.context, why, 0, 0);
         wait_retry(store);
     }
-    return NULL;
+    return zh;
+}
+
+/* zookeeper_close() waits for anything to read, then closes the socket. With answers still unread
+ * that resets the connection, and the server may never see the request to close the session. */
+static void drain(struct store *store)
+{
+    struct timespec until = clock_after_ms(DRAIN_MS);
+
+    while (!g_queue_is_empty(&store->ops) && !store->over && wait_until(store, &until))
+        continue;
 }
 
 static void *keep(void *data)
@@ -343,6 +384,7 @@ static void *keep(void *data)
     while (!store->closing)
         pthread_cond_wait(&store->wake, monitor);
     store->zh = NULL;
+    drain(store);
     pthread_mutex_unlock(monitor);
     if (zh)
         zookeeper_close(zh);

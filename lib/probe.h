@@ -1,0 +1,13 @@
+/* Is that a ZooKeeper? libzookeeper takes the first bytes of whatever answers for a greeting, and
+ * ends the process on what comes next (an assertion in 3.8.0). So each server is asked one of the
+ * four-letter words first, which every ZooKeeper answers with words of its own, if only to say
+ * that it may not. */
+#ifndef LIB_PROBE_H
+#define LIB_PROBE_H
+
+/* The hosts, "host:port,…", but those that answer as no ZooKeeper would; NULL when none is left. A
+ * host that cannot be resolved or reached, or says nothing, stays. To be freed. Blocks for name
+ * resolution, and then a moment at most. */
+char *probe_hosts(const char *hosts);
+
+#endif

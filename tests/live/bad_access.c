@@ -1,0 +1,180 @@
+/* Permissions: what is refused is named, and what was made is not left behind. */
+#include "live.h"
+#include "mutex_actors.h"
+#include "suites.h"
+
+#include <string.h>
+
+/* A directory in which everybody may do no more than that. */
+static void make_directory(struct live *t, const char *path, int32_t perms)
+{
+    struct ACL entry = {perms | ZOO_PERM_ADMIN, ZOO_ANYONE_ID_UNSAFE};
+    const struct ACL_vector acl = {1, &entry};
+    REQUIRE(raw_create(t->admin, path, NULL, -1, 0, NULL) == ZOK);
+    REQUIRE(raw_set_acl(t->admin, path, &acl) == ZOK);
+}
+
+/* So that it can be deleted again. */
+static void open_directory(struct live *t, const char *path)
+{
+    REQUIRE(raw_set_acl(t->admin, path, &ZOO_OPEN_ACL_UNSAFE) == ZOK);
+}
+
+static void check_refused(zkl_session *s, const char *path, const char *named)
+{
+    struct completion c = COMPLETION_INIT;
+    zkl_mutex *m = live_mutex(s, path);
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), ZKL_EACCES);
+    CHECK_ERROR(ZKL_EACCES, named);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EACCES);
+    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &c, NULL) == 0);
+    CHECK_INT(completion_wait(&c), ZKL_EACCES);
+    CHECK_STR(c.error.path, named);
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
+    zkl_mutex_free(m);
+}
+
+/* The directory is there, or is to be made in one that is. */
+static void no_create(void)
+{
+    struct live *t = live_begin();
+    char *below = g_strdup_printf("%s/a/b/c", t->lock), *first = g_strdup_printf("%s/a", t->lock);
+    make_directory(t, t->path, ZOO_PERM_ALL);
+    make_directory(t, t->lock, ZOO_PERM_READ);
+    check_refused(t->session, t->lock, t->lock);
+    check_refused(t->session, below, first);
+    open_directory(t, t->lock);
+    g_free(below);
+    g_free(first);
+    live_end(t);
+}
+
+/* The create is answered, the list is not: the node made goes again. */
+static void no_list(void)
+{
+    struct live *t = live_begin();
+    zkl_queue *q;
+    make_directory(t, t->path, ZOO_PERM_ALL);
+    make_directory(t, t->lock, ZOO_PERM_CREATE | ZOO_PERM_DELETE);
+    check_refused(t->session, t->lock, t->lock);
+    CHECK_INT(zkl_queue_read(&q, t->session, t->lock, ZKL_FOREVER), ZKL_EACCES);
+    CHECK_ERROR(ZKL_EACCES, t->lock);
+    open_directory(t, t->lock);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
+    live_end(t);
+}
+
+/* Nobody may delete: the session goes, and its nodes with it, once nothing else is held by it. */
+static void no_delete(void)
+{
+    struct live *t = live_begin();
+    char *other = g_strdup_printf("%s/other", t->path);
+    zkl_mutex *m = live_mutex(t->session, t->lock), *held = live_mutex(t->session, other);
+    zkl_grant *g;
+    make_directory(t, t->path, ZOO_PERM_ALL);
+    make_directory(t, t->lock, ZOO_PERM_CREATE | ZOO_PERM_READ);
+    int64_t id = zkl_session_id(t->session);
+    REQUIRE(zkl_mutex_lock(held, ZKL_FOREVER, &g) == 0);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    LIVE_UNTIL(live_logged(t, "permission") == 1);
+    CHECK_INT(live_logged(t, t->lock), 1);
+    session_settle(t, t->session);
+    CHECK_INT(live_contenders(t, t->lock), 1);
+    CHECK_INT(zkl_grant_state(g), ZKL_HELD);
+    CHECK_INT(zkl_session_id(t->session), id);
+    CHECK_INT(zkl_mutex_unlock(held), 0);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
+    LIVE_UNTIL(zkl_session_wait(t->session, 0) == 0);
+    CHECK(zkl_session_id(t->session) != id);
+    CHECK_INT(live_logged(t, "permission"), 1);
+    open_directory(t, t->lock);
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    zkl_mutex_free(m);
+    zkl_mutex_free(held);
+    g_free(other);
+    live_end(t);
+}
+
+static zkl_session *open_as(struct live *t, const char *user)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    o.auth_scheme = "digest";
+    o.auth = user;
+    o.acl = "auth::cdrwa";
+    return live_open(t, t->connect, &o);
+}
+
+/* Two processes of one user share a lock that another user, and anybody, is refused. */
+static void users(void)
+{
+    struct live *t = live_begin();
+    zkl_session *a = open_as(t, "alice:secret"), *b = open_as(t, "alice:secret");
+    zkl_session *eve = open_as(t, "eve:guess");
+    zkl_mutex *m = live_mutex(a, t->lock), *n = live_mutex(b, t->lock);
+    REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+    CHECK_INT(zkl_mutex_lock(n, 0, NULL), ZKL_EBUSY);
+    check_refused(eve, t->lock, t->lock);
+    check_refused(t->session, t->lock, t->lock);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_mutex_lock(n, ZKL_FOREVER, NULL), 0);
+    CHECK_INT(zkl_mutex_unlock(n), 0);
+    zkl_mutex_free(m);
+    zkl_mutex_free(n);
+    REQUIRE(zoo_add_auth(raw_handle(t->admin), "digest", "alice:secret", 12, NULL, NULL) == ZOK);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
+    live_end(t);
+}
+
+/* Credentials of a kind that the server does not know are refused for good. */
+static void unknown_scheme(void)
+{
+    struct live *t = live_begin();
+    struct completion c = COMPLETION_INIT;
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    zkl_queue *q;
+    o.auth_scheme = "no-such-scheme";
+    o.auth = "x:y";
+    zkl_session *s = live_open_only(t, t->connect, &o);
+    zkl_mutex *m = live_mutex(s, t->lock);
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), ZKL_EAUTH);
+    CHECK_INT(zkl_session_wait(s, ZKL_FOREVER), ZKL_EAUTH);
+    CHECK_ERROR(ZKL_EAUTH, t->connect);
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), ZKL_EAUTH);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EAUTH);
+    CHECK_INT(zkl_queue_read(&q, s, t->lock, ZKL_FOREVER), ZKL_EAUTH);
+    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &c, NULL) == 0);
+    CHECK_INT(completion_wait(&c), ZKL_EAUTH);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* Well written, but nothing that the server takes from this session. */
+static void invalid_acl(void)
+{
+    static const char *const acls[] = {"auth::cdrwa", "no-such-scheme:x:cdrwa"};
+    struct live *t = live_begin();
+    for (size_t i = 0; i < G_N_ELEMENTS(acls); i++) {
+        zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+        o.acl = acls[i];
+        zkl_mutex *m = live_mutex(live_open(t, t->connect, &o), t->lock);
+        int code = zkl_mutex_lock(m, ZKL_FOREVER, NULL);
+        CHECK(code == ZKL_EINVAL || code == ZKL_EACCES);
+        CHECK_ERROR(code, "acl");
+        zkl_mutex_free(m);
+    }
+    live_end(t);
+}
+
+static const struct test_case cases[] = {
+    {"no_create", no_create},
+    {"no_list", no_list},
+    {"no_delete", no_delete},
+    {"users", users},
+    {"unknown_scheme", unknown_scheme},
+    {"invalid_acl", invalid_acl},
+    {NULL, NULL},
+};
+const struct test_suite bad_access_suite = {"bad_access", live_init, NULL, cases};

@@ -1,0 +1,187 @@
+/* A lock's directory that others use too. */
+#include "live.h"
+#include "mutex_actors.h"
+#include "suites.h"
+
+#include <string.h>
+
+#define UUID "0d1c6a4e-58c8-4b51-b04e-1d4d0a3b0c8e"
+#define HEX "5f0c54a1f7c44b5d8b6b0a3c52a0c9d1"
+
+static void make_directory(struct live *t)
+{
+    REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
+    REQUIRE(raw_create(t->admin, t->lock, NULL, -1, 0, NULL) == ZOK);
+}
+
+static char *plant(struct live *t, const char *name, int flags)
+{
+    static const char junk[] = "\x00\xff\xfe\x1b[2J\n\0 binary";
+    char *path = g_strdup_printf("%s/%s", t->lock, name), made[RAW_PATH_SIZE];
+    REQUIRE(raw_create(t->admin, path, junk, sizeof(junk), flags, made) == ZOK);
+    g_free(path);
+    return g_strdup(made);
+}
+
+/* Names that are no contender's are in nobody's way. */
+static void foreign(void)
+{
+    static const char *const names[] = {
+        "x",
+        "0",
+        "-",
+        "lock-",
+        "lock-abc",
+        "lock-12345",
+        "lock-000000000a",
+        "lock-0000000000x",
+        "lock-99999999999",
+        "0000000000",
+        "_c_" UUID "-latch-0000000000",
+        "_c_" UUID "-lock-",
+        HEX "__lock__",
+        HEX "__rlock__0000000000",
+        HEX,
+        "_c_",
+        "locks",
+        "leases",
+        "\xc3\xa4-0000000000",
+    };
+    struct live *t = live_begin();
+    make_directory(t);
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        g_free(plant(t, names[i], 0));
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
+    struct locker *l = locker_queue(t, m, t->lock, 2);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(locker_result(l), 0);
+    CHECK_INT(locker_end(l), 0);
+    CHECK_INT(live_logged(t, "no contender"), 1); /* once for the directory, not for each */
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* Whoever stands before us by number is waited for, whichever library made it, however long. */
+static void check_waits_for(struct live *t, const char *name)
+{
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    char *path = plant(t, name, 0);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
+    CHECK_INT(zkl_mutex_lock(m, 20, NULL), ZKL_ETIMEDOUT);
+    struct locker *l = locker_queue(t, m, t->lock, 1);
+    LIVE_UNTIL(live_watches(t) == 1);
+    session_settle(t, t->session);
+    CHECK(!locker_done(l));
+    REQUIRE(raw_delete(t->admin, path) == ZOK);
+    CHECK_INT(locker_result(l), 0);
+    CHECK_INT(locker_end(l), 0);
+    zkl_mutex_free(m);
+    g_free(path);
+}
+
+static void lower(void)
+{
+    static const char *const names[] = {
+        "_c_" UUID "-lock-0000000000",
+        HEX "__lock__0000000000",
+        "x-lock-0000000000",
+        "lock-0000000000",
+        HEX "-lock-0000000000",
+        "_c_" UUID "-lock--2147483648",
+        "lock--000000001",
+        "lock-2147483647", /* before those of ours */
+    };
+    struct live *t = live_begin();
+    make_directory(t);
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        check_waits_for(t, names[i]);
+    live_end(t);
+}
+
+static void higher(void)
+{
+    static const char *const names[] = {"_c_" UUID "-lock-0000009999", HEX "__lock__0000009998",
+                                        "lock-2147483646"};
+    struct live *t = live_begin();
+    make_directory(t);
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        g_free(plant(t, names[i], 0));
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* Other libraries' clients and ours in one queue, each in its turn. */
+static void mixed(void)
+{
+    struct live *t = live_begin();
+    make_directory(t);
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    char *curator = plant(t, "_c_" UUID "-lock-", ZOO_EPHEMERAL | ZOO_SEQUENCE);
+    struct locker *first = locker_queue(t, m, t->lock, 2);
+    char *kazoo = plant(t, HEX "__lock__", ZOO_EPHEMERAL | ZOO_SEQUENCE);
+    struct locker *second = locker_queue(t, m, t->lock, 4);
+    LIVE_UNTIL(live_watches(t) == 2);
+    CHECK(!locker_done(first) && !locker_done(second));
+    REQUIRE(raw_delete(t->admin, curator) == ZOK);
+    CHECK_INT(locker_result(first), 0);
+    CHECK_INT(locker_end(first), 0);
+    session_settle(t, t->session);
+    CHECK(!locker_done(second));
+    REQUIRE(raw_delete(t->admin, kazoo) == ZOK);
+    CHECK_INT(locker_result(second), 0);
+    CHECK_INT(locker_end(second), 0);
+    zkl_mutex_free(m);
+    g_free(curator);
+    g_free(kazoo);
+    live_end(t);
+}
+
+/* Another's node of the same number can only be forged: it is waited for, for safety. */
+static void same_number(void)
+{
+    struct live *t = live_begin();
+    make_directory(t);
+    char *forged = plant(t, "_c_" UUID "-lock-0000000001", 0);
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
+    g_free(forged);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* More names than one packet of requests could carry: 1 MiB of them in one list. */
+static void a_long_list(void)
+{
+    enum { LENGTH = 4000, COUNT = 270 };
+    struct live *t = live_begin();
+    char name[LENGTH + 1];
+    make_directory(t);
+    memset(name, 'n', LENGTH);
+    name[LENGTH] = '\0';
+    for (int i = 0; i < COUNT; i++) {
+        name[0] = (char)('A' + i % 26), name[1] = (char)('A' + i / 26);
+        g_free(plant(t, name, 0));
+    }
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+static const struct test_case cases[] = {
+    {"foreign", foreign},
+    {"lower", lower},
+    {"higher", higher},
+    {"mixed", mixed},
+    {"same_number", same_number},
+    {"a_long_list", a_long_list},
+    {NULL, NULL},
+};
+const struct test_suite bad_children_suite = {"bad_children", live_init, NULL, cases};

@@ -1,0 +1,199 @@
+/* Closing: before there is a connection, while the server is mute, in a callback, with handles
+ * left; and callbacks that do not return. */
+#include "fault.h"
+#include "suites.h"
+
+#include <semaphore.h>
+
+static int threads(void)
+{
+    return fault_count("/proc/self/task");
+}
+
+static void before_connected(void)
+{
+    struct attempt a;
+
+    fault_begin();
+    int before = threads();
+    proxy_cut(fault.proxy);
+    zkl_session *s = fault_session(proxy_connect(fault.proxy), FAULT_LONG_MS);
+    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+    fault_close(s);
+    CHECK(attempt_failed(&a, ZKL_ECLOSED));
+    attempt_end(&a);
+    for (int i = 0; i < 20; i++) /* while libzookeeper is being started */
+        fault_close(fault_session(zk_server_connect(fault.server), FAULT_LONG_MS));
+    EVENTUALLY(threads() == before);
+    fault_end();
+}
+
+/* It would take zookeeper_close() 1.5 s; what counts is that it ends. */
+static void while_mute(void)
+{
+    struct attempt holder, queued;
+
+    fault_begin();
+    zkl_session *s = fault_proxied(FAULT_SHORT_MS);
+    attempt_queue(&holder, fault_mutex(s), 1);
+    attempt_queue(&queued, fault_mutex(s), 2);
+    proxy_freeze(fault.proxy, PROXY_BOTH);
+    fault_close(s);
+    CHECK_INT(zkl_grant_state(holder.grant), ZKL_LOST);
+    CHECK_INT(told_times(&holder.told, ZKL_LOST), 1);
+    CHECK(attempt_failed(&queued, ZKL_ECLOSED));
+    attempt_end(&holder);
+    attempt_end(&queued);
+    fault_end();
+}
+
+/* Losses are told while the nodes still stand, and the nodes go at once, not by a timeout. */
+static void while_held(void)
+{
+    struct attempt holder, queued, other;
+
+    fault_begin();
+    zkl_session *s = fault_direct(60000);
+    attempt_queue(&holder, fault_mutex(s), 1);
+    attempt_queue(&queued, fault_mutex(s), 2);
+    attempt_queue(&other, fault_mutex(fault_direct(FAULT_LONG_MS)), 3);
+    fault_close(s);
+    REQUIRE(attempt_granted(&other));
+    CHECK(told_at(&holder.told, ZKL_LOST) < other.at);
+    CHECK(attempt_failed(&queued, ZKL_ECLOSED));
+    attempt_end(&holder);
+    attempt_end(&queued);
+    attempt_end(&other);
+    CHECK_INT(told_times(&holder.told, ZKL_LOST), 1);
+    fault_end();
+}
+
+struct closer {
+    zkl_session *session;
+    zkl_mutex *mutex;
+    int code;
+    atomic_bool done;
+};
+
+static void close_it(zkl_grant *grant, const zkl_error *err, void *data)
+{
+    struct closer *c = data;
+
+    c->code = err ? err->code : 0;
+    fault_close(c->session);
+    zkl_grant_release(grant);
+    zkl_mutex_free(c->mutex);
+    atomic_store(&c->done, true);
+}
+
+static void in_callback(void)
+{
+    struct closer c = {.code = 1};
+
+    fault_begin();
+    int before = threads();
+    c.session = fault_direct(FAULT_LONG_MS);
+    REQUIRE(zkl_mutex_new(&c.mutex, c.session, fault.path, NULL) == 0);
+    REQUIRE(zkl_mutex_lock_async(c.mutex, ZKL_FOREVER, close_it, &c, NULL) == 0);
+    EVENTUALLY(atomic_load(&c.done));
+    CHECK_INT(c.code, 0);
+    EVENTUALLY(threads() == before);
+    fault_end();
+}
+
+/* In every order that a program's end may have. */
+static void handles_after_close(void)
+{
+    struct attempt a;
+    zkl_mutex *mine, *spare;
+    zkl_grant *grant;
+
+    fault_begin();
+    zkl_session *s = fault_direct(FAULT_LONG_MS);
+    REQUIRE(zkl_mutex_new(&mine, s, "/fault-handles/a", NULL) == 0);
+    REQUIRE(zkl_mutex_new(&spare, s, fault.path, NULL) == 0);
+    REQUIRE(zkl_mutex_lock(mine, ZKL_FOREVER, &grant) == 0);
+    attempt_queue(&a, spare, 1);
+    uint64_t token = zkl_grant_token(grant);
+    fault_close(s);
+    zkl_mutex_free(spare);
+    CHECK_INT(zkl_grant_state(grant), ZKL_LOST);
+    CHECK_INT(zkl_grant_remaining_ms(grant), 0);
+    CHECK(zkl_grant_token(grant) == token);
+    CHECK_INT(zkl_grant_on_change(grant, told_fn, &a.told), ZKL_ECLOSED);
+    CHECK_INT(zkl_mutex_lock(mine, 0, NULL), ZKL_ELOST);
+    CHECK_INT(zkl_mutex_unlock(mine), ZKL_ELOST);
+    CHECK_INT(zkl_mutex_lock(mine, 0, NULL), ZKL_ECLOSED);
+    CHECK_INT(zkl_mutex_lock_async(mine, 0, NULL, NULL, NULL) < 0, true);
+    attempt_end(&a);
+    zkl_mutex_free(mine);
+    fault_end();
+}
+
+struct plug {
+    sem_t entered, go_on;
+};
+
+static void block(zkl_grant *grant, const zkl_error *err, void *data)
+{
+    struct plug *p = data;
+
+    (void)err;
+    sem_post(&p->entered);
+    sem_wait(&p->go_on);
+    zkl_grant_release(grant);
+}
+
+static void plug_callbacks(struct plug *p, zkl_session *s)
+{
+    zkl_mutex *m;
+
+    sem_init(&p->entered, 0, 0);
+    sem_init(&p->go_on, 0, 0);
+    REQUIRE(zkl_mutex_new(&m, s, "/fault-plug/a", NULL) == 0);
+    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, block, p, NULL) == 0);
+    zkl_mutex_free(m);
+    sem_wait(&p->entered);
+}
+
+/* A callback that hangs stops neither the renewals nor, when they fail, the deadline. */
+static void callback_hangs(void)
+{
+    struct attempt other;
+    struct plug plug;
+    zkl_grant *grant;
+
+    fault_begin();
+    zkl_session *s = fault_proxied(2 * FAULT_SHORT_MS);
+    zkl_mutex *m = fault_mutex(s);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &grant) == 0);
+    plug_callbacks(&plug, s);
+    attempt_queue(&other, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    int64_t end = fault_boot_ns() + 5 * FAULT_SHORT_MS * INT64_C(1000000);
+    while (fault_boot_ns() < end && CHECK_INT(zkl_grant_state(grant), ZKL_HELD))
+        g_usleep(5000); /* looks on for two and a half timeouts */
+    CHECK_INT(atomic_load(&other.done), 0);
+    proxy_freeze(fault.proxy, PROXY_BOTH);
+    EVENTUALLY(zkl_grant_state(grant) == ZKL_LOST);
+    CHECK_INT(atomic_load(&other.done), 0);
+    CHECK(attempt_granted(&other));
+    attempt_end(&other);
+    proxy_thaw(fault.proxy);
+    sem_post(&plug.go_on);
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_ELOST);
+    fault_end();
+    sem_destroy(&plug.entered);
+    sem_destroy(&plug.go_on);
+}
+
+static const struct test_case cases[] = {
+    {"before_connected", before_connected},
+    {"while_mute", while_mute},
+    {"while_held", while_held},
+    {"in_callback", in_callback},
+    {"handles_after_close", handles_after_close},
+    {"callback_hangs", callback_hangs},
+    {NULL, NULL},
+};
+
+const struct test_suite fault_close_suite = {"fault_close", fault_start, fault_stop, cases};

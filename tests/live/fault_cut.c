@@ -1,0 +1,217 @@
+/* Connections cut, refused, slow; servers late or killed. Nothing may be lost in any of it. */
+#include "suites.h"
+
+#include "fault.h"
+#include "ports.h"
+
+#include <pthread.h>
+#include <time.h>
+
+static void cut_while_holding(void)
+{
+    struct attempt a;
+
+    fault_begin();
+    attempt_start(&a, fault_mutex(fault_proxied(FAULT_LONG_MS)), ZKL_FOREVER);
+    REQUIRE(attempt_granted(&a));
+    uint64_t token = zkl_grant_token(a.grant);
+    proxy_cut(fault.proxy);
+    EVENTUALLY(told_times(&a.told, ZKL_SUSPECT) == 1);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_SUSPECT);
+    CHECK(zkl_grant_remaining_ms(a.grant) > 0);
+    proxy_heal(fault.proxy);
+    EVENTUALLY(told_times(&a.told, ZKL_HELD) == 1);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
+    CHECK(zkl_grant_token(a.grant) == token);
+    CHECK_INT(fault_children(), 1);
+    attempt_end(&a);
+    CHECK_INT(told_times(&a.told, ZKL_LOST), 0);
+    fault_end();
+}
+
+/* The place in the queue is the node, and the node outlives the connection; even if the head
+ * leaves meanwhile. */
+static void cut_while_queued(void)
+{
+    struct attempt head, cut, tail;
+
+    fault_begin();
+    zkl_session *direct = fault_direct(FAULT_LONG_MS), *proxied = fault_proxied(FAULT_LONG_MS);
+    attempt_queue(&head, fault_mutex(direct), 1);
+    attempt_queue(&cut, fault_mutex(proxied), 2);
+    attempt_queue(&tail, fault_mutex(direct), 3);
+    proxy_cut(fault.proxy);
+    attempt_end(&head);
+    EVENTUALLY(fault_children() == 2);
+    CHECK_INT(atomic_load(&tail.done), 0);
+    proxy_heal(fault.proxy);
+    REQUIRE(attempt_granted(&cut));
+    CHECK_INT(atomic_load(&tail.done), 0);
+    attempt_end(&cut);
+    CHECK(attempt_granted(&tail));
+    CHECK(tail.at > cut.at);
+    attempt_end(&tail);
+    fault_end();
+}
+
+static void absent_at_open(void)
+{
+    struct attempt a;
+
+    fault_begin();
+    proxy_cut(fault.proxy);
+    zkl_session *s = fault_session(proxy_connect(fault.proxy), FAULT_LONG_MS);
+    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+    CHECK_INT(zkl_session_wait(s, 300), ZKL_EUNREACHABLE);
+    CHECK_INT(zkl_mutex_lock(fault_mutex(s), 200, NULL), ZKL_EUNREACHABLE);
+    CHECK_INT(atomic_load(&a.done), 0);
+    proxy_heal(fault.proxy);
+    CHECK_INT(zkl_session_wait(s, FAULT_LIMIT_MS), 0);
+    CHECK(attempt_granted(&a));
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
+    attempt_end(&a);
+    fault_end();
+}
+
+struct crowd {
+    zkl_mutex *mutex;
+    struct history *history;
+    atomic_bool stop;
+};
+
+static void *contend(void *data)
+{
+    struct crowd *c = data;
+    zkl_grant *grant;
+
+    while (!atomic_load(&c->stop)) {
+        if (!CHECK_INT(zkl_mutex_lock(c->mutex, FAULT_LIMIT_MS, &grant), 0))
+            break;
+        int64_t begin = fault_boot_ns(), end = begin;
+        for (int i = 0; i < 3; i++) {
+            int64_t now = fault_boot_ns();
+            if (zkl_grant_remaining_ms(grant) > 0)
+                end = now;
+            g_usleep(300); /* somebody's work */
+        }
+        history_add(c->history, begin, end, zkl_grant_token(grant));
+        CHECK_INT(zkl_mutex_unlock(c->mutex), 0);
+    }
+    return NULL;
+}
+
+/* Two sessions, so that neither's order within itself can hide an overlap. */
+static void cut_again_and_again(void)
+{
+    enum { THREADS = 4, CUTS = 20 };
+    pthread_t thread[THREADS];
+    struct history *history = history_new();
+    struct crowd crowd[2] = {{.history = history}, {.history = history}};
+
+    fault_begin();
+    crowd[0].mutex = fault_mutex(fault_proxied(10000));
+    crowd[1].mutex = fault_mutex(fault_direct(10000));
+    for (int i = 0; i < THREADS; i++)
+        REQUIRE(pthread_create(&thread[i], NULL, contend, &crowd[i % 2]) == 0);
+    for (int i = 0; i < CUTS; i++) {
+        int before = history_count(history);
+        EVENTUALLY(history_count(history) >= before + 3);
+        proxy_reset(fault.proxy);
+    }
+    atomic_store(&crowd[0].stop, true);
+    atomic_store(&crowd[1].stop, true);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    fault_end();
+    history_check(history);
+}
+
+/* More than half of the time between renewals. */
+static void slow_replies(void)
+{
+    struct attempt a, b, c;
+
+    fault_begin();
+    proxy_delay_ms(fault.proxy, PROXY_TO_CLIENT, 350);
+    zkl_mutex *slow = fault_mutex(fault_proxied(FAULT_LONG_MS));
+    zkl_mutex *quick = fault_mutex(fault_direct(FAULT_LONG_MS));
+    attempt_start(&a, slow, ZKL_FOREVER);
+    REQUIRE(attempt_granted(&a));
+    attempt_queue(&b, quick, 2);
+    attempt_queue(&c, slow, 3);
+    attempt_end(&a);
+    REQUIRE(attempt_granted(&b));
+    attempt_end(&b);
+    REQUIRE(attempt_granted(&c));
+    attempt_end(&c);
+    CHECK(told_times(&a.told, ZKL_LOST) + told_times(&c.told, ZKL_LOST) == 0);
+    CHECK(b.at > a.at && c.at > b.at);
+    fault_end();
+}
+
+static int64_t cpu_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* What is spent by a session that holds, queues and owes a delete, while nobody answers. */
+static void check_idle(void)
+{
+    struct proxy_stats before, after;
+    int64_t wall = fault_boot_ns(), cpu = cpu_ns();
+
+    proxy_get_stats(fault.proxy, &before);
+    g_usleep(2000000); /* the span that is measured */
+    proxy_get_stats(fault.proxy, &after);
+    wall = fault_boot_ns() - wall;
+    cpu = cpu_ns() - cpu;
+    CHECK(cpu * 5 < wall);
+    /* libzookeeper tries every 60th of the timeout. */
+    CHECK((int64_t)(after.connections - before.connections) <=
+          wall / 1000000 / (30000 / 60) * 4 + 5);
+}
+
+/* kill -9 and the same data: sessions, nodes and the queue are as before. */
+static void server_killed(void)
+{
+    enum { TIMEOUT_MS = 30000 };
+    struct attempt holder, queued, given_up;
+
+    fault_begin();
+    zkl_session *s = fault_proxied(TIMEOUT_MS);
+    attempt_queue(&holder, fault_mutex(s), 1);
+    attempt_queue(&queued, fault_mutex(s), 2);
+    attempt_queue(&given_up, fault_mutex(s), 3);
+    uint64_t token = zkl_grant_token(holder.grant);
+    zk_server_kill(fault.server, 0);
+    zkl_op_cancel(given_up.op);
+    CHECK(attempt_failed(&given_up, ZKL_ECANCELED));
+    EVENTUALLY(told_times(&holder.told, ZKL_SUSPECT) == 1);
+    check_idle();
+    REQUIRE(zk_server_launch(fault.server, 0) && zk_server_wait(fault.server, 0));
+    EVENTUALLY(told_times(&holder.told, ZKL_HELD) == 1);
+    CHECK(zkl_grant_token(holder.grant) == token);
+    EVENTUALLY(raw_exists(fault.direct, fault.path, NULL) == ZOK);
+    EVENTUALLY(fault_children() == 2);
+    CHECK_INT(atomic_load(&queued.done), 0);
+    attempt_end(&holder);
+    CHECK(attempt_granted(&queued));
+    attempt_end(&queued);
+    attempt_end(&given_up);
+    fault_end();
+}
+
+static const struct test_case cases[] = {
+    {"cut_while_holding", cut_while_holding},
+    {"cut_while_queued", cut_while_queued},
+    {"absent_at_open", absent_at_open},
+    {"cut_again_and_again", cut_again_and_again},
+    {"slow_replies", slow_replies},
+    {"server_killed", server_killed},
+    {NULL, NULL},
+};
+
+const struct test_suite fault_cut_suite = {"fault_cut", fault_start, fault_stop, cases};

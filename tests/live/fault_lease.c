@@ -1,0 +1,146 @@
+/* The deadline: moved on as long as the server answers, and not one request more than it takes. */
+#include "fault.h"
+#include "lib/core.h"
+#include "suites.h"
+
+enum { TIMEOUT_MS = 2000 };
+
+/* Looks on for some timeouts; false as soon as the grant is not HELD with time left. */
+static bool stays_held(zkl_grant *grant, int timeouts)
+{
+    int64_t end = fault_boot_ns() + timeouts * TIMEOUT_MS * INT64_C(1000000);
+
+    while (fault_boot_ns() < end) {
+        int64_t left = zkl_grant_remaining_ms(grant);
+        if (left <= 0 || left > TIMEOUT_MS || zkl_grant_state(grant) != ZKL_HELD)
+            return false;
+        g_usleep(2000);
+    }
+    return true;
+}
+
+static void held_for_long(void)
+{
+    struct attempt a;
+
+    fault_begin();
+    attempt_start(&a, fault_mutex(fault_direct(TIMEOUT_MS)), ZKL_FOREVER);
+    REQUIRE(attempt_granted(&a));
+    CHECK(stays_held(a.grant, 3));
+    CHECK_INT(atomic_load(&a.told.count), 0);
+    attempt_end(&a);
+    fault_end();
+}
+
+static void lock_once(zkl_session *s)
+{
+    zkl_mutex *m = fault_mutex(s);
+    zkl_grant *grant;
+
+    CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, &grant), 0);
+    CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
+    CHECK(zkl_grant_remaining_ms(grant) > 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    fault_at_rest();
+}
+
+/* Cold: only libzookeeper's pings. Warm, beside it: the renewals go on. */
+static void cold_is_quiet(void)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+
+    fault_begin();
+    struct proxy *proxy = proxy_start(fault.port);
+    REQUIRE(proxy != NULL);
+    o.session_timeout_ms = TIMEOUT_MS;
+    zkl_session *warm = fault_session_options(proxy_connect(fault.proxy), &o);
+    o.warm_ms = 50;
+    zkl_session *cold = fault_session_options(proxy_connect(proxy), &o);
+    CHECK_INT(zkl_session_wait(cold, FAULT_LIMIT_MS), 0);
+    lock_once(warm);
+    lock_once(cold);
+    proxy_reset_stats(fault.proxy);
+    /* Two renewals of the other: by then this one's last is over. */
+    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, 2, FAULT_LIMIT_MS));
+    proxy_reset_stats(proxy);
+    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, 6, FAULT_LIMIT_MS));
+    CHECK_INT(proxy_requests(proxy, PROXY_OP_ANY), 0);
+    lock_once(cold);
+    CHECK(proxy_requests(proxy, PROXY_OP_ANY) > 0);
+    fault_end();
+    proxy_stop(proxy);
+}
+
+/* A cold session's old deadline has passed; a lock that is held on proves itself again. */
+static void held_after_cold(void)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    struct attempt a, b;
+    zkl_session *s[2];
+
+    fault_begin();
+    o.session_timeout_ms = TIMEOUT_MS;
+    for (int i = 0; i < 2; i++) {
+        o.warm_ms = i;
+        s[i] = fault_session_options(zk_server_connect(fault.server), &o);
+        lock_once(s[i]);
+    }
+    g_usleep(TIMEOUT_MS * 1000); /* cold for longer than any deadline made before */
+    attempt_queue(&a, fault_mutex(s[0]), 1);
+    CHECK(stays_held(a.grant, 1));
+    attempt_start(&b, fault_mutex(s[1]), ZKL_FOREVER);
+    attempt_end(&a);
+    REQUIRE(attempt_granted(&b));
+    CHECK(stays_held(b.grant, 1));
+    attempt_end(&b);
+    fault_end();
+}
+
+/* The server hears us and keeps the session, but no answer comes: the deadline tells all the same.
+ */
+static void unproved_is_lost(void)
+{
+    struct attempt a, b;
+
+    fault_begin();
+    attempt_queue(&a, fault_mutex(fault_proxied(TIMEOUT_MS)), 1);
+    attempt_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    proxy_drop(fault.proxy, PROXY_TO_CLIENT, true);
+    EVENTUALLY(told_times(&a.told, ZKL_SUSPECT) > 0);
+    EVENTUALLY(told_times(&a.told, ZKL_LOST) == 1);
+    CHECK_INT(zkl_grant_remaining_ms(a.grant), 0);
+    proxy_heal(fault.proxy);
+    REQUIRE(attempt_granted(&b)); /* LOST is final: our node goes, though the session may live */
+    CHECK(told_at(&a.told, ZKL_LOST) < b.at);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
+    attempt_end(&a);
+    attempt_end(&b);
+    fault_end();
+}
+
+/* Asking is enough: no thread of the library has to run for the loss to be seen, by any reader. */
+static void clock_alone_tells(void)
+{
+    struct attempt a;
+
+    fault_begin();
+    zkl_session *s = fault_direct(FAULT_SHORT_MS);
+    attempt_queue(&a, fault_mutex(s), 1);
+    session_lock(s); /* stops them all */
+    EVENTUALLY(zkl_grant_state(a.grant) == ZKL_LOST);
+    CHECK_INT(zkl_grant_remaining_ms(a.grant), 0);
+    CHECK_INT(told_times(&a.told, ZKL_LOST), 0);
+    session_unlock(s);
+    EVENTUALLY(told_times(&a.told, ZKL_LOST) == 1);
+    attempt_end(&a);
+    CHECK_INT(told_times(&a.told, ZKL_HELD), 0);
+    fault_end();
+}
+
+static const struct test_case cases[] = {
+    {"held_for_long", held_for_long},         {"cold_is_quiet", cold_is_quiet},
+    {"held_after_cold", held_after_cold},     {"unproved_is_lost", unproved_is_lost},
+    {"clock_alone_tells", clock_alone_tells}, {NULL, NULL},
+};
+
+const struct test_suite fault_lease_suite = {"fault_lease", fault_start, fault_stop, cases};

@@ -1,0 +1,172 @@
+/* A create whose outcome is unknown, and an attempt that ends before it is settled: whatever the
+ * caller is told, no node stays. */
+#include "fault.h"
+#include "suites.h"
+
+#include <string.h>
+
+enum { SLOW_MS = 150 };
+
+static bool is_gone(const char *name)
+{
+    char **names = raw_children(fault.direct, fault.path);
+    bool found = g_strv_contains((const char *const *)names, name);
+
+    g_strfreev(names);
+    return !found;
+}
+
+/* From now on the session is cut off, with its create done or not, and not answered. */
+static void lose_create(bool request)
+{
+    /* Slow, so that the cut comes before the session is back. */
+    proxy_delay_ms(fault.proxy, PROXY_TO_SERVER, SLOW_MS);
+    if (request)
+        proxy_lose_request_to(fault.proxy, PROXY_OP_CREATE2);
+    else
+        proxy_lose_reply_to(fault.proxy, PROXY_OP_CREATE2);
+}
+
+static zkl_session *begin(void)
+{
+    fault_begin();
+    zkl_session *s = fault_proxied(FAULT_LONG_MS);
+    zkl_mutex *m = fault_mutex(s);
+    CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL), 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    fault_at_rest();
+    proxy_reset_stats(fault.proxy);
+    return s;
+}
+
+static void canceled_unsettled(void)
+{
+    for (int request = 0; request < 2; request++) {
+        struct attempt a;
+        zkl_session *s = begin();
+
+        lose_create(request);
+        attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+        CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+        proxy_cut(fault.proxy);
+        zkl_op_cancel(a.op);
+        CHECK(attempt_failed(&a, ZKL_ECANCELED));
+        CHECK_INT(fault_children(), !request);
+        proxy_heal(fault.proxy);
+        attempt_end(&a);
+        fault_end();
+    }
+}
+
+/* Given up while the create is under way; only then is its reply lost. */
+static void canceled_unanswered(void)
+{
+    struct attempt a;
+    zkl_session *s = begin();
+
+    proxy_freeze(fault.proxy, PROXY_TO_CLIENT);
+    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+    EVENTUALLY(fault_children() == 1);
+    zkl_op_cancel(a.op);
+    CHECK(attempt_failed(&a, ZKL_ECANCELED));
+    CHECK_INT(fault_children(), 1);
+    proxy_cut(fault.proxy);
+    proxy_heal(fault.proxy);
+    attempt_end(&a);
+    fault_end();
+}
+
+static void timed_out_unsettled(void)
+{
+    struct attempt a;
+    zkl_session *s = begin();
+
+    lose_create(false);
+    attempt_start(&a, fault_mutex(s), 2 * SLOW_MS);
+    CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+    proxy_cut(fault.proxy);
+    CHECK(attempt_failed(&a, ZKL_EUNREACHABLE));
+    CHECK_INT(fault_children(), 1);
+    proxy_heal(fault.proxy);
+    attempt_end(&a);
+    fault_end();
+}
+
+/* The mutex is freed meanwhile: nobody is left but the session. */
+static void freed_unsettled(void)
+{
+    struct attempt a;
+    zkl_session *s = begin();
+    zkl_mutex *m;
+
+    REQUIRE(zkl_mutex_new(&m, s, fault.path, NULL) == 0);
+    lose_create(false);
+    attempt_start(&a, m, ZKL_FOREVER);
+    CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+    proxy_cut(fault.proxy);
+    zkl_op_cancel(a.op);
+    zkl_mutex_free(m);
+    attempt_end(&a);
+    proxy_heal(fault.proxy);
+    fault_end();
+}
+
+/* The session ends before the create is settled: the node goes with it, the attempt goes on. */
+static void expired_unsettled(void)
+{
+    struct attempt a;
+    zkl_session *s = begin();
+
+    lose_create(false);
+    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+    CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+    proxy_cut(fault.proxy);
+    int64_t before = zkl_session_id(s);
+    CHECK_INT(fault_children(), 1);
+    fault_expire(before);
+    EVENTUALLY(fault_children() == 0);
+    proxy_heal(fault.proxy);
+    REQUIRE(attempt_granted(&a));
+    CHECK(zkl_grant_session_id(a.grant) != before);
+    CHECK_INT(fault_children(), 1);
+    attempt_end(&a);
+    fault_end();
+}
+
+/* Somebody's node with our id that is not of our session is not ours; one that is ours is kept
+ * once. */
+static void settled_by_session(void)
+{
+    char planted[RAW_PATH_SIZE];
+    struct attempt a;
+    zkl_session *s = begin();
+
+    lose_create(false);
+    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+    CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+    proxy_cut(fault.proxy);
+    char **names = raw_children(fault.direct, fault.path);
+    REQUIRE(names && names[0] && !names[1]);
+    char *like = g_strdup_printf("%s/%.*s", fault.path, (int)(strlen(names[0]) - 10), names[0]);
+    REQUIRE(raw_create(fault.direct, like, NULL, -1, ZOO_SEQUENCE, planted) == ZOK);
+    proxy_heal(fault.proxy);
+    REQUIRE(attempt_granted(&a));
+    CHECK_STR(strrchr(zkl_grant_node(a.grant), '/') + 1, names[0]);
+    EVENTUALLY(is_gone(strrchr(planted, '/') + 1));
+    attempt_end(&a);
+    fault_end();
+    g_strfreev(names);
+    g_free(like);
+}
+
+static const struct test_case cases[] = {
+    {"canceled_unsettled", canceled_unsettled},
+    {"canceled_unanswered", canceled_unanswered},
+    {"timed_out_unsettled", timed_out_unsettled},
+    {"freed_unsettled", freed_unsettled},
+    {"expired_unsettled", expired_unsettled},
+    {"settled_by_session", settled_by_session},
+    {NULL, NULL},
+};
+
+const struct test_suite fault_orphan_suite = {"fault_orphan", fault_start, fault_stop, cases};

@@ -1,0 +1,231 @@
+/* Lost replies and lost requests: the outcome of every kind of request unknown once, uncontended
+ * and contended. The lock is granted in its turn; no second node, no orphan, no watch stays. */
+#include "fault.h"
+#include "fourletter.h"
+#include "suites.h"
+
+/* Loses one message of that type, then lets the session come back. */
+static void lose(bool request, int op)
+{
+    proxy_reset_stats(fault.proxy);
+    if (request)
+        proxy_lose_request_to(fault.proxy, op);
+    else
+        proxy_lose_reply_to(fault.proxy, op);
+}
+
+static void check_lost(void)
+{
+    CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+}
+
+/* Past its beginnings: the reads of a new session are answered. */
+static zkl_session *quiet_session(void)
+{
+    zkl_session *s = fault_proxied(FAULT_LONG_MS);
+    zkl_mutex *m = fault_mutex(s);
+
+    CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL), 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    fault_at_rest();
+    return s;
+}
+
+/* The message is lost between entering and being queued, or granted. */
+static void lose_entering(bool request, int op, bool contended)
+{
+    struct attempt rival = {.op = NULL}, mine;
+
+    fault_begin();
+    zkl_session *s = quiet_session();
+    if (contended)
+        attempt_queue(&rival, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+    lose(request, op);
+    attempt_start(&mine, fault_mutex(s), ZKL_FOREVER);
+    check_lost();
+    if (contended) {
+        EVENTUALLY(fault_children() == 2 && fourletter_has_watch(fault.port, zkl_session_id(s),
+                                                                 zkl_grant_node(rival.grant)) == 1);
+        CHECK_INT(atomic_load(&mine.done), 0);
+        attempt_end(&rival);
+        REQUIRE(attempt_granted(&mine));
+        CHECK(mine.at > told_at(&rival.told, ZKL_RELEASED));
+    }
+    REQUIRE(attempt_granted(&mine));
+    EVENTUALLY(fault_children() == 1);
+    CHECK_INT(raw_exists(fault.direct, zkl_grant_node(mine.grant), NULL), ZOK);
+    EVENTUALLY(zkl_grant_state(mine.grant) == ZKL_HELD);
+    attempt_end(&mine);
+    fault_end();
+}
+
+static void entering(int op)
+{
+    for (int i = 0; i < 4; i++)
+        lose_entering(i & 1, op, i & 2);
+}
+
+static void create(void)
+{
+    entering(PROXY_OP_CREATE2);
+}
+
+static void list(void)
+{
+    entering(PROXY_OP_GET_CHILDREN);
+}
+
+/* The sync that settles a lost create: the create's request is lost and then the sync's reply, or
+ * the other way round. */
+static void settling_sync(void)
+{
+    for (int i = 0; i < 4; i++) {
+        struct attempt rival = {.op = NULL}, mine;
+        bool contended = i & 2;
+
+        fault_begin();
+        zkl_session *s = quiet_session();
+        if (contended)
+            attempt_queue(&rival, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+        lose(i & 1, PROXY_OP_CREATE2);
+        lose(!(i & 1), PROXY_OP_SYNC);
+        attempt_start(&mine, fault_mutex(s), ZKL_FOREVER);
+        CHECK(proxy_wait_lost(fault.proxy, 2, FAULT_LIMIT_MS));
+        EVENTUALLY(fault_children() == 1 + contended);
+        CHECK(!contended || atomic_load(&mine.done) == 0);
+        if (contended)
+            attempt_end(&rival);
+        REQUIRE(attempt_granted(&mine));
+        EVENTUALLY(fault_children() == 1);
+        attempt_end(&mine);
+        fault_end();
+    }
+}
+
+static void container(void)
+{
+    for (int i = 0; i < 2; i++) {
+        struct attempt mine;
+
+        fault_begin();
+        zkl_session *s = fault_proxied(FAULT_LONG_MS);
+        lose(i, PROXY_OP_CREATE_CONTAINER);
+        attempt_start(&mine, fault_mutex(s), ZKL_FOREVER);
+        check_lost();
+        REQUIRE(attempt_granted(&mine));
+        CHECK_INT(fault_children(), 1);
+        attempt_end(&mine);
+        fault_end();
+    }
+}
+
+static void predecessor_watch(void)
+{
+    lose_entering(false, PROXY_OP_GET_DATA, true);
+    lose_entering(true, PROXY_OP_GET_DATA, true);
+}
+
+/* A holder's own watch is set when it has held for a while. */
+static void own_watch(void)
+{
+    for (int i = 0; i < 2; i++) {
+        struct attempt mine;
+
+        fault_begin();
+        zkl_session *s = quiet_session();
+        lose(i, PROXY_OP_GET_DATA);
+        attempt_start(&mine, fault_mutex(s), ZKL_FOREVER);
+        REQUIRE(attempt_granted(&mine));
+        check_lost();
+        EVENTUALLY(told_times(&mine.told, ZKL_HELD) == 1);
+        const char *node = zkl_grant_node(mine.grant);
+        EVENTUALLY(fourletter_has_watch(fault.port, zkl_session_id(s), node) == 1);
+        CHECK_INT(fourletter_watches_of(fault.port, zkl_session_id(s)), 1);
+        attempt_end(&mine);
+        fault_end();
+    }
+}
+
+/* The read that proves the own node, after the predecessor went. */
+static void own_proof(void)
+{
+    for (int i = 0; i < 2; i++) {
+        struct attempt rival, mine;
+
+        fault_begin();
+        zkl_session *s = quiet_session();
+        attempt_queue(&rival, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+        attempt_queue(&mine, fault_mutex(s), 2);
+        EVENTUALLY(
+            fourletter_has_watch(fault.port, zkl_session_id(s), zkl_grant_node(rival.grant)) == 1);
+        lose(i, PROXY_OP_GET_DATA);
+        attempt_end(&rival);
+        check_lost();
+        REQUIRE(attempt_granted(&mine));
+        CHECK_INT(fault_children(), 1);
+        attempt_end(&mine);
+        fault_end();
+    }
+}
+
+static void leaving(bool request, bool contended)
+{
+    struct attempt mine, rival = {.op = NULL};
+
+    fault_begin();
+    attempt_queue(&mine, fault_mutex(quiet_session()), 1);
+    if (contended)
+        attempt_queue(&rival, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    lose(request, PROXY_OP_DELETE);
+    attempt_end(&mine);
+    check_lost();
+    EVENTUALLY(fault_children() == contended);
+    if (contended)
+        attempt_end(&rival);
+    fault_end();
+}
+
+static void delete_own(void)
+{
+    for (int i = 0; i < 4; i++)
+        leaving(i & 1, i & 2);
+}
+
+/* Whoever gives up takes its watch along, on the server too, whatever happens to the request. */
+static void unwatch(void)
+{
+    for (int i = 0; i < 2; i++) {
+        struct attempt rival, mine;
+
+        fault_begin();
+        zkl_session *s = quiet_session();
+        attempt_queue(&rival, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+        attempt_queue(&mine, fault_mutex(s), 2);
+        const char *node = zkl_grant_node(rival.grant);
+        EVENTUALLY(fourletter_has_watch(fault.port, zkl_session_id(s), node) == 1);
+        lose(i, PROXY_OP_REMOVE_WATCHES);
+        zkl_op_cancel(mine.op);
+        attempt_failed(&mine, ZKL_ECANCELED);
+        check_lost();
+        EVENTUALLY(fault_children() == 1);
+        EVENTUALLY(fourletter_has_watch(fault.port, zkl_session_id(s), node) == 0);
+        attempt_end(&mine);
+        attempt_end(&rival);
+        fault_end();
+    }
+}
+
+static const struct test_case cases[] = {
+    {"create", create},
+    {"list", list},
+    {"settling_sync", settling_sync},
+    {"container", container},
+    {"predecessor_watch", predecessor_watch},
+    {"own_watch", own_watch},
+    {"own_proof", own_proof},
+    {"delete_own", delete_own},
+    {"unwatch", unwatch},
+    {NULL, NULL},
+};
+
+const struct test_suite fault_reply_suite = {"fault_reply", fault_start, fault_stop, cases};

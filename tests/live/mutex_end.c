@@ -1,0 +1,234 @@
+/* Ends of things that are in use: threads, mutexes, sessions. */
+#include "live.h"
+#include "mutex_actors.h"
+#include "suites.h"
+
+/* A thread that ends while holding releases, at any depth, and somebody is told. */
+static void thread_ends(void)
+{
+    struct live *t = live_begin();
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    struct locker *l = locker_start(m, ZKL_FOREVER);
+    REQUIRE(locker_result(l) == 0);
+    struct locker *next = locker_queue(t, m, t->lock, 2);
+    locker_abandon(l);
+    CHECK_INT(locker_result(next), 0);
+    LIVE_UNTIL(live_logged(t, t->lock) > 0);
+    CHECK_INT(live_logged(t, "thread ends"), 1);
+    CHECK_INT(locker_end(next), 0);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* One that has given everything back ends quietly, also after it was told off. */
+static void thread_ends_free(void)
+{
+    struct live *t = live_begin();
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    struct locker *l = locker_start(m, ZKL_FOREVER);
+    REQUIRE(locker_result(l) == 0);
+    CHECK_INT(locker_end(l), 0);
+    session_settle(t, t->session);
+    CHECK_INT(live_logged(t, "thread ends"), 0);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* The lock was lost before with the session: nothing is left to release. */
+static void thread_ends_after_close(void)
+{
+    struct live *t = live_begin();
+    zkl_session *s = live_open(t, t->connect, NULL);
+    zkl_mutex *m = live_mutex(s, t->lock);
+    struct locker *l = locker_start(m, ZKL_FOREVER);
+    REQUIRE(locker_result(l) == 0);
+    live_close(t, s);
+    CHECK_INT(zkl_grant_state(l->grant), ZKL_LOST);
+    locker_abandon(l);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+static void freed_while_held(void)
+{
+    struct live *t = live_begin();
+    struct changes changes = CHANGES_INIT;
+    zkl_mutex *m = live_mutex(t->session, t->lock), *n = live_mutex(t->session, t->lock);
+    zkl_grant *g;
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+    CHECK_INT(zkl_grant_on_change(g, changes_take, &changes), 0);
+    struct locker *l = locker_queue(t, n, t->lock, 2);
+    zkl_mutex_free(m);
+    CHECK_INT(locker_result(l), 0);
+    changes_wait(&changes, ZKL_RELEASED);
+    CHECK_INT(locker_end(l), 0);
+    CHECK_INT(changes_calls(&changes), 1);
+    zkl_mutex_free(n);
+    live_end(t);
+}
+
+static void freed_while_waited(void)
+{
+    struct live *t = live_begin();
+    struct completion c = COMPLETION_INIT;
+    zkl_mutex *holder = live_mutex(t->session, t->lock), *m = live_mutex(t->session, t->lock);
+    REQUIRE(zkl_mutex_lock(holder, ZKL_FOREVER, NULL) == 0);
+    struct locker *a = locker_queue(t, m, t->lock, 2);
+    struct locker *b = locker_queue(t, m, t->lock, 3);
+    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &c, NULL) == 0);
+    zkl_mutex_free(m);
+    CHECK_INT(locker_result(a), ZKL_ECLOSED);
+    CHECK_INT(locker_result(b), ZKL_ECLOSED);
+    CHECK_STR(a->error.path, t->lock);
+    CHECK_INT(completion_wait(&c), ZKL_ECLOSED);
+    CHECK_STR(c.error.path, t->lock);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 1);
+    locker_end(a);
+    locker_end(b);
+    CHECK_INT(zkl_mutex_unlock(holder), 0);
+    zkl_mutex_free(holder);
+    live_end(t);
+}
+
+/* Waiters, blocking or not, get ZKL_ECLOSED; their nodes go. */
+static void closed_with_waiters(void)
+{
+    struct live *t = live_begin();
+    struct completion c = COMPLETION_INIT;
+    zkl_session *s = live_open(t, t->connect, NULL);
+    zkl_mutex *holder = live_mutex(t->session, t->lock), *m = live_mutex(s, t->lock);
+    zkl_op *op;
+    REQUIRE(zkl_mutex_lock(holder, ZKL_FOREVER, NULL) == 0);
+    struct locker *l = locker_queue(t, m, t->lock, 2);
+    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &c, &op) == 0);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 3);
+    live_close(t, s);
+    CHECK_INT(locker_result(l), ZKL_ECLOSED);
+    CHECK_INT(completion_calls(&c), 1); /* close waits for callbacks */
+    CHECK_INT(completion_wait(&c), ZKL_ECLOSED);
+    CHECK_INT(live_contenders(t, t->lock), 1); /* and for the server */
+    locker_end(l);
+    zkl_op_cancel(op);
+    zkl_op_free(op);
+    zkl_mutex_free(m);
+    CHECK_INT(zkl_mutex_unlock(holder), 0);
+    zkl_mutex_free(holder);
+    live_end(t);
+}
+
+/* Handles outlive their session, and say so. */
+static void check_closed(struct live *t, zkl_mutex *m)
+{
+    struct completion never = COMPLETION_INIT;
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_ECLOSED);
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), ZKL_ECLOSED);
+    CHECK_INT(zkl_last_error(NULL), ZKL_ECLOSED);
+    CHECK_INT(zkl_mutex_lock_async(m, 0, completion_take, &never, NULL), ZKL_ECLOSED);
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
+    CHECK_INT(live_contenders(t, t->lock), 0);
+    CHECK_INT(completion_calls(&never), 0);
+}
+
+static void closed_while_held(void)
+{
+    struct live *t = live_begin();
+    struct changes a = CHANGES_INIT, b = CHANGES_INIT;
+    struct completion c = COMPLETION_INIT;
+    zkl_session *s = live_open(t, t->connect, NULL);
+    char *other = g_strdup_printf("%s/other", t->path);
+    zkl_mutex *m = live_mutex(s, t->lock), *n = live_mutex(s, other);
+    zkl_grant *g;
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
+    REQUIRE(zkl_mutex_lock_async(n, ZKL_FOREVER, completion_take, &c, NULL) == 0);
+    REQUIRE(completion_wait(&c) == 0);
+    CHECK_INT(zkl_grant_on_change(g, changes_take, &a), 0);
+    CHECK_INT(zkl_grant_on_change(c.grant, changes_take, &b), 0);
+    uint64_t token = zkl_grant_token(g);
+    live_close(t, s);
+    CHECK_INT(changes_seen(&a, ZKL_LOST), 1);
+    CHECK_INT(changes_calls(&a), 1);
+    CHECK_INT(changes_calls(&b), 1);
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
+    CHECK_INT(zkl_grant_remaining_ms(g), 0);
+    CHECK_INT(zkl_grant_token(g), token);
+    CHECK_INT(zkl_grant_on_change(c.grant, changes_take, &b), ZKL_ECLOSED);
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), ZKL_ELOST);
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_ELOST);
+    check_closed(t, m);
+    zkl_grant_release(c.grant);
+    zkl_mutex_free(m);
+    zkl_mutex_free(n);
+    g_free(other);
+    live_end(t);
+}
+
+struct closing {
+    zkl_session *session;
+    struct gate done;
+};
+
+static void close_inside(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    struct closing *c = data;
+    CHECK(error == NULL);
+    zkl_session_close(c->session);
+    CHECK_INT(zkl_grant_state(grant), ZKL_LOST);
+    zkl_grant_release(grant);
+    gate_open(&c->done);
+}
+
+/* In a callback close cannot wait for that callback: it finishes in the background. */
+static void closed_in_a_callback(void)
+{
+    struct live *t = live_begin();
+    struct closing c = {.done = GATE_INIT};
+    c.session = live_open(t, t->connect, NULL);
+    g_ptr_array_remove(t->sessions, c.session);
+    zkl_mutex *m = live_mutex(c.session, t->lock);
+    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, close_inside, &c, NULL) == 0);
+    gate_pass(&c.done);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_ECLOSED);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* What nobody could be told of before it ended is not left behind: create under way, list, read. */
+static void closed_at_any_moment(void)
+{
+    struct live *t = live_begin();
+    for (int i = 0; i < 10; i++) {
+        struct completion c[4] = {COMPLETION_INIT, COMPLETION_INIT, COMPLETION_INIT,
+                                  COMPLETION_INIT};
+        zkl_session *s = live_open(t, t->connect, NULL);
+        zkl_mutex *m = live_mutex(s, t->lock);
+        for (int j = 0; j < 4; j++)
+            REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &c[j], NULL) == 0);
+        for (int spin = 0; spin < i * 5000; spin++)
+            completion_calls(&c[0]);
+        live_close(t, s);
+        for (int j = 0; j < 4; j++) {
+            CHECK_INT(completion_calls(&c[j]), 1);
+            CHECK(j == 0 || completion_wait(&c[j]) == ZKL_ECLOSED);
+            zkl_grant_release(c[j].grant);
+        }
+        CHECK_INT(live_contenders(t, t->lock), 0);
+        zkl_mutex_free(m);
+    }
+    live_end(t);
+}
+
+static const struct test_case cases[] = {
+    {"thread_ends", thread_ends},
+    {"thread_ends_free", thread_ends_free},
+    {"thread_ends_after_close", thread_ends_after_close},
+    {"freed_while_held", freed_while_held},
+    {"freed_while_waited", freed_while_waited},
+    {"closed_with_waiters", closed_with_waiters},
+    {"closed_while_held", closed_while_held},
+    {"closed_in_a_callback", closed_in_a_callback},
+    {"closed_at_any_moment", closed_at_any_moment},
+    {NULL, NULL},
+};
+const struct test_suite mutex_end_suite = {"mutex_end", live_init, NULL, cases};

@@ -1,0 +1,181 @@
+/* A forked child has no threads of ours: every handle says so, and the parent notices nothing. */
+#include "live.h"
+#include "mutex_actors.h"
+#include "suites.h"
+
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct estate {
+    struct live *t;
+    zkl_mutex *mutex;
+    zkl_grant *grant;
+    zkl_op *op;
+    struct completion *queued;
+    uint64_t token;
+    char *node;
+};
+
+/* The number of the first thing that is not as it should be: no check, no stdio in the child. */
+static int try_handles(struct estate *e)
+{
+    zkl_mutex *m;
+    zkl_queue *q;
+    if (zkl_mutex_lock(e->mutex, ZKL_FOREVER, NULL) != ZKL_ECHILD)
+        return 1;
+    if (zkl_mutex_lock(e->mutex, 0, NULL) != ZKL_ECHILD)
+        return 2;
+    if (zkl_mutex_unlock(e->mutex) != ZKL_ECHILD)
+        return 3;
+    if (zkl_mutex_lock_async(e->mutex, 0, completion_take, e->queued, NULL) != ZKL_ECHILD)
+        return 4;
+    if (zkl_mutex_new(&m, e->t->session, e->t->lock, NULL) != ZKL_ECHILD)
+        return 5;
+    if (zkl_session_wait(e->t->session, ZKL_FOREVER) != ZKL_ECHILD)
+        return 6;
+    if (zkl_queue_read(&q, e->t->session, e->t->lock, ZKL_FOREVER) != ZKL_ECHILD)
+        return 7;
+    return 0;
+}
+
+static int try_grant(struct estate *e)
+{
+    struct changes changes = CHANGES_INIT;
+    zkl_error error;
+    if (zkl_grant_on_change(e->grant, changes_take, &changes) != ZKL_ECHILD)
+        return 11;
+    if (zkl_last_error(&error) != ZKL_ECHILD || error.text[0] == '\0')
+        return 12;
+    if (zkl_grant_state(e->grant) != ZKL_LOST)
+        return 13;
+    if (zkl_grant_remaining_ms(e->grant) != 0)
+        return 14;
+    if (zkl_grant_token(e->grant) != e->token)
+        return 15;
+    return strcmp(zkl_grant_node(e->grant), e->node) == 0 ? 0 : 16;
+}
+
+static int live_as_child(struct estate *e)
+{
+    int wrong = try_handles(e);
+    if (wrong == 0)
+        wrong = try_grant(e);
+    zkl_op_cancel(e->op);
+    zkl_op_free(e->op);
+    zkl_grant_release(e->grant);
+    zkl_mutex_free(e->mutex);
+    zkl_session_close(e->t->session);
+    return wrong;
+}
+
+/* 0, or what the child found wrong; it ends as children should that do not exec. */
+static int run_child(int (*fn)(struct estate *), struct estate *e)
+{
+    int status = -1;
+    pid_t pid = fork();
+    REQUIRE(pid >= 0);
+    if (pid == 0)
+        _exit(fn(e));
+    REQUIRE(waitpid(pid, &status, 0) == pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void child_has_nothing(void)
+{
+    struct live *t = live_begin();
+    struct completion c = COMPLETION_INIT;
+    struct changes changes = CHANGES_INIT;
+    struct estate e = {.t = t, .mutex = live_mutex(t->session, t->lock), .queued = &c};
+    REQUIRE(zkl_mutex_lock(e.mutex, ZKL_FOREVER, &e.grant) == 0);
+    REQUIRE(zkl_mutex_lock_async(e.mutex, ZKL_FOREVER, completion_take, &c, &e.op) == 0);
+    CHECK_INT(zkl_grant_on_change(e.grant, changes_take, &changes), 0);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 2);
+    e.token = zkl_grant_token(e.grant);
+    e.node = g_strdup(zkl_grant_node(e.grant));
+    CHECK_INT(run_child(live_as_child, &e), 0);
+    session_settle(t, t->session);
+    CHECK_INT(zkl_grant_state(e.grant), ZKL_HELD);
+    CHECK_INT(changes_calls(&changes), 0);
+    CHECK_INT(completion_calls(&c), 0);
+    CHECK_INT(live_contenders(t, t->lock), 2);
+    CHECK_INT(zkl_mutex_unlock(e.mutex), 0);
+    CHECK_INT(completion_wait(&c), 0);
+    zkl_grant_release(c.grant);
+    zkl_op_free(e.op);
+    zkl_mutex_free(e.mutex);
+    g_free(e.node);
+    live_end(t);
+}
+
+static int end_at_once(struct estate *e)
+{
+    (void)e;
+    return 0;
+}
+
+/* Children that end do not end the session: no close of theirs reaches the server. */
+static void children_come_and_go(void)
+{
+    struct live *t = live_begin();
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    zkl_grant *g;
+    int64_t id = zkl_session_id(t->session);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
+    for (int i = 0; i < 20; i++)
+        CHECK_INT(run_child(end_at_once, NULL), 0);
+    session_settle(t, t->session);
+    CHECK_INT(zkl_session_id(t->session), id);
+    CHECK_INT(zkl_grant_state(g), ZKL_HELD);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* What a child opens for itself is as good as anybody's. */
+static int open_own(struct estate *e)
+{
+    zkl_session *s;
+    zkl_mutex *m, *n;
+    zkl_grant *g;
+    char *path = g_strdup_printf("%s/child", e->t->path);
+    if (zkl_session_open(&s, e->t->connect, NULL, NULL) != 0)
+        return 21;
+    if (zkl_mutex_new(&m, s, e->t->lock, NULL) != 0 || zkl_mutex_new(&n, s, path, NULL) != 0)
+        return 22;
+    if (zkl_mutex_lock(m, 0, NULL) != ZKL_EBUSY)
+        return 23;
+    if (zkl_mutex_lock(n, ZKL_FOREVER, &g) != 0 || zkl_grant_state(g) != ZKL_HELD)
+        return 24;
+    if (zkl_mutex_unlock(n) != 0 || zkl_mutex_unlock(m) != ZKL_EPERM)
+        return 25;
+    zkl_mutex_free(m);
+    zkl_mutex_free(n);
+    zkl_session_close(s);
+    g_free(path);
+    return 0;
+}
+
+static void child_has_its_own(void)
+{
+#ifdef __SANITIZE_THREAD__
+    runner_skip("ThreadSanitizer ends children that start threads");
+#else
+    struct live *t = live_begin();
+    struct estate e = {.t = t, .mutex = live_mutex(t->session, t->lock)};
+    REQUIRE(zkl_mutex_lock(e.mutex, ZKL_FOREVER, &e.grant) == 0);
+    CHECK_INT(run_child(open_own, &e), 0);
+    CHECK_INT(zkl_grant_state(e.grant), ZKL_HELD);
+    CHECK_INT(zkl_mutex_unlock(e.mutex), 0);
+    zkl_mutex_free(e.mutex);
+    live_end(t);
+#endif
+}
+
+static const struct test_case cases[] = {
+    {"child_has_nothing", child_has_nothing},
+    {"children_come_and_go", children_come_and_go},
+    {"child_has_its_own", child_has_its_own},
+    {NULL, NULL},
+};
+const struct test_suite mutex_fork_suite = {"mutex_fork", live_init, NULL, cases};

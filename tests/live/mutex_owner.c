@@ -1,0 +1,177 @@
+/* Who may unlock, and how often. */
+#include "live.h"
+#include "mutex_actors.h"
+#include "suites.h"
+
+#include <stdatomic.h>
+
+enum { DEPTH = 5 };
+
+static void reentrant(void)
+{
+    struct live *t = live_begin();
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    zkl_grant *first = NULL;
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &first) == 0);
+    for (int i = 1; i < DEPTH; i++) {
+        zkl_grant *g = NULL;
+        CHECK_INT(zkl_mutex_lock(m, 0, &g), 0);
+        CHECK(g == first);
+    }
+    CHECK_INT(live_contenders(t, t->lock), 1);
+    struct locker *l = locker_queue(t, m, t->lock, 2);
+    for (int i = 1; i < DEPTH; i++)
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_grant_state(first), ZKL_HELD);
+    session_settle(t, t->session);
+    CHECK(!locker_done(l));
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
+    CHECK_ERROR(ZKL_EPERM, t->lock);
+    CHECK_INT(locker_result(l), 0);
+    CHECK_INT(locker_end(l), 0);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+static void *unlock(void *mutex)
+{
+    CHECK_INT(zkl_mutex_unlock(mutex), ZKL_EPERM);
+    CHECK_INT(zkl_last_error(NULL), ZKL_EPERM);
+    return NULL;
+}
+
+static void not_the_owner(void)
+{
+    struct live *t = live_begin();
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    zkl_grant *g, *again = NULL;
+    pthread_t thread;
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
+    REQUIRE(pthread_create(&thread, NULL, unlock, m) == 0);
+    pthread_join(thread, NULL);
+    CHECK_INT(zkl_grant_state(g), ZKL_HELD);
+    CHECK_INT(raw_exists(t->admin, zkl_grant_node(g), NULL), ZOK);
+    struct locker *l = locker_start(m, 0);
+    CHECK_INT(locker_result(l), ZKL_EBUSY);
+    locker_end(l);
+    CHECK_INT(zkl_mutex_lock(m, 0, &again), 0);
+    CHECK(again == g);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+static void never_locked(void)
+{
+    struct live *t = live_begin();
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
+    CHECK_ERROR(ZKL_EPERM, t->lock);
+    CHECK_INT(zkl_mutex_unlock(NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_mutex_lock(NULL, 0, NULL), ZKL_EINVAL);
+    zkl_mutex_free(m);
+    zkl_mutex_free(NULL);
+    live_end(t);
+}
+
+/* They do not know each other, though session, path and thread are the same. */
+static void two_handles(void)
+{
+    struct live *t = live_begin();
+    zkl_mutex *m = live_mutex(t->session, t->lock), *n = live_mutex(t->session, t->lock);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+    CHECK_INT(zkl_mutex_lock(n, 0, NULL), ZKL_EBUSY);
+    CHECK_INT(zkl_mutex_lock(n, 100, NULL), ZKL_ETIMEDOUT);
+    CHECK_INT(zkl_mutex_unlock(n), ZKL_EPERM);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_mutex_lock(n, ZKL_FOREVER, NULL), 0);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
+    CHECK_INT(zkl_mutex_unlock(n), 0);
+    zkl_mutex_free(m);
+    zkl_mutex_free(n);
+    live_end(t);
+}
+
+static uint64_t read_key(void *data)
+{
+    return atomic_load((_Atomic uint64_t *)data);
+}
+
+static zkl_mutex *keyed_mutex(struct live *t, _Atomic uint64_t *key)
+{
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    zkl_mutex *m;
+    o.key = read_key;
+    o.key_data = key;
+    REQUIRE(zkl_mutex_new(&m, t->session, t->lock, &o) == 0);
+    return m;
+}
+
+/* Coroutines on one thread are different owners, and one that moves to another thread is not. */
+static void coroutines(void)
+{
+    struct live *t = live_begin();
+    _Atomic uint64_t key = 1;
+    zkl_mutex *m = keyed_mutex(t, &key);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+    key = 2;
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
+    key = 1;
+    struct locker *l = locker_start(m, 0);
+    CHECK_INT(locker_result(l), 0);
+    CHECK_INT(locker_end(l), 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* A key whose lock() is under way on one thread cannot wait for itself on another. */
+static void same_key_twice(void)
+{
+    struct live *t = live_begin();
+    _Atomic uint64_t key = 7;
+    zkl_mutex *m = keyed_mutex(t, &key), *holder = live_mutex(t->session, t->lock);
+    REQUIRE(zkl_mutex_lock(holder, ZKL_FOREVER, NULL) == 0);
+    struct locker *l = locker_queue(t, m, t->lock, 2);
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), ZKL_EDEADLK);
+    CHECK_ERROR(ZKL_EDEADLK, t->lock);
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
+    CHECK_INT(zkl_mutex_unlock(holder), 0);
+    CHECK_INT(locker_result(l), 0);
+    CHECK_INT(locker_end(l), 0);
+    zkl_mutex_free(m);
+    zkl_mutex_free(holder);
+    live_end(t);
+}
+
+/* The rule for ending threads is not for owners that are no threads. */
+static void key_outlives_thread(void)
+{
+    struct live *t = live_begin();
+    _Atomic uint64_t key = 3;
+    zkl_mutex *m = keyed_mutex(t, &key);
+    struct locker *l = locker_start(m, ZKL_FOREVER);
+    REQUIRE(locker_result(l) == 0);
+    locker_abandon(l);
+    session_settle(t, t->session);
+    CHECK_INT(live_contenders(t, t->lock), 1);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+static const struct test_case cases[] = {
+    {"reentrant", reentrant},
+    {"not_the_owner", not_the_owner},
+    {"never_locked", never_locked},
+    {"two_handles", two_handles},
+    {"coroutines", coroutines},
+    {"same_key_twice", same_key_twice},
+    {"key_outlives_thread", key_outlives_thread},
+    {NULL, NULL},
+};
+const struct test_suite mutex_owner_suite = {"mutex_owner", live_init, NULL, cases};

@@ -1,0 +1,144 @@
+/* First come, first served: whatever the others in the queue do. */
+#include "live.h"
+#include "mutex_actors.h"
+#include "proxy.h"
+#include "suites.h"
+
+#include <string.h>
+
+enum { MANY = 12 };
+
+/* Threads of two sessions, in the order in which their nodes were made. */
+static void fifo(void)
+{
+    struct live *t = live_begin();
+    zkl_mutex *m[] = {live_mutex(t->session, t->lock),
+                      live_mutex(live_open(t, t->connect, NULL), t->lock)};
+    struct locker *l[MANY];
+    int64_t last = 0;
+    for (int i = 0; i < MANY; i++)
+        l[i] = locker_queue(t, m[i % 2], t->lock, i + 1);
+    for (int i = 0; i < MANY; i++) {
+        CHECK_INT(locker_result(l[i]), 0);
+        CHECK(l[i]->token > last);
+        last = l[i]->token;
+        for (int j = i + 1; j < MANY; j++)
+            CHECK(!locker_done(l[j]));
+        CHECK_INT(locker_end(l[i]), 0);
+    }
+    for (int i = 0; i < 2; i++)
+        zkl_mutex_free(m[i]);
+    live_end(t);
+}
+
+/* A waiter in the middle gives up: nobody is granted early, nobody is forgotten. */
+static void middle_leaves(void)
+{
+    struct live *t = live_begin();
+    zkl_session *leaver = live_open(t, t->connect, NULL);
+    zkl_mutex *m = live_mutex(t->session, t->lock), *n = live_mutex(leaver, t->lock);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+    struct locker *first = locker_queue(t, m, t->lock, 2);
+    struct locker *middle = locker_queue(t, n, t->lock, 3);
+    struct locker *last = locker_queue(t, m, t->lock, 4);
+    LIVE_UNTIL(live_watches(t) == 3);
+    live_close(t, leaver); /* its node goes with the session */
+    CHECK_INT(locker_result(middle), ZKL_ECLOSED);
+    locker_end(middle);
+    LIVE_UNTIL(live_watches(t) == 2);
+    session_settle(t, t->session);
+    CHECK(!locker_done(first) && !locker_done(last));
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(locker_result(first), 0);
+    session_settle(t, t->session);
+    CHECK(!locker_done(last));
+    CHECK_INT(locker_end(first), 0);
+    CHECK_INT(locker_result(last), 0);
+    CHECK_INT(locker_end(last), 0);
+    zkl_mutex_free(m);
+    zkl_mutex_free(n);
+    live_end(t);
+}
+
+/* The holder goes between the waiter's list and its look at the holder: the place is kept. */
+static void gone_before_watched(void)
+{
+    struct live *t = live_begin();
+    struct proxy *p = proxy_start(t->port);
+    zkl_session *slow = live_open(t, proxy_connect(p), NULL);
+    zkl_mutex *m = live_mutex(t->session, t->lock), *n = live_mutex(slow, t->lock);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+    proxy_reset_stats(p);
+    proxy_delay_ms(p, PROXY_TO_SERVER, 150);
+    struct locker *l = locker_start(n, ZKL_FOREVER);
+    CHECK(proxy_wait_requests(p, PROXY_OP_GET_CHILDREN, 1, 60000));
+    LIVE_UNTIL(live_contenders(t, t->lock) == 2);
+    char **queue = live_queue(t, t->lock);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(locker_result(l), 0);
+    CHECK_STR(l->node, queue[1]);
+    CHECK_INT(locker_end(l), 0);
+    g_strfreev(queue);
+    zkl_mutex_free(m);
+    zkl_mutex_free(n);
+    live_end(t);
+    proxy_stop(p);
+}
+
+enum { WAITERS = 8 };
+
+struct watched_waiter {
+    struct proxy *proxy;
+    zkl_mutex *mutex;
+    struct locker *locker;
+};
+
+static uint64_t events(struct proxy *p)
+{
+    struct proxy_stats stats;
+    proxy_get_stats(p, &stats);
+    return stats.events;
+}
+
+static void queue_up(struct live *t, struct watched_waiter *w, int n)
+{
+    w->proxy = proxy_start(t->port);
+    REQUIRE(w->proxy != NULL);
+    w->mutex = live_mutex(live_open(t, proxy_connect(w->proxy), NULL), t->lock);
+    w->locker = locker_queue(t, w->mutex, t->lock, n);
+}
+
+/* Each waiter behind a proxy of its own, which counts the events that reach it. */
+static void one_is_woken(void)
+{
+    struct live *t = live_begin();
+    struct watched_waiter w[WAITERS];
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+    for (int i = 0; i < WAITERS; i++)
+        queue_up(t, &w[i], i + 2);
+    LIVE_UNTIL(live_watches(t) >= WAITERS);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    for (int i = 0; i < WAITERS; i++) {
+        CHECK_INT(locker_result(w[i].locker), 0);
+        CHECK_INT(events(w[i].proxy), 1);
+        for (int j = i + 1; j < WAITERS; j++)
+            CHECK_INT(events(w[j].proxy), 0);
+        CHECK_INT(locker_end(w[i].locker), 0);
+    }
+    for (int i = 0; i < WAITERS; i++)
+        zkl_mutex_free(w[i].mutex);
+    zkl_mutex_free(m);
+    live_end(t);
+    for (int i = 0; i < WAITERS; i++)
+        proxy_stop(w[i].proxy);
+}
+
+static const struct test_case cases[] = {
+    {"fifo", fifo},
+    {"middle_leaves", middle_leaves},
+    {"gone_before_watched", gone_before_watched},
+    {"one_is_woken", one_is_woken},
+    {NULL, NULL},
+};
+const struct test_suite queue_order_suite = {"queue_order", live_init, NULL, cases};

@@ -1,0 +1,132 @@
+/* The snapshot of a queue, for people. */
+#include "live.h"
+#include "mutex_actors.h"
+#include "suites.h"
+
+#include <string.h>
+
+static void missing_and_empty(void)
+{
+    struct live *t = live_begin();
+    zkl_queue *q = NULL;
+    CHECK_INT(zkl_queue_read(&q, t->session, t->lock, ZKL_FOREVER), ZKL_ENOENT);
+    CHECK_ERROR(ZKL_ENOENT, t->lock);
+    CHECK(q == NULL);
+    REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
+    REQUIRE(zkl_queue_read(&q, t->session, t->path, ZKL_FOREVER) == 0);
+    CHECK_INT(zkl_queue_count(q), 0);
+    CHECK(zkl_queue_get(q, 0) == NULL);
+    zkl_queue_free(q);
+    zkl_queue_free(NULL);
+    CHECK_INT(zkl_queue_count(NULL), 0);
+    live_end(t);
+}
+
+/* One line against what the server says of the node. */
+static void check_contender(struct live *t, const zkl_contender *c, const char *path, int holds)
+{
+    struct Stat stat;
+    char *number = g_strdup_printf("%010d", (int)c->number);
+    CHECK_STR(c->node, strrchr(path, '/') + 1);
+    CHECK_INT(raw_exists(t->admin, path, &stat), ZOK);
+    CHECK_INT(c->token, stat.czxid);
+    CHECK_INT(c->session_id, stat.ephemeralOwner);
+    CHECK_INT(c->ctime_ms, stat.ctime);
+    CHECK_INT(c->holds, holds);
+    CHECK(g_str_has_suffix(c->node, number));
+    g_free(number);
+}
+
+static void in_order(void)
+{
+    struct live *t = live_begin();
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    zkl_mutex *m, *n = live_mutex(live_open(t, t->connect, NULL), t->lock);
+    zkl_queue *q;
+    o.name = "the holder";
+    REQUIRE(zkl_mutex_new(&m, t->session, t->lock, &o) == 0);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+    struct locker *l[3];
+    for (int i = 0; i < 3; i++)
+        l[i] = locker_queue(t, n, t->lock, i + 2);
+    char **paths = live_queue(t, t->lock);
+    REQUIRE(zkl_queue_read(&q, t->session, t->lock, 0) == 0);
+    CHECK_INT(zkl_queue_count(q), 4);
+    for (size_t i = 0; i < zkl_queue_count(q) && i < 4; i++)
+        check_contender(t, zkl_queue_get(q, i), paths[i], i == 0);
+    CHECK_STR(zkl_queue_get(q, 0)->owner, "the holder");
+    CHECK(zkl_queue_get(q, 4) == NULL);
+    zkl_queue_free(q);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(locker_end(l[i]), 0);
+    g_strfreev(paths);
+    zkl_mutex_free(m);
+    zkl_mutex_free(n);
+    live_end(t);
+}
+
+static void plant(struct live *t, const char *name, const char *data, int length)
+{
+    char *path = g_strdup_printf("%s/%s", t->lock, name);
+    REQUIRE(raw_create(t->admin, path, data, length, 0, NULL) == ZOK);
+    g_free(path);
+}
+
+/* Other libraries' contenders are shown, other children are not, and no payload can harm. */
+static void of_others(void)
+{
+    struct live *t = live_begin();
+    zkl_queue *q;
+    REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
+    REQUIRE(raw_create(t->admin, t->lock, NULL, -1, 0, NULL) == ZOK);
+    plant(t, "x", NULL, -1);
+    plant(t, "lock-", NULL, -1);
+    plant(t, "_c_0d1c6a4e-58c8-4b51-b04e-1d4d0a3b0c8e-lock-0000000007", "\x1b[2J\n\xff\x00z", 8);
+    plant(t, "5f0c54a1f7c44b5d8b6b0a3c52a0c9d1__lock__0000000003", NULL, -1);
+    plant(t, "lock--2147483648", "", 0);
+    REQUIRE(zkl_queue_read(&q, t->session, t->lock, ZKL_FOREVER) == 0);
+    CHECK_INT(zkl_queue_count(q), 3);
+    const int64_t numbers[] = {INT32_MIN, 3, 7};
+    for (size_t i = 0; i < zkl_queue_count(q) && i < 3; i++) {
+        const zkl_contender *c = zkl_queue_get(q, i);
+        CHECK_INT(c->number, numbers[i]);
+        CHECK_INT(c->session_id, 0);
+        CHECK_INT(c->holds, i == 0);
+        CHECK(g_utf8_validate(c->owner, -1, NULL));
+        for (const char *at = c->owner; *at; at++)
+            CHECK((unsigned char)*at >= ' ' && *at != 0x7f);
+    }
+    CHECK_STR(zkl_queue_get(q, 1)->owner, "");
+    zkl_queue_free(q);
+    live_end(t);
+}
+
+/* Names are those of the session's own view. */
+static void below_a_chroot(void)
+{
+    struct live *t = live_begin();
+    char *connect = g_strconcat(t->connect, t->lock, NULL);
+    zkl_session *s = live_open(t, connect, NULL);
+    zkl_mutex *m = live_mutex(s, "/m");
+    zkl_grant *g;
+    zkl_queue *q;
+    CHECK_INT(zkl_queue_read(&q, s, "/m", ZKL_FOREVER), ZKL_ENOENT);
+    CHECK_ERROR(ZKL_ENOENT, "/m");
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
+    REQUIRE(zkl_queue_read(&q, s, "/m", ZKL_FOREVER) == 0);
+    CHECK_INT(zkl_queue_count(q), 1);
+    CHECK_STR(zkl_queue_get(q, 0)->node, strrchr(zkl_grant_node(g), '/') + 1);
+    CHECK_INT(zkl_queue_get(q, 0)->token, zkl_grant_token(g));
+    zkl_queue_free(q);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    zkl_mutex_free(m);
+    g_free(connect);
+    live_end(t);
+}
+
+static const struct test_case cases[] = {
+    {"missing_and_empty", missing_and_empty}, {"in_order", in_order}, {"of_others", of_others},
+    {"below_a_chroot", below_a_chroot},       {NULL, NULL},
+};
+const struct test_suite queue_read_suite = {"queue_read", live_init, NULL, cases};

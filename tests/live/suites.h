@@ -1,0 +1,44 @@
+/* The suites against a real server, each defined by the file of its name. */
+#ifndef LIVE_SUITES_H
+#define LIVE_SUITES_H
+
+#include "runner.h"
+
+extern const struct test_suite mutex_basic_suite;
+extern const struct test_suite mutex_owner_suite;
+extern const struct test_suite mutex_callback_suite;
+extern const struct test_suite mutex_async_suite;
+extern const struct test_suite mutex_cancel_suite;
+extern const struct test_suite mutex_change_suite;
+extern const struct test_suite mutex_end_suite;
+extern const struct test_suite mutex_fork_suite;
+extern const struct test_suite mutex_admin_suite;
+extern const struct test_suite mutex_parents_suite;
+extern const struct test_suite queue_order_suite;
+extern const struct test_suite queue_read_suite;
+extern const struct test_suite bad_path_suite;
+extern const struct test_suite bad_connect_suite;
+extern const struct test_suite bad_access_suite;
+extern const struct test_suite bad_children_suite;
+extern const struct test_suite bad_limits_suite;
+extern const struct test_suite crowd_suite;
+extern const struct test_suite fault_cut_suite;
+extern const struct test_suite fault_freeze_suite;
+extern const struct test_suite fault_worker_suite;
+extern const struct test_suite fault_reply_suite;
+extern const struct test_suite fault_orphan_suite;
+extern const struct test_suite fault_lease_suite;
+extern const struct test_suite fault_ensemble_suite;
+extern const struct test_suite fault_close_suite;
+extern const struct test_suite fault_race_suite;
+extern const struct test_suite fault_process_suite;
+extern const struct test_suite zoolock_node_suite;
+extern const struct test_suite zoolock_call_suite;
+
+/* live --crowd-worker ARGUMENTS: one of the processes of crowd_suite. */
+int crowd_worker(int argc, char **argv);
+
+/* live --fault-worker ARGUMENTS: the process that fault_worker_suite stops. */
+int fault_worker(int argc, char **argv);
+
+#endif
