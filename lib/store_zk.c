@@ -360,11 +360,12 @@ static zhandle_t *keep_trying(struct store *store)
 
 /* zookeeper_close() waits for anything to read, then closes the socket. With answers still unread
  * that resets the connection, and the server may never see the request to close the session. */
-static void drain(struct store *store)
+static void drain(struct store *store, zhandle_t *zh)
 {
     struct timespec until = clock_after_ms(DRAIN_MS);
 
-    while (!g_queue_is_empty(&store->ops) && !store->over && wait_until(store, &until))
+    while (!g_queue_is_empty(&store->ops) && zoo_state(zh) == ZOO_CONNECTED_STATE &&
+           wait_until(store, &until))
         continue;
 }
 
@@ -384,7 +385,8 @@ static void *keep(void *data)
     while (!store->closing)
         pthread_cond_wait(&store->wake, monitor);
     store->zh = NULL;
-    drain(store);
+    if (zh)
+        drain(store, zh);
     pthread_mutex_unlock(monitor);
     if (zh)
         zookeeper_close(zh);
