@@ -20,6 +20,11 @@
 struct callbacks;
 struct log;
 
+struct session_listener {
+    zkl_session_fn fn;
+    void *data;
+};
+
 struct zkl_session {
     /* set at open */
     gint refs;
@@ -34,6 +39,7 @@ struct zkl_session {
 
     pthread_mutex_t monitor;
     int cancel_state;       /* of the thread that holds it, from before */
+    GArray *listeners;      /* of struct session_listener */
     pthread_cond_t changed; /* up, host_unknown, refused, closing, stores */
 
     /* the present epoch */
@@ -96,6 +102,9 @@ const char *session_path(const zkl_session *s, const char *full);
 
 zkl_session *session_ref(zkl_session *s);
 void session_unref(zkl_session *s); /* without the monitor held */
+
+/* Tells all listeners; about the session with that id. With the monitor held. */
+void session_tell(zkl_session *s, zkl_session_event event, int64_t id);
 
 /* 0, or the error that every entry point answers first, already made the thread's last. */
 int session_check(const zkl_session *s);

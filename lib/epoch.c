@@ -201,9 +201,13 @@ static void forget(zkl_session *s)
 
 void epoch_replace(zkl_session *s)
 {
+    int64_t id = s->id;
+
     forget(s);
     epoch_begin(s);
     contender_epoch_all(s);
+    if (id != 0)
+        session_tell(s, ZKL_SESSION_REPLACED, id);
     pthread_cond_broadcast(&s->changed);
 }
 
@@ -280,6 +284,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     ask_config(s);
     request_flush(s);
     run_chain(s);
+    session_tell(s, ZKL_SESSION_CONNECTED, id);
     pthread_cond_broadcast(&s->changed);
 }
 
@@ -290,6 +295,7 @@ static void on_down(zkl_session *s)
     lease_disconnected(&s->lease);
     timers_cancel(&s->lease_timer);
     contender_suspect_all(s);
+    session_tell(s, ZKL_SESSION_SUSPENDED, s->id);
     pthread_cond_broadcast(&s->changed);
 }
 
@@ -298,6 +304,7 @@ static void on_refused(zkl_session *s)
     s->up = false;
     s->refused = true;
     contender_end_all(s, ZKL_EAUTH, "the server refused the credentials");
+    session_tell(s, ZKL_SESSION_REFUSED, s->id);
     pthread_cond_broadcast(&s->changed);
 }
 

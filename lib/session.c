@@ -34,6 +34,7 @@ static void free_session(zkl_session *s)
         callbacks_free(s->callbacks);
     g_hash_table_unref(s->watches);
     g_hash_table_unref(s->foreign);
+    g_array_unref(s->listeners);
     pthread_mutex_destroy(&s->monitor);
     pthread_cond_destroy(&s->changed);
     g_free(s->hosts);
@@ -136,6 +137,7 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     s->warm_ns = MIN(o->warm_ms, INT64_MAX / CLOCK_MS / 4) * CLOCK_MS;
     s->watches = watch_table_new();
     s->foreign = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    s->listeners = g_array_new(FALSE, FALSE, sizeof(struct session_listener));
     lease_init(&s->lease, o->tick_ms * CLOCK_MS, o->drift_permille);
     init_lock(s);
     return s;
@@ -197,6 +199,61 @@ int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_o
     session_unlock(s);
     *ret = s;
     return 0;
+}
+
+/* ---- telling ---- */
+
+struct message {
+    struct session_listener listener;
+    zkl_session *session;
+    zkl_session_event event;
+    int64_t id;
+};
+
+static void deliver(void *data)
+{
+    struct message *m = data;
+
+    m->listener.fn(m->session, m->event, m->id, m->listener.data);
+    g_free(m);
+}
+
+/* The queue ends before the session does, so no reference is needed. */
+static void tell_one(zkl_session *s, const struct session_listener *listener,
+                     zkl_session_event event, int64_t id)
+{
+    struct message *m = g_new(struct message, 1);
+
+    *m = (struct message){*listener, s, event, id};
+    if (!callbacks_push(s->callbacks, deliver, m))
+        g_free(m);
+}
+
+void session_tell(zkl_session *s, zkl_session_event event, int64_t id)
+{
+    for (guint i = 0; i < s->listeners->len; i++)
+        tell_one(s, &g_array_index(s->listeners, struct session_listener, i), event, id);
+}
+
+int zkl_session_on_change(zkl_session *s, zkl_session_fn fn, void *data)
+{
+    struct session_listener listener = {fn, data};
+    int code = session_check(s);
+
+    if (code)
+        return code;
+    if (!fn)
+        return error_set(ZKL_EINVAL, NULL, "zkl_session_on_change: a function is needed");
+    session_lock(s);
+    if (s->closing) {
+        code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    } else {
+        g_array_append_val(s->listeners, listener);
+        if (s->up)
+            tell_one(s, &listener, ZKL_SESSION_CONNECTED, s->id);
+    }
+    session_unlock(s);
+    return code;
 }
 
 /* ---- asking ---- */
@@ -297,6 +354,7 @@ void zkl_session_close(zkl_session *s)
     s->closing = true;
     pthread_cond_broadcast(&s->changed);
     contender_end_all(s, ZKL_ECLOSED, "the session was closed");
+    session_tell(s, ZKL_SESSION_CLOSED, s->id);
     session_unlock(s);
     if (!callbacks_inside()) {
         finish(s);

@@ -19,6 +19,20 @@ typedef enum zkl_log_level {
  * them. Must not block long: other callbacks wait behind it. */
 typedef void (*zkl_log_fn)(zkl_log_level level, const char *line, void *data);
 
+/* What happened to a session. Since 0.1. */
+typedef enum zkl_session_event {
+    ZKL_SESSION_CONNECTED = 1, /* there is a connection again, or a first one */
+    ZKL_SESSION_SUSPENDED = 2, /* the connection is lost; the session may live on */
+    ZKL_SESSION_REPLACED = 3,  /* the session is over: its grants are LOST, waiters enter anew in
+                                  the one that is being opened */
+    ZKL_SESSION_REFUSED = 4,   /* the credentials: nothing will work any more */
+    ZKL_SESSION_CLOSED = 5     /* by zkl_session_close(); the last call */
+} zkl_session_event;
+
+/* Called on a library thread, in the order of events, with no lock of the library held. id is that
+ * of the session it is about, 0 if there was none yet. */
+typedef void (*zkl_session_fn)(zkl_session *s, zkl_session_event event, int64_t id, void *data);
+
 /* Fill with ZKL_SESSION_OPTIONS_INIT and change what is needed. Since 0.1. */
 typedef struct zkl_session_options {
     size_t size;             /* sizeof(zkl_session_options) */
@@ -52,6 +66,11 @@ ZKL_API int zkl_session_open(zkl_session **ret, const char *connect,
 /* Waits until a session is established. Answers 0, ZKL_EUNREACHABLE or ZKL_EHOST (the time passed
  * and this is why), ZKL_EAUTH, ZKL_ECLOSED, ZKL_EDEADLK (in a callback), ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
+
+/* Registers fn(s, event, id, data) for every later event. Registrations add up; when there is a
+ * connection already, fn is called once with ZKL_SESSION_CONNECTED. Answers ZKL_EINVAL,
+ * ZKL_ECLOSED, ZKL_ECHILD. Since 0.1. */
+ZKL_API int zkl_session_on_change(zkl_session *s, zkl_session_fn fn, void *data);
 
 /* The present session's id, 0 before the first. Since 0.1. */
 ZKL_API int64_t zkl_session_id(zkl_session *s);
