@@ -165,8 +165,10 @@ enum { THREADS_IN_CHILDREN = 1 };
 
 static void child_has_its_own(void)
 {
-    if (!THREADS_IN_CHILDREN)
+    if (!THREADS_IN_CHILDREN) {
         runner_skip("ThreadSanitizer ends children that start threads");
+        return;
+    }
     struct live *t = live_begin();
     struct estate e = {.t = t, .mutex = live_mutex(t->session, t->lock)};
     REQUIRE(zkl_mutex_lock(e.mutex, ZKL_FOREVER, &e.grant) == 0);
