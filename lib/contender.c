@@ -42,8 +42,7 @@ static void retire(struct contender *c)
     detach_grant(c);
     g_queue_unlink(&s->contenders, &c->link);
     contender_unref(c);
-    if (g_queue_is_empty(&s->contenders) && !s->closing)
-        epoch_idle(s);
+    epoch_retired(s);
 }
 
 /* ---- the recipe's verdicts ---- */
@@ -205,6 +204,16 @@ void contender_abort(struct contender *c, int code, const char *text)
 void contender_release(struct contender *c)
 {
     step_kind(c, EV_RELEASE);
+}
+
+bool contender_any_holds(const zkl_session *s)
+{
+    for (const GList *l = s->contenders.head; l; l = l->next) {
+        enum contend_state state = ((const struct contender *)l->data)->machine.state;
+        if (state == ST_HOLDING || state == ST_LAPSED)
+            return true;
+    }
+    return false;
 }
 
 /* ---- all of a session ---- */

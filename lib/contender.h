@@ -27,6 +27,8 @@ void contender_abort(struct contender *c, int code, const char *text);
 /* The holder is done. */
 void contender_release(struct contender *c);
 
+bool contender_any_holds(const zkl_session *s);
+
 /* For all contenders of the session: */
 void contender_lease_all(zkl_session *s, bool proved); /* there is a new deadline */
 void contender_lapse_all(zkl_session *s);              /* the deadline has passed */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "epoch.h"
 #include "log.h"
 #include "recipes/name.h"
 
@@ -223,7 +224,8 @@ void contender_recall(struct contender *c)
 {
     if (c->create)
         request_recall(c->create);
-    if (c->list)
+    /* While a node may stand that nobody knows, the list is what will find it. */
+    if (c->list && c->machine.state == ST_DONE)
         request_recall(c->list);
 }
 
@@ -326,6 +328,7 @@ void contender_ask(struct contender *c, const struct action *a)
         break;
     case ACT_ORPHAN:
         c->session->orphaned = true;
+        epoch_purge(c->session);
         break;
     case ACT_RESET:
         request_send(c->session,

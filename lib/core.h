@@ -57,6 +57,7 @@ struct zkl_session {
     bool closed;              /* no callback can be made any more */
     unsigned stores;          /* opened and not reported closed */
     struct timer epoch_timer; /* to try again */
+    struct timer purge_timer; /* to end a session for a node that cannot be deleted */
 
     /* proofs */
     struct lease lease;
@@ -99,6 +100,9 @@ int64_t session_patience_ms(const zkl_session *s);
 
 /* What the user calls a full path: without the chroot, if it lies in it. */
 const char *session_path(const zkl_session *s, const char *full);
+
+/* What sessions are opened over: tests put another store here before. */
+extern const struct store_ops *session_store;
 
 zkl_session *session_ref(zkl_session *s);
 void session_unref(zkl_session *s); /* without the monitor held */

@@ -190,6 +190,7 @@ static void forget(zkl_session *s)
     if (store)
         s->ops->close(store);
     timers_cancel(&s->epoch_timer);
+    timers_cancel(&s->purge_timer);
     timers_cancel(&s->lease_timer);
     timers_cancel(&s->deadline_timer);
     request_drop_all(s);
@@ -231,11 +232,30 @@ void epoch_warm(zkl_session *s)
         run_chain(s);
 }
 
-void epoch_idle(zkl_session *s)
+static bool must_purge(zkl_session *s)
 {
-    s->warm_until = instant_add(clock_now(), s->warm_ns);
-    if ((s->orphaned || !g_queue_is_empty(&s->refusals)) && !s->closing)
-        epoch_replace(s);
+    return (s->orphaned || !g_queue_is_empty(&s->refusals)) && !s->closing && !s->refused &&
+           !contender_any_holds(s);
+}
+
+static void on_purge(void *data)
+{
+    if (must_purge(data))
+        epoch_replace(data);
+}
+
+/* Not at once: whoever calls is in the middle of a step. */
+void epoch_purge(zkl_session *s)
+{
+    if (must_purge(s))
+        timers_arm(s->timers, &s->purge_timer, clock_now().boot, on_purge, s);
+}
+
+void epoch_retired(zkl_session *s)
+{
+    if (g_queue_is_empty(&s->contenders))
+        s->warm_until = instant_add(clock_now(), s->warm_ns);
+    epoch_purge(s);
 }
 
 /* A session is proved by its creation, unless the server was long in coming. Then the next one
@@ -253,6 +273,8 @@ static void shun(zkl_session *s)
 {
     log_line(s->log, ZKL_LOG_WARN, "%s: what answers there is no ZooKeeper", s->hosts);
     forget(s);
+    s->foreigners = true;
+    pthread_cond_broadcast(&s->changed);
     timers_arm(s->timers, &s->epoch_timer, clock_now().boot + EPOCH_RETRY_NS, retry_begin, s);
     contender_epoch_all(s);
 }
@@ -304,6 +326,7 @@ static void on_refused(zkl_session *s)
     s->up = false;
     s->refused = true;
     contender_end_all(s, ZKL_EAUTH, "the server refused the credentials");
+    request_drop_all(s);
     session_tell(s, ZKL_SESSION_REFUSED, s->id);
     pthread_cond_broadcast(&s->changed);
 }
@@ -328,6 +351,7 @@ static void on_store_event(void *context, enum store_event event, int64_t id, in
         break;
     case STORE_EV_BEGIN:
         s->begun = clock_now();
+        s->foreigners = false;
         break;
     case STORE_EV_HOST:
     case STORE_EV_FOREIGN:

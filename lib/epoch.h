@@ -17,8 +17,11 @@ void epoch_close(zkl_session *s);
 /* Somebody contends: keeps the session proved from now on, or makes one that is. */
 void epoch_warm(zkl_session *s);
 
-/* The last contender is gone. */
-void epoch_idle(zkl_session *s);
+/* A contender is gone. */
+void epoch_retired(zkl_session *s);
+
+/* A node stands that only the end of the session removes: as soon as nothing is held, it ends. */
+void epoch_purge(zkl_session *s);
 
 /* A request of this kind was answered definitely on the present connection. */
 void epoch_proved(zkl_session *s, enum lease_kind kind, struct instant sent);

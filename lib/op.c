@@ -70,13 +70,15 @@ static void on_decided(void *owner, zkl_grant *grant, const zkl_error *error)
 /* Cancelling wins until the completion begins: a grant won by then is given back. */
 static void abort_locked(zkl_op *op, int code, const char *text)
 {
-    if (op->begun || op->error.code)
+    if (op->begun)
         return;
     if (!op->decided) {
         contender_abort(op->contender, code, text);
         return;
     }
     error_fill(&op->error, code, NULL, "%s", text);
+    if (!op->grant)
+        return;
     grant_give_back(op->grant);
     grant_unref(op->grant); /* the contender's end released its own only if we are the last */
     op->grant = NULL;

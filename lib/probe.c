@@ -18,7 +18,6 @@ struct probe {
     guint host; /* its place in the list */
     int fd;
     bool asked;
-    bool foreign;
     char answer[ANSWER_MAX + 1];
     size_t length;
 };
@@ -52,16 +51,12 @@ static void open_host(GArray *probes, guint number, const char *host_port)
     g_free(host);
 }
 
-static bool begins(const struct probe *p, const char *text)
-{
-    return strncmp(p->answer, text, MIN(strlen(text), p->length)) == 0;
-}
-
-/* As far as it has come. */
+/* "Zookeeper version: …" or what a compatible server calls itself, or that the word is not in the
+ * whitelist, or that the server does not serve yet. */
 static bool is_zookeeper(const struct probe *p)
 {
-    return begins(p, "Zookeeper version") || begins(p, "srvr is not executed") ||
-           begins(p, "This ZooKeeper instance");
+    return strstr(p->answer, " version: ") || strstr(p->answer, "srvr is not executed") ||
+           strstr(p->answer, "This ZooKeeper instance");
 }
 
 static void end(struct probe *p)
@@ -76,8 +71,7 @@ static void hear(struct probe *p)
 
     if (n > 0)
         p->length += (size_t)n;
-    p->foreign = p->length > 0 && !is_zookeeper(p);
-    if (n <= 0 || p->foreign || p->length == ANSWER_MAX)
+    if (n <= 0 || p->length == ANSWER_MAX)
         end(p);
 }
 
@@ -103,7 +97,10 @@ static bool poll_once(GArray *probes, int timeout_ms)
         fds[i] = (struct pollfd){p->fd, p->asked ? POLLIN : POLLIN | POLLOUT, 0};
         open = open || p->fd >= 0;
     }
-    if (open && poll(fds, probes->len, timeout_ms) > 0) {
+    int ready = open ? poll(fds, probes->len, timeout_ms) : 0;
+    if (ready < 0 && errno != EINTR)
+        open = false;
+    if (ready > 0) {
         for (guint i = 0; i < probes->len; i++) {
             if (fds[i].revents)
                 step(&g_array_index(probes, struct probe, i), fds[i].revents);
@@ -117,7 +114,7 @@ static bool is_foreign(const GArray *probes, guint host)
 {
     for (guint i = 0; i < probes->len; i++) {
         const struct probe *p = &g_array_index(probes, struct probe, i);
-        if (p->host == host && p->foreign)
+        if (p->host == host && p->length > 0 && !is_zookeeper(p))
             return true;
     }
     return false;

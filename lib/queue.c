@@ -114,6 +114,8 @@ static void answered(zkl_queue *q, enum store_rc rc)
     q->left--;
     if (rc == STORE_GONE && q->session->closing)
         fail(q, ZKL_ECLOSED);
+    else if (rc == STORE_GONE && q->session->refused)
+        fail(q, ZKL_EAUTH);
     q->again |= rc == STORE_GONE;
     if (q->left == 0 && q->again && !q->over) {
         q->again = false;

@@ -178,8 +178,11 @@ static void pause_refusal(struct refusal *refusal)
 
 static void refuse(zkl_session *s, const char *path)
 {
-    struct refusal *refusal = g_new0(struct refusal, 1);
+    struct refusal *refusal;
 
+    if (find_refusal(s, path))
+        return;
+    refusal = g_new0(struct refusal, 1);
     log_line(s->log, ZKL_LOG_ERROR, "%s: deleting it is refused: %s", path,
              zkl_strerror(ZKL_EACCES));
     refusal->session = s;
@@ -188,8 +191,7 @@ static void refuse(zkl_session *s, const char *path)
     refusal->link.data = refusal;
     g_queue_push_tail_link(&s->refusals, &refusal->link);
     pause_refusal(refusal);
-    if (g_queue_is_empty(&s->contenders))
-        epoch_idle(s);
+    epoch_purge(s);
 }
 
 /* By path: the refusal may be forgotten meanwhile. */

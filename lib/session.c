@@ -18,6 +18,8 @@
 enum { TIMEOUT_MIN_MS = 200, TIMEOUT_MAX_MS = 1000000000 };
 enum { CLOSE_WAIT_MS = 5000, DRIFT_MAX = 500, PATIENCE_MAX_MS = 60000 };
 
+const struct store_ops *session_store = &store_zk;
+
 zkl_session *session_ref(zkl_session *s)
 {
     g_atomic_int_inc(&s->refs);
@@ -126,7 +128,7 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
 
     s->refs = 1;
     s->generation = fork_generation;
-    s->ops = &store_zk;
+    s->ops = session_store;
     s->hosts = hosts;
     s->chroot = chroot;
     s->auth_scheme = g_strdup(o->auth_scheme);
@@ -258,12 +260,17 @@ int zkl_session_on_change(zkl_session *s, zkl_session_fn fn, void *data)
 
 /* ---- asking ---- */
 
-/* False when the time is over. */
+/* False when the time is over. Others have the monitor meanwhile, and leave their own state. */
 static bool wait_change(zkl_session *s, const struct timespec *until)
 {
-    if (!until)
-        return pthread_cond_wait(&s->changed, &s->monitor) == 0;
-    return pthread_cond_timedwait(&s->changed, &s->monitor, until) != ETIMEDOUT;
+    int cancel_state = s->cancel_state, code;
+
+    if (until)
+        code = pthread_cond_timedwait(&s->changed, &s->monitor, until);
+    else
+        code = pthread_cond_wait(&s->changed, &s->monitor);
+    s->cancel_state = cancel_state;
+    return code != ETIMEDOUT;
 }
 
 static int wait_up(zkl_session *s, const struct timespec *until)
@@ -329,9 +336,9 @@ int zkl_session_timeout_ms(zkl_session *s)
 static void *finish(void *data)
 {
     zkl_session *s = data;
-    struct timespec until = clock_after_ms(CLOSE_WAIT_MS);
 
     callbacks_flush(s->callbacks);
+    struct timespec until = clock_after_ms(CLOSE_WAIT_MS);
     session_lock(s);
     epoch_close(s);
     while (s->stores > 0 && wait_change(s, &until))
@@ -346,10 +353,14 @@ static void *finish(void *data)
     return NULL;
 }
 
+/* No point of cancellation: half closed, it would keep its nodes. */
 void zkl_session_close(zkl_session *s)
 {
+    int before;
+
     if (!s || fork_is_child(s->generation))
         return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     session_lock(s);
     s->closing = true;
     pthread_cond_broadcast(&s->changed);
@@ -364,4 +375,5 @@ void zkl_session_close(zkl_session *s)
         epoch_close(s);
         session_unlock(s);
     }
+    pthread_setcancelstate(before, NULL);
 }

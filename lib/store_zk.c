@@ -329,6 +329,11 @@ static enum store_event make_handle(struct store *store, zhandle_t **ret)
     *ret = NULL;
     if (!hosts)
         return STORE_EV_FOREIGN;
+    if (strcmp(hosts, store->hosts) != 0) {
+        char *line = g_strdup_printf("of %s only %s are ZooKeeper servers", store->hosts, hosts);
+        log_library(ZKL_LOG_WARN, line);
+        g_free(line);
+    }
     tell(store, STORE_EV_BEGIN);
     *ret = zookeeper_init2(hosts, on_event, store->timeout_ms, NULL, store, ZOO_NO_LOG_CLIENTENV,
                            on_log);

@@ -73,9 +73,9 @@ static void on_removed(struct request *r, const struct store_reply *reply)
         return;
     w->asked--;
     /* Set again at the reconnect, by libzookeeper: remove it again, if still nobody wants it. */
-    if (reply->rc == STORE_UNKNOWN)
-        w->armed = true;
-    settle(w);
+    w->armed = reply->rc == STORE_UNKNOWN;
+    if (!w->armed || !w->session->up)
+        settle(w);
 }
 
 bool watch_add(zkl_session *s, struct request *r, struct interest *i)

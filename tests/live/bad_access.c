@@ -97,6 +97,23 @@ static void no_delete(void)
     live_end(t);
 }
 
+/* What waits behind the node that cannot be deleted is no reason to keep it. */
+static void no_delete_and_again(void)
+{
+    struct live *t = live_begin();
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    make_directory(t, t->path, ZOO_PERM_ALL);
+    make_directory(t, t->lock, ZOO_PERM_CREATE | ZOO_PERM_READ);
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+    }
+    open_directory(t, t->lock);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
 static zkl_session *open_as(struct live *t, const char *user)
 {
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
@@ -137,6 +154,8 @@ static void unknown_scheme(void)
     zkl_queue *q;
     o.auth_scheme = "no-such-scheme";
     o.auth = "x:y";
+    zkl_session *early = live_open_only(t, t->connect, &o);
+    CHECK_INT(zkl_queue_read(&q, early, t->lock, ZKL_FOREVER), ZKL_EAUTH);
     zkl_session *s = live_open_only(t, t->connect, &o);
     zkl_mutex *m = live_mutex(s, t->lock);
     CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), ZKL_EAUTH);
@@ -172,6 +191,7 @@ static const struct test_case cases[] = {
     {"no_create", no_create},
     {"no_list", no_list},
     {"no_delete", no_delete},
+    {"no_delete_and_again", no_delete_and_again},
     {"users", users},
     {"unknown_scheme", unknown_scheme},
     {"invalid_acl", invalid_acl},

@@ -7,14 +7,17 @@
 int main(int argc, char **argv)
 {
     static const struct test_suite *const suites[] = {
-        &mutex_basic_suite,    &mutex_owner_suite,   &mutex_callback_suite, &mutex_async_suite,
-        &mutex_cancel_suite,   &mutex_change_suite,  &mutex_end_suite,      &mutex_fork_suite,
-        &mutex_admin_suite,    &mutex_parents_suite, &queue_order_suite,    &queue_read_suite,
-        &bad_path_suite,       &bad_connect_suite,   &bad_access_suite,     &bad_children_suite,
-        &bad_limits_suite,     &crowd_suite,         &fault_cut_suite,      &fault_session_suite,
-        &fault_freeze_suite,   &fault_worker_suite,  &fault_reply_suite,    &fault_orphan_suite,
-        &fault_close_suite,    &fault_race_suite,    &fault_process_suite,  &fault_lease_suite,
-        &fault_ensemble_suite, &zoolock_node_suite,  &zoolock_call_suite,   NULL,
+        &mutex_basic_suite,   &mutex_owner_suite,   &mutex_callback_suite,
+        &mutex_async_suite,   &mutex_cancel_suite,  &mutex_change_suite,
+        &mutex_end_suite,     &mutex_fork_suite,    &thread_cancel_suite,
+        &mutex_admin_suite,   &mutex_parents_suite, &queue_order_suite,
+        &queue_read_suite,    &bad_path_suite,      &bad_connect_suite,
+        &bad_access_suite,    &bad_children_suite,  &bad_limits_suite,
+        &crowd_suite,         &fault_cut_suite,     &fault_session_suite,
+        &fault_freeze_suite,  &fault_worker_suite,  &fault_reply_suite,
+        &fault_orphan_suite,  &fault_close_suite,   &fault_race_suite,
+        &fault_process_suite, &fault_lease_suite,   &fault_ensemble_suite,
+        &zoolock_node_suite,  &zoolock_call_suite,  NULL,
     };
     if (argc > 1 && strcmp(argv[1], "--crowd-worker") == 0)
         return crowd_worker(argc - 2, argv + 2);

@@ -12,6 +12,7 @@ extern const struct test_suite mutex_cancel_suite;
 extern const struct test_suite mutex_change_suite;
 extern const struct test_suite mutex_end_suite;
 extern const struct test_suite mutex_fork_suite;
+extern const struct test_suite thread_cancel_suite;
 extern const struct test_suite mutex_admin_suite;
 extern const struct test_suite mutex_parents_suite;
 extern const struct test_suite queue_order_suite;

@@ -13,6 +13,7 @@ int main(int argc, char **argv)
         &contend_hold_suite,
         &contend_end_suite,
         &contend_walk_suite,
+        &driver_suite,
         &lease_suite,
         &lease_clock_suite,
         &lease_attack_suite,
