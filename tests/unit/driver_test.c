@@ -125,6 +125,7 @@ static zkl_session *open_fake(void)
 
 struct outcome {
     atomic_int calls;
+    atomic_int held_up; /* the callback does not return while it is set */
     int code;
 };
 
@@ -135,6 +136,8 @@ static void decided(zkl_grant *grant, const zkl_error *error, void *data)
     o->code = error ? error->code : 0;
     zkl_grant_release(grant);
     atomic_fetch_add(&o->calls, 1);
+    while (atomic_load(&o->held_up))
+        g_usleep(1000);
 }
 
 static void wait_outcome(struct outcome *o)
@@ -208,9 +211,42 @@ static void aborted_before_sent(void)
     zkl_session_close(s);
 }
 
+/* What was decided but not told yet is still cancelled. */
+static void canceled_before_told(void)
+{
+    zkl_session *s = open_fake();
+    zkl_mutex *m;
+    zkl_op *op;
+    char first[] = "_c_other-lock-0000000000";
+    struct outcome before = {.held_up = 1}, o = {.calls = 0};
+
+    REQUIRE(zkl_mutex_new(&m, s, "/b", NULL) == 0);
+    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, decided, &before, NULL) == 0);
+    ANSWER(STORE_CREATE, "/b", .rc = STORE_NOAUTH);
+    wait_outcome(&before);
+    ANSWER(STORE_LIST, "/b", .rc = STORE_NOAUTH);
+    REQUIRE(zkl_mutex_lock_async(m, 0, decided, &o, &op) == 0);
+    char *name = created_name("/b", 1);
+    REQUIRE(name != NULL);
+    char *names[] = {first, strrchr(name, '/') + 1};
+    ANSWER(STORE_CREATE, "/b", .rc = STORE_OK, .path = name, .czxid = 5, .owner = SESSION_ID);
+    ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 2);
+    CHECK(is_asked(STORE_DELETE, name)); /* decided: others are first */
+    zkl_op_cancel(op);
+    atomic_store(&before.held_up, 0);
+    wait_outcome(&o);
+    CHECK_INT(before.code, ZKL_EACCES);
+    CHECK_INT(o.code, ZKL_ECANCELED);
+    zkl_op_free(op);
+    zkl_mutex_free(m);
+    zkl_session_close(s);
+    g_free(name);
+}
+
 static const struct test_case cases[] = {
     {"aborted_while_settling", aborted_while_settling},
     {"aborted_before_sent", aborted_before_sent},
+    {"canceled_before_told", canceled_before_told},
     {NULL, NULL},
 };
 
