@@ -80,7 +80,7 @@ static void abort_locked(zkl_op *op, int code, const char *text)
     if (!op->grant)
         return;
     grant_give_back(op->grant);
-    grant_unref(op->grant); /* the contender's end released its own only if we are the last */
+    grant_unref(op->grant);
     op->grant = NULL;
 }
 
