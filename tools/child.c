@@ -115,8 +115,9 @@ int child_reap(struct child *c, const char *name)
         if (errno != EINTR)
             return fail(STATUS_INTERNAL, "%s: %s", name, g_strerror(errno));
     c->reaped = true;
+    c->signo = WIFSIGNALED(result) ? WTERMSIG(result) : 0;
     if (exec_failure(c, name, &status) == 0)
-        status = WIFSIGNALED(result) ? STATUS_SIGNAL + WTERMSIG(result) : WEXITSTATUS(result);
+        status = c->signo != 0 ? STATUS_SIGNAL + c->signo : WEXITSTATUS(result);
     close(c->exec_error);
     return status;
 }

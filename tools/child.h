@@ -12,6 +12,7 @@ struct child {
     pid_t pid;      /* and the group's id: not reused as long as the leader is not reaped */
     int exec_error; /* pipe that brings errno when exec failed, or its end */
     bool reaped;
+    int signo; /* that ended the reaped leader, 0 for none */
 };
 
 /* Forks and executes argv (PATH is searched) with envp, our signals undone, in front of the

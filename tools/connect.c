@@ -20,9 +20,13 @@ static const char *connect_string(const struct settings *settings)
 /* The library's own lines are for -v; a failure is told once, by its result. */
 static void log_line(zkl_log_level level, const char *line, void *data)
 {
+    size_t length = strlen(line);
+
     (void)level;
     (void)data;
-    say("%s", line);
+    while (length > 0 && g_ascii_isspace(line[length - 1]))
+        length--; /* libzookeeper ends some of its lines itself */
+    say("%.*s", (int)length, line);
 }
 
 static void log_nothing(zkl_log_level level, const char *line, void *data)
@@ -61,6 +65,17 @@ static int read_auth(const struct settings *settings, char **ret)
     return GO_ON;
 }
 
+/* The library names its own options; whoever reads this has given ours. */
+static int open_failed(const struct settings *settings, const zkl_error *error)
+{
+    if (error->code == ZKL_EINVAL && g_str_has_prefix(error->text, "acl "))
+        return fail(STATUS_USAGE, "--acl %s: %s", settings->acl, error->text);
+    if (error->code == ZKL_EINVAL && g_str_has_prefix(error->text, "session_timeout_ms "))
+        return fail(STATUS_USAGE, "--session-timeout %d: %s", settings->session_timeout_ms,
+                    error->text + strlen("session_timeout_ms "));
+    return fail_error(error, connect_string(settings));
+}
+
 int session_open(const struct settings *settings, zkl_session **ret)
 {
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
@@ -82,9 +97,17 @@ int session_open(const struct settings *settings, zkl_session **ret)
     options.log = settings->verbose ? log_line : log_nothing;
     options.log_level = settings->verbose ? ZKL_LOG_INFO : ZKL_LOG_ERROR;
     if (zkl_session_open(ret, connect_string(settings), &options, &error) != 0)
-        status = fail_error(&error, connect_string(settings));
+        status = open_failed(settings, &error);
     g_free(auth);
     return status;
+}
+
+int connect_timeout_ms(const struct settings *settings, int64_t *ret)
+{
+    if (seconds_to_ms(settings->connect_timeout_s, ret) && *ret > 0)
+        return GO_ON;
+    return fail(STATUS_USAGE, "--connect-timeout: not a time to connect in: %g",
+                settings->connect_timeout_s);
 }
 
 /* zkl_session_wait() cannot hear signals, so that it waits on a thread beside us. */
@@ -117,8 +140,9 @@ int session_connect(const struct settings *settings, zkl_session **session, int6
     int signo;
     int err;
 
-    if (!seconds_to_ms(settings->connect_timeout_s, &w.limit_ms))
-        return fail(STATUS_USAGE, "--connect-timeout: not a time: %g", settings->connect_timeout_s);
+    err = connect_timeout_ms(settings, &w.limit_ms);
+    if (err != GO_ON)
+        return err;
     if (limit_ms != ZKL_FOREVER && limit_ms < w.limit_ms)
         w.limit_ms = limit_ms;
     if (settings->verbose)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -72,6 +73,21 @@ void events_close(struct events *e)
         close(e->wakeup);
     if (e->timer >= 0)
         close(e->timer);
+}
+
+void events_die(const struct events *e, int signo)
+{
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigset_t set;
+
+    if (!sigismember(&e->caught, signo))
+        return;
+    prctl(PR_SET_DUMPABLE, 0); /* SIGQUIT is not about us: no core of ours */
+    sigaction(signo, &standard, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, signo);
+    kill(0, signo);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 static void drain(int fd)

@@ -18,6 +18,10 @@ struct events {
 bool events_open(struct events *e);
 void events_close(struct events *e);
 
+/* Ends our process group by a deadly signal, us included; returns if we were started with it
+ * ignored. Also after events_close(). */
+void events_die(const struct events *e, int signo);
+
 /* Catches one more signal, unless we were started with it ignored. */
 void events_catch(struct events *e, int signo);
 

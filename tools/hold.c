@@ -15,12 +15,15 @@ struct hold {
     struct child child;
     struct loss loss;
     bool asked_to_end; /* INT or TERM has been passed on once */
+    int passed_on;     /* the last signal that the group got by way of us */
+    int key;           /* hold_key() */
 };
 
-/* A stopped tool cannot renew. That is said before, for nobody reads it after. */
+/* A stopped tool cannot renew. That is said before, for nobody reads it after; and when the lock is
+ * nearly over without anybody having continued us, we wake to end the group. */
 static void stop_with_child(struct hold *h, int signo)
 {
-    bool continued;
+    enum terminal_stop stop;
 
     if (h->loss.phase != LOSS_NONE) {
         child_signal(&h->child, SIGCONT); /* it is to end, not to stop */
@@ -30,13 +33,15 @@ static void stop_with_child(struct hold *h, int signo)
     say("%s: stopped, so the lock cannot be renewed: unless continued before it ends in %.1f s, "
         "the command is ended",
         h->options->path, (double)zkl_grant_remaining_ms(h->loss.grant) / 1000);
-    continued = terminal_stop_us(signo);
+    stop = terminal_stop_us(signo, loss_next_ms(&h->loss));
+    if (stop == STOP_LIMIT)
+        loss_begin(&h->loss, &h->child);
     loss_step(&h->loss, &h->child);
     if (h->loss.phase != LOSS_NONE)
         return;
     /* In an orphaned group nobody would ever continue it, and it would ask for the terminal again
      * and again if we did. */
-    if (!continued && (signo == SIGTTIN || signo == SIGTTOU)) {
+    if (stop == STOP_REFUSED && (signo == SIGTTIN || signo == SIGTTOU)) {
         say("%s: the command wants the terminal and cannot have it; it stays stopped",
             h->options->path);
         return;
@@ -79,7 +84,17 @@ static void on_signal(struct hold *h, int signo)
     default:
         break;
     }
+    h->passed_on = signo;
     child_signal(&h->child, signo);
+}
+
+/* A terminal that was not lent would have sent the key's signal to our group, not only to the
+ * command's: a script around us must end as well. */
+static int key_that_ended(const struct hold *h, bool lent)
+{
+    const int signo = h->child.signo;
+
+    return lent && (signo == SIGINT || signo == SIGQUIT) && signo != h->passed_on ? signo : 0;
 }
 
 /* In this order: a lock that is ours after the end was ours until then. */
@@ -121,11 +136,15 @@ static int run_child(struct hold *h)
     /* From here on Ctrl-Z at us is the command's: we stop when it has. */
     events_catch(h->events, SIGTSTP);
     if (child_start(&h->child, h->options->argv, envp, &h->terminal, h->events)) {
+        bool lent;
+
         watch(h);
+        lent = h->terminal.lent != 0;
         terminal_take_back(&h->terminal);
         status = STATUS_LOST;
         if (h->loss.phase == LOSS_NONE)
             status = child_reap(&h->child, h->options->argv[0]);
+        h->key = key_that_ended(h, lent);
     }
     terminal_close(&h->terminal);
     g_strfreev(envp);
@@ -150,6 +169,11 @@ int hold_run(struct hold *h)
         status = run_child(h);
     loss_finish(&h->loss);
     return status;
+}
+
+int hold_key(const struct hold *h)
+{
+    return h->key;
 }
 
 void hold_free(struct hold *h)

@@ -22,6 +22,7 @@ struct run {
     struct attempt attempt;
     struct hold_options hold_options;
     struct hold *hold;
+    int key; /* the signal of the key that ended the command, and is to end us and our group */
 };
 
 static int last_failure(const char *subject)
@@ -36,7 +37,7 @@ static int last_failure(const char *subject)
 static int prepare(struct run *r)
 {
     zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
-    int status = hold_check_grace(r->options.grace_s, r->settings->session_timeout_ms);
+    int status = hold_check_grace(r->options.grace_ms, r->settings->session_timeout_ms);
 
     if (status == GO_ON)
         status = session_open(r->settings, &r->session);
@@ -63,7 +64,7 @@ static int connect_first(struct run *r)
         if (r->options.timeout_ms < 1)
             r->options.timeout_ms = 1; /* 0 would mean to try */
     }
-    return hold_check_grace(r->options.grace_s, zkl_session_timeout_ms(r->session));
+    return hold_check_grace(r->options.grace_ms, zkl_session_timeout_ms(r->session));
 }
 
 static void acquired(zkl_grant *grant, const zkl_error *error, void *data)
@@ -123,10 +124,12 @@ static int acquire(struct run *r)
 
 static int hold(struct run *r)
 {
+    int status;
+
     r->hold_options = (struct hold_options){
         .path = r->options.path,
         .argv = r->options.command,
-        .grace_s = r->options.grace_s,
+        .grace_ms = r->options.grace_ms,
         .session_timeout_ms = zkl_session_timeout_ms(r->session),
         .verbose = r->settings->verbose,
     };
@@ -134,7 +137,9 @@ static int hold(struct run *r)
         say("%s: held with token %" G_GUINT64_FORMAT, r->options.path,
             (guint64)zkl_grant_token(r->attempt.grant));
     r->hold = hold_new(&r->hold_options, r->attempt.grant, &r->events);
-    return hold_run(r->hold);
+    status = hold_run(r->hold);
+    r->key = hold_key(r->hold);
+    return status;
 }
 
 static int run_steps(struct run *r)
@@ -165,5 +170,7 @@ int verb_lock(struct settings *settings, int argc, char **argv)
     }
     lock_options_free(&r.options);
     inherited_free();
+    if (r.key != 0)
+        events_die(&r.events, r.key);
     return status;
 }

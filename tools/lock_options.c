@@ -1,7 +1,6 @@
 /* Options as flock(1) has them: before PATH, after PATH, and none after the command's name. */
 #include "lock_options.h"
 
-#include <math.h>
 #include <string.h>
 
 #define SYNOPSIS "lock PATH [OPTION...] [--] COMMAND [ARG...] | -c STRING"
@@ -13,6 +12,8 @@ struct raw {
     gboolean exclusive;
     char *shell_command;
     char *parents;
+    char *timeout; /* text, so that "not given" is none of its values */
+    char *grace;
 };
 
 static int parse(struct lock_options *o, struct raw *raw, struct settings *settings, int *argc,
@@ -21,18 +22,20 @@ static int parse(struct lock_options *o, struct raw *raw, struct settings *setti
     const GOptionEntry entries[] = {
         {"nonblock", 'n', 0, G_OPTION_ARG_NONE, &raw->nonblock, "Fail rather than wait for others",
          NULL},
-        {"timeout", 'w', 0, G_OPTION_ARG_DOUBLE, &o->timeout_s, "Fail when not had within", "SECS"},
-        {"wait", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_DOUBLE, &o->timeout_s, NULL, NULL},
+        {"timeout", 'w', 0, G_OPTION_ARG_FILENAME, &raw->timeout, "Fail when not had within",
+         "SECS"},
+        {"wait", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_FILENAME, &raw->timeout, NULL, NULL},
         {"conflict-exit-code", 'E', 0, G_OPTION_ARG_INT, &o->conflict_status,
          "Exit status when the lock is not had in time (1)", "N"},
         {"command", 'c', 0, G_OPTION_ARG_FILENAME, &raw->shell_command,
          "Run STRING by $SHELL or /bin/sh", "STRING"},
         {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name, "Who, as zkl ls shows it", "NAME"},
-        {"grace", 0, 0, G_OPTION_ARG_DOUBLE, &o->grace_s,
+        {"grace", 0, 0, G_OPTION_ARG_FILENAME, &raw->grace,
          "Time between TERM and the end of a lock being lost", "SECS"},
         {"parents", 0, 0, G_OPTION_ARG_FILENAME, &raw->parents,
          "Make missing parents container (default) or persistent", "KIND"},
         {"exclusive", 'x', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->exclusive, NULL, NULL},
+        {"exclusive", 'e', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->exclusive, NULL, NULL},
         {"shared", 's', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->shared, NULL, NULL},
         G_OPTION_ENTRY_NULL};
 
@@ -43,15 +46,17 @@ static int parse(struct lock_options *o, struct raw *raw, struct settings *setti
 
 static int check_times(struct lock_options *o, const struct raw *raw)
 {
-    const bool limited = !isnan(o->timeout_s);
+    double grace_s;
 
-    if (raw->nonblock && limited)
+    if (raw->nonblock && raw->timeout)
         return fail(STATUS_USAGE, "-n and -w exclude each other");
     o->timeout_ms = raw->nonblock ? 0 : ZKL_FOREVER;
-    if (limited && !seconds_to_ms(o->timeout_s, &o->timeout_ms))
-        return fail(STATUS_USAGE, "-w: not a time to wait: %g", o->timeout_s);
-    if (o->grace_s < 0)
-        return fail(STATUS_USAGE, "--grace: not a time: %g", o->grace_s);
+    if (raw->timeout && !(seconds_parse(raw->timeout, &o->timeout_s) &&
+                          seconds_to_ms(o->timeout_s, &o->timeout_ms)))
+        return fail(STATUS_USAGE, "-w: not a time to wait: %s", raw->timeout);
+    if (raw->grace &&
+        !(seconds_parse(raw->grace, &grace_s) && seconds_to_ms(grace_s, &o->grace_ms)))
+        return fail(STATUS_USAGE, "--grace: not a time: %s", raw->grace);
     return GO_ON;
 }
 
@@ -94,8 +99,7 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
     struct raw raw = {0};
     int status;
 
-    *o =
-        (struct lock_options){.timeout_s = NAN, .grace_s = NAN, .conflict_status = STATUS_CONFLICT};
+    *o = (struct lock_options){.grace_ms = GRACE_DEFAULT, .conflict_status = STATUS_CONFLICT};
     status = parse(o, &raw, settings, &argc, &argv);
     if (status == GO_ON && argc < 2)
         status = fail(STATUS_USAGE, "no PATH given; \"zkl lock --help\" has the options");
@@ -112,6 +116,8 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
         status = take_command(o, &raw, argv + 1);
     g_free(raw.shell_command);
     g_free(raw.parents);
+    g_free(raw.timeout);
+    g_free(raw.grace);
     return status;
 }
 

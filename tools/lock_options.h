@@ -2,16 +2,16 @@
 #ifndef ZKL_TOOLS_LOCK_OPTIONS_H
 #define ZKL_TOOLS_LOCK_OPTIONS_H
 
-#include "tool.h"
+#include "hold.h"
 
 struct lock_options {
     char *path;
     char **command;      /* what to execute, ends with NULL */
     int64_t timeout_ms;  /* 0: try, ZKL_FOREVER: no -w */
-    double timeout_s;    /* as given, for the message; NAN: not given */
+    double timeout_s;    /* as given, for the message */
     int conflict_status; /* -E */
     char *name;
-    double grace_s; /* NAN: not given */
+    int64_t grace_ms; /* GRACE_DEFAULT: not given */
     zkl_parents parents;
 };
 

@@ -2,8 +2,6 @@
  * when no thread of the library has run for a while. */
 #include "loss.h"
 
-#include <math.h>
-
 /* Right before a renewal is proved, about this much of the session timeout is still ahead when the
  * servers' tick is not known: a proof reaches about 0.6 of the timeout, and the next one may come
  * 0.3 later. A grace may take half of it, so that a late renewal does not end a healthy command. */
@@ -12,17 +10,14 @@
 
 #define LOOK_MS 20 /* how often an ending group is looked at */
 
-int hold_check_grace(double grace_s, int session_timeout_ms)
+int hold_check_grace(int64_t grace_ms, int session_timeout_ms)
 {
     const int64_t most = (int64_t)session_timeout_ms * GRACE_MAX_PERMILLE / 1000;
-    int64_t grace_ms;
 
-    if (isnan(grace_s))
-        return GO_ON;
-    if (!seconds_to_ms(grace_s, &grace_ms) || grace_ms > most)
+    if (grace_ms > most)
         return fail(STATUS_USAGE,
                     "--grace: %g s is too much for a session timeout of %.1f s: at most %.3f s",
-                    grace_s, session_timeout_ms / 1000.0, (double)most / 1000);
+                    (double)grace_ms / 1000, session_timeout_ms / 1000.0, (double)most / 1000);
     return GO_ON;
 }
 
@@ -45,7 +40,8 @@ void loss_init(struct loss *l, const struct hold_options *options, zkl_grant *gr
                struct events *events)
 {
     *l = (struct loss){.grant = grant, .options = options, .events = events};
-    if (isnan(options->grace_s) || !seconds_to_ms(options->grace_s, &l->grace_ms))
+    l->grace_ms = options->grace_ms;
+    if (options->grace_ms == GRACE_DEFAULT)
         l->grace_ms = options->session_timeout_ms / 8;
     l->margin_ms = l->grace_ms / 4;
     pthread_mutex_init(&l->lock, NULL);
@@ -74,31 +70,42 @@ int loss_wait_safe(struct loss *l)
 
 static void term(struct loss *l, const struct child *child, int64_t left)
 {
-    say("%s: the lock could not be renewed and ends in %.1f s; the command is ended",
-        l->options->path, (double)left / 1000);
     child_signal(child, SIGTERM);
     child_signal(child, SIGCONT);
     l->phase = LOSS_TERMED;
     l->kill_at = now_ms() + left - l->margin_ms;
+    say("%s: the lock could not be renewed and ends in %.1f s; the command is ended",
+        l->options->path, (double)left / 1000);
 }
 
 static void end_at_once(struct loss *l, const struct child *child)
 {
-    if (l->phase == LOSS_NONE)
-        say("%s: the lock is lost; the command is killed", l->options->path);
+    const bool unsaid = l->phase == LOSS_NONE;
+
     child_signal(child, SIGKILL);
     l->phase = LOSS_KILLED;
+    if (unsaid)
+        say("%s: the lock is lost; the command is killed", l->options->path);
     l->give_up_at = now_ms() + l->options->session_timeout_ms;
+}
+
+void loss_begin(struct loss *l, const struct child *child)
+{
+    const int64_t left = MIN(zkl_grant_remaining_ms(l->grant), l->grace_ms);
+
+    if (left > l->margin_ms)
+        term(l, child, left);
+    else
+        end_at_once(l, child);
 }
 
 void loss_step(struct loss *l, const struct child *child)
 {
     const int64_t left = zkl_grant_remaining_ms(l->grant);
 
-    if (l->phase == LOSS_NONE && left > l->margin_ms && left <= l->grace_ms)
-        term(l, child, left);
-    if (l->phase != LOSS_KILLED &&
-        (left <= l->margin_ms || (l->phase == LOSS_TERMED && now_ms() >= l->kill_at)))
+    if (l->phase == LOSS_NONE && left <= l->grace_ms)
+        loss_begin(l, child);
+    if (l->phase == LOSS_TERMED && (left <= l->margin_ms || now_ms() >= l->kill_at))
         end_at_once(l, child);
 }
 

@@ -34,6 +34,10 @@ void loss_init(struct loss *l, const struct hold_options *options, zkl_grant *gr
  * came. */
 int loss_wait_safe(struct loss *l);
 
+/* The lock is given up, whatever a late renewal brings: TERM now and KILL before the grace is over,
+ * or KILL now if the deadline is nearer than that. */
+void loss_begin(struct loss *l, const struct child *child);
+
 /* Looks at the deadline, and does what is due. */
 void loss_step(struct loss *l, const struct child *child);
 

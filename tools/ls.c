@@ -133,8 +133,8 @@ int verb_ls(struct settings *settings, int argc, char **argv)
     }
     if (status == GO_ON && argc > 1)
         return fail(STATUS_USAGE, "%s: one PATH is enough", argv[1]);
-    if (status == GO_ON && !seconds_to_ms(settings->connect_timeout_s, &timeout_ms))
-        return fail(STATUS_USAGE, "--connect-timeout: not a time: %g", settings->connect_timeout_s);
+    if (status == GO_ON)
+        status = connect_timeout_ms(settings, &timeout_ms);
     if (status == GO_ON)
         status = session_open(settings, &session);
     if (status == GO_ON)

@@ -1,29 +1,9 @@
 /* Option parsing: the global options are understood before the verb and after it. */
-#include "tool.h"
+#include "attached.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
-
-static void add_global(GOptionGroup *group, struct settings *settings)
-{
-    const GOptionEntry entries[] = {
-        {"connect", 0, 0, G_OPTION_ARG_FILENAME, &settings->connect,
-         "Servers, host:port,... with an optional /chroot", "HOSTS"},
-        {"session-timeout", 0, 0, G_OPTION_ARG_INT, &settings->session_timeout_ms,
-         "ZooKeeper session timeout (30000)", "MS"},
-        {"connect-timeout", 0, 0, G_OPTION_ARG_DOUBLE, &settings->connect_timeout_s,
-         "Give up when no session is made within (10)", "SECS"},
-        {"auth", 0, 0, G_OPTION_ARG_FILENAME, &settings->auth, "Credentials, digest:user:password",
-         "SCHEME:CRED"},
-        {"auth-file", 0, 0, G_OPTION_ARG_FILENAME, &settings->auth_file,
-         "Read the credentials from a file, away from ps(1)", "FILE"},
-        {"acl", 0, 0, G_OPTION_ARG_FILENAME, &settings->acl,
-         "Permissions of nodes made (world:anyone:cdrwa)", "ACL"},
-        {"verbose", 'v', 0, G_OPTION_ARG_NONE, &settings->verbose, "Say what happens", NULL},
-        G_OPTION_ENTRY_NULL};
-
-    g_option_group_add_entries(group, entries);
-}
 
 /* "--" may be left by GLib or not, depending on what follows it; we want it gone. */
 static void drop_separator(int *argc, char **argv)
@@ -47,30 +27,80 @@ static void free_replaced(const struct settings *before, const struct settings *
         g_free(before->acl);
 }
 
-int options_parse(struct settings *settings, const GOptionEntry *entries, const char *synopsis,
-                  const char *summary, int *argc, char ***argv)
+/* By us and not by GLib, which would end the process before the output is known to be written. */
+static int show_help(GOptionContext *context)
 {
-    const struct settings before = *settings;
+    char *text = g_option_context_get_help(context, TRUE, NULL);
+
+    fputs(text, stdout);
+    g_free(text);
+    return STATUS_OK;
+}
+
+/* tables: that of one verb, if any, and the global one, in the order of the help. */
+static int parse(const GOptionEntry *const *tables, const char *synopsis, const char *summary,
+                 const gboolean *help, int *argc, char ***argv)
+{
     GOptionContext *context = g_option_context_new(synopsis);
     GOptionGroup *main_group = g_option_group_new("zkl", "", "", NULL, NULL);
     GError *error = NULL;
     int status = GO_ON;
 
-    if (entries)
-        g_option_group_add_entries(main_group, entries); /* first, for the help */
-    add_global(main_group, settings);
+    for (; *tables; tables++)
+        g_option_group_add_entries(main_group, *tables);
     g_option_context_set_main_group(context, main_group);
     g_option_context_set_summary(context, summary);
     g_option_context_set_strict_posix(context, TRUE);
+    g_option_context_set_help_enabled(context, FALSE);
     if (!g_option_context_parse(context, argc, argv, &error)) {
         status = fail(STATUS_USAGE, "%s", error->message);
         g_error_free(error);
+    } else if (*help) {
+        status = show_help(context);
     } else {
         drop_separator(argc, *argv);
     }
     g_option_context_free(context);
+    return status;
+}
+
+int options_parse(struct settings *settings, const GOptionEntry *entries, const char *synopsis,
+                  const char *summary, int *argc, char ***argv)
+{
+    const struct settings before = *settings;
+    gboolean help = FALSE;
+    const GOptionEntry global[] = {
+        {"connect", 0, 0, G_OPTION_ARG_FILENAME, &settings->connect,
+         "Servers, host:port,... with an optional /chroot", "HOSTS"},
+        {"session-timeout", 0, 0, G_OPTION_ARG_INT, &settings->session_timeout_ms,
+         "ZooKeeper session timeout (30000)", "MS"},
+        {"connect-timeout", 0, 0, G_OPTION_ARG_DOUBLE, &settings->connect_timeout_s,
+         "Give up when no session is made within (10)", "SECS"},
+        {"auth", 0, 0, G_OPTION_ARG_FILENAME, &settings->auth, "Credentials, digest:user:password",
+         "SCHEME:CRED"},
+        {"auth-file", 0, 0, G_OPTION_ARG_FILENAME, &settings->auth_file,
+         "Read the credentials from a file, away from ps(1)", "FILE"},
+        {"acl", 0, 0, G_OPTION_ARG_FILENAME, &settings->acl,
+         "Permissions of nodes made (world:anyone:cdrwa)", "ACL"},
+        {"verbose", 'v', 0, G_OPTION_ARG_NONE, &settings->verbose, "Say what happens", NULL},
+        {"help", 'h', 0, G_OPTION_ARG_NONE, &help, "Show this", NULL},
+        G_OPTION_ENTRY_NULL};
+    const GOptionEntry *const tables[] = {entries ? entries : global, entries ? global : NULL,
+                                          NULL};
+    int status;
+
+    attached_split(tables, argc, argv, settings->made);
+    status = parse(tables, synopsis, summary, &help, argc, argv);
     free_replaced(&before, settings);
     return status;
+}
+
+bool seconds_parse(const char *text, double *ret)
+{
+    char *end;
+
+    *ret = g_ascii_strtod(text, &end);
+    return end != text && !*end;
 }
 
 bool seconds_to_ms(double seconds, int64_t *ret)

@@ -1,6 +1,7 @@
 /* How the command speaks: one line for each failure, and the exit status that belongs to it. */
 #include "tool.h"
 
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,16 +33,22 @@ void append_visible(GString *out, const char *text)
     }
 }
 
-/* A descriptor that takes nothing more is no reason to fail: there is nowhere left to say so. */
+#define PATIENCE_MS 100
+
+/* A descriptor that takes nothing more is no reason to fail: there is nowhere left to say so. Nor
+ * may a reader that has stopped reading keep us from ending the command when its lock ends. */
 static void write_line(const char *text)
 {
     GString *line = g_string_new("zkl: ");
+    struct pollfd err = {.fd = STDERR_FILENO, .events = POLLOUT};
     ssize_t written;
 
     append_visible(line, text);
     g_string_append_c(line, '\n');
-    written = write(STDERR_FILENO, line->str, line->len);
-    (void)written;
+    if (poll(&err, 1, PATIENCE_MS) > 0) {
+        written = write(STDERR_FILENO, line->str, line->len);
+        (void)written;
+    }
     g_string_free(line, TRUE);
 }
 

@@ -3,6 +3,7 @@
 #define ZKL_TOOLS_TERMINAL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct terminal {
@@ -29,9 +30,14 @@ void terminal_take_back(struct terminal *t);
 
 void terminal_close(struct terminal *t);
 
+enum terminal_stop {
+    STOP_CONTINUED, /* somebody has continued us */
+    STOP_REFUSED,   /* nobody ever could (an orphaned group), so that the kernel did not stop us */
+    STOP_LIMIT      /* limit_ms have passed: we alone run again */
+};
+
 /* Stops our whole group, as the terminal would: a shell counts a job as stopped only when all of
- * it is. Answers when we are continued; false if nobody could ever continue us (an orphaned
- * group), so that the kernel did not stop us. */
-bool terminal_stop_us(int signo);
+ * it is. Not for longer than limit_ms, suspended time included. */
+enum terminal_stop terminal_stop_us(int signo, int64_t limit_ms);
 
 #endif

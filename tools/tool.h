@@ -34,6 +34,7 @@ struct settings {
     char *auth_file;
     char *acl;
     gboolean verbose;
+    GPtrArray *made; /* what option parsing has made of argv; freed by main() */
 };
 
 /* One verb of the command; argv[0] is its name. Answers the exit status. */
@@ -49,7 +50,10 @@ int verb_ls(struct settings *settings, int argc, char **argv);
 int options_parse(struct settings *settings, const GOptionEntry *entries, const char *synopsis,
                   const char *summary, int *argc, char ***argv);
 
-/* Seconds with a fraction to milliseconds, rounded up; false if negative or absurd. */
+/* The number that is all of text; false if it is none. */
+bool seconds_parse(const char *text, double *ret);
+
+/* Seconds with a fraction to milliseconds, rounded up; false if negative, not finite or absurd. */
 bool seconds_to_ms(double seconds, int64_t *ret);
 
 /* say.c */

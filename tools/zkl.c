@@ -48,12 +48,13 @@ static int show_help(struct settings *settings, int argc, char **argv)
     char help[] = "--help";
     char *own[] = {argv[0], help, NULL};
     char **own_argv = own;
-    const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
+    const bool about_verb = argc > 1 && strcmp(argv[1], "help") != 0;
+    const struct verb *verb = about_verb ? find_verb(argv[1]) : NULL;
     int own_argc = 2;
     char *text;
     int status;
 
-    if (argc > 1 && !verb)
+    if (about_verb && !verb)
         return fail(STATUS_USAGE, "%s: no such command; \"zkl help\" lists them", argv[1]);
     if (verb) {
         own[0] = argv[1];
@@ -80,7 +81,7 @@ static int run(struct settings *settings, int argc, char **argv)
         return status;
     if (version) {
         printf("zkl %s\n", ZKL_VERSION);
-        return end_output(STATUS_OK);
+        return STATUS_OK;
     }
     if (argc < 2)
         return fail(STATUS_USAGE, "no command given; \"zkl help\" lists them");
@@ -89,12 +90,14 @@ static int run(struct settings *settings, int argc, char **argv)
     verb = find_verb(argv[1]);
     if (!verb)
         return fail(STATUS_USAGE, "%s: no such command; \"zkl help\" lists them", argv[1]);
-    return end_output(verb->run(settings, argc - 1, argv + 1));
+    return verb->run(settings, argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)
 {
-    struct settings settings = {.session_timeout_ms = 30000, .connect_timeout_s = 10};
+    struct settings settings = {.session_timeout_ms = 30000,
+                                .connect_timeout_s = 10,
+                                .made = g_ptr_array_new_with_free_func(g_free)};
     char **own_argv;
     int status;
 
@@ -102,7 +105,8 @@ int main(int argc, char **argv)
     g_set_prgname("zkl");
     /* GLib moves the pointers about; a copy of the vector keeps the strings ours to free. */
     own_argv = g_memdup2(argv, sizeof *argv * (size_t)(argc + 1));
-    status = run(&settings, argc, own_argv);
+    status = end_output(run(&settings, argc, own_argv));
+    g_ptr_array_unref(settings.made);
     g_free(own_argv);
     g_free(settings.connect);
     g_free(settings.auth);

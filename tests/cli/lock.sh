@@ -27,10 +27,17 @@ expect_no_node "nothing is left" $L
 # Arguments go as they are; options end at the first operand after PATH.
 run "$ZKL" lock $L printf '<%s>' -n "a b" '$HOME' -- -E
 expect "arguments" '<-n><a b><$HOME><--><-E>' "$out"
-run "$ZKL" lock -n $L -w1 -E 5 -- true
+run "$ZKL" lock -n $L -w 1 -E 5 -- true
 expect "-n and -w on both sides of PATH" 64 "$status"
+expect_match "-n and -w on both sides of PATH: named" "-n and -w" "$err"
 run "$ZKL" lock $L -E 5 -w 20.5 -- echo -n
 expect "options after PATH" "0:" "$status:$out"
+run "$ZKL" lock -w20 $L -E5 -- echo -w1
+expect "values attached to their letters" "0:-w1" "$status:$out"
+run "$ZKL" lock -nE5 --name -w1 $L sh -c '"$ZKL" ls $ZKL_PATH --json'
+expect_match "a value that looks like such an option is left alone" '"owner": "-w1"' "$out"
+run "$ZKL" lock -e $L -c'echo "$0"'
+expect "-e as -x, and -c with its string attached" 0 "$status"
 run "$ZKL" lock -- $L -- echo x
 expect "-- twice" "0:x" "$status:$out"
 run "$ZKL" lock $L -c 'echo "$0 $ZKL_PATH"; exit 3'
@@ -83,6 +90,8 @@ expect "a process group of its own" "$pid" "$group"
 hold $L
 refused "-n" 1 "$L: " lock -n $L touch "$scratch/ran"
 refused "-n -E 99" 99 "$L: " lock -n -E 99 $L touch "$scratch/ran"
+refused "-nE99" 99 "$L: " lock -nE99 $L touch "$scratch/ran"
+refused "-w.2 -E42" 42 "$L: " lock -w.2 $L -E42 touch "$scratch/ran"
 refused "-E 0" 0 "$L: " lock -n -E 0 $L touch "$scratch/ran"
 refused "-w 0" 1 "$L: " lock -w 0 $L touch "$scratch/ran"
 refused "-w .2" 1 "$L: " lock $L -w .2 touch "$scratch/ran"

@@ -32,6 +32,7 @@ deaf() { # OPTION...
     background+=("$holder")
     wait_until "the command runs" test -e "$scratch/ready" || return 1
     read -r command member <"$scratch/ready"
+    background+=("$command" "$member")
 }
 
 if [ -x "$ADMIN" ]; then

@@ -32,7 +32,6 @@ for s in INT HUP QUIT USR1 USR2 WINCH CONT; do
     kill -$s "$holder"
     if wait_until "$s is passed on" has_heard $s; then pass "$s is passed on"; fi
 done
-kill -0 "$holder" && pass "none of them ends the tool"
 touch "$scratch/quit"
 status_of "$holder"
 expect "the command ends by itself" 0 "$?"
@@ -58,6 +57,35 @@ kill -TERM "$holder"
 status_of "$holder"
 expect "a command ended by TERM" 143 "$?"
 expect_no_node "nothing is left of it" $L
+
+# All of the group hears it, not only its leader.
+"$ZKL" lock $L bash -c '
+    exec 2>/dev/null # where bash would tell how its sleep ended
+    sleep 1000 &
+    trap "" TERM
+    echo "$$ $!" >"$1/pids.new"; mv "$1/pids.new" "$1/pids"
+    while :; do sleep 0.02; done' bash "$scratch" &
+holder=$!
+background+=("$holder")
+wait_until "the command and its member run" test -e "$scratch/pids"
+read -r command member <"$scratch/pids"
+background+=("$command" "$member")
+kill -TERM "$holder"
+if wait_until "TERM reaches a member" gone "$member"; then pass "TERM reaches a member"; fi
+kill -TERM "$holder"
+status_of "$holder"
+expect "and a second one kills the deaf leader" 137 "$?"
+
+# TSTP at the tool is the command's. In a session of its own: with a terminal we would stop too.
+# shellcheck disable=SC2317
+in_state() { [[ $(cat "/proc/$1/stat" 2>/dev/null) = *") $2 "* ]]; }
+listen $L setsid
+kill -TSTP "$holder"
+if wait_until "TSTP stops the command" in_state "$command" T; then pass "TSTP stops the command"; fi
+touch "$scratch/quit"
+kill -CONT "$holder"
+status_of "$holder"
+expect "CONT continues it to its own end" 0 "$?"
 
 # What was ignored stays so.
 listen $L env --ignore-signal=HUP

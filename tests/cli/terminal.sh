@@ -45,7 +45,7 @@ expect_match "and reads it" "got typed" "$(cat "$scratch/screen")"
 
 # Ctrl-C goes to the command, and what it answers is the status.
 ready='touch $scratch/ready; while :; do sleep 0.02; done'
-terminal "\$ZKL lock \$L sh -c '$ready'; echo status=\$?"
+terminal "trap : INT; \$ZKL lock \$L sh -c '$ready'; echo status=\$?"
 wait_until "the command runs" test -e "$scratch/ready"
 type_keys '\0003'
 end_terminal
@@ -55,6 +55,21 @@ wait_until "the command runs" test -e "$scratch/ready"
 type_keys '\0003'
 end_terminal
 expect_match "Ctrl-C caught by the command" "status=5" "$(cat "$scratch/screen")"
+
+# A key that ends the command ends the script around it, after the release.
+cat >"$scratch/loop" <<'END'
+for i in 1 2 3; do
+    "$ZKL" lock $L bash -c '[ -e $scratch/ready ] && exit; touch $scratch/ready; while :; do sleep 0.02; done'
+    echo "after $i"
+done
+END
+terminal "exec bash $scratch/loop"
+wait_until "the command runs" test -e "$scratch/ready"
+type_keys '\0003'
+end_terminal
+expect "Ctrl-C ends a script" 130 "$?"
+expect "Ctrl-C ends it at once" "" "$(grep after "$scratch/screen")"
+expect_no_node "Ctrl-C: the lock is given back" $L
 
 # Ctrl-Z, under a shell with job control.
 cat >"$scratch/jobs" <<'END'
@@ -75,7 +90,31 @@ expect_match "Ctrl-Z: the shell sees a stopped job" "stopped=148.*Stopped" "${sc
 expect_match "Ctrl-Z: said before" "zkl: $L: stopped" "$screen"
 expect_match "fg: it goes on to its own end" "status=6" "$screen"
 
-# The same with a command in front of others in a pipe, and put in the background then.
+# Nobody says fg: the tool wakes before the deadline and ends the group, the deaf member too.
+export -f gone
+cat >"$scratch/jobs" <<'END'
+set -m
+"$ZKL" --session-timeout 4000 lock $L bash -c '
+    (trap "" TERM; exec sleep 1000) &
+    echo "$$ $!" >$scratch/pids
+    touch $scratch/ready
+    while :; do sleep 0.02; done'
+echo "stopped=$?"
+"$ZKL" lock $L bash -c 'for pid in $(cat $scratch/pids); do gone $pid && echo dead; done'
+wait %1
+echo "end=$?"
+END
+terminal "bash $scratch/jobs"
+wait_until "the command runs" test -e "$scratch/ready"
+read -r -a pids <"$scratch/pids"
+background+=("${pids[@]}")
+type_keys '\0032'
+end_terminal
+screen=$(cat "$scratch/screen")
+expect_match "Ctrl-Z and no fg: all is dead when the next one is served" "stopped=148.*dead.*dead" "${screen//[$'\r\n']/ }"
+expect_match "Ctrl-Z and no fg: the lock was lost" "end=75" "$screen"
+
+# Ctrl-Z with a command in front of others in a pipe, and put in the background then.
 cat >"$scratch/jobs" <<'END'
 set -m
 "$ZKL" lock $L bash -c 'touch $scratch/ready; until [ -e $scratch/resumed ]; do sleep 0.02; done; echo through' | cat

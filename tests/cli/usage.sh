@@ -13,6 +13,8 @@ expect_match "--version names itself" '^zkl [0-9]+\.[0-9]+\.[0-9]+$' "$out"
 run "$ZKL" help
 expect_match "help lists the commands" '  lock .*  ls ' "${out//$'\n'/ }"
 expect "help succeeds" "0" "$status"
+run "$ZKL" help help
+expect_match "help help does as well" '^0:.*  lock .*  ls ' "$status:${out//$'\n'/ }"
 for args in "lock --help" "help lock" "--connect x lock --help"; do
     # shellcheck disable=SC2086
     run "$ZKL" $args
@@ -23,8 +25,11 @@ done
 run "$ZKL" ls --help
 expect_match "ls --help" '--json' "$out"
 if [ -e /dev/full ]; then
-    "$ZKL" --version >/dev/full 2>"$scratch/err"
-    expect "output that cannot be written" 74 "$?"
+    for args in --version --help help "lock --help" "help ls"; do
+        # shellcheck disable=SC2086
+        "$ZKL" $args >/dev/full 2>"$scratch/err"
+        expect "$args: output that cannot be written" 74 "$?"
+    done
 fi
 
 # The command line.
@@ -42,7 +47,12 @@ refused "-s is for later" 64 "-s: " lock -s /a touch "$ran"
 refused "-n and -w" 64 "-n and -w" lock -n -w 1 /a touch "$ran"
 refused "-w below 0" 64 "-w" lock -w -1 /a touch "$ran"
 refused "-w no number" 64 "soon" lock -w soon /a touch "$ran"
-refused "-w not finite" 64 "-w" lock -w inf /a touch "$ran"
+for seconds in inf -inf nan -nan 1e99 "" 1x; do
+    refused "-w \"$seconds\"" 64 "^zkl: -w: .*: $seconds\$" lock -w "$seconds" /a touch "$ran"
+    refused "--grace \"$seconds\"" 64 "^zkl: --grace: .*: $seconds\$" lock --grace "$seconds" /a touch "$ran"
+done
+refused "-n and -w nan" 64 "-n and -w" lock -n -w nan /a touch "$ran"
+refused "an attached value that is none" 64 "5x" lock -nE5x /a touch "$ran"
 refused "-E too large" 64 "-E.*256" lock -E 256 /a touch "$ran"
 refused "-E below 0" 64 "-E" lock -E -1 /a touch "$ran"
 refused "-c and a command" 64 "-c" lock /a -c true touch "$ran"
@@ -51,7 +61,10 @@ refused "--grace more than steady" 64 "--grace: 4\.6 s.*30\.0 s.*4\.500 s" lock 
 refused "--grace below 0" 64 "--grace" lock --grace -1 /a touch "$ran"
 refused "--auth without a scheme" 64 "SCHEME" --auth secret lock /a touch "$ran"
 refused "--auth-file that is not there" 64 "$scratch/none" --auth-file "$scratch/none" lock /a touch "$ran"
-refused "--connect-timeout" 64 "--connect-timeout" --connect-timeout -1 lock /a touch "$ran"
+for seconds in -1 0 nan inf; do
+    refused "--connect-timeout $seconds" 64 "--connect-timeout.*$seconds" --connect-timeout $seconds lock /a touch "$ran"
+    refused "--connect-timeout $seconds, by ls" 64 "--connect-timeout.*$seconds" --connect-timeout $seconds ls /a
+done
 
 # Paths, for both verbs.
 for path in "" a a/b // //a /a//b /a/ /a/. /a/./b /a/../b /..; do
@@ -62,20 +75,20 @@ refused "a path of 100 KiB" 64 "/aaa" lock "/$(head -c 100000 /dev/zero | tr '\0
 
 # Connect strings and what goes with them.
 for hosts in "" : host: :2181 host:port host:0 host:65536 "a,,b" "[::1" "host/no//chroot" "host/end/"; do
-    refused "--connect \"$hosts\"" 64 "" --connect "$hosts" lock /a touch "$ran"
+    refused "--connect \"$hosts\"" 64 "connect.*${hosts//[/\\[}" --connect "$hosts" lock /a touch "$ran"
 done
 for ms in 0 -1 99; do
-    refused "--session-timeout $ms" 64 "" --session-timeout $ms lock /a touch "$ran"
+    refused "--session-timeout $ms" 64 "--session-timeout $ms: " --session-timeout $ms lock /a touch "$ran"
 done
 refused "--session-timeout no number" 64 "long" --session-timeout long lock /a touch "$ran"
 for acl in nonsense world:anyone: world:anyone:x; do
-    refused "--acl $acl" 64 "" --acl "$acl" lock /a touch "$ran"
+    refused "--acl $acl" 64 "--acl $acl: " --acl "$acl" lock /a touch "$ran"
 done
 
 # No server: port 1 is nobody's, and .invalid never resolves.
 nobody=127.0.0.1:1
 refused "a refused port" 69 "$nobody" --connect $nobody --connect-timeout 0.5 lock /a touch "$ran"
-refused "a refused port, by ls" 69 "" --connect $nobody --connect-timeout 0.5 ls /a
+refused "a refused port, by ls" 69 "$nobody" --connect $nobody --connect-timeout 0.5 ls /a
 refused "-w is shorter than --connect-timeout" 69 "$nobody" --connect $nobody lock -w 0.5 /a touch "$ran"
 refused "-n waits for a server" 69 "$nobody" --connect $nobody --connect-timeout 0.5 lock -n /a touch "$ran"
 refused "global options after the verb" 69 "$nobody" lock --connect $nobody --connect-timeout 0.5 /a touch "$ran"
@@ -83,6 +96,11 @@ refused "and after PATH" 69 "$nobody" lock /a --connect $nobody --connect-timeou
 refused "an unknown host" 69 "no.such.host.invalid" --connect no.such.host.invalid --connect-timeout 0.5 lock /a touch "$ran"
 ZKL_CONNECT=$nobody refused "ZKL_CONNECT" 69 "$nobody" --connect-timeout 0.5 lock /a touch "$ran"
 ZKL_CONNECT=127.0.0.1:2 refused "--connect goes before ZKL_CONNECT" 69 "$nobody" --connect $nobody --connect-timeout 0.5 lock /a touch "$ran"
+
+# The library's lines end once.
+run "$ZKL" -v --connect $nobody --connect-timeout 0.5 lock /a touch "$ran"
+expect_match "-v says what happens" "zookeeper_close" "$err"
+expect "-v: no end of a line is made visible" "" "$(grep -F '\x0a' "$scratch/err")"
 
 if [ -e "$ran" ]; then fail "no command was run"; else pass "no command was run"; fi
 finish
