@@ -91,7 +91,7 @@ expect_match "Ctrl-Z: said before" "zkl: $L: stopped" "$screen"
 expect_match "fg: it goes on to its own end" "status=6" "$screen"
 
 # Nobody says fg: the tool wakes before the deadline and ends the group, the deaf member too.
-export -f gone
+declare -f gone >"$scratch/gone" # not exported: a plain sh on the way would drop it
 cat >"$scratch/jobs" <<'END'
 set -m
 "$ZKL" --session-timeout 4000 lock $L bash -c '
@@ -100,7 +100,7 @@ set -m
     touch $scratch/ready
     while :; do sleep 0.02; done'
 echo "stopped=$?"
-"$ZKL" lock $L bash -c 'for pid in $(cat $scratch/pids); do gone $pid && echo dead; done'
+"$ZKL" lock $L bash -c '. $scratch/gone; for pid in $(cat $scratch/pids); do gone $pid && echo dead; done'
 wait %1
 echo "end=$?"
 END
