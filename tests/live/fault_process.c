@@ -19,6 +19,7 @@ static void open_and_close(void)
     fault_close(s);
 }
 
+/* At most: a thread of the session before may just be ending while the first count is taken. */
 static void nothing_leaks(void)
 {
     fault_begin();
@@ -26,8 +27,8 @@ static void nothing_leaks(void)
     int threads = fault_count("/proc/self/task"), files = fault_count("/proc/self/fd");
     for (int i = 0; i < 100; i++)
         open_and_close();
-    EVENTUALLY(fault_count("/proc/self/task") == threads);
-    EVENTUALLY(fault_count("/proc/self/fd") == files);
+    EVENTUALLY(fault_count("/proc/self/task") <= threads);
+    EVENTUALLY(fault_count("/proc/self/fd") <= files);
     fault_end();
 }
 
@@ -44,8 +45,8 @@ static void expiry_leaks_nothing(void)
         proxy_thaw(fault.proxy);
         EVENTUALLY(zkl_session_id(s) != before && zkl_session_wait(s, 0) == 0);
     }
-    EVENTUALLY(fault_count("/proc/self/task") == threads);
-    EVENTUALLY(fault_count("/proc/self/fd") == files);
+    EVENTUALLY(fault_count("/proc/self/task") <= threads);
+    EVENTUALLY(fault_count("/proc/self/fd") <= files);
     fault_end();
 }
 
