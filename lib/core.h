@@ -20,6 +20,10 @@
 struct callbacks;
 struct log;
 
+/* The most that libzookeeper computes with without overflow, in round figures: asked for or
+ * granted. */
+enum { SESSION_TIMEOUT_MAX_MS = 1000000000 };
+
 struct session_listener {
     zkl_session_fn fn;
     void *data;

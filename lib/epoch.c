@@ -13,9 +13,6 @@
 
 #define EPOCH_RETRY_NS (1000 * CLOCK_MS)
 
-/* No server grants more: libzookeeper could not compute with it. */
-enum { TIMEOUT_SANE_MS = 1000000000 };
-
 /* ---- proofs ---- */
 
 static void run_chain(void *data);
@@ -179,7 +176,7 @@ void epoch_begin(zkl_session *s)
 }
 
 /* Everything that belonged to the session is over. */
-static void forget(zkl_session *s)
+void epoch_close(zkl_session *s)
 {
     struct store *store = s->store;
 
@@ -204,17 +201,12 @@ void epoch_replace(zkl_session *s)
 {
     int64_t id = s->id;
 
-    forget(s);
+    epoch_close(s);
     epoch_begin(s);
     contender_epoch_all(s);
     if (id != 0)
         session_tell(s, ZKL_SESSION_REPLACED, id);
     pthread_cond_broadcast(&s->changed);
-}
-
-void epoch_close(zkl_session *s)
-{
-    forget(s);
 }
 
 void epoch_warm(zkl_session *s)
@@ -272,7 +264,7 @@ static bool is_stale(zkl_session *s, int timeout_ms)
 static void shun(zkl_session *s)
 {
     log_line(s->log, ZKL_LOG_WARN, "%s: what answers there is no ZooKeeper", s->hosts);
-    forget(s);
+    epoch_close(s);
     s->foreigners = true;
     pthread_cond_broadcast(&s->changed);
     timers_arm(s->timers, &s->epoch_timer, clock_now().boot + EPOCH_RETRY_NS, retry_begin, s);
@@ -281,7 +273,7 @@ static void shun(zkl_session *s)
 
 static void on_up(zkl_session *s, int64_t id, int timeout_ms)
 {
-    if (timeout_ms <= 0 || timeout_ms > TIMEOUT_SANE_MS) {
+    if (timeout_ms <= 0 || timeout_ms > SESSION_TIMEOUT_MAX_MS) {
         shun(s);
         return;
     }

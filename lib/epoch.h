@@ -11,7 +11,7 @@ void epoch_begin(zkl_session *s);
 /* Closes the present session, which takes its nodes along, and begins a new one. */
 void epoch_replace(zkl_session *s);
 
-/* Closes the present session for good. */
+/* Closes the present session, and begins none. */
 void epoch_close(zkl_session *s);
 
 /* Somebody contends: keeps the session proved from now on, or makes one that is. */

@@ -32,7 +32,6 @@ struct hold {
     uint64_t key;
     unsigned depth;   /* 0: acquiring */
     zkl_grant *grant; /* ours, lent to the caller */
-    bool counted;     /* with owner_count() */
 };
 
 /* For threads that end while they own. Before every other lock. */
@@ -41,7 +40,7 @@ static GQueue all = G_QUEUE_INIT;
 
 static const char *own_path(const zkl_mutex *m)
 {
-    return m->path + strlen(m->session->chroot);
+    return session_path(m->session, m->path);
 }
 
 static void mutex_unref(zkl_mutex *m)
@@ -268,10 +267,8 @@ static int lock_anew(zkl_mutex *m, uint64_t key, int64_t timeout_ms, zkl_grant *
         g_hash_table_remove(m->holds, &key);
         return code;
     }
-    if (!m->key) {
-        hold->counted = true;
+    if (!m->key)
         owner_count(1, release_owned_by);
-    }
     if (ret)
         *ret = hold->grant;
     return 0;
@@ -321,7 +318,7 @@ int zkl_mutex_unlock(zkl_mutex *m)
     if (--hold->depth > 0) {
         owned = zkl_grant_state(hold->grant) != ZKL_LOST;
     } else {
-        if (hold->counted)
+        if (!m->key)
             owner_count(-1, release_owned_by);
         owned = end_hold(m, hold);
     }

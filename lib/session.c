@@ -14,9 +14,7 @@
 #include "thread.h"
 #include "watch.h"
 
-/* The most that libzookeeper computes with without overflow, in round figures. */
-enum { TIMEOUT_MIN_MS = 200, TIMEOUT_MAX_MS = 1000000000 };
-enum { CLOSE_WAIT_MS = 5000, DRIFT_MAX = 500, PATIENCE_MAX_MS = 60000 };
+enum { TIMEOUT_MIN_MS = 200, CLOSE_WAIT_MS = 5000, DRIFT_MAX = 500, PATIENCE_MAX_MS = 60000 };
 
 const struct store_ops *session_store = &store_zk;
 
@@ -98,7 +96,7 @@ static const char *check_options(const zkl_session_options *o)
     if (!acl)
         return "acl must be scheme:id:perms,… with perms of r, w, c, d and a";
     g_array_unref(acl);
-    if (o->session_timeout_ms < TIMEOUT_MIN_MS || o->session_timeout_ms > TIMEOUT_MAX_MS)
+    if (o->session_timeout_ms < TIMEOUT_MIN_MS || o->session_timeout_ms > SESSION_TIMEOUT_MAX_MS)
         return "session_timeout_ms must be 200 to 1000000000";
     if (o->tick_ms < 0)
         return "tick_ms must not be negative";
