@@ -53,7 +53,7 @@ static void give_grant(struct contender *c)
 
     if (c->machine.number >= RULE_NUMBER_WARN)
         log_line(s->log, ZKL_LOG_WARN, "%s: its numbers run out at 2147483647", c->node);
-    c->grant = grant_new(s, c, session_path(s, c->node), c->machine.token);
+    c->grant = grant_new(s, c, c->node, c->payload, c->machine.token);
     c->decided(c->owner, c->grant, NULL);
 }
 
@@ -76,7 +76,8 @@ static void lose(struct contender *c)
 {
     zkl_session *s = c->session;
 
-    log_line(s->log, ZKL_LOG_WARN, "%s: lost", c->node);
+    if (zkl_grant_state(c->grant) != ZKL_RELEASED) /* by a transaction, with its node */
+        log_line(s->log, ZKL_LOG_WARN, "%s: lost", c->node);
     c->refs++;
     if (grant_lose(c->grant, on_told, c)) {
         timers_arm(s->timers, &c->timer, clock_now().boot + s->timeout_ms * CLOCK_MS, on_timer, c);
@@ -204,6 +205,11 @@ void contender_abort(struct contender *c, int code, const char *text)
 void contender_release(struct contender *c)
 {
     step_kind(c, EV_RELEASE);
+}
+
+void contender_vanished(struct contender *c)
+{
+    on_own_fired(c, true);
 }
 
 bool contender_any_holds(const zkl_session *s)

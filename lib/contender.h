@@ -27,6 +27,9 @@ void contender_abort(struct contender *c, int code, const char *text);
 /* The holder is done. */
 void contender_release(struct contender *c);
 
+/* The holder's node is gone, it is known. */
+void contender_vanished(struct contender *c);
+
 bool contender_any_holds(const zkl_session *s);
 
 /* For all contenders of the session: */

@@ -49,6 +49,7 @@ struct zkl_session {
     /* the present epoch */
     struct store *store; /* NULL: closed, or the system refused the threads for one */
     uint32_t connection; /* counts connections made and lost */
+    uint32_t confirmed;  /* the newest connection on which a request was answered */
     bool up;
     int64_t id; /* of the ZooKeeper session, 0 before it is made */
     int timeout_ms;

@@ -30,6 +30,10 @@ static const char *const texts[] = {
     [-ZKL_ENOENT] = "no such node",
     [-ZKL_ERANGE] = "the buffer is too small",
     [-ZKL_EPROTO] = "an answer that no ZooKeeper should give",
+    [-ZKL_EEXIST] = "the node exists",
+    [-ZKL_EVERSION] = "the node has another version",
+    [-ZKL_ENOTEMPTY] = "the node has children",
+    [-ZKL_EUNKNOWN] = "it may or may not have been applied",
 };
 
 const char *zkl_strerror(int err)

@@ -5,6 +5,7 @@
 #include "callbacks.h"
 #include "contender.h"
 #include "error.h"
+#include "multi.h"
 
 /* State and deadline are one word, so that a proof and a loss cannot cross: microseconds of
  * CLOCK_BOOTTIME above the two bits of the state. The other clock's deadline is written before
@@ -14,12 +15,14 @@ struct zkl_grant {
     unsigned generation;
     uint64_t token;
     int64_t session_id;
-    char *node;
+    char *full_node, *payload;
+    const char *node; /* as the user sees it: the end of full_node */
     zkl_session *session;
     _Atomic uint64_t word;
     _Atomic int64_t raw;         /* CLOCK_MONOTONIC_RAW ns */
     struct contender *contender; /* guarded by the monitor, like what follows */
     GArray *watchers;            /* of struct watcher; emptied with the last call */
+    struct multi_line line;
 };
 
 struct watcher {
@@ -120,8 +123,7 @@ static void tell_one(zkl_grant *g, const struct watcher *watcher, zkl_state stat
 {
     struct message *m = g_new(struct message, 1);
 
-    atomic_fetch_add(&g->refs, 1);
-    *m = (struct message){g, *watcher, state};
+    *m = (struct message){grant_ref(g), *watcher, state};
     if (!callbacks_push(g->session->callbacks, deliver, m)) {
         atomic_fetch_sub(&g->refs, 1); /* the caller has one */
         g_free(m);
@@ -152,7 +154,7 @@ int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data)
     }
     zkl_state state = zkl_grant_state(g);
     /* Lost by its deadline, but the contender has not said so yet: that will be the one call. */
-    bool final = state >= ZKL_LOST && !g->contender;
+    bool final = state == ZKL_RELEASED || (state == ZKL_LOST && !g->contender);
     if (state == ZKL_SUSPECT || final)
         tell_one(g, &watcher, state);
     if (!final)
@@ -163,7 +165,8 @@ int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data)
 
 /* ---- the runtime's side ---- */
 
-zkl_grant *grant_new(zkl_session *s, struct contender *c, const char *node, uint64_t token)
+zkl_grant *grant_new(zkl_session *s, struct contender *c, const char *node, const char *payload,
+                     uint64_t token)
 {
     zkl_grant *g = g_new0(zkl_grant, 1);
 
@@ -171,12 +174,20 @@ zkl_grant *grant_new(zkl_session *s, struct contender *c, const char *node, uint
     g->generation = s->generation;
     g->token = token;
     g->session_id = s->id;
-    g->node = g_strdup(node);
+    g->full_node = g_strdup(node);
+    g->node = session_path(s, g->full_node);
+    g->payload = g_strdup(payload);
     g->session = session_ref(s);
     atomic_init(&g->raw, s->lease.deadline.raw);
     atomic_init(&g->word, pack(s->lease.deadline.boot, s->up ? ZKL_HELD : ZKL_SUSPECT));
     g->contender = c;
     g->watchers = g_array_new(FALSE, FALSE, sizeof(struct watcher));
+    return g;
+}
+
+zkl_grant *grant_ref(zkl_grant *g)
+{
+    atomic_fetch_add(&g->refs, 1);
     return g;
 }
 
@@ -186,7 +197,8 @@ void grant_unref(zkl_grant *g)
         return;
     zkl_session *s = g->session;
     g_array_unref(g->watchers);
-    g_free(g->node);
+    g_free(g->full_node);
+    g_free(g->payload);
     g_free(g);
     session_unref(s);
 }
@@ -242,18 +254,58 @@ bool grant_lose(zkl_grant *g, void (*then)(void *data), void *data)
     return anybody && callbacks_push(g->session->callbacks, then, data);
 }
 
+bool grant_disown(zkl_grant *g)
+{
+    return change(g, ZKL_RELEASED);
+}
+
+void grant_let_go(zkl_grant *g, bool node_gone)
+{
+    if (g->contender && node_gone)
+        contender_vanished(g->contender);
+    else if (g->contender)
+        contender_release(g->contender);
+}
+
+/* A transaction that gives it back has done so already. */
 bool grant_give_back(zkl_grant *g)
 {
-    if (!change(g, ZKL_RELEASED))
+    if (zkl_grant_state(g) == ZKL_RELEASED)
+        return true;
+    if (!grant_disown(g))
         return false;
-    if (g->contender)
-        contender_release(g->contender);
+    grant_let_go(g, false);
     return true;
 }
 
 void grant_detach(zkl_grant *g)
 {
     g->contender = NULL;
+}
+
+zkl_session *grant_session(const zkl_grant *g)
+{
+    return g->session;
+}
+
+struct multi_line *grant_line(zkl_grant *g)
+{
+    return &g->line;
+}
+
+const char *grant_full_node(const zkl_grant *g)
+{
+    return g->full_node;
+}
+
+const char *grant_payload(const zkl_grant *g)
+{
+    return g->payload;
+}
+
+bool grant_is_child(const zkl_grant *g)
+{
+    return fork_is_child(g->generation);
 }
 
 void zkl_grant_release(zkl_grant *g)

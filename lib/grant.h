@@ -7,8 +7,11 @@
 struct contender;
 
 /* A grant of s's present deadline, with one reference for the contender and one for the user. With
- * the monitor held. node is as the user sees it. */
-zkl_grant *grant_new(zkl_session *s, struct contender *c, const char *node, uint64_t token);
+ * the monitor held. node is its full path, payload what is in it. */
+zkl_grant *grant_new(zkl_session *s, struct contender *c, const char *node, const char *payload,
+                     uint64_t token);
+
+zkl_grant *grant_ref(zkl_grant *g);
 
 void grant_unref(zkl_grant *g); /* without the monitor held, unless another reference remains */
 
@@ -25,7 +28,19 @@ bool grant_lose(zkl_grant *g, void (*then)(void *data), void *data);
 /* Gives back; false: it was lost before. The caller's reference stays. */
 bool grant_give_back(zkl_grant *g);
 
+/* The two halves of that, for a transaction that gives back: from the first on it is RELEASED
+ * (false: it was not owned), with the second its node goes, unless that is gone. */
+bool grant_disown(zkl_grant *g);
+void grant_let_go(zkl_grant *g, bool node_gone);
+
 /* The contender is done with it. */
 void grant_detach(zkl_grant *g);
+
+/* What its transactions need. */
+zkl_session *grant_session(const zkl_grant *g);
+struct multi_line *grant_line(zkl_grant *g);
+const char *grant_full_node(const zkl_grant *g);
+const char *grant_payload(const zkl_grant *g);
+bool grant_is_child(const zkl_grant *g); /* in a forked child */
 
 #endif

@@ -219,9 +219,9 @@ static int reenter(const zkl_mutex *m, struct hold *hold, zkl_grant **ret)
     if (hold->depth == 0)
         return error_set(ZKL_EDEADLK, own_path(m), "%s: this owner is acquiring it already",
                          own_path(m));
-    if (zkl_grant_state(hold->grant) == ZKL_LOST)
-        return error_set(ZKL_ELOST, own_path(m), "%s: it was lost, and not unlocked yet",
-                         own_path(m));
+    if (zkl_grant_state(hold->grant) >= ZKL_LOST)
+        return error_set(ZKL_ELOST, own_path(m),
+                         "%s: it was lost or given back, and not unlocked yet", own_path(m));
     hold->depth++;
     if (ret)
         *ret = hold->grant;

@@ -99,15 +99,15 @@ static void on_timeout(void *data)
     abort_locked(op, why.code, why.text);
 }
 
-static void arm(zkl_op *op)
+void op_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn)(void *data),
+            void *data)
 {
-    zkl_session *s = op->session;
     int64_t now = clock_now().boot;
-    int64_t ms = op->timeout_ms == 0 ? session_patience_ms(s) : op->timeout_ms;
+    int64_t ms = timeout_ms == 0 ? session_patience_ms(s) : timeout_ms;
 
     if (ms < 0 || ms > (INT64_MAX - now) / CLOCK_MS)
         return;
-    timers_arm(s->timers, &op->timer, now + ms * CLOCK_MS, on_timeout, op);
+    timers_arm(s->timers, timer, now + ms * CLOCK_MS, fn, data);
 }
 
 static zkl_op *op_new(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
@@ -134,7 +134,7 @@ static void enter(zkl_op *op, const struct contender_spec *spec)
         on_decided(op, NULL, &why);
         return;
     }
-    arm(op);
+    op_arm(s, &op->timer, op->timeout_ms, on_timeout, op);
     struct contender *c = contender_enter(s, spec, on_decided, op);
     if (!op->decided)
         op->contender = c;

@@ -13,6 +13,10 @@ zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms
 /* Blocks until it is decided; 0 and a grant of the caller's own, or the thread's last error. */
 int op_wait(zkl_op *op, zkl_grant **ret);
 
+/* Arms timer for a timeout_ms of the public interface. */
+void op_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn)(void *data),
+            void *data);
+
 /* Ends all of them with that error. */
 void op_abort_all(zkl_session *s, GQueue *waiters, int code, const char *text);
 

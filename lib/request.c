@@ -15,8 +15,10 @@ struct request *request_new(enum store_kind kind, char *path,
 
     r->what.kind = kind;
     r->what.path = path;
-    r->proves = kind == STORE_CREATE || kind == STORE_DELETE || kind == STORE_SET ? LEASE_WRITE
-                                                                                  : LEASE_ANCHOR;
+    r->proves =
+        kind == STORE_CREATE || kind == STORE_DELETE || kind == STORE_SET || kind == STORE_MULTI
+            ? LEASE_WRITE
+            : LEASE_ANCHOR;
     r->done = done;
     r->owner = owner;
     r->link.data = r;
@@ -56,8 +58,10 @@ static void on_reply(void *context, const struct store_reply *reply)
         park(s, r);
         return;
     }
-    if (reply->rc < STORE_BAD && r->connection == s->connection)
+    if (reply->rc < STORE_BAD && r->connection == s->connection) {
+        s->confirmed = s->connection;
         epoch_proved(s, r->proves, r->sent);
+    }
     r->done(r, reply);
     request_free(r);
 }

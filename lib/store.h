@@ -21,7 +21,8 @@ enum store_kind {
     STORE_LIST, /* the children */
     STORE_SYNC, /* the server catches up with its leader */
     STORE_SET,
-    STORE_UNWATCH /* all watches of the path, on the server too */
+    STORE_UNWATCH, /* all watches of the path, on the server too */
+    STORE_MULTI    /* all of .changes or none */
 };
 
 enum store_mode { STORE_PERSISTENT, STORE_CONTAINER, STORE_EPHEMERAL_SEQUENTIAL };
@@ -40,14 +41,25 @@ enum store_rc {
     STORE_GONE     /* the session is over */
 };
 
+/* One part of a STORE_MULTI: kind is CREATE (persistent), SET, DELETE, or GET: a check. */
+struct store_change {
+    enum store_kind kind;
+    const char *path;
+    const char *data; /* NULL: none */
+    int length;
+    int32_t version; /* -1: any */
+};
+
 struct store_request {
     enum store_kind kind;
     const char *path;
     const char *data; /* CREATE, SET */
     int length;
-    enum store_mode mode; /* CREATE */
-    int32_t version;      /* SET; DELETE is unconditional */
-    bool watch;           /* GET */
+    enum store_mode mode;               /* CREATE */
+    int32_t version;                    /* SET; DELETE is unconditional */
+    bool watch;                         /* GET */
+    const struct store_change *changes; /* MULTI: good until submit returns */
+    int count;
 };
 
 /* Pointers are valid during the callback only. */
@@ -55,6 +67,7 @@ struct store_reply {
     enum store_rc rc;
     const char *path; /* CREATE: the name made */
     uint64_t czxid;   /* CREATE, GET: of the node's stat */
+    int32_t version;
     int64_t owner;
     int64_t ctime_ms;
     int32_t children;
@@ -62,6 +75,7 @@ struct store_reply {
     int length;
     char *const *names; /* LIST */
     int count;
+    int failed; /* MULTI: which change was refused */
 };
 
 typedef void (*store_done)(void *context, const struct store_reply *reply);
@@ -100,8 +114,12 @@ struct store_ops {
     bool (*submit)(struct store *store, const struct store_request *request, store_done done,
                    void *context);
     /* Answers every request with STORE_GONE before it returns. The store is not to be touched
-     * again; sink.closed comes once the server was told, or could not be. */
+     * again but by give_back; sink.closed comes once the server was told, or could not be. */
     void (*close)(struct store *store);
+    /* The client's own handle, NULL if there is none; close is not through before each is given
+     * back. */
+    void *(*borrow)(struct store *store);
+    void (*give_back)(struct store *store);
 };
 
 /* libzookeeper_mt. */

@@ -18,153 +18,13 @@
 #include "clock.h"
 #include "log.h"
 #include "probe.h"
-#include "store.h"
+#include "store_zk.h"
 #include "thread.h"
 
 enum {
     RETRY_MS = 500,  /* between attempts to make a handle */
     DRAIN_MS = 2000, /* for answers under way, at close */
 };
-
-struct store {
-    struct store_sink sink;
-    char *hosts, *auth_scheme, *auth;
-    int timeout_ms;
-    GArray *acl_list;      /* of struct acl_entry: owns what acl points to */
-    struct ACL_vector acl; /* its form for the library */
-    zhandle_t *zh;         /* NULL before it is made and once closing */
-    bool auth_owed;        /* the library has not got the credentials yet */
-    bool closing, over;
-    pthread_cond_t wake;
-    GQueue ops; /* of struct op: not answered by the library yet */
-};
-
-struct op {
-    struct store *store;
-    GList link;
-    store_done done; /* NULL: answered by us already */
-    void *context;
-};
-
-static enum store_rc map_rc(int rc)
-{
-    switch (rc) {
-    case ZOK:
-        return STORE_OK;
-    case ZNONODE:
-        return STORE_NONODE;
-    case ZNODEEXISTS:
-        return STORE_EXISTS;
-    case ZBADVERSION:
-        return STORE_BADVERSION;
-    case ZNOAUTH:
-    case ZINVALIDACL: /* "auth" without credentials, or a scheme the server does not have */
-        return STORE_NOAUTH;
-    case ZNOCHILDRENFOREPHEMERALS:
-        return STORE_NOCHILDREN;
-    case ZNOTEMPTY:
-        return STORE_NOTEMPTY;
-    case ZCONNECTIONLOSS:
-    case ZOPERATIONTIMEOUT:
-    case ZRUNTIMEINCONSISTENCY:
-    case ZMARSHALLINGERROR:
-    case ZINVALIDSTATE:
-    case ZSESSIONEXPIRED: /* the event decides, and it follows */
-    case ZCLOSING:
-    case ZSESSIONMOVED:
-    case -127: /* throttled */
-        return STORE_UNKNOWN;
-    default:
-        return STORE_BAD;
-    }
-}
-
-static void finish(const void *data, struct store_reply *reply, int rc)
-{
-    struct op *op = (struct op *)(uintptr_t)data;
-    struct store *store = op->store;
-
-    reply->rc = map_rc(rc);
-    pthread_mutex_lock(store->sink.monitor);
-    g_queue_unlink(&store->ops, &op->link);
-    if (op->done)
-        op->done(op->context, reply);
-    if (store->closing)
-        pthread_cond_signal(&store->wake);
-    pthread_mutex_unlock(store->sink.monitor);
-    g_free(op);
-}
-
-/* Answers all requests; the library may still call their completions. */
-static void fail_all(struct store *store)
-{
-    const struct store_reply gone = {.rc = STORE_GONE};
-
-    for (GList *l = store->ops.head; l; l = l->next) {
-        struct op *op = l->data;
-        store_done done = op->done;
-        op->done = NULL;
-        if (done)
-            done(op->context, &gone);
-    }
-}
-
-static void use_stat(struct store_reply *reply, const struct Stat *stat)
-{
-    if (!stat)
-        return;
-    reply->czxid = (uint64_t)stat->czxid;
-    reply->owner = stat->ephemeralOwner;
-    reply->ctime_ms = stat->ctime;
-    reply->children = stat->numChildren;
-}
-
-static void on_created(int rc, const char *path, const struct Stat *stat, const void *data)
-{
-    struct store_reply reply = {.path = path};
-
-    if (rc == ZOK)
-        use_stat(&reply, stat);
-    finish(data, &reply, rc);
-}
-
-static void on_data(int rc, const char *value, int length, const struct Stat *stat,
-                    const void *data)
-{
-    struct store_reply reply = {.data = value, .length = length > 0 ? length : 0};
-
-    if (rc == ZOK)
-        use_stat(&reply, stat);
-    finish(data, &reply, rc);
-}
-
-static void on_names(int rc, const struct String_vector *names, const void *data)
-{
-    struct store_reply reply = {.names = NULL};
-
-    if (rc == ZOK && names) {
-        reply.names = names->data;
-        reply.count = names->count;
-    }
-    finish(data, &reply, rc);
-}
-
-static void on_void(int rc, const void *data)
-{
-    finish(data, &(struct store_reply){.path = NULL}, rc);
-}
-
-static void on_stat(int rc, const struct Stat *stat, const void *data)
-{
-    (void)stat;
-    on_void(rc, data);
-}
-
-static void on_string(int rc, const char *value, const void *data)
-{
-    (void)value;
-    on_void(rc, data);
-}
 
 static void give_auth(struct store *store)
 {
@@ -185,20 +45,19 @@ static void on_session(struct store *store, zhandle_t *zh, int state)
         store->sink.event(context, STORE_EV_UP, zoo_client_id(zh)->client_id, zoo_recv_timeout(zh));
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {
         store->over = true;
-        fail_all(store);
+        requests_fail_all(store);
         store->sink.event(context, STORE_EV_EXPIRED, 0, 0);
     } else if (state == ZOO_AUTH_FAILED_STATE) {
         store->over = true;
-        fail_all(store);
+        requests_fail_all(store);
         store->sink.event(context, STORE_EV_AUTH, 0, 0);
     } else {
         store->sink.event(context, STORE_EV_DOWN, 0, 0);
     }
 }
 
-/* For the session and for every node: with one pair of function and context the library calls it
- * once per event, however many watches there are. It may run before zookeeper_init2() returns. */
-static void on_event(zhandle_t *zh, int type, int state, const char *path, void *context)
+/* May run before zookeeper_init2() returns. */
+void store_zk_event(zhandle_t *zh, int type, int state, const char *path, void *context)
 {
     struct store *store = context;
 
@@ -223,67 +82,6 @@ static void on_log(const char *line)
     log_library(level, line);
 }
 
-static int start_create(struct store *store, const struct store_request *r, struct op *op)
-{
-    int mode = r->mode == STORE_EPHEMERAL_SEQUENTIAL ? ZOO_EPHEMERAL_SEQUENTIAL : ZOO_PERSISTENT;
-
-#ifdef HAVE_ZOO_CONTAINER
-    if (r->mode == STORE_CONTAINER)
-        mode = ZOO_CONTAINER;
-#endif
-    return zoo_acreate2(store->zh, r->path, r->data, r->length, &store->acl, mode, on_created, op);
-}
-
-static int start(struct store *store, const struct store_request *r, struct op *op)
-{
-    switch (r->kind) {
-    case STORE_CREATE:
-        return start_create(store, r, op);
-    case STORE_DELETE:
-        return zoo_adelete(store->zh, r->path, -1, on_void, op);
-    case STORE_GET:
-        return r->watch ? zoo_awget(store->zh, r->path, on_event, store, on_data, op)
-                        : zoo_aget(store->zh, r->path, 0, on_data, op);
-    case STORE_LIST:
-        return zoo_aget_children(store->zh, r->path, 0, on_names, op);
-    case STORE_SYNC:
-        return zoo_async(store->zh, r->path, on_string, op);
-    case STORE_SET:
-        return zoo_aset(store->zh, r->path, r->data, r->length, r->version, on_stat, op);
-    case STORE_UNWATCH:
-        /* The header asks for a pointer to the function pointer, the code wants the function. */
-        return zoo_aremove_all_watches(store->zh, r->path, ZWATCHTYPE_ANY, 0,
-                                       (void_completion_t *)(uintptr_t)on_void, op);
-    }
-    return ZBADARGUMENTS;
-}
-
-static bool submit(struct store *store, const struct store_request *request, store_done done,
-                   void *context)
-{
-    struct op *op;
-
-    if (!store->zh || store->over)
-        return false;
-    op = g_new0(struct op, 1);
-    op->store = store;
-    op->link.data = op;
-    op->done = done;
-    op->context = context;
-    /* Linked first: the completion cannot pass the monitor, but it will expect the link. */
-    g_queue_push_tail_link(&store->ops, &op->link);
-    int rc = start(store, request, op);
-    if (rc == ZOK)
-        return true;
-    g_queue_unlink(&store->ops, &op->link);
-    g_free(op);
-    const struct store_reply reply = {.rc = map_rc(rc)};
-    if (reply.rc == STORE_UNKNOWN)
-        return false;
-    done(context, &reply);
-    return true;
-}
-
 static void tell(struct store *store, enum store_event event)
 {
     pthread_mutex_lock(store->sink.monitor);
@@ -294,10 +92,7 @@ static void tell(struct store *store, enum store_event event)
 
 static void free_store(struct store *store)
 {
-    for (GList *l = store->ops.head, *next; l; l = next) {
-        next = l->next;
-        g_free(l->data);
-    }
+    requests_free_all(store);
     pthread_cond_destroy(&store->wake);
     g_free(store->acl.data);
     g_array_unref(store->acl_list);
@@ -335,8 +130,8 @@ static enum store_event make_handle(struct store *store, zhandle_t **ret)
         g_free(line);
     }
     tell(store, STORE_EV_BEGIN);
-    *ret = zookeeper_init2(hosts, on_event, store->timeout_ms, NULL, store, ZOO_NO_LOG_CLIENTENV,
-                           on_log);
+    *ret = zookeeper_init2(hosts, store_zk_event, store->timeout_ms, NULL, store,
+                           ZOO_NO_LOG_CLIENTENV, on_log);
     int error = errno;
     g_free(hosts);
     if (*ret)
@@ -390,6 +185,8 @@ static void *keep(void *data)
     while (!store->closing)
         pthread_cond_wait(&store->wake, monitor);
     store->zh = NULL;
+    while (store->borrowed > 0)
+        pthread_cond_wait(&store->wake, monitor);
     if (zh)
         drain(store, zh);
     pthread_mutex_unlock(monitor);
@@ -440,8 +237,22 @@ static void close_store(struct store *store)
 {
     store->closing = true;
     store->zh = NULL;
-    fail_all(store);
+    requests_fail_all(store);
     pthread_cond_signal(&store->wake);
 }
 
-const struct store_ops store_zk = {open_store, submit, close_store};
+static void *borrow(struct store *store)
+{
+    if (!store->zh || store->over)
+        return NULL;
+    store->borrowed++;
+    return store->zh;
+}
+
+static void give_back(struct store *store)
+{
+    if (--store->borrowed == 0 && store->closing)
+        pthread_cond_signal(&store->wake);
+}
+
+const struct store_ops store_zk = {open_store, requests_submit, close_store, borrow, give_back};

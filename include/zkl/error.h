@@ -27,7 +27,11 @@ enum {
     ZKL_ELIMIT = -17,       /* too much watched at once in one session */
     ZKL_ENOENT = -18,       /* no such node, or nobody leads */
     ZKL_ERANGE = -19,       /* the buffer is too small */
-    ZKL_EPROTO = -20        /* the server answered what no ZooKeeper should */
+    ZKL_EPROTO = -20,       /* the server answered what no ZooKeeper should */
+    ZKL_EEXIST = -21,       /* the node is there already */
+    ZKL_EVERSION = -22,     /* the node has another version */
+    ZKL_ENOTEMPTY = -23,    /* the node has children */
+    ZKL_EUNKNOWN = -24      /* it may or may not have been applied */
 };
 
 /* A failure with its subject, filled by the library, owned by the caller. */

@@ -49,7 +49,7 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  * unlock. Answers
  *   ZKL_EBUSY (timeout 0, not first), ZKL_ETIMEDOUT,
  *   ZKL_EUNREACHABLE or ZKL_EHOST (the time passed without a connection),
- *   ZKL_ELOST (this owner still owes unlocks of a lost grant),
+ *   ZKL_ELOST (this owner still owes unlocks of a grant lost, or given back by ZKL_MULTI_RELEASE),
  *   ZKL_EDEADLK (inside a callback, unless re-entering; or this key is acquiring already),
  *   ZKL_EACCES, ZKL_EAUTH, ZKL_EPATH, ZKL_EOVERFLOW, ZKL_ELIMIT, ZKL_ECLOSED, ZKL_EINVAL,
  *   ZKL_ECHILD.

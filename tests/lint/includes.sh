@@ -25,9 +25,10 @@ resolve() { # ROOT FILE HEADER
 # May FILE include TARGET, a path as resolve() gives it?
 allowed() { # FILE TARGET
     case $2 in
-    *zookeeper.h | zookeeper/*) [[ $1 =~ ^(lib/store_zk\.c|include/zkl-zookeeper\.h|tests/.*|bench/.*)$ ]] ;;
+    *zookeeper.h | zookeeper/*) [[ $1 =~ ^(lib/store_zk(_[a-z]+)?\.[ch]|include/zkl-zookeeper\.h|tests/.*|bench/.*)$ ]] ;;
     tests/*) [[ $1 == tests/* ]] ;;
     tools/* | examples/* | bench/*) [ "${1%%/*}" = "${2%%/*}" ] ;;
+    lib/store_zk*.h) [[ $1 == lib/store_zk* ]] ;;
     lib/*) [[ $1 =~ ^(lib|tests)/ ]] ;;
     recipes/*) [[ $1 =~ ^(recipes|lib|tests)/ ]] ;;
     include/*) [[ $1 != recipes/* ]] ;;
@@ -61,7 +62,7 @@ while read -r file header; do
     tree=$scratch/tree
     rm -rf "$tree"
     mkdir -p "$tree"/{recipes,lib,include/zkl,tools,examples,bench,tests/support}
-    touch "$tree"/{recipes/name,lib/store,include/zkl,tools/tool,tests/support/server}.h
+    touch "$tree"/{recipes/name,lib/store,lib/store_zk,include/zkl,tools/tool,tests/support/server}.h
     echo "#include $header" >"$tree/$file"
     expect_some "sees $header in $file" "$(offences "$tree")"
 done <<'PLANTED'
@@ -76,6 +77,7 @@ include/zkl/lock.h "lib/store.h"
 include/zkl/lock.h <zookeeper/zookeeper.h>
 lib/driver.c <zookeeper/zookeeper.h>
 lib/driver.c <zkl-zookeeper.h>
+lib/driver.c "store_zk.h"
 lib/driver.c "tools/tool.h"
 lib/driver.c "tests/support/server.h"
 tools/main.c "recipes/name.h"

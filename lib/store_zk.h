@@ -1,0 +1,38 @@
+/* Inside the real store only: its state, and how requests are put to libzookeeper. */
+#ifndef LIB_STORE_ZK_H
+#define LIB_STORE_ZK_H
+
+#include <glib.h>
+#include <zookeeper/zookeeper.h>
+
+#include "store.h"
+
+struct store {
+    struct store_sink sink;
+    char *hosts, *auth_scheme, *auth;
+    int timeout_ms;
+    GArray *acl_list;      /* of struct acl_entry: owns what acl points to */
+    struct ACL_vector acl; /* its form for the library */
+    zhandle_t *zh;         /* NULL before it is made and once closing */
+    bool auth_owed;        /* the library has not got the credentials yet */
+    bool closing, over;
+    unsigned borrowed; /* users of zh who have not given it back */
+    pthread_cond_t wake;
+    GQueue ops; /* of struct op: not answered by the library yet */
+};
+
+/* For store_ops.submit. */
+bool requests_submit(struct store *store, const struct store_request *request, store_done done,
+                     void *context);
+
+/* Answers all requests; the library may still call their completions. */
+void requests_fail_all(struct store *store);
+
+/* When the library can call no more. */
+void requests_free_all(struct store *store);
+
+/* The watcher of the session and of every node: with one pair of function and context the library
+ * calls it once per event, however many watches there are. */
+void store_zk_event(zhandle_t *zh, int type, int state, const char *path, void *store);
+
+#endif

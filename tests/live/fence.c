@@ -1,0 +1,364 @@
+/* Fenced transactions on a real server: applied once and only under the lock. */
+#include "fault.h"
+#include "fourletter.h"
+#include "suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static char *data_path; /* of what the transactions change */
+
+static int start(void)
+{
+    data_path = g_strdup("/fence-data");
+    return fault_start();
+}
+
+static int stop(void)
+{
+    g_clear_pointer(&data_path, g_free);
+    return fault_stop();
+}
+
+static void begin(void)
+{
+    fault_begin();
+    raw_delete_tree(fault.direct, data_path);
+    CHECK_INT(raw_create(fault.direct, data_path, "0", 1, 0, NULL), ZOK);
+}
+
+/* The data's version counts how often it was set. */
+static int data_version(void)
+{
+    struct Stat stat = {0};
+
+    CHECK_INT(raw_exists(fault.direct, data_path, &stat), ZOK);
+    return stat.version;
+}
+
+static void check_data(const char *wanted, int version)
+{
+    char *found = raw_get(fault.direct, data_path, NULL);
+
+    CHECK_STR(found, wanted);
+    free(found);
+    CHECK_INT(data_version(), version);
+}
+
+static int set_data(zkl_grant *grant, const char *text, unsigned flags)
+{
+    const zkl_change set = {ZKL_CHANGE_SET, -1, data_path, text, strlen(text)};
+
+    return zkl_grant_multi(grant, &set, 1, flags, FAULT_LIMIT_MS);
+}
+
+static zkl_grant *hold(zkl_mutex *m)
+{
+    zkl_grant *grant = NULL;
+
+    REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &grant) == 0);
+    return grant;
+}
+
+static void check_error(int code, const char *path)
+{
+    zkl_error error;
+
+    CHECK_INT(zkl_last_error(&error), code);
+    CHECK_STR(error.path, path);
+}
+
+/* Each kind of change; and all or none. */
+static void all_or_none(void)
+{
+    begin();
+    zkl_mutex *m = fault_mutex(fault_direct(FAULT_LONG_MS));
+    char *child = g_strconcat(data_path, "/child", NULL);
+    const zkl_change good[] = {{ZKL_CHANGE_CHECK, 0, data_path, NULL, 0},
+                               {ZKL_CHANGE_SET, 0, data_path, "a\0b", 3},
+                               {ZKL_CHANGE_CREATE, 0, child, NULL, 0}};
+    const zkl_change exists[] = {{ZKL_CHANGE_SET, 1, data_path, "x", 1},
+                                 {ZKL_CHANGE_CREATE, 0, child, "y", 1}};
+    const zkl_change version = {ZKL_CHANGE_SET, 7, data_path, "x", 1},
+                     not_empty = {ZKL_CHANGE_DELETE, -1, data_path, NULL, 0},
+                     missing = {ZKL_CHANGE_CHECK, -1, "/fence-missing", NULL, 0},
+                     last = {ZKL_CHANGE_DELETE, 0, child, NULL, 0};
+
+    zkl_grant *grant = hold(m);
+    CHECK_INT(zkl_grant_multi(grant, good, 3, 0, FAULT_LIMIT_MS), 0);
+    check_data("a", 1);
+    CHECK_INT(zkl_grant_multi(grant, exists, 2, 0, FAULT_LIMIT_MS), ZKL_EEXIST);
+    check_error(ZKL_EEXIST, child);
+    CHECK_INT(zkl_grant_multi(grant, &version, 1, 0, FAULT_LIMIT_MS), ZKL_EVERSION);
+    CHECK_INT(zkl_grant_multi(grant, &not_empty, 1, 0, FAULT_LIMIT_MS), ZKL_ENOTEMPTY);
+    CHECK_INT(zkl_grant_multi(grant, &missing, 1, 0, FAULT_LIMIT_MS), ZKL_ENOENT);
+    check_error(ZKL_ENOENT, "/fence-missing");
+    check_data("a", 1);
+    CHECK_INT(zkl_grant_multi(grant, &last, 1, 0, FAULT_LIMIT_MS), 0);
+    CHECK_INT(raw_exists(fault.direct, child, NULL), ZNONODE);
+    CHECK_INT(zkl_grant_multi(grant, NULL, 0, 0, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    fault_end();
+    g_free(child);
+}
+
+/* The waiter behind is woken by each transaction, and stays where it is. */
+static void waiter_stays(void)
+{
+    struct attempt a, b;
+
+    begin();
+    attempt_queue(&a, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+    attempt_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    for (int i = 0; i < 20; i++)
+        CHECK_INT(set_data(a.grant, "x", 0), 0);
+    CHECK_INT(atomic_load(&b.done), 0);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
+    CHECK_INT(told_times(&a.told, ZKL_LOST), 0);
+    attempt_end(&a);
+    CHECK(attempt_granted(&b));
+    attempt_end(&b);
+    check_data("x", 20);
+    fault_end();
+}
+
+/* Sent while the lock was held, and held up by the network until it was another's. */
+static void too_late(void)
+{
+    struct attempt a, b;
+
+    begin();
+    attempt_queue(&a, fault_mutex(fault_proxied(30000)), 1);
+    attempt_queue(&b, fault_mutex(fault_direct(30000)), 2);
+    proxy_freeze(fault.proxy, PROXY_TO_SERVER);
+    CHECK_INT(raw_delete(fault.direct, zkl_grant_node(a.grant)), ZOK);
+    CHECK(attempt_granted(&b));
+    CHECK_INT(set_data(b.grant, "new", 0), 0);
+    CHECK_INT(zkl_grant_state(b.grant), ZKL_HELD);
+    g_usleep(1); /* the thaw may come before or after the request: both must be refused */
+    proxy_thaw(fault.proxy);
+    CHECK_INT(set_data(a.grant, "old", 0), ZKL_ELOST);
+    EVENTUALLY(told_times(&a.told, ZKL_LOST) == 1);
+    check_data("new", 1);
+    attempt_end(&a);
+    attempt_end(&b);
+    fault_end();
+}
+
+struct late {
+    atomic_int calls;
+    int code;
+};
+
+static void on_late(const zkl_error *error, void *data)
+{
+    struct late *late = data;
+
+    late->code = error ? error->code : 0;
+    atomic_fetch_add(&late->calls, 1);
+}
+
+/* The request itself is under way when the lock goes to another. */
+static void overtaken(void)
+{
+    struct attempt a, b;
+    struct late late = {.calls = 0};
+    const zkl_change set = {ZKL_CHANGE_SET, -1, data_path, "old", 3};
+
+    begin();
+    attempt_queue(&a, fault_mutex(fault_proxied(30000)), 1);
+    attempt_queue(&b, fault_mutex(fault_direct(30000)), 2);
+    proxy_freeze(fault.proxy, PROXY_BOTH);
+    CHECK_INT(zkl_grant_multi_async(a.grant, &set, 1, 0, ZKL_FOREVER, on_late, &late), 0);
+    CHECK_INT(raw_delete(fault.direct, zkl_grant_node(a.grant)), ZOK);
+    CHECK(attempt_granted(&b));
+    CHECK_INT(set_data(b.grant, "new", 0), 0);
+    CHECK_INT(atomic_load(&late.calls), 0);
+    proxy_thaw(fault.proxy);
+    EVENTUALLY(atomic_load(&late.calls) == 1);
+    CHECK_INT(late.code, ZKL_ELOST);
+    check_data("new", 1);
+    attempt_end(&a);
+    attempt_end(&b);
+    fault_end();
+}
+
+/* The connection breaks with the request or with its answer: applied once all the same. */
+static void lost_messages(void)
+{
+    begin();
+    zkl_mutex *m = fault_mutex(fault_proxied(30000));
+    zkl_grant *grant = hold(m);
+    for (int i = 0; i < 6; i++) {
+        proxy_reset_stats(fault.proxy);
+        if (i % 2)
+            proxy_lose_request_to(fault.proxy, PROXY_OP_MULTI);
+        else
+            proxy_lose_reply_to(fault.proxy, PROXY_OP_MULTI);
+        CHECK_INT(set_data(grant, "x", 0), 0);
+        CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+        check_data("x", i + 1);
+    }
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    fault_end();
+}
+
+static void given_back(void)
+{
+    struct attempt b;
+
+    begin();
+    zkl_mutex *m = fault_mutex(fault_direct(FAULT_LONG_MS));
+    zkl_grant *grant = hold(m);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
+    attempt_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    CHECK_INT(set_data(grant, "done", ZKL_MULTI_RELEASE), 0);
+    CHECK_INT(zkl_grant_state(grant), ZKL_RELEASED);
+    CHECK_INT(raw_exists(fault.direct, zkl_grant_node(grant), NULL), ZNONODE);
+    CHECK(attempt_granted(&b));
+    check_data("done", 1);
+    CHECK_INT(set_data(grant, "again", 0), ZKL_EPERM);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_ELOST); /* until each level is undone */
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
+    attempt_end(&b);
+    hold(m);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    fault_end();
+}
+
+/* The lock goes on to the next whatever became of the transaction. */
+static void given_back_in_doubt(void)
+{
+    struct attempt a, b, c;
+
+    begin();
+    attempt_queue(&a, fault_mutex(fault_proxied(30000)), 1);
+    attempt_queue(&b, fault_mutex(fault_direct(30000)), 2);
+    proxy_lose_reply_to(fault.proxy, PROXY_OP_MULTI);
+    CHECK_INT(set_data(a.grant, "x", ZKL_MULTI_RELEASE), ZKL_EUNKNOWN);
+    CHECK(attempt_granted(&b));
+    check_data("x", 1);
+    attempt_queue(&c, fault_mutex(fault_direct(30000)), 2);
+    const zkl_change wrong = {ZKL_CHANGE_SET, 9, data_path, "y", 1};
+    CHECK_INT(zkl_grant_multi(b.grant, &wrong, 1, ZKL_MULTI_RELEASE, FAULT_LIMIT_MS), ZKL_EVERSION);
+    CHECK(attempt_granted(&c));
+    check_data("x", 1);
+    CHECK_INT(told_times(&a.told, ZKL_LOST) + told_times(&b.told, ZKL_LOST), 0);
+    CHECK_INT(told_times(&a.told, ZKL_RELEASED), 1);
+    attempt_end(&a);
+    attempt_end(&b);
+    attempt_end(&c);
+    fault_end();
+}
+
+enum { THREADS = 4 };
+
+struct counter {
+    zkl_mutex *mutex;
+    int rounds;
+    atomic_int *applied;
+    struct raw *reader;
+};
+
+/* Reads under the lock, and writes what follows: without a lock, or with a transaction applied
+ * twice, the last number is not the number of transactions. */
+static void *count(void *data)
+{
+    struct counter *c = data;
+
+    for (int i = 0; i < c->rounds; i++) {
+        char text[16];
+        zkl_grant *grant = hold(c->mutex);
+        raw_sync(c->reader, data_path);
+        char *before = raw_get(c->reader, data_path, NULL);
+        g_snprintf(text, sizeof text, "%d", atoi(before ? before : "0") + 1);
+        free(before);
+        if (CHECK_INT(set_data(grant, text, 0), 0))
+            atomic_fetch_add(c->applied, 1);
+        CHECK_INT(zkl_mutex_unlock(c->mutex), 0);
+    }
+    return NULL;
+}
+
+static void counted_through_cuts(void)
+{
+    const int rounds = fault_scaled(40);
+    atomic_int applied = 0;
+    struct counter counters[THREADS];
+    pthread_t threads[THREADS];
+    char text[16];
+
+    begin();
+    for (int i = 0; i < THREADS; i++) {
+        zkl_session *s = i % 2 ? fault_direct(30000) : fault_proxied(30000);
+        counters[i] = (struct counter){fault_mutex(s), rounds, &applied,
+                                       raw_open(zk_server_connect(fault.server))};
+        REQUIRE(counters[i].reader != NULL);
+        REQUIRE(pthread_create(&threads[i], NULL, count, &counters[i]) == 0);
+    }
+    for (int next = 5; next < THREADS * rounds; next += 10) {
+        EVENTUALLY(atomic_load(&applied) >= next);
+        proxy_reset(fault.proxy);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        raw_close(counters[i].reader);
+    }
+    g_snprintf(text, sizeof text, "%d", THREADS * rounds);
+    check_data(text, THREADS * rounds);
+    fault_end();
+}
+
+/* As large as a server takes, and no larger. */
+static void large(void)
+{
+    char *text = g_strnfill(990000, 'x'), *more = g_strnfill(1000000, 'x');
+
+    begin();
+    zkl_mutex *m = fault_mutex(fault_direct(FAULT_LONG_MS));
+    zkl_grant *grant = hold(m);
+    CHECK_INT(set_data(grant, text, 0), 0);
+    CHECK_INT(set_data(grant, more, 0), ZKL_ELIMIT);
+    CHECK_INT(data_version(), 1);
+    CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    fault_end();
+    g_free(text);
+    g_free(more);
+}
+
+static void below_chroot(void)
+{
+    begin();
+    char *connect = g_strconcat(zk_server_connect(fault.server), data_path, NULL);
+    const zkl_change create = {ZKL_CHANGE_CREATE, 0, "/made", "x", 1};
+    zkl_session *s = fault_session(connect, FAULT_LONG_MS);
+    zkl_mutex *m = fault_mutex(s);
+    zkl_grant *grant = hold(m);
+    CHECK_INT(zkl_grant_multi(grant, &create, 1, 0, FAULT_LIMIT_MS), 0);
+    CHECK_INT(raw_exists(fault.direct, "/fence-data/made", NULL), ZOK);
+    CHECK_INT(zkl_grant_multi(grant, &create, 1, 0, FAULT_LIMIT_MS), ZKL_EEXIST);
+    check_error(ZKL_EEXIST, "/made");
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    fault_close(s);
+    fault_end();
+    g_free(connect);
+}
+
+static const struct test_case cases[] = {
+    {"all_or_none", all_or_none},
+    {"waiter_stays", waiter_stays},
+    {"too_late", too_late},
+    {"overtaken", overtaken},
+    {"lost_messages", lost_messages},
+    {"given_back", given_back},
+    {"given_back_in_doubt", given_back_in_doubt},
+    {"counted_through_cuts", counted_through_cuts},
+    {"large", large},
+    {"below_chroot", below_chroot},
+    {NULL, NULL},
+};
+
+const struct test_suite fence_suite = {"fence", start, stop, cases};

@@ -1,0 +1,140 @@
+/* The daemon's own calls on the session's handle, and its own transactions fenced by a grant. */
+#include "fault.h"
+#include "suites.h"
+
+#include <zkl-zookeeper.h>
+
+struct call {
+    zkl_grant *grant;
+    const char *path;
+    int check, code, results[2];
+};
+
+static void set_fenced(zhandle_t *zh, void *data)
+{
+    struct call *c = data;
+    zoo_op_t ops[2];
+    zoo_op_result_t results[2] = {{0}};
+
+    c->check = zkl_grant_check_op(c->grant, &ops[0]);
+    zoo_set_op_init(&ops[1], c->path, "x", 1, -1, NULL);
+    c->code = zoo_multi(zh, 2, ops, results);
+    for (int i = 0; i < 2; i++)
+        c->results[i] = results[i].err;
+}
+
+static void own_transaction(void)
+{
+    struct attempt a;
+    struct call c = {.path = "/fence-own"};
+
+    fault_begin();
+    raw_delete_tree(fault.direct, c.path);
+    CHECK_INT(raw_create(fault.direct, c.path, NULL, -1, 0, NULL), ZOK);
+    zkl_session *s = fault_direct(FAULT_LONG_MS);
+    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+    CHECK(attempt_granted(&a));
+    c.grant = a.grant;
+    CHECK_INT(zkl_session_call(s, set_fenced, &c), 0);
+    CHECK_INT(c.check, 0);
+    CHECK_INT(c.code, ZOK);
+    CHECK_INT(raw_delete(fault.direct, zkl_grant_node(a.grant)), ZOK);
+    CHECK_INT(zkl_session_call(s, set_fenced, &c), 0);
+    CHECK_INT(c.code, ZNONODE);
+    CHECK_INT(c.results[0], ZNONODE);
+    EVENTUALLY(told_times(&a.told, ZKL_LOST) == 1);
+    CHECK_INT(zkl_session_call(s, set_fenced, &c), 0);
+    CHECK_INT(c.check, ZKL_ELOST);
+    CHECK_INT(c.code, ZNONODE);
+    struct Stat stat;
+    CHECK_INT(raw_exists(fault.direct, c.path, &stat), ZOK);
+    CHECK_INT(stat.version, 1);
+    attempt_end(&a);
+    fault_end();
+}
+
+static void count_call(zhandle_t *zh, void *data)
+{
+    CHECK(zoo_state(zh) != 0);
+    ++*(int *)data;
+}
+
+static void errors(void)
+{
+    struct zoo_op op;
+    int calls = 0;
+
+    fault_begin();
+    zkl_session *s = fault_direct(FAULT_LONG_MS);
+    CHECK_INT(zkl_session_call(NULL, count_call, &calls), ZKL_EINVAL);
+    CHECK_INT(zkl_session_call(s, NULL, &calls), ZKL_EINVAL);
+    CHECK_INT(zkl_grant_check_op(NULL, &op), ZKL_EINVAL);
+    CHECK_INT(calls, 0);
+    CHECK_INT(zkl_session_call(s, count_call, &calls), 0);
+    CHECK_INT(calls, 1);
+    zkl_session *nowhere = fault_session("nowhere.invalid:1", FAULT_LONG_MS);
+    CHECK_INT(zkl_session_call(nowhere, count_call, &calls), ZKL_EUNREACHABLE);
+    fault_end();
+}
+
+struct busy {
+    atomic_bool begun, go_on, closed;
+    zkl_session *session;
+    int code;
+};
+
+static void use_late(zhandle_t *zh, void *data)
+{
+    struct busy *b = data;
+
+    atomic_store(&b->begun, true);
+    while (!atomic_load(&b->go_on))
+        g_usleep(1000);
+    /* A handle that was closed meanwhile is freed: a sanitizer would tell. */
+    b->code = zoo_exists(zh, "/", 0, NULL);
+}
+
+static void *call(void *data)
+{
+    struct busy *b = data;
+
+    CHECK_INT(zkl_session_call(b->session, use_late, b), 0);
+    return NULL;
+}
+
+static void *close_session(void *data)
+{
+    struct busy *b = data;
+
+    fault_close(b->session);
+    atomic_store(&b->closed, true);
+    return NULL;
+}
+
+static void close_waits(void)
+{
+    struct busy b = {.begun = false};
+    pthread_t caller, closer;
+
+    fault_begin();
+    b.session = fault_direct(FAULT_LONG_MS);
+    REQUIRE(pthread_create(&caller, NULL, call, &b) == 0);
+    EVENTUALLY(atomic_load(&b.begun));
+    REQUIRE(pthread_create(&closer, NULL, close_session, &b) == 0);
+    EVENTUALLY(zkl_session_wait(b.session, 0) == ZKL_ECLOSED);
+    CHECK(!atomic_load(&b.closed));
+    atomic_store(&b.go_on, true);
+    pthread_join(caller, NULL);
+    pthread_join(closer, NULL);
+    CHECK_INT(b.code, ZOK);
+    fault_end();
+}
+
+static const struct test_case cases[] = {
+    {"own_transaction", own_transaction},
+    {"errors", errors},
+    {"close_waits", close_waits},
+    {NULL, NULL},
+};
+
+const struct test_suite fence_call_suite = {"fence_call", fault_start, fault_stop, cases};
