@@ -6,6 +6,8 @@
 #include "fixture.h"
 #include "suites.h"
 
+#include <stdio.h>
+
 enum { TIMEOUT_MS = 2000, TICK_MS = 250, TRIES = 4 };
 
 static int start_ensemble(void)
@@ -72,6 +74,43 @@ static void held_for_long(void)
     for (int i = 0; i < TRIES && !held; i++)
         held = hold_for_long();
     CHECK(held);
+}
+
+/* What proofs cost, as zkl(7) says it: at a timeout of 10 s and a tick of 2 s not more than 0.6
+ * writes, 0.6 syncs and 2 reads a second. The time is bounded from below only. */
+static void renewals_counted(void)
+{
+    enum { FULL_MS = 10000 };
+    const int wanted = 2 + fault_scaled(6);
+    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+    struct proxy *proxy = proxy_start(zk_server_port(fault.server, follower_beside(-1)));
+    struct attempt a;
+
+    REQUIRE(proxy != NULL);
+    fault_begin();
+    options.session_timeout_ms = FULL_MS;
+    options.tick_ms = 2000;
+    zkl_session *s = fault_session_options(proxy_connect(proxy), &options);
+    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+    REQUIRE(attempt_granted(&a));
+    CHECK_INT(zkl_session_timeout_ms(s), FULL_MS);
+    CHECK(proxy_wait_requests(proxy, PROXY_OP_SET_DATA, 1, FAULT_LIMIT_MS));
+    int64_t begun = fault_boot_ns();
+    proxy_reset_stats(proxy);
+    CHECK(proxy_wait_requests(proxy, PROXY_OP_SET_DATA, (uint64_t)wanted, FAULT_LIMIT_MS));
+    double seconds = (double)(fault_boot_ns() - begun) / 1e9;
+    double writes = (double)proxy_requests(proxy, PROXY_OP_SET_DATA);
+    double syncs = (double)proxy_requests(proxy, PROXY_OP_SYNC);
+    double reads = (double)proxy_requests(proxy, PROXY_OP_ANY) - writes - syncs;
+    printf("  per second: %.2f writes, %.2f syncs, %.2f reads\n", writes / seconds, syncs / seconds,
+           reads / seconds);
+    /* The count may begin right before one, and end right behind one. */
+    CHECK(writes - 1 <= 0.6 * seconds);
+    CHECK(syncs - 1 <= 0.6 * seconds);
+    CHECK(reads - 1 <= 2 * seconds);
+    attempt_end(&a);
+    end();
+    proxy_stop(proxy);
 }
 
 /* The follower answers pings and reads all the time, cut off from a quorum that ends the session as
@@ -144,6 +183,7 @@ static void leader_killed(void)
 
 static const struct test_case cases[] = {
     {"held_for_long", held_for_long},
+    {"renewals_counted", renewals_counted},
     {"follower_cut_off", follower_cut_off},
     {"leader_killed", leader_killed},
     {NULL, NULL},
