@@ -62,10 +62,13 @@ static void end(struct asked *a, struct store_reply reply)
     done(a->context, &reply);
 }
 
-static void *report_closed(void *unused)
+/* Its own copy: the next store may be open by then. */
+static void *report_closed(void *data)
 {
-    (void)unused;
-    fake.sink.closed(fake.sink.context);
+    struct store_sink *sink = data;
+
+    sink->closed(sink->context);
+    g_free(sink);
     return NULL;
 }
 
@@ -80,7 +83,7 @@ static void fake_close(struct store *store)
         g_clear_pointer(&store->asked[i].changes, g_free);
     }
     store->count = 0;
-    if (pthread_create(&thread, NULL, report_closed, NULL) == 0)
+    if (pthread_create(&thread, NULL, report_closed, g_memdup2(&fake.sink, sizeof fake.sink)) == 0)
         pthread_detach(thread);
 }
 
