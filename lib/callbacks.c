@@ -3,6 +3,8 @@
 #include <glib.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "thread.h"
 
@@ -16,7 +18,8 @@ struct callbacks {
     pthread_cond_t wake, idle;
     GQueue queue; /* of struct item */
     uint64_t pushed, done;
-    bool stop;
+    bool stop, busy;
+    int fd; /* of an eventfd; -1: there is a thread */
     pthread_t thread;
 };
 
@@ -37,35 +40,46 @@ void callbacks_free(struct callbacks *cb)
     pthread_mutex_destroy(&cb->lock);
     pthread_cond_destroy(&cb->wake);
     pthread_cond_destroy(&cb->idle);
+    if (cb->fd >= 0)
+        close(cb->fd);
     g_free(cb);
+}
+
+/* With the lock held, which it gives up meanwhile. */
+static void call_next(struct callbacks *cb)
+{
+    struct item *item = g_queue_pop_head(&cb->queue);
+
+    cb->busy = true;
+    pthread_mutex_unlock(&cb->lock);
+    inside = true;
+    item->fn(item->data);
+    inside = false;
+    g_free(item);
+    pthread_mutex_lock(&cb->lock);
+    cb->busy = false;
+    cb->done++;
+    pthread_cond_broadcast(&cb->idle);
 }
 
 static void *run(void *data)
 {
     struct callbacks *cb = data;
 
-    inside = true;
     pthread_mutex_lock(&cb->lock);
     for (;;) {
-        struct item *item = g_queue_pop_head(&cb->queue);
-        if (item) {
-            pthread_mutex_unlock(&cb->lock);
-            item->fn(item->data);
-            g_free(item);
-            pthread_mutex_lock(&cb->lock);
-            cb->done++;
-            pthread_cond_broadcast(&cb->idle);
-        } else if (cb->stop) {
+        if (!g_queue_is_empty(&cb->queue))
+            call_next(cb);
+        else if (cb->stop)
             break;
-        } else {
+        else
             pthread_cond_wait(&cb->wake, &cb->lock);
-        }
     }
     pthread_mutex_unlock(&cb->lock);
     return NULL;
 }
 
-struct callbacks *callbacks_new(void)
+struct callbacks *callbacks_new(bool by_user)
 {
     struct callbacks *cb = g_new0(struct callbacks, 1);
 
@@ -73,10 +87,16 @@ struct callbacks *callbacks_new(void)
     pthread_cond_init(&cb->wake, NULL);
     pthread_cond_init(&cb->idle, NULL);
     g_queue_init(&cb->queue);
-    if (thread_start(&cb->thread, "zkl-callbacks", run, cb) == 0)
+    cb->fd = by_user ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+    if (by_user ? cb->fd >= 0 : thread_start(&cb->thread, "zkl-callbacks", run, cb) == 0)
         return cb;
     callbacks_free(cb);
     return NULL;
+}
+
+int callbacks_fd(const struct callbacks *cb)
+{
+    return cb->fd;
 }
 
 bool callbacks_push(struct callbacks *cb, void (*fn)(void *data), void *data)
@@ -88,17 +108,34 @@ bool callbacks_push(struct callbacks *cb, void (*fn)(void *data), void *data)
         *item = (struct item){fn, data};
         cb->pushed++;
         g_queue_push_tail(&cb->queue, item);
-        pthread_cond_signal(&cb->wake);
+        if (cb->fd >= 0)
+            eventfd_write(cb->fd, 1);
+        else
+            pthread_cond_signal(&cb->wake);
     }
     pthread_mutex_unlock(&cb->lock);
     return open;
 }
 
+/* With the lock held: everything before upto was called, by this thread or by another. */
+static void call_upto(struct callbacks *cb, uint64_t upto)
+{
+    eventfd_t count;
+
+    while (cb->done < upto) {
+        if (cb->fd >= 0 && !cb->busy)
+            call_next(cb);
+        else
+            pthread_cond_wait(&cb->idle, &cb->lock);
+    }
+    if (cb->fd >= 0 && g_queue_is_empty(&cb->queue))
+        eventfd_read(cb->fd, &count);
+}
+
 void callbacks_flush(struct callbacks *cb)
 {
     pthread_mutex_lock(&cb->lock);
-    for (uint64_t upto = cb->pushed; cb->done < upto;)
-        pthread_cond_wait(&cb->idle, &cb->lock);
+    call_upto(cb, cb->pushed);
     pthread_mutex_unlock(&cb->lock);
 }
 
@@ -107,6 +144,8 @@ void callbacks_stop(struct callbacks *cb)
     pthread_mutex_lock(&cb->lock);
     cb->stop = true;
     pthread_cond_signal(&cb->wake);
+    call_upto(cb, cb->pushed);
     pthread_mutex_unlock(&cb->lock);
-    pthread_join(cb->thread, NULL);
+    if (cb->fd < 0)
+        pthread_join(cb->thread, NULL);
 }

@@ -1,5 +1,6 @@
-/* The queue of what users are told, and the thread that tells them: in order, one at a time, with
- * no lock of ours held, never on a thread that anything else needs. */
+/* The queue of what users are told, and who tells them: a thread of its own, or the user's, by
+ * callbacks_dispatch(). In order, one at a time, with no lock of ours held, never on a thread that
+ * anything else needs. */
 #ifndef LIB_CALLBACKS_H
 #define LIB_CALLBACKS_H
 
@@ -7,16 +8,19 @@
 
 struct callbacks;
 
-/* NULL when the system refuses a thread. */
-struct callbacks *callbacks_new(void);
+/* NULL when the system refuses a thread or a descriptor. */
+struct callbacks *callbacks_new(bool by_user);
+
+/* Only by_user: readable while something is queued. */
+int callbacks_fd(const struct callbacks *cb);
 
 /* Appends fn(data). False when stopped: it will not be called. Callable with any lock held. */
 bool callbacks_push(struct callbacks *cb, void (*fn)(void *data), void *data);
 
-/* Waits until everything pushed so far has returned. Not from a callback. */
+/* Waits until everything pushed so far has returned; by_user, calls it. Not from a callback. */
 void callbacks_flush(struct callbacks *cb);
 
-/* Runs what is queued and waits until the thread has ended. Not from a callback. */
+/* Runs what is queued, and ends the thread, waiting for it. Not from a callback. */
 void callbacks_stop(struct callbacks *cb);
 
 /* In a forked child: the thread that was inside one is not any more. */

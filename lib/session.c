@@ -104,6 +104,8 @@ static const char *check_options(const zkl_session_options *o)
         return "drift_permille must be 0 to 500";
     if (o->warm_ms < 0)
         return "warm_ms must not be negative";
+    if (o->dispatch != 0 && o->dispatch != 1)
+        return "dispatch must be 0 or 1";
     if (o->auth_scheme && !o->auth)
         return "auth_scheme is given without auth";
     return NULL;
@@ -145,7 +147,7 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
 
 static bool start_threads(zkl_session *s, const zkl_session_options *o)
 {
-    s->callbacks = callbacks_new();
+    s->callbacks = callbacks_new(o->dispatch);
     if (!s->callbacks)
         return false;
     s->timers = timers_new(&s->monitor);
@@ -254,6 +256,31 @@ int zkl_session_on_change(zkl_session *s, zkl_session_fn fn, void *data)
     }
     session_unlock(s);
     return code;
+}
+
+int zkl_session_fd(zkl_session *s)
+{
+    int code = session_check(s);
+
+    if (code)
+        return code;
+    if (callbacks_fd(s->callbacks) < 0)
+        return error_set(ZKL_EINVAL, NULL, "the session was opened without the option dispatch");
+    return callbacks_fd(s->callbacks);
+}
+
+int zkl_session_dispatch(zkl_session *s)
+{
+    int fd = zkl_session_fd(s);
+
+    if (fd < 0)
+        return fd;
+    if (callbacks_inside())
+        return error_set(ZKL_EDEADLK, NULL, "zkl_session_dispatch: called in a callback");
+    session_ref(s); /* a callback may close it */
+    callbacks_flush(s->callbacks);
+    session_unref(s);
+    return 0;
 }
 
 /* ---- asking ---- */

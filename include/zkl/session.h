@@ -48,12 +48,14 @@ typedef struct zkl_session_options {
                            sound while minSessionTimeout is at least two ticks */
     int drift_permille; /* 100; 0 to 500: how far clock rates may differ, in 1/1000 */
     int64_t warm_ms;    /* 60000: how long proofs go on after the last grant or waiter */
+    int dispatch;       /* 0: callbacks run on a thread of the library; 1: inside
+                           zkl_session_dispatch() */
 } zkl_session_options;
 
 #define ZKL_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(zkl_session_options), 10000, NULL, NULL, NULL, NULL, NULL, ZKL_LOG_WARN, 0, 100,    \
-            60000                                                                                  \
+            60000, 0                                                                               \
     }
 
 /* Opens a session to connect: "host:port,host:port/chroot", port 2181 if left out, IPv6 in
@@ -71,6 +73,18 @@ ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
  * connection already, fn is called once with ZKL_SESSION_CONNECTED. Answers ZKL_EINVAL,
  * ZKL_ECLOSED, ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_session_on_change(zkl_session *s, zkl_session_fn fn, void *data);
+
+/* With the option dispatch: a descriptor for poll(2) and the like, readable while callbacks wait to
+ * be called. It is the session's: neither read nor close it; it ends with the last handle. Answers
+ * the descriptor, or ZKL_EINVAL (without that option), ZKL_ECHILD. Since 0.1. */
+ZKL_API int zkl_session_fd(zkl_session *s);
+
+/* With the option dispatch: calls what waits to be called, and does nothing else: locks are kept,
+ * renewed and lost whether or not it is called, but losses are not told in time. Callbacks come one
+ * at a time, whoever dispatches; a second thread waits for the first. zkl_session_close() calls
+ * what is left itself; called in a callback, it leaves that to a library thread. Answers 0,
+ * ZKL_EINVAL, ZKL_EDEADLK (in a callback), ZKL_ECHILD. Since 0.1. */
+ZKL_API int zkl_session_dispatch(zkl_session *s);
 
 /* The present session's id, 0 before the first. Since 0.1. */
 ZKL_API int64_t zkl_session_id(zkl_session *s);

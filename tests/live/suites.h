@@ -34,6 +34,7 @@ extern const struct test_suite fault_ensemble_suite;
 extern const struct test_suite fault_close_suite;
 extern const struct test_suite fault_race_suite;
 extern const struct test_suite fault_process_suite;
+extern const struct test_suite dispatch_suite;
 extern const struct test_suite fence_suite;
 extern const struct test_suite fence_call_suite;
 extern const struct test_suite zoolock_node_suite;
