@@ -23,10 +23,13 @@ ZKL_API int zkl_grant_check_op(const zkl_grant *g, struct zoo_op *op);
 /* With the session's handle, which is not closed before the call returns. */
 typedef void (*zkl_call_fn)(struct _zhandle *zh, void *data);
 
-/* Calls fn(zh, data) in this thread, with no lock of the library held, and returns when it does.
- * fn must neither close the handle nor keep it, nor set its watcher, context or servers, nor use
- * paths that it does not own: what it does below a lock's path is a third party's doing.
- * Synchronous calls have no timeout, and hold up zkl_session_close() for up to 5 s. Answers 0;
+/* Calls fn(zh, data) in this thread, with no lock of the library held and its cancellation
+ * disabled, and returns when it does. fn must return; it must neither close the handle nor keep it,
+ * nor set its watcher, context or servers, nor add credentials. What it does below a lock's path is
+ * a third party's doing. What it registers with the handle is called on libzookeeper's own thread,
+ * where nothing of zkl's that waits may be called. Its synchronous calls have no timeout:
+ * zkl_session_close() waits for fn up to 5 s, and the session with its nodes ends when fn has
+ * returned. Answers 0;
  * ZKL_EUNREACHABLE: there is no handle just now, fn was not called; ZKL_EINVAL, ZKL_ECLOSED,
  * ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_session_call(zkl_session *s, zkl_call_fn fn, void *data);

@@ -6,6 +6,7 @@
 #ifndef LIB_MULTI_H
 #define LIB_MULTI_H
 
+#include <semaphore.h>
 #include <stdint.h>
 
 #include "core.h"
@@ -17,5 +18,38 @@ struct multi_line {
     bool version_unknown; /* to be read before the next */
     int32_t version;      /* of the own node */
 };
+
+struct multi {
+    int refs; /* its line's, that of the request under way, and of who is told */
+    zkl_grant *grant;
+    zkl_session *session;         /* the grant's */
+    struct store_change *changes; /* the first is the fence */
+    int count;
+    GStringChunk *texts; /* what changes point to */
+    bool release;
+    unsigned tries;
+    bool under_way; /* sent and not answered */
+    bool doubt;     /* sent earlier, and whether it was or will be applied is not known */
+    bool sealing;   /* refused in doubt: the fence alone is sent */
+    int refusal;    /* and this is the answer */
+    const char *refused_path;
+    bool begun;
+    bool told;
+    struct timer timer;
+    int64_t timeout_ms;
+    zkl_multi_fn fn; /* NULL: somebody waits for ended */
+    void *data;
+    sem_t ended;
+    zkl_error error; /* .code 0: applied */
+    GList link;
+};
+
+/* Puts m behind the others of its grant. From here on it is told once, by fn or ended. */
+void multi_enter(struct multi *m);
+
+void multi_on_timeout(void *multi);
+
+void multi_unref(struct multi *m);
+void multi_end(struct multi *m); /* unref without the monitor held */
 
 #endif

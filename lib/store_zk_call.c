@@ -21,6 +21,7 @@ int zkl_session_call(zkl_session *s, zkl_call_fn fn, void *data)
 {
     int code = session_check(s);
     zkl_error why;
+    int before;
 
     if (code)
         return code;
@@ -37,7 +38,11 @@ int zkl_session_call(zkl_session *s, zkl_call_fn fn, void *data)
     if (code)
         return code;
     session_ref(s); /* fn may close it */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     fn(zh, data);
+    pthread_setcancelstate(before, NULL);
+    if (fork_is_child(s->generation))
+        return error_set(ZKL_ECHILD, NULL, "zkl_session_call: fn returned in a forked child");
     session_lock(s);
     s->ops->give_back(store);
     session_unlock(s);

@@ -43,6 +43,8 @@ static enum store_rc map_rc(int rc)
     case ZSESSIONEXPIRED: /* the event decides, and it follows */
     case ZCLOSING:
     case ZSESSIONMOVED:
+    case ZSYSTEMERROR: /* a socket's, with requests under way */
+    case ZAUTHFAILED:
     case -127: /* throttled */
         return STORE_UNKNOWN;
     default:

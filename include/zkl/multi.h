@@ -24,10 +24,11 @@ typedef struct zkl_change {
     size_t size;      /* of data in bytes */
 } zkl_change;
 
-/* Gives the lock back in the same transaction. The grant is RELEASED from the call on, whatever is
+/* Gives the lock back in the same transaction. Once it has begun the grant is RELEASED, whatever is
  * answered, since nobody could say from when on another holds it: the node goes with the changes,
- * or right after they were refused. The pointer stays the caller's to give back: zkl_mutex_unlock()
- * (which then answers 0) or zkl_grant_release(). Since 0.1. */
+ * or right after they were refused. (Not begun, and all as before, after ZKL_EINVAL, ZKL_ELIMIT,
+ * ZKL_EPERM, ZKL_ECLOSED, ZKL_ECHILD, ZKL_EDEADLK.) The pointer stays the caller's to give back:
+ * zkl_mutex_unlock() (which then answers 0) or zkl_grant_release(). Since 0.1. */
 #define ZKL_MULTI_RELEASE 1u
 
 /* Applies all of changes (count may be 0) or none of them, in one transaction that the servers
@@ -39,11 +40,13 @@ typedef struct zkl_change {
  *   ZKL_ENOENT, ZKL_EEXIST, ZKL_EVERSION, ZKL_ENOTEMPTY, ZKL_EACCES, ZKL_EPATH, ZKL_EPROTO: the
  *   server refused; zkl_last_error() has the path of the change that it refused;
  *   ZKL_EUNKNOWN: the time passed, the session ended, or the connection broke three times, with an
- *   answer outstanding: it may have been applied. With ZKL_MULTI_RELEASE also when the connection
- *   broke and the node is gone: by the transaction, unless a third party deleted it;
+ *   answer outstanding: it may have been applied, or be yet. With ZKL_MULTI_RELEASE also when the
+ * connection broke and the node is gone: by the transaction, unless a third party deleted it;
  *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed before it was sent;
- *   ZKL_ELIMIT: more than 1,000,000 bytes in all; ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD;
- *   ZKL_EDEADLK: inside a callback, where zkl_grant_multi_async() is the one to use.
+ *   ZKL_ELIMIT: more than 1,000,000 bytes in all, or 2^31 transactions of one grant; ZKL_EINVAL,
+ * ZKL_ECLOSED, ZKL_ECHILD; ZKL_EDEADLK: inside a callback, where zkl_grant_multi_async() is the one
+ * to use. That an answer was lost and the transaction applied is seen by the node's version and
+ * data: a third party that writes just that data to the node at just that moment can deceive it.
  * Transactions of one grant are applied in the order of the calls. Each wakes the next contender
  * for one read, as it writes the grant's node. From any thread. Since 0.1. */
 ZKL_API int zkl_grant_multi(zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags,

@@ -329,6 +329,38 @@ static void large(void)
     g_free(more);
 }
 
+/* What we add to the user's changes counts too: too much is refused by us, never by the server,
+ * which would drop the connection. */
+static void many_small(void)
+{
+    enum { MOST = 20000 };
+    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+    char *chroot = g_strdup_printf("%s/%0120d", data_path, 0);
+    char *connect = g_strconcat(zk_server_connect(fault.server), chroot, NULL);
+    zkl_change *changes = g_new0(zkl_change, MOST);
+    int code = ZKL_ELIMIT;
+
+    begin();
+    CHECK_INT(raw_create(fault.direct, chroot, NULL, -1, 0, NULL), ZOK);
+    options.session_timeout_ms = FAULT_LONG_MS;
+    options.acl = "world:anyone:cdrwa,digest:operator:aaaaaaaaaaaaaaaaaaaaaaaaaaa=:r,ip:10.0.0.1:r";
+    zkl_session *s = fault_session_options(connect, &options);
+    zkl_mutex *m = fault_mutex(s);
+    zkl_grant *grant = hold(m);
+    for (size_t i = 0; i < MOST; i++)
+        changes[i] = (zkl_change){ZKL_CHANGE_CREATE, 0, "/a/b", NULL, 0};
+    for (size_t count = MOST; code == ZKL_ELIMIT; count -= count / 20)
+        code = zkl_grant_multi(grant, changes, count, 0, FAULT_LIMIT_MS);
+    CHECK_INT(code, ZKL_ENOENT);
+    CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    fault_close(s);
+    fault_end();
+    g_free(changes);
+    g_free(connect);
+    g_free(chroot);
+}
+
 static void below_chroot(void)
 {
     begin();
@@ -357,6 +389,7 @@ static const struct test_case cases[] = {
     {"given_back_in_doubt", given_back_in_doubt},
     {"counted_through_cuts", counted_through_cuts},
     {"large", large},
+    {"many_small", many_small},
     {"below_chroot", below_chroot},
     {NULL, NULL},
 };

@@ -130,10 +130,54 @@ static void close_waits(void)
     fault_end();
 }
 
+static void call_until_canceled(zhandle_t *zh, void *data)
+{
+    struct busy *b = data;
+
+    (void)zh;
+    atomic_store(&b->begun, true);
+    while (!atomic_load(&b->go_on))
+        g_usleep(1000); /* a point of cancellation, as the library's own calls have them */
+}
+
+static void *call_canceled(void *data)
+{
+    struct busy *b = data;
+
+    CHECK_INT(zkl_session_call(b->session, call_until_canceled, b), 0);
+    pthread_testcancel();
+    return NULL;
+}
+
+/* The handle comes back all the same: else the session would live as long as the process. */
+static void canceled(void)
+{
+    struct busy b = {.begun = false};
+    struct attempt a;
+    pthread_t caller;
+    void *result;
+
+    fault_begin();
+    b.session = fault_direct(FAULT_LONG_MS);
+    attempt_queue(&a, fault_mutex(b.session), 1);
+    REQUIRE(pthread_create(&caller, NULL, call_canceled, &b) == 0);
+    EVENTUALLY(atomic_load(&b.begun));
+    pthread_cancel(caller);
+    g_usleep(20000); /* the longer, the surer is it seen that it does not end before it may */
+    atomic_store(&b.go_on, true);
+    pthread_join(caller, &result);
+    CHECK(result == PTHREAD_CANCELED);
+    fault_close(b.session);
+    EVENTUALLY(fault_children() == 0);
+    attempt_end(&a);
+    fault_end();
+}
+
 static const struct test_case cases[] = {
     {"own_transaction", own_transaction},
     {"errors", errors},
     {"close_waits", close_waits},
+    {"canceled", canceled},
     {NULL, NULL},
 };
 

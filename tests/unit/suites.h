@@ -14,6 +14,7 @@ extern const struct test_suite contend_end_suite;
 extern const struct test_suite contend_walk_suite;
 extern const struct test_suite driver_suite;
 extern const struct test_suite multi_suite;
+extern const struct test_suite multi_doubt_suite;
 extern const struct test_suite lease_suite;
 extern const struct test_suite lease_clock_suite;
 extern const struct test_suite lease_attack_suite;
