@@ -1,0 +1,31 @@
+/* A fenced resource: a folder of small files, one for each key, that refuses stale writers.
+ *
+ * Each file holds the value together with the highest token its key has seen, and both change in
+ * one step. So whoever writes with the token of a lock that it has lost changes nothing, however
+ * late its write arrives: somebody with a higher token has been here. */
+#ifndef FENCED_STORE_H
+#define FENCED_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FENCED_KEY_MAX = 200 };
+
+/* All answer 0 or a negative errno:
+ *   -ESTALE    the token is lower than *highest, and nothing was changed
+ *   -ENOENT    there is no such store, or no value for this key
+ *   -EINVAL    a bad key: only letters, digits and ._- and not .first, at most FENCED_KEY_MAX
+ *   -EBADMSG   the file is none of ours, or damaged
+ *   others     as the system calls gave them. What was there before is still there, unless only
+ *              the last fsync failed: then a crash of the machine decides.
+ * highest is set with 0 and -ESTALE. */
+
+/* Replaces the value. An equal token is accepted: the holder may write more than once. */
+int fenced_put(const char *store, const char *key, uint64_t token, const char *value,
+               uint64_t *highest);
+
+/* Reads the value, for free(). With a token other than 0 the key will from now on refuse lower
+ * ones, so that a holder can trust what it read until it writes. */
+int fenced_get(const char *store, const char *key, uint64_t token, char **value, uint64_t *highest);
+
+#endif
