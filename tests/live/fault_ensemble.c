@@ -1,53 +1,14 @@
-/* The deadline on an ensemble of three, where it takes a chain of proofs; and its leader's end.
- *
- * Debian's 3.8.0 ensembles stand still for 1 to 20 s now and then. A grant that was lost in one is
- * no failure, but one that is lost each time is. */
-#include "fault.h"
-#include "fixture.h"
+/* The deadline on an ensemble of three, where it takes a chain of proofs; and its leader's end. */
 #include "suites.h"
+#include "trio.h"
 
 #include <stdio.h>
 
-enum { TIMEOUT_MS = 2000, TICK_MS = 250, TRIES = 4 };
+enum { TIMEOUT_MS = 2000, TRIES = 4 };
 
 static int start_ensemble(void)
 {
-    const struct zk_server_options options = {.nodes = 3, .tick_ms = TICK_MS};
-
-    if (!server_or_skip())
-        return 0;
-    fault.server = zk_server_start(&options);
-    if (!fault.server)
-        return 1;
-    fault.port = zk_server_port(fault.server, 0);
-    return fault_raw_open() ? 0 : 1;
-}
-
-/* Not the leader, and not the other one. */
-static int follower_beside(int other)
-{
-    int leader = zk_server_wait_leader(fault.server);
-
-    for (int i = 0; i < zk_server_nodes(fault.server); i++)
-        if (i != leader && i != other)
-            return i;
-    return -1;
-}
-
-static zkl_session *session_at(int node, int timeout_ms)
-{
-    char connect[32];
-
-    g_snprintf(connect, sizeof connect, "127.0.0.1:%d", zk_server_port(fault.server, node));
-    zkl_session *s = fault_session(connect, timeout_ms);
-    CHECK_INT(zkl_session_wait(s, FAULT_LIMIT_MS), 0);
-    return s;
-}
-
-static void end(void)
-{
-    EVENTUALLY(fault_children() == 0);
-    fault_close_all();
+    return trio_start(NULL);
 }
 
 /* Through a follower, whose own answers prove nothing. */
@@ -56,14 +17,15 @@ static bool hold_for_long(void)
     struct attempt a;
 
     fault_begin();
-    attempt_start(&a, fault_mutex(session_at(follower_beside(-1), TIMEOUT_MS)), ZKL_FOREVER);
+    attempt_start(&a, fault_mutex(trio_session_at(trio_follower_beside(-1), TIMEOUT_MS)),
+                  ZKL_FOREVER);
     REQUIRE(attempt_granted(&a));
     int64_t stop = fault_boot_ns() + 3 * TIMEOUT_MS * INT64_C(1000000);
     while (fault_boot_ns() < stop && zkl_grant_state(a.grant) != ZKL_LOST)
         g_usleep(2000);
     bool held = zkl_grant_remaining_ms(a.grant) > 0;
     attempt_end(&a);
-    end();
+    trio_end();
     return held;
 }
 
@@ -83,7 +45,7 @@ static void renewals_counted(void)
     enum { FULL_MS = 10000 };
     const int wanted = 2 + fault_scaled(6);
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
-    struct proxy *proxy = proxy_start(zk_server_port(fault.server, follower_beside(-1)));
+    struct proxy *proxy = proxy_start(zk_server_port(fault.server, trio_follower_beside(-1)));
     struct attempt a;
 
     REQUIRE(proxy != NULL);
@@ -109,7 +71,7 @@ static void renewals_counted(void)
     CHECK(syncs - 1 <= 0.6 * seconds);
     CHECK(reads - 1 <= 2 * seconds);
     attempt_end(&a);
-    end();
+    trio_end();
     proxy_stop(proxy);
 }
 
@@ -121,13 +83,13 @@ static void follower_cut_off(void)
     struct attempt a, b;
 
     fault_begin();
-    int mine = follower_beside(-1), other = follower_beside(mine);
+    int mine = trio_follower_beside(-1), other = trio_follower_beside(mine);
     int leader = zk_server_wait_leader(fault.server);
-    attempt_queue(&a, fault_mutex(session_at(mine, SHORT_MS)), 1);
-    attempt_queue(&b, fault_mutex(session_at(other, 30000)), 2);
+    attempt_queue(&a, fault_mutex(trio_session_at(mine, SHORT_MS)), 1);
+    attempt_queue(&b, fault_mutex(trio_session_at(other, 30000)), 2);
     zk_server_pause(fault.server, leader);
     zk_server_pause(fault.server, other);
-    g_usleep((SHORT_MS + 2 * TICK_MS) * 1000); /* the session's end, and no sign of it */
+    g_usleep((SHORT_MS + 2 * TRIO_TICK_MS) * 1000); /* the session's end, and no sign of it */
     zk_server_resume(fault.server, leader);
     zk_server_resume(fault.server, other);
     REQUIRE(attempt_granted(&b));
@@ -137,7 +99,7 @@ static void follower_cut_off(void)
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
     attempt_end(&b);
     attempt_end(&a);
-    end();
+    trio_end();
 }
 
 /* Kills the leader under a holder; true if it held on until another leads. */
@@ -168,7 +130,7 @@ static bool kill_leader(void)
     CHECK(zkl_grant_token(c.grant) > second);
     attempt_end(&c);
     CHECK(zk_server_launch(fault.server, killed) && zk_server_wait(fault.server, killed));
-    end();
+    trio_end();
     return held;
 }
 

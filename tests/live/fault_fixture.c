@@ -153,7 +153,7 @@ zkl_mutex *fault_mutex(zkl_session *s)
 }
 
 /* The server makes a session's password from its id, with java.util.Random. */
-static void make_password(int64_t session, char passwd[16])
+void fault_password(int64_t session, char passwd[16])
 {
     const uint64_t multiplier = UINT64_C(0x5deece66d), mask = (UINT64_C(1) << 48) - 1;
     uint64_t seed = (((uint64_t)session ^ UINT64_C(0xb3415c00)) ^ multiplier) & mask;
@@ -170,7 +170,7 @@ bool fault_expire(int64_t session)
 {
     char passwd[16];
 
-    make_password(session, passwd);
+    fault_password(session, passwd);
     return CHECK(raw_close_session(fault.port, session, passwd));
 }
 

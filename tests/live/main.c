@@ -19,8 +19,8 @@ int main(int argc, char **argv)
     };
     if (argc > 1 && strcmp(argv[1], "--crowd-worker") == 0)
         return crowd_worker(argc - 2, argv + 2);
-    if (argc > 1 && strcmp(argv[1], "--fault-worker") == 0)
-        return fault_worker(argc - 2, argv + 2);
+    if (argc > 1 && strcmp(argv[1], "--scenario-worker") == 0)
+        return scenario_worker(argc - 2, argv + 2);
     int status = runner_main(argc, argv, suites);
     live_shutdown();
     return status;

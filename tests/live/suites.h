@@ -39,11 +39,25 @@ extern const struct test_suite fence_suite;
 extern const struct test_suite fence_call_suite;
 extern const struct test_suite zoolock_node_suite;
 extern const struct test_suite zoolock_call_suite;
+extern const struct test_suite scenario_pause_suite;
+extern const struct test_suite scenario_clock_suite;
+extern const struct test_suite scenario_admin_suite;
+extern const struct test_suite scenario_wire_suite;
+extern const struct test_suite scenario_end_suite;
+extern const struct test_suite scenario_race_suite;
+extern const struct test_suite scenario_load_suite;
+extern const struct test_suite scenario_disk_suite;
+extern const struct test_suite scenario_names_suite;
+extern const struct test_suite scenario_trio_suite;
+extern const struct test_suite scenario_trio_session_suite;
 
 /* live --crowd-worker ARGUMENTS: one of the processes of crowd_suite. */
 int crowd_worker(int argc, char **argv);
 
-/* live --fault-worker ARGUMENTS: the process that fault_worker_suite stops. */
-int fault_worker(int argc, char **argv);
+/* live --scenario-worker ARGUMENTS: a holder of its own; see scenario.h. */
+int scenario_worker(int argc, char **argv);
+
+/* live --scenario-load ARGUMENTS: one of the processes of scenario_load_suite. */
+int scenario_load(int argc, char **argv);
 
 #endif

@@ -35,6 +35,7 @@ enum proxy_op {
 struct proxy_stats {
     uint64_t connections; /* accepted */
     uint64_t bytes_to_server, bytes_to_client;
+    uint64_t writes;        /* that passed some of them on */
     uint64_t requests[128]; /* forwarded whole, by type; see proxy_requests() */
     uint64_t replies;       /* pings and handshakes not counted */
     uint64_t events;        /* watches that fired */
@@ -66,6 +67,15 @@ void proxy_drop(struct proxy *p, enum proxy_direction direction, bool on);
 
 /* Bytes read from now on are written that much later, in order. */
 void proxy_delay_ms(struct proxy *p, enum proxy_direction direction, int ms);
+
+/* That much more for each piece read, at random up to ms; the order stays. */
+void proxy_jitter_ms(struct proxy *p, enum proxy_direction direction, int ms);
+
+/* Writes at most that many bytes at once, each a segment of its own; 0: as they come. */
+void proxy_segment(struct proxy *p, int bytes);
+
+/* New connections go to that port from now on; not taken back by proxy_heal(). */
+void proxy_target(struct proxy *p, int port);
 
 /* The next request of this type is forwarded, its reply is not: both sides are reset instead. Or
  * the request itself is not forwarded and both sides are reset. Once for each call. */

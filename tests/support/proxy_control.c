@@ -76,6 +76,29 @@ void proxy_delay_ms(struct proxy *p, enum proxy_direction direction, int ms)
     commit(p);
 }
 
+void proxy_jitter_ms(struct proxy *p, enum proxy_direction direction, int ms)
+{
+    struct orders *o = orders_lock(p);
+    if (direction & PROXY_TO_SERVER)
+        o->jitter_ms[UP] = ms;
+    if (direction & PROXY_TO_CLIENT)
+        o->jitter_ms[DOWN] = ms;
+    commit(p);
+}
+
+void proxy_segment(struct proxy *p, int bytes)
+{
+    orders_lock(p)->segment = bytes;
+    commit(p);
+}
+
+void proxy_target(struct proxy *p, int port)
+{
+    orders_lock(p);
+    p->target_port = port;
+    commit(p);
+}
+
 void proxy_lose_reply_to(struct proxy *p, int op)
 {
     struct orders *o = orders_lock(p);

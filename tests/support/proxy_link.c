@@ -72,11 +72,28 @@ void link_free(struct link *l, bool reset)
     g_free(l);
 }
 
+static uint32_t next_noise(struct proxy *p)
+{
+    p->noise ^= p->noise << 13;
+    p->noise ^= p->noise >> 17;
+    p->noise ^= p->noise << 5;
+    return p->noise >> 8;
+}
+
+static int64_t delay_us(struct proxy *p, int direction)
+{
+    int64_t ms = p->orders.delay_ms[direction];
+    int jitter = p->orders.jitter_ms[direction];
+    if (jitter > 0)
+        ms += next_noise(p) % (unsigned)jitter;
+    return ms * 1000;
+}
+
 void stream_push(struct link *l, int direction, const uint8_t *bytes, size_t length)
 {
     struct proxy *p = l->proxy;
     struct chunk *c = g_malloc(sizeof(*c) + length);
-    c->due = g_get_monotonic_time() + (int64_t)p->orders.delay_ms[direction] * 1000;
+    c->due = g_get_monotonic_time() + delay_us(p, direction);
     c->length = length;
     c->sent = 0;
     memcpy(c->bytes, bytes, length);
@@ -113,12 +130,8 @@ static void answer_noise(struct link *l)
     struct proxy *p = l->proxy;
     uint8_t noise[256];
     size_t length = 40;
-    for (size_t i = 0; i < sizeof(noise); i++) {
-        p->noise ^= p->noise << 13;
-        p->noise ^= p->noise >> 17;
-        p->noise ^= p->noise << 5;
-        noise[i] = (uint8_t)(p->noise >> 24);
-    }
+    for (size_t i = 0; i < sizeof(noise); i++)
+        noise[i] = (uint8_t)(next_noise(p) >> 16);
     if (p->stats.connections % 2 == 0) /* a handshake's length; what follows is noise */
         memcpy(noise, "\0\0\0\x24", 4);
     else
@@ -150,9 +163,13 @@ static bool write_some(struct link *l, int d)
     struct stream *s = &l->stream[d];
     int64_t now = g_get_monotonic_time();
     for (struct chunk *c; (c = g_queue_peek_head(&s->chunks)) && c->due <= now;) {
-        ssize_t n = send(l->fd[!d], c->bytes + c->sent, c->length - c->sent, MSG_NOSIGNAL);
+        size_t length = c->length - c->sent;
+        if (l->proxy->orders.segment > 0)
+            length = MIN(length, (size_t)l->proxy->orders.segment);
+        ssize_t n = send(l->fd[!d], c->bytes + c->sent, length, MSG_NOSIGNAL);
         if (n < 0)
             return errno == EAGAIN || errno == EINTR;
+        l->proxy->stats.writes++;
         c->sent += (size_t)n;
         s->queued -= (size_t)n;
         if (c->sent == c->length)

@@ -16,7 +16,8 @@ enum { UP, DOWN }; /* index of a direction */
 struct orders {
     bool cut;
     unsigned frozen, dropping; /* bits of enum proxy_direction */
-    int delay_ms[2];
+    int delay_ms[2], jitter_ms[2];
+    int segment;
     bool lose_request, lose_reply;
     int lose_request_op, lose_reply_op;
 };

@@ -196,6 +196,50 @@ static void delay(void)
     end();
 }
 
+/* Together about half of the most, and never in another order. */
+static void jitter(void)
+{
+    enum { TIMES = 20, MOST_MS = 50 };
+    begin();
+    proxy_jitter_ms(proxy, PROXY_BOTH, MOST_MS);
+    int64_t before = g_get_monotonic_time();
+    for (int i = 0; i < TIMES; i++)
+        CHECK_INT(raw_exists(client, "/", NULL), ZOK);
+    CHECK(g_get_monotonic_time() - before >= TIMES * MOST_MS * 2 / 4 * 1000);
+    end();
+}
+
+static void segment(void)
+{
+    struct proxy_stats stats;
+    begin();
+    CHECK_INT(raw_exists(client, "/", NULL), ZOK);
+    proxy_get_stats(proxy, &stats);
+    CHECK(stats.writes < stats.bytes_to_server + stats.bytes_to_client);
+    proxy_segment(proxy, 1);
+    proxy_reset_stats(proxy);
+    CHECK_INT(raw_exists(client, "/", NULL), ZOK);
+    proxy_get_stats(proxy, &stats);
+    CHECK(stats.writes >= stats.bytes_to_server + stats.bytes_to_client);
+    end();
+}
+
+static void target(void)
+{
+    struct proxy *mute = mute_server_start();
+    REQUIRE(mute != NULL);
+    begin();
+    proxy_target(proxy, proxy_port(mute));
+    CHECK(fourletter_send("127.0.0.1", proxy_port(proxy), "ruok", 200) == NULL);
+    CHECK_INT(raw_exists(client, "/", NULL), ZOK); /* on a connection from before */
+    proxy_target(proxy, zk_server_port(server, 0));
+    char *reply = fourletter(proxy_port(proxy), "ruok");
+    CHECK_STR(reply, "imok");
+    free(reply);
+    end();
+    proxy_stop(mute);
+}
+
 static void lose(void)
 {
     struct proxy_stats stats;
@@ -270,6 +314,9 @@ static const struct test_case cases[] = {{"counts", counts},
                                          {"expire", expire},
                                          {"drop", drop},
                                          {"delay", delay},
+                                         {"jitter", jitter},
+                                         {"segment", segment},
+                                         {"target", target},
                                          {"lose", lose},
                                          {"target_down", target_down},
                                          {"many_threads", many_threads},

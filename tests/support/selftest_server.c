@@ -136,10 +136,24 @@ static void options(void)
     zk_server_stop(s);
 }
 
+static bool configured(struct zk_server *s, int node, const char *line)
+{
+    char *reply = fourletter(zk_server_port(s, node), "conf");
+    bool found = reply && strstr(reply, line);
+    free(reply);
+    return found;
+}
+
 static void ensemble(void)
 {
-    struct zk_server *s = zk_server_start(&(struct zk_server_options){.nodes = 3});
+    static const char *const config_of[] = {"maxSessionTimeout=6000", "maxSessionTimeout=7000",
+                                            NULL};
+    struct zk_server *s =
+        zk_server_start(&(struct zk_server_options){.nodes = 3, .config_of = config_of});
     REQUIRE(s != NULL);
+    CHECK(configured(s, 0, "maxSessionTimeout=6000"));
+    CHECK(configured(s, 1, "maxSessionTimeout=7000"));
+    CHECK(configured(s, 2, "maxSessionTimeout=60000"));
     CHECK_INT(zk_server_nodes(s), 3);
     int leader = zk_server_wait_leader(s);
     REQUIRE(leader >= 0);

@@ -79,6 +79,7 @@ static struct zk_server *new_server(const struct zk_server_options *options)
     /* Copies, since a node can be launched again when the caller's lists are gone. */
     o->jvm = (const char *const *)copy_list(o->jvm);
     o->config = (const char *const *)copy_list(o->config);
+    o->config_of = (const char *const *)copy_list(o->config_of);
     if (o->tick_ms == 0)
         o->tick_ms = 500;
     if (o->max_session_timeout_ms == 0)
@@ -105,6 +106,7 @@ static void free_server(struct zk_server *s)
     }
     g_strfreev((char **)(uintptr_t)s->options.jvm);
     g_strfreev((char **)(uintptr_t)s->options.config);
+    g_strfreev((char **)(uintptr_t)s->options.config_of);
     g_free(s->connect);
     g_free(s);
 }

@@ -16,8 +16,9 @@ struct zk_server_options {
     int tick_ms;                /* a session ends up to a tick late */
     int min_session_timeout_ms; /* limits put on what clients ask for */
     int max_session_timeout_ms;
-    const char *const *jvm;    /* more options of java, such as "-Dzookeeper.forceSync=yes" */
-    const char *const *config; /* more lines of zoo.cfg; they win over ours. Both end with NULL. */
+    const char *const *jvm;       /* more options of java, such as "-Dzookeeper.forceSync=yes" */
+    const char *const *config;    /* more lines of zoo.cfg; they win over ours */
+    const char *const *config_of; /* more lines for each node in turn. All end with NULL. */
 };
 
 /* Are java and the server's packages there, and is $ZKL_ZOOKEEPER not "none"? */

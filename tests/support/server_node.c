@@ -49,6 +49,8 @@ static GString *config_text(const struct node *nodes, int count, int i,
                                nodes[j].election.port);
     for (const char *const *line = o->config; line && *line; line++)
         g_string_append_printf(text, "%s\n", *line);
+    if (o->config_of && i < (int)g_strv_length((char **)(uintptr_t)o->config_of))
+        g_string_append_printf(text, "%s\n", o->config_of[i]);
     return text;
 }
 

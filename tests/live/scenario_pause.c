@@ -1,0 +1,143 @@
+/* What stands still: the holder's whole process, or one of its library's threads. */
+#include "process.h"
+#include "scenario.h"
+#include "suites.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- 7: the process stops between looking and writing ---- */
+
+static void wait_for(int64_t span_ms)
+{
+    int64_t end = fault_boot_ns() + span_ms * INT64_C(1000000);
+
+    while (fault_boot_ns() < end)
+        g_usleep(1000);
+}
+
+/* The holder wakes in front of its write, with the look behind it. */
+static void stop_holder(int stop_ms, bool wait_for_next)
+{
+    struct attempt next;
+    struct worker w;
+
+    fault_begin();
+    worker_start(&w, zk_server_connect(fault.server), FAULT_SHORT_MS, NULL);
+    uint64_t token = worker_told(&w, "token");
+    attempt_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    worker_order(&w, WORKER_STOP);
+    worker_wait_stopped(&w);
+    wait_for(stop_ms);
+    bool granted = wait_for_next ? attempt_granted(&next) : atomic_load(&next.done) > 0;
+    if (granted)
+        CHECK(resource_write(&w.page->resource, zkl_grant_token(next.grant)));
+    process_resume(w.pid);
+    bool accepted = worker_told(&w, "write");
+    int64_t woke = atomic_load(&w.page->woke), left = atomic_load(&w.page->woke_left_ms);
+    CHECK(accepted == !granted);
+    CHECK(!granted || left == 0);
+    zkl_state state = (zkl_state)worker_ask(&w, WORKER_STATE, "state");
+    worker_unlock(&w, state == ZKL_LOST ? ZKL_ELOST : 0);
+    REQUIRE(attempt_granted(&next));
+    CHECK(next.at > woke || left == 0);
+    CHECK(next.at > atomic_load(&w.page->believed));
+    CHECK(zkl_grant_token(next.grant) > token);
+    CHECK(resource_write(&w.page->resource, zkl_grant_token(next.grant)));
+    CHECK_INT(zkl_grant_state(next.grant), ZKL_HELD);
+    worker_end(&w);
+    attempt_end(&next);
+    fault_end();
+}
+
+static void s07_stopped_for_half_a_timeout(void)
+{
+    stop_holder(FAULT_SHORT_MS / 2, false);
+}
+
+static void s07_stopped_for_a_timeout(void)
+{
+    stop_holder(FAULT_SHORT_MS, false);
+}
+
+static void s07_stopped_for_three_timeouts(void)
+{
+    stop_holder(3 * FAULT_SHORT_MS, true);
+}
+
+/* ---- 9: one thread stops ---- */
+
+enum { TIMEOUT_MS = 600, TURNS = 12 };
+
+/* Looks on until the next one is granted, or long enough to see that it is not: while the library's
+ * own threads keep the session, a lock that is lost stays with it. */
+static int64_t last_belief(zkl_grant *grant, struct attempt *next)
+{
+    int64_t end = fault_boot_ns() + 2 * TIMEOUT_MS * INT64_C(1000000), believed = 0;
+
+    for (bool last = false; !last; g_usleep(500)) {
+        int64_t now = fault_boot_ns();
+        bool lost = zkl_grant_state(grant) == ZKL_LOST;
+        last = atomic_load(&next->done) > 0 || now > end;
+        if (zkl_grant_remaining_ms(grant) > 0)
+            believed = now;
+        CHECK(!lost || zkl_grant_remaining_ms(grant) == 0);
+    }
+    return believed;
+}
+
+/* False if there is no such thread. With it frozen, the grant goes on or ends in time, and says so
+ * to whoever asks. */
+static bool freeze_one(guint which)
+{
+    struct attempt holder, next;
+
+    fault_begin();
+    zkl_mutex *other = fault_mutex(fault_direct(FAULT_LONG_MS));
+    GPtrArray *before = threads_list(NULL);
+    attempt_queue(&holder, fault_mutex(fault_direct(TIMEOUT_MS)), 1);
+    GPtrArray *threads = threads_list(before);
+    attempt_queue(&next, other, 2);
+    bool there = which < threads->len;
+    pid_t freezer = there ? thread_freeze(atoi(g_ptr_array_index(threads, which))) : -1;
+    if (freezer > 0) {
+        int64_t believed = last_belief(holder.grant, &next);
+        bool lost = zkl_grant_state(holder.grant) == ZKL_LOST;
+        CHECK(lost || atomic_load(&next.done) == 0);
+        CHECK(atomic_load(&next.done) == 0 || next.at > believed);
+        thread_thaw(freezer);
+        EVENTUALLY(!lost || told_times(&holder.told, ZKL_LOST) == 1);
+    } else if (there && CHECK_INT(errno, EPERM)) {
+        runner_skip("no tracing allowed here");
+    }
+    attempt_end(&holder);
+    REQUIRE(attempt_granted(&next));
+    attempt_end(&next);
+    CHECK(told_times(&holder.told, ZKL_LOST) <= 1);
+    g_ptr_array_unref(before);
+    g_ptr_array_unref(threads);
+    fault_end();
+    return there && freezer > 0;
+}
+
+/* Callbacks, timers, the keeper and two of libzookeeper, one after the other; or none, and skipped.
+ */
+static void s09_one_thread_frozen(void)
+{
+    enum { THREADS = 5 };
+    guint which = 0;
+
+    while (which < TURNS && freeze_one(which))
+        which++;
+    CHECK(which == 0 || which >= THREADS);
+}
+
+static const struct test_case cases[] = {
+    {"s07_stopped_for_half_a_timeout", s07_stopped_for_half_a_timeout},
+    {"s07_stopped_for_a_timeout", s07_stopped_for_a_timeout},
+    {"s07_stopped_for_three_timeouts", s07_stopped_for_three_timeouts},
+    {"s09_one_thread_frozen", s09_one_thread_frozen},
+    {NULL, NULL},
+};
+
+const struct test_suite scenario_pause_suite = {"scenario_pause", fault_start, fault_stop, cases};
