@@ -4,17 +4,17 @@
 #include <glib.h>
 #include <inttypes.h>
 
-char **command_environment(const char *path, const zkl_grant *grant)
+char **command_environment(const char *path, const char *node, uint64_t token, int64_t session_id)
 {
-    char *token = g_strdup_printf("%" PRIu64, zkl_grant_token(grant));
-    char *session = g_strdup_printf("0x%" PRIx64, (uint64_t)zkl_grant_session_id(grant));
+    char *decimal = g_strdup_printf("%" PRIu64, token);
+    char *session = g_strdup_printf("0x%" PRIx64, (uint64_t)session_id);
     char **envp = g_get_environ();
 
     envp = g_environ_setenv(envp, "ZKL_PATH", path, TRUE);
-    envp = g_environ_setenv(envp, "ZKL_NODE", zkl_grant_node(grant), TRUE);
-    envp = g_environ_setenv(envp, "ZKL_TOKEN", token, TRUE);
+    envp = g_environ_setenv(envp, "ZKL_NODE", node, TRUE);
+    envp = g_environ_setenv(envp, "ZKL_TOKEN", decimal, TRUE);
     envp = g_environ_setenv(envp, "ZKL_SESSION", session, TRUE);
-    g_free(token);
+    g_free(decimal);
     g_free(session);
     return envp;
 }

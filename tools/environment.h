@@ -2,9 +2,9 @@
 #ifndef ZKL_TOOLS_ENVIRONMENT_H
 #define ZKL_TOOLS_ENVIRONMENT_H
 
-#include <zkl.h>
+#include <stdint.h>
 
 /* Ours with ZKL_PATH, ZKL_NODE, ZKL_TOKEN and ZKL_SESSION set; g_strfreev() frees it. */
-char **command_environment(const char *path, const zkl_grant *grant);
+char **command_environment(const char *path, const char *node, uint64_t token, int64_t session_id);
 
 #endif

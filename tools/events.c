@@ -50,11 +50,10 @@ static void block_signals(struct events *e)
     pthread_sigmask(SIG_BLOCK, &silent, NULL);
 }
 
-bool events_open(struct events *e)
+static bool open_descriptors(struct events *e)
 {
-    e->signals = -1;
-    pthread_sigmask(SIG_BLOCK, NULL, &e->original);
-    block_signals(e);
+    for (size_t i = 0; i < G_N_ELEMENTS(e->others); i++)
+        e->others[i] = -1;
     e->signals = signalfd(-1, &e->caught, SFD_CLOEXEC | SFD_NONBLOCK);
     e->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     e->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -63,6 +62,25 @@ bool events_open(struct events *e)
     say("no descriptors to wait with: %s", g_strerror(errno));
     events_close(e);
     return false;
+}
+
+bool events_open(struct events *e)
+{
+    e->signals = -1;
+    pthread_sigmask(SIG_BLOCK, NULL, &e->original);
+    block_signals(e);
+    return open_descriptors(e);
+}
+
+bool events_open_deaf(struct events *e)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    sigemptyset(&e->caught);
+    sigaddset(&e->caught, SIGCHLD);
+    return open_descriptors(e);
 }
 
 void events_close(struct events *e)
@@ -101,9 +119,9 @@ static void drain(int fd)
 void events_wait(struct events *e)
 {
     struct pollfd fds[] = {
-        {.fd = e->signals, .events = POLLIN},
-        {.fd = e->wakeup, .events = POLLIN},
-        {.fd = e->timer, .events = POLLIN},
+        {.fd = e->signals, .events = POLLIN},   {.fd = e->wakeup, .events = POLLIN},
+        {.fd = e->timer, .events = POLLIN},     {.fd = e->others[0], .events = POLLIN},
+        {.fd = e->others[1], .events = POLLIN},
     };
 
     if (poll(fds, G_N_ELEMENTS(fds), -1) <= 0)
@@ -112,6 +130,25 @@ void events_wait(struct events *e)
         drain(e->wakeup);
     if (fds[2].revents)
         drain(e->timer);
+}
+
+static void replace_other(struct events *e, int from, int to)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(e->others); i++)
+        if (e->others[i] == from) {
+            e->others[i] = to;
+            return;
+        }
+}
+
+void events_add(struct events *e, int fd)
+{
+    replace_other(e, -1, fd);
+}
+
+void events_remove(struct events *e, int fd)
+{
+    replace_other(e, fd, -1);
 }
 
 int events_signal(struct events *e)

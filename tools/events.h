@@ -12,10 +12,15 @@ struct events {
     struct sigaction chld;      /* and what was done at SIGCHLD */
     sigset_t caught;            /* the signals that events_signal() answers */
     int signals, wakeup, timer; /* signalfd, eventfd, timerfd */
+    int others[2];              /* see events_add() */
 };
 
 /* Before any thread is made, since threads inherit the mask. false after a message. */
 bool events_open(struct events *e);
+
+/* For a process that no signal is to end or to stop, as far as that can be had: it hears SIGCHLD
+ * alone. */
+bool events_open_deaf(struct events *e);
 void events_close(struct events *e);
 
 /* Ends our process group by a deadly signal, us included; returns if we were started with it
@@ -28,6 +33,10 @@ void events_catch(struct events *e, int signo);
 /* Sleeps until there is something; then ask events_signal() until it answers 0. */
 void events_wait(struct events *e);
 int events_signal(struct events *e);
+
+/* One more descriptor, or one less, whose being readable ends events_wait(). */
+void events_add(struct events *e, int fd);
+void events_remove(struct events *e, int fd);
 
 /* From any thread: ends the present or next events_wait(). */
 void events_wake(struct events *e);

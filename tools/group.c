@@ -4,28 +4,46 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* The fields that follow "PID (NAME) ", NAME being anything. */
-static bool lives_in(const char *stat, pid_t pgid)
+struct process {
+    pid_t pid;
+    pid_t parent;
+    pid_t group;
+    bool dead;
+    bool guard;
+};
+
+/* "PID (NAME) " and more fields, NAME being anything. */
+static bool parse(const char *stat, struct process *p)
 {
+    const char *name = strchr(stat, '(');
     const char *rest = strrchr(stat, ')');
     char state;
-    int group;
     long threads;
 
-    if (!rest || sscanf(rest + 1,
-                        " %c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d"
-                        " %*d %ld",
-                        &state, &group, &threads) != 3)
+    if (!name || !rest ||
+        sscanf(rest + 1, " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
+               &state, &p->parent, &p->group, &threads) != 4)
         return false;
-    if (group != pgid)
-        return false;
+    p->pid = (pid_t)strtol(stat, NULL, 10);
+    p->guard = g_str_has_prefix(name + 1, GUARD_NAME ")");
     /* A process whose first thread has ended shows Z while its other threads run on. */
-    return (state != 'Z' && state != 'X') || threads > 1;
+    p->dead = (state == 'Z' || state == 'X') && threads <= 1;
+    return true;
 }
 
-enum group_state group_scan(pid_t pgid)
+static bool counts(const struct process *p, pid_t pgid, pid_t tool, pid_t guard)
+{
+    if (p->dead)
+        return false;
+    if (p->group == pgid)
+        return true;
+    return p->guard && p->pid != guard && (p->parent == guard || p->parent == tool);
+}
+
+enum group_state group_scan(pid_t pgid, pid_t tool, pid_t guard)
 {
     GDir *dir = g_dir_open("/proc", 0, NULL);
     enum group_state result = GROUP_UNKNOWN;
@@ -41,7 +59,9 @@ enum group_state group_scan(pid_t pgid)
             continue;
         path = g_build_filename("/proc", name, "stat", NULL);
         if (g_file_get_contents(path, &stat, NULL, NULL)) {
-            result = lives_in(stat, pgid) ? GROUP_LIVES : GROUP_GONE;
+            struct process p;
+
+            result = parse(stat, &p) && counts(&p, pgid, tool, guard) ? GROUP_LIVES : GROUP_GONE;
             g_free(stat);
         }
         g_free(path);

@@ -1,53 +1,91 @@
-/* The main loop while the command runs. Loss is a procedure: TERM a grace before the deadline, KILL
- * shortly before it or at once when the lock is gone, and the node only after the last process. */
+/* The main loop while the command runs. Loss is a procedure of the guard: TERM a grace before the
+ * deadline, KILL shortly before it or at once when the lock is gone. We tell it the deadline, let
+ * go of the node only after the last process, and end the group ourselves should it fail. */
 #include "hold.h"
-#include "child.h"
-#include "environment.h"
 #include "loss.h"
+#include "terminal.h"
 
-#include <unistd.h>
+#include <errno.h>
+
+/* How long we leave it to a guard that may be stopped to see that the group is gone: it alone can
+ * tell how the command ended. */
+#define PATIENCE_MS (10 * LOOK_MS)
 
 /* What runs, and what stands around it. */
 struct hold {
     const struct hold_options *options;
+    struct guard *guard;
+    struct shared *shared;
     struct events *events;
     struct terminal terminal;
-    struct child child;
     struct loss loss;
+    bool lending;      /* the command is to take the terminal, and has not been seen yet */
     bool asked_to_end; /* INT or TERM has been passed on once */
+    sigset_t early;    /* came before the command did */
     int passed_on;     /* the last signal that the group got by way of us */
     int key;           /* hold_key() */
+    int64_t patience; /* by now_ms(): the guard sees the end first, if it is awake; 0: no end yet */
 };
 
-/* A stopped tool cannot renew. That is said before, for nobody reads it after; and when the lock is
- * nearly over without anybody having continued us, we wake to end the group. */
+static bool running(const struct hold *h)
+{
+    return shared_course(h->shared) == COURSE_RUNNING;
+}
+
+static void pass_on(struct hold *h, int signo)
+{
+    const pid_t leader = shared_leader(h->shared);
+
+    if (leader == 0)
+        sigaddset(&h->early, signo);
+    /* What the guard has stopped is its own to continue. */
+    else if (signo != SIGCONT || !running(h) || !atomic_load(&h->shared->paused))
+        kill(-leader, signo);
+}
+
+/* The guard should have ended the group by now. The leader cannot have been reaped: it is the
+ * guard's, or after that ours, and we never do. */
+static void stand_in(struct hold *h)
+{
+    struct ending *e = &h->guard->ending;
+    const bool late = zkl_grant_remaining_ms(h->loss.grant) <= ending_margin_ms(e) / 2;
+
+    if (shared_course(h->shared) == COURSE_ENDED || atomic_load(&h->shared->gone) ||
+        !(late || h->guard->dead))
+        return;
+    ending_kill(e, late ? ending_reason(e) : COURSE_GUARD);
+    if (h->patience == 0)
+        h->patience = now_ms() + PATIENCE_MS;
+    if (h->guard->dead || now_ms() >= h->patience)
+        ending_over(e);
+}
+
+/* A stopped tool cannot renew. That is said before, for nobody reads it after. */
 static void stop_with_child(struct hold *h, int signo)
 {
-    enum terminal_stop stop;
+    bool continued;
 
-    if (h->loss.phase != LOSS_NONE) {
-        child_signal(&h->child, SIGCONT); /* it is to end, not to stop */
+    if (!running(h)) {
+        pass_on(h, SIGCONT); /* it is to end, not to stop */
         return;
     }
     terminal_take_back(&h->terminal);
     say("%s: stopped, so the lock cannot be renewed: unless continued before it ends in %.1f s, "
         "the command is ended",
         h->options->path, (double)zkl_grant_remaining_ms(h->loss.grant) / 1000);
-    stop = terminal_stop_us(signo, loss_next_ms(&h->loss));
-    if (stop == STOP_LIMIT)
-        loss_begin(&h->loss, &h->child);
-    loss_step(&h->loss, &h->child);
-    if (h->loss.phase != LOSS_NONE)
+    continued = terminal_stop_us(signo);
+    stand_in(h);
+    if (!running(h))
         return;
     /* In an orphaned group nobody would ever continue it, and it would ask for the terminal again
      * and again if we did. */
-    if (stop == STOP_REFUSED && (signo == SIGTTIN || signo == SIGTTOU)) {
+    if (!continued && (signo == SIGTTIN || signo == SIGTTOU)) {
         say("%s: the command wants the terminal and cannot have it; it stays stopped",
             h->options->path);
         return;
     }
-    terminal_lend(&h->terminal, h->child.pid);
-    child_signal(&h->child, SIGCONT);
+    terminal_lend(&h->terminal, shared_leader(h->shared));
+    pass_on(h, SIGCONT);
 }
 
 static void on_stop(struct hold *h, int signo)
@@ -56,8 +94,8 @@ static void on_stop(struct hold *h, int signo)
 
     /* It reads /dev/tty, or the shell has put us in front since. */
     if (wants_terminal && terminal_find(&h->terminal) && terminal_is_ours(&h->terminal)) {
-        terminal_lend(&h->terminal, h->child.pid);
-        child_signal(&h->child, SIGCONT);
+        terminal_lend(&h->terminal, shared_leader(h->shared));
+        pass_on(h, SIGCONT);
         return;
     }
     /* Without a terminal it was somebody's wish that the command pauses: the lock stays renewed. */
@@ -73,7 +111,8 @@ static void on_signal(struct hold *h, int signo)
     case SIGCHLD:
         return; /* the loop looks for itself */
     case SIGCONT:
-        terminal_lend(&h->terminal, h->child.pid);
+        if (shared_leader(h->shared) != 0)
+            terminal_lend(&h->terminal, shared_leader(h->shared));
         break;
     case SIGINT:
     case SIGTERM:
@@ -85,23 +124,48 @@ static void on_signal(struct hold *h, int signo)
         break;
     }
     h->passed_on = signo;
-    child_signal(&h->child, signo);
+    pass_on(h, signo);
+}
+
+/* The command is there: what could not be done before is done now. */
+static void catch_up(struct hold *h)
+{
+    const pid_t leader = shared_leader(h->shared);
+
+    if (leader == 0)
+        return;
+    if (h->lending)
+        h->terminal.lent = leader;
+    h->lending = false;
+    for (int signo = 1; signo < NSIG && !sigisemptyset(&h->early); signo++)
+        if (sigismember(&h->early, signo) == 1) {
+            sigdelset(&h->early, signo);
+            pass_on(h, signo);
+        }
 }
 
 /* A terminal that was not lent would have sent the key's signal to our group, not only to the
  * command's: a script around us must end as well. */
 static int key_that_ended(const struct hold *h, bool lent)
 {
-    const int signo = h->child.signo;
+    const int signo = atomic_load(&h->shared->ended) - ENDED_BY_SIGNAL;
 
     return lent && (signo == SIGINT || signo == SIGQUIT) && signo != h->passed_on ? signo : 0;
 }
 
-/* In this order: a lock that is ours after the end was ours until then. */
-static bool ended_in_time(const struct hold *h)
+static bool over(const struct hold *h)
 {
-    return h->loss.phase == LOSS_NONE && child_ended(&h->child) &&
-           zkl_grant_remaining_ms(h->loss.grant) > 0;
+    return shared_course(h->shared) == COURSE_ENDED || atomic_load(&h->shared->gone);
+}
+
+/* Often enough that the guard's deadline is never old by more than the grace leaves room for. */
+static int64_t next_ms(const struct hold *h)
+{
+    const int64_t left = zkl_grant_remaining_ms(h->loss.grant);
+
+    if (!running(h) || h->guard->dead)
+        return LOOK_MS;
+    return MIN(h->options->session_timeout_ms / 24, left - ending_margin_ms(&h->guard->ending) / 2);
 }
 
 /* Until the command has ended well, or nothing of a lost one is left. */
@@ -110,54 +174,71 @@ static void watch(struct hold *h)
     for (;;) {
         int signo;
 
+        guard_look(h->guard, h->events);
+        loss_publish(&h->loss);
         /* Before the signals: a SIGCONT must not wake what should not run any more. */
-        if (!child_ended(&h->child))
-            loss_step(&h->loss, &h->child);
+        stand_in(h);
+        catch_up(h);
         while ((signo = events_signal(h->events)) != 0)
             on_signal(h, signo);
-        while ((signo = child_stopped(&h->child)) != 0)
+        while ((signo = atomic_exchange(&h->shared->stopped, 0)) != 0)
             on_stop(h, signo);
-        if (ended_in_time(h))
+        if (over(h))
             return;
-        loss_step(&h->loss, &h->child);
-        if (h->loss.phase != LOSS_NONE && loss_over(&h->loss, &h->child))
-            return;
-        events_arm(h->events, loss_next_ms(&h->loss));
+        events_arm(h->events, next_ms(h));
         events_wait(h->events);
     }
 }
 
-static int run_child(struct hold *h)
+static int result(const struct hold *h)
 {
-    char **envp = command_environment(h->options->path, h->loss.grant);
-    int status = STATUS_INTERNAL;
+    const char *name = h->options->argv[0];
+    const int err = atomic_load(&h->shared->exec_error);
+    const int ended = atomic_load(&h->shared->ended);
 
-    terminal_init(&h->terminal);
-    /* From here on Ctrl-Z at us is the command's: we stop when it has. */
-    events_catch(h->events, SIGTSTP);
-    if (child_start(&h->child, h->options->argv, envp, &h->terminal, h->events)) {
-        bool lent;
-
-        watch(h);
-        lent = h->terminal.lent != 0;
-        terminal_take_back(&h->terminal);
-        status = STATUS_LOST;
-        if (h->loss.phase == LOSS_NONE)
-            status = child_reap(&h->child, h->options->argv[0]);
-        h->key = key_that_ended(h, lent);
+    switch (shared_course(h->shared)) {
+    case COURSE_ENDED:
+        if (err != 0)
+            return fail(err == ENOENT ? STATUS_NOTFOUND : STATUS_NOEXEC, "%s: %s", name,
+                        g_strerror(err));
+        return ended >= ENDED_BY_SIGNAL ? ended - ENDED_BY_SIGNAL + STATUS_SIGNAL : ended;
+    case COURSE_GUARD:
+        return zkl_grant_remaining_ms(h->loss.grant) > 0 ? STATUS_INTERNAL : STATUS_LOST;
+    default:
+        return STATUS_LOST;
     }
-    terminal_close(&h->terminal);
-    g_strfreev(envp);
-    return status;
 }
 
-struct hold *hold_new(const struct hold_options *options, zkl_grant *grant, struct events *events)
+static int run_command(struct hold *h)
+{
+    bool lent;
+
+    terminal_init(&h->terminal);
+    h->lending = terminal_is_ours(&h->terminal);
+    /* From here on Ctrl-Z at us is the command's: we stop when it has. */
+    events_catch(h->events, SIGTSTP);
+    if (!guard_run(h->guard, h->loss.grant, h->lending, h->events))
+        return fail(STATUS_INTERNAL, "%s: the guard does not listen: %s", h->options->path,
+                    g_strerror(errno));
+    watch(h);
+    catch_up(h);
+    lent = h->terminal.lent != 0;
+    terminal_take_back(&h->terminal);
+    terminal_close(&h->terminal);
+    h->key = key_that_ended(h, lent);
+    return result(h);
+}
+
+struct hold *hold_new(struct guard *guard, zkl_grant *grant, struct events *events)
 {
     struct hold *h = g_new0(struct hold, 1);
 
-    h->options = options;
+    h->options = guard->ending.options;
+    h->guard = guard;
+    h->shared = guard->ending.shared;
     h->events = events;
-    loss_init(&h->loss, options, grant, events);
+    sigemptyset(&h->early);
+    loss_init(&h->loss, guard, grant, events);
     return h;
 }
 
@@ -166,9 +247,14 @@ int hold_run(struct hold *h)
     int status = loss_wait_safe(&h->loss);
 
     if (status == GO_ON)
-        status = run_child(h);
+        status = run_command(h);
     loss_finish(&h->loss);
     return status;
+}
+
+bool hold_kept(const struct hold *h)
+{
+    return !atomic_load(&h->shared->gone);
 }
 
 int hold_key(const struct hold *h)

@@ -5,26 +5,42 @@
 #include "events.h"
 #include "tool.h"
 
+struct guard;
+
 /* An eighth of the session timeout. */
 #define GRACE_DEFAULT (-1)
+
+/* What becomes of the command while the lock is in doubt: SUSPECT. */
+enum on_suspect { ON_SUSPECT_IGNORE, ON_SUSPECT_STOP, ON_SUSPECT_TERM };
 
 struct hold_options {
     const char *path; /* for messages and the command's environment */
     char **argv;
+    char **on_lost; /* to be run after a command had to be ended; NULL for nothing */
+    enum on_suspect on_suspect;
+    int status_fd;
+    bool verbose;
+    /* Not known before there is a session: */
     int64_t grace_ms;       /* from TERM to the deadline */
     int session_timeout_ms; /* as negotiated */
-    bool verbose;
 };
 
 /* GO_ON, or STATUS_USAGE after a message, if that grace leaves no steady time to work. */
 int hold_check_grace(int64_t grace_ms, int session_timeout_ms);
 
-/* Prepares for holding grant; options and events must outlive it. */
-struct hold *hold_new(const struct hold_options *options, zkl_grant *grant, struct events *events);
+/* The grace that is meant. */
+int64_t hold_grace_ms(int64_t grace_ms, int session_timeout_ms);
 
-/* Runs the command under the grant and answers the exit status. The grant is released before the
- * return: at the command's end, or after a loss when nothing of its group lives any more. */
+/* Prepares for holding grant; guard and events must outlive it. */
+struct hold *hold_new(struct guard *guard, zkl_grant *grant, struct events *events);
+
+/* Lets the guard run the command under the grant, and answers the exit status. The grant is
+ * released before the return: at the command's end, or after a loss when nothing of its group lives
+ * any more. */
 int hold_run(struct hold *hold);
+
+/* Whether the lock was ours to give back when that was done. */
+bool hold_kept(const struct hold *hold);
 
 /* The signal of a key of the terminal that ended the command, 0 for none. */
 int hold_key(const struct hold *hold);

@@ -1,8 +1,8 @@
 /* zkl lock: the lock, then the command, then the lock given back. */
 #include "connect.h"
-#include "hold.h"
-#include "inherited.h"
+#include "guard.h"
 #include "lock_options.h"
+#include "status_line.h"
 
 /* One acquisition, filled by the library's thread before done is set. */
 struct attempt {
@@ -21,6 +21,7 @@ struct run {
     zkl_mutex *mutex;
     struct attempt attempt;
     struct hold_options hold_options;
+    struct guard guard;
     struct hold *hold;
     int key; /* the signal of the key that ended the command, and is to end us and our group */
 };
@@ -105,6 +106,7 @@ static int acquire(struct run *r)
 
     if (r->settings->verbose)
         say("%s: queueing", r->options.path);
+    status_line(r->options.status_fd, "waiting");
     a->events = &r->events;
     if (zkl_mutex_lock_async(r->mutex, r->options.timeout_ms, acquired, a, &op) != 0)
         return last_failure(r->options.path);
@@ -124,19 +126,16 @@ static int acquire(struct run *r)
 
 static int hold(struct run *r)
 {
+    const guint64 token = zkl_grant_token(r->attempt.grant);
     int status;
 
-    r->hold_options = (struct hold_options){
-        .path = r->options.path,
-        .argv = r->options.command,
-        .grace_ms = r->options.grace_ms,
-        .session_timeout_ms = zkl_session_timeout_ms(r->session),
-        .verbose = r->settings->verbose,
-    };
+    r->hold_options.session_timeout_ms = zkl_session_timeout_ms(r->session);
+    r->hold_options.grace_ms =
+        hold_grace_ms(r->options.grace_ms, r->hold_options.session_timeout_ms);
     if (r->settings->verbose)
-        say("%s: held with token %" G_GUINT64_FORMAT, r->options.path,
-            (guint64)zkl_grant_token(r->attempt.grant));
-    r->hold = hold_new(&r->hold_options, r->attempt.grant, &r->events);
+        say("%s: held with token %" G_GUINT64_FORMAT, r->options.path, token);
+    status_line(r->options.status_fd, "held %" G_GUINT64_FORMAT, token);
+    r->hold = hold_new(&r->guard, r->attempt.grant, &r->events);
     status = hold_run(r->hold);
     r->key = hold_key(r->hold);
     return status;
@@ -150,26 +149,45 @@ static int run_steps(struct run *r)
     for (size_t i = 0; i < G_N_ELEMENTS(steps) && status == GO_ON; i++)
         status = steps[i](r);
     zkl_session_close(r->session);
+    if (r->hold && hold_kept(r->hold))
+        status_line(r->options.status_fd, "released");
     zkl_mutex_free(r->mutex);
     hold_free(r->hold);
+    return status;
+}
+
+/* The guard before any thread, and to the end: it may still run --on-lost. */
+static int run_guarded(struct run *r)
+{
+    int status;
+
+    r->hold_options = (struct hold_options){
+        .path = r->options.path,
+        .argv = r->options.command,
+        .on_lost = r->options.on_lost,
+        .on_suspect = r->options.on_suspect,
+        .status_fd = r->options.status_fd,
+        .verbose = r->settings->verbose,
+    };
+    if (!guard_start(&r->guard, &r->hold_options, &r->events))
+        return STATUS_INTERNAL;
+    status = run_steps(r);
+    guard_finish(&r->guard, &r->events);
     return status;
 }
 
 int verb_lock(struct settings *settings, int argc, char **argv)
 {
     struct run r = {.settings = settings};
-    int status;
+    int status = lock_options_parse(&r.options, settings, argc, argv);
 
-    inherited_note();
-    status = lock_options_parse(&r.options, settings, argc, argv);
     if (status == GO_ON && !events_open(&r.events))
         status = STATUS_INTERNAL;
     if (status == GO_ON) {
-        status = run_steps(&r);
+        status = run_guarded(&r);
         events_close(&r.events);
     }
     lock_options_free(&r.options);
-    inherited_free();
     if (r.key != 0)
         events_die(&r.events, r.key);
     return status;

@@ -1,5 +1,6 @@
 /* Options as flock(1) has them: before PATH, after PATH, and none after the command's name. */
 #include "lock_options.h"
+#include "status_line.h"
 
 #include <string.h>
 
@@ -12,6 +13,9 @@ struct raw {
     gboolean exclusive;
     char *shell_command;
     char *parents;
+    char *on_lost;
+    char *on_suspect;
+    char *status_fd;
     char *timeout; /* text, so that "not given" is none of its values */
     char *grace;
 };
@@ -32,6 +36,12 @@ static int parse(struct lock_options *o, struct raw *raw, struct settings *setti
         {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name, "Who, as zkl ls shows it", "NAME"},
         {"grace", 0, 0, G_OPTION_ARG_FILENAME, &raw->grace,
          "Time between TERM and the end of a lock being lost", "SECS"},
+        {"on-suspect", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_suspect,
+         "While the lock is in doubt: ignore (default), stop or term", "WHAT"},
+        {"on-lost", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_lost,
+         "Run STRING by the shell after COMMAND had to be ended", "STRING"},
+        {"status-fd", 0, 0, G_OPTION_ARG_FILENAME, &raw->status_fd,
+         "Write one line for each change to descriptor N", "N"},
         {"parents", 0, 0, G_OPTION_ARG_FILENAME, &raw->parents,
          "Make missing parents container (default) or persistent", "KIND"},
         {"exclusive", 'x', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->exclusive, NULL, NULL},
@@ -42,6 +52,17 @@ static int parse(struct lock_options *o, struct raw *raw, struct settings *setti
     return options_parse(settings, entries, SYNOPSIS,
                          "Runs COMMAND while holding the lock PATH. Exits as COMMAND does.", argc,
                          argv);
+}
+
+static char **shell_command(const char *string)
+{
+    const char *shell = g_getenv("SHELL");
+    char **argv = g_new0(char *, 4);
+
+    argv[0] = g_strdup(shell && *shell ? shell : "/bin/sh");
+    argv[1] = g_strdup("-c");
+    argv[2] = g_strdup(string);
+    return argv;
 }
 
 static int check_times(struct lock_options *o, const struct raw *raw)
@@ -60,6 +81,42 @@ static int check_times(struct lock_options *o, const struct raw *raw)
     return GO_ON;
 }
 
+static int check_on_suspect(struct lock_options *o, const char *text)
+{
+    static const char *const names[] = {
+        [ON_SUSPECT_IGNORE] = "ignore", [ON_SUSPECT_STOP] = "stop", [ON_SUSPECT_TERM] = "term"};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        if (!text || strcmp(names[i], text) == 0) {
+            o->on_suspect = (enum on_suspect)i;
+            return GO_ON;
+        }
+    return fail(STATUS_USAGE, "--on-suspect: ignore, stop or term, not %s", text);
+}
+
+static int check_status_fd(struct lock_options *o, const char *text)
+{
+    gint64 fd;
+
+    if (!text)
+        return GO_ON;
+    if (!g_ascii_string_to_signed(text, 10, G_MININT, G_MAXINT, &fd, NULL))
+        return fail(STATUS_USAGE, "--status-fd: not a descriptor to write to: %s", text);
+    o->status_fd = (int)fd;
+    return status_fd_check(o->status_fd);
+}
+
+static int check_watching(struct lock_options *o, const struct raw *raw)
+{
+    int status = check_on_suspect(o, raw->on_suspect);
+
+    if (status == GO_ON)
+        status = check_status_fd(o, raw->status_fd);
+    if (status == GO_ON && raw->on_lost)
+        o->on_lost = shell_command(raw->on_lost);
+    return status;
+}
+
 static int check(struct lock_options *o, const struct raw *raw)
 {
     if (raw->shared)
@@ -70,27 +127,20 @@ static int check(struct lock_options *o, const struct raw *raw)
         o->parents = ZKL_PARENTS_PERSISTENT;
     else if (raw->parents && strcmp(raw->parents, "container") != 0)
         return fail(STATUS_USAGE, "--parents: container or persistent, not %s", raw->parents);
-    return check_times(o, raw);
+    if (check_times(o, raw) != GO_ON)
+        return STATUS_USAGE;
+    return check_watching(o, raw);
 }
 
 /* The command: what is left of the line, or the -c string for a shell. */
 static int take_command(struct lock_options *o, const struct raw *raw, char **rest)
 {
-    const char *shell = g_getenv("SHELL");
-
     if (raw->shell_command && rest[0])
         return fail(STATUS_USAGE, "-c: takes one string, \"%s\" is too much", rest[0]);
     if (!raw->shell_command && !rest[0])
         return fail(STATUS_USAGE, "%s: no command to run; \"zkl lock --help\" has the options",
                     o->path);
-    if (!raw->shell_command) {
-        o->command = g_strdupv(rest);
-        return GO_ON;
-    }
-    o->command = g_new0(char *, 4);
-    o->command[0] = g_strdup(shell && *shell ? shell : "/bin/sh");
-    o->command[1] = g_strdup("-c");
-    o->command[2] = g_strdup(raw->shell_command);
+    o->command = raw->shell_command ? shell_command(raw->shell_command) : g_strdupv(rest);
     return GO_ON;
 }
 
@@ -99,7 +149,8 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
     struct raw raw = {0};
     int status;
 
-    *o = (struct lock_options){.grace_ms = GRACE_DEFAULT, .conflict_status = STATUS_CONFLICT};
+    *o = (struct lock_options){
+        .grace_ms = GRACE_DEFAULT, .conflict_status = STATUS_CONFLICT, .status_fd = STATUS_FD_NONE};
     status = parse(o, &raw, settings, &argc, &argv);
     if (status == GO_ON && argc < 2)
         status = fail(STATUS_USAGE, "no PATH given; \"zkl lock --help\" has the options");
@@ -116,6 +167,9 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
         status = take_command(o, &raw, argv + 1);
     g_free(raw.shell_command);
     g_free(raw.parents);
+    g_free(raw.on_lost);
+    g_free(raw.on_suspect);
+    g_free(raw.status_fd);
     g_free(raw.timeout);
     g_free(raw.grace);
     return status;
@@ -126,4 +180,5 @@ void lock_options_free(struct lock_options *o)
     g_free(o->path);
     g_free(o->name);
     g_strfreev(o->command);
+    g_strfreev(o->on_lost);
 }

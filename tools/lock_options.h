@@ -13,6 +13,9 @@ struct lock_options {
     char *name;
     int64_t grace_ms; /* GRACE_DEFAULT: not given */
     zkl_parents parents;
+    char **on_lost; /* what to execute, or NULL */
+    enum on_suspect on_suspect;
+    int status_fd;
 };
 
 /* GO_ON, or a status after a message; lock_options_free() in both cases. */

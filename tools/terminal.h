@@ -3,7 +3,6 @@
 #define ZKL_TOOLS_TERMINAL_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 struct terminal {
@@ -30,14 +29,9 @@ void terminal_take_back(struct terminal *t);
 
 void terminal_close(struct terminal *t);
 
-enum terminal_stop {
-    STOP_CONTINUED, /* somebody has continued us */
-    STOP_REFUSED,   /* nobody ever could (an orphaned group), so that the kernel did not stop us */
-    STOP_LIMIT      /* limit_ms have passed: we alone run again */
-};
-
 /* Stops our whole group, as the terminal would: a shell counts a job as stopped only when all of
- * it is. Not for longer than limit_ms, suspended time included. */
-enum terminal_stop terminal_stop_us(int signo, int64_t limit_ms);
+ * it is. true when somebody has continued us; false if nobody ever could (an orphaned group), so
+ * that the kernel did not stop us. */
+bool terminal_stop_us(int signo);
 
 #endif

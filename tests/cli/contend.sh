@@ -28,7 +28,7 @@ workers=()
 for ((w = 0; w < processes; w++)); do
     worker &
     workers+=($!)
-    background+=($!)
+    remember $!
 done
 for w in "${workers[@]}"; do status_of "$w"; done
 expect "no command failed" "" "$(cat "$scratch/trouble" 2>/dev/null)"
@@ -41,7 +41,7 @@ expect_no_node "nothing is left" $L
 hold $L
 for w in 1 2 3; do
     "$ZKL" lock $L sh -c 'echo $1 >>"$2/order"' sh $w "$scratch" &
-    background+=($!)
+    remember $!
     waiters[w]=$!
     wait_until "waiter $w queues" has_contenders $L $((w + 1))
 done
@@ -56,7 +56,7 @@ middle=$!
 wait_until "the middle waiter queues" has_contenders $L 2
 "$ZKL" lock $L touch "$scratch/overtook" &
 last=$!
-background+=("$middle" "$last")
+remember "$middle" "$last"
 wait_until "the last waiter queues" has_contenders $L 3
 kill -TERM "$middle"
 wait_until "the middle waiter leaves" has_contenders $L 2

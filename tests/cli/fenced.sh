@@ -125,7 +125,7 @@ exec 8<"$D"
 flock 8
 "$FENCED" "$D" put queued 6 six 2>/dev/null 8<&- &
 writer=$!
-background+=("$writer")
+remember "$writer"
 wait_until "a writer waits for its turn" grep -qE -- "-> FLOCK .*:$(stat -c %i "$D") " /proc/locks
 printf 'fenced 1 7 5\nseven' >"$D/queued"
 exec 8<&-
@@ -146,7 +146,7 @@ writer() { # NUMBER
 for w in 1 2 3 4 5 6 7 8; do
     RANDOM=$w
     writer $w &
-    background+=("$!")
+    remember "$!"
     writers[w]=$!
 done
 wait "${writers[@]}"

@@ -10,7 +10,9 @@ export LC_ALL=C.UTF-8
 : "${ZKL_SERVER=$top_builddir/tests/support/zkl-server}"
 : "${ADMIN:=$top_builddir/tests/cli/zk-admin}"
 export ZKL ADMIN
+tools=$top_builddir/tests/cli # gate, stamp, linger
 
+server_options=() # a script may want others
 passed=0 failed=0 skipped=0
 
 pass() { # WHAT
@@ -41,7 +43,7 @@ finish() {
 need_server() {
     local status
     if [ "${ZKL_CLI_INSIDE-}" != "$0" ] && [ -x "$ZKL_SERVER" ]; then
-        ZKL_CLI_INSIDE=$0 "$ZKL_SERVER" -- bash "$0"
+        ZKL_CLI_INSIDE=$0 "$ZKL_SERVER" "${server_options[@]}" -- bash "$0"
         status=$?
         [ "$status" -eq 69 ] || exit "$status"
         no_server
@@ -62,9 +64,27 @@ begin() {
     trap end_of_script EXIT
 }
 
-end_of_script() {
+# When the process began: with its id that names it for ever, as an id alone does not.
+born() { # PID
+    local stat
+    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return
+    # shellcheck disable=SC2086
+    set -- ${stat##*) }
+    echo "${20}"
+}
+
+# To be ended with the script, if it has not ended by then.
+remember() { # PID...
     local pid
-    for pid in "${background[@]}"; do kill -9 "$pid" 2>/dev/null; done
+    for pid; do background+=("$pid $(born "$pid")"); done
+}
+
+end_of_script() {
+    local one pid time
+    for one in "${background[@]}"; do
+        read -r pid time <<<"$one"
+        [ -z "$time" ] || [ "$(born "$pid")" != "$time" ] || kill -9 "$pid" 2>/dev/null
+    done
     rm -rf "$scratch"
 }
 
@@ -116,6 +136,19 @@ gone() { # PID: ended, reaped or not
     [[ ${stat##*) } = [ZX]* ]]
 }
 
+in_state() { # PID LETTER
+    [[ $(cat "/proc/$1/stat" 2>/dev/null) = *") $2 "* ]]
+}
+
+# The guard of a tool.
+guard_of() { # PID
+    local stat rest
+    for stat in /proc/[0-9]*/stat; do
+        rest=$(cat "$stat" 2>/dev/null) || continue
+        [[ $rest = *"(zkl-guard) "?" $1 "* ]] && echo "${rest%% *}"
+    done
+}
+
 # Waits for a process of ours to end, and gives its status.
 status_of() { # PID
     wait_until "process $1 ends" gone "$1" || return 1
@@ -143,7 +176,7 @@ hold() { # PATH [OPTION...]
     "$ZKL" lock "$@" -- sh -c 'echo $$ >"$1/ready.new"; mv "$1/ready.new" "$1/ready"; read x <"$1/letgo"' \
         sh "$scratch" 2>"$scratch/holder.err" &
     holder=$!
-    background+=("$holder")
+    remember "$holder"
     wait_until "the holder of $1 holds" test -e "$scratch/ready" || return 1
     # For the scripts.
     # shellcheck disable=SC2034
@@ -153,4 +186,18 @@ hold() { # PATH [OPTION...]
 let_go() { # the holder's status
     echo >"$scratch/letgo"
     status_of "$holder"
+}
+
+# A proxy before the server: $gate is its address, and gate says what it is to do.
+begin_gate() {
+    coproc "$tools/gate"
+    # shellcheck disable=SC2034
+    read -r gate <&"${COPROC[0]}"
+}
+
+gate() { # silence|deafen|cut|heal|await
+    local answer
+    echo "$1" >&"${COPROC[1]}"
+    read -r answer <&"${COPROC[0]}"
+    [ "$answer" = ok ] || fail "the gate obeys: $1" "$answer"
 }

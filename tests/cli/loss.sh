@@ -29,17 +29,17 @@ deaf() { # OPTION...
         echo "$$ $!" >"$1/ready.new"; mv "$1/ready.new" "$1/ready"
         while :; do sleep 0.02; done' bash "$scratch" 2>"$scratch/holder.err" &
     holder=$!
-    background+=("$holder")
+    remember "$holder"
     wait_until "the command runs" test -e "$scratch/ready" || return 1
     read -r command member <"$scratch/ready"
-    background+=("$command" "$member")
+    remember "$command" "$member"
 }
 
 if [ -x "$ADMIN" ]; then
     deaf
     "$ZKL" lock $L sh -c 'kill -0 $1 $2 2>/dev/null; echo $?' sh "$command" "$member" >"$scratch/next" &
     next=$!
-    background+=("$next")
+    remember "$next"
     wait_until "the next one queues" has_contenders $L 2
     "$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
     status_of "$holder"
@@ -90,14 +90,54 @@ else
     skip "a short silence"
 fi
 
-# A stopped tool cannot renew; continued after the deadline, it ends what runs.
-hold $L --session-timeout 2000
-kill -STOP "$holder"
-"$ZKL" lock $L true
-expect "the next one is served when a stopped tool's session ends" 0 "$?"
-kill -CONT "$holder"
-status_of "$holder"
-expect "continued after the deadline" 75 "$?"
-expect "the command is dead then" yes "$(gone "$command" && echo yes)"
+# A lock that is lost while its session lives on: the servers hear us, and we do not hear them. The
+# node stands as long as a member of the group does, and this one takes its time to die.
+begin_gate
+rm -f "$scratch"/{ready,go}
+"$ZKL" --connect "$gate" --session-timeout 6000 lock $L --grace 0 --status-fd 9 -- bash -c '
+    exec 2>/dev/null
+    "$2/linger" "$1/go" >"$1/linger" & member=$!
+    until [ -s "$1/linger" ]; do sleep 0.02; done
+    echo "$$ $member" >"$1/ready.new"; mv "$1/ready.new" "$1/ready"
+    while :; do sleep 0.02; done' bash "$scratch" "$tools" 9>"$scratch/lines" 2>"$scratch/holder.err" &
+holder=$!
+remember "$holder"
+wait_until "the command runs" test -e "$scratch/ready"
+read -r command member <"$scratch/ready"
+"$ZKL" lock $L bash -c "$(declare -f gone)"'; gone "$1" || echo lives' bash "$member" >"$scratch/next" &
+next=$!
+remember "$next"
+wait_until "the next one queues" has_contenders $L 2
+gate deafen
+wait_until "the command is killed" grep -q "^ending KILL" "$scratch/lines"
+gate cut
+gate heal
+gate await
+standing=2
+for _ in {1..10}; do has_contenders $L 2 || standing=$(contenders $L); done
+expect "the node stands while a killed member lives" 2 "$standing"
+touch "$scratch/go"
+status_of $holder
+expect "and when it is dead: lost" 75 "$?"
+status_of $next
+expect "the next one is served after it" ":0" "$(<"$scratch/next"):$?"
+
+# A stopped command is continued, to hear TERM.
+rm -f "$scratch"/{ready,termed}
+"$ZKL" --connect "$gate" --session-timeout 4000 lock $L --status-fd 9 -- bash -c '
+    trap "touch $1/termed; exit" TERM
+    touch "$1/ready"
+    while :; do sleep 0.02; done' bash "$scratch" 9>"$scratch/lines" 2>"$scratch/holder.err" &
+holder=$!
+remember "$holder"
+wait_until "the command runs" test -e "$scratch/ready"
+command=$(sed -n 's/^started //p' "$scratch/lines")
+kill -STOP "$command"
+wait_until "it is stopped" in_state "$command" T
+gate silence
+wait_until "it is lost" grep -q "^lost" "$scratch/lines"
+gate heal
+status_of $holder
+expect "a stopped command hears TERM" "75:yes" "$?:$(test -e "$scratch/termed" && echo yes)"
 expect_no_node "nothing is left" $L
 finish

@@ -17,7 +17,7 @@ expect "nobody there, as JSON" "0:[]:" "$status:$out:$err"
 hold $L --name "first, Zoë"
 "$ZKL" lock $L --name second true &
 second=$!
-background+=("$second")
+remember "$second"
 wait_until "the second queues" has_contenders $L 2
 run "$ZKL" ls $L
 mapfile -t lines <<<"$out"

@@ -20,7 +20,7 @@ listen() { # PATH [LAUNCHER...]
         echo $$ >"$1/ready.new"; mv "$1/ready.new" "$1/ready"
         until [ -e "$1/quit" ]; do sleep 0.02; done' bash "$scratch" 2>"$scratch/holder.err" &
     holder=$!
-    background+=("$holder")
+    remember "$holder"
     wait_until "the command runs" test -e "$scratch/ready" || return 1
     command=$(<"$scratch/ready")
 }
@@ -66,10 +66,10 @@ expect_no_node "nothing is left of it" $L
     echo "$$ $!" >"$1/pids.new"; mv "$1/pids.new" "$1/pids"
     while :; do sleep 0.02; done' bash "$scratch" &
 holder=$!
-background+=("$holder")
+remember "$holder"
 wait_until "the command and its member run" test -e "$scratch/pids"
 read -r command member <"$scratch/pids"
-background+=("$command" "$member")
+remember "$command" "$member"
 kill -TERM "$holder"
 if wait_until "TERM reaches a member" gone "$member"; then pass "TERM reaches a member"; fi
 kill -TERM "$holder"
@@ -77,8 +77,6 @@ status_of "$holder"
 expect "and a second one kills the deaf leader" 137 "$?"
 
 # TSTP at the tool is the command's. In a session of its own: with a terminal we would stop too.
-# shellcheck disable=SC2317
-in_state() { [[ $(cat "/proc/$1/stat" 2>/dev/null) = *") $2 "* ]]; }
 listen $L setsid
 kill -TSTP "$holder"
 if wait_until "TSTP stops the command" in_state "$command" T; then pass "TSTP stops the command"; fi
@@ -99,7 +97,7 @@ status_of "$holder"
 # Members of the group that outlive the command are left alone.
 "$ZKL" lock $L bash -c 'sleep 1000 >/dev/null 2>&1 & echo $!' >"$scratch/member"
 member=$(<"$scratch/member")
-background+=("$member")
+remember "$member"
 if gone "$member"; then fail "a daemon is left alone"; else pass "a daemon is left alone"; fi
 expect_no_node "and does not hold" $L
 kill -9 "$member"
@@ -118,7 +116,7 @@ hold $W
 for s in INT TERM HUP QUIT USR1; do
     "${heard[@]}" "$ZKL" lock $W touch "$scratch/ran" 2>"$scratch/err" &
     waiter=$!
-    background+=("$waiter")
+    remember "$waiter"
     wait_until "the waiter queues" has_contenders $W 2
     kill -$s "$waiter"
     status_of "$waiter"
@@ -128,7 +126,7 @@ for s in INT TERM HUP QUIT USR1; do
 done
 "$ZKL" lock $W touch "$scratch/ran" &
 waiter=$!
-background+=("$waiter")
+remember "$waiter"
 wait_until "the last waiter queues" has_contenders $W 2
 kill -WINCH "$waiter"
 kill -CONT "$waiter"
@@ -141,7 +139,7 @@ for s in INT TERM; do
     rm -f "$scratch/err"
     "${heard[@]}" "$ZKL" --connect 127.0.0.1:1 --connect-timeout 1000 -v lock /a true 2>"$scratch/err" &
     waiter=$!
-    background+=("$waiter")
+    remember "$waiter"
     wait_until "it has tried to connect" test -s "$scratch/err"
     kill -$s "$waiter"
     status_of "$waiter"

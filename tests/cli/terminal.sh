@@ -18,7 +18,7 @@ terminal() { # COMMAND-LINE
     # What a shell without job control starts in the background ignores INT, and passes that on.
     env --default-signal=INT,QUIT script -qefc "$1" /dev/null <"$scratch/keys" >"$scratch/screen" 2>&1 &
     shell=$!
-    background+=("$shell")
+    remember "$shell"
     exec 5>"$scratch/keys"
 }
 type_keys() { printf %b "$1" >&5; }
@@ -90,7 +90,8 @@ expect_match "Ctrl-Z: the shell sees a stopped job" "stopped=148.*Stopped" "${sc
 expect_match "Ctrl-Z: said before" "zkl: $L: stopped" "$screen"
 expect_match "fg: it goes on to its own end" "status=6" "$screen"
 
-# Nobody says fg: the tool wakes before the deadline and ends the group, the deaf member too.
+# Nobody says fg: the guard, which no key stops, ends the group before the deadline, the deaf member
+# too. The tool is still stopped then, and says so when it is continued.
 declare -f gone >"$scratch/gone" # not exported: a plain sh on the way would drop it
 cat >"$scratch/jobs" <<'END'
 set -m
@@ -101,18 +102,19 @@ set -m
     while :; do sleep 0.02; done'
 echo "stopped=$?"
 "$ZKL" lock $L bash -c '. $scratch/gone; for pid in $(cat $scratch/pids); do gone $pid && echo dead; done'
-wait %1
+jobs
+fg >/dev/null
 echo "end=$?"
 END
 terminal "bash $scratch/jobs"
 wait_until "the command runs" test -e "$scratch/ready"
 read -r -a pids <"$scratch/pids"
-background+=("${pids[@]}")
+remember "${pids[@]}"
 type_keys '\0032'
 end_terminal
 screen=$(cat "$scratch/screen")
-expect_match "Ctrl-Z and no fg: all is dead when the next one is served" "stopped=148.*dead.*dead" "${screen//[$'\r\n']/ }"
-expect_match "Ctrl-Z and no fg: the lock was lost" "end=75" "$screen"
+expect_match "Ctrl-Z and no fg: all is dead when the next one is served, we still stopped" "stopped=148.*dead.*dead.*Stopped" "${screen//[$'\r\n']/ }"
+expect_match "Ctrl-Z and a late fg: the lock was lost" "end=75" "$screen"
 
 # Ctrl-Z with a command in front of others in a pipe, and put in the background then.
 cat >"$scratch/jobs" <<'END'

@@ -1,0 +1,56 @@
+/* gate: a proxy in front of the server of ZKL_CONNECT. Prints its address, then answers "ok" to
+ * each line of its input: silence (nothing goes through), deafen (answers are lost, requests are
+ * not), cut (no connections), heal, await (until something is answered again). */
+#include "tests/support/proxy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PATIENCE_MS 60000
+
+static bool answered(const struct proxy_stats *stats, void *data)
+{
+    (void)data;
+    return stats->replies > 0;
+}
+
+static bool await_answer(struct proxy *p)
+{
+    proxy_reset_stats(p);
+    return proxy_wait(p, answered, NULL, PATIENCE_MS);
+}
+
+static bool obey(struct proxy *p, const char *order)
+{
+    if (strcmp(order, "silence\n") == 0)
+        proxy_freeze(p, PROXY_BOTH);
+    else if (strcmp(order, "deafen\n") == 0)
+        proxy_drop(p, PROXY_TO_CLIENT, true);
+    else if (strcmp(order, "cut\n") == 0)
+        proxy_cut(p);
+    else if (strcmp(order, "heal\n") == 0)
+        proxy_heal(p);
+    else if (strcmp(order, "await\n") == 0)
+        return await_answer(p);
+    else
+        return false;
+    return true;
+}
+
+int main(void)
+{
+    const char *connect = getenv("ZKL_CONNECT");
+    const char *port = connect ? strrchr(connect, ':') : NULL;
+    struct proxy *p = port ? proxy_start(atoi(port + 1)) : NULL;
+    char line[32];
+
+    if (!p)
+        return 69;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    puts(proxy_connect(p));
+    while (fgets(line, sizeof line, stdin))
+        puts(obey(p, line) ? "ok" : "no");
+    proxy_stop(p);
+    return 0;
+}

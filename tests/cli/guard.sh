@@ -1,0 +1,224 @@
+#!/bin/bash
+# The guard ends the command in time, whichever of the two is stopped or killed.
+# The quoted commands are for the shells that zkl runs.
+# shellcheck disable=SC2016
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+server_options=(--tick 200)
+need_server
+begin
+export scratch L=/cli/guard
+declare -f gone >"$scratch/gone"
+begin_gate
+
+# A command that is deaf to TERM, as are a member of its group and one that has lost its parents:
+# $holder, $guard, $command, $members. What happens to it is in the file lines.
+stubborn() { # OPTION...
+    rm -f "$scratch"/{ready,lines,termed,lost,seen}
+    "$ZKL" lock $L "$@" --status-fd 9 --on-lost 'echo "$ZKL_LOST $ZKL_PATH" >>"$scratch/lost"' -- bash -c '
+        exec 2>/dev/null # where bash would tell how its sleep ended
+        trap "echo >>$scratch/termed" TERM
+        (trap "" TERM; exec sleep 1000) &
+        (bash -c "trap : TERM; echo \$\$ >\$scratch/orphan; exec sleep 1000" &)
+        until [ -s $scratch/orphan ]; do sleep 0.02; done
+        echo "$$ $! $(cat $scratch/orphan)" >"$scratch/ready.new"; mv "$scratch/ready.new" "$scratch/ready"
+        while :; do sleep 0.02; done' 9>>"$scratch/lines" 2>"$scratch/holder.err" &
+    holder=$!
+    remember "$holder"
+    wait_until "the command runs" test -e "$scratch/ready" || return 1
+    read -r -a members <"$scratch/ready"
+    command=${members[0]}
+    guard=$(guard_of $holder)
+    remember "${members[@]}" "$guard"
+}
+
+# The next holder, who looks whether the members are dead: $next.
+next_looks() {
+    "$ZKL" lock $L bash -c '. "$scratch/gone"; for pid; do gone $pid || echo "$pid lives"; done >"$scratch/seen"' \
+        bash "${members[@]}" &
+    next=$!
+    remember "$next"
+    wait_until "the next one queues" has_contenders $L 2
+}
+
+expect_lines() { # WHAT LINE,LINE...
+    expect "$1: what was told" "$2" "$(sed -E "s/^held [1-9][0-9]*$/held TOKEN/; s/^started $command$/started PID/
+        s/^(ending [A-Z]+) [0-9]+$/\1/" "$scratch/lines" | paste -sd,)"
+}
+
+expect_dead_before_next() { # WHAT
+    status_of $next
+    expect "$1: the next one is served" 0 "$?"
+    expect "$1: all were dead before" "seen:" "$(cd "$scratch" && ls seen):$(<"$scratch/seen")"
+}
+
+expect_no_guard() { # WHAT
+    if wait_until "$1: the guard is gone" gone "$guard"; then pass "$1: the guard is gone"; fi
+    # Whoever inherited the zombies has reaped them.
+    wait_until "$1: nobody is left as a zombie" test ! -e "/proc/$guard" -a ! -e "/proc/$command"
+}
+
+told() { [ -s "$scratch/lost" ]; }
+line() { grep -q "^$1" "$scratch/lines"; }
+
+# The tool is stopped: it cannot renew, and the guard ends the command before the lock ends.
+stubborn --session-timeout 3000
+next_looks
+kill -STOP $holder
+expect_dead_before_next "tool stopped"
+expect "tool stopped: TERM came first" yes "$(test -e "$scratch/termed" && echo yes)"
+wait_until "tool stopped: --on-lost is run" told
+expect "tool stopped: --on-lost, while it still is" "deadline $L T" "$(<"$scratch/lost") $(in_state $holder T && echo T)"
+kill -CONT $holder
+status_of $holder
+expect "tool stopped: lost, when it is continued" 75 "$?"
+expect_lines "tool stopped" "waiting,held TOKEN,started PID,ending TERM,ending KILL,ended 137,lost deadline"
+expect_match "tool stopped: one line says so" "^zkl: $L: [^"$'\n'"]* ends in [0-9.]+ s[^"$'\n'"]*\$" "$(<"$scratch/holder.err")"
+expect_no_guard "tool stopped"
+
+# The tool is killed: so is all of the group, at once.
+stubborn --session-timeout 3000
+next_looks
+kill -9 $holder
+wait_until "tool killed: --on-lost is run" told
+expect "tool killed: --on-lost, before the next one is served" "tool $L:" "$(<"$scratch/lost"):$(test -e "$scratch/seen" && echo seen)"
+status_of $holder
+expect_dead_before_next "tool killed"
+expect_lines "tool killed" "waiting,held TOKEN,started PID,ending KILL,ended 137,lost tool"
+expect_match "tool killed: one line says so" "^zkl: $L: [^"$'\n'"]*killed[^"$'\n'"]*\$" "$(<"$scratch/holder.err")"
+expect_no_guard "tool killed"
+
+# The guard is killed: the tool ends the group.
+stubborn --session-timeout 30000
+next_looks
+kill -9 "$guard"
+status_of $holder
+expect "guard killed" 70 "$?"
+expect_dead_before_next "guard killed"
+expect "guard killed: --on-lost" "guard $L" "$(<"$scratch/lost")"
+expect_lines "guard killed" "waiting,held TOKEN,started PID,ending KILL,ended 137,lost guard"
+expect_match "guard killed: one line says so" "^zkl: $L: [^"$'\n'"]*guard[^"$'\n'"]*\$" "$(<"$scratch/holder.err")"
+expect_no_guard "guard killed"
+
+# The guard is stopped, and the lock is lost: the tool ends the group.
+stubborn --connect "$gate" --session-timeout 6000
+next_looks
+kill -STOP "$guard"
+gate silence
+wait_until "guard stopped: all is over" line lost
+gate heal
+status_of $holder
+expect "guard stopped: lost" 75 "$?"
+expect_dead_before_next "guard stopped"
+expect "guard stopped: --on-lost, after all" "deadline $L" "$(<"$scratch/lost")"
+expect_lines "guard stopped" "waiting,held TOKEN,started PID,ending KILL,lost deadline"
+expect_no_guard "guard stopped"
+
+# Both are well and the server is silent.
+stubborn --connect "$gate" --session-timeout 6000 --grace 0.9
+next_looks
+gate silence
+wait_until "a silent server: all is over" line lost
+gate heal
+status_of $holder
+expect "a silent server" 75 "$?"
+expect_dead_before_next "a silent server"
+expect "a silent server: TERM came first" yes "$(test -e "$scratch/termed" && echo yes)"
+expect "a silent server: --on-lost" "deadline $L" "$(<"$scratch/lost")"
+expect_lines "a silent server" "waiting,held TOKEN,started PID,suspect,ending TERM,ending KILL,ended 137,lost deadline"
+expect_match "a silent server: KILL comes while the lock is still ours" "ending KILL [1-9]" "$(<"$scratch/lines")"
+expect_no_guard "a silent server"
+
+# The lock is gone at once.
+if [ -x "$ADMIN" ]; then
+    stubborn --session-timeout 6000
+    "$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
+    status_of $holder
+    expect "the node deleted" 75 "$?"
+    expect "the node deleted: --on-lost" "revoked $L" "$(<"$scratch/lost")"
+    expect_lines "the node deleted" "waiting,held TOKEN,started PID,ending KILL,ended 137,lost revoked"
+else
+    skip "zk-admin is not built: a deleted node"
+fi
+
+# Nobody can look while both are stopped; a command that ended meanwhile is not taken for one that
+# ended in time.
+rm -f "$scratch/lines"
+hold $L --session-timeout 2000 --status-fd 9 9>"$scratch/lines"
+guard=$(guard_of "$holder")
+remember "$guard"
+kill -STOP "$guard" "$holder"
+"$ZKL" lock $L true
+expect "both stopped: the next one is served" 0 "$?"
+echo >"$scratch/letgo"
+wait_until "both stopped: the command ends by itself" gone "$command"
+kill -CONT "$guard"
+wait_until "both stopped: the guard looks" line ended
+kill -CONT "$holder"
+status_of "$holder"
+expect "both stopped: lost" 75 "$?"
+expect_lines "both stopped" "waiting,held TOKEN,started PID,ended 0,ending KILL,lost deadline"
+
+# A tool stopped after the end is no loss, however long it takes.
+rm -f "$scratch/lines"
+hold $L --session-timeout 2000 --status-fd 9 9>"$scratch/lines"
+guard=$(guard_of "$holder")
+kill -STOP "$holder"
+echo >"$scratch/letgo"
+wait_until "the command ends" line ended
+"$ZKL" lock $L true
+kill -CONT "$holder"
+status_of "$holder"
+expect "stopped after the command's end: its status" 0 "$?"
+
+# A lock within a lock, whose command does not die at once: the outer one is not over before.
+rm -f "$scratch"/{ready,lines,inner,go}
+"$ZKL" lock $L --session-timeout 3000 --status-fd 9 sh -c '
+    "$ZKL" lock $L-inner --session-timeout 3000 --status-fd 8 -- "$@" 8>"$scratch/inner"' \
+    sh "$tools/linger" "$scratch/go" 9>"$scratch/lines" >"$scratch/ready" 2>"$scratch/holder.err" &
+holder=$!
+remember "$holder"
+wait_until "the inner command runs" test -s "$scratch/ready"
+guard=$(guard_of $holder)
+kill -9 $holder
+status_of $holder
+wait_until "nested: the inner command is killed" grep -q "^ending KILL" "$scratch/inner"
+for _ in {1..10}; do contenders $L >"$scratch/out"; done
+if line lost; then fail "nested: the outer one waits for it"; else pass "nested: the outer one waits for it"; fi
+touch "$scratch/go"
+wait_until "nested: the outer one is over" line "lost tool"
+expect "nested: the inner one" "lost tool" "$(tail -n 1 "$scratch/inner")"
+wait_until "nested: the guard ends" gone "$guard"
+expect_no_node "nested: both are free" $L-inner
+expect_no_node "nested: nothing is left" $L
+
+# A command that ends well leaves its group alone, and no guard behind.
+rm -f "$scratch"/{lines,lost}
+"$ZKL" lock $L --status-fd 9 --on-lost 'echo "$ZKL_LOST" >>"$scratch/lost"' -- bash -c \
+    'sleep 1000 >/dev/null 2>&1 & echo "$PPID $$ $!"' 9>"$scratch/lines" >"$scratch/pids"
+expect "a good end" 0 "$?"
+read -r guard command member <"$scratch/pids"
+remember "$member"
+expect "a good end: its member is left alone" no "$(gone "$member" && echo dead || echo no)"
+expect "a good end: no --on-lost" no "$(told && echo yes || echo no)"
+expect_lines "a good end" "waiting,held TOKEN,started PID,ended 0,released"
+expect_no_guard "a good end"
+kill -9 "$member"
+
+# Nor does a tool that ends, or dies, while it waits.
+hold $L
+for signal in TERM KILL; do
+    "$ZKL" lock $L --session-timeout 3000 touch "$scratch/ran" &
+    waiter=$!
+    remember "$waiter"
+    wait_until "the waiter queues" has_contenders $L 2
+    guard=$(guard_of $waiter)
+    kill -$signal $waiter
+    status_of $waiter
+    expect_match "$signal while waiting: there was a guard" '^[0-9]+$' "$guard"
+    command=$guard
+    expect_no_guard "$signal while waiting"
+done
+let_go
+expect_no_node "nothing is left" $L
+finish

@@ -1,0 +1,129 @@
+#!/bin/bash
+# --status-fd, --on-suspect and --on-lost.
+# shellcheck disable=SC2016
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+server_options=(--tick 200)
+need_server
+begin
+export scratch
+L=/cli/status
+begin_gate
+
+lines() { sed -E 's/^held [1-9][0-9]*$/held TOKEN/; s/^started [1-9][0-9]*$/started PID/' "$scratch/lines" | paste -sd,; }
+# shellcheck disable=SC2317
+line() { grep -q "^$1" "$scratch/lines"; }
+# shellcheck disable=SC2317
+lines_of() { # COUNT PATTERN
+    [ "$(grep -c "^$2" "$scratch/lines")" = "$1" ]
+}
+
+# What is refused.
+for fd in 0 -1 x "" 77; do
+    refused "--status-fd \"$fd\"" 64 "--status-fd.*$fd" lock --status-fd "$fd" $L touch "$scratch/ran"
+done
+exec 7</dev/null
+refused "--status-fd, open for reading" 64 "--status-fd 7" lock --status-fd 7 $L touch "$scratch/ran"
+exec 7<&-
+refused "--on-suspect" 64 "pray" lock --on-suspect pray $L touch "$scratch/ran"
+if [ -e "$scratch/ran" ]; then fail "none of these ran"; else pass "none of these ran"; fi
+
+# The lines of a run, and of one whose command is not found.
+run "$ZKL" lock $L --status-fd 1 true
+expect "--status-fd 1" "0:waiting,held,started,ended,released" "$status:$(cut -d' ' -f1 <<<"$out" | paste -sd,)"
+"$ZKL" lock $L --status-fd 9 sh -c 'echo $$ $ZKL_TOKEN; kill -TERM $$' 9>"$scratch/lines" >"$scratch/out"
+read -r pid token <"$scratch/out"
+expect "the numbers" "held $token,started $pid,ended 143" "$(sed -n 2,4p "$scratch/lines" | paste -sd,)"
+"$ZKL" lock $L --status-fd 9 no-such-command 9>"$scratch/lines" 2>"$scratch/err"
+expect "a command that is not found" "waiting,held TOKEN,ended 127,released" "$(lines)"
+hold $L
+"$ZKL" lock -n $L --status-fd 9 true 9>"$scratch/lines" 2>"$scratch/err"
+expect "a lock that is not had" "waiting" "$(lines)"
+let_go
+
+# Not for the command; nor may a reader who is gone, or who does not read, make a difference.
+"$ZKL" lock $L --status-fd 9 sh -c '[ -e /proc/self/fd/9 ] && echo inherited' 9>"$scratch/lines" >"$scratch/out"
+expect "the command does not inherit it" "" "$(<"$scratch/out")"
+mkfifo "$scratch/pipe"
+exec 8<>"$scratch/pipe"
+exec 9>"$scratch/pipe"
+head -c 65536 /dev/zero >&8 # as much as fits
+"$ZKL" lock $L --status-fd 9 -- sh -c 'exit 4'
+expect "a reader who does not read" 4 "$?"
+exec 8<&-
+"$ZKL" lock $L --status-fd 9 -- sh -c 'exit 4'
+expect "a reader who is gone" 4 "$?"
+exec 9>&-
+
+# In doubt: stopped, and continued when the doubt is over.
+hold $L --connect "$gate" --session-timeout 20000 --status-fd 9 --on-suspect=stop 9>"$scratch/lines"
+gate cut
+if wait_until "--on-suspect=stop stops" in_state "$command" T; then pass "--on-suspect=stop stops"; fi
+kill -CONT "$holder" # to be passed on, but not to what is stopped for the lock's sake
+kill -WINCH "$holder"
+gate heal
+if wait_until "and continues" in_state "$command" S; then pass "and continues"; fi
+expect "not before" "waiting,held TOKEN,started PID,suspect,held TOKEN" "$(lines)"
+let_go
+expect "to its own end" 0 "$?"
+expect "what was told" "waiting,held TOKEN,started PID,suspect,held TOKEN,ended 0,released" "$(lines)"
+
+# What somebody else has stopped stays so.
+hold $L --connect "$gate" --session-timeout 20000 --status-fd 9 --on-suspect=stop 9>"$scratch/lines"
+kill -STOP "$command"
+wait_until "the command is stopped" in_state "$command" T
+gate cut
+wait_until "in doubt" line suspect
+gate heal
+wait_until "no doubt any more" lines_of 2 held
+expect "a stop of somebody else is left alone" T "$(in_state "$command" T && echo T)"
+kill -CONT "$command"
+let_go
+expect "to its own end, too" 0 "$?"
+
+# A stopped command hears TERM when the doubt becomes a loss.
+"$ZKL" --connect "$gate" --session-timeout 4000 lock $L --status-fd 9 --on-suspect=stop -- bash -c '
+    trap "touch $scratch/termed; exit 3" TERM
+    touch $scratch/ready2
+    while :; do sleep 0.02; done' 9>"$scratch/lines" 2>"$scratch/err" &
+holder=$!
+remember "$holder"
+wait_until "it runs" test -e "$scratch/ready2"
+gate silence
+wait_until "it is lost" line lost
+gate heal
+status_of $holder
+expect "stopped, then lost" "75:termed" "$?:$(cd "$scratch" && ls termed)"
+expect_match "stopped, then lost: what was told" \
+    '^waiting,held TOKEN,started PID,suspect,ending TERM [1-9][0-9]*,ended 3,lost deadline$' "$(lines)"
+
+# In doubt: ended at once, whatever comes then.
+hold $L --connect "$gate" --session-timeout 20000 --status-fd 9 --on-suspect term \
+    --on-lost 'echo "$ZKL_LOST $ZKL_TOKEN" >"$scratch/lost"' 9>"$scratch/lines"
+gate cut
+wait_until "it is ended" line lost
+gate heal
+status_of "$holder"
+expect "--on-suspect=term" 75 "$?"
+expect_match "--on-suspect=term: what was told" \
+    '^waiting,held TOKEN,started PID,suspect,ending TERM [1-9][0-9]*,ended 143,lost suspect$' "$(lines)"
+expect_match "--on-suspect=term: --on-lost, with the command's environment" '^suspect [1-9][0-9]*$' "$(<"$scratch/lost")"
+expect_match "--on-suspect=term: one line says so" "^zkl: $L: [^"$'\n'"]* in doubt[^"$'\n'"]*\$" "$(<"$scratch/holder.err")"
+
+# --on-lost is waited for, reads nothing, and hears what we are told.
+hold $L --session-timeout 20000 --connect "$gate" --on-suspect=term --on-lost '
+    trap "echo heard >>$scratch/heard; exit 1" TERM
+    cat; echo $$ >"$scratch/told.new"; mv "$scratch/told.new" "$scratch/told"
+    while :; do sleep 0.02; done'
+gate cut
+wait_until "--on-lost runs" test -e "$scratch/told"
+gate heal
+expect "--on-lost: we wait for it" no "$(gone "$holder" && echo gone || echo no)"
+read -r _ _ _ _ group _ <"/proc/$(<"$scratch/told")/stat"
+expect "--on-lost: a process group of its own" "$(<"$scratch/told")" "$group"
+kill -TERM "$holder"
+status_of "$holder"
+expect "--on-lost: TERM is passed on, the status is ours" "75:heard" "$?:$(<"$scratch/heard")"
+expect_match "--on-lost: its failure is said" "--on-lost: $L: status 1" "$(<"$scratch/holder.err")"
+expect_no_node "nothing is left" $L
+finish

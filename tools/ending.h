@@ -1,0 +1,43 @@
+/* How a command's group is ended, by its guard; and by the tool, should the guard fail. */
+#ifndef ZKL_TOOLS_ENDING_H
+#define ZKL_TOOLS_ENDING_H
+
+#include "hold.h"
+#include "shared.h"
+
+#define LOOK_MS 20 /* how often an ending group is looked at */
+
+struct ending {
+    struct shared *shared;
+    const struct hold_options *options;
+    pid_t tool;
+    pid_t guard;
+    int64_t kill_at;    /* by now_ms(): after TERM, whatever a late renewal brings */
+    int64_t give_up_at; /* by now_ms(): what KILL does not end by then never ends; 0: not sent */
+};
+
+/* KILL comes so long before the deadline; and the tool steps in when half of it is over. */
+int64_t ending_margin_ms(const struct ending *e);
+
+/* Why a lock ends that nobody has given up. */
+enum course ending_reason(const struct ending *e);
+
+/* The lock is given up: TERM now and KILL before the grace is over, or KILL now if the deadline is
+ * nearer than that. There is no way back. */
+void ending_begin(struct ending *e, enum course why);
+
+/* KILL, if not yet decided for that reason; nothing if the command has ended well. */
+void ending_kill(struct ending *e, enum course why);
+
+/* Whether the leader has ended. Its parent sees that first. It stays unreaped, so that nobody else
+ * can get its id, which is the group's. */
+bool ending_leader_ended(struct ending *e);
+
+/* Whether the group is gone, or will never be, and guards of locks within it are too; then
+ * everybody is told. */
+bool ending_over(struct ending *e);
+
+/* The word for it. */
+const char *course_name(enum course course);
+
+#endif

@@ -1,0 +1,112 @@
+/* The tool's side of the guard. */
+#include "guard.h"
+#include "environment.h"
+#include "on_lost.h"
+#include "talk.h"
+
+#include <errno.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool start(struct guard *g, int talk[2], struct events *events)
+{
+    g->ending.shared = shared_new();
+    if (!g->ending.shared || !talk_open(talk))
+        return false;
+    /* What a dead guard leaves comes to us: its unreaped leader, which keeps the group's id. */
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    g->ending.guard = fork();
+    if (g->ending.guard == 0) {
+        close(talk[0]);
+        guard_main(&g->ending, talk[1], events);
+    }
+    close(talk[1]);
+    g->talk = talk[0];
+    return g->ending.guard > 0;
+}
+
+bool guard_start(struct guard *g, const struct hold_options *options, struct events *events)
+{
+    int talk[2];
+
+    *g = (struct guard){.ending = {.options = options, .tool = getpid()}, .talk = -1};
+    if (!start(g, talk, events)) {
+        say("no guard: %s", g_strerror(errno));
+        return false;
+    }
+    /* Also by itself: whoever comes first. The terminal's keys are not for it. */
+    setpgid(g->ending.guard, g->ending.guard);
+    return true;
+}
+
+bool guard_run(struct guard *g, zkl_grant *grant, bool front, struct events *events)
+{
+    const struct hold_options *o = g->ending.options;
+    const struct talk message = {.kind = TALK_START,
+                                 .front = front,
+                                 .session_timeout_ms = o->session_timeout_ms,
+                                 .grace_ms = o->grace_ms,
+                                 .token = zkl_grant_token(grant),
+                                 .session_id = zkl_grant_session_id(grant)};
+
+    g->running = true;
+    events_add(events, g->talk);
+    g->envp =
+        command_environment(o->path, zkl_grant_node(grant), message.token, message.session_id);
+    return talk_say(g->talk, &message, zkl_grant_node(grant));
+}
+
+void guard_tell(struct guard *g, int kind, int value)
+{
+    const struct talk message = {.kind = kind, .value = value, .token = g->token};
+
+    talk_say(g->talk, &message, NULL);
+}
+
+void guard_look(struct guard *g, struct events *events)
+{
+    if (g->dead || talk_nudged(g->talk))
+        return;
+    g->dead = true;
+    events_remove(events, g->talk);
+}
+
+static bool guard_ended(const struct guard *g)
+{
+    return waitpid(g->ending.guard, NULL, WNOHANG) != 0;
+}
+
+/* Its --on-lost is ours. */
+static void replace_guard(const struct guard *g, struct events *events)
+{
+    const pid_t pid = g->envp ? on_lost_start(&g->ending, g->envp, events) : 0;
+
+    while (pid > 0 && !on_lost_over(&g->ending, pid)) {
+        int signo;
+
+        events_wait(events);
+        while ((signo = events_asked_to_end(events)) != 0)
+            kill(-pid, signo);
+    }
+}
+
+void guard_finish(struct guard *g, struct events *events)
+{
+    events_remove(events, g->talk);
+    if (!g->running)
+        close(g->talk); /* which ends it */
+    kill(g->ending.guard, SIGCONT);
+    while (!guard_ended(g)) {
+        int signo;
+
+        events_wait(events);
+        while ((signo = events_asked_to_end(events)) != 0)
+            guard_tell(g, TALK_SIGNAL, signo);
+    }
+    if (g->running)
+        close(g->talk);
+    replace_guard(g, events);
+    g_strfreev(g->envp);
+    shared_free(g->ending.shared);
+}

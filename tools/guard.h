@@ -1,0 +1,37 @@
+/* The guard: a small process between the tool and the command, that ends the command when the lock
+ * ends, also when the tool is stopped or dead. This is the tool's side of it. */
+#ifndef ZKL_TOOLS_GUARD_H
+#define ZKL_TOOLS_GUARD_H
+
+#include "ending.h"
+#include "events.h"
+
+struct guard {
+    struct ending ending; /* the tool's own means, for a guard that fails */
+    int talk;             /* -1: never started */
+    bool running;         /* the command was given to it */
+    bool dead;
+    uint64_t token;
+    char **envp; /* the command's */
+};
+
+/* Forks it: by the main thread, whose end it would take for the tool's, and before there is any
+ * other, so that it may call everything. options must outlive it. false after a message. */
+bool guard_start(struct guard *g, const struct hold_options *options, struct events *events);
+
+/* Tells it to run the command; front: with the terminal. false when it is dead. */
+bool guard_run(struct guard *g, zkl_grant *grant, bool front, struct events *events);
+
+/* From any thread. */
+void guard_tell(struct guard *g, int kind, int value);
+
+/* Takes its nudges, and sees whether it is dead. */
+void guard_look(struct guard *g, struct events *events);
+
+/* Waits for its end, and for that of --on-lost, which gets the signals that come meanwhile. */
+void guard_finish(struct guard *g, struct events *events);
+
+/* The guard itself. */
+_Noreturn void guard_main(const struct ending *ending, int talk, struct events *events);
+
+#endif

@@ -1,0 +1,291 @@
+/* The guard itself: one thread, nobody's key or signal, and one thing to do. What it must know is
+ * in memory that the tool writes, so that it does not depend on the tool's being awake. */
+#include "environment.h"
+#include "group.h"
+#include "guard.h"
+#include "on_lost.h"
+#include "spawn.h"
+#include "status_line.h"
+#include "talk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct guarding {
+    struct ending ending;
+    struct hold_options options;
+    struct shared *shared;
+    const struct events *original; /* the tool's: what the command is to be started with */
+    struct events events;
+    int talk;
+    int exec_pipe; /* ends when the command has begun, or never will */
+    bool tool_dead;
+    char **envp;
+    uint64_t token;
+    pid_t leader;
+    bool leader_stopped; /* by somebody else */
+    zkl_state state;
+    pid_t on_lost;
+};
+
+static void nudge(const struct guarding *g)
+{
+    talk_nudge(g->talk);
+}
+
+/* A command that cannot be started has ended. */
+static void not_started(struct guarding *g, int err)
+{
+    say("%s: cannot start: %s", g->options.argv[0], g_strerror(err));
+    g->leader = -1;
+    atomic_store(&g->shared->ended, STATUS_INTERNAL);
+    shared_decide(g->shared, COURSE_ENDED);
+    nudge(g);
+}
+
+static void start(struct guarding *g, const struct talk *message, const char *node)
+{
+    struct spawn s = {.argv = g->options.argv,
+                      .events = g->original,
+                      .shared = g->shared,
+                      .front = message->front};
+    int pipe[2];
+
+    g->options.grace_ms = message->grace_ms;
+    g->options.session_timeout_ms = message->session_timeout_ms;
+    g->envp = command_environment(g->options.path, node, message->token, message->session_id);
+    s.envp = g->envp;
+    if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
+        not_started(g, errno);
+        return;
+    }
+    g->exec_pipe = pipe[0];
+    g->leader = spawn(&s);
+    close(pipe[1]);
+    if (g->leader < 0) {
+        not_started(g, errno);
+        return;
+    }
+    events_add(&g->events, g->exec_pipe);
+    shared_set_leader(g->shared, g->leader);
+    nudge(g);
+}
+
+/* Not what somebody else has stopped: that would have to stay so. */
+static void pause_group(struct guarding *g)
+{
+    if (g->leader_stopped)
+        return;
+    atomic_store(&g->shared->paused, true);
+    kill(-g->leader, SIGSTOP);
+}
+
+static void resume_group(struct guarding *g)
+{
+    if (atomic_exchange(&g->shared->paused, false))
+        kill(-g->leader, SIGCONT);
+}
+
+static void on_state(struct guarding *g, zkl_state state)
+{
+    const bool suspect = state == ZKL_SUSPECT;
+
+    if (state == g->state || (!suspect && state != ZKL_HELD) ||
+        shared_course(g->shared) != COURSE_RUNNING)
+        return;
+    g->state = state;
+    if (suspect)
+        status_line(g->options.status_fd, "suspect");
+    else
+        status_line(g->options.status_fd, "held %" G_GUINT64_FORMAT, g->token);
+    if (g->leader <= 0)
+        return;
+    if (suspect && g->options.on_suspect == ON_SUSPECT_TERM)
+        ending_begin(&g->ending, COURSE_SUSPECT);
+    else if (suspect && g->options.on_suspect == ON_SUSPECT_STOP)
+        pause_group(g);
+    else if (!suspect)
+        resume_group(g);
+}
+
+static void on_message(struct guarding *g, const struct talk *message, const char *text)
+{
+    g->token = message->token;
+    switch (message->kind) {
+    case TALK_START:
+        start(g, message, text);
+        break;
+    case TALK_STATE:
+        on_state(g, (zkl_state)message->value);
+        break;
+    case TALK_SIGNAL:
+        if (g->on_lost > 0)
+            kill(-g->on_lost, message->value);
+        break;
+    default: /* TALK_LOOK: the loop does */
+        break;
+    }
+}
+
+static void hear(struct guarding *g)
+{
+    enum talk_heard heard = TALK_HEARD;
+
+    while (events_signal(&g->events) != 0)
+        continue; /* SIGCHLD: the loop looks for itself */
+    while (!g->tool_dead && heard == TALK_HEARD) {
+        struct talk message;
+        char *text = NULL;
+
+        heard = talk_hear(g->talk, &message, &text);
+        if (heard == TALK_HEARD)
+            on_message(g, &message, text);
+        g_free(text);
+    }
+    if (!g->tool_dead && (heard == TALK_END || getppid() != g->ending.tool)) {
+        g->tool_dead = true;
+        events_remove(&g->events, g->talk);
+    }
+}
+
+static void look_at_exec(struct guarding *g)
+{
+    char nothing;
+
+    if (g->exec_pipe < 0 || read(g->exec_pipe, &nothing, sizeof nothing) != 0)
+        return;
+    events_remove(&g->events, g->exec_pipe);
+    close(g->exec_pipe);
+    g->exec_pipe = -1;
+    if (atomic_load(&g->shared->exec_error) == 0)
+        status_line(g->options.status_fd, "started %d", (int)g->leader);
+}
+
+/* Our own stop is none that the tool should hear of. */
+static void look_at_stops(struct guarding *g)
+{
+    siginfo_t info = {0};
+
+    while (waitid(P_PID, (id_t)g->leader, &info, WSTOPPED | WCONTINUED | WNOHANG) == 0 &&
+           info.si_pid == g->leader) {
+        g->leader_stopped = info.si_code == CLD_STOPPED && !atomic_load(&g->shared->paused);
+        if (g->leader_stopped) {
+            atomic_store(&g->shared->stopped, info.si_status);
+            nudge(g);
+        }
+        info.si_pid = 0;
+    }
+}
+
+/* Orphans come to us; the leader stays a zombie, for the tool may still send to its group. */
+static void reap_others(const struct guarding *g)
+{
+    siginfo_t info = {0};
+
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0 &&
+           info.si_pid != g->leader) {
+        waitpid(info.si_pid, NULL, 0);
+        info.si_pid = 0;
+    }
+}
+
+static void look_at_leader(struct guarding *g)
+{
+    look_at_exec(g);
+    look_at_stops(g);
+    reap_others(g);
+    /* In this order: a lock that is ours after the end was ours until then. */
+    if (g->exec_pipe < 0 && ending_leader_ended(&g->ending) && shared_left_ms(g->shared) > 0 &&
+        shared_decide(g->shared, COURSE_ENDED))
+        nudge(g);
+}
+
+/* Does what is due. */
+static void step(struct guarding *g)
+{
+    const bool begun = shared_course(g->shared) != COURSE_RUNNING;
+    const int64_t left = shared_left_ms(g->shared);
+
+    if (g->tool_dead)
+        ending_kill(&g->ending, COURSE_TOOL);
+    else if (!begun && left <= g->options.grace_ms)
+        ending_begin(&g->ending, ending_reason(&g->ending));
+    else if (begun && (left <= ending_margin_ms(&g->ending) || now_ms() >= g->ending.kill_at))
+        ending_kill(&g->ending, COURSE_DEADLINE);
+}
+
+static bool over(struct guarding *g)
+{
+    if (g->leader == 0)
+        return g->tool_dead;
+    look_at_leader(g);
+    step(g);
+    switch (shared_course(g->shared)) {
+    case COURSE_RUNNING:
+        return false;
+    case COURSE_ENDED:
+        return true;
+    default:
+        return ending_over(&g->ending);
+    }
+}
+
+static void arm(struct guarding *g)
+{
+    if (g->leader != 0 && shared_course(g->shared) != COURSE_RUNNING)
+        events_arm(&g->events, LOOK_MS);
+    else if (g->leader != 0)
+        events_arm(&g->events, shared_left_ms(g->shared) - g->options.grace_ms);
+}
+
+static void run_on_lost(struct guarding *g)
+{
+    /* A lock around ours does not wait for this. */
+    prctl(PR_SET_NAME, "zkl-on-lost");
+    nudge(g);
+    if (g->leader == 0)
+        return;
+    g->on_lost = on_lost_start(&g->ending, g->envp, g->original);
+    while (g->on_lost > 0 && !on_lost_over(&g->ending, g->on_lost)) {
+        events_wait(&g->events);
+        hear(g);
+    }
+}
+
+/* The tool's death is heard by end of file and by SIGCHLD. */
+static void become_guard(struct guarding *g, struct events *tools)
+{
+    setpgid(0, 0);
+    prctl(PR_SET_NAME, GUARD_NAME);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    events_close(tools);
+    if (!events_open_deaf(&g->events))
+        _exit(STATUS_INTERNAL);
+    events_add(&g->events, g->talk);
+    prctl(PR_SET_PDEATHSIG, SIGCHLD);
+}
+
+void guard_main(const struct ending *ending, int talk, struct events *events)
+{
+    struct guarding g = {.ending = *ending,
+                         .options = *ending->options,
+                         .shared = ending->shared,
+                         .original = events,
+                         .talk = talk,
+                         .exec_pipe = -1};
+
+    g.ending.options = &g.options;
+    g.ending.guard = getpid();
+    become_guard(&g, events);
+    hear(&g);
+    while (!over(&g)) {
+        arm(&g);
+        events_wait(&g.events);
+        hear(&g);
+    }
+    run_on_lost(&g);
+    _exit(STATUS_OK);
+}

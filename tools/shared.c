@@ -1,0 +1,108 @@
+/* The deadline as numbers on clocks that every process reads alike. Of a pair that is just being
+ * changed one may still be old: the nearer one counts, so that a mixed reading is early. */
+#include "shared.h"
+
+#include <glib.h>
+#include <sys/mman.h>
+#include <time.h>
+
+/* An atomic with a lock inside would be one process's own. */
+_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "lock-free");
+
+#define NS_PER_MS 1000000
+
+/* Deadlines are counted from a fresh reading each time; so much is rounding. */
+#define SLACK_NS (2 * NS_PER_MS)
+
+struct shared *shared_new(void)
+{
+    struct shared *s =
+        mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (s == MAP_FAILED)
+        return NULL;
+    atomic_store(&s->ended, NOT_ENDED);
+    return s;
+}
+
+void shared_free(struct shared *s)
+{
+    if (s)
+        munmap(s, sizeof *s);
+}
+
+static int64_t read_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000 * NS_PER_MS + now.tv_nsec;
+}
+
+struct instant instant_now(void)
+{
+    return (struct instant){read_ns(CLOCK_BOOTTIME), read_ns(CLOCK_MONOTONIC_RAW)};
+}
+
+static int64_t left_at(const struct shared *s, struct instant at)
+{
+    return MIN(atomic_load(&s->until_boottime) - at.boottime, atomic_load(&s->until_raw) - at.raw);
+}
+
+bool shared_set_deadline(struct shared *s, struct instant asked, int64_t left_ms)
+{
+    const int64_t before = left_at(s, asked);
+    const int64_t left = left_ms * NS_PER_MS;
+
+    /* What has passed stays: 0 is for what ends before. */
+    if (left == 0 && before <= 0)
+        return true;
+    atomic_store(&s->until_boottime, left == 0 ? 0 : asked.boottime + left);
+    atomic_store(&s->until_raw, left == 0 ? 0 : asked.raw + left);
+    return left >= before - SLACK_NS;
+}
+
+int64_t shared_left_ms(const struct shared *s)
+{
+    /* The deadline before the clocks: what comes in between makes it nearer, not farther. */
+    const struct instant until = {atomic_load(&s->until_boottime), atomic_load(&s->until_raw)};
+    const struct instant now = instant_now();
+    const int64_t left = MIN(until.boottime - now.boottime, until.raw - now.raw);
+
+    return left > 0 ? left / NS_PER_MS : 0;
+}
+
+bool shared_set_leader(struct shared *s, pid_t pid)
+{
+    int leader = 0;
+
+    return atomic_compare_exchange_strong(&s->leader, &leader, pid) || leader == pid;
+}
+
+pid_t shared_bar(struct shared *s)
+{
+    int leader = 0;
+
+    if (atomic_compare_exchange_strong(&s->leader, &leader, LEADER_BARRED))
+        return 0;
+    return leader == LEADER_BARRED ? 0 : leader;
+}
+
+pid_t shared_leader(const struct shared *s)
+{
+    const int leader = atomic_load(&s->leader);
+
+    return leader == LEADER_BARRED ? 0 : leader;
+}
+
+enum course shared_course(const struct shared *s)
+{
+    return (enum course)atomic_load(&s->course);
+}
+
+bool shared_decide(struct shared *s, enum course course)
+{
+    int running = COURSE_RUNNING;
+
+    return atomic_compare_exchange_strong(&s->course, &running, (int)course);
+}

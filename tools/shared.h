@@ -1,0 +1,75 @@
+/* What the command and its guard both see: memory mapped before the fork. Whatever is final is told
+ * here and by no message, for the queue of one who is stopped may be full. */
+#ifndef ZKL_TOOLS_SHARED_H
+#define ZKL_TOOLS_SHARED_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Decided once, by whoever is first. */
+enum course {
+    COURSE_RUNNING,
+    COURSE_ENDED, /* the command has ended by itself, and the lock was ours until then */
+    /* All others: we end its group, because */
+    COURSE_DEADLINE, /* the lock could not be renewed, */
+    COURSE_REVOKED,  /* it was lost before its deadline, */
+    COURSE_SUSPECT,  /* it is in doubt, and that is enough, */
+    COURSE_TOOL,     /* the tool is dead, */
+    COURSE_GUARD     /* or its guard is */
+};
+
+#define NOT_ENDED (-1)
+#define ENDED_BY_SIGNAL 0x100 /* + the signal's number */
+
+#define LEADER_BARRED (-1)
+
+struct shared {
+    _Atomic int64_t until_boottime; /* the deadline, in ns of each clock; 0: the lock is gone */
+    _Atomic int64_t until_raw;
+    atomic_int leader; /* of the group, and its id; 0: not there yet, or LEADER_BARRED */
+    atomic_int course;
+    atomic_int exec_error; /* the errno of a command that cannot be executed */
+    atomic_int stopped;    /* the signal that has stopped the leader, until the tool takes it */
+    atomic_int ended;      /* how the leader has ended */
+    atomic_bool paused;    /* we have stopped the group, while the lock is in doubt */
+    atomic_bool killed;    /* somebody has begun to send KILL */
+    atomic_bool gone;      /* nothing of the group lives: the node may be deleted */
+    atomic_bool told;      /* --on-lost is being run, or has been */
+};
+
+/* NULL with errno set. */
+struct shared *shared_new(void);
+void shared_free(struct shared *s);
+
+struct instant {
+    int64_t boottime;
+    int64_t raw;
+};
+
+struct instant instant_now(void);
+
+/* The lock is ours for left_ms from an instant on that was taken before asking; by one thread at a
+ * time. false if the deadline has come nearer, which the guard must be told. */
+bool shared_set_deadline(struct shared *s, struct instant asked, int64_t left_ms);
+
+/* How long nobody else can be granted the lock, by the clock that leaves less; 0 from then on.
+ * Async-signal-safe, like the next. */
+int64_t shared_left_ms(const struct shared *s);
+
+/* Makes pid the leader, as itself does before it begins. false if it is not to begin any more. */
+bool shared_set_leader(struct shared *s, pid_t pid);
+
+/* The leader; 0 when there is none and never will be. */
+pid_t shared_bar(struct shared *s);
+
+/* The leader that may get signals, 0 for none yet. */
+pid_t shared_leader(const struct shared *s);
+
+enum course shared_course(const struct shared *s);
+
+/* Whether this call has decided it. */
+bool shared_decide(struct shared *s, enum course course);
+
+#endif

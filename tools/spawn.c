@@ -1,0 +1,51 @@
+/* Fork and exec. */
+#include "spawn.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* The parent's death is heard from the second line on, and seen in the third. */
+static void bind_to_lock(const struct spawn *s, pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent || shared_left_ms(s->shared) == 0 ||
+        !shared_set_leader(s->shared, getpid()))
+        _exit(STATUS_INTERNAL);
+}
+
+/* Async-signal-safe calls only: the tool, when it starts something, has threads. */
+static _Noreturn void become(const struct spawn *s, pid_t parent)
+{
+    setpgid(0, 0);
+    if (s->shared)
+        bind_to_lock(s, parent);
+    if (s->front)
+        tcsetpgrp(STDIN_FILENO, getpid());
+    if (s->no_input) {
+        const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+        dup2(nothing, STDIN_FILENO);
+    }
+    sigaction(SIGCHLD, &s->events->chld, NULL);
+    pthread_sigmask(SIG_SETMASK, &s->events->original, NULL);
+    execvpe(s->argv[0], s->argv, s->envp);
+    if (s->shared)
+        atomic_store(&s->shared->exec_error, errno);
+    _exit(errno == ENOENT ? STATUS_NOTFOUND : STATUS_NOEXEC);
+}
+
+pid_t spawn(const struct spawn *s)
+{
+    const pid_t self = getpid();
+    const pid_t pid = fork();
+
+    if (pid == 0)
+        become(s, self);
+    /* Also by the child itself: whoever comes first. */
+    if (pid > 0)
+        setpgid(pid, pid);
+    return pid;
+}

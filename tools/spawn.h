@@ -1,0 +1,24 @@
+/* Starts a program in a process group of its own, our signals undone. */
+#ifndef ZKL_TOOLS_SPAWN_H
+#define ZKL_TOOLS_SPAWN_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "events.h"
+#include "shared.h"
+
+struct spawn {
+    char **argv; /* PATH is searched */
+    char **envp;
+    const struct events *events; /* those that we were started with */
+    struct shared *shared;       /* of the command: begins only under the lock, and dies with the
+                                    caller, a process of one thread; NULL for others */
+    bool front;                  /* takes the terminal that is its standard input */
+    bool no_input;               /* reads nothing */
+};
+
+/* -1 with errno set. */
+pid_t spawn(const struct spawn *s);
+
+#endif

@@ -1,0 +1,45 @@
+/* Nobody who reads this may hold up or end the holder: SIGPIPE is blocked, and what does not fit is
+ * dropped. A line is shorter than PIPE_BUF, so that a pipe takes it whole or not at all. */
+#include "status_line.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+int status_fd_check(int fd)
+{
+    const int flags = fd > 0 ? fcntl(fd, F_GETFL) : -1;
+
+    if (fd <= 0)
+        return fail(STATUS_USAGE, "--status-fd: not a descriptor to write to: %d", fd);
+    if (flags < 0)
+        return fail(STATUS_USAGE, "--status-fd %d: %s", fd, g_strerror(errno));
+    if ((flags & O_ACCMODE) == O_RDONLY)
+        return fail(STATUS_USAGE, "--status-fd %d: open for reading only", fd);
+    if (fd > STDERR_FILENO)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return GO_ON;
+}
+
+void status_line(int fd, const char *format, ...)
+{
+    struct pollfd out = {.fd = fd, .events = POLLOUT};
+    GString *line;
+    va_list args;
+
+    if (fd == STATUS_FD_NONE)
+        return;
+    line = g_string_new(NULL);
+    va_start(args, format);
+    g_string_vprintf(line, format, args);
+    va_end(args);
+    g_string_append_c(line, '\n');
+    if (poll(&out, 1, 0) > 0 && out.revents == POLLOUT) {
+        const ssize_t written = write(fd, line->str, line->len);
+
+        (void)written;
+    }
+    g_string_free(line, TRUE);
+}
