@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2154
 
 jobs=$(nproc)
-stage_limit=${ZKL_STAGE_LIMIT:-240} # seconds; a hang must not cost more
+stage_limit=${ZKL_STAGE_LIMIT:-480} # seconds; a hang must not cost more
 passed=0 failed=0 skipped=0 # of all the tests shown so far
 
 configure_args() { # NAME
@@ -58,14 +58,15 @@ test_wrapper() { # NAME
 
 # Runs one of the check targets; a failing test is no failure here, show_tests counts it. What hangs
 # is ended with the whole stage, and leaves no result: that is a failure, counted here. A shell's
-# background job ignores ^C and ^\, which the tests of signals must not inherit.
+# background job ignores ^C and ^\, which the tests of signals must not inherit. Most tests wait most
+# of the time, so that there may be more of them than processors.
 run_tests() { # NAME TARGET
-    local status=0
+    test_status=0
     test_log=$(log_name "$1 $2")
     find "_build/$1" -name '*.trs' -delete
     # shellcheck disable=SC2046
-    env --default-signal=INT,QUIT timeout --foreground -k 20 "$stage_limit" $(test_wrapper "$1") make -k -C "_build/$1" "$2" >"$test_log" 2>&1 || status=$?
-    if ((status == 124 || status == 137)); then
+    env --default-signal=INT,QUIT timeout --foreground -k 20 "$stage_limit" $(test_wrapper "$1") make -k -j$((jobs + 1)) -C "_build/$1" "$2" >"$test_log" 2>&1 || test_status=$?
+    if ((test_status == 124 || test_status == 137)); then
         failed=$((failed + 1))
         say "  FAILED $1: $2 did not end in $stage_limit s; its last test is at the end of ${test_log#"$root"/}"
     fi
@@ -74,13 +75,14 @@ run_tests() { # NAME TARGET
 # One line per test program of the last run_tests, the end of the log of those that failed, and
 # everything added to the totals.
 show_tests() { # NAME
-    local trs count=0
+    local trs count=0 before=$failed
     while read -r trs; do
         count=$((count + 1))
         show_test "$1" "${trs%.trs}"
     done < <(find "_build/$1" -name '*.trs' | sort)
-    if ((count == 0)); then
-        say "  FAILED $1: no test ran; the end of ${test_log#"$root"/}:"
+    # Also a test that was killed before it could leave a result.
+    if ((count == 0 || (test_status != 0 && failed == before))); then
+        say "  FAILED $1: a test left no result; the end of ${test_log#"$root"/}:"
         tail -n 15 "$test_log" | sed "s/^/      /"
         failed=$((failed + 1))
     fi

@@ -4,8 +4,8 @@
 build_packages=(gcc libc6-dev make autoconf automake libtool pkg-config
     libglib2.0-dev libzookeeper-mt-dev libcunit1-dev)
 # The server is in libzookeeper-java: `zookeeper` adds scripts and a graphical Java we do not use,
-# and `zookeeperd` would start a service.
-server_packages=(libzookeeper-java default-jre-headless)
+# and `zookeeperd` would start a service. iproute2 makes the networks that tests cut.
+server_packages=(libzookeeper-java default-jre-headless iproute2)
 check_packages=(clang clang-format g++ binutils)
 
 installed() { # PACKAGE

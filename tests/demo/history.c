@@ -18,7 +18,9 @@ static const char *const kind_names[EV_KINDS] = {
     [EV_DENIED] = "denied",   [EV_ALLOWED] = "allowed", [EV_INTACT] = "intact",
     [EV_BROKEN] = "broken",   [EV_ERROR] = "error",     [EV_DONE] = "done",
     [EV_KILL] = "kill",       [EV_DEAD] = "dead",       [EV_CUT] = "cut",
-    [EV_THAW] = "thaw",
+    [EV_THAW] = "thaw",       [EV_OWNER] = "owner",     [EV_SEEN] = "seen",
+    [EV_REFUSED] = "refused", [EV_STOP] = "stop",       [EV_GOON] = "goon",
+    [EV_DELETE] = "delete",   [EV_EVICT] = "evict",     [EV_FAULT] = "fault",
 };
 
 int64_t history_now(void)
@@ -40,22 +42,29 @@ int history_open(const char *dir, const char *name)
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 
     if (fd < 0)
-        fprintf(stderr, "demo: %s: %s\n", path, g_strerror(errno));
+        fprintf(stderr, "%s: %s\n", path, g_strerror(errno));
     g_free(path);
     return fd;
 }
 
-void history_add(int fd, int worker, int pid, event_kind kind, int64_t value, uint64_t token)
+void history_add_event(int fd, const event *e)
 {
     char line[160];
-    int n = snprintf(line, sizeof line, "%" PRId64 " %d %d %s %" PRId64 " %" PRIu64 "\n",
-                     history_now(), worker, pid, kind_names[kind], value, token);
+    int n = snprintf(line, sizeof line, "%" PRId64 " %d %d %s %" PRId64 " %" PRIu64 "\n", e->ns,
+                     e->worker, e->pid, kind_names[e->kind], e->value, e->token);
 
     /* A record that cannot be written would make the verdict a guess: rather no worker at all. */
     if (write(fd, line, (size_t)n) != n) {
-        fprintf(stderr, "demo: history: %s\n", g_strerror(errno));
+        fprintf(stderr, "history: %s\n", g_strerror(errno));
         _exit(3);
     }
+}
+
+void history_add(int fd, int worker, int pid, event_kind kind, int64_t value, uint64_t token)
+{
+    const event e = {history_now(), worker, pid, kind, value, token};
+
+    history_add_event(fd, &e);
 }
 
 history *history_new(const char *dir)

@@ -1,4 +1,5 @@
-/* The demo's record: one line per event, in one file per process, merged afterwards. */
+/* The record of a run: one line per event, in one file per process, merged afterwards. Written by
+ * the demo and its workers, and by those of tests/live/faults. */
 #ifndef DEMO_HISTORY_H
 #define DEMO_HISTORY_H
 
@@ -30,6 +31,15 @@ typedef enum event_kind {
     EV_DEAD,    /* demo: the process is gone: value = its wait status */
     EV_CUT,     /* demo: its connection was silently frozen */
     EV_THAW,    /* demo: its connection was let go on */
+    /* Of tests/live/faults alone: */
+    EV_OWNER,   /* value = the session of the grant: token */
+    EV_SEEN,    /* looked, and the grant still had value ms: token */
+    EV_REFUSED, /* the register refused a write: token */
+    EV_STOP,    /* the process was stopped by a signal */
+    EV_GOON,    /* and is about to be let go on */
+    EV_DELETE,  /* a third party is about to delete the node of token */
+    EV_EVICT,   /* a third party is about to end the session value by force */
+    EV_FAULT,   /* a fault begins: value = its number; worker = whose, -1: the servers' */
     EV_KINDS
 } event_kind;
 
@@ -48,8 +58,10 @@ const char *history_kind_name(event_kind kind);
 /* Opens DIR/NAME.history for appending; a descriptor, or -1 with a message on stderr. */
 int history_open(const char *dir, const char *name);
 
-/* Appends one event, stamped now, by a single write(): nothing is lost when the process dies. */
+/* Appends one event by a single write(): nothing is lost when the process dies. Stamped now, or
+ * with the instant given. */
 void history_add(int fd, int worker, int pid, event_kind kind, int64_t value, uint64_t token);
+void history_add_event(int fd, const event *e);
 
 /* Follows all *.history files of a directory. */
 typedef struct history {

@@ -3,7 +3,7 @@
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
-known=$(for program in live/live live/scenarios unit/unit; do
+known=$(for program in live/live live/scenarios live/faults/scenarios live/faults/netlab unit/unit; do
     "$top_builddir/tests/$program" -l || echo "$program is missing"
 done)
 

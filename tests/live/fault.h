@@ -56,9 +56,6 @@ zkl_session *fault_proxied(int timeout_ms); /* returns when it is established */
 zkl_mutex *fault_mutex(zkl_session *s);     /* on fault.path */
 void fault_close(zkl_session *s);           /* before fault_end() does */
 
-/* What proves to a server that the session is one's own. */
-void fault_password(int64_t session, char passwd[16]);
-
 /* Ends the present session of s by force. Its proxy should be frozen meanwhile. */
 bool fault_expire(int64_t session);
 

@@ -152,26 +152,9 @@ zkl_mutex *fault_mutex(zkl_session *s)
     return m;
 }
 
-/* The server makes a session's password from its id, with java.util.Random. */
-void fault_password(int64_t session, char passwd[16])
-{
-    const uint64_t multiplier = UINT64_C(0x5deece66d), mask = (UINT64_C(1) << 48) - 1;
-    uint64_t seed = (((uint64_t)session ^ UINT64_C(0xb3415c00)) ^ multiplier) & mask;
-
-    for (int i = 0; i < 16; i += 4) {
-        seed = (seed * multiplier + 0xb) & mask;
-        uint32_t word = (uint32_t)(seed >> 16);
-        for (int j = 0; j < 4; j++)
-            passwd[i + j] = (char)(word >> 8 * j & 0xff);
-    }
-}
-
 bool fault_expire(int64_t session)
 {
-    char passwd[16];
-
-    fault_password(session, passwd);
-    return CHECK(raw_close_session(fault.port, session, passwd));
+    return CHECK(raw_expire(fault.port, session));
 }
 
 /* ---- looking ---- */

@@ -103,7 +103,7 @@ static void duplicate_start(struct duplicate *d, int node, int64_t id)
 {
     clientid_t client = {.client_id = id};
 
-    fault_password(id, client.passwd);
+    raw_password(id, client.passwd);
     atomic_init(&d->connected, 0);
     d->proxy = proxy_start(zk_server_port(fault.server, node));
     REQUIRE(d->proxy != NULL);

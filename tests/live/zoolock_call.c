@@ -170,7 +170,7 @@ static void lock_often(zkl_mutex *m, int times)
 /* Leaks strings and vectors on every pass; has no timeout, no cancel, no token. */
 static void passes_leak_nothing(void)
 {
-    enum { PASSES = 1500, LEAK = 24 };
+    enum { PASSES = 1500, LEAK = 24, TRIES = 3 };
     struct attempt holder, waiter;
 
     fault_begin();
@@ -178,10 +178,15 @@ static void passes_leak_nothing(void)
     zkl_mutex *m = fault_mutex(s);
     lock_often(m, 200);
     fault_at_rest();
-    size_t before = in_use();
-    lock_often(m, PASSES);
-    fault_at_rest();
-    CHECK(in_use() < before + (size_t)PASSES * LEAK);
+    /* What a leak takes it takes each time; what other threads have in use varies. */
+    bool leaks = true;
+    for (int i = 0; i < TRIES && leaks; i++) {
+        size_t before = in_use();
+        lock_often(m, PASSES);
+        fault_at_rest();
+        leaks = in_use() >= before + (size_t)PASSES * LEAK;
+    }
+    CHECK(!leaks);
     attempt_queue(&holder, m, 1);
     CHECK_INT(zkl_mutex_lock(m, 20, NULL), ZKL_ETIMEDOUT);
     attempt_start(&waiter, m, ZKL_FOREVER);

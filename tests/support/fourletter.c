@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { WORD_MS = 5000 };
+
 static bool wait_for(int fd, short events, int64_t deadline)
 {
     for (;;) {
@@ -78,12 +80,17 @@ char *fourletter_send(const char *host, int port, const char *word, int timeout_
 
 char *fourletter(int port, const char *word)
 {
-    return fourletter_send("127.0.0.1", port, word, 5000);
+    return fourletter_send("127.0.0.1", port, word, WORD_MS);
 }
 
 bool fourletter_mode(int port, char *buf, unsigned long size)
 {
-    char *reply = fourletter(port, "srvr");
+    return fourletter_mode_at("127.0.0.1", port, buf, size);
+}
+
+bool fourletter_mode_at(const char *host, int port, char *buf, unsigned long size)
+{
+    char *reply = fourletter_send(host, port, "srvr", WORD_MS);
     const char *mode = reply ? strstr(reply, "\nMode: ") : NULL;
     if (mode) {
         mode += strlen("\nMode: ");

@@ -11,6 +11,7 @@ char *fourletter(int port, const char *word); /* 127.0.0.1, 5 s */
 
 /* srvr's Mode ("standalone", "leader", "follower") in buf; false while not serving. */
 bool fourletter_mode(int port, char *buf, unsigned long size);
+bool fourletter_mode_at(const char *host, int port, char *buf, unsigned long size);
 
 /* The server counts data and exists watches in all of these, never child watches. */
 struct fourletter_watches {

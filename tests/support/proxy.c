@@ -131,6 +131,11 @@ struct proxy *proxy_start(int target_port)
     return start(KIND_PROXY, target_port, 0);
 }
 
+struct proxy *proxy_start_raw(int target_port)
+{
+    return start(KIND_RAW, target_port, 0);
+}
+
 struct proxy *mute_server_start(void)
 {
     return start(KIND_MUTE, 0, 0);
@@ -163,5 +168,7 @@ void proxy_stop(struct proxy *p)
     pthread_cond_destroy(&p->changed);
     g_ptr_array_free(p->links, TRUE);
     g_free(p->connect);
+    g_free(p->announced);
+    g_free(p->announce);
     g_free(p);
 }

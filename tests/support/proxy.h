@@ -37,6 +37,7 @@ struct proxy_stats {
     uint64_t bytes_to_server, bytes_to_client;
     uint64_t writes;        /* that passed some of them on */
     uint64_t requests[128]; /* forwarded whole, by type; see proxy_requests() */
+    uint64_t answers[128];  /* forwarded whole, by the type of their request; proxy_answers() */
     uint64_t replies;       /* pings and handshakes not counted */
     uint64_t events;        /* watches that fired */
     uint64_t dropped;       /* messages that proxy_drop() swallowed */
@@ -44,6 +45,7 @@ struct proxy_stats {
 };
 
 struct proxy *proxy_start(int target_port);        /* NULL if there is no port or thread */
+struct proxy *proxy_start_raw(int target_port);    /* for any bytes; cannot lose or drop messages */
 struct proxy *mute_server_start(void);             /* accepts and reads, never answers */
 struct proxy *rubbish_server_start(uint32_t seed); /* answers noise, in turns with a valid length */
 void proxy_stop(struct proxy *p);                  /* resets what is open */
@@ -57,8 +59,8 @@ void proxy_cut(struct proxy *p);
 /* Resets all connections; new ones are welcome. */
 void proxy_reset(struct proxy *p);
 
-/* Stops forwarding silently: connections stay open, new ones are accepted but mute. What is sent
- * meanwhile waits in the kernel's buffers, and arrives after the thaw. */
+/* Stops forwarding silently: connections stay open, new ones are accepted but mute, both ways. What
+ * is sent meanwhile waits in the kernel's buffers, and arrives after the thaw. */
 void proxy_freeze(struct proxy *p, enum proxy_direction direction);
 void proxy_thaw(struct proxy *p);
 
@@ -82,17 +84,23 @@ void proxy_target(struct proxy *p, int port);
 void proxy_lose_reply_to(struct proxy *p, int op);
 void proxy_lose_request_to(struct proxy *p, int op);
 
-/* Takes back all of the above. */
+/* Whoever connects says where it can be found itself: this "host:port" in the first bytes that it
+ * sends becomes the other, which must be as long. Raw proxies only. */
+void proxy_rewrite(struct proxy *p, const char *from, const char *to);
+
+/* Takes back all of the above, but for proxy_rewrite(). */
 void proxy_heal(struct proxy *p);
 
 void proxy_get_stats(struct proxy *p, struct proxy_stats *ret);
 void proxy_reset_stats(struct proxy *p);
 uint64_t proxy_requests(struct proxy *p, int op); /* PROXY_OP_ANY: the sum */
+uint64_t proxy_answers(struct proxy *p, int op);
 
 /* Waits until fn(stats, data) is true; false after timeout_ms. */
 typedef bool (*proxy_wait_fn)(const struct proxy_stats *stats, void *data);
 bool proxy_wait(struct proxy *p, proxy_wait_fn fn, void *data, int timeout_ms);
 bool proxy_wait_requests(struct proxy *p, int op, uint64_t count, int timeout_ms);
+bool proxy_wait_answers(struct proxy *p, int op, uint64_t count, int timeout_ms);
 bool proxy_wait_lost(struct proxy *p, uint64_t count, int timeout_ms);
 
 #endif

@@ -115,6 +115,16 @@ void proxy_lose_request_to(struct proxy *p, int op)
     commit(p);
 }
 
+void proxy_rewrite(struct proxy *p, const char *from, const char *to)
+{
+    orders_lock(p);
+    g_free(p->announced);
+    g_free(p->announce);
+    p->announced = g_strdup(from);
+    p->announce = g_strdup(to);
+    commit(p);
+}
+
 void proxy_heal(struct proxy *p)
 {
     *orders_lock(p) = (struct orders){0};
@@ -135,21 +145,29 @@ void proxy_reset_stats(struct proxy *p)
     pthread_mutex_unlock(&p->mutex);
 }
 
-static uint64_t count_requests(const struct proxy_stats *stats, int op)
+static uint64_t count_ops(const uint64_t by_type[128], int op)
 {
     uint64_t sum = 0;
     if (op != PROXY_OP_ANY)
-        return stats->requests[op & 127];
-    for (size_t i = 0; i < G_N_ELEMENTS(stats->requests); i++)
+        return by_type[op & 127];
+    for (int i = 0; i < 128; i++)
         if (i != PROXY_OP_PING)
-            sum += stats->requests[i];
+            sum += by_type[i];
     return sum;
 }
 
 uint64_t proxy_requests(struct proxy *p, int op)
 {
     pthread_mutex_lock(&p->mutex);
-    uint64_t count = count_requests(&p->stats, op);
+    uint64_t count = count_ops(p->stats.requests, op);
+    pthread_mutex_unlock(&p->mutex);
+    return count;
+}
+
+uint64_t proxy_answers(struct proxy *p, int op)
+{
+    pthread_mutex_lock(&p->mutex);
+    uint64_t count = count_ops(p->stats.answers, op);
     pthread_mutex_unlock(&p->mutex);
     return count;
 }
@@ -181,13 +199,25 @@ struct wanted {
 static bool enough_requests(const struct proxy_stats *stats, void *data)
 {
     const struct wanted *wanted = data;
-    return count_requests(stats, wanted->op) >= wanted->count;
+    return count_ops(stats->requests, wanted->op) >= wanted->count;
+}
+
+static bool enough_answers(const struct proxy_stats *stats, void *data)
+{
+    const struct wanted *wanted = data;
+    return count_ops(stats->answers, wanted->op) >= wanted->count;
 }
 
 bool proxy_wait_requests(struct proxy *p, int op, uint64_t count, int timeout_ms)
 {
     struct wanted wanted = {op, count};
     return proxy_wait(p, enough_requests, &wanted, timeout_ms);
+}
+
+bool proxy_wait_answers(struct proxy *p, int op, uint64_t count, int timeout_ms)
+{
+    struct wanted wanted = {op, count};
+    return proxy_wait(p, enough_answers, &wanted, timeout_ms);
 }
 
 static bool enough_lost(const struct proxy_stats *stats, void *data)

@@ -14,7 +14,7 @@ enum { QUEUE_MAX = 1 << 20, READ_SIZE = 1 << 16 };
 static bool frozen(const struct link *l, int direction)
 {
     unsigned bit = direction == UP ? PROXY_TO_SERVER : PROXY_TO_CLIENT;
-    return l->proxy->orders.frozen & bit;
+    return l->proxy->orders.frozen & (l->late ? PROXY_BOTH : bit);
 }
 
 /* The connect itself goes on in the background: a paused server answers it late. */
@@ -47,18 +47,19 @@ struct link *link_new(struct proxy *p, int client)
     struct link *l = g_new0(struct link, 1);
     int on = 1;
     l->proxy = p;
+    l->late = p->orders.frozen != 0;
     l->fd[UP] = client;
     l->fd[DOWN] = -1;
     setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    if (p->kind == KIND_PROXY) {
+    if (p->kind != KIND_PROXY)
+        l->stream[UP].raw = l->stream[DOWN].raw = true;
+    if (p->kind == KIND_PROXY || p->kind == KIND_RAW) {
         l->fd[DOWN] = connect_target(p->target_port, &l->connecting);
         if (l->fd[DOWN] < 0) {
             link_free(l, true);
             return NULL;
         }
         setsockopt(l->fd[DOWN], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    } else {
-        l->stream[UP].raw = l->stream[DOWN].raw = true;
     }
     return l;
 }
@@ -139,6 +140,17 @@ static void answer_noise(struct link *l)
     stream_push(l, DOWN, noise, length);
 }
 
+/* What a server says of itself comes in one piece, and first. */
+static void announce_otherwise(struct link *l, uint8_t *bytes, size_t length)
+{
+    const char *from = l->proxy->announced;
+    uint8_t *at = from && !l->announced ? memmem(bytes, length, from, strlen(from)) : NULL;
+
+    l->announced = true;
+    if (at)
+        memcpy(at, l->proxy->announce, strlen(from));
+}
+
 static bool read_some(struct link *l, int d)
 {
     uint8_t buf[READ_SIZE];
@@ -150,7 +162,9 @@ static bool read_some(struct link *l, int d)
         s->eof = true;
         return true;
     }
-    if (l->proxy->kind == KIND_PROXY)
+    if (d == UP)
+        announce_otherwise(l, buf, (size_t)n);
+    if (l->fd[DOWN] >= 0)
         return messages_feed(l, d, buf, (size_t)n);
     l->proxy->stats.bytes_to_server += (uint64_t)n;
     if (l->proxy->kind == KIND_RUBBISH)

@@ -9,8 +9,9 @@
 #include <poll.h>
 #include <pthread.h>
 
-enum proxy_kind { KIND_PROXY, KIND_MUTE, KIND_RUBBISH };
-enum { UP, DOWN }; /* index of a direction */
+enum proxy_kind { KIND_PROXY, KIND_RAW, KIND_MUTE, KIND_RUBBISH };
+enum { UP, DOWN };       /* index of a direction */
+enum { UNDERWAY = 256 }; /* requests whose type is remembered until they are answered */
 
 /* Set under the mutex by anyone, obeyed by the thread. */
 struct orders {
@@ -35,7 +36,8 @@ struct proxy {
     pthread_cond_t changed;
     struct orders orders;
     struct proxy_stats stats;
-    uint64_t asked, obeyed; /* rounds of orders */
+    char *announced, *announce; /* see proxy_rewrite() */
+    uint64_t asked, obeyed;     /* rounds of orders */
     bool reset_all, stop;
 
     /* The thread's own. */
@@ -67,8 +69,12 @@ struct link {
     struct proxy *proxy;
     int fd[2]; /* where UP reads from (client) and where DOWN reads from (server, or -1) */
     bool connecting;
+    bool late; /* made in a freeze, of whatever direction: in a network, no handshake comes through
+                */
+    bool announced; /* the first bytes have passed */
     bool losing;
     int32_t losing_xid;
+    uint8_t type[UNDERWAY]; /* of a request, by its xid */
     struct stream stream[2];
 };
 

@@ -40,6 +40,8 @@ static enum verdict judge_request(struct link *l, int32_t xid, int32_t type)
         l->losing_xid = xid;
     }
     p->stats.requests[type & 127]++;
+    if (xid > 0)
+        l->type[xid % UNDERWAY] = (uint8_t)(type & 127);
     return FORWARD;
 }
 
@@ -56,6 +58,8 @@ static enum verdict judge_reply(struct link *l, int32_t xid)
         p->stats.events++;
     else if (xid != XID_PING)
         p->stats.replies++;
+    if (xid > 0)
+        p->stats.answers[l->type[xid % UNDERWAY]]++;
     return FORWARD;
 }
 

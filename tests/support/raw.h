@@ -44,4 +44,8 @@ char **raw_tree_dump(struct raw *r, const char *root);
  * Its owner hears of it when it next connects; so put it behind a frozen proxy, or let it come. */
 bool raw_close_session(int port, int64_t session, const char passwd[16]);
 
+/* What proves to a server that the session is one's own: it makes it from the id. */
+void raw_password(int64_t session, char passwd[16]);
+bool raw_expire(int port, int64_t session); /* raw_close_session() with that */
+
 #endif

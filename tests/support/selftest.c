@@ -4,8 +4,13 @@
 #include <glib.h>
 #include <string.h>
 
-static const struct test_suite *const suites[] = {
-    &selftest_runner, &selftest_server, &selftest_proxy, &selftest_raw, &selftest_listener, NULL};
+static const struct test_suite *const suites[] = {&selftest_runner,
+                                                  &selftest_server,
+                                                  &selftest_proxy,
+                                                  &selftest_raw,
+                                                  &selftest_links,
+                                                  &selftest_listener,
+                                                  NULL};
 
 int main(int argc, char **argv)
 {

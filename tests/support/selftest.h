@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 extern const struct test_suite selftest_runner, selftest_server, selftest_proxy, selftest_raw,
-    selftest_listener;
+    selftest_listener, selftest_links;
 
 /* Suites that misbehave, run by selftest_runner in a process of their own: selftest --planted. */
 extern const struct test_suite *const selftest_planted[];

@@ -90,6 +90,9 @@ static void counts(void)
     CHECK_INT(stats.requests[PROXY_OP_EXISTS], 1);
     CHECK_INT(proxy_requests(proxy, PROXY_OP_ANY), 2);
     CHECK_INT(stats.replies, 2);
+    CHECK_INT(stats.answers[PROXY_OP_CREATE], 1);
+    CHECK_INT(proxy_answers(proxy, PROXY_OP_EXISTS), 1);
+    CHECK_INT(proxy_answers(proxy, PROXY_OP_ANY), 2);
     CHECK_INT(stats.events, 1);
     CHECK(stats.bytes_to_server > 40 && stats.bytes_to_client > 40);
     CHECK_INT(raw_exists(client, "/counted", NULL), ZNONODE);
@@ -97,6 +100,22 @@ static void counts(void)
     CHECK(!proxy_wait_requests(proxy, PROXY_OP_EXISTS, 3, 10));
     char *reply = fourletter(proxy_port(proxy), "ruok");
     CHECK_STR(reply, "imok");
+    free(reply);
+    end();
+}
+
+/* As in a network: a handshake takes both directions. */
+static void half_frozen(void)
+{
+    begin();
+    proxy_freeze(proxy, PROXY_TO_CLIENT);
+    proxy_reset_stats(proxy);
+    struct proxy_stats stats;
+    char *reply = fourletter_send("127.0.0.1", proxy_port(proxy), "ruok", 100);
+    CHECK(reply == NULL);
+    proxy_get_stats(proxy, &stats);
+    CHECK_INT(stats.connections, 1);
+    CHECK_INT(stats.bytes_to_server, 0);
     free(reply);
     end();
 }
@@ -308,6 +327,7 @@ static void many_threads(void)
 }
 
 static const struct test_case cases[] = {{"counts", counts},
+                                         {"half_frozen", half_frozen},
                                          {"bulk", bulk},
                                          {"cut", cut},
                                          {"freeze", freeze},

@@ -2,7 +2,7 @@
 
 #include "fourletter.h"
 #include "process.h"
-#include "server_node.h"
+#include "server_private.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -15,15 +15,6 @@
 #include <unistd.h>
 
 enum { START_ATTEMPTS = 5 };
-
-struct zk_server {
-    struct zk_server_options options;
-    struct scratch scratch;
-    pid_t owner;
-    int nodes;
-    struct node node[NODES_MAX];
-    char *connect;
-};
 
 /* Those that an exit() without zk_server_stop() must end. */
 static pthread_mutex_t live_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -87,8 +78,11 @@ static struct zk_server *new_server(const struct zk_server_options *options)
     s->owner = getpid();
     s->nodes = CLAMP(o->nodes, 1, NODES_MAX);
     s->scratch.janitor = s->scratch.lifeline = -1;
-    for (int i = 0; i < s->nodes; i++)
+    for (int i = 0; i < s->nodes; i++) {
         s->node[i].pid = -1;
+        s->node[i].host = o->hosts ? o->hosts[i] : "127.0.0.1";
+        s->node[i].within = o->within ? o->within[i] : NULL;
+    }
     return s;
 }
 
@@ -98,6 +92,7 @@ static void free_server(struct zk_server *s)
         node_end(&s->node[i], SIGKILL);
     if (s->scratch.path)
         scratch_remove(&s->scratch);
+    links_stop(s);
     for (int i = 0; i < s->nodes; i++) {
         port_release(&s->node[i].client);
         port_release(&s->node[i].quorum);
@@ -121,9 +116,10 @@ static bool prepare(struct zk_server *s)
         struct node *n = &s->node[i];
         n->dir = g_strdup_printf("%s/%d", s->scratch.path, i);
         ok = ok && port_hold(&n->client) && port_hold(&n->quorum) && port_hold(&n->election);
-        g_string_append_printf(connect, "%s127.0.0.1:%d", i ? "," : "", n->client.port);
+        g_string_append_printf(connect, "%s%s:%d", i ? "," : "", n->host, n->client.port);
     }
     s->connect = g_string_free(connect, FALSE);
+    ok = ok && (!s->options.linked || links_start(s));
     for (int i = 0; i < s->nodes; i++)
         ok = ok && node_configure(s->node, s->nodes, i, &s->options);
     for (int i = 0; i < s->nodes; i++)
@@ -192,7 +188,8 @@ int zk_server_leader(const struct zk_server *s)
 {
     for (int i = 0; i < s->nodes; i++) {
         char mode[32];
-        if (s->node[i].pid > 0 && fourletter_mode(s->node[i].client.port, mode, sizeof(mode)) &&
+        if (s->node[i].pid > 0 &&
+            fourletter_mode_at(s->node[i].host, s->node[i].client.port, mode, sizeof(mode)) &&
             (strcmp(mode, "leader") == 0 || strcmp(mode, "standalone") == 0))
             return i;
     }

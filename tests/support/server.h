@@ -7,15 +7,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct proxy;
 struct zk_server;
 
 /* All zero, or NULL instead of options: one node, tick 500 ms, session timeouts from 2 ticks up to
  * the larger of 60 s and 20 ticks. */
 struct zk_server_options {
     int nodes;                  /* 1, 3, 5 or 7 */
+    bool linked;                /* the nodes reach each other through proxies of ours only */
     int tick_ms;                /* a session ends up to a tick late */
     int min_session_timeout_ms; /* limits put on what clients ask for */
     int max_session_timeout_ms;
+    const char *const *hosts;         /* an address for each node; NULL: 127.0.0.1 */
+    const char *const *const *within; /* for each node the command, ending with NULL, that runs its
+                                         java, in a namespace say; NULL: none. Both must last. */
     const char *const *jvm;       /* more options of java, such as "-Dzookeeper.forceSync=yes" */
     const char *const *config;    /* more lines of zoo.cfg; they win over ours */
     const char *const *config_of; /* more lines for each node in turn. All end with NULL. */
@@ -47,6 +52,22 @@ void zk_server_resume(struct zk_server *s, int node);
 bool zk_server_launch(struct zk_server *s, int node);  /* a node that is down; does not wait */
 bool zk_server_wait(struct zk_server *s, int node);    /* until it serves, at most 60 s */
 bool zk_server_restart(struct zk_server *s, int node); /* halt, launch and wait */
+
+/* ---- a linked server: what lies between its nodes ---- */
+
+/* The way of from's connections to another node, for the quorum's data (proposals, commits, pings,
+ * forwarded requests) and for elections. Followers connect to their leader. */
+struct proxy *zk_server_link(const struct zk_server *s, int from, int to);
+struct proxy *zk_server_election_link(const struct zk_server *s, int from, int to);
+
+/* Silently stops what node from sends to node to, on whoever's connection. Nothing is closed; what
+ * was sent meanwhile arrives when it is let on. */
+void zk_server_sever(struct zk_server *s, int from, int to);
+void zk_server_isolate(struct zk_server *s, int node); /* from all others, both ways */
+void zk_server_mute(struct zk_server *s, int node);    /* what it sends to the others */
+void zk_server_deafen(struct zk_server *s, int node);  /* what the others send to it */
+void zk_server_rejoin(struct zk_server *s, int node);  /* all that is to and from it flows again */
+void zk_server_slow(struct zk_server *s, int node, int ms); /* its traffic takes that much longer */
 
 /* Makes path's internal count of creates, which numbers sequential children, continue at cversion:
  * stops the server, patches its snapshot and starts it again. A single node only. */

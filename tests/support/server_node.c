@@ -38,15 +38,20 @@ static GString *config_text(const struct node *nodes, int count, int i,
 {
     GString *text = g_string_new(NULL);
     g_string_printf(text,
-                    "dataDir=%s/data\nclientPort=%d\nclientPortAddress=127.0.0.1\ntickTime=%d\n"
+                    "dataDir=%s/data\nclientPort=%d\nclientPortAddress=%s\ntickTime=%d\n"
                     "maxSessionTimeout=%d\ninitLimit=20\nsyncLimit=10\nmaxClientCnxns=0\n"
                     "admin.enableServer=false\n4lw.commands.whitelist=*\n",
-                    nodes[i].dir, nodes[i].client.port, o->tick_ms, o->max_session_timeout_ms);
+                    nodes[i].dir, nodes[i].client.port, nodes[i].host, o->tick_ms,
+                    o->max_session_timeout_ms);
     if (o->min_session_timeout_ms)
         g_string_append_printf(text, "minSessionTimeout=%d\n", o->min_session_timeout_ms);
-    for (int j = 0; count > 1 && j < count; j++)
-        g_string_append_printf(text, "server.%d=127.0.0.1:%d:%d\n", j + 1, nodes[j].quorum.port,
-                               nodes[j].election.port);
+    for (int j = 0; count > 1 && j < count; j++) {
+        const struct proxy *data = nodes[i].data[j], *vote = nodes[i].vote[j];
+
+        g_string_append_printf(text, "server.%d=%s:%d:%d\n", j + 1, nodes[j].host,
+                               data ? proxy_port(data) : nodes[j].quorum.port,
+                               vote ? proxy_port(vote) : nodes[j].election.port);
+    }
     for (const char *const *line = o->config; line && *line; line++)
         g_string_append_printf(text, "%s\n", *line);
     if (o->config_of && i < (int)g_strv_length((char **)(uintptr_t)o->config_of))
@@ -92,6 +97,7 @@ bool node_launch(struct node *n, const struct zk_server_options *o)
                                         "-Dzookeeper.forceSync=no",
                                         NULL};
     GPtrArray *argv = g_ptr_array_new_with_free_func(g_free);
+    add_all(argv, n->within);
     add_all(argv, first);
     add_all(argv, o->jvm);
     g_ptr_array_add(argv, g_strdup("-cp"));
@@ -113,11 +119,11 @@ static bool serves(const struct node *n)
 {
     char mode[32];
     char *where = g_strdup_printf("user.dir=%s\n", n->dir);
-    char *reply = fourletter_send("127.0.0.1", n->client.port, "envi", 1000);
+    char *reply = fourletter_send(n->host, n->client.port, "envi", 1000);
     bool ours = reply && strstr(reply, where);
     free(reply);
     g_free(where);
-    return ours && fourletter_mode(n->client.port, mode, sizeof(mode));
+    return ours && fourletter_mode_at(n->host, n->client.port, mode, sizeof(mode));
 }
 
 bool node_wait(const struct node *n)

@@ -3,14 +3,19 @@
 #define SUPPORT_SERVER_NODE_H
 
 #include "ports.h"
+#include "proxy.h"
 #include "server.h"
 
 enum { NODES_MAX = 7 };
 
 struct node {
     pid_t pid; /* -1 when down */
+    const char *host;
+    const char *const *within; /* see struct zk_server_options */
     struct held_port client, quorum, election;
     char *dir;
+    /* Of a linked server: this node's ways to the others' ports. */
+    struct proxy *data[NODES_MAX], *vote[NODES_MAX];
 };
 
 /* Writes zoo.cfg and myid of nodes[i]. */

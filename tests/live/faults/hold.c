@@ -1,0 +1,200 @@
+#include "hold.h"
+
+/* What the passing events leave open for each process, found by its pid. */
+struct sweep {
+    holds *h;
+    GHashTable *open_hold; /* pid -> 1 + index into list */
+    GHashTable *open_wait; /* pid -> 1 + index into waits */
+    int paths;
+};
+
+static hold *open_hold(struct sweep *s, int pid)
+{
+    gpointer at = g_hash_table_lookup(s->open_hold, GINT_TO_POINTER(pid));
+
+    return at ? &g_array_index(s->h->list, hold, (guint)GPOINTER_TO_INT(at) - 1) : NULL;
+}
+
+static wait_for *open_wait(struct sweep *s, int pid)
+{
+    gpointer at = g_hash_table_lookup(s->open_wait, GINT_TO_POINTER(pid));
+
+    return at ? &g_array_index(s->h->waits, wait_for, (guint)GPOINTER_TO_INT(at) - 1) : NULL;
+}
+
+static void set_open(GHashTable *table, int pid, guint length)
+{
+    g_hash_table_insert(table, GINT_TO_POINTER(pid), GINT_TO_POINTER((int)length));
+}
+
+static void begin_wait(struct sweep *s, const event *e)
+{
+    wait_for w = {.path = e->worker % s->paths,
+                  .worker = e->worker,
+                  .pid = e->pid,
+                  .since = e->ns,
+                  .end = INT64_MAX};
+
+    g_array_append_val(s->h->waits, w);
+    set_open(s->open_wait, e->pid, s->h->waits->len);
+}
+
+static void end_wait(struct sweep *s, const event *e, bool served)
+{
+    wait_for *w = open_wait(s, e->pid);
+
+    if (!w)
+        return;
+    w->end = e->ns;
+    w->served = served;
+    g_hash_table_remove(s->open_wait, GINT_TO_POINTER(e->pid));
+}
+
+static void see(hold *n, const event *e)
+{
+    if (e->value <= 0)
+        return;
+    n->seen = MAX(n->seen, e->ns);
+    n->until = MAX(n->until, e->ns + e->value * 1000000);
+}
+
+static void begin_hold(struct sweep *s, const event *e)
+{
+    wait_for *w = open_wait(s, e->pid);
+    hold n = {.path = e->worker % s->paths,
+              .worker = e->worker,
+              .pid = e->pid,
+              .token = e->token,
+              .want = w ? w->since : 0,
+              .start = e->ns,
+              .end = INT64_MAX,
+              .third_party = INT64_MAX};
+
+    see(&n, e);
+    end_wait(s, e, true);
+    g_array_append_val(s->h->list, n);
+    set_open(s->open_hold, e->pid, s->h->list->len);
+}
+
+static void end_hold(struct sweep *s, const event *e, hold_end how)
+{
+    hold *n = open_hold(s, e->pid);
+
+    if (!n)
+        return;
+    n->end = e->ns;
+    n->how = how;
+    g_hash_table_remove(s->open_hold, GINT_TO_POINTER(e->pid));
+}
+
+/* Callbacks, and the answer of unlock, may come when the hold has ended already. */
+static hold *by_token(struct sweep *s, const event *e)
+{
+    for (guint i = s->h->list->len; i > 0; i--) {
+        hold *n = &g_array_index(s->h->list, hold, i - 1);
+
+        if (n->pid == e->pid && n->token == e->token)
+            return n;
+    }
+    return NULL;
+}
+
+static void take_word(hold *n, const event *e)
+{
+    if (!n)
+        return;
+    n->after += n->told > 0;
+    if (e->kind != EV_TOLD)
+        return;
+    if (n->told++ == 0)
+        n->told_at = e->ns;
+}
+
+static void take_of_hold(struct sweep *s, const event *e)
+{
+    hold *n = by_token(s, e);
+
+    if (!n)
+        return;
+    if (e->kind == EV_OWNER)
+        n->session = e->value;
+    else if (e->kind == EV_SEEN)
+        see(n, e);
+    else
+        n->owed = true;
+}
+
+static void take(struct sweep *s, const event *e)
+{
+    switch (e->kind) {
+    case EV_WANT:
+        begin_wait(s, e);
+        break;
+    case EV_GRANT:
+        begin_hold(s, e);
+        break;
+    case EV_OWNER:
+    case EV_SEEN:
+    case EV_ELOST:
+        take_of_hold(s, e);
+        break;
+    case EV_SUSPECT:
+    case EV_HELD:
+    case EV_TOLD:
+        take_word(by_token(s, e), e);
+        break;
+    case EV_RELEASE:
+        end_hold(s, e, HOLD_RELEASED);
+        break;
+    case EV_LOST:
+        end_hold(s, e, HOLD_LOST);
+        break;
+    case EV_KILL:
+        end_wait(s, e, false);
+        end_hold(s, e, HOLD_KILLED);
+        break;
+    default:
+        break;
+    }
+}
+
+/* A third party's deed hits every hold of that node or session that is not over by then. */
+static void take_third_party(holds *h, const event *e)
+{
+    for (guint i = 0; i < h->list->len; i++) {
+        hold *n = &g_array_index(h->list, hold, i);
+        bool hit = e->kind == EV_DELETE ? n->token == e->token : n->session == e->value;
+
+        if (hit && n->end > e->ns)
+            n->third_party = MIN(n->third_party, e->ns);
+    }
+}
+
+holds *holds_new(const GArray *events, int paths)
+{
+    holds *h = g_new0(holds, 1);
+    struct sweep s = {h, g_hash_table_new(NULL, NULL), g_hash_table_new(NULL, NULL), paths};
+
+    h->list = g_array_new(FALSE, TRUE, sizeof(hold));
+    h->waits = g_array_new(FALSE, TRUE, sizeof(wait_for));
+    for (guint i = 0; i < events->len; i++)
+        take(&s, &g_array_index(events, event, i));
+    for (guint i = 0; i < events->len; i++) {
+        const event *e = &g_array_index(events, event, i);
+
+        if (e->kind == EV_DELETE || e->kind == EV_EVICT)
+            take_third_party(h, e);
+    }
+    g_hash_table_destroy(s.open_hold);
+    g_hash_table_destroy(s.open_wait);
+    return h;
+}
+
+void holds_free(holds *h)
+{
+    if (!h)
+        return;
+    g_array_free(h->list, TRUE);
+    g_array_free(h->waits, TRUE);
+    g_free(h);
+}

@@ -1,0 +1,48 @@
+/* From events to holds: who believed to own which lock from when to when, and what it claimed. */
+#ifndef FAULTS_HOLD_H
+#define FAULTS_HOLD_H
+
+#include "tests/demo/history.h"
+
+/* How a hold ended for the process that had it. */
+typedef enum hold_end {
+    HOLD_OPEN,     /* the history ends first */
+    HOLD_RELEASED, /* release begun */
+    HOLD_LOST,     /* the process saw LOST */
+    HOLD_KILLED    /* the process was killed */
+} hold_end;
+
+typedef struct hold {
+    int path, worker, pid;
+    uint64_t token;
+    int64_t session;
+    int64_t want;  /* when it was asked for; 0: unknown */
+    int64_t start; /* the grant, stamped when it had been given */
+    int64_t seen; /* the last instant at which it was seen valid; 0: never, nobody believed in it */
+    int64_t until; /* the latest instant that the library promised: nobody else before that */
+    int64_t end;   /* INT64_MAX while HOLD_OPEN */
+    hold_end how;
+    bool owed;           /* its unlock answered ZKL_ELOST */
+    guint told;          /* callbacks that said LOST */
+    int64_t told_at;     /* the first of them */
+    guint after;         /* callbacks that came after it, whatever they said */
+    int64_t third_party; /* when a third party took it away; INT64_MAX: never */
+} hold;
+
+typedef struct wait_for {
+    int path, worker, pid;
+    int64_t since;
+    int64_t end; /* INT64_MAX: never served */
+    bool served;
+} wait_for;
+
+typedef struct holds {
+    GArray *list;  /* of hold, by start */
+    GArray *waits; /* of wait_for */
+} holds;
+
+/* events: in order of time. Worker w uses path w % paths. */
+holds *holds_new(const GArray *events, int paths);
+void holds_free(holds *h);
+
+#endif

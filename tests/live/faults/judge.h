@@ -1,0 +1,54 @@
+/* The judgement of a run under faults, computed from its merged history alone.
+ *
+ * V1 what different owners of a path believed does not overlap
+ * V2 what the library promised an owner that did not release has run out before the next grant
+ * V3 tokens rise from grant to grant of a path
+ * V4 the register never accepts below a token that it accepted before, and loses no write
+ * V5 every waiter that lives is served
+ * V6 at rest no node is left
+ * V7 a loss is told exactly once, nothing after it, and late only while the holder was stopped
+ *
+ * Where a third party deleted the node or ended the session, V1 and V2 are not promised from then
+ * on; the token (V3, V4) and being told (V7) are. */
+#ifndef FAULTS_JUDGE_H
+#define FAULTS_JUDGE_H
+
+#include "hold.h"
+
+enum { VERDICTS = 8 }; /* V1 to V7; 0: the history makes no sense, or a call failed */
+
+typedef struct judge_input {
+    const GArray *events; /* sorted by time */
+    int paths;            /* worker w uses path w % paths */
+    int nodes_left;       /* children of the paths at rest */
+    bool garbled;         /* a record could not be read */
+    int64_t service_ns;   /* an aim, printed only: session timeout, 1.5 ticks and 2 s */
+} judge_input;
+
+typedef struct violation {
+    int number; /* of the verdict */
+    int path;
+    int64_t at;
+    char *text;
+} violation;
+
+typedef struct judgement {
+    GArray *violations; /* of violation */
+    guint grants, losses, kills, overlaps, refused, unserved;
+    guint third_party; /* holds that one took away */
+    int nodes_left;
+    int64_t longest_wait;     /* of those served */
+    int64_t latest_told;      /* after the deadline, the holder's stopped time not counted */
+    guint successions;        /* grants after a holder that did not release */
+    guint slow_successions;   /* later than service_ns after its deadline */
+    int64_t worst_succession; /* from that deadline on */
+} judgement;
+
+judgement *judge(const judge_input *in);
+void judgement_free(judgement *j);
+bool judgement_passes(const judgement *j);
+
+/* Prints the violations, at most so many, each with what its path's history says around it. */
+void judgement_explain(const judgement *j, const judge_input *in, guint most);
+
+#endif

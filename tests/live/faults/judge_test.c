@@ -1,0 +1,355 @@
+/* The judge must be able to reject: one good history with everything in it is accepted, and each
+ * of many ways to spoil it is rejected for the right reason. */
+#include "judge.h"
+
+#include "tests/support/runner.h"
+
+#define MS(n) ((int64_t)(n)*1000000)
+#define S(n) MS((n)*1000)
+
+/* Path 0: w0 releases; w2 is cut off and loses; w0 is killed while it holds and comes again as 20;
+ * w2 is stopped while it holds and its write is refused; an administrator deletes 20's node; w2
+ * holds when its session is ended by force. Path 1: w1 alone. */
+static const event good[] = {
+    {MS(1), 0, 10, EV_WANT, 0, 0},       {MS(2), 2, 12, EV_WANT, 0, 0},
+    {MS(3), 1, 11, EV_WANT, 0, 0},       {MS(10), 0, 10, EV_GRANT, 900, 1},
+    {MS(10), 1, 11, EV_GRANT, 900, 2},   {MS(11), 0, 10, EV_OWNER, 100, 1},
+    {MS(20), 0, 10, EV_WRITE, 1, 1},     {MS(22), 0, 10, EV_SEEN, 890, 1},
+    {MS(30), 0, 10, EV_RELEASE, 0, 1},   {MS(31), 1, 11, EV_WRITE, 1, 2},
+    {MS(32), 1, 11, EV_RELEASE, 0, 2},   {MS(40), 2, 12, EV_GRANT, 800, 3},
+    {MS(41), 2, 12, EV_OWNER, 102, 3},   {MS(50), 2, 12, EV_SEEN, 900, 3},
+    {MS(55), -1, 0, EV_FAULT, 1, 0},     {MS(60), 0, 10, EV_WANT, 0, 1},
+    {MS(500), 2, 12, EV_SUSPECT, 0, 3},  {MS(940), 2, 12, EV_SEEN, 10, 3},
+    {MS(951), 2, 12, EV_TOLD, 0, 3},     {MS(952), 2, 12, EV_LOST, 0, 3},
+    {MS(953), 2, 12, EV_ELOST, 0, 3},    {MS(1100), 0, 10, EV_GRANT, 900, 4},
+    {MS(1110), 0, 10, EV_WRITE, 2, 4},   {MS(1120), 2, 12, EV_WANT, 0, 3},
+    {MS(1130), 0, 10, EV_SEEN, 900, 4},  {MS(1140), 0, 10, EV_KILL, 0, 0},
+    {MS(1200), 0, 20, EV_WANT, 0, 0},    {MS(2300), 2, 12, EV_GRANT, 900, 5},
+    {MS(2310), 2, 12, EV_SEEN, 900, 5},  {MS(2311), 2, 12, EV_STOP, 0, 0},
+    {MS(3500), 0, 20, EV_GRANT, 900, 6}, {MS(3510), 0, 20, EV_WRITE, 3, 6},
+    {MS(4000), 2, 12, EV_GOON, 0, 0},    {MS(4001), 2, 12, EV_REFUSED, 0, 5},
+    {MS(4002), 2, 12, EV_TOLD, 0, 5},    {MS(4003), 2, 12, EV_LOST, 0, 5},
+    {MS(4004), 2, 12, EV_ELOST, 0, 5},   {MS(4005), 2, 12, EV_WANT, 0, 5},
+    {MS(4010), -1, 0, EV_DELETE, 0, 6},  {MS(4020), 2, 12, EV_GRANT, 900, 7},
+    {MS(4021), 2, 12, EV_OWNER, 102, 7}, {MS(4030), 0, 20, EV_SEEN, 700, 6},
+    {MS(4040), 0, 20, EV_TOLD, 0, 6},    {MS(4041), 0, 20, EV_LOST, 0, 6},
+    {MS(4042), 0, 20, EV_ELOST, 0, 6},   {MS(4043), 0, 20, EV_WANT, 0, 6},
+    {MS(4050), -1, 0, EV_EVICT, 102, 0}, {MS(4060), 0, 20, EV_GRANT, 900, 8},
+    {MS(4070), 2, 12, EV_SEEN, 700, 7},  {MS(4080), 2, 12, EV_TOLD, 0, 7},
+    {MS(4081), 2, 12, EV_LOST, 0, 7},    {MS(4090), 0, 20, EV_WRITE, 4, 8},
+    {MS(4091), 0, 20, EV_RELEASE, 0, 8},
+};
+
+static GArray *events;
+static bool garbled;
+
+static void fresh(void)
+{
+    if (events)
+        g_array_free(events, TRUE);
+    events = g_array_new(FALSE, TRUE, sizeof(event));
+    g_array_append_vals(events, good, G_N_ELEMENTS(good));
+}
+
+/* The event of this kind, process and token. */
+static guint find(event_kind kind, int pid, uint64_t token)
+{
+    for (guint i = 0; i < events->len; i++) {
+        const event *e = &g_array_index(events, event, i);
+
+        if (e->kind == kind && e->pid == pid && e->token == token)
+            return i;
+    }
+    runner_fail_fatal(__FILE__, __LINE__, "no such event");
+}
+
+static event *pick(event_kind kind, int pid, uint64_t token)
+{
+    return &g_array_index(events, event, find(kind, pid, token));
+}
+
+static void drop(event_kind kind, int pid, uint64_t token)
+{
+    g_array_remove_index(events, find(kind, pid, token));
+}
+
+static void plant(event e)
+{
+    g_array_append_val(events, e);
+}
+
+static gint by_time(gconstpointer a, gconstpointer b)
+{
+    const event *x = a, *y = b;
+
+    return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+static judgement *hear(int nodes_left)
+{
+    judge_input in = {.events = events,
+                      .paths = 2,
+                      .nodes_left = nodes_left,
+                      .garbled = garbled,
+                      .service_ns = MS(3500)};
+
+    g_array_sort(events, by_time);
+    return judge(&in);
+}
+
+/* Accepted when number is negative, else rejected for that verdict and no other. */
+static void expect_left(int number, int nodes_left)
+{
+    judgement *j = hear(nodes_left);
+
+    CHECK(judgement_passes(j) == (number < 0));
+    for (guint i = 0; i < j->violations->len; i++) {
+        const violation *v = &g_array_index(j->violations, violation, i);
+
+        if (v->number != number)
+            runner_fail(__FILE__, __LINE__, "V%d: %s", v->number, v->text);
+    }
+    judgement_free(j);
+}
+
+static void expect(int number)
+{
+    expect_left(number, 0);
+}
+
+static void accepts(void)
+{
+    fresh();
+    judgement *j = hear(0);
+    CHECK(judgement_passes(j));
+    CHECK_INT(j->grants, 8);
+    CHECK_INT(j->losses, 4);
+    CHECK_INT(j->kills, 1);
+    CHECK_INT(j->refused, 1);
+    CHECK_INT(j->third_party, 2);
+    CHECK_INT(j->overlaps, 0);
+    CHECK_INT(j->successions, 3);
+    CHECK_INT(j->slow_successions, 0);
+    CHECK_INT(j->longest_wait, MS(2300));
+    CHECK_INT(j->worst_succession, MS(290));
+    judgement_free(j);
+}
+
+/* Granted, stopped, and over when it was first looked at: nobody believed in it. */
+static void accepts_a_grant_seen_too_late(void)
+{
+    fresh();
+    plant((event){S(5), 2, 12, EV_WANT, 0, 7});
+    plant((event){S(6), 0, 20, EV_WANT, 0, 8});
+    plant((event){S(7), 0, 20, EV_GRANT, 900, 10});
+    plant((event){S(7) + 1, 2, 12, EV_GRANT, 0, 9});
+    plant((event){S(7) + 2, 2, 12, EV_TOLD, 0, 9});
+    plant((event){S(7) + 3, 2, 12, EV_LOST, 0, 9});
+    plant((event){S(7) + 4, 0, 20, EV_RELEASE, 0, 10});
+    expect(-1);
+}
+
+/* The promise is that nobody else gets it. */
+static void accepts_an_owner_again(void)
+{
+    fresh();
+    drop(EV_RELEASE, 20, 8);
+    plant((event){MS(4091), 0, 20, EV_TOLD, 0, 8});
+    plant((event){MS(4092), 0, 20, EV_LOST, 0, 8});
+    plant((event){MS(4093), 0, 20, EV_WANT, 0, 8});
+    plant((event){MS(4094), 0, 20, EV_GRANT, 900, 9});
+    plant((event){MS(4095), 0, 20, EV_RELEASE, 0, 9});
+    expect(-1);
+}
+
+static void rejects_overlap(void)
+{
+    fresh();
+    pick(EV_SEEN, 12, 5)->ns = MS(3501); /* of a holder that goes on believing */
+    pick(EV_SEEN, 12, 5)->value = 0;
+    expect(-1);
+    fresh();
+    plant((event){MS(3501), 2, 12, EV_SEEN, 1, 5});
+    expect(1);
+    fresh();
+    plant((event){MS(3999), 2, 12, EV_SEEN, 1, 5}); /* the stopped holder: first thing on waking */
+    expect(1);
+    fresh();
+    pick(EV_RELEASE, 10, 1)->ns = MS(45);
+    plant((event){MS(44), 0, 10, EV_SEEN, 800, 1});
+    expect(1);
+}
+
+/* The one in between does not hide it. */
+static void rejects_overlap_with_the_next_but_one(void)
+{
+    fresh();
+    plant((event){MS(3600), 0, 20, EV_RELEASE, 0, 6});
+    drop(EV_DELETE, 0, 6);
+    drop(EV_TOLD, 20, 6);
+    drop(EV_LOST, 20, 6);
+    drop(EV_ELOST, 20, 6);
+    pick(EV_SEEN, 20, 6)->value = 0;
+    expect(-1);
+    plant((event){MS(3700), 4, 14, EV_WANT, 0, 0});
+    plant((event){MS(3800), 4, 14, EV_GRANT, 100, 6 + 1});
+    plant((event){MS(3900), 4, 14, EV_RELEASE, 0, 7});
+    pick(EV_GRANT, 12, 7)->token = 70;
+    pick(EV_OWNER, 12, 7)->token = 70;
+    pick(EV_SEEN, 12, 7)->token = 70;
+    pick(EV_TOLD, 12, 7)->token = 70;
+    pick(EV_LOST, 12, 7)->token = 70;
+    pick(EV_GRANT, 20, 8)->token = 80;
+    pick(EV_WRITE, 20, 8)->token = 80;
+    pick(EV_RELEASE, 20, 8)->token = 80;
+    expect(-1);
+    plant((event){MS(3950), 2, 12, EV_SEEN, 1, 5});
+    expect(1);
+}
+
+static void rejects_broken_promise(void)
+{
+    fresh();
+    pick(EV_SEEN, 12, 3)->value = 1051; /* at 50: up to 1101, and the next is granted at 1100 */
+    expect(2);
+    fresh();
+    pick(EV_SEEN, 10, 4)->value = 1171; /* killed: it cannot see, but the promise stands */
+    expect(2);
+    fresh();
+    pick(EV_SEEN, 10, 1)->value = 60000; /* it released: the promise is void */
+    expect(-1);
+}
+
+static void rejects_falling_tokens(void)
+{
+    fresh();
+    pick(EV_GRANT, 12, 3)->token = 1;
+    pick(EV_OWNER, 12, 3)->token = 1;
+    pick(EV_SUSPECT, 12, 3)->token = 1;
+    pick(EV_SEEN, 12, 3)->token = 1;
+    pick(EV_SEEN, 12, 3)->token = 1;
+    pick(EV_TOLD, 12, 3)->token = 1;
+    pick(EV_LOST, 12, 3)->token = 1;
+    pick(EV_ELOST, 12, 3)->token = 1;
+    expect(3);
+    fresh();
+    pick(EV_GRANT, 11, 2)->token = 1000; /* another path's tokens are its own affair */
+    pick(EV_WRITE, 11, 2)->token = 1000;
+    pick(EV_RELEASE, 11, 2)->token = 1000;
+    expect(-1);
+}
+
+static void rejects_a_careless_register(void)
+{
+    fresh();
+    pick(EV_REFUSED, 12, 5)->value = 4; /* after token 6 */
+    pick(EV_REFUSED, 12, 5)->kind = EV_WRITE;
+    pick(EV_WRITE, 20, 8)->value = 5;
+    expect(4);
+    fresh();
+    pick(EV_WRITE, 20, 8)->value = 3; /* the write before was lost */
+    expect(4);
+}
+
+static void rejects_starvation(void)
+{
+    fresh();
+    plant((event){S(5), 2, 12, EV_WANT, 0, 7});
+    expect(5);
+    plant((event){S(6), 2, 12, EV_KILL, 0, 0});
+    expect(-1);
+    g_array_set_size(events, 0);
+    expect(5);
+}
+
+static void rejects_left_nodes(void)
+{
+    fresh();
+    expect_left(6, 1);
+}
+
+static void rejects_a_silent_loss(void)
+{
+    fresh();
+    drop(EV_TOLD, 12, 3);
+    expect(7);
+    fresh();
+    drop(EV_TOLD, 20, 6); /* a third party took it: told all the same */
+    expect(7);
+    fresh();
+    drop(EV_LOST, 12, 5); /* ended by a release that answered ZKL_ELOST */
+    plant((event){MS(4003), 2, 12, EV_RELEASE, 0, 5});
+    expect(-1);
+    drop(EV_TOLD, 12, 5);
+    expect(7);
+}
+
+static void rejects_two_words(void)
+{
+    fresh();
+    plant((event){MS(990), 2, 12, EV_TOLD, 0, 3});
+    expect(7);
+    fresh();
+    plant((event){MS(990), 2, 12, EV_HELD, 0, 3});
+    expect(7);
+    fresh();
+    plant((event){MS(35), 0, 10, EV_TOLD, 0, 1}); /* after a release that was well */
+    expect(7);
+}
+
+/* Late by its own stopped time only. */
+static void rejects_a_late_word(void)
+{
+    fresh();
+    pick(EV_TOLD, 12, 5)->ns = S(70);
+    pick(EV_GOON, 12, 0)->ns = S(69);
+    expect(-1);
+    pick(EV_GOON, 12, 0)->ns = S(4);
+    expect(7);
+    judgement *j = hear(0);
+    CHECK_INT(j->latest_told, S(70) - S(4) + MS(0));
+    judgement_free(j);
+}
+
+static void rejects_failed_calls(void)
+{
+    fresh();
+    plant((event){MS(100), 0, 10, EV_ERROR, -3, 0});
+    expect(0);
+    fresh();
+    plant((event){MS(100), 0, 10, EV_DEAD, 11, 0});
+    expect(0);
+    fresh();
+    drop(EV_RELEASE, 20, 8);
+    expect(0);
+    fresh();
+    garbled = true;
+    expect(0);
+    garbled = false;
+}
+
+static const struct test_case cases[] = {
+    {"accepts", accepts},
+    {"accepts_a_grant_seen_too_late", accepts_a_grant_seen_too_late},
+    {"accepts_an_owner_again", accepts_an_owner_again},
+    {"rejects_overlap", rejects_overlap},
+    {"rejects_overlap_with_the_next_but_one", rejects_overlap_with_the_next_but_one},
+    {"rejects_broken_promise", rejects_broken_promise},
+    {"rejects_falling_tokens", rejects_falling_tokens},
+    {"rejects_a_careless_register", rejects_a_careless_register},
+    {"rejects_starvation", rejects_starvation},
+    {"rejects_left_nodes", rejects_left_nodes},
+    {"rejects_a_silent_loss", rejects_a_silent_loss},
+    {"rejects_two_words", rejects_two_words},
+    {"rejects_a_late_word", rejects_a_late_word},
+    {"rejects_failed_calls", rejects_failed_calls},
+    {NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    static const struct test_suite suite = {"judge", NULL, NULL, cases};
+    static const struct test_suite *const suites[] = {&suite, NULL};
+
+    return runner_main(argc, argv, suites);
+}

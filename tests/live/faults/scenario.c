@@ -1,0 +1,162 @@
+#include "scenario.h"
+
+#include "tests/support/fixture.h"
+#include "tests/support/raw.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WAKE_US = 300000 };
+
+struct scene scene = {.record = -1};
+
+/* Writes now and then: Debian's 3.8.0 ensembles may leave a commit undelivered until another
+ * comes, and who waits for it would wait in vain. */
+static struct raw *waker;
+static int64_t woken;
+
+int scenario_init(void)
+{
+    server_or_skip();
+    return 0;
+}
+
+void scenario_stop(void)
+{
+    raw_close(waker);
+    waker = NULL;
+    scene_stop(&scene);
+}
+
+void scenario_begin(struct lab *lab)
+{
+    const struct scene_options o = {.nodes = NODES,
+                                    .lab = lab,
+                                    .tick_ms = TICK_MS,
+                                    .timeout_ms = TIMEOUT_MS,
+                                    .sync_limit = SYNC_LIMIT,
+                                    .paths = 1};
+
+    scenario_stop(); /* of a test that was ended half-way */
+    REQUIRE(scene_start(&scene, &o));
+    waker = raw_open(zk_server_connect(scene.server));
+    REQUIRE(waker != NULL);
+}
+
+static void on_woken(int rc, const struct Stat *stat, const void *data)
+{
+    (void)rc, (void)stat, (void)data;
+}
+
+static void wake(void)
+{
+    if (g_get_monotonic_time() < woken + WAKE_US)
+        return;
+    woken = g_get_monotonic_time();
+    zoo_aset(raw_handle(waker), "/", "", 0, -1, on_woken, NULL);
+}
+
+static void keep(void)
+{
+    char *name = g_strdup_printf("%s.history", runner_current());
+
+    history_sort(scene.h);
+    scene_keep(&scene, name);
+    g_free(name);
+}
+
+void scenario_wait(int64_t end, const char *condition, const char *file, int line)
+{
+    if (g_get_monotonic_time() > end) {
+        keep();
+        runner_fail_fatal(file, line, condition);
+    }
+    wake();
+    g_usleep(1000);
+}
+
+void scenario_end(void)
+{
+    judgement *j = scene_judge(&scene);
+    judge_input in;
+
+    scene_input(&scene, &in, j->nodes_left);
+    printf("  %u grants, %u losses, %u overlaps\n", j->grants, j->losses, j->overlaps);
+    if (!CHECK(judgement_passes(j))) {
+        judgement_explain(j, &in, 3);
+        keep();
+    }
+    judgement_free(j);
+    scenario_stop();
+}
+
+int scenario_rounds(int rounds)
+{
+    const char *scale = getenv("ZKL_TEST_SCALE");
+
+    return MAX(1, scale ? rounds * atoi(scale) / 100 : rounds);
+}
+
+int leader(void)
+{
+    int node = zk_server_wait_leader(scene.server);
+
+    REQUIRE(node >= 0);
+    return node;
+}
+
+int follower(int nth)
+{
+    return (leader() + 1 + nth) % NODES;
+}
+
+int holder_at(int node)
+{
+    const struct actor_options o = {
+        .node = node, .hold_min_ms = HOLD_ON, .hold_max_ms = HOLD_ON, .host = NODES + scene.actors};
+    int worker = scene_add(&scene, &o);
+
+    REQUIRE(worker >= 0);
+    return worker;
+}
+
+/* The worker has recorded a later deadline since; false if that takes long. */
+static bool moved_on(int worker)
+{
+    int64_t since = history_now();
+
+    while (history_now() < since + TIMEOUT_MS * INT64_C(500000)) {
+        scene_poll(&scene);
+        for (guint i = scene.h->events->len; i > 0; i--) {
+            const event *e = &g_array_index(scene.h->events, event, i - 1);
+
+            if (e->kind == EV_SEEN && e->worker == worker && e->ns > since)
+                return true;
+        }
+        g_usleep(1000);
+    }
+    return false;
+}
+
+/* A renewal has been answered that did not begin before; false if none comes soon. */
+static bool renewed(int worker)
+{
+    struct proxy *way = scene.actor[worker].way[scene.with[worker].node];
+
+    if (!way)
+        return moved_on(worker);
+    uint64_t sent = proxy_requests(way, PROXY_OP_SET_DATA);
+    return proxy_wait_answers(way, PROXY_OP_SET_DATA, sent + 1, TIMEOUT_MS / 2);
+}
+
+static bool stands(int holder, int waiter)
+{
+    if (scene_holds(&scene, waiter) && scene_waits(&scene, holder))
+        scene_next(&scene, waiter);
+    return scene_holds(&scene, holder) && scene_waits(&scene, waiter);
+}
+
+void turn_to(int holder, int waiter)
+{
+    AWAIT(stands(holder, waiter) && renewed(holder) && stands(holder, waiter));
+}

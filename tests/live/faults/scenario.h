@@ -1,0 +1,38 @@
+/* What the scenarios share: a scene, a holder and a waiter on nodes of choice, and the play. Each
+ * ends with the judgement of its whole history, which decides. */
+#ifndef FAULTS_SCENARIO_H
+#define FAULTS_SCENARIO_H
+
+#include "scene.h"
+
+#include "tests/support/runner.h"
+
+/* A short tick, and followers that go on serving without their leader for 4 s: twice the session
+ * timeout, so that what a server answers is no sign that the session lives. */
+enum { TICK_MS = 100, TIMEOUT_MS = 2000, SYNC_LIMIT = 40, LIMIT_MS = 60000 };
+
+extern struct scene scene;
+
+int scenario_init(void);              /* of a suite: skips it where there is no server */
+void scenario_begin(struct lab *lab); /* three servers, in the lab if there is one */
+void scenario_end(void);
+void scenario_stop(void); /* what a test that failed has left */
+
+/* Waits until the condition holds, and ends the test if it never does. */
+#define AWAIT(condition)                                                                           \
+    for (int64_t await_end_ = g_get_monotonic_time() + LIMIT_MS * INT64_C(1000); !(condition);)    \
+    scenario_wait(await_end_, #condition, __FILE__, __LINE__)
+
+void scenario_wait(int64_t end, const char *condition, const char *file, int line);
+
+int scenario_rounds(int rounds); /* by $ZKL_TEST_SCALE percent, at least 1 */
+int leader(void);
+int follower(int nth); /* 0 or 1 */
+
+/* A worker that holds until it is told to end; on its own host if there is a lab. */
+int holder_at(int node);
+
+/* Lets the one hold and the other wait; returns right after a renewal of the one was answered. */
+void turn_to(int holder, int waiter);
+
+#endif

@@ -1,0 +1,99 @@
+/* Servers that are out of date: a deposed leader, a follower that lags, links that flap. */
+#include "scenario.h"
+#include "scenarios.h"
+
+/* The old leader goes on answering pings, reads and syncs, while a new one ends the session. */
+static void s06_zombie_leader(void)
+{
+    scenario_begin(NULL);
+    int old = leader(), one = follower(0), other = follower(1);
+    int holder = holder_at(old), waiter = holder_at(one);
+    turn_to(holder, waiter);
+    zk_server_isolate(scene.server, old);
+    scene_record(&scene, -1, EV_FAULT, 6, 0);
+    zk_server_kill(scene.server, one);
+    zk_server_kill(scene.server, other);
+    CHECK(zk_server_launch(scene.server, one) && zk_server_launch(scene.server, other));
+    AWAIT(scene_holds(&scene, waiter));
+    zk_server_rejoin(scene.server, old);
+    turn_to(holder, waiter);
+    scenario_end();
+}
+
+/* Now between two servers, now between a client and its server. */
+static void flap(GRand *rand)
+{
+    bool servers = g_rand_boolean(rand);
+    int who = g_rand_int_range(rand, 0, servers ? NODES : scene.actors);
+    int node = (who + g_rand_int_range(rand, 1, NODES)) % NODES;
+    unsigned directions = (unsigned)g_rand_int_range(rand, 1, 4);
+    struct proxy *way = servers ? zk_server_link(scene.server, who, node)
+                                : scene.actor[who].way[g_rand_int_range(rand, 0, NODES)];
+
+    scene_record(&scene, servers ? -1 : who, EV_FAULT, 15, 0);
+    proxy_freeze(way, (enum proxy_direction)directions);
+    g_usleep((gulong)g_rand_int_range(rand, 5, 501) * 1000);
+    proxy_thaw(way);
+    g_usleep((gulong)g_rand_int_range(rand, 5, 501) * 1000);
+}
+
+static void s15_flapping_links(void)
+{
+    enum { WORKERS = 4, FLAPS = 20 };
+    GRand *rand = g_rand_new_with_seed(15);
+
+    scenario_begin(NULL);
+    for (int w = 0; w < WORKERS; w++) {
+        const struct actor_options o = {.node = -1, .hold_max_ms = 30, .rest_ms = 5, .seed = w};
+        REQUIRE(scene_add(&scene, &o) == w);
+    }
+    for (int left = scenario_rounds(FLAPS); left > 0; left--)
+        flap(rand);
+    g_rand_free(rand);
+    scenario_end();
+}
+
+/* Takes the worker from one server to the other. */
+static void move(int worker, int from, int to)
+{
+    proxy_heal(scene.actor[worker].way[to]);
+    proxy_cut(scene.actor[worker].way[from]);
+}
+
+/* First as a waiter, whose predecessor is still there for the lagging server; then as a holder, who
+ * is not proved there. */
+static void s18_reconnect_to_a_lagging_follower(void)
+{
+    const struct actor_options everywhere = {
+        .node = -1, .hold_min_ms = HOLD_ON, .hold_max_ms = HOLD_ON};
+
+    scenario_begin(NULL);
+    int lead = leader(), one = follower(0), other = follower(1);
+    int first = holder_at(lead), mover = scene_add(&scene, &everywhere);
+    REQUIRE(mover >= 0);
+    proxy_cut(scene.actor[mover].way[lead]);
+    proxy_cut(scene.actor[mover].way[other]);
+    turn_to(first, mover);
+    zk_server_sever(scene.server, lead, other);
+    scene_record(&scene, -1, EV_FAULT, 18, 0);
+    move(mover, one, other);
+    scene_next(&scene, first);
+    AWAIT(scene_waits(&scene, first));
+    zk_server_rejoin(scene.server, other);
+    AWAIT(scene_holds(&scene, mover));
+    zk_server_sever(scene.server, lead, one);
+    scene_record(&scene, -1, EV_FAULT, 18, 0);
+    move(mover, other, one);
+    AWAIT(scene_holds(&scene, first));
+    zk_server_rejoin(scene.server, one);
+    scenario_end();
+}
+
+static const struct test_case cases[] = {
+    {"s06_zombie_leader", s06_zombie_leader},
+    {"s15_flapping_links", s15_flapping_links},
+    {"s18_reconnect_to_a_lagging_follower", s18_reconnect_to_a_lagging_follower},
+    {NULL, NULL},
+};
+
+const struct test_suite scenario_server_suite = {"scenario_server", scenario_init, NULL, cases};

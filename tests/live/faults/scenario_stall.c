@@ -1,0 +1,112 @@
+/* The holder stalls, and a server dies or is cut off at the worst moment after it. */
+#include "scenario.h"
+#include "scenarios.h"
+#include "tests/support/raw.h"
+
+/* Stops the holder for 0.6 of the timeout, so that its server reports nothing of it to the leader,
+ * and lets it renew once. false when it lost the lock by then: no attack. */
+static bool stall_and_renew(int holder, int node)
+{
+    struct proxy *way = scene.actor[holder].way[node];
+    uint64_t renewals = proxy_requests(way, PROXY_OP_SET_DATA);
+
+    scene_stop_worker(&scene, holder);
+    g_usleep(TIMEOUT_MS * 600);
+    scene_let_on(&scene, holder);
+    return proxy_wait_answers(way, PROXY_OP_SET_DATA, renewals + 1, TIMEOUT_MS / 4);
+}
+
+static void s04_stall_one_write_cut(void)
+{
+    int attacks = 0;
+
+    scenario_begin(NULL);
+    int node = follower(0);
+    int holder = holder_at(node), waiter = holder_at(follower(1));
+    for (int left = scenario_rounds(3); left > 0; left--) {
+        turn_to(holder, waiter);
+        attacks += stall_and_renew(holder, node);
+        zk_server_isolate(scene.server, node);
+        scene_record(&scene, -1, EV_FAULT, 4, 0);
+        AWAIT(scene_holds(&scene, waiter));
+        zk_server_rejoin(scene.server, node);
+    }
+    CHECK(attacks > 0);
+    scenario_end();
+}
+
+static bool has_asked(const struct proxy_stats *stats, void *before)
+{
+    return stats->requests[PROXY_OP_SYNC] + stats->requests[PROXY_OP_SET_DATA] >
+           *(const uint64_t *)before;
+}
+
+/* While the leader is paused, another step of the chain reaches it; then it hears the follower no
+ * more, and the other follower completes the majority for that step. */
+static void s05_leader_paused_and_deaf(void)
+{
+    scenario_begin(NULL);
+    int lead = leader(), node = follower(0);
+    int holder = holder_at(node), waiter = holder_at(follower(1));
+    struct proxy *way = scene.actor[holder].way[node];
+    for (int left = scenario_rounds(2); left > 0; left--) {
+        turn_to(holder, waiter);
+        stall_and_renew(holder, node);
+        uint64_t asked =
+            proxy_requests(way, PROXY_OP_SYNC) + proxy_requests(way, PROXY_OP_SET_DATA);
+        zk_server_pause(scene.server, lead);
+        scene_record(&scene, -1, EV_FAULT, 5, 0);
+        proxy_wait(way, has_asked, &asked, TIMEOUT_MS / 4);
+        g_usleep(10000); /* what the follower forwards is on its way to the leader's socket */
+        zk_server_sever(scene.server, node, lead);
+        zk_server_resume(scene.server, lead);
+        AWAIT(scene_holds(&scene, waiter));
+        zk_server_rejoin(scene.server, node);
+    }
+    scenario_end();
+}
+
+/* An event that waits in the socket's buffer makes libzookeeper believe, on waking, that it has
+ * just heard from its server; which is cut off and answers reads of the node that is long gone. */
+static void s08_event_waits_on_a_cut_server(void)
+{
+    scenario_begin(NULL);
+    int node = follower(0);
+    int holder = holder_at(node), waiter = holder_at(follower(1));
+    char *connect = g_strdup_printf("127.0.0.1:%d", zk_server_port(scene.server, leader()));
+    struct raw *admin = raw_open(connect);
+    REQUIRE(admin != NULL);
+    for (int left = scenario_rounds(2); left > 0; left--) {
+        turn_to(holder, waiter);
+        struct proxy *way = scene.actor[holder].way[node];
+        char **children = raw_children(admin, "/faults/0");
+        struct proxy_stats before, after;
+        proxy_get_stats(way, &before);
+        scene_stop_worker(&scene, holder);
+        for (char **child = children; child && *child; child++) {
+            char *path = g_strdup_printf("/faults/0/%s", *child);
+            CHECK_INT(raw_set(admin, path, "?", 1), ZOK);
+            g_free(path);
+        }
+        AWAIT((proxy_get_stats(way, &after), after.events > before.events));
+        zk_server_isolate(scene.server, node);
+        scene_record(&scene, -1, EV_FAULT, 8, 0);
+        AWAIT(scene_holds(&scene, waiter));
+        scene_let_on(&scene, holder);
+        AWAIT(!scene_holds(&scene, holder));
+        zk_server_rejoin(scene.server, node);
+        g_strfreev(children);
+    }
+    raw_close(admin);
+    g_free(connect);
+    scenario_end();
+}
+
+static const struct test_case cases[] = {
+    {"s04_stall_one_write_cut", s04_stall_one_write_cut},
+    {"s05_leader_paused_and_deaf", s05_leader_paused_and_deaf},
+    {"s08_event_waits_on_a_cut_server", s08_event_waits_on_a_cut_server},
+    {NULL, NULL},
+};
+
+const struct test_suite scenario_stall_suite = {"scenario_stall", scenario_init, NULL, cases};

@@ -1,0 +1,250 @@
+#include "scene.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static bool start_server(struct scene *s)
+{
+    char limit[32];
+    const char *const config[] = {limit, NULL};
+    const char *hosts[NODES];
+    const char *const *within[NODES];
+    struct zk_server_options o = {.nodes = s->o.nodes,
+                                  .linked = s->o.nodes > 1 && !s->o.lab,
+                                  .tick_ms = s->o.tick_ms,
+                                  .config = config};
+
+    for (int n = 0; s->o.lab && n < NODES; n++) {
+        hosts[n] = s->o.lab->address[n];
+        within[n] = s->o.lab->within[n];
+    }
+    if (s->o.lab) {
+        o.hosts = hosts;
+        o.within = within;
+    }
+    g_snprintf(limit, sizeof limit, "syncLimit=%d", s->o.sync_limit ? s->o.sync_limit : 10);
+    s->server = zk_server_start(&o);
+    return s->server != NULL;
+}
+
+bool scene_start(struct scene *s, const struct scene_options *o)
+{
+    *s = (struct scene){.o = *o, .record = -1};
+    if (!scratch_make(&s->scratch, "zkl-faults"))
+        return false;
+    s->h = history_new(s->scratch.path);
+    s->record = history_open(s->scratch.path, "scene");
+    return s->record >= 0 && start_server(s);
+}
+
+void scene_stop(struct scene *s)
+{
+    for (int w = 0; w < s->actors; w++) {
+        struct actor *a = &s->actor[w];
+
+        if (a->pid) {
+            process_end(a->pid, SIGKILL, 0);
+            close(a->control);
+        }
+        for (int n = 0; n < s->o.nodes; n++)
+            proxy_stop(a->way[n]);
+    }
+    zk_server_stop(s->server);
+    history_free(s->h);
+    if (s->record >= 0)
+        close(s->record);
+    if (s->scratch.path)
+        scratch_remove(&s->scratch);
+    *s = (struct scene){.record = -1};
+}
+
+/* ---- workers ---- */
+
+void scene_record(struct scene *s, int worker, event_kind kind, int64_t value, uint64_t token)
+{
+    history_add(s->record, worker, worker < 0 ? 0 : s->actor[worker].pid, kind, value, token);
+}
+
+static char *connect_string(const struct scene *s, int worker)
+{
+    const struct actor *a = &s->actor[worker];
+    GString *text = g_string_new(NULL);
+
+    for (int n = 0; n < s->o.nodes; n++) {
+        if (s->with[worker].node >= 0 && s->with[worker].node != n)
+            continue;
+        if (text->len > 0)
+            g_string_append_c(text, ',');
+        if (s->o.lab)
+            g_string_append_printf(text, "%s:%d", s->o.lab->address[n],
+                                   zk_server_port(s->server, n));
+        else
+            g_string_append(text, proxy_connect(a->way[n]));
+    }
+    return g_string_free(text, FALSE);
+}
+
+static GPtrArray *arguments(const struct scene *s, int worker)
+{
+    const struct actor_options *o = &s->with[worker];
+    GPtrArray *argv = g_ptr_array_new_with_free_func(g_free);
+    char *connect = connect_string(s, worker);
+    int path = worker % s->o.paths;
+
+    for (int i = 0; s->o.lab && s->o.lab->within[o->host][i]; i++)
+        g_ptr_array_add(argv, g_strdup(s->o.lab->within[o->host][i]));
+    g_ptr_array_add(argv, g_file_read_link("/proc/self/exe", NULL));
+    g_ptr_array_add(argv, g_strdup("worker"));
+    g_ptr_array_add(argv, g_strdup_printf("--id=%d", worker));
+    g_ptr_array_add(argv, g_strdup_printf("--connect=%s", connect));
+    g_ptr_array_add(argv, g_strdup_printf("--path=/faults/%d", path));
+    g_ptr_array_add(argv, g_strdup_printf("--dir=%s", s->scratch.path));
+    g_ptr_array_add(argv, g_strdup_printf("--file=%s/register.%d", s->scratch.path, path));
+    g_ptr_array_add(argv, g_strdup_printf("--timeout=%d", s->o.timeout_ms));
+    g_ptr_array_add(argv, g_strdup_printf("--tick=%d", s->o.tick_ms));
+    g_ptr_array_add(argv, g_strdup_printf("--hold-min=%d", o->hold_min_ms));
+    g_ptr_array_add(argv, g_strdup_printf("--hold-max=%d", o->hold_max_ms));
+    g_ptr_array_add(argv, g_strdup_printf("--rest=%d", o->rest_ms));
+    g_ptr_array_add(argv, g_strdup_printf("--seed=%d", o->seed + s->actor[worker].number));
+    g_ptr_array_add(argv, NULL);
+    g_free(connect);
+    return argv;
+}
+
+static bool spawn(struct scene *s, int worker)
+{
+    struct actor *a = &s->actor[worker];
+    GPtrArray *argv = arguments(s, worker);
+    char *log = g_strdup_printf("%s/w%d.err", s->scratch.path, worker);
+    struct process_options po = {.argv = (const char *const *)argv->pdata, .log = log};
+    int ends[2] = {-1, -1};
+
+    a->pid = 0;
+    a->stopped = false;
+    if (pipe2(ends, O_CLOEXEC) == 0) {
+        po.input = ends[0];
+        a->pid = process_spawn(&po);
+        a->control = ends[1];
+        close(ends[0]);
+    }
+    if (a->pid <= 0) {
+        fprintf(stderr, "cannot start a worker: %s\n", g_strerror(errno));
+        a->pid = 0;
+    }
+    a->number++;
+    g_free(log);
+    g_ptr_array_free(argv, TRUE);
+    return a->pid > 0;
+}
+
+int scene_add(struct scene *s, const struct actor_options *o)
+{
+    int worker = s->actors++;
+    struct actor *a = &s->actor[worker];
+    bool ok = true;
+
+    s->with[worker] = *o;
+    for (int n = 0; n < s->o.nodes && !s->o.lab; n++) {
+        a->way[n] = proxy_start(zk_server_port(s->server, n));
+        ok = ok && a->way[n];
+    }
+    return ok && spawn(s, worker) ? worker : -1;
+}
+
+void scene_end(struct scene *s, int worker)
+{
+    if (s->actor[worker].control >= 0)
+        close(s->actor[worker].control);
+    s->actor[worker].control = -1;
+}
+
+void scene_stop_worker(struct scene *s, int worker)
+{
+    struct actor *a = &s->actor[worker];
+
+    if (a->pid == 0)
+        return;
+    scene_record(s, worker, EV_STOP, 0, 0);
+    process_pause(a->pid);
+    a->stopped = true;
+}
+
+void scene_let_on(struct scene *s, int worker)
+{
+    struct actor *a = &s->actor[worker];
+
+    if (!a->stopped)
+        return;
+    scene_record(s, worker, EV_GOON, 0, 0);
+    process_resume(a->pid);
+    a->stopped = false;
+}
+
+bool scene_replace(struct scene *s, int worker)
+{
+    struct actor *a = &s->actor[worker];
+
+    if (a->pid == 0)
+        return false;
+    scene_record(s, worker, EV_KILL, 0, 0);
+    process_end(a->pid, SIGKILL, 0);
+    scene_end(s, worker);
+    return spawn(s, worker);
+}
+
+/* ---- the record ---- */
+
+void scene_poll(struct scene *s)
+{
+    bool sense;
+
+    history_poll(s->h, &sense);
+    s->garbled |= !sense;
+}
+
+/* What the worker's present process did last, of these kinds (a mask); NULL: none of them. */
+static const event *latest(struct scene *s, int worker, unsigned kinds)
+{
+    scene_poll(s);
+    for (guint i = s->h->events->len; i > 0; i--) {
+        const event *e = &g_array_index(s->h->events, event, i - 1);
+
+        if (e->pid == s->actor[worker].pid && kinds >> e->kind & 1)
+            return e;
+    }
+    return NULL;
+}
+
+static const event *latest_hold(struct scene *s, int worker)
+{
+    const event *e = latest(s, worker, 1u << EV_GRANT | 1u << EV_RELEASE | 1u << EV_LOST);
+
+    return e && e->kind == EV_GRANT ? e : NULL;
+}
+
+bool scene_holds(struct scene *s, int worker)
+{
+    return latest_hold(s, worker) != NULL;
+}
+
+bool scene_waits(struct scene *s, int worker)
+{
+    const event *e = latest(s, worker, 1u << EV_WANT | 1u << EV_GRANT | 1u << EV_ERROR);
+
+    return e && e->kind == EV_WANT;
+}
+
+void scene_next(struct scene *s, int worker)
+{
+    const event *e = latest_hold(s, worker);
+    struct actor *a = &s->actor[worker];
+
+    if (!e || e->ns == a->told)
+        return;
+    a->told = e->ns;
+    if (write(a->control, "n", 1) != 1)
+        fprintf(stderr, "w%d takes no orders: %s\n", worker, g_strerror(errno));
+}

@@ -1,0 +1,139 @@
+/* How a scene comes to rest, and what is then made of it. */
+#include "scene.h"
+
+#include "tests/support/raw.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LIMIT_S = 60, POLL_US = 5000 };
+
+static void heal(struct scene *s)
+{
+    for (int w = 0; w < s->actors; w++) {
+        scene_let_on(s, w);
+        for (int n = 0; n < s->o.nodes && !s->o.lab; n++)
+            proxy_heal(s->actor[w].way[n]);
+    }
+    for (int n = 0; n < s->o.nodes; n++) {
+        zk_server_resume(s->server, n);
+        if (s->o.nodes > 1 && !s->o.lab)
+            zk_server_rejoin(s->server, n);
+        zk_server_launch(s->server, n);
+    }
+}
+
+/* What ended by itself, and not well, is in the record. */
+static bool bury(struct scene *s, int worker)
+{
+    struct actor *a = &s->actor[worker];
+    int status;
+
+    if (waitpid(a->pid, &status, WNOHANG) <= 0)
+        return false;
+    if (status != 0)
+        scene_record(s, worker, EV_DEAD, status, 0);
+    a->pid = 0;
+    return true;
+}
+
+static void await_ends(struct scene *s)
+{
+    int64_t deadline = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
+    int left = 0;
+
+    for (int w = 0; w < s->actors; w++) {
+        left += s->actor[w].pid > 0;
+        scene_end(s, w);
+    }
+    while (left > 0 && g_get_monotonic_time() < deadline) {
+        for (int w = 0; w < s->actors; w++)
+            left -= s->actor[w].pid > 0 && bury(s, w);
+        g_usleep(POLL_US);
+    }
+}
+
+/* A worker has nothing to say on stderr unless something is wrong; soon it would be removed. */
+static void complain(const struct scene *s)
+{
+    for (int w = 0; w < s->actors; w++) {
+        char *file = g_strdup_printf("%s/w%d.err", s->scratch.path, w), *text = NULL;
+
+        if (g_file_get_contents(file, &text, NULL, NULL) && *text)
+            printf("  w%d said:\n%s\n", w, text);
+        g_free(text);
+        g_free(file);
+    }
+}
+
+static int count_nodes(struct scene *s, struct raw *r)
+{
+    int count = 0;
+
+    for (int path = 0; path < s->o.paths; path++) {
+        char *name = g_strdup_printf("/faults/%d", path);
+        raw_sync(r, name);
+        char **children = raw_children(r, name);
+        count += children ? (int)g_strv_length(children) : 0;
+        g_strfreev(children);
+        g_free(name);
+    }
+    return count;
+}
+
+/* Those that were killed leave theirs to the end of their sessions. */
+static int nodes_left(struct scene *s)
+{
+    int64_t deadline = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
+    struct raw *r = raw_open(zk_server_connect(s->server));
+    int count = -1;
+
+    while (r && (count = count_nodes(s, r)) > 0 && g_get_monotonic_time() < deadline)
+        g_usleep(50000);
+    raw_close(r);
+    return r ? count : INT32_MAX;
+}
+
+void scene_input(const struct scene *s, judge_input *ret, int nodes)
+{
+    *ret = (judge_input){.events = s->h->events,
+                         .paths = s->o.paths,
+                         .nodes_left = nodes,
+                         .garbled = s->garbled,
+                         .service_ns =
+                             (s->o.timeout_ms + s->o.tick_ms * 3 / 2 + 2000) * INT64_C(1000000)};
+}
+
+judgement *scene_judge(struct scene *s)
+{
+    judge_input in;
+
+    heal(s);
+    await_ends(s);
+    complain(s);
+    int left = nodes_left(s);
+    scene_poll(s);
+    history_sort(s->h);
+    scene_input(s, &in, left);
+    return judge(&in);
+}
+
+void scene_keep(struct scene *s, const char *name)
+{
+    FILE *file = fopen(name, "we");
+
+    if (!file)
+        return;
+    for (guint i = 0; i < s->h->events->len; i++) {
+        const event *e = &g_array_index(s->h->events, event, i);
+
+        fprintf(file, "%" PRId64 " %d %d %s %" PRId64 " %" PRIx64 "\n", e->ns, e->worker, e->pid,
+                history_kind_name(e->kind), e->value, e->token);
+    }
+    fclose(file);
+    char *dir = g_get_current_dir();
+    printf("  the whole history: %s/%s\n", dir, name);
+    g_free(dir);
+}

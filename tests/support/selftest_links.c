@@ -1,0 +1,164 @@
+/* A linked ensemble: what is cut off is cut off, and comes back. */
+#include "fixture.h"
+#include "raw.h"
+#include "selftest.h"
+#include "server.h"
+
+#include <glib.h>
+
+enum { LIMIT_S = 60, PROBE_MS = 1500, SESSION_MS = 20000 };
+
+static struct zk_server *server;
+
+static int start_server(void)
+{
+    static const char *const config[] = {"syncLimit=20", NULL}; /* that is 4 s */
+    const struct zk_server_options options = {
+        .nodes = 3, .linked = true, .tick_ms = 200, .config = config};
+
+    if (!server_or_skip())
+        return 0;
+    server = zk_server_start(&options);
+    return server ? 0 : 1;
+}
+
+static int stop_server(void)
+{
+    zk_server_stop(server);
+    server = NULL;
+    return 0;
+}
+
+static struct raw *open_at(int node)
+{
+    char connect[32];
+    g_snprintf(connect, sizeof connect, "127.0.0.1:%d", zk_server_port(server, node));
+    return raw_open_timeout(connect, SESSION_MS);
+}
+
+static int follower(void)
+{
+    int leader = zk_server_wait_leader(server);
+    REQUIRE(leader >= 0);
+    return (leader + 1) % 3;
+}
+
+/* An attempt after the other, since servers drop their clients when they change sides. */
+static bool writes(int node)
+{
+    int64_t deadline = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
+    for (;;) {
+        struct raw *r = open_at(node);
+        bool ok = r && raw_create(r, "/probe-", NULL, -1, ZOO_SEQUENCE, NULL) == ZOK;
+        raw_close(r);
+        if (ok || g_get_monotonic_time() > deadline)
+            return ok;
+    }
+}
+
+static void on_done(int rc, const struct Stat *stat, const void *data)
+{
+    (void)stat;
+    g_atomic_int_set((int *)(uintptr_t)data, rc == ZOK || rc == ZBADVERSION ? 1 : 2);
+}
+
+static int wait_for(const int *done, int ms)
+{
+    int64_t deadline = g_get_monotonic_time() + ms * INT64_C(1000);
+    while (!g_atomic_int_get(done) && g_get_monotonic_time() < deadline)
+        g_usleep(1000);
+    return g_atomic_int_get(done);
+}
+
+static void isolated_follower_reads(void)
+{
+    static int wrote; /* its answer may come when we are gone */
+    int node = follower();
+    struct raw *r = open_at(node), *reader = open_at(node);
+    struct raw *other = open_at(zk_server_leader(server));
+    REQUIRE(r && reader && other);
+    CHECK_INT(raw_create(r, "/known", NULL, -1, 0, NULL), ZOK);
+    zk_server_isolate(server, node);
+    CHECK_INT(raw_exists(r, "/known", NULL), ZOK);
+    zoo_aset(raw_handle(r), "/known", "", 0, -1, on_done, &wrote);
+    CHECK_INT(raw_create(other, "/news", NULL, -1, 0, NULL), ZOK);
+    CHECK_INT(wait_for(&wrote, PROBE_MS), 0);
+    CHECK_INT(raw_exists(reader, "/news", NULL), ZNONODE);
+    zk_server_rejoin(server, node);
+    CHECK(wait_for(&wrote, LIMIT_S * 1000) > 0);
+    raw_close(r);
+    raw_close(reader);
+    raw_close(other);
+    CHECK(writes(node));
+}
+
+static void isolated_leader_is_replaced(void)
+{
+    int old = zk_server_wait_leader(server), now = -1;
+    zk_server_isolate(server, old);
+    for (int left = LIMIT_S * 20; (now < 0 || now == old) && left > 0; left--) {
+        g_usleep(50000);
+        now = zk_server_leader(server);
+    }
+    CHECK(now >= 0 && now != old);
+    CHECK(writes(now));
+    zk_server_rejoin(server, old);
+    CHECK(zk_server_wait(server, old));
+    CHECK(writes(old));
+}
+
+/* A follower that is not heard gets no write through, one that does not hear is not told. */
+static void one_way(void)
+{
+    int node = follower();
+    struct raw *r = open_at(node);
+    REQUIRE(r != NULL);
+    for (int way = 0; way < 2; way++) {
+        static int done[2];
+        int *wrote = &done[way];
+        if (way == 0)
+            zk_server_mute(server, node);
+        else
+            zk_server_deafen(server, node);
+        zoo_aset(raw_handle(r), "/known", "", 0, -1, on_done, wrote);
+        CHECK_INT(wait_for(wrote, PROBE_MS), 0);
+        zk_server_rejoin(server, node);
+        CHECK(wait_for(wrote, LIMIT_S * 1000) > 0);
+    }
+    raw_close(r);
+    CHECK(writes(node));
+}
+
+static void slow(void)
+{
+    enum { DELAY_MS = 60 };
+    int node = follower();
+    struct raw *r = open_at(node);
+    REQUIRE(r != NULL);
+    zk_server_slow(server, node, DELAY_MS);
+    int64_t begun = g_get_monotonic_time();
+    CHECK_INT(raw_create(r, "/slow", NULL, -1, 0, NULL), ZOK);
+    CHECK(g_get_monotonic_time() - begun >= 2 * DELAY_MS * 1000);
+    zk_server_rejoin(server, node);
+    raw_close(r);
+}
+
+/* Kills and restarts go through the same ways. */
+static void restarted_node_joins(void)
+{
+    for (int node = 0; node < 3; node++) {
+        zk_server_kill(server, node);
+        CHECK(zk_server_launch(server, node) && zk_server_wait(server, node));
+        CHECK(writes(node));
+    }
+}
+
+static const struct test_case cases[] = {
+    {"isolated_follower_reads", isolated_follower_reads},
+    {"isolated_leader_is_replaced", isolated_leader_is_replaced},
+    {"one_way", one_way},
+    {"slow", slow},
+    {"restarted_node_joins", restarted_node_joins},
+    {NULL, NULL},
+};
+const struct test_suite selftest_links = {"links", start_server, stop_server, cases};
