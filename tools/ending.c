@@ -19,9 +19,17 @@ const char *course_name(enum course course)
     return names[course];
 }
 
+/* However short the grace: a process must be woken and a signal delivered meanwhile. */
+#define MARGIN_LEAST_PER_TIMEOUT 64
+
 int64_t ending_margin_ms(const struct ending *e)
 {
-    return e->options->grace_ms / 4;
+    return MAX(e->options->grace_ms / 4, e->options->session_timeout_ms / MARGIN_LEAST_PER_TIMEOUT);
+}
+
+int64_t ending_grace_ms(const struct ending *e)
+{
+    return MAX(e->options->grace_ms, ending_margin_ms(e));
 }
 
 enum course ending_reason(const struct ending *e)
@@ -65,7 +73,7 @@ static void term(struct ending *e, enum course why, int64_t left)
 
 void ending_begin(struct ending *e, enum course why)
 {
-    const int64_t left = MIN(shared_left_ms(e->shared), e->options->grace_ms);
+    const int64_t left = MIN(shared_left_ms(e->shared), ending_grace_ms(e));
 
     if (left <= ending_margin_ms(e) || shared_bar(e->shared) == 0)
         ending_kill(e, why);

@@ -19,6 +19,9 @@ struct ending {
 /* KILL comes so long before the deadline; and the tool steps in when half of it is over. */
 int64_t ending_margin_ms(const struct ending *e);
 
+/* The grace; not less than the margin, which then leaves no time for TERM. */
+int64_t ending_grace_ms(const struct ending *e);
+
 /* Why a lock ends that nobody has given up. */
 enum course ending_reason(const struct ending *e);
 

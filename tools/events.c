@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -187,12 +188,20 @@ static bool is_deadly(int signo)
     return false;
 }
 
+static bool vital_ended(const struct events *e)
+{
+    siginfo_t info = {0};
+
+    return e->vital > 0 && waitid(P_PID, (id_t)e->vital, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == e->vital;
+}
+
 int events_asked_to_end(struct events *e)
 {
     int signo;
 
     while ((signo = events_signal(e)) != 0)
-        if (is_deadly(signo))
+        if (is_deadly(signo) || (signo == SIGCHLD && vital_ended(e)))
             return signo;
     return 0;
 }

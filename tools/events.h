@@ -13,6 +13,7 @@ struct events {
     sigset_t caught;            /* the signals that events_signal() answers */
     int signals, wakeup, timer; /* signalfd, eventfd, timerfd */
     int others[2];              /* see events_add() */
+    pid_t vital;                /* a child whose end asks us to end; 0: none */
 };
 
 /* Before any thread is made, since threads inherit the mask. false after a message. */
@@ -44,7 +45,8 @@ void events_wake(struct events *e);
 /* Ends events_wait() after ms, suspended time included; replaces what was armed before. */
 void events_arm(struct events *e, int64_t ms);
 
-/* Takes the signals that wait, and answers the first that asks us to end, 0 for none. */
+/* Takes the signals that wait, and answers the first that asks us to end, 0 for none. SIGCHLD is
+ * one when the vital child has ended. */
 int events_asked_to_end(struct events *e);
 
 /* Waits for *done, which another thread sets before events_wake(). 0, or the signal that asks us to

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct process {
     pid_t pid;
@@ -43,9 +44,17 @@ static bool counts(const struct process *p, pid_t pgid, pid_t tool, pid_t guard)
     return p->guard && p->pid != guard && (p->parent == guard || p->parent == tool);
 }
 
+/* Of another pid namespace it would tell of others' processes. */
+static bool proc_is_ours(void)
+{
+    char text[32] = "";
+
+    return readlink("/proc/self", text, sizeof text - 1) > 0 && strtol(text, NULL, 10) == getpid();
+}
+
 enum group_state group_scan(pid_t pgid, pid_t tool, pid_t guard)
 {
-    GDir *dir = g_dir_open("/proc", 0, NULL);
+    GDir *dir = proc_is_ours() ? g_dir_open("/proc", 0, NULL) : NULL;
     enum group_state result = GROUP_UNKNOWN;
     const char *name;
 

@@ -37,6 +37,7 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct eve
     }
     /* Also by itself: whoever comes first. The terminal's keys are not for it. */
     setpgid(g->ending.guard, g->ending.guard);
+    events->vital = g->ending.guard;
     return true;
 }
 
@@ -50,11 +51,11 @@ bool guard_run(struct guard *g, zkl_grant *grant, bool front, struct events *eve
                                  .token = zkl_grant_token(grant),
                                  .session_id = zkl_grant_session_id(grant)};
 
-    g->running = true;
     events_add(events, g->talk);
     g->envp =
         command_environment(o->path, zkl_grant_node(grant), message.token, message.session_id);
-    return talk_say(g->talk, &message, zkl_grant_node(grant));
+    g->running = talk_say(g->talk, &message, zkl_grant_node(grant));
+    return g->running;
 }
 
 void guard_tell(struct guard *g, int kind, int value)
@@ -93,6 +94,7 @@ static void replace_guard(const struct guard *g, struct events *events)
 
 void guard_finish(struct guard *g, struct events *events)
 {
+    events->vital = 0;
     events_remove(events, g->talk);
     if (!g->running)
         close(g->talk); /* which ends it */

@@ -46,38 +46,10 @@ static void not_started(struct guarding *g, int err)
     nudge(g);
 }
 
-static void start(struct guarding *g, const struct talk *message, const char *node)
-{
-    struct spawn s = {.argv = g->options.argv,
-                      .events = g->original,
-                      .shared = g->shared,
-                      .front = message->front};
-    int pipe[2];
-
-    g->options.grace_ms = message->grace_ms;
-    g->options.session_timeout_ms = message->session_timeout_ms;
-    g->envp = command_environment(g->options.path, node, message->token, message->session_id);
-    s.envp = g->envp;
-    if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
-        not_started(g, errno);
-        return;
-    }
-    g->exec_pipe = pipe[0];
-    g->leader = spawn(&s);
-    close(pipe[1]);
-    if (g->leader < 0) {
-        not_started(g, errno);
-        return;
-    }
-    events_add(&g->events, g->exec_pipe);
-    shared_set_leader(g->shared, g->leader);
-    nudge(g);
-}
-
 /* Not what somebody else has stopped: that would have to stay so. */
 static void pause_group(struct guarding *g)
 {
-    if (g->leader_stopped)
+    if (g->leader_stopped || ending_leader_ended(&g->ending))
         return;
     atomic_store(&g->shared->paused, true);
     kill(-g->leader, SIGSTOP);
@@ -87,6 +59,50 @@ static void resume_group(struct guarding *g)
 {
     if (atomic_exchange(&g->shared->paused, false))
         kill(-g->leader, SIGCONT);
+}
+
+static void act_on_suspect(struct guarding *g)
+{
+    if (g->options.on_suspect == ON_SUSPECT_TERM)
+        ending_begin(&g->ending, COURSE_SUSPECT);
+    else if (g->options.on_suspect == ON_SUSPECT_STOP)
+        pause_group(g);
+}
+
+static void start(struct guarding *g, const struct talk *message, const char *node)
+{
+    struct spawn s = {.argv = g->options.argv,
+                      .events = g->original,
+                      .shared = g->shared,
+                      .front = message->front ? getpgid(g->ending.tool) : 0};
+    int pipe[2];
+
+    if (shared_course(g->shared) != COURSE_RUNNING || shared_left_ms(g->shared) == 0) {
+        g->leader = -1; /* too late: we were stopped */
+        return;
+    }
+    g->options.grace_ms = message->grace_ms;
+    g->options.session_timeout_ms = message->session_timeout_ms;
+    g->envp = command_environment(g->options.path, node, message->token, message->session_id);
+    s.envp = g->envp;
+    if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
+        not_started(g, errno);
+        return;
+    }
+    g->leader = spawn(&s);
+    if (g->leader < 0)
+        not_started(g, errno);
+    close(pipe[1]);
+    if (g->leader < 0) {
+        close(pipe[0]);
+        return;
+    }
+    g->exec_pipe = pipe[0];
+    events_add(&g->events, g->exec_pipe);
+    shared_set_leader(g->shared, g->leader);
+    nudge(g);
+    if (g->state == ZKL_SUSPECT)
+        act_on_suspect(g);
 }
 
 static void on_state(struct guarding *g, zkl_state state)
@@ -103,11 +119,9 @@ static void on_state(struct guarding *g, zkl_state state)
         status_line(g->options.status_fd, "held %" G_GUINT64_FORMAT, g->token);
     if (g->leader <= 0)
         return;
-    if (suspect && g->options.on_suspect == ON_SUSPECT_TERM)
-        ending_begin(&g->ending, COURSE_SUSPECT);
-    else if (suspect && g->options.on_suspect == ON_SUSPECT_STOP)
-        pause_group(g);
-    else if (!suspect)
+    if (suspect)
+        act_on_suspect(g);
+    else
         resume_group(g);
 }
 
@@ -145,6 +159,7 @@ static void hear(struct guarding *g)
             on_message(g, &message, text);
         g_free(text);
     }
+    on_state(g, (zkl_state)atomic_load(&g->shared->state)); /* for what found no room */
     if (!g->tool_dead && (heard == TALK_END || getppid() != g->ending.tool)) {
         g->tool_dead = true;
         events_remove(&g->events, g->talk);
@@ -160,7 +175,7 @@ static void look_at_exec(struct guarding *g)
     events_remove(&g->events, g->exec_pipe);
     close(g->exec_pipe);
     g->exec_pipe = -1;
-    if (atomic_load(&g->shared->exec_error) == 0)
+    if (atomic_load(&g->shared->begun) && atomic_load(&g->shared->exec_error) == 0)
         status_line(g->options.status_fd, "started %d", (int)g->leader);
 }
 
@@ -172,10 +187,9 @@ static void look_at_stops(struct guarding *g)
     while (waitid(P_PID, (id_t)g->leader, &info, WSTOPPED | WCONTINUED | WNOHANG) == 0 &&
            info.si_pid == g->leader) {
         g->leader_stopped = info.si_code == CLD_STOPPED && !atomic_load(&g->shared->paused);
-        if (g->leader_stopped) {
-            atomic_store(&g->shared->stopped, info.si_status);
+        atomic_store(&g->shared->stopped, g->leader_stopped ? info.si_status : 0);
+        if (g->leader_stopped)
             nudge(g);
-        }
         info.si_pid = 0;
     }
 }
@@ -199,8 +213,10 @@ static void look_at_leader(struct guarding *g)
     reap_others(g);
     /* In this order: a lock that is ours after the end was ours until then. */
     if (g->exec_pipe < 0 && ending_leader_ended(&g->ending) && shared_left_ms(g->shared) > 0 &&
-        shared_decide(g->shared, COURSE_ENDED))
+        shared_decide(g->shared, COURSE_ENDED)) {
+        resume_group(g); /* what is left of it runs on */
         nudge(g);
+    }
 }
 
 /* Does what is due. */
@@ -211,7 +227,7 @@ static void step(struct guarding *g)
 
     if (g->tool_dead)
         ending_kill(&g->ending, COURSE_TOOL);
-    else if (!begun && left <= g->options.grace_ms)
+    else if (!begun && left <= ending_grace_ms(&g->ending))
         ending_begin(&g->ending, ending_reason(&g->ending));
     else if (begun && (left <= ending_margin_ms(&g->ending) || now_ms() >= g->ending.kill_at))
         ending_kill(&g->ending, COURSE_DEADLINE);
@@ -235,10 +251,17 @@ static bool over(struct guarding *g)
 
 static void arm(struct guarding *g)
 {
-    if (g->leader != 0 && shared_course(g->shared) != COURSE_RUNNING)
+    const int64_t left = shared_left_ms(g->shared);
+
+    if (g->leader == 0)
+        return;
+    if (shared_course(g->shared) == COURSE_RUNNING)
+        events_arm(&g->events, left - ending_grace_ms(&g->ending));
+    else if (atomic_load(&g->shared->killed))
         events_arm(&g->events, LOOK_MS);
-    else if (g->leader != 0)
-        events_arm(&g->events, shared_left_ms(g->shared) - g->options.grace_ms);
+    else
+        events_arm(&g->events, MIN(LOOK_MS, MIN(left - ending_margin_ms(&g->ending),
+                                                g->ending.kill_at - now_ms())));
 }
 
 static void run_on_lost(struct guarding *g)

@@ -150,7 +150,10 @@ static int key_that_ended(const struct hold *h, bool lent)
 {
     const int signo = atomic_load(&h->shared->ended) - ENDED_BY_SIGNAL;
 
-    return lent && (signo == SIGINT || signo == SIGQUIT) && signo != h->passed_on ? signo : 0;
+    return lent && shared_course(h->shared) == COURSE_ENDED &&
+                   (signo == SIGINT || signo == SIGQUIT) && signo != h->passed_on
+               ? signo
+               : 0;
 }
 
 static bool over(const struct hold *h)

@@ -148,6 +148,8 @@ static int run_steps(struct run *r)
 
     for (size_t i = 0; i < G_N_ELEMENTS(steps) && status == GO_ON; i++)
         status = steps[i](r);
+    if (status == STATUS_SIGNAL + SIGCHLD && !r->hold)
+        status = fail(STATUS_INTERNAL, "%s: the guard is dead", r->options.path);
     zkl_session_close(r->session);
     if (r->hold && hold_kept(r->hold))
         status_line(r->options.status_fd, "released");

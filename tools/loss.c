@@ -49,6 +49,7 @@ static void on_change(zkl_grant *grant, zkl_state state, void *data)
     if (state == ZKL_RELEASED)
         return;
     loss_publish(l);
+    atomic_store(&l->guard->ending.shared->state, (int)state);
     guard_tell(l->guard, TALK_STATE, (int)state);
     events_wake(l->events);
     if (state != ZKL_LOST)
@@ -73,7 +74,7 @@ static bool safe(const struct loss *l, int64_t left)
 {
     const struct hold_options *o = l->guard->ending.options;
 
-    return left > o->grace_ms &&
+    return left > ending_grace_ms(&l->guard->ending) &&
            (o->on_suspect == ON_SUSPECT_IGNORE || zkl_grant_state(l->grant) == ZKL_HELD);
 }
 
@@ -93,7 +94,7 @@ int loss_wait_safe(struct loss *l)
         events_arm(l->events, LOOK_MS);
         events_wait(l->events);
         signo = events_asked_to_end(l->events);
-        if (signo != 0)
+        if (signo != 0 && signo != SIGCHLD) /* a dead guard will not take the command */
             return STATUS_SIGNAL + signo;
     }
     loss_publish(l);

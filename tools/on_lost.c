@@ -13,7 +13,7 @@ pid_t on_lost_start(const struct ending *e, char **envp, const struct events *ev
     pid_t pid;
 
     if (!s.argv || course == COURSE_RUNNING || course == COURSE_ENDED ||
-        atomic_exchange(&e->shared->told, true))
+        !atomic_load(&e->shared->begun) || atomic_exchange(&e->shared->told, true))
         return 0;
     s.envp = g_environ_setenv(g_strdupv(envp), "ZKL_LOST", course_name(course), TRUE);
     pid = spawn(&s);
@@ -25,7 +25,7 @@ pid_t on_lost_start(const struct ending *e, char **envp, const struct events *ev
 
 bool on_lost_over(const struct ending *e, pid_t pid)
 {
-    int result;
+    int result = 0;
 
     if (waitpid(pid, &result, WNOHANG) == 0)
         return false;

@@ -1,8 +1,13 @@
 /* How the command speaks: one line for each failure, and the exit status that belongs to it. */
 #include "tool.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* Format characters too: they can turn the direction of a terminal line around. */
@@ -35,20 +40,48 @@ void append_visible(GString *out, const char *text)
 
 #define PATIENCE_MS 100
 
+/* poll(2) calls a pipe writable that has room for PIPE_BUF bytes, and a write of more would block;
+ * as would this one, if somebody else took the room meanwhile, where the kernel cannot be asked not
+ * to. */
+static ssize_t write_some(int fd, const char *text, size_t length)
+{
+    struct iovec part = {(void *)(uintptr_t)text, MIN(length, PIPE_BUF)};
+    struct stat stat = {0};
+    ssize_t written = -1;
+
+    errno = EOPNOTSUPP;
+    if (fstat(fd, &stat) == 0 && S_ISSOCK(stat.st_mode))
+        written = send(fd, part.iov_base, part.iov_len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    else if (S_ISFIFO(stat.st_mode))
+        written = pwritev2(fd, &part, 1, -1, RWF_NOWAIT);
+    if (written < 0 && (errno == EOPNOTSUPP || errno == ENOSYS))
+        written = write(fd, part.iov_base, part.iov_len);
+    return written;
+}
+
+void write_without_waiting(int fd, const GString *line, int patience_ms)
+{
+    struct pollfd out = {.fd = fd, .events = POLLOUT};
+    ssize_t written;
+
+    for (size_t done = 0; done < line->len; done += (size_t)written) {
+        if (poll(&out, 1, done == 0 ? patience_ms : 0) <= 0 || out.revents != POLLOUT)
+            return;
+        written = write_some(fd, line->str + done, line->len - done);
+        if (written <= 0)
+            return;
+    }
+}
+
 /* A descriptor that takes nothing more is no reason to fail: there is nowhere left to say so. Nor
  * may a reader that has stopped reading keep us from ending the command when its lock ends. */
 static void write_line(const char *text)
 {
     GString *line = g_string_new("zkl: ");
-    struct pollfd err = {.fd = STDERR_FILENO, .events = POLLOUT};
-    ssize_t written;
 
     append_visible(line, text);
     g_string_append_c(line, '\n');
-    if (poll(&err, 1, PATIENCE_MS) > 0) {
-        written = write(STDERR_FILENO, line->str, line->len);
-        (void)written;
-    }
+    write_without_waiting(STDERR_FILENO, line, PATIENCE_MS);
     g_string_free(line, TRUE);
 }
 

@@ -33,6 +33,8 @@ struct shared {
     atomic_int exec_error; /* the errno of a command that cannot be executed */
     atomic_int stopped;    /* the signal that has stopped the leader, until the tool takes it */
     atomic_int ended;      /* how the leader has ended */
+    atomic_int state;      /* the grant's, a zkl_state */
+    atomic_bool begun;     /* the command was executed, or tried to be */
     atomic_bool paused;    /* we have stopped the group, while the lock is in doubt */
     atomic_bool killed;    /* somebody has begun to send KILL */
     atomic_bool gone;      /* nothing of the group lives: the node may be deleted */

@@ -14,6 +14,7 @@ static void bind_to_lock(const struct spawn *s, pid_t parent)
     if (getppid() != parent || shared_left_ms(s->shared) == 0 ||
         !shared_set_leader(s->shared, getpid()))
         _exit(STATUS_INTERNAL);
+    atomic_store(&s->shared->begun, true);
 }
 
 /* Async-signal-safe calls only: the tool, when it starts something, has threads. */
@@ -22,7 +23,7 @@ static _Noreturn void become(const struct spawn *s, pid_t parent)
     setpgid(0, 0);
     if (s->shared)
         bind_to_lock(s, parent);
-    if (s->front)
+    if (s->front != 0 && tcgetpgrp(STDIN_FILENO) == s->front)
         tcsetpgrp(STDIN_FILENO, getpid());
     if (s->no_input) {
         const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -14,8 +14,8 @@ struct spawn {
     const struct events *events; /* those that we were started with */
     struct shared *shared;       /* of the command: begins only under the lock, and dies with the
                                     caller, a process of one thread; NULL for others */
-    bool front;                  /* takes the terminal that is its standard input */
-    bool no_input;               /* reads nothing */
+    pid_t front;   /* takes the terminal that is its standard input from this group; 0: from none */
+    bool no_input; /* reads nothing */
 };
 
 /* -1 with errno set. */

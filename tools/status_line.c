@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 int status_fd_check(int fd)
@@ -25,7 +24,6 @@ int status_fd_check(int fd)
 
 void status_line(int fd, const char *format, ...)
 {
-    struct pollfd out = {.fd = fd, .events = POLLOUT};
     GString *line;
     va_list args;
 
@@ -36,10 +34,6 @@ void status_line(int fd, const char *format, ...)
     g_string_vprintf(line, format, args);
     va_end(args);
     g_string_append_c(line, '\n');
-    if (poll(&out, 1, 0) > 0 && out.revents == POLLOUT) {
-        const ssize_t written = write(fd, line->str, line->len);
-
-        (void)written;
-    }
+    write_without_waiting(fd, line, 0);
     g_string_free(line, TRUE);
 }

@@ -172,25 +172,83 @@ status_of "$holder"
 expect "stopped after the command's end: its status" 0 "$?"
 
 # A lock within a lock, whose command does not die at once: the outer one is not over before.
-rm -f "$scratch"/{ready,lines,inner,go}
-"$ZKL" lock $L --session-timeout 3000 --status-fd 9 sh -c '
-    "$ZKL" lock $L-inner --session-timeout 3000 --status-fd 8 -- "$@" 8>"$scratch/inner"' \
-    sh "$tools/linger" "$scratch/go" 9>"$scratch/lines" >"$scratch/ready" 2>"$scratch/holder.err" &
+nested() {
+    rm -f "$scratch"/{ready,lines,inner,go}
+    "$ZKL" lock $L --session-timeout 3000 --status-fd 9 sh -c '
+        "$ZKL" lock $L-inner --session-timeout 3000 --status-fd 8 -- "$@" 8>"$scratch/inner"' \
+        sh "$tools/linger" "$scratch/go" 9>"$scratch/lines" >"$scratch/ready" 2>"$scratch/holder.err" &
+    holder=$!
+    remember "$holder"
+    wait_until "the inner command runs" test -s "$scratch/ready"
+    guard=$(guard_of $holder)
+    kill -9 $holder
+    status_of $holder
+    wait_until "nested: the inner command is killed" grep -q "^ending KILL" "$scratch/inner"
+    for _ in {1..10}; do contenders $L >"$scratch/out"; done
+    if line lost; then fail "nested: the outer one waits for it"; else pass "nested: the outer one waits for it"; fi
+    touch "$scratch/go"
+    wait_until "nested: the outer one is over" line "lost tool"
+    expect "nested: the inner one" "lost tool" "$(tail -n 1 "$scratch/inner")"
+    wait_until "nested: the guard ends" gone "$guard"
+    expect_no_node "nested: both are free" $L-inner
+    expect_no_node "nested: nothing is left" $L
+}
+if can_trace; then nested; else skip "nested: tracing is forbidden"; fi
+
+# However short the grace, KILL comes before the end of the lock.
+for grace in 0 0.06; do
+    stubborn --session-timeout 2000 --grace $grace
+    kill -STOP $holder
+    wait_until "--grace $grace: lost" line lost
+    kill -CONT $holder
+    status_of $holder
+    expect_match "--grace $grace: KILL comes while the lock is still ours" "ending KILL [1-9]" "$(<"$scratch/lines")"
+done
+
+# Nobody reads what the guard says, and there is less room than that takes.
+mkfifo "$scratch/pipe"
+exec 8<>"$scratch/pipe"
+rm -f "$scratch"/{ready,lines}
+long=$(printf '%0300d/' {1..20})
+"$ZKL" lock "$L/${long%/}" --session-timeout 2000 --status-fd 9 bash -c '
+    trap "" TERM; echo $$ >"$scratch/ready.new"; mv "$scratch/ready.new" "$scratch/ready"
+    exec sleep 1000' 9>"$scratch/lines" 2>&8 &
 holder=$!
 remember "$holder"
-wait_until "the inner command runs" test -s "$scratch/ready"
-guard=$(guard_of $holder)
-kill -9 $holder
+wait_until "it runs" test -e "$scratch/ready"
+command=$(<"$scratch/ready")
+remember "$command"
+head -c $((65536 - 4096)) /dev/zero >&8
+kill -STOP $holder
+if wait_until "nobody reads: killed in time" gone "$command"; then pass "nobody reads: killed in time"; fi
+kill -CONT $holder
+cat <&8 >/dev/null &
+reader=$!
+remember "$reader"
 status_of $holder
-wait_until "nested: the inner command is killed" grep -q "^ending KILL" "$scratch/inner"
-for _ in {1..10}; do contenders $L >"$scratch/out"; done
-if line lost; then fail "nested: the outer one waits for it"; else pass "nested: the outer one waits for it"; fi
-touch "$scratch/go"
-wait_until "nested: the outer one is over" line "lost tool"
-expect "nested: the inner one" "lost tool" "$(tail -n 1 "$scratch/inner")"
-wait_until "nested: the guard ends" gone "$guard"
-expect_no_node "nested: both are free" $L-inner
-expect_no_node "nested: nothing is left" $L
+expect "nobody reads: lost" 75 "$?"
+kill $reader
+exec 8<&-
+
+# Processes of another namespace say nothing of ours: the leader alone is seen, and waited for.
+if unshare --pid --fork true 2>/dev/null; then
+    rm -f "$scratch"/{lines,ready}
+    unshare --pid --fork "$ZKL" lock $L --status-fd 9 bash -c 'exit 3' 9>"$scratch/lines"
+    expect "another namespace's /proc: a good end" 3 "$?"
+    unshare --pid --fork "$ZKL" --connect "$gate" --session-timeout 20000 lock $L --status-fd 9 --on-suspect=term -- bash -c '
+        trap "sleep 0.3; exit 4" TERM; touch $scratch/ready
+        while :; do sleep 0.02; done' 9>"$scratch/lines" 2>/dev/null &
+    holder=$!
+    remember "$holder"
+    wait_until "it runs" test -e "$scratch/ready"
+    gate cut
+    wait_until "another namespace's /proc: it is ended" line lost
+    gate heal
+    status_of $holder
+    expect "another namespace's /proc: TERM is given its time" "75 ended 4" "$? $(grep ended "$scratch/lines")"
+else
+    skip "no namespaces: another one's /proc"
+fi
 
 # A command that ends well leaves its group alone, and no guard behind.
 rm -f "$scratch"/{lines,lost}
@@ -219,6 +277,30 @@ for signal in TERM KILL; do
     command=$guard
     expect_no_guard "$signal while waiting"
 done
+
+# A guard that dies meanwhile is missed at once; one that is stopped starts nothing too late.
+"$ZKL" lock $L touch "$scratch/ran" 2>"$scratch/err" &
+waiter=$!
+remember "$waiter"
+wait_until "the waiter queues" has_contenders $L 2
+kill -9 "$(guard_of $waiter)"
+status_of $waiter
+expect "guard killed while waiting" 70 "$?"
+expect_match "guard killed while waiting: one line says so" "^zkl: $L: [^"$'\n'"]*guard[^"$'\n'"]*\$" "$(<"$scratch/err")"
+rm -f "$scratch"/{lines,lost}
+"$ZKL" lock $L --session-timeout 3000 --status-fd 9 --on-lost 'echo "$ZKL_LOST" >>"$scratch/lost"' -- \
+    touch "$scratch/ran" 9>"$scratch/lines" 2>/dev/null &
+waiter=$!
+remember "$waiter"
+wait_until "the waiter queues" has_contenders $L 2
+guard=$(guard_of $waiter)
+kill -STOP "$guard"
 let_go
+wait_until "the waiter holds" line held
+"$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
+status_of $waiter
+expect "guard stopped until the loss" 75 "$?"
+expect "guard stopped until the loss: what was told" "waiting,held,lost" "$(cut -d' ' -f1 "$scratch/lines" | paste -sd,)"
+if [ -e "$scratch/ran" ] || told; then fail "guard stopped until the loss: nothing ran"; else pass "guard stopped until the loss: nothing ran"; fi
 expect_no_node "nothing is left" $L
 finish

@@ -188,6 +188,11 @@ let_go() { # the holder's status
     status_of "$holder"
 }
 
+# Whether linger works.
+can_trace() {
+    "$tools/linger"
+}
+
 # A proxy before the server: $gate is its address, and gate says what it is to do.
 begin_gate() {
     coproc "$tools/gate"

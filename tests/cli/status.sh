@@ -68,6 +68,24 @@ let_go
 expect "to its own end" 0 "$?"
 expect "what was told" "waiting,held TOKEN,started PID,suspect,held TOKEN,ended 0,released" "$(lines)"
 
+# What is left of a stopped group when its leader is killed runs on.
+rm -f "$scratch/ready3"
+"$ZKL" --connect "$gate" --session-timeout 20000 lock $L --status-fd 9 --on-suspect=stop -- bash -c '
+    sleep 1000 & echo "$$ $!" >"$scratch/ready3.new"; mv "$scratch/ready3.new" "$scratch/ready3"
+    wait' 9>"$scratch/lines" 2>/dev/null &
+holder=$!
+remember "$holder"
+wait_until "it runs" test -e "$scratch/ready3"
+read -r command member <"$scratch/ready3"
+remember "$member"
+gate cut
+wait_until "all are stopped" in_state "$member" T
+kill -9 "$command"
+status_of "$holder"
+expect "killed while stopped" 137 "$?"
+if wait_until "the rest runs on" in_state "$member" S; then pass "the rest runs on"; fi
+gate heal
+
 # What somebody else has stopped stays so.
 hold $L --connect "$gate" --session-timeout 20000 --status-fd 9 --on-suspect=stop 9>"$scratch/lines"
 kill -STOP "$command"

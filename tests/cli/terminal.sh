@@ -56,6 +56,20 @@ type_keys '\0003'
 end_terminal
 expect_match "Ctrl-C caught by the command" "status=5" "$(cat "$scratch/screen")"
 
+# While the lock ends, the key makes no difference: lost is lost.
+begin_gate
+export gate
+terminal "trap : INT; \$ZKL --connect \$gate --session-timeout 20000 lock \$L --on-suspect=term --status-fd 9 \
+    bash -c 'trap \"\" TERM; $ready' 9>\$scratch/lines; echo status=\$?"
+wait_until "the command runs" test -e "$scratch/ready"
+gate cut
+wait_until "it is being ended" grep -q "ending TERM" "$scratch/lines"
+type_keys '\0003'
+wait_until "it is lost" grep -q lost "$scratch/lines"
+gate heal
+end_terminal
+expect_match "Ctrl-C while the lock ends" "status=75" "$(cat "$scratch/screen")"
+
 # A key that ends the command ends the script around it, after the release.
 cat >"$scratch/loop" <<'END'
 for i in 1 2 3; do
