@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     if (read(ready[0], &byte, 1) != 1)
         return 77;
     if (argc == 1)
-        return 0;
+        _exit(0); /* a leak checker, which traces as well, has no say here */
     if (write(STDOUT_FILENO, "ready\n", 6) != 6)
         return 1;
     signal(SIGTERM, SIG_IGN);

@@ -90,10 +90,11 @@ else
     skip "a short silence"
 fi
 
+begin_gate
+
 # A lock that is lost while its session lives on: the servers hear us, and we do not hear them. The
 # node stands as long as a member of the group does, and this one takes its time to die.
 session_lives_on() {
-    begin_gate
     rm -f "$scratch"/{ready,go}
     "$ZKL" --connect "$gate" --session-timeout 6000 lock $L --grace 0 --status-fd 9 -- bash -c '
         exec 2>/dev/null

@@ -158,14 +158,15 @@ static void take(struct sweep *s, const event *e)
     }
 }
 
-/* A third party's deed hits every hold of that node or session that is not over by then. */
+/* A third party's deed hits every hold of that node or session that is not over by then; a killed
+ * holder's is not, for its node stands. */
 static void take_third_party(holds *h, const event *e)
 {
     for (guint i = 0; i < h->list->len; i++) {
         hold *n = &g_array_index(h->list, hold, i);
         bool hit = e->kind == EV_DELETE ? n->token == e->token : n->session == e->value;
 
-        if (hit && n->end > e->ns)
+        if (hit && (n->end > e->ns || n->how == HOLD_KILLED))
             n->third_party = MIN(n->third_party, e->ns);
     }
 }

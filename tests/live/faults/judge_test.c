@@ -220,6 +220,20 @@ static void rejects_broken_promise(void)
     expect(-1);
 }
 
+/* The session of a killed holder was ended by force: before the next grant, or behind it. */
+static void rejects_but_for_a_third_party(void)
+{
+    static const int64_t evicted[] = {MS(1150), MS(2301)};
+
+    for (int i = 0; i < 2; i++) {
+        fresh();
+        pick(EV_SEEN, 10, 4)->value = 1171;
+        plant((event){MS(1101), 0, 10, EV_OWNER, 110, 4});
+        plant((event){evicted[i], -1, 0, EV_EVICT, 110, 0});
+        expect(i == 0 ? -1 : 2);
+    }
+}
+
 static void rejects_falling_tokens(void)
 {
     fresh();
@@ -335,6 +349,7 @@ static const struct test_case cases[] = {
     {"rejects_overlap", rejects_overlap},
     {"rejects_overlap_with_the_next_but_one", rejects_overlap_with_the_next_but_one},
     {"rejects_broken_promise", rejects_broken_promise},
+    {"rejects_but_for_a_third_party", rejects_but_for_a_third_party},
     {"rejects_falling_tokens", rejects_falling_tokens},
     {"rejects_a_careless_register", rejects_a_careless_register},
     {"rejects_starvation", rejects_starvation},
