@@ -1,6 +1,7 @@
 /* The holder stalls, and a server dies or is cut off at the worst moment after it. */
 #include "scenario.h"
 #include "scenarios.h"
+#include "tests/support/fourletter.h"
 #include "tests/support/raw.h"
 
 /* Stops the holder for 0.6 of the timeout, so that its server reports nothing of it to the leader,
@@ -66,6 +67,24 @@ static void s05_leader_paused_and_deaf(void)
     scenario_end();
 }
 
+/* The server at which the holder is knows of its watch on its own node. */
+static bool own_node_is_watched(struct raw *admin, int node)
+{
+    char **children = raw_children(admin, "/faults/0");
+    bool found = false;
+
+    for (char **child = children; child && *child && !found; child++) {
+        char *path = g_strdup_printf("/faults/0/%s", *child);
+        struct Stat stat;
+        found = raw_exists(admin, path, &stat) == ZOK &&
+                fourletter_has_watch(zk_server_port(scene.server, node), stat.ephemeralOwner,
+                                     path) == 1;
+        g_free(path);
+    }
+    g_strfreev(children);
+    return found;
+}
+
 /* An event that waits in the socket's buffer makes libzookeeper believe, on waking, that it has
  * just heard from its server; which is cut off and answers reads of the node that is long gone. */
 static void s08_event_waits_on_a_cut_server(void)
@@ -78,6 +97,7 @@ static void s08_event_waits_on_a_cut_server(void)
     REQUIRE(admin != NULL);
     for (int left = scenario_rounds(2); left > 0; left--) {
         turn_to(holder, waiter);
+        AWAIT(own_node_is_watched(admin, node));
         struct proxy *way = scene.actor[holder].way[node];
         char **children = raw_children(admin, "/faults/0");
         struct proxy_stats before, after;
