@@ -43,6 +43,13 @@ static void announce(const struct ending *e, const char *signal)
                 shared_left_ms(e->shared));
 }
 
+/* Before its effect is told, by whoever sees that first. */
+static void announce_kill(const struct ending *e)
+{
+    if (atomic_load(&e->shared->killed) && !atomic_exchange(&e->shared->kill_told, true))
+        announce(e, "KILL");
+}
+
 static void explain_kill(const struct ending *e, enum course why)
 {
     const char *path = e->options->path;
@@ -90,9 +97,9 @@ void ending_kill(struct ending *e, enum course why)
         return; /* what is left of the group is nobody's business */
     leader = shared_bar(e->shared);
     if (leader > 0) {
+        atomic_store(&e->shared->killed, true);
         kill(-leader, SIGKILL);
-        if (!atomic_exchange(&e->shared->killed, true))
-            announce(e, "KILL");
+        announce_kill(e);
     }
     if (decided)
         explain_kill(e, why);
@@ -113,6 +120,7 @@ bool ending_leader_ended(struct ending *e)
         return false;
     by_signal = info.si_code != CLD_EXITED;
     atomic_store(&e->shared->ended, info.si_status + (by_signal ? ENDED_BY_SIGNAL : 0));
+    announce_kill(e);
     if (!atomic_load(&e->shared->gone))
         status_line(e->options->status_fd, "ended %d",
                     info.si_status + (by_signal ? STATUS_SIGNAL : 0));

@@ -36,9 +36,10 @@ struct shared {
     atomic_int state;      /* the grant's, a zkl_state */
     atomic_bool begun;     /* the command was executed, or tried to be */
     atomic_bool paused;    /* we have stopped the group, while the lock is in doubt */
-    atomic_bool killed;    /* somebody has begun to send KILL */
-    atomic_bool gone;      /* nothing of the group lives: the node may be deleted */
-    atomic_bool told;      /* --on-lost is being run, or has been */
+    atomic_bool killed;    /* somebody sends KILL */
+    atomic_bool kill_told;
+    atomic_bool gone; /* nothing of the group lives: the node may be deleted */
+    atomic_bool told; /* --on-lost is being run, or has been */
 };
 
 /* NULL with errno set. */
