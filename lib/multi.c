@@ -1,6 +1,5 @@
 #include "multi.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "callbacks.h"
@@ -8,6 +7,7 @@
 #include "grant.h"
 #include "op.h"
 #include "path.h"
+#include "thread.h"
 
 enum {
     BYTES_MAX = 1000000, /* a server takes 1 MiB in one packet, and else drops the connection */
@@ -165,18 +165,14 @@ int zkl_grant_multi(zkl_grant *g, const zkl_change *changes, size_t count, unsig
                     int64_t timeout_ms)
 {
     struct multi *m;
-    int code, before;
+    int code;
 
     if (callbacks_inside())
         return error_set(ZKL_EDEADLK, NULL, "zkl_grant_multi: called in a callback");
     code = start(g, changes, count, flags, timeout_ms, NULL, NULL, &m);
     if (code)
         return code;
-    /* No point of cancellation: it may have been applied. */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    while (sem_wait(&m->ended) != 0 && errno == EINTR)
-        continue;
-    pthread_setcancelstate(before, NULL);
+    thread_wait(&m->ended);
     code = m->error.code ? error_keep(&m->error) : 0;
     multi_end(m);
     return code;

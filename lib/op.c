@@ -1,12 +1,12 @@
 #include "op.h"
 
-#include <errno.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 
 #include "callbacks.h"
 #include "error.h"
 #include "grant.h"
+#include "thread.h"
 
 struct zkl_op {
     atomic_int refs; /* the user's, and ours until it is told */
@@ -158,15 +158,9 @@ zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms
     return op;
 }
 
-/* No point of cancellation, as pthread_mutex_lock() is none: a grant could be won meanwhile. */
 int op_wait(zkl_op *op, zkl_grant **ret)
 {
-    int before;
-
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    while (sem_wait(&op->decided_now) != 0 && errno == EINTR)
-        continue;
-    pthread_setcancelstate(before, NULL);
+    thread_wait(&op->decided_now);
     session_lock(op->session);
     op->begun = true;
     session_unlock(op->session);

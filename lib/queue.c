@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <semaphore.h>
 #include <string.h>
 
@@ -8,6 +7,7 @@
 #include "recipes/name.h"
 #include "recipes/rule.h"
 #include "request.h"
+#include "thread.h"
 
 /* A snapshot, and while it is being read the reading: requests under way hold it. */
 struct zkl_queue {
@@ -212,8 +212,7 @@ static int await(zkl_queue *q, int64_t timeout_ms)
     session_lock(s);
     start(q, timeout_ms);
     session_unlock(s);
-    while (sem_wait(&q->done) != 0 && errno == EINTR)
-        continue;
+    thread_wait(&q->done);
     /* Whoever posted still has the monitor, and may have a reference to give up. */
     session_lock(s);
     if (q->error.code) {

@@ -1,5 +1,6 @@
 #include "thread.h"
 
+#include <errno.h>
 #include <signal.h>
 
 static int start(pthread_t *ret, void *(*run)(void *), void *data, int state)
@@ -32,4 +33,14 @@ int thread_start_detached(void *(*run)(void *), void *data)
     pthread_t thread;
 
     return start(&thread, run, data, PTHREAD_CREATE_DETACHED);
+}
+
+void thread_wait(sem_t *sem)
+{
+    int before;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    while (sem_wait(sem) != 0 && errno == EINTR)
+        continue;
+    pthread_setcancelstate(before, NULL);
 }

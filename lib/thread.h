@@ -4,9 +4,14 @@
 #define LIB_THREAD_H
 
 #include <pthread.h>
+#include <semaphore.h>
 
 /* 0, or an errno value when the system refuses. */
 int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *data);
 int thread_start_detached(void *(*run)(void *), void *data);
+
+/* Waits for a post, through signals. No point of cancellation: what is waited for may have been won
+ * by then. */
+void thread_wait(sem_t *sem);
 
 #endif

@@ -24,7 +24,7 @@ enum {
     ZKL_EAUTH = -14,        /* the credentials were refused */
     ZKL_EPATH = -15,        /* the path cannot hold contenders: below an ephemeral node */
     ZKL_EOVERFLOW = -16,    /* the directory's sequence numbers are used up */
-    ZKL_ELIMIT = -17,       /* too much watched at once in one session */
+    ZKL_ELIMIT = -17,       /* too much at once: watched in a session, or in a transaction */
     ZKL_ENOENT = -18,       /* no such node, or nobody leads */
     ZKL_ERANGE = -19,       /* the buffer is too small */
     ZKL_EPROTO = -20,       /* the server answered what no ZooKeeper should */

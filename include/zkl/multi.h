@@ -41,12 +41,15 @@ typedef struct zkl_change {
  *   server refused; zkl_last_error() has the path of the change that it refused;
  *   ZKL_EUNKNOWN: the time passed, the session ended, or the connection broke three times, with an
  *   answer outstanding: it may have been applied, or be yet. With ZKL_MULTI_RELEASE also when the
- * connection broke and the node is gone: by the transaction, unless a third party deleted it;
+ *   connection broke and the node is gone: by the transaction, unless a third party deleted it;
  *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed before it was sent;
- *   ZKL_ELIMIT: more than 1,000,000 bytes in all, or 2^31 transactions of one grant; ZKL_EINVAL,
- * ZKL_ECLOSED, ZKL_ECHILD; ZKL_EDEADLK: inside a callback, where zkl_grant_multi_async() is the one
- * to use. That an answer was lost and the transaction applied is seen by the node's version and
- * data: a third party that writes just that data to the node at just that moment can deceive it.
+ *   ZKL_ELIMIT: more than 1,000,000 bytes in all, or 2^31 transactions of one grant;
+ *   ZKL_EDEADLK: inside a callback, where zkl_grant_multi_async() is the one to use;
+ *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD.
+ *
+ * That an answer was lost and the transaction applied is seen by the node's version and data: a
+ * third party that writes just that data to the node at just that moment can deceive it.
+ *
  * Transactions of one grant are applied in the order of the calls. Each wakes the next contender
  * for one read, as it writes the grant's node. From any thread. Since 0.1. */
 ZKL_API int zkl_grant_multi(zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags,
