@@ -8,10 +8,12 @@
 #include "clock.h"
 #include "thread.h"
 
+bool timers_by_hand;
+
 struct timers {
     pthread_mutex_t *monitor;
     GSequence *queue;
-    int fd;
+    int fd;      /* -1: run by hand */
     int64_t set; /* what fd is set to; INT64_MAX: nothing */
     bool stop;
     pthread_t thread;
@@ -30,7 +32,7 @@ static void set_fd(struct timers *timers, int64_t due)
     struct itimerspec spec = {{0, 0}, {0, 0}};
 
     timers->set = due;
-    if (due == INT64_MAX)
+    if (due == INT64_MAX || timers->fd < 0)
         return; /* a wake-up too many does no harm */
     if (due < 1)
         due = 1; /* 0 would disarm it */
@@ -39,20 +41,30 @@ static void set_fd(struct timers *timers, int64_t due)
     timerfd_settime(timers->fd, TFD_TIMER_ABSTIME, &spec, NULL);
 }
 
-static void run_due(struct timers *timers)
+static struct timer *first(const struct timers *timers)
+{
+    if (g_sequence_is_empty(timers->queue))
+        return NULL;
+    return g_sequence_get(g_sequence_get_begin_iter(timers->queue));
+}
+
+int64_t timers_next(const struct timers *timers)
+{
+    const struct timer *timer = first(timers);
+
+    return timer ? timer->due : INT64_MAX;
+}
+
+void timers_run(struct timers *timers)
 {
     int64_t now = clock_now().boot;
 
-    while (!g_sequence_is_empty(timers->queue)) {
-        struct timer *first = g_sequence_get(g_sequence_get_begin_iter(timers->queue));
-        if (first->due > now) {
-            set_fd(timers, first->due);
-            return;
-        }
-        timers_cancel(first);
-        first->fn(first->data);
+    while (timers_next(timers) <= now) {
+        struct timer *timer = first(timers);
+        timers_cancel(timer);
+        timer->fn(timer->data);
     }
-    set_fd(timers, INT64_MAX);
+    set_fd(timers, timers_next(timers));
 }
 
 static void *run(void *data)
@@ -66,7 +78,7 @@ static void *run(void *data)
             g_error("zkl: reading a timerfd: %s", g_strerror(errno));
         pthread_mutex_lock(timers->monitor);
         if (!timers->stop)
-            run_due(timers);
+            timers_run(timers);
         bool stop = timers->stop;
         pthread_mutex_unlock(timers->monitor);
         if (stop)
@@ -81,8 +93,9 @@ struct timers *timers_new(pthread_mutex_t *monitor)
     timers->monitor = monitor;
     timers->set = INT64_MAX;
     timers->queue = g_sequence_new(NULL);
-    timers->fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
-    if (timers->fd >= 0 && thread_start(&timers->thread, "zkl-timers", run, timers) == 0)
+    timers->fd = timers_by_hand ? -1 : timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+    if (timers_by_hand ||
+        (timers->fd >= 0 && thread_start(&timers->thread, "zkl-timers", run, timers) == 0))
         return timers;
     if (timers->fd >= 0)
         close(timers->fd);
@@ -91,7 +104,7 @@ struct timers *timers_new(pthread_mutex_t *monitor)
     return NULL;
 }
 
-void timers_free(struct timers *timers)
+static void end_thread(struct timers *timers)
 {
     pthread_mutex_lock(timers->monitor);
     timers->stop = true;
@@ -99,6 +112,12 @@ void timers_free(struct timers *timers)
     pthread_mutex_unlock(timers->monitor);
     pthread_join(timers->thread, NULL);
     close(timers->fd);
+}
+
+void timers_free(struct timers *timers)
+{
+    if (timers->fd >= 0)
+        end_thread(timers);
     g_sequence_free(timers->queue);
     g_free(timers);
 }

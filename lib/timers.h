@@ -18,6 +18,14 @@ struct timer {
     void *data;
 };
 
+/* Set by simulations before any session is opened: there is no thread, they run what is due. */
+extern bool timers_by_hand;
+
+/* When the first one is due, INT64_MAX for none; and running those that are. With the monitor held.
+ */
+int64_t timers_next(const struct timers *timers);
+void timers_run(struct timers *timers);
+
 /* NULL when the system refuses a descriptor or a thread. */
 struct timers *timers_new(pthread_mutex_t *monitor);
 

@@ -19,7 +19,7 @@ configure_args() { # NAME
 # Makes configure, when there is none or its sources are newer than what it made last time.
 bootstrap() {
     if [ -x configure ] && [ -e Makefile.in ] &&
-        [ -z "$(find configure.ac Makefile.am m4/zkl_*.m4 ./*/Makefile.inc -newer Makefile.in)" ]; then
+        [ -z "$(find configure.ac Makefile.am m4/zkl_*.m4 ./*/Makefile.inc ./*/*/Makefile.inc -newer Makefile.in)" ]; then
         return
     fi
     step "autoreconf" autoreconf -fi

@@ -9,7 +9,7 @@ unlisted() { # ROOT
     (cd "$1" && find recipes lib include tools examples man bench tests -type f \
         \( -name '*.[ch1-8]' -o -name '*.sh' -o -name '*.map' \) -not -path include/zkl/version.h) |
         sort | while read -r file; do
-        grep -qE "(^|[[:space:]=])$file([[:space:]]|\$)" "$1"/*/Makefile.inc || echo "$file"
+        grep -qE "(^|[[:space:]=])$file([[:space:]]|\$)" "$1"/*/Makefile.inc "$1"/*/*/Makefile.inc 2>/dev/null || echo "$file"
     done
 }
 
