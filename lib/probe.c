@@ -51,12 +51,10 @@ static void open_host(GArray *probes, guint number, const char *host_port)
     g_free(host);
 }
 
-/* "Zookeeper version: …" or what a compatible server calls itself, or that the word is not in the
- * whitelist, or that the server does not serve yet. */
-static bool is_zookeeper(const struct probe *p)
+bool probe_is_zookeeper(const char *answer)
 {
-    return strstr(p->answer, " version: ") || strstr(p->answer, "srvr is not executed") ||
-           strstr(p->answer, "This ZooKeeper instance");
+    return strstr(answer, " version: ") || strstr(answer, "srvr is not executed") ||
+           strstr(answer, "This ZooKeeper instance");
 }
 
 static void end(struct probe *p)
@@ -114,7 +112,7 @@ static bool is_foreign(const GArray *probes, guint host)
 {
     for (guint i = 0; i < probes->len; i++) {
         const struct probe *p = &g_array_index(probes, struct probe, i);
-        if (p->host == host && p->length > 0 && !is_zookeeper(p))
+        if (p->host == host && p->length > 0 && !probe_is_zookeeper(p->answer))
             return true;
     }
     return false;

@@ -5,9 +5,15 @@
 #ifndef LIB_PROBE_H
 #define LIB_PROBE_H
 
+#include <stdbool.h>
+
 /* The hosts, "host:port,…", but those that answer as no ZooKeeper would; NULL when none is left. A
  * host that cannot be resolved or reached, or says nothing, stays. To be freed. Blocks for name
  * resolution, and then a moment at most. */
 char *probe_hosts(const char *hosts);
+
+/* The judgement alone: "Zookeeper version: …" or what a compatible server calls itself, or that the
+ * word is not in the whitelist, or that the server does not serve yet. */
+bool probe_is_zookeeper(const char *answer);
 
 #endif

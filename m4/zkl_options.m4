@@ -1,4 +1,4 @@
-# ZKL_BUILD_OPTIONS: --enable-sanitizer, --enable-coverage, --enable-werror.
+# ZKL_BUILD_OPTIONS: --enable-sanitizer, --enable-coverage, --enable-fuzzer, --enable-werror.
 #
 # Their flags go to INSTRUMENT_CFLAGS and INSTRUMENT_LDFLAGS, never to CFLAGS: configure's own
 # link tests must find the libraries, not judge an instrumented program. ZKL_INSTRUMENTED names
@@ -10,6 +10,9 @@ AC_ARG_ENABLE([sanitizer],
 AC_ARG_ENABLE([coverage],
     [AS_HELP_STRING([--enable-coverage], [count executed lines (gcov)])],
     [], [enable_coverage=no])
+AC_ARG_ENABLE([fuzzer],
+    [AS_HELP_STRING([--enable-fuzzer], [build tests/fuzz/fuzzer too (clang and its libFuzzer)])],
+    [], [enable_fuzzer=no])
 AC_ARG_ENABLE([werror],
     [AS_HELP_STRING([--enable-werror], [make compiler warnings errors])],
     [], [enable_werror=no])
@@ -40,6 +43,16 @@ AS_IF([test "$enable_coverage" != no],
     [ZKL_INSTRUMENTED="$ZKL_INSTRUMENTED${ZKL_INSTRUMENTED:+,}coverage"
      AS_VAR_APPEND([INSTRUMENT_CFLAGS], [" -O0 -fprofile-arcs -ftest-coverage -fprofile-update=atomic"])
      AS_VAR_APPEND([INSTRUMENT_LDFLAGS], [" -fprofile-arcs"])])
+
+AS_IF([test "$enable_fuzzer" != no],
+    [zkl_save_CFLAGS=$CFLAGS
+     CFLAGS="$CFLAGS -fsanitize=fuzzer-no-link"
+     AC_COMPILE_IFELSE([AC_LANG_PROGRAM()], [],
+        [AC_MSG_ERROR([$CC has no libFuzzer; take CC=clang; on Debian: apt install clang libclang-rt-14-dev])])
+     CFLAGS=$zkl_save_CFLAGS
+     ZKL_INSTRUMENTED="$ZKL_INSTRUMENTED${ZKL_INSTRUMENTED:+,}fuzzer"
+     AS_VAR_APPEND([INSTRUMENT_CFLAGS], [" -fsanitize=fuzzer-no-link"])])
+AM_CONDITIONAL([FUZZER], [test "$enable_fuzzer" != no])
 
 AC_SUBST([ZKL_INSTRUMENTED])
 AC_SUBST([INSTRUMENT_CFLAGS])

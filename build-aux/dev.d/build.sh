@@ -11,6 +11,7 @@ configure_args() { # NAME
     asan) echo "--enable-werror CC=gcc --enable-sanitizer=address,undefined" ;;
     tsan) echo "--enable-werror CC=gcc --enable-sanitizer=thread" ;;
     clang) echo "--enable-werror CC=clang" ;;
+    fuzz) echo "--enable-werror CC=clang --enable-sanitizer=address,undefined --enable-fuzzer" ;;
     coverage) echo "CC=gcc --enable-coverage" ;;
     *) die "there is no build called \"$1\"" ;;
     esac

@@ -11,6 +11,10 @@ enum { FAKE_SESSION_ID = 7, FAKE_TIMEOUT_MS = 10000 };
 zkl_session *fake_session(void); /* connected */
 void fake_event(enum store_event event);
 
+/* From here on fn answers requests as they are sent; those it answers false to wait as ever. */
+typedef bool fake_answerer(const struct store_request *request, struct store_reply *reply);
+void fake_answer_at_once(fake_answerer *fn);
+
 /* All about the first request of that kind below path that is not answered yet. */
 bool fake_is_asked(enum store_kind kind, const char *path);
 bool fake_answer(enum store_kind kind, const char *path, struct store_reply reply);

@@ -1,0 +1,241 @@
+/* The command's arguments, and what it writes. The input: words, one a line, up to a NUL; how the
+ * library answers; what a file holds, up to a NUL; then the contenders of zkl ls. Of zkl lock the
+ * options are parsed, but nothing is locked. */
+#include "fake_library.h"
+#include "targets.h"
+
+#include "capture.h"
+#include "input.h"
+#include "json_check.h"
+#include "runner.h"
+#include "text.h"
+#include "tools/connect.h"
+#include "tools/lock_options.h"
+#include "tools/status_line.h"
+
+/* What the last zkl lock was told, if it took it. */
+static struct {
+    bool accepted;
+    struct lock_options o;
+} locked;
+
+static void forget(void)
+{
+    if (locked.accepted)
+        lock_options_free(&locked.o);
+    locked.accepted = false;
+}
+
+static bool is_word_or_its_end(char **words, const char *text)
+{
+    for (; *words; words++)
+        if (g_str_has_suffix(*words, text))
+            return true;
+    return false;
+}
+
+static void check_ranges(const struct lock_options *o)
+{
+    CHECK(o->path && o->command && o->command[0]);
+    CHECK(o->timeout_ms >= 0 || o->timeout_ms == ZKL_FOREVER);
+    CHECK(o->grace_ms >= 0 || o->grace_ms == GRACE_DEFAULT);
+    CHECK(o->conflict_status >= 0 && o->conflict_status <= 255);
+    CHECK(o->status_fd > 0 || o->status_fd == STATUS_FD_NONE);
+    CHECK(o->on_suspect >= ON_SUSPECT_IGNORE && o->on_suspect <= ON_SUSPECT_TERM);
+    CHECK(!o->on_lost || g_strv_length(o->on_lost) == 3);
+    CHECK(o->timeout_ms <= 0 || (double)o->timeout_ms >= o->timeout_s * 1000);
+    CHECK(o->timeout_ms <= 0 || (double)o->timeout_ms <= o->timeout_s * 1000 + 1);
+}
+
+/* All but the command. */
+static char *describe(const struct lock_options *o)
+{
+    return g_strdup_printf("%s %" G_GINT64_FORMAT " %d %s %" G_GINT64_FORMAT " %d %d %d %s",
+                           o->path, o->timeout_ms, o->conflict_status, o->name ? o->name : "-",
+                           o->grace_ms, (int)o->parents, (int)o->on_suspect, o->status_fd,
+                           o->on_lost ? o->on_lost[2] : "-");
+}
+
+int verb_lock(struct settings *settings, int argc, char **argv)
+{
+    zkl_session *session = NULL;
+
+    forget();
+    int status = lock_options_parse(&locked.o, settings, argc, argv);
+    locked.accepted = status == GO_ON;
+    if (!locked.accepted) {
+        lock_options_free(&locked.o);
+        return status;
+    }
+    status = session_open(settings, &session);
+    zkl_session_close(session);
+    return status == GO_ON ? STATUS_OK : status;
+}
+
+static void check_said(const GString *err, int status)
+{
+    char **lines = g_strsplit(err->str, "\n", -1);
+    guint count = g_strv_length(lines);
+
+    CHECK_INT(strlen(err->str), err->len);
+    if (err->len > 0 && CHECK_STR(lines[count - 1], ""))
+        CHECK_INT(count, 2);
+    CHECK(status == STATUS_OK || err->len > 0);
+    for (char **line = lines; err->len > 0 && line[1]; line++) {
+        size_t length = strlen(*line), bytes;
+        CHECK(g_str_has_prefix(*line, "zkl: "));
+        CHECK(text_is_clean(*line, length));
+        for (size_t i = 0; i < length; i += bytes)
+            CHECK(!text_is_trick(text_character(*line + i, length - i, &bytes)));
+    }
+    g_strfreev(lines);
+}
+
+/* A table has a line for each contender, and one for the heads. */
+static void check_written(const GString *out, int status)
+{
+    unsigned lines = 0, objects;
+
+    CHECK_INT(strlen(out->str), out->len);
+    if (status != STATUS_OK)
+        CHECK_STR(out->str, "");
+    if (out->str[0] == '[' && CHECK(json_check(out->str, &objects)))
+        CHECK_INT(objects, fake_library.count);
+    for (const char *at = out->str; *at; at++)
+        lines += *at == '\n';
+    if (g_str_has_prefix(out->str, "STATE"))
+        CHECK_INT(lines, fake_library.count + 1);
+    char **parts = g_strsplit(out->str, "\n", -1);
+    for (char **part = parts; *part; part++)
+        CHECK(text_is_clean(*part, strlen(*part)));
+    g_strfreev(parts);
+}
+
+static int run(GPtrArray *words)
+{
+    static const int known[] = {STATUS_OK,          STATUS_CONFLICT, STATUS_USAGE,
+                                STATUS_UNAVAILABLE, STATUS_INTERNAL, STATUS_NOPERM};
+    GString *out, *err;
+    bool is_known = false;
+
+    capture_begin();
+    int status = command_main((int)words->len - 1, (char **)words->pdata);
+    capture_end(&out, &err);
+    for (size_t i = 0; i < G_N_ELEMENTS(known); i++)
+        is_known |= status == known[i];
+    if (!CHECK(is_known))
+        runner_fail(__FILE__, __LINE__, "status %d", status);
+    check_said(err, status);
+    check_written(out, status);
+    CHECK_INT(fake_library.opened, fake_library.closed);
+    CHECK_INT(fake_library.read - fake_library.freed, fake_library.read_code && fake_library.read);
+    g_string_free(out, TRUE);
+    g_string_free(err, TRUE);
+    fake_library.opened = fake_library.closed = fake_library.read = fake_library.freed = 0;
+    return status;
+}
+
+/* Whether words, which end with NULL, end with the command. */
+static bool is_tail(const GPtrArray *words, char **command)
+{
+    guint count = g_strv_length(command), given = words->len - 1;
+    bool tail = count <= given;
+
+    for (guint i = 0; tail && i < count; i++)
+        tail = strcmp(command[i], g_ptr_array_index(words, given - count + i)) == 0;
+    return tail;
+}
+
+/* One more word is the command's own, whatever it looks like. */
+static void check_one_more(GPtrArray *words, const struct lock_options *before)
+{
+    g_ptr_array_insert(words, (int)words->len - 1, g_strdup("-n"));
+    run(words);
+    if (!CHECK(locked.accepted))
+        return;
+    char *now = describe(&locked.o), *then = describe(before);
+    CHECK_STR(now, then);
+    CHECK_INT(g_strv_length(locked.o.command), g_strv_length(before->command) + 1);
+    g_free(now);
+    g_free(then);
+}
+
+/* The command is the end of the line, untouched, or one string for a shell. */
+static void check_locked(GPtrArray *words)
+{
+    struct lock_options o = locked.o;
+    bool shell = g_strv_length(o.command) == 3 && strcmp(o.command[1], "-c") == 0 &&
+                 is_word_or_its_end((char **)words->pdata, o.command[2]);
+
+    locked.accepted = false;
+    check_ranges(&o);
+    CHECK(shell || is_tail(words, o.command));
+    if (!shell)
+        check_one_more(words, &o);
+    lock_options_free(&o);
+}
+
+static GPtrArray *take_words(struct input *in)
+{
+    GPtrArray *words = g_ptr_array_new_with_free_func(g_free);
+    char *text = input_until(in, '\0', NULL);
+    char **lines = g_strsplit(text, "\n", -1);
+
+    g_ptr_array_add(words, g_strdup("zkl"));
+    for (char **line = lines; *line; line++)
+        g_ptr_array_add(words, *line);
+    g_ptr_array_add(words, NULL);
+    g_free(lines);
+    g_free(text);
+    return words;
+}
+
+static int take_code(struct input *in)
+{
+    int code = -(int)input_byte(in);
+
+    return code < ZKL_EUNKNOWN ? 0 : code;
+}
+
+static void take_contender(struct input *in)
+{
+    zkl_contender *c = &fake_library.contenders[fake_library.count];
+
+    *c = (zkl_contender){.holds = fake_library.count == 0};
+    c->owner = input_until(in, '\0', NULL);
+    c->node = input_until(in, '\0', NULL);
+    c->number = (int32_t)input_number(in, 4);
+    c->token = input_number(in, 8);
+    c->session_id = (int64_t)c->token;
+    c->ctime_ms = (int64_t)input_number(in, 6);
+    fake_library.count++;
+}
+
+static void clear(void)
+{
+    for (size_t i = 0; i < fake_library.count; i++) {
+        g_free((char *)(uintptr_t)fake_library.contenders[i].owner);
+        g_free((char *)(uintptr_t)fake_library.contenders[i].node);
+    }
+    g_free(fake_library.file);
+    fake_library = (struct fake_library){0};
+    forget();
+}
+
+void fuzz_command(const uint8_t *data, size_t size)
+{
+    struct input in = {data, size};
+    GPtrArray *words = take_words(&in);
+
+    fake_library.open_code = take_code(&in);
+    fake_library.read_code = take_code(&in);
+    if (input_byte(&in))
+        fake_library.file = input_until(&in, '\0', NULL);
+    while (in.size > 0 && fake_library.count < FAKE_CONTENDERS)
+        take_contender(&in);
+    run(words);
+    if (locked.accepted)
+        check_locked(words);
+    g_ptr_array_unref(words);
+    clear();
+}

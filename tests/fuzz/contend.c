@@ -1,0 +1,78 @@
+/* One contender and any events, under the promises of the random walks. The input: whether it only
+ * tries, then events: a byte that says which kind, one for the answer, and what the kind needs.
+ * Plausible ones carry what the contender waits for; nonsense ones anything. */
+#include "targets.h"
+
+#include "input.h"
+#include "runner.h"
+#include "unit/contend_promises.h"
+
+static struct child children[PLAY_CHILDREN];
+
+static int32_t take_number(struct input *in)
+{
+    int8_t small = (int8_t)input_byte(in);
+
+    return small == INT8_MAX ? INT32_MAX : small;
+}
+
+static void take_children(struct input *in, struct event *ev)
+{
+    ev->children = children;
+    ev->count = input_byte(in) % (PLAY_CHILDREN + 1);
+    for (uint32_t i = 0; i < ev->count; i++) {
+        unsigned flags = input_byte(in);
+        children[i] = (struct child){
+            .id = i,
+            .kind = flags & 1 ? CHILD_FOREIGN : CHILD_LOCK,
+            .own = (flags & 2) != 0,
+            .old = (flags & 4) != 0,
+            .number = flags & 8 ? play.c.number : take_number(in),
+        };
+    }
+}
+
+static void take_event(struct input *in, struct event *ev)
+{
+    unsigned what = input_byte(in), answer = input_byte(in);
+    bool nonsense = what & 0x80;
+
+    *ev = (struct event){
+        .kind = nonsense ? (enum event_kind)(what % (EV_END + 1)) : promises_likely(what),
+        .answer = (enum answer)(answer % 16 <= ANSWER_BAD ? answer % 16 : ANSWER_OK),
+        .tag = play.c.tag - (nonsense && what & 0x40),
+        .lease = !(answer & 0x10),
+        .gone = (answer & 0x20) != 0,
+        .error = PLAY_ERROR,
+        .owner = PLAY_SESSION,
+        .session = PLAY_SESSION + ((answer & 0x40) != 0),
+    };
+    if (ev->kind == EV_CREATED || ev->kind == EV_READ) {
+        ev->number = take_number(in);
+        ev->czxid = 1 + (uint64_t)input_byte(in);
+    } else if (ev->kind == EV_LISTED) {
+        take_children(in, ev);
+    }
+}
+
+static void give(const struct event *ev)
+{
+    const char *broken = promises_give(ev);
+
+    if (broken)
+        runner_fail(__FILE__, __LINE__, "%s: event %d, now %s: %s", broken, (int)ev->kind,
+                    contend_state_name(play.c.state), play_actions());
+}
+
+void fuzz_contend(const uint8_t *data, size_t size)
+{
+    struct input in = {data, size};
+    struct event ev;
+
+    play_start(input_byte(&in) & 1);
+    while (in.size > 0) {
+        take_event(&in, &ev);
+        give(&ev);
+    }
+    CHECK_STR(promises_end(), NULL);
+}

@@ -1,0 +1,90 @@
+#include "fake_library.h"
+
+#include <glib.h>
+#include <string.h>
+
+struct fake_library fake_library;
+
+static zkl_error last;
+
+/* Never looked into. */
+static char session, queue;
+
+static int answer(int code, const char *subject)
+{
+    last = (zkl_error){.code = code};
+    g_strlcpy(last.path, subject, sizeof last.path);
+    if (code)
+        g_snprintf(last.text, sizeof last.text, "%s: refused", subject);
+    return code;
+}
+
+int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_options *options,
+                     zkl_error *reterr)
+{
+    int code = answer(fake_library.open_code, connect);
+
+    (void)options;
+    if (code && reterr)
+        *reterr = last;
+    if (code == 0) {
+        fake_library.opened++;
+        *ret = (zkl_session *)&session;
+    }
+    return code;
+}
+
+int zkl_session_wait(zkl_session *s, int64_t timeout_ms)
+{
+    (void)s, (void)timeout_ms;
+    return 0;
+}
+
+void zkl_session_close(zkl_session *s)
+{
+    fake_library.closed += s != NULL;
+}
+
+int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path, int64_t timeout_ms)
+{
+    (void)s, (void)timeout_ms;
+    fake_library.read++;
+    *ret = (zkl_queue *)&queue;
+    return answer(fake_library.read_code, path);
+}
+
+size_t zkl_queue_count(const zkl_queue *q)
+{
+    (void)q;
+    return fake_library.count;
+}
+
+const zkl_contender *zkl_queue_get(const zkl_queue *q, size_t i)
+{
+    (void)q;
+    return &fake_library.contenders[i];
+}
+
+void zkl_queue_free(zkl_queue *q)
+{
+    (void)q;
+    fake_library.freed++;
+}
+
+int zkl_last_error(zkl_error *ret)
+{
+    *ret = last;
+    return last.code;
+}
+
+gboolean g_file_get_contents(const char *name, char **contents, gsize *length, GError **error)
+{
+    if (!fake_library.file) {
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "no file %s", name);
+        return FALSE;
+    }
+    *contents = g_strdup(fake_library.file);
+    if (length)
+        *length = strlen(*contents);
+    return TRUE;
+}

@@ -1,0 +1,15 @@
+#include "targets.h"
+
+const struct fuzz_target fuzz_targets[] = {
+    {"acl", fuzz_acl},
+    {"command", fuzz_command},
+    {"contend", fuzz_contend},
+    {"lease", fuzz_lease},
+    {"names", fuzz_names},
+    {"paths", fuzz_paths},
+    {"payloads", fuzz_payloads},
+    {"places", fuzz_places},
+    {"probe", fuzz_probe},
+    {"writers", fuzz_writers},
+    {NULL, NULL},
+};

@@ -1,0 +1,133 @@
+#include "contend_promises.h"
+
+#include "runner.h"
+
+static struct {
+    struct contend before;
+    struct event ev;
+    uint32_t ahead; /* how many it waits for, as the last list said and what was heard since */
+} step;
+
+enum event_kind promises_likely(uint32_t choice)
+{
+    static const enum event_kind holding[] = {EV_TIMER, EV_READ, EV_OWN_FIRED, EV_LAPSED,
+                                              EV_RELEASE};
+    static const enum event_kind likely[ST_COUNT] = {
+        [ST_IDLE] = EV_ENTER,      [ST_CREATING] = EV_CREATED, [ST_PARENTS] = EV_PARENTS_MADE,
+        [ST_SETTLING] = EV_LISTED, [ST_ADOPTING] = EV_READ,    [ST_LISTING] = EV_LISTED,
+        [ST_WAITING] = EV_WATCHED, [ST_PROVING] = EV_READ,     [ST_CLAIMING] = EV_LEASE,
+        [ST_RESETTING] = EV_RESET, [ST_HOLDING] = EV_READ,     [ST_LAPSED] = EV_RELEASE,
+        [ST_LEAVING] = EV_CREATED, [ST_DONE] = EV_READ,
+    };
+    if (play.c.state == ST_SETTLING && play.tags[EV_SYNCED] == play.c.tag)
+        return EV_SYNCED;
+    if (play.c.state == ST_WAITING && choice % 2)
+        return EV_PRED_FIRED;
+    if (play.c.state == ST_HOLDING)
+        return holding[choice % 5];
+    return likely[play.c.state];
+}
+
+static bool did(enum action_kind kind)
+{
+    for (uint32_t i = 0; i < play.out.count; i++)
+        if (play.out.list[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* The session's end takes node and watches; a fired notice or a read tells that the node is gone.
+ */
+static bool session_ended(void)
+{
+    return step.ev.kind == EV_EPOCH || step.ev.kind == EV_END;
+}
+
+static bool own_seen_gone(void)
+{
+    return (step.ev.kind == EV_OWN_FIRED && step.ev.gone) ||
+           (step.ev.kind == EV_READ &&
+            (step.ev.answer == ANSWER_NONODE || step.ev.owner != step.ev.session));
+}
+
+static bool predecessor_seen_gone(void)
+{
+    return (step.ev.kind == EV_PRED_FIRED && step.ev.gone) ||
+           (step.ev.kind == EV_WATCHED && step.ev.answer == ANSWER_NONODE);
+}
+
+/* Who is first, found by looking at each child alone; UINT32_MAX when the own node is not there. */
+static uint32_t count_ahead(void)
+{
+    uint32_t ahead = 0;
+    bool present = false;
+    for (size_t i = 0; i < step.ev.count; i++) {
+        const struct child *o = &step.ev.children[i];
+        if (o->kind != CHILD_FOREIGN && o->own)
+            present |= o->number == step.before.number;
+        else if (o->kind != CHILD_FOREIGN)
+            ahead += o->number < 0 || o->number == INT32_MAX || o->number <= step.before.number;
+    }
+    return present ? ahead : UINT32_MAX;
+}
+
+static bool out_of_turn(void)
+{
+    enum contend_state from = step.before.state, to = play.c.state;
+    bool served = to == ST_PROVING || to == ST_CLAIMING || to == ST_HOLDING;
+    if (from == ST_LISTING && step.ev.kind == EV_LISTED && step.ev.tag == step.before.tag)
+        step.ahead = count_ahead();
+    if (from == ST_WAITING && predecessor_seen_gone() && step.ahead > 0)
+        step.ahead--;
+    return from != to && served && step.ahead > 0;
+}
+
+static const char *broken_promise(void)
+{
+    const struct contend *b = &step.before, *c = &play.c;
+    bool created = step.ev.kind == EV_CREATED && step.ev.answer == ANSWER_OK &&
+                   (b->state == ST_CREATING || b->state == ST_LEAVING) && step.ev.tag == b->tag;
+    if ((b->has_node || created) && !c->has_node && !did(ACT_DELETE) && !session_ended() &&
+        !own_seen_gone())
+        return "a node is left behind";
+    if (b->watching && !c->watching && !did(ACT_UNWATCH) && !session_ended() &&
+        !predecessor_seen_gone())
+        return "a watch is left behind";
+    if (did(ACT_GRANT) && !step.ev.lease)
+        return "granted without a deadline";
+    if (did(ACT_GRANT) && step.ev.kind != EV_LISTED && step.ev.kind != EV_READ &&
+        step.ev.kind != EV_LEASE)
+        return "granted without a proof";
+    if (did(ACT_GRANT) && step.ev.kind != EV_LEASE && step.ev.answer != ANSWER_OK)
+        return "granted on a failure";
+    if (out_of_turn())
+        return "served out of turn";
+    if (did(ACT_REVOKE) && did(ACT_DELETE))
+        return "the node goes before the callbacks";
+    if (b->state == ST_LAPSED && did(ACT_DELETE) && step.ev.kind != EV_RELEASE)
+        return "the node goes while the callbacks run";
+    return NULL;
+}
+
+const char *promises_give(const struct event *ev)
+{
+    step.before = play.c;
+    step.ev = *ev;
+    play_give(ev, __FILE__, __LINE__);
+    return broken_promise();
+}
+
+const char *promises_end(void)
+{
+    static const enum event_kind ends[] = {EV_ENTER, EV_ABORT, EV_RELEASE, EV_EPOCH};
+    for (size_t i = 0; i < 4; i++) {
+        const char *broken = promises_give(&(struct event){.kind = ends[i], .error = PLAY_ERROR});
+        if (broken)
+            return broken;
+    }
+    if (play.c.state != ST_DONE)
+        return "the attempt does not end";
+    if (play.grants + play.fails != 1)
+        return "the caller is not told once";
+    return play.revokes > play.grants ? "revoked what was not granted" : NULL;
+}

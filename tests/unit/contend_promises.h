@@ -1,0 +1,18 @@
+/* What a contender promises at every step, whatever comes in whatever order; for those who walk at
+ * random. */
+#ifndef UNIT_CONTEND_PROMISES_H
+#define UNIT_CONTEND_PROMISES_H
+
+#include "contend_play.h"
+
+/* What is likely to come next, so that a walk gets far; choice is any number. */
+enum event_kind promises_likely(uint32_t choice);
+
+/* Gives the event to play's contender; NULL, or the promise that it broke. */
+const char *promises_give(const struct event *ev);
+
+/* From everywhere, giving up and what must follow leads to the end, with one answer. NULL, or what
+ * was broken on the way. */
+const char *promises_end(void);
+
+#endif
