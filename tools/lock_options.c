@@ -11,6 +11,7 @@ struct raw {
     gboolean nonblock;
     gboolean shared;
     gboolean exclusive;
+    char *name;
     char *shell_command;
     char *parents;
     char *on_lost;
@@ -20,9 +21,29 @@ struct raw {
     char *grace;
 };
 
+/* GLib frees what it replaces only within one context; ours are two, before and after PATH. */
+static void free_replaced(const struct raw *before, const struct raw *now)
+{
+    char *const texts[][2] = {
+        {before->name, now->name},
+        {before->shell_command, now->shell_command},
+        {before->parents, now->parents},
+        {before->on_lost, now->on_lost},
+        {before->on_suspect, now->on_suspect},
+        {before->status_fd, now->status_fd},
+        {before->timeout, now->timeout},
+        {before->grace, now->grace},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
+        if (texts[i][0] != texts[i][1])
+            g_free(texts[i][0]);
+}
+
 static int parse(struct lock_options *o, struct raw *raw, struct settings *settings, int *argc,
                  char ***argv)
 {
+    const struct raw before = *raw;
     const GOptionEntry entries[] = {
         {"nonblock", 'n', 0, G_OPTION_ARG_NONE, &raw->nonblock, "Fail rather than wait for others",
          NULL},
@@ -33,7 +54,7 @@ static int parse(struct lock_options *o, struct raw *raw, struct settings *setti
          "Exit status when the lock is not had in time (1)", "N"},
         {"command", 'c', 0, G_OPTION_ARG_FILENAME, &raw->shell_command,
          "Run STRING by $SHELL or /bin/sh", "STRING"},
-        {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name, "Who, as zkl ls shows it", "NAME"},
+        {"name", 0, 0, G_OPTION_ARG_FILENAME, &raw->name, "Who, as zkl ls shows it", "NAME"},
         {"grace", 0, 0, G_OPTION_ARG_FILENAME, &raw->grace,
          "Time between TERM and the end of a lock being lost", "SECS"},
         {"on-suspect", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_suspect,
@@ -48,10 +69,12 @@ static int parse(struct lock_options *o, struct raw *raw, struct settings *setti
         {"exclusive", 'e', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->exclusive, NULL, NULL},
         {"shared", 's', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->shared, NULL, NULL},
         G_OPTION_ENTRY_NULL};
+    int status = options_parse(settings, entries, SYNOPSIS,
+                               "Runs COMMAND while holding the lock PATH. Exits as COMMAND does.",
+                               argc, argv);
 
-    return options_parse(settings, entries, SYNOPSIS,
-                         "Runs COMMAND while holding the lock PATH. Exits as COMMAND does.", argc,
-                         argv);
+    free_replaced(&before, raw);
+    return status;
 }
 
 static char **shell_command(const char *string)
@@ -165,6 +188,7 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
         status = check(o, &raw);
     if (status == GO_ON)
         status = take_command(o, &raw, argv + 1);
+    o->name = raw.name;
     g_free(raw.shell_command);
     g_free(raw.parents);
     g_free(raw.on_lost);
