@@ -29,13 +29,14 @@ enum note_kind {
     NOTE_DELETED,     /* path, session of the owner (0: none), cause; at the leader's commit */
     NOTE_CHANGED,     /* path */
     NOTE_SESSION,     /* session, host: established by commit */
-    NOTE_EXPIRING,    /* session: its time is up; its nodes go at once, each with its own note */
+    NOTE_EXPIRING,    /* session: its time is up, at server; its nodes go with the commit, each with
+                         its own note. At a leader without majority nothing comes of it. */
     NOTE_SESSION_END, /* session, cause: after its nodes */
     NOTE_SENT,        /* host, request, path, sequence: given to the client library */
     NOTE_ANSWERED,    /* host, request, path, sequence, rc: about to be given to the caller */
     NOTE_WATCH,       /* host, session, server, path, gone: the server sends a watch event */
     NOTE_EVENT,       /* host, session, event: about to be given to the caller */
-    NOTE_LEADER       /* server: leads from now on; -1: nobody does */
+    NOTE_LEADER       /* server: leads from now on; -1: nobody does. None for the first one. */
 };
 
 enum cause {
@@ -80,7 +81,8 @@ struct world_config {
 struct world *world_new(const struct world_config *config);
 void world_free(struct world *w); /* when every store in it is closed */
 
-/* The clients of every store opened from now on are in the present world, on the entered host. */
+/* The client of a store is on the host entered when it is opened. It knows all servers; if its
+ * hosts name any of "server0:1", "server1:1", … , those only. */
 extern const struct store_ops world_store;
 
 /* ---- time ---- */
@@ -121,8 +123,9 @@ void host_kill(struct host *h);
 /* ---- faults ---- */
 
 /* No message passes between a host and a server (-1: all) until it is healed; connections stand,
- * and what was sent arrives then, if the connection still stands. to_server, to_host: the
- * directions. */
+ * and what was sent arrives then, if the connection still stands. If the client has given it up
+ * meanwhile, its requests may arrive nevertheless, before the news of that: the seed says.
+ * to_server, to_host: the directions. */
 void world_cut(struct host *h, int server, bool to_server, bool to_host);
 void world_heal(struct host *h, int server);
 
@@ -140,19 +143,22 @@ void world_break_at(struct host *h, unsigned k, bool after_effect);
 /* Between servers: that one hears nobody and nobody hears it. */
 void world_cut_server(struct world *w, int server, bool cut);
 void world_pause_server(struct world *w, int server, bool paused);
-void world_crash_server(struct world *w, int server, bool down); /* it keeps what it had applied */
-int world_leader(const struct world *w);                         /* -1: nobody */
+/* It keeps what it had applied and logged. */
+void world_crash_server(struct world *w, int server, bool down);
+int world_leader(const struct world *w);                 /* -1: nobody */
 void world_lag(struct world *w, int server, int64_t ns); /* added to each commit on its way there */
 
-/* ---- administration, done at the leader at once; false: it cannot be done ---- */
+/* ---- administration, committed at once; false: it cannot be done, or nobody leads a majority ----
+ */
 
 bool world_admin_delete(struct world *w, const char *path); /* with all below */
 bool world_admin_create(struct world *w, const char *path, const char *data, bool container);
 bool world_expire(struct world *w, int64_t session); /* closed by somebody else */
 void world_reap(struct world *w);                    /* empty containers that had children, now */
-bool world_set_counter(struct world *w, const char *path,
-                       int32_t next); /* next number handed out */
-/* Requests of this kind on path and below are refused; SYNC: none is any more. */
+/* The next number handed out. At its end, 2147483647, it stands still, as on an idle server. */
+bool world_set_counter(struct world *w, const char *path, int32_t next);
+/* Requests of this kind on path and below are refused; SYNC: none is any more. Of a STORE_MULTI
+ * each change counts as what it is (GET: a check), and all of it as STORE_MULTI. */
 void world_refuse(struct world *w, enum store_kind kind, const char *path);
 
 /* ---- looking, at the leader's (newest) state ---- */

@@ -1,0 +1,71 @@
+/* What a server answers, from what it has applied. */
+#include "inside.h"
+
+static void use_stat(struct ask *ask, const struct node *n)
+{
+    ask->reply.czxid = n->czxid;
+    ask->reply.version = n->version;
+    ask->reply.owner = n->owner;
+    ask->reply.ctime_ms = n->ctime_ms;
+    ask->reply.children = (int32_t)n->children->len;
+}
+
+static void use_data(struct ask *ask, const struct node *n)
+{
+    gsize length = 0;
+
+    use_stat(ask, n);
+    if (!n->data)
+        return;
+    ask->reply_data = g_bytes_ref(n->data);
+    ask->reply.data = g_bytes_get_data(n->data, &length);
+    ask->reply.length = (int)length;
+}
+
+/* A server lists in the order of its hash table, which is as good as any. */
+static void use_names(struct server *s, struct ask *ask, const struct node *n)
+{
+    guint count = n->children->len;
+
+    ask->names = g_ptr_array_new_full(count, (GDestroyNotify)g_ref_string_release);
+    for (guint i = 0; i < count; i++) {
+        const struct node *child = n->children->pdata[i];
+        g_ptr_array_add(ask->names, g_ref_string_acquire(child->name));
+    }
+    chance_shuffle(&s->w->queue, ask->names->pdata, count);
+    ask->reply.names = (char *const *)ask->names->pdata;
+    ask->reply.count = (int)count;
+    s->w->counts.listed_names += count;
+}
+
+void answer_read(struct server *s, struct ask *ask)
+{
+    struct node *n = tree_find(s->tree, ask->path);
+    enum store_kind kind = (enum store_kind)ask->kind;
+
+    if (kind == STORE_UNWATCH) {
+        ask->reply.rc = watches_remove(s, ask->conn, ask->path) ? STORE_OK : STORE_BAD;
+    } else if (!n) {
+        ask->reply.rc = STORE_NONODE;
+    } else if (prepare_is_refused(s->w, kind, ask->path)) {
+        ask->reply.rc = STORE_NOAUTH;
+    } else if (kind == STORE_LIST) {
+        use_names(s, ask, n);
+    } else {
+        if (ask->watch)
+            watches_add(s, ask->conn, n->path);
+        use_data(ask, n);
+    }
+}
+
+void answer_write(const struct server *s, struct ask *ask, const struct txn *txn)
+{
+    ask->reply.rc = txn->rc;
+    ask->reply.failed = txn->failed;
+    if (ask->kind != STORE_CREATE || txn->rc != STORE_OK)
+        return;
+    const struct node *n = tree_find(s->tree, g_array_index(txn->parts, struct part, 0).path);
+    ask->reply_path = g_ref_string_acquire(n->path);
+    ask->reply.path = ask->reply_path;
+    use_stat(ask, n);
+}

@@ -1,0 +1,127 @@
+/* Hosts' clocks, and that nothing but the seed decides. */
+#include "lib/clock.h"
+#include "puppet.h"
+#include "world_suites.h"
+
+static void test_rates(void)
+{
+    begin_world((struct world_config){.seed = 1, .servers = 1});
+    struct host *fast = world_host(world, "fast", 100000),
+                *slow = world_host(world, "slow", -100000);
+    struct instant f = host_clock(fast), s = host_clock(slow);
+    pass(100 * SECOND);
+    CHECK_INT(host_clock(fast).boot - f.boot, 110 * SECOND);
+    CHECK_INT(host_clock(slow).boot - s.boot, 90 * SECOND);
+    CHECK_INT(host_clock(fast).raw - f.raw, 110 * SECOND);
+    for (int64_t ns = 1; ns < SECOND; ns = ns * 3 + 1) {
+        int64_t when = host_when(slow, s.boot + 90 * SECOND + ns);
+        world_run(world, when - 1);
+        CHECK(host_clock(slow).boot < s.boot + 90 * SECOND + ns);
+        world_run(world, when);
+        CHECK(host_clock(slow).boot >= s.boot + 90 * SECOND + ns);
+    }
+    end_world();
+}
+
+static void test_suspension(void)
+{
+    begin_world((struct world_config){.seed = 1, .servers = 1});
+    struct host *h = world_host(world, "h", 0);
+    for (int suspended = 0; suspended <= 1; suspended++) {
+        struct instant before = host_clock(h);
+        host_pause(h, suspended);
+        pass(10 * SECOND);
+        CHECK_INT(host_clock(h).raw - before.raw, (suspended ? 0 : 10) * SECOND);
+        host_resume(h);
+        pass(SECOND);
+        CHECK_INT(host_clock(h).boot - before.boot, 11 * SECOND);
+        CHECK_INT(host_clock(h).raw - before.raw, (suspended ? 1 : 11) * SECOND);
+    }
+    end_world();
+}
+
+/* Suspended, the client does not notice how long it was: the server tells it. */
+static void test_suspended_client(void)
+{
+    begin_world((struct world_config){.seed = 1, .servers = 1});
+    struct puppet *p = puppet_at("a", 0, 10000);
+    host_pause(p->host, true);
+    pass(8 * SECOND);
+    host_resume(p->host);
+    pass(SECOND);
+    HEARD(p, "");
+    CHECK_INT(GET(p, "/"), STORE_OK);
+    end_world();
+}
+
+/* A fast client gives up before two thirds of true time, and still pings in time. */
+static void test_client_clock(void)
+{
+    begin_world((struct world_config){.seed = 1, .servers = 1});
+    struct puppet *p = puppet_at("a", 0, 10000);
+    pass(100 * SECOND);
+    HEARD(p, "");
+    world_cut(p->host, -1, true, true);
+    int64_t cut = world_now(world);
+    UNTIL(!p->up);
+    CHECK(world_now(world) - cut > 10 * SECOND / 3 - SECOND / 100);
+    CHECK(world_now(world) - cut <= 10 * SECOND * 2 / 3);
+    end_world();
+}
+
+static void test_entered(void)
+{
+    begin_world((struct world_config){.seed = 1, .servers = 1});
+    struct host *a = world_host(world, "a", 0), *b = world_host(world, "b", 0);
+    CHECK(host_enter(a) == NULL);
+    CHECK_INT(clock_now().boot, host_clock(a).boot);
+    CHECK(host_enter(b) == a);
+    CHECK_INT(clock_now().raw, host_clock(b).raw);
+    CHECK(host_enter(NULL) == b);
+    CHECK(host_entered() == NULL);
+    CHECK_STR(host_name(a), "a");
+    end_world();
+}
+
+/* Everything that chance has a hand in. */
+static char *play(uint64_t seed)
+{
+    begin_world((struct world_config){.seed = seed, .servers = 3});
+    struct puppet *p = puppet_new("a", "any:1", 10000), *q = puppet_new("b", "any:1", 10000);
+    for (int i = 0; i < 10; i++) {
+        pass(SECOND / 3);
+        puppet_send(p, (struct store_request){
+                           .kind = STORE_CREATE, .path = "/x", .mode = STORE_EPHEMERAL_SEQUENTIAL});
+        puppet_send(q, (struct store_request){.kind = STORE_LIST, .path = "/"});
+    }
+    world_cut_server(world, world_leader(world), true);
+    pass(20 * SECOND);
+    world_reset(p->host);
+    pass(20 * SECOND);
+    char *heard = g_strdup_printf("%s%s%s%" G_GINT64_FORMAT, notes->str, p->heard->str,
+                                  q->heard->str, world_now(world));
+    end_world();
+    return heard;
+}
+
+static void test_seed(void)
+{
+    char *a = play(7), *b = play(7), *c = play(8);
+
+    CHECK_STR(a, b);
+    CHECK(g_strcmp0(a, c) != 0);
+    g_free(a);
+    g_free(b);
+    g_free(c);
+}
+
+static const struct test_case cases[] = {
+    {"rates", test_rates},
+    {"suspension", test_suspension},
+    {"suspended_client", test_suspended_client},
+    {"client_clock", test_client_clock},
+    {"entered", test_entered},
+    {"seed", test_seed},
+    {NULL, NULL},
+};
+const struct test_suite clock_suite = {"clock", NULL, NULL, cases};

@@ -1,0 +1,253 @@
+/* Resets, cuts, pauses and deaths, on one server. */
+#include <string.h>
+
+#include "puppet.h"
+#include "world_suites.h"
+
+enum { TICK_MS = 1000, TIMEOUT_MS = 4000 };
+
+static void begin_seed(uint64_t seed)
+{
+    begin_world((struct world_config){.seed = seed, .servers = 1, .tick_ms = TICK_MS});
+}
+
+static void test_expiry(void)
+{
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        begin_world((struct world_config){.seed = seed,
+                                          .servers = 1,
+                                          .tick_ms = TICK_MS,
+                                          .latency_min_us = 200,
+                                          .latency_max_us = 200});
+        struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
+        CHECK_INT(CREATE(p, "/a"), STORE_OK);
+        CHECK_INT(QUEUE_UP(p, "/a/x-"), STORE_OK);
+        pass((int64_t)seed * 31 * MILLI);
+        CHECK_INT(GET(p, "/a"), STORE_OK);
+        int64_t touched = world_now(world) - 200000;
+        host_kill(p->host);
+        UNTIL(expiring_at != 0);
+        CHECK(expiring_at > touched + TIMEOUT_MS * MILLI);
+        CHECK(expiring_at <= touched + (TIMEOUT_MS + TICK_MS) * MILLI);
+        CHECK_INT(world_node_count(world), 1);
+        CHECK_INT(world_session_count(world), 0);
+        CHECK_INT(ended_by, CAUSE_EXPIRY);
+        end_world();
+    }
+}
+
+static void test_reset(void)
+{
+    begin_seed(1);
+    struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
+    SEND(p, .kind = STORE_CREATE, .path = "/a");
+    world_reset(p->host);
+    UNTIL(p->up);
+    HEARD(p, "down /a=8 up ");
+    CHECK(!world_exists(world, "/a", NULL, NULL));
+    SEND(p, .kind = STORE_CREATE, .path = "/b");
+    SEND(p, .kind = STORE_CREATE, .path = "/c");
+    world_reset_after_effect(p->host);
+    CHECK(!puppet_send(p, (struct store_request){.kind = STORE_GET, .path = "/b"}));
+    UNTIL(p->up);
+    HEARD(p, "down /b=8 /c=8 up ");
+    CHECK(world_exists(world, "/b", NULL, NULL) && world_exists(world, "/c", NULL, NULL));
+    CHECK_INT(world_session_count(world), 1);
+    /* An answer that waited for a host to resume has not arrived. */
+    host_pause(p->host, false);
+    SEND(p, .kind = STORE_CREATE, .path = "/d");
+    pass(SECOND / 10);
+    world_reset(p->host);
+    host_resume(p->host);
+    pass(SECOND);
+    HEARD(p, "down /d=8 up ");
+    CHECK(world_exists(world, "/d", NULL, NULL));
+    end_world();
+}
+
+static void test_break(void)
+{
+    begin_seed(1);
+    struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
+    for (int after = 0; after <= 1; after++) {
+        char *paths[] = {g_strdup_printf("/a%d", after), g_strdup_printf("/b%d", after),
+                         g_strdup_printf("/c%d", after)};
+        world_break_at(p->host, 2, after);
+        for (int i = 0; i < 3; i++)
+            SEND(p, .kind = STORE_CREATE, .path = paths[i]);
+        UNTIL(p->unanswered == 0 && p->up);
+        CHECK_INT(p->rc, STORE_UNKNOWN);
+        CHECK(world_exists(world, paths[0], NULL, NULL));
+        CHECK_INT(world_exists(world, paths[1], NULL, NULL), after);
+        CHECK(!world_exists(world, paths[2], NULL, NULL));
+        for (int i = 0; i < 3; i++)
+            g_free(paths[i]);
+    }
+    HEARD(p, "/a0=0 down /b0=8 /c0=8 up /a1=0 down /b1=8 /c1=8 up ");
+    end_world();
+}
+
+/* What happened while it was away is told behind the news that it is back. */
+static void play_missed(uint64_t seed)
+{
+    begin_seed(seed);
+    struct puppet *p = puppet_at("a", 0, TIMEOUT_MS), *q = puppet_at("b", 0, TIMEOUT_MS);
+    const char *const paths[] = {"/a", "/b", "/c"};
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(CREATE(q, paths[i]), STORE_OK);
+        CHECK_INT(WATCH(p, paths[i]), STORE_OK);
+    }
+    HEARD(p, "/a=0 /b=0 /c=0 ");
+    world_cut(p->host, -1, true, true);
+    CHECK_INT(DO(q, .kind = STORE_DELETE, .path = "/a"), STORE_OK);
+    CHECK_INT(DO(q, .kind = STORE_SET, .path = "/b", .version = -1), STORE_OK);
+    UNTIL(!p->up);
+    world_heal(p->host, -1);
+    pass(SECOND);
+    CHECK(g_str_has_prefix(p->heard->str, "down up "));
+    CHECK(strstr(p->heard->str, "gone:/a ") && strstr(p->heard->str, "changed:/b "));
+    CHECK(!strstr(p->heard->str, "/c"));
+    CHECK_INT(world_watch_count(world), 1);
+    end_world();
+}
+
+static void test_missed(void)
+{
+    for (uint64_t seed = 1; seed <= 10; seed++)
+        play_missed(seed);
+}
+
+/* A connection that never came about leaves no session. */
+static void test_unreached(void)
+{
+    begin_seed(1);
+    struct puppet *p = puppet_new("a", "any:1", TIMEOUT_MS);
+    world_cut(p->host, -1, true, true);
+    pass(20 * SECOND);
+    world_heal(p->host, -1);
+    UNTIL(p->up);
+    CHECK_INT(world_session_count(world), 1);
+    end_world();
+}
+
+/* A cut in one direction: what was sent arrives when it is healed. */
+static void test_one_way(void)
+{
+    begin_seed(1);
+    struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
+    world_cut(p->host, 0, false, true);
+    SEND(p, .kind = STORE_CREATE, .path = "/a");
+    pass(SECOND);
+    CHECK(world_exists(world, "/a", NULL, NULL));
+    HEARD(p, "");
+    world_heal(p->host, 0);
+    pass(SECOND);
+    HEARD(p, "/a=0 ");
+    world_cut(p->host, 0, true, false);
+    SEND(p, .kind = STORE_CREATE, .path = "/b");
+    pass(SECOND);
+    CHECK(!world_exists(world, "/b", NULL, NULL));
+    world_heal(p->host, 0);
+    pass(SECOND);
+    HEARD(p, "/b=0 ");
+    end_world();
+}
+
+static void test_pause(void)
+{
+    unsigned first = 0, second = 0;
+
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        begin_seed(seed);
+        struct puppet *p = puppet_at("a", 0, TIMEOUT_MS), *q = puppet_at("b", 0, TIMEOUT_MS);
+        CHECK_INT(CREATE(q, "/a"), STORE_OK);
+        CHECK_INT(WATCH(p, "/a"), STORE_OK);
+        HEARD(p, "/a=0 ");
+        host_pause(p->host, false);
+        CHECK(host_is_paused(p->host));
+        CHECK_INT(DO(q, .kind = STORE_DELETE, .path = "/a"), STORE_OK);
+        pass(3 * SECOND);
+        HEARD(p, "");
+        host_resume(p->host);
+        pass(SECOND);
+        if (g_str_has_prefix(p->heard->str, "gone:/a "))
+            first++;
+        else if (g_str_has_prefix(p->heard->str, "down up gone:/a "))
+            second++;
+        end_world();
+    }
+    CHECK(first > 0 && second > 0);
+    CHECK_INT(first + second, 40);
+}
+
+static void test_long_pause(void)
+{
+    begin_seed(1);
+    struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
+    host_pause(p->host, false);
+    pass(6 * SECOND);
+    CHECK_INT(world_session_count(world), 0);
+    host_resume(p->host);
+    UNTIL(p->expired);
+    HEARD(p, "down expired ");
+    CHECK(!puppet_send(p, (struct store_request){.kind = STORE_GET, .path = "/"}));
+    end_world();
+}
+
+static void test_close(void)
+{
+    begin_seed(1);
+    struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
+    SEND(p, .kind = STORE_CREATE, .path = "/a", .mode = STORE_EPHEMERAL_SEQUENTIAL);
+    puppet_close(p);
+    HEARD(p, "/a=9 ");
+    pass(SECOND);
+    CHECK_INT(world_session_count(world), 0);
+    CHECK_INT(ended_by, CAUSE_CLOSE);
+    CHECK_INT(expiring_at, 0);
+    end_world();
+}
+
+static void test_forced(void)
+{
+    begin_seed(1);
+    struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
+    CHECK(!world_expire(world, p->session + 1));
+    CHECK(world_expire(world, p->session));
+    CHECK_INT(ended_by, CAUSE_FORCED);
+    UNTIL(p->expired);
+    HEARD(p, "down expired ");
+    end_world();
+}
+
+/* The session ends while it is being resumed: now and then, nothing is answered any more. */
+static void test_race(void)
+{
+    unsigned ghosts = 0;
+
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        begin_seed(seed);
+        struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
+        unsigned before = world_session_count(world);
+        world_reset(p->host);
+        while (!p->up && world_run_next(world, world_now(world) + SECOND))
+            continue;
+        CHECK_INT(before, 1);
+        CHECK(world_expire(world, p->session));
+        puppet_send(p, (struct store_request){.kind = STORE_GET, .path = "/"});
+        pass(SECOND);
+        ghosts += p->up;
+        UNTIL(p->expired);
+        CHECK_INT(p->unanswered, 0);
+        end_world();
+    }
+    CHECK(ghosts > 0 && ghosts < 40);
+}
+
+static const struct test_case cases[] = {
+    {"expiry", test_expiry}, {"reset", test_reset},           {"break", test_break},
+    {"missed", test_missed}, {"one_way", test_one_way},       {"pause", test_pause},
+    {"close", test_close},   {"long_pause", test_long_pause}, {"forced", test_forced},
+    {"race", test_race},     {"unreached", test_unreached},   {NULL, NULL},
+};
+const struct test_suite fault_suite = {"fault", NULL, NULL, cases};

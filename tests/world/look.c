@@ -1,0 +1,69 @@
+/* Looking at the newest state there is. */
+#include <string.h>
+
+#include "inside.h"
+
+static struct node *find(const struct world *w, const char *path)
+{
+    return tree_find(world_newest(w)->tree, path);
+}
+
+bool world_exists(const struct world *w, const char *path, int64_t *ret_owner, uint64_t *ret_czxid)
+{
+    const struct node *n = find(w, path);
+
+    if (n && ret_owner)
+        *ret_owner = n->owner;
+    if (n && ret_czxid)
+        *ret_czxid = n->czxid;
+    return n != NULL;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+char **world_children(const struct world *w, const char *path)
+{
+    const struct node *n = find(w, path);
+
+    if (!n)
+        return NULL;
+    char **names = g_new0(char *, n->children->len + 1);
+    for (guint i = 0; i < n->children->len; i++)
+        names[i] = g_strdup(((const struct node *)n->children->pdata[i])->name);
+    qsort(names, n->children->len, sizeof *names, by_name);
+    return names;
+}
+
+unsigned world_node_count(const struct world *w)
+{
+    return tree_count(world_newest(w)->tree);
+}
+
+unsigned world_session_count(const struct world *w)
+{
+    return world_newest(w)->tree->sessions->len;
+}
+
+unsigned world_watch_count(const struct world *w)
+{
+    return w->watch_count;
+}
+
+unsigned world_watchers(const struct world *w, const char *path)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < w->count; i++) {
+        const GPtrArray *conns = g_hash_table_lookup(w->servers[i].watches, path);
+        count += conns ? conns->len : 0;
+    }
+    return count;
+}
+
+struct world_counts world_counts(const struct world *w)
+{
+    return w->counts;
+}

@@ -1,0 +1,183 @@
+/* One server towards its clients: a session's requests are answered in their order, reads from what
+ * is applied here, writes when what the leader made of them is. */
+#include "inside.h"
+
+bool server_serves(const struct server *s)
+{
+    return s->role == SERVER_FOLLOWING || s->role == SERVER_LEADING;
+}
+
+void server_init(struct world *w, unsigned number)
+{
+    struct server *s = &w->servers[number];
+
+    s->w = w;
+    s->number = number;
+    s->role = SERVER_LOOKING;
+    s->tree = tree_new(w->count == 1);
+    s->conns = g_ptr_array_new();
+    s->watches =
+        g_hash_table_new_full(g_str_hash, g_str_equal, (GDestroyNotify)g_ref_string_release, NULL);
+    s->touches = g_array_new(FALSE, FALSE, sizeof(int64_t));
+    s->touched = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    s->tracked = g_ptr_array_new_with_free_func(g_free);
+}
+
+void server_clear(struct server *s)
+{
+    server_drop_all(s);
+    for (unsigned i = 0; i < s->w->count; i++)
+        link_flush(&s->to[i]);
+    link_flush(&s->stream);
+    if (s->head && s->head != s->tree)
+        tree_free(s->head);
+    tree_free(s->tree);
+    g_queue_clear_full(&s->log, (GDestroyNotify)txn_unref);
+    g_ptr_array_unref(s->conns);
+    g_hash_table_unref(s->watches);
+    g_array_unref(s->touches);
+    g_hash_table_unref(s->touched);
+    g_ptr_array_unref(s->tracked);
+}
+
+/* ---- answers ---- */
+
+static void send_answer(struct server *s, struct ask *ask)
+{
+    struct conn *conn = ask->conn;
+
+    ask->conn = NULL;
+    if (ask->breaks_after) {
+        conn_server_closes(conn);
+        return;
+    }
+    link_send(&conn->down,
+              (struct message){.kind = MSG_ANSWER, .ask = ask_ref(ask), .zxid = s->tree->zxid},
+              link_latency(s->w));
+}
+
+/* Answers what can be answered: reads wait behind the session's own writes. */
+static void drain(struct server *s, struct conn *conn)
+{
+    struct ask *ask;
+
+    conn_ref(conn);
+    while (conn->server && (ask = g_queue_peek_head(&conn->asks)) != NULL) {
+        bool read = !ask_is_write(ask) && ask->kind != STORE_SYNC;
+        if (!read && !ask->settled)
+            break;
+        if (read)
+            answer_read(s, ask);
+        g_queue_pop_head(&conn->asks);
+        send_answer(s, ask);
+        ask_unref(ask);
+    }
+    conn_unref(conn);
+}
+
+void server_settle(struct server *s, struct ask *ask)
+{
+    ask->settled = true;
+    if (ask->conn && ask->conn->server == s)
+        drain(s, ask->conn);
+}
+
+/* ---- what clients send ---- */
+
+/* A follower believes that the session lives, the leader knows. */
+static bool touch(struct server *s, int64_t session)
+{
+    if (s->role == SERVER_LEADING)
+        return sessions_touch(s, session);
+    if (!g_hash_table_contains(s->touched, &session)) {
+        g_hash_table_add(s->touched, g_memdup2(&session, sizeof session));
+        g_array_append_val(s->touches, session);
+    }
+    return true;
+}
+
+static void take(struct server *s, struct conn *conn, struct ask *ask)
+{
+    s->w->counts.requests[ask->kind]++;
+    ask->server = s->number;
+    ask->session = conn->session;
+    ask->conn = conn;
+    g_queue_push_tail(&conn->asks, ask_ref(ask));
+    if (ask_is_write(ask) || ask->kind == STORE_SYNC)
+        forward(s, ask);
+    else
+        drain(s, conn);
+}
+
+static void end_session(struct server *s, struct conn *conn)
+{
+    struct ask *ask = ask_new(ASK_END, conn->session);
+
+    ask->cause = CAUSE_CLOSE;
+    ask->server = s->number;
+    forward(s, ask);
+    ask_unref(ask);
+}
+
+static void on_message(struct server *s, struct conn *conn, const struct message *m)
+{
+    if (m->kind == MSG_REQUEST && m->ask->breaks_before) {
+        conn_server_closes(conn);
+        return;
+    }
+    /* Of a session that is over, nothing is answered. */
+    if (!conn->established || conn->ghost || !touch(s, conn->session))
+        return;
+    if (m->kind == MSG_REQUEST)
+        take(s, conn, m->ask);
+    else if (m->kind == MSG_WATCHES)
+        watches_restore(s, conn, m);
+    else if (m->kind == MSG_END)
+        end_session(s, conn);
+    else if (m->kind == MSG_PING)
+        link_send(&conn->down, (struct message){.kind = MSG_PONG, .zxid = s->tree->zxid},
+                  link_latency(s->w));
+}
+
+void server_receive(struct link *link, struct message *m)
+{
+    struct conn *conn = link->owner;
+    struct server *s = conn->server;
+
+    if (!s)
+        return;
+    conn->reached = true;
+    if (m->kind == MSG_FIN || !server_serves(s))
+        conn_server_closes(conn);
+    else if (m->kind == MSG_CONNECT)
+        handshake(conn, m);
+    else
+        on_message(s, conn, m);
+}
+
+/* ---- ends ---- */
+
+void server_drop_all(struct server *s)
+{
+    while (s->conns->len > 0)
+        conn_server_closes(s->conns->pdata[s->conns->len - 1]);
+}
+
+/* A client that is just being accepted may be left without a word. */
+static void end_conn(struct server *s, struct conn *conn)
+{
+    if (conn->established && s->w->queue.now - conn->since < 2 * link_latency(s->w) &&
+        chance_is(&s->w->queue, 50))
+        conn->ghost = true;
+    else
+        conn_server_closes(conn);
+}
+
+void server_end_session(struct server *s, int64_t session)
+{
+    for (guint i = s->conns->len; i > 0; i--) {
+        struct conn *conn = s->conns->pdata[i - 1];
+        if (conn->session == session)
+            end_conn(s, conn);
+    }
+}
