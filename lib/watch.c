@@ -18,12 +18,19 @@ static size_t cost(const struct watch *w)
     return strlen(w->path) + BYTES_EACH;
 }
 
+static void unlink_interest(struct interest *i)
+{
+    g_queue_unlink(&i->watch->interests, &i->link);
+    i->watch = NULL;
+    i->asked = NULL;
+}
+
 static void free_watch(void *data)
 {
     struct watch *w = data;
 
-    for (GList *l; (l = g_queue_pop_head_link(&w->interests)) != NULL;)
-        ((struct interest *)l->data)->watch = NULL;
+    while (!g_queue_is_empty(&w->interests))
+        unlink_interest(g_queue_peek_head(&w->interests));
     g_free(w->path);
     g_free(w);
 }
@@ -36,12 +43,6 @@ GHashTable *watch_table_new(void)
 static struct watch *find(zkl_session *s, const char *path)
 {
     return g_hash_table_lookup(s->watches, path);
-}
-
-static void unlink_interest(struct interest *i)
-{
-    g_queue_unlink(&i->watch->interests, &i->link);
-    i->watch = NULL;
 }
 
 static void on_removed(struct request *r, const struct store_reply *reply);
@@ -99,6 +100,7 @@ bool watch_add(zkl_session *s, struct request *r, struct interest *i)
         i->link.data = i;
         g_queue_push_tail_link(&w->interests, &i->link);
     }
+    i->asked = r;
     return true;
 }
 
@@ -106,13 +108,16 @@ void watch_answered(zkl_session *s, const struct request *r, const struct store_
                     struct interest *i)
 {
     struct watch *w = find(s, r->what.path);
+    bool newest = i->asked == r;
 
+    if (newest)
+        i->asked = NULL;
     if (!w || reply->rc == STORE_GONE)
         return;
     w->asked--;
     if (reply->rc == STORE_OK)
         w->armed = true;
-    else if (i->watch == w)
+    else if (newest)
         unlink_interest(i);
     settle(w);
 }
@@ -142,6 +147,10 @@ void watch_fired(zkl_session *s, const char *path, bool gone)
         if (!w || !(l = g_queue_pop_head_link(&w->interests)))
             break;
         struct interest *i = l->data;
+        if (i->asked) {
+            g_queue_push_tail_link(&w->interests, l);
+            continue;
+        }
         i->watch = NULL;
         i->fired(i->owner, gone);
     }

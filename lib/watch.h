@@ -9,9 +9,13 @@ struct watch;
 
 GHashTable *watch_table_new(void);
 
-/* Lives in its owner; all zero is no interest. One shot: fired runs with the interest dropped. */
+/* Lives in its owner; all zero is no interest. One shot: fired runs with the interest dropped.
+ * While a request for it is under way it does not fire: what happened before the answer, the answer
+ * tells.
+ */
 struct interest {
     struct watch *watch;
+    const struct request *asked; /* the newest, until it is answered */
     void (*fired)(void *owner, bool gone);
     void *owner;
     GList link;

@@ -1,0 +1,176 @@
+#include "check.h"
+
+#include "server.h"
+
+const char *check_text(enum broken broken)
+{
+    static const char *const texts[BROKEN_COUNT] = {
+        [BROKEN_NOT] = "nothing",
+        [BROKEN_ASSERT] = "an assertion of the recipe failed",
+        [BROKEN_ACTION] = "an action that nobody understands",
+        [BROKEN_TWICE] = "the caller was answered twice",
+        [BROKEN_DEADLINE] = "granted without a deadline",
+        [BROKEN_TOKEN] = "the token is not the node's, or did not rise",
+        [BROKEN_UNPROVED] = "granted a node that was never first",
+        [BROKEN_ORDER] = "granted although another is to be waited for",
+        [BROKEN_DEAF] = "it heard that its node is gone, and holds still",
+        [BROKEN_EARLY] = "the node goes while its holder is being told of the loss",
+        [BROKEN_WAITS] = "one that only tries waits for others",
+        [BROKEN_INVARIANT] = "the recipe is inconsistent",
+        [BROKEN_TWO] = "two grants are valid",
+        [BROKEN_NO_NODE] = "a valid grant without a node",
+        [BROKEN_UNTOLD] = "a holder will never hear that its node is gone",
+        [BROKEN_ORPHAN] = "a node is left that nobody will delete",
+        [BROKEN_WATCH] = "a watch is left that nobody wants",
+        [BROKEN_STUCK] = "somebody waits for ever",
+        [BROKEN_LEFT] = "everybody is done, and something is left at the server",
+        [BROKEN_ENDLESS] = "it can go on for ever",
+    };
+    return texts[broken];
+}
+
+static bool stands(const struct state *st, uint8_t n)
+{
+    return n != MODEL_NONE && (st->standing & MODEL_BIT(n));
+}
+
+/* By the order of creation, which knows nothing of numbers: an independent opinion. */
+static bool is_preceded(const struct state *st, int i)
+{
+    const struct node *own = &st->nodes[st->clients[i].node];
+
+    for (int n = 0; n < MODEL_NODES; n++)
+        if ((st->standing & MODEL_BIT(n)) && st->nodes[n].owner != i &&
+            st->nodes[n].czxid < own->czxid &&
+            model_waits_for(model_config.kinds[i], model_config.kinds[st->nodes[n].owner]))
+            return true;
+    return false;
+}
+
+void check_grant(struct state *st, int i)
+{
+    const struct client *c = &st->clients[i];
+    const struct node *own = &st->nodes[c->node == MODEL_NONE ? 0 : c->node];
+
+    if (!c->lease)
+        st->broken = BROKEN_DEADLINE;
+    else if (c->node == MODEL_NONE || c->machine.token != own->czxid)
+        st->broken = BROKEN_TOKEN;
+    else if (!own->headed)
+        st->broken = BROKEN_UNPROVED;
+    if (st->broken || !stands(st, c->node))
+        return;
+    if (is_preceded(st, i))
+        st->broken = BROKEN_ORDER;
+    else if (own->czxid <= st->last_token)
+        st->broken = BROKEN_TOKEN;
+    st->last_token = own->czxid;
+}
+
+static bool asks_for(const struct client *c, enum ask_kind kind, int n)
+{
+    for (int k = 0; k < c->asks_count; k++)
+        if (c->asks[k].kind == kind && (n == MODEL_NONE || c->asks[k].node == n))
+            return true;
+    return false;
+}
+
+/* Its delete is on the way, or the refusal that makes it be sent again. */
+static bool will_be_deleted(const struct client *c, int n)
+{
+    for (int k = 0; k < c->replies_count; k++)
+        if (c->replies[k].kind == ASK_DELETE && c->replies[k].node == n)
+            return true;
+    return asks_for(c, ASK_DELETE, n);
+}
+
+static bool hears_of(const struct client *c, uint8_t n)
+{
+    for (int k = 0; k < c->replies_count; k++)
+        if (c->replies[k].node == n &&
+            (c->replies[k].kind == REPLY_FIRED || c->replies[k].kind == ASK_READ))
+            return true;
+    return false;
+}
+
+/* One whose node a third party removed is excused; it must hear of it, though. */
+static enum broken check_holder(const struct state *st, const struct client *c)
+{
+    if (c->node == MODEL_NONE)
+        return BROKEN_NO_NODE;
+    if (stands(st, c->node))
+        return BROKEN_NOT;
+    if (!st->nodes[c->node].forced)
+        return BROKEN_NO_NODE;
+    if (st->nodes[c->node].heard)
+        return BROKEN_DEAF;
+    if (c->expired || c->timer || asks_for(c, ASK_READ, c->node) || hears_of(c, c->node) ||
+        (c->watched & MODEL_BIT(c->node)) || (!c->connected && (c->kept & MODEL_BIT(c->node))))
+        return BROKEN_NOT;
+    return BROKEN_UNTOLD;
+}
+
+/* Of a finished attempt: every node has a delete under way, or its session ends. */
+static enum broken check_done(const struct state *st, int i)
+{
+    const struct client *c = &st->clients[i];
+
+    if (!c->established || c->expired || c->purge)
+        return BROKEN_NOT;
+    if (asks_for(c, ASK_CREATE, MODEL_NONE))
+        return BROKEN_ORPHAN;
+    for (int n = 0; n < MODEL_NODES; n++)
+        if (stands(st, (uint8_t)n) && st->nodes[n].owner == i &&
+            st->nodes[n].session == c->session && !will_be_deleted(c, n))
+            return BROKEN_ORPHAN;
+    return BROKEN_NOT;
+}
+
+/* A watch that stands has an interest, or goes with its node, or its removal is under way. */
+static enum broken check_watches(const struct client *c)
+{
+    for (uint8_t n = 0; n < MODEL_NODES; n++)
+        if ((c->armed & MODEL_BIT(n)) && !c->asked[n] && c->own_interest.node != n &&
+            c->predecessor_interest.node != n && (c->watched & MODEL_BIT(n)) &&
+            !will_be_deleted(c, n))
+            return BROKEN_WATCH;
+    return BROKEN_NOT;
+}
+
+enum broken check_state(const struct state *st)
+{
+    int valid = 0;
+    enum broken broken = BROKEN_NOT;
+
+    for (int i = 0; i < model_config.contenders && !broken; i++) {
+        const struct client *c = &st->clients[i];
+        if (!contend_invariant(&c->machine))
+            return BROKEN_INVARIANT;
+        if (model_config.try_only[i] && c->machine.state == ST_WAITING)
+            return BROKEN_WAITS;
+        if (c->grant) {
+            broken = check_holder(st, c);
+            valid += stands(st, c->node);
+        }
+        if (!broken && c->machine.state == ST_DONE)
+            broken = check_done(st, i);
+        if (!broken)
+            broken = check_watches(c);
+    }
+    return valid > 1 ? BROKEN_TWO : broken;
+}
+
+enum broken check_end(const struct state *st)
+{
+    for (int i = 0; i < model_config.contenders; i++)
+        if (st->clients[i].machine.state != ST_DONE || !st->clients[i].decided)
+            return BROKEN_STUCK;
+    if (st->standing)
+        return BROKEN_LEFT;
+    for (int i = 0; i < model_config.contenders; i++) {
+        const struct client *c = &st->clients[i];
+        if (c->watched || c->asks_count || c->replies_count)
+            return BROKEN_LEFT;
+    }
+    return BROKEN_NOT;
+}

@@ -1,0 +1,240 @@
+#include "driver.h"
+
+#include "check.h"
+#include "watches.h"
+
+static void step_kind(struct state *st, int i, enum event_kind kind)
+{
+    driver_step(st, i, &(struct event){.kind = kind});
+}
+
+/* ---- lib/contender_requests.c ---- */
+
+static void ask_watching(struct client *c, enum ask_kind kind, uint8_t node,
+                         struct interest *interest, uint32_t tag)
+{
+    watches_add(c, node, interest, tag);
+    model_push_ask(c, kind, node, tag);
+}
+
+bool driver_is_own(const struct state *st, int i, int n)
+{
+    return st->nodes[n].owner == i && st->nodes[n].id == st->clients[i].id;
+}
+
+/* An id of this attempt, but for the present one: only the newest of them is remembered. */
+bool driver_is_old(const struct state *st, int i, int n)
+{
+    return st->nodes[n].owner == i && st->nodes[n].id + 1 == st->clients[i].id;
+}
+
+static void delete_own(struct state *st, int i, uint16_t names, uint8_t keep)
+{
+    for (uint8_t n = 0; n < MODEL_NODES; n++)
+        if ((names & MODEL_BIT(n)) && n != keep &&
+            (driver_is_own(st, i, n) || driver_is_old(st, i, n)))
+            model_push_ask(&st->clients[i], ASK_DELETE, n, 0);
+}
+
+/* contender_ask() */
+static void ask(struct state *st, int i, const struct action *a, uint16_t names)
+{
+    struct client *c = &st->clients[i];
+
+    switch (a->kind) {
+    case ACT_CREATE:
+        model_push_ask(c, ASK_CREATE, MODEL_NONE, a->tag);
+        break;
+    case ACT_PARENTS:
+        model_push_ask(c, ASK_PARENTS, MODEL_NONE, a->tag);
+        break;
+    case ACT_SYNC:
+        model_push_ask(c, ASK_SYNC, MODEL_NONE, a->tag);
+        break;
+    case ACT_LIST:
+        model_push_ask(c, ASK_LIST, MODEL_NONE, a->tag);
+        break;
+    case ACT_ADOPT:
+        c->node = (uint8_t)a->id;
+        break;
+    case ACT_READ:
+        ask_watching(c, ASK_READ, c->node, &c->own_interest, a->tag);
+        break;
+    case ACT_WATCH:
+        c->predecessor = (uint8_t)a->id;
+        /* fall through */
+    case ACT_REWATCH:
+        ask_watching(c, ASK_WATCH, c->predecessor, &c->predecessor_interest, a->tag);
+        break;
+    case ACT_UNWATCH:
+        watches_drop(c, &c->predecessor_interest, false);
+        break;
+    case ACT_DELETE:
+        if (c->stopping)
+            st->broken = BROKEN_EARLY;
+        watches_drop(c, &c->own_interest, true);
+        model_push_ask(c, ASK_DELETE, c->node, 0);
+        break;
+    case ACT_DELETE_SPARE:
+        delete_own(st, i, names, c->node);
+        break;
+    case ACT_DELETE_ALL:
+        delete_own(st, i, names, MODEL_NONE);
+        break;
+    case ACT_ORPHAN:
+        c->purge = true;
+        break;
+    case ACT_RESET:
+        model_push_ask(c, ASK_DIRECTORY_READ, MODEL_NONE, a->tag);
+        break;
+    default:
+        st->broken = BROKEN_ACTION;
+    }
+}
+
+/* contender_recall() */
+static void recall(struct state *st, int i)
+{
+    struct client *c = &st->clients[i];
+
+    for (int k = c->asks_count - 1; k >= 0 && !c->connected; k--) {
+        struct ask a = c->asks[k];
+        if (a.kind != ASK_CREATE && (a.kind != ASK_LIST || c->machine.state != ST_DONE))
+            continue;
+        model_take_ask(c, k);
+        driver_step(st, i,
+                    &(struct event){.kind = a.kind == ASK_CREATE ? EV_CREATED : EV_LISTED,
+                                    .answer = ANSWER_BAD,
+                                    .tag = a.tag});
+    }
+}
+
+/* ---- lib/contender.c ---- */
+
+/* retire() */
+static void retire(struct client *c)
+{
+    c->retired = true;
+    c->timer = false;
+    watches_drop(c, &c->own_interest, true);
+    watches_drop(c, &c->predecessor_interest, false);
+}
+
+static void decide(struct state *st, struct client *c)
+{
+    if (c->decided)
+        st->broken = BROKEN_TWICE;
+    c->decided = true;
+}
+
+/* perform() */
+static void perform(struct state *st, int i, const struct action *a, uint16_t names)
+{
+    struct client *c = &st->clients[i];
+
+    switch (a->kind) {
+    case ACT_GRANT:
+        decide(st, c);
+        c->grant = true;
+        check_grant(st, i);
+        break;
+    case ACT_REVOKE: /* lose(): what the timer does next is driver_release(), at any time */
+        c->grant = false;
+        c->timer = false;
+        c->stopping = true;
+        break;
+    case ACT_FAIL:
+        decide(st, c);
+        break;
+    case ACT_ARM:
+        c->timer = true;
+        break;
+    default:
+        ask(st, i, a, names);
+    }
+}
+
+/* contender_step(); names: those of the snapshot given, if one is */
+void driver_step_seeing(struct state *st, int i, struct event *ev, uint16_t names)
+{
+    struct client *c = &st->clients[i];
+    struct actions actions;
+
+    ev->session = c->established ? c->session : 0;
+    ev->lease = c->lease;
+    contend_step(&c->machine, ev, &actions);
+    for (uint32_t k = 0; k < actions.count; k++)
+        perform(st, i, &actions.list[k], names);
+    if (!c->machine.watching && c->predecessor_interest.node != MODEL_NONE)
+        st->broken = BROKEN_WATCH; /* the driver would see to it, but was not asked to */
+    if (c->machine.state == ST_DONE && !c->retired)
+        retire(c);
+}
+
+void driver_step(struct state *st, int i, struct event *ev)
+{
+    driver_step_seeing(st, i, ev, 0);
+}
+
+void driver_enter(struct state *st, int i)
+{
+    step_kind(st, i, EV_ENTER);
+}
+
+/* contender_abort() */
+void driver_abort(struct state *st, int i)
+{
+    driver_step(st, i, &(struct event){.kind = EV_ABORT, .error = CONTEND_ABORTED});
+    recall(st, i);
+}
+
+/* grant_give_back(); or on_told() */
+void driver_release(struct state *st, int i)
+{
+    st->clients[i].grant = st->clients[i].stopping = false;
+    step_kind(st, i, EV_RELEASE);
+}
+
+/* on_timer() */
+void driver_timer(struct state *st, int i)
+{
+    st->clients[i].timer = false;
+    step_kind(st, i, EV_TIMER);
+}
+
+/* extend(), for contender_lease_all() */
+void driver_extend(struct state *st, int i)
+{
+    struct client *c = &st->clients[i];
+
+    c->lapse_due = false;
+    if (c->retired)
+        return;
+    if (c->machine.state != ST_HOLDING)
+        step_kind(st, i, EV_LEASE);
+    else if (!c->grant)
+        step_kind(st, i, EV_LAPSED);
+}
+
+void driver_proof(struct state *st, int i)
+{
+    st->clients[i].lease = true;
+    driver_extend(st, i);
+}
+
+/* Who asks the grant for its state sees it lost from now on. */
+void driver_deadline(struct state *st, int i)
+{
+    struct client *c = &st->clients[i];
+
+    c->lease = false;
+    c->lapse_due = c->grant;
+    c->grant = false;
+}
+
+/* contender_lapse_all() */
+void driver_tell_lapse(struct state *st, int i)
+{
+    st->clients[i].lapse_due = false;
+    step_kind(st, i, EV_LAPSED);
+}

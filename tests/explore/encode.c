@@ -1,0 +1,234 @@
+#include "encode.h"
+
+#include <string.h>
+
+enum { BYTES_MAX = 1024 };
+
+struct encoder {
+    const struct state *st;
+    uint8_t rank[MODEL_NODES];  /* of each node, by creation */
+    uint8_t order[MODEL_NODES]; /* the nodes in that order */
+    int nodes;
+    uint8_t place[MODEL_CONTENDERS]; /* of each client */
+    uint8_t at[MODEL_CONTENDERS];    /* the clients by place */
+    uint64_t words[BYTES_MAX / 8];
+    size_t count;
+};
+
+static void put(struct encoder *e, int byte)
+{
+    ((uint8_t *)e->words)[e->count++] = (uint8_t)byte;
+}
+
+static void put_node(struct encoder *e, uint8_t node)
+{
+    put(e, node == MODEL_NONE ? MODEL_NONE : e->rank[node]);
+}
+
+static void put_nodes(struct encoder *e, uint16_t nodes)
+{
+    int ranks = 0;
+
+    for (int k = 0; k < e->nodes; k++)
+        ranks |= (nodes >> e->order[k] & 1) << k;
+    put(e, ranks & 0xff);
+    put(e, ranks >> 8);
+}
+
+static void rank_nodes(struct encoder *e)
+{
+    const struct node *nodes = e->st->nodes;
+
+    for (uint8_t n = 0; n < MODEL_NODES; n++) {
+        if (!nodes[n].used)
+            continue;
+        int k = e->nodes++;
+        for (; k > 0 && nodes[e->order[k - 1]].czxid > nodes[n].czxid; k--)
+            e->order[k] = e->order[k - 1];
+        e->order[k] = n;
+    }
+    for (uint8_t k = 0; k < e->nodes; k++)
+        e->rank[e->order[k]] = k;
+}
+
+/* What of a client can be told without naming others. Where it does not decide, states that differ
+ * in names only may be visited twice: that costs time and nothing else. */
+static uint64_t client_key(const struct encoder *e, int i)
+{
+    const struct client *c = &e->st->clients[i];
+    uint64_t key = (uint64_t)model_config.kinds[i] << 1 | model_config.try_only[i];
+
+    key = key << 8 | (uint64_t)c->machine.state;
+    key = key << 8 | (c->node == MODEL_NONE ? MODEL_NONE : e->rank[c->node]);
+    key = key << 4 | c->asks_count;
+    key = key << 4 | c->replies_count;
+    key = key << 4 | (c->asks_count ? c->asks[0].kind : 15U);
+    key = key << 4 | (c->replies_count ? c->replies[0].kind : 15U);
+    key = key << 4 | (uint64_t)(c->connected | c->lease << 1 | c->expired << 2 | c->grant << 3);
+    return key;
+}
+
+static void place_clients(struct encoder *e)
+{
+    uint64_t keys[MODEL_CONTENDERS];
+
+    for (uint8_t i = 0; i < model_config.contenders; i++) {
+        int k = i;
+        uint64_t key = client_key(e, i);
+        for (; k > 0 && keys[k - 1] > key; k--) {
+            keys[k] = keys[k - 1];
+            e->at[k] = e->at[k - 1];
+        }
+        keys[k] = key;
+        e->at[k] = i;
+    }
+    for (uint8_t k = 0; k < model_config.contenders; k++)
+        e->place[e->at[k]] = k;
+}
+
+static int at_most(int value, int limit)
+{
+    return value < limit ? value : limit;
+}
+
+/* How many numbers are lower: their order, and how near the limit is. */
+static void put_number(struct encoder *e, int32_t number)
+{
+    int lower = 0;
+
+    for (int k = 0; k < e->nodes; k++)
+        lower += e->st->nodes[e->order[k]].number < number;
+    put(e, lower);
+    put(e, at_most(INT32_MAX - number, 0xff));
+}
+
+static void put_table(struct encoder *e)
+{
+    const struct state *st = e->st;
+
+    put(e, e->nodes);
+    for (int k = 0; k < e->nodes; k++) {
+        const struct node *n = &st->nodes[e->order[k]];
+        const struct client *owner = &st->clients[n->owner];
+        put(e, e->place[n->owner]);
+        put(e, at_most(owner->id - n->id, 2) << 4 | at_most(owner->session - n->session, 1));
+        put(e, n->forced | n->heard << 1 | n->headed << 2 | (n->czxid <= st->last_token) << 3);
+        put_number(e, n->number);
+    }
+    put_nodes(e, st->standing);
+    put_number(e, st->next);
+    put(e, st->directory);
+    put(e, st->faults);
+}
+
+static void put_log(struct encoder *e)
+{
+    put(e, e->st->log_count);
+    for (int k = 0; k < e->st->log_count; k++) {
+        const struct change *change = &e->st->log[k];
+        put(e, change->kind);
+        put_nodes(e, change->nodes);
+        put(e, change->session ? e->place[change->client] : MODEL_NONE);
+        put(e, change->session && change->session == e->st->clients[change->client].session);
+    }
+}
+
+/* Tags only ever tell whether an answer is to the newest request, of the recipe and for a watch. */
+static int newest(const struct client *c, uint32_t tag)
+{
+    return (tag == c->machine.tag) << 7 |
+           (tag != 0 && (tag == c->own_interest.asked || tag == c->predecessor_interest.asked))
+               << 6;
+}
+
+static void put_queues(struct encoder *e, const struct client *c)
+{
+    put(e, c->asks_count << 4 | c->replies_count);
+    for (int k = 0; k < c->asks_count; k++) {
+        put(e, c->asks[k].kind | newest(c, c->asks[k].tag));
+        put_node(e, c->asks[k].node);
+    }
+    for (int k = 0; k < c->replies_count; k++) {
+        const struct reply *reply = &c->replies[k];
+        put(e, reply->kind | newest(c, reply->tag));
+        put(e, reply->answer | reply->gone << 7);
+        put_node(e, reply->node);
+        put_nodes(e, reply->names);
+    }
+}
+
+/* Number and token count while there is a node, ahead while one is waited for. How often the
+ * directory was made (rounds) is left out: no bound reaches its limit. */
+static void put_machine(struct encoder *e, const struct client *c)
+{
+    const struct contend *m = &c->machine;
+    const struct node *own = c->node == MODEL_NONE ? NULL : &e->st->nodes[c->node];
+
+    put(e, (int)m->state);
+    put(e, m->try_only | m->has_node << 1 | m->watching << 2 | m->told << 3 | m->own_watched << 4);
+    put(e, m->state == ST_WAITING ? (int)m->ahead : 0);
+    put(e, own && own->number == m->number);
+    put(e, own && own->czxid == m->token);
+}
+
+static void put_client(struct encoder *e, int i)
+{
+    const struct client *c = &e->st->clients[i];
+
+    put(e, (int)model_config.kinds[i]);
+    put_machine(e, c);
+    put_node(e, c->node);
+    put_node(e, c->predecessor);
+    put_node(e, c->own_interest.node);
+    put_node(e, c->predecessor_interest.node);
+    put(e, c->retired | c->timer << 1 | c->established << 2 | c->connected << 3 | c->lease << 4 |
+               c->lapse_due << 5 | c->expired << 6 | c->cut << 7);
+    put(e, c->sees_directory | c->decided << 1 | c->grant << 2 | c->stopping << 3 | c->purge << 4);
+    put(e, c->followed);
+    for (int k = 0; k < e->nodes; k++)
+        put(e, c->asked[e->order[k]]);
+    put_nodes(e, c->armed);
+    put_nodes(e, c->kept);
+    put_nodes(e, c->view);
+    put_nodes(e, c->watched);
+    put_queues(e, c);
+}
+
+static uint64_t mix(uint64_t h)
+{
+    h ^= h >> 32;
+    h *= UINT64_C(0xd6e8feb86659fd93);
+    h ^= h >> 29;
+    h *= UINT64_C(0x9fb21c651e98df25);
+    return h ^ h >> 32;
+}
+
+/* Two independent 64-bit hashes of the same bytes. */
+static struct fingerprint hash(struct encoder *e)
+{
+    struct fingerprint f = {UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xc2b2ae3d27d4eb4f)};
+
+    while (e->count % 8)
+        put(e, 0);
+    for (size_t k = 0; k < e->count / 8; k++) {
+        f.a = (f.a ^ e->words[k]) * UINT64_C(0xff51afd7ed558ccd);
+        f.a ^= f.a >> 31;
+        f.b = (f.b + e->words[k]) * UINT64_C(0xc4ceb9fe1a85ec53);
+        f.b ^= f.b >> 33;
+    }
+    return (struct fingerprint){mix(f.a ^ e->count), mix(f.b)};
+}
+
+struct fingerprint encode_state(const struct state *st)
+{
+    struct encoder e = {.nodes = 0};
+
+    e.st = st;
+    rank_nodes(&e);
+    place_clients(&e);
+    put_table(&e);
+    put_log(&e);
+    for (int k = 0; k < model_config.contenders; k++)
+        put_client(&e, e.at[k]);
+    return hash(&e);
+}

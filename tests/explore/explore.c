@@ -1,0 +1,141 @@
+/* Every interleaving of a few contenders and faults, over the recipe as it is in production.
+ * usage: explore [--contenders N] [--faults N] [--max-states N] [--full] */
+#include <glib.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model.h"
+#include "search.h"
+
+struct run {
+    const char *what;
+    struct model_config config;
+    bool soak; /* with --full only */
+};
+
+enum { NEAR_END = INT32_MAX - 1 };
+
+#define LOCKS                                                                                      \
+    {                                                                                              \
+        CHILD_LOCK, CHILD_LOCK, CHILD_LOCK, CHILD_LOCK                                             \
+    }
+
+static const struct run runs[] = {
+    {"mutex", {.contenders = 1, .faults = 4, .kinds = LOCKS}, false},
+    {"mutex", {.contenders = 2, .faults = 3, .kinds = LOCKS}, false},
+    {"mutex", {.contenders = 3, .faults = 1, .kinds = LOCKS}, false},
+    {"lagging servers", {.contenders = 2, .faults = 2, .lag = true, .kinds = LOCKS}, false},
+    {"one only tries",
+     {.contenders = 2, .faults = 2, .kinds = LOCKS, .try_only = {false, true}},
+     false},
+    {"numbers run out", {.contenders = 2, .faults = 2, .next = NEAR_END, .kinds = LOCKS}, false},
+    {"no directory",
+     {.contenders = 2, .faults = 1, .no_directory = true, .lag = true, .kinds = LOCKS},
+     false},
+    {"mutex", {.contenders = 2, .faults = 4, .kinds = LOCKS}, true},
+    {"mutex", {.contenders = 3, .faults = 2, .kinds = LOCKS}, true},
+    {"mutex", {.contenders = 4, .faults = 1, .kinds = LOCKS}, true},
+    {"lagging servers", {.contenders = 2, .faults = 3, .lag = true, .kinds = LOCKS}, true},
+    {"lagging servers", {.contenders = 3, .faults = 1, .lag = true, .kinds = LOCKS}, true},
+    {"one only tries",
+     {.contenders = 3, .faults = 2, .kinds = LOCKS, .try_only = {false, false, true}},
+     true},
+    {"numbers run out", {.contenders = 2, .faults = 3, .next = NEAR_END, .kinds = LOCKS}, true},
+};
+
+static struct options {
+    gint contenders, faults;
+    gint64 max_states;
+    gboolean full;
+} options = {.contenders = 0, .faults = -1, .max_states = 20000000};
+
+static int passed, failed, skipped;
+
+/* Built to look at the code, not at the bound. */
+static bool is_slow(void)
+{
+    const char *instrumented = getenv("ZKL_INSTRUMENTED");
+
+    return instrumented && *instrumented;
+}
+
+static void run(const struct run *r)
+{
+    char *title;
+
+    model_config = r->config;
+    if (options.contenders)
+        model_config.contenders = options.contenders;
+    if (options.faults >= 0)
+        model_config.faults = options.faults;
+    else if (is_slow())
+        model_config.faults--;
+    title = g_strdup_printf("%s, %d contenders, %d faults", r->what, model_config.contenders,
+                            model_config.faults);
+    switch (search_run(title, (uint32_t)options.max_states)) {
+    case SEARCH_HOLDS:
+        passed++;
+        break;
+    case SEARCH_BROKEN:
+        failed++;
+        break;
+    case SEARCH_CUT:
+        skipped++;
+        break;
+    }
+    g_free(title);
+}
+
+/* A search that does not get there says nothing. */
+static void check_reached(void)
+{
+    bool ok = true;
+
+    for (int s = 0; s < ST_COUNT; s++) {
+        if (search_reached() >> s & 1U)
+            continue;
+        printf("never %s\n", contend_state_name((enum contend_state)s));
+        ok = false;
+    }
+    if (ok)
+        passed++;
+    else
+        failed++;
+}
+
+static bool parse(int argc, char **argv)
+{
+    const GOptionEntry entries[] = {
+        {"contenders", 0, 0, G_OPTION_ARG_INT, &options.contenders, "in all runs, 1 to 4", "N"},
+        {"faults", 0, 0, G_OPTION_ARG_INT, &options.faults, "in all runs", "N"},
+        {"max-states", 0, 0, G_OPTION_ARG_INT64, &options.max_states, "give up beyond", "N"},
+        {"full", 0, 0, G_OPTION_ARG_NONE, &options.full, "larger bounds: hours", NULL},
+        {NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
+    GOptionContext *context = g_option_context_new(NULL);
+    GError *error = NULL;
+
+    g_option_context_add_main_entries(context, entries, NULL);
+    bool ok = g_option_context_parse(context, &argc, &argv, &error);
+    if (!ok)
+        fprintf(stderr, "explore: %s\n", error->message);
+    g_clear_error(&error);
+    g_option_context_free(context);
+    return ok && options.contenders >= 0 && options.contenders <= MODEL_CONTENDERS &&
+           options.max_states > 0 && options.max_states < UINT32_MAX;
+}
+
+int main(int argc, char **argv)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!parse(argc, argv))
+        return 64;
+    puts("states are told apart by 128-bit fingerprints");
+    for (size_t i = 0; i < G_N_ELEMENTS(runs); i++)
+        if (!runs[i].soak || options.full)
+            run(&runs[i]);
+    if (options.contenders == 0 && options.faults < 0 && failed + skipped == 0)
+        check_reached();
+    printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
+    return failed ? 1 : passed ? 0 : 77;
+}

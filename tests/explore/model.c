@@ -1,0 +1,113 @@
+#include "model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "watches.h"
+
+struct model_config model_config;
+
+void model_init(struct state *st)
+{
+    memset(st, 0, sizeof(*st));
+    st->next = model_config.next;
+    st->directory = !model_config.no_directory;
+    st->faults = (uint8_t)model_config.faults;
+    for (int i = 0; i < MODEL_CONTENDERS; i++) {
+        struct client *c = &st->clients[i];
+        contend_init(&c->machine, model_config.try_only[i]);
+        c->node = c->predecessor = MODEL_NONE;
+        watches_clear(c);
+        c->id = c->session = 1;
+        c->established = c->connected = c->lease = true;
+        c->sees_directory = st->directory;
+    }
+}
+
+size_t model_size(void)
+{
+    return offsetof(struct state, clients) +
+           (size_t)model_config.contenders * sizeof(struct client);
+}
+
+bool model_waits_for(enum child_kind kind, enum child_kind earlier)
+{
+    return kind == CHILD_LOCK && earlier == CHILD_LOCK;
+}
+
+static void require(bool ok, const char *what)
+{
+    if (ok)
+        return;
+    fprintf(stderr, "explore: the model is too small: %s\n", what);
+    exit(99);
+}
+
+void model_push_ask(struct client *c, enum ask_kind kind, uint8_t node, uint32_t tag)
+{
+    require(c->asks_count < MODEL_QUEUE, "requests");
+    c->asks[c->asks_count++] = (struct ask){.kind = (uint8_t)kind, .node = node, .tag = tag};
+}
+
+void model_push_reply(struct client *c, struct reply reply)
+{
+    require(c->replies_count < MODEL_QUEUE, "answers");
+    c->replies[c->replies_count++] = reply;
+}
+
+struct ask model_take_ask(struct client *c, int at)
+{
+    struct ask ask = c->asks[at];
+
+    c->asks_count--;
+    memmove(&c->asks[at], &c->asks[at + 1], (size_t)(c->asks_count - at) * sizeof(ask));
+    return ask;
+}
+
+struct reply model_take_reply(struct client *c)
+{
+    struct reply reply = c->replies[0];
+
+    c->replies_count--;
+    memmove(&c->replies[0], &c->replies[1], c->replies_count * sizeof(reply));
+    return reply;
+}
+
+static uint16_t bit_of(uint8_t node)
+{
+    return (uint16_t)(node == MODEL_NONE ? 0 : MODEL_BIT(node));
+}
+
+static uint16_t nodes_of(struct client *c)
+{
+    uint16_t nodes = c->view | c->watched | c->kept | c->armed;
+
+    if (!c->machine.has_node)
+        c->node = MODEL_NONE;
+    if (!c->machine.watching)
+        c->predecessor = MODEL_NONE;
+    nodes |= bit_of(c->node) | bit_of(c->predecessor) | bit_of(c->own_interest.node) |
+             bit_of(c->predecessor_interest.node);
+    for (int k = 0; k < c->asks_count; k++)
+        nodes |= bit_of(c->asks[k].node);
+    for (int k = 0; k < c->replies_count; k++)
+        nodes |= bit_of(c->replies[k].node) | c->replies[k].names;
+    for (int n = 0; n < MODEL_NODES; n++)
+        if (c->asked[n])
+            nodes |= MODEL_BIT(n);
+    return nodes;
+}
+
+void model_collect(struct state *st)
+{
+    uint16_t nodes = st->standing;
+
+    for (int i = 0; i < model_config.contenders; i++)
+        nodes |= nodes_of(&st->clients[i]);
+    for (int k = 0; k < st->log_count; k++)
+        nodes |= st->log[k].nodes;
+    for (int n = 0; n < MODEL_NODES; n++)
+        if (!(nodes & MODEL_BIT(n)))
+            st->nodes[n] = (struct node){.used = false};
+}

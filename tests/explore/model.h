@@ -1,0 +1,155 @@
+/* The world around the recipe as a flat value, for exhaustive search.
+ *
+ * Contenders have a process and a session each. The leader orders all changes; each client reads
+ * from a server of its own that follows the leader, at once or (lag) later. Requests and answers
+ * travel in FIFO queues. What time would decide is a choice: a deadline passes, a timer fires.
+ *
+ * The lease is taken at its word: a session's server may end it only after its deadline passed at
+ * the client. (Leases themselves are tested apart.) */
+#ifndef EXPLORE_MODEL_H
+#define EXPLORE_MODEL_H
+
+#include "recipes/contend.h"
+
+enum {
+    MODEL_CONTENDERS = 4,
+    MODEL_NODES = 12,
+    MODEL_QUEUE = 10,
+    MODEL_LOG = 16,
+    MODEL_NONE = 0xff /* no node */
+};
+
+#define MODEL_BIT(n) ((uint16_t)(1U << (n)))
+
+/* What a client asks of its server. READ is of the own node, WATCH of the predecessor. */
+enum ask_kind {
+    ASK_CREATE,
+    ASK_PARENTS,
+    ASK_SYNC,
+    ASK_LIST,
+    ASK_READ,
+    ASK_WATCH,
+    ASK_UNWATCH,
+    ASK_DELETE,
+    ASK_DIRECTORY_READ,
+    ASK_DIRECTORY_DELETE,
+    REPLY_FIRED /* no answer but a watch's event */
+};
+
+struct ask {
+    uint32_t tag;
+    uint8_t kind, node;
+};
+
+struct reply {
+    uint32_t tag;
+    uint16_t names; /* LIST, DIRECTORY_READ: the nodes seen */
+    uint8_t kind, node, answer;
+    bool gone;
+};
+
+/* Of watch.c: the node whose watch it is in, and the tag of the newest request for it, 0 when that
+ * is answered. */
+struct interest {
+    uint8_t node;
+    uint32_t asked;
+};
+
+/* One contender: recipe, driver, client library and connection, user. */
+struct client {
+    struct contend machine;
+    /* the driver */
+    uint8_t node, predecessor;
+    struct interest own_interest, predecessor_interest;
+    uint8_t id; /* carried by its nodes; one for each epoch */
+    bool retired;
+    bool timer;
+    uint8_t asked[MODEL_NODES]; /* struct watch of watch.c, and what the server has been asked */
+    uint16_t armed;
+    /* the client library */
+    uint16_t kept;   /* watches it sets again after a reconnect */
+    uint8_t session; /* counted from 1 */
+    bool established;
+    bool connected;
+    bool lease;
+    bool purge;     /* session->orphaned, or a delete was refused: the session must go */
+    bool lapse_due; /* the deadline passed, nobody was told yet */
+    /* its server */
+    bool expired; /* the leader ended the session */
+    bool cut;     /* and its server knows */
+    uint16_t view;
+    bool sees_directory;
+    uint8_t followed; /* entries of the log */
+    uint16_t watched;
+    /* the user */
+    bool decided;
+    bool grant;    /* held, and its deadline ahead */
+    bool stopping; /* was told of its loss, and is not through with that */
+    uint8_t asks_count, replies_count;
+    struct ask asks[MODEL_QUEUE];
+    struct reply replies[MODEL_QUEUE];
+};
+
+struct node {
+    int32_t number;
+    uint32_t czxid;
+    uint8_t owner, id, session;
+    bool used;
+    bool forced; /* removed by a third party */
+    bool heard;  /* its owner was told that it is gone */
+    bool headed; /* at some instant it stood and nobody it must wait for did */
+};
+
+enum change_kind {
+    CHANGE_CREATE,
+    CHANGE_DELETE,
+    CHANGE_CLOSE, /* of a client's session: all its nodes at once */
+    CHANGE_TOUCH,
+    CHANGE_MAKE_DIRECTORY,
+    CHANGE_REMOVE_DIRECTORY
+};
+
+struct change {
+    uint16_t nodes;
+    uint8_t kind, client, session;
+};
+
+struct state {
+    int32_t next; /* number to be handed out */
+    uint32_t czxid, last_token;
+    uint16_t standing; /* nodes, at the leader */
+    bool directory;
+    uint8_t faults; /* left */
+    uint8_t broken; /* enum broken */
+    uint8_t log_count;
+    struct change log[MODEL_LOG];
+    struct node nodes[MODEL_NODES];
+    struct client clients[MODEL_CONTENDERS]; /* last: only so many as there are get copied */
+};
+
+struct model_config {
+    int contenders, faults;
+    bool lag;
+    bool no_directory; /* at first */
+    int32_t next;
+    enum child_kind kinds[MODEL_CONTENDERS];
+    bool try_only[MODEL_CONTENDERS];
+};
+
+extern struct model_config model_config;
+
+void model_init(struct state *st);
+size_t model_size(void); /* of the part of a state that is in use */
+
+/* Whether a contender of that kind waits for an earlier one. */
+bool model_waits_for(enum child_kind kind, enum child_kind earlier);
+
+/* Forgets nodes that nothing refers to any more. */
+void model_collect(struct state *st);
+
+void model_push_ask(struct client *c, enum ask_kind kind, uint8_t node, uint32_t tag);
+void model_push_reply(struct client *c, struct reply reply);
+struct ask model_take_ask(struct client *c, int at);
+struct reply model_take_reply(struct client *c);
+
+#endif

@@ -1,0 +1,313 @@
+#include "move.h"
+
+#include <stdio.h>
+
+#include "driver.h"
+#include "link.h"
+#include "server.h"
+
+static bool is_busy(const struct client *c)
+{
+    enum contend_state s = c->machine.state;
+
+    return s != ST_IDLE && (s != ST_DONE || c->asks_count > 0 || c->replies_count > 0);
+}
+
+static bool is_queued(const struct client *c)
+{
+    enum contend_state s = c->machine.state;
+
+    return s != ST_IDLE && s != ST_DONE && s != ST_HOLDING && s != ST_LAPSED;
+}
+
+static bool has_nodes(const struct state *st, int i)
+{
+    for (int n = 0; n < MODEL_NODES; n++)
+        if ((st->standing & MODEL_BIT(n)) && st->nodes[n].owner == i)
+            return true;
+    return false;
+}
+
+static bool is_watched(const struct state *st, int n)
+{
+    for (int i = 0; i < model_config.contenders; i++)
+        if (st->clients[i].watched & MODEL_BIT(n))
+            return true;
+    return false;
+}
+
+static bool server_is_changed_by(const struct client *c)
+{
+    uint8_t kind = c->asks[0].kind;
+
+    return c->asks_count > 0 && (kind == ASK_CREATE || kind == ASK_PARENTS || kind == ASK_DELETE ||
+                                 kind == ASK_DIRECTORY_DELETE);
+}
+
+static bool can(const struct state *st, enum move_kind kind, int i)
+{
+    const struct client *c = &st->clients[i];
+    enum contend_state s = c->machine.state;
+
+    switch (kind) {
+    case MOVE_ENTER:
+        return s == ST_IDLE;
+    case MOVE_HANDLE:
+        return server_can_handle(st, i);
+    case MOVE_TAKE:
+        return c->replies_count > 0;
+    case MOVE_FOLLOW:
+        return server_can_follow(st, i);
+    case MOVE_CONNECT:
+        return !c->connected && !c->expired && is_busy(c);
+    case MOVE_NOTICE:
+        return c->expired;
+    case MOVE_CLOSE_OLD:
+        return server_old_nodes(st, i) != 0;
+    case MOVE_PROOF:
+        return c->connected && !c->expired && !c->lease && s != ST_DONE;
+    case MOVE_PURGE:
+        return c->purge && !c->expired && s != ST_HOLDING && s != ST_LAPSED;
+    case MOVE_TIMER:
+        return c->timer;
+    case MOVE_TELL_LAPSE:
+        return c->lapse_due;
+    case MOVE_RELEASE:
+        return c->grant;
+    case MOVE_CALLBACKS:
+        return c->stopping;
+    case MOVE_EXPIRE:
+        return c->established && !c->expired && !c->lease && (is_busy(c) || has_nodes(st, i));
+    case MOVE_LOSE:
+        return c->connected && is_busy(c);
+    case MOVE_LOSE_DONE:
+        return server_can_handle(st, i) && server_is_changed_by(c);
+    case MOVE_REFUSE:
+        return server_can_handle(st, i) && c->asks[0].kind != ASK_UNWATCH;
+    case MOVE_DEADLINE:
+        return c->lease && s != ST_IDLE && s != ST_DONE;
+    case MOVE_EPOCH:
+        return c->established && !c->expired && is_queued(c);
+    case MOVE_ABORT:
+        return s != ST_IDLE && !c->decided;
+    case MOVE_CLOSE:
+        return s != ST_IDLE && !c->retired;
+    case MOVE_FORCE_CLOSE:
+        return c->established && !c->expired && has_nodes(st, i);
+    default:
+        return false;
+    }
+}
+
+int move_list(const struct state *st, struct move moves[MOVES_MAX])
+{
+    int count = 0;
+    int kinds = st->faults ? MOVE_FORCE_DELETE : MOVE_LOSE;
+
+    for (int kind = 0; kind < kinds; kind++)
+        for (int i = 0; i < model_config.contenders; i++)
+            if (can(st, (enum move_kind)kind, i))
+                moves[count++] = (struct move){.kind = (uint8_t)kind, .client = (uint8_t)i};
+    if (!st->faults)
+        return count;
+    for (uint8_t n = 0; n < MODEL_NODES; n++) {
+        if (!(st->standing & MODEL_BIT(n)))
+            continue;
+        moves[count++] = (struct move){MOVE_FORCE_DELETE, st->nodes[n].owner, n};
+        if (is_watched(st, n))
+            moves[count++] = (struct move){MOVE_TOUCH, st->nodes[n].owner, n};
+    }
+    if (st->directory && !st->standing)
+        moves[count++] = (struct move){.kind = MOVE_REAP};
+    return count;
+}
+
+bool move_is_fair(struct move move)
+{
+    return move.kind < MOVE_EXPIRE;
+}
+
+static void connect(struct state *st, int i)
+{
+    bool same = st->clients[i].established;
+
+    if (same)
+        server_resume(st, i);
+    else
+        server_begin(st, i);
+    link_up(st, i);
+}
+
+static void do_to_client(struct state *st, struct move move)
+{
+    int i = move.client;
+
+    switch (move.kind) {
+    case MOVE_ENTER:
+        driver_enter(st, i);
+        break;
+    case MOVE_TAKE:
+        link_take(st, i);
+        break;
+    case MOVE_CONNECT:
+        connect(st, i);
+        break;
+    case MOVE_NOTICE:
+    case MOVE_PURGE:
+    case MOVE_EPOCH:
+        link_epoch(st, i);
+        break;
+    case MOVE_PROOF:
+        driver_proof(st, i);
+        break;
+    case MOVE_TIMER:
+        driver_timer(st, i);
+        break;
+    case MOVE_TELL_LAPSE:
+        driver_tell_lapse(st, i);
+        break;
+    case MOVE_RELEASE:
+    case MOVE_CALLBACKS:
+        driver_release(st, i);
+        break;
+    case MOVE_LOSE_DONE:
+        server_do_unheard(st, i);
+        link_down(st, i);
+        break;
+    case MOVE_LOSE:
+        link_down(st, i);
+        break;
+    case MOVE_DEADLINE:
+        driver_deadline(st, i);
+        break;
+    case MOVE_ABORT:
+        driver_abort(st, i);
+        break;
+    case MOVE_CLOSE:
+        link_close(st, i);
+        break;
+    default:
+        break;
+    }
+}
+
+static void do_to_server(struct state *st, struct move move)
+{
+    switch (move.kind) {
+    case MOVE_HANDLE:
+        server_handle(st, move.client);
+        break;
+    case MOVE_REFUSE:
+        server_refuse(st, move.client);
+        break;
+    case MOVE_FOLLOW:
+        server_follow(st, move.client);
+        break;
+    case MOVE_CLOSE_OLD:
+        server_close_old(st, move.client);
+        break;
+    case MOVE_EXPIRE:
+        server_close_session(st, move.client);
+        break;
+    case MOVE_FORCE_CLOSE:
+        server_force_close(st, move.client);
+        break;
+    case MOVE_FORCE_DELETE:
+        server_force_delete(st, move.node);
+        break;
+    case MOVE_TOUCH:
+        server_touch(st, move.node);
+        break;
+    case MOVE_REAP:
+        server_reap(st);
+        break;
+    default:
+        break;
+    }
+}
+
+void move_do(struct state *st, struct move move)
+{
+    if (move.kind >= MOVE_LOSE)
+        st->faults--;
+    do_to_client(st, move);
+    do_to_server(st, move);
+    server_settle(st);
+    model_collect(st);
+}
+
+/* ---- words ---- */
+
+static const char *const asks[] = {
+    [ASK_CREATE] = "create",
+    [ASK_PARENTS] = "make-directory",
+    [ASK_SYNC] = "sync",
+    [ASK_LIST] = "list",
+    [ASK_READ] = "read-own",
+    [ASK_WATCH] = "watch-predecessor",
+    [ASK_UNWATCH] = "unwatch",
+    [ASK_DELETE] = "delete",
+    [ASK_DIRECTORY_READ] = "read-directory",
+    [ASK_DIRECTORY_DELETE] = "delete-directory",
+    [REPLY_FIRED] = "watch event",
+};
+
+static const char *const answers[] = {
+    [ANSWER_OK] = "ok",
+    [ANSWER_UNKNOWN] = "unknown",
+    [ANSWER_NONODE] = "no node",
+    [ANSWER_EXISTS] = "exists",
+    [ANSWER_REFUSED] = "refused",
+    [ANSWER_NOCHILDREN] = "no children",
+    [ANSWER_NOTEMPTY] = "not empty",
+    [ANSWER_LIMIT] = "limit",
+    [ANSWER_BAD] = "bad",
+};
+
+static const char *const words[MOVE_COUNT] = {
+    [MOVE_ENTER] = "enters",
+    [MOVE_HANDLE] = "its server does",
+    [MOVE_TAKE] = "hears",
+    [MOVE_FOLLOW] = "its server catches up by a change",
+    [MOVE_CONNECT] = "is connected",
+    [MOVE_NOTICE] = "hears that its session ended, begins a new one",
+    [MOVE_CLOSE_OLD] = "the server ends its old session",
+    [MOVE_PROOF] = "has a deadline again",
+    [MOVE_PURGE] = "replaces its session",
+    [MOVE_TIMER] = "timer",
+    [MOVE_TELL_LAPSE] = "is told that its deadline passed",
+    [MOVE_RELEASE] = "releases",
+    [MOVE_CALLBACKS] = "its callbacks are through",
+    [MOVE_EXPIRE] = "the server expires its session",
+    [MOVE_LOSE] = "FAULT: loses its connection",
+    [MOVE_LOSE_DONE] = "FAULT: loses its connection, but this is done:",
+    [MOVE_REFUSE] = "FAULT: its server refuses",
+    [MOVE_DEADLINE] = "FAULT: its deadline passes",
+    [MOVE_EPOCH] = "FAULT: begins a new session",
+    [MOVE_ABORT] = "FAULT: gives up",
+    [MOVE_CLOSE] = "FAULT: closes",
+    [MOVE_FORCE_CLOSE] = "FAULT: somebody closes its session",
+    [MOVE_FORCE_DELETE] = "FAULT: somebody deletes its node",
+    [MOVE_TOUCH] = "FAULT: somebody changes its node",
+    [MOVE_REAP] = "FAULT: the empty directory is reaped",
+};
+
+void move_describe(const struct state *st, struct move move, char *text, size_t size)
+{
+    const struct client *c = &st->clients[move.client];
+    int length = snprintf(text, size, "%c: %s", 'A' + move.client, words[move.kind]);
+    size_t left = size - (size_t)length;
+
+    if (move.kind == MOVE_HANDLE || move.kind == MOVE_LOSE_DONE || move.kind == MOVE_REFUSE)
+        snprintf(text + length, left, " %s", asks[c->asks[0].kind]);
+    else if (move.kind == MOVE_TAKE)
+        snprintf(text + length, left, " %s: %s%s", asks[c->replies[0].kind],
+                 c->replies[0].kind != REPLY_FIRED ? answers[c->replies[0].answer]
+                 : c->replies[0].gone              ? "gone"
+                                                   : "changed",
+                 c->replies[0].tag != c->machine.tag && c->replies[0].kind != REPLY_FIRED
+                     ? " (stale)"
+                     : "");
+    else if (move.kind == MOVE_FORCE_DELETE || move.kind == MOVE_TOUCH)
+        snprintf(text + length, left, " %d", st->nodes[move.node].number);
+}

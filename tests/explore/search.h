@@ -1,0 +1,19 @@
+/* Breadth first through everything that model_config allows. */
+#ifndef EXPLORE_SEARCH_H
+#define EXPLORE_SEARCH_H
+
+#include <stdint.h>
+
+enum search_end {
+    SEARCH_HOLDS,  /* nothing is broken anywhere */
+    SEARCH_BROKEN, /* the shortest way there was printed */
+    SEARCH_CUT     /* too many states: nothing was found in those visited */
+};
+
+/* Which states of the recipe any search has reached: one bit each. */
+uint32_t search_reached(void);
+
+/* Prints one line about what was done, beginning with title. */
+enum search_end search_run(const char *title, uint32_t max_states);
+
+#endif

@@ -1,0 +1,329 @@
+#include "server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_change(uint8_t kind)
+{
+    return kind == ASK_CREATE || kind == ASK_PARENTS || kind == ASK_DELETE ||
+           kind == ASK_DIRECTORY_DELETE;
+}
+
+/* ---- the leader ---- */
+
+static enum child_kind kind_of(const struct state *st, int n)
+{
+    return model_config.kinds[st->nodes[n].owner];
+}
+
+/* Nodes of the same attempt do not wait for each other; one of an earlier id is another's. */
+static bool must_wait(const struct state *st, int n, int earlier)
+{
+    const struct node *a = &st->nodes[n], *b = &st->nodes[earlier];
+
+    return b->czxid < a->czxid && (a->owner != b->owner || a->id != b->id) &&
+           model_waits_for(kind_of(st, n), kind_of(st, earlier));
+}
+
+static void note_heads(struct state *st)
+{
+    for (int n = 0; n < MODEL_NODES; n++) {
+        bool head = (st->standing & MODEL_BIT(n)) != 0;
+        for (int m = 0; m < MODEL_NODES && head; m++)
+            head = !(st->standing & MODEL_BIT(m)) || !must_wait(st, n, m);
+        if (head)
+            st->nodes[n].headed = true;
+    }
+}
+
+static void append(struct state *st, enum change_kind kind, uint16_t nodes)
+{
+    if (st->log_count == MODEL_LOG) {
+        fputs("explore: the model is too small: changes\n", stderr);
+        exit(99);
+    }
+    st->log[st->log_count++] = (struct change){.kind = (uint8_t)kind, .nodes = nodes};
+    if (kind == CHANGE_CREATE)
+        st->standing |= nodes;
+    else if (kind == CHANGE_DELETE || kind == CHANGE_CLOSE)
+        st->standing &= (uint16_t)~nodes;
+    note_heads(st);
+}
+
+static int new_node(struct state *st, int i)
+{
+    for (int n = 0; n < MODEL_NODES; n++)
+        if (!st->nodes[n].used) {
+            st->nodes[n] = (struct node){.used = true,
+                                         .number = st->next,
+                                         .czxid = ++st->czxid,
+                                         .owner = (uint8_t)i,
+                                         .id = st->clients[i].id,
+                                         .session = st->clients[i].session};
+            return n;
+        }
+    fputs("explore: the model is too small: nodes\n", stderr);
+    exit(99);
+}
+
+static bool name_stands(const struct state *st, int i, int32_t number)
+{
+    for (int n = 0; n < MODEL_NODES; n++)
+        if ((st->standing & MODEL_BIT(n)) && st->nodes[n].owner == i &&
+            st->nodes[n].id == st->clients[i].id && st->nodes[n].number == number)
+            return true;
+    return false;
+}
+
+/* A server at the limit hands out the last number again and again. */
+static void do_create(struct state *st, int i, struct reply *reply)
+{
+    if (!st->directory) {
+        reply->answer = ANSWER_NONODE;
+    } else if (name_stands(st, i, st->next)) {
+        reply->answer = ANSWER_EXISTS;
+    } else {
+        reply->node = (uint8_t)new_node(st, i);
+        append(st, CHANGE_CREATE, MODEL_BIT(reply->node));
+        if (st->next < INT32_MAX)
+            st->next++;
+    }
+}
+
+static void do_parents(struct state *st)
+{
+    if (st->directory)
+        return;
+    st->directory = true;
+    st->next = 0;
+    append(st, CHANGE_MAKE_DIRECTORY, 0);
+}
+
+void server_reap(struct state *st)
+{
+    st->directory = false;
+    append(st, CHANGE_REMOVE_DIRECTORY, 0);
+}
+
+static struct reply do_change(struct state *st, int i, const struct ask *ask)
+{
+    struct reply reply = {.kind = ask->kind, .tag = ask->tag, .node = ask->node};
+
+    if (ask->kind == ASK_CREATE) {
+        do_create(st, i, &reply);
+    } else if (ask->kind == ASK_PARENTS) {
+        do_parents(st);
+    } else if (ask->kind == ASK_DELETE) {
+        if (st->standing & MODEL_BIT(ask->node))
+            append(st, CHANGE_DELETE, MODEL_BIT(ask->node));
+    } else if (!st->directory) {
+        reply.answer = ANSWER_NONODE;
+    } else if (st->standing) {
+        reply.answer = ANSWER_NOTEMPTY;
+    } else {
+        server_reap(st);
+    }
+    return reply;
+}
+
+static uint16_t session_nodes(const struct state *st, int i, bool old)
+{
+    uint16_t nodes = 0;
+    const struct client *c = &st->clients[i];
+
+    for (int n = 0; n < MODEL_NODES; n++)
+        if ((st->standing & MODEL_BIT(n)) && st->nodes[n].owner == i &&
+            (st->nodes[n].session != c->session || !c->established) == old)
+            nodes |= MODEL_BIT(n);
+    return nodes;
+}
+
+void server_close_session(struct state *st, int i)
+{
+    struct client *c = &st->clients[i];
+
+    append(st, CHANGE_CLOSE, session_nodes(st, i, false));
+    st->log[st->log_count - 1].client = (uint8_t)i;
+    st->log[st->log_count - 1].session = c->session;
+    c->expired = true;
+}
+
+uint16_t server_old_nodes(const struct state *st, int i)
+{
+    return session_nodes(st, i, true);
+}
+
+void server_close_old(struct state *st, int i)
+{
+    append(st, CHANGE_CLOSE, session_nodes(st, i, true));
+}
+
+void server_force_delete(struct state *st, int n)
+{
+    st->nodes[n].forced = true;
+    append(st, CHANGE_DELETE, MODEL_BIT(n));
+}
+
+void server_force_close(struct state *st, int i)
+{
+    uint16_t nodes = session_nodes(st, i, false);
+
+    for (int n = 0; n < MODEL_NODES; n++)
+        if (nodes & MODEL_BIT(n))
+            st->nodes[n].forced = true;
+    server_close_session(st, i);
+}
+
+void server_touch(struct state *st, int n)
+{
+    append(st, CHANGE_TOUCH, MODEL_BIT(n));
+}
+
+/* ---- a client's server ---- */
+
+static void fire(struct client *c, uint16_t nodes, bool gone)
+{
+    for (uint8_t n = 0; n < MODEL_NODES; n++)
+        if (nodes & c->watched & MODEL_BIT(n))
+            model_push_reply(c, (struct reply){.kind = REPLY_FIRED, .node = n, .gone = gone});
+    c->watched &= (uint16_t)~nodes;
+}
+
+void server_follow(struct state *st, int i)
+{
+    struct client *c = &st->clients[i];
+    const struct change *change = &st->log[c->followed++];
+
+    switch (change->kind) {
+    case CHANGE_CREATE:
+        c->view |= change->nodes;
+        break;
+    case CHANGE_DELETE:
+    case CHANGE_CLOSE:
+        c->view &= (uint16_t)~change->nodes;
+        fire(c, change->nodes, true);
+        if (change->client == i && change->session == c->session && c->established) {
+            c->cut = true;
+            c->watched = 0;
+        }
+        break;
+    case CHANGE_TOUCH:
+        fire(c, change->nodes, false);
+        break;
+    default:
+        c->sees_directory = change->kind == CHANGE_MAKE_DIRECTORY;
+    }
+}
+
+bool server_can_follow(const struct state *st, int i)
+{
+    return st->clients[i].followed < st->log_count;
+}
+
+static void follow_all(struct state *st, int i)
+{
+    while (server_can_follow(st, i))
+        server_follow(st, i);
+}
+
+static struct reply look(struct client *c, const struct ask *ask)
+{
+    struct reply reply = {.kind = ask->kind, .tag = ask->tag, .node = ask->node};
+
+    if (ask->kind == ASK_LIST || ask->kind == ASK_DIRECTORY_READ) {
+        reply.names = c->sees_directory ? c->view : 0;
+        reply.answer = c->sees_directory ? ANSWER_OK : ANSWER_NONODE;
+    } else if (ask->kind == ASK_UNWATCH) {
+        c->watched &= (uint16_t)~MODEL_BIT(ask->node);
+    } else if (ask->kind != ASK_SYNC && (c->view & MODEL_BIT(ask->node))) {
+        c->watched |= MODEL_BIT(ask->node);
+    } else if (ask->kind != ASK_SYNC) {
+        reply.answer = ANSWER_NONODE;
+    }
+    return reply;
+}
+
+/* An ended session's requests are refused by the leader at once, by its server when that knows. */
+bool server_can_handle(const struct state *st, int i)
+{
+    const struct client *c = &st->clients[i];
+
+    if (!c->connected || c->asks_count == 0 || c->cut)
+        return false;
+    return !c->expired || (!is_change(c->asks[0].kind) && c->asks[0].kind != ASK_SYNC);
+}
+
+/* The answer to a delete is left out: what it would lead to, if lost, is deleting nothing. */
+void server_handle(struct state *st, int i)
+{
+    struct client *c = &st->clients[i];
+    struct ask ask = model_take_ask(c, 0);
+    struct reply reply;
+
+    if (is_change(ask.kind))
+        reply = do_change(st, i, &ask);
+    if (is_change(ask.kind) || ask.kind == ASK_SYNC)
+        follow_all(st, i);
+    if (!is_change(ask.kind))
+        reply = look(c, &ask);
+    if (ask.kind != ASK_DELETE)
+        model_push_reply(c, reply);
+}
+
+void server_refuse(struct state *st, int i)
+{
+    struct client *c = &st->clients[i];
+    struct ask ask = model_take_ask(c, 0);
+
+    model_push_reply(
+        c, (struct reply){
+               .kind = ask.kind, .node = ask.node, .tag = ask.tag, .answer = ANSWER_REFUSED});
+}
+
+bool server_do_unheard(struct state *st, int i)
+{
+    struct client *c = &st->clients[i];
+
+    if (!server_can_handle(st, i) || !is_change(c->asks[0].kind))
+        return false;
+    do_change(st, i, &c->asks[0]);
+    return true;
+}
+
+void server_begin(struct state *st, int i)
+{
+    follow_all(st, i);
+}
+
+void server_resume(struct state *st, int i)
+{
+    struct client *c = &st->clients[i];
+
+    c->watched = c->kept;
+    fire(c, (uint16_t)(c->kept & ~c->view), true);
+}
+
+/* The first thing an idle one does is a change; a finished one looks at nothing. */
+static bool may_lag(const struct client *c)
+{
+    if (c->machine.state == ST_IDLE || (c->machine.state == ST_DONE && c->asks_count == 0))
+        return false;
+    return model_config.lag;
+}
+
+void server_settle(struct state *st)
+{
+    int all = st->log_count;
+
+    for (int i = 0; i < model_config.contenders; i++) {
+        if (!may_lag(&st->clients[i]))
+            follow_all(st, i);
+        if (st->clients[i].followed < all)
+            all = st->clients[i].followed;
+    }
+    st->log_count = (uint8_t)(st->log_count - all);
+    memmove(&st->log[0], &st->log[all], st->log_count * sizeof(st->log[0]));
+    for (int i = 0; i < model_config.contenders; i++)
+        st->clients[i].followed = (uint8_t)(st->clients[i].followed - all);
+}

@@ -1,0 +1,28 @@
+/* The model of lib/watch.c: one watch for each node, and who wants it. */
+#ifndef EXPLORE_WATCHES_H
+#define EXPLORE_WATCHES_H
+
+#include "model.h"
+
+/* settle(): removes the watch nobody wants. */
+void watches_settle(struct client *c, uint8_t node);
+
+/* watch_add() */
+void watches_add(struct client *c, uint8_t node, struct interest *interest, uint32_t tag);
+
+/* watch_drop() */
+void watches_drop(struct client *c, struct interest *interest, bool deleting);
+
+/* watch_answered() */
+void watches_answered(struct client *c, const struct reply *reply, struct interest *interest);
+
+/* In watch_fired(): takes the interest, if the node's watch fires it. */
+bool watches_fires(struct interest *interest, uint8_t node);
+
+/* watch_clear() */
+void watches_clear(struct client *c);
+
+/* on_removed() */
+void watches_removed(struct client *c, uint8_t node, enum answer answer);
+
+#endif
