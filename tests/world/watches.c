@@ -22,8 +22,10 @@ static void forget_one(struct server *s, struct conn *conn, const char *path)
 
     g_ptr_array_remove(conns, conn);
     s->w->watch_count--;
-    if (conns->len == 0)
-        g_hash_table_remove(s->watches, path);
+    if (conns->len > 0)
+        return;
+    g_hash_table_remove(s->watches, path);
+    g_ptr_array_unref(conns);
 }
 
 bool watches_remove(struct server *s, struct conn *conn, const char *path)

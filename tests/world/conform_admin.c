@@ -1,0 +1,198 @@
+/* What administrators and the server itself do: refusals, reaped containers, exhausted numbers, the
+ * configuration. */
+#include "conform.h"
+
+#include <string.h>
+
+#define NUMBERED STORE_EPHEMERAL_SEQUENTIAL
+
+static struct client *c;
+
+/* dir, with x in it, where nobody is allowed that. */
+static void begin_refused(enum store_kind kind)
+{
+    c = client_new();
+    RC(c, req_create(at("dir"), STORE_PERSISTENT), STORE_OK);
+    RC(c, req_create(at("dir/x"), STORE_PERSISTENT), STORE_OK);
+    REQUIRE(bench->refuse(kind, at("dir")));
+}
+
+CASE(create_refused)
+{
+    begin_refused(STORE_CREATE);
+    RC(c, req_create(at("dir/p"), STORE_PERSISTENT), STORE_NOAUTH);
+    RC(c, req_create(at("dir/x"), STORE_PERSISTENT), STORE_NOAUTH);
+    RC(c, req_create(at("dir/n-"), NUMBERED), STORE_NOAUTH);
+    RC(c, req(STORE_GET, at("dir")), STORE_OK);
+    RC(c, req_set(at("dir"), "new", -1), STORE_OK);
+    RC(c, req(STORE_DELETE, at("dir/x")), STORE_OK);
+    CHECK_INT(g_strv_length(ask(c, req(STORE_LIST, at("dir")))->names), 0);
+    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+}
+
+CASE(delete_refused)
+{
+    begin_refused(STORE_DELETE);
+    RC(c, req(STORE_DELETE, at("dir/x")), STORE_NOAUTH);
+    RC(c, req(STORE_DELETE, at("dir/no")), STORE_NOAUTH);
+    RC(c, req(STORE_GET, at("dir/x")), STORE_OK);
+    RC(c, req_set(at("dir/x"), "new", -1), STORE_OK);
+    RC(c, req_create(at("dir/y"), STORE_PERSISTENT), STORE_OK);
+}
+
+/* Nobody has to allow that a session's nodes go with it. */
+CASE(delete_refused_and_closed)
+{
+    begin_refused(STORE_DELETE);
+    struct client *owner = client_new();
+    const struct answer *a = ask(owner, req_create(at("dir/n-"), NUMBERED));
+    RC(owner, req(STORE_DELETE, a->path), STORE_NOAUTH);
+    RC(c, req_watch(a->path), STORE_OK);
+    client_close(owner);
+    UNTIL(heard_gone(c, a->path) == 1);
+}
+
+/* Whatever version it asks for. */
+CASE(set_refused)
+{
+    begin_refused(STORE_SET);
+    RC(c, req_set(at("dir"), "new", -1), STORE_NOAUTH);
+    RC(c, req_set(at("dir"), "new", INT32_MAX), STORE_NOAUTH);
+    CHECK_INT(ask(c, req(STORE_GET, at("dir")))->version, 0);
+    RC(c, req_create(at("dir/n-"), NUMBERED), STORE_OK);
+}
+
+CASE(get_refused)
+{
+    begin_refused(STORE_GET);
+    RC(c, req(STORE_GET, at("dir")), STORE_NOAUTH);
+    RC(c, req_watch(at("dir")), STORE_NOAUTH);
+    CHECK_INT(bench->watchers(at("dir")), 0);
+    RC(c, req_set(at("dir"), "new", -1), STORE_OK);
+    CHECK_INT(heard(c, at("dir")), 0);
+    const struct store_change check[] = {{.kind = STORE_GET, .path = at("dir"), .version = -1}};
+    RC(c, req_multi(check, 1), STORE_NOAUTH);
+    RC(c, req_create(at("dir/n-"), NUMBERED), STORE_OK);
+}
+
+CASE(list_refused)
+{
+    begin_refused(STORE_LIST);
+    RC(c, req(STORE_LIST, at("dir")), STORE_NOAUTH);
+    RC(c, req_create(at("dir/n-"), NUMBERED), STORE_OK);
+    RC(c, req(STORE_LIST, at("")), STORE_OK);
+}
+
+CASE(multi_refused)
+{
+    begin_refused(STORE_SET);
+    const struct store_change changes[] = {
+        {.kind = STORE_CREATE, .path = at("p"), .version = -1},
+        {.kind = STORE_SET, .path = at("dir"), .version = -1},
+    };
+    const struct answer *a = ask(c, req_multi(changes, 2));
+    CHECK_INT(a->rc, STORE_NOAUTH);
+    CHECK_INT(a->failed, 1);
+    RC(c, req(STORE_GET, at("p")), STORE_NONODE);
+}
+
+/* ---- containers ---- */
+
+static void leave_empty(const char *path)
+{
+    char *child = g_strconcat(path, "/x", NULL);
+
+    RC(c, req_create(path, STORE_CONTAINER), STORE_OK);
+    RC(c, req_create(child, STORE_PERSISTENT), STORE_OK);
+    RC(c, req_watch(path), STORE_OK);
+    RC(c, req(STORE_DELETE, child), STORE_OK);
+    g_free(child);
+}
+
+CASE(reaped_when_empty)
+{
+    c = client_new();
+    leave_empty(at("dir"));
+    UNTIL(heard_gone(c, at("dir")) == 1);
+    RC(c, req(STORE_GET, at("dir")), STORE_NONODE);
+    RC(c, req_create(at("dir"), STORE_CONTAINER), STORE_OK);
+}
+
+/* Nor one that is not empty, nor what is no container: others of the kind go meanwhile. */
+CASE(not_reaped_before_it_had_any)
+{
+    c = client_new();
+    RC(c, req_create(at("new"), STORE_CONTAINER), STORE_OK);
+    RC(c, req_create(at("full"), STORE_CONTAINER), STORE_OK);
+    RC(c, req_create(at("full/n-"), NUMBERED), STORE_OK);
+    RC(c, req_create(at("plain"), STORE_PERSISTENT), STORE_OK);
+    RC(c, req_create(at("plain/x"), STORE_PERSISTENT), STORE_OK);
+    RC(c, req(STORE_DELETE, at("plain/x")), STORE_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        leave_empty(at("dir"));
+        UNTIL(heard_gone(c, at("dir")) == i + 1);
+    }
+    RC(c, req(STORE_GET, at("new")), STORE_OK);
+    RC(c, req(STORE_GET, at("full")), STORE_OK);
+    RC(c, req(STORE_GET, at("plain")), STORE_OK);
+}
+
+/* ---- numbers ---- */
+
+static void check_next(const char *prefix, const char *digits)
+{
+    const struct answer *a = ask(c, req_create(at(prefix), NUMBERED));
+    char *expected = g_strconcat(at(prefix), digits, NULL);
+
+    CHECK_INT(a->rc, STORE_OK);
+    CHECK_STR(a->path, expected);
+    g_free(expected);
+}
+
+/* Nothing comes behind 2147483647 but itself, as long as it is asked for by one at a time. */
+CASE(exhausted)
+{
+    c = client_new();
+    RC(c, req_create(at("dir"), STORE_PERSISTENT), STORE_OK);
+    client_close(c);
+    REQUIRE(bench->count_from(at("dir"), 2147483646));
+    c = client_new();
+    check_next("dir/n-", "2147483646");
+    check_next("dir/n-", "2147483647");
+    RC(c, req_create(at("dir/n-"), NUMBERED), STORE_EXISTS);
+    check_next("dir/other-", "2147483647");
+    RC(c, req(STORE_DELETE, at("dir/n-2147483647")), STORE_OK);
+    check_next("dir/n-", "2147483647");
+    check_next("n-", "0000000001");
+}
+
+CASE(numbers_go_on)
+{
+    c = client_new();
+    RC(c, req_create(at("dir"), STORE_PERSISTENT), STORE_OK);
+    client_close(c);
+    REQUIRE(bench->count_from(at("dir"), 41));
+    c = client_new();
+    check_next("dir/n-", "0000000041");
+    check_next("dir/n-", "0000000042");
+}
+
+/* ---- configuration ---- */
+
+/* How a server tells that it stands alone. */
+CASE(config_alone)
+{
+    c = client_new();
+    const struct answer *a = ask(c, req(STORE_GET, "/zookeeper/config"));
+    CHECK_INT(a->rc, STORE_OK);
+    CHECK_INT(a->length, 0);
+}
+
+static const struct test_case cases[] = {
+    LISTED(create_refused), LISTED(delete_refused),    LISTED(delete_refused_and_closed),
+    LISTED(set_refused),    LISTED(get_refused),       LISTED(list_refused),
+    LISTED(multi_refused),  LISTED(reaped_when_empty), LISTED(not_reaped_before_it_had_any),
+    LISTED(exhausted),      LISTED(numbers_go_on),     LISTED(config_alone),
+    {NULL, NULL},
+};
+const struct test_suite conform_admin_suite = {"admin", conform_init, NULL, cases};

@@ -1,0 +1,207 @@
+/* What a create makes, how it is answered and numbered, and what refuses it. */
+#include "conform.h"
+
+#include <string.h>
+
+#define NUMBERED STORE_EPHEMERAL_SEQUENTIAL
+
+/* What the server appended to the path that was asked for. */
+static const char *suffix(const struct answer *a, const char *asked)
+{
+    REQUIRE(a->rc == STORE_OK && a->path && g_str_has_prefix(a->path, asked));
+    return a->path + strlen(asked);
+}
+
+static int64_t number(struct client *c, const char *prefix)
+{
+    const char *digits = suffix(ask(c, req_create(prefix, NUMBERED)), prefix);
+
+    CHECK_INT(strlen(digits), 10);
+    CHECK_INT(strspn(digits, "0123456789"), 10);
+    return g_ascii_strtoll(digits, NULL, 10);
+}
+
+static void check_plain(struct client *c, const char *path, enum store_mode mode)
+{
+    const struct answer *a = ask(c, req_create(path, mode));
+
+    CHECK_INT(a->rc, STORE_OK);
+    CHECK_STR(a->path, path);
+    CHECK_INT(a->owner, 0);
+    CHECK_INT(a->version, 0);
+    CHECK_INT(a->children, 0);
+    CHECK(a->czxid > 0);
+}
+
+CASE(persistent)
+{
+    check_plain(client_new(), at("p"), STORE_PERSISTENT);
+}
+
+CASE(container)
+{
+    check_plain(client_new(), at("p"), STORE_CONTAINER);
+}
+
+CASE(sequential)
+{
+    struct client *c = client_new();
+    const char *prefix = at("n-");
+    const struct answer *a = ask(c, req_create(prefix, NUMBERED));
+
+    CHECK_STR(suffix(a, prefix), "0000000000");
+    CHECK_INT(a->owner, client_session(c));
+    CHECK_INT(a->version, 0);
+    CHECK(a->czxid > 0);
+    CHECK_STR(suffix(ask(c, req_create(prefix, NUMBERED)), prefix), "0000000001");
+}
+
+CASE(prefix_may_be_empty)
+{
+    struct client *c = client_new();
+    const char *prefix = at("dir/");
+
+    RC(c, req_create(at("dir"), STORE_PERSISTENT), STORE_OK);
+    CHECK_STR(suffix(ask(c, req_create(prefix, NUMBERED)), prefix), "0000000000");
+}
+
+CASE(data)
+{
+    struct client *c = client_new();
+    struct store_request with = req_create(at("p"), STORE_PERSISTENT);
+
+    with.data = "text";
+    with.length = 4;
+    RC(c, with, STORE_OK);
+    const struct answer *a = ask(c, req(STORE_GET, at("p")));
+    CHECK_INT(a->length, 4);
+    CHECK_STR(a->data, "text");
+    RC(c, req_create(at("q"), STORE_PERSISTENT), STORE_OK);
+    CHECK_INT(ask(c, req(STORE_GET, at("q")))->length, 0);
+}
+
+/* The token: every create's is larger than those before it, whoever asks. */
+CASE(czxid_rises)
+{
+    struct client *c[] = {client_new(), client_new()};
+    uint64_t last = 0;
+
+    for (int i = 0; i < 6; i++) {
+        const struct answer *a = ask(c[i % 2], req_create(at("n-"), NUMBERED));
+        CHECK(a->czxid > last);
+        last = a->czxid;
+        CHECK_INT(ask(c[1 - i % 2], req(STORE_GET, a->path))->czxid, last);
+    }
+}
+
+/* A write between them takes a number of its own. */
+CASE(czxid_counts_writes)
+{
+    struct client *c = client_new();
+    uint64_t first = ask(c, req_create(at("p"), STORE_PERSISTENT))->czxid;
+
+    RC(c, req_set(at("p"), "", -1), STORE_OK);
+    CHECK(ask(c, req_create(at("q"), STORE_PERSISTENT))->czxid > first + 1);
+}
+
+CASE(numbers_go_on_after_deletes)
+{
+    struct client *c = client_new();
+    const struct answer *a = ask(c, req_create(at("n-"), NUMBERED));
+
+    RC(c, req(STORE_DELETE, a->path), STORE_OK);
+    CHECK_INT(number(c, at("n-")), 1);
+    client_close(c);
+    CHECK_INT(number(client_new(), at("n-")), 2);
+}
+
+CASE(numbers_are_the_parents)
+{
+    struct client *c = client_new();
+
+    RC(c, req_create(at("a"), STORE_PERSISTENT), STORE_OK);
+    RC(c, req_create(at("b"), STORE_PERSISTENT), STORE_OK);
+    CHECK_INT(number(c, at("a/n-")), 0);
+    CHECK_INT(number(c, at("a/other-")), 1);
+    CHECK_INT(number(c, at("b/n-")), 0);
+    CHECK_INT(number(c, at("n-")), 2);
+}
+
+/* Every child made counts, by whatever mode; a refused one does not. */
+CASE(numbers_count_creates)
+{
+    struct client *c = client_new();
+
+    CHECK_INT(number(c, at("n-")), 0);
+    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_EXISTS);
+    RC(c, req_create(at("q"), STORE_CONTAINER), STORE_OK);
+    CHECK_INT(number(c, at("n-")), 3);
+    RC(c, req(STORE_DELETE, at("p")), STORE_OK);
+    RC(c, req_set(at("q"), "new", -1), STORE_OK);
+    CHECK_INT(number(c, at("n-")), 4);
+}
+
+/* A parent made anew counts from the beginning. */
+CASE(numbers_restart)
+{
+    struct client *c = client_new();
+
+    for (int i = 0; i < 2; i++) {
+        RC(c, req_create(at("dir"), STORE_CONTAINER), STORE_OK);
+        const struct answer *a = ask(c, req_create(at("dir/n-"), NUMBERED));
+        CHECK_STR(suffix(a, at("dir/n-")), "0000000000");
+        RC(c, req(STORE_DELETE, a->path), STORE_OK);
+        const struct answer *gone = ask(c, req(STORE_DELETE, at("dir")));
+        CHECK(gone->rc == STORE_OK || gone->rc == STORE_NONODE); /* or it was reaped */
+    }
+}
+
+CASE(without_parent)
+{
+    struct client *c = client_new();
+
+    RC(c, req_create(at("no/p"), STORE_PERSISTENT), STORE_NONODE);
+    RC(c, req_create(at("no/p"), STORE_CONTAINER), STORE_NONODE);
+    RC(c, req_create(at("no/n-"), NUMBERED), STORE_NONODE);
+}
+
+CASE(existing)
+{
+    struct client *c = client_new();
+
+    RC(c, req_create(at("p"), STORE_CONTAINER), STORE_OK);
+    RC(c, req_create(at("p"), STORE_CONTAINER), STORE_EXISTS);
+    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_EXISTS);
+}
+
+CASE(below_ephemeral)
+{
+    struct client *c = client_new();
+    const struct answer *a = ask(c, req_create(at("n-"), NUMBERED));
+    char *below = g_strconcat(a->path, "/x", NULL);
+
+    RC(c, req_create(below, STORE_PERSISTENT), STORE_NOCHILDREN);
+    RC(c, req_create(below, STORE_CONTAINER), STORE_NOCHILDREN);
+    RC(c, req_create(below, NUMBERED), STORE_NOCHILDREN);
+    g_free(below);
+}
+
+static const struct test_case cases[] = {
+    LISTED(persistent),
+    LISTED(container),
+    LISTED(sequential),
+    LISTED(prefix_may_be_empty),
+    LISTED(data),
+    LISTED(czxid_rises),
+    LISTED(czxid_counts_writes),
+    LISTED(numbers_go_on_after_deletes),
+    LISTED(numbers_are_the_parents),
+    LISTED(numbers_count_creates),
+    LISTED(numbers_restart),
+    LISTED(without_parent),
+    LISTED(existing),
+    LISTED(below_ephemeral),
+    {NULL, NULL},
+};
+const struct test_suite conform_create_suite = {"create", conform_init, NULL, cases};

@@ -1,0 +1,179 @@
+/* Reading, changing, listing and deleting single nodes. */
+#include "conform.h"
+
+#include <string.h>
+
+CASE(delete_absent)
+{
+    struct client *c = client_new();
+
+    RC(c, req(STORE_DELETE, at("p")), STORE_NONODE);
+    RC(c, req(STORE_DELETE, at("no/p")), STORE_NONODE);
+}
+
+CASE(delete_parent)
+{
+    struct client *c = client_new();
+
+    RC(c, req_create(at("dir"), STORE_PERSISTENT), STORE_OK);
+    RC(c, req_create(at("dir/p"), STORE_PERSISTENT), STORE_OK);
+    RC(c, req(STORE_DELETE, at("dir")), STORE_NOTEMPTY);
+    RC(c, req(STORE_GET, at("dir/p")), STORE_OK);
+    RC(c, req(STORE_DELETE, at("dir/p")), STORE_OK);
+    RC(c, req(STORE_DELETE, at("dir")), STORE_OK);
+    RC(c, req(STORE_DELETE, at("dir")), STORE_NONODE);
+}
+
+/* Anybody may, and whatever its version. */
+CASE(delete_of_others)
+{
+    struct client *owner = client_new(), *other = client_new();
+    const struct answer *a = ask(owner, req_create(at("n-"), STORE_EPHEMERAL_SEQUENTIAL));
+
+    RC(owner, req_set(a->path, "new", -1), STORE_OK);
+    RC(other, req(STORE_DELETE, a->path), STORE_OK);
+    RC(owner, req(STORE_GET, a->path), STORE_NONODE);
+}
+
+CASE(get_absent)
+{
+    RC(client_new(), req(STORE_GET, at("p")), STORE_NONODE);
+}
+
+CASE(get_fields)
+{
+    struct client *owner = client_new(), *other = client_new();
+    const struct answer *made = ask(owner, req_create(at("n-"), STORE_EPHEMERAL_SEQUENTIAL));
+
+    RC(owner, req_set(made->path, "one", -1), STORE_OK);
+    RC(owner, req_set(made->path, "three", 1), STORE_OK);
+    const struct answer *a = ask(other, req(STORE_GET, made->path));
+    CHECK_INT(a->version, 2);
+    CHECK_INT(a->owner, client_session(owner));
+    CHECK_INT(a->czxid, made->czxid);
+    CHECK_INT(a->children, 0);
+    CHECK_INT(a->length, 5);
+    CHECK_STR(a->data, "three");
+}
+
+CASE(get_counts_children)
+{
+    struct client *c = client_new();
+
+    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    RC(c, req_create(at("q"), STORE_PERSISTENT), STORE_OK);
+    RC(c, req_create(at("q/below"), STORE_PERSISTENT), STORE_OK);
+    const struct answer *a = ask(c, req(STORE_GET, at("")));
+    CHECK_INT(a->children, 2);
+    CHECK_INT(a->owner, 0);
+    CHECK_INT(a->version, 0); /* children do not change it */
+    RC(c, req(STORE_DELETE, at("p")), STORE_OK);
+    CHECK_INT(ask(c, req(STORE_GET, at("")))->children, 1);
+}
+
+CASE(made_anew)
+{
+    struct client *c = client_new();
+    uint64_t first = ask(c, req_create(at("p"), STORE_PERSISTENT))->czxid;
+
+    RC(c, req_set(at("p"), "new", -1), STORE_OK);
+    RC(c, req(STORE_DELETE, at("p")), STORE_OK);
+    uint64_t second = ask(c, req_create(at("p"), STORE_PERSISTENT))->czxid;
+    const struct answer *a = ask(c, req(STORE_GET, at("p")));
+    CHECK(second > first);
+    CHECK_INT(a->czxid, second);
+    CHECK_INT(a->version, 0);
+    CHECK_INT(a->length, 0);
+}
+
+CASE(set_version)
+{
+    struct client *c = client_new();
+
+    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    RC(c, req_set(at("p"), "a", 0), STORE_OK);
+    RC(c, req_set(at("p"), "b", 0), STORE_BADVERSION);
+    RC(c, req_set(at("p"), "b", 2), STORE_BADVERSION);
+    RC(c, req_set(at("p"), "b", INT32_MAX), STORE_BADVERSION);
+    const struct answer *a = ask(c, req(STORE_GET, at("p")));
+    CHECK_STR(a->data, "a");
+    CHECK_INT(a->version, 1);
+    RC(c, req_set(at("p"), "c", -1), STORE_OK);
+    CHECK_INT(ask(c, req(STORE_GET, at("p")))->version, 2);
+}
+
+CASE(set_absent)
+{
+    struct client *c = client_new();
+
+    RC(c, req_set(at("p"), "", -1), STORE_NONODE);
+    RC(c, req_set(at("p"), "", INT32_MAX), STORE_NONODE);
+    RC(c, req(STORE_GET, at("p")), STORE_NONODE);
+}
+
+CASE(list_absent)
+{
+    RC(client_new(), req(STORE_LIST, at("p")), STORE_NONODE);
+}
+
+static void check_names(struct client *c, const char *path, const char *expected)
+{
+    const struct answer *a = ask(c, req(STORE_LIST, path));
+
+    REQUIRE(a->rc == STORE_OK);
+    char *names = g_strjoinv(" ", a->names);
+    CHECK_STR(names, expected);
+    g_free(names);
+}
+
+/* Names without their path, in no order that counts; not what is below them. */
+CASE(list_complete)
+{
+    struct client *c = client_new();
+
+    check_names(c, at(""), "");
+    RC(c, req_create(at("q"), STORE_CONTAINER), STORE_OK);
+    RC(c, req_create(at("q/below"), STORE_PERSISTENT), STORE_OK);
+    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    RC(c, req_create(at("n-"), STORE_EPHEMERAL_SEQUENTIAL), STORE_OK);
+    check_names(c, at(""), "n-0000000002 p q");
+    check_names(c, at("q"), "below");
+    check_names(c, at("p"), "");
+    RC(c, req(STORE_DELETE, at("p")), STORE_OK);
+    check_names(client_new(), at(""), "n-0000000002 q");
+}
+
+CASE(list_many)
+{
+    enum { MANY = 100 };
+    struct client *c = client_new();
+    struct store_request requests[MANY];
+    struct answer *a[MANY];
+
+    for (int i = 0; i < MANY; i++)
+        requests[i] = req_create(at("n-"), STORE_EPHEMERAL_SEQUENTIAL);
+    submit_all(c, requests, MANY, a, false);
+    for (int i = 0; i < MANY; i++)
+        CHECK_INT(await(a[i])->rc, STORE_OK);
+    const struct answer *list = ask(c, req(STORE_LIST, at("")));
+    REQUIRE(list->rc == STORE_OK && g_strv_length(list->names) == MANY);
+    for (int i = 0; i < MANY; i++)
+        CHECK_STR(list->names[i], strrchr(a[i]->path, '/') + 1);
+}
+
+CASE(sync_absent)
+{
+    struct client *c = client_new();
+
+    RC(c, req(STORE_SYNC, at("p")), STORE_OK);
+    RC(c, req(STORE_SYNC, at("")), STORE_OK);
+}
+
+static const struct test_case cases[] = {
+    LISTED(delete_absent), LISTED(delete_parent), LISTED(delete_of_others),
+    LISTED(get_absent),    LISTED(get_fields),    LISTED(get_counts_children),
+    LISTED(made_anew),     LISTED(set_version),   LISTED(set_absent),
+    LISTED(list_absent),   LISTED(list_complete), LISTED(list_many),
+    LISTED(sync_absent),   {NULL, NULL},
+};
+const struct test_suite conform_node_suite = {"node", conform_init, NULL, cases};
