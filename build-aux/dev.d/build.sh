@@ -12,6 +12,7 @@ configure_args() { # NAME
     tsan) echo "--enable-werror CC=gcc --enable-sanitizer=thread" ;;
     clang) echo "--enable-werror CC=clang" ;;
     fuzz) echo "--enable-werror CC=clang --enable-sanitizer=address,undefined --enable-fuzzer" ;;
+    o1) echo "CC=gcc --disable-shared CFLAGS=-O1" ;; # for mutants: quick to link, and many make warnings
     coverage) echo "CC=gcc --enable-coverage" ;;
     *) die "there is no build called \"$1\"" ;;
     esac

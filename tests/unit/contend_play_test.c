@@ -209,7 +209,7 @@ static int put_action(char *text, size_t size, const struct action *a)
         [ACT_LIST] = "list",       [ACT_READ] = "read",       [ACT_REWATCH] = "rewatch",
         [ACT_UNWATCH] = "unwatch", [ACT_DELETE] = "delete",   [ACT_DELETE_ALL] = "delete-all",
         [ACT_RESET] = "reset",     [ACT_ARM] = "arm",         [ACT_GRANT] = "grant",
-        [ACT_REVOKE] = "revoke",
+        [ACT_REVOKE] = "revoke",   [ACT_ORPHAN] = "orphan",
     };
     switch (a->kind) {
     case ACT_ADOPT:

@@ -6,8 +6,9 @@ enum { ASKED_MAX = 256 };
 
 struct asked {
     enum store_kind kind;
-    char *path, *changes;
-    store_done done; /* NULL: answered */
+    char *path, *data, *changes;
+    struct store_request what; /* but its pointers */
+    store_done done;           /* NULL: answered */
     void *context;
 };
 
@@ -16,12 +17,15 @@ static struct store {
     struct asked asked[ASKED_MAX];
     int count;
     fake_answerer *at_once; /* NULL: none */
+    bool busy;              /* takes no request, and cannot be opened */
 } fake;
 
 static int fake_open(struct store **ret, const struct store_config *config,
                      const struct store_sink *sink)
 {
     (void)config;
+    if (fake.busy)
+        return -1;
     fake.sink = *sink;
     *ret = &fake;
     return 0;
@@ -54,10 +58,15 @@ static bool fake_submit(struct store *store, const struct store_request *request
         done(context, &reply);
         return true;
     }
-    if (store->count == ASKED_MAX)
+    if (store->busy || store->count == ASKED_MAX)
         return false;
-    store->asked[store->count++] =
-        (struct asked){request->kind, g_strdup(request->path), describe(request), done, context};
+    store->asked[store->count++] = (struct asked){request->kind,
+                                                  g_strdup(request->path),
+                                                  g_strndup(request->data, (gsize)request->length),
+                                                  describe(request),
+                                                  *request,
+                                                  done,
+                                                  context};
     return true;
 }
 
@@ -87,6 +96,7 @@ static void fake_close(struct store *store)
         if (store->asked[i].done)
             end(&store->asked[i], (struct store_reply){.rc = STORE_GONE});
         g_clear_pointer(&store->asked[i].path, g_free);
+        g_clear_pointer(&store->asked[i].data, g_free);
         g_clear_pointer(&store->asked[i].changes, g_free);
     }
     store->count = 0;
@@ -108,13 +118,20 @@ static void fake_give_back(struct store *store)
 static const struct store_ops fake_ops = {fake_open, fake_submit, fake_close, fake_borrow,
                                           fake_give_back};
 
-zkl_session *fake_session(void)
+zkl_session *fake_open_session(const char *connect, const zkl_session_options *options)
 {
     zkl_session *s;
 
     session_store = &fake_ops;
-    REQUIRE(zkl_session_open(&s, "fake:1", NULL, NULL) == 0);
+    REQUIRE(zkl_session_open(&s, connect, options, NULL) == 0);
     session_store = &store_zk;
+    return s;
+}
+
+zkl_session *fake_session(void)
+{
+    zkl_session *s = fake_open_session("fake:1", NULL);
+
     fake_event(STORE_EV_BEGIN);
     fake_event(STORE_EV_UP);
     return s;
@@ -135,11 +152,30 @@ void fake_answer_at_once(fake_answerer *fn)
     fake.at_once = fn;
 }
 
+void fake_event_of(enum store_event event, int64_t id, int timeout_ms)
+{
+    pthread_mutex_t *monitor = fake.sink.monitor;
+
+    pthread_mutex_lock(monitor);
+    fake.sink.event(fake.sink.context, event, id, timeout_ms);
+    pthread_mutex_unlock(monitor);
+}
+
 void fake_event(enum store_event event)
 {
+    fake_event_of(event, FAKE_SESSION_ID, FAKE_TIMEOUT_MS);
+}
+
+void fake_watch(const char *path, bool gone)
+{
     pthread_mutex_lock(fake.sink.monitor);
-    fake.sink.event(fake.sink.context, event, FAKE_SESSION_ID, FAKE_TIMEOUT_MS);
+    fake.sink.watch(fake.sink.context, path, gone);
     pthread_mutex_unlock(fake.sink.monitor);
+}
+
+void fake_busy(bool busy)
+{
+    fake.busy = busy;
 }
 
 bool fake_answer(enum store_kind kind, const char *path, struct store_reply reply)
@@ -158,6 +194,43 @@ bool fake_is_asked(enum store_kind kind, const char *path)
     bool asked = find(kind, path) != NULL;
     pthread_mutex_unlock(fake.sink.monitor);
     return asked;
+}
+
+int fake_place(enum store_kind kind, const char *path)
+{
+    pthread_mutex_lock(fake.sink.monitor);
+    struct asked *a = find(kind, path);
+    int place = a ? (int)(a - fake.asked) : -1;
+    pthread_mutex_unlock(fake.sink.monitor);
+    return place;
+}
+
+int fake_count(enum store_kind kind, const char *path)
+{
+    int count = 0;
+
+    pthread_mutex_lock(fake.sink.monitor);
+    for (int i = 0; i < fake.count; i++) {
+        const struct asked *a = &fake.asked[i];
+        count += a->done && a->kind == kind && g_str_has_prefix(a->path, path);
+    }
+    pthread_mutex_unlock(fake.sink.monitor);
+    return count;
+}
+
+struct store_request fake_request(enum store_kind kind, const char *path)
+{
+    struct store_request what = {.path = NULL};
+
+    pthread_mutex_lock(fake.sink.monitor);
+    struct asked *a = find(kind, path);
+    if (a) {
+        what = a->what;
+        what.path = a->path;
+        what.data = a->data;
+    }
+    pthread_mutex_unlock(fake.sink.monitor);
+    return what;
 }
 
 char *fake_created_name(const char *path, int number)

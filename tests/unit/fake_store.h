@@ -9,7 +9,11 @@
 enum { FAKE_SESSION_ID = 7, FAKE_TIMEOUT_MS = 10000 };
 
 zkl_session *fake_session(void); /* connected */
+zkl_session *fake_open_session(const char *connect, const zkl_session_options *options);
 void fake_event(enum store_event event);
+void fake_event_of(enum store_event event, int64_t id, int timeout_ms);
+void fake_watch(const char *path, bool gone);
+void fake_busy(bool busy); /* takes no request, and no other store can be opened */
 
 /* From here on fn answers requests as they are sent; those it answers false to wait as ever. */
 typedef bool fake_answerer(const struct store_request *request, struct store_reply *reply);
@@ -18,6 +22,13 @@ void fake_answer_at_once(fake_answerer *fn);
 /* All about the first request of that kind below path that is not answered yet. */
 bool fake_is_asked(enum store_kind kind, const char *path);
 bool fake_answer(enum store_kind kind, const char *path, struct store_reply reply);
+/* When it was asked among all requests; -1: it was not, or is answered. */
+int fake_place(enum store_kind kind, const char *path);
+/* How many such are not answered yet. */
+int fake_count(enum store_kind kind, const char *path);
+/* As it was submitted, without the changes; path NULL: there is none. Good until the session ends.
+ */
+struct store_request fake_request(enum store_kind kind, const char *path);
 /* What the server names the node that is being created; NULL if there is none. */
 char *fake_created_name(const char *path, int number);
 /* A STORE_MULTI's changes as "set /a/b 0; delete /c -1", NULL if there is none. */

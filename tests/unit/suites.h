@@ -6,6 +6,7 @@
 
 extern const struct test_suite name_suite;
 extern const struct test_suite rule_suite;
+extern const struct test_suite contend_bounds_suite;
 extern const struct test_suite contend_diagram_suite;
 extern const struct test_suite contend_queue_suite;
 extern const struct test_suite contend_settle_suite;
@@ -15,9 +16,19 @@ extern const struct test_suite contend_walk_suite;
 extern const struct test_suite driver_suite;
 extern const struct test_suite multi_suite;
 extern const struct test_suite multi_doubt_suite;
+extern const struct test_suite grant_suite;
+extern const struct test_suite contender_suite;
+extern const struct test_suite holder_suite;
+extern const struct test_suite op_suite;
+extern const struct test_suite epoch_suite;
+extern const struct test_suite proof_suite;
+extern const struct test_suite request_suite;
+extern const struct test_suite refusal_suite;
+extern const struct test_suite watch_suite;
 extern const struct test_suite lease_suite;
 extern const struct test_suite lease_clock_suite;
 extern const struct test_suite lease_attack_suite;
+extern const struct test_suite lease_pace_suite;
 extern const struct test_suite lease_steady_suite;
 
 #endif

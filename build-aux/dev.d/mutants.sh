@@ -1,0 +1,11 @@
+# ./dev mutants: would the tests see a mistake? First small changes everywhere, which the tests that
+# need no server must see; then wrong deadline rules, which the fault tests on real ones must.
+# shellcheck shell=bash disable=SC2154
+
+mutants() { # EVERY SEED
+    local status=0
+    build o1 tests/mutants/mutate
+    tests/mutants/run.sh _build/o1 _build/small-changes "$1" "$2" || status=1
+    tests/live/faults/mutants.sh . _build/mutants || status=1
+    return "$status"
+}

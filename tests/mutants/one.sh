@@ -1,0 +1,51 @@
+#!/bin/bash
+# Makes one mutant and says what became of it, in FOLDER/results/NUMBER: one line of "uncompilable",
+# "same" (the compiler makes the same code of it), "killed PROGRAM" or "survived", tab, its line of
+# the list. run.sh has prepared FOLDER.
+# usage: one.sh FOLDER NUMBER
+
+set -euf -o pipefail
+folder=$1 number=$2
+IFS=$'\t' read -r file site _ < <(sed -n "${number}p" "$folder/sites")
+own=$folder/work/$number
+mkdir -p "$own"
+trap 'rm -rf "$own"' EXIT
+ulimit -c 0
+# A test that hangs ends itself by then.
+export ZKL_TEST_TIMEOUT=5
+
+verdict() { # WORDS
+    printf '%s\t%s\n' "$1" "$(sed -n "${number}p" "$folder/sites")" >"$folder/results/$number"
+    exit 0
+}
+
+# The mutant is found before the archives that hold the original. That it does not link is a fault of
+# this script.
+link() { # PROGRAM
+    # shellcheck source=/dev/null
+    (cd "$folder/build" && . "$folder/$1.link") 2>"$own/errors" || {
+        cat "$own/errors" >&2
+        exit 255
+    }
+}
+
+run() { # PROGRAM
+    # shellcheck source=/dev/null
+    (cd "$folder/build" && . "$folder/$1.run") >/dev/null 2>&1 </dev/null
+}
+
+export object=$own/mutant.o source=$own/mutant.c program=$own/program
+{
+    echo "#line 1 \"$file\""
+    "$folder/mutate" "$folder/source/$file" "$site"
+} >"$source"
+# shellcheck source=/dev/null
+(cd "$folder/build" && . "$folder/compile/${file//\//-}") 2>"$own/errors" || verdict uncompilable
+objcopy --strip-debug "$object" "$own/bare.o"
+! cmp -s "$own/bare.o" "$folder/bare/${file//\//-}.o" || verdict same
+while read -r name part; do
+    [[ $file == "$part"* ]] || continue
+    link "$name"
+    run "$name" || verdict "killed $name"
+done <"$folder/programs"
+verdict survived

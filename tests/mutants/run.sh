@@ -1,0 +1,204 @@
+#!/bin/bash
+# Would the tests see a mistake? Makes every EVERYth small change that mutate.c knows to the decisions
+# and the runtime, one at a time, and runs the test programs that need no server until one fails.
+# What survives must be in equivalent.txt, with the reason why it changes nothing that matters.
+# usage: run.sh BUILD FOLDER [EVERY [SEED]]
+#
+# BUILD is configured with --disable-shared and -O1; JOBS (default: all processors) mutants are
+# tried at a time; FILES and PROGRAMS, when set, are words that choose some of the tables below.
+
+set -euf -o pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+sources=$(cd "$here/../.." && pwd)
+build=$(realpath "$1")
+mkdir -p "$2"
+folder=$(realpath "$2")
+every=${3:-1} seed=${4:-0}
+: "${JOBS:=$(nproc)}" "${MAKE:=make}"
+# What was freed is overwritten, so that its use shows.
+export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTIONS=suppressions=$sources/tests/support/lsan.supp:print_suppressions=0
+
+files=(recipes/contend.c recipes/lease.c recipes/name.c recipes/rule.c
+    lib/contender.c lib/contender_requests.c lib/request.c lib/watch.c lib/epoch.c lib/grant.c
+    lib/op.c)
+
+# In the order in which they are tried, the quick ones first: name, the files that are in it, flags
+# to link with, program, arguments. What only leaks survives all but the last.
+programs=(
+    "recipes|recipes/||tests/unit/unit|name rule contend_* lease*"
+    "unit|||tests/unit/unit|"
+    "explore|recipes/||tests/explore/explore|--contenders 2 --faults 1"
+    "golden|||tests/sim/golden/golden|"
+    "sim|||tests/sim/sim|--schedules 300"
+    "leaks|lib/|-fsanitize=leak|tests/unit/unit|"
+)
+
+die() {
+    echo "run.sh: $*" >&2
+    exit 2
+}
+
+# ---- what is made once ----
+
+# Both tables, as the environment restricts them and as far as there are such programs.
+choose() {
+    local line name part target
+    # shellcheck disable=SC2206
+    files=(${FILES-${files[@]}})
+    : >"$folder/programs"
+    for line in "${programs[@]}"; do
+        IFS='|' read -r name part _ target _ <<<"$line"
+        if [[ " ${PROGRAMS-$name} " != *" $name "* ]]; then
+            continue
+        elif grep -qE "^$target\\$\\(EXEEXT\\):" "$build/Makefile"; then
+            echo "$name $part" >>"$folder/programs"
+        else
+            echo "skipped: there is no $target"
+        fi
+    done
+}
+
+entry() { # PROGRAM FIELD: of its line in the table
+    local line
+    for line in "${programs[@]}"; do
+        [ "${line%%|*}" != "$1" ] || cut -d'|' -f"$2" <<<"$line"
+    done
+}
+
+# What make says that it does when it makes the files and the programs anew.
+make_all() {
+    local name file targets=()
+    while read -r name _; do
+        targets+=("$(entry "$name" 4)")
+    done <"$folder/programs"
+    (
+        cd "$build"
+        rm -f "${targets[@]}"
+        for file in "${files[@]}"; do
+            find "${file%/*}" -name "*_la-$(basename "$file" .c).lo" -delete
+        done
+        $MAKE -j"$JOBS" V=1 "${targets[@]}"
+    ) >"$folder/make.log" 2>&1 || die "the build fails: see $folder/make.log"
+}
+
+# Commands as scripts, with $object, $source and $program for what differs. A quoted include is
+# looked for beside the source, which is elsewhere now.
+take_commands() {
+    local file name line target
+    for file in "${files[@]}"; do
+        line=$(grep -E "^libtool: compile: .* -c [^ ]*/$file " "$folder/make.log" | tail -n 1)
+        [ -n "$line" ] || die "make does not say how it compiles $file"
+        line=$(sed -E "s,^libtool: compile: ,,; s, -MT [^ ]+ -MD -MP -MF [^ ]+,,; s, -c [^ ]+ , -iquote $sources/${file%/*} -c \"\$source\" ,; s, -o [^ ]+, -o \"\$object\"," <<<"$line")
+        echo "$line" >"$folder/compile/${file//\//-}"
+    done
+    while read -r name _; do
+        target=$(entry "$name" 4)
+        line=$(grep -E "^libtool: link: .* -o $target " "$folder/make.log" | tail -n 1)
+        [ -n "$line" ] || die "make does not say how it links $target"
+        sed -E "s,^libtool: link: ,,; s, -o $target , $(entry "$name" 3) -o \"\$program\" \$object ," <<<"$line" >"$folder/$name.link"
+    done <"$folder/programs"
+}
+
+# The original takes the same way as a mutant: it must pass, and its time says when one hangs.
+try_original() {
+    local file name begin limit
+    export object=$folder/original.o source=$folder/original.c program=$folder/original
+    for file in "${files[@]}"; do
+        { echo "#line 1 \"$file\"" && cat "$sources/$file"; } >"$source"
+        # shellcheck source=/dev/null
+        (cd "$build" && . "$folder/compile/${file//\//-}") || die "$file cannot be compiled"
+        objcopy --strip-debug "$object" "$folder/bare/${file//\//-}.o"
+    done
+    while read -r name _; do
+        # shellcheck source=/dev/null
+        (cd "$build" && object='' && . "$folder/$name.link")
+        begin=$(date +%s)
+        # shellcheck disable=SC2046
+        (cd "$build" && "$program" $(entry "$name" 5)) >"$folder/$name.log" 2>&1 </dev/null ||
+            die "$name fails without any change: see $folder/$name.log"
+        limit=$((($(date +%s) - begin) * 10 + 10))
+        # A sanitizer needs all addresses; others must not eat the machine.
+        [ -n "$(entry "$name" 3)" ] || echo "ulimit -v 4000000" >"$folder/$name.run"
+        echo "timeout -k 5 $limit \"\$program\" $(entry "$name" 5)" >>"$folder/$name.run"
+    done <"$folder/programs"
+}
+
+list_sites() {
+    local file
+    for file in "${files[@]}"; do
+        (cd "$sources" && "$build/tests/mutants/mutate" "$file") | sed "s,^,$file\t,"
+    done >"$folder/sites"
+}
+
+# ---- what comes out ----
+
+count() { # VERDICT
+    cut -f1 "$folder/all" | grep -cE "^$1" || true
+}
+
+share() { # PART WHOLE
+    awk -v part="$1" -v whole="$2" 'BEGIN { printf "%.1f %%", whole ? 100 * part / whole : 100 }'
+}
+
+# equivalent.txt has what was judged to change nothing: "FILE FUNCTION", the lines before it ("- ")
+# and after it ("+ "), and why ("= "). Survivors are divided into $folder/excused and, in the same
+# form, $folder/survivors.
+judge_survivors() {
+    : >"$folder/excused"
+    : >"$folder/survivors"
+    grep '^survived' "$folder/all" | awk -F'\t' -v list="$here/equivalent.txt" -v folder="$folder" '
+        BEGIN {
+            while ((getline line < list) > 0) {
+                if (line ~ /^- /) before = substr(line, 3)
+                else if (line ~ /^\+ /) after = substr(line, 3)
+                else if (line ~ /^= /) excuse[place "\t" before "\t" after] = substr(line, 3)
+                else if (line ~ /^[a-z]/) place = line
+            }
+        }
+        {
+            key = $2 " " $5 "\t" $6 "\t" $7
+            if (key in excuse)
+                print $4 ": " excuse[key] >(folder "/excused")
+            else
+                printf "# %s\n%s %s\n- %s\n+ %s\n\n", $4, $2, $5, $6, $7 >(folder "/survivors")
+        }' || true
+}
+
+report() {
+    local killed survived excused name file
+    (cd "$folder/results" && find . -type f -printf '%f\n' | sort -n | xargs cat) >"$folder/all"
+    judge_survivors
+    echo
+    for file in "${files[@]}"; do
+        printf '%-28s %4d sites, %4d tried, %4d killed, %3d survived\n' "$file" \
+            "$(cut -f1 "$folder/sites" | grep -cxF "$file")" "$(cut -f2 "$folder/all" | grep -cxF "$file")" \
+            "$(awk -F'\t' -v f="$file" '$2 == f && /^killed/' "$folder/all" | wc -l)" \
+            "$(awk -F'\t' -v f="$file" '$2 == f && /^survived/' "$folder/all" | wc -l)"
+    done
+    cat "$folder/survivors"
+    killed=$(count killed) excused=$(wc -l <"$folder/excused")
+    survived=$(($(count survived) - excused))
+    echo "$(wc -l <"$folder/all") mutants of $(wc -l <"$folder/sites"): $(count uncompilable) do not compile, $(count same) are the same to the compiler"
+    while read -r name _; do
+        echo "  killed by $name: $(count "killed $name\$")"
+    done <"$folder/programs"
+    echo "  $excused survived with a reason given, $survived without"
+    echo "killed: $(share "$killed" $((killed + survived))), or $(share "$killed" $((killed + survived + excused))) with those of equivalent.txt as survivors"
+    [ "$survived" -eq 0 ]
+}
+
+rm -rf "$folder"/{results,work,compile,bare}
+find "$folder" -maxdepth 1 -name '*.run' -delete
+mkdir -p "$folder"/{results,work,compile,bare}
+ln -sfn "$build" "$folder/build"
+ln -sfn "$sources" "$folder/source"
+ln -sf "$build/tests/mutants/mutate" "$folder/mutate"
+$MAKE -s -C "$build" Makefile >"$folder/make.log" 2>&1 || die "the build folder is no good: see $folder/make.log"
+choose
+make_all
+take_commands
+try_original
+list_sites
+seq "$((seed % every + 1))" "$every" "$(wc -l <"$folder/sites")" |
+    xargs -P "$JOBS" -n 1 "$here/one.sh" "$folder"
+report

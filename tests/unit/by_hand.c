@@ -1,0 +1,135 @@
+#include "by_hand.h"
+
+#include <string.h>
+
+enum { OWN_NUMBER = 7, RUNS_MAX = 100000 };
+
+/* Far apart, as after days of suspension: no code may take one for the other. */
+static const struct instant beginning = {5000000 * CLOCK_MS, 1000000 * CLOCK_MS};
+
+static struct instant now;
+static struct instant (*real_clock)(void);
+
+static struct instant read_now(void)
+{
+    return now;
+}
+
+zkl_session *hand_session_with(const zkl_session_options *options)
+{
+    zkl_session_options o = options ? *options : (zkl_session_options)ZKL_SESSION_OPTIONS_INIT;
+
+    o.dispatch = 1;
+    now = beginning;
+    real_clock = clock_source;
+    clock_source = read_now;
+    timers_by_hand = true;
+    zkl_session *s = fake_open_session("fake:1/root", &o);
+    timers_by_hand = false;
+    return s;
+}
+
+zkl_session *hand_session(void)
+{
+    zkl_session *s = hand_session_with(NULL);
+
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+    return s;
+}
+
+void hand_close(zkl_session *s)
+{
+    zkl_session_close(s);
+    clock_source = real_clock;
+}
+
+void hand_jump(int64_t boot_ms, int64_t raw_ms)
+{
+    now.boot += boot_ms * CLOCK_MS;
+    now.raw += raw_ms * CLOCK_MS;
+}
+
+void hand_pass(zkl_session *s, int64_t ms)
+{
+    struct instant end = instant_add(now, ms * CLOCK_MS);
+
+    session_lock(s);
+    for (int runs = 0; timers_next(s->timers) <= end.boot; runs++) {
+        int64_t due = timers_next(s->timers);
+        if (due > now.boot)
+            now = instant_add(now, due - now.boot);
+        timers_run(s->timers);
+        if (runs == RUNS_MAX) {
+            runner_fail(__FILE__, __LINE__, "timers come due without end");
+            break;
+        }
+    }
+    now = end;
+    session_unlock(s);
+}
+
+void hand_stand_alone(zkl_session *s)
+{
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK);
+    CHECK(s->lease.alone);
+    hand_pass_proved(s, 0);
+}
+
+void hand_pass_proved(zkl_session *s, int64_t ms)
+{
+    enum { STEP_MS = 500 };
+
+    for (; ms > STEP_MS; ms -= STEP_MS) {
+        hand_pass(s, STEP_MS);
+        fake_answer(STORE_SET, "/zookeeper", (struct store_reply){.rc = STORE_BADVERSION});
+    }
+    hand_pass(s, ms);
+    fake_answer(STORE_SET, "/zookeeper", (struct store_reply){.rc = STORE_BADVERSION});
+}
+
+static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    struct attempt *a = data;
+
+    a->calls++;
+    a->grant = grant;
+    if (error)
+        a->error = *error;
+}
+
+void hand_enter(struct attempt *a, zkl_session *s, int64_t timeout_ms)
+{
+    *a = (struct attempt){.calls = 0};
+    REQUIRE(zkl_mutex_new(&a->mutex, s, "/l", NULL) == 0);
+    REQUIRE(zkl_mutex_lock_async(a->mutex, timeout_ms, on_acquired, a, &a->op) == 0);
+    a->node = fake_created_name("/root/l", OWN_NUMBER);
+}
+
+void hand_answer_entry(struct attempt *a, int before)
+{
+    char other[32];
+    char *names[] = {strrchr(a->node, '/') + 1, other};
+
+    g_snprintf(other, sizeof other, "_c_other-lock-%010d", before);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_OK, .path = a->node, .czxid = 5,
+           .owner = FAKE_SESSION_ID);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = names, .count = before < 0 ? 1 : 2);
+}
+
+void hand_hold(struct attempt *a, zkl_session *s)
+{
+    hand_enter(a, s, ZKL_FOREVER);
+    REQUIRE(a->node != NULL);
+    hand_answer_entry(a, -1);
+    zkl_session_dispatch(s);
+    REQUIRE(a->grant != NULL);
+}
+
+void hand_leave(struct attempt *a)
+{
+    zkl_grant_release(a->grant);
+    zkl_op_free(a->op);
+    zkl_mutex_free(a->mutex);
+    g_free(a->node);
+}

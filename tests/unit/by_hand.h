@@ -1,0 +1,48 @@
+/* A session over the fake store that stands still: its clocks, its timers and its callbacks move
+ * when the test says so, and in the test's thread. */
+#ifndef UNIT_BY_HAND_H
+#define UNIT_BY_HAND_H
+
+#include "fake_store.h"
+
+/* Made and connected at 0 ms, with a timeout of 10 s and a tick unknown: the deadline is 8950 ms,
+ * and no proof follows unless the test answers. */
+enum { HAND_DEADLINE_MS = 8950 };
+
+/* Moves time to 0 and opens one. */
+zkl_session *hand_session(void);
+zkl_session *hand_session_with(const zkl_session_options *options); /* not connected */
+void hand_close(zkl_session *s);
+
+/* Both clocks go on; what comes due meanwhile runs at its time. */
+void hand_pass(zkl_session *s, int64_t ms);
+
+/* The server says that it stands alone: every write it answers is a proof. */
+void hand_stand_alone(zkl_session *s);
+
+/* As hand_pass(), and such a server answers the renewals. */
+void hand_pass_proved(zkl_session *s, int64_t ms);
+
+/* The clocks only: nothing runs. */
+void hand_jump(int64_t boot_ms, int64_t raw_ms);
+
+/* A lock on /l, decided when it is told; the grant is the test's. */
+struct attempt {
+    zkl_mutex *mutex;
+    zkl_op *op;
+    zkl_grant *grant;
+    zkl_error error;
+    int calls;
+    char *node; /* what the server names it; NULL: not asked to create it */
+};
+
+void hand_enter(struct attempt *a, zkl_session *s, int64_t timeout_ms);
+void hand_hold(struct attempt *a, zkl_session *s); /* enters, and is first */
+/* Ends it, whatever it has. */
+void hand_leave(struct attempt *a);
+
+/* Answers the create, with number 7, and the list behind it: "7" is the own node, others are
+ * another's. */
+void hand_answer_entry(struct attempt *a, int before);
+
+#endif

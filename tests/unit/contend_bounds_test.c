@@ -1,0 +1,143 @@
+/* The edges: how often is too often, what is inconsistent, answers that seldom come. */
+#include "contend_play.h"
+#include "suites.h"
+
+enum { ROUNDS = 100 }; /* as often as a directory may vanish in one attempt */
+
+/* The invariant is what the explorer and every step rely on: it must see each contradiction. */
+static void invariant_sees(void)
+{
+    static const struct {
+        const char *what;
+        struct contend c;
+    } wrong[] = {
+        {"waits without a node", {.state = ST_WAITING, .watching = true, .ahead = 1}},
+        {"has a node when done", {.state = ST_DONE, .has_node = true, .told = true}},
+        {"waits unwatched", {.state = ST_WAITING, .has_node = true, .ahead = 1}},
+        {"watches when listing", {.state = ST_LISTING, .has_node = true, .watching = true}},
+        {"told when waiting",
+         {.state = ST_WAITING, .has_node = true, .watching = true, .ahead = 1, .told = true}},
+        {"done untold", {.state = ST_DONE}},
+        {"waits for nobody", {.state = ST_WAITING, .has_node = true, .watching = true}},
+        {"waits in a try",
+         {.state = ST_WAITING, .has_node = true, .watching = true, .ahead = 1, .try_only = true}},
+        {"holds without a token", {.state = ST_HOLDING, .has_node = true, .told = true}},
+        {"holds by an exhausted number",
+         {.state = ST_HOLDING, .has_node = true, .told = true, .token = 1, .number = INT32_MAX}},
+    };
+    static const struct contend right[] = {
+        {.state = ST_WAITING, .has_node = true, .watching = true, .ahead = 1},
+        {.state = ST_HOLDING, .has_node = true, .told = true, .token = 1, .number = 3},
+        {.state = ST_LISTING, .has_node = true, .try_only = true},
+        {.state = ST_DONE, .told = true},
+    };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+        if (!CHECK(!contend_invariant(&wrong[i].c)))
+            runner_fail(__FILE__, __LINE__, "%s", wrong[i].what);
+    for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++)
+        CHECK(contend_invariant(&right[i]));
+}
+
+static void no_such_state(void)
+{
+    CHECK_STR(contend_state_name(ST_COUNT), "?");
+}
+
+/* The directory was there when the node was made, but not when it was listed. */
+static void vanish(int rounds)
+{
+    for (int i = 0; i < rounds; i++) {
+        SAY("created 7");
+        STEP("listed nonode", ST_CREATING, "delete, create, list");
+    }
+}
+
+static void vanished_too_often(void)
+{
+    play_start(false);
+    SAY("enter");
+    vanish(ROUNDS);
+    SAY("created 7");
+    STEP("listed nonode", ST_DONE, "fail protocol, delete");
+}
+
+static void missing_too_often(void)
+{
+    play_start(false);
+    SAY("enter");
+    for (int i = 0; i < ROUNDS; i++) {
+        STEP("created nonode", ST_PARENTS, "parents");
+        STEP("parents", ST_CREATING, "create, list");
+    }
+    STEP("created nonode", ST_DONE, "fail protocol");
+}
+
+/* What happened before it stood in the queue, or in an earlier session, is no reason to give up. */
+static void counted_anew(void)
+{
+    play_start(false);
+    SAY("enter");
+    vanish(ROUNDS);
+    SAY("created 7");
+    SAY("listed 5 7*");
+    STEP("epoch", ST_CREATING, "create, list");
+    vanish(ROUNDS);
+    SAY("created 7");
+    STEP("listed nonode", ST_DONE, "fail protocol, delete");
+
+    play_start(false);
+    SAY("enter");
+    SAY("created 7");
+    SAY("listed 5 7*");
+    SAY("pred gone");
+    STEP("read nonode", ST_CREATING, "delete, create, list"); /* the first of them */
+    vanish(ROUNDS - 1);
+    SAY("created 7");
+    STEP("listed nonode", ST_DONE, "fail protocol, delete");
+}
+
+static void parents_reaped_while_being_made(void)
+{
+    play_reach(ST_PARENTS);
+    STEP("parents nonode", ST_CREATING, "create, list");
+    STEP("created 7", ST_LISTING, "");
+}
+
+/* Nobody can tell whether a node of ours stands: only the end of the session removes it. */
+static void unsettled_for_good(void)
+{
+    play_reach(ST_SETTLING);
+    SAY("synced");
+    STEP("listed refused", ST_DONE, "orphan, fail refused");
+
+    play_reach(ST_LEAVING);
+    STEP("created unknown", ST_LEAVING, "sync");
+    STEP("synced", ST_LEAVING, "list");
+    STEP("listed refused", ST_DONE, "orphan");
+}
+
+static void settled_without_a_directory(void)
+{
+    play_reach(ST_SETTLING);
+    SAY("synced");
+    STEP("listed nonode", ST_CREATING, "create, list");
+
+    play_reach(ST_LEAVING);
+    SAY("created unknown");
+    SAY("synced");
+    STEP("listed nonode", ST_DONE, "");
+}
+
+static const struct test_case cases[] = {
+    {"invariant_sees", invariant_sees},
+    {"no_such_state", no_such_state},
+    {"vanished_too_often", vanished_too_often},
+    {"missing_too_often", missing_too_often},
+    {"counted_anew", counted_anew},
+    {"parents_reaped_while_being_made", parents_reaped_while_being_made},
+    {"unsettled_for_good", unsettled_for_good},
+    {"settled_without_a_directory", settled_without_a_directory},
+    {NULL, NULL},
+};
+
+const struct test_suite contend_bounds_suite = {.name = "contend_bounds", .cases = cases};

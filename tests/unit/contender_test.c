@@ -1,0 +1,331 @@
+/* What the driver asks of the store for one attempt, and what it does with a grant. */
+#include "lib/contender.h"
+
+#include "by_hand.h"
+#include "suites.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static zkl_session *s;
+static struct attempt a;
+static char lines[512]; /* of the log */
+static int lost;
+
+static void on_log(zkl_log_level level, const char *line, void *data)
+{
+    (void)level;
+    (void)data;
+    g_strlcat(lines, line, sizeof lines);
+    g_strlcat(lines, "\n", sizeof lines);
+}
+
+static void start(void)
+{
+    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+
+    lines[0] = '\0';
+    lost = 0;
+    options.log = on_log;
+    options.log_level = ZKL_LOG_INFO;
+    s = hand_session_with(&options);
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+}
+
+static void stop(void)
+{
+    hand_leave(&a);
+    hand_close(s);
+}
+
+static bool is_logged(const char *text)
+{
+    zkl_session_dispatch(s);
+    return strstr(lines, text) != NULL;
+}
+
+static void list(int count, char *const *names)
+{
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = names, .count = count);
+}
+
+static char *own_name(void)
+{
+    return strrchr(a.node, '/') + 1;
+}
+
+static void created(int number)
+{
+    g_free(a.node);
+    a.node = fake_created_name("/root/l", number);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_OK, .path = a.node, .czxid = 5,
+           .owner = FAKE_SESSION_ID);
+}
+
+/* ---- entering ---- */
+
+static void enters(void)
+{
+    zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
+
+    start();
+    options.name = "who";
+    a = (struct attempt){.calls = 0};
+    REQUIRE(zkl_mutex_new(&a.mutex, s, "/l", &options) == 0);
+    REQUIRE(zkl_mutex_lock_async(a.mutex, ZKL_FOREVER, NULL, NULL, &a.op) != 0);
+    zkl_mutex_free(a.mutex);
+    hand_enter(&a, s, ZKL_FOREVER);
+    struct store_request r = fake_request(STORE_CREATE, "/root/l/_c_");
+    CHECK_INT(r.mode, STORE_EPHEMERAL_SEQUENTIAL);
+    CHECK(r.data != NULL && r.length == (int)strlen(r.data) && r.length > 0);
+    CHECK_INT(strlen(r.path), strlen("/root/l/_c_") + 36 + strlen("-lock-"));
+    CHECK(fake_place(STORE_CREATE, "/root/l") < fake_place(STORE_LIST, "/root/l"));
+    stop();
+}
+
+static void makes_its_directory(void)
+{
+    start();
+    hand_enter(&a, s, ZKL_FOREVER);
+    ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NONODE);
+    CHECK_INT(fake_count(STORE_CREATE, "/root"), 2);
+    CHECK_STR(fake_request(STORE_CREATE, "/root").path, "/root");
+    CHECK_STR(fake_request(STORE_CREATE, "/root/l").path, "/root/l");
+    CHECK_INT(fake_request(STORE_CREATE, "/root/l").mode, STORE_CONTAINER);
+    CHECK_INT(fake_request(STORE_CREATE, "/root").mode, STORE_CONTAINER);
+    ANSWER(STORE_CREATE, "/root", .rc = STORE_EXISTS);
+    CHECK_INT(fake_count(STORE_CREATE, "/root/l/_c_"), 0);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_OK);
+    CHECK_INT(fake_count(STORE_CREATE, "/root/l/_c_"), 1);
+    stop();
+}
+
+/* The directory's answer counts; who could not make a parent is blamed if that is why. */
+static void cannot_make_its_directory(void)
+{
+    static const struct {
+        enum store_rc parent, directory;
+        int code;
+        const char *path;
+    } rows[] = {
+        {STORE_NOAUTH, STORE_NONODE, ZKL_EACCES, "/root"},
+        {STORE_EXISTS, STORE_NOAUTH, ZKL_EACCES, "/l"},
+        {STORE_NOCHILDREN, STORE_NONODE, ZKL_EPATH, "/root"},
+        {STORE_NOAUTH, STORE_OK, 0, NULL}, /* somebody else made it */
+        {STORE_NOAUTH, STORE_EXISTS, 0, NULL},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        start();
+        hand_enter(&a, s, ZKL_FOREVER);
+        ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NONODE);
+        ANSWER(STORE_CREATE, "/root", .rc = rows[i].parent);
+        ANSWER(STORE_CREATE, "/root/l", .rc = rows[i].directory);
+        zkl_session_dispatch(s);
+        CHECK_INT(a.error.code, rows[i].code);
+        CHECK_INT(fake_count(STORE_CREATE, "/root/l/_c_"), rows[i].code == 0);
+        if (rows[i].path && !CHECK(strstr(a.error.path, rows[i].path) != NULL))
+            runner_fail(__FILE__, __LINE__, "%s", a.error.path);
+        stop();
+    }
+}
+
+static void told_why(void)
+{
+    static const struct {
+        enum store_rc rc;
+        int code;
+        const char *text;
+    } rows[] = {
+        {STORE_NOAUTH, ZKL_EACCES, "/l: "},
+        {STORE_NOCHILDREN, ZKL_EPATH, "it lies below an ephemeral node"},
+        {STORE_BAD, ZKL_EPROTO, "/l: "},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        start();
+        hand_enter(&a, s, ZKL_FOREVER);
+        ANSWER(STORE_CREATE, "/root/l", .rc = rows[i].rc);
+        zkl_session_dispatch(s);
+        CHECK_INT(a.error.code, rows[i].code);
+        CHECK_STR(a.error.path, "/l");
+        CHECK(strstr(a.error.text, rows[i].text) != NULL);
+        CHECK((strstr(a.error.text, "ephemeral") != NULL) == (rows[i].rc == STORE_NOCHILDREN));
+        stop();
+    }
+}
+
+/* ---- waiting ---- */
+
+static void waits_for_its_predecessor(void)
+{
+    char first[] = "_c_x-lock-0000000001", second[] = "_c_y-lock-0000000002", foreign[] = "junk";
+
+    start();
+    hand_enter(&a, s, ZKL_FOREVER);
+    char *names[] = {foreign, second, first, own_name()};
+    created(7);
+    names[3] = own_name();
+    list(4, names);
+    CHECK(is_logged("/root/l: ignoring \"junk\""));
+    CHECK(fake_request(STORE_GET, "/root/l/_c_y-lock-0000000002").watch);
+    CHECK(!fake_is_asked(STORE_GET, "/root/l/_c_x"));
+    ANSWER(STORE_GET, "/root/l/_c_y", .rc = STORE_OK);
+    fake_watch("/root/l/_c_y-lock-0000000002", false); /* changed: watched again */
+    ANSWER(STORE_GET, "/root/l/_c_y", .rc = STORE_OK);
+    fake_watch("/root/l/_c_y-lock-0000000002", true);
+    lines[0] = '\0';
+    char *less[] = {foreign, first, own_name()};
+    list(3, less);
+    CHECK(!is_logged("ignoring")); /* once is enough */
+    ANSWER(STORE_GET, "/root/l/_c_x", .rc = STORE_NONODE);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID, .czxid = 5);
+    zkl_session_dispatch(s);
+    CHECK_INT(a.calls, 1);
+    CHECK(a.grant != NULL);
+    stop();
+}
+
+static void leaves_no_watch_behind(void)
+{
+    start();
+    hand_enter(&a, s, ZKL_FOREVER);
+    hand_answer_entry(&a, 3);
+    ANSWER(STORE_GET, "/root/l/_c_other", .rc = STORE_OK);
+    zkl_op_cancel(a.op);
+    CHECK(fake_is_asked(STORE_UNWATCH, "/root/l/_c_other-lock-0000000003"));
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    ANSWER(STORE_UNWATCH, "/root/l/_c_other", .rc = STORE_OK);
+    CHECK_INT(s->watched_bytes, 0);
+    CHECK_INT(s->contenders.length, 0);
+    stop();
+}
+
+static void too_much_is_watched(void)
+{
+    start();
+    hand_enter(&a, s, ZKL_FOREVER);
+    s->watched_bytes = 512 * 1024;
+    hand_answer_entry(&a, 3);
+    s->watched_bytes = 0;
+    zkl_session_dispatch(s);
+    CHECK_INT(a.error.code, ZKL_ELIMIT);
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    CHECK(!fake_is_asked(STORE_GET, "/root/l"));
+    stop();
+}
+
+/* A new session, a new id; what carries the old one goes wherever it is seen. */
+static void enters_anew_in_the_next_session(void)
+{
+    char other[] = "_c_x-lock-0000000001";
+
+    start();
+    hand_enter(&a, s, ZKL_FOREVER);
+    hand_answer_entry(&a, 3);
+    char *old = g_strdup(a.node), *old_name = strrchr(old, '/') + 1;
+    fake_event(STORE_EV_EXPIRED);
+    fake_event(STORE_EV_BEGIN);
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+    g_free(a.node);
+    a.node = fake_created_name("/root/l", 9);
+    REQUIRE(a.node != NULL);
+    CHECK(strncmp(a.node, old, strlen("/root/l/_c_") + 36) != 0);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_OK, .path = a.node, .czxid = 6,
+           .owner = FAKE_SESSION_ID + 1);
+    char *names[] = {other, old_name, own_name()};
+    list(3, names);
+    CHECK(fake_is_asked(STORE_DELETE, old));
+    CHECK(!fake_is_asked(STORE_DELETE, a.node));
+    CHECK(!fake_is_asked(STORE_DELETE, "/root/l/_c_x"));
+    g_free(old);
+    stop();
+}
+
+/* The outcome of the create is unknown: of what the list shows, one is kept. */
+static void adopts_what_was_made(void)
+{
+    start();
+    hand_enter(&a, s, ZKL_FOREVER);
+    char *later = fake_created_name("/root/l", 9);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    char *names[] = {strrchr(later, '/') + 1, own_name()};
+    list(2, names);
+    CHECK(fake_is_asked(STORE_DELETE, later));
+    CHECK(!fake_is_asked(STORE_DELETE, a.node));
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID, .czxid = 77);
+    list(1, &names[1]);
+    zkl_session_dispatch(s);
+    CHECK(a.grant != NULL);
+    CHECK_INT(zkl_grant_token(a.grant), 77);
+    g_free(later);
+    stop();
+}
+
+/* Nobody can tell what was made: the end of the session removes it. */
+static void replaces_the_session_for_an_orphan(void)
+{
+    start();
+    hand_enter(&a, s, ZKL_FOREVER);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_NOAUTH);
+    zkl_session_dispatch(s);
+    CHECK_INT(a.error.code, ZKL_EACCES);
+    CHECK_INT(s->id, FAKE_SESSION_ID);
+    hand_pass(s, 0);
+    CHECK_INT(s->id, 0);
+    hand_leave(&a);
+
+    fake_event(STORE_EV_BEGIN);
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+    hand_enter(&a, s, ZKL_FOREVER);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_NOAUTH);
+    hand_pass(s, 0);
+    CHECK_INT(s->id, FAKE_SESSION_ID + 1); /* once is enough */
+    stop();
+}
+
+/* The end of a node that was given up is no loss of the next. */
+static void forgets_the_node_given_up(void)
+{
+    start();
+    hand_enter(&a, s, ZKL_FOREVER);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    char *names[] = {own_name()};
+    list(1, names);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID, .czxid = 77);
+    list(0, NULL); /* it is gone, or this server lags behind */
+    char *old = g_strdup(a.node);
+    CHECK(fake_is_asked(STORE_DELETE, old));
+    created(9);
+    names[0] = own_name();
+    list(1, names);
+    zkl_session_dispatch(s);
+    REQUIRE(a.grant != NULL);
+    fake_watch(old, true);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
+    g_free(old);
+    stop();
+}
+
+static const struct test_case cases[] = {
+    {"enters", enters},
+    {"makes_its_directory", makes_its_directory},
+    {"cannot_make_its_directory", cannot_make_its_directory},
+    {"told_why", told_why},
+    {"waits_for_its_predecessor", waits_for_its_predecessor},
+    {"leaves_no_watch_behind", leaves_no_watch_behind},
+    {"too_much_is_watched", too_much_is_watched},
+    {"enters_anew_in_the_next_session", enters_anew_in_the_next_session},
+    {"adopts_what_was_made", adopts_what_was_made},
+    {"replaces_the_session_for_an_orphan", replaces_the_session_for_an_orphan},
+    {"forgets_the_node_given_up", forgets_the_node_given_up},
+    {NULL, NULL},
+};
+
+const struct test_suite contender_suite = {.name = "contender", .cases = cases};

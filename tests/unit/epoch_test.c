@@ -1,0 +1,196 @@
+/* One session after another: what comes, what goes, and who is told. */
+#include "lib/epoch.h"
+
+#include "by_hand.h"
+#include "suites.h"
+
+static zkl_session *s;
+static struct attempt a;
+static GString *events;
+
+static void on_event(zkl_session *session, zkl_session_event event, int64_t id, void *data)
+{
+    static const char *const names[] = {"",         "connected", "suspended",
+                                        "replaced", "refused",   "closed"};
+
+    (void)session;
+    (void)data;
+    g_string_append_printf(events, "%s %d; ", names[event], (int)id);
+}
+
+/* Opened, and heard, but not connected. */
+static void prepare(void)
+{
+    s = hand_session_with(NULL);
+    events = g_string_new(NULL);
+    CHECK_INT(zkl_session_on_change(s, on_event, NULL), 0);
+}
+
+static void start(void)
+{
+    prepare();
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+}
+
+static void stop(void)
+{
+    hand_close(s);
+    g_string_free(events, TRUE);
+}
+
+/* What listeners were told since. */
+static void check_events(const char *wanted)
+{
+    zkl_session_dispatch(s);
+    CHECK_STR(events->str, wanted);
+    g_string_truncate(events, 0);
+}
+
+static void check_deadline_in(int64_t ms)
+{
+    CHECK_INT(instant_left(clock_now(), s->lease.deadline) / CLOCK_MS, ms);
+}
+
+static void listeners_are_told(void)
+{
+    start();
+    check_events("connected 7; ");
+    fake_event(STORE_EV_DOWN);
+    check_events("suspended 7; ");
+    fake_event(STORE_EV_UP);
+    check_events("connected 7; ");
+    fake_event(STORE_EV_EXPIRED);
+    check_events("replaced 7; ");
+    CHECK_INT(s->id, 0);
+    CHECK(!s->up);
+    fake_event(STORE_EV_BEGIN);
+    fake_event_of(STORE_EV_UP, 8, FAKE_TIMEOUT_MS);
+    check_events("connected 8; ");
+    fake_event(STORE_EV_AUTH);
+    check_events("refused 8; ");
+    stop();
+}
+
+static void why_there_is_no_connection(void)
+{
+    start();
+    CHECK_INT(zkl_session_wait(s, 0), 0);
+    fake_event(STORE_EV_DOWN);
+    CHECK_INT(zkl_session_wait(s, 0), ZKL_EUNREACHABLE);
+    fake_event(STORE_EV_HOST);
+    CHECK_INT(zkl_session_wait(s, 0), ZKL_EHOST);
+    fake_event(STORE_EV_FOREIGN);
+    CHECK(s->foreigners && !s->host_unknown);
+    fake_event(STORE_EV_BEGIN);
+    CHECK(!s->foreigners);
+    fake_event(STORE_EV_FOREIGN);
+    fake_event(STORE_EV_UP);
+    CHECK(!s->foreigners);
+    fake_event(STORE_EV_HOST);
+    fake_event(STORE_EV_UP);
+    CHECK(!s->foreigners && !s->host_unknown);
+    fake_event(STORE_EV_AUTH);
+    CHECK_INT(zkl_session_wait(s, 0), ZKL_EAUTH);
+    stop();
+}
+
+static void a_smaller_timeout_takes_the_deadline_back(void)
+{
+    start();
+    hand_hold(&a, s);
+    CHECK_INT(zkl_grant_remaining_ms(a.grant), HAND_DEADLINE_MS);
+    fake_event(STORE_EV_DOWN);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_SUSPECT);
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, 4000);
+    CHECK_INT(zkl_grant_remaining_ms(a.grant), 4000 - 450);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_SUSPECT); /* a connection is no proof */
+    CHECK_INT(zkl_session_timeout_ms(s), 4000);
+    hand_leave(&a);
+    stop();
+}
+
+/* Too long in coming to prove anything: it is made once more, now that there is a server. */
+static void slow_creation(void)
+{
+    prepare();
+    fake_event(STORE_EV_BEGIN);
+    hand_pass(s, FAKE_TIMEOUT_MS / 4);
+    fake_event(STORE_EV_UP);
+    CHECK(!s->up);
+    CHECK_INT(s->id, 0);
+    check_events(""); /* nobody has seen that one */
+    fake_event(STORE_EV_BEGIN);
+    hand_pass(s, FAKE_TIMEOUT_MS / 4);
+    fake_event(STORE_EV_UP); /* slow again: so it is */
+    CHECK(s->up);
+    check_deadline_in(HAND_DEADLINE_MS - FAKE_TIMEOUT_MS / 4);
+    stop();
+}
+
+static void quick_creation(void)
+{
+    prepare();
+    fake_event(STORE_EV_BEGIN);
+    hand_pass(s, FAKE_TIMEOUT_MS / 4 - 1);
+    fake_event(STORE_EV_UP);
+    CHECK(s->up);
+    check_deadline_in(HAND_DEADLINE_MS - FAKE_TIMEOUT_MS / 4 + 1);
+    stop();
+}
+
+static void no_zookeeper(void)
+{
+    static const int nonsense[] = {0, -1, SESSION_TIMEOUT_MAX_MS + 1};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(nonsense); i++) {
+        prepare();
+        fake_event(STORE_EV_BEGIN);
+        fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, nonsense[i]);
+        CHECK(!s->up && s->foreigners && !s->store);
+        hand_pass(s, 999);
+        CHECK(!s->store);
+        hand_pass(s, 1);
+        CHECK(s->store != NULL);
+        stop();
+    }
+}
+
+static void the_longest_timeout(void)
+{
+    prepare();
+    fake_event(STORE_EV_BEGIN);
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, SESSION_TIMEOUT_MAX_MS);
+    CHECK(s->up);
+    stop();
+}
+
+static void not_opened(void)
+{
+    start();
+    fake_busy(true);
+    fake_event(STORE_EV_EXPIRED);
+    CHECK(!s->store);
+    hand_pass(s, 1000);
+    CHECK(!s->store);
+    fake_busy(false);
+    hand_pass(s, 999);
+    CHECK(!s->store);
+    hand_pass(s, 1);
+    CHECK(s->store != NULL);
+    stop();
+}
+
+static const struct test_case cases[] = {
+    {"listeners_are_told", listeners_are_told},
+    {"why_there_is_no_connection", why_there_is_no_connection},
+    {"a_smaller_timeout_takes_the_deadline_back", a_smaller_timeout_takes_the_deadline_back},
+    {"slow_creation", slow_creation},
+    {"quick_creation", quick_creation},
+    {"no_zookeeper", no_zookeeper},
+    {"the_longest_timeout", the_longest_timeout},
+    {"not_opened", not_opened},
+    {NULL, NULL},
+};
+
+const struct test_suite epoch_suite = {.name = "epoch", .cases = cases};

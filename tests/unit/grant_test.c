@@ -1,0 +1,370 @@
+/* What a holder sees: state and deadline, and what it is told. */
+#include "lib/grant.h"
+
+#include "by_hand.h"
+#include "suites.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+static zkl_session *s;
+static zkl_grant *g;
+static char unused; /* an address for a contender that is never looked at */
+
+struct told {
+    int calls;
+    zkl_state last;
+    int thens; /* calls that came behind one of LOST */
+};
+
+static void start(void)
+{
+    s = hand_session();
+    g = grant_new(s, (struct contender *)(void *)&unused, "/root/l/n", "who", 5);
+    grant_unref(g); /* one of two, and the contender is none */
+}
+
+/* Forgets both, so that a leak is seen as one. */
+static void stop(void)
+{
+    grant_unref(g);
+    g = NULL;
+    hand_close(s);
+    s = NULL;
+}
+
+static void on_change(zkl_grant *grant, zkl_state state, void *data)
+{
+    struct told *told = data;
+
+    CHECK(grant == g);
+    told->calls++;
+    told->last = state;
+}
+
+static void on_then(void *data)
+{
+    struct told *told = data;
+
+    told->thens += told->last == ZKL_LOST;
+}
+
+static void check_told(const struct told *told, int calls, zkl_state last)
+{
+    zkl_session_dispatch(s);
+    CHECK_INT(told->calls, calls);
+    CHECK_INT(told->last, last);
+}
+
+static struct instant deadline_at(int64_t ms)
+{
+    return instant_add(clock_now(), ms * CLOCK_MS);
+}
+
+static void what_it_is(void)
+{
+    start();
+    CHECK_INT(zkl_grant_token(g), 5);
+    CHECK_INT(zkl_grant_session_id(g), FAKE_SESSION_ID);
+    CHECK_STR(zkl_grant_node(g), "/l/n");
+    CHECK_STR(grant_full_node(g), "/root/l/n");
+    CHECK_STR(grant_payload(g), "who");
+    CHECK(grant_session(g) == s);
+    CHECK(!grant_is_child(g));
+    stop();
+}
+
+static void held_until_the_deadline(void)
+{
+    start();
+    CHECK_INT(zkl_grant_remaining_ms(g), HAND_DEADLINE_MS);
+    CHECK_INT(zkl_grant_state(g), ZKL_HELD);
+    hand_jump(HAND_DEADLINE_MS - 1, HAND_DEADLINE_MS - 1);
+    CHECK_INT(zkl_grant_remaining_ms(g), 1);
+    CHECK_INT(zkl_grant_state(g), ZKL_HELD);
+    hand_jump(1, 1);
+    CHECK_INT(zkl_grant_remaining_ms(g), 0);
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
+    stop();
+}
+
+static void ended_by_either_clock(void)
+{
+    start();
+    hand_jump(HAND_DEADLINE_MS, 0);
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
+    stop();
+    start();
+    hand_jump(0, HAND_DEADLINE_MS);
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
+    stop();
+}
+
+static void lost_is_final(void)
+{
+    start();
+    hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
+    CHECK(!grant_set_deadline(g, deadline_at(1000), true));
+    CHECK_INT(zkl_grant_remaining_ms(g), 0);
+    grant_suspect(g);
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
+    CHECK(!grant_disown(g));
+    CHECK(!grant_give_back(g));
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
+    stop();
+}
+
+/* Also for one who asks as soon as the clock is put back, as no clock should be. */
+static void lost_was_seen(void)
+{
+    start();
+    hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
+    CHECK_INT(zkl_grant_remaining_ms(g), 0);
+    hand_jump(-1000, -1000);
+    CHECK_INT(zkl_grant_remaining_ms(g), 0);
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
+    stop();
+}
+
+static void a_proof_moves_the_deadline(void)
+{
+    start();
+    CHECK(grant_set_deadline(g, deadline_at(20000), true));
+    CHECK_INT(zkl_grant_remaining_ms(g), 20000);
+    CHECK(grant_set_deadline(g, deadline_at(3000), false)); /* a smaller timeout takes it back */
+    CHECK_INT(zkl_grant_remaining_ms(g), 3000);
+    CHECK_INT(zkl_grant_state(g), ZKL_HELD);
+    struct instant apart = deadline_at(3000);
+    apart.raw -= 1000 * CLOCK_MS;
+    CHECK(grant_set_deadline(g, apart, true));
+    CHECK_INT(zkl_grant_remaining_ms(g), 2000);
+    stop();
+}
+
+static void suspect_until_proved(void)
+{
+    struct told told = {0};
+
+    start();
+    CHECK_INT(zkl_grant_on_change(g, on_change, &told), 0);
+    check_told(&told, 0, ZKL_HELD);
+    grant_suspect(g);
+    check_told(&told, 1, ZKL_SUSPECT);
+    CHECK_INT(zkl_grant_state(g), ZKL_SUSPECT);
+    CHECK_INT(zkl_grant_remaining_ms(g), HAND_DEADLINE_MS);
+    grant_suspect(g);
+    check_told(&told, 1, ZKL_SUSPECT);
+    CHECK(grant_set_deadline(g, deadline_at(9000), false));
+    CHECK_INT(zkl_grant_state(g), ZKL_SUSPECT);
+    check_told(&told, 1, ZKL_SUSPECT);
+    CHECK(grant_set_deadline(g, deadline_at(9000), true));
+    CHECK_INT(zkl_grant_state(g), ZKL_HELD);
+    check_told(&told, 2, ZKL_HELD);
+    CHECK(grant_set_deadline(g, deadline_at(9500), true));
+    check_told(&told, 2, ZKL_HELD);
+    stop();
+}
+
+static void suspect_from_the_beginning(void)
+{
+    start();
+    fake_event(STORE_EV_DOWN);
+    zkl_grant *other = grant_new(s, NULL, "/root/l/m", "who", 6);
+    CHECK_INT(zkl_grant_state(other), ZKL_SUSPECT);
+    grant_unref(other);
+    grant_unref(other);
+    stop();
+}
+
+static void told_at_once_what_is_not_held(void)
+{
+    struct told suspect = {0}, released = {0};
+
+    start();
+    grant_suspect(g);
+    zkl_grant_on_change(g, on_change, &suspect);
+    check_told(&suspect, 1, ZKL_SUSPECT);
+    CHECK(grant_disown(g));
+    check_told(&suspect, 2, ZKL_RELEASED);
+    zkl_grant_on_change(g, on_change, &released);
+    check_told(&released, 1, ZKL_RELEASED);
+    CHECK(!grant_lose(g, on_then, &released)); /* nobody is left to be told */
+    check_told(&released, 1, ZKL_RELEASED);
+    check_told(&suspect, 2, ZKL_RELEASED);
+    stop();
+}
+
+/* Until the contender says so, loss by the deadline is told to nobody; then once. */
+static void told_once_of_a_loss(void)
+{
+    struct told early = {0}, late = {0}, after = {0};
+
+    start();
+    zkl_grant_on_change(g, on_change, &early);
+    hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
+    zkl_grant_on_change(g, on_change, &late);
+    check_told(&early, 0, ZKL_HELD);
+    check_told(&late, 0, ZKL_HELD);
+    CHECK(grant_lose(g, on_then, &late));
+    check_told(&early, 1, ZKL_LOST);
+    check_told(&late, 1, ZKL_LOST);
+    CHECK_INT(late.thens, 1);
+    CHECK(!grant_lose(g, on_then, &late));
+    check_told(&late, 1, ZKL_LOST);
+    CHECK_INT(late.thens, 1);
+    grant_detach(g);
+    zkl_grant_on_change(g, on_change, &after);
+    check_told(&after, 1, ZKL_LOST);
+    stop();
+}
+
+static void lost_before_the_deadline(void)
+{
+    struct told told = {0};
+
+    start();
+    zkl_grant_on_change(g, on_change, &told);
+    CHECK(grant_lose(g, on_then, &told));
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
+    CHECK_INT(zkl_grant_remaining_ms(g), 0);
+    check_told(&told, 1, ZKL_LOST);
+    stop();
+
+    start();
+    grant_suspect(g);
+    CHECK(!grant_lose(g, on_then, &told));
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
+    stop();
+}
+
+static void given_back(void)
+{
+    struct told told = {0};
+
+    start();
+    grant_detach(g);
+    zkl_grant_on_change(g, on_change, &told);
+    CHECK(grant_give_back(g));
+    CHECK_INT(zkl_grant_state(g), ZKL_RELEASED);
+    CHECK_INT(zkl_grant_remaining_ms(g), 0);
+    CHECK(grant_give_back(g));
+    CHECK(!grant_disown(g));
+    CHECK(grant_set_deadline(g, deadline_at(1000), true)); /* no loss */
+    CHECK_INT(zkl_grant_state(g), ZKL_RELEASED);
+    grant_suspect(g);
+    check_told(&told, 1, ZKL_RELEASED);
+    stop();
+}
+
+static void every_reference_is_given_up(void)
+{
+    struct told told = {0};
+
+    start();
+    int before = g_atomic_int_get(&s->refs);
+    zkl_grant *other = grant_new(s, NULL, "/root/l/m", "who", 6);
+    zkl_grant_on_change(other, on_change, &told);
+    CHECK_INT(g_atomic_int_get(&s->refs), before + 1);
+    grant_unref(other);
+    CHECK_INT(g_atomic_int_get(&s->refs), before + 1);
+    zkl_grant_release(grant_ref(other));
+    CHECK_INT(zkl_grant_state(other), ZKL_RELEASED);
+    grant_unref(other);
+    CHECK_INT(g_atomic_int_get(&s->refs), before + 1); /* until it was told */
+    zkl_grant *first = g;
+    g = other;
+    zkl_session_dispatch(s);
+    CHECK_INT(told.calls, 1);
+    CHECK_INT(g_atomic_int_get(&s->refs), before);
+    g = first;
+    stop();
+}
+
+static void bad_arguments(void)
+{
+    struct told told = {0};
+
+    start();
+    CHECK_INT(zkl_grant_on_change(NULL, on_change, &told), ZKL_EINVAL);
+    CHECK_INT(zkl_grant_on_change(g, NULL, &told), ZKL_EINVAL);
+    CHECK_INT(zkl_grant_remaining_ms(NULL), 0);
+    CHECK_INT(zkl_grant_state(NULL), ZKL_LOST);
+    zkl_grant_release(NULL);
+    stop();
+}
+
+static void after_the_session_was_closed(void)
+{
+    struct told told = {0};
+
+    start();
+    zkl_grant_on_change(g, on_change, &told);
+    hand_close(s);
+    CHECK_INT(zkl_grant_on_change(g, on_change, &told), ZKL_ECLOSED);
+    CHECK_INT(zkl_grant_on_change(g, on_change, &told), ZKL_ECLOSED);
+    grant_suspect(g); /* nobody can be told any more */
+    CHECK_INT(told.calls, 0);
+    CHECK(!grant_lose(g, on_then, &told));
+    grant_unref(g);
+    g = NULL;
+    s = NULL;
+}
+
+/* The child has a copy of everything, and holds nothing. */
+static void in_a_forked_child(void)
+{
+    int status = 0;
+
+    start();
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0)
+        _exit(zkl_grant_state(g) == ZKL_LOST && zkl_grant_remaining_ms(g) == 0 &&
+                      zkl_grant_on_change(g, on_change, NULL) == ZKL_ECHILD && grant_is_child(g) &&
+                      zkl_grant_token(g) == 5
+                  ? 0
+                  : 1);
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK_INT(zkl_grant_state(g), ZKL_HELD);
+    stop();
+}
+
+/* Which may have sessions of its own. */
+static void of_a_forked_child(void)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        start();
+        _exit(zkl_grant_state(g) == ZKL_HELD && !grant_is_child(g) ? 0 : 1);
+    }
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static const struct test_case cases[] = {
+    {"what_it_is", what_it_is},
+    {"held_until_the_deadline", held_until_the_deadline},
+    {"ended_by_either_clock", ended_by_either_clock},
+    {"lost_is_final", lost_is_final},
+    {"lost_was_seen", lost_was_seen},
+    {"a_proof_moves_the_deadline", a_proof_moves_the_deadline},
+    {"suspect_until_proved", suspect_until_proved},
+    {"suspect_from_the_beginning", suspect_from_the_beginning},
+    {"told_at_once_what_is_not_held", told_at_once_what_is_not_held},
+    {"told_once_of_a_loss", told_once_of_a_loss},
+    {"lost_before_the_deadline", lost_before_the_deadline},
+    {"given_back", given_back},
+    {"every_reference_is_given_up", every_reference_is_given_up},
+    {"bad_arguments", bad_arguments},
+    {"after_the_session_was_closed", after_the_session_was_closed},
+    {"in_a_forked_child", in_a_forked_child},
+    {"of_a_forked_child", of_a_forked_child},
+    {NULL, NULL},
+};
+
+const struct test_suite grant_suite = {.name = "grant", .cases = cases};

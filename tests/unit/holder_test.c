@@ -1,0 +1,272 @@
+/* The driver of one who holds: the own watch, the loss, the node's end. */
+#include "lib/contender.h"
+
+#include "by_hand.h"
+#include "suites.h"
+
+#include <string.h>
+
+static zkl_session *s;
+static struct attempt a;
+static char lines[512]; /* of the log */
+static int changes;
+static zkl_state last;
+
+static void on_log(zkl_log_level level, const char *line, void *data)
+{
+    (void)level;
+    (void)data;
+    g_strlcat(lines, line, sizeof lines);
+}
+
+static void on_change(zkl_grant *grant, zkl_state state, void *data)
+{
+    (void)grant;
+    (void)data;
+    changes++;
+    last = state;
+}
+
+static void start(void)
+{
+    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+
+    lines[0] = '\0';
+    changes = 0;
+    options.log = on_log;
+    s = hand_session_with(&options);
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+    hand_hold(&a, s);
+}
+
+static void stop(void)
+{
+    hand_leave(&a);
+    hand_close(s);
+}
+
+static void check_told(int calls, zkl_state state)
+{
+    zkl_session_dispatch(s);
+    CHECK_INT(changes, calls);
+    CHECK_INT(last, state);
+}
+
+static void watches_itself_after_a_while(void)
+{
+    start();
+    hand_pass(s, 19);
+    CHECK(!fake_is_asked(STORE_GET, a.node));
+    hand_pass(s, 1);
+    CHECK(fake_request(STORE_GET, a.node).watch);
+    ANSWER(STORE_GET, a.node, .rc = STORE_BAD); /* tried again, but not at once */
+    hand_pass(s, 999);
+    CHECK(!fake_is_asked(STORE_GET, a.node));
+    hand_pass(s, 1);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID);
+    fake_watch(a.node, true);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
+    CHECK(!fake_is_asked(STORE_DELETE, a.node));
+    CHECK_INT(s->contenders.length, 0);
+    zkl_session_dispatch(s);
+    CHECK(strstr(lines, ": lost") != NULL);
+    stop();
+}
+
+static void released(void)
+{
+    start();
+    hand_pass(s, 20);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID);
+    zkl_grant_release(a.grant);
+    a.grant = NULL;
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    CHECK(!fake_is_asked(STORE_UNWATCH, a.node)); /* goes with the node */
+    CHECK_INT(s->contenders.length, 0);
+    fake_watch(a.node, true);
+    CHECK_INT(s->watched_bytes, 0);
+    zkl_session_dispatch(s);
+    CHECK_STR(lines, "");
+    stop();
+}
+
+static void lost_at_the_deadline(void)
+{
+    start();
+    hand_pass(s, HAND_DEADLINE_MS - 1);
+    CHECK(!fake_is_asked(STORE_DELETE, a.node));
+    hand_pass(s, 1);
+    CHECK(fake_is_asked(STORE_DELETE, a.node)); /* nobody has to be told first */
+    CHECK_INT(s->contenders.length, 0);
+    stop();
+}
+
+/* The timer runs by one clock, the deadline is by two. */
+static void not_lost_before_either_clock(void)
+{
+    start();
+    hand_jump(0, -1000);
+    hand_pass(s, HAND_DEADLINE_MS);
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    stop();
+
+    start();
+    s->lease.deadline = instant_add(s->lease.deadline, 1000 * CLOCK_MS);
+    hand_pass(s, HAND_DEADLINE_MS);
+    CHECK(!fake_is_asked(STORE_DELETE, a.node));
+    hand_pass(s, 1000);
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    stop();
+}
+
+/* What the callbacks stop is stopped before another is granted. */
+static void node_stays_until_the_loss_is_told(void)
+{
+    start();
+    zkl_grant_on_change(a.grant, on_change, NULL);
+    hand_pass(s, HAND_DEADLINE_MS);
+    CHECK(!fake_is_asked(STORE_DELETE, a.node));
+    check_told(2, ZKL_LOST); /* suspect before: nothing was proved for too long */
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    hand_pass(s, 20000);
+    CHECK_INT(fake_count(STORE_DELETE, a.node), 1);
+    stop();
+}
+
+static void node_stays_one_timeout_at_most(void)
+{
+    start();
+    zkl_grant_on_change(a.grant, on_change, NULL);
+    hand_pass(s, HAND_DEADLINE_MS);
+    hand_pass(s, FAKE_TIMEOUT_MS - 1);
+    CHECK(!fake_is_asked(STORE_DELETE, a.node));
+    hand_pass(s, 1);
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    check_told(2, ZKL_LOST);
+    CHECK_INT(fake_count(STORE_DELETE, a.node), 1);
+    stop();
+}
+
+static void suspect_while_disconnected(void)
+{
+    start();
+    hand_stand_alone(s);
+    zkl_grant_on_change(a.grant, on_change, NULL);
+    fake_event(STORE_EV_DOWN);
+    check_told(1, ZKL_SUSPECT);
+    fake_event(STORE_EV_UP);
+    check_told(1, ZKL_SUSPECT);
+    hand_pass(s, 10);
+    hand_stand_alone(s);
+    check_told(2, ZKL_HELD);
+    stop();
+}
+
+/* Two and a half periods of renewal without a proof. */
+static void suspect_when_overdue(void)
+{
+    start();
+    zkl_grant_on_change(a.grant, on_change, NULL);
+    hand_pass(s, 4100);
+    check_told(0, last);
+    hand_pass(s, 1000);
+    check_told(1, ZKL_SUSPECT);
+    stop();
+}
+
+static void lost_with_the_session(void)
+{
+    start();
+    zkl_grant_on_change(a.grant, on_change, NULL);
+    fake_event(STORE_EV_EXPIRED);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
+    check_told(1, ZKL_LOST);
+    CHECK_INT(s->contenders.length, 0);
+    stop();
+}
+
+static void each_of_many_is_lost(void)
+{
+    struct attempt other;
+
+    start();
+    hand_enter(&other, s, ZKL_FOREVER);
+    hand_answer_entry(&other, 3);
+    fake_event(STORE_EV_AUTH);
+    zkl_session_dispatch(s);
+    CHECK_INT(other.calls, 1);
+    CHECK_INT(other.error.code, ZKL_EAUTH);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
+    CHECK_INT(s->contenders.length, 0);
+    hand_leave(&other);
+    stop();
+}
+
+static void numbers_run_out(void)
+{
+    static const struct {
+        int number;
+        bool warned;
+    } rows[] = {{INT32_MAX - (1 << 20) - 1, false}, {INT32_MAX - (1 << 20), true}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        start();
+        hand_leave(&a);
+        zkl_session_dispatch(s);
+        ANSWER(STORE_DELETE, "/root/l", .rc = STORE_OK);
+        hand_enter(&a, s, ZKL_FOREVER);
+        g_free(a.node);
+        a.node = fake_created_name("/root/l", rows[i].number);
+        hand_answer_entry(&a, -1);
+        zkl_session_dispatch(s);
+        CHECK(a.grant != NULL);
+        CHECK_INT(strstr(lines, "its numbers run out") != NULL, rows[i].warned);
+        stop();
+    }
+}
+
+/* Only an empty container is deleted; where numbers begin anew, so do we. */
+static void numbers_have_run_out(void)
+{
+    static const struct {
+        int children, length, code;
+    } rows[] = {{0, 0, 0}, {1, 0, ZKL_EOVERFLOW}, {0, 3, ZKL_EOVERFLOW}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        start();
+        hand_leave(&a);
+        hand_enter(&a, s, ZKL_FOREVER);
+        ANSWER(STORE_CREATE, "/root/l", .rc = STORE_EXISTS);
+        CHECK_STR(fake_request(STORE_GET, "/root/l").path, "/root/l");
+        ANSWER(STORE_GET, "/root/l", .rc = STORE_OK, .children = rows[i].children,
+               .length = rows[i].length, .data = "abc");
+        if (rows[i].code == 0) {
+            CHECK(fake_answer(STORE_DELETE, "/root/l/_c_", (struct store_reply){.rc = STORE_OK}));
+            CHECK_STR(fake_request(STORE_DELETE, "/root/l").path, "/root/l");
+            ANSWER(STORE_DELETE, "/root/l", .rc = STORE_OK);
+            CHECK(fake_is_asked(STORE_CREATE, "/root/l/_c_"));
+        }
+        zkl_session_dispatch(s);
+        CHECK_INT(a.error.code, rows[i].code);
+        stop();
+    }
+}
+
+static const struct test_case cases[] = {
+    {"watches_itself_after_a_while", watches_itself_after_a_while},
+    {"released", released},
+    {"lost_at_the_deadline", lost_at_the_deadline},
+    {"not_lost_before_either_clock", not_lost_before_either_clock},
+    {"node_stays_until_the_loss_is_told", node_stays_until_the_loss_is_told},
+    {"node_stays_one_timeout_at_most", node_stays_one_timeout_at_most},
+    {"suspect_while_disconnected", suspect_while_disconnected},
+    {"suspect_when_overdue", suspect_when_overdue},
+    {"lost_with_the_session", lost_with_the_session},
+    {"each_of_many_is_lost", each_of_many_is_lost},
+    {"numbers_run_out", numbers_run_out},
+    {"numbers_have_run_out", numbers_have_run_out},
+    {NULL, NULL},
+};
+
+const struct test_suite holder_suite = {.name = "holder", .cases = cases};

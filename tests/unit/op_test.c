@@ -1,0 +1,291 @@
+/* An acquisition's time limit, its end by others, and who is told what. */
+#include "lib/op.h"
+
+#include "by_hand.h"
+#include "suites.h"
+
+#include <string.h>
+
+static zkl_session *s;
+static struct attempt a;
+
+static void check_told(int calls, int code)
+{
+    zkl_session_dispatch(s);
+    CHECK_INT(a.calls, calls);
+    CHECK_INT(a.error.code, code);
+}
+
+static void check_text(const char *part)
+{
+    if (!CHECK(strstr(a.error.text, part) != NULL))
+        runner_fail(__FILE__, __LINE__, "%s", a.error.text);
+}
+
+static void stop(void)
+{
+    hand_leave(&a);
+    hand_close(s);
+}
+
+static void timed_out(void)
+{
+    s = hand_session();
+    hand_enter(&a, s, 1000);
+    hand_pass(s, 999);
+    check_told(0, 0);
+    hand_pass(s, 1);
+    check_told(1, ZKL_ETIMEDOUT);
+    check_text("not acquired within 1000 ms");
+    hand_answer_entry(&a, -1);
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    check_told(1, ZKL_ETIMEDOUT);
+    stop();
+}
+
+/* 0 waits for no other contender, but for the server: one session timeout. */
+static void tried_in_vain(void)
+{
+    s = hand_session();
+    hand_enter(&a, s, 0);
+    hand_pass(s, FAKE_TIMEOUT_MS - 1);
+    check_told(0, 0);
+    hand_pass(s, 1);
+    check_told(1, ZKL_EUNREACHABLE);
+    check_text("the server did not answer");
+    stop();
+}
+
+static void timed_out_without_a_connection(void)
+{
+    s = hand_session();
+    fake_event(STORE_EV_DOWN);
+    hand_enter(&a, s, 1000);
+    hand_pass(s, 1000);
+    check_told(1, ZKL_EUNREACHABLE);
+    check_text("no server answers");
+    stop();
+}
+
+static void no_limit(void)
+{
+    static const int64_t limits[] = {ZKL_FOREVER, INT64_MAX, INT64_MAX / CLOCK_MS};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(limits); i++) {
+        s = hand_session();
+        hand_enter(&a, s, limits[i]);
+        hand_pass(s, 100000);
+        check_told(0, 0);
+        stop();
+    }
+}
+
+static void busy(void)
+{
+    s = hand_session();
+    hand_enter(&a, s, 0);
+    hand_answer_entry(&a, 3);
+    check_told(1, ZKL_EBUSY);
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    hand_pass(s, 20000); /* its time limit is over, too */
+    check_told(1, ZKL_EBUSY);
+    stop();
+}
+
+static void acquired_in_time(void)
+{
+    s = hand_session();
+    hand_stand_alone(s);
+    hand_enter(&a, s, 1000);
+    hand_pass_proved(s, 999);
+    hand_answer_entry(&a, -1);
+    hand_pass_proved(s, 5000);
+    check_told(1, 0);
+    CHECK(a.grant != NULL);
+    CHECK_INT(zkl_grant_token(a.grant), 5);
+    CHECK(!fake_is_asked(STORE_DELETE, a.node));
+    stop();
+}
+
+static void canceled_while_it_waits(void)
+{
+    s = hand_session();
+    hand_enter(&a, s, ZKL_FOREVER);
+    hand_answer_entry(&a, 3);
+    CHECK(fake_is_asked(STORE_GET, "/root/l/_c_other-lock-0000000003"));
+    zkl_op_cancel(a.op);
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    check_told(1, ZKL_ECANCELED);
+    zkl_op_cancel(a.op);
+    check_told(1, ZKL_ECANCELED);
+    stop();
+}
+
+/* It has won, but nobody knows yet: the cancel wins, and what was won is given back. */
+static void canceled_before_it_is_told(void)
+{
+    s = hand_session();
+    hand_enter(&a, s, ZKL_FOREVER);
+    hand_answer_entry(&a, -1);
+    CHECK(!fake_is_asked(STORE_DELETE, a.node));
+    zkl_op_cancel(a.op);
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    zkl_op_cancel(a.op);
+    check_told(1, ZKL_ECANCELED);
+    CHECK(a.grant == NULL);
+    stop();
+}
+
+static void canceled_too_late(void)
+{
+    s = hand_session();
+    hand_hold(&a, s);
+    zkl_op_cancel(a.op);
+    check_told(1, 0);
+    CHECK(!fake_is_asked(STORE_DELETE, a.node));
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
+    stop();
+}
+
+static void no_op(void)
+{
+    zkl_op_cancel(NULL);
+    zkl_op_free(NULL);
+    CHECK(true);
+}
+
+static void credentials_refused(void)
+{
+    s = hand_session();
+    fake_event(STORE_EV_AUTH);
+    hand_enter(&a, s, ZKL_FOREVER);
+    CHECK(a.node == NULL);
+    check_told(1, ZKL_EAUTH);
+    stop();
+}
+
+static void freed_while_it_waits(void)
+{
+    s = hand_session();
+    hand_enter(&a, s, ZKL_FOREVER);
+    hand_answer_entry(&a, 3);
+    zkl_mutex_free(a.mutex);
+    a.mutex = NULL;
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    check_told(1, ZKL_ECLOSED);
+    stop();
+}
+
+static void closed_while_it_waits(void)
+{
+    zkl_op *op;
+
+    s = hand_session();
+    hand_enter(&a, s, ZKL_FOREVER);
+    hand_answer_entry(&a, 3);
+    hand_close(s);
+    CHECK_INT(a.calls, 1);
+    CHECK_INT(a.error.code, ZKL_ECLOSED);
+    CHECK_INT(zkl_mutex_lock_async(a.mutex, 0, NULL, NULL, &op), ZKL_EINVAL);
+    CHECK_INT(zkl_mutex_lock(a.mutex, 0, NULL), ZKL_ECLOSED);
+    hand_leave(&a);
+}
+
+static void closed_meanwhile(void)
+{
+    struct contender_spec spec = {.directory = "/root/l", .payload = ""};
+    GQueue waiters = G_QUEUE_INIT;
+    zkl_error error;
+
+    s = hand_session();
+    s->closing = true;
+    CHECK(op_start(s, &spec, 0, NULL, NULL, &waiters) == NULL);
+    CHECK_INT(zkl_last_error(&error), ZKL_ECLOSED);
+    CHECK(g_queue_is_empty(&waiters));
+    s->closing = false;
+    hand_close(s);
+}
+
+/* ---- blocking ---- */
+
+struct blocked {
+    zkl_mutex *mutex;
+    int locked, unlocked;
+    uint64_t token;
+};
+
+static void *lock_and_unlock(void *data)
+{
+    struct blocked *b = data;
+    zkl_grant *grant = NULL;
+
+    b->locked = zkl_mutex_lock(b->mutex, ZKL_FOREVER, &grant);
+    if (grant)
+        b->token = zkl_grant_token(grant);
+    b->unlocked = zkl_mutex_unlock(b->mutex);
+    return NULL;
+}
+
+static pthread_t block(struct blocked *b)
+{
+    pthread_t thread;
+
+    s = hand_session();
+    a = (struct attempt){.calls = 0};
+    *b = (struct blocked){.locked = 1, .unlocked = 1};
+    REQUIRE(zkl_mutex_new(&b->mutex, s, "/l", NULL) == 0);
+    REQUIRE(pthread_create(&thread, NULL, lock_and_unlock, b) == 0);
+    while (!(a.node = fake_created_name("/root/l", 7)))
+        g_usleep(1000);
+    return thread;
+}
+
+static void waited_for(void)
+{
+    struct blocked b;
+    pthread_t thread = block(&b);
+
+    hand_answer_entry(&a, -1);
+    pthread_join(thread, NULL);
+    CHECK_INT(b.locked, 0);
+    CHECK_INT(b.token, 5);
+    CHECK_INT(b.unlocked, 0);
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    zkl_mutex_free(b.mutex);
+    stop();
+}
+
+static void waited_for_in_vain(void)
+{
+    struct blocked b;
+    pthread_t thread = block(&b);
+
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_NOAUTH);
+    pthread_join(thread, NULL);
+    CHECK_INT(b.locked, ZKL_EACCES);
+    CHECK_INT(b.unlocked, ZKL_EPERM);
+    zkl_mutex_free(b.mutex);
+    stop();
+}
+
+static const struct test_case cases[] = {
+    {"timed_out", timed_out},
+    {"tried_in_vain", tried_in_vain},
+    {"timed_out_without_a_connection", timed_out_without_a_connection},
+    {"no_limit", no_limit},
+    {"busy", busy},
+    {"acquired_in_time", acquired_in_time},
+    {"canceled_while_it_waits", canceled_while_it_waits},
+    {"canceled_before_it_is_told", canceled_before_it_is_told},
+    {"canceled_too_late", canceled_too_late},
+    {"no_op", no_op},
+    {"credentials_refused", credentials_refused},
+    {"freed_while_it_waits", freed_while_it_waits},
+    {"closed_while_it_waits", closed_while_it_waits},
+    {"closed_meanwhile", closed_meanwhile},
+    {"waited_for", waited_for},
+    {"waited_for_in_vain", waited_for_in_vain},
+    {NULL, NULL},
+};
+
+const struct test_suite op_suite = {.name = "op", .cases = cases};

@@ -1,0 +1,218 @@
+/* The chain of proofs as the session runs it, and when it stops. */
+#include "by_hand.h"
+#include "suites.h"
+
+#include <limits.h>
+#include <string.h>
+
+static zkl_session *s;
+static struct attempt a;
+
+static void check_deadline_in(int64_t ms)
+{
+    CHECK_INT(instant_left(clock_now(), s->lease.deadline) / CLOCK_MS, ms);
+}
+
+static void answer_config(const char *data)
+{
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK, .data = data,
+           .length = data ? (int)strlen(data) : 0);
+}
+
+static void proved_by_a_chain_in_an_ensemble(void)
+{
+    s = hand_session();
+    fake_event(STORE_EV_DOWN);
+    hand_pass(s, 1000);
+    fake_event(STORE_EV_UP);
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK); /* of the connection before */
+    ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
+    CHECK_STR(fake_request(STORE_GET, "/zookeeper").path, "/zookeeper/config");
+    CHECK(!fake_request(STORE_GET, "/zookeeper").watch);
+    hand_pass(s, 100);
+    answer_config("server.1=a"); /* an anchor like any other */
+    hand_pass(s, 3000 - 1);      /* the relay period of an unknown tick */
+    CHECK(!fake_is_asked(STORE_SYNC, "/zookeeper"));
+    hand_pass(s, 750);
+    CHECK(!fake_is_asked(STORE_SET, "/zookeeper"));
+    ANSWER(STORE_SYNC, "/zookeeper", .rc = STORE_OK);
+    CHECK_INT(fake_request(STORE_SET, "/zookeeper").version, INT_MAX);
+    check_deadline_in(HAND_DEADLINE_MS - 1000 - 100 - 3000 + 1 - 750);
+    ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
+    check_deadline_in(HAND_DEADLINE_MS - 100 - 3000 + 1 - 750); /* from when the anchor was sent */
+    hand_close(s);
+}
+
+/* An anchor for a later round does not wait for the sync of this one. */
+static void sends_all_that_is_wanted(void)
+{
+    s = hand_session();
+    answer_config("server.1=a");
+    ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
+    hand_pass(s, 1500); /* an anchor's period */
+    ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
+    hand_pass(s, 1500);
+    CHECK(fake_is_asked(STORE_SYNC, "/zookeeper"));
+    CHECK(fake_is_asked(STORE_GET, "/zookeeper"));
+    hand_close(s);
+}
+
+static void chain_begun_anew_when_a_step_fails(void)
+{
+    static const enum store_rc failures[] = {STORE_BAD, STORE_UNKNOWN};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(failures); i++) {
+        s = hand_session();
+        answer_config("server.1=a");
+        ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
+        hand_pass(s, 4000);
+        ANSWER(STORE_SYNC, "/zookeeper", .rc = failures[i]);
+        CHECK(!fake_is_asked(STORE_SET, "/zookeeper"));
+        hand_pass(s, 200); /* not parked: a step that is late would prove too much */
+        CHECK(!fake_is_asked(STORE_SYNC, "/zookeeper"));
+        hand_pass(s, 2300);
+        CHECK_INT(fake_count(STORE_SYNC, "/zookeeper"), 1);
+        hand_close(s);
+    }
+}
+
+/* A step that could not be sent is not one under way. */
+static void step_not_taken(void)
+{
+    s = hand_session();
+    answer_config("server.1=a");
+    ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
+    fake_busy(true);
+    hand_pass(s, 4000);
+    fake_busy(false);
+    CHECK(!fake_is_asked(STORE_SYNC, "/zookeeper"));
+    hand_pass(s, 2500);
+    CHECK(fake_is_asked(STORE_SYNC, "/zookeeper"));
+    hand_close(s);
+}
+
+static void proved_by_each_write_of_a_lone_server(void)
+{
+    s = hand_session();
+    CHECK(!fake_is_asked(STORE_SET, "/zookeeper"));
+    answer_config(NULL);
+    hand_pass(s, 10);
+    ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
+    check_deadline_in(HAND_DEADLINE_MS - 10);
+    hand_pass(s, 1666 - 10);
+    CHECK(!fake_is_asked(STORE_SET, "/zookeeper"));
+    hand_pass(s, 1);
+    ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
+    check_deadline_in(HAND_DEADLINE_MS - 1); /* it was sent a third of a ms ago */
+    hand_close(s);
+}
+
+static void a_lone_server_is_shown_on_its_connection(void)
+{
+    s = hand_session();
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_NOAUTH);
+    CHECK(!s->lease.alone);
+    fake_event(STORE_EV_DOWN);
+    fake_event(STORE_EV_UP);
+    fake_event(STORE_EV_DOWN);
+    CHECK(!s->lease_timer.at);
+    fake_event(STORE_EV_UP);
+    fake_event(STORE_EV_DOWN);
+    answer_config(NULL); /* too late: nothing is to be proved */
+    CHECK(!s->lease_timer.at);
+    fake_event(STORE_EV_UP);
+    answer_config(NULL); /* to the question of the connection before */
+    CHECK(!s->lease.alone);
+    answer_config(NULL);
+    CHECK(s->lease.alone);
+    hand_close(s);
+}
+
+/* ---- warm and cold ---- */
+
+static void proofs_end_when_nobody_needs_them(void)
+{
+    s = hand_session();
+    hand_stand_alone(s);
+    hand_pass_proved(s, 59000);
+    CHECK(lease_valid(&s->lease, clock_now()));
+    hand_pass_proved(s, 2000);
+    hand_pass(s, 5000);
+    CHECK(!fake_is_asked(STORE_SET, "/zookeeper"));
+    CHECK(!s->lease_timer.at);
+    hand_pass(s, 10000);
+    CHECK(!lease_valid(&s->lease, clock_now()));
+    CHECK_INT(s->id, FAKE_SESSION_ID);
+    hand_enter(&a, s, ZKL_FOREVER); /* the first write is a proof */
+    CHECK_INT(s->id, FAKE_SESSION_ID);
+    CHECK(fake_is_asked(STORE_SET, "/zookeeper"));
+    hand_leave(&a);
+    hand_close(s);
+}
+
+/* An ensemble would need a chain, a new session is proved by its creation. */
+static void cold_session_is_replaced(void)
+{
+    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+
+    options.warm_ms = 1000;
+    s = hand_session_with(&options);
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+    answer_config("server.1=a");
+    hand_pass(s, 8000);
+    hand_enter(&a, s, ZKL_FOREVER);
+    CHECK_INT(s->id, FAKE_SESSION_ID); /* cold, but proved still */
+    hand_leave(&a);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_NOAUTH);
+    hand_pass(s, 8000);
+    hand_enter(&a, s, ZKL_FOREVER);
+    CHECK_INT(s->id, 0);
+    hand_leave(&a);
+    hand_close(s);
+}
+
+/* It may live on, and what it has with it. */
+static void not_replaced_while_disconnected(void)
+{
+    s = hand_session();
+    fake_event(STORE_EV_DOWN);
+    hand_pass(s, 100000);
+    hand_enter(&a, s, ZKL_FOREVER);
+    CHECK_INT(s->id, FAKE_SESSION_ID);
+    hand_leave(&a);
+    hand_close(s);
+}
+
+static void kept_warm_by_a_holder_and_after_it(void)
+{
+    s = hand_session();
+    hand_stand_alone(s);
+    hand_hold(&a, s);
+    hand_pass_proved(s, 100000);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
+    zkl_grant_release(a.grant);
+    a.grant = NULL;
+    hand_pass_proved(s, 59000);
+    CHECK(lease_valid(&s->lease, clock_now()));
+    hand_pass_proved(s, 70000);
+    CHECK(!lease_valid(&s->lease, clock_now()));
+    hand_leave(&a);
+    hand_close(s);
+}
+
+static const struct test_case cases[] = {
+    {"proved_by_a_chain_in_an_ensemble", proved_by_a_chain_in_an_ensemble},
+    {"sends_all_that_is_wanted", sends_all_that_is_wanted},
+    {"chain_begun_anew_when_a_step_fails", chain_begun_anew_when_a_step_fails},
+    {"step_not_taken", step_not_taken},
+    {"proved_by_each_write_of_a_lone_server", proved_by_each_write_of_a_lone_server},
+    {"a_lone_server_is_shown_on_its_connection", a_lone_server_is_shown_on_its_connection},
+    {"proofs_end_when_nobody_needs_them", proofs_end_when_nobody_needs_them},
+    {"cold_session_is_replaced", cold_session_is_replaced},
+    {"not_replaced_while_disconnected", not_replaced_while_disconnected},
+    {"kept_warm_by_a_holder_and_after_it", kept_warm_by_a_holder_and_after_it},
+    {NULL, NULL},
+};
+
+const struct test_suite proof_suite = {.name = "proof", .cases = cases};

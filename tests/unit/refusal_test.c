@@ -1,0 +1,178 @@
+/* Deletes that the server refuses: tried again, later and later, and then by a new session. */
+#include "lib/request.h"
+
+#include "by_hand.h"
+#include "suites.h"
+
+static zkl_session *s;
+static struct attempt holder; /* while something is held the session is kept */
+static int errors;
+
+static void on_log(zkl_log_level level, const char *line, void *data)
+{
+    (void)data;
+    if (level == ZKL_LOG_ERROR)
+        errors += g_str_has_prefix(line, "/root/x: deleting it is refused");
+}
+
+static void start(void)
+{
+    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+
+    errors = 0;
+    options.log = on_log;
+    s = hand_session_with(&options);
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+}
+
+static void check_errors(int wanted)
+{
+    zkl_session_dispatch(s);
+    CHECK_INT(errors, wanted);
+}
+
+/* Asked for exactly ms from now. */
+static void check_asked_after(int64_t ms)
+{
+    hand_pass_proved(s, ms - 1);
+    CHECK(!fake_is_asked(STORE_DELETE, "/root/x"));
+    hand_pass_proved(s, 1);
+    CHECK_INT(fake_count(STORE_DELETE, "/root/x"), 1);
+}
+
+static void answer(enum store_rc rc)
+{
+    ANSWER(STORE_DELETE, "/root/x", .rc = rc);
+}
+
+static void hold_and_be_refused(void)
+{
+    start();
+    hand_stand_alone(s);
+    hand_hold(&holder, s);
+    request_delete(s, g_strdup("/root/x"));
+    answer(STORE_NOAUTH);
+}
+
+static void stop(void)
+{
+    hand_leave(&holder);
+    hand_close(s);
+}
+
+static void done_at_once(void)
+{
+    static const enum store_rc done[] = {STORE_OK, STORE_NONODE};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(done); i++) {
+        start();
+        request_delete(s, g_strdup("/root/x"));
+        answer(done[i]);
+        hand_pass(s, 5000);
+        CHECK(!fake_is_asked(STORE_DELETE, "/root/x"));
+        CHECK_INT(s->refusals.length, 0);
+        check_errors(0);
+        hand_close(s);
+    }
+}
+
+static void retried_later_and_later(void)
+{
+    static const int64_t pauses[] = {500, 1000, 2000, 4000, 8000, 16000, 30000, 30000};
+
+    hold_and_be_refused();
+    for (size_t i = 0; i < G_N_ELEMENTS(pauses); i++) {
+        check_asked_after(pauses[i]);
+        answer(i % 2 ? STORE_NOAUTH : STORE_BAD);
+    }
+    check_asked_after(30000);
+    answer(STORE_OK);
+    CHECK_INT(s->refusals.length, 0);
+    hand_pass_proved(s, 70000);
+    CHECK(!fake_is_asked(STORE_DELETE, "/root/x"));
+    check_errors(1);
+    CHECK_INT(zkl_grant_state(holder.grant), ZKL_HELD);
+    stop();
+}
+
+static void gone_meanwhile(void)
+{
+    hold_and_be_refused();
+    check_asked_after(500);
+    answer(STORE_NONODE);
+    CHECK_INT(s->refusals.length, 0);
+    stop();
+}
+
+/* One refusal for a path, and apart for each. */
+static void refused_twice(void)
+{
+    hold_and_be_refused();
+    request_delete(s, g_strdup("/root/x"));
+    answer(STORE_NOAUTH);
+    request_delete(s, g_strdup("/root/y"));
+    ANSWER(STORE_DELETE, "/root/y", .rc = STORE_NOAUTH);
+    CHECK_INT(s->refusals.length, 2);
+    check_errors(1);
+    check_asked_after(500);
+    answer(STORE_OK);
+    CHECK_INT(s->refusals.length, 1);
+    ANSWER(STORE_DELETE, "/root/y", .rc = STORE_OK);
+    CHECK_INT(s->refusals.length, 0);
+    stop();
+}
+
+/* The end of the session removes what a delete cannot, but takes what is held along. */
+static void session_replaced_when_nothing_is_held(void)
+{
+    hold_and_be_refused();
+    hand_pass_proved(s, 100);
+    CHECK_INT(s->id, FAKE_SESSION_ID);
+    zkl_grant_release(holder.grant);
+    holder.grant = NULL;
+    CHECK_INT(s->id, FAKE_SESSION_ID); /* not in the middle of a step */
+    hand_pass(s, 0);
+    CHECK_INT(s->id, 0);
+    CHECK_INT(s->refusals.length, 0);
+    hand_pass(s, 1000);
+    CHECK(!fake_is_asked(STORE_DELETE, "/root/x"));
+    stop();
+}
+
+static void session_replaced_at_once_when_nothing_was_held(void)
+{
+    start();
+    request_delete(s, g_strdup("/root/x"));
+    answer(STORE_NOAUTH);
+    CHECK_INT(s->id, FAKE_SESSION_ID);
+    hand_pass(s, 0);
+    CHECK_INT(s->id, 0);
+    hand_close(s);
+}
+
+/* The answer comes when the refusal is forgotten, with the session. */
+static void forgotten_while_asked(void)
+{
+    hold_and_be_refused();
+    check_asked_after(500);
+    fake_event(STORE_EV_EXPIRED);
+    CHECK_INT(s->refusals.length, 0);
+    hand_pass(s, 1000);
+    CHECK(!fake_is_asked(STORE_DELETE, "/root/x"));
+    stop();
+}
+
+static const struct test_case cases[] = {
+    {"done_at_once", done_at_once},
+    {"retried_later_and_later", retried_later_and_later},
+    {"gone_meanwhile", gone_meanwhile},
+    {"refused_twice", refused_twice},
+    {"session_replaced_when_nothing_is_held", session_replaced_when_nothing_is_held},
+    {"session_replaced_at_once_when_nothing_was_held",
+     session_replaced_at_once_when_nothing_was_held},
+    {"forgotten_while_asked", forgotten_while_asked},
+    {NULL, NULL},
+};
+
+const struct test_suite refusal_suite = {.name = "refusal", .cases = cases};

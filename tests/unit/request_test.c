@@ -1,0 +1,301 @@
+/* Requests that survive disconnections, and deletes that survive refusals. */
+#include "lib/request.h"
+
+#include "by_hand.h"
+#include "suites.h"
+
+static zkl_session *s;
+
+struct heard {
+    int calls;
+    enum store_rc rc;
+    bool again; /* asks the same again, when told that the session is over */
+};
+
+static void on_done(struct request *r, const struct store_reply *reply)
+{
+    struct heard *heard = r->owner;
+
+    heard->calls++;
+    heard->rc = reply->rc;
+    if (heard->again && reply->rc == STORE_GONE)
+        request_send(s, request_new(r->what.kind, g_strdup(r->what.path), on_done, heard));
+}
+
+static struct request *send(enum store_kind kind, const char *path, bool once, struct heard *heard)
+{
+    struct request *r = request_new(kind, g_strdup(path), on_done, heard);
+
+    *heard = (struct heard){.again = heard->again};
+    r->once = once;
+    request_send(s, r);
+    return r;
+}
+
+static void check_heard(const struct heard *heard, int calls, enum store_rc rc)
+{
+    CHECK_INT(heard->calls, calls);
+    CHECK_INT(heard->rc, rc);
+}
+
+static void what_each_proves(void)
+{
+    static const struct {
+        enum store_kind kind;
+        bool writes;
+    } rows[] = {{STORE_CREATE, true}, {STORE_DELETE, true},  {STORE_SET, true},
+                {STORE_MULTI, true},  {STORE_GET, false},    {STORE_LIST, false},
+                {STORE_SYNC, false},  {STORE_UNWATCH, false}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct request *r = request_new(rows[i].kind, g_strdup("/a"), on_done, NULL);
+        CHECK_INT(r->proves, rows[i].writes ? LEASE_WRITE : LEASE_ANCHOR);
+        request_free(r);
+    }
+}
+
+static void answered(void)
+{
+    struct heard heard = {0};
+
+    s = hand_session();
+    send(STORE_GET, "/a", false, &heard);
+    ANSWER(STORE_GET, "/a", .rc = STORE_NONODE);
+    check_heard(&heard, 1, STORE_NONODE);
+    hand_pass(s, 1000);
+    CHECK(!fake_is_asked(STORE_GET, "/a"));
+    hand_close(s);
+}
+
+static void sent_in_order_when_there_is_a_connection(void)
+{
+    struct heard a = {0}, b = {0}, c = {0};
+
+    s = hand_session();
+    fake_event(STORE_EV_DOWN);
+    send(STORE_GET, "/a", false, &a);
+    send(STORE_GET, "/b", false, &b);
+    hand_pass(s, 1000);
+    CHECK(!fake_is_asked(STORE_GET, "/a"));
+    fake_event(STORE_EV_UP);
+    send(STORE_GET, "/c", false, &c);
+    CHECK(fake_place(STORE_GET, "/a") >= 0);
+    CHECK(fake_place(STORE_GET, "/a") < fake_place(STORE_GET, "/b"));
+    CHECK(fake_place(STORE_GET, "/b") < fake_place(STORE_GET, "/c"));
+    ANSWER(STORE_GET, "/b", .rc = STORE_OK);
+    check_heard(&b, 1, STORE_OK);
+    check_heard(&a, 0, STORE_OK);
+    hand_close(s);
+    check_heard(&a, 1, STORE_GONE);
+    check_heard(&c, 1, STORE_GONE);
+}
+
+static void repeated_until_it_is_answered(void)
+{
+    struct heard heard = {0}, behind = {0};
+
+    s = hand_session();
+    send(STORE_GET, "/a", false, &heard);
+    ANSWER(STORE_GET, "/a", .rc = STORE_UNKNOWN);
+    check_heard(&heard, 0, STORE_OK);
+    send(STORE_GET, "/b", false, &behind); /* the order stays */
+    CHECK(!fake_is_asked(STORE_GET, "/b"));
+    hand_pass(s, 99);
+    CHECK(!fake_is_asked(STORE_GET, "/a"));
+    hand_pass(s, 1);
+    CHECK(fake_place(STORE_GET, "/a") >= 0);
+    CHECK(fake_place(STORE_GET, "/a") < fake_place(STORE_GET, "/b"));
+    fake_event(STORE_EV_DOWN);
+    ANSWER(STORE_GET, "/a", .rc = STORE_UNKNOWN);
+    hand_pass(s, 1000);
+    CHECK(!fake_is_asked(STORE_GET, "/a"));
+    fake_event(STORE_EV_UP);
+    ANSWER(STORE_GET, "/a", .rc = STORE_OK);
+    check_heard(&heard, 1, STORE_OK);
+    hand_close(s);
+    check_heard(&heard, 1, STORE_OK);
+}
+
+/* The retry's time is that of the first that failed. */
+static void retried_together(void)
+{
+    struct heard a = {0}, b = {0};
+
+    s = hand_session();
+    send(STORE_GET, "/a", false, &a);
+    send(STORE_GET, "/b", false, &b);
+    ANSWER(STORE_GET, "/a", .rc = STORE_UNKNOWN);
+    hand_pass(s, 50);
+    ANSWER(STORE_GET, "/b", .rc = STORE_UNKNOWN);
+    hand_pass(s, 50);
+    CHECK(fake_is_asked(STORE_GET, "/a"));
+    CHECK(fake_is_asked(STORE_GET, "/b"));
+    hand_close(s);
+}
+
+static void told_when_unknown_if_marked_once(void)
+{
+    struct heard heard = {0};
+
+    s = hand_session();
+    send(STORE_CREATE, "/a", true, &heard);
+    ANSWER(STORE_CREATE, "/a", .rc = STORE_UNKNOWN);
+    check_heard(&heard, 1, STORE_UNKNOWN);
+    hand_pass(s, 1000);
+    CHECK(!fake_is_asked(STORE_CREATE, "/a"));
+    hand_close(s);
+}
+
+/* Connected, says the library, and then takes nothing. */
+static void not_taken(void)
+{
+    struct heard a = {0}, b = {0};
+
+    s = hand_session();
+    fake_busy(true);
+    send(STORE_GET, "/a", false, &a);
+    send(STORE_GET, "/b", false, &b);
+    hand_pass(s, 100);
+    hand_pass(s, 50);
+    fake_busy(false);
+    CHECK(!fake_is_asked(STORE_GET, "/a"));
+    hand_pass(s, 49);
+    CHECK(!fake_is_asked(STORE_GET, "/a"));
+    hand_pass(s, 1);
+    CHECK(fake_place(STORE_GET, "/a") >= 0);
+    CHECK(fake_place(STORE_GET, "/a") < fake_place(STORE_GET, "/b"));
+    hand_close(s);
+}
+
+static void tried_once(void)
+{
+    struct heard heard = {0};
+
+    s = hand_session();
+    CHECK(request_try(s, request_new(STORE_GET, g_strdup("/a"), on_done, &heard)));
+    CHECK(fake_is_asked(STORE_GET, "/a"));
+    fake_event(STORE_EV_DOWN);
+    CHECK(!request_try(s, request_new(STORE_GET, g_strdup("/b"), on_done, &heard)));
+    fake_event(STORE_EV_UP);
+    CHECK(!fake_is_asked(STORE_GET, "/b"));
+    CHECK_INT(heard.calls, 0);
+    hand_close(s);
+    CHECK_INT(heard.calls, 1);
+}
+
+static void recalled_if_not_sent(void)
+{
+    struct heard a = {0}, b = {0};
+
+    s = hand_session();
+    request_recall(send(STORE_GET, "/a", false, &a));
+    CHECK_INT(a.calls, 0);
+    fake_event(STORE_EV_DOWN);
+    request_recall(send(STORE_GET, "/b", false, &b));
+    check_heard(&b, 1, STORE_BAD);
+    fake_event(STORE_EV_UP);
+    CHECK(!fake_is_asked(STORE_GET, "/b"));
+    hand_close(s);
+}
+
+/* And what was parked and then sent is not parked. */
+static void recalled_too_late(void)
+{
+    struct heard a = {0}, b = {0};
+
+    s = hand_session();
+    fake_event(STORE_EV_DOWN);
+    struct request *r = send(STORE_GET, "/a", false, &a);
+    fake_event(STORE_EV_UP);
+    request_recall(r);
+    CHECK_INT(a.calls, 0);
+    fake_busy(true);
+    r = send(STORE_GET, "/b", false, &b);
+    hand_pass(s, 100);
+    fake_busy(false);
+    request_recall(r); /* tried in vain: still parked */
+    check_heard(&b, 1, STORE_BAD);
+    hand_close(s);
+}
+
+/* Whoever asks again at once means the session to come. */
+static void over_with_the_session(void)
+{
+    struct heard once = {0}, again = {.again = true};
+
+    s = hand_session();
+    fake_event(STORE_EV_DOWN);
+    send(STORE_GET, "/a", false, &once);
+    send(STORE_GET, "/b", false, &again);
+    fake_event(STORE_EV_EXPIRED);
+    check_heard(&once, 1, STORE_GONE);
+    check_heard(&again, 1, STORE_GONE);
+    again.again = false;
+    fake_event(STORE_EV_BEGIN);
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+    CHECK(!fake_is_asked(STORE_GET, "/a"));
+    CHECK(fake_is_asked(STORE_GET, "/b"));
+    hand_close(s);
+}
+
+static void closing(void)
+{
+    struct heard heard = {0};
+
+    s = hand_session();
+    s->closing = true;
+    send(STORE_GET, "/a", false, &heard);
+    check_heard(&heard, 1, STORE_GONE);
+    CHECK(!fake_is_asked(STORE_GET, "/a"));
+    s->closing = false;
+    hand_close(s);
+}
+
+/* Only what was sent and answered on the present connection says anything about the session. */
+static void proves_on_its_connection_only(void)
+{
+    struct heard heard = {0};
+
+    s = hand_session();
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK); /* it stands alone */
+    hand_jump(1000, 1000);
+    send(STORE_DELETE, "/a", false, &heard);
+    struct instant before = s->lease.deadline;
+    ANSWER(STORE_DELETE, "/a", .rc = STORE_BAD);
+    CHECK_INT(s->lease.deadline.boot, before.boot);
+    send(STORE_DELETE, "/a", false, &heard);
+    hand_jump(500, 500);
+    ANSWER(STORE_DELETE, "/a", .rc = STORE_NOTEMPTY);
+    CHECK_INT(s->lease.deadline.boot - before.boot, 1000 * CLOCK_MS); /* from when it was sent */
+    send(STORE_DELETE, "/a", false, &heard);
+    fake_event(STORE_EV_DOWN);
+    fake_event(STORE_EV_UP);
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK);
+    CHECK(s->confirmed == s->connection);
+    uint32_t confirmed = s->confirmed;
+    fake_event(STORE_EV_DOWN);
+    fake_event(STORE_EV_UP);
+    before = s->lease.deadline;
+    ANSWER(STORE_DELETE, "/a", .rc = STORE_OK);
+    CHECK_INT(s->lease.deadline.boot, before.boot);
+    CHECK_INT(s->confirmed, confirmed);
+    hand_close(s);
+}
+
+static const struct test_case cases[] = {
+    {"what_each_proves", what_each_proves},
+    {"answered", answered},
+    {"sent_in_order_when_there_is_a_connection", sent_in_order_when_there_is_a_connection},
+    {"repeated_until_it_is_answered", repeated_until_it_is_answered},
+    {"retried_together", retried_together},
+    {"told_when_unknown_if_marked_once", told_when_unknown_if_marked_once},
+    {"not_taken", not_taken},
+    {"tried_once", tried_once},
+    {"recalled_if_not_sent", recalled_if_not_sent},
+    {"recalled_too_late", recalled_too_late},
+    {"over_with_the_session", over_with_the_session},
+    {"closing", closing},
+    {"proves_on_its_connection_only", proves_on_its_connection_only},
+    {NULL, NULL},
+};
+
+const struct test_suite request_suite = {.name = "request", .cases = cases};

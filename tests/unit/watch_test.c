@@ -1,0 +1,379 @@
+/* One watch per path, however many are interested, and none that nobody wants. */
+#include "lib/watch.h"
+
+#include "by_hand.h"
+#include "lib/epoch.h"
+#include "suites.h"
+
+#include <string.h>
+
+#define PATH "/root/w"
+enum { COST = sizeof PATH - 1 + 8 };
+
+static zkl_session *s;
+
+struct fan {
+    struct interest interest;
+    int fired, gone;
+    struct fan *again; /* to be interested in PATH when this one fires */
+    struct fan *drops; /* not to be interested any more then */
+    bool ends;         /* the session, then */
+};
+
+static struct fan a, b;
+
+static void on_answer(struct request *r, const struct store_reply *reply)
+{
+    struct fan *fan = r->owner;
+
+    watch_answered(s, r, reply, &fan->interest);
+}
+
+/* Sends a read that leaves a watch. */
+static void want(struct fan *fan, const char *path)
+{
+    struct request *r = request_new(STORE_GET, g_strdup(path), on_answer, fan);
+
+    REQUIRE(watch_add(s, r, &fan->interest));
+    request_send(s, r);
+}
+
+static void on_fired(void *owner, bool gone)
+{
+    struct fan *fan = owner;
+
+    CHECK(!fan->interest.watch);
+    fan->fired++;
+    fan->gone += gone;
+    if (fan->again)
+        want(fan->again, PATH);
+    if (fan->drops)
+        watch_drop(&fan->drops->interest, false);
+    if (fan->ends)
+        epoch_replace(s);
+}
+
+static void start(void)
+{
+    s = hand_session();
+    a = (struct fan){.interest = {.fired = on_fired, .owner = &a}};
+    b = (struct fan){.interest = {.fired = on_fired, .owner = &b}};
+}
+
+static void answer(enum store_rc rc)
+{
+    ANSWER(STORE_GET, PATH, .rc = rc);
+}
+
+/* Nothing is watched, and nothing under way. */
+static void stop(void)
+{
+    CHECK_INT(s->watched_bytes, 0);
+    CHECK_INT(g_hash_table_size(s->watches), 0);
+    hand_close(s);
+}
+
+static void fires_once(void)
+{
+    start();
+    want(&a, PATH);
+    CHECK(fake_request(STORE_GET, PATH).watch);
+    answer(STORE_OK);
+    CHECK_INT(s->watched_bytes, COST);
+    fake_watch("/root/other", true);
+    CHECK_INT(a.fired, 0);
+    fake_watch(PATH, true);
+    CHECK_INT(a.fired, 1);
+    CHECK_INT(a.gone, 1);
+    CHECK(!fake_is_asked(STORE_UNWATCH, PATH)); /* it is used up */
+    fake_watch(PATH, true);
+    CHECK_INT(a.fired, 1);
+    stop();
+}
+
+static void fires_for_all(void)
+{
+    start();
+    want(&a, PATH);
+    want(&b, PATH);
+    answer(STORE_OK);
+    answer(STORE_OK);
+    CHECK_INT(s->watched_bytes, COST);
+    fake_watch(PATH, false);
+    CHECK_INT(a.fired, 1);
+    CHECK_INT(b.fired, 1);
+    CHECK_INT(a.gone + b.gone, 0);
+    stop();
+}
+
+static void removed_with_the_last_interest(void)
+{
+    start();
+    want(&a, PATH);
+    want(&b, PATH);
+    answer(STORE_OK);
+    answer(STORE_OK);
+    watch_drop(&a.interest, false);
+    watch_drop(&a.interest, false);
+    CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
+    watch_drop(&b.interest, false);
+    CHECK(fake_is_asked(STORE_UNWATCH, PATH));
+    CHECK_INT(s->watched_bytes, COST); /* until the server says so */
+    ANSWER(STORE_UNWATCH, PATH, .rc = STORE_OK);
+    CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
+    fake_watch(PATH, true);
+    CHECK_INT(a.fired + b.fired, 0);
+    stop();
+}
+
+/* The watch may be set after nobody wants it any more. */
+static void dropped_before_the_answer(void)
+{
+    start();
+    want(&a, PATH);
+    watch_drop(&a.interest, true);
+    CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
+    answer(STORE_OK);
+    CHECK(fake_is_asked(STORE_UNWATCH, PATH));
+    ANSWER(STORE_UNWATCH, PATH, .rc = STORE_OK);
+    stop();
+}
+
+static void deleting_removes_it(void)
+{
+    start();
+    want(&a, PATH);
+    answer(STORE_OK);
+    watch_drop(&a.interest, true);
+    CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
+    CHECK_INT(s->watched_bytes, COST);
+    fake_watch(PATH, true);
+    CHECK_INT(a.fired, 0);
+    stop();
+}
+
+static void no_watch_without_a_node(void)
+{
+    start();
+    want(&a, PATH);
+    want(&b, PATH);
+    answer(STORE_NONODE);
+    CHECK(!a.interest.watch);
+    CHECK(b.interest.watch != NULL);
+    CHECK_INT(s->watched_bytes, COST);
+    answer(STORE_NONODE);
+    CHECK(!b.interest.watch);
+    CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
+    stop();
+}
+
+/* libzookeeper sets it again at the reconnect, so it has to be removed again. */
+static void removal_cut_off(void)
+{
+    start();
+    want(&a, PATH);
+    answer(STORE_OK);
+    watch_drop(&a.interest, false);
+    fake_event(STORE_EV_DOWN);
+    ANSWER(STORE_UNWATCH, PATH, .rc = STORE_UNKNOWN);
+    CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
+    fake_event(STORE_EV_UP);
+    CHECK(fake_is_asked(STORE_UNWATCH, PATH));
+    ANSWER(STORE_UNWATCH, PATH, .rc = STORE_BAD);
+    stop();
+}
+
+/* On a standing connection it would fail again: what is left of it goes with the next interest. */
+static void removal_not_sent(void)
+{
+    start();
+    want(&a, PATH);
+    answer(STORE_OK);
+    watch_drop(&a.interest, false);
+    ANSWER(STORE_UNWATCH, PATH, .rc = STORE_UNKNOWN);
+    CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
+    CHECK_INT(s->watched_bytes, COST);
+    want(&a, PATH);
+    answer(STORE_OK);
+    watch_drop(&a.interest, false);
+    ANSWER(STORE_UNWATCH, PATH, .rc = STORE_OK);
+    stop();
+}
+
+static void wanted_again_while_being_removed(void)
+{
+    start();
+    want(&a, PATH);
+    answer(STORE_OK);
+    watch_drop(&a.interest, false);
+    want(&b, PATH);
+    ANSWER(STORE_UNWATCH, PATH, .rc = STORE_OK);
+    CHECK_INT(s->watched_bytes, COST);
+    answer(STORE_OK);
+    fake_watch(PATH, true);
+    CHECK_INT(b.fired, 1);
+    CHECK_INT(a.fired, 0);
+    stop();
+}
+
+static void moves_to_another_path(void)
+{
+    start();
+    want(&a, "/root/x");
+    ANSWER(STORE_GET, "/root/x", .rc = STORE_OK);
+    want(&a, PATH);
+    CHECK(fake_is_asked(STORE_UNWATCH, "/root/x"));
+    ANSWER(STORE_UNWATCH, "/root/x", .rc = STORE_OK);
+    answer(STORE_OK);
+    fake_watch("/root/x", true);
+    CHECK_INT(a.fired, 0);
+    want(&a, PATH); /* the same again: one interest still */
+    answer(STORE_OK);
+    fake_watch(PATH, true);
+    CHECK_INT(a.fired, 1);
+    stop();
+}
+
+/* Who becomes interested while it fires waits for the next event. */
+static void wanted_again_while_firing(void)
+{
+    start();
+    a.again = &a;
+    want(&a, PATH);
+    answer(STORE_OK);
+    fake_watch(PATH, false);
+    CHECK_INT(a.fired, 1);
+    CHECK(a.interest.watch != NULL);
+    answer(STORE_OK);
+    fake_watch(PATH, false);
+    CHECK_INT(a.fired, 2);
+    a.again = NULL;
+    answer(STORE_OK);
+    fake_watch(PATH, true);
+    CHECK_INT(a.fired, 3);
+    CHECK_INT(a.gone, 1);
+    stop();
+}
+
+static void dropped_while_firing(void)
+{
+    start();
+    a.drops = &b;
+    want(&a, PATH);
+    want(&b, PATH);
+    answer(STORE_OK);
+    answer(STORE_OK);
+    fake_watch(PATH, true);
+    CHECK_INT(a.fired, 1);
+    CHECK_INT(b.fired, 0);
+    stop();
+}
+
+static void session_ended_while_firing(void)
+{
+    start();
+    a.ends = true;
+    want(&a, PATH);
+    want(&b, PATH);
+    answer(STORE_OK);
+    answer(STORE_OK);
+    fake_watch(PATH, true);
+    CHECK_INT(a.fired, 1);
+    CHECK_INT(b.fired, 0);
+    CHECK(!b.interest.watch);
+    stop();
+}
+
+/* 512 KiB in all: what a server takes in one packet, at a reconnect, with room to spare. */
+static void limited(void)
+{
+    enum { EACH = 1024, MOST = 512 };
+    struct interest many[MOST + 1] = {0};
+    char path[EACH - 8 + 1];
+
+    start();
+    memset(path, 'p', sizeof path - 1);
+    path[0] = '/';
+    path[sizeof path - 1] = '\0';
+    for (int i = 0; i <= MOST; i++) {
+        path[1] = (char)('a' + i % 26);
+        path[2] = (char)('a' + i / 26);
+        struct request *r = request_new(STORE_GET, g_strdup(path), on_answer, NULL);
+        CHECK_INT(watch_add(s, r, &many[i]), i < MOST);
+        request_free(r);
+    }
+    CHECK_INT(s->watched_bytes, EACH * MOST);
+    CHECK(many[0].watch && !many[MOST].watch);
+    watch_clear(s);
+    CHECK(!many[0].watch && !many[MOST - 1].watch);
+    stop();
+}
+
+static void over_with_the_session(void)
+{
+    start();
+    want(&a, PATH);
+    answer(STORE_OK);
+    want(&b, PATH);
+    fake_event(STORE_EV_EXPIRED);
+    CHECK(!a.interest.watch && !b.interest.watch);
+    fake_watch(PATH, true);
+    CHECK_INT(a.fired + b.fired, 0);
+    stop();
+}
+
+/* What happened before the answer, the answer tells; the watch that it leaves is still wanted. */
+static void waits_for_its_answer(void)
+{
+    start();
+    want(&b, PATH);
+    answer(STORE_OK);
+    want(&a, PATH);
+    want(&b, PATH);
+    fake_watch(PATH, false);
+    CHECK_INT(a.fired + b.fired, 0);
+    answer(STORE_OK);
+    answer(STORE_OK);
+    CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
+    fake_watch(PATH, true);
+    CHECK_INT(a.gone, 1);
+    CHECK_INT(b.gone, 1);
+    stop();
+}
+
+/* Asked for twice: only the newest request's failure ends the interest. */
+static void an_older_failure_is_none(void)
+{
+    start();
+    want(&a, PATH);
+    want(&a, PATH);
+    answer(STORE_NOAUTH);
+    answer(STORE_OK);
+    CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
+    fake_watch(PATH, true);
+    CHECK_INT(a.gone, 1);
+    stop();
+}
+
+static const struct test_case cases[] = {
+    {"waits_for_its_answer", waits_for_its_answer},
+    {"an_older_failure_is_none", an_older_failure_is_none},
+    {"fires_once", fires_once},
+    {"fires_for_all", fires_for_all},
+    {"removed_with_the_last_interest", removed_with_the_last_interest},
+    {"dropped_before_the_answer", dropped_before_the_answer},
+    {"deleting_removes_it", deleting_removes_it},
+    {"no_watch_without_a_node", no_watch_without_a_node},
+    {"removal_cut_off", removal_cut_off},
+    {"removal_not_sent", removal_not_sent},
+    {"wanted_again_while_being_removed", wanted_again_while_being_removed},
+    {"moves_to_another_path", moves_to_another_path},
+    {"wanted_again_while_firing", wanted_again_while_firing},
+    {"dropped_while_firing", dropped_while_firing},
+    {"session_ended_while_firing", session_ended_while_firing},
+    {"limited", limited},
+    {"over_with_the_session", over_with_the_session},
+    {NULL, NULL},
+};
+
+const struct test_suite watch_suite = {.name = "watch", .cases = cases};
