@@ -4,7 +4,7 @@
 int main(int argc, char **argv)
 {
     zkl_session *s;
-    zkl_mutex *m;
+    zkl_mutex *m = NULL;
     zkl_grant *g;
     if (argc != 2 || zkl_session_open(&s, argv[1], NULL, NULL) != 0)
         return 1;

@@ -206,6 +206,13 @@ static void on_listed(struct request *r, const struct store_reply *reply)
 
     if (c->list == r)
         c->list = NULL;
+    /* Refused here, before the create that it rides behind is answered: nothing will ride again. */
+    if (reply->rc == STORE_BAD && c->create && r->tag == c->machine.tag) {
+        contender_abort(c, ZKL_EPROTO, zkl_strerror(ZKL_EPROTO));
+        contender_unref(c);
+        g_free(children);
+        return;
+    }
     for (int i = 0; i < reply->count; i++)
         parse_child(c, reply->names[i], (uint32_t)i, &children[i]);
     c->names = reply->names;

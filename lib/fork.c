@@ -1,5 +1,6 @@
 #include "fork.h"
 
+#include <glib.h>
 #include <pthread.h>
 
 #include "callbacks.h"
@@ -30,7 +31,8 @@ static void in_child(void)
 
 static void install(void)
 {
-    pthread_atfork(before, in_parent, in_child);
+    if (pthread_atfork(before, in_parent, in_child) != 0)
+        g_error("zkl: failed to allocate what tells of a fork");
 }
 
 void fork_watch(void)

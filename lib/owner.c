@@ -1,8 +1,8 @@
 #include "owner.h"
 
+#include <glib.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stddef.h>
 
 #include "fork.h"
 
@@ -13,7 +13,7 @@ static _Thread_local struct self {
     void (*on_exit)(uint64_t owner);
 } self;
 
-static pthread_key_t key;
+static _Atomic int64_t key = -1; /* of pthread_key_create(); -1: none yet */
 
 static void at_exit(void *data)
 {
@@ -23,9 +23,18 @@ static void at_exit(void *data)
         me->on_exit(me->number);
 }
 
-static void make_key(void)
+bool owner_watch(void)
 {
-    pthread_key_create(&key, at_exit);
+    pthread_key_t made;
+    int64_t none = -1;
+
+    if (atomic_load(&key) >= 0)
+        return true;
+    if (pthread_key_create(&made, at_exit) != 0)
+        return false;
+    if (!atomic_compare_exchange_strong(&key, &none, made))
+        pthread_key_delete(made); /* another thread was first */
+    return true;
 }
 
 uint64_t owner_thread(void)
@@ -39,15 +48,13 @@ uint64_t owner_thread(void)
 
 void owner_count(int change, void (*on_exit)(uint64_t owner))
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
     if (fork_is_child(self.generation))
         self.holds = 0; /* the parent's */
     self.generation = fork_generation;
     if (!self.on_exit) {
-        pthread_once(&once, make_key);
         self.on_exit = on_exit;
-        pthread_setspecific(key, &self);
+        if (pthread_setspecific((pthread_key_t)atomic_load(&key), &self) != 0)
+            g_error("zkl: failed to allocate what tells of a thread's end");
     }
     self.holds += change;
 }

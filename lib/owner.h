@@ -2,7 +2,11 @@
 #ifndef LIB_OWNER_H
 #define LIB_OWNER_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* Before anything is owned. False: the system has no key for threads any more. */
+bool owner_watch(void);
 
 uint64_t owner_thread(void);
 

@@ -9,6 +9,7 @@
 #include "epoch.h"
 #include "error.h"
 #include "log.h"
+#include "owner.h"
 #include "path.h"
 #include "request.h"
 #include "thread.h"
@@ -191,7 +192,7 @@ int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_o
     }
     fork_watch();
     zkl_session *s = session_new(&o, hosts, chroot);
-    if (!start_threads(s, &o)) {
+    if (!owner_watch() || !start_threads(s, &o)) {
         session_unref(s);
         return refuse_open(reterr, ZKL_ENOMEM, NULL, zkl_strerror(ZKL_ENOMEM));
     }

@@ -38,7 +38,8 @@ static void set_fd(struct timers *timers, int64_t due)
         due = 1; /* 0 would disarm it */
     spec.it_value.tv_sec = due / 1000000000;
     spec.it_value.tv_nsec = due % 1000000000;
-    timerfd_settime(timers->fd, TFD_TIMER_ABSTIME, &spec, NULL);
+    if (timerfd_settime(timers->fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0)
+        g_error("zkl: setting a timerfd: %s", g_strerror(errno)); /* losses would not be told */
 }
 
 static struct timer *first(const struct timers *timers)

@@ -39,9 +39,10 @@ AS_CASE([$enable_sanitizer],
      AS_CASE([$enable_sanitizer], [*undefined*], [AS_VAR_APPEND([INSTRUMENT_CFLAGS], [" -fno-sanitize-recover=all"])])
      INSTRUMENT_LDFLAGS="-fsanitize=$enable_sanitizer"])
 
+# What an assertion would do when it fails is no branch of the program.
 AS_IF([test "$enable_coverage" != no],
     [ZKL_INSTRUMENTED="$ZKL_INSTRUMENTED${ZKL_INSTRUMENTED:+,}coverage"
-     AS_VAR_APPEND([INSTRUMENT_CFLAGS], [" -O0 -fprofile-arcs -ftest-coverage -fprofile-update=atomic"])
+     AS_VAR_APPEND([INSTRUMENT_CFLAGS], [" -O0 -DNDEBUG -DG_DISABLE_ASSERT -fprofile-arcs -ftest-coverage -fprofile-update=atomic"])
      AS_VAR_APPEND([INSTRUMENT_LDFLAGS], [" -fprofile-arcs"])])
 
 AS_IF([test "$enable_fuzzer" != no],

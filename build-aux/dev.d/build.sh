@@ -115,23 +115,43 @@ show_test() { # BUILD TEST
     fi
 }
 
-# gcov's share of lines per file, of the code that ships.
+# gcov's shares of lines run and of branches taken, per file of the code that ships, and for each
+# layer; fails below what each must have.
 show_coverage() {
     local object
-    find _build/coverage/recipes _build/coverage/lib -name '*.gcda' -path '*.libs*' | sort |
+    find _build/coverage/recipes _build/coverage/lib -name '*.gcno' -path '*.libs*' | sort |
         while read -r object; do
-            (cd _build/coverage && gcov -n "${object#_build/coverage/}" 2>/dev/null)
+            (cd _build/coverage && gcov -n -b "${object#_build/coverage/}" 2>/dev/null)
         done | awk -v root="$root/" '
-            /^File / { file = substr($0, 7, length($0) - 7); sub(root, "", file); sub(/^(\.\.\/)+/, "", file) }
-            /^Lines executed/ && file ~ /^(recipes|lib)\/.*\.c$/ {
-                split($0, part, /[:% ]+/); share[file] = part[3]; lines[file] = part[5]
+            function share(ran, all) { return all ? 100 * ran / all : 100 }
+            function row(what, lines_ran, lines, taken, branches) {
+                return sprintf("%6.1f%% of %5d lines  %6.1f%% of %5d branches  %s", share(lines_ran, lines),
+                    lines, share(taken, branches), branches, what)
             }
+            /^File / { file = substr($0, 7, length($0) - 7); sub(root, "", file); sub(/^(\.\.\/)+/, "", file) }
+            file !~ /^(recipes|lib)\/.*\.c$/ { next }
+            { split($0, part, /[:% ]+/) }
+            /^Lines executed/ { lines[file] = part[5]; lines_ran[file] = part[3] * part[5] / 100 }
+            /^Taken at least once/ { branches[file] = part[7]; taken[file] = part[5] * part[7] / 100 }
             END {
-                for (file in share) {
-                    printf "%6.1f%% of %5d lines  %s\n", share[file], lines[file], file | "sort -k5"
-                    ran += share[file] * lines[file]; all += lines[file]
+                for (file in lines) {
+                    print row(file, lines_ran[file], lines[file], taken[file], branches[file]) | "sort -k9"
+                    layer = substr(file, 1, index(file, "/") - 1)
+                    l[layer] += lines[file]; r[layer] += lines_ran[file]
+                    b[layer] += branches[file]; t[layer] += taken[file]
                 }
-                close("sort -k5")
-                if (all) printf "%6.1f%% of %5d lines  in all\n", ran / all, all
+                close("sort -k9")
+                need_lines["recipes"] = 98; need_branches["recipes"] = 95
+                need_lines["lib"] = 90; need_branches["lib"] = 80
+                for (layer in need_lines) {
+                    print row(layer "/ in all", r[layer], l[layer], t[layer], b[layer])
+                    if (l[layer] == 0 || share(r[layer], l[layer]) < need_lines[layer] ||
+                        share(t[layer], b[layer]) < need_branches[layer]) {
+                        printf "coverage: %s/ must have %d%% of its lines and %d%% of its branches\n", layer,
+                            need_lines[layer], need_branches[layer]
+                        low = 1
+                    }
+                }
+                exit low
             }'
 }

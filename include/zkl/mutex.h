@@ -51,8 +51,8 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  *   ZKL_EUNREACHABLE or ZKL_EHOST (the time passed without a connection),
  *   ZKL_ELOST (this owner still owes unlocks of a grant lost, or given back by ZKL_MULTI_RELEASE),
  *   ZKL_EDEADLK (inside a callback, unless re-entering; or this key is acquiring already),
- *   ZKL_EACCES, ZKL_EAUTH, ZKL_EPATH, ZKL_EOVERFLOW, ZKL_ELIMIT, ZKL_ECLOSED, ZKL_EINVAL,
- *   ZKL_ECHILD.
+ *   ZKL_EACCES, ZKL_EAUTH, ZKL_EPATH, ZKL_EOVERFLOW, ZKL_ELIMIT, ZKL_EPROTO, ZKL_ECLOSED,
+ *   ZKL_EINVAL, ZKL_ECHILD.
  * Whatever it answers but 0, no node is left. A thread that ends while holding releases, with a
  * warning. Since 0.1. */
 ZKL_API int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret);

@@ -19,8 +19,9 @@ typedef struct zkl_contender {
 
 /* Reads the contenders below path, in queue order. timeout_ms as everywhere, 0 meaning at most one
  * session timeout. Contenders that leave between list and read are left out. Answers ZKL_ENOENT (no
- * such path), ZKL_EINVAL, ZKL_EACCES, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_ETIMEDOUT, ZKL_EDEADLK (in a
- * callback), ZKL_ECLOSED, ZKL_ECHILD. Free with zkl_queue_free(). Since 0.1. */
+ * such path), ZKL_EINVAL, ZKL_EACCES, ZKL_EAUTH, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_ETIMEDOUT,
+ * ZKL_EPROTO, ZKL_EDEADLK (in a callback), ZKL_ECLOSED, ZKL_ECHILD. Free with zkl_queue_free().
+ * Since 0.1. */
 ZKL_API int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path, int64_t timeout_ms);
 
 /* How many contenders the snapshot has. Since 0.1. */

@@ -8,6 +8,8 @@
 
 enum { FAKE_SESSION_ID = 7, FAKE_TIMEOUT_MS = 10000 };
 
+extern const struct store_ops fake_ops;
+
 zkl_session *fake_session(void); /* connected */
 zkl_session *fake_open_session(const char *connect, const zkl_session_options *options);
 void fake_event(enum store_event event);

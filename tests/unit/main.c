@@ -31,6 +31,13 @@ int main(int argc, char **argv)
         &lease_pace_suite,
         &lease_attack_suite,
         &lease_steady_suite,
+        &path_suite,
+        &acl_suite,
+        &error_suite,
+        &session_suite,
+        &handle_suite,
+        &queue_suite,
+        &denial_suite,
         NULL,
     };
     return runner_main(argc, argv, suites);

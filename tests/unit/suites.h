@@ -30,5 +30,12 @@ extern const struct test_suite lease_clock_suite;
 extern const struct test_suite lease_attack_suite;
 extern const struct test_suite lease_pace_suite;
 extern const struct test_suite lease_steady_suite;
+extern const struct test_suite path_suite;
+extern const struct test_suite acl_suite;
+extern const struct test_suite error_suite;
+extern const struct test_suite session_suite;
+extern const struct test_suite handle_suite;
+extern const struct test_suite queue_suite;
+extern const struct test_suite denial_suite;
 
 #endif

@@ -1,0 +1,39 @@
+#!/bin/bash
+# The manual pages format without a warning, and zkl(3) names all there is.
+# shellcheck source=tests/lint/common.sh
+. "$(dirname "$0")/common.sh"
+
+# groff itself, as man(1) calls it: a machine may have man's pages without man.
+warnings() { # FILE…
+    local page
+    for page; do
+        groff -z -mandoc -Tutf8 -ww "$page" 2>&1
+    done
+}
+
+# What the page does not name: exported functions, error codes and headers.
+unnamed() { # PAGE
+    {
+        sed -nE 's/^ *(zkl_[a-z_]+);$/\1/p' "$top_srcdir/lib/libzkl.map"
+        sed -nE 's/^ *(ZKL_E[A-Z]+) = .*/\1/p' "$top_srcdir/include/zkl/error.h"
+        (cd "$top_srcdir/include" && printf '%s\n' zkl/*.h ./*.h | sed 's,^\./,,')
+    } | while read -r word; do
+        sed 's/\\-/-/g' "$1" | grep -qE "(^|[^a-zA-Z_])${word/./\\.}([^a-z_]|\$)" || echo "$word"
+    done
+}
+
+# The program that it shows.
+shown() { # PAGE
+    sed -n '/^\.SH EXAMPLES/,/^\.fi/p' "$1" | sed '1,2d;$d' | sed 's/\\e/\\/g; s/\\-/-/g; s/^\\&//'
+}
+
+if command -v groff >/dev/null; then
+    expect_none "the pages format without a warning" "$(warnings "$top_srcdir"/man/*.[1-8])"
+    echo '.NOSUCH' >"$scratch/page.3"
+    expect_some "sees a planted warning" "$(warnings "$scratch/page.3")"
+fi
+expect_none "zkl(3) names every function, error and header" "$(unnamed "$top_srcdir/man/zkl.3")"
+grep -v ZKL_EBUSY "$top_srcdir/man/zkl.3" >"$scratch/short.3"
+expect_some "sees one that is missing" "$(unnamed "$scratch/short.3")"
+expect_none "zkl(3) shows examples/lock.c" "$(shown "$top_srcdir/man/zkl.3" | diff - "$top_srcdir/examples/lock.c" 2>&1)"
+finish

@@ -1,0 +1,259 @@
+/* Each call that can fail, failed in turn: `--play` runs one scenario with one fault, here for
+ * every n until the scenario makes no n-th call. */
+#include "client.h"
+#include "play.h"
+#include "runner.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <zookeeper/zookeeper.h>
+
+#include "memory.h"
+
+enum { WORKERS = 12, NTH_MAX = 2000 };
+
+/* What may happen to a call. death: the library ends the process with these words, since it cannot
+ * keep its promises. */
+static const struct fault {
+    enum call call;
+    int error;
+    const char *death;
+    bool may_live; /* or it copes */
+} faults[] = {
+    {CALL_pthread_create, EAGAIN, NULL, false},
+    {CALL_pthread_key_create, EAGAIN, NULL, false},
+    {CALL_pthread_setspecific, ENOMEM, "failed to allocate", false},
+    {CALL_pthread_setname_np, ENOENT, NULL, false},
+    {CALL_pthread_atfork, ENOMEM, "failed to allocate", false},
+    {CALL_sem_wait, EINTR, NULL, false},
+    {CALL_eventfd, EMFILE, NULL, false},
+    {CALL_eventfd_read, EAGAIN, NULL, false},
+    {CALL_eventfd_write, EAGAIN, NULL, false},
+    {CALL_timerfd_create, EMFILE, NULL, false},
+    {CALL_timerfd_settime, EPERM, "setting a timerfd", false},
+    {CALL_read, EINTR, NULL, false},
+    {CALL_read, EAGAIN, NULL, false},
+    {CALL_read, EIO, "reading a timerfd", false},
+    {CALL_close, EINTR, NULL, false},
+    {CALL_gethostname, ENAMETOOLONG, NULL, false},
+    {CALL_getaddrinfo, EAI_AGAIN, NULL, false},
+    {CALL_socket, EMFILE, NULL, false},
+    {CALL_connect, ENETUNREACH, NULL, false},
+    {CALL_poll, EINTR, NULL, false},
+    {CALL_poll, ENOMEM, NULL, false},
+    {CALL_send, EPIPE, NULL, false},
+    {CALL_recv, ECONNRESET, NULL, false},
+    {CALL_zookeeper_init2, ENOMEM, NULL, false},
+    {CALL_zookeeper_init2, ENOENT, NULL, false},
+    {CALL_zoo_add_auth, ZINVALIDSTATE, NULL, false},
+    {CALL_zoo_add_auth, ZSYSTEMERROR, NULL, false},
+    {CALL_zoo_acreate2, ZINVALIDSTATE, NULL, false},
+    {CALL_zoo_acreate2, ZMARSHALLINGERROR, NULL, false},
+    {CALL_zoo_acreate2, ZBADARGUMENTS, NULL, false},
+    {CALL_zoo_adelete, ZSYSTEMERROR, NULL, false},
+    {CALL_zoo_adelete, ZBADARGUMENTS, NULL, false},
+    {CALL_zoo_aget, ZMARSHALLINGERROR, NULL, false},
+    {CALL_zoo_aget, ZBADARGUMENTS, NULL, false},
+    {CALL_zoo_awget, ZMARSHALLINGERROR, NULL, false},
+    {CALL_zoo_awget, ZBADARGUMENTS, NULL, false},
+    {CALL_zoo_aget_children, ZMARSHALLINGERROR, NULL, false},
+    {CALL_zoo_aget_children, ZBADARGUMENTS, NULL, false},
+    {CALL_zoo_async, ZMARSHALLINGERROR, NULL, false},
+    {CALL_zoo_async, ZBADARGUMENTS, NULL, false},
+    {CALL_zoo_aset, ZMARSHALLINGERROR, NULL, false},
+    {CALL_zoo_aset, ZBADARGUMENTS, NULL, false},
+    {CALL_zoo_aremove_all_watches, ZMARSHALLINGERROR, NULL, false},
+    {CALL_zoo_aremove_all_watches, ZNOWATCHER, NULL, false},
+    {CALL_zoo_amulti, ZMARSHALLINGERROR, NULL, false},
+    {CALL_zoo_amulti, ZBADARGUMENTS, NULL, false},
+    {CALL_answer, ZCONNECTIONLOSS, NULL, false},
+    {CALL_answer, ANSWER_DONE + ZCONNECTIONLOSS, NULL, false},
+    {CALL_answer, ZSESSIONEXPIRED, NULL, false},
+    {CALL_answer, ZNOAUTH, NULL, false},
+    {CALL_answer, ZAPIERROR, NULL, false},
+    {CALL_answer, ZOPERATIONTIMEOUT, NULL, false},
+};
+
+struct result {
+    int status;
+    char *text;
+};
+
+static struct result play(const char *name, const struct fault *f, unsigned nth)
+{
+    struct result r = {.status = -1};
+    char *err = NULL, *n = g_strdup_printf("%u", nth), *error = g_strdup_printf("%d", f->error);
+    char *argv[] = {"/proc/self/exe",
+                    "--play",
+                    (char *)(uintptr_t)name,
+                    (char *)(uintptr_t)fault_names[f->call],
+                    n,
+                    error,
+                    NULL};
+
+    if (g_spawn_sync(NULL, argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, &r.text, &err, &r.status, NULL))
+        r.text = g_realloc(r.text, strlen(r.text) + strlen(err) + 1);
+    if (r.text)
+        strcat(r.text, err);
+    g_free(err);
+    g_free(n);
+    g_free(error);
+    return r;
+}
+
+static bool is_as_it_should_be(const struct fault *f, const struct result *r, bool *ret_reached)
+{
+    if (WIFEXITED(r->status)) {
+        *ret_reached = strstr(r->text, "\nreached\n") || g_str_has_prefix(r->text, "reached\n");
+        return WEXITSTATUS(r->status) == 0 && !(*ret_reached && f->death && !f->may_live);
+    }
+    *ret_reached = true;
+    return f->death && (WTERMSIG(r->status) == SIGTRAP || WTERMSIG(r->status) == SIGABRT) &&
+           strstr(r->text, f->death);
+}
+
+/* What the workers share: the faults of one scenario. */
+struct round {
+    const char *name;
+    const char *counts; /* how often it makes each call when nothing fails */
+    gint next;
+};
+
+static unsigned count_of(const char *counts, enum call call)
+{
+    char **lines = g_strsplit(counts, "\n", -1);
+    unsigned count = 0;
+
+    for (char **l = lines; *l; l++) {
+        size_t length = strlen(fault_names[call]);
+        if (strncmp(*l, fault_names[call], length) == 0 && (*l)[length] == ' ')
+            count = (unsigned)atoi(*l + length);
+    }
+    g_strfreev(lines);
+    return count;
+}
+
+/* False: the scenario made no nth such call. */
+static bool run_nth(const char *name, const struct fault *f, unsigned nth)
+{
+    bool reached = false;
+    struct result r = play(name, f, nth);
+
+    if (!is_as_it_should_be(f, &r, &reached))
+        runner_fail(__FILE__, __LINE__, "%s with %s no. %u failing (%d): status 0x%x\n%s", name,
+                    fault_names[f->call], nth, f->error, (unsigned)r.status, r.text);
+    g_free(r.text);
+    return reached;
+}
+
+/* For every n that is reached; a fault can make the scenario longer. */
+static void *run_faults(void *data)
+{
+    struct round *round = data;
+
+    for (size_t i; (i = (size_t)g_atomic_int_add(&round->next, 1)) < G_N_ELEMENTS(faults);) {
+        unsigned nth = 1;
+        if (count_of(round->counts, faults[i].call) == 0)
+            continue;
+        while (nth <= NTH_MAX && run_nth(round->name, &faults[i], nth))
+            nth++;
+    }
+    return NULL;
+}
+
+static void *run_memory(void *data)
+{
+    static const struct fault refused = {CALL_malloc, ENOMEM, "failed to allocate", true};
+    struct round *round = data;
+
+    for (unsigned nth; (nth = (unsigned)g_atomic_int_add(&round->next, 1) + 1) <= NTH_MAX;) {
+        if (!run_nth(round->name, &refused, nth))
+            break;
+    }
+    return NULL;
+}
+
+/* The scenario that the running test is named after, by that many threads. */
+static void run_play(void *(*work)(void *round))
+{
+    const char *name = strchr(runner_current(), '.') + 1;
+    struct result r = play(name, &faults[0], 0);
+    struct round round = {.name = name, .counts = r.text};
+    pthread_t threads[WORKERS];
+
+    if (!CHECK_INT(r.status, 0))
+        puts(r.text);
+    for (int i = 0; i < WORKERS; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, work, &round) == 0);
+    for (int i = 0; i < WORKERS; i++)
+        pthread_join(threads[i], NULL);
+    g_free(r.text);
+}
+
+static void fail_calls(void)
+{
+    run_play(run_faults);
+}
+
+static void fail_memory(void)
+{
+    if (MEMORY_FAILS)
+        run_play(run_memory);
+    else
+        runner_skip("the allocator is the sanitizer's");
+}
+
+/* A fault that no scenario comes to would test nothing. */
+static void every_call_is_made(void)
+{
+    const struct play *const all[] = {plays_fake, plays_client};
+    unsigned made[CALLS] = {0};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
+        for (const struct play *p = all[i]; p->name; p++) {
+            struct result r = play(p->name, &faults[0], 0);
+            for (enum call call = 0; call < CALLS; call++)
+                made[call] += count_of(r.text, call);
+            g_free(r.text);
+        }
+    }
+    for (enum call call = 0; call < CALLS; call++) {
+        if (made[call] == 0 && (call != CALL_malloc || MEMORY_FAILS))
+            runner_fail(__FILE__, __LINE__, "no scenario calls %s", fault_names[call]);
+    }
+}
+
+static void add_cases(struct test_case *cases, const struct play *plays)
+{
+    while (plays->name)
+        *cases++ = (struct test_case){(plays++)->name, fail_calls};
+}
+
+int main(int argc, char **argv)
+{
+    static struct test_case fake_cases[16], client_cases[16];
+    static const struct test_case table_cases[] = {{"every_call_is_made", every_call_is_made},
+                                                   {NULL, NULL}};
+    static const struct test_case memory_cases[] = {{"dispatch", fail_memory},
+                                                    {"lock_async", fail_memory},
+                                                    {"owner_ends", fail_memory},
+                                                    {"lock_unlock", fail_memory},
+                                                    {NULL, NULL}};
+    static const struct test_suite fake = {"fake", NULL, NULL, fake_cases},
+                                   client = {"client", NULL, NULL, client_cases},
+                                   memory = {"memory", NULL, NULL, memory_cases},
+                                   table = {"table", NULL, NULL, table_cases};
+    static const struct test_suite *const suites[] = {&fake, &client, &memory, &table, NULL};
+
+    if (argc == 6 && strcmp(argv[1], "--play") == 0)
+        return play_main(argv + 2);
+    add_cases(fake_cases, plays_fake);
+    add_cases(client_cases, plays_client);
+    return runner_main(argc, argv, suites);
+}

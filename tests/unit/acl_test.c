@@ -1,0 +1,57 @@
+#include "acl.h"
+#include "suites.h"
+
+#include <string.h>
+
+static void check_entry(const GArray *list, guint i, const char *scheme, const char *id,
+                        int32_t perms)
+{
+    const struct acl_entry *e = &g_array_index(list, struct acl_entry, i);
+
+    CHECK_STR(e->scheme, scheme);
+    CHECK_STR(e->id, id);
+    CHECK_INT(e->perms, perms);
+}
+
+static void entries(void)
+{
+    GArray *list = acl_parse("digest:a:b=:rw,auth::a,ip:10.0.0.0/8:cdrwa");
+
+    REQUIRE(list && list->len == 3);
+    check_entry(list, 0, "digest", "a:b=", 1 | 2); /* ids hold colons */
+    check_entry(list, 1, "auth", "", 16);
+    check_entry(list, 2, "ip", "10.0.0.0/8", 31);
+    g_array_unref(list);
+}
+
+static void world_by_default(void)
+{
+    GArray *list = acl_parse(NULL);
+
+    REQUIRE(list && list->len == 1);
+    check_entry(list, 0, "world", "anyone", 31);
+    g_array_unref(list);
+}
+
+static void refused(void)
+{
+    static const char *const bad[] = {
+        "",          "world",           "world:anyone", ":anyone:r",           "world:anyone:",
+        "world:a:x", "world:anyone:rx", "a:b:r,",       "world:anyone:r,oops", ",a:b:r"};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+        GArray *list = acl_parse(bad[i]);
+        if (list)
+            runner_fail(__FILE__, __LINE__, "\"%s\" was taken", bad[i]);
+        g_clear_pointer(&list, g_array_unref);
+    }
+}
+
+static const struct test_case cases[] = {
+    {"entries", entries},
+    {"world_by_default", world_by_default},
+    {"refused", refused},
+    {NULL, NULL},
+};
+
+const struct test_suite acl_suite = {"acl", NULL, NULL, cases};

@@ -1,0 +1,68 @@
+#include "error.h"
+#include "suites.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static void texts(void)
+{
+    for (int code = 0; code >= ZKL_EUNKNOWN; code--)
+        CHECK(strcmp(zkl_strerror(code), "unknown error") != 0);
+    CHECK_STR(zkl_strerror(0), "success");
+    CHECK_STR(zkl_strerror(1), "unknown error");
+    CHECK_STR(zkl_strerror(ZKL_EUNKNOWN - 1), "unknown error");
+    CHECK_STR(zkl_strerror(INT32_MIN + 1), "unknown error");
+}
+
+/* What others wrote may end up in a terminal. */
+static void cleaned_and_cut(void)
+{
+    zkl_error e;
+    char longer[400];
+
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    CHECK_INT(error_fill(&e, ZKL_EINVAL, "/a\x1b[2J\x7f", "%s", longer), ZKL_EINVAL);
+    CHECK_INT(e.code, ZKL_EINVAL);
+    CHECK_STR(e.path, "/a?[2J?");
+    CHECK_INT(strlen(e.text), sizeof e.text - 1);
+    CHECK_STR(e.text + sizeof e.text - 5, "x...");
+    CHECK_INT(error_fill(&e, ZKL_EPERM, NULL, "%s", ""), ZKL_EPERM);
+    CHECK_STR(e.path, "");
+    longer[sizeof e.text - 1] = '\0'; /* just fits */
+    error_fill(&e, ZKL_EPERM, NULL, "%s", longer);
+    CHECK_STR(e.text, longer);
+}
+
+static void *look(void *ret)
+{
+    *(int *)ret = zkl_last_error(NULL);
+    return NULL;
+}
+
+static void one_per_thread(void)
+{
+    zkl_error e;
+    pthread_t thread;
+    int other = 1;
+
+    CHECK_INT(error_set(ZKL_EBUSY, "/p", "%d", 7), ZKL_EBUSY);
+    REQUIRE(pthread_create(&thread, NULL, look, &other) == 0);
+    pthread_join(thread, NULL);
+    CHECK_INT(other, 0);
+    CHECK_INT(zkl_last_error(&e), ZKL_EBUSY);
+    CHECK_STR(e.path, "/p");
+    CHECK_STR(e.text, "7");
+    e.code = ZKL_ELOST;
+    CHECK_INT(error_keep(&e), ZKL_ELOST);
+    CHECK_INT(zkl_last_error(NULL), ZKL_ELOST);
+}
+
+static const struct test_case cases[] = {
+    {"texts", texts},
+    {"cleaned_and_cut", cleaned_and_cut},
+    {"one_per_thread", one_per_thread},
+    {NULL, NULL},
+};
+
+const struct test_suite error_suite = {"error", NULL, NULL, cases};

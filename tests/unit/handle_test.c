@@ -1,0 +1,143 @@
+/* What handles answer to those who may not, or not now. */
+#include "fake_store.h"
+#include "suites.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static void bad_mutex(void)
+{
+    zkl_session *s = fake_session();
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    char longer[1026];
+    zkl_mutex *m;
+
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    CHECK_INT(zkl_mutex_new(&m, NULL, "/a", NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_mutex_new(NULL, s, "/a", NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_mutex_new(&m, s, NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_mutex_new(&m, s, "a", NULL), ZKL_EINVAL);
+    o.name = longer;
+    CHECK_INT(zkl_mutex_new(&m, s, "/a", &o), ZKL_EINVAL);
+    o.name = "\xff";
+    CHECK_INT(zkl_mutex_new(&m, s, "/a", &o), ZKL_EINVAL);
+    o.name = NULL;
+    o.parents = (zkl_parents)7;
+    CHECK_INT(zkl_mutex_new(&m, s, "/a", &o), ZKL_EINVAL);
+    CHECK_INT(zkl_mutex_lock(NULL, 0, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_mutex_unlock(NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_mutex_lock_async(NULL, 0, NULL, NULL, NULL), ZKL_EINVAL);
+    zkl_mutex_free(NULL);
+    zkl_session_close(s);
+}
+
+static void nothing_given(void)
+{
+    CHECK_INT(zkl_grant_remaining_ms(NULL), 0);
+    CHECK_INT(zkl_grant_state(NULL), ZKL_LOST);
+    CHECK_INT(zkl_grant_on_change(NULL, NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_grant_multi(NULL, NULL, 0, 0, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_grant_multi_async(NULL, NULL, 0, 0, 0, NULL, NULL), ZKL_EINVAL);
+    zkl_grant_release(NULL);
+    zkl_op_cancel(NULL);
+    zkl_op_free(NULL);
+    CHECK_INT(zkl_queue_count(NULL), 0);
+    CHECK(zkl_queue_get(NULL, 0) == NULL);
+    zkl_queue_free(NULL);
+}
+
+static uint64_t same_key(void *data)
+{
+    return *(uint64_t *)data;
+}
+
+struct locking {
+    zkl_mutex *m;
+    int code;
+};
+
+static void *lock(void *data)
+{
+    struct locking *l = data;
+
+    l->code = zkl_mutex_lock(l->m, ZKL_FOREVER, NULL);
+    return NULL;
+}
+
+static void wait_asked(enum store_kind kind, const char *path)
+{
+    while (!fake_is_asked(kind, path))
+        g_usleep(1000);
+}
+
+/* An owner by key that is acquiring elsewhere would wait for itself; freeing ends its wait. */
+static void one_key(void)
+{
+    zkl_session *s = fake_session();
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    uint64_t key = 7;
+    struct locking l;
+    pthread_t thread;
+
+    o.name = "one";
+    o.key = same_key;
+    o.key_data = &key;
+    REQUIRE(zkl_mutex_new(&l.m, s, "/b", &o) == 0);
+    CHECK_INT(zkl_mutex_lock_async(l.m, 0, NULL, NULL, NULL), ZKL_EINVAL);
+    REQUIRE(pthread_create(&thread, NULL, lock, &l) == 0);
+    wait_asked(STORE_CREATE, "/b");
+    CHECK_INT(zkl_mutex_lock(l.m, 0, NULL), ZKL_EDEADLK);
+    CHECK_INT(zkl_mutex_unlock(l.m), ZKL_EPERM);
+    zkl_mutex_free(l.m);
+    pthread_join(thread, NULL);
+    CHECK_INT(l.code, ZKL_ECLOSED);
+    zkl_session_close(s);
+}
+
+struct inside {
+    zkl_session *s;
+    zkl_mutex *m;
+    atomic_int done;
+};
+
+/* Everything that waits, called in a callback. */
+static void call_what_waits(zkl_grant *g, const zkl_error *error, void *data)
+{
+    struct inside *in = data;
+    zkl_queue *q;
+
+    CHECK_INT(error->code, ZKL_EACCES);
+    CHECK(g == NULL);
+    CHECK_INT(zkl_mutex_lock(in->m, 0, NULL), ZKL_EDEADLK);
+    CHECK_INT(zkl_session_wait(in->s, 0), ZKL_EDEADLK);
+    CHECK_INT(zkl_queue_read(&q, in->s, "/b", 0), ZKL_EDEADLK);
+    CHECK_INT(zkl_grant_multi(g, NULL, 0, 0, 0), ZKL_EDEADLK);
+    atomic_store(&in->done, 1);
+}
+
+static void inside_a_callback(void)
+{
+    struct inside in = {.s = fake_session()};
+
+    REQUIRE(zkl_mutex_new(&in.m, in.s, "/b", NULL) == 0);
+    REQUIRE(zkl_mutex_lock_async(in.m, ZKL_FOREVER, call_what_waits, &in, NULL) == 0);
+    ANSWER(STORE_CREATE, "/b", .rc = STORE_NOAUTH);
+    while (!atomic_load(&in.done))
+        g_usleep(1000);
+    zkl_session_close(in.s);
+    CHECK_INT(zkl_mutex_lock(in.m, 0, NULL), ZKL_ECLOSED);
+    CHECK_INT(zkl_mutex_lock_async(in.m, 0, call_what_waits, &in, NULL), ZKL_ECLOSED);
+    zkl_mutex_free(in.m);
+}
+
+static const struct test_case cases[] = {
+    {"bad_mutex", bad_mutex},
+    {"nothing_given", nothing_given},
+    {"one_key", one_key},
+    {"inside_a_callback", inside_a_callback},
+    {NULL, NULL},
+};
+
+const struct test_suite handle_suite = {"handle", NULL, NULL, cases};

@@ -1,0 +1,112 @@
+#include "path.h"
+#include "suites.h"
+
+#include <glib.h>
+#include <string.h>
+
+static void check_refused(const char *path, const char *why)
+{
+    const char *wrong = path_check(path);
+
+    CHECK(wrong && strstr(wrong, why));
+}
+
+static void good_paths(void)
+{
+    CHECK(path_check("/a") == NULL);
+    CHECK(path_check("/a/b.c/..d/...") == NULL);
+    CHECK(path_check("/a/\xc3\xa9\xe2\x82\xac") == NULL);
+    CHECK(path_check("/\xf0\x9f\x98\x80") == NULL); /* beyond the first plane */
+}
+
+static void bad_paths(void)
+{
+    char *longer = g_strnfill(PATH_LENGTH_MAX + 1, 'a');
+
+    longer[0] = '/';
+    check_refused(NULL, "NULL");
+    check_refused("", "empty");
+    check_refused("a", "begin with a slash");
+    check_refused("/", "root");
+    check_refused("//a", "//");
+    check_refused("/a//b", "//");
+    check_refused("/a/", "end with a slash");
+    check_refused("/a/./b", ". or ..");
+    check_refused("/a/..", ". or ..");
+    check_refused(longer, "longer");
+    longer[PATH_LENGTH_MAX] = '\0';
+    CHECK(path_check(longer) == NULL);
+    g_free(longer);
+}
+
+static void bad_characters(void)
+{
+    check_refused("/\xff", "UTF-8");
+    check_refused("/a\x01", "character");
+    check_refused("/a\x1f", "character");
+    check_refused("/a\x7f", "character");
+    check_refused("/\xc2\x9f", "character");     /* U+009F */
+    check_refused("/\xee\x80\x80", "character"); /* U+E000, private use */
+    check_refused("/\xef\xa3\xbf", "character"); /* U+F8FF */
+    check_refused("/\xef\xbf\xb0", "character"); /* U+FFF0 */
+    check_refused("/\xef\xbf\xbd", "character"); /* U+FFFD */
+    CHECK(path_check("/ ") == NULL);
+    CHECK(path_check("/\xc2\xa0") == NULL);     /* U+00A0 */
+    CHECK(path_check("/\xed\x9f\xbf") == NULL); /* U+D7FF, before the surrogates */
+    CHECK(path_check("/\xef\xa4\x80") == NULL); /* U+F900 */
+    CHECK(path_check("/\xef\xbf\xaf") == NULL); /* U+FFEF */
+}
+
+static void check_split(const char *connect, const char *hosts, const char *chroot)
+{
+    char *got_hosts = NULL, *got_chroot = NULL;
+
+    CHECK_STR(path_split_connect(connect, &got_hosts, &got_chroot), NULL);
+    CHECK_STR(got_hosts, hosts);
+    CHECK_STR(got_chroot, chroot);
+    g_free(got_hosts);
+    g_free(got_chroot);
+}
+
+static void connect_strings(void)
+{
+    check_split("a", "a:2181", "");
+    check_split("a:1,b:65535", "a:1,b:65535", "");
+    check_split(" a , b:7 ", "a:2181,b:7", "");
+    check_split("[::1]", "::1:2181", "");
+    check_split("[::1]:77,b", "::1:77,b:2181", "");
+    check_split("a/", "a:2181", "");
+    check_split("a:1/x/y", "a:1", "/x/y");
+}
+
+static void bad_connect_strings(void)
+{
+    static const struct {
+        const char *connect, *why;
+    } bad[] = {
+        {NULL, "empty"},      {"", "empty"},         {"/a", "no host"},
+        {",a", "host name"},  {"a,", "host name"},   {":1", "host name"},
+        {"a b", "character"}, {"a:", "port"},        {"a:0", "port"},
+        {"a:65536", "port"},  {"a:x", "port"},       {"a:1:2", "port"},
+        {"[::1", "bracket"},  {"[::1]x", "bracket"}, {"[]", "host name"},
+        {"a/b//c", "//"},     {"a/b/", "end with"},  {"\xc3\xa9", "character"},
+    };
+    char *hosts, *chroot;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+        const char *wrong = path_split_connect(bad[i].connect, &hosts, &chroot);
+        if (!wrong || !strstr(wrong, bad[i].why))
+            runner_fail(__FILE__, __LINE__, "\"%s\": %s", bad[i].connect, wrong);
+    }
+}
+
+static const struct test_case cases[] = {
+    {"good_paths", good_paths},
+    {"bad_paths", bad_paths},
+    {"bad_characters", bad_characters},
+    {"connect_strings", connect_strings},
+    {"bad_connect_strings", bad_connect_strings},
+    {NULL, NULL},
+};
+
+const struct test_suite path_suite = {"path", NULL, NULL, cases};
