@@ -100,18 +100,28 @@ static void tell_followers(struct server *leader, struct message what)
     }
 }
 
-static void commit_first(struct server *leader)
+/* It is in the history once, though a deposed leader may hear late that a majority had it. */
+static void enter_history(struct server *leader, struct txn *txn)
 {
     struct world *w = leader->w;
-    struct txn *txn = g_queue_peek_head(&leader->log);
 
+    if (leader->applied < history_end(w))
+        return;
     g_ptr_array_add(w->history, txn_ref(txn));
-    txn_ref(txn);
     w->counts.writes++;
     txn->ask->reply.rc = txn->rc;
     note_txn(leader, txn);
-    tell_followers(leader, (struct message){.kind = MSG_COMMIT, .upto = history_end(w)});
-    server_apply(leader, history_end(w));
+}
+
+static void commit_first(struct server *leader)
+{
+    struct txn *txn = g_queue_peek_head(&leader->log);
+
+    txn_ref(txn);
+    enter_history(leader, txn);
+    g_assert(history_at(leader->w, leader->applied)->zxid == txn->zxid);
+    tell_followers(leader, (struct message){.kind = MSG_COMMIT, .upto = leader->applied + 1});
+    server_apply(leader, leader->applied + 1);
     for (guint i = 0; txn->syncs && i < txn->syncs->len; i++)
         answer_sync(leader, txn->syncs->pdata[i]);
     txn_unref(txn);

@@ -47,7 +47,9 @@ static void send_answer(struct server *s, struct ask *ask)
     struct conn *conn = ask->conn;
 
     ask->conn = NULL;
-    if (ask->breaks_after) {
+    /* A session that has moved ends the connection (FinalRequestProcessor), or one that the leader
+     * thinks elsewhere would be told so for ever. */
+    if (ask->breaks_after || ask->reply.rc == STORE_UNKNOWN) {
         conn_server_closes(conn);
         return;
     }

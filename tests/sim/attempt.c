@@ -1,0 +1,173 @@
+#include "attempt.h"
+
+#include <glib.h>
+
+#include "client.h"
+#include "tables.h"
+
+char *attempt_name(const struct attempt *a)
+{
+    return g_strdup_printf("%s/a%u", host_name(a->process->host), a->number);
+}
+
+static void tell(const struct attempt *a, const char *what, const char *more)
+{
+    const struct stage *stage = a->process->stage;
+
+    if (!stage->trace)
+        return;
+    trace_line(stage->trace, stage_now(stage), host_name(a->process->host), "a%u %s%s", a->number,
+               what, more);
+}
+
+static void turn(struct attempt *a, enum turn what)
+{
+    if (a->then)
+        a->then(a, what);
+}
+
+/* ---- what is heard ---- */
+
+static void take_grant(struct attempt *a, zkl_grant *grant)
+{
+    a->grant = grant;
+    a->token = zkl_grant_token(grant);
+    a->node = g_strdup(zkl_grant_node(grant));
+    if (a->process->stage->trace) {
+        char *node = trace_shorten(a->process->stage->trace, a->node);
+        char *more = g_strdup_printf("%s, token %" G_GINT64_MODIFIER "x, %s", node, a->token,
+                                     state_name(zkl_grant_state(grant)));
+        tell(a, "is granted ", more);
+        g_free(node);
+        g_free(more);
+    }
+}
+
+static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
+{
+    struct attempt *a = data;
+
+    if (a->abandoned) {
+        zkl_grant_release(grant);
+        return;
+    }
+    a->code = err ? err->code : 0;
+    if (grant)
+        take_grant(a, grant);
+    else
+        tell(a, "ends: ", err->text);
+    oracle_completed(a->process->stage, a);
+    a->completed = true;
+    turn(a, grant ? TURN_GRANTED : TURN_FAILED);
+}
+
+static void on_change(zkl_grant *grant, zkl_state state, void *data)
+{
+    struct watcher *w = data;
+    struct attempt *a = w->attempt;
+
+    if (a->abandoned)
+        return;
+    tell(a, "hears ", state_name(state));
+    oracle_changed(a->process->stage, w, grant, state);
+    w->any = true;
+    w->last = state;
+    w->final = w->final || state >= ZKL_LOST;
+    if (state == ZKL_LOST && w == &a->watchers[0] && a->grant)
+        turn(a, TURN_LOST);
+}
+
+/* ---- what is done ---- */
+
+struct attempt *attempt_enter(struct client *p, int path, int64_t timeout_ms,
+                              void (*then)(struct attempt *a, enum turn turn), void *data)
+{
+    struct attempt *a = g_new0(struct attempt, 1);
+    struct host *before = host_enter(p->host);
+
+    g_ptr_array_add(p->stage->attempts, a);
+    a->process = p;
+    a->number = p->stage->attempts->len;
+    a->path = path;
+    a->timeout_ms = timeout_ms;
+    a->entered_at = stage_now(p->stage);
+    a->then = then;
+    a->data = data;
+    if (p->stage->trace) {
+        char *more = timeout_ms < 0 ? g_strdup_printf("%s, forever", client_paths[path])
+                                    : g_strdup_printf("%s, %" G_GINT64_FORMAT " ms",
+                                                      client_paths[path], timeout_ms);
+        tell(a, "enters ", more);
+        g_free(more);
+    }
+    if (zkl_mutex_lock_async(p->mutex[path], timeout_ms, on_acquired, a, &a->op) != 0)
+        stage_wrong(p->stage, "an acquisition was refused although the session is open");
+    host_enter(before);
+    return a;
+}
+
+void attempt_free(void *attempt)
+{
+    struct attempt *a = attempt;
+
+    zkl_op_free(a->op);
+    g_free(a->node);
+    g_free(a);
+}
+
+void attempt_watch(struct attempt *a)
+{
+    if (!a->grant || a->watching == WATCHERS)
+        return;
+    struct watcher *w = &a->watchers[a->watching];
+    w->attempt = a;
+    if (zkl_grant_on_change(a->grant, on_change, w) == 0)
+        a->watching++;
+}
+
+void attempt_cancel(struct attempt *a)
+{
+    struct host *before = host_enter(a->process->host);
+
+    tell(a, "is canceled", a->completed ? ", too late" : "");
+    a->canceled = a->canceled || !a->completed;
+    zkl_op_cancel(a->op);
+    host_enter(before);
+}
+
+void attempt_release(struct attempt *a)
+{
+    zkl_grant *grant = a->grant;
+
+    if (!grant)
+        return;
+    struct host *before = host_enter(a->process->host);
+    tell(a, "releases", "");
+    a->grant = NULL;
+    a->released = true;
+    oracle_released(a->process->stage, a);
+    zkl_grant_release(grant);
+    host_enter(before);
+}
+
+void attempt_expect_closed(struct client *p, int path)
+{
+    for (guint i = 0; i < p->stage->attempts->len; i++) {
+        struct attempt *a = p->stage->attempts->pdata[i];
+        if (a->process == p && a->path == path && !a->completed)
+            a->closed = true;
+    }
+}
+
+void attempt_abandon(struct client *p)
+{
+    for (guint i = 0; i < p->stage->attempts->len; i++) {
+        struct attempt *a = p->stage->attempts->pdata[i];
+        if (a->process != p || a->abandoned)
+            continue;
+        a->abandoned = true;
+        oracle_released(p->stage, a);
+        zkl_grant_release(g_steal_pointer(&a->grant));
+        turn(a, TURN_ENDED);
+    }
+}

@@ -1,0 +1,194 @@
+#include "client.h"
+
+#include "lib/core.h"
+
+const char *const client_paths[PATHS] = {"/a", "/b/c"};
+
+static void on_log(zkl_log_level level, const char *line, void *data)
+{
+    struct client *p = data;
+
+    (void)level;
+    if (!p->stage->trace || p->dead)
+        return;
+    char *text = trace_shorten(p->stage->trace, line);
+    trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "logs: %s", text);
+    g_free(text);
+}
+
+static void tell(struct client *p, const char *what)
+{
+    trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "%s", what);
+}
+
+struct client *client_new(struct stage *stage, const char *name, int rate_ppm,
+                          const zkl_session_options *options)
+{
+    struct client *p = g_new0(struct client, 1);
+
+    p->stage = stage;
+    p->host = world_host(stage->world, name, rate_ppm);
+    p->options = *options;
+    p->options.log = on_log;
+    p->options.log_data = p;
+    p->options.log_level = ZKL_LOG_INFO;
+    p->options.dispatch = 1;
+    p->dispatch_at = NEVER;
+    p->running_since = stage_now(stage);
+    g_ptr_array_add(stage->processes, p);
+    return p;
+}
+
+void client_free(void *process)
+{
+    g_free(process);
+}
+
+static void make_mutex(struct client *p, int path)
+{
+    zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
+
+    options.name = host_name(p->host);
+    if (zkl_mutex_new(&p->mutex[path], p->session, client_paths[path], &options) != 0)
+        stage_wrong(p->stage, "no mutex could be made");
+}
+
+void client_open(struct client *p)
+{
+    struct host *before = host_enter(p->host);
+
+    tell(p, "opens a session");
+    if (zkl_session_open(&p->session, "zk:2181", &p->options, NULL) != 0)
+        g_error("no session could be opened");
+    for (int i = 0; i < PATHS; i++)
+        make_mutex(p, i);
+    host_enter(before);
+}
+
+void client_free_mutex(struct client *p, int path)
+{
+    struct host *before = host_enter(p->host);
+
+    trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "frees the mutex of %s",
+               client_paths[path]);
+    attempt_expect_closed(p, path);
+    zkl_mutex_free(p->mutex[path]);
+    make_mutex(p, path);
+    host_enter(before);
+}
+
+/* A dead process hears nothing of it. */
+static void end_session(struct client *p)
+{
+    struct host *before = host_enter(p->host);
+
+    for (int i = 0; i < PATHS; i++)
+        attempt_expect_closed(p, i);
+    zkl_session_close(p->session);
+    for (int i = 0; i < PATHS; i++)
+        zkl_mutex_free(p->mutex[i]);
+    p->session = NULL;
+    p->dispatch_at = NEVER;
+    host_enter(before);
+}
+
+void client_close(struct client *p)
+{
+    tell(p, "closes its session");
+    end_session(p);
+    tell(p, "has closed its session");
+}
+
+void client_kill(struct client *p)
+{
+    tell(p, "is killed");
+    host_kill(p->host);
+    p->dead = true;
+    attempt_abandon(p);
+    if (p->session)
+        end_session(p);
+}
+
+void client_pause(struct client *p, bool suspended)
+{
+    tell(p, suspended ? "is suspended" : "is stopped");
+    host_pause(p->host, suspended);
+}
+
+void client_resume(struct client *p)
+{
+    tell(p, "goes on");
+    p->running_since = stage_now(p->stage);
+    host_resume(p->host);
+}
+
+bool client_runs(const struct client *p)
+{
+    return !p->dead && !host_is_paused(p->host);
+}
+
+/* ---- timers and callbacks ---- */
+
+/* Asked for after each step, but seldom another. */
+static int64_t timers_at(struct client *p)
+{
+    int64_t due = timers_next(p->session->timers);
+
+    if (due == NEVER)
+        return NEVER;
+    if (due != p->due) {
+        p->due = due;
+        p->due_at = host_when(p->host, due);
+    }
+    return MAX(p->due_at, p->running_since) + p->timers_late;
+}
+
+int64_t client_next(struct client *p)
+{
+    if (!p->session || !client_runs(p))
+        return NEVER;
+    return MIN(timers_at(p), p->dispatch_at);
+}
+
+static void run_timers(struct client *p)
+{
+    zkl_session *s = p->session;
+
+    session_lock(s);
+    timers_run(s->timers);
+    session_unlock(s);
+}
+
+void client_run(struct client *p)
+{
+    struct host *before = host_enter(p->host);
+
+    if (timers_at(p) <= p->dispatch_at) {
+        run_timers(p);
+    } else {
+        p->dispatch_at = NEVER;
+        zkl_session_dispatch(p->session);
+    }
+    host_enter(before);
+}
+
+/* Mostly at once; later now and then; and sometimes one that hangs for a whole timeout. */
+static int64_t callback_delay(struct client *p)
+{
+    struct stage *stage = p->stage;
+
+    if (!stage->hangs || stage->calm || stage_chance(stage, 80))
+        return 0;
+    int64_t most_ms = stage_chance(stage, 90) ? 20 : 2 * p->options.session_timeout_ms;
+    return stage_between(stage, 0, most_ms * 1000000);
+}
+
+bool client_awaits_callback(const struct client *p)
+{
+    return p->session && p->dispatch_at == NEVER && client_runs(p);
+}
+
+void client_hear(struct client *p)
+{
+    p->dispatch_at = stage_now(p->stage) + callback_delay(p);
+}

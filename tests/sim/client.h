@@ -1,0 +1,52 @@
+/* A process: a host, a session of the library on it, mutexes. It runs the session's timers and
+ * calls its callbacks when their time comes, and stands still while its host is paused. */
+#ifndef SIM_CLIENT_H
+#define SIM_CLIENT_H
+
+#include <zkl.h>
+
+#include "attempt.h"
+#include "stage.h"
+
+enum { PATHS = 2 };
+
+/* What the mutexes are on. */
+extern const char *const client_paths[PATHS];
+
+struct client {
+    struct stage *stage;
+    struct host *host;
+    zkl_session *session; /* NULL: closed */
+    zkl_session_options options;
+    zkl_mutex *mutex[PATHS];
+    bool dead;
+    int64_t due, due_at; /* of the first timer: by its own clock, and in truth */
+    int64_t timers_late; /* ns: it does not run them sooner */
+    int64_t dispatch_at; /* NEVER: no callback waits */
+    int64_t running_since;
+};
+
+/* rate_ppm: of its clocks. options: what matters of timeout, tick, drift and warmth. */
+struct client *client_new(struct stage *stage, const char *name, int rate_ppm,
+                          const zkl_session_options *options);
+void client_free(void *process);
+
+void client_open(struct client *p); /* a session; there must be none */
+
+/* Ends what it has, and tells it so, before this returns. */
+void client_close(struct client *p);
+void client_free_mutex(struct client *p, int path); /* and makes another */
+void client_kill(struct client *p);
+
+void client_pause(struct client *p, bool suspended);
+void client_resume(struct client *p);
+bool client_runs(const struct client *p); /* not dead, not paused */
+
+/* ---- for the stage ---- */
+
+int64_t client_next(struct client *p); /* when it has something to do */
+void client_run(struct client *p);
+bool client_awaits_callback(const struct client *p); /* none waits to be called, as far as known */
+void client_hear(struct client *p);                  /* one does: when will it be called? */
+
+#endif

@@ -1,0 +1,351 @@
+#include "cast.h"
+
+#define MS INT64_C(1000000)
+
+enum {
+    NEEDS_VICTIM = 1,
+    NEEDS_ENSEMBLE = 2, /* more than one server */
+    LASTS = 4           /* has an end */
+};
+
+static struct stage *stage_of(const struct fault *f)
+{
+    return f->cast->stage;
+}
+
+static struct host *victim(const struct fault *f)
+{
+    return f->process->host;
+}
+
+/* ---- connections ---- */
+
+static void reset(struct fault *f)
+{
+    world_reset(victim(f));
+}
+
+static void reset_after(struct fault *f)
+{
+    world_reset_after_effect(victim(f));
+}
+
+static void break_soon(struct fault *f)
+{
+    struct stage *stage = stage_of(f);
+    unsigned k = 1 + stage_below(stage, stage_chance(stage, 50) ? 3 : 12);
+
+    world_break_at(victim(f), k, stage_chance(stage, 60));
+}
+
+static void cut(struct fault *f)
+{
+    uint32_t how = stage_below(stage_of(f), 4);
+
+    world_cut(victim(f), stage_chance(stage_of(f), 50) ? -1 : f->server, how != 0, how != 1);
+}
+
+static void heal(struct fault *f)
+{
+    if (!f->process->dead)
+        world_heal(victim(f), -1);
+}
+
+/* ---- processes ---- */
+
+static void stop(struct fault *f)
+{
+    if (client_runs(f->process))
+        client_pause(f->process, stage_chance(stage_of(f), 30));
+}
+
+static void go_on(struct fault *f)
+{
+    if (!f->process->dead && host_is_paused(victim(f)))
+        client_resume(f->process);
+}
+
+/* ---- third parties ---- */
+
+static void expire(struct fault *f)
+{
+    int64_t session = f->process->session ? zkl_session_id(f->process->session) : 0;
+
+    if (session)
+        world_expire(stage_of(f)->world, session);
+}
+
+static void delete_node(struct fault *f)
+{
+    const char *path = oracle_some_node(stage_of(f));
+
+    if (path) {
+        char *copy = g_strdup(path);
+        world_admin_delete(stage_of(f)->world, copy);
+        g_free(copy);
+    }
+}
+
+static const char *some_path(const struct fault *f)
+{
+    return client_paths[stage_below(stage_of(f), f->cast->paths)];
+}
+
+static void delete_directory(struct fault *f)
+{
+    world_admin_delete(stage_of(f)->world, some_path(f));
+}
+
+static void reap(struct fault *f)
+{
+    world_reap(stage_of(f)->world);
+}
+
+/* Once: setting it back would give numbers twice, which no server does. */
+static void end_numbers(struct fault *f)
+{
+    struct stage *stage = stage_of(f);
+
+    if (stage->oracle.numbers_end)
+        return;
+    stage->oracle.numbers_end = true;
+    world_set_counter(stage->world, some_path(f), INT32_MAX - (int32_t)stage_below(stage, 5));
+}
+
+static void refuse_delete(struct fault *f)
+{
+    stage_of(f)->oracle.refusing = true;
+    world_refuse(stage_of(f)->world, STORE_DELETE, some_path(f));
+}
+
+static void refuse_other(struct fault *f)
+{
+    static const enum store_kind kinds[] = {STORE_CREATE, STORE_LIST, STORE_GET};
+
+    stage_of(f)->oracle.refusing = true;
+    world_refuse(stage_of(f)->world, kinds[stage_below(stage_of(f), G_N_ELEMENTS(kinds))],
+                 some_path(f));
+}
+
+static void refuse_nothing(struct fault *f)
+{
+    world_refuse(stage_of(f)->world, STORE_SYNC, "/");
+}
+
+/* ---- servers ---- */
+
+static void cut_server(struct fault *f)
+{
+    world_cut_server(stage_of(f)->world, f->server, true);
+}
+
+static void join_server(struct fault *f)
+{
+    world_cut_server(stage_of(f)->world, f->server, false);
+}
+
+static void pause_server(struct fault *f)
+{
+    world_pause_server(stage_of(f)->world, f->server, true);
+}
+
+static void resume_server(struct fault *f)
+{
+    world_pause_server(stage_of(f)->world, f->server, false);
+}
+
+static void crash_server(struct fault *f)
+{
+    world_crash_server(stage_of(f)->world, f->server, true);
+}
+
+static void start_server(struct fault *f)
+{
+    world_crash_server(stage_of(f)->world, f->server, false);
+}
+
+static void lag(struct fault *f)
+{
+    world_lag(stage_of(f)->world, f->server,
+              stage_between(stage_of(f), 0, f->cast->timeout_ms * MS));
+}
+
+static void catch_up(struct fault *f)
+{
+    world_lag(stage_of(f)->world, f->server, 0);
+}
+
+/* The attack on rules that take an answered write for a proof: nothing is heard of the victim for
+ * most of its timeout; then its server takes one write of it, and is cut off before it has
+ * reported that to the leader. */
+static void stall(struct fault *f)
+{
+    if (client_runs(f->process))
+        client_pause(f->process, false);
+}
+
+static void let_write(struct fault *f)
+{
+    go_on(f);
+    f->follows = true;
+}
+
+/* ---- all of them ---- */
+
+/* The one that follows another comes first. */
+static const struct {
+    void (*begin)(struct fault *f);
+    void (*end)(struct fault *f);
+    unsigned needs;
+    unsigned weight; /* against the others */
+} kinds[] = {
+    {cut_server, join_server, NEEDS_ENSEMBLE | LASTS, 4},
+    {stall, let_write, NEEDS_VICTIM | NEEDS_ENSEMBLE | LASTS, 8},
+    {reset, NULL, NEEDS_VICTIM, 3},
+    {reset_after, NULL, NEEDS_VICTIM, 3},
+    {break_soon, NULL, NEEDS_VICTIM, 6},
+    {cut, heal, NEEDS_VICTIM | LASTS, 4},
+    {stop, go_on, NEEDS_VICTIM | LASTS, 3},
+    {expire, NULL, NEEDS_VICTIM, 1},
+    {delete_node, NULL, 0, 2},
+    {delete_directory, NULL, 0, 1},
+    {reap, NULL, 0, 1},
+    {end_numbers, NULL, 0, 1},
+    {refuse_delete, refuse_nothing, LASTS, 1},
+    {refuse_other, refuse_nothing, LASTS, 1},
+    {pause_server, resume_server, LASTS, 2},
+    {crash_server, start_server, LASTS, 3},
+    {lag, catch_up, NEEDS_ENSEMBLE | LASTS, 3},
+};
+
+enum { KINDS = G_N_ELEMENTS(kinds) };
+
+/* Few kinds at a time, so that each has its schedules nearly to itself. */
+void fault_draw(struct cast *cast)
+{
+    uint32_t percent = stage_chance(cast->stage, 50) ? 20 : 60;
+
+    for (unsigned i = 0; i < KINDS; i++) {
+        if (stage_chance(cast->stage, percent))
+            cast->kinds |= 1U << i;
+    }
+    if (cast->servers == 1) {
+        for (unsigned i = 0; i < KINDS; i++) {
+            if (kinds[i].needs & NEEDS_ENSEMBLE)
+                cast->kinds &= ~(1U << i);
+        }
+    }
+}
+
+static unsigned draw_kind(const struct cast *cast)
+{
+    unsigned sum = 0, kind = 0;
+
+    for (unsigned i = 0; i < KINDS; i++)
+        sum += cast->kinds & 1U << i ? kinds[i].weight : 0;
+    uint32_t at = stage_below(cast->stage, sum);
+    for (; !(cast->kinds & 1U << kind) || at >= kinds[kind].weight; kind++)
+        at -= cast->kinds & 1U << kind ? kinds[kind].weight : 0;
+    return kind;
+}
+
+/* Shorter than a timeout mostly, but also longer than any. */
+static int64_t draw_length(const struct cast *cast)
+{
+    uint32_t how = stage_below(cast->stage, 100);
+
+    return how < 40   ? cast_soon(cast, 10)
+           : how < 75 ? cast_soon(cast, 1)
+                      : cast_soon(cast, 1) + cast->timeout_ms * MS;
+}
+
+static int some_server(const struct cast *cast)
+{
+    int server = (int)stage_below(cast->stage, (uint32_t)cast->servers);
+
+    /* The leader is cut off less often than it would be. */
+    if (server == world_leader(cast->stage->world))
+        server = (int)stage_below(cast->stage, (uint32_t)cast->servers);
+    return server;
+}
+
+static void begin(struct fault *f)
+{
+    struct cast *cast = f->cast;
+
+    f->kind = f->follows ? 0 : draw_kind(cast);
+    f->follows = false;
+    f->process = cast->member[stage_below(cast->stage, cast->members)].process;
+    f->server = some_server(cast);
+    if ((kinds[f->kind].needs & NEEDS_VICTIM) && f->process->dead)
+        return;
+    kinds[f->kind].begin(f);
+    f->on = (kinds[f->kind].needs & LASTS) != 0;
+}
+
+static void end(struct fault *f)
+{
+    if (f->on)
+        kinds[f->kind].end(f);
+    f->on = false;
+}
+
+static int64_t draw_pause(const struct fault *f)
+{
+    const struct cast *cast = f->cast;
+
+    if (f->follows)
+        return stage_now(cast->stage) + stage_between(cast->stage, 0, cast->tick_ms * MS / 2);
+    if (!f->on)
+        return cast_soon(cast, 1);
+    if (kinds[f->kind].begin == stall)
+        return cast_soon(cast, 3) + cast->timeout_ms * MS / 2;
+    return draw_length(cast);
+}
+
+static void on_fault(void *data)
+{
+    struct fault *f = data;
+
+    if (f->cast->stage->calm)
+        return;
+    if (f->on)
+        end(f);
+    else
+        begin(f);
+    f->alarm.at = draw_pause(f);
+}
+
+void fault_start(struct cast *cast, unsigned i)
+{
+    struct fault *f = &cast->fault[i];
+
+    f->cast = cast;
+    f->alarm = (struct alarm){NEVER, NULL, on_fault, f};
+    if (cast->kinds)
+        f->alarm.at = cast_soon(cast, 1);
+    stage_add_alarm(cast->stage, &f->alarm);
+}
+
+void fault_calm(struct cast *cast)
+{
+    struct world *world = cast->stage->world;
+
+    for (unsigned i = 0; i < cast->faults; i++)
+        end(&cast->fault[i]);
+    for (int i = 0; i < cast->servers; i++) {
+        world_cut_server(world, i, false);
+        world_pause_server(world, i, false);
+        world_crash_server(world, i, false);
+        world_lag(world, i, 0);
+    }
+    for (unsigned i = 0; i < cast->members; i++) {
+        struct client *p = cast->member[i].process;
+        if (p->dead)
+            continue;
+        world_heal(p->host, -1);
+        if (host_is_paused(p->host))
+            client_resume(p);
+    }
+    world_refuse(world, STORE_SYNC, "/");
+}

@@ -1,0 +1,116 @@
+/* The library in a simulated world, under random schedules: see schedule.h and oracle.h.
+ *
+ *   sim [--schedules N] [--seconds S] [--from SEED]    many seeds, on all processors
+ *   sim --seed N                                       that one, with its trace
+ */
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "crew.h"
+#include "lib/core.h"
+#include "lib/timers.h"
+#include "seeds.h"
+#include "world/world.h"
+
+enum { SCHEDULES = 10000 };
+
+static struct {
+    gint64 schedules, seconds, from, seed;
+} asked = {.schedules = 0, .seconds = 0, .from = 1, .seed = -1};
+
+static const GOptionEntry entries[] = {
+    {"schedules", 0, 0, G_OPTION_ARG_INT64, &asked.schedules, "how many", "N"},
+    {"seconds", 0, 0, G_OPTION_ARG_INT64, &asked.seconds, "for how long", "S"},
+    {"from", 0, 0, G_OPTION_ARG_INT64, &asked.from, "the first seed", "SEED"},
+    {"seed", 0, 0, G_OPTION_ARG_INT64, &asked.seed, "play that one and write its trace", "SEED"},
+    G_OPTION_ENTRY_NULL,
+};
+
+static bool parse(int argc, char **argv)
+{
+    GOptionContext *context = g_option_context_new("- random schedules in a simulated world");
+    GError *error = NULL;
+
+    g_option_context_add_main_entries(context, entries, NULL);
+    bool good = g_option_context_parse(context, &argc, &argv, &error);
+    if (!good)
+        fprintf(stderr, "sim: %s\n", error->message);
+    g_clear_error(&error);
+    g_option_context_free(context);
+    return good;
+}
+
+static struct crew_plan make_plan(void)
+{
+    struct crew_plan plan = {.from = (uint64_t)asked.from,
+                             .schedules = (uint64_t)asked.schedules,
+                             .seconds = asked.seconds,
+                             .workers = MIN(g_get_num_processors(), CREW_MAX)};
+
+    if (plan.schedules == 0)
+        plan.schedules = plan.seconds ? UINT64_MAX : SCHEDULES;
+    return plan;
+}
+
+static void report(const struct crew_result *result, int64_t began)
+{
+    double seconds = (double)(g_get_monotonic_time() - began) / G_USEC_PER_SEC;
+
+    printf("%" G_GUINT64_FORMAT " schedules in %.1f s: %.0f schedules/s, %.0f steps/s\n",
+           result->schedules, seconds, (double)result->schedules / seconds,
+           (double)result->tally.steps / seconds);
+    tally_print(&result->tally);
+}
+
+static void explain(const struct crew_result *result)
+{
+    for (unsigned i = 0; i < result->failures; i++)
+        printf("seed %" G_GUINT64_FORMAT ": %s\n", result->failed[i].seed, result->failed[i].text);
+    if (result->failures == 0)
+        return;
+    crew_replay(result->failed[0].seed);
+    printf("Again: tests/sim/sim --seed %" G_GUINT64_FORMAT "\n", result->failed[0].seed);
+}
+
+static unsigned play_known(struct crew_result *known)
+{
+    unsigned failures = 0;
+
+    for (size_t i = 0; i < seeds_count; i++) {
+        crew_play(&(struct crew_plan){.from = seeds[i].seed, .schedules = 1, .workers = 1}, known);
+        if (known->failures > 0)
+            printf("%s\n", seeds[i].found);
+        explain(known);
+        failures += known->failures;
+    }
+    return failures;
+}
+
+static int play_many(void)
+{
+    struct crew_plan plan = make_plan();
+    struct crew_result result;
+    unsigned known = play_known(&result);
+    int64_t began = g_get_monotonic_time();
+
+    crew_play(&plan, &result);
+    report(&result, began);
+    explain(&result);
+    bool enough =
+        result.schedules < SCHEDULES / 10 || tally_suffices(&result.tally, result.schedules);
+    unsigned failed = known + result.failures + !enough;
+    printf("%" G_GUINT64_FORMAT " passed, %u failed, 0 skipped\n", result.schedules, failed);
+    return failed ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (!parse(argc, argv))
+        return 99;
+    timers_by_hand = true;
+    session_store = &world_store;
+    if (asked.seed >= 0)
+        return crew_replay((uint64_t)asked.seed) ? 0 : 1;
+    return play_many();
+}

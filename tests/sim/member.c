@@ -1,0 +1,252 @@
+#include "cast.h"
+#include "write.h"
+
+#define MS INT64_C(1000000)
+
+int64_t cast_soon(const struct cast *cast, int part)
+{
+    return stage_now(cast->stage) + stage_between(cast->stage, 0, cast->timeout_ms * MS / part);
+}
+
+static struct stage *stage_of(const struct slot *slot)
+{
+    return slot->member->cast->stage;
+}
+
+/* ---- what a thread does ---- */
+
+static void rest(struct slot *slot)
+{
+    slot->attempt = NULL;
+    slot->cancel.at = NEVER;
+    slot->act.at = cast_soon(slot->member->cast, stage_chance(stage_of(slot), 50) ? 100 : 3);
+}
+
+static void let_go(struct slot *slot)
+{
+    attempt_release(slot->attempt);
+    rest(slot);
+}
+
+static void write_some(struct slot *slot)
+{
+    struct stage *stage = stage_of(slot);
+    int64_t timeout_ms = stage_chance(stage, 30)
+                             ? ZKL_FOREVER
+                             : stage_between(stage, 0, slot->member->cast->timeout_ms);
+
+    while (stage_chance(stage, 40))
+        write_start(slot->attempt, stage_chance(stage, 20), timeout_ms);
+}
+
+/* Whether its loss is told, how often, and how long it is held. */
+static void hold(struct slot *slot)
+{
+    struct stage *stage = stage_of(slot);
+    uint32_t how = stage_below(stage, 100);
+
+    slot->cancel.at = NEVER;
+    for (uint32_t n = stage_below(stage, 8); n > 0; n /= 3)
+        attempt_watch(slot->attempt);
+    if (slot->member->cast->writes)
+        write_some(slot);
+    if (stage->calm)
+        slot->act.at = stage_now(stage) + stage_between(stage, 0, 20 * MS);
+    else if (how < 10)
+        let_go(slot);
+    else if (how < 40)
+        slot->act.at = stage_now(stage) + stage_between(stage, 0, 30 * MS);
+    else if (how < 80)
+        slot->act.at = cast_soon(slot->member->cast, 2);
+    else if (how < 90 || slot->attempt->watching == 0)
+        slot->act.at = cast_soon(slot->member->cast, 1) + slot->member->cast->timeout_ms * MS;
+    else
+        slot->act.at = NEVER; /* until it is lost */
+}
+
+static void on_turn(struct attempt *a, enum turn turn)
+{
+    struct slot *slot = a->data;
+
+    if (slot->attempt != a)
+        return;
+    switch (turn) {
+    case TURN_GRANTED:
+        hold(slot);
+        break;
+    case TURN_LOST:
+        if (stage_chance(stage_of(slot), 50))
+            let_go(slot);
+        else
+            slot->act.at = cast_soon(slot->member->cast, 10);
+        break;
+    case TURN_FAILED:
+        rest(slot);
+        break;
+    case TURN_ENDED:
+        slot->attempt = NULL;
+        slot->act.at = slot->cancel.at = NEVER;
+        break;
+    }
+}
+
+static int64_t draw_timeout(const struct slot *slot)
+{
+    struct stage *stage = stage_of(slot);
+    uint32_t how = stage_below(stage, 100);
+
+    if (how < 15)
+        return 0;
+    if (how < 50)
+        return stage_between(stage, 1, 3 * slot->member->cast->timeout_ms);
+    return ZKL_FOREVER;
+}
+
+static void enter(struct slot *slot)
+{
+    struct stage *stage = stage_of(slot);
+    int path = (int)stage_below(stage, slot->member->cast->paths);
+
+    slot->attempt = attempt_enter(slot->member->process, path, draw_timeout(slot), on_turn, slot);
+    if (stage_chance(stage, 20))
+        slot->cancel.at = cast_soon(slot->member->cast, stage_chance(stage, 50) ? 500 : 1);
+}
+
+static void on_act(void *data)
+{
+    struct slot *slot = data;
+
+    if (slot->attempt && slot->attempt->grant)
+        let_go(slot);
+    else if (!slot->attempt && !stage_of(slot)->calm && slot->member->process->session)
+        enter(slot);
+}
+
+static void on_cancel(void *data)
+{
+    struct slot *slot = data;
+
+    if (slot->attempt)
+        attempt_cancel(slot->attempt);
+}
+
+/* ---- a process ---- */
+
+static void wake_slots(struct member *m)
+{
+    for (unsigned i = 0; i < m->cast->slots; i++) {
+        struct slot *slot = &m->slots[i];
+        slot->act.process = slot->cancel.process = m->process;
+        if (!slot->attempt)
+            slot->act.at = cast_soon(m->cast, stage_chance(m->cast->stage, 60) ? 200 : 2);
+    }
+}
+
+static void be_born(struct member *m)
+{
+    char *name = m->lives == 0 ? g_strdup_printf("%c", m->letter)
+                               : g_strdup_printf("%c%u", m->letter, m->lives + 1);
+
+    m->lives++;
+    m->process = client_new(m->cast->stage, name, m->rate_ppm, &m->options);
+    m->process->timers_late = stage_chance(m->cast->stage, 70) ? 0 : 2 * MS;
+    client_open(m->process);
+    wake_slots(m);
+    g_free(name);
+}
+
+static void come_back(struct member *m)
+{
+    client_open(m->process);
+    wake_slots(m);
+}
+
+static void live_on(struct member *m)
+{
+    struct stage *stage = m->cast->stage;
+    uint32_t how = stage_below(stage, 100);
+
+    if (m->process->dead)
+        be_born(m);
+    else if (!m->process->session && client_runs(m->process))
+        come_back(m);
+    else if (how < 50)
+        client_kill(m->process);
+    else if (!client_runs(m->process))
+        return;
+    else if (how < 80)
+        client_close(m->process);
+    else
+        client_free_mutex(m->process, (int)stage_below(stage, m->cast->paths));
+}
+
+static void on_life(void *data)
+{
+    struct member *m = data;
+
+    if (m->cast->stage->calm)
+        return;
+    live_on(m);
+    bool away = m->process->dead || !m->process->session;
+    m->life.at = away ? cast_soon(m->cast, 2)
+                      : cast_soon(m->cast, 1) + cast_soon(m->cast, 1) - stage_now(m->cast->stage);
+}
+
+static struct alarm alarm_of(void (*fn)(void *data), void *data)
+{
+    return (struct alarm){NEVER, NULL, fn, data};
+}
+
+void member_start(struct cast *cast, unsigned i)
+{
+    struct member *m = &cast->member[i];
+
+    m->cast = cast;
+    m->letter = (char)('A' + i);
+    m->life = alarm_of(on_life, m);
+    if (cast->lives && stage_chance(cast->stage, 60))
+        m->life.at = cast_soon(cast, 1) + cast_soon(cast, 1) - stage_now(cast->stage);
+    stage_add_alarm(cast->stage, &m->life);
+    for (unsigned n = 0; n < cast->slots; n++) {
+        struct slot *slot = &m->slots[n];
+        slot->member = m;
+        slot->act = alarm_of(on_act, slot);
+        slot->cancel = alarm_of(on_cancel, slot);
+        stage_add_alarm(cast->stage, &slot->act);
+        stage_add_alarm(cast->stage, &slot->cancel);
+    }
+    be_born(m);
+}
+
+/* ---- the end ---- */
+
+void member_calm(struct member *m)
+{
+    struct stage *stage = m->cast->stage;
+
+    m->life.at = NEVER;
+    for (unsigned i = 0; i < m->cast->slots; i++) {
+        struct slot *slot = &m->slots[i];
+        if (slot->attempt && slot->attempt->grant)
+            slot->act.at = stage_now(stage) + stage_between(stage, 0, 50 * MS);
+    }
+}
+
+bool member_is_done(const struct member *m)
+{
+    for (unsigned i = 0; i < m->cast->slots; i++) {
+        if (m->slots[i].attempt)
+            return false;
+    }
+    return true;
+}
+
+void member_end(struct member *m)
+{
+    if (!m->process->dead && m->process->session)
+        client_close(m->process);
+    for (unsigned i = 0; i < m->cast->slots; i++) {
+        if (m->slots[i].attempt)
+            attempt_release(m->slots[i].attempt);
+    }
+}

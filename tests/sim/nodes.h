@@ -1,0 +1,33 @@
+/* The contenders at the leader, as the world's notes tell. Only oracle*.c include this. */
+#ifndef SIM_NODES_H
+#define SIM_NODES_H
+
+#include "oracle.h"
+
+struct contender_node {
+    char *path;
+    int64_t number;
+    int64_t session; /* its owner */
+    uint64_t zxid;
+    bool gone;
+    enum cause cause;
+    int64_t gone_at;
+    bool behind;   /* taken by a third party when another stood before it */
+    int64_t woken; /* the session of another that was told of its end; 0: none yet */
+};
+
+void nodes_note(struct stage *stage, const struct note *note);
+
+/* NULL: there never was one. */
+struct contender_node *nodes_find(const struct oracle *o, const char *path);
+
+/* By a third party. */
+bool nodes_was_taken(const struct contender_node *n);
+
+/* A usable one that stands in the same directory before it, or NULL. */
+const struct contender_node *nodes_before(const struct oracle *o, const struct contender_node *own);
+
+/* Whether it was made by a create whose answer was lost. */
+bool nodes_is_adopted(const struct oracle *o, const char *path);
+
+#endif

@@ -1,0 +1,300 @@
+#include "oracle.h"
+
+#include <string.h>
+
+#include "client.h"
+#include "nodes.h"
+#include "tables.h"
+
+/* After the deadline that was known, a proof may have come in before the loss was noticed. */
+#define EXCUSE_NS INT64_C(1000000000)
+
+/* A loss is told within this, if nobody is stopped and no callback hangs. */
+#define TOLD_NS INT64_C(100000000)
+
+static zkl_state state_of(const struct attempt *a)
+{
+    struct host *before = host_enter(a->process->host);
+    zkl_state state = zkl_grant_state(a->grant);
+
+    host_enter(before);
+    return state;
+}
+
+static bool is_valid(const struct attempt *a)
+{
+    return state_of(a) <= ZKL_SUSPECT;
+}
+
+static void wrong(struct stage *stage, const struct attempt *a, const char *what)
+{
+    char *name = attempt_name(a);
+
+    stage_wrong(stage, "%s on %s (%s): %s", name, client_paths[a->path],
+                a->node ? a->node : "no node", what);
+    g_free(name);
+}
+
+/* What it held is nobody's business from the latest of its deadlines on. */
+static void excuse(struct stage *stage, struct attempt *a)
+{
+    if (a->excused)
+        return;
+    a->excused = true;
+    a->ends_by =
+        stage_now(stage) + a->process->options.session_timeout_ms * INT64_C(1150000) + EXCUSE_NS;
+}
+
+void oracle_note(struct stage *stage, const struct note *note)
+{
+    nodes_note(stage, note);
+}
+
+/* ---- completion ---- */
+
+static void check_place(struct stage *stage, const struct attempt *a,
+                        const struct contender_node *n)
+{
+    uint64_t *last = &stage->oracle.last_token[a->path];
+
+    const struct contender_node *before = nodes_before(&stage->oracle, n);
+    if (before) {
+        char *text = g_strdup_printf("is granted, but %s stands before it", before->path);
+        wrong(stage, a, text);
+        g_free(text);
+    }
+    if (a->token <= *last)
+        wrong(stage, a, "its token is not above that of the last grant");
+    if (stage->oracle.last_number[a->path] && stage->oracle.last_number[a->path] != a->number)
+        stage->tally.handovers++;
+    *last = a->token;
+    stage->oracle.last_number[a->path] = a->number;
+}
+
+static void check_grant(struct stage *stage, struct attempt *a)
+{
+    const struct contender_node *n = nodes_find(&stage->oracle, a->node);
+
+    if (!n)
+        wrong(stage, a, "is granted, but its node was never made");
+    else if (a->token != n->zxid)
+        wrong(stage, a, "its token is not the zxid that made its node");
+    else if (!is_valid(a))
+        stage->tally.stillborn++;
+    else if (n->gone && !nodes_was_taken(n))
+        wrong(stage, a, "is given a grant that is valid, but its node is gone");
+    else if (n->behind)
+        wrong(stage, a, "is given a grant, but its node was gone before its predecessor's");
+    else if (n->gone)
+        excuse(stage, a);
+    else
+        check_place(stage, a, n);
+    if (n && nodes_is_adopted(&stage->oracle, a->node))
+        stage->tally.adoptions++;
+}
+
+static bool fits(const struct stage *stage, const struct attempt *a)
+{
+    const struct oracle *o = &stage->oracle;
+
+    switch (a->code) {
+    case ZKL_ECANCELED:
+        return a->canceled;
+    case ZKL_ECLOSED:
+        return a->closed;
+    case ZKL_EBUSY:
+        return a->timeout_ms == 0;
+    case ZKL_ETIMEDOUT:
+        return a->timeout_ms > 0;
+    case ZKL_EUNREACHABLE:
+        return a->timeout_ms >= 0;
+    case ZKL_EACCES:
+        return o->refusing;
+    case ZKL_EOVERFLOW:
+        return o->numbers_end;
+    default:
+        return false;
+    }
+}
+
+/* A third more for slow clocks, and two timeouts for a callback that hangs. */
+static bool is_in_time(const struct stage *stage, const struct attempt *a)
+{
+    const struct client *p = a->process;
+    int64_t ms = a->timeout_ms == 0 ? p->options.session_timeout_ms : a->timeout_ms;
+    int64_t limit = (ms * 4 / 3 + 3 * p->options.session_timeout_ms) * INT64_C(1000000);
+
+    return ms < 0 || p->running_since > a->entered_at || stage_now(stage) - a->entered_at <= limit;
+}
+
+static void count(struct tally *t, const struct attempt *a)
+{
+    t->grants += a->code == 0;
+    t->cancels += a->code == ZKL_ECANCELED;
+    t->timeouts += a->code == ZKL_ETIMEDOUT || a->code == ZKL_EUNREACHABLE;
+}
+
+void oracle_completed(struct stage *stage, struct attempt *a)
+{
+    count(&stage->tally, a);
+    stage->oracle.look = true;
+    if (a->completed)
+        wrong(stage, a, "completes twice");
+    else if (a->canceled && a->code != ZKL_ECANCELED)
+        wrong(stage, a, "was canceled, but completes otherwise");
+    else if (!a->grant && !fits(stage, a))
+        wrong(stage, a, zkl_strerror(a->code));
+    else if (!is_in_time(stage, a))
+        wrong(stage, a, "completes long after its time");
+    if (!a->grant)
+        return;
+    g_ptr_array_add(stage->oracle.holding, a);
+    check_grant(stage, a);
+}
+
+/* ---- what is told of a grant ---- */
+
+void oracle_changed(struct stage *stage, const struct watcher *w, const zkl_grant *grant,
+                    zkl_state state)
+{
+    struct attempt *a = w->attempt;
+
+    stage->oracle.look = true;
+    if (w->final)
+        wrong(stage, a, "is told something after its end was told");
+    else if (state == ZKL_HELD && !(w->any && w->last == ZKL_SUSPECT))
+        wrong(stage, a, "is told HELD without having been SUSPECT");
+    else if (state == ZKL_RELEASED && !a->released)
+        wrong(stage, a, "is told RELEASED without having been released");
+    else if (state == ZKL_LOST && zkl_grant_state(grant) != ZKL_LOST)
+        wrong(stage, a, "is told LOST without being it");
+    stage->tally.losses += state == ZKL_LOST && w == &a->watchers[0];
+}
+
+void oracle_released(struct stage *stage, struct attempt *a)
+{
+    g_ptr_array_remove(stage->oracle.holding, a);
+}
+
+/* ---- after each step ---- */
+
+/* A node that goes must have been given up before. */
+static void check_fallen(struct stage *stage, const struct contender_node *n)
+{
+    for (guint i = 0; i < stage->oracle.holding->len; i++) {
+        struct attempt *a = stage->oracle.holding->pdata[i];
+        if (strcmp(a->node, n->path) != 0)
+            continue;
+        if (nodes_was_taken(n))
+            excuse(stage, a);
+        else if (is_valid(a))
+            wrong(stage, a, "its node is gone, but its grant is still valid");
+    }
+}
+
+static bool is_told(const struct attempt *a)
+{
+    for (unsigned i = 0; i < a->watching; i++) {
+        if (!a->watchers[i].final)
+            return false;
+    }
+    return true;
+}
+
+static void check_told(struct stage *stage, struct attempt *a, bool valid)
+{
+    const struct client *p = a->process;
+    int64_t now = stage_now(stage);
+
+    if (valid || is_told(a) || !client_runs(p) || p->dispatch_at != NEVER) {
+        a->lost_since = 0;
+        return;
+    }
+    if (a->lost_since == 0)
+        a->lost_since = now;
+    int64_t since = MAX(a->lost_since, p->running_since);
+    if (now - since > TOLD_NS + p->timers_late)
+        wrong(stage, a, "its loss is not told");
+}
+
+static void check_state(struct stage *stage, const struct attempt *a)
+{
+    int64_t session = zkl_grant_session_id(a->grant);
+
+    if (g_hash_table_contains(stage->oracle.down, &session) && state_of(a) == ZKL_HELD)
+        wrong(stage, a, "is HELD, though its session is disconnected");
+}
+
+static void check_holding(struct stage *stage)
+{
+    const struct attempt *holder[PATHS] = {NULL};
+
+    for (guint i = 0; i < stage->oracle.holding->len; i++) {
+        struct attempt *a = stage->oracle.holding->pdata[i];
+        bool valid = is_valid(a);
+        check_told(stage, a, valid);
+        if (!valid)
+            continue;
+        check_state(stage, a);
+        if (a->excused) {
+            if (stage_now(stage) > a->ends_by)
+                wrong(stage, a, "its node was taken away, but its grant does not end");
+        } else if (holder[a->path]) {
+            char *other = attempt_name(holder[a->path]);
+            char *text = g_strdup_printf("it and %s hold at once", other);
+            wrong(stage, a, text);
+            g_free(text);
+            g_free(other);
+        } else {
+            holder[a->path] = a;
+        }
+    }
+}
+
+void oracle_check(struct stage *stage)
+{
+    struct oracle *o = &stage->oracle;
+
+    for (guint i = 0; i < o->fallen->len; i++)
+        check_fallen(stage, o->fallen->pdata[i]);
+    if (o->always || o->look || o->fallen->len > 0)
+        check_holding(stage);
+    g_ptr_array_set_size(o->fallen, 0);
+    o->look = false;
+}
+
+/* ---- at the end ---- */
+
+bool oracle_is_clean(const struct stage *stage)
+{
+    return stage->oracle.standing->len == 0 && world_watch_count(stage->world) == 0;
+}
+
+void oracle_at_rest(struct stage *stage)
+{
+    const GPtrArray *standing = stage->oracle.standing;
+
+    for (guint i = 0; i < stage->attempts->len; i++) {
+        const struct attempt *a = stage->attempts->pdata[i];
+        if (!a->completed && !a->abandoned)
+            wrong(stage, a, "never completes, though all is well again");
+        else if (a->grant)
+            wrong(stage, a, "is still in somebody's hands");
+    }
+    if (standing->len > 0)
+        stage_wrong(stage, "%s is left, though all is well again",
+                    ((struct contender_node *)standing->pdata[0])->path);
+    if (world_watch_count(stage->world) > 0)
+        stage_wrong(stage, "%u watches are left", world_watch_count(stage->world));
+}
+
+void oracle_at_end(struct stage *stage)
+{
+    for (guint i = 0; i < stage->attempts->len; i++) {
+        const struct attempt *a = stage->attempts->pdata[i];
+        if (!a->abandoned && !is_told(a))
+            wrong(stage, a, "the end of its grant was never told");
+    }
+    if (world_session_count(stage->world) > 0)
+        stage_wrong(stage, "%u sessions are left", world_session_count(stage->world));
+}

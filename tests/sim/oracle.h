@@ -1,0 +1,57 @@
+/* What must be true, whatever happens. From the world's notes it knows which contenders stand at
+ * the leader; from the grants themselves, read by their holders' own clocks, who believes what.
+ *
+ *  - at most one valid grant on a path; none whose node is gone, unless a third party took it;
+ *  - tokens rise; whoever is granted has the lowest number that stands;
+ *  - the end of a node wakes one waiter at most;
+ *  - each attempt completes once, with an error that fits it, never after a cancel that won;
+ *  - the end of a grant is told once, last, and in time; without a connection it is SUSPECT. */
+#ifndef SIM_ORACLE_H
+#define SIM_ORACLE_H
+
+#include <glib.h>
+
+#include "attempt.h"
+#include "world/world.h"
+
+struct stage;
+
+struct oracle {
+    GHashTable *nodes;    /* path -> struct contender_node: all there ever were */
+    GPtrArray *standing;  /* of them */
+    GPtrArray *fallen;    /* of them, in the present step */
+    GPtrArray *holding;   /* of struct attempt: with a grant in their hands */
+    GHashTable *down;     /* sessions that know that they are disconnected */
+    GHashTable *shaken;   /* sessions that may have watches too many */
+    GHashTable *doubtful; /* creates without an answer: path as sent */
+    uint64_t last_token[2];
+    unsigned last_number[2]; /* of the attempt */
+    bool always;             /* look at each step, not only when something changed hands */
+    bool look;
+    bool refusing, numbers_end; /* errors that are to be expected */
+};
+
+void oracle_init(struct oracle *o);
+void oracle_clear(struct oracle *o);
+
+void oracle_note(struct stage *stage, const struct note *note);
+
+/* When a callback has told something, before anybody acts upon it. */
+void oracle_completed(struct stage *stage, struct attempt *a);
+void oracle_changed(struct stage *stage, const struct watcher *w, const zkl_grant *grant,
+                    zkl_state state);
+void oracle_released(struct stage *stage, struct attempt *a);
+
+/* After each step. */
+void oracle_check(struct stage *stage);
+
+/* When all faults have ceased and all processes are at rest: nothing may be left. */
+bool oracle_is_clean(const struct stage *stage);
+void oracle_at_rest(struct stage *stage);
+/* When all sessions are closed. */
+void oracle_at_end(struct stage *stage);
+
+/* The path of a random contender that stands, or NULL. */
+const char *oracle_some_node(struct stage *stage);
+
+#endif

@@ -1,0 +1,249 @@
+#include "scenes.h"
+
+#include "client.h"
+
+#define MS INT64_C(1000000)
+
+enum { LATENCY_US = 1000, TICK_MS = 2000, TIMEOUT_MS = 6000 };
+
+/* ---- what scenes are told in ---- */
+
+static void wait_ms(struct stage *stage, int64_t ms)
+{
+    stage_run(stage, stage_now(stage) + ms * MS, NULL, NULL);
+}
+
+static void say(struct stage *stage, const char *what)
+{
+    trace_line(stage->trace, stage_now(stage), "", "-- %s", what);
+}
+
+static struct client *start(struct stage *stage, const char *name)
+{
+    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+    struct client *c;
+
+    options.session_timeout_ms = TIMEOUT_MS;
+    c = client_new(stage, name, 0, &options);
+    client_open(c);
+    wait_ms(stage, 20);
+    return c;
+}
+
+/* Holders want to know, and let go of what is lost. */
+static void on_turn(struct attempt *a, enum turn turn)
+{
+    if (turn == TURN_GRANTED)
+        attempt_watch(a);
+    else if (turn == TURN_LOST)
+        attempt_release(a);
+}
+
+static struct attempt *enter(struct client *c)
+{
+    return attempt_enter(c, 0, ZKL_FOREVER, on_turn, NULL);
+}
+
+static struct attempt *hold(struct client *c)
+{
+    struct attempt *a = enter(c);
+
+    wait_ms(c->stage, 100);
+    return a;
+}
+
+/* So that the directory is there. */
+static void visit(struct client *c)
+{
+    struct attempt *a = hold(c);
+
+    attempt_release(a);
+    wait_ms(c->stage, 100);
+}
+
+/* ---- the scenes ---- */
+
+static void uncontended(struct stage *stage)
+{
+    struct client *a = start(stage, "A");
+
+    say(stage, "the first time, the directory is made");
+    visit(a);
+    say(stage, "the second time, one round trip is enough");
+    visit(a);
+}
+
+static void hand_over(struct stage *stage)
+{
+    struct client *a = start(stage, "A"), *b = start(stage, "B");
+    struct attempt *first = hold(a), *second = hold(b);
+
+    say(stage, "A lets go");
+    attempt_release(first);
+    wait_ms(stage, 100);
+    attempt_release(second);
+}
+
+static void middle_leaves(struct stage *stage)
+{
+    struct client *a = start(stage, "A"), *b = start(stage, "B"), *c = start(stage, "C");
+    struct attempt *first = hold(a), *second = hold(b), *third = hold(c);
+
+    say(stage, "B, between A and C, gives up");
+    attempt_cancel(second);
+    wait_ms(stage, 100);
+    say(stage, "A lets go");
+    attempt_release(first);
+    wait_ms(stage, 100);
+    attempt_release(third);
+}
+
+static void lost_create(struct stage *stage, bool after_effect)
+{
+    struct client *a = start(stage, "A");
+    struct attempt *it;
+
+    visit(a);
+    say(stage, after_effect ? "the connection breaks when the node was made"
+                            : "the connection breaks before the node was made");
+    world_break_at(a->host, 1, after_effect);
+    it = enter(a);
+    wait_ms(stage, 3000);
+    attempt_release(it);
+}
+
+static void create_adopted(struct stage *stage)
+{
+    lost_create(stage, true);
+}
+
+static void create_repeated(struct stage *stage)
+{
+    lost_create(stage, false);
+}
+
+static void reconnect_holding(struct stage *stage)
+{
+    struct client *a = start(stage, "A");
+    struct attempt *it = hold(a);
+
+    say(stage, "A's connection is reset");
+    world_reset(a->host);
+    wait_ms(stage, 3000);
+    attempt_release(it);
+}
+
+static void expiry(struct stage *stage)
+{
+    struct client *a = start(stage, "A"), *b = start(stage, "B");
+    struct attempt *second;
+
+    hold(a);
+    second = hold(b);
+    say(stage, "A is cut off");
+    world_cut(a->host, -1, true, true);
+    wait_ms(stage, 2 * TIMEOUT_MS);
+    say(stage, "A is back");
+    world_heal(a->host, -1);
+    wait_ms(stage, TIMEOUT_MS);
+    attempt_release(second);
+}
+
+static void reconnect_waiting(struct stage *stage)
+{
+    struct client *a = start(stage, "A"), *b = start(stage, "B");
+    struct attempt *first = hold(a), *second = hold(b);
+
+    say(stage, "B's connection is reset, and A lets go meanwhile");
+    world_reset(b->host);
+    attempt_release(first);
+    wait_ms(stage, 3000);
+    attempt_release(second);
+}
+
+static void cancel_creating(struct stage *stage)
+{
+    struct client *a = start(stage, "A");
+    struct attempt *it;
+
+    visit(a);
+    it = enter(a);
+    stage_run(stage, stage_now(stage) + LATENCY_US * 500, NULL, NULL);
+    say(stage, "the create is on its way");
+    attempt_cancel(it);
+}
+
+static void administrator(struct stage *stage)
+{
+    struct client *a = start(stage, "A"), *b = start(stage, "B");
+    struct attempt *first = hold(a), *second = hold(b);
+
+    say(stage, "somebody deletes A's node");
+    world_admin_delete(stage->world, first->node);
+    wait_ms(stage, 100);
+    attempt_release(second);
+}
+
+static void session_moves(struct stage *stage)
+{
+    struct client *a = start(stage, "A");
+    struct attempt *it = hold(a);
+
+    for (int server = 0; server < 3; server++) {
+        if (server == world_leader(stage->world))
+            continue;
+        say(stage, "a follower stops, and comes back");
+        world_crash_server(stage->world, server, true);
+        wait_ms(stage, TIMEOUT_MS);
+        world_crash_server(stage->world, server, false);
+        wait_ms(stage, TIMEOUT_MS);
+    }
+    attempt_release(it);
+}
+
+const struct scene scenes[] = {
+    {"uncontended", 1, uncontended},
+    {"hand_over", 1, hand_over},
+    {"middle_leaves", 1, middle_leaves},
+    {"create_adopted", 1, create_adopted},
+    {"create_repeated", 1, create_repeated},
+    {"reconnect_holding", 1, reconnect_holding},
+    {"expiry", 1, expiry},
+    {"reconnect_waiting", 1, reconnect_waiting},
+    {"cancel_creating", 1, cancel_creating},
+    {"administrator", 1, administrator},
+    {"session_moves", 3, session_moves},
+};
+
+const size_t scenes_count = G_N_ELEMENTS(scenes);
+
+/* ---- playing one ---- */
+
+static void end(struct stage *stage)
+{
+    wait_ms(stage, 100);
+    oracle_at_rest(stage);
+    for (guint i = 0; i < stage->processes->len; i++)
+        client_close(stage->processes->pdata[i]);
+    wait_ms(stage, 100);
+    oracle_at_end(stage);
+}
+
+char *scene_play(const struct scene *scene, char **ret_wrong)
+{
+    struct trace *trace = trace_new(NULL, false);
+    struct world_config config = {.servers = scene->servers,
+                                  .tick_ms = TICK_MS,
+                                  .latency_min_us = LATENCY_US,
+                                  .latency_max_us = LATENCY_US};
+    struct stage *stage = stage_new(1, config, trace);
+
+    stage->oracle.always = true;
+    scene->play(stage);
+    end(stage);
+    char *text = g_strdup(trace_text(trace));
+    *ret_wrong = g_steal_pointer(&stage->wrong);
+    stage_free(stage);
+    trace_free(trace);
+    return text;
+}

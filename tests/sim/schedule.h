@@ -1,0 +1,14 @@
+/* A random schedule from a seed: how many servers and processes, what these do and when, and what
+ * happens to them. Then all faults cease, whatever is open has to come to its end, and nothing may
+ * be left. */
+#ifndef SIM_SCHEDULE_H
+#define SIM_SCHEDULE_H
+
+#include "tally.h"
+#include "trace.h"
+
+/* NULL: all was well; else what was wrong, in a sentence: g_free() it. Adds to *tally, and writes
+ * to trace unless that is NULL. */
+char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally);
+
+#endif

@@ -1,0 +1,63 @@
+/* One run: a world, the processes in it, and whoever acts at a time. All random choices come from
+ * one seed; nothing happens but in stage_run(). */
+#ifndef SIM_STAGE_H
+#define SIM_STAGE_H
+
+#include <glib.h>
+
+#include "oracle.h"
+#include "tally.h"
+#include "trace.h"
+#include "world/world.h"
+
+struct client;
+
+/* Something that acts: its fn is called when at has come, at being NEVER again by then. It belongs
+ * to a process, and acts only while that runs, or to nobody. Lives in its owner. */
+struct alarm {
+    int64_t at;
+    struct client *process;
+    void (*fn)(void *data);
+    void *data;
+};
+
+#define NEVER INT64_MAX
+
+struct stage {
+    struct world *world;
+    uint64_t random;
+    struct trace *trace; /* NULL: none is wanted */
+    struct oracle oracle;
+    struct tally tally;
+    GPtrArray *processes; /* all there ever were */
+    GPtrArray *attempts;
+    GPtrArray *writes;
+    GPtrArray *alarms;
+    bool hangs;  /* callbacks are called late at times */
+    bool calm;   /* no faults any more, and nothing new is begun */
+    char *wrong; /* the first rule found broken, in a sentence */
+};
+
+/* config's seed, note and note_data are the stage's own. */
+struct stage *stage_new(uint64_t seed, struct world_config config, struct trace *trace);
+void stage_free(struct stage *stage); /* when every process is ended */
+
+void stage_add_alarm(struct stage *stage, struct alarm *alarm);
+
+int64_t stage_now(const struct stage *stage);
+
+/* Until that time, until done(data) holds after a step (done may be NULL), or until something is
+ * wrong. Whether done held. */
+bool stage_run(struct stage *stage, int64_t until, bool (*done)(const void *data),
+               const void *data);
+
+/* A sentence about a rule that was broken; only the first one counts. */
+void stage_wrong(struct stage *stage, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Random, from the seed. */
+uint32_t stage_below(struct stage *stage, uint32_t below); /* 0 .. below - 1 */
+bool stage_chance(struct stage *stage, uint32_t percent);
+int64_t stage_between(struct stage *stage, int64_t low, int64_t high); /* both included */
+
+#endif

@@ -1,0 +1,30 @@
+/* How much of everything there was: schedules in which nothing happens prove nothing. */
+#ifndef SIM_TALLY_H
+#define SIM_TALLY_H
+
+#include <stdint.h>
+
+#include "world/world.h"
+
+struct tally {
+    uint64_t steps;
+    uint64_t grants, losses, cancels, timeouts;
+    uint64_t handovers; /* from one attempt to another */
+    uint64_t adoptions; /* granted though the create's answer was lost */
+    uint64_t writes;    /* fenced transactions applied */
+    uint64_t stillborn; /* delivered too late */
+    uint64_t resets;    /* connections lost */
+    uint64_t expiries;  /* sessions that ended by expiry */
+    uint64_t forced;    /* sessions and contenders that a third party ended */
+    uint64_t leaders;   /* changes of the leader */
+};
+
+void tally_note(struct tally *t, const struct note *note);
+void tally_add(struct tally *sum, const struct tally *t);
+
+/* One line; and whether there was enough of everything, for that many schedules: what is missing
+ * is printed. */
+void tally_print(const struct tally *t);
+bool tally_suffices(const struct tally *t, uint64_t schedules);
+
+#endif

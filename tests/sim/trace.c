@@ -1,0 +1,193 @@
+#include "trace.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "tables.h"
+
+enum { UUID_LENGTH = 36 };
+
+struct trace {
+    FILE *live;
+    bool chain;
+    GString *text;
+    GHashTable *nodes;    /* id -> short name */
+    GHashTable *sessions; /* id -> short name */
+};
+
+struct trace *trace_new(FILE *live, bool chain)
+{
+    struct trace *t = g_new0(struct trace, 1);
+
+    t->live = live;
+    t->chain = chain;
+    t->text = g_string_new(NULL);
+    t->nodes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    t->sessions = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+    return t;
+}
+
+void trace_free(struct trace *t)
+{
+    if (!t)
+        return;
+    g_string_free(t->text, TRUE);
+    g_hash_table_unref(t->nodes);
+    g_hash_table_unref(t->sessions);
+    g_free(t);
+}
+
+const char *trace_text(const struct trace *t)
+{
+    return t->text->str;
+}
+
+void trace_line(struct trace *t, int64_t now, const char *who, const char *format, ...)
+{
+    va_list args;
+
+    if (!t)
+        return;
+    gsize from = t->text->len;
+    g_string_append_printf(t->text, "%10.3f  %-7s ", (double)now / 1e6, who);
+    va_start(args, format);
+    g_string_append_vprintf(t->text, format, args);
+    va_end(args);
+    g_string_append_c(t->text, '\n');
+    if (t->live) {
+        fputs(t->text->str + from, t->live);
+        fflush(t->live);
+    }
+}
+
+/* In the order in which they are first heard of. */
+static const char *node_name(struct trace *t, const char *uuid)
+{
+    char *id = g_strndup(uuid, UUID_LENGTH);
+    const char *name = g_hash_table_lookup(t->nodes, id);
+
+    if (name) {
+        g_free(id);
+        return name;
+    }
+    char *fresh = g_strdup_printf("n%u", g_hash_table_size(t->nodes) + 1);
+    g_hash_table_insert(t->nodes, id, fresh);
+    return fresh;
+}
+
+static const char *session_name(struct trace *t, int64_t session)
+{
+    const char *name = g_hash_table_lookup(t->sessions, &session);
+
+    if (name)
+        return name;
+    char *fresh = g_strdup_printf("s%u", g_hash_table_size(t->sessions) + 1);
+    g_hash_table_insert(t->sessions, g_memdup2(&session, sizeof session), fresh);
+    return fresh;
+}
+
+/* "_c_<id>-lock-0000000003" becomes "n1#3". */
+char *trace_shorten(struct trace *t, const char *text)
+{
+    GString *out = g_string_new(NULL);
+    const char *at;
+
+    while ((at = strstr(text, "_c_")) && strnlen(at + 3, UUID_LENGTH) == UUID_LENGTH) {
+        g_string_append_len(out, text, at - text);
+        g_string_append_printf(out, "%s#", node_name(t, at + 3));
+        text = at + 3 + UUID_LENGTH;
+        if (!g_str_has_prefix(text, "-lock-"))
+            continue;
+        text += strlen("-lock-");
+        while (text[0] == '0' && g_ascii_isdigit(text[1]))
+            text++;
+    }
+    g_string_append(out, text);
+    return g_string_free(out, FALSE);
+}
+
+/* ---- notes ---- */
+
+static bool is_chain(const struct note *note)
+{
+    return (note->kind == NOTE_SENT || note->kind == NOTE_ANSWERED) && note->path &&
+           g_str_has_prefix(note->path, "/zookeeper");
+}
+
+static void write_request(struct trace *t, int64_t now, const struct note *n, const char *path)
+{
+    const char *who = host_name(n->host), *what = request_name(n->request);
+
+    if (n->kind == NOTE_SENT)
+        trace_line(t, now, who, "sends %s %s (%u)", what, path, n->sequence);
+    else
+        trace_line(t, now, who, "answered %s %s (%u): %s", what, path, n->sequence, rc_name(n->rc));
+}
+
+static void write_node(struct trace *t, int64_t now, const struct note *n, const char *path)
+{
+    const char *owner = n->session ? session_name(t, n->session) : "nobody";
+
+    if (n->kind == NOTE_CREATED)
+        trace_line(t, now, "-", "%s is made, of %s, zxid %" G_GINT64_MODIFIER "x", path, owner,
+                   n->zxid);
+    else if (n->kind == NOTE_DELETED)
+        trace_line(t, now, "-", "%s is gone, of %s: %s", path, owner, cause_name(n->cause));
+    else
+        trace_line(t, now, "-", "%s is changed", path);
+}
+
+static void write_session(struct trace *t, int64_t now, const struct note *n)
+{
+    const char *session = n->session ? session_name(t, n->session) : "";
+    const char *who = n->host ? host_name(n->host) : "-";
+
+    if (n->kind == NOTE_SESSION)
+        trace_line(t, now, "-", "%s is a session of %s", session, who);
+    else if (n->kind == NOTE_EXPIRING)
+        trace_line(t, now, "-", "%s is expiring", session);
+    else if (n->kind == NOTE_SESSION_END)
+        trace_line(t, now, "-", "%s is over: %s", session, cause_name(n->cause));
+    else
+        trace_line(t, now, who, "%s%s%s", event_name(n->event), n->session ? ": " : "", session);
+}
+
+static void write_watch(struct trace *t, int64_t now, const struct note *n, const char *path)
+{
+    trace_line(t, now, "-", "server %d tells %s: %s is %s", n->server, session_name(t, n->session),
+               path, n->gone ? "gone" : "changed");
+}
+
+void trace_note(struct trace *t, int64_t now, const struct note *note)
+{
+    if (!t || (!t->chain && is_chain(note)))
+        return;
+    char *path = trace_shorten(t, note->path ? note->path : "");
+    switch (note->kind) {
+    case NOTE_CREATED:
+    case NOTE_DELETED:
+    case NOTE_CHANGED:
+        write_node(t, now, note, path);
+        break;
+    case NOTE_SESSION:
+    case NOTE_EXPIRING:
+    case NOTE_SESSION_END:
+    case NOTE_EVENT:
+        write_session(t, now, note);
+        break;
+    case NOTE_SENT:
+    case NOTE_ANSWERED:
+        write_request(t, now, note, path);
+        break;
+    case NOTE_WATCH:
+        write_watch(t, now, note, path);
+        break;
+    case NOTE_LEADER:
+        if (note->server < 0)
+            trace_line(t, now, "-", "nobody leads");
+        else
+            trace_line(t, now, "-", "server %d leads", note->server);
+        break;
+    }
+    g_free(path);
+}

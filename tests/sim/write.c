@@ -1,0 +1,127 @@
+#include "write.h"
+
+#include <string.h>
+
+#include "client.h"
+#include "nodes.h"
+
+static const char directory[] = "/r";
+
+void write_prepare(struct stage *stage)
+{
+    if (!world_admin_create(stage->world, directory, NULL, false))
+        stage_wrong(stage, "%s could not be made", directory);
+}
+
+void write_free(void *write)
+{
+    struct write *w = write;
+
+    g_free(w->path);
+    g_free(w);
+}
+
+static bool fits(const struct stage *stage, int code)
+{
+    switch (code) {
+    case 0:
+    case ZKL_ELOST:
+    case ZKL_EUNKNOWN:
+    case ZKL_ETIMEDOUT:
+    case ZKL_EUNREACHABLE:
+    case ZKL_ECLOSED:
+        return true;
+    case ZKL_EACCES:
+        return stage->oracle.refusing;
+    default:
+        return false;
+    }
+}
+
+static void on_written(const zkl_error *err, void *data)
+{
+    struct write *w = data;
+    struct stage *stage = w->attempt->process->stage;
+
+    if (w->attempt->abandoned)
+        return;
+    trace_line(stage->trace, stage_now(stage), host_name(w->attempt->process->host), "%s: %s",
+               w->path, err ? err->text : "applied");
+    if (w->answered)
+        stage_wrong(stage, "%s is answered twice", w->path);
+    w->answered = true;
+    w->code = err ? err->code : 0;
+    if (w->code == 0 && !w->applied)
+        stage_wrong(stage, "%s is said to be applied, and is not", w->path);
+    else if (w->code != 0 && w->code != ZKL_EUNKNOWN && w->applied)
+        stage_wrong(stage, "%s is applied, but the answer is: %s", w->path, err->text);
+    else if (!fits(stage, w->code))
+        stage_wrong(stage, "%s is answered: %s", w->path, err->text);
+    stage->tally.writes += w->code == 0;
+}
+
+void write_start(struct attempt *a, bool release, int64_t timeout_ms)
+{
+    struct stage *stage = a->process->stage;
+    struct write *w = g_new0(struct write, 1);
+
+    w->attempt = a;
+    w->path = g_strdup_printf("%s/w%u", directory, stage->writes->len + 1);
+    const zkl_change change = {.kind = ZKL_CHANGE_CREATE, .path = w->path};
+    if (zkl_grant_multi_async(a->grant, &change, 1, release ? ZKL_MULTI_RELEASE : 0, timeout_ms,
+                              on_written, w) != 0) {
+        write_free(w);
+        return;
+    }
+    g_ptr_array_add(stage->writes, w);
+    a->released = a->released || release;
+    trace_line(stage->trace, stage_now(stage), host_name(a->process->host), "a%u writes %s%s",
+               a->number, w->path, release ? ", and releases" : "");
+}
+
+static struct write *find(const struct stage *stage, const char *path)
+{
+    for (guint i = 0; i < stage->writes->len; i++) {
+        struct write *w = stage->writes->pdata[i];
+        if (strcmp(w->path, path) == 0)
+            return w;
+    }
+    return NULL;
+}
+
+void write_note(struct stage *stage, const struct note *note)
+{
+    struct write *w = note->kind == NOTE_CREATED ? find(stage, note->path) : NULL;
+
+    if (!w)
+        return;
+    const struct contender_node *lock = nodes_find(&stage->oracle, w->attempt->node);
+    if (!lock || lock->gone)
+        stage_wrong(stage, "%s is applied, but %s is gone", w->path, w->attempt->node);
+    else if (w->answered && w->code != ZKL_EUNKNOWN)
+        stage_wrong(stage, "%s is applied after its answer", w->path);
+    w->applied = true;
+}
+
+static bool is_awaited(const struct write *w)
+{
+    return !w->answered && !w->attempt->abandoned;
+}
+
+bool write_all_answered(const struct stage *stage)
+{
+    for (guint i = 0; i < stage->writes->len; i++) {
+        if (is_awaited(stage->writes->pdata[i]))
+            return false;
+    }
+    return true;
+}
+
+void write_at_rest(struct stage *stage)
+{
+    for (guint i = 0; i < stage->writes->len; i++) {
+        const struct write *w = stage->writes->pdata[i];
+        if (is_awaited(w))
+            stage_wrong(stage, "%s is never answered", w->path);
+    }
+}

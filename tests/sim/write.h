@@ -1,0 +1,30 @@
+/* Fenced transactions: each creates a node of its own, so that it can be seen whether it was
+ * applied. It must be, once, if that is what was answered; never, if another answer but "unknown"
+ * was; and never without the node of the grant. */
+#ifndef SIM_WRITE_H
+#define SIM_WRITE_H
+
+#include "attempt.h"
+#include "world/world.h"
+
+struct stage;
+
+struct write {
+    struct attempt *attempt;
+    char *path; /* of the node that it creates */
+    bool applied, answered;
+    int code;
+};
+
+/* Where all of them go is made. */
+void write_prepare(struct stage *stage);
+
+/* With a's grant, and without waiting; release: and gives the grant back with it. */
+void write_start(struct attempt *a, bool release, int64_t timeout_ms);
+void write_free(void *write);
+
+void write_note(struct stage *stage, const struct note *note);
+bool write_all_answered(const struct stage *stage);
+void write_at_rest(struct stage *stage);
+
+#endif
