@@ -5,6 +5,7 @@
  */
 #include <glib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "crew.h"
@@ -13,7 +14,7 @@
 #include "seeds.h"
 #include "world/world.h"
 
-enum { SCHEDULES = 10000 };
+enum { SCHEDULES = 10000, SCHEDULES_INSTRUMENTED = 500 };
 
 static struct {
     gint64 schedules, seconds, from, seed;
@@ -41,6 +42,13 @@ static bool parse(int argc, char **argv)
     return good;
 }
 
+static uint64_t usual_schedules(void)
+{
+    const char *instrumented = getenv("ZKL_INSTRUMENTED");
+
+    return instrumented && *instrumented ? SCHEDULES_INSTRUMENTED : SCHEDULES;
+}
+
 static struct crew_plan make_plan(void)
 {
     struct crew_plan plan = {.from = (uint64_t)asked.from,
@@ -49,7 +57,7 @@ static struct crew_plan make_plan(void)
                              .workers = MIN(g_get_num_processors(), CREW_MAX)};
 
     if (plan.schedules == 0)
-        plan.schedules = plan.seconds ? UINT64_MAX : SCHEDULES;
+        plan.schedules = plan.seconds ? UINT64_MAX : usual_schedules();
     return plan;
 }
 
@@ -99,8 +107,9 @@ static int play_many(void)
     explain(&result);
     bool enough =
         result.schedules < SCHEDULES / 10 || tally_suffices(&result.tally, result.schedules);
-    unsigned failed = known + result.failures + !enough;
-    printf("%" G_GUINT64_FORMAT " passed, %u failed, 0 skipped\n", result.schedules, failed);
+    /* Each known seed, all the others, and that they have seen enough. */
+    unsigned failed = known + (result.failures > 0) + !enough;
+    printf("%u passed, %u failed, 0 skipped\n", (unsigned)seeds_count + 2 - failed, failed);
     return failed ? 1 : 0;
 }
 
