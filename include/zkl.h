@@ -13,6 +13,7 @@
 #ifndef ZKL_H
 #define ZKL_H
 
+#include <zkl/election.h>
 #include <zkl/error.h>
 #include <zkl/grant.h>
 #include <zkl/multi.h>

@@ -178,6 +178,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->directory = g_strdup(spec->directory);
     c->payload = g_strdup(spec->payload);
     c->parents = spec->parents;
+    c->priority = spec->priority;
     c->decided = decided;
     c->owner = owner;
     c->own_interest = (struct interest){.fired = on_own_fired, .owner = c};
@@ -185,10 +186,19 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->link.data = c;
     g_queue_push_tail_link(&s->contenders, &c->link);
     contender_new_id(c);
-    contend_init(&c->machine, spec->try_only);
+    contend_init(&c->machine, spec->kind, spec->try_only);
     epoch_warm(s);
     step_kind(c, EV_ENTER);
     return c;
+}
+
+int contender_ahead(const struct contender *c)
+{
+    enum contend_state state = c->machine.state;
+
+    if (state == ST_PROVING || state == ST_CLAIMING)
+        return 0;
+    return c->machine.ahead > 0 ? (int)c->machine.ahead : -1;
 }
 
 void contender_abort(struct contender *c, int code, const char *text)

@@ -4,6 +4,7 @@
 #define LIB_CONTENDER_H
 
 #include "core.h"
+#include "recipes/child.h"
 
 struct contender;
 
@@ -14,12 +15,17 @@ struct contender_spec {
     const char *directory; /* with chroot */
     const char *payload;
     zkl_parents parents;
+    enum child_kind kind;
+    int priority; /* part of the name when above 0 */
     bool try_only;
 };
 
 /* Enters the queue. The pointer is good until decided was called. */
 struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,
                                   contender_decided decided, void *owner);
+
+/* How many were first when it last looked; -1: it has not yet. Before decided. */
+int contender_ahead(const struct contender *c);
 
 /* The caller gives up, before decided: it gets code and text. */
 void contender_abort(struct contender *c, int code, const char *text);

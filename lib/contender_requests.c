@@ -5,6 +5,7 @@
 #include "epoch.h"
 #include "log.h"
 #include "recipes/name.h"
+#include "recipes/rule.h"
 
 static enum answer to_answer(enum store_rc rc)
 {
@@ -89,10 +90,18 @@ static void on_created(struct request *r, const struct store_reply *reply)
     answer(r, reply, &ev);
 }
 
+static char *new_name(const struct contender *c)
+{
+    const char *word = name_word(c->machine.kind);
+
+    if (c->priority > 0)
+        return g_strdup_printf("%s/_c_%s-p%03d-%s", c->directory, c->id, c->priority, word);
+    return g_strdup_printf("%s/_c_%s-%s", c->directory, c->id, word);
+}
+
 static void ask_create(struct contender *c, uint32_t tag)
 {
-    char *path = g_strdup_printf("%s/_c_%s-lock-", c->directory, c->id);
-    struct request *r = ask(c, STORE_CREATE, path, on_created, tag);
+    struct request *r = ask(c, STORE_CREATE, new_name(c), on_created, tag);
 
     r->once = true; /* whether it was done is the recipe's to find out */
     r->what.mode = STORE_EPHEMERAL_SEQUENTIAL;
@@ -175,15 +184,24 @@ static void on_synced(struct request *r, const struct store_reply *reply)
     answer(r, reply, &(struct event){.kind = EV_SYNCED});
 }
 
-static void log_foreign(struct contender *c, const char *name)
+/* Once for a directory and a matter. */
+static bool is_news(struct contender *c, const char *matter)
 {
-    zkl_session *s = c->session;
+    return g_hash_table_add(c->session->logged, g_strconcat(matter, c->directory, NULL));
+}
 
-    if (g_hash_table_contains(s->foreign, c->directory))
-        return;
-    g_hash_table_add(s->foreign, g_strdup(c->directory));
-    log_line(s->log, ZKL_LOG_INFO, "%s: ignoring \"%.100s\", which is no contender", c->directory,
-             name);
+/* Who neither waits for the other is as good as alone: more often a mistake than meant. */
+static void log_unrelated(struct contender *c, const struct child *child, const char *name)
+{
+    struct log *log = c->session->log;
+
+    if (child->kind == CHILD_FOREIGN && is_news(c, "foreign "))
+        log_line(log, ZKL_LOG_INFO, "%s: ignoring \"%.100s\", which is no contender", c->directory,
+                 name);
+    else if (child->kind != CHILD_FOREIGN && is_news(c, "unrelated "))
+        log_line(log, ZKL_LOG_WARN,
+                 "%s: \"%.100s\" is of another layout: the two do not wait for each other",
+                 c->directory, name);
 }
 
 static void parse_child(struct contender *c, const char *name, uint32_t id, struct child *child)
@@ -194,8 +212,8 @@ static void parse_child(struct contender *c, const char *name, uint32_t id, stru
     child->id = id;
     child->own = name_has_id(name, length, c->id, strlen(c->id));
     child->old = c->old_id[0] && name_has_id(name, length, c->old_id, strlen(c->old_id));
-    if (child->kind == CHILD_FOREIGN)
-        log_foreign(c, name);
+    if (!rule_waits(c->machine.kind, child->kind) && !rule_waits(child->kind, c->machine.kind))
+        log_unrelated(c, child, name);
 }
 
 static void on_listed(struct request *r, const struct store_reply *reply)

@@ -17,6 +17,7 @@ struct contender {
     bool release_next; /* nobody had to be told of the loss */
     char *directory, *payload;
     zkl_parents parents;
+    int priority;
     char id[CONTENDER_ID_SIZE], old_id[CONTENDER_ID_SIZE];
     char *node;        /* full path of the own node */
     char *predecessor; /* full path */

@@ -72,12 +72,13 @@ struct zkl_session {
 
     GQueue parked; /* of struct request: to be sent when there is a connection */
     struct timer retry_timer;
-    GHashTable *watches; /* path -> struct watch */
+    GHashTable *watches; /* a set of struct watch */
     size_t watched_bytes;
-    GQueue contenders;   /* of struct contender: all whose attempt is not done */
-    bool orphaned;       /* a node may stand that only the end of the session removes */
-    GQueue refusals;     /* of struct refusal: deletes that the server refuses */
-    GHashTable *foreign; /* directories whose foreign children were logged */
+    GQueue contenders;  /* of struct contender: all whose attempt is not done */
+    bool orphaned;      /* a node may stand that only the end of the session removes */
+    GQueue refusals;    /* of struct refusal: deletes that the server refuses */
+    GHashTable *logged; /* what is said once */
+    GQueue elections;   /* of zkl_election: all not freed */
 };
 
 /* Waking libzookeeper's thread is a write(), and so a point where a caller's thread could be
@@ -102,6 +103,10 @@ static inline void session_unlock(zkl_session *s)
 /* How long "without waiting" may wait for the server: a session timeout, of a server to be trusted
  * or of one that speaks nonsense. */
 int64_t session_patience_ms(const zkl_session *s);
+
+/* With the monitor held, which is given up meanwhile: waits for s->changed; until NULL: for ever.
+ * False when the time is over. */
+bool session_wait_change(zkl_session *s, const struct timespec *until);
 
 /* What the user calls a full path: without the chroot, if it lies in it. */
 const char *session_path(const zkl_session *s, const char *full);

@@ -3,6 +3,7 @@
 #include <limits.h>
 
 #include "contender.h"
+#include "election.h"
 #include "log.h"
 #include "request.h"
 #include "watch.h"
@@ -138,9 +139,9 @@ static void ask_config(zkl_session *s)
 
 static void on_store_event(void *context, enum store_event event, int64_t id, int timeout_ms);
 
-static void on_store_watch(void *context, const char *path, bool gone)
+static void on_store_watch(void *context, const char *path, enum store_fired fired)
 {
-    watch_fired(context, path, gone);
+    watch_fired(context, path, fired);
 }
 
 static void on_store_closed(void *context)
@@ -298,6 +299,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     ask_config(s);
     request_flush(s);
     run_chain(s);
+    election_up_all(s);
     session_tell(s, ZKL_SESSION_CONNECTED, id);
     pthread_cond_broadcast(&s->changed);
 }

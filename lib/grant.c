@@ -138,9 +138,22 @@ static void tell(zkl_grant *g, zkl_state state)
         g_array_set_size(g->watchers, 0);
 }
 
-int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data)
+void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data)
 {
     struct watcher watcher = {fn, data};
+    zkl_state state = zkl_grant_state(g);
+    /* Lost by its deadline, but the contender has not said so yet: that will be the one call. */
+    bool final = state == ZKL_RELEASED || (state == ZKL_LOST && !g->contender);
+
+    if (state == ZKL_SUSPECT || final)
+        tell_one(g, &watcher, state);
+    if (!final)
+        g_array_append_val(g->watchers, watcher);
+}
+
+int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data)
+{
+    int code = 0;
 
     if (!g || !fn)
         return error_set(ZKL_EINVAL, NULL,
@@ -148,19 +161,12 @@ int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data)
     if (fork_is_child(g->generation))
         return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
     session_lock(g->session);
-    if (g->session->closed) {
-        session_unlock(g->session);
-        return error_set(ZKL_ECLOSED, g->node, "%s: the session was closed", g->node);
-    }
-    zkl_state state = zkl_grant_state(g);
-    /* Lost by its deadline, but the contender has not said so yet: that will be the one call. */
-    bool final = state == ZKL_RELEASED || (state == ZKL_LOST && !g->contender);
-    if (state == ZKL_SUSPECT || final)
-        tell_one(g, &watcher, state);
-    if (!final)
-        g_array_append_val(g->watchers, watcher);
+    if (g->session->closed)
+        code = error_set(ZKL_ECLOSED, g->node, "%s: the session was closed", g->node);
+    else
+        grant_watch(g, fn, data);
     session_unlock(g->session);
-    return 0;
+    return code;
 }
 
 /* ---- the runtime's side ---- */

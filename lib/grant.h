@@ -17,6 +17,9 @@ void grant_unref(zkl_grant *g); /* without the monitor held, unless another refe
 
 /* With the monitor held: */
 
+/* As zkl_grant_on_change(), for whom the calls are sure to come: before the session is closed. */
+void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data);
+
 /* A new deadline; a later one is a proof, which ends SUSPECT. False: it was lost meanwhile. */
 bool grant_set_deadline(zkl_grant *g, struct instant deadline, bool proved);
 void grant_suspect(zkl_grant *g);

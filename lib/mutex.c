@@ -126,7 +126,7 @@ static struct contender_spec make_spec(const zkl_mutex *m, char **ret_name)
                         : g_strdup_printf("%s pid %d thread %" G_GUINT64_FORMAT, host,
                                           (int)getpid(), owner_thread());
     return (struct contender_spec){
-        .directory = m->path, .payload = *ret_name, .parents = m->parents};
+        .directory = m->path, .payload = *ret_name, .parents = m->parents, .kind = CHILD_LOCK};
 }
 
 /* ---- giving back ---- */

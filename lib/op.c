@@ -68,7 +68,7 @@ static void on_decided(void *owner, zkl_grant *grant, const zkl_error *error)
 }
 
 /* Cancelling wins until the completion begins: a grant won by then is given back. */
-static void abort_locked(zkl_op *op, int code, const char *text)
+void op_abort(zkl_op *op, int code, const char *text)
 {
     if (op->begun)
         return;
@@ -96,7 +96,7 @@ static void on_timeout(void *data)
     else
         error_fill(&why, ZKL_ETIMEDOUT, NULL, "not acquired within %" G_GINT64_FORMAT " ms",
                    op->timeout_ms);
-    abort_locked(op, why.code, why.text);
+    op_abort(op, why.code, why.text);
 }
 
 void op_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn)(void *data),
@@ -140,20 +140,31 @@ static void enter(zkl_op *op, const struct contender_spec *spec)
         op->contender = c;
 }
 
-zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
-                 zkl_acquired_fn fn, void *data, GQueue *waiters)
+int op_ahead(const zkl_op *op)
 {
-    spec->try_only = timeout_ms == 0;
-    session_lock(s);
+    return op->contender ? contender_ahead(op->contender) : -1;
+}
+
+zkl_op *op_start_locked(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
+                        zkl_acquired_fn fn, void *data, GQueue *waiters)
+{
     if (s->closing) {
-        session_unlock(s);
         error_set(ZKL_ECLOSED, NULL, "the session was closed");
         return NULL;
     }
+    spec->try_only = timeout_ms == 0;
     zkl_op *op = op_new(s, timeout_ms, fn, data);
     op->waiters = waiters;
     g_queue_push_tail_link(waiters, &op->link);
     enter(op, spec);
+    return op;
+}
+
+zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
+                 zkl_acquired_fn fn, void *data, GQueue *waiters)
+{
+    session_lock(s);
+    zkl_op *op = op_start_locked(s, spec, timeout_ms, fn, data, waiters);
     session_unlock(s);
     return op;
 }
@@ -174,7 +185,7 @@ void op_abort_all(zkl_session *s, GQueue *waiters, int code, const char *text)
 {
     session_lock(s);
     while (!g_queue_is_empty(waiters))
-        abort_locked(g_queue_peek_head(waiters), code, text);
+        op_abort(g_queue_peek_head(waiters), code, text);
     session_unlock(s);
 }
 
@@ -183,7 +194,7 @@ void zkl_op_cancel(zkl_op *op)
     if (!op || fork_is_child(op->session->generation))
         return;
     session_lock(op->session);
-    abort_locked(op, ZKL_ECANCELED, "canceled");
+    op_abort(op, ZKL_ECANCELED, "canceled");
     session_unlock(op->session);
 }
 

@@ -10,6 +10,16 @@
 zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
                  zkl_acquired_fn fn, void *data, GQueue *waiters);
 
+/* The same with the monitor held, as what follows. */
+zkl_op *op_start_locked(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
+                        zkl_acquired_fn fn, void *data, GQueue *waiters);
+
+/* As zkl_op_cancel(), for a reason. */
+void op_abort(zkl_op *op, int code, const char *text);
+
+/* As contender_ahead(). */
+int op_ahead(const zkl_op *op);
+
 /* Blocks until it is decided; 0 and a grant of the caller's own, or the thread's last error. */
 int op_wait(zkl_op *op, zkl_grant **ret);
 

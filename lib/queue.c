@@ -4,6 +4,7 @@
 #include "callbacks.h"
 #include "error.h"
 #include "path.h"
+#include "queue.h"
 #include "recipes/name.h"
 #include "recipes/rule.h"
 #include "request.h"
@@ -14,10 +15,11 @@ struct zkl_queue {
     int refs; /* guarded by the monitor while reading */
     zkl_session *session;
     char *directory; /* with chroot */
-    GArray *list;    /* of zkl_contender */
-    unsigned left;   /* requests under way */
-    bool again;      /* its session ended: the next one is asked */
-    bool over;       /* the caller has its answer */
+    struct queue_wish wish;
+    GArray *list;  /* of zkl_contender */
+    unsigned left; /* requests under way */
+    bool again;    /* its session ended, or the first one left: it is all asked anew */
+    bool over;     /* the caller has its answer */
     sem_t done;
     struct timer timer;
     zkl_error error;
@@ -83,8 +85,6 @@ static char *clean_text(const char *data, int length)
     return text;
 }
 
-static void on_listed(struct request *r, const struct store_reply *reply);
-
 static void ask(zkl_queue *q, enum store_kind kind, char *path,
                 void (*done)(struct request *r, const struct store_reply *reply))
 {
@@ -99,14 +99,18 @@ static void take(zkl_queue *q, const char *path, const struct store_reply *reply
     struct child child;
 
     name_parse(name, strlen(name), &child);
-    zkl_contender c = {.node = g_strdup(name),
-                       .owner = clean_text(reply->data, reply->length),
-                       .number = child.number,
-                       .token = reply->czxid,
-                       .session_id = reply->owner,
-                       .ctime_ms = reply->ctime_ms};
+    zkl_contender c = {
+        .node = g_strdup(name),
+        .owner = q->wish.head ? g_utf8_make_valid(reply->data ? reply->data : "", reply->length)
+                              : clean_text(reply->data, reply->length),
+        .number = child.number,
+        .token = reply->czxid,
+        .session_id = reply->owner,
+        .ctime_ms = reply->ctime_ms};
     g_array_append_val(q->list, c);
 }
+
+static void begin(zkl_queue *q);
 
 /* One request less; with the last of them the reading ends, or begins again. */
 static void answered(zkl_queue *q, enum store_rc rc)
@@ -120,7 +124,7 @@ static void answered(zkl_queue *q, enum store_rc rc)
     if (q->left == 0 && q->again && !q->over) {
         q->again = false;
         g_array_set_size(q->list, 0);
-        ask(q, STORE_LIST, g_strdup(q->directory), on_listed);
+        begin(q);
     } else if (q->left == 0) {
         end(q);
     }
@@ -135,22 +139,76 @@ static void on_read(struct request *r, const struct store_reply *reply)
         take(q, r->what.path, reply);
     else if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
         fail(q, rc_to_error(reply->rc));
+    q->again |= q->wish.head && reply->rc == STORE_NONODE;
     answered(q, reply->rc);
+}
+
+const char *queue_first(char *const *names, int count, enum child_kind kind)
+{
+    const char *first = NULL;
+    int32_t lowest = 0;
+    struct child child;
+
+    for (int i = 0; i < count; i++) {
+        name_parse(names[i], strlen(names[i]), &child);
+        if (child.kind != kind || (first && rule_compare(child.number, lowest) >= 0))
+            continue;
+        first = names[i];
+        lowest = child.number;
+    }
+    return first;
+}
+
+static void ask_payload(zkl_queue *q, const char *name)
+{
+    ask(q, STORE_GET, g_strconcat(q->directory, "/", name, NULL), on_read);
+}
+
+static bool is_wanted(const zkl_queue *q, const char *name)
+{
+    struct child child;
+
+    name_parse(name, strlen(name), &child);
+    return child.kind != CHILD_FOREIGN &&
+           (q->wish.only == CHILD_FOREIGN || child.kind == q->wish.only);
 }
 
 static void on_listed(struct request *r, const struct store_reply *reply)
 {
     zkl_queue *q = r->owner;
-    struct child child;
+    const char *first;
 
     if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
         fail(q, rc_to_error(reply->rc));
-    for (int i = 0; i < reply->count && !q->over; i++) {
-        name_parse(reply->names[i], strlen(reply->names[i]), &child);
-        if (child.kind != CHILD_FOREIGN)
-            ask(q, STORE_GET, g_strconcat(q->directory, "/", reply->names[i], NULL), on_read);
+    if (q->wish.head && !q->over) {
+        if ((first = queue_first(reply->names, reply->count, q->wish.only)))
+            ask_payload(q, first);
+    } else {
+        for (int i = 0; i < reply->count && !q->over; i++) {
+            if (is_wanted(q, reply->names[i]))
+                ask_payload(q, reply->names[i]);
+        }
     }
     answered(q, reply->rc);
+}
+
+static void on_synced(struct request *r, const struct store_reply *reply)
+{
+    zkl_queue *q = r->owner;
+
+    if (reply->rc == STORE_OK && !q->over)
+        ask(q, STORE_LIST, g_strdup(q->directory), on_listed);
+    else if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
+        fail(q, rc_to_error(reply->rc));
+    answered(q, reply->rc);
+}
+
+static void begin(zkl_queue *q)
+{
+    if (q->wish.sync)
+        ask(q, STORE_SYNC, g_strdup(q->directory), on_synced);
+    else
+        ask(q, STORE_LIST, g_strdup(q->directory), on_listed);
 }
 
 static void on_timeout(void *data)
@@ -186,16 +244,17 @@ static void start(zkl_queue *q, int64_t timeout_ms)
     }
     if (ms >= 0 && ms < (INT64_MAX - now) / CLOCK_MS)
         timers_arm(s->timers, &q->timer, now + ms * CLOCK_MS, on_timeout, q);
-    ask(q, STORE_LIST, g_strdup(q->directory), on_listed);
+    begin(q);
 }
 
-static zkl_queue *queue_new(zkl_session *s, const char *path)
+static zkl_queue *queue_new(zkl_session *s, const char *directory, const struct queue_wish *wish)
 {
     zkl_queue *q = g_new0(zkl_queue, 1);
 
     q->refs = 1;
     q->session = s;
-    q->directory = g_strconcat(s->chroot, path, NULL);
+    q->directory = g_strdup(directory);
+    q->wish = *wish;
     q->list = g_array_new(FALSE, TRUE, sizeof(zkl_contender));
     g_array_set_clear_func(q->list, clear_contender);
     sem_init(&q->done, 0, 0);
@@ -224,6 +283,42 @@ static int await(zkl_queue *q, int64_t timeout_ms)
     return code;
 }
 
+/* Those that no earlier one keeps waiting. */
+static void mark_holders(GArray *list)
+{
+    bool seen[CHILD_KINDS] = {false};
+    struct child child;
+
+    for (guint i = 0; i < list->len; i++) {
+        zkl_contender *c = &g_array_index(list, zkl_contender, i);
+        name_parse(c->node, strlen(c->node), &child);
+        c->holds = 1;
+        for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++)
+            c->holds &= !(seen[kind] && rule_waits(child.kind, kind));
+        seen[child.kind] = true;
+    }
+}
+
+int queue_read(zkl_queue **ret, zkl_session *s, const char *directory,
+               const struct queue_wish *wish, int64_t timeout_ms)
+{
+    int code;
+
+    if (callbacks_inside())
+        return error_set(ZKL_EDEADLK, session_path(s, directory),
+                         "%s: reading would wait inside a callback", session_path(s, directory));
+    session_ref(s); /* closing it ends the reading, and may come first to its end */
+    zkl_queue *q = queue_new(s, directory, wish);
+    code = await(q, timeout_ms);
+    session_unref(s);
+    if (code)
+        return code;
+    g_array_sort(q->list, compare);
+    mark_holders(q->list);
+    *ret = q;
+    return 0;
+}
+
 int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path, int64_t timeout_ms)
 {
     int code = session_check(s);
@@ -235,19 +330,10 @@ int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path, int64_t ti
         return error_set(ZKL_EINVAL, NULL, "zkl_queue_read: ret is NULL");
     if ((wrong = path_check(path)))
         return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
-    if (callbacks_inside())
-        return error_set(ZKL_EDEADLK, path, "%s: reading would wait inside a callback", path);
-    session_ref(s); /* closing it ends the reading, and may come first to its end */
-    zkl_queue *q = queue_new(s, path);
-    code = await(q, timeout_ms);
-    session_unref(s);
-    if (code)
-        return code;
-    g_array_sort(q->list, compare);
-    if (q->list->len > 0)
-        g_array_index(q->list, zkl_contender, 0).holds = 1;
-    *ret = q;
-    return 0;
+    char *directory = g_strconcat(s->chroot, path, NULL);
+    code = queue_read(ret, s, directory, &(struct queue_wish){.only = CHILD_FOREIGN}, timeout_ms);
+    g_free(directory);
+    return code;
 }
 
 size_t zkl_queue_count(const zkl_queue *q)

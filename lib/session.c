@@ -6,6 +6,7 @@
 #include "callbacks.h"
 #include "contender.h"
 #include "core.h"
+#include "election.h"
 #include "epoch.h"
 #include "error.h"
 #include "log.h"
@@ -34,7 +35,7 @@ static void free_session(zkl_session *s)
     if (s->callbacks)
         callbacks_free(s->callbacks);
     g_hash_table_unref(s->watches);
-    g_hash_table_unref(s->foreign);
+    g_hash_table_unref(s->logged);
     g_array_unref(s->listeners);
     pthread_mutex_destroy(&s->monitor);
     pthread_cond_destroy(&s->changed);
@@ -139,7 +140,7 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     s->timeout_ms = o->session_timeout_ms;
     s->warm_ns = MIN(o->warm_ms, INT64_MAX / CLOCK_MS / 4) * CLOCK_MS;
     s->watches = watch_table_new();
-    s->foreign = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    s->logged = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     s->listeners = g_array_new(FALSE, FALSE, sizeof(struct session_listener));
     lease_init(&s->lease, o->tick_ms * CLOCK_MS, o->drift_permille);
     init_lock(s);
@@ -286,8 +287,8 @@ int zkl_session_dispatch(zkl_session *s)
 
 /* ---- asking ---- */
 
-/* False when the time is over. Others have the monitor meanwhile, and leave their own state. */
-static bool wait_change(zkl_session *s, const struct timespec *until)
+/* Others have the monitor meanwhile, and leave their own state. */
+bool session_wait_change(zkl_session *s, const struct timespec *until)
 {
     int cancel_state = s->cancel_state, code;
 
@@ -303,7 +304,7 @@ static int wait_up(zkl_session *s, const struct timespec *until)
 {
     zkl_error why;
 
-    for (bool more = true;; more = wait_change(s, until)) {
+    for (bool more = true;; more = session_wait_change(s, until)) {
         if (s->closing)
             return error_set(ZKL_ECLOSED, NULL, "the session was closed");
         if (s->up)
@@ -367,7 +368,7 @@ static void *finish(void *data)
     struct timespec until = clock_after_ms(CLOSE_WAIT_MS);
     session_lock(s);
     epoch_close(s);
-    while (s->stores > 0 && wait_change(s, &until))
+    while (s->stores > 0 && session_wait_change(s, &until))
         continue;
     s->closed = true;
     session_unlock(s);
@@ -391,6 +392,7 @@ void zkl_session_close(zkl_session *s)
     s->closing = true;
     pthread_cond_broadcast(&s->changed);
     contender_end_all(s, ZKL_ECLOSED, "the session was closed");
+    election_end_all(s);
     session_tell(s, ZKL_SESSION_CLOSED, s->id);
     session_unlock(s);
     if (!callbacks_inside()) {

@@ -18,10 +18,12 @@ enum store_kind {
     STORE_CREATE,
     STORE_DELETE,
     STORE_GET,  /* with .watch: fires once when the node changes or goes; none if it is not there */
-    STORE_LIST, /* the children */
+    STORE_LIST, /* the children; with .watch: fires once when one comes or goes, or the node goes */
     STORE_SYNC, /* the server catches up with its leader */
     STORE_SET,
-    STORE_UNWATCH, /* all watches of the path, on the server too */
+    STORE_UNWATCH, /* those of the path that LIST has set, or all that others have; on the server
+                      too */
+    STORE_STAT,    /* with .watch: as GET's; and when it is not there, fires when it is made */
     STORE_MULTI    /* all of .changes or none */
 };
 
@@ -57,7 +59,8 @@ struct store_request {
     int length;
     enum store_mode mode;               /* CREATE */
     int32_t version;                    /* SET; DELETE is unconditional */
-    bool watch;                         /* GET */
+    bool watch;                         /* GET, LIST, STAT */
+    bool of_list;                       /* UNWATCH: which; see there */
     const struct store_change *changes; /* MULTI: good until submit returns */
     int count;
 };
@@ -66,7 +69,7 @@ struct store_request {
 struct store_reply {
     enum store_rc rc;
     const char *path; /* CREATE: the name made */
-    uint64_t czxid;   /* CREATE, GET: of the node's stat */
+    uint64_t czxid;   /* CREATE, GET, STAT: of the node's stat */
     int32_t version;
     int64_t owner;
     int64_t ctime_ms;
@@ -90,9 +93,17 @@ enum store_event {
     STORE_EV_FOREIGN  /* what answers is no ZooKeeper; it goes on trying */
 };
 
+/* Why a watch fired. */
+enum store_fired {
+    STORE_FIRED_CHANGED = 0,
+    STORE_FIRED_GONE = 1, /* every watch of the path */
+    STORE_FIRED_CHILDREN,
+    STORE_FIRED_CREATED
+};
+
 struct store_sink {
     void (*event)(void *context, enum store_event event, int64_t session_id, int timeout_ms);
-    void (*watch)(void *context, const char *path, bool gone);
+    void (*watch)(void *context, const char *path, enum store_fired fired);
     /* The last call, without the monitor held: close is through. */
     void (*closed)(void *context);
     void *context;

@@ -56,18 +56,28 @@ static void on_session(struct store *store, zhandle_t *zh, int state)
     }
 }
 
+static bool to_fired(int type, enum store_fired *ret)
+{
+    *ret = type == ZOO_DELETED_EVENT   ? STORE_FIRED_GONE
+           : type == ZOO_CHILD_EVENT   ? STORE_FIRED_CHILDREN
+           : type == ZOO_CREATED_EVENT ? STORE_FIRED_CREATED
+                                       : STORE_FIRED_CHANGED;
+    return *ret != STORE_FIRED_CHANGED || type == ZOO_CHANGED_EVENT;
+}
+
 /* May run before zookeeper_init2() returns. */
 void store_zk_event(zhandle_t *zh, int type, int state, const char *path, void *context)
 {
     struct store *store = context;
+    enum store_fired fired;
 
     pthread_mutex_lock(store->sink.monitor);
     if (!store->closing && !store->over) {
         store->zh = zh;
         if (type == ZOO_SESSION_EVENT)
             on_session(store, zh, state);
-        else if (type == ZOO_CHANGED_EVENT || type == ZOO_DELETED_EVENT)
-            store->sink.watch(store->sink.context, path, type == ZOO_DELETED_EVENT);
+        else if (to_fired(type, &fired))
+            store->sink.watch(store->sink.context, path, fired);
     }
     pthread_mutex_unlock(store->sink.monitor);
 }

@@ -129,8 +129,11 @@ static void on_void(int rc, const void *data)
 
 static void on_stat(int rc, const struct Stat *stat, const void *data)
 {
-    (void)stat;
-    on_void(rc, data);
+    struct store_reply reply = {.path = NULL};
+
+    if (rc == ZOK)
+        use_stat(&reply, stat);
+    finish(data, &reply, rc);
 }
 
 static void on_string(int rc, const char *value, const void *data)
@@ -209,17 +212,23 @@ static int start(struct store *store, const struct store_request *r, struct op *
         return r->watch ? zoo_awget(store->zh, r->path, store_zk_event, store, on_data, op)
                         : zoo_aget(store->zh, r->path, 0, on_data, op);
     case STORE_LIST:
-        return zoo_aget_children(store->zh, r->path, 0, on_names, op);
+        return r->watch
+                   ? zoo_awget_children(store->zh, r->path, store_zk_event, store, on_names, op)
+                   : zoo_aget_children(store->zh, r->path, 0, on_names, op);
     case STORE_SYNC:
         return zoo_async(store->zh, r->path, on_string, op);
     case STORE_SET:
         return zoo_aset(store->zh, r->path, r->data, r->length, r->version, on_stat, op);
     case STORE_UNWATCH:
         /* The header asks for a pointer to the function pointer, the code wants the function. */
-        return zoo_aremove_all_watches(store->zh, r->path, ZWATCHTYPE_ANY, 0,
+        return zoo_aremove_all_watches(store->zh, r->path,
+                                       r->of_list ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA, 0,
                                        (void_completion_t *)(uintptr_t)on_void, op);
     case STORE_MULTI:
         return start_multi(store, r, op);
+    case STORE_STAT:
+        return r->watch ? zoo_awexists(store->zh, r->path, store_zk_event, store, on_stat, op)
+                        : zoo_aexists(store->zh, r->path, 0, on_stat, op);
     }
     return ZBADARGUMENTS;
 }

@@ -7,7 +7,8 @@ enum { BYTES_MAX = 512 * 1024, BYTES_EACH = 8 };
 
 struct watch {
     zkl_session *session;
-    char *path;
+    const char *path;
+    bool of_list;     /* on the children */
     GQueue interests; /* of struct interest */
     unsigned asked;   /* requests on their way that set it */
     bool armed;       /* the server has it, as far as we know */
@@ -31,18 +32,40 @@ static void free_watch(void *data)
 
     while (!g_queue_is_empty(&w->interests))
         unlink_interest(g_queue_peek_head(&w->interests));
-    g_free(w->path);
+    g_free((char *)(uintptr_t)w->path);
     g_free(w);
+}
+
+static guint hash(gconstpointer watch)
+{
+    const struct watch *w = watch;
+
+    return g_str_hash(w->path) + w->of_list;
+}
+
+static gboolean equal(gconstpointer a, gconstpointer b)
+{
+    const struct watch *x = a, *y = b;
+
+    return x->of_list == y->of_list && strcmp(x->path, y->path) == 0;
 }
 
 GHashTable *watch_table_new(void)
 {
-    return g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_watch);
+    return g_hash_table_new_full(hash, equal, NULL, free_watch);
 }
 
-static struct watch *find(zkl_session *s, const char *path)
+static struct watch *find(zkl_session *s, const char *path, bool of_list)
 {
-    return g_hash_table_lookup(s->watches, path);
+    const struct watch key = {.path = path, .of_list = of_list};
+
+    return g_hash_table_lookup(s->watches, &key);
+}
+
+/* That of a request which sets or removes it. */
+static struct watch *find_for(zkl_session *s, const struct store_request *what)
+{
+    return find(s, what->path, what->kind == STORE_LIST || what->of_list);
 }
 
 static void on_removed(struct request *r, const struct store_reply *reply);
@@ -57,18 +80,19 @@ static void settle(struct watch *w)
     if (w->armed) {
         struct request *r = request_new(STORE_UNWATCH, g_strdup(w->path), on_removed, s);
         r->once = true;
+        r->what.of_list = w->of_list;
         w->armed = false;
         w->asked++;
         request_send(s, r);
         return;
     }
     s->watched_bytes -= cost(w);
-    g_hash_table_remove(s->watches, w->path);
+    g_hash_table_remove(s->watches, w);
 }
 
 static void on_removed(struct request *r, const struct store_reply *reply)
 {
-    struct watch *w = find(r->owner, r->what.path);
+    struct watch *w = find_for(r->owner, &r->what);
 
     if (!w || reply->rc == STORE_GONE)
         return;
@@ -81,7 +105,7 @@ static void on_removed(struct request *r, const struct store_reply *reply)
 
 bool watch_add(zkl_session *s, struct request *r, struct interest *i)
 {
-    struct watch *w = find(s, r->what.path);
+    struct watch *w = find_for(s, &r->what);
 
     if (!w) {
         if (s->watched_bytes + strlen(r->what.path) + BYTES_EACH > BYTES_MAX)
@@ -89,7 +113,8 @@ bool watch_add(zkl_session *s, struct request *r, struct interest *i)
         w = g_new0(struct watch, 1);
         w->session = s;
         w->path = g_strdup(r->what.path);
-        g_hash_table_insert(s->watches, w->path, w);
+        w->of_list = r->what.kind == STORE_LIST;
+        g_hash_table_add(s->watches, w);
         s->watched_bytes += cost(w);
     }
     w->asked++;
@@ -107,7 +132,7 @@ bool watch_add(zkl_session *s, struct request *r, struct interest *i)
 void watch_answered(zkl_session *s, const struct request *r, const struct store_reply *reply,
                     struct interest *i)
 {
-    struct watch *w = find(s, r->what.path);
+    struct watch *w = find_for(s, &r->what);
     bool newest = i->asked == r;
 
     if (newest)
@@ -115,7 +140,7 @@ void watch_answered(zkl_session *s, const struct request *r, const struct store_
     if (!w || reply->rc == STORE_GONE)
         return;
     w->asked--;
-    if (reply->rc == STORE_OK)
+    if (reply->rc == STORE_OK || (reply->rc == STORE_NONODE && r->what.kind == STORE_STAT))
         w->armed = true;
     else if (newest)
         unlink_interest(i);
@@ -134,16 +159,16 @@ void watch_drop(struct interest *i, bool deleting)
 }
 
 /* Firing may add and drop interests, and even end the session: each round looks anew. */
-void watch_fired(zkl_session *s, const char *path, bool gone)
+static void fire(zkl_session *s, const char *path, bool of_list, bool gone)
 {
-    struct watch *w = find(s, path);
+    struct watch *w = find(s, path, of_list);
     GList *l;
 
     if (!w)
         return;
     w->armed = false;
     for (guint n = w->interests.length; n > 0; n--) {
-        w = find(s, path);
+        w = find(s, path, of_list);
         if (!w || !(l = g_queue_pop_head_link(&w->interests)))
             break;
         struct interest *i = l->data;
@@ -154,9 +179,19 @@ void watch_fired(zkl_session *s, const char *path, bool gone)
         i->watch = NULL;
         i->fired(i->owner, gone);
     }
-    w = find(s, path);
+    w = find(s, path, of_list);
     if (w)
         settle(w);
+}
+
+void watch_fired(zkl_session *s, const char *path, enum store_fired fired)
+{
+    bool gone = fired == STORE_FIRED_GONE;
+
+    if (fired != STORE_FIRED_CHILDREN)
+        fire(s, path, false, gone);
+    if (fired == STORE_FIRED_CHILDREN || gone)
+        fire(s, path, true, gone);
 }
 
 void watch_clear(zkl_session *s)

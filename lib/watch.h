@@ -1,4 +1,5 @@
-/* One watch per path and session, however many are interested. All with the monitor held. */
+/* At most two watches per path and session, however many are interested: one on its node, one on
+ * the children. All with the monitor held. */
 #ifndef LIB_WATCH_H
 #define LIB_WATCH_H
 
@@ -21,11 +22,12 @@ struct interest {
     GList link;
 };
 
-/* Makes r, a STORE_GET, leave a watch that fires i. Sends nothing. False: too much is watched. */
+/* Makes r, a STORE_GET, LIST or STAT, leave a watch that fires i. Sends nothing. False: too much is
+ * watched. */
 bool watch_add(zkl_session *s, struct request *r, struct interest *i);
 
-/* The answer to such a request came; to be called by its done, before anything else. Without a
- * node there is no watch, and i is dropped. */
+/* The answer to such a request came; to be called by its done, before anything else. When it
+ * left no watch, as there is no node, i is dropped. */
 void watch_answered(zkl_session *s, const struct request *r, const struct store_reply *reply,
                     struct interest *i);
 
@@ -34,7 +36,7 @@ void watch_answered(zkl_session *s, const struct request *r, const struct store_
 void watch_drop(struct interest *i, bool deleting);
 
 /* The store's event. */
-void watch_fired(zkl_session *s, const char *path, bool gone);
+void watch_fired(zkl_session *s, const char *path, enum store_fired fired);
 
 /* The session is over and its watches with it: no interest fires any more. */
 void watch_clear(zkl_session *s);

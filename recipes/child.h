@@ -8,7 +8,9 @@
 
 enum child_kind {
     CHILD_FOREIGN, /* no contender: ignored */
-    CHILD_LOCK     /* waits and is waited for exclusively */
+    CHILD_LOCK,    /* waits for locks; so does a candidate of a selector's election */
+    CHILD_LATCH,   /* a candidate of a latch's election: waits for latches */
+    CHILD_KINDS
 };
 
 /* Valid within one snapshot. */

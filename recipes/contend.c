@@ -93,6 +93,7 @@ static void enter(struct contend *c, struct actions *out)
 {
     c->has_node = false;
     c->own_watched = false;
+    c->ahead = 0;
     ask(c, out, ACT_CREATE);
     act(out, ACT_LIST)->tag = c->tag;
     move(c, ST_CREATING);
@@ -235,7 +236,7 @@ static void on_snapshot(struct contend *c, const struct event *ev, struct action
         fail_answer(c, out, ev->answer);
         return;
     }
-    struct place place = rule_place(ev->children, ev->count, c->number);
+    struct place place = rule_place(ev->children, ev->count, c->kind, c->number);
     if (!place.present) {
         enter_again(c, out);
         return;
@@ -262,7 +263,7 @@ static void on_settled(struct contend *c, const struct event *ev, struct actions
     struct place place = {.found = false};
 
     if (ev->answer == ANSWER_OK)
-        place = rule_place(ev->children, ev->count, INT32_MAX);
+        place = rule_place(ev->children, ev->count, c->kind, INT32_MAX);
     else if (ev->answer != ANSWER_NONODE) {
         act(out, ACT_ORPHAN);
         fail_answer(c, out, ev->answer);
@@ -472,9 +473,9 @@ static bool is_answer(enum event_kind kind)
            kind == EV_LISTED || kind == EV_READ || kind == EV_WATCHED || kind == EV_RESET;
 }
 
-void contend_init(struct contend *c, bool try_only)
+void contend_init(struct contend *c, enum child_kind kind, bool try_only)
 {
-    *c = (struct contend){.state = ST_IDLE, .try_only = try_only};
+    *c = (struct contend){.state = ST_IDLE, .kind = kind, .try_only = try_only};
 }
 
 void contend_step(struct contend *c, const struct event *ev, struct actions *out)

@@ -138,19 +138,20 @@ enum contend_error {
 
 struct contend {
     enum contend_state state;
-    bool try_only;    /* do not wait for others */
-    bool has_node;    /* the own node's name is known */
-    bool watching;    /* a predecessor is watched */
-    bool told;        /* the caller has its answer */
-    bool own_watched; /* the own node has a watch */
+    enum child_kind kind; /* of the own node */
+    bool try_only;        /* do not wait for others */
+    bool has_node;        /* the own node's name is known */
+    bool watching;        /* a predecessor is watched */
+    bool told;            /* the caller has its answer */
+    bool own_watched;     /* the own node has a watch */
     int32_t number;
     uint64_t token;
-    uint32_t ahead;  /* in the last snapshot */
+    uint32_t ahead;  /* in the last snapshot; 0 before the first one */
     uint32_t tag;    /* newest request that matters: answers to older ones are stale */
     uint32_t rounds; /* how often the directory had to be made */
 };
 
-void contend_init(struct contend *c, bool try_only);
+void contend_init(struct contend *c, enum child_kind kind, bool try_only);
 
 /* Takes one event, appends what is to be done to *out (emptied first). */
 void contend_step(struct contend *c, const struct event *ev, struct actions *out);

@@ -1,4 +1,5 @@
-/* Names of contenders: "<id>-lock-<10 digits>" and what the other libraries make of it. */
+/* Names of contenders: "<id>-lock-<10 digits>" and what the other libraries make of it; those of
+ * elections may carry a priority: "<id>-p007-latch-<10 digits>". */
 #ifndef RECIPES_NAME_H
 #define RECIPES_NAME_H
 
@@ -7,6 +8,15 @@
 /* Reads kind and number of a child's name of length bytes into out; id, own and old are left
  * alone. Anything that is no contender becomes CHILD_FOREIGN with number 0. */
 void name_parse(const char *name, size_t length, struct child *out);
+
+/* What our own names of that kind end in, before the number. */
+const char *name_word(enum child_kind kind);
+
+/* The longest priority has three digits. */
+enum { NAME_PRIORITY_MAX = 999 };
+
+/* The priority in a contender's name, 0 if it has none. */
+int name_priority(const char *name, size_t length);
 
 /* Whether name carries the id: "_c_<id>-…". */
 bool name_has_id(const char *name, size_t length, const char *id, size_t id_length);

@@ -16,6 +16,16 @@ int rule_compare(int32_t a, int32_t b)
     return (order_key(a) > order_key(b)) - (order_key(a) < order_key(b));
 }
 
+bool rule_waits(enum child_kind own, enum child_kind other)
+{
+    static const bool waits[CHILD_KINDS][CHILD_KINDS] = {
+        [CHILD_LOCK] = {[CHILD_LOCK] = true},
+        [CHILD_LATCH] = {[CHILD_LATCH] = true},
+    };
+
+    return waits[own][other];
+}
+
 static void see_own(struct place *place, const struct child *child, int32_t number)
 {
     if (place->found)
@@ -29,7 +39,8 @@ static void see_own(struct place *place, const struct child *child, int32_t numb
     place->found = true;
 }
 
-struct place rule_place(const struct child *children, size_t count, int32_t number)
+struct place rule_place(const struct child *children, size_t count, enum child_kind kind,
+                        int32_t number)
 {
     struct place place = {.own = 0};
     int64_t key = order_key(number), nearest = INT64_MIN;
@@ -45,7 +56,7 @@ struct place rule_place(const struct child *children, size_t count, int32_t numb
         if (child->old)
             place.spare = true;
         /* An equal number that is not ours can only be a forgery: wait for it, to be safe. */
-        if (order_key(child->number) > key)
+        if (!rule_waits(kind, child->kind) || order_key(child->number) > key)
             continue;
         place.ahead++;
         if (place.ahead == 1 || order_key(child->number) > nearest) {

@@ -25,7 +25,11 @@ bool rule_exhausted(int32_t number);
 /* Queue order, as strcmp() would tell it. */
 int rule_compare(int32_t a, int32_t b);
 
-/* The place of the contender with that number, as a mutex sees it. */
-struct place rule_place(const struct child *children, size_t count, int32_t number);
+/* Whether a contender of the own kind waits for one of the other that stands before it. */
+bool rule_waits(enum child_kind own, enum child_kind other);
+
+/* The place of the contender of that kind with that number. */
+struct place rule_place(const struct child *children, size_t count, enum child_kind kind,
+                        int32_t number);
 
 #endif

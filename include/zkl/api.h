@@ -24,11 +24,13 @@
 
 ZKL_BEGIN
 
-typedef struct zkl_session zkl_session; /* one ZooKeeper session, renewed after expiry */
-typedef struct zkl_mutex zkl_mutex;     /* a reentrant, fair, fenced mutex on one path */
-typedef struct zkl_grant zkl_grant;     /* the right that holding gives */
-typedef struct zkl_op zkl_op;           /* an acquisition under way */
-typedef struct zkl_queue zkl_queue;     /* a snapshot of the contenders of one path */
+typedef struct zkl_session zkl_session;   /* one ZooKeeper session, renewed after expiry */
+typedef struct zkl_mutex zkl_mutex;       /* a reentrant, fair, fenced mutex on one path */
+typedef struct zkl_grant zkl_grant;       /* the right that holding gives */
+typedef struct zkl_op zkl_op;             /* an acquisition under way */
+typedef struct zkl_queue zkl_queue;       /* a snapshot of the contenders of one path */
+typedef struct zkl_election zkl_election; /* a candidate at one path */
+typedef struct zkl_observer zkl_observer; /* who is told of an election's leaders */
 
 ZKL_END
 

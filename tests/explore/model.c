@@ -16,7 +16,7 @@ void model_init(struct state *st)
     st->faults = (uint8_t)model_config.faults;
     for (int i = 0; i < MODEL_CONTENDERS; i++) {
         struct client *c = &st->clients[i];
-        contend_init(&c->machine, model_config.try_only[i]);
+        contend_init(&c->machine, model_config.kinds[i], model_config.try_only[i]);
         c->node = c->predecessor = MODEL_NONE;
         watches_clear(c);
         c->id = c->session = 1;
@@ -33,7 +33,7 @@ size_t model_size(void)
 
 bool model_waits_for(enum child_kind kind, enum child_kind earlier)
 {
-    return kind == CHILD_LOCK && earlier == CHILD_LOCK;
+    return kind == earlier && kind != CHILD_FOREIGN;
 }
 
 static void require(bool ok, const char *what)

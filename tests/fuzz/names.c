@@ -8,35 +8,40 @@
 enum { ID_MAX = 40 };
 
 /* Word, then "%010d" as the server prints it: ten characters, or a sign and ten digits. */
-static bool oracle(const char *name, size_t length, int32_t *ret)
+static enum child_kind oracle(const char *name, size_t length, int32_t *ret)
 {
     static GRegex *regex;
     GMatchInfo *match;
     gint64 number = 0;
+    bool latch = false;
 
     if (!regex)
-        regex = g_regex_new("(?:lock-|__lock__)(-[0-9]{10}|-[0-9]{9}|[0-9]{10})\\z",
+        regex = g_regex_new("(lock-|__lock__|latch-)(-[0-9]{10}|-[0-9]{9}|[0-9]{10})\\z",
                             G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
     bool found = g_regex_match_full(regex, name, (gssize)length, 0, 0, &match, NULL);
     if (found) {
-        char *digits = g_match_info_fetch(match, 1);
+        char *word = g_match_info_fetch(match, 1), *digits = g_match_info_fetch(match, 2);
+        latch = g_str_equal(word, "latch-");
         number = g_ascii_strtoll(digits, NULL, 10);
         g_free(digits);
+        g_free(word);
     }
     g_match_info_free(match);
     *ret = (int32_t)number;
-    return found && number >= G_MININT32 && number <= G_MAXINT32;
+    if (!found || number < G_MININT32 || number > G_MAXINT32)
+        return CHILD_FOREIGN;
+    return latch ? CHILD_LATCH : CHILD_LOCK;
 }
 
 static void check_parse(const char *name, size_t length)
 {
     struct child out = {.id = 41, .kind = CHILD_LOCK, .number = -77, .own = true, .old = true};
     int32_t number;
-    bool lock = oracle(name, length, &number);
+    enum child_kind kind = oracle(name, length, &number);
 
     name_parse(name, length, &out);
-    CHECK_INT(out.kind, lock ? CHILD_LOCK : CHILD_FOREIGN);
-    CHECK_INT(out.number, lock ? number : 0);
+    CHECK_INT(out.kind, kind);
+    CHECK_INT(out.number, kind == CHILD_FOREIGN ? 0 : number);
     CHECK(out.id == 41 && out.own && out.old);
 }
 

@@ -136,7 +136,7 @@ void fuzz_places(const uint8_t *data, size_t size)
     check_order();
     /* The order of the list is nobody's: as it came, turned around, and riffled. */
     for (int order = 0; order < 3; order++) {
-        struct place place = rule_place(list.children, list.count, list.number);
+        struct place place = rule_place(list.children, list.count, CHILD_LOCK, list.number);
         check_place(&place);
         for (size_t i = 0; i < list.count / 2; i++)
             swap(i, order == 0 ? list.count - 1 - i : list.count / 2 + i);

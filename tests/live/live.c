@@ -76,10 +76,10 @@ int live_contenders(struct live *t, const char *path)
     return count;
 }
 
+/* Not by "wchs", which does not count those on children. */
 int live_watches(struct live *t)
 {
-    struct fourletter_watches w;
-    return fourletter_wchs(t->port, &w) ? w.watches : -1;
+    return (int)fourletter_mntr(t->port, "zk_watch_count");
 }
 
 int live_logged(struct live *t, const char *needle)

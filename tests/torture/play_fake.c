@@ -210,10 +210,11 @@ static void close_inside(void)
     g_free(node);
 }
 
-/* ThreadSanitizer lets no child of a process with threads have threads. */
+/* ThreadSanitizer lets no child of a process with threads have threads; AddressSanitizer's allocator
+ * may stay locked in it. */
 static void open_own(void)
 {
-#ifndef __SANITIZE_THREAD__
+#if !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
     zkl_session *s;
 
     fault_end();

@@ -65,7 +65,7 @@ static int answered_by(enum action_kind kind)
 void play_start(bool try_only)
 {
     play = (struct play){0};
-    contend_init(&play.c, try_only);
+    contend_init(&play.c, CHILD_LOCK, try_only);
 }
 
 static int find_word(const char *const *words, size_t count, const char *word)

@@ -165,16 +165,30 @@ void fake_event(enum store_event event)
     fake_event_of(event, FAKE_SESSION_ID, FAKE_TIMEOUT_MS);
 }
 
-void fake_watch(const char *path, bool gone)
+void fake_fire(const char *path, enum store_fired fired)
 {
     pthread_mutex_lock(fake.sink.monitor);
-    fake.sink.watch(fake.sink.context, path, gone);
+    fake.sink.watch(fake.sink.context, path, fired);
     pthread_mutex_unlock(fake.sink.monitor);
+}
+
+void fake_watch(const char *path, bool gone)
+{
+    fake_fire(path, gone ? STORE_FIRED_GONE : STORE_FIRED_CHANGED);
 }
 
 void fake_busy(bool busy)
 {
     fake.busy = busy;
+}
+
+bool fake_is_watching(enum store_kind kind, const char *path)
+{
+    pthread_mutex_lock(fake.sink.monitor);
+    const struct asked *a = find(kind, path);
+    bool watching = a && a->what.watch;
+    pthread_mutex_unlock(fake.sink.monitor);
+    return watching;
 }
 
 bool fake_answer(enum store_kind kind, const char *path, struct store_reply reply)

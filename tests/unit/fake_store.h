@@ -20,6 +20,7 @@ void fake_busy(bool busy); /* takes no request, and no other store can be opened
 /* From here on fn answers requests as they are sent; those it answers false to wait as ever. */
 typedef bool fake_answerer(const struct store_request *request, struct store_reply *reply);
 void fake_answer_at_once(fake_answerer *fn);
+void fake_fire(const char *path, enum store_fired fired); /* a watch, of the whole path */
 
 /* All about the first request of that kind below path that is not answered yet. */
 bool fake_is_asked(enum store_kind kind, const char *path);
@@ -31,6 +32,7 @@ int fake_count(enum store_kind kind, const char *path);
 /* As it was submitted, without the changes; path NULL: there is none. Good until the session ends.
  */
 struct store_request fake_request(enum store_kind kind, const char *path);
+bool fake_is_watching(enum store_kind kind, const char *path); /* it asks for a watch */
 /* What the server names the node that is being created; NULL if there is none. */
 char *fake_created_name(const char *path, int number);
 /* A STORE_MULTI's changes as "set /a/b 0; delete /c -1", NULL if there is none. */

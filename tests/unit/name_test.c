@@ -102,7 +102,9 @@ static void foreign_names(void)
         "ex0000000001",
         "sh0000000001",
         "n_0000000001",
-        "_c_" UUID "-latch-0000000001",
+        "latch0000000001",
+        "atch-0000000001",
+        "__latch__0000000001",
         "_c_" UUID "-lease-0000000001",
         "_c_" UUID "-__READ__0000000001",
         "_c_" UUID "-__WRIT__0000000001",
@@ -116,6 +118,8 @@ static void foreign_names(void)
         "lock-10000000001",
         "lock--00000001",
         "lock-1",
+        "latch-000000001",
+        "latch-00000000001",
         "lock--12147483648",
         "__lock__000000001",
         /* not int32 */
@@ -138,6 +142,66 @@ static void foreign_names(void)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         expect_foreign(rows[i], strlen(rows[i]));
+}
+
+/* Candidates of a latch's election are told apart from locks. */
+static void latches(void)
+{
+    static const struct lock_row rows[] = {
+        {"_c_" UUID "-latch-0000000007", 7}, /* Curator, zkl */
+        {"_c_" UUID "-p007-latch-0000000008", 8}, {"latch-0000000000", 0},
+        {"lock-0000000001-latch-0000000002", 2}, /* the last word counts */
+        {"latch--2147483648", INT32_MIN},         {"latch-2147483647", INT32_MAX},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct child c = parse(rows[i].name, strlen(rows[i].name));
+        if (!CHECK_INT(c.kind, CHILD_LATCH) || !CHECK_INT(c.number, rows[i].number))
+            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
+    }
+    CHECK_INT(parse("latch-0000000001-lock-0000000002", 32).kind, CHILD_LOCK);
+}
+
+static void words(void)
+{
+    CHECK_STR(name_word(CHILD_LOCK), "lock-");
+    CHECK_STR(name_word(CHILD_LATCH), "latch-");
+    CHECK_STR(name_word(CHILD_FOREIGN), "");
+}
+
+static void priorities(void)
+{
+    static const struct {
+        const char *name;
+        int priority;
+    } rows[] = {
+        {"_c_" UUID "-p007-latch-0000000007", 7},
+        {"_c_" UUID "-p999-lock-0000000007", 999},
+        {"_c_" UUID "-p000-lock-0000000007", 0},
+        {"-p120-latch--2147483648", 120},
+        {HEX "-p012-__lock__0000000009", 12},
+        {"_c_" UUID "-latch-0000000007", 0},
+        {"_c_" UUID "-p07-latch-0000000007", 0},
+        {"_c_" UUID "-p0077-latch-0000000007", 0},
+        {"_c_" UUID "-p-07-latch-0000000007", 0},
+        {"_c_" UUID "-p0x7-latch-0000000007", 0},
+        {"_c_" UUID "-q007-latch-0000000007", 0},
+        {"_c_" UUID "-p007latch-0000000007", 0},
+        {"_c_" UUID "-p007xlatch-0000000007", 0},
+        {"p007-latch-0000000007", 0},         /* no dash before */
+        {"_c_" UUID "-p007-0000000007", 0},   /* no contender */
+        {"_c_" UUID "-p007-latch-000007", 0}, /* nor this */
+        {"latch-0000000007", 0},
+        {"", 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        size_t length = strlen(rows[i].name);
+        char *copy = malloc(length ? length : 1);
+        REQUIRE(copy);
+        memcpy(copy, rows[i].name, length);
+        if (!CHECK_INT(name_priority(copy, length), rows[i].priority))
+            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
+        free(copy);
+    }
 }
 
 /* The length rules: what follows it is not looked at, a NUL within it is a byte like any other. */
@@ -225,6 +289,9 @@ static const struct test_case cases[] = {
     {"contenders_of_every_library", contenders_of_every_library},
     {"negative_numbers", negative_numbers},
     {"foreign_names", foreign_names},
+    {"latches", latches},
+    {"words", words},
+    {"priorities", priorities},
     {"length_and_nul", length_and_nul},
     {"huge_name", huge_name},
     {"every_number_reads_back", every_number_reads_back},

@@ -77,7 +77,7 @@ static void expect_row(const struct row *r)
         children[i] = r->children[i];
         children[i].id = 100 + i;
     }
-    struct place p = rule_place(r->count ? children : NULL, r->count, r->number);
+    struct place p = rule_place(r->count ? children : NULL, r->count, CHILD_LOCK, r->number);
     bool ok = CHECK_INT(p.present, r->present);
     if (r->present) {
         ok &= CHECK_INT(p.spare, r->spare) && CHECK_INT(p.ahead, r->ahead);
@@ -102,16 +102,17 @@ static void lowest_of_ours_is_found(void)
         {.id = 7, .kind = CHILD_LOCK, .number = 6, .own = true},
         {.id = 8, .kind = CHILD_LOCK, .number = 1},
     };
-    struct place p = rule_place(children, 4, 4);
+    struct place p = rule_place(children, 4, CHILD_LOCK, 4);
     CHECK(p.found && p.present && p.spare);
     CHECK_INT(p.own, 4);
     CHECK_INT(p.own_id, 6);
     CHECK_INT(p.ahead, 1);
-    p = rule_place(children, 1, 4); /* the number is not known yet or wrong: found, not present */
+    p = rule_place(children, 1, CHILD_LOCK,
+                   4); /* the number is not known yet or wrong: found, not present */
     CHECK(p.found && !p.present);
     CHECK_INT(p.own, 9);
     CHECK_INT(p.own_id, 5);
-    p = rule_place(children + 3, 1, 4);
+    p = rule_place(children + 3, 1, CHILD_LOCK, 4);
     CHECK(!p.found && !p.present && !p.spare);
 }
 
@@ -119,11 +120,37 @@ static void lowest_of_ours_is_found(void)
 static void old_ids_are_spares(void)
 {
     const struct child children[] = {OLD(2), OWN(6)};
-    struct place p = rule_place(children, 2, 6);
+    struct place p = rule_place(children, 2, CHILD_LOCK, 6);
     CHECK(p.present && p.spare && p.found);
     CHECK_INT(p.own, 6);
-    p = rule_place(children, 1, 2);
+    p = rule_place(children, 1, CHILD_LOCK, 2);
     CHECK(!p.present && !p.found);
+}
+
+/* Who waits for whom, in full. */
+static void kinds(void)
+{
+    for (enum child_kind own = 0; own < CHILD_KINDS; own++)
+        for (enum child_kind other = 0; other < CHILD_KINDS; other++)
+            CHECK_INT(rule_waits(own, other), own == other && own != CHILD_FOREIGN);
+}
+
+static void other_kinds_are_passed_by(void)
+{
+    const struct child children[] = {
+        {.id = 1, .kind = CHILD_LATCH, .number = 2},
+        {.id = 2, .kind = CHILD_LOCK, .number = 3},
+        {.id = 3, .kind = CHILD_LATCH, .number = 4},
+        {.id = 4, .kind = CHILD_LOCK, .number = 5},
+        {.id = 5, .kind = CHILD_LATCH, .number = 7, .own = true},
+    };
+    struct place p = rule_place(children, 5, CHILD_LATCH, 7);
+    CHECK(p.present);
+    CHECK_INT(p.ahead, 2);
+    CHECK_INT(p.predecessor, 3);
+    p = rule_place(children, 5, CHILD_LOCK, 7);
+    CHECK_INT(p.ahead, 2);
+    CHECK_INT(p.predecessor, 4);
 }
 
 static void exhausted_numbers(void)
@@ -169,7 +196,7 @@ static void expect_oracle(const struct child *children, size_t count, int32_t nu
         if (!rule_exhausted(children[i].number) && children[i].number > nearest)
             nearest = children[i].number;
     }
-    struct place p = rule_place(children, count, number);
+    struct place p = rule_place(children, count, CHILD_LOCK, number);
     bool ok = CHECK(p.present) && CHECK_INT(p.ahead, ahead) && CHECK_INT(p.spare, own > 1);
     if (ok && ahead > 0) {
         REQUIRE(p.predecessor < count);
@@ -237,6 +264,8 @@ static const struct test_case cases[] = {
     {"places", places},
     {"lowest_of_ours_is_found", lowest_of_ours_is_found},
     {"old_ids_are_spares", old_ids_are_spares},
+    {"kinds", kinds},
+    {"other_kinds_are_passed_by", other_kinds_are_passed_by},
     {"exhausted_numbers", exhausted_numbers},
     {"queue_order", queue_order},
     {"agrees_with_an_oracle_in_any_order", agrees_with_an_oracle_in_any_order},

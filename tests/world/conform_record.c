@@ -84,10 +84,12 @@ static void on_event(void *context, enum store_event event, int64_t session, int
     pthread_mutex_unlock(&record.lock);
 }
 
-static void on_watch(void *context, const char *path, bool gone)
+static void on_watch(void *context, const char *path, enum store_fired fired)
 {
     pthread_mutex_lock(&record.lock);
-    note(context, (struct said){.kind = SAID_WATCH, .path = g_strdup(path), .gone = gone});
+    note(context, (struct said){.kind = SAID_WATCH,
+                                .path = g_strdup(path),
+                                .gone = fired == STORE_FIRED_GONE});
     pthread_mutex_unlock(&record.lock);
 }
 

@@ -76,11 +76,12 @@ static void on_event(void *context, enum store_event event, int64_t session, int
     }
 }
 
-static void on_watch(void *context, const char *path, bool gone)
+static void on_watch(void *context, const char *path, enum store_fired fired)
 {
     struct puppet *p = context;
 
-    g_string_append_printf(p->heard, "%s:%s ", gone ? "gone" : "changed", path);
+    g_string_append_printf(p->heard, "%s:%s ", fired == STORE_FIRED_GONE ? "gone" : "changed",
+                           path);
 }
 
 static void on_closed(void *context)

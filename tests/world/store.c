@@ -62,7 +62,7 @@ void store_watch(struct store *store, const char *path, bool gone)
     if (is_deaf(store))
         return;
     struct host *before = enter(store);
-    store->sink.watch(store->sink.context, path, gone);
+    store->sink.watch(store->sink.context, path, gone ? STORE_FIRED_GONE : STORE_FIRED_CHANGED);
     leave(monitor, before);
 }
 

@@ -1,0 +1,264 @@
+#include "election.h"
+
+#include <string.h>
+
+#include "error.h"
+#include "grant.h"
+#include "observer.h"
+#include "path.h"
+#include "recipes/name.h"
+
+enum { ID_MAX_BYTES = 1024 };
+
+const char *election_path(const zkl_election *e)
+{
+    return session_path(e->session, e->directory);
+}
+
+int election_check(const zkl_election *e, bool candidate)
+{
+    int code;
+
+    if (!e)
+        return error_set(ZKL_EINVAL, NULL, "no election was given");
+    code = session_check(e->session);
+    if (!code && candidate && !e->id)
+        code = error_set(ZKL_EINVAL, election_path(e), "%s: a handle without a candidate's id",
+                         election_path(e));
+    return code;
+}
+
+void election_unref(zkl_election *e)
+{
+    if (--e->refs > 0)
+        return;
+    session_unref(e->session);
+    g_free(e->directory);
+    g_free(e->id);
+    g_free(e);
+}
+
+struct contender_spec election_spec(const zkl_election *e)
+{
+    return (struct contender_spec){.directory = e->directory,
+                                   .payload = e->id,
+                                   .parents = e->options.parents,
+                                   .kind = e->kind,
+                                   .priority = e->options.priority};
+}
+
+void election_set_grant(zkl_election *e, zkl_grant *grant)
+{
+    if (e->grant)
+        grant_unref(e->grant);
+    e->grant = grant ? grant_ref(grant) : NULL;
+    if (grant)
+        e->terms++;
+}
+
+bool election_leads(const zkl_election *e)
+{
+    return e->grant && zkl_grant_state(e->grant) < ZKL_LOST;
+}
+
+static void blame_loss(const zkl_election *e, zkl_error *ret)
+{
+    const char *path = election_path(e);
+
+    if (e->grant && zkl_grant_state(e->grant) == ZKL_LOST)
+        error_fill(ret, ZKL_ELOST, path, "%s: %s", path, zkl_strerror(ZKL_ELOST));
+}
+
+void election_forget(zkl_election *e)
+{
+    blame_loss(e, &e->last);
+    election_set_grant(e, NULL);
+}
+
+/* ---- new ---- */
+
+static const char *check_options(const zkl_election_options *o)
+{
+    if (o->layout != ZKL_LAYOUT_LATCH && o->layout != ZKL_LAYOUT_SELECTOR)
+        return "layout is none of zkl_layout";
+    if (o->parents != ZKL_PARENTS_CONTAINER && o->parents != ZKL_PARENTS_PERSISTENT)
+        return "parents is none of zkl_parents";
+    if ((o->requeue | o->yield) & ~1)
+        return "requeue and yield must be 0 or 1";
+    if (o->priority < 0 || o->priority > NAME_PRIORITY_MAX)
+        return "priority must be 0 to 999";
+    if (o->least_ms < 0 || o->most_ms < 0)
+        return "least_ms and most_ms must not be negative";
+    return NULL;
+}
+
+static const char *check_id(const char *id)
+{
+    if (id && strnlen(id, ID_MAX_BYTES + 1) > ID_MAX_BYTES)
+        return "it is longer than 1024 bytes";
+    if (id && !g_utf8_validate(id, -1, NULL))
+        return "it is not UTF-8";
+    return NULL;
+}
+
+static zkl_election *election_new(zkl_session *s, const char *path, const char *id,
+                                  const zkl_election_options *o)
+{
+    zkl_election *e = g_new0(zkl_election, 1);
+
+    e->refs = 1;
+    e->session = session_ref(s);
+    e->directory = g_strconcat(s->chroot, path, NULL);
+    e->id = g_strdup(id);
+    e->options = *o;
+    e->kind = o->layout == ZKL_LAYOUT_LATCH ? CHILD_LATCH : CHILD_LOCK;
+    e->link.data = e;
+    return e;
+}
+
+int zkl_election_new(zkl_election **ret, zkl_session *s, const char *path, const char *candidate_id,
+                     const zkl_election_options *options)
+{
+    zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
+    int code = session_check(s);
+    const char *wrong;
+
+    if (code)
+        return code;
+    if (!ret)
+        return error_set(ZKL_EINVAL, NULL, "zkl_election_new: ret is NULL");
+    if (options)
+        memcpy(&o, options, MIN(options->size, sizeof o));
+    if ((wrong = path_check(path)))
+        return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
+    if ((wrong = check_id(candidate_id)))
+        return error_set(ZKL_EINVAL, path, "candidate_id: %s", wrong);
+    if ((wrong = check_options(&o)))
+        return error_set(ZKL_EINVAL, "options", "%s", wrong);
+    session_lock(s);
+    if (s->closing) {
+        code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    } else {
+        *ret = election_new(s, path, candidate_id, &o);
+        g_queue_push_tail_link(&s->elections, &(*ret)->link);
+    }
+    session_unlock(s);
+    return code;
+}
+
+/* ---- ending ---- */
+
+/* What there is of a term or of a way to one; for zkl_election_resign() and _free(). */
+static int give_up(zkl_election *e, int code, const char *text)
+{
+    int answer = ZKL_EPERM;
+
+    if (e->bid)
+        answer = bid_stop(e->bid, 0) ? 0 : ZKL_ELOST;
+    if (e->campaign) {
+        campaign_abort(e->campaign, code, text);
+        answer = 0;
+    }
+    if (e->grant) {
+        zkl_state state = zkl_grant_state(e->grant);
+        if (state < ZKL_LOST && grant_give_back(e->grant))
+            answer = 0;
+        else if (state != ZKL_RELEASED)
+            answer = ZKL_ELOST;
+        election_set_grant(e, NULL);
+    }
+    return answer;
+}
+
+int zkl_election_resign(zkl_election *e)
+{
+    int code = election_check(e, true);
+    const char *path;
+
+    if (code)
+        return code;
+    path = election_path(e);
+    session_lock(e->session);
+    code = give_up(e, ZKL_ECANCELED, "resigned");
+    session_unlock(e->session);
+    if (code)
+        error_set(code, path, "%s: %s", path,
+                  code == ZKL_ELOST ? "the term had been lost" : "neither leading nor campaigning");
+    return code;
+}
+
+void zkl_election_free(zkl_election *e)
+{
+    zkl_session *s;
+
+    if (!e || fork_is_child(e->session->generation))
+        return;
+    s = session_ref(e->session);
+    session_lock(s);
+    g_queue_unlink(&s->elections, &e->link);
+    give_up(e, ZKL_ECLOSED, "the election was freed");
+    while (!g_queue_is_empty(&e->observers))
+        observer_stop(g_queue_peek_head(&e->observers));
+    election_unref(e);
+    session_unlock(s);
+    session_unref(s);
+}
+
+void election_up_all(zkl_session *s)
+{
+    for (GList *l = s->elections.head; l; l = l->next) {
+        const zkl_election *e = l->data;
+        for (GList *o = e->observers.head; o; o = o->next)
+            observer_up(o->data);
+    }
+}
+
+/* Campaigns hear of it from their contenders. */
+void election_end_all(zkl_session *s)
+{
+    for (GList *l = s->elections.head; l; l = l->next) {
+        zkl_election *e = l->data;
+        if (e->bid)
+            bid_stop(e->bid, ZKL_ECLOSED);
+        while (!g_queue_is_empty(&e->observers))
+            observer_stop(g_queue_peek_head(&e->observers));
+    }
+}
+
+/* ---- asking ---- */
+
+static void describe(const zkl_election *e, zkl_election_status *ret)
+{
+    ret->ahead = -1;
+    ret->terms = e->terms;
+    ret->last = e->last;
+    if (election_leads(e)) {
+        ret->candidacy = ZKL_CANDIDACY_LEADING;
+        ret->token = zkl_grant_token(e->grant);
+    } else if (e->bid) {
+        bid_describe(e->bid, ret);
+    } else if (e->campaign) {
+        ret->candidacy = ZKL_CANDIDACY_QUEUED;
+        ret->ahead = campaign_ahead(e->campaign);
+    } else {
+        blame_loss(e, &ret->last);
+    }
+}
+
+int zkl_election_get_status(zkl_election *e, zkl_election_status *ret)
+{
+    zkl_election_status status = {.size = 0};
+    int code = election_check(e, false);
+
+    if (code)
+        return code;
+    if (!ret || ret->size < offsetof(zkl_election_status, ahead))
+        return error_set(ZKL_EINVAL, election_path(e),
+                         "zkl_election_get_status: ret is NULL, or its size is not set");
+    session_lock(e->session);
+    describe(e, &status);
+    session_unlock(e->session);
+    status.size = MIN(ret->size, sizeof status);
+    memcpy(ret, &status, status.size);
+    return 0;
+}

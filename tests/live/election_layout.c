@@ -1,0 +1,189 @@
+/* What candidates look like to other libraries, and whom of theirs ours respect. */
+#include "election_actors.h"
+#include "live.h"
+#include "mutex_actors.h"
+#include "suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define UUID "0d1c6a4e-58c8-4b51-b04e-1d4d0a3b0c8e"
+#define UUID_PATTERN "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
+static void check_node(struct live *t, const zkl_election_options *o, const char *end)
+{
+    char *path = g_strdup_printf("%s-%s", t->lock, end);
+    char *pattern = g_strdup_printf("^_c_" UUID_PATTERN "-%s[0-9]{10}$", end);
+    zkl_election *e = election_with(t->session, path, "the id, and nothing else", o);
+    struct Stat stat;
+    REQUIRE(zkl_election_campaign(e, ZKL_FOREVER, NULL) == 0);
+    char **queue = live_queue(t, path);
+    REQUIRE(g_strv_length(queue) == 1);
+    if (!CHECK(g_regex_match_simple(pattern, strrchr(queue[0], '/') + 1, 0, 0)))
+        runner_fail(__FILE__, __LINE__, "\"%s\" is not as %s", queue[0], pattern);
+    char *data = raw_get(t->admin, queue[0], &stat);
+    CHECK_STR(data, "the id, and nothing else");
+    CHECK_INT(stat.dataLength, strlen("the id, and nothing else"));
+    CHECK(stat.ephemeralOwner == zkl_session_id(t->session));
+    free(data);
+    zkl_election_free(e);
+    LIVE_UNTIL(live_contenders(t, path) == 0);
+    g_strfreev(queue);
+    g_free(pattern);
+    g_free(path);
+}
+
+static void names_and_payload(void)
+{
+    struct live *t = live_begin();
+    zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
+    check_node(t, NULL, "latch-");
+    o.layout = ZKL_LAYOUT_SELECTOR;
+    check_node(t, &o, "lock-");
+    o.priority = 7;
+    check_node(t, &o, "p007-lock-");
+    o.layout = ZKL_LAYOUT_LATCH;
+    o.priority = 999;
+    check_node(t, &o, "p999-latch-");
+    live_end(t);
+}
+
+static void empty_id(void)
+{
+    struct live *t = live_begin();
+    zkl_election *e = election_of(t->session, t->lock, "");
+    struct Stat stat;
+    char buf[8] = "x";
+    zkl_grant *g;
+    REQUIRE(zkl_election_campaign(e, ZKL_FOREVER, &g) == 0);
+    CHECK_INT(raw_exists(t->admin, zkl_grant_node(g), &stat), ZOK);
+    CHECK_INT(stat.dataLength, 0);
+    CHECK_INT(zkl_election_leader(e, buf, sizeof(buf), NULL), 0);
+    CHECK_STR(buf, "");
+    zkl_grant_release(g);
+    zkl_election_free(e);
+    live_end(t);
+}
+
+/* As another library's candidate stands there: deleting *ret ends it. */
+static void plant(struct live *t, const char *name, const char *data, char ret[RAW_PATH_SIZE])
+{
+    char *path = g_strdup_printf("%s/%s", t->lock, name);
+    REQUIRE(raw_create(t->admin, path, data, (int)strlen(data), ZOO_EPHEMERAL | ZOO_SEQUENCE,
+                       ret) == ZOK);
+    g_free(path);
+}
+
+static void make_directory(struct live *t)
+{
+    REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
+    REQUIRE(raw_create(t->admin, t->lock, NULL, -1, 0, NULL) == ZOK);
+}
+
+static void respects(const char *name, zkl_layout layout)
+{
+    struct live *t = live_begin();
+    struct tale tale = TALE_INIT, leaders = TALE_INIT;
+    zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
+    char planted[RAW_PATH_SIZE], buf[16];
+    make_directory(t);
+    plant(t, name, "java-1", planted);
+    CHECK(g_str_has_suffix(planted, "0000000000"));
+    o.layout = layout;
+    zkl_election *e = election_with(t->session, t->lock, "ours", &o);
+    zkl_observer *observer;
+    REQUIRE(zkl_election_observe(e, tale_leader, &leaders, &observer) == 0);
+    election_queue(t, e, &tale, t->lock, 2);
+    LIVE_UNTIL(election_status(e).ahead == 1);
+    CHECK_TALE(&tale, "");
+    CHECK_INT(zkl_election_leader(e, buf, sizeof(buf), NULL), 0);
+    CHECK_STR(buf, "java-1");
+    TALE_WAIT(&leaders, "java-1");
+    CHECK(g_str_has_suffix(planted, leaders.node));
+    REQUIRE(raw_delete(t->admin, planted) == ZOK);
+    TALE_WAIT(&tale, "leading");
+    TALE_WAIT(&leaders, "java-1 ours");
+    zkl_observer_free(observer);
+    zkl_election_free(e);
+    TALE_WAIT(&tale, "leading resigned stopped");
+    live_end(t);
+}
+
+static void respects_a_latch(void)
+{
+    respects("_c_" UUID "-latch-", ZKL_LAYOUT_LATCH);
+}
+
+static void respects_a_selector(void)
+{
+    respects("_c_" UUID "-lock-", ZKL_LAYOUT_SELECTOR);
+}
+
+static void respects_kazoo(void)
+{
+    respects("5f0c54a1f7c44b5d8b6b0a3c52a0c9d1__lock__", ZKL_LAYOUT_SELECTOR);
+}
+
+/* A selector's candidates and locks are one queue. */
+static void a_selector_is_a_lock(void)
+{
+    struct live *t = live_begin();
+    zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
+    o.layout = ZKL_LAYOUT_SELECTOR;
+    zkl_election *e = election_with(t->session, t->lock, "a", &o);
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+    CHECK_INT(zkl_election_campaign(e, 0, NULL), ZKL_EBUSY);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    REQUIRE(zkl_election_campaign(e, ZKL_FOREVER, NULL) == 0);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
+    zkl_election_free(e);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* Two layouts on one path: each sees its own, and it is said, once. */
+static void two_layouts_on_one_path(void)
+{
+    struct live *t = live_begin();
+    zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
+    zkl_election *latch = election_of(t->session, t->lock, "latch");
+    zkl_queue *q;
+    char buf[16];
+    o.layout = ZKL_LAYOUT_SELECTOR;
+    zkl_election *selector = election_with(t->session, t->lock, "selector", &o);
+    REQUIRE(zkl_election_campaign(latch, ZKL_FOREVER, NULL) == 0);
+    session_settle(t, t->session);
+    CHECK_INT(live_logged(t, "another layout"), 0);
+    REQUIRE(zkl_election_campaign(selector, 0, NULL) == 0);
+    LIVE_UNTIL(live_logged(t, "another layout") == 1);
+    CHECK_INT(zkl_election_leader(latch, buf, sizeof(buf), NULL), 0);
+    CHECK_STR(buf, "latch");
+    CHECK_INT(zkl_election_leader(selector, buf, sizeof(buf), NULL), 0);
+    CHECK_STR(buf, "selector");
+    REQUIRE(zkl_election_candidates(selector, &q, 0) == 0);
+    CHECK_INT(zkl_queue_count(q), 1);
+    zkl_queue_free(q);
+    REQUIRE(zkl_queue_read(&q, t->session, t->lock, 0) == 0);
+    CHECK_INT(zkl_queue_count(q), 2); /* both hold: neither waits for the other */
+    CHECK(zkl_queue_get(q, 0)->holds && zkl_queue_get(q, 1)->holds);
+    zkl_queue_free(q);
+    CHECK_INT(zkl_election_resign(latch), 0);
+    CHECK_INT(zkl_election_campaign(latch, ZKL_FOREVER, NULL), 0);
+    CHECK_INT(live_logged(t, "another layout"), 1);
+    zkl_election_free(latch);
+    zkl_election_free(selector);
+    live_end(t);
+}
+
+static const struct test_case cases[] = {
+    {"names_and_payload", names_and_payload},
+    {"empty_id", empty_id},
+    {"respects_a_latch", respects_a_latch},
+    {"respects_a_selector", respects_a_selector},
+    {"respects_kazoo", respects_kazoo},
+    {"a_selector_is_a_lock", a_selector_is_a_lock},
+    {"two_layouts_on_one_path", two_layouts_on_one_path},
+    {NULL, NULL},
+};
+const struct test_suite election_layout_suite = {"election_layout", live_init, NULL, cases};

@@ -1,0 +1,370 @@
+/* Elections over a store that answers what the test says: ends that cross each other. */
+#include "election_story.h"
+#include "suites.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static zkl_election_options yielding(int priority)
+{
+    zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
+
+    o.yield = 1;
+    o.priority = priority;
+    return o;
+}
+
+/* The list of a winner that looks whether it may lead, or of a leader: its node and another. */
+static void answer_rivals(struct election_story *s, const char *rival)
+{
+    char *names[] = {strrchr(s->node, '/') + 1, (char *)(uintptr_t)rival};
+
+    CHECK(fake_is_watching(STORE_LIST, ELECTION));
+    ANSWER(STORE_LIST, ELECTION, .rc = STORE_OK, .names = names, .count = rival ? 2 : 1);
+}
+
+#define HIGHER "_c_x-p009-latch-0000000077"
+#define LOWER "_c_x-latch-0000000077"
+
+static void set_own_watch(struct election_story *s)
+{
+    while (!fake_is_asked(STORE_GET, s->node))
+        g_usleep(1000);
+    ANSWER(STORE_GET, s->node, .rc = STORE_OK, .owner = FAKE_SESSION_ID);
+}
+
+/* Given up while nobody knows whether the node was made: it is looked for, and deleted. */
+static void resigned_in_doubt(void)
+{
+    struct election_story s;
+
+    election_begin(&s, NULL);
+    election_start(&s);
+    s.node = fake_created_name(ELECTION, 3);
+    REQUIRE(s.node != NULL);
+    fake_event(STORE_EV_DOWN);
+    ANSWER(STORE_CREATE, ELECTION, .rc = STORE_UNKNOWN);
+    CHECK_INT(zkl_election_resign(s.election), 0);
+    CHECK_INT(zkl_election_resign(s.election), ZKL_EPERM);
+    TOLD(&s, "stopped");
+    ANSWER(STORE_LIST, ELECTION, .rc = STORE_UNKNOWN);
+    fake_event(STORE_EV_UP);
+    ANSWER(STORE_LIST, ELECTION, .rc = STORE_OK); /* the one behind the create: it proves nothing */
+    ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
+    char *child = strrchr(s.node, '/') + 1;
+    ANSWER(STORE_LIST, ELECTION, .rc = STORE_OK, .names = &child, .count = 1);
+    CHECK(fake_is_asked(STORE_DELETE, s.node));
+    CHECK(!fake_is_asked(STORE_CREATE, ELECTION));
+    election_flush(&s);
+    TOLD(&s, "stopped");
+    election_end(&s);
+}
+
+/* The loss is on its way to the callback when the user resigns: told in that order. */
+static void resigned_after_an_untold_loss(void)
+{
+    struct election_story s;
+
+    election_begin(&s, NULL);
+    election_hold_up(&s, true);
+    election_start(&s);
+    election_win(&s, 5);
+    TOLD(&s, "leading");
+    set_own_watch(&s);
+    fake_fire(s.node, STORE_FIRED_GONE);
+    CHECK_INT(zkl_election_yield(s.election), ZKL_ELOST);
+    CHECK_INT(zkl_election_resign(s.election), ZKL_ELOST);
+    election_hold_up(&s, false);
+    TOLD(&s, "leading deposed stopped");
+    CHECK(!fake_is_asked(STORE_CREATE, ELECTION));
+    election_end(&s);
+}
+
+/* Started again before the end of the first time was told. */
+static void started_anew_before_told(void)
+{
+    struct election_story s;
+
+    election_begin(&s, NULL);
+    election_hold_up(&s, true);
+    election_start(&s);
+    election_win(&s, 5);
+    TOLD(&s, "leading");
+    CHECK_INT(zkl_election_resign(s.election), 0);
+    CHECK(fake_is_asked(STORE_DELETE, s.node));
+    election_start(&s);
+    election_win(&s, 6);
+    election_hold_up(&s, false);
+    TOLD(&s, "leading resigned stopped leading");
+    CHECK_INT(zkl_election_resign(s.election), 0);
+    TOLD(&s, "leading resigned stopped leading resigned stopped");
+    election_end(&s);
+}
+
+/* The winner gives its place up at once and queues behind the other, without a word. */
+static void passes(void)
+{
+    struct election_story s;
+    zkl_election_options o = yielding(3);
+
+    election_begin(&s, &o);
+    election_start(&s);
+    election_win(&s, 5);
+    answer_rivals(&s, HIGHER);
+    while (!fake_is_asked(STORE_CREATE, ELECTION))
+        g_usleep(1000);
+    CHECK(fake_is_asked(STORE_DELETE, s.node));
+    ANSWER(STORE_DELETE, s.node, .rc = STORE_OK);
+    CHECK_INT(fake_count(STORE_CREATE, ELECTION), 1);
+    election_win(&s, 78);
+    answer_rivals(&s, NULL);
+    TOLD(&s, "leading");
+    election_end(&s);
+}
+
+/* Its session ends while it looks: nothing was told, and it enters the next one, once. */
+static void expired_while_checking(void)
+{
+    struct election_story s;
+    zkl_election_options o = yielding(0);
+
+    election_begin(&s, &o);
+    election_start(&s);
+    election_win(&s, 5);
+    CHECK(fake_is_asked(STORE_LIST, ELECTION));
+    fake_event(STORE_EV_EXPIRED);
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+    while (!fake_is_asked(STORE_CREATE, ELECTION))
+        g_usleep(1000);
+    CHECK_INT(fake_count(STORE_CREATE, ELECTION), 1);
+    TOLD(&s, "");
+    election_win(&s, 8);
+    answer_rivals(&s, LOWER);
+    TOLD(&s, "leading");
+    CHECK_INT(fake_count(STORE_CREATE, ELECTION), 0);
+    election_end(&s);
+}
+
+static void ended_while_checking(void)
+{
+    struct election_story s;
+    zkl_election_options o = yielding(0);
+
+    election_begin(&s, &o);
+    election_start(&s);
+    election_win(&s, 5);
+    CHECK_INT(zkl_election_yield(s.election), ZKL_EPERM); /* no term yet */
+    CHECK_INT(zkl_election_resign(s.election), 0);
+    CHECK(fake_is_asked(STORE_DELETE, s.node));
+    answer_rivals(&s, HIGHER);
+    TOLD(&s, "stopped");
+    election_start(&s);
+    election_win(&s, 6);
+    zkl_session_close(s.session);
+    TOLD(&s, "stopped stopped-8");
+    s.session = NULL;
+    election_end(&s);
+}
+
+/* Asked once a term; a loss meanwhile is a loss, and the next term may be asked again. */
+static void lost_while_asked(void)
+{
+    struct election_story s;
+    zkl_election_options o = yielding(0);
+
+    election_begin(&s, &o);
+    election_start(&s);
+    election_win(&s, 5);
+    answer_rivals(&s, NULL);
+    TOLD(&s, "leading");
+    set_own_watch(&s);
+    fake_fire(ELECTION, STORE_FIRED_CHILDREN);
+    answer_rivals(&s, LOWER);
+    fake_fire(ELECTION, STORE_FIRED_CHILDREN);
+    answer_rivals(&s, HIGHER);
+    TOLD(&s, "leading asked");
+    fake_fire(ELECTION, STORE_FIRED_CHILDREN);
+    CHECK(!fake_is_asked(STORE_LIST, ELECTION)); /* it has seen enough */
+    fake_fire(s.node, STORE_FIRED_GONE);
+    TOLD(&s, "leading asked deposed");
+    election_flush(&s);
+    election_win(&s, 6);
+    answer_rivals(&s, NULL);
+    TOLD(&s, "leading asked deposed leading");
+    fake_fire(ELECTION, STORE_FIRED_CHILDREN);
+    answer_rivals(&s, HIGHER);
+    TOLD(&s, "leading asked deposed leading asked");
+    election_end(&s);
+}
+
+/* What was asked in one term, and answered in the next, is not about it. */
+static void stale_look_at_rivals(void)
+{
+    struct election_story s;
+    zkl_election_options o = yielding(0);
+
+    election_begin(&s, &o);
+    election_start(&s);
+    election_win(&s, 5);
+    answer_rivals(&s, NULL);
+    TOLD(&s, "leading");
+    set_own_watch(&s);
+    fake_fire(ELECTION, STORE_FIRED_CHILDREN);
+    CHECK(fake_is_watching(STORE_LIST, ELECTION));
+    fake_fire(s.node, STORE_FIRED_GONE);
+    TOLD(&s, "leading deposed");
+    election_flush(&s);
+    g_free(s.node);
+    s.node = fake_created_name(ELECTION, 6);
+    REQUIRE(s.node != NULL);
+    ANSWER(STORE_CREATE, ELECTION, .rc = STORE_OK, .path = s.node, .czxid = 6,
+           .owner = FAKE_SESSION_ID);
+    answer_rivals(&s, HIGHER); /* the old list */
+    char *child = strrchr(s.node, '/') + 1;
+    ANSWER(STORE_LIST, ELECTION, .rc = STORE_OK, .names = &child, .count = 1); /* the candidacy's */
+    answer_rivals(&s, NULL);
+    TOLD(&s, "leading deposed leading");
+    CHECK(!fake_is_asked(STORE_CREATE, ELECTION));
+    election_end(&s);
+}
+
+/* Found out only after the loss: too late to be asked. */
+static void not_asked_after_a_loss(void)
+{
+    struct election_story s;
+    zkl_election_options o = yielding(0);
+
+    election_begin(&s, &o);
+    election_start(&s);
+    election_win(&s, 5);
+    answer_rivals(&s, NULL);
+    TOLD(&s, "leading");
+    set_own_watch(&s);
+    election_hold_up(&s, true);
+    fake_fire(ELECTION, STORE_FIRED_CHILDREN);
+    fake_fire(s.node, STORE_FIRED_GONE);
+    answer_rivals(&s, HIGHER);
+    election_hold_up(&s, false);
+    TOLD(&s, "leading deposed");
+    election_flush(&s);
+    TOLD(&s, "leading deposed");
+    election_end(&s);
+}
+
+static void keep_grant(zkl_grant *grant, const zkl_error *err, void *data)
+{
+    CHECK(err == NULL);
+    atomic_store((_Atomic(zkl_grant *) *)data, grant);
+}
+
+/* A loss that nobody asked about is not that of the campaign that follows. */
+static void started_after_a_loss(void)
+{
+    struct election_story s;
+    _Atomic(zkl_grant *) grant = NULL;
+    zkl_election_status status = {.size = sizeof status};
+
+    election_begin(&s, NULL);
+    REQUIRE(zkl_election_campaign_async(s.election, ZKL_FOREVER, keep_grant, &grant, NULL) == 0);
+    election_win(&s, 5);
+    while (!atomic_load(&grant))
+        g_usleep(1000);
+    set_own_watch(&s);
+    fake_fire(s.node, STORE_FIRED_GONE);
+    election_start(&s);
+    CHECK_INT(zkl_election_get_status(s.election, &status), 0);
+    CHECK_INT(status.candidacy, ZKL_CANDIDACY_QUEUED);
+    CHECK_INT(status.last.code, ZKL_ELOST);
+    CHECK_INT(zkl_election_resign(s.election), 0);
+    TOLD(&s, "stopped");
+    zkl_grant_release(atomic_load(&grant));
+    election_end(&s);
+}
+
+/* A failure is told, and can be given up in the pause behind it; or the session closes there. */
+static void ended_in_a_pause(void)
+{
+    struct election_story s;
+    zkl_election_status status = {.size = sizeof status};
+
+    election_begin(&s, NULL);
+    election_start(&s);
+    ANSWER(STORE_CREATE, ELECTION, .rc = STORE_NOAUTH);
+    TOLD(&s, "failed-13");
+    CHECK_INT(zkl_election_get_status(s.election, &status), 0);
+    CHECK_INT(status.candidacy, ZKL_CANDIDACY_PAUSED);
+    CHECK_INT(zkl_election_resign(s.election), 0);
+    TOLD(&s, "failed-13 stopped");
+    ANSWER(STORE_LIST, ELECTION, .rc = STORE_NOAUTH);
+    election_start(&s);
+    ANSWER(STORE_CREATE, ELECTION, .rc = STORE_NOAUTH);
+    TOLD(&s, "failed-13 stopped failed-13");
+    zkl_session_close(s.session);
+    TOLD(&s, "failed-13 stopped failed-13 stopped-8");
+    s.session = NULL;
+    election_end(&s);
+}
+
+/* Refused credentials are for good. */
+static void refused(void)
+{
+    struct election_story s;
+
+    election_begin(&s, NULL);
+    election_start(&s);
+    fake_event(STORE_EV_AUTH);
+    TOLD(&s, "stopped-14");
+    election_start(&s);
+    TOLD(&s, "stopped-14 stopped-14");
+    CHECK_INT(zkl_election_resign(s.election), ZKL_EPERM);
+    election_end(&s);
+}
+
+/* The place in line is known from the list on, and not before; in a new session it is not. */
+static void place_in_line(void)
+{
+    struct election_story s;
+    zkl_election_status status = {.size = sizeof status};
+    char first[] = LOWER;
+
+    election_begin(&s, NULL);
+    election_start(&s);
+    CHECK_INT(zkl_election_get_status(s.election, &status), 0);
+    CHECK_INT(status.candidacy, ZKL_CANDIDACY_QUEUED);
+    CHECK_INT(status.ahead, -1);
+    s.node = fake_created_name(ELECTION, 99);
+    char *names[] = {first, strrchr(s.node, '/') + 1};
+    ANSWER(STORE_CREATE, ELECTION, .rc = STORE_OK, .path = s.node, .czxid = 9,
+           .owner = FAKE_SESSION_ID);
+    ANSWER(STORE_LIST, ELECTION, .rc = STORE_OK, .names = names, .count = 2);
+    CHECK_INT(zkl_election_get_status(s.election, &status), 0);
+    CHECK_INT(status.ahead, 1);
+    ANSWER(STORE_GET, PATH_OF(LOWER), .rc = STORE_NONODE);
+    CHECK_INT(zkl_election_get_status(s.election, &status), 0);
+    CHECK_INT(status.ahead, 0); /* to be proved still */
+    fake_event(STORE_EV_EXPIRED);
+    CHECK_INT(zkl_election_get_status(s.election, &status), 0);
+    CHECK_INT(status.ahead, -1);
+    CHECK_INT(status.candidacy, ZKL_CANDIDACY_QUEUED);
+    election_end(&s);
+}
+
+static const struct test_case cases[] = {
+    {"resigned_in_doubt", resigned_in_doubt},
+    {"resigned_after_an_untold_loss", resigned_after_an_untold_loss},
+    {"started_anew_before_told", started_anew_before_told},
+    {"passes", passes},
+    {"expired_while_checking", expired_while_checking},
+    {"ended_while_checking", ended_while_checking},
+    {"lost_while_asked", lost_while_asked},
+    {"stale_look_at_rivals", stale_look_at_rivals},
+    {"not_asked_after_a_loss", not_asked_after_a_loss},
+    {"started_after_a_loss", started_after_a_loss},
+    {"ended_in_a_pause", ended_in_a_pause},
+    {"refused", refused},
+    {"place_in_line", place_in_line},
+    {NULL, NULL},
+};
+
+const struct test_suite election_suite = {"election", NULL, NULL, cases};
