@@ -210,8 +210,8 @@ static void close_inside(void)
     g_free(node);
 }
 
-/* ThreadSanitizer lets no child of a process with threads have threads; AddressSanitizer's allocator
- * may stay locked in it. */
+/* ThreadSanitizer lets no child of a process with threads have threads; AddressSanitizer's
+ * allocator may stay locked in it. */
 static void open_own(void)
 {
 #if !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
