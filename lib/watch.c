@@ -5,6 +5,8 @@
 /* At a reconnect libzookeeper sets all watches in one packet, of which the server takes 1 MiB. */
 enum { BYTES_MAX = 512 * 1024, BYTES_EACH = 8 };
 
+#define RETRY_NS (100 * CLOCK_MS)
+
 struct watch {
     zkl_session *session;
     const char *path;
@@ -12,6 +14,7 @@ struct watch {
     GQueue interests; /* of struct interest */
     unsigned asked;   /* requests on their way that set it */
     bool armed;       /* the server has it, as far as we know */
+    struct timer retry;
 };
 
 static size_t cost(const struct watch *w)
@@ -32,6 +35,7 @@ static void free_watch(void *data)
 
     while (!g_queue_is_empty(&w->interests))
         unlink_interest(g_queue_peek_head(&w->interests));
+    timers_cancel(&w->retry);
     g_free((char *)(uintptr_t)w->path);
     g_free(w);
 }
@@ -90,6 +94,11 @@ static void settle(struct watch *w)
     g_hash_table_remove(s->watches, w);
 }
 
+static void on_retry(void *data)
+{
+    settle(data);
+}
+
 static void on_removed(struct request *r, const struct store_reply *reply)
 {
     struct watch *w = find_for(r->owner, &r->what);
@@ -97,9 +106,12 @@ static void on_removed(struct request *r, const struct store_reply *reply)
     if (!w || reply->rc == STORE_GONE)
         return;
     w->asked--;
-    /* Set again at the reconnect, by libzookeeper: remove it again, if still nobody wants it. */
+    /* Set again at the reconnect, by libzookeeper: remove it again, if still nobody wants it. On a
+     * connection that stands not at once: it would fail again. */
     w->armed = reply->rc == STORE_UNKNOWN;
-    if (!w->armed || !w->session->up)
+    if (w->armed && w->session->up)
+        timers_arm(w->session->timers, &w->retry, clock_now().boot + RETRY_NS, on_retry, w);
+    else
         settle(w);
 }
 

@@ -170,9 +170,9 @@ static void waits_for_its_predecessor(void)
     CHECK(fake_request(STORE_GET, "/root/l/_c_y-lock-0000000002").watch);
     CHECK(!fake_is_asked(STORE_GET, "/root/l/_c_x"));
     ANSWER(STORE_GET, "/root/l/_c_y", .rc = STORE_OK);
-    fake_watch("/root/l/_c_y-lock-0000000002", false); /* changed: watched again */
+    fake_fire("/root/l/_c_y-lock-0000000002", STORE_FIRED_CHANGED); /* changed: watched again */
     ANSWER(STORE_GET, "/root/l/_c_y", .rc = STORE_OK);
-    fake_watch("/root/l/_c_y-lock-0000000002", true);
+    fake_fire("/root/l/_c_y-lock-0000000002", STORE_FIRED_GONE);
     lines[0] = '\0';
     char *less[] = {foreign, first, own_name()};
     list(3, less);
@@ -307,7 +307,7 @@ static void forgets_the_node_given_up(void)
     list(1, names);
     zkl_session_dispatch(s);
     REQUIRE(a.grant != NULL);
-    fake_watch(old, true);
+    fake_fire(old, STORE_FIRED_GONE);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
     g_free(old);
     stop();

@@ -65,7 +65,7 @@ static void watches_itself_after_a_while(void)
     CHECK(!fake_is_asked(STORE_GET, a.node));
     hand_pass(s, 1);
     ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID);
-    fake_watch(a.node, true);
+    fake_fire(a.node, STORE_FIRED_GONE);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
     CHECK(!fake_is_asked(STORE_DELETE, a.node));
     CHECK_INT(s->contenders.length, 0);
@@ -84,7 +84,7 @@ static void released(void)
     CHECK(fake_is_asked(STORE_DELETE, a.node));
     CHECK(!fake_is_asked(STORE_UNWATCH, a.node)); /* goes with the node */
     CHECK_INT(s->contenders.length, 0);
-    fake_watch(a.node, true);
+    fake_fire(a.node, STORE_FIRED_GONE);
     CHECK_INT(s->watched_bytes, 0);
     zkl_session_dispatch(s);
     CHECK_STR(lines, "");

@@ -80,13 +80,13 @@ static void fires_once(void)
     CHECK(fake_request(STORE_GET, PATH).watch);
     answer(STORE_OK);
     CHECK_INT(s->watched_bytes, COST);
-    fake_watch("/root/other", true);
+    fake_fire("/root/other", STORE_FIRED_GONE);
     CHECK_INT(a.fired, 0);
-    fake_watch(PATH, true);
+    fake_fire(PATH, STORE_FIRED_GONE);
     CHECK_INT(a.fired, 1);
     CHECK_INT(a.gone, 1);
     CHECK(!fake_is_asked(STORE_UNWATCH, PATH)); /* it is used up */
-    fake_watch(PATH, true);
+    fake_fire(PATH, STORE_FIRED_GONE);
     CHECK_INT(a.fired, 1);
     stop();
 }
@@ -99,7 +99,7 @@ static void fires_for_all(void)
     answer(STORE_OK);
     answer(STORE_OK);
     CHECK_INT(s->watched_bytes, COST);
-    fake_watch(PATH, false);
+    fake_fire(PATH, STORE_FIRED_CHANGED);
     CHECK_INT(a.fired, 1);
     CHECK_INT(b.fired, 1);
     CHECK_INT(a.gone + b.gone, 0);
@@ -121,7 +121,7 @@ static void removed_with_the_last_interest(void)
     CHECK_INT(s->watched_bytes, COST); /* until the server says so */
     ANSWER(STORE_UNWATCH, PATH, .rc = STORE_OK);
     CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
-    fake_watch(PATH, true);
+    fake_fire(PATH, STORE_FIRED_GONE);
     CHECK_INT(a.fired + b.fired, 0);
     stop();
 }
@@ -147,7 +147,7 @@ static void deleting_removes_it(void)
     watch_drop(&a.interest, true);
     CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
     CHECK_INT(s->watched_bytes, COST);
-    fake_watch(PATH, true);
+    fake_fire(PATH, STORE_FIRED_GONE);
     CHECK_INT(a.fired, 0);
     stop();
 }
@@ -183,21 +183,47 @@ static void removal_cut_off(void)
     stop();
 }
 
-/* On a standing connection it would fail again: what is left of it goes with the next interest. */
-static void removal_not_sent(void)
+static void fail_removal(void)
 {
     start();
     want(&a, PATH);
     answer(STORE_OK);
     watch_drop(&a.interest, false);
     ANSWER(STORE_UNWATCH, PATH, .rc = STORE_UNKNOWN);
+}
+
+/* On a standing connection it would fail again, so it is tried again a little later. */
+static void removal_not_done(void)
+{
+    fail_removal();
+    hand_pass(s, 99);
     CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
     CHECK_INT(s->watched_bytes, COST);
-    want(&a, PATH);
-    answer(STORE_OK);
-    watch_drop(&a.interest, false);
+    hand_pass(s, 1);
+    ANSWER(STORE_UNWATCH, PATH, .rc = STORE_UNKNOWN);
+    hand_pass(s, 100);
     ANSWER(STORE_UNWATCH, PATH, .rc = STORE_OK);
     stop();
+}
+
+/* Nothing is left to remove by then: somebody wants it, or it was used up. */
+static void removal_not_needed(void)
+{
+    fail_removal();
+    want(&b, PATH);
+    hand_pass(s, 200);
+    CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
+    answer(STORE_OK);
+    fake_fire(PATH, STORE_FIRED_GONE);
+    CHECK_INT(b.fired, 1);
+    stop();
+    fail_removal();
+    fake_fire(PATH, STORE_FIRED_GONE);
+    hand_pass(s, 200);
+    CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
+    stop();
+    fail_removal();
+    hand_close(s); /* while it waits */
 }
 
 static void wanted_again_while_being_removed(void)
@@ -210,7 +236,7 @@ static void wanted_again_while_being_removed(void)
     ANSWER(STORE_UNWATCH, PATH, .rc = STORE_OK);
     CHECK_INT(s->watched_bytes, COST);
     answer(STORE_OK);
-    fake_watch(PATH, true);
+    fake_fire(PATH, STORE_FIRED_GONE);
     CHECK_INT(b.fired, 1);
     CHECK_INT(a.fired, 0);
     stop();
@@ -225,11 +251,11 @@ static void moves_to_another_path(void)
     CHECK(fake_is_asked(STORE_UNWATCH, "/root/x"));
     ANSWER(STORE_UNWATCH, "/root/x", .rc = STORE_OK);
     answer(STORE_OK);
-    fake_watch("/root/x", true);
+    fake_fire("/root/x", STORE_FIRED_GONE);
     CHECK_INT(a.fired, 0);
     want(&a, PATH); /* the same again: one interest still */
     answer(STORE_OK);
-    fake_watch(PATH, true);
+    fake_fire(PATH, STORE_FIRED_GONE);
     CHECK_INT(a.fired, 1);
     stop();
 }
@@ -241,15 +267,15 @@ static void wanted_again_while_firing(void)
     a.again = &a;
     want(&a, PATH);
     answer(STORE_OK);
-    fake_watch(PATH, false);
+    fake_fire(PATH, STORE_FIRED_CHANGED);
     CHECK_INT(a.fired, 1);
     CHECK(a.interest.watch != NULL);
     answer(STORE_OK);
-    fake_watch(PATH, false);
+    fake_fire(PATH, STORE_FIRED_CHANGED);
     CHECK_INT(a.fired, 2);
     a.again = NULL;
     answer(STORE_OK);
-    fake_watch(PATH, true);
+    fake_fire(PATH, STORE_FIRED_GONE);
     CHECK_INT(a.fired, 3);
     CHECK_INT(a.gone, 1);
     stop();
@@ -263,7 +289,7 @@ static void dropped_while_firing(void)
     want(&b, PATH);
     answer(STORE_OK);
     answer(STORE_OK);
-    fake_watch(PATH, true);
+    fake_fire(PATH, STORE_FIRED_GONE);
     CHECK_INT(a.fired, 1);
     CHECK_INT(b.fired, 0);
     stop();
@@ -277,7 +303,7 @@ static void session_ended_while_firing(void)
     want(&b, PATH);
     answer(STORE_OK);
     answer(STORE_OK);
-    fake_watch(PATH, true);
+    fake_fire(PATH, STORE_FIRED_GONE);
     CHECK_INT(a.fired, 1);
     CHECK_INT(b.fired, 0);
     CHECK(!b.interest.watch);
@@ -317,7 +343,7 @@ static void over_with_the_session(void)
     want(&b, PATH);
     fake_event(STORE_EV_EXPIRED);
     CHECK(!a.interest.watch && !b.interest.watch);
-    fake_watch(PATH, true);
+    fake_fire(PATH, STORE_FIRED_GONE);
     CHECK_INT(a.fired + b.fired, 0);
     stop();
 }
@@ -330,12 +356,12 @@ static void waits_for_its_answer(void)
     answer(STORE_OK);
     want(&a, PATH);
     want(&b, PATH);
-    fake_watch(PATH, false);
+    fake_fire(PATH, STORE_FIRED_CHANGED);
     CHECK_INT(a.fired + b.fired, 0);
     answer(STORE_OK);
     answer(STORE_OK);
     CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
-    fake_watch(PATH, true);
+    fake_fire(PATH, STORE_FIRED_GONE);
     CHECK_INT(a.gone, 1);
     CHECK_INT(b.gone, 1);
     stop();
@@ -350,7 +376,7 @@ static void an_older_failure_is_none(void)
     answer(STORE_NOAUTH);
     answer(STORE_OK);
     CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
-    fake_watch(PATH, true);
+    fake_fire(PATH, STORE_FIRED_GONE);
     CHECK_INT(a.gone, 1);
     stop();
 }
@@ -365,7 +391,8 @@ static const struct test_case cases[] = {
     {"deleting_removes_it", deleting_removes_it},
     {"no_watch_without_a_node", no_watch_without_a_node},
     {"removal_cut_off", removal_cut_off},
-    {"removal_not_sent", removal_not_sent},
+    {"removal_not_done", removal_not_done},
+    {"removal_not_needed", removal_not_needed},
     {"wanted_again_while_being_removed", wanted_again_while_being_removed},
     {"moves_to_another_path", moves_to_another_path},
     {"wanted_again_while_firing", wanted_again_while_firing},

@@ -1,0 +1,258 @@
+#include "store_scenes.h"
+
+#include <limits.h>
+
+#include "store_fault.h"
+#include "store_rules.h"
+
+static void end(struct attempt *t)
+{
+    stage_await(t);
+    stage_release(t);
+}
+
+static struct attempt *hold(struct actor *a, const char *path)
+{
+    struct attempt *t = stage_lock(a, path, ZKL_FOREVER);
+
+    stage_await(t);
+    return t;
+}
+
+/* Long enough to be in line whatever fails once. */
+static struct attempt *queue_up(struct actor *a)
+{
+    struct attempt *t = stage_lock(a, LOCK_PATH, ZKL_FOREVER);
+
+    stage_run(1000);
+    return t;
+}
+
+static void alone(void)
+{
+    stage_release(hold(stage_join("a"), LOCK_PATH));
+}
+
+static void hand_over(struct actor *a, struct actor *b)
+{
+    struct attempt *first = hold(a, LOCK_PATH), *second = queue_up(b);
+
+    stage_release(first);
+    end(second);
+}
+
+static void between_sessions(void)
+{
+    struct actor *a = stage_join("a");
+
+    hand_over(a, stage_join("b"));
+}
+
+static void in_one_session(void)
+{
+    struct actor *a = stage_join("a");
+
+    hand_over(a, a);
+}
+
+/* But the holder's own watch and that of the next in line. */
+static void check_watchers(const struct attempt *t, unsigned most)
+{
+    if (t->node && rules_mere_loss())
+        MUST(world_watchers(stage.world, t->node) <= most);
+}
+
+static void middle_leaves(void)
+{
+    struct attempt *first = hold(stage_join("a"), LOCK_PATH);
+    struct attempt *middle = queue_up(stage_join("b"));
+    struct attempt *last = queue_up(stage_join("c"));
+
+    stage_cancel(middle);
+    stage_run(1000);
+    check_watchers(first, 2);
+    stage_release(middle);
+    stage_release(first);
+    end(last);
+}
+
+static void tries(void)
+{
+    struct actor *a = stage_join("a"), *b = stage_join("b");
+    struct attempt *first = hold(a, LOCK_PATH);
+
+    end(stage_lock(b, LOCK_PATH, 0));
+    stage_release(first);
+    stage_run(5000);
+    end(stage_lock(b, LOCK_PATH, 0));
+}
+
+static void time_over(void)
+{
+    struct attempt *first = hold(stage_join("a"), LOCK_PATH);
+
+    end(stage_lock(stage_join("b"), LOCK_PATH, 3000));
+    stage_run(1000);
+    check_watchers(first, 1);
+    stage_release(first);
+}
+
+static void lose_create(bool done)
+{
+    struct actor *a = stage_join("a");
+
+    world_admin_create(stage.world, LOCK_PATH, NULL, true);
+    store_fault_lose_create(done);
+    hand_over(a, stage_join("b"));
+}
+
+static void adopted(void)
+{
+    lose_create(true);
+}
+
+static void created_again(void)
+{
+    lose_create(false);
+}
+
+/* Given up before it is known whether a node was made. */
+static void left_unsettled(void)
+{
+    struct actor *a = stage_join("a");
+
+    world_admin_create(stage.world, LOCK_PATH, NULL, true);
+    stage_run(1000);
+    store_fault_lose_create(true);
+    struct attempt *t = stage_lock(a, LOCK_PATH, ZKL_FOREVER);
+    stage_cancel(t);
+    end(t);
+    end(hold(a, LOCK_PATH));
+}
+
+static void parents(void)
+{
+    stage_release(hold(stage_join("a"), LOCK_FAR));
+}
+
+/* Beyond the time when the own node is watched, and through some proofs. */
+static void long_hold(void)
+{
+    struct attempt *t = hold(stage_join("a"), LOCK_PATH);
+
+    stage_run(12000);
+    stage_release(t);
+}
+
+static void node_deleted(void)
+{
+    struct attempt *t = hold(stage_join("a"), LOCK_PATH);
+
+    stage_run(1000);
+    stage_delete_node(t);
+    stage_run(1000);
+    stage_release(t);
+}
+
+static void transactions(void)
+{
+    struct attempt *t = hold(stage_join("a"), LOCK_PATH), *next = queue_up(stage_join("b"));
+
+    stage_multi(t, 0);
+    stage_multi(t, 0);
+    stage_run(3000);
+    stage_release(t);
+    end(next);
+}
+
+static void given_back(void)
+{
+    struct attempt *t = hold(stage_join("a"), LOCK_PATH), *next = queue_up(stage_join("b"));
+
+    stage_multi(t, 0);
+    stage_multi(t, ZKL_MULTI_RELEASE);
+    stage_run(3000);
+    stage_release(t);
+    end(next);
+}
+
+static void exhaust(void)
+{
+    world_set_counter(stage.world, LOCK_PATH, INT_MAX);
+}
+
+static void numbers_reset(void)
+{
+    struct actor *a = stage_join("a");
+
+    stage_release(hold(a, LOCK_PATH));
+    stage_run(2000);
+    exhaust();
+    end(hold(a, LOCK_PATH));
+}
+
+static void numbers_used_up(void)
+{
+    struct attempt *first = hold(stage_join("a"), LOCK_PATH);
+
+    exhaust();
+    end(hold(stage_join("b"), LOCK_PATH));
+    stage_release(first);
+}
+
+/* The sessions are replaced, and so the nodes go. */
+static void deletes_refused(void)
+{
+    struct attempt *first = hold(stage_join("a"), LOCK_PATH), *second = queue_up(stage_join("b"));
+
+    world_refuse(stage.world, STORE_DELETE, LOCK_PATH);
+    stage_release(first);
+    end(second);
+    stage_run(3000);
+    world_refuse(stage.world, STORE_SYNC, NULL);
+}
+
+static bool is_gone(const void *data)
+{
+    const struct attempt *t = data;
+
+    return !t->node || !world_exists(stage.world, t->node, NULL, NULL);
+}
+
+/* The session is needed, so the node stays for as long as that lasts. */
+static void deletes_refused_while_holding(void)
+{
+    struct actor *a = stage_join("a");
+    struct attempt *other = hold(a, LOCK_OTHER), *t = hold(a, LOCK_PATH);
+
+    world_refuse(stage.world, STORE_DELETE, LOCK_PATH);
+    stage_release(t);
+    struct attempt *next = queue_up(stage_join("b"));
+    stage_run(3000);
+    world_refuse(stage.world, STORE_SYNC, NULL);
+    MUST(stage_until(is_gone, t));
+    stage_release(other);
+    end(next);
+}
+
+const struct scene scenes[] = {
+    {"alone", alone, "0", 9, false, 0},
+    {"between_sessions", between_sessions, "0 0", 16, true, 0},
+    {"in_one_session", in_one_session, "0 0", 14, false, 0},
+    {"middle_leaves", middle_leaves, "0 -5 0", 30, false, 0},
+    {"tries", tries, "0 -4 0", 22, false, 0},
+    {"time_over", time_over, "0 -3", 20, false, 0},
+    {"adopted", adopted, "0 0", 14, true, 0},
+    {"created_again", created_again, "0 0", 15, false, 0},
+    {"left_unsettled", left_unsettled, "-5 0", 10, false, 0},
+    {"parents", parents, "0", 10, false, 0},
+    {"long_hold", long_hold, "0", 16, true, 0},
+    {"node_deleted", node_deleted, "0-", 10, false, 0},
+    {"transactions", transactions, "0 0; 0 0", 25, false, 0},
+    {"given_back", given_back, "0 0; 0 0", 25, true, 0},
+    {"numbers_reset", numbers_reset, "0 0", 20, false, ZKL_EOVERFLOW},
+    {"numbers_used_up", numbers_used_up, "0 -16", 15, false, 0},
+    {"deletes_refused", deletes_refused, "0 0", 25, false, 0},
+    {"deletes_refused_while_holding", deletes_refused_while_holding, "0 0 0", 36, false, 0},
+    {NULL, NULL, NULL, 0, false, 0},
+};

@@ -1,0 +1,250 @@
+#include "store_stage.h"
+
+#include <glib.h>
+
+#include "lib/core.h"
+#include "store_fault.h"
+#include "store_rules.h"
+
+const char *const lock_paths[LOCK_PATHS] = {LOCK_PATH, LOCK_OTHER, LOCK_FAR};
+struct stage stage;
+
+enum { SESSION_TIMEOUT_MS = 10000, PATIENCE_MS = 120000 };
+
+/* ---- begin and end ---- */
+
+void stage_begin(int servers)
+{
+    stage = (struct stage){
+        .world = world_new(&(struct world_config){.seed = 1, .servers = servers, .tick_ms = 2000})};
+    g_random_set_seed(1);
+    world_admin_create(stage.world, "/dir", NULL, false);
+    world_admin_create(stage.world, "/data", NULL, false);
+    timers_by_hand = true;
+    session_store = &fault_store;
+}
+
+static void free_attempt(struct attempt *t)
+{
+    stage_release(t);
+    zkl_op_free(t->op);
+    zkl_mutex_free(t->mutex);
+    g_free(t->node);
+}
+
+void stage_end(void)
+{
+    for (unsigned i = 0; i < stage.attempt_count; i++)
+        free_attempt(&stage.attempts[i]);
+    for (unsigned i = 0; i < stage.actor_count; i++) {
+        struct host *before = host_enter(stage.actors[i].host);
+        zkl_session_close(stage.actors[i].session);
+        host_enter(before);
+    }
+    stage.actor_count = 0;
+    stage_run(1000);
+    if (stage.cut_off)
+        stage_run(2 * SESSION_TIMEOUT_MS);
+    MUST(world_session_count(stage.world) == 0);
+    MUST(world_watch_count(stage.world) == 0);
+    for (unsigned i = 0; i < stage.transaction_count; i++)
+        g_free(stage.transactions[i].path);
+    world_free(stage.world);
+    session_store = &store_zk;
+    timers_by_hand = false;
+}
+
+static void log_nothing(zkl_log_level level, const char *line, void *data)
+{
+    (void)level;
+    (void)line;
+    (void)data;
+}
+
+struct actor *stage_join(const char *name)
+{
+    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+    struct actor *a = &stage.actors[stage.actor_count++];
+
+    options.dispatch = 1;
+    options.session_timeout_ms = SESSION_TIMEOUT_MS;
+    options.log = log_nothing;
+    a->host = world_host(stage.world, name, 0);
+    struct host *before = host_enter(a->host);
+    MUST(zkl_session_open(&a->session, "any:1", &options, NULL) == 0);
+    host_enter(before);
+    return a;
+}
+
+/* ---- acquisitions ---- */
+
+static void on_change(zkl_grant *grant, zkl_state state, void *data)
+{
+    struct attempt *t = data;
+
+    (void)grant;
+    t->lost += state == ZKL_LOST;
+    t->endings += state >= ZKL_LOST;
+}
+
+static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
+{
+    struct attempt *t = data;
+
+    t->calls++;
+    t->code = err ? err->code : 0;
+    t->grant = grant;
+    MUST(!grant == !!err);
+    if (!grant)
+        return;
+    t->node = g_strdup(zkl_grant_node(grant));
+    MUST(zkl_grant_on_change(grant, on_change, t) == 0);
+    rules_granted(t);
+}
+
+struct attempt *stage_lock(struct actor *a, const char *path, int64_t timeout_ms)
+{
+    struct attempt *t = &stage.attempts[stage.attempt_count++];
+    struct host *before = host_enter(a->host);
+
+    *t = (struct attempt){.actor = a, .path = path};
+    MUST(zkl_mutex_new(&t->mutex, a->session, path, NULL) == 0);
+    MUST(zkl_mutex_lock_async(t->mutex, timeout_ms, on_acquired, t, &t->op) == 0);
+    host_enter(before);
+    return t;
+}
+
+void stage_cancel(struct attempt *t)
+{
+    struct host *before = host_enter(t->actor->host);
+
+    zkl_op_cancel(t->op);
+    host_enter(before);
+}
+
+void stage_release(struct attempt *t)
+{
+    struct host *before = host_enter(t->actor->host);
+
+    zkl_grant_release(t->grant);
+    t->grant = NULL;
+    host_enter(before);
+}
+
+static void on_applied(const zkl_error *err, void *data)
+{
+    struct transaction *m = data;
+
+    m->calls++;
+    m->code = err ? err->code : 0;
+}
+
+void stage_multi(struct attempt *t, unsigned flags)
+{
+    unsigned number = stage.transaction_count++;
+    struct transaction *m = &stage.transactions[number];
+
+    m->path = g_strdup_printf("/data/%u", number);
+    if (!t->grant)
+        return;
+    struct host *before = host_enter(t->actor->host);
+    const zkl_change change = {.kind = ZKL_CHANGE_CREATE, .path = m->path};
+    m->begun = true;
+    m->release = flags & ZKL_MULTI_RELEASE;
+    int code = zkl_grant_multi_async(t->grant, &change, 1, flags, ZKL_FOREVER, on_applied, m);
+    if (code)
+        on_applied(&(zkl_error){.code = code}, m);
+    host_enter(before);
+}
+
+/* ---- time ---- */
+
+static int64_t next_timer(const struct actor *a)
+{
+    session_lock(a->session);
+    int64_t due = timers_next(a->session->timers);
+    session_unlock(a->session);
+    return due == INT64_MAX ? INT64_MAX : host_when(a->host, due);
+}
+
+static void run_actor(const struct actor *a)
+{
+    struct host *before = host_enter(a->host);
+
+    session_lock(a->session);
+    timers_run(a->session->timers);
+    session_unlock(a->session);
+    zkl_session_dispatch(a->session);
+    host_enter(before);
+}
+
+void stage_step(int64_t until)
+{
+    for (unsigned i = 0; i < stage.actor_count; i++)
+        until = MIN(until, next_timer(&stage.actors[i]));
+    world_run_next(stage.world, MAX(until, world_now(stage.world)));
+    for (unsigned i = 0; i < stage.actor_count; i++)
+        run_actor(&stage.actors[i]);
+    rules_at_step();
+}
+
+static int64_t after(int64_t ms)
+{
+    return world_now(stage.world) + ms * CLOCK_MS;
+}
+
+void stage_run(int64_t ms)
+{
+    int64_t end = after(ms);
+
+    while (world_now(stage.world) < end)
+        stage_step(end);
+}
+
+bool stage_until(bool (*condition)(const void *data), const void *data)
+{
+    int64_t end = after(PATIENCE_MS);
+
+    while (!condition(data) && world_now(stage.world) < end)
+        stage_step(end);
+    return condition(data);
+}
+
+static bool is_completed(const void *data)
+{
+    return ((const struct attempt *)data)->calls > 0;
+}
+
+void stage_await(const struct attempt *t)
+{
+    MUST(stage_until(is_completed, t));
+}
+
+/* ---- third parties ---- */
+
+void stage_admin_delete(const char *path)
+{
+    stage.third_party = true;
+    world_admin_delete(stage.world, path);
+}
+
+void stage_delete_node(const struct attempt *t)
+{
+    if (t->node)
+        stage_admin_delete(t->node);
+}
+
+void stage_expire(int64_t session)
+{
+    stage.third_party = true;
+    world_expire(stage.world, session);
+}
+
+int64_t stage_session_id(void)
+{
+    for (unsigned i = 0; i < stage.actor_count; i++) {
+        if (stage.actors[i].host == host_entered())
+            return stage.actors[i].session->id;
+    }
+    return 0;
+}

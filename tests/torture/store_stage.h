@@ -1,0 +1,86 @@
+/* Sessions in a simulated world and what they do there, in one thread. One world at a time. */
+#ifndef TORTURE_STORE_STAGE_H
+#define TORTURE_STORE_STAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <zkl.h>
+
+#include "world/world.h"
+
+enum { LOCK_PATHS = 3, ACTORS_MAX = 4, ATTEMPTS_MAX = 8, TRANSACTIONS_MAX = 4 };
+
+/* The locks of every scenario; the last one's parents are to be made. */
+extern const char *const lock_paths[LOCK_PATHS];
+#define LOCK_PATH "/dir/lock"
+#define LOCK_OTHER "/dir/other"
+#define LOCK_FAR "/far/off/lock"
+
+/* A process with a session. */
+struct actor {
+    struct host *host;
+    zkl_session *session;
+};
+
+/* One asynchronous acquisition and what it gave. */
+struct attempt {
+    struct actor *actor;
+    const char *path;
+    zkl_mutex *mutex;
+    zkl_op *op;
+    zkl_grant *grant; /* until it is given back */
+    char *node;       /* NULL: not granted */
+    int code;
+    int calls;         /* of its completion */
+    int lost, endings; /* told of the grant: LOST; that or RELEASED */
+};
+
+struct transaction {
+    bool begun; /* there was a grant for it */
+    bool release;
+    int code, calls;
+    char *path; /* that it creates */
+};
+
+struct stage {
+    struct world *world;
+    bool third_party; /* has taken something away: grants without a node are excused */
+    bool cut_off;     /* a connection was broken, perhaps with a session's end on its way */
+    bool failed;
+    struct actor actors[ACTORS_MAX];
+    struct attempt attempts[ATTEMPTS_MAX];
+    struct transaction transactions[TRANSACTIONS_MAX];
+    unsigned actor_count, attempt_count, transaction_count;
+    uint64_t newest_token[LOCK_PATHS];
+};
+extern struct stage stage;
+
+/* servers: 1 stands alone. */
+void stage_begin(int servers);
+void stage_end(void);
+
+/* ---- what actors do ---- */
+
+struct actor *stage_join(const char *name);
+struct attempt *stage_lock(struct actor *a, const char *path, int64_t timeout_ms);
+void stage_cancel(struct attempt *t);
+void stage_release(struct attempt *t); /* if it was granted */
+/* Creates a node, under the fence of t's grant, if there is one. */
+void stage_multi(struct attempt *t, unsigned flags);
+
+/* ---- time ---- */
+
+void stage_step(int64_t until); /* one thing happens */
+void stage_run(int64_t ms);
+/* False: the condition did not come true within two minutes. */
+bool stage_until(bool (*condition)(const void *data), const void *data);
+void stage_await(const struct attempt *t); /* until it is completed */
+
+/* ---- third parties ---- */
+
+void stage_admin_delete(const char *path);
+void stage_delete_node(const struct attempt *t);
+void stage_expire(int64_t session);
+int64_t stage_session_id(void); /* of the host entered, whose monitor is held */
+
+#endif
