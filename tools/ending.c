@@ -13,8 +13,8 @@ const char *course_name(enum course course)
 {
     static const char *const names[] = {
         [COURSE_RUNNING] = "running", [COURSE_ENDED] = "ended",     [COURSE_DEADLINE] = "deadline",
-        [COURSE_REVOKED] = "revoked", [COURSE_SUSPECT] = "suspect", [COURSE_TOOL] = "tool",
-        [COURSE_GUARD] = "guard"};
+        [COURSE_REVOKED] = "revoked", [COURSE_SUSPECT] = "suspect", [COURSE_ASKED] = "asked",
+        [COURSE_TOOL] = "tool",       [COURSE_GUARD] = "guard"};
 
     return names[course];
 }
@@ -58,6 +58,8 @@ static void explain_kill(const struct ending *e, enum course why)
         say("%s: zkl itself was killed; so is the command", path);
     else if (why == COURSE_GUARD)
         say("%s: the guard is dead; the command is killed", path);
+    else if (why == COURSE_ASKED)
+        say("%s: asked to step down; the command is killed", path);
     else
         say("%s: the lock is lost; the command is killed", path);
 }
@@ -73,6 +75,8 @@ static void term(struct ending *e, enum course why, int64_t left)
     announce(e, "TERM");
     if (why == COURSE_SUSPECT)
         say("%s: the lock is in doubt; the command is ended", e->options->path);
+    else if (why == COURSE_ASKED)
+        say("%s: asked to step down; the command is ended", e->options->path);
     else
         say("%s: the lock could not be renewed and ends in %.1f s; the command is ended",
             e->options->path, (double)left / 1000);

@@ -2,9 +2,11 @@
 #ifndef ZKL_TOOLS_ENVIRONMENT_H
 #define ZKL_TOOLS_ENVIRONMENT_H
 
-#include <stdint.h>
+#include "hold.h"
 
-/* Ours with ZKL_PATH, ZKL_NODE, ZKL_TOKEN and ZKL_SESSION set; g_strfreev() frees it. */
-char **command_environment(const char *path, const char *node, uint64_t token, int64_t session_id);
+/* Ours with ZKL_PATH, ZKL_NODE, ZKL_TOKEN and ZKL_SESSION set, and in an election ZKL_CANDIDATE;
+ * g_strfreev() frees it. */
+char **command_environment(const struct hold_options *o, const char *node, uint64_t token,
+                           int64_t session_id);
 
 #endif

@@ -1,5 +1,6 @@
 /* Signals, wake-ups and one timer as descriptors, for poll(2) in the main thread. */
 #include "events.h"
+#include "talk.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -31,6 +32,12 @@ void events_catch(struct events *e, int signo)
         signalfd(e->signals, &e->caught, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+static void catch_harmless(struct events *e)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(harmless); i++)
+        events_catch(e, harmless[i]);
+}
+
 static void block_signals(struct events *e)
 {
     struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -39,8 +46,7 @@ static void block_signals(struct events *e)
     sigemptyset(&e->caught);
     for (size_t i = 0; i < G_N_ELEMENTS(deadly); i++)
         events_catch(e, deadly[i]);
-    for (size_t i = 0; i < G_N_ELEMENTS(harmless); i++)
-        events_catch(e, harmless[i]);
+    catch_harmless(e);
     /* An ignored SIGCHLD would let the kernel reap the command before we know how it ended. */
     sigaction(SIGCHLD, &standard, &e->chld);
     events_catch(e, SIGCHLD);
@@ -53,6 +59,7 @@ static void block_signals(struct events *e)
 
 static bool open_descriptors(struct events *e)
 {
+    e->vital = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(e->others); i++)
         e->others[i] = -1;
     e->signals = signalfd(-1, &e->caught, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -68,15 +75,32 @@ static bool open_descriptors(struct events *e)
 bool events_open(struct events *e)
 {
     e->signals = -1;
+    e->orders = -1;
     pthread_sigmask(SIG_BLOCK, NULL, &e->original);
     block_signals(e);
     return open_descriptors(e);
+}
+
+bool events_open_below(struct events *e, const struct events *parent, int orders)
+{
+    e->signals = -1;
+    e->orders = orders;
+    e->original = parent->original;
+    e->chld = parent->chld;
+    sigemptyset(&e->caught);
+    catch_harmless(e);
+    events_catch(e, SIGCHLD);
+    if (!open_descriptors(e))
+        return false;
+    events_add(e, orders);
+    return true;
 }
 
 bool events_open_deaf(struct events *e)
 {
     sigset_t all;
 
+    e->orders = -1;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, NULL);
     sigemptyset(&e->caught);
@@ -92,6 +116,8 @@ void events_close(struct events *e)
         close(e->wakeup);
     if (e->timer >= 0)
         close(e->timer);
+    if (e->orders >= 0)
+        close(e->orders);
 }
 
 void events_die(const struct events *e, int signo)
@@ -152,12 +178,22 @@ void events_remove(struct events *e, int fd)
     replace_other(e, fd, -1);
 }
 
+static int ordered_signal(const struct events *e)
+{
+    struct talk message = {0};
+    char *text = NULL;
+    const bool heard = e->orders >= 0 && talk_hear(e->orders, &message, &text) == TALK_HEARD;
+
+    g_free(text);
+    return heard ? message.value : 0;
+}
+
 int events_signal(struct events *e)
 {
     struct signalfd_siginfo info;
 
     if (read(e->signals, &info, sizeof info) != (ssize_t)sizeof info)
-        return 0;
+        return ordered_signal(e);
     return (int)info.ssi_signo;
 }
 

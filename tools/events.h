@@ -13,11 +13,17 @@ struct events {
     sigset_t caught;            /* the signals that events_signal() answers */
     int signals, wakeup, timer; /* signalfd, eventfd, timerfd */
     int others[2];              /* see events_add() */
+    int orders;                 /* see events_open_below() */
     pid_t vital;                /* a child whose end asks us to end; 0: none */
 };
 
 /* Before any thread is made, since threads inherit the mask. false after a message. */
 bool events_open(struct events *e);
+
+/* In a child of one that has opened parent, and passes its signals on by orders (talk.h): none that
+ * would end us is heard otherwise, since who signals a process group or a whole service sends it to
+ * both. orders is closed with the rest. */
+bool events_open_below(struct events *e, const struct events *parent, int orders);
 
 /* For a process that no signal is to end or to stop, as far as that can be had: it hears SIGCHLD
  * alone. */

@@ -52,8 +52,7 @@ bool guard_run(struct guard *g, zkl_grant *grant, bool front, struct events *eve
                                  .session_id = zkl_grant_session_id(grant)};
 
     events_add(events, g->talk);
-    g->envp =
-        command_environment(o->path, zkl_grant_node(grant), message.token, message.session_id);
+    g->envp = command_environment(o, zkl_grant_node(grant), message.token, message.session_id);
     g->running = talk_say(g->talk, &message, zkl_grant_node(grant));
     return g->running;
 }
@@ -63,6 +62,12 @@ void guard_tell(struct guard *g, int kind, int value)
     const struct talk message = {.kind = kind, .value = value, .token = g->token};
 
     talk_say(g->talk, &message, NULL);
+}
+
+void guard_ask(struct guard *g)
+{
+    atomic_store(&g->ending.shared->asked, true);
+    guard_tell(g, TALK_LOOK, 0);
 }
 
 void guard_look(struct guard *g, struct events *events)

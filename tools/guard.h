@@ -25,6 +25,9 @@ bool guard_run(struct guard *g, zkl_grant *grant, bool front, struct events *eve
 /* From any thread. */
 void guard_tell(struct guard *g, int kind, int value);
 
+/* The command is to be ended for somebody else to lead; from any thread. */
+void guard_ask(struct guard *g);
+
 /* Takes its nudges, and sees whether it is dead. */
 void guard_look(struct guard *g, struct events *events);
 

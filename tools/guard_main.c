@@ -83,7 +83,7 @@ static void start(struct guarding *g, const struct talk *message, const char *no
     }
     g->options.grace_ms = message->grace_ms;
     g->options.session_timeout_ms = message->session_timeout_ms;
-    g->envp = command_environment(g->options.path, node, message->token, message->session_id);
+    g->envp = command_environment(&g->options, node, message->token, message->session_id);
     s.envp = g->envp;
     if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
         not_started(g, errno);
@@ -229,6 +229,8 @@ static void step(struct guarding *g)
         ending_kill(&g->ending, COURSE_TOOL);
     else if (!begun && left <= ending_grace_ms(&g->ending))
         ending_begin(&g->ending, ending_reason(&g->ending));
+    else if (!begun && atomic_load(&g->shared->asked))
+        ending_begin(&g->ending, COURSE_ASKED);
     else if (begun && (left <= ending_margin_ms(&g->ending) || now_ms() >= g->ending.kill_at))
         ending_kill(&g->ending, COURSE_DEADLINE);
 }

@@ -255,6 +255,11 @@ int hold_run(struct hold *h)
     return status;
 }
 
+enum course hold_course(const struct hold *h)
+{
+    return shared_course(h->shared);
+}
+
 bool hold_kept(const struct hold *h)
 {
     return !atomic_load(&h->shared->gone);

@@ -3,6 +3,7 @@
 #define ZKL_TOOLS_HOLD_H
 
 #include "events.h"
+#include "shared.h"
 #include "tool.h"
 
 struct guard;
@@ -14,7 +15,8 @@ struct guard;
 enum on_suspect { ON_SUSPECT_IGNORE, ON_SUSPECT_STOP, ON_SUSPECT_TERM };
 
 struct hold_options {
-    const char *path; /* for messages and the command's environment */
+    const char *path;      /* for messages and the command's environment */
+    const char *candidate; /* whose id it is in an election; NULL in none */
     char **argv;
     char **on_lost; /* to be run after a command had to be ended; NULL for nothing */
     enum on_suspect on_suspect;
@@ -38,6 +40,9 @@ struct hold *hold_new(struct guard *guard, zkl_grant *grant, struct events *even
  * released before the return: at the command's end, or after a loss when nothing of its group lives
  * any more. */
 int hold_run(struct hold *hold);
+
+/* How that came; COURSE_RUNNING when the command never began, and nothing was lost. */
+enum course hold_course(const struct hold *hold);
 
 /* Whether the lock was ours to give back when that was done. */
 bool hold_kept(const struct hold *hold);

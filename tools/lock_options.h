@@ -1,17 +1,18 @@
-/* The command line of zkl lock. */
+/* The command line of zkl lock, most of which is that of zkl elect too. */
 #ifndef ZKL_TOOLS_LOCK_OPTIONS_H
 #define ZKL_TOOLS_LOCK_OPTIONS_H
 
 #include "hold.h"
 
+/* Of both: */
 struct lock_options {
     char *path;
     char **command;      /* what to execute, ends with NULL */
     int64_t timeout_ms;  /* 0: try, ZKL_FOREVER: no -w */
     double timeout_s;    /* as given, for the message */
     int conflict_status; /* -E */
-    char *name;
-    int64_t grace_ms; /* GRACE_DEFAULT: not given */
+    char *name;          /* of zkl lock alone */
+    int64_t grace_ms;    /* GRACE_DEFAULT: not given */
     zkl_parents parents;
     char **on_lost; /* what to execute, or NULL */
     enum on_suspect on_suspect;

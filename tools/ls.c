@@ -117,11 +117,12 @@ int verb_ls(struct settings *settings, int argc, char **argv)
     gboolean json = FALSE;
     const GOptionEntry entries[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Write a JSON array", NULL}, G_OPTION_ENTRY_NULL};
+    const GOptionEntry *const tables[] = {entries, NULL};
     const char *summary = "Shows who holds the lock PATH and who waits, in order.";
     zkl_session *session = NULL;
     const char *path;
     int64_t timeout_ms;
-    int status = options_parse(settings, entries, "ls PATH [OPTION...]", summary, &argc, &argv);
+    int status = options_parse(settings, tables, "ls PATH [OPTION...]", summary, &argc, &argv);
 
     if (status == GO_ON && argc < 2)
         return fail(STATUS_USAGE, "no PATH given; \"zkl ls --help\" has the options");
@@ -129,7 +130,7 @@ int verb_ls(struct settings *settings, int argc, char **argv)
     if (path) { /* options may follow it */
         argc--;
         argv++;
-        status = options_parse(settings, entries, "ls PATH", summary, &argc, &argv);
+        status = options_parse(settings, tables, "ls PATH", summary, &argc, &argv);
     }
     if (status == GO_ON && argc > 1)
         return fail(STATUS_USAGE, "%s: one PATH is enough", argv[1]);

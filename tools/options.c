@@ -14,17 +14,24 @@ static void drop_separator(int *argc, char **argv)
     --*argc;
 }
 
-/* GLib frees what it replaces only within one context; ours are two, before and after the verb. */
-static void free_replaced(const struct settings *before, const struct settings *now)
+/* Where the texts among the values are, and what is there now. */
+static GHashTable *texts_of(const GOptionEntry *const *tables)
 {
-    if (now->connect != before->connect)
-        g_free(before->connect);
-    if (now->auth != before->auth)
-        g_free(before->auth);
-    if (now->auth_file != before->auth_file)
-        g_free(before->auth_file);
-    if (now->acl != before->acl)
-        g_free(before->acl);
+    GHashTable *texts = g_hash_table_new(NULL, NULL);
+
+    for (; *tables; tables++)
+        for (const GOptionEntry *entry = *tables; entry->long_name; entry++)
+            if (entry->arg == G_OPTION_ARG_FILENAME)
+                g_hash_table_insert(texts, entry->arg_data, *(char **)entry->arg_data);
+    return texts;
+}
+
+/* GLib frees what it replaces only within one context; ours are several, around the operands. */
+static void free_replaced(gpointer place, gpointer before, gpointer data)
+{
+    (void)data;
+    if (*(char **)place != before)
+        g_free(before);
 }
 
 /* By us and not by GLib, which would end the process before the output is known to be written. */
@@ -37,7 +44,7 @@ static int show_help(GOptionContext *context)
     return STATUS_OK;
 }
 
-/* tables: that of one verb, if any, and the global one, in the order of the help. */
+/* tables: those of one verb and the global one, in the order of the help. */
 static int parse(const GOptionEntry *const *tables, const char *synopsis, const char *summary,
                  const gboolean *help, int *argc, char ***argv)
 {
@@ -64,10 +71,9 @@ static int parse(const GOptionEntry *const *tables, const char *synopsis, const 
     return status;
 }
 
-int options_parse(struct settings *settings, const GOptionEntry *entries, const char *synopsis,
-                  const char *summary, int *argc, char ***argv)
+int options_parse(struct settings *settings, const GOptionEntry *const *tables,
+                  const char *synopsis, const char *summary, int *argc, char ***argv)
 {
-    const struct settings before = *settings;
     gboolean help = FALSE;
     const GOptionEntry global[] = {
         {"connect", 0, 0, G_OPTION_ARG_FILENAME, &settings->connect,
@@ -85,13 +91,19 @@ int options_parse(struct settings *settings, const GOptionEntry *entries, const 
         {"verbose", 'v', 0, G_OPTION_ARG_NONE, &settings->verbose, "Say what happens", NULL},
         {"help", 'h', 0, G_OPTION_ARG_NONE, &help, "Show this", NULL},
         G_OPTION_ENTRY_NULL};
-    const GOptionEntry *const tables[] = {entries ? entries : global, entries ? global : NULL,
-                                          NULL};
+    const GOptionEntry *all[OPTION_TABLES + 2] = {NULL};
+    GHashTable *texts;
+    size_t count = 0;
     int status;
 
-    attached_split(tables, argc, argv, settings->made);
-    status = parse(tables, synopsis, summary, &help, argc, argv);
-    free_replaced(&before, settings);
+    while (*tables)
+        all[count++] = *tables++;
+    all[count] = global;
+    attached_split(all, argc, argv, settings->made);
+    texts = texts_of(all);
+    status = parse(all, synopsis, summary, &help, argc, argv);
+    g_hash_table_foreach(texts, free_replaced, NULL);
+    g_hash_table_unref(texts);
     return status;
 }
 

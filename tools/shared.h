@@ -16,6 +16,7 @@ enum course {
     COURSE_DEADLINE, /* the lock could not be renewed, */
     COURSE_REVOKED,  /* it was lost before its deadline, */
     COURSE_SUSPECT,  /* it is in doubt, and that is enough, */
+    COURSE_ASKED,    /* somebody else is to lead, */
     COURSE_TOOL,     /* the tool is dead, */
     COURSE_GUARD     /* or its guard is */
 };
@@ -34,6 +35,7 @@ struct shared {
     atomic_int stopped;    /* the signal that has stopped the leader, until the tool takes it */
     atomic_int ended;      /* how the leader has ended */
     atomic_int state;      /* the grant's, a zkl_state */
+    atomic_bool asked;     /* to step down */
     atomic_bool begun;     /* the command was executed, or tried to be */
     atomic_bool paused;    /* we have stopped the group, while the lock is in doubt */
     atomic_bool killed;    /* somebody sends KILL */

@@ -1,4 +1,5 @@
-/* What the tool says to its guard. The guard's answers are in memory (shared.h): it only nudges. */
+/* What the tool says to its guard, and zkl elect to its candidate. Answers are in memory (shared.h,
+ * report.h): they are only nudged. */
 #ifndef ZKL_TOOLS_TALK_H
 #define ZKL_TOOLS_TALK_H
 
@@ -8,8 +9,8 @@
 enum talk_kind {
     TALK_START,  /* run the command; the text is the node */
     TALK_STATE,  /* value: the grant's */
-    TALK_LOOK,   /* the deadline has come nearer */
-    TALK_SIGNAL, /* value: for --on-lost */
+    TALK_LOOK,   /* the deadline has come nearer; or it is asked to step down */
+    TALK_SIGNAL, /* value: for --on-lost; for the candidate itself */
 };
 
 struct talk {

@@ -40,15 +40,18 @@ struct settings {
 /* One verb of the command; argv[0] is its name. Answers the exit status. */
 typedef int (*verb_fn)(struct settings *settings, int argc, char **argv);
 
+int verb_elect(struct settings *settings, int argc, char **argv);
 int verb_lock(struct settings *settings, int argc, char **argv);
 int verb_ls(struct settings *settings, int argc, char **argv);
 
 /* options.c */
 
 /* Parses options up to the first operand and moves what is left to the front. GO_ON, or a status
- * after a message. The global options are accepted too. */
-int options_parse(struct settings *settings, const GOptionEntry *entries, const char *synopsis,
-                  const char *summary, int *argc, char ***argv);
+ * after a message. tables: a verb's, OPTION_TABLES at most, up to NULL; the global options are
+ * accepted too. */
+#define OPTION_TABLES 2
+int options_parse(struct settings *settings, const GOptionEntry *const *tables,
+                  const char *synopsis, const char *summary, int *argc, char ***argv);
 
 /* The number that is all of text; false if it is none. */
 bool seconds_parse(const char *text, double *ret);

@@ -12,6 +12,7 @@ static const struct verb {
     verb_fn run;
     const char *summary;
 } verbs[] = {
+    {"elect", verb_elect, "run a command while leading; show who leads"},
     {"lock", verb_lock, "run a command while holding a lock"},
     {"ls", verb_ls, "show who holds a lock and who waits"},
 };
@@ -26,7 +27,7 @@ static const struct verb *find_verb(const char *name)
 
 static char *overview(void)
 {
-    GString *text = g_string_new("ZooKeeper locks for the shell.\n\nCommands:\n");
+    GString *text = g_string_new("ZooKeeper locks and leaders for the shell.\n\nCommands:\n");
 
     for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
         g_string_append_printf(text, "  %-6s  %s\n", verbs[i].name, verbs[i].summary);
@@ -50,6 +51,7 @@ static int show_help(struct settings *settings, int argc, char **argv)
     char **own_argv = own;
     const bool about_verb = argc > 1 && strcmp(argv[1], "help") != 0;
     const struct verb *verb = about_verb ? find_verb(argv[1]) : NULL;
+    const GOptionEntry *const no_tables[] = {NULL};
     int own_argc = 2;
     char *text;
     int status;
@@ -61,7 +63,7 @@ static int show_help(struct settings *settings, int argc, char **argv)
         return verb->run(settings, own_argc, own_argv);
     }
     text = overview();
-    status = options_parse(settings, NULL, "COMMAND ...", text, &own_argc, &own_argv);
+    status = options_parse(settings, no_tables, "COMMAND ...", text, &own_argc, &own_argv);
     g_free(text);
     return status;
 }
@@ -72,9 +74,10 @@ static int run(struct settings *settings, int argc, char **argv)
     const GOptionEntry entries[] = {
         {"version", 0, 0, G_OPTION_ARG_NONE, &version, "Show the version", NULL},
         G_OPTION_ENTRY_NULL};
+    const GOptionEntry *const tables[] = {entries, NULL};
     const struct verb *verb;
     char *text = overview();
-    int status = options_parse(settings, entries, "COMMAND ...", text, &argc, &argv);
+    int status = options_parse(settings, tables, "COMMAND ...", text, &argc, &argv);
 
     g_free(text);
     if (status != GO_ON)

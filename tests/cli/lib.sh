@@ -188,6 +188,41 @@ let_go() { # the holder's status
     status_of "$holder"
 }
 
+# A candidate in the background, $candidate, whose command, after the options, runs until it is told
+# to end by TERM or by a file. What happens is in the files ID.terms (one line for each: process,
+# token), ID.termed, ID.lines and ID.err.
+lead() { # PATH ID [OPTION...]
+    local path=$1 id=$2
+    shift 2
+    rm -f "$scratch/$id".*
+    # shellcheck disable=SC2016
+    "$ZKL" elect "$path" "$id" --status-fd 9 "$@" -- bash -c '
+        trap "echo >>$1.termed; exit" TERM
+        echo "$$ $ZKL_TOKEN" >>"$1.terms"
+        until [ -e "$1.quit" ]; do sleep 0.02; done; exit 3' bash "$scratch/$id" \
+        9>>"$scratch/$id.lines" 2>"$scratch/$id.err" &
+    candidate=$!
+    remember "$candidate"
+}
+
+has_led() { # ID TIMES
+    [ "$(wc -l <"$scratch/$1.terms")" -ge "$2" ]
+}
+
+# The process of the present, or last, term's command.
+leading_command() { # ID
+    tail -n 1 "$scratch/$1.terms" | cut -d' ' -f1
+}
+
+# The process of a candidate's present term.
+child_of() { # PID
+    local stat rest
+    for stat in /proc/[0-9]*/stat; do
+        rest=$(cat "$stat" 2>/dev/null) || continue
+        [[ ${rest##*) } = ?" $1 "* ]] && echo "${rest%% *}"
+    done
+}
+
 # Whether linger works.
 can_trace() {
     "$tools/linger"

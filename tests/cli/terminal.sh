@@ -158,4 +158,45 @@ if wait_until "a lost terminal ends the command" gone "$command"; then
     pass "a lost terminal ends the command"
 fi
 expect_no_node "nothing is left" $L
+# zkl elect: its command is one process further away.
+terminal "\$ZKL elect \$L me sh -c '$in_front'; $in_front"
+end_terminal
+expect "elect: the command is in front, and we are after it" "in front in front" "$(tr -d '\r' <"$scratch/screen" | tr '\n' ' ' | sed 's/ $//')"
+cat >"$scratch/loop" <<'END'
+for i in 1 2 3; do
+    "$ZKL" elect $L me bash -c '[ -e $scratch/ready ] && exit; touch $scratch/ready; while :; do sleep 0.02; done'
+    echo "after $i"
+done
+END
+terminal "exec bash $scratch/loop"
+wait_until "the command runs" test -e "$scratch/ready"
+type_keys '\0003'
+end_terminal
+expect "elect: Ctrl-C ends a script" "130:" "$?:$(grep after "$scratch/screen")"
+# The keys reach all of us when the command has no terminal from us: that is one request to end.
+terminal "trap : INT; \$ZKL elect \$L me bash -c 'trap \"echo heard >>\$scratch/resumed\" INT; touch \$scratch/ready; until [ -s \$scratch/quit ]; do sleep 0.02; done; exit 5' </dev/null; echo status=\$?"
+wait_until "the command runs" test -e "$scratch/ready"
+type_keys '\0003'
+wait_until "it heard" test -s "$scratch/resumed"
+echo quit >"$scratch/quit"
+end_terminal
+expect_match "elect: Ctrl-C without a terminal as stdin" "status=5" "$(cat "$scratch/screen")"
+expect "elect: it is heard once" heard "$(<"$scratch/resumed")"
+cat >"$scratch/jobs" <<'END'
+set -m
+"$ZKL" elect $L me bash -c 'touch $scratch/ready; until [ -e $scratch/resumed ]; do sleep 0.02; done; exit 6'
+echo "stopped=$?"
+jobs
+touch "$scratch/resumed"
+fg >/dev/null
+echo "status=$?"
+END
+terminal "bash $scratch/jobs"
+wait_until "the command runs" test -e "$scratch/ready"
+type_keys '\0032'
+end_terminal
+screen=$(cat "$scratch/screen")
+expect_match "elect: Ctrl-Z: the shell sees a stopped job" "stopped=148.*Stopped" "${screen//[$'\r\n']/ }"
+expect_match "elect: fg: it goes on to its own end" "status=6" "$screen"
+expect_no_node "elect: nothing is left" $L
 finish

@@ -11,11 +11,11 @@ run "$ZKL" --version
 expect "--version" "0" "$status"
 expect_match "--version names itself" '^zkl [0-9]+\.[0-9]+\.[0-9]+$' "$out"
 run "$ZKL" help
-expect_match "help lists the commands" '  lock .*  ls ' "${out//$'\n'/ }"
+expect_match "help lists the commands" '  elect .*  lock .*  ls ' "${out//$'\n'/ }"
 expect "help succeeds" "0" "$status"
 run "$ZKL" help help
-expect_match "help help does as well" '^0:.*  lock .*  ls ' "$status:${out//$'\n'/ }"
-for args in "lock --help" "help lock" "--connect x lock --help"; do
+expect_match "help help does as well" '^0:.*  elect .*  lock .*  ls ' "$status:${out//$'\n'/ }"
+for args in "lock --help" "help lock" "--connect x lock --help" "elect --help" "elect /a me --help"; do
     # shellcheck disable=SC2086
     run "$ZKL" $args
     expect "$args: succeeds" 0 "$status"
@@ -24,6 +24,8 @@ for args in "lock --help" "help lock" "--connect x lock --help"; do
 done
 run "$ZKL" ls --help
 expect_match "ls --help" '--json' "$out"
+run "$ZKL" elect --help
+expect_match "elect --help" '--most' "$out"
 if [ -e /dev/full ]; then
     for args in --version --help help "lock --help" "help ls"; do
         # shellcheck disable=SC2086
@@ -66,10 +68,48 @@ for seconds in -1 0 nan inf; do
     refused "--connect-timeout $seconds, by ls" 64 "--connect-timeout.*$seconds" --connect-timeout $seconds ls /a
 done
 
-# Paths, for both verbs.
+# Elections.
+refused "elect without PATH" 64 "PATH" elect
+refused "elect without ID" 64 "no ID" elect /a
+refused "elect without a command" 64 "/a: no command.*zkl elect --help" elect /a me
+refused "elect: an empty ID" 64 "ID.*empty" elect /a "" touch "$ran"
+refused "elect: an ID that is no UTF-8" 64 'ID.*xff' elect /a $'\xff' touch "$ran"
+refused "elect: an ID of more than 1 KiB" 64 "1024" elect /a "$(head -c 1025 /dev/zero | tr '\0' a)" touch "$ran"
+refused "elect: --layout" 64 "--layout.*bunch" elect --layout bunch /a me touch "$ran"
+for priority in -1 1000; do
+    refused "elect: --priority $priority" 64 "--priority.*$priority" elect /a me --priority $priority touch "$ran"
+done
+for option in -n -w1; do
+    refused "elect: $option without --once" 64 "--once" elect /a me $option touch "$ran"
+done
+for option in --yield --most=1 "--yield --least=1"; do
+    # shellcheck disable=SC2086
+    refused "elect: --once and $option" 64 "--once" elect /a $option me --once touch "$ran"
+done
+refused "elect: --least without --yield" 64 "--yield" elect /a me --least 1 touch "$ran"
+refused "elect: --least no time" 64 "--least: .*: soon" elect /a me --yield --least soon touch "$ran"
+refused "elect: --most no time" 64 "--most: .*: -1" elect /a me --most -1 touch "$ran"
+refused "elect: options again behind each operand" 64 "bunch" --acl x elect --layout latch --most 1 --acl y -c a /a \
+    --layout latch --most 2 -c b me --layout bunch --acl z touch "$ran"
+refused "lock: options again behind PATH" 64 "twigs" lock --name a --parents container -w 1 /a --name b --parents twigs --wait 2 touch "$ran"
+refused "elect: --json and a command" 64 "--json" elect /a me --json touch "$ran"
+refused "elect: an option of lock" 64 "--name" elect /a me --name x touch "$ran"
+refused "elect: --grace more than steady" 64 "--grace: 4\.6 s" elect --grace 4.6 /a me touch "$ran"
+refused "elect: --status-fd that is not there" 64 "--status-fd.*77" elect --status-fd 77 /a me touch "$ran"
+for look in --listen --leader; do
+    refused "$look without PATH" 64 "PATH" elect $look
+    refused "$look and a command" 64 "me: .*no command" elect $look /a me touch "$ran"
+    refused "$look behind ID" 64 "me: .*no command" elect /a me $look touch "$ran"
+    refused "$look and -c" 64 "touch: .*no command" elect $look /a -c touch
+done
+refused "--listen and --leader" 64 "--listen and --leader" elect --listen --leader /a
+
+# Paths, for all verbs.
 for path in "" a a/b // //a /a//b /a/ /a/. /a/./b /a/../b /..; do
     refused "lock: path \"$path\"" 64 "${path:-path}" lock "$path" touch "$ran"
     refused "ls: path \"$path\"" 64 "${path:-path}" ls "$path"
+    refused "elect: path \"$path\"" 64 "${path:-path}" elect "$path" me touch "$ran"
+    refused "elect --leader: path \"$path\"" 64 "${path:-path}" elect --leader "$path"
 done
 refused "a path of 100 KiB" 64 "/aaa" lock "/$(head -c 100000 /dev/zero | tr '\0' a)" touch "$ran"
 
@@ -89,6 +129,8 @@ done
 nobody=127.0.0.1:1
 refused "a refused port" 69 "$nobody" --connect $nobody --connect-timeout 0.5 lock /a touch "$ran"
 refused "a refused port, by ls" 69 "$nobody" --connect $nobody --connect-timeout 0.5 ls /a
+refused "a refused port, by elect --once" 69 "$nobody" --connect $nobody --connect-timeout 0.5 elect --once /a me touch "$ran"
+refused "a refused port, by elect --leader" 69 "$nobody" --connect $nobody --connect-timeout 0.5 elect --leader /a
 refused "-w is shorter than --connect-timeout" 69 "$nobody" --connect $nobody lock -w 0.5 /a touch "$ran"
 refused "-n waits for a server" 69 "$nobody" --connect $nobody --connect-timeout 0.5 lock -n /a touch "$ran"
 refused "global options after the verb" 69 "$nobody" lock --connect $nobody --connect-timeout 0.5 /a touch "$ran"

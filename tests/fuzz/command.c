@@ -1,6 +1,6 @@
 /* The command's arguments, and what it writes. The input: words, one a line, up to a NUL; how the
- * library answers; what a file holds, up to a NUL; then the contenders of zkl ls. Of zkl lock the
- * options are parsed, but nothing is locked. */
+ * library answers; what a file holds, up to a NUL; then the contenders of zkl ls. Of zkl lock and
+ * zkl elect the options are parsed, but nothing is locked, and nobody elected. */
 #include "fake_library.h"
 #include "targets.h"
 
@@ -10,7 +10,7 @@
 #include "runner.h"
 #include "text.h"
 #include "tools/connect.h"
-#include "tools/lock_options.h"
+#include "tools/elect_options.h"
 #include "tools/status_line.h"
 
 /* What the last zkl lock was told, if it took it. */
@@ -69,6 +69,32 @@ int verb_lock(struct settings *settings, int argc, char **argv)
     }
     status = session_open(settings, &session);
     zkl_session_close(session);
+    return status == GO_ON ? STATUS_OK : status;
+}
+
+/* What zkl elect has of its own; its command is taken as zkl lock's is. */
+static void check_candidate(const struct elect_options *o)
+{
+    check_ranges(&o->run);
+    CHECK(o->id[0] && g_utf8_validate(o->id, -1, NULL));
+    CHECK(o->election.priority >= 0 && o->election.priority <= 999);
+    CHECK(o->election.least_ms >= 0 && o->election.most_ms >= 0);
+    CHECK(o->once ? !o->election.yield && !o->election.most_ms : o->run.timeout_ms == ZKL_FOREVER);
+}
+
+int verb_elect(struct settings *settings, int argc, char **argv)
+{
+    struct elect_options o;
+    zkl_session *session = NULL;
+    int status = elect_options_parse(&o, settings, argc, argv);
+
+    forget();
+    if (status == GO_ON && o.mode == ELECT_RUN)
+        check_candidate(&o);
+    if (status == GO_ON)
+        status = session_open(settings, &session);
+    zkl_session_close(session);
+    elect_options_free(&o);
     return status == GO_ON ? STATUS_OK : status;
 }
 

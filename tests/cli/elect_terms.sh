@@ -1,0 +1,226 @@
+#!/bin/bash
+# Term after term: what ends one, and what comes then.
+# shellcheck disable=SC2016
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+server_options=(--tick 200)
+need_server
+begin
+E=/cli/terms
+begin_gate
+short=(--session-timeout 3000)
+
+# Deposes the leader, as an administrator can.
+depose() {
+    "$ADMIN" delete "$E/$("$ZKL" ls $E | sed -n '2s/.* //p')"
+}
+told() { # ID: what was told, without numbers
+    cut -d' ' -f1,2 "$scratch/$1.lines" | sed -E 's/ [0-9]+$//' | paste -sd,
+}
+# shellcheck disable=SC2317
+told_times() { # ID PATTERN TIMES
+    [ "$(grep -c "^$2" "$scratch/$1.lines")" -ge "$3" ]
+}
+quit() { # ID PROCESS: ends it, and gives its status
+    touch "$scratch/$1.quit"
+    status_of "$2"
+}
+
+# The leader is cut off: its command is ended, the other leads; then the first one is in line again.
+lead $E a --connect "$gate" "${short[@]}"
+a=$candidate
+wait_until "a leads" has_led a 1
+command=$(leading_command a)
+lead $E b "${short[@]}"
+b=$candidate
+wait_until "b waits" has_contenders $E 2
+gate silence
+wait_until "b leads" has_led b 1
+expect "a's command ended before" yes "$(gone "$command" && echo yes)"
+expect "a's command was asked to" yes "$(test -e "$scratch/a.termed" && echo yes)"
+gate heal
+wait_until "a is in line again" has_contenders $E 2
+expect "a has led once" 1 "$(wc -l <"$scratch/a.terms")"
+expect "one of two leads" b "$("$ZKL" elect --leader $E)"
+if [ -x "$ADMIN" ]; then
+    command=$(leading_command b)
+    depose
+    wait_until "a leads again" has_led a 2
+    wait_until "b's command is ended" gone "$command"
+    wait_until "b is in line again" has_contenders $E 2
+    expect "b is told of as deposed" "waiting,held,started,ending KILL,ended,lost revoked,waiting" "$(told b)"
+else
+    skip "zk-admin is not built: deposed twice"
+fi
+quit a "$a"
+expect "a ends with its command" 3 "$?"
+quit b "$b"
+expect "b ends with its command" 3 "$?"
+tokens=$(cat "$scratch"/[ab].terms | cut -d' ' -f2)
+expect "no token twice" "" "$(sort -n <<<"$tokens" | uniq -d)"
+expect_no_node "nothing is left" $E
+
+# --once: as a lock.
+if [ -x "$ADMIN" ]; then
+    lead $E a --once
+    wait_until "a leads" has_led a 1
+    depose
+    status_of "$candidate"
+    expect "--once: lost" 75 "$?"
+    # Nor does one that was asked to end campaign again.
+    rm -f "$scratch/heard"
+    "$ZKL" elect $E a bash -c 'trap "echo >$1/heard" TERM; echo >$1/ready
+        while :; do sleep 0.02; done' bash "$scratch" 2>/dev/null &
+    a=$!
+    remember "$a"
+    wait_until "it runs" test -e "$scratch/ready"
+    kill -TERM "$a"
+    wait_until "TERM is passed on" test -e "$scratch/heard"
+    depose
+    status_of "$a"
+    expect "deposed after TERM: it ends" 75 "$?"
+else
+    skip "zk-admin is not built: --once"
+fi
+
+# Killed without warning: nothing of it runs on, no node outlives its session, the other one leads.
+lead $E b "${short[@]}"
+b=$candidate
+wait_until "b leads" has_led b 1
+child=$(child_of "$b")
+guard=$(guard_of "$child")
+command=$(leading_command b)
+kill -9 "$b"
+status_of "$b"
+for pid in "$child" "$guard" "$command"; do wait_until "supervisor killed: $pid is gone" gone "$pid"; done
+expect "supervisor killed: command, guard and the rest are gone" "yes" "$(gone "$command" && gone "$guard" && gone "$child" && echo yes)"
+expect_no_node "supervisor killed: no node outlives the session" $E
+
+# A waiting one as well.
+lead $E a "${short[@]}"
+a=$candidate
+wait_until "a leads" has_led a 1
+lead $E b "${short[@]}"
+wait_until "b waits" has_contenders $E 2
+child=$(child_of "$candidate")
+guard=$(guard_of "$child")
+kill -9 "$candidate"
+status_of "$candidate"
+for pid in "$child" "$guard"; do wait_until "killed while waiting: $pid is gone" gone "$pid"; done
+wait_until "killed while waiting: its node goes with its session" has_contenders $E 1
+expect "killed while waiting: it never led" no "$(test -e "$scratch/b.terms" && echo yes || echo no)"
+
+# The process of a term: the command is killed before a new term begins, behind the old session.
+first=$(leading_command a)
+child=$(child_of "$a")
+kill -9 "$child"
+wait_until "term killed: it leads again" has_led a 2
+expect "term killed: the first command is dead" yes "$(gone "$first" && echo yes)"
+expect "term killed: the next has another process" yes "$([ "$(child_of "$a")" != "$child" ] && echo yes)"
+expect_match "term killed: one line says so" "zkl: $E: [^"$'\n'"]*process was killed" "$(<"$scratch/a.err")"
+expect "term killed: what was told" "waiting,held,started,ending KILL,ended,lost tool,waiting,held,started" "$(told a)"
+
+# The same with a guard that was stopped: it is woken.
+first=$(leading_command a)
+child=$(child_of "$a")
+kill -STOP "$(guard_of "$child")"
+kill -9 "$child"
+wait_until "term killed, guard stopped: it leads again" has_led a 3
+expect "term killed, guard stopped: the first command is dead" yes "$(gone "$first" && echo yes)"
+
+# The guard.
+first=$(leading_command a)
+kill -9 "$(guard_of "$(child_of "$a")")"
+wait_until "guard killed: it leads again" has_led a 4
+expect "guard killed: the command before is dead" yes "$(gone "$first" && echo yes)"
+kill -TERM "$a"
+status_of "$a"
+expect "TERM ends it all" 0 "$?"
+expect_no_node "nothing is left" $E
+
+# A higher priority comes: TERM, and in line again, behind it.
+export scratch
+lead $E low --yield --on-lost 'echo "$ZKL_LOST $ZKL_CANDIDATE" >>"$scratch/low.lost"'
+low=$candidate
+wait_until "low leads" has_led low 1
+lead $E high --priority 5
+high=$candidate
+wait_until "high leads" has_led high 1
+wait_until "low is in line again" has_contenders $E 2
+expect "low was asked" "waiting,held,started,ending TERM,ended,lost asked,waiting" "$(told low)"
+expect "low: --on-lost" "asked low" "$(<"$scratch/low.lost")"
+expect_match "low says so" "zkl: $E: asked to step down" "$(<"$scratch/low.err")"
+lead $E lower --yield
+lower=$candidate
+wait_until "three in line" has_contenders $E 3
+expect "a lower one asks nobody" 1 "$(wc -l <"$scratch/high.terms")"
+quit high "$high"
+wait_until "low leads again" has_led low 2
+quit low "$low"
+wait_until "lower leads" has_led lower 1
+quit lower "$lower"
+expect_no_node "nothing is left" $E
+
+# Not before --least.
+began=${EPOCHREALTIME/./}
+lead $E low --yield --least 4
+low=$candidate
+wait_until "low leads" has_led low 1
+run "$ZKL" elect $E high --once --priority 1 true
+ended=${EPOCHREALTIME/./}
+expect "--least: not before" "0:yes" "$status:$( ((ended - began >= 4000000)) && echo yes)"
+kill -TERM "$low"
+status_of "$low"
+
+# One that is deaf to TERM is killed after the grace, and the lock is not given up before.
+"$ZKL" elect $E deaf --yield --grace 0.4 --session-timeout 20000 --status-fd 9 -- bash -c '
+    trap "echo >$1/deaf.termed" TERM; echo "$$" >"$1/deaf.new"; mv "$1/deaf.new" "$1/deaf.terms"
+    while :; do sleep 0.02; done' bash "$scratch" 9>"$scratch/deaf.lines" 2>/dev/null &
+deaf=$!
+remember "$deaf"
+wait_until "deaf leads" test -e "$scratch/deaf.terms"
+command=$(<"$scratch/deaf.terms")
+"$ZKL" elect $E next --once --priority 1 bash -c "$(declare -f gone)"'; gone "$1" && echo dead' bash "$command" >"$scratch/next"
+expect "a deaf one is killed before the next leads" "dead" "$(<"$scratch/next")"
+wait_until "deaf leads again" told_times deaf started 2
+expect_match "deaf was asked, then killed" "^waiting,held,started,ending TERM,ending KILL,ended,lost asked,waiting" "$(told deaf)"
+rm "$scratch/deaf.termed"
+kill -TERM "$deaf"
+wait_until "TERM is passed on" test -e "$scratch/deaf.termed"
+kill -TERM "$deaf"
+status_of "$deaf"
+expect "a second TERM kills it" 137 "$?"
+
+# After --most for anybody, not before; alone, one leads on.
+lead $E a --most 0.1
+a=$candidate
+wait_until "a leads" has_led a 1
+lead $E b --most 0.1
+b=$candidate
+wait_until "they take turns" has_led a 3
+wait_until "both of them" has_led b 3
+quit b "$b"
+quit a "$a"
+expect_no_node "nothing is left" $E
+
+# No server: tried again, later; a signal ends the pause.
+gate cut
+lead $E a --connect "$gate" --connect-timeout 0.3 "${short[@]}"
+a=$candidate
+# shellcheck disable=SC2317
+refused_times() { [ "$(grep -c "^zkl: $gate" "$scratch/a.err")" -ge "$1" ]; }
+wait_until "no server: tried twice" refused_times 2
+gate heal
+wait_until "no server: when there is one, it leads" has_led a 1
+quit a "$a"
+expect "no server: and ends with its command" 3 "$?"
+"$ZKL" --connect 127.0.0.1:1 --connect-timeout 0.1 elect $E a true 2>"$scratch/a.err" &
+a=$!
+remember "$a"
+wait_until "no server: tried" test -s "$scratch/a.err"
+wait_until "no server: between two attempts" test -z "$(child_of $a)"
+kill -TERM "$a"
+status_of "$a"
+expect "no server: TERM ends it" 143 "$?"
+refused "no server: --once ends by itself" 69 "127.0.0.1:1" --connect 127.0.0.1:1 --connect-timeout 0.1 elect --once $E a true
+finish

@@ -1,0 +1,91 @@
+#!/bin/bash
+# The daemons of examples/ that lead or follow, and the service that makes any program one.
+# shellcheck disable=SC2016
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+: "${top_srcdir:=$PWD}"
+need_server
+begin
+E=/cli/examples
+
+# shellcheck disable=SC2317
+says() { grep -qE "^$2" "$scratch/$1"; }
+follow() { # LOOP ID: $daemon
+    "$top_builddir/examples/leader-$1" "$ZKL_CONNECT" $E "$2" >"$scratch/$2" 2>"$scratch/$2.err" &
+    daemon=$!
+    remember "$daemon"
+}
+
+# Each loop leads and follows the other; one is killed without warning, the other is asked to end.
+for pair in "glib poll" "poll glib"; do
+    read -r one other <<<"$pair"
+    follow "$one" "one-$one"
+    first=$daemon
+    wait_until "$one: the first leads" says "one-$one" "leading with token"
+    wait_until "$one: it works" grep -q working "$scratch/one-$one.err"
+    follow "$other" "two-$one"
+    second=$daemon
+    wait_until "$one: the second follows" has_contenders $E 2
+    expect "$one: the first is known as leader" "one-$one" "$("$ZKL" elect --leader $E)"
+    expect "$other: who follows does not work" ":" "$(<"$scratch/two-$one"):$(<"$scratch/two-$one.err")"
+    kill -9 "$first"
+    status_of "$first"
+    if wait_until "$other: leads when the first was killed" says "two-$one" "leading with token"; then
+        pass "$other: leads when the first was killed"
+    fi
+    kill -TERM "$second"
+    status_of "$second"
+    expect "$other: ends when asked to" 0 "$?"
+    expect_match "$other: and has resigned" $'^leading with token ([0-9]+)\nfollowing, after token [0-9]+$' "$(<"$scratch/two-$one")"
+    expect_no_node "$other: nothing is left" $E
+    run "$top_builddir/examples/leader-$one" x
+    expect "$one: usage" 64 "$status"
+done
+
+# Deposed by an administrator, it campaigns again.
+if [ -x "$ADMIN" ]; then
+    for loop in glib poll; do
+        follow $loop $loop
+        wait_until "$loop: leads" says $loop "leading with token"
+        "$ADMIN" delete "$E/$("$ZKL" ls $E | sed -n '2s/.* //p')"
+        # shellcheck disable=SC2317
+        again() { [ "$(grep -c '^leading' "$scratch/$loop")" = 2 ]; }
+        if wait_until "$loop: leads again" again; then pass "$loop: leads again"; fi
+        expect_match "$loop: heard that it was deposed" $'^leading with token ([0-9]+)\nfollowing, after token [0-9]+\nleading' "$(<"$scratch/$loop")"
+        kill -TERM "$daemon"
+        status_of "$daemon"
+    done
+else
+    skip "zk-admin is not built: deposed"
+fi
+
+# The unit: what systemd would run, with its words put in, does run; and tells that it is ready.
+unit=$top_srcdir/examples/standby@.service
+line=$(sed -n 's/^ExecStart=//p' "$unit")
+expect_match "one line starts it" '^/usr/bin/zkl elect [^'$'\n'']+$' "$line"
+line=${line//%i/web}
+read -r -a words <<<"${line//%H/$HOSTNAME}"
+words[0]=$ZKL
+for i in "${!words[@]}"; do
+    # shellcheck disable=SC2016
+    [ "${words[i]}" != '${COMMAND}' ] || words[i]='echo "$ZKL_PATH $ZKL_CANDIDATE"; exit 5'
+done
+"$tools/notified" "$scratch/socket" >"$scratch/told" &
+manager=$!
+remember $manager
+wait_until "somebody listens" grep -q listening "$scratch/told"
+run env NOTIFY_SOCKET="$scratch/socket" "${words[@]}"
+expect "the unit's command runs" "5:/standby/web $HOSTNAME" "$status:$out"
+wait_until "all is told" grep -q STOPPING "$scratch/told"
+expect "the unit's type is right: ready is told" "READY=1" "$(grep READY "$scratch/told")"
+kill $manager
+status_of $manager
+if command -v systemd-analyze >/dev/null; then
+    mkdir "$scratch/units"
+    sed "s|/usr/bin/zkl|$ZKL|; /^Documentation=/d" "$unit" >"$scratch/units/standby@.service"
+    run systemd-analyze verify --man=no "$scratch/units/standby@web.service"
+    expect "systemd has nothing against it" "0:" "$status:$(grep standby "$scratch/err")"
+else
+    skip "no systemd-analyze: the unit"
+fi
+finish

@@ -1,0 +1,152 @@
+/* The way to the grant is an election: one campaign with --once; otherwise a started one, which
+ * also tells when to step down. */
+#include "candidate.h"
+#include "talk.h"
+#include "term.h"
+
+#include <time.h>
+
+struct candidate {
+    struct elect_options *options;
+    struct report *report;
+    struct term term;
+    struct attempt *attempt;
+    zkl_election *election;
+    zkl_op *op; /* --once */
+};
+
+/* zkl elect looks at the report. From any thread. */
+static void tell(const struct candidate *c)
+{
+    talk_nudge(c->term.events->orders);
+}
+
+static int candidate_open(void *self, zkl_session *session)
+{
+    struct candidate *c = self;
+
+    atomic_store(&c->report->guard, c->term.guard.ending.guard);
+    return zkl_election_new(&c->election, session, c->options->run.path, c->options->id,
+                            &c->options->election);
+}
+
+/* On a thread of the library, like the next. */
+static void won(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    struct candidate *c = data;
+
+    if (grant) {
+        atomic_store(&c->report->since, (int64_t)time(NULL));
+        atomic_store(&c->report->stage, STAGE_LEADING);
+        tell(c);
+    }
+    attempt_end(grant, error, c->attempt);
+}
+
+static void on_event(zkl_election *election, zkl_election_event event, zkl_grant *lent,
+                     const zkl_error *error, void *data)
+{
+    struct candidate *c = data;
+    zkl_grant *grant = NULL;
+    zkl_error lost = {.code = ZKL_ELOST};
+
+    (void)lent;
+    switch (event) {
+    case ZKL_ELECTION_LEADING:
+        /* A reference of our own. */
+        if (zkl_election_campaign(election, 0, &grant) == 0)
+            won(grant, NULL, c);
+        else
+            won(NULL, &lost, c);
+        break;
+    case ZKL_ELECTION_ASKED:
+        guard_ask(&c->term.guard);
+        break;
+    case ZKL_ELECTION_FAILED:
+    case ZKL_ELECTION_STOPPED:
+        if (!atomic_load(&c->attempt->done))
+            won(NULL, error ? error : &lost, c);
+        break;
+    default: /* the holder hears it from the grant */
+        break;
+    }
+}
+
+static int candidate_seek(void *self, int64_t timeout_ms, struct attempt *attempt)
+{
+    struct candidate *c = self;
+
+    c->attempt = attempt;
+    atomic_store(&c->report->stage, STAGE_WAITING);
+    tell(c);
+    if (c->options->once)
+        return zkl_election_campaign_async(c->election, timeout_ms, won, c, &c->op);
+    return zkl_election_start(c->election, on_event, c);
+}
+
+static void candidate_look(void *self)
+{
+    const struct candidate *c = self;
+    zkl_election_status status = {.size = sizeof status};
+
+    if (zkl_election_get_status(c->election, &status) == 0 &&
+        atomic_exchange(&c->report->ahead, status.ahead) != status.ahead)
+        tell(c);
+}
+
+static void candidate_give_up(void *self)
+{
+    const struct candidate *c = self;
+
+    zkl_election_resign(c->election);
+}
+
+static void candidate_close(void *self)
+{
+    struct candidate *c = self;
+
+    zkl_op_free(c->op);
+    zkl_election_free(c->election);
+}
+
+static const struct way candidate_way = {.open = candidate_open,
+                                         .seek = candidate_seek,
+                                         .look = candidate_look,
+                                         .give_up = candidate_give_up,
+                                         .close = candidate_close};
+
+/* Of a term whose end was not the command's own. */
+static enum outcome outcome_of(const struct term *t, int status)
+{
+    switch (t->course) {
+    case COURSE_ENDED:
+        return OUTCOME_FINAL;
+    case COURSE_RUNNING: /* never begun */
+        return status == STATUS_USAGE || status == STATUS_NOPERM || status > STATUS_SIGNAL
+                   ? OUTCOME_FINAL
+                   : OUTCOME_FAILED;
+    case COURSE_GUARD:
+        return OUTCOME_FAILED;
+    default:
+        return OUTCOME_AGAIN;
+    }
+}
+
+int candidate_run(const struct settings *settings, struct elect_options *options,
+                  struct events *events, struct report *report)
+{
+    struct candidate c = {.options = options,
+                          .report = report,
+                          .term = {.settings = settings,
+                                   .options = &options->run,
+                                   .candidate = options->id,
+                                   .events = events,
+                                   .way = &candidate_way,
+                                   .self = &c}};
+    const int status = term_run(&c.term);
+
+    atomic_store(&report->key, c.term.key);
+    atomic_store(&report->outcome,
+                 (int)(options->once ? OUTCOME_FINAL : outcome_of(&c.term, status)));
+    return status;
+}

@@ -1,0 +1,162 @@
+/* Options as flock(1) has them: before PATH, after PATH, and none after the command's name. */
+#include "command_line.h"
+#include "status_line.h"
+
+#include <string.h>
+
+static int parse(struct command_line *l)
+{
+    struct raw_options *raw = &l->raw;
+    const GOptionEntry common[] = {
+        {"nonblock", 'n', 0, G_OPTION_ARG_NONE, &raw->nonblock, "Fail rather than wait for others",
+         NULL},
+        {"timeout", 'w', 0, G_OPTION_ARG_FILENAME, &raw->timeout, "Fail when not had within",
+         "SECS"},
+        {"wait", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_FILENAME, &raw->timeout, NULL, NULL},
+        {"conflict-exit-code", 'E', 0, G_OPTION_ARG_INT, &l->options->conflict_status,
+         "Exit status when it is not had in time (1)", "N"},
+        {"command", 'c', 0, G_OPTION_ARG_FILENAME, &raw->shell_command,
+         "Run STRING by $SHELL or /bin/sh", "STRING"},
+        {"grace", 0, 0, G_OPTION_ARG_FILENAME, &raw->grace,
+         "Time between TERM and the end of a lock being lost", "SECS"},
+        {"on-suspect", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_suspect,
+         "While the lock is in doubt: ignore (default), stop or term", "WHAT"},
+        {"on-lost", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_lost,
+         "Run STRING by the shell after COMMAND had to be ended", "STRING"},
+        {"status-fd", 0, 0, G_OPTION_ARG_FILENAME, &raw->status_fd,
+         "Write one line for each change to descriptor N", "N"},
+        {"parents", 0, 0, G_OPTION_ARG_FILENAME, &raw->parents,
+         "Make missing parents container (default) or persistent", "KIND"},
+        G_OPTION_ENTRY_NULL};
+    const GOptionEntry *const tables[] = {l->entries, common, NULL};
+
+    return options_parse(l->settings, tables, l->synopsis, l->summary, &l->argc, &l->argv);
+}
+
+int command_line_begin(struct command_line *l, int argc, char **argv)
+{
+    *l->options = (struct lock_options){
+        .grace_ms = GRACE_DEFAULT, .conflict_status = STATUS_CONFLICT, .status_fd = STATUS_FD_NONE};
+    l->argc = argc;
+    l->argv = argv;
+    return parse(l);
+}
+
+int command_line_operand(struct command_line *l, const char *what, char **ret)
+{
+    if (l->argc < 2)
+        return fail(STATUS_USAGE, "no %s given; \"zkl %s --help\" has the options", what, l->verb);
+    *ret = g_strdup(l->argv[1]);
+    /* Once more, from it on, as if that were the program's name. */
+    l->argc--;
+    l->argv++;
+    return parse(l);
+}
+
+static char **shell_command(const char *string)
+{
+    const char *shell = g_getenv("SHELL");
+    char **argv = g_new0(char *, 4);
+
+    argv[0] = g_strdup(shell && *shell ? shell : "/bin/sh");
+    argv[1] = g_strdup("-c");
+    argv[2] = g_strdup(string);
+    return argv;
+}
+
+int command_line_time(const char *option, const char *text, int64_t *ret)
+{
+    double seconds;
+
+    if (text && !(seconds_parse(text, &seconds) && seconds_to_ms(seconds, ret)))
+        return fail(STATUS_USAGE, "%s: not a time: %s", option, text);
+    return GO_ON;
+}
+
+static int check_times(struct lock_options *o, const struct raw_options *raw)
+{
+    if (raw->nonblock && raw->timeout)
+        return fail(STATUS_USAGE, "-n and -w exclude each other");
+    o->timeout_ms = raw->nonblock ? 0 : ZKL_FOREVER;
+    if (raw->timeout && !(seconds_parse(raw->timeout, &o->timeout_s) &&
+                          seconds_to_ms(o->timeout_s, &o->timeout_ms)))
+        return fail(STATUS_USAGE, "-w: not a time to wait: %s", raw->timeout);
+    return command_line_time("--grace", raw->grace, &o->grace_ms);
+}
+
+static int check_on_suspect(struct lock_options *o, const char *text)
+{
+    static const char *const names[] = {
+        [ON_SUSPECT_IGNORE] = "ignore", [ON_SUSPECT_STOP] = "stop", [ON_SUSPECT_TERM] = "term"};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        if (!text || strcmp(names[i], text) == 0) {
+            o->on_suspect = (enum on_suspect)i;
+            return GO_ON;
+        }
+    return fail(STATUS_USAGE, "--on-suspect: ignore, stop or term, not %s", text);
+}
+
+static int check_status_fd(struct lock_options *o, const char *text)
+{
+    gint64 fd;
+
+    if (!text)
+        return GO_ON;
+    if (!g_ascii_string_to_signed(text, 10, G_MININT, G_MAXINT, &fd, NULL))
+        return fail(STATUS_USAGE, "--status-fd: not a descriptor to write to: %s", text);
+    o->status_fd = (int)fd;
+    return status_fd_check(o->status_fd);
+}
+
+static int check_watching(struct lock_options *o, const struct raw_options *raw)
+{
+    int status = check_on_suspect(o, raw->on_suspect);
+
+    if (status == GO_ON)
+        status = check_status_fd(o, raw->status_fd);
+    if (status == GO_ON && raw->on_lost)
+        o->on_lost = shell_command(raw->on_lost);
+    return status;
+}
+
+int command_line_check(struct command_line *l)
+{
+    struct lock_options *o = l->options;
+    const char *parents = l->raw.parents;
+
+    if (o->conflict_status < 0 || o->conflict_status > 255)
+        return fail(STATUS_USAGE, "-E: not an exit status: %d", o->conflict_status);
+    if (parents && strcmp(parents, "persistent") == 0)
+        o->parents = ZKL_PARENTS_PERSISTENT;
+    else if (parents && strcmp(parents, "container") != 0)
+        return fail(STATUS_USAGE, "--parents: container or persistent, not %s", parents);
+    if (check_times(o, &l->raw) != GO_ON)
+        return STATUS_USAGE;
+    return check_watching(o, &l->raw);
+}
+
+int command_line_command(struct command_line *l)
+{
+    const char *string = l->raw.shell_command;
+    char **rest = l->argv + 1;
+
+    if (string && rest[0])
+        return fail(STATUS_USAGE, "-c: takes one string, \"%s\" is too much", rest[0]);
+    if (!string && !rest[0])
+        return fail(STATUS_USAGE, "%s: no command to run; \"zkl %s --help\" has the options",
+                    l->options->path, l->verb);
+    l->options->command = string ? shell_command(string) : g_strdupv(rest);
+    return GO_ON;
+}
+
+void command_line_end(struct command_line *l)
+{
+    g_free(l->raw.shell_command);
+    g_free(l->raw.parents);
+    g_free(l->raw.on_lost);
+    g_free(l->raw.on_suspect);
+    g_free(l->raw.status_fd);
+    g_free(l->raw.timeout);
+    g_free(l->raw.grace);
+}

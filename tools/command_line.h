@@ -1,0 +1,50 @@
+/* A line that ends with a command: options may stand before each operand, and end at the command's
+ * name. What zkl lock and zkl elect have in common. */
+#ifndef ZKL_TOOLS_COMMAND_LINE_H
+#define ZKL_TOOLS_COMMAND_LINE_H
+
+#include "lock_options.h"
+
+/* What GLib fills and nobody else needs. */
+struct raw_options {
+    gboolean nonblock;
+    char *shell_command;
+    char *parents;
+    char *on_lost;
+    char *on_suspect;
+    char *status_fd;
+    char *timeout; /* text, so that "not given" is none of its values */
+    char *grace;
+};
+
+struct command_line {
+    struct settings *settings;
+    struct lock_options *options;
+    const char *verb;
+    const char *synopsis;
+    const char *summary;
+    const GOptionEntry *entries; /* the verb's own */
+    struct raw_options raw;
+    int argc;
+    char **argv;
+};
+
+/* Each answers GO_ON, or a status after a message; command_line_end() in all cases. */
+
+/* The options before the first operand; the defaults of what is not given. */
+int command_line_begin(struct command_line *l, int argc, char **argv);
+
+/* The next operand, which is called what, and the options behind it. */
+int command_line_operand(struct command_line *l, const char *what, char **ret);
+
+/* Checks the options, and takes the command: what is left of the line, or the -c string. */
+int command_line_check(struct command_line *l);
+int command_line_command(struct command_line *l);
+
+void command_line_end(struct command_line *l);
+
+/* Seconds to milliseconds; a message that names the option if that is no such time. NULL: nothing
+ * given, *ret stays. */
+int command_line_time(const char *option, const char *text, int64_t *ret);
+
+#endif

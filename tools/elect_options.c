@@ -1,0 +1,155 @@
+/* PATH and ID before the command; or PATH alone, to look. */
+#include "elect_options.h"
+#include "command_line.h"
+
+#include <string.h>
+
+/* What GLib fills and nobody else needs. */
+struct raw {
+    gboolean listen;
+    gboolean leader;
+    gboolean yield;
+    char *layout;
+    char *least;
+    char *most;
+};
+
+static int check_layout(struct elect_options *o, const char *text)
+{
+    if (!text || strcmp(text, "latch") == 0)
+        o->election.layout = ZKL_LAYOUT_LATCH;
+    else if (strcmp(text, "selector") == 0)
+        o->election.layout = ZKL_LAYOUT_SELECTOR;
+    else
+        return fail(STATUS_USAGE, "--layout: latch or selector, not %s", text);
+    return GO_ON;
+}
+
+static int check_mode(struct elect_options *o, const struct raw *raw)
+{
+    if (raw->listen && raw->leader)
+        return fail(STATUS_USAGE, "--listen and --leader exclude each other");
+    o->mode = raw->listen ? ELECT_LISTEN : raw->leader ? ELECT_LEADER : ELECT_RUN;
+    if (o->json && o->mode == ELECT_RUN)
+        return fail(STATUS_USAGE, "--json is for --listen and --leader");
+    return check_layout(o, raw->layout);
+}
+
+/* Whoever steps down queues again, and whoever queues again has no time limit. */
+static int check_terms(const struct elect_options *o, const struct raw *raw)
+{
+    if (o->once && (raw->yield || raw->least || raw->most))
+        return fail(STATUS_USAGE, "--once excludes --yield, --least and --most");
+    if (!o->once && o->run.timeout_ms != ZKL_FOREVER)
+        return fail(STATUS_USAGE, "-n and -w are for --once");
+    if (raw->least && !raw->yield)
+        return fail(STATUS_USAGE, "--least is for --yield");
+    if (o->election.priority < 0 || o->election.priority > 999)
+        return fail(STATUS_USAGE, "--priority: 0 to 999, not %d", o->election.priority);
+    return GO_ON;
+}
+
+static int check_id(const char *id)
+{
+    if (!*id)
+        return fail(STATUS_USAGE, "ID must not be empty");
+    if (!g_utf8_validate(id, -1, NULL))
+        return fail(STATUS_USAGE, "ID must be UTF-8: %s", id);
+    return GO_ON;
+}
+
+/* What is left of the line where nothing is run. */
+static int check_rest(const struct command_line *l)
+{
+    const char *too_much = l->argc > 1 ? l->argv[1] : l->raw.shell_command;
+
+    if (too_much)
+        return fail(STATUS_USAGE, "%s: to look takes one PATH and no command", too_much);
+    return GO_ON;
+}
+
+static int take_candidate(struct elect_options *o, struct command_line *l, const struct raw *raw)
+{
+    int status = command_line_operand(l, "ID", &o->id);
+
+    if (status == GO_ON)
+        status = check_id(o->id);
+    /* Any of these may have stood behind ID. */
+    if (status == GO_ON)
+        status = check_mode(o, raw);
+    if (status == GO_ON && o->mode != ELECT_RUN)
+        return fail(STATUS_USAGE, "%s: to look takes one PATH and no command", o->id);
+    if (status == GO_ON)
+        status = command_line_check(l);
+    if (status == GO_ON)
+        status = check_terms(o, raw);
+    if (status == GO_ON)
+        status = command_line_time("--least", raw->least, &o->election.least_ms);
+    if (status == GO_ON)
+        status = command_line_time("--most", raw->most, &o->election.most_ms);
+    o->election.yield = raw->yield;
+    o->election.requeue = 0; /* each term has a process of its own */
+    o->election.parents = o->run.parents;
+    return status == GO_ON ? command_line_command(l) : status;
+}
+
+static int take_operands(struct elect_options *o, struct command_line *l, const struct raw *raw)
+{
+    int status = command_line_operand(l, "PATH", &o->run.path);
+
+    if (status == GO_ON)
+        status = check_mode(o, raw);
+    if (status != GO_ON)
+        return status;
+    return o->mode == ELECT_RUN ? take_candidate(o, l, raw) : check_rest(l);
+}
+
+int elect_options_parse(struct elect_options *o, struct settings *settings, int argc, char **argv)
+{
+    const zkl_election_options standard = ZKL_ELECTION_OPTIONS_INIT;
+    struct raw raw = {0};
+    const GOptionEntry entries[] = {
+        {"once", 0, 0, G_OPTION_ARG_NONE, &o->once, "Lead once, then end as zkl lock does", NULL},
+        {"layout", 0, 0, G_OPTION_ARG_FILENAME, &raw.layout,
+         "Names as Curator's latch (default) or selector", "LAYOUT"},
+        {"priority", 0, 0, G_OPTION_ARG_INT, &o->election.priority,
+         "Candidates that yield let higher ones pass (0 to 999; 0)", "N"},
+        {"yield", 0, 0, G_OPTION_ARG_NONE, &raw.yield,
+         "Step down for a candidate of higher priority", NULL},
+        {"least", 0, 0, G_OPTION_ARG_FILENAME, &raw.least, "But not before a term has lasted",
+         "SECS"},
+        {"most", 0, 0, G_OPTION_ARG_FILENAME, &raw.most,
+         "Step down for any other candidate when a term has lasted", "SECS"},
+        {"listen", 0, 0, G_OPTION_ARG_NONE, &raw.listen,
+         "Write a line for each change of leader, instead", NULL},
+        {"leader", 0, 0, G_OPTION_ARG_NONE, &raw.leader, "Write who leads, instead", NULL},
+        {"json", 0, 0, G_OPTION_ARG_NONE, &o->json, "One JSON object a line", NULL},
+        G_OPTION_ENTRY_NULL};
+    struct command_line line = {
+        .settings = settings,
+        .options = &o->run,
+        .verb = "elect",
+        .synopsis = "elect PATH ID [OPTION...] [--] COMMAND [ARG...] | -c STRING",
+        .summary = "Runs COMMAND while the candidate ID leads at PATH, and queues again when it "
+                   "was deposed; -n, -w and -E are for --once.\nWith --listen PATH or --leader "
+                   "PATH, shows who leads.",
+        .entries = entries,
+    };
+    int status;
+
+    *o = (struct elect_options){.election = standard};
+    status = command_line_begin(&line, argc, argv);
+    if (status == GO_ON)
+        status = take_operands(o, &line, &raw);
+    command_line_end(&line);
+    g_free(raw.layout);
+    g_free(raw.least);
+    g_free(raw.most);
+    return status;
+}
+
+void elect_options_free(struct elect_options *o)
+{
+    lock_options_free(&o->run);
+    g_free(o->id);
+}

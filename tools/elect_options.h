@@ -1,0 +1,22 @@
+/* The command line of zkl elect. */
+#ifndef ZKL_TOOLS_ELECT_OPTIONS_H
+#define ZKL_TOOLS_ELECT_OPTIONS_H
+
+#include "lock_options.h"
+
+enum elect_mode { ELECT_RUN, ELECT_LISTEN, ELECT_LEADER };
+
+struct elect_options {
+    struct lock_options run; /* of --listen and --leader path alone */
+    enum elect_mode mode;
+    char *id;
+    zkl_election_options election;
+    gboolean once;
+    gboolean json;
+};
+
+/* GO_ON, or a status after a message; elect_options_free() in both cases. */
+int elect_options_parse(struct elect_options *o, struct settings *settings, int argc, char **argv);
+void elect_options_free(struct elect_options *o);
+
+#endif

@@ -1,0 +1,78 @@
+/* The protocol of sd_notify(3): AF_UNIX, a path or, after "@", an abstract name. */
+#include "notify.h"
+#include "tool.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+struct notify {
+    int fd; /* -1: nobody wants to know */
+    struct sockaddr_un address;
+    socklen_t length;
+    char *last;
+};
+
+static bool take_address(struct notify *n, const char *name)
+{
+    const size_t length = strlen(name);
+
+    if ((name[0] != '/' && name[0] != '@') || length < 2 || length > sizeof n->address.sun_path)
+        return false;
+    n->address.sun_family = AF_UNIX;
+    memcpy(n->address.sun_path, name, length);
+    if (name[0] == '@')
+        n->address.sun_path[0] = '\0';
+    n->length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+    return true;
+}
+
+struct notify *notify_open(void)
+{
+    const char *name = g_getenv("NOTIFY_SOCKET");
+    const struct timeval patience = {.tv_sec = 1}; /* a full queue is soon read */
+    struct notify *n = g_new0(struct notify, 1);
+
+    n->fd = -1;
+    if (!name)
+        return n;
+    if (take_address(n, name))
+        n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    else
+        say("NOTIFY_SOCKET: not an address: %s", name);
+    if (n->fd >= 0)
+        setsockopt(n->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    g_unsetenv("NOTIFY_SOCKET");
+    return n;
+}
+
+void notify_send(struct notify *n, const char *format, ...)
+{
+    va_list args;
+    char *text;
+
+    if (n->fd < 0)
+        return;
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+    if (g_strcmp0(text, n->last) == 0 ||
+        sendto(n->fd, text, strlen(text), MSG_NOSIGNAL, (const struct sockaddr *)&n->address,
+               n->length) < 0) {
+        g_free(text);
+        return;
+    }
+    g_free(n->last);
+    n->last = text;
+}
+
+void notify_close(struct notify *n)
+{
+    if (n->fd >= 0)
+        close(n->fd);
+    g_free(n->last);
+    g_free(n);
+}

@@ -1,0 +1,19 @@
+/* What sd_notify(3) says, without it: a datagram to whoever started us, if that one wants to know.
+ */
+#ifndef ZKL_TOOLS_NOTIFY_H
+#define ZKL_TOOLS_NOTIFY_H
+
+#include <glib.h>
+
+struct notify;
+
+/* To NOTIFY_SOCKET, which is then removed from our environment: the command is not the main
+ * process. Without it, all that follows does nothing. */
+struct notify *notify_open(void);
+
+/* Lines as "READY=1"; unless they are what was sent last. */
+void notify_send(struct notify *n, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+void notify_close(struct notify *n);
+
+#endif

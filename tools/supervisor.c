@@ -1,0 +1,241 @@
+/* It has no threads and no session, and is the service manager's main process: it passes signals
+ * on, tells how it stands, and waits for all that its child leaves before it begins anew. */
+#include "supervisor.h"
+#include "candidate.h"
+#include "notify.h"
+#include "talk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAUSE_FIRST_MS 1000
+#define PAUSE_LAST_MS 30000
+
+struct supervisor {
+    const struct settings *settings;
+    struct elect_options *options;
+    struct events *events;
+    struct notify *notify;
+    struct report *report;
+    int talk; /* to the child */
+    pid_t child;
+    int result; /* the child's, as of waitpid() */
+    bool child_ended;
+    bool ready;        /* was told */
+    bool asked_to_end; /* INT or TERM has been passed on */
+    int64_t pause_ms;  /* behind the last failure; 0: there was none since the last term */
+};
+
+/* ---- what is told ---- */
+
+static const char *ordinal_suffix(int n)
+{
+    static const char *const suffixes[] = {"th", "st", "nd", "rd"};
+
+    return n % 10 > 3 || n / 10 % 10 == 1 ? suffixes[0] : suffixes[n % 10];
+}
+
+static void tell_leading(struct supervisor *s)
+{
+    GDateTime *since = g_date_time_new_from_unix_utc(atomic_load(&s->report->since));
+    char *text = g_date_time_format_iso8601(since);
+
+    notify_send(s->notify, "STATUS=leader since %s", text);
+    g_free(text);
+    g_date_time_unref(since);
+}
+
+static void tell_stage(struct supervisor *s)
+{
+    const int stage = atomic_load(&s->report->stage);
+    const int ahead = atomic_load(&s->report->ahead);
+
+    if (s->asked_to_end)
+        return;
+    if (stage != STAGE_CONNECTING && !s->ready)
+        notify_send(s->notify, "READY=1");
+    s->ready |= stage != STAGE_CONNECTING;
+    if (stage == STAGE_CONNECTING)
+        notify_send(s->notify, "STATUS=connecting");
+    else if (stage == STAGE_LEADING)
+        tell_leading(s);
+    else if (ahead > 0)
+        notify_send(s->notify, "STATUS=waiting, %d%s in line", ahead, ordinal_suffix(ahead));
+    else
+        notify_send(s->notify, "STATUS=waiting");
+}
+
+/* ---- one term ---- */
+
+static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent, int orders)
+{
+    struct events events;
+    int status = STATUS_INTERNAL;
+
+    /* Its guard hears of that, and kills the command. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == parent && events_open_below(&events, s->events, orders)) {
+        close(s->talk);
+        events_close(s->events);
+        status = candidate_run(s->settings, s->options, &events, s->report);
+    }
+    exit(status);
+}
+
+static bool start(struct supervisor *s)
+{
+    const pid_t self = getpid();
+    int talk[2];
+
+    *s->report = (struct report){.ahead = -1};
+    s->child_ended = false;
+    if (!talk_open(talk))
+        return false;
+    s->talk = talk[0];
+    s->child = fork();
+    if (s->child == 0)
+        become_candidate(s, self, talk[1]);
+    close(talk[1]);
+    if (s->child > 0)
+        events_add(s->events, s->talk);
+    else
+        close(s->talk);
+    return s->child > 0;
+}
+
+/* The child obeys us alone: see events_open_below(). */
+static void pass_on(struct supervisor *s, int signo)
+{
+    const struct talk message = {.kind = TALK_SIGNAL, .value = signo};
+
+    if (signo == SIGCHLD)
+        return;
+    if (signo == SIGINT || signo == SIGTERM) {
+        s->asked_to_end = true;
+        notify_send(s->notify, "STOPPING=1");
+    }
+    talk_say(s->talk, &message, NULL);
+}
+
+/* Also what others have left to us. */
+static void reap(struct supervisor *s)
+{
+    pid_t pid;
+    int result;
+
+    while ((pid = waitpid(-1, &result, WNOHANG)) > 0)
+        if (pid == s->child) {
+            s->child_ended = true;
+            s->result = result;
+        }
+}
+
+/* A child that was killed leaves its guard to us, which is just ending the command. */
+static bool guard_lives(const struct supervisor *s)
+{
+    const pid_t guard = atomic_load(&s->report->guard);
+
+    if (guard == 0 || waitid(P_PID, (id_t)guard, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return false;
+    kill(guard, SIGCONT);
+    return true;
+}
+
+static void wait_for_child(struct supervisor *s)
+{
+    bool open = true;
+
+    while (!s->child_ended || guard_lives(s)) {
+        int signo;
+
+        tell_stage(s);
+        events_wait(s->events);
+        while ((signo = events_signal(s->events)) != 0)
+            pass_on(s, signo);
+        if (open && !talk_nudged(s->talk)) {
+            open = false;
+            events_remove(s->events, s->talk);
+        }
+        reap(s);
+    }
+    if (open)
+        events_remove(s->events, s->talk);
+    close(s->talk);
+}
+
+/* ---- again and again ---- */
+
+/* GO_ON, or the status to end with. */
+static int judge(struct supervisor *s)
+{
+    const int outcome = atomic_load(&s->report->outcome);
+    int status = WIFEXITED(s->result) ? WEXITSTATUS(s->result) : STATUS_INTERNAL;
+
+    if (outcome == OUTCOME_NONE)
+        status =
+            fail(STATUS_INTERNAL, "%s: the candidate's process was killed", s->options->run.path);
+    if (outcome == OUTCOME_FINAL || s->asked_to_end || s->options->once)
+        return status;
+    if (atomic_load(&s->report->stage) == STAGE_LEADING)
+        s->pause_ms = 0;
+    return GO_ON;
+}
+
+/* GO_ON, or 128+n: a signal came. */
+static int pause_after_failure(struct supervisor *s)
+{
+    int64_t until;
+
+    s->pause_ms = s->pause_ms == 0 ? PAUSE_FIRST_MS : MIN(s->pause_ms * 2, PAUSE_LAST_MS);
+    until = now_ms() + s->pause_ms;
+    notify_send(s->notify, "STATUS=not in line, next attempt in %d s", (int)(s->pause_ms / 1000));
+    while (now_ms() < until) {
+        int signo;
+
+        events_arm(s->events, until - now_ms());
+        events_wait(s->events);
+        signo = events_asked_to_end(s->events);
+        reap(s);
+        if (signo != 0)
+            return STATUS_SIGNAL + signo;
+    }
+    return GO_ON;
+}
+
+static int one_term(struct supervisor *s)
+{
+    int status;
+
+    if (!start(s))
+        return fail(STATUS_INTERNAL, "no process: %s", g_strerror(errno));
+    wait_for_child(s);
+    status = judge(s);
+    if (status == GO_ON && atomic_load(&s->report->outcome) != OUTCOME_AGAIN)
+        status = pause_after_failure(s);
+    return status;
+}
+
+int supervise(const struct settings *settings, struct elect_options *options, struct events *events,
+              int *ret_key)
+{
+    struct supervisor s = {.settings = settings, .options = options, .events = events};
+    int status = GO_ON;
+
+    s.report =
+        mmap(NULL, sizeof *s.report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (s.report == MAP_FAILED)
+        return fail(STATUS_INTERNAL, "no memory: %s", g_strerror(errno));
+    s.notify = notify_open();
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    while (status == GO_ON)
+        status = one_term(&s);
+    notify_send(s.notify, "STOPPING=1");
+    notify_close(s.notify);
+    *ret_key = atomic_load(&s.report->key);
+    munmap(s.report, sizeof *s.report);
+    return status;
+}

@@ -1,0 +1,170 @@
+/* The grant, then the command, then the grant given back. */
+#include "term.h"
+#include "connect.h"
+#include "status_line.h"
+
+#define LOOK_EVERY_MS 1000
+
+static int last_failure(const char *subject)
+{
+    zkl_error error = {0};
+
+    zkl_last_error(&error);
+    return fail_error(&error, subject);
+}
+
+/* What can be refused is refused before any server is asked. */
+static int prepare(struct term *t)
+{
+    int status = hold_check_grace(t->options->grace_ms, t->settings->session_timeout_ms);
+
+    if (status == GO_ON)
+        status = session_open(t->settings, &t->session);
+    if (status != GO_ON)
+        return status;
+    return t->way->open(t->self, t->session) == 0 ? GO_ON : last_failure(t->options->path);
+}
+
+/* Until a session is made; -w runs from here on. */
+static int connect_first(struct term *t)
+{
+    struct lock_options *o = t->options;
+    const int64_t began = now_ms();
+    const int64_t limit = o->timeout_ms == 0 ? ZKL_FOREVER : o->timeout_ms;
+    int status = session_connect(t->settings, &t->session, limit, t->events);
+
+    if (status != GO_ON)
+        return status;
+    if (o->timeout_ms > 0) {
+        o->timeout_ms -= now_ms() - began;
+        if (o->timeout_ms < 1)
+            o->timeout_ms = 1; /* 0 would mean to try */
+    }
+    return hold_check_grace(o->grace_ms, zkl_session_timeout_ms(t->session));
+}
+
+void attempt_end(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    struct attempt *a = data;
+
+    a->grant = grant;
+    if (error)
+        a->error = *error;
+    atomic_store(&a->done, true);
+    events_wake(a->events);
+}
+
+static int not_had(const struct term *t)
+{
+    const zkl_error *error = &t->attempt.error;
+    const struct lock_options *o = t->options;
+
+    switch (error->code) {
+    case ZKL_EBUSY:
+        return fail(o->conflict_status, "%s: held by somebody else", o->path);
+    case ZKL_ETIMEDOUT:
+        return fail(o->conflict_status, "%s: not had within %g s", o->path, o->timeout_s);
+    case ZKL_EHOST:
+    case ZKL_EUNREACHABLE: /* there was a session before: it is the lock that did not come */
+        return fail(o->conflict_status, "%s: not had in time: %s", o->path,
+                    zkl_strerror(error->code));
+    default:
+        return fail_error(error, o->path);
+    }
+}
+
+/* 0, or the signal that asks us to end first. */
+static int await(struct term *t)
+{
+    int signo = 0;
+
+    while (signo == 0 && !atomic_load(&t->attempt.done)) {
+        if (t->way->look) {
+            t->way->look(t->self);
+            events_arm(t->events, LOOK_EVERY_MS);
+        }
+        events_wait(t->events);
+        signo = events_asked_to_end(t->events);
+    }
+    return signo;
+}
+
+static int acquire(struct term *t)
+{
+    struct attempt *a = &t->attempt;
+    int signo;
+
+    if (t->settings->verbose)
+        say("%s: queueing", t->options->path);
+    status_line(t->options->status_fd, "waiting");
+    a->events = t->events;
+    if (t->way->seek(t->self, t->options->timeout_ms, a) != 0)
+        return last_failure(t->options->path);
+    signo = await(t);
+    if (signo != 0) {
+        t->way->give_up(t->self);
+        while (events_until(t->events, &a->done) != 0)
+            continue; /* it comes soon, server or not */
+    }
+    if (signo != 0 && a->grant)
+        zkl_grant_release(a->grant);
+    if (signo != 0)
+        return STATUS_SIGNAL + signo;
+    return a->grant ? GO_ON : not_had(t);
+}
+
+static int hold(struct term *t)
+{
+    const guint64 token = zkl_grant_token(t->attempt.grant);
+    int status;
+
+    t->hold_options.session_timeout_ms = zkl_session_timeout_ms(t->session);
+    t->hold_options.grace_ms =
+        hold_grace_ms(t->options->grace_ms, t->hold_options.session_timeout_ms);
+    if (t->settings->verbose)
+        say("%s: held with token %" G_GUINT64_FORMAT, t->options->path, token);
+    status_line(t->options->status_fd, "held %" G_GUINT64_FORMAT, token);
+    t->hold = hold_new(&t->guard, t->attempt.grant, t->events);
+    status = hold_run(t->hold);
+    t->course = hold_course(t->hold);
+    t->key = hold_key(t->hold);
+    return status;
+}
+
+static int run_steps(struct term *t)
+{
+    int (*const steps[])(struct term *) = {prepare, connect_first, acquire, hold};
+    int status = GO_ON;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(steps) && status == GO_ON; i++)
+        status = steps[i](t);
+    if (status == STATUS_SIGNAL + SIGCHLD && !t->hold)
+        status = fail(STATUS_INTERNAL, "%s: the guard is dead", t->options->path);
+    zkl_session_close(t->session);
+    if (t->hold && hold_kept(t->hold))
+        status_line(t->options->status_fd, "released");
+    t->way->close(t->self);
+    hold_free(t->hold);
+    return status;
+}
+
+/* The guard before any thread, and to the end: it may still run --on-lost. */
+int term_run(struct term *t)
+{
+    int status;
+
+    t->hold_options = (struct hold_options){
+        .path = t->options->path,
+        .candidate = t->candidate,
+        .argv = t->options->command,
+        .on_lost = t->options->on_lost,
+        .on_suspect = t->options->on_suspect,
+        .status_fd = t->options->status_fd,
+        .verbose = t->settings->verbose,
+    };
+    if (!guard_start(&t->guard, &t->hold_options, t->events))
+        return STATUS_INTERNAL;
+    status = run_steps(t);
+    guard_finish(&t->guard, t->events);
+    return status;
+}

@@ -1,0 +1,61 @@
+/* One time of holding, as zkl lock has it once and zkl elect again and again: a session, a way to
+ * the grant, the command under it. */
+#ifndef ZKL_TOOLS_TERM_H
+#define ZKL_TOOLS_TERM_H
+
+#include "guard.h"
+#include "lock_options.h"
+
+/* One acquisition, filled by the library's thread before done is set. */
+struct attempt {
+    struct events *events;
+    zkl_grant *grant;
+    zkl_error error;
+    atomic_bool done;
+};
+
+/* How the grant is had; what is called gets self, on the main thread. */
+struct way {
+    /* The handle. 0, or the library's error. */
+    int (*open)(void *self, zkl_session *session);
+
+    /* Begins; attempt_end() is called once after that, unless this fails. 0, or the library's
+     * error. */
+    int (*seek)(void *self, int64_t timeout_ms, struct attempt *attempt);
+
+    /* Once a second while it waits; NULL for nothing. */
+    void (*look)(void *self);
+
+    /* So that the attempt ends soon. */
+    void (*give_up)(void *self);
+
+    /* The session is closed already. */
+    void (*close)(void *self);
+};
+
+struct term {
+    const struct settings *settings;
+    struct lock_options *options;
+    const char *candidate; /* NULL: no election */
+    struct events *events; /* no thread has been made yet */
+    const struct way *way;
+    void *self;
+
+    zkl_session *session;
+    struct attempt attempt;
+    struct hold_options hold_options;
+    struct guard guard;
+    struct hold *hold;
+
+    /* Afterwards: */
+    enum course course; /* as hold_course() */
+    int key;            /* as hold_key(): is to end us and our group */
+};
+
+/* All of it; answers the exit status. */
+int term_run(struct term *t);
+
+/* Its data is the attempt. The grant, a reference, is the attempt's; error when there is none. */
+void attempt_end(zkl_grant *grant, const zkl_error *error, void *data);
+
+#endif
