@@ -276,6 +276,7 @@ for signal in TERM KILL; do
     expect_match "$signal while waiting: there was a guard" '^[0-9]+$' "$guard"
     command=$guard
     expect_no_guard "$signal while waiting"
+    wait_until "its node goes" has_contenders $L 1
 done
 
 # A guard that dies meanwhile is missed at once; one that is stopped starts nothing too late.
