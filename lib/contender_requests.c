@@ -107,6 +107,7 @@ static void ask_create(struct contender *c, uint32_t tag)
     r->what.mode = STORE_EPHEMERAL_SEQUENTIAL;
     r->what.data = g_strdup(c->payload);
     r->what.length = (int)strlen(c->payload);
+    g_clear_pointer(&c->blame, g_free); /* that parents could not be made is no matter any more */
     c->create = r;
     request_send(c->session, r);
 }
@@ -123,18 +124,14 @@ static void on_parent(struct request *r, const struct store_reply *reply)
 
     if (!good && c->parents_answer == ANSWER_OK) {
         c->parents_answer = got;
-        g_free(c->blame);
         c->blame = g_strdup(r->what.path);
     }
     if (--c->parents_left > 0 || reply->rc == STORE_GONE) {
         contender_unref(c);
         return;
     }
-    if (good)
-        g_clear_pointer(&c->blame, g_free);
-    else
-        got = c->parents_answer;
-    struct event ev = {.kind = EV_PARENTS_MADE, .answer = good ? ANSWER_OK : got, .tag = r->tag};
+    struct event ev = {
+        .kind = EV_PARENTS_MADE, .answer = good ? ANSWER_OK : c->parents_answer, .tag = r->tag};
     contender_step(c, &ev);
     contender_unref(c);
 }
@@ -142,7 +139,6 @@ static void on_parent(struct request *r, const struct store_reply *reply)
 static void ask_parents(struct contender *c, uint32_t tag)
 {
     c->parents_answer = ANSWER_OK;
-    c->parents_left = 0;
     for (const char *at = c->directory; at; at = strchr(at + 1, '/'))
         c->parents_left++;
     for (const char *at = c->directory; at;) {

@@ -44,7 +44,7 @@ struct zkl_session {
     pthread_mutex_t monitor;
     int cancel_state;       /* of the thread that holds it, from before */
     GArray *listeners;      /* of struct session_listener */
-    pthread_cond_t changed; /* up, host_unknown, refused, closing, stores */
+    pthread_cond_t changed; /* up, refused, closing, stores: what somebody may wait for */
 
     /* the present epoch */
     struct store *store; /* NULL: closed, or the system refused the threads for one */

@@ -207,7 +207,6 @@ void epoch_replace(zkl_session *s)
     contender_epoch_all(s);
     if (id != 0)
         session_tell(s, ZKL_SESSION_REPLACED, id);
-    pthread_cond_broadcast(&s->changed);
 }
 
 void epoch_warm(zkl_session *s)
@@ -215,7 +214,6 @@ void epoch_warm(zkl_session *s)
     struct instant now = clock_now();
     bool cold = !s->lease_timer.at; /* the chain has stopped */
 
-    s->warm_until = instant_add(now, s->warm_ns);
     if (!s->up || !cold)
         return;
     /* A server that stands alone proves with the first write, an ensemble would need a chain. */
@@ -246,8 +244,7 @@ void epoch_purge(zkl_session *s)
 
 void epoch_retired(zkl_session *s)
 {
-    if (g_queue_is_empty(&s->contenders))
-        s->warm_until = instant_add(clock_now(), s->warm_ns);
+    s->warm_until = instant_add(clock_now(), s->warm_ns);
     epoch_purge(s);
 }
 
@@ -267,7 +264,6 @@ static void shun(zkl_session *s)
     log_line(s->log, ZKL_LOG_WARN, "%s: what answers there is no ZooKeeper", s->hosts);
     epoch_close(s);
     s->foreigners = true;
-    pthread_cond_broadcast(&s->changed);
     timers_arm(s->timers, &s->epoch_timer, clock_now().boot + EPOCH_RETRY_NS, retry_begin, s);
     contender_epoch_all(s);
 }
@@ -312,7 +308,6 @@ static void on_down(zkl_session *s)
     timers_cancel(&s->lease_timer);
     contender_suspect_all(s);
     session_tell(s, ZKL_SESSION_SUSPENDED, s->id);
-    pthread_cond_broadcast(&s->changed);
 }
 
 static void on_refused(zkl_session *s)
@@ -351,7 +346,6 @@ static void on_store_event(void *context, enum store_event event, int64_t id, in
     case STORE_EV_FOREIGN:
         s->host_unknown = event == STORE_EV_HOST;
         s->foreigners = event == STORE_EV_FOREIGN;
-        pthread_cond_broadcast(&s->changed);
         break;
     }
 }

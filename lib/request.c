@@ -159,8 +159,8 @@ static void redelete(void *data)
 {
     struct refusal *refusal = data;
 
-    request_send(refusal->session, request_new(STORE_DELETE, g_strdup(refusal->path), on_redeleted,
-                                               refusal->session));
+    request_send(refusal->session,
+                 request_new(STORE_DELETE, g_strdup(refusal->path), on_redeleted, refusal));
 }
 
 static struct refusal *find_refusal(zkl_session *s, const char *path)
@@ -198,17 +198,14 @@ static void refuse(zkl_session *s, const char *path)
     epoch_purge(s);
 }
 
-/* By path: the refusal may be forgotten meanwhile. */
+/* The refusal is there still: it has one delete under way, and those of a session are answered
+ * before its refusals are forgotten. */
 static void on_redeleted(struct request *r, const struct store_reply *reply)
 {
-    struct refusal *refusal = find_refusal(r->owner, r->what.path);
-
-    if (!refusal)
-        return;
     if (reply->rc == STORE_OK || reply->rc == STORE_NONODE)
-        free_refusal(refusal);
-    else if (reply->rc != STORE_GONE)
-        pause_refusal(refusal);
+        free_refusal(r->owner);
+    else
+        pause_refusal(r->owner);
 }
 
 static void on_deleted(struct request *r, const struct store_reply *reply)

@@ -87,6 +87,7 @@ static void counted_anew(void)
 
     play_start(false);
     SAY("enter");
+    vanish(ROUNDS);
     SAY("created 7");
     SAY("listed 5 7*");
     SAY("pred gone");

@@ -201,6 +201,13 @@ static void a_list_without_the_own_node_proves_nothing(void)
     STEP("listed 13*", ST_HOLDING, "grant, arm");
 }
 
+/* Made by a session that is not the present one, it goes with that one. */
+static void created_in_another_session(void)
+{
+    play_reach(ST_CREATING);
+    STEP("created 7 others", ST_CREATING, "delete, create, list");
+}
+
 static void own_node_gone_at_the_proof(void)
 {
     play_reach(ST_PROVING);
@@ -234,6 +241,7 @@ static const struct test_case cases[] = {
     {"adopted_node_changes_while_listing", adopted_node_changes_while_listing},
     {"deadline_comes_while_queued", deadline_comes_while_queued},
     {"a_list_without_the_own_node_proves_nothing", a_list_without_the_own_node_proves_nothing},
+    {"created_in_another_session", created_in_another_session},
     {"own_node_gone_at_the_proof", own_node_gone_at_the_proof},
     {"own_node_of_another_session_at_the_proof", own_node_of_another_session_at_the_proof},
     {NULL, NULL},

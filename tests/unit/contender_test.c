@@ -90,6 +90,7 @@ static void makes_its_directory(void)
     hand_enter(&a, s, ZKL_FOREVER);
     ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NONODE);
     CHECK_INT(fake_count(STORE_CREATE, "/root"), 2);
+    CHECK(!fake_is_asked(STORE_SYNC, "/root/l"));
     CHECK_STR(fake_request(STORE_CREATE, "/root").path, "/root");
     CHECK_STR(fake_request(STORE_CREATE, "/root/l").path, "/root/l");
     CHECK_INT(fake_request(STORE_CREATE, "/root/l").mode, STORE_CONTAINER);
@@ -126,6 +127,31 @@ static void cannot_make_its_directory(void)
         CHECK_INT(fake_count(STORE_CREATE, "/root/l/_c_"), rows[i].code == 0);
         if (rows[i].path && !CHECK(strstr(a.error.path, rows[i].path) != NULL))
             runner_fail(__FILE__, __LINE__, "%s", a.error.path);
+        stop();
+    }
+}
+
+/* What stopped an earlier try to make the directory is not to blame for what comes later. */
+static void blames_nobody_of_before(void)
+{
+    for (int again = 0; again < 2; again++) {
+        start();
+        hand_enter(&a, s, ZKL_FOREVER);
+        for (int i = 0; i < 2; i++) {
+            ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NONODE);
+            ANSWER(STORE_CREATE, "/root", .rc = STORE_NONODE); /* reaped above it: once more */
+            ANSWER(STORE_CREATE, "/root/l", .rc = STORE_NONODE);
+        }
+        if (again) {
+            ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NONODE);
+            ANSWER(STORE_CREATE, "/root", .rc = STORE_NOAUTH);
+            ANSWER(STORE_CREATE, "/root/l", .rc = STORE_NONODE);
+        } else {
+            ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NOAUTH);
+        }
+        zkl_session_dispatch(s);
+        CHECK_INT(a.error.code, ZKL_EACCES);
+        CHECK_STR(a.error.path, again ? "/root" : "/l");
         stop();
     }
 }
@@ -193,7 +219,7 @@ static void leaves_no_watch_behind(void)
     ANSWER(STORE_GET, "/root/l/_c_other", .rc = STORE_OK);
     zkl_op_cancel(a.op);
     CHECK(fake_is_asked(STORE_UNWATCH, "/root/l/_c_other-lock-0000000003"));
-    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    CHECK_INT(fake_count(STORE_DELETE, a.node), 1);
     ANSWER(STORE_UNWATCH, "/root/l/_c_other", .rc = STORE_OK);
     CHECK_INT(s->watched_bytes, 0);
     CHECK_INT(s->contenders.length, 0);
@@ -211,6 +237,25 @@ static void too_much_is_watched(void)
     CHECK_INT(a.error.code, ZKL_ELIMIT);
     CHECK(fake_is_asked(STORE_DELETE, a.node));
     CHECK(!fake_is_asked(STORE_GET, "/root/l"));
+    stop();
+}
+
+/* The newest list goes with the attempt, though an older one is answered first. */
+static void asks_nothing_any_more(void)
+{
+    start();
+    hand_enter(&a, s, ZKL_FOREVER);
+    fake_busy(true);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_OK, .path = a.node, .czxid = 5,
+           .owner = FAKE_SESSION_ID - 1);
+    fake_busy(false);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
+    zkl_op_cancel(a.op);
+    CHECK_INT(s->contenders.length, 0);
+    hand_pass(s, 100);
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    CHECK(!fake_is_asked(STORE_CREATE, "/root/l"));
+    CHECK(!fake_is_asked(STORE_LIST, "/root/l"));
     stop();
 }
 
@@ -263,22 +308,48 @@ static void adopts_what_was_made(void)
     stop();
 }
 
+/* Whoever waited has left, so all of it goes; the session has no reason to. */
+static void deletes_what_was_made(void)
+{
+    start();
+    hand_enter(&a, s, ZKL_FOREVER);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
+    zkl_op_cancel(a.op);
+    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    char *names[] = {own_name()};
+    list(1, names);
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    CHECK_INT(s->contenders.length, 0);
+    hand_pass(s, 0);
+    CHECK_INT(s->id, FAKE_SESSION_ID);
+    stop();
+}
+
 /* Nobody can tell what was made: the end of the session removes it. */
-static void replaces_the_session_for_an_orphan(void)
+static void leave_an_orphan(enum store_rc rc, int code)
 {
     start();
     hand_enter(&a, s, ZKL_FOREVER);
     ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
     ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
-    ANSWER(STORE_LIST, "/root/l", .rc = STORE_NOAUTH);
+    ANSWER(STORE_LIST, "/root/l", .rc = rc);
     zkl_session_dispatch(s);
-    CHECK_INT(a.error.code, ZKL_EACCES);
+    CHECK_INT(a.error.code, code);
+    CHECK(!fake_is_asked(STORE_GET, "/root/l"));
     CHECK_INT(s->id, FAKE_SESSION_ID);
     hand_pass(s, 0);
     CHECK_INT(s->id, 0);
-    hand_leave(&a);
+}
 
+static void replaces_the_session_for_an_orphan(void)
+{
+    leave_an_orphan(STORE_BAD, ZKL_EPROTO);
+    stop();
+
+    leave_an_orphan(STORE_NOAUTH, ZKL_EACCES);
+    hand_leave(&a);
     fake_event(STORE_EV_BEGIN);
     fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
     hand_enter(&a, s, ZKL_FOREVER);
@@ -317,12 +388,15 @@ static const struct test_case cases[] = {
     {"enters", enters},
     {"makes_its_directory", makes_its_directory},
     {"cannot_make_its_directory", cannot_make_its_directory},
+    {"blames_nobody_of_before", blames_nobody_of_before},
     {"told_why", told_why},
     {"waits_for_its_predecessor", waits_for_its_predecessor},
     {"leaves_no_watch_behind", leaves_no_watch_behind},
     {"too_much_is_watched", too_much_is_watched},
+    {"asks_nothing_any_more", asks_nothing_any_more},
     {"enters_anew_in_the_next_session", enters_anew_in_the_next_session},
     {"adopts_what_was_made", adopts_what_was_made},
+    {"deletes_what_was_made", deletes_what_was_made},
     {"replaces_the_session_for_an_orphan", replaces_the_session_for_an_orphan},
     {"forgets_the_node_given_up", forgets_the_node_given_up},
     {NULL, NULL},

@@ -6,7 +6,14 @@
 
 static zkl_session *s;
 static struct attempt a;
-static GString *events;
+static GString *events, *lines;
+
+static void on_log(zkl_log_level level, const char *line, void *data)
+{
+    (void)level;
+    (void)data;
+    g_string_append_printf(lines, "%s; ", line);
+}
 
 static void on_event(zkl_session *session, zkl_session_event event, int64_t id, void *data)
 {
@@ -21,8 +28,12 @@ static void on_event(zkl_session *session, zkl_session_event event, int64_t id, 
 /* Opened, and heard, but not connected. */
 static void prepare(void)
 {
-    s = hand_session_with(NULL);
+    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+
+    options.log = on_log;
+    s = hand_session_with(&options);
     events = g_string_new(NULL);
+    lines = g_string_new(NULL);
     CHECK_INT(zkl_session_on_change(s, on_event, NULL), 0);
 }
 
@@ -37,6 +48,7 @@ static void stop(void)
 {
     hand_close(s);
     g_string_free(events, TRUE);
+    g_string_free(lines, TRUE);
 }
 
 /* What listeners were told since. */
@@ -45,6 +57,14 @@ static void check_events(const char *wanted)
     zkl_session_dispatch(s);
     CHECK_STR(events->str, wanted);
     g_string_truncate(events, 0);
+}
+
+/* What was logged since. */
+static void check_logged(const char *wanted)
+{
+    zkl_session_dispatch(s);
+    CHECK_STR(lines->str, wanted);
+    g_string_truncate(lines, 0);
 }
 
 static void check_deadline_in(int64_t ms)
@@ -64,6 +84,7 @@ static void listeners_are_told(void)
     check_events("replaced 7; ");
     CHECK_INT(s->id, 0);
     CHECK(!s->up);
+    CHECK(!lease_valid(&s->lease, clock_now())); /* its proofs were of the session before */
     fake_event(STORE_EV_BEGIN);
     fake_event_of(STORE_EV_UP, 8, FAKE_TIMEOUT_MS);
     check_events("connected 8; ");
@@ -79,6 +100,7 @@ static void why_there_is_no_connection(void)
     fake_event(STORE_EV_DOWN);
     CHECK_INT(zkl_session_wait(s, 0), ZKL_EUNREACHABLE);
     fake_event(STORE_EV_HOST);
+    fake_event(STORE_EV_BEGIN);
     CHECK_INT(zkl_session_wait(s, 0), ZKL_EHOST);
     fake_event(STORE_EV_FOREIGN);
     CHECK(s->foreigners && !s->host_unknown);
@@ -90,9 +112,50 @@ static void why_there_is_no_connection(void)
     fake_event(STORE_EV_HOST);
     fake_event(STORE_EV_UP);
     CHECK(!s->foreigners && !s->host_unknown);
+    fake_event(STORE_EV_FOREIGN);
     fake_event(STORE_EV_AUTH);
+    CHECK(s->foreigners); /* known still, but no matter any more */
     CHECK_INT(zkl_session_wait(s, 0), ZKL_EAUTH);
     stop();
+}
+
+static void *wait_for_a_connection(void *code)
+{
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    *(int *)code = zkl_session_wait(s, ZKL_FOREVER);
+    return NULL;
+}
+
+/* The thread has had the monitor, which notes its cancel state, and does not have it now. */
+static bool is_waited_for(void)
+{
+    pthread_mutex_lock(&s->monitor);
+    bool waited = s->cancel_state == PTHREAD_CANCEL_DISABLE;
+    pthread_mutex_unlock(&s->monitor);
+    return waited;
+}
+
+static void who_waits_is_woken(void)
+{
+    static const struct {
+        enum store_event event;
+        int code;
+    } rows[] = {{STORE_EV_UP, 0}, {STORE_EV_AUTH, ZKL_EAUTH}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        pthread_t thread;
+        int code = 1;
+
+        prepare();
+        fake_event(STORE_EV_BEGIN);
+        REQUIRE(pthread_create(&thread, NULL, wait_for_a_connection, &code) == 0);
+        while (!is_waited_for())
+            g_usleep(1000);
+        fake_event(rows[i].event);
+        pthread_join(thread, NULL);
+        CHECK_INT(code, rows[i].code);
+        stop();
+    }
 }
 
 static void a_smaller_timeout_takes_the_deadline_back(void)
@@ -148,6 +211,7 @@ static void no_zookeeper(void)
         fake_event(STORE_EV_BEGIN);
         fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, nonsense[i]);
         CHECK(!s->up && s->foreigners && !s->store);
+        check_logged("fake:1: what answers there is no ZooKeeper; ");
         hand_pass(s, 999);
         CHECK(!s->store);
         hand_pass(s, 1);
@@ -156,13 +220,43 @@ static void no_zookeeper(void)
     }
 }
 
-static void the_longest_timeout(void)
+/* The session is given up with what it held. */
+static void no_zookeeper_any_more(void)
+{
+    start();
+    hand_hold(&a, s);
+    fake_event(STORE_EV_DOWN);
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, 0);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
+    CHECK_INT(s->contenders.length, 0);
+    hand_leave(&a);
+    stop();
+}
+
+static void no_other_try_once_closed(void)
 {
     prepare();
     fake_event(STORE_EV_BEGIN);
-    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, SESSION_TIMEOUT_MAX_MS);
-    CHECK(s->up);
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, 0);
+    session_lock(s);
+    epoch_close(s);
+    session_unlock(s);
+    hand_pass(s, 2000);
+    CHECK(!s->store);
     stop();
+}
+
+static void the_longest_and_the_shortest_timeout(void)
+{
+    static const int timeouts[] = {SESSION_TIMEOUT_MAX_MS, 1};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(timeouts); i++) {
+        prepare();
+        fake_event(STORE_EV_BEGIN);
+        fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, timeouts[i]);
+        CHECK(s->up);
+        stop();
+    }
 }
 
 static void not_opened(void)
@@ -171,6 +265,7 @@ static void not_opened(void)
     fake_busy(true);
     fake_event(STORE_EV_EXPIRED);
     CHECK(!s->store);
+    check_logged("session 0x7 expired; fake:1: the system refused a thread or descriptor; ");
     hand_pass(s, 1000);
     CHECK(!s->store);
     fake_busy(false);
@@ -184,11 +279,14 @@ static void not_opened(void)
 static const struct test_case cases[] = {
     {"listeners_are_told", listeners_are_told},
     {"why_there_is_no_connection", why_there_is_no_connection},
+    {"who_waits_is_woken", who_waits_is_woken},
     {"a_smaller_timeout_takes_the_deadline_back", a_smaller_timeout_takes_the_deadline_back},
     {"slow_creation", slow_creation},
     {"quick_creation", quick_creation},
     {"no_zookeeper", no_zookeeper},
-    {"the_longest_timeout", the_longest_timeout},
+    {"no_zookeeper_any_more", no_zookeeper_any_more},
+    {"no_other_try_once_closed", no_other_try_once_closed},
+    {"the_longest_and_the_shortest_timeout", the_longest_and_the_shortest_timeout},
     {"not_opened", not_opened},
     {NULL, NULL},
 };

@@ -91,6 +91,32 @@ static void released(void)
     stop();
 }
 
+static void on_applied(const zkl_error *error, void *data)
+{
+    (void)data;
+    CHECK(error == NULL);
+    changes++;
+}
+
+/* The node has gone with the transaction, and its watch with it: that is no loss. */
+static void released_by_a_transaction(void)
+{
+    start();
+    hand_pass(s, 20);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID);
+    CHECK_INT(
+        zkl_grant_multi_async(a.grant, NULL, 0, ZKL_MULTI_RELEASE, ZKL_FOREVER, on_applied, NULL),
+        0);
+    ANSWER(STORE_MULTI, a.node, .rc = STORE_OK);
+    CHECK(!fake_is_asked(STORE_DELETE, a.node));
+    CHECK(!fake_is_asked(STORE_UNWATCH, a.node));
+    CHECK_INT(s->contenders.length, 0);
+    zkl_session_dispatch(s);
+    CHECK_INT(changes, 1);
+    CHECK_STR(lines, "");
+    stop();
+}
+
 static void lost_at_the_deadline(void)
 {
     start();
@@ -134,6 +160,18 @@ static void node_stays_until_the_loss_is_told(void)
     stop();
 }
 
+/* Who asks only now is told at once, though the node still stands. */
+static void loss_is_told_to_who_asks_late(void)
+{
+    start();
+    zkl_grant_on_change(a.grant, on_change, NULL);
+    hand_pass(s, HAND_DEADLINE_MS);
+    CHECK(!fake_is_asked(STORE_DELETE, a.node));
+    zkl_grant_on_change(a.grant, on_change, NULL);
+    check_told(3, ZKL_LOST); /* the first one was told suspect before */
+    stop();
+}
+
 static void node_stays_one_timeout_at_most(void)
 {
     start();
@@ -145,6 +183,34 @@ static void node_stays_one_timeout_at_most(void)
     CHECK(fake_is_asked(STORE_DELETE, a.node));
     check_told(2, ZKL_LOST);
     CHECK_INT(fake_count(STORE_DELETE, a.node), 1);
+    stop();
+}
+
+/* A proof that comes when the deadline has passed extends the session's, but not the grant's. */
+static void proved_too_late(void)
+{
+    start();
+    hand_stand_alone(s);
+    hand_pass(s, 2000);
+    hand_jump(HAND_DEADLINE_MS - 2000, HAND_DEADLINE_MS - 2000);
+    ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
+    CHECK(lease_valid(&s->lease, clock_now()));
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    CHECK_INT(s->contenders.length, 0);
+    stop();
+}
+
+/* What is answered then proves something, but not that there is a connection. */
+static void answered_while_disconnected(void)
+{
+    start();
+    hand_stand_alone(s);
+    hand_pass(s, 2000);
+    fake_event(STORE_EV_DOWN);
+    ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_SUSPECT);
+    CHECK_INT(zkl_grant_remaining_ms(a.grant), HAND_DEADLINE_MS - 2000);
     stop();
 }
 
@@ -253,19 +319,36 @@ static void numbers_have_run_out(void)
     }
 }
 
+/* The directory has gone meanwhile, and its numbers with it. */
+static void numbers_have_begun_anew(void)
+{
+    start();
+    hand_leave(&a);
+    hand_enter(&a, s, ZKL_FOREVER);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_EXISTS);
+    ANSWER(STORE_GET, "/root/l", .rc = STORE_NONODE);
+    CHECK(fake_is_asked(STORE_CREATE, "/root/l/_c_"));
+    stop();
+}
+
 static const struct test_case cases[] = {
     {"watches_itself_after_a_while", watches_itself_after_a_while},
     {"released", released},
+    {"released_by_a_transaction", released_by_a_transaction},
     {"lost_at_the_deadline", lost_at_the_deadline},
     {"not_lost_before_either_clock", not_lost_before_either_clock},
     {"node_stays_until_the_loss_is_told", node_stays_until_the_loss_is_told},
+    {"loss_is_told_to_who_asks_late", loss_is_told_to_who_asks_late},
     {"node_stays_one_timeout_at_most", node_stays_one_timeout_at_most},
+    {"proved_too_late", proved_too_late},
+    {"answered_while_disconnected", answered_while_disconnected},
     {"suspect_while_disconnected", suspect_while_disconnected},
     {"suspect_when_overdue", suspect_when_overdue},
     {"lost_with_the_session", lost_with_the_session},
     {"each_of_many_is_lost", each_of_many_is_lost},
     {"numbers_run_out", numbers_run_out},
     {"numbers_have_run_out", numbers_have_run_out},
+    {"numbers_have_begun_anew", numbers_have_begun_anew},
     {NULL, NULL},
 };
 

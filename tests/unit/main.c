@@ -25,6 +25,7 @@ int main(int argc, char **argv)
         &watch_suite,
         &driver_suite,
         &multi_suite,
+        &multi_bounds_suite,
         &multi_doubt_suite,
         &election_suite,
         &observe_suite,

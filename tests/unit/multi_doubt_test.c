@@ -116,6 +116,87 @@ static void not_shut_out(void)
     }
 }
 
+/* There is no connection to shut it out on. */
+static void cannot_be_shut_out(void)
+{
+    struct story story;
+    struct ending e;
+
+    story_begin(&story);
+    story_apply(&story, &e, 0, ZKL_FOREVER);
+    lose_answer(&story);
+    answer_read(&story, 0);
+    fake_busy(true);
+    ANSWER(STORE_MULTI, story.node, .rc = STORE_EXISTS, .failed = 1);
+    fake_busy(false);
+    check_ended(&e, ZKL_EUNKNOWN);
+    story_end(&story);
+}
+
+/* Nor to send it again on: it is read anew on the next one. */
+static void read_again(void)
+{
+    struct story story;
+    struct ending e;
+
+    story_begin(&story);
+    story_apply(&story, &e, 0, ZKL_FOREVER);
+    lose_answer(&story);
+    fake_busy(true);
+    answer_read(&story, 0);
+    fake_busy(false);
+    fake_event(STORE_EV_DOWN);
+    fake_event(STORE_EV_UP);
+    answer_read(&story, 0);
+    check_asked(&story, 0, "; create /x 0");
+    ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
+    check_ended(&e, 0);
+    story_end(&story);
+}
+
+/* What is refused for a version that a read still shows is not sent for ever. */
+static void refused_by_one_that_lags(void)
+{
+    for (int sealing = 0; sealing < 2; sealing++) {
+        struct story story;
+        struct ending e;
+
+        story_begin(&story);
+        story_apply(&story, &e, 0, ZKL_FOREVER);
+        for (int i = sealing; i < 2; i++) {
+            lose_answer(&story);
+            answer_read(&story, 0);
+        }
+        if (sealing)
+            ANSWER(STORE_MULTI, story.node, .rc = STORE_EXISTS, .failed = 1);
+        ANSWER(STORE_MULTI, story.node, .rc = STORE_BADVERSION, .failed = 0);
+        answer_read(&story, 0);
+        CHECK(!fake_is_asked(STORE_MULTI, story.node));
+        check_ended(&e, ZKL_EUNKNOWN);
+        story_end(&story);
+    }
+}
+
+/* The node may not be read: the grant is as good as before. */
+static void read_refused(void)
+{
+    struct story story;
+    struct ending e;
+
+    story_begin(&story);
+    story_apply(&story, &e, 0, ZKL_FOREVER);
+    ANSWER(STORE_MULTI, story.node, .rc = STORE_BADVERSION, .failed = 0);
+    ANSWER(STORE_GET, story.node, .rc = STORE_NOAUTH);
+    check_ended(&e, ZKL_EACCES);
+    story_apply(&story, &e, 0, ZKL_FOREVER);
+    answer_read(&story, 0);
+    lose_answer(&story);
+    ANSWER(STORE_GET, story.node, .rc = STORE_NOAUTH);
+    check_ended(&e, ZKL_EUNKNOWN);
+    CHECK(zkl_grant_state(story.grant) != ZKL_LOST);
+    story_end(&story);
+}
+
 /* A server that lags behind shows the version from before. */
 static void lost_in_doubt(void)
 {
@@ -181,6 +262,7 @@ static void three_times_lost(void)
     lose_answer(&story);
     check_ended(&e, ZKL_EUNKNOWN);
     CHECK(!fake_is_asked(STORE_GET, story.node));
+    CHECK(zkl_grant_state(story.grant) != ZKL_LOST);
     story_end(&story);
 }
 
@@ -224,6 +306,10 @@ static const struct test_case cases[] = {
     {"foreign_data", foreign_data},
     {"refused_in_doubt", refused_in_doubt},
     {"not_shut_out", not_shut_out},
+    {"cannot_be_shut_out", cannot_be_shut_out},
+    {"read_again", read_again},
+    {"refused_by_one_that_lags", refused_by_one_that_lags},
+    {"read_refused", read_refused},
     {"lost_in_doubt", lost_in_doubt},
     {"credentials_refused", credentials_refused},
     {"node_gone_in_doubt", node_gone_in_doubt},

@@ -128,6 +128,17 @@ static void a_lone_server_is_shown_on_its_connection(void)
     hand_close(s);
 }
 
+/* Each connection asks for itself. */
+static void asked_once_for_each_connection(void)
+{
+    s = hand_session();
+    fake_event(STORE_EV_DOWN);
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_UNKNOWN);
+    fake_event(STORE_EV_UP);
+    CHECK_INT(fake_count(STORE_GET, "/zookeeper/config"), 1);
+    hand_close(s);
+}
+
 /* ---- warm and cold ---- */
 
 static void proofs_end_when_nobody_needs_them(void)
@@ -208,6 +219,7 @@ static const struct test_case cases[] = {
     {"step_not_taken", step_not_taken},
     {"proved_by_each_write_of_a_lone_server", proved_by_each_write_of_a_lone_server},
     {"a_lone_server_is_shown_on_its_connection", a_lone_server_is_shown_on_its_connection},
+    {"asked_once_for_each_connection", asked_once_for_each_connection},
     {"proofs_end_when_nobody_needs_them", proofs_end_when_nobody_needs_them},
     {"cold_session_is_replaced", cold_session_is_replaced},
     {"not_replaced_while_disconnected", not_replaced_while_disconnected},

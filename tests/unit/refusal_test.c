@@ -151,6 +151,31 @@ static void session_replaced_at_once_when_nothing_was_held(void)
     hand_close(s);
 }
 
+static void session_kept_for_who_holds_meanwhile(void)
+{
+    start();
+    request_delete(s, g_strdup("/root/x"));
+    answer(STORE_NOAUTH);
+    hand_hold(&holder, s);
+    hand_pass(s, 0);
+    CHECK_INT(s->id, FAKE_SESSION_ID);
+    CHECK_INT(zkl_grant_state(holder.grant), ZKL_HELD);
+    stop();
+}
+
+/* Who waits enters anew. */
+static void session_replaced_while_somebody_waits(void)
+{
+    start();
+    hand_enter(&holder, s, ZKL_FOREVER);
+    hand_answer_entry(&holder, 3);
+    request_delete(s, g_strdup("/root/x"));
+    answer(STORE_NOAUTH);
+    hand_pass(s, 0);
+    CHECK_INT(s->id, 0);
+    stop();
+}
+
 /* The answer comes when the refusal is forgotten, with the session. */
 static void forgotten_while_asked(void)
 {
@@ -171,6 +196,8 @@ static const struct test_case cases[] = {
     {"session_replaced_when_nothing_is_held", session_replaced_when_nothing_is_held},
     {"session_replaced_at_once_when_nothing_was_held",
      session_replaced_at_once_when_nothing_was_held},
+    {"session_kept_for_who_holds_meanwhile", session_kept_for_who_holds_meanwhile},
+    {"session_replaced_while_somebody_waits", session_replaced_while_somebody_waits},
     {"forgotten_while_asked", forgotten_while_asked},
     {NULL, NULL},
 };

@@ -295,8 +295,17 @@ static void dropped_while_firing(void)
     stop();
 }
 
+/* Nothing of it is left to look at; one interest or two end the round differently. */
 static void session_ended_while_firing(void)
 {
+    start();
+    a.ends = true;
+    want(&a, PATH);
+    answer(STORE_OK);
+    fake_fire(PATH, STORE_FIRED_GONE);
+    CHECK_INT(a.fired, 1);
+    stop();
+
     start();
     a.ends = true;
     want(&a, PATH);
@@ -307,6 +316,37 @@ static void session_ended_while_firing(void)
     CHECK_INT(a.fired, 1);
     CHECK_INT(b.fired, 0);
     CHECK(!b.interest.watch);
+    stop();
+}
+
+/* Nothing is left that the next session would be asked to remove. */
+static void asked_again_when_the_session_ends(void)
+{
+    start();
+    want(&a, PATH);
+    answer(STORE_OK);
+    want(&a, PATH);
+    fake_event(STORE_EV_DOWN);
+    answer(STORE_UNKNOWN);
+    fake_event(STORE_EV_EXPIRED);
+    CHECK(!a.interest.watch);
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+    CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
+    stop();
+}
+
+/* What an event of before the newest read has changed, that read will tell. */
+static void asked_twice(void)
+{
+    start();
+    want(&a, PATH);
+    want(&a, PATH);
+    answer(STORE_OK);
+    fake_fire(PATH, STORE_FIRED_CHANGED);
+    CHECK_INT(a.fired, 0);
+    answer(STORE_OK);
+    fake_fire(PATH, STORE_FIRED_CHANGED);
+    CHECK_INT(a.fired, 1);
     stop();
 }
 
@@ -398,6 +438,8 @@ static const struct test_case cases[] = {
     {"wanted_again_while_firing", wanted_again_while_firing},
     {"dropped_while_firing", dropped_while_firing},
     {"session_ended_while_firing", session_ended_while_firing},
+    {"asked_again_when_the_session_ends", asked_again_when_the_session_ends},
+    {"asked_twice", asked_twice},
     {"limited", limited},
     {"over_with_the_session", over_with_the_session},
     {NULL, NULL},

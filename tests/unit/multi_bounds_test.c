@@ -1,0 +1,159 @@
+/* Transactions at their limits: of time, of size, of versions; and one that is waited for. */
+#include "by_hand.h"
+#include "lib/grant.h"
+#include "lib/multi.h"
+#include "multi_story.h"
+#include "suites.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum { BYTES_MAX = 1000000, BYTES_EACH = 64 };
+
+/* Nothing of it is under way when the time is over, so it was not applied: by the refusal of an old
+ * version, or since it could not be sent. */
+static void timed_out_unsent(void)
+{
+    for (int busy = 0; busy < 2; busy++) {
+        zkl_session *s = hand_session();
+        struct attempt a;
+        struct ending e = {.calls = 0};
+
+        hand_hold(&a, s);
+        fake_busy(busy);
+        CHECK_INT(zkl_grant_multi_async(a.grant, &story_change, 1, 0, 1000, on_ended, &e), 0);
+        fake_busy(false);
+        if (!busy)
+            ANSWER(STORE_MULTI, a.node, .rc = STORE_BADVERSION, .failed = 0);
+        hand_pass(s, 1000);
+        zkl_session_dispatch(s);
+        CHECK_INT(atomic_load(&e.calls), 1);
+        CHECK_INT(e.error.code, ZKL_ETIMEDOUT);
+        hand_leave(&a);
+        hand_close(s);
+    }
+}
+
+/* The one after the last version could mean any. */
+static void versions_run_out(void)
+{
+    struct story story;
+    struct ending e[2];
+
+    story_begin(&story);
+    grant_line(story.grant)->version = INT32_MAX - 1;
+    for (int i = 0; i < 2; i++)
+        story_apply(&story, &e[i], 0, ZKL_FOREVER);
+    for (int i = 0; i < 2; i++) {
+        ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
+        check_ended(&e[i], 0);
+    }
+    CHECK_INT(grant_line(story.grant)->version, INT32_MAX);
+    CHECK_INT(zkl_grant_multi(story.grant, &story_change, 1, 0, ZKL_FOREVER), ZKL_ELIMIT);
+    CHECK(!fake_is_asked(STORE_MULTI, story.node));
+    story_end(&story);
+}
+
+static void size_limited(void)
+{
+    char *data = g_malloc0(BYTES_MAX);
+    zkl_change change = {ZKL_CHANGE_SET, -1, "/x", data, BYTES_MAX - BYTES_EACH - 2};
+    struct story story;
+    struct ending e = {.calls = 0};
+
+    story_begin(&story);
+    CHECK_INT(zkl_grant_multi_async(story.grant, &change, 1, 0, ZKL_FOREVER, on_ended, &e), 0);
+    ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
+    check_ended(&e, 0);
+    change.size++;
+    CHECK_INT(zkl_grant_multi(story.grant, &change, 1, 0, ZKL_FOREVER), ZKL_ELIMIT);
+    story_end(&story);
+    g_free(data);
+}
+
+static GString *sent; /* the data of each change but the fence */
+
+static bool note_data(const struct store_request *request, struct store_reply *reply)
+{
+    for (int i = 1; i < request->count; i++) {
+        const struct store_change *c = &request->changes[i];
+        g_string_append_printf(sent, "%d %.*s; ", c->length, MAX(c->length, 0),
+                               c->data ? c->data : "");
+    }
+    (void)reply;
+    return false;
+}
+
+static void data_of_each_kind(void)
+{
+    const zkl_change changes[] = {
+        {ZKL_CHANGE_CREATE, 0, "/a", "one", 3}, {ZKL_CHANGE_SET, 1, "/b", "other", 5},
+        {ZKL_CHANGE_CREATE, 0, "/c", NULL, 0},  {ZKL_CHANGE_DELETE, 2, "/d", "no", 2},
+        {ZKL_CHANGE_CHECK, 3, "/e", "no", 2},
+    };
+    struct story story;
+    struct ending e = {.calls = 0};
+
+    story_begin(&story);
+    sent = g_string_new(NULL);
+    fake_answer_at_once(note_data);
+    CHECK_INT(zkl_grant_multi_async(story.grant, changes, G_N_ELEMENTS(changes), 0, ZKL_FOREVER,
+                                    on_ended, &e),
+              0);
+    fake_answer_at_once(NULL);
+    CHECK_STR(sent->str, "3 one; 5 other; -1 ; -1 ; -1 ; ");
+    ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
+    check_ended(&e, 0);
+    g_string_free(sent, TRUE);
+    story_end(&story);
+}
+
+struct blocked {
+    zkl_grant *grant;
+    int code;
+    zkl_error error;
+};
+
+static void *apply(void *data)
+{
+    struct blocked *b = data;
+
+    b->code = zkl_grant_multi(b->grant, &story_change, 1, 0, ZKL_FOREVER);
+    zkl_last_error(&b->error);
+    return NULL;
+}
+
+static void waited_for(void)
+{
+    static const struct {
+        enum store_rc rc;
+        int code;
+    } rows[] = {{STORE_OK, 0}, {STORE_EXISTS, ZKL_EEXIST}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct story story;
+        pthread_t thread;
+
+        story_begin(&story);
+        struct blocked b = {.grant = story.grant, .code = 1};
+        REQUIRE(pthread_create(&thread, NULL, apply, &b) == 0);
+        while (!fake_is_asked(STORE_MULTI, story.node))
+            g_usleep(1000);
+        ANSWER(STORE_MULTI, story.node, .rc = rows[i].rc, .failed = 1);
+        pthread_join(thread, NULL);
+        CHECK_INT(b.code, rows[i].code);
+        CHECK_INT(b.error.code, rows[i].code);
+        story_end(&story);
+    }
+}
+
+static const struct test_case cases[] = {
+    {"timed_out_unsent", timed_out_unsent},
+    {"versions_run_out", versions_run_out},
+    {"size_limited", size_limited},
+    {"data_of_each_kind", data_of_each_kind},
+    {"waited_for", waited_for},
+    {NULL, NULL},
+};
+
+const struct test_suite multi_bounds_suite = {.name = "multi_bounds", .cases = cases};
