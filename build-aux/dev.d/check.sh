@@ -186,6 +186,7 @@ check() {
     stage "build with gcc" stage_build_and_mark gcc
     in_background instrumented_builds
     stage "gcc: tests" stage_tests gcc check-code
+    stage "gcc: other libraries" stage_tests gcc check-interop
     stage "lint" stage_tests gcc check-lint
     join_lane
     in_background beside_instrumented_tests

@@ -7,6 +7,8 @@ build_packages=(gcc libc6-dev make autoconf automake libtool pkg-config
 # and `zookeeperd` would start a service. iproute2 makes the networks that tests cut.
 server_packages=(libzookeeper-java default-jre-headless iproute2)
 check_packages=(clang clang-format g++ binutils)
+# Other libraries that take the same locks.
+interop_packages=(default-jdk-headless libcurator-recipes-java)
 # libFuzzer is C++.
 fuzz_packages=(clang libclang-rt-14-dev g++)
 

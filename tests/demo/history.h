@@ -40,6 +40,7 @@ typedef enum event_kind {
     EV_DELETE,  /* a third party is about to delete the node of token */
     EV_EVICT,   /* a third party is about to end the session value by force */
     EV_FAULT,   /* a fault begins: value = its number; worker = whose, -1: the servers' */
+    EV_LINE,    /* waits in line: value = its session, token = that of its node */
     EV_KINDS
 } event_kind;
 

@@ -98,6 +98,31 @@ static void judge_path(struct court *c, int path)
     }
 }
 
+static const hold *next_hold(const struct court *c, int pid, int64_t after)
+{
+    for (guint i = 0; i < c->h->list->len; i++)
+        if (nth(c, i)->pid == pid && nth(c, i)->start > after)
+            return nth(c, i);
+    return NULL;
+}
+
+/* With the rise of tokens this is first come, first served. */
+static void judge_line(struct court *c)
+{
+    for (guint i = 0; i < c->in->events->len; i++) {
+        const event *e = &g_array_index(c->in->events, event, i);
+        const hold *n = e->kind == EV_LINE ? next_hold(c, e->pid, e->ns) : NULL;
+
+        if (!n || n->session != e->value)
+            continue;
+        c->j->kept += n->token == e->token;
+        if (n->token != e->token)
+            violate(c, 3, n->path, n->start,
+                    "w%d stood in line with token %" PRIx64 ", and got %" PRIx64, n->worker,
+                    e->token, n->token);
+    }
+}
+
 /* ---- V4: the register ---- */
 
 static void judge_register(struct court *c, int path)
@@ -200,6 +225,7 @@ judgement *judge(const judge_input *in)
         judge_path(&c, path);
         judge_register(&c, path);
     }
+    judge_line(&c);
     judge_service(&c);
     for (guint i = 0; i < c.h->list->len; i++)
         judge_word(&c, nth(&c, i));

@@ -2,7 +2,7 @@
  *
  * V1 what different owners of a path believed does not overlap
  * V2 what the library promised an owner that did not release has run out before the next grant
- * V3 tokens rise from grant to grant of a path
+ * V3 tokens rise from grant to grant of a path; who was seen in line keeps its place in its session
  * V4 the register never accepts below a token that it accepted before, and loses no write
  * V5 every waiter that lives is served
  * V6 at rest no node is left
@@ -35,6 +35,7 @@ typedef struct violation {
 typedef struct judgement {
     GArray *violations; /* of violation */
     guint grants, losses, kills, overlaps, refused, unserved;
+    guint kept;        /* places in line that were kept */
     guint third_party; /* holds that one took away */
     int nodes_left;
     int64_t longest_wait;     /* of those served */

@@ -253,6 +253,23 @@ static void rejects_falling_tokens(void)
     expect(-1);
 }
 
+/* w2 stands in line before its first grant; whom the end of its session moved is not overtaken. */
+static void rejects_a_lost_place(void)
+{
+    const event place = {MS(3), 2, 12, EV_LINE, 102, 3};
+
+    fresh();
+    plant(place);
+    judgement *j = hear(0);
+    CHECK(judgement_passes(j));
+    CHECK_INT(j->kept, 1);
+    judgement_free(j);
+    pick(EV_LINE, 12, 3)->token = 2;
+    expect(3);
+    pick(EV_LINE, 12, 2)->value = 101;
+    expect(-1);
+}
+
 static void rejects_a_careless_register(void)
 {
     fresh();
@@ -351,6 +368,7 @@ static const struct test_case cases[] = {
     {"rejects_broken_promise", rejects_broken_promise},
     {"rejects_but_for_a_third_party", rejects_but_for_a_third_party},
     {"rejects_falling_tokens", rejects_falling_tokens},
+    {"rejects_a_lost_place", rejects_a_lost_place},
     {"rejects_a_careless_register", rejects_a_careless_register},
     {"rejects_starvation", rejects_starvation},
     {"rejects_left_nodes", rejects_left_nodes},

@@ -28,19 +28,30 @@ void scenario_stop(void)
     scene_stop(&scene);
 }
 
-void scenario_begin(struct lab *lab)
+static void begin(struct lab *lab, bool election)
 {
     const struct scene_options o = {.nodes = NODES,
                                     .lab = lab,
                                     .tick_ms = TICK_MS,
                                     .timeout_ms = TIMEOUT_MS,
                                     .sync_limit = SYNC_LIMIT,
-                                    .paths = 1};
+                                    .paths = 1,
+                                    .election = election};
 
     scenario_stop(); /* of a test that was ended half-way */
     REQUIRE(scene_start(&scene, &o));
     waker = raw_open(zk_server_connect(scene.server));
     REQUIRE(waker != NULL);
+}
+
+void scenario_begin(struct lab *lab)
+{
+    begin(lab, false);
+}
+
+void scenario_begin_election(void)
+{
+    begin(NULL, true);
 }
 
 static void on_woken(int rc, const struct Stat *stat, const void *data)
@@ -82,6 +93,8 @@ void scenario_end(void)
 
     scene_input(&scene, &in, j->nodes_left);
     printf("  %u grants, %u losses, %u overlaps\n", j->grants, j->losses, j->overlaps);
+    if (scene.o.election && CHECK(j->kept > 0))
+        printf("  %u places in line were kept\n", j->kept);
     if (!CHECK(judgement_passes(j))) {
         judgement_explain(j, &in, 3);
         keep();

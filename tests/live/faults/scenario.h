@@ -15,6 +15,7 @@ extern struct scene scene;
 
 int scenario_init(void);              /* of a suite: skips it where there is no server */
 void scenario_begin(struct lab *lab); /* three servers, in the lab if there is one */
+void scenario_begin_election(void);   /* the same for candidates */
 void scenario_end(void);
 void scenario_stop(void); /* what a test that failed has left */
 

@@ -2,6 +2,7 @@
 
 #include "register.h"
 #include "tests/demo/history.h"
+#include "turn.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -29,7 +30,8 @@ struct worker {
     FILE *log;
     GRand *rand;
     zkl_session *session;
-    zkl_mutex *mutex;
+    gboolean election; /* leads, instead of taking a lock */
+    struct turn turn;
     zkl_grant *grant;
     uint64_t token;
     int64_t seen, until; /* of this grant: the last look that found it valid, its deadline then */
@@ -118,7 +120,7 @@ static bool acquire(struct worker *w)
 
     w->next = false;
     record(w, EV_WANT, 0);
-    err = zkl_mutex_lock(w->mutex, ZKL_FOREVER, &w->grant);
+    err = turn_take(&w->turn, &w->grant);
     if (err != 0) {
         record(w, EV_ERROR, err);
         return false;
@@ -170,7 +172,7 @@ static void leave(struct worker *w, bool lost)
 
     record_seen(w);
     record(w, lost ? EV_LOST : EV_RELEASE, 0);
-    err = zkl_mutex_unlock(w->mutex);
+    err = turn_give(&w->turn, w->grant);
     w->grant = NULL;
     if (err == ZKL_ELOST)
         record(w, EV_ELOST, 0);
@@ -184,6 +186,14 @@ static void take_log(zkl_log_level level, const char *line, void *data)
 
     fprintf(w->log, "%.6f %d %s\n", (double)history_now() / 1e9, (int)level, line);
     fflush(w->log);
+}
+
+/* Among candidates there are both kinds. */
+static enum turn_kind kind_of_turn(const struct worker *w)
+{
+    if (!w->election)
+        return TURN_LOCK;
+    return w->id % 2 == 0 ? TURN_CAMPAIGN : TURN_STARTED;
 }
 
 static bool open_all(struct worker *w)
@@ -204,7 +214,7 @@ static bool open_all(struct worker *w)
     if (w->record >= 0 && w->log)
         err = zkl_session_open(&w->session, w->connect, &so, NULL);
     if (err == 0)
-        err = zkl_mutex_new(&w->mutex, w->session, w->path, NULL);
+        err = turn_new(&w->turn, kind_of_turn(w), w->session, w->path, name);
     if (err != 0)
         fprintf(stderr, "%s: no session: %s\n", name, zkl_strerror(err));
     g_free(name);
@@ -225,6 +235,7 @@ static bool parse(struct worker *w, int argc, char **argv)
         {"hold-min", 0, 0, G_OPTION_ARG_INT, &w->hold_min_ms, NULL, NULL},
         {"hold-max", 0, 0, G_OPTION_ARG_INT, &w->hold_max_ms, NULL, NULL},
         {"rest", 0, 0, G_OPTION_ARG_INT, &w->rest_ms, NULL, NULL},
+        {"election", 0, 0, G_OPTION_ARG_NONE, &w->election, NULL, NULL},
         {"seed", 0, 0, G_OPTION_ARG_INT, &w->seed, NULL, NULL},
         {0},
     };
@@ -253,7 +264,7 @@ int worker_main(int argc, char **argv)
             leave(&w, hold(&w));
         listen_ms(&w, g_rand_int_range(w.rand, 0, w.rest_ms + 1));
     } while (well && !last);
-    zkl_mutex_free(w.mutex);
+    turn_free(&w.turn);
     zkl_session_close(w.session);
     record(&w, EV_DONE, 0);
     return 0;

@@ -1,0 +1,30 @@
+/* What a worker takes turns at: a lock, or leadership. */
+#ifndef FAULTS_TURN_H
+#define FAULTS_TURN_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <zkl.h>
+
+/* TURN_CAMPAIGN asks for each term; TURN_STARTED lets the library campaign on and on. */
+enum turn_kind { TURN_LOCK, TURN_CAMPAIGN, TURN_STARTED };
+
+struct turn {
+    enum turn_kind kind;
+    zkl_mutex *mutex;
+    zkl_election *election;
+    /* Of TURN_STARTED: */
+    pthread_mutex_t monitor;
+    pthread_cond_t changed;
+    zkl_grant *lent;
+    bool taken; /* lent, and the worker still uses it */
+    int failed; /* the code of a campaign that failed */
+};
+
+/* They answer as the library does. What is made stands still in memory to the session's end. */
+int turn_new(struct turn *t, enum turn_kind kind, zkl_session *s, const char *path, const char *id);
+int turn_take(struct turn *t, zkl_grant **ret); /* waits; lent until given back */
+int turn_give(struct turn *t, zkl_grant *grant);
+void turn_free(struct turn *t);
+
+#endif
