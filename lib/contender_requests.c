@@ -5,6 +5,7 @@
 #include "epoch.h"
 #include "log.h"
 #include "recipes/name.h"
+#include "recipes/observe.h"
 #include "recipes/rule.h"
 
 static enum answer to_answer(enum store_rc rc)
@@ -155,14 +156,23 @@ static void on_reset(struct request *r, const struct store_reply *reply)
     answer(r, reply, &(struct event){.kind = EV_RESET});
 }
 
+/* Nothing but what a leader has proclaimed, if that. */
+static bool is_empty(const struct store_reply *reply)
+{
+    uint64_t token;
+    size_t at;
+
+    return reply->children == 0 &&
+           (reply->length == 0 || observe_data(reply->data, (size_t)reply->length, &token, &at));
+}
+
 /* The server does not tell a container from a persistent node: what we would make as a container,
  * and is as empty as one we made, may go. */
 static void on_directory_read(struct request *r, const struct store_reply *reply)
 {
     struct contender *c = r->owner;
 
-    if (reply->rc == STORE_OK && c->parents == ZKL_PARENTS_CONTAINER && reply->children == 0 &&
-        reply->length == 0) {
+    if (reply->rc == STORE_OK && c->parents == ZKL_PARENTS_CONTAINER && is_empty(reply)) {
         request_send(c->session, ask(c, STORE_DELETE, g_strdup(c->directory), on_reset, r->tag));
         contender_unref(c);
         return;

@@ -61,17 +61,20 @@ bool election_leads(const zkl_election *e)
     return e->grant && zkl_grant_state(e->grant) < ZKL_LOST;
 }
 
-static void blame_loss(const zkl_election *e, zkl_error *ret)
+/* Why the term ended, if there was one. */
+static void blame_end(const zkl_election *e, zkl_error *ret)
 {
     const char *path = election_path(e);
 
     if (e->grant && zkl_grant_state(e->grant) == ZKL_LOST)
         error_fill(ret, ZKL_ELOST, path, "%s: %s", path, zkl_strerror(ZKL_ELOST));
+    else if (e->grant)
+        *ret = (zkl_error){.code = 0};
 }
 
 void election_forget(zkl_election *e)
 {
-    blame_loss(e, &e->last);
+    blame_end(e, &e->last);
     election_set_grant(e, NULL);
 }
 
@@ -165,7 +168,7 @@ static int give_up(zkl_election *e, int code, const char *text)
             answer = 0;
         else if (state != ZKL_RELEASED)
             answer = ZKL_ELOST;
-        election_set_grant(e, NULL);
+        election_forget(e);
     }
     return answer;
 }
@@ -241,7 +244,7 @@ static void describe(const zkl_election *e, zkl_election_status *ret)
         ret->candidacy = ZKL_CANDIDACY_QUEUED;
         ret->ahead = campaign_ahead(e->campaign);
     } else {
-        blame_loss(e, &ret->last);
+        blame_end(e, &ret->last);
     }
 }
 

@@ -135,6 +135,7 @@ static void enter(void *data)
 
     if (s->refused) {
         blame(bid, ZKL_EAUTH);
+        bid->election->last = bid->why;
         over(bid);
         return;
     }
@@ -248,6 +249,8 @@ bool bid_stop(struct bid *bid, int code)
         bid->stopping = true;
         return grant_give_back(bid->grant);
     }
+    if (bid->state != BID_PAUSED)
+        bid->election->last = bid->why;
     if (bid->state == BID_QUEUED)
         leave_queue(bid);
     if (bid->state == BID_CHECKING) {

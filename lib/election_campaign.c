@@ -62,8 +62,8 @@ static zkl_grant *conclude(struct campaign *c, zkl_grant *grant, zkl_error *erro
     }
     if (grant)
         election_set_grant(e, grant);
-    else if (error->code != ZKL_ECANCELED)
-        e->last = *error;
+    else
+        e->last = error->code == ZKL_ECANCELED ? (zkl_error){.code = 0} : *error;
     return grant;
 }
 
@@ -150,11 +150,19 @@ struct leading {
     zkl_grant *grant;
 };
 
+/* As with any campaign, who gave the term up before is not told that it leads. */
 static void deliver_leading(void *data)
 {
     struct leading *l = data;
+    const char *path = election_path(l->campaign->election);
+    zkl_error error = {.code = 0};
 
-    finish(l->campaign, l->grant, NULL);
+    if (zkl_grant_state(l->grant) == ZKL_RELEASED) {
+        error_fill(&error, ZKL_ECANCELED, path, "%s: resigned", path);
+        grant_unref(l->grant);
+        l->grant = NULL;
+    }
+    finish(l->campaign, l->grant, l->grant ? NULL : &error);
     g_free(l);
 }
 

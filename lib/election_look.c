@@ -39,6 +39,24 @@ static int copy_leader(const zkl_election *e, const zkl_contender *leader, char 
     return 0;
 }
 
+/* It may be freed while the line is read. */
+static void hold(zkl_election *e)
+{
+    session_lock(e->session);
+    e->refs++;
+    session_unlock(e->session);
+}
+
+static void let_go(zkl_election *e)
+{
+    zkl_session *s = session_ref(e->session);
+
+    session_lock(s);
+    election_unref(e);
+    session_unlock(s);
+    session_unref(s);
+}
+
 int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_token)
 {
     int code = election_check(e, false);
@@ -48,10 +66,12 @@ int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_t
         return code;
     if (!buf && size > 0)
         return error_set(ZKL_EINVAL, election_path(e), "zkl_election_leader: buf is NULL");
+    hold(e);
     code = read_line(e, true, 0, &line);
-    if (code)
-        return code;
-    code = copy_leader(e, zkl_queue_get(line, 0), buf, size, ret_token);
-    zkl_queue_free(line);
+    if (code == 0) {
+        code = copy_leader(e, zkl_queue_get(line, 0), buf, size, ret_token);
+        zkl_queue_free(line);
+    }
+    let_go(e);
     return code;
 }

@@ -72,7 +72,8 @@ ZKL_API int zkl_election_resign(zkl_election *e);
 /* ---- again and again ---- */
 
 typedef enum zkl_election_event {
-    ZKL_ELECTION_LEADING = 1,  /* a term begins: grant is lent until its DEPOSED or RESIGNED */
+    ZKL_ELECTION_LEADING = 1,  /* a term begins: grant is lent until its DEPOSED or RESIGNED. Ask
+                                  it before each act: told late, the term may be over */
     ZKL_ELECTION_SUSPECT = 2,  /* no proof comes: the term may end soon */
     ZKL_ELECTION_HELD = 3,     /* proved again */
     ZKL_ELECTION_ASKED = 4,    /* to step down, by a higher priority or after most_ms: when ready,

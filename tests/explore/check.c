@@ -51,6 +51,7 @@ void check_grant(struct state *st, int i)
 {
     const struct client *c = &st->clients[i];
     const struct node *own = &st->nodes[c->node == MODEL_NONE ? 0 : c->node];
+    uint32_t *last_token = &st->last_token[model_config.kinds[i]];
 
     if (!c->lease)
         st->broken = BROKEN_DEADLINE;
@@ -62,9 +63,9 @@ void check_grant(struct state *st, int i)
         return;
     if (is_preceded(st, i))
         st->broken = BROKEN_ORDER;
-    else if (own->czxid <= st->last_token)
+    else if (own->czxid <= *last_token)
         st->broken = BROKEN_TOKEN;
-    st->last_token = own->czxid;
+    *last_token = own->czxid;
 }
 
 static bool asks_for(const struct client *c, enum ask_kind kind, int n)
@@ -139,7 +140,7 @@ static enum broken check_watches(const struct client *c)
 
 enum broken check_state(const struct state *st)
 {
-    int valid = 0;
+    int valid[CHILD_KINDS] = {0}; /* contenders of two kinds do not wait for each other */
     enum broken broken = BROKEN_NOT;
 
     for (int i = 0; i < model_config.contenders && !broken; i++) {
@@ -150,14 +151,15 @@ enum broken check_state(const struct state *st)
             return BROKEN_WAITS;
         if (c->grant) {
             broken = check_holder(st, c);
-            valid += stands(st, c->node);
+            if (stands(st, c->node) && ++valid[model_config.kinds[i]] > 1)
+                return BROKEN_TWO;
         }
         if (!broken && c->machine.state == ST_DONE)
             broken = check_done(st, i);
         if (!broken)
             broken = check_watches(c);
     }
-    return valid > 1 ? BROKEN_TWO : broken;
+    return broken;
 }
 
 enum broken check_end(const struct state *st)

@@ -20,6 +20,17 @@ enum { NEAR_END = INT32_MAX - 1 };
         CHILD_LOCK, CHILD_LOCK, CHILD_LOCK, CHILD_LOCK                                             \
     }
 
+#define LATCHES                                                                                    \
+    {                                                                                              \
+        CHILD_LATCH, CHILD_LATCH, CHILD_LATCH, CHILD_LATCH                                         \
+    }
+
+/* A lock beside latches is none of their business. */
+#define MIXED                                                                                      \
+    {                                                                                              \
+        CHILD_LATCH, CHILD_LOCK, CHILD_LATCH, CHILD_LOCK                                           \
+    }
+
 static const struct run runs[] = {
     {"mutex", {.contenders = 1, .faults = 4, .kinds = LOCKS}, false},
     {"mutex", {.contenders = 2, .faults = 3, .kinds = LOCKS}, false},
@@ -32,6 +43,9 @@ static const struct run runs[] = {
     {"no directory",
      {.contenders = 2, .faults = 1, .no_directory = true, .lag = true, .kinds = LOCKS},
      false},
+    {"latches", {.contenders = 2, .faults = 2, .kinds = LATCHES}, false},
+    {"a latch and a lock", {.contenders = 2, .faults = 2, .kinds = MIXED}, false},
+    {"latches and a lock", {.contenders = 3, .faults = 1, .kinds = MIXED}, false},
     {"mutex", {.contenders = 2, .faults = 4, .kinds = LOCKS}, true},
     {"mutex", {.contenders = 3, .faults = 2, .kinds = LOCKS}, true},
     {"mutex", {.contenders = 4, .faults = 1, .kinds = LOCKS}, true},

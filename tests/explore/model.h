@@ -116,8 +116,9 @@ struct change {
 
 struct state {
     int32_t next; /* number to be handed out */
-    uint32_t czxid, last_token;
-    uint16_t standing; /* nodes, at the leader */
+    uint32_t czxid;
+    uint32_t last_token[CHILD_KINDS]; /* granted to one of that kind */
+    uint16_t standing;                /* nodes, at the leader */
     bool directory;
     uint8_t faults; /* left */
     uint8_t broken; /* enum broken */

@@ -2,6 +2,7 @@
 
 #include <glib.h>
 
+#include "candidate.h"
 #include "client.h"
 #include "tables.h"
 
@@ -61,13 +62,10 @@ static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
     turn(a, grant ? TURN_GRANTED : TURN_FAILED);
 }
 
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void hear(struct watcher *w, zkl_grant *grant, zkl_state state)
 {
-    struct watcher *w = data;
     struct attempt *a = w->attempt;
 
-    if (a->abandoned)
-        return;
     tell(a, "hears ", state_name(state));
     oracle_changed(a->process->stage, w, grant, state);
     w->any = true;
@@ -77,13 +75,19 @@ static void on_change(zkl_grant *grant, zkl_state state, void *data)
         turn(a, TURN_LOST);
 }
 
+static void on_change(zkl_grant *grant, zkl_state state, void *data)
+{
+    struct watcher *w = data;
+
+    if (!w->attempt->abandoned)
+        hear(w, grant, state);
+}
+
 /* ---- what is done ---- */
 
-struct attempt *attempt_enter(struct client *p, int path, int64_t timeout_ms,
-                              void (*then)(struct attempt *a, enum turn turn), void *data)
+static struct attempt *attempt_new(struct client *p, int path, int64_t timeout_ms)
 {
     struct attempt *a = g_new0(struct attempt, 1);
-    struct host *before = host_enter(p->host);
 
     g_ptr_array_add(p->stage->attempts, a);
     a->process = p;
@@ -91,19 +95,73 @@ struct attempt *attempt_enter(struct client *p, int path, int64_t timeout_ms,
     a->path = path;
     a->timeout_ms = timeout_ms;
     a->entered_at = stage_now(p->stage);
+    return a;
+}
+
+static void tell_entering(const struct attempt *a, const char *what)
+{
+    const char *path = client_paths[a->path];
+
+    if (!a->process->stage->trace)
+        return;
+    char *more = a->timeout_ms < 0
+                     ? g_strdup_printf("%s, forever", path)
+                     : g_strdup_printf("%s, %" G_GINT64_FORMAT " ms", path, a->timeout_ms);
+    tell(a, what, more);
+    g_free(more);
+}
+
+struct attempt *attempt_enter(struct client *p, int path, int64_t timeout_ms,
+                              void (*then)(struct attempt *a, enum turn turn), void *data)
+{
+    struct attempt *a = attempt_new(p, path, timeout_ms);
+    struct host *before = host_enter(p->host);
+
     a->then = then;
     a->data = data;
-    if (p->stage->trace) {
-        char *more = timeout_ms < 0 ? g_strdup_printf("%s, forever", client_paths[path])
-                                    : g_strdup_printf("%s, %" G_GINT64_FORMAT " ms",
-                                                      client_paths[path], timeout_ms);
-        tell(a, "enters ", more);
-        g_free(more);
-    }
+    tell_entering(a, "enters ");
     if (zkl_mutex_lock_async(p->mutex[path], timeout_ms, on_acquired, a, &a->op) != 0)
         stage_wrong(p->stage, "an acquisition was refused although the session is open");
     host_enter(before);
     return a;
+}
+
+struct attempt *attempt_campaign(struct candidate *c, int64_t timeout_ms,
+                                 void (*then)(struct attempt *a, enum turn turn), void *data)
+{
+    struct attempt *a = attempt_new(c->process, c->line, timeout_ms);
+    struct host *before = host_enter(c->process->host);
+
+    a->then = then;
+    a->data = data;
+    tell_entering(a, "campaigns at ");
+    if (zkl_election_campaign_async(c->election, timeout_ms, on_acquired, a, &a->op) != 0)
+        stage_wrong(c->process->stage, "a campaign was refused although none is under way");
+    host_enter(before);
+    return a;
+}
+
+struct attempt *attempt_of_term(struct candidate *c, zkl_grant *grant)
+{
+    struct attempt *a = attempt_new(c->process, c->line, ZKL_FOREVER);
+
+    a->lent = true;
+    a->watchers[0].attempt = a;
+    a->watching = 1;
+    a->released = c->stopping;
+    take_grant(a, grant);
+    oracle_completed(c->process->stage, a);
+    a->completed = true;
+    return a;
+}
+
+void attempt_hear(struct attempt *a, zkl_grant *grant, zkl_state state)
+{
+    hear(&a->watchers[0], grant, state);
+    if (state < ZKL_LOST)
+        return;
+    a->grant = NULL;
+    oracle_released(a->process->stage, a);
 }
 
 void attempt_free(void *attempt)
@@ -117,7 +175,7 @@ void attempt_free(void *attempt)
 
 void attempt_watch(struct attempt *a)
 {
-    if (!a->grant || a->watching == WATCHERS)
+    if (!a->grant || a->lent || a->watching == WATCHERS)
         return;
     struct watcher *w = &a->watchers[a->watching];
     w->attempt = a;
@@ -146,7 +204,8 @@ void attempt_release(struct attempt *a)
     a->grant = NULL;
     a->released = true;
     oracle_released(a->process->stage, a);
-    zkl_grant_release(grant);
+    if (!a->lent)
+        zkl_grant_release(grant);
     host_enter(before);
 }
 
@@ -167,7 +226,9 @@ void attempt_abandon(struct client *p)
             continue;
         a->abandoned = true;
         oracle_released(p->stage, a);
-        zkl_grant_release(g_steal_pointer(&a->grant));
+        zkl_grant *grant = g_steal_pointer(&a->grant);
+        if (!a->lent)
+            zkl_grant_release(grant);
         turn(a, TURN_ENDED);
     }
 }

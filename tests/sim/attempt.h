@@ -7,6 +7,7 @@
 #include <zkl.h>
 
 struct attempt;
+struct candidate;
 struct client;
 
 enum turn {
@@ -27,7 +28,7 @@ struct watcher {
 struct attempt {
     struct client *process;
     unsigned number; /* from 1 */
-    int path;
+    int path;        /* a line */
     int64_t timeout_ms;
     int64_t entered_at;
     zkl_op *op;
@@ -40,6 +41,7 @@ struct attempt {
     bool abandoned; /* its process was killed */
     bool canceled;  /* before it was completed */
     bool closed;    /* its session or mutex was closed meanwhile */
+    bool lent;      /* a term of a started election: its grant is not ours */
     bool released;
     bool excused;       /* a third party has taken its node away */
     int64_t ends_by;    /* when excused */
@@ -53,6 +55,14 @@ struct attempt {
 struct attempt *attempt_enter(struct client *p, int path, int64_t timeout_ms,
                               void (*then)(struct attempt *a, enum turn turn), void *data);
 void attempt_free(void *attempt);
+
+/* The same by a campaign. */
+struct attempt *attempt_campaign(struct candidate *c, int64_t timeout_ms,
+                                 void (*then)(struct attempt *a, enum turn turn), void *data);
+
+/* A term of a started election begins. What is heard of it is heard by its first watcher. */
+struct attempt *attempt_of_term(struct candidate *c, zkl_grant *grant);
+void attempt_hear(struct attempt *a, zkl_grant *grant, zkl_state state);
 
 void attempt_watch(struct attempt *a); /* its grant, once more */
 void attempt_cancel(struct attempt *a);

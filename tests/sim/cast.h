@@ -6,7 +6,7 @@
 #include "client.h"
 #include "stage.h"
 
-enum { MEMBERS_MAX = 4, SLOTS_MAX = 3, FAULTS_MAX = 3 };
+enum { MEMBERS_MAX = 4, SLOTS_MAX = 3, FAULTS_MAX = 3, SEATS_MAX = 8 };
 
 struct cast;
 struct member;
@@ -16,6 +16,23 @@ struct slot {
     struct member *member;
     struct attempt *attempt; /* NULL: idle */
     struct alarm act, cancel;
+};
+
+enum seat_kind {
+    SEAT_STARTER,    /* starts elections */
+    SEAT_CAMPAIGNER, /* campaigns for one term after the other */
+    SEAT_OBSERVER
+};
+
+/* Who takes part in elections; all that it does is drawn from a stream of its own, so that a
+ * schedule without elections is what it would be if there were none. */
+struct seat {
+    struct member *member;
+    enum seat_kind kind;
+    struct candidate *candidate; /* NULL: none */
+    struct attempt *attempt;     /* CAMPAIGNER's */
+    struct onlooker *onlooker;
+    struct alarm act;
 };
 
 struct member {
@@ -49,6 +66,10 @@ struct cast {
     bool lives;     /* processes end in the middle */
     struct member member[MEMBERS_MAX];
     struct fault fault[FAULTS_MAX];
+    uint64_t chance; /* of elections */
+    unsigned seats;  /* 0: there are none */
+    unsigned lines;  /* of them */
+    struct seat seat[SEATS_MAX];
 };
 
 /* A time from now on, of the order of a session timeout / part. */
@@ -58,6 +79,20 @@ void member_start(struct cast *cast, unsigned i);
 void member_calm(struct member *m); /* nothing new, and what is held is let go soon */
 bool member_is_done(const struct member *m);
 void member_end(struct member *m);
+
+/* ---- elections: seat.c ---- */
+
+void seats_draw(struct cast *cast, uint64_t seed);
+void seats_start(struct cast *cast);
+void seats_wake(struct member *m);         /* its process has a session */
+const char *seats_path(struct cast *cast); /* of an election; NULL: that of a mutex is better */
+
+/* When all is well: somebody leads wherever somebody would, and every observer knows. */
+void seats_calm(struct cast *cast);
+bool seats_are_settled(const void *cast);
+void seats_at_rest(const struct cast *cast);
+void seats_end(struct cast *cast); /* everybody resigns, nobody observes */
+bool seats_are_empty(const struct cast *cast);
 
 /* Chooses what may happen at all. */
 void fault_draw(struct cast *cast);

@@ -1,8 +1,31 @@
 #include "client.h"
 
-#include "lib/core.h"
+#include <string.h>
 
-const char *const client_paths[PATHS] = {"/a", "/b/c"};
+#include "candidate.h"
+#include "lib/core.h"
+#include "onlooker.h"
+
+const char *const client_paths[LINES] = {"/a", "/b/c", "/e", "/e", "/a"};
+
+static bool has_latches(int line)
+{
+    return line == LINE_LATCH || line == LINE_BESIDE;
+}
+
+int client_line(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    bool latch = strstr(name, "-latch-") != NULL;
+    size_t length = (size_t)(name - path);
+
+    for (int i = 0; i < LINES; i++) {
+        if (has_latches(i) == latch && strlen(client_paths[i]) == length &&
+            strncmp(client_paths[i], path, length) == 0)
+            return i;
+    }
+    return -1;
+}
 
 static void on_log(zkl_log_level level, const char *line, void *data)
 {
@@ -82,9 +105,12 @@ static void end_session(struct client *p)
 {
     struct host *before = host_enter(p->host);
 
-    for (int i = 0; i < PATHS; i++)
+    for (int i = 0; i < LINES; i++)
         attempt_expect_closed(p, i);
+    candidates_expect_closed(p);
     zkl_session_close(p->session);
+    candidates_closed(p);
+    onlookers_closed(p);
     for (int i = 0; i < PATHS; i++)
         zkl_mutex_free(p->mutex[i]);
     p->session = NULL;
@@ -105,6 +131,8 @@ void client_kill(struct client *p)
     host_kill(p->host);
     p->dead = true;
     attempt_abandon(p);
+    candidates_abandon(p);
+    onlookers_abandon(p);
     if (p->session)
         end_session(p);
 }

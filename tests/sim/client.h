@@ -8,10 +8,20 @@
 #include "attempt.h"
 #include "stage.h"
 
-enum { PATHS = 2 };
+/* Where processes contend: mutexes, and behind them elections. Each is a line of its own, though
+ * some share a path. */
+enum {
+    PATHS = 2, /* of mutexes */
+    LINE_LATCH = PATHS,
+    LINE_SELECTOR,
+    LINE_BESIDE, /* a latch's election on the path of a mutex */
+    LINES
+};
 
-/* What the mutexes are on. */
-extern const char *const client_paths[PATHS];
+extern const char *const client_paths[LINES];
+
+/* The line of a contender's node; -1: it is none. */
+int client_line(const char *path);
 
 struct client {
     struct stage *stage;

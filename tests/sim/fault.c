@@ -88,7 +88,9 @@ static void delete_node(struct fault *f)
 
 static const char *some_path(const struct fault *f)
 {
-    return client_paths[stage_below(stage_of(f), f->cast->paths)];
+    const char *election = seats_path(f->cast);
+
+    return election ? election : client_paths[stage_below(stage_of(f), f->cast->paths)];
 }
 
 static void delete_directory(struct fault *f)

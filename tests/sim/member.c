@@ -140,6 +140,7 @@ static void wake_slots(struct member *m)
         if (!slot->attempt)
             slot->act.at = cast_soon(m->cast, stage_chance(m->cast->stage, 60) ? 200 : 2);
     }
+    seats_wake(m);
 }
 
 static void be_born(struct member *m)

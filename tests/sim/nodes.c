@@ -3,18 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client.h"
+#include "onlooker.h"
 #include "stage.h"
 
 enum { DIGITS = 10 };
 
-static const char lock_infix[] = "-lock-";
+static const char *const infixes[] = {"-lock-", "-latch-"};
 
 /* Where the number begins; NULL: it is no contender's name. */
 static const char *find_number(const char *path)
 {
-    const char *infix = g_strrstr(path, lock_infix);
-
-    return infix && infix[strlen(lock_infix)] ? infix + strlen(lock_infix) : NULL;
+    for (size_t i = 0; i < G_N_ELEMENTS(infixes); i++) {
+        const char *infix = g_strrstr(path, infixes[i]);
+        if (infix && infix[strlen(infixes[i])])
+            return infix + strlen(infixes[i]);
+    }
+    return NULL;
 }
 
 static void free_node(void *node)
@@ -27,6 +32,11 @@ static void free_node(void *node)
 
 void oracle_init(struct oracle *o)
 {
+    for (int i = 0; i < LINES; i++) {
+        const struct head nobody = {0, 0};
+        o->heads[i] = g_array_new(FALSE, FALSE, sizeof(struct head));
+        g_array_append_val(o->heads[i], nobody);
+    }
     o->nodes = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_node);
     o->standing = g_ptr_array_new();
     o->fallen = g_ptr_array_new();
@@ -38,6 +48,8 @@ void oracle_init(struct oracle *o)
 
 void oracle_clear(struct oracle *o)
 {
+    for (int i = 0; i < LINES; i++)
+        g_array_unref(o->heads[i]);
     g_ptr_array_unref(o->standing);
     g_ptr_array_unref(o->fallen);
     g_ptr_array_unref(o->holding);
@@ -52,12 +64,65 @@ struct contender_node *nodes_find(const struct oracle *o, const char *path)
     return g_hash_table_lookup(o->nodes, path);
 }
 
+static bool is_usable(int64_t number)
+{
+    return number >= 0 && number < INT32_MAX;
+}
+
+bool nodes_is_usable(const struct contender_node *n)
+{
+    return is_usable(n->number);
+}
+
+const struct contender_node *nodes_of_token(const struct oracle *o, uint64_t token)
+{
+    GHashTableIter i;
+    void *node;
+
+    g_hash_table_iter_init(&i, o->nodes);
+    while (g_hash_table_iter_next(&i, NULL, &node)) {
+        if (((struct contender_node *)node)->zxid == token)
+            return node;
+    }
+    return NULL;
+}
+
+const struct head *oracle_head(const struct stage *stage, int line)
+{
+    const GArray *heads = stage->oracle.heads[line];
+
+    return &g_array_index(heads, struct head, heads->len - 1);
+}
+
+/* Numbers that are used up count as before all others. */
+static bool is_before(const struct contender_node *a, const struct contender_node *b)
+{
+    if (is_usable(a->number) != is_usable(b->number))
+        return is_usable(b->number);
+    return a->number < b->number;
+}
+
+/* Somebody has come or gone in the line. */
+static void look_who_is_first(struct stage *stage, int line)
+{
+    const struct contender_node *first = NULL;
+
+    for (guint i = 0; i < stage->oracle.standing->len; i++) {
+        const struct contender_node *n = stage->oracle.standing->pdata[i];
+        if (n->line == line && (!first || is_before(n, first)))
+            first = n;
+    }
+    const struct head head = {first ? first->zxid : 0, stage_now(stage)};
+    if (oracle_head(stage, line)->token != head.token)
+        g_array_append_val(stage->oracle.heads[line], head);
+}
+
 static void add(struct stage *stage, const struct note *note)
 {
     struct oracle *o = &stage->oracle;
     const char *number = find_number(note->path);
 
-    if (!number || note->session == 0)
+    if (!number || note->session == 0 || client_line(note->path) < 0)
         return;
     const struct contender_node *before = nodes_find(o, note->path);
     if (before && (!before->gone || before->zxid >= note->zxid)) {
@@ -67,10 +132,12 @@ static void add(struct stage *stage, const struct note *note)
     struct contender_node *n = g_new0(struct contender_node, 1);
     n->path = g_strdup(note->path);
     n->number = strtoll(number, NULL, 10);
+    n->line = client_line(note->path);
     n->session = note->session;
     n->zxid = note->zxid;
     g_hash_table_replace(o->nodes, n->path, n); /* a name may come again with its directory */
     g_ptr_array_add(o->standing, n);
+    look_who_is_first(stage, n->line);
 }
 
 bool nodes_was_taken(const struct contender_node *n)
@@ -95,20 +162,22 @@ static void remove_node(struct stage *stage, const struct note *note)
     n->gone_at = stage_now(stage);
     g_ptr_array_remove(o->standing, n);
     g_ptr_array_add(o->fallen, n);
+    look_who_is_first(stage, n->line);
     if (nodes_was_taken(n)) {
         n->behind = nodes_before(o, n) != NULL;
         shake(o, n->session);
     }
 }
 
-/* A session that lost its connection, or the node of a waiter, may not have got rid of every watch
- * yet. */
+/* Who looks on is told of the first one's end as well. A session that lost its connection, or the
+ * node of a waiter, may not have got rid of every watch yet. */
 static void hear_watch(struct stage *stage, const struct note *note)
 {
     struct oracle *o = &stage->oracle;
-    struct contender_node *n = note->gone ? nodes_find(o, note->path) : NULL;
+    struct contender_node *n = note->fired == STORE_FIRED_GONE ? nodes_find(o, note->path) : NULL;
 
-    if (!n || note->session == n->session || g_hash_table_contains(o->shaken, &note->session))
+    if (!n || note->session == n->session || g_hash_table_contains(o->shaken, &note->session) ||
+        onlookers_look_at(stage, note->host, n->line))
         return;
     if (n->woken != 0 && n->woken != note->session)
         stage_wrong(stage, "the end of %s wakes more than one waiter", n->path);
@@ -151,19 +220,11 @@ void nodes_note(struct stage *stage, const struct note *note)
     }
 }
 
-static bool is_usable(int64_t number)
-{
-    return number >= 0 && number < INT32_MAX;
-}
-
 const struct contender_node *nodes_before(const struct oracle *o, const struct contender_node *own)
 {
-    size_t directory = (size_t)(strrchr(own->path, '/') - own->path) + 1;
-
     for (guint i = 0; i < o->standing->len; i++) {
         const struct contender_node *n = o->standing->pdata[i];
-        if (is_usable(n->number) && n->number < own->number &&
-            strncmp(n->path, own->path, directory) == 0)
+        if (is_usable(n->number) && n->number < own->number && n->line == own->line)
             return n;
     }
     return NULL;

@@ -7,6 +7,7 @@
 struct contender_node {
     char *path;
     int64_t number;
+    int line;
     int64_t session; /* its owner */
     uint64_t zxid;
     bool gone;
@@ -21,10 +22,16 @@ void nodes_note(struct stage *stage, const struct note *note);
 /* NULL: there never was one. */
 struct contender_node *nodes_find(const struct oracle *o, const char *path);
 
+/* Its number was not the last one that there is, or beyond. */
+bool nodes_is_usable(const struct contender_node *n);
+
 /* By a third party. */
 bool nodes_was_taken(const struct contender_node *n);
 
-/* A usable one that stands in the same directory before it, or NULL. */
+/* The one with that token, or NULL. */
+const struct contender_node *nodes_of_token(const struct oracle *o, uint64_t token);
+
+/* A usable one that stands in the same line before it, or NULL. */
 const struct contender_node *nodes_before(const struct oracle *o, const struct contender_node *own);
 
 /* Whether it was made by a create whose answer was lost. */

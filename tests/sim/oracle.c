@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "candidate.h"
 #include "client.h"
 #include "nodes.h"
 #include "tables.h"
@@ -140,7 +141,7 @@ void oracle_completed(struct stage *stage, struct attempt *a)
     stage->oracle.look = true;
     if (a->completed)
         wrong(stage, a, "completes twice");
-    else if (a->canceled && a->code != ZKL_ECANCELED)
+    else if (a->canceled && a->code != ZKL_ECANCELED && !(a->path >= PATHS && a->closed))
         wrong(stage, a, "was canceled, but completes otherwise");
     else if (!a->grant && !fits(stage, a))
         wrong(stage, a, zkl_strerror(a->code));
@@ -148,7 +149,8 @@ void oracle_completed(struct stage *stage, struct attempt *a)
         wrong(stage, a, "completes long after its time");
     if (!a->grant)
         return;
-    g_ptr_array_add(stage->oracle.holding, a);
+    if (!a->released)
+        g_ptr_array_add(stage->oracle.holding, a);
     check_grant(stage, a);
 }
 
@@ -227,7 +229,7 @@ static void check_state(struct stage *stage, const struct attempt *a)
 
 static void check_holding(struct stage *stage)
 {
-    const struct attempt *holder[PATHS] = {NULL};
+    const struct attempt *holder[LINES] = {NULL};
 
     for (guint i = 0; i < stage->oracle.holding->len; i++) {
         struct attempt *a = stage->oracle.holding->pdata[i];
@@ -295,6 +297,7 @@ void oracle_at_end(struct stage *stage)
         if (!a->abandoned && !is_told(a))
             wrong(stage, a, "the end of its grant was never told");
     }
+    candidates_at_end(stage);
     if (world_session_count(stage->world) > 0)
         stage_wrong(stage, "%u sessions are left", world_session_count(stage->world));
 }

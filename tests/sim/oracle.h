@@ -16,6 +16,14 @@
 
 struct stage;
 
+enum { LINES_MAX = 8 };
+
+/* The first in a line, from then on until the next; token 0: nobody. */
+struct head {
+    uint64_t token;
+    int64_t at;
+};
+
 struct oracle {
     GHashTable *nodes;    /* path -> struct contender_node: all there ever were */
     GPtrArray *standing;  /* of them */
@@ -24,9 +32,11 @@ struct oracle {
     GHashTable *down;     /* sessions that know that they are disconnected */
     GHashTable *shaken;   /* sessions that may have watches too many */
     GHashTable *doubtful; /* creates without an answer: path as sent */
-    uint64_t last_token[2];
-    unsigned last_number[2]; /* of the attempt */
-    bool always;             /* look at each step, not only when something changed hands */
+    /* of each line: */
+    uint64_t last_token[LINES_MAX];
+    unsigned last_number[LINES_MAX]; /* of the attempt */
+    GArray *heads[LINES_MAX];        /* of struct head: who was first, one after the other */
+    bool always;                     /* look at each step, not only when something changed hands */
     bool look;
     bool refusing, numbers_end; /* errors that are to be expected */
 };
@@ -50,6 +60,9 @@ bool oracle_is_clean(const struct stage *stage);
 void oracle_at_rest(struct stage *stage);
 /* When all sessions are closed. */
 void oracle_at_end(struct stage *stage);
+
+/* Who is first in that line, at the leader. */
+const struct head *oracle_head(const struct stage *stage, int line);
 
 /* The path of a random contender that stands, or NULL. */
 const char *oracle_some_node(struct stage *stage);

@@ -80,7 +80,7 @@ static bool is_settled(const void *data)
         if (!member_is_done(&cast->member[i]))
             return false;
     }
-    return write_all_answered(cast->stage) && oracle_is_clean(cast->stage);
+    return seats_are_empty(cast) && write_all_answered(cast->stage) && oracle_is_clean(cast->stage);
 }
 
 static bool is_over(const void *data)
@@ -97,6 +97,12 @@ static void calm_down(struct cast *cast)
     fault_calm(cast);
     for (unsigned i = 0; i < cast->members; i++)
         member_calm(&cast->member[i]);
+    seats_calm(cast);
+    if (cast->seats > 0 &&
+        !stage_run(stage, stage_now(stage) + (CALM_MS + 4 * cast->timeout_ms) * MS,
+                   seats_are_settled, cast))
+        seats_at_rest(cast);
+    seats_end(cast);
     if (!stage_run(stage, stage_now(stage) + (CALM_MS + 4 * cast->timeout_ms) * MS, is_settled,
                    cast))
         oracle_at_rest(stage);
@@ -119,6 +125,7 @@ static void play(struct cast *cast)
     struct stage *stage = cast->stage;
 
     write_prepare(stage);
+    seats_start(cast);
     for (unsigned i = 0; i < cast->members; i++) {
         draw_options(cast, &cast->member[i]);
         member_start(cast, i);
@@ -138,6 +145,7 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
 
     cast->stage = stage_new(random, config, trace);
     draw_cast(cast, &config);
+    seats_draw(cast, seed);
     play(cast);
     tally_add(tally, &cast->stage->tally);
     char *wrong = g_steal_pointer(&cast->stage->wrong);

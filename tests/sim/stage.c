@@ -3,7 +3,9 @@
 #include <poll.h>
 #include <stdarg.h>
 
+#include "candidate.h"
 #include "client.h"
+#include "onlooker.h"
 #include "unit/seeded.h"
 #include "write.h"
 
@@ -52,6 +54,8 @@ struct stage *stage_new(uint64_t seed, struct world_config config, struct trace 
     stage->trace = trace;
     stage->processes = g_ptr_array_new_with_free_func(client_free);
     stage->attempts = g_ptr_array_new_with_free_func(attempt_free);
+    stage->candidates = g_ptr_array_new_with_free_func(candidate_free);
+    stage->onlookers = g_ptr_array_new_with_free_func(onlooker_free);
     stage->writes = g_ptr_array_new_with_free_func(write_free);
     stage->alarms = g_ptr_array_new();
     oracle_init(&stage->oracle);
@@ -66,6 +70,8 @@ struct stage *stage_new(uint64_t seed, struct world_config config, struct trace 
 void stage_free(struct stage *stage)
 {
     g_ptr_array_unref(stage->writes);
+    g_ptr_array_unref(stage->onlookers);
+    g_ptr_array_unref(stage->candidates);
     g_ptr_array_unref(stage->attempts);
     g_ptr_array_unref(stage->processes);
     g_ptr_array_unref(stage->alarms);

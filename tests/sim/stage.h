@@ -31,6 +31,8 @@ struct stage {
     struct tally tally;
     GPtrArray *processes; /* all there ever were */
     GPtrArray *attempts;
+    GPtrArray *candidates;
+    GPtrArray *onlookers;
     GPtrArray *writes;
     GPtrArray *alarms;
     bool hangs;  /* callbacks are called late at times */

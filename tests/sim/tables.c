@@ -3,11 +3,22 @@
 const char *request_name(enum store_kind kind)
 {
     static const char *const names[] = {
-        [STORE_CREATE] = "create", [STORE_DELETE] = "delete",   [STORE_GET] = "get",
-        [STORE_LIST] = "list",     [STORE_SYNC] = "sync",       [STORE_SET] = "set",
-        [STORE_MULTI] = "multi",   [STORE_UNWATCH] = "unwatch",
+        [STORE_CREATE] = "create", [STORE_DELETE] = "delete", [STORE_GET] = "get",
+        [STORE_LIST] = "list",     [STORE_SYNC] = "sync",     [STORE_SET] = "set",
+        [STORE_STAT] = "exists",   [STORE_MULTI] = "multi",   [STORE_UNWATCH] = "unwatch",
     };
     return names[kind];
+}
+
+const char *fired_name(enum store_fired fired)
+{
+    static const char *const names[] = {
+        [STORE_FIRED_CHANGED] = "is changed",
+        [STORE_FIRED_GONE] = "is gone",
+        [STORE_FIRED_CHILDREN] = "has other children",
+        [STORE_FIRED_CREATED] = "is made",
+    };
+    return names[fired];
 }
 
 const char *rc_name(enum store_rc rc)
@@ -46,6 +57,17 @@ const char *event_name(enum store_event event)
         [STORE_EV_BEGIN] = "asks for a session",
         [STORE_EV_HOST] = "knows no host",
         [STORE_EV_FOREIGN] = "meets no ZooKeeper",
+    };
+    return names[event];
+}
+
+const char *election_event_name(zkl_election_event event)
+{
+    static const char *const names[] = {
+        [ZKL_ELECTION_LEADING] = "LEADING", [ZKL_ELECTION_SUSPECT] = "SUSPECT",
+        [ZKL_ELECTION_HELD] = "HELD",       [ZKL_ELECTION_ASKED] = "ASKED",
+        [ZKL_ELECTION_DEPOSED] = "DEPOSED", [ZKL_ELECTION_RESIGNED] = "RESIGNED",
+        [ZKL_ELECTION_FAILED] = "FAILED",   [ZKL_ELECTION_STOPPED] = "STOPPED",
     };
     return names[event];
 }

@@ -23,6 +23,11 @@ static const struct {
     {"expiries", offsetof(struct tally, expiries), 1000},
     {"ended by others", offsetof(struct tally, forced), 1500},
     {"leaders", offsetof(struct tally, leaders), 300},
+    {"terms", offsetof(struct tally, terms), 2000},
+    {"asked to step down", offsetof(struct tally, asked), 150},
+    {"failed campaigns", offsetof(struct tally, failed), 50},
+    {"proclaimed", offsetof(struct tally, proclaimed), 800},
+    {"told to observers", offsetof(struct tally, told), 2500},
 };
 
 enum { COUNTS = sizeof counts / sizeof *counts };

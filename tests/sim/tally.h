@@ -9,14 +9,17 @@
 struct tally {
     uint64_t steps;
     uint64_t grants, losses, cancels, timeouts;
-    uint64_t handovers; /* from one attempt to another */
-    uint64_t adoptions; /* granted though the create's answer was lost */
-    uint64_t writes;    /* fenced transactions applied */
-    uint64_t stillborn; /* delivered too late */
-    uint64_t resets;    /* connections lost */
-    uint64_t expiries;  /* sessions that ended by expiry */
-    uint64_t forced;    /* sessions and contenders that a third party ended */
-    uint64_t leaders;   /* changes of the leader */
+    uint64_t handovers;                 /* from one attempt to another */
+    uint64_t adoptions;                 /* granted though the create's answer was lost */
+    uint64_t writes;                    /* fenced transactions applied */
+    uint64_t stillborn;                 /* delivered too late */
+    uint64_t resets;                    /* connections lost */
+    uint64_t expiries;                  /* sessions that ended by expiry */
+    uint64_t forced;                    /* sessions and contenders that a third party ended */
+    uint64_t leaders;                   /* changes of the leader */
+    uint64_t asked, failed, proclaimed; /* of elections */
+    uint64_t told;                      /* to observers */
+    uint64_t terms;                     /* of started elections */
 };
 
 void tally_note(struct tally *t, const struct note *note);

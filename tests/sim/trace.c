@@ -96,9 +96,12 @@ char *trace_shorten(struct trace *t, const char *text)
         g_string_append_len(out, text, at - text);
         g_string_append_printf(out, "%s#", node_name(t, at + 3));
         text = at + 3 + UUID_LENGTH;
-        if (!g_str_has_prefix(text, "-lock-"))
+        if (g_str_has_prefix(text, "-latch-"))
+            text += strlen("-latch-");
+        else if (g_str_has_prefix(text, "-lock-"))
+            text += strlen("-lock-");
+        else
             continue;
-        text += strlen("-lock-");
         while (text[0] == '0' && g_ascii_isdigit(text[1]))
             text++;
     }
@@ -154,8 +157,8 @@ static void write_session(struct trace *t, int64_t now, const struct note *n)
 
 static void write_watch(struct trace *t, int64_t now, const struct note *n, const char *path)
 {
-    trace_line(t, now, "-", "server %d tells %s: %s is %s", n->server, session_name(t, n->session),
-               path, n->gone ? "gone" : "changed");
+    trace_line(t, now, "-", "server %d tells %s: %s %s", n->server, session_name(t, n->session),
+               path, fired_name(n->fired));
 }
 
 void trace_note(struct trace *t, int64_t now, const struct note *note)

@@ -292,12 +292,15 @@ static void numbers_run_out(void)
     }
 }
 
-/* Only an empty container is deleted; where numbers begin anew, so do we. */
+/* Only an empty container is deleted, if a leader's words lie in it or not; where numbers begin
+ * anew, so do we. */
 static void numbers_have_run_out(void)
 {
     static const struct {
-        int children, length, code;
-    } rows[] = {{0, 0, 0}, {1, 0, ZKL_EOVERFLOW}, {0, 3, ZKL_EOVERFLOW}};
+        const char *data;
+        int children, code;
+    } rows[] = {
+        {"", 0, 0}, {"", 1, ZKL_EOVERFLOW}, {"abc", 0, ZKL_EOVERFLOW}, {"7\nproclaimed", 0, 0}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         start();
@@ -306,7 +309,7 @@ static void numbers_have_run_out(void)
         ANSWER(STORE_CREATE, "/root/l", .rc = STORE_EXISTS);
         CHECK_STR(fake_request(STORE_GET, "/root/l").path, "/root/l");
         ANSWER(STORE_GET, "/root/l", .rc = STORE_OK, .children = rows[i].children,
-               .length = rows[i].length, .data = "abc");
+               .length = (int)strlen(rows[i].data), .data = rows[i].data);
         if (rows[i].code == 0) {
             CHECK(fake_answer(STORE_DELETE, "/root/l/_c_", (struct store_reply){.rc = STORE_OK}));
             CHECK_STR(fake_request(STORE_DELETE, "/root/l").path, "/root/l");

@@ -38,24 +38,35 @@ static void use_names(struct server *s, struct ask *ask, const struct node *n)
     s->w->counts.listed_names += count;
 }
 
+static void use_node(struct server *s, struct ask *ask, const struct node *n)
+{
+    if (ask->kind == STORE_LIST)
+        use_names(s, ask, n);
+    else if (ask->kind == STORE_STAT)
+        use_stat(ask, n);
+    else
+        use_data(ask, n);
+}
+
 void answer_read(struct server *s, struct ask *ask)
 {
     struct node *n = tree_find(s->tree, ask->path);
     enum store_kind kind = (enum store_kind)ask->kind;
 
+    enum watch_kind watch = kind == STORE_LIST || ask->of_list ? WATCH_CHILDREN : WATCH_NODE;
+
     if (kind == STORE_UNWATCH) {
-        ask->reply.rc = watches_remove(s, ask->conn, ask->path) ? STORE_OK : STORE_BAD;
-    } else if (!n) {
-        ask->reply.rc = STORE_NONODE;
-    } else if (prepare_is_refused(s->w, kind, ask->path)) {
-        ask->reply.rc = STORE_NOAUTH;
-    } else if (kind == STORE_LIST) {
-        use_names(s, ask, n);
-    } else {
-        if (ask->watch)
-            watches_add(s, ask->conn, n->path);
-        use_data(ask, n);
+        ask->reply.rc = watches_remove(s, ask->conn, watch, ask->path) ? STORE_OK : STORE_BAD;
+        return;
     }
+    if (!n)
+        ask->reply.rc = STORE_NONODE;
+    else if (prepare_is_refused(s->w, kind, ask->path))
+        ask->reply.rc = STORE_NOAUTH;
+    if (ask->watch && (ask->reply.rc == STORE_OK || (!n && kind == STORE_STAT)))
+        watches_add(s, ask->conn, watch, ask->path);
+    if (ask->reply.rc == STORE_OK)
+        use_node(s, ask, n);
 }
 
 void answer_write(const struct server *s, struct ask *ask, const struct txn *txn)

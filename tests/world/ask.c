@@ -65,6 +65,7 @@ struct ask *ask_of(const struct store_request *request)
     ask->mode = request->mode;
     ask->version = request->kind == STORE_DELETE ? -1 : request->version;
     ask->watch = request->watch;
+    ask->of_list = request->of_list;
     if (request->kind == STORE_MULTI)
         ask->parts = parts_of(request);
     return ask;

@@ -146,24 +146,34 @@ static int by_age(const void *a, const void *b, void *watched)
     return GPOINTER_TO_INT(x) - GPOINTER_TO_INT(y);
 }
 
-/* All in one packet, before anything else; in an order that chance decides, not their names. */
-static void restore_watches(struct store *store)
+/* In an order that chance decides, not their names. */
+static GPtrArray *paths_of(struct store *store, GHashTable *watched)
 {
-    GPtrArray *paths;
+    GPtrArray *paths = g_ptr_array_new_with_free_func((GDestroyNotify)g_ref_string_release);
     GHashTableIter i;
     void *path;
 
-    if (g_hash_table_size(store->watched) == 0)
-        return;
-    paths = g_ptr_array_new_with_free_func((GDestroyNotify)g_ref_string_release);
-    g_hash_table_iter_init(&i, store->watched);
+    g_hash_table_iter_init(&i, watched);
     while (g_hash_table_iter_next(&i, &path, NULL))
         g_ptr_array_add(paths, g_ref_string_acquire(path));
-    g_ptr_array_sort_with_data(paths, by_age, store->watched);
+    g_ptr_array_sort_with_data(paths, by_age, watched);
     chance_shuffle(&store->w->queue, paths->pdata, paths->len);
-    link_send(&store->conn->up,
-              (struct message){.kind = MSG_WATCHES, .paths = paths, .zxid = store->seen},
-              link_latency(store->w));
+    return paths;
+}
+
+/* All in one packet, before anything else. */
+static void restore_watches(struct store *store)
+{
+    struct message m = {.kind = MSG_WATCHES, .zxid = store->seen};
+    guint count = 0;
+
+    for (int kind = 0; kind < WATCH_KINDS; kind++)
+        count += g_hash_table_size(store->watched[kind]);
+    if (count == 0)
+        return;
+    for (int kind = 0; kind < WATCH_KINDS; kind++)
+        m.paths[kind] = paths_of(store, store->watched[kind]);
+    link_send(&store->conn->up, m, link_latency(store->w));
 }
 
 static void on_welcome(struct store *store, const struct message *m)
@@ -184,17 +194,45 @@ static void on_welcome(struct store *store, const struct message *m)
     store_tell(store, STORE_EV_UP);
 }
 
+static void keep_watch(struct store *store, struct ask *ask)
+{
+    enum watch_kind kind = ask->kind == STORE_LIST         ? WATCH_CHILDREN
+                           : ask->reply.rc == STORE_NONODE ? WATCH_ABSENT
+                                                           : WATCH_NODE;
+
+    if (ask->reply.rc == STORE_OK || (ask->reply.rc == STORE_NONODE && ask->kind == STORE_STAT))
+        g_hash_table_insert(store->watched[kind], g_ref_string_acquire(ask->path),
+                            GINT_TO_POINTER(++store->armed));
+}
+
+/* Whether there was any. */
+static bool forget_watches(struct store *store, const char *path, bool of_node, bool of_list)
+{
+    bool any = of_node && g_hash_table_remove(store->watched[WATCH_NODE], path);
+
+    any |= of_node && g_hash_table_remove(store->watched[WATCH_ABSENT], path);
+    any |= of_list && g_hash_table_remove(store->watched[WATCH_CHILDREN], path);
+    return any;
+}
+
+static void on_fired(struct store *store, const struct message *m)
+{
+    bool of_list = m->fired == STORE_FIRED_CHILDREN || m->fired == STORE_FIRED_GONE;
+
+    if (forget_watches(store, m->path, m->fired != STORE_FIRED_CHILDREN, of_list))
+        store_watch(store, m->path, m->fired);
+}
+
 static void on_answer(struct store *store, const struct message *m)
 {
     struct ask *ask = m->ask;
 
     store->seen = MAX(store->seen, m->zxid);
     g_queue_remove(&store->asks, ask);
-    if (ask->kind == STORE_GET && ask->watch && ask->reply.rc == STORE_OK)
-        g_hash_table_insert(store->watched, g_ref_string_acquire(ask->path),
-                            GINT_TO_POINTER(++store->armed));
+    if (ask->watch)
+        keep_watch(store, ask);
     if (ask->kind == STORE_UNWATCH && ask->reply.rc == STORE_OK)
-        g_hash_table_remove(store->watched, ask->path);
+        forget_watches(store, ask->path, !ask->of_list, ask->of_list);
     store_answer(store, ask, &ask->reply);
     ask_unref(ask);
 }
@@ -214,8 +252,8 @@ void client_receive(struct link *link, struct message *m)
         on_welcome(store, m);
     else if (m->kind == MSG_ANSWER)
         on_answer(store, m);
-    else if (m->kind == MSG_EVENT && g_hash_table_remove(store->watched, m->path))
-        store_watch(store, m->path, m->gone);
+    else if (m->kind == MSG_EVENT)
+        on_fired(store, m);
     else if (m->kind == MSG_PONG)
         store->seen = MAX(store->seen, m->zxid);
     if (!store->closed)

@@ -34,6 +34,21 @@ struct store_request req_watch(const char *path)
     return (struct store_request){.kind = STORE_GET, .path = path, .watch = true};
 }
 
+struct store_request req_watch_list(const char *path)
+{
+    return (struct store_request){.kind = STORE_LIST, .path = path, .watch = true};
+}
+
+struct store_request req_watch_stat(const char *path)
+{
+    return (struct store_request){.kind = STORE_STAT, .path = path, .watch = true};
+}
+
+struct store_request req_unwatch_list(const char *path)
+{
+    return (struct store_request){.kind = STORE_UNWATCH, .path = path, .of_list = true};
+}
+
 struct store_request req_set(const char *path, const char *data, int version)
 {
     return (struct store_request){.kind = STORE_SET,
@@ -94,19 +109,11 @@ void conform_case(int servers, void (*body)(void))
 int conform_main(int argc, char **argv, const struct bench *on)
 {
     static const struct test_suite *const suites[] = {
-        &conform_create_suite,
-        &conform_node_suite,
-        &conform_order_suite,
-        &conform_watch_suite,
-        &conform_unwatch_suite,
-        &conform_replay_suite,
-        &conform_multi_suite,
-        &conform_connection_suite,
-        &conform_end_suite,
-        &conform_admin_suite,
-        &conform_trio_suite,
-        &conform_trio_session_suite,
-        NULL,
+        &conform_create_suite,     &conform_node_suite,         &conform_order_suite,
+        &conform_watch_suite,      &conform_unwatch_suite,      &conform_replay_suite,
+        &conform_children_suite,   &conform_absent_suite,       &conform_multi_suite,
+        &conform_connection_suite, &conform_end_suite,          &conform_admin_suite,
+        &conform_trio_suite,       &conform_trio_session_suite, NULL,
     };
 
     bench = on;

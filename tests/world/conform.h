@@ -45,7 +45,7 @@ struct bench {
     int (*leader)(void);
     bool (*crash)(int server, bool down);
     void (*lag)(int server, int ms);   /* a follower hears of everything that much later */
-    int (*watchers)(const char *path); /* sessions, on server 0 */
+    int (*watchers)(const char *path); /* sessions, of the node itself, on server 0 */
 };
 
 /* Runs all cases; to be called by main. */
@@ -102,6 +102,9 @@ const struct answer *ask(struct client *c, struct store_request request);
 struct store_request req(enum store_kind kind, const char *path);
 struct store_request req_create(const char *path, enum store_mode mode);
 struct store_request req_watch(const char *path);
+struct store_request req_watch_list(const char *path);
+struct store_request req_watch_stat(const char *path);
+struct store_request req_unwatch_list(const char *path);
 struct store_request req_set(const char *path, const char *data, int version);
 struct store_request req_multi(const struct store_change *changes, int count);
 
@@ -115,6 +118,7 @@ struct store_request req_multi(const struct store_change *changes, int count);
 unsigned events(struct client *c, enum store_event event);
 unsigned heard(struct client *c, const char *path); /* watches of it that fired */
 unsigned heard_gone(struct client *c, const char *path);
+unsigned heard_as(struct client *c, const char *path, enum store_fired fired);
 unsigned told(struct client *c); /* all in all: how many places there are */
 
 /* Its place, or UINT_MAX. */
@@ -160,8 +164,8 @@ void conform_case(int servers, void (*body)(void));
 int conform_init(void);
 
 extern const struct test_suite conform_create_suite, conform_node_suite, conform_order_suite,
-    conform_watch_suite, conform_unwatch_suite, conform_replay_suite, conform_multi_suite,
-    conform_connection_suite, conform_end_suite, conform_admin_suite, conform_trio_suite,
-    conform_trio_session_suite;
+    conform_watch_suite, conform_unwatch_suite, conform_replay_suite, conform_children_suite,
+    conform_absent_suite, conform_multi_suite, conform_connection_suite, conform_end_suite,
+    conform_admin_suite, conform_trio_suite, conform_trio_session_suite;
 
 #endif

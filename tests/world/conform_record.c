@@ -6,13 +6,15 @@
 
 #include "lib/clock.h"
 
+enum { ANY = -1 }; /* looked for only */
+
 enum said_kind { SAID_EVENT, SAID_WATCH, SAID_REPLY };
 
 struct said {
     enum said_kind kind;
     enum store_event event;
     char *path; /* of a watch */
-    bool gone;
+    int fired;  /* an enum store_fired, or ANY */
     int64_t at_ms;
 };
 
@@ -87,9 +89,7 @@ static void on_event(void *context, enum store_event event, int64_t session, int
 static void on_watch(void *context, const char *path, enum store_fired fired)
 {
     pthread_mutex_lock(&record.lock);
-    note(context, (struct said){.kind = SAID_WATCH,
-                                .path = g_strdup(path),
-                                .gone = fired == STORE_FIRED_GONE});
+    note(context, (struct said){.kind = SAID_WATCH, .path = g_strdup(path), .fired = (int)fired});
     pthread_mutex_unlock(&record.lock);
 }
 
@@ -223,7 +223,8 @@ static unsigned find(struct client *c, const struct said *wanted, unsigned nth)
     pthread_mutex_lock(&record.lock);
     for (guint i = 0; i < c->said->len && place == UINT_MAX; i++) {
         const struct said *s = &g_array_index(c->said, struct said, i);
-        if (s->kind == wanted->kind && s->event == wanted->event && s->gone >= wanted->gone &&
+        if (s->kind == wanted->kind && s->event == wanted->event &&
+            (s->fired == wanted->fired || wanted->fired == ANY) &&
             (!wanted->path || strcmp(s->path, wanted->path) == 0) && nth-- == 0)
             place = i;
     }
@@ -241,9 +242,9 @@ static unsigned count(struct client *c, struct said wanted)
 }
 
 /* Only looked for, never changed. */
-static struct said watch_of(const char *path, bool gone)
+static struct said watch_of(const char *path, int fired)
 {
-    return (struct said){.kind = SAID_WATCH, .path = (char *)(uintptr_t)path, .gone = gone};
+    return (struct said){.kind = SAID_WATCH, .path = (char *)(uintptr_t)path, .fired = fired};
 }
 
 unsigned events(struct client *c, enum store_event event)
@@ -253,12 +254,17 @@ unsigned events(struct client *c, enum store_event event)
 
 unsigned heard(struct client *c, const char *path)
 {
-    return count(c, watch_of(path, false));
+    return count(c, watch_of(path, ANY));
 }
 
 unsigned heard_gone(struct client *c, const char *path)
 {
-    return count(c, watch_of(path, true));
+    return heard_as(c, path, STORE_FIRED_GONE);
+}
+
+unsigned heard_as(struct client *c, const char *path, enum store_fired fired)
+{
+    return count(c, watch_of(path, (int)fired));
 }
 
 unsigned place_of_event(struct client *c, enum store_event event, unsigned nth)
@@ -270,7 +276,7 @@ unsigned place_of_event(struct client *c, enum store_event event, unsigned nth)
 
 unsigned place_of_watch(struct client *c, const char *path)
 {
-    const struct said wanted = watch_of(path, false);
+    const struct said wanted = watch_of(path, ANY);
 
     return find(c, &wanted, 0);
 }

@@ -31,8 +31,8 @@ struct conn *conn_new(struct store *client, unsigned server)
         (struct link){.w = w, .owner = conn, .blocked = is_up_blocked, .deliver = server_receive};
     conn->down =
         (struct link){.w = w, .owner = conn, .blocked = is_down_blocked, .deliver = client_receive};
-    conn->watched =
-        g_hash_table_new_full(g_str_hash, g_str_equal, (GDestroyNotify)g_ref_string_release, NULL);
+    for (int kind = 0; kind < WATCH_KINDS_SERVED; kind++)
+        conn->watched[kind] = watches_new();
     g_ptr_array_add(conn->server->conns, conn);
     return conn;
 }
@@ -49,7 +49,8 @@ void conn_unref(struct conn *conn)
         return;
     link_flush(&conn->up);
     link_flush(&conn->down);
-    g_hash_table_unref(conn->watched);
+    for (int kind = 0; kind < WATCH_KINDS_SERVED; kind++)
+        g_hash_table_unref(conn->watched[kind]);
     g_free(conn);
 }
 

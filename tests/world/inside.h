@@ -26,7 +26,7 @@ struct ask {
     GBytes *data;
     enum store_mode mode;
     int32_t version;
-    bool watch;
+    bool watch, of_list;
     GArray *parts; /* of struct part; MULTI: what is asked for */
     int timeout_ms;
     enum cause cause;
@@ -50,6 +50,16 @@ struct ask *ask_ref(struct ask *ask);
 void ask_unref(struct ask *ask);
 bool ask_is_write(const struct ask *ask);
 
+/* ---- watches ---- */
+
+enum watch_kind {
+    WATCH_NODE,
+    WATCH_CHILDREN,
+    WATCH_ABSENT, /* the client library's word for one of a node that was not there */
+    WATCH_KINDS,
+    WATCH_KINDS_SERVED = WATCH_ABSENT /* a server knows no such difference */
+};
+
 /* ---- connections ---- */
 
 struct conn {
@@ -67,9 +77,9 @@ struct conn {
     bool established;
     bool ghost; /* its session ended just when it was accepted: nothing is answered */
     int64_t since;
-    uint64_t seen;       /* zxid, by the client before */
-    GQueue asks;         /* of struct ask: not answered yet, in order */
-    GHashTable *watched; /* GRefString path -> itself */
+    uint64_t seen;                           /* zxid, by the client before */
+    GQueue asks;                             /* of struct ask: not answered yet, in order */
+    GHashTable *watched[WATCH_KINDS_SERVED]; /* GRefString path -> itself */
 };
 
 struct conn *conn_new(struct store *client, unsigned server);
@@ -108,7 +118,7 @@ struct server {
     guint64 applied;   /* how much of the history */
     GQueue log;        /* of struct txn: proposed and not applied */
     GPtrArray *conns;
-    GHashTable *watches; /* GRefString path -> GPtrArray of struct conn */
+    GHashTable *watches[WATCH_KINDS_SERVED]; /* GRefString path -> GPtrArray of struct conn */
     /* following */
     unsigned leader;
     int64_t heard;
@@ -141,10 +151,10 @@ struct store {
     uint64_t seen; /* zxid */
     struct conn *conn;
     unsigned order[WORLD_SERVERS_MAX], servers, turn, tried;
-    GQueue asks;            /* of struct ask: not answered */
-    GHashTable *watched;    /* GRefString path -> its number, of armed */
-    int armed;              /* watches, ever */
-    int64_t received, sent; /* when, last: the host's CLOCK_MONOTONIC_RAW */
+    GQueue asks;                      /* of struct ask: not answered */
+    GHashTable *watched[WATCH_KINDS]; /* GRefString path -> its number, of armed */
+    int armed;                        /* watches, ever */
+    int64_t received, sent;           /* when, last: the host's CLOCK_MONOTONIC_RAW */
     struct alarm alarm;
 };
 
@@ -187,7 +197,6 @@ struct world {
     GArray *refusals; /* of struct refusal */
     struct alarm election, reaping;
     struct world_counts counts;
-    unsigned watch_count;
     struct porter *porter;
 };
 
@@ -212,9 +221,10 @@ void answer_write(const struct server *s, struct ask *ask, const struct txn *txn
 
 /* ---- watches.c: of one server ---- */
 
-void watches_add(struct server *s, struct conn *conn, char *path);
-bool watches_remove(struct server *s, struct conn *conn, const char *path);
-void watches_fire(void *server, const char *path, bool gone);
+GHashTable *watches_new(void); /* of GRefString; its values are nobody's */
+void watches_add(struct server *s, struct conn *conn, enum watch_kind kind, char *path);
+bool watches_remove(struct server *s, struct conn *conn, enum watch_kind kind, const char *path);
+void watches_fire(void *server, const char *path, enum store_fired fired);
 void watches_forget(struct server *s, struct conn *conn);
 void watches_restore(struct server *s, struct conn *conn, const struct message *m);
 
@@ -270,7 +280,7 @@ struct store *store_ref(struct store *store);
 void store_unref(struct store *store);
 /* None of them calls when the store is closed, or its host dead. */
 void store_tell(struct store *store, enum store_event event);
-void store_watch(struct store *store, const char *path, bool gone);
+void store_watch(struct store *store, const char *path, enum store_fired fired);
 void store_answer(struct store *store, struct ask *ask, const struct store_reply *reply);
 void store_fail_all(struct store *store, enum store_rc rc);
 

@@ -12,8 +12,8 @@ static void free_message(struct message *m)
         conn_unref(m->conn);
     if (m->path)
         g_ref_string_release(m->path);
-    if (m->paths)
-        g_ptr_array_unref(m->paths);
+    for (size_t i = 0; i < G_N_ELEMENTS(m->paths); i++)
+        g_clear_pointer(&m->paths[i], g_ptr_array_unref);
     if (m->sessions)
         g_array_unref(m->sessions);
     g_free(m);

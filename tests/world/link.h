@@ -11,14 +11,14 @@ struct world;
 enum message_kind {
     /* client to server */
     MSG_CONNECT, /* session or 0, timeout_ms, zxid: the newest seen */
-    MSG_WATCHES, /* paths, zxid: those of before the reconnect */
+    MSG_WATCHES, /* paths, by enum watch_kind, zxid: those of before the reconnect */
     MSG_REQUEST, /* ask */
     MSG_PING,
     MSG_END, /* of the session */
     /* server to client */
     MSG_WELCOME, /* session, or 0: it is over; timeout_ms */
     MSG_ANSWER,  /* ask, zxid */
-    MSG_EVENT,   /* path, gone */
+    MSG_EVENT,   /* path, fired */
     MSG_PONG,    /* zxid */
     /* either: the sender has closed the connection */
     MSG_FIN,
@@ -42,15 +42,16 @@ struct message {
     int64_t session;
     uint64_t zxid;
     int timeout_ms;
-    bool gone, valid;
+    bool valid;
+    enum store_fired fired;
     unsigned epoch; /* between servers: that of the sender */
     guint64 upto;   /* in the history */
     struct ask *ask;
     struct txn *txn;
     struct conn *conn;
-    char *path;       /* GRefString */
-    GPtrArray *paths; /* of GRefString */
-    GArray *sessions; /* of int64_t */
+    char *path;          /* GRefString */
+    GPtrArray *paths[3]; /* of GRefString; or NULL */
+    GArray *sessions;    /* of int64_t */
     /* of the link */
     int64_t at;
     struct message *next;

@@ -49,7 +49,17 @@ unsigned world_session_count(const struct world *w)
 
 unsigned world_watch_count(const struct world *w)
 {
-    return w->watch_count;
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < w->count; i++) {
+        const GPtrArray *conns = w->servers[i].conns;
+        for (guint k = 0; k < conns->len; k++) {
+            const struct conn *conn = conns->pdata[k];
+            for (int kind = 0; kind < WATCH_KINDS_SERVED && conn->client; kind++)
+                count += g_hash_table_size(conn->watched[kind]);
+        }
+    }
+    return count;
 }
 
 unsigned world_watchers(const struct world *w, const char *path)
@@ -57,7 +67,7 @@ unsigned world_watchers(const struct world *w, const char *path)
     unsigned count = 0;
 
     for (unsigned i = 0; i < w->count; i++) {
-        const GPtrArray *conns = g_hash_table_lookup(w->servers[i].watches, path);
+        const GPtrArray *conns = g_hash_table_lookup(w->servers[i].watches[WATCH_NODE], path);
         count += conns ? conns->len : 0;
     }
     return count;

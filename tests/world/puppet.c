@@ -21,7 +21,7 @@ static void on_note(const struct note *n, void *data)
     g_string_append_printf(
         data, "%d %s %s %" G_GINT64_MODIFIER "x %" G_GINT64_MODIFIER "x %d %d %d %d %u %d %d\n",
         n->kind, n->host ? host_name(n->host) : "-", n->path ? n->path : "-", n->session, n->zxid,
-        n->cause, n->request, n->rc, n->event, n->sequence, n->server, n->gone);
+        n->cause, n->request, n->rc, n->event, n->sequence, n->server, (int)n->fired);
 }
 
 void begin_world(struct world_config config)
@@ -78,10 +78,13 @@ static void on_event(void *context, enum store_event event, int64_t session, int
 
 static void on_watch(void *context, const char *path, enum store_fired fired)
 {
+    static const char *const words[] = {[STORE_FIRED_CHANGED] = "changed",
+                                        [STORE_FIRED_GONE] = "gone",
+                                        [STORE_FIRED_CHILDREN] = "children",
+                                        [STORE_FIRED_CREATED] = "created"};
     struct puppet *p = context;
 
-    g_string_append_printf(p->heard, "%s:%s ", fired == STORE_FIRED_GONE ? "gone" : "changed",
-                           path);
+    g_string_append_printf(p->heard, "%s:%s ", words[fired], path);
 }
 
 static void on_closed(void *context)

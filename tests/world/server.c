@@ -16,8 +16,8 @@ void server_init(struct world *w, unsigned number)
     s->role = SERVER_LOOKING;
     s->tree = tree_new(w->count == 1);
     s->conns = g_ptr_array_new();
-    s->watches =
-        g_hash_table_new_full(g_str_hash, g_str_equal, (GDestroyNotify)g_ref_string_release, NULL);
+    for (int kind = 0; kind < WATCH_KINDS_SERVED; kind++)
+        s->watches[kind] = watches_new();
     s->touches = g_array_new(FALSE, FALSE, sizeof(int64_t));
     s->touched = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     s->tracked = g_ptr_array_new_with_free_func(g_free);
@@ -34,7 +34,8 @@ void server_clear(struct server *s)
     tree_free(s->tree);
     g_queue_clear_full(&s->log, (GDestroyNotify)txn_unref);
     g_ptr_array_unref(s->conns);
-    g_hash_table_unref(s->watches);
+    for (int kind = 0; kind < WATCH_KINDS_SERVED; kind++)
+        g_hash_table_unref(s->watches[kind]);
     g_array_unref(s->touches);
     g_hash_table_unref(s->touched);
     g_ptr_array_unref(s->tracked);

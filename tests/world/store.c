@@ -15,7 +15,8 @@ void store_unref(struct store *store)
     if (--store->refs > 0)
         return;
     queue_cancel(&store->w->queue, &store->alarm);
-    g_hash_table_unref(store->watched);
+    for (int kind = 0; kind < WATCH_KINDS; kind++)
+        g_hash_table_unref(store->watched[kind]);
     g_free(store);
 }
 
@@ -55,14 +56,14 @@ void store_tell(struct store *store, enum store_event event)
     leave(monitor, before);
 }
 
-void store_watch(struct store *store, const char *path, bool gone)
+void store_watch(struct store *store, const char *path, enum store_fired fired)
 {
     pthread_mutex_t *monitor = store->sink.monitor;
 
     if (is_deaf(store))
         return;
     struct host *before = enter(store);
-    store->sink.watch(store->sink.context, path, gone ? STORE_FIRED_GONE : STORE_FIRED_CHANGED);
+    store->sink.watch(store->sink.context, path, fired);
     leave(monitor, before);
 }
 
@@ -131,8 +132,8 @@ static int open_store(struct store **ret, const struct store_config *config,
     store->w = store->host->w;
     store->sink = *sink;
     store->timeout_ms = config->timeout_ms;
-    store->watched =
-        g_hash_table_new_full(g_str_hash, g_str_equal, (GDestroyNotify)g_ref_string_release, NULL);
+    for (int kind = 0; kind < WATCH_KINDS; kind++)
+        store->watched[kind] = watches_new();
     choose_servers(store, config->hosts);
     g_ptr_array_add(store->host->stores, store);
     client_begin(store);
@@ -167,13 +168,21 @@ static void send_request(struct store *store, const struct store_request *reques
               link_latency(store->w));
 }
 
+static bool watches(const struct store *store, const struct store_request *r)
+{
+    if (r->of_list)
+        return g_hash_table_contains(store->watched[WATCH_CHILDREN], r->path);
+    return g_hash_table_contains(store->watched[WATCH_NODE], r->path) ||
+           g_hash_table_contains(store->watched[WATCH_ABSENT], r->path);
+}
+
 static bool submit(struct store *store, const struct store_request *request, store_done done,
                    void *context)
 {
     if (store->state != CLIENT_UP || store->host->dead)
         return false;
     /* libzookeeper knows what it watches, and refuses by itself. */
-    if (request->kind == STORE_UNWATCH && !g_hash_table_contains(store->watched, request->path))
+    if (request->kind == STORE_UNWATCH && !watches(store, request))
         done(context, &(struct store_reply){.rc = STORE_BAD});
     else
         send_request(store, request, done, context);

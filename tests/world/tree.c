@@ -186,16 +186,20 @@ static void apply_part(struct tree *tree, const struct part *p, const struct txn
 }
 
 void tree_apply(struct tree *tree, const struct txn *txn,
-                void (*changed)(void *data, const char *path, bool gone), void *data)
+                void (*changed)(void *data, const char *path, enum store_fired fired), void *data)
 {
+    static const enum store_fired fired[] = {[STORE_CREATE] = STORE_FIRED_CREATED,
+                                             [STORE_SET] = STORE_FIRED_CHANGED,
+                                             [STORE_DELETE] = STORE_FIRED_GONE};
+
     tree->zxid = txn->zxid;
     if (txn->kind == TXN_SESSION)
         add_session(tree, txn->session, txn->timeout_ms);
     for (guint i = 0; i < txn->parts->len; i++) {
         const struct part *p = &g_array_index(txn->parts, struct part, i);
         apply_part(tree, p, txn);
-        if (changed && (p->kind == STORE_SET || p->kind == STORE_DELETE))
-            changed(data, p->path, p->kind == STORE_DELETE);
+        if (changed && p->kind != STORE_GET)
+            changed(data, p->path, fired[p->kind]);
     }
     if (txn->kind == TXN_END)
         g_ptr_array_remove(tree->sessions, tree_session(tree, txn->session));

@@ -71,9 +71,9 @@ struct node *tree_find(const struct tree *tree, const char *path);
 struct replica_session *tree_session(const struct tree *tree, int64_t id);
 unsigned tree_count(const struct tree *tree); /* but those of a fresh server */
 
-/* Calls changed for each node that was set or deleted, in order. */
+/* Calls changed for each node that was made, set or deleted, in order. */
 void tree_apply(struct tree *tree, const struct txn *txn,
-                void (*changed)(void *data, const char *path, bool gone), void *data);
+                void (*changed)(void *data, const char *path, enum store_fired fired), void *data);
 
 /* The parent's path; NULL for the root. */
 char *path_parent(const char *path);

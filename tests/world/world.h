@@ -34,7 +34,7 @@ enum note_kind {
     NOTE_SESSION_END, /* session, cause: after its nodes */
     NOTE_SENT,        /* host, request, path, sequence: given to the client library */
     NOTE_ANSWERED,    /* host, request, path, sequence, rc: about to be given to the caller */
-    NOTE_WATCH,       /* host, session, server, path, gone: the server sends a watch event */
+    NOTE_WATCH,       /* host, session, server, path, fired: the server sends a watch event */
     NOTE_EVENT,       /* host, session, event: about to be given to the caller */
     NOTE_LEADER       /* server: leads from now on; -1: nobody does. None for the first one. */
 };
@@ -60,7 +60,7 @@ struct note {
     enum store_event event;
     unsigned sequence; /* of a request, counted per host from 1 */
     int server;
-    bool gone;
+    enum store_fired fired;
 };
 
 typedef void (*world_note_fn)(const struct note *note, void *data);
@@ -168,7 +168,8 @@ bool world_exists(const struct world *w, const char *path, int64_t *ret_owner, u
 char **world_children(const struct world *w, const char *path);
 unsigned world_node_count(const struct world *w);    /* but those of a fresh server */
 unsigned world_session_count(const struct world *w); /* not ended yet */
-unsigned world_watch_count(const struct world *w);   /* on all servers */
+unsigned world_watch_count(const struct world *w);   /* that clients still know of */
+/* Sessions that watch the node itself, as the four-letter word wchp counts them. */
 unsigned world_watchers(const struct world *w, const char *path);
 
 struct world_counts {

@@ -1,0 +1,46 @@
+/* An observer of an election and what it was told: leaders that were first in line, in the order in
+ * which they were, none twice; that nobody leads only where nobody did; of each nothing but what it
+ * proclaimed itself; nothing behind its end. */
+#ifndef SIM_ONLOOKER_H
+#define SIM_ONLOOKER_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <zkl.h>
+
+struct client;
+struct host;
+struct stage;
+
+struct onlooker {
+    struct client *process;
+    unsigned number; /* from 1 */
+    int line;
+    zkl_election *election;
+    zkl_observer *observer;
+    bool ended, abandoned;
+    bool any;       /* it was told something */
+    uint64_t token; /* the last thing told */
+    char *said;     /* and what that leader had proclaimed; NULL: nothing */
+    uint64_t top;   /* the highest token told */
+    guint at;       /* of the oracle's heads: the newest that was told */
+    GArray *told;   /* of guint: all of them */
+};
+
+struct onlooker *onlooker_new(struct client *p, int line);
+void onlooker_free(void *onlooker);
+
+/* handle: by freeing its election, not itself. */
+void onlooker_end(struct onlooker *o, bool handle);
+
+bool onlooker_is_there(const struct onlooker *o);
+/* Whether the last thing told is so still. */
+bool onlooker_knows(const struct onlooker *o);
+
+/* Whether that host has one that looks at the line. */
+bool onlookers_look_at(const struct stage *stage, const struct host *host, int line);
+
+void onlookers_closed(struct client *p);
+void onlookers_abandon(struct client *p);
+
+#endif
