@@ -79,6 +79,13 @@ void election_win(struct election_story *s, uint64_t token)
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_OK, .names = &child, .count = 1);
 }
 
+void election_set_own_watch(struct election_story *s)
+{
+    while (!fake_is_asked(STORE_GET, s->node))
+        g_usleep(1000);
+    ANSWER(STORE_GET, s->node, .rc = STORE_OK, .owner = FAKE_SESSION_ID);
+}
+
 void election_hold_up(struct election_story *s, bool held_up)
 {
     pthread_mutex_lock(&s->lock);

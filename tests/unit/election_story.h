@@ -24,6 +24,9 @@ void election_start(struct election_story *s); /* campaigning again and again */
 /* The create under way, and the list behind it, are answered: first in line, with that token. */
 void election_win(struct election_story *s, uint64_t token);
 
+/* The read that leaves the watch of the own node is awaited and answered. */
+void election_set_own_watch(struct election_story *s);
+
 void election_hold_up(struct election_story *s, bool held_up);
 
 /* Waits until that was told, and nothing else. */

@@ -28,6 +28,7 @@ int main(int argc, char **argv)
         &multi_bounds_suite,
         &multi_doubt_suite,
         &election_suite,
+        &election_status_suite,
         &observe_suite,
         &observer_suite,
         &tenure_suite,

@@ -27,6 +27,7 @@ extern const struct test_suite request_suite;
 extern const struct test_suite refusal_suite;
 extern const struct test_suite watch_suite;
 extern const struct test_suite election_suite;
+extern const struct test_suite election_status_suite;
 extern const struct test_suite observe_suite;
 extern const struct test_suite observer_suite;
 extern const struct test_suite tenure_suite;

@@ -1,0 +1,195 @@
+/* What an election says of itself: completions, and why its last term or campaign ended. */
+#include "election_story.h"
+#include "suites.h"
+
+#include <stdatomic.h>
+
+static void keep_grant(zkl_grant *grant, const zkl_error *err, void *data)
+{
+    CHECK(err == NULL);
+    atomic_store((_Atomic(zkl_grant *) *)data, grant);
+}
+
+static void keep_code(zkl_grant *grant, const zkl_error *err, void *code)
+{
+    CHECK_INT(grant != NULL, err == NULL);
+    zkl_grant_release(grant);
+    atomic_store((_Atomic(int) *)code, err ? err->code : 0);
+}
+
+/* Leading already, and resigned before that was told: no completion says that it leads. */
+static void resigned_before_leading_was_told(void)
+{
+    struct election_story s;
+    _Atomic(int) code = 1;
+
+    election_begin(&s, NULL);
+    election_hold_up(&s, true);
+    election_start(&s);
+    election_win(&s, 5);
+    TOLD(&s, "leading");
+    REQUIRE(zkl_election_campaign_async(s.election, ZKL_FOREVER, keep_code, &code, NULL) == 0);
+    CHECK_INT(zkl_election_resign(s.election), 0);
+    election_hold_up(&s, false);
+    TOLD(&s, "leading resigned stopped");
+    election_flush(&s);
+    CHECK_INT(atomic_load(&code), ZKL_ECANCELED);
+    election_end(&s);
+}
+
+static int last_code(struct election_story *s)
+{
+    zkl_election_status status = {.size = sizeof status};
+
+    CHECK_INT(zkl_election_get_status(s->election, &status), 0);
+    return status.last.code;
+}
+
+static void campaign_once(struct election_story *s, _Atomic(int) *code)
+{
+    atomic_store(code, 1);
+    REQUIRE(zkl_election_campaign_async(s->election, ZKL_FOREVER, keep_code, code, NULL) == 0);
+}
+
+/* What was asked to end, or won, did not fail, whatever came before. */
+static void an_old_failure_is_forgotten(void)
+{
+    struct election_story s;
+    _Atomic(int) code;
+
+    election_begin(&s, NULL);
+    campaign_once(&s, &code);
+    ANSWER(STORE_CREATE, ELECTION, .rc = STORE_NOAUTH);
+    ANSWER(STORE_LIST, ELECTION, .rc = STORE_NOAUTH);
+    election_flush(&s);
+    CHECK_INT(last_code(&s), ZKL_EACCES);
+    campaign_once(&s, &code);
+    CHECK_INT(last_code(&s), ZKL_EACCES);
+    CHECK_INT(zkl_election_resign(s.election), 0);
+    election_flush(&s);
+    CHECK_INT(atomic_load(&code), ZKL_ECANCELED);
+    CHECK_INT(last_code(&s), 0);
+    ANSWER(STORE_CREATE, ELECTION, .rc = STORE_NOAUTH);
+    ANSWER(STORE_LIST, ELECTION, .rc = STORE_NOAUTH);
+    election_start(&s);
+    ANSWER(STORE_CREATE, ELECTION, .rc = STORE_NOAUTH);
+    CHECK_INT(last_code(&s), ZKL_EACCES);
+    CHECK_INT(zkl_election_resign(s.election), 0);
+    CHECK_INT(last_code(&s), ZKL_EACCES); /* in the pause behind it */
+    election_start(&s);
+    CHECK_INT(zkl_election_resign(s.election), 0);
+    CHECK_INT(last_code(&s), 0);
+    election_end(&s);
+}
+
+/* A loss that nobody asked about is not that of the campaign that follows. */
+static void started_after_a_loss(void)
+{
+    struct election_story s;
+    _Atomic(zkl_grant *) grant = NULL;
+    zkl_election_status status = {.size = sizeof status};
+
+    election_begin(&s, NULL);
+    REQUIRE(zkl_election_campaign_async(s.election, ZKL_FOREVER, keep_grant, &grant, NULL) == 0);
+    election_win(&s, 5);
+    while (!atomic_load(&grant))
+        g_usleep(1000);
+    election_set_own_watch(&s);
+    fake_fire(s.node, STORE_FIRED_GONE);
+    election_start(&s);
+    CHECK_INT(zkl_election_get_status(s.election, &status), 0);
+    CHECK_INT(status.candidacy, ZKL_CANDIDACY_QUEUED);
+    CHECK_INT(status.last.code, ZKL_ELOST);
+    CHECK_INT(zkl_election_resign(s.election), 0);
+    TOLD(&s, "stopped");
+    zkl_grant_release(atomic_load(&grant));
+    election_end(&s);
+}
+
+/* A term's end is the last one's, however the handle got to know of it. */
+static void why_a_term_ended(void)
+{
+    struct election_story s;
+    _Atomic(zkl_grant *) grant = NULL;
+
+    election_begin(&s, NULL);
+    REQUIRE(zkl_election_campaign_async(s.election, ZKL_FOREVER, keep_grant, &grant, NULL) == 0);
+    election_win(&s, 5);
+    election_flush(&s);
+    election_set_own_watch(&s);
+    fake_fire(s.node, STORE_FIRED_GONE);
+    CHECK_INT(last_code(&s), ZKL_ELOST);
+    CHECK_INT(zkl_election_resign(s.election), ZKL_ELOST);
+    CHECK_INT(last_code(&s), ZKL_ELOST);
+    zkl_grant_release(atomic_load(&grant));
+    REQUIRE(zkl_election_campaign_async(s.election, ZKL_FOREVER, keep_grant, &grant, NULL) == 0);
+    election_win(&s, 6);
+    election_flush(&s);
+    zkl_grant_release(atomic_load(&grant));
+    CHECK_INT(last_code(&s), 0);
+    election_end(&s);
+}
+
+/* A failure is told, and can be given up in the pause behind it; or the session closes there. */
+static void ended_in_a_pause(void)
+{
+    struct election_story s;
+    zkl_election_status status = {.size = sizeof status};
+
+    election_begin(&s, NULL);
+    election_start(&s);
+    ANSWER(STORE_CREATE, ELECTION, .rc = STORE_NOAUTH);
+    TOLD(&s, "failed-13");
+    CHECK_INT(zkl_election_get_status(s.election, &status), 0);
+    CHECK_INT(status.candidacy, ZKL_CANDIDACY_PAUSED);
+    CHECK_INT(zkl_election_resign(s.election), 0);
+    TOLD(&s, "failed-13 stopped");
+    ANSWER(STORE_LIST, ELECTION, .rc = STORE_NOAUTH);
+    election_start(&s);
+    ANSWER(STORE_CREATE, ELECTION, .rc = STORE_NOAUTH);
+    TOLD(&s, "failed-13 stopped failed-13");
+    zkl_session_close(s.session);
+    TOLD(&s, "failed-13 stopped failed-13 stopped-8");
+    s.session = NULL;
+    election_end(&s);
+}
+
+/* Refused credentials are for good. */
+static void refused(void)
+{
+    struct election_story s;
+
+    election_begin(&s, NULL);
+    election_start(&s);
+    fake_event(STORE_EV_AUTH);
+    TOLD(&s, "stopped-14");
+    election_start(&s);
+    TOLD(&s, "stopped-14 stopped-14");
+    CHECK_INT(zkl_election_resign(s.election), ZKL_EPERM);
+    election_end(&s);
+}
+
+static void refused_before_it_started(void)
+{
+    struct election_story s;
+
+    election_begin(&s, NULL);
+    fake_event(STORE_EV_AUTH);
+    election_start(&s);
+    TOLD(&s, "stopped-14");
+    CHECK_INT(last_code(&s), ZKL_EAUTH);
+    election_end(&s);
+}
+
+static const struct test_case cases[] = {
+    {"resigned_before_leading_was_told", resigned_before_leading_was_told},
+    {"an_old_failure_is_forgotten", an_old_failure_is_forgotten},
+    {"started_after_a_loss", started_after_a_loss},
+    {"why_a_term_ended", why_a_term_ended},
+    {"ended_in_a_pause", ended_in_a_pause},
+    {"refused", refused},
+    {"refused_before_it_started", refused_before_it_started},
+    {NULL, NULL},
+};
+
+const struct test_suite election_status_suite = {"election_status", NULL, NULL, cases};
