@@ -192,7 +192,7 @@ check() {
     in_background beside_instrumented_tests
     export ZKL_TEST_SCALE=${ZKL_TEST_SCALE-20}
     stage "ASan and UBSan: tests" stage_tests asan check-code
-    stage "TSan: tests" stage_tests tsan check-code
+    stage "TSan: tests" stage_tests tsan check-threads
     join_lane
 
     passed=0 failed=0 skipped=0
