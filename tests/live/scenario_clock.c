@@ -49,11 +49,13 @@ static void s10_all_stands_still(void)
     struct worker w;
 
     fault_begin();
-    worker_start(&w, zk_server_connect(fault.server), TIMEOUT_MS, NULL);
+    worker_start(&w, proxy_connect(fault.proxy), TIMEOUT_MS, NULL);
     worker_told(&w, "token");
     attempt_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     worker_order(&w, WORKER_STOP);
     worker_wait_stopped(&w);
+    /* The server would tell it on waking, sooner than it looks perhaps. */
+    proxy_freeze(fault.proxy, PROXY_TO_CLIENT);
     int64_t stopped = fault_boot_ns();
     REQUIRE(attempt_granted(&next));
     CHECK(resource_write(&w.page->resource, zkl_grant_token(next.grant)));
@@ -63,6 +65,7 @@ static void s10_all_stands_still(void)
     process_resume(w.pid);
     CHECK_INT(worker_told(&w, "write"), 0);
     CHECK(atomic_load(&w.page->woke_left_ms) > 0);
+    proxy_thaw(fault.proxy);
     EVENTUALLY(worker_ask(&w, WORKER_STATE, "state") == ZKL_LOST);
     worker_unlock(&w, ZKL_ELOST);
     worker_end(&w);
