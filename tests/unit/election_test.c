@@ -273,7 +273,32 @@ static void place_in_line(void)
     election_end(&s);
 }
 
+static void ignore(zkl_grant *grant, const zkl_error *err, void *unused)
+{
+    (void)err;
+    (void)unused;
+    zkl_grant_release(grant);
+}
+
+/* The lowest priority that is one is in the name, and none is not. */
+static void named_by_priority(void)
+{
+    zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
+    struct election_story s;
+
+    for (o.priority = 0; o.priority < 2; o.priority++) {
+        election_begin(&s, &o);
+        CHECK_INT(zkl_election_campaign_async(s.election, ZKL_FOREVER, ignore, NULL, NULL), 0);
+        char *name = fake_created_name(ELECTION, 7);
+        if (CHECK(name != NULL))
+            CHECK_INT(strstr(name, "-p001-latch-") != NULL, o.priority == 1);
+        g_free(name);
+        election_end(&s);
+    }
+}
+
 static const struct test_case cases[] = {
+    {"named_by_priority", named_by_priority},
     {"resigned_in_doubt", resigned_in_doubt},
     {"resigned_after_an_untold_loss", resigned_after_an_untold_loss},
     {"started_anew_before_told", started_anew_before_told},

@@ -183,7 +183,7 @@ static void expired(void)
 static void take_line(zkl_log_level level, const char *line, void *data)
 {
     (void)level;
-    if (strstr(line, "ignoring \"junk\""))
+    if (strstr(line, "\"junk\""))
         atomic_fetch_add((atomic_int *)data, 1);
 }
 
