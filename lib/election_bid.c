@@ -6,8 +6,6 @@
 #include "error.h"
 #include "grant.h"
 
-enum { PAUSE_FIRST_MS = 1000, PAUSE_LAST_MS = 30000 };
-
 void bid_unref(struct bid *bid)
 {
     if (--bid->refs > 0)
@@ -104,12 +102,9 @@ static void failed(struct bid *bid, const zkl_error *error)
         over(bid);
         return;
     }
-    bid->pause_ms =
-        bid->pause_ms == 0 ? PAUSE_FIRST_MS : MIN(bid->pause_ms * 2, (int64_t)PAUSE_LAST_MS);
     bid_tell(bid, ZKL_ELECTION_FAILED, NULL, error);
     bid->state = BID_PAUSED;
-    timers_arm(bid->election->session->timers, &bid->timer,
-               clock_now().boot + bid->pause_ms * CLOCK_MS, enter, bid);
+    timers_arm_again(bid->election->session->timers, &bid->timer, &bid->pause_ms, enter, bid);
 }
 
 static void on_decided(void *owner, zkl_grant *grant, const zkl_error *error)

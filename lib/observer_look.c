@@ -12,8 +12,6 @@
 #include "queue.h"
 #include "request.h"
 
-enum { PAUSE_FIRST_MS = 1000, PAUSE_LAST_MS = 30000 };
-
 typedef void (*done_fn)(struct request *r, const struct store_reply *reply);
 
 /* ---- failures ---- */
@@ -32,8 +30,7 @@ static void failed(zkl_observer *o, int code)
                  zkl_strerror(code));
     o->failure = code;
     o->look++;
-    o->pause_ms = o->pause_ms == 0 ? PAUSE_FIRST_MS : MIN(o->pause_ms * 2, (int64_t)PAUSE_LAST_MS);
-    timers_arm(s->timers, &o->timer, clock_now().boot + o->pause_ms * CLOCK_MS, on_pause_over, o);
+    timers_arm_again(s->timers, &o->timer, &o->pause_ms, on_pause_over, o);
 }
 
 static void refused(zkl_observer *o, enum store_rc rc)

@@ -4,6 +4,7 @@
 
 #include "client.h"
 #include "tables.h"
+#include "write.h"
 
 static struct stage *stage_of(const struct candidate *c)
 {
@@ -315,23 +316,6 @@ struct proclamation {
     char *text;
 };
 
-static bool may_answer(const struct candidate *c, int code)
-{
-    switch (code) {
-    case 0:
-    case ZKL_ELOST:
-    case ZKL_EUNKNOWN:
-    case ZKL_ETIMEDOUT:
-    case ZKL_EUNREACHABLE:
-    case ZKL_ECLOSED:
-        return true;
-    case ZKL_EACCES:
-        return stage_of(c)->oracle.refusing;
-    default:
-        return false;
-    }
-}
-
 static void on_proclaimed(const zkl_error *err, void *data)
 {
     struct proclamation *p = data;
@@ -340,7 +324,7 @@ static void on_proclaimed(const zkl_error *err, void *data)
 
     if (!c->abandoned) {
         tell(c, "has proclaimed: ", err ? err->text : p->text);
-        if (!may_answer(c, code))
+        if (!write_may_answer(stage_of(c), code))
             wrong(c, err ? err->text : "");
         stage_of(c)->tally.proclaimed += code == 0;
     }

@@ -21,7 +21,7 @@ void write_free(void *write)
     g_free(w);
 }
 
-static bool fits(const struct stage *stage, int code)
+bool write_may_answer(const struct stage *stage, int code)
 {
     switch (code) {
     case 0:
@@ -55,7 +55,7 @@ static void on_written(const zkl_error *err, void *data)
         stage_wrong(stage, "%s is said to be applied, and is not", w->path);
     else if (w->code != 0 && w->code != ZKL_EUNKNOWN && w->applied)
         stage_wrong(stage, "%s is applied, but the answer is: %s", w->path, err->text);
-    else if (!fits(stage, w->code))
+    else if (!write_may_answer(stage, w->code))
         stage_wrong(stage, "%s is answered: %s", w->path, err->text);
     stage->tally.writes += w->code == 0;
 }

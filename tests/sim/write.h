@@ -23,6 +23,9 @@ void write_prepare(struct stage *stage);
 void write_start(struct attempt *a, bool release, int64_t timeout_ms);
 void write_free(void *write);
 
+/* What a transaction may come to. */
+bool write_may_answer(const struct stage *stage, int code);
+
 void write_note(struct stage *stage, const struct note *note);
 bool write_all_answered(const struct stage *stage);
 void write_at_rest(struct stage *stage);
