@@ -66,6 +66,7 @@ static void *run(void *data)
 {
     struct callbacks *cb = data;
 
+    thread_name("zkl-callbacks");
     pthread_mutex_lock(&cb->lock);
     for (;;) {
         if (!g_queue_is_empty(&cb->queue))
@@ -88,7 +89,7 @@ struct callbacks *callbacks_new(bool by_user)
     pthread_cond_init(&cb->idle, NULL);
     g_queue_init(&cb->queue);
     cb->fd = by_user ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
-    if (by_user ? cb->fd >= 0 : thread_start(&cb->thread, "zkl-callbacks", run, cb) == 0)
+    if (by_user ? cb->fd >= 0 : thread_start(&cb->thread, run, cb) == 0)
         return cb;
     callbacks_free(cb);
     return NULL;

@@ -8,9 +8,17 @@ static int64_t read_clock(clockid_t id)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* In this order, which instant_sure() rests on. */
 static struct instant read_both(void)
 {
-    return (struct instant){read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_MONOTONIC_RAW)};
+    int64_t boot = read_clock(CLOCK_BOOTTIME);
+
+    return (struct instant){boot, read_clock(CLOCK_MONOTONIC_RAW)};
+}
+
+int64_t clock_boot(void)
+{
+    return clock_source == read_both ? read_clock(CLOCK_BOOTTIME) : clock_source().boot;
 }
 
 struct timespec clock_after_ms(int64_t ms)

@@ -8,8 +8,11 @@
 #include "multi.h"
 
 /* State and deadline are one word, so that a proof and a loss cannot cross: microseconds of
- * CLOCK_BOOTTIME above the two bits of the state. The other clock's deadline is written before
- * the word and read after it: mixed readings are on the early side. */
+ * CLOCK_BOOTTIME above the two bits of the state. What else a deadline has, raw and sure, is
+ * written before the word and read after it, and a reader who then finds the clock short of the
+ * deadline looks at the word once more. If that is the same, it was owned after the clock was read,
+ * and what was read with it is of its own deadline or of one already proved; without that look, it
+ * could be of one whose proof came too late and was turned away. */
 struct zkl_grant {
     atomic_int refs;
     unsigned generation;
@@ -20,6 +23,7 @@ struct zkl_grant {
     zkl_session *session;
     _Atomic uint64_t word;
     _Atomic int64_t raw;         /* CLOCK_MONOTONIC_RAW ns */
+    _Atomic int64_t sure;        /* CLOCK_BOOTTIME ns: instant_sure() */
     struct contender *contender; /* guarded by the monitor, like what follows */
     GArray *watchers;            /* of struct watcher; emptied with the last call */
     struct multi_line line;
@@ -56,22 +60,30 @@ static bool is_owned(uint64_t word)
     return word_state(word) <= ZKL_SUSPECT;
 }
 
+/* The word is to follow. */
+static void set_limits(zkl_grant *g, struct instant deadline)
+{
+    atomic_store(&g->raw, deadline.raw);
+    atomic_store(&g->sure, instant_sure(clock_now(), deadline));
+}
+
 /* The word now, LOST from the deadline on: the first reader past it makes that final. */
 static uint64_t settle(const zkl_grant *g, int64_t *ret_left)
 {
     zkl_grant *mutable_g = (zkl_grant *)(uintptr_t)g;
     uint64_t word = atomic_load(&mutable_g->word);
 
-    *ret_left = 0;
     while (is_owned(word)) {
         struct instant deadline = {word_boot(word), atomic_load(&mutable_g->raw)};
+        uint64_t before = word, lost = (word & ~UINT64_C(3)) | ZKL_LOST;
         *ret_left = instant_left(clock_now(), deadline);
-        if (*ret_left > 0)
-            break;
-        if (atomic_compare_exchange_weak(&mutable_g->word, &word, (word & ~UINT64_C(3)) | ZKL_LOST))
-            break;
+        if (*ret_left == 0 && atomic_compare_exchange_weak(&mutable_g->word, &word, lost))
+            return lost;
+        if (*ret_left > 0 && (word = atomic_load(&mutable_g->word)) == before)
+            return word;
     }
-    return *ret_left > 0 ? word : atomic_load(&mutable_g->word);
+    *ret_left = 0;
+    return word;
 }
 
 uint64_t zkl_grant_token(const zkl_grant *g)
@@ -106,6 +118,18 @@ zkl_state zkl_grant_state(const zkl_grant *g)
     if (!g || fork_is_child(g->generation))
         return ZKL_LOST;
     return word_state(settle(g, &left));
+}
+
+zkl_state grant_state_quick(const zkl_grant *g)
+{
+    uint64_t word = atomic_load(&g->word);
+
+    if (is_owned(word)) {
+        int64_t sure = atomic_load(&g->sure);
+        if (clock_boot() < sure && atomic_load(&g->word) == word)
+            return word_state(word);
+    }
+    return zkl_grant_state(g);
 }
 
 /* ---- telling ---- */
@@ -184,7 +208,7 @@ zkl_grant *grant_new(zkl_session *s, struct contender *c, const char *node, cons
     g->node = session_path(s, g->full_node);
     g->payload = g_strdup(payload);
     g->session = session_ref(s);
-    atomic_init(&g->raw, s->lease.deadline.raw);
+    set_limits(g, s->lease.deadline);
     atomic_init(&g->word, pack(s->lease.deadline.boot, s->up ? ZKL_HELD : ZKL_SUSPECT));
     g->contender = c;
     g->watchers = g_array_new(FALSE, FALSE, sizeof(struct watcher));
@@ -218,7 +242,7 @@ bool grant_set_deadline(zkl_grant *g, struct instant deadline, bool proved)
         if (!is_owned(word))
             return word_state(word) == ZKL_RELEASED;
         zkl_state before = word_state(word);
-        atomic_store(&g->raw, deadline.raw);
+        set_limits(g, deadline);
         if (atomic_compare_exchange_weak(&g->word, &word,
                                          pack(deadline.boot, proved ? ZKL_HELD : before))) {
             if (proved && before == ZKL_SUSPECT)

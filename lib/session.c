@@ -368,6 +368,7 @@ static void *finish(void *data)
     struct timespec until = clock_after_ms(CLOSE_WAIT_MS);
     session_lock(s);
     epoch_close(s);
+    timers_stop(s->timers); /* its end need not wait for the server's */
     while (s->stores > 0 && session_wait_change(s, &until))
         continue;
     s->closed = true;

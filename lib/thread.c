@@ -19,13 +19,9 @@ static int start(pthread_t *ret, void *(*run)(void *), void *data, int state)
     return error;
 }
 
-int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *data)
+int thread_start(pthread_t *ret, void *(*run)(void *), void *data)
 {
-    int error = start(ret, run, data, PTHREAD_CREATE_JOINABLE);
-
-    if (error == 0)
-        pthread_setname_np(*ret, name);
-    return error;
+    return start(ret, run, data, PTHREAD_CREATE_JOINABLE);
 }
 
 int thread_start_detached(void *(*run)(void *), void *data)
@@ -33,6 +29,11 @@ int thread_start_detached(void *(*run)(void *), void *data)
     pthread_t thread;
 
     return start(&thread, run, data, PTHREAD_CREATE_DETACHED);
+}
+
+void thread_name(const char *name)
+{
+    pthread_setname_np(pthread_self(), name);
 }
 
 void thread_wait(sem_t *sem)

@@ -7,8 +7,11 @@
 #include <semaphore.h>
 
 /* 0, or an errno value when the system refuses. */
-int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *data);
+int thread_start(pthread_t *ret, void *(*run)(void *), void *data);
 int thread_start_detached(void *(*run)(void *), void *data);
+
+/* Of the calling thread: for another it would take a file of /proc. */
+void thread_name(const char *name);
 
 /* Waits for a post, through signals. No point of cancellation: what is waited for may have been won
  * by then. */

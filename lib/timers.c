@@ -75,6 +75,7 @@ static void *run(void *data)
     struct timers *timers = data;
     uint64_t expirations;
 
+    thread_name("zkl-timers");
     for (;;) {
         if (read(timers->fd, &expirations, sizeof expirations) < 0 && errno != EINTR &&
             errno != EAGAIN)
@@ -97,8 +98,7 @@ struct timers *timers_new(pthread_mutex_t *monitor)
     timers->set = INT64_MAX;
     timers->queue = g_sequence_new(NULL);
     timers->fd = timers_by_hand ? -1 : timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
-    if (timers_by_hand ||
-        (timers->fd >= 0 && thread_start(&timers->thread, "zkl-timers", run, timers) == 0))
+    if (timers_by_hand || (timers->fd >= 0 && thread_start(&timers->thread, run, timers) == 0))
         return timers;
     if (timers->fd >= 0)
         close(timers->fd);
@@ -107,11 +107,16 @@ struct timers *timers_new(pthread_mutex_t *monitor)
     return NULL;
 }
 
+void timers_stop(struct timers *timers)
+{
+    timers->stop = true;
+    set_fd(timers, 1);
+}
+
 static void end_thread(struct timers *timers)
 {
     pthread_mutex_lock(timers->monitor);
-    timers->stop = true;
-    set_fd(timers, 1);
+    timers_stop(timers);
     pthread_mutex_unlock(timers->monitor);
     pthread_join(timers->thread, NULL);
     close(timers->fd);

@@ -29,6 +29,9 @@ void timers_run(struct timers *timers);
 /* NULL when the system refuses a descriptor or a thread. */
 struct timers *timers_new(pthread_mutex_t *monitor);
 
+/* With the monitor held: nothing runs any more, and the thread ends by itself. */
+void timers_stop(struct timers *timers);
+
 /* Ends the thread, waiting for it; without the monitor held. Nothing may be armed. */
 void timers_free(struct timers *timers);
 

@@ -29,6 +29,11 @@ int64_t instant_left(struct instant now, struct instant deadline)
     return left > 0 ? left : 0;
 }
 
+int64_t instant_sure(struct instant now, struct instant deadline)
+{
+    return now.boot + instant_left(now, deadline) / 2;
+}
+
 static bool is_later(struct instant a, struct instant b)
 {
     return a.boot > b.boot && a.raw > b.raw;

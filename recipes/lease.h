@@ -27,6 +27,14 @@ bool instant_reached(struct instant now, struct instant deadline);         /* by
 bool instant_passed(struct instant now, struct instant since, int64_t ns); /* by both clocks */
 int64_t instant_left(struct instant now, struct instant deadline); /* at most, 0 when reached */
 
+/* As long as BOOTTIME is below this, the deadline is ahead by RAW as well: half of what is left
+ * now. The kernel slows BOOTTIME against RAW by less than a quarter (10 % by the tick's length,
+ * 0.05 % by frequency, as much by adjtime(), an eighth for an offset), so while half has passed by
+ * the one, the whole cannot have by the other; suspension moves BOOTTIME on, which is the safe
+ * side. now was read BOOTTIME first: what passes between the readings then counts for RAW as
+ * passed. */
+int64_t instant_sure(struct instant now, struct instant deadline);
+
 enum lease_kind {
     LEASE_ANCHOR,  /* any request: its answer shows that our server had touched the session */
     LEASE_SYNC,    /* the chain's second step */

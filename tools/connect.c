@@ -1,9 +1,6 @@
 /* From the settings to a session that a server has confirmed. */
 #include "connect.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #define DEFAULT_CONNECT "127.0.0.1:2181"
@@ -110,53 +107,59 @@ int connect_timeout_ms(const struct settings *settings, int64_t *ret)
                 settings->connect_timeout_s);
 }
 
-/* zkl_session_wait() cannot hear signals, so that it waits on a thread beside us. */
-struct waiting {
-    zkl_session *session;
-    struct events *events;
-    int64_t limit_ms;
-    zkl_error error; /* written before done is set */
-    atomic_bool done;
-};
-
-static void *wait_thread(void *data)
+/* On a thread of the library: whoever waits looks for himself. */
+static void on_session(zkl_session *session, zkl_session_event event, int64_t id, void *events)
 {
-    struct waiting *w = data;
-    int result = zkl_session_wait(w->session, w->limit_ms);
+    (void)session;
+    (void)event;
+    (void)id;
+    events_wake(events);
+}
 
-    if (result != 0)
-        zkl_last_error(&w->error);
-    w->error.code = result;
-    atomic_store(&w->done, true);
-    events_wake(w->events);
-    return NULL;
+/* zkl_session_wait() cannot hear signals, so that it only looks. 0, or the signal that asks us to
+ * end first; *ret is what it answered. */
+static int wait_for_session(zkl_session *session, int64_t limit_ms, struct events *events, int *ret)
+{
+    const int64_t end = now_ms() + limit_ms;
+    int signo = 0;
+
+    while (signo == 0) {
+        const int64_t left = end - now_ms();
+
+        *ret = zkl_session_wait(session, 0);
+        if ((*ret != ZKL_EUNREACHABLE && *ret != ZKL_EHOST) || left <= 0)
+            break;
+        events_arm(events, left);
+        events_wait(events);
+        signo = events_asked_to_end(events);
+    }
+    return signo;
 }
 
 int session_connect(const struct settings *settings, zkl_session **session, int64_t limit_ms,
                     struct events *events)
 {
-    struct waiting w = {.session = *session, .events = events};
-    pthread_t thread;
+    zkl_error error = {0};
+    int64_t most;
+    int status = connect_timeout_ms(settings, &most);
+    int result = 0;
     int signo;
-    int err;
 
-    err = connect_timeout_ms(settings, &w.limit_ms);
-    if (err != GO_ON)
-        return err;
-    if (limit_ms != ZKL_FOREVER && limit_ms < w.limit_ms)
-        w.limit_ms = limit_ms;
+    if (status != GO_ON)
+        return status;
+    if (limit_ms != ZKL_FOREVER && limit_ms < most)
+        most = limit_ms;
     if (settings->verbose)
         say("connecting to %s", connect_string(settings));
-    err = pthread_create(&thread, NULL, wait_thread, &w);
-    if (err != 0)
-        return fail(STATUS_INTERNAL, "no thread: %s", g_strerror(err));
-    signo = events_until(events, &w.done);
+    zkl_session_on_change(*session, on_session, events);
+    signo = wait_for_session(*session, most, events, &result);
     if (signo != 0) {
-        zkl_session_close(*session); /* which also ends the wait */
+        zkl_session_close(*session);
         *session = NULL;
-    }
-    pthread_join(thread, NULL);
-    if (signo != 0)
         return STATUS_SIGNAL + signo;
-    return w.error.code == 0 ? GO_ON : fail_error(&w.error, connect_string(settings));
+    }
+    if (result == 0)
+        return GO_ON;
+    zkl_last_error(&error);
+    return fail_error(&error, connect_string(settings));
 }

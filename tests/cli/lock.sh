@@ -18,6 +18,9 @@ for n in 1 9 15; do
     expect "killed by signal $n" $((128 + n)) "$status"
 done
 expect "success says nothing" "" "$err"
+# That the session is there is heard, not found when the time is over.
+run timeout -k 1 60 "$ZKL" --connect-timeout 1000 lock $L true
+expect "a long time to connect is not used up" 0 "$status"
 refused "not found" 127 "no-such-command" lock $L no-such-command
 echo >"$scratch/plain"
 refused "not executable" 126 "$scratch/plain" lock $L "$scratch/plain"

@@ -35,6 +35,26 @@ static void instants(void)
     CHECK(!instant_passed(at_each(149, 500), at(100), 50 * MS));
 }
 
+/* BOOTTIME below it: RAW may have run twice as fast since, and is short of the deadline. */
+static void sure_by_one_clock(void)
+{
+    static const struct {
+        int64_t boot, raw, sure;
+    } rows[] = {
+        {100, 100, 125}, {110, 100, 130}, {100, 110, 120}, {140, 100, 145},
+        {100, 149, 100}, {150, 100, 150}, {100, 150, 100}, {900, 900, 900},
+    };
+    struct instant d = instant_add(at(100), 50 * MS);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct instant now = at_each(rows[i].boot, rows[i].raw);
+        int64_t sure = instant_sure(now, d), passed = sure - now.boot;
+        if (!CHECK_INT((sure - at(0).boot) / MS, rows[i].sure))
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+        struct instant last = {sure - 1, now.raw + 2 * (passed - 1)};
+        CHECK(passed == 0 || !instant_reached(last, d));
+    }
+}
+
 static void suspended(void)
 {
     start();
@@ -250,6 +270,7 @@ static void nothing_is_wanted_when_disconnected(void)
 
 static const struct test_case cases[] = {
     {"instants", instants},
+    {"sure_by_one_clock", sure_by_one_clock},
     {"suspended", suspended},
     {"slewed", slewed},
     {"an_old_connection_is_void", an_old_connection_is_void},

@@ -14,6 +14,7 @@ int main(int argc, char **argv)
         &contend_hold_suite,
         &contend_end_suite,
         &contend_walk_suite,
+        &grant_quick_suite,
         &grant_suite,
         &contender_suite,
         &holder_suite,

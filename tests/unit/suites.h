@@ -17,6 +17,7 @@ extern const struct test_suite driver_suite;
 extern const struct test_suite multi_suite;
 extern const struct test_suite multi_bounds_suite;
 extern const struct test_suite multi_doubt_suite;
+extern const struct test_suite grant_quick_suite;
 extern const struct test_suite grant_suite;
 extern const struct test_suite contender_suite;
 extern const struct test_suite holder_suite;

@@ -40,7 +40,7 @@ static struct porter *porter_new(void)
 
     pthread_mutex_init(&porter->mutex, NULL);
     pthread_cond_init(&porter->wake, NULL);
-    if (thread_start(&porter->thread, "porter", run, porter) != 0)
+    if (thread_start(&porter->thread, run, porter) != 0)
         g_error("no thread for the porter");
     return porter;
 }

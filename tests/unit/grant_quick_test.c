@@ -1,0 +1,270 @@
+/* The check that makes do with one clock: never another answer than by both. */
+#include "lib/grant.h"
+
+#include "by_hand.h"
+#include "seeded.h"
+#include "suites.h"
+
+#include <pthread.h>
+
+enum { HALF_MS = HAND_DEADLINE_MS / 2 };
+
+static zkl_session *s;
+static zkl_grant *g;
+static char unused; /* an address for a contender that is never looked at */
+static struct instant (*hand_clock)(void);
+static int reads;
+static void (*meanwhile)(void); /* once, while the clock is read */
+
+static struct instant read_clock(void)
+{
+    void (*fn)(void) = meanwhile;
+
+    reads++;
+    meanwhile = NULL;
+    if (fn)
+        fn();
+    return hand_clock();
+}
+
+static void start(void)
+{
+    s = hand_session();
+    hand_clock = clock_source;
+    clock_source = read_clock;
+    g = grant_new(s, (struct contender *)(void *)&unused, "/root/l/n", "who", 5);
+    grant_unref(g); /* one of two, and the contender is none */
+}
+
+static void stop(void)
+{
+    grant_unref(g);
+    g = NULL;
+    hand_close(s);
+    s = NULL;
+}
+
+static void check_quick(zkl_state state, int by_reads)
+{
+    reads = 0;
+    CHECK_INT(grant_state_quick(g), state);
+    CHECK_INT(reads, by_reads);
+}
+
+static struct instant deadline_at(int64_t ms)
+{
+    return instant_add(hand_clock(), ms * CLOCK_MS);
+}
+
+static void half_the_time_by_one_clock(void)
+{
+    start();
+    check_quick(ZKL_HELD, 1);
+    hand_jump(HALF_MS - 1, HALF_MS - 1);
+    check_quick(ZKL_HELD, 1);
+    hand_jump(1, 1);
+    check_quick(ZKL_HELD, 2);
+    CHECK(grant_set_deadline(g, deadline_at(1000), true)); /* a proof begins anew */
+    hand_jump(499, 499);
+    check_quick(ZKL_HELD, 1);
+    grant_suspect(g);
+    check_quick(ZKL_SUSPECT, 1);
+    hand_jump(500, 500);
+    check_quick(ZKL_SUSPECT, 2);
+    hand_jump(1, 1);
+    check_quick(ZKL_LOST, 2);
+    check_quick(ZKL_LOST, 0);
+    stop();
+}
+
+/* As fast as RAW may run beside BOOTTIME, and to the millisecond. */
+static void twice_as_fast(void)
+{
+    start();
+    hand_jump(HALF_MS - 1, HAND_DEADLINE_MS - 2);
+    check_quick(ZKL_HELD, 1);
+    hand_jump(1, 2);
+    check_quick(ZKL_LOST, 2);
+    stop();
+}
+
+/* Also when it was the smaller timeout of a new connection that left no more. */
+static void twice_as_fast_and_taken_back(void)
+{
+    start();
+    CHECK(grant_set_deadline(g, deadline_at(3000), false));
+    hand_jump(1499, 2998);
+    check_quick(ZKL_HELD, 1);
+    hand_jump(1, 2);
+    check_quick(ZKL_LOST, 2);
+    stop();
+}
+
+static void suspended(void)
+{
+    start();
+    hand_jump(HAND_DEADLINE_MS, 0);
+    check_quick(ZKL_LOST, 2);
+    stop();
+}
+
+/* A deadline that is nearer by RAW counts from there. */
+static void clocks_apart(void)
+{
+    start();
+    struct instant apart = deadline_at(4000);
+    apart.boot += 20000 * CLOCK_MS;
+    CHECK(grant_set_deadline(g, apart, true));
+    hand_jump(1999, 3998);
+    check_quick(ZKL_HELD, 1);
+    hand_jump(1, 2);
+    check_quick(ZKL_LOST, 2);
+    stop();
+}
+
+/* Any rate of RAW from none to twice that of BOOTTIME, any deadlines. */
+static void walk(uint64_t seed)
+{
+    start();
+    for (int i = 0; i < 200; i++) {
+        int64_t boot = seeded_below(&seed, 1000);
+        hand_jump(boot, seeded_below(&seed, (uint32_t)boot * 2 + 1));
+        zkl_state state = grant_state_quick(g);
+        if (!CHECK_INT(state, zkl_grant_state(g)) || state == ZKL_LOST)
+            break;
+        struct instant next = deadline_at(1);
+        next.boot += seeded_below(&seed, 5000) * CLOCK_MS;
+        next.raw += seeded_below(&seed, 5000) * CLOCK_MS;
+        if (seeded_below(&seed, 4) == 0)
+            CHECK(grant_set_deadline(g, next, seeded_below(&seed, 2) == 0));
+        if (seeded_below(&seed, 8) == 0)
+            grant_suspect(g);
+    }
+    stop();
+}
+
+static void walks(void)
+{
+    for (uint64_t seed = 1; seed <= 500; seed++)
+        walk(seed);
+}
+
+static void lose(void)
+{
+    grant_lose(g, NULL, NULL);
+}
+
+static void release(void)
+{
+    grant_detach(g);
+    grant_give_back(g);
+}
+
+/* Whoever was held up between the word and the clock must not answer by the old word. */
+static void lost_meanwhile(void)
+{
+    start();
+    meanwhile = lose;
+    CHECK_INT(grant_state_quick(g), ZKL_LOST);
+    stop();
+    start();
+    meanwhile = lose;
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
+    stop();
+    start();
+    meanwhile = lose;
+    CHECK_INT(zkl_grant_remaining_ms(g), 0);
+    stop();
+    start();
+    meanwhile = release;
+    CHECK_INT(grant_state_quick(g), ZKL_RELEASED);
+    stop();
+}
+
+/* ---- levels ---- */
+
+static zkl_mutex *mutex;
+
+static uint64_t one_owner(void *data)
+{
+    (void)data;
+    return 1;
+}
+
+static void *lock(void *data)
+{
+    *(int *)data = zkl_mutex_lock(mutex, ZKL_FOREVER, NULL);
+    return NULL;
+}
+
+/* Held by this thread twice; the other's part is only to wait. */
+static void hold_twice(void)
+{
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    struct attempt a = {.calls = 0};
+    pthread_t thread;
+    int locked = 1;
+
+    s = hand_session();
+    o.key = one_owner;
+    REQUIRE(zkl_mutex_new(&mutex, s, "/l", &o) == 0);
+    REQUIRE(pthread_create(&thread, NULL, lock, &locked) == 0);
+    while (!(a.node = fake_created_name("/root/l", 7)))
+        g_usleep(1000);
+    hand_answer_entry(&a, -1);
+    pthread_join(thread, NULL);
+    g_free(a.node);
+    REQUIRE(locked == 0);
+    CHECK_INT(zkl_mutex_lock(mutex, 0, NULL), 0);
+}
+
+/* Nothing has run since the clocks moved, so the calls find it out themselves. */
+static void check_levels_lost(int64_t boot_ms, int64_t raw_ms)
+{
+    hold_twice();
+    hand_jump(boot_ms, raw_ms);
+    CHECK_INT(zkl_mutex_lock(mutex, 0, NULL), ZKL_ELOST);
+    CHECK_INT(zkl_mutex_unlock(mutex), ZKL_ELOST);
+    CHECK_INT(zkl_mutex_unlock(mutex), ZKL_ELOST);
+    CHECK_INT(zkl_mutex_unlock(mutex), ZKL_EPERM);
+    zkl_mutex_free(mutex);
+    hand_close(s);
+
+    hold_twice();
+    hand_jump(boot_ms, raw_ms);
+    CHECK_INT(zkl_mutex_unlock(mutex), ZKL_ELOST);
+    CHECK_INT(zkl_mutex_lock(mutex, 0, NULL), ZKL_ELOST);
+    CHECK_INT(zkl_mutex_unlock(mutex), ZKL_ELOST);
+    zkl_mutex_free(mutex);
+    hand_close(s);
+}
+
+static void levels(void)
+{
+    check_levels_lost(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
+    check_levels_lost(HAND_DEADLINE_MS, 0);
+    check_levels_lost(HALF_MS, HAND_DEADLINE_MS);
+    hold_twice();
+    hand_jump(HAND_DEADLINE_MS - 1, HAND_DEADLINE_MS - 1);
+    CHECK_INT(zkl_mutex_lock(mutex, 0, NULL), 0);
+    CHECK_INT(zkl_mutex_unlock(mutex), 0);
+    CHECK_INT(zkl_mutex_unlock(mutex), 0);
+    CHECK_INT(zkl_mutex_unlock(mutex), 0);
+    CHECK_INT(zkl_mutex_unlock(mutex), ZKL_EPERM);
+    zkl_mutex_free(mutex);
+    hand_close(s);
+}
+
+static const struct test_case cases[] = {
+    {"half_the_time_by_one_clock", half_the_time_by_one_clock},
+    {"twice_as_fast", twice_as_fast},
+    {"twice_as_fast_and_taken_back", twice_as_fast_and_taken_back},
+    {"suspended", suspended},
+    {"clocks_apart", clocks_apart},
+    {"walks", walks},
+    {"lost_meanwhile", lost_meanwhile},
+    {"levels", levels},
+    {NULL, NULL},
+};
+
+const struct test_suite grant_quick_suite = {.name = "grant_quick", .cases = cases};
