@@ -1,0 +1,98 @@
+"""From what the programs answer to figures: pure functions."""
+import statistics
+
+
+def percentile(times, share):
+    """Of {ns: count}, None when it is empty."""
+    rank, total = share * sum(times.values()), 0
+    for ns in sorted(times):
+        total += times[ns]
+        if total >= rank and total:
+            return ns
+    return None
+
+
+def merged(maps):
+    out = {}
+    for one in maps:
+        for key, count in one.items():
+            out[int(key)] = out.get(int(key), 0) + count
+    return out
+
+
+def jain(counts):
+    """1: all had the same; 1/n: one had all."""
+    squares = sum(n * n for n in counts)
+    return sum(counts) ** 2 / (len(counts) * squares) if squares else None
+
+
+def middle(values):
+    """The median of those that are there, None if none is."""
+    there = [v for v in values if v is not None]
+    return statistics.median(there) if there else None
+
+
+def of(samples, key):
+    """That key's median over a subject's rounds."""
+    return middle(s.get(key) for s in samples)
+
+
+def ratios(above, below, key):
+    """Round by round, as both were measured in each."""
+    pairs = ((a.get(key), b.get(key)) for a, b in zip(above, below))
+    return [a / b for a, b in pairs if a is not None and b]
+
+
+def grown(before, after, keys):
+    return sum(after[k] - before[k] for k in keys if k in after)
+
+
+WATCHES = [
+    "zk_sum_node_%s_watch_count" % event for event in ("deleted", "created", "changed", "children")
+]
+
+
+def server_cost(before, after, operations):
+    """What a ZooKeeper server counted, per operation."""
+    if not before or not operations:
+        return {}
+    return {
+        "requests": grown(before, after, ["zk_packets_received"]) / operations,
+        "wakeups": grown(before, after, WATCHES) / operations,
+    }
+
+
+def loop_sample(answers, window_s):
+    """One round of one subject, whose processes answered."""
+    waits = merged(a["waits"] for a in answers)
+    turns = sum(waits.values())
+    sample = {
+        "rate": sum(a["ops"] for a in answers) / window_s,
+        "turns": turns,
+        "cpu_us": sum(a["cpu_us"] for a in answers) / turns,
+        "p50_us": percentile(waits, 0.5) / 1e3,
+        "p99_us": percentile(waits, 0.99) / 1e3,
+        "longest_ms": max(a["longest_ns"] for a in answers) / 1e6,
+        "jain": jain([a["ops"] for a in answers]) if len(answers) > 1 else None,
+        "violations": sum(a["violations"] for a in answers),
+        "waits": waits,
+    }
+    if all("switches" in a for a in answers):
+        sample["switches"] = sum(a["switches"] for a in answers) / turns
+    return sample
+
+
+def crowd_sample(answer, bytes_sent, cost):
+    waiters = answer["ops"]
+    return dict(
+        cost,
+        rate=waiters / answer["seconds"],
+        bytes=bytes_sent / waiters,
+        cpu_us=answer["cpu_us"] / waiters,
+        switches=answer["switches"] / waiters,
+        heap=answer["heap"] / waiters,
+        resident=answer["resident"] / waiters,
+        p50_us=percentile(merged([answer["gaps"]]), 0.5) / 1e3,
+        p99_us=percentile(merged([answer["gaps"]]), 0.99) / 1e3,
+        longest_ms=answer["longest_ns"] / 1e6,
+    )

@@ -1,0 +1,201 @@
+"""What is measured. A group starts its subjects once, plays them in turn, round after round, and
+gives for each subject one sample a round."""
+import contextlib
+import os
+import subprocess
+import time
+
+import figures
+import servers
+from subjects import BARE, PEERS, ZKL, Worker, ours
+
+
+class Group:
+    """subjects: those to start; play(subject) gives the sample of one round."""
+
+    warm = 1  # rounds that do not count
+    most = 1000
+
+    def __init__(self, name, subjects, processes=1, options=()):
+        self.name, self.subjects = name, subjects
+        self.processes, self.options = processes, list(options)
+        self.workers, self.servers, self.left_out = {}, {}, {}
+
+    def arguments(self, subject, server):
+        return [
+            "address=" + server.address,
+            "lock=/bench/%s-%s" % (self.name.replace(" ", "-"), subject.name),
+        ]
+
+    def start(self, subject, server):
+        """The bare loop is alone: it is the measure, and waits for nobody."""
+        processes = 1 if subject is BARE else self.processes
+        command = subject.command(processes > 2) + self.arguments(subject, server) + self.options
+        self.servers[subject] = server
+        self.workers[subject] = []
+        for _ in range(processes):
+            self.workers[subject].append(Worker(command))
+        self.await_ready(subject)
+
+    def await_ready(self, subject):
+        for worker in self.workers[subject]:
+            worker.expect("READY", 180)
+
+    def close(self):
+        for workers in self.workers.values():
+            for worker in workers:
+                worker.close()
+
+    def attempt(self, subject, step):
+        """A failure of ours ends the run; a peer that fails is left out, and said to be."""
+        try:
+            if subject.name not in self.left_out:
+                return step(subject)
+        except (RuntimeError, OSError, subprocess.SubprocessError) as e:
+            if subject not in PEERS:
+                raise
+            self.left_out[subject.name] = str(e)
+        return None
+
+    def warm_up(self, subject):
+        self.play(subject)
+
+    def measure(self, rounds, pool, report):
+        """Who begins changes from round to round."""
+        samples = {subject.name: [] for subject in self.subjects}
+        with contextlib.closing(self):
+            for subject in self.subjects:
+                self.attempt(subject, lambda s: self.start(s, pool.get(s.server)))
+            for r in range(self.warm + min(rounds, self.most)):
+                turn = r % len(self.subjects)
+                for subject in self.subjects[turn:] + self.subjects[:turn]:
+                    if r < self.warm:
+                        self.attempt(subject, self.warm_up)
+                    else:
+                        samples[subject.name].append(self.attempt(subject, self.play))
+                report(".")
+        return {name: got for name, got in samples.items() if name not in self.left_out}
+
+
+def counters(server):
+    return server.counters() if isinstance(server, servers.ZooKeeper) else None
+
+
+class Loop(Group):
+    """Lock and unlock, by one process or by several on one lock."""
+
+    def __init__(self, name, processes, seconds):
+        super().__init__(name, [BARE, ZKL] + PEERS, processes, ["ms=%d" % (seconds * 1000)])
+        self.seconds, self.met = seconds, {}
+
+    def arguments(self, subject, server):
+        """Each subject has a file of its own, in which holders prove that they are alone."""
+        more = []
+        if self.processes > 1 and subject is not BARE:
+            more = [
+                "inside="
+                + os.path.join(server.folder, self.name.replace(" ", "-") + "-" + subject.name)
+            ]
+        return super().arguments(subject, server) + more
+
+    def round(self, subject, order):
+        for worker in self.workers[subject]:
+            worker.tell(order)
+        answers = [worker.answer(self.seconds + 120) for worker in self.workers[subject]]
+        return figures.loop_sample(answers, self.seconds)
+
+    def warm_up(self, subject):
+        """Holders stay a while, so that they would meet if they could; then as it is measured."""
+        self.met[subject] = self.round(subject, b"STAY")["violations"]
+        self.round(subject, b"GO")
+
+    def play(self, subject):
+        server = self.servers[subject]
+        before, sent = counters(server), server.bytes_sent()
+        sample = self.round(subject, b"GO")
+        sample["violations"] += self.met.pop(subject, 0)
+        sample["bytes"] = (server.bytes_sent() - sent) / sample["turns"]
+        sample.update(figures.server_cost(before, counters(server), sample["turns"]))
+        return sample
+
+
+class Many(Group):
+    """1,000 locks of one session; without locks, as many pairs in flight."""
+
+    def __init__(self, seconds):
+        super().__init__(
+            "1000 locks",
+            [ours("many-bare"), ours("many-zkl")],
+            options=["ms=%d" % (seconds * 1000), "window=256", "locks=1000"],
+        )
+
+    def play(self, subject):
+        before, worker = counters(self.servers[subject]), self.workers[subject][0]
+        worker.tell()
+        answer = worker.answer(120)
+        ops = answer["ops"]
+        return dict(
+            figures.server_cost(before, counters(self.servers[subject]), ops),
+            rate=ops / answer["seconds"],
+            cpu_us=answer["cpu_us"] / ops,
+            switches=answer["switches"] / ops,
+        )
+
+
+class Crowd(Group):
+    """Waiters on one lock, who queue up and are then let through."""
+
+    warm = 0
+    most = 5  # long ones
+    LIMIT_S = 300
+    SESSION = 5000  # no more can be watched in one
+
+    def __init__(self, waiters):
+        super().__init__(
+            "crowd of %d" % waiters,
+            [ours("crowd-bare"), ours("crowd-zkl")],
+            options=["waiters=%d" % waiters, "sessions=%d" % -(-waiters // self.SESSION)],
+        )
+        self.waiters = waiters
+
+    def settle(self, server, worker):
+        """Until all nodes stand and the server has had nothing more to answer for a while."""
+        until, seen = time.monotonic() + self.LIMIT_S, -1.0
+        while time.monotonic() < until and worker.process.poll() is None:
+            now = server.counters()
+            received = now["zk_packets_received"]
+            if now["zk_ephemerals_count"] > self.waiters and received - seen <= 2:
+                return
+            seen = received
+            time.sleep(0.2)
+        raise RuntimeError("%s: they had not queued up in %d s" % (self.name, self.LIMIT_S))
+
+    def play(self, subject):
+        server, worker = self.servers[subject], self.workers[subject][0]
+        asked, sent = time.monotonic(), server.bytes_sent()
+        worker.tell()
+        worker.expect("QUEUED", self.LIMIT_S)
+        self.settle(server, worker)
+        queueing = {
+            "queue_s": time.monotonic() - asked,
+            "queue_bytes": (server.bytes_sent() - sent) / self.waiters,
+        }
+        before, sent = server.counters(), server.bytes_sent()
+        worker.tell()
+        answer = worker.answer(self.LIMIT_S)
+        cost = figures.server_cost(before, server.counters(), self.waiters)
+        sample = figures.crowd_sample(answer, server.bytes_sent() - sent, cost)
+        self.await_ready(subject)
+        return dict(sample, **queueing)
+
+
+class Local(Group):
+    """What asks no server."""
+
+    def __init__(self):
+        super().__init__("local", [ours("local-zkl")])
+
+    def play(self, subject):
+        worker = self.workers[subject][0]
+        worker.tell()
+        return worker.answer(120)

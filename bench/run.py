@@ -1,0 +1,156 @@
+#!/usr/bin/python3
+"""The benchmark: everything beside everything, in turns, on private servers (`./dev bench`)."""
+import argparse
+import os
+import pickle
+import re
+import signal
+import sys
+import time
+
+import conditions
+import groups
+import plot
+import rows
+import servers
+import subjects
+import table
+import tool
+
+
+def numbers(text):
+    return [int(n) for n in text.split(",")]
+
+
+def arguments():
+    p = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
+    p.add_argument(
+        "--rounds",
+        type=int,
+        default=9,
+        help="that count; medians are taken of them (9); no more than 5 for crowds",
+    )
+    p.add_argument("--seconds", type=float, default=1, help="of one round of one program (1)")
+    p.add_argument(
+        "--only",
+        metavar="PATTERN",
+        default="",
+        help="of the groups uncontended, N processes, 1000 locks, "
+        "crowd of N, local, tool: those that match; the results go to _build/bench",
+    )
+    p.add_argument("--processes", type=numbers, default=[2, 8, 32], metavar="N,…")
+    p.add_argument(
+        "--crowds", type=numbers, default=[100, 1000, 10000], metavar="N,…", help="waiters"
+    )
+    p.add_argument(
+        "--no-sync",
+        action="store_true",
+        help="ZooKeeper without fsync: processor time shows better",
+    )
+    p.add_argument("--again", action="store_true", help="table and plots of the last run again")
+    return p.parse_args()
+
+
+def plan(args):
+    out = [groups.Loop("uncontended", 1, args.seconds)]
+    out += [groups.Loop("%d processes" % n, n, args.seconds) for n in args.processes]
+    out += (
+        [groups.Many(args.seconds)]
+        + [groups.Crowd(n) for n in args.crowds]
+        + [groups.Local(), tool.Tool()]
+    )
+    return [g for g in out if re.search(args.only, g.name)]
+
+
+def build(group):
+    """Peers whose packages are not there, or that cannot be built, are left out."""
+    for subject in group.subjects:
+        if subject.missing():
+            group.left_out[subject.name] = "there is no " + ", ".join(subject.missing())
+        else:
+            group.attempt(subject, lambda s: s.build())
+
+
+def all_rows(results):
+    """In the order of the groups; what compares crowds comes after them."""
+    out, crowds = [], {}
+    for name, samples in results.items():
+        size = int((re.findall(r"\d+", name) or ["1"])[0])
+        if name == "uncontended" or name.endswith("processes"):
+            out += rows.loop_rows(name, samples, size)
+        elif name.startswith("crowd"):
+            crowds[size] = samples
+            out += rows.crowd_rows(size, samples)
+        elif name == "1000 locks":
+            out += rows.many_rows(samples)
+    if crowds:
+        out += rows.crowd_growth(crowds)
+    if "local" in results:
+        out += rows.local_rows(results["local"]["local-zkl"])
+    if "tool" in results:
+        out += rows.tool_rows(results["tool"])
+    return out
+
+
+def report(words):
+    sys.stderr.write(words)
+    sys.stderr.flush()
+
+
+def measure(args):
+    began, load = time.time(), os.getloadavg()[0]
+    servers.ZooKeeper.sync = not args.no_sync
+    planned, results = plan(args), {}
+    if not planned:
+        sys.exit("there is no group that matches " + args.only)
+    with servers.Servers() as pool:
+        for group in planned:
+            begun = time.monotonic()
+            report("%-16s " % group.name)
+            build(group)
+            results[group.name] = group.measure(args.rounds, pool, report)
+            report(
+                " %.0f s%s\n"
+                % (time.monotonic() - begun, "".join(", without " + n for n in group.left_out))
+            )
+    facts = {
+        "conditions": conditions.facts(planned, args.no_sync, load, began),
+        "rounds": args.rounds,
+        "seconds": args.seconds,
+    }
+    return results, facts
+
+
+def overlaps(results):
+    """Whose holders met another, in which group."""
+    return [
+        "%s, %s" % (group, name)
+        for group, by_name in results.items()
+        for name, samples in by_name.items()
+        if any(sample.get("violations") for sample in samples)
+    ]
+
+
+def main():
+    args = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the servers are stopped
+    kept = os.path.join(subjects.OUT, "last-run")
+    os.makedirs(subjects.OUT, exist_ok=True)
+    if args.again:
+        with open(kept, "rb") as f:
+            results, facts = pickle.load(f)
+    else:
+        results, facts = measure(args)
+        with open(kept, "wb") as f:
+            pickle.dump((results, facts), f)
+    folder = subjects.OUT if args.only else os.path.join(subjects.HERE, "results")
+    text = table.markdown(all_rows(results), facts, plot.write_all(results, folder))
+    with open(os.path.join(folder, "results.md"), "w", encoding="utf-8") as f:
+        f.write(text)
+    sys.stdout.write(text)
+    if overlaps(results):
+        sys.exit("two holders at once: " + "; ".join(overlaps(results)))
+
+
+if __name__ == "__main__":
+    main()
