@@ -88,6 +88,20 @@ static void lose(struct contender *c)
     detach_grant(c);
 }
 
+/* The names are those of the snapshot that the recipe has just seen. Which child it is matters more
+ * than how a long path ends. */
+static void give_layout(struct contender *c, uint32_t stranger)
+{
+    const char *path = session_path(c->session, c->directory);
+    char *text = layout_stranger(c->names[stranger]);
+    zkl_error e;
+    int left = (int)(sizeof e.text - sizeof ": ") - (int)strlen(text);
+
+    error_fill(&e, ZKL_ELAYOUT, path, "%.*s: %s", MAX(left, 0), path, text);
+    g_free(text);
+    c->decided(c->owner, NULL, &e);
+}
+
 static void give_error(struct contender *c, int error)
 {
     zkl_error e = c->error;
@@ -115,7 +129,10 @@ static void perform(struct contender *c, const struct action *a)
         lose(c);
         break;
     case ACT_FAIL:
-        give_error(c, a->error);
+        if (a->error == CONTEND_LAYOUT)
+            give_layout(c, a->id);
+        else
+            give_error(c, a->error);
         break;
     case ACT_ARM:
         timers_arm(c->session->timers, &c->timer, clock_now().boot + a->number * CLOCK_MS, on_timer,
@@ -178,6 +195,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->directory = g_strdup(spec->directory);
     c->payload = g_strdup(spec->payload);
     c->parents = spec->parents;
+    c->style = spec->style;
     c->priority = spec->priority;
     c->decided = decided;
     c->owner = owner;
@@ -187,6 +205,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     g_queue_push_tail_link(&s->contenders, &c->link);
     contender_new_id(c);
     contend_init(&c->machine, spec->kind, spec->try_only);
+    c->machine.strict = spec->strict;
     epoch_warm(s);
     step_kind(c, EV_ENTER);
     return c;

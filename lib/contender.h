@@ -4,7 +4,7 @@
 #define LIB_CONTENDER_H
 
 #include "core.h"
-#include "recipes/child.h"
+#include "layout.h"
 
 struct contender;
 
@@ -15,9 +15,11 @@ struct contender_spec {
     const char *directory; /* with chroot */
     const char *payload;
     zkl_parents parents;
-    enum child_kind kind;
+    enum child_kind kind; /* whom it waits for */
+    enum name_style style;
     int priority; /* part of the name when above 0 */
     bool try_only;
+    bool strict; /* a child that is no contender is an error */
 };
 
 /* Enters the queue. The pointer is good until decided was called. */

@@ -60,11 +60,11 @@ static char *child_path(const struct contender *c, const char *name)
 
 void contender_new_id(struct contender *c)
 {
-    char *uuid = g_uuid_string_random();
+    char *id = layout_new_id(c->style);
 
     memcpy(c->old_id, c->id, sizeof c->id);
-    g_strlcpy(c->id, uuid, sizeof c->id);
-    g_free(uuid);
+    g_strlcpy(c->id, id, sizeof c->id);
+    g_free(id);
 }
 
 /* ---- create ---- */
@@ -93,11 +93,11 @@ static void on_created(struct request *r, const struct store_reply *reply)
 
 static char *new_name(const struct contender *c)
 {
-    const char *word = name_word(c->machine.kind);
+    char *name = layout_name(c->style, c->machine.kind, c->id, c->priority);
+    char *path = child_path(c, name);
 
-    if (c->priority > 0)
-        return g_strdup_printf("%s/_c_%s-p%03d-%s", c->directory, c->id, c->priority, word);
-    return g_strdup_printf("%s/_c_%s-%s", c->directory, c->id, word);
+    g_free(name);
+    return path;
 }
 
 static void ask_create(struct contender *c, uint32_t tag)
@@ -196,18 +196,20 @@ static bool is_news(struct contender *c, const char *matter)
     return g_hash_table_add(c->session->logged, g_strconcat(matter, c->directory, NULL));
 }
 
-/* Who neither waits for the other is as good as alone: more often a mistake than meant. */
+/* Who does not wait for us while we do not wait for it: more often a mistake than meant. */
 static void log_unrelated(struct contender *c, const struct child *child, const char *name)
 {
     struct log *log = c->session->log;
 
-    if (child->kind == CHILD_FOREIGN && is_news(c, "foreign "))
+    if (child->kind == CHILD_FOREIGN && is_news(c, "foreign ")) {
         log_line(log, ZKL_LOG_INFO, "%s: ignoring \"%.100s\", which is no contender", c->directory,
                  name);
-    else if (child->kind != CHILD_FOREIGN && is_news(c, "unrelated "))
-        log_line(log, ZKL_LOG_WARN,
-                 "%s: \"%.100s\" is of another layout: the two do not wait for each other",
-                 c->directory, name);
+    } else if (child->kind != CHILD_FOREIGN && is_news(c, "unrelated ")) {
+        char *text = layout_stranger(name);
+        log_line(log, ZKL_LOG_WARN, "%s: %s: it does not wait for what is queued here",
+                 c->directory, text);
+        g_free(text);
+    }
 }
 
 static void parse_child(struct contender *c, const char *name, uint32_t id, struct child *child)
@@ -218,7 +220,7 @@ static void parse_child(struct contender *c, const char *name, uint32_t id, stru
     child->id = id;
     child->own = name_has_id(name, length, c->id, strlen(c->id));
     child->old = c->old_id[0] && name_has_id(name, length, c->old_id, strlen(c->old_id));
-    if (!rule_waits(c->machine.kind, child->kind) && !rule_waits(child->kind, c->machine.kind))
+    if (!rule_waits(c->machine.kind, child->kind) && !layout_heeds(name, c->style, c->machine.kind))
         log_unrelated(c, child, name);
 }
 

@@ -3,6 +3,7 @@
 #define LIB_CONTENDER_REQUESTS_H
 
 #include "contender.h"
+#include "layout.h"
 #include "recipes/contend.h"
 #include "request.h"
 #include "watch.h"
@@ -17,6 +18,7 @@ struct contender {
     bool release_next; /* nobody had to be told of the loss */
     char *directory, *payload;
     zkl_parents parents;
+    enum name_style style;
     int priority;
     char id[CONTENDER_ID_SIZE], old_id[CONTENDER_ID_SIZE];
     char *node;        /* full path of the own node */

@@ -79,6 +79,7 @@ struct zkl_session {
     GQueue refusals;    /* of struct refusal: deletes that the server refuses */
     GHashTable *logged; /* what is said once */
     GQueue elections;   /* of zkl_election: all not freed */
+    GQueue looks;       /* of struct look: at queues */
 };
 
 /* Waking libzookeeper's thread is a write(), and so a point where a caller's thread could be

@@ -44,6 +44,8 @@ struct contender_spec election_spec(const zkl_election *e)
                                    .payload = e->id,
                                    .parents = e->options.parents,
                                    .kind = e->kind,
+                                   .style = e->options.layout == ZKL_LAYOUT_KAZOO ? STYLE_KAZOO
+                                                                                  : STYLE_GUARDED,
                                    .priority = e->options.priority};
 }
 
@@ -82,8 +84,10 @@ void election_forget(zkl_election *e)
 
 static const char *check_options(const zkl_election_options *o)
 {
-    if (o->layout != ZKL_LAYOUT_LATCH && o->layout != ZKL_LAYOUT_SELECTOR)
+    if ((unsigned)o->layout > ZKL_LAYOUT_KAZOO)
         return "layout is none of zkl_layout";
+    if (o->layout == ZKL_LAYOUT_KAZOO && o->priority > 0)
+        return "there is no priority in kazoo's layout";
     if (o->parents != ZKL_PARENTS_CONTAINER && o->parents != ZKL_PARENTS_PERSISTENT)
         return "parents is none of zkl_parents";
     if ((o->requeue | o->yield) & ~1)
@@ -200,8 +204,7 @@ void zkl_election_free(zkl_election *e)
     session_lock(s);
     g_queue_unlink(&s->elections, &e->link);
     give_up(e, ZKL_ECLOSED, "the election was freed");
-    while (!g_queue_is_empty(&e->observers))
-        observer_stop(g_queue_peek_head(&e->observers));
+    look_stop_all(&e->observers);
     election_unref(e);
     session_unlock(s);
     session_unref(s);
@@ -210,9 +213,8 @@ void zkl_election_free(zkl_election *e)
 void election_up_all(zkl_session *s)
 {
     for (GList *l = s->elections.head; l; l = l->next) {
-        const zkl_election *e = l->data;
-        for (GList *o = e->observers.head; o; o = o->next)
-            observer_up(o->data);
+        zkl_election *e = l->data;
+        look_up_all(&e->observers);
     }
 }
 
@@ -223,8 +225,7 @@ void election_end_all(zkl_session *s)
         zkl_election *e = l->data;
         if (e->bid)
             bid_stop(e->bid, ZKL_ECLOSED);
-        while (!g_queue_is_empty(&e->observers))
-            observer_stop(g_queue_peek_head(&e->observers));
+        look_stop_all(&e->observers);
     }
 }
 

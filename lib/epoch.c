@@ -5,6 +5,7 @@
 #include "contender.h"
 #include "election.h"
 #include "log.h"
+#include "look.h"
 #include "request.h"
 #include "watch.h"
 
@@ -296,6 +297,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     request_flush(s);
     run_chain(s);
     election_up_all(s);
+    look_up_all(&s->looks);
     session_tell(s, ZKL_SESSION_CONNECTED, id);
     pthread_cond_broadcast(&s->changed);
 }

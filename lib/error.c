@@ -34,6 +34,7 @@ static const char *const texts[] = {
     [-ZKL_EVERSION] = "the node has another version",
     [-ZKL_ENOTEMPTY] = "the node has children",
     [-ZKL_EUNKNOWN] = "it may or may not have been applied",
+    [-ZKL_ELAYOUT] = "the directory has children of another layout",
 };
 
 const char *zkl_strerror(int err)

@@ -18,6 +18,8 @@ struct zkl_mutex {
     char *path; /* with chroot */
     char *name; /* NULL: made for each contender */
     zkl_parents parents;
+    zkl_peer peer;
+    bool strict;
     zkl_key_fn key;
     void *key_data;
     pthread_mutex_t lock; /* before the monitor */
@@ -72,6 +74,10 @@ static const char *check_options(const zkl_mutex_options *o)
         return "name is not UTF-8";
     if (o->parents != ZKL_PARENTS_CONTAINER && o->parents != ZKL_PARENTS_PERSISTENT)
         return "parents is none of zkl_parents";
+    if ((unsigned)o->peer > ZKL_PEER_APACHE)
+        return "peer is none of zkl_peer";
+    if (o->strict & ~1)
+        return "strict must be 0 or 1";
     return NULL;
 }
 
@@ -98,6 +104,8 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
     m->path = g_strconcat(s->chroot, path, NULL);
     m->name = g_strdup(o.name);
     m->parents = o.parents;
+    m->peer = o.peer;
+    m->strict = o.strict;
     m->key = o.key;
     m->key_data = o.key_data;
     m->holds = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
@@ -125,8 +133,12 @@ static struct contender_spec make_spec(const zkl_mutex *m, char **ret_name)
     *ret_name = m->name ? g_strdup(m->name)
                         : g_strdup_printf("%s pid %d thread %" G_GUINT64_FORMAT, host,
                                           (int)getpid(), owner_thread());
-    return (struct contender_spec){
-        .directory = m->path, .payload = *ret_name, .parents = m->parents, .kind = CHILD_LOCK};
+    return (struct contender_spec){.directory = m->path,
+                                   .payload = *ret_name,
+                                   .parents = m->parents,
+                                   .kind = m->peer == ZKL_PEER_APACHE ? CHILD_APACHE : CHILD_LOCK,
+                                   .style = m->peer == ZKL_PEER_KAZOO ? STYLE_KAZOO : STYLE_GUARDED,
+                                   .strict = m->strict};
 }
 
 /* ---- giving back ---- */

@@ -4,25 +4,18 @@
 #define LIB_OBSERVER_H
 
 #include "election.h"
+#include "look.h"
 #include "recipes/observe.h"
-#include "watch.h"
 
 struct zkl_observer {
-    int refs; /* the user's, its election's, each message, each request */
-    zkl_session *session;
-    char *directory; /* with chroot */
+    struct look look; /* one of its election's; the first member */
     enum child_kind kind;
     zkl_leader_fn fn;
     void *data;
-    bool stopped;   /* no call begins any more */
-    unsigned calls; /* under way */
-    GQueue *list;   /* of its election; NULL: stopped */
-    GList link;
     struct observe told;
     GBytes *told_data; /* proclaimed by the leader told; NULL: none */
     /* the present look: */
-    uint32_t look;      /* answers to requests of earlier ones are stale */
-    uint32_t data_look; /* the same for reads of what is proclaimed */
+    uint32_t data_look; /* answers to earlier reads of what is proclaimed are stale */
     char *node;         /* the first in line */
     bool seen;          /* it was read: */
     uint64_t token;
@@ -31,14 +24,10 @@ struct zkl_observer {
     bool data_asked; /* a read of it is under way */
     uint64_t data_token;
     GBytes *proclaimed;
-    struct interest node_interest, directory_interest, data_interest;
-    struct timer timer; /* after a failure */
-    int64_t pause_ms;
-    int failure; /* logged */
+    struct interest node_interest, data_interest;
 };
 
-/* Looks anew; behind a sync, unless a watch has just shown that the server is up to date. */
-void observer_look(zkl_observer *o, bool sync);
+extern const struct look_kind observer_kind;
 
 /* Before the first look. */
 void observer_listen(zkl_observer *o);
@@ -46,12 +35,7 @@ void observer_listen(zkl_observer *o);
 /* What a look found; token 0: nobody. */
 void observer_tell(zkl_observer *o, uint64_t token);
 
-/* There is a connection again, or another session: everything is looked at anew. */
-void observer_up(zkl_observer *o);
-
-/* No call of its function begins any more. */
-void observer_stop(zkl_observer *o);
-
-void observer_unref(zkl_observer *o); /* the session has another reference */
+/* The last reference is gone. */
+void observer_free(struct look *l);
 
 #endif

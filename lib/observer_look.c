@@ -1,80 +1,13 @@
-/* An observer's look:
+/* An observer's look, where look.h has its beginning:
  *
- *   sync? ──> list ──> read the first, with a watch, and what is proclaimed ──> tell
- *              │ └─ it left ──> list
- *              ├─ empty ──> list with a watch, still empty ──> tell "nobody"
- *              └─ no such path ──> look whether it exists, with a watch ──> tell "nobody"
+ *   list ──> read the first, with a watch, and what is proclaimed ──> tell
+ *    │ └─ it left ──> list
+ *    ├─ empty ──> list with a watch, still empty ──> tell "nobody"
+ *    └─ no such path, watched ──> tell "nobody"
  *
  * A watch that fires begins the next look. */
-#include "error.h"
-#include "log.h"
 #include "observer.h"
 #include "queue.h"
-#include "request.h"
-
-typedef void (*done_fn)(struct request *r, const struct store_reply *reply);
-
-/* ---- failures ---- */
-
-static void on_pause_over(void *data)
-{
-    observer_look(data, true);
-}
-
-static void failed(zkl_observer *o, int code)
-{
-    zkl_session *s = o->session;
-
-    if (code != o->failure)
-        log_line(s->log, ZKL_LOG_WARN, "%s: looking who leads: %s", o->directory,
-                 zkl_strerror(code));
-    o->failure = code;
-    o->look++;
-    timers_arm_again(s->timers, &o->timer, &o->pause_ms, on_pause_over, o);
-}
-
-static void refused(zkl_observer *o, enum store_rc rc)
-{
-    if (rc != STORE_GONE) /* the next session's connection begins a look */
-        failed(o, rc == STORE_NOAUTH ? ZKL_EACCES : ZKL_EPROTO);
-}
-
-static void done(zkl_observer *o)
-{
-    o->failure = 0;
-    o->pause_ms = 0;
-}
-
-/* ---- asking ---- */
-
-static void ask(zkl_observer *o, enum store_kind kind, char *path, done_fn fn,
-                struct interest *interest)
-{
-    struct request *r = request_new(kind, path, fn, o);
-
-    r->tag = interest == &o->data_interest ? o->data_look : o->look;
-    if (interest && !watch_add(o->session, r, interest)) {
-        request_free(r);
-        failed(o, ZKL_ELIMIT);
-        return;
-    }
-    o->refs++;
-    request_send(o->session, r);
-}
-
-/* An answer's first and last step. */
-static bool is_fresh(struct request *r, const struct store_reply *reply, struct interest *interest,
-                     uint32_t look)
-{
-    zkl_observer *o = r->owner;
-
-    if (interest)
-        watch_answered(o->session, r, reply, interest);
-    return r->tag == look && !o->stopped;
-}
-
-static void ask_list(zkl_observer *o, bool watch);
-static void ask_first(zkl_observer *o);
 
 /* ---- the first in line ---- */
 
@@ -82,7 +15,7 @@ static void conclude(zkl_observer *o)
 {
     if (!o->seen || !o->data_known)
         return;
-    done(o);
+    look_done(&o->look);
     observer_tell(o, o->token);
 }
 
@@ -90,7 +23,7 @@ static void on_first_read(struct request *r, const struct store_reply *reply)
 {
     zkl_observer *o = r->owner;
 
-    if (is_fresh(r, reply, &o->node_interest, o->look)) {
+    if (look_answered(&o->look, r, reply, &o->node_interest, o->look.number)) {
         if (reply->rc == STORE_OK) {
             o->seen = true;
             o->token = reply->czxid;
@@ -98,12 +31,12 @@ static void on_first_read(struct request *r, const struct store_reply *reply)
             o->id = g_utf8_make_valid(reply->data ? reply->data : "", reply->length);
             conclude(o);
         } else if (reply->rc == STORE_NONODE) {
-            ask_list(o, false);
+            look_list(&o->look, false);
         } else {
-            refused(o, reply->rc);
+            look_refused(&o->look, reply->rc);
         }
     }
-    observer_unref(o);
+    look_unref(&o->look);
 }
 
 static void take_data(zkl_observer *o, const struct store_reply *reply)
@@ -122,16 +55,16 @@ static void on_data_read(struct request *r, const struct store_reply *reply)
 {
     zkl_observer *o = r->owner;
 
-    if (is_fresh(r, reply, &o->data_interest, o->data_look)) {
+    if (look_answered(&o->look, r, reply, &o->data_interest, o->data_look)) {
         o->data_asked = false;
         if (reply->rc == STORE_OK || reply->rc == STORE_NONODE) {
             take_data(o, reply);
             conclude(o);
         } else {
-            refused(o, reply->rc);
+            look_refused(&o->look, reply->rc);
         }
     }
-    observer_unref(o);
+    look_unref(&o->look);
 }
 
 static void ask_data(zkl_observer *o)
@@ -139,45 +72,33 @@ static void ask_data(zkl_observer *o)
     o->data_known = false;
     o->data_asked = true;
     o->data_look++;
-    ask(o, STORE_GET, g_strdup(o->directory), on_data_read, &o->data_interest);
+    look_ask(&o->look, STORE_GET, g_strdup(o->look.directory), on_data_read, &o->data_interest,
+             o->data_look);
 }
 
 static void ask_first(zkl_observer *o)
 {
     o->seen = false;
-    ask(o, STORE_GET, g_strconcat(o->directory, "/", o->node, NULL), on_first_read,
-        &o->node_interest);
+    look_ask(&o->look, STORE_GET, g_strconcat(o->look.directory, "/", o->node, NULL), on_first_read,
+             &o->node_interest, o->look.number);
 }
 
 /* ---- nobody ---- */
 
-static void tell_nobody(zkl_observer *o)
+static void on_nobody(struct look *l)
 {
+    zkl_observer *o = (zkl_observer *)l;
+
     watch_drop(&o->node_interest, false);
-    done(o);
+    look_done(l);
     observer_tell(o, 0);
-}
-
-static void on_directory_looked(struct request *r, const struct store_reply *reply)
-{
-    zkl_observer *o = r->owner;
-
-    if (is_fresh(r, reply, &o->directory_interest, o->look)) {
-        if (reply->rc == STORE_NONODE)
-            tell_nobody(o);
-        else if (reply->rc == STORE_OK)
-            ask_list(o, false);
-        else
-            refused(o, reply->rc);
-    }
-    observer_unref(o);
 }
 
 /* ---- lists ---- */
 
 static void found(zkl_observer *o, const char *first)
 {
-    watch_drop(&o->directory_interest, false);
+    watch_drop(&o->look.children, false);
     g_free(o->node);
     o->node = g_strdup(first);
     ask_first(o);
@@ -185,56 +106,17 @@ static void found(zkl_observer *o, const char *first)
         ask_data(o);
 }
 
-static void on_listed(struct request *r, const struct store_reply *reply)
+static void on_listed(struct look *l, const struct store_reply *reply, bool watched)
 {
-    zkl_observer *o = r->owner;
-    struct interest *interest = r->what.watch ? &o->directory_interest : NULL;
+    zkl_observer *o = (zkl_observer *)l;
     const char *first = queue_first(reply->names, reply->count, o->kind);
 
-    if (is_fresh(r, reply, interest, o->look)) {
-        if (reply->rc == STORE_NONODE)
-            ask(o, STORE_STAT, g_strdup(o->directory), on_directory_looked, &o->directory_interest);
-        else if (reply->rc != STORE_OK)
-            refused(o, reply->rc);
-        else if (first)
-            found(o, first);
-        else if (interest)
-            tell_nobody(o);
-        else
-            ask_list(o, true);
-    }
-    observer_unref(o);
-}
-
-static void ask_list(zkl_observer *o, bool watch)
-{
-    ask(o, STORE_LIST, g_strdup(o->directory), on_listed, watch ? &o->directory_interest : NULL);
-}
-
-static void on_synced(struct request *r, const struct store_reply *reply)
-{
-    zkl_observer *o = r->owner;
-
-    if (is_fresh(r, reply, NULL, o->look)) {
-        if (reply->rc == STORE_OK)
-            ask_list(o, false);
-        else
-            refused(o, reply->rc);
-    }
-    observer_unref(o);
-}
-
-void observer_look(zkl_observer *o, bool sync)
-{
-    o->look++;
-    o->seen = false;
-    timers_cancel(&o->timer);
-    if (!o->session->up)
-        return; /* the connection begins one */
-    if (sync)
-        ask(o, STORE_SYNC, g_strdup(o->directory), on_synced, NULL);
+    if (first)
+        found(o, first);
+    else if (watched)
+        on_nobody(l);
     else
-        ask_list(o, false);
+        look_list(l, true);
 }
 
 /* ---- what the watches say ---- */
@@ -243,17 +125,17 @@ static void on_node_fired(void *owner, bool gone)
 {
     zkl_observer *o = owner;
 
-    o->look++;
+    o->look.number++;
     if (gone)
-        observer_look(o, false);
+        look_begin(&o->look, false);
     else
         ask_first(o); /* still the first: proclaiming changes its version */
 }
 
-static void on_directory_fired(void *owner, bool gone)
+static void on_children_fired(void *owner, bool gone)
 {
     (void)gone;
-    observer_look(owner, false);
+    look_begin(owner, false);
 }
 
 static void on_data_fired(void *owner, bool gone)
@@ -265,9 +147,40 @@ static void on_data_fired(void *owner, bool gone)
         ask_data(o);
 }
 
+static void on_begin(struct look *l)
+{
+    zkl_observer *o = (zkl_observer *)l;
+
+    o->seen = false;
+}
+
+static void on_up(struct look *l)
+{
+    zkl_observer *o = (zkl_observer *)l;
+
+    o->data_known = o->data_asked = false;
+}
+
+static void on_stop(struct look *l)
+{
+    zkl_observer *o = (zkl_observer *)l;
+
+    o->data_look++;
+    watch_drop(&o->node_interest, false);
+    watch_drop(&o->data_interest, false);
+}
+
 void observer_listen(zkl_observer *o)
 {
     o->node_interest = (struct interest){.fired = on_node_fired, .owner = o};
-    o->directory_interest = (struct interest){.fired = on_directory_fired, .owner = o};
     o->data_interest = (struct interest){.fired = on_data_fired, .owner = o};
 }
+
+const struct look_kind observer_kind = {.doing = "looking who leads",
+                                        .up = on_up,
+                                        .begin = on_begin,
+                                        .listed = on_listed,
+                                        .missing = on_nobody,
+                                        .fired = on_children_fired,
+                                        .stop = on_stop,
+                                        .free = observer_free};

@@ -10,6 +10,7 @@
 #include "epoch.h"
 #include "error.h"
 #include "log.h"
+#include "look.h"
 #include "owner.h"
 #include "path.h"
 #include "request.h"
@@ -394,6 +395,7 @@ void zkl_session_close(zkl_session *s)
     pthread_cond_broadcast(&s->changed);
     contender_end_all(s, ZKL_ECLOSED, "the session was closed");
     election_end_all(s);
+    look_stop_all(&s->looks);
     session_tell(s, ZKL_SESSION_CLOSED, s->id);
     session_unlock(s);
     if (!callbacks_inside()) {

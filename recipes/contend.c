@@ -226,6 +226,17 @@ static void on_created(struct contend *c, const struct event *ev, struct actions
     }
 }
 
+/* Whether there is a child that makes it unsafe to queue here: it came first and we do not wait for
+ * it, so both could hold. Who came after us is its own affair: one of ours is told the same. */
+static bool is_mixed(const struct contend *c, const struct event *ev, const struct place *place,
+                     uint32_t *ret_id)
+{
+    if (c->strict && rule_foreign(ev->children, ev->count, ret_id))
+        return true;
+    *ret_id = place->stranger;
+    return place->strange;
+}
+
 static void on_snapshot(struct contend *c, const struct event *ev, struct actions *out)
 {
     if (ev->answer == ANSWER_NONODE) {
@@ -237,6 +248,7 @@ static void on_snapshot(struct contend *c, const struct event *ev, struct action
         return;
     }
     struct place place = rule_place(ev->children, ev->count, c->kind, c->number);
+    uint32_t stranger;
     if (!place.present) {
         enter_again(c, out);
         return;
@@ -245,7 +257,11 @@ static void on_snapshot(struct contend *c, const struct event *ev, struct action
     if (place.spare)
         act(out, ACT_DELETE_SPARE)->number = c->number;
     c->ahead = place.ahead;
-    if (place.ahead == 0) {
+    if (is_mixed(c, ev, &place, &stranger)) {
+        tell(c, out, CONTEND_LAYOUT);
+        out->list[out->count - 1].id = stranger;
+        finish(c, out);
+    } else if (place.ahead == 0) {
         claim(c, ev, out);
     } else if (c->try_only) {
         fail(c, out, CONTEND_BUSY);

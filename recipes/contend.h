@@ -133,6 +133,7 @@ enum contend_error {
     CONTEND_OVERFLOW,
     CONTEND_LIMIT,
     CONTEND_PROTOCOL,
+    CONTEND_LAYOUT, /* .id: a child that the own kind does not go with */
     CONTEND_ABORTED /* first of the driver's own, given through EV_ABORT */
 };
 
@@ -140,6 +141,7 @@ struct contend {
     enum contend_state state;
     enum child_kind kind; /* of the own node */
     bool try_only;        /* do not wait for others */
+    bool strict;          /* a child that is no contender is an error */
     bool has_node;        /* the own node's name is known */
     bool watching;        /* a predecessor is watched */
     bool told;            /* the caller has its answer */

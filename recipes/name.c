@@ -24,20 +24,44 @@ static bool ends_with(const char *text, size_t length, const char *word)
 static const struct {
     const char *text;
     enum child_kind kind;
-} words[] = {{"lock-", CHILD_LOCK}, {"__lock__", CHILD_LOCK}, {"latch-", CHILD_LATCH}};
+    bool whole; /* nothing is before it */
+} words[] = {
+    {"lock-", CHILD_LOCK, false},     {"__lock__", CHILD_LOCK, false},
+    {"latch-", CHILD_LATCH, false},   {"__READ__", CHILD_READ, false},
+    {"__rlock__", CHILD_READ, false}, {"__WRIT__", CHILD_WRITE, false},
+    {"lease-", CHILD_LEASE, false},   {"ex", CHILD_RUBY, true},
+    {"sh", CHILD_RUBY, true},
+};
 
 enum { WORDS = sizeof words / sizeof *words };
+
+/* Apache's recipe has the session's decimal id in its names: "x-72057594037927936-". */
+static bool is_apache(const char *name, size_t length)
+{
+    size_t i = 2;
+
+    if (length < 4 || memcmp(name, "x-", 2) != 0 || name[length - 1] != '-')
+        return false;
+    i += name[i] == '-';
+    if (i == length - 1)
+        return false;
+    while (is_digit(name[i]))
+        i++;
+    return i == length - 1;
+}
 
 /* The kind of what ends in one of the words, and the length before that. */
 static enum child_kind kind_at_end(const char *name, size_t length, size_t *ret_before)
 {
     for (size_t i = 0; i < WORDS; i++) {
-        if (ends_with(name, length, words[i].text)) {
-            *ret_before = length - strlen(words[i].text);
+        size_t before = length - strlen(words[i].text);
+        if (ends_with(name, length, words[i].text) && (before == 0 || !words[i].whole)) {
+            *ret_before = before;
             return words[i].kind;
         }
     }
-    return CHILD_FOREIGN;
+    *ret_before = 0;
+    return is_apache(name, length) ? CHILD_APACHE : CHILD_FOREIGN;
 }
 
 /* The value of text, an optional '-' and digits; false if it does not fit 32 bits. */
@@ -88,6 +112,9 @@ void name_parse(const char *name, size_t length, struct child *out)
 
 const char *name_word(enum child_kind kind)
 {
+    /* Apache's recipe waits for ours as well, which can be found again after a lost answer. */
+    if (kind == CHILD_APACHE)
+        kind = CHILD_LOCK;
     for (size_t i = 0; i < WORDS; i++) {
         if (words[i].kind == kind)
             return words[i].text;
@@ -113,6 +140,55 @@ int name_priority(const char *name, size_t length)
 
 bool name_has_id(const char *name, size_t length, const char *id, size_t id_length)
 {
-    return length > id_length + 3 && memcmp(name, "_c_", 3) == 0 &&
-           memcmp(name + 3, id, id_length) == 0 && name[3 + id_length] == '-';
+    const bool guarded = length > id_length + 3 && memcmp(name, "_c_", 3) == 0 &&
+                         memcmp(name + 3, id, id_length) == 0 && name[3 + id_length] == '-';
+
+    return guarded || (length > id_length + 1 && memcmp(name, id, id_length) == 0 &&
+                       memcmp(name + id_length, "__", 2) == 0);
+}
+
+/* How many characters of name from at on are small hexadecimal digits. */
+static size_t hex_digits(const char *name, size_t length, size_t at)
+{
+    size_t n = at;
+
+    while (n < length && (is_digit(name[n]) || (name[n] >= 'a' && name[n] <= 'f')))
+        n++;
+    return n - at;
+}
+
+/* Where a UUID with dashes that begins at at has its dashes. */
+static bool has_uuid(const char *name, size_t length, size_t at)
+{
+    static const size_t groups[] = {8, 4, 4, 4, 12};
+
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        at += groups[i];
+        if (hex_digits(name, length, at - groups[i]) != groups[i])
+            return false;
+        if (i + 1 < sizeof groups / sizeof *groups && (at >= length || name[at++] != '-'))
+            return false;
+    }
+    return true;
+}
+
+enum name_maker name_maker(const char *name, size_t length)
+{
+    const bool guarded = length > 3 && memcmp(name, "_c_", 3) == 0;
+    const size_t at = guarded ? 3 : 0;
+    enum { UUID_VERSION = 14, HEX_VERSION = 12, HEX = 32 };
+    struct child child;
+
+    name_parse(name, length, &child);
+    if (child.kind == CHILD_APACHE)
+        return MAKER_APACHE;
+    if (child.kind == CHILD_RUBY)
+        return MAKER_RUBY;
+    if (guarded && has_uuid(name, length, at))
+        return name[at + UUID_VERSION] == NAME_UUID_VERSION ? MAKER_ZKL : MAKER_CURATOR;
+    if (hex_digits(name, length, at) != HEX)
+        return MAKER_UNKNOWN;
+    if (guarded)
+        return MAKER_GO;
+    return name[HEX_VERSION] == NAME_UUID_VERSION ? MAKER_ZKL : MAKER_KAZOO;
 }

@@ -18,7 +18,25 @@ enum { NAME_PRIORITY_MAX = 999 };
 /* The priority in a contender's name, 0 if it has none. */
 int name_priority(const char *name, size_t length);
 
-/* Whether name carries the id: "_c_<id>-…". */
+/* Whether name carries the id: "_c_<id>-…", or "<id>__…" as kazoo writes. */
 bool name_has_id(const char *name, size_t length, const char *id, size_t id_length);
+
+/* The version digit of our ids: a UUID "of own making", where all other libraries write random
+ * ones of version 4. Tells people who made a node; nothing is decided by it. */
+#define NAME_UUID_VERSION '8'
+
+enum name_maker {
+    MAKER_UNKNOWN,
+    MAKER_ZKL,
+    MAKER_CURATOR,
+    MAKER_KAZOO,
+    MAKER_GO,
+    MAKER_APACHE,
+    MAKER_RUBY,
+    MAKERS
+};
+
+/* Whose names look like that. */
+enum name_maker name_maker(const char *name, size_t length);
 
 #endif

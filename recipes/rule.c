@@ -21,6 +21,10 @@ bool rule_waits(enum child_kind own, enum child_kind other)
     static const bool waits[CHILD_KINDS][CHILD_KINDS] = {
         [CHILD_LOCK] = {[CHILD_LOCK] = true},
         [CHILD_LATCH] = {[CHILD_LATCH] = true},
+        [CHILD_APACHE] = {[CHILD_LOCK] = true, [CHILD_APACHE] = true},
+        [CHILD_RUBY] = {[CHILD_LOCK] = true, [CHILD_RUBY] = true},
+        [CHILD_READ] = {[CHILD_LOCK] = true, [CHILD_WRITE] = true},
+        [CHILD_WRITE] = {[CHILD_LOCK] = true, [CHILD_READ] = true, [CHILD_WRITE] = true},
     };
 
     return waits[own][other];
@@ -56,8 +60,13 @@ struct place rule_place(const struct child *children, size_t count, enum child_k
         if (child->old)
             place.spare = true;
         /* An equal number that is not ours can only be a forgery: wait for it, to be safe. */
-        if (!rule_waits(kind, child->kind) || order_key(child->number) > key)
+        if (order_key(child->number) > key)
             continue;
+        if (!rule_waits(kind, child->kind)) {
+            place.strange = true;
+            place.stranger = child->id;
+            continue;
+        }
         place.ahead++;
         if (place.ahead == 1 || order_key(child->number) > nearest) {
             nearest = order_key(child->number);
@@ -65,4 +74,15 @@ struct place rule_place(const struct child *children, size_t count, enum child_k
         }
     }
     return place;
+}
+
+bool rule_foreign(const struct child *children, size_t count, uint32_t *ret_id)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (children[i].kind == CHILD_FOREIGN) {
+            *ret_id = children[i].id;
+            return true;
+        }
+    }
+    return false;
 }

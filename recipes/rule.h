@@ -11,6 +11,8 @@
 struct place {
     bool present;         /* the own node is in the list: without it the list proves nothing */
     bool spare;           /* there are more nodes of this attempt, to be deleted */
+    bool strange;         /* before it stands one for which it does not wait */
+    uint32_t stranger;    /* its id */
     uint32_t ahead;       /* how many contenders it must wait for */
     uint32_t predecessor; /* id of the nearest of them, when ahead > 0 */
     int32_t own;          /* the lowest number that carries this attempt's id, when found */
@@ -31,5 +33,8 @@ bool rule_waits(enum child_kind own, enum child_kind other);
 /* The place of the contender of that kind with that number. */
 struct place rule_place(const struct child *children, size_t count, enum child_kind kind,
                         int32_t number);
+
+/* Whether there is a child that is no contender; its id. */
+bool rule_foreign(const struct child *children, size_t count, uint32_t *ret_id);
 
 #endif

@@ -26,7 +26,7 @@ static int parse(struct command_line *l)
         {"status-fd", 0, 0, G_OPTION_ARG_FILENAME, &raw->status_fd,
          "Write one line for each change to descriptor N", "N"},
         {"parents", 0, 0, G_OPTION_ARG_FILENAME, &raw->parents,
-         "Make missing parents container (default) or persistent", "KIND"},
+         "Make missing parents container or persistent", "KIND"},
         G_OPTION_ENTRY_NULL};
     const GOptionEntry *const tables[] = {l->entries, common, NULL};
 
@@ -129,7 +129,9 @@ int command_line_check(struct command_line *l)
         return fail(STATUS_USAGE, "-E: not an exit status: %d", o->conflict_status);
     if (parents && strcmp(parents, "persistent") == 0)
         o->parents = ZKL_PARENTS_PERSISTENT;
-    else if (parents && strcmp(parents, "container") != 0)
+    else if (parents && strcmp(parents, "container") == 0)
+        o->parents = ZKL_PARENTS_CONTAINER;
+    else if (parents)
         return fail(STATUS_USAGE, "--parents: container or persistent, not %s", parents);
     if (check_times(o, &l->raw) != GO_ON)
         return STATUS_USAGE;

@@ -117,27 +117,17 @@ static void on_leader(const zkl_leader *leader, void *data)
     events_wake(l->events);
 }
 
-/* With the signals undone, so that a reader who does not read keeps us from no end, and one who is
- * gone ends us. */
-static bool write_line(const struct looking *l, const char *line)
-{
-    sigset_t ours;
-    bool written;
-
-    pthread_sigmask(SIG_SETMASK, &l->events->original, &ours);
-    written = puts(line) >= 0 && fflush(stdout) == 0;
-    pthread_sigmask(SIG_SETMASK, &ours, NULL);
-    return written;
-}
-
 static int write_lines(const struct looking *l)
 {
     char *line;
     int status = GO_ON;
 
     while (status == GO_ON && (line = g_async_queue_try_pop(l->lines))) {
-        if (!write_line(l, line))
+        char *whole = g_strconcat(line, "\n", NULL);
+
+        if (!events_print(l->events, whole))
             status = STATUS_IOERR; /* main() says why */
+        g_free(whole);
         g_free(line);
     }
     return status;

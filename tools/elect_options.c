@@ -20,8 +20,13 @@ static int check_layout(struct elect_options *o, const char *text)
         o->election.layout = ZKL_LAYOUT_LATCH;
     else if (strcmp(text, "selector") == 0)
         o->election.layout = ZKL_LAYOUT_SELECTOR;
+    else if (strcmp(text, "kazoo") == 0)
+        o->election.layout = ZKL_LAYOUT_KAZOO;
     else
-        return fail(STATUS_USAGE, "--layout: latch or selector, not %s", text);
+        return fail(STATUS_USAGE, "--layout: latch, selector or kazoo, not %s", text);
+    /* kazoo takes it that a directory stays. */
+    if (o->election.layout == ZKL_LAYOUT_KAZOO)
+        o->run.parents = ZKL_PARENTS_PERSISTENT;
     return GO_ON;
 }
 
@@ -46,6 +51,8 @@ static int check_terms(const struct elect_options *o, const struct raw *raw)
         return fail(STATUS_USAGE, "--least is for --yield");
     if (o->election.priority < 0 || o->election.priority > 999)
         return fail(STATUS_USAGE, "--priority: 0 to 999, not %d", o->election.priority);
+    if (o->election.priority > 0 && o->election.layout == ZKL_LAYOUT_KAZOO)
+        return fail(STATUS_USAGE, "--priority: there is none in kazoo's layout");
     return GO_ON;
 }
 
@@ -111,7 +118,7 @@ int elect_options_parse(struct elect_options *o, struct settings *settings, int 
     const GOptionEntry entries[] = {
         {"once", 0, 0, G_OPTION_ARG_NONE, &o->once, "Lead once, then end as zkl lock does", NULL},
         {"layout", 0, 0, G_OPTION_ARG_FILENAME, &raw.layout,
-         "Names as Curator's latch (default) or selector", "LAYOUT"},
+         "Names as Curator's latch (default) or selector, or as kazoo's Election", "LAYOUT"},
         {"priority", 0, 0, G_OPTION_ARG_INT, &o->election.priority,
          "Candidates that yield let higher ones pass (0 to 999; 0)", "N"},
         {"yield", 0, 0, G_OPTION_ARG_NONE, &raw.yield,

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -253,6 +254,17 @@ int events_until(struct events *e, const atomic_bool *done)
             return signo;
     }
     return 0;
+}
+
+bool events_print(const struct events *e, const char *text)
+{
+    sigset_t ours;
+    bool written;
+
+    pthread_sigmask(SIG_SETMASK, &e->original, &ours);
+    written = fputs(text, stdout) >= 0 && fflush(stdout) == 0;
+    pthread_sigmask(SIG_SETMASK, &ours, NULL);
+    return written;
 }
 
 int64_t now_ms(void)

@@ -14,6 +14,8 @@ static int lock_open(void *self, zkl_session *session)
 
     options.name = l->options.name;
     options.parents = l->options.parents;
+    options.peer = l->options.peer;
+    options.strict = l->options.strict;
     return zkl_mutex_new(&l->mutex, session, l->options.path, &options);
 }
 

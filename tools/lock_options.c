@@ -1,12 +1,36 @@
 /* What zkl lock has of its own: whose lock it is, and the kinds that flock(1) knows. */
 #include "command_line.h"
 
+#include <string.h>
+
+static int check_peer(struct lock_options *o, const char *text)
+{
+    static const char *const names[] = {
+        [ZKL_PEER_CURATOR] = "curator", [ZKL_PEER_KAZOO] = "kazoo", [ZKL_PEER_APACHE] = "apache"};
+
+    for (size_t i = 0; text && i < G_N_ELEMENTS(names); i++) {
+        if (strcmp(names[i], text) == 0) {
+            o->peer = (zkl_peer)i;
+            /* kazoo takes it that a directory stays. */
+            if (o->peer == ZKL_PEER_KAZOO)
+                o->parents = ZKL_PARENTS_PERSISTENT;
+            return GO_ON;
+        }
+    }
+    return text ? fail(STATUS_USAGE, "--peer: curator, kazoo or apache, not %s", text) : GO_ON;
+}
+
 int lock_options_parse(struct lock_options *o, struct settings *settings, int argc, char **argv)
 {
     gboolean shared = FALSE;
     gboolean exclusive; /* what it is anyway */
+    char *peer = NULL;
     const GOptionEntry entries[] = {
         {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name, "Who, as zkl ls shows it", "NAME"},
+        {"peer", 0, 0, G_OPTION_ARG_FILENAME, &peer,
+         "Whose locks are on PATH too: curator (default), kazoo or apache", "LIBRARY"},
+        {"strict", 0, 0, G_OPTION_ARG_NONE, &o->strict,
+         "Fail when PATH has a child that is no contender", NULL},
         {"exclusive", 'x', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &exclusive, NULL, NULL},
         {"exclusive", 'e', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &exclusive, NULL, NULL},
         {"shared", 's', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &shared, NULL, NULL},
@@ -26,10 +50,13 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
     if (status == GO_ON && shared)
         status = fail(STATUS_USAGE, "-s: shared locks are not there yet; this one is exclusive");
     if (status == GO_ON)
+        status = check_peer(o, peer);
+    if (status == GO_ON)
         status = command_line_check(&line);
     if (status == GO_ON)
         status = command_line_command(&line);
     command_line_end(&line);
+    g_free(peer);
     return status;
 }
 

@@ -11,8 +11,10 @@ struct lock_options {
     int64_t timeout_ms;  /* 0: try, ZKL_FOREVER: no -w */
     double timeout_s;    /* as given, for the message */
     int conflict_status; /* -E */
-    char *name;          /* of zkl lock alone */
-    int64_t grace_ms;    /* GRACE_DEFAULT: not given */
+    char *name;          /* of zkl lock alone, like the next two */
+    zkl_peer peer;
+    gboolean strict;
+    int64_t grace_ms; /* GRACE_DEFAULT: not given */
     zkl_parents parents;
     char **on_lost; /* what to execute, or NULL */
     enum on_suspect on_suspect;

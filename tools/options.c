@@ -107,6 +107,28 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
     return status;
 }
 
+int options_parse_path(struct settings *settings, const GOptionEntry *entries, const char *summary,
+                       int argc, char **argv, const char **ret)
+{
+    const GOptionEntry *const tables[] = {entries, NULL};
+    const char *verb = argv[0];
+    char *synopsis = g_strdup_printf("%s PATH [OPTION...]", verb);
+    int status = options_parse(settings, tables, synopsis, summary, &argc, &argv);
+
+    if (status == GO_ON && argc < 2)
+        status = fail(STATUS_USAGE, "no PATH given; \"zkl %s --help\" has the options", verb);
+    if (status == GO_ON) { /* options may follow it */
+        *ret = argv[1];
+        argc--;
+        argv++;
+        status = options_parse(settings, tables, synopsis, summary, &argc, &argv);
+    }
+    if (status == GO_ON && argc > 1)
+        status = fail(STATUS_USAGE, "%s: one PATH is enough", argv[1]);
+    g_free(synopsis);
+    return status;
+}
+
 bool seconds_parse(const char *text, double *ret)
 {
     char *end;

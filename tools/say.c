@@ -119,6 +119,7 @@ static int status_of(int code)
     switch (code) {
     case ZKL_EINVAL:
     case ZKL_EPATH:
+    case ZKL_ELAYOUT:
         return STATUS_USAGE;
     case ZKL_EHOST:
     case ZKL_EUNREACHABLE:

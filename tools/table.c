@@ -2,8 +2,10 @@
 #include "table.h"
 #include "tool.h"
 
-#define COLUMNS_MAX 8
-#define WIDEST 48 /* a longer cell does not push all others to the right */
+#include <limits.h>
+
+#define COLUMNS_MAX 9
+#define WIDEST 64 /* a longer cell is cut, unless it is a line's last */
 
 struct table {
     GPtrArray *cells;
@@ -13,17 +15,35 @@ struct table {
 };
 
 /* Columns of a terminal, not bytes. */
+static int width_of_char(gunichar c)
+{
+    if (g_unichar_iszerowidth(c))
+        return 0;
+    return g_unichar_iswide(c) ? 2 : 1;
+}
+
 static int width_of(const char *text)
 {
     int width = 0;
 
-    for (const char *p = text; *p; p = g_utf8_next_char(p)) {
-        const gunichar c = g_utf8_get_char(p);
-
-        if (!g_unichar_iszerowidth(c))
-            width += g_unichar_iswide(c) ? 2 : 1;
-    }
+    for (const char *p = text; *p; p = g_utf8_next_char(p))
+        width += width_of_char(g_utf8_get_char(p));
     return width;
+}
+
+void append_fitting(GString *out, const char *text, int columns)
+{
+    const char *end = text;
+    int width = 0;
+
+    if (width_of(text) <= columns) {
+        g_string_append(out, text);
+        return;
+    }
+    for (; (width += width_of_char(g_utf8_get_char(end))) < columns;)
+        end = g_utf8_next_char(end);
+    g_string_append_len(out, text, end - text);
+    g_string_append(out, "…");
 }
 
 struct table *table_new(const char *const *heads, unsigned columns, unsigned right)
@@ -41,14 +61,14 @@ struct table *table_new(const char *const *heads, unsigned columns, unsigned rig
 
 void table_cell(struct table *t, const char *text)
 {
-    GString *visible = g_string_new(NULL);
+    GString *visible = g_string_new(NULL), *cell = g_string_new(NULL);
     const unsigned column = t->cells->len % t->columns;
-    int width;
 
     append_visible(visible, text);
-    width = width_of(visible->str);
-    t->widths[column] = MAX(t->widths[column], MIN(width, WIDEST));
-    g_ptr_array_add(t->cells, g_string_free(visible, FALSE));
+    append_fitting(cell, visible->str, column + 1 < t->columns ? WIDEST : INT_MAX);
+    g_string_free(visible, TRUE);
+    t->widths[column] = MAX(t->widths[column], width_of(cell->str));
+    g_ptr_array_add(t->cells, g_string_free(cell, FALSE));
 }
 
 void table_cell_printf(struct table *t, const char *format, ...)
@@ -65,7 +85,7 @@ void table_cell_printf(struct table *t, const char *format, ...)
 
 static void append_cell(GString *out, const struct table *t, unsigned column, const char *text)
 {
-    const int blanks = MAX(t->widths[column] - width_of(text), 0);
+    const int blanks = t->widths[column] - width_of(text);
     const bool last = column + 1 == t->columns;
 
     if (t->right & 1u << column)

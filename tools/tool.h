@@ -43,6 +43,7 @@ typedef int (*verb_fn)(struct settings *settings, int argc, char **argv);
 int verb_elect(struct settings *settings, int argc, char **argv);
 int verb_lock(struct settings *settings, int argc, char **argv);
 int verb_ls(struct settings *settings, int argc, char **argv);
+int verb_watch(struct settings *settings, int argc, char **argv);
 
 /* options.c */
 
@@ -52,6 +53,10 @@ int verb_ls(struct settings *settings, int argc, char **argv);
 #define OPTION_TABLES 2
 int options_parse(struct settings *settings, const GOptionEntry *const *tables,
                   const char *synopsis, const char *summary, int *argc, char ***argv);
+
+/* The same for a verb whose operand is one PATH, before and after options of one table. */
+int options_parse_path(struct settings *settings, const GOptionEntry *entries, const char *summary,
+                       int argc, char **argv, const char **ret);
 
 /* The number that is all of text; false if it is none. */
 bool seconds_parse(const char *text, double *ret);

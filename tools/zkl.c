@@ -15,6 +15,7 @@ static const struct verb {
     {"elect", verb_elect, "run a command while leading; show who leads"},
     {"lock", verb_lock, "run a command while holding a lock"},
     {"ls", verb_ls, "show who holds a lock and who waits"},
+    {"watch", verb_watch, "the same, all along"},
 };
 
 static const struct verb *find_verb(const char *name)

@@ -10,10 +10,13 @@
 
 ZKL_BEGIN
 
-/* How candidates are named; those of two layouts on one path do not know each other. Since 0.1. */
+/* How candidates are named. Those of LATCH on one side, of SELECTOR and KAZOO on the other do not
+ * wait for each other: who comes second to a path gets ZKL_ELAYOUT. Since 0.1. */
 typedef enum zkl_layout {
-    ZKL_LAYOUT_LATCH = 0,   /* "-latch-", as Curator's LeaderLatch */
-    ZKL_LAYOUT_SELECTOR = 1 /* "-lock-", as Curator's LeaderSelector and kazoo; also a lock's */
+    ZKL_LAYOUT_LATCH = 0,    /* "-latch-", as Curator's LeaderLatch */
+    ZKL_LAYOUT_SELECTOR = 1, /* "-lock-", as Curator's LeaderSelector; also a lock's */
+    ZKL_LAYOUT_KAZOO = 2 /* "__lock__", as kazoo's Election; no priority. Take persistent parents
+                            with it */
 } zkl_layout;
 
 /* Fill with ZKL_ELECTION_OPTIONS_INIT and change what is needed. requeue, yield, least_ms and

@@ -31,7 +31,8 @@ enum {
     ZKL_EEXIST = -21,       /* the node is there already */
     ZKL_EVERSION = -22,     /* the node has another version */
     ZKL_ENOTEMPTY = -23,    /* the node has children */
-    ZKL_EUNKNOWN = -24      /* it may or may not have been applied */
+    ZKL_EUNKNOWN = -24,     /* it may or may not have been applied */
+    ZKL_ELAYOUT = -25       /* the directory has children of another recipe's layout */
 };
 
 /* A failure with its subject, filled by the library, owned by the caller. */

@@ -13,6 +13,16 @@ typedef enum zkl_parents {
     ZKL_PARENTS_PERSISTENT = 1 /* for sites whose other clients cannot bear that (kazoo) */
 } zkl_parents;
 
+/* Which other libraries' locks are on the same path; zkl-interop(7) has who excludes whom.
+ * Contenders named as a Curator or kazoo lock are waited for always. Since 0.1. */
+typedef enum zkl_peer {
+    ZKL_PEER_CURATOR = 0, /* "_c_<uuid>-lock-": seen by Curator, go-zk, Apache's C and Java recipes,
+                             zk-ruby, and kazoo with the two lines of zkl-interop(7) */
+    ZKL_PEER_KAZOO = 1,   /* "<32 hex digits>__lock__": seen by kazoo as it is and go-zk, and not by
+                             Curator. Take persistent parents with it */
+    ZKL_PEER_APACHE = 2   /* as CURATOR, and waits for Apache's Java WriteLock ("x-<session>-") */
+} zkl_peer;
+
 /* Names the owner that reentrancy is counted by; the same number means the same owner. */
 typedef uint64_t (*zkl_key_fn)(void *data);
 
@@ -24,11 +34,13 @@ typedef struct zkl_mutex_options {
     zkl_key_fn key;      /* NULL: the calling thread. With another function (coroutines) the rule
                             that an ending thread releases what it owns does not apply */
     void *key_data;      /* given to key; must live as long as the mutex */
+    zkl_peer peer;       /* CURATOR by default */
+    int strict;          /* 1: a child that is no contender is ZKL_ELAYOUT; 0: it is ignored */
 } zkl_mutex_options;
 
 #define ZKL_MUTEX_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        sizeof(zkl_mutex_options), NULL, ZKL_PARENTS_CONTAINER, NULL, NULL                         \
+        sizeof(zkl_mutex_options), NULL, ZKL_PARENTS_CONTAINER, NULL, NULL, ZKL_PEER_CURATOR, 0    \
     }
 
 /* A handle on the lock at path: absolute, no trailing slash, no "//", no "." or ".." parts. Asks
@@ -51,6 +63,8 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  *   ZKL_EUNREACHABLE or ZKL_EHOST (the time passed without a connection),
  *   ZKL_ELOST (this owner still owes unlocks of a grant lost, or given back by ZKL_MULTI_RELEASE),
  *   ZKL_EDEADLK (inside a callback, unless re-entering; or this key is acquiring already),
+ *   ZKL_ELAYOUT (a child that came first belongs to a read-write lock, semaphore, latch…, for which
+ *   a mutex does not wait; or, with strict, a child is no contender),
  *   ZKL_EACCES, ZKL_EAUTH, ZKL_EPATH, ZKL_EOVERFLOW, ZKL_ELIMIT, ZKL_EPROTO, ZKL_ECLOSED,
  *   ZKL_EINVAL, ZKL_ECHILD.
  * Whatever it answers but 0, no node is left. A thread that ends while holding releases, with a

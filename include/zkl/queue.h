@@ -6,6 +6,28 @@
 
 ZKL_BEGIN
 
+/* What it is, by its name. Since 0.1. */
+typedef enum zkl_kind {
+    ZKL_KIND_LOCK = 1, /* a lock's, a selector's or kazoo's candidate */
+    ZKL_KIND_LATCH,    /* a latch's candidate */
+    ZKL_KIND_APACHE,   /* a lock of Apache's Java recipe */
+    ZKL_KIND_RUBY,     /* a lock of zk-ruby */
+    ZKL_KIND_READ,     /* a read-write lock's reader */
+    ZKL_KIND_WRITE,    /* a read-write lock's writer; kazoo's are called as its locks */
+    ZKL_KIND_LEASE     /* a semaphore's */
+} zkl_kind;
+
+/* Whose names look like that: a guess for people. Since 0.1. */
+typedef enum zkl_client {
+    ZKL_CLIENT_UNKNOWN = 0,
+    ZKL_CLIENT_ZKL,
+    ZKL_CLIENT_CURATOR,
+    ZKL_CLIENT_KAZOO,
+    ZKL_CLIENT_GO, /* go-zk */
+    ZKL_CLIENT_APACHE,
+    ZKL_CLIENT_RUBY
+} zkl_client;
+
 /* One contender. Strings live as long as the snapshot. Since 0.1. */
 typedef struct zkl_contender {
     const char *node;   /* the child's name */
@@ -14,7 +36,9 @@ typedef struct zkl_contender {
     uint64_t token;     /* its czxid */
     int64_t session_id; /* 0: a persistent node */
     int64_t ctime_ms;   /* when the server made it: ms since 1970 by the server's wall clock */
-    int holds;          /* 1: first in order */
+    int holds;          /* 1: nobody before it keeps it waiting, as far as names tell */
+    zkl_kind kind;
+    zkl_client client;
 } zkl_contender;
 
 /* Reads the contenders below path, in queue order. timeout_ms as everywhere, 0 meaning at most one
@@ -24,6 +48,26 @@ typedef struct zkl_contender {
  * Since 0.1. */
 ZKL_API int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path, int64_t timeout_ms);
 
+/* For who reads a long queue, or again and again. Fill with ZKL_QUEUE_OPTIONS_INIT and change what
+ * is needed. Since 0.1. */
+typedef struct zkl_queue_options {
+    size_t size; /* sizeof(zkl_queue_options) */
+    size_t most; /* only so many nodes are read, from the first on; of the others only the name is
+                    known: owner is "", token, session_id and ctime_ms are 0. 0: all are read */
+    const zkl_queue *before; /* an earlier snapshot of the path, or NULL: who waits and was read for
+                                that one is not read again; by the name alone, so that what was
+                                written into such a node since is not seen */
+} zkl_queue_options;
+
+#define ZKL_QUEUE_OPTIONS_INIT                                                                     \
+    {                                                                                              \
+        sizeof(zkl_queue_options), 0, NULL                                                         \
+    }
+
+/* The same with options, which may be NULL. before is only looked at during the call. Since 0.1. */
+ZKL_API int zkl_queue_read_with(zkl_queue **ret, zkl_session *s, const char *path,
+                                const zkl_queue_options *options, int64_t timeout_ms);
+
 /* How many contenders the snapshot has. Since 0.1. */
 ZKL_API size_t zkl_queue_count(const zkl_queue *q);
 
@@ -32,6 +76,26 @@ ZKL_API const zkl_contender *zkl_queue_get(const zkl_queue *q, size_t i);
 
 /* NULL is ignored. Since 0.1. */
 ZKL_API void zkl_queue_free(zkl_queue *q);
+
+/* Tells that a queue may have changed, not how. Called on a library thread (or in
+ * zkl_session_dispatch()), one call at a time, with no lock of the library held; it cannot read the
+ * queue itself (ZKL_EDEADLK), so it wakes who does. Since 0.1. */
+typedef void (*zkl_queue_fn)(void *data);
+
+/* Calls fn(data) once path was looked at for the first time, and from then on whenever somebody may
+ * have come or gone below it, or it has come into being or gone itself; also after each new
+ * connection or session, and when looking has begun to fail (as zkl_queue_read() then does). A read
+ * that is begun in a call, or behind it, sees everything up to that call; what happens later is
+ * told by another one. Changes are told together: at most ten calls a second, and for a queue of n
+ * contenders one in 100 + n / 10 ms. Changes of payloads are not told. Needs read permission of
+ * path. Asks nothing of the server before it returns. Answers ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD.
+ * End it with zkl_watch_free(); closing the session ends its calls. Since 0.1. */
+ZKL_API int zkl_queue_watch(zkl_watch **ret, zkl_session *s, const char *path, zkl_queue_fn fn,
+                            void *data);
+
+/* Ends it: no call begins any more, and one under way is waited for, except in a callback. NULL is
+ * ignored. Since 0.1. */
+ZKL_API void zkl_watch_free(zkl_watch *w);
 
 ZKL_END
 

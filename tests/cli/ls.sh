@@ -22,9 +22,9 @@ wait_until "the second queues" has_contenders $L 2
 run "$ZKL" ls $L
 mapfile -t lines <<<"$out"
 expect "one line each" 3 "${#lines[@]}"
-expect_match "heads" '^STATE +TOKEN +AGE +SESSION +OWNER +NODE$' "${lines[0]}"
-expect_match "the holder first" '^HOLDS +[1-9][0-9]* +[0-9]+s  0x[0-9a-f]+ +first, Zoë  +_c_[0-9a-f-]+-lock-[0-9]{10}$' "${lines[1]}"
-expect_match "then the waiter" '^waiting #1  +[1-9][0-9]* +[0-9]+s  0x[0-9a-f]+ +second  +_c_[0-9a-f-]+-lock-[0-9]{10}$' "${lines[2]}"
+expect_match "heads" '^STATE +TOKEN +AGE +KIND +CLIENT +HOST +SESSION +OWNER +NODE$' "${lines[0]}"
+expect_match "the holder first" '^HOLDS +[1-9][0-9]* +[0-9]+s  lock  zkl     -     0x[0-9a-f]+ +first, Zoë  +_c_[0-9a-f-]+-lock-[0-9]{10}$' "${lines[1]}"
+expect_match "then the waiter" '^waiting #1  +[1-9][0-9]* +[0-9]+s  lock  zkl     -     0x[0-9a-f]+ +second  +_c_[0-9a-f-]+-lock-[0-9]{10}$' "${lines[2]}"
 column() { # LINE WORD: where the word begins
     local before=${1%%"$2"*}
     echo ${#before}
@@ -35,7 +35,7 @@ expect "in each line" "$(column "${lines[0]}" NODE)" "$(column "${lines[2]}" _c_
 # One contender a line, so that a pattern can judge it.
 json_line() { # POSITION STATE OWNER
     printf '  \{"position": %d, "state": "%s", "token": [1-9][0-9]*, "age_ms": [0-9]+, ' "$1" "$2"
-    printf '"created_ms": 1[0-9]{12}, "session": "0x[0-9a-f]+", "owner": "%s", ' "$3"
+    printf '"created_ms": 1[0-9]{12}, "kind": "lock", "client": "zkl", "host": null, "session": "0x[0-9a-f]+", "owner": "%s", ' "$3"
     printf '"node": "_c_[0-9a-f-]+-lock-[0-9]{10}", "number": [0-9]+\}'
 }
 run "$ZKL" ls --json $L
@@ -60,13 +60,67 @@ if [ -x "$ADMIN" ]; then
     expect "JSON is ASCII" "" "$(LC_ALL=C tr -d '\40-\176\n' <"$scratch/out")"
     # Every string between its quotes holds no bare quote and only known escapes.
     rest=$(sed -E 's/"([^"\\]|\\(["\\\/bfnrt]|u[0-9a-f]{4}))*"/S/g; s/-?[0-9]+/N/g' "$scratch/out" | tr -d ' \n')
-    one='\{S:N,S:S,S:N,S:N,S:N,S:S,S:S,S:S,S:N\}'
+    one='\{S:N,S:S,S:N,S:N,S:N,S:S,S:null,S:null,S:S,S:S,S:S,S:N\}'
     expect_match "JSON is well-formed" "^\[$one,$one,$one\]\$" "$rest"
     expect_match "no session owns a node that stays" '"session": "0x0"' "$out"
     refused "what they hold is held" 1 "$L: " lock -n $L true
     for node in $("$ZKL" ls $L | sed -n '2,$s/.* //p'); do "$ADMIN" delete "$L/$node"; done
     run "$ZKL" lock -n $L true
     expect "foreign children hold nothing" 0 "$status"
+
+    # Who made it, and what it is, by its name; where it is, by what it says.
+    plant() { # DIRECTORY NODE PAYLOAD
+        "$ADMIN" create "$L/$1" x 2>/dev/null
+        "$ADMIN" create "$L/$1/$2" "$3"
+    }
+    uuid=0d1c6a4e-58c8-4b51-b04e-1d4d0a3b0c8e hex=0d1c6a4e58c84b51b04e1d4d0a3b0c8e
+    ours=${uuid/-4b51-/-8b51-}
+    plant locks _c_$uuid-lock-0000000001 10.1.2.3
+    plant locks _c_$hex-lock-0000000002 ''
+    plant locks ${hex}__lock__0000000003 'worker 7'
+    plant locks x-72057594037927936-0000000004 fe80:0:0:0:0:0:0:1%eth0
+    plant locks _c_$ours-lock-0000000005 'build-3 pid 77 thread 1'
+    plant locks lock-0000000006 'no pid 77 thread 1 host'
+    plant locks _c_$uuid-lock-0000000007 __REVOKE__
+    plant locks _c_$uuid-lock-0000000008 "$(head -c 5000 /dev/zero | tr '\0' x)"
+    plant ruby sh0000000001 ''
+    plant ruby sh0000000002 ''
+    plant ruby ex0000000003 ''
+    plant latches _c_$uuid-latch-0000000001 300.1.2.3
+    plant shared _c_$uuid-__READ__0000000001 ''
+    plant shared _c_$uuid-__READ__0000000002 ''
+    plant shared _c_$uuid-__WRIT__0000000003 ''
+    plant leases _c_$uuid-lease-0000000001 ''
+    table() { # COLUMNS PATH: without the heads
+        "$ZKL" ls "$L/$2" | tail -n +2 | sed 's/waiting #/waiting#/' | awk "{ print $1 }"
+    }
+    expect "kinds, clients and hosts" "lock curator 10.1.2.3 persistent 10.1.2.3
+lock go-zk - persistent -
+lock kazoo - persistent worker
+lock apache fe80:0:0:0:0:0:0:1%eth0 persistent fe80:0:0:0:0:0:0:1%eth0
+lock zkl build-3 persistent build-3
+lock ? - persistent no
+lock curator - persistent (asked
+lock curator - persistent xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…" "$(table '$4, $5, $6, $7, $8' locks)"
+    expect "zk-ruby's" "HOLDS read zk-ruby
+HOLDS read zk-ruby
+waiting#2 lock zk-ruby" "$(table '$1, $4, $5' ruby)"
+    expect "latches" "HOLDS latch curator -" "$(table '$1, $4, $5, $6' latches)"
+    expect "readers and writers" "HOLDS read
+HOLDS read
+waiting#2 write" "$(table '$1, $4' shared)"
+    expect "leases" "HOLDS lease" "$(table '$1, $4' leases)"
+    if command -v jq >/dev/null; then
+        run "$ZKL" ls $L/locks --json
+        expect "the same as JSON" '["lock","curator","10.1.2.3","10.1.2.3"]
+["lock","go-zk",null,""]
+["lock","kazoo",null,"worker 7"]
+["lock","apache","fe80:0:0:0:0:0:0:1%eth0","fe80:0:0:0:0:0:0:1%eth0"]
+["lock","zkl","build-3","build-3 pid 77 thread 1"]
+["lock",null,null,"no pid 77 thread 1 host"]
+["lock","curator",null,"__REVOKE__"]' "$(jq -c '.[0:7][] | [.kind, .client, .host, .owner]' "$scratch/out")"
+        expect "a long payload whole" 5000 "$(jq -r '.[7].owner | length' "$scratch/out")"
+    fi
 else
     skip "zk-admin is not built: foreign payloads"
 fi

@@ -70,10 +70,11 @@ gate heal
 end_terminal
 expect_match "Ctrl-C while the lock ends" "status=75" "$(cat "$scratch/screen")"
 
-# A key that ends the command ends the script around it, after the release.
+# A key that ends the command ends the script around it, after the release. (A command that is a
+# bash goes on if the key comes while a child of it is just ending by itself.)
 cat >"$scratch/loop" <<'END'
 for i in 1 2 3; do
-    "$ZKL" lock $L bash -c '[ -e $scratch/ready ] && exit; touch $scratch/ready; while :; do sleep 0.02; done'
+    "$ZKL" lock $L bash -c '[ -e $scratch/ready ] && exit; : >$scratch/ready; exec sleep 300'
     echo "after $i"
 done
 END
@@ -164,7 +165,7 @@ end_terminal
 expect "elect: the command is in front, and we are after it" "in front in front" "$(tr -d '\r' <"$scratch/screen" | tr '\n' ' ' | sed 's/ $//')"
 cat >"$scratch/loop" <<'END'
 for i in 1 2 3; do
-    "$ZKL" elect $L me bash -c '[ -e $scratch/ready ] && exit; touch $scratch/ready; while :; do sleep 0.02; done'
+    "$ZKL" elect $L me bash -c '[ -e $scratch/ready ] && exit; : >$scratch/ready; exec sleep 300'
     echo "after $i"
 done
 END

@@ -11,10 +11,10 @@ run "$ZKL" --version
 expect "--version" "0" "$status"
 expect_match "--version names itself" '^zkl [0-9]+\.[0-9]+\.[0-9]+$' "$out"
 run "$ZKL" help
-expect_match "help lists the commands" '  elect .*  lock .*  ls ' "${out//$'\n'/ }"
+expect_match "help lists the commands" '  elect .*  lock .*  ls .*  watch ' "${out//$'\n'/ }"
 expect "help succeeds" "0" "$status"
 run "$ZKL" help help
-expect_match "help help does as well" '^0:.*  elect .*  lock .*  ls ' "$status:${out//$'\n'/ }"
+expect_match "help help does as well" '^0:.*  elect .*  lock .*  ls .*  watch ' "$status:${out//$'\n'/ }"
 for args in "lock --help" "help lock" "--connect x lock --help" "elect --help" "elect /a me --help"; do
     # shellcheck disable=SC2086
     run "$ZKL" $args
@@ -24,6 +24,8 @@ for args in "lock --help" "help lock" "--connect x lock --help" "elect --help" "
 done
 run "$ZKL" ls --help
 expect_match "ls --help" '--json' "$out"
+run "$ZKL" watch --help
+expect_match "watch --help" '--once.*--connect' "${out//$'\n'/ }"
 run "$ZKL" elect --help
 expect_match "elect --help" '--most' "$out"
 if [ -e /dev/full ]; then
@@ -45,6 +47,8 @@ refused "lock without a command" 64 "/a: no command" lock /a
 refused "lock with -- and no command" 64 "/a: no command" lock /a --
 refused "ls without PATH" 64 "PATH" ls
 refused "ls of two" 64 "/b" ls /a /b
+refused "watch without PATH" 64 "PATH" watch
+refused "watch of two" 64 "/b" watch --once /a /b
 refused "-s is for later" 64 "-s: " lock -s /a touch "$ran"
 refused "-n and -w" 64 "-n and -w" lock -n -w 1 /a touch "$ran"
 refused "-w below 0" 64 "-w" lock -w -1 /a touch "$ran"
@@ -59,6 +63,11 @@ refused "-E too large" 64 "-E.*256" lock -E 256 /a touch "$ran"
 refused "-E below 0" 64 "-E" lock -E -1 /a touch "$ran"
 refused "-c and a command" 64 "-c" lock /a -c true touch "$ran"
 refused "--parents" 64 "twigs" lock --parents twigs /a touch "$ran"
+for peer in "" KAZOO zk-ruby kazo; do
+    refused "--peer \"$peer\"" 64 "^zkl: --peer: curator, kazoo or apache, not $peer\$" lock --peer "$peer" /a touch "$ran"
+done
+refused "--peer without a value" 64 "--peer" lock /a --peer
+refused "elect has no --peer" 64 "--peer" elect /a me --peer kazoo touch "$ran"
 refused "--grace more than steady" 64 "--grace: 4\.6 s.*30\.0 s.*4\.500 s" lock --grace 4.6 /a touch "$ran"
 refused "--grace below 0" 64 "--grace" lock --grace -1 /a touch "$ran"
 refused "--auth without a scheme" 64 "SCHEME" --auth secret lock /a touch "$ran"
@@ -79,6 +88,8 @@ refused "elect: --layout" 64 "--layout.*bunch" elect --layout bunch /a me touch 
 for priority in -1 1000; do
     refused "elect: --priority $priority" 64 "--priority.*$priority" elect /a me --priority $priority touch "$ran"
 done
+refused "elect: --priority in kazoo's layout" 64 "--priority: .*kazoo" elect /a me --priority 1 --layout kazoo touch "$ran"
+refused "elect: no layout of that name" 64 "latch, selector or kazoo, not lock" elect --layout lock /a me touch "$ran"
 for option in -n -w1; do
     refused "elect: $option without --once" 64 "--once" elect /a me $option touch "$ran"
 done

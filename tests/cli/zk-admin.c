@@ -25,14 +25,36 @@ static int create(struct raw *r, const char *path, const char *data, int flags)
     return rc;
 }
 
-/* For everybody, only to look. */
-static int close_off(struct raw *r, const char *path)
+static int set(struct raw *r, const char *path, const char *data)
+{
+    char *bytes = g_strcompress(data);
+    int rc = raw_set(r, path, bytes, (int)strlen(bytes));
+
+    g_free(bytes);
+    return rc;
+}
+
+/* What everybody may do, and nobody more. */
+static int allow(struct raw *r, const char *path, int perms)
 {
     char scheme[] = "world", id[] = "anyone";
-    struct ACL entry = {ZOO_PERM_READ, {scheme, id}};
+    struct ACL entry = {perms, {scheme, id}};
     const struct ACL_vector acl = {1, &entry};
 
     return raw_set_acl(r, path, &acl);
+}
+
+/* The children's names, one a line. */
+static int list(struct raw *r, const char *path)
+{
+    char **names = raw_children(r, path);
+
+    if (!names)
+        return ZNONODE;
+    for (char **name = names; *name; name++)
+        puts(*name);
+    g_strfreev(names);
+    return ZOK;
 }
 
 static int act(struct raw *r, int argc, char **argv)
@@ -43,10 +65,16 @@ static int act(struct raw *r, int argc, char **argv)
         return create(r, path, argv[3], 0);
     if (strcmp(verb, "sequence") == 0 && argc == 4)
         return create(r, path, argv[3], ZOO_SEQUENCE);
+    if (strcmp(verb, "set") == 0 && argc == 4)
+        return set(r, path, argv[3]);
     if (strcmp(verb, "delete") == 0)
         return raw_delete(r, path);
+    if (strcmp(verb, "list") == 0)
+        return list(r, path);
     if (strcmp(verb, "readonly") == 0)
-        return close_off(r, path);
+        return allow(r, path, ZOO_PERM_READ);
+    if (strcmp(verb, "hide") == 0)
+        return allow(r, path, ZOO_PERM_DELETE);
     return ZBADARGUMENTS;
 }
 
@@ -57,7 +85,8 @@ int main(int argc, char **argv)
     int status;
 
     if (argc < 3 || !connect) {
-        fputs("usage: zk-admin create|sequence PATH DATA | delete|readonly PATH\n", stderr);
+        fputs("usage: zk-admin create|sequence|set PATH DATA | delete|list|readonly|hide PATH\n",
+              stderr);
         return 64;
     }
     r = raw_open(connect);

@@ -15,6 +15,7 @@ const char *check_text(enum broken broken)
         [BROKEN_ORDER] = "granted although another is to be waited for",
         [BROKEN_DEAF] = "it heard that its node is gone, and holds still",
         [BROKEN_EARLY] = "the node goes while its holder is being told of the loss",
+        [BROKEN_REFUSAL] = "refused, and the child named is no reason",
         [BROKEN_WAITS] = "one that only tries waits for others",
         [BROKEN_INVARIANT] = "the recipe is inconsistent",
         [BROKEN_TWO] = "two grants are valid",
@@ -34,15 +35,15 @@ static bool stands(const struct state *st, uint8_t n)
     return n != MODEL_NONE && (st->standing & MODEL_BIT(n));
 }
 
-/* By the order of creation, which knows nothing of numbers: an independent opinion. */
+/* By the order of creation, which knows nothing of numbers or of layouts: an independent opinion.
+ */
 static bool is_preceded(const struct state *st, int i)
 {
     const struct node *own = &st->nodes[st->clients[i].node];
 
     for (int n = 0; n < MODEL_NODES; n++)
         if ((st->standing & MODEL_BIT(n)) && st->nodes[n].owner != i &&
-            st->nodes[n].czxid < own->czxid &&
-            model_waits_for(model_config.kinds[i], model_config.kinds[st->nodes[n].owner]))
+            st->nodes[n].czxid < own->czxid)
             return true;
     return false;
 }
@@ -51,7 +52,6 @@ void check_grant(struct state *st, int i)
 {
     const struct client *c = &st->clients[i];
     const struct node *own = &st->nodes[c->node == MODEL_NONE ? 0 : c->node];
-    uint32_t *last_token = &st->last_token[model_config.kinds[i]];
 
     if (!c->lease)
         st->broken = BROKEN_DEADLINE;
@@ -63,9 +63,28 @@ void check_grant(struct state *st, int i)
         return;
     if (is_preceded(st, i))
         st->broken = BROKEN_ORDER;
-    else if (own->czxid <= *last_token)
+    else if (own->czxid <= st->last_token)
         st->broken = BROKEN_TOKEN;
-    *last_token = own->czxid;
+    st->last_token = own->czxid;
+}
+
+/* Layouts of which one does not wait for the other, told apart by hand. */
+static bool is_stranger(int i, const struct node *n)
+{
+    enum child_kind kind = model_config.kinds[i], other = model_node_kind(n);
+
+    return kind == CHILD_LATCH  ? other != CHILD_LATCH
+           : kind == CHILD_LOCK ? other != CHILD_LOCK
+                                : other != CHILD_LOCK && other != CHILD_APACHE;
+}
+
+void check_refusal(struct state *st, int i, uint32_t child, uint16_t names)
+{
+    const struct node *n = &st->nodes[child], *own = &st->nodes[st->clients[i].node];
+    bool first = n->czxid < own->czxid || n->number == INT32_MAX;
+
+    if (!(names & MODEL_BIT(child)) || n->owner == i || !first || !is_stranger(i, n))
+        st->broken = BROKEN_REFUSAL;
 }
 
 static bool asks_for(const struct client *c, enum ask_kind kind, int n)
@@ -140,7 +159,7 @@ static enum broken check_watches(const struct client *c)
 
 enum broken check_state(const struct state *st)
 {
-    int valid[CHILD_KINDS] = {0}; /* contenders of two kinds do not wait for each other */
+    int valid = 0; /* of all layouts together */
     enum broken broken = BROKEN_NOT;
 
     for (int i = 0; i < model_config.contenders && !broken; i++) {
@@ -151,7 +170,7 @@ enum broken check_state(const struct state *st)
             return BROKEN_WAITS;
         if (c->grant) {
             broken = check_holder(st, c);
-            if (stands(st, c->node) && ++valid[model_config.kinds[i]] > 1)
+            if (stands(st, c->node) && ++valid > 1)
                 return BROKEN_TWO;
         }
         if (!broken && c->machine.state == ST_DONE)

@@ -15,6 +15,7 @@ enum broken {
     BROKEN_ORDER,
     BROKEN_DEAF,
     BROKEN_EARLY,
+    BROKEN_REFUSAL,
     BROKEN_WAITS,
     BROKEN_INVARIANT,
     BROKEN_TWO,
@@ -32,6 +33,9 @@ const char *check_text(enum broken broken);
 
 /* i's user was granted just now: into st->broken. */
 void check_grant(struct state *st, int i);
+
+/* At the moment it is refused for its neighbours: the child of that snapshot is reason enough. */
+void check_refusal(struct state *st, int i, uint32_t child, uint16_t names);
 
 enum broken check_state(const struct state *st);
 

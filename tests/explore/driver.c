@@ -145,6 +145,8 @@ static void perform(struct state *st, int i, const struct action *a, uint16_t na
         break;
     case ACT_FAIL:
         decide(st, c);
+        if (a->error == CONTEND_LAYOUT)
+            check_refusal(st, i, a->id, names);
         break;
     case ACT_ARM:
         c->timer = true;

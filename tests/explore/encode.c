@@ -112,8 +112,7 @@ static void put_table(struct encoder *e)
         const struct client *owner = &st->clients[n->owner];
         put(e, e->place[n->owner]);
         put(e, at_most(owner->id - n->id, 2) << 4 | at_most(owner->session - n->session, 1));
-        put(e, n->forced | n->heard << 1 | n->headed << 2 |
-                   (n->czxid <= st->last_token[model_config.kinds[n->owner]]) << 3);
+        put(e, n->forced | n->heard << 1 | n->headed << 2 | (n->czxid <= st->last_token) << 3);
         put_number(e, n->number);
     }
     put_nodes(e, st->standing);

@@ -25,10 +25,16 @@ enum { NEAR_END = INT32_MAX - 1 };
         CHILD_LATCH, CHILD_LATCH, CHILD_LATCH, CHILD_LATCH                                         \
     }
 
-/* A lock beside latches is none of their business. */
+/* A lock and latches: whoever comes behind the other is refused. */
 #define MIXED                                                                                      \
     {                                                                                              \
         CHILD_LATCH, CHILD_LOCK, CHILD_LATCH, CHILD_LOCK                                           \
+    }
+
+/* Apache's own waits for our lock; the lock is refused behind it. With .peers it is one of ours. */
+#define APACHE                                                                                     \
+    {                                                                                              \
+        CHILD_APACHE, CHILD_LOCK, CHILD_APACHE, CHILD_LOCK                                         \
     }
 
 static const struct run runs[] = {
@@ -46,6 +52,11 @@ static const struct run runs[] = {
     {"latches", {.contenders = 2, .faults = 2, .kinds = LATCHES}, false},
     {"a latch and a lock", {.contenders = 2, .faults = 2, .kinds = MIXED}, false},
     {"latches and a lock", {.contenders = 3, .faults = 1, .kinds = MIXED}, false},
+    {"Apache's and a lock", {.contenders = 2, .faults = 2, .kinds = APACHE}, false},
+    {"a peer and a lock", {.contenders = 2, .faults = 1, .kinds = APACHE, .peers = true}, false},
+    {"a latch and a lock at the end",
+     {.contenders = 2, .faults = 1, .next = NEAR_END, .kinds = MIXED},
+     false},
     {"mutex", {.contenders = 2, .faults = 4, .kinds = LOCKS}, true},
     {"mutex", {.contenders = 3, .faults = 2, .kinds = LOCKS}, true},
     {"mutex", {.contenders = 4, .faults = 1, .kinds = LOCKS}, true},

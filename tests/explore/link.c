@@ -34,7 +34,7 @@ static void listed(struct state *st, int i, const struct reply *reply, struct ev
     for (int n = 0; n < MODEL_NODES; n++)
         if (reply->names & MODEL_BIT(n))
             children[ev->count++] = (struct child){.id = (uint32_t)n,
-                                                   .kind = model_config.kinds[st->nodes[n].owner],
+                                                   .kind = model_node_kind(&st->nodes[n]),
                                                    .number = st->nodes[n].number,
                                                    .own = driver_is_own(st, i, n),
                                                    .old = driver_is_old(st, i, n)};

@@ -31,9 +31,11 @@ size_t model_size(void)
            (size_t)model_config.contenders * sizeof(struct client);
 }
 
-bool model_waits_for(enum child_kind kind, enum child_kind earlier)
+enum child_kind model_node_kind(const struct node *n)
 {
-    return kind == earlier && kind != CHILD_FOREIGN;
+    enum child_kind kind = model_config.kinds[n->owner];
+
+    return model_config.peers && kind == CHILD_APACHE ? CHILD_LOCK : kind;
 }
 
 static void require(bool ok, const char *what)

@@ -97,7 +97,7 @@ struct node {
     bool used;
     bool forced; /* removed by a third party */
     bool heard;  /* its owner was told that it is gone */
-    bool headed; /* at some instant it stood and nobody it must wait for did */
+    bool headed; /* at some instant it stood and nobody before it did */
 };
 
 enum change_kind {
@@ -117,8 +117,8 @@ struct change {
 struct state {
     int32_t next; /* number to be handed out */
     uint32_t czxid;
-    uint32_t last_token[CHILD_KINDS]; /* granted to one of that kind */
-    uint16_t standing;                /* nodes, at the leader */
+    uint32_t last_token; /* granted */
+    uint16_t standing;   /* nodes, at the leader */
     bool directory;
     uint8_t faults; /* left */
     uint8_t broken; /* enum broken */
@@ -134,6 +134,7 @@ struct model_config {
     bool no_directory; /* at first */
     int32_t next;
     enum child_kind kinds[MODEL_CONTENDERS];
+    bool peers; /* those of kind APACHE are ours, and called as locks */
     bool try_only[MODEL_CONTENDERS];
 };
 
@@ -142,8 +143,8 @@ extern struct model_config model_config;
 void model_init(struct state *st);
 size_t model_size(void); /* of the part of a state that is in use */
 
-/* Whether a contender of that kind waits for an earlier one. */
-bool model_waits_for(enum child_kind kind, enum child_kind earlier);
+/* What its name says that it is. */
+enum child_kind model_node_kind(const struct node *n);
 
 /* Forgets nodes that nothing refers to any more. */
 void model_collect(struct state *st);

@@ -12,18 +12,12 @@ static bool is_change(uint8_t kind)
 
 /* ---- the leader ---- */
 
-static enum child_kind kind_of(const struct state *st, int n)
-{
-    return model_config.kinds[st->nodes[n].owner];
-}
-
 /* Nodes of the same attempt do not wait for each other; one of an earlier id is another's. */
 static bool must_wait(const struct state *st, int n, int earlier)
 {
     const struct node *a = &st->nodes[n], *b = &st->nodes[earlier];
 
-    return b->czxid < a->czxid && (a->owner != b->owner || a->id != b->id) &&
-           model_waits_for(kind_of(st, n), kind_of(st, earlier));
+    return b->czxid < a->czxid && (a->owner != b->owner || a->id != b->id);
 }
 
 static void note_heads(struct state *st)

@@ -98,6 +98,17 @@ int verb_elect(struct settings *settings, int argc, char **argv)
     return status == GO_ON ? STATUS_OK : status;
 }
 
+/* Its options are parsed; what it shows is contenders as zkl ls has them. */
+int verb_watch(struct settings *settings, int argc, char **argv)
+{
+    const GOptionEntry none[] = {G_OPTION_ENTRY_NULL};
+    const char *path;
+    int status = options_parse_path(settings, none, "", argc, argv, &path);
+
+    forget();
+    return status == GO_ON ? STATUS_OK : status;
+}
+
 static void check_said(const GString *err, int status)
 {
     char **lines = g_strsplit(err->str, "\n", -1);
@@ -233,6 +244,8 @@ static void take_contender(struct input *in)
     c->number = (int32_t)input_number(in, 4);
     c->token = input_number(in, 8);
     c->session_id = (int64_t)c->token;
+    c->kind = (zkl_kind)(c->token % 9); /* also those there are not */
+    c->client = (zkl_client)(c->token / 9 % 8);
     c->ctime_ms = (int64_t)input_number(in, 6);
     fake_library.count++;
 }

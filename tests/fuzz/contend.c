@@ -1,6 +1,6 @@
 /* One contender and any events, under the promises of the random walks. The input: whether it only
- * tries, then events: a byte that says which kind, one for the answer, and what the kind needs.
- * Plausible ones carry what the contender waits for; nonsense ones anything. */
+ * tries and is strict, then events: a byte that says which kind, one for the answer, and what the
+ * kind needs. Plausible ones carry what the contender waits for; nonsense ones anything. */
 #include "targets.h"
 
 #include "input.h"
@@ -24,7 +24,9 @@ static void take_children(struct input *in, struct event *ev)
         unsigned flags = input_byte(in);
         children[i] = (struct child){
             .id = i,
-            .kind = flags & 1 ? CHILD_FOREIGN : CHILD_LOCK,
+            .kind = flags & 1    ? CHILD_FOREIGN
+                    : flags & 16 ? CHILD_LATCH
+                                 : CHILD_LOCK,
             .own = (flags & 2) != 0,
             .old = (flags & 4) != 0,
             .number = flags & 8 ? play.c.number : take_number(in),
@@ -69,7 +71,9 @@ void fuzz_contend(const uint8_t *data, size_t size)
     struct input in = {data, size};
     struct event ev;
 
-    play_start(input_byte(&in) & 1);
+    unsigned how = input_byte(&in);
+    play_start(how & 1);
+    play.c.strict = how & 2;
     while (in.size > 0) {
         take_event(&in, &ev);
         give(&ev);

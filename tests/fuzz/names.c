@@ -7,36 +7,67 @@
 
 enum { ID_MAX = 40 };
 
-/* Word, then "%010d" as the server prints it: ten characters, or a sign and ten digits. */
-static enum child_kind oracle(const char *name, size_t length, int32_t *ret)
-{
-    static GRegex *regex;
-    GMatchInfo *match;
-    gint64 number = 0;
-    bool latch = false;
+/* What may stand before the number; the digits are "%010d" as the server prints it: ten characters,
+ * or a sign and ten digits. */
+static const struct {
+    const char *pattern;
+    enum child_kind kind;
+} forms[] = {
+    {"(?:lock-|__lock__)", CHILD_LOCK},
+    {"latch-", CHILD_LATCH},
+    {"(?:__READ__|__rlock__)", CHILD_READ},
+    {"__WRIT__", CHILD_WRITE},
+    {"lease-", CHILD_LEASE},
+    {"\\A(?:ex|sh)", CHILD_RUBY},
+    {"\\Ax--?[0-9]+-", CHILD_APACHE},
+};
 
-    if (!regex)
-        regex = g_regex_new("(lock-|__lock__|latch-)(-[0-9]{10}|-[0-9]{9}|[0-9]{10})\\z",
-                            G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
-    bool found = g_regex_match_full(regex, name, (gssize)length, 0, 0, &match, NULL);
-    if (found) {
-        char *word = g_match_info_fetch(match, 1), *digits = g_match_info_fetch(match, 2);
-        latch = g_str_equal(word, "latch-");
+enum { FORMS = G_N_ELEMENTS(forms) };
+
+static GRegex *compile(const char *begin)
+{
+    char *pattern = g_strconcat(begin, "(-[0-9]{10}|-[0-9]{9}|[0-9]{10})\\z", NULL);
+    GRegex *regex = g_regex_new(pattern, G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
+
+    g_free(pattern);
+    return regex;
+}
+
+/* G_MAXINT64: it has not that form. */
+static gint64 number_of(int form, const char *name, size_t length)
+{
+    static GRegex *regexes[FORMS];
+    GMatchInfo *match;
+    gint64 number = G_MAXINT64;
+
+    if (!regexes[form])
+        regexes[form] = compile(forms[form].pattern);
+    if (g_regex_match_full(regexes[form], name, (gssize)length, 0, 0, &match, NULL)) {
+        char *digits = g_match_info_fetch(match, 1);
         number = g_ascii_strtoll(digits, NULL, 10);
         g_free(digits);
-        g_free(word);
     }
     g_match_info_free(match);
-    *ret = (int32_t)number;
-    if (!found || number < G_MININT32 || number > G_MAXINT32)
-        return CHILD_FOREIGN;
-    return latch ? CHILD_LATCH : CHILD_LOCK;
+    return number;
+}
+
+/* No name has two of the forms and a number in each that counts. */
+static enum child_kind oracle(const char *name, size_t length, int32_t *ret)
+{
+    for (int i = 0; i < FORMS; i++) {
+        gint64 number = number_of(i, name, length);
+        if (number < G_MININT32 || number > G_MAXINT32)
+            continue;
+        *ret = (int32_t)number;
+        return forms[i].kind;
+    }
+    return CHILD_FOREIGN;
 }
 
 static void check_parse(const char *name, size_t length)
 {
     struct child out = {.id = 41, .kind = CHILD_LOCK, .number = -77, .own = true, .old = true};
-    int32_t number;
+    int32_t number = 0;
     enum child_kind kind = oracle(name, length, &number);
 
     name_parse(name, length, &out);
@@ -45,32 +76,77 @@ static void check_parse(const char *name, size_t length)
     CHECK(out.id == 41 && out.own && out.old);
 }
 
-/* What the server makes of our prefix is read back as what it is. */
+/* What the server makes of our prefix is read back as what it is, in both styles. */
 static void check_round_trip(const char *id, size_t id_length, int32_t number)
 {
-    GString *name = g_string_new("_c_");
+    static const struct {
+        const char *before, *behind;
+        size_t at;
+    } styles[] = {{"_c_", "-lock-", 3}, {"", "__lock__", 0}};
     struct child out;
 
-    g_string_append_len(name, id, (gssize)id_length);
-    g_string_append_printf(name, "-lock-%010d", number);
-    name_parse(name->str, name->len, &out);
-    CHECK_INT(out.kind, CHILD_LOCK);
-    CHECK_INT(out.number, number);
-    CHECK(name_has_id(name->str, name->len, id, id_length));
-    name->str[3 + id_length] = '_';
-    CHECK(!name_has_id(name->str, name->len, id, id_length));
-    g_string_free(name, TRUE);
+    for (size_t i = 0; i < G_N_ELEMENTS(styles); i++) {
+        GString *name = g_string_new(styles[i].before);
+        g_string_append_len(name, id, (gssize)id_length);
+        g_string_append_printf(name, "%s%010d", styles[i].behind, number);
+        name_parse(name->str, name->len, &out);
+        CHECK_INT(out.kind, CHILD_LOCK);
+        CHECK_INT(out.number, number);
+        CHECK(name_has_id(name->str, name->len, id, id_length));
+        name->str[styles[i].at + id_length] = '~';
+        CHECK(!name_has_id(name->str, name->len, id, id_length));
+        g_string_free(name, TRUE);
+    }
+}
+
+static bool begins(const char *name, size_t length, const char *before, const char *id,
+                   size_t id_length, const char *behind)
+{
+    GString *begin = g_string_new(before);
+
+    g_string_append_len(begin, id, (gssize)id_length);
+    g_string_append(begin, behind);
+    bool does = length >= begin->len && memcmp(name, begin->str, begin->len) == 0;
+    g_string_free(begin, TRUE);
+    return does;
 }
 
 static void check_id(const char *name, size_t length, const char *id, size_t id_length)
 {
-    GString *begin = g_string_new("_c_");
+    bool has = begins(name, length, "_c_", id, id_length, "-") ||
+               begins(name, length, "", id, id_length, "__");
 
-    g_string_append_len(begin, id, (gssize)id_length);
-    g_string_append_c(begin, '-');
-    bool has = length >= begin->len && memcmp(name, begin->str, begin->len) == 0;
     CHECK_INT(name_has_id(name, length, id, id_length), has);
-    g_string_free(begin, TRUE);
+}
+
+/* The first form that fits tells whose it is: our ids have an 8 where a random UUID has a 4. */
+static void check_maker(const char *name, size_t length)
+{
+    static const struct {
+        const char *pattern;
+        enum name_maker maker;
+    } rows[] = {
+        {"\\A_c_[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f])",
+         MAKER_ZKL},
+        {"\\A_c_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])", MAKER_CURATOR},
+        {"\\A_c_[0-9a-f]{32}(?![0-9a-f])", MAKER_GO},
+        {"\\A[0-9a-f]{12}8[0-9a-f]{19}(?![0-9a-f])", MAKER_ZKL},
+        {"\\A[0-9a-f]{32}(?![0-9a-f])", MAKER_KAZOO},
+    };
+    static GRegex *regexes[G_N_ELEMENTS(rows)];
+    int32_t number;
+    enum child_kind kind = oracle(name, length, &number);
+    enum name_maker due = kind == CHILD_APACHE ? MAKER_APACHE
+                          : kind == CHILD_RUBY ? MAKER_RUBY
+                                               : MAKER_UNKNOWN;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows) && due == MAKER_UNKNOWN; i++) {
+        if (!regexes[i])
+            regexes[i] = g_regex_new(rows[i].pattern, G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
+        if (g_regex_match_full(regexes[i], name, (gssize)length, 0, 0, NULL, NULL))
+            due = rows[i].maker;
+    }
+    CHECK_INT(name_maker(name, length), due);
 }
 
 void fuzz_names(const uint8_t *data, size_t size)
@@ -81,10 +157,12 @@ void fuzz_names(const uint8_t *data, size_t size)
     char *name = in.size ? g_memdup2(in.data, in.size) : g_malloc0(1); /* ends where it ends */
     char id[ID_MAX] = "";
 
-    for (size_t i = 0; i < id_length && i + 3 < in.size; i++)
-        id[i] = name[i + 3];
+    size_t at = number & 1 ? 3 : 0; /* behind a guard, or at the beginning */
+    for (size_t i = 0; i < id_length && i + at < in.size; i++)
+        id[i] = name[i + at];
     check_parse(name, in.size);
     check_id(name, in.size, id, id_length);
+    check_maker(name, in.size);
     check_round_trip(id, id_length, number);
     g_free(name);
 }

@@ -8,6 +8,7 @@
 #include "runner.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum {
     CHILDREN_MAX = 64,
@@ -16,11 +17,20 @@ enum {
     FLAG_OLD = 2,
     FLAG_FOREIGN = 4,
     FLAG_KAZOO = 8,
-    FLAG_SMALL = 16
+    FLAG_SMALL = 16,
+    FLAG_KIND = 32 /* three bits: which of forms[] */
 };
+
+/* What may stand before a number, the first being ours; w: a lock waits for it, a: one with a peer
+ * of Apache's does. */
+static const struct {
+    const char *text, *waits;
+} forms[] = {{"lock-", "wa"},  {"latch-", ""},   {"x-5-", "a"},  {"ex", ""},
+             {"__READ__", ""}, {"__WRIT__", ""}, {"lease-", ""}, {"__rlock__", ""}};
 
 static struct {
     struct child children[CHILDREN_MAX];
+    const char *waits[100 + CHILDREN_MAX]; /* of each by its id */
     size_t count;
     int32_t number;
 } list;
@@ -45,14 +55,16 @@ static void take_child(struct input *in)
     char name[64];
     unsigned flags = input_byte(in);
     struct child *c = &list.children[list.count];
-    int length =
-        snprintf(name, sizeof name, "x-%s%010d%s", flags & FLAG_KAZOO ? "__lock__" : "lock-",
-                 take_number(in, flags), flags & FLAG_FOREIGN ? "~" : "");
+    const unsigned form = flags / FLAG_KIND;
+    int length = snprintf(name, sizeof name, "%s%010d%s",
+                          flags & FLAG_KAZOO && form == 0 ? "__lock__" : forms[form].text,
+                          take_number(in, flags), flags & FLAG_FOREIGN ? "~" : "");
 
     *c = (struct child){.id = 100 + (uint32_t)list.count,
                         .own = (flags & FLAG_OWN) != 0,
                         .old = (flags & FLAG_OLD) != 0};
     name_parse(name, (size_t)length, c);
+    list.waits[c->id] = forms[form].waits;
     list.count++;
 }
 
@@ -82,9 +94,9 @@ static void check_order(void)
 }
 
 /* What must be found, by looking at each child alone. */
-static void check_place(const struct place *p)
+static void check_place(const struct place *p, char waiter)
 {
-    unsigned ahead = 0, own = 0, old = 0, same = 0;
+    unsigned ahead = 0, own = 0, old = 0, same = 0, strangers = 0;
     const struct child *nearest = NULL, *lowest = NULL;
 
     for (size_t i = 0; i < list.count; i++) {
@@ -98,6 +110,10 @@ static void check_place(const struct place *p)
             lowest = c;
         if (c->own || oracle_compare(c->number, list.number) > 0)
             continue;
+        if (!strchr(list.waits[c->id], waiter)) {
+            strangers++;
+            continue;
+        }
         ahead++;
         if (!nearest || oracle_compare(c->number, nearest->number) > 0)
             nearest = c;
@@ -106,9 +122,14 @@ static void check_place(const struct place *p)
     CHECK_INT(p->found, own > 0);
     CHECK_INT(p->spare, own > 1 || old > 0);
     CHECK_INT(p->ahead, ahead);
+    CHECK_INT(p->strange, strangers > 0);
     const struct child *predecessor = child_of(p->predecessor), *kept = child_of(p->own_id);
     if (ahead > 0 && CHECK(predecessor && !predecessor->own))
         CHECK_INT(predecessor->number, nearest->number);
+    const struct child *stranger = child_of(p->stranger);
+    if (strangers > 0 && CHECK(stranger && !stranger->own))
+        CHECK(!strchr(list.waits[p->stranger], waiter) &&
+              oracle_compare(stranger->number, list.number) <= 0);
     if (own > 0 && CHECK(kept && kept->own)) {
         CHECK_INT(p->own, lowest->number);
         CHECK_INT(kept->number, lowest->number);
@@ -137,7 +158,9 @@ void fuzz_places(const uint8_t *data, size_t size)
     /* The order of the list is nobody's: as it came, turned around, and riffled. */
     for (int order = 0; order < 3; order++) {
         struct place place = rule_place(list.children, list.count, CHILD_LOCK, list.number);
-        check_place(&place);
+        check_place(&place, 'w');
+        place = rule_place(list.children, list.count, CHILD_APACHE, list.number);
+        check_place(&place, 'a');
         for (size_t i = 0; i < list.count / 2; i++)
             swap(i, order == 0 ? list.count - 1 - i : list.count / 2 + i);
     }

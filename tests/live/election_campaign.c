@@ -244,6 +244,8 @@ static void options_refused(struct live *t)
     zkl_election *e = NULL;
     const zkl_election_options bad[] = {
         {.size = sizeof(bad[0]), .layout = (zkl_layout)7},
+        {.size = sizeof(bad[0]), .layout = (zkl_layout)3},
+        {.size = sizeof(bad[0]), .layout = ZKL_LAYOUT_KAZOO, .priority = 1},
         {.size = sizeof(bad[0]), .parents = (zkl_parents)7},
         {.size = sizeof(bad[0]), .requeue = 2},
         {.size = sizeof(bad[0]), .yield = -1},

@@ -142,38 +142,97 @@ static void a_selector_is_a_lock(void)
     live_end(t);
 }
 
-/* Two layouts on one path: each sees its own, and it is said, once. */
+/* Two layouts on one path: who comes second is refused, and it is said, once, who that is. */
 static void two_layouts_on_one_path(void)
 {
     struct live *t = live_begin();
     zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
     zkl_election *latch = election_of(t->session, t->lock, "latch");
-    zkl_queue *q;
+    zkl_grant *g;
     char buf[16];
     o.layout = ZKL_LAYOUT_SELECTOR;
     zkl_election *selector = election_with(t->session, t->lock, "selector", &o);
-    REQUIRE(zkl_election_campaign(latch, ZKL_FOREVER, NULL) == 0);
+    REQUIRE(zkl_election_campaign(latch, ZKL_FOREVER, &g) == 0);
     session_settle(t, t->session);
-    CHECK_INT(live_logged(t, "another layout"), 0);
-    REQUIRE(zkl_election_campaign(selector, 0, NULL) == 0);
-    LIVE_UNTIL(live_logged(t, "another layout") == 1);
+    CHECK_INT(live_logged(t, "a latch's election"), 0);
+    for (int64_t timeout = -1; timeout <= 1000; timeout += 500) {
+        CHECK_INT(zkl_election_campaign(selector, timeout < 0 ? ZKL_FOREVER : timeout, NULL),
+                  ZKL_ELAYOUT);
+        CHECK_ERROR(ZKL_ELAYOUT, strrchr(zkl_grant_node(g), '/') + 1);
+        CHECK_ERROR(ZKL_ELAYOUT, t->lock);
+    }
+    LIVE_UNTIL(live_contenders(t, t->lock) == 1);
+    LIVE_UNTIL(live_logged(t, "a latch's election: it does not wait") == 1);
     CHECK_INT(zkl_election_leader(latch, buf, sizeof(buf), NULL), 0);
     CHECK_STR(buf, "latch");
-    CHECK_INT(zkl_election_leader(selector, buf, sizeof(buf), NULL), 0);
-    CHECK_STR(buf, "selector");
-    REQUIRE(zkl_election_candidates(selector, &q, 0) == 0);
-    CHECK_INT(zkl_queue_count(q), 1);
-    zkl_queue_free(q);
-    REQUIRE(zkl_queue_read(&q, t->session, t->lock, 0) == 0);
-    CHECK_INT(zkl_queue_count(q), 2); /* both hold: neither waits for the other */
-    CHECK(zkl_queue_get(q, 0)->holds && zkl_queue_get(q, 1)->holds);
-    zkl_queue_free(q);
+    CHECK_INT(zkl_election_leader(selector, buf, sizeof(buf), NULL), ZKL_ENOENT);
     CHECK_INT(zkl_election_resign(latch), 0);
-    CHECK_INT(zkl_election_campaign(latch, ZKL_FOREVER, NULL), 0);
-    CHECK_INT(live_logged(t, "another layout"), 1);
+    REQUIRE(zkl_election_campaign(selector, ZKL_FOREVER, NULL) == 0);
+    CHECK_INT(zkl_election_campaign(latch, 0, NULL), ZKL_ELAYOUT);
+    zkl_grant_release(g);
     zkl_election_free(latch);
     zkl_election_free(selector);
     live_end(t);
+}
+
+/* A started election goes on trying, and leads once the other layout has gone. */
+static void a_started_one_tries_again(void)
+{
+    struct live *t = live_begin();
+    struct tale tale = TALE_INIT;
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    zkl_election *e = election_of(t->session, t->lock, "late");
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+    REQUIRE(zkl_election_start(e, tale_event, &tale) == 0);
+    LIVE_UNTIL(tale_ends(&tale, "failed-25"));
+    CHECK_INT(election_status(e).last.code, ZKL_ELAYOUT);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    LIVE_UNTIL(tale_ends(&tale, "leading"));
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_ELAYOUT);
+    zkl_election_free(e);
+    LIVE_UNTIL(tale_ends(&tale, "leading resigned stopped"));
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* kazoo's Election: named as it names, seen by selectors and locks, seeing them. */
+static void kazoos_layout(void)
+{
+    struct live *t = live_begin();
+    zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
+    struct Stat stat;
+    zkl_grant *g;
+    o.layout = ZKL_LAYOUT_KAZOO;
+    o.parents = ZKL_PARENTS_PERSISTENT;
+    zkl_election *e = election_with(t->session, t->lock, "ours", &o);
+    REQUIRE(zkl_election_campaign(e, ZKL_FOREVER, &g) == 0);
+    CHECK(g_regex_match_simple("/[0-9a-f]{12}8[0-9a-f]{19}__lock__[0-9]{10}$", zkl_grant_node(g), 0,
+                               0));
+    char *data = raw_get(t->admin, zkl_grant_node(g), &stat);
+    CHECK_STR(data, "ours");
+    free(data);
+    o.layout = ZKL_LAYOUT_SELECTOR;
+    zkl_election *selector = election_with(t->session, t->lock, "selector", &o);
+    CHECK_INT(zkl_election_campaign(selector, 0, NULL), ZKL_EBUSY);
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
+    zkl_election *latch = election_of(t->session, t->lock, "latch");
+    CHECK_INT(zkl_election_campaign(latch, 0, NULL), ZKL_ELAYOUT);
+    CHECK_INT(zkl_election_resign(e), 0);
+    zkl_grant_release(g);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+    CHECK_INT(zkl_election_campaign(e, 0, NULL), ZKL_EBUSY);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    zkl_mutex_free(m);
+    zkl_election_free(latch);
+    zkl_election_free(selector);
+    zkl_election_free(e);
+    live_end(t);
+}
+
+static void kazoos_layout_respects_kazoo(void)
+{
+    respects("5f0c54a1f7c44b5d8b6b0a3c52a0c9d1__lock__", ZKL_LAYOUT_KAZOO);
 }
 
 static const struct test_case cases[] = {
@@ -184,6 +243,9 @@ static const struct test_case cases[] = {
     {"respects_kazoo", respects_kazoo},
     {"a_selector_is_a_lock", a_selector_is_a_lock},
     {"two_layouts_on_one_path", two_layouts_on_one_path},
+    {"a_started_one_tries_again", a_started_one_tries_again},
+    {"kazoos_layout", kazoos_layout},
+    {"kazoos_layout_respects_kazoo", kazoos_layout_respects_kazoo},
     {NULL, NULL},
 };
 const struct test_suite election_layout_suite = {"election_layout", live_init, NULL, cases};

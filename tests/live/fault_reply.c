@@ -70,6 +70,33 @@ static void create(void)
     entering(PROXY_OP_CREATE2);
 }
 
+/* What was made in kazoo's style is found again by its id, and is the only one. */
+static void create_in_kazoos_style(void)
+{
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+
+    o.peer = ZKL_PEER_KAZOO;
+    for (int request = 0; request < 2; request++) {
+        struct attempt mine;
+        zkl_mutex *m;
+
+        fault_begin();
+        zkl_session *s = quiet_session();
+        REQUIRE(zkl_mutex_new(&m, s, fault.path, &o) == 0);
+        lose(request, PROXY_OP_CREATE2);
+        attempt_start(&mine, m, ZKL_FOREVER);
+        check_lost();
+        REQUIRE(attempt_granted(&mine));
+        CHECK(g_regex_match_simple("/[0-9a-f]{32}__lock__[0-9]{10}$", zkl_grant_node(mine.grant), 0,
+                                   0));
+        CHECK_INT(raw_exists(fault.direct, zkl_grant_node(mine.grant), NULL), ZOK);
+        EVENTUALLY(fault_children() == 1);
+        attempt_end(&mine);
+        zkl_mutex_free(m);
+        fault_end();
+    }
+}
+
 static void list(void)
 {
     entering(PROXY_OP_GET_CHILDREN);
@@ -217,6 +244,7 @@ static void unwatch(void)
 
 static const struct test_case cases[] = {
     {"create", create},
+    {"create_in_kazoos_style", create_in_kazoos_style},
     {"list", list},
     {"settling_sync", settling_sync},
     {"container", container},

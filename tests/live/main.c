@@ -8,6 +8,7 @@ int main(int argc, char **argv)
 {
     static const struct test_suite *const suites[] = {
         &mutex_basic_suite,
+        &mutex_layout_suite,
         &mutex_owner_suite,
         &mutex_callback_suite,
         &mutex_async_suite,
@@ -20,6 +21,7 @@ int main(int argc, char **argv)
         &mutex_parents_suite,
         &queue_order_suite,
         &queue_read_suite,
+        &queue_watch_suite,
         &bad_path_suite,
         &bad_connect_suite,
         &bad_access_suite,

@@ -5,6 +5,7 @@
 #include "runner.h"
 
 extern const struct test_suite mutex_basic_suite;
+extern const struct test_suite mutex_layout_suite;
 extern const struct test_suite mutex_owner_suite;
 extern const struct test_suite mutex_callback_suite;
 extern const struct test_suite mutex_async_suite;
@@ -17,6 +18,7 @@ extern const struct test_suite mutex_admin_suite;
 extern const struct test_suite mutex_parents_suite;
 extern const struct test_suite queue_order_suite;
 extern const struct test_suite queue_read_suite;
+extern const struct test_suite queue_watch_suite;
 extern const struct test_suite bad_path_suite;
 extern const struct test_suite bad_connect_suite;
 extern const struct test_suite bad_access_suite;

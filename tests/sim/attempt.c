@@ -53,6 +53,7 @@ static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
         return;
     }
     a->code = err ? err->code : 0;
+    a->why = g_strdup(err ? err->text : "");
     if (grant)
         take_grant(a, grant);
     else
@@ -95,6 +96,8 @@ static struct attempt *attempt_new(struct client *p, int path, int64_t timeout_m
     a->path = path;
     a->timeout_ms = timeout_ms;
     a->entered_at = stage_now(p->stage);
+    a->peer = p->peers[path];
+    a->strict = p->strict[path];
     return a;
 }
 
@@ -170,6 +173,7 @@ void attempt_free(void *attempt)
 
     zkl_op_free(a->op);
     g_free(a->node);
+    g_free(a->why);
     g_free(a);
 }
 

@@ -47,6 +47,9 @@ struct attempt {
     int64_t ends_by;    /* when excused */
     int64_t lost_since; /* seen to be LOST, but not told yet; 0: not so */
     int code;           /* what it completed with */
+    char *why;          /* and the sentence about it */
+    zkl_peer peer;
+    bool strict;
     void (*then)(struct attempt *a, enum turn turn);
     void *data; /* of then */
 };

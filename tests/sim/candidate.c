@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "neighbour.h"
 #include "tables.h"
 #include "write.h"
 
@@ -126,7 +127,11 @@ static void on_asked(struct candidate *c)
 static bool may_fail(const struct candidate *c, const zkl_error *err)
 {
     const struct oracle *o = &stage_of(c)->oracle;
+    /* The campaign may have begun before its reason was told. */
+    int64_t since = c->heard_at - 3 * c->process->options.session_timeout_ms * INT64_C(1000000);
 
+    if (err && err->code == ZKL_ELAYOUT)
+        return neighbours_explain(stage_of(c), c->line, ZKL_PEER_CURATOR, false, err->text, since);
     return err && ((err->code == ZKL_EACCES && o->refusing) ||
                    (err->code == ZKL_EOVERFLOW && o->numbers_end));
 }
@@ -138,6 +143,7 @@ static void on_failed(const struct candidate *c, const zkl_error *err)
     else if (!may_fail(c, err))
         wrong(c, err ? err->text : "is told FAILED without an error");
     stage_of(c)->tally.failed++;
+    stage_of(c)->tally.refused += err && err->code == ZKL_ELAYOUT;
 }
 
 static void on_stopped(struct candidate *c, const zkl_error *err)
@@ -202,6 +208,7 @@ static void on_event(zkl_election *e, zkl_election_event event, zkl_grant *grant
     if (c->election && e != c->election)
         wrong(c, "is told something of another election");
     hear(c, event, grant, err);
+    c->heard_at = stage_now(stage_of(c));
     candidate_check(c);
     if (c->then)
         c->then(c, event);
@@ -221,7 +228,12 @@ struct candidate *candidate_new(struct client *p, int line, const zkl_election_o
     c->number = p->stage->candidates->len;
     c->line = line;
     c->options = *options;
-    c->options.layout = line == LINE_SELECTOR ? ZKL_LAYOUT_SELECTOR : ZKL_LAYOUT_LATCH;
+    if (line != LINE_SELECTOR)
+        c->options.layout = ZKL_LAYOUT_LATCH;
+    else if (c->options.layout != ZKL_LAYOUT_KAZOO)
+        c->options.layout = ZKL_LAYOUT_SELECTOR;
+    else
+        c->options.priority = 0;
     c->then = then;
     c->data = data;
     char *id = g_strdup_printf("%s/c%u", host_name(p->host), c->number);
@@ -246,6 +258,7 @@ void candidate_start(struct candidate *c)
 
     tell(c, "starts at ", client_paths[c->line]);
     c->running = true;
+    c->heard_at = stage_now(stage_of(c));
     c->stopping = c->ended = c->lost = false;
     if (zkl_election_start(c->election, on_event, c) != 0)
         wrong(c, "could not be started");

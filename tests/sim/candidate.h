@@ -17,11 +17,12 @@ struct candidate {
     int line;
     zkl_election *election; /* NULL: freed */
     zkl_election_options options;
-    bool running;  /* started, and STOPPED was not told */
-    bool stopping; /* it was to end: resigned, freed or closed */
-    bool closed;   /* with its session */
-    bool ended;    /* its only term has */
-    bool lost;     /* the last term was */
+    int64_t heard_at; /* when it was started, or told something */
+    bool running;     /* started, and STOPPED was not told */
+    bool stopping;    /* it was to end: resigned, freed or closed */
+    bool closed;      /* with its session */
+    bool ended;       /* its only term has */
+    bool lost;        /* the last term was */
     bool abandoned;
     struct attempt *term; /* begun, and not ended, as far as told */
     bool asked;           /* in that term */

@@ -66,6 +66,10 @@ struct cast {
     bool lives;     /* processes end in the middle */
     struct member member[MEMBERS_MAX];
     struct fault fault[FAULTS_MAX];
+    uint64_t beside; /* chance of what neighbour.h is about */
+    bool styles;     /* contenders have any style and peer */
+    bool plants;     /* children of others are put beside them */
+    struct alarm planting;
     uint64_t chance; /* of elections */
     unsigned seats;  /* 0: there are none */
     unsigned lines;  /* of them */

@@ -5,12 +5,22 @@
 #include "candidate.h"
 #include "lib/core.h"
 #include "onlooker.h"
+#include "unit/seeded.h"
 
 const char *const client_paths[LINES] = {"/a", "/b/c", "/e", "/e", "/a"};
 
-static bool has_latches(int line)
+bool client_has_latches(int line)
 {
     return line == LINE_LATCH || line == LINE_BESIDE;
+}
+
+int client_place(int line)
+{
+    int place = 0;
+
+    while (strcmp(client_paths[place], client_paths[line]) != 0)
+        place++;
+    return place;
 }
 
 int client_line(const char *path)
@@ -20,7 +30,7 @@ int client_line(const char *path)
     size_t length = (size_t)(name - path);
 
     for (int i = 0; i < LINES; i++) {
-        if (has_latches(i) == latch && strlen(client_paths[i]) == length &&
+        if (client_has_latches(i) == latch && strlen(client_paths[i]) == length &&
             strncmp(client_paths[i], path, length) == 0)
             return i;
     }
@@ -72,6 +82,12 @@ static void make_mutex(struct client *p, int path)
     zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
 
     options.name = host_name(p->host);
+    if (p->styles) {
+        options.peer = (zkl_peer)seeded_below(p->styles, ZKL_PEER_APACHE + 1);
+        options.strict = seeded_below(p->styles, 4) == 0;
+    }
+    p->peers[path] = options.peer;
+    p->strict[path] = options.strict;
     if (zkl_mutex_new(&p->mutex[path], p->session, client_paths[path], &options) != 0)
         stage_wrong(p->stage, "no mutex could be made");
 }

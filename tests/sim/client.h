@@ -22,6 +22,10 @@ extern const char *const client_paths[LINES];
 
 /* The line of a contender's node; -1: it is none. */
 int client_line(const char *path);
+bool client_has_latches(int line);
+
+/* The first line on the same path: of all on one path, one may hold. */
+int client_place(int line);
 
 struct client {
     struct stage *stage;
@@ -29,6 +33,9 @@ struct client {
     zkl_session *session; /* NULL: closed */
     zkl_session_options options;
     zkl_mutex *mutex[PATHS];
+    uint64_t *styles; /* chance of their peers and of strict; NULL: as by default */
+    zkl_peer peers[LINES];
+    bool strict[LINES];
     bool dead;
     int64_t due, due_at; /* of the first timer: by its own clock, and in truth */
     int64_t timers_late; /* ns: it does not run them sooner */

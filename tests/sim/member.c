@@ -150,6 +150,7 @@ static void be_born(struct member *m)
 
     m->lives++;
     m->process = client_new(m->cast->stage, name, m->rate_ppm, &m->options);
+    m->process->styles = m->cast->styles ? &m->cast->beside : NULL;
     m->process->timers_late = stage_chance(m->cast->stage, 70) ? 0 : 2 * MS;
     client_open(m->process);
     wake_slots(m);

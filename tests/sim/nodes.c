@@ -9,7 +9,7 @@
 
 enum { DIGITS = 10 };
 
-static const char *const infixes[] = {"-lock-", "-latch-"};
+static const char *const infixes[] = {"-lock-", "-latch-", "__lock__"};
 
 /* Where the number begins; NULL: it is no contender's name. */
 static const char *find_number(const char *path)
@@ -224,7 +224,8 @@ const struct contender_node *nodes_before(const struct oracle *o, const struct c
 {
     for (guint i = 0; i < o->standing->len; i++) {
         const struct contender_node *n = o->standing->pdata[i];
-        if (is_usable(n->number) && n->number < own->number && n->line == own->line)
+        if (is_usable(n->number) && n->number < own->number &&
+            client_place(n->line) == client_place(own->line))
             return n;
     }
     return NULL;

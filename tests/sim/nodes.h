@@ -31,7 +31,7 @@ bool nodes_was_taken(const struct contender_node *n);
 /* The one with that token, or NULL. */
 const struct contender_node *nodes_of_token(const struct oracle *o, uint64_t token);
 
-/* A usable one that stands in the same line before it, or NULL. */
+/* A usable one that stands on the same path before it, whatever its layout, or NULL. */
 const struct contender_node *nodes_before(const struct oracle *o, const struct contender_node *own);
 
 /* Whether it was made by a create whose answer was lost. */

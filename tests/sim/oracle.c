@@ -4,6 +4,7 @@
 
 #include "candidate.h"
 #include "client.h"
+#include "neighbour.h"
 #include "nodes.h"
 #include "tables.h"
 
@@ -56,20 +57,22 @@ void oracle_note(struct stage *stage, const struct note *note)
 static void check_place(struct stage *stage, const struct attempt *a,
                         const struct contender_node *n)
 {
-    uint64_t *last = &stage->oracle.last_token[a->path];
+    int place = client_place(a->path);
+    uint64_t *last = &stage->oracle.last_token[place];
 
     const struct contender_node *before = nodes_before(&stage->oracle, n);
-    if (before) {
-        char *text = g_strdup_printf("is granted, but %s stands before it", before->path);
+    const char *obstacle = before ? before->path : neighbours_forbid(stage, a, n);
+    if (obstacle) {
+        char *text = g_strdup_printf("is granted, but %s stands before it", obstacle);
         wrong(stage, a, text);
         g_free(text);
     }
     if (a->token <= *last)
         wrong(stage, a, "its token is not above that of the last grant");
-    if (stage->oracle.last_number[a->path] && stage->oracle.last_number[a->path] != a->number)
+    if (stage->oracle.last_number[place] && stage->oracle.last_number[place] != a->number)
         stage->tally.handovers++;
     *last = a->token;
-    stage->oracle.last_number[a->path] = a->number;
+    stage->oracle.last_number[place] = a->number;
 }
 
 static void check_grant(struct stage *stage, struct attempt *a)
@@ -113,6 +116,8 @@ static bool fits(const struct stage *stage, const struct attempt *a)
         return o->refusing;
     case ZKL_EOVERFLOW:
         return o->numbers_end;
+    case ZKL_ELAYOUT:
+        return neighbours_explain(stage, a->path, a->peer, a->strict, a->why, a->entered_at);
     default:
         return false;
     }
@@ -132,6 +137,7 @@ static void count(struct tally *t, const struct attempt *a)
 {
     t->grants += a->code == 0;
     t->cancels += a->code == ZKL_ECANCELED;
+    t->refused += a->code == ZKL_ELAYOUT;
     t->timeouts += a->code == ZKL_ETIMEDOUT || a->code == ZKL_EUNREACHABLE;
 }
 
@@ -229,10 +235,11 @@ static void check_state(struct stage *stage, const struct attempt *a)
 
 static void check_holding(struct stage *stage)
 {
-    const struct attempt *holder[LINES] = {NULL};
+    const struct attempt *holders[LINES] = {NULL};
 
     for (guint i = 0; i < stage->oracle.holding->len; i++) {
         struct attempt *a = stage->oracle.holding->pdata[i];
+        const struct attempt **holder = &holders[client_place(a->path)];
         bool valid = is_valid(a);
         check_told(stage, a, valid);
         if (!valid)
@@ -241,14 +248,14 @@ static void check_holding(struct stage *stage)
         if (a->excused) {
             if (stage_now(stage) > a->ends_by)
                 wrong(stage, a, "its node was taken away, but its grant does not end");
-        } else if (holder[a->path]) {
-            char *other = attempt_name(holder[a->path]);
+        } else if (*holder) {
+            char *other = attempt_name(*holder);
             char *text = g_strdup_printf("it and %s hold at once", other);
             wrong(stage, a, text);
             g_free(text);
             g_free(other);
         } else {
-            holder[a->path] = a;
+            *holder = a;
         }
     }
 }

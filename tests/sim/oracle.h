@@ -1,8 +1,10 @@
 /* What must be true, whatever happens. From the world's notes it knows which contenders stand at
  * the leader; from the grants themselves, read by their holders' own clocks, who believes what.
  *
- *  - at most one valid grant on a path; none whose node is gone, unless a third party took it;
+ *  - at most one valid grant on a path, whatever the layouts; none whose node is gone, unless a
+ * third party took it;
  *  - tokens rise; whoever is granted has the lowest number that stands;
+ *  - ZKL_ELAYOUT names a child for which that contender would not have waited;
  *  - the end of a node wakes one waiter at most;
  *  - each attempt completes once, with an error that fits it, never after a cancel that won;
  *  - the end of a grant is told once, last, and in time; without a connection it is SUSPECT. */
@@ -32,10 +34,10 @@ struct oracle {
     GHashTable *down;     /* sessions that know that they are disconnected */
     GHashTable *shaken;   /* sessions that may have watches too many */
     GHashTable *doubtful; /* creates without an answer: path as sent */
-    /* of each line: */
+    /* of each path, by its first line: */
     uint64_t last_token[LINES_MAX];
     unsigned last_number[LINES_MAX]; /* of the attempt */
-    GArray *heads[LINES_MAX];        /* of struct head: who was first, one after the other */
+    GArray *heads[LINES_MAX];        /* of each line, of struct head: who was first, in turn */
     bool always;                     /* look at each step, not only when something changed hands */
     bool look;
     bool refusing, numbers_end; /* errors that are to be expected */

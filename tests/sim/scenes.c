@@ -1,6 +1,7 @@
 #include "scenes.h"
 
 #include "client.h"
+#include "neighbour.h"
 
 #define MS INT64_C(1000000)
 
@@ -184,6 +185,24 @@ static void administrator(struct stage *stage)
     attempt_release(second);
 }
 
+static void another_layout(struct stage *stage)
+{
+    struct client *a = start(stage, "A"), *b = start(stage, "B");
+
+    visit(a);
+    say(stage, "a reader of another library stands there");
+    const char *reader = neighbour_place(stage, 0, NEIGHBOUR_READER, 1);
+    hold(a);
+    say(stage, "and goes");
+    world_admin_delete(stage->world, reader);
+    struct attempt *it = hold(a);
+    say(stage, "a writer comes behind A, and before B");
+    const char *writer = neighbour_place(stage, 0, NEIGHBOUR_WRITER, 5);
+    hold(b);
+    attempt_release(it);
+    world_admin_delete(stage->world, writer);
+}
+
 static void session_moves(struct stage *stage)
 {
     struct client *a = start(stage, "A");
@@ -212,6 +231,7 @@ const struct scene scenes[] = {
     {"reconnect_waiting", 1, reconnect_waiting},
     {"cancel_creating", 1, cancel_creating},
     {"administrator", 1, administrator},
+    {"another_layout", 1, another_layout},
     {"session_moves", 3, session_moves},
 };
 

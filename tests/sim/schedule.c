@@ -1,6 +1,7 @@
 #include "schedule.h"
 
 #include "cast.h"
+#include "neighbour.h"
 #include "unit/seeded.h"
 #include "write.h"
 
@@ -95,6 +96,7 @@ static void calm_down(struct cast *cast)
     trace_line(stage->trace, stage_now(stage), "-", "all is well again");
     stage->calm = true;
     fault_calm(cast);
+    neighbours_calm(cast);
     for (unsigned i = 0; i < cast->members; i++)
         member_calm(&cast->member[i]);
     seats_calm(cast);
@@ -126,6 +128,7 @@ static void play(struct cast *cast)
 
     write_prepare(stage);
     seats_start(cast);
+    neighbours_start(cast);
     for (unsigned i = 0; i < cast->members; i++) {
         draw_options(cast, &cast->member[i]);
         member_start(cast, i);
@@ -145,6 +148,7 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
 
     cast->stage = stage_new(random, config, trace);
     draw_cast(cast, &config);
+    neighbours_draw(cast, seed);
     seats_draw(cast, seed);
     play(cast);
     tally_add(tally, &cast->stage->tally);

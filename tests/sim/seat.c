@@ -1,5 +1,6 @@
 #include "candidate.h"
 #include "cast.h"
+#include "neighbour.h"
 #include "onlooker.h"
 #include "unit/seeded.h"
 
@@ -61,6 +62,8 @@ static zkl_election_options draw_options(struct cast *cast)
     o.priority = chance(cast, 40) ? (int)below(cast, 4) : 0;
     o.least_ms = chance(cast, 30) ? up_to(cast, cast->timeout_ms) : 0;
     o.most_ms = chance(cast, 40) ? 1 + up_to(cast, cast->timeout_ms) : 0;
+    if (neighbours_kazoo(cast))
+        o.layout = ZKL_LAYOUT_KAZOO; /* where it selects */
     return o;
 }
 
@@ -265,13 +268,14 @@ void seats_calm(struct cast *cast)
     }
 }
 
+/* Of that path: of two layouts one may lead. */
 static const struct candidate *leader_of(const struct cast *cast, int line)
 {
     const GPtrArray *candidates = cast->stage->candidates;
 
     for (guint i = 0; i < candidates->len; i++) {
         const struct candidate *c = candidates->pdata[i];
-        if (c->line == line && candidate_leads(c))
+        if (client_place(c->line) == client_place(line) && candidate_leads(c))
             return c;
     }
     return NULL;

@@ -10,12 +10,15 @@ const struct known_seed seeds[] = {
     {3, "a node left when the answer to its delete was lost"},
     {120, "a grant kept although it was canceled before it was delivered"},
     {13, "latches that wait for nobody; an observer told what another leader had proclaimed"},
-    {361, "what is proclaimed, not read again when it changes"},
-    {261, "a watch on children that is ignored when it fires"},
-    {289, "an observer that trusts an empty list without a watch on it"},
+    {95, "what is proclaimed, not read again when it changes"},
+    {361,
+     "a watch on children that is ignored when it fires; a stranger that came first passed by"},
+    {289, "an observer that trusts an empty list without a watch on it; the same of strangers"},
     {285, "a watch on an absent node that nobody remembers"},
-    {221, "a winner's node left when it resigned while it looked at its rivals"},
-    {37, "a winner that lets others pass, but stays in line; latches that wait for locks"},
+    {288, "a winner's node left when it resigned while it looked at its rivals"},
+    {20, "a winner that lets others pass, but stays in line"},
+    {313, "strict without effect"},
+    {441, "a peer of Apache's that does not wait for its locks"},
 };
 
 const size_t seeds_count = sizeof seeds / sizeof *seeds;

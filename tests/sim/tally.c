@@ -15,6 +15,7 @@ static const struct {
     {"losses", offsetof(struct tally, losses), 800},
     {"cancels", offsetof(struct tally, cancels), 2000},
     {"timeouts", offsetof(struct tally, timeouts), 1000},
+    {"refused", offsetof(struct tally, refused), 500},
     {"hand-overs", offsetof(struct tally, handovers), 8000},
     {"adoptions", offsetof(struct tally, adoptions), 200},
     {"writes", offsetof(struct tally, writes), 1000},

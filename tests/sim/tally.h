@@ -8,8 +8,8 @@
 
 struct tally {
     uint64_t steps;
-    uint64_t grants, losses, cancels, timeouts;
-    uint64_t handovers;                 /* from one attempt to another */
+    uint64_t grants, losses, cancels, timeouts, refused; /* for another layout */
+    uint64_t handovers;                                  /* from one attempt to another */
     uint64_t adoptions;                 /* granted though the create's answer was lost */
     uint64_t writes;                    /* fenced transactions applied */
     uint64_t stillborn;                 /* delivered too late */

@@ -5,7 +5,7 @@
 
 #include "tables.h"
 
-enum { UUID_LENGTH = 36 };
+enum { UUID_LENGTH = 36, HEX_LENGTH = 32 };
 
 struct trace {
     FILE *live;
@@ -61,9 +61,9 @@ void trace_line(struct trace *t, int64_t now, const char *who, const char *forma
 }
 
 /* In the order in which they are first heard of. */
-static const char *node_name(struct trace *t, const char *uuid)
+static const char *node_name(struct trace *t, const char *begin, gsize length)
 {
-    char *id = g_strndup(uuid, UUID_LENGTH);
+    char *id = g_strndup(begin, length);
     const char *name = g_hash_table_lookup(t->nodes, id);
 
     if (name) {
@@ -86,6 +86,27 @@ static const char *session_name(struct trace *t, int64_t session)
     return fresh;
 }
 
+/* "<id>__lock__0000000003" becomes "n1#3" as well. */
+static void shorten_kazoo(struct trace *t, GString *text)
+{
+    const gsize word = strlen("__lock__");
+
+    for (const char *at = text->str; (at = strstr(at, "__lock__"));) {
+        gsize end = (gsize)(at - text->str), zeros = 0;
+        at += word;
+        if (end < HEX_LENGTH ||
+            strspn(text->str + end - HEX_LENGTH, "0123456789abcdef") != HEX_LENGTH)
+            continue;
+        while (at[zeros] == '0' && g_ascii_isdigit(at[zeros + 1]))
+            zeros++;
+        char *name = g_strdup_printf("%s#", node_name(t, text->str + end - HEX_LENGTH, HEX_LENGTH));
+        g_string_erase(text, (gssize)(end - HEX_LENGTH), (gssize)(HEX_LENGTH + word + zeros));
+        g_string_insert(text, (gssize)(end - HEX_LENGTH), name);
+        at = text->str + end - HEX_LENGTH + strlen(name);
+        g_free(name);
+    }
+}
+
 /* "_c_<id>-lock-0000000003" becomes "n1#3". */
 char *trace_shorten(struct trace *t, const char *text)
 {
@@ -94,7 +115,7 @@ char *trace_shorten(struct trace *t, const char *text)
 
     while ((at = strstr(text, "_c_")) && strnlen(at + 3, UUID_LENGTH) == UUID_LENGTH) {
         g_string_append_len(out, text, at - text);
-        g_string_append_printf(out, "%s#", node_name(t, at + 3));
+        g_string_append_printf(out, "%s#", node_name(t, at + 3, UUID_LENGTH));
         text = at + 3 + UUID_LENGTH;
         if (g_str_has_prefix(text, "-latch-"))
             text += strlen("-latch-");
@@ -106,6 +127,7 @@ char *trace_shorten(struct trace *t, const char *text)
             text++;
     }
     g_string_append(out, text);
+    shorten_kazoo(t, out);
     return g_string_free(out, FALSE);
 }
 

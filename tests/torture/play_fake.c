@@ -120,6 +120,32 @@ static void lock_async(void)
     g_free(node);
 }
 
+static void count(void *calls)
+{
+    atomic_fetch_add((atomic_int *)calls, 1);
+}
+
+/* The path is not there, then it is. */
+static void watch(void)
+{
+    zkl_session *s = open_fake(1);
+    zkl_watch *w;
+    atomic_int calls = 0;
+
+    EXPECT(zkl_queue_watch(&w, s, "/l", count, &calls) == 0);
+    EXPECT(fake_answer(STORE_SYNC, "/l", (struct store_reply){.rc = STORE_OK}));
+    EXPECT(fake_answer(STORE_LIST, "/l", (struct store_reply){.rc = STORE_NONODE}));
+    EXPECT(fake_answer(STORE_STAT, "/l", (struct store_reply){.rc = STORE_NONODE}));
+    dispatch_until(s, &calls);
+    fake_fire("/l", STORE_FIRED_CREATED);
+    AWAIT(fake_is_asked(STORE_LIST, "/l")); /* when it has rested */
+    EXPECT(fake_answer(STORE_LIST, "/l", (struct store_reply){.rc = STORE_OK}));
+    atomic_store(&calls, 0);
+    dispatch_until(s, &calls);
+    zkl_watch_free(w);
+    zkl_session_close(s);
+}
+
 static void *answer_one(void *unused)
 {
     (void)unused;
@@ -267,5 +293,5 @@ static void forked(void)
 const struct play plays_fake[] = {
     {"open_close", open_close}, {"dispatch", dispatch}, {"lock_async", lock_async},
     {"owner_ends", owner_ends}, {"timeout", timeout},   {"close_inside", close_inside},
-    {"forked", forked},         {NULL, NULL},
+    {"forked", forked},         {"watch", watch},       {NULL, NULL},
 };

@@ -5,6 +5,8 @@
 #include "store_fault.h"
 #include "store_rules.h"
 
+#define LOCK_READER LOCK_PATH "/_c_other-__READ__0000000000"
+
 static void end(struct attempt *t)
 {
     stage_await(t);
@@ -95,6 +97,37 @@ static void time_over(void)
     stage_run(1000);
     check_watchers(first, 1);
     stage_release(first);
+}
+
+static void place_reader(void)
+{
+    world_admin_create(stage.world, LOCK_PATH, NULL, true);
+    world_admin_create(stage.world, LOCK_READER, NULL, false);
+}
+
+/* Refused for a reader of another library that came first, until it has gone. */
+static void another_layout(void)
+{
+    struct actor *a = stage_join("a");
+
+    place_reader();
+    end(hold(a, LOCK_PATH));
+    end(stage_lock(a, LOCK_PATH, 0));
+    world_admin_delete(stage.world, LOCK_READER);
+    end(hold(a, LOCK_PATH));
+}
+
+/* The node that goes with the refusal was found again. */
+static void another_layout_adopted(void)
+{
+    struct actor *a = stage_join("a");
+
+    place_reader();
+    store_fault_lose_create(true);
+    end(hold(a, LOCK_PATH));
+    stage_run(1000);
+    world_admin_delete(stage.world, LOCK_READER);
+    end(hold(a, LOCK_PATH));
 }
 
 static void lose_create(bool done)
@@ -242,6 +275,8 @@ const struct scene scenes[] = {
     {"middle_leaves", middle_leaves, "0 -5 0", 30, false, 0},
     {"tries", tries, "0 -4 0", 22, false, 0},
     {"time_over", time_over, "0 -3", 20, false, 0},
+    {"another_layout", another_layout, "-25 -25 0", 12, false, 0},
+    {"another_layout_adopted", another_layout_adopted, "-25 0", 12, false, 0},
     {"adopted", adopted, "0 0", 14, true, 0},
     {"created_again", created_again, "0 0", 15, false, 0},
     {"left_unsettled", left_unsettled, "-5 0", 10, false, 0},

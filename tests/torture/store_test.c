@@ -11,7 +11,7 @@ enum { NTH_MAX = 500, FAILURES_MAX = 3, RUNS_MIN = 4000 };
 #define KINDS (STORE_MULTI + 1)
 
 static unsigned runs, failed_requests[KINDS][WAYS];
-static unsigned told[-ZKL_EUNKNOWN + 1]; /* codes, while something failed */
+static unsigned told[-ZKL_ELAYOUT + 1]; /* codes, while something failed */
 
 /* Whoever comes next is served, once nothing fails any more. */
 static void play_newcomer(void)
@@ -105,8 +105,9 @@ static void play_scene(void)
 /* Every kind of request was failed in every way, and that was felt. */
 static void floors(void)
 {
-    static const int codes[] = {ZKL_EACCES,    ZKL_EPROTO,    ZKL_ELOST, ZKL_EUNKNOWN,
-                                ZKL_EOVERFLOW, ZKL_ETIMEDOUT, ZKL_EBUSY, ZKL_ECANCELED};
+    static const int codes[] = {ZKL_EACCES,   ZKL_EPROTO,    ZKL_ELOST,
+                                ZKL_EUNKNOWN, ZKL_EOVERFLOW, ZKL_ETIMEDOUT,
+                                ZKL_EBUSY,    ZKL_ECANCELED, ZKL_ELAYOUT};
 
     if (runs == 0)
         runner_skip("no scene was played");

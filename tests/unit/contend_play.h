@@ -5,7 +5,8 @@
  *     STEP("created 7", ST_LISTING, "");
  *     STEP("listed 5 7*", ST_WAITING, "watch 5");
  *
- * Children: 7 another's, 7* ours, 7~ of our id of an earlier session, 7? foreign. An answer is OK
+ * Children: 7 another's, 7* ours, 7~ of our id of an earlier session, 7? foreign,
+ * 7! a contender of another layout. An answer is OK
  * when no other is named, and carries the tag of the newest request of its kind; before an event,
  * "stale" makes that tag an older one and "nolease" says that no deadline is ahead. */
 #ifndef UNIT_CONTEND_PLAY_H

@@ -36,6 +36,7 @@ static const char *const error_words[] = {
     [CONTEND_OVERFLOW] = "overflow",
     [CONTEND_LIMIT] = "limit",
     [CONTEND_PROTOCOL] = "protocol",
+    [CONTEND_LAYOUT] = "layout",
 };
 
 /* The event that answers an action's request, or -1. */
@@ -90,14 +91,16 @@ static bool read_number(struct event *ev, const char *word)
     REQUIRE(play.count < PLAY_CHILDREN);
     play.children[play.count] = (struct child){
         .id = (uint32_t)(200 + play.count),
-        .kind = *end == '?' ? CHILD_FOREIGN : CHILD_LOCK,
+        .kind = *end == '?'   ? CHILD_FOREIGN
+                : *end == '!' ? CHILD_LATCH
+                              : CHILD_LOCK,
         .number = *end == '?' ? 0 : (int32_t)number,
         .own = *end == '*',
         .old = *end == '~',
     };
     ev->children = play.children;
     ev->count = ++play.count;
-    return *end == '\0' || strchr("*~?", *end);
+    return *end == '\0' || strchr("*~?!", *end);
 }
 
 static bool read_word(struct event *ev, const char *word, bool *stale)
@@ -221,6 +224,8 @@ static int put_action(char *text, size_t size, const struct action *a)
     case ACT_FAIL:
         if (a->error == PLAY_ERROR)
             return snprintf(text, size, "fail aborted");
+        if (a->error == CONTEND_LAYOUT)
+            return put_child(text, size, "fail layout", a->id);
         return snprintf(text, size, "fail %s",
                         a->error > 0 && a->error < CONTEND_ABORTED ? error_words[a->error] : "?");
     default:

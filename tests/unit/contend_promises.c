@@ -71,6 +71,32 @@ static uint32_t count_ahead(void)
     return present ? ahead : UINT32_MAX;
 }
 
+/* Whether there is a child that is a reason to refuse. */
+static bool any_stranger(void)
+{
+    for (size_t i = 0; i < step.ev.count; i++) {
+        const struct child *o = &step.ev.children[i];
+        if ((step.before.strict && o->kind == CHILD_FOREIGN) ||
+            (o->kind == CHILD_LATCH && !o->own &&
+             (o->number < 0 || o->number == INT32_MAX || o->number <= step.before.number)))
+            return true;
+    }
+    return false;
+}
+
+/* A list that counts with the own node in it: refused or not, as its children say. */
+static bool refused_wrongly(void)
+{
+    bool counts = step.before.state == ST_LISTING && step.ev.kind == EV_LISTED &&
+                  step.ev.tag == step.before.tag && step.ev.answer == ANSWER_OK &&
+                  count_ahead() != UINT32_MAX;
+    bool refused = false;
+
+    for (uint32_t i = 0; i < play.out.count; i++)
+        refused |= play.out.list[i].kind == ACT_FAIL && play.out.list[i].error == CONTEND_LAYOUT;
+    return refused != (counts && any_stranger());
+}
+
 static bool out_of_turn(void)
 {
     enum contend_state from = step.before.state, to = play.c.state;
@@ -102,6 +128,8 @@ static const char *broken_promise(void)
         return "granted on a failure";
     if (out_of_turn())
         return "served out of turn";
+    if (refused_wrongly())
+        return "refused for its neighbours without reason, or not with one";
     if (did(ACT_REVOKE) && did(ACT_DELETE))
         return "the node goes before the callbacks";
     if (b->state == ST_LAPSED && did(ACT_DELETE) && step.ev.kind != EV_RELEASE)

@@ -37,7 +37,9 @@ static void random_children(void)
     for (uint32_t i = 0; i < walk.ev.count; i++)
         walk.children[i] = (struct child){
             .id = i,
-            .kind = below(8) ? CHILD_LOCK : CHILD_FOREIGN,
+            .kind = below(8)   ? CHILD_LOCK
+                    : below(2) ? CHILD_FOREIGN
+                               : CHILD_LATCH,
             .number = below(20) ? (int32_t)below(12) : INT32_MAX,
             .own = below(8) == 0,
             .old = below(16) == 0,
@@ -98,6 +100,7 @@ static void random_walk(void)
     for (walk.seed = 1; walk.seed <= WALK_ATTEMPTS; walk.seed++) {
         walk.random = walk.seed;
         play_start(walk.seed % 5 == 0);
+        play.c.strict = walk.seed % 7 == 0;
         for (int i = 0; i < WALK_STEPS; i++, steps++) {
             random_event();
             if (!walk_one_step())

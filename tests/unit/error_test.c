@@ -6,11 +6,11 @@
 
 static void texts(void)
 {
-    for (int code = 0; code >= ZKL_EUNKNOWN; code--)
+    for (int code = 0; code >= ZKL_ELAYOUT; code--)
         CHECK(strcmp(zkl_strerror(code), "unknown error") != 0);
     CHECK_STR(zkl_strerror(0), "success");
     CHECK_STR(zkl_strerror(1), "unknown error");
-    CHECK_STR(zkl_strerror(ZKL_EUNKNOWN - 1), "unknown error");
+    CHECK_STR(zkl_strerror(ZKL_ELAYOUT - 1), "unknown error");
     CHECK_STR(zkl_strerror(INT32_MIN + 1), "unknown error");
 }
 

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 
 static void bad_mutex(void)
@@ -26,6 +27,21 @@ static void bad_mutex(void)
     o.name = NULL;
     o.parents = (zkl_parents)7;
     CHECK_INT(zkl_mutex_new(&m, s, "/a", &o), ZKL_EINVAL);
+    o = (zkl_mutex_options)ZKL_MUTEX_OPTIONS_INIT;
+    for (int peer = -1; peer <= 3; peer += 4) {
+        o.peer = (zkl_peer)peer;
+        CHECK_INT(zkl_mutex_new(&m, s, "/a", &o), ZKL_EINVAL);
+    }
+    o.peer = ZKL_PEER_APACHE;
+    for (int strict = -1; strict <= 2; strict += 3) {
+        o.strict = strict;
+        CHECK_INT(zkl_mutex_new(&m, s, "/a", &o), ZKL_EINVAL);
+    }
+    o.strict = 7; /* but an older program knows neither */
+    o.peer = (zkl_peer)7;
+    o.size = offsetof(zkl_mutex_options, peer);
+    CHECK_INT(zkl_mutex_new(&m, s, "/a", &o), 0);
+    zkl_mutex_free(m);
     CHECK_INT(zkl_mutex_lock(NULL, 0, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_mutex_unlock(NULL), ZKL_EINVAL);
     CHECK_INT(zkl_mutex_lock_async(NULL, 0, NULL, NULL, NULL), ZKL_EINVAL);

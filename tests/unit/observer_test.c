@@ -273,7 +273,7 @@ static void *free_observer(void *o)
 static bool is_stopped(struct election_story *s, const zkl_observer *o)
 {
     session_lock(s->session);
-    bool stopped = o->stopped;
+    bool stopped = o->look.stopped;
     session_unlock(s->session);
     return stopped;
 }
@@ -314,7 +314,7 @@ static void closed_in_a_pause(void)
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_NOAUTH);
     zkl_session_close(s.session);
     s.session = NULL;
-    CHECK(o->stopped && !o->timer.at);
+    CHECK(o->look.stopped && !o->look.timer.at);
     end(&s, o);
 }
 

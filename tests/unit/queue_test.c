@@ -10,6 +10,7 @@
 struct reading {
     zkl_session *s;
     int64_t timeout_ms;
+    zkl_queue_options options;
     zkl_queue *q;
     int code;
     zkl_error why;
@@ -20,17 +21,23 @@ static void *read_queue(void *data)
 {
     struct reading *r = data;
 
-    r->code = zkl_queue_read(&r->q, r->s, "/b", r->timeout_ms);
+    r->code = zkl_queue_read_with(&r->q, r->s, "/b", &r->options, r->timeout_ms);
     zkl_last_error(&r->why);
     return NULL;
+}
+
+static void read_with(struct reading *r, const zkl_queue_options *options)
+{
+    r->options = *options;
+    REQUIRE(pthread_create(&r->thread, NULL, read_queue, r) == 0);
+    while (!fake_is_asked(STORE_LIST, "/b"))
+        g_usleep(1000);
 }
 
 static void begin(struct reading *r, int64_t timeout_ms)
 {
     *r = (struct reading){.s = fake_session(), .timeout_ms = timeout_ms};
-    REQUIRE(pthread_create(&r->thread, NULL, read_queue, r) == 0);
-    while (!fake_is_asked(STORE_LIST, "/b"))
-        g_usleep(1000);
+    read_with(r, &(zkl_queue_options)ZKL_QUEUE_OPTIONS_INIT);
 }
 
 static void end(struct reading *r)
@@ -72,6 +79,113 @@ static void sorted_and_clean(void)
     CHECK_INT(c->holds, 0);
     CHECK(zkl_queue_get(r.q, 2) == NULL);
     zkl_queue_free(r.q);
+}
+
+#define THEIRS(name) "_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-" name
+#define OURS(name) "_c_1b4e28ba-2fa1-81d2-883f-0016d3cca427-" name
+
+/* The queue of those that are there. */
+static zkl_queue *queue_of(const char *const *names, int count)
+{
+    struct reading r;
+    char **list = g_new(char *, (gsize)count);
+
+    for (int i = 0; i < count; i++)
+        list[i] = g_strdup(names[i]);
+    begin(&r, ZKL_FOREVER);
+    ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = list, .count = count);
+    for (int i = 0; i < count; i++) {
+        char *path = g_strconcat("/b/", list[i], NULL);
+        ANSWER(STORE_GET, path, .rc = STORE_OK);
+        g_free(path);
+        g_free(list[i]);
+    }
+    g_free(list);
+    end(&r);
+    REQUIRE(r.code == 0 && zkl_queue_count(r.q) == (size_t)count);
+    return r.q;
+}
+
+/* Who of a line holds, h, and who waits, w. */
+static void expect_holders(const char *const *names, const char *due)
+{
+    int count = (int)strlen(due);
+    zkl_queue *q = queue_of(names, count);
+
+    for (int i = 0; i < count; i++) {
+        const zkl_contender *c = zkl_queue_get(q, (size_t)i);
+        CHECK_STR(c->node, names[i]);
+        if (!CHECK_INT(c->holds, due[i] == 'h'))
+            runner_fail(__FILE__, __LINE__, "%s of %s, %s", names[i], names[0], due);
+    }
+    zkl_queue_free(q);
+}
+
+static void holders(void)
+{
+    static const struct {
+        const char *names[5];
+        const char *due;
+    } rows[] = {
+        {{THEIRS("lock-0000000001"), THEIRS("lock-0000000002"), OURS("lock-0000000003")}, "hww"},
+        {{THEIRS("latch-0000000001"), THEIRS("lock-0000000002"), THEIRS("latch-0000000003")},
+         "hhw"},
+        /* read-write: readers together, writers alone, of whichever library */
+        {{THEIRS("__READ__0000000001"), THEIRS("__READ__0000000002"), THEIRS("__WRIT__0000000003"),
+          THEIRS("__READ__0000000004")},
+         "hhww"},
+        {{THEIRS("__WRIT__0000000001"), THEIRS("__READ__0000000002")}, "hw"},
+        {{"1b4e28ba2fa141d2883f0016d3cca427__rlock__0000000001",
+          "2b4e28ba2fa141d2883f0016d3cca427__rlock__0000000002",
+          "3b4e28ba2fa141d2883f0016d3cca427__lock__0000000003",
+          "4b4e28ba2fa141d2883f0016d3cca427__rlock__0000000004"},
+         "hhww"},
+        {{"1b4e28ba2fa141d2883f0016d3cca427__lock__0000000001",
+          "2b4e28ba2fa141d2883f0016d3cca427__rlock__0000000002"},
+         "hw"},
+        {{THEIRS("lease-0000000001"), THEIRS("lease-0000000002")}, "hh"},
+        {{"ex0000000001", "ex0000000002"}, "hw"},
+        /* Apache's waits for locks, a lock of another does not wait for it; ours never hold
+         * behind anybody */
+        {{THEIRS("lock-0000000001"), "x-5-0000000002"}, "hw"},
+        {{"x-5-0000000001", THEIRS("lock-0000000002"), OURS("lock-0000000003")}, "hhw"},
+        {{"x-5-0000000001", OURS("lock-0000000002")}, "hw"},
+        {{THEIRS("__READ__0000000001"), OURS("latch-0000000002")}, "hw"},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        expect_holders(rows[i].names, rows[i].due);
+}
+
+/* What a contender is and whose, for people. */
+static void kinds_and_clients(void)
+{
+    static const struct {
+        const char *name;
+        zkl_kind kind;
+        zkl_client client;
+    } rows[] = {
+        {OURS("lock-0000000001"), ZKL_KIND_LOCK, ZKL_CLIENT_ZKL},
+        {THEIRS("latch-0000000002"), ZKL_KIND_LATCH, ZKL_CLIENT_CURATOR},
+        {"x-5-0000000003", ZKL_KIND_APACHE, ZKL_CLIENT_APACHE},
+        {"ex0000000004", ZKL_KIND_RUBY, ZKL_CLIENT_RUBY},
+        {"1b4e28ba2fa141d2883f0016d3cca427__rlock__0000000005", ZKL_KIND_READ, ZKL_CLIENT_KAZOO},
+        {THEIRS("__WRIT__0000000006"), ZKL_KIND_WRITE, ZKL_CLIENT_CURATOR},
+        {"lease-0000000007", ZKL_KIND_LEASE, ZKL_CLIENT_UNKNOWN},
+        {"_c_1b4e28ba2fa141d2883f0016d3cca427-lock-0000000008", ZKL_KIND_LOCK, ZKL_CLIENT_GO},
+    };
+    enum { COUNT = G_N_ELEMENTS(rows) };
+    const char *names[COUNT];
+
+    for (int i = 0; i < COUNT; i++)
+        names[i] = rows[i].name;
+    zkl_queue *q = queue_of(names, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        const zkl_contender *c = zkl_queue_get(q, (size_t)i);
+        if (!CHECK_INT(c->kind, rows[i].kind) || !CHECK_INT(c->client, rows[i].client))
+            runner_fail(__FILE__, __LINE__, "%s", c->node);
+    }
+    zkl_queue_free(q);
 }
 
 static void who_left_is_left_out(void)
@@ -178,8 +292,121 @@ static void bad_arguments(void)
     zkl_session_close(s);
 }
 
+/* Of those beyond the most only the name is known. */
+static void no_more_than(void)
+{
+    struct reading r = {.s = fake_session(), .timeout_ms = ZKL_FOREVER};
+
+    read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .most = 1});
+    answer_list();
+    CHECK(!fake_is_asked(STORE_GET, "/b/" NODE("b", "2")));
+    ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK, .data = "x", .length = 1, .czxid = 8);
+    end(&r);
+    REQUIRE(r.code == 0 && zkl_queue_count(r.q) == 2);
+    CHECK_STR(zkl_queue_get(r.q, 0)->owner, "x");
+    const zkl_contender *c = zkl_queue_get(r.q, 1);
+    CHECK_STR(c->node, NODE("b", "2"));
+    CHECK_STR(c->owner, "");
+    CHECK_INT(c->token, 0);
+    CHECK_INT(c->number, 2);
+    CHECK_INT(c->kind, ZKL_KIND_LOCK);
+    CHECK_INT(c->holds, 0);
+    zkl_queue_free(r.q);
+}
+
+/* Who waits and was read before is not read again; who holds is; who was not, now is. */
+static void not_again(void)
+{
+    struct reading r;
+    zkl_queue *before;
+    static char first[] = NODE("a", "1"), second[] = NODE("b", "2"), third[] = NODE("c", "3");
+    char *names[] = {third, second, first};
+
+    begin(&r, ZKL_FOREVER);
+    answer_list();
+    ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK, .data = "x", .length = 1, .czxid = 8);
+    ANSWER(STORE_GET, "/b/" NODE("b", "2"), .rc = STORE_OK, .data = "y", .length = 1, .czxid = 9,
+           .owner = 4, .ctime_ms = 77);
+    pthread_join(r.thread, NULL);
+    before = r.q;
+    read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .before = before});
+    ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 3);
+    CHECK(!fake_is_asked(STORE_GET, "/b/" NODE("b", "2")));
+    ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK, .data = "z", .length = 1, .czxid = 8);
+    ANSWER(STORE_GET, "/b/" NODE("c", "3"), .rc = STORE_OK, .data = "w", .length = 1, .czxid = 10);
+    end(&r);
+    zkl_queue_free(before); /* it is not needed any more */
+    REQUIRE(r.code == 0 && zkl_queue_count(r.q) == 3);
+    CHECK_STR(zkl_queue_get(r.q, 0)->owner, "z");
+    const zkl_contender *c = zkl_queue_get(r.q, 1);
+    CHECK_STR(c->owner, "y");
+    CHECK_INT(c->token, 9);
+    CHECK_INT(c->session_id, 4);
+    CHECK_INT(c->ctime_ms, 77);
+    CHECK_INT(c->holds, 0);
+    CHECK_STR(zkl_queue_get(r.q, 2)->owner, "w");
+    zkl_queue_free(r.q);
+}
+
+/* Of whom only the name was known is no known one. */
+static void not_known_by_name_alone(void)
+{
+    struct reading r = {.s = fake_session(), .timeout_ms = ZKL_FOREVER};
+    zkl_queue *before;
+
+    read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .most = 1});
+    answer_list();
+    ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK);
+    pthread_join(r.thread, NULL);
+    before = r.q;
+    read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .before = before});
+    answer_list();
+    ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK);
+    ANSWER(STORE_GET, "/b/" NODE("b", "2"), .rc = STORE_OK, .czxid = 9);
+    end(&r);
+    REQUIRE(r.code == 0 && zkl_queue_count(r.q) == 2);
+    CHECK_INT(zkl_queue_get(r.q, 1)->token, 9);
+    zkl_queue_free(before);
+    zkl_queue_free(r.q);
+}
+
+/* The names, each in the queue order, and who of them holds. */
+static void check_holders(const char *names, const char *holders)
+{
+    struct reading r;
+    char **list = g_strsplit(names, " ", -1);
+    GString *found = g_string_new(NULL);
+
+    begin(&r, ZKL_FOREVER);
+    ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = list, .count = (int)g_strv_length(list));
+    for (int i = 0; list[i]; i++)
+        CHECK(fake_answer(STORE_GET, "/b", (struct store_reply){.rc = STORE_OK}));
+    end(&r);
+    REQUIRE(r.code == 0);
+    for (size_t i = 0; i < zkl_queue_count(r.q); i++)
+        g_string_append_c(found, zkl_queue_get(r.q, i)->holds ? 'h' : 'w');
+    runner_check_str(found->str, holders, names, __FILE__, __LINE__);
+    zkl_queue_free(r.q);
+    g_string_free(found, TRUE);
+    g_strfreev(list);
+}
+
+static void who_holds(void)
+{
+    check_holders("a-lock-0000000001 b-lock-0000000002", "hw");
+    check_holders("a__READ__0000000001 b__READ__0000000002 c__WRIT__0000000003 d__READ__0000000004",
+                  "hhww");
+    check_holders("a__WRIT__0000000001 b__READ__0000000002", "hw");
+    check_holders("a__rlock__0000000001 b__lock__0000000002", "hw"); /* kazoo's */
+    check_holders("a-lease-0000000001 b-lease-0000000002", "hh");
+    check_holders("sh0000000001 sh0000000002 ex0000000003 sh0000000004", "hhww");
+    check_holders("ex0000000001 ex0000000002 sh0000000003", "hww");
+}
+
 static const struct test_case cases[] = {
     {"sorted_and_clean", sorted_and_clean},
+    {"holders", holders},
+    {"kinds_and_clients", kinds_and_clients},
     {"who_left_is_left_out", who_left_is_left_out},
     {"refused_lists", refused_lists},
     {"refused_read", refused_read},
@@ -187,6 +414,10 @@ static const struct test_case cases[] = {
     {"asked_again", asked_again},
     {"closed_meanwhile", closed_meanwhile},
     {"bad_arguments", bad_arguments},
+    {"no_more_than", no_more_than},
+    {"not_again", not_again},
+    {"not_known_by_name_alone", not_known_by_name_alone},
+    {"who_holds", who_holds},
     {NULL, NULL},
 };
 

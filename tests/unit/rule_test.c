@@ -127,32 +127,6 @@ static void old_ids_are_spares(void)
     CHECK(!p.present && !p.found);
 }
 
-/* Who waits for whom, in full. */
-static void kinds(void)
-{
-    for (enum child_kind own = 0; own < CHILD_KINDS; own++)
-        for (enum child_kind other = 0; other < CHILD_KINDS; other++)
-            CHECK_INT(rule_waits(own, other), own == other && own != CHILD_FOREIGN);
-}
-
-static void other_kinds_are_passed_by(void)
-{
-    const struct child children[] = {
-        {.id = 1, .kind = CHILD_LATCH, .number = 2},
-        {.id = 2, .kind = CHILD_LOCK, .number = 3},
-        {.id = 3, .kind = CHILD_LATCH, .number = 4},
-        {.id = 4, .kind = CHILD_LOCK, .number = 5},
-        {.id = 5, .kind = CHILD_LATCH, .number = 7, .own = true},
-    };
-    struct place p = rule_place(children, 5, CHILD_LATCH, 7);
-    CHECK(p.present);
-    CHECK_INT(p.ahead, 2);
-    CHECK_INT(p.predecessor, 3);
-    p = rule_place(children, 5, CHILD_LOCK, 7);
-    CHECK_INT(p.ahead, 2);
-    CHECK_INT(p.predecessor, 4);
-}
-
 static void exhausted_numbers(void)
 {
     CHECK(rule_exhausted(INT32_MAX));
@@ -264,8 +238,6 @@ static const struct test_case cases[] = {
     {"places", places},
     {"lowest_of_ours_is_found", lowest_of_ours_is_found},
     {"old_ids_are_spares", old_ids_are_spares},
-    {"kinds", kinds},
-    {"other_kinds_are_passed_by", other_kinds_are_passed_by},
     {"exhausted_numbers", exhausted_numbers},
     {"queue_order", queue_order},
     {"agrees_with_an_oracle_in_any_order", agrees_with_an_oracle_in_any_order},

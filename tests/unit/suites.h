@@ -5,13 +5,16 @@
 #include "runner.h"
 
 extern const struct test_suite name_suite;
+extern const struct test_suite name_kind_suite;
 extern const struct test_suite rule_suite;
+extern const struct test_suite rule_kind_suite;
 extern const struct test_suite contend_bounds_suite;
 extern const struct test_suite contend_diagram_suite;
 extern const struct test_suite contend_queue_suite;
 extern const struct test_suite contend_settle_suite;
 extern const struct test_suite contend_hold_suite;
 extern const struct test_suite contend_end_suite;
+extern const struct test_suite contend_layout_suite;
 extern const struct test_suite contend_walk_suite;
 extern const struct test_suite driver_suite;
 extern const struct test_suite multi_suite;
@@ -20,6 +23,8 @@ extern const struct test_suite multi_doubt_suite;
 extern const struct test_suite grant_quick_suite;
 extern const struct test_suite grant_suite;
 extern const struct test_suite contender_suite;
+extern const struct test_suite layout_suite;
+extern const struct test_suite stranger_suite;
 extern const struct test_suite holder_suite;
 extern const struct test_suite op_suite;
 extern const struct test_suite epoch_suite;
@@ -43,6 +48,7 @@ extern const struct test_suite error_suite;
 extern const struct test_suite session_suite;
 extern const struct test_suite handle_suite;
 extern const struct test_suite queue_suite;
+extern const struct test_suite queue_watch_suite;
 extern const struct test_suite denial_suite;
 
 #endif

@@ -1,0 +1,72 @@
+#include "layout.h"
+
+#include <string.h>
+
+#include "recipes/name.h"
+
+enum { VERSION_AT = 14 };
+
+char *layout_new_id(enum name_style style)
+{
+    char *uuid = g_uuid_string_random();
+
+    uuid[VERSION_AT] = NAME_UUID_VERSION;
+    if (style == STYLE_KAZOO) {
+        char *to = uuid;
+        for (const char *from = uuid; *from; from++) {
+            if (*from != '-')
+                *to++ = *from;
+        }
+        *to = '\0';
+    }
+    return uuid;
+}
+
+char *layout_name(enum name_style style, enum child_kind kind, const char *id, int priority)
+{
+    const char *word = name_word(kind);
+
+    if (style == STYLE_KAZOO)
+        return g_strdup_printf("%s__lock__", id);
+    if (priority > 0)
+        return g_strdup_printf("_c_%s-p%03d-%s", id, priority, word);
+    return g_strdup_printf("_c_%s-%s", id, word);
+}
+
+/* A read-write lock's are silent here: only our own would wait for locks, nobody else's do. Of
+ * zk-ruby's it is the exclusive ones that wait; Apache's recipe does not see kazoo's names. */
+bool layout_heeds(const char *name, enum name_style style, enum child_kind own)
+{
+    struct child child;
+
+    name_parse(name, strlen(name), &child);
+    if (child.kind == CHILD_RUBY)
+        return name[0] == 'e';
+    if (child.kind == CHILD_APACHE)
+        return own != CHILD_LATCH && style == STYLE_GUARDED;
+    return child.kind == own || (child.kind == CHILD_LOCK && own == CHILD_APACHE);
+}
+
+static const char *whose(enum child_kind kind)
+{
+    static const char *const texts[CHILD_KINDS] = {
+        [CHILD_FOREIGN] = "no contender of any layout",
+        [CHILD_LOCK] = "of a lock or of a selector's election",
+        [CHILD_LATCH] = "of a latch's election",
+        [CHILD_APACHE] = "of a lock of Apache's WriteLock, for which there is a peer setting",
+        [CHILD_RUBY] = "of a lock of zk-ruby",
+        [CHILD_READ] = "of a read-write lock",
+        [CHILD_WRITE] = "of a read-write lock",
+        [CHILD_LEASE] = "of a semaphore",
+    };
+
+    return texts[kind];
+}
+
+char *layout_stranger(const char *name)
+{
+    struct child child;
+
+    name_parse(name, strlen(name), &child);
+    return g_strdup_printf("\"%.100s\" is %s", name, whose(child.kind));
+}

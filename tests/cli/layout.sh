@@ -1,0 +1,131 @@
+#!/bin/bash
+# Children of other layouts and libraries: --peer, --strict, elect --layout, and what ls says.
+# shellcheck disable=SC2016
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+server_options=(--tick 200)
+# A server of our own is in a hurry to remove empty containers.
+export JAVA_TOOL_OPTIONS=-Dznode.container.checkIntervalMs=100
+need_server
+begin
+L=/cli/layout
+UUID=0d1c6a4e-58c8-4b51-b04e-1d4d0a3b0c8e
+HEX=5f0c54a1f7c44b5d8b6b0a3c52a0c9d1
+ours='[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}'
+
+"$ZKL" lock --parents persistent $L true # it is to stay
+
+# What each peer's nodes are called.
+node_with() { # OPTION...
+    run "$ZKL" lock "$@" $L sh -c 'echo "$ZKL_NODE"'
+}
+for options in "" --peer=curator "--peer apache"; do
+    # shellcheck disable=SC2086
+    node_with $options
+    expect_match "named with \"$options\"" "^$L/_c_$ours-lock-[0-9]{10}\$" "$out"
+done
+node_with --peer kazoo
+expect_match "named with --peer kazoo" "^$L/[0-9a-f]{12}8[0-9a-f]{19}__lock__[0-9]{10}\$" "$out"
+node_with --peer kazoo --peer curator
+expect_match "the last peer counts" "^$L/_c_" "$out"
+
+# Two layouts on one path: who comes second is refused, with the usage's status, and told for whom.
+hold $L
+for command in "elect --once" elect; do
+    # shellcheck disable=SC2086
+    refused "$command: a latch behind a lock" 64 \
+        "^zkl: $L: \"_c_$ours-lock-[0-9]{10}\" is of a lock or of a selector's election\$" $command $L me touch "$scratch/ran"
+done
+refused "elect --layout selector waits for it" 1 "$L: " elect --once -n --layout selector $L me touch "$scratch/ran"
+refused "elect --layout kazoo as well" 1 "$L: " elect --once -n --layout kazoo $L me touch "$scratch/ran"
+let_go
+lead $L me
+wait_until "a latch leads" has_led me 1
+for options in "" -n "-w 20" "-E 5" "--peer apache" "--peer kazoo"; do
+    # shellcheck disable=SC2086
+    refused "lock $options behind a latch" 64 \
+        "^zkl: $L: \"_c_$ours-latch-[0-9]{10}\" is of a latch's election\$" lock $options $L touch "$scratch/ran"
+done
+touch "$scratch/me.quit"
+status_of "$candidate"
+if [ -e "$scratch/ran" ]; then fail "no command was run"; else pass "no command was run"; fi
+
+# kazoo's Election.
+lead $L me --layout kazoo
+wait_until "a candidate in kazoo's layout leads" has_led me 1
+run "$ZKL" ls $L --json
+expect_match "named as kazoo does" "\"node\": \"[0-9a-f]{12}8[0-9a-f]{19}__lock__[0-9]{10}\"" "$out"
+refused "and a lock waits for it" 1 "$L: " lock -n $L true
+run "$ZKL" elect --leader --layout kazoo $L
+expect_match "and it is seen to lead" '^me$' "$out"
+touch "$scratch/me.quit"
+status_of "$candidate"
+
+# kazoo takes it that its directories stay: with its names they do, unless it is said otherwise.
+enter() { # DIRECTORY VERB OPTION...
+    local verb=$2 directory=$1
+    shift 2
+    [ "$verb" = lock ] || set -- "$@" --once
+    # shellcheck disable=SC2046
+    run "$ZKL" "$verb" "$@" "/$directory/x" $([ "$verb" = lock ] || echo me) true
+    expect "$verb $*" 0 "$status"
+}
+is_gone() { # DIRECTORY
+    "$ZKL" ls "/$1"
+    [ $? = 1 ]
+}
+enter stays-lock lock --peer kazoo
+enter stays-elect elect --layout kazoo
+enter goes-lock lock --peer kazoo --parents container
+enter goes-order lock --parents container --peer kazoo
+enter goes-elect elect --layout kazoo --parents container
+enter goes-apache lock --peer apache
+enter goes-last lock --peer kazoo --peer curator
+if [ -n "${ZKL_CLI_INSIDE-}" ]; then
+    for directory in goes-lock goes-order goes-elect goes-apache goes-last; do
+        wait_until "/$directory is removed" is_gone $directory && pass "/$directory was a container"
+    done
+    for directory in stays-lock stays-elect; do
+        if is_gone $directory; then fail "/$directory stays"; else pass "/$directory stays"; fi
+    done
+else
+    skip "containers, on a server that is not in a hurry"
+fi
+
+[ -x "$ADMIN" ] || { skip "zk-admin is not built: other libraries' children" && finish; }
+
+# zkl ls with the kinds of everybody: who of them holds.
+"$ADMIN" sequence $L/x-72057594037927936- '\022\064'
+run "$ZKL" ls $L
+expect_match "Apache's holds" $'\nHOLDS .* x-72057594037927936-[0-9]{10}' "$out"
+refused "a lock is refused behind Apache's" 64 \
+    "^zkl: $L: \"x-72057594037927936-[0-9]{10}\" is of a lock of Apache's WriteLock, for which there is a peer setting\$" lock $L true
+refused "with --peer apache it waits" 1 "$L: " lock -n --peer apache $L true
+"$ZKL" lock --peer apache $L true &
+waiter=$!
+remember "$waiter"
+wait_until "one waits" has_contenders $L 2
+run "$ZKL" ls $L
+expect_match "and is said to" $'\nwaiting .* _c_'"$ours"'-lock-[0-9]{10}' "$out"
+"$ADMIN" delete "$L/$("$ZKL" ls $L | grep -o 'x-[0-9]*-[0-9]*$')"
+status_of $waiter
+expect "until it is gone" 0 $?
+
+for word in "_c_$UUID-__READ__" "_c_$UUID-__WRIT__" "${HEX}__rlock__" "_c_$UUID-lease-" "_c_$UUID-latch-" ex sh; do
+    "$ADMIN" sequence "$L/$word" x
+    run "$ZKL" ls $L
+    expect_match "ls: $word" $'\nHOLDS .*'"$word"'[0-9]{10}' "$out"
+    refused "a lock behind $word" 64 "^zkl: $L: \"$word[0-9]{10}\" is of " lock -w 20 $L true
+    "$ADMIN" delete "$L/$(grep -o "$word[0-9]*\$" "$scratch/out" || "$ZKL" ls $L | grep -o "$word[0-9]*\$")"
+done
+
+# --strict.
+"$ADMIN" create $L/junk x
+run "$ZKL" lock $L true
+expect "what is no contender is ignored" 0 "$status"
+refused "but not with --strict" 64 "^zkl: $L: \"junk\" is no contender of any layout\$" lock --strict $L true
+"$ADMIN" delete $L/junk
+run "$ZKL" lock --strict $L true
+expect "--strict, where there is none" 0 "$status"
+expect_no_node "nothing is left" $L
+finish

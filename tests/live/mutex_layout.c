@@ -1,0 +1,265 @@
+/* A mutex where children of other layouts stand, before it and behind; its peers' styles; strict.
+ */
+#include "live.h"
+#include "mutex_actors.h"
+#include "suites.h"
+
+#include <string.h>
+
+#define UUID "0d1c6a4e-58c8-4b51-b04e-1d4d0a3b0c8e"
+#define HEX "5f0c54a1f7c44b5d8b6b0a3c52a0c9d1"
+#define SESSION "72057594037927936"
+
+static void make_directory(struct live *t)
+{
+    REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
+    REQUIRE(raw_create(t->admin, t->lock, NULL, -1, 0, NULL) == ZOK);
+}
+
+static char *plant(struct live *t, const char *name, int flags)
+{
+    static const char junk[] = "\x00\xff\xfe\x1b[2J\n\0 binary";
+    char *path = g_strdup_printf("%s/%s", t->lock, name), made[RAW_PATH_SIZE];
+    REQUIRE(raw_create(t->admin, path, junk, sizeof(junk), flags, made) == ZOK);
+    g_free(path);
+    return g_strdup(made);
+}
+
+static void uproot(struct live *t, char *path)
+{
+    REQUIRE(raw_delete(t->admin, path) == ZOK);
+    g_free(path);
+}
+
+static zkl_mutex *mutex_with(struct live *t, zkl_peer peer, int strict)
+{
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    zkl_mutex *m;
+    o.peer = peer;
+    o.strict = strict;
+    REQUIRE(zkl_mutex_new(&m, t->session, t->lock, &o) == 0);
+    return m;
+}
+
+static const char *const strangers[] = {
+    "_c_" UUID "-__READ__",
+    "_c_" UUID "-__WRIT__",
+    HEX "__rlock__",
+    "_c_" UUID "-latch-",
+    "_c_" UUID "-lease-",
+    "x-" SESSION "-",
+    "x--5-",
+    "ex",
+    "sh",
+};
+
+/* Whatever the time limit: refused, told which child it is, and no node left. */
+static void check_refused(struct live *t, zkl_mutex *m, const char *child)
+{
+    static const int64_t timeouts[] = {0, 60000, ZKL_FOREVER};
+    for (size_t i = 0; i < G_N_ELEMENTS(timeouts); i++) {
+        CHECK_INT(zkl_mutex_lock(m, timeouts[i], NULL), ZKL_ELAYOUT);
+        CHECK_ERROR(ZKL_ELAYOUT, strrchr(child, '/') + 1);
+        CHECK_ERROR(ZKL_ELAYOUT, t->lock);
+    }
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
+}
+
+static void refused_behind(void)
+{
+    struct live *t = live_begin();
+    make_directory(t);
+    for (size_t i = 0; i < G_N_ELEMENTS(strangers); i++) {
+        zkl_mutex *m = mutex_with(t, i % 2 ? ZKL_PEER_KAZOO : ZKL_PEER_CURATOR, 0);
+        char *child = plant(t, strangers[i], ZOO_SEQUENCE);
+        check_refused(t, m, child);
+        uproot(t, child);
+        CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+        zkl_mutex_free(m);
+    }
+    live_end(t);
+}
+
+/* In front of them nothing changes, and a waiter of ours is not taken out of its turn. */
+static void unmoved_before(void)
+{
+    struct live *t = live_begin();
+    char *children[G_N_ELEMENTS(strangers)];
+    make_directory(t);
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
+    struct locker *l = locker_queue(t, m, t->lock, 2);
+    LIVE_UNTIL(live_watches(t) == 1);
+    for (size_t i = 0; i < G_N_ELEMENTS(strangers); i++)
+        children[i] = plant(t, strangers[i], ZOO_SEQUENCE);
+    session_settle(t, t->session);
+    CHECK(!locker_done(l));
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(locker_result(l), 0);
+    CHECK_INT(locker_end(l), 0);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_ELAYOUT); /* now they are before it */
+    for (size_t i = 0; i < G_N_ELEMENTS(strangers); i++)
+        uproot(t, children[i]);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* By numbers alone, also where they are used up. */
+static void numbers(void)
+{
+    static const char *const before[] = {"latch-0000000000", "__READ__-2147483648", "ex-000000001",
+                                         "lease-2147483647"},
+                             *const behind[] = {"latch-0000009999", "__WRIT__2147483646",
+                                                "sh0000009998", "x-5-2147483645"};
+    struct live *t = live_begin();
+    make_directory(t);
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    for (size_t i = 0; i < G_N_ELEMENTS(before); i++) {
+        char *child = plant(t, before[i], 0);
+        CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_ELAYOUT);
+        uproot(t, child);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(behind); i++) {
+        char *child = plant(t, behind[i], 0);
+        CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+        uproot(t, child);
+    }
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* Waited for by m, for as long as it stays there, though no session owns it. */
+static void check_waits(struct live *t, zkl_mutex *m, const char *name)
+{
+    char *child = plant(t, name, ZOO_SEQUENCE);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
+    CHECK_INT(zkl_mutex_lock(m, 20, NULL), ZKL_ETIMEDOUT);
+    struct locker *l = locker_queue(t, m, t->lock, 1);
+    LIVE_UNTIL(live_watches(t) == 1);
+    session_settle(t, t->session);
+    CHECK(!locker_done(l));
+    uproot(t, child);
+    CHECK_INT(locker_result(l), 0);
+    CHECK_INT(locker_end(l), 0);
+}
+
+static void peers_wait(void)
+{
+    static const char *const locks[] = {"_c_" UUID "-lock-", "_c_" HEX "-lock-", HEX "__lock__",
+                                        HEX "-lock-"};
+    struct live *t = live_begin();
+    make_directory(t);
+    for (zkl_peer peer = ZKL_PEER_CURATOR; peer <= ZKL_PEER_APACHE; peer++) {
+        zkl_mutex *m = mutex_with(t, peer, 0);
+        for (size_t i = 0; i < G_N_ELEMENTS(locks); i++)
+            check_waits(t, m, locks[i]);
+        zkl_mutex_free(m);
+    }
+    zkl_mutex *apache = mutex_with(t, ZKL_PEER_APACHE, 0);
+    check_waits(t, apache, "x-" SESSION "-");
+    check_waits(t, apache, "x--" SESSION "-");
+    zkl_mutex_free(apache);
+    live_end(t);
+}
+
+/* Each in its turn between Apache's own, the nearest before it being waited for. */
+static void an_apache_queue(void)
+{
+    struct live *t = live_begin();
+    make_directory(t);
+    zkl_mutex *m = mutex_with(t, ZKL_PEER_APACHE, 0);
+    char *first = plant(t, "x-" SESSION "-", ZOO_SEQUENCE);
+    struct locker *l = locker_queue(t, m, t->lock, 1);
+    char *second = plant(t, "x-5-", ZOO_SEQUENCE);
+    struct locker *later = locker_queue(t, m, t->lock, 2);
+    LIVE_UNTIL(live_watches(t) == 2);
+    uproot(t, first);
+    CHECK_INT(locker_result(l), 0);
+    CHECK(g_regex_match_simple("/_c_[0-9a-f-]{36}-lock-[0-9]{10}$", l->node, 0, 0));
+    CHECK_INT(locker_end(l), 0);
+    session_settle(t, t->session);
+    CHECK(!locker_done(later));
+    uproot(t, second);
+    CHECK_INT(locker_result(later), 0);
+    CHECK_INT(locker_end(later), 0);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* Named as kazoo would, in one queue with its locks; and with ours of the other styles. */
+static void kazoos_style(void)
+{
+    struct live *t = live_begin();
+    make_directory(t);
+    zkl_mutex *m = mutex_with(t, ZKL_PEER_KAZOO, 0), *other = live_mutex(t->session, t->lock);
+    char *kazoo = plant(t, HEX "__lock__", ZOO_SEQUENCE);
+    struct locker *l = locker_queue(t, m, t->lock, 1);
+    struct locker *last = locker_queue(t, other, t->lock, 2);
+    LIVE_UNTIL(live_watches(t) == 2);
+    uproot(t, kazoo);
+    CHECK_INT(locker_result(l), 0);
+    CHECK(g_regex_match_simple("/[0-9a-f]{12}8[0-9a-f]{19}__lock__[0-9]{10}$", l->node, 0, 0));
+    session_settle(t, t->session);
+    CHECK(!locker_done(last));
+    CHECK_INT(zkl_mutex_lock(other, 0, NULL), ZKL_EBUSY);
+    CHECK_INT(locker_end(l), 0);
+    CHECK_INT(locker_result(last), 0);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
+    CHECK_INT(locker_end(last), 0);
+    zkl_mutex_free(other);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* What is no contender: ignored, or refused where it stands, before and behind alike. */
+static void strict(void)
+{
+    static const char *const names[] = {"0", "junk", HEX, "lock-", "zz-0000009999", "n_0000000000"};
+    struct live *t = live_begin();
+    make_directory(t);
+    zkl_mutex *m = mutex_with(t, ZKL_PEER_CURATOR, 1), *lax = live_mutex(t->session, t->lock);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        char *child = plant(t, names[i], 0);
+        check_refused(t, m, child);
+        CHECK_INT(zkl_mutex_lock(lax, 0, NULL), 0);
+        CHECK_INT(zkl_mutex_unlock(lax), 0);
+        uproot(t, child);
+    }
+    check_waits(t, m, "_c_" UUID "-lock-"); /* contenders are no matter */
+    zkl_mutex_free(lax);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+static void asynchronously_refused(void)
+{
+    struct live *t = live_begin();
+    struct completion c = COMPLETION_INIT;
+    make_directory(t);
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    char *child = plant(t, "_c_" UUID "-latch-", ZOO_SEQUENCE);
+    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &c, NULL) == 0);
+    CHECK_INT(completion_wait(&c), ZKL_ELAYOUT);
+    CHECK(strstr(c.error.text, strrchr(child, '/') + 1) != NULL);
+    CHECK_STR(c.error.path, t->lock);
+    uproot(t, child);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+static const struct test_case cases[] = {
+    {"refused_behind", refused_behind},
+    {"unmoved_before", unmoved_before},
+    {"numbers", numbers},
+    {"peers_wait", peers_wait},
+    {"an_apache_queue", an_apache_queue},
+    {"kazoos_style", kazoos_style},
+    {"strict", strict},
+    {"asynchronously_refused", asynchronously_refused},
+    {NULL, NULL},
+};
+const struct test_suite mutex_layout_suite = {"mutex_layout", live_init, NULL, cases};

@@ -1,0 +1,138 @@
+/* How ours are called, and what is said of those that are called otherwise. */
+#include "lib/layout.h"
+
+#include "suites.h"
+
+#include <string.h>
+
+#include "recipes/name.h"
+
+#define UUID "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+#define HEX "1b4e28ba2fa141d2883f0016d3cca427"
+
+static void expect_id(enum name_style style, const char *pattern)
+{
+    char *id = layout_new_id(style), *other = layout_new_id(style);
+
+    if (!CHECK(g_regex_match_simple(pattern, id, 0, 0)))
+        runner_fail(__FILE__, __LINE__, "%s", id);
+    CHECK(strcmp(id, other) != 0);
+    g_free(id);
+    g_free(other);
+}
+
+static void ids(void)
+{
+    expect_id(STYLE_GUARDED,
+              "^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$");
+    expect_id(STYLE_KAZOO, "^[0-9a-f]{12}8[0-9a-f]{3}[89ab][0-9a-f]{15}$");
+}
+
+static void expect_name(enum name_style style, enum child_kind kind, int priority, const char *due)
+{
+    char *name = layout_name(style, kind, "ID", priority);
+
+    CHECK_STR(name, due);
+    g_free(name);
+}
+
+static void names(void)
+{
+    expect_name(STYLE_GUARDED, CHILD_LOCK, 0, "_c_ID-lock-");
+    expect_name(STYLE_GUARDED, CHILD_LATCH, 0, "_c_ID-latch-");
+    expect_name(STYLE_GUARDED, CHILD_APACHE, 0, "_c_ID-lock-");
+    expect_name(STYLE_GUARDED, CHILD_LATCH, 7, "_c_ID-p007-latch-");
+    expect_name(STYLE_KAZOO, CHILD_LOCK, 0, "ID__lock__");
+}
+
+/* Made, named by the server, and known again: kind, id and maker. */
+static void names_are_known_again(void)
+{
+    static const struct {
+        enum name_style style;
+        enum child_kind kind, read_as;
+    } rows[] = {{STYLE_GUARDED, CHILD_LOCK, CHILD_LOCK},
+                {STYLE_GUARDED, CHILD_LATCH, CHILD_LATCH},
+                {STYLE_GUARDED, CHILD_APACHE, CHILD_LOCK},
+                {STYLE_KAZOO, CHILD_LOCK, CHILD_LOCK}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        char *id = layout_new_id(rows[i].style), *stranger = layout_new_id(rows[i].style);
+        char *begin = layout_name(rows[i].style, rows[i].kind, id, 0);
+        char *name = g_strconcat(begin, "0000000042", NULL);
+        struct child child;
+        name_parse(name, strlen(name), &child);
+        CHECK_INT(child.kind, rows[i].read_as);
+        CHECK_INT(child.number, 42);
+        CHECK(name_has_id(name, strlen(name), id, strlen(id)));
+        CHECK(!name_has_id(name, strlen(name), stranger, strlen(stranger)));
+        CHECK_INT(name_maker(name, strlen(name)), MAKER_ZKL);
+        g_free(name);
+        g_free(begin);
+        g_free(id);
+        g_free(stranger);
+    }
+}
+
+static void sentences(void)
+{
+    static const char *const rows[][2] = {
+        {"junk", "\"junk\" is no contender of any layout"},
+        {"lock-0000000001", "\"lock-0000000001\" is of a lock or of a selector's election"},
+        {"latch-0000000001", "\"latch-0000000001\" is of a latch's election"},
+        {"x-5-0000000001", "\"x-5-0000000001\" is of a lock of Apache's WriteLock, for which there "
+                           "is a peer setting"},
+        {"ex0000000001", "\"ex0000000001\" is of a lock of zk-ruby"},
+        {"__READ__0000000001", "\"__READ__0000000001\" is of a read-write lock"},
+        {"__WRIT__0000000001", "\"__WRIT__0000000001\" is of a read-write lock"},
+        {"lease-0000000001", "\"lease-0000000001\" is of a semaphore"},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        char *text = layout_stranger(rows[i][0]);
+        CHECK_STR(text, rows[i][1]);
+        g_free(text);
+    }
+}
+
+/* Who waits for one of ours that came first, as the libraries are known to do. */
+static void heeds(void)
+{
+    enum { US = 4 };
+    static const struct {
+        const char *name;
+        const char *locks; /* of guarded lock, kazoo's style, peer apache, latch: y or n */
+    } rows[] = {
+        {"_c_" UUID "-lock-0000000001", "yyyn"},
+        {HEX "__lock__0000000001", "yyyn"},
+        {"x-5-0000000001", "ynyn"},
+        {"ex0000000001", "yyyy"},
+        {"sh0000000001", "nnnn"},
+        {"__READ__0000000001", "nnnn"},
+        {"__WRIT__0000000001", "nnnn"},
+        {"__rlock__0000000001", "nnnn"},
+        {"lease-0000000001", "nnnn"},
+        {"latch-0000000001", "nnny"},
+        {"junk", "nnnn"},
+    };
+    static const enum name_style styles[US] = {STYLE_GUARDED, STYLE_KAZOO, STYLE_GUARDED,
+                                               STYLE_GUARDED};
+    static const enum child_kind kinds[US] = {CHILD_LOCK, CHILD_LOCK, CHILD_APACHE, CHILD_LATCH};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        for (int us = 0; us < US; us++)
+            if (!CHECK_INT(layout_heeds(rows[i].name, styles[us], kinds[us]),
+                           rows[i].locks[us] == 'y'))
+                runner_fail(__FILE__, __LINE__, "\"%s\", %d", rows[i].name, us);
+}
+
+static const struct test_case cases[] = {
+    {"ids", ids},
+    {"names", names},
+    {"names_are_known_again", names_are_known_again},
+    {"sentences", sentences},
+    {"heeds", heeds},
+    {NULL, NULL},
+};
+
+const struct test_suite layout_suite = {"layout", NULL, NULL, cases};

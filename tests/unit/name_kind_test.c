@@ -1,0 +1,201 @@
+/* Whose a name is: what each library's contenders are taken for, and what only looks like them. */
+#include "name.h"
+
+#include "suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define UUID "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+#define HEX "1b4e28ba2fa141d2883f0016d3cca427"
+#define OUR_UUID "1b4e28ba-2fa1-81d2-883f-0016d3cca427"
+#define OUR_HEX "1b4e28ba2fa181d2883f0016d3cca427"
+
+/* Copies that end exactly at their length, so that a sanitizer sees any reading beyond it. */
+static char *copy_of(const char *name, size_t *ret_length)
+{
+    char *copy;
+
+    *ret_length = strlen(name);
+    copy = malloc(*ret_length ? *ret_length : 1);
+    REQUIRE(copy);
+    memcpy(copy, name, *ret_length);
+    return copy;
+}
+
+static void kinds(void)
+{
+    static const struct {
+        const char *name;
+        enum child_kind kind;
+        int32_t number;
+    } rows[] = {
+        {"_c_" UUID "-__READ__0000000007", CHILD_READ, 7}, /* Curator */
+        {"_c_" UUID "-__WRIT__0000000008", CHILD_WRITE, 8},
+        {"_c_" UUID "-lease-0000000009", CHILD_LEASE, 9},
+        {"_c_" UUID "-latch-0000000010", CHILD_LATCH, 10},
+        {"_c_" UUID "-lock-0000000011", CHILD_LOCK, 11},
+        {HEX "__rlock__0000000012", CHILD_READ, 12}, /* kazoo */
+        {HEX "__lock__0000000013", CHILD_LOCK, 13},
+        {"__READ__-2147483648", CHILD_READ, INT32_MIN},
+        {"__WRIT__-000000001", CHILD_WRITE, -1},
+        {"lease-2147483647", CHILD_LEASE, INT32_MAX},
+        {"ex0000000014", CHILD_RUBY, 14}, /* zk-ruby */
+        {"sh0000000015", CHILD_RUBY, 15},
+        {"ex-2147483648", CHILD_RUBY, INT32_MIN},
+        {"sh-000000001", CHILD_RUBY, -1},
+        {"x-72057594037927936-0000000016", CHILD_APACHE, 16}, /* Apache's WriteLock */
+        {"x--72057594037927936-0000000017", CHILD_APACHE, 17},
+        {"x-0-0000000018", CHILD_APACHE, 18},
+        {"x-1--2147483648", CHILD_APACHE, INT32_MIN},
+        {"x--1--000000001", CHILD_APACHE, -1},
+        {"x-lock-0000000019", CHILD_LOCK, 19}, /* the word goes before the form */
+        {"ex-lock-0000000020", CHILD_LOCK, 20},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct child c = {.id = 41, .number = -77};
+        size_t length;
+        char *copy = copy_of(rows[i].name, &length);
+        name_parse(copy, length, &c);
+        if (!CHECK_INT(c.kind, rows[i].kind) || !CHECK_INT(c.number, rows[i].number))
+            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
+        free(copy);
+    }
+}
+
+static void near_misses(void)
+{
+    static const char *const rows[] = {
+        "x-0000000001",        "x--0000000001",       "x-5-1",
+        "x-5-000000001",       "x-5-00000000001",     "x-5-2147483648",
+        "x-5--2147483649",     "x-5x-0000000001",     "x-0x5-0000000001",
+        "x-+5-0000000001",     "x---0000000001",      "x---5-0000000001",
+        "x-5-5-0000000001",    "x- 5-0000000001",     "X-5-0000000001",
+        "xx-5-0000000001",     "_x-5-0000000001",     "x_5-0000000001",
+        "x-50000000001",       "-5-0000000001",       "ex0000000001x",
+        "ex000000001",         "exx0000000001",       "ex-0000000001x",
+        "xex0000000001", /* whole or not at all */
+        "_ex0000000001",       "vertex0000000001",    "bash0000000001",
+        "/sh0000000001",       "EX0000000001",        "e0000000001",
+        "sem0000000001", /* zk-ruby's semaphore, its election, Apache's */
+        "ballot0000000001",    "n_0000000001",        "lease0000000001",
+        "leas-0000000001",     "leases-0000000001",   "LEASE-0000000001",
+        "__read__0000000001",  "_READ__0000000001",   "__READ_0000000001",
+        "__READ__000000001",   "__WRITE__0000000001", "__writ__0000000001",
+        "_rlock__0000000001",  "__rlock_0000000001",  "__rlock__000000001",
+        "__wlock__0000000001", "rlock__0000000001",   HEX "__party__0000000001",
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct child c = {.kind = CHILD_LOCK, .number = -77};
+        size_t length;
+        char *copy = copy_of(rows[i], &length);
+        name_parse(copy, length, &c);
+        if (!CHECK_INT(c.kind, CHILD_FOREIGN) || !CHECK_INT(c.number, 0))
+            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i]);
+        free(copy);
+    }
+}
+
+static void words(void)
+{
+    CHECK_STR(name_word(CHILD_LOCK), "lock-");
+    CHECK_STR(name_word(CHILD_LATCH), "latch-");
+    CHECK_STR(name_word(CHILD_APACHE), "lock-"); /* for them to see, and ours to find again */
+    CHECK_STR(name_word(CHILD_READ), "__READ__");
+    CHECK_STR(name_word(CHILD_WRITE), "__WRIT__");
+    CHECK_STR(name_word(CHILD_LEASE), "lease-");
+    CHECK_STR(name_word(CHILD_FOREIGN), "");
+}
+
+static void makers(void)
+{
+    static const struct {
+        const char *name;
+        enum name_maker maker;
+    } rows[] = {
+        {"_c_" OUR_UUID "-lock-0000000001", MAKER_ZKL},
+        {"_c_" OUR_UUID "-p007-latch-0000000001", MAKER_ZKL},
+        {OUR_HEX "__lock__0000000001", MAKER_ZKL},
+        {"_c_" UUID "-lock-0000000001", MAKER_CURATOR},
+        {"_c_" UUID "-latch-0000000001", MAKER_CURATOR},
+        {"_c_" UUID "-__READ__0000000001", MAKER_CURATOR},
+        {"_c_" UUID "-lease-0000000001", MAKER_CURATOR},
+        {HEX "__lock__0000000001", MAKER_KAZOO},
+        {HEX "__rlock__0000000001", MAKER_KAZOO},
+        {HEX "-lock-0000000001", MAKER_KAZOO},
+        {"_c_" HEX "-lock-0000000001", MAKER_GO},
+        {"_c_" OUR_HEX "-lock-0000000001", MAKER_GO}, /* ours have dashes behind _c_ */
+        {"x-5-0000000001", MAKER_APACHE},
+        {"x--5-0000000001", MAKER_APACHE},
+        {"ex0000000001", MAKER_RUBY},
+        {"sh0000000001", MAKER_RUBY},
+        {"lock-0000000001", MAKER_UNKNOWN},
+        {"_c_-lock-0000000001", MAKER_UNKNOWN},
+        {OUR_UUID "-lock-0000000001", MAKER_UNKNOWN},
+        /* no UUID: too short, too long, large letters, a letter beyond f, a dash moved */
+        {"_c_1b4e28ba-2fa1-81d2-883f-0016d3cca42-lock-0000000001", MAKER_UNKNOWN},
+        {"_c_" OUR_UUID "0-lock-0000000001", MAKER_UNKNOWN},
+        {"_c_1B4E28BA-2FA1-81D2-883F-0016D3CCA427-lock-0000000001", MAKER_UNKNOWN},
+        {"_c_1b4e28ba-2fa1-81d2-883f-0016d3cca42g-lock-0000000001", MAKER_UNKNOWN},
+        {"_c_1b4e28ba2-fa1-81d2-883f-0016d3cca427-lock-0000000001", MAKER_UNKNOWN},
+        {"_c_1b4e28ba-2fa181d2-883f-0016d3cca427-lock-0000000001", MAKER_UNKNOWN},
+        {HEX "0__lock__0000000001", MAKER_UNKNOWN},
+        {"1b4e28ba2fa141d2883f0016d3cca42__lock__0000000001", MAKER_UNKNOWN},
+        /* cut off within what would be looked at */
+        {"_c_" OUR_UUID, MAKER_ZKL},
+        {"_c_1b4e28ba-2fa1-8", MAKER_UNKNOWN},
+        {"_c_1b4e28ba", MAKER_UNKNOWN},
+        {"_c_", MAKER_UNKNOWN},
+        {"_", MAKER_UNKNOWN},
+        {"", MAKER_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        size_t length;
+        char *copy = copy_of(rows[i].name, &length);
+        if (!CHECK_INT(name_maker(copy, length), rows[i].maker))
+            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
+        free(copy);
+    }
+}
+
+/* Both of our own forms, and nothing between them. */
+static void has_id_of_either_style(void)
+{
+    static const struct {
+        const char *name, *id;
+        bool has;
+    } rows[] = {
+        {OUR_HEX "__lock__0000000007", OUR_HEX, true},
+        {OUR_HEX "__", OUR_HEX, true},
+        {OUR_HEX "_", OUR_HEX, false},
+        {OUR_HEX, OUR_HEX, false},
+        {OUR_HEX "_-lock-0000000007", OUR_HEX, false},
+        {OUR_HEX "-lock-0000000007", OUR_HEX, false},
+        {OUR_HEX "0__lock__0000000007", OUR_HEX, false}, /* a longer id */
+        {"_c_" OUR_HEX "__lock__0000000007", OUR_HEX, false},
+        {"_c_" OUR_HEX "-lock-0000000007", OUR_HEX, true},
+        {OUR_UUID "__lock__0000000007", OUR_HEX, false},
+        {HEX "__lock__0000000007", OUR_HEX, false},
+        {"_c_" OUR_UUID "-lock-0000000007", OUR_UUID, true},
+        {"_c_" OUR_UUID "_lock-0000000007", OUR_UUID, false},
+        {"_c_" OUR_UUID "__lock__0000000007", OUR_UUID, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        size_t length;
+        char *copy = copy_of(rows[i].name, &length);
+        if (!CHECK_INT(name_has_id(copy, length, rows[i].id, strlen(rows[i].id)), rows[i].has))
+            runner_fail(__FILE__, __LINE__, "\"%s\" in \"%s\"", rows[i].id, rows[i].name);
+        free(copy);
+    }
+}
+
+static const struct test_case cases[] = {
+    {"kinds", kinds},
+    {"near_misses", near_misses},
+    {"words", words},
+    {"makers", makers},
+    {"has_id_of_either_style", has_id_of_either_style},
+    {NULL, NULL},
+};
+
+const struct test_suite name_kind_suite = {.name = "name_kind", .cases = cases};

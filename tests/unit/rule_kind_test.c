@@ -1,0 +1,112 @@
+/* Contenders of different kinds: who waits for whom, and who is a stranger. */
+#include "rule.h"
+
+#include "suites.h"
+
+/* Who waits for whom, in full: a row for each that waits, a column for each that came first, in the
+ * order foreign, lock, latch, Apache, zk-ruby, read, write, lease. */
+static void kinds(void)
+{
+    static const char *const due[] = {
+        [CHILD_FOREIGN] = "--------", [CHILD_LOCK] = "-w------",  [CHILD_LATCH] = "--w-----",
+        [CHILD_APACHE] = "-w-w----",  [CHILD_RUBY] = "-w--w---",  [CHILD_READ] = "-w----w-",
+        [CHILD_WRITE] = "-w---ww-",   [CHILD_LEASE] = "--------",
+    };
+
+    CHECK_INT(sizeof(due) / sizeof(*due), CHILD_KINDS);
+    for (enum child_kind own = 0; own < CHILD_KINDS; own++)
+        for (enum child_kind other = 0; other < CHILD_KINDS; other++)
+            if (!CHECK_INT(rule_waits(own, other), due[own][other] == 'w'))
+                runner_fail(__FILE__, __LINE__, "%d behind %d", (int)own, (int)other);
+}
+
+/* One stranger at a time, at each side of number 7 and of the edge of what is usable. */
+static void strangers(void)
+{
+    static const struct {
+        int32_t number;
+        bool strange;
+    } where[] = {
+        {6, true},         {7, true},  {8, false},        {0, true},
+        {INT32_MAX, true}, {-1, true}, {INT32_MIN, true}, {INT32_MAX - 1, false},
+    };
+    static const enum child_kind ours[] = {CHILD_LOCK, CHILD_LATCH, CHILD_APACHE};
+
+    for (size_t us = 0; us < 3; us++)
+        for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++)
+            for (size_t i = 0; i < sizeof(where) / sizeof(*where); i++) {
+                const struct child list[] = {
+                    {.id = 3, .kind = kind, .number = where[i].number},
+                    {.id = 4, .kind = ours[us], .number = 7, .own = true},
+                };
+                struct place p = rule_place(list, 2, ours[us], 7);
+                bool waits = rule_waits(ours[us], kind);
+                bool before = where[i].strange && kind != CHILD_FOREIGN;
+                bool ok = CHECK(p.present) && CHECK_INT(p.strange, before && !waits);
+                ok &= CHECK_INT(p.ahead, before && waits);
+                ok &= !p.strange || CHECK_INT(p.stranger, 3);
+                if (!ok)
+                    runner_fail(__FILE__, __LINE__, "%d, number %d, for %d", (int)kind,
+                                (int)where[i].number, (int)ours[us]);
+            }
+}
+
+/* One of ours is none, however it is called; nor is one from before. */
+static void our_own_are_no_strangers(void)
+{
+    const struct child list[] = {
+        {.id = 1, .kind = CHILD_LOCK, .number = 5, .own = true},
+        {.id = 2, .kind = CHILD_LOCK, .number = 7, .own = true},
+        {.id = 3, .kind = CHILD_LOCK, .number = 2, .old = true},
+    };
+    struct place p = rule_place(list, 3, CHILD_APACHE, 7);
+
+    CHECK(p.present && p.spare && !p.strange);
+    CHECK_INT(p.ahead, 1);
+}
+
+static void foreign_children(void)
+{
+    const struct child list[] = {
+        {.id = 1, .kind = CHILD_LOCK, .number = 0},
+        {.id = 2, .kind = CHILD_LEASE, .number = 1},
+        {.id = 9, .kind = CHILD_FOREIGN},
+    };
+    uint32_t id = 77;
+
+    CHECK(!rule_foreign(NULL, 0, &id));
+    CHECK(!rule_foreign(list, 2, &id));
+    CHECK_INT(id, 77);
+    CHECK(rule_foreign(list, 3, &id));
+    CHECK_INT(id, 9);
+}
+
+static void other_kinds_are_not_waited_for(void)
+{
+    const struct child children[] = {
+        {.id = 1, .kind = CHILD_LATCH, .number = 2},
+        {.id = 2, .kind = CHILD_LOCK, .number = 3},
+        {.id = 3, .kind = CHILD_LATCH, .number = 4},
+        {.id = 4, .kind = CHILD_LOCK, .number = 5},
+        {.id = 5, .kind = CHILD_LATCH, .number = 7, .own = true},
+    };
+    struct place p = rule_place(children, 5, CHILD_LATCH, 7);
+    CHECK(p.present);
+    CHECK_INT(p.ahead, 2);
+    CHECK_INT(p.predecessor, 3);
+    CHECK(p.strange && (p.stranger == 2 || p.stranger == 4));
+    p = rule_place(children, 5, CHILD_LOCK, 7);
+    CHECK_INT(p.ahead, 2);
+    CHECK_INT(p.predecessor, 4);
+}
+
+static const struct test_case cases[] = {
+    {"kinds", kinds},
+    {"strangers", strangers},
+    {"our_own_are_no_strangers", our_own_are_no_strangers},
+    {"foreign_children", foreign_children},
+    {"other_kinds_are_not_waited_for", other_kinds_are_not_waited_for},
+    {NULL, NULL},
+};
+
+const struct test_suite rule_kind_suite = {.name = "rule_kind", .cases = cases};

@@ -1,0 +1,227 @@
+/* What the driver does about children of other layouts, and in the styles of its peers. */
+#include "lib/layout.h"
+
+#include "by_hand.h"
+#include "suites.h"
+
+#include <string.h>
+
+#define UUID "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+#define HEX "1b4e28ba2fa141d2883f0016d3cca427"
+
+static zkl_session *s;
+static struct attempt a;
+static char lines[1024];
+
+static void on_log(zkl_log_level level, const char *line, void *data)
+{
+    (void)data;
+    if (level == ZKL_LOG_WARN)
+        g_strlcat(lines, line, sizeof lines);
+}
+
+static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    (void)data;
+    a.calls++;
+    a.grant = grant;
+    if (error)
+        a.error = *error;
+}
+
+/* Enters at that path below the chroot, and is answered number 7. */
+static void enter(const char *path, zkl_peer peer, int strict)
+{
+    zkl_session_options so = ZKL_SESSION_OPTIONS_INIT;
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+
+    lines[0] = '\0';
+    so.log = on_log;
+    so.log_level = ZKL_LOG_INFO;
+    s = hand_session_with(&so);
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+    a = (struct attempt){.calls = 0};
+    o.peer = peer;
+    o.strict = strict;
+    REQUIRE(zkl_mutex_new(&a.mutex, s, path, &o) == 0);
+    REQUIRE(zkl_mutex_lock_async(a.mutex, ZKL_FOREVER, on_acquired, NULL, &a.op) == 0);
+    a.node = fake_created_name("/root/", 7);
+    REQUIRE(a.node != NULL);
+    ANSWER(STORE_CREATE, "/root/", .rc = STORE_OK, .path = a.node, .czxid = 5,
+           .owner = FAKE_SESSION_ID);
+}
+
+static void list(const char *other)
+{
+    char *copy = g_strdup(other);
+    char *both[] = {strrchr(a.node, '/') + 1, copy};
+
+    ANSWER(STORE_LIST, "/root/", .rc = STORE_OK, .names = both, .count = 2);
+    zkl_session_dispatch(s);
+    g_free(copy);
+}
+
+static void leave(void)
+{
+    hand_leave(&a);
+    hand_close(s);
+}
+
+/* The caller hears which child it is, and where, by its own name for the path. */
+static void refused(void)
+{
+    static const char node[] = "_c_" UUID "-__WRIT__0000000003";
+
+    enter("/l", ZKL_PEER_CURATOR, 0);
+    list(node);
+    CHECK_INT(a.calls, 1);
+    CHECK(a.grant == NULL);
+    CHECK_INT(a.error.code, ZKL_ELAYOUT);
+    CHECK_STR(a.error.path, "/l");
+    CHECK_STR(a.error.text, "/l: \"_c_" UUID "-__WRIT__0000000003\" is of a read-write lock");
+    CHECK_INT(fake_count(STORE_DELETE, a.node), 1);
+    CHECK_INT(s->contenders.length, 0);
+    CHECK_STR(strstr(lines, "it does not wait"), lines + strlen(lines) -
+                                                     strlen("it does not wait "
+                                                            "for what is queued here"));
+    leave();
+}
+
+/* A long path is cut, not the child. */
+static void refused_at_a_long_path(void)
+{
+    char path[301];
+
+    memset(path, 'p', sizeof path - 1);
+    path[0] = '/';
+    path[sizeof path - 1] = '\0';
+    enter(path, ZKL_PEER_CURATOR, 0);
+    list("_c_" UUID "-latch-0000000003");
+    CHECK_INT(a.error.code, ZKL_ELAYOUT);
+    CHECK(g_str_has_prefix(a.error.text, "/pppp"));
+    CHECK(g_str_has_suffix(a.error.text, "ppp: \"_c_" UUID "-latch-0000000003\" is of a latch's "
+                                         "election"));
+    leave();
+}
+
+/* The longest name there may be, with what a terminal would obey. */
+static void refused_for_a_strange_name(void)
+{
+    char name[600];
+
+    memset(name, '\x1b', sizeof name - 1);
+    g_strlcpy(name + 400, "latch-0000000003", sizeof name - 400);
+    enter("/l", ZKL_PEER_CURATOR, 0);
+    list(name);
+    CHECK_INT(a.error.code, ZKL_ELAYOUT);
+    CHECK(strchr(a.error.text, '\x1b') == NULL);
+    CHECK(strstr(a.error.text, "is of a latch's election") != NULL);
+    leave();
+}
+
+static void strictly_refused(void)
+{
+    enter("/l", ZKL_PEER_CURATOR, 1);
+    list("junk");
+    CHECK_INT(a.error.code, ZKL_ELAYOUT);
+    CHECK_STR(a.error.text, "/l: \"junk\" is no contender of any layout");
+    leave();
+}
+
+/* Whoever comes behind, and would not wait, is worth a warning; one that waits is not. */
+static void warned(void)
+{
+    static const struct {
+        const char *name;
+        zkl_peer peer;
+        bool warned;
+    } rows[] = {
+        {"latch-0000000009", ZKL_PEER_CURATOR, true},
+        {"__READ__0000000009", ZKL_PEER_CURATOR, true},
+        {"__WRIT__0000000009", ZKL_PEER_APACHE, true},
+        {"lease-0000000009", ZKL_PEER_KAZOO, true},
+        {"sh0000000009", ZKL_PEER_CURATOR, true},
+        {"ex0000000009", ZKL_PEER_CURATOR, false},
+        {"x-5-0000000009", ZKL_PEER_CURATOR, false},
+        {"x-5-0000000009", ZKL_PEER_KAZOO, true},
+        {"x-5-0000000009", ZKL_PEER_APACHE, false},
+        {"lock-0000000009", ZKL_PEER_CURATOR, false},
+        {"lock-0000000009", ZKL_PEER_KAZOO, false},
+        {"lock-0000000009", ZKL_PEER_APACHE, false},
+        {"junk", ZKL_PEER_CURATOR, false},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        enter("/l", rows[i].peer, 0);
+        list(rows[i].name);
+        CHECK(a.grant != NULL);
+        char *due = layout_stranger(rows[i].name);
+        if (!CHECK_INT(strstr(lines, due) != NULL, rows[i].warned) ||
+            !CHECK_INT(lines[0] != '\0', rows[i].warned))
+            runner_fail(__FILE__, __LINE__, "\"%s\", %d: %s", rows[i].name, rows[i].peer, lines);
+        g_free(due);
+        leave();
+    }
+}
+
+/* Apache's is waited for by whom it is a peer, and refuses the others. */
+static void peers(void)
+{
+    static const char node[] = "x-72057594037927936-0000000003";
+
+    enter("/l", ZKL_PEER_CURATOR, 0);
+    list(node);
+    CHECK_INT(a.error.code, ZKL_ELAYOUT);
+    leave();
+    enter("/l", ZKL_PEER_KAZOO, 0);
+    list(node);
+    CHECK_INT(a.error.code, ZKL_ELAYOUT);
+    leave();
+    enter("/l", ZKL_PEER_APACHE, 0);
+    CHECK(g_str_has_prefix(a.node, "/root/l/_c_") && strstr(a.node, "-lock-"));
+    list(node);
+    CHECK_INT(a.calls, 0);
+    CHECK(fake_request(STORE_GET, "/root/l/x-72057594037927936-0000000003").watch);
+    leave();
+}
+
+/* The answer to the create is lost: what was made in kazoo's style is found by its id, and nothing
+ * of kazoo's own beside it. */
+static void adopts_in_kazoos_style(void)
+{
+    static char theirs[] = HEX "__lock__0000000003", *names[2] = {theirs, NULL};
+
+    enter("/l", ZKL_PEER_KAZOO, 0);
+    list("junk");
+    CHECK(g_regex_match_simple("^/root/l/[0-9a-f]{32}__lock__0000000007$", a.node, 0, 0));
+    zkl_grant_release(a.grant);
+    a.grant = NULL;
+    REQUIRE(zkl_mutex_lock_async(a.mutex, ZKL_FOREVER, on_acquired, NULL, NULL) == 0);
+    g_free(a.node);
+    a.node = fake_created_name("/root/l", 9);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    names[1] = strrchr(a.node, '/') + 1;
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = names, .count = 2);
+    CHECK_INT(fake_count(STORE_CREATE, "/root/l"), 0);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID, .czxid = 77);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = names, .count = 2);
+    CHECK(fake_request(STORE_GET, "/root/l/" HEX "__lock__0000000003").watch);
+    CHECK(!fake_is_asked(STORE_DELETE, "/root/l/" HEX));
+    leave();
+}
+
+static const struct test_case cases[] = {
+    {"refused", refused},
+    {"refused_at_a_long_path", refused_at_a_long_path},
+    {"refused_for_a_strange_name", refused_for_a_strange_name},
+    {"strictly_refused", strictly_refused},
+    {"warned", warned},
+    {"peers", peers},
+    {"adopts_in_kazoos_style", adopts_in_kazoos_style},
+    {NULL, NULL},
+};
+
+const struct test_suite stranger_suite = {"stranger", NULL, NULL, cases};

@@ -1,0 +1,75 @@
+#include "changes.h"
+#include "contenders.h"
+
+#include <inttypes.h>
+
+void append_time(GString *out, int64_t time_ms)
+{
+    GDateTime *time = g_date_time_new_from_unix_utc(time_ms / 1000);
+    char *text = g_date_time_format(time, "%Y-%m-%dT%H:%M:%S");
+
+    g_string_append_printf(out, "%s.%03dZ", text, (int)(time_ms % 1000));
+    g_free(text);
+    g_date_time_unref(time);
+}
+
+void change_line(GString *out, int64_t time_ms, const char *event)
+{
+    append_time(out, time_ms);
+    g_string_append_printf(out, " %s\n", event);
+}
+
+static void contender_line(GString *out, int64_t time_ms, const char *event, const zkl_contender *c)
+{
+    char *host = contender_host(c), *owner = contender_owner(c);
+    const char *client = contender_client(c);
+
+    append_time(out, time_ms);
+    g_string_append_printf(out, " %s %" PRIu64 " %s %s %s ", event, c->token, contender_kind(c),
+                           client ? client : "?", host ? host : "-");
+    append_visible(out, c->node);
+    g_string_append_printf(out, " %s\n", owner);
+    g_free(host);
+    g_free(owner);
+}
+
+/* Who is who: a name may be used again, a token is not. */
+static GHashTable *by_token(const zkl_queue *q)
+{
+    GHashTable *table = g_hash_table_new(g_int64_hash, g_int64_equal);
+
+    for (size_t i = 0; i < zkl_queue_count(q); i++) {
+        const zkl_contender *c = zkl_queue_get(q, i);
+
+        g_hash_table_insert(table, (void *)(uintptr_t)&c->token, (void *)(uintptr_t)c);
+    }
+    return table;
+}
+
+static void compare(GString *out, int64_t time_ms, const zkl_contender *old,
+                    const zkl_contender *new)
+{
+    if (!old || old->holds != new->holds)
+        contender_line(out, time_ms, new->holds ? "holds" : "waits", new);
+    if (contender_is_asked(new) && (!old || !contender_is_asked(old)))
+        contender_line(out, time_ms, "asked", new);
+}
+
+void changes_between(GString *out, int64_t time_ms, const zkl_queue *old, const zkl_queue *new)
+{
+    GHashTable *before = by_token(old), *after = by_token(new);
+
+    for (size_t i = 0; i < zkl_queue_count(old); i++) {
+        const zkl_contender *c = zkl_queue_get(old, i);
+
+        if (!g_hash_table_contains(after, &c->token))
+            contender_line(out, time_ms, "left", c);
+    }
+    for (size_t i = 0; i < zkl_queue_count(new); i++) {
+        const zkl_contender *c = zkl_queue_get(new, i);
+
+        compare(out, time_ms, g_hash_table_lookup(before, &c->token), c);
+    }
+    g_hash_table_unref(before);
+    g_hash_table_unref(after);
+}

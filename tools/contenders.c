@@ -1,0 +1,221 @@
+/* Contenders as text: a table for people, objects for programs. What others wrote decides nothing
+ * here, and drives no terminal. */
+#include "contenders.h"
+#include "json.h"
+#include "table.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what is known of one ---- */
+
+const char *contender_kind(const zkl_contender *c)
+{
+    static const char *const names[] = {
+        [ZKL_KIND_LOCK] = "lock",   [ZKL_KIND_LATCH] = "latch", [ZKL_KIND_APACHE] = "lock",
+        [ZKL_KIND_RUBY] = "lock",   [ZKL_KIND_READ] = "read",   [ZKL_KIND_WRITE] = "write",
+        [ZKL_KIND_LEASE] = "lease",
+    };
+
+    if (c->kind == ZKL_KIND_RUBY && c->node[0] == 's')
+        return "read"; /* zk-ruby's shared ones: "sh0000000000" */
+    return (size_t)c->kind < G_N_ELEMENTS(names) && names[c->kind] ? names[c->kind] : "?";
+}
+
+const char *contender_client(const zkl_contender *c)
+{
+    static const char *const names[] = {
+        [ZKL_CLIENT_ZKL] = "zkl",  [ZKL_CLIENT_CURATOR] = "curator", [ZKL_CLIENT_KAZOO] = "kazoo",
+        [ZKL_CLIENT_GO] = "go-zk", [ZKL_CLIENT_APACHE] = "apache",   [ZKL_CLIENT_RUBY] = "zk-ruby",
+    };
+
+    return (size_t)c->client < G_N_ELEMENTS(names) ? names[c->client] : NULL;
+}
+
+/* Java adds the interface: "fe80:0:0:0:0:0:0:1%eth0". */
+static bool is_address(const char *text)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+    char plain[INET6_ADDRSTRLEN];
+    const size_t length = strcspn(text, "%");
+
+    if (length >= sizeof plain || strlen(text) >= 2 * sizeof plain)
+        return false;
+    memcpy(plain, text, length);
+    plain[length] = '\0';
+    return inet_pton(AF_INET, plain, address) == 1 || inet_pton(AF_INET6, plain, address) == 1;
+}
+
+/* The length of HOST in "HOST pid N thread M", which zkl writes unless it is given a name; 0. */
+static size_t own_host(const char *text)
+{
+    const size_t length = strcspn(text, " ");
+    unsigned long long pid, thread;
+    int end = 0;
+
+    if (sscanf(text + length, " pid %20llu thread %20llu%n", &pid, &thread, &end) != 2)
+        return 0;
+    return text[length + (size_t)end] == '\0' ? length : 0;
+}
+
+char *contender_host(const zkl_contender *c)
+{
+    const size_t length = own_host(c->owner);
+
+    if (length > 0)
+        return g_strndup(c->owner, length);
+    return is_address(c->owner) ? g_strdup(c->owner) : NULL;
+}
+
+bool contender_is_asked(const zkl_contender *c)
+{
+    return strcmp(c->owner, "__REVOKE__") == 0;
+}
+
+char *contender_owner(const zkl_contender *c)
+{
+    GString *text = g_string_new(NULL);
+
+    if (contender_is_asked(c))
+        g_string_append(text, "(asked to revoke)");
+    else if (c->owner[0])
+        append_visible(text, c->owner);
+    else
+        g_string_append_c(text, '-');
+    return g_string_free(text, FALSE);
+}
+
+/* The server's clock against ours: only for people to read, so that it may be a little wrong. */
+static int64_t age_ms(const zkl_contender *c)
+{
+    const int64_t age = g_get_real_time() / 1000 - c->ctime_ms;
+
+    return age > 0 ? age : 0;
+}
+
+static char *age_text(int64_t ms)
+{
+    const int64_t s = ms / 1000;
+
+    if (s < 60)
+        return g_strdup_printf("%" PRId64 "s", s);
+    if (s < 3600)
+        return g_strdup_printf("%" PRId64 "m%02" PRId64 "s", s / 60, s % 60);
+    if (s < 86400)
+        return g_strdup_printf("%" PRId64 "h%02" PRId64 "m", s / 3600, s / 60 % 60);
+    return g_strdup_printf("%" PRId64 "d%02" PRId64 "h", s / 86400, s / 3600 % 24);
+}
+
+/* ---- as a table ---- */
+
+static void table_contender(struct table *t, const zkl_contender *c, size_t position, bool narrow)
+{
+    char *age = age_text(age_ms(c)), *host = contender_host(c), *owner = contender_owner(c);
+    const char *client = contender_client(c);
+
+    if (c->holds)
+        table_cell(t, "HOLDS");
+    else
+        table_cell_printf(t, "waiting #%zu", position);
+    table_cell_printf(t, "%" PRIu64, c->token);
+    table_cell(t, age);
+    table_cell(t, contender_kind(c));
+    table_cell(t, client ? client : "?");
+    table_cell(t, host ? host : "-");
+    if (!narrow && c->session_id == 0)
+        table_cell(t, "persistent");
+    else if (!narrow)
+        table_cell_printf(t, "0x%" PRIx64, (uint64_t)c->session_id);
+    table_cell(t, owner);
+    table_cell(t, c->node);
+    g_free(age);
+    g_free(host);
+    g_free(owner);
+}
+
+GString *contenders_table(const zkl_queue *q, size_t most, bool narrow)
+{
+    static const char *const all[] = {"STATE", "TOKEN",   "AGE",   "KIND", "CLIENT",
+                                      "HOST",  "SESSION", "OWNER", "NODE"},
+                             *const few[] = {"STATE",  "TOKEN", "AGE",   "KIND",
+                                             "CLIENT", "HOST",  "OWNER", "NODE"};
+    const unsigned right = 1u << 1 | 1u << 2; /* numbers line up at their end */
+    struct table *t = narrow ? table_new(few, G_N_ELEMENTS(few), right)
+                             : table_new(all, G_N_ELEMENTS(all), right);
+
+    for (size_t i = 0; i < most && i < zkl_queue_count(q); i++)
+        table_contender(t, zkl_queue_get(q, i), i, narrow);
+    return table_end(t);
+}
+
+void contenders_print(const zkl_queue *q, const char *path)
+{
+    GString *text;
+
+    if (zkl_queue_count(q) == 0) {
+        say("%s: no contenders", path);
+        return;
+    }
+    text = contenders_table(q, SIZE_MAX, false);
+    fputs(text->str, stdout);
+    g_string_free(text, TRUE);
+}
+
+/* ---- as JSON ---- */
+
+static void json_string_or_null(GString *out, const char *key, const char *text)
+{
+    g_string_append_printf(out, ", \"%s\": ", key);
+    if (text)
+        json_string(out, text);
+    else
+        g_string_append(out, "null");
+}
+
+void contender_json(GString *out, const zkl_contender *c, size_t position)
+{
+    char *host = contender_host(c);
+
+    g_string_append_printf(out, "{\"position\": %zu, \"state\": \"%s\", \"token\": %" PRIu64,
+                           position, c->holds ? "holds" : "waiting", c->token);
+    g_string_append_printf(out, ", \"age_ms\": %" PRId64 ", \"created_ms\": %" PRId64, age_ms(c),
+                           c->ctime_ms);
+    json_string_or_null(out, "kind", contender_kind(c));
+    json_string_or_null(out, "client", contender_client(c));
+    json_string_or_null(out, "host", host);
+    g_string_append_printf(out, ", \"session\": \"0x%" PRIx64 "\"", (uint64_t)c->session_id);
+    json_string_or_null(out, "owner", c->owner);
+    json_string_or_null(out, "node", c->node);
+    g_string_append_printf(out, ", \"number\": %" PRId64 "}", c->number);
+    g_free(host);
+}
+
+void contenders_json(GString *out, const zkl_queue *q, const char *between)
+{
+    g_string_append_c(out, '[');
+    for (size_t i = 0; i < zkl_queue_count(q); i++) {
+        g_string_append(out, i > 0 ? "," : "");
+        g_string_append(out, between);
+        contender_json(out, zkl_queue_get(q, i), i);
+    }
+}
+
+/* ---- reading ---- */
+
+int contenders_read(zkl_queue **ret, zkl_session *session, const char *path, int64_t timeout_ms)
+{
+    zkl_error error = {0};
+
+    if (zkl_queue_read(ret, session, path, timeout_ms) == 0)
+        return STATUS_OK;
+    switch (zkl_last_error(&error)) {
+    case ZKL_ENOENT:
+        return fail(STATUS_CONFLICT, "%s: no such path", path);
+    case ZKL_ETIMEDOUT:
+        return fail(STATUS_UNAVAILABLE, "%s: no answer in time", path);
+    default:
+        return fail_error(&error, path);
+    }
+}

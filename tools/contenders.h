@@ -1,0 +1,33 @@
+/* Contenders as text, for zkl ls and zkl watch. */
+#ifndef ZKL_TOOLS_CONTENDERS_H
+#define ZKL_TOOLS_CONTENDERS_H
+
+#include "tool.h"
+
+const char *contender_kind(const zkl_contender *c);   /* "lock", "latch", "read", … */
+const char *contender_client(const zkl_contender *c); /* whose it looks like; NULL: unknown */
+
+/* The host, as far as the payload tells; NULL: unknown. g_free() it. */
+char *contender_host(const zkl_contender *c);
+
+/* Somebody has written Curator's request to give the lock up into its node. */
+bool contender_is_asked(const zkl_contender *c);
+
+/* The owner, made visible; "-" if it has none. g_free() it. */
+char *contender_owner(const zkl_contender *c);
+
+/* A line of heads, and one for each of the first most contenders; narrow: without sessions. */
+GString *contenders_table(const zkl_queue *q, size_t most, bool narrow);
+
+/* One object, and an array of all of them with between before each. */
+void contender_json(GString *out, const zkl_contender *c, size_t position);
+void contenders_json(GString *out, const zkl_queue *q, const char *between);
+
+/* Reads a snapshot for one who waits for nothing but this. STATUS_OK, or a status after a message.
+ */
+int contenders_read(zkl_queue **ret, zkl_session *session, const char *path, int64_t timeout_ms);
+
+/* Writes the table; or a message, when there is none. */
+void contenders_print(const zkl_queue *q, const char *path);
+
+#endif

@@ -1,0 +1,148 @@
+#include "reader.h"
+
+#include <pthread.h>
+#include <time.h>
+
+/* From the end of one reading to the next. */
+#define PAUSE_MS 200
+
+static void clear(void *data)
+{
+    struct reading *r = data;
+
+    zkl_queue_free(r->queue);
+}
+
+void reading_unref(struct reading *r)
+{
+    if (r)
+        g_atomic_rc_box_release_full(r, clear);
+}
+
+static struct reading *read_once(const struct reader *r, size_t most)
+{
+    zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
+    struct reading *reading = g_atomic_rc_box_new0(struct reading);
+
+    options.most = most;
+    if (r->keeps && r->before)
+        options.before = r->before->queue;
+    if (zkl_queue_read_with(&reading->queue, r->session, r->path, &options, ZKL_FOREVER) != 0)
+        zkl_last_error(&reading->error);
+    reading->time_ms = g_get_real_time() / 1000;
+    return reading;
+}
+
+static void publish(struct reader *r, struct reading *reading)
+{
+    reading_unref(r->newest);
+    r->newest = g_atomic_rc_box_acquire(reading);
+    reading_unref(r->before);
+    r->before = reading;
+    events_wake(r->events);
+}
+
+static void rest(struct reader *r)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += PAUSE_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (!r->over && pthread_cond_timedwait(&r->changed, &r->lock, &until) == 0)
+        continue;
+}
+
+static void *run(void *data)
+{
+    struct reader *r = data;
+    struct reading *reading;
+
+    pthread_mutex_lock(&r->lock);
+    while (!r->over) {
+        size_t most = r->most;
+
+        if (!r->wanted) {
+            pthread_cond_wait(&r->changed, &r->lock);
+            continue;
+        }
+        r->wanted = false;
+        pthread_mutex_unlock(&r->lock);
+        reading = read_once(r, most);
+        pthread_mutex_lock(&r->lock);
+        publish(r, reading);
+        rest(r);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return NULL;
+}
+
+int reader_start(struct reader *r)
+{
+    pthread_condattr_t attr;
+    sigset_t all, before;
+    int err;
+
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&r->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    /* Signals are the main thread's, also those that it will catch later. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    err = pthread_create(&r->thread, NULL, run, r);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return err == 0 ? GO_ON : fail(STATUS_INTERNAL, "no thread: %s", g_strerror(err));
+}
+
+static void want(struct reader *r)
+{
+    r->wanted = true;
+    pthread_cond_signal(&r->changed);
+}
+
+void reader_want(struct reader *r, size_t most)
+{
+    pthread_mutex_lock(&r->lock);
+    r->most = most;
+    want(r);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void reader_want_again(void *data)
+{
+    struct reader *r = data;
+
+    pthread_mutex_lock(&r->lock);
+    want(r);
+    pthread_mutex_unlock(&r->lock);
+}
+
+struct reading *reader_take(struct reader *r)
+{
+    struct reading *newest;
+
+    pthread_mutex_lock(&r->lock);
+    newest = g_steal_pointer(&r->newest);
+    pthread_mutex_unlock(&r->lock);
+    return newest;
+}
+
+void reader_stop(struct reader *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->over = true;
+    pthread_cond_signal(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void reader_join(struct reader *r)
+{
+    pthread_join(r->thread, NULL);
+    reading_unref(r->newest);
+    reading_unref(r->before);
+    pthread_cond_destroy(&r->changed);
+    pthread_mutex_destroy(&r->lock);
+}

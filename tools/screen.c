@@ -1,0 +1,117 @@
+#include "screen.h"
+#include "table.h"
+#include "tool.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Its own page, where lines are not continued, no cursor; and all that undone. */
+#define BEGIN "\033[?1049h\033[?7l\033[?25l"
+#define END "\033[?25h\033[?7h\033[?1049l"
+#define HOME "\033[H"
+#define END_OF_LINE "\033[K"
+#define END_OF_SCREEN "\033[J"
+
+#define PATIENCE_MS 100
+#define PIECE 512
+
+bool screen_is_there(void)
+{
+    const char *term = g_getenv("TERM");
+
+    return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+void screen_measure(struct screen *s)
+{
+    struct winsize size = {0};
+
+    ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    s->rows = size.ws_row > 0 ? size.ws_row : 24;
+    s->columns = size.ws_col > 0 ? size.ws_col : 80;
+}
+
+static void write_now(const char *text)
+{
+    GString *line = g_string_new(text);
+
+    write_without_waiting(STDOUT_FILENO, line, PATIENCE_MS);
+    g_string_free(line, TRUE);
+}
+
+void screen_enter(struct screen *s)
+{
+    struct termios raw;
+
+    terminal_init(&s->terminal);
+    terminal_find(&s->terminal);
+    /* Started in the background, we stop until we are in front; nobody would continue an orphan. */
+    while (s->terminal.fd >= 0 && !terminal_is_ours(&s->terminal) && terminal_stop_us(SIGTTOU))
+        continue;
+    if (terminal_is_ours(&s->terminal) && tcgetattr(s->terminal.fd, &s->before) == 0) {
+        raw = s->before;
+        raw.c_lflag &= (tcflag_t) ~(ICANON | ECHO);
+        raw.c_cc[VMIN] = 1;
+        raw.c_cc[VTIME] = 0;
+        s->set = tcsetattr(s->terminal.fd, TCSANOW, &raw) == 0;
+    }
+    screen_measure(s);
+    s->on = true;
+    write_now(BEGIN);
+}
+
+void screen_leave(struct screen *s)
+{
+    if (!s->on)
+        return;
+    s->on = false;
+    write_now(END);
+    if (s->set)
+        tcsetattr(s->terminal.fd, TCSANOW, &s->before);
+    s->set = false;
+    terminal_close(&s->terminal);
+}
+
+int screen_key(struct screen *s)
+{
+    struct pollfd in = {.fd = s->set ? s->terminal.fd : -1, .events = POLLIN};
+    unsigned char key;
+
+    if (poll(&in, 1, 0) <= 0 || !in.revents)
+        return 0;
+    return read(in.fd, &key, 1) == 1 ? key : -1;
+}
+
+/* Never waits where a signal would not be heard. */
+static void write_frame(const struct events *events, const GString *frame)
+{
+    struct pollfd fds[] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
+                           {.fd = events->signals, .events = POLLIN}};
+    ssize_t written;
+
+    for (size_t done = 0; done < frame->len; done += (size_t)written) {
+        if (poll(fds, G_N_ELEMENTS(fds), -1) <= 0 || !(fds[0].revents & POLLOUT) || fds[1].revents)
+            return;
+        written = write(STDOUT_FILENO, frame->str + done, MIN(frame->len - done, PIECE));
+        if (written <= 0)
+            return;
+    }
+}
+
+void screen_draw(struct screen *s, const struct events *events, const char *text)
+{
+    GString *frame = g_string_new(HOME);
+    char **lines = g_strsplit(text, "\n", -1);
+
+    for (int i = 0; lines[i] && i < s->rows; i++) {
+        g_string_append(frame, i > 0 ? "\r\n" : "");
+        append_fitting(frame, lines[i], s->columns);
+        g_string_append(frame, END_OF_LINE);
+    }
+    g_string_append(frame, END_OF_SCREEN);
+    write_frame(events, frame);
+    g_strfreev(lines);
+    g_string_free(frame, TRUE);
+}
