@@ -7,11 +7,11 @@ build_packages=(gcc libc6-dev make autoconf automake libtool pkg-config
 # and `zookeeperd` would start a service. iproute2 makes the networks that tests cut.
 server_packages=(libzookeeper-java default-jre-headless iproute2)
 check_packages=(clang clang-format g++ binutils)
-# Other libraries that take the same locks.
-interop_packages=(default-jdk-headless libcurator-recipes-java)
+# Other libraries that take the same locks. ZooKeeper's own recipes come with its server.
+interop_packages=(default-jdk-headless libcurator-recipes-java python3-kazoo)
 # The locks that zkl is measured beside. Debian may start redis, etcd and postgresql as services;
 # the benchmark uses none of those, it has its own.
-bench_packages=(python3-kazoo etcd-server golang-go golang-etcd-server-dev redis-server
+bench_packages=(etcd-server golang-go golang-etcd-server-dev redis-server
     libhiredis-dev postgresql libpq-dev)
 # libFuzzer is C++.
 fuzz_packages=(clang libclang-rt-14-dev g++)

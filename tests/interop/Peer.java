@@ -10,7 +10,6 @@ import org.apache.curator.retry.RetryOneTime;
  * input, and answers each by one line. Ends with its input.
  */
 public final class Peer {
-    private static final int SESSION_MS = 4000;
     private static final int CONNECT_MS = 4000;
 
     /** What a subcommand makes: the thing that is tested. */
@@ -24,6 +23,8 @@ public final class Peer {
 
     private static Subject make(CuratorFramework client, String[] args) {
         switch (args[1]) {
+        case "locks":
+            return new Locks(client);
         case "latch":
             return new Latch(client, args[2], args[3], new Stamps(args[4], args[3]));
         case "selector":
@@ -31,6 +32,10 @@ public final class Peer {
         default:
             throw new IllegalArgumentException("no subcommand " + args[1]);
         }
+    }
+
+    private static int sessionMs() {
+        return Integer.parseInt(System.getenv().getOrDefault("PEER_SESSION_MS", "4000"));
     }
 
     private static String answer(Subject subject, String command) {
@@ -45,7 +50,7 @@ public final class Peer {
         BufferedReader in =
             new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         CuratorFramework client = CuratorFrameworkFactory.newClient(
-            args[0], SESSION_MS, CONNECT_MS, new RetryOneTime(100));
+            args[0], sessionMs(), CONNECT_MS, new RetryOneTime(100));
 
         client.start();
         Subject subject = make(client, args);

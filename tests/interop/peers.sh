@@ -1,58 +1,177 @@
 # Sourced by the tests with other libraries, after tests/cli/lib.sh: starts and asks their programs,
-# which obey one command a line and answer by one line.
+# which obey one command a line and answer by one line. With the subcommand `locks` all of them take:
+#
+#   hold PATH KIND         acquires: "ok TOKEN NODE"; the token is the node's czxid
+#   try PATH KIND          the same if nobody is to be waited for, else "busy"
+#   release                what was taken: "ok"
+#   list PATH KIND         "ok", and the contenders that the library sees, in its words
+#   contend PATH KIND COUNTER HISTORY SECONDS GRANTS FENCED
+#                          begins to increment under the lock in a thread: "ok" at once
+#   join                   waits for the end of that: "ok GRANTS ERRORS"
+#   stop                   the same, after the present turn
+#   now                    "ok NANOSECONDS" by CLOCK_MONOTONIC
+#
+# Java alone takes `revoke NODE`, Python alone `persist PATH KIND` (a hold that outlives its session),
+# zkl alone `state` and `fenced PATH DATA` (a node made in a fenced transaction).
+#
+# Contending ends when SECONDS have passed and GRANTS were had, or 60 s later. COUNTER is a file with
+# two numbers, the last token and the count; reading and writing it are two steps, now and then with a
+# pause between. With FENCED 1 a step with a lower token than the last is refused, which is an error.
+# HISTORY gets a line at the beginning and, unless there is an error, at the end of each turn:
+#   NANOSECONDS begin|end KIND PID TOKEN COUNT
+# with the count found and the one left. Errors are told on standard error too.
+#
+# Kinds: zkl and, with other options, zkl-strict, zkl-kazoo, zkl-apache (zkl_peer.c); curator,
+# curator-read, curator-write, apache (ZooKeeper's WriteLock; Locks.java); kazoo and those of
+# peer_locks.py. PEER_SESSION_MS is the session timeout of them all.
 # shellcheck shell=bash disable=SC2154
 
 here=$(dirname "${BASH_SOURCE[0]}")
 curator=/usr/share/java/curator-recipes.jar # names all that it needs
+write_lock=/usr/share/java/zookeeper-recipes-lock.jar
 answer_limit=90                             # seconds; only a hang reaches it
-declare -A to_peer from_peer
+declare -A to_peer from_peer pid_of_peer
 
 # Other programs of others: nothing for the sanitizers to see.
-need_curator() {
-    if [ -n "${ZKL_INSTRUMENTED-}" ]; then
-        skip "other libraries: not with instrumented builds"
-        finish
-    fi
-    command -v javac >/dev/null && [ -r $curator ] && return
-    if [ "${ZKL_REQUIRE_SERVER-}" = 1 ]; then
-        fail "there is no javac or no $curator"
-    else
-        skip "no javac or no $curator"
-    fi
+need_others() {
+    [ -n "${ZKL_INSTRUMENTED-}" ] || return 0
+    skip "other libraries: not with instrumented builds"
     finish
 }
 
+lacking() { # WHAT
+    if [ "${ZKL_REQUIRE_SERVER-}" = 1 ]; then fail "there is no $1"; else skip "no $1"; fi
+    finish
+}
+
+need_curator() {
+    need_others
+    command -v javac >/dev/null || lacking javac
+    [ -r $curator ] || lacking $curator
+    [ -r $write_lock ] || lacking $write_lock
+}
+
+# Not every Python on a machine is the one that Debian's packages are for.
+need_kazoo() {
+    need_others
+    for python in python3 /usr/bin/python3; do
+        "$python" -c "import kazoo" 2>/dev/null && return
+    done
+    lacking kazoo
+}
+
 build_peer() {
-    class_path=$curator:/usr/share/java/slf4j-simple.jar:$scratch/classes
+    class_path=$curator:$write_lock:/usr/share/java/slf4j-simple.jar:$scratch/classes
     run javac -Xlint:all,-classfile,-path -Werror -cp "$class_path" -d "$scratch/classes" "$here"/*.java
     expect "the Java programs compile" "0:" "$status:$err"
     [ "$status" -eq 0 ] || finish
 }
 
+# Of the program about to run: its end of no other's line, or that would not end when we close ours.
+hang_up() {
+    local fd
+    for fd in "${to_peer[@]}" "${from_peer[@]}"; do exec {fd}>&-; done
+}
+
 # Leaves its process in $peer.
-start_peer() { # NAME SUBCOMMAND ARG...
+start_program() { # NAME COMMAND...
     local name=$1 in out
     shift
     mkfifo "$scratch/$name.in" "$scratch/$name.out"
-    java -Xmx128m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData \
-        -Dorg.slf4j.simpleLogger.defaultLogLevel=error -cp "$class_path" Peer "$ZKL_CONNECT" "$@" \
-        <"$scratch/$name.in" >"$scratch/$name.out" 2>"$scratch/$name.err" &
+    (hang_up; exec "$@") <"$scratch/$name.in" >"$scratch/$name.out" 2>"$scratch/$name.err" &
     peer=$!
     remember "$peer"
     exec {in}>"$scratch/$name.in" {out}<"$scratch/$name.out"
     to_peer[$name]=$in
     from_peer[$name]=$out
+    pid_of_peer[$name]=$peer
 }
 
-# Its answer is in $answer, empty if there was none.
-ask() { # NAME COMMAND
-    answer=
+start_peer() { # NAME SUBCOMMAND ARG...
+    local name=$1
+    shift
+    start_program "$name" java -Xmx128m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData \
+        -Dorg.slf4j.simpleLogger.defaultLogLevel=error -cp "$class_path" Peer "$ZKL_CONNECT" "$@"
+}
+
+start_kazoo() { # NAME SUBCOMMAND ARG...
+    local name=$1
+    shift
+    start_program "$name" "$python" -B "$here/peer.py" "$ZKL_CONNECT" "$@"
+}
+
+start_zkl() { # NAME
+    start_program "$1" "$top_builddir/tests/interop/zkl-peer" "$ZKL_CONNECT" locks
+}
+
+# All that take locks: NUMBER programs of Java's, two of Python's and of C.
+start_lockers() { # NUMBER
+    local i
+    for ((i = 1; i <= $1; i++)); do start_peer "java$i" locks; done
+    for i in 1 2; do
+        start_kazoo "kazoo$i" locks
+        start_zkl "zkl$i"
+    done
+}
+
+# None of them has had to say anything but answers, and zkl, that it saw one behind it that will not
+# wait.
+expect_quiet() {
+    local name
+    for name in "${!to_peer[@]}"; do
+        expect "$name had no trouble" "" "$(grep -v ": it does not wait for what is queued here$" "$scratch/$name.err")"
+    done
+}
+
+# All that were started.
+end_peers() {
+    local name pid
+    for name in "${!to_peer[@]}"; do
+        pid=${pid_of_peer[$name]}
+        end_peer "$name"
+        status_of "$pid"
+        expect "$name ends well" 0 "$?"
+    done
+}
+
+is_empty() { # PATH: no child of any name
+    local names
+    names=$("$ADMIN" list "$1") && [ -z "$names" ]
+}
+
+expect_empty() { # WHAT PATH
+    if wait_until "$1" is_empty "$2"; then pass "$1"; fi
+}
+
+# The family of programs that has a kind.
+family_of() { # KIND
+    case $1 in
+    zkl*) echo zkl ;;
+    kazoo* | none) echo kazoo ;;
+    *) echo java ;;
+    esac
+}
+
+tell() { # NAME COMMAND
     echo "$2" >&"${to_peer[$1]}"
+}
+
+# Its answer is in $answer. One that does not answer has nothing more to say either.
+hear() { # NAME
+    answer=
     # shellcheck disable=SC2034
-    read -r -t $answer_limit answer <&"${from_peer[$1]}"
+    read -r -t $answer_limit answer <&"${from_peer[$1]}" && return
+    fail "$1 answers" "$(tail -n 3 "$scratch/$1.err")"
+    finish
+}
+
+ask() { # NAME COMMAND
+    tell "$1" "$2"
+    hear "$1"
 }
 
 end_peer() { # NAME
     local in=${to_peer[$1]} out=${from_peer[$1]}
     exec {in}>&- {out}<&-
+    unset "to_peer[$1]" "from_peer[$1]" "pid_of_peer[$1]"
 }

@@ -2,6 +2,8 @@
 # The manual pages format without a warning, and zkl(3) names all there is.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
+# shellcheck source=tests/interop/page.sh
+. "$(dirname "$0")/../interop/page.sh"
 
 # groff itself, as man(1) calls it: a machine may have man's pages without man.
 warnings() { # FILE…
@@ -27,8 +29,17 @@ shown() { # PAGE
     sed -n '/^\.SH EXAMPLES/,/^\.fi/p' "$1" | sed '1,2d;$d' | sed 's/\\e/\\/g; s/\\-/-/g; s/^\\&//'
 }
 
+# Lines of the programs in a page that man(1) would show otherwise than they are run.
+altered() { # PAGE
+    groff -mandoc -Tutf8 -P-cbou -rLL=120n "$1" 2>/dev/null | sed 's/^ *//' >"$scratch/shown"
+    sed -n '/^\.EX$/,/^\.EE$/p' "$1" | plain | sed 's/^ *//' | grep -vxFf "$scratch/shown"
+}
+
 if command -v groff >/dev/null; then
     expect_none "the pages format without a warning" "$(warnings "$top_srcdir"/man/*.[1-8])"
+    expect_none "zkl-interop(7) shows its programs as they are" "$(altered "$page")"
+    sed 's/\\e/\\/' "$page" >"$scratch/eaten.7"
+    expect_some "sees a backslash that is eaten" "$(altered "$scratch/eaten.7")"
     echo '.NOSUCH' >"$scratch/page.3"
     expect_some "sees a planted warning" "$(warnings "$scratch/page.3")"
 fi

@@ -1,0 +1,269 @@
+/* The judge must be able to reject: one good history with everything in it is accepted, and each
+ * way to spoil it is rejected for the right reason. */
+#include "chaos_judge.h"
+
+#include "tests/support/runner.h"
+
+#include <string.h>
+
+/* 11 writes 1; 12 reads, is stopped, and 13 writes 2, so that 12 is refused and comes again; 14 is
+ * killed before it has written and 15, who writes 4 instead, when it has; 16 is killed behind that
+ * before it has written 5; 17 has no time left, and 18 writes 5, as the last. */
+static const act good[] = {
+    {100, ACT_BEGIN, "zkl", 11, 1, 0},     {110, ACT_END, "zkl", 11, 1, 1},
+    {120, ACT_BEGIN, "curator", 12, 2, 1}, {130, ACT_BEGIN, "kazoo", 13, 3, 1},
+    {140, ACT_END, "kazoo", 13, 3, 2},     {150, ACT_BEGIN, "curator", 12, 4, 2},
+    {160, ACT_END, "curator", 12, 4, 3},   {170, ACT_BEGIN, "kazoo", 14, 5, 3},
+    {180, ACT_BEGIN, "curator", 15, 6, 3}, {190, ACT_BEGIN, "kazoo", 16, 7, 4},
+    {200, ACT_READ, "careful", 17, 8, 4},  {210, ACT_GO, "careful", 17, 8, 4},
+    {220, ACT_SKIP, "careful", 17, 8, 4},  {230, ACT_READ, "careful", 18, 9, 4},
+    {240, ACT_GO, "careful", 18, 9, 4},    {250, ACT_END, "careful", 18, 9, 5},
+};
+
+static GArray *acts, *killed;
+static int64_t number;
+static uint64_t token;
+
+static void fresh(void)
+{
+    const int pids[] = {14, 15, 16};
+
+    if (acts) {
+        g_array_free(acts, TRUE);
+        g_array_free(killed, TRUE);
+    }
+    acts = g_array_new(FALSE, TRUE, sizeof(act));
+    killed = g_array_new(FALSE, TRUE, sizeof(int));
+    g_array_append_vals(acts, good, G_N_ELEMENTS(good));
+    g_array_append_vals(killed, pids, G_N_ELEMENTS(pids));
+    number = 5;
+    token = 9;
+}
+
+static guint find(act_word word, int pid)
+{
+    for (guint i = 0; i < acts->len; i++)
+        if (g_array_index(acts, act, i).word == word && g_array_index(acts, act, i).pid == pid)
+            return i;
+    runner_fail_fatal(__FILE__, __LINE__, "no such act");
+}
+
+static act *pick(act_word word, int pid)
+{
+    return &g_array_index(acts, act, find(word, pid));
+}
+
+/* Just before the first of the others. */
+static void plant(act one, act_word word, int pid)
+{
+    g_array_insert_val(acts, find(word, pid), one);
+}
+
+static void expect(guint increments, guint kept, guint lost, guint stale, guint made_up)
+{
+    const struct chaos_input in = {acts, killed, number, token};
+    struct chaos_verdict v;
+
+    chaos_judge(&in, &v);
+    CHECK_INT(v.increments, increments);
+    CHECK_INT(v.kept, kept);
+    CHECK_INT(v.lost, lost);
+    CHECK_INT(v.stale, stale);
+    CHECK_INT(v.made_up, made_up);
+    CHECK(chaos_passes(&v) == (lost + stale + made_up == 0));
+}
+
+static void accepts(void)
+{
+    fresh();
+    expect(4, 1, 0, 0, 0);
+}
+
+static void accepts_nothing(void)
+{
+    fresh();
+    g_array_set_size(acts, 0);
+    number = 0;
+    token = 0;
+    expect(0, 0, 0, 0, 0);
+}
+
+/* Records of different processes come in any order. */
+static void accepts_any_order(void)
+{
+    fresh();
+    const act end = *pick(ACT_END, 11);
+    g_array_remove_index(acts, find(ACT_END, 11));
+    g_array_append_val(acts, end);
+    expect(4, 1, 0, 0, 0);
+    const act read = *pick(ACT_BEGIN, 15);
+    g_array_remove_index(acts, find(ACT_BEGIN, 15));
+    plant(read, ACT_BEGIN, 14);
+    expect(4, 1, 0, 0, 0);
+}
+
+/* A killed one that had written last of all, and one that had not. */
+static void accepts_a_last_word(void)
+{
+    fresh();
+    g_array_append_vals(acts, &(act){260, ACT_GO, "careful", 14, 10, 5}, 1);
+    expect(4, 1, 0, 0, 0);
+    number = 6;
+    token = 10;
+    expect(4, 2, 0, 0, 0);
+}
+
+/* Two read the same and both write one more: their tokens may well rise. */
+static void rejects_a_lost_increment(void)
+{
+    fresh();
+    plant((act){145, ACT_END, "curator", 12, 3, 2}, ACT_BEGIN, 14);
+    expect(5, 1, 1, 0, 0);
+}
+
+static void rejects_a_number_set_back(void)
+{
+    fresh();
+    number = 3;
+    expect(4, 0, 1, 0, 0);
+}
+
+/* A stale one sets the number back, and the others go on from there. */
+static void rejects_a_stale_write(void)
+{
+    fresh();
+    plant((act){145, ACT_END, "curator", 12, 2, 2}, ACT_BEGIN, 14);
+    expect(5, 1, 1, 1, 0);
+}
+
+/* Nothing is lost, but another with a higher token had been at it before. */
+static void rejects_a_write_below_a_read(void)
+{
+    fresh();
+    pick(ACT_END, 13)->token = 2;
+    expect(4, 1, 0, 1, 0);
+}
+
+static void rejects_a_stale_read(void)
+{
+    fresh();
+    pick(ACT_BEGIN, 16)->token = 3;
+    expect(4, 1, 0, 1, 0);
+}
+
+static void rejects_a_stale_last_write(void)
+{
+    fresh();
+    token = 8;
+    expect(4, 1, 0, 1, 0);
+}
+
+static void rejects_what_nobody_wrote(void)
+{
+    fresh();
+    number = 6;
+    expect(4, 1, 0, 0, 1);
+}
+
+/* Who lives records: what it meant and did not record is not there. */
+static void rejects_an_unrecorded_write_of_the_living(void)
+{
+    fresh();
+    g_array_remove_range(killed, 0, 2);
+    expect(4, 0, 0, 0, 1);
+}
+
+/* Nor was it the killed one's, who went on to something else. */
+static void rejects_an_intention_given_up(void)
+{
+    fresh();
+    pick(ACT_BEGIN, 14)->pid = 15;
+    expect(4, 1, 0, 0, 0);
+    pick(ACT_BEGIN, 16)->pid = 15;
+    expect(4, 0, 0, 0, 1);
+}
+
+/* What was only read was not meant. */
+static void rejects_a_write_of_a_reader(void)
+{
+    fresh();
+    pick(ACT_BEGIN, 15)->word = ACT_READ;
+    expect(4, 1, 0, 0, 0); /* 14 may have written it */
+    pick(ACT_BEGIN, 14)->word = ACT_READ;
+    expect(4, 0, 0, 0, 1);
+}
+
+static guint count_refused(void)
+{
+    guint count = 0;
+
+    for (guint i = 0; i < acts->len; i++)
+        count += chaos_refused(acts, i);
+    return count;
+}
+
+/* A begin without an end, of one that has gone on. */
+static void counts_the_refused(void)
+{
+    fresh();
+    CHECK(chaos_refused(acts, find(ACT_BEGIN, 12)));
+    CHECK_INT(count_refused(), 1);
+    plant((act){155, ACT_END, "kazoo", 13, 4, 4}, ACT_END, 12);
+    CHECK_INT(count_refused(), 1);
+    g_array_remove_index(acts, find(ACT_END, 12));
+    CHECK_INT(count_refused(), 1); /* its second begin is its last act */
+    plant((act){195, ACT_BEGIN, "curator", 12, 9, 4}, ACT_READ, 17);
+    CHECK_INT(count_refused(), 2);
+}
+
+static void parses(void)
+{
+    static const char *const bad[] = {
+        "",
+        "1 begin zkl 11 5",
+        "1 began zkl 11 5 0",
+        "1 begin zkl 11 5 0 6",
+        "1 begin zkl 11 5 -1",
+        "1 begin zkl 11 x 0",
+        "1 begin a-kind-of-16-letters 11 5 0",
+    };
+    act a;
+
+    CHECK(act_parse(&a, "17 skip kazoo-curator 11 18446744073709551615 9"));
+    CHECK_INT(a.ns, 17);
+    CHECK_STR(act_word_name(a.word), "skip");
+    CHECK_STR(a.kind, "kazoo-curator");
+    CHECK_INT(a.pid, 11);
+    CHECK(a.token == UINT64_MAX);
+    CHECK_INT(a.number, 9);
+    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++)
+        CHECK(!act_parse(&a, bad[i]));
+}
+
+static const struct test_case cases[] = {
+    {"accepts", accepts},
+    {"accepts_nothing", accepts_nothing},
+    {"accepts_any_order", accepts_any_order},
+    {"accepts_a_last_word", accepts_a_last_word},
+    {"rejects_a_lost_increment", rejects_a_lost_increment},
+    {"rejects_a_number_set_back", rejects_a_number_set_back},
+    {"rejects_a_stale_write", rejects_a_stale_write},
+    {"rejects_a_write_below_a_read", rejects_a_write_below_a_read},
+    {"rejects_a_stale_read", rejects_a_stale_read},
+    {"rejects_a_stale_last_write", rejects_a_stale_last_write},
+    {"rejects_what_nobody_wrote", rejects_what_nobody_wrote},
+    {"rejects_an_unrecorded_write_of_the_living", rejects_an_unrecorded_write_of_the_living},
+    {"rejects_an_intention_given_up", rejects_an_intention_given_up},
+    {"rejects_a_write_of_a_reader", rejects_a_write_of_a_reader},
+    {"counts_the_refused", counts_the_refused},
+    {"parses", parses},
+    {NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    static const struct test_suite suite = {"chaos judge", NULL, NULL, cases};
+    static const struct test_suite *const suites[] = {&suite, NULL};
+
+    return runner_main(argc, argv, suites);
+}

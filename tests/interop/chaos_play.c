@@ -1,0 +1,272 @@
+#include "chaos_play.h"
+
+enum {
+    STEP_US = 200,
+    LOOK_STEPS = 250, /* steps between two looks for who has ended by itself */
+    AIM_MS = 8000,    /* so long is a holder waited for */
+    AT_ONCE = 3,      /* faults in one go, most of whose ways to a dead session then coincide */
+    GAP_MIN_MS = 3000,
+    GAP_MAX_MS = 7000,
+    TURNS_MIN = 40, /* of the lock before the next go, unless that time is over before */
+    TURNS_MAX = 240,
+    SHORT_MIN_MS = 200,
+    LONG_MIN_MS = SESSION_MS + 1500, /* the session is over by then */
+    LONG_MAX_MS = SESSION_MS + 3500,
+    OVERTIME_S = 20,
+    MORE_S = 120, /* for what was wanted and has not happened yet */
+    SERVE_S = 60
+};
+
+/* A fault that a slot has to come. */
+struct coming {
+    enum { NONE, AWAITED, UNDER_WAY } stage;
+    enum fault fault;
+    bool aimed;    /* at a holder, until due */
+    bool silently; /* cut off; else its connection is closed, and new ones are refused */
+    int64_t due;   /* monotonic us */
+    int64_t until; /* when it is taken back */
+    int lasts_ms;
+};
+
+struct card {
+    enum fault fault;
+    enum kind kind;
+};
+
+/* Every fault to every kind, in an order that is drawn, and again. */
+static const struct card cards[] = {
+    {FAULT_KILL, CURATOR}, {FAULT_KILL, KAZOO}, {FAULT_KILL, ZKL}, {FAULT_KILL, CAREFUL},
+    {FAULT_STOP, CURATOR}, {FAULT_STOP, KAZOO}, {FAULT_STOP, ZKL}, {FAULT_STOP, CAREFUL},
+    {FAULT_CUT, ZKL},      {FAULT_CUT, CAREFUL}};
+
+enum { CARDS = G_N_ELEMENTS(cards) };
+
+struct play {
+    struct chaos *c;
+    struct cast cast;
+    GRand *rand;
+    struct card deck[CARDS];
+    int left; /* cards in it */
+    struct coming coming[SLOTS];
+    int64_t next;    /* when the next fault is planned */
+    guint next_turn; /* or at how many turns, if that is sooner */
+    int steps;
+};
+
+static struct card draw(struct play *p)
+{
+    if (p->left == 0) {
+        for (int i = 0; i < CARDS; i++)
+            p->deck[i] = cards[i];
+        p->left = CARDS;
+    }
+    int i = g_rand_int_range(p->rand, 0, p->left);
+    struct card one = p->deck[i];
+    p->deck[i] = p->deck[--p->left];
+    return one;
+}
+
+static int64_t in_ms(int ms)
+{
+    return g_get_monotonic_time() + ms * INT64_C(1000);
+}
+
+/* A holder is stopped for longer than its session, others as often as not. */
+static int draw_time(struct play *p, const struct coming *f)
+{
+    bool longer = g_rand_boolean(p->rand);
+
+    if (longer || (f->fault == FAULT_STOP && f->aimed))
+        return g_rand_int_range(p->rand, LONG_MIN_MS, LONG_MAX_MS);
+    return g_rand_int_range(p->rand, SHORT_MIN_MS, SESSION_MS / 2);
+}
+
+static guint turns(const struct play *p)
+{
+    return (p->cast.reg.acts->len + p->cast.plain.acts->len) / 2;
+}
+
+/* All that is drawn is drawn here, and the same whether or not the slot has one coming already, and
+ * gets none. */
+static void plan(struct play *p)
+{
+    struct card one = draw(p);
+    int i = (int)one.kind * EACH + g_rand_int_range(p->rand, 0, EACH);
+    struct coming next = {.stage = AWAITED, .fault = one.fault};
+
+    next.aimed = g_rand_int_range(p->rand, 0, 4) < (one.fault == FAULT_STOP ? 3 : 2);
+    next.lasts_ms = draw_time(p, &next);
+    next.silently = g_rand_boolean(p->rand);
+    next.due = in_ms(next.aimed ? AIM_MS : 0);
+    if (p->coming[i].stage != NONE)
+        return;
+    p->coming[i] = next;
+    if (next.fault == FAULT_CUT)
+        slot_hold(&p->cast.slot[i], true);
+}
+
+static void plan_some(struct play *p)
+{
+    for (int i = g_rand_int_range(p->rand, 1, AT_ONCE + 1); i > 0; i--)
+        plan(p);
+    p->next = in_ms(g_rand_int_range(p->rand, GAP_MIN_MS, GAP_MAX_MS));
+    p->next_turn = turns(p) + (guint)g_rand_int_range(p->rand, TURNS_MIN, TURNS_MAX);
+}
+
+/* false: not now. ok is false if it cannot go on. */
+static bool strike(struct play *p, struct slot *s, const struct coming *f, bool *ok)
+{
+    switch (f->fault) {
+    case FAULT_KILL:
+        *ok = cast_kill(&p->cast, s);
+        return true;
+    case FAULT_STOP:
+        if (!cast_stop(&p->cast, s))
+            return false;
+        if (!f->aimed || slot_holds(s) || g_get_monotonic_time() >= f->due)
+            return true;
+        cast_let_on(s); /* too late: it has written */
+        return false;
+    default:
+        if (f->silently)
+            proxy_freeze(s->way, PROXY_BOTH);
+        else
+            proxy_cut(s->way);
+        return true;
+    }
+}
+
+static bool begin(struct play *p, int i)
+{
+    struct coming *f = &p->coming[i];
+    struct slot *s = &p->cast.slot[i];
+    bool holds = slot_holds(s), ok = true;
+
+    if (f->aimed && !holds && g_get_monotonic_time() < f->due)
+        return true;
+    if (!strike(p, s, f, &ok))
+        return ok;
+    if (f->fault == FAULT_STOP)
+        holds = slot_holds(s);
+    p->c->done[f->fault][s->kind]++;
+    p->c->of_holders[f->fault][s->kind] += holds;
+    f->stage = f->fault == FAULT_KILL ? NONE : UNDER_WAY;
+    f->until = in_ms(f->lasts_ms);
+    return ok;
+}
+
+static void take_back(struct play *p, int i)
+{
+    struct coming *f = &p->coming[i];
+    struct slot *s = &p->cast.slot[i];
+
+    if (f->stage == UNDER_WAY && f->fault == FAULT_STOP)
+        cast_let_on(s);
+    if (f->fault == FAULT_CUT) {
+        proxy_heal(s->way);
+        slot_hold(s, false);
+    }
+    f->stage = NONE;
+}
+
+/* Who was stopped while it held sleeps until another has been at the same number after it: so that
+ * it comes late. */
+static bool is_over(const struct play *p, int i)
+{
+    const struct slot *s = &p->cast.slot[i];
+    const GArray *acts = s->kind == CAREFUL ? p->cast.plain.acts : p->cast.reg.acts;
+    int64_t over = g_get_monotonic_time() - p->coming[i].until;
+
+    if (over < 0 || !p->coming[i].aimed || !s->stopped || !slot_holds(s))
+        return over >= 0;
+    return g_array_index(acts, act, acts->len - 1).token > s->last.token ||
+           over >= OVERTIME_S * G_USEC_PER_SEC;
+}
+
+/* One turn of the watch over all of them. */
+static bool step(struct play *p)
+{
+    bool ok = true;
+
+    cast_follow(&p->cast);
+    for (int i = 0; ok && i < SLOTS; i++) {
+        if (p->coming[i].stage == AWAITED)
+            ok = begin(p, i);
+        else if (p->coming[i].stage == UNDER_WAY && is_over(p, i))
+            take_back(p, i);
+    }
+    if (++p->steps % LOOK_STEPS == 0)
+        ok = ok && cast_look_after(&p->cast);
+    g_usleep(STEP_US);
+    return ok;
+}
+
+static bool rage(struct play *p)
+{
+    int64_t begun = g_get_monotonic_time(), ran_s = 0;
+
+    while (ran_s < p->c->seconds + MORE_S &&
+           (p->steps % LOOK_STEPS > 0 || ran_s < p->c->seconds || !chaos_enough(p->c, &p->cast))) {
+        if (g_get_monotonic_time() >= p->next || turns(p) >= p->next_turn)
+            plan_some(p);
+        if (!step(p))
+            return false;
+        ran_s = (g_get_monotonic_time() - begun) / G_USEC_PER_SEC;
+    }
+    for (int i = 0; i < SLOTS; i++)
+        take_back(p, i);
+    p->c->took_s = (int)ran_s;
+    return true;
+}
+
+/* Until everybody has written after the last fault, or does not come to it. */
+static bool serve_all(struct play *p)
+{
+    int64_t healed = g_get_monotonic_time(), deadline = healed + SERVE_S * G_USEC_PER_SEC;
+    int served = 0;
+
+    while (served < SLOTS && g_get_monotonic_time() < deadline) {
+        if (!step(p))
+            return false;
+        served = 0;
+        for (int i = 0; i < SLOTS; i++) {
+            p->c->served[i] = p->cast.slot[i].served > healed * 1000;
+            served += p->c->served[i];
+        }
+    }
+    return true;
+}
+
+static void look_back(struct play *p)
+{
+    struct chaos *c = p->c;
+
+    c->nodes_left = cast_nodes_left(&p->cast);
+    chaos_count(c, &p->cast);
+    for (int i = 0; i < SLOTS; i++) {
+        c->broken += p->cast.slot[i].broken;
+        c->overdue += p->cast.slot[i].overdue;
+    }
+    c->garbled = p->cast.reg.garbled || p->cast.plain.garbled;
+    cast_judge(&p->cast, &p->cast.reg, &c->reg);
+    cast_judge(&p->cast, &p->cast.plain, &c->plain);
+}
+
+bool chaos_run(struct chaos *c)
+{
+    struct play p = {.c = c, .rand = g_rand_new_with_seed((guint32)c->seed)};
+    bool ok = cast_start(&p.cast, &c->with) && rage(&p) && serve_all(&p);
+
+    if (ok) {
+        cast_dismiss(&p.cast);
+        look_back(&p);
+    }
+    if (!ok || chaos_failed(c)) {
+        char *folder = g_strdup_printf("chaos-%d", c->seed);
+        cast_keep(&p.cast, folder);
+        g_free(folder);
+    }
+    cast_end(&p.cast);
+    g_rand_free(p.rand);
+    return ok;
+}

@@ -1,0 +1,112 @@
+#include "chaos_play.h"
+#include "chaos_worker.h"
+
+#include <stdio.h>
+
+struct promise {
+    const char *text;
+    bool kept;
+};
+
+enum { PROMISES = 10 };
+
+static void row(const char *what, const int *each)
+{
+    int sum = 0;
+
+    printf("  %-30s", what);
+    for (int k = 0; k < KINDS; k++) {
+        printf(" %8d", each[k]);
+        sum += each[k];
+    }
+    printf(" %8d\n", sum);
+}
+
+static void row_unsigned(const char *what, const guint *each)
+{
+    int numbers[KINDS];
+
+    for (int k = 0; k < KINDS; k++)
+        numbers[k] = (int)each[k];
+    row(what, numbers);
+}
+
+static void print_verdict(const char *what, const struct chaos_verdict *v)
+{
+    printf("  %-10s %u increments recorded, %u more of killed processes; %u lost, %u stale ones "
+           "accepted, %u nobody's\n",
+           what, v->increments, v->kept, v->lost, v->stale, v->made_up);
+}
+
+static void print_table(const struct chaos *c)
+{
+    static const char *const names[FAULTS][2] = {{"killed -9", "  while holding"},
+                                                 {"stopped", "  while holding"},
+                                                 {"cut off", "  while holding"}};
+
+    printf("  ---- seed %d, %d s, sessions of %d ms, %d processes each ----\n", c->seed, c->took_s,
+           SESSION_MS, EACH);
+    printf("  careful: of zkl, at a plain counter, written with %d ms or more to go\n", MARGIN_MS);
+    printf("  %-30s %8s %8s %8s %8s %8s\n", "", "Curator", "kazoo", "zkl", "careful", "all");
+    row_unsigned("grants used", c->granted);
+    for (int f = 0; f < FAULTS; f++) {
+        row(names[f][0], c->done[f]);
+        row(names[f][1], c->of_holders[f]);
+    }
+    row_unsigned("stale writes refused", c->refused);
+    row_unsigned("not written, too little time", (const guint[KINDS]){[CAREFUL] = c->skipped});
+    print_verdict("register:", &c->reg);
+    print_verdict("counter:", &c->plain);
+}
+
+static bool all_served(const struct chaos *c)
+{
+    for (int i = 0; i < SLOTS; i++)
+        if (!c->served[i])
+            return false;
+    return true;
+}
+
+static void judge(const struct chaos *c, struct promise ret[PROMISES])
+{
+    const struct promise promises[PROMISES] = {
+        {"the register accepts nothing below a higher token", c->reg.stale == 0},
+        {"it keeps every increment that it accepted", c->reg.lost == 0 && c->reg.made_up == 0},
+        {"it refused others' libraries when they came late", chaos_late(c)},
+        {"careful zkl holders lose no increment of a plain counter",
+         c->plain.lost == 0 && c->plain.made_up == 0},
+        {"and their tokens rise", c->plain.stale == 0},
+        {"every kind had its grants", chaos_all_granted(c)},
+        {"after the last fault every process gets the lock again", all_served(c)},
+        {"every process ends by order, and no earlier", c->broken == 0 && c->overdue == 0},
+        {"nothing is left at the path", c->nodes_left == 0},
+        {"the records make sense", !c->garbled},
+    };
+
+    for (int i = 0; i < PROMISES; i++)
+        ret[i] = promises[i];
+}
+
+bool chaos_failed(const struct chaos *c)
+{
+    struct promise promises[PROMISES];
+
+    judge(c, promises);
+    for (int i = 0; i < PROMISES; i++)
+        if (!promises[i].kept)
+            return true;
+    return false;
+}
+
+void chaos_print(const struct chaos *c, int *passed, int *failed)
+{
+    struct promise promises[PROMISES];
+
+    print_table(c);
+    judge(c, promises);
+    for (int i = 0; i < PROMISES; i++) {
+        printf("%s: %s\n", promises[i].kept ? "ok" : "FAILED", promises[i].text);
+        *(promises[i].kept ? passed : failed) += 1;
+    }
+    fflush(stdout);
+}

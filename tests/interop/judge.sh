@@ -1,0 +1,106 @@
+#!/bin/bash
+# The judge of histories accepts good ones and rejects each kind of bad one.
+# shellcheck disable=SC2154
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/../cli/lib.sh"
+# shellcheck source=tests/interop/peers.sh
+. "$(dirname "$0")/peers.sh"
+need_kazoo
+begin
+
+# The history is on standard input.
+judged() { # WHAT VERDICT COUNTER LEAST PID=GRANTS...
+    local what=$1 verdict=$2
+    cat >"$scratch/history"
+    echo "7 $3" >"$scratch/counter"
+    shift 3
+    run "$python" -B "$here/judge.py" "$scratch/counter" "$scratch/history" "$@"
+    expect "$what" "$verdict" "$status:$out"
+}
+
+judged "two take turns" "0:2 increments, 0 lost, 0 overlaps" 2 1 11=1 12=1 <<'H'
+100 begin zkl 11 5 0
+200 end zkl 11 5 1
+200 begin curator 12 7 1
+300 end curator 12 7 2
+H
+judged "lines of one instant come in any order" "0:2 increments, 0 lost, 0 overlaps" 2 1 11=1 12=1 <<'H'
+200 begin curator 12 7 1
+100 begin zkl 11 5 0
+300 end curator 12 7 2
+200 end zkl 11 5 1
+H
+judged "readers overlap" "0:1 increments, 0 lost, 0 overlaps, 2 reads" 1 1 11=1 12=1 13=1 <<'H'
+100 begin curator-write 13 4 0
+110 end curator-write 13 4 1
+120 begin curator-read 11 5 1
+150 begin kazoo-read 12 6 1
+200 end curator-read 11 5 1
+300 end kazoo-read 12 6 1
+H
+judged "nothing happened, as was wanted" "0:0 increments, 0 lost, 0 overlaps" 0 0 </dev/null
+
+judged "an overlap without loss" $'1:2 increments, 0 lost, 1 overlaps\n1 began before another\'s end' 2 1 11=1 12=1 <<'H'
+100 begin zkl 11 5 0
+200 end zkl 11 5 1
+199 begin curator 12 7 1
+300 end curator 12 7 2
+H
+judged "one within a long one, behind a short one" $'1:3 increments, 0 lost, 2 overlaps\n2 began before another\'s end' 3 1 11=1 12=2 <<'H'
+100 begin zkl 11 5 0
+120 begin curator 12 6 0
+130 end curator 12 6 1
+150 begin curator 12 7 1
+160 end curator 12 7 2
+200 end zkl 11 5 3
+H
+judged "a lost increment" $'1:2 increments, 1 lost, 0 overlaps\nthe counter is 1 after 2 increments' 1 1 11=1 12=1 <<'H'
+100 begin zkl 11 5 0
+200 end zkl 11 5 1
+210 begin curator 12 7 0
+300 end curator 12 7 1
+H
+judged "a counter that nobody raised" $'1:0 increments, -1 lost, 0 overlaps\nthe counter is 1 after 0 increments' 1 0 </dev/null
+judged "a reader beside a writer" $'1:1 increments, 0 lost, 1 overlaps, 1 reads\n1 began before another\'s end' 1 1 11=1 12=1 <<'H'
+100 begin curator-read 11 5 0
+150 begin kazoo-write 12 6 0
+200 end curator-read 11 5 0
+300 end kazoo-write 12 6 1
+H
+judged "a writer beside a reader" $'1:1 increments, 0 lost, 1 overlaps, 1 reads\n1 began before another\'s end\n1 readers saw a change' 1 1 11=1 12=1 <<'H'
+100 begin kazoo-write 12 4 0
+150 begin curator-read 11 5 0
+200 end kazoo-write 12 4 1
+300 end curator-read 11 5 1
+H
+judged "a token that does not rise" $'1:2 increments, 0 lost, 0 overlaps\n1 tokens do not rise' 2 1 11=1 12=1 <<'H'
+100 begin zkl 11 7 0
+200 end zkl 11 7 1
+210 begin curator 12 7 1
+300 end curator 12 7 2
+H
+judged "no progress" $'1:1 increments, 0 lost, 0 overlaps\n12 had 0 turns, not 1' 1 1 11=1 12=0 <<'H'
+100 begin zkl 11 7 0
+200 end zkl 11 7 1
+H
+judged "a turn without a record" $'1:1 increments, 0 lost, 0 overlaps\n11 had 2 turns and recorded 1' 1 1 11=2 <<'H'
+100 begin zkl 11 7 0
+200 end zkl 11 7 1
+H
+judged "a stranger" $'1:1 increments, 0 lost, 0 overlaps\n11 had None turns and recorded 1' 1 1 <<'H'
+100 begin zkl 11 7 0
+200 end zkl 11 7 1
+H
+judged "one that never ends" $'1:0 increments, 0 lost, 0 overlaps\n11 never ends' 0 0 11=0 <<'H'
+100 begin zkl 11 7 0
+H
+judged "one that begins twice" $'1:1 increments, 0 lost, 0 overlaps\n11 begins twice' 1 1 11=1 <<'H'
+100 begin zkl 11 7 0
+120 begin zkl 11 8 0
+200 end zkl 11 8 1
+H
+judged "an end of something else" $'1:0 increments, 0 lost, 0 overlaps\n11 ends what it did not begin' 0 0 11=0 <<'H'
+100 begin zkl 11 7 0
+200 end zkl 11 8 1
+H
+finish

@@ -1,0 +1,131 @@
+#!/bin/bash
+# Processes of different libraries increment a counter under the lock of one path: none is lost, and
+# no two are there at once, where the libraries see each other; and where they do not, that shows.
+# ZKL_CELL_SECONDS is how long each set of them is at it.
+# shellcheck disable=SC2154
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/../cli/lib.sh"
+# shellcheck source=tests/interop/peers.sh
+. "$(dirname "$0")/peers.sh"
+need_curator
+need_kazoo
+need_server
+begin
+build_peer
+export PEER_SESSION_MS=20000 # nothing fails here, and a slow machine must not look as if
+seconds=${ZKL_CELL_SECONDS:-5}
+least=3 # turns of each process
+cells=0
+
+# The names of two processes for each kind, no process twice.
+choose() { # KIND...
+    local kind family
+    local -A used=()
+    names=() kinds=()
+    for kind; do
+        family=$(family_of "$kind")
+        used[$family]=$((${used[$family]:-0} + 2))
+        names+=("$family$((used[$family] - 1))" "$family${used[$family]}")
+        kinds+=("$kind" "$kind")
+    done
+}
+
+# All at one path, of a name that has nothing to say to any library. What they came to is in $out,
+# the figures first, and in $status.
+contend() { # SECONDS KIND...
+    local time=$1 i turns=() path
+    shift
+    cells=$((cells + 1)) path=/interop/cell$cells
+    echo "0 0" >"$scratch/counter"
+    : >"$scratch/history"
+    choose "$@"
+    for i in "${!names[@]}"; do
+        tell "${names[i]}" "contend $path ${kinds[i]} $scratch/counter $scratch/history $time $least 0"
+    done
+    for i in "${!names[@]}"; do
+        hear "${names[i]}"
+        [ "$answer" = ok ] || fail "${names[i]} begins" "$answer"
+    done
+    errors=0
+    for i in "${!names[@]}"; do
+        ask "${names[i]}" join
+        [[ $answer =~ ^ok\ ([0-9]+)\ ([0-9]+)$ ]] || fail "${names[i]} ends" "$answer"
+        turns+=("${pid_of_peer[${names[i]}]}=${BASH_REMATCH[1]}")
+        errors=$((errors + BASH_REMATCH[2]))
+    done
+    run "$python" -B "$here/judge.py" "$scratch/counter" "$scratch/history" "$least" "${turns[@]}"
+}
+
+# They exclude each other.
+together() { # KIND...
+    local what="$*, two each"
+    contend "$seconds" "$@"
+    expect_match "$what: excluded each other" '^0:[1-9][0-9]* increments, 0 lost, 0 overlaps(, [1-9][0-9]* reads)?$' "$status:$out"
+    echo "    $out in $seconds s"
+    ((errors == 0)) || err=$(tail -n 2 "$scratch"/{java,kazoo,zkl}*.err)
+    expect "$what: no error" 0 "$errors"
+    expect_empty "$what: nothing is left" "/interop/cell$cells"
+}
+
+# They do not, as is known of them: so this test can tell.
+apart() { # KIND...
+    local tries what="$*, two each"
+    for ((tries = 1; tries <= 30; tries++)); do
+        contend 1 "$@"
+        [[ $out =~ [1-9][0-9]*\ overlaps ]] && [[ ! $out =~ \ 0\ lost ]] && break
+    done
+    expect_match "$what: do not exclude each other" '^[0-9]+ increments, [1-9][0-9]* lost, [1-9][0-9]* overlaps' "$out"
+    echo "    ${out%%$'\n'*} in try $tries of 1 s"
+}
+
+# Their times can be compared.
+same_clock() { # NAME
+    local before between after
+    ask zkl1 now
+    before=${answer#ok }
+    ask "$1" now
+    between=${answer#ok }
+    ask zkl1 now
+    after=${answer#ok }
+    if ((before <= between && between <= after)); then
+        pass "$1 has the same clock"
+    else
+        fail "$1 has the same clock" "$before, $between, $after"
+    fi
+}
+
+start_lockers 4
+"$ADMIN" create /interop ""
+same_clock java1
+same_clock kazoo1
+
+together zkl curator
+together zkl kazoo-curator
+together curator kazoo-curator
+together zkl curator kazoo-curator
+together zkl-kazoo kazoo
+together zkl-apache apache
+together zkl-apache curator kazoo-curator
+together curator-read curator-write kazoo-curator-write # its readers wait for later writers, up to 2.8
+
+apart none
+apart kazoo curator
+apart kazoo zkl
+apart kazoo zkl-apache
+apart zkl-kazoo curator
+apart apache curator
+expect_quiet
+
+# That a higher token has been here makes each step an error, and changes nothing.
+echo "9000000000000000000 7" >"$scratch/counter"
+: >"$scratch/history"
+for name in java1 kazoo1 zkl1; do
+    kind=${name%1}
+    ask $name "contend /interop/fenced ${kind/java/curator} $scratch/counter $scratch/history 0 1 1"
+    wait_until "$kind is refused" grep -q . "$scratch/$name.err"
+    ask $name stop
+    expect_match "$kind: a stale token is refused" '^ok 0 [1-9][0-9]*$' "$answer"
+done
+expect "and has changed nothing" "9000000000000000000 7:" "$(<"$scratch/counter"):$(<"$scratch/history")"
+end_peers
+finish

@@ -1,0 +1,96 @@
+"""A thread that takes the lock, increments under it and gives it back, again and again."""
+
+import fcntl
+import os
+import random
+import sys
+import threading
+import time
+
+LIMIT_NS = 60 * 10**9
+AFTER_ERROR_S = 0.02
+
+
+class Counter:
+    """What the lock protects: a file with a token and a number, and the history of who was at it."""
+
+    def __init__(self, file, history, kind, fenced):
+        self.file = os.open(file, os.O_RDWR)
+        self.history = os.open(history, os.O_WRONLY | os.O_APPEND)
+        self.kind = kind
+        self.fenced = fenced
+
+    def access(self, token, number=None):
+        """Reads, or writes number. One access is one step; between two of them only the lock
+        stands."""
+        fcntl.lockf(self.file, fcntl.LOCK_EX)
+        try:
+            last, now = map(int, os.pread(self.file, 64, 0).split())
+            if self.fenced and last > token:
+                raise PermissionError("refused: %d has been here, %d is stale" % (last, token))
+            if number is None:
+                number = now
+            os.pwrite(self.file, b"%020d %020d\n" % (token, number), 0)
+            return number
+        finally:
+            fcntl.lockf(self.file, fcntl.LOCK_UN)
+
+    def record(self, at, word, token, number):
+        line = "%d %s %s %d %d %d\n" % (at, word, self.kind, os.getpid(), token, number)
+        os.write(self.history, line.encode())
+
+    def close(self):
+        os.close(self.file)
+        os.close(self.history)
+
+
+class Contend(threading.Thread):
+    def __init__(self, locks, path, kind, counter, history, seconds, least, fenced):
+        super().__init__(daemon=True)
+        self.locks = locks
+        self.path = path
+        self.kind = kind
+        self.counter = Counter(counter, history, kind, fenced == "1")
+        self.end = time.monotonic_ns() + int(seconds) * 10**9
+        self.least = int(least)
+        self.told = False
+        self.grants = 0
+        self.errors = 0
+
+    def run(self):
+        while not self.told and self.goes_on(time.monotonic_ns()):
+            try:
+                self.turn()
+                self.grants += 1
+            except Exception as e:  # the next turn may do better
+                self.errors += 1
+                print("%s: %r" % (self.kind, e), file=sys.stderr)
+                time.sleep(AFTER_ERROR_S)
+
+    def goes_on(self, now):
+        return now < self.end or (self.grants < self.least and now < self.end + LIMIT_NS)
+
+    def turn(self):
+        lock = self.locks.make(self.path, self.kind)
+        lock.acquire()
+        try:
+            self.use(self.locks.token(lock))
+        finally:
+            lock.release()
+
+    def use(self, token):
+        """A reader looks twice, and must see the same."""
+        begin = time.monotonic_ns()
+        number = self.counter.access(token)
+        self.counter.record(begin, "begin", token, number)
+        if random.randrange(4) == 0:
+            time.sleep(random.uniform(0.001, 0.005))
+        number = self.counter.access(token, None if self.kind.endswith("-read") else number + 1)
+        self.counter.record(time.monotonic_ns(), "end", token, number)
+
+    def result(self, now):
+        """Its end, asked for or by itself."""
+        self.told |= now
+        self.join()
+        self.counter.close()
+        return "ok %d %d" % (self.grants, self.errors)

@@ -1,0 +1,90 @@
+#!/bin/bash
+# Who waits for whom: each kind of lock is tried while another is held on the same path. These are
+# facts about the other libraries, in the versions that are here, which zkl's formats rest upon.
+# shellcheck disable=SC2154
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/../cli/lib.sh"
+# shellcheck source=tests/interop/peers.sh
+. "$(dirname "$0")/peers.sh"
+need_curator
+need_kazoo
+need_server
+begin
+build_peer
+export PEER_SESSION_MS=20000
+pairs=0
+
+# What WAITER makes of HOLDER.
+tried() { # WAITER HOLDER
+    local path waiter holder
+    pairs=$((pairs + 1)) path=/interop/pair$pairs
+    waiter=$(family_of "$1")2 holder=$(family_of "$2")1
+    ask "$holder" "hold $path $2"
+    [[ $answer = "ok "* ]] || fail "$2 is held" "$answer"
+    ask "$waiter" "try $path $1"
+    case $answer in
+    busy) verdict=waits ;;
+    "ok "*)
+        verdict=passes
+        ask "$waiter" release
+        ;;
+    "error: the directory has children of another layout") verdict=refuses ;;
+    *) verdict=$answer ;;
+    esac
+    ask "$holder" release
+    expect "$2 is let go" ok "$answer"
+    expect_empty "$1 beside $2: nothing is left" "$path"
+}
+
+# The first line names the holders, the others a waiter each and what it does.
+table() {
+    local holders waiter wanted i
+    read -r -a holders
+    while read -r waiter wanted; do
+        local found=()
+        for i in "${!holders[@]}"; do
+            tried "$waiter" "${holders[i]}"
+            found+=("$verdict")
+        done
+        read -r -a wanted <<<"$wanted"
+        for i in "${!holders[@]}"; do
+            expect "$waiter ${wanted[i]} where ${holders[i]} holds" "${wanted[i]}" "${found[i]}"
+        done
+    done
+}
+
+start_lockers 2
+"$ADMIN" create /interop ""
+# Where a lock that zkl would not wait for is first, it refuses to be next.
+table <<'T'
+              zkl    zkl-kazoo zkl-apache curator kazoo-curator kazoo  apache
+zkl           waits  waits     waits      waits   waits         waits  refuses
+zkl-kazoo     waits  waits     waits      waits   waits         waits  refuses
+zkl-apache    waits  waits     waits      waits   waits         waits  waits
+curator       waits  passes    waits      waits   waits         passes passes
+kazoo-curator waits  passes    waits      waits   waits         passes passes
+kazoo-extra   waits  waits     waits      waits   waits         waits  passes
+kazoo         passes waits     passes     passes  passes        waits  passes
+apache        waits  passes    waits      waits   waits         passes waits
+T
+# Either side of a read-write lock. The waiting kazoo with extra patterns sees Curator's, not the
+# reverse.
+table <<'T'
+                    curator-read curator-write kazoo-curator-read kazoo-curator-write kazoo-read kazoo-write
+curator-read        passes       waits         passes             waits               passes     passes
+curator-write       waits        waits         waits              waits               passes     passes
+kazoo-curator-read  passes       waits         passes             waits               passes     passes
+kazoo-curator-write waits        waits         waits              waits               passes     passes
+kazoo-extra-read    passes       waits         passes             waits               passes     waits
+kazoo-extra-write   waits        waits         waits              waits               waits      waits
+T
+# A mutex and a read-write lock do not mix, except where kazoo gives both the same name.
+table <<'T'
+              curator-write kazoo-write
+zkl           refuses       waits
+curator       passes        passes
+kazoo         passes        waits
+T
+expect_quiet
+end_peers
+finish

@@ -1,0 +1,171 @@
+/* A thread that takes the lock, increments under it and gives it back, again and again. */
+#include "zkl_peer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LIMIT_S = 60, AFTER_ERROR_US = 20000, LINE_MAX_SIZE = 256 };
+
+struct contend {
+    zkl_mutex *mutex;
+    pthread_t thread;
+    atomic_bool told;
+    char kind[32];
+    int counter, history;
+    int64_t end_ns;
+    long least, grants, errors;
+    bool fenced;
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Reads the number, or writes it if write is true. One access is one step; between two of them only
+ * the lock stands. */
+static int step(struct contend *c, uint64_t token, uint64_t *number, bool write)
+{
+    char line[LINE_MAX_SIZE] = "";
+    uint64_t last, now;
+
+    if (pread(c->counter, line, sizeof line - 1, 0) <= 0 ||
+        sscanf(line, "%" SCNu64 " %" SCNu64, &last, &now) != 2)
+        return -EBADMSG;
+    if (c->fenced && last > token)
+        return -ESTALE;
+    if (!write)
+        *number = now;
+    int n = snprintf(line, sizeof line, "%020" PRIu64 " %020" PRIu64 "\n", token, *number);
+    return pwrite(c->counter, line, (size_t)n, 0) == n ? 0 : -EIO;
+}
+
+static int access_counter(struct contend *c, uint64_t token, uint64_t *number, bool write)
+{
+    if (lockf(c->counter, F_LOCK, 0) != 0)
+        return -errno;
+    int err = step(c, token, number, write);
+    if (lockf(c->counter, F_ULOCK, 0) != 0 && !err)
+        err = -errno;
+    return err;
+}
+
+static int record(struct contend *c, int64_t at, const char *word, uint64_t token, uint64_t number)
+{
+    char line[LINE_MAX_SIZE];
+    int n = snprintf(line, sizeof line, "%" PRId64 " %s %s %d %" PRIu64 " %" PRIu64 "\n", at, word,
+                     c->kind, (int)getpid(), token, number);
+
+    return write(c->history, line, (size_t)n) == n ? 0 : -EIO;
+}
+
+static int use(struct contend *c, uint64_t token)
+{
+    int64_t begin = now_ns();
+    uint64_t number = 0;
+    int err = access_counter(c, token, &number, false);
+
+    if (!err)
+        err = record(c, begin, "begin", token, number);
+    if (random() % 4 == 0)
+        usleep((useconds_t)(1000 + random() % 4000));
+    number++;
+    if (!err)
+        err = access_counter(c, token, &number, true);
+    if (!err)
+        err = record(c, now_ns(), "end", token, number);
+    return err;
+}
+
+static bool turn(struct contend *c)
+{
+    zkl_grant *g;
+    int err = zkl_mutex_lock(c->mutex, ZKL_FOREVER, &g);
+
+    if (err) {
+        fprintf(stderr, "%s: lock: %s\n", c->kind, zkl_strerror(err));
+        return false;
+    }
+    int used = use(c, zkl_grant_token(g));
+    if (used)
+        fprintf(stderr, "%s: counter: %s\n", c->kind, strerror(-used));
+    err = zkl_mutex_unlock(c->mutex);
+    if (err)
+        fprintf(stderr, "%s: unlock: %s\n", c->kind, zkl_strerror(err));
+    return !used && !err;
+}
+
+static bool goes_on(const struct contend *c)
+{
+    int64_t now = now_ns();
+
+    return now < c->end_ns ||
+           (c->grants < c->least && now < c->end_ns + LIMIT_S * INT64_C(1000000000));
+}
+
+static void *run(void *data)
+{
+    struct contend *c = data;
+
+    while (!atomic_load(&c->told) && goes_on(c)) {
+        if (turn(c)) {
+            c->grants++;
+        } else {
+            c->errors++;
+            usleep(AFTER_ERROR_US);
+        }
+    }
+    return NULL;
+}
+
+static void contend_free(struct contend *c)
+{
+    zkl_mutex_free(c->mutex);
+    if (c->counter >= 0)
+        close(c->counter);
+    if (c->history >= 0)
+        close(c->history);
+    free(c);
+}
+
+struct contend *contend_start(zkl_session *s, char **args)
+{
+    struct contend *c = calloc(1, sizeof *c);
+
+    if (!c)
+        return NULL;
+    srandom((unsigned)getpid());
+    snprintf(c->kind, sizeof c->kind, "%s", args[1]);
+    c->counter = open(args[2], O_RDWR | O_CLOEXEC);
+    c->history = open(args[3], O_WRONLY | O_APPEND | O_CLOEXEC);
+    c->end_ns = now_ns() + atol(args[4]) * INT64_C(1000000000);
+    c->least = atol(args[5]);
+    c->fenced = strcmp(args[6], "1") == 0;
+    if (c->counter < 0 || c->history < 0 || peer_mutex(&c->mutex, s, args[0], args[1]) != 0 ||
+        pthread_create(&c->thread, NULL, run, c) != 0) {
+        contend_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void contend_end(struct contend *c, bool now, long *grants, long *errors)
+{
+    if (now)
+        atomic_store(&c->told, true);
+    pthread_join(c->thread, NULL);
+    *grants = c->grants;
+    *errors = c->errors;
+    contend_free(c);
+}
