@@ -9,6 +9,8 @@
 #include "log.h"
 #include "recipes/rule.h"
 
+uint32_t contender_crowd = MARK_CROWD;
+
 static void detach_grant(struct contender *c)
 {
     if (!c->grant)
@@ -22,7 +24,8 @@ void contender_unref(struct contender *c)
 {
     if (--c->refs > 0)
         return;
-    g_free(c->directory);
+    g_ref_string_release(c->directory);
+    g_free(c->old_id);
     g_free(c->payload);
     g_free(c->node);
     g_free(c->predecessor);
@@ -104,7 +107,7 @@ static void give_layout(struct contender *c, uint32_t stranger)
 
 static void give_error(struct contender *c, int error)
 {
-    zkl_error e = c->error;
+    zkl_error e;
     const char *path = session_path(c->session, c->blame ? c->blame : c->directory);
     static const int codes[] = {
         [CONTEND_BUSY] = ZKL_EBUSY,       [CONTEND_REFUSED] = ZKL_EACCES,
@@ -116,7 +119,7 @@ static void give_error(struct contender *c, int error)
         error_fill(&e, codes[error], path, "%s: %s", path,
                    error == CONTEND_NOCHILDREN ? "it lies below an ephemeral node"
                                                : zkl_strerror(codes[error]));
-    c->decided(c->owner, NULL, &e);
+    c->decided(c->owner, NULL, error == CONTEND_ABORTED ? c->why : &e);
 }
 
 static void perform(struct contender *c, const struct action *a)
@@ -192,7 +195,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
 
     c->session = s;
     c->refs = 1;
-    c->directory = g_strdup(spec->directory);
+    c->directory = g_ref_string_acquire(spec->directory);
     c->payload = g_strdup(spec->payload);
     c->parents = spec->parents;
     c->style = spec->style;
@@ -206,6 +209,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     contender_new_id(c);
     contend_init(&c->machine, spec->kind, spec->try_only);
     c->machine.strict = spec->strict;
+    c->machine.crowd = spec->marks ? contender_crowd : 0;
     epoch_warm(s);
     step_kind(c, EV_ENTER);
     return c;
@@ -223,10 +227,13 @@ int contender_ahead(const struct contender *c)
 void contender_abort(struct contender *c, int code, const char *text)
 {
     const char *path = session_path(c->session, c->directory);
+    zkl_error why;
 
-    error_fill(&c->error, code, path, "%s: %s", path, text);
+    error_fill(&why, code, path, "%s: %s", path, text);
     c->refs++;
+    c->why = &why;
     contender_step(c, &(struct event){.kind = EV_ABORT, .error = CONTEND_ABORTED});
+    c->why = NULL;
     contender_recall(c);
     contender_unref(c);
 }

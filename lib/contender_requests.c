@@ -5,10 +5,9 @@
 #include "epoch.h"
 #include "log.h"
 #include "recipes/name.h"
-#include "recipes/observe.h"
 #include "recipes/rule.h"
 
-static enum answer to_answer(enum store_rc rc)
+enum answer contender_to_answer(enum store_rc rc)
 {
     switch (rc) {
     case STORE_OK:
@@ -30,21 +29,20 @@ static enum answer to_answer(enum store_rc rc)
     }
 }
 
-/* Steps with the answer, unless its session is over: the recipe hears of that by EV_EPOCH. */
-static void answer(struct request *r, const struct store_reply *reply, struct event *ev)
+void contender_answer(struct request *r, const struct store_reply *reply, struct event *ev)
 {
     struct contender *c = r->owner;
 
-    ev->answer = to_answer(reply->rc);
+    ev->answer = contender_to_answer(reply->rc);
     ev->tag = r->tag;
     if (reply->rc != STORE_GONE)
         contender_step(c, ev);
     contender_unref(c);
 }
 
-static struct request *ask(struct contender *c, enum store_kind kind, char *path,
-                           void (*done)(struct request *r, const struct store_reply *reply),
-                           uint32_t tag)
+struct request *contender_request(struct contender *c, enum store_kind kind, char *path,
+                                  void (*done)(struct request *r, const struct store_reply *reply),
+                                  uint32_t tag)
 {
     struct request *r = request_new(kind, path, done, c);
 
@@ -62,7 +60,8 @@ void contender_new_id(struct contender *c)
 {
     char *id = layout_new_id(c->style);
 
-    memcpy(c->old_id, c->id, sizeof c->id);
+    g_free(c->old_id);
+    c->old_id = c->id[0] ? g_strdup(c->id) : NULL;
     g_strlcpy(c->id, id, sizeof c->id);
     g_free(id);
 }
@@ -88,7 +87,7 @@ static void on_created(struct request *r, const struct store_reply *reply)
         ev.number = child.number;
         set_node(c, g_strdup(reply->path));
     }
-    answer(r, reply, &ev);
+    contender_answer(r, reply, &ev);
 }
 
 static char *new_name(const struct contender *c)
@@ -102,7 +101,7 @@ static char *new_name(const struct contender *c)
 
 static void ask_create(struct contender *c, uint32_t tag)
 {
-    struct request *r = ask(c, STORE_CREATE, new_name(c), on_created, tag);
+    struct request *r = contender_request(c, STORE_CREATE, new_name(c), on_created, tag);
 
     r->once = true; /* whether it was done is the recipe's to find out */
     r->what.mode = STORE_EPHEMERAL_SEQUENTIAL;
@@ -113,81 +112,11 @@ static void ask_create(struct contender *c, uint32_t tag)
     request_send(c->session, r);
 }
 
-/* ---- the directory and its parents ---- */
-
-/* The last one's answer counts; but if it could not be made for want of a parent, the reason is
- * what stopped the first of them. */
-static void on_parent(struct request *r, const struct store_reply *reply)
-{
-    struct contender *c = r->owner;
-    enum answer got = to_answer(reply->rc);
-    bool good = got == ANSWER_OK || got == ANSWER_EXISTS;
-
-    if (!good && c->parents_answer == ANSWER_OK) {
-        c->parents_answer = got;
-        c->blame = g_strdup(r->what.path);
-    }
-    if (--c->parents_left > 0 || reply->rc == STORE_GONE) {
-        contender_unref(c);
-        return;
-    }
-    struct event ev = {
-        .kind = EV_PARENTS_MADE, .answer = good ? ANSWER_OK : c->parents_answer, .tag = r->tag};
-    contender_step(c, &ev);
-    contender_unref(c);
-}
-
-static void ask_parents(struct contender *c, uint32_t tag)
-{
-    c->parents_answer = ANSWER_OK;
-    for (const char *at = c->directory; at; at = strchr(at + 1, '/'))
-        c->parents_left++;
-    for (const char *at = c->directory; at;) {
-        at = strchr(at + 1, '/');
-        size_t length = at ? (size_t)(at - c->directory) : strlen(c->directory);
-        struct request *r = ask(c, STORE_CREATE, g_strndup(c->directory, length), on_parent, tag);
-        r->what.mode = c->parents == ZKL_PARENTS_CONTAINER ? STORE_CONTAINER : STORE_PERSISTENT;
-        request_send(c->session, r);
-    }
-}
-
-static void on_reset(struct request *r, const struct store_reply *reply)
-{
-    answer(r, reply, &(struct event){.kind = EV_RESET});
-}
-
-/* Nothing but what a leader has proclaimed, if that. */
-static bool is_empty(const struct store_reply *reply)
-{
-    uint64_t token;
-    size_t at;
-
-    return reply->children == 0 &&
-           (reply->length == 0 || observe_data(reply->data, (size_t)reply->length, &token, &at));
-}
-
-/* The server does not tell a container from a persistent node: what we would make as a container,
- * and is as empty as one we made, may go. */
-static void on_directory_read(struct request *r, const struct store_reply *reply)
-{
-    struct contender *c = r->owner;
-
-    if (reply->rc == STORE_OK && c->parents == ZKL_PARENTS_CONTAINER && is_empty(reply)) {
-        request_send(c->session, ask(c, STORE_DELETE, g_strdup(c->directory), on_reset, r->tag));
-        contender_unref(c);
-        return;
-    }
-    struct store_reply verdict = *reply;
-    if (verdict.rc == STORE_OK)
-        verdict.rc = STORE_NOTEMPTY;
-    on_reset(r, &verdict);
-}
-
 /* ---- lists and reads ---- */
 
 static void on_synced(struct request *r, const struct store_reply *reply)
 {
-    answer(r, reply, &(struct event){.kind = EV_SYNCED});
+    contender_answer(r, reply, &(struct event){.kind = EV_SYNCED});
 }
 
 /* Once for a directory and a matter. */
@@ -219,7 +148,7 @@ static void parse_child(struct contender *c, const char *name, uint32_t id, stru
     name_parse(name, length, child);
     child->id = id;
     child->own = name_has_id(name, length, c->id, strlen(c->id));
-    child->old = c->old_id[0] && name_has_id(name, length, c->old_id, strlen(c->old_id));
+    child->old = c->old_id && name_has_id(name, length, c->old_id, strlen(c->old_id));
     if (!rule_waits(c->machine.kind, child->kind) && !layout_heeds(name, c->style, c->machine.kind))
         log_unrelated(c, child, name);
 }
@@ -228,7 +157,11 @@ static void on_listed(struct request *r, const struct store_reply *reply)
 {
     struct contender *c = r->owner;
     struct child *children = g_new0(struct child, (gsize)reply->count);
-    struct event ev = {.kind = EV_LISTED, .children = children, .count = (size_t)reply->count};
+    struct event ev = {.kind = EV_LISTED,
+                       .children = children,
+                       .count = (size_t)reply->count,
+                       .mark = reply->data_length > 0 ? MARK_UNREAD : MARK_NONE,
+                       .version = reply->version};
 
     if (c->list == r)
         c->list = NULL;
@@ -243,13 +176,13 @@ static void on_listed(struct request *r, const struct store_reply *reply)
         parse_child(c, reply->names[i], (uint32_t)i, &children[i]);
     c->names = reply->names;
     c->names_count = reply->count;
-    answer(r, reply, &ev);
+    contender_answer(r, reply, &ev);
     g_free(children);
 }
 
 static void ask_list(struct contender *c, uint32_t tag)
 {
-    c->list = ask(c, STORE_LIST, g_strdup(c->directory), on_listed, tag);
+    c->list = contender_request(c, STORE_LIST, g_strdup(c->directory), on_listed, tag);
     request_send(c->session, c->list);
 }
 
@@ -267,8 +200,8 @@ static void on_read(struct request *r, const struct store_reply *reply)
     struct contender *c = r->owner;
 
     watch_answered(c->session, r, reply, &c->own_interest);
-    answer(r, reply,
-           &(struct event){.kind = EV_READ, .czxid = reply->czxid, .owner = reply->owner});
+    contender_answer(
+        r, reply, &(struct event){.kind = EV_READ, .czxid = reply->czxid, .owner = reply->owner});
 }
 
 static void on_watched(struct request *r, const struct store_reply *reply)
@@ -276,14 +209,14 @@ static void on_watched(struct request *r, const struct store_reply *reply)
     struct contender *c = r->owner;
 
     watch_answered(c->session, r, reply, &c->predecessor_interest);
-    answer(r, reply, &(struct event){.kind = EV_WATCHED});
+    contender_answer(r, reply, &(struct event){.kind = EV_WATCHED});
 }
 
 static void ask_watching(struct contender *c, const char *path, struct interest *interest,
                          void (*done)(struct request *r, const struct store_reply *reply),
                          enum event_kind kind, uint32_t tag)
 {
-    struct request *r = ask(c, STORE_GET, g_strdup(path), done, tag);
+    struct request *r = contender_request(c, STORE_GET, g_strdup(path), done, tag);
 
     if (watch_add(c->session, r, interest)) {
         request_send(c->session, r);
@@ -327,10 +260,11 @@ void contender_ask(struct contender *c, const struct action *a)
         ask_create(c, a->tag);
         break;
     case ACT_PARENTS:
-        ask_parents(c, a->tag);
+        contender_ask_parents(c, a->tag);
         break;
     case ACT_SYNC:
-        request_send(c->session, ask(c, STORE_SYNC, g_strdup(c->directory), on_synced, a->tag));
+        request_send(c->session,
+                     contender_request(c, STORE_SYNC, g_strdup(c->directory), on_synced, a->tag));
         break;
     case ACT_LIST:
         ask_list(c, a->tag);
@@ -364,8 +298,13 @@ void contender_ask(struct contender *c, const struct action *a)
         epoch_purge(c->session);
         break;
     case ACT_RESET:
-        request_send(c->session,
-                     ask(c, STORE_GET, g_strdup(c->directory), on_directory_read, a->tag));
+        contender_reset(c, a->tag);
+        break;
+    case ACT_READ_MARK:
+        contender_read_mark(c, a->tag);
+        break;
+    case ACT_MARK:
+        contender_mark(c, a->number);
         break;
     default:
         g_assert_not_reached();

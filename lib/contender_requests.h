@@ -16,11 +16,13 @@ struct contender {
     int refs;             /* the session's list, each request under way, each step */
     bool retired;
     bool release_next; /* nobody had to be told of the loss */
-    char *directory, *payload;
+    char *directory;   /* GRefString */
+    char *payload;
     zkl_parents parents;
     enum name_style style;
     int priority;
-    char id[CONTENDER_ID_SIZE], old_id[CONTENDER_ID_SIZE];
+    char id[CONTENDER_ID_SIZE];
+    char *old_id;      /* of the session before; NULL: none */
     char *node;        /* full path of the own node */
     char *predecessor; /* full path */
     char *blame;       /* what an error is about, when it is not the directory */
@@ -31,8 +33,8 @@ struct contender {
     enum answer parents_answer;
     char *const *names; /* of the snapshot being stepped */
     int names_count;
-    zkl_grant *grant; /* one reference, while holding */
-    zkl_error error;  /* given by contender_abort() */
+    zkl_grant *grant;     /* one reference, while holding */
+    const zkl_error *why; /* inside contender_abort() */
     contender_decided decided;
     void *owner;
     GList link;
@@ -48,6 +50,24 @@ void contender_ask(struct contender *c, const struct action *a);
 void contender_new_id(struct contender *c);
 
 void contender_step(struct contender *c, struct event *ev);
+
+/* A request for c, not sent yet; its path is taken. Its done ends in contender_answer(), or gives
+ * the reference up itself. */
+struct request *contender_request(struct contender *c, enum store_kind kind, char *path,
+                                  void (*done)(struct request *r, const struct store_reply *reply),
+                                  uint32_t tag);
+
+/* Steps with the answer, unless its session is over: the recipe hears of that by EV_EPOCH. */
+void contender_answer(struct request *r, const struct store_reply *reply, struct event *ev);
+enum answer contender_to_answer(enum store_rc rc);
+
+/* ---- contender_directory.c ---- */
+
+void contender_ask_parents(struct contender *c, uint32_t tag);
+void contender_reset(struct contender *c, uint32_t tag);
+void contender_read_mark(struct contender *c, uint32_t tag);
+void contender_mark(struct contender *c, int32_t version);
+
 void contender_unref(struct contender *c);
 
 #endif

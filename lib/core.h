@@ -74,12 +74,13 @@ struct zkl_session {
     struct timer retry_timer;
     GHashTable *watches; /* a set of struct watch */
     size_t watched_bytes;
-    GQueue contenders;  /* of struct contender: all whose attempt is not done */
-    bool orphaned;      /* a node may stand that only the end of the session removes */
-    GQueue refusals;    /* of struct refusal: deletes that the server refuses */
-    GHashTable *logged; /* what is said once */
-    GQueue elections;   /* of zkl_election: all not freed */
-    GQueue looks;       /* of struct look: at queues */
+    GQueue contenders;      /* of struct contender: all whose attempt is not done */
+    bool orphaned;          /* a node may stand that only the end of the session removes */
+    GQueue refusals;        /* of struct refusal: deletes that the server refuses */
+    GHashTable *logged;     /* what is said once */
+    GHashTable *unmarkable; /* directory -> int64_t: until when no mark is tried there again */
+    GQueue elections;       /* of zkl_election: all not freed */
+    GQueue looks;           /* of struct look: at queues */
 };
 
 /* Waking libzookeeper's thread is a write(), and so a point where a caller's thread could be

@@ -33,7 +33,7 @@ void election_unref(zkl_election *e)
     if (--e->refs > 0)
         return;
     session_unref(e->session);
-    g_free(e->directory);
+    g_ref_string_release(e->directory);
     g_free(e->id);
     g_free(e);
 }
@@ -115,7 +115,7 @@ static zkl_election *election_new(zkl_session *s, const char *path, const char *
 
     e->refs = 1;
     e->session = session_ref(s);
-    e->directory = g_strconcat(s->chroot, path, NULL);
+    e->directory = path_full(s->chroot, path);
     e->id = g_strdup(id);
     e->options = *o;
     e->kind = o->layout == ZKL_LAYOUT_LATCH ? CHILD_LATCH : CHILD_LOCK;

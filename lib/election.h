@@ -13,7 +13,7 @@ struct campaign; /* of zkl_election_campaign(): one */
 struct zkl_election {
     int refs; /* the user's, and of whatever will still call back */
     zkl_session *session;
-    char *directory; /* with chroot */
+    char *directory; /* GRefString, with chroot */
     char *id;        /* NULL: it only looks */
     zkl_election_options options;
     enum child_kind kind;

@@ -15,7 +15,7 @@ enum { NAME_MAX_BYTES = 1024 };
 struct zkl_mutex {
     gint refs; /* the user's, and one for each call that waits */
     zkl_session *session;
-    char *path; /* with chroot */
+    char *path; /* GRefString, with chroot */
     char *name; /* NULL: made for each contender */
     zkl_parents parents;
     zkl_peer peer;
@@ -52,7 +52,7 @@ static void mutex_unref(zkl_mutex *m)
     g_hash_table_unref(m->holds);
     pthread_mutex_destroy(&m->lock);
     session_unref(m->session);
-    g_free(m->path);
+    g_ref_string_release(m->path);
     g_free(m->name);
     g_free(m);
 }
@@ -101,7 +101,7 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
     zkl_mutex *m = g_new0(zkl_mutex, 1);
     m->refs = 1;
     m->session = session_ref(s);
-    m->path = g_strconcat(s->chroot, path, NULL);
+    m->path = path_full(s->chroot, path);
     m->name = g_strdup(o.name);
     m->parents = o.parents;
     m->peer = o.peer;
@@ -138,7 +138,8 @@ static struct contender_spec make_spec(const zkl_mutex *m, char **ret_name)
                                    .parents = m->parents,
                                    .kind = m->peer == ZKL_PEER_APACHE ? CHILD_APACHE : CHILD_LOCK,
                                    .style = m->peer == ZKL_PEER_KAZOO ? STYLE_KAZOO : STYLE_GUARDED,
-                                   .strict = m->strict};
+                                   .strict = m->strict,
+                                   .marks = true};
 }
 
 /* ---- giving back ---- */

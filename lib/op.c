@@ -23,7 +23,7 @@ struct zkl_op {
     GQueue *waiters; /* of whoever may end it; until decided */
     GList link;
     zkl_grant *grant;
-    zkl_error error; /* .code 0: there is a grant */
+    zkl_error *error; /* once decided; NULL: there is a grant */
 };
 
 static void op_unref(zkl_op *op)
@@ -32,6 +32,7 @@ static void op_unref(zkl_op *op)
         return;
     sem_destroy(&op->decided_now);
     session_unref(op->session);
+    g_free(op->error);
     g_free(op);
 }
 
@@ -42,7 +43,7 @@ static void deliver(void *data)
     session_lock(op->session);
     op->begun = true;
     session_unlock(op->session);
-    op->fn(op->grant, op->error.code ? &op->error : NULL, op->data);
+    op->fn(op->grant, op->error, op->data);
     op_unref(op);
 }
 
@@ -58,7 +59,7 @@ static void on_decided(void *owner, zkl_grant *grant, const zkl_error *error)
     op->decided = true;
     op->grant = grant;
     if (error)
-        op->error = *error;
+        op->error = g_memdup2(error, sizeof *error);
     if (op->fn) {
         callbacks_push(op->session->callbacks, deliver, op);
     } else {
@@ -76,7 +77,9 @@ void op_abort(zkl_op *op, int code, const char *text)
         contender_abort(op->contender, code, text);
         return;
     }
-    error_fill(&op->error, code, NULL, "%s", text);
+    if (!op->error)
+        op->error = g_new(zkl_error, 1);
+    error_fill(op->error, code, NULL, "%s", text);
     if (!op->grant)
         return;
     grant_give_back(op->grant);
@@ -175,8 +178,8 @@ int op_wait(zkl_op *op, zkl_grant **ret)
     session_lock(op->session);
     op->begun = true;
     session_unlock(op->session);
-    if (op->error.code)
-        return error_keep(&op->error);
+    if (op->error)
+        return error_keep(op->error);
     *ret = op->grant;
     return 0;
 }

@@ -129,3 +129,11 @@ const char *path_split_connect(const char *connect, char **ret_hosts, char **ret
     *ret_chroot = g_strdup(slash && slash[1] ? slash : "");
     return NULL;
 }
+
+char *path_full(const char *chroot, const char *path)
+{
+    char *full = g_strconcat(chroot, path, NULL), *shared = g_ref_string_new(full);
+
+    g_free(full);
+    return shared;
+}

@@ -69,11 +69,12 @@ struct store_request {
 struct store_reply {
     enum store_rc rc;
     const char *path; /* CREATE: the name made */
-    uint64_t czxid;   /* CREATE, GET, STAT: of the node's stat */
+    uint64_t czxid;   /* CREATE, GET, LIST, STAT: of the node's stat */
     int32_t version;
     int64_t owner;
     int64_t ctime_ms;
     int32_t children;
+    int32_t data_length;
     const char *data; /* GET */
     int length;
     char *const *names; /* LIST */

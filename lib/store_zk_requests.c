@@ -90,6 +90,7 @@ static void use_stat(struct store_reply *reply, const struct Stat *stat)
     reply->owner = stat->ephemeralOwner;
     reply->ctime_ms = stat->ctime;
     reply->children = stat->numChildren;
+    reply->data_length = stat->dataLength;
 }
 
 static void on_created(int rc, const char *path, const struct Stat *stat, const void *data)
@@ -111,11 +112,13 @@ static void on_data(int rc, const char *value, int length, const struct Stat *st
     finish(data, &reply, rc);
 }
 
-static void on_names(int rc, const struct String_vector *names, const void *data)
+static void on_names(int rc, const struct String_vector *names, const struct Stat *stat,
+                     const void *data)
 {
     struct store_reply reply = {.names = NULL};
 
     if (rc == ZOK && names) {
+        use_stat(&reply, stat);
         reply.names = names->data;
         reply.count = names->count;
     }
@@ -213,8 +216,8 @@ static int start(struct store *store, const struct store_request *r, struct op *
                         : zoo_aget(store->zh, r->path, 0, on_data, op);
     case STORE_LIST:
         return r->watch
-                   ? zoo_awget_children(store->zh, r->path, store_zk_event, store, on_names, op)
-                   : zoo_aget_children(store->zh, r->path, 0, on_names, op);
+                   ? zoo_awget_children2(store->zh, r->path, store_zk_event, store, on_names, op)
+                   : zoo_aget_children2(store->zh, r->path, 0, on_names, op);
     case STORE_SYNC:
         return zoo_async(store->zh, r->path, on_string, op);
     case STORE_SET:

@@ -6,6 +6,7 @@
  *   no parent  v  │          └───────────┴── nobody ahead ─────────┤  └─deadline──> LAPSED ──> DONE
  *            PARENTS                               no deadline: CLAIMING
  *   outcome unknown: CREATING ──> SETTLING (sync, list) ──> ADOPTING (read) ──> LISTING
+ *   long queue, predecessor gone: WAITING ──> SUCCEEDING ── it was the head ──> PROVING
  *
  * Requests but the create are answered definitely by the layer below, which retries them through
  * disconnections; it answers none of an earlier session (EV_EPOCH comes instead). */
@@ -13,18 +14,20 @@
 #define RECIPES_CONTEND_H
 
 #include "child.h"
+#include "mark.h"
 
 enum contend_state {
     ST_IDLE,
-    ST_CREATING,  /* create and, behind it, list are sent */
-    ST_PARENTS,   /* the directory is being made */
-    ST_SETTLING,  /* our create may or may not have been done */
-    ST_ADOPTING,  /* a node with our id was found: reading whose session it belongs to */
-    ST_LISTING,   /* the node is ours: who is ahead? */
-    ST_WAITING,   /* watching the predecessor */
-    ST_PROVING,   /* nobody is ahead: is our node still there? */
-    ST_CLAIMING,  /* first and proved, but no deadline is ahead yet */
-    ST_RESETTING, /* the numbers are used up: trying to delete the empty directory */
+    ST_CREATING,   /* create and, behind it, list are sent */
+    ST_PARENTS,    /* the directory is being made */
+    ST_SETTLING,   /* our create may or may not have been done */
+    ST_ADOPTING,   /* a node with our id was found: reading whose session it belongs to */
+    ST_LISTING,    /* the node is ours: who is ahead? */
+    ST_WAITING,    /* watching the predecessor */
+    ST_SUCCEEDING, /* the predecessor is gone: was it the head? */
+    ST_PROVING,    /* nobody is ahead: is our node still there? */
+    ST_CLAIMING,   /* first and proved, but no deadline is ahead yet */
+    ST_RESETTING,  /* the numbers are used up: trying to delete the empty directory */
     ST_HOLDING,
     ST_LAPSED,  /* lost while the node may still stand: it goes when the callbacks are through */
     ST_LEAVING, /* answered already; our create is not settled yet */
@@ -51,6 +54,7 @@ enum event_kind {
     EV_PARENTS_MADE,
     EV_SYNCED,
     EV_LISTED,
+    EV_MARK_READ,  /* of the directory itself */
     EV_READ,       /* of the own node */
     EV_WATCHED,    /* answer to ACT_WATCH */
     EV_PRED_FIRED, /* the present predecessor changed or went; never an earlier one */
@@ -79,7 +83,10 @@ struct event {
     int64_t session; /* the present session's id */
     /* EV_LISTED */
     const struct child *children;
-    size_t count;
+    /* EV_LISTED, EV_MARK_READ: of the directory */
+    size_t count;   /* children */
+    enum mark mark; /* of a list NONE or UNREAD */
+    int32_t version;
 };
 
 enum action_kind {
@@ -88,6 +95,7 @@ enum action_kind {
     ACT_SYNC,
     ACT_LIST,
     ACT_ADOPT,        /* the child id of this snapshot is the own node from now on */
+    ACT_READ_MARK,    /* the directory's data: do they name the predecessor? */
     ACT_READ,         /* the own node, leaving a watch on it */
     ACT_WATCH,        /* the child id of this snapshot is the predecessor from now on */
     ACT_REWATCH,      /* the same predecessor again */
@@ -97,6 +105,8 @@ enum action_kind {
     ACT_DELETE_ALL,   /* nodes of this attempt in this snapshot */
     ACT_ORPHAN,       /* a node of ours may stand that cannot be found: the session must go */
     ACT_RESET,        /* delete the directory if it is an empty container */
+    ACT_MARK,         /* the own node's name into the directory's data, if their version is .number;
+                         not awaited */
     ACT_ARM,          /* EV_TIMER after .number ms */
     ACT_GRANT,
     ACT_REVOKE,
@@ -151,6 +161,11 @@ struct contend {
     uint32_t ahead;  /* in the last snapshot; 0 before the first one */
     uint32_t tag;    /* newest request that matters: answers to older ones are stale */
     uint32_t rounds; /* how often the directory had to be made */
+    /* of marks; see mark.h */
+    uint32_t crowd;  /* so many children are a long queue; 0: takes no part */
+    size_t count;    /* of children, as last seen */
+    int32_t version; /* of the directory's data, as last seen */
+    bool markable;   /* that version is nobody else's data */
 };
 
 void contend_init(struct contend *c, enum child_kind kind, bool try_only);

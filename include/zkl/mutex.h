@@ -45,8 +45,10 @@ typedef struct zkl_mutex_options {
 
 /* A handle on the lock at path: absolute, no trailing slash, no "//", no "." or ".." parts. Asks
  * nothing of the server. options may be NULL. Two handles on one path do not know each other: in
- * one thread the second lock() waits for the first. Answers ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD.
- * Free with zkl_mutex_free(). Since 0.1. */
+ * one thread the second lock() waits for the first. With 16 children and more holders leave a mark
+ * in path's data ("zkl head 1 " and a node's name), which spares the next in line a list; data of
+ * others are left alone. Answers ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. Free with zkl_mutex_free().
+ * Since 0.1. */
 ZKL_API int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
                           const zkl_mutex_options *options);
 

@@ -26,6 +26,7 @@ enum broken {
     BROKEN_STUCK,
     BROKEN_LEFT,
     BROKEN_ENDLESS,
+    BROKEN_OVERWRITTEN,
     BROKEN_COUNT
 };
 

@@ -84,6 +84,13 @@ static void ask(struct state *st, int i, const struct action *a, uint16_t names)
     case ACT_ORPHAN:
         c->purge = true;
         break;
+    case ACT_READ_MARK:
+        model_push_ask(c, ASK_MARK_READ, MODEL_NONE, a->tag);
+        break;
+    case ACT_MARK: /* request_try() */
+        if (c->connected)
+            model_push_ask(c, ASK_MARK, c->node, (uint32_t)a->number);
+        break;
     case ACT_RESET:
         model_push_ask(c, ASK_DIRECTORY_READ, MODEL_NONE, a->tag);
         break;

@@ -24,12 +24,40 @@ static void watch_fired(struct state *st, int i, uint8_t node, bool gone)
 
 /* ---- answers ---- */
 
+/* Names of nodes are compared, as they can be the same again in a directory made anew. */
+static bool have_one_name(const struct state *st, uint8_t a, uint8_t b)
+{
+    const struct node *x = &st->nodes[a], *y = &st->nodes[b];
+
+    return x->owner == y->owner && x->id == y->id && x->number == y->number;
+}
+
+/* on_mark_read() */
+static void marks_read(struct state *st, int i, const struct reply *reply, struct event *ev)
+{
+    uint8_t named = reply->mark.node;
+
+    ev->kind = EV_MARK_READ;
+    ev->version = reply->mark.version;
+    ev->count = (size_t)__builtin_popcount(reply->names);
+    if (named == MODEL_FOREIGN)
+        ev->mark = MARK_FOREIGN;
+    else if (named != MODEL_NONE)
+        ev->mark = st->clients[i].predecessor != MODEL_NONE &&
+                           have_one_name(st, named, st->clients[i].predecessor)
+                       ? MARK_NAMED
+                       : MARK_OTHER;
+    driver_step(st, i, ev);
+}
+
 /* parse_child(), for on_listed() */
 static void listed(struct state *st, int i, const struct reply *reply, struct event *ev)
 {
     struct child children[MODEL_NODES];
 
     ev->kind = EV_LISTED;
+    ev->version = reply->mark.version;
+    ev->mark = reply->mark.node == MODEL_NONE ? MARK_NONE : MARK_UNREAD;
     ev->children = children;
     for (int n = 0; n < MODEL_NODES; n++)
         if (reply->names & MODEL_BIT(n))
@@ -96,6 +124,9 @@ static void answered(struct state *st, int i, const struct reply *reply)
     case ASK_LIST:
         listed(st, i, reply, &ev);
         break;
+    case ASK_MARK_READ:
+        marks_read(st, i, reply, &ev);
+        break;
     case ASK_READ:
         own_read(st, i, reply, &ev);
         break;
@@ -149,7 +180,7 @@ static void lost(struct state *st, int i, const struct ask *a)
                     &(struct event){.kind = EV_CREATED, .answer = ANSWER_UNKNOWN, .tag = a->tag});
     else if (a->kind == ASK_UNWATCH)
         watches_removed(c, a->node, ANSWER_UNKNOWN);
-    else
+    else if (a->kind != ASK_MARK)
         model_push_ask(c, (enum ask_kind)a->kind, a->node, a->tag);
 }
 

@@ -1,12 +1,14 @@
 #include "server.h"
 
+#include "check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static bool is_change(uint8_t kind)
 {
-    return kind == ASK_CREATE || kind == ASK_PARENTS || kind == ASK_DELETE ||
+    return kind == ASK_CREATE || kind == ASK_PARENTS || kind == ASK_DELETE || kind == ASK_MARK ||
            kind == ASK_DIRECTORY_DELETE;
 }
 
@@ -37,7 +39,8 @@ static void append(struct state *st, enum change_kind kind, uint16_t nodes)
         fputs("explore: the model is too small: changes\n", stderr);
         exit(99);
     }
-    st->log[st->log_count++] = (struct change){.kind = (uint8_t)kind, .nodes = nodes};
+    st->log[st->log_count++] =
+        (struct change){.kind = (uint8_t)kind, .nodes = nodes, .mark = st->mark};
     if (kind == CHANGE_CREATE)
         st->standing |= nodes;
     else if (kind == CHANGE_DELETE || kind == CHANGE_CLOSE)
@@ -90,13 +93,26 @@ static void do_parents(struct state *st)
     if (st->directory)
         return;
     st->directory = true;
+    st->mark = (struct marked){.node = MODEL_NONE};
     st->next = 0;
     append(st, CHANGE_MAKE_DIRECTORY, 0);
+}
+
+static void do_mark(struct state *st, const struct ask *ask)
+{
+    if (!st->directory || ask->tag != st->mark.version)
+        return;
+    if (st->mark.node == MODEL_FOREIGN)
+        st->broken = BROKEN_OVERWRITTEN;
+    st->mark.node = ask->node;
+    st->mark.version++;
+    append(st, CHANGE_MARK, 0);
 }
 
 void server_reap(struct state *st)
 {
     st->directory = false;
+    st->mark = (struct marked){.node = MODEL_NONE};
     append(st, CHANGE_REMOVE_DIRECTORY, 0);
 }
 
@@ -104,10 +120,13 @@ static struct reply do_change(struct state *st, int i, const struct ask *ask)
 {
     struct reply reply = {.kind = ask->kind, .tag = ask->tag, .node = ask->node};
 
+    reply.mark.node = MODEL_NONE;
     if (ask->kind == ASK_CREATE) {
         do_create(st, i, &reply);
     } else if (ask->kind == ASK_PARENTS) {
         do_parents(st);
+    } else if (ask->kind == ASK_MARK) {
+        do_mark(st, ask);
     } else if (ask->kind == ASK_DELETE) {
         if (st->standing & MODEL_BIT(ask->node))
             append(st, CHANGE_DELETE, MODEL_BIT(ask->node));
@@ -180,7 +199,9 @@ static void fire(struct client *c, uint16_t nodes, bool gone)
 {
     for (uint8_t n = 0; n < MODEL_NODES; n++)
         if (nodes & c->watched & MODEL_BIT(n))
-            model_push_reply(c, (struct reply){.kind = REPLY_FIRED, .node = n, .gone = gone});
+            model_push_reply(
+                c, (struct reply){
+                       .kind = REPLY_FIRED, .node = n, .gone = gone, .mark.node = MODEL_NONE});
     c->watched &= (uint16_t)~nodes;
 }
 
@@ -189,6 +210,7 @@ void server_follow(struct state *st, int i)
     struct client *c = &st->clients[i];
     const struct change *change = &st->log[c->followed++];
 
+    c->sees_mark = change->mark;
     switch (change->kind) {
     case CHANGE_CREATE:
         c->view |= change->nodes;
@@ -204,6 +226,8 @@ void server_follow(struct state *st, int i)
         break;
     case CHANGE_TOUCH:
         fire(c, change->nodes, false);
+        break;
+    case CHANGE_MARK:
         break;
     default:
         c->sees_directory = change->kind == CHANGE_MAKE_DIRECTORY;
@@ -225,7 +249,9 @@ static struct reply look(struct client *c, const struct ask *ask)
 {
     struct reply reply = {.kind = ask->kind, .tag = ask->tag, .node = ask->node};
 
-    if (ask->kind == ASK_LIST || ask->kind == ASK_DIRECTORY_READ) {
+    reply.mark.node = MODEL_NONE;
+    if (ask->kind == ASK_LIST || ask->kind == ASK_MARK_READ || ask->kind == ASK_DIRECTORY_READ) {
+        reply.mark = c->sees_mark;
         reply.names = c->sees_directory ? c->view : 0;
         reply.answer = c->sees_directory ? ANSWER_OK : ANSWER_NONODE;
     } else if (ask->kind == ASK_UNWATCH) {
@@ -248,7 +274,8 @@ bool server_can_handle(const struct state *st, int i)
     return !c->expired || (!is_change(c->asks[0].kind) && c->asks[0].kind != ASK_SYNC);
 }
 
-/* The answer to a delete is left out: what it would lead to, if lost, is deleting nothing. */
+/* The answer to a delete is left out: what it would lead to, if lost, is deleting nothing. Nobody
+ * waits for a mark's. */
 void server_handle(struct state *st, int i)
 {
     struct client *c = &st->clients[i];
@@ -261,7 +288,7 @@ void server_handle(struct state *st, int i)
         follow_all(st, i);
     if (!is_change(ask.kind))
         reply = look(c, &ask);
-    if (ask.kind != ASK_DELETE)
+    if (ask.kind != ASK_DELETE && ask.kind != ASK_MARK)
         model_push_reply(c, reply);
 }
 
@@ -270,9 +297,12 @@ void server_refuse(struct state *st, int i)
     struct client *c = &st->clients[i];
     struct ask ask = model_take_ask(c, 0);
 
-    model_push_reply(
-        c, (struct reply){
-               .kind = ask.kind, .node = ask.node, .tag = ask.tag, .answer = ANSWER_REFUSED});
+    if (ask.kind != ASK_MARK)
+        model_push_reply(c, (struct reply){.kind = ask.kind,
+                                           .node = ask.node,
+                                           .tag = ask.tag,
+                                           .answer = ANSWER_REFUSED,
+                                           .mark.node = MODEL_NONE});
 }
 
 bool server_do_unheard(struct state *st, int i)

@@ -1,6 +1,7 @@
 /* One contender and any events, under the promises of the random walks. The input: whether it only
- * tries and is strict, then events: a byte that says which kind, one for the answer, and what the
- * kind needs. Plausible ones carry what the contender waits for; nonsense ones anything. */
+ * tries, is strict and what is a long queue, then events: a byte that says which kind, one for the
+ * answer, and what the kind needs. Plausible ones carry what the contender waits for; nonsense ones
+ * anything. */
 #include "targets.h"
 
 #include "input.h"
@@ -54,6 +55,12 @@ static void take_event(struct input *in, struct event *ev)
         ev->czxid = 1 + (uint64_t)input_byte(in);
     } else if (ev->kind == EV_LISTED) {
         take_children(in, ev);
+    } else if (ev->kind == EV_MARK_READ) {
+        ev->count = input_byte(in);
+    }
+    if (ev->kind == EV_LISTED || ev->kind == EV_MARK_READ) {
+        ev->mark = (enum mark)(input_byte(in) % (MARK_NAMED + 1));
+        ev->version = input_byte(in) % 3;
     }
 }
 
@@ -74,6 +81,7 @@ void fuzz_contend(const uint8_t *data, size_t size)
     unsigned how = input_byte(&in);
     play_start(how & 1);
     play.c.strict = how & 2;
+    play.c.crowd = how >> 2 & 3;
     while (in.size > 0) {
         take_event(&in, &ev);
         give(&ev);

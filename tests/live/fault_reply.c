@@ -99,7 +99,7 @@ static void create_in_kazoos_style(void)
 
 static void list(void)
 {
-    entering(PROXY_OP_GET_CHILDREN);
+    entering(PROXY_OP_GET_CHILDREN2);
 }
 
 /* The sync that settles a lost create: the create's request is lost and then the sync's reply, or

@@ -71,7 +71,7 @@ static void gone_before_watched(void)
     proxy_reset_stats(p);
     proxy_delay_ms(p, PROXY_TO_SERVER, 150);
     struct locker *l = locker_start(n, ZKL_FOREVER);
-    CHECK(proxy_wait_requests(p, PROXY_OP_GET_CHILDREN, 1, 60000));
+    CHECK(proxy_wait_requests(p, PROXY_OP_GET_CHILDREN2, 1, 60000));
     LIVE_UNTIL(live_contenders(t, t->lock) == 2);
     char **queue = live_queue(t, t->lock);
     CHECK_INT(zkl_mutex_unlock(m), 0);

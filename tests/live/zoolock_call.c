@@ -25,7 +25,7 @@ static void session_events_lock_nothing(void)
         EVENTUALLY(told_times(&held.told, ZKL_HELD) == i);
     }
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_CREATE2), 0);
-    CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_GET_CHILDREN), 0);
+    CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_GET_CHILDREN2), 0);
     CHECK_INT(fault_children(), 1);
     attempt_end(&held);
     fault_end();

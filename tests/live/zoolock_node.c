@@ -69,7 +69,7 @@ static void leave_under(struct attempt *mine, zkl_mutex *m, int place, struct at
     proxy_reset_stats(fault.proxy);
     proxy_freeze(fault.proxy, PROXY_TO_CLIENT);
     attempt_start(mine, m, ZKL_FOREVER);
-    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_GET_CHILDREN, 1, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_GET_CHILDREN2, 1, FAULT_LIMIT_MS));
     EVENTUALLY(fault_children() == place);
     zkl_op_cancel(gone->op);
     attempt_end(gone);

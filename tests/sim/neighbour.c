@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "client.h"
+#include "lib/contender.h"
+#include "recipes/mark.h"
 #include "unit/seeded.h"
 
 /* Another than that of the schedule and of elections; one that leaves seeds without (seeds.c). */
@@ -230,6 +232,25 @@ bool neighbours_explain(const struct stage *stage, int line, zkl_peer peer, bool
     return explains;
 }
 
+/* To be waited for, but made with a low number when one ahead of own had come already: who goes by
+ * the mark of that one does not see it. */
+static bool is_passed_over(const struct stage *stage, const struct neighbour *n,
+                           const struct contender_node *own)
+{
+    GHashTableIter i;
+    void *data;
+
+    if (contender_crowd == MARK_CROWD || !forms[n->form].apache)
+        return false;
+    g_hash_table_iter_init(&i, stage->oracle.nodes);
+    while (g_hash_table_iter_next(&i, NULL, &data)) {
+        const struct contender_node *ahead = data;
+        if (ahead->line == own->line && ahead->number < own->number && ahead->zxid < n->zxid)
+            return true;
+    }
+    return false;
+}
+
 const char *neighbours_forbid(const struct stage *stage, const struct attempt *a,
                               const struct contender_node *own)
 {
@@ -238,7 +259,7 @@ const char *neighbours_forbid(const struct stage *stage, const struct attempt *a
         bool before = n->number == INT32_MAX || n->number <= own->number;
         if (n->gone || n->zxid > own->zxid || !is_in(n->path, a->path))
             continue;
-        if (forms[n->form].foreign ? a->strict : before)
+        if (forms[n->form].foreign ? a->strict : before && !is_passed_over(stage, n, own))
             return n->path;
     }
     return NULL;

@@ -170,7 +170,8 @@ static void remove_node(struct stage *stage, const struct note *note)
 }
 
 /* Who looks on is told of the first one's end as well. A session that lost its connection, or the
- * node of a waiter, may not have got rid of every watch yet. */
+ * node of a waiter, may not have got rid of every watch yet; nor one that was given up, when the
+ * server has not heard of it. */
 static void hear_watch(struct stage *stage, const struct note *note)
 {
     struct oracle *o = &stage->oracle;
@@ -212,6 +213,8 @@ void nodes_note(struct stage *stage, const struct note *note)
         hear_event(o, note);
         break;
     case NOTE_ANSWERED:
+        if (note->rc == STORE_GONE)
+            shake(o, note->session);
         if (note->request == STORE_CREATE && note->rc == STORE_UNKNOWN && note->path)
             g_hash_table_add(o->doubtful, g_strdup(note->path));
         break;

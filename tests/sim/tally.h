@@ -20,6 +20,7 @@ struct tally {
     uint64_t asked, failed, proclaimed; /* of elections */
     uint64_t told;                      /* to observers */
     uint64_t terms;                     /* of started elections */
+    uint64_t marks;                     /* left by holders */
 };
 
 void tally_note(struct tally *t, const struct note *note);

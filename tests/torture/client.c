@@ -25,7 +25,7 @@ struct answer {
     void_completion_t on_void;
     stat_completion_t on_stat;
     data_completion_t on_data;
-    strings_completion_t on_names;
+    strings_stat_completion_t on_names;
     string_completion_t on_string;
     string_stat_completion_t on_created;
     const void *data;
@@ -78,7 +78,7 @@ static void call(zhandle_t *zh, const struct answer *a)
     else if (a->on_data)
         a->on_data(a->rc, bytes, (int)length, &a->stat, a->data);
     else if (a->on_names)
-        a->on_names(a->rc, &names, a->data);
+        a->on_names(a->rc, &names, &a->stat, a->data);
     else if (a->on_string)
         a->on_string(a->rc, a->path, a->data);
     else
@@ -256,7 +256,7 @@ static int sent(zhandle_t *zh, struct answer *a, int rc)
 static int list(struct answer *a, const char *path)
 {
     a->names = g_ptr_array_new_with_free_func(g_free);
-    return tree_list(path, a->names);
+    return tree_list(path, a->names, &a->stat);
 }
 
 /* /zookeeper/config is there, and empty if the server stands alone. */
@@ -329,9 +329,9 @@ WRAP(int, zoo_aget, zhandle_t *zh, const char *path, int watch, data_completion_
 WRAP(int, zoo_awget, zhandle_t *zh, const char *path, watcher_fn watcher, void *context,
      data_completion_t fn, const void *data)
     REQUEST(zoo_awget, on_data, ((void)watcher, (void)context, get(a, path, zh->id.client_id)))
-WRAP(int, zoo_aget_children, zhandle_t *zh, const char *path, int watch, strings_completion_t fn,
-     const void *data)
-    REQUEST(zoo_aget_children, on_names, ((void)watch, list(a, path)))
+WRAP(int, zoo_aget_children2, zhandle_t *zh, const char *path, int watch,
+     strings_stat_completion_t fn, const void *data)
+    REQUEST(zoo_aget_children2, on_names, ((void)watch, list(a, path)))
 WRAP(int, zoo_async, zhandle_t *zh, const char *path, string_completion_t fn, const void *data)
     REQUEST(zoo_async, on_string, ((void)path, ZOK))
 WRAP(int, zoo_aset, zhandle_t *zh, const char *path, const char *value, int length, int version,

@@ -35,6 +35,7 @@ static struct node *add(char *path, const char *data, int length)
 
     n->data = g_bytes_new(data, (gsize)MAX(length, 0));
     n->stat.czxid = ++zxid;
+    n->stat.dataLength = (int32_t)g_bytes_get_size(n->data);
     g_hash_table_insert(nodes, path, n);
     return n;
 }
@@ -115,6 +116,7 @@ int tree_set(const char *path, const char *data, int length, int version, struct
     g_bytes_unref(n->data);
     n->data = g_bytes_new(data, (gsize)MAX(length, 0));
     n->stat.version++;
+    n->stat.dataLength = (int32_t)g_bytes_get_size(n->data);
     *ret = n->stat;
     fire(ZOO_CHANGED_EVENT, path);
     return ZOK;
@@ -133,13 +135,15 @@ int tree_get(const char *path, int64_t watcher, GBytes **ret_data, struct Stat *
     return ZOK;
 }
 
-int tree_list(const char *path, GPtrArray *ret_names)
+int tree_list(const char *path, GPtrArray *ret_names, struct Stat *ret)
 {
+    const struct node *n = find(path);
     GHashTableIter at;
     void *key;
 
-    if (!find(path))
+    if (!n)
         return ZNONODE;
+    *ret = n->stat;
     g_hash_table_iter_init(&at, nodes);
     while (g_hash_table_iter_next(&at, &key, NULL)) {
         const char *name = child_name(path, key);

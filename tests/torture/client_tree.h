@@ -12,7 +12,8 @@ int tree_delete(const char *path, int version);
 int tree_set(const char *path, const char *data, int length, int version, struct Stat *ret);
 /* watcher: the session that sets a watch; 0: none. */
 int tree_get(const char *path, int64_t watcher, GBytes **ret_data, struct Stat *ret);
-int tree_list(const char *path, GPtrArray *ret_names); /* of names, with a free function */
+/* Of names, with a free function. */
+int tree_list(const char *path, GPtrArray *ret_names, struct Stat *ret);
 int tree_check(const char *path, int version);
 
 void tree_unwatch(const char *path);

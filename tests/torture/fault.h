@@ -33,7 +33,7 @@
     X(zoo_adelete)                                                                                 \
     X(zoo_aget)                                                                                    \
     X(zoo_awget)                                                                                   \
-    X(zoo_aget_children)                                                                           \
+    X(zoo_aget_children2)                                                                          \
     X(zoo_async)                                                                                   \
     X(zoo_aset)                                                                                    \
     X(zoo_aremove_all_watches)                                                                     \

@@ -2,6 +2,8 @@
 
 #include <limits.h>
 
+#include "lib/contender.h"
+#include "recipes/mark.h"
 #include "store_fault.h"
 #include "store_rules.h"
 
@@ -76,6 +78,50 @@ static void middle_leaves(void)
     stage_release(middle);
     stage_release(first);
     end(last);
+}
+
+/* The first that is granted; *ret_over: all are completed. */
+static struct attempt *granted_in(struct attempt *const line[], bool *ret_over)
+{
+    *ret_over = true;
+    for (int i = 0; line[i]; i++) {
+        if (line[i]->grant)
+            return line[i];
+        *ret_over &= line[i]->calls > 0;
+    }
+    return NULL;
+}
+
+static bool is_turn(const void *line)
+{
+    bool over;
+
+    return granted_in(line, &over) || over;
+}
+
+/* One whose session ended stands behind the others. */
+static void end_in_turn(struct attempt *const line[])
+{
+    struct attempt *t;
+    bool over;
+
+    do {
+        MUST(stage_until(is_turn, line));
+        t = granted_in(line, &over);
+        if (t)
+            stage_release(t);
+    } while (t);
+}
+
+/* Two are a long queue: the heads leave marks, and those behind them go by these. */
+static void in_crowd(void)
+{
+    contender_crowd = 2;
+    struct actor *a = stage_join("a"), *b = stage_join("b"), *c = stage_join("c");
+    struct attempt *line[] = {hold(a, LOCK_PATH), queue_up(b), queue_up(c), queue_up(b), NULL};
+
+    end_in_turn(line);
+    contender_crowd = MARK_CROWD;
 }
 
 static void tries(void)
@@ -273,6 +319,7 @@ const struct scene scenes[] = {
     {"between_sessions", between_sessions, "0 0", 16, true, 0},
     {"in_one_session", in_one_session, "0 0", 14, false, 0},
     {"middle_leaves", middle_leaves, "0 -5 0", 30, false, 0},
+    {"in_crowd", in_crowd, "0 0 0 0", 40, true, 0},
     {"tries", tries, "0 -4 0", 22, false, 0},
     {"time_over", time_over, "0 -3", 20, false, 0},
     {"another_layout", another_layout, "-25 -25 0", 12, false, 0},

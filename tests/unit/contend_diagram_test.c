@@ -25,9 +25,9 @@ static void moves_that_would_be_wrong(void)
         CHECK(s == ST_DONE || !contend_may_move(ST_DONE, (enum contend_state)s));
         CHECK(s == ST_IDLE || !contend_may_move((enum contend_state)s, ST_IDLE));
     }
-    static const enum contend_state unproved[] = {ST_IDLE,      ST_CREATING, ST_PARENTS,
-                                                  ST_SETTLING,  ST_ADOPTING, ST_WAITING,
-                                                  ST_RESETTING, ST_LAPSED,   ST_LEAVING};
+    static const enum contend_state unproved[] = {
+        ST_IDLE,    ST_CREATING,  ST_PARENTS, ST_SETTLING, ST_ADOPTING,
+        ST_WAITING, ST_RESETTING, ST_LAPSED,  ST_LEAVING,  ST_SUCCEEDING};
     for (size_t i = 0; i < sizeof(unproved) / sizeof(*unproved); i++)
         CHECK(!contend_may_move(unproved[i], ST_HOLDING));
     CHECK(!contend_may_move(ST_LAPSED, ST_CREATING));

@@ -8,7 +8,9 @@
  * Children: 7 another's, 7* ours, 7~ of our id of an earlier session, 7? foreign,
  * 7! a contender of another layout. An answer is OK
  * when no other is named, and carries the tag of the newest request of its kind; before an event,
- * "stale" makes that tag an older one and "nolease" says that no deadline is ahead. */
+ * "stale" makes that tag an older one and "nolease" says that no deadline is ahead. Of the
+ * directory tell "unread", "foreign", "other" and "named" what its data are, "v3" its version, and
+ * the number behind "mark" how many children it has. */
 #ifndef UNIT_CONTEND_PLAY_H
 #define UNIT_CONTEND_PLAY_H
 
@@ -28,6 +30,7 @@ struct play {
 extern struct play play;
 
 void play_start(bool try_only);
+void play_start_in_crowd(uint32_t crowd); /* so many are a long queue */
 
 /* Makes an event of the words; false when they are not understood. */
 bool play_event(struct event *ev, const char *words);

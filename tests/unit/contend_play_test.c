@@ -14,7 +14,7 @@ static const char *const event_words[] = {
     [EV_WATCHED] = "watched", [EV_PRED_FIRED] = "pred", [EV_OWN_FIRED] = "own",
     [EV_RESET] = "reset",     [EV_TIMER] = "timer",     [EV_LEASE] = "lease",
     [EV_LAPSED] = "lapsed",   [EV_ABORT] = "abort",     [EV_RELEASE] = "release",
-    [EV_EPOCH] = "epoch",     [EV_END] = "end",
+    [EV_EPOCH] = "epoch",     [EV_END] = "end",         [EV_MARK_READ] = "mark",
 };
 
 static const char *const answer_words[] = {
@@ -27,6 +27,11 @@ static const char *const answer_words[] = {
     [ANSWER_NOTEMPTY] = "notempty",
     [ANSWER_LIMIT] = "limit",
     [ANSWER_BAD] = "bad",
+};
+
+static const char *const mark_words[] = {
+    [MARK_NONE] = "empty",  [MARK_UNREAD] = "unread", [MARK_FOREIGN] = "foreign",
+    [MARK_OTHER] = "other", [MARK_NAMED] = "named",
 };
 
 static const char *const error_words[] = {
@@ -53,6 +58,8 @@ static int answered_by(enum action_kind kind)
         return EV_LISTED;
     case ACT_READ:
         return EV_READ;
+    case ACT_READ_MARK:
+        return EV_MARK_READ;
     case ACT_WATCH:
     case ACT_REWATCH:
         return EV_WATCHED;
@@ -69,6 +76,12 @@ void play_start(bool try_only)
     contend_init(&play.c, CHILD_LOCK, try_only);
 }
 
+void play_start_in_crowd(uint32_t crowd)
+{
+    play_start(false);
+    play.c.crowd = crowd;
+}
+
 static int find_word(const char *const *words, size_t count, const char *word)
 {
     for (size_t i = 0; i < count; i++)
@@ -83,6 +96,10 @@ static bool read_number(struct event *ev, const char *word)
     long number = strtol(word, &end, 10);
     if (end == word)
         return false;
+    if (ev->kind == EV_MARK_READ) {
+        ev->count = (size_t)number;
+        return *end == '\0';
+    }
     if (ev->kind != EV_LISTED) {
         ev->number = (int32_t)number;
         ev->czxid = (uint64_t)(1000 + number);
@@ -107,6 +124,7 @@ static bool read_word(struct event *ev, const char *word, bool *stale)
 {
     int kind = find_word(event_words, sizeof(event_words) / sizeof(*event_words), word);
     int answer = find_word(answer_words, sizeof(answer_words) / sizeof(*answer_words), word);
+    int mark = find_word(mark_words, sizeof(mark_words) / sizeof(*mark_words), word);
     if (strcmp(word, "stale") == 0)
         *stale = true;
     else if (strcmp(word, "nolease") == 0)
@@ -117,6 +135,10 @@ static bool read_word(struct event *ev, const char *word, bool *stale)
         ev->gone = true;
     else if (strcmp(word, "changed") == 0)
         ev->gone = false;
+    else if (mark >= 0)
+        ev->mark = (enum mark)mark;
+    else if (word[0] == 'v')
+        ev->version = atoi(word + 1);
     else if (kind >= 0)
         ev->kind = (enum event_kind)kind;
     else if (answer >= 0)
@@ -212,13 +234,15 @@ static int put_action(char *text, size_t size, const struct action *a)
         [ACT_LIST] = "list",       [ACT_READ] = "read",       [ACT_REWATCH] = "rewatch",
         [ACT_UNWATCH] = "unwatch", [ACT_DELETE] = "delete",   [ACT_DELETE_ALL] = "delete-all",
         [ACT_RESET] = "reset",     [ACT_ARM] = "arm",         [ACT_GRANT] = "grant",
-        [ACT_REVOKE] = "revoke",   [ACT_ORPHAN] = "orphan",
+        [ACT_REVOKE] = "revoke",   [ACT_ORPHAN] = "orphan",   [ACT_READ_MARK] = "read-mark",
     };
     switch (a->kind) {
     case ACT_ADOPT:
         return put_child(text, size, "adopt", a->id);
     case ACT_WATCH:
         return put_child(text, size, "watch", a->id);
+    case ACT_MARK:
+        return snprintf(text, size, "mark v%d", a->number);
     case ACT_DELETE_SPARE:
         return snprintf(text, size, "delete-all-but %d", a->number);
     case ACT_FAIL:
@@ -256,6 +280,7 @@ void play_reach(enum contend_state state)
         [ST_ADOPTING] = {"enter", "created unknown", "synced", "listed 7*"},
         [ST_LISTING] = {"enter", "created 7"},
         [ST_WAITING] = {"enter", "created 7", "listed 5 7*"},
+        [ST_SUCCEEDING] = {"enter", "created 7", "listed 4 5 7*", "pred gone"},
         [ST_PROVING] = {"enter", "created 7", "listed 5 7*", "pred gone"},
         [ST_CLAIMING] = {"enter", "nolease created 7", "nolease listed 7*"},
         [ST_RESETTING] = {"enter", "created 2147483647"},
@@ -264,7 +289,7 @@ void play_reach(enum contend_state state)
         [ST_LEAVING] = {"enter", "abort"},
         [ST_DONE] = {"enter", "created 7", "listed 7*", "release"},
     };
-    play_start(false);
+    play_start_in_crowd(state == ST_SUCCEEDING ? 2 : 0);
     for (int i = 0; i < 6 && ways[state][i]; i++)
         SAY(ways[state][i]);
     CHECK_STR(contend_state_name(play.c.state), contend_state_name(state));

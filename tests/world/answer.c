@@ -8,6 +8,7 @@ static void use_stat(struct ask *ask, const struct node *n)
     ask->reply.owner = n->owner;
     ask->reply.ctime_ms = n->ctime_ms;
     ask->reply.children = (int32_t)n->children->len;
+    ask->reply.data_length = n->data ? (int32_t)g_bytes_get_size(n->data) : 0;
 }
 
 static void use_data(struct ask *ask, const struct node *n)
@@ -27,6 +28,7 @@ static void use_names(struct server *s, struct ask *ask, const struct node *n)
 {
     guint count = n->children->len;
 
+    use_stat(ask, n);
     ask->names = g_ptr_array_new_full(count, (GDestroyNotify)g_ref_string_release);
     for (guint i = 0; i < count; i++) {
         const struct node *child = n->children->pdata[i];

@@ -65,7 +65,7 @@ struct answer {
     int length;
     uint64_t czxid;
     int64_t owner;
-    int32_t version, children;
+    int32_t version, children, data_length;
     int failed;
     char **names; /* sorted; of a LIST only */
 };

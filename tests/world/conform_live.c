@@ -108,7 +108,7 @@ static void lose(void *link, enum store_kind kind, bool after_effect)
         [STORE_CREATE] = PROXY_OP_CREATE2,
         [STORE_DELETE] = PROXY_OP_DELETE,
         [STORE_GET] = PROXY_OP_GET_DATA,
-        [STORE_LIST] = PROXY_OP_GET_CHILDREN,
+        [STORE_LIST] = PROXY_OP_GET_CHILDREN2,
         [STORE_SYNC] = PROXY_OP_SYNC,
         [STORE_SET] = PROXY_OP_SET_DATA,
         [STORE_UNWATCH] = PROXY_OP_REMOVE_WATCHES,

@@ -143,6 +143,26 @@ CASE(list_complete)
     check_names(client_new(), at(""), "n-0000000002 q");
 }
 
+/* What a list tells of the node itself. */
+CASE(list_fields)
+{
+    struct client *c = client_new();
+
+    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    RC(c, req_create(at("p/below"), STORE_PERSISTENT), STORE_OK);
+    CHECK_INT(ask(c, req(STORE_LIST, at("p")))->data_length, 0);
+    RC(c, req_set(at("p"), "three", -1), STORE_OK);
+    RC(c, req_set(at("p"), "seven", 1), STORE_OK);
+    RC(c, req_set(at("p"), "refused", 1), STORE_BADVERSION);
+    const struct answer *list = ask(c, req(STORE_LIST, at("p")));
+    const struct answer *get = ask(c, req(STORE_GET, at("p")));
+    CHECK_INT(list->version, 2);
+    CHECK_INT(list->children, 1);
+    CHECK_INT(list->data_length, 5);
+    CHECK_INT(list->czxid, get->czxid);
+    CHECK_INT(get->data_length, 5);
+}
+
 CASE(list_many)
 {
     enum { MANY = 100 };
@@ -173,7 +193,7 @@ static const struct test_case cases[] = {
     LISTED(delete_absent), LISTED(delete_parent), LISTED(delete_of_others),
     LISTED(get_absent),    LISTED(get_fields),    LISTED(get_counts_children),
     LISTED(made_anew),     LISTED(set_version),   LISTED(set_absent),
-    LISTED(list_absent),   LISTED(list_complete), LISTED(list_many),
-    LISTED(sync_absent),   {NULL, NULL},
+    LISTED(list_absent),   LISTED(list_complete), LISTED(list_fields),
+    LISTED(list_many),     LISTED(sync_absent),   {NULL, NULL},
 };
 const struct test_suite conform_node_suite = {"node", conform_init, NULL, cases};

@@ -136,6 +136,7 @@ void record_reply(void *context, const struct store_reply *reply)
         a->owner = reply->owner;
         a->version = reply->version;
         a->children = reply->children;
+        a->data_length = reply->data_length;
         a->failed = reply->failed;
         a->names = reply->rc == STORE_OK ? sorted(reply->names, reply->count) : NULL;
     }

@@ -1,0 +1,342 @@
+#include "contend_steps.h"
+#include "rule.h"
+
+/* A directory that vanishes this often in one attempt is somebody's bug. */
+enum { ROUNDS_MAX = 100 };
+
+static void fail_answer(struct contend *c, struct actions *out, enum answer answer)
+{
+    contend_fail(c, out,
+                 answer == ANSWER_REFUSED      ? CONTEND_REFUSED
+                 : answer == ANSWER_NOCHILDREN ? CONTEND_NOCHILDREN
+                 : answer == ANSWER_LIMIT      ? CONTEND_LIMIT
+                                               : CONTEND_PROTOCOL);
+}
+
+/* The list rides behind the create: one round trip for both, FIFO within a session. */
+void contend_enter(struct contend *c, struct actions *out)
+{
+    c->has_node = false;
+    c->own_watched = false;
+    c->ahead = 0;
+    c->markable = false;
+    contend_ask(c, out, ACT_CREATE);
+    contend_act(out, ACT_LIST)->tag = c->tag;
+    contend_move(c, ST_CREATING);
+}
+
+/* The own node is not there: back to the tail. Deleting what is gone costs one request and makes
+ * an orphan impossible whatever the reason was. */
+static void enter_again(struct contend *c, struct actions *out)
+{
+    if (++c->rounds > ROUNDS_MAX) {
+        contend_fail(c, out, CONTEND_PROTOCOL);
+        return;
+    }
+    if (c->has_node)
+        contend_act(out, ACT_DELETE);
+    contend_enter(c, out);
+}
+
+/* What was seen of the directory. Data that were read, and are of that version still, are known
+ * without reading them again. */
+static void learn(struct contend *c, const struct event *ev)
+{
+    if (ev->mark != MARK_UNREAD)
+        c->markable = ev->mark != MARK_FOREIGN;
+    else if (ev->version != c->version)
+        c->markable = false;
+    c->version = ev->version;
+    c->count = ev->count;
+}
+
+/* Only of a kind that would wait for its own kind does a grant prove that nobody stands before. A
+ * version below 0 has come round, and may be the one that means any. */
+static bool is_to_mark(const struct contend *c)
+{
+    return c->crowd > 0 && c->count >= c->crowd && c->markable && c->version >= 0 &&
+           rule_waits(c->kind, c->kind);
+}
+
+/* The mark is sent first: whoever is granted may give back at once, and its delete must come behind
+ * it. */
+static void grant(struct contend *c, struct actions *out)
+{
+    if (is_to_mark(c))
+        contend_act(out, ACT_MARK)->number = c->version;
+    contend_act(out, ACT_GRANT);
+    c->told = true;
+    if (!c->own_watched)
+        contend_act(out, ACT_ARM)->number = CONTEND_OWN_WATCH_MS;
+    contend_move(c, ST_HOLDING);
+}
+
+/* Nobody is ahead and the node is proved: a grant still needs a deadline. */
+static void claim(struct contend *c, const struct event *ev, struct actions *out)
+{
+    if (ev->lease)
+        grant(c, out);
+    else
+        contend_move(c, ST_CLAIMING);
+}
+
+static void exhausted(struct contend *c, struct actions *out)
+{
+    if (c->has_node)
+        contend_act(out, ACT_DELETE);
+    c->has_node = false;
+    contend_ask(c, out, ACT_RESET);
+    contend_move(c, ST_RESETTING);
+}
+
+/* Reaped while they were being made: once more. */
+static void on_parents(struct contend *c, const struct event *ev, struct actions *out)
+{
+    if (ev->answer == ANSWER_OK)
+        contend_enter(c, out);
+    else if (ev->answer == ANSWER_NONODE)
+        enter_again(c, out);
+    else
+        fail_answer(c, out, ev->answer);
+}
+
+/* Where the directory went, numbers begin at 0 again. */
+static void on_reset(struct contend *c, const struct event *ev, struct actions *out)
+{
+    if (ev->answer == ANSWER_OK || ev->answer == ANSWER_NONODE)
+        enter_again(c, out);
+    else
+        contend_fail(c, out, CONTEND_OVERFLOW);
+}
+
+static void on_created(struct contend *c, const struct event *ev, struct actions *out)
+{
+    switch (ev->answer) {
+    case ANSWER_OK:
+        c->has_node = true;
+        c->number = ev->number;
+        c->token = ev->czxid;
+        if (rule_exhausted(ev->number))
+            exhausted(c, out);
+        else if (ev->owner != ev->session)
+            enter_again(c, out);
+        else
+            contend_move(c, ST_LISTING);
+        break;
+    case ANSWER_UNKNOWN:
+        contend_ask(c, out, ACT_SYNC);
+        contend_move(c, ST_SETTLING);
+        break;
+    case ANSWER_NONODE:
+        if (++c->rounds > ROUNDS_MAX) {
+            contend_fail(c, out, CONTEND_PROTOCOL);
+            break;
+        }
+        contend_ask(c, out, ACT_PARENTS);
+        contend_move(c, ST_PARENTS);
+        break;
+    case ANSWER_EXISTS: /* an idle server at the limit hands out the last number again and again */
+        exhausted(c, out);
+        break;
+    default:
+        fail_answer(c, out, ev->answer);
+    }
+}
+
+/* Whether there is a child that makes it unsafe to queue here: it came first and we do not wait for
+ * it, so both could hold. Who came after us is its own affair: one of ours is told the same. */
+static bool is_mixed(const struct contend *c, const struct event *ev, const struct place *place,
+                     uint32_t *ret_id)
+{
+    if (c->strict && rule_foreign(ev->children, ev->count, ret_id))
+        return true;
+    *ret_id = place->stranger;
+    return place->strange;
+}
+
+static void on_snapshot(struct contend *c, const struct event *ev, struct actions *out)
+{
+    if (ev->answer == ANSWER_NONODE) {
+        enter_again(c, out);
+        return;
+    }
+    if (ev->answer != ANSWER_OK) {
+        fail_answer(c, out, ev->answer);
+        return;
+    }
+    struct place place = rule_place(ev->children, ev->count, c->kind, c->number);
+    uint32_t stranger;
+    if (!place.present) {
+        enter_again(c, out);
+        return;
+    }
+    c->rounds = 0;
+    if (place.spare)
+        contend_act(out, ACT_DELETE_SPARE)->number = c->number;
+    c->ahead = place.ahead;
+    learn(c, ev);
+    if (is_mixed(c, ev, &place, &stranger)) {
+        contend_tell(c, out, CONTEND_LAYOUT);
+        out->list[out->count - 1].id = stranger;
+        contend_finish(c, out);
+    } else if (place.ahead == 0) {
+        claim(c, ev, out);
+    } else if (c->try_only) {
+        contend_fail(c, out, CONTEND_BUSY);
+    } else {
+        contend_ask(c, out, ACT_WATCH);
+        out->list[out->count - 1].id = place.predecessor;
+        c->watching = true;
+        contend_move(c, ST_WAITING);
+    }
+}
+
+/* The list behind a sync tells whether our create was done. */
+static void on_settled(struct contend *c, const struct event *ev, struct actions *out)
+{
+    struct place place = {.found = false};
+
+    if (ev->answer == ANSWER_OK)
+        place = rule_place(ev->children, ev->count, c->kind, INT32_MAX);
+    else if (ev->answer != ANSWER_NONODE) {
+        contend_act(out, ACT_ORPHAN);
+        fail_answer(c, out, ev->answer);
+        return;
+    }
+    if (!place.found) {
+        contend_enter(c, out);
+        return;
+    }
+    c->has_node = true;
+    c->number = place.own;
+    contend_act(out, ACT_ADOPT)->id = place.own_id;
+    if (place.spare)
+        contend_act(out, ACT_DELETE_SPARE)->number = c->number;
+    if (rule_exhausted(c->number)) {
+        exhausted(c, out);
+        return;
+    }
+    contend_ask(c, out, ACT_READ);
+    contend_move(c, ST_ADOPTING);
+}
+
+static void on_adopted(struct contend *c, const struct event *ev, struct actions *out)
+{
+    if (ev->answer == ANSWER_NONODE || (ev->answer == ANSWER_OK && ev->owner != ev->session)) {
+        enter_again(c, out);
+        return;
+    }
+    if (ev->answer != ANSWER_OK) {
+        fail_answer(c, out, ev->answer);
+        return;
+    }
+    c->token = ev->czxid;
+    c->own_watched = true;
+    contend_ask(c, out, ACT_LIST);
+    contend_move(c, ST_LISTING);
+}
+
+static void on_proof(struct contend *c, const struct event *ev, struct actions *out)
+{
+    if (ev->answer == ANSWER_NONODE || (ev->answer == ANSWER_OK && ev->owner != ev->session)) {
+        enter_again(c, out);
+    } else if (ev->answer != ANSWER_OK) {
+        fail_answer(c, out, ev->answer);
+    } else {
+        c->own_watched = true;
+        claim(c, ev, out);
+    }
+}
+
+static void prove(struct contend *c, struct actions *out)
+{
+    contend_ask(c, out, ACT_READ);
+    contend_move(c, ST_PROVING);
+}
+
+static void list_again(struct contend *c, struct actions *out)
+{
+    contend_ask(c, out, ACT_LIST);
+    contend_move(c, ST_LISTING);
+}
+
+/* Where numbers run out they prove nothing: one that is used up counts as lower than all. */
+static bool is_in_crowd(const struct contend *c)
+{
+    return c->crowd > 0 && c->ahead >= c->crowd && c->number < RULE_NUMBER_WARN;
+}
+
+/* When the predecessor was the head, its end makes us the head: only our own node needs proof. It
+ * was, if nobody else was ahead; or if a mark says so, which is worth asking for in a long queue.
+ * The mark is read first: the own node, found behind it, has stood in the directory that had it. */
+static void on_predecessor_gone(struct contend *c, struct actions *out)
+{
+    c->watching = false;
+    if (c->ahead == 1) {
+        prove(c, out);
+    } else if (is_in_crowd(c)) {
+        contend_ask(c, out, ACT_READ_MARK);
+        contend_act(out, ACT_READ)->tag = c->tag;
+        contend_move(c, ST_SUCCEEDING);
+    } else {
+        list_again(c, out);
+    }
+}
+
+/* The proof is under way already, unless it came first: then it proves nothing. */
+static void step_succeeding(struct contend *c, const struct event *ev, struct actions *out)
+{
+    if (ev->kind == EV_MARK_READ && ev->answer == ANSWER_OK) {
+        learn(c, ev);
+        if (ev->mark == MARK_NAMED)
+            contend_move(c, ST_PROVING);
+        else
+            list_again(c, out);
+    } else if (ev->kind == EV_MARK_READ || ev->kind == EV_READ) {
+        list_again(c, out);
+    }
+}
+
+static void step_waiting(struct contend *c, const struct event *ev, struct actions *out)
+{
+    bool gone = ev->kind == EV_PRED_FIRED ? ev->gone : ev->answer == ANSWER_NONODE;
+
+    if (ev->kind != EV_PRED_FIRED && ev->kind != EV_WATCHED)
+        return;
+    if (gone)
+        on_predecessor_gone(c, out);
+    else if (ev->kind == EV_PRED_FIRED)
+        contend_ask(c, out, ACT_REWATCH);
+    else if (ev->answer != ANSWER_OK)
+        fail_answer(c, out, ev->answer);
+}
+
+void contend_step_queued(struct contend *c, const struct event *ev, struct actions *out)
+{
+    enum contend_state s = c->state;
+
+    if (s == ST_WAITING)
+        step_waiting(c, ev, out);
+    else if (s == ST_SUCCEEDING)
+        step_succeeding(c, ev, out);
+    else if (s == ST_CREATING && ev->kind == EV_CREATED)
+        on_created(c, ev, out);
+    else if (s == ST_PARENTS && ev->kind == EV_PARENTS_MADE)
+        on_parents(c, ev, out);
+    else if (s == ST_SETTLING && ev->kind == EV_SYNCED)
+        contend_ask(c, out, ACT_LIST);
+    else if (s == ST_SETTLING && ev->kind == EV_LISTED)
+        on_settled(c, ev, out);
+    else if (s == ST_ADOPTING && ev->kind == EV_READ)
+        on_adopted(c, ev, out);
+    else if (s == ST_LISTING && ev->kind == EV_LISTED)
+        on_snapshot(c, ev, out);
+    else if (s == ST_PROVING && ev->kind == EV_READ)
+        on_proof(c, ev, out);
+    else if (s == ST_RESETTING && ev->kind == EV_RESET)
+        on_reset(c, ev, out);
+    else if (s == ST_CLAIMING && ev->kind == EV_LEASE && ev->lease)
+        grant(c, out);
+    else if (s == ST_CLAIMING && ev->kind == EV_OWN_FIRED)
+        prove(c, out);
+}

@@ -1,0 +1,27 @@
+/* What the head of a long queue leaves in its directory's data: its own name. Numbers below one
+ * that was the head never come again while the directory stands, so the next in line, once that
+ * node is gone, is the head and need not list everybody. HACKING.md has the argument. */
+#ifndef RECIPES_MARK_H
+#define RECIPES_MARK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Of so many children on, a queue is long: below, a list costs less than one more write. */
+enum { MARK_CROWD = 16 };
+
+/* The node's name follows. */
+#define MARK_WORDS "zkl head 1 "
+
+enum mark {
+    MARK_NONE,    /* there is no data */
+    MARK_UNREAD,  /* there is some: which is not known */
+    MARK_FOREIGN, /* others keep theirs there */
+    MARK_OTHER,   /* of some contender that was the head */
+    MARK_NAMED    /* of the one with that name */
+};
+
+/* What the data is, to one who asks for that name ("": nobody's). */
+enum mark mark_read(const char *data, size_t length, const char *name);
+
+#endif

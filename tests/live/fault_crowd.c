@@ -1,0 +1,93 @@
+/* What it costs a server to hand a lock over in a long queue: counted on the wire, and what becomes
+ * of it when that is cut in between. */
+#include "fault.h"
+#include "recipes/mark.h"
+#include "suites.h"
+
+enum { COUNTED = 20, FEW = 2 * MARK_CROWD + COUNTED + 2, MANY = 200 };
+
+static struct attempt attempts[MANY];
+
+/* Waiters in the order of their numbers. */
+static void queue_up(zkl_mutex *m, int count)
+{
+    for (int i = 0; i < count; i++) {
+        attempt_start(&attempts[i], m, ZKL_FOREVER);
+        if (i == 0)
+            attempt_granted(&attempts[0]);
+    }
+    EVENTUALLY(fault_children() == count);
+}
+
+static void hand_over(int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        attempt_end(&attempts[i]);
+        REQUIRE(attempt_granted(&attempts[i + 1]));
+    }
+}
+
+/* Nobody lists: nothing, however many wait. */
+static void check_hand_overs(int count)
+{
+    fault_begin();
+    zkl_session *s = fault_proxied(FAULT_LONG_MS);
+    queue_up(fault_mutex(s), count);
+    hand_over(0, MARK_CROWD + 1); /* those that entered a short queue list */
+    proxy_reset_stats(fault.proxy);
+    hand_over(MARK_CROWD + 1, MARK_CROWD + 1 + COUNTED);
+    CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_GET_CHILDREN2), 0);
+    CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_GET_DATA), 2 * COUNTED);
+    CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_DELETE), COUNTED);
+    CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_CREATE2), 0);
+    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, COUNTED, FAULT_LIMIT_MS));
+    hand_over(MARK_CROWD + 1 + COUNTED, count - 1);
+    attempt_end(&attempts[count - 1]);
+    fault_end();
+}
+
+static void costs_the_same_for_all(void)
+{
+    check_hand_overs(FEW);
+    check_hand_overs(MANY);
+}
+
+/* A mark that never comes, or whose answer does not, or one that is not read at once: slower, and
+ * nobody is passed over or granted twice. */
+static void cut_at_the_mark(void)
+{
+    static const struct {
+        void (*lose)(struct proxy *p, int op);
+        int op;
+    } rows[] = {
+        {proxy_lose_request_to, PROXY_OP_SET_DATA}, {proxy_lose_reply_to, PROXY_OP_SET_DATA},
+        {proxy_lose_request_to, PROXY_OP_GET_DATA}, {proxy_lose_reply_to, PROXY_OP_GET_DATA},
+        {proxy_lose_request_to, PROXY_OP_DELETE},   {proxy_lose_reply_to, PROXY_OP_DELETE},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        fault_begin();
+        struct history *h = history_new();
+        queue_up(fault_mutex(fault_proxied(FAULT_LONG_MS)), FEW);
+        hand_over(0, MARK_CROWD + 1);
+        for (int n = MARK_CROWD + 1; n < FEW - 1; n++) {
+            int64_t begin = fault_boot_ns();
+            if (n == MARK_CROWD + 2)
+                rows[i].lose(fault.proxy, rows[i].op);
+            history_add(h, begin, begin + 1, zkl_grant_token(attempts[n].grant));
+            hand_over(n, n + 1);
+            for (int later = n + 2; later < FEW; later++)
+                CHECK_INT(atomic_load(&attempts[later].done), 0);
+        }
+        attempt_end(&attempts[FEW - 1]);
+        CHECK_INT(history_count(h), FEW - 2 - MARK_CROWD);
+        history_check(h);
+        fault_end();
+    }
+}
+
+static const struct test_case cases[] = {
+    {"costs_the_same_for_all", costs_the_same_for_all},
+    {"cut_at_the_mark", cut_at_the_mark},
+    {NULL, NULL},
+};
+const struct test_suite fault_crowd_suite = {"fault_crowd", fault_start, fault_stop, cases};

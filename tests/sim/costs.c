@@ -1,0 +1,274 @@
+/* What locks cost at the server, counted exactly: requests, changes and events by path, of the
+ * library alone in a simulated world. The proofs of the session, whose number is a matter of time,
+ * are on paths of their own. */
+#include <glib.h>
+#include <string.h>
+#include <zkl.h>
+
+#include "lib/contender.h"
+#include "lib/timers.h"
+#include "recipes/mark.h"
+#include "runner.h"
+#include "world/world.h"
+
+#define MS INT64_C(1000000)
+
+enum { ACTORS = 3, WAITERS_MAX = 1000 };
+
+struct actor {
+    struct host *host;
+    zkl_session *session;
+    zkl_mutex *mutex;
+};
+
+struct waiter {
+    struct actor *actor;
+    zkl_grant *grant;
+};
+
+/* Of everything at and below the lock's path. */
+struct costs {
+    unsigned create, list, read, set, delete, others; /* requests */
+    unsigned changes;                                 /* at the leader */
+    unsigned events;                                  /* of watches, to clients */
+};
+
+static struct world *world;
+static struct actor actors[ACTORS];
+static struct waiter waiters[WAITERS_MAX];
+static struct costs costs;
+
+static void count_request(enum store_kind kind)
+{
+    costs.create += kind == STORE_CREATE;
+    costs.list += kind == STORE_LIST;
+    costs.read += kind == STORE_GET;
+    costs.set += kind == STORE_SET;
+    costs.delete += kind == STORE_DELETE;
+    costs.others +=
+        kind == STORE_SYNC || kind == STORE_UNWATCH || kind == STORE_STAT || kind == STORE_MULTI;
+}
+
+static void on_note(const struct note *note, void *unused)
+{
+    (void)unused;
+    if (!note->path || !g_str_has_prefix(note->path, "/l"))
+        return;
+    if (note->kind == NOTE_SENT)
+        count_request(note->request);
+    costs.changes +=
+        note->kind == NOTE_CREATED || note->kind == NOTE_CHANGED || note->kind == NOTE_DELETED;
+    costs.events += note->kind == NOTE_WATCH;
+}
+
+static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    struct waiter *w = data;
+
+    (void)error; /* at the end, for those who wait still */
+    w->grant = grant;
+}
+
+/* ---- a world that is run by hand ---- */
+
+static int64_t next_timer(struct actor *a)
+{
+    session_lock(a->session);
+    int64_t due = timers_next(a->session->timers);
+    session_unlock(a->session);
+    return due == INT64_MAX ? INT64_MAX : host_when(a->host, due);
+}
+
+static void run_actor(struct actor *a)
+{
+    struct host *before = host_enter(a->host);
+
+    session_lock(a->session);
+    timers_run(a->session->timers);
+    session_unlock(a->session);
+    zkl_session_dispatch(a->session);
+    host_enter(before);
+}
+
+static void pass(int64_t ns)
+{
+    int64_t end = world_now(world) + ns;
+
+    while (world_now(world) < end) {
+        int64_t until = end;
+        for (int i = 0; i < ACTORS; i++)
+            until = MIN(until, next_timer(&actors[i]));
+        world_run_next(world, MAX(until, world_now(world)));
+        for (int i = 0; i < ACTORS; i++)
+            run_actor(&actors[i]);
+    }
+}
+
+static void begin(void)
+{
+    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+    const struct world_config config = {.seed = 5, .servers = 1, .note = on_note};
+
+    world = world_new(&config);
+    timers_by_hand = true;
+    session_store = &world_store;
+    options.dispatch = 1;
+    for (int i = 0; i < ACTORS; i++) {
+        actors[i].host = world_host(world, "host", 0);
+        struct host *before = host_enter(actors[i].host);
+        REQUIRE(zkl_session_open(&actors[i].session, "any:1", &options, NULL) == 0);
+        REQUIRE(zkl_mutex_new(&actors[i].mutex, actors[i].session, "/l", NULL) == 0);
+        host_enter(before);
+    }
+    pass(100 * MS);
+}
+
+static void leave(int i)
+{
+    struct host *before = host_enter(waiters[i].actor->host);
+
+    REQUIRE(waiters[i].grant != NULL);
+    zkl_grant_release(waiters[i].grant);
+    waiters[i].grant = NULL;
+    host_enter(before);
+    pass(30 * MS); /* also a watch on the own node would be set by now */
+}
+
+static void end_actor(struct actor *a)
+{
+    struct host *before = host_enter(a->host);
+
+    zkl_session_close(a->session);
+    host_enter(before);
+}
+
+/* Who waits is told that the mutex is gone. */
+static void end(void)
+{
+    for (int i = 0; i < ACTORS; i++) {
+        struct host *before = host_enter(actors[i].host);
+        zkl_mutex_free(actors[i].mutex);
+        host_enter(before);
+    }
+    pass(10 * MS);
+    for (int i = 0; i < WAITERS_MAX; i++) {
+        if (waiters[i].grant)
+            leave(i);
+    }
+    for (int i = 0; i < ACTORS; i++)
+        end_actor(&actors[i]);
+    world_run(world, world_now(world) + 1000 * MS);
+    CHECK_INT(world_session_count(world), 0);
+    world_free(world);
+    session_store = &store_zk;
+    timers_by_hand = false;
+}
+
+/* ---- locks ---- */
+
+static void enter(int i)
+{
+    struct waiter *w = &waiters[i];
+
+    *w = (struct waiter){.actor = &actors[i % ACTORS]};
+    struct host *before = host_enter(w->actor->host);
+    CHECK_INT(zkl_mutex_lock_async(w->actor->mutex, ZKL_FOREVER, on_acquired, w, NULL), 0);
+    host_enter(before);
+    pass(2 * MS);
+}
+
+/* The costs of one taking over from the one before. */
+static struct costs hand_over(int to)
+{
+    REQUIRE(waiters[to - 1].grant && !waiters[to].grant);
+    costs = (struct costs){0};
+    leave(to - 1);
+    REQUIRE(waiters[to].grant);
+    return costs;
+}
+
+static void check(struct costs got, struct costs expected, int line)
+{
+    bool same = memcmp(&got, &expected, sizeof got) == 0;
+
+    if (!same)
+        runner_fail(__FILE__, line,
+                    "%u created, %u listed, %u read, %u set, %u deleted, %u others, %u changes, %u "
+                    "events",
+                    got.create, got.list, got.read, got.set, got.delete, got.others, got.changes,
+                    got.events);
+}
+#define CHECK_COSTS(got, ...) check((got), (struct costs){__VA_ARGS__}, __LINE__)
+
+static void uncontended(void)
+{
+    begin();
+    enter(0); /* makes the directory */
+    pass(30 * MS);
+    leave(0);
+    costs = (struct costs){0};
+    enter(0);
+    leave(0);
+    CHECK_COSTS(costs, .create = 1, .list = 1, .delete = 1, .changes = 2);
+    end();
+}
+
+/* Two events: the next one's, and the echo of the watch on the own node. */
+static void handed_over_to_the_only_one(void)
+{
+    begin();
+    enter(0);
+    for (int i = 1; i < 4; i++) {
+        enter(i);
+        struct costs got = hand_over(i);
+        CHECK_COSTS(got, .read = 1, .delete = 1, .changes = 1, .events = i == 1 ? 1 : 2);
+    }
+    end();
+}
+
+/* In a short queue there is less to list than to write. */
+static void handed_over_in_a_short_queue(void)
+{
+    begin();
+    for (int i = 0; i < MARK_CROWD / 2; i++)
+        enter(i);
+    hand_over(1);
+    for (int i = 2; i < MARK_CROWD / 2; i++)
+        CHECK_COSTS(hand_over(i), .list = 1, .read = 1, .delete = 1, .changes = 1, .events = 2);
+    end();
+}
+
+/* The first ones entered a short queue, and list; then nobody does until it is short again. */
+static void hand_over_in_crowd(int count)
+{
+    begin();
+    for (int i = 0; i < count; i++)
+        enter(i);
+    for (int i = 1; i <= MARK_CROWD; i++)
+        hand_over(i);
+    for (int i = MARK_CROWD + 1; i < MARK_CROWD + 20; i++)
+        CHECK_COSTS(hand_over(i), .read = 2, .set = 1, .delete = 1, .changes = 2, .events = 2);
+    end();
+}
+
+static void handed_over_in_a_crowd(void)
+{
+    hand_over_in_crowd(2 * MARK_CROWD + 20);
+    hand_over_in_crowd(WAITERS_MAX);
+}
+
+static const struct test_case cases[] = {
+    {"uncontended", uncontended},
+    {"handed_over_to_the_only_one", handed_over_to_the_only_one},
+    {"handed_over_in_a_short_queue", handed_over_in_a_short_queue},
+    {"handed_over_in_a_crowd", handed_over_in_a_crowd},
+    {NULL, NULL},
+};
+static const struct test_suite costs_suite = {.name = "costs", .cases = cases};
+
+int main(int argc, char **argv)
+{
+    static const struct test_suite *const suites[] = {&costs_suite, NULL};
+
+    return runner_main(argc, argv, suites);
+}

@@ -1,0 +1,257 @@
+/* Long queues: the head leaves a mark, and the next in line goes by it. */
+#include "contend_play.h"
+#include "suites.h"
+
+#include "rule.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Number 7 waits for 5, and the queue is a long one from two on. */
+static void wait_in_crowd(void)
+{
+    play_start_in_crowd(2);
+    SAY("enter");
+    SAY("created 7");
+    STEP("listed 3 5 7*", ST_WAITING, "watch 5");
+}
+
+static void succeed(void)
+{
+    wait_in_crowd();
+    STEP("pred gone", ST_SUCCEEDING, "read-mark, read");
+}
+
+/* ---- the next in line ---- */
+
+static void named(void)
+{
+    succeed();
+    STEP("mark named v4 9", ST_PROVING, "");
+    STEP("read 7", ST_HOLDING, "mark v4, grant");
+}
+
+static void found_gone_by_the_watch(void)
+{
+    wait_in_crowd();
+    STEP("watched nonode", ST_SUCCEEDING, "read-mark, read");
+}
+
+/* Only its predecessor's will do. */
+static void not_named(void)
+{
+    static const char *const marks[] = {"mark empty 9", "mark foreign 9", "mark other 9",
+                                        "mark nonode", "mark refused"};
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+        succeed();
+        STEP(marks[i], ST_LISTING, "list");
+        STEP("read 7", ST_LISTING, "");
+        STEP("listed 3 7* 8", ST_WAITING, "watch 3");
+    }
+}
+
+/* An answer that is not to this question. */
+static void named_before(void)
+{
+    succeed();
+    STEP("mark named 9 stale", ST_SUCCEEDING, "");
+    play_reach(ST_PROVING);
+    STEP("mark named 9", ST_PROVING, "");
+}
+
+/* Read before the mark, the own node may have stood in an earlier directory. */
+static void proof_before_the_mark(void)
+{
+    succeed();
+    STEP("read 7", ST_LISTING, "list");
+    STEP("mark named 9", ST_LISTING, "");
+    STEP("listed 3 7*", ST_WAITING, "watch 3");
+}
+
+static void own_node_gone(void)
+{
+    succeed();
+    SAY("mark named v4 9");
+    STEP("read nonode", ST_CREATING, "delete, create, list");
+    STEP("created 12", ST_LISTING, "");
+    STEP("listed 12* 13 unread v4", ST_HOLDING, "grant, arm"); /* what was known is not any more */
+}
+
+static void own_node_of_another_session(void)
+{
+    succeed();
+    SAY("mark named 9");
+    STEP("read 7 others", ST_CREATING, "delete, create, list");
+}
+
+static void given_up(void)
+{
+    succeed();
+    STEP("abort", ST_DONE, "fail aborted, delete");
+    succeed();
+    STEP("epoch", ST_CREATING, "create, list");
+}
+
+static void no_deadline(void)
+{
+    succeed();
+    SAY("mark named v4 9");
+    STEP("nolease read 7", ST_CLAIMING, "");
+    STEP("lease", ST_HOLDING, "mark v4, grant");
+}
+
+/* ---- when not to ask ---- */
+
+static void short_queue(void)
+{
+    play_start_in_crowd(3);
+    SAY("enter");
+    SAY("created 7");
+    SAY("listed 3 5 7* 8 9");
+    STEP("pred gone", ST_LISTING, "list");
+}
+
+static void the_only_one_ahead(void)
+{
+    play_start_in_crowd(1);
+    SAY("enter");
+    SAY("created 7");
+    SAY("listed 5 7* 8 9");
+    STEP("pred gone", ST_PROVING, "read");
+
+    play_start_in_crowd(1);
+    SAY("enter");
+    SAY("created 7");
+    SAY("listed 3 5 7*");
+    STEP("pred gone", ST_SUCCEEDING, "read-mark, read");
+}
+
+/* Among numbers that are used up order is another. */
+static void near_the_last_number(void)
+{
+    char words[64];
+    for (int below = 0; below < 2; below++) {
+        play_start_in_crowd(2);
+        SAY("enter");
+        snprintf(words, sizeof words, "created %d", RULE_NUMBER_WARN - below);
+        SAY(words);
+        snprintf(words, sizeof words, "listed 3 5 %d*", RULE_NUMBER_WARN - below);
+        SAY(words);
+        SAY("pred gone");
+        CHECK_STR(play_actions(), below ? "read-mark, read" : "list");
+    }
+}
+
+/* ---- leaving a mark ---- */
+
+static const struct {
+    const char *listed, *actions;
+} leavings[] = {
+    {"listed 7* 8", "mark v0, grant, arm"},
+    {"listed 7* 8 v3", "mark v3, grant, arm"},
+    {"listed 7*", "grant, arm"},
+    {"listed 7* 8 v-1", "grant, arm"},
+    {"listed 7* 8 unread v3", "grant, arm"}, /* it may be others' */
+};
+
+static void left_by_one_that_listed(void)
+{
+    for (size_t i = 0; i < sizeof(leavings) / sizeof(*leavings); i++) {
+        play_start_in_crowd(2);
+        SAY("enter");
+        SAY("created 7");
+        STEP(leavings[i].listed, ST_HOLDING, leavings[i].actions);
+        STEP("release", ST_DONE, "delete");
+    }
+    play_start(false); /* takes no part */
+    SAY("enter");
+    SAY("created 7");
+    STEP("listed 7* 8", ST_HOLDING, "grant, arm");
+}
+
+static void left_in_a_long_queue_only(void)
+{
+    succeed();
+    SAY("mark named v4 1");
+    STEP("read 7", ST_HOLDING, "grant");
+}
+
+/* What was read is known as long as the version is the same. */
+static void left_after_reading(void)
+{
+    static const struct {
+        const char *mark, *listed, *actions;
+    } rows[] = {
+        {"mark other v4 9", "listed 7* 8 unread v4", "mark v4, grant, arm"},
+        {"mark other v4 9", "listed 7* 8 unread v5", "grant, arm"},
+        {"mark foreign v4 9", "listed 7* 8 unread v4", "grant, arm"},
+        {"mark foreign v4 9", "listed 7* 8 v5", "mark v5, grant, arm"}, /* given up */
+        {"mark empty v0 9", "listed 7* 8", "mark v0, grant, arm"},
+        {"mark refused v4 9", "listed 7* 8 unread v4", "grant, arm"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        succeed();
+        SAY(rows[i].mark);
+        STEP(rows[i].listed, ST_HOLDING, rows[i].actions);
+    }
+}
+
+/* Readers hold beside other readers: a grant of one proves nothing about those before. */
+static void not_left_by_one_of_many(void)
+{
+    static const enum child_kind kinds[] = {CHILD_LOCK,  CHILD_APACHE, CHILD_RUBY,
+                                            CHILD_WRITE, CHILD_READ,   CHILD_LEASE};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        play_start_in_crowd(1);
+        play.c.kind = kinds[i];
+        SAY("enter");
+        SAY("created 7");
+        STEP("listed 7*", ST_HOLDING, i < 4 ? "mark v0, grant, arm" : "grant, arm");
+    }
+}
+
+/* ---- the words ---- */
+
+static enum mark read_text(const char *text, const char *name)
+{
+    return mark_read(text, strlen(text), name);
+}
+
+static void words(void)
+{
+    CHECK_INT(mark_read(NULL, 0, "a-1"), MARK_NONE);
+    CHECK_INT(read_text("zkl head 1 a-1", "a-1"), MARK_NAMED);
+    CHECK_INT(read_text("zkl head 1 a-1", "a-12"), MARK_OTHER);
+    CHECK_INT(read_text("zkl head 1 a-12", "a-1"), MARK_OTHER);
+    CHECK_INT(read_text("zkl head 1 a-2", "a-1"), MARK_OTHER);
+    CHECK_INT(read_text("zkl head 1 a-1\n", "a-1"), MARK_OTHER);
+    CHECK_INT(read_text("zkl head 1 a-1", ""), MARK_OTHER);
+    CHECK_INT(read_text("zkl head 1 ", ""), MARK_FOREIGN);
+    CHECK_INT(read_text("zkl head 2 a-1", "a-1"), MARK_FOREIGN);
+    CHECK_INT(read_text("zkl", ""), MARK_FOREIGN);
+    CHECK_INT(read_text("12\nproclaimed", ""), MARK_FOREIGN);
+    CHECK_INT(mark_read("\0", 1, ""), MARK_FOREIGN);
+}
+
+static const struct test_case cases[] = {
+    {"named", named},
+    {"found_gone_by_the_watch", found_gone_by_the_watch},
+    {"not_named", not_named},
+    {"named_before", named_before},
+    {"proof_before_the_mark", proof_before_the_mark},
+    {"own_node_gone", own_node_gone},
+    {"own_node_of_another_session", own_node_of_another_session},
+    {"given_up", given_up},
+    {"no_deadline", no_deadline},
+    {"short_queue", short_queue},
+    {"the_only_one_ahead", the_only_one_ahead},
+    {"near_the_last_number", near_the_last_number},
+    {"left_by_one_that_listed", left_by_one_that_listed},
+    {"left_in_a_long_queue_only", left_in_a_long_queue_only},
+    {"left_after_reading", left_after_reading},
+    {"not_left_by_one_of_many", not_left_by_one_of_many},
+    {"words", words},
+    {NULL, NULL},
+};
+
+const struct test_suite contend_mark_suite = {.name = "contend_mark", .cases = cases};
