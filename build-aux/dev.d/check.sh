@@ -150,6 +150,8 @@ instrumented_builds() {
 }
 
 beside_instrumented_tests() {
+    # They wait most of the time; and what they are is beyond the sanitizers.
+    stage "gcc: other libraries" stage_tests gcc check-interop
     stage "clang: unit tests" stage_tests clang check-unit
     stage "configure without this and that" stage_abilities
     stage "make distcheck" stage_distcheck
@@ -186,7 +188,6 @@ check() {
     stage "build with gcc" stage_build_and_mark gcc
     in_background instrumented_builds
     stage "gcc: tests" stage_tests gcc check-code
-    stage "gcc: other libraries" stage_tests gcc check-interop
     stage "lint" stage_tests gcc check-lint
     join_lane
     in_background beside_instrumented_tests
