@@ -146,6 +146,20 @@ static void perform(struct contender *c, const struct action *a)
     }
 }
 
+/* A deadline matters to holders and to whoever lacks nothing else: of thousands that wait, none is
+ * stepped for each proof. */
+static void note_leased(struct contender *c)
+{
+    zkl_session *s = c->session;
+    bool leased = c->grant || c->machine.state == ST_CLAIMING;
+
+    if (leased && !c->leased)
+        g_queue_push_tail_link(&s->leased, &c->leased_link);
+    else if (!leased && c->leased)
+        g_queue_unlink(&s->leased, &c->leased_link);
+    c->leased = leased;
+}
+
 void contender_step(struct contender *c, struct event *ev)
 {
     zkl_session *s = c->session;
@@ -163,6 +177,7 @@ void contender_step(struct contender *c, struct event *ev)
     }
     if (c->machine.state == ST_DONE && !c->retired)
         retire(c);
+    note_leased(c);
     contender_unref(c);
 }
 
@@ -204,7 +219,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->owner = owner;
     c->own_interest = (struct interest){.fired = on_own_fired, .owner = c};
     c->predecessor_interest = (struct interest){.fired = on_predecessor_fired, .owner = c};
-    c->link.data = c;
+    c->link.data = c->leased_link.data = c;
     g_queue_push_tail_link(&s->contenders, &c->link);
     contender_new_id(c);
     contend_init(&c->machine, spec->kind, spec->try_only);
@@ -261,12 +276,12 @@ bool contender_any_holds(const zkl_session *s)
 /* ---- all of a session ---- */
 
 /* Stepping one may retire others: each is held until its turn. */
-static void for_all(zkl_session *s, void (*fn)(struct contender *c, void *data), void *data)
+static void for_all(const GQueue *queue, void (*fn)(struct contender *c, void *data), void *data)
 {
-    guint n = 0, count = s->contenders.length;
+    guint n = 0, count = queue->length;
     struct contender **list = g_new(struct contender *, count);
 
-    for (GList *l = s->contenders.head; l; l = l->next) {
+    for (GList *l = queue->head; l; l = l->next) {
         list[n] = l->data;
         list[n++]->refs++;
     }
@@ -288,7 +303,7 @@ static void extend(struct contender *c, void *proved)
 
 void contender_lease_all(zkl_session *s, bool proved)
 {
-    for_all(s, extend, &proved);
+    for_all(&s->leased, extend, &proved);
 }
 
 static void send_event(struct contender *c, void *kind)
@@ -300,7 +315,7 @@ void contender_lapse_all(zkl_session *s)
 {
     enum event_kind kind = EV_LAPSED;
 
-    for_all(s, send_event, &kind);
+    for_all(&s->leased, send_event, &kind);
 }
 
 static void suspect(struct contender *c, void *unused)
@@ -312,7 +327,7 @@ static void suspect(struct contender *c, void *unused)
 
 void contender_suspect_all(zkl_session *s)
 {
-    for_all(s, suspect, NULL);
+    for_all(&s->leased, suspect, NULL);
 }
 
 static void renew(struct contender *c, void *unused)
@@ -324,7 +339,7 @@ static void renew(struct contender *c, void *unused)
 
 void contender_epoch_all(zkl_session *s)
 {
-    for_all(s, renew, NULL);
+    for_all(&s->contenders, renew, NULL);
 }
 
 static void end(struct contender *c, void *error)
@@ -340,5 +355,5 @@ void contender_end_all(zkl_session *s, int code, const char *text)
     zkl_error error;
 
     error_fill(&error, code, NULL, "%s", text);
-    for_all(s, end, &error);
+    for_all(&s->contenders, end, &error);
 }

@@ -37,7 +37,8 @@ struct contender {
     const zkl_error *why; /* inside contender_abort() */
     contender_decided decided;
     void *owner;
-    GList link;
+    bool leased;             /* in the session's list of that name */
+    GList link, leased_link; /* of the session */
 };
 
 /* What would enter the queue but was not sent yet will not be. */

@@ -75,6 +75,7 @@ struct zkl_session {
     GHashTable *watches; /* a set of struct watch */
     size_t watched_bytes;
     GQueue contenders;      /* of struct contender: all whose attempt is not done */
+    GQueue leased;          /* those of them that go by the session's deadline */
     bool orphaned;          /* a node may stand that only the end of the session removes */
     GQueue refusals;        /* of struct refusal: deletes that the server refuses */
     GHashTable *logged;     /* what is said once */
