@@ -1,16 +1,40 @@
 #include "layout.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "recipes/name.h"
 
-enum { VERSION_AT = 14 };
+/* The kernel's: GLib's generator is copied by fork(), so two workers of one parent would draw the
+ * same ids, and take each other's nodes for their own. */
+static void read_random(void *bytes, size_t size)
+{
+    if (getentropy(bytes, size) != 0)
+        g_error("zkl: no random bytes: %s", g_strerror(errno));
+}
+
+void (*layout_random)(void *bytes, size_t size) = read_random;
+
+enum { VERSION_AT = 14, VARIANT_AT = 19 };
+
+static char *new_uuid(void)
+{
+    guint16 r[8];
+    char *uuid;
+
+    layout_random(r, sizeof r);
+    uuid = g_strdup_printf("%04x%04x-%04x-%04x-%04x-%04x%04x%04x", r[0], r[1], r[2], r[3], r[4],
+                           r[5], r[6], r[7]);
+    uuid[VERSION_AT] = NAME_UUID_VERSION;
+    uuid[VARIANT_AT] = "89ab"[r[4] >> 14];
+    return uuid;
+}
 
 char *layout_new_id(enum name_style style)
 {
-    char *uuid = g_uuid_string_random();
+    char *uuid = new_uuid();
 
-    uuid[VERSION_AT] = NAME_UUID_VERSION;
     if (style == STYLE_KAZOO) {
         char *to = uuid;
         for (const char *from = uuid; *from; from++) {

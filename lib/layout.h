@@ -11,6 +11,9 @@ enum name_style {
     STYLE_KAZOO    /* "<32 hex digits>__lock__" */
 };
 
+/* Fills in random bytes. Replaced by simulations, which must repeat themselves. */
+extern void (*layout_random)(void *bytes, size_t size);
+
 /* The id of one attempt in one session; free with g_free(). */
 char *layout_new_id(enum name_style style);
 

@@ -107,7 +107,7 @@ static void run(const struct run *r)
         model_config.contenders = options.contenders;
     if (options.faults >= 0)
         model_config.faults = options.faults;
-    else if (is_slow())
+    else if (is_slow() && model_config.faults > 0)
         model_config.faults--;
     title = g_strdup_printf("%s, %d contenders, %d faults", r->what, model_config.contenders,
                             model_config.faults);

@@ -97,7 +97,7 @@ static void in_callback(void)
     REQUIRE(zkl_mutex_lock_async(c.mutex, ZKL_FOREVER, close_it, &c, NULL) == 0);
     EVENTUALLY(atomic_load(&c.done));
     CHECK_INT(c.code, 0);
-    EVENTUALLY(threads() == before);
+    EVENTUALLY(threads() <= before); /* where one of an earlier test's was just ending */
     fault_end();
 }
 

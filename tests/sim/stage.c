@@ -5,6 +5,7 @@
 
 #include "candidate.h"
 #include "client.h"
+#include "lib/layout.h"
 #include "neighbour.h"
 #include "onlooker.h"
 #include "unit/seeded.h"
@@ -63,6 +64,7 @@ struct stage *stage_new(uint64_t seed, struct world_config config, struct trace 
     stage->alarms = g_ptr_array_new();
     oracle_init(&stage->oracle);
     g_random_set_seed((guint32)(seed ^ seed >> 32));
+    layout_random = world_random;
     config.seed = seeded_next(&stage->random);
     config.note = on_note;
     config.note_data = stage;

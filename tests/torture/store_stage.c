@@ -3,6 +3,7 @@
 #include <glib.h>
 
 #include "lib/core.h"
+#include "lib/layout.h"
 #include "store_fault.h"
 #include "store_rules.h"
 
@@ -18,6 +19,7 @@ void stage_begin(int servers)
     stage = (struct stage){
         .world = world_new(&(struct world_config){.seed = 1, .servers = servers, .tick_ms = 2000})};
     g_random_set_seed(1);
+    layout_random = world_random;
     world_admin_create(stage.world, "/dir", NULL, false);
     world_admin_create(stage.world, "/data", NULL, false);
     timers_by_hand = true;

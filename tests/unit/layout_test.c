@@ -4,6 +4,8 @@
 #include "suites.h"
 
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "recipes/name.h"
 
@@ -26,6 +28,40 @@ static void ids(void)
     expect_id(STYLE_GUARDED,
               "^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$");
     expect_id(STYLE_KAZOO, "^[0-9a-f]{12}8[0-9a-f]{3}[89ab][0-9a-f]{15}$");
+}
+
+/* Of a child, through a pipe. */
+static char *id_of_child(void)
+{
+    char id[64] = "";
+    int ends[2], status;
+
+    CHECK_INT(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        char *mine = layout_new_id(STYLE_GUARDED);
+        _exit(write(ends[1], mine, strlen(mine)) < 0);
+    }
+    CHECK_INT(waitpid(child, &status, 0), child);
+    CHECK_INT(status, 0);
+    CHECK(read(ends[0], id, sizeof id - 1) > 0);
+    close(ends[0]);
+    close(ends[1]);
+    return g_strdup(id);
+}
+
+/* Workers of one parent, which has drawn some itself, are strangers to each other. */
+static void ids_of_forked_processes_differ(void)
+{
+    char *before = layout_new_id(STYLE_GUARDED);
+    char *first = id_of_child(), *second = id_of_child(), *ours = layout_new_id(STYLE_GUARDED);
+
+    CHECK(strcmp(first, second) != 0);
+    CHECK(strcmp(first, ours) != 0);
+    g_free(before);
+    g_free(first);
+    g_free(second);
+    g_free(ours);
 }
 
 static void expect_name(enum name_style style, enum child_kind kind, int priority, const char *due)
@@ -128,6 +164,7 @@ static void heeds(void)
 
 static const struct test_case cases[] = {
     {"ids", ids},
+    {"ids_of_forked_processes_differ", ids_of_forked_processes_differ},
     {"names", names},
     {"names_are_known_again", names_are_known_again},
     {"sentences", sentences},

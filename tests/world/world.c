@@ -33,6 +33,14 @@ static void on_reaping(void *owner)
     queue_arm(&w->queue, &w->reaping, w->queue.now + w->config.reap_ms * MS, on_reaping, w);
 }
 
+void world_random(void *bytes, size_t size)
+{
+    for (size_t done = 0; done < size; done += sizeof(guint32)) {
+        guint32 drawn = g_random_int();
+        memcpy((char *)bytes + done, &drawn, MIN(sizeof drawn, size - done));
+    }
+}
+
 struct world *world_new(const struct world_config *config)
 {
     struct world *w = g_new0(struct world, 1);

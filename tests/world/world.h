@@ -81,6 +81,9 @@ struct world_config {
 struct world *world_new(const struct world_config *config);
 void world_free(struct world *w); /* when every store in it is closed */
 
+/* For layout_random: by GLib's generator, which who simulates has seeded. */
+void world_random(void *bytes, size_t size);
+
 /* The client of a store is on the host entered when it is opened. It knows all servers; if its
  * hosts name any of "server0:1", "server1:1", … , those only. */
 extern const struct store_ops world_store;
