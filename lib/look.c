@@ -196,6 +196,15 @@ void look_up_all(GQueue *list)
     }
 }
 
+void look_deny_all(GQueue *list)
+{
+    for (GList *i = list->head; i; i = i->next) {
+        struct look *l = i->data;
+        if (l->kind->failed)
+            l->kind->failed(l);
+    }
+}
+
 /* ---- telling ---- */
 
 static void free_message(struct look_message *m)

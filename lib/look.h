@@ -53,6 +53,9 @@ void look_begin(struct look *l, bool sync);
 /* There is a connection again, or another session. */
 void look_up_all(GQueue *list);
 
+/* The credentials were refused: nothing will be found any more. */
+void look_deny_all(GQueue *list);
+
 /* No call begins any more. */
 void look_stop(struct look *l);
 void look_stop_all(GQueue *list);

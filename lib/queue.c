@@ -96,13 +96,20 @@ bool queue_recall(const zkl_queue *q, zkl_contender *c)
 /* Who left between list and read is no more; who is not read has no owner. */
 static void finish(zkl_queue *q)
 {
-    for (guint i = q->list->len; i-- > 0;) {
-        zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
-        if (!c->node)
-            g_array_remove_index(q->list, i);
-        else if (!c->owner)
-            c->owner = g_strdup("");
+    zkl_contender *all = &g_array_index(q->list, zkl_contender, 0);
+    guint kept = 0;
+
+    for (guint i = 0; i < q->list->len; i++) {
+        const zkl_contender c = all[i];
+        all[i] = (zkl_contender){.node = NULL};
+        if (!c.node)
+            continue;
+        all[kept] = c;
+        if (!c.owner)
+            all[kept].owner = g_strdup("");
+        kept++;
     }
+    g_array_set_size(q->list, kept);
     queue_mark_holders(q);
     g_clear_pointer(&q->known, g_hash_table_unref);
 }

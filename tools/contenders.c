@@ -41,7 +41,8 @@ static bool is_address(const char *text)
     char plain[INET6_ADDRSTRLEN];
     const size_t length = strcspn(text, "%");
 
-    if (length >= sizeof plain || strlen(text) >= 2 * sizeof plain)
+    if (length >= sizeof plain || strlen(text) >= 2 * sizeof plain ||
+        text[length + strspn(text + length, "%" G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_.-")])
         return false;
     memcpy(plain, text, length);
     plain[length] = '\0';

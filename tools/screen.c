@@ -2,6 +2,7 @@
 #include "table.h"
 #include "tool.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -14,7 +15,7 @@
 #define END_OF_LINE "\033[K"
 #define END_OF_SCREEN "\033[J"
 
-#define PATIENCE_MS 100
+#define PATIENCE_MS 2000
 #define PIECE 512
 
 bool screen_is_there(void)
@@ -37,8 +38,15 @@ static void write_now(const char *text)
 {
     GString *line = g_string_new(text);
 
+    tcflow(STDOUT_FILENO, TCOON); /* nothing is to be seen where ^S holds it up */
     write_without_waiting(STDOUT_FILENO, line, PATIENCE_MS);
     g_string_free(line, TRUE);
+}
+
+/* Not so where it controls nobody: nobody would put us in front of it either. */
+static bool is_anothers(const struct terminal *t)
+{
+    return t->fd >= 0 && tcgetpgrp(t->fd) >= 0 && !terminal_is_ours(t);
 }
 
 void screen_enter(struct screen *s)
@@ -48,9 +56,9 @@ void screen_enter(struct screen *s)
     terminal_init(&s->terminal);
     terminal_find(&s->terminal);
     /* Started in the background, we stop until we are in front; nobody would continue an orphan. */
-    while (s->terminal.fd >= 0 && !terminal_is_ours(&s->terminal) && terminal_stop_us(SIGTTOU))
+    while (is_anothers(&s->terminal) && terminal_stop_us(SIGTTOU))
         continue;
-    if (terminal_is_ours(&s->terminal) && tcgetattr(s->terminal.fd, &s->before) == 0) {
+    if (!is_anothers(&s->terminal) && tcgetattr(s->terminal.fd, &s->before) == 0) {
         raw = s->before;
         raw.c_lflag &= (tcflag_t) ~(ICANON | ECHO);
         raw.c_cc[VMIN] = 1;
@@ -84,23 +92,24 @@ int screen_key(struct screen *s)
     return read(in.fd, &key, 1) == 1 ? key : -1;
 }
 
-/* Never waits where a signal would not be heard. */
-static void write_frame(const struct events *events, const GString *frame)
+/* Never waits where a signal would not be heard. False: the terminal has gone. */
+static bool write_frame(const struct events *events, const GString *frame)
 {
     struct pollfd fds[] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
                            {.fd = events->signals, .events = POLLIN}};
     ssize_t written;
 
     for (size_t done = 0; done < frame->len; done += (size_t)written) {
-        if (poll(fds, G_N_ELEMENTS(fds), -1) <= 0 || !(fds[0].revents & POLLOUT) || fds[1].revents)
-            return;
+        if (poll(fds, G_N_ELEMENTS(fds), -1) <= 0 || fds[1].revents)
+            return true;
         written = write(STDOUT_FILENO, frame->str + done, MIN(frame->len - done, PIECE));
         if (written <= 0)
-            return;
+            return errno == EAGAIN || errno == EINTR;
     }
+    return true;
 }
 
-void screen_draw(struct screen *s, const struct events *events, const char *text)
+bool screen_draw(struct screen *s, const struct events *events, const char *text)
 {
     GString *frame = g_string_new(HOME);
     char **lines = g_strsplit(text, "\n", -1);
@@ -111,7 +120,8 @@ void screen_draw(struct screen *s, const struct events *events, const char *text
         g_string_append(frame, END_OF_LINE);
     }
     g_string_append(frame, END_OF_SCREEN);
-    write_frame(events, frame);
+    bool there = write_frame(events, frame);
     g_strfreev(lines);
     g_string_free(frame, TRUE);
+    return there;
 }

@@ -33,7 +33,7 @@ void screen_measure(struct screen *s);
 int screen_key(struct screen *s);
 
 /* Shows the lines of text, each cut to the width, as many as fit; gives up when a signal comes,
- * since a terminal may be stopped. */
-void screen_draw(struct screen *s, const struct events *events, const char *text);
+ * since a terminal may be stopped. False: it has gone. */
+bool screen_draw(struct screen *s, const struct events *events, const char *text);
 
 #endif

@@ -66,13 +66,14 @@ static int show_once(const struct watch *w)
 static void take_screen(struct watch *w)
 {
     screen_enter(&w->screen);
-    events_add(&w->events, w->screen.terminal.fd);
+    if (w->screen.set)
+        events_add(&w->events, w->screen.terminal.fd);
     reader_want(&w->reader, (size_t)w->screen.rows);
 }
 
 static void give_screen(struct watch *w)
 {
-    if (w->screen.on)
+    if (w->screen.set)
         events_remove(&w->events, w->screen.terminal.fd);
     screen_leave(&w->screen);
 }
@@ -179,17 +180,18 @@ static void see_connection(struct watch *w)
 
 /* ---- showing ---- */
 
-static void draw(struct watch *w)
+static int draw(struct watch *w)
 {
     GString *text = view_screen(w->path, &w->view, w->screen.rows);
+    bool there = screen_draw(&w->screen, &w->events, text->str);
 
-    screen_draw(&w->screen, &w->events, text->str);
     g_string_free(text, TRUE);
     if (now_ms() >= w->look_ms) {
         reader_want_again(&w->reader);
         w->look_ms = now_ms() + LOOK_MS;
     }
     events_arm(&w->events, TICK_MS);
+    return there ? GO_ON : STATUS_SIGNAL + SIGHUP;
 }
 
 static int print(struct watch *w)
@@ -211,10 +213,7 @@ static int print(struct watch *w)
 
 static int show(struct watch *w)
 {
-    if (!w->screen.on)
-        return print(w);
-    draw(w);
-    return GO_ON;
+    return w->screen.on ? draw(w) : print(w);
 }
 
 static int wait_for_more(struct watch *w)
@@ -272,8 +271,10 @@ static int run(struct watch *w)
     w->reader = (struct reader){
         .session = w->session, .path = w->path, .events = &w->events, .keeps = !on_screen};
     status = reader_start(&w->reader);
-    if (status != GO_ON)
+    if (status != GO_ON) {
+        zkl_session_close(w->session);
         return status;
+    }
     if (zkl_session_on_change(w->session, on_session, w) != 0 ||
         zkl_queue_watch(&w->told, w->session, w->path, reader_want_again, &w->reader) != 0)
         status = failed(w);

@@ -302,6 +302,23 @@ static void bad_arguments(void)
     zkl_session_close(s);
 }
 
+/* As a read would be: told to those who watch, and to who begins to. */
+static void credentials_refused(void)
+{
+    struct watching w;
+    zkl_watch *late;
+
+    begin(&w);
+    answer_list(1);
+    CHECK_INT(told(&w), 1);
+    fake_event(STORE_EV_AUTH);
+    CHECK_INT(told(&w), 1);
+    REQUIRE(zkl_queue_watch(&late, w.s, "/q", on_change, &w) == 0);
+    CHECK_INT(told(&w), 1);
+    zkl_watch_free(late);
+    end(&w);
+}
+
 static const struct test_case cases[] = {
     {"once_for_each_change", once_for_each_change},
     {"told_together", told_together},
@@ -310,6 +327,7 @@ static const struct test_case cases[] = {
     {"after_a_connection", after_a_connection},
     {"after_another_session", after_another_session},
     {"refused", refused},
+    {"credentials_refused", credentials_refused},
     {"not_after_free", not_after_free},
     {"freed_when_told", freed_when_told},
     {"ends_with_the_session", ends_with_the_session},
