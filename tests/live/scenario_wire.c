@@ -122,7 +122,7 @@ static void *serve_all(void *data)
         if (fd >= 0)
             fds[count++] = (struct pollfd){.fd = fd, .events = POLLIN};
     }
-    while (count-- > 0)
+    while (--count > 0) /* the listener is resource_stop()'s */
         close(fds[count].fd);
     return NULL;
 }
