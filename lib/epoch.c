@@ -318,7 +318,7 @@ static void on_refused(zkl_session *s)
     s->refused = true;
     contender_end_all(s, ZKL_EAUTH, "the server refused the credentials");
     request_drop_all(s);
-    look_deny_all(&s->looks);
+    look_up_all(&s->looks);
     session_tell(s, ZKL_SESSION_REFUSED, s->id);
     pthread_cond_broadcast(&s->changed);
 }

@@ -178,6 +178,8 @@ void look_begin(struct look *l, bool sync)
     timers_cancel(&l->timer);
     if (l->kind->begin)
         l->kind->begin(l);
+    if (l->session->refused && l->kind->failed)
+        l->kind->failed(l); /* for good: nothing will be found any more */
     if (!l->session->up)
         return; /* the connection begins one */
     if (sync)
@@ -193,15 +195,6 @@ void look_up_all(GQueue *list)
         if (l->kind->up)
             l->kind->up(l);
         look_begin(l, true);
-    }
-}
-
-void look_deny_all(GQueue *list)
-{
-    for (GList *i = list->head; i; i = i->next) {
-        struct look *l = i->data;
-        if (l->kind->failed)
-            l->kind->failed(l);
     }
 }
 

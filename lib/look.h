@@ -50,11 +50,8 @@ void look_unref(struct look *l); /* the session has another reference */
 /* Looks anew; behind a sync, unless a watch has just shown that the server is up to date. */
 void look_begin(struct look *l, bool sync);
 
-/* There is a connection again, or another session. */
+/* There is a connection again, or another session, or there will be none: credentials refused. */
 void look_up_all(GQueue *list);
-
-/* The credentials were refused: nothing will be found any more. */
-void look_deny_all(GQueue *list);
 
 /* No call begins any more. */
 void look_stop(struct look *l);

@@ -129,10 +129,7 @@ int zkl_queue_watch(zkl_watch **ret, zkl_session *s, const char *path, zkl_queue
         code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
     } else {
         *ret = watch_new(s, path, fn, data);
-        if (s->refused)
-            tell(&(*ret)->look);
-        else
-            look_begin(&(*ret)->look, true);
+        look_begin(&(*ret)->look, true);
     }
     session_unlock(s);
     return code;

@@ -103,6 +103,11 @@ if [ -x "$ADMIN" ]; then
     expect "asked, once" "holds lock zkl - me
 asked lock zkl - (asked to revoke)
 waits lock ? - by ?[31mhand" "$(story asked)"
+    "$ADMIN" create "$L/x 9 lock-2147483001" $'\u202eevil pid 1 thread 1'
+    wait_until "a forger came" says asked ' evil pid 1 thread 1$|u202eevil pid 1 thread 1$'
+    expect_match "nobody's blank is a column, nothing is invisible" \
+        ' lock \? \\u202eevil x\\x209\\x20lock-2147483001 \\u202eevil pid 1 thread 1$' "$(tail -n 1 "$scratch/asked")"
+    "$ADMIN" delete "$L/x 9 lock-2147483001"
     "$ADMIN" delete $L/lock-2147483000
     wait_until "it left" says asked ' left .*hand$'
     expect "no second time" 1 "$(grep -c ' asked ' "$scratch/asked")"
@@ -279,6 +284,40 @@ if [ -x "$ADMIN" ]; then
     type_keys q
     ended "q on an empty path" 0
 fi
+
+# A terminal that is another session's: nobody could put us in front there. Its keys are ours all the
+# same; and without them, it is noticed when it goes.
+bare_terminal() {
+    rm -f "$scratch"/{keys,screen,tty,after}
+    mkfifo "$scratch/keys"
+    script -qfc "tty >$scratch/tty; exec sleep 300" /dev/null <"$scratch/keys" >"$scratch/screen" 2>&1 &
+    shell=$!
+    remember "$shell"
+    exec 5>"$scratch/keys"
+    wait_until "the terminal" test -s "$scratch/tty"
+}
+end_terminal() {
+    kill -9 "$shell"
+    status_of "$shell"
+    exec 5>&-
+}
+watch_beside() { # INPUT
+    TERM=xterm setsid -w "$ZKL" watch $L <"$1" >"$(<"$scratch/tty")" 2>"$scratch/err" &
+    watcher=$!
+    remember "$watcher"
+    wait_until "the screen" shows "connected"
+}
+bare_terminal
+watch_beside "$(<"$scratch/tty")"
+type_keys q
+status_of "$watcher"
+expect "q on another session's terminal" "0:" "$?:$(<"$scratch/err")"
+end_terminal
+bare_terminal
+watch_beside /dev/null
+end_terminal
+status_of "$watcher"
+expect "a terminal without keys goes" 129 "$?"
 
 # A terminal that cannot be drawn upon has lines.
 term=dumb terminal

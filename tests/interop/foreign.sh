@@ -6,12 +6,7 @@
 . "$(dirname "$0")/../cli/lib.sh"
 # shellcheck source=tests/interop/peers.sh
 . "$(dirname "$0")/peers.sh"
-need_curator
-need_kazoo
-need_server
-begin
-build_peer
-export PEER_SESSION_MS=20000
+begin_peers
 
 starts_with() { # ANSWER WORD
     [[ $1 = "$2 "* ]] && echo "$2"

@@ -7,12 +7,7 @@
 . "$(dirname "$0")/../cli/lib.sh"
 # shellcheck source=tests/interop/peers.sh
 . "$(dirname "$0")/peers.sh"
-need_curator
-need_kazoo
-need_server
-begin
-build_peer
-export PEER_SESSION_MS=20000 # nothing fails here, and a slow machine must not look as if
+begin_peers
 seconds=${ZKL_CELL_SECONDS:-5}
 least=3 # turns of each process
 cells=0

@@ -4,11 +4,6 @@
 : "${top_srcdir:=$PWD}"
 page=$top_srcdir/man/zkl-interop.7
 
-need_programs() {
-    need_curator
-    need_kazoo
-}
-
 # Takes the marks of troff off what stands between .EX and .EE.
 plain() {
     sed '/^\.\\"/d; /^\.EX$/d; /^\.EE$/d; s/\\-/-/g; s/\\(aq/'\''/g; s/\\(ga/`/g; s/\\(ha/^/g; s/\\(ti/~/g; s/^\\&//; s/\\e/\\/g'
@@ -41,8 +36,12 @@ build_c() { # NAME
     expect "the C program compiles" "0:" "$status:$err"
 }
 
-# Once; each is then run from there.
-make_programs() {
+# A server, and the programs, made once; each is then run from there.
+begin_programs() {
+    need_curator
+    need_kazoo
+    need_server
+    begin
     programs=$scratch/programs
     class_path=$write_lock:$curator:/usr/share/java/slf4j-simple.jar
     mkdir "$programs"

@@ -104,6 +104,17 @@ start_zkl() { # NAME
     start_program "$1" "$top_builddir/tests/interop/zkl-peer" "$ZKL_CONNECT" locks
 }
 
+# A server, and all programs ready to be started, with sessions so long that a slow machine does not
+# look as if something failed.
+begin_peers() {
+    need_curator
+    need_kazoo
+    need_server
+    begin
+    build_peer
+    export PEER_SESSION_MS=20000
+}
+
 # All that take locks: NUMBER programs of Java's, two of Python's and of C.
 start_lockers() { # NUMBER
     local i

@@ -8,10 +8,7 @@
 . "$(dirname "$0")/peers.sh"
 # shellcheck source=tests/interop/page.sh
 . "$(dirname "$0")/page.sh"
-need_programs
-need_server
-begin
-make_programs
+begin_programs
 
 # The rows that are here, in the table's order, and the program of each; all but the last are columns.
 rows=(a b c d e f g k)

@@ -8,10 +8,7 @@
 . "$(dirname "$0")/peers.sh"
 # shellcheck source=tests/interop/page.sh
 . "$(dirname "$0")/page.sh"
-need_programs
-need_server
-begin
-make_programs
+begin_programs
 trees=0
 
 # A program holds, in a tree of its own: the holder is h$tree, and its tree of that name too.

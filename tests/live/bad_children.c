@@ -8,21 +8,6 @@
 #define UUID "0d1c6a4e-58c8-4b51-b04e-1d4d0a3b0c8e"
 #define HEX "5f0c54a1f7c44b5d8b6b0a3c52a0c9d1"
 
-static void make_directory(struct live *t)
-{
-    REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
-    REQUIRE(raw_create(t->admin, t->lock, NULL, -1, 0, NULL) == ZOK);
-}
-
-static char *plant(struct live *t, const char *name, int flags)
-{
-    static const char junk[] = "\x00\xff\xfe\x1b[2J\n\0 binary";
-    char *path = g_strdup_printf("%s/%s", t->lock, name), made[RAW_PATH_SIZE];
-    REQUIRE(raw_create(t->admin, path, junk, sizeof(junk), flags, made) == ZOK);
-    g_free(path);
-    return g_strdup(made);
-}
-
 /* Names that are no contender's are in nobody's way. */
 static void foreign(void)
 {
@@ -46,9 +31,9 @@ static void foreign(void)
         "\xc3\xa4-0000000000",
     };
     struct live *t = live_begin();
-    make_directory(t);
+    live_make_directory(t);
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
-        g_free(plant(t, names[i], 0));
+        g_free(live_plant(t, names[i], 0));
     zkl_mutex *m = live_mutex(t->session, t->lock);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
     struct locker *l = locker_queue(t, m, t->lock, 2);
@@ -64,7 +49,7 @@ static void foreign(void)
 static void check_waits_for(struct live *t, const char *name)
 {
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    char *path = plant(t, name, 0);
+    char *path = live_plant(t, name, 0);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
     CHECK_INT(zkl_mutex_lock(m, 20, NULL), ZKL_ETIMEDOUT);
     struct locker *l = locker_queue(t, m, t->lock, 1);
@@ -91,7 +76,7 @@ static void lower(void)
         "lock-2147483647", /* before those of ours */
     };
     struct live *t = live_begin();
-    make_directory(t);
+    live_make_directory(t);
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
         check_waits_for(t, names[i]);
     live_end(t);
@@ -102,9 +87,9 @@ static void higher(void)
     static const char *const names[] = {"_c_" UUID "-lock-0000009999", HEX "__lock__0000009998",
                                         "lock-2147483646"};
     struct live *t = live_begin();
-    make_directory(t);
+    live_make_directory(t);
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
-        g_free(plant(t, names[i], 0));
+        g_free(live_plant(t, names[i], 0));
     zkl_mutex *m = live_mutex(t->session, t->lock);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
@@ -116,11 +101,11 @@ static void higher(void)
 static void mixed(void)
 {
     struct live *t = live_begin();
-    make_directory(t);
+    live_make_directory(t);
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    char *curator = plant(t, "_c_" UUID "-lock-", ZOO_EPHEMERAL | ZOO_SEQUENCE);
+    char *curator = live_plant(t, "_c_" UUID "-lock-", ZOO_EPHEMERAL | ZOO_SEQUENCE);
     struct locker *first = locker_queue(t, m, t->lock, 2);
-    char *kazoo = plant(t, HEX "__lock__", ZOO_EPHEMERAL | ZOO_SEQUENCE);
+    char *kazoo = live_plant(t, HEX "__lock__", ZOO_EPHEMERAL | ZOO_SEQUENCE);
     struct locker *second = locker_queue(t, m, t->lock, 4);
     LIVE_UNTIL(live_watches(t) == 2);
     CHECK(!locker_done(first) && !locker_done(second));
@@ -142,8 +127,8 @@ static void mixed(void)
 static void same_number(void)
 {
     struct live *t = live_begin();
-    make_directory(t);
-    char *forged = plant(t, "_c_" UUID "-lock-0000000001", 0);
+    live_make_directory(t);
+    char *forged = live_plant(t, "_c_" UUID "-lock-0000000001", 0);
     zkl_mutex *m = live_mutex(t->session, t->lock);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
     g_free(forged);
@@ -157,12 +142,12 @@ static void a_long_list(void)
     enum { LENGTH = 4000, COUNT = 270 };
     struct live *t = live_begin();
     char name[LENGTH + 1];
-    make_directory(t);
+    live_make_directory(t);
     memset(name, 'n', LENGTH);
     name[LENGTH] = '\0';
     for (int i = 0; i < COUNT; i++) {
         name[0] = (char)('A' + i % 26), name[1] = (char)('A' + i / 26);
-        g_free(plant(t, name, 0));
+        g_free(live_plant(t, name, 0));
     }
     zkl_mutex *m = live_mutex(t->session, t->lock);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);

@@ -74,19 +74,13 @@ static void plant(struct live *t, const char *name, const char *data, char ret[R
     g_free(path);
 }
 
-static void make_directory(struct live *t)
-{
-    REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
-    REQUIRE(raw_create(t->admin, t->lock, NULL, -1, 0, NULL) == ZOK);
-}
-
 static void respects(const char *name, zkl_layout layout)
 {
     struct live *t = live_begin();
     struct tale tale = TALE_INIT, leaders = TALE_INIT;
     zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
     char planted[RAW_PATH_SIZE], buf[16];
-    make_directory(t);
+    live_make_directory(t);
     plant(t, name, "java-1", planted);
     CHECK(g_str_has_suffix(planted, "0000000000"));
     o.layout = layout;

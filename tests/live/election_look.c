@@ -17,8 +17,7 @@ static void nobody(void)
     CHECK_INT(zkl_election_leader(e, buf, sizeof(buf), &token), ZKL_ENOENT);
     CHECK_ERROR(ZKL_ENOENT, t->lock);
     CHECK_INT(zkl_election_candidates(e, &q, 0), ZKL_ENOENT);
-    REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
-    REQUIRE(raw_create(t->admin, t->lock, NULL, -1, 0, NULL) == ZOK);
+    live_make_directory(t);
     CHECK_INT(zkl_election_leader(e, buf, sizeof(buf), &token), ZKL_ENOENT);
     CHECK_STR(buf, "as was");
     CHECK_INT(token, 7);

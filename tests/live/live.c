@@ -140,6 +140,21 @@ void live_close(struct live *t, zkl_session *s)
     zkl_session_close(s);
 }
 
+void live_make_directory(struct live *t)
+{
+    REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
+    REQUIRE(raw_create(t->admin, t->lock, NULL, -1, 0, NULL) == ZOK);
+}
+
+char *live_plant(struct live *t, const char *name, int flags)
+{
+    static const char junk[] = "\x00\xff\xfe\x1b[2J\n\0 binary";
+    char *path = g_strdup_printf("%s/%s", t->lock, name), made[RAW_PATH_SIZE];
+    REQUIRE(raw_create(t->admin, path, junk, sizeof(junk), flags, made) == ZOK);
+    g_free(path);
+    return g_strdup(made);
+}
+
 zkl_mutex *live_mutex(zkl_session *s, const char *path)
 {
     zkl_mutex *m;

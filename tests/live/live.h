@@ -48,6 +48,12 @@ zkl_session *live_open_only(struct live *t, const char *connect,
 /* Closes one before live_end() does. */
 void live_close(struct live *t, zkl_session *s);
 
+/* Makes the lock's directory before zkl does. */
+void live_make_directory(struct live *t);
+
+/* A child there with a payload that is no text; its path, for g_free(). */
+char *live_plant(struct live *t, const char *name, int flags);
+
 /* A mutex with default options, for zkl_mutex_free(). */
 zkl_mutex *live_mutex(zkl_session *s, const char *path);
 

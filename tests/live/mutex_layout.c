@@ -10,21 +10,6 @@
 #define HEX "5f0c54a1f7c44b5d8b6b0a3c52a0c9d1"
 #define SESSION "72057594037927936"
 
-static void make_directory(struct live *t)
-{
-    REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
-    REQUIRE(raw_create(t->admin, t->lock, NULL, -1, 0, NULL) == ZOK);
-}
-
-static char *plant(struct live *t, const char *name, int flags)
-{
-    static const char junk[] = "\x00\xff\xfe\x1b[2J\n\0 binary";
-    char *path = g_strdup_printf("%s/%s", t->lock, name), made[RAW_PATH_SIZE];
-    REQUIRE(raw_create(t->admin, path, junk, sizeof(junk), flags, made) == ZOK);
-    g_free(path);
-    return g_strdup(made);
-}
-
 static void uproot(struct live *t, char *path)
 {
     REQUIRE(raw_delete(t->admin, path) == ZOK);
@@ -68,10 +53,10 @@ static void check_refused(struct live *t, zkl_mutex *m, const char *child)
 static void refused_behind(void)
 {
     struct live *t = live_begin();
-    make_directory(t);
+    live_make_directory(t);
     for (size_t i = 0; i < G_N_ELEMENTS(strangers); i++) {
         zkl_mutex *m = mutex_with(t, i % 2 ? ZKL_PEER_KAZOO : ZKL_PEER_CURATOR, 0);
-        char *child = plant(t, strangers[i], ZOO_SEQUENCE);
+        char *child = live_plant(t, strangers[i], ZOO_SEQUENCE);
         check_refused(t, m, child);
         uproot(t, child);
         CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
@@ -86,13 +71,13 @@ static void unmoved_before(void)
 {
     struct live *t = live_begin();
     char *children[G_N_ELEMENTS(strangers)];
-    make_directory(t);
+    live_make_directory(t);
     zkl_mutex *m = live_mutex(t->session, t->lock);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
     struct locker *l = locker_queue(t, m, t->lock, 2);
     LIVE_UNTIL(live_watches(t) == 1);
     for (size_t i = 0; i < G_N_ELEMENTS(strangers); i++)
-        children[i] = plant(t, strangers[i], ZOO_SEQUENCE);
+        children[i] = live_plant(t, strangers[i], ZOO_SEQUENCE);
     session_settle(t, t->session);
     CHECK(!locker_done(l));
     CHECK_INT(zkl_mutex_unlock(m), 0);
@@ -113,15 +98,15 @@ static void numbers(void)
                              *const behind[] = {"latch-0000009999", "__WRIT__2147483646",
                                                 "sh0000009998", "x-5-2147483645"};
     struct live *t = live_begin();
-    make_directory(t);
+    live_make_directory(t);
     zkl_mutex *m = live_mutex(t->session, t->lock);
     for (size_t i = 0; i < G_N_ELEMENTS(before); i++) {
-        char *child = plant(t, before[i], 0);
+        char *child = live_plant(t, before[i], 0);
         CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_ELAYOUT);
         uproot(t, child);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(behind); i++) {
-        char *child = plant(t, behind[i], 0);
+        char *child = live_plant(t, behind[i], 0);
         CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
         CHECK_INT(zkl_mutex_unlock(m), 0);
         uproot(t, child);
@@ -133,7 +118,7 @@ static void numbers(void)
 /* Waited for by m, for as long as it stays there, though no session owns it. */
 static void check_waits(struct live *t, zkl_mutex *m, const char *name)
 {
-    char *child = plant(t, name, ZOO_SEQUENCE);
+    char *child = live_plant(t, name, ZOO_SEQUENCE);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
     CHECK_INT(zkl_mutex_lock(m, 20, NULL), ZKL_ETIMEDOUT);
     struct locker *l = locker_queue(t, m, t->lock, 1);
@@ -150,7 +135,7 @@ static void peers_wait(void)
     static const char *const locks[] = {"_c_" UUID "-lock-", "_c_" HEX "-lock-", HEX "__lock__",
                                         HEX "-lock-"};
     struct live *t = live_begin();
-    make_directory(t);
+    live_make_directory(t);
     for (zkl_peer peer = ZKL_PEER_CURATOR; peer <= ZKL_PEER_APACHE; peer++) {
         zkl_mutex *m = mutex_with(t, peer, 0);
         for (size_t i = 0; i < G_N_ELEMENTS(locks); i++)
@@ -168,11 +153,11 @@ static void peers_wait(void)
 static void an_apache_queue(void)
 {
     struct live *t = live_begin();
-    make_directory(t);
+    live_make_directory(t);
     zkl_mutex *m = mutex_with(t, ZKL_PEER_APACHE, 0);
-    char *first = plant(t, "x-" SESSION "-", ZOO_SEQUENCE);
+    char *first = live_plant(t, "x-" SESSION "-", ZOO_SEQUENCE);
     struct locker *l = locker_queue(t, m, t->lock, 1);
-    char *second = plant(t, "x-5-", ZOO_SEQUENCE);
+    char *second = live_plant(t, "x-5-", ZOO_SEQUENCE);
     struct locker *later = locker_queue(t, m, t->lock, 2);
     LIVE_UNTIL(live_watches(t) == 2);
     uproot(t, first);
@@ -192,9 +177,9 @@ static void an_apache_queue(void)
 static void kazoos_style(void)
 {
     struct live *t = live_begin();
-    make_directory(t);
+    live_make_directory(t);
     zkl_mutex *m = mutex_with(t, ZKL_PEER_KAZOO, 0), *other = live_mutex(t->session, t->lock);
-    char *kazoo = plant(t, HEX "__lock__", ZOO_SEQUENCE);
+    char *kazoo = live_plant(t, HEX "__lock__", ZOO_SEQUENCE);
     struct locker *l = locker_queue(t, m, t->lock, 1);
     struct locker *last = locker_queue(t, other, t->lock, 2);
     LIVE_UNTIL(live_watches(t) == 2);
@@ -218,12 +203,12 @@ static void strict(void)
 {
     static const char *const names[] = {"0", "junk", HEX, "lock-", "zz-0000009999", "n_0000000000"};
     struct live *t = live_begin();
-    make_directory(t);
+    live_make_directory(t);
     zkl_mutex *m = mutex_with(t, ZKL_PEER_CURATOR, 1), *lax = live_mutex(t->session, t->lock);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-        char *child = plant(t, names[i], 0);
+        char *child = live_plant(t, names[i], 0);
         check_refused(t, m, child);
         CHECK_INT(zkl_mutex_lock(lax, 0, NULL), 0);
         CHECK_INT(zkl_mutex_unlock(lax), 0);
@@ -239,9 +224,9 @@ static void asynchronously_refused(void)
 {
     struct live *t = live_begin();
     struct completion c = COMPLETION_INIT;
-    make_directory(t);
+    live_make_directory(t);
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    char *child = plant(t, "_c_" UUID "-latch-", ZOO_SEQUENCE);
+    char *child = live_plant(t, "_c_" UUID "-latch-", ZOO_SEQUENCE);
     REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &c, NULL) == 0);
     CHECK_INT(completion_wait(&c), ZKL_ELAYOUT);
     CHECK(strstr(c.error.text, strrchr(child, '/') + 1) != NULL);
