@@ -111,25 +111,22 @@ int64_t zkl_grant_remaining_ms(const zkl_grant *g)
     return left / CLOCK_MS;
 }
 
+/* Whether it is owned by one clock, which is enough until the deadline comes nearer. */
+static bool is_surely_owned(const zkl_grant *g, uint64_t word)
+{
+    int64_t sure = atomic_load(&g->sure);
+
+    return is_owned(word) && clock_boot() < sure && atomic_load(&g->word) == word;
+}
+
 zkl_state zkl_grant_state(const zkl_grant *g)
 {
     int64_t left;
 
     if (!g || fork_is_child(g->generation))
         return ZKL_LOST;
-    return word_state(settle(g, &left));
-}
-
-zkl_state grant_state_quick(const zkl_grant *g)
-{
     uint64_t word = atomic_load(&g->word);
-
-    if (is_owned(word)) {
-        int64_t sure = atomic_load(&g->sure);
-        if (clock_boot() < sure && atomic_load(&g->word) == word)
-            return word_state(word);
-    }
-    return zkl_grant_state(g);
+    return word_state(is_surely_owned(g, word) ? word : settle(g, &left));
 }
 
 /* ---- telling ---- */

@@ -15,10 +15,6 @@ zkl_grant *grant_ref(zkl_grant *g);
 
 void grant_unref(zkl_grant *g); /* without the monitor held, unless another reference remains */
 
-/* As zkl_grant_state(), and by one clock instead of two while that is enough. For the process that
- * made it. */
-zkl_state grant_state_quick(const zkl_grant *g);
-
 /* With the monitor held: */
 
 /* As zkl_grant_on_change(), for whom the calls are sure to come: before the session is closed. */

@@ -232,7 +232,7 @@ static int reenter(const zkl_mutex *m, struct hold *hold, zkl_grant **ret)
     if (hold->depth == 0)
         return error_set(ZKL_EDEADLK, own_path(m), "%s: this owner is acquiring it already",
                          own_path(m));
-    if (grant_state_quick(hold->grant) >= ZKL_LOST)
+    if (zkl_grant_state(hold->grant) >= ZKL_LOST)
         return error_set(ZKL_ELOST, own_path(m),
                          "%s: it was lost or given back, and not unlocked yet", own_path(m));
     hold->depth++;
@@ -329,7 +329,7 @@ int zkl_mutex_unlock(zkl_mutex *m)
         return error_set(ZKL_EPERM, own_path(m), "%s: it is not held by the caller", own_path(m));
     }
     if (--hold->depth > 0) {
-        owned = grant_state_quick(hold->grant) != ZKL_LOST;
+        owned = zkl_grant_state(hold->grant) != ZKL_LOST;
     } else {
         if (!m->key)
             owner_count(-1, release_owned_by);
