@@ -195,13 +195,18 @@ void contender_recall(struct contender *c)
         request_recall(c->list);
 }
 
+static void on_proved(struct request *r, const struct store_reply *reply)
+{
+    contender_answer(
+        r, reply, &(struct event){.kind = EV_READ, .czxid = reply->czxid, .owner = reply->owner});
+}
+
 static void on_read(struct request *r, const struct store_reply *reply)
 {
     struct contender *c = r->owner;
 
     watch_answered(c->session, r, reply, &c->own_interest);
-    contender_answer(
-        r, reply, &(struct event){.kind = EV_READ, .czxid = reply->czxid, .owner = reply->owner});
+    on_proved(r, reply);
 }
 
 static void on_watched(struct request *r, const struct store_reply *reply)
@@ -271,6 +276,10 @@ void contender_ask(struct contender *c, const struct action *a)
         break;
     case ACT_ADOPT:
         set_node(c, child_path(c, c->names[a->id]));
+        break;
+    case ACT_PROVE:
+        request_send(c->session,
+                     contender_request(c, STORE_GET, g_strdup(c->node), on_proved, a->tag));
         break;
     case ACT_READ:
         ask_watching(c, c->node, &c->own_interest, on_read, EV_READ, a->tag);

@@ -96,6 +96,7 @@ enum action_kind {
     ACT_LIST,
     ACT_ADOPT,        /* the child id of this snapshot is the own node from now on */
     ACT_READ_MARK,    /* the directory's data: do they name the predecessor? */
+    ACT_PROVE,        /* reads the own node */
     ACT_READ,         /* the own node, leaving a watch on it */
     ACT_WATCH,        /* the child id of this snapshot is the predecessor from now on */
     ACT_REWATCH,      /* the same predecessor again */
@@ -113,8 +114,8 @@ enum action_kind {
     ACT_FAIL /* .error is the caller's answer */
 };
 
-/* A holder that was proved by a list has no watch on its own node yet. Short holds never need it,
- * so it is set when the hold has lasted this long. */
+/* A holder has no watch on its own node at first. Short holds never need it, and its end would wake
+ * them once more, so it is set when the hold has lasted this long. */
 #define CONTEND_OWN_WATCH_MS 20
 
 /* Until it is tried again, when it could not be set. */

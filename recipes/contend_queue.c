@@ -243,14 +243,13 @@ static void on_proof(struct contend *c, const struct event *ev, struct actions *
     } else if (ev->answer != ANSWER_OK) {
         fail_answer(c, out, ev->answer);
     } else {
-        c->own_watched = true;
         claim(c, ev, out);
     }
 }
 
 static void prove(struct contend *c, struct actions *out)
 {
-    contend_ask(c, out, ACT_READ);
+    contend_ask(c, out, ACT_PROVE);
     contend_move(c, ST_PROVING);
 }
 
@@ -276,7 +275,7 @@ static void on_predecessor_gone(struct contend *c, struct actions *out)
         prove(c, out);
     } else if (is_in_crowd(c)) {
         contend_ask(c, out, ACT_READ_MARK);
-        contend_act(out, ACT_READ)->tag = c->tag;
+        contend_act(out, ACT_PROVE)->tag = c->tag;
         contend_move(c, ST_SUCCEEDING);
     } else {
         list_again(c, out);

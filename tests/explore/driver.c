@@ -57,6 +57,9 @@ static void ask(struct state *st, int i, const struct action *a, uint16_t names)
     case ACT_ADOPT:
         c->node = (uint8_t)a->id;
         break;
+    case ACT_PROVE:
+        model_push_ask(c, ASK_PROVE, c->node, a->tag);
+        break;
     case ACT_READ:
         ask_watching(c, ASK_READ, c->node, &c->own_interest, a->tag);
         break;

@@ -84,7 +84,8 @@ static void own_read(struct state *st, int i, const struct reply *reply, struct 
 
     if (reply->answer == ANSWER_NONODE && reply->tag == c->machine.tag)
         st->nodes[reply->node].heard = true;
-    watches_answered(c, reply, &c->own_interest);
+    if (reply->kind == ASK_READ)
+        watches_answered(c, reply, &c->own_interest);
     use_stat(st, reply, ev);
     ev->kind = EV_READ;
     driver_step(st, i, ev);
@@ -127,6 +128,7 @@ static void answered(struct state *st, int i, const struct reply *reply)
     case ASK_MARK_READ:
         marks_read(st, i, reply, &ev);
         break;
+    case ASK_PROVE:
     case ASK_READ:
         own_read(st, i, reply, &ev);
         break;

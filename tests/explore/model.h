@@ -28,6 +28,7 @@ enum ask_kind {
     ASK_PARENTS,
     ASK_SYNC,
     ASK_LIST,
+    ASK_PROVE, /* of the own node, like the next */
     ASK_READ,
     ASK_WATCH,
     ASK_UNWATCH,

@@ -256,10 +256,10 @@ static struct reply look(struct client *c, const struct ask *ask)
         reply.answer = c->sees_directory ? ANSWER_OK : ANSWER_NONODE;
     } else if (ask->kind == ASK_UNWATCH) {
         c->watched &= (uint16_t)~MODEL_BIT(ask->node);
-    } else if (ask->kind != ASK_SYNC && (c->view & MODEL_BIT(ask->node))) {
-        c->watched |= MODEL_BIT(ask->node);
-    } else if (ask->kind != ASK_SYNC) {
+    } else if (ask->kind != ASK_SYNC && !(c->view & MODEL_BIT(ask->node))) {
         reply.answer = ANSWER_NONODE;
+    } else if (ask->kind == ASK_READ || ask->kind == ASK_WATCH) {
+        c->watched |= MODEL_BIT(ask->node);
     }
     return reply;
 }

@@ -37,7 +37,8 @@ static void check_hand_overs(int count)
     proxy_reset_stats(fault.proxy);
     hand_over(MARK_CROWD + 1, MARK_CROWD + 1 + COUNTED);
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_GET_CHILDREN2), 0);
-    CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_GET_DATA), 2 * COUNTED);
+    uint64_t reads = (uint64_t)proxy_requests(fault.proxy, PROXY_OP_GET_DATA);
+    CHECK(reads >= 2 * COUNTED && reads <= 3 * COUNTED); /* who is slow watches its own node */
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_DELETE), COUNTED);
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_CREATE2), 0);
     CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, COUNTED, FAULT_LIMIT_MS));

@@ -46,7 +46,8 @@ static struct show {
     struct watch watches[OBSERVERS];
     struct alarm fault;
     unsigned victim, changes;
-    int lagging; /* a server; -1: none */
+    int lagging;               /* a server; -1: none */
+    int64_t lag, behind_until; /* what it was told meanwhile comes no sooner for its getting well */
     bool cuts, over;
 } show;
 
@@ -91,7 +92,8 @@ static void on_look(void *data)
 {
     struct watch *w = data;
 
-    if (w->troubled || show.lagging >= 0 || !w->client->session->up)
+    bool behind = show.lagging >= 0 || stage_now(show.stage) < show.behind_until;
+    if (w->troubled || behind || !w->client->session->up)
         add_away(w);
     w->look.at = stage_now(show.stage) + MS;
 }
@@ -127,7 +129,8 @@ static void trouble(struct watch *w)
         break;
     case 3:
         show.lagging = (int)stage_below(stage, SERVERS);
-        world_lag(stage->world, show.lagging, stage_between(stage, 10, 500) * MS);
+        show.lag = stage_between(stage, 10, 500) * MS;
+        world_lag(stage->world, show.lagging, show.lag);
         break;
     default:
         world_cut(w->client->host, -1, true, true);
@@ -137,8 +140,10 @@ static void trouble(struct watch *w)
 
 static void heal(struct watch *w)
 {
-    if (show.lagging >= 0)
+    if (show.lagging >= 0) {
         world_lag(show.stage->world, show.lagging, 0);
+        show.behind_until = stage_now(show.stage) + show.lag;
+    }
     show.lagging = -1;
     world_heal(w->client->host, -1);
     if (host_is_paused(w->client->host))

@@ -35,8 +35,8 @@ static void behind(void)
     start(false, false);
     STEP("listed 5 7* 8!", ST_WAITING, "watch 5");
     STEP("watched", ST_WAITING, "");
-    STEP("pred gone", ST_PROVING, "read");
-    STEP("read 7", ST_HOLDING, "grant");
+    STEP("pred gone", ST_PROVING, "prove");
+    STEP("read 7", ST_HOLDING, "grant, arm");
 }
 
 /* Where numbers are used up nobody knows who was first: as with locks, they are before us. */

@@ -19,7 +19,7 @@ static void wait_in_crowd(void)
 static void succeed(void)
 {
     wait_in_crowd();
-    STEP("pred gone", ST_SUCCEEDING, "read-mark, read");
+    STEP("pred gone", ST_SUCCEEDING, "read-mark, prove");
 }
 
 /* ---- the next in line ---- */
@@ -28,13 +28,13 @@ static void named(void)
 {
     succeed();
     STEP("mark named v4 9", ST_PROVING, "");
-    STEP("read 7", ST_HOLDING, "mark v4, grant");
+    STEP("read 7", ST_HOLDING, "mark v4, grant, arm");
 }
 
 static void found_gone_by_the_watch(void)
 {
     wait_in_crowd();
-    STEP("watched nonode", ST_SUCCEEDING, "read-mark, read");
+    STEP("watched nonode", ST_SUCCEEDING, "read-mark, prove");
 }
 
 /* Only its predecessor's will do. */
@@ -97,7 +97,7 @@ static void no_deadline(void)
     succeed();
     SAY("mark named v4 9");
     STEP("nolease read 7", ST_CLAIMING, "");
-    STEP("lease", ST_HOLDING, "mark v4, grant");
+    STEP("lease", ST_HOLDING, "mark v4, grant, arm");
 }
 
 /* ---- when not to ask ---- */
@@ -117,13 +117,13 @@ static void the_only_one_ahead(void)
     SAY("enter");
     SAY("created 7");
     SAY("listed 5 7* 8 9");
-    STEP("pred gone", ST_PROVING, "read");
+    STEP("pred gone", ST_PROVING, "prove");
 
     play_start_in_crowd(1);
     SAY("enter");
     SAY("created 7");
     SAY("listed 3 5 7*");
-    STEP("pred gone", ST_SUCCEEDING, "read-mark, read");
+    STEP("pred gone", ST_SUCCEEDING, "read-mark, prove");
 }
 
 /* Among numbers that are used up order is another. */
@@ -138,7 +138,7 @@ static void near_the_last_number(void)
         snprintf(words, sizeof words, "listed 3 5 %d*", RULE_NUMBER_WARN - below);
         SAY(words);
         SAY("pred gone");
-        CHECK_STR(play_actions(), below ? "read-mark, read" : "list");
+        CHECK_STR(play_actions(), below ? "read-mark, prove" : "list");
     }
 }
 
@@ -173,7 +173,7 @@ static void left_in_a_long_queue_only(void)
 {
     succeed();
     SAY("mark named v4 1");
-    STEP("read 7", ST_HOLDING, "grant");
+    STEP("read 7", ST_HOLDING, "grant, arm");
 }
 
 /* What was read is known as long as the version is the same. */

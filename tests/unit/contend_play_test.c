@@ -56,6 +56,7 @@ static int answered_by(enum action_kind kind)
         return EV_SYNCED;
     case ACT_LIST:
         return EV_LISTED;
+    case ACT_PROVE:
     case ACT_READ:
         return EV_READ;
     case ACT_READ_MARK:
@@ -235,6 +236,7 @@ static int put_action(char *text, size_t size, const struct action *a)
         [ACT_UNWATCH] = "unwatch", [ACT_DELETE] = "delete",   [ACT_DELETE_ALL] = "delete-all",
         [ACT_RESET] = "reset",     [ACT_ARM] = "arm",         [ACT_GRANT] = "grant",
         [ACT_REVOKE] = "revoke",   [ACT_ORPHAN] = "orphan",   [ACT_READ_MARK] = "read-mark",
+        [ACT_PROVE] = "prove",
     };
     switch (a->kind) {
     case ACT_ADOPT:

@@ -39,8 +39,11 @@ static void handed_over_by_the_head(void)
     STEP("created 7", ST_LISTING, "");
     STEP("listed 9 7* 5", ST_WAITING, "watch 5");
     STEP("watched", ST_WAITING, "");
-    STEP("pred gone", ST_PROVING, "read");
-    STEP("read 7", ST_HOLDING, "grant");
+    STEP("pred gone", ST_PROVING, "prove");
+    STEP("read 7", ST_HOLDING, "grant, arm");
+    CHECK(!play.c.own_watched); /* or the release would wake us, too */
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read 7", ST_HOLDING, "");
     CHECK(play.c.own_watched);
     STEP("release", ST_DONE, "delete");
 }
@@ -56,8 +59,8 @@ static void moves_up_when_a_middle_waiter_leaves(void)
     STEP("pred gone", ST_LISTING, "list");
     STEP("listed 3 7* 8", ST_WAITING, "watch 3");
     STEP("watched", ST_WAITING, "");
-    STEP("pred gone", ST_PROVING, "read");
-    STEP("read 7", ST_HOLDING, "grant");
+    STEP("pred gone", ST_PROVING, "prove");
+    STEP("read 7", ST_HOLDING, "grant, arm");
 }
 
 static void lists_when_the_predecessor_was_not_the_head(void)
@@ -77,8 +80,8 @@ static void predecessor_gone_before_the_watch_is_set(void)
     SAY("enter");
     SAY("created 7");
     STEP("listed 5 7*", ST_WAITING, "watch 5");
-    STEP("watched nonode", ST_PROVING, "read");
-    STEP("read 7", ST_HOLDING, "grant");
+    STEP("watched nonode", ST_PROVING, "prove");
+    STEP("read 7", ST_HOLDING, "grant, arm");
 
     play_start(false);
     SAY("enter");
@@ -94,7 +97,7 @@ static void predecessor_changed_but_is_there(void)
     STEP("pred changed", ST_WAITING, "rewatch");
     STEP("watched", ST_WAITING, "");
     STEP("pred changed", ST_WAITING, "rewatch");
-    STEP("watched nonode", ST_PROVING, "read");
+    STEP("watched nonode", ST_PROVING, "prove");
 }
 
 static void watch_is_not_granted(void)
@@ -140,16 +143,16 @@ static void no_deadline_ahead_after_a_read(void)
 {
     play_reach(ST_PROVING);
     STEP("nolease read 7", ST_CLAIMING, "");
-    STEP("own changed", ST_PROVING, "read");
+    STEP("own changed", ST_PROVING, "prove");
     STEP("nolease read 7", ST_CLAIMING, "");
-    STEP("lease", ST_HOLDING, "grant");
+    STEP("lease", ST_HOLDING, "grant, arm");
 }
 
 static void own_node_gone_while_claiming(void)
 {
     play_reach(ST_PROVING);
     STEP("nolease read 7", ST_CLAIMING, "");
-    STEP("own gone", ST_PROVING, "read"); /* asks rather than trusts one notice */
+    STEP("own gone", ST_PROVING, "prove"); /* asks rather than trusts one notice */
     STEP("lease", ST_PROVING, "");
     STEP("read nonode", ST_CREATING, "delete, create, list");
 }
@@ -160,8 +163,8 @@ static void adopted_node_changes_while_claiming(void)
     play_reach(ST_ADOPTING);
     SAY("read 7");
     STEP("nolease listed 7*", ST_CLAIMING, "");
-    STEP("own changed", ST_PROVING, "read");
-    STEP("read 7", ST_HOLDING, "grant");
+    STEP("own changed", ST_PROVING, "prove");
+    STEP("read 7", ST_HOLDING, "grant, arm");
 }
 
 /* A watch that fired is used up: a holder needs another. */

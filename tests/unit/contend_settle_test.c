@@ -245,8 +245,8 @@ static void waits_for_others_at_the_limit(void)
     SAY("created 7");
     STEP("listed 7* 2147483647", ST_WAITING, "watch 2147483647");
     STEP("watched", ST_WAITING, "");
-    STEP("pred gone", ST_PROVING, "read");
-    STEP("read 7", ST_HOLDING, "grant");
+    STEP("pred gone", ST_PROVING, "prove");
+    STEP("read 7", ST_HOLDING, "grant, arm");
 }
 
 static const struct test_case cases[] = {
