@@ -20,10 +20,20 @@ end_check() {
     rm -rf "$results"
 }
 
+# busy: the processor time of all children so far, in s, which is what fewer processors wait for.
+# times is of the shell that runs it, so not in a pipe.
+note_busy() {
+    local file=$results/times.$BASHPID
+    times >"$file"
+    busy=$(awk 'END { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4) }' "$file")
+}
+
 # Runs FUNCTION as the stage TITLE: prints its output at its end, in one piece, after a line with
 # the time it took; its counts go to a file, since a lane cannot add to our totals.
 stage() { # TITLE FUNCTION ARG…
-    local title=$1 start=$SECONDS output
+    local title=$1 start=$SECONDS output busy before
+    note_busy
+    before=$busy
     shift
     output=$results/${title//[^A-Za-z0-9]/-}
     # In a subshell, since step() and die() end the shell they are in; in a process group and waited
@@ -40,10 +50,11 @@ stage() { # TITLE FUNCTION ARG…
     wait "$group" || : >"$output.broken"
     kill -KILL -- "-$group" 2>/dev/null || true
     group=
-    summarize "$title" "$output" $((SECONDS - start))
+    note_busy
+    summarize "$title" "$output" $((SECONDS - start)) $((busy - before))
 }
 
-summarize() { # TITLE OUTPUT SECONDS
+summarize() { # TITLE OUTPUT SECONDS BUSY
     local p=0 f=0 s=0
     read -r p f s <"$2.counts" || true
     # A stage that broke off fails, whatever it had counted.
@@ -52,8 +63,8 @@ summarize() { # TITLE OUTPUT SECONDS
         echo "$p $f $s" >"$2.counts"
     fi
     printf '%s\n' "$(
-        printf '[%d:%02d] %-34s %3d s   %d passed, %d failed, %d skipped\n' \
-            $((SECONDS / 60)) $((SECONDS % 60)) "$1" "$3" "$p" "$f" "$s"
+        printf '[%d:%02d] %-34s %3d s (%d s of processors)   %d passed, %d failed, %d skipped\n' \
+            $((SECONDS / 60)) $((SECONDS % 60)) "$1" "$3" "$4" "$p" "$f" "$s"
         cat "$2.out"
     )"
 }
