@@ -1,12 +1,19 @@
-/* A crowd without logic: nodes that each watch the one before, whose end deletes them. */
+/* A crowd without logic: nodes that each watch the one before, whose end deletes them. With the
+ * option proof=1 each first reads its own node, as any lock must that is to know that it still has
+ * it; with mark=1 it also reads the directory before and sets its data behind, as zkl does where
+ * many wait. */
 #include <glib.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "bare.h"
 #include "common.h"
 
 static zhandle_t *zh;
+static const char *path;
 static char **nodes; /* the first is the holder's */
 static int64_t waiters, left, last;
+static bool proof, mark;
 static struct times gaps;
 
 static void one_less(void)
@@ -41,18 +48,46 @@ static void drop(const char *node)
     bare_require(zoo_adelete(zh, node, -1, on_deleted, NULL), "delete");
 }
 
-static void on_event(zhandle_t *handle, int type, int state, const char *path, void *node)
+static void on_marked(int rc, const struct Stat *stat, const void *data)
 {
-    (void)handle, (void)state, (void)path;
-    if (type != ZOO_DELETED_EVENT)
-        return;
+    (void)stat, (void)data;
+    bare_require(rc, "set");
+}
+
+static void turn(const char *node)
+{
     int64_t now = now_ns();
+
     times_add(&gaps, now - last);
     last = now;
+    if (mark)
+        bare_require(zoo_aset(zh, path, node, (int)strlen(node), -1, on_marked, NULL), "set");
     drop(node);
 }
 
-static void enter(const char *path)
+static void on_read(int rc, const char *value, int length, const struct Stat *stat,
+                    const void *node)
+{
+    (void)value, (void)length, (void)stat;
+    bare_require(rc, "get");
+    if (node)
+        turn(node);
+}
+
+static void on_event(zhandle_t *handle, int type, int state, const char *of, void *node)
+{
+    (void)handle, (void)state, (void)of;
+    if (type != ZOO_DELETED_EVENT)
+        return;
+    if (mark)
+        bare_require(zoo_aget(zh, path, 0, on_read, NULL), "get");
+    if (proof)
+        bare_require(zoo_aget(zh, node, 0, on_read, node), "get");
+    else
+        turn(node);
+}
+
+static void enter(void)
 {
     left = waiters + 1;
     for (int64_t i = 0; i <= waiters; i++)
@@ -65,12 +100,12 @@ static void enter(const char *path)
     bare_await();
 }
 
-static void play(const char *path)
+static void play(void)
 {
     struct memory before = memory_now();
 
     gaps = (struct times){.longest = 0};
-    enter(path);
+    enter();
     say("QUEUED");
     if (!told())
         fail("nobody wants the crowd drained");
@@ -93,7 +128,9 @@ int main(int argc, char **argv)
 {
     (void)argc;
     options_set(argv);
-    const char *path = option("lock", "/bench/crowd");
+    path = option("lock", "/bench/crowd");
+    mark = option_number("mark", 0);
+    proof = mark || option_number("proof", 0);
     zh = bare_open(option("address", ""));
     bare_directory(zh, path);
     waiters = option_number("waiters", 100);
@@ -102,7 +139,7 @@ int main(int argc, char **argv)
         say("READY");
         if (!told())
             break;
-        play(path);
+        play();
     }
     return 0;
 }

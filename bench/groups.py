@@ -7,7 +7,7 @@ import time
 
 import figures
 import servers
-from subjects import BARE, PEERS, ZKL, Worker, ours
+from subjects import BARE, LEAST, PEERS, ZKL, Worker, ours
 
 
 class Group:
@@ -85,7 +85,7 @@ class Loop(Group):
     """Lock and unlock, by one process or by several on one lock."""
 
     def __init__(self, name, processes, seconds):
-        super().__init__(name, [BARE, ZKL] + PEERS, processes, ["ms=%d" % (seconds * 1000)])
+        super().__init__(name, [BARE, ZKL, LEAST] + PEERS, processes, ["ms=%d" % (seconds * 1000)])
         self.seconds, self.met = seconds, {}
 
     def arguments(self, subject, server):
@@ -120,12 +120,19 @@ class Loop(Group):
 
 
 class Many(Group):
-    """1,000 locks of one session; without locks, as many pairs in flight."""
+    """1,000 locks of one session; without locks, as many pairs in flight; and reads, which show
+    what the server takes from a connection."""
 
     def __init__(self, seconds):
         super().__init__(
             "1000 locks",
-            [ours("many-bare"), ours("many-zkl")],
+            [
+                ours("many-bare"),
+                ours("many-zkl"),
+                ours("many-list", "many-bare", "list=1"),
+                ours("reads-1", "reads-bare"),
+                ours("reads-2", "reads-bare", "connections=2"),
+            ],
             options=["ms=%d" % (seconds * 1000), "window=256", "locks=1000"],
         )
 
@@ -148,12 +155,17 @@ class Crowd(Group):
     warm = 0
     most = 5  # long ones
     LIMIT_S = 300
-    SESSION = 5000  # no more can be watched in one
+    SESSION = 5000  # the paths watched in one, 96 bytes each, stay below 512 KiB
 
     def __init__(self, waiters):
         super().__init__(
             "crowd of %d" % waiters,
-            [ours("crowd-bare"), ours("crowd-zkl")],
+            [
+                ours("crowd-bare"),
+                ours("crowd-zkl"),
+                ours("crowd-proof", "crowd-bare", "proof=1"),
+                ours("crowd-mark", "crowd-bare", "mark=1"),
+            ],
             options=["waiters=%d" % waiters, "sessions=%d" % -(-waiters // self.SESSION)],
         )
         self.waiters = waiters

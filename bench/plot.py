@@ -9,6 +9,8 @@ WIDTH, HEIGHT = 760, 440
 LEFT, RIGHT, TOP, BOTTOM = 84, 190, 48, 60
 COLOURS = {
     "bare": "#555555",
+    "proved": "#e377c2",
+    "requests": "#bcbd22",
     "zkl": "#d62728",
     "Curator": "#1f77b4",
     "kazoo": "#2ca02c",
@@ -136,6 +138,9 @@ def called(name):
     return {
         "loop-bare": "bare loop, alone",
         "crowd-bare": "bare chain",
+        "crowd-proof": "proved bare chain",
+        "crowd-mark": "requests without zkl",
+        "loop-least": "requests without zkl",
         "loop-zkl": "zkl",
         "crowd-zkl": "zkl",
     }.get(name, name)

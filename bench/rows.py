@@ -1,21 +1,31 @@
 """The rows of the table: what is set beside what, and which ratio is the goal."""
 import figures
 
+LEAST = "a lock's requests without zkl"
+
 
 class Row:
-    """values: one a round, the ratio itself or what stands for it; goal: what it must be."""
+    """values: one a round, the ratio itself or what stands for it; goal: what it must be; floor: the
+    row of a bare program that asks the server for no less than such a lock must."""
 
-    def __init__(self, name, values, shown=None, goal=None, bound=None, sample=None):
-        self.name, self.values = name, values
+    def __init__(self, name, values, shown=None, goal=None, bound=None, sample=None, floor=None):
+        self.name, self.values, self.floor = name, values, floor
         self.shown, self.goal, self.bound, self.sample = shown, goal, bound, sample or []
 
-    def met(self):
-        """None: it has no goal, or was not measured."""
-        middle = figures.middle(self.values)
+    def meets(self, values):
+        """None: it has no goal, or nothing was measured."""
+        middle = figures.middle(values)
         if self.bound is None or middle is None:
             return None
         low, high = self.bound
         return (low is None or middle >= low) and (high is None or middle <= high)
+
+    def met(self):
+        return self.meets(self.values)
+
+    def out_of_reach(self):
+        """It is missed by its floor as well."""
+        return self.met() is False and self.floor and self.meets(self.floor.values) is False
 
 
 def at_least(x):
@@ -31,27 +41,33 @@ def per_s(samples):
     return "%.0f/s" % rate if rate is not None else "–"
 
 
-def against_bare(title, name, samples, bare, **goal):
-    return Row(
-        "%s: %s ÷ bare loop" % (title, name),
-        figures.ratios(samples, bare, "rate"),
-        per_s(samples),
-        sample=samples,
-        **goal
-    )
+def rates(title, what, samples, beside, **more):
+    return Row("%s: %s" % (title, what), figures.ratios(samples, beside, "rate"), **more)
+
+
+def measured(title, what, samples, beside, shown=per_s, **more):
+    """The same, with all that is known of the first."""
+    return rates(title, what, samples, beside, shown=shown(samples), sample=samples, **more)
 
 
 def loop_rows(title, results, processes):
-    bare, zkl, curator = results["loop-bare"], results["loop-zkl"], results.get("Curator", [])
+    bare, zkl, least = (results["loop-" + name] for name in ("bare", "zkl", "least"))
+    curator = results.get("Curator", [])
     goal = at_least(1.25) if processes == 1 else {}
     yield Row("%s: bare loop" % title, [1.0], per_s(bare), sample=bare)
-    yield against_bare(title, "zkl", zkl, bare, **goal)
+    yield measured(title, "zkl ÷ bare loop", zkl, bare, **goal)
+    yield measured(title, LEAST + " ÷ bare loop", least, bare)
     for name, samples in results.items():
-        if name not in ("loop-bare", "loop-zkl"):
-            yield against_bare(title, name, samples, bare)
-    yield Row(
-        "%s: zkl ÷ Curator" % title,
-        figures.ratios(zkl, curator, "rate"),
+        if not name.startswith("loop-"):
+            yield measured(title, name + " ÷ bare loop", samples, bare)
+    floor = rates(title, LEAST + " ÷ Curator", least, curator)
+    yield floor
+    yield rates(
+        title,
+        "zkl ÷ Curator",
+        zkl,
+        curator,
+        floor=floor,
         **at_least(1.7 if processes == 1 else 1.5)
     )
     if processes == 1:
@@ -62,32 +78,46 @@ def loop_rows(title, results, processes):
         )
 
 
+def requests_per_s(samples):
+    requests = figures.middle(s["rate"] * s["requests"] for s in samples)
+    return "%s, %.0f requests/s" % (per_s(samples), requests)
+
+
 def many_rows(results):
-    bare, zkl = results["many-bare"], results["many-zkl"]
+    bare, zkl, listed = (results["many-" + name] for name in ("bare", "zkl", "list"))
+    one, two = results["reads-1"], results["reads-2"]
     title = "1,000 locks, 256 at a time"
-    yield Row("%s: bare pairs" % title, [1.0], per_s(bare), sample=bare)
-    yield Row(
-        "%s: zkl ÷ bare pairs" % title,
-        figures.ratios(zkl, bare, "rate"),
-        per_s(zkl),
-        sample=zkl,
-        **at_least(0.8)
+    floor = measured(title, "bare pairs with a list ÷ bare pairs", listed, bare, requests_per_s)
+    yield Row("%s: bare pairs" % title, [1.0], requests_per_s(bare), sample=bare)
+    yield floor
+    yield measured(
+        title, "zkl ÷ bare pairs", zkl, bare, requests_per_s, floor=floor, **at_least(0.8)
     )
+    yield rates(title, "zkl ÷ bare pairs with a list", zkl, listed)
     yield Row("%s: processor time, zkl ÷ bare pairs" % title, figures.ratios(zkl, bare, "cpu_us"))
+    yield Row(
+        "reads, 256 at a time on a connection: of two connections ÷ of one",
+        figures.ratios(two, one, "rate"),
+        "%s ÷ %s" % (per_s(two), per_s(one)),
+    )
+
+
+def drain_rows(title, results):
+    bare, zkl, proof, mark = (results["crowd-" + n] for n in ("bare", "zkl", "proof", "mark"))
+    floor = measured(title, "bare chain with a proof ÷ bare chain", proof, bare)
+    yield Row("%s: bare chain" % title, [1.0], per_s(bare), sample=bare)
+    yield floor
+    yield measured(title, "zkl's requests without zkl ÷ bare chain", mark, bare)
+    yield measured(title, "drain, zkl ÷ bare chain", zkl, bare, floor=floor, **at_least(0.8))
+    yield rates(title, "drain, zkl ÷ bare chain with a proof", zkl, proof)
+    yield rates(title, "drain, zkl ÷ its requests without zkl", zkl, mark)
 
 
 def crowd_rows(waiters, results):
     bare, zkl = results["crowd-bare"], results["crowd-zkl"]
     title = "crowd of %s" % format(waiters, ",")
     memory = [max(s["heap"], s["resident"]) for s in zkl]
-    yield Row("%s: bare chain" % title, [1.0], per_s(bare), sample=bare)
-    yield Row(
-        "%s: drain, zkl ÷ bare chain" % title,
-        figures.ratios(zkl, bare, "rate"),
-        per_s(zkl),
-        sample=zkl,
-        **at_least(0.8)
-    )
+    yield from drain_rows(title, results)
     yield Row(
         "%s: wake-ups a release" % title,
         [s["wakeups"] for s in zkl],

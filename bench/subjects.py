@@ -58,11 +58,12 @@ class Subject:
         return self.run[:1] + few + self.run[1:]
 
 
-def ours(name):
-    return Subject(name, servers.ZooKeeper, ["%s/bench/%s" % (BUILD, name)])
+def ours(name, program=None, *options):
+    """A program of this folder, of the same name unless it is told apart by options."""
+    return Subject(name, servers.ZooKeeper, ["%s/bench/%s" % (BUILD, program or name)] + [*options])
 
 
-BARE, ZKL = ours("loop-bare"), ours("loop-zkl")
+BARE, ZKL, LEAST = ours("loop-bare"), ours("loop-zkl"), ours("loop-least")
 CURATOR = Subject(
     "Curator",
     servers.ZooKeeper,

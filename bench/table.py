@@ -1,5 +1,6 @@
 """The table, in markdown."""
 import figures
+from rows import Row
 
 COLUMNS = [
     ("p50 µs", "p50_us", "%.0f"),
@@ -62,11 +63,25 @@ are shown.
 CPU and switches between threads are those of the client; requests, bytes and wake-ups are the
 server's; all for one lock and unlock or one hand-over. p50, p99 and longest are waits for the lock,
 in a crowd the times from one grant to the next. Overlaps are holders that found another inside. The
-bare loop creates an ephemeral sequential node, waits, deletes it and waits: no lock at all. Redis
-and PostgreSQL's advisory locks write nothing to disk; etcd waits for its disk as ZooKeeper does.
-Redis has no queue: those that wait ask again.
+bare loop creates an ephemeral sequential node, waits, deletes it and waits: no lock at all. In the
+bare chain each node's end is what deletes the next. A lock must ask for more than either: a list
+behind the create, and the own node when the one before has gone, which is the proof. What it asks
+for "without zkl" is sent by a bare program in the order in which zkl sends it, in a crowd as in a
+long queue, else as in one shorter than 16; it survives no failure. The server takes the requests of
+a connection one at a time, so each is paid for. Redis and PostgreSQL's advisory locks write nothing
+to disk; etcd waits for its disk as ZooKeeper does. Redis has no queue: those that wait ask again.
 
 """
+
+
+def reasons(rows):
+    """What stands under the table: the rows that tell why a goal is missed."""
+    out = ""
+    for row in filter(Row.out_of_reach, rows):
+        here, there = (number(figures.middle(r.values)) for r in (row, row.floor))
+        out += "- %s: %s, goal %s\n  %s: %s\n" % (row.name, here, row.goal, row.floor.name, there)
+    title = "\nMissed by bare programs, too, that ask for no less than such a lock must:\n\n"
+    return out and title + out
 
 
 def markdown(rows, facts, plots):
@@ -79,5 +94,6 @@ def markdown(rows, facts, plots):
         line(HEAD)
         + line(["---"] + ["---:"] * (len(HEAD) - 1))
         + "".join(line(cells(row)) for row in rows)
+        + reasons(rows)
     )
     return text + "".join("\n![%s](%s)\n" % (title, name) for name, title in plots.items())
