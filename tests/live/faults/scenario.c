@@ -162,11 +162,21 @@ static bool renewed(int worker)
     return proxy_wait_answers(way, PROXY_OP_SET_DATA, sent + 1, TIMEOUT_MS / 2);
 }
 
+/* Who wants the lock may have no node yet. */
+static bool are_queued(guint count)
+{
+    char **nodes = raw_children(waker, "/faults/0");
+    bool queued = nodes && g_strv_length(nodes) >= count;
+
+    g_strfreev(nodes);
+    return queued;
+}
+
 static bool stands(int holder, int waiter)
 {
     if (scene_holds(&scene, waiter) && scene_waits(&scene, holder))
         scene_next(&scene, waiter);
-    return scene_holds(&scene, holder) && scene_waits(&scene, waiter);
+    return scene_holds(&scene, holder) && scene_waits(&scene, waiter) && are_queued(2);
 }
 
 void turn_to(int holder, int waiter)
