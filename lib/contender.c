@@ -24,12 +24,13 @@ void contender_unref(struct contender *c)
 {
     if (--c->refs > 0)
         return;
-    g_ref_string_release(c->directory);
+    door_unuse(c->door);
+    g_ref_string_release(c->payload);
+    if (c->predecessor)
+        g_rc_box_release(c->predecessor);
     g_free(c->old_id);
-    g_free(c->payload);
-    g_free(c->node);
-    g_free(c->predecessor);
-    g_free(c->blame);
+    g_free(c->odd_name);
+    g_free(c->front);
     g_free(c);
 }
 
@@ -39,11 +40,13 @@ static void retire(struct contender *c)
     zkl_session *s = c->session;
 
     c->retired = true;
-    timers_cancel(&c->timer);
-    watch_drop(&c->own_interest, true);
+    if (c->front) {
+        timers_cancel(&c->front->timer);
+        watch_drop(&c->front->own_interest, true);
+    }
     watch_drop(&c->predecessor_interest, false);
     detach_grant(c);
-    g_queue_unlink(&s->contenders, &c->link);
+    door_leave(c);
     contender_unref(c);
     epoch_retired(s);
 }
@@ -53,10 +56,12 @@ static void retire(struct contender *c)
 static void give_grant(struct contender *c)
 {
     zkl_session *s = c->session;
+    char *node = contender_node(c);
 
     if (c->machine.number >= RULE_NUMBER_WARN)
-        log_line(s->log, ZKL_LOG_WARN, "%s: its numbers run out at 2147483647", c->node);
-    c->grant = grant_new(s, c, c->node, c->payload, c->machine.token);
+        log_line(s->log, ZKL_LOG_WARN, "%s: its numbers run out at 2147483647", node);
+    c->grant = grant_new(s, c, node, c->payload, c->machine.token);
+    g_free(node);
     c->decided(c->owner, c->grant, NULL);
 }
 
@@ -80,10 +85,11 @@ static void lose(struct contender *c)
     zkl_session *s = c->session;
 
     if (zkl_grant_state(c->grant) != ZKL_RELEASED) /* by a transaction, with its node */
-        log_line(s->log, ZKL_LOG_WARN, "%s: lost", c->node);
+        log_line(s->log, ZKL_LOG_WARN, "%s: lost", grant_full_node(c->grant));
     c->refs++;
     if (grant_lose(c->grant, on_told, c)) {
-        timers_arm(s->timers, &c->timer, clock_now().boot + s->timeout_ms * CLOCK_MS, on_timer, c);
+        timers_arm(s->timers, &contender_front(c)->timer,
+                   clock_now().boot + s->timeout_ms * CLOCK_MS, on_timer, c);
     } else {
         c->refs--;
         c->release_next = true;
@@ -95,8 +101,8 @@ static void lose(struct contender *c)
  * than how a long path ends. */
 static void give_layout(struct contender *c, uint32_t stranger)
 {
-    const char *path = session_path(c->session, c->directory);
-    char *text = layout_stranger(c->names[stranger]);
+    const char *path = session_path(c->session, door_path(c->door));
+    char *text = layout_stranger(c->listed->names[stranger]);
     zkl_error e;
     int left = (int)(sizeof e.text - sizeof ": ") - (int)strlen(text);
 
@@ -108,7 +114,8 @@ static void give_layout(struct contender *c, uint32_t stranger)
 static void give_error(struct contender *c, int error)
 {
     zkl_error e;
-    const char *path = session_path(c->session, c->blame ? c->blame : c->directory);
+    char *whole = door_path(c->door), *blamed = c->blame ? g_strndup(whole, c->blame) : NULL;
+    const char *path = session_path(c->session, blamed ? blamed : whole);
     static const int codes[] = {
         [CONTEND_BUSY] = ZKL_EBUSY,       [CONTEND_REFUSED] = ZKL_EACCES,
         [CONTEND_NOCHILDREN] = ZKL_EPATH, [CONTEND_OVERFLOW] = ZKL_EOVERFLOW,
@@ -119,6 +126,7 @@ static void give_error(struct contender *c, int error)
         error_fill(&e, codes[error], path, "%s: %s", path,
                    error == CONTEND_NOCHILDREN ? "it lies below an ephemeral node"
                                                : zkl_strerror(codes[error]));
+    g_free(blamed);
     c->decided(c->owner, NULL, error == CONTEND_ABORTED ? c->why : &e);
 }
 
@@ -138,8 +146,8 @@ static void perform(struct contender *c, const struct action *a)
             give_error(c, a->error);
         break;
     case ACT_ARM:
-        timers_arm(c->session->timers, &c->timer, clock_now().boot + a->number * CLOCK_MS, on_timer,
-                   c);
+        timers_arm(c->session->timers, &contender_front(c)->timer,
+                   clock_now().boot + a->number * CLOCK_MS, on_timer, c);
         break;
     default:
         contender_ask(c, a);
@@ -153,11 +161,14 @@ static void note_leased(struct contender *c)
     zkl_session *s = c->session;
     bool leased = c->grant || c->machine.state == ST_CLAIMING;
 
-    if (leased && !c->leased)
-        g_queue_push_tail_link(&s->leased, &c->leased_link);
-    else if (!leased && c->leased)
-        g_queue_unlink(&s->leased, &c->leased_link);
-    c->leased = leased;
+    if (!leased && !c->front)
+        return;
+    struct front *f = contender_front(c);
+    if (leased && !f->leased)
+        g_queue_push_tail_link(&s->leased, &f->leased_link);
+    else if (!leased && f->leased)
+        g_queue_unlink(&s->leased, &f->leased_link);
+    f->leased = leased;
 }
 
 void contender_step(struct contender *c, struct event *ev)
@@ -178,6 +189,7 @@ void contender_step(struct contender *c, struct event *ev)
     if (c->machine.state == ST_DONE && !c->retired)
         retire(c);
     note_leased(c);
+    door_passed(c);
     contender_unref(c);
 }
 
@@ -203,6 +215,16 @@ static void on_predecessor_fired(void *owner, bool gone)
     contender_step(owner, &(struct event){.kind = EV_PRED_FIRED, .gone = gone});
 }
 
+struct front *contender_front(struct contender *c)
+{
+    if (!c->front) {
+        c->front = g_new0(struct front, 1);
+        c->front->own_interest = (struct interest){.fired = on_own_fired, .owner = c};
+        c->front->leased_link.data = c;
+    }
+    return c->front;
+}
+
 struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,
                                   contender_decided decided, void *owner)
 {
@@ -210,23 +232,20 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
 
     c->session = s;
     c->refs = 1;
-    c->directory = g_ref_string_acquire(spec->directory);
-    c->payload = g_strdup(spec->payload);
+    c->door = door_use(s, spec->directory);
+    c->payload = g_ref_string_acquire(spec->payload);
     c->parents = spec->parents;
     c->style = spec->style;
     c->priority = spec->priority;
     c->decided = decided;
     c->owner = owner;
-    c->own_interest = (struct interest){.fired = on_own_fired, .owner = c};
     c->predecessor_interest = (struct interest){.fired = on_predecessor_fired, .owner = c};
-    c->link.data = c->leased_link.data = c;
-    g_queue_push_tail_link(&s->contenders, &c->link);
+    c->link.data = c;
     contender_new_id(c);
     contend_init(&c->machine, spec->kind, spec->try_only);
     c->machine.strict = spec->strict;
     c->machine.crowd = spec->marks ? contender_crowd : 0;
-    epoch_warm(s);
-    step_kind(c, EV_ENTER);
+    door_enter(c);
     return c;
 }
 
@@ -241,7 +260,7 @@ int contender_ahead(const struct contender *c)
 
 void contender_abort(struct contender *c, int code, const char *text)
 {
-    const char *path = session_path(c->session, c->directory);
+    const char *path = session_path(c->session, door_path(c->door));
     zkl_error why;
 
     error_fill(&why, code, path, "%s: %s", path, text);
@@ -355,5 +374,6 @@ void contender_end_all(zkl_session *s, int code, const char *text)
     zkl_error error;
 
     error_fill(&error, code, NULL, "%s", text);
+    doors_abort(s, code, text);
     for_all(&s->contenders, end, &error);
 }

@@ -13,7 +13,7 @@ typedef void (*contender_decided)(void *owner, zkl_grant *grant, const zkl_error
 
 struct contender_spec {
     char *directory; /* GRefString, with chroot */
-    const char *payload;
+    char *payload;   /* GRefString */
     zkl_parents parents;
     enum child_kind kind; /* whom it waits for */
     enum name_style style;

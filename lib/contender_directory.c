@@ -17,7 +17,7 @@ static void on_parent(struct request *r, const struct store_reply *reply)
 
     if (!good && c->parents_answer == ANSWER_OK) {
         c->parents_answer = got;
-        c->blame = g_strdup(r->what.path);
+        c->blame = (unsigned)strlen(r->what.path);
     }
     if (--c->parents_left > 0 || reply->rc == STORE_GONE) {
         contender_unref(c);
@@ -31,14 +31,16 @@ static void on_parent(struct request *r, const struct store_reply *reply)
 
 void contender_ask_parents(struct contender *c, uint32_t tag)
 {
+    const char *directory = door_path(c->door);
+
     c->parents_answer = ANSWER_OK;
-    for (const char *at = c->directory; at; at = strchr(at + 1, '/'))
+    for (const char *at = directory; at; at = strchr(at + 1, '/'))
         c->parents_left++;
-    for (const char *at = c->directory; at;) {
+    for (const char *at = directory; at;) {
         at = strchr(at + 1, '/');
-        size_t length = at ? (size_t)(at - c->directory) : strlen(c->directory);
+        size_t length = at ? (size_t)(at - directory) : strlen(directory);
         struct request *r =
-            contender_request(c, STORE_CREATE, g_strndup(c->directory, length), on_parent, tag);
+            contender_request(c, STORE_CREATE, g_strndup(directory, length), on_parent, tag);
         r->what.mode = c->parents == ZKL_PARENTS_CONTAINER ? STORE_CONTAINER : STORE_PERSISTENT;
         request_send(c->session, r);
     }
@@ -67,8 +69,8 @@ static void on_directory_read(struct request *r, const struct store_reply *reply
     struct contender *c = r->owner;
 
     if (reply->rc == STORE_OK && c->parents == ZKL_PARENTS_CONTAINER && is_empty(reply)) {
-        request_send(c->session,
-                     contender_request(c, STORE_DELETE, g_strdup(c->directory), on_reset, r->tag));
+        request_send(c->session, contender_request(c, STORE_DELETE, g_strdup(door_path(c->door)),
+                                                   on_reset, r->tag));
         contender_unref(c);
         return;
     }
@@ -80,8 +82,8 @@ static void on_directory_read(struct request *r, const struct store_reply *reply
 
 void contender_reset(struct contender *c, uint32_t tag)
 {
-    request_send(c->session,
-                 contender_request(c, STORE_GET, g_strdup(c->directory), on_directory_read, tag));
+    request_send(c->session, contender_request(c, STORE_GET, g_strdup(door_path(c->door)),
+                                               on_directory_read, tag));
 }
 
 /* ---- marks ---- */
@@ -104,7 +106,7 @@ static void on_mark_read(struct request *r, const struct store_reply *reply)
 void contender_read_mark(struct contender *c, uint32_t tag)
 {
     request_send(c->session,
-                 contender_request(c, STORE_GET, g_strdup(c->directory), on_mark_read, tag));
+                 contender_request(c, STORE_GET, g_strdup(door_path(c->door)), on_mark_read, tag));
 }
 
 /* Another's mark may have come first, or none be there any more to make room for: no matter. */
@@ -121,7 +123,7 @@ static void on_marked(struct request *r, const struct store_reply *reply)
 
 static bool is_markable(const struct contender *c)
 {
-    const int64_t *until = g_hash_table_lookup(c->session->unmarkable, c->directory);
+    const int64_t *until = g_hash_table_lookup(c->session->unmarkable, door_path(c->door));
 
     return !until || *until <= clock_now().boot;
 }
@@ -134,9 +136,11 @@ void contender_mark(struct contender *c, int32_t version)
 
     if (!is_markable(c))
         return;
-    r = request_new(STORE_SET, g_strdup(c->directory), on_marked, s);
+    r = request_new(STORE_SET, g_strdup(door_path(c->door)), on_marked, s);
     r->once = true;
-    r->what.data = g_strconcat(MARK_WORDS, strrchr(c->node, '/') + 1, NULL);
+    char *name = contender_name(c);
+    r->what.data = g_strconcat(MARK_WORDS, name, NULL);
+    g_free(name);
     r->what.length = (int)strlen(r->what.data);
     r->what.version = version;
     request_try(s, r);

@@ -51,28 +51,7 @@ struct request *contender_request(struct contender *c, enum store_kind kind, cha
     return r;
 }
 
-static char *child_path(const struct contender *c, const char *name)
-{
-    return g_strconcat(c->directory, "/", name, NULL);
-}
-
-void contender_new_id(struct contender *c)
-{
-    char *id = layout_new_id(c->style);
-
-    g_free(c->old_id);
-    c->old_id = c->id[0] ? g_strdup(c->id) : NULL;
-    g_strlcpy(c->id, id, sizeof c->id);
-    g_free(id);
-}
-
 /* ---- create ---- */
-
-static void set_node(struct contender *c, char *path)
-{
-    g_free(c->node);
-    c->node = path;
-}
 
 static void on_created(struct request *r, const struct store_reply *reply)
 {
@@ -85,29 +64,20 @@ static void on_created(struct request *r, const struct store_reply *reply)
         struct child child;
         name_parse(name, strlen(name), &child);
         ev.number = child.number;
-        set_node(c, g_strdup(reply->path));
+        contender_set_node(c, name, child.number);
     }
     contender_answer(r, reply, &ev);
 }
 
-static char *new_name(const struct contender *c)
-{
-    char *name = layout_name(c->style, c->machine.kind, c->id, c->priority);
-    char *path = child_path(c, name);
-
-    g_free(name);
-    return path;
-}
-
 static void ask_create(struct contender *c, uint32_t tag)
 {
-    struct request *r = contender_request(c, STORE_CREATE, new_name(c), on_created, tag);
+    struct request *r = contender_request(c, STORE_CREATE, contender_new_node(c), on_created, tag);
 
     r->once = true; /* whether it was done is the recipe's to find out */
     r->what.mode = STORE_EPHEMERAL_SEQUENTIAL;
     r->what.data = g_strdup(c->payload);
     r->what.length = (int)strlen(c->payload);
-    g_clear_pointer(&c->blame, g_free); /* that parents could not be made is no matter any more */
+    c->blame = 0; /* that parents could not be made is no matter any more */
     c->create = r;
     request_send(c->session, r);
 }
@@ -122,7 +92,7 @@ static void on_synced(struct request *r, const struct store_reply *reply)
 /* Once for a directory and a matter. */
 static bool is_news(struct contender *c, const char *matter)
 {
-    return g_hash_table_add(c->session->logged, g_strconcat(matter, c->directory, NULL));
+    return g_hash_table_add(c->session->logged, g_strconcat(matter, door_path(c->door), NULL));
 }
 
 /* Who does not wait for us while we do not wait for it: more often a mistake than meant. */
@@ -131,12 +101,12 @@ static void log_unrelated(struct contender *c, const struct child *child, const 
     struct log *log = c->session->log;
 
     if (child->kind == CHILD_FOREIGN && is_news(c, "foreign ")) {
-        log_line(log, ZKL_LOG_INFO, "%s: ignoring \"%.100s\", which is no contender", c->directory,
-                 name);
+        log_line(log, ZKL_LOG_INFO, "%s: ignoring \"%.100s\", which is no contender",
+                 door_path(c->door), name);
     } else if (child->kind != CHILD_FOREIGN && is_news(c, "unrelated ")) {
         char *text = layout_stranger(name);
         log_line(log, ZKL_LOG_WARN, "%s: %s: it does not wait for what is queued here",
-                 c->directory, text);
+                 door_path(c->door), text);
         g_free(text);
     }
 }
@@ -174,15 +144,14 @@ static void on_listed(struct request *r, const struct store_reply *reply)
     }
     for (int i = 0; i < reply->count; i++)
         parse_child(c, reply->names[i], (uint32_t)i, &children[i]);
-    c->names = reply->names;
-    c->names_count = reply->count;
+    c->listed = reply;
     contender_answer(r, reply, &ev);
     g_free(children);
 }
 
 static void ask_list(struct contender *c, uint32_t tag)
 {
-    c->list = contender_request(c, STORE_LIST, g_strdup(c->directory), on_listed, tag);
+    c->list = contender_request(c, STORE_LIST, g_strdup(door_path(c->door)), on_listed, tag);
     request_send(c->session, c->list);
 }
 
@@ -205,7 +174,7 @@ static void on_read(struct request *r, const struct store_reply *reply)
 {
     struct contender *c = r->owner;
 
-    watch_answered(c->session, r, reply, &c->own_interest);
+    watch_answered(c->session, r, reply, &c->front->own_interest);
     on_proved(r, reply);
 }
 
@@ -217,19 +186,39 @@ static void on_watched(struct request *r, const struct store_reply *reply)
     contender_answer(r, reply, &(struct event){.kind = EV_WATCHED});
 }
 
-static void ask_watching(struct contender *c, const char *path, struct interest *interest,
-                         void (*done)(struct request *r, const struct store_reply *reply),
-                         enum event_kind kind, uint32_t tag)
+/* Makes r leave a watch that fires interest; or the recipe hears that too much is watched, in an
+ * event of that kind. */
+static bool leave_watch(struct contender *c, struct request *r, struct interest *interest,
+                        enum event_kind kind)
 {
-    struct request *r = contender_request(c, STORE_GET, g_strdup(path), done, tag);
+    uint32_t tag = r->tag;
 
-    if (watch_add(c->session, r, interest)) {
-        request_send(c->session, r);
-        return;
-    }
+    if (watch_add(c->session, r, interest))
+        return true;
     request_free(r);
     contender_step(c, &(struct event){.kind = kind, .answer = ANSWER_LIMIT, .tag = tag});
     contender_unref(c);
+    return false;
+}
+
+static void ask_own(struct contender *c, uint32_t tag)
+{
+    struct request *r = contender_request(c, STORE_GET, contender_node(c), on_read, tag);
+
+    if (leave_watch(c, r, &contender_front(c)->own_interest, EV_READ))
+        request_send(c->session, r);
+}
+
+/* Takes path. What is kept of it is the watch's own. */
+static void ask_predecessor(struct contender *c, char *path, uint32_t tag)
+{
+    struct request *r = contender_request(c, STORE_GET, path, on_watched, tag);
+
+    if (!leave_watch(c, r, &c->predecessor_interest, EV_WATCHED))
+        return;
+    g_clear_pointer(&c->predecessor, g_rc_box_release);
+    c->predecessor = g_rc_box_acquire(watch_path(&c->predecessor_interest));
+    request_send(c->session, r);
 }
 
 /* ---- deletes ---- */
@@ -237,25 +226,28 @@ static void ask_watching(struct contender *c, const char *path, struct interest 
 /* Nodes of this attempt in the snapshot, but the one with that name. */
 static void delete_own(struct contender *c, const char *keep)
 {
-    for (int i = 0; i < c->names_count; i++) {
+    for (int i = 0; i < c->listed->count; i++) {
         struct child child;
-        parse_child(c, c->names[i], 0, &child);
-        if ((!child.own && !child.old) || (keep && strcmp(c->names[i], keep) == 0))
+        parse_child(c, c->listed->names[i], 0, &child);
+        if ((!child.own && !child.old) || (keep && strcmp(c->listed->names[i], keep) == 0))
             continue;
-        request_delete(c->session, child_path(c, c->names[i]));
+        request_delete(c->session, contender_child_path(c, c->listed->names[i]));
     }
+}
+
+static void delete_spare(struct contender *c)
+{
+    char *name = contender_name(c);
+
+    delete_own(c, name);
+    g_free(name);
 }
 
 static void delete_node(struct contender *c)
 {
-    watch_drop(&c->own_interest, true);
-    request_delete(c->session, g_strdup(c->node));
-}
-
-static void set_predecessor(struct contender *c, uint32_t id)
-{
-    g_free(c->predecessor);
-    c->predecessor = child_path(c, c->names[id]);
+    if (c->front)
+        watch_drop(&c->front->own_interest, true);
+    request_delete(c->session, contender_node(c));
 }
 
 void contender_ask(struct contender *c, const struct action *a)
@@ -268,27 +260,27 @@ void contender_ask(struct contender *c, const struct action *a)
         contender_ask_parents(c, a->tag);
         break;
     case ACT_SYNC:
-        request_send(c->session,
-                     contender_request(c, STORE_SYNC, g_strdup(c->directory), on_synced, a->tag));
+        request_send(c->session, contender_request(c, STORE_SYNC, g_strdup(door_path(c->door)),
+                                                   on_synced, a->tag));
         break;
     case ACT_LIST:
         ask_list(c, a->tag);
         break;
     case ACT_ADOPT:
-        set_node(c, child_path(c, c->names[a->id]));
+        contender_set_node(c, c->listed->names[a->id], c->machine.number);
         break;
     case ACT_PROVE:
         request_send(c->session,
-                     contender_request(c, STORE_GET, g_strdup(c->node), on_proved, a->tag));
+                     contender_request(c, STORE_GET, contender_node(c), on_proved, a->tag));
         break;
     case ACT_READ:
-        ask_watching(c, c->node, &c->own_interest, on_read, EV_READ, a->tag);
+        ask_own(c, a->tag);
         break;
     case ACT_WATCH:
-        set_predecessor(c, a->id);
-        /* fall through */
+        ask_predecessor(c, contender_child_path(c, c->listed->names[a->id]), a->tag);
+        break;
     case ACT_REWATCH:
-        ask_watching(c, c->predecessor, &c->predecessor_interest, on_watched, EV_WATCHED, a->tag);
+        ask_predecessor(c, g_strdup(c->predecessor), a->tag);
         break;
     case ACT_UNWATCH:
         watch_drop(&c->predecessor_interest, false);
@@ -297,7 +289,7 @@ void contender_ask(struct contender *c, const struct action *a)
         delete_node(c);
         break;
     case ACT_DELETE_SPARE:
-        delete_own(c, strrchr(c->node, '/') + 1);
+        delete_spare(c);
         break;
     case ACT_DELETE_ALL:
         delete_own(c, NULL);

@@ -74,7 +74,8 @@ struct zkl_session {
     struct timer retry_timer;
     GHashTable *watches; /* a set of struct watch */
     size_t watched_bytes;
-    GQueue contenders;      /* of struct contender: all whose attempt is not done */
+    GQueue contenders;      /* of struct contender: all who have begun and are not done */
+    GHashTable *doors;      /* path -> struct door: of contender_door.c */
     GQueue leased;          /* those of them that go by the session's deadline */
     bool orphaned;          /* a node may stand that only the end of the session removes */
     GQueue refusals;        /* of struct refusal: deletes that the server refuses */

@@ -34,7 +34,8 @@ void election_unref(zkl_election *e)
         return;
     session_unref(e->session);
     g_ref_string_release(e->directory);
-    g_free(e->id);
+    if (e->id)
+        g_ref_string_release(e->id);
     g_free(e);
 }
 
@@ -116,7 +117,7 @@ static zkl_election *election_new(zkl_session *s, const char *path, const char *
     e->refs = 1;
     e->session = session_ref(s);
     e->directory = path_full(s->chroot, path);
-    e->id = g_strdup(id);
+    e->id = id ? g_ref_string_new(id) : NULL;
     e->options = *o;
     e->kind = o->layout == ZKL_LAYOUT_LATCH ? CHILD_LATCH : CHILD_LOCK;
     e->link.data = e;

@@ -14,7 +14,7 @@ struct zkl_election {
     int refs; /* the user's, and of whatever will still call back */
     zkl_session *session;
     char *directory; /* GRefString, with chroot */
-    char *id;        /* NULL: it only looks */
+    char *id;        /* GRefString; NULL: it only looks */
     zkl_election_options options;
     enum child_kind kind;
     /* at most one of these is under way: */

@@ -39,7 +39,7 @@ static int begin(struct campaign *c, int64_t timeout_ms, zkl_acquired_fn done)
     if (e->campaign || e->bid)
         return error_set(ZKL_EBUSY, election_path(e), "%s: this handle is campaigning already",
                          election_path(e));
-    c->op = op_start_locked(e->session, &spec, timeout_ms, done, c, &e->waiters);
+    c->op = op_start(e->session, &spec, timeout_ms, done, c, &e->waiters);
     if (!c->op)
         return ZKL_ECLOSED;
     election_forget(e);

@@ -25,8 +25,11 @@ struct zkl_mutex {
     pthread_mutex_t lock; /* before the monitor */
     bool freed;
     GHashTable *holds; /* key -> struct hold */
-    GQueue waiters;    /* of zkl_op: acquiring; guarded by the monitor */
-    GList link;        /* in the list of all mutexes */
+    /* guarded by the monitor: */
+    GQueue waiters;       /* of zkl_op: acquiring */
+    char *payload;        /* GRefString: of the thread that asked last; NULL before */
+    uint64_t payload_for; /* that thread */
+    GList link;           /* in the list of all mutexes */
 };
 
 /* One owner's lock, from the call on. */
@@ -54,6 +57,8 @@ static void mutex_unref(zkl_mutex *m)
     session_unref(m->session);
     g_ref_string_release(m->path);
     g_free(m->name);
+    if (m->payload)
+        g_ref_string_release(m->payload);
     g_free(m);
 }
 
@@ -125,16 +130,29 @@ static uint64_t caller_key(const zkl_mutex *m)
     return m->key ? m->key(m->key_data) : owner_thread();
 }
 
-static struct contender_spec make_spec(const zkl_mutex *m, char **ret_name)
+/* Its contenders share it. */
+static char *payload(zkl_mutex *m)
 {
-    char host[256] = "";
+    uint64_t thread = m->name ? 0 : owner_thread();
+    char host[256] = "", *text;
 
+    if (m->payload && m->payload_for == thread)
+        return m->payload;
     gethostname(host, sizeof host - 1);
-    *ret_name = m->name ? g_strdup(m->name)
-                        : g_strdup_printf("%s pid %d thread %" G_GUINT64_FORMAT, host,
-                                          (int)getpid(), owner_thread());
+    text = m->name ? g_strdup(m->name)
+                   : g_strdup_printf("%s pid %d thread %" G_GUINT64_FORMAT, host, (int)getpid(),
+                                     thread);
+    g_clear_pointer(&m->payload, g_ref_string_release);
+    m->payload = g_ref_string_new(text);
+    m->payload_for = thread;
+    g_free(text);
+    return m->payload;
+}
+
+static struct contender_spec make_spec(zkl_mutex *m)
+{
     return (struct contender_spec){.directory = m->path,
-                                   .payload = *ret_name,
+                                   .payload = payload(m),
                                    .parents = m->parents,
                                    .kind = m->peer == ZKL_PEER_APACHE ? CHILD_APACHE : CHILD_LOCK,
                                    .style = m->peer == ZKL_PEER_KAZOO ? STYLE_KAZOO : STYLE_GUARDED,
@@ -241,17 +259,22 @@ static int reenter(const zkl_mutex *m, struct hold *hold, zkl_grant **ret)
     return 0;
 }
 
+static zkl_op *start(zkl_mutex *m, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
+{
+    session_lock(m->session);
+    struct contender_spec spec = make_spec(m);
+    zkl_op *op = op_start(m->session, &spec, timeout_ms, fn, data, &m->waiters);
+    session_unlock(m->session);
+    return op;
+}
+
 /* The attempt of a hold that the table has already, with m->lock held. */
 static int acquire(zkl_mutex *m, struct hold *hold, int64_t timeout_ms)
 {
-    char *name;
-    struct contender_spec spec = make_spec(m, &name);
+    zkl_op *op = start(m, timeout_ms, NULL, NULL);
     zkl_grant *grant = NULL;
-    zkl_op *op;
     int code;
 
-    op = op_start(m->session, &spec, timeout_ms, NULL, NULL, &m->waiters);
-    g_free(name);
     if (!op)
         return ZKL_ECLOSED;
     pthread_mutex_unlock(&m->lock);
@@ -345,15 +368,13 @@ int zkl_mutex_lock_async(zkl_mutex *m, int64_t timeout_ms, zkl_acquired_fn fn, v
                          zkl_op **ret)
 {
     int code = check(m);
-    char *name;
 
     if (code)
         return code;
     if (!fn)
         return error_set(ZKL_EINVAL, own_path(m), "zkl_mutex_lock_async: a function is needed");
-    struct contender_spec spec = make_spec(m, &name);
-    zkl_op *op = op_start(m->session, &spec, timeout_ms, fn, data, &m->waiters);
-    g_free(name);
+    zkl_op *op = start(m, timeout_ms, fn, data);
+
     if (!op)
         return ZKL_ECLOSED;
     if (ret)

@@ -10,28 +10,34 @@
 
 struct zkl_op {
     atomic_int refs; /* the user's, and ours until it is told */
+    /* guarded by the monitor: */
+    bool decided;
+    bool begun; /* the completion: too late to cancel */
+    /* never changed: */
     zkl_session *session;
-    int64_t timeout_ms;
     zkl_acquired_fn fn;
     void *data;
-    sem_t decided_now;
     /* guarded by the monitor: */
+    sem_t *wake;                 /* of who blocks in op_wait() */
     struct contender *contender; /* until decided */
-    struct timer timer;
-    bool decided;
-    bool begun;      /* the completion: too late to cancel */
-    GQueue *waiters; /* of whoever may end it; until decided */
+    struct limit *limit;         /* NULL: none */
+    GQueue *waiters;             /* of whoever may end it; until decided */
     GList link;
     zkl_grant *grant;
     zkl_error *error; /* once decided; NULL: there is a grant */
+};
+
+struct limit {
+    struct timer timer;
+    int64_t timeout_ms;
 };
 
 static void op_unref(zkl_op *op)
 {
     if (atomic_fetch_sub(&op->refs, 1) != 1)
         return;
-    sem_destroy(&op->decided_now);
     session_unref(op->session);
+    g_free(op->limit);
     g_free(op->error);
     g_free(op);
 }
@@ -51,7 +57,8 @@ static void on_decided(void *owner, zkl_grant *grant, const zkl_error *error)
 {
     zkl_op *op = owner;
 
-    timers_cancel(&op->timer);
+    if (op->limit)
+        timers_cancel(&op->limit->timer);
     if (op->waiters)
         g_queue_unlink(op->waiters, &op->link);
     op->waiters = NULL;
@@ -63,7 +70,8 @@ static void on_decided(void *owner, zkl_grant *grant, const zkl_error *error)
     if (op->fn) {
         callbacks_push(op->session->callbacks, deliver, op);
     } else {
-        sem_post(&op->decided_now);
+        if (op->wake)
+            sem_post(op->wake);
         op_unref(op);
     }
 }
@@ -94,11 +102,11 @@ static void on_timeout(void *data)
 
     if (!op->session->up)
         session_why_down(op->session, &why);
-    else if (op->timeout_ms == 0)
+    else if (op->limit->timeout_ms == 0)
         error_fill(&why, ZKL_EUNREACHABLE, NULL, "the server did not answer");
     else
         error_fill(&why, ZKL_ETIMEDOUT, NULL, "not acquired within %" G_GINT64_FORMAT " ms",
-                   op->timeout_ms);
+                   op->limit->timeout_ms);
     op_abort(op, why.code, why.text);
 }
 
@@ -119,11 +127,13 @@ static zkl_op *op_new(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, vo
 
     atomic_init(&op->refs, 2);
     op->session = session_ref(s);
-    op->timeout_ms = timeout_ms;
+    if (timeout_ms >= 0) {
+        op->limit = g_new0(struct limit, 1);
+        op->limit->timeout_ms = timeout_ms;
+    }
     op->fn = fn;
     op->data = data;
     op->link.data = op;
-    sem_init(&op->decided_now, 0, 0);
     return op;
 }
 
@@ -137,7 +147,8 @@ static void enter(zkl_op *op, const struct contender_spec *spec)
         on_decided(op, NULL, &why);
         return;
     }
-    op_arm(s, &op->timer, op->timeout_ms, on_timeout, op);
+    if (op->limit)
+        op_arm(s, &op->limit->timer, op->limit->timeout_ms, on_timeout, op);
     struct contender *c = contender_enter(s, spec, on_decided, op);
     if (!op->decided)
         op->contender = c;
@@ -148,8 +159,8 @@ int op_ahead(const zkl_op *op)
     return op->contender ? contender_ahead(op->contender) : -1;
 }
 
-zkl_op *op_start_locked(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
-                        zkl_acquired_fn fn, void *data, GQueue *waiters)
+zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
+                 zkl_acquired_fn fn, void *data, GQueue *waiters)
 {
     if (s->closing) {
         error_set(ZKL_ECLOSED, NULL, "the session was closed");
@@ -163,19 +174,25 @@ zkl_op *op_start_locked(zkl_session *s, struct contender_spec *spec, int64_t tim
     return op;
 }
 
-zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
-                 zkl_acquired_fn fn, void *data, GQueue *waiters)
+/* Who decides it posts with the monitor held, and so is through with the semaphore when the waiter
+ * has the monitor again. */
+static void await(zkl_op *op)
 {
-    session_lock(s);
-    zkl_op *op = op_start_locked(s, spec, timeout_ms, fn, data, waiters);
-    session_unlock(s);
-    return op;
+    sem_t wake;
+
+    sem_init(&wake, 0, 0);
+    op->wake = &wake;
+    session_unlock(op->session);
+    thread_wait(&wake);
+    session_lock(op->session);
+    sem_destroy(&wake);
 }
 
 int op_wait(zkl_op *op, zkl_grant **ret)
 {
-    thread_wait(&op->decided_now);
     session_lock(op->session);
+    if (!op->decided)
+        await(op);
     op->begun = true;
     session_unlock(op->session);
     if (op->error)

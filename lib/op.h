@@ -4,15 +4,12 @@
 
 #include "contender.h"
 
-/* Starts one; fn NULL: op_wait() will be called. spec->try_only is set from timeout_ms. It stands
- * in waiters (guarded by the monitor) until it is decided. NULL: the session is closed, which is
- * then the thread's last error. The caller has a reference. */
+/* Starts one, with the monitor held, as what follows; fn NULL: op_wait() will be called.
+ * spec->try_only is set from timeout_ms. It stands in waiters (guarded by the monitor) until it is
+ * decided. NULL: the session is closed, which is then the thread's last error. The caller has a
+ * reference. */
 zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
                  zkl_acquired_fn fn, void *data, GQueue *waiters);
-
-/* The same with the monitor held, as what follows. */
-zkl_op *op_start_locked(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
-                        zkl_acquired_fn fn, void *data, GQueue *waiters);
 
 /* As zkl_op_cancel(), for a reason. */
 void op_abort(zkl_op *op, int code, const char *text);
@@ -20,7 +17,8 @@ void op_abort(zkl_op *op, int code, const char *text);
 /* As contender_ahead(). */
 int op_ahead(const zkl_op *op);
 
-/* Blocks until it is decided; 0 and a grant of the caller's own, or the thread's last error. */
+/* Without the monitor held. Blocks until it is decided; 0 and a grant of the caller's own, or the
+ * thread's last error. */
 int op_wait(zkl_op *op, zkl_grant **ret);
 
 /* Arms timer for a timeout_ms of the public interface. */

@@ -36,6 +36,7 @@ static void free_session(zkl_session *s)
     if (s->callbacks)
         callbacks_free(s->callbacks);
     g_hash_table_unref(s->watches);
+    g_hash_table_unref(s->doors);
     g_hash_table_unref(s->logged);
     g_hash_table_unref(s->unmarkable);
     g_array_unref(s->listeners);
@@ -142,6 +143,7 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     s->timeout_ms = o->session_timeout_ms;
     s->warm_ns = MIN(o->warm_ms, INT64_MAX / CLOCK_MS / 4) * CLOCK_MS;
     s->watches = watch_table_new();
+    s->doors = g_hash_table_new(g_str_hash, g_str_equal);
     s->logged = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     s->unmarkable = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     s->listeners = g_array_new(FALSE, FALSE, sizeof(struct session_listener));

@@ -9,12 +9,12 @@ enum { BYTES_MAX = 512 * 1024, BYTES_EACH = 8 };
 
 struct watch {
     zkl_session *session;
-    const char *path;
-    bool of_list;     /* on the children */
-    GQueue interests; /* of struct interest */
-    unsigned asked;   /* requests on their way that set it */
-    bool armed;       /* the server has it, as far as we know */
-    struct timer retry;
+    char *path;          /* an rc_box */
+    GSList *interests;   /* of struct interest, mostly one */
+    struct timer *retry; /* NULL: none was needed yet */
+    unsigned asked;      /* requests on their way that set it */
+    bool armed;          /* the server has it, as far as we know */
+    bool of_list;        /* on the children */
 };
 
 static size_t cost(const struct watch *w)
@@ -24,7 +24,7 @@ static size_t cost(const struct watch *w)
 
 static void unlink_interest(struct interest *i)
 {
-    g_queue_unlink(&i->watch->interests, &i->link);
+    i->watch->interests = g_slist_remove_link(i->watch->interests, &i->link);
     i->watch = NULL;
     i->asked = NULL;
 }
@@ -33,10 +33,12 @@ static void free_watch(void *data)
 {
     struct watch *w = data;
 
-    while (!g_queue_is_empty(&w->interests))
-        unlink_interest(g_queue_peek_head(&w->interests));
-    timers_cancel(&w->retry);
-    g_free((char *)(uintptr_t)w->path);
+    while (w->interests)
+        unlink_interest(w->interests->data);
+    if (w->retry)
+        timers_cancel(w->retry);
+    g_free(w->retry);
+    g_rc_box_release(w->path);
     g_free(w);
 }
 
@@ -61,7 +63,7 @@ GHashTable *watch_table_new(void)
 
 static struct watch *find(zkl_session *s, const char *path, bool of_list)
 {
-    const struct watch key = {.path = path, .of_list = of_list};
+    const struct watch key = {.path = (char *)(uintptr_t)path, .of_list = of_list};
 
     return g_hash_table_lookup(s->watches, &key);
 }
@@ -79,7 +81,7 @@ static void settle(struct watch *w)
 {
     zkl_session *s = w->session;
 
-    if (w->asked || !g_queue_is_empty(&w->interests))
+    if (w->asked || w->interests)
         return;
     if (w->armed) {
         struct request *r = request_new(STORE_UNWATCH, g_strdup(w->path), on_removed, s);
@@ -109,10 +111,13 @@ static void on_removed(struct request *r, const struct store_reply *reply)
     /* Set again at the reconnect, by libzookeeper: remove it again, if still nobody wants it. On a
      * connection that stands not at once: it would fail again. */
     w->armed = reply->rc == STORE_UNKNOWN;
-    if (w->armed && w->session->up)
-        timers_arm(w->session->timers, &w->retry, clock_now().boot + RETRY_NS, on_retry, w);
-    else
+    if (!w->armed || !w->session->up) {
         settle(w);
+        return;
+    }
+    if (!w->retry)
+        w->retry = g_new0(struct timer, 1);
+    timers_arm(w->session->timers, w->retry, clock_now().boot + RETRY_NS, on_retry, w);
 }
 
 bool watch_add(zkl_session *s, struct request *r, struct interest *i)
@@ -124,7 +129,8 @@ bool watch_add(zkl_session *s, struct request *r, struct interest *i)
             return false;
         w = g_new0(struct watch, 1);
         w->session = s;
-        w->path = g_strdup(r->what.path);
+        size_t size = strlen(r->what.path) + 1;
+        w->path = memcpy(g_rc_box_alloc(size), r->what.path, size);
         w->of_list = r->what.kind == STORE_LIST;
         g_hash_table_add(s->watches, w);
         s->watched_bytes += cost(w);
@@ -134,11 +140,16 @@ bool watch_add(zkl_session *s, struct request *r, struct interest *i)
     if (i->watch != w) {
         watch_drop(i, false);
         i->watch = w;
-        i->link.data = i;
-        g_queue_push_tail_link(&w->interests, &i->link);
+        i->link = (GSList){.data = i};
+        w->interests = g_slist_concat(w->interests, &i->link);
     }
     i->asked = r;
     return true;
+}
+
+char *watch_path(const struct interest *i)
+{
+    return i->watch->path;
 }
 
 void watch_answered(zkl_session *s, const struct request *r, const struct store_reply *reply,
@@ -174,18 +185,18 @@ void watch_drop(struct interest *i, bool deleting)
 static void fire(zkl_session *s, const char *path, bool of_list, bool gone)
 {
     struct watch *w = find(s, path, of_list);
-    GList *l;
 
     if (!w)
         return;
     w->armed = false;
-    for (guint n = w->interests.length; n > 0; n--) {
+    for (guint n = g_slist_length(w->interests); n > 0; n--) {
         w = find(s, path, of_list);
-        if (!w || !(l = g_queue_pop_head_link(&w->interests)))
+        if (!w || !w->interests)
             break;
-        struct interest *i = l->data;
+        struct interest *i = w->interests->data;
+        w->interests = g_slist_remove_link(w->interests, &i->link);
         if (i->asked) {
-            g_queue_push_tail_link(&w->interests, l);
+            w->interests = g_slist_concat(w->interests, &i->link);
             continue;
         }
         i->watch = NULL;

@@ -19,12 +19,15 @@ struct interest {
     const struct request *asked; /* the newest, until it is answered */
     void (*fired)(void *owner, bool gone);
     void *owner;
-    GList link;
+    GSList link;
 };
 
 /* Makes r, a STORE_GET, LIST or STAT, leave a watch that fires i. Sends nothing. False: too much is
  * watched. */
 bool watch_add(zkl_session *s, struct request *r, struct interest *i);
+
+/* What an interest is in, while there is one: an rc_box, of which another reference may be kept. */
+char *watch_path(const struct interest *i);
 
 /* The answer to such a request came; to be called by its done, before anything else. When it
  * left no watch, as there is no node, i is dropped. */

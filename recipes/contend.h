@@ -157,16 +157,16 @@ struct contend {
     bool watching;        /* a predecessor is watched */
     bool told;            /* the caller has its answer */
     bool own_watched;     /* the own node has a watch */
-    int32_t number;
+    bool markable;        /* of marks, see mark.h: .version is nobody else's data */
     uint64_t token;
+    int32_t number;
     uint32_t ahead;  /* in the last snapshot; 0 before the first one */
     uint32_t tag;    /* newest request that matters: answers to older ones are stale */
     uint32_t rounds; /* how often the directory had to be made */
-    /* of marks; see mark.h */
+    /* of marks, too */
     uint32_t crowd;  /* so many children are a long queue; 0: takes no part */
-    size_t count;    /* of children, as last seen */
     int32_t version; /* of the directory's data, as last seen */
-    bool markable;   /* that version is nobody else's data */
+    size_t count;    /* of children, as last seen */
 };
 
 void contend_init(struct contend *c, enum child_kind kind, bool try_only);

@@ -308,6 +308,27 @@ static void adopts_what_was_made(void)
     stop();
 }
 
+/* Another has made it, with the id but in another style, and in our session. */
+static void adopts_an_odd_name(void)
+{
+    start();
+    hand_enter(&a, s, ZKL_FOREVER);
+    char *odd = g_strdup_printf("%.36s__lock__0000000004", own_name() + strlen("_c_"));
+    char *node = g_strconcat("/root/l/", odd, NULL);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    list(1, &odd);
+    ANSWER(STORE_GET, node, .rc = STORE_OK, .owner = FAKE_SESSION_ID, .czxid = 77);
+    list(1, &odd);
+    zkl_session_dispatch(s);
+    REQUIRE(a.grant != NULL);
+    CHECK_STR(zkl_grant_node(a.grant), node + strlen("/root"));
+    stop();
+    g_free(node);
+    g_free(odd);
+}
+
 /* Whoever waited has left, so all of it goes; the session has no reason to. */
 static void deletes_what_was_made(void)
 {
@@ -396,6 +417,7 @@ static const struct test_case cases[] = {
     {"asks_nothing_any_more", asks_nothing_any_more},
     {"enters_anew_in_the_next_session", enters_anew_in_the_next_session},
     {"adopts_what_was_made", adopts_what_was_made},
+    {"adopts_an_odd_name", adopts_an_odd_name},
     {"deletes_what_was_made", deletes_what_was_made},
     {"replaces_the_session_for_an_orphan", replaces_the_session_for_an_orphan},
     {"forgets_the_node_given_up", forgets_the_node_given_up},

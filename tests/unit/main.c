@@ -53,6 +53,7 @@ int main(int argc, char **argv)
         &queue_suite,
         &queue_watch_suite,
         &denial_suite,
+        &crowd_suite,
         NULL,
     };
     return runner_main(argc, argv, suites);

@@ -199,7 +199,9 @@ static void closed_meanwhile(void)
 
     s = hand_session();
     s->closing = true;
+    session_lock(s);
     CHECK(op_start(s, &spec, 0, NULL, NULL, &waiters) == NULL);
+    session_unlock(s);
     CHECK_INT(zkl_last_error(&error), ZKL_ECLOSED);
     CHECK(g_queue_is_empty(&waiters));
     s->closing = false;

@@ -1,0 +1,281 @@
+/* Many contenders of one session on one path: how they go in, and what each of them keeps. */
+#include <malloc.h>
+
+#include "by_hand.h"
+#include "suites.h"
+
+enum { ABREAST = 32, CROWD = 40, THRONG = 20000 };
+
+static zkl_session *s;
+static zkl_mutex *mutex;
+static zkl_op *ops[CROWD];
+static int acquired, refused, code;
+
+static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    (void)data;
+    acquired += grant != NULL;
+    refused += error != NULL;
+    code = error ? error->code : 0;
+    zkl_grant_release(grant);
+}
+
+static void start(void)
+{
+    acquired = refused = 0;
+    s = hand_session();
+    REQUIRE(zkl_mutex_new(&mutex, s, "/l", NULL) == 0);
+}
+
+static void start_crowd(void)
+{
+    start();
+    for (int i = 0; i < CROWD; i++)
+        REQUIRE(zkl_mutex_lock_async(mutex, ZKL_FOREVER, on_acquired, NULL, &ops[i]) == 0);
+}
+
+static void stop(void)
+{
+    for (int i = 0; i < CROWD; i++)
+        zkl_op_free(ops[i]);
+    zkl_mutex_free(mutex);
+    hand_close(s);
+    CHECK_INT(acquired + refused, CROWD);
+}
+
+static int creates(void)
+{
+    return fake_count(STORE_CREATE, "/root/l/");
+}
+
+/* The first of those who enter finds that another is before it. */
+static void one_queues(int number)
+{
+    char *node = fake_created_name("/root/l/", number);
+    char *names[] = {strrchr(node, '/') + 1, "_c_other-lock-0000000001"};
+
+    ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_OK, .path = node, .czxid = 5,
+           .owner = FAKE_SESSION_ID);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = names, .count = 2);
+    g_free(node);
+}
+
+static void enter_abreast(void)
+{
+    start_crowd();
+    CHECK_INT(creates(), ABREAST);
+    one_queues(10);
+    CHECK_INT(creates(), ABREAST);
+    for (int i = 11; i < 10 + CROWD - ABREAST; i++)
+        one_queues(i);
+    CHECK_INT(creates(), ABREAST);
+    for (int left = ABREAST - 1; left >= 0; left--) {
+        one_queues(60 - left);
+        CHECK_INT(creates(), left);
+    }
+    stop();
+}
+
+static void another_path_is_open(void)
+{
+    zkl_mutex *other;
+    zkl_op *op;
+
+    start_crowd();
+    REQUIRE(zkl_mutex_new(&other, s, "/m", NULL) == 0);
+    REQUIRE(zkl_mutex_lock_async(other, ZKL_FOREVER, on_acquired, NULL, &op) == 0);
+    CHECK_INT(fake_count(STORE_CREATE, "/root/m/"), 1);
+    zkl_mutex_free(other);
+    zkl_session_dispatch(s);
+    CHECK_INT(refused, 1);
+    refused = 0;
+    zkl_op_free(op);
+    stop();
+}
+
+/* It is told at once, and others go in in its place. */
+static void given_up_outside(void)
+{
+    start_crowd();
+    zkl_op_cancel(ops[ABREAST]);
+    zkl_session_dispatch(s);
+    CHECK_INT(refused, 1);
+    CHECK_INT(code, ZKL_ECANCELED);
+    for (int i = 1; i < CROWD; i++)
+        one_queues(10 + i);
+    CHECK_INT(creates(), 0);
+    stop();
+}
+
+/* Who gives up while its create is under way is inside until that is answered. */
+static void given_up_while_entering(void)
+{
+    start_crowd();
+    zkl_op_cancel(ops[0]);
+    CHECK_INT(creates(), ABREAST);
+    ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NOAUTH);
+    CHECK_INT(creates(), ABREAST);
+    for (int i = 1; i < CROWD - ABREAST; i++)
+        ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NOAUTH);
+    CHECK_INT(creates(), ABREAST);
+    ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NOAUTH);
+    CHECK_INT(creates(), ABREAST - 1);
+    stop();
+}
+
+static void session_replaced(void)
+{
+    start_crowd();
+    for (int i = 0; i < 4; i++)
+        one_queues(10 + i);
+    zkl_op_cancel(ops[4]);
+    fake_event(STORE_EV_EXPIRED);
+    fake_event(STORE_EV_BEGIN);
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+    /* Those who waited, those who were entering, and one in the place of who gave up. */
+    CHECK_INT(creates(), 4 + ABREAST);
+    stop();
+}
+
+static void credentials_refused(void)
+{
+    start_crowd();
+    fake_event(STORE_EV_AUTH);
+    zkl_session_dispatch(s);
+    CHECK_INT(refused, CROWD);
+    CHECK_INT(code, ZKL_EAUTH);
+    stop();
+}
+
+/* No create can be sent at all. If each entered in the midst of the one before, so many would not
+ * have room on the stack. */
+static bool refuse_all(const struct store_request *request, struct store_reply *reply)
+{
+    *reply = (struct store_reply){.rc = STORE_NOAUTH};
+    return request->kind == STORE_CREATE || request->kind == STORE_LIST;
+}
+
+static void all_fail_at_once(void)
+{
+    start_crowd();
+    for (int i = 0; i < THRONG; i++)
+        REQUIRE(zkl_mutex_lock_async(mutex, ZKL_FOREVER, on_acquired, NULL, NULL) == 0);
+    fake_answer_at_once(refuse_all);
+    ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NOAUTH);
+    fake_answer_at_once(NULL);
+    CHECK_INT(creates(), ABREAST - 1);
+    zkl_session_dispatch(s);
+    CHECK_INT(refused, CROWD + THRONG - ABREAST + 1);
+    CHECK_INT(code, ZKL_EACCES);
+    refused -= THRONG;
+    stop();
+}
+
+/* Back on a session that may be over, whose first creates fail at once: those who come in then do
+ * not have it replaced while it is coming up. */
+static bool refuse_creates(const struct store_request *request, struct store_reply *reply)
+{
+    *reply = (struct store_reply){.rc = STORE_BAD};
+    return request->kind == STORE_CREATE;
+}
+
+static void on_session(zkl_session *session, zkl_session_event event, int64_t id, void *replaced)
+{
+    (void)session, (void)id;
+    *(bool *)replaced |= event == ZKL_SESSION_REPLACED;
+}
+
+static void coming_up(void)
+{
+    bool replaced = false;
+
+    start();
+    zkl_session_on_change(s, on_session, &replaced);
+    fake_event(STORE_EV_DOWN);
+    for (int i = 0; i < CROWD; i++)
+        REQUIRE(zkl_mutex_lock_async(mutex, ZKL_FOREVER, on_acquired, NULL, &ops[i]) == 0);
+    hand_pass(s, HAND_DEADLINE_MS);
+    fake_answer_at_once(refuse_creates);
+    fake_event(STORE_EV_UP);
+    fake_answer_at_once(NULL);
+    zkl_session_dispatch(s);
+    CHECK_INT(refused, CROWD);
+    CHECK(!replaced && s->up);
+    stop();
+}
+
+/* ---- memory ---- */
+
+/* As a server would: each is behind the one before. */
+static bool queue_up(const struct store_request *request, struct store_reply *reply)
+{
+    static char node[256], before[256];
+    static char *names[] = {node, before};
+    static char path[300];
+    static int number;
+
+    *reply = (struct store_reply){.rc = STORE_OK, .czxid = 5, .owner = FAKE_SESSION_ID};
+    if (request->kind == STORE_CREATE) {
+        g_strlcpy(before, number ? node : "_c_other-lock-0000000000", sizeof before);
+        g_snprintf(path, sizeof path, "%s%010d", request->path, ++number);
+        g_strlcpy(node, strrchr(path, '/') + 1, sizeof node);
+        reply->path = path;
+    } else if (request->kind == STORE_LIST) {
+        reply->names = names;
+        reply->count = 2;
+    }
+    return g_str_has_prefix(request->path, "/root/l");
+}
+
+static void queue(int count)
+{
+    for (int i = 0; i < count; i++)
+        REQUIRE(zkl_mutex_lock_async(mutex, ZKL_FOREVER, on_acquired, NULL, NULL) == 0);
+}
+
+/* 0: nobody counts. */
+static size_t bytes_in_use(void)
+{
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+    return mallinfo2().uordblks;
+#else
+    return 0;
+#endif
+}
+
+/* With libzookeeper's part, which is about 240 bytes, it is to stay well below 1 KiB. */
+static void memory_of_a_waiter(void)
+{
+    enum { FIRST = 500, MORE = 1000, LIMIT = 656 };
+
+    start();
+    fake_answer_at_once(queue_up);
+    queue(FIRST);
+    size_t before = bytes_in_use();
+    queue(MORE);
+    size_t each = (bytes_in_use() - before) / MORE;
+    fake_answer_at_once(NULL);
+    CHECK_INT(g_hash_table_size(s->watches), FIRST + MORE);
+    if (before == 0)
+        runner_skip("this malloc() does not count");
+    else
+        CHECK(each <= LIMIT);
+    zkl_mutex_free(mutex);
+    hand_close(s);
+    CHECK_INT(refused, FIRST + MORE);
+}
+
+static const struct test_case cases[] = {
+    {"enter_abreast", enter_abreast},
+    {"another_path_is_open", another_path_is_open},
+    {"given_up_outside", given_up_outside},
+    {"given_up_while_entering", given_up_while_entering},
+    {"session_replaced", session_replaced},
+    {"credentials_refused", credentials_refused},
+    {"all_fail_at_once", all_fail_at_once},
+    {"coming_up", coming_up},
+    {"memory_of_a_waiter", memory_of_a_waiter},
+    {NULL, NULL},
+};
+
+const struct test_suite crowd_suite = {"crowd", NULL, NULL, cases};
