@@ -138,12 +138,14 @@ accepted() { # WHAT VARIABLE=VALUE…
 
 # The tarball builds, tests and cleans up after itself. Its live tests skip: they have run above, as
 # have the long ones of what needs no server; those that read files are not left out.
-short_pure_tests="tests/sim/costs tests/sim/golden/golden tests/fuzz/replay tests/mutants/mutate_test"
+# shellcheck disable=SC2016 # make expands it
+tarball_tests='$(unit_tests) $(live_tests) $(cli_tests) $(interop_tests) $(lint_tests)'
+tarball_tests+=" tests/sim/golden/golden tests/fuzz/replay tests/mutants/mutate_test"
 stage_distcheck() {
     local log
     log=$(log_name distcheck)
     if ! env -u ZKL_REQUIRE_SERVER timeout --foreground -k 20 "$stage_limit" make -C _build/clang -j"$jobs" distcheck \
-        DISTCHECK_CONFIGURE_FLAGS='CFLAGS=-O0' pure_tests="$short_pure_tests" >"$log" 2>&1; then
+        DISTCHECK_CONFIGURE_FLAGS='CFLAGS=-O0' TESTS="$tarball_tests" >"$log" 2>&1; then
         tail -n 25 "$log"
         die "make distcheck failed; see ${log#"$root"/}"
     fi
