@@ -64,9 +64,8 @@ static void session_is_replaced(void)
     proxy_freeze(fault.proxy, PROXY_BOTH);
     fault_expire(before);
     proxy_thaw(fault.proxy);
-    EVENTUALLY(zkl_session_id(s) != before && heard_last(&h, ZKL_SESSION_CONNECTED));
+    EVENTUALLY(atomic_load(&h.count) >= 3 && heard_last(&h, ZKL_SESSION_CONNECTED));
     int n = atomic_load(&h.count);
-    REQUIRE(n >= 3);
     CHECK_INT(h.event[n - 2], ZKL_SESSION_REPLACED);
     CHECK(h.id[n - 2] == before);
     CHECK(h.id[n - 1] == zkl_session_id(s));
