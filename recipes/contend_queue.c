@@ -253,6 +253,16 @@ static void prove(struct contend *c, struct actions *out)
     contend_move(c, ST_PROVING);
 }
 
+/* A deadline has come. It may have taken long, and who was not told what became of the own node
+ * meanwhile asks once more. */
+static void claim_again(struct contend *c, struct actions *out)
+{
+    if (c->own_watched)
+        grant(c, out);
+    else
+        prove(c, out);
+}
+
 static void list_again(struct contend *c, struct actions *out)
 {
     contend_ask(c, out, ACT_LIST);
@@ -335,7 +345,7 @@ void contend_step_queued(struct contend *c, const struct event *ev, struct actio
     else if (s == ST_RESETTING && ev->kind == EV_RESET)
         on_reset(c, ev, out);
     else if (s == ST_CLAIMING && ev->kind == EV_LEASE && ev->lease)
-        grant(c, out);
+        claim_again(c, out);
     else if (s == ST_CLAIMING && ev->kind == EV_OWN_FIRED)
         prove(c, out);
 }

@@ -111,7 +111,8 @@ static void session_ends_while_holding(void)
 static void granted_without_a_watch_of_the_own_node_arms(void)
 {
     play_reach(ST_CLAIMING);
-    STEP("lease", ST_HOLDING, "grant, arm");
+    STEP("lease", ST_PROVING, "prove");
+    STEP("read 7", ST_HOLDING, "grant, arm");
     STEP("timer", ST_HOLDING, "read");
     STEP("read 7", ST_HOLDING, "");
 }
