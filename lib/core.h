@@ -34,7 +34,7 @@ struct zkl_session {
     gint refs;
     unsigned generation; /* of fork.h */
     const struct store_ops *ops;
-    char *hosts, *chroot, *auth_scheme, *auth, *acl;
+    char *hosts, *shown_hosts, *chroot, *auth_scheme, *auth, *acl; /* shown: in messages */
     int wanted_timeout_ms;
     int64_t warm_ns;
     struct callbacks *callbacks;

@@ -173,7 +173,7 @@ void epoch_begin(zkl_session *s)
         session_ref(s);
         return;
     }
-    log_line(s->log, ZKL_LOG_ERROR, "%s: %s", s->hosts, zkl_strerror(ZKL_ENOMEM));
+    log_line(s->log, ZKL_LOG_ERROR, "%s: %s", s->shown_hosts, zkl_strerror(ZKL_ENOMEM));
     timers_arm(s->timers, &s->epoch_timer, clock_now().boot + EPOCH_RETRY_NS, retry_begin, s);
 }
 
@@ -262,7 +262,7 @@ static bool is_stale(zkl_session *s, int timeout_ms)
 /* What answered is no ZooKeeper: another try, but not at once. */
 static void shun(zkl_session *s)
 {
-    log_line(s->log, ZKL_LOG_WARN, "%s: what answers there is no ZooKeeper", s->hosts);
+    log_line(s->log, ZKL_LOG_WARN, "%s: what answers there is no ZooKeeper", s->shown_hosts);
     epoch_close(s);
     s->foreigners = true;
     timers_arm(s->timers, &s->epoch_timer, clock_now().boot + EPOCH_RETRY_NS, retry_begin, s);

@@ -60,6 +60,17 @@ static bool is_port(const char *text)
     return g_ascii_string_to_unsigned(text, 10, 1, 65535, &port, NULL);
 }
 
+/* Whose end could be a group or a port; with a port or without. */
+static bool is_bare_ipv6(const char *part)
+{
+    char *host = g_strndup(part, (gsize)(strrchr(part, ':') - part));
+    const bool is =
+        g_hostname_is_ip_address(part) || (strchr(host, ':') && g_hostname_is_ip_address(host));
+
+    g_free(host);
+    return is;
+}
+
 /* Appends host:port for one "host", "host:port", "[v6]" or "[v6]:port"; libzookeeper takes what
  * follows the last colon for the port and wants no brackets. */
 static const char *append_host(GString *to, const char *part)
@@ -75,6 +86,8 @@ static const char *append_host(GString *to, const char *part)
         part++;
         end = close;
     } else if (strchr(part, ':')) {
+        if (is_bare_ipv6(part))
+            return "an IPv6 address needs brackets, as in [::1]:2181";
         end = strchr(part, ':');
         port = end + 1;
     }
@@ -128,6 +141,21 @@ const char *path_split_connect(const char *connect, char **ret_hosts, char **ret
     *ret_hosts = g_string_free(to, FALSE);
     *ret_chroot = g_strdup(slash && slash[1] ? slash : "");
     return NULL;
+}
+
+char *path_show_hosts(const char *hosts)
+{
+    char **parts = g_strsplit(hosts, ",", -1);
+    GString *shown = g_string_new(NULL);
+
+    for (char **part = parts; *part; part++) {
+        const char *port = strrchr(*part, ':');
+        const bool ipv6 = strchr(*part, ':') != port;
+        g_string_append_printf(shown, "%s%s%.*s%s%s", shown->len ? "," : "", ipv6 ? "[" : "",
+                               (int)(port - *part), *part, ipv6 ? "]" : "", port);
+    }
+    g_strfreev(parts);
+    return g_string_free(shown, FALSE);
 }
 
 char *path_full(const char *chroot, const char *path)

@@ -14,6 +14,9 @@ const char *path_check(const char *path);
  * ("" if none); both to be freed. Answers NULL, or what is wrong, and then nothing is set. */
 const char *path_split_connect(const char *connect, char **ret_hosts, char **ret_chroot);
 
+/* Such hosts for messages, with brackets where connect has them; to be freed. */
+char *path_show_hosts(const char *hosts);
+
 /* What the server calls path, to be shared by all who stand there: a GRefString. */
 char *path_full(const char *chroot, const char *path);
 

@@ -43,6 +43,7 @@ static void free_session(zkl_session *s)
     pthread_mutex_destroy(&s->monitor);
     pthread_cond_destroy(&s->changed);
     g_free(s->hosts);
+    g_free(s->shown_hosts);
     g_free(s->chroot);
     g_free(s->auth_scheme);
     g_free(s->auth);
@@ -75,32 +76,51 @@ int session_check(const zkl_session *s)
     if (!s)
         return error_set(ZKL_EINVAL, NULL, "no session was given");
     if (fork_is_child(s->generation))
-        return error_set(ZKL_ECHILD, s->hosts, "the session of %s belongs to the parent process",
-                         s->hosts);
+        return error_set(ZKL_ECHILD, s->shown_hosts,
+                         "the session of %s belongs to the parent process", s->shown_hosts);
     return 0;
 }
 
 int session_why_down(const zkl_session *s, zkl_error *ret)
 {
     if (s->refused)
-        return error_fill(ret, ZKL_EAUTH, s->hosts, "%s: %s", s->hosts, zkl_strerror(ZKL_EAUTH));
+        return error_fill(ret, ZKL_EAUTH, s->shown_hosts, "%s: %s", s->shown_hosts,
+                          zkl_strerror(ZKL_EAUTH));
     if (s->foreigners)
-        return error_fill(ret, ZKL_EUNREACHABLE, s->hosts, "%s: what answers there is no ZooKeeper",
-                          s->hosts);
+        return error_fill(ret, ZKL_EUNREACHABLE, s->shown_hosts,
+                          "%s: what answers there is no ZooKeeper", s->shown_hosts);
     if (s->host_unknown)
-        return error_fill(ret, ZKL_EHOST, s->hosts, "%s: no server name can be resolved", s->hosts);
-    return error_fill(ret, ZKL_EUNREACHABLE, s->hosts, "%s: no server answers", s->hosts);
+        return error_fill(ret, ZKL_EHOST, s->shown_hosts, "%s: no server name can be resolved",
+                          s->shown_hosts);
+    return error_fill(ret, ZKL_EUNREACHABLE, s->shown_hosts, "%s: no server answers",
+                      s->shown_hosts);
 }
 
 /* ---- open ---- */
 
-static const char *check_options(const zkl_session_options *o)
+static const char *check_acl(const zkl_session_options *o)
 {
     GArray *acl = acl_parse(o->acl);
+    const char *wrong = NULL;
 
     if (!acl)
         return "acl must be scheme:id:perms,… with perms of r, w, c, d and a";
+    /* The server puts the session's own in its place, and refuses each create when there are none.
+     */
+    for (guint i = 0; i < acl->len && !o->auth_scheme; i++) {
+        if (strcmp(g_array_index(acl, struct acl_entry, i).scheme, "auth") == 0)
+            wrong = "acl has the scheme auth, which needs credentials";
+    }
     g_array_unref(acl);
+    return wrong;
+}
+
+static const char *check_options(const zkl_session_options *o)
+{
+    const char *wrong = check_acl(o);
+
+    if (wrong)
+        return wrong;
     if (o->session_timeout_ms < TIMEOUT_MIN_MS || o->session_timeout_ms > SESSION_TIMEOUT_MAX_MS)
         return "session_timeout_ms must be 200 to 1000000000";
     if (o->tick_ms < 0)
@@ -135,6 +155,7 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     s->generation = fork_generation;
     s->ops = session_store;
     s->hosts = hosts;
+    s->shown_hosts = path_show_hosts(hosts);
     s->chroot = chroot;
     s->auth_scheme = g_strdup(o->auth_scheme);
     s->auth = g_strdup(o->auth);

@@ -17,6 +17,7 @@
 #include "acl.h"
 #include "clock.h"
 #include "log.h"
+#include "path.h"
 #include "probe.h"
 #include "store_zk.h"
 #include "thread.h"
@@ -126,6 +127,17 @@ static void wait_retry(struct store *store)
         continue;
 }
 
+static void tell_hosts(const char *all, const char *good)
+{
+    char *shown = path_show_hosts(all), *shown_good = path_show_hosts(good);
+    char *line = g_strdup_printf("of %s only %s are ZooKeeper servers", shown, shown_good);
+
+    log_library(ZKL_LOG_WARN, line);
+    g_free(line);
+    g_free(shown);
+    g_free(shown_good);
+}
+
 /* Without the monitor: it may block. Answers why there is none, for as much as it is news. */
 static enum store_event make_handle(struct store *store, zhandle_t **ret)
 {
@@ -134,11 +146,8 @@ static enum store_event make_handle(struct store *store, zhandle_t **ret)
     *ret = NULL;
     if (!hosts)
         return STORE_EV_FOREIGN;
-    if (strcmp(hosts, store->hosts) != 0) {
-        char *line = g_strdup_printf("of %s only %s are ZooKeeper servers", store->hosts, hosts);
-        log_library(ZKL_LOG_WARN, line);
-        g_free(line);
-    }
+    if (strcmp(hosts, store->hosts) != 0)
+        tell_hosts(store->hosts, hosts);
     tell(store, STORE_EV_BEGIN);
     *ret = zookeeper_init2(hosts, store_zk_event, store->timeout_ms, NULL, store,
                            ZOO_NO_LOG_CLIENTENV, on_log);

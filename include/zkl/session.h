@@ -39,8 +39,8 @@ typedef struct zkl_session_options {
     int session_timeout_ms;  /* 10000; 200 to 10^9; the server may change it within its limits */
     const char *auth_scheme; /* "digest", NULL for none */
     const char *auth;        /* the credentials of that scheme, "user:password" */
-    const char *acl; /* of nodes made: "world:anyone:cdrwa" (NULL too), "auth::cdrwa", … , comma
-                        separated as the ZooKeeper shell takes them */
+    const char *acl; /* of nodes made: "world:anyone:cdrwa" (NULL too), "auth::cdrwa" (with auth
+                        only), … , comma separated as the ZooKeeper shell takes them */
     zkl_log_fn log;  /* NULL: warnings and errors go to stderr */
     void *log_data;
     zkl_log_level log_level; /* ZKL_LOG_WARN; more is not delivered */

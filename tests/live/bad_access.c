@@ -173,7 +173,7 @@ static void unknown_scheme(void)
 /* Well written, but nothing that the server takes from this session. */
 static void invalid_acl(void)
 {
-    static const char *const acls[] = {"auth::cdrwa", "no-such-scheme:x:cdrwa"};
+    static const char *const acls[] = {"digest:nobody:cdrwa", "no-such-scheme:x:cdrwa"};
     struct live *t = live_begin();
     for (size_t i = 0; i < G_N_ELEMENTS(acls); i++) {
         zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;

@@ -84,12 +84,28 @@ static void bad_connect_strings(void)
     static const struct {
         const char *connect, *why;
     } bad[] = {
-        {NULL, "empty"},      {"", "empty"},         {"/a", "no host"},
-        {",a", "host name"},  {"a,", "host name"},   {":1", "host name"},
-        {"a b", "character"}, {"a:", "port"},        {"a:0", "port"},
-        {"a:65536", "port"},  {"a:x", "port"},       {"a:1:2", "port"},
-        {"[::1", "bracket"},  {"[::1]x", "bracket"}, {"[]", "host name"},
-        {"a/b//c", "//"},     {"a/b/", "end with"},  {"\xc3\xa9", "character"},
+        {NULL, "empty"},
+        {"", "empty"},
+        {"/a", "no host"},
+        {",a", "host name"},
+        {"a,", "host name"},
+        {":1", "host name"},
+        {"a b", "character"},
+        {"a:", "port"},
+        {"a:0", "port"},
+        {"a:65536", "port"},
+        {"a:x", "port"},
+        {"a:1:2", "port"},
+        {"::1", "brackets"},
+        {"a,fe80::1:2181", "brackets"},
+        {"1:2:3:4:5:6:7:8:9", "brackets"},
+        {"fe80::1%lo:2181", "brackets"},
+        {"[::1", "bracket"},
+        {"[::1]x", "bracket"},
+        {"[]", "host name"},
+        {"a/b//c", "//"},
+        {"a/b/", "end with"},
+        {"\xc3\xa9", "character"},
     };
     char *hosts, *chroot;
 
@@ -100,12 +116,29 @@ static void bad_connect_strings(void)
     }
 }
 
+/* As they were given, with their ports. */
+static void shown_hosts(void)
+{
+    static const char *const same[] = {"a:1", "[::1]:77,b:2181", "b:1,[fe80::1%lo]:2,[::]:3"};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(same); i++) {
+        char *hosts, *chroot, *shown;
+        REQUIRE(path_split_connect(same[i], &hosts, &chroot) == NULL);
+        shown = path_show_hosts(hosts);
+        CHECK_STR(shown, same[i]);
+        g_free(hosts);
+        g_free(chroot);
+        g_free(shown);
+    }
+}
+
 static const struct test_case cases[] = {
     {"good_paths", good_paths},
     {"bad_paths", bad_paths},
     {"bad_characters", bad_characters},
     {"connect_strings", connect_strings},
     {"bad_connect_strings", bad_connect_strings},
+    {"shown_hosts", shown_hosts},
     {NULL, NULL},
 };
 

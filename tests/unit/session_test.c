@@ -24,6 +24,8 @@ static void bad_options(void)
     } bad[] = {
 #define OPTIONS(...) {.size = sizeof(zkl_session_options), .session_timeout_ms = 10000, __VA_ARGS__}
         {OPTIONS(.acl = "x"), "acl"},
+        {OPTIONS(.acl = "auth::cdrwa"), "credentials"},
+        {OPTIONS(.acl = "world:anyone:r,auth:a:w"), "credentials"},
         {OPTIONS(.tick_ms = -1), "tick_ms"},
         {OPTIONS(.drift_permille = -1), "drift_permille"},
         {OPTIONS(.drift_permille = 501), "drift_permille"},
