@@ -5,7 +5,7 @@
 
 #include "lock_options.h"
 
-/* What GLib fills and nobody else needs. */
+/* What the tables of options fill and nobody else needs. */
 struct raw_options {
     gboolean nonblock;
     char *shell_command;

@@ -33,27 +33,44 @@ static void log_nothing(zkl_log_level level, const char *line, void *data)
     (void)data;
 }
 
-/* "scheme:credentials" from --auth or --auth-file; *ret stays NULL when neither was given. */
-static int read_auth(const struct settings *settings, char **ret)
+/* What --auth-file names: one line. */
+static int read_auth_file(const char *name, char **ret)
 {
     GError *error = NULL;
-    char *text;
+    gsize length;
+    int status = GO_ON;
 
-    if (settings->auth && settings->auth_file)
-        return fail(STATUS_USAGE, "--auth and --auth-file exclude each other");
-    if (settings->auth) {
-        text = g_strdup(settings->auth);
-    } else if (!settings->auth_file) {
-        return GO_ON;
-    } else if (g_file_get_contents(settings->auth_file, &text, NULL, &error)) {
-        g_strchomp(text);
-    } else {
-        int status = fail(STATUS_USAGE, "--auth-file: %s", error->message);
-
+    if (!g_file_get_contents(name, ret, &length, &error)) {
+        status = fail(STATUS_USAGE, "--auth-file: %s", error->message);
         g_error_free(error);
         return status;
     }
-    if (!strchr(text, ':') || text[0] == ':') {
+    if (strlen(*ret) != length || strchr(g_strchomp(*ret), '\n')) {
+        g_free(*ret);
+        status = fail(STATUS_USAGE, "--auth-file: %s: more than one line of text", name);
+    }
+    return status;
+}
+
+/* "scheme:credentials" from --auth or --auth-file; *ret stays NULL when neither was given. */
+static int read_auth(const struct settings *settings, char **ret)
+{
+    const char *colon;
+    char *text;
+    int status = GO_ON;
+
+    if (settings->auth && settings->auth_file)
+        return fail(STATUS_USAGE, "--auth and --auth-file exclude each other");
+    if (settings->auth)
+        text = g_strdup(settings->auth);
+    else if (settings->auth_file)
+        status = read_auth_file(settings->auth_file, &text);
+    else
+        return GO_ON;
+    if (status != GO_ON)
+        return status;
+    colon = strchr(text, ':');
+    if (!colon || colon == text || !colon[1]) {
         g_free(text);
         return fail(STATUS_USAGE,
                     "--auth: expected SCHEME:CREDENTIALS, as in digest:user:password");
@@ -66,7 +83,8 @@ static int read_auth(const struct settings *settings, char **ret)
 static int open_failed(const struct settings *settings, const zkl_error *error)
 {
     if (error->code == ZKL_EINVAL && g_str_has_prefix(error->text, "acl "))
-        return fail(STATUS_USAGE, "--acl %s: %s", settings->acl, error->text);
+        return fail(STATUS_USAGE, "--acl %s: %s%s", settings->acl, error->text,
+                    strstr(error->text, "credentials") ? " (--auth or --auth-file)" : "");
     if (error->code == ZKL_EINVAL && g_str_has_prefix(error->text, "session_timeout_ms "))
         return fail(STATUS_USAGE, "--session-timeout %d: %s", settings->session_timeout_ms,
                     error->text + strlen("session_timeout_ms "));

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What GLib fills and nobody else needs. */
+/* What the tables of options fill and nobody else needs. */
 struct raw {
     gboolean listen;
     gboolean leader;
@@ -65,13 +65,27 @@ static int check_id(const char *id)
     return GO_ON;
 }
 
+/* Any option that is for a candidate or its command. */
+static bool wants_more(const struct elect_options *o, const struct raw_options *common,
+                       const struct raw *raw)
+{
+    return o->once || o->election.priority != 0 || raw->yield || raw->least || raw->most ||
+           common->nonblock || common->timeout || common->grace || common->on_suspect ||
+           common->on_lost || common->status_fd || common->parents ||
+           o->run.conflict_status != STATUS_CONFLICT;
+}
+
 /* What is left of the line where nothing is run. */
-static int check_rest(const struct command_line *l)
+static int check_rest(const struct elect_options *o, const struct command_line *l,
+                      const struct raw *raw)
 {
     const char *too_much = l->argc > 1 ? l->argv[1] : l->raw.shell_command;
 
     if (too_much)
         return fail(STATUS_USAGE, "%s: to look takes one PATH and no command", too_much);
+    if (wants_more(o, &l->raw, raw))
+        return fail(STATUS_USAGE, "%s: takes no options but --layout and --json",
+                    raw->listen ? "--listen" : "--leader");
     return GO_ON;
 }
 
@@ -108,7 +122,7 @@ static int take_operands(struct elect_options *o, struct command_line *l, const 
         status = check_mode(o, raw);
     if (status != GO_ON)
         return status;
-    return o->mode == ELECT_RUN ? take_candidate(o, l, raw) : check_rest(l);
+    return o->mode == ELECT_RUN ? take_candidate(o, l, raw) : check_rest(o, l, raw);
 }
 
 int elect_options_parse(struct elect_options *o, struct settings *settings, int argc, char **argv)

@@ -49,6 +49,8 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
         status = command_line_operand(&line, "PATH", &o->path);
     if (status == GO_ON && shared)
         status = fail(STATUS_USAGE, "-s: shared locks are not there yet; this one is exclusive");
+    if (status == GO_ON && o->name && !*o->name)
+        status = fail(STATUS_USAGE, "--name: must not be empty");
     if (status == GO_ON)
         status = check_peer(o, peer);
     if (status == GO_ON)

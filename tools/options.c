@@ -1,74 +1,27 @@
 /* Option parsing: the global options are understood before the verb and after it. */
-#include "attached.h"
+#include "arguments.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* "--" may be left by GLib or not, depending on what follows it; we want it gone. */
-static void drop_separator(int *argc, char **argv)
-{
-    if (*argc < 2 || strcmp(argv[1], "--") != 0)
-        return;
-    memmove(&argv[1], &argv[2], sizeof *argv * (size_t)(*argc - 1));
-    --*argc;
-}
-
-/* Where the texts among the values are, and what is there now. */
-static GHashTable *texts_of(const GOptionEntry *const *tables)
-{
-    GHashTable *texts = g_hash_table_new(NULL, NULL);
-
-    for (; *tables; tables++)
-        for (const GOptionEntry *entry = *tables; entry->long_name; entry++)
-            if (entry->arg == G_OPTION_ARG_FILENAME)
-                g_hash_table_insert(texts, entry->arg_data, *(char **)entry->arg_data);
-    return texts;
-}
-
-/* GLib frees what it replaces only within one context; ours are several, around the operands. */
-static void free_replaced(gpointer place, gpointer before, gpointer data)
-{
-    (void)data;
-    if (*(char **)place != before)
-        g_free(before);
-}
-
-/* By us and not by GLib, which would end the process before the output is known to be written. */
-static int show_help(GOptionContext *context)
-{
-    char *text = g_option_context_get_help(context, TRUE, NULL);
-
-    fputs(text, stdout);
-    g_free(text);
-    return STATUS_OK;
-}
-
 /* tables: those of one verb and the global one, in the order of the help. */
-static int parse(const GOptionEntry *const *tables, const char *synopsis, const char *summary,
-                 const gboolean *help, int *argc, char ***argv)
+static int show_help(const GOptionEntry *const *tables, const char *synopsis, const char *summary)
 {
     GOptionContext *context = g_option_context_new(synopsis);
     GOptionGroup *main_group = g_option_group_new("zkl", "", "", NULL, NULL);
-    GError *error = NULL;
-    int status = GO_ON;
+    char *text;
 
     for (; *tables; tables++)
         g_option_group_add_entries(main_group, *tables);
     g_option_context_set_main_group(context, main_group);
     g_option_context_set_summary(context, summary);
-    g_option_context_set_strict_posix(context, TRUE);
     g_option_context_set_help_enabled(context, FALSE);
-    if (!g_option_context_parse(context, argc, argv, &error)) {
-        status = fail(STATUS_USAGE, "%s", error->message);
-        g_error_free(error);
-    } else if (*help) {
-        status = show_help(context);
-    } else {
-        drop_separator(argc, *argv);
-    }
+    text = g_option_context_get_help(context, TRUE, NULL);
+    fputs(text, stdout);
+    g_free(text);
     g_option_context_free(context);
-    return status;
+    return STATUS_OK;
 }
 
 int options_parse(struct settings *settings, const GOptionEntry *const *tables,
@@ -92,19 +45,14 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
         {"help", 'h', 0, G_OPTION_ARG_NONE, &help, "Show this", NULL},
         G_OPTION_ENTRY_NULL};
     const GOptionEntry *all[OPTION_TABLES + 2] = {NULL};
-    GHashTable *texts;
     size_t count = 0;
     int status;
 
     while (*tables)
         all[count++] = *tables++;
     all[count] = global;
-    attached_split(all, argc, argv, settings->made);
-    texts = texts_of(all);
-    status = parse(all, synopsis, summary, &help, argc, argv);
-    g_hash_table_foreach(texts, free_replaced, NULL);
-    g_hash_table_unref(texts);
-    return status;
+    status = arguments_parse(all, argc, argv);
+    return status == GO_ON && help ? show_help(all, synopsis, summary) : status;
 }
 
 int options_parse_path(struct settings *settings, const GOptionEntry *entries, const char *summary,
@@ -133,8 +81,9 @@ bool seconds_parse(const char *text, double *ret)
 {
     char *end;
 
+    /* Decimal, which g_ascii_strtod() alone does not demand; nor that nothing is before it. */
     *ret = g_ascii_strtod(text, &end);
-    return end != text && !*end;
+    return end != text && !*end && !text[strspn(text, "+-.0123456789eE")];
 }
 
 bool seconds_to_ms(double seconds, int64_t *ret)

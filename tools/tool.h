@@ -34,7 +34,6 @@ struct settings {
     char *auth_file;
     char *acl;
     gboolean verbose;
-    GPtrArray *made; /* what option parsing has made of argv; freed by main() */
 };
 
 /* One verb of the command; argv[0] is its name. Answers the exit status. */

@@ -57,6 +57,8 @@ static int show_help(struct settings *settings, int argc, char **argv)
     char *text;
     int status;
 
+    if (argc > 2)
+        return fail(STATUS_USAGE, "%s: help is about one command", argv[2]);
     if (about_verb && !verb)
         return fail(STATUS_USAGE, "%s: no such command; \"zkl help\" lists them", argv[1]);
     if (verb) {
@@ -99,19 +101,12 @@ static int run(struct settings *settings, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct settings settings = {.session_timeout_ms = 30000,
-                                .connect_timeout_s = 10,
-                                .made = g_ptr_array_new_with_free_func(g_free)};
-    char **own_argv;
+    struct settings settings = {.session_timeout_ms = 30000, .connect_timeout_s = 10};
     int status;
 
     setlocale(LC_CTYPE, "");
     g_set_prgname("zkl");
-    /* GLib moves the pointers about; a copy of the vector keeps the strings ours to free. */
-    own_argv = g_memdup2(argv, sizeof *argv * (size_t)(argc + 1));
-    status = end_output(run(&settings, argc, own_argv));
-    g_ptr_array_unref(settings.made);
-    g_free(own_argv);
+    status = end_output(run(&settings, argc, argv));
     g_free(settings.connect);
     g_free(settings.auth);
     g_free(settings.auth_file);

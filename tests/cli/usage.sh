@@ -49,6 +49,7 @@ refused "ls without PATH" 64 "PATH" ls
 refused "ls of two" 64 "/b" ls /a /b
 refused "watch without PATH" 64 "PATH" watch
 refused "watch of two" 64 "/b" watch --once /a /b
+refused "watch: --connect-timeout no time" 64 "--connect-timeout" --connect-timeout 0 watch /a
 refused "-s is for later" 64 "-s: " lock -s /a touch "$ran"
 refused "-n and -w" 64 "-n and -w" lock -n -w 1 /a touch "$ran"
 refused "-w below 0" 64 "-w" lock -w -1 /a touch "$ran"
@@ -59,6 +60,33 @@ for seconds in inf -inf nan -nan 1e99 "" 1x; do
 done
 refused "-n and -w nan" 64 "-n and -w" lock -n -w nan /a touch "$ran"
 refused "an attached value that is none" 64 "5x" lock -nE5x /a touch "$ran"
+
+# A value for an option that takes none is not ignored: --nonblock=no would mean yes.
+for flag in nonblock=no verbose=0 strict=0 exclusive=no shared=no help=; do
+    refused "lock --$flag" 64 "^zkl: --${flag%=*}: takes no value\$" lock --$flag /a touch "$ran"
+    refused "lock --$flag behind PATH" 64 "^zkl: --${flag%=*}: takes no value\$" lock /a --$flag touch "$ran"
+done
+for flag in once=no yield=false listen=0 leader=no json=false; do
+    refused "elect --$flag" 64 "^zkl: --${flag%=*}: takes no value\$" elect --$flag /a me touch "$ran"
+done
+refused "ls --json=false" 64 "--json: takes no value" ls /a --json=false
+refused "watch --json=false" 64 "--json: takes no value" watch --json=false /a
+refused "watch --once=no" 64 "--once: takes no value" watch /a --once=no
+refused "--version=2" 64 "--version: takes no value" --version=2
+refused "-n=no" 64 "-n=no" lock -n=no /a touch "$ran"
+refused "help of two" 64 "ls" help lock ls
+
+# Numbers are decimal, and all of the text.
+for number in "" 0x10 1x " 1" 1.5 99999999999; do
+    refused "-E \"$number\"" 64 "^zkl: -E: not a whole number: $number\$" lock -E "$number" /a touch "$ran"
+    refused "--session-timeout \"$number\"" 64 "^zkl: --session-timeout: .*: $number\$" "--session-timeout=$number" lock /a touch "$ran"
+    refused "elect --priority \"$number\"" 64 "^zkl: --priority: .*: $number\$" elect /a me --priority "$number" touch "$ran"
+done
+refused "a leading 0 does not make a number octal" 64 "--session-timeout 101: " --session-timeout 0101 lock /a touch "$ran"
+for seconds in 0x10 " 1" "" 1x; do
+    refused "--connect-timeout \"$seconds\"" 64 "^zkl: --connect-timeout: .*: $seconds\$" --connect-timeout "$seconds" ls /a
+    refused "--most \"$seconds\"" 64 "^zkl: --most: .*: $seconds\$" elect /a me --most "$seconds" touch "$ran"
+done
 refused "-E too large" 64 "-E.*256" lock -E 256 /a touch "$ran"
 refused "-E below 0" 64 "-E" lock -E -1 /a touch "$ran"
 refused "-c and a command" 64 "-c" lock /a -c true touch "$ran"
@@ -66,11 +94,18 @@ refused "--parents" 64 "twigs" lock --parents twigs /a touch "$ran"
 for peer in "" KAZOO zk-ruby kazo; do
     refused "--peer \"$peer\"" 64 "^zkl: --peer: curator, kazoo or apache, not $peer\$" lock --peer "$peer" /a touch "$ran"
 done
+refused "--name that is empty" 64 "--name.*empty" lock --name= /a touch "$ran"
 refused "--peer without a value" 64 "--peer" lock /a --peer
 refused "elect has no --peer" 64 "--peer" elect /a me --peer kazoo touch "$ran"
 refused "--grace more than steady" 64 "--grace: 4\.6 s.*30\.0 s.*4\.500 s" lock --grace 4.6 /a touch "$ran"
 refused "--grace below 0" 64 "--grace" lock --grace -1 /a touch "$ran"
 refused "--auth without a scheme" 64 "SCHEME" --auth secret lock /a touch "$ran"
+refused "--auth without credentials" 64 "SCHEME" --auth digest: lock /a touch "$ran"
+printf 'digest:a:b\ndigest:c:d\n' >"$scratch/two"
+printf 'digest:a:b\0c\n' >"$scratch/nul"
+for file in two nul; do
+    refused "--auth-file of more than one line: $file" 64 "^zkl: --auth-file: .*$scratch/$file" --auth-file "$scratch/$file" lock /a touch "$ran"
+done
 refused "--auth-file that is not there" 64 "$scratch/none" --auth-file "$scratch/none" lock /a touch "$ran"
 for seconds in -1 0 nan inf; do
     refused "--connect-timeout $seconds" 64 "--connect-timeout.*$seconds" --connect-timeout $seconds lock /a touch "$ran"
@@ -113,6 +148,14 @@ for look in --listen --leader; do
     refused "$look behind ID" 64 "me: .*no command" elect /a me $look touch "$ran"
     refused "$look and -c" 64 "touch: .*no command" elect $look /a -c touch
 done
+# What they would not obey is not taken either.
+for option in -n -w1 -w=nan -E7 --grace=soon --grace=1 --on-suspect=term --on-lost=x --status-fd=1 --parents=twigs \
+    --once --priority=1 --yield --least=1 --most=x; do
+    for look in --listen --leader; do
+        refused "$look and $option" 64 "$look: .*--layout and --json" elect $option $look /a
+        refused "$look PATH $option" 64 "$look: .*--layout and --json" elect $look /a $option
+    done
+done
 refused "--listen and --leader" 64 "--listen and --leader" elect --listen --leader /a
 
 # Paths, for all verbs.
@@ -132,6 +175,11 @@ for ms in 0 -1 99; do
     refused "--session-timeout $ms" 64 "--session-timeout $ms: " --session-timeout $ms lock /a touch "$ran"
 done
 refused "--session-timeout no number" 64 "long" --session-timeout long lock /a touch "$ran"
+refused "an IPv6 address without brackets" 64 'connect string "::1": .*brackets' --connect ::1 lock /a touch "$ran"
+refused "and with a port" 64 'connect string "a,fe80::1:2181": .*brackets' --connect a,fe80::1:2181 lock /a touch "$ran"
+for acl in auth::cdrwa world:anyone:r,auth:ann:cdrwa; do
+    refused "--acl $acl without credentials" 64 "^zkl: --acl $acl: .*credentials.*--auth" --acl $acl lock /a touch "$ran"
+done
 for acl in nonsense world:anyone: world:anyone:x; do
     refused "--acl $acl" 64 "--acl $acl: " --acl "$acl" lock /a touch "$ran"
 done
@@ -139,6 +187,9 @@ done
 # No server: port 1 is nobody's, and .invalid never resolves.
 nobody=127.0.0.1:1
 refused "a refused port" 69 "$nobody" --connect $nobody --connect-timeout 0.5 lock /a touch "$ran"
+for v6 in "[::1]:1" "[::1]:1,127.0.0.1:1" "a:1,[::ffff:127.0.0.1]:1/b"; do
+    refused "$v6 is shown as it was given" 69 "$(sed 's/\[/\\[/; s,/b$,,' <<<"$v6"): " --connect "$v6" --connect-timeout 0.5 lock /a touch "$ran"
+done
 refused "a refused port, by ls" 69 "$nobody" --connect $nobody --connect-timeout 0.5 ls /a
 refused "a refused port, by elect --once" 69 "$nobody" --connect $nobody --connect-timeout 0.5 elect --once /a me touch "$ran"
 refused "a refused port, by elect --leader" 69 "$nobody" --connect $nobody --connect-timeout 0.5 elect --leader /a
