@@ -7,19 +7,20 @@
 #include <stdint.h>
 #include <zkl.h>
 
-/* Numbers of sysexits(3) where there is one, of the shell for what cannot be run. */
+/* Numbers of sysexits(3) where there is one, of the shell for what cannot be run. Those that say
+ * "permanent" are the same when tried again, and examples/standby@.service lists them. */
 enum {
     STATUS_OK = 0,
     STATUS_CONFLICT = 1,     /* the lock was not had in time; -E changes it */
-    STATUS_USAGE = 64,       /* bad options, path or connect string */
+    STATUS_USAGE = 64,       /* permanent: bad options, path or connect string */
     STATUS_UNAVAILABLE = 69, /* no session was ever made */
     STATUS_INTERNAL = 70,
-    STATUS_IOERR = 74, /* standard output cannot be written */
-    STATUS_LOST = 75,  /* the lock was lost while the command ran */
-    STATUS_NOPERM = 77,
-    STATUS_NOEXEC = 126,
-    STATUS_NOTFOUND = 127,
-    STATUS_SIGNAL = 128 /* + the signal's number */
+    STATUS_IOERR = 74,     /* standard output cannot be written */
+    STATUS_LOST = 75,      /* the lock was lost while the command ran */
+    STATUS_NOPERM = 77,    /* permanent */
+    STATUS_NOEXEC = 126,   /* permanent */
+    STATUS_NOTFOUND = 127, /* permanent */
+    STATUS_SIGNAL = 128    /* + the signal's number */
 };
 
 /* No status yet: the next step may begin. */

@@ -80,6 +80,33 @@ wait_until "all is told" grep -q STOPPING "$scratch/told"
 expect "the unit's type is right: ready is told" "READY=1" "$(grep READY "$scratch/told")"
 kill $manager
 status_of $manager
+
+# What systemd must not start again, and what else is no failure.
+unit_value() { sed -n "s/^$1=//p" "$unit"; }
+prevented=" $(unit_value RestartPreventExitStatus) "
+permanent=$(sed -n 's,^ *STATUS_[A-Z]* = \([0-9]*\)\,.*/\* permanent.*,\1,p' "$top_srcdir/tools/tool.h")
+expect "the unit is not started again after the permanent statuses" " ${permanent//$'\n'/ } " "$prevented"
+expect_ending() { # WHAT STATUS YES_OR_NO WORD...
+    local what=$1 wanted=$2 whether=$3 again=yes
+    shift 3
+    run "$@"
+    [[ $prevented != *" $status "* ]] || again=no
+    expect "$what: status, and whether it is started again" "$wanted $whether" "$status $again"
+}
+expect_ending "a wrong option" 64 no "${words[@]}" --frob
+expect_ending "no COMMAND" 127 no "${words[@]:0:5}" "exec $scratch/none"
+expect_ending "a COMMAND that cannot be executed" 126 no "${words[@]:0:5}" "exec $scratch"
+expect_ending "a COMMAND that has failed" 5 yes "${words[@]}"
+run "$ZKL" --auth digest:me:secret --acl auth::cdrwa lock $E/mine true
+expect_ending "no permission" 77 no "${words[@]:0:2}" $E/mine "${words[@]:3}"
+"${words[@]:0:5}" "touch $scratch/runs; exec sleep 1000" 2>/dev/null &
+asked=$!
+remember $asked
+wait_until "it runs" test -e "$scratch/runs"
+kill $asked
+status_of $asked
+status=$?
+expect "asked to end by systemd: no failure" "$(unit_value SuccessExitStatus)" $status
 if command -v systemd-analyze >/dev/null; then
     mkdir "$scratch/units"
     sed "s|/usr/bin/zkl|$ZKL|; /^Documentation=/d" "$unit" >"$scratch/units/standby@.service"
