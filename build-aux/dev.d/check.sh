@@ -94,7 +94,8 @@ stage_abilities() {
     refused 'zoo_aremove_all_watches.*on the server too' zkl_cv_zoo_aremove_all_watches=no
     refused 'libglib2.0-dev' PKG_CONFIG_LIBDIR=/nonexistent
     refused 'pkg-config' ac_cv_path_PKG_CONFIG= ac_cv_path_ac_pt_PKG_CONFIG=
-    accepted 'without ZOO_CONTAINER' zkl_cv_zoo_container=no
+    accepted 'without ZOO_CONTAINER, and as an archive alone' zkl_cv_zoo_container=no --disable-shared
+    archive_is_ours
     accepted 'without warnings, nodelete' zkl_cv_cc_flag__Wall=no zkl_cv_ld_flag__Wl__z_nodelete=no
 }
 
@@ -125,6 +126,14 @@ refused() { # SENTENCE VARIABLE=VALUE…
         ok=yes
     fi
     verdict $ok "configure stops with $*: $(sed -n 's/^configure: error: //p' _build/abilities/try.log | head -n 1)"
+}
+
+# Of the archive just made.
+archive_is_ours() {
+    local symbols others
+    symbols=$(nm -g --defined-only _build/abilities/try/lib/.libs/libzkl.a | awk 'NF == 3 { print $3 }') || true
+    others=$(grep -v '^zkl_' <<<"$symbols") || true
+    verdict "$([ -z "$symbols" ] || [ -n "$others" ] || echo yes)" "the archive has no global symbols but zkl_*"
 }
 
 accepted() { # WHAT VARIABLE=VALUE…
