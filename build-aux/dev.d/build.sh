@@ -18,8 +18,17 @@ configure_args() { # NAME
     esac
 }
 
+# Where configure has run in the source tree it refuses to run elsewhere, and make would take the
+# objects there for those of any other build.
+leave_source_tree() {
+    [ -e config.status ] || return 0
+    say "this tree is configured in place, and ./dev builds in _build: its build here is removed"
+    step "make distclean" make distclean
+}
+
 # Makes configure, when there is none or its sources are newer than what it made last time.
 bootstrap() {
+    leave_source_tree
     if [ -x configure ] && [ -e Makefile.in ] &&
         [ -z "$(find configure.ac Makefile.am m4/zkl_*.m4 ./*/Makefile.inc ./*/*/Makefile.inc -newer Makefile.in)" ]; then
         return

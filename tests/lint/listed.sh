@@ -1,6 +1,6 @@
 #!/bin/bash
 # Every source file is in its folder's Makefile.inc: what is not listed is not built, not tested
-# and not in the tarball.
+# and not in the tarball. And no program is seen by git.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -14,6 +14,26 @@ unlisted() { # ROOT
 }
 
 expect_none "every file is listed" "$(unlisted "$top_srcdir")"
+
+# A program that git does not ignore would be committed one day by whoever builds in the source tree.
+seen_by_git() { # PROGRAM...
+    git -C "$scratch/git" check-ignore --no-index -v -n "$@" >"$scratch/answers" || [ $? = 1 ] || echo "git failed"
+    sed -n 's/^::\t//p; /:!/s/.*\t//p' "$scratch/answers"
+}
+
+if command -v git >/dev/null; then
+    git init -q "$scratch/git"
+    cp "$top_srcdir/.gitignore" "$scratch/git"
+    # shellcheck disable=SC2016
+    read -r -a programs < <(printf 'include Makefile\nprograms:\n\t@echo $(bin_PROGRAMS) $(check_PROGRAMS)\n' |
+        MAKEFLAGS='' make -s -C "$top_builddir" -f - programs | tail -n 1)
+    expect_some "there are programs" "${programs[*]}"
+    expect_none "git sees no program" "$(seen_by_git "${programs[@]}")"
+    expect_some "sees a planted program" "$(seen_by_git recipes/planted)"
+    expect_some "git sees sources" "$(seen_by_git tools/zkl.c)"
+else
+    missing git
+fi
 
 mkdir -p "$scratch"/{recipes,lib,include,tools,examples,man,bench,tests}
 echo 'SOURCES = lib/listed.c' >"$scratch/lib/Makefile.inc"

@@ -1,0 +1,50 @@
+#!/bin/bash
+# From a git clone, in place: the steps of the README; git sees nothing of what they make; and ./dev
+# builds nevertheless.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+begin
+: "${top_srcdir:=$PWD}"
+
+if [ -n "${ZKL_INSTRUMENTED-}" ] || [ "$(git -C "$top_srcdir" rev-parse --show-cdup 2>&1)" != "" ] ||
+    ! command -v autoreconf >/dev/null; then
+    skip "an instrumented build, no git clone, or no autoreconf"
+    finish
+fi
+unset MAKEFLAGS MFLAGS MAKELEVEL
+echo "cache_file=$scratch/cache" >"$scratch/site" # what configure finds it need not find twice
+export CC=gcc CFLAGS=-O0 CONFIG_SITE=$scratch/site
+clone=$scratch/clone
+mkdir "$clone"
+git -C "$top_srcdir" ls-files -coz --exclude-standard |
+    (cd "$top_srcdir" && while IFS= read -r -d '' file; do [ ! -e "$file" ] || printf '%s\0' "$file"; done) |
+    tar -C "$top_srcdir" --null -T - -c | tar -C "$clone" -x
+cd "$clone" || exit 1
+git init -q
+git add -A
+
+steps=$(sed -n 's/^    \(autoreconf -fi && .*\)/\1/p' README.md)
+expect "the README has the steps" \
+    "autoreconf -fi && ./configure && make && sudo make install && sudo ldconfig" "$steps"
+steps=${steps//sudo make install/make install DESTDIR="$scratch/root"}
+steps=${steps//make /make -j2 }
+run bash -c "${steps% && sudo ldconfig}"
+if [ "$status" -eq 0 ]; then pass "and they work"; else fail "and they work" "$(tail -n 20 "$scratch/out" "$scratch/err")"; fi
+run tools/zkl --version
+expect_match "there is a command" '^0:zkl [0-9.]+$' "$status:$out"
+expect "it is installed" "$scratch/root/usr/local/bin/zkl" "$(ls "$scratch/root/usr/local/bin/zkl")"
+expect "git sees nothing of it" "" "$(git status --porcelain | grep -v '^A ')"
+
+# As ./dev does for all its commands, but for as little as can be built.
+# shellcheck disable=SC2016
+run bash -euc 'root=$PWD logs=$PWD/_build/log
+    mkdir -p "$logs"
+    . build-aux/dev.d/say.sh
+    . build-aux/dev.d/build.sh
+    build gcc recipes/librecipes.la'
+if [ "$status" -eq 0 ]; then pass "./dev builds in a tree configured in place"; else fail "./dev builds in a tree configured in place" "$out"; fi
+expect_match "and says what becomes of that" 'configured in place' "$out"
+expect "it has built elsewhere" "_build/gcc/recipes/librecipes.la" \
+    "$(find . -name librecipes.la -not -path '*/.libs/*' | sed 's,^./,,')"
+expect "git sees nothing of that either" "" "$(git status --porcelain | grep -v '^A ')"
+finish
