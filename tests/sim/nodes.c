@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "client.h"
-#include "onlooker.h"
 #include "stage.h"
+#include "waking.h"
 
 enum { DIGITS = 10 };
 
@@ -42,8 +42,8 @@ void oracle_init(struct oracle *o)
     o->fallen = g_ptr_array_new();
     o->holding = g_ptr_array_new();
     o->down = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-    o->shaken = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     o->doubtful = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    waking_init(o);
 }
 
 void oracle_clear(struct oracle *o)
@@ -55,8 +55,8 @@ void oracle_clear(struct oracle *o)
     g_ptr_array_unref(o->holding);
     g_hash_table_unref(o->nodes);
     g_hash_table_unref(o->down);
-    g_hash_table_unref(o->shaken);
     g_hash_table_unref(o->doubtful);
+    waking_clear(o);
 }
 
 struct contender_node *nodes_find(const struct oracle *o, const char *path)
@@ -145,9 +145,18 @@ bool nodes_was_taken(const struct contender_node *n)
     return n->cause == CAUSE_FORCED || n->cause == CAUSE_ADMIN;
 }
 
-static void shake(struct oracle *o, int64_t session)
+/* The owner of the first that stands behind it, whatever its layout; 0: none does. */
+static int64_t next_of(const struct oracle *o, const struct contender_node *own)
 {
-    g_hash_table_add(o->shaken, g_memdup2(&session, sizeof session));
+    const struct contender_node *next = NULL;
+
+    for (guint i = 0; i < o->standing->len; i++) {
+        const struct contender_node *n = o->standing->pdata[i];
+        if (client_place(n->line) == client_place(own->line) && is_before(own, n) &&
+            (!next || is_before(n, next)))
+            next = n;
+    }
+    return next ? next->session : 0;
 }
 
 static void remove_node(struct stage *stage, const struct note *note)
@@ -163,36 +172,16 @@ static void remove_node(struct stage *stage, const struct note *note)
     g_ptr_array_remove(o->standing, n);
     g_ptr_array_add(o->fallen, n);
     look_who_is_first(stage, n->line);
-    if (nodes_was_taken(n)) {
-        n->behind = nodes_before(o, n) != NULL;
-        shake(o, n->session);
-    }
-}
-
-/* Who looks on is told of the first one's end as well. A session that lost its connection, or the
- * node of a waiter, may not have got rid of every watch yet; nor one that was given up, when the
- * server has not heard of it. */
-static void hear_watch(struct stage *stage, const struct note *note)
-{
-    struct oracle *o = &stage->oracle;
-    struct contender_node *n = note->fired == STORE_FIRED_GONE ? nodes_find(o, note->path) : NULL;
-
-    if (!n || note->session == n->session || g_hash_table_contains(o->shaken, &note->session) ||
-        onlookers_look_at(stage, note->host, n->line))
-        return;
-    if (n->woken != 0 && n->woken != note->session)
-        stage_wrong(stage, "the end of %s wakes more than one waiter", n->path);
-    n->woken = note->session;
+    n->next = next_of(o, n);
+    n->behind = nodes_was_taken(n) && nodes_before(o, n) != NULL;
 }
 
 static void hear_event(struct oracle *o, const struct note *note)
 {
-    if (note->event == STORE_EV_DOWN) {
-        shake(o, note->session);
+    if (note->event == STORE_EV_DOWN)
         g_hash_table_add(o->down, g_memdup2(&note->session, sizeof note->session));
-    } else if (note->event == STORE_EV_UP) {
+    else if (note->event == STORE_EV_UP)
         g_hash_table_remove(o->down, &note->session);
-    }
 }
 
 void nodes_note(struct stage *stage, const struct note *note)
@@ -206,15 +195,10 @@ void nodes_note(struct stage *stage, const struct note *note)
     case NOTE_DELETED:
         remove_node(stage, note);
         break;
-    case NOTE_WATCH:
-        hear_watch(stage, note);
-        break;
     case NOTE_EVENT:
         hear_event(o, note);
         break;
     case NOTE_ANSWERED:
-        if (note->rc == STORE_GONE)
-            shake(o, note->session);
         if (note->request == STORE_CREATE && note->rc == STORE_UNKNOWN && note->path)
             g_hash_table_add(o->doubtful, g_strdup(note->path));
         break;

@@ -14,6 +14,7 @@ struct contender_node {
     enum cause cause;
     int64_t gone_at;
     bool behind;   /* taken by a third party when another stood before it */
+    int64_t next;  /* when gone: the session of the one right behind it; 0: none */
     int64_t woken; /* the session of another that was told of its end; 0: none yet */
 };
 

@@ -7,6 +7,7 @@
 #include "neighbour.h"
 #include "nodes.h"
 #include "tables.h"
+#include "waking.h"
 
 /* After the deadline that was known, a proof may have come in before the loss was noticed. */
 #define EXCUSE_NS INT64_C(1000000000)
@@ -50,6 +51,7 @@ static void excuse(struct stage *stage, struct attempt *a)
 void oracle_note(struct stage *stage, const struct note *note)
 {
     nodes_note(stage, note);
+    waking_note(stage, note);
 }
 
 /* ---- completion ---- */

@@ -33,6 +33,7 @@ struct oracle {
     GPtrArray *holding;   /* of struct attempt: with a grant in their hands */
     GHashTable *down;     /* sessions that know that they are disconnected */
     GHashTable *shaken;   /* sessions that may have watches too many */
+    GPtrArray *watching;  /* of waking.c's */
     GHashTable *doubtful; /* creates without an answer: path as sent */
     /* of each path, by its first line: */
     uint64_t last_token[LINES_MAX];

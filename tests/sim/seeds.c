@@ -19,6 +19,9 @@ const struct known_seed seeds[] = {
     {20, "a winner that lets others pass, but stays in line"},
     {313, "strict without effect"},
     {441, "a peer of Apache's that does not wait for its locks"},
+    {1010, "a watch that was confirmed when its waiter had gone, and is kept"},
+    {37682, "nothing: a waiter left behind a cut, before its watch was confirmed"},
+    {777103316, "nothing: the same at a server that lagged"},
 };
 
 const size_t seeds_count = sizeof seeds / sizeof *seeds;

@@ -1,5 +1,6 @@
-/* Seeds that found something once, in a library with a rule taken out; played first each time. They
- * mean what they do for the schedules as they are drawn now: who changes that finds them anew. */
+/* Seeds that found something once, in a library with a rule taken out, or in an oracle that asked
+ * for too much; played first each time. They mean what they do for the schedules as they are drawn
+ * now: who changes that finds them anew. */
 #ifndef SIM_SEEDS_H
 #define SIM_SEEDS_H
 

@@ -74,6 +74,7 @@ static void note_ask(const struct store *store, enum note_kind kind, const struc
                                  .host = store->host,
                                  .session = store->session,
                                  .request = (enum store_kind)ask->kind,
+                                 .watch = ask->watch,
                                  .path = ask->path,
                                  .sequence = ask->sequence,
                                  .rc = rc});

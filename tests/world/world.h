@@ -32,11 +32,11 @@ enum note_kind {
     NOTE_EXPIRING,    /* session: its time is up, at server; its nodes go with the commit, each with
                          its own note. At a leader without majority nothing comes of it. */
     NOTE_SESSION_END, /* session, cause: after its nodes */
-    NOTE_SENT,        /* host, request, path, sequence: given to the client library */
-    NOTE_ANSWERED,    /* host, request, path, sequence, rc: about to be given to the caller */
-    NOTE_WATCH,       /* host, session, server, path, fired: the server sends a watch event */
-    NOTE_EVENT,       /* host, session, event: about to be given to the caller */
-    NOTE_LEADER       /* server: leads from now on; -1: nobody does. None for the first one. */
+    NOTE_SENT,     /* host, session, request, watch, path, sequence: given to the client library */
+    NOTE_ANSWERED, /* the same, and rc: about to be given to the caller */
+    NOTE_WATCH,    /* host, session, server, path, fired: the server sends a watch event */
+    NOTE_EVENT,    /* host, session, event: about to be given to the caller */
+    NOTE_LEADER    /* server: leads from now on; -1: nobody does. None for the first one. */
 };
 
 enum cause {
@@ -56,6 +56,7 @@ struct note {
     uint64_t zxid;
     enum cause cause;
     enum store_kind request;
+    bool watch; /* it sets one */
     enum store_rc rc;
     enum store_event event;
     unsigned sequence; /* of a request, counted per host from 1 */

@@ -1,0 +1,19 @@
+/* Whom the end of a contender's node wakes: one waiter at most. Only oracle*.c and nodes.c include
+ * this.
+ *
+ * A watch that is left over wakes nobody; it is excused where its session could not have got rid of
+ * it: it lost its connection, or a waiter's node, or was given up when the server had not heard of
+ * that; or, for this one path, the waiter left while the request that sets the watch was not
+ * answered. Only then, and until the request that removes it is answered. */
+#ifndef SIM_WAKING_H
+#define SIM_WAKING_H
+
+#include "oracle.h"
+
+void waking_init(struct oracle *o);
+void waking_clear(struct oracle *o);
+
+/* Behind nodes_note(). */
+void waking_note(struct stage *stage, const struct note *note);
+
+#endif
