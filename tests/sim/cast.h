@@ -70,6 +70,9 @@ struct cast {
     bool styles;     /* contenders have any style and peer */
     bool plants;     /* children of others are put beside them */
     struct alarm planting;
+    uint64_t admin; /* chance of what admin.c is about */
+    bool admin_aims;
+    struct alarm admin_alarm;
     uint64_t chance; /* of elections */
     unsigned seats;  /* 0: there are none */
     unsigned lines;  /* of them */
@@ -97,6 +100,13 @@ bool seats_are_settled(const void *cast);
 void seats_at_rest(const struct cast *cast);
 void seats_end(struct cast *cast); /* everybody resigns, nobody observes */
 bool seats_are_empty(const struct cast *cast);
+
+/* ---- who deletes nodes at the worst moment: admin.c ---- */
+
+void admin_draw(struct cast *cast, uint64_t seed);
+void admin_start(struct cast *cast);
+
+/* ---- faults: fault.c ---- */
 
 /* Chooses what may happen at all. */
 void fault_draw(struct cast *cast);

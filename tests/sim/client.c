@@ -235,4 +235,5 @@ bool client_awaits_callback(const struct client *p)
 void client_hear(struct client *p)
 {
     p->dispatch_at = stage_now(p->stage) + callback_delay(p);
+    p->heard_in = p->stage->tally.steps;
 }

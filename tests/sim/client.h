@@ -40,6 +40,7 @@ struct client {
     int64_t due, due_at; /* of the first timer: by its own clock, and in truth */
     int64_t timers_late; /* ns: it does not run them sooner */
     int64_t dispatch_at; /* NEVER: no callback waits */
+    uint64_t heard_in;   /* the step in which the first of those that wait was queued */
     int64_t running_since;
 };
 

@@ -40,6 +40,7 @@ void oracle_init(struct oracle *o)
     o->nodes = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_node);
     o->standing = g_ptr_array_new();
     o->fallen = g_ptr_array_new();
+    o->taken = g_ptr_array_new();
     o->holding = g_ptr_array_new();
     o->down = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     o->doubtful = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -52,6 +53,7 @@ void oracle_clear(struct oracle *o)
         g_array_unref(o->heads[i]);
     g_ptr_array_unref(o->standing);
     g_ptr_array_unref(o->fallen);
+    g_ptr_array_unref(o->taken);
     g_ptr_array_unref(o->holding);
     g_hash_table_unref(o->nodes);
     g_hash_table_unref(o->down);
@@ -124,11 +126,12 @@ static void add(struct stage *stage, const struct note *note)
 
     if (!number || note->session == 0 || client_line(note->path) < 0)
         return;
-    const struct contender_node *before = nodes_find(o, note->path);
+    struct contender_node *before = nodes_find(o, note->path);
     if (before && (!before->gone || before->zxid >= note->zxid)) {
         stage_wrong(stage, "the world makes %s twice", note->path);
         return;
     }
+    g_ptr_array_remove(o->taken, before);
     struct contender_node *n = g_new0(struct contender_node, 1);
     n->path = g_strdup(note->path);
     n->number = strtoll(number, NULL, 10);
@@ -173,7 +176,10 @@ static void remove_node(struct stage *stage, const struct note *note)
     g_ptr_array_add(o->fallen, n);
     look_who_is_first(stage, n->line);
     n->next = next_of(o, n);
-    n->behind = nodes_was_taken(n) && nodes_before(o, n) != NULL;
+    if (nodes_was_taken(n)) {
+        n->behind = nodes_before(o, n) != NULL;
+        g_ptr_array_add(o->taken, n);
+    }
 }
 
 static void hear_event(struct oracle *o, const struct note *note)
@@ -182,6 +188,26 @@ static void hear_event(struct oracle *o, const struct note *note)
         g_hash_table_add(o->down, g_memdup2(&note->session, sizeof note->session));
     else if (note->event == STORE_EV_UP)
         g_hash_table_remove(o->down, &note->session);
+}
+
+/* A write that was sent behind the end of a node is answered behind it, too: from then on what was
+ * read of the node before proves nothing. */
+static void hear_write(struct stage *stage, const struct note *note)
+{
+    const struct oracle *o = &stage->oracle;
+    bool done = note->rc == STORE_OK || note->rc == STORE_BADVERSION;
+
+    for (guint i = o->taken->len; i-- > 0;) {
+        struct contender_node *n = o->taken->pdata[i];
+        if (n->session != note->session)
+            continue;
+        if (note->kind == NOTE_SENT && n->proof == 0)
+            n->proof = note->sequence;
+        if (note->kind == NOTE_SENT || !done || n->proof == 0 || note->sequence < n->proof)
+            continue;
+        n->known_in = stage->tally.steps;
+        g_ptr_array_remove_index_fast(o->taken, i);
+    }
 }
 
 void nodes_note(struct stage *stage, const struct note *note)
@@ -198,7 +224,13 @@ void nodes_note(struct stage *stage, const struct note *note)
     case NOTE_EVENT:
         hear_event(o, note);
         break;
+    case NOTE_SENT:
+        if (note->request == STORE_SET)
+            hear_write(stage, note);
+        break;
     case NOTE_ANSWERED:
+        if (note->request == STORE_SET)
+            hear_write(stage, note);
         if (note->request == STORE_CREATE && note->rc == STORE_UNKNOWN && note->path)
             g_hash_table_add(o->doubtful, g_strdup(note->path));
         break;

@@ -13,9 +13,12 @@ struct contender_node {
     bool gone;
     enum cause cause;
     int64_t gone_at;
-    bool behind;   /* taken by a third party when another stood before it */
-    int64_t next;  /* when gone: the session of the one right behind it; 0: none */
-    int64_t woken; /* the session of another that was told of its end; 0: none yet */
+    /* taken by a third party: */
+    bool behind;       /* when another stood before it */
+    unsigned proof;    /* the first write that its session sent since; 0: none */
+    uint64_t known_in; /* the step in which that was answered; 0: it was not */
+    int64_t next;      /* when gone: the session of the one right behind it; 0: none */
+    int64_t woken;     /* the session of another that was told of its end; 0: none yet */
 };
 
 void nodes_note(struct stage *stage, const struct note *note);

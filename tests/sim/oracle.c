@@ -77,6 +77,13 @@ static void check_place(struct stage *stage, const struct attempt *a,
     stage->oracle.last_number[place] = a->number;
 }
 
+/* Taken away before a write was sent that was answered when it was granted. Only of a mutex is it
+ * known when that was: the winner of an election looks at its rivals first. */
+static bool is_known_gone(const struct attempt *a, const struct contender_node *n)
+{
+    return a->path < PATHS && n->known_in != 0 && n->known_in <= a->process->heard_in;
+}
+
 static void check_grant(struct stage *stage, struct attempt *a)
 {
     const struct contender_node *n = nodes_find(&stage->oracle, a->node);
@@ -91,6 +98,9 @@ static void check_grant(struct stage *stage, struct attempt *a)
         wrong(stage, a, "is given a grant that is valid, but its node is gone");
     else if (n->behind)
         wrong(stage, a, "is given a grant, but its node was gone before its predecessor's");
+    else if (is_known_gone(a, n))
+        wrong(stage, a,
+              "is given a grant, but its session has proved itself since its node was gone");
     else if (n->gone)
         excuse(stage, a);
     else

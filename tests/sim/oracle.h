@@ -4,6 +4,8 @@
  *  - at most one valid grant on a path, whatever the layouts; none whose node is gone, unless a
  * third party took it;
  *  - tokens rise; whoever is granted has the lowest number that stands;
+ *  - nobody is granted by what was read of a node before a proof of the session that was sent when
+ * a third party had taken that node;
  *  - ZKL_ELAYOUT names a child for which that contender would not have waited;
  *  - the end of a node wakes one waiter at most;
  *  - each attempt completes once, with an error that fits it, never after a cancel that won;
@@ -30,6 +32,7 @@ struct oracle {
     GHashTable *nodes;    /* path -> struct contender_node: all there ever were */
     GPtrArray *standing;  /* of them */
     GPtrArray *fallen;    /* of them, in the present step */
+    GPtrArray *taken;     /* of them, by a third party, and not known to their session yet */
     GPtrArray *holding;   /* of struct attempt: with a grant in their hands */
     GHashTable *down;     /* sessions that know that they are disconnected */
     GHashTable *shaken;   /* sessions that may have watches too many */

@@ -134,6 +134,7 @@ static void play(struct cast *cast)
     write_prepare(stage);
     seats_start(cast);
     neighbours_start(cast);
+    admin_start(cast);
     for (unsigned i = 0; i < cast->members; i++) {
         draw_options(cast, &cast->member[i]);
         member_start(cast, i);
@@ -156,6 +157,7 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
     draw_cast(cast, &config);
     neighbours_draw(cast, seed);
     seats_draw(cast, seed);
+    admin_draw(cast, seed);
     play(cast);
     tally_add(tally, &cast->stage->tally);
     char *wrong = g_steal_pointer(&cast->stage->wrong);

@@ -20,6 +20,7 @@ const struct known_seed seeds[] = {
     {313, "strict without effect"},
     {441, "a peer of Apache's that does not wait for its locks"},
     {1010, "a watch that was confirmed when its waiter had gone, and is kept"},
+    {97, "a grant when a deadline came at last, without another look at the own node"},
     {37682, "nothing: a waiter left behind a cut, before its watch was confirmed"},
     {777103316, "nothing: the same at a server that lagged"},
 };

@@ -1,0 +1,54 @@
+/* An administrator who deletes the node of a contender just when that waits for a deadline: first
+ * and proved, it is granted the lock by the next proof of its session. All that is drawn comes from
+ * a stream of its own, so that a schedule without it is what it would be if there were none. */
+#include "cast.h"
+#include "lib/contender_requests.h"
+#include "unit/seeded.h"
+
+#define MS INT64_C(1000000)
+/* Another than that of others; one that leaves known seeds as they were (seeds.c). */
+#define STREAM UINT64_C(0x6d6564646c657235)
+
+enum { SCHEDULES_PERCENT = 25, LOOKS = 40 /* in a session timeout */ };
+
+void admin_draw(struct cast *cast, uint64_t seed)
+{
+    cast->admin = seed ^ STREAM;
+    cast->admin_aims = seeded_below(&cast->admin, 100) < SCHEDULES_PERCENT;
+}
+
+/* Its path, to be freed, or NULL. */
+static char *claiming_node(const struct client *p)
+{
+    if (p->dead || !p->session)
+        return NULL;
+    for (const GList *l = p->session->leased.head; l; l = l->next) {
+        const struct contender *c = l->data;
+        if (c->machine.state == ST_CLAIMING)
+            return contender_node(c);
+    }
+    return NULL;
+}
+
+static void on_look(void *data)
+{
+    struct cast *cast = data;
+
+    if (cast->stage->calm)
+        return;
+    for (unsigned i = 0; i < cast->members; i++) {
+        char *node = claiming_node(cast->member[i].process);
+        if (node && seeded_below(&cast->admin, 2) == 0)
+            world_admin_delete(cast->stage->world, node);
+        g_free(node);
+    }
+    cast->admin_alarm.at = stage_now(cast->stage) + cast->timeout_ms * MS / LOOKS;
+}
+
+void admin_start(struct cast *cast)
+{
+    cast->admin_alarm = (struct alarm){NEVER, NULL, on_look, cast};
+    if (cast->admin_aims)
+        cast->admin_alarm.at = stage_now(cast->stage);
+    stage_add_alarm(cast->stage, &cast->admin_alarm);
+}
