@@ -198,6 +198,15 @@ static bool is_candidate(const struct server *s)
     return s->role == SERVER_LOOKING && can_talk(s);
 }
 
+/* Who followed the later leader, even if that one changed nothing: what others had logged before
+ * was never acknowledged by a majority, and has been read not to be there. */
+static bool is_better(const struct server *s, const struct server *other)
+{
+    if (s->epoch != other->epoch)
+        return s->epoch > other->epoch;
+    return last_logged(s) >= last_logged(other);
+}
+
 /* Whoever has logged most; NULL: they are too few. */
 static struct server *choose(struct world *w)
 {
@@ -209,7 +218,7 @@ static struct server *choose(struct world *w)
         if (!is_candidate(s))
             continue;
         count++;
-        if (!best || last_logged(s) >= last_logged(best))
+        if (!best || is_better(s, best))
             best = s;
     }
     return count > w->count / 2 ? best : NULL;
