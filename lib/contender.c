@@ -136,6 +136,9 @@ static void perform(struct contender *c, const struct action *a)
     case ACT_GRANT:
         give_grant(c);
         break;
+    case ACT_ADMIT:
+        door_enter(c);
+        break;
     case ACT_REVOKE:
         lose(c);
         break;
@@ -240,12 +243,11 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->decided = decided;
     c->owner = owner;
     c->predecessor_interest = (struct interest){.fired = on_predecessor_fired, .owner = c};
-    c->link.data = c;
     contender_new_id(c);
     contend_init(&c->machine, spec->kind, spec->try_only);
     c->machine.strict = spec->strict;
     c->machine.crowd = spec->marks ? contender_crowd : 0;
-    door_enter(c);
+    door_arrive(c);
     return c;
 }
 
@@ -358,7 +360,9 @@ static void renew(struct contender *c, void *unused)
 
 void contender_epoch_all(zkl_session *s)
 {
+    doors_close(s);
     for_all(&s->contenders, renew, NULL);
+    doors_open(s);
 }
 
 static void end(struct contender *c, void *error)
@@ -374,6 +378,6 @@ void contender_end_all(zkl_session *s, int code, const char *text)
     zkl_error error;
 
     error_fill(&error, code, NULL, "%s", text);
-    doors_abort(s, code, text);
+    doors_abort(s, &error);
     for_all(&s->contenders, end, &error);
 }

@@ -12,7 +12,7 @@ struct door;
 
 enum { CONTENDER_ID_SIZE = 37 };
 
-/* Through its door. */
+/* Through its door, again and again where its node went. */
 enum progress { OUTSIDE, ENTERING, INSIDE };
 
 struct contender {
@@ -31,8 +31,9 @@ struct contender {
     const zkl_error *why;             /* inside contender_abort() */
     contender_decided decided;
     void *owner;
-    GList link; /* of the session's list, or of those outside */
-    int refs;   /* that list, each request under way, each step */
+    GList link;           /* of the session's list; its data are NULL before it has begun */
+    GSequenceIter *place; /* among those outside; NULL: it is not */
+    int refs;             /* being at it, each request under way, each step */
     int priority;
     int32_t number; /* of the own node */
     unsigned parents_left;
@@ -44,6 +45,7 @@ struct contender {
     char id[CONTENDER_ID_SIZE];
     bool retired;
     bool release_next; /* nobody had to be told of the loss */
+    uint32_t arrival;  /* in what order they came to the door, and enter again */
 };
 
 /* What only the first in line has: thousands may wait behind it. */
@@ -98,7 +100,10 @@ struct door *door_use(zkl_session *s, char *path);
 void door_unuse(struct door *d);
 char *door_path(const struct door *d); /* GRefString */
 
-/* c is to enter: now, or when there is room. */
+/* c has come. */
+void door_arrive(struct contender *c);
+
+/* c is to enter, for the first time or again: now, or when there is room and it is the oldest. */
 void door_enter(struct contender *c);
 
 /* c was stepped: it may have found its place. */
@@ -107,8 +112,12 @@ void door_passed(struct contender *c);
 /* c's attempt is over. */
 void door_leave(struct contender *c);
 
+/* Nobody is let in before all who are to enter again have said so; then the oldest of them are. */
+void doors_close(zkl_session *s);
+void doors_open(zkl_session *s);
+
 /* As contender_abort(), for all who are outside. */
-void doors_abort(zkl_session *s, int code, const char *text);
+void doors_abort(zkl_session *s, const zkl_error *why);
 
 /* ---- contender_directory.c ---- */
 

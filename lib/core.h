@@ -76,6 +76,7 @@ struct zkl_session {
     size_t watched_bytes;
     GQueue contenders;      /* of struct contender: all who have begun and are not done */
     GHashTable *doors;      /* path -> struct door: of contender_door.c */
+    bool doors_closed;      /* while all hear that the session ended */
     GQueue leased;          /* those of them that go by the session's deadline */
     bool orphaned;          /* a node may stand that only the end of the session removes */
     GQueue refusals;        /* of struct refusal: deletes that the server refuses */

@@ -13,24 +13,25 @@ static const struct {
     uint32_t next;
 } table[ST_COUNT] = {
     [ST_IDLE] = {"idle", BIT(ST_CREATING) | BIT(ST_DONE)},
-    [ST_CREATING] = {"creating", BIT(ST_CREATING) | BIT(ST_PARENTS) | BIT(ST_SETTLING) |
+    [ST_REENTERING] = {"re-entering", BIT(ST_CREATING) | BIT(ST_DONE)},
+    [ST_CREATING] = {"creating", BIT(ST_REENTERING) | BIT(ST_PARENTS) | BIT(ST_SETTLING) |
                                      BIT(ST_LISTING) | BIT(ST_RESETTING) | BIT(ST_LEAVING) |
                                      BIT(ST_DONE)},
-    [ST_PARENTS] = {"parents", BIT(ST_CREATING) | BIT(ST_DONE)},
-    [ST_SETTLING] = {"settling", BIT(ST_CREATING) | BIT(ST_ADOPTING) | BIT(ST_RESETTING) |
-                                     BIT(ST_LEAVING) | BIT(ST_DONE)},
-    [ST_ADOPTING] = {"adopting", BIT(ST_CREATING) | BIT(ST_LISTING) | BIT(ST_DONE)},
-    [ST_LISTING] = {"listing", BIT(ST_CREATING) | BIT(ST_WAITING) | BIT(ST_CLAIMING) |
+    [ST_PARENTS] = {"parents", BIT(ST_REENTERING) | BIT(ST_CREATING) | BIT(ST_DONE)},
+    [ST_SETTLING] = {"settling", BIT(ST_REENTERING) | BIT(ST_CREATING) | BIT(ST_ADOPTING) |
+                                     BIT(ST_RESETTING) | BIT(ST_LEAVING) | BIT(ST_DONE)},
+    [ST_ADOPTING] = {"adopting", BIT(ST_REENTERING) | BIT(ST_LISTING) | BIT(ST_DONE)},
+    [ST_LISTING] = {"listing", BIT(ST_REENTERING) | BIT(ST_WAITING) | BIT(ST_CLAIMING) |
                                    BIT(ST_HOLDING) | BIT(ST_DONE)},
-    [ST_WAITING] = {"waiting", BIT(ST_CREATING) | BIT(ST_LISTING) | BIT(ST_SUCCEEDING) |
+    [ST_WAITING] = {"waiting", BIT(ST_REENTERING) | BIT(ST_LISTING) | BIT(ST_SUCCEEDING) |
                                    BIT(ST_PROVING) | BIT(ST_DONE)},
     [ST_SUCCEEDING] = {"succeeding",
-                       BIT(ST_CREATING) | BIT(ST_LISTING) | BIT(ST_PROVING) | BIT(ST_DONE)},
+                       BIT(ST_REENTERING) | BIT(ST_LISTING) | BIT(ST_PROVING) | BIT(ST_DONE)},
     [ST_PROVING] = {"proving",
-                    BIT(ST_CREATING) | BIT(ST_CLAIMING) | BIT(ST_HOLDING) | BIT(ST_DONE)},
+                    BIT(ST_REENTERING) | BIT(ST_CLAIMING) | BIT(ST_HOLDING) | BIT(ST_DONE)},
     [ST_CLAIMING] = {"claiming",
-                     BIT(ST_CREATING) | BIT(ST_PROVING) | BIT(ST_HOLDING) | BIT(ST_DONE)},
-    [ST_RESETTING] = {"resetting", BIT(ST_CREATING) | BIT(ST_DONE)},
+                     BIT(ST_REENTERING) | BIT(ST_PROVING) | BIT(ST_HOLDING) | BIT(ST_DONE)},
+    [ST_RESETTING] = {"resetting", BIT(ST_REENTERING) | BIT(ST_DONE)},
     [ST_HOLDING] = {"holding", BIT(ST_LAPSED) | BIT(ST_DONE)},
     [ST_LAPSED] = {"lapsed", BIT(ST_DONE)},
     [ST_LEAVING] = {"leaving", BIT(ST_DONE)},
@@ -147,8 +148,8 @@ static void on_epoch(struct contend *c, struct actions *out, bool end)
         c->has_node = false;
         if (end)
             contend_fail(c, out, CONTEND_PROTOCOL);
-        else
-            contend_enter(c, out);
+        else if (c->state != ST_REENTERING) /* which has asked already */
+            contend_admit(c, out);
     }
 }
 
@@ -234,7 +235,7 @@ void contend_step(struct contend *c, const struct event *ev, struct actions *out
         on_epoch(c, out, ev->kind == EV_END);
     else if (ev->kind == EV_ABORT)
         on_abort(c, ev, out);
-    else if (c->state == ST_IDLE && ev->kind == EV_ENTER)
+    else if (is_in(c, BIT(ST_IDLE) | BIT(ST_REENTERING)) && ev->kind == EV_ENTER)
         contend_enter(c, out);
     else if (c->state == ST_HOLDING)
         step_holding(c, ev, out);

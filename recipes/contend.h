@@ -7,6 +7,7 @@
  *            PARENTS                               no deadline: CLAIMING
  *   outcome unknown: CREATING ──> SETTLING (sync, list) ──> ADOPTING (read) ──> LISTING
  *   long queue, predecessor gone: WAITING ──> SUCCEEDING ── it was the head ──> PROVING
+ *   own node or session gone: REENTERING, and when admitted CREATING
  *
  * Requests but the create are answered definitely by the layer below, which retries them through
  * disconnections; it answers none of an earlier session (EV_EPOCH comes instead). */
@@ -18,6 +19,7 @@
 
 enum contend_state {
     ST_IDLE,
+    ST_REENTERING, /* the own node is gone; admission is asked for */
     ST_CREATING,   /* create and, behind it, list are sent */
     ST_PARENTS,    /* the directory is being made */
     ST_SETTLING,   /* our create may or may not have been done */
@@ -49,7 +51,7 @@ enum answer {
 };
 
 enum event_kind {
-    EV_ENTER,
+    EV_ENTER, /* admitted: at first, and after each ACT_ADMIT */
     EV_CREATED,
     EV_PARENTS_MADE,
     EV_SYNCED,
@@ -90,6 +92,7 @@ struct event {
 };
 
 enum action_kind {
+    ACT_ADMIT,  /* EV_ENTER, when it is its turn; the last action of a step */
     ACT_CREATE, /* own id, ephemeral sequential */
     ACT_PARENTS,
     ACT_SYNC,

@@ -13,16 +13,29 @@ static void fail_answer(struct contend *c, struct actions *out, enum answer answ
                                                : CONTEND_PROTOCOL);
 }
 
-/* The list rides behind the create: one round trip for both, FIFO within a session. */
-void contend_enter(struct contend *c, struct actions *out)
+static void forget_place(struct contend *c)
 {
     c->has_node = false;
     c->own_watched = false;
     c->ahead = 0;
     c->markable = false;
+}
+
+/* The list rides behind the create: one round trip for both, FIFO within a session. */
+void contend_enter(struct contend *c, struct actions *out)
+{
+    forget_place(c);
     contend_ask(c, out, ACT_CREATE);
     contend_act(out, ACT_LIST)->tag = c->tag;
     contend_move(c, ST_CREATING);
+}
+
+/* Answers to what was asked before are stale from here on. */
+void contend_admit(struct contend *c, struct actions *out)
+{
+    forget_place(c);
+    contend_ask(c, out, ACT_ADMIT);
+    contend_move(c, ST_REENTERING);
 }
 
 /* The own node is not there: back to the tail. Deleting what is gone costs one request and makes
@@ -35,7 +48,7 @@ static void enter_again(struct contend *c, struct actions *out)
     }
     if (c->has_node)
         contend_act(out, ACT_DELETE);
-    contend_enter(c, out);
+    contend_admit(c, out);
 }
 
 /* What was seen of the directory. Data that were read, and are of that version still, are known

@@ -22,6 +22,9 @@ void contend_fail(struct contend *c, struct actions *out, int error);
 /* ---- contend_queue.c ---- */
 
 void contend_enter(struct contend *c, struct actions *out);
+
+/* Asks to enter again: thousands may have to at once. */
+void contend_admit(struct contend *c, struct actions *out);
 void contend_step_queued(struct contend *c, const struct event *ev, struct actions *out);
 
 #endif

@@ -51,7 +51,7 @@ static bool can(const struct state *st, enum move_kind kind, int i)
 
     switch (kind) {
     case MOVE_ENTER:
-        return s == ST_IDLE;
+        return s == ST_IDLE || s == ST_REENTERING;
     case MOVE_HANDLE:
         return server_can_handle(st, i);
     case MOVE_TAKE:

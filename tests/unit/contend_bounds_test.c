@@ -51,7 +51,8 @@ static void vanish(int rounds)
 {
     for (int i = 0; i < rounds; i++) {
         SAY("created 7");
-        STEP("listed nonode", ST_CREATING, "delete, create, list");
+        STEP("listed nonode", ST_REENTERING, "delete, admit");
+        STEP("enter", ST_CREATING, "create, list");
     }
 }
 
@@ -83,7 +84,8 @@ static void counted_anew(void)
     vanish(ROUNDS);
     SAY("created 7");
     SAY("listed 5 7*");
-    STEP("epoch", ST_CREATING, "create, list");
+    STEP("epoch", ST_REENTERING, "admit");
+    STEP("enter", ST_CREATING, "create, list");
     vanish(ROUNDS);
     SAY("created 7");
     STEP("listed nonode", ST_DONE, "fail protocol, delete");
@@ -94,7 +96,8 @@ static void counted_anew(void)
     SAY("created 7");
     SAY("listed 5 7*");
     SAY("pred gone");
-    STEP("read nonode", ST_CREATING, "delete, create, list"); /* the first of them */
+    STEP("read nonode", ST_REENTERING, "delete, admit"); /* the first of them */
+    STEP("enter", ST_CREATING, "create, list");
     vanish(ROUNDS - 1);
     SAY("created 7");
     STEP("listed nonode", ST_DONE, "fail protocol, delete");
@@ -103,7 +106,8 @@ static void counted_anew(void)
 static void parents_reaped_while_being_made(void)
 {
     play_reach(ST_PARENTS);
-    STEP("parents nonode", ST_CREATING, "create, list");
+    STEP("parents nonode", ST_REENTERING, "admit");
+    STEP("enter", ST_CREATING, "create, list");
     STEP("created 7", ST_LISTING, "");
 }
 

@@ -22,6 +22,7 @@ static void abort_in_every_state(void)
 {
     static const struct end_row rows[] = {
         {ST_IDLE, ST_DONE, "fail aborted"},
+        {ST_REENTERING, ST_DONE, "fail aborted"},
         {ST_CREATING, ST_LEAVING, "fail aborted"}, /* the create decides what is left to do */
         {ST_PARENTS, ST_DONE, "fail aborted"},
         {ST_SETTLING, ST_LEAVING, "fail aborted"},
@@ -103,16 +104,17 @@ static void epoch_in_every_state(void)
 {
     static const struct end_row rows[] = {
         {ST_IDLE, ST_IDLE, ""},
-        {ST_CREATING, ST_CREATING, "create, list"},
-        {ST_PARENTS, ST_CREATING, "create, list"},
-        {ST_SETTLING, ST_CREATING, "create, list"},
-        {ST_ADOPTING, ST_CREATING, "create, list"},
-        {ST_LISTING, ST_CREATING, "create, list"},
-        {ST_WAITING, ST_CREATING, "create, list"},
-        {ST_SUCCEEDING, ST_CREATING, "create, list"},
-        {ST_PROVING, ST_CREATING, "create, list"},
-        {ST_CLAIMING, ST_CREATING, "create, list"},
-        {ST_RESETTING, ST_CREATING, "create, list"},
+        {ST_REENTERING, ST_REENTERING, ""},
+        {ST_CREATING, ST_REENTERING, "admit"},
+        {ST_PARENTS, ST_REENTERING, "admit"},
+        {ST_SETTLING, ST_REENTERING, "admit"},
+        {ST_ADOPTING, ST_REENTERING, "admit"},
+        {ST_LISTING, ST_REENTERING, "admit"},
+        {ST_WAITING, ST_REENTERING, "admit"},
+        {ST_SUCCEEDING, ST_REENTERING, "admit"},
+        {ST_PROVING, ST_REENTERING, "admit"},
+        {ST_CLAIMING, ST_REENTERING, "admit"},
+        {ST_RESETTING, ST_REENTERING, "admit"},
         {ST_HOLDING, ST_DONE, "revoke"},
         {ST_LAPSED, ST_DONE, ""},
         {ST_LEAVING, ST_DONE, ""},
@@ -125,6 +127,7 @@ static void end_in_every_state(void)
 {
     static const struct end_row rows[] = {
         {ST_IDLE, ST_IDLE, ""},
+        {ST_REENTERING, ST_DONE, "fail protocol"},
         {ST_CREATING, ST_DONE, "fail protocol"},
         {ST_PARENTS, ST_DONE, "fail protocol"},
         {ST_SETTLING, ST_DONE, "fail protocol"},
@@ -150,6 +153,7 @@ static void everything_is_fresh_after_an_epoch(void)
         struct play before = play;
         SAY("epoch");
         CHECK(!play.c.has_node && !play.c.watching && !play.c.own_watched && !play.c.told);
+        SAY("enter");
         CHECK(play.tags[EV_CREATED] != before.tags[EV_CREATED]);
         CHECK(play.tags[EV_LISTED] != before.tags[EV_LISTED]);
         STEP("pred gone", ST_CREATING, "");
@@ -188,18 +192,19 @@ static void events_out_of_place(void)
         enum contend_state state;
         const char *words;
     } rows[] = {
-        {ST_IDLE, "pred gone"},       {ST_IDLE, "own gone"},       {ST_IDLE, "lapsed"},
-        {ST_IDLE, "timer"},           {ST_CREATING, "enter"},      {ST_CREATING, "own gone"},
-        {ST_CREATING, "lapsed"},      {ST_CREATING, "timer"},      {ST_CREATING, "release"},
-        {ST_SETTLING, "pred gone"},   {ST_LISTING, "pred gone"},   {ST_LISTING, "timer"},
-        {ST_LISTING, "lapsed"},       {ST_WAITING, "enter"},       {ST_WAITING, "lapsed"},
-        {ST_WAITING, "timer"},        {ST_PROVING, "pred gone"},   {ST_PROVING, "pred changed"},
-        {ST_SUCCEEDING, "pred gone"}, {ST_SUCCEEDING, "own gone"}, {ST_SUCCEEDING, "lapsed"},
-        {ST_SUCCEEDING, "timer"},     {ST_PROVING, "timer"},       {ST_CLAIMING, "pred gone"},
-        {ST_CLAIMING, "lapsed"},      {ST_HOLDING, "enter"},       {ST_HOLDING, "pred gone"},
-        {ST_HOLDING, "lease"},        {ST_LAPSED, "pred gone"},    {ST_LAPSED, "timer"},
-        {ST_LEAVING, "pred gone"},    {ST_LEAVING, "release"},     {ST_LEAVING, "timer"},
-        {ST_LEAVING, "lease"},        {ST_DONE, "enter"},          {ST_DONE, "abort"},
+        {ST_IDLE, "pred gone"},       {ST_IDLE, "own gone"},        {ST_IDLE, "lapsed"},
+        {ST_IDLE, "timer"},           {ST_CREATING, "enter"},       {ST_CREATING, "own gone"},
+        {ST_CREATING, "lapsed"},      {ST_REENTERING, "pred gone"}, {ST_REENTERING, "lease"},
+        {ST_REENTERING, "release"},   {ST_CREATING, "timer"},       {ST_CREATING, "release"},
+        {ST_SETTLING, "pred gone"},   {ST_LISTING, "pred gone"},    {ST_LISTING, "timer"},
+        {ST_LISTING, "lapsed"},       {ST_WAITING, "enter"},        {ST_WAITING, "lapsed"},
+        {ST_WAITING, "timer"},        {ST_PROVING, "pred gone"},    {ST_PROVING, "pred changed"},
+        {ST_SUCCEEDING, "pred gone"}, {ST_SUCCEEDING, "own gone"},  {ST_SUCCEEDING, "lapsed"},
+        {ST_SUCCEEDING, "timer"},     {ST_PROVING, "timer"},        {ST_CLAIMING, "pred gone"},
+        {ST_CLAIMING, "lapsed"},      {ST_HOLDING, "enter"},        {ST_HOLDING, "pred gone"},
+        {ST_HOLDING, "lease"},        {ST_LAPSED, "pred gone"},     {ST_LAPSED, "timer"},
+        {ST_LEAVING, "pred gone"},    {ST_LEAVING, "release"},      {ST_LEAVING, "timer"},
+        {ST_LEAVING, "lease"},        {ST_DONE, "enter"},           {ST_DONE, "abort"},
         {ST_DONE, "epoch"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

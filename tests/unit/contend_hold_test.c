@@ -126,6 +126,7 @@ static void tokens_are_those_of_the_node(void)
     SAY("listed 3 4*");
     SAY("pred gone");
     SAY("read nonode");
+    SAY("enter");
     SAY("created 6");
     SAY("listed 6*");
     CHECK_INT(play.c.state, ST_HOLDING);

@@ -71,7 +71,8 @@ static void spares_go_as_well(void)
 static void not_without_the_own_node(void)
 {
     start(false, false);
-    STEP("listed 5!", ST_CREATING, "delete, create, list");
+    STEP("listed 5!", ST_REENTERING, "delete, admit");
+    STEP("enter", ST_CREATING, "create, list");
 }
 
 static void tries(void)

@@ -72,7 +72,8 @@ static void own_node_gone(void)
 {
     succeed();
     SAY("mark named v4 9");
-    STEP("read nonode", ST_CREATING, "delete, create, list");
+    STEP("read nonode", ST_REENTERING, "delete, admit");
+    STEP("enter", ST_CREATING, "create, list");
     STEP("created 12", ST_LISTING, "");
     STEP("listed 12* 13 unread v4", ST_HOLDING, "grant, arm"); /* what was known is not any more */
 }
@@ -81,7 +82,8 @@ static void own_node_of_another_session(void)
 {
     succeed();
     SAY("mark named 9");
-    STEP("read 7 others", ST_CREATING, "delete, create, list");
+    STEP("read 7 others", ST_REENTERING, "delete, admit");
+    STEP("enter", ST_CREATING, "create, list");
 }
 
 static void given_up(void)
@@ -89,7 +91,8 @@ static void given_up(void)
     succeed();
     STEP("abort", ST_DONE, "fail aborted, delete");
     succeed();
-    STEP("epoch", ST_CREATING, "create, list");
+    STEP("epoch", ST_REENTERING, "admit");
+    STEP("enter", ST_CREATING, "create, list");
 }
 
 static void no_deadline(void)

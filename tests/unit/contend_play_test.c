@@ -236,7 +236,7 @@ static int put_action(char *text, size_t size, const struct action *a)
         [ACT_UNWATCH] = "unwatch", [ACT_DELETE] = "delete",   [ACT_DELETE_ALL] = "delete-all",
         [ACT_RESET] = "reset",     [ACT_ARM] = "arm",         [ACT_GRANT] = "grant",
         [ACT_REVOKE] = "revoke",   [ACT_ORPHAN] = "orphan",   [ACT_READ_MARK] = "read-mark",
-        [ACT_PROVE] = "prove",
+        [ACT_PROVE] = "prove",     [ACT_ADMIT] = "admit",
     };
     switch (a->kind) {
     case ACT_ADOPT:
@@ -276,6 +276,7 @@ void play_reach(enum contend_state state)
 {
     static const char *const ways[ST_COUNT][6] = {
         [ST_IDLE] = {NULL},
+        [ST_REENTERING] = {"enter", "epoch"},
         [ST_CREATING] = {"enter"},
         [ST_PARENTS] = {"enter", "created nonode"},
         [ST_SETTLING] = {"enter", "created unknown"},

@@ -13,11 +13,12 @@ enum event_kind promises_likely(uint32_t choice)
     static const enum event_kind holding[] = {EV_TIMER, EV_READ, EV_OWN_FIRED, EV_LAPSED,
                                               EV_RELEASE};
     static const enum event_kind likely[ST_COUNT] = {
-        [ST_IDLE] = EV_ENTER,      [ST_CREATING] = EV_CREATED, [ST_PARENTS] = EV_PARENTS_MADE,
-        [ST_SETTLING] = EV_LISTED, [ST_ADOPTING] = EV_READ,    [ST_LISTING] = EV_LISTED,
-        [ST_WAITING] = EV_WATCHED, [ST_PROVING] = EV_READ,     [ST_CLAIMING] = EV_LEASE,
-        [ST_RESETTING] = EV_RESET, [ST_HOLDING] = EV_READ,     [ST_LAPSED] = EV_RELEASE,
-        [ST_LEAVING] = EV_CREATED, [ST_DONE] = EV_READ,        [ST_SUCCEEDING] = EV_MARK_READ,
+        [ST_IDLE] = EV_ENTER,       [ST_CREATING] = EV_CREATED, [ST_PARENTS] = EV_PARENTS_MADE,
+        [ST_SETTLING] = EV_LISTED,  [ST_ADOPTING] = EV_READ,    [ST_LISTING] = EV_LISTED,
+        [ST_WAITING] = EV_WATCHED,  [ST_PROVING] = EV_READ,     [ST_CLAIMING] = EV_LEASE,
+        [ST_RESETTING] = EV_RESET,  [ST_HOLDING] = EV_READ,     [ST_LAPSED] = EV_RELEASE,
+        [ST_LEAVING] = EV_CREATED,  [ST_DONE] = EV_READ,        [ST_SUCCEEDING] = EV_MARK_READ,
+        [ST_REENTERING] = EV_ENTER,
     };
     if (play.c.state == ST_SETTLING && play.tags[EV_SYNCED] == play.c.tag)
         return EV_SYNCED;

@@ -156,7 +156,8 @@ static void own_node_gone_while_claiming(void)
     STEP("nolease read 7", ST_CLAIMING, "");
     STEP("own gone", ST_PROVING, "prove"); /* asks rather than trusts one notice */
     STEP("lease", ST_PROVING, "");
-    STEP("read nonode", ST_CREATING, "delete, create, list");
+    STEP("read nonode", ST_REENTERING, "delete, admit");
+    STEP("enter", ST_CREATING, "create, list");
 }
 
 /* Here it was a list that proved the node, and its adoption that left the watch. */
@@ -195,13 +196,17 @@ static void a_list_without_the_own_node_proves_nothing(void)
     play_start(false);
     SAY("enter");
     SAY("created 7");
-    STEP("listed 9", ST_CREATING, "delete, create, list"); /* no one lower in it, and no grant */
+    STEP("listed 9", ST_REENTERING, "delete, admit"); /* no one lower in it, and no grant */
+    STEP("enter", ST_CREATING, "create, list");
     STEP("created 10", ST_LISTING, "");
-    STEP("listed 9", ST_CREATING, "delete, create, list");
+    STEP("listed 9", ST_REENTERING, "delete, admit");
+    STEP("enter", ST_CREATING, "create, list");
     STEP("created 11", ST_LISTING, "");
-    STEP("listed", ST_CREATING, "delete, create, list");
+    STEP("listed", ST_REENTERING, "delete, admit");
+    STEP("enter", ST_CREATING, "create, list");
     STEP("created 12", ST_LISTING, "");
-    STEP("listed 12", ST_CREATING, "delete, create, list"); /* our number with another's id */
+    STEP("listed 12", ST_REENTERING, "delete, admit"); /* our number with another's id */
+    STEP("enter", ST_CREATING, "create, list");
     STEP("created 13", ST_LISTING, "");
     STEP("listed 13*", ST_HOLDING, "grant, arm");
 }
@@ -210,13 +215,15 @@ static void a_list_without_the_own_node_proves_nothing(void)
 static void created_in_another_session(void)
 {
     play_reach(ST_CREATING);
-    STEP("created 7 others", ST_CREATING, "delete, create, list");
+    STEP("created 7 others", ST_REENTERING, "delete, admit");
+    STEP("enter", ST_CREATING, "create, list");
 }
 
 static void own_node_gone_at_the_proof(void)
 {
     play_reach(ST_PROVING);
-    STEP("read nonode", ST_CREATING, "delete, create, list"); /* to the tail */
+    STEP("read nonode", ST_REENTERING, "delete, admit"); /* to the tail */
+    STEP("enter", ST_CREATING, "create, list");
     STEP("created 9", ST_LISTING, "");
     STEP("listed 8 9*", ST_WAITING, "watch 8");
 }
@@ -224,7 +231,8 @@ static void own_node_gone_at_the_proof(void)
 static void own_node_of_another_session_at_the_proof(void)
 {
     play_reach(ST_PROVING);
-    STEP("read 7 others", ST_CREATING, "delete, create, list");
+    STEP("read 7 others", ST_REENTERING, "delete, admit");
+    STEP("enter", ST_CREATING, "create, list");
 }
 
 static const struct test_case cases[] = {

@@ -43,13 +43,15 @@ static void unknown_and_done_in_another_session(void)
     SAY("created unknown");
     SAY("synced");
     STEP("listed 7*", ST_ADOPTING, "adopt 7, read");
-    STEP("read 7 others", ST_CREATING, "delete, create, list");
+    STEP("read 7 others", ST_REENTERING, "delete, admit");
+    STEP("enter", ST_CREATING, "create, list");
 }
 
 static void adopted_node_is_gone_when_read(void)
 {
     play_reach(ST_ADOPTING);
-    STEP("read nonode", ST_CREATING, "delete, create, list");
+    STEP("read nonode", ST_REENTERING, "delete, admit");
+    STEP("enter", ST_CREATING, "create, list");
 }
 
 static void the_list_behind_an_unknown_create_is_not_used(void)
@@ -72,7 +74,8 @@ static void adopted_node_left_its_watch_behind(void)
 {
     play_reach(ST_ADOPTING);
     STEP("read 7", ST_LISTING, "list");
-    STEP("listed nonode", ST_CREATING, "delete, create, list");
+    STEP("listed nonode", ST_REENTERING, "delete, admit");
+    STEP("enter", ST_CREATING, "create, list");
     STEP("created 8", ST_LISTING, "");
     STEP("listed 8*", ST_HOLDING, "grant, arm"); /* the watch was of the other node */
 }
@@ -137,8 +140,7 @@ static void directory_vanishes_in_several_sessions(void)
     SAY("enter");
     for (int round = 1; round <= 300; round++) {
         SAY(round % 30 ? "created nonode" : "epoch");
-        if (play.c.state == ST_PARENTS)
-            SAY("parents");
+        SAY(play.c.state == ST_PARENTS ? "parents" : "enter");
     }
     CHECK_INT(play.c.state, ST_CREATING);
 }
@@ -166,7 +168,8 @@ static void list_refused(void)
     play_reach(ST_LISTING);
     STEP("listed refused", ST_DONE, "fail refused, delete");
     play_reach(ST_LISTING);
-    STEP("listed nonode", ST_CREATING, "delete, create, list"); /* our node went with it */
+    STEP("listed nonode", ST_REENTERING, "delete, admit"); /* our node went with it */
+    STEP("enter", ST_CREATING, "create, list");
 }
 
 static void read_refused(void)
@@ -190,7 +193,8 @@ static void numbers_used_up(void)
         play_start(false);
         SAY("enter");
         STEP(answers[i], ST_RESETTING, "delete, reset");
-        STEP("reset", ST_CREATING, "create, list");
+        STEP("reset", ST_REENTERING, "admit");
+        STEP("enter", ST_CREATING, "create, list");
         STEP("created nonode", ST_PARENTS, "parents");
         STEP("parents", ST_CREATING, "create, list");
         STEP("created 0", ST_LISTING, "");
@@ -211,7 +215,8 @@ static void name_is_taken_at_the_limit(void)
     play_start(false);
     SAY("enter");
     STEP("created exists", ST_RESETTING, "reset");
-    STEP("reset nonode", ST_CREATING, "create, list");
+    STEP("reset nonode", ST_REENTERING, "admit");
+    STEP("enter", ST_CREATING, "create, list");
     play_start(false);
     SAY("enter");
     SAY("created exists");
@@ -224,7 +229,9 @@ static void numbers_used_up_again_and_again(void)
     SAY("enter");
     int rounds = 0;
     for (; play.c.state != ST_DONE && rounds < 1000; rounds++)
-        SAY(play.c.state == ST_CREATING ? "created 2147483647" : "reset");
+        SAY(play.c.state == ST_CREATING    ? "created 2147483647"
+            : play.c.state == ST_RESETTING ? "reset"
+                                           : "enter");
     CHECK(rounds < 1000);
     CHECK_INT(play.fails, 1);
 }

@@ -8,6 +8,7 @@ enum { ABREAST = 32, CROWD = 40, THRONG = 20000 };
 
 static zkl_session *s;
 static zkl_mutex *mutex;
+static zkl_mutex *named[CROWD]; /* where it matters who is who */
 static zkl_op *ops[CROWD];
 static int acquired, refused, code;
 
@@ -34,10 +35,28 @@ static void start_crowd(void)
         REQUIRE(zkl_mutex_lock_async(mutex, ZKL_FOREVER, on_acquired, NULL, &ops[i]) == 0);
 }
 
+/* Each with its place in the crowd for a name. */
+static void start_named_crowd(void)
+{
+    zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
+    char name[8];
+
+    start();
+    options.name = name;
+    for (int i = 0; i < CROWD; i++) {
+        g_snprintf(name, sizeof name, "%d", i);
+        REQUIRE(zkl_mutex_new(&named[i], s, "/l", &options) == 0);
+        REQUIRE(zkl_mutex_lock_async(named[i], ZKL_FOREVER, on_acquired, NULL, &ops[i]) == 0);
+    }
+}
+
 static void stop(void)
 {
-    for (int i = 0; i < CROWD; i++)
+    for (int i = 0; i < CROWD; i++) {
         zkl_op_free(ops[i]);
+        zkl_mutex_free(named[i]);
+        named[i] = NULL;
+    }
     zkl_mutex_free(mutex);
     hand_close(s);
     CHECK_INT(acquired + refused, CROWD);
@@ -54,8 +73,7 @@ static void one_queues(int number)
     char *node = fake_created_name("/root/l/", number);
     char *names[] = {strrchr(node, '/') + 1, "_c_other-lock-0000000001"};
 
-    ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_OK, .path = node, .czxid = 5,
-           .owner = FAKE_SESSION_ID);
+    ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_OK, .path = node, .czxid = 5, .owner = s->id);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = names, .count = 2);
     g_free(node);
 }
@@ -123,18 +141,115 @@ static void given_up_while_entering(void)
     stop();
 }
 
-static void session_replaced(void)
+/* Whose create is the first that is not answered. */
+static int creator(void)
 {
-    start_crowd();
-    for (int i = 0; i < 4; i++)
-        one_queues(10 + i);
-    zkl_op_cancel(ops[4]);
+    const char *name = fake_request(STORE_CREATE, "/root/l/").data;
+
+    return name ? atoi(name) : -1;
+}
+
+static void replace_session(void)
+{
+    int64_t id = s->id;
+
     fake_event(STORE_EV_EXPIRED);
     fake_event(STORE_EV_BEGIN);
-    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
-    /* Those who waited, those who were entering, and one in the place of who gave up. */
-    CHECK_INT(creates(), 4 + ABREAST);
+    fake_event_of(STORE_EV_UP, id + 1, FAKE_TIMEOUT_MS);
+}
+
+/* Abreast again, in the order in which they came: those who waited, those who were entering, and
+ * behind them those who were outside, whoever gave up meanwhile. */
+static void session_replaced(void)
+{
+    static const struct {
+        int queued, canceled;
+    } rows[] = {{4, 4}, {4, 20}, {0, 0}, {CROWD, -1}, {7, 2}, {0, CROWD - 1}};
+    for (size_t row = 0; row < G_N_ELEMENTS(rows); row++) {
+        start_named_crowd();
+        for (int i = 0; i < rows[row].queued; i++)
+            one_queues(10 + i);
+        if (rows[row].canceled >= 0)
+            zkl_op_cancel(ops[rows[row].canceled]);
+        replace_session();
+        CHECK_INT(creates(), ABREAST);
+        for (int i = 0; i < CROWD; i++) {
+            if (i == rows[row].canceled)
+                continue;
+            CHECK_INT(creator(), i);
+            one_queues(60 + i);
+        }
+        CHECK_INT(creates(), 0);
+        stop();
+    }
+}
+
+/* While they are at it, it ends once more. */
+static void session_replaced_again(void)
+{
+    start_named_crowd();
+    replace_session();
+    for (int i = 0; i < 3; i++)
+        one_queues(10 + i);
+    replace_session();
+    CHECK_INT(creates(), ABREAST);
+    for (int i = 0; i < CROWD; i++) {
+        CHECK_INT(creator(), i);
+        one_queues(60 + i);
+    }
     stop();
+}
+
+/* All find their nodes gone, in whatever order they hear it: those who must wait go in as they
+ * came.
+ */
+static void directory_deleted(void)
+{
+    char *nodes[CROWD];
+
+    start_named_crowd();
+    for (int i = 0; i < CROWD; i++) {
+        nodes[i] = fake_created_name("/root/l/", 10 + i);
+        one_queues(10 + i);
+        ANSWER(STORE_GET, "/root/l/_c_other", .rc = STORE_OK);
+    }
+    fake_watch("/root/l/_c_other-lock-0000000001", true);
+    for (int i = CROWD - 1; i >= 0; i--) {
+        ANSWER(STORE_GET, nodes[i], .rc = STORE_NONODE);
+        g_free(nodes[i]);
+        CHECK(creates() <= ABREAST);
+    }
+    CHECK_INT(creates(), ABREAST);
+    for (int i = CROWD - 1; i >= CROWD - ABREAST; i--) {
+        CHECK_INT(creator(), i);
+        one_queues(100 + i);
+    }
+    for (int i = 0; i < CROWD - ABREAST; i++) {
+        CHECK_INT(creator(), i);
+        one_queues(200 + i);
+    }
+    CHECK_INT(creates(), 0);
+    stop();
+}
+
+/* Who waits outside to enter again can give up there, and is told so when the session is closed. */
+static void given_up_when_outside_again(void)
+{
+    start_named_crowd();
+    for (int i = 0; i < CROWD; i++)
+        one_queues(10 + i);
+    replace_session();
+    zkl_op_cancel(ops[ABREAST]);
+    zkl_session_dispatch(s);
+    CHECK_INT(refused, 1);
+    CHECK_INT(code, ZKL_ECANCELED);
+    for (int i = 0; i < CROWD - 1; i++)
+        one_queues(60 + i);
+    CHECK_INT(creates(), 0);
+    replace_session();
+    CHECK_INT(creates(), ABREAST);
+    stop();
+    CHECK_INT(code, ZKL_ECLOSED);
 }
 
 static void credentials_refused(void)
@@ -271,6 +386,9 @@ static const struct test_case cases[] = {
     {"given_up_outside", given_up_outside},
     {"given_up_while_entering", given_up_while_entering},
     {"session_replaced", session_replaced},
+    {"session_replaced_again", session_replaced_again},
+    {"directory_deleted", directory_deleted},
+    {"given_up_when_outside_again", given_up_when_outside_again},
     {"credentials_refused", credentials_refused},
     {"all_fail_at_once", all_fail_at_once},
     {"coming_up", coming_up},

@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-enum { ASKED_MAX = 256 };
+enum { ASKED_MAX = 4096 };
 
 struct asked {
     enum store_kind kind;
