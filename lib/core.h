@@ -70,7 +70,12 @@ struct zkl_session {
     struct instant warm_until;
     struct timer deadline_timer;
 
-    GQueue parked; /* of struct request: to be sent when there is a connection */
+    /* requests, of request.c */
+    GQueue parked; /* of struct request: to be sent when there is a connection, and room for them */
+    uint64_t asked;     /* so many */
+    unsigned under_way; /* what those sent and not answered weigh */
+    bool flushing;
+    uint32_t listed[64]; /* how many names the last list had: by a hash of its path */
     struct timer retry_timer;
     GHashTable *watches; /* a set of struct watch */
     size_t watched_bytes;

@@ -7,6 +7,10 @@
 
 #define RETRY_NS (100 * CLOCK_MS)
 
+/* What may be under way at once, in requests of the usual size: enough to keep a server busy, and
+ * handled in a small part of a session timeout. A list weighs as much as so many names of it do. */
+enum { WINDOW = 1024, NAMES_EACH = 32 };
+
 struct request *request_new(enum store_kind kind, char *path,
                             void (*done)(struct request *r, const struct store_reply *reply),
                             void *owner)
@@ -40,13 +44,49 @@ static void on_retry(void *data)
         request_flush(s);
 }
 
+/* In the order in which they were asked for: what was under way when the connection went comes
+ * before what was not sent yet. */
 static void park(zkl_session *s, struct request *r)
 {
+    const struct request *last = s->parked.tail ? s->parked.tail->data : NULL;
+    GList *next = last && last->number > r->number ? s->parked.head : NULL;
+
+    while (next && ((struct request *)next->data)->number < r->number)
+        next = next->next;
     r->parked = true;
-    g_queue_push_tail_link(&s->parked, &r->link);
-    /* Not at once: what failed on a standing connection would fail again. */
+    g_queue_insert_before_link(&s->parked, next, &r->link);
+}
+
+/* Not at once: what failed on a standing connection would fail again. */
+static void retry_later(zkl_session *s)
+{
     if (s->up && !s->retry_timer.at)
         timers_arm(s->timers, &s->retry_timer, clock_now().boot + RETRY_NS, on_retry, s);
+}
+
+/* ---- what is under way ---- */
+
+static uint32_t *listed_at(zkl_session *s, const struct request *r)
+{
+    return &s->listed[g_str_hash(r->what.path) % G_N_ELEMENTS(s->listed)];
+}
+
+static unsigned weigh(zkl_session *s, const struct request *r)
+{
+    return r->what.kind == STORE_LIST ? 1 + *listed_at(s, r) / NAMES_EACH : 1;
+}
+
+static bool has_room(zkl_session *s, const struct request *r)
+{
+    return s->under_way == 0 || s->under_way + weigh(s, r) <= WINDOW;
+}
+
+static void come_back(zkl_session *s, struct request *r, const struct store_reply *reply)
+{
+    s->under_way -= r->weight;
+    r->weight = 0;
+    if (r->what.kind == STORE_LIST && reply->rc < STORE_UNKNOWN)
+        *listed_at(s, r) = (uint32_t)reply->count;
 }
 
 static void on_reply(void *context, const struct store_reply *reply)
@@ -54,8 +94,10 @@ static void on_reply(void *context, const struct store_reply *reply)
     struct request *r = context;
     zkl_session *s = r->session;
 
+    come_back(s, r, reply);
     if (reply->rc == STORE_UNKNOWN && !r->once) {
         park(s, r);
+        retry_later(s);
         return;
     }
     if (reply->rc < STORE_BAD && r->connection == s->connection) {
@@ -64,6 +106,8 @@ static void on_reply(void *context, const struct store_reply *reply)
     }
     r->done(r, reply);
     request_free(r);
+    if (!s->retry_timer.at)
+        request_flush(s);
 }
 
 static bool submit(zkl_session *s, struct request *r)
@@ -74,14 +118,32 @@ static bool submit(zkl_session *s, struct request *r)
     return s->ops->submit(s->store, &r->what, on_reply, r);
 }
 
+/* Its answer may come before this returns. */
+static bool submit_weighed(zkl_session *s, struct request *r)
+{
+    unsigned weight = weigh(s, r);
+
+    r->weight = weight;
+    s->under_way += weight;
+    if (submit(s, r))
+        return true;
+    s->under_way -= weight;
+    r->weight = 0;
+    return false;
+}
+
 void request_send(zkl_session *s, struct request *r)
 {
     r->session = s;
+    r->number = s->asked++;
     if (s->closing) {
         r->done(r, &(struct store_reply){.rc = STORE_GONE});
         request_free(r);
-    } else if (!s->up || !g_queue_is_empty(&s->parked) || !submit(s, r)) {
+    } else if (!s->up || !g_queue_is_empty(&s->parked) || !has_room(s, r)) {
         park(s, r);
+    } else if (!submit_weighed(s, r)) {
+        park(s, r);
+        retry_later(s);
     }
 }
 
@@ -94,18 +156,21 @@ bool request_try(zkl_session *s, struct request *r)
     return false;
 }
 
+/* One that is answered at once would flush in turn. */
 void request_flush(zkl_session *s)
 {
-    while (s->up && !g_queue_is_empty(&s->parked)) {
-        GList *link = g_queue_pop_head_link(&s->parked);
-        struct request *r = link->data;
-        if (!submit(s, r)) {
-            r->parked = true;
-            g_queue_push_head_link(&s->parked, link);
-            timers_arm(s->timers, &s->retry_timer, clock_now().boot + RETRY_NS, on_retry, s);
-            return;
+    if (s->flushing)
+        return;
+    s->flushing = true;
+    while (s->up && !g_queue_is_empty(&s->parked) && has_room(s, s->parked.head->data)) {
+        struct request *r = g_queue_pop_head_link(&s->parked)->data;
+        if (!submit_weighed(s, r)) {
+            park(s, r);
+            retry_later(s);
+            break;
         }
     }
+    s->flushing = false;
 }
 
 static void end_parked(struct request *r, enum store_rc rc)

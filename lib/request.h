@@ -1,5 +1,7 @@
 /* Requests that survive disconnections: each is answered definitely, or with STORE_GONE when its
- * session ends; but a request marked once is told STORE_UNKNOWN. All with the monitor held. */
+ * session ends; but a request marked once is told STORE_UNKNOWN. They are sent in the order in
+ * which they were asked for, and no more of them at a time than a proof of the session may have to
+ * wait for: a server takes one at a time from each connection. All with the monitor held. */
 #ifndef LIB_REQUEST_H
 #define LIB_REQUEST_H
 
@@ -15,6 +17,8 @@ struct request {
     /* private */
     zkl_session *session;
     GList link;
+    uint64_t number; /* of all that were asked for */
+    unsigned weight; /* while it is under way */
     bool parked;
     struct instant sent;
     uint32_t connection;
@@ -31,13 +35,14 @@ void request_free(struct request *r);
 /* Takes r: done comes exactly once, r is freed behind it. */
 void request_send(zkl_session *s, struct request *r);
 
-/* Takes r: sends it now, or frees it and answers false: no done comes. */
+/* Takes r: sends it now, before all that wait for room, or frees it and answers false: no done
+ * comes. */
 bool request_try(zkl_session *s, struct request *r);
 
 /* Ends r with STORE_BAD if it is parked; otherwise its answer comes as it comes. */
 void request_recall(struct request *r);
 
-/* There is a connection: sends what is parked, in order. */
+/* There is a connection: sends what is parked, in order, as far as there is room. */
 void request_flush(zkl_session *s);
 
 /* The session is over: answers what is parked. */

@@ -250,6 +250,168 @@ static void closing(void)
     hand_close(s);
 }
 
+/* ---- no more under way than a proof may wait for ---- */
+
+enum { WINDOW = 1024, SOME = 10 };
+
+static void many_small_ones(void)
+{
+    struct heard heard[WINDOW + SOME], proof = {0};
+    char path[16];
+
+    s = hand_session();
+    for (int i = 0; i < WINDOW + SOME; i++) {
+        g_snprintf(path, sizeof path, "/a/%05d", i);
+        heard[i].again = false;
+        send(STORE_GET, path, false, &heard[i]);
+    }
+    CHECK_INT(fake_count(STORE_GET, "/a"), WINDOW);
+    CHECK(request_try(s, request_new(STORE_SET, g_strdup("/b"), on_done, &proof)));
+    CHECK(fake_is_asked(STORE_SET, "/b"));
+    for (int i = 0; i < SOME; i++) {
+        g_snprintf(path, sizeof path, "/a/%05d", WINDOW + i);
+        CHECK(!fake_is_asked(STORE_GET, path));
+        ANSWER(STORE_GET, "/a", .rc = STORE_OK);
+        CHECK(fake_is_asked(STORE_GET, path));
+        check_heard(&heard[i], 1, STORE_OK);
+    }
+    ANSWER(STORE_GET, "/a", .rc = STORE_OK);
+    CHECK_INT(fake_count(STORE_GET, "/a"), WINDOW - 1);
+    hand_close(s);
+    check_heard(&proof, 1, STORE_GONE);
+    for (int i = 0; i < WINDOW + SOME; i++)
+        CHECK_INT(heard[i].calls, 1);
+}
+
+/* The next ones of that path are taken to be as long. */
+static void answer_list(const char *path, int count)
+{
+    char **names = g_new(char *, count);
+
+    for (int i = 0; i < count; i++)
+        names[i] = (char *)(uintptr_t) "x";
+    ANSWER(STORE_LIST, path, .rc = STORE_OK, .names = names, .count = count);
+    g_free(names);
+}
+
+static void few_long_lists(void)
+{
+    struct heard lists[2 * SOME], behind = {0}, other = {0};
+
+    s = hand_session();
+    send(STORE_LIST, "/a", false, &other);
+    answer_list("/a", 3200);
+    for (int i = 0; i < 2 * SOME; i++) {
+        lists[i].again = false;
+        send(STORE_LIST, "/a", false, &lists[i]);
+    }
+    send(STORE_GET, "/b", false, &behind);
+    CHECK_INT(fake_count(STORE_LIST, "/a"), SOME); /* of 32 names each as much as a small one */
+    CHECK(!fake_is_asked(STORE_GET, "/b"));        /* the order stays */
+    answer_list("/a", 3200);
+    CHECK_INT(fake_count(STORE_LIST, "/a"), SOME);
+    answer_list("/a", 0);
+    answer_list("/a", 0);
+    CHECK_INT(fake_count(STORE_LIST, "/a"), 2 * SOME - 3);
+    CHECK(fake_is_asked(STORE_GET, "/b"));
+    hand_close(s);
+}
+
+/* One that is more than all that may be under way goes alone. */
+static void one_huge_list_at_a_time(void)
+{
+    struct heard before = {0}, list = {0}, behind = {0};
+
+    s = hand_session();
+    send(STORE_LIST, "/a", false, &list);
+    answer_list("/a", 100000);
+    send(STORE_GET, "/b", false, &before);
+    send(STORE_LIST, "/a", false, &list);
+    send(STORE_GET, "/c", false, &behind);
+    CHECK(!fake_is_asked(STORE_LIST, "/a"));
+    ANSWER(STORE_GET, "/b", .rc = STORE_OK);
+    CHECK(fake_is_asked(STORE_LIST, "/a"));
+    CHECK(!fake_is_asked(STORE_GET, "/c"));
+    ANSWER(STORE_LIST, "/a", .rc = STORE_NONODE);
+    CHECK(fake_is_asked(STORE_GET, "/c"));
+    hand_close(s);
+}
+
+/* What was under way comes before what was not sent yet, however often the connection goes. */
+static void order_kept_through_disconnections(void)
+{
+    static const char *const paths[] = {"/a/0", "/a/1", "/a/2", "/a/3"};
+    struct heard heard[G_N_ELEMENTS(paths)], list = {0}, last = {0};
+
+    s = hand_session();
+    send(STORE_LIST, "/a", false, &list);
+    answer_list("/a", 100000);
+    for (size_t i = 0; i < G_N_ELEMENTS(paths); i++) {
+        heard[i].again = false;
+        send(STORE_GET, paths[i], false, &heard[i]);
+    }
+    send(STORE_LIST, "/a", false, &last);
+    for (int round = 0; round < 2; round++) {
+        fake_event(STORE_EV_DOWN);
+        for (size_t i = 0; i < G_N_ELEMENTS(paths); i++)
+            ANSWER(STORE_GET, paths[i], .rc = STORE_UNKNOWN);
+        fake_event(STORE_EV_UP);
+        CHECK(!fake_is_asked(STORE_LIST, "/a"));
+        for (size_t i = 0; i < G_N_ELEMENTS(paths); i++) {
+            CHECK(fake_place(STORE_GET, paths[i]) >= 0);
+            CHECK(i == 0 || fake_place(STORE_GET, paths[i - 1]) < fake_place(STORE_GET, paths[i]));
+        }
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(paths); i++)
+        ANSWER(STORE_GET, paths[i], .rc = STORE_OK);
+    CHECK(fake_is_asked(STORE_LIST, "/a"));
+    hand_close(s);
+}
+
+/* Those that wait for room wait for the retry of one before them, too. */
+static void none_passes_one_that_is_retried(void)
+{
+    struct heard list = {0}, a = {0}, b = {0}, behind = {0};
+
+    s = hand_session();
+    send(STORE_LIST, "/l", false, &list);
+    answer_list("/l", 100000);
+    send(STORE_GET, "/a", false, &a);
+    send(STORE_GET, "/b", false, &b);
+    send(STORE_LIST, "/l", false, &behind);
+    ANSWER(STORE_GET, "/a", .rc = STORE_UNKNOWN);
+    ANSWER(STORE_GET, "/b", .rc = STORE_OK);
+    CHECK(!fake_is_asked(STORE_GET, "/a") && !fake_is_asked(STORE_LIST, "/l"));
+    hand_pass(s, 100);
+    CHECK(fake_is_asked(STORE_GET, "/a") && !fake_is_asked(STORE_LIST, "/l"));
+    ANSWER(STORE_GET, "/a", .rc = STORE_OK);
+    CHECK(fake_is_asked(STORE_LIST, "/l"));
+    hand_close(s);
+}
+
+/* If each was sent in the midst of the answer to the one before, the stack would not hold them. */
+static bool answer_gets(const struct store_request *request, struct store_reply *reply)
+{
+    *reply = (struct store_reply){.rc = STORE_OK};
+    return request->kind == STORE_GET && g_str_has_prefix(request->path, "/a");
+}
+
+static void answered_at_once(void)
+{
+    enum { MANY = 100000 };
+    struct heard heard = {0};
+
+    s = hand_session();
+    fake_event(STORE_EV_DOWN);
+    for (int i = 0; i < MANY; i++)
+        request_send(s, request_new(STORE_GET, g_strdup("/a"), on_done, &heard));
+    fake_answer_at_once(answer_gets);
+    fake_event(STORE_EV_UP);
+    fake_answer_at_once(NULL);
+    check_heard(&heard, MANY, STORE_OK);
+    hand_close(s);
+}
+
 /* Only what was sent and answered on the present connection says anything about the session. */
 static void proves_on_its_connection_only(void)
 {
@@ -294,6 +456,12 @@ static const struct test_case cases[] = {
     {"recalled_too_late", recalled_too_late},
     {"over_with_the_session", over_with_the_session},
     {"closing", closing},
+    {"many_small_ones", many_small_ones},
+    {"few_long_lists", few_long_lists},
+    {"one_huge_list_at_a_time", one_huge_list_at_a_time},
+    {"order_kept_through_disconnections", order_kept_through_disconnections},
+    {"none_passes_one_that_is_retried", none_passes_one_that_is_retried},
+    {"answered_at_once", answered_at_once},
     {"proves_on_its_connection_only", proves_on_its_connection_only},
     {NULL, NULL},
 };
