@@ -31,6 +31,7 @@ extern const struct test_suite fault_freeze_suite;
 extern const struct test_suite fault_worker_suite;
 extern const struct test_suite fault_reply_suite;
 extern const struct test_suite fault_crowd_suite;
+extern const struct test_suite fault_reentry_suite;
 extern const struct test_suite fault_orphan_suite;
 extern const struct test_suite fault_lease_suite;
 extern const struct test_suite fault_ensemble_suite;

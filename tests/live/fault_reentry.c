@@ -1,0 +1,222 @@
+/* A crowd of waiters whose nodes go all at once, or whose server does. What their session holds
+ * elsewhere and what it is granted meanwhile lasts: its proofs are not behind what they all ask
+ * for. $ZKL_TEST_CROWD says how many they are; their names are too long for one session to watch
+ * more than 7,000 of them. */
+#include "fault.h"
+#include "suites.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    CROWD = 1000,
+    OF_ONE_SESSION = 5000,
+    SESSIONS = 4,
+    EACH_MS = 20,
+    TURNS = 20,
+    PATIENT_MS = 20000
+};
+
+/* One session: what it holds from before, and from after the trouble. */
+struct party {
+    zkl_session *session;
+    zkl_mutex *lock, *turns;
+    struct attempt before, after;
+};
+
+static struct party parties[SESSIONS];
+static struct attempt *crowd;
+static int crowd_size, sessions;
+static struct {
+    int64_t least_ms, longest_us;
+    int turns;
+} seen;
+
+/* Without listing them. */
+static int in_line(void)
+{
+    struct Stat stat;
+
+    return raw_exists(fault.direct, fault.path, &stat) == ZOK ? stat.numChildren : 0;
+}
+
+static zkl_mutex *mutex_on(zkl_session *s, const char *name, int number)
+{
+    char *lock = fault.path;
+
+    fault.path = g_strdup_printf("%s-%s-%d", lock, name, number);
+    zkl_mutex *m = fault_mutex(s);
+    g_free(fault.path);
+    fault.path = lock;
+    return m;
+}
+
+static void take_turn(struct party *p)
+{
+    int64_t begin = g_get_monotonic_time();
+
+    REQUIRE(zkl_mutex_lock(p->turns, FAULT_LIMIT_MS, NULL) == 0);
+    CHECK_INT(zkl_mutex_unlock(p->turns), 0);
+    seen.turns++;
+    seen.longest_us = MAX(seen.longest_us, g_get_monotonic_time() - begin);
+    seen.least_ms = MIN(seen.least_ms, zkl_grant_remaining_ms(p->after.grant));
+}
+
+/* Until so many are, with so many short locks in between at least, or none. */
+static void wait_in_line(int wanted, int turns)
+{
+    int64_t patience_ms = FAULT_LIMIT_MS + crowd_size * EACH_MS;
+    int64_t limit = g_get_monotonic_time() + patience_ms * 1000;
+
+    while ((in_line() != wanted || seen.turns < turns) && g_get_monotonic_time() < limit) {
+        for (int i = 0; turns > 0 && i < sessions; i++)
+            take_turn(&parties[i]);
+        g_usleep(1000);
+    }
+    CHECK_INT(in_line(), wanted);
+}
+
+/* Behind a contender that never ends, all wait. */
+static void begin(int timeout_ms)
+{
+    const char *size = g_getenv("ZKL_TEST_CROWD");
+    char *first;
+
+    fault_begin();
+    crowd_size = size ? MAX(atoi(size), 1) : fault_scaled(CROWD);
+    sessions = 1 + (crowd_size - 1) / OF_ONE_SESSION;
+    REQUIRE(sessions <= SESSIONS);
+    seen.least_ms = timeout_ms;
+    seen.longest_us = seen.turns = 0;
+    first = g_strconcat(fault.path, "/_c_first-lock-", NULL);
+    crowd = g_new0(struct attempt, crowd_size);
+    for (int i = 0; i < sessions; i++) {
+        struct party *p = &parties[i];
+        p->session = fault_proxied(timeout_ms);
+        p->lock = fault_mutex(p->session);
+        p->turns = mutex_on(p->session, "turns", i);
+        attempt_start(&p->before, mutex_on(p->session, "before", i), ZKL_FOREVER);
+        REQUIRE(attempt_granted(&p->before));
+    }
+    REQUIRE(raw_create(fault.direct, fault.path, NULL, -1, 0, NULL) == ZOK);
+    REQUIRE(raw_create(fault.direct, first, NULL, -1, ZOO_SEQUENCE, NULL) == ZOK);
+    for (int i = 0; i < crowd_size; i++)
+        attempt_start(&crowd[i], parties[i / OF_ONE_SESSION].lock, ZKL_FOREVER);
+    wait_in_line(crowd_size + 1, 0);
+    g_free(first);
+}
+
+/* A grant that is asked for in the midst of it all. */
+static void check_fresh_grants(const char *what, int wanted)
+{
+    int64_t begin = g_get_monotonic_time();
+
+    for (int i = 0; i < sessions; i++)
+        attempt_start(&parties[i].after, mutex_on(parties[i].session, "after", i), ZKL_FOREVER);
+    for (int i = 0; i < sessions; i++)
+        REQUIRE(attempt_granted(&parties[i].after));
+    wait_in_line(wanted, TURNS);
+    printf(
+        "%d waiters, %s: in line after %.1f s; %d ms left at least; %d turns, of %.0f ms at most\n",
+        crowd_size, what, (double)(g_get_monotonic_time() - begin) / 1e6, (int)seen.least_ms,
+        seen.turns, (double)seen.longest_us / 1e3);
+    for (int i = 0; i < sessions; i++) {
+        CHECK_INT(told_times(&parties[i].after.told, ZKL_LOST), 0);
+        CHECK(zkl_grant_remaining_ms(parties[i].after.grant) > 0);
+    }
+    for (int i = 0; i < crowd_size; i++)
+        CHECK_INT(told_times(&crowd[i].told, ZKL_LOST), 0);
+}
+
+/* Whether what was held before is lost with it. */
+static void end(int lost)
+{
+    raw_delete_tree(fault.direct, fault.path); /* the first, if it stands still */
+    for (int i = crowd_size - 1; i >= 0; i--) {
+        zkl_op_cancel(crowd[i].op);
+        attempt_end(&crowd[i]);
+    }
+    for (int i = 0; i < sessions; i++) {
+        CHECK_INT(told_times(&parties[i].before.told, ZKL_LOST), lost);
+        attempt_end(&parties[i].before);
+        attempt_end(&parties[i].after);
+    }
+    g_free(crowd);
+    fault_end();
+}
+
+/* A short session that is not proved in time ends soon. */
+static void session_expired(void)
+{
+    begin(FAULT_LONG_MS);
+    proxy_freeze(fault.proxy, PROXY_BOTH);
+    for (int i = 0; i < sessions; i++)
+        REQUIRE(fault_expire(zkl_session_id(parties[i].session)));
+    proxy_cut(fault.proxy);
+    proxy_heal(fault.proxy);
+    for (int i = 0; i < sessions; i++)
+        EVENTUALLY(told_times(&parties[i].before.told, ZKL_LOST) == 1);
+    check_fresh_grants("session expired", crowd_size + 1);
+    end(1);
+}
+
+/* In one transaction, so that all hear of it at once. */
+static void delete_directory(void)
+{
+    char **names = raw_children(fault.direct, fault.path);
+    int count = (int)g_strv_length(names) + 1;
+    zoo_op_t *ops = g_new0(zoo_op_t, count);
+    zoo_op_result_t *results = g_new0(zoo_op_result_t, count);
+
+    for (int i = 0; i < count - 1; i++) {
+        char *path = g_strconcat(fault.path, "/", names[i], NULL);
+        g_free(names[i]);
+        names[i] = path;
+        zoo_delete_op_init(&ops[i], path, -1);
+    }
+    zoo_delete_op_init(&ops[count - 1], fault.path, -1);
+    CHECK_INT(zoo_multi(raw_handle(fault.direct), count, ops, results), ZOK);
+    g_strfreev(names);
+    g_free(ops);
+    g_free(results);
+}
+
+static int count_granted(void)
+{
+    int count = 0;
+
+    for (int i = 0; i < crowd_size; i++)
+        count += atomic_load(&crowd[i].done);
+    return count;
+}
+
+/* Then one of them has the lock. */
+static void directory_deleted(void)
+{
+    begin(FAULT_LONG_MS);
+    delete_directory();
+    check_fresh_grants("directory deleted", crowd_size);
+    EVENTUALLY(count_granted() == 1);
+    end(0);
+}
+
+/* Nobody comes too early: who does waits for long. */
+static void server_restarted(void)
+{
+    begin(PATIENT_MS);
+    proxy_cut(fault.proxy);
+    raw_close(fault.direct);
+    REQUIRE(zk_server_restart(fault.server, 0));
+    REQUIRE(fault_raw_open());
+    proxy_heal(fault.proxy);
+    check_fresh_grants("server restarted", crowd_size + 1);
+    end(0);
+}
+
+static const struct test_case cases[] = {
+    {"session_expired", session_expired},
+    {"directory_deleted", directory_deleted},
+    {"server_restarted", server_restarted},
+    {NULL, NULL},
+};
+const struct test_suite fault_reentry_suite = {"fault_reentry", fault_start, fault_stop, cases};
