@@ -46,6 +46,7 @@ static void retire(struct contender *c)
     }
     watch_drop(&c->predecessor_interest, false);
     detach_grant(c);
+    s->orphans -= c->orphan;
     door_leave(c);
     contender_unref(c);
     epoch_retired(s);

@@ -135,14 +135,16 @@ void door_enter(struct contender *c)
     open_door(c->door);
 }
 
-static bool is_through(enum contend_state state)
+/* Who cannot settle its create may be at it for long. */
+static bool is_through(const struct contend *m)
 {
-    return state == ST_WAITING || state == ST_CLAIMING || state == ST_HOLDING || state == ST_DONE;
+    return m->state == ST_WAITING || m->state == ST_CLAIMING || m->state == ST_HOLDING ||
+           m->state == ST_DONE || (m->state == ST_LEAVING && m->rounds > 0);
 }
 
 void door_passed(struct contender *c)
 {
-    if (c->progress != ENTERING || !is_through(c->machine.state))
+    if (c->progress != ENTERING || !is_through(&c->machine))
         return;
     c->progress = INSIDE;
     c->door->entering--;

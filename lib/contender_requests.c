@@ -250,6 +250,20 @@ static void delete_node(struct contender *c)
     request_delete(c->session, contender_node(c));
 }
 
+/* Looked for again, and gone with the session as soon as nothing is held. */
+static void note_orphan(struct contender *c)
+{
+    zkl_session *s = c->session;
+
+    if (!c->orphan) {
+        s->orphans++;
+        log_line(s->log, ZKL_LOG_ERROR,
+                 "%s: a node of ours may stand there, and to list is refused", door_path(c->door));
+    }
+    c->orphan = true;
+    epoch_purge(s);
+}
+
 void contender_ask(struct contender *c, const struct action *a)
 {
     switch (a->kind) {
@@ -295,8 +309,7 @@ void contender_ask(struct contender *c, const struct action *a)
         delete_own(c, NULL);
         break;
     case ACT_ORPHAN:
-        c->session->orphaned = true;
-        epoch_purge(c->session);
+        note_orphan(c);
         break;
     case ACT_RESET:
         contender_reset(c, a->tag);

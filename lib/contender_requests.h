@@ -45,6 +45,7 @@ struct contender {
     char id[CONTENDER_ID_SIZE];
     bool retired;
     bool release_next; /* nobody had to be told of the loss */
+    bool orphan;       /* counted in the session's */
     uint32_t arrival;  /* in what order they came to the door, and enter again */
 };
 

@@ -83,7 +83,7 @@ struct zkl_session {
     GHashTable *doors;      /* path -> struct door: of contender_door.c */
     bool doors_closed;      /* while all hear that the session ended */
     GQueue leased;          /* those of them that go by the session's deadline */
-    bool orphaned;          /* a node may stand that only the end of the session removes */
+    unsigned orphans;       /* attempts whose node may stand and cannot be seen */
     GQueue refusals;        /* of struct refusal: deletes that the server refuses */
     GHashTable *logged;     /* what is said once */
     GHashTable *unmarkable; /* directory -> int64_t: until when no mark is tried there again */

@@ -194,7 +194,6 @@ void epoch_close(zkl_session *s)
     timers_cancel(&s->deadline_timer);
     request_drop_all(s);
     request_forget_refusals(s);
-    s->orphaned = false;
     watch_clear(s);
     lease_init(&s->lease, s->lease.tick, s->lease.drift_permille);
 }
@@ -226,7 +225,7 @@ void epoch_warm(zkl_session *s)
 
 static bool must_purge(zkl_session *s)
 {
-    return (s->orphaned || !g_queue_is_empty(&s->refusals)) && !s->closing && !s->refused &&
+    return (s->orphans > 0 || !g_queue_is_empty(&s->refusals)) && !s->closing && !s->refused &&
            !contender_any_holds(s);
 }
 

@@ -153,13 +153,36 @@ static void on_epoch(struct contend *c, struct actions *out, bool end)
     }
 }
 
+void contend_leave(struct contend *c)
+{
+    c->rounds = 0;
+    contend_move(c, ST_LEAVING);
+}
+
+void contend_unsettled(struct contend *c, struct actions *out)
+{
+    const uint32_t doublings = 6; /* to what is more than the last */
+    int32_t pause_ms = CONTEND_SETTLE_FIRST_MS << c->rounds;
+
+    if (c->rounds < doublings)
+        c->rounds++;
+    contend_act(out, ACT_ORPHAN);
+    contend_act(out, ACT_ARM)->number =
+        pause_ms < CONTEND_SETTLE_LAST_MS ? pause_ms : CONTEND_SETTLE_LAST_MS;
+}
+
+bool contend_synced(const struct event *ev)
+{
+    return ev->answer == ANSWER_OK || ev->answer == ANSWER_NONODE;
+}
+
 static void on_abort(struct contend *c, const struct event *ev, struct actions *out)
 {
     if (c->told)
         return;
     contend_tell(c, out, ev->error);
     if (is_in(c, BIT(ST_CREATING) | BIT(ST_SETTLING)))
-        contend_move(c, ST_LEAVING);
+        contend_leave(c);
     else
         contend_finish(c, out);
 }
@@ -172,12 +195,16 @@ static void step_leaving(struct contend *c, const struct event *ev, struct actio
     } else if (ev->kind == EV_CREATED) {
         c->has_node = ev->answer == ANSWER_OK;
         contend_finish(c, out);
-    } else if (ev->kind == EV_SYNCED) {
+    } else if (ev->kind == EV_TIMER && c->rounds > 0) {
+        contend_ask(c, out, ACT_SYNC);
+    } else if (ev->kind == EV_SYNCED && contend_synced(ev)) {
         contend_ask(c, out, ACT_LIST);
-    } else if (ev->kind == EV_LISTED) {
-        if (ev->answer != ANSWER_NONODE)
-            contend_act(out, ev->answer == ANSWER_OK ? ACT_DELETE_ALL : ACT_ORPHAN);
+    } else if (ev->kind == EV_LISTED && (ev->answer == ANSWER_OK || ev->answer == ANSWER_NONODE)) {
+        if (ev->answer == ANSWER_OK)
+            contend_act(out, ACT_DELETE_ALL);
         contend_finish(c, out);
+    } else if (ev->kind == EV_SYNCED || ev->kind == EV_LISTED) {
+        contend_unsettled(c, out);
     }
 }
 

@@ -107,11 +107,12 @@ enum action_kind {
     ACT_DELETE,       /* the own node; guaranteed by the layer below */
     ACT_DELETE_SPARE, /* nodes of this attempt in this snapshot, but the one with .number */
     ACT_DELETE_ALL,   /* nodes of this attempt in this snapshot */
-    ACT_ORPHAN,       /* a node of ours may stand that cannot be found: the session must go */
-    ACT_RESET,        /* delete the directory if it is an empty container */
-    ACT_MARK,         /* the own node's name into the directory's data, if their version is .number;
-                         not awaited */
-    ACT_ARM,          /* EV_TIMER after .number ms */
+    ACT_ORPHAN, /* a node of ours may stand that cannot be seen: the session must go, unless it
+                   is found before */
+    ACT_RESET,  /* delete the directory if it is an empty container */
+    ACT_MARK,   /* the own node's name into the directory's data, if their version is .number;
+                   not awaited */
+    ACT_ARM,    /* EV_TIMER after .number ms */
     ACT_GRANT,
     ACT_REVOKE,
     ACT_FAIL /* .error is the caller's answer */
@@ -123,6 +124,11 @@ enum action_kind {
 
 /* Until it is tried again, when it could not be set. */
 #define CONTEND_RETRY_MS 1000
+
+/* Until it is looked again whether a node of ours stands, when that was refused: twice as long each
+ * time, up to the last. */
+#define CONTEND_SETTLE_FIRST_MS 500
+#define CONTEND_SETTLE_LAST_MS 30000
 
 struct action {
     enum action_kind kind;
@@ -165,7 +171,7 @@ struct contend {
     int32_t number;
     uint32_t ahead;  /* in the last snapshot; 0 before the first one */
     uint32_t tag;    /* newest request that matters: answers to older ones are stale */
-    uint32_t rounds; /* how often the directory had to be made */
+    uint32_t rounds; /* how often the directory had to be made; LEAVING: settling was refused */
     /* of marks, too */
     uint32_t crowd;  /* so many children are a long queue; 0: takes no part */
     int32_t version; /* of the directory's data, as last seen */

@@ -4,13 +4,17 @@
 /* A directory that vanishes this often in one attempt is somebody's bug. */
 enum { ROUNDS_MAX = 100 };
 
+static int error_of(enum answer answer)
+{
+    return answer == ANSWER_REFUSED      ? CONTEND_REFUSED
+           : answer == ANSWER_NOCHILDREN ? CONTEND_NOCHILDREN
+           : answer == ANSWER_LIMIT      ? CONTEND_LIMIT
+                                         : CONTEND_PROTOCOL;
+}
+
 static void fail_answer(struct contend *c, struct actions *out, enum answer answer)
 {
-    contend_fail(c, out,
-                 answer == ANSWER_REFUSED      ? CONTEND_REFUSED
-                 : answer == ANSWER_NOCHILDREN ? CONTEND_NOCHILDREN
-                 : answer == ANSWER_LIMIT      ? CONTEND_LIMIT
-                                               : CONTEND_PROTOCOL);
+    contend_fail(c, out, error_of(answer));
 }
 
 static void forget_place(struct contend *c)
@@ -204,6 +208,22 @@ static void on_snapshot(struct contend *c, const struct event *ev, struct action
     }
 }
 
+/* The caller is told, and need not wait until it is known what stands. */
+static void fail_unsettled(struct contend *c, struct actions *out, enum answer answer)
+{
+    contend_tell(c, out, error_of(answer));
+    contend_leave(c);
+    contend_unsettled(c, out);
+}
+
+static void on_synced(struct contend *c, const struct event *ev, struct actions *out)
+{
+    if (contend_synced(ev))
+        contend_ask(c, out, ACT_LIST);
+    else
+        fail_unsettled(c, out, ev->answer);
+}
+
 /* The list behind a sync tells whether our create was done. */
 static void on_settled(struct contend *c, const struct event *ev, struct actions *out)
 {
@@ -212,8 +232,7 @@ static void on_settled(struct contend *c, const struct event *ev, struct actions
     if (ev->answer == ANSWER_OK)
         place = rule_place(ev->children, ev->count, c->kind, INT32_MAX);
     else if (ev->answer != ANSWER_NONODE) {
-        contend_act(out, ACT_ORPHAN);
-        fail_answer(c, out, ev->answer);
+        fail_unsettled(c, out, ev->answer);
         return;
     }
     if (!place.found) {
@@ -346,7 +365,7 @@ void contend_step_queued(struct contend *c, const struct event *ev, struct actio
     else if (s == ST_PARENTS && ev->kind == EV_PARENTS_MADE)
         on_parents(c, ev, out);
     else if (s == ST_SETTLING && ev->kind == EV_SYNCED)
-        contend_ask(c, out, ACT_LIST);
+        on_synced(c, ev, out);
     else if (s == ST_SETTLING && ev->kind == EV_LISTED)
         on_settled(c, ev, out);
     else if (s == ST_ADOPTING && ev->kind == EV_READ)

@@ -19,6 +19,16 @@ void contend_finish(struct contend *c, struct actions *out);
 void contend_tell(struct contend *c, struct actions *out, int error);
 void contend_fail(struct contend *c, struct actions *out, int error);
 
+/* Our create is not settled: what is left of it is looked for, and removed. The caller has its
+ * answer. */
+void contend_leave(struct contend *c);
+
+/* To look was refused. */
+void contend_unsettled(struct contend *c, struct actions *out);
+
+/* After this answer to a sync a list shows what was there before. */
+bool contend_synced(const struct event *ev);
+
 /* ---- contend_queue.c ---- */
 
 void contend_enter(struct contend *c, struct actions *out);

@@ -87,7 +87,7 @@ static void ask(struct state *st, int i, const struct action *a, uint16_t names)
         delete_own(st, i, names, MODEL_NONE);
         break;
     case ACT_ORPHAN:
-        c->purge = true;
+        c->orphan = true;
         break;
     case ACT_READ_MARK:
         model_push_ask(c, ASK_MARK_READ, MODEL_NONE, a->tag);
@@ -127,7 +127,7 @@ static void recall(struct state *st, int i)
 static void retire(struct client *c)
 {
     c->retired = true;
-    c->timer = false;
+    c->timer = c->orphan = false;
     watches_drop(c, &c->own_interest, true);
     watches_drop(c, &c->predecessor_interest, false);
 }

@@ -195,7 +195,8 @@ static void put_client(struct encoder *e, int i)
     put_node(e, c->predecessor_interest.node);
     put(e, c->retired | c->timer << 1 | c->established << 2 | c->connected << 3 | c->lease << 4 |
                c->lapse_due << 5 | c->expired << 6 | c->cut << 7);
-    put(e, c->sees_directory | c->decided << 1 | c->grant << 2 | c->stopping << 3 | c->purge << 4);
+    put(e, c->sees_directory | c->decided << 1 | c->grant << 2 | c->stopping << 3 | c->purge << 4 |
+               c->orphan << 5);
     put(e, c->followed);
     for (int k = 0; k < e->nodes; k++)
         put(e, c->asked[e->order[k]]);

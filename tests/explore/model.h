@@ -82,7 +82,8 @@ struct client {
     bool established;
     bool connected;
     bool lease;
-    bool purge;     /* session->orphaned, or a delete was refused: the session must go */
+    bool purge;     /* a delete was refused: the session must go */
+    bool orphan;    /* session->orphans: it must go, unless the node is found before */
     bool lapse_due; /* the deadline passed, nobody was told yet */
     /* its server */
     bool expired; /* the leader ended the session */

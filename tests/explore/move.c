@@ -67,7 +67,7 @@ static bool can(const struct state *st, enum move_kind kind, int i)
     case MOVE_PROOF:
         return c->connected && !c->expired && !c->lease && s != ST_DONE;
     case MOVE_PURGE:
-        return c->purge && !c->expired && s != ST_HOLDING && s != ST_LAPSED;
+        return (c->purge || c->orphan) && !c->expired && s != ST_HOLDING && s != ST_LAPSED;
     case MOVE_TIMER:
         return c->timer;
     case MOVE_TELL_LAPSE:

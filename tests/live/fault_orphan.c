@@ -133,6 +133,38 @@ static void expired_unsettled(void)
     fault_end();
 }
 
+/* And to look for it is refused at first: another lock is held, so the session stays meanwhile. */
+static void list_refused(void)
+{
+    struct ACL create_only[] = {{ZOO_PERM_ALL & ~ZOO_PERM_READ, ZOO_ANYONE_ID_UNSAFE}};
+    const struct ACL_vector unreadable = {1, create_only};
+    struct attempt a, b, held;
+    zkl_session *s = begin();
+    char *lock = fault.path;
+
+    fault.path = g_strconcat(lock, "-held", NULL);
+    attempt_queue(&held, fault_mutex(s), 1);
+    g_free(fault.path);
+    fault.path = lock;
+    lose_create(false);
+    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+    CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+    proxy_cut(fault.proxy);
+    CHECK_INT(fault_children(), 1);
+    REQUIRE(raw_set_acl(fault.direct, fault.path, &unreadable) == ZOK);
+    proxy_heal(fault.proxy);
+    CHECK(attempt_failed(&a, ZKL_EACCES));
+    REQUIRE(raw_set_acl(fault.direct, fault.path, &ZOO_OPEN_ACL_UNSAFE) == ZOK);
+    EVENTUALLY(fault_children() == 0);
+    attempt_start(&b, fault_mutex(s), ZKL_FOREVER);
+    REQUIRE(attempt_granted(&b));
+    CHECK_INT(told_times(&held.told, ZKL_LOST), 0);
+    attempt_end(&a);
+    attempt_end(&b);
+    attempt_end(&held);
+    fault_end();
+}
+
 /* Somebody's node with our id that is not of our session is not ours; one that is ours is kept
  * once. */
 static void settled_by_session(void)
@@ -160,13 +192,10 @@ static void settled_by_session(void)
 }
 
 static const struct test_case cases[] = {
-    {"canceled_unsettled", canceled_unsettled},
-    {"canceled_unanswered", canceled_unanswered},
-    {"timed_out_unsettled", timed_out_unsettled},
-    {"freed_unsettled", freed_unsettled},
-    {"expired_unsettled", expired_unsettled},
-    {"settled_by_session", settled_by_session},
-    {NULL, NULL},
+    {"canceled_unsettled", canceled_unsettled},   {"canceled_unanswered", canceled_unanswered},
+    {"timed_out_unsettled", timed_out_unsettled}, {"freed_unsettled", freed_unsettled},
+    {"expired_unsettled", expired_unsettled},     {"list_refused", list_refused},
+    {"settled_by_session", settled_by_session},   {NULL, NULL},
 };
 
 const struct test_suite fault_orphan_suite = {"fault_orphan", fault_start, fault_stop, cases};

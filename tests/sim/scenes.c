@@ -174,6 +174,29 @@ static void cancel_creating(struct stage *stage)
     attempt_cancel(it);
 }
 
+/* Another lock is held, so the session stays. */
+static void create_unsettled(struct stage *stage)
+{
+    struct client *a = start(stage, "A");
+    struct attempt *held, *it;
+
+    visit(a);
+    held = attempt_enter(a, 1, ZKL_FOREVER, on_turn, NULL);
+    wait_ms(stage, 100);
+    say(stage, "the connection breaks when the node was made, and A gives up");
+    world_break_at(a->host, 1, true);
+    it = enter(a);
+    attempt_cancel(it);
+    say(stage, "nobody may list any more");
+    world_refuse(stage->world, STORE_LIST, "/a");
+    wait_ms(stage, 2000);
+    say(stage, "all may again");
+    world_refuse(stage->world, STORE_SYNC, "/");
+    wait_ms(stage, 4000);
+    visit(a);
+    attempt_release(held);
+}
+
 static void administrator(struct stage *stage)
 {
     struct client *a = start(stage, "A"), *b = start(stage, "B");
@@ -226,6 +249,7 @@ const struct scene scenes[] = {
     {"middle_leaves", 1, middle_leaves},
     {"create_adopted", 1, create_adopted},
     {"create_repeated", 1, create_repeated},
+    {"create_unsettled", 1, create_unsettled},
     {"reconnect_holding", 1, reconnect_holding},
     {"expiry", 1, expiry},
     {"reconnect_waiting", 1, reconnect_waiting},

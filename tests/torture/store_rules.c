@@ -112,7 +112,7 @@ static bool is_idle(const zkl_session *s)
 {
     return s->up && g_queue_is_empty((GQueue *)(uintptr_t)&s->parked) &&
            g_queue_is_empty((GQueue *)(uintptr_t)&s->contenders) &&
-           g_queue_is_empty((GQueue *)(uintptr_t)&s->refusals) && !s->orphaned &&
+           g_queue_is_empty((GQueue *)(uintptr_t)&s->refusals) && s->orphans == 0 &&
            g_hash_table_size(s->watches) == 0 && s->watched_bytes == 0;
 }
 

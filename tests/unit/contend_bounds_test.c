@@ -111,17 +111,70 @@ static void parents_reaped_while_being_made(void)
     STEP("created 7", ST_LISTING, "");
 }
 
-/* Nobody can tell whether a node of ours stands: only the end of the session removes it. */
-static void unsettled_for_good(void)
+/* Nobody can tell whether a node of ours stands: looked for later and later, until it is seen or
+ * the session ends. */
+static void looked_for_again(void)
+{
+    static const int32_t pauses[] = {500, 1000, 2000, 4000, 8000, 16000, 30000, 30000};
+
+    for (size_t i = 0; i < sizeof(pauses) / sizeof(*pauses); i++) {
+        if (i > 0)
+            STEP("timer", ST_LEAVING, "sync");
+        if (i % 3 > 0)
+            SAY("synced");
+        STEP(i % 3 == 0 ? "synced bad" : "listed refused", ST_LEAVING, "orphan, arm");
+        CHECK_INT(play.out.list[1].number, pauses[i]);
+        STEP("abort", ST_LEAVING, "");
+    }
+}
+
+static void unsettled_for_long(void)
+{
+    play_reach(ST_LEAVING);
+    SAY("created unknown");
+    STEP("timer", ST_LEAVING, ""); /* it looks already */
+    looked_for_again();
+    STEP("timer", ST_LEAVING, "sync");
+    STEP("synced", ST_LEAVING, "list");
+    STEP("listed 5 7*", ST_DONE, "delete-all");
+
+    play_reach(ST_LEAVING);
+    SAY("created unknown");
+    looked_for_again();
+    STEP("epoch", ST_DONE, "");
+}
+
+/* The acquisition ends, and its node is looked for. */
+static void refused_while_settling(void)
 {
     play_reach(ST_SETTLING);
     SAY("synced");
-    STEP("listed refused", ST_DONE, "orphan, fail refused");
+    STEP("listed refused", ST_LEAVING, "fail refused, orphan, arm");
+    CHECK_INT(play.out.list[2].number, 500);
+    STEP("timer", ST_LEAVING, "sync");
+    STEP("synced nonode", ST_LEAVING, "list");
+    STEP("listed nonode", ST_DONE, "");
 
-    play_reach(ST_LEAVING);
-    STEP("created unknown", ST_LEAVING, "sync");
-    STEP("synced", ST_LEAVING, "list");
-    STEP("listed refused", ST_DONE, "orphan");
+    play_reach(ST_SETTLING);
+    STEP("synced bad", ST_LEAVING, "fail protocol, orphan, arm"); /* a list may come from before */
+    STEP("timer", ST_LEAVING, "sync");
+}
+
+/* However often the directory had to be made before. */
+static void patience_of_its_own(void)
+{
+    for (int unknown = 0; unknown < 2; unknown++) {
+        play_start(false);
+        SAY("enter");
+        vanish(ROUNDS);
+        SAY("created unknown");
+        if (unknown)
+            SAY("abort");
+        SAY("synced");
+        SAY("listed refused");
+        CHECK_INT(play.c.state, ST_LEAVING);
+        CHECK_INT(play.out.list[play.out.count - 1].number, 500);
+    }
 }
 
 static void settled_without_a_directory(void)
@@ -143,7 +196,9 @@ static const struct test_case cases[] = {
     {"missing_too_often", missing_too_often},
     {"counted_anew", counted_anew},
     {"parents_reaped_while_being_made", parents_reaped_while_being_made},
-    {"unsettled_for_good", unsettled_for_good},
+    {"unsettled_for_long", unsettled_for_long},
+    {"refused_while_settling", refused_while_settling},
+    {"patience_of_its_own", patience_of_its_own},
     {"settled_without_a_directory", settled_without_a_directory},
     {NULL, NULL},
 };

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { WALK_ATTEMPTS = 8000, WALK_STEPS = 60 };
+enum { WALK_ATTEMPTS = 10000, WALK_STEPS = 60 };
 
 static struct walk {
     uint64_t seed, random;

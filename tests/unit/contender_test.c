@@ -380,6 +380,66 @@ static void replaces_the_session_for_an_orphan(void)
     stop();
 }
 
+static struct attempt holder; /* while it holds the session is kept */
+
+static void leave_an_orphan_beside_a_holder(void)
+{
+    start();
+    hand_stand_alone(s);
+    hand_hold(&holder, s);
+    hand_enter(&a, s, ZKL_FOREVER);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_NOAUTH);
+    CHECK(is_logged("/root/l: a node of ours may stand there, and to list is refused"));
+    CHECK_INT(a.error.code, ZKL_EACCES);
+    CHECK_INT(s->orphans, 1);
+    lines[0] = '\0';
+}
+
+static void check_looked_for_after(int64_t ms)
+{
+    hand_pass_proved(s, ms - 1);
+    CHECK(!fake_is_asked(STORE_SYNC, "/root/l"));
+    hand_pass_proved(s, 1);
+    CHECK(fake_is_asked(STORE_SYNC, "/root/l"));
+}
+
+/* Then there is no reason to replace the session any more. */
+static void finds_an_orphan(void)
+{
+    leave_an_orphan_beside_a_holder();
+    check_looked_for_after(500);
+    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_BAD);
+    check_looked_for_after(1000);
+    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    CHECK_INT(s->orphans, 1);
+    CHECK(!is_logged("to list is refused"));
+    char *names[] = {own_name()};
+    list(1, names);
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    CHECK_INT(s->orphans, 0);
+    CHECK_INT(s->contenders.length, 1);
+    hand_leave(&holder);
+    hand_pass_proved(s, 1000);
+    CHECK_INT(s->id, FAKE_SESSION_ID);
+    stop();
+}
+
+static void replaces_the_session_when_nothing_is_held_any_more(void)
+{
+    leave_an_orphan_beside_a_holder();
+    hand_pass_proved(s, 100);
+    CHECK_INT(s->id, FAKE_SESSION_ID);
+    hand_leave(&holder);
+    hand_pass(s, 0);
+    CHECK_INT(s->id, 0);
+    CHECK_INT(s->orphans, 0);
+    CHECK_INT(s->contenders.length, 0);
+    stop();
+}
+
 /* The end of a node that was given up is no loss of the next. */
 static void forgets_the_node_given_up(void)
 {
@@ -420,6 +480,9 @@ static const struct test_case cases[] = {
     {"adopts_an_odd_name", adopts_an_odd_name},
     {"deletes_what_was_made", deletes_what_was_made},
     {"replaces_the_session_for_an_orphan", replaces_the_session_for_an_orphan},
+    {"finds_an_orphan", finds_an_orphan},
+    {"replaces_the_session_when_nothing_is_held_any_more",
+     replaces_the_session_when_nothing_is_held_any_more},
     {"forgets_the_node_given_up", forgets_the_node_given_up},
     {NULL, NULL},
 };

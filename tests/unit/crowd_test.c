@@ -252,6 +252,23 @@ static void given_up_when_outside_again(void)
     CHECK_INT(code, ZKL_ECLOSED);
 }
 
+/* Who cannot settle its create may be at it for long: others enter in its place. */
+static void unsettled(void)
+{
+    start_crowd();
+    for (int i = 0; i < ABREAST; i++)
+        ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
+    for (int i = 0; i < CROWD - ABREAST; i++)
+        ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_UNKNOWN);
+    for (int i = 0; i < CROWD - ABREAST; i++)
+        ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    CHECK_INT(creates(), ABREAST - (CROWD - ABREAST));
+    for (int i = 0; i < CROWD - ABREAST; i++)
+        ANSWER(STORE_LIST, "/root/l", .rc = STORE_NOAUTH);
+    CHECK_INT(creates(), ABREAST);
+    stop();
+}
+
 static void credentials_refused(void)
 {
     start_crowd();
@@ -389,6 +406,7 @@ static const struct test_case cases[] = {
     {"session_replaced_again", session_replaced_again},
     {"directory_deleted", directory_deleted},
     {"given_up_when_outside_again", given_up_when_outside_again},
+    {"unsettled", unsettled},
     {"credentials_refused", credentials_refused},
     {"all_fail_at_once", all_fail_at_once},
     {"coming_up", coming_up},
