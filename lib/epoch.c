@@ -223,10 +223,11 @@ void epoch_warm(zkl_session *s)
         run_chain(s);
 }
 
+/* Not before it is made: nothing of it can stand, whoever has not heard yet that another ended. */
 static bool must_purge(zkl_session *s)
 {
-    return (s->orphans > 0 || !g_queue_is_empty(&s->refusals)) && !s->closing && !s->refused &&
-           !contender_any_holds(s);
+    return s->id != 0 && (s->orphans > 0 || !g_queue_is_empty(&s->refusals)) && !s->closing &&
+           !s->refused && !contender_any_holds(s);
 }
 
 static void on_purge(void *data)

@@ -2,6 +2,7 @@
 #include "lib/epoch.h"
 
 #include "by_hand.h"
+#include "lib/request.h"
 #include "suites.h"
 
 static zkl_session *s;
@@ -276,6 +277,86 @@ static void not_opened(void)
     stop();
 }
 
+/* ---- what is timed ends with the session it is about ---- */
+
+static struct attempt b;
+
+static void ignore(struct request *r, const struct store_reply *reply)
+{
+    (void)r, (void)reply;
+}
+
+static void ignore_state(zkl_grant *grant, zkl_state state, void *data)
+{
+    (void)grant, (void)state, (void)data;
+}
+
+static void arm_retry(void)
+{
+    request_send(s, request_new(STORE_GET, g_strdup("/x"), ignore, NULL));
+    ANSWER(STORE_GET, "/x", .rc = STORE_UNKNOWN);
+}
+
+static void arm_redelete(void)
+{
+    request_delete(s, g_strdup("/x"));
+    ANSWER(STORE_DELETE, "/x", .rc = STORE_NOAUTH);
+}
+
+static void arm_own_watch(void)
+{
+    hand_hold(&b, s);
+}
+
+static void arm_unwatch(void)
+{
+    hand_enter(&b, s, ZKL_FOREVER);
+    hand_answer_entry(&b, 5);
+    ANSWER(STORE_GET, "/root/l", .rc = STORE_OK);
+    zkl_op_cancel(b.op);
+    ANSWER(STORE_UNWATCH, "/root/l", .rc = STORE_UNKNOWN);
+}
+
+static void arm_settling(void)
+{
+    hand_enter(&b, s, ZKL_FOREVER);
+    zkl_op_cancel(b.op);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
+    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_NOAUTH);
+}
+
+static void no_timer_outlives_its_session(void)
+{
+    static const struct {
+        void (*arm)(void);
+        int due_ms;
+        bool held; /* by another meanwhile, so that the session is not replaced */
+    } rows[] = {
+        {arm_retry, 100, true},    {arm_redelete, 500, true}, {arm_redelete, 0, false},
+        {arm_own_watch, 20, true}, {arm_unwatch, 100, true},  {arm_settling, 500, true},
+        {arm_settling, 0, false},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        a = b = (struct attempt){.calls = 0};
+        start();
+        hand_stand_alone(s);
+        if (rows[i].held) {
+            hand_hold(&a, s);
+            hand_pass_proved(s, 1000);
+            ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID);
+            CHECK_INT(zkl_grant_on_change(a.grant, ignore_state, NULL), 0); /* may hang */
+        }
+        rows[i].arm();
+        CHECK_INT(timers_next(s->timers) - clock_now().boot, rows[i].due_ms * CLOCK_MS);
+        CHECK(s->lease_timer.at && s->deadline_timer.at);
+        fake_event(STORE_EV_EXPIRED);
+        CHECK(timers_next(s->timers) == INT64_MAX);
+        hand_leave(&a);
+        hand_leave(&b);
+        stop();
+    }
+}
+
 static const struct test_case cases[] = {
     {"listeners_are_told", listeners_are_told},
     {"why_there_is_no_connection", why_there_is_no_connection},
@@ -288,6 +369,7 @@ static const struct test_case cases[] = {
     {"no_other_try_once_closed", no_other_try_once_closed},
     {"the_longest_and_the_shortest_timeout", the_longest_and_the_shortest_timeout},
     {"not_opened", not_opened},
+    {"no_timer_outlives_its_session", no_timer_outlives_its_session},
     {NULL, NULL},
 };
 
