@@ -36,10 +36,16 @@ struct costs {
     unsigned events;                                  /* of watches, to clients */
 };
 
+/* Of the lock's nodes and lists: under way, and the most at a time. */
+struct load {
+    int creates, most_creates, lists, most_lists;
+};
+
 static struct world *world;
 static struct actor actors[ACTORS];
 static struct waiter waiters[WAITERS_MAX];
 static struct costs costs;
+static struct load load;
 static int64_t held; /* by each before it leaves */
 
 static void count_request(enum store_kind kind)
@@ -53,6 +59,18 @@ static void count_request(enum store_kind kind)
         kind == STORE_SYNC || kind == STORE_UNWATCH || kind == STORE_STAT || kind == STORE_MULTI;
 }
 
+static void count_load(const struct note *note)
+{
+    int more = note->kind == NOTE_SENT ? 1 : note->kind == NOTE_ANSWERED ? -1 : 0;
+
+    if (note->request == STORE_CREATE && g_str_has_prefix(note->path, "/l/"))
+        load.creates += more;
+    else if (note->request == STORE_LIST)
+        load.lists += more;
+    load.most_creates = MAX(load.most_creates, load.creates);
+    load.most_lists = MAX(load.most_lists, load.lists);
+}
+
 static void on_note(const struct note *note, void *unused)
 {
     (void)unused;
@@ -60,6 +78,7 @@ static void on_note(const struct note *note, void *unused)
         return;
     if (note->kind == NOTE_SENT)
         count_request(note->request);
+    count_load(note);
     costs.changes +=
         note->kind == NOTE_CREATED || note->kind == NOTE_CHANGED || note->kind == NOTE_DELETED;
     costs.events += note->kind == NOTE_WATCH;
@@ -271,12 +290,70 @@ static void held_for_longer(void)
     end();
 }
 
+/* ---- crowds ---- */
+
+enum { ABREAST = 32, UNDER_WAY = 1024, ALL_IN_LINE_MS = 10000 };
+
+static void check_in_line(int count)
+{
+    char **names;
+
+    pass(ALL_IN_LINE_MS * MS);
+    names = world_children(world, "/l");
+    CHECK_INT(g_strv_length(names), count);
+    CHECK_INT(load.creates, 0);
+    CHECK_INT(load.most_creates, ABREAST);
+    CHECK_INT(load.lists, 0);
+    g_strfreev(names);
+}
+
+static void come_at_once(void)
+{
+    struct host *before = host_enter(actors[0].host);
+
+    load = (struct load){0};
+    for (int i = 0; i < WAITERS_MAX; i++) {
+        waiters[i] = (struct waiter){.actor = &actors[0]};
+        CHECK_INT(
+            zkl_mutex_lock_async(actors[0].mutex, ZKL_FOREVER, on_acquired, &waiters[i], NULL), 0);
+    }
+    host_enter(before);
+    check_in_line(WAITERS_MAX);
+    CHECK_INT(load.most_lists, ABREAST);
+}
+
+/* Who held is not there any more. */
+static void they_enter_again_in_another_session(void)
+{
+    begin(SHORT);
+    come_at_once();
+    load = (struct load){0};
+    CHECK(world_expire(world, zkl_session_id(actors[0].session)));
+    check_in_line(WAITERS_MAX - 1);
+    CHECK_INT(load.most_lists, ABREAST);
+    end();
+}
+
+/* Those who see their predecessors go list first. */
+static void they_enter_again_in_another_directory(void)
+{
+    begin(SHORT);
+    come_at_once();
+    load = (struct load){0};
+    CHECK(world_admin_delete(world, "/l"));
+    check_in_line(WAITERS_MAX - 1);
+    CHECK(load.most_lists <= UNDER_WAY);
+    end();
+}
+
 static const struct test_case cases[] = {
     {"uncontended", uncontended},
     {"handed_over_to_the_only_one", handed_over_to_the_only_one},
     {"handed_over_in_a_short_queue", handed_over_in_a_short_queue},
     {"handed_over_in_a_crowd", handed_over_in_a_crowd},
     {"held_for_longer", held_for_longer},
+    {"they_enter_again_in_another_session", they_enter_again_in_another_session},
+    {"they_enter_again_in_another_directory", they_enter_again_in_another_directory},
     {NULL, NULL},
 };
 static const struct test_suite costs_suite = {.name = "costs", .cases = cases};
