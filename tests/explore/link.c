@@ -172,17 +172,20 @@ void link_take(struct state *st, int i)
 
 /* ---- connection and session ---- */
 
-/* on_reply() of lib/request.c, with STORE_UNKNOWN */
-static void lost(struct state *st, int i, const struct ask *a)
+/* on_reply() of lib/request.c, with STORE_UNKNOWN: those that are told so, and may ask for more */
+static void lost_once(struct state *st, int i, const struct ask *a)
 {
-    struct client *c = &st->clients[i];
-
     if (a->kind == ASK_CREATE)
         driver_step(st, i,
                     &(struct event){.kind = EV_CREATED, .answer = ANSWER_UNKNOWN, .tag = a->tag});
     else if (a->kind == ASK_UNWATCH)
-        watches_removed(c, a->node, ANSWER_UNKNOWN);
-    else if (a->kind != ASK_MARK)
+        watches_removed(&st->clients[i], a->node, ANSWER_UNKNOWN);
+}
+
+/* park(): those that are asked again stay before whatever is asked now */
+static void ask_again(struct client *c, const struct ask *a)
+{
+    if (a->kind != ASK_CREATE && a->kind != ASK_UNWATCH && a->kind != ASK_MARK)
         model_push_ask(c, (enum ask_kind)a->kind, a->node, a->tag);
 }
 
@@ -203,7 +206,9 @@ void link_down(struct state *st, int i)
     c->watched = 0;
     c->asks_count = c->replies_count = 0;
     for (int k = 0; k < count; k++)
-        lost(st, i, &under_way[k]);
+        ask_again(c, &under_way[k]);
+    for (int k = 0; k < count; k++)
+        lost_once(st, i, &under_way[k]);
 }
 
 /* on_up(): a new session is proved by its creation. */
