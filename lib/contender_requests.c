@@ -257,8 +257,8 @@ static void note_orphan(struct contender *c)
 
     if (!c->orphan) {
         s->orphans++;
-        log_line(s->log, ZKL_LOG_ERROR,
-                 "%s: a node of ours may stand there, and to list is refused", door_path(c->door));
+        log_line(s->log, ZKL_LOG_ERROR, "%s: looking for a node of ours there is refused",
+                 door_path(c->door));
     }
     c->orphan = true;
     epoch_purge(s);
