@@ -103,7 +103,6 @@ static struct multi *multi_new(zkl_grant *g, const zkl_change *changes, size_t c
     m->link.data = m;
     sem_init(&m->ended, 0, 0);
     add(m, STORE_SET, "", grant_full_node(g));
-    set_data(m, grant_payload(g), strlen(grant_payload(g)));
     for (size_t i = 0; i < count; i++)
         add_user(m, &changes[i]);
     if (release)
@@ -119,7 +118,7 @@ static int begin(struct multi *m)
 
     if (s->closing)
         return ZKL_ECLOSED;
-    if (grant_line(m->grant)->version == INT32_MAX)
+    if (grant_line(m->grant)->machine.version == INT32_MAX)
         return ZKL_ELIMIT; /* the next one could mean any version */
     if (state >= ZKL_LOST || (m->release && !grant_disown(m->grant)))
         return state == ZKL_RELEASED ? ZKL_EPERM : ZKL_ELOST;

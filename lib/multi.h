@@ -1,6 +1,6 @@
 /* Fenced transactions. Each begins with a set of the grant's own node that asks for the version
- * that node has: refused without the node, it fences; and once applied, the same transaction can
- * never be applied again, so that one whose answer was lost is simply sent again.
+ * that node has: refused without the node, it fences, and of all that ask for one version one is
+ * applied. recipes/transaction.h has what follows when an answer is lost.
  *
  * All with the monitor held. */
 #ifndef LIB_MULTI_H
@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 #include "core.h"
+#include "recipes/transaction.h"
 
 /* The transactions of one grant, one under way at a time. */
 struct multi_line {
     GQueue waiting; /* of struct multi, the first is under way */
     bool stepping;
-    bool version_unknown; /* to be read before the next */
-    int32_t version;      /* of the own node */
+    struct transaction machine;
 };
 
 struct multi {
@@ -27,12 +27,6 @@ struct multi {
     int count;
     GStringChunk *texts; /* what changes point to */
     bool release;
-    unsigned tries;
-    bool under_way; /* sent and not answered */
-    bool doubt;     /* sent earlier, and whether it was or will be applied is not known */
-    bool sealing;   /* refused in doubt: the fence alone is sent */
-    int refusal;    /* and this is the answer */
-    const char *refused_path;
     bool begun;
     bool told;
     struct timer timer;

@@ -1,4 +1,4 @@
-/* What goes between us and the server for a transaction, until its outcome is known. */
+/* What goes between us and the server for a transaction: recipes/transaction.h decides. */
 #include <string.h>
 
 #include "callbacks.h"
@@ -6,8 +6,6 @@
 #include "grant.h"
 #include "multi.h"
 #include "request.h"
-
-enum { TRIES_MAX = 3 };
 
 void multi_unref(struct multi *m)
 {
@@ -55,19 +53,51 @@ static void tell(struct multi *m, int code, const char *path)
         sem_post(&m->ended);
 }
 
-void multi_on_timeout(void *data)
+static void tell_late(struct multi *m)
 {
-    struct multi *m = data;
     zkl_error why = {.code = ZKL_ETIMEDOUT};
 
     if (!m->session->up)
         session_why_down(m->session, &why);
-    tell(m, m->under_way || m->doubt ? ZKL_EUNKNOWN : why.code, zkl_grant_node(m->grant));
+    tell(m, why.code, zkl_grant_node(m->grant));
+}
+
+static void tell_verdict(struct multi *m, const struct transaction_action *a)
+{
+    const char *node = zkl_grant_node(m->grant);
+
+    switch (a->verdict) {
+    case TX_TOLD_APPLIED:
+        tell(m, 0, node);
+        break;
+    case TX_TOLD_REFUSED:
+        tell(m, a->error, session_path(m->session, m->changes[a->failed].path));
+        break;
+    case TX_TOLD_LOST:
+        tell(m, m->session->closing ? ZKL_ECLOSED : ZKL_ELOST, node);
+        break;
+    case TX_TOLD_LATE:
+        tell_late(m);
+        break;
+    case TX_TOLD_UNKNOWN:
+        tell(m, ZKL_EUNKNOWN, node);
+        break;
+    }
 }
 
 /* ---- the exchange ---- */
 
-static void go_on(struct multi *m);
+static void step(struct multi *m, struct transaction_event ev);
+
+void multi_on_timeout(void *data)
+{
+    struct multi *m = data;
+
+    if (m->begun)
+        step(m, (struct transaction_event){.kind = TX_EV_TIMEOUT});
+    else
+        tell_late(m);
+}
 
 /* A loop, as many may be settled at once. */
 static void begin_next(zkl_grant *g)
@@ -79,42 +109,22 @@ static void begin_next(zkl_grant *g)
     line->stepping = true;
     for (struct multi *m; (m = g_queue_peek_head(&line->waiting)) && !m->begun;) {
         m->begun = true;
-        go_on(m);
+        step(m, (struct transaction_event){
+                    .kind = TX_EV_BEGIN, .release = m->release, .told = m->told});
     }
     line->stepping = false;
 }
 
-/* Nothing of it will reach the server any more: the next may go. */
-static void settle(struct multi *m, int code, const char *path, bool node_gone)
+static void end(struct multi *m, bool node_gone)
 {
     zkl_grant *g = grant_ref(m->grant);
 
-    tell(m, code, path ? path : zkl_grant_node(g));
     g_queue_unlink(&grant_line(g)->waiting, &m->link);
     if (m->release || node_gone)
         grant_let_go(g, node_gone);
     multi_unref(m);
     begin_next(g);
     grant_unref(g);
-}
-
-/* Without the node, or without its session, nothing can be applied; but something may have been. */
-static void settle_lost(struct multi *m)
-{
-    int code = m->session->closing ? ZKL_ECLOSED : ZKL_ELOST;
-
-    settle(m, m->doubt ? ZKL_EUNKNOWN : code, NULL, true);
-}
-
-static bool is_over(const struct multi *m)
-{
-    return m->session->refused || zkl_grant_session_id(m->grant) != m->session->id;
-}
-
-/* What was never sent is not sent for a grant that is lost. */
-static bool may_send(const struct multi *m)
-{
-    return !m->told && (m->release || zkl_grant_state(m->grant) != ZKL_LOST);
 }
 
 static int to_code(enum store_rc rc)
@@ -129,68 +139,65 @@ static int to_code(enum store_rc rc)
     return codes[rc];
 }
 
-static bool send(struct multi *m);
-
-/* An earlier sending may still be under way somewhere, and would be applied: the fence alone takes
- * the version that it asks for. */
-static void on_refused(struct multi *m, const struct store_reply *reply)
+static enum transaction_event_kind to_event(const struct store_reply *reply)
 {
-    const char *path = session_path(m->session, m->changes[reply->failed].path);
-
-    if (!m->doubt) {
-        settle(m, to_code(reply->rc), path, false);
-        return;
+    switch (reply->rc) {
+    case STORE_OK:
+        return TX_EV_APPLIED;
+    case STORE_GONE:
+        return TX_EV_GONE;
+    case STORE_UNKNOWN:
+        return TX_EV_LOST;
+    case STORE_NONODE:
+        return reply->failed == 0 ? TX_EV_NO_NODE : TX_EV_REFUSED;
+    case STORE_BADVERSION:
+        return reply->failed == 0 ? TX_EV_OUTDATED : TX_EV_REFUSED;
+    default:
+        return TX_EV_REFUSED;
     }
-    m->sealing = true;
-    m->refusal = to_code(reply->rc);
-    m->refused_path = path;
-    if (!send(m))
-        settle(m, ZKL_EUNKNOWN, NULL, false);
-}
-
-static void on_fence(struct multi *m, const struct store_reply *reply)
-{
-    if (reply->rc == STORE_NONODE)
-        settle_lost(m);
-    else if (reply->rc == STORE_BADVERSION && (m->doubt || m->tries < TRIES_MAX))
-        go_on(m);
-    else
-        settle(m, m->doubt ? ZKL_EUNKNOWN : to_code(reply->rc), NULL, false);
-}
-
-static void on_applied(struct multi *m)
-{
-    struct multi_line *line = grant_line(m->grant);
-
-    if (line->version < INT32_MAX)
-        line->version++;
-    if (m->sealing)
-        settle(m, m->refusal, m->refused_path, false);
-    else
-        settle(m, 0, NULL, m->release);
 }
 
 static void on_answer(struct request *r, const struct store_reply *reply)
 {
     struct multi *m = r->owner;
-    struct multi_line *line = grant_line(m->grant);
+    struct transaction_event ev = {.kind = to_event(reply)};
 
-    m->under_way = false;
-    if (reply->rc == STORE_OK) {
-        on_applied(m);
-    } else if (reply->rc == STORE_GONE || reply->rc == STORE_UNKNOWN) {
-        m->doubt = true;
-        line->version_unknown = true;
-        if (reply->rc == STORE_GONE || m->tries == TRIES_MAX || m->sealing)
-            settle(m, ZKL_EUNKNOWN, NULL, false);
-        else
-            go_on(m);
-    } else if (reply->failed == 0) {
-        line->version_unknown = true;
-        on_fence(m, reply);
-    } else {
-        on_refused(m, reply);
+    if (ev.kind == TX_EV_OUTDATED || ev.kind == TX_EV_REFUSED) {
+        ev.error = to_code(reply->rc);
+        ev.failed = reply->failed;
     }
+    step(m, ev);
+    multi_unref(m);
+}
+
+/* Of our sets, the one that has left these data. */
+static uint32_t number_in(const struct multi *m, const struct store_reply *reply)
+{
+    const char *payload = grant_payload(m->grant), *data = reply->data ? reply->data : "";
+    uint32_t number;
+    size_t length = transaction_payload(data, (size_t)MAX(reply->length, 0), &number);
+    bool ours = length == strlen(payload) && memcmp(data, payload, length) == 0;
+
+    return ours ? number : 0;
+}
+
+static void on_read(struct request *r, const struct store_reply *reply)
+{
+    struct multi *m = r->owner;
+    struct transaction_event ev = {.kind = TX_EV_UNREAD};
+
+    if (reply->rc == STORE_OK) {
+        ev.kind = TX_EV_READ;
+        ev.version = reply->version;
+        ev.number = number_in(m, reply);
+    } else if (reply->rc == STORE_NONODE) {
+        ev.kind = TX_EV_NO_NODE;
+    } else if (reply->rc == STORE_GONE) {
+        ev.kind = TX_EV_GONE;
+    } else {
+        ev.error = to_code(reply->rc);
+    }
+    step(m, ev);
     multi_unref(m);
 }
 
@@ -201,88 +208,57 @@ static struct request *ask(struct multi *m, enum store_kind kind,
     return request_new(kind, g_strdup(grant_full_node(m->grant)), done, m);
 }
 
-/* False: there is no connection. */
-static bool send(struct multi *m)
+/* Sent again by the machine alone, and so only on a connection that was confirmed. */
+static void send(struct multi *m, const struct transaction_action *a)
 {
     struct request *r = ask(m, STORE_MULTI, on_answer);
+    char *data = g_strdup_printf("%s" TRANSACTION_WORDS "%u", grant_payload(m->grant), a->number);
 
-    m->changes[0].version = grant_line(m->grant)->version;
-    r->once = true; /* sent again only on a connection that was confirmed */
+    m->changes[0].data = data;
+    m->changes[0].length = (int)strlen(data);
+    m->changes[0].version = a->version;
+    r->once = true;
     r->what.changes = m->changes;
-    r->what.count = m->sealing ? 1 : m->count;
-    m->tries++;
-    m->under_way = true;
-    if (request_try(m->session, r))
-        return true;
-    m->tries--;
-    m->under_way = false;
-    m->refs--; /* not the last: the line has one */
-    return false;
-}
-
-/* One set by ourselves and nobody else: then the transaction was applied. With the release there
- * would be no node. */
-static bool shows_applied(const struct multi *m, const struct store_reply *reply)
-{
-    const struct store_change *fence = &m->changes[0];
-
-    return !m->release && reply->version == fence->version + 1 && reply->length == fence->length &&
-           memcmp(reply->data, fence->data, (size_t)fence->length) == 0;
-}
-
-/* What a read says about a transaction in doubt: EUNKNOWN, unless it shows that it was applied or
- * is to be sent again. A version not moved on yet proves nothing: the reader may lag behind. */
-static void settle_doubt(struct multi *m, const struct store_reply *reply)
-{
-    if (shows_applied(m, reply))
-        settle(m, 0, NULL, false);
-    else if (reply->version != m->changes[0].version || m->tries == TRIES_MAX || m->sealing ||
-             !may_send(m))
-        settle(m, ZKL_EUNKNOWN, NULL, false);
-    else if (!send(m))
-        go_on(m);
-}
-
-static void on_read(struct request *r, const struct store_reply *reply)
-{
-    struct multi *m = r->owner;
-    struct multi_line *line = grant_line(m->grant);
-
-    if (reply->rc == STORE_OK) {
-        line->version = reply->version;
-        line->version_unknown = false;
+    r->what.count = a->kind == TX_ACT_SEAL ? 1 : m->count;
+    if (!request_try(m->session, r)) {
+        step(m, (struct transaction_event){.kind = TX_EV_UNSENT});
+        multi_unref(m);
     }
-    if (reply->rc == STORE_NONODE || reply->rc == STORE_GONE || is_over(m))
-        settle_lost(m);
-    else if (line->version_unknown)
-        settle(m, m->doubt ? ZKL_EUNKNOWN : to_code(reply->rc), NULL, false);
-    else if (m->doubt)
-        settle_doubt(m, reply);
-    else if (!may_send(m))
-        settle(m, ZKL_ELOST, NULL, false);
-    else if (!send(m))
-        go_on(m);
-    multi_unref(m);
+    g_free(data);
 }
 
-/* Sent at once on a connection that has answered something, to a node whose version is known; else
- * a read of it comes first, and waits for a connection. */
-static void go_on(struct multi *m)
+static void perform(struct multi *m, const struct transaction_action *a)
+{
+    switch (a->kind) {
+    case TX_ACT_READ:
+        request_send(m->session, ask(m, STORE_GET, on_read));
+        break;
+    case TX_ACT_SEND:
+    case TX_ACT_SEAL:
+        send(m, a);
+        break;
+    case TX_ACT_TELL:
+        tell_verdict(m, a);
+        break;
+    case TX_ACT_END:
+        end(m, a->node_gone);
+        break;
+    }
+}
+
+static void step(struct multi *m, struct transaction_event ev)
 {
     zkl_session *s = m->session;
+    struct transaction_actions actions;
 
-    if (is_over(m)) {
-        settle_lost(m);
-        return;
-    }
-    if (!m->doubt && !may_send(m)) {
-        settle(m, ZKL_ELOST, NULL, false);
-        return;
-    }
-    bool ready = !m->doubt && !grant_line(m->grant)->version_unknown && s->up &&
-                 s->confirmed == s->connection;
-    if (!ready || !send(m))
-        request_send(s, ask(m, STORE_GET, on_read));
+    ev.over = s->refused || zkl_grant_session_id(m->grant) != s->id;
+    ev.lost = !m->release && zkl_grant_state(m->grant) == ZKL_LOST;
+    ev.ready = s->up && s->confirmed == s->connection;
+    m->refs++;
+    transaction_step(&grant_line(m->grant)->machine, &ev, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        perform(m, &actions.list[i]);
+    multi_unref(m);
 }
 
 void multi_enter(struct multi *m)

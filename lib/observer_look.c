@@ -28,7 +28,8 @@ static void on_first_read(struct request *r, const struct store_reply *reply)
             o->seen = true;
             o->token = reply->czxid;
             g_free(o->id);
-            o->id = g_utf8_make_valid(reply->data ? reply->data : "", reply->length);
+            o->id = g_utf8_make_valid(reply->data ? reply->data : "",
+                                      queue_payload_length(o->node, reply));
             conclude(o);
         } else if (reply->rc == STORE_NONODE) {
             look_list(&o->look, false);

@@ -8,6 +8,7 @@
 #include "path.h"
 #include "recipes/name.h"
 #include "recipes/rule.h"
+#include "recipes/transaction.h"
 
 static void clear_contender(void *data)
 {
@@ -27,6 +28,15 @@ void queue_unref(zkl_queue *q)
     g_free(q->directory);
     sem_destroy(&q->done);
     g_free(q);
+}
+
+int queue_payload_length(const char *name, const struct store_reply *reply)
+{
+    uint32_t number;
+
+    if (!reply->data || reply->version == 0 || name_maker(name, strlen(name)) != MAKER_ZKL)
+        return reply->length;
+    return (int)transaction_payload(reply->data, (size_t)reply->length, &number);
 }
 
 /* ---- who holds ---- */

@@ -39,6 +39,10 @@ int queue_read(zkl_queue **ret, zkl_session *s, const char *directory,
 
 void queue_unref(zkl_queue *q);
 
+/* How long the payload is in what a read of that child was answered: without what a fenced
+ * transaction of ours leaves behind it, which none has yet where the version is 0. */
+int queue_payload_length(const char *name, const struct store_reply *reply);
+
 /* Who holds, by kinds and order. */
 void queue_mark_holders(zkl_queue *q);
 

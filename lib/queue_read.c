@@ -66,8 +66,10 @@ static void ask(zkl_queue *q, enum store_kind kind,
 
 static void take(const zkl_queue *q, zkl_contender *c, const struct store_reply *reply)
 {
-    c->owner = q->wish.head ? g_utf8_make_valid(reply->data ? reply->data : "", reply->length)
-                            : clean_text(reply->data, reply->length);
+    const int length = queue_payload_length(c->node, reply);
+
+    c->owner = q->wish.head ? g_utf8_make_valid(reply->data ? reply->data : "", length)
+                            : clean_text(reply->data, length);
     c->token = reply->czxid;
     c->session_id = reply->owner;
     c->ctime_ms = reply->ctime_ms;

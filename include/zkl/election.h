@@ -41,8 +41,9 @@ typedef struct zkl_election_options {
     }
 
 /* A candidate at path (as for a mutex). candidate_id is its node's whole payload: UTF-8, at most
- * 1024 bytes, may be empty; NULL: this handle only looks (leader, candidates, observe). Asks
- * nothing of the server. Answers ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. Free with
+ * 1024 bytes, may be empty; NULL: this handle only looks (leader, candidates, observe). A
+ * transaction of the term adds a line to it: see zkl_grant_multi(). Asks nothing of the server.
+ * Answers ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. Free with
  * zkl_election_free(). Since 0.1. */
 ZKL_API int zkl_election_new(zkl_election **ret, zkl_session *s, const char *path,
                              const char *candidate_id, const zkl_election_options *options);
@@ -140,8 +141,8 @@ ZKL_API int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_
 ZKL_API int zkl_election_candidates(zkl_election *e, zkl_queue **ret, int64_t timeout_ms);
 
 /* Publishes data (at most 64 KiB, may be empty) as the leader's, in a transaction fenced by the
- * term's grant: it becomes the data of path itself, behind a line with the token, so that the
- * candidate's node keeps the id alone. Observers hear of it. Answers what zkl_grant_multi() does
+ * term's grant: it becomes the data of path itself, behind a line with the token. The candidate's
+ * node keeps the id, with the line of that transaction behind it. Observers hear of it. Answers what zkl_grant_multi() does
  * (ZKL_ELIMIT also for more than 64 KiB), ZKL_EPERM when this candidate does not lead. Since 0.1.
  */
 ZKL_API int zkl_election_proclaim(zkl_election *e, const void *data, size_t size,

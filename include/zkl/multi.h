@@ -40,18 +40,22 @@ typedef struct zkl_change {
  *   ZKL_ENOENT, ZKL_EEXIST, ZKL_EVERSION, ZKL_ENOTEMPTY, ZKL_EACCES, ZKL_EPATH, ZKL_EPROTO: the
  *   server refused; zkl_last_error() has the path of the change that it refused;
  *   ZKL_EUNKNOWN: the time passed, the session ended, or the connection broke three times, with an
- *   answer outstanding: it may have been applied, or be yet. With ZKL_MULTI_RELEASE also when the
- *   connection broke and the node is gone: by the transaction, unless a third party deleted it;
+ *   answer outstanding; or it broke and the node was deleted or written by a third party: the
+ *   transaction may have been applied, or be yet. With ZKL_MULTI_RELEASE also when the connection
+ *   broke and the node is gone: by the transaction, unless a third party deleted it;
  *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed before it was sent;
  *   ZKL_ELIMIT: more than 1,000,000 bytes in all, or 2^31 transactions of one grant;
  *   ZKL_EDEADLK: inside a callback, where zkl_grant_multi_async() is the one to use;
  *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD.
  *
- * That an answer was lost and the transaction applied is seen by the node's version and data: a
- * third party that writes just that data to the node at just that moment can deceive it.
+ * Each transaction writes the grant's node: the payload, and behind it a line with a number that no
+ * other transaction of the grant has ("zkl tx 7"). By that number it is seen whether one whose
+ * answer was lost was applied, so nobody else must write such a line there. This library's readers
+ * show the payload without it; other libraries read both.
  *
- * Transactions of one grant are applied in the order of the calls. Each wakes the next contender
- * for one read, as it writes the grant's node. From any thread. Since 0.1. */
+ * Transactions of one grant are applied in the order of the calls. When one has returned 0, those
+ * before it that returned ZKL_EUNKNOWN have been applied by then or never will be. Each wakes the
+ * next contender for one read. From any thread. Since 0.1. */
 ZKL_API int zkl_grant_multi(zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags,
                             int64_t timeout_ms);
 

@@ -31,7 +31,8 @@ typedef enum zkl_client {
 /* One contender. Strings live as long as the snapshot. Since 0.1. */
 typedef struct zkl_contender {
     const char *node;   /* the child's name */
-    const char *owner;  /* its payload as valid UTF-8 without control characters; "" if empty */
+    const char *owner;  /* its payload as valid UTF-8 without control characters; "" if empty. Of
+                           this library's, without the line that zkl_grant_multi() adds. */
     int64_t number;     /* the signed number in its name */
     uint64_t token;     /* its czxid */
     int64_t session_id; /* 0: a persistent node */

@@ -61,6 +61,7 @@ struct client *client_new(struct stage *stage, const char *name, int rate_ppm,
 
     p->stage = stage;
     p->host = world_host(stage->world, name, rate_ppm);
+    p->hosts = "zk:2181";
     p->options = *options;
     p->options.log = on_log;
     p->options.log_data = p;
@@ -97,7 +98,7 @@ void client_open(struct client *p)
     struct host *before = host_enter(p->host);
 
     tell(p, "opens a session");
-    if (zkl_session_open(&p->session, "zk:2181", &p->options, NULL) != 0)
+    if (zkl_session_open(&p->session, p->hosts, &p->options, NULL) != 0)
         g_error("no session could be opened");
     for (int i = 0; i < PATHS; i++)
         make_mutex(p, i);

@@ -30,6 +30,7 @@ int client_place(int line);
 struct client {
     struct stage *stage;
     struct host *host;
+    const char *hosts;    /* that it connects to: as of world_store */
     zkl_session *session; /* NULL: closed */
     zkl_session_options options;
     zkl_mutex *mutex[PATHS];

@@ -68,8 +68,11 @@ void write_start(struct attempt *a, bool release, int64_t timeout_ms)
     w->attempt = a;
     w->path = g_strdup_printf("%s/w%u", directory, stage->writes->len + 1);
     const zkl_change change = {.kind = ZKL_CHANGE_CREATE, .path = w->path};
-    if (zkl_grant_multi_async(a->grant, &change, 1, release ? ZKL_MULTI_RELEASE : 0, timeout_ms,
-                              on_written, w) != 0) {
+    struct host *before = host_enter(a->process->host);
+    int code = zkl_grant_multi_async(a->grant, &change, 1, release ? ZKL_MULTI_RELEASE : 0,
+                                     timeout_ms, on_written, w);
+    host_enter(before);
+    if (code != 0) {
         write_free(w);
         return;
     }

@@ -41,14 +41,14 @@ static void versions_run_out(void)
     struct ending e[2];
 
     story_begin(&story);
-    grant_line(story.grant)->version = INT32_MAX - 1;
+    grant_line(story.grant)->machine.version = INT32_MAX - 1;
     for (int i = 0; i < 2; i++)
         story_apply(&story, &e[i], 0, ZKL_FOREVER);
     for (int i = 0; i < 2; i++) {
         ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
         check_ended(&e[i], 0);
     }
-    CHECK_INT(grant_line(story.grant)->version, INT32_MAX);
+    CHECK_INT(grant_line(story.grant)->machine.version, INT32_MAX);
     CHECK_INT(zkl_grant_multi(story.grant, &story_change, 1, 0, ZKL_FOREVER), ZKL_ELIMIT);
     CHECK(!fake_is_asked(STORE_MULTI, story.node));
     story_end(&story);

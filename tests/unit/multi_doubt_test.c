@@ -13,7 +13,7 @@ static void answer_lost(void)
     story_apply(&story, &e, 0, ZKL_FOREVER);
     lose_answer(&story);
     CHECK(!fake_is_asked(STORE_MULTI, story.node));
-    answer_read(&story, 1);
+    answer_read(&story, 1, 1);
     CHECK(!fake_is_asked(STORE_MULTI, story.node));
     check_ended(&e, 0);
     story_apply(&story, &e, 0, ZKL_FOREVER);
@@ -29,7 +29,7 @@ static void request_lost(void)
     story_begin(&story);
     story_apply(&story, &e, 0, ZKL_FOREVER);
     lose_answer(&story);
-    answer_read(&story, 0);
+    answer_read(&story, 0, 0);
     check_asked(&story, 0, "; create /x 0");
     ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
     check_ended(&e, 0);
@@ -45,9 +45,9 @@ static void applied_late(void)
     story_begin(&story);
     story_apply(&story, &e, 0, ZKL_FOREVER);
     lose_answer(&story);
-    answer_read(&story, 0);
+    answer_read(&story, 0, 0);
     ANSWER(STORE_MULTI, story.node, .rc = STORE_BADVERSION, .failed = 0);
-    answer_read(&story, 1);
+    answer_read(&story, 1, 1);
     CHECK(!fake_is_asked(STORE_MULTI, story.node));
     check_ended(&e, 0);
     story_end(&story);
@@ -56,18 +56,99 @@ static void applied_late(void)
 /* Known not to be ours: by its data, or since ours would have left no node. */
 static void foreign_data(void)
 {
+    static const char *const data[] = {
+        "ops",          NAME, NAME "\nzkl tx 2", NAME "\nzkl tx 01", NAME "\nzkl tx 1\n",
+        "us\nzkl tx 1", ""};
+    struct ending e;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(data); i++) {
+        struct story story;
+        story_begin(&story);
+        story_apply(&story, &e, 0, ZKL_FOREVER);
+        lose_answer(&story);
+        CHECK(read_data(&story, 1, data[i]));
+        check_ended(&e, ZKL_EUNKNOWN);
+        story_apply(&story, &e, ZKL_MULTI_RELEASE, ZKL_FOREVER);
+        lose_answer(&story);
+        answer_read(&story, 2, 2);
+        check_ended(&e, ZKL_EUNKNOWN);
+        story_end(&story);
+    }
+}
+
+/* Ours, but overwritten: nobody can tell any more. */
+static void two_versions_on(void)
+{
     struct story story;
     struct ending e;
 
     story_begin(&story);
     story_apply(&story, &e, 0, ZKL_FOREVER);
     lose_answer(&story);
-    CHECK(read_data(&story, 1, "ops"));
+    answer_read(&story, 2, 1);
     check_ended(&e, ZKL_EUNKNOWN);
-    story_apply(&story, &e, ZKL_MULTI_RELEASE, ZKL_FOREVER);
+    story_end(&story);
+}
+
+/* The first was told that nobody knows, and comes through when the second is sent for the version
+ * that it takes: the second was not applied by that, and is sent for the next. */
+static void overtaken_by_an_earlier_one(void)
+{
+    struct story story;
+    struct ending e[2];
+
+    story_begin(&story);
+    story_apply(&story, &e[0], 0, 20);
+    check_ended(&e[0], ZKL_EUNKNOWN);
     lose_answer(&story);
-    answer_read(&story, 2);
-    check_ended(&e, ZKL_EUNKNOWN);
+    story_apply(&story, &e[1], 0, ZKL_FOREVER);
+    answer_read(&story, 0, 0);
+    check_asked(&story, 0, "; create /x 0");
+    lose_answer(&story);
+    answer_read(&story, 1, 1);
+    CHECK_INT(atomic_load(&e[1].calls), 0);
+    check_asked(&story, 1, "; create /x 0");
+    lose_answer(&story);
+    answer_read(&story, 2, 2);
+    check_ended(&e[1], 0);
+    CHECK_INT(atomic_load(&e[0].calls), 1);
+    story_end(&story);
+}
+
+static GString *sets; /* the data that each set of the own node leaves */
+
+static bool note_set(const struct store_request *request, struct store_reply *reply)
+{
+    (void)reply;
+    if (request->kind == STORE_MULTI)
+        g_string_append_printf(sets, "%.*s; ", request->changes[0].length,
+                               request->changes[0].data);
+    return false;
+}
+
+/* Another one for each transaction, and for the set that shuts it out; the same for what is but
+ * sent again. */
+static void data_of_its_own(void)
+{
+    struct story story;
+    struct ending e;
+
+    story_begin(&story);
+    sets = g_string_new(NULL);
+    fake_answer_at_once(note_set);
+    story_apply(&story, &e, 0, ZKL_FOREVER);
+    lose_answer(&story);
+    answer_read(&story, 0, 0);
+    ANSWER(STORE_MULTI, story.node, .rc = STORE_EXISTS, .failed = 1);
+    ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
+    check_ended(&e, ZKL_EEXIST);
+    story_apply(&story, &e, 0, ZKL_FOREVER);
+    fake_answer_at_once(NULL);
+    CHECK_STR(sets->str,
+              NAME "\nzkl tx 1; " NAME "\nzkl tx 1; " NAME "\nzkl tx 2; " NAME "\nzkl tx 3; ");
+    ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
+    check_ended(&e, 0);
+    g_string_free(sets, TRUE);
     story_end(&story);
 }
 
@@ -80,7 +161,7 @@ static void refused_in_doubt(void)
     story_begin(&story);
     story_apply(&story, &e, 0, ZKL_FOREVER);
     lose_answer(&story);
-    answer_read(&story, 0);
+    answer_read(&story, 0, 0);
     ANSWER(STORE_MULTI, story.node, .rc = STORE_EXISTS, .failed = 1);
     CHECK_INT(atomic_load(&e.calls), 0);
     check_asked(&story, 0, "");
@@ -92,44 +173,83 @@ static void refused_in_doubt(void)
     story_end(&story);
 }
 
-/* It had come through, or nobody knows. */
-static void not_shut_out(void)
+static void refuse_in_doubt(struct story *story, struct ending *e)
 {
-    for (int known = 0; known < 2; known++) {
+    story_begin(story);
+    story_apply(story, e, 0, ZKL_FOREVER);
+    lose_answer(story);
+    answer_read(story, 0, 0);
+    ANSWER(STORE_MULTI, story->node, .rc = STORE_EXISTS, .failed = 1);
+}
+
+/* What the node shows when the set that was to shut it out is refused, or lost: it had come
+ * through, it was shut out, or nobody knows. */
+static void shut_out_or_not(void)
+{
+    static const struct {
+        int version;
+        unsigned number;
+        int code;
+    } rows[] = {{1, 1, 0}, {1, 2, ZKL_EEXIST}, {1, 0, ZKL_EUNKNOWN}, {2, 2, ZKL_EUNKNOWN}};
+
+    for (size_t i = 0; i < 2 * G_N_ELEMENTS(rows); i++) {
+        struct story story;
+        struct ending e;
+
+        refuse_in_doubt(&story, &e);
+        if (i % 2)
+            lose_answer(&story);
+        else
+            ANSWER(STORE_MULTI, story.node, .rc = STORE_BADVERSION, .failed = 0);
+        CHECK_INT(atomic_load(&e.calls), 0);
+        answer_read(&story, rows[i / 2].version, rows[i / 2].number);
+        check_ended(&e, rows[i / 2].code);
+        CHECK(!fake_is_asked(STORE_MULTI, story.node));
+        story_end(&story);
+    }
+}
+
+/* For want of an answer or of a connection. */
+static void shut_out_again(void)
+{
+    for (int busy = 0; busy < 2; busy++) {
         struct story story;
         struct ending e;
 
         story_begin(&story);
         story_apply(&story, &e, 0, ZKL_FOREVER);
         lose_answer(&story);
-        answer_read(&story, 0);
+        answer_read(&story, 0, 0);
+        fake_busy(busy);
         ANSWER(STORE_MULTI, story.node, .rc = STORE_EXISTS, .failed = 1);
-        if (known) {
-            ANSWER(STORE_MULTI, story.node, .rc = STORE_BADVERSION, .failed = 0);
-            answer_read(&story, 1);
+        fake_busy(false);
+        if (busy) {
+            fake_event(STORE_EV_DOWN);
+            fake_event(STORE_EV_UP);
         } else {
             lose_answer(&story);
         }
-        check_ended(&e, known ? 0 : ZKL_EUNKNOWN);
-        CHECK(!fake_is_asked(STORE_MULTI, story.node));
+        answer_read(&story, 0, 0);
+        check_asked(&story, 0, "");
+        CHECK_INT(atomic_load(&e.calls), 0);
+        ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
+        check_ended(&e, ZKL_EEXIST);
         story_end(&story);
     }
 }
 
-/* There is no connection to shut it out on. */
-static void cannot_be_shut_out(void)
+/* The third answer lost is the last that is waited for. */
+static void lost_shutting_out(void)
 {
     struct story story;
     struct ending e;
 
-    story_begin(&story);
-    story_apply(&story, &e, 0, ZKL_FOREVER);
+    refuse_in_doubt(&story, &e);
     lose_answer(&story);
-    answer_read(&story, 0);
-    fake_busy(true);
-    ANSWER(STORE_MULTI, story.node, .rc = STORE_EXISTS, .failed = 1);
-    fake_busy(false);
+    answer_read(&story, 0, 0);
+    lose_answer(&story);
     check_ended(&e, ZKL_EUNKNOWN);
+    CHECK(!fake_is_asked(STORE_GET, story.node));
     story_end(&story);
 }
 
@@ -143,11 +263,11 @@ static void read_again(void)
     story_apply(&story, &e, 0, ZKL_FOREVER);
     lose_answer(&story);
     fake_busy(true);
-    answer_read(&story, 0);
+    answer_read(&story, 0, 0);
     fake_busy(false);
     fake_event(STORE_EV_DOWN);
     fake_event(STORE_EV_UP);
-    answer_read(&story, 0);
+    answer_read(&story, 0, 0);
     check_asked(&story, 0, "; create /x 0");
     ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
     check_ended(&e, 0);
@@ -165,12 +285,12 @@ static void refused_by_one_that_lags(void)
         story_apply(&story, &e, 0, ZKL_FOREVER);
         for (int i = sealing; i < 2; i++) {
             lose_answer(&story);
-            answer_read(&story, 0);
+            answer_read(&story, 0, 0);
         }
         if (sealing)
             ANSWER(STORE_MULTI, story.node, .rc = STORE_EXISTS, .failed = 1);
         ANSWER(STORE_MULTI, story.node, .rc = STORE_BADVERSION, .failed = 0);
-        answer_read(&story, 0);
+        answer_read(&story, 0, 0);
         CHECK(!fake_is_asked(STORE_MULTI, story.node));
         check_ended(&e, ZKL_EUNKNOWN);
         story_end(&story);
@@ -189,7 +309,7 @@ static void read_refused(void)
     ANSWER(STORE_GET, story.node, .rc = STORE_NOAUTH);
     check_ended(&e, ZKL_EACCES);
     story_apply(&story, &e, 0, ZKL_FOREVER);
-    answer_read(&story, 0);
+    answer_read(&story, 0, 0);
     lose_answer(&story);
     ANSWER(STORE_GET, story.node, .rc = STORE_NOAUTH);
     check_ended(&e, ZKL_EUNKNOWN);
@@ -210,7 +330,7 @@ static void lost_in_doubt(void)
     grant_set_deadline(story.grant, (struct instant){0}, false);
     session_unlock(story.session);
     CHECK_INT(zkl_grant_state(story.grant), ZKL_LOST);
-    answer_read(&story, 0);
+    answer_read(&story, 0, 0);
     check_ended(&e, ZKL_EUNKNOWN);
     CHECK(!fake_is_asked(STORE_MULTI, story.node));
     story_end(&story);
@@ -256,7 +376,7 @@ static void three_times_lost(void)
     story_apply(&story, &e, 0, ZKL_FOREVER);
     for (int i = 0; i < 2; i++) {
         lose_answer(&story);
-        answer_read(&story, 0);
+        answer_read(&story, 0, 0);
     }
     CHECK_INT(atomic_load(&e.calls), 0);
     lose_answer(&story);
@@ -276,10 +396,10 @@ static void twice_lost(void)
     story_apply(&story, &e, 0, ZKL_FOREVER);
     for (int i = 0; i < 2; i++) {
         lose_answer(&story);
-        answer_read(&story, 0);
+        answer_read(&story, 0, 0);
     }
     ANSWER(STORE_MULTI, story.node, .rc = STORE_BADVERSION, .failed = 0);
-    answer_read(&story, 1);
+    answer_read(&story, 1, 1);
     check_ended(&e, 0);
     story_end(&story);
 }
@@ -304,9 +424,13 @@ static const struct test_case cases[] = {
     {"request_lost", request_lost},
     {"applied_late", applied_late},
     {"foreign_data", foreign_data},
+    {"two_versions_on", two_versions_on},
+    {"overtaken_by_an_earlier_one", overtaken_by_an_earlier_one},
+    {"data_of_its_own", data_of_its_own},
     {"refused_in_doubt", refused_in_doubt},
-    {"not_shut_out", not_shut_out},
-    {"cannot_be_shut_out", cannot_be_shut_out},
+    {"shut_out_or_not", shut_out_or_not},
+    {"shut_out_again", shut_out_again},
+    {"lost_shutting_out", lost_shutting_out},
     {"read_again", read_again},
     {"refused_by_one_that_lags", refused_by_one_that_lags},
     {"read_refused", read_refused},

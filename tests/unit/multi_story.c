@@ -111,7 +111,10 @@ bool read_data(const struct story *story, int version, const char *data)
             .rc = STORE_OK, .version = version, .data = data, .length = (int)strlen(data)});
 }
 
-void answer_read(const struct story *story, int version)
+void answer_read(const struct story *story, int version, unsigned number)
 {
-    CHECK(read_data(story, version, NAME));
+    char *data = number ? g_strdup_printf(NAME "\nzkl tx %u", number) : g_strdup(NAME);
+
+    CHECK(read_data(story, version, data));
+    g_free(data);
 }

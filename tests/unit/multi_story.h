@@ -40,7 +40,8 @@ void lose_answer(struct story *story);
 
 /* Somebody's data is in the node, ours or another's. */
 bool read_data(const struct story *story, int version, const char *data);
-void answer_read(const struct story *story, int version);
+/* number: of our set that has left the data; 0: none has yet. */
+void answer_read(const struct story *story, int version, unsigned number);
 
 void wait_for(const atomic_int *count, int wanted);
 

@@ -31,10 +31,10 @@ static void foreign_version(void)
     story_begin(&story);
     story_apply(&story, &e, 0, ZKL_FOREVER);
     ANSWER(STORE_MULTI, story.node, .rc = STORE_BADVERSION, .failed = 0);
-    answer_read(&story, 3);
+    answer_read(&story, 3, 0);
     check_asked(&story, 3, "; create /x 0");
     lose_answer(&story);
-    answer_read(&story, 5);
+    answer_read(&story, 5, 1);
     check_ended(&e, ZKL_EUNKNOWN);
     CHECK(!fake_is_asked(STORE_MULTI, story.node));
     story_end(&story);
@@ -50,7 +50,7 @@ static void never_current(void)
     story_apply(&story, &e, 0, ZKL_FOREVER);
     for (int i = 1; i < 3; i++) {
         ANSWER(STORE_MULTI, story.node, .rc = STORE_BADVERSION, .failed = 0);
-        answer_read(&story, i);
+        answer_read(&story, i, 0);
     }
     CHECK_INT(atomic_load(&e.calls), 0);
     ANSWER(STORE_MULTI, story.node, .rc = STORE_BADVERSION, .failed = 0);
@@ -108,14 +108,14 @@ static void confirmed_first(void)
     story_apply(&story, &e, 0, ZKL_FOREVER);
     fake_event(STORE_EV_UP);
     CHECK(!fake_is_asked(STORE_MULTI, story.node));
-    answer_read(&story, 0);
+    answer_read(&story, 0, 0);
     ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
     check_ended(&e, 0);
     fake_event(STORE_EV_DOWN);
     fake_event(STORE_EV_UP);
     story_apply(&story, &e, 0, ZKL_FOREVER);
     CHECK(!fake_is_asked(STORE_MULTI, story.node));
-    answer_read(&story, 1);
+    answer_read(&story, 1, 1);
     ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
     check_ended(&e, 0);
     story_end(&story);
@@ -154,7 +154,7 @@ static void too_late(void)
     story_apply(&story, &e[2], 0, 20);
     check_ended(&e[2], ZKL_EUNREACHABLE);
     fake_event(STORE_EV_UP);
-    answer_read(&story, 1);
+    answer_read(&story, 1, 1);
     CHECK(!fake_is_asked(STORE_MULTI, story.node));
     for (int i = 0; i < 3; i++)
         CHECK_INT(atomic_load(&e[i].calls), 1);

@@ -75,6 +75,23 @@ static void tokens_rise(void)
     end(&s, o);
 }
 
+#define OURS "_c_1b4e28ba-2fa1-81d2-883f-0016d3cca427-latch-0000000001"
+
+/* A transaction of the leader's changes its node, not its id. */
+static void transactions_unseen(void)
+{
+    struct election_story s;
+    zkl_observer *o = begin_with(&s, OURS, 5, "a", "");
+
+    TOLD(&s, "a");
+    fake_fire(PATH_OF(OURS), STORE_FIRED_CHANGED);
+    ANSWER(STORE_GET, PATH_OF(OURS), .rc = STORE_OK, .version = 1, .czxid = 5,
+           .data = "a\nzkl tx 1", .length = 11);
+    election_flush(&s);
+    TOLD(&s, "a");
+    end(&s, o);
+}
+
 /* After a reconnect everything is looked at again, behind a sync; the same is not told again. */
 static void reconnected(void)
 {
@@ -320,6 +337,7 @@ static void closed_in_a_pause(void)
 
 static const struct test_case cases[] = {
     {"tokens_rise", tokens_rise},
+    {"transactions_unseen", transactions_unseen},
     {"reconnected", reconnected},
     {"stale_looks", stale_looks},
     {"another_session", another_session},

@@ -84,6 +84,44 @@ static void sorted_and_clean(void)
 #define THEIRS(name) "_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-" name
 #define OURS(name) "_c_1b4e28ba-2fa1-81d2-883f-0016d3cca427-" name
 
+/* What a transaction of ours has left behind the payload is not shown; what others wrote is. */
+static void behind_the_payload(void)
+{
+    static const struct {
+        const char *name, *data;
+        int version;
+        const char *owner;
+    } rows[] = {
+        {OURS("lock-0000000001"), "who\nzkl tx 17", 1, "who"},
+        {OURS("lock-0000000001"), "\nzkl tx 4294967295", 1, ""},
+        {OURS("lock-0000000001"), "who\nzkl tx 1\nzkl tx 2", 2, "who?zkl tx 1"},
+        {OURS("lock-0000000001"), "who\nzkl tx 17", 0, "who?zkl tx 17"},
+        {THEIRS("lock-0000000001"), "who\nzkl tx 17", 1, "who?zkl tx 17"},
+        {OURS("lock-0000000001"), "who\nzkl tx 017", 1, "who?zkl tx 017"},
+        {OURS("lock-0000000001"), "who\nzkl tx 0", 1, "who?zkl tx 0"},
+        {OURS("lock-0000000001"), "who\nzkl tx ", 1, "who?zkl tx "},
+        {OURS("lock-0000000001"), "who\nzkl tx 4294967296", 1, "who?zkl tx 4294967296"},
+        {OURS("lock-0000000001"), "who\nzkl tx 17 ", 1, "who?zkl tx 17 "},
+        {OURS("lock-0000000001"), "who zkl tx 17", 1, "who zkl tx 17"},
+        {OURS("lock-0000000001"), "17", 1, "17"},
+        {OURS("lock-0000000001"), "__REVOKE__", 1, "__REVOKE__"},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        char *path = g_strconcat("/b/", rows[i].name, NULL), *name = strrchr(path, '/') + 1;
+        struct reading r;
+        begin(&r, ZKL_FOREVER);
+        ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = &name, .count = 1);
+        ANSWER(STORE_GET, path, .rc = STORE_OK, .version = rows[i].version, .data = rows[i].data,
+               .length = (int)strlen(rows[i].data));
+        end(&r);
+        REQUIRE(r.code == 0 && zkl_queue_count(r.q) == 1);
+        CHECK_STR(zkl_queue_get(r.q, 0)->owner, rows[i].owner);
+        zkl_queue_free(r.q);
+        g_free(path);
+    }
+}
+
 /* The queue of those that are there. */
 static zkl_queue *queue_of(const char *const *names, int count)
 {
@@ -405,6 +443,7 @@ static void who_holds(void)
 
 static const struct test_case cases[] = {
     {"sorted_and_clean", sorted_and_clean},
+    {"behind_the_payload", behind_the_payload},
     {"holders", holders},
     {"kinds_and_clients", kinds_and_clients},
     {"who_left_is_left_out", who_left_is_left_out},
