@@ -102,8 +102,7 @@ static void lose(struct transaction *t, struct transaction_actions *out)
 static void read(struct transaction *t, const struct transaction_event *ev,
                  struct transaction_actions *out, enum transaction_state state)
 {
-    if (t->state != state)
-        move(t, state);
+    move(t, state);
     if (ev->over)
         lose(t, out);
     else

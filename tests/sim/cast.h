@@ -56,6 +56,18 @@ struct fault {
     int server;
 };
 
+/* Now and then nothing is committed for a while, and a holder's transactions are left undecided by
+ * connections that break. Drawn from a stream of its own, as elections are. */
+struct limbo {
+    struct cast *cast;
+    uint64_t chance;
+    struct alarm act;
+    int64_t most_ns; /* between two of its steps */
+    unsigned steps;  /* until all is committed again; 0: it is */
+    bool refusing;   /* its changes */
+    struct attempt *holder;
+};
+
 struct cast {
     struct stage *stage;
     unsigned members, slots, faults, paths;
@@ -77,6 +89,7 @@ struct cast {
     unsigned seats;  /* 0: there are none */
     unsigned lines;  /* of them */
     struct seat seat[SEATS_MAX];
+    struct limbo limbo;
 };
 
 /* A time from now on, of the order of a session timeout / part. */
@@ -105,6 +118,10 @@ bool seats_are_empty(const struct cast *cast);
 
 void admin_draw(struct cast *cast, uint64_t seed);
 void admin_start(struct cast *cast);
+
+/* ---- limbo.c ---- */
+
+void limbo_draw(struct cast *cast, uint64_t seed, int latency_us);
 
 /* ---- faults: fault.c ---- */
 

@@ -44,7 +44,7 @@ struct oracle {
     GArray *heads[LINES_MAX];        /* of each line, of struct head: who was first, in turn */
     bool always;                     /* look at each step, not only when something changed hands */
     bool look;
-    bool refusing, numbers_end; /* errors that are to be expected */
+    bool refusing, refusing_writes, numbers_end; /* errors that are to be expected */
 };
 
 void oracle_init(struct oracle *o);

@@ -158,6 +158,7 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
     neighbours_draw(cast, seed);
     seats_draw(cast, seed);
     admin_draw(cast, seed);
+    limbo_draw(cast, seed, config.latency_max_us);
     play(cast);
     tally_add(tally, &cast->stage->tally);
     char *wrong = g_steal_pointer(&cast->stage->wrong);

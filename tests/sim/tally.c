@@ -22,6 +22,7 @@ static const struct {
     {"hand-overs", offsetof(struct tally, handovers), 8000},
     {"adoptions", offsetof(struct tally, adoptions), 200},
     {"writes", offsetof(struct tally, writes), 1000},
+    {"undecided writes", offsetof(struct tally, undecided), 50},
     {"late grants", offsetof(struct tally, stillborn), 20},
     {"disconnections", offsetof(struct tally, resets), 3000},
     {"expiries", offsetof(struct tally, expiries), 1000},

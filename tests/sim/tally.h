@@ -12,6 +12,7 @@ struct tally {
     uint64_t handovers;                                  /* from one attempt to another */
     uint64_t adoptions;                 /* granted though the create's answer was lost */
     uint64_t writes;                    /* fenced transactions applied */
+    uint64_t undecided;                 /* applied after their holders were told "unknown" */
     uint64_t stillborn;                 /* delivered too late */
     uint64_t resets;                    /* connections lost */
     uint64_t expiries;                  /* sessions that ended by expiry */

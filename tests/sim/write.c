@@ -5,12 +5,12 @@
 #include "client.h"
 #include "nodes.h"
 
-static const char directory[] = "/r";
+const char write_directory[] = "/r";
 
 void write_prepare(struct stage *stage)
 {
-    if (!world_admin_create(stage->world, directory, NULL, false))
-        stage_wrong(stage, "%s could not be made", directory);
+    if (!world_admin_create(stage->world, write_directory, NULL, false))
+        stage_wrong(stage, "%s could not be made", write_directory);
 }
 
 void write_free(void *write)
@@ -32,7 +32,7 @@ bool write_may_answer(const struct stage *stage, int code)
     case ZKL_ECLOSED:
         return true;
     case ZKL_EACCES:
-        return stage->oracle.refusing;
+        return stage->oracle.refusing || stage->oracle.refusing_writes;
     default:
         return false;
     }
@@ -66,7 +66,7 @@ void write_start(struct attempt *a, bool release, int64_t timeout_ms)
     struct write *w = g_new0(struct write, 1);
 
     w->attempt = a;
-    w->path = g_strdup_printf("%s/w%u", directory, stage->writes->len + 1);
+    w->path = g_strdup_printf("%s/w%u", write_directory, stage->writes->len + 1);
     const zkl_change change = {.kind = ZKL_CHANGE_CREATE, .path = w->path};
     struct host *before = host_enter(a->process->host);
     int code = zkl_grant_multi_async(a->grant, &change, 1, release ? ZKL_MULTI_RELEASE : 0,
@@ -103,6 +103,7 @@ void write_note(struct stage *stage, const struct note *note)
         stage_wrong(stage, "%s is applied, but %s is gone", w->path, w->attempt->node);
     else if (w->answered && w->code != ZKL_EUNKNOWN)
         stage_wrong(stage, "%s is applied after its answer", w->path);
+    stage->tally.undecided += w->answered;
     w->applied = true;
 }
 

@@ -16,7 +16,8 @@ struct write {
     int code;
 };
 
-/* Where all of them go is made. */
+/* Where all of them go; and it is made. */
+extern const char write_directory[];
 void write_prepare(struct stage *stage);
 
 /* With a's grant, and without waiting; release: and gives the grant back with it. */

@@ -32,6 +32,8 @@ int main(int argc, char **argv)
         &refusal_suite,
         &watch_suite,
         &driver_suite,
+        &transaction_suite,
+        &transaction_doubt_suite,
         &multi_suite,
         &multi_bounds_suite,
         &multi_doubt_suite,

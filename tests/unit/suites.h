@@ -19,6 +19,8 @@ extern const struct test_suite contend_layout_suite;
 extern const struct test_suite contend_walk_suite;
 extern const struct test_suite driver_suite;
 extern const struct test_suite multi_suite;
+extern const struct test_suite transaction_suite;
+extern const struct test_suite transaction_doubt_suite;
 extern const struct test_suite multi_bounds_suite;
 extern const struct test_suite multi_doubt_suite;
 extern const struct test_suite grant_quick_suite;
