@@ -4,18 +4,15 @@
 
 enum { DIGITS_MAX = 10 };
 
-/* Decimal, as it is written and in no other way; 0: it is no number. */
+/* Of digits alone, as they are written and in no other way; 0: it is no number. */
 static uint32_t read_number(const char *digits, size_t count)
 {
     uint64_t number = 0;
 
     if (count == 0 || count > DIGITS_MAX || digits[0] == '0')
         return 0;
-    for (size_t i = 0; i < count; i++) {
-        if (digits[i] < '0' || digits[i] > '9')
-            return 0;
+    for (size_t i = 0; i < count; i++)
         number = number * 10 + (uint64_t)(digits[i] - '0');
-    }
     return number <= UINT32_MAX ? (uint32_t)number : 0;
 }
 

@@ -142,9 +142,9 @@ ZKL_API int zkl_election_candidates(zkl_election *e, zkl_queue **ret, int64_t ti
 
 /* Publishes data (at most 64 KiB, may be empty) as the leader's, in a transaction fenced by the
  * term's grant: it becomes the data of path itself, behind a line with the token. The candidate's
- * node keeps the id, with the line of that transaction behind it. Observers hear of it. Answers what zkl_grant_multi() does
- * (ZKL_ELIMIT also for more than 64 KiB), ZKL_EPERM when this candidate does not lead. Since 0.1.
- */
+ * node keeps the id, with the line of that transaction behind it. Observers hear of it. Answers
+ * what zkl_grant_multi() does (ZKL_ELIMIT also for more than 64 KiB), ZKL_EPERM when this candidate
+ * does not lead. Since 0.1. */
 ZKL_API int zkl_election_proclaim(zkl_election *e, const void *data, size_t size,
                                   int64_t timeout_ms);
 
