@@ -207,6 +207,10 @@ static void payloads(void)
         CHECK_INT(transaction_payload(rows[i].data, strlen(rows[i].data), &number), rows[i].length);
         CHECK_INT(number, rows[i].number);
     }
+    static const char before[] = "who\nzkl tx 12"; /* what is before the data is none of them */
+    uint32_t number;
+    CHECK_INT(transaction_payload(before + strlen(before) - 1, 1, &number), 1);
+    CHECK_INT(number, 0);
 }
 
 static const struct test_case cases[] = {
