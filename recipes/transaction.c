@@ -109,7 +109,7 @@ static void read(struct transaction *t, const struct transaction_event *ev,
         act(out, TX_ACT_READ);
 }
 
-/* The next number; the one before it is used up even if it was not sent. */
+/* What is sent again keeps its number. */
 static void send(struct transaction *t, struct transaction_actions *out,
                  enum transaction_state state)
 {
@@ -118,8 +118,7 @@ static void send(struct transaction *t, struct transaction_actions *out,
 
     if (*number == 0)
         *number = ++t->numbers;
-    if (state == TX_SENT)
-        t->asked = t->version;
+    t->asked = t->version;
     struct transaction_action *a = act(out, sealing ? TX_ACT_SEAL : TX_ACT_SEND);
     a->version = t->asked;
     a->number = *number;
