@@ -97,8 +97,11 @@ static void proclaimed(void)
     CHECK_INT(strlen(data), strlen(expected) - 7);
     free(data);
     data = raw_get(t->admin, zkl_grant_node(g), NULL);
-    CHECK_STR(data, "a"); /* the payload is the id alone */
+    CHECK_STR(data, "a\nzkl tx 2"); /* the payload is the id alone, before the fence's line */
     free(data);
+    char id[8];
+    CHECK_INT(zkl_election_leader(e, id, sizeof(id), NULL), 0);
+    CHECK_STR(id, "a");
     char *large = g_strnfill(64 * 1024 + 1, 'x');
     CHECK_INT(zkl_election_proclaim(e, large, 64 * 1024, ZKL_FOREVER), 0);
     CHECK_INT(zkl_election_proclaim(e, large, 64 * 1024 + 1, ZKL_FOREVER), ZKL_ELIMIT);

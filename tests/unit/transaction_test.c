@@ -192,6 +192,7 @@ static void payloads(void)
         {"who\nzkl tx 18446744073709551617", 31, 0},
         {"who\nzkl tx ", 11, 0},
         {"who\nzkl tx 0", 12, 0},
+        {"who\nzkl tx :", 12, 0},
         {"who\nzkl tx 01", 13, 0},
         {"who\nzkl tx 1\n", 13, 0},
         {"who\nzkl tx 1/", 13, 0},
