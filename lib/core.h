@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "fork.h"
 #include "recipes/lease.h"
+#include "recipes/rollback.h"
 #include "store.h"
 #include "timers.h"
 
@@ -57,7 +58,8 @@ struct zkl_session {
     bool reopened;        /* this session was opened anew to be fresh */
     bool foreigners;      /* what answers is no ZooKeeper */
     bool host_unknown;
-    bool refused; /* credentials: for good */
+    bool refused;             /* credentials: for good */
+    struct rollback rollback; /* what servers say while there is no connection */
     bool closing;
     bool closed;              /* no callback can be made any more */
     unsigned stores;          /* opened and not reported closed */

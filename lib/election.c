@@ -219,6 +219,14 @@ void election_up_all(zkl_session *s)
     }
 }
 
+void election_rewind_all(zkl_session *s)
+{
+    for (GList *l = s->elections.head; l; l = l->next) {
+        zkl_election *e = l->data;
+        observer_rewind_all(&e->observers);
+    }
+}
+
 /* Campaigns hear of it from their contenders. */
 void election_end_all(zkl_session *s)
 {

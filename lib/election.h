@@ -48,8 +48,9 @@ bool election_leads(const zkl_election *e);
 void election_forget(zkl_election *e);
 
 /* For all elections of the session: */
-void election_up_all(zkl_session *s);  /* there is a connection again */
-void election_end_all(zkl_session *s); /* the session is being closed */
+void election_up_all(zkl_session *s);     /* there is a connection again */
+void election_end_all(zkl_session *s);    /* the session is being closed */
+void election_rewind_all(zkl_session *s); /* lower tokens come from now on */
 
 /* ---- election_campaign.c ---- */
 

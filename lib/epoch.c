@@ -194,6 +194,7 @@ void epoch_close(zkl_session *s)
     timers_cancel(&s->deadline_timer);
     request_drop_all(s);
     request_forget_refusals(s);
+    s->rollback = (struct rollback){.serves = false};
     watch_clear(s);
     lease_init(&s->lease, s->lease.tick, s->lease.drift_permille);
 }
@@ -283,6 +284,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     s->connection++;
     s->host_unknown = false;
     s->foreigners = false;
+    s->rollback = (struct rollback){.serves = false};
     s->timeout_ms = timeout_ms;
     if (id != s->id) {
         s->id = id;
@@ -312,6 +314,44 @@ static void on_down(zkl_session *s)
     session_tell(s, ZKL_SESSION_SUSPENDED, s->id);
 }
 
+/* Tokens begin anew below those that observers were told. */
+static void replace_rolled_back(zkl_session *s)
+{
+    bool refuses = s->rollback.refuses;
+
+    epoch_replace(s);
+    if (refuses)
+        election_rewind_all(s);
+}
+
+static void on_expired(zkl_session *s)
+{
+    log_line(s->log, ZKL_LOG_WARN, "session 0x%" G_GINT64_MODIFIER "x expired", s->id);
+    replace_rolled_back(s);
+}
+
+/* Without a connection. What was held was lost by its deadline, or is now. */
+static void on_evidence(zkl_session *s, enum rollback_evidence evidence)
+{
+    int64_t timeout = MAX(s->wanted_timeout_ms, s->timeout_ms) * CLOCK_MS;
+    bool news = evidence == ROLLBACK_REFUSES && !s->rollback.refuses;
+    struct instant now = clock_now();
+
+    rollback_heard(&s->rollback, evidence, now);
+    if (news)
+        log_line(s->log, ZKL_LOG_WARN,
+                 "session 0x%" G_GINT64_MODIFIER "x: the servers' data is older than what this "
+                 "session has seen: restored, emptied or late",
+                 s->id);
+    if (!rollback_is_final(&s->rollback, now, timeout))
+        return;
+    log_line(s->log, ZKL_LOG_WARN,
+             "session 0x%" G_GINT64_MODIFIER "x: servers serve, but do not take it back: a new "
+             "one is opened",
+             s->id);
+    replace_rolled_back(s);
+}
+
 static void on_refused(zkl_session *s)
 {
     s->up = false;
@@ -335,8 +375,7 @@ static void on_store_event(void *context, enum store_event event, int64_t id, in
         on_down(s);
         break;
     case STORE_EV_EXPIRED:
-        log_line(s->log, ZKL_LOG_WARN, "session 0x%" G_GINT64_MODIFIER "x expired", s->id);
-        epoch_replace(s);
+        on_expired(s);
         break;
     case STORE_EV_AUTH:
         on_refused(s);
@@ -349,6 +388,15 @@ static void on_store_event(void *context, enum store_event event, int64_t id, in
     case STORE_EV_FOREIGN:
         s->host_unknown = event == STORE_EV_HOST;
         s->foreigners = event == STORE_EV_FOREIGN;
+        break;
+    case STORE_EV_UNSERVED:
+        on_evidence(s, ROLLBACK_NONE);
+        break;
+    case STORE_EV_SERVED:
+        on_evidence(s, ROLLBACK_SERVES);
+        break;
+    case STORE_EV_REFUSED:
+        on_evidence(s, ROLLBACK_REFUSES);
         break;
     }
 }

@@ -77,6 +77,12 @@ void observer_tell(zkl_observer *o, uint64_t token)
     push(o, tell == OBSERVE_LEADER ? token : 0);
 }
 
+void observer_rewind_all(GQueue *observers)
+{
+    for (GList *l = observers->head; l; l = l->next)
+        observe_rewind(&((zkl_observer *)l->data)->told);
+}
+
 /* ---- the handle ---- */
 
 static zkl_observer *observer_new(zkl_election *e, zkl_leader_fn fn, void *data)

@@ -35,6 +35,9 @@ void observer_listen(zkl_observer *o);
 /* What a look found; token 0: nobody. */
 void observer_tell(zkl_observer *o, uint64_t token);
 
+/* The servers have forgotten what was told: lower tokens are no older ones. */
+void observer_rewind_all(GQueue *observers);
+
 /* The last reference is gone. */
 void observer_free(struct look *l);
 

@@ -10,13 +10,20 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "layout.h"
 
-enum { PATIENCE_MS = 300, ANSWER_MAX = 96 };
+enum { PATIENCE_MS = 300, ANSWER_MAX = 96, QUESTION_MAX = 64 };
 
-/* One connection; a host may have several addresses. */
+struct question {
+    size_t length;
+    uint8_t bytes[QUESTION_MAX];
+};
+
+/* One connection, for one question; a host may have several addresses. */
 struct probe {
     guint host; /* its place in the list */
-    int fd;
+    const struct question *question;
+    int fd; /* -1: the server has closed it, or said enough */
     bool asked;
     char answer[ANSWER_MAX + 1];
     size_t length;
@@ -33,7 +40,8 @@ static int open_to(const struct addrinfo *a)
     return fd;
 }
 
-static void open_host(GArray *probes, guint number, const char *host_port)
+static void open_host(GArray *probes, guint number, const char *host_port,
+                      const struct question *questions, guint count)
 {
     const char *colon = strrchr(host_port, ':');
     char *host = g_strndup(host_port, (gsize)(colon - host_port));
@@ -42,9 +50,10 @@ static void open_host(GArray *probes, guint number, const char *host_port)
 
     if (getaddrinfo(host, colon + 1, &hints, &list) == 0) {
         for (const struct addrinfo *a = list; a; a = a->ai_next) {
-            struct probe p = {.host = number, .fd = open_to(a)};
-            if (p.fd >= 0)
+            for (guint i = 0; i < count; i++) {
+                struct probe p = {.host = number, .question = &questions[i], .fd = open_to(a)};
                 g_array_append_val(probes, p);
+            }
         }
         freeaddrinfo(list);
     }
@@ -76,7 +85,8 @@ static void hear(struct probe *p)
 static void step(struct probe *p, short events)
 {
     if (!p->asked && (events & POLLOUT)) {
-        p->asked = send(p->fd, "srvr", 4, MSG_NOSIGNAL) == 4;
+        const struct question *q = p->question;
+        p->asked = send(p->fd, q->bytes, q->length, MSG_NOSIGNAL) == (ssize_t)q->length;
         if (!p->asked)
             end(p);
     } else if (events & (POLLIN | POLLERR | POLLHUP)) {
@@ -108,6 +118,32 @@ static bool poll_once(GArray *probes, int timeout_ms)
     return open;
 }
 
+/* Puts each question to each address of each host; of struct probe, in that order. */
+static GArray *ask_all(char *const *hosts, const struct question *questions, guint count)
+{
+    GArray *probes = g_array_new(FALSE, FALSE, sizeof(struct probe));
+
+    for (guint i = 0; hosts[i]; i++)
+        open_host(probes, i, hosts[i], questions, count);
+    struct instant end_at = instant_add(clock_now(), PATIENCE_MS * CLOCK_MS);
+    for (int64_t left; (left = instant_left(clock_now(), end_at)) > 0;) {
+        if (!poll_once(probes, (int)(left / CLOCK_MS) + 1))
+            break;
+    }
+    return probes;
+}
+
+static void free_all(GArray *probes)
+{
+    for (guint i = 0; i < probes->len; i++) {
+        if (g_array_index(probes, struct probe, i).fd >= 0)
+            end(&g_array_index(probes, struct probe, i));
+    }
+    g_array_unref(probes);
+}
+
+/* ---- is that a ZooKeeper? ---- */
+
 static bool is_foreign(const GArray *probes, guint host)
 {
     for (guint i = 0; i < probes->len; i++) {
@@ -120,28 +156,79 @@ static bool is_foreign(const GArray *probes, guint host)
 
 char *probe_hosts(const char *hosts)
 {
+    static const struct question srvr = {4, "srvr"};
     char **list = g_strsplit(hosts, ",", -1);
-    GArray *probes = g_array_new(FALSE, FALSE, sizeof(struct probe));
+    GArray *probes = ask_all(list, &srvr, 1);
     GString *good = g_string_new(NULL);
 
-    for (guint i = 0; list[i]; i++)
-        open_host(probes, i, list[i]);
-    struct instant end_at = instant_add(clock_now(), PATIENCE_MS * CLOCK_MS);
-    for (int64_t left; (left = instant_left(clock_now(), end_at)) > 0;) {
-        if (!poll_once(probes, (int)(left / CLOCK_MS) + 1))
-            break;
-    }
     for (guint i = 0; list[i]; i++) {
         if (!is_foreign(probes, i))
             g_string_append_printf(good, "%s%s", good->len ? "," : "", list[i]);
     }
-    for (guint i = 0; i < probes->len; i++) {
-        if (g_array_index(probes, struct probe, i).fd >= 0)
-            end(&g_array_index(probes, struct probe, i));
-    }
-    g_array_unref(probes);
+    free_all(probes);
     g_strfreev(list);
     bool any = good->len > 0;
     char *text = g_string_free(good, !any);
     return any ? text : NULL;
+}
+
+/* ---- does it let us in? ---- */
+
+static uint8_t *put(uint8_t *at, uint64_t value, int bytes)
+{
+    for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
+        *at++ = (uint8_t)(value >> shift);
+    return at;
+}
+
+/* As a client begins that has seen zxid and returns with a session that is nobody's: the server
+ * says that it has expired. An unknown session is the one greeting that changes nothing; each is
+ * another, since a server closes an older connection of the same one. */
+static struct question greeting(uint64_t zxid)
+{
+    enum { PASSWORD = 16, LENGTH = 4 + 8 + 4 + 8 + 4 + PASSWORD + 1 };
+    uint64_t session;
+    struct question q = {.length = 4 + LENGTH};
+    uint8_t *at = put(q.bytes, LENGTH, 4);
+
+    layout_random(&session, sizeof session);
+    at = put(at, 0, 4); /* protocol */
+    at = put(at, zxid, 8);
+    at = put(at, 0, 4);                /* timeout */
+    at = put(at, session >> 8 | 1, 8); /* 56 random bits */
+    put(at, PASSWORD, 4);              /* all zero, and no wish to be read-only */
+    return q;
+}
+
+/* Its length, with or without a last byte, and the protocol. */
+static bool is_welcome(const struct probe *p)
+{
+    static const char with[] = {0, 0, 0, 37, 0, 0, 0, 0}, without[] = {0, 0, 0, 36, 0, 0, 0, 0};
+
+    return p->length >= 4 + 36 && (memcmp(p->answer, with, sizeof with) == 0 ||
+                                   memcmp(p->answer, without, sizeof without) == 0);
+}
+
+/* The server read the greeting and closed the connection without a word. */
+static bool is_refused(const struct probe *p)
+{
+    return p->asked && p->fd < 0 && p->length == 0;
+}
+
+enum rollback_evidence probe_zxid(const char *hosts, uint64_t seen)
+{
+    const struct question greetings[] = {greeting(0), greeting(seen)};
+    char **list = g_strsplit(hosts, ",", -1);
+    GArray *probes = ask_all(list, greetings, G_N_ELEMENTS(greetings));
+    bool taken = false, refused = false;
+
+    for (guint i = 0; i < probes->len; i += 2) {
+        const struct probe *fresh = &g_array_index(probes, struct probe, i);
+        bool serves = is_welcome(fresh);
+        refused |= serves && is_refused(fresh + 1);
+        taken |= serves && !is_refused(fresh + 1);
+    }
+    free_all(probes);
+    g_strfreev(list);
+    return taken ? ROLLBACK_SERVES : refused ? ROLLBACK_REFUSES : ROLLBACK_NONE;
 }

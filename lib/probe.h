@@ -1,4 +1,6 @@
-/* Is that a ZooKeeper? libzookeeper takes the first bytes of whatever answers for a greeting, and
+/* What servers are, and whether they would let us in, asked on connections of our own.
+ *
+ * Is that a ZooKeeper? libzookeeper takes the first bytes of whatever answers for a greeting, and
  * ends the process on what comes next (an assertion in 3.8.0). So each server is asked one of the
  * four-letter words first, which every ZooKeeper answers with words of its own, if only to say
  * that it may not. */
@@ -6,6 +8,9 @@
 #define LIB_PROBE_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "recipes/rollback.h"
 
 /* The hosts, "host:port,…", but those that answer as no ZooKeeper would; NULL when none is left. A
  * host that cannot be resolved or reached, or says nothing, stays. To be freed. Blocks for name
@@ -15,5 +20,9 @@ char *probe_hosts(const char *hosts);
 /* The judgement alone: "Zookeeper version: …" or what a compatible server calls itself, or that the
  * word is not in the whitelist, or that the server does not serve yet. */
 bool probe_is_zookeeper(const char *answer);
+
+/* Whether servers serve, and take a client that has seen that zxid. Blocks as probe_hosts(). A
+ * server writes a line about an unknown session into its log. */
+enum rollback_evidence probe_zxid(const char *hosts, uint64_t seen);
 
 #endif

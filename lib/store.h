@@ -91,7 +91,11 @@ enum store_event {
     STORE_EV_AUTH,    /* credentials refused: nothing will work any more */
     STORE_EV_BEGIN,   /* a session is going to be asked for, but no packet was sent */
     STORE_EV_HOST,    /* no server name can be resolved; it goes on trying */
-    STORE_EV_FOREIGN  /* what answers is no ZooKeeper; it goes on trying */
+    STORE_EV_FOREIGN, /* what answers is no ZooKeeper; it goes on trying */
+    /* After DOWN, again and again until it is UP: */
+    STORE_EV_UNSERVED, /* no server serves */
+    STORE_EV_SERVED,   /* one does, and would take who has seen what is known to have been seen */
+    STORE_EV_REFUSED   /* one does, and none takes who has: its data has gone back */
 };
 
 /* Why a watch fired. */

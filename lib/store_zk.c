@@ -25,6 +25,7 @@
 enum {
     RETRY_MS = 500,  /* between attempts to make a handle */
     DRAIN_MS = 2000, /* for answers under way, at close */
+    PROBES = 4,      /* of the servers, in a session timeout without a connection */
 };
 
 static void give_auth(struct store *store)
@@ -41,6 +42,7 @@ static void on_session(struct store *store, zhandle_t *zh, int state)
 {
     void *context = store->sink.context;
 
+    store->away = false;
     if (state == ZOO_CONNECTED_STATE) {
         give_auth(store);
         store->sink.event(context, STORE_EV_UP, zoo_client_id(zh)->client_id, zoo_recv_timeout(zh));
@@ -53,6 +55,8 @@ static void on_session(struct store *store, zhandle_t *zh, int state)
         requests_fail_all(store);
         store->sink.event(context, STORE_EV_AUTH, 0, 0);
     } else {
+        store->away = true;
+        pthread_cond_signal(&store->wake);
         store->sink.event(context, STORE_EV_DOWN, 0, 0);
     }
 }
@@ -117,6 +121,11 @@ static void free_store(struct store *store)
 static bool wait_until(struct store *store, const struct timespec *until)
 {
     return pthread_cond_timedwait(&store->wake, store->sink.monitor, until) != ETIMEDOUT;
+}
+
+static bool is_away(const struct store *store)
+{
+    return store->away && !store->closing;
 }
 
 static void wait_retry(struct store *store)
@@ -188,6 +197,27 @@ static void drain(struct store *store, zhandle_t *zh)
         continue;
 }
 
+/* While there is no connection: is that the servers' doing? The monitor is held but meanwhile. */
+static void look_around(struct store *store)
+{
+    static const enum store_event told[] = {
+        [ROLLBACK_NONE] = STORE_EV_UNSERVED,
+        [ROLLBACK_SERVES] = STORE_EV_SERVED,
+        [ROLLBACK_REFUSES] = STORE_EV_REFUSED,
+    };
+    struct timespec until = clock_after_ms(store->timeout_ms / PROBES);
+
+    while (is_away(store) && wait_until(store, &until))
+        continue;
+    if (!is_away(store))
+        return;
+    pthread_mutex_unlock(store->sink.monitor);
+    enum rollback_evidence evidence = probe_zxid(store->hosts, store->seen);
+    pthread_mutex_lock(store->sink.monitor);
+    if (is_away(store))
+        store->sink.event(store->sink.context, told[evidence], 0, 0);
+}
+
 static void *keep(void *data)
 {
     struct store *store = data;
@@ -201,8 +231,12 @@ static void *keep(void *data)
         if (!store->over)
             give_auth(store);
     }
-    while (!store->closing)
-        pthread_cond_wait(&store->wake, monitor);
+    while (!store->closing) {
+        if (store->away)
+            look_around(store);
+        else
+            pthread_cond_wait(&store->wake, monitor);
+    }
     store->zh = NULL;
     while (store->borrowed > 0)
         pthread_cond_wait(&store->wake, monitor);

@@ -81,10 +81,21 @@ void requests_fail_all(struct store *store)
     }
 }
 
-static void use_stat(struct store_reply *reply, const struct Stat *stat)
+static void note_zxid(struct store *store, int64_t zxid)
 {
+    if ((uint64_t)zxid > store->seen)
+        store->seen = (uint64_t)zxid;
+}
+
+static void use_stat(const void *data, struct store_reply *reply, const struct Stat *stat)
+{
+    const struct op *op = data;
+
     if (!stat)
         return;
+    note_zxid(op->store, stat->czxid);
+    note_zxid(op->store, stat->mzxid);
+    note_zxid(op->store, stat->pzxid);
     reply->czxid = (uint64_t)stat->czxid;
     reply->version = stat->version;
     reply->owner = stat->ephemeralOwner;
@@ -98,7 +109,7 @@ static void on_created(int rc, const char *path, const struct Stat *stat, const 
     struct store_reply reply = {.path = path};
 
     if (rc == ZOK)
-        use_stat(&reply, stat);
+        use_stat(data, &reply, stat);
     finish(data, &reply, rc);
 }
 
@@ -108,7 +119,7 @@ static void on_data(int rc, const char *value, int length, const struct Stat *st
     struct store_reply reply = {.data = value, .length = length > 0 ? length : 0};
 
     if (rc == ZOK)
-        use_stat(&reply, stat);
+        use_stat(data, &reply, stat);
     finish(data, &reply, rc);
 }
 
@@ -118,7 +129,7 @@ static void on_names(int rc, const struct String_vector *names, const struct Sta
     struct store_reply reply = {.names = NULL};
 
     if (rc == ZOK && names) {
-        use_stat(&reply, stat);
+        use_stat(data, &reply, stat);
         reply.names = names->data;
         reply.count = names->count;
     }
@@ -135,7 +146,7 @@ static void on_stat(int rc, const struct Stat *stat, const void *data)
     struct store_reply reply = {.path = NULL};
 
     if (rc == ZOK)
-        use_stat(&reply, stat);
+        use_stat(data, &reply, stat);
     finish(data, &reply, rc);
 }
 

@@ -2,7 +2,7 @@
 
 enum observe_tell observe_see(struct observe *o, uint64_t token, bool news)
 {
-    bool same = o->leads && token == o->top, leads = same || token > o->top;
+    bool same = o->leads && token != 0 && token == o->top, leads = same || token > o->top;
     bool first = !o->told, changed = leads != o->leads;
 
     o->told = true;
@@ -11,6 +11,11 @@ enum observe_tell observe_see(struct observe *o, uint64_t token, bool news)
         return first || changed ? OBSERVE_NOBODY : OBSERVE_NOTHING;
     o->top = token;
     return !same || news ? OBSERVE_LEADER : OBSERVE_NOTHING;
+}
+
+void observe_rewind(struct observe *o)
+{
+    o->top = 0;
 }
 
 bool observe_data(const char *data, size_t length, uint64_t *ret_token, size_t *ret_at)

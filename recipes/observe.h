@@ -19,6 +19,9 @@ struct observe {
  * that a resource fenced by the tokens told so far would refuse counts as nobody. */
 enum observe_tell observe_see(struct observe *o, uint64_t token, bool news);
 
+/* The servers' data has gone back: the tokens told so far are no measure any more. */
+void observe_rewind(struct observe *o);
+
 /* Takes the election's own data apart: "<token>\n" and what the leader of that token proclaimed,
  * which begins at *ret_at. False: it is something else. */
 bool observe_data(const char *data, size_t length, uint64_t *ret_token, size_t *ret_at);

@@ -166,7 +166,8 @@ typedef void (*zkl_leader_fn)(const zkl_leader *leader, void *data);
 /* Calls fn with the present leader (the first in line) and at every change: another token, nobody,
  * or other proclaimed data. Tokens rise: nothing is told twice (a leader again after "nobody" only
  * if it is another term) or out of order, across disconnections and sessions too; one whose token
- * is lower than one told counts as nobody. A term that began and ended between two looks is not
+ * is lower than one told counts as nobody. They begin anew where the session was replaced because
+ * the servers' data has gone back (see zkl(7)). A term that began and ended between two looks is not
  * told; while there is no connection nothing is. Ended by zkl_observer_free(), with the handle or
  * with the session; *ret (ret may be NULL) is to be freed in any case. Errors (no permission) are
  * logged, and it tries again. Answers ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. Since 0.1. */

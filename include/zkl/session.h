@@ -23,8 +23,9 @@ typedef void (*zkl_log_fn)(zkl_log_level level, const char *line, void *data);
 typedef enum zkl_session_event {
     ZKL_SESSION_CONNECTED = 1, /* there is a connection again, or a first one */
     ZKL_SESSION_SUSPENDED = 2, /* the connection is lost; the session may live on */
-    ZKL_SESSION_REPLACED = 3,  /* the session is over: its grants are LOST, waiters enter anew in
-                                  the one that is being opened */
+    ZKL_SESSION_REPLACED = 3,  /* the session is over (it expired, or the servers' data has gone back
+                                  and they do not take it any more): its grants are LOST, waiters
+                                  enter anew in the one that is being opened */
     ZKL_SESSION_REFUSED = 4,   /* the credentials: nothing will work any more */
     ZKL_SESSION_CLOSED = 5     /* by zkl_session_close(); the last call */
 } zkl_session_event;

@@ -52,6 +52,18 @@ need_server() {
     fi
 }
 
+# The child of ours that is the server: we started it, by way of the program around this script.
+server_pid() {
+    local stat rest
+    for stat in /proc/[0-9]*/stat; do
+        rest=$(cat "$stat" 2>/dev/null) || continue
+        [[ $rest = *"(java) "* ]] || continue
+        # shellcheck disable=SC2086
+        set -- ${rest##*) }
+        [ "$2" = "$PPID" ] && basename "${stat%/stat}"
+    done
+}
+
 no_server() {
     if [ "${ZKL_REQUIRE_SERVER-}" = 1 ]; then fail "there is no server"; else skip "no server"; fi
     finish

@@ -7,18 +7,6 @@ need_server
 begin
 L=/cli/loss
 
-# The child of ours that is the server: we started it, by way of the program around this script.
-server_pid() {
-    local stat rest
-    for stat in /proc/[0-9]*/stat; do
-        rest=$(cat "$stat" 2>/dev/null) || continue
-        [[ $rest = *"(java) "* ]] || continue
-        # shellcheck disable=SC2086
-        set -- ${rest##*) }
-        [ "$2" = "$PPID" ] && basename "${stat%/stat}"
-    done
-}
-
 # A command with a second process in its group, both deaf to TERM if told so.
 deaf() { # OPTION...
     rm -f "$scratch"/{ready,termed}

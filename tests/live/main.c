@@ -52,6 +52,7 @@ int main(int argc, char **argv)
         &zoolock_node_suite,
         &zoolock_call_suite,
         &fault_reentry_suite,
+        &fault_restore_suite,
         NULL,
     };
     if (argc > 1 && strcmp(argv[1], "--crowd-worker") == 0)

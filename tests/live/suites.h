@@ -26,6 +26,7 @@ extern const struct test_suite bad_children_suite;
 extern const struct test_suite bad_limits_suite;
 extern const struct test_suite crowd_suite;
 extern const struct test_suite fault_cut_suite;
+extern const struct test_suite fault_restore_suite;
 extern const struct test_suite fault_session_suite;
 extern const struct test_suite fault_freeze_suite;
 extern const struct test_suite fault_worker_suite;

@@ -260,6 +260,91 @@ static void the_longest_and_the_shortest_timeout(void)
     }
 }
 
+/* Evidence comes every so often, as the store brings it; the session is up no more. */
+static void hear_for(enum store_event event, int64_t ms)
+{
+    for (int64_t done = 0; done < ms; done += 500) {
+        fake_event(event);
+        hand_pass(s, 500);
+    }
+    fake_event(event);
+}
+
+#define REFUSED_LINE                                                                               \
+    "session 0x7: the servers' data is older than what this session has seen: restored, emptied "  \
+    "or late; "
+#define REPLACED_LINE "session 0x7: servers serve, but do not take it back: a new one is opened; "
+
+/* Longer than either timeout: by the time a waiter enters anew what was held is lost. */
+static void servers_have_gone_back(void)
+{
+    static const struct {
+        enum store_event event;
+        int timeout_ms; /* granted; asked for are 10 s */
+        int64_t ms;
+        const char *refusal; /* as logged */
+    } rows[] = {
+        {STORE_EV_REFUSED, 10000, 10000, REFUSED_LINE},
+        {STORE_EV_REFUSED, 4000, 10000, REFUSED_LINE},
+        {STORE_EV_REFUSED, 20000, 20000, REFUSED_LINE},
+        {STORE_EV_SERVED, 10000, 30000, ""},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        prepare();
+        fake_event(STORE_EV_BEGIN);
+        fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, rows[i].timeout_ms);
+        hand_hold(&a, s);
+        fake_event(STORE_EV_DOWN);
+        check_events("connected 7; suspended 7; ");
+        hear_for(rows[i].event, rows[i].ms - 500);
+        CHECK_INT(s->id, FAKE_SESSION_ID);
+        hand_pass(s, 500);
+        fake_event(rows[i].event);
+        CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
+        CHECK_INT(s->id, 0);
+        check_events("replaced 7; ");
+        char *wanted = g_strdup_printf("%s%s: lost; %s", rows[i].refusal, a.node, REPLACED_LINE);
+        check_logged(wanted);
+        g_free(wanted);
+        fake_event(STORE_EV_BEGIN);
+        fake_event_of(STORE_EV_UP, 8, rows[i].timeout_ms);
+        check_events("connected 8; ");
+        hand_leave(&a);
+        stop();
+    }
+}
+
+/* Nothing of it is left when the session has its connection again. */
+static void servers_take_it_back(void)
+{
+    static const enum store_event breaks[] = {STORE_EV_UNSERVED, STORE_EV_UP};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(breaks); i++) {
+        start();
+        fake_event(STORE_EV_DOWN);
+        hear_for(STORE_EV_REFUSED, 9500);
+        fake_event(breaks[i]);
+        if (s->up)
+            fake_event(STORE_EV_DOWN);
+        hand_pass(s, 500);
+        hear_for(STORE_EV_REFUSED, 9500);
+        CHECK_INT(s->id, FAKE_SESSION_ID);
+        stop();
+    }
+}
+
+/* However long. */
+static void a_plain_outage(void)
+{
+    start();
+    fake_event(STORE_EV_DOWN);
+    hear_for(STORE_EV_UNSERVED, 3600000);
+    CHECK_INT(s->id, FAKE_SESSION_ID);
+    check_events("connected 7; suspended 7; ");
+    stop();
+}
+
 static void not_opened(void)
 {
     start();
@@ -368,6 +453,9 @@ static const struct test_case cases[] = {
     {"no_zookeeper_any_more", no_zookeeper_any_more},
     {"no_other_try_once_closed", no_other_try_once_closed},
     {"the_longest_and_the_shortest_timeout", the_longest_and_the_shortest_timeout},
+    {"servers_have_gone_back", servers_have_gone_back},
+    {"servers_take_it_back", servers_take_it_back},
+    {"a_plain_outage", a_plain_outage},
     {"not_opened", not_opened},
     {"no_timer_outlives_its_session", no_timer_outlives_its_session},
     {NULL, NULL},

@@ -56,6 +56,22 @@ static void tokens_only_rise(void)
            {1, false, OBSERVE_NOBODY});
 }
 
+/* When the servers' data went back: lower tokens count, and who led is gone. */
+static void tokens_begin_anew(void)
+{
+    struct observe o = {0};
+
+    CHECK_INT(observe_see(&o, 9, false), OBSERVE_LEADER);
+    observe_rewind(&o);
+    CHECK_INT(observe_see(&o, 0, false), OBSERVE_NOBODY);
+    CHECK_INT(observe_see(&o, 2, false), OBSERVE_LEADER);
+    CHECK_INT(observe_see(&o, 1, false), OBSERVE_NOBODY);
+    observe_rewind(&o);
+    CHECK_INT(observe_see(&o, 1, false), OBSERVE_LEADER);
+    observe_rewind(&o);
+    CHECK_INT(observe_see(&o, 1, false), OBSERVE_LEADER);
+}
+
 /* Whatever is seen: what is told of leaders rises, and nobody is not told twice in a row. */
 static void any_sequence(void)
 {
@@ -118,6 +134,7 @@ static const struct test_case cases[] = {
     {"every_change_is_told_once", every_change_is_told_once},
     {"news_of_the_same_leader", news_of_the_same_leader},
     {"tokens_only_rise", tokens_only_rise},
+    {"tokens_begin_anew", tokens_begin_anew},
     {"any_sequence", any_sequence},
     {"proclaimed_data", proclaimed_data},
     {NULL, NULL},

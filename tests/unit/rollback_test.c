@@ -1,0 +1,102 @@
+/* When a session is given up that no server takes back: only by servers that serve all the time. */
+#include "recipes/rollback.h"
+
+#include "runner.h"
+#include "suites.h"
+
+#include <stddef.h>
+
+enum { TIMEOUT = 1000 };
+
+static struct instant at(int64_t boot, int64_t raw)
+{
+    return (struct instant){boot, raw};
+}
+
+/* Hears it, and asks. */
+static bool hear(struct rollback *r, enum rollback_evidence evidence, int64_t now)
+{
+    rollback_heard(r, evidence, at(now, now));
+    return rollback_is_final(r, at(now, now), TIMEOUT);
+}
+
+static void refused_for_a_timeout(void)
+{
+    struct rollback r = {0};
+
+    CHECK(!hear(&r, ROLLBACK_REFUSES, 100));
+    CHECK(!hear(&r, ROLLBACK_REFUSES, 100 + TIMEOUT - 1));
+    CHECK(hear(&r, ROLLBACK_REFUSES, 100 + TIMEOUT));
+}
+
+static void kept_out_for_three(void)
+{
+    struct rollback r = {0};
+
+    CHECK(!hear(&r, ROLLBACK_SERVES, 100));
+    CHECK(!hear(&r, ROLLBACK_SERVES, 100 + 3 * TIMEOUT - 1));
+    CHECK(hear(&r, ROLLBACK_SERVES, 100 + 3 * TIMEOUT));
+}
+
+static void nobody_serves(void)
+{
+    struct rollback r = {0};
+
+    for (int64_t now = 0; now < 100 * TIMEOUT; now += TIMEOUT)
+        CHECK(!hear(&r, ROLLBACK_NONE, now));
+}
+
+/* Whatever had been heard before. */
+static void a_break_begins_anew(void)
+{
+    static const enum rollback_evidence all[] = {ROLLBACK_SERVES, ROLLBACK_REFUSES};
+
+    for (int i = 0; i < 2; i++) {
+        struct rollback r = {0};
+        int64_t limit = all[i] == ROLLBACK_SERVES ? 3 * TIMEOUT : TIMEOUT;
+
+        CHECK(!hear(&r, all[i], 0));
+        CHECK(!hear(&r, ROLLBACK_NONE, limit - 2));
+        CHECK(!hear(&r, all[i], limit - 1));
+        CHECK(!hear(&r, all[i], limit + 1));
+        CHECK(!hear(&r, all[i], 2 * limit - 2));
+        CHECK(hear(&r, all[i], 2 * limit - 1));
+    }
+}
+
+/* One that would take us after all: its refusals do not count any more, that it serves does. */
+static void a_server_catches_up(void)
+{
+    struct rollback r = {0};
+
+    CHECK(!hear(&r, ROLLBACK_REFUSES, 0));
+    CHECK(!hear(&r, ROLLBACK_SERVES, TIMEOUT));
+    CHECK(!hear(&r, ROLLBACK_REFUSES, TIMEOUT + 1));
+    CHECK(!hear(&r, ROLLBACK_REFUSES, 2 * TIMEOUT));
+    CHECK(hear(&r, ROLLBACK_REFUSES, 2 * TIMEOUT + 1));
+    CHECK(!hear(&r, ROLLBACK_SERVES, 3 * TIMEOUT - 1));
+    CHECK(hear(&r, ROLLBACK_SERVES, 3 * TIMEOUT));
+}
+
+/* A machine that slept has not heard servers meanwhile. */
+static void by_both_clocks(void)
+{
+    struct rollback r = {0};
+
+    rollback_heard(&r, ROLLBACK_REFUSES, at(0, 0));
+    CHECK(!rollback_is_final(&r, at(10 * TIMEOUT, TIMEOUT - 1), TIMEOUT));
+    CHECK(!rollback_is_final(&r, at(TIMEOUT - 1, 10 * TIMEOUT), TIMEOUT));
+    CHECK(rollback_is_final(&r, at(TIMEOUT, TIMEOUT), TIMEOUT));
+}
+
+static const struct test_case cases[] = {
+    {"refused_for_a_timeout", refused_for_a_timeout},
+    {"kept_out_for_three", kept_out_for_three},
+    {"nobody_serves", nobody_serves},
+    {"a_break_begins_anew", a_break_begins_anew},
+    {"a_server_catches_up", a_server_catches_up},
+    {"by_both_clocks", by_both_clocks},
+    {NULL, NULL},
+};
+
+const struct test_suite rollback_suite = {.name = "rollback", .cases = cases};
