@@ -60,6 +60,7 @@ struct zkl_session {
     bool host_unknown;
     bool refused;             /* credentials: for good */
     struct rollback rollback; /* what servers say while there is no connection */
+    bool resurrected;         /* what it had deleted may stand again: the data had gone back */
     bool closing;
     bool closed;              /* no callback can be made any more */
     unsigned stores;          /* opened and not reported closed */

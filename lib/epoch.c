@@ -195,6 +195,7 @@ void epoch_close(zkl_session *s)
     request_drop_all(s);
     request_forget_refusals(s);
     s->rollback = (struct rollback){.serves = false};
+    s->resurrected = false;
     watch_clear(s);
     lease_init(&s->lease, s->lease.tick, s->lease.drift_permille);
 }
@@ -227,8 +228,8 @@ void epoch_warm(zkl_session *s)
 /* Not before it is made: nothing of it can stand, whoever has not heard yet that another ended. */
 static bool must_purge(zkl_session *s)
 {
-    return s->id != 0 && (s->orphans > 0 || !g_queue_is_empty(&s->refusals)) && !s->closing &&
-           !s->refused && !contender_any_holds(s);
+    return s->id != 0 && (s->orphans > 0 || s->resurrected || !g_queue_is_empty(&s->refusals)) &&
+           !s->closing && !s->refused && !contender_any_holds(s);
 }
 
 static void on_purge(void *data)
@@ -270,6 +271,15 @@ static void shun(zkl_session *s)
     contender_epoch_all(s);
 }
 
+/* It was let in again all the same, when others had counted past what it has seen: what it had
+ * deleted may stand again. */
+static void forgive(zkl_session *s)
+{
+    s->resurrected |= s->rollback.refuses;
+    s->rollback = (struct rollback){.serves = false};
+    epoch_purge(s);
+}
+
 static void on_up(zkl_session *s, int64_t id, int timeout_ms)
 {
     if (timeout_ms <= 0 || timeout_ms > SESSION_TIMEOUT_MAX_MS) {
@@ -284,7 +294,6 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     s->connection++;
     s->host_unknown = false;
     s->foreigners = false;
-    s->rollback = (struct rollback){.serves = false};
     s->timeout_ms = timeout_ms;
     if (id != s->id) {
         s->id = id;
@@ -294,6 +303,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     } else {
         lease_reconnected(&s->lease, timeout_ms * CLOCK_MS);
     }
+    forgive(s);
     spread_deadline(s, false);
     ask_config(s);
     request_flush(s);

@@ -85,9 +85,13 @@ struct cast {
     uint64_t admin; /* chance of what admin.c is about */
     bool admin_aims;
     struct alarm admin_alarm;
-    uint64_t chance; /* of elections */
-    unsigned seats;  /* 0: there are none */
-    unsigned lines;  /* of them */
+    uint64_t chance;  /* of elections */
+    uint64_t undoing; /* chance of restore.c */
+    bool restores;    /* the server's data goes back */
+    bool kept;        /* to what it was */
+    struct alarm restoring;
+    unsigned seats; /* 0: there are none */
+    unsigned lines; /* of them */
     struct seat seat[SEATS_MAX];
     struct limbo limbo;
 };
@@ -122,6 +126,11 @@ void admin_start(struct cast *cast);
 /* ---- limbo.c ---- */
 
 void limbo_draw(struct cast *cast, uint64_t seed, int latency_us);
+
+/* ---- the server's data goes back: restore.c ---- */
+
+void restore_draw(struct cast *cast, uint64_t seed); /* the last of those who draw */
+void restore_start(struct cast *cast);
 
 /* ---- faults: fault.c ---- */
 

@@ -127,7 +127,7 @@ static void add(struct stage *stage, const struct note *note)
     if (!number || note->session == 0 || client_line(note->path) < 0)
         return;
     struct contender_node *before = nodes_find(o, note->path);
-    if (before && (!before->gone || before->zxid >= note->zxid)) {
+    if (before && (!before->gone || (before->zxid >= note->zxid && !before->undone))) {
         stage_wrong(stage, "the world makes %s twice", note->path);
         return;
     }
@@ -182,6 +182,40 @@ static void remove_node(struct stage *stage, const struct note *note)
     }
 }
 
+static void undo(struct oracle *o, struct contender_node *n, bool stands)
+{
+    n->undone = true;
+    n->gone = !stands;
+    n->woken = 0;
+    if (stands) {
+        g_ptr_array_add(o->standing, n);
+        return;
+    }
+    n->cause = CAUSE_ADMIN; /* an exception as any other of a third party */
+    g_ptr_array_remove(o->standing, n);
+    g_ptr_array_add(o->fallen, n);
+    waking_shake(o, n->session);
+}
+
+/* Nodes are as they were, and tokens begin anew. */
+static void restore(struct stage *stage)
+{
+    struct oracle *o = &stage->oracle;
+    GHashTableIter i;
+    void *node;
+
+    memset(o->last_token, 0, sizeof o->last_token);
+    g_hash_table_iter_init(&i, o->nodes);
+    while (g_hash_table_iter_next(&i, NULL, &node)) {
+        struct contender_node *n = node;
+        uint64_t zxid = 0;
+        n->older = true;
+        bool stands = world_exists(stage->world, n->path, NULL, &zxid) && zxid == n->zxid;
+        if (stands == n->gone)
+            undo(o, n, stands);
+    }
+}
+
 static void hear_event(struct oracle *o, const struct note *note)
 {
     if (note->event == STORE_EV_DOWN)
@@ -221,6 +255,9 @@ void nodes_note(struct stage *stage, const struct note *note)
     case NOTE_DELETED:
         remove_node(stage, note);
         break;
+    case NOTE_RESTORED:
+        restore(stage);
+        break;
     case NOTE_EVENT:
         hear_event(o, note);
         break;
@@ -243,7 +280,7 @@ const struct contender_node *nodes_before(const struct oracle *o, const struct c
 {
     for (guint i = 0; i < o->standing->len; i++) {
         const struct contender_node *n = o->standing->pdata[i];
-        if (is_usable(n->number) && n->number < own->number &&
+        if (is_usable(n->number) && !n->undone && n->number < own->number &&
             client_place(n->line) == client_place(own->line))
             return n;
     }
@@ -258,6 +295,18 @@ bool nodes_is_adopted(const struct oracle *o, const char *path)
 
     g_free(sent);
     return adopted;
+}
+
+int64_t oracle_restored(const struct stage *stage)
+{
+    const GPtrArray *standing = stage->oracle.standing;
+
+    for (guint i = 0; i < standing->len; i++) {
+        const struct contender_node *n = standing->pdata[i];
+        if (n->undone)
+            return n->session;
+    }
+    return 0;
 }
 
 const char *oracle_some_node(struct stage *stage)

@@ -13,6 +13,8 @@ struct contender_node {
     bool gone;
     enum cause cause;
     int64_t gone_at;
+    bool older;  /* than the last time that the server's data went back */
+    bool undone; /* the server's data has gone back behind its making, or its end */
     /* taken by a third party: */
     bool behind;       /* when another stood before it */
     unsigned proof;    /* the first write that its session sent since; 0: none */
@@ -35,7 +37,8 @@ bool nodes_was_taken(const struct contender_node *n);
 /* The one with that token, or NULL. */
 const struct contender_node *nodes_of_token(const struct oracle *o, uint64_t token);
 
-/* A usable one that stands on the same path before it, whatever its layout, or NULL. */
+/* A usable one that stands on the same path before it, whatever its layout, or NULL. One that had
+ * gone and was restored holds nobody up for sure: nobody holds by it. */
 const struct contender_node *nodes_before(const struct oracle *o, const struct contender_node *own);
 
 /* Whether it was made by a create whose answer was lost. */

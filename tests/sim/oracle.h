@@ -70,6 +70,9 @@ void oracle_at_end(struct stage *stage);
 /* Who is first in that line, at the leader. */
 const struct head *oracle_head(const struct stage *stage, int line);
 
+/* The session of one that had gone and was restored; 0: there is none. */
+int64_t oracle_restored(const struct stage *stage);
+
 /* The path of a random contender that stands, or NULL. */
 const char *oracle_some_node(struct stage *stage);
 

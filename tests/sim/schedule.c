@@ -135,6 +135,7 @@ static void play(struct cast *cast)
     seats_start(cast);
     neighbours_start(cast);
     admin_start(cast);
+    restore_start(cast);
     for (unsigned i = 0; i < cast->members; i++) {
         draw_options(cast, &cast->member[i]);
         member_start(cast, i);
@@ -159,6 +160,7 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
     seats_draw(cast, seed);
     admin_draw(cast, seed);
     limbo_draw(cast, seed, config.latency_max_us);
+    restore_draw(cast, seed);
     play(cast);
     tally_add(tally, &cast->stage->tally);
     char *wrong = g_steal_pointer(&cast->stage->wrong);

@@ -57,6 +57,9 @@ const char *event_name(enum store_event event)
         [STORE_EV_BEGIN] = "asks for a session",
         [STORE_EV_HOST] = "knows no host",
         [STORE_EV_FOREIGN] = "meets no ZooKeeper",
+        [STORE_EV_UNSERVED] = "meets no server",
+        [STORE_EV_SERVED] = "meets a server",
+        [STORE_EV_REFUSED] = "meets a server that has gone back",
     };
     return names[event];
 }

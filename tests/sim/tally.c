@@ -34,6 +34,7 @@ static const struct {
     {"proclaimed", offsetof(struct tally, proclaimed), 800},
     {"told to observers", offsetof(struct tally, told), 2500},
     {"marks", offsetof(struct tally, marks), 100},
+    {"restores", offsetof(struct tally, restores), 10},
 };
 
 /* A path with locks alone. */

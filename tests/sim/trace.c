@@ -207,6 +207,9 @@ void trace_note(struct trace *t, int64_t now, const struct note *note)
     case NOTE_WATCH:
         write_watch(t, now, note, path);
         break;
+    case NOTE_RESTORED:
+        trace_line(t, now, "-", "the servers' data goes back");
+        break;
     case NOTE_LEADER:
         if (note->server < 0)
             trace_line(t, now, "-", "nobody leads");

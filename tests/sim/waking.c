@@ -35,7 +35,7 @@ void waking_clear(struct oracle *o)
     g_ptr_array_unref(o->watching);
 }
 
-static void shake(struct oracle *o, int64_t session)
+void waking_shake(struct oracle *o, int64_t session)
 {
     g_hash_table_add(o->shaken, g_memdup2(&session, sizeof session));
 }
@@ -111,7 +111,7 @@ static void hear_sent(struct oracle *o, const struct note *note)
 static void hear_answered(struct oracle *o, const struct note *note)
 {
     if (note->rc == STORE_GONE)
-        shake(o, note->session);
+        waking_shake(o, note->session);
     struct watching *w = is_about_watch(note) ? find(o, note->session, note->path) : NULL;
     if (!w)
         return;
@@ -156,7 +156,7 @@ void waking_note(struct stage *stage, const struct note *note)
     case NOTE_DELETED:
         n = nodes_find(o, note->path);
         if (n && nodes_was_taken(n))
-            shake(o, n->session);
+            waking_shake(o, n->session);
         break;
     case NOTE_SENT:
         hear_sent(o, note);
@@ -169,7 +169,7 @@ void waking_note(struct stage *stage, const struct note *note)
         break;
     case NOTE_EVENT:
         if (note->event == STORE_EV_DOWN)
-            shake(o, note->session);
+            waking_shake(o, note->session);
         break;
     default:
         break;

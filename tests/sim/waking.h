@@ -13,6 +13,9 @@
 void waking_init(struct oracle *o);
 void waking_clear(struct oracle *o);
 
+/* The session may not have got rid of its watches. */
+void waking_shake(struct oracle *o, int64_t session);
+
 /* Behind nodes_note(). */
 void waking_note(struct stage *stage, const struct note *note);
 

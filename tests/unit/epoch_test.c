@@ -318,18 +318,53 @@ static void servers_have_gone_back(void)
 /* Nothing of it is left when the session has its connection again. */
 static void servers_take_it_back(void)
 {
-    static const enum store_event breaks[] = {STORE_EV_UNSERVED, STORE_EV_UP};
+    static const struct {
+        enum store_event heard;
+        int64_t ms;
+        enum store_event then;
+    } rows[] = {
+        {STORE_EV_REFUSED, 9500, STORE_EV_UNSERVED},
+        {STORE_EV_SERVED, 29500, STORE_EV_UNSERVED},
+        {STORE_EV_SERVED, 29500, STORE_EV_UP},
+    };
 
-    for (size_t i = 0; i < G_N_ELEMENTS(breaks); i++) {
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         start();
         fake_event(STORE_EV_DOWN);
-        hear_for(STORE_EV_REFUSED, 9500);
-        fake_event(breaks[i]);
+        hear_for(rows[i].heard, rows[i].ms);
+        fake_event(rows[i].then);
         if (s->up)
             fake_event(STORE_EV_DOWN);
         hand_pass(s, 500);
-        hear_for(STORE_EV_REFUSED, 9500);
+        hear_for(rows[i].heard, rows[i].ms);
         CHECK_INT(s->id, FAKE_SESSION_ID);
+        stop();
+    }
+}
+
+/* Others have made servers count past what it has seen, so they let it in: what it had deleted may
+ * stand again, so it goes as soon as it holds nothing. */
+static void taken_back_after_a_refusal(void)
+{
+    for (int held = 0; held <= 1; held++) {
+        start();
+        if (held)
+            hand_hold(&a, s);
+        fake_event(STORE_EV_DOWN);
+        fake_event(STORE_EV_REFUSED);
+        fake_event(STORE_EV_SERVED);
+        fake_event(STORE_EV_UP);
+        hand_pass(s, 100);
+        CHECK(s->up); /* it was a server that lagged, which has caught up */
+        fake_event(STORE_EV_DOWN);
+        fake_event(STORE_EV_REFUSED);
+        fake_event(STORE_EV_UP);
+        hand_pass(s, 100);
+        CHECK(s->up == held);
+        if (held)
+            hand_leave(&a);
+        hand_pass(s, 100);
+        CHECK(!s->up);
         stop();
     }
 }
@@ -455,6 +490,7 @@ static const struct test_case cases[] = {
     {"the_longest_and_the_shortest_timeout", the_longest_and_the_shortest_timeout},
     {"servers_have_gone_back", servers_have_gone_back},
     {"servers_take_it_back", servers_take_it_back},
+    {"taken_back_after_a_refusal", taken_back_after_a_refusal},
     {"a_plain_outage", a_plain_outage},
     {"not_opened", not_opened},
     {"no_timer_outlives_its_session", no_timer_outlives_its_session},

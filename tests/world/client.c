@@ -89,6 +89,7 @@ void client_lost(struct store *store)
         conn_client_closes(store->conn);
     try_again(store);
     if (was_up) {
+        probe_begin(store);
         store_tell(store, STORE_EV_DOWN);
         store_fail_all(store, STORE_UNKNOWN);
     }
@@ -178,6 +179,7 @@ static void restore_watches(struct store *store)
 
 static void on_welcome(struct store *store, const struct message *m)
 {
+    probe_end(store);
     if (m->session == 0) {
         store->state = CLIENT_OVER;
         conn_client_closes(store->conn);
@@ -228,6 +230,7 @@ static void on_answer(struct store *store, const struct message *m)
     struct ask *ask = m->ask;
 
     store->seen = MAX(store->seen, m->zxid);
+    store->known = MAX(store->known, ask->reply.czxid);
     g_queue_remove(&store->asks, ask);
     if (ask->watch)
         keep_watch(store, ask);

@@ -77,6 +77,8 @@ static void on_event(void *context, enum store_event event, int64_t session, int
 {
     struct client *c = context;
 
+    if (event >= STORE_EV_UNSERVED)
+        return; /* they come all the time */
     pthread_mutex_lock(&record.lock);
     if (event == STORE_EV_UP) {
         c->session = session;

@@ -244,10 +244,67 @@ static void test_race(void)
     CHECK(ghosts > 0 && ghosts < 40);
 }
 
+static void create_many(struct puppet *p, const char *name)
+{
+    for (int i = 0; i < 8; i++) {
+        char *path = g_strdup_printf("/%s%d", name, i);
+        CHECK_INT(CREATE(p, path), STORE_OK);
+        g_free(path);
+    }
+}
+
+/* Who has seen more is kept out, whoever else is there; sessions and nodes are as of then. */
+static void test_restore(void)
+{
+    for (int kept = 0; kept <= 1; kept++) {
+        begin_seed(1);
+        struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
+        CHECK_INT(CREATE(p, "/a"), STORE_OK);
+        CHECK_INT(QUEUE_UP(p, "/a/x-"), STORE_OK);
+        if (kept)
+            world_keep(world);
+        create_many(p, "b");
+        world_restore(world);
+        CHECK(world_exists(world, "/a", NULL, NULL) == kept);
+        CHECK(!world_exists(world, "/b0", NULL, NULL));
+        CHECK_INT(world_session_count(world), kept);
+        UNTIL(p->event == STORE_EV_REFUSED);
+        struct puppet *q = puppet_at("b", 0, TIMEOUT_MS);
+        CHECK_INT(GET(q, "/b0"), STORE_NONODE);
+        UNTIL(world_session_count(world) == 1); /* q's: the other one ends, if it is there */
+        CHECK(!p->up && !p->expired);
+        create_many(q, "c");
+        create_many(q, "d");
+        UNTIL(p->expired); /* nothing is hidden from it any more */
+        end_world();
+    }
+}
+
+/* Nothing is heard of servers that do not serve, or are not reached. */
+static void test_evidence(void)
+{
+    begin_seed(1);
+    struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
+    world_crash_server(world, 0, true);
+    UNTIL(p->event == STORE_EV_UNSERVED);
+    pass(3 * TIMEOUT_MS * MILLI);
+    CHECK_INT(p->event, STORE_EV_UNSERVED);
+    world_cut(p->host, -1, true, false);
+    world_crash_server(world, 0, false);
+    pass(TIMEOUT_MS / 2 * MILLI);
+    CHECK_INT(p->event, STORE_EV_UNSERVED);
+    world_heal(p->host, -1);
+    UNTIL(p->up);
+    end_world();
+}
+
 static const struct test_case cases[] = {
-    {"expiry", test_expiry}, {"reset", test_reset},           {"break", test_break},
-    {"missed", test_missed}, {"one_way", test_one_way},       {"pause", test_pause},
-    {"close", test_close},   {"long_pause", test_long_pause}, {"forced", test_forced},
-    {"race", test_race},     {"unreached", test_unreached},   {NULL, NULL},
+    {"restore", test_restore},     {"evidence", test_evidence},
+    {"expiry", test_expiry},       {"reset", test_reset},
+    {"break", test_break},         {"missed", test_missed},
+    {"one_way", test_one_way},     {"pause", test_pause},
+    {"close", test_close},         {"long_pause", test_long_pause},
+    {"forced", test_forced},       {"race", test_race},
+    {"unreached", test_unreached}, {NULL, NULL},
 };
 const struct test_suite fault_suite = {"fault", NULL, NULL, cases};

@@ -172,6 +172,28 @@ void world_crash_server(struct world *w, int server, bool down)
     ensemble_elect_soon(w);
 }
 
+void world_keep(struct world *w)
+{
+    if (w->kept)
+        tree_free(w->kept);
+    w->kept = tree_copy(w->servers[0].tree);
+}
+
+void world_restore(struct world *w)
+{
+    struct server *s = &w->servers[0];
+
+    g_assert(w->count == 1);
+    world_crash_server(w, 0, true);
+    tree_free(s->tree);
+    s->tree = w->kept ? tree_copy(w->kept) : tree_new(true);
+    g_queue_clear_full(&s->log, (GDestroyNotify)txn_unref);
+    w->history_base = s->applied = history_end(w);
+    g_ptr_array_set_size(w->history, 0);
+    note(w, (struct note){.kind = NOTE_RESTORED});
+    world_crash_server(w, 0, false);
+}
+
 void world_lag(struct world *w, int server, int64_t ns)
 {
     w->servers[server].lag = ns;

@@ -148,7 +148,9 @@ struct store {
     bool closed;
     int timeout_ms;
     int64_t session;
-    uint64_t seen; /* zxid */
+    uint64_t seen;  /* zxid */
+    uint64_t known; /* zxid, by answers that its user was given: at most seen */
+    struct alarm look;
     struct conn *conn;
     unsigned order[WORLD_SERVERS_MAX], servers, turn, tried;
     GQueue asks;                      /* of struct ask: not answered */
@@ -198,6 +200,7 @@ struct world {
     struct alarm election, reaping;
     struct world_counts counts;
     struct porter *porter;
+    struct tree *kept; /* what is restored; NULL: nothing */
 };
 
 void note(struct world *w, struct note what);
@@ -273,6 +276,11 @@ void client_receive(struct link *link, struct message *m);
 void client_begin(struct store *store);
 void client_lost(struct store *store);                   /* its connection is gone */
 void client_wake(struct store *store, int64_t delay_ns); /* it looks at the time */
+
+/* ---- probe.c: whether servers would take it ---- */
+
+void probe_begin(struct store *store); /* its connection is gone */
+void probe_end(struct store *store);
 
 /* ---- store.c: towards the caller ---- */
 

@@ -67,6 +67,9 @@ static void on_event(void *context, enum store_event event, int64_t session, int
     static const char *const names[] = {"up", "down", "expired", "auth", "begin"};
     struct puppet *p = context;
 
+    p->event = event;
+    if (event >= STORE_EV_UNSERVED)
+        return; /* they come all the time */
     g_string_append_printf(p->heard, "%s ", names[event]);
     p->up = event == STORE_EV_UP;
     p->expired |= event == STORE_EV_EXPIRED;

@@ -21,7 +21,9 @@ struct puppet {
     int64_t session;
     int timeout_ms;
     unsigned unanswered;
-    GString *heard; /* "begin up /a=0 changed:/a down …": a number is an answer's rc */
+    enum store_event evidence; /* the last event, of any kind */
+    enum store_event event;    /* the last one, which heard leaves out while it is away */
+    GString *heard;            /* "begin up /a=0 changed:/a down …": a number is an answer's rc */
     /* the newest answer */
     enum store_rc rc;
     char *path, *data;

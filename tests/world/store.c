@@ -15,6 +15,7 @@ void store_unref(struct store *store)
     if (--store->refs > 0)
         return;
     queue_cancel(&store->w->queue, &store->alarm);
+    probe_end(store);
     for (int kind = 0; kind < WATCH_KINDS; kind++)
         g_hash_table_unref(store->watched[kind]);
     g_free(store);
@@ -48,9 +49,11 @@ void store_tell(struct store *store, enum store_event event)
 
     if (is_deaf(store))
         return;
-    note(store->w,
-         (struct note){
-             .kind = NOTE_EVENT, .host = store->host, .session = store->session, .event = event});
+    if (event < STORE_EV_UNSERVED) /* the others come all the time */
+        note(store->w, (struct note){.kind = NOTE_EVENT,
+                                     .host = store->host,
+                                     .session = store->session,
+                                     .event = event});
     struct host *before = enter(store);
     store->sink.event(store->sink.context, event, session, timeout_ms);
     leave(monitor, before);
@@ -214,6 +217,7 @@ static void close_store(struct store *store)
     if (conn)
         conn_client_closes(conn);
     queue_cancel(&store->w->queue, &store->alarm);
+    probe_end(store);
     g_ptr_array_remove(store->host->stores, store);
     porter_tell(store->w, &store->sink);
     store_unref(store);

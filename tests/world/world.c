@@ -74,6 +74,8 @@ static void free_host(struct host *h)
 void world_free(struct world *w)
 {
     porter_free(w->porter);
+    if (w->kept)
+        tree_free(w->kept);
     for (unsigned i = 0; i < w->count; i++)
         server_clear(&w->servers[i]);
     for (guint i = 0; i < w->hosts->len; i++)

@@ -36,6 +36,7 @@ enum note_kind {
     NOTE_ANSWERED, /* the same, and rc: about to be given to the caller */
     NOTE_WATCH,    /* host, session, server, path, fired: the server sends a watch event */
     NOTE_EVENT,    /* host, session, event: about to be given to the caller */
+    NOTE_RESTORED, /* the servers' data has gone back: what is looked at is what is left */
     NOTE_LEADER    /* server: leads from now on; -1: nobody does. None for the first one. */
 };
 
@@ -151,6 +152,11 @@ void world_pause_server(struct world *w, int server, bool paused);
 void world_crash_server(struct world *w, int server, bool down);
 int world_leader(const struct world *w);                 /* -1: nobody */
 void world_lag(struct world *w, int server, int64_t ns); /* added to each commit on its way there */
+
+/* A backup of what the server has, and its return: nodes, sessions and zxids are as of then;
+ * without one there is nothing any more. The server, which stands alone, starts anew. */
+void world_keep(struct world *w);
+void world_restore(struct world *w);
 
 /* ---- administration, committed at once; false: it cannot be done, or nobody leads a majority ----
  */
