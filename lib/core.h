@@ -61,6 +61,12 @@ struct zkl_session {
     bool refused;             /* credentials: for good */
     struct rollback rollback; /* what servers say while there is no connection */
     bool resurrected;         /* what it had deleted may stand again: the data had gone back */
+    struct {
+        struct timer timer;
+        int64_t since; /* CLOCK_BOOTTIME ns */
+        bool on, told;
+        unsigned facts; /* of outage.h: said already */
+    } outage;
     bool closing;
     bool closed;              /* no callback can be made any more */
     unsigned stores;          /* opened and not reported closed */

@@ -6,6 +6,7 @@
 #include "election.h"
 #include "log.h"
 #include "look.h"
+#include "outage.h"
 #include "request.h"
 #include "watch.h"
 
@@ -168,12 +169,14 @@ void epoch_begin(zkl_session *s)
     const struct store_sink sink = {on_store_event, on_store_watch, on_store_closed, s,
                                     &s->monitor};
 
+    outage_begin(s);
     if (s->ops->open(&s->store, &config, &sink) == 0) {
         s->stores++;
         session_ref(s);
         return;
     }
-    log_line(s->log, ZKL_LOG_ERROR, "%s: %s", s->shown_hosts, zkl_strerror(ZKL_ENOMEM));
+    if (outage_is_news(s, OUTAGE_SYSTEM))
+        log_line(s->log, ZKL_LOG_ERROR, "%s: %s", s->shown_hosts, zkl_strerror(ZKL_ENOMEM));
     timers_arm(s->timers, &s->epoch_timer, clock_now().boot + EPOCH_RETRY_NS, retry_begin, s);
 }
 
@@ -188,6 +191,8 @@ void epoch_close(zkl_session *s)
     s->store = NULL;
     if (store)
         s->ops->close(store);
+    if (s->closing)
+        outage_stop(s);
     timers_cancel(&s->epoch_timer);
     timers_cancel(&s->purge_timer);
     timers_cancel(&s->lease_timer);
@@ -264,7 +269,9 @@ static bool is_stale(zkl_session *s, int timeout_ms)
 /* What answered is no ZooKeeper: another try, but not at once. */
 static void shun(zkl_session *s)
 {
-    log_line(s->log, ZKL_LOG_WARN, "%s: what answers there is no ZooKeeper", s->shown_hosts);
+    outage_begin(s);
+    if (outage_is_news(s, OUTAGE_FOREIGN))
+        log_line(s->log, ZKL_LOG_WARN, "%s: what answers there is no ZooKeeper", s->shown_hosts);
     epoch_close(s);
     s->foreigners = true;
     timers_arm(s->timers, &s->epoch_timer, clock_now().boot + EPOCH_RETRY_NS, retry_begin, s);
@@ -303,6 +310,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     } else {
         lease_reconnected(&s->lease, timeout_ms * CLOCK_MS);
     }
+    outage_end(s);
     forgive(s);
     spread_deadline(s, false);
     ask_config(s);
@@ -316,6 +324,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
 
 static void on_down(zkl_session *s)
 {
+    outage_begin(s);
     s->up = false;
     s->connection++;
     lease_disconnected(&s->lease);
@@ -344,11 +353,10 @@ static void on_expired(zkl_session *s)
 static void on_evidence(zkl_session *s, enum rollback_evidence evidence)
 {
     int64_t timeout = MAX(s->wanted_timeout_ms, s->timeout_ms) * CLOCK_MS;
-    bool news = evidence == ROLLBACK_REFUSES && !s->rollback.refuses;
     struct instant now = clock_now();
 
     rollback_heard(&s->rollback, evidence, now);
-    if (news)
+    if (evidence == ROLLBACK_REFUSES && outage_is_news(s, OUTAGE_REFUSED))
         log_line(s->log, ZKL_LOG_WARN,
                  "session 0x%" G_GINT64_MODIFIER "x: the servers' data is older than what this "
                  "session has seen: restored, emptied or late",
@@ -366,6 +374,7 @@ static void on_refused(zkl_session *s)
 {
     s->up = false;
     s->refused = true;
+    outage_stop(s);
     contender_end_all(s, ZKL_EAUTH, "the server refused the credentials");
     request_drop_all(s);
     look_up_all(&s->looks);

@@ -92,6 +92,10 @@ int session_why_down(const zkl_session *s, zkl_error *ret)
     if (s->host_unknown)
         return error_fill(ret, ZKL_EHOST, s->shown_hosts, "%s: no server name can be resolved",
                           s->shown_hosts);
+    if (s->rollback.refuses)
+        return error_fill(ret, ZKL_EUNREACHABLE, s->shown_hosts,
+                          "%s: the servers' data is older than what the session has seen",
+                          s->shown_hosts);
     return error_fill(ret, ZKL_EUNREACHABLE, s->shown_hosts, "%s: no server answers",
                       s->shown_hosts);
 }

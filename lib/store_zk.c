@@ -87,13 +87,27 @@ void store_zk_event(zhandle_t *zh, int type, int state, const char *path, void *
     pthread_mutex_unlock(store->sink.monitor);
 }
 
+/* What the library says of each attempt to connect: an outage is told by other means. */
+static bool is_of_connecting(const char *line)
+{
+    static const char *const functions[] = {"@handle_socket_error_msg@", "@zookeeper_interest@",
+                                            "@check_events@", "@resolve_hosts@"};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(functions); i++) {
+        if (strstr(line, functions[i]))
+            return true;
+    }
+    return false;
+}
+
 /* The library's log function has no context. */
 static void on_log(const char *line)
 {
-    zkl_log_level level = strstr(line, ":ZOO_ERROR@")  ? ZKL_LOG_ERROR
-                          : strstr(line, ":ZOO_WARN@") ? ZKL_LOG_WARN
-                          : strstr(line, ":ZOO_INFO@") ? ZKL_LOG_INFO
-                                                       : ZKL_LOG_DEBUG;
+    zkl_log_level level = is_of_connecting(line)        ? ZKL_LOG_DEBUG
+                          : strstr(line, ":ZOO_ERROR@") ? ZKL_LOG_ERROR
+                          : strstr(line, ":ZOO_WARN@")  ? ZKL_LOG_WARN
+                          : strstr(line, ":ZOO_INFO@")  ? ZKL_LOG_INFO
+                                                        : ZKL_LOG_DEBUG;
     log_library(level, line);
 }
 

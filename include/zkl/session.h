@@ -16,7 +16,8 @@ typedef enum zkl_log_level {
 
 /* Receives one line without newline, valid during the call, on a library thread, in order. Lines
  * of libzookeeper itself carry no session: each session of the process with a log callback gets
- * them. Must not block long: other callbacks wait behind it. */
+ * them; those about its attempts to connect have level ZKL_LOG_DEBUG. Without a connection there is
+ * one warning after a second, one each minute and one when it is back. Must not block long: other callbacks wait behind it. */
 typedef void (*zkl_log_fn)(zkl_log_level level, const char *line, void *data);
 
 /* What happened to a session. Since 0.1. */

@@ -5,7 +5,9 @@
 #include "proxy.h"
 #include "suites.h"
 
+#include <stdatomic.h>
 #include <string.h>
+#include <zookeeper/zookeeper.h>
 
 static void check_open(const char *connect, const zkl_session_options *o, const char *named)
 {
@@ -153,6 +155,43 @@ static void unreachable_port(void)
     live_end(t);
 }
 
+struct lines {
+    atomic_int all, outage;
+};
+
+static void on_line(zkl_log_level level, const char *line, void *data)
+{
+    struct lines *lines = data;
+
+    (void)level;
+    atomic_fetch_add(&lines->outage, strstr(line, "no connection for ") != NULL);
+    atomic_fetch_add(&lines->all, 1);
+}
+
+/* libzookeeper tries a hundred times before the first line. */
+static void absence_is_told_once(void)
+{
+    struct live *t = live_begin();
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    struct lines lines = {.all = 0};
+    struct held_port port;
+
+    REQUIRE(port_hold(&port));
+    char *connect = g_strdup_printf("127.0.0.1:%d", port.port);
+    o.session_timeout_ms = 600;
+    o.log = on_line;
+    o.log_data = &lines;
+    zoo_set_debug_level(ZOO_LOG_LEVEL_INFO); /* as it is but in tests */
+    zkl_session *s = live_open_only(t, connect, &o);
+    LIVE_UNTIL(atomic_load(&lines.outage) > 0);
+    zoo_set_debug_level((ZooLogLevel)0);
+    CHECK_INT(atomic_load(&lines.all), 1);
+    live_close(t, s);
+    g_free(connect);
+    port_release(&port);
+    live_end(t);
+}
+
 /* Noise may be taken for a greeting, now and then, but not for what comes after it. */
 static void check_rubbish(struct live *t, const char *connect)
 {
@@ -220,6 +259,7 @@ static const struct test_case cases[] = {
     {"mutex_options", mutex_options},
     {"negotiated", negotiated},
     {"unknown_host", unknown_host},
+    {"absence_is_told_once", absence_is_told_once},
     {"unreachable_port", unreachable_port},
     {"rubbish", rubbish},
     {"mute", mute},

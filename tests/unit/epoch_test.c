@@ -260,6 +260,57 @@ static void the_longest_and_the_shortest_timeout(void)
     }
 }
 
+/* A line when it begins, one a minute, one when it ends; none for what is over at once. */
+static void an_outage_is_told(void)
+{
+    prepare();
+    hand_pass(s, 999);
+    check_logged("");
+    hand_pass(s, 1);
+    check_logged("no connection for 1 s: fake:1: no server answers; ");
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+    check_logged("fake:1: connected again after 1 s; ");
+    hand_pass(s, 120000);
+    fake_event(STORE_EV_DOWN);
+    hand_pass(s, 999);
+    fake_event(STORE_EV_UP);
+    check_logged("");
+    fake_event(STORE_EV_DOWN);
+    hand_pass(s, 60999);
+    check_logged("no connection for 1 s: fake:1: no server answers; ");
+    fake_event(STORE_EV_HOST);
+    fake_event(STORE_EV_EXPIRED); /* it goes on in the next session */
+    check_logged("session 0x7 expired; ");
+    hand_pass(s, 60000);
+    check_logged("no connection for 61 s: fake:1: no server name can be resolved; ");
+    fake_event(STORE_EV_AUTH);
+    hand_pass(s, 120000);
+    check_logged(""); /* nothing is waited for any more */
+    stop();
+}
+
+/* However often servers say so, and whatever they say in between. */
+static void told_once_in_an_outage(void)
+{
+    start();
+    fake_event(STORE_EV_DOWN);
+    for (int i = 0; i < 5; i++) {
+        fake_event(STORE_EV_REFUSED);
+        fake_event(STORE_EV_SERVED);
+        fake_event(STORE_EV_UNSERVED);
+    }
+    check_logged("session 0x7: the servers' data is older than what this session has seen: "
+                 "restored, emptied or late; ");
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, 0);
+    check_logged("fake:1: what answers there is no ZooKeeper; ");
+    hand_pass(s, 1000);
+    fake_event(STORE_EV_BEGIN);
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, 0);
+    check_logged("no connection for 1 s: fake:1: what answers there is no ZooKeeper; ");
+    stop();
+}
+
 /* Evidence comes every so often, as the store brings it; the session is up no more. */
 static void hear_for(enum store_event event, int64_t ms)
 {
@@ -272,7 +323,9 @@ static void hear_for(enum store_event event, int64_t ms)
 
 #define REFUSED_LINE                                                                               \
     "session 0x7: the servers' data is older than what this session has seen: restored, emptied "  \
-    "or late; "
+    "or late; no connection for 1 s: fake:1: the servers' data is older than what the session "    \
+    "has "                                                                                         \
+    "seen; "
 #define REPLACED_LINE "session 0x7: servers serve, but do not take it back: a new one is opened; "
 
 /* Longer than either timeout: by the time a waiter enters anew what was held is lost. */
@@ -287,7 +340,7 @@ static void servers_have_gone_back(void)
         {STORE_EV_REFUSED, 10000, 10000, REFUSED_LINE},
         {STORE_EV_REFUSED, 4000, 10000, REFUSED_LINE},
         {STORE_EV_REFUSED, 20000, 20000, REFUSED_LINE},
-        {STORE_EV_SERVED, 10000, 30000, ""},
+        {STORE_EV_SERVED, 10000, 30000, "no connection for 1 s: fake:1: no server answers; "},
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -488,6 +541,8 @@ static const struct test_case cases[] = {
     {"no_zookeeper_any_more", no_zookeeper_any_more},
     {"no_other_try_once_closed", no_other_try_once_closed},
     {"the_longest_and_the_shortest_timeout", the_longest_and_the_shortest_timeout},
+    {"an_outage_is_told", an_outage_is_told},
+    {"told_once_in_an_outage", told_once_in_an_outage},
     {"servers_have_gone_back", servers_have_gone_back},
     {"servers_take_it_back", servers_take_it_back},
     {"taken_back_after_a_refusal", taken_back_after_a_refusal},
