@@ -4,6 +4,7 @@
  * - a call racing with zookeeper_close() uses freed memory: the handle is only touched under the
  *   monitor, and close takes it away under the monitor first;
  * - it resolves names at every turn of its loop: the resolution delay of -1 ends that;
+ * - it ends the process when it is refused one of its two threads: two are tried before;
  * - init and close block (DNS, a mute server): a keeper thread of the store does both;
  * - watch contexts may be used after removal: the context is the store, which outlives the handle.
  */
@@ -171,6 +172,11 @@ static enum store_event make_handle(struct store *store, zhandle_t **ret)
         return STORE_EV_FOREIGN;
     if (strcmp(hosts, store->hosts) != 0)
         tell_hosts(store->hosts, hosts);
+    /* The library ends the process where the system refuses it one. */
+    if (!thread_can_start_two()) {
+        g_free(hosts);
+        return STORE_EV_DOWN;
+    }
     tell(store, STORE_EV_BEGIN);
     *ret = zookeeper_init2(hosts, store_zk_event, store->timeout_ms, NULL, store,
                            ZOO_NO_LOG_CLIENTENV, on_log);

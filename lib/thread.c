@@ -31,6 +31,30 @@ int thread_start_detached(void *(*run)(void *), void *data)
     return start(&thread, run, data, PTHREAD_CREATE_DETACHED);
 }
 
+static void *pass(void *gate)
+{
+    thread_wait(gate);
+    return NULL;
+}
+
+bool thread_can_start_two(void)
+{
+    pthread_t threads[2];
+    int n = 0;
+    sem_t gate;
+
+    sem_init(&gate, 0, 0);
+    while (n < 2 && thread_start(&threads[n], pass, &gate) == 0)
+        n++;
+    bool both = n == 2;
+    for (int i = 0; i < n; i++)
+        sem_post(&gate);
+    while (n > 0)
+        pthread_join(threads[--n], NULL);
+    sem_destroy(&gate);
+    return both;
+}
+
 void thread_name(const char *name)
 {
     pthread_setname_np(pthread_self(), name);

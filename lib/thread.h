@@ -5,10 +5,14 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdbool.h>
 
 /* 0, or an errno value when the system refuses. */
 int thread_start(pthread_t *ret, void *(*run)(void *), void *data);
 int thread_start_detached(void *(*run)(void *), void *data);
+
+/* Whether two threads can be had, both at once. */
+bool thread_can_start_two(void);
 
 /* Of the calling thread: for another it would take a file of /proc. */
 void thread_name(const char *name);

@@ -167,10 +167,10 @@ typedef void (*zkl_leader_fn)(const zkl_leader *leader, void *data);
  * or other proclaimed data. Tokens rise: nothing is told twice (a leader again after "nobody" only
  * if it is another term) or out of order, across disconnections and sessions too; one whose token
  * is lower than one told counts as nobody. They begin anew where the session was replaced because
- * the servers' data has gone back (see zkl(7)). A term that began and ended between two looks is not
- * told; while there is no connection nothing is. Ended by zkl_observer_free(), with the handle or
- * with the session; *ret (ret may be NULL) is to be freed in any case. Errors (no permission) are
- * logged, and it tries again. Answers ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. Since 0.1. */
+ * the servers' data has gone back (see zkl(7)). A term that began and ended between two looks is
+ * not told; while there is no connection nothing is. Ended by zkl_observer_free(), with the handle
+ * or with the session; *ret (ret may be NULL) is to be freed in any case. Errors (no permission)
+ * are logged, and it tries again. Answers ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_election_observe(zkl_election *e, zkl_leader_fn fn, void *data, zkl_observer **ret);
 
 /* No call of fn begins afterwards; one under way on another thread is waited for, unless this is

@@ -17,18 +17,19 @@ typedef enum zkl_log_level {
 /* Receives one line without newline, valid during the call, on a library thread, in order. Lines
  * of libzookeeper itself carry no session: each session of the process with a log callback gets
  * them; those about its attempts to connect have level ZKL_LOG_DEBUG. Without a connection there is
- * one warning after a second, one each minute and one when it is back. Must not block long: other callbacks wait behind it. */
+ * one warning after a second, one each minute and one when it is back. Must not block long: other
+ * callbacks wait behind it. */
 typedef void (*zkl_log_fn)(zkl_log_level level, const char *line, void *data);
 
 /* What happened to a session. Since 0.1. */
 typedef enum zkl_session_event {
     ZKL_SESSION_CONNECTED = 1, /* there is a connection again, or a first one */
     ZKL_SESSION_SUSPENDED = 2, /* the connection is lost; the session may live on */
-    ZKL_SESSION_REPLACED = 3,  /* the session is over (it expired, or the servers' data has gone back
-                                  and they do not take it any more): its grants are LOST, waiters
-                                  enter anew in the one that is being opened */
-    ZKL_SESSION_REFUSED = 4,   /* the credentials: nothing will work any more */
-    ZKL_SESSION_CLOSED = 5     /* by zkl_session_close(); the last call */
+    ZKL_SESSION_REPLACED = 3, /* the session is over (it expired, or the servers' data has gone back
+                                 and they do not take it any more): its grants are LOST, waiters
+                                 enter anew in the one that is being opened */
+    ZKL_SESSION_REFUSED = 4,  /* the credentials: nothing will work any more */
+    ZKL_SESSION_CLOSED = 5    /* by zkl_session_close(); the last call */
 } zkl_session_event;
 
 /* Called on a library thread, in the order of events, with no lock of the library held. id is that

@@ -49,6 +49,7 @@ int main(int argc, char **argv)
         &fence_call_suite,
         &fault_lease_suite,
         &fault_ensemble_suite,
+        &thread_refused_suite,
         &zoolock_node_suite,
         &zoolock_call_suite,
         &fault_reentry_suite,
@@ -57,6 +58,8 @@ int main(int argc, char **argv)
     };
     if (argc > 1 && strcmp(argv[1], "--crowd-worker") == 0)
         return crowd_worker(argc - 2, argv + 2);
+    if (argc > 1 && strcmp(argv[1], "--thread-worker") == 0)
+        return thread_worker(argc - 2, argv + 2);
     if (argc > 1 && strcmp(argv[1], "--scenario-worker") == 0)
         return scenario_worker(argc - 2, argv + 2);
     int status = runner_main(argc, argv, suites);

@@ -14,6 +14,7 @@ extern const struct test_suite mutex_change_suite;
 extern const struct test_suite mutex_end_suite;
 extern const struct test_suite mutex_fork_suite;
 extern const struct test_suite thread_cancel_suite;
+extern const struct test_suite thread_refused_suite;
 extern const struct test_suite mutex_admin_suite;
 extern const struct test_suite mutex_parents_suite;
 extern const struct test_suite queue_order_suite;
@@ -64,6 +65,9 @@ extern const struct test_suite scenario_trio_session_suite;
 
 /* live --crowd-worker ARGUMENTS: one of the processes of crowd_suite. */
 int crowd_worker(int argc, char **argv);
+
+/* live --thread-worker ARGUMENTS: one of the processes of thread_refused_suite. */
+int thread_worker(int argc, char **argv);
 
 /* live --scenario-worker ARGUMENTS: a holder of its own; see scenario.h. */
 int scenario_worker(int argc, char **argv);
