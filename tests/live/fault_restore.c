@@ -17,7 +17,7 @@ struct user {
     struct tale terms, leaders;
     zkl_observer *observer;
     zkl_watch *watch;
-    atomic_int changes, replaced, warned;
+    atomic_int changes, replaced, warned, refused;
 };
 
 static void on_session(zkl_session *s, zkl_session_event event, int64_t id, void *data)
@@ -34,6 +34,7 @@ static void on_log(zkl_log_level level, const char *line, void *data)
 
     if (g_getenv("ZKL_TEST_LOG"))
         fprintf(stderr, "%d %s\n", level, line);
+    atomic_fetch_add(&u->refused, strstr(line, "older than what this session has seen") != NULL);
     atomic_fetch_add(&u->warned, level == ZKL_LOG_WARN && strstr(line, "do not take it back"));
 }
 
@@ -146,6 +147,7 @@ static void emptied(void)
     serve_again(&u);
     check_goes_on(&u, token, session);
     CHECK(u.terms.token < token); /* which the page says */
+    CHECK_INT(atomic_load(&u.refused), 1);
     user_end(&u);
     fault_end();
 }
