@@ -51,7 +51,9 @@ expect "the holder loses the lock" 75 "$?"
 status_of "$waiter"
 expect "who waited gets it" 0 "$?"
 expect "with a token" yes "$(test -s "$scratch/passed" && echo yes)"
-expect_match "and says why" "do not take it back" "$(<"$scratch/waiter.err")"
+# The last of them may find that the others have counted past what it has seen.
+why="do not take it back|expired"
+expect_match "and says why" "$why" "$(<"$scratch/waiter.err")"
 both_led() { [ -s "$scratch/second.terms" ] && has_led first 2; }
 somebody_leads() { [ -s "$scratch/second.terms" ] || has_led first 2; }
 wait_until "somebody leads again" somebody_leads
@@ -61,6 +63,6 @@ kill -TERM "$leader"
 status_of "$leader"
 wait_until "the other one leads after it" both_led
 expect "both have led again" yes "$(both_led && echo yes)"
-expect_match "the candidate says why" "do not take it back" "$(<"$scratch/second.err")"
+expect_match "the candidate says why" "$why" "$(<"$scratch/second.err")"
 kill -TERM "$first" "$second" 2>/dev/null
 finish
