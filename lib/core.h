@@ -3,7 +3,7 @@
  *
  * Whoever has an event runs it: a caller's thread, the store's completion thread or the timer
  * thread takes the monitor, steps the recipe it concerns and does what the recipe asks, which never
- * blocks. Order of locks: a mutex handle's, the monitor, the callback queue's and the log's. */
+ * blocks. Order of locks: a mutex handle's, the monitor, the log's, the callback queue's. */
 #ifndef LIB_CORE_H
 #define LIB_CORE_H
 

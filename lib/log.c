@@ -3,10 +3,10 @@
 #include <glib.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "callbacks.h"
+#include "log_stderr.h"
 
 struct log {
     zkl_log_fn fn;
@@ -24,7 +24,8 @@ struct line {
     char text[];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf, but for the callback queue's */
+static pthread_mutex_t lock =
+    PTHREAD_MUTEX_INITIALIZER; /* before the callback queue's and that of the lines for stderr */
 static GQueue logs = G_QUEUE_INIT;
 
 struct log *log_new(zkl_log_fn fn, void *data, zkl_log_level level, struct callbacks *callbacks)
@@ -54,13 +55,21 @@ void log_free(struct log *log)
     g_free(log);
 }
 
+void log_flush(const struct log *log)
+{
+    if (!log->fn)
+        log_stderr_flush();
+}
+
 void log_before_fork(void)
 {
     pthread_mutex_lock(&lock);
+    log_stderr_before_fork();
 }
 
 void log_after_fork(bool child)
 {
+    log_stderr_after_fork(child);
     if (child)
         g_queue_init(&logs);
     pthread_mutex_unlock(&lock);
@@ -77,7 +86,7 @@ static void deliver(void *data)
 static void write_line(struct log *log, zkl_log_level level, const char *text)
 {
     if (!log->fn) {
-        fprintf(stderr, "zkl: %s\n", text);
+        log_stderr(text);
         return;
     }
     size_t size = strlen(text) + 1;

@@ -15,11 +15,14 @@ void log_free(struct log *log);
 /* The callback queue ends: no more lines of the library. */
 void log_retire(struct log *log);
 
+/* What went to stderr is written, if that takes it. Without locks. */
+void log_flush(const struct log *log);
+
 /* Around fork(), and in the child, where the parent's logs are nobody's. */
 void log_before_fork(void);
 void log_after_fork(bool child);
 
-/* Callable with any lock held. */
+/* Callable with any lock held: they only queue. */
 void log_line(struct log *log, zkl_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -140,17 +140,6 @@ static const char *check_options(const zkl_session_options *o)
     return NULL;
 }
 
-static void init_lock(zkl_session *s)
-{
-    pthread_condattr_t attr;
-
-    pthread_mutex_init(&s->monitor, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->changed, &attr);
-    pthread_condattr_destroy(&attr);
-}
-
 static zkl_session *session_new(const zkl_session_options *o, char *hosts, char *chroot)
 {
     zkl_session *s = g_new0(zkl_session, 1);
@@ -173,7 +162,8 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     s->unmarkable = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     s->listeners = g_array_new(FALSE, FALSE, sizeof(struct session_listener));
     lease_init(&s->lease, o->tick_ms * CLOCK_MS, o->drift_permille);
-    init_lock(s);
+    pthread_mutex_init(&s->monitor, NULL);
+    thread_cond_init(&s->changed);
     return s;
 }
 
@@ -407,6 +397,7 @@ static void *finish(void *data)
     s->timers = NULL;
     log_retire(s->log);
     callbacks_stop(s->callbacks);
+    log_flush(s->log);
     session_unref(s);
     return NULL;
 }

@@ -285,7 +285,6 @@ static int open_store(struct store **ret, const struct store_config *config,
                       const struct store_sink *sink)
 {
     struct store *store = g_new0(struct store, 1);
-    pthread_condattr_t attr;
 
     store->sink = *sink;
     store->hosts = g_strdup(config->hosts);
@@ -294,10 +293,7 @@ static int open_store(struct store **ret, const struct store_config *config,
     store->timeout_ms = config->timeout_ms;
     store->auth_owed = config->auth_scheme != NULL;
     use_acl(store, config->acl);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&store->wake, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&store->wake);
     if (thread_start_detached(keep, store) != 0) {
         free_store(store);
         return -1;

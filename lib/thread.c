@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <time.h>
 
 static int start(pthread_t *ret, void *(*run)(void *), void *data, int state)
 {
@@ -58,6 +59,16 @@ bool thread_can_start_two(void)
 void thread_name(const char *name)
 {
     pthread_setname_np(pthread_self(), name);
+}
+
+void thread_cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t attr;
+
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attr);
+    pthread_condattr_destroy(&attr);
 }
 
 void thread_wait(sem_t *sem)

@@ -17,6 +17,9 @@ bool thread_can_start_two(void);
 /* Of the calling thread: for another it would take a file of /proc. */
 void thread_name(const char *name);
 
+/* For timed waits by CLOCK_MONOTONIC: clock_after_ms(). */
+void thread_cond_init(pthread_cond_t *cond);
+
 /* Waits for a post, through signals. No point of cancellation: what is waited for may have been won
  * by then. */
 void thread_wait(sem_t *sem);

@@ -36,7 +36,9 @@ typedef enum zkl_session_event {
  * of the session it is about, 0 if there was none yet. */
 typedef void (*zkl_session_fn)(zkl_session *s, zkl_session_event event, int64_t id, void *data);
 
-/* Fill with ZKL_SESSION_OPTIONS_INIT and change what is needed. Since 0.1. */
+/* Fill with ZKL_SESSION_OPTIONS_INIT and change what is needed. Lines for stderr are written by a
+ * thread of the library, so that nothing waits for whoever reads them; while stderr takes none,
+ * those beyond 64 KiB are dropped, and their number is written later. Since 0.1. */
 typedef struct zkl_session_options {
     size_t size;             /* sizeof(zkl_session_options) */
     int session_timeout_ms;  /* 10000; 200 to 10^9; the server may change it within its limits */
@@ -44,7 +46,7 @@ typedef struct zkl_session_options {
     const char *auth;        /* the credentials of that scheme, "user:password" */
     const char *acl; /* of nodes made: "world:anyone:cdrwa" (NULL too), "auth::cdrwa" (with auth
                         only), … , comma separated as the ZooKeeper shell takes them */
-    zkl_log_fn log;  /* NULL: warnings and errors go to stderr */
+    zkl_log_fn log;  /* NULL: warnings and errors go to stderr, see above */
     void *log_data;
     zkl_log_level log_level; /* ZKL_LOG_WARN; more is not delivered */
     int tick_ms;        /* the servers' tickTime; 0: unknown, then 0.3 of the timeout bounds it,
@@ -97,9 +99,10 @@ ZKL_API int64_t zkl_session_id(zkl_session *s);
 ZKL_API int zkl_session_timeout_ms(zkl_session *s);
 
 /* Ends the session: grants become LOST, operations end with ZKL_ECLOSED, nodes are deleted. Waits
- * for running callbacks and at most 5 s for the server (in a callback for neither: it then finishes
- * in the background). Handles made from it must still be freed, and answer ZKL_ECLOSED or
- * ZKL_ELOST. In a forked child it does nothing. NULL is ignored. Since 0.1. */
+ * for running callbacks, at most 5 s for the server and at most 0.5 s for a stderr that takes no
+ * lines (in a callback for none of them: it then finishes in the background). Handles made from it
+ * must still be freed, and answer ZKL_ECLOSED or ZKL_ELOST. In a forked child it does nothing. NULL
+ * is ignored. Since 0.1. */
 ZKL_API void zkl_session_close(zkl_session *s);
 
 ZKL_END

@@ -4,6 +4,9 @@
 #include "mutex_actors.h"
 #include "suites.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 static void delete_node(struct live *t, const char *path)
 {
     REQUIRE(raw_delete(t->admin, path) == ZOK);
@@ -49,6 +52,46 @@ static void holder_deleted_untold(void)
     CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* In the place of stderr: a pipe that is full. What stderr was. */
+static int block_stderr(int *ret_reader)
+{
+    static const char some[4096];
+    int ends[2], usual = dup(STDERR_FILENO);
+    REQUIRE(usual >= 0 && pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+    while (write(ends[1], some, sizeof some) > 0)
+        continue;
+    fcntl(ends[1], F_SETFL, 0);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+    *ret_reader = ends[0];
+    return usual;
+}
+
+/* The line about a lost lock finds no room, and nobody waits for that. */
+static void told_though_stderr_blocks(void)
+{
+    struct live *t = live_begin();
+    struct changes changes = CHANGES_INIT;
+    zkl_session *s;
+    zkl_grant *g;
+    int reader;
+    REQUIRE(zkl_session_open(&s, t->connect, NULL, NULL) == 0);
+    zkl_mutex *m = live_mutex(s, t->lock);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
+    CHECK_INT(zkl_grant_on_change(g, changes_take, &changes), 0);
+    int usual = block_stderr(&reader);
+    delete_node(t, zkl_grant_node(g));
+    changes_wait(&changes, ZKL_LOST);
+    CHECK(zkl_session_id(s) != 0);
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_ELOST);
+    zkl_mutex_free(m);
+    zkl_session_close(s);
+    dup2(usual, STDERR_FILENO);
+    close(usual);
+    close(reader); /* which lets the line go */
     live_end(t);
 }
 
@@ -163,6 +206,7 @@ static void nodes_written(void)
 static const struct test_case cases[] = {
     {"holder_deleted", holder_deleted},
     {"holder_deleted_untold", holder_deleted_untold},
+    {"told_though_stderr_blocks", told_though_stderr_blocks},
     {"nested_after_loss", nested_after_loss},
     {"waiter_deleted", waiter_deleted},
     {"last_waiter_deleted", last_waiter_deleted},

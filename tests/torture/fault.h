@@ -19,6 +19,7 @@
     X(timerfd_create)                                                                              \
     X(timerfd_settime)                                                                             \
     X(read)                                                                                        \
+    X(write)                                                                                       \
     X(close)                                                                                       \
     X(gethostname)                                                                                 \
     X(getaddrinfo)                                                                                 \
@@ -51,7 +52,8 @@ extern const char *const fault_names[CALLS];
  * errno value, a ZooKeeper code or EAI_…. */
 void fault_set(enum call call, unsigned nth, int error);
 
-/* Counts the call; what it shall fail with, 0: not at all. */
+/* Counts the call; what it shall fail with, 0: not at all. Ends the process when a lock is held
+ * that must not be. */
 int fault_of(enum call call);
 
 bool fault_reached(void);

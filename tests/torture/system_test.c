@@ -40,6 +40,8 @@ static const struct fault {
     {CALL_read, EINTR, NULL, false},
     {CALL_read, EAGAIN, NULL, false},
     {CALL_read, EIO, "reading a timerfd", false},
+    {CALL_write, EINTR, NULL, false},
+    {CALL_write, EPIPE, NULL, false},
     {CALL_close, EINTR, NULL, false},
     {CALL_gethostname, ENAMETOOLONG, NULL, false},
     {CALL_getaddrinfo, EAI_AGAIN, NULL, false},

@@ -11,6 +11,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "held.h"
+
 /* Declares what the linker calls a function, and what it calls ours; a body follows. */
 #define WRAP(type, name, ...)                                                                      \
     type __real_##name(__VA_ARGS__);                                                               \
@@ -67,6 +69,8 @@ WRAP(int, timerfd_settime, int fd, int flags, const struct itimerspec *to, struc
     FAIL_ERRNO(timerfd_settime, fd, flags, to, old)
 WRAP(ssize_t, read, int fd, void *buffer, size_t size)
     FAIL_ERRNO(read, fd, buffer, size)
+WRAP(ssize_t, write, int fd, const void *data, size_t size)
+    FAIL_ERRNO(write, fd, data, size)
 /* Linux has closed it all the same. */
 WRAP(int, close, int fd)
     DO_AND_FAIL_ERRNO(close, fd)
@@ -85,4 +89,21 @@ WRAP(ssize_t, send, int fd, const void *data, size_t size, int flags)
     FAIL_ERRNO(send, fd, data, size, flags)
 WRAP(ssize_t, recv, int fd, void *data, size_t size, int flags)
     FAIL_ERRNO(recv, fd, data, size, flags)
+/* They give up the lock that they are given, and no other. */
+WRAP(int, pthread_cond_wait, pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+    held_at_most(1, "pthread_cond_wait");
+    return __real_pthread_cond_wait(cond, mutex);
+}
+WRAP(int, pthread_cond_timedwait, pthread_cond_t *cond, pthread_mutex_t *mutex,
+     const struct timespec *until)
+{
+    held_at_most(1, "pthread_cond_timedwait");
+    return __real_pthread_cond_timedwait(cond, mutex, until);
+}
+WRAP(int, pthread_join, pthread_t thread, void **ret)
+{
+    held_at_most(0, "pthread_join");
+    return __real_pthread_join(thread, ret);
+}
 /* clang-format on */

@@ -51,6 +51,7 @@ int main(int argc, char **argv)
         &path_suite,
         &acl_suite,
         &error_suite,
+        &log_stderr_suite,
         &session_suite,
         &handle_suite,
         &queue_suite,
