@@ -10,17 +10,30 @@ static _Thread_local struct self {
     uint64_t number;
     long holds;
     unsigned generation; /* of the process that counted */
+    bool armed;          /* at_exit() is called when the thread ends */
     void (*on_exit)(uint64_t owner);
 } self;
 
 static _Atomic int64_t key = -1; /* of pthread_key_create(); -1: none yet */
 
+/* Another destructor may come behind this one, and lock: that arms it again, for the next of the
+ * PTHREAD_DESTRUCTOR_ITERATIONS rounds. */
 static void at_exit(void *data)
 {
-    const struct self *me = data;
+    struct self *me = data;
+    bool holds = me->holds > 0 && !fork_is_child(me->generation);
 
-    if (me->holds > 0 && !fork_is_child(me->generation))
+    me->armed = false;
+    me->holds = 0;
+    if (holds)
         me->on_exit(me->number);
+}
+
+static void arm(void)
+{
+    self.armed = true;
+    if (pthread_setspecific((pthread_key_t)atomic_load(&key), &self) != 0)
+        g_error("zkl: failed to allocate what tells of a thread's end");
 }
 
 bool owner_watch(void)
@@ -51,10 +64,8 @@ void owner_count(int change, void (*on_exit)(uint64_t owner))
     if (fork_is_child(self.generation))
         self.holds = 0; /* the parent's */
     self.generation = fork_generation;
-    if (!self.on_exit) {
-        self.on_exit = on_exit;
-        if (pthread_setspecific((pthread_key_t)atomic_load(&key), &self) != 0)
-            g_error("zkl: failed to allocate what tells of a thread's end");
-    }
+    self.on_exit = on_exit;
+    if (!self.armed)
+        arm();
     self.holds += change;
 }

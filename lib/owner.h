@@ -11,7 +11,8 @@ bool owner_watch(void);
 uint64_t owner_thread(void);
 
 /* Counts what the calling thread holds. When it ends while the count is positive, on_exit is called
- * with its number. */
+ * with its number, and the count is 0 again. What is counted in the last round of the thread's
+ * destructors is not seen. */
 void owner_count(int change, void (*on_exit)(uint64_t owner));
 
 #endif

@@ -70,7 +70,8 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  *   ZKL_EACCES, ZKL_EAUTH, ZKL_EPATH, ZKL_EOVERFLOW, ZKL_ELIMIT, ZKL_EPROTO, ZKL_ECLOSED,
  *   ZKL_EINVAL, ZKL_ECHILD.
  * Whatever it answers but 0, no node is left. A thread that ends while holding releases, with a
- * warning. Since 0.1. */
+ * warning; also what a destructor of its thread-specific data has locked, unless in the last of the
+ * PTHREAD_DESTRUCTOR_ITERATIONS rounds: that stays locked until the mutex is freed. Since 0.1. */
 ZKL_API int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret);
 
 /* Undoes one level of the caller's own lock; the last one deletes the node in the background and

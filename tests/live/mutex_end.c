@@ -3,6 +3,9 @@
 #include "mutex_actors.h"
 #include "suites.h"
 
+#include <limits.h>
+#include <pthread.h>
+
 /* A thread that ends while holding releases, at any depth, and somebody is told. */
 static void thread_ends(void)
 {
@@ -31,6 +34,63 @@ static void thread_ends_free(void)
     session_settle(t, t->session);
     CHECK_INT(live_logged(t, "thread ends"), 0);
     zkl_mutex_free(m);
+    live_end(t);
+}
+
+static pthread_key_t late_key; /* made behind the library's, so that its destructor runs behind */
+
+struct late {
+    zkl_mutex *first, *mutex;
+    bool keeps_first;
+    int round; /* of the destructors, in which it locks */
+    int code;
+};
+
+static void lock_late(void *data)
+{
+    struct late *l = data;
+
+    if (--l->round > 0)
+        pthread_setspecific(late_key, l);
+    else
+        l->code = zkl_mutex_lock(l->mutex, ZKL_FOREVER, NULL);
+}
+
+static void *end_late(void *data)
+{
+    struct late *l = data;
+
+    pthread_setspecific(late_key, l);
+    CHECK_INT(zkl_mutex_lock(l->first, ZKL_FOREVER, NULL), 0);
+    if (!l->keeps_first)
+        CHECK_INT(zkl_mutex_unlock(l->first), 0);
+    return NULL;
+}
+
+/* Locked when the library has already looked at what the thread leaves. A lock of the last round
+ * cannot be seen: nothing runs behind it. */
+static void thread_locks_while_ending(void)
+{
+    struct live *t = live_begin();
+    char *path = g_strdup_printf("%s/first", t->path);
+    struct late l = {live_mutex(t->session, path), live_mutex(t->session, t->lock), false, 0, -1};
+    REQUIRE(pthread_key_create(&late_key, lock_late) == 0);
+    for (int i = 0; i < 2 * (PTHREAD_DESTRUCTOR_ITERATIONS - 1); i++) {
+        pthread_t thread;
+        l.keeps_first = i % 2;
+        l.round = i / 2 + 1;
+        REQUIRE(pthread_create(&thread, NULL, end_late, &l) == 0);
+        pthread_join(thread, NULL);
+        CHECK_INT(l.code, 0);
+        CHECK_INT(zkl_mutex_lock(l.mutex, 10000, NULL), 0);
+        CHECK_INT(zkl_mutex_unlock(l.mutex), 0);
+        CHECK_INT(zkl_mutex_lock(l.first, 10000, NULL), 0);
+        CHECK_INT(zkl_mutex_unlock(l.first), 0);
+    }
+    pthread_key_delete(late_key);
+    zkl_mutex_free(l.mutex);
+    zkl_mutex_free(l.first);
+    g_free(path);
     live_end(t);
 }
 
@@ -222,6 +282,7 @@ static void closed_at_any_moment(void)
 static const struct test_case cases[] = {
     {"thread_ends", thread_ends},
     {"thread_ends_free", thread_ends_free},
+    {"thread_locks_while_ending", thread_locks_while_ending},
     {"thread_ends_after_close", thread_ends_after_close},
     {"freed_while_held", freed_while_held},
     {"freed_while_waited", freed_while_waited},
