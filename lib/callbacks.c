@@ -133,11 +133,17 @@ static void call_upto(struct callbacks *cb, uint64_t upto)
         eventfd_read(cb->fd, &count);
 }
 
+/* No point of cancellation, nor are the callbacks that it calls: whose thread ended there would
+ * leave the queue locked, or busy for ever. */
 void callbacks_flush(struct callbacks *cb)
 {
+    int before;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     pthread_mutex_lock(&cb->lock);
     call_upto(cb, cb->pushed);
     pthread_mutex_unlock(&cb->lock);
+    pthread_setcancelstate(before, NULL);
 }
 
 void callbacks_stop(struct callbacks *cb)

@@ -51,10 +51,16 @@ static void free_session(zkl_session *s)
     g_free(s);
 }
 
+/* Closing descriptors is a point of cancellation. */
 void session_unref(zkl_session *s)
 {
-    if (g_atomic_int_dec_and_test(&s->refs))
-        free_session(s);
+    int before;
+
+    if (!g_atomic_int_dec_and_test(&s->refs))
+        return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    free_session(s);
+    pthread_setcancelstate(before, NULL);
 }
 
 const char *session_path(const zkl_session *s, const char *full)
@@ -167,7 +173,7 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     return s;
 }
 
-static bool start_threads(zkl_session *s, const zkl_session_options *o)
+static bool start_threads_uncanceled(zkl_session *s, const zkl_session_options *o)
 {
     s->callbacks = callbacks_new(o->dispatch);
     if (!s->callbacks)
@@ -179,6 +185,17 @@ static bool start_threads(zkl_session *s, const zkl_session_options *o)
     }
     s->log = log_new(o->log, o->log_data, o->log_level, s->callbacks);
     return true;
+}
+
+/* What it closes and waits for when it fails are points of cancellation. */
+static bool start_threads(zkl_session *s, const zkl_session_options *o)
+{
+    int before;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    bool started = start_threads_uncanceled(s, o);
+    pthread_setcancelstate(before, NULL);
+    return started;
 }
 
 static int refuse_open(zkl_error *reterr, int code, const char *path, const char *text)

@@ -87,8 +87,10 @@ ZKL_API int zkl_session_fd(zkl_session *s);
 /* With the option dispatch: calls what waits to be called, and does nothing else: locks are kept,
  * renewed and lost whether or not it is called, but losses are not told in time. Callbacks come one
  * at a time, whoever dispatches; a second thread waits for the first. zkl_session_close() calls
- * what is left itself; called in a callback, it leaves that to a library thread. Answers 0,
- * ZKL_EINVAL, ZKL_EDEADLK (in a callback), ZKL_ECHILD. Since 0.1. */
+ * what is left itself; called in a callback, it leaves that to a library thread. It is no point of
+ * cancellation, and callbacks run with cancellation disabled: a thread cancelled in one of them
+ * goes on until this has returned. A callback must return, and must not enable cancellation.
+ * Answers 0, ZKL_EINVAL, ZKL_EDEADLK (in a callback), ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_session_dispatch(zkl_session *s);
 
 /* The present session's id, 0 before the first. Since 0.1. */

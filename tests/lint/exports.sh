@@ -61,5 +61,8 @@ else
     fail "a program with names of the library's inside" "$said"
 fi
 
+# Each is called by a thread that is cancelled.
+cancelled=$(sed -nE 's/^ +X\((zkl_[a-z_]+),.*/\1/p' "$top_srcdir/tests/live/cancel_calls.c" | sort)
+expect_none "map (<) and the table of cancelled calls (>) agree" "$(difference "$map" "$cancelled")"
 expect_some "sees a symbol that is in the map only" "$(difference "$declarations" "$map"$'\nzkl_planted')"
 finish

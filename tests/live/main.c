@@ -54,6 +54,7 @@ int main(int argc, char **argv)
         &zoolock_call_suite,
         &fault_reentry_suite,
         &fault_restore_suite,
+        &cancel_calls_suite,
         NULL,
     };
     if (argc > 1 && strcmp(argv[1], "--crowd-worker") == 0)
