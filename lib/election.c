@@ -5,6 +5,7 @@
 #include "error.h"
 #include "grant.h"
 #include "observer.h"
+#include "options.h"
 #include "path.h"
 #include "recipes/name.h"
 
@@ -135,8 +136,8 @@ int zkl_election_new(zkl_election **ret, zkl_session *s, const char *path, const
         return code;
     if (!ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_election_new: ret is NULL");
-    if (options)
-        memcpy(&o, options, MIN(options->size, sizeof o));
+    if ((wrong = options_take(&o, sizeof o, options)))
+        return error_set(ZKL_EINVAL, "options", "%s", wrong);
     if ((wrong = path_check(path)))
         return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
     if ((wrong = check_id(candidate_id)))
@@ -265,13 +266,13 @@ int zkl_election_get_status(zkl_election *e, zkl_election_status *ret)
 
     if (code)
         return code;
-    if (!ret || ret->size < offsetof(zkl_election_status, ahead))
+    if (!ret || ret->size < sizeof status)
         return error_set(ZKL_EINVAL, election_path(e),
-                         "zkl_election_get_status: ret is NULL, or its size is not set");
+                         "zkl_election_get_status: ret is NULL, or its size is that of no version");
     session_lock(e->session);
     describe(e, &status);
     session_unlock(e->session);
-    status.size = MIN(ret->size, sizeof status);
-    memcpy(ret, &status, status.size);
+    status.size = sizeof status;
+    memcpy(ret, &status, sizeof status);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "log.h"
 #include "mutex.h"
 #include "op.h"
+#include "options.h"
 #include "owner.h"
 #include "path.h"
 
@@ -97,8 +98,8 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
         return code;
     if (!ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_mutex_new: ret is NULL");
-    if (options)
-        memcpy(&o, options, MIN(options->size, sizeof o));
+    if ((wrong = options_take(&o, sizeof o, options)))
+        return error_set(ZKL_EINVAL, "options", "%s", wrong);
     if ((wrong = path_check(path)))
         return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
     if ((wrong = check_options(&o)))

@@ -5,6 +5,7 @@
 
 #include "callbacks.h"
 #include "error.h"
+#include "options.h"
 #include "path.h"
 #include "recipes/name.h"
 #include "recipes/rule.h"
@@ -177,8 +178,8 @@ int zkl_queue_read_with(zkl_queue **ret, zkl_session *s, const char *path,
         return code;
     if (!ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_queue_read: ret is NULL");
-    if (options)
-        memcpy(&o, options, MIN(options->size, sizeof o));
+    if ((wrong = options_take(&o, sizeof o, options)))
+        return error_set(ZKL_EINVAL, "options", "%s", wrong);
     if ((wrong = path_check(path)))
         return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
     const struct queue_wish wish = {.only = CHILD_FOREIGN, .most = o.most, .before = o.before};

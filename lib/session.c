@@ -11,6 +11,7 @@
 #include "error.h"
 #include "log.h"
 #include "look.h"
+#include "options.h"
 #include "owner.h"
 #include "path.h"
 #include "request.h"
@@ -136,14 +137,33 @@ static const char *check_options(const zkl_session_options *o)
     if (o->tick_ms < 0)
         return "tick_ms must not be negative";
     if (o->drift_permille < 0 || o->drift_permille > DRIFT_MAX)
-        return "drift_permille must be 0 to 500";
+        return "drift_permille must be 1 to 500, or 0 for the default";
+    if (o->log_level < ZKL_LOG_ERROR || o->log_level > ZKL_LOG_DEBUG)
+        return "log_level is none of zkl_log_level";
     if (o->warm_ms < 0)
         return "warm_ms must not be negative";
     if (o->dispatch != 0 && o->dispatch != 1)
         return "dispatch must be 0 or 1";
     if (o->auth_scheme && !o->auth)
         return "auth_scheme is given without auth";
+    if (o->auth && !o->auth_scheme)
+        return "auth is given without auth_scheme";
     return NULL;
+}
+
+/* In a struct that was only zeroed nothing may be less safe than by default. */
+static const char *take_options(zkl_session_options *o, const zkl_session_options *given)
+{
+    const zkl_session_options usual = *o;
+    const char *wrong = options_take(o, sizeof *o, given);
+
+    if (wrong)
+        return wrong;
+    if (o->drift_permille == 0)
+        o->drift_permille = usual.drift_permille;
+    if (o->log_level == 0)
+        o->log_level = usual.log_level;
+    return check_options(o);
 }
 
 static zkl_session *session_new(const zkl_session_options *o, char *hosts, char *chroot)
@@ -215,9 +235,7 @@ int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_o
 
     if (!ret)
         return refuse_open(reterr, ZKL_EINVAL, NULL, "zkl_session_open: ret is NULL");
-    if (options)
-        memcpy(&o, options, MIN(options->size, sizeof o));
-    wrong = check_options(&o);
+    wrong = take_options(&o, options);
     if (wrong)
         return refuse_open(reterr, ZKL_EINVAL, "options", wrong);
     wrong = path_split_connect(connect, &hosts, &chroot);

@@ -22,7 +22,7 @@ typedef enum zkl_layout {
 /* Fill with ZKL_ELECTION_OPTIONS_INIT and change what is needed. requeue, yield, least_ms and
  * most_ms are for zkl_election_start(). Since 0.1. */
 typedef struct zkl_election_options {
-    size_t size; /* sizeof(zkl_election_options) */
+    size_t size; /* sizeof(zkl_election_options); see zkl/session.h */
     zkl_layout layout;
     zkl_parents parents; /* containers by default */
     int requeue;         /* 1: zkl_election_start() campaigns again after each end of a term;
@@ -116,7 +116,8 @@ typedef enum zkl_candidacy {
 
 /* Where it stands: never a silent end. Since 0.1. */
 typedef struct zkl_election_status {
-    size_t size; /* sizeof(zkl_election_status), set by the caller */
+    size_t size; /* sizeof(zkl_election_status), set by the caller; less is ZKL_EINVAL; what was
+                    filled, after the call */
     zkl_candidacy candidacy;
     int ahead;      /* QUEUED: how many were first when it last looked; -1: not known yet */
     uint64_t token; /* LEADING, else 0 */

@@ -28,7 +28,7 @@ typedef uint64_t (*zkl_key_fn)(void *data);
 
 /* Fill with ZKL_MUTEX_OPTIONS_INIT and change what is needed. Since 0.1. */
 typedef struct zkl_mutex_options {
-    size_t size;      /* sizeof(zkl_mutex_options) */
+    size_t size;      /* sizeof(zkl_mutex_options); see zkl/session.h */
     const char *name; /* who, shown by zkl ls: UTF-8, at most 1024 bytes; NULL: host, pid, thread */
     zkl_parents parents; /* containers by default */
     zkl_key_fn key;      /* NULL: the calling thread. With another function (coroutines) the rule

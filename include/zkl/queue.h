@@ -52,7 +52,7 @@ ZKL_API int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path, in
 /* For who reads a long queue, or again and again. Fill with ZKL_QUEUE_OPTIONS_INIT and change what
  * is needed. Since 0.1. */
 typedef struct zkl_queue_options {
-    size_t size; /* sizeof(zkl_queue_options) */
+    size_t size; /* sizeof(zkl_queue_options); see zkl/session.h */
     size_t most; /* only so many nodes are read, from the first on; of the others only the name is
                     known: owner is "", token, session_id and ctime_ms are 0. 0: all are read */
     const zkl_queue *before; /* an earlier snapshot of the path, or NULL: who waits and was read for

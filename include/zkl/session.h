@@ -36,22 +36,24 @@ typedef enum zkl_session_event {
  * of the session it is about, 0 if there was none yet. */
 typedef void (*zkl_session_fn)(zkl_session *s, zkl_session_event event, int64_t id, void *data);
 
-/* Fill with ZKL_SESSION_OPTIONS_INIT and change what is needed. Lines for stderr are written by a
- * thread of the library, so that nothing waits for whoever reads them; while stderr takes none,
- * those beyond 64 KiB are dropped, and their number is written later. Since 0.1. */
+/* Fill with ZKL_SESSION_OPTIONS_INIT and change what is needed. In this and all structs of options
+ * size says which version of the struct it is: one that is too small is ZKL_EINVAL, and so is a
+ * larger one in which anything that this library does not know is not 0. Lines for stderr are
+ * written by a thread of the library, so that nothing waits for whoever reads them; while stderr
+ * takes none, those beyond 64 KiB are dropped, and their number is written later. Since 0.1. */
 typedef struct zkl_session_options {
-    size_t size;             /* sizeof(zkl_session_options) */
+    size_t size;             /* sizeof(zkl_session_options); 0 is ZKL_EINVAL */
     int session_timeout_ms;  /* 10000; 200 to 10^9; the server may change it within its limits */
     const char *auth_scheme; /* "digest", NULL for none */
-    const char *auth;        /* the credentials of that scheme, "user:password" */
+    const char *auth;        /* the credentials of that scheme, "user:password"; both or none */
     const char *acl; /* of nodes made: "world:anyone:cdrwa" (NULL too), "auth::cdrwa" (with auth
                         only), … , comma separated as the ZooKeeper shell takes them */
     zkl_log_fn log;  /* NULL: warnings and errors go to stderr, see above */
     void *log_data;
-    zkl_log_level log_level; /* ZKL_LOG_WARN; more is not delivered */
+    zkl_log_level log_level; /* ZKL_LOG_WARN, also for 0; more is not delivered */
     int tick_ms;        /* the servers' tickTime; 0: unknown, then 0.3 of the timeout bounds it,
                            sound while minSessionTimeout is at least two ticks */
-    int drift_permille; /* 100; 0 to 500: how far clock rates may differ, in 1/1000 */
+    int drift_permille; /* 100, also for 0; 1 to 500: how far clock rates may differ, in 1/1000 */
     int64_t warm_ms;    /* 60000: how long proofs go on after the last grant or waiter */
     int dispatch;       /* 0: callbacks run on a thread of the library; 1: inside
                            zkl_session_dispatch() */

@@ -37,11 +37,6 @@ static void bad_mutex(void)
         o.strict = strict;
         CHECK_INT(zkl_mutex_new(&m, s, "/a", &o), ZKL_EINVAL);
     }
-    o.strict = 7; /* but an older program knows neither */
-    o.peer = (zkl_peer)7;
-    o.size = offsetof(zkl_mutex_options, peer);
-    CHECK_INT(zkl_mutex_new(&m, s, "/a", &o), 0);
-    zkl_mutex_free(m);
     CHECK_INT(zkl_mutex_lock(NULL, 0, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_mutex_unlock(NULL), ZKL_EINVAL);
     CHECK_INT(zkl_mutex_lock_async(NULL, 0, NULL, NULL, NULL), ZKL_EINVAL);

@@ -53,6 +53,7 @@ int main(int argc, char **argv)
         &error_suite,
         &log_stderr_suite,
         &session_suite,
+        &options_suite,
         &handle_suite,
         &queue_suite,
         &queue_watch_suite,

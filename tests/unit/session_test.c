@@ -31,7 +31,10 @@ static void bad_options(void)
         {OPTIONS(.drift_permille = 501), "drift_permille"},
         {OPTIONS(.warm_ms = -1), "warm_ms"},
         {OPTIONS(.dispatch = 2), "dispatch"},
-        {OPTIONS(.auth_scheme = "digest"), "auth"},
+        {OPTIONS(.auth_scheme = "digest"), "without auth"},
+        {OPTIONS(.auth = "a:b"), "without auth_scheme"},
+        {OPTIONS(.log_level = (zkl_log_level)-1), "log_level"},
+        {OPTIONS(.log_level = (zkl_log_level)5), "log_level"},
 #undef OPTIONS
         {{.size = sizeof(zkl_session_options), .session_timeout_ms = 199}, "session_timeout_ms"},
         {{.size = sizeof(zkl_session_options), .session_timeout_ms = 1000000001},
@@ -59,23 +62,6 @@ static void bad_arguments(void)
     CHECK_INT(zkl_session_timeout_ms(NULL), ZKL_EINVAL);
     CHECK(zkl_glib_source_new(NULL) == NULL);
     zkl_session_close(NULL);
-}
-
-/* An older program's options are shorter: what it does not know has its default. */
-static void shorter_options(void)
-{
-    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
-    zkl_session *s;
-
-    o.size = offsetof(zkl_session_options, dispatch);
-    o.dispatch = 1;
-    session_store = &fake_ops;
-    REQUIRE(zkl_session_open(&s, "fake:1", &o, NULL) == 0);
-    session_store = &store_zk;
-    CHECK_INT(zkl_session_fd(s), ZKL_EINVAL);
-    CHECK_INT(zkl_session_dispatch(s), ZKL_EINVAL);
-    CHECK(zkl_glib_source_new(s) == NULL);
-    zkl_session_close(s);
 }
 
 struct heard {
@@ -223,7 +209,6 @@ static void log_lines(void)
 static const struct test_case cases[] = {
     {"bad_options", bad_options},
     {"bad_arguments", bad_arguments},
-    {"shorter_options", shorter_options},
     {"events", events},
     {"credentials_refused", credentials_refused},
     {"expired", expired},

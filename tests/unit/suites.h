@@ -20,6 +20,7 @@ extern const struct test_suite contend_layout_suite;
 extern const struct test_suite contend_walk_suite;
 extern const struct test_suite driver_suite;
 extern const struct test_suite log_stderr_suite;
+extern const struct test_suite options_suite;
 extern const struct test_suite multi_suite;
 extern const struct test_suite transaction_suite;
 extern const struct test_suite transaction_doubt_suite;
