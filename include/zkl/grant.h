@@ -18,16 +18,19 @@ typedef enum zkl_state {
 typedef void (*zkl_grant_fn)(zkl_grant *grant, zkl_state state, void *data);
 
 /* The fencing token: the contender's czxid, rising along the holders of a path. Never changes,
- * never fails, also after loss and in a forked child. Since 0.1. */
+ * never fails, also after loss and in a forked child; g must not be NULL, as for zkl_grant_node()
+ * and zkl_grant_session_id(). Since 0.1. */
 ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
 
 /* Milliseconds, rounded down, during which no other client can be granted the lock, counted from
- * the return; 0 once lost or released. Two clock reads and atomic loads: true even when every
- * thread of the library stands still. Since 0.1. */
+ * the reading of the clocks inside the call, not from its return: a thread may be stopped in
+ * between. To make an instant of it, read your own clock before the call and add this. 0 once lost
+ * or released, in the last millisecond before the deadline, in a forked child and for NULL. Two
+ * clock reads and atomic loads, so it needs no thread of the library to run. Since 0.1. */
 ZKL_API int64_t zkl_grant_remaining_ms(const zkl_grant *g);
 
-/* The state now; as cheap as zkl_grant_remaining_ms(), and LOST from the deadline on whoever
- * noticed it. Since 0.1. */
+/* The state when the clock was read inside the call; as cheap as zkl_grant_remaining_ms(), and LOST
+ * from the deadline on whoever noticed it. LOST in a forked child and for NULL. Since 0.1. */
 ZKL_API zkl_state zkl_grant_state(const zkl_grant *g);
 
 /* The contender's node, as the session's connect string sees it (without its chroot); valid as
@@ -39,14 +42,16 @@ ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);
 
 /* Registers fn(g, state, data) for every later change. Registrations add up. When the state is
  * not HELD already, fn is called once with it. The last call is LOST or RELEASED, exactly once;
- * the grant outlives it. Answers ZKL_EINVAL, ZKL_ECLOSED (the session was
- * closed: nobody could call) or ZKL_ECHILD. Since 0.1. */
+ * the grant outlives it. A call may come late: ask the grant for its state now. Returns 0;
+ * ZKL_EINVAL; ZKL_ECLOSED if the session was closed, since nobody could call; ZKL_ECHILD.
+ * Since 0.1. */
 ZKL_API int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data);
 
-/* Ends an owned grant: one that an asynchronous acquisition gave. From any thread; never waits for
- * the server: the node is deleted in the background until that is confirmed or the session is
- * gone. The pointer is invalid afterwards, except inside callbacks of it already begun. NULL is
- * ignored. A borrowed grant (zkl_mutex_lock) must not be given here. Since 0.1. */
+/* Ends an owned grant: one that an asynchronous acquisition or a campaign gave. From any thread;
+ * never waits for the server: the node is deleted in the background until that is confirmed or the
+ * session is gone. The pointer is invalid afterwards, except inside callbacks of it already begun.
+ * NULL is ignored. A borrowed grant (zkl_mutex_lock) must not be given here. In a forked child it
+ * does nothing. Since 0.1. */
 ZKL_API void zkl_grant_release(zkl_grant *g);
 
 ZKL_END
