@@ -284,6 +284,7 @@ static void run_on_lost(struct guarding *g)
 static void become_guard(struct guarding *g, struct events *tools)
 {
     setpgid(0, 0);
+    say_without_waiting(); /* KILL may be due */
     prctl(PR_SET_NAME, GUARD_NAME);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     events_close(tools);

@@ -38,7 +38,7 @@ void append_visible(GString *out, const char *text)
     }
 }
 
-#define PATIENCE_MS 100
+static int say_patience_ms = 100;
 
 /* poll(2) calls a pipe writable that has room for PIPE_BUF bytes, and a write of more would block;
  * as would this one, if somebody else took the room meanwhile, where the kernel cannot be asked not
@@ -81,8 +81,13 @@ static void write_line(const char *text)
 
     append_visible(line, text);
     g_string_append_c(line, '\n');
-    write_without_waiting(STDERR_FILENO, line, PATIENCE_MS);
+    write_without_waiting(STDERR_FILENO, line, say_patience_ms);
     g_string_free(line, TRUE);
+}
+
+void say_without_waiting(void)
+{
+    say_patience_ms = 0;
 }
 
 static void say_va(const char *format, va_list args) G_GNUC_PRINTF(1, 0);

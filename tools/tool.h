@@ -69,7 +69,11 @@ bool seconds_to_ms(double seconds, int64_t *ret);
 /* One line on stderr, "zkl: " before it, control characters made visible, in one write. */
 void say(const char *format, ...) G_GNUC_PRINTF(1, 2);
 
-/* The same, and answers status. */
+/* From now on a reader of stderr that does not read misses lines, instead of keeping us waiting for
+ * a moment at each. */
+void say_without_waiting(void);
+
+/* The same as say(), and answers status. */
 int fail(int status, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* Says what the library answered, naming subject, and gives the exit status for it. */

@@ -22,7 +22,7 @@ stubborn() { # OPTION...
         (bash -c "trap : TERM; echo \$\$ >\$scratch/orphan; exec sleep 1000" &)
         until [ -s $scratch/orphan ]; do sleep 0.02; done
         echo "$$ $! $(cat $scratch/orphan)" >"$scratch/ready.new"; mv "$scratch/ready.new" "$scratch/ready"
-        while :; do sleep 0.02; done' 9>>"$scratch/lines" 2>"$scratch/holder.err" &
+        while :; do sleep 0.02; done' 9>>"$scratch/lines" 2>"${errors:-$scratch/holder.err}" &
     holder=$!
     remember "$holder"
     wait_until "the command runs" test -e "$scratch/ready" || return 1
@@ -196,15 +196,23 @@ nested() {
 }
 if can_trace; then nested; else skip "nested: tracing is forbidden"; fi
 
-# However short the grace, KILL comes before the end of the lock.
-for grace in 0 0.06; do
-    stubborn --session-timeout 2000 --grace $grace
+# However short the grace, KILL comes before the end of the lock, also when nobody reads stderr.
+killed_in_time() { # GRACE WHERE
+    stubborn --session-timeout 2000 --grace "$1"
     kill -STOP $holder
-    wait_until "--grace $grace: lost" line lost
+    wait_until "--grace $1, $2: lost" line lost
     kill -CONT $holder
     status_of $holder
-    expect_match "--grace $grace: KILL comes while the lock is still ours" "ending KILL [1-9]" "$(<"$scratch/lines")"
+    expect_match "--grace $1, $2: KILL comes while the lock is still ours" "ending KILL [1-9]" "$(<"$scratch/lines")"
+}
+mkfifo "$scratch/stuck"
+exec 7<>"$scratch/stuck"
+head -c 65536 /dev/zero >&7 # as much as fits
+for grace in 0 0.06; do
+    killed_in_time $grace "stderr is a file"
+    errors=$scratch/stuck killed_in_time $grace "nobody reads stderr"
 done
+exec 7<&-
 
 # Nobody reads what the guard says, and there is less room than that takes.
 mkfifo "$scratch/pipe"
