@@ -523,6 +523,8 @@ static void no_timer_outlives_its_session(void)
         CHECK_INT(timers_next(s->timers) - clock_now().boot, rows[i].due_ms * CLOCK_MS);
         CHECK(s->lease_timer.at && s->deadline_timer.at);
         fake_event(STORE_EV_EXPIRED);
+        CHECK(s->outage.timer.at != NULL); /* which goes on until there is a connection */
+        timers_cancel(&s->outage.timer);
         CHECK(timers_next(s->timers) == INT64_MAX);
         hand_leave(&a);
         hand_leave(&b);
