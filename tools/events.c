@@ -20,6 +20,11 @@ static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}
 /* Those that never end us. */
 static const int harmless[] = {SIGCONT, SIGWINCH};
 
+/* What our own lines bring about: a reader who is gone, a file that may not grow, a terminal that
+ * is not ours to write to or to take back, a descriptor that tells that it is ready (O_ASYNC). None
+ * may end or stop a holder. */
+static const int silent[] = {SIGPIPE, SIGXFSZ, SIGTTOU, SIGIO};
+
 void events_catch(struct events *e, int signo)
 {
     struct sigaction old;
@@ -42,7 +47,7 @@ static void catch_harmless(struct events *e)
 static void block_signals(struct events *e)
 {
     struct sigaction standard = {.sa_handler = SIG_DFL};
-    sigset_t silent;
+    sigset_t set;
 
     sigemptyset(&e->caught);
     for (size_t i = 0; i < G_N_ELEMENTS(deadly); i++)
@@ -51,11 +56,10 @@ static void block_signals(struct events *e)
     /* An ignored SIGCHLD would let the kernel reap the command before we know how it ended. */
     sigaction(SIGCHLD, &standard, &e->chld);
     events_catch(e, SIGCHLD);
-    /* A broken stderr must not end a holder; nor must taking the terminal back stop it. */
-    sigemptyset(&silent);
-    sigaddset(&silent, SIGPIPE);
-    sigaddset(&silent, SIGTTOU);
-    pthread_sigmask(SIG_BLOCK, &silent, NULL);
+    sigemptyset(&set);
+    for (size_t i = 0; i < G_N_ELEMENTS(silent); i++)
+        sigaddset(&set, silent[i]);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
 static bool open_descriptors(struct events *e)

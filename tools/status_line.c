@@ -1,5 +1,6 @@
-/* Nobody who reads this may hold up or end the holder: SIGPIPE is blocked, and what does not fit is
- * dropped. A line is shorter than PIPE_BUF, so that a pipe takes it whole or not at all. */
+/* Nobody who reads this may hold up or end the holder: SIGPIPE and the like are blocked, and what
+ * does not fit is dropped. A line is shorter than PIPE_BUF, so that a pipe takes it whole or not at
+ * all. */
 #include "status_line.h"
 #include "tool.h"
 

@@ -55,6 +55,21 @@ exec 8<&-
 expect "a reader who is gone" 4 "$?"
 exec 9>&-
 
+# Nor a file that may not grow any more; nor what else the kernel may send about our own output.
+head -c 4096 /dev/zero >"$scratch/full"
+for verb in "lock $L" "elect $L-elect me"; do
+    # shellcheck disable=SC2086
+    (ulimit -f 4 && exec "$ZKL" -v $verb --status-fd 9 -- sh -c 'exit 4') 9>>"$scratch/full" 2>>"$scratch/full"
+    expect "${verb%% *}: files at the limit of their size" 4 "$?"
+    # shellcheck disable=SC2086
+    (ulimit -f 4 && exec "$ZKL" $verb -- bash -c 'echo 1 2>/dev/null >>"$scratch/full"') 2>/dev/null
+    expect "${verb%% *}: the command is ended by it as ever" 153 "$?"
+done
+hold $L
+for s in PIPE XFSZ TTOU IO; do kill -$s "$holder"; done
+let_go
+expect "signals about our own output" 0 "$?"
+
 # In doubt: stopped, and continued when the doubt is over.
 hold $L --connect "$gate" --session-timeout 20000 --status-fd 9 --on-suspect=stop 9>"$scratch/lines"
 gate cut
