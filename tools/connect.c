@@ -1,5 +1,6 @@
 /* From the settings to a session that a server has confirmed. */
 #include "connect.h"
+#include "closing.h"
 
 #include <string.h>
 
@@ -111,6 +112,7 @@ int session_open(const struct settings *settings, zkl_session **ret)
     options.acl = settings->acl;
     options.log = settings->verbose ? log_line : log_nothing;
     options.log_level = settings->verbose ? ZKL_LOG_INFO : ZKL_LOG_ERROR;
+    closing_prepare();
     if (zkl_session_open(ret, connect_string(settings), &options, &error) != 0)
         status = open_failed(settings, &error);
     g_free(auth);
@@ -172,7 +174,7 @@ int session_connect(const struct settings *settings, zkl_session **session, int6
     zkl_session_on_change(*session, on_session, events);
     signo = wait_for_session(*session, most, events, &result);
     if (signo != 0) {
-        zkl_session_close(*session);
+        closing_close(*session, 0);
         *session = NULL;
         return STATUS_SIGNAL + signo;
     }

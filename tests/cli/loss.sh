@@ -72,6 +72,75 @@ if [ -n "$server" ]; then
     kill -CONT "$server"
     let_go
     expect "a short silence" 0 "$?"
+
+    # Nor does it keep a waiter, or one whose command has ended: a process of its own tells the server,
+    # when that goes on, and holds neither a pipe nor a terminal meanwhile. The killed one's session
+    # lives on all the while: it is no session's end that removes the nodes.
+    killed_and_left() {
+        "$ZKL" lock $W --session-timeout 40000 true &
+        killed=$!
+        remember "$killed"
+        wait_until "the one to be killed queues" has_contenders $W 2
+        session=$(session_of 2)
+        kill -9 "$killed"
+        status_of "$killed"
+    }
+    promptly() { # WHAT STATUS SIGNAL COMMAND...
+        local what=$1 wanted=$2 signal=$3 left
+        shift 3
+        MARK=$what "$@" >"$scratch/out" 2>"$scratch/err" &
+        waiter=$!
+        remember "$waiter"
+        wait_until "$what: it is in line" has_contenders $W 3
+        session_left=$(session_of 3)
+        kill -STOP "$server"
+        [ -z "$signal" ] || kill -"$signal" "$waiter"
+        if wait_until "$what: another process is left" left_behind "$what"; then pass "$what: another process is left"; fi
+        status_of "$waiter"
+        expect "$what" "$wanted" "$?"
+        left_behind "$what"
+        expect "$what: nothing else is kept open" "" "$(find "/proc/$left/fd" -type l ! -lname 'socket:*' ! -lname 'pipe:*' 2>/dev/null)"
+        kill -CONT "$server"
+        wait_until "$what: its node goes" has_contenders $W 2
+        wait_until "$what: so does its session" no_session "$session_left"
+        expect "$what: by no time limit" yes "$(no_session "$session" || echo yes)"
+        if wait_until "$what: then nobody is left" gone "$left"; then pass "$what: then nobody is left"; fi
+    }
+    left_behind() { # MARK: sets left
+        local process
+        left=none
+        for process in /proc/[0-9]*; do
+            [ "$(cat "$process/comm" 2>/dev/null)" = zkl-closing ] &&
+                grep -qzx "MARK=$1" "$process/environ" 2>/dev/null && left=${process#/proc/} && return
+        done
+        return 1
+    }
+    session_of() { # PLACE
+        "$ZKL" ls $W --json | grep -o '"session": *"[^"]*"' | sed -n "$1s/.*\"\(0x[^\"]*\)\"/\1/p"
+    }
+    no_session() { # ID
+        local dump
+        exec {dump}<>"/dev/tcp/${ZKL_CONNECT%:*}/${ZKL_CONNECT##*:}"
+        printf dump >&"$dump"
+        cat <&"$dump" >"$scratch/dump"
+        exec {dump}>&-
+        [ -s "$scratch/dump" ] && ! grep -q "$1" "$scratch/dump"
+    }
+    W=$L/slow
+    hold $W
+    killed_and_left
+    promptly "TERM while waiting for a silent server" 143 TERM "$ZKL" lock $W --session-timeout 40000 true
+    promptly "the time is over, the server silent" 1 "" "$ZKL" lock $W -w 3 --session-timeout 40000 true
+    promptly "TERM to a candidate, the server silent" 143 TERM "$ZKL" elect $W me --layout selector --session-timeout 40000 true
+    let_go
+    MARK=release hold $L/released --session-timeout 40000
+    kill -STOP "$server"
+    echo >"$scratch/letgo"
+    if wait_until "a lock released to a silent server" left_behind release; then pass "a lock released to a silent server"; fi
+    status_of "$holder"
+    expect "its status is the command's" 0 "$?"
+    kill -CONT "$server"
+    expect_no_node "its node goes" $L/released
 else
     skip "the server was not started by us: a silent server"
     skip "ended by TERM"

@@ -1,0 +1,257 @@
+/* A process cannot end before its session is closed and yet have it closed. So a child keeps the
+ * connection, on which the deletes are, and adds the request to close the session once we have gone
+ * and nobody else writes there. It makes no other use of the protocol. */
+#include "closing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long that child waits for the server to hang up. */
+#define REMAIN_MS 10000
+#define CONNECTIONS 4
+
+struct closing {
+    zkl_session *session;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool quiet;  /* ZKL_SESSION_CLOSED: no callback comes any more */
+    bool closed; /* the server knows, or has been given up */
+};
+
+/* Both may outlive the function that began. */
+static struct closing closing = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static GArray *inherited;
+
+static bool is_connection(int fd)
+{
+    struct sockaddr_storage peer = {0};
+    socklen_t length = sizeof peer;
+
+    return getpeername(fd, (struct sockaddr *)&peer, &length) == 0 &&
+           (peer.ss_family == AF_INET || peer.ss_family == AF_INET6);
+}
+
+static GArray *connections(void)
+{
+    GArray *fds = g_array_new(FALSE, FALSE, sizeof(int));
+    GDir *dir = g_dir_open("/proc/self/fd", 0, NULL);
+    const char *name;
+
+    while (dir && (name = g_dir_read_name(dir))) {
+        const int fd = atoi(name);
+
+        if (is_connection(fd))
+            g_array_append_val(fds, fd);
+    }
+    if (dir)
+        g_dir_close(dir);
+    return fds;
+}
+
+void closing_prepare(void)
+{
+    if (inherited)
+        g_array_unref(inherited);
+    inherited = connections();
+}
+
+static bool is_inherited(int fd)
+{
+    for (guint i = 0; inherited && i < inherited->len; i++)
+        if (g_array_index(inherited, int, i) == fd)
+            return true;
+    return false;
+}
+
+/* ---- the child: async-signal-safe calls only ---- */
+
+/* All but these, which are in order. */
+static void close_others(const int *keep, size_t count)
+{
+    unsigned from = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if ((unsigned)keep[i] > from)
+            close_range(from, (unsigned)keep[i] - 1, 0);
+        from = (unsigned)keep[i] + 1;
+    }
+    close_range(from, ~0U, 0);
+}
+
+/* A request of ZooKeeper's: its length, a number of ours, and closeSession. */
+static void ask_to_close(int fd)
+{
+    static const unsigned char request[12] = {0, 0, 0, 8, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xf5};
+
+    send(fd, request, sizeof request, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static int64_t monotonic_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Answers are read, since unread ones would reset the connection, and with it undo what the server
+ * has not read yet. */
+static void await_hang_up(int fd, int64_t until)
+{
+    struct pollfd in = {.fd = fd, .events = POLLIN};
+    char answers[4096];
+    int64_t left;
+
+    while ((left = until - monotonic_ms()) > 0 && poll(&in, 1, (int)left) > 0)
+        if (recv(fd, answers, sizeof answers, MSG_DONTWAIT) <= 0)
+            return;
+}
+
+/* fds are in order; behind them is room for one more. */
+static _Noreturn void remain(int *fds, size_t count, int parent)
+{
+    char nothing;
+    int64_t until;
+
+    setsid();
+    prctl(PR_SET_NAME, "zkl-closing");
+    fds[count] = fcntl(parent, F_DUPFD, fds[count - 1] + 1);
+    close_others(fds, count + 1);
+    while (read(fds[count], &nothing, sizeof nothing) < 0 && errno == EINTR)
+        continue;
+    until = monotonic_ms() + REMAIN_MS;
+    for (size_t i = 0; i < count; i++)
+        ask_to_close(fds[i]);
+    for (size_t i = 0; i < count; i++)
+        await_hang_up(fds[i], until);
+    _exit(STATUS_OK);
+}
+
+/* ---- we ---- */
+
+static size_t own_connections(int fds[CONNECTIONS])
+{
+    GArray *all = connections();
+    size_t count = 0;
+
+    for (guint i = 0; i < all->len && count < CONNECTIONS; i++)
+        if (!is_inherited(g_array_index(all, int, i)))
+            fds[count++] = g_array_index(all, int, i);
+    g_array_unref(all);
+    return count;
+}
+
+/* Any signal ends it, as a service manager may wish that waits for all of our processes. The other
+ * end of the pipe stays open as long as we live. */
+static void leave_behind(void)
+{
+    int fds[CONNECTIONS + 1];
+    const size_t count = own_connections(fds);
+    sigset_t all, none, before;
+    int ends[2];
+
+    if (count == 0 || pipe2(ends, O_CLOEXEC) != 0)
+        return;
+    sigfillset(&all);
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (fork() == 0) {
+        pthread_sigmask(SIG_SETMASK, &none, NULL);
+        close(ends[1]);
+        remain(fds, count, ends[0]);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(ends[0]);
+}
+
+static void tell(bool *what)
+{
+    pthread_mutex_lock(&closing.lock);
+    *what = true;
+    pthread_cond_broadcast(&closing.changed);
+    pthread_mutex_unlock(&closing.lock);
+}
+
+static void on_session(zkl_session *session, zkl_session_event event, int64_t id, void *data)
+{
+    (void)session;
+    (void)id;
+    (void)data;
+    if (event == ZKL_SESSION_CLOSED)
+        tell(&closing.quiet);
+}
+
+static void *close_session(void *data)
+{
+    (void)data;
+    zkl_session_close(closing.session);
+    tell(&closing.quiet);
+    tell(&closing.closed);
+    return NULL;
+}
+
+/* By a thread that no signal is for. */
+static bool start_to_close(void)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    int err;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    err = pthread_create(&thread, NULL, close_session, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (err == 0)
+        pthread_detach(thread);
+    return err == 0;
+}
+
+static bool confirmed(int64_t patience_ms)
+{
+    struct timespec until;
+    bool more = true;
+    bool closed;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)(patience_ms / 1000);
+    until.tv_nsec += (long)(patience_ms % 1000) * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    pthread_mutex_lock(&closing.lock);
+    while (!closing.quiet)
+        pthread_cond_wait(&closing.changed, &closing.lock);
+    while (!closing.closed && more)
+        more = pthread_cond_timedwait(&closing.changed, &closing.lock, &until) != ETIMEDOUT;
+    closed = closing.closed;
+    pthread_mutex_unlock(&closing.lock);
+    return closed;
+}
+
+void closing_close(zkl_session *session, int64_t patience_ms)
+{
+    pthread_condattr_t attr;
+
+    if (!session)
+        return;
+    closing.session = session;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&closing.changed, &attr);
+    pthread_condattr_destroy(&attr);
+    zkl_session_on_change(session, on_session, NULL);
+    if (!start_to_close())
+        zkl_session_close(session);
+    else if (!confirmed(patience_ms))
+        leave_behind();
+}

@@ -1,0 +1,15 @@
+/* The end of a session, which a slow or frozen server must not draw out. */
+#ifndef ZKL_TOOLS_CLOSING_H
+#define ZKL_TOOLS_CLOSING_H
+
+#include "tool.h"
+
+/* Before a session is opened: connections that are there already are none of its own. */
+void closing_prepare(void);
+
+/* Closes the session: no callback comes after the return. Waits patience_ms at most for the server
+ * to confirm it. What is not confirmed by then is left to a process that outlives us for a few
+ * seconds, so that the nodes go as soon as the server goes on. */
+void closing_close(zkl_session *session, int64_t patience_ms);
+
+#endif
