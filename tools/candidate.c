@@ -101,6 +101,14 @@ static void candidate_give_up(void *self)
     zkl_election_resign(c->election);
 }
 
+static void candidate_over(void *self)
+{
+    const struct candidate *c = self;
+
+    atomic_store(&c->report->stage, STAGE_OVER);
+    tell(c);
+}
+
 static void candidate_close(void *self)
 {
     struct candidate *c = self;
@@ -113,6 +121,7 @@ static const struct way candidate_way = {.open = candidate_open,
                                          .seek = candidate_seek,
                                          .look = candidate_look,
                                          .give_up = candidate_give_up,
+                                         .over = candidate_over,
                                          .close = candidate_close};
 
 /* Of a term whose end was not the command's own. */

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* How long --on-lost may take. */
+#define ON_LOST_MS 30000
+
 static int parse(struct command_line *l)
 {
     struct raw_options *raw = &l->raw;
@@ -23,6 +26,8 @@ static int parse(struct command_line *l)
          "While the lock is in doubt: ignore (default), stop or term", "WHAT"},
         {"on-lost", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_lost,
          "Run STRING by the shell after COMMAND had to be ended", "STRING"},
+        {"on-lost-timeout", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_lost_timeout,
+         "And end that when it takes longer (30)", "SECS"},
         {"status-fd", 0, 0, G_OPTION_ARG_FILENAME, &raw->status_fd,
          "Write one line for each change to descriptor N", "N"},
         {"parents", 0, 0, G_OPTION_ARG_FILENAME, &raw->parents,
@@ -35,8 +40,10 @@ static int parse(struct command_line *l)
 
 int command_line_begin(struct command_line *l, int argc, char **argv)
 {
-    *l->options = (struct lock_options){
-        .grace_ms = GRACE_DEFAULT, .conflict_status = STATUS_CONFLICT, .status_fd = STATUS_FD_NONE};
+    *l->options = (struct lock_options){.grace_ms = GRACE_DEFAULT,
+                                        .conflict_status = STATUS_CONFLICT,
+                                        .on_lost_ms = ON_LOST_MS,
+                                        .status_fd = STATUS_FD_NONE};
     l->argc = argc;
     l->argv = argv;
     return parse(l);
@@ -81,7 +88,9 @@ static int check_times(struct lock_options *o, const struct raw_options *raw)
     if (raw->timeout && !(seconds_parse(raw->timeout, &o->timeout_s) &&
                           seconds_to_ms(o->timeout_s, &o->timeout_ms)))
         return fail(STATUS_USAGE, "-w: not a time to wait: %s", raw->timeout);
-    return command_line_time("--grace", raw->grace, &o->grace_ms);
+    if (command_line_time("--grace", raw->grace, &o->grace_ms) != GO_ON)
+        return STATUS_USAGE;
+    return command_line_time("--on-lost-timeout", raw->on_lost_timeout, &o->on_lost_ms);
 }
 
 static int check_on_suspect(struct lock_options *o, const char *text)
@@ -157,6 +166,7 @@ void command_line_end(struct command_line *l)
     g_free(l->raw.shell_command);
     g_free(l->raw.parents);
     g_free(l->raw.on_lost);
+    g_free(l->raw.on_lost_timeout);
     g_free(l->raw.on_suspect);
     g_free(l->raw.status_fd);
     g_free(l->raw.timeout);

@@ -15,6 +15,7 @@ struct raw_options {
     char *status_fd;
     char *timeout; /* text, so that "not given" is none of its values */
     char *grace;
+    char *on_lost_timeout;
 };
 
 struct command_line {

@@ -86,14 +86,17 @@ static bool guard_ended(const struct guard *g)
 /* Its --on-lost is ours. */
 static void replace_guard(const struct guard *g, struct events *events)
 {
-    const pid_t pid = g->envp ? on_lost_start(&g->ending, g->envp, events) : 0;
+    struct on_lost on_lost = {.pid = 0};
 
-    while (pid > 0 && !on_lost_over(&g->ending, pid)) {
+    on_lost_adopt(&on_lost, &g->ending);
+    if (g->envp && on_lost.pid == 0)
+        on_lost_start(&on_lost, &g->ending, g->envp, events);
+    while (!on_lost_over(&on_lost, events)) {
         int signo;
 
         events_wait(events);
         while ((signo = events_asked_to_end(events)) != 0)
-            kill(-pid, signo);
+            on_lost_signal(&on_lost, signo);
     }
 }
 

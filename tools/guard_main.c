@@ -28,7 +28,7 @@ struct guarding {
     pid_t leader;
     bool leader_stopped; /* by somebody else */
     zkl_state state;
-    pid_t on_lost;
+    struct on_lost on_lost;
 };
 
 static void nudge(const struct guarding *g)
@@ -136,8 +136,7 @@ static void on_message(struct guarding *g, const struct talk *message, const cha
         on_state(g, (zkl_state)message->value);
         break;
     case TALK_SIGNAL:
-        if (g->on_lost > 0)
-            kill(-g->on_lost, message->value);
+        on_lost_signal(&g->on_lost, message->value);
         break;
     default: /* TALK_LOOK: the loop does */
         break;
@@ -268,15 +267,19 @@ static void arm(struct guarding *g)
 
 static void run_on_lost(struct guarding *g)
 {
+    const bool alone = g->tool_dead;
+
     /* A lock around ours does not wait for this. */
     prctl(PR_SET_NAME, "zkl-on-lost");
     nudge(g);
     if (g->leader == 0)
         return;
-    g->on_lost = on_lost_start(&g->ending, g->envp, g->original);
-    while (g->on_lost > 0 && !on_lost_over(&g->ending, g->on_lost)) {
+    on_lost_start(&g->on_lost, &g->ending, g->envp, g->original);
+    while (!on_lost_over(&g->on_lost, &g->events)) {
         events_wait(&g->events);
         hear(g);
+        if (g->tool_dead && !alone)
+            on_lost_signal(&g->on_lost, SIGKILL); /* so is what the tool waited for */
     }
 }
 

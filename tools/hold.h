@@ -18,7 +18,8 @@ struct hold_options {
     const char *path;      /* for messages and the command's environment */
     const char *candidate; /* whose id it is in an election; NULL in none */
     char **argv;
-    char **on_lost; /* to be run after a command had to be ended; NULL for nothing */
+    char **on_lost;     /* to be run after a command had to be ended; NULL for nothing */
+    int64_t on_lost_ms; /* how long that may take */
     enum on_suspect on_suspect;
     int status_fd;
     bool verbose;

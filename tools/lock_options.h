@@ -17,6 +17,7 @@ struct lock_options {
     int64_t grace_ms; /* GRACE_DEFAULT: not given */
     zkl_parents parents;
     char **on_lost; /* what to execute, or NULL */
+    int64_t on_lost_ms;
     enum on_suspect on_suspect;
     int status_fd;
 };

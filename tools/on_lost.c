@@ -2,36 +2,103 @@
  * guard. */
 #include "on_lost.h"
 #include "spawn.h"
+#include "status_line.h"
 
 #include <errno.h>
 #include <sys/wait.h>
 
-pid_t on_lost_start(const struct ending *e, char **envp, const struct events *events)
+/* From TERM to KILL. */
+#define LAST_MS 5000
+
+static void line(const struct on_lost *o, const char *what, int number)
+{
+    status_line(o->ending->options->status_fd, "on-lost %s %d", what, number);
+}
+
+static void set_limit(struct on_lost *o, int64_t ms)
+{
+    o->limit_at = now_ms() + ms;
+}
+
+void on_lost_start(struct on_lost *o, const struct ending *e, char **envp,
+                   const struct events *events)
 {
     const enum course course = shared_course(e->shared);
     struct spawn s = {.argv = e->options->on_lost, .events = events, .no_input = true};
     pid_t pid;
 
+    o->ending = e;
     if (!s.argv || course == COURSE_RUNNING || course == COURSE_ENDED ||
         !atomic_load(&e->shared->begun) || atomic_exchange(&e->shared->told, true))
-        return 0;
+        return;
     s.envp = g_environ_setenv(g_strdupv(envp), "ZKL_LOST", course_name(course), TRUE);
     pid = spawn(&s);
     if (pid < 0)
         say("--on-lost: cannot fork: %s", g_strerror(errno));
     g_strfreev(s.envp);
-    return MAX(pid, 0);
+    if (pid < 0)
+        return;
+    o->pid = pid;
+    atomic_store(&e->shared->on_lost, pid);
+    set_limit(o, e->options->on_lost_ms);
+    line(o, "started", (int)pid);
 }
 
-bool on_lost_over(const struct ending *e, pid_t pid)
+void on_lost_adopt(struct on_lost *o, const struct ending *e)
+{
+    const pid_t pid = atomic_load(&e->shared->on_lost);
+
+    if (pid == 0 || waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return;
+    *o = (struct on_lost){.ending = e, .pid = pid};
+    set_limit(o, e->options->on_lost_ms);
+}
+
+void on_lost_signal(struct on_lost *o, int signo)
+{
+    const bool ends = signo == SIGINT || signo == SIGTERM;
+
+    if (o->pid == 0)
+        return;
+    kill(-o->pid, ends && o->asked ? SIGKILL : signo);
+    o->asked |= ends;
+}
+
+/* Its time is over. */
+static void end(struct on_lost *o)
+{
+    if (!o->asked)
+        say("--on-lost: %s: not over after %g s; it is ended", o->ending->options->path,
+            (double)o->ending->options->on_lost_ms / 1000);
+    line(o, "ending", o->asked ? SIGKILL : SIGTERM);
+    on_lost_signal(o, SIGTERM);
+    set_limit(o, LAST_MS);
+}
+
+static void tell_end(const struct on_lost *o, int result)
+{
+    const char *path = o->ending->options->path;
+
+    line(o, "ended", WIFSIGNALED(result) ? STATUS_SIGNAL + WTERMSIG(result) : WEXITSTATUS(result));
+    if (WIFSIGNALED(result))
+        say("--on-lost: %s: ended by signal %d", path, WTERMSIG(result));
+    else if (WEXITSTATUS(result) != 0)
+        say("--on-lost: %s: status %d", path, WEXITSTATUS(result));
+}
+
+bool on_lost_over(struct on_lost *o, struct events *events)
 {
     int result = 0;
 
-    if (waitpid(pid, &result, WNOHANG) == 0)
+    if (o->pid == 0)
+        return true;
+    if (waitpid(o->pid, &result, WNOHANG) == 0) {
+        if (now_ms() >= o->limit_at)
+            end(o);
+        events_arm(events, o->limit_at - now_ms());
         return false;
-    if (WIFSIGNALED(result))
-        say("--on-lost: %s: ended by signal %d", e->options->path, WTERMSIG(result));
-    else if (WEXITSTATUS(result) != 0)
-        say("--on-lost: %s: status %d", e->options->path, WEXITSTATUS(result));
+    }
+    atomic_store(&o->ending->shared->on_lost, 0);
+    tell_end(o, result);
     return true;
 }

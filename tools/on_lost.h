@@ -4,10 +4,26 @@
 
 #include "ending.h"
 
-/* Starts it, if it is wanted and nobody has. envp: the command's. 0 if not. */
-pid_t on_lost_start(const struct ending *e, char **envp, const struct events *events);
+/* One run of it; all 0 before. */
+struct on_lost {
+    const struct ending *ending;
+    pid_t pid;        /* and its process group; 0: none */
+    int64_t limit_at; /* by now_ms(): it gets TERM then, and at the next limit KILL */
+    bool asked;       /* it has had INT or TERM, by us or by way of us */
+};
 
-/* Whether it has ended; then it is reaped, and a failure said. */
-bool on_lost_over(const struct ending *e, pid_t pid);
+/* Starts it, if it is wanted and nobody has. envp: the command's. */
+void on_lost_start(struct on_lost *o, const struct ending *e, char **envp,
+                   const struct events *events);
+
+/* Goes on with what a dead guard has started, if that has become our child. */
+void on_lost_adopt(struct on_lost *o, const struct ending *e);
+
+/* Passes a signal on; a second INT or TERM becomes KILL. */
+void on_lost_signal(struct on_lost *o, int signo);
+
+/* Whether there is none, or it has ended; then it is reaped, and a failure said. Otherwise it is
+ * ended if its time is over, and events armed for the next look. */
+bool on_lost_over(struct on_lost *o, struct events *events);
 
 #endif

@@ -6,7 +6,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum stage { STAGE_CONNECTING, STAGE_WAITING, STAGE_LEADING };
+enum stage {
+    STAGE_CONNECTING,
+    STAGE_WAITING,
+    STAGE_LEADING,
+    STAGE_OVER /* leads no more, and its process has not ended yet */
+};
 
 enum outcome {
     OUTCOME_NONE,   /* it was killed */

@@ -54,7 +54,12 @@ static void tell_stage(struct supervisor *s)
     const int stage = atomic_load(&s->report->stage);
     const int ahead = atomic_load(&s->report->ahead);
 
-    if (s->asked_to_end)
+    if (s->child_ended)
+        notify_send(s->notify, "STATUS=not in line, what is left of the last term is being ended");
+    else if (stage == STAGE_OVER)
+        notify_send(s->notify, "STATUS=leader no more%s",
+                    s->options->run.on_lost ? ", --on-lost runs" : "");
+    if (s->asked_to_end || s->child_ended || stage == STAGE_OVER)
         return;
     if (stage != STAGE_CONNECTING && !s->ready)
         notify_send(s->notify, "READY=1");
@@ -180,7 +185,7 @@ static int judge(struct supervisor *s)
             fail(STATUS_INTERNAL, "%s: the candidate's process was killed", s->options->run.path);
     if (outcome == OUTCOME_FINAL || s->asked_to_end || s->options->once)
         return status;
-    if (atomic_load(&s->report->stage) == STAGE_LEADING)
+    if (atomic_load(&s->report->stage) >= STAGE_LEADING)
         s->pause_ms = 0;
     return GO_ON;
 }

@@ -134,6 +134,8 @@ static int hold(struct term *t)
     status = hold_run(t->hold);
     t->course = hold_course(t->hold);
     t->key = hold_key(t->hold);
+    if (t->way->over && !hold_kept(t->hold))
+        t->way->over(t->self);
     return status;
 }
 
@@ -164,6 +166,7 @@ int term_run(struct term *t)
         .candidate = t->candidate,
         .argv = t->options->command,
         .on_lost = t->options->on_lost,
+        .on_lost_ms = t->options->on_lost_ms,
         .on_suspect = t->options->on_suspect,
         .status_fd = t->options->status_fd,
         .verbose = t->settings->verbose,

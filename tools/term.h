@@ -29,6 +29,10 @@ struct way {
     /* So that the attempt ends soon. */
     void (*give_up)(void *self);
 
+    /* The grant was lost and nothing of the command is left, but --on-lost may run yet; NULL for
+     * nothing. */
+    void (*over)(void *self);
+
     /* The session is closed already. */
     void (*close)(void *self);
 };

@@ -147,7 +147,7 @@ lead $E high --priority 5
 high=$candidate
 wait_until "high leads" has_led high 1
 wait_until "low is in line again" has_contenders $E 2
-expect "low was asked" "waiting,held,started,ending TERM,ended,lost asked,waiting" "$(told low)"
+expect "low was asked" "waiting,held,started,ending TERM,ended,lost asked,on-lost started,on-lost ended,waiting" "$(told low)"
 expect "low: --on-lost" "asked low" "$(<"$scratch/low.lost")"
 expect_match "low says so" "zkl: $E: asked to step down" "$(<"$scratch/low.err")"
 lead $E lower --yield
@@ -190,6 +190,72 @@ wait_until "TERM is passed on" test -e "$scratch/deaf.termed"
 kill -TERM "$deaf"
 status_of "$deaf"
 expect "a second TERM kills it" 137 "$?"
+
+# What runs after a term and does not end: how it stands is told, and it has its time.
+# shellcheck disable=SC2317
+notified() { grep -q "^$1" "$scratch/notified"; }
+hang() { # OPTION...: leads, and is deposed: $hang, $lost
+    rm -f "$scratch/hang.lost" "$scratch/notified"
+    "$tools/notified" "@zkl-terms-$$" >"$scratch/notified" &
+    listener=$!
+    remember "$listener"
+    wait_until "somebody listens" notified listening
+    NOTIFY_SOCKET="@zkl-terms-$$" lead $E hang "$@" --on-lost 'trap "" TERM
+        echo $$ >"$scratch/hang.lost.new"; mv "$scratch/hang.lost.new" "$scratch/hang.lost"
+        while :; do sleep 0.02; done'
+    hang=$candidate
+    wait_until "hang leads" has_led hang 1
+    child=$(child_of "$hang")
+    guard=$(guard_of "$child")
+    depose
+    wait_until "--on-lost runs" test -e "$scratch/hang.lost"
+    lost=$(<"$scratch/hang.lost")
+    remember "$lost"
+}
+hang_ends() { # WHAT STATUS
+    status_of "$hang"
+    expect "--on-lost hangs: $1 ends it" "$2" "$?"
+    if wait_until "--on-lost hangs: $1: it is gone" gone "$lost"; then pass "--on-lost hangs: $1: it is gone"; fi
+    kill "$listener"
+    wait "$listener" 2>/dev/null
+}
+if [ -x "$ADMIN" ]; then
+    hang
+    lead $E b
+    b=$candidate
+    wait_until "b leads meanwhile" has_led b 1
+    what="--on-lost hangs: that it leads no more is told"
+    if wait_until "$what" notified "STATUS=leader no more, --on-lost runs"; then pass "$what"; fi
+    expect "--on-lost hangs: what was told" "waiting,held,started,ending KILL,ended,lost revoked,on-lost started" "$(told hang)"
+    kill -TERM "$hang"
+    wait_until "TERM is passed on" notified STOPPING
+    kill -TERM "$hang"
+    hang_ends "a second TERM" 75
+    expect "--on-lost hangs: the last that was told" "STOPPING=1" "$(tail -n 1 "$scratch/notified")"
+    quit b "$b"
+
+    hang
+    kill -9 "$hang"
+    hang_ends KILL 137
+
+    # Whoever goes on with it for a guard that is dead.
+    hang
+    kill -9 "$guard"
+    kill -TERM "$hang"
+    wait_until "TERM is passed on" notified STOPPING
+    kill -TERM "$hang"
+    hang_ends "a second TERM, the guard dead," 75
+
+    hang --on-lost-timeout 0.2
+    if wait_until "--on-lost-timeout: it leads again" has_led hang 2; then pass "--on-lost-timeout: it leads again"; fi
+    expect "--on-lost-timeout: what was told" "waiting,held,started,ending KILL,ended,lost revoked,on-lost started,on-lost ending,on-lost ending,on-lost ended,waiting,held,started" "$(told hang)"
+    expect "--on-lost-timeout: TERM, then KILL" "on-lost ending 15,on-lost ending 9,on-lost ended 137" "$(grep -E 'on-lost e' "$scratch/hang.lines" | paste -sd,)"
+    expect_match "--on-lost-timeout: one line says so" "zkl: --on-lost: $E: not over after 0.2 s" "$(<"$scratch/hang.err")"
+    quit hang "$hang"
+    kill "$listener"
+else
+    skip "zk-admin is not built: --on-lost that hangs"
+fi
 
 # After --most for anybody, not before; alone, one leads on.
 lead $E a --most 0.1

@@ -41,8 +41,8 @@ next_looks() {
     wait_until "the next one queues" has_contenders $L 2
 }
 
-expect_lines() { # WHAT LINE,LINE...
-    expect "$1: what was told" "$2" "$(sed -E "s/^held [1-9][0-9]*$/held TOKEN/; s/^started $command$/started PID/
+expect_lines() { # WHAT LINE,LINE...: but for those of --on-lost, which may not be over yet
+    expect "$1: what was told" "$2" "$(sed -E "/^on-lost /d; s/^held [1-9][0-9]*$/held TOKEN/; s/^started $command$/started PID/
         s/^(ending [A-Z]+) [0-9]+$/\1/" "$scratch/lines" | paste -sd,)"
 }
 

@@ -10,7 +10,7 @@ export scratch
 L=/cli/status
 begin_gate
 
-lines() { sed -E 's/^held [1-9][0-9]*$/held TOKEN/; s/^started [1-9][0-9]*$/started PID/' "$scratch/lines" | paste -sd,; }
+lines() { sed -E 's/^held [1-9][0-9]*$/held TOKEN/; s/(^|^on-lost )started [1-9][0-9]*$/\1started PID/' "$scratch/lines" | paste -sd,; }
 # shellcheck disable=SC2317
 line() { grep -q "^$1" "$scratch/lines"; }
 # shellcheck disable=SC2317
@@ -139,7 +139,7 @@ gate heal
 status_of "$holder"
 expect "--on-suspect=term" 75 "$?"
 expect_match "--on-suspect=term: what was told" \
-    '^waiting,held TOKEN,started PID,suspect,ending TERM [1-9][0-9]*,ended 143,lost suspect$' "$(lines)"
+    '^waiting,held TOKEN,started PID,suspect,ending TERM [1-9][0-9]*,ended 143,lost suspect,on-lost started PID,on-lost ended 0$' "$(lines)"
 expect_match "--on-suspect=term: --on-lost, with the command's environment" '^suspect [1-9][0-9]*$' "$(<"$scratch/lost")"
 expect_match "--on-suspect=term: one line says so" "^zkl: $L: [^"$'\n'"]* in doubt[^"$'\n'"]*\$" "$(<"$scratch/holder.err")"
 
