@@ -74,17 +74,17 @@ static bool is_inherited(int fd)
 
 /* ---- the child: async-signal-safe calls only ---- */
 
-/* All but these, which are in order. */
-static void close_others(const int *keep, size_t count)
+/* All but these, which are in order: our guard, for one, waits for the end of a connection. */
+static bool close_others(const int *keep, size_t count)
 {
     unsigned from = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if ((unsigned)keep[i] > from)
-            close_range(from, (unsigned)keep[i] - 1, 0);
+        if ((unsigned)keep[i] > from && close_range(from, (unsigned)keep[i] - 1, 0) != 0)
+            return false;
         from = (unsigned)keep[i] + 1;
     }
-    close_range(from, ~0U, 0);
+    return close_range(from, ~0U, 0) == 0;
 }
 
 /* A request of ZooKeeper's: its length, a number of ours, and closeSession. */
@@ -123,9 +123,10 @@ static _Noreturn void remain(int *fds, size_t count, int parent)
     int64_t until;
 
     setsid();
-    prctl(PR_SET_NAME, "zkl-closing");
     fds[count] = fcntl(parent, F_DUPFD, fds[count - 1] + 1);
-    close_others(fds, count + 1);
+    if (fds[count] < 0 || !close_others(fds, count + 1))
+        _exit(STATUS_INTERNAL);
+    prctl(PR_SET_NAME, "zkl-closing");
     while (read(fds[count], &nothing, sizeof nothing) < 0 && errno == EINTR)
         continue;
     until = monotonic_ms() + REMAIN_MS;

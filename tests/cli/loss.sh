@@ -88,7 +88,9 @@ if [ -n "$server" ]; then
     promptly() { # WHAT STATUS SIGNAL COMMAND...
         local what=$1 wanted=$2 signal=$3 left
         shift 3
-        MARK=$what "$@" >"$scratch/out" 2>"$scratch/err" &
+        hold $W
+        killed_and_left
+        MARK="$$ $what" "$@" >"$scratch/out" 2>"$scratch/err" &
         waiter=$!
         remember "$waiter"
         wait_until "$what: it is in line" has_contenders $W 3
@@ -105,14 +107,15 @@ if [ -n "$server" ]; then
         wait_until "$what: so does its session" no_session "$session_left"
         expect "$what: by no time limit" yes "$(no_session "$session" || echo yes)"
         if wait_until "$what: then nobody is left" gone "$left"; then pass "$what: then nobody is left"; fi
+        let_go
     }
     left_behind() { # MARK: sets left
-        local process
+        local process name
         left=none
         for process in /proc/[0-9]*; do
-            [ "$(cat "$process/comm" 2>/dev/null)" = zkl-closing ] &&
-                grep -qzx "MARK=$1" "$process/environ" 2>/dev/null && left=${process#/proc/} && return
-        done
+            read -r name <"$process/comm" && [ "$name" = zkl-closing ] &&
+                grep -qzx "MARK=$$ $1" "$process/environ" && left=${process#/proc/} && return
+        done 2>/dev/null
         return 1
     }
     session_of() { # PLACE
@@ -126,14 +129,13 @@ if [ -n "$server" ]; then
         exec {dump}>&-
         [ -s "$scratch/dump" ] && ! grep -q "$1" "$scratch/dump"
     }
-    W=$L/slow
-    hold $W
-    killed_and_left
+    W=$L/slow1
     promptly "TERM while waiting for a silent server" 143 TERM "$ZKL" lock $W --session-timeout 40000 true
+    W=$L/slow2
     promptly "the time is over, the server silent" 1 "" "$ZKL" lock $W -w 3 --session-timeout 40000 true
+    W=$L/slow3
     promptly "TERM to a candidate, the server silent" 143 TERM "$ZKL" elect $W me --layout selector --session-timeout 40000 true
-    let_go
-    MARK=release hold $L/released --session-timeout 40000
+    MARK="$$ release" hold $L/released --session-timeout 40000
     kill -STOP "$server"
     echo >"$scratch/letgo"
     if wait_until "a lock released to a silent server" left_behind release; then pass "a lock released to a silent server"; fi

@@ -1,8 +1,14 @@
 /* stamp FILE: writes the time into FILE again and again, until it is killed; the file then has the
- * time of its last act. stamp: prints the time. In ns of CLOCK_BOOTTIME, as 20 digits. */
+ * time of its last act. stamp FILE MS: a signal that asks it to end ends it so much later, or never
+ * if MS is below 0. stamp FILE MS vfork: by a child on whose vfork() its parent waits; stamp FILE
+ * MS thread: by a thread that outlives the first one. stamp: prints the time. In ns of
+ * CLOCK_BOOTTIME, as 20 digits. */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -10,17 +16,30 @@
 
 #define DIGITS 20
 
-static void now(char text[DIGITS + 1])
+static volatile sig_atomic_t asked;
+
+static void on_signal(int signo)
+{
+    asked = signo;
+}
+
+static int64_t now_ns(void)
 {
     struct timespec t;
 
     clock_gettime(CLOCK_BOOTTIME, &t);
-    snprintf(text, DIGITS + 1, "%0*" PRId64, DIGITS, (int64_t)t.tv_sec * 1000000000 + t.tv_nsec);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void now(char text[DIGITS + 1])
+{
+    snprintf(text, DIGITS + 1, "%0*" PRId64, DIGITS, now_ns());
 }
 
 /* Memory, and no write(2): what one has begun before it is killed would be done after. */
-static int stamp(const char *path)
+static int stamp(const char *path, int ms)
 {
+    int64_t until = INT64_MAX;
     const struct timespec pause = {.tv_nsec = 5000000};
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     char text[DIGITS + 1];
@@ -31,19 +50,48 @@ static int stamp(const char *path)
     page = mmap(NULL, DIGITS, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED)
         return 1;
-    for (;;) {
+    while (now_ns() < until) {
         now(text);
         memcpy(page, text, DIGITS);
         nanosleep(&pause, NULL);
+        if (asked && ms >= 0 && until == INT64_MAX)
+            until = now_ns() + (int64_t)ms * 1000000;
     }
+    return 0;
+}
+
+static void *in_thread(void *arguments)
+{
+    char **argv = arguments;
+
+    exit(stamp(argv[1], atoi(argv[2])));
+}
+
+static int by_another(char **argv)
+{
+    pthread_t thread;
+
+    if (strcmp(argv[3], "vfork") == 0) {
+        if (vfork() == 0)
+            _exit(stamp(argv[1], atoi(argv[2])));
+        return 0;
+    }
+    if (pthread_create(&thread, NULL, in_thread, argv) != 0)
+        return 1;
+    pthread_exit(NULL);
 }
 
 int main(int argc, char **argv)
 {
+    static const int requests[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
     char text[DIGITS + 1];
 
+    for (size_t i = 0; argc > 2 && i < sizeof requests / sizeof *requests; i++)
+        signal(requests[i], on_signal);
+    if (argc > 3)
+        return by_another(argv);
     if (argc > 1)
-        return stamp(argv[1]);
+        return stamp(argv[1], argc > 2 ? atoi(argv[2]) : 0);
     now(text);
     return puts(text) < 0;
 }
