@@ -7,6 +7,9 @@
 /* Before a session is opened: connections that are there already are none of its own. */
 void closing_prepare(void);
 
+/* How long a slow server may take to confirm the end where nobody depends on it. */
+#define CLOSING_PATIENCE_MS 50
+
 /* Closes the session: no callback comes after the return. Waits patience_ms at most for the server
  * to confirm it. What is not confirmed by then is left to a process that outlives us for a few
  * seconds, so that the nodes go as soon as the server goes on. */

@@ -1,5 +1,6 @@
 /* A line for one leader: its token and its id, or "nobody". */
 #include "elect_look.h"
+#include "closing.h"
 #include "connect.h"
 #include "json.h"
 
@@ -175,7 +176,7 @@ int elect_look(const struct settings *settings, const struct elect_options *opti
     if (status == GO_ON)
         status = options->mode == ELECT_LISTEN ? listen_on(&l) : show_leader(&l);
     zkl_election_free(l.election);
-    zkl_session_close(l.session);
+    closing_close(l.session, CLOSING_PATIENCE_MS);
     if (l.lines)
         g_async_queue_unref(l.lines);
     return status;

@@ -6,9 +6,8 @@
 
 #define LOOK_EVERY_MS 1000
 
-/* How long a slow server may take to confirm the end: of waiting, which is to be prompt; and of a
- * lock, where a script may go on with "-n" and take what is not gone yet for somebody else's. */
-#define PATIENCE_WAITER_MS 50
+/* How long a slow server may take to confirm the end of a lock: a script may go on with "-n", and
+ * take what is not gone yet for somebody else's. */
 #define PATIENCE_HOLDER_MS 1000
 
 static int last_failure(const char *subject)
@@ -148,7 +147,7 @@ static int run_steps(struct term *t)
         status = steps[i](t);
     if (status == STATUS_SIGNAL + SIGCHLD && !t->hold)
         status = fail(STATUS_INTERNAL, "%s: the guard is dead", t->options->path);
-    closing_close(t->session, t->hold ? PATIENCE_HOLDER_MS : PATIENCE_WAITER_MS);
+    closing_close(t->session, t->hold ? PATIENCE_HOLDER_MS : CLOSING_PATIENCE_MS);
     if (t->hold && hold_kept(t->hold))
         status_line(t->options->status_fd, "released");
     t->way->close(t->self);

@@ -3,6 +3,7 @@
  *
  * The library tells that something may have changed, a thread reads (reader.c), the main thread
  * writes. */
+#include "closing.h"
 #include "connect.h"
 #include "contenders.h"
 #include "screen.h"
@@ -289,7 +290,7 @@ static int run(struct watch *w)
     if (status == GO_ON)
         status = go_on(w);
     reader_stop(&w->reader);
-    zkl_session_close(w->session); /* told keeps what the reader may still ask */
+    closing_close(w->session, CLOSING_PATIENCE_MS); /* told keeps what the reader may still ask */
     w->session = NULL;
     reader_join(&w->reader);
     zkl_watch_free(w->told);

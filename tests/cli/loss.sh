@@ -135,6 +135,19 @@ if [ -n "$server" ]; then
     promptly "the time is over, the server silent" 1 "" "$ZKL" lock $W -w 3 --session-timeout 40000 true
     W=$L/slow3
     promptly "TERM to a candidate, the server silent" 143 TERM "$ZKL" elect $W me --layout selector --session-timeout 40000 true
+    for look in "elect --listen" "watch --json"; do
+        # shellcheck disable=SC2086
+        MARK="$$ $look" "$ZKL" $look $W >"$scratch/out" 2>"$scratch/err" &
+        looker=$!
+        remember "$looker"
+        wait_until "$look: it looks" test -s "$scratch/out"
+        kill -STOP "$server"
+        kill -TERM "$looker"
+        if wait_until "TERM to $look, the server silent" left_behind "$look"; then pass "TERM to $look, the server silent"; fi
+        status_of "$looker"
+        expect "$look: its status" 143 "$?"
+        kill -CONT "$server"
+    done
     MARK="$$ release" hold $L/released --session-timeout 40000
     kill -STOP "$server"
     echo >"$scratch/letgo"
