@@ -220,7 +220,7 @@ hang_ends() { # WHAT STATUS
     wait "$listener" 2>/dev/null
 }
 if [ -x "$ADMIN" ]; then
-    hang
+    hang --on-lost-timeout 1000
     lead $E b
     b=$candidate
     wait_until "b leads meanwhile" has_led b 1
@@ -234,12 +234,12 @@ if [ -x "$ADMIN" ]; then
     expect "--on-lost hangs: the last that was told" "STOPPING=1" "$(tail -n 1 "$scratch/notified")"
     quit b "$b"
 
-    hang
+    hang --on-lost-timeout 1000
     kill -9 "$hang"
     hang_ends KILL 137
 
     # Whoever goes on with it for a guard that is dead.
-    hang
+    hang --on-lost-timeout 1000
     kill -9 "$guard"
     kill -TERM "$hang"
     wait_until "TERM is passed on" notified STOPPING
