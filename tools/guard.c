@@ -83,12 +83,15 @@ static bool guard_ended(const struct guard *g)
     return waitpid(g->ending.guard, NULL, WNOHANG) != 0;
 }
 
-/* Its --on-lost is ours. */
-static void replace_guard(const struct guard *g, struct events *events)
+/* Its --on-lost is ours. asked: how often it was told to end, which a dead guard has not passed on.
+ */
+static void replace_guard(const struct guard *g, struct events *events, int asked)
 {
     struct on_lost on_lost = {.pid = 0};
 
     on_lost_adopt(&on_lost, &g->ending);
+    while (asked-- > 0)
+        on_lost_signal(&on_lost, SIGTERM);
     if (g->envp && on_lost.pid == 0)
         on_lost_start(&on_lost, &g->ending, g->envp, events);
     while (!on_lost_over(&on_lost, events)) {
@@ -102,6 +105,8 @@ static void replace_guard(const struct guard *g, struct events *events)
 
 void guard_finish(struct guard *g, struct events *events)
 {
+    int asked = 0;
+
     events->vital = 0;
     events_remove(events, g->talk);
     if (!g->running)
@@ -111,12 +116,14 @@ void guard_finish(struct guard *g, struct events *events)
         int signo;
 
         events_wait(events);
-        while ((signo = events_asked_to_end(events)) != 0)
+        while ((signo = events_asked_to_end(events)) != 0) {
             guard_tell(g, TALK_SIGNAL, signo);
+            asked += signo == SIGINT || signo == SIGTERM;
+        }
     }
     if (g->running)
         close(g->talk);
-    replace_guard(g, events);
+    replace_guard(g, events, asked);
     g_strfreev(g->envp);
     shared_free(g->ending.shared);
 }
