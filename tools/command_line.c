@@ -6,6 +6,7 @@
 
 /* How long --on-lost may take. */
 #define ON_LOST_MS 30000
+#define KILL_AFTER_DEFAULT_MS 10000
 
 static int parse(struct command_line *l)
 {
@@ -22,6 +23,10 @@ static int parse(struct command_line *l)
          "Run STRING by $SHELL or /bin/sh", "STRING"},
         {"grace", 0, 0, G_OPTION_ARG_FILENAME, &raw->grace,
          "Time between TERM and the end of a lock being lost", "SECS"},
+        {"kill-after", 0, 0, G_OPTION_ARG_FILENAME, &raw->kill_after,
+         "KILL what is left so long after COMMAND was ended by a signal (10)", "SECS"},
+        {"leave-daemons", 0, 0, G_OPTION_ARG_NONE, &l->options->leave_daemons,
+         "Never end what has a session of its own", NULL},
         {"on-suspect", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_suspect,
          "While the lock is in doubt: ignore (default), stop or term", "WHAT"},
         {"on-lost", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_lost,
@@ -41,6 +46,7 @@ static int parse(struct command_line *l)
 int command_line_begin(struct command_line *l, int argc, char **argv)
 {
     *l->options = (struct lock_options){.grace_ms = GRACE_DEFAULT,
+                                        .kill_after_ms = KILL_AFTER_DEFAULT_MS,
                                         .conflict_status = STATUS_CONFLICT,
                                         .on_lost_ms = ON_LOST_MS,
                                         .status_fd = STATUS_FD_NONE};
@@ -88,7 +94,8 @@ static int check_times(struct lock_options *o, const struct raw_options *raw)
     if (raw->timeout && !(seconds_parse(raw->timeout, &o->timeout_s) &&
                           seconds_to_ms(o->timeout_s, &o->timeout_ms)))
         return fail(STATUS_USAGE, "-w: not a time to wait: %s", raw->timeout);
-    if (command_line_time("--grace", raw->grace, &o->grace_ms) != GO_ON)
+    if (command_line_time("--grace", raw->grace, &o->grace_ms) != GO_ON ||
+        command_line_time("--kill-after", raw->kill_after, &o->kill_after_ms) != GO_ON)
         return STATUS_USAGE;
     return command_line_time("--on-lost-timeout", raw->on_lost_timeout, &o->on_lost_ms);
 }
@@ -171,4 +178,5 @@ void command_line_end(struct command_line *l)
     g_free(l->raw.status_fd);
     g_free(l->raw.timeout);
     g_free(l->raw.grace);
+    g_free(l->raw.kill_after);
 }

@@ -16,6 +16,7 @@ struct raw_options {
     char *timeout; /* text, so that "not given" is none of its values */
     char *grace;
     char *on_lost_timeout;
+    char *kill_after;
 };
 
 struct command_line {

@@ -1,9 +1,8 @@
 /* Every step may be taken by two processes and is taken once: who decides the course says so, who
- * sends the first KILL, who finds the group gone. Signals go to a group whose leader is unreaped.
- */
+ * sends the first KILL, who finds the tree gone. */
 #include "ending.h"
+#include "ending_tree.h"
 #include "events.h"
-#include "group.h"
 #include "status_line.h"
 
 #include <signal.h>
@@ -64,13 +63,9 @@ static void explain_kill(const struct ending *e, enum course why)
         say("%s: the lock is lost; the command is killed", path);
 }
 
-/* A stopped group does not act on TERM before it is continued. */
 static void term(struct ending *e, enum course why, int64_t left)
 {
-    const pid_t leader = shared_leader(e->shared);
-
-    kill(-leader, SIGTERM);
-    kill(-leader, SIGCONT);
+    ending_tree_term(e);
     e->kill_at = now_ms() + left - ending_margin_ms(e);
     announce(e, "TERM");
     if (why == COURSE_SUSPECT)
@@ -98,11 +93,11 @@ void ending_kill(struct ending *e, enum course why)
     pid_t leader;
 
     if (shared_course(e->shared) == COURSE_ENDED)
-        return; /* what is left of the group is nobody's business */
+        return; /* what is left of the tree is nobody's business */
     leader = shared_bar(e->shared);
     if (leader > 0) {
         atomic_store(&e->shared->killed, true);
-        kill(-leader, SIGKILL);
+        ending_tree_kill(e, true);
         announce_kill(e);
     }
     if (decided)
@@ -131,40 +126,85 @@ bool ending_leader_ended(struct ending *e)
     return true;
 }
 
-static bool lives(struct ending *e, pid_t leader)
+static void give_up(struct ending *e)
 {
-    switch (group_scan(leader, e->tool, e->guard)) {
-    case GROUP_LIVES:
-        return true;
-    case GROUP_GONE:
-        return false;
-    default:
-        return !ending_leader_ended(e); /* no /proc: the leader alone can be seen */
-    }
+    const struct process p = sweep_signal(&e->sweep, 0, NULL, NULL).first;
+
+    e->given_up = true;
+    if (p.pid > 0)
+        say("%s: process %d (%s) does not end although killed", e->options->path, (int)p.pid,
+            p.name);
+    else
+        say("%s: the command does not end although killed", e->options->path);
 }
 
-/* A look at many processes is no instant: one may fork, or be handed to another parent, behind it.
- * What is dead by KILL does neither, so that the second look is right. */
-static bool group_is_gone(struct ending *e, pid_t leader)
+/* While the lock is ours it is waited for, however long. */
+static bool never_gone(struct ending *e)
 {
-    if (lives(e, leader))
-        return false;
-    kill(-leader, SIGKILL);
-    return !lives(e, leader);
+    const bool late = e->give_up_at != 0 && now_ms() >= e->give_up_at;
+
+    if (late && !e->given_up)
+        give_up(e);
+    return late && shared_left_ms(e->shared) == 0;
 }
 
 bool ending_over(struct ending *e)
 {
     const pid_t leader = shared_bar(e->shared);
 
-    if (leader > 0 && !group_is_gone(e, leader)) {
-        if (e->give_up_at == 0 || now_ms() < e->give_up_at)
-            return false;
-        say("%s: the command does not end although killed; process group %d", e->options->path,
-            (int)leader);
-    }
+    if (leader > 0 && !ending_tree_gone(e) && !never_gone(e))
+        return false;
     ending_leader_ended(e);
     if (!atomic_exchange(&e->shared->gone, true))
         status_line(e->options->status_fd, "lost %s", course_name(shared_course(e->shared)));
     return true;
+}
+
+/* ---- what a command leaves that was ended by a signal ---- */
+
+/* What got the same signal is given so long to end, before it is spoken of. */
+#define REST_PATIENCE_MS 100
+
+static void kill_rest(struct ending *e, bool nested)
+{
+    ending_tree_kill(e, nested);
+    if (!e->rest_killed)
+        status_line(e->options->status_fd, "rest KILL");
+    e->rest_killed = true;
+    if (nested && e->give_up_at == 0)
+        e->give_up_at = now_ms() + e->options->session_timeout_ms;
+    never_gone(e);
+}
+
+static void end_rest(struct ending *e)
+{
+    const int64_t limit = e->options->kill_after_ms;
+    const int64_t age = now_ms() - e->rest_since;
+
+    if (atomic_load(&e->shared->to_kill) || age >= 2 * limit)
+        kill_rest(e, true);
+    else if (age >= limit)
+        kill_rest(e, false);
+    else if (age >= REST_PATIENCE_MS && !e->rest_asked) {
+        e->rest_asked = true;
+        ending_tree_term(e);
+        status_line(e->options->status_fd, "rest TERM");
+    }
+}
+
+bool ending_rest(struct ending *e)
+{
+    if (atomic_load(&e->shared->ended) < ENDED_BY_SIGNAL && !atomic_load(&e->shared->to_end))
+        return false;
+    if (e->rest_since == 0)
+        e->rest_since = now_ms();
+    if (ending_tree_gone(e))
+        return false;
+    end_rest(e);
+    return true;
+}
+
+int64_t ending_rest_ms(const struct ending *e)
+{
+    return MAX(LOOK_MS, e->look_at - now_ms());
 }

@@ -1,11 +1,13 @@
-/* How a command's group is ended, by its guard; and by the tool, should the guard fail. */
+/* How a command and all that it has started are ended, by the guard; and by the tool, should the
+ * guard fail. */
 #ifndef ZKL_TOOLS_ENDING_H
 #define ZKL_TOOLS_ENDING_H
 
 #include "hold.h"
 #include "shared.h"
+#include "sweep.h"
 
-#define LOOK_MS 20 /* how often an ending group is looked at */
+#define LOOK_MS 20 /* how often an ending tree is looked at */
 
 struct ending {
     struct shared *shared;
@@ -14,6 +16,16 @@ struct ending {
     pid_t guard;
     int64_t kill_at;    /* by now_ms(): after TERM, whatever a late renewal brings */
     int64_t give_up_at; /* by now_ms(): what KILL does not end by then never ends; 0: not sent */
+    bool given_up;      /* that was said */
+
+    struct sweep sweep;
+    int64_t kill_began; /* by now_ms(), like all of these; 0: not yet */
+    int64_t killed_at;  /* also to other zkl */
+    int64_t look_at;    /* not before: the whole tree is looked at once more */
+
+    int64_t rest_since; /* the command was ended by a signal, and this is what it leaves */
+    bool rest_asked;
+    bool rest_killed;
 };
 
 /* KILL comes so long before the deadline; and the tool steps in when half of it is over. */
@@ -36,9 +48,15 @@ void ending_kill(struct ending *e, enum course why);
  * can get its id, which is the group's. */
 bool ending_leader_ended(struct ending *e);
 
-/* Whether the group is gone, or will never be, and guards of locks within it are too; then
- * everybody is told. */
+/* Whether the tree is gone, or will never be; then everybody is told. */
 bool ending_over(struct ending *e);
+
+/* Of a leader that has ended while the lock is ours: whether the rest of its tree is to be ended,
+ * and is not gone yet. TERM, then KILL after --kill-after; a lock within ours gets that twice. */
+bool ending_rest(struct ending *e);
+
+/* When the rest is to be looked at again. */
+int64_t ending_rest_ms(const struct ending *e);
 
 /* The word for it. */
 const char *course_name(enum course course);

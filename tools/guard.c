@@ -1,5 +1,6 @@
 /* The tool's side of the guard. */
 #include "guard.h"
+#include "ending_tree.h"
 #include "environment.h"
 #include "on_lost.h"
 #include "talk.h"
@@ -31,10 +32,12 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct eve
     int talk[2];
 
     *g = (struct guard){.ending = {.options = options, .tool = getpid()}, .talk = -1};
+    ending_tree_init(&g->ending, getpid(), 0);
     if (!start(g, talk, events)) {
         say("no guard: %s", g_strerror(errno));
         return false;
     }
+    g->ending.sweep.tree.helper = g->ending.guard;
     /* Also by itself: whoever comes first. The terminal's keys are not for it. */
     setpgid(g->ending.guard, g->ending.guard);
     events->vital = g->ending.guard;
@@ -125,5 +128,6 @@ void guard_finish(struct guard *g, struct events *events)
         close(g->talk);
     replace_guard(g, events, asked);
     g_strfreev(g->envp);
+    ending_tree_free(&g->ending);
     shared_free(g->ending.shared);
 }

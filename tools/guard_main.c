@@ -1,9 +1,10 @@
 /* The guard itself: one thread, nobody's key or signal, and one thing to do. What it must know is
  * in memory that the tool writes, so that it does not depend on the tool's being awake. */
+#include "ending_tree.h"
 #include "environment.h"
-#include "group.h"
 #include "guard.h"
 #include "on_lost.h"
+#include "processes.h"
 #include "spawn.h"
 #include "status_line.h"
 #include "talk.h"
@@ -27,6 +28,8 @@ struct guarding {
     uint64_t token;
     pid_t leader;
     bool leader_stopped; /* by somebody else */
+    bool resting;        /* the leader has ended, and what it leaves has not */
+    bool probed;         /* who cannot be signalled has been told */
     zkl_state state;
     struct on_lost on_lost;
 };
@@ -205,16 +208,27 @@ static void reap_others(const struct guarding *g)
     }
 }
 
+static void look_at_rest(struct guarding *g)
+{
+    resume_group(g); /* it runs on, or is to end */
+    g->resting = shared_course(g->shared) == COURSE_RUNNING && ending_rest(&g->ending);
+    /* In this order: a lock that is ours after the end was ours until then. */
+    if (!g->resting && shared_left_ms(g->shared) > 0 && shared_decide(g->shared, COURSE_ENDED))
+        nudge(g);
+}
+
 static void look_at_leader(struct guarding *g)
 {
     look_at_exec(g);
     look_at_stops(g);
     reap_others(g);
-    /* In this order: a lock that is ours after the end was ours until then. */
-    if (g->exec_pipe < 0 && ending_leader_ended(&g->ending) && shared_left_ms(g->shared) > 0 &&
-        shared_decide(g->shared, COURSE_ENDED)) {
-        resume_group(g); /* what is left of it runs on */
-        nudge(g);
+    if (g->exec_pipe < 0 && ending_leader_ended(&g->ending))
+        look_at_rest(g);
+    else if (atomic_load(&g->shared->to_kill))
+        ending_tree_kill(&g->ending, true);
+    if (atomic_load(&g->shared->to_end) && !g->probed) {
+        g->probed = true;
+        ending_tree_probe(&g->ending);
     }
 }
 
@@ -257,7 +271,8 @@ static void arm(struct guarding *g)
     if (g->leader == 0)
         return;
     if (shared_course(g->shared) == COURSE_RUNNING)
-        events_arm(&g->events, left - ending_grace_ms(&g->ending));
+        events_arm(&g->events, MIN(left - ending_grace_ms(&g->ending),
+                                   g->resting ? ending_rest_ms(&g->ending) : INT64_MAX));
     else if (atomic_load(&g->shared->killed))
         events_arm(&g->events, LOOK_MS);
     else
@@ -309,6 +324,7 @@ void guard_main(const struct ending *ending, int talk, struct events *events)
     g.ending.options = &g.options;
     g.ending.guard = getpid();
     become_guard(&g, events);
+    ending_tree_init(&g.ending, getpid(), 0);
     hear(&g);
     while (!over(&g)) {
         arm(&g);

@@ -3,6 +3,8 @@
  * go of the node only after the last process, and end the group ourselves should it fail. */
 #include "hold.h"
 #include "loss.h"
+#include "processes.h"
+#include "talk.h"
 #include "terminal.h"
 
 #include <errno.h>
@@ -32,15 +34,41 @@ static bool running(const struct hold *h)
     return shared_course(h->shared) == COURSE_RUNNING;
 }
 
+/* What is sent from here on counts as asked for, before it can have an effect. */
+static void note_request(struct hold *h, int signo)
+{
+    switch (signo) {
+    case SIGINT:
+    case SIGTERM:
+        shared_note_first(h->shared, signo, processes_clock());
+        break;
+    case SIGKILL:
+        atomic_store(&h->shared->to_kill, true);
+        break;
+    case SIGHUP:
+    case SIGQUIT:
+        break;
+    default:
+        return;
+    }
+    atomic_store(&h->shared->to_end, true);
+}
+
 static void pass_on(struct hold *h, int signo)
 {
     const pid_t leader = shared_leader(h->shared);
 
-    if (leader == 0)
+    if (leader == 0) {
         sigaddset(&h->early, signo);
+        return;
+    }
     /* What the guard has stopped is its own to continue. */
-    else if (signo != SIGCONT || !running(h) || !atomic_load(&h->shared->paused))
-        kill(-leader, signo);
+    if (signo == SIGCONT && running(h) && atomic_load(&h->shared->paused))
+        return;
+    note_request(h, signo);
+    kill(-leader, signo);
+    if (atomic_load(&h->shared->to_end))
+        guard_tell(h->guard, TALK_LOOK, 0);
 }
 
 /* The guard should have ended the group by now. The leader cannot have been reaped: it is the

@@ -21,6 +21,8 @@ struct hold_options {
     char **on_lost;     /* to be run after a command had to be ended; NULL for nothing */
     int64_t on_lost_ms; /* how long that may take */
     enum on_suspect on_suspect;
+    int64_t kill_after_ms; /* for what is left when the command has been ended by a signal */
+    bool leave_daemons;    /* what has a session of its own is not ended */
     int status_fd;
     bool verbose;
     /* Not known before there is a session: */
@@ -38,8 +40,8 @@ int64_t hold_grace_ms(int64_t grace_ms, int session_timeout_ms);
 struct hold *hold_new(struct guard *guard, zkl_grant *grant, struct events *events);
 
 /* Lets the guard run the command under the grant, and answers the exit status. The grant is
- * released before the return: at the command's end, or after a loss when nothing of its group lives
- * any more. */
+ * released before the return: at the command's end; after a loss, or a signal that ended it, when
+ * nothing of its tree lives any more. */
 int hold_run(struct hold *hold);
 
 /* How that came; COURSE_RUNNING when the command never began, and nothing was lost. */

@@ -15,6 +15,8 @@ struct lock_options {
     zkl_peer peer;
     gboolean strict;
     int64_t grace_ms; /* GRACE_DEFAULT: not given */
+    int64_t kill_after_ms;
+    gboolean leave_daemons;
     zkl_parents parents;
     char **on_lost; /* what to execute, or NULL */
     int64_t on_lost_ms;

@@ -88,6 +88,24 @@ pid_t shared_bar(struct shared *s)
     return leader == LEADER_BARRED ? 0 : leader;
 }
 
+/* Both in one word. */
+#define FIRST_SIGNAL_BITS 8
+
+void shared_note_first(struct shared *s, int signo, uint64_t clock)
+{
+    uint64_t none = 0;
+
+    atomic_compare_exchange_strong(&s->first, &none, clock << FIRST_SIGNAL_BITS | (uint64_t)signo);
+}
+
+int shared_first(const struct shared *s, uint64_t *ret_clock)
+{
+    const uint64_t first = atomic_load(&s->first);
+
+    *ret_clock = first >> FIRST_SIGNAL_BITS;
+    return (int)(first & ((1U << FIRST_SIGNAL_BITS) - 1));
+}
+
 pid_t shared_leader(const struct shared *s)
 {
     const int leader = atomic_load(&s->leader);

@@ -31,16 +31,19 @@ struct shared {
     _Atomic int64_t until_raw;
     atomic_int leader; /* of the group, and its id; 0: not there yet, or LEADER_BARRED */
     atomic_int course;
-    atomic_int exec_error; /* the errno of a command that cannot be executed */
-    atomic_int stopped;    /* the signal that has stopped the leader, until the tool takes it */
-    atomic_int ended;      /* how the leader has ended */
-    atomic_int state;      /* the grant's, a zkl_state */
-    atomic_bool asked;     /* to step down */
-    atomic_bool begun;     /* the command was executed, or tried to be */
-    atomic_bool paused;    /* we have stopped the group, while the lock is in doubt */
-    atomic_bool killed;    /* somebody sends KILL */
+    atomic_int exec_error;  /* the errno of a command that cannot be executed */
+    atomic_int stopped;     /* the signal that has stopped the leader, until the tool takes it */
+    atomic_int ended;       /* how the leader has ended */
+    atomic_int state;       /* the grant's, a zkl_state */
+    atomic_bool asked;      /* to step down */
+    atomic_bool to_end;     /* a signal that asks to end was passed on: what is left ends too */
+    atomic_bool to_kill;    /* so was a second one: KILL to all */
+    _Atomic uint64_t first; /* the first INT or TERM that the group got from us: shared_first() */
+    atomic_bool begun;      /* the command was executed, or tried to be */
+    atomic_bool paused;     /* we have stopped the group, while the lock is in doubt */
+    atomic_bool killed;     /* somebody sends KILL */
     atomic_bool kill_told;
-    atomic_bool gone;   /* nothing of the group lives: the node may be deleted */
+    atomic_bool gone;   /* nothing of the tree lives: the node may be deleted */
     atomic_bool told;   /* --on-lost is being run, or has been */
     atomic_int on_lost; /* its process, until it is reaped */
 };
@@ -69,6 +72,13 @@ bool shared_set_leader(struct shared *s, pid_t pid);
 
 /* The leader; 0 when there is none and never will be. */
 pid_t shared_bar(struct shared *s);
+
+/* INT or TERM is about to be sent to the group, by processes_clock(). The first is remembered: who
+ * was there then has it, and a zkl takes a second one for an order to kill. */
+void shared_note_first(struct shared *s, int signo, uint64_t clock);
+
+/* That signal, 0 for none. */
+int shared_first(const struct shared *s, uint64_t *ret_clock);
 
 /* The leader that may get signals, 0 for none yet. */
 pid_t shared_leader(const struct shared *s);

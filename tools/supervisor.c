@@ -3,6 +3,7 @@
 #include "supervisor.h"
 #include "candidate.h"
 #include "notify.h"
+#include "sweep.h"
 #include "talk.h"
 
 #include <errno.h>
@@ -12,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define LOOK_FIRST_MS 20
+#define LOOK_LAST_MS 1000
 #define PAUSE_FIRST_MS 1000
 #define PAUSE_LAST_MS 30000
 
@@ -21,7 +24,8 @@ struct supervisor {
     struct events *events;
     struct notify *notify;
     struct report *report;
-    int talk; /* to the child */
+    struct sweep sweep; /* of what candidate and guard leave to us, should both be killed */
+    int talk;           /* to the child */
     pid_t child;
     int result; /* the child's, as of waitpid() */
     bool child_ended;
@@ -172,6 +176,40 @@ static void wait_for_child(struct supervisor *s)
     close(s->talk);
 }
 
+static bool everybody(const struct member *m, void *data)
+{
+    (void)m;
+    (void)data;
+    return true;
+}
+
+static void on_refused(const struct process *p, void *data)
+{
+    const struct supervisor *s = data;
+
+    say("%s: process %d (%s) cannot be signalled, it runs as another user; no new term begins "
+        "while it lives",
+        s->options->run.path, (int)p->pid, p->name);
+}
+
+/* Candidate and guard are both gone, and did not say how: what they leave comes to us. */
+static void end_inheritance(struct supervisor *s)
+{
+    int64_t pause_ms = LOOK_FIRST_MS;
+
+    s->sweep.data = s;
+    while (sweep_left(&s->sweep) == SWEEP_LIVES) {
+        sweep_kill(&s->sweep, everybody, NULL);
+        events_arm(s->events, pause_ms);
+        events_wait(s->events);
+        if (events_asked_to_end(s->events) != 0)
+            s->asked_to_end = true;
+        if (s->asked_to_end && pause_ms == LOOK_LAST_MS)
+            return; /* nothing more can be done */
+        pause_ms = MIN(pause_ms * 2, LOOK_LAST_MS);
+    }
+}
+
 /* ---- again and again ---- */
 
 /* GO_ON, or the status to end with. */
@@ -218,6 +256,8 @@ static int one_term(struct supervisor *s)
     if (!start(s))
         return fail(STATUS_INTERNAL, "no process: %s", g_strerror(errno));
     wait_for_child(s);
+    if (atomic_load(&s->report->outcome) == OUTCOME_NONE)
+        end_inheritance(s);
     status = judge(s);
     if (status == GO_ON && atomic_load(&s->report->outcome) != OUTCOME_AGAIN)
         status = pause_after_failure(s);
@@ -235,9 +275,12 @@ int supervise(const struct settings *settings, struct elect_options *options, st
     if (s.report == MAP_FAILED)
         return fail(STATUS_INTERNAL, "no memory: %s", g_strerror(errno));
     s.notify = notify_open();
+    sweep_init(&s.sweep, getpid(), 0, options->run.leave_daemons);
+    s.sweep.on_refused = on_refused;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     while (status == GO_ON)
         status = one_term(&s);
+    sweep_free(&s.sweep);
     notify_send(s.notify, "STOPPING=1");
     notify_close(s.notify);
     *ret_key = atomic_load(&s.report->key);

@@ -167,6 +167,8 @@ int term_run(struct term *t)
         .on_lost = t->options->on_lost,
         .on_lost_ms = t->options->on_lost_ms,
         .on_suspect = t->options->on_suspect,
+        .kill_after_ms = t->options->kill_after_ms,
+        .leave_daemons = t->options->leave_daemons,
         .status_fd = t->options->status_fd,
         .verbose = t->settings->verbose,
     };

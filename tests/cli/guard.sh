@@ -174,7 +174,8 @@ expect "stopped after the command's end: its status" 0 "$?"
 # A lock within a lock, whose command does not die at once: the outer one is not over before. Its
 # session lasts longer than a slow machine takes to look.
 nested() {
-    rm -f "$scratch"/{ready,lines,inner,go}
+    rm -f "$scratch"/{ready,lines,inner}
+    hold_at_exit "$scratch/go"
     "$ZKL" lock $L --session-timeout 12000 --status-fd 9 sh -c '
         "$ZKL" lock $L-inner --session-timeout 3000 --status-fd 8 -- "$@" 8>"$scratch/inner"' \
         sh "$tools/linger" "$scratch/go" 9>"$scratch/lines" >"$scratch/ready" 2>"$scratch/holder.err" &

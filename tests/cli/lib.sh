@@ -240,6 +240,13 @@ can_trace() {
     "$tools/linger"
 }
 
+# Holds the `linger FILE` that is to come.
+hold_at_exit() { # FILE
+    rm -f "$1" "$1".{pid,held}
+    "$tools/linger" "$1" hold &
+    remember $!
+}
+
 # A proxy before the server: $gate is its address, and gate says what it is to do.
 begin_gate() {
     coproc "$tools/gate"

@@ -1,8 +1,10 @@
-/* linger FILE: a process that does not end although killed, until FILE is there. A tracer outside
- * of its group holds it at its exit, as a lost file server would. Without FILE it ends at once,
- * with 77 where tracing is forbidden. */
+/* linger FILE: a process that does not end although killed, until FILE is there, as if a file
+ * server were lost. A tracer, `linger FILE hold`, holds it at its exit; it is started by somebody
+ * else, or it would be ended together with the process. Without FILE: 77 where tracing is
+ * forbidden. */
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -12,47 +14,92 @@
 #define ROUNDS 6000
 static const useconds_t round_us = 20000;
 
-static int trace(pid_t pid, const char *path, int ready)
-{
-    int status;
+/* How the two find each other. */
+#define PATH_MAX_HERE 4096
 
-    setsid();
-    if (ptrace(PTRACE_SEIZE, pid, NULL, (void *)(uintptr_t)PTRACE_O_TRACEEXIT) != 0)
+static void wait_for(const char *path)
+{
+    for (int i = 0; i < ROUNDS && access(path, F_OK) != 0; i++)
+        usleep(round_us);
+}
+
+static int seize(pid_t pid)
+{
+    return (int)ptrace(PTRACE_SEIZE, pid, NULL, (void *)(uintptr_t)PTRACE_O_TRACEEXIT);
+}
+
+static int write_file(const char *path, const char *suffix, int number)
+{
+    char name[PATH_MAX_HERE];
+    char done[PATH_MAX_HERE];
+    FILE *file;
+
+    snprintf(name, sizeof name, "%s%s.new", path, suffix);
+    snprintf(done, sizeof done, "%s%s", path, suffix);
+    file = fopen(name, "we");
+    if (!file || fprintf(file, "%d\n", number) < 0 || fclose(file) != 0)
         return 1;
-    if (write(ready, "", 1) != 1)
+    return rename(name, done) != 0;
+}
+
+static int hold(const char *path)
+{
+    char name[PATH_MAX_HERE];
+    int pid = 0;
+    int status;
+    FILE *file;
+
+    snprintf(name, sizeof name, "%s.pid", path);
+    wait_for(name);
+    file = fopen(name, "re");
+    if (!file || fscanf(file, "%d", &pid) != 1 || fclose(file) != 0 || seize(pid) != 0 ||
+        write_file(path, ".held", pid) != 0)
         return 1;
     /* Other stops are passed through. */
-    while (path && waitpid(pid, &status, __WALL) == pid && status >> 16 != PTRACE_EVENT_EXIT)
+    while (waitpid(pid, &status, __WALL) == pid && status >> 16 != PTRACE_EVENT_EXIT)
         if (WIFSTOPPED(status))
             ptrace(PTRACE_CONT, pid, NULL, (void *)(uintptr_t)WSTOPSIG(status));
-    for (int i = 0; path && i < ROUNDS && access(path, F_OK) != 0; i++)
-        usleep(round_us);
+    wait_for(path);
     return 0; /* whose end sets it free */
+}
+
+static int linger(const char *path)
+{
+    char name[PATH_MAX_HERE];
+
+    snprintf(name, sizeof name, "%s.held", path);
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* only there where needed */
+    signal(SIGTERM, SIG_IGN);
+    if (write_file(path, ".pid", getpid()) != 0)
+        return 1;
+    wait_for(name);
+    if (write(STDOUT_FILENO, "ready\n", 6) != 6)
+        return 1;
+    for (;;)
+        pause();
+}
+
+static int can_trace(void)
+{
+    const pid_t pid = fork();
+    int result;
+
+    if (pid == 0)
+        for (;;)
+            pause();
+    result = pid > 0 && seize(pid) == 0 ? 0 : 77;
+    kill(pid, SIGKILL);
+    return result;
 }
 
 int main(int argc, char **argv)
 {
-    const pid_t self = getpid();
-    int ready[2];
-    char byte;
-    pid_t tracer;
-
-    if (argc > 2 || pipe(ready) != 0)
-        return 64;
-    tracer = fork();
-    if (tracer == 0) {
-        close(ready[0]);
-        _exit(trace(self, argv[1], ready[1]));
+    switch (argc) {
+    case 1:
+        return can_trace();
+    case 2:
+        return linger(argv[1]);
+    default:
+        return hold(argv[1]);
     }
-    prctl(PR_SET_PTRACER, tracer); /* only there where needed */
-    close(ready[1]);
-    if (read(ready[0], &byte, 1) != 1)
-        return 77;
-    if (argc == 1)
-        _exit(0); /* a leak checker, which traces as well, has no say here */
-    if (write(STDOUT_FILENO, "ready\n", 6) != 6)
-        return 1;
-    signal(SIGTERM, SIG_IGN);
-    for (;;)
-        pause();
 }

@@ -167,7 +167,8 @@ begin_gate
 # A lock that is lost while its session lives on: the servers hear us, and we do not hear them. The
 # node stands as long as a member of the group does, and this one takes its time to die.
 session_lives_on() {
-    rm -f "$scratch"/{ready,go}
+    rm -f "$scratch/ready"
+    hold_at_exit "$scratch/go"
     "$ZKL" --connect "$gate" --session-timeout 6000 lock $L --grace 0 --status-fd 9 -- bash -c '
         exec 2>/dev/null
         "$2/linger" "$1/go" >"$1/linger" & member=$!

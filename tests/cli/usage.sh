@@ -57,6 +57,7 @@ refused "-w no number" 64 "soon" lock -w soon /a touch "$ran"
 for seconds in inf -inf nan -nan 1e99 "" 1x; do
     refused "-w \"$seconds\"" 64 "^zkl: -w: .*: $seconds\$" lock -w "$seconds" /a touch "$ran"
     refused "--grace \"$seconds\"" 64 "^zkl: --grace: .*: $seconds\$" lock --grace "$seconds" /a touch "$ran"
+    refused "--kill-after \"$seconds\"" 64 "^zkl: --kill-after: .*: $seconds\$" lock --kill-after "$seconds" /a touch "$ran"
 done
 refused "-n and -w nan" 64 "-n and -w" lock -n -w nan /a touch "$ran"
 refused "an attached value that is none" 64 "5x" lock -nE5x /a touch "$ran"

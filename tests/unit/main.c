@@ -59,6 +59,7 @@ int main(int argc, char **argv)
         &queue_watch_suite,
         &denial_suite,
         &crowd_suite,
+        &tree_suite,
         NULL,
     };
     return runner_main(argc, argv, suites);

@@ -1,0 +1,185 @@
+#!/bin/bash
+# What a command leaves when it ends: left alone if it ended by itself, otherwise ended before the
+# lock is released; by whom, how it is told, and what cannot be ended.
+# shellcheck disable=SC2016,SC2317
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+server_options=(--tick 200)
+need_server
+begin
+chmod 755 "$scratch"
+export scratch tools
+L=/cli/leftover
+heard=(env "--default-signal=QUIT") # which a shell's background would ignore
+lines() { cut -d' ' -f1,2 "$scratch/lines" | sed -E 's/^(held|started|refused) .*/\1/' | paste -sd,; }
+line() { grep -q "^$1" "$scratch/lines"; }
+
+# A command that leaves a member, deaf or not, of its group or not, and ends as it is told to:
+# $holder, $member.
+leaves() { # LAST-WORDS MS LAUNCHER [OPTION...]
+    local words=$1 ms=$2 launcher=$3
+    shift 3
+    rm -f "$scratch"/{ready,lines,act}
+    "${heard[@]}" "$ZKL" lock $L --status-fd 9 "$@" -- sh -c '
+        '"$launcher"' "$tools/stamp" "$scratch/act" '"$ms"' >/dev/null 2>&1 &
+        echo $! >"$scratch/member"; until [ -s "$scratch/act" ]; do sleep 0.02; done
+        touch "$scratch/ready"
+        '"$words" 9>"$scratch/lines" 2>"$scratch/holder.err" &
+    holder=$!
+    remember "$holder"
+    wait_until "the command runs" test -e "$scratch/ready"
+    member=$(<"$scratch/member")
+    remember "$member"
+}
+expect_rest() { # WHAT STATUS LINES
+    status_of "$holder"
+    expect "$1: status" "$2" $?
+    expect "$1: what was told" "waiting,held,started,$3" "$(lines)"
+}
+
+# It ends by itself: nobody is ended, whatever signal but those that ask to end was passed on.
+leaves 'trap : USR1; until [ -e "$scratch/go" ]; do sleep 0.02; done; exit 7' -1 "setsid"
+kill -USR1 "$holder"
+touch "$scratch/go"
+expect_rest "ended by itself" 7 "ended 7,released"
+expect "ended by itself: its member is left alone" no "$(gone "$member" && echo gone || echo no)"
+kill -9 "$member"
+
+# By a signal of its own, or by one that was passed on and made it exit.
+leaves 'kill -9 $$' 0 setsid
+expect_rest "killed by itself" 137 "ended 137,rest TERM,released"
+expect "killed by itself: its member is ended" yes "$(gone "$member" && echo yes)"
+for signal in TERM HUP QUIT; do
+    leaves 'trap "exit 3" TERM HUP QUIT; while :; do sleep 0.02; done' 300 setsid
+    kill -$signal "$holder"
+    expect_rest "exits at $signal" 3 "ended 3,rest TERM,released"
+    expect "exits at $signal: its member is ended" yes "$(gone "$member" && echo yes)"
+done
+leaves 'while :; do sleep 0.02; done' -1 "" --kill-after 0.3
+kill -TERM "$holder"
+expect_rest "--kill-after" 143 "ended 143,rest TERM,rest KILL,released"
+leaves 'while :; do sleep 0.02; done' -1 setsid --kill-after 0
+kill -TERM "$holder"
+expect_rest "--kill-after 0" 143 "ended 143,rest KILL,released"
+
+# The lock is lost while that goes on.
+leaves 'while :; do sleep 0.02; done' -1 setsid --kill-after 1000
+kill -TERM "$holder"
+wait_until "the rest is asked" line "rest TERM"
+"$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
+expect_rest "lost meanwhile" 75 "ended 143,rest TERM,ending KILL,lost revoked"
+expect "lost meanwhile: its member is ended" yes "$(gone "$member" && echo yes)"
+
+# --leave-daemons: what has a session of its own, and nothing else.
+leaves 'while :; do sleep 0.02; done' -1 setsid --leave-daemons
+kill -TERM "$holder"
+expect_rest "--leave-daemons" 143 "ended 143,released"
+expect "--leave-daemons: the daemon is left alone" no "$(gone "$member" && echo gone || echo no)"
+kill -9 "$member"
+leaves 'while :; do sleep 0.02; done' -1 setsid --leave-daemons
+"$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
+expect_rest "--leave-daemons, lost" 75 "ending KILL,ended 137,lost revoked"
+expect "--leave-daemons, lost: the daemon is left alone" no "$(gone "$member" && echo gone || echo no)"
+kill -9 "$member"
+leaves 'while :; do sleep 0.02; done' -1 "timeout 1000" --leave-daemons --kill-after 0.3
+kill -TERM "$holder"
+expect_rest "--leave-daemons, another group" 143 "ended 143,rest TERM,rest KILL,released"
+
+# What zkl has been started with is not its command's.
+rm -f "$scratch/lines"
+bash -c 'sleep 1000 & echo $! >"$scratch/before"; exec "$ZKL" lock "$@"' bash $L --status-fd 9 -- \
+    bash -c 'kill -9 $PPID; sleep 1000' 9>"$scratch/lines" 2>/dev/null
+expect "guard killed" 70 $?
+expect "guard killed: a child that zkl had before is left alone" no "$(gone "$(<"$scratch/before")" && echo gone || echo no)"
+kill -9 "$(<"$scratch/before")"
+
+# A storm of processes that is still growing.
+rm -f "$scratch/lines"
+"$ZKL" lock $L --status-fd 9 -- bash -c 'exec -a "storm:$scratch" "$tools/storm" "$scratch/storm" 1000' 9>"$scratch/lines" 2>/dev/null &
+holder=$!
+remember "$holder"
+members() { grep -alz "^storm:$scratch" /proc/[0-9]*/cmdline 2>/dev/null; }
+many() { [ "$(members | wc -l)" -gt 100 ]; }
+wait_until "the storm has begun" many
+"$ZKL" lock $L "$tools/stamp" >"$scratch/first" &
+next=$!
+wait_until "the next one queues" has_contenders $L 2
+kill -TERM "$holder"
+wait_until "the storm is to end" line ended
+kill -TERM "$holder"
+status_of $next
+expect "a storm: the next one is served" 0 $?
+expect "a storm: nobody is left" "" "$(members)"
+expect "a storm: its last act was before" yes "$((($((10#$(<"$scratch/first"))) > $((10#$(<"$scratch/storm"))))) && echo yes)"
+status_of "$holder"
+expect "a storm: status" 143 $?
+
+# zkl elect, whose candidate and guard are killed together: what they leave is ended before the
+# next term begins.
+rm -f "$scratch/lines"
+"$ZKL" elect $L me --session-timeout 3000 --status-fd 9 --kill-after 1000 -- bash -c '
+    "$tools/stamp" >"$scratch/$ZKL_TOKEN.first"
+    setsid "$tools/stamp" "$scratch/$ZKL_TOKEN.last" -1 & echo $! >"$scratch/$ZKL_TOKEN.pid"
+    until [ -s "$scratch/$ZKL_TOKEN.last" ]; do sleep 0.02; done
+    echo $ZKL_TOKEN >>"$scratch/terms"; sleep 1000' 9>"$scratch/lines" 2>"$scratch/elect.err" &
+leader=$!
+remember "$leader"
+terms() { [ "$(wc -l <"$scratch/terms")" -ge "$1" ]; }
+token() { sed -n "$1p" "$scratch/terms"; }
+for i in 1 2 3; do
+    wait_until "elect: term $i" terms $i
+    term=$(token $i)
+    child=$(child_of "$leader")
+    remember "$(<"$scratch/$term.pid")"
+    kill -9 "$child" "$(guard_of "$child")"
+    wait_until "elect: term $((i + 1))" terms $((i + 1))
+    next=$(token $((i + 1)))
+    expect "elect: term $i has ended before the next" "yes yes" "$(gone "$(<"$scratch/$term.pid")" && echo yes) $(((10#$(<"$scratch/$next.first") > 10#$(<"$scratch/$term.last"))) && echo yes)"
+done
+kill -TERM "$leader"
+wait_until "elect: the command ends" line "ended 143"
+kill -TERM "$leader"
+status_of "$leader"
+expect "elect: a second TERM" "143 yes" "$? $(gone "$(<"$scratch/$next.pid")" && echo yes)"
+
+# A command that runs as another user, which zkl may not signal.
+nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+others() { # WHAT HIDEPID
+    local as=("${nobody[@]}")
+    [ -z "$2" ] || as=(unshare -m sh -c "mount -t proc -o hidepid=$2 proc /proc && exec \"\$@\"" sh "${nobody[@]}")
+    rm -f "$scratch"/{ready,lines,act,letgo}
+    mkfifo -m 666 "$scratch/letgo"
+    touch "$scratch/ready.new"
+    chmod 777 "$scratch/ready.new"
+    "${as[@]}" "$ZKL" lock $L --status-fd 9 --kill-after 0.3 -- sh -c '
+        "$scratch/root" --reuid=0 sh -c "echo \$\$ >\$scratch/ready.new; mv \$scratch/ready.new \$scratch/ready; read x <\$scratch/letgo"
+        echo' 9>"$scratch/lines" 2>"$scratch/holder.err" &
+    holder=$!
+    remember "$holder"
+    wait_until "$1: the command runs" test -e "$scratch/ready"
+    member=$(<"$scratch/ready")
+    remember "$member"
+    kill -TERM "$holder"
+    wait_until "$1: that is told" line "refused $member"
+    expect_match "$1: one line says so" "^zkl: $L: process $member \([^)]+\) cannot be signalled[^"$'\n'"]*\$" "$(<"$scratch/holder.err")"
+    kill -TERM "$holder"
+    wait_until "$1: KILL was tried" line "rest KILL"
+    "$ZKL" lock -n $L true 2>/dev/null
+    expect "$1: the lock stays" 1 $?
+    echo >"$scratch/letgo"
+    status_of "$holder"
+    expect "$1: until it ends by itself" "143 ended 143,rest KILL,released" "$? $(lines | sed 's/.*,ended/ended/; s/rest TERM,//; s/refused,//')"
+}
+cp "$(type -p setpriv)" "$scratch/root" 2>/dev/null && chmod u+s "$scratch/root"
+if [ "$(id -u)" = 0 ] && [ "$("${nobody[@]}" "$scratch/root" --reuid=0 id -ru)" = 0 ] && "${nobody[@]}" "$ZKL" --version >/dev/null; then
+    others "another user" ""
+    if unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc' 2>/dev/null; then
+        others "another user, hidden" 2
+    else
+        skip "no mount namespaces: another user, hidden"
+    fi
+else
+    skip "no set-user-ID program can be made: another user"
+fi
+expect_no_node "nothing is left" $L
+finish

@@ -1,0 +1,209 @@
+/* Members of a command's tree, out of tables of processes. */
+#include "suites.h"
+#include "tools/tree.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GUARD 10
+#define LEADER 20
+#define SESSION 5
+#define ROOM 16
+
+/* "1 3:7+9t": who is a member, how deep behind ":", "t" for a zkl. */
+static void tell(const struct tree *tree, struct process *list, size_t count, char *text)
+{
+    struct member members[ROOM];
+    size_t found;
+
+    tree_sort(list, count);
+    found = tree_members(tree, (struct process_table){list, count}, members);
+    *text = '\0';
+    for (size_t i = 0; i < found; i++)
+        sprintf(text + strlen(text), "%s%d:%d%s", i == 0 ? "" : " ", (int)members[i].process->pid,
+                members[i].nesting, members[i].tool ? "t" : "");
+}
+
+#define EXPECT_MEMBERS(tree, text, ...)                                                            \
+    do {                                                                                           \
+        struct process list_[] = {__VA_ARGS__};                                                    \
+        char found_[256];                                                                          \
+        tell(tree, list_, sizeof list_ / sizeof *list_, found_);                                   \
+        CHECK_STR(found_, text);                                                                   \
+    } while (0)
+
+#define PROCESS(pid_, parent_, group_, session_, start_, ...)                                      \
+    {                                                                                              \
+        .pid = (pid_), .parent = (parent_), .group = (group_), .session = (session_),              \
+        .start = (start_), __VA_ARGS__                                                             \
+    }
+
+/* pid, parent, group; born in the order of their pids. */
+#define P(pid_, parent_, group_, ...)                                                              \
+    PROCESS(pid_, parent_, group_, SESSION, (uint64_t)(pid_), __VA_ARGS__)
+
+static const struct tree of_guard = {.root = GUARD, .group = LEADER};
+
+static void by_parenthood(void)
+{
+    EXPECT_MEMBERS(&of_guard, "20:0 21:0 30:0 31:0 40:0", P(1, 0, 1), P(GUARD, 1, GUARD),
+                   P(LEADER, GUARD, LEADER), P(21, LEADER, LEADER), P(30, 21, 30), P(31, 30, 31),
+                   P(40, GUARD, 40), P(50, 1, 50), P(51, 50, 50));
+}
+
+/* The leader's id is kept by a zombie; and what is above a process need not be seen. */
+static void by_group(void)
+{
+    EXPECT_MEMBERS(&of_guard, "21:0 22:0", P(1, 0, 1), P(GUARD, 1, GUARD),
+                   P(LEADER, GUARD, LEADER, .dead = true), P(21, 1, LEADER), P(22, 99, LEADER),
+                   P(23, 99, 23));
+}
+
+static void no_group_known(void)
+{
+    static const struct tree tree = {.root = GUARD};
+
+    EXPECT_MEMBERS(&tree, "20:0", P(GUARD, 1, GUARD), P(LEADER, GUARD, LEADER), P(21, 1, 0));
+}
+
+/* The tool stands in for a guard that is stopped: what is below either. */
+static void a_helper_is_none(void)
+{
+    static const struct tree tree = {.root = 9, .helper = GUARD, .group = LEADER};
+
+    EXPECT_MEMBERS(&tree, "20:0 30:0", P(9, 1, 9), P(GUARD, 9, GUARD, .guard = true),
+                   P(LEADER, GUARD, LEADER), P(30, 9, 30));
+}
+
+static void strangers_are_none(void)
+{
+    struct process before[] = {P(30, GUARD, 30), P(40, GUARD, 40)};
+    const struct tree tree = {.root = GUARD, .group = LEADER, .strangers = {before, 2}};
+
+    /* 40 is another one of that number. */
+    EXPECT_MEMBERS(&tree, "20:0 40:0", P(LEADER, GUARD, LEADER), P(30, GUARD, 30), P(31, 30, 31),
+                   PROCESS(40, GUARD, 40, SESSION, 41, ));
+}
+
+static void other_sessions_left_alone(void)
+{
+    static const struct tree tree = {.root = GUARD, .group = LEADER, .session = SESSION};
+
+    EXPECT_MEMBERS(&tree, "20:0 22:0 32:0", P(LEADER, GUARD, LEADER), P(22, LEADER, 22),
+                   PROCESS(30, GUARD, 30, 30, 30, ), PROCESS(31, 30, 31, 30, 31, ), P(32, 30, 22));
+}
+
+static void locks_within(void)
+{
+    EXPECT_MEMBERS(&of_guard, "20:0 30:0t 31:0 40:1 41:1t 42:1 50:2 60:0t 61:0t 62:0",
+                   P(LEADER, GUARD, LEADER), P(30, LEADER, LEADER, .name = "zkl"),
+                   P(31, 30, 31, .guard = true), P(40, 31, 40), P(41, 40, 40, .name = "zkl"),
+                   P(42, 41, 42, .guard = true), P(50, 42, 50),
+                   P(60, LEADER, LEADER, .name = "zkl"), P(61, 60, LEADER, .name = "zkl"),
+                   P(62, 61, 62, .guard = true));
+}
+
+/* Parents have higher numbers than their children where numbers began again; and a table that was
+ * read while numbers were used again may have circles. */
+static void numbers_used_again(void)
+{
+    EXPECT_MEMBERS(&of_guard, "11:0 12:0 20:0", P(11, 12, 11), P(12, LEADER, 12),
+                   P(LEADER, GUARD, LEADER), P(30, 31, 30), P(31, 32, 31), P(32, 30, 32));
+}
+
+static void nobody(void)
+{
+    EXPECT_MEMBERS(&of_guard, "", P(1, 0, 1), P(GUARD, 1, GUARD),
+                   P(LEADER, GUARD, LEADER, .dead = true));
+}
+
+/* ---- the look right before a signal ---- */
+
+struct world {
+    const struct process *list;
+    size_t count;
+};
+
+static bool read_world(pid_t pid, struct process *ret, void *data)
+{
+    const struct world *w = data;
+
+    for (size_t i = 0; i < w->count; i++)
+        if (w->list[i].pid == pid) {
+            *ret = w->list[i];
+            return true;
+        }
+    return false;
+}
+
+static const struct process table[] = {P(GUARD, 1, GUARD), P(LEADER, GUARD, LEADER),
+                                       P(30, LEADER, 30), P(40, 30, 40)};
+
+static bool still(const struct tree *tree, const struct process *member, const struct process *now,
+                  size_t count)
+{
+    struct world w = {now, count};
+
+    return tree_still(tree, (struct process_table){table, 4}, member, read_world, &w);
+}
+
+static void still_a_member(void)
+{
+    static const struct process handed_over[] = {P(40, GUARD, 40)};
+    static const struct tree no_group = {.root = GUARD};
+
+    CHECK(still(&of_guard, &table[3], table, 4));
+    CHECK(still(&no_group, &table[3], table, 4));
+    CHECK(still(&of_guard, &table[3], handed_over, 1));
+}
+
+static void no_longer_that_one(void)
+{
+    static const struct process other[] = {PROCESS(40, 30, 40, SESSION, 99, ), P(30, LEADER, 30),
+                                           P(LEADER, GUARD, LEADER)};
+    static const struct process gone[] = {P(30, LEADER, 30)};
+
+    CHECK(!still(&of_guard, &table[3], other, 3));
+    CHECK(!still(&of_guard, &table[3], gone, 1));
+}
+
+/* Its parent's number means somebody else now: the table's parent may never have been its own. */
+static void the_parent_is_another(void)
+{
+    static const struct process other[] = {P(40, 30, 40), PROCESS(30, LEADER, 30, SESSION, 99, ),
+                                           P(LEADER, GUARD, LEADER)};
+    static const struct process orphan[] = {P(40, 1, 40)};
+    static const struct process unknown[] = {P(40, 77, 40), P(77, GUARD, 77)};
+
+    CHECK(!still(&of_guard, &table[3], other, 3));
+    CHECK(!still(&of_guard, &table[3], orphan, 1));
+    CHECK(!still(&of_guard, &table[3], unknown, 2));
+}
+
+static void never_a_stranger(void)
+{
+    struct process before[] = {P(30, LEADER, 30)};
+    const struct tree tree = {.root = GUARD, .strangers = {before, 1}};
+
+    CHECK(!still(&tree, &table[3], table, 4));
+}
+
+static const struct test_case cases[] = {
+    {"by_parenthood", by_parenthood},
+    {"by_group", by_group},
+    {"no_group_known", no_group_known},
+    {"a_helper_is_none", a_helper_is_none},
+    {"strangers_are_none", strangers_are_none},
+    {"other_sessions_left_alone", other_sessions_left_alone},
+    {"locks_within", locks_within},
+    {"numbers_used_again", numbers_used_again},
+    {"nobody", nobody},
+    {"still_a_member", still_a_member},
+    {"no_longer_that_one", no_longer_that_one},
+    {"the_parent_is_another", the_parent_is_another},
+    {"never_a_stranger", never_a_stranger},
+    {NULL, NULL},
+};
+
+const struct test_suite tree_suite = {"tree", NULL, NULL, cases};

@@ -1,0 +1,138 @@
+/* The group first, as one, which nobody can escape by forking; then whoever is elsewhere. A lock
+ * within ours is a zkl, its guard and its command. The zkl is asked, and asks its own; a second
+ * TERM would make it kill them. */
+#include "ending_tree.h"
+#include "events.h"
+#include "processes.h"
+#include "status_line.h"
+
+#include <signal.h>
+
+/* A guard may outlive what is not its own by this part of the session timeout: it waits for what
+ * KILL does not end at once. */
+#define GUARD_PATIENCE_PER_TIMEOUT 3
+
+/* The time from one look at everybody to the next, as a part of the time since the first KILL. */
+#define BACK_OFF 16
+
+static void on_refused(const struct process *p, void *data)
+{
+    const struct ending *e = data;
+    GString *name = g_string_new(NULL);
+
+    append_visible(name, p->name[0] ? p->name : "?");
+    status_line(e->options->status_fd, "refused %d %s", (int)p->pid, name->str);
+    say("%s: process %d (%s) cannot be signalled, it runs as another user; while it lives the lock "
+        "is not released",
+        e->options->path, (int)p->pid, name->str);
+    g_string_free(name, TRUE);
+}
+
+void ending_tree_init(struct ending *e, pid_t root, pid_t helper)
+{
+    sweep_init(&e->sweep, root, helper, e->options->leave_daemons);
+    e->sweep.on_refused = on_refused;
+}
+
+void ending_tree_free(struct ending *e)
+{
+    sweep_free(&e->sweep);
+}
+
+/* The ending may have been copied, and the leader is not there from the beginning. */
+static struct sweep *aim(struct ending *e)
+{
+    e->sweep.data = e;
+    e->sweep.tree.group = shared_leader(e->shared);
+    return &e->sweep;
+}
+
+static bool wants_term(const struct member *m, void *data)
+{
+    const struct ending *e = data;
+    uint64_t clock;
+    const int first = shared_first(e->shared, &clock);
+
+    if (m->nesting > 0 || m->process->guard)
+        return false;
+    if (first == 0 || m->process->group != shared_leader(e->shared) || m->process->start > clock)
+        return true;
+    return first != SIGTERM && !m->tool;
+}
+
+void ending_tree_term(struct ending *e)
+{
+    const pid_t leader = shared_leader(e->shared);
+    uint64_t clock;
+
+    if (shared_first(e->shared, &clock) == 0) {
+        shared_note_first(e->shared, SIGTERM, processes_clock());
+        kill(-leader, SIGTERM);
+    }
+    kill(-leader, SIGCONT);
+    sweep_signal(aim(e), SIGTERM, wants_term, e);
+}
+
+struct kill_order {
+    bool nested;
+    bool guards;
+};
+
+static bool wants_kill(const struct member *m, void *data)
+{
+    const struct kill_order *order = data;
+
+    if (m->process->guard)
+        return order->guards;
+    return order->nested || (m->nesting == 0 && !m->tool);
+}
+
+static bool spares_guards(const struct ending *e)
+{
+    return now_ms() < e->killed_at + e->options->session_timeout_ms / GUARD_PATIENCE_PER_TIMEOUT &&
+           shared_left_ms(e->shared) > ending_margin_ms(e) / 2;
+}
+
+void ending_tree_kill(struct ending *e, bool nested)
+{
+    const int64_t now = now_ms();
+    struct kill_order order = {.nested = nested};
+
+    if (nested)
+        kill(-shared_leader(e->shared), SIGKILL);
+    if (e->kill_began == 0)
+        e->kill_began = now;
+    if (nested && e->killed_at == 0)
+        e->killed_at = e->look_at = now;
+    if (e->look_at > now)
+        return;
+    order.guards = nested && !spares_guards(e);
+    sweep_kill(aim(e), wants_kill, &order);
+    e->look_at = now_ms() + (now - e->kill_began) / BACK_OFF;
+}
+
+static bool everybody(const struct member *m, void *data)
+{
+    (void)m;
+    (void)data;
+    return true;
+}
+
+void ending_tree_probe(struct ending *e)
+{
+    sweep_signal(aim(e), 0, everybody, NULL);
+    sweep_left(aim(e));
+}
+
+/* Without a /proc of ours the leader alone can be seen. */
+bool ending_tree_gone(struct ending *e)
+{
+    switch (sweep_left(aim(e))) {
+    case SWEEP_GONE:
+        return true;
+    case SWEEP_LIVES:
+        return false;
+    default:
+        return ending_leader_ended(e);
+    }
+}

@@ -1,0 +1,306 @@
+/* Whoever is signalled is held by a pidfd before the last look at whether it is meant. */
+#include "sweep.h"
+#include "processes.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Passes over a tree that keeps growing, before the caller looks at its clock again. */
+#define PASSES_MOST 32
+
+/* A look at a list that keeps changing is made anew so often. */
+#define LOOKS_MOST 16
+
+/* ---- who ---- */
+
+/* No pid is used again within a tick and has 22 bits. */
+static gint64 identity(const struct process *p)
+{
+    return (gint64)(p->start << 22) | p->pid;
+}
+
+/* Whether it was not there before. */
+static bool add(GHashTable *set, const struct process *p)
+{
+    const gint64 key = identity(p);
+
+    return g_hash_table_add(set, g_memdup2(&key, sizeof key));
+}
+
+static bool contains(GHashTable *set, const struct process *p)
+{
+    const gint64 key = identity(p);
+
+    return g_hash_table_contains(set, &key);
+}
+
+static struct process_table as_table(const GArray *list)
+{
+    return list
+               ? (struct process_table){(const struct process *)(const void *)list->data, list->len}
+               : (struct process_table){0};
+}
+
+static GArray *children_now(void)
+{
+    GArray *pids;
+    GArray *list;
+
+    if (waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return NULL; /* the usual case: none */
+    pids = processes_children(getpid());
+    list = g_array_new(FALSE, FALSE, sizeof(struct process));
+    for (guint i = 0; pids && i < pids->len; i++) {
+        struct process p;
+
+        if (process_read(g_array_index(pids, pid_t, i), &p, NULL))
+            g_array_append_val(list, p);
+    }
+    g_clear_pointer(&pids, g_array_unref);
+    tree_sort((struct process *)(void *)list->data, list->len);
+    return list;
+}
+
+void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions)
+{
+    *s = (struct sweep){.tree = {.root = root, .helper = helper}};
+    s->tree.session = leave_sessions ? getsid(0) : 0;
+    s->strangers = children_now();
+    s->tree.strangers = as_table(s->strangers);
+    s->killed = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    s->refused = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+}
+
+void sweep_free(struct sweep *s)
+{
+    g_clear_pointer(&s->strangers, g_array_unref);
+    g_clear_pointer(&s->killed, g_hash_table_unref);
+    g_clear_pointer(&s->refused, g_hash_table_unref);
+}
+
+/* ---- signals ---- */
+
+static void refuse(struct sweep *s, const struct process *p)
+{
+    if (add(s->refused, p) && s->on_refused)
+        s->on_refused(p, s->data);
+}
+
+static int send_by(int fd, pid_t pid, int signo)
+{
+    return fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0) : kill(pid, signo);
+}
+
+/* A kernel without pidfds leaves the look right before. */
+static bool send_to(struct sweep *s, struct process_table table, const struct process *p, int signo)
+{
+    const int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    bool sent = false;
+
+    if ((fd >= 0 || errno == ENOSYS) && tree_still(&s->tree, table, p, process_read, NULL)) {
+        sent = send_by(fd, p->pid, signo) == 0;
+        if (!sent && errno == EPERM)
+            refuse(s, p);
+        if (sent && signo == SIGTERM)
+            send_by(fd, p->pid, SIGCONT); /* a stopped one does not act on TERM */
+    }
+    if (fd >= 0)
+        close(fd);
+    return sent;
+}
+
+static void note(struct swept *r, const struct process *p)
+{
+    if (r->first.pid == 0 || (r->first.guard && !p->guard))
+        r->first = *p;
+    r->others += p->guard ? 0 : 1;
+}
+
+struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, void *data)
+{
+    GArray *list = processes_read();
+    const struct process_table table = as_table(list);
+    struct member *members = g_new(struct member, table.count + 1);
+    const size_t count = tree_members(&s->tree, table, members);
+    struct swept r = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        const struct process *p = members[i].process;
+
+        note(&r, p);
+        if (!choose || !choose(&members[i], data) || (signo == SIGKILL && contains(s->killed, p)) ||
+            !send_to(s, table, p, signo))
+            continue;
+        r.sent++;
+        if (signo == SIGKILL)
+            add(s->killed, p);
+    }
+    g_free(members);
+    g_clear_pointer(&list, g_array_unref);
+    return r;
+}
+
+struct swept sweep_kill(struct sweep *s, sweep_choose_fn *choose, void *data)
+{
+    struct swept r = {0};
+    size_t sent = 0;
+
+    for (int i = 0; i < PASSES_MOST; i++) {
+        r = sweep_signal(s, SIGKILL, choose, data);
+        sent += r.sent;
+        if (r.sent == 0)
+            break;
+    }
+    r.sent = sent;
+    return r;
+}
+
+/* ---- what is left ---- */
+
+static bool is_stranger(const struct sweep *s, pid_t pid)
+{
+    for (size_t i = 0; i < s->tree.strangers.count; i++) {
+        const struct process *stranger = &s->tree.strangers.list[i];
+        struct process now;
+
+        if (stranger->pid == pid)
+            return !process_read(pid, &now, NULL) || now.start == stranger->start;
+    }
+    return false;
+}
+
+static bool is_kept(const struct sweep *s, pid_t pid)
+{
+    return pid == s->tree.group || pid == s->tree.helper || is_stranger(s, pid);
+}
+
+static void reap(const struct sweep *s)
+{
+    GArray *pids = processes_children(getpid());
+
+    for (guint i = 0; pids && i < pids->len; i++)
+        if (!is_kept(s, g_array_index(pids, pid_t, i)))
+            waitpid(g_array_index(pids, pid_t, i), NULL, WNOHANG);
+    g_clear_pointer(&pids, g_array_unref);
+}
+
+/* The kernel's word for a child of ours. Others are asked for, and who cannot be seen may still be
+ * there. */
+static bool is_alive(struct sweep *s, pid_t pid)
+{
+    struct process p = {.pid = pid};
+    siginfo_t info = {0};
+    const bool ours = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+    const bool seen = process_read(pid, &p, NULL);
+
+    if (ours && info.si_pid == pid)
+        return false;
+    if (!ours && seen)
+        return !p.dead;
+    if (kill(pid, 0) == 0 || seen)
+        return true;
+    if (errno != EPERM)
+        return false;
+    refuse(s, &p);
+    return true;
+}
+
+static bool is_member(const struct sweep *s, pid_t pid)
+{
+    const bool exempt = s->tree.session != 0 && getsid(pid) != s->tree.session;
+
+    return pid != s->tree.helper && !exempt && !is_stranger(s, pid);
+}
+
+/* false if the kernel does not tell. */
+static bool append_children(GArray *all, pid_t parent)
+{
+    GArray *pids = processes_children(parent);
+
+    if (!pids)
+        return false;
+    g_array_append_vals(all, pids->data, pids->len);
+    g_array_unref(pids);
+    return true;
+}
+
+/* The children of root and helper: NULL where unknown. */
+static GArray *children_of_tree(const struct sweep *s)
+{
+    GArray *all = g_array_new(FALSE, FALSE, sizeof(pid_t));
+
+    if (!append_children(all, s->tree.root))
+        g_clear_pointer(&all, g_array_unref);
+    else if (s->tree.helper != 0)
+        append_children(all, s->tree.helper); /* none if it is gone */
+    return all;
+}
+
+static bool same(const GArray *a, const GArray *b)
+{
+    return a->len == b->len &&
+           (a->len == 0 || memcmp(a->data, b->data, a->len * sizeof(pid_t)) == 0);
+}
+
+static bool any_alive(struct sweep *s, const GArray *pids)
+{
+    bool alive = false;
+
+    for (guint i = 0; i < pids->len; i++)
+        alive |= is_member(s, g_array_index(pids, pid_t, i)) &&
+                 is_alive(s, g_array_index(pids, pid_t, i));
+    return alive;
+}
+
+/* Children may be handed to us behind a look. When all of a list were dead before the next list was
+ * made, and that is the same, there are no others. */
+static enum sweep_left left_by_children(struct sweep *s)
+{
+    GArray *last = NULL;
+    enum sweep_left result = SWEEP_LIVES;
+
+    for (int i = 0; i < LOOKS_MOST && result == SWEEP_LIVES; i++) {
+        GArray *now;
+
+        reap(s);
+        now = children_of_tree(s);
+        if (!now)
+            result = SWEEP_UNKNOWN;
+        else if (any_alive(s, now))
+            i = LOOKS_MOST;
+        else if (last && same(last, now))
+            result = SWEEP_GONE;
+        g_clear_pointer(&last, g_array_unref);
+        last = now;
+    }
+    g_clear_pointer(&last, g_array_unref);
+    return result;
+}
+
+/* Two looks at all: what was behind the first is seen by the second. */
+static enum sweep_left left_by_table(struct sweep *s)
+{
+    GArray *list = processes_read();
+
+    if (!list)
+        return SWEEP_UNKNOWN;
+    g_array_unref(list);
+    for (int i = 0; i < 2; i++)
+        if (sweep_signal(s, 0, NULL, NULL).first.pid != 0)
+            return SWEEP_LIVES;
+    return SWEEP_GONE;
+}
+
+enum sweep_left sweep_left(struct sweep *s)
+{
+    const enum sweep_left left = left_by_children(s);
+
+    /* Below a child in another session there may be members. */
+    if (left == SWEEP_UNKNOWN || (left == SWEEP_GONE && s->tree.session != 0))
+        return left_by_table(s);
+    return left;
+}

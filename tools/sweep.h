@@ -1,0 +1,48 @@
+/* Signals for a whole tree of processes, and whether any of it is left. */
+#ifndef ZKL_TOOLS_SWEEP_H
+#define ZKL_TOOLS_SWEEP_H
+
+#include "tree.h"
+
+#include <glib.h>
+
+struct sweep {
+    struct tree tree;
+    GArray *strangers;  /* of tree */
+    GHashTable *killed; /* by identity */
+    GHashTable *refused;
+
+    /* Somebody lives whom we may not signal; once for each. start is 0 and the name empty where not
+     * even that may be known. */
+    void (*on_refused)(const struct process *p, void *data);
+    void *data;
+};
+
+/* What lives, as of one look. */
+struct swept {
+    size_t sent;          /* how many were signalled now */
+    size_t others;        /* members that are no guards */
+    struct process first; /* one of these, or of the guards; pid 0: none */
+};
+
+/* For a root that is the caller itself, which is a subreaper: takes down the children that it has
+ * already. */
+void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions);
+void sweep_free(struct sweep *s);
+
+/* Once to each member that is chosen, or to nobody if that is NULL; signo 0 only looks whether it
+ * may be signalled. Also continues who gets TERM. */
+typedef bool sweep_choose_fn(const struct member *m, void *data);
+struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, void *data);
+
+/* KILL to all that are chosen, and again until a look finds nobody new. */
+struct swept sweep_kill(struct sweep *s, sweep_choose_fn *choose, void *data);
+
+enum sweep_left { SWEEP_GONE, SWEEP_LIVES, SWEEP_UNKNOWN };
+
+/* Whether a member lives, also one that /proc hides: the kernel gives orphans to their subreaper,
+ * so as long as one is left the root has a child that lives. Reaps dead children, but the leader of
+ * tree.group, for its id is the group's, and the helper. SWEEP_UNKNOWN without a /proc of ours. */
+enum sweep_left sweep_left(struct sweep *s);
+
+#endif

@@ -1,0 +1,60 @@
+/* Which processes belong to a command: what descends from its guard, wherever it went, and its
+ * process group. Pure: a table of processes in, members out. */
+#ifndef ZKL_TOOLS_TREE_H
+#define ZKL_TOOLS_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct process {
+    pid_t pid;
+    pid_t parent;
+    pid_t group;
+    pid_t session;
+    uint64_t start; /* in clock ticks since the boot; pid and start name it for ever */
+    bool dead;      /* nothing of it runs any more */
+    bool guard;     /* a guard, by its name */
+    char name[16];
+};
+
+/* Ascending by pid, as tree_sort() makes it. */
+struct process_table {
+    const struct process *list;
+    size_t count;
+};
+
+struct tree {
+    pid_t root;    /* whose descendants are meant: guard, tool or supervisor */
+    pid_t helper;  /* a child of root that is no member, though what is below it may be; 0: none */
+    pid_t group;   /* all of whose members are ours, as its leader is not reaped; 0: none */
+    pid_t session; /* processes of others are left alone; 0: no matter */
+    /* Children that root had before: they and what is below them are no members. */
+    struct process_table strangers;
+};
+
+enum tree_place { TREE_UNKNOWN, TREE_ON_THE_WAY, TREE_INSIDE, TREE_OUTSIDE };
+
+struct member {
+    const struct process *process;
+    enum tree_place place; /* TREE_INSIDE */
+    int nesting;           /* how many guards of other locks are above it */
+    bool tool;             /* it is a zkl that has a guard of its own */
+};
+
+void tree_sort(struct process *list, size_t count);
+
+/* The living members; ret has room for all of the table. Answers how many. */
+size_t tree_members(const struct tree *tree, struct process_table table, struct member *ret);
+
+/* Reads a process anew; false if there is none. */
+typedef bool tree_read_fn(pid_t pid, struct process *ret, void *data);
+
+/* Whether its pid still means this member of the table, and did all the while since the pid was
+ * taken hold of. Each parent is read after its child: as it is still the process of the table, it
+ * was the parent when the child was read, and no stranger with a number used again. */
+bool tree_still(const struct tree *tree, struct process_table table, const struct process *member,
+                tree_read_fn *read, void *data);
+
+#endif
