@@ -36,17 +36,16 @@ enum course ending_reason(const struct ending *e)
     return atomic_load(&e->shared->until_boottime) == 0 ? COURSE_REVOKED : COURSE_DEADLINE;
 }
 
-static void announce(const struct ending *e, const char *signal)
+static void announce(const struct ending *e, const char *signal, int64_t left)
 {
-    status_line(e->options->status_fd, "ending %s %" G_GINT64_FORMAT, signal,
-                shared_left_ms(e->shared));
+    status_line(e->options->status_fd, "ending %s %" G_GINT64_FORMAT, signal, left);
 }
 
 /* Before its effect is told, by whoever sees that first. */
 static void announce_kill(const struct ending *e)
 {
     if (atomic_load(&e->shared->killed) && !atomic_exchange(&e->shared->kill_told, true))
-        announce(e, "KILL");
+        announce(e, "KILL", atomic_load(&e->shared->kill_left));
 }
 
 static void explain_kill(const struct ending *e, enum course why)
@@ -67,7 +66,7 @@ static void term(struct ending *e, enum course why, int64_t left)
 {
     ending_tree_term(e);
     e->kill_at = now_ms() + left - ending_margin_ms(e);
-    announce(e, "TERM");
+    announce(e, "TERM", shared_left_ms(e->shared));
     if (why == COURSE_SUSPECT)
         say("%s: the lock is in doubt; the command is ended", e->options->path);
     else if (why == COURSE_ASKED)
@@ -96,6 +95,9 @@ void ending_kill(struct ending *e, enum course why)
         return; /* what is left of the tree is nobody's business */
     leader = shared_bar(e->shared);
     if (leader > 0) {
+        kill(-leader, SIGKILL); /* nothing before this */
+        if (!atomic_load(&e->shared->killed))
+            atomic_store(&e->shared->kill_left, (int)shared_left_ms(e->shared));
         atomic_store(&e->shared->killed, true);
         ending_tree_kill(e, true);
         announce_kill(e);

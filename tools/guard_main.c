@@ -267,12 +267,13 @@ static bool over(struct guarding *g)
 static void arm(struct guarding *g)
 {
     const int64_t left = shared_left_ms(g->shared);
+    const bool killing = g->resting || atomic_load(&g->shared->to_kill);
 
     if (g->leader == 0)
         return;
     if (shared_course(g->shared) == COURSE_RUNNING)
         events_arm(&g->events, MIN(left - ending_grace_ms(&g->ending),
-                                   g->resting ? ending_rest_ms(&g->ending) : INT64_MAX));
+                                   killing ? ending_rest_ms(&g->ending) : INT64_MAX));
     else if (atomic_load(&g->shared->killed))
         events_arm(&g->events, LOOK_MS);
     else

@@ -43,9 +43,10 @@ struct shared {
     atomic_bool paused;     /* we have stopped the group, while the lock is in doubt */
     atomic_bool killed;     /* somebody sends KILL */
     atomic_bool kill_told;
-    atomic_bool gone;   /* nothing of the tree lives: the node may be deleted */
-    atomic_bool told;   /* --on-lost is being run, or has been */
-    atomic_int on_lost; /* its process, until it is reaped */
+    atomic_int kill_left; /* how much of the lock was left then, in ms */
+    atomic_bool gone;     /* nothing of the tree lives: the node may be deleted */
+    atomic_bool told;     /* --on-lost is being run, or has been */
+    atomic_int on_lost;   /* its process, until it is reaped */
 };
 
 /* NULL with errno set. */

@@ -189,7 +189,7 @@ static void on_refused(const struct process *p, void *data)
 
     say("%s: process %d (%s) cannot be signalled, it runs as another user; no new term begins "
         "while it lives",
-        s->options->run.path, (int)p->pid, p->name);
+        s->options->run.path, (int)p->pid, p->name[0] ? p->name : "?");
 }
 
 /* Candidate and guard are both gone, and did not say how: what they leave comes to us. */

@@ -173,11 +173,12 @@ static void the_parent_is_another(void)
 {
     static const struct process other[] = {P(40, 30, 40), PROCESS(30, LEADER, 30, SESSION, 99, ),
                                            P(LEADER, GUARD, LEADER)};
-    static const struct process orphan[] = {P(40, 1, 40)};
+    static const struct process orphan[] = {P(40, 1, 40), P(30, LEADER, 30),
+                                            P(LEADER, GUARD, LEADER)};
     static const struct process unknown[] = {P(40, 77, 40), P(77, GUARD, 77)};
 
     CHECK(!still(&of_guard, &table[3], other, 3));
-    CHECK(!still(&of_guard, &table[3], orphan, 1));
+    CHECK(!still(&of_guard, &table[3], orphan, 3));
     CHECK(!still(&of_guard, &table[3], unknown, 2));
 }
 
