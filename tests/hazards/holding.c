@@ -154,6 +154,6 @@ const struct hazard hazards_holding[] = {
 
 const struct hazard hazards_server[] = {
     {"restarted_server", "the lock server is restarted", restarted_server_usual,
-     restarted_server_zkl, "fault_cut.server_killed"},
+     restarted_server_zkl, "fault_cut.server_killed fault_restore.emptied"},
     {.name = NULL},
 };
