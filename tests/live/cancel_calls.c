@@ -448,8 +448,9 @@ static void block(struct scene *c, const struct waiting *w, pthread_t *other)
 {
     if (w->leads)
         CHECK_INT(zkl_election_campaign(c->election, ZKL_FOREVER, NULL), 0);
-    zkl_watch_free(w->cause == BY_WATCH ? c->watch : NULL);
-    zkl_observer_free(w->cause == BY_OBSERVER ? c->observer : NULL);
+    /* Nobody else is to come to the gate later. */
+    g_clear_pointer(&c->watch, zkl_watch_free);
+    g_clear_pointer(&c->observer, zkl_observer_free);
     settle(c);
     atomic_store(&c->gate, true);
     if (w->cause == BY_SERVER)
