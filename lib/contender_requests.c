@@ -1,5 +1,6 @@
 #include "contender_requests.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "epoch.h"
@@ -84,9 +85,23 @@ static void ask_create(struct contender *c, uint32_t tag)
 
 /* ---- lists and reads ---- */
 
-static void on_synced(struct request *r, const struct store_reply *reply)
+/* Whatever the answer is, a quorum has it; the session's client takes it along to other servers,
+ * and none that has not come as far lets it in. So no list behind it comes from before. */
+static void on_passed(struct request *r, const struct store_reply *reply)
 {
-    contender_answer(r, reply, &(struct event){.kind = EV_SYNCED});
+    const struct store_reply definite = {.rc = reply->rc < STORE_BAD ? STORE_OK : reply->rc};
+
+    contender_answer(r, &definite, &(struct event){.kind = EV_PASSED});
+}
+
+/* A set of what is not there: no node is called like that, without a number. Unlike a sync, it is
+ * not answered by a deposed leader. */
+static void ask_barrier(struct contender *c, uint32_t tag)
+{
+    struct request *r = contender_request(c, STORE_SET, contender_new_node(c), on_passed, tag);
+
+    r->what.version = INT_MAX;
+    request_send(c->session, r);
 }
 
 /* Once for a directory and a matter. */
@@ -273,9 +288,8 @@ void contender_ask(struct contender *c, const struct action *a)
     case ACT_PARENTS:
         contender_ask_parents(c, a->tag);
         break;
-    case ACT_SYNC:
-        request_send(c->session, contender_request(c, STORE_SYNC, g_strdup(door_path(c->door)),
-                                                   on_synced, a->tag));
+    case ACT_BARRIER:
+        ask_barrier(c, a->tag);
         break;
     case ACT_LIST:
         ask_list(c, a->tag);

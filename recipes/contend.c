@@ -171,11 +171,6 @@ void contend_unsettled(struct contend *c, struct actions *out)
         pause_ms < CONTEND_SETTLE_LAST_MS ? pause_ms : CONTEND_SETTLE_LAST_MS;
 }
 
-bool contend_synced(const struct event *ev)
-{
-    return ev->answer == ANSWER_OK || ev->answer == ANSWER_NONODE;
-}
-
 static void on_abort(struct contend *c, const struct event *ev, struct actions *out)
 {
     if (c->told)
@@ -191,19 +186,19 @@ static void on_abort(struct contend *c, const struct event *ev, struct actions *
 static void step_leaving(struct contend *c, const struct event *ev, struct actions *out)
 {
     if (ev->kind == EV_CREATED && ev->answer == ANSWER_UNKNOWN) {
-        contend_ask(c, out, ACT_SYNC);
+        contend_ask(c, out, ACT_BARRIER);
     } else if (ev->kind == EV_CREATED) {
         c->has_node = ev->answer == ANSWER_OK;
         contend_finish(c, out);
     } else if (ev->kind == EV_TIMER && c->rounds > 0) {
-        contend_ask(c, out, ACT_SYNC);
-    } else if (ev->kind == EV_SYNCED && contend_synced(ev)) {
+        contend_ask(c, out, ACT_BARRIER);
+    } else if (ev->kind == EV_PASSED && ev->answer == ANSWER_OK) {
         contend_ask(c, out, ACT_LIST);
     } else if (ev->kind == EV_LISTED && (ev->answer == ANSWER_OK || ev->answer == ANSWER_NONODE)) {
         if (ev->answer == ANSWER_OK)
             contend_act(out, ACT_DELETE_ALL);
         contend_finish(c, out);
-    } else if (ev->kind == EV_SYNCED || ev->kind == EV_LISTED) {
+    } else if (ev->kind == EV_PASSED || ev->kind == EV_LISTED) {
         contend_unsettled(c, out);
     }
 }
@@ -241,7 +236,7 @@ static void step_holding(struct contend *c, const struct event *ev, struct actio
 
 static bool is_answer(enum event_kind kind)
 {
-    return kind == EV_CREATED || kind == EV_PARENTS_MADE || kind == EV_SYNCED ||
+    return kind == EV_CREATED || kind == EV_PARENTS_MADE || kind == EV_PASSED ||
            kind == EV_LISTED || kind == EV_MARK_READ || kind == EV_READ || kind == EV_WATCHED ||
            kind == EV_RESET;
 }

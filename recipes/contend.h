@@ -5,7 +5,7 @@
  *              │  ^          │           │  (it was not: LISTING)  ^  │
  *   no parent  v  │          └───────────┴── nobody ahead ─────────┤  └─deadline──> LAPSED ──> DONE
  *            PARENTS                               no deadline: CLAIMING
- *   outcome unknown: CREATING ──> SETTLING (sync, list) ──> ADOPTING (read) ──> LISTING
+ *   outcome unknown: CREATING ──> SETTLING (barrier, list) ──> ADOPTING (read) ──> LISTING
  *   long queue, predecessor gone: WAITING ──> SUCCEEDING ── it was the head ──> PROVING
  *   own node or session gone: REENTERING, and when admitted CREATING
  *
@@ -54,7 +54,7 @@ enum event_kind {
     EV_ENTER, /* admitted: at first, and after each ACT_ADMIT */
     EV_CREATED,
     EV_PARENTS_MADE,
-    EV_SYNCED,
+    EV_PASSED, /* answer to ACT_BARRIER: a definite one of any kind is OK */
     EV_LISTED,
     EV_MARK_READ,  /* of the directory itself */
     EV_READ,       /* of the own node */
@@ -95,7 +95,8 @@ enum action_kind {
     ACT_ADMIT,  /* EV_ENTER, when it is its turn; the last action of a step */
     ACT_CREATE, /* own id, ephemeral sequential */
     ACT_PARENTS,
-    ACT_SYNC,
+    ACT_BARRIER, /* through the quorum, changing nothing: a list behind it shows each create that
+                    was asked for before and will ever be done */
     ACT_LIST,
     ACT_ADOPT,        /* the child id of this snapshot is the own node from now on */
     ACT_READ_MARK,    /* the directory's data: do they name the predecessor? */

@@ -141,7 +141,7 @@ static void on_created(struct contend *c, const struct event *ev, struct actions
             contend_move(c, ST_LISTING);
         break;
     case ANSWER_UNKNOWN:
-        contend_ask(c, out, ACT_SYNC);
+        contend_ask(c, out, ACT_BARRIER);
         contend_move(c, ST_SETTLING);
         break;
     case ANSWER_NONODE:
@@ -216,15 +216,15 @@ static void fail_unsettled(struct contend *c, struct actions *out, enum answer a
     contend_unsettled(c, out);
 }
 
-static void on_synced(struct contend *c, const struct event *ev, struct actions *out)
+static void on_passed(struct contend *c, const struct event *ev, struct actions *out)
 {
-    if (contend_synced(ev))
+    if (ev->answer == ANSWER_OK)
         contend_ask(c, out, ACT_LIST);
     else
         fail_unsettled(c, out, ev->answer);
 }
 
-/* The list behind a sync tells whether our create was done. */
+/* The list behind the barrier tells whether our create was done. */
 static void on_settled(struct contend *c, const struct event *ev, struct actions *out)
 {
     struct place place = {.found = false};
@@ -364,8 +364,8 @@ void contend_step_queued(struct contend *c, const struct event *ev, struct actio
         on_created(c, ev, out);
     else if (s == ST_PARENTS && ev->kind == EV_PARENTS_MADE)
         on_parents(c, ev, out);
-    else if (s == ST_SETTLING && ev->kind == EV_SYNCED)
-        on_synced(c, ev, out);
+    else if (s == ST_SETTLING && ev->kind == EV_PASSED)
+        on_passed(c, ev, out);
     else if (s == ST_SETTLING && ev->kind == EV_LISTED)
         on_settled(c, ev, out);
     else if (s == ST_ADOPTING && ev->kind == EV_READ)

@@ -26,9 +26,6 @@ void contend_leave(struct contend *c);
 /* To look was refused. */
 void contend_unsettled(struct contend *c, struct actions *out);
 
-/* After this answer to a sync a list shows what was there before. */
-bool contend_synced(const struct event *ev);
-
 /* ---- contend_queue.c ---- */
 
 void contend_enter(struct contend *c, struct actions *out);

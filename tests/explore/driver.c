@@ -50,8 +50,8 @@ static void ask(struct state *st, int i, const struct action *a, uint16_t names)
     case ACT_PARENTS:
         model_push_ask(c, ASK_PARENTS, MODEL_NONE, a->tag);
         break;
-    case ACT_SYNC:
-        model_push_ask(c, ASK_SYNC, MODEL_NONE, a->tag);
+    case ACT_BARRIER:
+        model_push_ask(c, ASK_BARRIER, MODEL_NONE, a->tag);
         break;
     case ACT_LIST:
         model_push_ask(c, ASK_LIST, MODEL_NONE, a->tag);

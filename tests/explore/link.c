@@ -141,7 +141,7 @@ static void answered(struct state *st, int i, const struct reply *reply)
         directory_read(st, i, reply, &ev);
         break;
     default:
-        ev.kind = reply->kind == ASK_SYNC      ? EV_SYNCED
+        ev.kind = reply->kind == ASK_BARRIER   ? EV_PASSED
                   : reply->kind == ASK_PARENTS ? EV_PARENTS_MADE
                                                : EV_RESET;
         driver_step(st, i, &ev);

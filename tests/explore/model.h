@@ -26,7 +26,7 @@ enum {
 enum ask_kind {
     ASK_CREATE,
     ASK_PARENTS,
-    ASK_SYNC,
+    ASK_BARRIER,
     ASK_LIST,
     ASK_PROVE, /* of the own node, like the next */
     ASK_READ,

@@ -241,7 +241,7 @@ void move_do(struct state *st, struct move move)
 static const char *const asks[] = {
     [ASK_CREATE] = "create",
     [ASK_PARENTS] = "make-directory",
-    [ASK_SYNC] = "sync",
+    [ASK_BARRIER] = "barrier",
     [ASK_LIST] = "list",
     [ASK_PROVE] = "prove-own",
     [ASK_READ] = "watch-own",

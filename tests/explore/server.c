@@ -256,7 +256,7 @@ static struct reply look(struct client *c, const struct ask *ask)
         reply.answer = c->sees_directory ? ANSWER_OK : ANSWER_NONODE;
     } else if (ask->kind == ASK_UNWATCH) {
         c->watched &= (uint16_t)~MODEL_BIT(ask->node);
-    } else if (ask->kind != ASK_SYNC && !(c->view & MODEL_BIT(ask->node))) {
+    } else if (ask->kind != ASK_BARRIER && !(c->view & MODEL_BIT(ask->node))) {
         reply.answer = ANSWER_NONODE;
     } else if (ask->kind == ASK_READ || ask->kind == ASK_WATCH) {
         c->watched |= MODEL_BIT(ask->node);
@@ -271,7 +271,7 @@ bool server_can_handle(const struct state *st, int i)
 
     if (!c->connected || c->asks_count == 0 || c->cut)
         return false;
-    return !c->expired || (!is_change(c->asks[0].kind) && c->asks[0].kind != ASK_SYNC);
+    return !c->expired || (!is_change(c->asks[0].kind) && c->asks[0].kind != ASK_BARRIER);
 }
 
 /* The answer to a delete is left out: what it would lead to, if lost, is deleting nothing. Nobody
@@ -284,7 +284,7 @@ void server_handle(struct state *st, int i)
 
     if (is_change(ask.kind))
         reply = do_change(st, i, &ask);
-    if (is_change(ask.kind) || ask.kind == ASK_SYNC)
+    if (is_change(ask.kind) || ask.kind == ASK_BARRIER)
         follow_all(st, i);
     if (!is_change(ask.kind))
         reply = look(c, &ask);
@@ -298,11 +298,12 @@ void server_refuse(struct state *st, int i)
     struct ask ask = model_take_ask(c, 0);
 
     if (ask.kind != ASK_MARK)
-        model_push_reply(c, (struct reply){.kind = ask.kind,
-                                           .node = ask.node,
-                                           .tag = ask.tag,
-                                           .answer = ANSWER_REFUSED,
-                                           .mark.node = MODEL_NONE});
+        model_push_reply(
+            c, (struct reply){.kind = ask.kind,
+                              .node = ask.node,
+                              .tag = ask.tag,
+                              .answer = ask.kind == ASK_BARRIER ? ANSWER_BAD : ANSWER_REFUSED,
+                              .mark.node = MODEL_NONE});
 }
 
 bool server_do_unheard(struct state *st, int i)

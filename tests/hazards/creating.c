@@ -239,7 +239,7 @@ const struct hazard hazards_creating[] = {
     {"dies_creating", "a client dies before, while and after creating", dies_creating_usual,
      dies_creating_zkl, "fault_worker.holder_killed contend_settle.unknown_and_done"},
     {"lost_reply", "the reply to the create is lost", lost_reply_usual, lost_reply_zkl,
-     "fault_reply.create fault_reply.settling_sync contend_settle.unknown_and_done_twice"},
+     "fault_reply.create fault_reply.settling_barrier contend_settle.unknown_and_done_twice"},
     {"gave_up", "a waiter gives up and leaves its node behind", gave_up_usual, gave_up_zkl,
      "mutex_basic.timed_out mutex_cancel.queued fault_orphan.timed_out_unsettled"},
     {.name = NULL},

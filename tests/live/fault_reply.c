@@ -103,9 +103,9 @@ static void list(void)
     entering(PROXY_OP_GET_CHILDREN2);
 }
 
-/* The sync that settles a lost create: the create's request is lost and then the sync's reply, or
- * the other way round. */
-static void settling_sync(void)
+/* The write that comes before a lost create is looked for: the create's request is lost and then
+ * the write's reply, or the other way round. */
+static void settling_barrier(void)
 {
     for (int i = 0; i < 4; i++) {
         struct attempt rival = {.op = NULL}, mine;
@@ -116,7 +116,7 @@ static void settling_sync(void)
         if (contended)
             attempt_queue(&rival, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
         lose(i & 1, PROXY_OP_CREATE2);
-        lose(!(i & 1), PROXY_OP_SYNC);
+        lose(!(i & 1), PROXY_OP_SET_DATA);
         attempt_start(&mine, fault_mutex(s), ZKL_FOREVER);
         CHECK(proxy_wait_lost(fault.proxy, 2, FAULT_LIMIT_MS));
         EVENTUALLY(fault_children() == 1 + contended);
@@ -247,7 +247,7 @@ static const struct test_case cases[] = {
     {"create", create},
     {"create_in_kazoos_style", create_in_kazoos_style},
     {"list", list},
-    {"settling_sync", settling_sync},
+    {"settling_barrier", settling_barrier},
     {"container", container},
     {"predecessor_watch", predecessor_watch},
     {"own_watch", own_watch},

@@ -119,10 +119,10 @@ static void looked_for_again(void)
 
     for (size_t i = 0; i < sizeof(pauses) / sizeof(*pauses); i++) {
         if (i > 0)
-            STEP("timer", ST_LEAVING, "sync");
+            STEP("timer", ST_LEAVING, "barrier");
         if (i % 3 > 0)
-            SAY("synced");
-        STEP(i % 3 == 0 ? "synced bad" : "listed refused", ST_LEAVING, "orphan, arm");
+            SAY("passed");
+        STEP(i % 3 == 0 ? "passed bad" : "listed refused", ST_LEAVING, "orphan, arm");
         CHECK_INT(play.out.list[1].number, pauses[i]);
         STEP("abort", ST_LEAVING, "");
     }
@@ -134,8 +134,8 @@ static void unsettled_for_long(void)
     SAY("created unknown");
     STEP("timer", ST_LEAVING, ""); /* it looks already */
     looked_for_again();
-    STEP("timer", ST_LEAVING, "sync");
-    STEP("synced", ST_LEAVING, "list");
+    STEP("timer", ST_LEAVING, "barrier");
+    STEP("passed", ST_LEAVING, "list");
     STEP("listed 5 7*", ST_DONE, "delete-all");
 
     play_reach(ST_LEAVING);
@@ -148,16 +148,16 @@ static void unsettled_for_long(void)
 static void refused_while_settling(void)
 {
     play_reach(ST_SETTLING);
-    SAY("synced");
+    SAY("passed");
     STEP("listed refused", ST_LEAVING, "fail refused, orphan, arm");
     CHECK_INT(play.out.list[2].number, 500);
-    STEP("timer", ST_LEAVING, "sync");
-    STEP("synced nonode", ST_LEAVING, "list");
+    STEP("timer", ST_LEAVING, "barrier");
+    STEP("passed", ST_LEAVING, "list");
     STEP("listed nonode", ST_DONE, "");
 
     play_reach(ST_SETTLING);
-    STEP("synced bad", ST_LEAVING, "fail protocol, orphan, arm"); /* a list may come from before */
-    STEP("timer", ST_LEAVING, "sync");
+    STEP("passed bad", ST_LEAVING, "fail protocol, orphan, arm"); /* a list may come from before */
+    STEP("timer", ST_LEAVING, "barrier");
 }
 
 /* However often the directory had to be made before. */
@@ -170,7 +170,7 @@ static void patience_of_its_own(void)
         SAY("created unknown");
         if (unknown)
             SAY("abort");
-        SAY("synced");
+        SAY("passed");
         SAY("listed refused");
         CHECK_INT(play.c.state, ST_LEAVING);
         CHECK_INT(play.out.list[play.out.count - 1].number, 500);
@@ -180,12 +180,12 @@ static void patience_of_its_own(void)
 static void settled_without_a_directory(void)
 {
     play_reach(ST_SETTLING);
-    SAY("synced");
+    SAY("passed");
     STEP("listed nonode", ST_CREATING, "create, list");
 
     play_reach(ST_LEAVING);
     SAY("created unknown");
-    SAY("synced");
+    SAY("passed");
     STEP("listed nonode", ST_DONE, "");
 }
 

@@ -67,13 +67,13 @@ static void abort_then_the_create_is_used_up(void)
 static void abort_then_the_create_is_unknown(void)
 {
     play_reach(ST_LEAVING);
-    STEP("created unknown", ST_LEAVING, "sync");
-    STEP("synced", ST_LEAVING, "list");
+    STEP("created unknown", ST_LEAVING, "barrier");
+    STEP("passed", ST_LEAVING, "list");
     STEP("listed 5 7* 9*", ST_DONE, "delete-all");
 
     play_reach(ST_LEAVING);
     SAY("created unknown");
-    SAY("synced");
+    SAY("passed");
     SAY("listed 5"); /* nothing of ours */
     CHECK_INT(play.c.state, ST_DONE);
 }
@@ -82,11 +82,11 @@ static void abort_while_settling(void)
 {
     play_reach(ST_SETTLING);
     STEP("abort", ST_LEAVING, "fail aborted");
-    STEP("synced", ST_LEAVING, "list");
+    STEP("passed", ST_LEAVING, "list");
     STEP("listed 7*", ST_DONE, "delete-all");
 
     play_reach(ST_SETTLING);
-    SAY("synced");
+    SAY("passed");
     STEP("abort", ST_LEAVING, "fail aborted"); /* the list is under way already */
     STEP("listed 7*", ST_DONE, "delete-all");
 }
@@ -168,7 +168,7 @@ static void stale_answers_in_every_state(void)
     static const char *const answers[] = {
         "stale created 3",       "stale created unknown", "stale created nonode",
         "stale created refused", "stale created exists",  "stale parents",
-        "stale parents refused", "stale synced",          "stale listed 7*",
+        "stale parents refused", "stale passed",          "stale listed 7*",
         "stale listed 5 7*",     "stale listed refused",  "stale listed",
         "stale read 7",          "stale read nonode",     "stale read 7 others",
         "stale watched",         "stale watched nonode",  "stale watched refused",

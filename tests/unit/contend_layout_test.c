@@ -91,8 +91,8 @@ static void adopted(void)
 {
     play_start(false);
     SAY("enter");
-    STEP("created unknown", ST_SETTLING, "sync");
-    SAY("synced");
+    STEP("created unknown", ST_SETTLING, "barrier");
+    SAY("passed");
     STEP("listed 5! 7*", ST_ADOPTING, "adopt 7, read");
     STEP("read 7", ST_LISTING, "list");
     STEP("listed 5! 7*", ST_DONE, "fail layout 5, delete");

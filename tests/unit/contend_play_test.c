@@ -10,7 +10,7 @@ struct play play;
 
 static const char *const event_words[] = {
     [EV_ENTER] = "enter",     [EV_CREATED] = "created", [EV_PARENTS_MADE] = "parents",
-    [EV_SYNCED] = "synced",   [EV_LISTED] = "listed",   [EV_READ] = "read",
+    [EV_PASSED] = "passed",   [EV_LISTED] = "listed",   [EV_READ] = "read",
     [EV_WATCHED] = "watched", [EV_PRED_FIRED] = "pred", [EV_OWN_FIRED] = "own",
     [EV_RESET] = "reset",     [EV_TIMER] = "timer",     [EV_LEASE] = "lease",
     [EV_LAPSED] = "lapsed",   [EV_ABORT] = "abort",     [EV_RELEASE] = "release",
@@ -52,8 +52,8 @@ static int answered_by(enum action_kind kind)
         return EV_CREATED;
     case ACT_PARENTS:
         return EV_PARENTS_MADE;
-    case ACT_SYNC:
-        return EV_SYNCED;
+    case ACT_BARRIER:
+        return EV_PASSED;
     case ACT_LIST:
         return EV_LISTED;
     case ACT_PROVE:
@@ -231,7 +231,7 @@ static int put_child(char *text, size_t size, const char *verb, uint32_t id)
 static int put_action(char *text, size_t size, const struct action *a)
 {
     static const char *const plain[] = {
-        [ACT_CREATE] = "create",   [ACT_PARENTS] = "parents", [ACT_SYNC] = "sync",
+        [ACT_CREATE] = "create",   [ACT_PARENTS] = "parents", [ACT_BARRIER] = "barrier",
         [ACT_LIST] = "list",       [ACT_READ] = "read",       [ACT_REWATCH] = "rewatch",
         [ACT_UNWATCH] = "unwatch", [ACT_DELETE] = "delete",   [ACT_DELETE_ALL] = "delete-all",
         [ACT_RESET] = "reset",     [ACT_ARM] = "arm",         [ACT_GRANT] = "grant",
@@ -280,7 +280,7 @@ void play_reach(enum contend_state state)
         [ST_CREATING] = {"enter"},
         [ST_PARENTS] = {"enter", "created nonode"},
         [ST_SETTLING] = {"enter", "created unknown"},
-        [ST_ADOPTING] = {"enter", "created unknown", "synced", "listed 7*"},
+        [ST_ADOPTING] = {"enter", "created unknown", "passed", "listed 7*"},
         [ST_LISTING] = {"enter", "created 7"},
         [ST_WAITING] = {"enter", "created 7", "listed 5 7*"},
         [ST_SUCCEEDING] = {"enter", "created 7", "listed 4 5 7*", "pred gone"},

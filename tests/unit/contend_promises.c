@@ -20,8 +20,8 @@ enum event_kind promises_likely(uint32_t choice)
         [ST_LEAVING] = EV_CREATED,  [ST_DONE] = EV_READ,        [ST_SUCCEEDING] = EV_MARK_READ,
         [ST_REENTERING] = EV_ENTER,
     };
-    if (play.c.state == ST_SETTLING && play.tags[EV_SYNCED] == play.c.tag)
-        return EV_SYNCED;
+    if (play.c.state == ST_SETTLING && play.tags[EV_PASSED] == play.c.tag)
+        return EV_PASSED;
     if (play.c.state == ST_WAITING && choice % 2)
         return EV_PRED_FIRED;
     if (play.c.state == ST_SUCCEEDING && choice % 4 == 0)

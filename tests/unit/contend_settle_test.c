@@ -6,8 +6,9 @@ static void unknown_and_not_done(void)
 {
     play_start(false);
     STEP("enter", ST_CREATING, "create, list");
-    STEP("created unknown", ST_SETTLING, "sync"); /* a list alone may come from a lagging server */
-    STEP("synced", ST_SETTLING, "list");
+    STEP("created unknown", ST_SETTLING,
+         "barrier"); /* a list alone may come from a lagging server */
+    STEP("passed", ST_SETTLING, "list");
     STEP("listed 5", ST_CREATING, "create, list");
     STEP("created 7", ST_LISTING, "");
 }
@@ -16,8 +17,8 @@ static void unknown_and_done(void)
 {
     play_start(false);
     SAY("enter");
-    STEP("created unknown", ST_SETTLING, "sync");
-    STEP("synced", ST_SETTLING, "list");
+    STEP("created unknown", ST_SETTLING, "barrier");
+    STEP("passed", ST_SETTLING, "list");
     STEP("listed 5 7*", ST_ADOPTING, "adopt 7, read");
     STEP("read 7", ST_LISTING, "list"); /* its session and its czxid are known only now */
     CHECK_INT(play.c.token, 1007);
@@ -30,7 +31,7 @@ static void unknown_and_done_twice(void)
     play_start(false);
     SAY("enter");
     SAY("created unknown");
-    SAY("synced");
+    SAY("passed");
     STEP("listed 9* 7* 5", ST_ADOPTING, "adopt 7, delete-all-but 7, read");
     STEP("read 7", ST_LISTING, "list");
     STEP("listed 9* 7*", ST_HOLDING, "delete-all-but 7, grant"); /* the delete is under way */
@@ -41,7 +42,7 @@ static void unknown_and_done_in_another_session(void)
     play_start(false);
     SAY("enter");
     SAY("created unknown");
-    SAY("synced");
+    SAY("passed");
     STEP("listed 7*", ST_ADOPTING, "adopt 7, read");
     STEP("read 7 others", ST_REENTERING, "delete, admit");
     STEP("enter", ST_CREATING, "create, list");
@@ -60,11 +61,11 @@ static void the_list_behind_an_unknown_create_is_not_used(void)
     SAY("enter");
     struct event list;
     CHECK(play_event(&list, "listed 7*"));
-    STEP("created unknown", ST_SETTLING, "sync");
-    play_give(&list, __FILE__, __LINE__); /* sent before the sync: it may lack our node */
+    STEP("created unknown", ST_SETTLING, "barrier");
+    play_give(&list, __FILE__, __LINE__); /* sent before the barrier: it may lack our node */
     CHECK_STR(play_actions(), "");
     CHECK_INT(play.c.state, ST_SETTLING);
-    STEP("synced", ST_SETTLING, "list");
+    STEP("passed", ST_SETTLING, "list");
     play_give(&list, __FILE__, __LINE__);
     CHECK_STR(play_actions(), "");
     CHECK_INT(play.c.state, ST_SETTLING);
@@ -83,7 +84,7 @@ static void adopted_node_left_its_watch_behind(void)
 static void settling_meets_no_directory(void)
 {
     play_reach(ST_SETTLING);
-    STEP("synced nonode", ST_SETTLING, "list");
+    STEP("passed", ST_SETTLING, "list");
     STEP("listed nonode", ST_CREATING, "create, list"); /* nothing of ours can be in it */
 }
 
@@ -241,7 +242,7 @@ static void adopted_node_has_a_used_up_number(void)
     play_start(false);
     SAY("enter");
     SAY("created unknown");
-    SAY("synced");
+    SAY("passed");
     STEP("listed 2147483647*", ST_RESETTING, "adopt 2147483647, delete, reset");
 }
 

@@ -4,6 +4,7 @@
 #include "by_hand.h"
 #include "suites.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,7 +91,7 @@ static void makes_its_directory(void)
     hand_enter(&a, s, ZKL_FOREVER);
     ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NONODE);
     CHECK_INT(fake_count(STORE_CREATE, "/root"), 2);
-    CHECK(!fake_is_asked(STORE_SYNC, "/root/l"));
+    CHECK(!fake_is_asked(STORE_SET, "/root/l"));
     CHECK_STR(fake_request(STORE_CREATE, "/root").path, "/root");
     CHECK_STR(fake_request(STORE_CREATE, "/root/l").path, "/root/l");
     CHECK_INT(fake_request(STORE_CREATE, "/root/l").mode, STORE_CONTAINER);
@@ -286,6 +287,37 @@ static void enters_anew_in_the_next_session(void)
     stop();
 }
 
+/* Any definite answer to the write will do; another leaves open what a list would show. */
+static void asks_the_quorum_before_it_lists(void)
+{
+    static const struct {
+        enum store_rc rc;
+        bool passed;
+    } rows[] = {{STORE_NONODE, true},
+                {STORE_BADVERSION, true},
+                {STORE_NOAUTH, true},
+                {STORE_OK, true},
+                {STORE_BAD, false}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        start();
+        hand_enter(&a, s, ZKL_FOREVER);
+        ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
+        char *node = g_strdup(fake_request(STORE_CREATE, "/root/l").path);
+        ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
+        struct store_request write = fake_request(STORE_SET, "/root/l");
+        CHECK_STR(write.path, node); /* never that of a node: those have a number */
+        CHECK_INT(write.version, INT_MAX);
+        CHECK(!fake_is_asked(STORE_SYNC, "/root/l"));
+        CHECK(!fake_is_asked(STORE_LIST, "/root/l"));
+        ANSWER(STORE_SET, "/root/l", .rc = rows[i].rc);
+        CHECK_INT(fake_is_asked(STORE_LIST, "/root/l"), rows[i].passed);
+        CHECK_INT(s->orphans, !rows[i].passed);
+        g_free(node);
+        stop();
+    }
+}
+
 /* The outcome of the create is unknown: of what the list shows, one is kept. */
 static void adopts_what_was_made(void)
 {
@@ -294,7 +326,7 @@ static void adopts_what_was_made(void)
     char *later = fake_created_name("/root/l", 9);
     ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
-    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
     char *names[] = {strrchr(later, '/') + 1, own_name()};
     list(2, names);
     CHECK(fake_is_asked(STORE_DELETE, later));
@@ -317,7 +349,7 @@ static void adopts_an_odd_name(void)
     char *node = g_strconcat("/root/l/", odd, NULL);
     ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
-    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
     list(1, &odd);
     ANSWER(STORE_GET, node, .rc = STORE_OK, .owner = FAKE_SESSION_ID, .czxid = 77);
     list(1, &odd);
@@ -337,7 +369,7 @@ static void deletes_what_was_made(void)
     ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
     zkl_op_cancel(a.op);
-    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
     char *names[] = {own_name()};
     list(1, names);
     CHECK(fake_is_asked(STORE_DELETE, a.node));
@@ -354,7 +386,7 @@ static void leave_an_orphan(enum store_rc rc, int code)
     hand_enter(&a, s, ZKL_FOREVER);
     ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
-    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
     ANSWER(STORE_LIST, "/root/l", .rc = rc);
     zkl_session_dispatch(s);
     CHECK_INT(a.error.code, code);
@@ -390,7 +422,7 @@ static void leave_an_orphan_beside_a_holder(void)
     hand_enter(&a, s, ZKL_FOREVER);
     ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
-    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_NOAUTH);
     CHECK(is_logged("/root/l: looking for a node of ours there is refused"));
     CHECK_INT(a.error.code, ZKL_EACCES);
@@ -401,9 +433,9 @@ static void leave_an_orphan_beside_a_holder(void)
 static void check_looked_for_after(int64_t ms)
 {
     hand_pass_proved(s, ms - 1);
-    CHECK(!fake_is_asked(STORE_SYNC, "/root/l"));
+    CHECK(!fake_is_asked(STORE_SET, "/root/l"));
     hand_pass_proved(s, 1);
-    CHECK(fake_is_asked(STORE_SYNC, "/root/l"));
+    CHECK(fake_is_asked(STORE_SET, "/root/l"));
 }
 
 /* Then there is no reason to replace the session any more. */
@@ -411,9 +443,9 @@ static void finds_an_orphan(void)
 {
     leave_an_orphan_beside_a_holder();
     check_looked_for_after(500);
-    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_BAD);
+    ANSWER(STORE_SET, "/root/l", .rc = STORE_BAD);
     check_looked_for_after(1000);
-    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
     CHECK_INT(s->orphans, 1);
     CHECK(!is_logged("looking for a node"));
     char *names[] = {own_name()};
@@ -447,7 +479,7 @@ static void forgets_the_node_given_up(void)
     hand_enter(&a, s, ZKL_FOREVER);
     ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
-    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
     char *names[] = {own_name()};
     list(1, names);
     ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID, .czxid = 77);
@@ -476,6 +508,7 @@ static const struct test_case cases[] = {
     {"too_much_is_watched", too_much_is_watched},
     {"asks_nothing_any_more", asks_nothing_any_more},
     {"enters_anew_in_the_next_session", enters_anew_in_the_next_session},
+    {"asks_the_quorum_before_it_lists", asks_the_quorum_before_it_lists},
     {"adopts_what_was_made", adopts_what_was_made},
     {"adopts_an_odd_name", adopts_an_odd_name},
     {"deletes_what_was_made", deletes_what_was_made},

@@ -261,7 +261,7 @@ static void unsettled(void)
     for (int i = 0; i < CROWD - ABREAST; i++)
         ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_UNKNOWN);
     for (int i = 0; i < CROWD - ABREAST; i++)
-        ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+        ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
     CHECK_INT(creates(), ABREAST - (CROWD - ABREAST));
     for (int i = 0; i < CROWD - ABREAST; i++)
         ANSWER(STORE_LIST, "/root/l", .rc = STORE_NOAUTH);

@@ -46,7 +46,7 @@ static void aborted_while_settling(void)
     ANSWER(STORE_LIST, "/b", .rc = STORE_UNKNOWN);
     fake_event(STORE_EV_UP);
     ANSWER(STORE_LIST, "/b", .rc = STORE_OK); /* the one behind the create: it proves nothing */
-    ANSWER(STORE_SYNC, "/b", .rc = STORE_OK);
+    ANSWER(STORE_SET, "/b", .rc = STORE_NONODE);
     fake_event(STORE_EV_DOWN);
     ANSWER(STORE_LIST, "/b", .rc = STORE_UNKNOWN);
     zkl_op_cancel(op);

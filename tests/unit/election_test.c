@@ -42,7 +42,7 @@ static void resigned_in_doubt(void)
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_UNKNOWN);
     fake_event(STORE_EV_UP);
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_OK); /* the one behind the create: it proves nothing */
-    ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
+    ANSWER(STORE_SET, ELECTION, .rc = STORE_NONODE);
     char *child = strrchr(s.node, '/') + 1;
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_OK, .names = &child, .count = 1);
     CHECK(fake_is_asked(STORE_DELETE, s.node));

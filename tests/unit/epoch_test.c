@@ -495,7 +495,7 @@ static void arm_settling(void)
     hand_enter(&b, s, ZKL_FOREVER);
     zkl_op_cancel(b.op);
     ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
-    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_NOAUTH);
+    ANSWER(STORE_SET, "/root/l", .rc = STORE_BAD);
 }
 
 static void no_timer_outlives_its_session(void)

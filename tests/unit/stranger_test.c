@@ -202,7 +202,7 @@ static void adopts_in_kazoos_style(void)
     a.node = fake_created_name("/root/l", 9);
     ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
-    ANSWER(STORE_SYNC, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
     names[1] = strrchr(a.node, '/') + 1;
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = names, .count = 2);
     CHECK_INT(fake_count(STORE_CREATE, "/root/l"), 0);

@@ -1,0 +1,219 @@
+/* A create whose answer was lost, while a leader that is none any more still serves: what it shows
+ * tells nothing about what the next one has taken in. */
+#include "client.h"
+#include "lib/core.h"
+#include "lib/timers.h"
+#include "runner.h"
+#include "stage.h"
+
+#define MS INT64_C(1000000)
+
+enum { SERVERS = 5, LATENCY_US = 1000, TIMEOUT_MS = 20000, LIMIT_MS = 60000, TRIES = 100 };
+
+static struct show {
+    struct stage *stage;
+    struct client *client;
+    int deposed;
+    int first, second; /* servers that follow whoever comes next */
+} show;
+
+static struct world *world(void)
+{
+    return show.stage->world;
+}
+
+static void pass_us(int64_t us)
+{
+    stage_run(show.stage, stage_now(show.stage) + us * 1000, NULL, NULL);
+}
+
+static bool wait_for(bool (*done)(const void *data), const void *data)
+{
+    return stage_run(show.stage, stage_now(show.stage) + LIMIT_MS * MS, done, data);
+}
+
+static bool is_granted(const void *attempt)
+{
+    return ((const struct attempt *)attempt)->grant != NULL;
+}
+
+static bool is_up(void)
+{
+    return show.client->session->up;
+}
+
+/* A server that is out of reach is left for the next one, long before the client would. */
+static bool connect(void)
+{
+    for (int i = 0; i < TRIES && !is_up(); i++) {
+        world_reset(show.client->host);
+        pass_us(20 * LATENCY_US);
+    }
+    return is_up();
+}
+
+static bool is_led_anew(const void *unused)
+{
+    (void)unused;
+    return world_leader(world()) >= 0 && world_leader(world()) != show.deposed;
+}
+
+static uint64_t lists(void)
+{
+    return world_counts(world()).requests[STORE_LIST];
+}
+
+static bool is_listing(const void *count)
+{
+    return lists() == *(const uint64_t *)count;
+}
+
+static struct attempt *enter(void)
+{
+    return attempt_enter(show.client, 0, ZKL_FOREVER, NULL, NULL);
+}
+
+static void reach(int server, bool reachable)
+{
+    if (reachable)
+        world_heal(show.client->host, server);
+    else
+        world_cut(show.client->host, server, true, true);
+}
+
+/* The lock's directory is there, and of a later leader the client has seen nothing. */
+static void depose(void)
+{
+    struct attempt *visitor = enter();
+
+    REQUIRE(wait_for(is_granted, visitor));
+    attempt_release(visitor);
+    pass_us(100 * LATENCY_US);
+    world_cut_server(world(), show.deposed, true);
+    for (int i = 0; i < SERVERS; i++) {
+        if (i == show.deposed)
+            continue;
+        world_crash_server(world(), i, true);
+        world_crash_server(world(), i, false);
+    }
+    REQUIRE(wait_for(is_led_anew, NULL));
+    REQUIRE(world_leader(world()) != show.first && world_leader(world()) != show.second);
+    REQUIRE(connect());
+    pass_us(100 * LATENCY_US);
+}
+
+static void begin(void)
+{
+    const struct world_config config = {.servers = SERVERS,
+                                        .tick_ms = 2000,
+                                        .latency_min_us = LATENCY_US,
+                                        .latency_max_us = LATENCY_US};
+    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+
+    show = (struct show){.stage = stage_new(5, config, NULL)};
+    show.deposed = world_leader(world());
+    show.first = show.deposed == 0;
+    show.second = show.first + 1 + (show.deposed == show.first + 1);
+    options.session_timeout_ms = TIMEOUT_MS;
+    show.client = client_new(show.stage, "A", 0, &options);
+    char *hosts =
+        g_strdup_printf("server%d:1,server%d:1,server%d:1", show.first, show.second, show.deposed);
+    show.client->hosts = hosts;
+    reach(show.second, false);
+    reach(show.deposed, false);
+    client_open(show.client);
+    g_free(hosts);
+    REQUIRE(connect());
+    depose();
+}
+
+/* The node is made, but its server is gone before it could say so. */
+static struct attempt *lose_create(void)
+{
+    struct attempt *it = enter();
+
+    pass_us(5 * LATENCY_US / 2);
+    world_crash_server(world(), show.first, true);
+    pass_us(5 * LATENCY_US);
+    char **names = world_children(world(), client_paths[0]);
+    CHECK_INT(g_strv_length(names), 1);
+    g_strfreev(names);
+    return it;
+}
+
+/* All serve again: the next one is granted, and its node is the only one. */
+static void end(void)
+{
+    world_cut_server(world(), show.deposed, false);
+    for (int i = 0; i < SERVERS; i++)
+        reach(i, true);
+    world_crash_server(world(), show.first, false);
+    struct attempt *next = enter();
+    CHECK(wait_for(is_granted, next));
+    char **names = world_children(world(), client_paths[0]);
+    CHECK_INT(g_strv_length(names), 1);
+    g_strfreev(names);
+    attempt_release(next);
+    client_close(show.client);
+    pass_us(2 * TIMEOUT_MS * 1000);
+    CHECK_STR(show.stage->wrong, NULL);
+    stage_free(show.stage);
+}
+
+static void tells_nothing_of_a_create(void)
+{
+    begin();
+    attempt_cancel(lose_create());
+    reach(show.deposed, true);
+    REQUIRE(connect());
+    pass_us(200 * LATENCY_US);
+    CHECK(is_up());
+    end();
+}
+
+/* Who goes on makes another node, and keeps one of both. */
+static void tells_nothing_to_who_goes_on(void)
+{
+    begin();
+    struct attempt *it = lose_create();
+    reach(show.deposed, true);
+    REQUIRE(connect());
+    pass_us(200 * LATENCY_US);
+    CHECK(!it->grant);
+    world_cut_server(world(), show.deposed, false);
+    CHECK(wait_for(is_granted, it));
+    attempt_release(it);
+    end();
+}
+
+/* The first list there is that which rode behind the create, the second is the one that counts: its
+ * server is lost, but whoever lags behind what the client was answered does not let it in. */
+static void does_not_take_who_has_passed(void)
+{
+    begin();
+    attempt_cancel(lose_create());
+    reach(show.second, true);
+    REQUIRE(wait_for(is_listing, &(uint64_t){lists() + 2}));
+    world_reset(show.client->host); /* its answer is on the way */
+    world_crash_server(world(), show.second, true);
+    reach(show.deposed, true);
+    CHECK(!connect());
+    world_crash_server(world(), show.second, false);
+    end();
+}
+
+static const struct test_case cases[] = {
+    {"tells_nothing_of_a_create", tells_nothing_of_a_create},
+    {"tells_nothing_to_who_goes_on", tells_nothing_to_who_goes_on},
+    {"does_not_take_who_has_passed", does_not_take_who_has_passed},
+    {NULL, NULL},
+};
+static const struct test_suite deposed = {"deposed", NULL, NULL, cases};
+static const struct test_suite *const suites[] = {&deposed, NULL};
+
+int main(int argc, char **argv)
+{
+    timers_by_hand = true;
+    session_store = &world_store;
+    return runner_main(argc, argv, suites);
+}
