@@ -215,18 +215,20 @@ static bool is_refused(const struct probe *p)
     return p->asked && p->fd < 0 && p->length == 0;
 }
 
+/* A server that begins or ceases to serve, or takes no more connections from this address, closes
+ * some of them without a word, too: so it is to welcome one before and one behind. */
 enum rollback_evidence probe_zxid(const char *hosts, uint64_t seen)
 {
-    const struct question greetings[] = {greeting(0), greeting(seen)};
+    const struct question greetings[] = {greeting(0), greeting(seen), greeting(0)};
     char **list = g_strsplit(hosts, ",", -1);
     GArray *probes = ask_all(list, greetings, G_N_ELEMENTS(greetings));
     bool taken = false, refused = false;
 
-    for (guint i = 0; i < probes->len; i += 2) {
-        const struct probe *fresh = &g_array_index(probes, struct probe, i);
-        bool serves = is_welcome(fresh);
-        refused |= serves && is_refused(fresh + 1);
-        taken |= serves && !is_refused(fresh + 1);
+    for (guint i = 0; i < probes->len; i += G_N_ELEMENTS(greetings)) {
+        const struct probe *p = &g_array_index(probes, struct probe, i);
+        bool serves = is_welcome(&p[0]) && is_welcome(&p[2]);
+        refused |= serves && is_refused(&p[1]);
+        taken |= serves && !is_refused(&p[1]);
     }
     free_all(probes);
     g_strfreev(list);

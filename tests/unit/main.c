@@ -7,6 +7,7 @@ int main(int argc, char **argv)
     static const struct test_suite *const suites[] = {
         &name_suite,
         &name_kind_suite,
+        &probe_suite,
         &rollback_suite,
         &rule_suite,
         &rule_kind_suite,
