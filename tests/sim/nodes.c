@@ -187,7 +187,11 @@ static void undo(struct oracle *o, struct contender_node *n, bool stands)
     n->undone = true;
     n->gone = !stands;
     n->woken = 0;
-    if (stands) {
+    if (stands) { /* and whatever was asked while it was gone says nothing of it now */
+        n->behind = false;
+        n->proof = 0;
+        n->known_in = 0;
+        g_ptr_array_remove(o->taken, n);
         g_ptr_array_add(o->standing, n);
         return;
     }

@@ -25,6 +25,7 @@ const struct known_seed seeds[] = {
     {37682, "nothing: a waiter left behind a cut, before its watch was confirmed"},
     {777103316, "nothing: the same at a server that lagged"},
     {29129, "a node of an unknown create, left where the list that was to find it was refused"},
+    {10629, "nothing: a proof behind the end of a node that the servers had back since"},
     {400027611, "nothing: the world took a change for made that a later leader had not known"},
 };
 
