@@ -333,13 +333,15 @@ static void on_down(zkl_session *s)
     session_tell(s, ZKL_SESSION_SUSPENDED, s->id);
 }
 
-/* Tokens begin anew below those that observers were told. */
+/* Tokens begin anew below those that observers were told, also where the servers have passed since
+ * what this session had seen. If they had only lagged nothing old is told either: what the next
+ * session sees is no older than itself. */
 static void replace_rolled_back(zkl_session *s)
 {
-    bool refuses = s->rollback.refuses;
+    bool refused = s->rollback.refused;
 
     epoch_replace(s);
-    if (refuses)
+    if (refused)
         election_rewind_all(s);
 }
 

@@ -12,6 +12,7 @@ void rollback_heard(struct rollback *r, enum rollback_evidence evidence, struct 
         r->refusing = now;
     r->serves = serves;
     r->refuses = refuses;
+    r->refused = r->refused || refuses;
 }
 
 bool rollback_is_final(const struct rollback *r, struct instant now, int64_t timeout)

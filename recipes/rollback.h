@@ -30,6 +30,7 @@ enum rollback_evidence {
 struct rollback {
     bool serves, refuses;
     struct instant serving, refusing; /* since when, without a break */
+    bool refused;                     /* at any time */
 };
 
 /* What the servers say now. */

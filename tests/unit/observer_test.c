@@ -161,6 +161,32 @@ static void another_session(void)
     end(&s, o);
 }
 
+/* The servers' data has gone back: lower tokens count in the session to come, whether or not the
+ * servers have passed meanwhile what the one before had seen. */
+static void servers_have_gone_back(void)
+{
+    for (int passed = 0; passed <= 1; passed++) {
+        struct election_story s;
+        zkl_observer *o = begin_with(&s, B, 5, "b", "");
+
+        TOLD(&s, "b");
+        fake_event(STORE_EV_DOWN);
+        fake_event(STORE_EV_REFUSED);
+        if (passed)
+            fake_event(STORE_EV_SERVED);
+        fake_event(STORE_EV_EXPIRED);
+        fake_event(STORE_EV_BEGIN);
+        fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+        ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
+        answer_list(A);
+        ANSWER_NODE(A, 2, "a");
+        answer_data("");
+        election_flush(&s);
+        TOLD(&s, "b a");
+        end(&s, o);
+    }
+}
+
 static void left_between_list_and_read(void)
 {
     struct election_story s;
@@ -341,6 +367,7 @@ static const struct test_case cases[] = {
     {"reconnected", reconnected},
     {"stale_looks", stale_looks},
     {"another_session", another_session},
+    {"servers_have_gone_back", servers_have_gone_back},
     {"left_between_list_and_read", left_between_list_and_read},
     {"whose_data", whose_data},
     {"nobody", nobody},
