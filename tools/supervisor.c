@@ -31,6 +31,7 @@ struct supervisor {
     bool child_ended;
     bool ready;        /* was told */
     bool asked_to_end; /* INT or TERM has been passed on */
+    bool asked_rest;   /* so it was to what the guard of a dead child runs */
     int64_t pause_ms;  /* behind the last failure; 0: there was none since the last term */
 };
 
@@ -101,7 +102,7 @@ static bool start(struct supervisor *s)
     int talk[2];
 
     *s->report = (struct report){.ahead = -1};
-    s->child_ended = false;
+    s->child_ended = s->asked_rest = false;
     if (!talk_open(talk))
         return false;
     s->talk = talk[0];
@@ -116,6 +117,26 @@ static bool start(struct supervisor *s)
     return s->child > 0;
 }
 
+/* What has a session of its own looks after itself, as --on-lost's daemons do. */
+static bool is_on_lost(const struct member *m, void *data)
+{
+    const struct supervisor *s = data;
+
+    return m->process->pid != atomic_load(&s->report->guard) && m->process->session == getsid(0);
+}
+
+/* Its guard, which hears no signal, runs --on-lost. */
+static void pass_on_for_dead(struct supervisor *s, int signo)
+{
+    const bool ends = signo == SIGINT || signo == SIGTERM;
+
+    if (ends && s->asked_rest)
+        sweep_kill(&s->sweep, is_on_lost, s);
+    else
+        sweep_signal(&s->sweep, signo, is_on_lost, s);
+    s->asked_rest |= ends;
+}
+
 /* The child obeys us alone: see events_open_below(). */
 static void pass_on(struct supervisor *s, int signo)
 {
@@ -127,7 +148,10 @@ static void pass_on(struct supervisor *s, int signo)
         s->asked_to_end = true;
         notify_send(s->notify, "STOPPING=1");
     }
-    talk_say(s->talk, &message, NULL);
+    if (s->child_ended)
+        pass_on_for_dead(s, signo);
+    else
+        talk_say(s->talk, &message, NULL);
 }
 
 /* Also what others have left to us. */
@@ -163,13 +187,13 @@ static void wait_for_child(struct supervisor *s)
 
         tell_stage(s);
         events_wait(s->events);
+        reap(s); /* first, for who is dead passes nothing on */
         while ((signo = events_signal(s->events)) != 0)
             pass_on(s, signo);
         if (open && !talk_nudged(s->talk)) {
             open = false;
             events_remove(s->events, s->talk);
         }
-        reap(s);
     }
     if (open)
         events_remove(s->events, s->talk);
@@ -197,7 +221,6 @@ static void end_inheritance(struct supervisor *s)
 {
     int64_t pause_ms = LOOK_FIRST_MS;
 
-    s->sweep.data = s;
     while (sweep_left(&s->sweep) == SWEEP_LIVES) {
         sweep_kill(&s->sweep, everybody, NULL);
         events_arm(s->events, pause_ms);
@@ -249,15 +272,29 @@ static int pause_after_failure(struct supervisor *s)
     return GO_ON;
 }
 
+/* What earlier terms have left, as --on-lost may on purpose, is none of this one's. */
+static bool run_child(struct supervisor *s)
+{
+    bool started;
+
+    sweep_init(&s->sweep, getpid(), 0, s->options->run.leave_daemons);
+    s->sweep.on_refused = on_refused;
+    s->sweep.data = s;
+    started = start(s);
+    if (started)
+        wait_for_child(s);
+    if (started && atomic_load(&s->report->outcome) == OUTCOME_NONE)
+        end_inheritance(s);
+    sweep_free(&s->sweep);
+    return started;
+}
+
 static int one_term(struct supervisor *s)
 {
     int status;
 
-    if (!start(s))
+    if (!run_child(s))
         return fail(STATUS_INTERNAL, "no process: %s", g_strerror(errno));
-    wait_for_child(s);
-    if (atomic_load(&s->report->outcome) == OUTCOME_NONE)
-        end_inheritance(s);
     status = judge(s);
     if (status == GO_ON && atomic_load(&s->report->outcome) != OUTCOME_AGAIN)
         status = pause_after_failure(s);
@@ -275,12 +312,9 @@ int supervise(const struct settings *settings, struct elect_options *options, st
     if (s.report == MAP_FAILED)
         return fail(STATUS_INTERNAL, "no memory: %s", g_strerror(errno));
     s.notify = notify_open();
-    sweep_init(&s.sweep, getpid(), 0, options->run.leave_daemons);
-    s.sweep.on_refused = on_refused;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     while (status == GO_ON)
         status = one_term(&s);
-    sweep_free(&s.sweep);
     notify_send(s.notify, "STOPPING=1");
     notify_close(s.notify);
     *ret_key = atomic_load(&s.report->key);

@@ -194,7 +194,7 @@ expect "a second TERM kills it" 137 "$?"
 # What runs after a term and does not end: how it stands is told, and it has its time.
 # shellcheck disable=SC2317
 notified() { grep -q "^$1" "$scratch/notified"; }
-hang() { # OPTION...: leads, and is deposed: $hang, $lost
+hang() { # OPTION...: leads, and is deposed, or "$lose": $hang, $lost
     rm -f "$scratch/hang.lost" "$scratch/notified"
     "$tools/notified" "@zkl-terms-$$" >"$scratch/notified" &
     listener=$!
@@ -207,7 +207,7 @@ hang() { # OPTION...: leads, and is deposed: $hang, $lost
     wait_until "hang leads" has_led hang 1
     child=$(child_of "$hang")
     guard=$(guard_of "$child")
-    depose
+    "${lose:-depose}"
     wait_until "--on-lost runs" test -e "$scratch/hang.lost"
     lost=$(<"$scratch/hang.lost")
     remember "$lost"
@@ -245,6 +245,15 @@ if [ -x "$ADMIN" ]; then
     wait_until "TERM is passed on" notified STOPPING
     kill -TERM "$hang"
     hang_ends "a second TERM, the guard dead," 75
+
+    # The guard runs it alone: no candidate passes anything on.
+    kill_child() { kill -9 "$child"; }
+    lose=kill_child hang --on-lost-timeout 1000
+    kill -TERM "$hang"
+    wait_until "TERM is passed on" notified STOPPING
+    expect "--on-lost hangs: one TERM, the candidate dead" no "$(gone "$lost" && echo gone || echo no)"
+    kill -TERM "$hang"
+    hang_ends "a second TERM, the candidate dead," 70
 
     hang --on-lost-timeout 0.2
     if wait_until "--on-lost-timeout: it leads again" has_led hang 2; then pass "--on-lost-timeout: it leads again"; fi

@@ -142,6 +142,25 @@ kill -TERM "$leader"
 status_of "$leader"
 expect "elect: a second TERM" "143 yes" "$? $(gone "$(<"$scratch/$next.pid")" && echo yes)"
 
+# But not what --on-lost has left after an earlier one.
+rm -f "$scratch/daemon"
+lead $L me --session-timeout 3000 --on-lost 'setsid sleep 1000 >/dev/null 2>&1 & echo $! >"$scratch/daemon"'
+leader=$candidate
+wait_until "elect: it leads" has_led me 1
+"$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
+wait_until "elect: it leads again" has_led me 2
+remember "$(<"$scratch/daemon")"
+for child in $(child_of "$leader"); do
+    guard=$(guard_of "$child")
+    [ -z "$guard" ] || kill -9 "$child" "$guard"
+done
+wait_until "elect: it leads once more" has_led me 3
+expect "elect: what --on-lost has left is left alone" no "$(gone "$(<"$scratch/daemon")" && echo gone || echo no)"
+kill -9 "$(<"$scratch/daemon")"
+touch "$scratch/me.quit"
+status_of "$leader"
+expect "elect: its status" 3 $?
+
 # A command that runs as another user, which zkl may not signal.
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 others() { # WHAT HIDEPID
