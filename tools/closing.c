@@ -2,6 +2,7 @@
  * connection, on which the deletes are, and adds the request to close the session once we have gone
  * and nobody else writes there. It makes no other use of the protocol. */
 #include "closing.h"
+#include "processes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -126,7 +127,7 @@ static _Noreturn void remain(int *fds, size_t count, int parent)
     fds[count] = fcntl(parent, F_DUPFD, fds[count - 1] + 1);
     if (fds[count] < 0 || !close_others(fds, count + 1))
         _exit(STATUS_INTERNAL);
-    prctl(PR_SET_NAME, "zkl-closing");
+    prctl(PR_SET_NAME, CLOSING_NAME);
     while (read(fds[count], &nothing, sizeof nothing) < 0 && errno == EINTR)
         continue;
     until = monotonic_ms() + REMAIN_MS;

@@ -9,6 +9,9 @@
 /* The name of a guard. */
 #define GUARD_NAME "zkl-guard"
 
+/* Of a process that closes a session: it works for no lock, and ends soon by itself. */
+#define CLOSING_NAME "zkl-closing"
+
 /* All of them, sorted: a GArray of struct process. NULL where /proc is missing or another
  * namespace's, which would tell of others' processes. */
 GArray *processes_read(void);

@@ -212,7 +212,10 @@ static bool is_alive(struct sweep *s, pid_t pid)
 static bool is_member(const struct sweep *s, pid_t pid)
 {
     const bool exempt = s->tree.session != 0 && getsid(pid) != s->tree.session;
+    struct process p;
 
+    if (process_read(pid, &p, NULL) && p.closing)
+        return false;
     return pid != s->tree.helper && !exempt && !is_stranger(s, pid);
 }
 

@@ -44,6 +44,17 @@ else
     skip "zk-admin is not built: a deleted node"
 fi
 
+# The process that closes a session.
+left_behind() { # MARK: sets left
+    local process name
+    left=none
+    for process in /proc/[0-9]*; do
+        read -r name <"$process/comm" && [ "$name" = zkl-closing ] &&
+            grep -qzx "MARK=$$ $1" "$process/environ" && left=${process#/proc/} && return
+    done 2>/dev/null
+    return 1
+}
+
 # The server falls silent: TERM a grace before the deadline, KILL before it.
 server=$(server_pid)
 if [ -n "$server" ]; then
@@ -109,15 +120,6 @@ if [ -n "$server" ]; then
         if wait_until "$what: then nobody is left" gone "$left"; then pass "$what: then nobody is left"; fi
         let_go
     }
-    left_behind() { # MARK: sets left
-        local process name
-        left=none
-        for process in /proc/[0-9]*; do
-            read -r name <"$process/comm" && [ "$name" = zkl-closing ] &&
-                grep -qzx "MARK=$$ $1" "$process/environ" && left=${process#/proc/} && return
-        done 2>/dev/null
-        return 1
-    }
     session_of() { # PLACE
         "$ZKL" ls $W --json | grep -o '"session": *"[^"]*"' | sed -n "$1s/.*\"\(0x[^\"]*\)\"/\1/p"
     }
@@ -163,6 +165,23 @@ else
 fi
 
 begin_gate
+export gate scratch
+
+# A lock within a lock, whose server is silent: what closes its session does not keep the outer one,
+# and is not ended with that.
+MARK="$$ within" "$ZKL" lock $L/outer --kill-after 1000 sh -c '
+    "$ZKL" --connect "$gate" lock $0 --session-timeout 40000 -- sh -c "touch \$scratch/within; exec sleep 1000"
+    echo' $L/within 2>"$scratch/holder.err" &
+holder=$!
+remember "$holder"
+wait_until "the inner command runs" test -e "$scratch/within"
+gate silence
+kill -TERM "$holder"
+status_of "$holder"
+expect "the inner one's server is silent: the outer one ends" 143 "$?"
+expect "the inner one's server is silent: its session is still being closed" yes "$(left_behind within && echo yes)"
+gate heal
+expect_no_node "its node goes, long before its session's time" $L/within
 
 # A lock that is lost while its session lives on: the servers hear us, and we do not hear them. The
 # node stands as long as a member of the group does, and this one takes its time to die.

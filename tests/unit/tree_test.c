@@ -104,6 +104,12 @@ static void locks_within(void)
                    P(62, 61, 62, .guard = true));
 }
 
+static void who_closes_a_session_is_none(void)
+{
+    EXPECT_MEMBERS(&of_guard, "20:0", P(GUARD, 1, GUARD), P(LEADER, GUARD, LEADER),
+                   P(30, GUARD, 30, .closing = true), P(31, LEADER, LEADER, .closing = true));
+}
+
 /* Parents have higher numbers than their children where numbers began again; and a table that was
  * read while numbers were used again may have circles. */
 static void numbers_used_again(void)
@@ -198,6 +204,7 @@ static const struct test_case cases[] = {
     {"strangers_are_none", strangers_are_none},
     {"other_sessions_left_alone", other_sessions_left_alone},
     {"locks_within", locks_within},
+    {"who_closes_a_session_is_none", who_closes_a_session_is_none},
     {"numbers_used_again", numbers_used_again},
     {"nobody", nobody},
     {"still_a_member", still_a_member},
