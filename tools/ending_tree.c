@@ -73,6 +73,24 @@ void ending_tree_term(struct ending *e)
     sweep_signal(aim(e), SIGTERM, wants_term, e);
 }
 
+static bool wants_stop(const struct member *m, void *data)
+{
+    (void)data;
+    return !m->tool && !m->process->guard;
+}
+
+void ending_tree_stop(struct ending *e)
+{
+    if (sweep_stop(aim(e), wants_stop, NULL).blind)
+        kill(-shared_leader(e->shared), SIGSTOP);
+}
+
+void ending_tree_continue(struct ending *e)
+{
+    if (sweep_continue(aim(e)).blind)
+        kill(-shared_leader(e->shared), SIGCONT);
+}
+
 struct kill_order {
     bool nested;
     bool guards;

@@ -12,6 +12,11 @@ void ending_tree_free(struct ending *e);
  * order. */
 void ending_tree_term(struct ending *e);
 
+/* STOP to what is not stopped yet, but to no zkl and no guard, which go on renewing their locks;
+ * and CONT to those that got it. */
+void ending_tree_stop(struct ending *e);
+void ending_tree_continue(struct ending *e);
+
 /* KILL. nested: also to other zkl and to what is below them, but for a while not to their guards,
  * which then see to their own. Each look is farther from the one before. */
 void ending_tree_kill(struct ending *e, bool nested);

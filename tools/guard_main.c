@@ -27,9 +27,11 @@ struct guarding {
     char **envp;
     uint64_t token;
     pid_t leader;
-    bool leader_stopped; /* by somebody else */
-    bool resting;        /* the leader has ended, and what it leaves has not */
-    bool probed;         /* who cannot be signalled has been told */
+    bool leader_stopped;  /* by somebody else */
+    bool resting;         /* the leader has ended, and what it leaves has not */
+    bool probed;          /* who cannot be signalled has been told */
+    int64_t paused_since; /* by now_ms(): the tree is stopped; 0: it is not */
+    int64_t pause_at;     /* by now_ms(): it is looked for who runs */
     zkl_state state;
     struct on_lost on_lost;
 };
@@ -49,19 +51,44 @@ static void not_started(struct guarding *g, int err)
     nudge(g);
 }
 
+/* The time from one look to the next: at least, and as a part of the pause so far. */
+#define PAUSE_LOOK_MS 100
+#define PAUSE_BACK_OFF 16
+
 /* Not what somebody else has stopped: that would have to stay so. */
-static void pause_group(struct guarding *g)
+static void pause_tree(struct guarding *g)
 {
-    if (g->leader_stopped || ending_leader_ended(&g->ending))
+    int64_t now = now_ms();
+
+    if (shared_leader(g->shared) == 0 || ending_leader_ended(&g->ending))
         return;
-    atomic_store(&g->shared->paused, true);
-    kill(-g->leader, SIGSTOP);
+    if (!g->leader_stopped)
+        atomic_store(&g->shared->paused, true);
+    ending_tree_stop(&g->ending);
+    if (g->paused_since == 0)
+        g->paused_since = now;
+    now = now_ms();
+    g->pause_at = now + MAX(PAUSE_LOOK_MS, (now - g->paused_since) / PAUSE_BACK_OFF);
 }
 
-static void resume_group(struct guarding *g)
+static void resume_tree(struct guarding *g)
 {
-    if (atomic_exchange(&g->shared->paused, false))
-        kill(-g->leader, SIGCONT);
+    if (g->paused_since == 0)
+        return;
+    g->paused_since = 0;
+    atomic_store(&g->shared->paused, false);
+    ending_tree_continue(&g->ending);
+}
+
+/* Somebody may have been continued, by a lock within ours or by hand. */
+static void look_at_pause(struct guarding *g)
+{
+    if (g->paused_since == 0)
+        return;
+    if (shared_course(g->shared) != COURSE_RUNNING)
+        resume_tree(g); /* it is to hear TERM */
+    else if (now_ms() >= g->pause_at)
+        pause_tree(g);
 }
 
 static void act_on_suspect(struct guarding *g)
@@ -69,7 +96,7 @@ static void act_on_suspect(struct guarding *g)
     if (g->options.on_suspect == ON_SUSPECT_TERM)
         ending_begin(&g->ending, COURSE_SUSPECT);
     else if (g->options.on_suspect == ON_SUSPECT_STOP)
-        pause_group(g);
+        pause_tree(g);
 }
 
 static void start(struct guarding *g, const struct talk *message, const char *node)
@@ -125,7 +152,7 @@ static void on_state(struct guarding *g, zkl_state state)
     if (suspect)
         act_on_suspect(g);
     else
-        resume_group(g);
+        resume_tree(g);
 }
 
 static void on_message(struct guarding *g, const struct talk *message, const char *text)
@@ -210,7 +237,7 @@ static void reap_others(const struct guarding *g)
 
 static void look_at_rest(struct guarding *g)
 {
-    resume_group(g); /* it runs on, or is to end */
+    resume_tree(g); /* it runs on, or is to end */
     g->resting = shared_course(g->shared) == COURSE_RUNNING && ending_rest(&g->ending);
     /* In this order: a lock that is ours after the end was ours until then. */
     if (!g->resting && shared_left_ms(g->shared) > 0 && shared_decide(g->shared, COURSE_ENDED))
@@ -254,6 +281,7 @@ static bool over(struct guarding *g)
         return g->tool_dead;
     look_at_leader(g);
     step(g);
+    look_at_pause(g);
     switch (shared_course(g->shared)) {
     case COURSE_RUNNING:
         return false;
@@ -273,7 +301,8 @@ static void arm(struct guarding *g)
         return;
     if (shared_course(g->shared) == COURSE_RUNNING)
         events_arm(&g->events, MIN(left - ending_grace_ms(&g->ending),
-                                   killing ? ending_rest_ms(&g->ending) : INT64_MAX));
+                                   MIN(killing ? ending_rest_ms(&g->ending) : INT64_MAX,
+                                       g->paused_since != 0 ? g->pause_at - now_ms() : INT64_MAX)));
     else if (atomic_load(&g->shared->killed))
         events_arm(&g->events, LOOK_MS);
     else

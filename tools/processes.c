@@ -27,6 +27,7 @@ static bool parse(const char *stat, struct process *p)
     p->start = start;
     g_strlcpy(p->name, name + 1, MIN(sizeof p->name, (size_t)(rest - name)));
     p->guard = strcmp(p->name, GUARD_NAME) == 0;
+    p->stopped = state == 'T';
     p->closing = strcmp(p->name, CLOSING_NAME) == 0;
     /* A process whose first thread has ended shows Z while its other threads run on. */
     p->dead = (state == 'Z' || state == 'X') && threads <= 1;

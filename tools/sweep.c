@@ -72,6 +72,7 @@ void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions)
     s->strangers = children_now();
     s->tree.strangers = as_table(s->strangers);
     s->killed = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    s->stopped = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     s->refused = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 }
 
@@ -79,6 +80,7 @@ void sweep_free(struct sweep *s)
 {
     g_clear_pointer(&s->strangers, g_array_unref);
     g_clear_pointer(&s->killed, g_hash_table_unref);
+    g_clear_pointer(&s->stopped, g_hash_table_unref);
     g_clear_pointer(&s->refused, g_hash_table_unref);
 }
 
@@ -120,42 +122,81 @@ static void note(struct swept *r, const struct process *p)
     r->others += p->guard ? 0 : 1;
 }
 
+/* KILL is sent once; STOP also to one that somebody else has continued meanwhile. */
+static bool is_due(const struct sweep *s, const struct process *p, int signo)
+{
+    if (signo == SIGKILL)
+        return !contains(s->killed, p);
+    return signo != SIGSTOP || !p->stopped;
+}
+
+static bool is_first(const struct sweep *s, const struct process *p, int signo)
+{
+    if (signo == SIGKILL)
+        return add(s->killed, p);
+    return signo != SIGSTOP || add(s->stopped, p);
+}
+
+/* The table begins with the oldest. A parent that minds its children's stops does not see them: it
+ * is stopped before them, and continued after them. */
 struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, void *data)
 {
     GArray *list = processes_read();
     const struct process_table table = as_table(list);
     struct member *members = g_new(struct member, table.count + 1);
     const size_t count = tree_members(&s->tree, table, members);
-    struct swept r = {0};
+    struct swept r = {.blind = !list};
 
     for (size_t i = 0; i < count; i++) {
-        const struct process *p = members[i].process;
+        const struct member *m = &members[signo == SIGCONT ? count - 1 - i : i];
 
-        note(&r, p);
-        if (!choose || !choose(&members[i], data) || (signo == SIGKILL && contains(s->killed, p)) ||
-            !send_to(s, table, p, signo))
-            continue;
-        r.sent++;
-        if (signo == SIGKILL)
-            add(s->killed, p);
+        note(&r, m->process);
+        if (choose && choose(m, data) && is_due(s, m->process, signo) &&
+            send_to(s, table, m->process, signo) && is_first(s, m->process, signo))
+            r.sent++;
     }
     g_free(members);
     g_clear_pointer(&list, g_array_unref);
     return r;
 }
 
-struct swept sweep_kill(struct sweep *s, sweep_choose_fn *choose, void *data)
+static struct swept again(struct sweep *s, int signo, sweep_choose_fn *choose, void *data)
 {
     struct swept r = {0};
     size_t sent = 0;
 
     for (int i = 0; i < PASSES_MOST; i++) {
-        r = sweep_signal(s, SIGKILL, choose, data);
+        r = sweep_signal(s, signo, choose, data);
         sent += r.sent;
         if (r.sent == 0)
             break;
     }
     r.sent = sent;
+    return r;
+}
+
+struct swept sweep_kill(struct sweep *s, sweep_choose_fn *choose, void *data)
+{
+    return again(s, SIGKILL, choose, data);
+}
+
+struct swept sweep_stop(struct sweep *s, sweep_choose_fn *choose, void *data)
+{
+    return again(s, SIGSTOP, choose, data);
+}
+
+static bool stopped_by_us(const struct member *m, void *data)
+{
+    const struct sweep *s = data;
+
+    return contains(s->stopped, m->process) || (m->tool && m->process->stopped);
+}
+
+struct swept sweep_continue(struct sweep *s)
+{
+    const struct swept r = sweep_signal(s, SIGCONT, stopped_by_us, s);
+
+    g_hash_table_remove_all(s->stopped);
     return r;
 }
 

@@ -10,6 +10,7 @@ struct sweep {
     struct tree tree;
     GArray *strangers;  /* of tree */
     GHashTable *killed; /* by identity */
+    GHashTable *stopped;
     GHashTable *refused;
 
     /* Somebody lives whom we may not signal; once for each. start is 0 and the name empty where not
@@ -20,7 +21,8 @@ struct sweep {
 
 /* What lives, as of one look. */
 struct swept {
-    size_t sent;          /* how many were signalled now */
+    bool blind;           /* there is no /proc of ours */
+    size_t sent;          /* how many were signalled now; KILL and STOP: for the first time */
     size_t others;        /* members that are no guards */
     struct process first; /* one of these, or of the guards; pid 0: none */
 };
@@ -37,6 +39,13 @@ struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, v
 
 /* KILL to all that are chosen, and again until a look finds nobody new. */
 struct swept sweep_kill(struct sweep *s, sweep_choose_fn *choose, void *data);
+
+/* STOP to all that are chosen and run, and again until a look finds nobody new. */
+struct swept sweep_stop(struct sweep *s, sweep_choose_fn *choose, void *data);
+
+/* CONT to whom sweep_stop() has stopped, and nobody else; and to a zkl that has stopped since, as
+ * one does with its command on a terminal. */
+struct swept sweep_continue(struct sweep *s);
 
 enum sweep_left { SWEEP_GONE, SWEEP_LIVES, SWEEP_UNKNOWN };
 

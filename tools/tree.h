@@ -15,6 +15,7 @@ struct process {
     pid_t session;
     uint64_t start; /* in clock ticks since the boot; pid and start name it for ever */
     bool dead;      /* nothing of it runs any more */
+    bool stopped;   /* by a signal */
     bool guard;     /* a guard, by its name */
     bool closing;   /* it closes the session of a zkl that has ended, by its name: no member */
     char name[16];

@@ -114,6 +114,67 @@ kill -CONT "$command"
 let_go
 expect "to its own end, too" 0 "$?"
 
+# All of the tree, wherever it is and while it grows, but a lock within goes on renewing.
+marked() { # the command's tree, but for what is a zkl's own: process, state
+    local file stat
+    for file in $(grep -lzx "MARK=$$ tree" /proc/[0-9]*/environ); do
+        read -r stat <"${file%environ}stat" || continue
+        # shellcheck disable=SC2086
+        [[ $stat = *"(zkl"* ]] || { set -- ${stat##*) } && echo "${stat%% *} $1"; }
+    done 2>/dev/null
+} 2>/dev/null
+all_stopped() { [ "$(marked | grep -c ' T$')" -ge 6 ] && ! marked | grep -qv ' [TZX]$'; }
+has_tree() { [ "$(cat "$scratch"/tree.* | wc -l)" -eq 5 ]; }
+tree_in_doubt() { # OPTION...: $holder; $within is a zkl, $tree its and the others' processes
+    rm -f "$scratch"/tree.*
+    "$ZKL" --connect "$gate" --session-timeout 60000 lock $L --status-fd 9 "$@" -- env MARK="$$ tree" bash -c '
+        note="echo \$\$ >>\$0; exec sleep 1000"
+        setsid sh -c "$note" "$scratch/tree.1" &
+        timeout 1000 sh -c "$note" "$scratch/tree.2" &
+        (setsid sh -c "$note" "$scratch/tree.3" &)
+        "$ZKL" lock $0-within --session-timeout 8000 --status-fd 8 -- setsid -w sh -c "$note" "$scratch/tree.4" 8>"$scratch/within" &
+        echo $! >"$scratch/zkl"
+        setsid sh -c "echo \$\$ >\$0; while :; do setsid sh -c : & sleep 0.01; done" "$scratch/tree.5" &
+        until [ -e "$scratch/quit" ]; do sleep 0.02; done
+        kill $(cat "$scratch"/tree.*) 2>/dev/null; wait' $L 9>"$scratch/lines" 2>"$scratch/holder.err" &
+    holder=$!
+    remember "$holder"
+    wait_until "the tree is there" has_tree
+    mapfile -t tree < <(cat "$scratch"/tree.?)
+    remember "${tree[@]}"
+    within=$(<"$scratch/zkl")
+}
+tree_in_doubt --on-suspect=stop
+kill -STOP "${tree[0]}"
+wait_until "one is stopped before" in_state "${tree[0]}" T
+gate cut
+if wait_until "--on-suspect=stop: all of the tree" all_stopped; then pass "--on-suspect=stop: all of the tree"; fi
+kill -CONT "${tree[2]}" # as a lock within might
+if wait_until "--on-suspect=stop: again" in_state "${tree[2]}" T; then pass "--on-suspect=stop: again"; fi
+for process in "$within" "$(guard_of "$within")"; do
+    expect "--on-suspect=stop: not a lock within" no "$(in_state "$process" T && echo stopped || echo no)"
+done
+gate heal
+for process in "${tree[@]:1}"; do
+    if wait_until "--on-suspect=stop: all continue" in_state "$process" S; then pass "--on-suspect=stop: all continue"; fi
+done
+expect "--on-suspect=stop: but what somebody else has stopped" T "$(in_state "${tree[0]}" T && echo T)"
+kill -CONT "${tree[0]}"
+touch "$scratch/quit"
+status_of "$holder"
+expect "--on-suspect=stop: a tree: its end" 0 "$?"
+expect "--on-suspect=stop: a tree: what was told" "waiting,held TOKEN,started PID,suspect,held TOKEN,ended 0,released" "$(lines)"
+expect "--on-suspect=stop: the lock within was never in doubt" "" "$(grep suspect "$scratch/within")"
+rm -f "$scratch/quit"
+
+tree_in_doubt --on-suspect=term
+gate cut
+wait_until "--on-suspect=term: a tree" line lost
+gate heal
+expect "--on-suspect=term: all of the tree" "" "$(marked | grep -v ' [ZX]$')"
+expect_match "--on-suspect=term: TERM is enough" "ending TERM [1-9][0-9]*,ended 143,lost suspect\$" "$(lines)"
+status_of "$holder"
+
 # A stopped command hears TERM when the doubt becomes a loss.
 "$ZKL" --connect "$gate" --session-timeout 4000 lock $L --status-fd 9 --on-suspect=stop -- bash -c '
     trap "touch $scratch/termed; exit 3" TERM
