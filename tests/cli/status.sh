@@ -123,7 +123,8 @@ marked() { # the command's tree, but for what is a zkl's own: process, state
         [[ $stat = *"(zkl"* ]] || { set -- ${stat##*) } && echo "${stat%% *} $1"; }
     done 2>/dev/null
 } 2>/dev/null
-all_stopped() { [ "$(marked | grep -c ' T$')" -ge 6 ] && ! marked | grep -qv ' [TZX]$'; }
+# D: it waits for its child's exec, which is stopped before that.
+all_stopped() { [ "$(marked | grep -c ' T$')" -ge 6 ] && ! marked | grep -qv ' [DTZX]$'; }
 has_tree() { [ "$(cat "$scratch"/tree.* | wc -l)" -eq 5 ]; }
 tree_in_doubt() { # OPTION...: $holder; $within is a zkl, $tree its and the others' processes
     rm -f "$scratch"/tree.*
