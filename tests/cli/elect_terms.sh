@@ -247,6 +247,7 @@ if [ -x "$ADMIN" ]; then
     hang_ends "a second TERM, the guard dead," 75
 
     # The guard runs it alone: no candidate passes anything on.
+    # shellcheck disable=SC2317
     kill_child() { kill -9 "$child"; }
     lose=kill_child hang --on-lost-timeout 1000
     kill -TERM "$hang"

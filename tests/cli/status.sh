@@ -117,18 +117,20 @@ expect "to its own end, too" 0 "$?"
 # All of the tree, wherever it is and while it grows, but a lock within goes on renewing.
 marked() { # the command's tree, but for what is a zkl's own: process, state
     local file stat
-    for file in $(grep -lzx "MARK=$$ tree" /proc/[0-9]*/environ); do
+    while read -r file; do
         read -r stat <"${file%environ}stat" || continue
         # shellcheck disable=SC2086
         [[ $stat = *"(zkl"* ]] || { set -- ${stat##*) } && echo "${stat%% *} $1"; }
-    done 2>/dev/null
+    done < <(grep -lzx "MARK=$$ tree" /proc/[0-9]*/environ)
 } 2>/dev/null
 # D: it waits for its child's exec, which is stopped before that.
+# shellcheck disable=SC2317
 all_stopped() { [ "$(marked | grep -c ' T$')" -ge 6 ] && ! marked | grep -qv ' [DTZX]$'; }
+# shellcheck disable=SC2317
 has_tree() { [ "$(cat "$scratch"/tree.* | wc -l)" -eq 5 ]; }
 tree_in_doubt() { # OPTION...: $holder; $within is a zkl, $tree its and the others' processes
     rm -f "$scratch"/tree.*
-    "$ZKL" --connect "$gate" --session-timeout 60000 lock $L --status-fd 9 "$@" -- env MARK="$$ tree" bash -c '
+    "$ZKL" --connect "$gate" --session-timeout 60000 lock $L-tree --status-fd 9 "$@" -- env MARK="$$ tree" bash -c '
         note="echo \$\$ >>\$0; exec sleep 1000"
         setsid sh -c "$note" "$scratch/tree.1" &
         timeout 1000 sh -c "$note" "$scratch/tree.2" &
@@ -137,7 +139,7 @@ tree_in_doubt() { # OPTION...: $holder; $within is a zkl, $tree its and the othe
         echo $! >"$scratch/zkl"
         setsid sh -c "echo \$\$ >\$0; while :; do setsid sh -c : & sleep 0.01; done" "$scratch/tree.5" &
         until [ -e "$scratch/quit" ]; do sleep 0.02; done
-        kill $(cat "$scratch"/tree.*) 2>/dev/null; wait' $L 9>"$scratch/lines" 2>"$scratch/holder.err" &
+        kill $(cat "$scratch"/tree.*) 2>/dev/null; wait' $L-tree 9>"$scratch/lines" 2>"$scratch/holder.err" &
     holder=$!
     remember "$holder"
     wait_until "the tree is there" has_tree
