@@ -256,14 +256,17 @@ static void try_again(struct transaction *t, const struct transaction_event *ev,
         send(t, out, TX_RESENT);
 }
 
-/* It was never applied, and now cannot be. */
+/* It was never applied, and now cannot be. What came in its place was another set of ours, of which
+ * there are only so many: so the count of failures begins anew. */
 static void on_void(struct transaction *t, const struct transaction_event *ev,
                     struct transaction_actions *out)
 {
-    if (t->state == TX_CHECKING || t->failures == TRANSACTION_FAILURES)
+    if (t->state == TX_CHECKING) {
         end(t, out, TX_TOLD_REFUSED, false);
-    else
+    } else {
+        t->failures = 0;
         send_afresh(t, ev, out);
+    }
 }
 
 static void settle(struct transaction *t, const struct transaction_event *ev, enum user user,

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-enum { EXCHANGE_MAX = 12 };
+enum { EXCHANGE_MAX = 16 };
 
 /* With what the driver adds to each event. */
 #define EV(name, ...)                                                                              \
