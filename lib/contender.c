@@ -6,6 +6,7 @@
 #include "epoch.h"
 #include "error.h"
 #include "grant.h"
+#include "locks.h"
 #include "log.h"
 #include "recipes/rule.h"
 
@@ -169,9 +170,9 @@ static void note_leased(struct contender *c)
         return;
     struct front *f = contender_front(c);
     if (leased && !f->leased)
-        g_queue_push_tail_link(&s->leased, &f->leased_link);
+        g_queue_push_tail_link(&locks_of(s)->leased, &f->leased_link);
     else if (!leased && f->leased)
-        g_queue_unlink(&s->leased, &f->leased_link);
+        g_queue_unlink(&locks_of(s)->leased, &f->leased_link);
     f->leased = leased;
 }
 
@@ -197,7 +198,7 @@ void contender_step(struct contender *c, struct event *ev)
     contender_unref(c);
 }
 
-static void step_kind(struct contender *c, enum event_kind kind)
+void contender_step_kind(struct contender *c, enum event_kind kind)
 {
     contender_step(c, &(struct event){.kind = kind});
 }
@@ -206,7 +207,7 @@ static void on_timer(void *data)
 {
     struct contender *c = data;
 
-    step_kind(c, c->machine.state == ST_LAPSED ? EV_RELEASE : EV_TIMER);
+    contender_step_kind(c, c->machine.state == ST_LAPSED ? EV_RELEASE : EV_TIMER);
 }
 
 static void on_own_fired(void *owner, bool gone)
@@ -277,108 +278,10 @@ void contender_abort(struct contender *c, int code, const char *text)
 
 void contender_release(struct contender *c)
 {
-    step_kind(c, EV_RELEASE);
+    contender_step_kind(c, EV_RELEASE);
 }
 
 void contender_vanished(struct contender *c)
 {
     on_own_fired(c, true);
-}
-
-bool contender_any_holds(const zkl_session *s)
-{
-    for (const GList *l = s->contenders.head; l; l = l->next) {
-        enum contend_state state = ((const struct contender *)l->data)->machine.state;
-        if (state == ST_HOLDING || state == ST_LAPSED)
-            return true;
-    }
-    return false;
-}
-
-/* ---- all of a session ---- */
-
-/* Stepping one may retire others: each is held until its turn. */
-static void for_all(const GQueue *queue, void (*fn)(struct contender *c, void *data), void *data)
-{
-    guint n = 0, count = queue->length;
-    struct contender **list = g_new(struct contender *, count);
-
-    for (GList *l = queue->head; l; l = l->next) {
-        list[n] = l->data;
-        list[n++]->refs++;
-    }
-    for (n = 0; n < count; n++) {
-        if (!list[n]->retired)
-            fn(list[n], data);
-        contender_unref(list[n]);
-    }
-    g_free(list);
-}
-
-static void extend(struct contender *c, void *proved)
-{
-    if (!c->grant)
-        step_kind(c, EV_LEASE);
-    else if (!grant_set_deadline(c->grant, c->session->lease.deadline, *(bool *)proved))
-        step_kind(c, EV_LAPSED);
-}
-
-void contender_lease_all(zkl_session *s, bool proved)
-{
-    for_all(&s->leased, extend, &proved);
-}
-
-static void send_event(struct contender *c, void *kind)
-{
-    step_kind(c, *(enum event_kind *)kind);
-}
-
-void contender_lapse_all(zkl_session *s)
-{
-    enum event_kind kind = EV_LAPSED;
-
-    for_all(&s->leased, send_event, &kind);
-}
-
-static void suspect(struct contender *c, void *unused)
-{
-    (void)unused;
-    if (c->grant)
-        grant_suspect(c->grant);
-}
-
-void contender_suspect_all(zkl_session *s)
-{
-    for_all(&s->leased, suspect, NULL);
-}
-
-static void renew(struct contender *c, void *unused)
-{
-    (void)unused;
-    contender_new_id(c);
-    step_kind(c, EV_EPOCH);
-}
-
-void contender_epoch_all(zkl_session *s)
-{
-    doors_close(s);
-    for_all(&s->contenders, renew, NULL);
-    doors_open(s);
-}
-
-static void end(struct contender *c, void *error)
-{
-    const zkl_error *e = error;
-
-    contender_abort(c, e->code, e->text);
-    step_kind(c, EV_END);
-}
-
-void contender_end_all(zkl_session *s, int code, const char *text)
-{
-    zkl_error error;
-
-    error_fill(&error, code, NULL, "%s", text);
-    doors_abort(s, &error);
-    for_all(&s->contenders, end, &error);
 }

@@ -42,13 +42,4 @@ void contender_release(struct contender *c);
 /* The holder's node is gone, it is known. */
 void contender_vanished(struct contender *c);
 
-bool contender_any_holds(const zkl_session *s);
-
-/* For all contenders of the session: */
-void contender_lease_all(zkl_session *s, bool proved); /* there is a new deadline */
-void contender_lapse_all(zkl_session *s);              /* the deadline has passed */
-void contender_suspect_all(zkl_session *s);
-void contender_epoch_all(zkl_session *s); /* the session ended, a new one is under way */
-void contender_end_all(zkl_session *s, int code, const char *text); /* there will be no other */
-
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "contender_requests.h"
+#include "locks.h"
 #include "recipes/observe.h"
 
 /* ---- the directory and its parents ---- */
@@ -116,14 +117,15 @@ static void on_marked(struct request *r, const struct store_reply *reply)
 
     if (reply->rc == STORE_NOAUTH || reply->rc == STORE_BAD) {
         const int64_t until = clock_now().boot + UNMARKABLE_NS;
-        g_hash_table_replace(s->unmarkable, g_strdup(r->what.path),
+        g_hash_table_replace(locks_of(s)->unmarkable, g_strdup(r->what.path),
                              g_memdup2(&until, sizeof until));
     }
 }
 
 static bool is_markable(const struct contender *c)
 {
-    const int64_t *until = g_hash_table_lookup(c->session->unmarkable, door_path(c->door));
+    const int64_t *until =
+        g_hash_table_lookup(locks_of(c->session)->unmarkable, door_path(c->door));
 
     return !until || *until <= clock_now().boot;
 }

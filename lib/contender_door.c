@@ -5,12 +5,13 @@
  * stays, and before the proofs of the session at the server. */
 #include "contender_requests.h"
 #include "epoch.h"
+#include "locks.h"
 
 enum { ABREAST = 32 };
 
 struct door {
     char *path; /* GRefString */
-    zkl_session *session;
+    struct locks *all;
     unsigned users;    /* the contenders, and who opens it */
     unsigned entering; /* have not found their place yet */
     uint32_t arrivals;
@@ -20,13 +21,14 @@ struct door {
 
 struct door *door_use(zkl_session *s, char *path)
 {
-    struct door *d = g_hash_table_lookup(s->doors, path);
+    struct locks *all = locks_of(s);
+    struct door *d = g_hash_table_lookup(all->doors, path);
 
     if (!d) {
         d = g_new0(struct door, 1);
         d->path = g_ref_string_acquire(path);
-        d->session = s;
-        g_hash_table_insert(s->doors, d->path, d);
+        d->all = all;
+        g_hash_table_insert(all->doors, d->path, d);
     }
     d->users++;
     return d;
@@ -36,7 +38,7 @@ void door_unuse(struct door *d)
 {
     if (--d->users > 0)
         return;
-    g_hash_table_remove(d->session->doors, d->path);
+    g_hash_table_remove(d->all->doors, d->path);
     g_ref_string_release(d->path);
     g_clear_pointer(&d->outside, g_sequence_free);
     g_free(d);
@@ -88,12 +90,12 @@ static struct contender *oldest(const struct door *d)
  * the midst of their step. */
 static void begin(struct contender *c)
 {
-    zkl_session *s = c->session;
+    GQueue *contenders = &c->door->all->contenders;
 
     c->link.data = c;
-    g_queue_push_tail_link(&s->contenders, &c->link);
-    if (s->contenders.length == 1)
-        epoch_warm(s);
+    g_queue_push_tail_link(contenders, &c->link);
+    if (contenders->length == 1)
+        epoch_warm(c->session);
 }
 
 static void enter(struct contender *c)
@@ -111,7 +113,7 @@ static void open_door(struct door *d)
 {
     struct contender *c;
 
-    if (d->opening || d->session->doors_closed)
+    if (d->opening || d->all->doors_closed)
         return;
     d->opening = true;
     d->users++;
@@ -156,14 +158,15 @@ void door_leave(struct contender *c)
     if (c->place)
         take_inside(c);
     if (c->link.data)
-        g_queue_unlink(&c->session->contenders, &c->link);
+        g_queue_unlink(&c->door->all->contenders, &c->link);
 }
 
 /* ---- all of a session ---- */
 
-static void for_all(zkl_session *s, void (*fn)(struct door *d, const void *data), const void *data)
+static void for_all(struct locks *all, void (*fn)(struct door *d, const void *data),
+                    const void *data)
 {
-    GList *doors = g_hash_table_get_values(s->doors);
+    GList *doors = g_hash_table_get_values(all->doors);
 
     for (GList *l = doors; l; l = l->next)
         ((struct door *)l->data)->users++;
@@ -174,9 +177,9 @@ static void for_all(zkl_session *s, void (*fn)(struct door *d, const void *data)
     g_list_free(doors);
 }
 
-void doors_close(zkl_session *s)
+void doors_close(struct locks *all)
 {
-    s->doors_closed = true;
+    all->doors_closed = true;
 }
 
 static void reopen(struct door *d, const void *unused)
@@ -185,10 +188,10 @@ static void reopen(struct door *d, const void *unused)
     open_door(d);
 }
 
-void doors_open(zkl_session *s)
+void doors_open(struct locks *all)
 {
-    s->doors_closed = false;
-    for_all(s, reopen, NULL);
+    all->doors_closed = false;
+    for_all(all, reopen, NULL);
 }
 
 static void turn_away(struct door *d, const void *why)
@@ -200,7 +203,7 @@ static void turn_away(struct door *d, const void *why)
         contender_abort(c, e->code, e->text);
 }
 
-void doors_abort(zkl_session *s, const zkl_error *why)
+void doors_abort(struct locks *all, const zkl_error *why)
 {
-    for_all(s, turn_away, why);
+    for_all(all, turn_away, why);
 }

@@ -9,6 +9,7 @@
 #include "watch.h"
 
 struct door;
+struct locks;
 
 enum { CONTENDER_ID_SIZE = 37 };
 
@@ -66,6 +67,7 @@ void contender_recall(struct contender *c);
 void contender_ask(struct contender *c, const struct action *a);
 
 void contender_step(struct contender *c, struct event *ev);
+void contender_step_kind(struct contender *c, enum event_kind kind); /* which says it all */
 
 /* A request for c, not sent yet; its path is taken. Its done ends in contender_answer(), or gives
  * the reference up itself. */
@@ -114,11 +116,11 @@ void door_passed(struct contender *c);
 void door_leave(struct contender *c);
 
 /* Nobody is let in before all who are to enter again have said so; then the oldest of them are. */
-void doors_close(zkl_session *s);
-void doors_open(zkl_session *s);
+void doors_close(struct locks *all);
+void doors_open(struct locks *all);
 
 /* As contender_abort(), for all who are outside. */
-void doors_abort(zkl_session *s, const zkl_error *why);
+void doors_abort(struct locks *all, const zkl_error *why);
 
 /* ---- contender_directory.c ---- */
 

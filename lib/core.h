@@ -88,16 +88,10 @@ struct zkl_session {
     struct timer retry_timer;
     GHashTable *watches; /* a set of struct watch */
     size_t watched_bytes;
-    GQueue contenders;      /* of struct contender: all who have begun and are not done */
-    GHashTable *doors;      /* path -> struct door: of contender_door.c */
-    bool doors_closed;      /* while all hear that the session ended */
-    GQueue leased;          /* those of them that go by the session's deadline */
-    unsigned orphans;       /* attempts whose node may stand and cannot be seen */
-    GQueue refusals;        /* of struct refusal: deletes that the server refuses */
-    GHashTable *logged;     /* what is said once */
-    GHashTable *unmarkable; /* directory -> int64_t: until when no mark is tried there again */
-    GQueue elections;       /* of zkl_election: all not freed */
-    GQueue looks;           /* of struct look: at queues */
+    unsigned orphans;        /* attempts whose node may stand and cannot be seen */
+    GQueue refusals;         /* of struct refusal: deletes that the server refuses */
+    GHashTable *logged;      /* what is said once */
+    GPtrArray *participants; /* of struct participant */
 };
 
 /* Waking libzookeeper's thread is a write(), and so a point where a caller's thread could be

@@ -4,8 +4,10 @@
 
 #include "error.h"
 #include "grant.h"
+#include "locks.h"
 #include "observer.h"
 #include "options.h"
+#include "participant.h"
 #include "path.h"
 #include "recipes/name.h"
 
@@ -110,6 +112,56 @@ static const char *check_id(const char *id)
     return NULL;
 }
 
+/* All elections of a session that are not freed. */
+struct elections {
+    struct participant participant;
+    GQueue list;
+};
+
+static void on_up(struct participant *p)
+{
+    for (GList *l = ((struct elections *)p)->list.head; l; l = l->next)
+        look_up_all(&((zkl_election *)l->data)->observers);
+}
+
+static void on_rewound(struct participant *p)
+{
+    for (GList *l = ((struct elections *)p)->list.head; l; l = l->next)
+        observer_rewind_all(&((zkl_election *)l->data)->observers);
+}
+
+/* Campaigns hear of it from their contenders. */
+static void on_closed(struct participant *p)
+{
+    for (GList *l = ((struct elections *)p)->list.head; l; l = l->next) {
+        zkl_election *e = l->data;
+        if (e->bid)
+            bid_stop(e->bid, ZKL_ECLOSED);
+        look_stop_all(&e->observers);
+    }
+}
+
+static void free_elections(struct participant *p)
+{
+    g_free((struct elections *)p);
+}
+
+static const struct participant_ops participant = {
+    .on = {[NEWS_UP] = on_up, [NEWS_REWOUND] = on_rewound, [NEWS_CLOSED] = on_closed},
+    .free = free_elections};
+
+static GQueue *elections_of(zkl_session *s)
+{
+    struct elections *found = (struct elections *)participant_find(s, &participant);
+
+    if (!found) {
+        locks_of(s); /* campaigns hear of an end before their elections do */
+        found = g_new0(struct elections, 1);
+        participant_add(s, &found->participant, &participant);
+    }
+    return &found->list;
+}
+
 static zkl_election *election_new(zkl_session *s, const char *path, const char *id,
                                   const zkl_election_options *o)
 {
@@ -149,7 +201,7 @@ int zkl_election_new(zkl_election **ret, zkl_session *s, const char *path, const
         code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
     } else {
         *ret = election_new(s, path, candidate_id, &o);
-        g_queue_push_tail_link(&s->elections, &(*ret)->link);
+        g_queue_push_tail_link(elections_of(s), &(*ret)->link);
     }
     session_unlock(s);
     return code;
@@ -204,39 +256,12 @@ void zkl_election_free(zkl_election *e)
         return;
     s = session_ref(e->session);
     session_lock(s);
-    g_queue_unlink(&s->elections, &e->link);
+    g_queue_unlink(elections_of(s), &e->link);
     give_up(e, ZKL_ECLOSED, "the election was freed");
     look_stop_all(&e->observers);
     election_unref(e);
     session_unlock(s);
     session_unref(s);
-}
-
-void election_up_all(zkl_session *s)
-{
-    for (GList *l = s->elections.head; l; l = l->next) {
-        zkl_election *e = l->data;
-        look_up_all(&e->observers);
-    }
-}
-
-void election_rewind_all(zkl_session *s)
-{
-    for (GList *l = s->elections.head; l; l = l->next) {
-        zkl_election *e = l->data;
-        observer_rewind_all(&e->observers);
-    }
-}
-
-/* Campaigns hear of it from their contenders. */
-void election_end_all(zkl_session *s)
-{
-    for (GList *l = s->elections.head; l; l = l->next) {
-        zkl_election *e = l->data;
-        if (e->bid)
-            bid_stop(e->bid, ZKL_ECLOSED);
-        look_stop_all(&e->observers);
-    }
 }
 
 /* ---- asking ---- */

@@ -25,7 +25,7 @@ struct zkl_election {
     zkl_error last;
     GQueue waiters;   /* of zkl_op */
     GQueue observers; /* of zkl_observer */
-    GList link;
+    GList link;       /* of its session's */
 };
 
 /* ---- election.c ---- */
@@ -46,11 +46,6 @@ bool election_leads(const zkl_election *e);
 
 /* A campaign begins: a term that has ended is no matter of the handle's any more. */
 void election_forget(zkl_election *e);
-
-/* For all elections of the session: */
-void election_up_all(zkl_session *s);     /* there is a connection again */
-void election_end_all(zkl_session *s);    /* the session is being closed */
-void election_rewind_all(zkl_session *s); /* lower tokens come from now on */
 
 /* ---- election_campaign.c ---- */
 

@@ -2,11 +2,9 @@
 
 #include <limits.h>
 
-#include "contender.h"
-#include "election.h"
 #include "log.h"
-#include "look.h"
 #include "outage.h"
+#include "participant.h"
 #include "request.h"
 #include "watch.h"
 
@@ -22,7 +20,7 @@ static void run_chain(void *data);
 
 static bool is_warm(zkl_session *s, struct instant now)
 {
-    return !g_queue_is_empty(&s->contenders) || !instant_reached(now, s->warm_until);
+    return participants_are_busy(s) || !instant_reached(now, s->warm_until);
 }
 
 static void on_deadline(void *data);
@@ -45,12 +43,12 @@ static void on_deadline(void *data)
     if (lease_valid(&s->lease, clock_now()))
         arm_deadline(s);
     else
-        contender_lapse_all(s);
+        participants_tell(s, NEWS_LAPSED);
 }
 
-static void spread_deadline(zkl_session *s, bool proved)
+static void spread_deadline(zkl_session *s, enum session_news news)
 {
-    contender_lease_all(s, proved);
+    participants_tell(s, news);
     arm_deadline(s);
 }
 
@@ -59,7 +57,7 @@ void epoch_proved(zkl_session *s, enum lease_kind kind, struct instant sent)
     bool step = kind == LEASE_SYNC || kind == LEASE_RENEWAL;
 
     if (lease_answered(&s->lease, kind, sent, clock_now()))
-        spread_deadline(s, true);
+        spread_deadline(s, NEWS_PROVED);
     if (step)
         run_chain(s);
 }
@@ -114,7 +112,7 @@ static void run_chain(void *data)
             break;
     }
     if (lease_overdue(&s->lease, now))
-        contender_suspect_all(s);
+        participants_tell(s, NEWS_SUSPECT);
     timers_arm(s->timers, &s->lease_timer,
                clock_now().boot + MAX(lease_wait(&s->lease, now), CLOCK_MS), run_chain, s);
 }
@@ -211,7 +209,7 @@ void epoch_replace(zkl_session *s)
 
     epoch_close(s);
     epoch_begin(s);
-    contender_epoch_all(s);
+    participants_tell(s, NEWS_REPLACED);
     if (id != 0)
         session_tell(s, ZKL_SESSION_REPLACED, id);
 }
@@ -234,7 +232,7 @@ void epoch_warm(zkl_session *s)
 static bool must_purge(zkl_session *s)
 {
     return s->id != 0 && (s->orphans > 0 || s->resurrected || !g_queue_is_empty(&s->refusals)) &&
-           !s->closing && !s->refused && !contender_any_holds(s);
+           !s->closing && !s->refused && !participants_hold(s);
 }
 
 static void on_purge(void *data)
@@ -275,7 +273,7 @@ static void shun(zkl_session *s)
     epoch_close(s);
     s->foreigners = true;
     timers_arm(s->timers, &s->epoch_timer, clock_now().boot + EPOCH_RETRY_NS, retry_begin, s);
-    contender_epoch_all(s);
+    participants_tell(s, NEWS_REPLACED);
 }
 
 /* It was let in again all the same, when others had counted past what it has seen: what it had
@@ -312,12 +310,11 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     }
     outage_end(s);
     forgive(s);
-    spread_deadline(s, false);
+    spread_deadline(s, NEWS_DEADLINE);
     ask_config(s);
     request_flush(s);
     run_chain(s);
-    election_up_all(s);
-    look_up_all(&s->looks);
+    participants_tell(s, NEWS_UP);
     session_tell(s, ZKL_SESSION_CONNECTED, id);
     pthread_cond_broadcast(&s->changed);
 }
@@ -329,7 +326,7 @@ static void on_down(zkl_session *s)
     s->connection++;
     lease_disconnected(&s->lease);
     timers_cancel(&s->lease_timer);
-    contender_suspect_all(s);
+    participants_tell(s, NEWS_SUSPECT);
     session_tell(s, ZKL_SESSION_SUSPENDED, s->id);
 }
 
@@ -342,7 +339,7 @@ static void replace_rolled_back(zkl_session *s)
 
     epoch_replace(s);
     if (refused)
-        election_rewind_all(s);
+        participants_tell(s, NEWS_REWOUND);
 }
 
 static void on_expired(zkl_session *s)
@@ -377,9 +374,8 @@ static void on_refused(zkl_session *s)
     s->up = false;
     s->refused = true;
     outage_stop(s);
-    contender_end_all(s, ZKL_EAUTH, "the server refused the credentials");
+    participants_tell(s, NEWS_REFUSED);
     request_drop_all(s);
-    look_up_all(&s->looks);
     session_tell(s, ZKL_SESSION_REFUSED, s->id);
     pthread_cond_broadcast(&s->changed);
 }

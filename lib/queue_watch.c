@@ -2,6 +2,7 @@
  * What changes behind that fires it. */
 #include "error.h"
 #include "look.h"
+#include "participant.h"
 #include "path.h"
 
 /* At least so long from one list to the next: short queues ten times a second, of long ones 10,000
@@ -98,6 +99,44 @@ static const struct look_kind kind = {.doing = "watching the queue",
                                       .fired = on_fired,
                                       .free = free_watch};
 
+/* ---- all of a session ---- */
+
+struct watches {
+    struct participant participant;
+    GQueue list; /* of struct look */
+};
+
+static void on_up(struct participant *p)
+{
+    look_up_all(&((struct watches *)p)->list);
+}
+
+static void on_closed(struct participant *p)
+{
+    look_stop_all(&((struct watches *)p)->list);
+}
+
+static void free_watches(struct participant *p)
+{
+    g_free((struct watches *)p);
+}
+
+/* Who is refused is told as who is up: each looks, and finds that out. */
+static const struct participant_ops participant = {
+    .on = {[NEWS_UP] = on_up, [NEWS_REFUSED] = on_up, [NEWS_CLOSED] = on_closed},
+    .free = free_watches};
+
+static GQueue *watches_of(zkl_session *s)
+{
+    struct watches *found = (struct watches *)participant_find(s, &participant);
+
+    if (!found) {
+        found = g_new0(struct watches, 1);
+        participant_add(s, &found->participant, &participant);
+    }
+    return &found->list;
+}
+
 /* ---- the handle ---- */
 
 static zkl_watch *watch_new(zkl_session *s, const char *path, zkl_queue_fn fn, void *data)
@@ -107,7 +146,7 @@ static zkl_watch *watch_new(zkl_session *s, const char *path, zkl_queue_fn fn, v
 
     w->fn = fn;
     w->data = data;
-    look_init(&w->look, s, directory, &kind, &s->looks);
+    look_init(&w->look, s, directory, &kind, watches_of(s));
     w->look.refs++; /* the user's */
     g_free(directory);
     return w;

@@ -4,15 +4,13 @@
 
 #include "acl.h"
 #include "callbacks.h"
-#include "contender.h"
 #include "core.h"
-#include "election.h"
 #include "epoch.h"
 #include "error.h"
 #include "log.h"
-#include "look.h"
 #include "options.h"
 #include "owner.h"
+#include "participant.h"
 #include "path.h"
 #include "request.h"
 #include "thread.h"
@@ -30,6 +28,7 @@ zkl_session *session_ref(zkl_session *s)
 
 static void free_session(zkl_session *s)
 {
+    participants_free(s);
     if (s->timers)
         timers_free(s->timers);
     if (s->log)
@@ -37,9 +36,7 @@ static void free_session(zkl_session *s)
     if (s->callbacks)
         callbacks_free(s->callbacks);
     g_hash_table_unref(s->watches);
-    g_hash_table_unref(s->doors);
     g_hash_table_unref(s->logged);
-    g_hash_table_unref(s->unmarkable);
     g_array_unref(s->listeners);
     pthread_mutex_destroy(&s->monitor);
     pthread_cond_destroy(&s->changed);
@@ -183,9 +180,8 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     s->timeout_ms = o->session_timeout_ms;
     s->warm_ns = MIN(o->warm_ms, INT64_MAX / CLOCK_MS / 4) * CLOCK_MS;
     s->watches = watch_table_new();
-    s->doors = g_hash_table_new(g_str_hash, g_str_equal);
     s->logged = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    s->unmarkable = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    s->participants = g_ptr_array_new();
     s->listeners = g_array_new(FALSE, FALSE, sizeof(struct session_listener));
     lease_init(&s->lease, o->tick_ms * CLOCK_MS, o->drift_permille);
     pthread_mutex_init(&s->monitor, NULL);
@@ -448,9 +444,7 @@ void zkl_session_close(zkl_session *s)
     session_lock(s);
     s->closing = true;
     pthread_cond_broadcast(&s->changed);
-    contender_end_all(s, ZKL_ECLOSED, "the session was closed");
-    election_end_all(s);
-    look_stop_all(&s->looks);
+    participants_tell(s, NEWS_CLOSED);
     session_tell(s, ZKL_SESSION_CLOSED, s->id);
     session_unlock(s);
     if (!callbacks_inside()) {

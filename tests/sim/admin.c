@@ -3,6 +3,7 @@
  * a stream of its own, so that a schedule without it is what it would be if there were none. */
 #include "cast.h"
 #include "lib/contender_requests.h"
+#include "lib/locks.h"
 #include "unit/seeded.h"
 
 #define MS INT64_C(1000000)
@@ -22,7 +23,7 @@ static char *claiming_node(const struct client *p)
 {
     if (p->dead || !p->session)
         return NULL;
-    for (const GList *l = p->session->leased.head; l; l = l->next) {
+    for (const GList *l = locks_of(p->session)->leased.head; l; l = l->next) {
         const struct contender *c = l->data;
         if (c->machine.state == ST_CLAIMING)
             return contender_node(c);

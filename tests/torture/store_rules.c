@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/core.h"
+#include "lib/participant.h"
 #include "runner.h"
 
 /* Long enough for what is under way, too short for a proof of the session. */
@@ -111,9 +112,8 @@ static bool any_contender(void)
 static bool is_idle(const zkl_session *s)
 {
     return s->up && g_queue_is_empty((GQueue *)(uintptr_t)&s->parked) &&
-           g_queue_is_empty((GQueue *)(uintptr_t)&s->contenders) &&
-           g_queue_is_empty((GQueue *)(uintptr_t)&s->refusals) && s->orphans == 0 &&
-           g_hash_table_size(s->watches) == 0 && s->watched_bytes == 0;
+           !participants_are_busy(s) && g_queue_is_empty((GQueue *)(uintptr_t)&s->refusals) &&
+           s->orphans == 0 && g_hash_table_size(s->watches) == 0 && s->watched_bytes == 0;
 }
 
 static bool is_clean(const void *unused)

@@ -1,5 +1,6 @@
 /* One session after another: what comes, what goes, and who is told. */
 #include "lib/epoch.h"
+#include "lib/locks.h"
 
 #include "by_hand.h"
 #include "lib/request.h"
@@ -229,7 +230,7 @@ static void no_zookeeper_any_more(void)
     fake_event(STORE_EV_DOWN);
     fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, 0);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
-    CHECK_INT(s->contenders.length, 0);
+    CHECK_INT(locks_of(s)->contenders.length, 0);
     hand_leave(&a);
     stop();
 }

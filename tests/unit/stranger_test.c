@@ -1,5 +1,6 @@
 /* What the driver does about children of other layouts, and in the styles of its peers. */
 #include "lib/layout.h"
+#include "lib/locks.h"
 
 #include "by_hand.h"
 #include "suites.h"
@@ -81,7 +82,7 @@ static void refused(void)
     CHECK_STR(a.error.path, "/l");
     CHECK_STR(a.error.text, "/l: \"_c_" UUID "-__WRIT__0000000003\" is of a read-write lock");
     CHECK_INT(fake_count(STORE_DELETE, a.node), 1);
-    CHECK_INT(s->contenders.length, 0);
+    CHECK_INT(locks_of(s)->contenders.length, 0);
     CHECK_STR(strstr(lines, "it does not wait"), lines + strlen(lines) -
                                                      strlen("it does not wait "
                                                             "for what is queued here"));

@@ -1,0 +1,59 @@
+#include "participant.h"
+
+#include "core.h"
+
+struct participant *participant_find(const zkl_session *s, const struct participant_ops *ops)
+{
+    for (guint i = 0; i < s->participants->len; i++) {
+        struct participant *p = s->participants->pdata[i];
+        if (p->ops == ops)
+            return p;
+    }
+    return NULL;
+}
+
+void participant_add(zkl_session *s, struct participant *p, const struct participant_ops *ops)
+{
+    p->ops = ops;
+    p->session = s;
+    g_ptr_array_add(s->participants, p);
+}
+
+bool participants_are_busy(const zkl_session *s)
+{
+    for (guint i = 0; i < s->participants->len; i++) {
+        const struct participant *p = s->participants->pdata[i];
+        if (p->ops->is_busy && p->ops->is_busy(p))
+            return true;
+    }
+    return false;
+}
+
+bool participants_hold(const zkl_session *s)
+{
+    for (guint i = 0; i < s->participants->len; i++) {
+        const struct participant *p = s->participants->pdata[i];
+        if (p->ops->holds && p->ops->holds(p))
+            return true;
+    }
+    return false;
+}
+
+/* What is added meanwhile is told, too. */
+void participants_tell(zkl_session *s, enum session_news news)
+{
+    for (guint i = 0; i < s->participants->len; i++) {
+        struct participant *p = s->participants->pdata[i];
+        if (p->ops->on[news])
+            p->ops->on[news](p);
+    }
+}
+
+void participants_free(zkl_session *s)
+{
+    for (guint i = 0; i < s->participants->len; i++) {
+        struct participant *p = s->participants->pdata[i];
+        p->ops->free(p);
+    }
+    g_ptr_array_unref(s->participants);
+}

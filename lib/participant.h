@@ -1,0 +1,57 @@
+/* A user of a session, as the session knows it: locks, elections and watched queues are one each.
+ * The session tells them what happens to it, in the order in which they were added, and knows
+ * nothing else of them. All with the monitor held. */
+#ifndef LIB_PARTICIPANT_H
+#define LIB_PARTICIPANT_H
+
+#include <stdbool.h>
+#include <zkl.h>
+
+struct participant;
+
+enum session_news {
+    NEWS_UP,       /* there is a connection again, perhaps of another incarnation */
+    NEWS_PROVED,   /* a proof has moved the deadline */
+    NEWS_DEADLINE, /* a connection has moved it, which proves nothing */
+    NEWS_SUSPECT,  /* it may not be proved in time */
+    NEWS_LAPSED,   /* the deadline has passed */
+    NEWS_REPLACED, /* the incarnation ended, and another one was begun */
+    NEWS_REWOUND,  /* because the servers' data has gone back: lower zxids will come */
+    NEWS_REFUSED,  /* the credentials, for good */
+    NEWS_CLOSED,
+    NEWS_COUNT
+};
+
+struct participant_ops {
+    /* Somebody contends or holds: the session is kept proved. NULL: never. */
+    bool (*is_busy)(const struct participant *p);
+
+    /* Something is held, which ending the incarnation would lose. NULL: never. */
+    bool (*holds)(const struct participant *p);
+
+    /* NULL: of no interest. */
+    void (*on[NEWS_COUNT])(struct participant *p);
+
+    void (*free)(struct participant *p);
+};
+
+/* The first member of what the user keeps for a session. */
+struct participant {
+    const struct participant_ops *ops;
+    zkl_session *session;
+};
+
+/* That of the session with these ops, NULL if it was not added yet. */
+struct participant *participant_find(const zkl_session *s, const struct participant_ops *ops);
+
+/* Takes p, which the session frees at its end. */
+void participant_add(zkl_session *s, struct participant *p, const struct participant_ops *ops);
+
+/* ---- for the session: of all its participants ---- */
+
+bool participants_are_busy(const zkl_session *s);
+bool participants_hold(const zkl_session *s);
+void participants_tell(zkl_session *s, enum session_news news);
+void participants_free(zkl_session *s);
+
+#endif
