@@ -8,7 +8,7 @@ static void step_kind(struct state *st, int i, enum event_kind kind)
     driver_step(st, i, &(struct event){.kind = kind});
 }
 
-/* ---- lib/contender_requests.c ---- */
+/* ---- lib/lock/contender_requests.c ---- */
 
 static void ask_watching(struct client *c, enum ask_kind kind, uint8_t node,
                          struct interest *interest, uint32_t tag)
@@ -121,7 +121,7 @@ static void recall(struct state *st, int i)
     }
 }
 
-/* ---- lib/contender.c ---- */
+/* ---- lib/lock/contender.c ---- */
 
 /* retire() */
 static void retire(struct client *c)

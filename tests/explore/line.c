@@ -120,7 +120,7 @@ static void forget_late(struct line_state *st)
     st->late_count = kept;
 }
 
-/* ---- the machine and its driver, as lib/multi_exchange.c ---- */
+/* ---- the machine and its driver, as lib/lock/multi_exchange.c ---- */
 
 static void step(struct line_state *st, struct transaction_event ev);
 

@@ -148,7 +148,7 @@ static void answered(struct state *st, int i, const struct reply *reply)
     }
 }
 
-/* refuse() of lib/request.c: tried again, and the session goes. */
+/* refuse() of lib/session/request.c: tried again, and the session goes. */
 static void delete_refused(struct client *c, uint8_t node)
 {
     c->purge = true;
@@ -172,7 +172,8 @@ void link_take(struct state *st, int i)
 
 /* ---- connection and session ---- */
 
-/* on_reply() of lib/request.c, with STORE_UNKNOWN: those that are told so, and may ask for more */
+/* on_reply() of lib/session/request.c, with STORE_UNKNOWN: those that are told so, and may ask for
+ * more */
 static void lost_once(struct state *st, int i, const struct ask *a)
 {
     if (a->kind == ASK_CREATE)

@@ -1,4 +1,4 @@
-/* The model of lib/watch.c: one watch for each node, and who wants it. */
+/* The model of lib/session/watch.c: one watch for each node, and who wants it. */
 #ifndef EXPLORE_WATCHES_H
 #define EXPLORE_WATCHES_H
 

@@ -2,7 +2,7 @@
 #include "targets.h"
 
 #include "input.h"
-#include "lib/acl.h"
+#include "lib/base/acl.h"
 #include "runner.h"
 
 static bool oracle(const char *entry)

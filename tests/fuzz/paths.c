@@ -2,7 +2,7 @@
 #include "targets.h"
 
 #include "input.h"
-#include "lib/path.h"
+#include "lib/base/path.h"
 #include "runner.h"
 #include "text.h"
 

@@ -2,7 +2,7 @@
 #include "targets.h"
 
 #include "input.h"
-#include "lib/probe.h"
+#include "lib/store/probe.h"
 #include "runner.h"
 
 enum { HEARD_MAX = 96 };

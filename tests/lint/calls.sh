@@ -18,7 +18,7 @@ called() { # OBJECT…
     $NM -u "$@" | awk 'NF == 2 && $2 !~ /^g_/ { print $2 }' | sort -u | comm -23 - "$scratch/defined"
 }
 
-objects=("$top_builddir"/lib/.libs/libzklcore_la-*.o "$top_builddir"/recipes/.libs/librecipes_la-*.o)
+objects=("$top_builddir"/lib/*/.libs/lib*_la-*.o "$top_builddir"/recipes/.libs/librecipes_la-*.o)
 table=$top_srcdir/tests/torture/CALLS.md
 called "${objects[@]}" >"$scratch/called"
 expect_some "the library calls something" "$(cat "$scratch/called")"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Which way the layers look: include <- recipes <- lib <- tests, and tools -> include.
+# Which way the layers look: include <- recipes <- lib <- tests, and tools -> include; within lib
+# base <- store <- session <- lock, queue <- election.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -22,16 +23,32 @@ resolve() { # ROOT FILE HEADER
     echo "$3"
 }
 
+# May a file in lib/FROM include one in lib/TO?
+below() { # FROM TO
+    case $2 in
+    "$1" | base) ;;
+    store) [ "$1" != base ] ;;
+    session) [[ $1 =~ ^(lock|queue|election)$ ]] ;;
+    lock | queue) [ "$1" = election ] ;;
+    *) return 1 ;;
+    esac
+}
+
+folder() { # PATH below lib
+    local rest=${1#lib/}
+    echo "${rest%%/*}"
+}
+
 # May FILE include TARGET, a path as resolve() gives it?
 allowed() { # FILE TARGET
     case $2 in
-    *zookeeper.h | zookeeper/*) [[ $1 =~ ^(lib/store_zk(_[a-z]+)?\.[ch]|include/zkl-zookeeper\.h|tests/.*|bench/.*)$ ]] ;;
+    *zookeeper.h | zookeeper/*) [[ $1 =~ ^(lib/(store|lock)/store_zk(_[a-z]+)?\.[ch]|include/zkl-zookeeper\.h|tests/.*|bench/.*)$ ]] ;;
     tests/*) [[ $1 == tests/* ]] ;;
     tools/tree.h) [[ $1 =~ ^(tools|tests)/ ]] ;; # pure
     tools/*) [[ $1 =~ ^(tools|tests/fuzz)/ ]] ;;
     examples/* | bench/*) [ "${1%%/*}" = "${2%%/*}" ] ;;
-    lib/store_zk*.h) [[ $1 == lib/store_zk* ]] ;;
-    lib/*) [[ $1 =~ ^(lib|tests)/ ]] ;;
+    lib/store/store_zk*.h) [[ $1 =~ ^lib/(store|lock)/store_zk ]] ;;
+    lib/*) [[ $1 == tests/* ]] || { [[ $1 == lib/* ]] && below "$(folder "$1")" "$(folder "$2")"; } ;;
     recipes/*) [[ $1 =~ ^(recipes|lib|tests)/ ]] ;;
     include/*) [[ $1 != recipes/* ]] ;;
     glib*.h | gio/*) [[ $1 != recipes/* && ($1 != include/* || $1 == include/zkl-glib.h) ]] ;;
@@ -63,8 +80,9 @@ expect_none "layers look the right way" "$(offences "$top_srcdir")"
 while read -r file header; do
     tree=$scratch/tree
     rm -rf "$tree"
-    mkdir -p "$tree"/{recipes,lib,include/zkl,tools,examples,bench,tests/support}
-    touch "$tree"/{recipes/name,lib/store,lib/store_zk,include/zkl,tools/tool,tests/support/server}.h
+    mkdir -p "$tree"/{recipes,lib/{base,store,session,lock,queue,election},include/zkl,tools,examples,bench,tests/support}
+    touch "$tree"/{recipes/name,include/zkl,tools/tool,tests/support/server}.h
+    touch "$tree"/lib/{base/log,store/store,store/store_zk,session/core,lock/grant,queue/queue,election/election}.h
     echo "#include $header" >"$tree/$file"
     expect_some "sees $header in $file" "$(offences "$tree")"
 done <<'PLANTED'
@@ -72,21 +90,29 @@ recipes/name.c <stdlib.h>
 recipes/name.c <time.h>
 recipes/name.c <glib.h>
 recipes/name.c <zkl.h>
-recipes/name.c "../lib/store.h"
+recipes/name.c "../lib/store/store.h"
 include/zkl/lock.h <glib.h>
 include/zkl/lock.h <pthread.h>
-include/zkl/lock.h "lib/store.h"
+include/zkl/lock.h "lib/store/store.h"
 include/zkl/lock.h <zookeeper/zookeeper.h>
-lib/driver.c <zookeeper/zookeeper.h>
-lib/driver.c <zkl-zookeeper.h>
-lib/driver.c "store_zk.h"
-lib/driver.c "tools/tool.h"
-lib/driver.c "tests/support/server.h"
+lib/session/driver.c <zookeeper/zookeeper.h>
+lib/session/driver.c <zkl-zookeeper.h>
+lib/session/driver.c "lib/store/store_zk.h"
+lib/session/driver.c "tools/tool.h"
+lib/session/driver.c "tests/support/server.h"
+lib/base/driver.c "lib/store/store.h"
+lib/base/driver.c "../lock/grant.h"
+lib/store/driver.c "lib/session/core.h"
+lib/session/driver.c "lib/lock/grant.h"
+lib/session/driver.c "lib/queue/queue.h"
+lib/lock/driver.c "lib/queue/queue.h"
+lib/lock/driver.c "lib/election/election.h"
+lib/queue/driver.c "lib/lock/grant.h"
 tools/main.c "recipes/name.h"
-tools/main.c "../lib/store.h"
+tools/main.c "../lib/store/store.h"
 tools/main.c <zookeeper.h>
-examples/lock.c "lib/store.h"
+examples/lock.c "lib/store/store.h"
 examples/lock.c "tools/tool.h"
-bench/main.c "lib/store.h"
+bench/main.c "lib/store/store.h"
 PLANTED
 finish

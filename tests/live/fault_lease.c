@@ -1,6 +1,6 @@
 /* The deadline: moved on as long as the server answers, and not one request more than it takes. */
 #include "fault.h"
-#include "lib/core.h"
+#include "lib/session/core.h"
 #include "suites.h"
 
 enum { TIMEOUT_MS = 2000 };

@@ -1,5 +1,5 @@
 /* A holder in a process of its own: what the process does, and how a test leads it. */
-#include "lib/clock.h"
+#include "lib/base/clock.h"
 #include "process.h"
 #include "scenario.h"
 #include "suites.h"

@@ -1,7 +1,7 @@
 /* The system refuses threads, as by TasksMax: here for want of address space for their stacks.
  * Nothing ends, and all goes on when they can be had. */
-#include "lib/core.h"
-#include "lib/epoch.h"
+#include "lib/session/core.h"
+#include "lib/session/epoch.h"
 #include "live.h"
 #include "suites.h"
 

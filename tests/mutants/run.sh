@@ -19,9 +19,9 @@ every=${3:-1} seed=${4:-0}
 export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTIONS=suppressions=$sources/tests/support/lsan.supp:print_suppressions=0
 
 files=(recipes/contend.c recipes/contend_queue.c recipes/mark.c recipes/lease.c recipes/name.c
-    recipes/rule.c recipes/transaction.c recipes/transaction_data.c lib/contender.c
-    lib/contender_directory.c lib/contender_requests.c lib/request.c lib/watch.c lib/epoch.c
-    lib/grant.c lib/op.c)
+    recipes/rule.c recipes/transaction.c recipes/transaction_data.c lib/lock/contender.c
+    lib/lock/contender_directory.c lib/lock/contender_requests.c lib/session/request.c lib/session/watch.c lib/session/epoch.c
+    lib/lock/grant.c lib/lock/locks.c lib/lock/op.c)
 
 # In the order in which they are tried, the quick ones first: name, the files that are in it, flags
 # to link with, program, arguments. What only leaks survives all but the last.

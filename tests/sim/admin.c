@@ -2,8 +2,8 @@
  * and proved, it is granted the lock by the next proof of its session. All that is drawn comes from
  * a stream of its own, so that a schedule without it is what it would be if there were none. */
 #include "cast.h"
-#include "lib/contender_requests.h"
-#include "lib/locks.h"
+#include "lib/lock/contender_requests.h"
+#include "lib/lock/locks.h"
 #include "unit/seeded.h"
 
 #define MS INT64_C(1000000)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "candidate.h"
-#include "lib/core.h"
+#include "lib/session/core.h"
 #include "onlooker.h"
 #include "unit/seeded.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <zkl.h>
 
-#include "lib/contender.h"
-#include "lib/timers.h"
+#include "lib/base/timers.h"
+#include "lib/lock/contender.h"
 #include "recipes/contend.h"
 #include "recipes/mark.h"
 #include "runner.h"

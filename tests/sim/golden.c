@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/core.h"
-#include "lib/timers.h"
+#include "lib/base/timers.h"
+#include "lib/session/core.h"
 #include "runner.h"
 #include "scenes.h"
 #include "schedule.h"

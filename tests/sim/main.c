@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "crew.h"
-#include "lib/core.h"
-#include "lib/timers.h"
+#include "lib/base/timers.h"
+#include "lib/session/core.h"
 #include "seeds.h"
 #include "world/world.h"
 

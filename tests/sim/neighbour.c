@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "client.h"
-#include "lib/contender.h"
+#include "lib/lock/contender.h"
 #include "recipes/mark.h"
 #include "unit/seeded.h"
 

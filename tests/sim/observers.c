@@ -3,8 +3,8 @@
  * off, stopped, or at a server that lagged. Each leader leads longer than a few round trips. */
 #include "candidate.h"
 #include "client.h"
-#include "lib/core.h"
-#include "lib/timers.h"
+#include "lib/base/timers.h"
+#include "lib/session/core.h"
 #include "onlooker.h"
 #include "runner.h"
 #include "stage.h"

@@ -1,7 +1,7 @@
 #include "schedule.h"
 
 #include "cast.h"
-#include "lib/contender.h"
+#include "lib/lock/contender.h"
 #include "neighbour.h"
 #include "recipes/mark.h"
 #include "unit/seeded.h"

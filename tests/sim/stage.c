@@ -5,7 +5,7 @@
 
 #include "candidate.h"
 #include "client.h"
-#include "lib/layout.h"
+#include "lib/base/layout.h"
 #include "neighbour.h"
 #include "onlooker.h"
 #include "unit/seeded.h"

@@ -1,8 +1,8 @@
 /* A fenced transaction that is told to be unknown and decided much later: proposed to two of five
  * servers, it is committed when the others are back, and meanwhile the next one was sent. */
 #include "client.h"
-#include "lib/core.h"
-#include "lib/timers.h"
+#include "lib/base/timers.h"
+#include "lib/session/core.h"
 #include "runner.h"
 #include "stage.h"
 #include "write.h"

@@ -1,6 +1,6 @@
 /* Over the real store, with libzookeeper played by client.c. */
 #include "client.h"
-#include "error.h"
+#include "lib/base/error.h"
 #include "play.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "lib/store.h"
+#include "lib/store/store.h"
 
 enum way {
     WAY_NONE,

@@ -3,8 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "lib/core.h"
-#include "lib/participant.h"
+#include "lib/session/core.h"
+#include "lib/session/participant.h"
 #include "runner.h"
 
 /* Long enough for what is under way, too short for a proof of the session. */

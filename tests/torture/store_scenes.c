@@ -2,7 +2,7 @@
 
 #include <limits.h>
 
-#include "lib/contender.h"
+#include "lib/lock/contender.h"
 #include "recipes/mark.h"
 #include "store_fault.h"
 #include "store_rules.h"

@@ -2,8 +2,8 @@
 
 #include <glib.h>
 
-#include "lib/core.h"
-#include "lib/layout.h"
+#include "lib/base/layout.h"
+#include "lib/session/core.h"
 #include "store_fault.h"
 #include "store_rules.h"
 

@@ -1,4 +1,4 @@
-#include "acl.h"
+#include "lib/base/acl.h"
 #include "suites.h"
 
 #include <string.h>

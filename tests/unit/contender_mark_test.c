@@ -1,5 +1,5 @@
 /* Marks in a directory's data: what the driver asks of the store, and makes of its answers. */
-#include "lib/contender.h"
+#include "lib/lock/contender.h"
 #include "recipes/mark.h"
 
 #include "by_hand.h"

@@ -1,6 +1,6 @@
 /* What the driver asks of the store for one attempt, and what it does with a grant. */
-#include "lib/contender.h"
-#include "lib/locks.h"
+#include "lib/lock/contender.h"
+#include "lib/lock/locks.h"
 
 #include "by_hand.h"
 #include "suites.h"

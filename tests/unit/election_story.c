@@ -1,6 +1,6 @@
 #include "election_story.h"
 
-#include "lib/callbacks.h"
+#include "lib/base/callbacks.h"
 
 #include <string.h>
 

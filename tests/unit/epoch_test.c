@@ -1,9 +1,9 @@
 /* One session after another: what comes, what goes, and who is told. */
-#include "lib/epoch.h"
-#include "lib/locks.h"
+#include "lib/lock/locks.h"
+#include "lib/session/epoch.h"
 
 #include "by_hand.h"
-#include "lib/request.h"
+#include "lib/session/request.h"
 #include "suites.h"
 
 static zkl_session *s;

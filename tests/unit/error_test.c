@@ -1,4 +1,4 @@
-#include "error.h"
+#include "lib/base/error.h"
 #include "suites.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
 #ifndef UNIT_FAKE_STORE_H
 #define UNIT_FAKE_STORE_H
 
-#include "lib/core.h"
+#include "lib/session/core.h"
 #include "runner.h"
 
 enum { FAKE_SESSION_ID = 7, FAKE_TIMEOUT_MS = 10000 };

@@ -1,5 +1,5 @@
 /* The check that makes do with one clock: never another answer than by both. */
-#include "lib/grant.h"
+#include "lib/lock/grant.h"
 
 #include "by_hand.h"
 #include "seeded.h"

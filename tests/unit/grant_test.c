@@ -1,5 +1,5 @@
 /* What a holder sees: state and deadline, and what it is told. */
-#include "lib/grant.h"
+#include "lib/lock/grant.h"
 
 #include "by_hand.h"
 #include "suites.h"

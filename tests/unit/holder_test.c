@@ -1,6 +1,6 @@
 /* The driver of one who holds: the own watch, the loss, the node's end. */
-#include "lib/contender.h"
-#include "lib/locks.h"
+#include "lib/lock/contender.h"
+#include "lib/lock/locks.h"
 
 #include "by_hand.h"
 #include "suites.h"

@@ -1,5 +1,5 @@
 /* How ours are called, and what is said of those that are called otherwise. */
-#include "lib/layout.h"
+#include "lib/base/layout.h"
 
 #include "suites.h"
 

@@ -1,8 +1,8 @@
 /* Lines for a stderr that nobody reads: whoever has a line goes on, and what was dropped is told.
  */
-#include "log_stderr.h"
+#include "lib/base/log_stderr.h"
 
-#include "fork.h"
+#include "lib/base/fork.h"
 #include "suites.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* Transactions at their limits: of time, of size, of versions; and one that is waited for. */
 #include "by_hand.h"
-#include "lib/grant.h"
-#include "lib/multi.h"
+#include "lib/lock/grant.h"
+#include "lib/lock/multi.h"
 #include "multi_story.h"
 #include "suites.h"
 

@@ -1,5 +1,5 @@
 /* Transactions whose answer was lost: applied once, or not, or told that nobody knows. */
-#include "lib/grant.h"
+#include "lib/lock/grant.h"
 #include "multi_story.h"
 #include "suites.h"
 

@@ -1,6 +1,6 @@
 /* Observers over a store that answers what the test says. */
 #include "election_story.h"
-#include "observer.h"
+#include "lib/election/observer.h"
 #include "suites.h"
 
 #include <string.h>

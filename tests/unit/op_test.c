@@ -1,5 +1,5 @@
 /* An acquisition's time limit, its end by others, and who is told what. */
-#include "lib/op.h"
+#include "lib/lock/op.h"
 
 #include "by_hand.h"
 #include "suites.h"

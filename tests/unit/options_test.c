@@ -1,6 +1,6 @@
 /* Structs of options: which sizes are taken, and what zeros in them mean. */
-#include "core.h"
 #include "fake_store.h"
+#include "lib/session/core.h"
 #include "suites.h"
 
 #include <stdatomic.h>

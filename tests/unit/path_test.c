@@ -1,4 +1,4 @@
-#include "path.h"
+#include "lib/base/path.h"
 #include "suites.h"
 
 #include <glib.h>

@@ -1,5 +1,5 @@
 /* What servers say to who has seen too much: only what they do on purpose counts. */
-#include "lib/probe.h"
+#include "lib/store/probe.h"
 
 #include <arpa/inet.h>
 #include <glib.h>

@@ -2,7 +2,7 @@
 #include "by_hand.h"
 #include "suites.h"
 
-#include "lib/look.h"
+#include "lib/queue/look.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Deletes that the server refuses: tried again, later and later, and then by a new session. */
-#include "lib/request.h"
+#include "lib/session/request.h"
 
 #include "by_hand.h"
 #include "suites.h"

@@ -1,5 +1,5 @@
 /* Requests that survive disconnections, and deletes that survive refusals. */
-#include "lib/request.h"
+#include "lib/session/request.h"
 
 #include "by_hand.h"
 #include "suites.h"

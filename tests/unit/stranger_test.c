@@ -1,6 +1,6 @@
 /* What the driver does about children of other layouts, and in the styles of its peers. */
-#include "lib/layout.h"
-#include "lib/locks.h"
+#include "lib/base/layout.h"
+#include "lib/lock/locks.h"
 
 #include "by_hand.h"
 #include "suites.h"

@@ -1,8 +1,8 @@
 /* One watch per path, however many are interested, and none that nobody wants. */
-#include "lib/watch.h"
+#include "lib/session/watch.h"
 
 #include "by_hand.h"
-#include "lib/epoch.h"
+#include "lib/session/epoch.h"
 #include "suites.h"
 
 #include <string.h>

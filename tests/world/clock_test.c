@@ -1,5 +1,5 @@
 /* Hosts' clocks, and that nothing but the seed decides. */
-#include "lib/clock.h"
+#include "lib/base/clock.h"
 #include "puppet.h"
 #include "world_suites.h"
 

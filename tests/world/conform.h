@@ -7,7 +7,7 @@
 #ifndef WORLD_CONFORM_H
 #define WORLD_CONFORM_H
 
-#include "lib/store.h"
+#include "lib/store/store.h"
 #include "runner.h"
 
 #include <glib.h>

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/clock.h"
+#include "lib/base/clock.h"
 
 enum { ANY = -1 }; /* looked for only */
 

@@ -1,6 +1,6 @@
 /* Hosts: whose clocks are read, and who stands still. */
 #include "inside.h"
-#include "lib/clock.h"
+#include "lib/base/clock.h"
 
 enum { PPM = 1000000, WAKE_SPREAD_US = 500 };
 

@@ -2,7 +2,7 @@
 #include <pthread.h>
 
 #include "inside.h"
-#include "lib/thread.h"
+#include "lib/base/thread.h"
 
 struct porter {
     pthread_t thread;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "lib/thread.h"
+#include "lib/base/thread.h"
 
 struct world *world;
 GString *notes;

@@ -14,7 +14,7 @@
 #ifndef WORLD_WORLD_H
 #define WORLD_WORLD_H
 
-#include "lib/store.h"
+#include "lib/store/store.h"
 #include "recipes/lease.h"
 
 struct world;

@@ -1,5 +1,5 @@
 /* A real session and a real mutex over the world, run by hand. */
-#include "lib/core.h"
+#include "lib/session/core.h"
 #include "puppet.h"
 #include "world_suites.h"
 

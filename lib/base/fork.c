@@ -1,0 +1,44 @@
+#include "fork.h"
+
+#include <glib.h>
+#include <pthread.h>
+
+#include "callbacks.h"
+#include "log.h"
+
+unsigned fork_generation;
+
+static void before(void)
+{
+    log_before_fork();
+}
+
+static void in_parent(void)
+{
+    log_after_fork(false);
+}
+
+static void in_child(void)
+{
+    fork_generation++;
+    callbacks_forked();
+    log_after_fork(true);
+}
+
+void fork_handle(void (*before_fork)(void), void (*behind)(void), void (*behind_in_child)(void))
+{
+    if (pthread_atfork(before_fork, behind, behind_in_child) != 0)
+        g_error("zkl: failed to allocate what tells of a fork");
+}
+
+static void install(void)
+{
+    fork_handle(before, in_parent, in_child);
+}
+
+void fork_watch(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, install);
+}

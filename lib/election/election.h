@@ -1,0 +1,64 @@
+/* An election handle's inside. All with the monitor held, which guards what is not set at the
+ * start. */
+#ifndef LIB_ELECTION_H
+#define LIB_ELECTION_H
+
+#include "lib/lock/contender.h"
+#include "lib/lock/op.h"
+#include "lib/session/core.h"
+
+struct bid;      /* of zkl_election_start(): campaigns again and again */
+struct campaign; /* of zkl_election_campaign(): one */
+
+struct zkl_election {
+    int refs; /* the user's, and of whatever will still call back */
+    zkl_session *session;
+    char *directory; /* GRefString, with chroot */
+    char *id;        /* GRefString; NULL: it only looks */
+    zkl_election_options options;
+    enum child_kind kind;
+    /* at most one of these is under way: */
+    struct campaign *campaign;
+    struct bid *bid;
+    zkl_grant *grant; /* a reference: of the present term, or of one whose end nobody saw yet */
+    uint64_t terms;
+    zkl_error last;
+    GQueue waiters;   /* of zkl_op */
+    GQueue observers; /* of zkl_observer */
+    GList link;       /* of its session's */
+};
+
+/* ---- election.c ---- */
+
+/* 0, or the error that every entry point answers first; candidate: the handle must be one. */
+int election_check(const zkl_election *e, bool candidate);
+
+const char *election_path(const zkl_election *e); /* as the user sees it */
+struct contender_spec election_spec(const zkl_election *e);
+
+void election_unref(zkl_election *e); /* the session has another reference */
+
+/* A term begins with that grant, to which the election takes a reference; or the last one's ends.
+ */
+void election_set_grant(zkl_election *e, zkl_grant *grant);
+
+bool election_leads(const zkl_election *e);
+
+/* A campaign begins: a term that has ended is no matter of the handle's any more. */
+void election_forget(zkl_election *e);
+
+/* ---- election_campaign.c ---- */
+
+void campaign_abort(struct campaign *c, int code, const char *text);
+int campaign_ahead(const struct campaign *c);
+
+/* ---- election_bid.c ---- */
+
+/* Ends it: its term, if it has one; e->bid is nothing then. code 0: asked for. False: the term had
+ * been lost. */
+bool bid_stop(struct bid *bid, int code);
+
+/* candidacy and ahead */
+void bid_describe(const struct bid *bid, zkl_election_status *ret);
+
+#endif

@@ -1,0 +1,77 @@
+/* Who leads and who waits, asked once. */
+#include <string.h>
+
+#include "election.h"
+#include "lib/base/error.h"
+#include "lib/queue/queue.h"
+
+static int read_line(zkl_election *e, bool head, int64_t timeout_ms, zkl_queue **ret)
+{
+    const struct queue_wish wish = {.only = e->kind, .sync = true, .head = head};
+
+    return queue_read(ret, e->session, e->directory, &wish, timeout_ms);
+}
+
+int zkl_election_candidates(zkl_election *e, zkl_queue **ret, int64_t timeout_ms)
+{
+    int code = election_check(e, false);
+
+    if (code)
+        return code;
+    if (!ret)
+        return error_set(ZKL_EINVAL, election_path(e), "zkl_election_candidates: ret is NULL");
+    return read_line(e, false, timeout_ms, ret);
+}
+
+static int copy_leader(const zkl_election *e, const zkl_contender *leader, char *buf, size_t size,
+                       uint64_t *ret_token)
+{
+    const char *path = election_path(e);
+
+    if (!leader)
+        return error_set(ZKL_ENOENT, path, "%s: nobody leads", path);
+    if (ret_token)
+        *ret_token = leader->token;
+    if (strlen(leader->owner) >= size)
+        return error_set(ZKL_ERANGE, path, "%s: the leader's id has %zu bytes", path,
+                         strlen(leader->owner));
+    strcpy(buf, leader->owner);
+    return 0;
+}
+
+/* It may be freed while the line is read. */
+static void hold(zkl_election *e)
+{
+    session_lock(e->session);
+    e->refs++;
+    session_unlock(e->session);
+}
+
+static void let_go(zkl_election *e)
+{
+    zkl_session *s = session_ref(e->session);
+
+    session_lock(s);
+    election_unref(e);
+    session_unlock(s);
+    session_unref(s);
+}
+
+int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_token)
+{
+    int code = election_check(e, false);
+    zkl_queue *line;
+
+    if (code)
+        return code;
+    if (!buf && size > 0)
+        return error_set(ZKL_EINVAL, election_path(e), "zkl_election_leader: buf is NULL");
+    hold(e);
+    code = read_line(e, true, 0, &line);
+    if (code == 0) {
+        code = copy_leader(e, zkl_queue_get(line, 0), buf, size, ret_token);
+        zkl_queue_free(line);
+    }
+    let_go(e);
+    return code;
+}

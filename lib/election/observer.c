@@ -1,0 +1,128 @@
+#include "observer.h"
+
+#include "lib/base/error.h"
+
+void observer_free(struct look *l)
+{
+    zkl_observer *o = (zkl_observer *)l;
+
+    g_clear_pointer(&o->told_data, g_bytes_unref);
+    g_clear_pointer(&o->proclaimed, g_bytes_unref);
+    g_free(o->node);
+    g_free(o->id);
+    g_free(o);
+}
+
+/* ---- telling ---- */
+
+struct message {
+    struct look_message base;
+    uint64_t token;
+    char *id, *node;
+    GBytes *data;
+};
+
+static void free_message(struct look_message *base)
+{
+    struct message *m = (struct message *)base;
+
+    if (m->data)
+        g_bytes_unref(m->data);
+    g_free(m->id);
+    g_free(m->node);
+    g_free(m);
+}
+
+static void call(struct look_message *base)
+{
+    const struct message *m = (struct message *)base;
+    const zkl_observer *o = (zkl_observer *)base->look;
+    zkl_leader leader = {.token = m->token, .id = m->id, .node = m->node};
+
+    if (m->data)
+        leader.data = g_bytes_get_data(m->data, &leader.size);
+    if (m->data && !leader.data)
+        leader.data = ""; /* proclaimed, but empty */
+    o->fn(&leader, o->data);
+}
+
+static void push(zkl_observer *o, uint64_t token)
+{
+    struct message *m = g_new0(struct message, 1);
+
+    m->base.call = call;
+    m->base.free = free_message;
+    m->token = token;
+    m->id = g_strdup(token ? o->id : "");
+    m->node = g_strdup(token ? o->node : "");
+    m->data = token && o->told_data ? g_bytes_ref(o->told_data) : NULL;
+    look_tell(&o->look, &m->base);
+}
+
+static bool same_bytes(GBytes *a, GBytes *b)
+{
+    return a && b ? g_bytes_equal(a, b) : a == b;
+}
+
+void observer_tell(zkl_observer *o, uint64_t token)
+{
+    GBytes *data = token && o->data_token == token ? o->proclaimed : NULL;
+    enum observe_tell tell = observe_see(&o->told, token, !same_bytes(data, o->told_data));
+
+    if (tell == OBSERVE_NOTHING)
+        return;
+    g_clear_pointer(&o->told_data, g_bytes_unref);
+    if (tell == OBSERVE_LEADER && data)
+        o->told_data = g_bytes_ref(data);
+    push(o, tell == OBSERVE_LEADER ? token : 0);
+}
+
+void observer_rewind_all(GQueue *observers)
+{
+    for (GList *l = observers->head; l; l = l->next)
+        observe_rewind(&((zkl_observer *)l->data)->told);
+}
+
+/* ---- the handle ---- */
+
+static zkl_observer *observer_new(zkl_election *e, zkl_leader_fn fn, void *data)
+{
+    zkl_observer *o = g_new0(zkl_observer, 1);
+
+    o->kind = e->kind;
+    o->fn = fn;
+    o->data = data;
+    look_init(&o->look, e->session, e->directory, &observer_kind, &e->observers);
+    observer_listen(o);
+    return o;
+}
+
+int zkl_election_observe(zkl_election *e, zkl_leader_fn fn, void *data, zkl_observer **ret)
+{
+    int code = election_check(e, false);
+
+    if (code)
+        return code;
+    if (!fn)
+        return error_set(ZKL_EINVAL, election_path(e),
+                         "zkl_election_observe: a function is needed");
+    session_lock(e->session);
+    if (e->session->closing) {
+        code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    } else {
+        zkl_observer *o = observer_new(e, fn, data);
+        if (ret) {
+            o->look.refs++;
+            *ret = o;
+        }
+        look_begin(&o->look, true);
+    }
+    session_unlock(e->session);
+    return code;
+}
+
+void zkl_observer_free(zkl_observer *o)
+{
+    if (o)
+        look_end(&o->look);
+}

@@ -1,0 +1,287 @@
+#include "contender.h"
+
+#include <string.h>
+
+#include "contender_requests.h"
+#include "grant.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/session/epoch.h"
+#include "locks.h"
+#include "recipes/rule.h"
+
+uint32_t contender_crowd = MARK_CROWD;
+
+static void detach_grant(struct contender *c)
+{
+    if (!c->grant)
+        return;
+    grant_detach(c->grant);
+    grant_unref(c->grant);
+    c->grant = NULL;
+}
+
+void contender_unref(struct contender *c)
+{
+    if (--c->refs > 0)
+        return;
+    door_unuse(c->door);
+    g_ref_string_release(c->payload);
+    if (c->predecessor)
+        g_rc_box_release(c->predecessor);
+    g_free(c->old_id);
+    g_free(c->odd_name);
+    g_free(c->front);
+    g_free(c);
+}
+
+/* The attempt is over: nothing may call back into it but answers under way, which hold it. */
+static void retire(struct contender *c)
+{
+    zkl_session *s = c->session;
+
+    c->retired = true;
+    if (c->front) {
+        timers_cancel(&c->front->timer);
+        watch_drop(&c->front->own_interest, true);
+    }
+    watch_drop(&c->predecessor_interest, false);
+    detach_grant(c);
+    s->orphans -= c->orphan;
+    door_leave(c);
+    contender_unref(c);
+    epoch_retired(s);
+}
+
+/* ---- the recipe's verdicts ---- */
+
+static void give_grant(struct contender *c)
+{
+    zkl_session *s = c->session;
+    char *node = contender_node(c);
+
+    if (c->machine.number >= RULE_NUMBER_WARN)
+        log_line(s->log, ZKL_LOG_WARN, "%s: its numbers run out at 2147483647", node);
+    c->grant = grant_new(s, c, node, c->payload, c->machine.token);
+    g_free(node);
+    c->decided(c->owner, c->grant, NULL);
+}
+
+static void on_told(void *data)
+{
+    struct contender *c = data;
+    zkl_session *s = c->session;
+
+    session_lock(s);
+    contender_release(c);
+    contender_unref(c);
+    session_unlock(s);
+}
+
+static void on_timer(void *data);
+
+/* A node that may still stand goes when the callbacks have returned, so that what they stop is
+ * stopped before another is granted; but a callback that hangs holds it up one timeout at most. */
+static void lose(struct contender *c)
+{
+    zkl_session *s = c->session;
+
+    if (zkl_grant_state(c->grant) != ZKL_RELEASED) /* by a transaction, with its node */
+        log_line(s->log, ZKL_LOG_WARN, "%s: lost", grant_full_node(c->grant));
+    c->refs++;
+    if (grant_lose(c->grant, on_told, c)) {
+        timers_arm(s->timers, &contender_front(c)->timer,
+                   clock_now().boot + s->timeout_ms * CLOCK_MS, on_timer, c);
+    } else {
+        c->refs--;
+        c->release_next = true;
+    }
+    detach_grant(c);
+}
+
+/* The names are those of the snapshot that the recipe has just seen. Which child it is matters more
+ * than how a long path ends. */
+static void give_layout(struct contender *c, uint32_t stranger)
+{
+    const char *path = session_path(c->session, door_path(c->door));
+    char *text = layout_stranger(c->listed->names[stranger]);
+    zkl_error e;
+    int left = (int)(sizeof e.text - sizeof ": ") - (int)strlen(text);
+
+    error_fill(&e, ZKL_ELAYOUT, path, "%.*s: %s", MAX(left, 0), path, text);
+    g_free(text);
+    c->decided(c->owner, NULL, &e);
+}
+
+static void give_error(struct contender *c, int error)
+{
+    zkl_error e;
+    char *whole = door_path(c->door), *blamed = c->blame ? g_strndup(whole, c->blame) : NULL;
+    const char *path = session_path(c->session, blamed ? blamed : whole);
+    static const int codes[] = {
+        [CONTEND_BUSY] = ZKL_EBUSY,       [CONTEND_REFUSED] = ZKL_EACCES,
+        [CONTEND_NOCHILDREN] = ZKL_EPATH, [CONTEND_OVERFLOW] = ZKL_EOVERFLOW,
+        [CONTEND_LIMIT] = ZKL_ELIMIT,     [CONTEND_PROTOCOL] = ZKL_EPROTO,
+    };
+
+    if (error != CONTEND_ABORTED)
+        error_fill(&e, codes[error], path, "%s: %s", path,
+                   error == CONTEND_NOCHILDREN ? "it lies below an ephemeral node"
+                                               : zkl_strerror(codes[error]));
+    g_free(blamed);
+    c->decided(c->owner, NULL, error == CONTEND_ABORTED ? c->why : &e);
+}
+
+static void perform(struct contender *c, const struct action *a)
+{
+    switch (a->kind) {
+    case ACT_GRANT:
+        give_grant(c);
+        break;
+    case ACT_ADMIT:
+        door_enter(c);
+        break;
+    case ACT_REVOKE:
+        lose(c);
+        break;
+    case ACT_FAIL:
+        if (a->error == CONTEND_LAYOUT)
+            give_layout(c, a->id);
+        else
+            give_error(c, a->error);
+        break;
+    case ACT_ARM:
+        timers_arm(c->session->timers, &contender_front(c)->timer,
+                   clock_now().boot + a->number * CLOCK_MS, on_timer, c);
+        break;
+    default:
+        contender_ask(c, a);
+    }
+}
+
+/* A deadline matters to holders and to whoever lacks nothing else: of thousands that wait, none is
+ * stepped for each proof. */
+static void note_leased(struct contender *c)
+{
+    zkl_session *s = c->session;
+    bool leased = c->grant || c->machine.state == ST_CLAIMING;
+
+    if (!leased && !c->front)
+        return;
+    struct front *f = contender_front(c);
+    if (leased && !f->leased)
+        g_queue_push_tail_link(&locks_of(s)->leased, &f->leased_link);
+    else if (!leased && f->leased)
+        g_queue_unlink(&locks_of(s)->leased, &f->leased_link);
+    f->leased = leased;
+}
+
+void contender_step(struct contender *c, struct event *ev)
+{
+    zkl_session *s = c->session;
+    struct actions actions;
+
+    ev->session = s->id;
+    ev->lease = lease_valid(&s->lease, clock_now());
+    c->refs++;
+    contend_step(&c->machine, ev, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        perform(c, &actions.list[i]);
+    if (c->release_next) {
+        c->release_next = false;
+        contender_step(c, &(struct event){.kind = EV_RELEASE});
+    }
+    if (c->machine.state == ST_DONE && !c->retired)
+        retire(c);
+    note_leased(c);
+    door_passed(c);
+    contender_unref(c);
+}
+
+void contender_step_kind(struct contender *c, enum event_kind kind)
+{
+    contender_step(c, &(struct event){.kind = kind});
+}
+
+static void on_timer(void *data)
+{
+    struct contender *c = data;
+
+    contender_step_kind(c, c->machine.state == ST_LAPSED ? EV_RELEASE : EV_TIMER);
+}
+
+static void on_own_fired(void *owner, bool gone)
+{
+    contender_step(owner, &(struct event){.kind = EV_OWN_FIRED, .gone = gone});
+}
+
+static void on_predecessor_fired(void *owner, bool gone)
+{
+    contender_step(owner, &(struct event){.kind = EV_PRED_FIRED, .gone = gone});
+}
+
+struct front *contender_front(struct contender *c)
+{
+    if (!c->front) {
+        c->front = g_new0(struct front, 1);
+        c->front->own_interest = (struct interest){.fired = on_own_fired, .owner = c};
+        c->front->leased_link.data = c;
+    }
+    return c->front;
+}
+
+struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,
+                                  contender_decided decided, void *owner)
+{
+    struct contender *c = g_new0(struct contender, 1);
+
+    c->session = s;
+    c->refs = 1;
+    c->door = door_use(s, spec->directory);
+    c->payload = g_ref_string_acquire(spec->payload);
+    c->parents = spec->parents;
+    c->style = spec->style;
+    c->priority = spec->priority;
+    c->decided = decided;
+    c->owner = owner;
+    c->predecessor_interest = (struct interest){.fired = on_predecessor_fired, .owner = c};
+    contender_new_id(c);
+    contend_init(&c->machine, spec->kind, spec->try_only);
+    c->machine.strict = spec->strict;
+    c->machine.crowd = spec->marks ? contender_crowd : 0;
+    door_arrive(c);
+    return c;
+}
+
+int contender_ahead(const struct contender *c)
+{
+    enum contend_state state = c->machine.state;
+
+    if (state == ST_PROVING || state == ST_CLAIMING)
+        return 0;
+    return c->machine.ahead > 0 ? (int)c->machine.ahead : -1;
+}
+
+void contender_abort(struct contender *c, int code, const char *text)
+{
+    const char *path = session_path(c->session, door_path(c->door));
+    zkl_error why;
+
+    error_fill(&why, code, path, "%s: %s", path, text);
+    c->refs++;
+    c->why = &why;
+    contender_step(c, &(struct event){.kind = EV_ABORT, .error = CONTEND_ABORTED});
+    c->why = NULL;
+    contender_recall(c);
+    contender_unref(c);
+}
+
+void contender_release(struct contender *c)
+{
+    contender_step_kind(c, EV_RELEASE);
+}
+
+void contender_vanished(struct contender *c)
+{
+    on_own_fired(c, true);
+}

@@ -1,0 +1,340 @@
+#include "contender_requests.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "lib/base/log.h"
+#include "lib/session/epoch.h"
+#include "recipes/name.h"
+#include "recipes/rule.h"
+
+enum answer contender_to_answer(enum store_rc rc)
+{
+    switch (rc) {
+    case STORE_OK:
+        return ANSWER_OK;
+    case STORE_NONODE:
+        return ANSWER_NONODE;
+    case STORE_EXISTS:
+        return ANSWER_EXISTS;
+    case STORE_NOAUTH:
+        return ANSWER_REFUSED;
+    case STORE_NOCHILDREN:
+        return ANSWER_NOCHILDREN;
+    case STORE_NOTEMPTY:
+        return ANSWER_NOTEMPTY;
+    case STORE_UNKNOWN:
+        return ANSWER_UNKNOWN;
+    default:
+        return ANSWER_BAD;
+    }
+}
+
+void contender_answer(struct request *r, const struct store_reply *reply, struct event *ev)
+{
+    struct contender *c = r->owner;
+
+    ev->answer = contender_to_answer(reply->rc);
+    ev->tag = r->tag;
+    if (reply->rc != STORE_GONE)
+        contender_step(c, ev);
+    contender_unref(c);
+}
+
+struct request *contender_request(struct contender *c, enum store_kind kind, char *path,
+                                  void (*done)(struct request *r, const struct store_reply *reply),
+                                  uint32_t tag)
+{
+    struct request *r = request_new(kind, path, done, c);
+
+    c->refs++;
+    r->tag = tag;
+    return r;
+}
+
+/* ---- create ---- */
+
+static void on_created(struct request *r, const struct store_reply *reply)
+{
+    struct contender *c = r->owner;
+    struct event ev = {.kind = EV_CREATED, .czxid = reply->czxid, .owner = reply->owner};
+
+    c->create = NULL;
+    if (reply->rc == STORE_OK) {
+        const char *name = strrchr(reply->path, '/') + 1;
+        struct child child;
+        name_parse(name, strlen(name), &child);
+        ev.number = child.number;
+        contender_set_node(c, name, child.number);
+    }
+    contender_answer(r, reply, &ev);
+}
+
+static void ask_create(struct contender *c, uint32_t tag)
+{
+    struct request *r = contender_request(c, STORE_CREATE, contender_new_node(c), on_created, tag);
+
+    r->once = true; /* whether it was done is the recipe's to find out */
+    r->what.mode = STORE_EPHEMERAL_SEQUENTIAL;
+    r->what.data = g_strdup(c->payload);
+    r->what.length = (int)strlen(c->payload);
+    c->blame = 0; /* that parents could not be made is no matter any more */
+    c->create = r;
+    request_send(c->session, r);
+}
+
+/* ---- lists and reads ---- */
+
+/* Whatever the answer is, a quorum has it; the session's client takes it along to other servers,
+ * and none that has not come as far lets it in. So no list behind it comes from before. */
+static void on_passed(struct request *r, const struct store_reply *reply)
+{
+    const struct store_reply definite = {.rc = reply->rc < STORE_BAD ? STORE_OK : reply->rc};
+
+    contender_answer(r, &definite, &(struct event){.kind = EV_PASSED});
+}
+
+/* A set of what is not there: no node is called like that, without a number. Unlike a sync, it is
+ * not answered by a deposed leader. */
+static void ask_barrier(struct contender *c, uint32_t tag)
+{
+    struct request *r = contender_request(c, STORE_SET, contender_new_node(c), on_passed, tag);
+
+    r->what.version = INT_MAX;
+    request_send(c->session, r);
+}
+
+/* Once for a directory and a matter. */
+static bool is_news(struct contender *c, const char *matter)
+{
+    return g_hash_table_add(c->session->logged, g_strconcat(matter, door_path(c->door), NULL));
+}
+
+/* Who does not wait for us while we do not wait for it: more often a mistake than meant. */
+static void log_unrelated(struct contender *c, const struct child *child, const char *name)
+{
+    struct log *log = c->session->log;
+
+    if (child->kind == CHILD_FOREIGN && is_news(c, "foreign ")) {
+        log_line(log, ZKL_LOG_INFO, "%s: ignoring \"%.100s\", which is no contender",
+                 door_path(c->door), name);
+    } else if (child->kind != CHILD_FOREIGN && is_news(c, "unrelated ")) {
+        char *text = layout_stranger(name);
+        log_line(log, ZKL_LOG_WARN, "%s: %s: it does not wait for what is queued here",
+                 door_path(c->door), text);
+        g_free(text);
+    }
+}
+
+static void parse_child(struct contender *c, const char *name, uint32_t id, struct child *child)
+{
+    size_t length = strlen(name);
+
+    name_parse(name, length, child);
+    child->id = id;
+    child->own = name_has_id(name, length, c->id, strlen(c->id));
+    child->old = c->old_id && name_has_id(name, length, c->old_id, strlen(c->old_id));
+    if (!rule_waits(c->machine.kind, child->kind) && !layout_heeds(name, c->style, c->machine.kind))
+        log_unrelated(c, child, name);
+}
+
+static void on_listed(struct request *r, const struct store_reply *reply)
+{
+    struct contender *c = r->owner;
+    struct child *children = g_new0(struct child, (gsize)reply->count);
+    struct event ev = {.kind = EV_LISTED,
+                       .children = children,
+                       .count = (size_t)reply->count,
+                       .mark = reply->data_length > 0 ? MARK_UNREAD : MARK_NONE,
+                       .version = reply->version};
+
+    if (c->list == r)
+        c->list = NULL;
+    /* Refused here, before the create that it rides behind is answered: nothing will ride again. */
+    if (reply->rc == STORE_BAD && c->create && r->tag == c->machine.tag) {
+        contender_abort(c, ZKL_EPROTO, zkl_strerror(ZKL_EPROTO));
+        contender_unref(c);
+        g_free(children);
+        return;
+    }
+    for (int i = 0; i < reply->count; i++)
+        parse_child(c, reply->names[i], (uint32_t)i, &children[i]);
+    c->listed = reply;
+    contender_answer(r, reply, &ev);
+    g_free(children);
+}
+
+static void ask_list(struct contender *c, uint32_t tag)
+{
+    c->list = contender_request(c, STORE_LIST, g_strdup(door_path(c->door)), on_listed, tag);
+    request_send(c->session, c->list);
+}
+
+void contender_recall(struct contender *c)
+{
+    if (c->create)
+        request_recall(c->create);
+    /* While a node may stand that nobody knows, the list is what will find it. */
+    if (c->list && c->machine.state == ST_DONE)
+        request_recall(c->list);
+}
+
+static void on_proved(struct request *r, const struct store_reply *reply)
+{
+    contender_answer(
+        r, reply, &(struct event){.kind = EV_READ, .czxid = reply->czxid, .owner = reply->owner});
+}
+
+static void on_read(struct request *r, const struct store_reply *reply)
+{
+    struct contender *c = r->owner;
+
+    watch_answered(c->session, r, reply, &c->front->own_interest);
+    on_proved(r, reply);
+}
+
+static void on_watched(struct request *r, const struct store_reply *reply)
+{
+    struct contender *c = r->owner;
+
+    watch_answered(c->session, r, reply, &c->predecessor_interest);
+    contender_answer(r, reply, &(struct event){.kind = EV_WATCHED});
+}
+
+/* Makes r leave a watch that fires interest; or the recipe hears that too much is watched, in an
+ * event of that kind. */
+static bool leave_watch(struct contender *c, struct request *r, struct interest *interest,
+                        enum event_kind kind)
+{
+    uint32_t tag = r->tag;
+
+    if (watch_add(c->session, r, interest))
+        return true;
+    request_free(r);
+    contender_step(c, &(struct event){.kind = kind, .answer = ANSWER_LIMIT, .tag = tag});
+    contender_unref(c);
+    return false;
+}
+
+static void ask_own(struct contender *c, uint32_t tag)
+{
+    struct request *r = contender_request(c, STORE_GET, contender_node(c), on_read, tag);
+
+    if (leave_watch(c, r, &contender_front(c)->own_interest, EV_READ))
+        request_send(c->session, r);
+}
+
+/* Takes path. What is kept of it is the watch's own. */
+static void ask_predecessor(struct contender *c, char *path, uint32_t tag)
+{
+    struct request *r = contender_request(c, STORE_GET, path, on_watched, tag);
+
+    if (!leave_watch(c, r, &c->predecessor_interest, EV_WATCHED))
+        return;
+    g_clear_pointer(&c->predecessor, g_rc_box_release);
+    c->predecessor = g_rc_box_acquire(watch_path(&c->predecessor_interest));
+    request_send(c->session, r);
+}
+
+/* ---- deletes ---- */
+
+/* Nodes of this attempt in the snapshot, but the one with that name. */
+static void delete_own(struct contender *c, const char *keep)
+{
+    for (int i = 0; i < c->listed->count; i++) {
+        struct child child;
+        parse_child(c, c->listed->names[i], 0, &child);
+        if ((!child.own && !child.old) || (keep && strcmp(c->listed->names[i], keep) == 0))
+            continue;
+        request_delete(c->session, contender_child_path(c, c->listed->names[i]));
+    }
+}
+
+static void delete_spare(struct contender *c)
+{
+    char *name = contender_name(c);
+
+    delete_own(c, name);
+    g_free(name);
+}
+
+static void delete_node(struct contender *c)
+{
+    if (c->front)
+        watch_drop(&c->front->own_interest, true);
+    request_delete(c->session, contender_node(c));
+}
+
+/* Looked for again, and gone with the session as soon as nothing is held. */
+static void note_orphan(struct contender *c)
+{
+    zkl_session *s = c->session;
+
+    if (!c->orphan) {
+        s->orphans++;
+        log_line(s->log, ZKL_LOG_ERROR, "%s: looking for a node of ours there is refused",
+                 door_path(c->door));
+    }
+    c->orphan = true;
+    epoch_purge(s);
+}
+
+void contender_ask(struct contender *c, const struct action *a)
+{
+    switch (a->kind) {
+    case ACT_CREATE:
+        ask_create(c, a->tag);
+        break;
+    case ACT_PARENTS:
+        contender_ask_parents(c, a->tag);
+        break;
+    case ACT_BARRIER:
+        ask_barrier(c, a->tag);
+        break;
+    case ACT_LIST:
+        ask_list(c, a->tag);
+        break;
+    case ACT_ADOPT:
+        contender_set_node(c, c->listed->names[a->id], c->machine.number);
+        break;
+    case ACT_PROVE:
+        request_send(c->session,
+                     contender_request(c, STORE_GET, contender_node(c), on_proved, a->tag));
+        break;
+    case ACT_READ:
+        ask_own(c, a->tag);
+        break;
+    case ACT_WATCH:
+        ask_predecessor(c, contender_child_path(c, c->listed->names[a->id]), a->tag);
+        break;
+    case ACT_REWATCH:
+        ask_predecessor(c, g_strdup(c->predecessor), a->tag);
+        break;
+    case ACT_UNWATCH:
+        watch_drop(&c->predecessor_interest, false);
+        break;
+    case ACT_DELETE:
+        delete_node(c);
+        break;
+    case ACT_DELETE_SPARE:
+        delete_spare(c);
+        break;
+    case ACT_DELETE_ALL:
+        delete_own(c, NULL);
+        break;
+    case ACT_ORPHAN:
+        note_orphan(c);
+        break;
+    case ACT_RESET:
+        contender_reset(c, a->tag);
+        break;
+    case ACT_READ_MARK:
+        contender_read_mark(c, a->tag);
+        break;
+    case ACT_MARK:
+        contender_mark(c, a->number);
+        break;
+    default:
+        g_assert_not_reached();
+    }
+}

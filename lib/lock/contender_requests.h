@@ -1,0 +1,134 @@
+/* The part of the driver that talks to the store. Only contender*.c include this. */
+#ifndef LIB_CONTENDER_REQUESTS_H
+#define LIB_CONTENDER_REQUESTS_H
+
+#include "contender.h"
+#include "lib/base/layout.h"
+#include "lib/session/request.h"
+#include "lib/session/watch.h"
+#include "recipes/contend.h"
+
+struct door;
+struct locks;
+
+enum { CONTENDER_ID_SIZE = 37 };
+
+/* Through its door, again and again where its node went. */
+enum progress { OUTSIDE, ENTERING, INSIDE };
+
+struct contender {
+    struct contend machine;
+    zkl_session *session; /* which outlives it */
+    struct door *door;    /* with the directory's path */
+    char *payload;        /* GRefString */
+    char *odd_name;       /* of the own node, when it is not what we would call it */
+    char *predecessor;    /* full path; an rc_box, the watch's own */
+    char *old_id;         /* of the session before; NULL: none */
+    struct interest predecessor_interest;
+    struct front *front;              /* NULL until it is needed; what is there for good then */
+    struct request *create, *list;    /* under way or parked, behind ACT_CREATE and ACT_LIST */
+    const struct store_reply *listed; /* the snapshot being stepped */
+    zkl_grant *grant;                 /* one reference, while holding */
+    const zkl_error *why;             /* inside contender_abort() */
+    contender_decided decided;
+    void *owner;
+    GList link;           /* of the session's list; its data are NULL before it has begun */
+    GSequenceIter *place; /* among those outside; NULL: it is not */
+    int refs;             /* being at it, each request under way, each step */
+    int priority;
+    int32_t number; /* of the own node */
+    unsigned parents_left;
+    unsigned blame; /* how much of the directory's path an error is about; 0: all */
+    enum answer parents_answer;
+    zkl_parents parents;
+    enum name_style style;
+    enum progress progress;
+    char id[CONTENDER_ID_SIZE];
+    bool retired;
+    bool release_next; /* nobody had to be told of the loss */
+    bool orphan;       /* counted in the session's */
+    uint32_t arrival;  /* in what order they came to the door, and enter again */
+};
+
+/* What only the first in line has: thousands may wait behind it. */
+struct front {
+    struct interest own_interest;
+    struct timer timer; /* own watch due, or the end of a lapsed node */
+    GList leased_link;  /* of the session */
+    bool leased;        /* in the session's list of that name */
+};
+
+struct front *contender_front(struct contender *c);
+
+/* What would enter the queue but was not sent yet will not be. */
+void contender_recall(struct contender *c);
+
+/* Does what the action asks of the store. */
+void contender_ask(struct contender *c, const struct action *a);
+
+void contender_step(struct contender *c, struct event *ev);
+void contender_step_kind(struct contender *c, enum event_kind kind); /* which says it all */
+
+/* A request for c, not sent yet; its path is taken. Its done ends in contender_answer(), or gives
+ * the reference up itself. */
+struct request *contender_request(struct contender *c, enum store_kind kind, char *path,
+                                  void (*done)(struct request *r, const struct store_reply *reply),
+                                  uint32_t tag);
+
+/* Steps with the answer, unless its session is over: the recipe hears of that by EV_EPOCH. */
+void contender_answer(struct request *r, const struct store_reply *reply, struct event *ev);
+enum answer contender_to_answer(enum store_rc rc);
+
+/* ---- contender_node.c: all strings are the caller's ---- */
+
+/* A new epoch, a new id: the old one's nodes are to be removed wherever they are seen. */
+void contender_new_id(struct contender *c);
+
+char *contender_child_path(const struct contender *c, const char *name);
+
+/* The path to create: the own node's but for the number. */
+char *contender_new_node(const struct contender *c);
+
+/* The own node is called that. Who knows our id can give it to a node with an odd name. */
+void contender_set_node(struct contender *c, const char *name, int32_t number);
+
+/* Its name and full path, while it is of the present id. */
+char *contender_name(const struct contender *c);
+char *contender_node(const struct contender *c);
+
+/* ---- contender_door.c ---- */
+
+/* That of path, a GRefString, with one more user. */
+struct door *door_use(zkl_session *s, char *path);
+void door_unuse(struct door *d);
+char *door_path(const struct door *d); /* GRefString */
+
+/* c has come. */
+void door_arrive(struct contender *c);
+
+/* c is to enter, for the first time or again: now, or when there is room and it is the oldest. */
+void door_enter(struct contender *c);
+
+/* c was stepped: it may have found its place. */
+void door_passed(struct contender *c);
+
+/* c's attempt is over. */
+void door_leave(struct contender *c);
+
+/* Nobody is let in before all who are to enter again have said so; then the oldest of them are. */
+void doors_close(struct locks *all);
+void doors_open(struct locks *all);
+
+/* As contender_abort(), for all who are outside. */
+void doors_abort(struct locks *all, const zkl_error *why);
+
+/* ---- contender_directory.c ---- */
+
+void contender_ask_parents(struct contender *c, uint32_t tag);
+void contender_reset(struct contender *c, uint32_t tag);
+void contender_read_mark(struct contender *c, uint32_t tag);
+void contender_mark(struct contender *c, int32_t version);
+
+void contender_unref(struct contender *c);
+
+#endif

@@ -1,0 +1,346 @@
+#include "grant.h"
+
+#include <stdatomic.h>
+
+#include "contender.h"
+#include "lib/base/callbacks.h"
+#include "lib/base/error.h"
+#include "multi.h"
+
+/* State and deadline are one word, so that a proof and a loss cannot cross: microseconds of
+ * CLOCK_BOOTTIME above the two bits of the state. What else a deadline has, raw and sure, is
+ * written before the word and read after it, and a reader who then finds the clock short of the
+ * deadline looks at the word once more. If that is the same, it was owned after the clock was read,
+ * and what was read with it is of its own deadline or of one already proved; without that look, it
+ * could be of one whose proof came too late and was turned away. */
+struct zkl_grant {
+    atomic_int refs;
+    unsigned generation;
+    uint64_t token;
+    int64_t session_id;
+    char *full_node, *payload;
+    const char *node; /* as the user sees it: the end of full_node */
+    zkl_session *session;
+    _Atomic uint64_t word;
+    _Atomic int64_t raw;         /* CLOCK_MONOTONIC_RAW ns */
+    _Atomic int64_t sure;        /* CLOCK_BOOTTIME ns: instant_sure() */
+    struct contender *contender; /* guarded by the monitor, like what follows */
+    GArray *watchers;            /* of struct watcher; emptied with the last call */
+    struct multi_line line;
+};
+
+struct watcher {
+    zkl_grant_fn fn;
+    void *data;
+};
+
+struct message {
+    zkl_grant *grant;
+    struct watcher watcher;
+    zkl_state state;
+};
+
+static uint64_t pack(int64_t boot_ns, zkl_state state)
+{
+    return (uint64_t)(boot_ns / 1000) << 2 | (uint64_t)state;
+}
+
+static zkl_state word_state(uint64_t word)
+{
+    return (zkl_state)(word & 3);
+}
+
+static int64_t word_boot(uint64_t word)
+{
+    return (int64_t)(word >> 2) * 1000;
+}
+
+static bool is_owned(uint64_t word)
+{
+    return word_state(word) <= ZKL_SUSPECT;
+}
+
+/* The word is to follow. */
+static void set_limits(zkl_grant *g, struct instant deadline)
+{
+    atomic_store(&g->raw, deadline.raw);
+    atomic_store(&g->sure, instant_sure(clock_now(), deadline));
+}
+
+/* The word now, LOST from the deadline on: the first reader past it makes that final. */
+static uint64_t settle(const zkl_grant *g, int64_t *ret_left)
+{
+    zkl_grant *mutable_g = (zkl_grant *)(uintptr_t)g;
+    uint64_t word = atomic_load(&mutable_g->word);
+
+    while (is_owned(word)) {
+        struct instant deadline = {word_boot(word), atomic_load(&mutable_g->raw)};
+        uint64_t before = word, lost = (word & ~UINT64_C(3)) | ZKL_LOST;
+        *ret_left = instant_left(clock_now(), deadline);
+        if (*ret_left == 0 && atomic_compare_exchange_weak(&mutable_g->word, &word, lost))
+            return lost;
+        if (*ret_left > 0 && (word = atomic_load(&mutable_g->word)) == before)
+            return word;
+    }
+    *ret_left = 0;
+    return word;
+}
+
+uint64_t zkl_grant_token(const zkl_grant *g)
+{
+    return g->token;
+}
+
+const char *zkl_grant_node(const zkl_grant *g)
+{
+    return g->node;
+}
+
+int64_t zkl_grant_session_id(const zkl_grant *g)
+{
+    return g->session_id;
+}
+
+int64_t zkl_grant_remaining_ms(const zkl_grant *g)
+{
+    int64_t left;
+
+    if (!g || fork_is_child(g->generation))
+        return 0;
+    settle(g, &left);
+    return left / CLOCK_MS;
+}
+
+/* Whether it is owned by one clock, which is enough until the deadline comes nearer. */
+static bool is_surely_owned(const zkl_grant *g, uint64_t word)
+{
+    int64_t sure = atomic_load(&g->sure);
+
+    return is_owned(word) && clock_boot() < sure && atomic_load(&g->word) == word;
+}
+
+zkl_state zkl_grant_state(const zkl_grant *g)
+{
+    int64_t left;
+
+    if (!g || fork_is_child(g->generation))
+        return ZKL_LOST;
+    uint64_t word = atomic_load(&g->word);
+    return word_state(is_surely_owned(g, word) ? word : settle(g, &left));
+}
+
+/* ---- telling ---- */
+
+static void deliver(void *data)
+{
+    struct message *m = data;
+
+    m->watcher.fn(m->grant, m->state, m->watcher.data);
+    grant_unref(m->grant);
+    g_free(m);
+}
+
+static void tell_one(zkl_grant *g, const struct watcher *watcher, zkl_state state)
+{
+    struct message *m = g_new(struct message, 1);
+
+    *m = (struct message){grant_ref(g), *watcher, state};
+    if (!callbacks_push(g->session->callbacks, deliver, m)) {
+        atomic_fetch_sub(&g->refs, 1); /* the caller has one */
+        g_free(m);
+    }
+}
+
+static void tell(zkl_grant *g, zkl_state state)
+{
+    for (guint i = 0; i < g->watchers->len; i++)
+        tell_one(g, &g_array_index(g->watchers, struct watcher, i), state);
+    if (state == ZKL_LOST || state == ZKL_RELEASED)
+        g_array_set_size(g->watchers, 0);
+}
+
+void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data)
+{
+    struct watcher watcher = {fn, data};
+    zkl_state state = zkl_grant_state(g);
+    /* Lost by its deadline, but the contender has not said so yet: that will be the one call. */
+    bool final = state == ZKL_RELEASED || (state == ZKL_LOST && !g->contender);
+
+    if (state == ZKL_SUSPECT || final)
+        tell_one(g, &watcher, state);
+    if (!final)
+        g_array_append_val(g->watchers, watcher);
+}
+
+int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data)
+{
+    int code = 0;
+
+    if (!g || !fn)
+        return error_set(ZKL_EINVAL, NULL,
+                         "zkl_grant_on_change: a grant and a function are needed");
+    if (fork_is_child(g->generation))
+        return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
+    session_lock(g->session);
+    if (g->session->closed)
+        code = error_set(ZKL_ECLOSED, g->node, "%s: the session was closed", g->node);
+    else
+        grant_watch(g, fn, data);
+    session_unlock(g->session);
+    return code;
+}
+
+/* ---- the runtime's side ---- */
+
+zkl_grant *grant_new(zkl_session *s, struct contender *c, const char *node, const char *payload,
+                     uint64_t token)
+{
+    zkl_grant *g = g_new0(zkl_grant, 1);
+
+    atomic_init(&g->refs, 2);
+    g->generation = s->generation;
+    g->token = token;
+    g->session_id = s->id;
+    g->full_node = g_strdup(node);
+    g->node = session_path(s, g->full_node);
+    g->payload = g_strdup(payload);
+    g->session = session_ref(s);
+    set_limits(g, s->lease.deadline);
+    atomic_init(&g->word, pack(s->lease.deadline.boot, s->up ? ZKL_HELD : ZKL_SUSPECT));
+    g->contender = c;
+    g->watchers = g_array_new(FALSE, FALSE, sizeof(struct watcher));
+    return g;
+}
+
+zkl_grant *grant_ref(zkl_grant *g)
+{
+    atomic_fetch_add(&g->refs, 1);
+    return g;
+}
+
+void grant_unref(zkl_grant *g)
+{
+    if (atomic_fetch_sub(&g->refs, 1) != 1)
+        return;
+    zkl_session *s = g->session;
+    g_array_unref(g->watchers);
+    g_free(g->full_node);
+    g_free(g->payload);
+    g_free(g);
+    session_unref(s);
+}
+
+bool grant_set_deadline(zkl_grant *g, struct instant deadline, bool proved)
+{
+    int64_t left;
+    uint64_t word = settle(g, &left);
+
+    for (;;) {
+        if (!is_owned(word))
+            return word_state(word) == ZKL_RELEASED;
+        zkl_state before = word_state(word);
+        set_limits(g, deadline);
+        if (atomic_compare_exchange_weak(&g->word, &word,
+                                         pack(deadline.boot, proved ? ZKL_HELD : before))) {
+            if (proved && before == ZKL_SUSPECT)
+                tell(g, ZKL_HELD);
+            return true;
+        }
+    }
+}
+
+/* From an owned state to another; false if it was not owned any more. */
+static bool change(zkl_grant *g, zkl_state to)
+{
+    int64_t left;
+    uint64_t word = settle(g, &left);
+
+    while (is_owned(word)) {
+        if (word_state(word) == to)
+            return true;
+        if (atomic_compare_exchange_weak(&g->word, &word, (word & ~UINT64_C(3)) | (uint64_t)to)) {
+            if (to != ZKL_LOST)
+                tell(g, to);
+            return true;
+        }
+    }
+    return false;
+}
+
+void grant_suspect(zkl_grant *g)
+{
+    change(g, ZKL_SUSPECT);
+}
+
+bool grant_lose(zkl_grant *g, void (*then)(void *data), void *data)
+{
+    bool anybody = g->watchers->len > 0;
+
+    change(g, ZKL_LOST);
+    tell(g, ZKL_LOST);
+    return anybody && callbacks_push(g->session->callbacks, then, data);
+}
+
+bool grant_disown(zkl_grant *g)
+{
+    return change(g, ZKL_RELEASED);
+}
+
+void grant_let_go(zkl_grant *g, bool node_gone)
+{
+    if (g->contender && node_gone)
+        contender_vanished(g->contender);
+    else if (g->contender)
+        contender_release(g->contender);
+}
+
+/* A transaction that gives it back has done so already. */
+bool grant_give_back(zkl_grant *g)
+{
+    if (zkl_grant_state(g) == ZKL_RELEASED)
+        return true;
+    if (!grant_disown(g))
+        return false;
+    grant_let_go(g, false);
+    return true;
+}
+
+void grant_detach(zkl_grant *g)
+{
+    g->contender = NULL;
+}
+
+zkl_session *grant_session(const zkl_grant *g)
+{
+    return g->session;
+}
+
+struct multi_line *grant_line(zkl_grant *g)
+{
+    return &g->line;
+}
+
+const char *grant_full_node(const zkl_grant *g)
+{
+    return g->full_node;
+}
+
+const char *grant_payload(const zkl_grant *g)
+{
+    return g->payload;
+}
+
+bool grant_is_child(const zkl_grant *g)
+{
+    return fork_is_child(g->generation);
+}
+
+void zkl_grant_release(zkl_grant *g)
+{
+    if (!g || fork_is_child(g->generation))
+        return;
+    session_lock(g->session);
+    grant_give_back(g);
+    session_unlock(g->session);
+    grant_unref(g);
+}

@@ -1,0 +1,49 @@
+/* The grant's inside: who may still believe, decided by atomics alone. */
+#ifndef LIB_GRANT_H
+#define LIB_GRANT_H
+
+#include "lib/session/core.h"
+
+struct contender;
+
+/* A grant of s's present deadline, with one reference for the contender and one for the user. With
+ * the monitor held. node is its full path, payload what is in it. */
+zkl_grant *grant_new(zkl_session *s, struct contender *c, const char *node, const char *payload,
+                     uint64_t token);
+
+zkl_grant *grant_ref(zkl_grant *g);
+
+void grant_unref(zkl_grant *g); /* without the monitor held, unless another reference remains */
+
+/* With the monitor held: */
+
+/* As zkl_grant_on_change(), for whom the calls are sure to come: before the session is closed. */
+void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data);
+
+/* A new deadline; a later one is a proof, which ends SUSPECT. False: it was lost meanwhile. */
+bool grant_set_deadline(zkl_grant *g, struct instant deadline, bool proved);
+void grant_suspect(zkl_grant *g);
+
+/* The contender lost it: tells those who asked to be told. then(data) runs behind them on the
+ * callback thread, without the monitor; false: nobody is told, and then will not be called. */
+bool grant_lose(zkl_grant *g, void (*then)(void *data), void *data);
+
+/* Gives back; false: it was lost before. The caller's reference stays. */
+bool grant_give_back(zkl_grant *g);
+
+/* The two halves of that, for a transaction that gives back: from the first on it is RELEASED
+ * (false: it was not owned), with the second its node goes, unless that is gone. */
+bool grant_disown(zkl_grant *g);
+void grant_let_go(zkl_grant *g, bool node_gone);
+
+/* The contender is done with it. */
+void grant_detach(zkl_grant *g);
+
+/* What its transactions need. */
+zkl_session *grant_session(const zkl_grant *g);
+struct multi_line *grant_line(zkl_grant *g);
+const char *grant_full_node(const zkl_grant *g);
+const char *grant_payload(const zkl_grant *g);
+bool grant_is_child(const zkl_grant *g); /* in a forked child */
+
+#endif

@@ -1,0 +1,162 @@
+#include "locks.h"
+
+#include "contender_requests.h"
+#include "grant.h"
+#include "lib/base/error.h"
+
+static struct locks *all_of(struct participant *p)
+{
+    return (struct locks *)p;
+}
+
+static bool is_busy(const struct participant *p)
+{
+    return ((const struct locks *)p)->contenders.length > 0;
+}
+
+static bool holds(const struct participant *p)
+{
+    for (const GList *l = ((const struct locks *)p)->contenders.head; l; l = l->next) {
+        enum contend_state state = ((const struct contender *)l->data)->machine.state;
+        if (state == ST_HOLDING || state == ST_LAPSED)
+            return true;
+    }
+    return false;
+}
+
+/* Stepping one may retire others: each is held until its turn. */
+static void for_all(const GQueue *queue, void (*fn)(struct contender *c, void *data), void *data)
+{
+    guint n = 0, count = queue->length;
+    struct contender **list = g_new(struct contender *, count);
+
+    for (GList *l = queue->head; l; l = l->next) {
+        list[n] = l->data;
+        list[n++]->refs++;
+    }
+    for (n = 0; n < count; n++) {
+        if (!list[n]->retired)
+            fn(list[n], data);
+        contender_unref(list[n]);
+    }
+    g_free(list);
+}
+
+static void extend(struct contender *c, void *proved)
+{
+    if (!c->grant)
+        contender_step_kind(c, EV_LEASE);
+    else if (!grant_set_deadline(c->grant, c->session->lease.deadline, *(bool *)proved))
+        contender_step_kind(c, EV_LAPSED);
+}
+
+static void on_proved(struct participant *p)
+{
+    bool proved = true;
+
+    for_all(&all_of(p)->leased, extend, &proved);
+}
+
+static void on_deadline(struct participant *p)
+{
+    bool proved = false;
+
+    for_all(&all_of(p)->leased, extend, &proved);
+}
+
+static void lapse(struct contender *c, void *unused)
+{
+    (void)unused;
+    contender_step_kind(c, EV_LAPSED);
+}
+
+static void on_lapsed(struct participant *p)
+{
+    for_all(&all_of(p)->leased, lapse, NULL);
+}
+
+static void suspect(struct contender *c, void *unused)
+{
+    (void)unused;
+    if (c->grant)
+        grant_suspect(c->grant);
+}
+
+static void on_suspect(struct participant *p)
+{
+    for_all(&all_of(p)->leased, suspect, NULL);
+}
+
+static void renew(struct contender *c, void *unused)
+{
+    (void)unused;
+    contender_new_id(c);
+    contender_step_kind(c, EV_EPOCH);
+}
+
+static void on_replaced(struct participant *p)
+{
+    doors_close(all_of(p));
+    for_all(&all_of(p)->contenders, renew, NULL);
+    doors_open(all_of(p));
+}
+
+static void end(struct contender *c, void *error)
+{
+    const zkl_error *e = error;
+
+    contender_abort(c, e->code, e->text);
+    contender_step_kind(c, EV_END);
+}
+
+static void end_all(struct locks *all, int code, const char *text)
+{
+    zkl_error error;
+
+    error_fill(&error, code, NULL, "%s", text);
+    doors_abort(all, &error);
+    for_all(&all->contenders, end, &error);
+}
+
+static void on_refused(struct participant *p)
+{
+    end_all(all_of(p), ZKL_EAUTH, "the server refused the credentials");
+}
+
+static void on_closed(struct participant *p)
+{
+    end_all(all_of(p), ZKL_ECLOSED, "the session was closed");
+}
+
+static void free_locks(struct participant *p)
+{
+    struct locks *all = all_of(p);
+
+    g_hash_table_unref(all->doors);
+    g_hash_table_unref(all->unmarkable);
+    g_free(all);
+}
+
+static const struct participant_ops participant = {.is_busy = is_busy,
+                                                   .holds = holds,
+                                                   .on = {[NEWS_PROVED] = on_proved,
+                                                          [NEWS_DEADLINE] = on_deadline,
+                                                          [NEWS_SUSPECT] = on_suspect,
+                                                          [NEWS_LAPSED] = on_lapsed,
+                                                          [NEWS_REPLACED] = on_replaced,
+                                                          [NEWS_REFUSED] = on_refused,
+                                                          [NEWS_CLOSED] = on_closed},
+                                                   .free = free_locks};
+
+struct locks *locks_of(zkl_session *s)
+{
+    struct locks *all = (struct locks *)participant_find(s, &participant);
+
+    if (!all) {
+        all = g_new0(struct locks, 1);
+        all->doors = g_hash_table_new(g_str_hash, g_str_equal);
+        all->unmarkable = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+        participant_add(s, &all->participant, &participant);
+    }
+    return all;
+}

@@ -1,0 +1,22 @@
+/* All contenders of a session: how it finds them, and what they hear of it. With the monitor held.
+ */
+#ifndef LIB_LOCKS_H
+#define LIB_LOCKS_H
+
+#include <glib.h>
+
+#include "lib/session/participant.h"
+
+struct locks {
+    struct participant participant;
+    GQueue contenders;      /* of struct contender: all who have begun and are not done */
+    GQueue leased;          /* those of them that go by the session's deadline */
+    GHashTable *doors;      /* path -> struct door: of contender_door.c */
+    bool doors_closed;      /* while all hear that the session ended */
+    GHashTable *unmarkable; /* directory -> int64_t: until when no mark is tried there again */
+};
+
+/* Those of the session, which from then on tells them what happens to it. */
+struct locks *locks_of(zkl_session *s);
+
+#endif

@@ -1,0 +1,225 @@
+#include "op.h"
+
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include "grant.h"
+#include "lib/base/callbacks.h"
+#include "lib/base/error.h"
+#include "lib/base/thread.h"
+
+struct zkl_op {
+    atomic_int refs; /* the user's, and ours until it is told */
+    /* guarded by the monitor: */
+    bool decided;
+    bool begun; /* the completion: too late to cancel */
+    /* never changed: */
+    zkl_session *session;
+    zkl_acquired_fn fn;
+    void *data;
+    /* guarded by the monitor: */
+    sem_t *wake;                 /* of who blocks in op_wait() */
+    struct contender *contender; /* until decided */
+    struct limit *limit;         /* NULL: none */
+    GQueue *waiters;             /* of whoever may end it; until decided */
+    GList link;
+    zkl_grant *grant;
+    zkl_error *error; /* once decided; NULL: there is a grant */
+};
+
+struct limit {
+    struct timer timer;
+    int64_t timeout_ms;
+};
+
+static void op_unref(zkl_op *op)
+{
+    if (atomic_fetch_sub(&op->refs, 1) != 1)
+        return;
+    session_unref(op->session);
+    g_free(op->limit);
+    g_free(op->error);
+    g_free(op);
+}
+
+static void deliver(void *data)
+{
+    zkl_op *op = data;
+
+    session_lock(op->session);
+    op->begun = true;
+    session_unlock(op->session);
+    op->fn(op->grant, op->error, op->data);
+    op_unref(op);
+}
+
+static void on_decided(void *owner, zkl_grant *grant, const zkl_error *error)
+{
+    zkl_op *op = owner;
+
+    if (op->limit)
+        timers_cancel(&op->limit->timer);
+    if (op->waiters)
+        g_queue_unlink(op->waiters, &op->link);
+    op->waiters = NULL;
+    op->contender = NULL;
+    op->decided = true;
+    op->grant = grant;
+    if (error)
+        op->error = g_memdup2(error, sizeof *error);
+    if (op->fn) {
+        callbacks_push(op->session->callbacks, deliver, op);
+    } else {
+        if (op->wake)
+            sem_post(op->wake);
+        op_unref(op);
+    }
+}
+
+/* Cancelling wins until the completion begins: a grant won by then is given back. */
+void op_abort(zkl_op *op, int code, const char *text)
+{
+    if (op->begun)
+        return;
+    if (!op->decided) {
+        contender_abort(op->contender, code, text);
+        return;
+    }
+    if (!op->error)
+        op->error = g_new(zkl_error, 1);
+    error_fill(op->error, code, NULL, "%s", text);
+    if (!op->grant)
+        return;
+    grant_give_back(op->grant);
+    grant_unref(op->grant);
+    op->grant = NULL;
+}
+
+static void on_timeout(void *data)
+{
+    zkl_op *op = data;
+    zkl_error why;
+
+    if (!op->session->up)
+        session_why_down(op->session, &why);
+    else if (op->limit->timeout_ms == 0)
+        error_fill(&why, ZKL_EUNREACHABLE, NULL, "the server did not answer");
+    else
+        error_fill(&why, ZKL_ETIMEDOUT, NULL, "not acquired within %" G_GINT64_FORMAT " ms",
+                   op->limit->timeout_ms);
+    op_abort(op, why.code, why.text);
+}
+
+void op_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn)(void *data),
+            void *data)
+{
+    int64_t now = clock_now().boot;
+    int64_t ms = timeout_ms == 0 ? session_patience_ms(s) : timeout_ms;
+
+    if (ms < 0 || ms > (INT64_MAX - now) / CLOCK_MS)
+        return;
+    timers_arm(s->timers, timer, now + ms * CLOCK_MS, fn, data);
+}
+
+static zkl_op *op_new(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
+{
+    zkl_op *op = g_new0(zkl_op, 1);
+
+    atomic_init(&op->refs, 2);
+    op->session = session_ref(s);
+    if (timeout_ms >= 0) {
+        op->limit = g_new0(struct limit, 1);
+        op->limit->timeout_ms = timeout_ms;
+    }
+    op->fn = fn;
+    op->data = data;
+    op->link.data = op;
+    return op;
+}
+
+static void enter(zkl_op *op, const struct contender_spec *spec)
+{
+    zkl_session *s = op->session;
+    zkl_error why;
+
+    if (s->refused) {
+        session_why_down(s, &why);
+        on_decided(op, NULL, &why);
+        return;
+    }
+    if (op->limit)
+        op_arm(s, &op->limit->timer, op->limit->timeout_ms, on_timeout, op);
+    struct contender *c = contender_enter(s, spec, on_decided, op);
+    if (!op->decided)
+        op->contender = c;
+}
+
+int op_ahead(const zkl_op *op)
+{
+    return op->contender ? contender_ahead(op->contender) : -1;
+}
+
+zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
+                 zkl_acquired_fn fn, void *data, GQueue *waiters)
+{
+    if (s->closing) {
+        error_set(ZKL_ECLOSED, NULL, "the session was closed");
+        return NULL;
+    }
+    spec->try_only = timeout_ms == 0;
+    zkl_op *op = op_new(s, timeout_ms, fn, data);
+    op->waiters = waiters;
+    g_queue_push_tail_link(waiters, &op->link);
+    enter(op, spec);
+    return op;
+}
+
+/* Who decides it posts with the monitor held, and so is through with the semaphore when the waiter
+ * has the monitor again. */
+static void await(zkl_op *op)
+{
+    sem_t wake;
+
+    sem_init(&wake, 0, 0);
+    op->wake = &wake;
+    session_unlock(op->session);
+    thread_wait(&wake);
+    session_lock(op->session);
+    sem_destroy(&wake);
+}
+
+int op_wait(zkl_op *op, zkl_grant **ret)
+{
+    session_lock(op->session);
+    if (!op->decided)
+        await(op);
+    op->begun = true;
+    session_unlock(op->session);
+    if (op->error)
+        return error_keep(op->error);
+    *ret = op->grant;
+    return 0;
+}
+
+void op_abort_all(zkl_session *s, GQueue *waiters, int code, const char *text)
+{
+    session_lock(s);
+    while (!g_queue_is_empty(waiters))
+        op_abort(g_queue_peek_head(waiters), code, text);
+    session_unlock(s);
+}
+
+void zkl_op_cancel(zkl_op *op)
+{
+    if (!op || fork_is_child(op->session->generation))
+        return;
+    session_lock(op->session);
+    op_abort(op, ZKL_ECANCELED, "canceled");
+    session_unlock(op->session);
+}
+
+void zkl_op_free(zkl_op *op)
+{
+    if (op && !fork_is_child(op->session->generation))
+        op_unref(op);
+}

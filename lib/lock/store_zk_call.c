@@ -1,0 +1,51 @@
+/* For users of libzookeeper itself. */
+#include <zkl-zookeeper.h>
+
+#include "grant.h"
+#include "lib/base/error.h"
+#include "lib/session/core.h"
+#include "lib/store/store_zk.h"
+
+int zkl_grant_check_op(const zkl_grant *g, struct zoo_op *op)
+{
+    if (!g || !op)
+        return error_set(ZKL_EINVAL, NULL, "zkl_grant_check_op: a grant and an operation");
+    zoo_check_op_init(op, grant_full_node(g), -1);
+    if (zkl_grant_state(g) < ZKL_LOST)
+        return 0;
+    return error_set(ZKL_ELOST, zkl_grant_node(g), "%s: %s", zkl_grant_node(g),
+                     zkl_strerror(ZKL_ELOST));
+}
+
+int zkl_session_call(zkl_session *s, zkl_call_fn fn, void *data)
+{
+    int code = session_check(s);
+    zkl_error why;
+    int before;
+
+    if (code)
+        return code;
+    if (!fn)
+        return error_set(ZKL_EINVAL, NULL, "zkl_session_call: a function is needed");
+    session_lock(s);
+    struct store *store = s->closing ? NULL : s->store;
+    zhandle_t *zh = store ? s->ops->borrow(store) : NULL;
+    if (s->closing)
+        code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    else if (!zh)
+        code = error_keep((session_why_down(s, &why), &why));
+    session_unlock(s);
+    if (code)
+        return code;
+    session_ref(s); /* fn may close it */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    fn(zh, data);
+    pthread_setcancelstate(before, NULL);
+    if (fork_is_child(s->generation))
+        return error_set(ZKL_ECHILD, NULL, "zkl_session_call: fn returned in a forked child");
+    session_lock(s);
+    s->ops->give_back(store);
+    session_unlock(s);
+    session_unref(s);
+    return 0;
+}

@@ -1,0 +1,207 @@
+/* Snapshots of queues: what is asked for, what is known already, who holds. */
+#include "queue.h"
+
+#include <string.h>
+
+#include "lib/base/callbacks.h"
+#include "lib/base/error.h"
+#include "lib/base/options.h"
+#include "lib/base/path.h"
+#include "recipes/name.h"
+#include "recipes/rule.h"
+#include "recipes/transaction.h"
+
+static void clear_contender(void *data)
+{
+    zkl_contender *c = data;
+
+    g_free((char *)(uintptr_t)c->node);
+    g_free((char *)(uintptr_t)c->owner);
+}
+
+void queue_unref(zkl_queue *q)
+{
+    if (--q->refs > 0)
+        return;
+    g_array_unref(q->list);
+    if (q->known)
+        g_hash_table_unref(q->known);
+    g_free(q->directory);
+    sem_destroy(&q->done);
+    g_free(q);
+}
+
+int queue_payload_length(const char *name, const struct store_reply *reply)
+{
+    uint32_t number;
+
+    if (!reply->data || reply->version == 0 || name_maker(name, strlen(name)) != MAKER_ZKL)
+        return reply->length;
+    return (int)transaction_payload(reply->data, (size_t)reply->length, &number);
+}
+
+/* ---- who holds ---- */
+
+G_STATIC_ASSERT((int)ZKL_KIND_LEASE == (int)CHILD_LEASE);
+G_STATIC_ASSERT((int)ZKL_CLIENT_RUBY == (int)MAKER_RUBY);
+
+/* What rules it: zk-ruby's share ("sh") or do not ("ex"). */
+static enum child_kind rank(const zkl_contender *c)
+{
+    if (c->kind == ZKL_KIND_RUBY)
+        return c->node[0] == 's' ? CHILD_READ : CHILD_WRITE;
+    return (enum child_kind)c->kind;
+}
+
+/* Our own locks and candidates wait for whoever came first, or are refused. kazoo's writers are
+ * called as its locks: among readers it is one of those. */
+static bool is_kept(const zkl_contender *c, enum child_kind by)
+{
+    const enum child_kind kind = rank(c);
+
+    if (c->client == ZKL_CLIENT_ZKL && (kind == CHILD_LOCK || kind == CHILD_LATCH))
+        return true;
+    return rule_waits(kind, by) || (kind == CHILD_LOCK && by == CHILD_READ);
+}
+
+/* Those that no earlier one keeps waiting. */
+void queue_mark_holders(zkl_queue *q)
+{
+    bool seen[CHILD_KINDS] = {false};
+
+    for (guint i = 0; i < q->list->len; i++) {
+        zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
+        c->holds = 1;
+        for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++)
+            c->holds &= !(seen[kind] && is_kept(c, kind));
+        seen[rank(c)] = true;
+    }
+}
+
+/* ---- what is known ---- */
+
+static void know(zkl_queue *q, const zkl_queue *before)
+{
+    q->known = g_hash_table_new(g_str_hash, g_str_equal);
+    for (guint i = 0; i < before->list->len; i++) {
+        zkl_contender *c = &g_array_index(before->list, zkl_contender, i);
+        if (c->token != 0)
+            g_hash_table_insert(q->known, (char *)(uintptr_t)c->node, c);
+    }
+}
+
+bool queue_recall(const zkl_queue *q, zkl_contender *c)
+{
+    const zkl_contender *old =
+        q->known && !c->holds ? g_hash_table_lookup(q->known, c->node) : NULL;
+
+    if (!old)
+        return false;
+    c->owner = g_strdup(old->owner);
+    c->token = old->token;
+    c->session_id = old->session_id;
+    c->ctime_ms = old->ctime_ms;
+    return true;
+}
+
+/* Who left between list and read is no more; who is not read has no owner. */
+static void finish(zkl_queue *q)
+{
+    zkl_contender *all = &g_array_index(q->list, zkl_contender, 0);
+    guint kept = 0;
+
+    for (guint i = 0; i < q->list->len; i++) {
+        const zkl_contender c = all[i];
+        all[i] = (zkl_contender){.node = NULL};
+        if (!c.node)
+            continue;
+        all[kept] = c;
+        if (!c.owner)
+            all[kept].owner = g_strdup("");
+        kept++;
+    }
+    g_array_set_size(q->list, kept);
+    queue_mark_holders(q);
+    g_clear_pointer(&q->known, g_hash_table_unref);
+}
+
+/* ---- reading ---- */
+
+static zkl_queue *queue_new(zkl_session *s, const char *directory, const struct queue_wish *wish)
+{
+    zkl_queue *q = g_new0(zkl_queue, 1);
+
+    q->refs = 1;
+    q->session = s;
+    q->directory = g_strdup(directory);
+    q->wish = *wish;
+    q->list = g_array_new(FALSE, TRUE, sizeof(zkl_contender));
+    g_array_set_clear_func(q->list, clear_contender);
+    sem_init(&q->done, 0, 0);
+    if (wish->before)
+        know(q, wish->before);
+    return q;
+}
+
+int queue_read(zkl_queue **ret, zkl_session *s, const char *directory,
+               const struct queue_wish *wish, int64_t timeout_ms)
+{
+    int code;
+
+    if (callbacks_inside())
+        return error_set(ZKL_EDEADLK, session_path(s, directory),
+                         "%s: reading would wait inside a callback", session_path(s, directory));
+    session_ref(s); /* closing it ends the reading, and may come first to its end */
+    zkl_queue *q = queue_new(s, directory, wish);
+    code = queue_fill(q, timeout_ms);
+    session_unref(s);
+    if (code)
+        return code;
+    finish(q);
+    *ret = q;
+    return 0;
+}
+
+int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path, int64_t timeout_ms)
+{
+    return zkl_queue_read_with(ret, s, path, NULL, timeout_ms);
+}
+
+int zkl_queue_read_with(zkl_queue **ret, zkl_session *s, const char *path,
+                        const zkl_queue_options *options, int64_t timeout_ms)
+{
+    zkl_queue_options o = ZKL_QUEUE_OPTIONS_INIT;
+    int code = session_check(s);
+    const char *wrong;
+
+    if (code)
+        return code;
+    if (!ret)
+        return error_set(ZKL_EINVAL, NULL, "zkl_queue_read: ret is NULL");
+    if ((wrong = options_take(&o, sizeof o, options)))
+        return error_set(ZKL_EINVAL, "options", "%s", wrong);
+    if ((wrong = path_check(path)))
+        return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
+    const struct queue_wish wish = {.only = CHILD_FOREIGN, .most = o.most, .before = o.before};
+    char *directory = g_strconcat(s->chroot, path, NULL);
+    code = queue_read(ret, s, directory, &wish, timeout_ms);
+    g_free(directory);
+    return code;
+}
+
+size_t zkl_queue_count(const zkl_queue *q)
+{
+    return q ? q->list->len : 0;
+}
+
+const zkl_contender *zkl_queue_get(const zkl_queue *q, size_t i)
+{
+    return i < zkl_queue_count(q) ? &g_array_index(q->list, zkl_contender, i) : NULL;
+}
+
+/* All requests were answered: nobody else has it any more. */
+void zkl_queue_free(zkl_queue *q)
+{
+    if (q)
+        queue_unref(q);
+}

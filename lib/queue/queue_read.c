@@ -1,0 +1,261 @@
+/* The exchange with the server that fills a snapshot: list, then a read of each node. */
+#include <string.h>
+
+#include "lib/base/error.h"
+#include "lib/base/thread.h"
+#include "lib/session/request.h"
+#include "queue.h"
+#include "recipes/name.h"
+#include "recipes/rule.h"
+
+static void end(zkl_queue *q)
+{
+    if (q->over)
+        return;
+    q->over = true;
+    timers_cancel(&q->timer);
+    sem_post(&q->done);
+}
+
+static void fail(zkl_queue *q, int code)
+{
+    const char *path = session_path(q->session, q->directory);
+
+    if (!q->over)
+        error_fill(&q->error, code, path, "%s: %s", path, zkl_strerror(code));
+    end(q);
+}
+
+static int rc_to_error(enum store_rc rc)
+{
+    switch (rc) {
+    case STORE_NONODE:
+        return ZKL_ENOENT;
+    case STORE_NOAUTH:
+        return ZKL_EACCES;
+    default:
+        return ZKL_EPROTO;
+    }
+}
+
+/* What others wrote is shown to people: valid UTF-8, no control characters. */
+static char *clean_text(const char *data, int length)
+{
+    char *text = g_utf8_make_valid(data ? data : "", length);
+
+    for (char *at = text; *at; at = g_utf8_next_char(at)) {
+        if (g_unichar_iscntrl(g_utf8_get_char(at)))
+            memset(at, '?', (size_t)(g_utf8_next_char(at) - at));
+    }
+    return text;
+}
+
+static struct request *request_for(zkl_queue *q, enum store_kind kind, char *path,
+                                   void (*done)(struct request *r, const struct store_reply *reply))
+{
+    q->refs++;
+    q->left++;
+    return request_new(kind, path, done, q);
+}
+
+static void ask(zkl_queue *q, enum store_kind kind,
+                void (*done)(struct request *r, const struct store_reply *reply))
+{
+    request_send(q->session, request_for(q, kind, g_strdup(q->directory), done));
+}
+
+static void take(const zkl_queue *q, zkl_contender *c, const struct store_reply *reply)
+{
+    const int length = queue_payload_length(c->node, reply);
+
+    c->owner = q->wish.head ? g_utf8_make_valid(reply->data ? reply->data : "", length)
+                            : clean_text(reply->data, length);
+    c->token = reply->czxid;
+    c->session_id = reply->owner;
+    c->ctime_ms = reply->ctime_ms;
+}
+
+static void begin(zkl_queue *q);
+
+/* One request less; with the last of them the reading ends, or begins again. */
+static void answered(zkl_queue *q, enum store_rc rc)
+{
+    q->left--;
+    if (rc == STORE_GONE && q->session->closing)
+        fail(q, ZKL_ECLOSED);
+    else if (rc == STORE_GONE && q->session->refused)
+        fail(q, ZKL_EAUTH);
+    q->again |= rc == STORE_GONE;
+    if (q->left == 0 && q->again && !q->over) {
+        q->again = false;
+        g_array_set_size(q->list, 0);
+        begin(q);
+    } else if (q->left == 0) {
+        end(q);
+    }
+    queue_unref(q);
+}
+
+static void forget(zkl_contender *c)
+{
+    g_free((char *)(uintptr_t)c->node);
+    c->node = NULL;
+}
+
+static void on_read(struct request *r, const struct store_reply *reply)
+{
+    zkl_queue *q = r->owner;
+
+    if (reply->rc == STORE_OK && !q->over)
+        take(q, &g_array_index(q->list, zkl_contender, r->tag), reply);
+    else if (reply->rc == STORE_NONODE && !q->over)
+        forget(&g_array_index(q->list, zkl_contender, r->tag));
+    else if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
+        fail(q, rc_to_error(reply->rc));
+    q->again |= q->wish.head && reply->rc == STORE_NONODE;
+    answered(q, reply->rc);
+}
+
+const char *queue_first(char *const *names, int count, enum child_kind kind)
+{
+    const char *first = NULL;
+    int32_t lowest = 0;
+    struct child child;
+
+    for (int i = 0; i < count; i++) {
+        name_parse(names[i], strlen(names[i]), &child);
+        if (child.kind != kind || (first && rule_compare(child.number, lowest) >= 0))
+            continue;
+        first = names[i];
+        lowest = child.number;
+    }
+    return first;
+}
+
+/* ---- whom to read ---- */
+
+static int compare(gconstpointer a, gconstpointer b)
+{
+    const zkl_contender *x = a, *y = b;
+
+    return rule_compare((int32_t)x->number, (int32_t)y->number);
+}
+
+static void enter(zkl_queue *q, const char *name)
+{
+    struct child child;
+
+    name_parse(name, strlen(name), &child);
+    if (child.kind == CHILD_FOREIGN ||
+        (q->wish.only != CHILD_FOREIGN && child.kind != q->wish.only))
+        return;
+    zkl_contender c = {.node = g_strdup(name),
+                       .number = child.number,
+                       .kind = (zkl_kind)child.kind,
+                       .client = (zkl_client)name_maker(name, strlen(name))};
+    g_array_append_val(q->list, c);
+}
+
+/* All entries stay where they are from here on: requests name them by their place. */
+static void read_payloads(zkl_queue *q)
+{
+    for (guint i = 0; i < q->list->len && !q->over; i++) {
+        zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
+        if ((q->wish.most != 0 && i >= q->wish.most) || queue_recall(q, c))
+            continue;
+        struct request *r =
+            request_for(q, STORE_GET, g_strconcat(q->directory, "/", c->node, NULL), on_read);
+        r->tag = i;
+        request_send(q->session, r);
+    }
+}
+
+static void on_listed(struct request *r, const struct store_reply *reply)
+{
+    zkl_queue *q = r->owner;
+    const char *first;
+
+    if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
+        fail(q, rc_to_error(reply->rc));
+    if (q->over) {
+        answered(q, reply->rc);
+        return;
+    }
+    if (q->wish.head && (first = queue_first(reply->names, reply->count, q->wish.only)))
+        enter(q, first);
+    for (int i = 0; i < reply->count && !q->wish.head; i++)
+        enter(q, reply->names[i]);
+    g_array_sort(q->list, compare);
+    queue_mark_holders(q);
+    read_payloads(q);
+    answered(q, reply->rc);
+}
+
+static void on_synced(struct request *r, const struct store_reply *reply)
+{
+    zkl_queue *q = r->owner;
+
+    if (reply->rc == STORE_OK && !q->over)
+        ask(q, STORE_LIST, on_listed);
+    else if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
+        fail(q, rc_to_error(reply->rc));
+    answered(q, reply->rc);
+}
+
+static void begin(zkl_queue *q)
+{
+    if (q->wish.sync)
+        ask(q, STORE_SYNC, on_synced);
+    else
+        ask(q, STORE_LIST, on_listed);
+}
+
+static void on_timeout(void *data)
+{
+    zkl_queue *q = data;
+
+    if (q->session->up)
+        fail(q, ZKL_ETIMEDOUT);
+    else if (!q->over)
+        session_why_down(q->session, &q->error);
+    end(q);
+}
+
+static void start(zkl_queue *q, int64_t timeout_ms)
+{
+    zkl_session *s = q->session;
+    int64_t now = clock_now().boot, ms = timeout_ms == 0 ? session_patience_ms(s) : timeout_ms;
+
+    if (s->closing) {
+        fail(q, ZKL_ECLOSED);
+        return;
+    }
+    if (s->refused) {
+        fail(q, ZKL_EAUTH);
+        return;
+    }
+    if (ms >= 0 && ms < (INT64_MAX - now) / CLOCK_MS)
+        timers_arm(s->timers, &q->timer, now + ms * CLOCK_MS, on_timeout, q);
+    begin(q);
+}
+
+int queue_fill(zkl_queue *q, int64_t timeout_ms)
+{
+    zkl_session *s = q->session;
+    int code = 0, before;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    session_lock(s);
+    start(q, timeout_ms);
+    session_unlock(s);
+    thread_wait(&q->done);
+    /* Whoever posted still has the monitor, and may have a reference to give up. */
+    session_lock(s);
+    if (q->error.code) {
+        code = error_keep(&q->error);
+        queue_unref(q);
+    }
+    session_unlock(s);
+    pthread_setcancelstate(before, NULL);
+    return code;
+}

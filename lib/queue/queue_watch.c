@@ -1,0 +1,181 @@
+/* A watch of a queue: each look leaves a watch on the children, or on the path's coming, and tells.
+ * What changes behind that fires it. */
+#include "lib/base/error.h"
+#include "lib/base/path.h"
+#include "lib/session/participant.h"
+#include "look.h"
+
+/* At least so long from one list to the next: short queues ten times a second, of long ones 10,000
+ * names a second. */
+#define PAUSE_NS (100 * CLOCK_MS)
+#define PAUSE_EACH_NS (CLOCK_MS / 10)
+
+struct zkl_watch {
+    struct look look; /* one of the session's; the first member */
+    zkl_queue_fn fn;
+    void *data;
+    bool queued;     /* a message is */
+    int64_t not_yet; /* the next look is not before, CLOCK_BOOTTIME ns */
+};
+
+/* ---- telling ---- */
+
+static void call(struct look_message *m)
+{
+    zkl_watch *w = (zkl_watch *)m->look;
+
+    /* What is found from here on is news again. */
+    session_lock(w->look.session);
+    w->queued = false;
+    session_unlock(w->look.session);
+    w->fn(w->data);
+}
+
+static void free_message(struct look_message *m)
+{
+    g_free(m);
+}
+
+static void tell(struct look *l)
+{
+    zkl_watch *w = (zkl_watch *)l;
+
+    if (w->queued)
+        return;
+    struct look_message *m = g_new(struct look_message, 1);
+    *m = (struct look_message){.call = call, .free = free_message};
+    w->queued = true;
+    look_tell(l, m);
+}
+
+/* ---- looking ---- */
+
+static void found(struct look *l, int count)
+{
+    zkl_watch *w = (zkl_watch *)l;
+
+    w->not_yet = clock_now().boot + PAUSE_NS + count * PAUSE_EACH_NS;
+    look_done(l);
+    tell(l);
+}
+
+static void on_listed(struct look *l, const struct store_reply *reply, bool watched)
+{
+    (void)watched; /* every list of ours is */
+    found(l, reply->count);
+}
+
+static void on_missing(struct look *l)
+{
+    found(l, 0);
+}
+
+static void on_rested(void *data)
+{
+    look_begin(data, false);
+}
+
+static void on_fired(void *owner, bool gone)
+{
+    zkl_watch *w = owner;
+
+    (void)gone;
+    if (clock_now().boot >= w->not_yet)
+        look_begin(&w->look, false);
+    else
+        timers_arm(w->look.session->timers, &w->look.timer, w->not_yet, on_rested, w);
+}
+
+static void free_watch(struct look *l)
+{
+    g_free((zkl_watch *)l);
+}
+
+static const struct look_kind kind = {.doing = "watching the queue",
+                                      .watch = true,
+                                      .listed = on_listed,
+                                      .missing = on_missing,
+                                      .failed = tell,
+                                      .fired = on_fired,
+                                      .free = free_watch};
+
+/* ---- all of a session ---- */
+
+struct watches {
+    struct participant participant;
+    GQueue list; /* of struct look */
+};
+
+static void on_up(struct participant *p)
+{
+    look_up_all(&((struct watches *)p)->list);
+}
+
+static void on_closed(struct participant *p)
+{
+    look_stop_all(&((struct watches *)p)->list);
+}
+
+static void free_watches(struct participant *p)
+{
+    g_free((struct watches *)p);
+}
+
+/* Who is refused is told as who is up: each looks, and finds that out. */
+static const struct participant_ops participant = {
+    .on = {[NEWS_UP] = on_up, [NEWS_REFUSED] = on_up, [NEWS_CLOSED] = on_closed},
+    .free = free_watches};
+
+static GQueue *watches_of(zkl_session *s)
+{
+    struct watches *found = (struct watches *)participant_find(s, &participant);
+
+    if (!found) {
+        found = g_new0(struct watches, 1);
+        participant_add(s, &found->participant, &participant);
+    }
+    return &found->list;
+}
+
+/* ---- the handle ---- */
+
+static zkl_watch *watch_new(zkl_session *s, const char *path, zkl_queue_fn fn, void *data)
+{
+    zkl_watch *w = g_new0(zkl_watch, 1);
+    char *directory = g_strconcat(s->chroot, path, NULL);
+
+    w->fn = fn;
+    w->data = data;
+    look_init(&w->look, s, directory, &kind, watches_of(s));
+    w->look.refs++; /* the user's */
+    g_free(directory);
+    return w;
+}
+
+int zkl_queue_watch(zkl_watch **ret, zkl_session *s, const char *path, zkl_queue_fn fn, void *data)
+{
+    int code = session_check(s);
+    const char *wrong;
+
+    if (code)
+        return code;
+    if (!ret || !fn)
+        return error_set(ZKL_EINVAL, NULL, "zkl_queue_watch: %s is NULL", ret ? "fn" : "ret");
+    if ((wrong = path_check(path)))
+        return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
+    session_lock(s);
+    if (s->closing) {
+        code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    } else {
+        *ret = watch_new(s, path, fn, data);
+        look_begin(&(*ret)->look, true);
+    }
+    session_unlock(s);
+    return code;
+}
+
+void zkl_watch_free(zkl_watch *w)
+{
+    if (w)
+        look_end(&w->look);
+}

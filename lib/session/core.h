@@ -1,0 +1,142 @@
+/* The session as the runtime sees it. Everything here is guarded by the monitor, but what is set
+ * before the session is published and never changed.
+ *
+ * Whoever has an event runs it: a caller's thread, the store's completion thread or the timer
+ * thread takes the monitor, steps the recipe it concerns and does what the recipe asks, which never
+ * blocks. Order of locks: a mutex handle's, the monitor, the log's, the callback queue's. */
+#ifndef LIB_CORE_H
+#define LIB_CORE_H
+
+#include <glib.h>
+#include <pthread.h>
+#include <zkl.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/fork.h"
+#include "lib/base/timers.h"
+#include "lib/store/store.h"
+#include "recipes/lease.h"
+#include "recipes/rollback.h"
+
+struct callbacks;
+struct log;
+
+/* The most that libzookeeper computes with without overflow, in round figures: asked for or
+ * granted. */
+enum { SESSION_TIMEOUT_MAX_MS = 1000000000 };
+
+struct session_listener {
+    zkl_session_fn fn;
+    void *data;
+};
+
+struct zkl_session {
+    /* set at open */
+    gint refs;
+    unsigned generation; /* of fork.h */
+    const struct store_ops *ops;
+    char *hosts, *shown_hosts, *chroot, *auth_scheme, *auth, *acl; /* shown: in messages */
+    int wanted_timeout_ms;
+    int64_t warm_ns;
+    struct callbacks *callbacks;
+    struct log *log;
+    struct timers *timers;
+
+    pthread_mutex_t monitor;
+    int cancel_state;       /* of the thread that holds it, from before */
+    GArray *listeners;      /* of struct session_listener */
+    pthread_cond_t changed; /* up, refused, closing, stores: what somebody may wait for */
+
+    /* the present epoch */
+    struct store *store; /* NULL: closed, or the system refused the threads for one */
+    uint32_t connection; /* counts connections made and lost */
+    uint32_t confirmed;  /* the newest connection on which a request was answered */
+    bool up;
+    int64_t id; /* of the ZooKeeper session, 0 before it is made */
+    int timeout_ms;
+    struct instant begun; /* before the session was asked for */
+    bool reopened;        /* this session was opened anew to be fresh */
+    bool foreigners;      /* what answers is no ZooKeeper */
+    bool host_unknown;
+    bool refused;             /* credentials: for good */
+    struct rollback rollback; /* what servers say while there is no connection */
+    bool resurrected;         /* what it had deleted may stand again: the data had gone back */
+    struct {
+        struct timer timer;
+        int64_t since; /* CLOCK_BOOTTIME ns */
+        bool on, told;
+        unsigned facts; /* of outage.h: said already */
+    } outage;
+    bool closing;
+    bool closed;              /* no callback can be made any more */
+    unsigned stores;          /* opened and not reported closed */
+    struct timer epoch_timer; /* to try again */
+    struct timer purge_timer; /* to end a session for a node that cannot be deleted */
+
+    /* proofs */
+    struct lease lease;
+    struct timer lease_timer;
+    struct instant warm_until;
+    struct timer deadline_timer;
+
+    /* requests, of request.c */
+    GQueue parked; /* of struct request: to be sent when there is a connection, and room for them */
+    uint64_t asked;     /* so many */
+    unsigned under_way; /* what those sent and not answered weigh */
+    bool flushing;
+    uint32_t listed[64]; /* how many names the last list had: by a hash of its path */
+    struct timer retry_timer;
+    GHashTable *watches; /* a set of struct watch */
+    size_t watched_bytes;
+    unsigned orphans;        /* attempts whose node may stand and cannot be seen */
+    GQueue refusals;         /* of struct refusal: deletes that the server refuses */
+    GHashTable *logged;      /* what is said once */
+    GPtrArray *participants; /* of struct participant */
+};
+
+/* Waking libzookeeper's thread is a write(), and so a point where a caller's thread could be
+ * cancelled with the monitor held: not while it is ours. */
+static inline void session_lock(zkl_session *s)
+{
+    int before;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    pthread_mutex_lock(&s->monitor);
+    s->cancel_state = before;
+}
+
+static inline void session_unlock(zkl_session *s)
+{
+    int before = s->cancel_state;
+
+    pthread_mutex_unlock(&s->monitor);
+    pthread_setcancelstate(before, NULL);
+}
+
+/* How long "without waiting" may wait for the server: a session timeout, of a server to be trusted
+ * or of one that speaks nonsense. */
+int64_t session_patience_ms(const zkl_session *s);
+
+/* With the monitor held, which is given up meanwhile: waits for s->changed; until NULL: for ever.
+ * False when the time is over. */
+bool session_wait_change(zkl_session *s, const struct timespec *until);
+
+/* What the user calls a full path: without the chroot, if it lies in it. */
+const char *session_path(const zkl_session *s, const char *full);
+
+/* What sessions are opened over: tests put another store here before. */
+extern const struct store_ops *session_store;
+
+zkl_session *session_ref(zkl_session *s);
+void session_unref(zkl_session *s); /* without the monitor held */
+
+/* Tells all listeners; about the session with that id. With the monitor held. */
+void session_tell(zkl_session *s, zkl_session_event event, int64_t id);
+
+/* 0, or the error that every entry point answers first, already made the thread's last. */
+int session_check(const zkl_session *s);
+
+/* Why nothing can be had without a connection, as an error about s. */
+int session_why_down(const zkl_session *s, zkl_error *ret);
+
+#endif

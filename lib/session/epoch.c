@@ -1,0 +1,419 @@
+#include "epoch.h"
+
+#include <limits.h>
+
+#include "lib/base/log.h"
+#include "outage.h"
+#include "participant.h"
+#include "request.h"
+#include "watch.h"
+
+/* Present on every server, and outside any chroot. */
+#define SYSTEM_PATH "/zookeeper"
+#define CONFIG_PATH "/zookeeper/config"
+
+#define EPOCH_RETRY_NS (1000 * CLOCK_MS)
+
+/* ---- proofs ---- */
+
+static void run_chain(void *data);
+
+static bool is_warm(zkl_session *s, struct instant now)
+{
+    return participants_are_busy(s) || !instant_reached(now, s->warm_until);
+}
+
+static void on_deadline(void *data);
+
+static void arm_deadline(zkl_session *s)
+{
+    struct instant now = clock_now();
+
+    timers_arm(s->timers, &s->deadline_timer, now.boot + instant_left(now, s->lease.deadline),
+               on_deadline, s);
+}
+
+/* The timer runs on one clock, the deadline is on two. */
+static void on_deadline(void *data)
+{
+    zkl_session *s = data;
+
+    if (!s->lease.has_deadline)
+        return;
+    if (lease_valid(&s->lease, clock_now()))
+        arm_deadline(s);
+    else
+        participants_tell(s, NEWS_LAPSED);
+}
+
+static void spread_deadline(zkl_session *s, enum session_news news)
+{
+    participants_tell(s, news);
+    arm_deadline(s);
+}
+
+void epoch_proved(zkl_session *s, enum lease_kind kind, struct instant sent)
+{
+    bool step = kind == LEASE_SYNC || kind == LEASE_RENEWAL;
+
+    if (lease_answered(&s->lease, kind, sent, clock_now()))
+        spread_deadline(s, NEWS_PROVED);
+    if (step)
+        run_chain(s);
+}
+
+static void on_chain_answered(struct request *r, const struct store_reply *reply)
+{
+    zkl_session *s = r->owner;
+
+    if ((reply->rc == STORE_UNKNOWN || reply->rc == STORE_BAD) && r->connection == s->connection)
+        lease_failed(&s->lease, r->proves);
+}
+
+/* Never parked: a step that is late would prove too much. */
+static bool send_chain(zkl_session *s, enum lease_wish wish)
+{
+    static const struct {
+        enum store_kind kind;
+        enum lease_kind proves;
+    } steps[] = {
+        [LEASE_SEND_ANCHOR] = {STORE_GET, LEASE_ANCHOR},
+        [LEASE_SEND_SYNC] = {STORE_SYNC, LEASE_SYNC},
+        /* Refused for its version: a proof through the quorum that changes and wakes nothing. */
+        [LEASE_SEND_WRITE] = {STORE_SET, LEASE_RENEWAL},
+    };
+    struct request *r = request_new(steps[wish].kind, g_strdup(SYSTEM_PATH), on_chain_answered, s);
+
+    r->proves = steps[wish].proves;
+    r->once = true;
+    r->what.version = INT_MAX;
+    enum lease_kind proves = r->proves;
+    lease_sent(&s->lease, proves, clock_now());
+    if (request_try(s, r))
+        return true;
+    lease_failed(&s->lease, proves);
+    return false;
+}
+
+/* Sends what the chain wants now; goes on while the session is warm. */
+static void run_chain(void *data)
+{
+    zkl_session *s = data;
+    struct instant now = clock_now();
+
+    if (!s->up || s->closing)
+        return;
+    if (!is_warm(s, now)) {
+        timers_cancel(&s->lease_timer);
+        return;
+    }
+    for (enum lease_wish wish; (wish = lease_want(&s->lease, now)) != LEASE_NOTHING;) {
+        if (!send_chain(s, wish))
+            break;
+    }
+    if (lease_overdue(&s->lease, now))
+        participants_tell(s, NEWS_SUSPECT);
+    timers_arm(s->timers, &s->lease_timer,
+               clock_now().boot + MAX(lease_wait(&s->lease, now), CLOCK_MS), run_chain, s);
+}
+
+static void on_config(struct request *r, const struct store_reply *reply)
+{
+    zkl_session *s = r->owner;
+
+    if (reply->rc == STORE_OK && reply->length == 0 && r->connection == s->connection)
+        lease_alone(&s->lease);
+    run_chain(s);
+}
+
+/* Before anything else on a connection: which rule proves things on it? */
+static void ask_config(zkl_session *s)
+{
+    struct request *r = request_new(STORE_GET, g_strdup(CONFIG_PATH), on_config, s);
+
+    r->once = true;
+    request_try(s, r);
+}
+
+/* ---- epochs ---- */
+
+static void on_store_event(void *context, enum store_event event, int64_t id, int timeout_ms);
+
+static void on_store_watch(void *context, const char *path, enum store_fired fired)
+{
+    watch_fired(context, path, fired);
+}
+
+static void on_store_closed(void *context)
+{
+    zkl_session *s = context;
+
+    session_lock(s);
+    s->stores--;
+    pthread_cond_broadcast(&s->changed);
+    session_unlock(s);
+    session_unref(s);
+}
+
+static void retry_begin(void *data)
+{
+    epoch_begin(data);
+}
+
+void epoch_begin(zkl_session *s)
+{
+    const struct store_config config = {s->hosts, s->wanted_timeout_ms, s->auth_scheme, s->auth,
+                                        s->acl};
+    const struct store_sink sink = {on_store_event, on_store_watch, on_store_closed, s,
+                                    &s->monitor};
+
+    outage_begin(s);
+    if (s->ops->open(&s->store, &config, &sink) == 0) {
+        s->stores++;
+        session_ref(s);
+        return;
+    }
+    if (outage_is_news(s, OUTAGE_SYSTEM))
+        log_line(s->log, ZKL_LOG_ERROR, "%s: %s", s->shown_hosts, zkl_strerror(ZKL_ENOMEM));
+    timers_arm(s->timers, &s->epoch_timer, clock_now().boot + EPOCH_RETRY_NS, retry_begin, s);
+}
+
+/* Everything that belonged to the session is over. */
+void epoch_close(zkl_session *s)
+{
+    struct store *store = s->store;
+
+    s->up = false;
+    s->connection++;
+    s->id = 0;
+    s->store = NULL;
+    if (store)
+        s->ops->close(store);
+    if (s->closing)
+        outage_stop(s);
+    timers_cancel(&s->epoch_timer);
+    timers_cancel(&s->purge_timer);
+    timers_cancel(&s->lease_timer);
+    timers_cancel(&s->deadline_timer);
+    request_drop_all(s);
+    request_forget_refusals(s);
+    s->rollback = (struct rollback){.serves = false};
+    s->resurrected = false;
+    watch_clear(s);
+    lease_init(&s->lease, s->lease.tick, s->lease.drift_permille);
+}
+
+void epoch_replace(zkl_session *s)
+{
+    int64_t id = s->id;
+
+    epoch_close(s);
+    epoch_begin(s);
+    participants_tell(s, NEWS_REPLACED);
+    if (id != 0)
+        session_tell(s, ZKL_SESSION_REPLACED, id);
+}
+
+void epoch_warm(zkl_session *s)
+{
+    struct instant now = clock_now();
+    bool cold = !s->lease_timer.at; /* the chain has stopped */
+
+    if (!s->up || !cold)
+        return;
+    /* A server that stands alone proves with the first write, an ensemble would need a chain. */
+    if (!s->lease.alone && !lease_valid(&s->lease, now))
+        epoch_replace(s);
+    else
+        run_chain(s);
+}
+
+/* Not before it is made: nothing of it can stand, whoever has not heard yet that another ended. */
+static bool must_purge(zkl_session *s)
+{
+    return s->id != 0 && (s->orphans > 0 || s->resurrected || !g_queue_is_empty(&s->refusals)) &&
+           !s->closing && !s->refused && !participants_hold(s);
+}
+
+static void on_purge(void *data)
+{
+    if (must_purge(data))
+        epoch_replace(data);
+}
+
+/* Not at once: whoever calls is in the middle of a step. */
+void epoch_purge(zkl_session *s)
+{
+    if (must_purge(s))
+        timers_arm(s->timers, &s->purge_timer, clock_now().boot, on_purge, s);
+}
+
+void epoch_retired(zkl_session *s)
+{
+    s->warm_until = instant_add(clock_now(), s->warm_ns);
+    epoch_purge(s);
+}
+
+/* A session is proved by its creation, unless the server was long in coming. Then the next one
+ * will be, now that there is a server; if that is slow too, the chain has to do. */
+static bool is_stale(zkl_session *s, int timeout_ms)
+{
+    bool old = instant_reached(clock_now(), instant_add(s->begun, timeout_ms * CLOCK_MS / 4));
+
+    s->reopened = old && !s->reopened;
+    return s->reopened;
+}
+
+/* What answered is no ZooKeeper: another try, but not at once. */
+static void shun(zkl_session *s)
+{
+    outage_begin(s);
+    if (outage_is_news(s, OUTAGE_FOREIGN))
+        log_line(s->log, ZKL_LOG_WARN, "%s: what answers there is no ZooKeeper", s->shown_hosts);
+    epoch_close(s);
+    s->foreigners = true;
+    timers_arm(s->timers, &s->epoch_timer, clock_now().boot + EPOCH_RETRY_NS, retry_begin, s);
+    participants_tell(s, NEWS_REPLACED);
+}
+
+/* It was let in again all the same, when others had counted past what it has seen: what it had
+ * deleted may stand again. */
+static void forgive(zkl_session *s)
+{
+    s->resurrected |= s->rollback.refuses;
+    s->rollback = (struct rollback){.serves = false};
+    epoch_purge(s);
+}
+
+static void on_up(zkl_session *s, int64_t id, int timeout_ms)
+{
+    if (timeout_ms <= 0 || timeout_ms > SESSION_TIMEOUT_MAX_MS) {
+        shun(s);
+        return;
+    }
+    if (id != s->id && is_stale(s, timeout_ms)) {
+        epoch_replace(s);
+        return;
+    }
+    s->up = true;
+    s->connection++;
+    s->host_unknown = false;
+    s->foreigners = false;
+    s->timeout_ms = timeout_ms;
+    if (id != s->id) {
+        s->id = id;
+        lease_created(&s->lease, s->begun, timeout_ms * CLOCK_MS);
+        log_line(s->log, ZKL_LOG_INFO, "session 0x%" G_GINT64_MODIFIER "x, timeout %d ms", id,
+                 timeout_ms);
+    } else {
+        lease_reconnected(&s->lease, timeout_ms * CLOCK_MS);
+    }
+    outage_end(s);
+    forgive(s);
+    spread_deadline(s, NEWS_DEADLINE);
+    ask_config(s);
+    request_flush(s);
+    run_chain(s);
+    participants_tell(s, NEWS_UP);
+    session_tell(s, ZKL_SESSION_CONNECTED, id);
+    pthread_cond_broadcast(&s->changed);
+}
+
+static void on_down(zkl_session *s)
+{
+    outage_begin(s);
+    s->up = false;
+    s->connection++;
+    lease_disconnected(&s->lease);
+    timers_cancel(&s->lease_timer);
+    participants_tell(s, NEWS_SUSPECT);
+    session_tell(s, ZKL_SESSION_SUSPENDED, s->id);
+}
+
+/* Tokens begin anew below those that observers were told, also where the servers have passed since
+ * what this session had seen. If they had only lagged nothing old is told either: what the next
+ * session sees is no older than itself. */
+static void replace_rolled_back(zkl_session *s)
+{
+    bool refused = s->rollback.refused;
+
+    epoch_replace(s);
+    if (refused)
+        participants_tell(s, NEWS_REWOUND);
+}
+
+static void on_expired(zkl_session *s)
+{
+    log_line(s->log, ZKL_LOG_WARN, "session 0x%" G_GINT64_MODIFIER "x expired", s->id);
+    replace_rolled_back(s);
+}
+
+/* Without a connection. What was held was lost by its deadline, or is now. */
+static void on_evidence(zkl_session *s, enum rollback_evidence evidence)
+{
+    int64_t timeout = MAX(s->wanted_timeout_ms, s->timeout_ms) * CLOCK_MS;
+    struct instant now = clock_now();
+
+    rollback_heard(&s->rollback, evidence, now);
+    if (evidence == ROLLBACK_REFUSES && outage_is_news(s, OUTAGE_REFUSED))
+        log_line(s->log, ZKL_LOG_WARN,
+                 "session 0x%" G_GINT64_MODIFIER "x: the servers' data is older than what this "
+                 "session has seen: restored, emptied or late",
+                 s->id);
+    if (!rollback_is_final(&s->rollback, now, timeout))
+        return;
+    log_line(s->log, ZKL_LOG_WARN,
+             "session 0x%" G_GINT64_MODIFIER "x: servers serve, but do not take it back: a new "
+             "one is opened",
+             s->id);
+    replace_rolled_back(s);
+}
+
+static void on_refused(zkl_session *s)
+{
+    s->up = false;
+    s->refused = true;
+    outage_stop(s);
+    participants_tell(s, NEWS_REFUSED);
+    request_drop_all(s);
+    session_tell(s, ZKL_SESSION_REFUSED, s->id);
+    pthread_cond_broadcast(&s->changed);
+}
+
+static void on_store_event(void *context, enum store_event event, int64_t id, int timeout_ms)
+{
+    zkl_session *s = context;
+
+    switch (event) {
+    case STORE_EV_UP:
+        on_up(s, id, timeout_ms);
+        break;
+    case STORE_EV_DOWN:
+        on_down(s);
+        break;
+    case STORE_EV_EXPIRED:
+        on_expired(s);
+        break;
+    case STORE_EV_AUTH:
+        on_refused(s);
+        break;
+    case STORE_EV_BEGIN:
+        s->begun = clock_now();
+        s->foreigners = false;
+        break;
+    case STORE_EV_HOST:
+    case STORE_EV_FOREIGN:
+        s->host_unknown = event == STORE_EV_HOST;
+        s->foreigners = event == STORE_EV_FOREIGN;
+        break;
+    case STORE_EV_UNSERVED:
+        on_evidence(s, ROLLBACK_NONE);
+        break;
+    case STORE_EV_SERVED:
+        on_evidence(s, ROLLBACK_SERVES);
+        break;
+    case STORE_EV_REFUSED:
+        on_evidence(s, ROLLBACK_REFUSES);
+        break;
+    }
+}

@@ -1,0 +1,291 @@
+#include "request.h"
+
+#include <string.h>
+
+#include "epoch.h"
+#include "lib/base/log.h"
+
+#define RETRY_NS (100 * CLOCK_MS)
+
+/* What may be under way at once, in requests of the usual size: enough to keep a server busy, and
+ * handled in a small part of a session timeout. A list weighs as much as so many names of it do. */
+enum { WINDOW = 1024, NAMES_EACH = 32 };
+
+struct request *request_new(enum store_kind kind, char *path,
+                            void (*done)(struct request *r, const struct store_reply *reply),
+                            void *owner)
+{
+    struct request *r = g_new0(struct request, 1);
+
+    r->what.kind = kind;
+    r->what.path = path;
+    r->proves =
+        kind == STORE_CREATE || kind == STORE_DELETE || kind == STORE_SET || kind == STORE_MULTI
+            ? LEASE_WRITE
+            : LEASE_ANCHOR;
+    r->done = done;
+    r->owner = owner;
+    r->link.data = r;
+    return r;
+}
+
+void request_free(struct request *r)
+{
+    g_free((char *)(uintptr_t)r->what.path);
+    g_free((char *)(uintptr_t)r->what.data);
+    g_free(r);
+}
+
+static void on_retry(void *data)
+{
+    zkl_session *s = data;
+
+    if (s->up)
+        request_flush(s);
+}
+
+/* In the order in which they were asked for: what was under way when the connection went comes
+ * before what was not sent yet. */
+static void park(zkl_session *s, struct request *r)
+{
+    const struct request *last = s->parked.tail ? s->parked.tail->data : NULL;
+    GList *next = last && last->number > r->number ? s->parked.head : NULL;
+
+    while (next && ((struct request *)next->data)->number < r->number)
+        next = next->next;
+    r->parked = true;
+    g_queue_insert_before_link(&s->parked, next, &r->link);
+}
+
+/* Not at once: what failed on a standing connection would fail again. */
+static void retry_later(zkl_session *s)
+{
+    if (s->up && !s->retry_timer.at)
+        timers_arm(s->timers, &s->retry_timer, clock_now().boot + RETRY_NS, on_retry, s);
+}
+
+/* ---- what is under way ---- */
+
+static uint32_t *listed_at(zkl_session *s, const struct request *r)
+{
+    return &s->listed[g_str_hash(r->what.path) % G_N_ELEMENTS(s->listed)];
+}
+
+static unsigned weigh(zkl_session *s, const struct request *r)
+{
+    return r->what.kind == STORE_LIST ? 1 + *listed_at(s, r) / NAMES_EACH : 1;
+}
+
+static bool has_room(zkl_session *s, const struct request *r)
+{
+    return s->under_way == 0 || s->under_way + weigh(s, r) <= WINDOW;
+}
+
+static void come_back(zkl_session *s, struct request *r, const struct store_reply *reply)
+{
+    s->under_way -= r->weight;
+    r->weight = 0;
+    if (r->what.kind == STORE_LIST && reply->rc < STORE_UNKNOWN)
+        *listed_at(s, r) = (uint32_t)reply->count;
+}
+
+static void on_reply(void *context, const struct store_reply *reply)
+{
+    struct request *r = context;
+    zkl_session *s = r->session;
+
+    come_back(s, r, reply);
+    if (reply->rc == STORE_UNKNOWN && !r->once) {
+        park(s, r);
+        retry_later(s);
+        return;
+    }
+    if (reply->rc < STORE_BAD && r->connection == s->connection) {
+        s->confirmed = s->connection;
+        epoch_proved(s, r->proves, r->sent);
+    }
+    r->done(r, reply);
+    request_free(r);
+    if (!s->retry_timer.at)
+        request_flush(s);
+}
+
+static bool submit(zkl_session *s, struct request *r)
+{
+    r->parked = false;
+    r->sent = clock_now();
+    r->connection = s->connection;
+    return s->ops->submit(s->store, &r->what, on_reply, r);
+}
+
+/* Its answer may come before this returns. */
+static bool submit_weighed(zkl_session *s, struct request *r)
+{
+    unsigned weight = weigh(s, r);
+
+    r->weight = weight;
+    s->under_way += weight;
+    if (submit(s, r))
+        return true;
+    s->under_way -= weight;
+    r->weight = 0;
+    return false;
+}
+
+void request_send(zkl_session *s, struct request *r)
+{
+    r->session = s;
+    r->number = s->asked++;
+    if (s->closing) {
+        r->done(r, &(struct store_reply){.rc = STORE_GONE});
+        request_free(r);
+    } else if (!s->up || !g_queue_is_empty(&s->parked) || !has_room(s, r)) {
+        park(s, r);
+    } else if (!submit_weighed(s, r)) {
+        park(s, r);
+        retry_later(s);
+    }
+}
+
+bool request_try(zkl_session *s, struct request *r)
+{
+    r->session = s;
+    if (s->up && submit(s, r))
+        return true;
+    request_free(r);
+    return false;
+}
+
+/* One that is answered at once would flush in turn. */
+void request_flush(zkl_session *s)
+{
+    if (s->flushing)
+        return;
+    s->flushing = true;
+    while (s->up && !g_queue_is_empty(&s->parked) && has_room(s, s->parked.head->data)) {
+        struct request *r = g_queue_pop_head_link(&s->parked)->data;
+        if (!submit_weighed(s, r)) {
+            park(s, r);
+            retry_later(s);
+            break;
+        }
+    }
+    s->flushing = false;
+}
+
+static void end_parked(struct request *r, enum store_rc rc)
+{
+    const struct store_reply reply = {.rc = rc};
+
+    r->parked = false;
+    r->done(r, &reply);
+    request_free(r);
+}
+
+void request_recall(struct request *r)
+{
+    if (!r->parked)
+        return;
+    g_queue_unlink(&r->session->parked, &r->link);
+    end_parked(r, STORE_BAD);
+}
+
+/* Some ask again at once, for the session to come: only what is there now is dropped. */
+void request_drop_all(zkl_session *s)
+{
+    timers_cancel(&s->retry_timer);
+    for (guint n = s->parked.length; n > 0 && !g_queue_is_empty(&s->parked); n--)
+        end_parked(g_queue_pop_head_link(&s->parked)->data, STORE_GONE);
+}
+
+/* ---- deletes ---- */
+
+struct refusal {
+    zkl_session *session;
+    char *path;
+    int64_t pause; /* ns */
+    struct timer timer;
+    GList link;
+};
+
+enum { PAUSE_FIRST_MS = 500, PAUSE_LAST_MS = 30000 };
+
+static void free_refusal(struct refusal *refusal)
+{
+    timers_cancel(&refusal->timer);
+    g_queue_unlink(&refusal->session->refusals, &refusal->link);
+    g_free(refusal->path);
+    g_free(refusal);
+}
+
+static void on_redeleted(struct request *r, const struct store_reply *reply);
+
+static void redelete(void *data)
+{
+    struct refusal *refusal = data;
+
+    request_send(refusal->session,
+                 request_new(STORE_DELETE, g_strdup(refusal->path), on_redeleted, refusal));
+}
+
+static struct refusal *find_refusal(zkl_session *s, const char *path)
+{
+    for (GList *l = s->refusals.head; l; l = l->next) {
+        struct refusal *refusal = l->data;
+        if (strcmp(refusal->path, path) == 0)
+            return refusal;
+    }
+    return NULL;
+}
+
+static void pause_refusal(struct refusal *refusal)
+{
+    timers_arm(refusal->session->timers, &refusal->timer, clock_now().boot + refusal->pause,
+               redelete, refusal);
+    refusal->pause = MIN(refusal->pause * 2, PAUSE_LAST_MS * CLOCK_MS);
+}
+
+static void refuse(zkl_session *s, const char *path)
+{
+    struct refusal *refusal;
+
+    if (find_refusal(s, path))
+        return;
+    refusal = g_new0(struct refusal, 1);
+    log_line(s->log, ZKL_LOG_ERROR, "%s: deleting it is refused: %s", path,
+             zkl_strerror(ZKL_EACCES));
+    refusal->session = s;
+    refusal->path = g_strdup(path);
+    refusal->pause = PAUSE_FIRST_MS * CLOCK_MS;
+    refusal->link.data = refusal;
+    g_queue_push_tail_link(&s->refusals, &refusal->link);
+    pause_refusal(refusal);
+    epoch_purge(s);
+}
+
+/* The refusal is there still: it has one delete under way, and those of a session are answered
+ * before its refusals are forgotten. */
+static void on_redeleted(struct request *r, const struct store_reply *reply)
+{
+    if (reply->rc == STORE_OK || reply->rc == STORE_NONODE)
+        free_refusal(r->owner);
+    else
+        pause_refusal(r->owner);
+}
+
+static void on_deleted(struct request *r, const struct store_reply *reply)
+{
+    if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
+        refuse(r->owner, r->what.path);
+}
+
+void request_delete(zkl_session *s, char *path)
+{
+    request_send(s, request_new(STORE_DELETE, path, on_deleted, s));
+}
+
+void request_forget_refusals(zkl_session *s)
+{
+    while (!g_queue_is_empty(&s->refusals))
+        free_refusal(s->refusals.head->data);
+}

@@ -1,0 +1,459 @@
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "core.h"
+#include "epoch.h"
+#include "lib/base/acl.h"
+#include "lib/base/callbacks.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/options.h"
+#include "lib/base/owner.h"
+#include "lib/base/path.h"
+#include "lib/base/thread.h"
+#include "participant.h"
+#include "request.h"
+#include "watch.h"
+
+enum { TIMEOUT_MIN_MS = 200, CLOSE_WAIT_MS = 5000, DRIFT_MAX = 500, PATIENCE_MAX_MS = 60000 };
+
+const struct store_ops *session_store = &store_zk;
+
+zkl_session *session_ref(zkl_session *s)
+{
+    g_atomic_int_inc(&s->refs);
+    return s;
+}
+
+static void free_session(zkl_session *s)
+{
+    participants_free(s);
+    if (s->timers)
+        timers_free(s->timers);
+    if (s->log)
+        log_free(s->log);
+    if (s->callbacks)
+        callbacks_free(s->callbacks);
+    g_hash_table_unref(s->watches);
+    g_hash_table_unref(s->logged);
+    g_array_unref(s->listeners);
+    pthread_mutex_destroy(&s->monitor);
+    pthread_cond_destroy(&s->changed);
+    g_free(s->hosts);
+    g_free(s->shown_hosts);
+    g_free(s->chroot);
+    g_free(s->auth_scheme);
+    g_free(s->auth);
+    g_free(s->acl);
+    g_free(s);
+}
+
+/* Closing descriptors is a point of cancellation. */
+void session_unref(zkl_session *s)
+{
+    int before;
+
+    if (!g_atomic_int_dec_and_test(&s->refs))
+        return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    free_session(s);
+    pthread_setcancelstate(before, NULL);
+}
+
+const char *session_path(const zkl_session *s, const char *full)
+{
+    size_t length = strlen(s->chroot);
+
+    if (strncmp(full, s->chroot, length) == 0 && full[length] == '/')
+        return full + length;
+    return full;
+}
+
+int64_t session_patience_ms(const zkl_session *s)
+{
+    return MIN(s->timeout_ms, MAX(s->wanted_timeout_ms, PATIENCE_MAX_MS));
+}
+
+int session_check(const zkl_session *s)
+{
+    if (!s)
+        return error_set(ZKL_EINVAL, NULL, "no session was given");
+    if (fork_is_child(s->generation))
+        return error_set(ZKL_ECHILD, s->shown_hosts,
+                         "the session of %s belongs to the parent process", s->shown_hosts);
+    return 0;
+}
+
+int session_why_down(const zkl_session *s, zkl_error *ret)
+{
+    if (s->refused)
+        return error_fill(ret, ZKL_EAUTH, s->shown_hosts, "%s: %s", s->shown_hosts,
+                          zkl_strerror(ZKL_EAUTH));
+    if (s->foreigners)
+        return error_fill(ret, ZKL_EUNREACHABLE, s->shown_hosts,
+                          "%s: what answers there is no ZooKeeper", s->shown_hosts);
+    if (s->host_unknown)
+        return error_fill(ret, ZKL_EHOST, s->shown_hosts, "%s: no server name can be resolved",
+                          s->shown_hosts);
+    if (s->rollback.refuses)
+        return error_fill(ret, ZKL_EUNREACHABLE, s->shown_hosts,
+                          "%s: the servers' data is older than what the session has seen",
+                          s->shown_hosts);
+    return error_fill(ret, ZKL_EUNREACHABLE, s->shown_hosts, "%s: no server answers",
+                      s->shown_hosts);
+}
+
+/* ---- open ---- */
+
+static const char *check_acl(const zkl_session_options *o)
+{
+    GArray *acl = acl_parse(o->acl);
+    const char *wrong = NULL;
+
+    if (!acl)
+        return "acl must be scheme:id:perms,… with perms of r, w, c, d and a";
+    /* The server puts the session's own in its place, and refuses each create when there are none.
+     */
+    for (guint i = 0; i < acl->len && !o->auth_scheme; i++) {
+        if (strcmp(g_array_index(acl, struct acl_entry, i).scheme, "auth") == 0)
+            wrong = "acl has the scheme auth, which needs credentials";
+    }
+    g_array_unref(acl);
+    return wrong;
+}
+
+static const char *check_options(const zkl_session_options *o)
+{
+    const char *wrong = check_acl(o);
+
+    if (wrong)
+        return wrong;
+    if (o->session_timeout_ms < TIMEOUT_MIN_MS || o->session_timeout_ms > SESSION_TIMEOUT_MAX_MS)
+        return "session_timeout_ms must be 200 to 1000000000";
+    if (o->tick_ms < 0)
+        return "tick_ms must not be negative";
+    if (o->drift_permille < 0 || o->drift_permille > DRIFT_MAX)
+        return "drift_permille must be 1 to 500, or 0 for the default";
+    if (o->log_level < ZKL_LOG_ERROR || o->log_level > ZKL_LOG_DEBUG)
+        return "log_level is none of zkl_log_level";
+    if (o->warm_ms < 0)
+        return "warm_ms must not be negative";
+    if (o->dispatch != 0 && o->dispatch != 1)
+        return "dispatch must be 0 or 1";
+    if (o->auth_scheme && !o->auth)
+        return "auth_scheme is given without auth";
+    if (o->auth && !o->auth_scheme)
+        return "auth is given without auth_scheme";
+    return NULL;
+}
+
+/* In a struct that was only zeroed nothing may be less safe than by default. */
+static const char *take_options(zkl_session_options *o, const zkl_session_options *given)
+{
+    const zkl_session_options usual = *o;
+    const char *wrong = options_take(o, sizeof *o, given);
+
+    if (wrong)
+        return wrong;
+    if (o->drift_permille == 0)
+        o->drift_permille = usual.drift_permille;
+    if (o->log_level == 0)
+        o->log_level = usual.log_level;
+    return check_options(o);
+}
+
+static zkl_session *session_new(const zkl_session_options *o, char *hosts, char *chroot)
+{
+    zkl_session *s = g_new0(zkl_session, 1);
+
+    s->refs = 1;
+    s->generation = fork_generation;
+    s->ops = session_store;
+    s->hosts = hosts;
+    s->shown_hosts = path_show_hosts(hosts);
+    s->chroot = chroot;
+    s->auth_scheme = g_strdup(o->auth_scheme);
+    s->auth = g_strdup(o->auth);
+    s->acl = g_strdup(o->acl);
+    s->wanted_timeout_ms = o->session_timeout_ms;
+    s->timeout_ms = o->session_timeout_ms;
+    s->warm_ns = MIN(o->warm_ms, INT64_MAX / CLOCK_MS / 4) * CLOCK_MS;
+    s->watches = watch_table_new();
+    s->logged = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    s->participants = g_ptr_array_new();
+    s->listeners = g_array_new(FALSE, FALSE, sizeof(struct session_listener));
+    lease_init(&s->lease, o->tick_ms * CLOCK_MS, o->drift_permille);
+    pthread_mutex_init(&s->monitor, NULL);
+    thread_cond_init(&s->changed);
+    return s;
+}
+
+static bool start_threads_uncanceled(zkl_session *s, const zkl_session_options *o)
+{
+    s->callbacks = callbacks_new(o->dispatch);
+    if (!s->callbacks)
+        return false;
+    s->timers = timers_new(&s->monitor);
+    if (!s->timers) {
+        callbacks_stop(s->callbacks);
+        return false;
+    }
+    s->log = log_new(o->log, o->log_data, o->log_level, s->callbacks);
+    return true;
+}
+
+/* What it closes and waits for when it fails are points of cancellation. */
+static bool start_threads(zkl_session *s, const zkl_session_options *o)
+{
+    int before;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    bool started = start_threads_uncanceled(s, o);
+    pthread_setcancelstate(before, NULL);
+    return started;
+}
+
+static int refuse_open(zkl_error *reterr, int code, const char *path, const char *text)
+{
+    error_set(code, path, "%s", text);
+    if (reterr)
+        zkl_last_error(reterr);
+    return code;
+}
+
+int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_options *options,
+                     zkl_error *reterr)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    char *hosts, *chroot;
+    const char *wrong;
+
+    if (!ret)
+        return refuse_open(reterr, ZKL_EINVAL, NULL, "zkl_session_open: ret is NULL");
+    wrong = take_options(&o, options);
+    if (wrong)
+        return refuse_open(reterr, ZKL_EINVAL, "options", wrong);
+    wrong = path_split_connect(connect, &hosts, &chroot);
+    if (wrong) {
+        char *text =
+            g_strdup_printf("connect string \"%.100s\": %s", connect ? connect : "", wrong);
+        refuse_open(reterr, ZKL_EINVAL, connect, text);
+        g_free(text);
+        return ZKL_EINVAL;
+    }
+    fork_watch();
+    zkl_session *s = session_new(&o, hosts, chroot);
+    if (!owner_watch() || !start_threads(s, &o)) {
+        session_unref(s);
+        return refuse_open(reterr, ZKL_ENOMEM, NULL, zkl_strerror(ZKL_ENOMEM));
+    }
+    session_lock(s);
+    s->warm_until = instant_add(clock_now(), s->warm_ns);
+    epoch_begin(s);
+    session_unlock(s);
+    *ret = s;
+    return 0;
+}
+
+/* ---- telling ---- */
+
+struct message {
+    struct session_listener listener;
+    zkl_session *session;
+    zkl_session_event event;
+    int64_t id;
+};
+
+static void deliver(void *data)
+{
+    struct message *m = data;
+
+    m->listener.fn(m->session, m->event, m->id, m->listener.data);
+    g_free(m);
+}
+
+/* The queue ends before the session does, so no reference is needed. */
+static void tell_one(zkl_session *s, const struct session_listener *listener,
+                     zkl_session_event event, int64_t id)
+{
+    struct message *m = g_new(struct message, 1);
+
+    *m = (struct message){*listener, s, event, id};
+    if (!callbacks_push(s->callbacks, deliver, m))
+        g_free(m);
+}
+
+void session_tell(zkl_session *s, zkl_session_event event, int64_t id)
+{
+    for (guint i = 0; i < s->listeners->len; i++)
+        tell_one(s, &g_array_index(s->listeners, struct session_listener, i), event, id);
+}
+
+int zkl_session_on_change(zkl_session *s, zkl_session_fn fn, void *data)
+{
+    struct session_listener listener = {fn, data};
+    int code = session_check(s);
+
+    if (code)
+        return code;
+    if (!fn)
+        return error_set(ZKL_EINVAL, NULL, "zkl_session_on_change: a function is needed");
+    session_lock(s);
+    if (s->closing) {
+        code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    } else {
+        g_array_append_val(s->listeners, listener);
+        if (s->up)
+            tell_one(s, &listener, ZKL_SESSION_CONNECTED, s->id);
+    }
+    session_unlock(s);
+    return code;
+}
+
+int zkl_session_fd(zkl_session *s)
+{
+    int code = session_check(s);
+
+    if (code)
+        return code;
+    if (callbacks_fd(s->callbacks) < 0)
+        return error_set(ZKL_EINVAL, NULL, "the session was opened without the option dispatch");
+    return callbacks_fd(s->callbacks);
+}
+
+int zkl_session_dispatch(zkl_session *s)
+{
+    int fd = zkl_session_fd(s);
+
+    if (fd < 0)
+        return fd;
+    if (callbacks_inside())
+        return error_set(ZKL_EDEADLK, NULL, "zkl_session_dispatch: called in a callback");
+    session_ref(s); /* a callback may close it */
+    callbacks_flush(s->callbacks);
+    session_unref(s);
+    return 0;
+}
+
+/* ---- asking ---- */
+
+/* Others have the monitor meanwhile, and leave their own state. */
+bool session_wait_change(zkl_session *s, const struct timespec *until)
+{
+    int cancel_state = s->cancel_state, code;
+
+    if (until)
+        code = pthread_cond_timedwait(&s->changed, &s->monitor, until);
+    else
+        code = pthread_cond_wait(&s->changed, &s->monitor);
+    s->cancel_state = cancel_state;
+    return code != ETIMEDOUT;
+}
+
+static int wait_up(zkl_session *s, const struct timespec *until)
+{
+    zkl_error why;
+
+    for (bool more = true;; more = session_wait_change(s, until)) {
+        if (s->closing)
+            return error_set(ZKL_ECLOSED, NULL, "the session was closed");
+        if (s->up)
+            return 0;
+        if (s->refused || !more) {
+            session_why_down(s, &why);
+            return error_keep(&why);
+        }
+    }
+}
+
+int zkl_session_wait(zkl_session *s, int64_t timeout_ms)
+{
+    int code = session_check(s);
+
+    if (code)
+        return code;
+    if (callbacks_inside())
+        return error_set(ZKL_EDEADLK, NULL, "zkl_session_wait: called in a callback");
+    /* A hundred years are forever, and do not overflow. */
+    timeout_ms = timeout_ms > INT64_C(3155760000000) ? ZKL_FOREVER : timeout_ms;
+    struct timespec until = clock_after_ms(MAX(timeout_ms, 0));
+    session_ref(s); /* closing it ends the wait, and may come first to its end */
+    session_lock(s);
+    code = wait_up(s, timeout_ms < 0 ? NULL : &until);
+    session_unlock(s);
+    session_unref(s);
+    return code;
+}
+
+int64_t zkl_session_id(zkl_session *s)
+{
+    if (session_check(s))
+        return 0;
+    session_lock(s);
+    int64_t id = s->id;
+    session_unlock(s);
+    return id;
+}
+
+int zkl_session_timeout_ms(zkl_session *s)
+{
+    int code = session_check(s);
+
+    if (code)
+        return code;
+    session_lock(s);
+    int timeout_ms = s->timeout_ms;
+    session_unlock(s);
+    return timeout_ms;
+}
+
+/* ---- close ---- */
+
+/* Losses are told while the nodes still stand; then the server deletes them with the session. */
+static void *finish(void *data)
+{
+    zkl_session *s = data;
+
+    callbacks_flush(s->callbacks);
+    struct timespec until = clock_after_ms(CLOSE_WAIT_MS);
+    session_lock(s);
+    epoch_close(s);
+    timers_stop(s->timers); /* its end need not wait for the server's */
+    while (s->stores > 0 && session_wait_change(s, &until))
+        continue;
+    s->closed = true;
+    session_unlock(s);
+    timers_free(s->timers);
+    s->timers = NULL;
+    log_retire(s->log);
+    callbacks_stop(s->callbacks);
+    log_flush(s->log);
+    session_unref(s);
+    return NULL;
+}
+
+/* No point of cancellation: half closed, it would keep its nodes. */
+void zkl_session_close(zkl_session *s)
+{
+    int before;
+
+    if (!s || fork_is_child(s->generation))
+        return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    session_lock(s);
+    s->closing = true;
+    pthread_cond_broadcast(&s->changed);
+    participants_tell(s, NEWS_CLOSED);
+    session_tell(s, ZKL_SESSION_CLOSED, s->id);
+    session_unlock(s);
+    if (!callbacks_inside()) {
+        finish(s);
+    } else if (thread_start_detached(finish, s) != 0) {
+        /* At least the nodes go; the threads stay, as nobody is left to wait for them. */
+        session_lock(s);
+        epoch_close(s);
+        session_unlock(s);
+    }
+    pthread_setcancelstate(before, NULL);
+}

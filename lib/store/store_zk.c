@@ -1,0 +1,327 @@
+/* The real store, over libzookeeper_mt. Its hazards, and what keeps them out:
+ * - it may lose completions at close and never give them after expiry: every request is in a
+ *   registry of ours, failed from there, and freed only when the library can call no more;
+ * - a call racing with zookeeper_close() uses freed memory: the handle is only touched under the
+ *   monitor, and close takes it away under the monitor first;
+ * - it resolves names at every turn of its loop: the resolution delay of -1 ends that;
+ * - it ends the process when it is refused one of its two threads: two are tried before;
+ * - init and close block (DNS, a mute server): a keeper thread of the store does both;
+ * - watch contexts may be used after removal: the context is the store, which outlives the handle.
+ */
+#include <errno.h>
+#include <glib.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <zookeeper/zookeeper.h>
+
+#include "lib/base/acl.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/path.h"
+#include "lib/base/thread.h"
+#include "probe.h"
+#include "store_zk.h"
+
+enum {
+    RETRY_MS = 500,  /* between attempts to make a handle */
+    DRAIN_MS = 2000, /* for answers under way, at close */
+    PROBES = 4,      /* of the servers, in a session timeout without a connection */
+};
+
+static void give_auth(struct store *store)
+{
+    if (!store->auth_owed)
+        return;
+    /* No completion: it would run under libzookeeper's own lock. A refusal comes as an event. */
+    int rc = zoo_add_auth(store->zh, store->auth_scheme, store->auth, (int)strlen(store->auth),
+                          NULL, NULL);
+    store->auth_owed = rc == ZINVALIDSTATE;
+}
+
+static void on_session(struct store *store, zhandle_t *zh, int state)
+{
+    void *context = store->sink.context;
+
+    store->away = false;
+    if (state == ZOO_CONNECTED_STATE) {
+        give_auth(store);
+        store->sink.event(context, STORE_EV_UP, zoo_client_id(zh)->client_id, zoo_recv_timeout(zh));
+    } else if (state == ZOO_EXPIRED_SESSION_STATE) {
+        store->over = true;
+        requests_fail_all(store);
+        store->sink.event(context, STORE_EV_EXPIRED, 0, 0);
+    } else if (state == ZOO_AUTH_FAILED_STATE) {
+        store->over = true;
+        requests_fail_all(store);
+        store->sink.event(context, STORE_EV_AUTH, 0, 0);
+    } else {
+        store->away = true;
+        pthread_cond_signal(&store->wake);
+        store->sink.event(context, STORE_EV_DOWN, 0, 0);
+    }
+}
+
+static bool to_fired(int type, enum store_fired *ret)
+{
+    *ret = type == ZOO_DELETED_EVENT   ? STORE_FIRED_GONE
+           : type == ZOO_CHILD_EVENT   ? STORE_FIRED_CHILDREN
+           : type == ZOO_CREATED_EVENT ? STORE_FIRED_CREATED
+                                       : STORE_FIRED_CHANGED;
+    return *ret != STORE_FIRED_CHANGED || type == ZOO_CHANGED_EVENT;
+}
+
+/* May run before zookeeper_init2() returns. */
+void store_zk_event(zhandle_t *zh, int type, int state, const char *path, void *context)
+{
+    struct store *store = context;
+    enum store_fired fired;
+
+    pthread_mutex_lock(store->sink.monitor);
+    if (!store->closing && !store->over) {
+        store->zh = zh;
+        if (type == ZOO_SESSION_EVENT)
+            on_session(store, zh, state);
+        else if (to_fired(type, &fired))
+            store->sink.watch(store->sink.context, path, fired);
+    }
+    pthread_mutex_unlock(store->sink.monitor);
+}
+
+/* What the library says of each attempt to connect: an outage is told by other means. */
+static bool is_of_connecting(const char *line)
+{
+    static const char *const functions[] = {"@handle_socket_error_msg@", "@zookeeper_interest@",
+                                            "@check_events@", "@resolve_hosts@"};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(functions); i++) {
+        if (strstr(line, functions[i]))
+            return true;
+    }
+    return false;
+}
+
+/* The library's log function has no context. */
+static void on_log(const char *line)
+{
+    zkl_log_level level = is_of_connecting(line)        ? ZKL_LOG_DEBUG
+                          : strstr(line, ":ZOO_ERROR@") ? ZKL_LOG_ERROR
+                          : strstr(line, ":ZOO_WARN@")  ? ZKL_LOG_WARN
+                          : strstr(line, ":ZOO_INFO@")  ? ZKL_LOG_INFO
+                                                        : ZKL_LOG_DEBUG;
+    log_library(level, line);
+}
+
+static void tell(struct store *store, enum store_event event)
+{
+    pthread_mutex_lock(store->sink.monitor);
+    if (!store->closing)
+        store->sink.event(store->sink.context, event, 0, 0);
+    pthread_mutex_unlock(store->sink.monitor);
+}
+
+static void free_store(struct store *store)
+{
+    requests_free_all(store);
+    pthread_cond_destroy(&store->wake);
+    g_free(store->acl.data);
+    g_array_unref(store->acl_list);
+    g_free(store->hosts);
+    g_free(store->auth_scheme);
+    g_free(store->auth);
+    g_free(store);
+}
+
+/* Waits on the store's condition; false when the time is over. */
+static bool wait_until(struct store *store, const struct timespec *until)
+{
+    return pthread_cond_timedwait(&store->wake, store->sink.monitor, until) != ETIMEDOUT;
+}
+
+static bool is_away(const struct store *store)
+{
+    return store->away && !store->closing;
+}
+
+static void wait_retry(struct store *store)
+{
+    struct timespec until = clock_after_ms(RETRY_MS);
+
+    while (!store->closing && wait_until(store, &until))
+        continue;
+}
+
+static void tell_hosts(const char *all, const char *good)
+{
+    char *shown = path_show_hosts(all), *shown_good = path_show_hosts(good);
+    char *line = g_strdup_printf("of %s only %s are ZooKeeper servers", shown, shown_good);
+
+    log_library(ZKL_LOG_WARN, line);
+    g_free(line);
+    g_free(shown);
+    g_free(shown_good);
+}
+
+/* Without the monitor: it may block. Answers why there is none, for as much as it is news. */
+static enum store_event make_handle(struct store *store, zhandle_t **ret)
+{
+    char *hosts = probe_hosts(store->hosts);
+
+    *ret = NULL;
+    if (!hosts)
+        return STORE_EV_FOREIGN;
+    if (strcmp(hosts, store->hosts) != 0)
+        tell_hosts(store->hosts, hosts);
+    /* The library ends the process where the system refuses it one. */
+    if (!thread_can_start_two()) {
+        g_free(hosts);
+        return STORE_EV_DOWN;
+    }
+    tell(store, STORE_EV_BEGIN);
+    *ret = zookeeper_init2(hosts, store_zk_event, store->timeout_ms, NULL, store,
+                           ZOO_NO_LOG_CLIENTENV, on_log);
+    int error = errno;
+    g_free(hosts);
+    if (*ret)
+        zoo_set_servers_resolution_delay(*ret, -1);
+    /* What else it may want, threads and descriptors, is no fault of the names. */
+    return error == ENOENT || error == EINVAL ? STORE_EV_HOST : STORE_EV_DOWN;
+}
+
+/* Makes the handle; NULL when close came first. Called and returning with the monitor held. */
+static zhandle_t *keep_trying(struct store *store)
+{
+    zhandle_t *zh = NULL;
+
+    while (!store->closing) {
+        pthread_mutex_unlock(store->sink.monitor);
+        enum store_event why = make_handle(store, &zh);
+        pthread_mutex_lock(store->sink.monitor);
+        if (zh)
+            break;
+        if (!store->closing && why != STORE_EV_DOWN)
+            store->sink.event(store->sink.context, why, 0, 0);
+        wait_retry(store);
+    }
+    return zh;
+}
+
+/* zookeeper_close() waits for anything to read, then closes the socket. With answers still unread
+ * that resets the connection, and the server may never see the request to close the session. */
+static void drain(struct store *store, zhandle_t *zh)
+{
+    struct timespec until = clock_after_ms(DRAIN_MS);
+
+    while (!g_queue_is_empty(&store->ops) && zoo_state(zh) == ZOO_CONNECTED_STATE &&
+           wait_until(store, &until))
+        continue;
+}
+
+/* While there is no connection: is that the servers' doing? The monitor is held but meanwhile. */
+static void look_around(struct store *store)
+{
+    static const enum store_event told[] = {
+        [ROLLBACK_NONE] = STORE_EV_UNSERVED,
+        [ROLLBACK_SERVES] = STORE_EV_SERVED,
+        [ROLLBACK_REFUSES] = STORE_EV_REFUSED,
+    };
+    struct timespec until = clock_after_ms(store->timeout_ms / PROBES);
+
+    while (is_away(store) && wait_until(store, &until))
+        continue;
+    if (!is_away(store))
+        return;
+    pthread_mutex_unlock(store->sink.monitor);
+    enum rollback_evidence evidence = probe_zxid(store->hosts, store->seen);
+    pthread_mutex_lock(store->sink.monitor);
+    if (is_away(store))
+        store->sink.event(store->sink.context, told[evidence], 0, 0);
+}
+
+static void *keep(void *data)
+{
+    struct store *store = data;
+    pthread_mutex_t *monitor = store->sink.monitor;
+    struct store_sink sink = store->sink;
+
+    pthread_mutex_lock(monitor);
+    zhandle_t *zh = keep_trying(store);
+    if (zh && !store->closing) {
+        store->zh = zh;
+        if (!store->over)
+            give_auth(store);
+    }
+    while (!store->closing) {
+        if (store->away)
+            look_around(store);
+        else
+            pthread_cond_wait(&store->wake, monitor);
+    }
+    store->zh = NULL;
+    while (store->borrowed > 0)
+        pthread_cond_wait(&store->wake, monitor);
+    if (zh)
+        drain(store, zh);
+    pthread_mutex_unlock(monitor);
+    if (zh)
+        zookeeper_close(zh);
+    free_store(store);
+    sink.closed(sink.context);
+    return NULL;
+}
+
+static void use_acl(struct store *store, const char *text)
+{
+    store->acl_list = acl_parse(text);
+    store->acl.count = (int32_t)store->acl_list->len;
+    store->acl.data = g_new0(struct ACL, store->acl_list->len);
+    for (guint i = 0; i < store->acl_list->len; i++) {
+        const struct acl_entry *entry = &g_array_index(store->acl_list, struct acl_entry, i);
+        store->acl.data[i] = (struct ACL){entry->perms, {entry->scheme, entry->id}};
+    }
+}
+
+static int open_store(struct store **ret, const struct store_config *config,
+                      const struct store_sink *sink)
+{
+    struct store *store = g_new0(struct store, 1);
+
+    store->sink = *sink;
+    store->hosts = g_strdup(config->hosts);
+    store->auth_scheme = g_strdup(config->auth_scheme);
+    store->auth = g_strdup(config->auth ? config->auth : "");
+    store->timeout_ms = config->timeout_ms;
+    store->auth_owed = config->auth_scheme != NULL;
+    use_acl(store, config->acl);
+    thread_cond_init(&store->wake);
+    if (thread_start_detached(keep, store) != 0) {
+        free_store(store);
+        return -1;
+    }
+    *ret = store;
+    return 0;
+}
+
+static void close_store(struct store *store)
+{
+    store->closing = true;
+    store->zh = NULL;
+    requests_fail_all(store);
+    pthread_cond_signal(&store->wake);
+}
+
+static void *borrow(struct store *store)
+{
+    if (!store->zh || store->over)
+        return NULL;
+    store->borrowed++;
+    return store->zh;
+}
+
+static void give_back(struct store *store)
+{
+    if (--store->borrowed == 0 && store->closing)
+        pthread_cond_signal(&store->wake);
+}
+
+const struct store_ops store_zk = {open_store, requests_submit, close_store, borrow, give_back};

@@ -1,0 +1,61 @@
+#!/bin/bash
+# Which way the folders of lib/ call: base <- store <- session <- lock, queue <- election. A table of
+# functions may point up; a name may not.
+# shellcheck source=tests/lint/common.sh
+. "$(dirname "$0")/common.sh"
+
+if [ -n "${ZKL_INSTRUMENTED-}" ]; then
+    skip "objects are instrumented ($ZKL_INSTRUMENTED)"
+    finish
+fi
+
+declare -A above=(
+    [base]="store session lock queue election"
+    [store]="session lock queue election"
+    [session]="lock queue election"
+    [lock]="queue election"
+    [queue]="lock election"
+)
+
+defined() { # OBJECT...
+    $NM --defined-only "$@" | awk 'NF == 3 && $2 ~ /^[A-Z]$/ { print $3 }' | sort -u
+}
+
+# What objects ask for that a folder above FOLDER defines, one "name (folder)" a line.
+climbs() { # FOLDER OBJECT...
+    local folder=$1 upper
+    shift
+    $NM -u "$@" | awk 'NF == 2 { print $2 }' | sort -u >"$scratch/asked"
+    for upper in ${above[$folder]}; do
+        comm -12 "$scratch/asked" "$scratch/$upper.names" | sed "s/\$/ ($upper)/"
+    done
+}
+
+objects() { # FOLDER
+    echo "$top_builddir/lib/$1/.libs/lib$1"_la-*.o
+}
+
+for folder in base store session lock queue election; do
+    # Words by design.
+    # shellcheck disable=SC2046
+    defined $(objects "$folder") >"$scratch/$folder.names"
+    expect_some "$folder defines something" "$(cat "$scratch/$folder.names")"
+done
+for folder in base store session lock queue; do
+    # shellcheck disable=SC2046
+    expect_none "$folder calls nobody above" "$(climbs "$folder" $(objects "$folder"))"
+done
+
+while read -r folder call; do
+    echo "void $call(void); void planted(void); void planted(void) { $call(); }" |
+        $CC -x c -fPIC -c -o "$scratch/planted.o" -
+    expect_some "sees a call of $call in $folder" "$(climbs "$folder" "$scratch/planted.o")"
+done <<'PLANTED'
+base session_ref
+store request_send
+session contender_release
+lock queue_read
+queue grant_ref
+lock election_leads
+PLANTED
+finish

@@ -1,0 +1,216 @@
+/* A session without what uses it: only lib/session and what is below it are linked. */
+#include "lib/session/core.h"
+#include "lib/session/epoch.h"
+#include "lib/session/participant.h"
+#include "puppet.h"
+
+enum { TIMEOUT_MS = 10000 };
+
+struct user {
+    struct participant participant;
+    bool busy, holding;
+    unsigned heard[NEWS_COUNT];
+};
+
+static struct host *host;
+static zkl_session *session;
+static struct user *user;
+static bool freed;
+
+static bool is_busy(const struct participant *p)
+{
+    return ((const struct user *)p)->busy;
+}
+
+static bool holds(const struct participant *p)
+{
+    return ((const struct user *)p)->holding;
+}
+
+#define HEAR(function, news)                                                                       \
+    static void function(struct participant *p)                                                    \
+    {                                                                                              \
+        ((struct user *)p)->heard[news]++;                                                         \
+    }
+
+HEAR(on_up, NEWS_UP)
+HEAR(on_proved, NEWS_PROVED)
+HEAR(on_deadline, NEWS_DEADLINE)
+HEAR(on_suspect, NEWS_SUSPECT)
+HEAR(on_lapsed, NEWS_LAPSED)
+/* As the attempts that had made it: their nodes went with the incarnation. */
+static void on_replaced(struct participant *p)
+{
+    ((struct user *)p)->heard[NEWS_REPLACED]++;
+    p->session->orphans = 0;
+}
+
+HEAR(on_refused, NEWS_REFUSED)
+HEAR(on_closed, NEWS_CLOSED)
+
+static void free_user(struct participant *p)
+{
+    freed = true;
+    g_free((struct user *)p);
+}
+
+static const struct participant_ops ops = {.is_busy = is_busy,
+                                           .holds = holds,
+                                           .on = {[NEWS_UP] = on_up,
+                                                  [NEWS_PROVED] = on_proved,
+                                                  [NEWS_DEADLINE] = on_deadline,
+                                                  [NEWS_SUSPECT] = on_suspect,
+                                                  [NEWS_LAPSED] = on_lapsed,
+                                                  [NEWS_REPLACED] = on_replaced,
+                                                  [NEWS_REFUSED] = on_refused,
+                                                  [NEWS_CLOSED] = on_closed},
+                                           .free = free_user};
+
+static void run_timers(void)
+{
+    struct host *before = host_enter(host);
+
+    session_lock(session);
+    timers_run(session->timers);
+    session_unlock(session);
+    zkl_session_dispatch(session);
+    host_enter(before);
+}
+
+static void run_for(int64_t ns)
+{
+    int64_t end = world_now(world) + ns;
+
+    while (world_now(world) < end) {
+        session_lock(session);
+        int64_t due = timers_next(session->timers);
+        session_unlock(session);
+        int64_t until = MIN(end, due == INT64_MAX ? INT64_MAX : host_when(host, due));
+        world_run_next(world, MAX(until, world_now(world)));
+        run_timers();
+    }
+}
+
+/* Connected, with a user that contends. warm_ms: how long it stays proved without. */
+static void begin(int64_t warm_ms)
+{
+    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+
+    begin_world((struct world_config){.seed = 3, .servers = 3, .reap_ms = 60000});
+    timers_by_hand = true;
+    session_store = &world_store;
+    options.dispatch = 1;
+    options.session_timeout_ms = TIMEOUT_MS;
+    options.warm_ms = warm_ms;
+    host = world_host(world, "a", 0);
+    struct host *before = host_enter(host);
+    REQUIRE(zkl_session_open(&session, "any:1", &options, NULL) == 0);
+    user = g_new0(struct user, 1);
+    user->busy = true;
+    freed = false;
+    session_lock(session);
+    participant_add(session, &user->participant, &ops);
+    session_unlock(session);
+    host_enter(before);
+    run_for(SECOND);
+    REQUIRE(user->heard[NEWS_UP] == 1);
+}
+
+static void end(void)
+{
+    struct host *before = host_enter(host);
+
+    zkl_session_close(session);
+    host_enter(before);
+    CHECK(freed);
+    pass(SECOND);
+    CHECK_INT(world_session_count(world), 0);
+    end_world();
+    session_store = &store_zk;
+    timers_by_hand = false;
+}
+
+/* Proofs go on while somebody contends, whoever that is, and no longer. */
+static void kept_proved_while_busy(void)
+{
+    begin(0);
+    run_for(60 * SECOND);
+    CHECK(user->heard[NEWS_PROVED] > 10);
+    CHECK_INT(user->heard[NEWS_LAPSED], 0);
+    user->busy = false;
+    run_for(10 * SECOND);
+    unsigned before = user->heard[NEWS_PROVED];
+    run_for(60 * SECOND);
+    CHECK_INT(user->heard[NEWS_PROVED], before);
+    end();
+}
+
+/* In this order: it may end, it has ended as far as anybody can tell, it has ended. */
+static void told_of_an_expiry(void)
+{
+    begin(0);
+    for (int i = 0; i < 3; i++)
+        world_cut(host, i, true, true);
+    run_for(TIMEOUT_MS * MILLI - MILLI);
+    CHECK(user->heard[NEWS_SUSPECT] > 0);
+    CHECK_INT(user->heard[NEWS_LAPSED], 1);
+    CHECK_INT(user->heard[NEWS_REPLACED], 0);
+    run_for(20 * SECOND);
+    for (int i = 0; i < 3; i++)
+        world_heal(host, i);
+    run_for(20 * SECOND);
+    CHECK_INT(user->heard[NEWS_REPLACED], 1);
+    CHECK_INT(user->heard[NEWS_UP], 2);
+    end();
+}
+
+static void purge(void)
+{
+    struct host *before = host_enter(host);
+
+    session_lock(session);
+    session->orphans = 1;
+    epoch_purge(session);
+    session_unlock(session);
+    host_enter(before);
+    run_for(SECOND);
+}
+
+/* Where a node stands that only the end of the session removes. */
+static void not_replaced_while_held(void)
+{
+    begin(0);
+    user->holding = true;
+    purge();
+    CHECK_INT(user->heard[NEWS_REPLACED], 0);
+    user->holding = false;
+    purge();
+    CHECK_INT(user->heard[NEWS_REPLACED], 1);
+    end();
+}
+
+static void found_by_its_ops(void)
+{
+    static const struct participant_ops other = {.free = free_user};
+
+    begin(0);
+    session_lock(session);
+    CHECK(participant_find(session, &ops) == &user->participant);
+    CHECK(participant_find(session, &other) == NULL);
+    session_unlock(session);
+    end();
+}
+
+static const struct test_case cases[] = {{"kept_proved_while_busy", kept_proved_while_busy},
+                                         {"told_of_an_expiry", told_of_an_expiry},
+                                         {"not_replaced_while_held", not_replaced_while_held},
+                                         {"found_by_its_ops", found_by_its_ops},
+                                         {NULL, NULL}};
+static const struct test_suite session_suite = {"session_alone", NULL, NULL, cases};
+
+int main(int argc, char **argv)
+{
+    static const struct test_suite *const suites[] = {&session_suite, NULL};
+
+    return runner_main(argc, argv, suites);
+}
