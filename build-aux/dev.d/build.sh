@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2154
 
 jobs=$(nproc)
-stage_limit=${ZKL_STAGE_LIMIT:-720} # seconds; a hang must not cost more
+stage_limit=${ZKL_STAGE_LIMIT:-1500} # seconds; a hang must not cost more
 passed=0 failed=0 skipped=0 # of all the tests shown so far
 
 configure_args() { # NAME
