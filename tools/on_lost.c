@@ -60,6 +60,8 @@ void on_lost_signal(struct on_lost *o, int signo)
 
     if (o->pid == 0)
         return;
+    /* The first may have come when it was still to be the command's. */
+    o->asked |= atomic_load(&o->ending->shared->to_end);
     kill(-o->pid, ends && o->asked ? SIGKILL : signo);
     o->asked |= ends;
 }

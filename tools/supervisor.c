@@ -31,7 +31,7 @@ struct supervisor {
     bool child_ended;
     bool ready;        /* was told */
     bool asked_to_end; /* INT or TERM has been passed on */
-    bool asked_rest;   /* so it was to what the guard of a dead child runs */
+    int late;          /* the one that came when the child had ended */
     int64_t pause_ms;  /* behind the last failure; 0: there was none since the last term */
 };
 
@@ -102,7 +102,7 @@ static bool start(struct supervisor *s)
     int talk[2];
 
     *s->report = (struct report){.ahead = -1};
-    s->child_ended = s->asked_rest = false;
+    s->child_ended = false;
     if (!talk_open(talk))
         return false;
     s->talk = talk[0];
@@ -126,30 +126,31 @@ static bool is_on_lost(const struct member *m, void *data)
 }
 
 /* Its guard, which hears no signal, runs --on-lost. */
-static void pass_on_for_dead(struct supervisor *s, int signo)
+static void pass_on_for_dead(struct supervisor *s, int signo, bool again)
 {
-    const bool ends = signo == SIGINT || signo == SIGTERM;
-
-    if (ends && s->asked_rest)
+    if (again)
         sweep_kill(&s->sweep, is_on_lost, s);
     else
         sweep_signal(&s->sweep, signo, is_on_lost, s);
-    s->asked_rest |= ends;
 }
 
 /* The child obeys us alone: see events_open_below(). */
 static void pass_on(struct supervisor *s, int signo)
 {
     const struct talk message = {.kind = TALK_SIGNAL, .value = signo};
+    const bool ends = signo == SIGINT || signo == SIGTERM;
+    const bool again = ends && s->asked_to_end; /* a dying child may have swallowed the first */
 
     if (signo == SIGCHLD)
         return;
-    if (signo == SIGINT || signo == SIGTERM) {
+    if (ends) {
         s->asked_to_end = true;
         notify_send(s->notify, "STOPPING=1");
     }
+    if (ends && s->child_ended)
+        s->late = signo;
     if (s->child_ended)
-        pass_on_for_dead(s, signo);
+        pass_on_for_dead(s, signo, again);
     else
         talk_say(s->talk, &message, NULL);
 }
@@ -190,6 +191,7 @@ static void wait_for_child(struct supervisor *s)
         reap(s); /* first, for who is dead passes nothing on */
         while ((signo = events_signal(s->events)) != 0)
             pass_on(s, signo);
+        reap(s); /* and again, for a SIGCHLD that was just read may be of a later death */
         if (open && !talk_nudged(s->talk)) {
             open = false;
             events_remove(s->events, s->talk);
@@ -244,6 +246,8 @@ static int judge(struct supervisor *s)
     if (outcome == OUTCOME_NONE)
         status =
             fail(STATUS_INTERNAL, "%s: the candidate's process was killed", s->options->run.path);
+    if (s->late != 0 && (outcome == OUTCOME_AGAIN || outcome == OUTCOME_FAILED))
+        return STATUS_SIGNAL + s->late;
     if (outcome == OUTCOME_FINAL || s->asked_to_end || s->options->once)
         return status;
     if (atomic_load(&s->report->stage) >= STAGE_LEADING)

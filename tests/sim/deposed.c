@@ -1,8 +1,8 @@
 /* A create whose answer was lost, while a leader that is none any more still serves: what it shows
  * tells nothing about what the next one has taken in. */
 #include "client.h"
-#include "lib/session/core.h"
 #include "lib/base/timers.h"
+#include "lib/session/core.h"
 #include "runner.h"
 #include "stage.h"
 
