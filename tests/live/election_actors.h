@@ -14,8 +14,8 @@ struct tale {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     char text[4096];
-    uint64_t token; /* of the newest grant or leader */
-    char node[512]; /* the same */
+    _Atomic uint64_t token; /* of the newest grant or leader */
+    char node[512];         /* the same */
     zkl_grant *grant;
     /* called inside the callback, before it is recorded */
     void (*then)(zkl_election *e, zkl_election_event event, void *data);
