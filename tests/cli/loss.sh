@@ -3,6 +3,8 @@
 # shellcheck disable=SC2016
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
+# A process that leaves the end of its session to another ends while a thread still waits for it.
+export TSAN_OPTIONS="${TSAN_OPTIONS-}:report_thread_leaks=0"
 need_server
 begin
 L=/cli/loss
@@ -153,7 +155,11 @@ if [ -n "$server" ]; then
     MARK="$$ release" hold $L/released --session-timeout 40000
     kill -STOP "$server"
     echo >"$scratch/letgo"
-    if wait_until "a lock released to a silent server" left_behind release; then pass "a lock released to a silent server"; fi
+    if [[ ${ZKL_INSTRUMENTED-} == *thread* ]]; then
+        skip "a lock released to a silent server: ThreadSanitizer is too slow for what is confirmed within a second"
+    elif wait_until "a lock released to a silent server" left_behind release; then
+        pass "a lock released to a silent server"
+    fi
     status_of "$holder"
     expect "its status is the command's" 0 "$?"
     kill -CONT "$server"

@@ -246,6 +246,14 @@ static void check_state(struct stage *stage, const struct attempt *a)
         wrong(stage, a, "is HELD, though its session is disconnected");
 }
 
+/* The node had gone, and the servers have it again: who passed it by holds beside its owner. */
+static bool is_undone(const struct stage *stage, const struct attempt *a)
+{
+    const struct contender_node *n = nodes_find(&stage->oracle, a->node);
+
+    return n && n->undone;
+}
+
 static void check_holding(struct stage *stage)
 {
     const struct attempt *holders[LINES] = {NULL};
@@ -261,6 +269,8 @@ static void check_holding(struct stage *stage)
         if (a->excused) {
             if (stage_now(stage) > a->ends_by)
                 wrong(stage, a, "its node was taken away, but its grant does not end");
+        } else if (is_undone(stage, a)) {
+            continue;
         } else if (*holder) {
             char *other = attempt_name(*holder);
             char *text = g_strdup_printf("it and %s hold at once", other);
