@@ -159,7 +159,10 @@ static bool renewed(int worker)
     if (!way)
         return moved_on(worker);
     uint64_t sent = proxy_requests(way, PROXY_OP_SET_DATA);
-    return proxy_wait_answers(way, PROXY_OP_SET_DATA, sent + 1, TIMEOUT_MS / 2);
+    if (proxy_wait_answers(way, PROXY_OP_SET_DATA, sent + 1, TIMEOUT_MS / 2))
+        return true;
+    /* The proxy may have lost count, as servers are asked on connections of their own. */
+    return moved_on(worker);
 }
 
 /* Who wants the lock may have no node yet. */
