@@ -140,6 +140,7 @@ if [ -n "$server" ]; then
     W=$L/slow3
     promptly "TERM to a candidate, the server silent" 143 TERM "$ZKL" elect $W me --layout selector --session-timeout 40000 true
     for look in "elect --listen" "watch --json"; do
+        rm -f "$scratch/out" # the last one's
         # shellcheck disable=SC2086
         MARK="$$ $look" "$ZKL" $look $W >"$scratch/out" 2>"$scratch/err" &
         looker=$!
