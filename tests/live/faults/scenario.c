@@ -159,10 +159,7 @@ static bool renewed(int worker)
     if (!way)
         return moved_on(worker);
     uint64_t sent = proxy_requests(way, PROXY_OP_SET_DATA);
-    if (proxy_wait_answers(way, PROXY_OP_SET_DATA, sent + 1, TIMEOUT_MS / 2))
-        return true;
-    /* The proxy may have lost count, as servers are asked on connections of their own. */
-    return moved_on(worker);
+    return proxy_wait_answers(way, PROXY_OP_SET_DATA, sent + 1, TIMEOUT_MS / 2);
 }
 
 /* Who wants the lock may have no node yet. */
@@ -185,4 +182,9 @@ static bool stands(int holder, int waiter)
 void turn_to(int holder, int waiter)
 {
     AWAIT(stands(holder, waiter) && renewed(holder) && stands(holder, waiter));
+}
+
+void turn_back_to(int holder, int waiter)
+{
+    AWAIT(stands(holder, waiter) && moved_on(holder) && stands(holder, waiter));
 }

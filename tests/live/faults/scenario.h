@@ -36,4 +36,8 @@ int holder_at(int node);
 /* Lets the one hold and the other wait; returns right after a renewal of the one was answered. */
 void turn_to(int holder, int waiter);
 
+/* The same behind an outage, by the deadlines that the holder records: the proxy's count of its
+ * renewals does not go on there. */
+void turn_back_to(int holder, int waiter);
+
 #endif

@@ -16,7 +16,7 @@ static void s06_zombie_leader(void)
     CHECK(zk_server_launch(scene.server, one) && zk_server_launch(scene.server, other));
     AWAIT(scene_holds(&scene, waiter));
     zk_server_rejoin(scene.server, old);
-    turn_to(holder, waiter);
+    turn_back_to(holder, waiter);
     scenario_end();
 }
 
