@@ -68,7 +68,8 @@ static GArray *children_now(void)
 void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions)
 {
     *s = (struct sweep){.tree = {.root = root, .helper = helper}};
-    s->tree.session = leave_sessions ? getsid(0) : 0;
+    s->tree.leave_sessions = leave_sessions;
+    s->tree.session = getsid(0); /* 0 if its leader is outside of our namespace */
     s->strangers = children_now();
     s->tree.strangers = as_table(s->strangers);
     s->killed = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
@@ -252,7 +253,7 @@ static bool is_alive(struct sweep *s, pid_t pid)
 
 static bool is_member(const struct sweep *s, pid_t pid)
 {
-    const bool exempt = s->tree.session != 0 && getsid(pid) != s->tree.session;
+    const bool exempt = s->tree.leave_sessions && getsid(pid) != s->tree.session;
     struct process p;
 
     if (process_read(pid, &p, NULL) && p.closing)
@@ -344,7 +345,7 @@ enum sweep_left sweep_left(struct sweep *s)
     const enum sweep_left left = left_by_children(s);
 
     /* Below a child in another session there may be members. */
-    if (left == SWEEP_UNKNOWN || (left == SWEEP_GONE && s->tree.session != 0))
+    if (left == SWEEP_UNKNOWN || (left == SWEEP_GONE && s->tree.leave_sessions))
         return left_by_table(s);
     return left;
 }

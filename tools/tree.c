@@ -109,7 +109,7 @@ static void mark_tools(const struct search *s)
 
 static bool is_exempt(const struct tree *t, const struct process *p)
 {
-    return p->closing || (t->session != 0 && p->session != t->session);
+    return p->closing || (t->leave_sessions && p->session != t->session);
 }
 
 size_t tree_members(const struct tree *tree, struct process_table table, struct member *ret)

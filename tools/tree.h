@@ -31,7 +31,8 @@ struct tree {
     pid_t root;    /* whose descendants are meant: guard, tool or supervisor */
     pid_t helper;  /* a child of root that is no member, though what is below it may be; 0: none */
     pid_t group;   /* all of whose members are ours, as its leader is not reaped; 0: none */
-    pid_t session; /* processes of others are left alone; 0: no matter */
+    pid_t session; /* with leave_sessions processes of other sessions are left alone */
+    bool leave_sessions;
     /* Children that root had before: they and what is below them are no members. */
     struct process_table strangers;
 };

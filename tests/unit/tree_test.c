@@ -88,10 +88,21 @@ static void strangers_are_none(void)
 
 static void other_sessions_left_alone(void)
 {
-    static const struct tree tree = {.root = GUARD, .group = LEADER, .session = SESSION};
+    static const struct tree tree = {
+        .root = GUARD, .group = LEADER, .session = SESSION, .leave_sessions = true};
 
     EXPECT_MEMBERS(&tree, "20:0 22:0 32:0", P(LEADER, GUARD, LEADER), P(22, LEADER, 22),
                    PROCESS(30, GUARD, 30, 30, 30, ), PROCESS(31, 30, 31, 30, 31, ), P(32, 30, 22));
+}
+
+/* Its leader is outside of our namespace, as in a container. */
+static void other_sessions_left_alone_beside_number_0(void)
+{
+    static const struct tree tree = {.root = GUARD, .group = LEADER, .leave_sessions = true};
+
+    EXPECT_MEMBERS(&tree, "20:0 32:0", PROCESS(LEADER, GUARD, LEADER, 0, LEADER, ),
+                   PROCESS(30, GUARD, 30, 30, 30, ), PROCESS(31, 30, 31, 30, 31, ),
+                   PROCESS(32, LEADER, 32, 0, 32, ));
 }
 
 static void locks_within(void)
@@ -203,6 +214,7 @@ static const struct test_case cases[] = {
     {"a_helper_is_none", a_helper_is_none},
     {"strangers_are_none", strangers_are_none},
     {"other_sessions_left_alone", other_sessions_left_alone},
+    {"other_sessions_left_alone_beside_number_0", other_sessions_left_alone_beside_number_0},
     {"locks_within", locks_within},
     {"who_closes_a_session_is_none", who_closes_a_session_is_none},
     {"numbers_used_again", numbers_used_again},
