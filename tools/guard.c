@@ -81,7 +81,15 @@ void guard_look(struct guard *g, struct events *events)
     events_remove(events, g->talk);
 }
 
-static bool guard_ended(const struct guard *g)
+bool guard_has_ended(const struct guard *g)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_PID, (id_t)g->ending.guard, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == g->ending.guard;
+}
+
+static bool guard_reaped(const struct guard *g)
 {
     return waitpid(g->ending.guard, NULL, WNOHANG) != 0;
 }
@@ -115,7 +123,7 @@ void guard_finish(struct guard *g, struct events *events)
     if (!g->running)
         close(g->talk); /* which ends it */
     kill(g->ending.guard, SIGCONT);
-    while (!guard_ended(g)) {
+    while (!guard_reaped(g)) {
         int signo;
 
         events_wait(events);

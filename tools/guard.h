@@ -31,6 +31,9 @@ void guard_ask(struct guard *g);
 /* Takes its nudges, and sees whether it is dead. */
 void guard_look(struct guard *g, struct events *events);
 
+/* Its children are ours from here on. A dead guard is seen before, when its files are closed. */
+bool guard_has_ended(const struct guard *g);
+
 /* Waits for its end, and for that of --on-lost, which gets the signals that come meanwhile. */
 void guard_finish(struct guard *g, struct events *events);
 

@@ -84,7 +84,7 @@ static void stand_in(struct hold *h)
     ending_kill(e, late ? ending_reason(e) : COURSE_GUARD);
     if (h->patience == 0)
         h->patience = now_ms() + PATIENCE_MS;
-    if (h->guard->dead || now_ms() >= h->patience)
+    if (guard_has_ended(h->guard) || now_ms() >= h->patience)
         ending_over(e);
 }
 
