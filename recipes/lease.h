@@ -10,7 +10,7 @@
  *
  * Times are pairs of clocks: CLOCK_BOOTTIME counts suspension, CLOCK_MONOTONIC_RAW is never slewed.
  * What must not be too long counts the larger difference, what must not be too short the smaller.
- */
+ * docs/design/deadlines.md has the argument. */
 #ifndef RECIPES_LEASE_H
 #define RECIPES_LEASE_H
 

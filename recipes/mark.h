@@ -1,6 +1,7 @@
 /* What the head of a long queue leaves in its directory's data: its own name. Numbers below one
  * that was the head never come again while the directory stands, so the next in line, once that
- * node is gone, is the head and need not list everybody. HACKING.md has the argument. */
+ * node is gone, is the head and need not list everybody. docs/design/head-hints.md has
+ * the argument. */
 #ifndef RECIPES_MARK_H
 #define RECIPES_MARK_H
 

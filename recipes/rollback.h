@@ -11,7 +11,8 @@
  *   then a server that has lost its leader has noticed (syncLimit), and dead servers that
  *   libzookeeper tries first have been tried.
  * In either time nothing reached the session, so that the servers end it if they have it at all:
- * a new one loses nothing. Where nobody serves, nothing counts: a plain outage ends no session. */
+ * a new one loses nothing. Where nobody serves, nothing counts: a plain outage ends no session.
+ * docs/design/servers.md has the argument. */
 #ifndef RECIPES_ROLLBACK_H
 #define RECIPES_ROLLBACK_H
 

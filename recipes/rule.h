@@ -1,4 +1,5 @@
-/* Order and predecessor choice: whom a contender waits for. */
+/* Order and predecessor choice: whom a contender waits for.
+ * docs/design/layouts.md has the argument. */
 #ifndef RECIPES_RULE_H
 #define RECIPES_RULE_H
 

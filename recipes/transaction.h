@@ -11,7 +11,8 @@
  *          the version        └── it was used up by another of ours: SENT
  *
  * From every state but IDLE it ends in IDLE: applied, refused, unknown. A read of the version that
- * was asked for, or of an older one, proves nothing: the reader may lag behind. */
+ * was asked for, or of an older one, proves nothing: the reader may lag behind.
+ * docs/design/transactions.md has the argument. */
 #ifndef RECIPES_TRANSACTION_H
 #define RECIPES_TRANSACTION_H
 

@@ -1,6 +1,7 @@
 /* A process cannot end before its session is closed and yet have it closed. So a child keeps the
  * connection, on which the deletes are, and adds the request to close the session once we have gone
- * and nobody else writes there. It makes no other use of the protocol. */
+ * and nobody else writes there. It makes no other use of the protocol.
+ * docs/design/guard.md has the argument. */
 #include "closing.h"
 #include "processes.h"
 

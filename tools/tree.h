@@ -1,5 +1,6 @@
 /* Which processes belong to a command: what descends from its guard, wherever it went, and its
- * process group. Pure: a table of processes in, members out. */
+ * process group. Pure: a table of processes in, members out.
+ * docs/design/guard.md has the argument. */
 #ifndef ZKL_TOOLS_TREE_H
 #define ZKL_TOOLS_TREE_H
 

@@ -1,4 +1,5 @@
-/* The grant's inside: who may still believe, decided by atomics alone. */
+/* The grant's inside: who may still believe, decided by atomics alone.
+ * docs/design/deadlines.md has the argument. */
 #ifndef LIB_GRANT_H
 #define LIB_GRANT_H
 

@@ -35,8 +35,22 @@ else
     missing git
 fi
 
+# What pages name, and pages that code names.
+lost() { # ROOT
+    local file
+    (cd "$1" && grep -ohE '`(recipes|lib|tools|tests|docs|bench|man|examples|include)/[A-Za-z0-9_./-]+`' \
+        HACKING.md README.md NEWS.md docs/design/*.md tests/*.md bench/*.md 2>/dev/null | tr -d '`'
+        cd "$1" && grep -rohE 'docs/design/[a-z-]+\.md' recipes lib tools tests HACKING.md README.md 2>/dev/null) | sort -u |
+        while read -r file; do
+            [ -e "$1/$file" ] || [ -e "$1/$file.c" ] || [ -e "$top_builddir/$file" ] || echo "$file"
+        done
+}
+expect_none "every file that a page names is there, and every page that code names" "$(lost "$top_srcdir")"
+
 mkdir -p "$scratch"/{recipes,lib,include,tools,examples,man,bench,tests}
 echo 'SOURCES = lib/listed.c' >"$scratch/lib/Makefile.inc"
 touch "$scratch/lib/listed.c" "$scratch/tests/planted.c"
 expect_some "sees a planted file" "$(unlisted "$scratch")"
+echo '`lib/planted.c`' >"$scratch/HACKING.md"
+expect_some "sees a planted name" "$(lost "$scratch")"
 finish
