@@ -79,8 +79,8 @@ static void check_place(struct stage *stage, const struct attempt *a,
 }
 
 /* Taken away before a write was sent that was answered when it was granted. What is answered in one
- * step comes in any order. Only of a mutex is it known when that was: the winner of an election looks
- * at its rivals first. */
+ * step comes in any order. Only of a mutex is it known when that was: the winner of an election
+ * looks at its rivals first. */
 static bool is_known_gone(const struct attempt *a, const struct contender_node *n)
 {
     return a->path < PATHS && n->known_in != 0 && n->known_in < a->process->heard_in;
