@@ -123,7 +123,7 @@ expect "term killed: what was told" "waiting,held,started,ending KILL,ended,lost
 # The same with a guard that was stopped: it is woken.
 first=$(leading_command a)
 child=$(child_of "$a")
-kill -STOP "$(guard_of "$child")"
+freeze "$(guard_of "$child")"
 kill -9 "$child"
 wait_until "term killed, guard stopped: it leads again" has_led a 3
 expect "term killed, guard stopped: the first command is dead" yes "$(gone "$first" && echo yes)"

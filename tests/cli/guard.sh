@@ -64,7 +64,7 @@ line() { grep -q "^$1" "$scratch/lines"; }
 # The tool is stopped: it cannot renew, and the guard ends the command before the lock ends.
 stubborn --session-timeout 3000
 next_looks
-kill -STOP $holder
+freeze $holder
 expect_dead_before_next "tool stopped"
 expect "tool stopped: TERM came first" yes "$(test -e "$scratch/termed" && echo yes)"
 wait_until "tool stopped: --on-lost is run" told
@@ -103,7 +103,7 @@ expect_no_guard "guard killed"
 # The guard is stopped, and the lock is lost: the tool ends the group.
 stubborn --connect "$gate" --session-timeout 6000
 next_looks
-kill -STOP "$guard"
+freeze "$guard"
 gate silence
 wait_until "guard stopped: all is over" line lost
 gate heal
@@ -147,7 +147,7 @@ rm -f "$scratch/lines"
 hold $L --session-timeout 2000 --status-fd 9 9>"$scratch/lines"
 guard=$(guard_of "$holder")
 remember "$guard"
-kill -STOP "$guard" "$holder"
+freeze "$guard" "$holder"
 "$ZKL" lock $L true
 expect "both stopped: the next one is served" 0 "$?"
 echo >"$scratch/letgo"
@@ -163,7 +163,7 @@ expect_lines "both stopped" "waiting,held TOKEN,started PID,ended 0,ending KILL,
 rm -f "$scratch/lines"
 hold $L --session-timeout 2000 --status-fd 9 9>"$scratch/lines"
 guard=$(guard_of "$holder")
-kill -STOP "$holder"
+freeze "$holder"
 echo >"$scratch/letgo"
 wait_until "the command ends" line ended
 "$ZKL" lock $L true
@@ -200,7 +200,7 @@ if can_trace; then nested; else skip "nested: tracing is forbidden"; fi
 # However short the grace, KILL comes before the end of the lock, also when nobody reads stderr.
 killed_in_time() { # GRACE WHERE
     stubborn --session-timeout 2000 --grace "$1"
-    kill -STOP $holder
+    freeze $holder
     wait_until "--grace $1, $2: lost" line lost
     kill -CONT $holder
     status_of $holder
@@ -229,7 +229,7 @@ wait_until "it runs" test -e "$scratch/ready"
 command=$(<"$scratch/ready")
 remember "$command"
 head -c $((65536 - 4096)) /dev/zero >&8
-kill -STOP $holder
+freeze $holder
 if wait_until "nobody reads: killed in time" gone "$command"; then pass "nobody reads: killed in time"; fi
 kill -CONT $holder
 cat <&8 >/dev/null &
@@ -305,7 +305,7 @@ waiter=$!
 remember "$waiter"
 wait_until "the waiter queues" has_contenders $L 2
 guard=$(guard_of $waiter)
-kill -STOP "$guard"
+freeze "$guard"
 let_go
 wait_until "the waiter holds" line held
 "$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"

@@ -152,6 +152,18 @@ in_state() { # PID LETTER
     [[ $(cat "/proc/$1/stat" 2>/dev/null) = *") $2 "* ]]
 }
 
+# kill() returns when one thread has been told: the others may run on for a moment.
+stands_still() { # PID...
+    local pid
+    for pid; do
+        ! cat "/proc/$pid/task/"[0-9]*/stat | sed 's/.*) //' | grep -qv '^[TZX]' || return 1
+    done
+}
+freeze() { # PID...
+    kill -STOP "$@"
+    wait_until "$* stands still" stands_still "$@"
+}
+
 # The guard of a tool.
 guard_of() { # PID
     local stat rest

@@ -61,7 +61,7 @@ left_behind() { # MARK: sets left
 server=$(server_pid)
 if [ -n "$server" ]; then
     deaf --session-timeout 6000
-    kill -STOP "$server"
+    freeze "$server"
     status_of "$holder"
     status=$?
     kill -CONT "$server"
@@ -72,7 +72,7 @@ if [ -n "$server" ]; then
 
     # A command that ends well when asked to: still a lost lock.
     hold $L --session-timeout 6000
-    kill -STOP "$server"
+    freeze "$server"
     status_of "$holder"
     status=$?
     kill -CONT "$server"
@@ -81,7 +81,7 @@ if [ -n "$server" ]; then
 
     # A short silence is no loss.
     hold $L --session-timeout 20000
-    kill -STOP "$server"
+    freeze "$server"
     kill -CONT "$server"
     let_go
     expect "a short silence" 0 "$?"
@@ -108,7 +108,7 @@ if [ -n "$server" ]; then
         remember "$waiter"
         wait_until "$what: it is in line" has_contenders $W 3
         session_left=$(session_of 3)
-        kill -STOP "$server"
+        freeze "$server"
         [ -z "$signal" ] || kill -"$signal" "$waiter"
         if wait_until "$what: another process is left" left_behind "$what"; then pass "$what: another process is left"; fi
         status_of "$waiter"
@@ -146,7 +146,7 @@ if [ -n "$server" ]; then
         looker=$!
         remember "$looker"
         wait_until "$look: it looks" test -s "$scratch/out"
-        kill -STOP "$server"
+        freeze "$server"
         kill -TERM "$looker"
         if wait_until "TERM to $look, the server silent" left_behind "$look"; then pass "TERM to $look, the server silent"; fi
         status_of "$looker"
@@ -154,7 +154,7 @@ if [ -n "$server" ]; then
         kill -CONT "$server"
     done
     MARK="$$ release" hold $L/released --session-timeout 40000
-    kill -STOP "$server"
+    freeze "$server"
     echo >"$scratch/letgo"
     if [[ ${ZKL_INSTRUMENTED-} == *thread* ]]; then
         skip "a lock released to a silent server: ThreadSanitizer is too slow for what is confirmed within a second"
@@ -235,7 +235,7 @@ holder=$!
 remember "$holder"
 wait_until "the command runs" test -e "$scratch/ready"
 command=$(sed -n 's/^started //p' "$scratch/lines")
-kill -STOP "$command"
+freeze "$command"
 wait_until "it is stopped" in_state "$command" T
 gate silence
 wait_until "it is lost" grep -q "^lost" "$scratch/lines"

@@ -103,7 +103,7 @@ gate heal
 
 # What somebody else has stopped stays so.
 hold $L --connect "$gate" --session-timeout 20000 --status-fd 9 --on-suspect=stop 9>"$scratch/lines"
-kill -STOP "$command"
+freeze "$command"
 wait_until "the command is stopped" in_state "$command" T
 gate cut
 wait_until "in doubt" line suspect
@@ -148,7 +148,7 @@ tree_in_doubt() { # OPTION...: $holder; $within is a zkl, $tree its and the othe
     within=$(<"$scratch/zkl")
 }
 tree_in_doubt --on-suspect=stop
-kill -STOP "${tree[0]}"
+freeze "${tree[0]}"
 wait_until "one is stopped before" in_state "${tree[0]}" T
 gate cut
 if wait_until "--on-suspect=stop: all of the tree" all_stopped; then pass "--on-suspect=stop: all of the tree"; fi

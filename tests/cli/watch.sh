@@ -65,11 +65,12 @@ left lock zkl - one
 holds lock zkl - second, 2
 left lock zkl - second, 2" "$(story lines)"
 if command -v jq >/dev/null; then
+    # It may look between the making of the path and that of the first node.
     expect "JSON: what there was" 'false 0 0 
 true 1 0 one
 true 1 1 one+second, 2
 true 1 2 one+second, 2+third
-true 1 1 one+second, 2' "$(jq -r '"\(.exists) \(.holding) \(.waiting) \([.contenders[].owner] | join("+"))"' "$scratch/json" | uniq | head -n 5)"
+true 1 1 one+second, 2' "$(jq -r '"\(.exists) \(.holding) \(.waiting) \([.contenders[].owner] | join("+"))"' "$scratch/json" | uniq | sed '2{/^true 0 0 $/d}' | head -n 5)"
     expect "JSON: times, path, connection" "$L true" "$(jq -r 'select(.time | test("^[0-9]{4}-.*Z$")) | "\(.path) \(.connected)"' "$scratch/json" | uniq)"
     expect "JSON: a line each" "$(wc -l <"$scratch/json")" "$(jq -c . "$scratch/json" | wc -l)"
 fi
