@@ -7,6 +7,7 @@
 #include "lib/base/path.h"
 #include "lib/lock/grant.h"
 #include "lib/lock/locks.h"
+#include "lib/lock/release.h"
 #include "lib/session/participant.h"
 #include "observer.h"
 #include "recipes/name.h"

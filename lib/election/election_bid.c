@@ -5,6 +5,7 @@
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/lock/grant.h"
+#include "lib/lock/release.h"
 
 void bid_unref(struct bid *bid)
 {

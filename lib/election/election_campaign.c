@@ -6,6 +6,7 @@
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/lock/grant.h"
+#include "lib/lock/release.h"
 
 enum { PROCLAIM_MAX = 64 * 1024 };
 

@@ -2,7 +2,6 @@
 
 #include <stdatomic.h>
 
-#include "contender.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "multi.h"
@@ -286,28 +285,14 @@ bool grant_disown(zkl_grant *g)
     return change(g, ZKL_RELEASED);
 }
 
-void grant_let_go(zkl_grant *g, bool node_gone)
-{
-    if (g->contender && node_gone)
-        contender_vanished(g->contender);
-    else if (g->contender)
-        contender_release(g->contender);
-}
-
-/* A transaction that gives it back has done so already. */
-bool grant_give_back(zkl_grant *g)
-{
-    if (zkl_grant_state(g) == ZKL_RELEASED)
-        return true;
-    if (!grant_disown(g))
-        return false;
-    grant_let_go(g, false);
-    return true;
-}
-
 void grant_detach(zkl_grant *g)
 {
     g->contender = NULL;
+}
+
+struct contender *grant_contender(const zkl_grant *g)
+{
+    return g->contender;
 }
 
 zkl_session *grant_session(const zkl_grant *g)
@@ -333,14 +318,4 @@ const char *grant_payload(const zkl_grant *g)
 bool grant_is_child(const zkl_grant *g)
 {
     return fork_is_child(g->generation);
-}
-
-void zkl_grant_release(zkl_grant *g)
-{
-    if (!g || fork_is_child(g->generation))
-        return;
-    session_lock(g->session);
-    grant_give_back(g);
-    session_unlock(g->session);
-    grant_unref(g);
 }

@@ -29,16 +29,13 @@ void grant_suspect(zkl_grant *g);
  * callback thread, without the monitor; false: nobody is told, and then will not be called. */
 bool grant_lose(zkl_grant *g, void (*then)(void *data), void *data);
 
-/* Gives back; false: it was lost before. The caller's reference stays. */
-bool grant_give_back(zkl_grant *g);
-
-/* The two halves of that, for a transaction that gives back: from the first on it is RELEASED
- * (false: it was not owned), with the second its node goes, unless that is gone. */
+/* From here on it is RELEASED, though its node stands (release.h). False: it was not owned. */
 bool grant_disown(zkl_grant *g);
-void grant_let_go(zkl_grant *g, bool node_gone);
 
 /* The contender is done with it. */
 void grant_detach(zkl_grant *g);
+
+struct contender *grant_contender(const zkl_grant *g); /* NULL: detached */
 
 /* What its transactions need. */
 zkl_session *grant_session(const zkl_grant *g);

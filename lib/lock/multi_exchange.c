@@ -6,6 +6,7 @@
 #include "lib/base/error.h"
 #include "lib/session/request.h"
 #include "multi.h"
+#include "release.h"
 
 void multi_unref(struct multi *m)
 {

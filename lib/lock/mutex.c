@@ -9,6 +9,7 @@
 #include "lib/base/owner.h"
 #include "lib/base/path.h"
 #include "op.h"
+#include "release.h"
 
 enum { NAME_MAX_BYTES = 1024 };
 

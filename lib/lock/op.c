@@ -7,6 +7,7 @@
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/thread.h"
+#include "release.h"
 
 struct zkl_op {
     atomic_int refs; /* the user's, and ours until it is told */

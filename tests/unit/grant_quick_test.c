@@ -1,5 +1,6 @@
 /* The check that makes do with one clock: never another answer than by both. */
 #include "lib/lock/grant.h"
+#include "lib/lock/release.h"
 
 #include "by_hand.h"
 #include "seeded.h"

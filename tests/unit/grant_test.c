@@ -1,5 +1,6 @@
 /* What a holder sees: state and deadline, and what it is told. */
 #include "lib/lock/grant.h"
+#include "lib/lock/release.h"
 
 #include "by_hand.h"
 #include "suites.h"
