@@ -209,7 +209,7 @@ int contenders_read(zkl_queue **ret, zkl_session *session, const char *path, int
 {
     zkl_error error = {0};
 
-    if (zkl_queue_read(ret, session, path, timeout_ms) == 0)
+    if (zkl_queue_read(ret, session, path, NULL, timeout_ms) == 0)
         return STATUS_OK;
     switch (zkl_last_error(&error)) {
     case ZKL_ENOENT:

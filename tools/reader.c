@@ -27,7 +27,7 @@ static struct reading *read_once(const struct reader *r, size_t most)
     options.most = most;
     if (r->keeps && r->before)
         options.before = r->before->queue;
-    if (zkl_queue_read_with(&reading->queue, r->session, r->path, &options, ZKL_FOREVER) != 0)
+    if (zkl_queue_read(&reading->queue, r->session, r->path, &options, ZKL_FOREVER) != 0)
         zkl_last_error(&reading->error);
     reading->time_ms = g_get_real_time() / 1000;
     return reading;

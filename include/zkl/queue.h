@@ -42,13 +42,6 @@ typedef struct zkl_contender {
     zkl_client client;
 } zkl_contender;
 
-/* Reads the contenders below path, in queue order. timeout_ms as everywhere, 0 meaning at most one
- * session timeout. Contenders that leave between list and read are left out. Answers ZKL_ENOENT (no
- * such path), ZKL_EINVAL, ZKL_EACCES, ZKL_EAUTH, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_ETIMEDOUT,
- * ZKL_EPROTO, ZKL_EDEADLK (in a callback), ZKL_ECLOSED, ZKL_ECHILD. Free with zkl_queue_free().
- * Since 0.1. */
-ZKL_API int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path, int64_t timeout_ms);
-
 /* For who reads a long queue, or again and again. Fill with ZKL_QUEUE_OPTIONS_INIT and change what
  * is needed. Since 0.1. */
 typedef struct zkl_queue_options {
@@ -65,9 +58,14 @@ typedef struct zkl_queue_options {
         sizeof(zkl_queue_options), 0, NULL                                                         \
     }
 
-/* The same with options, which may be NULL. before is only looked at during the call. Since 0.1. */
-ZKL_API int zkl_queue_read_with(zkl_queue **ret, zkl_session *s, const char *path,
-                                const zkl_queue_options *options, int64_t timeout_ms);
+/* Reads the contenders below path, in queue order. options may be NULL; options->before is only
+ * looked at during the call. timeout_ms as everywhere, 0 meaning at most one
+ * session timeout. Contenders that leave between list and read are left out. Answers ZKL_ENOENT (no
+ * such path), ZKL_EINVAL, ZKL_EACCES, ZKL_EAUTH, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_ETIMEDOUT,
+ * ZKL_EPROTO, ZKL_EDEADLK (in a callback), ZKL_ECLOSED, ZKL_ECHILD. Free with zkl_queue_free().
+ * Since 0.1. */
+ZKL_API int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path,
+                           const zkl_queue_options *options, int64_t timeout_ms);
 
 /* How many contenders the snapshot has. Since 0.1. */
 ZKL_API size_t zkl_queue_count(const zkl_queue *q);

@@ -162,13 +162,8 @@ int queue_read(zkl_queue **ret, zkl_session *s, const char *directory,
     return 0;
 }
 
-int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path, int64_t timeout_ms)
-{
-    return zkl_queue_read_with(ret, s, path, NULL, timeout_ms);
-}
-
-int zkl_queue_read_with(zkl_queue **ret, zkl_session *s, const char *path,
-                        const zkl_queue_options *options, int64_t timeout_ms)
+int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path,
+                   const zkl_queue_options *options, int64_t timeout_ms)
 {
     zkl_queue_options o = ZKL_QUEUE_OPTIONS_INIT;
     int code = session_check(s);

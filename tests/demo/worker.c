@@ -77,7 +77,7 @@ static void check_intact(worker *w)
 {
     const zkl_contender *head;
     zkl_queue *q = NULL;
-    int err = zkl_queue_read(&q, w->session, w->path, PATIENCE_MS);
+    int err = zkl_queue_read(&q, w->session, w->path, NULL, PATIENCE_MS);
     bool ok;
 
     if (err != 0) {

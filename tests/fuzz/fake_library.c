@@ -45,9 +45,10 @@ void zkl_session_close(zkl_session *s)
     fake_library.closed += s != NULL;
 }
 
-int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path, int64_t timeout_ms)
+int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path,
+                   const zkl_queue_options *options, int64_t timeout_ms)
 {
-    (void)s, (void)timeout_ms;
+    (void)s, (void)options, (void)timeout_ms;
     fake_library.read++;
     *ret = (zkl_queue *)&queue;
     return answer(fake_library.read_code, path);

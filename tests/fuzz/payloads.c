@@ -192,7 +192,7 @@ void fuzz_payloads(const uint8_t *data, size_t size)
     tree.rc = take_rc(&in);
     while (in.size > 0 && tree.count < NODES_MAX)
         take_node(&in);
-    int code = zkl_queue_read(&q, tree.session, DIRECTORY, ZKL_FOREVER);
+    int code = zkl_queue_read(&q, tree.session, DIRECTORY, NULL, ZKL_FOREVER);
     CHECK_INT(code, expected_code());
     if (code == 0)
         check_queue(q);

@@ -93,7 +93,7 @@ static void release(void)
 static void list(const char *path)
 {
     zkl_queue *q;
-    int err = zkl_queue_read(&q, session, path, LIMIT_MS);
+    int err = zkl_queue_read(&q, session, path, NULL, LIMIT_MS);
 
     if (err) {
         answer_error(err);

@@ -57,7 +57,7 @@ static void no_list(void)
     make_directory(t, t->path, ZOO_PERM_ALL);
     make_directory(t, t->lock, ZOO_PERM_CREATE | ZOO_PERM_DELETE);
     check_refused(t->session, t->lock, t->lock);
-    CHECK_INT(zkl_queue_read(&q, t->session, t->lock, ZKL_FOREVER), ZKL_EACCES);
+    CHECK_INT(zkl_queue_read(&q, t->session, t->lock, NULL, ZKL_FOREVER), ZKL_EACCES);
     CHECK_ERROR(ZKL_EACCES, t->lock);
     open_directory(t, t->lock);
     LIVE_UNTIL(live_contenders(t, t->lock) == 0);
@@ -155,7 +155,7 @@ static void unknown_scheme(void)
     o.auth_scheme = "no-such-scheme";
     o.auth = "x:y";
     zkl_session *early = live_open_only(t, t->connect, &o);
-    CHECK_INT(zkl_queue_read(&q, early, t->lock, ZKL_FOREVER), ZKL_EAUTH);
+    CHECK_INT(zkl_queue_read(&q, early, t->lock, NULL, ZKL_FOREVER), ZKL_EAUTH);
     zkl_session *s = live_open_only(t, t->connect, &o);
     zkl_mutex *m = live_mutex(s, t->lock);
     CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), ZKL_EAUTH);
@@ -163,7 +163,7 @@ static void unknown_scheme(void)
     CHECK_ERROR(ZKL_EAUTH, t->connect);
     CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), ZKL_EAUTH);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EAUTH);
-    CHECK_INT(zkl_queue_read(&q, s, t->lock, ZKL_FOREVER), ZKL_EAUTH);
+    CHECK_INT(zkl_queue_read(&q, s, t->lock, NULL, ZKL_FOREVER), ZKL_EAUTH);
     REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &c, NULL) == 0);
     CHECK_INT(completion_wait(&c), ZKL_EAUTH);
     zkl_mutex_free(m);

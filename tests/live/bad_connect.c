@@ -128,7 +128,7 @@ static void check_no_server(struct live *t, const char *connect, int code, const
     CHECK_INT(zkl_mutex_lock(m, 100, NULL), code);
     CHECK_ERROR(code, named);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), code);
-    CHECK_INT(zkl_queue_read(&q, s, t->lock, 100), code);
+    CHECK_INT(zkl_queue_read(&q, s, t->lock, NULL, 100), code);
     REQUIRE(zkl_mutex_lock_async(m, 100, completion_take, &c, NULL) == 0);
     CHECK_INT(completion_wait(&c), code);
     CHECK_INT(zkl_session_id(s), 0);
@@ -207,7 +207,7 @@ static void check_rubbish(struct live *t, const char *connect)
         CHECK_ERROR(code, code == ZKL_ETIMEDOUT ? t->lock : connect);
     }
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EUNREACHABLE);
-    CHECK(zkl_queue_read(&q, s, t->lock, 100) != 0);
+    CHECK(zkl_queue_read(&q, s, t->lock, NULL, 100) != 0);
     REQUIRE(zkl_mutex_lock_async(m, 100, completion_take, &c, NULL) == 0);
     CHECK(completion_wait(&c) != 0);
     live_close(t, s);

@@ -12,7 +12,7 @@ static void check_refused(struct live *t, const char *path, const char *named)
     CHECK_INT(zkl_mutex_new(&m, t->session, path, NULL), ZKL_EINVAL);
     CHECK_ERROR(ZKL_EINVAL, named);
     CHECK(m == NULL);
-    CHECK_INT(zkl_queue_read(&q, t->session, path, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_read(&q, t->session, path, NULL, 0), ZKL_EINVAL);
     CHECK_ERROR(ZKL_EINVAL, named);
     CHECK(q == NULL);
 }

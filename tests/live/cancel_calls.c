@@ -166,9 +166,7 @@ static void open_other(struct scene *c)
     X(zkl_queue_count, zkl_queue_count(c->queue))                                                  \
     X(zkl_queue_free, FREED(queue, zkl_queue_free))                                                \
     X(zkl_queue_get, zkl_queue_get(c->queue, 0))                                                   \
-    X(zkl_queue_read, zkl_queue_read(&c->made.queue, c->session, c->t->path, ZKL_FOREVER))         \
-    X(zkl_queue_read_with,                                                                         \
-      zkl_queue_read_with(&c->made.queue, c->session, c->t->path, NULL, ZKL_FOREVER))              \
+    X(zkl_queue_read, zkl_queue_read(&c->made.queue, c->session, c->t->path, NULL, ZKL_FOREVER))   \
     X(zkl_queue_watch, zkl_queue_watch(&c->made.watch, c->session, c->t->path, on_queue, c))       \
     X(zkl_session_call, zkl_session_call(c->session, with_handle, c))                              \
     X(zkl_session_close, FREED(session, zkl_session_close))                                        \
@@ -246,7 +244,7 @@ static void prepare(struct scene *c)
     if (!c->op)
         CHECK_INT(zkl_mutex_lock_async(c->granting, ZKL_FOREVER, on_acquired, c, &c->op), 0);
     if (!c->queue)
-        CHECK_INT(zkl_queue_read(&c->queue, c->session, c->t->path, ZKL_FOREVER), 0);
+        CHECK_INT(zkl_queue_read(&c->queue, c->session, c->t->path, NULL, ZKL_FOREVER), 0);
     if (!c->watch)
         CHECK_INT(zkl_queue_watch(&c->watch, c->session, c->t->path, on_queue, c), 0);
     if (!c->observer)
@@ -404,7 +402,6 @@ static const struct waiting {
     {"zkl_election_leader", BY_SERVER, false, false},
     {"zkl_election_proclaim", BY_SERVER, false, true},
     {"zkl_queue_read", BY_SERVER, false, false},
-    {"zkl_queue_read_with", BY_SERVER, false, false},
     {"zkl_grant_multi", BY_SERVER, false, false},
     {"zkl_session_wait", BY_CUT, false, false},
     {"zkl_session_call", BY_ITSELF, false, false},

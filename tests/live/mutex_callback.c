@@ -35,7 +35,7 @@ static void try_to_wait(zkl_grant *grant, const zkl_error *error, void *data)
     CHECK_ERROR(ZKL_EDEADLK, v->t->lock);
     CHECK_INT(zkl_mutex_lock(v->mutex, 0, NULL), ZKL_EDEADLK);
     CHECK_INT(zkl_session_wait(v->t->session, 0), ZKL_EDEADLK);
-    CHECK_INT(zkl_queue_read(&q, v->t->session, v->t->path, 0), ZKL_EDEADLK);
+    CHECK_INT(zkl_queue_read(&q, v->t->session, v->t->path, NULL, 0), ZKL_EDEADLK);
     CHECK_INT(zkl_mutex_unlock(v->mutex), ZKL_EPERM);
     leave(v, grant);
 }

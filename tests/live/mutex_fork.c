@@ -34,7 +34,7 @@ static int try_handles(struct estate *e)
         return 5;
     if (zkl_session_wait(e->t->session, ZKL_FOREVER) != ZKL_ECHILD)
         return 6;
-    if (zkl_queue_read(&q, e->t->session, e->t->lock, ZKL_FOREVER) != ZKL_ECHILD)
+    if (zkl_queue_read(&q, e->t->session, e->t->lock, NULL, ZKL_FOREVER) != ZKL_ECHILD)
         return 7;
     return 0;
 }

@@ -9,11 +9,11 @@ static void missing_and_empty(void)
 {
     struct live *t = live_begin();
     zkl_queue *q = NULL;
-    CHECK_INT(zkl_queue_read(&q, t->session, t->lock, ZKL_FOREVER), ZKL_ENOENT);
+    CHECK_INT(zkl_queue_read(&q, t->session, t->lock, NULL, ZKL_FOREVER), ZKL_ENOENT);
     CHECK_ERROR(ZKL_ENOENT, t->lock);
     CHECK(q == NULL);
     REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
-    REQUIRE(zkl_queue_read(&q, t->session, t->path, ZKL_FOREVER) == 0);
+    REQUIRE(zkl_queue_read(&q, t->session, t->path, NULL, ZKL_FOREVER) == 0);
     CHECK_INT(zkl_queue_count(q), 0);
     CHECK(zkl_queue_get(q, 0) == NULL);
     zkl_queue_free(q);
@@ -50,7 +50,7 @@ static void in_order(void)
     for (int i = 0; i < 3; i++)
         l[i] = locker_queue(t, n, t->lock, i + 2);
     char **paths = live_queue(t, t->lock);
-    REQUIRE(zkl_queue_read(&q, t->session, t->lock, 0) == 0);
+    REQUIRE(zkl_queue_read(&q, t->session, t->lock, NULL, 0) == 0);
     CHECK_INT(zkl_queue_count(q), 4);
     for (size_t i = 0; i < zkl_queue_count(q) && i < 4; i++)
         check_contender(t, zkl_queue_get(q, i), paths[i], i == 0);
@@ -85,7 +85,7 @@ static void of_others(void)
     plant(t, "_c_0d1c6a4e-58c8-4b51-b04e-1d4d0a3b0c8e-lock-0000000007", "\x1b[2J\n\xff\x00z", 8);
     plant(t, "5f0c54a1f7c44b5d8b6b0a3c52a0c9d1__lock__0000000003", NULL, -1);
     plant(t, "lock--2147483648", "", 0);
-    REQUIRE(zkl_queue_read(&q, t->session, t->lock, ZKL_FOREVER) == 0);
+    REQUIRE(zkl_queue_read(&q, t->session, t->lock, NULL, ZKL_FOREVER) == 0);
     CHECK_INT(zkl_queue_count(q), 3);
     const int64_t numbers[] = {INT32_MIN, 3, 7};
     for (size_t i = 0; i < zkl_queue_count(q) && i < 3; i++) {
@@ -111,10 +111,10 @@ static void below_a_chroot(void)
     zkl_mutex *m = live_mutex(s, "/m");
     zkl_grant *g;
     zkl_queue *q;
-    CHECK_INT(zkl_queue_read(&q, s, "/m", ZKL_FOREVER), ZKL_ENOENT);
+    CHECK_INT(zkl_queue_read(&q, s, "/m", NULL, ZKL_FOREVER), ZKL_ENOENT);
     CHECK_ERROR(ZKL_ENOENT, "/m");
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
-    REQUIRE(zkl_queue_read(&q, s, "/m", ZKL_FOREVER) == 0);
+    REQUIRE(zkl_queue_read(&q, s, "/m", NULL, ZKL_FOREVER) == 0);
     CHECK_INT(zkl_queue_count(q), 1);
     CHECK_STR(zkl_queue_get(q, 0)->node, strrchr(zkl_grant_node(g), '/') + 1);
     CHECK_INT(zkl_queue_get(q, 0)->token, zkl_grant_token(g));

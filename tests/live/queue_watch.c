@@ -47,7 +47,7 @@ static int calls(struct bell *b)
 static int count(zkl_session *s, const char *path)
 {
     zkl_queue *q;
-    int code = zkl_queue_read(&q, s, path, ZKL_FOREVER);
+    int code = zkl_queue_read(&q, s, path, NULL, ZKL_FOREVER);
     if (code == ZKL_ENOENT)
         return -1;
     REQUIRE(code == 0);
@@ -162,7 +162,7 @@ static void no_permission(void)
     REQUIRE(raw_create_acl(t->admin, t->lock, &(struct ACL_vector){1, blind}) == ZOK);
     begin(&b, t->session, t->lock);
     hear(&b);
-    CHECK_INT(zkl_queue_read(&q, t->session, t->lock, ZKL_FOREVER), ZKL_EACCES);
+    CHECK_INT(zkl_queue_read(&q, t->session, t->lock, NULL, ZKL_FOREVER), ZKL_EACCES);
     REQUIRE(raw_set_acl(t->admin, t->lock, &(struct ACL_vector){1, all}) == ZOK);
     hear(&b);
     CHECK_INT(count(t->session, t->lock), 0);

@@ -103,7 +103,7 @@ static int first_of(int a, int b)
 static int try_read(zkl_session *s)
 {
     zkl_queue *q;
-    int code = check(zkl_queue_read(&q, s, "/a/l", ZKL_FOREVER), of_read);
+    int code = check(zkl_queue_read(&q, s, "/a/l", NULL, ZKL_FOREVER), of_read);
 
     if (code)
         return code;

@@ -123,7 +123,7 @@ static void call_what_waits(zkl_grant *g, const zkl_error *error, void *data)
     CHECK(g == NULL);
     CHECK_INT(zkl_mutex_lock(in->m, 0, NULL), ZKL_EDEADLK);
     CHECK_INT(zkl_session_wait(in->s, 0), ZKL_EDEADLK);
-    CHECK_INT(zkl_queue_read(&q, in->s, "/b", 0), ZKL_EDEADLK);
+    CHECK_INT(zkl_queue_read(&q, in->s, "/b", NULL, 0), ZKL_EDEADLK);
     CHECK_INT(zkl_grant_multi(g, NULL, 0, 0, 0), ZKL_EDEADLK);
     atomic_store(&in->done, 1);
 }

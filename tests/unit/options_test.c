@@ -42,7 +42,7 @@ static int read_queue(zkl_session *s, const void *options)
 {
     zkl_queue *q = NULL;
     zkl_error why = {.code = 0};
-    int code = zkl_queue_read_with(&q, s, "no path", options, 0);
+    int code = zkl_queue_read(&q, s, "no path", options, 0);
 
     zkl_last_error(&why);
     return strcmp(why.path, "no path") == 0 ? 0 : code;

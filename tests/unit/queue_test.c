@@ -21,7 +21,7 @@ static void *read_queue(void *data)
 {
     struct reading *r = data;
 
-    r->code = zkl_queue_read_with(&r->q, r->s, "/b", &r->options, r->timeout_ms);
+    r->code = zkl_queue_read(&r->q, r->s, "/b", &r->options, r->timeout_ms);
     zkl_last_error(&r->why);
     return NULL;
 }
@@ -282,7 +282,7 @@ static void timed_out(void)
     answer_list(); /* too late: nobody is asked any more */
     CHECK(!fake_is_asked(STORE_GET, "/b"));
     fake_event(STORE_EV_DOWN);
-    CHECK_INT(zkl_queue_read(&r.q, r.s, "/b", 10), ZKL_EUNREACHABLE);
+    CHECK_INT(zkl_queue_read(&r.q, r.s, "/b", NULL, 10), ZKL_EUNREACHABLE);
     zkl_session_close(r.s);
 }
 
@@ -314,7 +314,7 @@ static void closed_meanwhile(void)
     zkl_session_close(r.s);
     pthread_join(r.thread, NULL);
     CHECK_INT(r.code, ZKL_ECLOSED);
-    CHECK_INT(zkl_queue_read(&r.q, r.s, "/b", 0), ZKL_ECLOSED);
+    CHECK_INT(zkl_queue_read(&r.q, r.s, "/b", NULL, 0), ZKL_ECLOSED);
     zkl_mutex_free(keeps);
 }
 
@@ -323,10 +323,10 @@ static void bad_arguments(void)
     zkl_session *s = fake_session();
     zkl_queue *q;
 
-    CHECK_INT(zkl_queue_read(&q, NULL, "/b", 0), ZKL_EINVAL);
-    CHECK_INT(zkl_queue_read(NULL, s, "/b", 0), ZKL_EINVAL);
-    CHECK_INT(zkl_queue_read(&q, s, "b", 0), ZKL_EINVAL);
-    CHECK_INT(zkl_queue_read(&q, s, NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_read(&q, NULL, "/b", NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_read(NULL, s, "/b", NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_read(&q, s, "b", NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_read(&q, s, NULL, NULL, 0), ZKL_EINVAL);
     zkl_session_close(s);
 }
 

@@ -136,7 +136,7 @@ static void credentials_refused(void)
     CHECK_INT(after, ZKL_EAUTH);
     CHECK_INT(zkl_session_wait(s, ZKL_FOREVER), ZKL_EAUTH);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EAUTH);
-    CHECK_INT(zkl_queue_read(&q, s, "/b", 0), ZKL_EAUTH);
+    CHECK_INT(zkl_queue_read(&q, s, "/b", NULL, 0), ZKL_EAUTH);
     zkl_mutex_free(m);
     zkl_session_close(s);
 }
