@@ -24,9 +24,9 @@ static struct reading *read_once(const struct reader *r, size_t most)
     zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
     struct reading *reading = g_atomic_rc_box_new0(struct reading);
 
-    options.most = most;
+    options.max_nodes = most;
     if (r->keeps && r->before)
-        options.before = r->before->queue;
+        options.previous = r->before->queue;
     if (zkl_queue_read(&reading->queue, r->session, r->path, &options, ZKL_FOREVER) != 0)
         zkl_last_error(&reading->error);
     reading->time_ms = g_get_real_time() / 1000;

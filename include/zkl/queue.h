@@ -45,11 +45,11 @@ typedef struct zkl_contender {
 /* For who reads a long queue, or again and again. Fill with ZKL_QUEUE_OPTIONS_INIT and change what
  * is needed. Since 0.1. */
 typedef struct zkl_queue_options {
-    size_t size; /* sizeof(zkl_queue_options); see zkl/session.h */
-    size_t most; /* only so many nodes are read, from the first on; of the others only the name is
-                    known: owner is "", token, session_id and ctime_ms are 0. 0: all are read */
-    const zkl_queue *before; /* an earlier snapshot of the path, or NULL: who waits and was read for
-                                that one is not read again; by the name alone, so that what was
+    size_t size;      /* sizeof(zkl_queue_options); see zkl/session.h */
+    size_t max_nodes; /* only so many nodes are read, from the first on; of the others only the name
+                    is known: owner is "", token, session_id and ctime_ms are 0. 0: all are read */
+    const zkl_queue *previous; /* an earlier snapshot of the path, or NULL: who waits and was read
+                                for that one is not read again; by the name alone, so that what was
                                 written into such a node since is not seen */
 } zkl_queue_options;
 
@@ -58,7 +58,7 @@ typedef struct zkl_queue_options {
         sizeof(zkl_queue_options), 0, NULL                                                         \
     }
 
-/* Reads the contenders below path, in queue order. options may be NULL; options->before is only
+/* Reads the contenders below path, in queue order. options may be NULL; options->previous is only
  * looked at during the call. timeout_ms as everywhere, 0 meaning at most one
  * session timeout. Contenders that leave between list and read are left out. Answers ZKL_ENOENT (no
  * such path), ZKL_EINVAL, ZKL_EACCES, ZKL_EAUTH, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_ETIMEDOUT,

@@ -80,11 +80,11 @@ void queue_mark_holders(zkl_queue *q)
 
 /* ---- what is known ---- */
 
-static void know(zkl_queue *q, const zkl_queue *before)
+static void know(zkl_queue *q, const zkl_queue *previous)
 {
     q->known = g_hash_table_new(g_str_hash, g_str_equal);
-    for (guint i = 0; i < before->list->len; i++) {
-        zkl_contender *c = &g_array_index(before->list, zkl_contender, i);
+    for (guint i = 0; i < previous->list->len; i++) {
+        zkl_contender *c = &g_array_index(previous->list, zkl_contender, i);
         if (c->token != 0)
             g_hash_table_insert(q->known, (char *)(uintptr_t)c->node, c);
     }
@@ -138,8 +138,8 @@ static zkl_queue *queue_new(zkl_session *s, const char *directory, const struct 
     q->list = g_array_new(FALSE, TRUE, sizeof(zkl_contender));
     g_array_set_clear_func(q->list, clear_contender);
     sem_init(&q->done, 0, 0);
-    if (wish->before)
-        know(q, wish->before);
+    if (wish->previous)
+        know(q, wish->previous);
     return q;
 }
 
@@ -177,7 +177,8 @@ int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path,
         return error_set(ZKL_EINVAL, "options", "%s", wrong);
     if ((wrong = path_check(path)))
         return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
-    const struct queue_wish wish = {.only = CHILD_FOREIGN, .most = o.most, .before = o.before};
+    const struct queue_wish wish = {
+        .only = CHILD_FOREIGN, .max_nodes = o.max_nodes, .previous = o.previous};
     char *directory = g_strconcat(s->chroot, path, NULL);
     code = queue_read(ret, s, directory, &wish, timeout_ms);
     g_free(directory);

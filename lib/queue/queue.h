@@ -11,8 +11,8 @@ struct queue_wish {
     enum child_kind only; /* CHILD_FOREIGN: contenders of every kind */
     bool sync;            /* the server is to catch up with its leader before */
     bool head;            /* nobody but the first; its payload complete, as valid UTF-8 */
-    size_t most;          /* of zkl_queue_options, as the next */
-    const zkl_queue *before;
+    size_t max_nodes;     /* of zkl_queue_options, as the next */
+    const zkl_queue *previous;
 };
 
 /* A snapshot, and while it is being read the reading: requests under way hold it. */
@@ -22,7 +22,7 @@ struct zkl_queue {
     char *directory; /* with chroot */
     struct queue_wish wish;
     GArray *list;      /* of zkl_contender, in order from the list on */
-    GHashTable *known; /* of zkl_contender by name: those of wish.before that were read */
+    GHashTable *known; /* of zkl_contender by name: those of wish.previous that were read */
     unsigned left;     /* requests under way */
     bool again;        /* its session ended, or the first one left: it is all asked anew */
     bool over;         /* the caller has its answer */
@@ -46,7 +46,7 @@ int queue_payload_length(const char *name, const struct store_reply *reply);
 /* Who holds, by kinds and order. */
 void queue_mark_holders(zkl_queue *q);
 
-/* Whether c waits, and wish.before has what is to be read of it, which is then filled in. */
+/* Whether c waits, and wish.previous has what is to be read of it, which is then filled in. */
 bool queue_recall(const zkl_queue *q, zkl_contender *c);
 
 /* ---- queue_read.c ---- */

@@ -161,7 +161,7 @@ static void read_payloads(zkl_queue *q)
 {
     for (guint i = 0; i < q->list->len && !q->over; i++) {
         zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
-        if ((q->wish.most != 0 && i >= q->wish.most) || queue_recall(q, c))
+        if ((q->wish.max_nodes != 0 && i >= q->wish.max_nodes) || queue_recall(q, c))
             continue;
         struct request *r =
             request_for(q, STORE_GET, g_strconcat(q->directory, "/", c->node, NULL), on_read);

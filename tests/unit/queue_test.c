@@ -335,7 +335,7 @@ static void no_more_than(void)
 {
     struct reading r = {.s = fake_session(), .timeout_ms = ZKL_FOREVER};
 
-    read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .most = 1});
+    read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .max_nodes = 1});
     answer_list();
     CHECK(!fake_is_asked(STORE_GET, "/b/" NODE("b", "2")));
     ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK, .data = "x", .length = 1, .czxid = 8);
@@ -367,7 +367,7 @@ static void not_again(void)
            .owner = 4, .ctime_ms = 77);
     pthread_join(r.thread, NULL);
     before = r.q;
-    read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .before = before});
+    read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .previous = before});
     ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 3);
     CHECK(!fake_is_asked(STORE_GET, "/b/" NODE("b", "2")));
     ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK, .data = "z", .length = 1, .czxid = 8);
@@ -392,12 +392,12 @@ static void not_known_by_name_alone(void)
     struct reading r = {.s = fake_session(), .timeout_ms = ZKL_FOREVER};
     zkl_queue *before;
 
-    read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .most = 1});
+    read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .max_nodes = 1});
     answer_list();
     ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK);
     pthread_join(r.thread, NULL);
     before = r.q;
-    read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .before = before});
+    read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .previous = before});
     answer_list();
     ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK);
     ANSWER(STORE_GET, "/b/" NODE("b", "2"), .rc = STORE_OK, .czxid = 9);
