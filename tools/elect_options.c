@@ -10,8 +10,8 @@ struct raw {
     gboolean leader;
     gboolean yield;
     char *layout;
-    char *least;
-    char *most;
+    char *min_term;
+    char *max_term;
 };
 
 static int check_layout(struct elect_options *o, const char *text)
@@ -43,12 +43,12 @@ static int check_mode(struct elect_options *o, const struct raw *raw)
 /* Whoever steps down queues again, and whoever queues again has no time limit. */
 static int check_terms(const struct elect_options *o, const struct raw *raw)
 {
-    if (o->once && (raw->yield || raw->least || raw->most))
-        return fail(STATUS_USAGE, "--once excludes --yield, --least and --most");
+    if (o->once && (raw->yield || raw->min_term || raw->max_term))
+        return fail(STATUS_USAGE, "--once excludes --yield, --min-term and --max-term");
     if (!o->once && o->run.timeout_ms != ZKL_FOREVER)
         return fail(STATUS_USAGE, "-n and -w are for --once");
-    if (raw->least && !raw->yield)
-        return fail(STATUS_USAGE, "--least is for --yield");
+    if (raw->min_term && !raw->yield)
+        return fail(STATUS_USAGE, "--min-term is for --yield");
     if (o->election.priority < 0 || o->election.priority > 999)
         return fail(STATUS_USAGE, "--priority: 0 to 999, not %d", o->election.priority);
     if (o->election.priority > 0 && o->election.layout == ZKL_LAYOUT_KAZOO)
@@ -69,7 +69,7 @@ static int check_id(const char *id)
 static bool wants_more(const struct elect_options *o, const struct raw_options *common,
                        const struct raw *raw)
 {
-    return o->once || o->election.priority != 0 || raw->yield || raw->least || raw->most ||
+    return o->once || o->election.priority != 0 || raw->yield || raw->min_term || raw->max_term ||
            common->nonblock || common->timeout || common->grace || common->on_suspect ||
            common->on_lost || common->status_fd || common->parents ||
            o->run.conflict_status != STATUS_CONFLICT;
@@ -105,9 +105,9 @@ static int take_candidate(struct elect_options *o, struct command_line *l, const
     if (status == GO_ON)
         status = check_terms(o, raw);
     if (status == GO_ON)
-        status = command_line_time("--least", raw->least, &o->election.least_ms);
+        status = command_line_time("--min-term", raw->min_term, &o->election.min_term_ms);
     if (status == GO_ON)
-        status = command_line_time("--most", raw->most, &o->election.most_ms);
+        status = command_line_time("--max-term", raw->max_term, &o->election.max_term_ms);
     o->election.yield = raw->yield;
     o->election.requeue = 0; /* each term has a process of its own */
     o->election.parents = o->run.parents;
@@ -137,10 +137,10 @@ int elect_options_parse(struct elect_options *o, struct settings *settings, int 
          "Candidates that yield let higher ones pass (0 to 999; 0)", "N"},
         {"yield", 0, 0, G_OPTION_ARG_NONE, &raw.yield,
          "Step down for a candidate of higher priority", NULL},
-        {"least", 0, 0, G_OPTION_ARG_FILENAME, &raw.least, "But not before a term has lasted",
-         "SECS"},
-        {"most", 0, 0, G_OPTION_ARG_FILENAME, &raw.most,
-         "Step down for any other candidate when a term has lasted", "SECS"},
+        {"min-term", 0, 0, G_OPTION_ARG_FILENAME, &raw.min_term,
+         "--yield never ends a term earlier than this", "SECS"},
+        {"max-term", 0, 0, G_OPTION_ARG_FILENAME, &raw.max_term,
+         "End a term after this time if another candidate waits", "SECS"},
         {"listen", 0, 0, G_OPTION_ARG_NONE, &raw.listen,
          "Write a line for each change of leader, instead", NULL},
         {"leader", 0, 0, G_OPTION_ARG_NONE, &raw.leader, "Write who leads, instead", NULL},
@@ -164,8 +164,8 @@ int elect_options_parse(struct elect_options *o, struct settings *settings, int 
         status = take_operands(o, &line, &raw);
     command_line_end(&line);
     g_free(raw.layout);
-    g_free(raw.least);
-    g_free(raw.most);
+    g_free(raw.min_term);
+    g_free(raw.max_term);
     return status;
 }
 

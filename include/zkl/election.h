@@ -19,8 +19,8 @@ typedef enum zkl_layout {
                             with it */
 } zkl_layout;
 
-/* Fill with ZKL_ELECTION_OPTIONS_INIT and change what is needed. requeue, yield, least_ms and
- * most_ms are for zkl_election_start(). Since 0.1. */
+/* Fill with ZKL_ELECTION_OPTIONS_INIT and change what is needed. requeue, yield, min_term_ms and
+ * max_term_ms are for zkl_election_start(). Since 0.1. */
 typedef struct zkl_election_options {
     size_t size; /* sizeof(zkl_election_options); see zkl/session.h */
     zkl_layout layout;
@@ -31,8 +31,8 @@ typedef struct zkl_election_options {
     int yield;           /* 1: a leader is told when a candidate of higher priority waits, and a
                             winner that finds one waiting lets it pass before it leads (so both
                             look at all who come and go); 0: no */
-    int64_t least_ms;    /* a term is not asked to end for a higher priority before; 0 */
-    int64_t most_ms;     /* a term is asked to end after that long, when others wait; 0: never */
+    int64_t min_term_ms; /* a term is not asked to end for a higher priority before; 0 */
+    int64_t max_term_ms; /* a term is asked to end after that long, when others wait; 0: never */
 } zkl_election_options;
 
 #define ZKL_ELECTION_OPTIONS_INIT                                                                  \
@@ -76,12 +76,12 @@ ZKL_API int zkl_election_resign(zkl_election *e);
 /* ---- again and again ---- */
 
 typedef enum zkl_election_event {
-    ZKL_ELECTION_LEADING = 1,  /* a term begins: grant is lent until its DEPOSED or RESIGNED. Ask
-                                  it before each act: told late, the term may be over */
-    ZKL_ELECTION_SUSPECT = 2,  /* no proof comes: the term may end soon */
-    ZKL_ELECTION_HELD = 3,     /* proved again */
-    ZKL_ELECTION_ASKED = 4,    /* to step down, by a higher priority or after most_ms: when ready,
-                                  zkl_election_yield(); once a term */
+    ZKL_ELECTION_LEADING = 1, /* a term begins: grant is lent until its DEPOSED or RESIGNED. Ask
+                                 it before each act: told late, the term may be over */
+    ZKL_ELECTION_SUSPECT = 2, /* no proof comes: the term may end soon */
+    ZKL_ELECTION_HELD = 3,    /* proved again */
+    ZKL_ELECTION_ASKED = 4, /* to step down, by a higher priority or after max_term_ms: when ready,
+                               zkl_election_yield(); once a term */
     ZKL_ELECTION_DEPOSED = 5,  /* lost: stop at once. When this has returned the node goes, if it
                                   stands still, and the next campaign begins */
     ZKL_ELECTION_RESIGNED = 6, /* given back: by resign or yield, or in a transaction */

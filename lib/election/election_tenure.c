@@ -125,8 +125,8 @@ void tenure_won(struct bid *bid)
 
     bid->tenure = (struct tenure){.yield = o->yield,
                                   .priority = o->priority,
-                                  .least = to_ns(o->least_ms),
-                                  .most = to_ns(o->most_ms)};
+                                  .least = to_ns(o->min_term_ms),
+                                  .most = to_ns(o->max_term_ms)};
     bid->asked = false;
     bid->interest = (struct interest){.fired = on_fired, .owner = bid};
     if (!o->yield) {

@@ -161,14 +161,14 @@ wait_until "lower leads" has_led lower 1
 quit lower "$lower"
 expect_no_node "nothing is left" $E
 
-# Not before --least.
+# Not before --min-term.
 began=${EPOCHREALTIME/./}
-lead $E low --yield --least 4
+lead $E low --yield --min-term 4
 low=$candidate
 wait_until "low leads" has_led low 1
 run "$ZKL" elect $E high --once --priority 1 true
 ended=${EPOCHREALTIME/./}
-expect "--least: not before" "0:yes" "$status:$( ((ended - began >= 4000000)) && echo yes)"
+expect "--min-term: not before" "0:yes" "$status:$( ((ended - began >= 4000000)) && echo yes)"
 kill -TERM "$low"
 status_of "$low"
 
@@ -267,11 +267,11 @@ else
     skip "zk-admin is not built: --on-lost that hangs"
 fi
 
-# After --most for anybody, not before; alone, one leads on.
-lead $E a --most 0.1
+# After --max-term for anybody, not before; alone, one leads on.
+lead $E a --max-term 0.1
 a=$candidate
 wait_until "a leads" has_led a 1
-lead $E b --most 0.1
+lead $E b --max-term 0.1
 b=$candidate
 wait_until "they take turns" has_led a 3
 wait_until "both of them" has_led b 3

@@ -27,7 +27,7 @@ expect_match "ls --help" '--json' "$out"
 run "$ZKL" watch --help
 expect_match "watch --help" '--once.*--connect' "${out//$'\n'/ }"
 run "$ZKL" elect --help
-expect_match "elect --help" '--most' "$out"
+expect_match "elect --help" '--max-term' "$out"
 if [ -e /dev/full ]; then
     for args in --version --help help "lock --help" "help ls"; do
         # shellcheck disable=SC2086
@@ -86,7 +86,7 @@ done
 refused "a leading 0 does not make a number octal" 64 "--session-timeout 101: " --session-timeout 0101 lock /a touch "$ran"
 for seconds in 0x10 " 1" "" 1x; do
     refused "--connect-timeout \"$seconds\"" 64 "^zkl: --connect-timeout: .*: $seconds\$" --connect-timeout "$seconds" ls /a
-    refused "--most \"$seconds\"" 64 "^zkl: --most: .*: $seconds\$" elect /a me --most "$seconds" touch "$ran"
+    refused "--max-term \"$seconds\"" 64 "^zkl: --max-term: .*: $seconds\$" elect /a me --max-term "$seconds" touch "$ran"
 done
 refused "-E too large" 64 "-E.*256" lock -E 256 /a touch "$ran"
 refused "-E below 0" 64 "-E" lock -E -1 /a touch "$ran"
@@ -129,15 +129,15 @@ refused "elect: no layout of that name" 64 "latch, selector or kazoo, not lock" 
 for option in -n -w1; do
     refused "elect: $option without --once" 64 "--once" elect /a me $option touch "$ran"
 done
-for option in --yield --most=1 "--yield --least=1"; do
+for option in --yield --max-term=1 "--yield --min-term=1"; do
     # shellcheck disable=SC2086
     refused "elect: --once and $option" 64 "--once" elect /a $option me --once touch "$ran"
 done
-refused "elect: --least without --yield" 64 "--yield" elect /a me --least 1 touch "$ran"
-refused "elect: --least no time" 64 "--least: .*: soon" elect /a me --yield --least soon touch "$ran"
-refused "elect: --most no time" 64 "--most: .*: -1" elect /a me --most -1 touch "$ran"
-refused "elect: options again behind each operand" 64 "bunch" --acl x elect --layout latch --most 1 --acl y -c a /a \
-    --layout latch --most 2 -c b me --layout bunch --acl z touch "$ran"
+refused "elect: --min-term without --yield" 64 "--yield" elect /a me --min-term 1 touch "$ran"
+refused "elect: --min-term no time" 64 "--min-term: .*: soon" elect /a me --yield --min-term soon touch "$ran"
+refused "elect: --max-term no time" 64 "--max-term: .*: -1" elect /a me --max-term -1 touch "$ran"
+refused "elect: options again behind each operand" 64 "bunch" --acl x elect --layout latch --max-term 1 --acl y -c a /a \
+    --layout latch --max-term 2 -c b me --layout bunch --acl z touch "$ran"
 refused "lock: options again behind PATH" 64 "twigs" lock --name a --parents container -w 1 /a --name b --parents twigs --wait 2 touch "$ran"
 refused "elect: --json and a command" 64 "--json" elect /a me --json touch "$ran"
 refused "elect: an option of lock" 64 "--name" elect /a me --name x touch "$ran"
@@ -151,7 +151,7 @@ for look in --listen --leader; do
 done
 # What they would not obey is not taken either.
 for option in -n -w1 -w=nan -E7 --grace=soon --grace=1 --on-suspect=term --on-lost=x --status-fd=1 --parents=twigs \
-    --once --priority=1 --yield --least=1 --most=x; do
+    --once --priority=1 --yield --min-term=1 --max-term=x; do
     for look in --listen --leader; do
         refused "$look and $option" 64 "$look: .*--layout and --json" elect $option $look /a
         refused "$look PATH $option" 64 "$look: .*--layout and --json" elect $look /a $option

@@ -118,7 +118,7 @@ static void on_asked(struct candidate *c)
         wrong(c, "is ASKED without a term");
     else if (c->asked)
         wrong(c, "is ASKED twice in a term");
-    else if (!o->yield && o->most_ms == 0)
+    else if (!o->yield && o->max_term_ms == 0)
         wrong(c, "is ASKED, though that was not wanted");
     c->asked = true;
     stage_of(c)->tally.asked++;

@@ -60,8 +60,8 @@ static zkl_election_options draw_options(struct cast *cast)
     o.requeue = chance(cast, 85);
     o.yield = chance(cast, 40);
     o.priority = chance(cast, 40) ? (int)below(cast, 4) : 0;
-    o.least_ms = chance(cast, 30) ? up_to(cast, cast->timeout_ms) : 0;
-    o.most_ms = chance(cast, 40) ? 1 + up_to(cast, cast->timeout_ms) : 0;
+    o.min_term_ms = chance(cast, 30) ? up_to(cast, cast->timeout_ms) : 0;
+    o.max_term_ms = chance(cast, 40) ? 1 + up_to(cast, cast->timeout_ms) : 0;
     if (neighbours_kazoo(cast))
         o.layout = ZKL_LAYOUT_KAZOO; /* where it selects */
     return o;
