@@ -22,5 +22,6 @@
 #include <zkl/queue.h>
 #include <zkl/session.h>
 #include <zkl/version.h>
+#include <zkl/watch.h>
 
 #endif

@@ -136,11 +136,11 @@ static int write_lines(const struct looking *l)
 
 static int listen_on(struct looking *l)
 {
-    zkl_observer *observer;
+    zkl_watch *observer;
     int status = GO_ON;
 
     l->lines = g_async_queue_new_full(g_free);
-    if (zkl_election_observe(l->election, on_leader, l, &observer) != 0)
+    if (zkl_election_watch(l->election, on_leader, l, &observer) != 0)
         return failed(l);
     while (status == GO_ON) {
         int signo;
@@ -149,7 +149,7 @@ static int listen_on(struct looking *l)
         signo = events_asked_to_end(l->events);
         status = signo != 0 ? STATUS_SIGNAL + signo : write_lines(l);
     }
-    zkl_observer_free(observer);
+    zkl_watch_free(observer);
     return status;
 }
 

@@ -29,9 +29,8 @@ typedef struct zkl_mutex zkl_mutex;       /* a reentrant, fair, fenced mutex on 
 typedef struct zkl_grant zkl_grant;       /* the right that holding gives */
 typedef struct zkl_op zkl_op;             /* an acquisition under way */
 typedef struct zkl_queue zkl_queue;       /* a snapshot of the contenders of one path */
-typedef struct zkl_watch zkl_watch;       /* who is told of changes of a queue */
+typedef struct zkl_watch zkl_watch;       /* calls at changes of a queue or of the leader */
 typedef struct zkl_election zkl_election; /* a candidate at one path */
-typedef struct zkl_observer zkl_observer; /* who is told of an election's leaders */
 
 ZKL_END
 

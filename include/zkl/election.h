@@ -7,6 +7,7 @@
 #include <zkl/mutex.h>
 #include <zkl/op.h>
 #include <zkl/queue.h>
+#include <zkl/watch.h>
 
 ZKL_BEGIN
 
@@ -41,7 +42,7 @@ typedef struct zkl_election_options {
     }
 
 /* A candidate at path (as for a mutex). candidate_id is its node's whole payload: UTF-8, at most
- * 1024 bytes, may be empty; NULL: this handle only looks (leader, candidates, observe). A
+ * 1024 bytes, may be empty; NULL: this handle only looks (leader, candidates, watch). A
  * transaction of the term adds a line to it: see zkl_grant_multi(). Asks nothing of the server.
  * Answers ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. Free with
  * zkl_election_free(). Since 0.1. */
@@ -169,14 +170,10 @@ typedef void (*zkl_leader_fn)(const zkl_leader *leader, void *data);
  * if it is another term) or out of order, across disconnections and sessions too; one whose token
  * is lower than one told counts as nobody. They begin anew where the session was replaced because
  * the servers' data has gone back (see zkl(7)). A term that began and ended between two looks is
- * not told; while there is no connection nothing is. Ended by zkl_observer_free(), with the handle
+ * not told; while there is no connection nothing is. Ended by zkl_watch_free(), with the handle
  * or with the session; *ret (ret may be NULL) is to be freed in any case. Errors (no permission)
  * are logged, and it tries again. Answers ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. Since 0.1. */
-ZKL_API int zkl_election_observe(zkl_election *e, zkl_leader_fn fn, void *data, zkl_observer **ret);
-
-/* No call of fn begins afterwards; one under way on another thread is waited for, unless this is
- * called in a callback. NULL is ignored. Since 0.1. */
-ZKL_API void zkl_observer_free(zkl_observer *o);
+ZKL_API int zkl_election_watch(zkl_election *e, zkl_leader_fn fn, void *data, zkl_watch **ret);
 
 ZKL_END
 

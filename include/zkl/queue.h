@@ -3,6 +3,7 @@
 #define ZKL_QUEUE_H
 
 #include <zkl/api.h>
+#include <zkl/watch.h>
 
 ZKL_BEGIN
 
@@ -91,10 +92,6 @@ typedef void (*zkl_queue_fn)(void *data);
  * End it with zkl_watch_free(); closing the session ends its calls. Since 0.1. */
 ZKL_API int zkl_queue_watch(zkl_watch **ret, zkl_session *s, const char *path, zkl_queue_fn fn,
                             void *data);
-
-/* Ends it: no call begins any more, and one under way is waited for, except in a callback. NULL is
- * ignored. Since 0.1. */
-ZKL_API void zkl_watch_free(zkl_watch *w);
 
 ZKL_END
 

@@ -24,7 +24,7 @@ struct zkl_election {
     uint64_t terms;
     zkl_error last;
     GQueue waiters;   /* of zkl_op */
-    GQueue observers; /* of zkl_observer */
+    GQueue observers; /* of struct observer */
     GList link;       /* of its session's */
 };
 

@@ -4,7 +4,7 @@
 
 void observer_free(struct look *l)
 {
-    zkl_observer *o = (zkl_observer *)l;
+    struct observer *o = (struct observer *)l;
 
     g_clear_pointer(&o->told_data, g_bytes_unref);
     g_clear_pointer(&o->proclaimed, g_bytes_unref);
@@ -36,7 +36,7 @@ static void free_message(struct look_message *base)
 static void call(struct look_message *base)
 {
     const struct message *m = (struct message *)base;
-    const zkl_observer *o = (zkl_observer *)base->look;
+    const struct observer *o = (struct observer *)base->look;
     zkl_leader leader = {.token = m->token, .id = m->id, .node = m->node};
 
     if (m->data)
@@ -46,7 +46,7 @@ static void call(struct look_message *base)
     o->fn(&leader, o->data);
 }
 
-static void push(zkl_observer *o, uint64_t token)
+static void push(struct observer *o, uint64_t token)
 {
     struct message *m = g_new0(struct message, 1);
 
@@ -64,7 +64,7 @@ static bool same_bytes(GBytes *a, GBytes *b)
     return a && b ? g_bytes_equal(a, b) : a == b;
 }
 
-void observer_tell(zkl_observer *o, uint64_t token)
+void observer_tell(struct observer *o, uint64_t token)
 {
     GBytes *data = token && o->data_token == token ? o->proclaimed : NULL;
     enum observe_tell tell = observe_see(&o->told, token, !same_bytes(data, o->told_data));
@@ -80,14 +80,14 @@ void observer_tell(zkl_observer *o, uint64_t token)
 void observer_rewind_all(GQueue *observers)
 {
     for (GList *l = observers->head; l; l = l->next)
-        observe_rewind(&((zkl_observer *)l->data)->told);
+        observe_rewind(&((struct observer *)l->data)->told);
 }
 
 /* ---- the handle ---- */
 
-static zkl_observer *observer_new(zkl_election *e, zkl_leader_fn fn, void *data)
+static struct observer *observer_new(zkl_election *e, zkl_leader_fn fn, void *data)
 {
-    zkl_observer *o = g_new0(zkl_observer, 1);
+    struct observer *o = g_new0(struct observer, 1);
 
     o->kind = e->kind;
     o->fn = fn;
@@ -97,32 +97,23 @@ static zkl_observer *observer_new(zkl_election *e, zkl_leader_fn fn, void *data)
     return o;
 }
 
-int zkl_election_observe(zkl_election *e, zkl_leader_fn fn, void *data, zkl_observer **ret)
+int zkl_election_watch(zkl_election *e, zkl_leader_fn fn, void *data, zkl_watch **ret)
 {
     int code = election_check(e, false);
 
     if (code)
         return code;
     if (!fn)
-        return error_set(ZKL_EINVAL, election_path(e),
-                         "zkl_election_observe: a function is needed");
+        return error_set(ZKL_EINVAL, election_path(e), "zkl_election_watch: a function is needed");
     session_lock(e->session);
     if (e->session->closing) {
         code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
     } else {
-        zkl_observer *o = observer_new(e, fn, data);
-        if (ret) {
-            o->look.refs++;
-            *ret = o;
-        }
+        struct observer *o = observer_new(e, fn, data);
+        if (ret)
+            *ret = look_handle(&o->look);
         look_begin(&o->look, true);
     }
     session_unlock(e->session);
     return code;
-}
-
-void zkl_observer_free(zkl_observer *o)
-{
-    if (o)
-        look_end(&o->look);
 }

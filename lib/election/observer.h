@@ -7,7 +7,7 @@
 #include "lib/queue/look.h"
 #include "recipes/observe.h"
 
-struct zkl_observer {
+struct observer {
     struct look look; /* one of its election's; the first member */
     enum child_kind kind;
     zkl_leader_fn fn;
@@ -30,10 +30,10 @@ struct zkl_observer {
 extern const struct look_kind observer_kind;
 
 /* Before the first look. */
-void observer_listen(zkl_observer *o);
+void observer_listen(struct observer *o);
 
 /* What a look found; token 0: nobody. */
-void observer_tell(zkl_observer *o, uint64_t token);
+void observer_tell(struct observer *o, uint64_t token);
 
 /* The servers have forgotten what was told: lower tokens are no older ones. */
 void observer_rewind_all(GQueue *observers);

@@ -11,7 +11,7 @@
 
 /* ---- the first in line ---- */
 
-static void conclude(zkl_observer *o)
+static void conclude(struct observer *o)
 {
     if (!o->seen || !o->data_known)
         return;
@@ -21,7 +21,7 @@ static void conclude(zkl_observer *o)
 
 static void on_first_read(struct request *r, const struct store_reply *reply)
 {
-    zkl_observer *o = r->owner;
+    struct observer *o = r->owner;
 
     if (look_answered(&o->look, r, reply, &o->node_interest, o->look.number)) {
         if (reply->rc == STORE_OK) {
@@ -40,7 +40,7 @@ static void on_first_read(struct request *r, const struct store_reply *reply)
     look_unref(&o->look);
 }
 
-static void take_data(zkl_observer *o, const struct store_reply *reply)
+static void take_data(struct observer *o, const struct store_reply *reply)
 {
     const char *data = reply->data ? reply->data : "";
     size_t length = (size_t)reply->length, at;
@@ -54,7 +54,7 @@ static void take_data(zkl_observer *o, const struct store_reply *reply)
 
 static void on_data_read(struct request *r, const struct store_reply *reply)
 {
-    zkl_observer *o = r->owner;
+    struct observer *o = r->owner;
 
     if (look_answered(&o->look, r, reply, &o->data_interest, o->data_look)) {
         o->data_asked = false;
@@ -68,7 +68,7 @@ static void on_data_read(struct request *r, const struct store_reply *reply)
     look_unref(&o->look);
 }
 
-static void ask_data(zkl_observer *o)
+static void ask_data(struct observer *o)
 {
     o->data_known = false;
     o->data_asked = true;
@@ -77,7 +77,7 @@ static void ask_data(zkl_observer *o)
              o->data_look);
 }
 
-static void ask_first(zkl_observer *o)
+static void ask_first(struct observer *o)
 {
     o->seen = false;
     look_ask(&o->look, STORE_GET, g_strconcat(o->look.directory, "/", o->node, NULL), on_first_read,
@@ -88,7 +88,7 @@ static void ask_first(zkl_observer *o)
 
 static void on_nobody(struct look *l)
 {
-    zkl_observer *o = (zkl_observer *)l;
+    struct observer *o = (struct observer *)l;
 
     watch_drop(&o->node_interest, false);
     look_done(l);
@@ -97,7 +97,7 @@ static void on_nobody(struct look *l)
 
 /* ---- lists ---- */
 
-static void found(zkl_observer *o, const char *first)
+static void found(struct observer *o, const char *first)
 {
     watch_drop(&o->look.children, false);
     g_free(o->node);
@@ -109,7 +109,7 @@ static void found(zkl_observer *o, const char *first)
 
 static void on_listed(struct look *l, const struct store_reply *reply, bool watched)
 {
-    zkl_observer *o = (zkl_observer *)l;
+    struct observer *o = (struct observer *)l;
     const char *first = queue_first(reply->names, reply->count, o->kind);
 
     if (first)
@@ -124,7 +124,7 @@ static void on_listed(struct look *l, const struct store_reply *reply, bool watc
 
 static void on_node_fired(void *owner, bool gone)
 {
-    zkl_observer *o = owner;
+    struct observer *o = owner;
 
     o->look.number++;
     if (gone)
@@ -141,7 +141,7 @@ static void on_children_fired(void *owner, bool gone)
 
 static void on_data_fired(void *owner, bool gone)
 {
-    zkl_observer *o = owner;
+    struct observer *o = owner;
 
     o->data_known = false;
     if (!gone) /* with the directory the first one went, and the next look asks for both */
@@ -150,28 +150,28 @@ static void on_data_fired(void *owner, bool gone)
 
 static void on_begin(struct look *l)
 {
-    zkl_observer *o = (zkl_observer *)l;
+    struct observer *o = (struct observer *)l;
 
     o->seen = false;
 }
 
 static void on_up(struct look *l)
 {
-    zkl_observer *o = (zkl_observer *)l;
+    struct observer *o = (struct observer *)l;
 
     o->data_known = o->data_asked = false;
 }
 
 static void on_stop(struct look *l)
 {
-    zkl_observer *o = (zkl_observer *)l;
+    struct observer *o = (struct observer *)l;
 
     o->data_look++;
     watch_drop(&o->node_interest, false);
     watch_drop(&o->data_interest, false);
 }
 
-void observer_listen(zkl_observer *o)
+void observer_listen(struct observer *o)
 {
     o->node_interest = (struct interest){.fired = on_node_fired, .owner = o};
     o->data_interest = (struct interest){.fired = on_data_fired, .owner = o};

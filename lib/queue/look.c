@@ -46,11 +46,19 @@ void look_stop_all(GQueue *list)
         look_stop(g_queue_peek_head(list));
 }
 
-void look_end(struct look *l)
+zkl_watch *look_handle(struct look *l)
 {
+    l->refs++;
+    return (zkl_watch *)l;
+}
+
+/* Also waits for a call under way. */
+void zkl_watch_free(zkl_watch *w)
+{
+    struct look *l = (struct look *)w;
     zkl_session *s;
 
-    if (fork_is_child(l->session->generation))
+    if (!l || fork_is_child(l->session->generation))
         return;
     s = session_ref(l->session);
     session_lock(s);

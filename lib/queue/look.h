@@ -7,6 +7,8 @@
 #ifndef LIB_LOOK_H
 #define LIB_LOOK_H
 
+#include <zkl/watch.h>
+
 #include "lib/session/core.h"
 #include "lib/session/request.h"
 #include "lib/session/watch.h"
@@ -57,8 +59,8 @@ void look_up_all(GQueue *list);
 void look_stop(struct look *l);
 void look_stop_all(GQueue *list);
 
-/* The user's last word: also waits for a call under way. Without the monitor held. */
-void look_end(struct look *l);
+/* What the user has of it, until zkl_watch_free(): with a reference. */
+zkl_watch *look_handle(struct look *l);
 
 /* ---- for the kinds ---- */
 

@@ -10,7 +10,7 @@
 #define PAUSE_NS (100 * CLOCK_MS)
 #define PAUSE_EACH_NS (CLOCK_MS / 10)
 
-struct zkl_watch {
+struct queue_watch {
     struct look look; /* one of the session's; the first member */
     zkl_queue_fn fn;
     void *data;
@@ -22,7 +22,7 @@ struct zkl_watch {
 
 static void call(struct look_message *m)
 {
-    zkl_watch *w = (zkl_watch *)m->look;
+    struct queue_watch *w = (struct queue_watch *)m->look;
 
     /* What is found from here on is news again. */
     session_lock(w->look.session);
@@ -38,7 +38,7 @@ static void free_message(struct look_message *m)
 
 static void tell(struct look *l)
 {
-    zkl_watch *w = (zkl_watch *)l;
+    struct queue_watch *w = (struct queue_watch *)l;
 
     if (w->queued)
         return;
@@ -52,7 +52,7 @@ static void tell(struct look *l)
 
 static void found(struct look *l, int count)
 {
-    zkl_watch *w = (zkl_watch *)l;
+    struct queue_watch *w = (struct queue_watch *)l;
 
     w->not_yet = clock_now().boot + PAUSE_NS + count * PAUSE_EACH_NS;
     look_done(l);
@@ -77,7 +77,7 @@ static void on_rested(void *data)
 
 static void on_fired(void *owner, bool gone)
 {
-    zkl_watch *w = owner;
+    struct queue_watch *w = owner;
 
     (void)gone;
     if (clock_now().boot >= w->not_yet)
@@ -88,7 +88,7 @@ static void on_fired(void *owner, bool gone)
 
 static void free_watch(struct look *l)
 {
-    g_free((zkl_watch *)l);
+    g_free((struct queue_watch *)l);
 }
 
 static const struct look_kind kind = {.doing = "watching the queue",
@@ -139,15 +139,14 @@ static GQueue *watches_of(zkl_session *s)
 
 /* ---- the handle ---- */
 
-static zkl_watch *watch_new(zkl_session *s, const char *path, zkl_queue_fn fn, void *data)
+static struct queue_watch *watch_new(zkl_session *s, const char *path, zkl_queue_fn fn, void *data)
 {
-    zkl_watch *w = g_new0(zkl_watch, 1);
+    struct queue_watch *w = g_new0(struct queue_watch, 1);
     char *directory = g_strconcat(s->chroot, path, NULL);
 
     w->fn = fn;
     w->data = data;
     look_init(&w->look, s, directory, &kind, watches_of(s));
-    w->look.refs++; /* the user's */
     g_free(directory);
     return w;
 }
@@ -167,15 +166,10 @@ int zkl_queue_watch(zkl_watch **ret, zkl_session *s, const char *path, zkl_queue
     if (s->closing) {
         code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
     } else {
-        *ret = watch_new(s, path, fn, data);
-        look_begin(&(*ret)->look, true);
+        struct queue_watch *w = watch_new(s, path, fn, data);
+        *ret = look_handle(&w->look);
+        look_begin(&w->look, true);
     }
     session_unlock(s);
     return code;
-}
-
-void zkl_watch_free(zkl_watch *w)
-{
-    if (w)
-        look_end(&w->look);
 }

@@ -26,14 +26,14 @@ struct scene {
     zkl_op *op;               /* behind it */
     zkl_queue *queue;
     zkl_watch *watch;
-    zkl_observer *observer;
+    zkl_watch *observer;
     struct {
         zkl_session *session;
         zkl_mutex *mutex;
         zkl_election *election;
         zkl_queue *queue;
         zkl_watch *watch;
-        zkl_observer *observer;
+        zkl_watch *observer;
         GSource *source;
     } made; /* by the call */
     struct zoo_op check;
@@ -135,7 +135,7 @@ static void open_other(struct scene *c)
     X(zkl_election_get_status, zkl_election_get_status(c->election, &status))                      \
     X(zkl_election_leader, zkl_election_leader(c->election, c->buf, sizeof c->buf, &c->token))     \
     X(zkl_election_new, zkl_election_new(&c->made.election, c->session, c->t->lock, "c", NULL))    \
-    X(zkl_election_observe, zkl_election_observe(c->election, on_leader, c, &c->made.observer))    \
+    X(zkl_election_watch, zkl_election_watch(c->election, on_leader, c, &c->made.observer))        \
     X(zkl_election_proclaim, zkl_election_proclaim(c->election, "x", 1, ZKL_FOREVER))              \
     X(zkl_election_proclaim_async,                                                                 \
       zkl_election_proclaim_async(c->election, "x", 1, ZKL_FOREVER, on_multi, c))                  \
@@ -160,7 +160,6 @@ static void open_other(struct scene *c)
     X(zkl_mutex_lock_async, zkl_mutex_lock_async(c->mutex, ZKL_FOREVER, on_acquired, c, NULL))     \
     X(zkl_mutex_new, zkl_mutex_new(&c->made.mutex, c->session, c->t->lock, NULL))                  \
     X(zkl_mutex_unlock, zkl_mutex_unlock(c->mutex))                                                \
-    X(zkl_observer_free, FREED(observer, zkl_observer_free))                                       \
     X(zkl_op_cancel, zkl_op_cancel(c->op))                                                         \
     X(zkl_op_free, FREED(op, zkl_op_free))                                                         \
     X(zkl_queue_count, zkl_queue_count(c->queue))                                                  \
@@ -248,7 +247,7 @@ static void prepare(struct scene *c)
     if (!c->watch)
         CHECK_INT(zkl_queue_watch(&c->watch, c->session, c->t->path, on_queue, c), 0);
     if (!c->observer)
-        CHECK_INT(zkl_election_observe(c->election, on_leader, c, &c->observer), 0);
+        CHECK_INT(zkl_election_watch(c->election, on_leader, c, &c->observer), 0);
     zkl_election_resign(c->election);
     g_free(path);
 }
@@ -257,7 +256,7 @@ static void clear_made(struct scene *c)
 {
     if (c->made.source)
         g_source_unref(c->made.source);
-    zkl_observer_free(c->made.observer);
+    zkl_watch_free(c->made.observer);
     zkl_watch_free(c->made.watch);
     zkl_queue_free(c->made.queue);
     zkl_election_free(c->made.election);
@@ -270,7 +269,7 @@ static void clear_made(struct scene *c)
 static void clear(struct scene *c)
 {
     zkl_session_close(c->session);
-    zkl_observer_free(c->observer);
+    zkl_watch_free(c->observer);
     zkl_watch_free(c->watch);
     zkl_queue_free(c->queue);
     zkl_op_free(c->op);
@@ -387,8 +386,8 @@ enum cause {
     BY_CUT,      /* no connection */
     BY_ITSELF,   /* its callback is at the gate */
     BY_CALLBACK, /* another's is */
-    BY_WATCH,    /* the watch's own is */
-    BY_OBSERVER
+    BY_WATCH,    /* the own one of a queue's watch is */
+    BY_LEADER    /* or of an election's */
 };
 
 static const struct waiting {
@@ -409,7 +408,7 @@ static const struct waiting {
     {"zkl_session_dispatch", BY_CALLBACK, true, false},
     {"zkl_session_close", BY_CALLBACK, false, false},
     {"zkl_watch_free", BY_WATCH, false, false},
-    {"zkl_observer_free", BY_OBSERVER, false, false},
+    {"zkl_watch_free", BY_LEADER, false, false},
 };
 
 static const struct call *find_call(const char *name)
@@ -447,7 +446,7 @@ static void block(struct scene *c, const struct waiting *w, pthread_t *other)
         CHECK_INT(zkl_election_campaign(c->election, ZKL_FOREVER, NULL), 0);
     /* Nobody else is to come to the gate later. */
     g_clear_pointer(&c->watch, zkl_watch_free);
-    g_clear_pointer(&c->observer, zkl_observer_free);
+    g_clear_pointer(&c->observer, zkl_watch_free);
     settle(c);
     atomic_store(&c->gate, true);
     if (w->cause == BY_SERVER)
@@ -458,8 +457,8 @@ static void block(struct scene *c, const struct waiting *w, pthread_t *other)
     }
     if (w->cause == BY_WATCH)
         CHECK_INT(zkl_queue_watch(&c->watch, c->session, c->t->path, on_queue, c), 0);
-    if (w->cause == BY_OBSERVER)
-        CHECK_INT(zkl_election_observe(c->election, on_leader, c, &c->observer), 0);
+    if (w->cause == BY_LEADER)
+        CHECK_INT(zkl_election_watch(c->election, on_leader, c, &c->watch), 0);
     if (w->cause == BY_CALLBACK || (w->cause == BY_ITSELF && w->dispatch))
         CHECK_INT(zkl_session_on_change(c->session, on_session, c), 0);
     if (w->cause == BY_CALLBACK && w->dispatch)

@@ -27,7 +27,7 @@ struct tale {
         .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER                     \
     }
 
-/* For zkl_election_start() and zkl_election_observe(). */
+/* For zkl_election_start() and zkl_election_watch(). */
 void tale_event(zkl_election *e, zkl_election_event event, zkl_grant *grant, const zkl_error *err,
                 void *tale);
 void tale_leader(const zkl_leader *leader, void *tale);

@@ -265,7 +265,7 @@ static void bad_arguments(void)
 {
     struct live *t = live_begin();
     zkl_election *e = NULL;
-    zkl_observer *o;
+    zkl_watch *o;
     char *id = g_strnfill(1025, 'x');
     CHECK_INT(zkl_election_new(NULL, t->session, t->lock, "a", NULL), ZKL_EINVAL);
     CHECK_INT(zkl_election_new(&e, NULL, t->lock, "a", NULL), ZKL_EINVAL);
@@ -279,7 +279,7 @@ static void bad_arguments(void)
     REQUIRE(zkl_election_new(&e, t->session, t->lock, id, NULL) == 0);
     CHECK_INT(zkl_election_campaign_async(e, 0, NULL, NULL, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_election_start(e, NULL, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_election_observe(e, NULL, NULL, &o), ZKL_EINVAL);
+    CHECK_INT(zkl_election_watch(e, NULL, NULL, &o), ZKL_EINVAL);
     CHECK_INT(zkl_election_candidates(e, NULL, 0), ZKL_EINVAL);
     CHECK_INT(zkl_election_leader(e, NULL, 5, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_election_get_status(e, NULL), ZKL_EINVAL);
@@ -290,7 +290,7 @@ static void bad_arguments(void)
     CHECK_INT(zkl_election_campaign(NULL, 0, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_election_resign(NULL), ZKL_EINVAL);
     zkl_election_free(NULL);
-    zkl_observer_free(NULL);
+    zkl_watch_free(NULL);
     zkl_election_free(e);
     g_free(id);
     live_end(t);
@@ -317,7 +317,7 @@ static void only_looks(void)
 /* ---- in a forked child ---- */
 
 /* The number of the first call that does not say so: no check, no stdio in the child. */
-static int try_as_child(zkl_election *e, zkl_observer *o, zkl_session *s, const char *path)
+static int try_as_child(zkl_election *e, zkl_watch *o, zkl_session *s, const char *path)
 {
     zkl_election_status status = {.size = sizeof(status)};
     zkl_election *other;
@@ -334,12 +334,12 @@ static int try_as_child(zkl_election *e, zkl_observer *o, zkl_session *s, const 
         zkl_election_leader(e, buf, sizeof(buf), NULL),
         zkl_election_candidates(e, &q, 0),
         zkl_election_proclaim(e, "x", 1, 0),
-        zkl_election_observe(e, tale_leader, NULL, NULL),
+        zkl_election_watch(e, tale_leader, NULL, NULL),
     };
     for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
         if (codes[i] != ZKL_ECHILD)
             return (int)i + 1;
-    zkl_observer_free(o);
+    zkl_watch_free(o);
     zkl_election_free(e);
     return 0;
 }
@@ -349,10 +349,10 @@ static void forked(void)
     struct live *t = live_begin();
     struct tale leaders = TALE_INIT;
     zkl_election *e = election_of(t->session, t->lock, "a");
-    zkl_observer *o;
+    zkl_watch *o;
     int status;
     REQUIRE(zkl_election_campaign(e, ZKL_FOREVER, NULL) == 0);
-    REQUIRE(zkl_election_observe(e, tale_leader, &leaders, &o) == 0);
+    REQUIRE(zkl_election_watch(e, tale_leader, &leaders, &o) == 0);
     TALE_WAIT(&leaders, "a");
     pid_t child = fork();
     REQUIRE(child >= 0);
@@ -363,7 +363,7 @@ static void forked(void)
     CHECK_INT(election_status(e).candidacy, ZKL_CANDIDACY_LEADING);
     CHECK_INT(zkl_election_resign(e), 0);
     TALE_WAIT(&leaders, "a nobody");
-    zkl_observer_free(o);
+    zkl_watch_free(o);
     zkl_election_free(e);
     live_end(t);
 }

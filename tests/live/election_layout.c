@@ -85,8 +85,8 @@ static void respects(const char *name, zkl_layout layout)
     CHECK(g_str_has_suffix(planted, "0000000000"));
     o.layout = layout;
     zkl_election *e = election_with(t->session, t->lock, "ours", &o);
-    zkl_observer *observer;
-    REQUIRE(zkl_election_observe(e, tale_leader, &leaders, &observer) == 0);
+    zkl_watch *observer;
+    REQUIRE(zkl_election_watch(e, tale_leader, &leaders, &observer) == 0);
     election_queue(t, e, &tale, t->lock, 2);
     LIVE_UNTIL(election_status(e).ahead == 1);
     CHECK_TALE(&tale, "");
@@ -97,7 +97,7 @@ static void respects(const char *name, zkl_layout layout)
     REQUIRE(raw_delete(t->admin, planted) == ZOK);
     TALE_WAIT(&tale, "leading");
     TALE_WAIT(&leaders, "java-1 ours");
-    zkl_observer_free(observer);
+    zkl_watch_free(observer);
     zkl_election_free(e);
     TALE_WAIT(&tale, "leading resigned stopped");
     live_end(t);

@@ -7,10 +7,10 @@
 
 #include <string.h>
 
-static zkl_observer *observe(zkl_election *e, struct tale *tale)
+static zkl_watch *observe(zkl_election *e, struct tale *tale)
 {
-    zkl_observer *o;
-    REQUIRE(zkl_election_observe(e, tale_leader, tale, &o) == 0);
+    zkl_watch *o;
+    REQUIRE(zkl_election_watch(e, tale_leader, tale, &o) == 0);
     return o;
 }
 
@@ -22,7 +22,7 @@ static void changes_of_leader(void)
     zkl_election *a = election_of(t->session, t->lock, "a"),
                  *b = election_of(t->session, t->lock, "b");
     zkl_grant *g;
-    zkl_observer *o = observe(a, &tale), *p;
+    zkl_watch *o = observe(a, &tale), *p;
     TALE_WAIT(&tale, "nobody");
     REQUIRE(zkl_election_campaign(a, ZKL_FOREVER, &g) == 0);
     TALE_WAIT(&tale, "nobody a");
@@ -41,8 +41,8 @@ static void changes_of_leader(void)
     REQUIRE(zkl_election_campaign(b, ZKL_FOREVER, NULL) == 0); /* makes it anew */
     TALE_WAIT(&tale, "nobody a nobody b nobody b");
     TALE_WAIT(&late, "a nobody b nobody b");
-    zkl_observer_free(p);
-    zkl_observer_free(o);
+    zkl_watch_free(p);
+    zkl_watch_free(o);
     zkl_grant_release(g);
     zkl_election_free(a);
     zkl_election_free(b);
@@ -58,7 +58,7 @@ static void successions(void)
                           election_of(t->session, t->lock, "b")};
     election_queue(t, e[0], &events[0], t->lock, 1);
     election_queue(t, e[1], &events[1], t->lock, 2);
-    REQUIRE(zkl_election_observe(e[0], tale_leader, &tale, NULL) == 0); /* ends with the handle */
+    REQUIRE(zkl_election_watch(e[0], tale_leader, &tale, NULL) == 0); /* ends with the handle */
     TALE_WAIT(&tale, "a");
     TALE_WAIT(&events[0], "leading");
     CHECK_INT(zkl_election_yield(e[0]), 0);
@@ -88,7 +88,7 @@ static void proclaimed(void)
     struct tale tale = TALE_INIT, late = TALE_INIT;
     zkl_election *a = election_of(t->session, t->lock, "a"),
                  *b = election_of(t->session, t->lock, "b");
-    zkl_observer *o = observe(b, &tale);
+    zkl_watch *o = observe(b, &tale);
     TALE_WAIT(&tale, "nobody");
     REQUIRE(zkl_election_campaign(a, ZKL_FOREVER, NULL) == 0);
     TALE_WAIT(&tale, "nobody a");
@@ -99,7 +99,7 @@ static void proclaimed(void)
     proclaims(a, "");
     TALE_WAIT(&tale, "nobody a a=1 a=2 a=");
     proclaims(a, "3");
-    zkl_observer *p = observe(b, &late);
+    zkl_watch *p = observe(b, &late);
     TALE_WAIT(&late, "a=3"); /* at once, not first without */
     zkl_election_resign(a);
     TALE_WAIT(&late, "a=3 nobody");
@@ -109,8 +109,8 @@ static void proclaimed(void)
     proclaims(b, "4");
     TALE_WAIT(&late, "a=3 nobody b b=4");
     TALE_WAIT(&tale, "nobody a a=1 a=2 a= a=3 nobody b b=4");
-    zkl_observer_free(p);
-    zkl_observer_free(o);
+    zkl_watch_free(p);
+    zkl_watch_free(o);
     zkl_election_free(a);
     zkl_election_free(b);
     live_end(t);
@@ -126,7 +126,7 @@ static void across_connections(void)
     zkl_election *look = election_of(s, t->lock, NULL);
     zkl_election *a = election_of(t->session, t->lock, "a"),
                  *b = election_of(t->session, t->lock, "b");
-    zkl_observer *o = observe(look, &tale);
+    zkl_watch *o = observe(look, &tale);
     TALE_WAIT(&tale, "nobody");
     REQUIRE(zkl_election_campaign(a, ZKL_FOREVER, NULL) == 0);
     TALE_WAIT(&tale, "nobody a");
@@ -148,7 +148,7 @@ static void across_connections(void)
     TALE_WAIT(&tale, "nobody a a=back a=there");
     zkl_election_resign(a);
     TALE_WAIT(&tale, "nobody a a=back a=there nobody");
-    zkl_observer_free(o);
+    zkl_watch_free(o);
     zkl_election_free(look);
     zkl_election_free(a);
     zkl_election_free(b);
@@ -160,7 +160,7 @@ static void across_connections(void)
 
 struct held {
     struct gate gate;
-    zkl_observer *observer;
+    zkl_watch *observer;
     zkl_election *election;
     int calls; /* written in callbacks, read when there are none */
 };
@@ -177,7 +177,7 @@ static void pass_gate(const zkl_leader *leader, void *data)
 static void *free_observer(void *data)
 {
     struct held *h = data;
-    zkl_observer_free(h->observer);
+    zkl_watch_free(h->observer);
     return NULL;
 }
 
@@ -188,7 +188,7 @@ static void freed_while_told(void)
     struct held h = {.gate = GATE_INIT};
     pthread_t thread;
     zkl_election *e = election_of(t->session, t->lock, "a");
-    REQUIRE(zkl_election_observe(e, pass_gate, &h, &h.observer) == 0);
+    REQUIRE(zkl_election_watch(e, pass_gate, &h, &h.observer) == 0);
     gate_wait_entered(&h.gate);
     REQUIRE(zkl_election_campaign(e, ZKL_FOREVER, NULL) == 0);
     session_settle(t, t->session);
@@ -211,7 +211,7 @@ static void free_both(const zkl_leader *leader, void *data)
     (void)leader;
     gate_pass(&h->gate);
     h->calls++;
-    zkl_observer_free(h->observer);
+    zkl_watch_free(h->observer);
     zkl_election_free(h->election);
 }
 
@@ -220,7 +220,7 @@ static void freed_when_told(void)
     struct live *t = live_begin();
     struct held h = {.gate = GATE_INIT};
     h.election = election_of(t->session, t->lock, "a");
-    REQUIRE(zkl_election_observe(h.election, free_both, &h, &h.observer) == 0);
+    REQUIRE(zkl_election_watch(h.election, free_both, &h, &h.observer) == 0);
     gate_open(&h.gate);
     LIVE_UNTIL(live_watches(t) == 0);
     election_settle(t, t->session);
@@ -235,12 +235,12 @@ static void ends_with_the_handle(void)
     struct tale tale = TALE_INIT, closed = TALE_INIT;
     zkl_session *s = live_open(t, t->connect, NULL);
     zkl_election *e = election_of(t->session, t->lock, "a"), *f = election_of(s, t->lock, "b");
-    zkl_observer *o = observe(e, &tale), *p = observe(f, &closed);
+    zkl_watch *o = observe(e, &tale), *p = observe(f, &closed);
     TALE_WAIT(&tale, "nobody");
     TALE_WAIT(&closed, "nobody");
     zkl_election_free(e);
     live_close(t, s);
-    CHECK_INT(zkl_election_observe(f, tale_leader, &closed, NULL), ZKL_ECLOSED);
+    CHECK_INT(zkl_election_watch(f, tale_leader, &closed, NULL), ZKL_ECLOSED);
     LIVE_UNTIL(live_watches(t) == 0);
     e = election_of(t->session, t->lock, "a");
     REQUIRE(zkl_election_campaign(e, ZKL_FOREVER, NULL) == 0);
@@ -248,8 +248,8 @@ static void ends_with_the_handle(void)
     election_settle(t, t->session);
     CHECK_TALE(&tale, "nobody");
     CHECK_TALE(&closed, "nobody");
-    zkl_observer_free(o);
-    zkl_observer_free(p);
+    zkl_watch_free(o);
+    zkl_watch_free(p);
     zkl_election_free(e);
     zkl_election_free(f);
     live_end(t);
@@ -266,12 +266,12 @@ static void no_permission(void)
     REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
     REQUIRE(raw_create_acl(t->admin, t->lock, &(struct ACL_vector){1, blind}) == ZOK);
     zkl_election *e = election_of(t->session, t->lock, NULL);
-    zkl_observer *o = observe(e, &tale);
+    zkl_watch *o = observe(e, &tale);
     LIVE_UNTIL(live_logged(t, "looking who leads") == 1);
     REQUIRE(raw_set_acl(t->admin, t->lock, &(struct ACL_vector){1, all}) == ZOK);
     TALE_WAIT(&tale, "nobody");
     CHECK_INT(live_logged(t, "looking who leads"), 1);
-    zkl_observer_free(o);
+    zkl_watch_free(o);
     zkl_election_free(e);
     live_end(t);
 }
@@ -285,7 +285,7 @@ static void dispatched(void)
     options.dispatch = 1;
     zkl_session *s = live_open(t, t->connect, &options);
     zkl_election *e = election_of(s, t->lock, "a");
-    zkl_observer *o = observe(e, &tale);
+    zkl_watch *o = observe(e, &tale);
     REQUIRE(zkl_election_start(e, tale_event, &events) == 0);
     LIVE_UNTIL(election_status(e).candidacy == ZKL_CANDIDACY_LEADING);
     CHECK_TALE(&events, "");
@@ -294,7 +294,7 @@ static void dispatched(void)
     CHECK_TALE(&events, "leading");
     CHECK_INT(zkl_election_yield(e), 0);
     LIVE_UNTIL(zkl_session_dispatch(s) == 0 && tale_ends(&events, "leading resigned leading"));
-    zkl_observer_free(o);
+    zkl_watch_free(o);
     zkl_election_free(e);
     LIVE_UNTIL(zkl_session_dispatch(s) == 0 && tale_ends(&events, "stopped"));
     live_end(t);

@@ -15,7 +15,7 @@ struct user {
     struct attempt holder;
     zkl_election *election;
     struct tale terms, leaders;
-    zkl_observer *observer;
+    zkl_watch *observer;
     zkl_watch *watch;
     atomic_int changes, replaced, warned, refused;
 };
@@ -62,7 +62,7 @@ static void user_start(struct user *u, int timeout_ms)
     }
     attempt_queue(&u->holder, u->mutex, 1);
     u->election = election_of(u->session, "/restore/election", "me");
-    REQUIRE(zkl_election_observe(u->election, tale_leader, &u->leaders, &u->observer) == 0);
+    REQUIRE(zkl_election_watch(u->election, tale_leader, &u->leaders, &u->observer) == 0);
     REQUIRE(zkl_election_start(u->election, tale_event, &u->terms) == 0);
     REQUIRE(zkl_queue_watch(&u->watch, u->session, fault.path, on_queue, &u->changes) == 0);
     EVENTUALLY(tale_ends(&u->terms, "leading") && tale_ends(&u->leaders, "me"));
@@ -73,7 +73,7 @@ static void user_end(struct user *u)
 {
     attempt_end(&u->holder);
     zkl_watch_free(u->watch);
-    zkl_observer_free(u->observer);
+    zkl_watch_free(u->observer);
     zkl_election_free(u->election);
     zkl_mutex_free(u->mutex);
     zkl_session_close(u->session);

@@ -157,7 +157,7 @@ struct onlooker *onlooker_new(struct client *p, int line)
     trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "o%u observes %s",
                o->number, client_paths[line]);
     if (zkl_election_new(&o->election, p->session, client_paths[line], NULL, &options) != 0 ||
-        zkl_election_observe(o->election, on_leader, o, &o->observer) != 0)
+        zkl_election_watch(o->election, on_leader, o, &o->observer) != 0)
         wrong(o, "nothing can be observed");
     host_enter(before);
     return o;
@@ -167,7 +167,7 @@ static void give_up_handles(struct onlooker *o, bool handle)
 {
     if (handle)
         zkl_election_free(g_steal_pointer(&o->election));
-    zkl_observer_free(g_steal_pointer(&o->observer));
+    zkl_watch_free(g_steal_pointer(&o->observer));
     zkl_election_free(g_steal_pointer(&o->election));
 }
 

@@ -17,7 +17,7 @@ struct onlooker {
     unsigned number; /* from 1 */
     int line;
     zkl_election *election;
-    zkl_observer *observer;
+    zkl_watch *observer;
     bool ended, abandoned;
     bool any;       /* it was told something */
     uint64_t token; /* the last thing told */

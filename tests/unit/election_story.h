@@ -33,7 +33,7 @@ void election_hold_up(struct election_story *s, bool held_up);
 #define TOLD(s, text) election_told((s), (text), __FILE__, __LINE__)
 void election_told(struct election_story *s, const char *text, const char *file, int line);
 
-/* For zkl_election_observe(). */
+/* For zkl_election_watch(). */
 void election_on_leader(const zkl_leader *leader, void *story);
 
 /* Everything pushed to the callback thread so far has run. */

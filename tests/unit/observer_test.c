@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-static zkl_observer *observe(struct election_story *s)
+static zkl_watch *observe(struct election_story *s)
 {
-    zkl_observer *o;
+    zkl_watch *o;
 
-    REQUIRE(zkl_election_observe(s->election, election_on_leader, s, &o) == 0);
+    REQUIRE(zkl_election_watch(s->election, election_on_leader, s, &o) == 0);
     return o;
 }
 
@@ -35,11 +35,11 @@ static void answer_data(const char *data)
     ANSWER(STORE_GET, ELECTION, .rc = STORE_OK, .data = data, .length = (int)strlen(data));
 }
 
-static zkl_observer *begin_with(struct election_story *s, const char *name, uint64_t token,
-                                const char *id, const char *data)
+static zkl_watch *begin_with(struct election_story *s, const char *name, uint64_t token,
+                             const char *id, const char *data)
 {
     election_begin(s, NULL);
-    zkl_observer *o = observe(s);
+    zkl_watch *o = observe(s);
     ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
     answer_list(name);
     char *path = g_strconcat(ELECTION "/", name, NULL);
@@ -50,9 +50,9 @@ static zkl_observer *begin_with(struct election_story *s, const char *name, uint
     return o;
 }
 
-static void end(struct election_story *s, zkl_observer *o)
+static void end(struct election_story *s, zkl_watch *o)
 {
-    zkl_observer_free(o);
+    zkl_watch_free(o);
     election_end(s);
 }
 
@@ -60,7 +60,7 @@ static void end(struct election_story *s, zkl_observer *o)
 static void tokens_rise(void)
 {
     struct election_story s;
-    zkl_observer *o = begin_with(&s, A, 5, "a", "");
+    zkl_watch *o = begin_with(&s, A, 5, "a", "");
 
     TOLD(&s, "a");
     fake_fire(PATH_OF(A), STORE_FIRED_GONE);
@@ -81,7 +81,7 @@ static void tokens_rise(void)
 static void transactions_unseen(void)
 {
     struct election_story s;
-    zkl_observer *o = begin_with(&s, OURS, 5, "a", "");
+    zkl_watch *o = begin_with(&s, OURS, 5, "a", "");
 
     TOLD(&s, "a");
     fake_fire(PATH_OF(OURS), STORE_FIRED_CHANGED);
@@ -96,7 +96,7 @@ static void transactions_unseen(void)
 static void reconnected(void)
 {
     struct election_story s;
-    zkl_observer *o = begin_with(&s, A, 5, "a", "5\nx");
+    zkl_watch *o = begin_with(&s, A, 5, "a", "5\nx");
 
     TOLD(&s, "a=x");
     fake_event(STORE_EV_DOWN);
@@ -124,7 +124,7 @@ static void stale_looks(void)
     struct election_story s;
 
     election_begin(&s, NULL);
-    zkl_observer *o = observe(&s);
+    zkl_watch *o = observe(&s);
     ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
     fake_event(STORE_EV_DOWN);
     fake_event(STORE_EV_UP);
@@ -142,7 +142,7 @@ static void stale_looks(void)
 static void another_session(void)
 {
     struct election_story s;
-    zkl_observer *o = begin_with(&s, A, 5, "a", "");
+    zkl_watch *o = begin_with(&s, A, 5, "a", "");
 
     TOLD(&s, "a");
     fake_fire(PATH_OF(A), STORE_FIRED_GONE);
@@ -167,7 +167,7 @@ static void servers_have_gone_back(void)
 {
     for (int passed = 0; passed <= 1; passed++) {
         struct election_story s;
-        zkl_observer *o = begin_with(&s, B, 5, "b", "");
+        zkl_watch *o = begin_with(&s, B, 5, "b", "");
 
         TOLD(&s, "b");
         fake_event(STORE_EV_DOWN);
@@ -192,7 +192,7 @@ static void left_between_list_and_read(void)
     struct election_story s;
 
     election_begin(&s, NULL);
-    zkl_observer *o = observe(&s);
+    zkl_watch *o = observe(&s);
     ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
     answer_list(A);
     ANSWER(STORE_GET, PATH_OF(A), .rc = STORE_NONODE);
@@ -207,7 +207,7 @@ static void left_between_list_and_read(void)
 static void whose_data(void)
 {
     struct election_story s;
-    zkl_observer *o = begin_with(&s, A, 5, "a", "4\nold");
+    zkl_watch *o = begin_with(&s, A, 5, "a", "4\nold");
 
     TOLD(&s, "a");
     fake_fire(ELECTION, STORE_FIRED_CHANGED);
@@ -235,7 +235,7 @@ static void nobody(void)
     struct election_story s;
 
     election_begin(&s, NULL);
-    zkl_observer *o = observe(&s);
+    zkl_watch *o = observe(&s);
     ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_NONODE);
     CHECK(fake_is_watching(STORE_STAT, ELECTION));
@@ -272,10 +272,10 @@ static void watches_are_removed(void)
     struct election_story s;
 
     election_begin(&s, NULL);
-    zkl_observer *o = observe(&s);
+    zkl_watch *o = observe(&s);
     ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
     answer_list(A);
-    zkl_observer_free(o);
+    zkl_watch_free(o);
     CHECK_INT(fake_count(STORE_UNWATCH, ELECTION), 0);
     ANSWER_NODE(A, 5, "a");
     CHECK(fake_is_asked(STORE_UNWATCH, PATH_OF(A)));
@@ -292,7 +292,7 @@ static void refused(void)
     struct election_story s;
 
     election_begin(&s, NULL);
-    zkl_observer *o = observe(&s);
+    zkl_watch *o = observe(&s);
     ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_NOAUTH);
     while (!fake_is_asked(STORE_SYNC, ELECTION))
@@ -309,14 +309,19 @@ static void refused(void)
 
 static void *free_observer(void *o)
 {
-    zkl_observer_free(o);
+    zkl_watch_free(o);
     return NULL;
 }
 
-static bool is_stopped(struct election_story *s, const zkl_observer *o)
+static const struct look *look_of(const zkl_watch *o)
+{
+    return (const struct look *)o;
+}
+
+static bool is_stopped(struct election_story *s, const zkl_watch *o)
 {
     session_lock(s->session);
-    bool stopped = o->look.stopped;
+    bool stopped = look_of(o)->stopped;
     session_unlock(s->session);
     return stopped;
 }
@@ -325,7 +330,7 @@ static bool is_stopped(struct election_story *s, const zkl_observer *o)
 static void freed_with_more_to_tell(void)
 {
     struct election_story s;
-    zkl_observer *o = begin_with(&s, A, 5, "a", "");
+    zkl_watch *o = begin_with(&s, A, 5, "a", "");
     pthread_t thread;
 
     TOLD(&s, "a");
@@ -352,12 +357,12 @@ static void closed_in_a_pause(void)
     struct election_story s;
 
     election_begin(&s, NULL);
-    zkl_observer *o = observe(&s);
+    zkl_watch *o = observe(&s);
     ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_NOAUTH);
     zkl_session_close(s.session);
     s.session = NULL;
-    CHECK(o->look.stopped && !o->look.timer.at);
+    CHECK(look_of(o)->stopped && !look_of(o)->timer.at);
     end(&s, o);
 }
 
