@@ -138,9 +138,10 @@ ZKL_API int zkl_election_get_status(zkl_election *e, zkl_election_status *ret);
  * ZKL_ETIMEDOUT, ZKL_ECLOSED, ZKL_EINVAL, ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_token);
 
-/* The candidates in order, the leader first; .owner is their id. As zkl_queue_read(), but only
- * those of this layout, and after a sync. Since 0.1. */
-ZKL_API int zkl_election_candidates(zkl_election *e, zkl_queue **ret, int64_t timeout_ms);
+/* The candidates in order, the leader first; .owner is their id. As zkl_queue_read(), with
+ * the same options (NULL: all are read), but only those of this layout, and after a sync. Since 0.1. */
+ZKL_API int zkl_election_candidates(zkl_election *e, const zkl_queue_options *options,
+                                    int64_t timeout_ms, zkl_queue **ret);
 
 /* Publishes data (at most 64 KiB, may be empty) as the leader's, in a transaction fenced by the
  * term's grant: it becomes the data of path itself, behind a line with the token. The candidate's

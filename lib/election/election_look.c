@@ -5,14 +5,8 @@
 #include "lib/base/error.h"
 #include "lib/queue/queue.h"
 
-static int read_line(zkl_election *e, bool head, int64_t timeout_ms, zkl_queue **ret)
-{
-    const struct queue_wish wish = {.only = e->kind, .sync = true, .head = head};
-
-    return queue_read(ret, e->session, e->directory, &wish, timeout_ms);
-}
-
-int zkl_election_candidates(zkl_election *e, zkl_queue **ret, int64_t timeout_ms)
+int zkl_election_candidates(zkl_election *e, const zkl_queue_options *options, int64_t timeout_ms,
+                            zkl_queue **ret)
 {
     int code = election_check(e, false);
 
@@ -20,7 +14,10 @@ int zkl_election_candidates(zkl_election *e, zkl_queue **ret, int64_t timeout_ms
         return code;
     if (!ret)
         return error_set(ZKL_EINVAL, election_path(e), "zkl_election_candidates: ret is NULL");
-    return read_line(e, false, timeout_ms, ret);
+    struct queue_wish wish = {.only = e->kind, .sync = true};
+    if ((code = queue_take_options(&wish, options)))
+        return code;
+    return queue_read(ret, e->session, e->directory, &wish, timeout_ms);
 }
 
 static int copy_leader(const zkl_election *e, const zkl_contender *leader, char *buf, size_t size,
@@ -64,10 +61,11 @@ int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_t
 
     if (code)
         return code;
+    const struct queue_wish wish = {.only = e->kind, .sync = true, .head = true};
     if (!buf && size > 0)
         return error_set(ZKL_EINVAL, election_path(e), "zkl_election_leader: buf is NULL");
     hold(e);
-    code = read_line(e, true, 0, &line);
+    code = queue_read(&line, e->session, e->directory, &wish, 0);
     if (code == 0) {
         code = copy_leader(e, zkl_queue_get(line, 0), buf, size, ret_token);
         zkl_queue_free(line);

@@ -33,6 +33,9 @@ struct zkl_queue {
 
 /* ---- queue.c ---- */
 
+/* 0, or ZKL_EINVAL with the thread's last error set. */
+int queue_take_options(struct queue_wish *wish, const zkl_queue_options *options);
+
 /* As zkl_queue_read(); directory has the chroot. */
 int queue_read(zkl_queue **ret, zkl_session *s, const char *directory,
                const struct queue_wish *wish, int64_t timeout_ms);

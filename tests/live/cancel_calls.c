@@ -130,7 +130,8 @@ static void open_other(struct scene *c)
     X(zkl_election_campaign, zkl_election_campaign(c->election, ZKL_FOREVER, NULL))                \
     X(zkl_election_campaign_async,                                                                 \
       zkl_election_campaign_async(c->election, ZKL_FOREVER, on_acquired, c, NULL))                 \
-    X(zkl_election_candidates, zkl_election_candidates(c->election, &c->made.queue, ZKL_FOREVER))  \
+    X(zkl_election_candidates,                                                                     \
+      zkl_election_candidates(c->election, NULL, ZKL_FOREVER, &c->made.queue))                     \
     X(zkl_election_free, FREED(election, zkl_election_free))                                       \
     X(zkl_election_get_status, zkl_election_get_status(c->election, &status))                      \
     X(zkl_election_leader, zkl_election_leader(c->election, c->buf, sizeof c->buf, &c->token))     \
