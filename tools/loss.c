@@ -1,4 +1,4 @@
-/* What the grant says, told on: zkl_grant_remaining_ms() is true even when no thread of the library
+/* What the grant says, passed on: zkl_grant_deadline() is true even when no thread of the library
  * has run for a while. */
 #include "loss.h"
 #include "talk.h"
@@ -28,12 +28,12 @@ int64_t hold_grace_ms(int64_t grace_ms, int session_timeout_ms)
 /* From two threads, one after the other, so that the last word is the newest. */
 void loss_publish(struct loss *l)
 {
-    struct instant asked;
+    zkl_deadline deadline;
     bool farther;
 
     pthread_mutex_lock(&l->lock);
-    asked = instant_now();
-    farther = shared_set_deadline(l->guard->ending.shared, asked, zkl_grant_remaining_ms(l->grant));
+    zkl_grant_deadline(l->grant, &deadline); /* 0 when it is not ours any more */
+    farther = shared_set_deadline(l->guard->ending.shared, &deadline);
     pthread_mutex_unlock(&l->lock);
     if (!farther)
         guard_tell(l->guard, TALK_LOOK, 0);

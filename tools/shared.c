@@ -11,9 +11,6 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "lock-f
 
 #define NS_PER_MS 1000000
 
-/* Deadlines are counted from a fresh reading each time; so much is rounding. */
-#define SLACK_NS (2 * NS_PER_MS)
-
 struct shared *shared_new(void)
 {
     struct shared *s =
@@ -39,35 +36,28 @@ static int64_t read_ns(clockid_t clock)
     return (int64_t)now.tv_sec * 1000 * NS_PER_MS + now.tv_nsec;
 }
 
-struct instant instant_now(void)
+/* The deadline is read before the clocks: what comes in between makes it nearer, not farther. */
+static int64_t left_ns(const struct shared *s)
 {
-    return (struct instant){read_ns(CLOCK_BOOTTIME), read_ns(CLOCK_MONOTONIC_RAW)};
+    const zkl_deadline until = {atomic_load(&s->until_boottime), atomic_load(&s->until_raw)};
+    const int64_t left = until.boottime_ns - read_ns(CLOCK_BOOTTIME);
+
+    return MIN(left, until.monotonic_raw_ns - read_ns(CLOCK_MONOTONIC_RAW));
 }
 
-static int64_t left_at(const struct shared *s, struct instant at)
+bool shared_set_deadline(struct shared *s, const zkl_deadline *deadline)
 {
-    return MIN(atomic_load(&s->until_boottime) - at.boottime, atomic_load(&s->until_raw) - at.raw);
-}
-
-bool shared_set_deadline(struct shared *s, struct instant asked, int64_t left_ms)
-{
-    const int64_t before = left_at(s, asked);
-    const int64_t left = left_ms * NS_PER_MS;
-
     /* What has passed stays: 0 is for what ends before. */
-    if (left == 0 && before <= 0)
+    if (deadline->boottime_ns == 0 && left_ns(s) <= 0)
         return true;
-    atomic_store(&s->until_boottime, left == 0 ? 0 : asked.boottime + left);
-    atomic_store(&s->until_raw, left == 0 ? 0 : asked.raw + left);
-    return left >= before - SLACK_NS;
+    const int64_t boottime = atomic_exchange(&s->until_boottime, deadline->boottime_ns);
+    const int64_t raw = atomic_exchange(&s->until_raw, deadline->monotonic_raw_ns);
+    return deadline->boottime_ns >= boottime && deadline->monotonic_raw_ns >= raw;
 }
 
 int64_t shared_left_ms(const struct shared *s)
 {
-    /* The deadline before the clocks: what comes in between makes it nearer, not farther. */
-    const struct instant until = {atomic_load(&s->until_boottime), atomic_load(&s->until_raw)};
-    const struct instant now = instant_now();
-    const int64_t left = MIN(until.boottime - now.boottime, until.raw - now.raw);
+    const int64_t left = left_ns(s);
 
     return left > 0 ? left / NS_PER_MS : 0;
 }

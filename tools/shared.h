@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <zkl/grant.h>
 
 /* Decided once, by whoever is first. */
 enum course {
@@ -53,16 +54,9 @@ struct shared {
 struct shared *shared_new(void);
 void shared_free(struct shared *s);
 
-struct instant {
-    int64_t boottime;
-    int64_t raw;
-};
-
-struct instant instant_now(void);
-
-/* The lock is ours for left_ms from an instant on that was taken before asking; by one thread at a
- * time. false if the deadline has come nearer, which the guard must be told. */
-bool shared_set_deadline(struct shared *s, struct instant asked, int64_t left_ms);
+/* The lock is ours until deadline, of which 0 means that it is gone; by one thread at a time. false
+ * if that is nearer than before, which the guard must be told. */
+bool shared_set_deadline(struct shared *s, const zkl_deadline *deadline);
 
 /* How long nobody else can be granted the lock, by the clock that leaves less; 0 from then on.
  * Async-signal-safe, like the next. */

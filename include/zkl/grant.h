@@ -24,10 +24,23 @@ ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
 
 /* Milliseconds, rounded down, during which no other client can be granted the lock, counted from
  * the reading of the clocks inside the call, not from its return: a thread may be stopped in
- * between. To make an instant of it, read your own clock before the call and add this. 0 once lost
- * or released, in the last millisecond before the deadline, in a forked child and for NULL. Two
- * clock reads and atomic loads, so it needs no thread of the library to run. Since 0.1. */
+ * between: zkl_grant_deadline() gives the instant itself. 0 once lost or released, in the last
+ * millisecond before the deadline, in a forked child and for NULL. Two clock reads and atomic
+ * loads, so it needs no thread of the library to run. Since 0.1. */
 ZKL_API int64_t zkl_grant_remaining_ms(const zkl_grant *g);
+
+/* An instant on two clocks of this machine, which every process of it reads alike. Since 0.1. */
+typedef struct zkl_deadline {
+    int64_t boottime_ns;      /* CLOCK_BOOTTIME */
+    int64_t monotonic_raw_ns; /* CLOCK_MONOTONIC_RAW */
+} zkl_deadline;
+
+/* Stores the deadline in *ret: no other client can be granted the lock before one of the clocks has
+ * reached its value. The deadline moves: farther with each proof, and nearer if a server negotiates
+ * a shorter session timeout; an instant that was read stays true. As cheap as
+ * zkl_grant_remaining_ms(). Returns 0; ZKL_ELOST if the grant was lost, ZKL_EPERM if it was
+ * released, and ZKL_ECHILD, each with both values 0; ZKL_EINVAL if g or ret is NULL. Since 0.1. */
+ZKL_API int zkl_grant_deadline(const zkl_grant *g, zkl_deadline *ret);
 
 /* The state when the clock was read inside the call; as cheap as zkl_grant_remaining_ms(), and LOST
  * from the deadline on whoever noticed it. LOST in a forked child and for NULL. Since 0.1. */

@@ -66,22 +66,28 @@ static void set_limits(zkl_grant *g, struct instant deadline)
     atomic_store(&g->sure, instant_sure(clock_now(), deadline));
 }
 
+/* What a reading of the clocks has found; all 0 if it is not owned. */
+struct view {
+    struct instant deadline;
+    int64_t left; /* ns */
+};
+
 /* The word now, LOST from the deadline on: the first reader past it makes that final. */
-static uint64_t settle(const zkl_grant *g, int64_t *ret_left)
+static uint64_t settle(const zkl_grant *g, struct view *ret)
 {
     zkl_grant *mutable_g = (zkl_grant *)(uintptr_t)g;
     uint64_t word = atomic_load(&mutable_g->word);
 
     while (is_owned(word)) {
-        struct instant deadline = {word_boot(word), atomic_load(&mutable_g->raw)};
+        ret->deadline = (struct instant){word_boot(word), atomic_load(&mutable_g->raw)};
         uint64_t before = word, lost = (word & ~UINT64_C(3)) | ZKL_LOST;
-        *ret_left = instant_left(clock_now(), deadline);
-        if (*ret_left == 0 && atomic_compare_exchange_weak(&mutable_g->word, &word, lost))
-            return lost;
-        if (*ret_left > 0 && (word = atomic_load(&mutable_g->word)) == before)
+        ret->left = instant_left(clock_now(), ret->deadline);
+        if (ret->left == 0 && atomic_compare_exchange_weak(&mutable_g->word, &word, lost))
+            word = lost;
+        else if (ret->left > 0 && (word = atomic_load(&mutable_g->word)) == before)
             return word;
     }
-    *ret_left = 0;
+    *ret = (struct view){.left = 0};
     return word;
 }
 
@@ -102,12 +108,30 @@ int64_t zkl_grant_session_id(const zkl_grant *g)
 
 int64_t zkl_grant_remaining_ms(const zkl_grant *g)
 {
-    int64_t left;
+    struct view view;
 
     if (!g || fork_is_child(g->generation))
         return 0;
-    settle(g, &left);
-    return left / CLOCK_MS;
+    settle(g, &view);
+    return view.left / CLOCK_MS;
+}
+
+int zkl_grant_deadline(const zkl_grant *g, zkl_deadline *ret)
+{
+    struct view view;
+    zkl_state state;
+
+    if (!g || !ret)
+        return error_set(ZKL_EINVAL, NULL, "zkl_grant_deadline: %s is NULL", g ? "ret" : "g");
+    *ret = (zkl_deadline){0, 0};
+    if (fork_is_child(g->generation))
+        return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
+    state = word_state(settle(g, &view));
+    *ret = (zkl_deadline){view.deadline.boot, view.deadline.raw};
+    if (state < ZKL_LOST)
+        return 0;
+    return error_set(state == ZKL_LOST ? ZKL_ELOST : ZKL_EPERM, g->node, "%s: %s", g->node,
+                     state == ZKL_LOST ? "the grant was lost" : "the grant was released");
 }
 
 /* Whether it is owned by one clock, which is enough until the deadline comes nearer. */
@@ -120,12 +144,12 @@ static bool is_surely_owned(const zkl_grant *g, uint64_t word)
 
 zkl_state zkl_grant_state(const zkl_grant *g)
 {
-    int64_t left;
+    struct view view;
 
     if (!g || fork_is_child(g->generation))
         return ZKL_LOST;
     uint64_t word = atomic_load(&g->word);
-    return word_state(is_surely_owned(g, word) ? word : settle(g, &left));
+    return word_state(is_surely_owned(g, word) ? word : settle(g, &view));
 }
 
 /* ---- telling ---- */
@@ -231,8 +255,8 @@ void grant_unref(zkl_grant *g)
 
 bool grant_set_deadline(zkl_grant *g, struct instant deadline, bool proved)
 {
-    int64_t left;
-    uint64_t word = settle(g, &left);
+    struct view view;
+    uint64_t word = settle(g, &view);
 
     for (;;) {
         if (!is_owned(word))
@@ -251,8 +275,8 @@ bool grant_set_deadline(zkl_grant *g, struct instant deadline, bool proved)
 /* From an owned state to another; false if it was not owned any more. */
 static bool change(zkl_grant *g, zkl_state to)
 {
-    int64_t left;
-    uint64_t word = settle(g, &left);
+    struct view view;
+    uint64_t word = settle(g, &view);
 
     while (is_owned(word)) {
         if (word_state(word) == to)

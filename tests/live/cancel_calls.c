@@ -37,6 +37,7 @@ struct scene {
         GSource *source;
     } made; /* by the call */
     struct zoo_op check;
+    zkl_deadline deadline;
     atomic_int calls; /* of callbacks */
     atomic_bool gate; /* shut: callbacks wait there */
     atomic_int at_gate;
@@ -145,6 +146,7 @@ static void open_other(struct scene *c)
     X(zkl_election_yield, zkl_election_yield(c->election))                                         \
     X(zkl_glib_source_new, c->made.source = zkl_glib_source_new(c->session))                       \
     X(zkl_grant_check_op, zkl_grant_check_op(c->grant, &c->check))                                 \
+    X(zkl_grant_deadline, zkl_grant_deadline(c->grant, &c->deadline))                              \
     X(zkl_grant_multi, zkl_grant_multi(c->grant, NULL, 0, 0, ZKL_FOREVER))                         \
     X(zkl_grant_multi_async,                                                                       \
       zkl_grant_multi_async(c->grant, NULL, 0, 0, ZKL_FOREVER, on_multi, c))                       \

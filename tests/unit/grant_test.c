@@ -143,6 +143,43 @@ static void a_proof_moves_the_deadline(void)
     stop();
 }
 
+static int read_deadline(struct instant *ret)
+{
+    zkl_deadline d = {1, 1};
+    int code = zkl_grant_deadline(g, &d);
+
+    *ret = (struct instant){d.boottime_ns, d.monotonic_raw_ns};
+    return code;
+}
+
+/* By both clocks, as it was set, but for the microsecond that is cut off. */
+static void the_deadline_itself(void)
+{
+    struct instant read, set;
+
+    start();
+    for (int proof = 1; proof <= 2; proof++) {
+        set = deadline_at(1000 * proof);
+        set.raw -= proof * 123456;
+        CHECK(grant_set_deadline(g, set, true));
+        CHECK_INT(read_deadline(&read), 0);
+        CHECK(read.boot <= set.boot && read.boot > set.boot - 1000 && read.raw == set.raw);
+    }
+    grant_suspect(g);
+    CHECK_INT(read_deadline(&read), 0);
+    CHECK(read.raw == set.raw);
+    hand_jump(0, 2000);
+    CHECK_INT(read_deadline(&read), ZKL_ELOST);
+    CHECK(read.boot == 0 && read.raw == 0);
+    CHECK_INT(zkl_last_error(NULL), ZKL_ELOST);
+    stop();
+    start();
+    CHECK(grant_disown(g));
+    CHECK_INT(read_deadline(&read), ZKL_EPERM);
+    CHECK(read.boot == 0 && read.raw == 0);
+    stop();
+}
+
 static void suspect_until_proved(void)
 {
     struct told told = {0};
@@ -292,6 +329,8 @@ static void bad_arguments(void)
     CHECK_INT(zkl_grant_on_change(g, NULL, &told), ZKL_EINVAL);
     CHECK_INT(zkl_grant_remaining_ms(NULL), 0);
     CHECK_INT(zkl_grant_state(NULL), ZKL_LOST);
+    CHECK_INT(zkl_grant_deadline(NULL, &(zkl_deadline){0, 0}), ZKL_EINVAL);
+    CHECK_INT(zkl_grant_deadline(g, NULL), ZKL_EINVAL);
     zkl_grant_release(NULL);
     stop();
 }
@@ -317,6 +356,7 @@ static void after_the_session_was_closed(void)
 static void in_a_forked_child(void)
 {
     int status = 0;
+    struct instant deadline;
 
     start();
     pid_t child = fork();
@@ -324,7 +364,8 @@ static void in_a_forked_child(void)
     if (child == 0)
         _exit(zkl_grant_state(g) == ZKL_LOST && zkl_grant_remaining_ms(g) == 0 &&
                       zkl_grant_on_change(g, on_change, NULL) == ZKL_ECHILD && grant_is_child(g) &&
-                      zkl_grant_token(g) == 5
+                      zkl_grant_token(g) == 5 && read_deadline(&deadline) == ZKL_ECHILD &&
+                      deadline.boot == 0 && deadline.raw == 0
                   ? 0
                   : 1);
     REQUIRE(waitpid(child, &status, 0) == child);
@@ -355,6 +396,7 @@ static const struct test_case cases[] = {
     {"lost_is_final", lost_is_final},
     {"lost_was_seen", lost_was_seen},
     {"a_proof_moves_the_deadline", a_proof_moves_the_deadline},
+    {"the_deadline_itself", the_deadline_itself},
     {"suspect_until_proved", suspect_until_proved},
     {"suspect_from_the_beginning", suspect_from_the_beginning},
     {"told_at_once_what_is_not_held", told_at_once_what_is_not_held},
