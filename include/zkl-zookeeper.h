@@ -12,8 +12,8 @@ struct _zhandle;
 
 /* Makes *op the operation that fails unless g's node stands: to be put first into a zoo_multi() of
  * the caller's own, on any handle without a chroot (the session's own has none: put its chroot
- * before your paths). It refers to g, which must outlive it. Answers 0; ZKL_ELOST when g is not
- * owned any more (*op is filled all the same); ZKL_EINVAL.
+ * before your paths). It refers to g, which must outlive it. Returns 0; ZKL_ELOST if g was
+ * lost, ZKL_EPERM if it was released, ZKL_ECHILD, each with *op filled all the same; ZKL_EINVAL.
  *
  * zoo_multi() of the 3.8 client ends the process by a bad free() on a handle that has expired or
  * whose credentials were refused, or when a path is bad: look at zoo_state() right before, and

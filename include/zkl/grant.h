@@ -18,8 +18,7 @@ typedef enum zkl_state {
 typedef void (*zkl_grant_fn)(zkl_grant *grant, zkl_state state, void *data);
 
 /* The fencing token: the contender's czxid, rising along the holders of a path. Never changes,
- * never fails, also after loss and in a forked child; g must not be NULL, as for zkl_grant_node()
- * and zkl_grant_session_id(). Since 0.1. */
+ * never fails, also after loss and in a forked child; 0 for NULL. Since 0.1. */
 ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
 
 /* Milliseconds, rounded down, during which no other client can be granted the lock, counted from
@@ -47,10 +46,10 @@ ZKL_API int zkl_grant_deadline(const zkl_grant *g, zkl_deadline *ret);
 ZKL_API zkl_state zkl_grant_state(const zkl_grant *g);
 
 /* The contender's node, as the session's connect string sees it (without its chroot); valid as
- * long as the grant. Since 0.1. */
+ * long as the grant. NULL for NULL. Since 0.1. */
 ZKL_API const char *zkl_grant_node(const zkl_grant *g);
 
-/* The id of the ZooKeeper session that owns the node. Since 0.1. */
+/* The id of the ZooKeeper session that owns the node. 0 for NULL. Since 0.1. */
 ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);
 
 /* Registers fn(g, state, data) for every later change. Registrations add up. When the state is

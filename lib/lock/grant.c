@@ -93,17 +93,17 @@ static uint64_t settle(const zkl_grant *g, struct view *ret)
 
 uint64_t zkl_grant_token(const zkl_grant *g)
 {
-    return g->token;
+    return g ? g->token : 0;
 }
 
 const char *zkl_grant_node(const zkl_grant *g)
 {
-    return g->node;
+    return g ? g->node : NULL;
 }
 
 int64_t zkl_grant_session_id(const zkl_grant *g)
 {
-    return g->session_id;
+    return g ? g->session_id : 0;
 }
 
 int64_t zkl_grant_remaining_ms(const zkl_grant *g)
@@ -118,20 +118,15 @@ int64_t zkl_grant_remaining_ms(const zkl_grant *g)
 
 int zkl_grant_deadline(const zkl_grant *g, zkl_deadline *ret)
 {
-    struct view view;
-    zkl_state state;
+    struct view view = {.left = 0};
 
     if (!g || !ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_grant_deadline: %s is NULL", g ? "ret" : "g");
-    *ret = (zkl_deadline){0, 0};
-    if (fork_is_child(g->generation))
-        return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
-    state = word_state(settle(g, &view));
+    const bool child = fork_is_child(g->generation);
+    const zkl_state state = child ? ZKL_LOST : word_state(settle(g, &view));
     *ret = (zkl_deadline){view.deadline.boot, view.deadline.raw};
-    if (state < ZKL_LOST)
-        return 0;
-    return error_set(state == ZKL_LOST ? ZKL_ELOST : ZKL_EPERM, g->node, "%s: %s", g->node,
-                     state == ZKL_LOST ? "the grant was lost" : "the grant was released");
+    return child ? error_set(ZKL_ECHILD, g->node, "%s: %s", g->node, zkl_strerror(ZKL_ECHILD))
+                 : grant_check_state(g, state);
 }
 
 /* Whether it is owned by one clock, which is enough until the deadline comes nearer. */
@@ -317,6 +312,14 @@ void grant_detach(zkl_grant *g)
 struct contender *grant_contender(const zkl_grant *g)
 {
     return g->contender;
+}
+
+int grant_check_state(const zkl_grant *g, zkl_state state)
+{
+    if (state < ZKL_LOST)
+        return 0;
+    return error_set(state == ZKL_LOST ? ZKL_ELOST : ZKL_EPERM, g->node, "%s: %s", g->node,
+                     state == ZKL_LOST ? zkl_strerror(ZKL_ELOST) : "the grant was released");
 }
 
 zkl_session *grant_session(const zkl_grant *g)

@@ -36,6 +36,8 @@ bool grant_disown(zkl_grant *g);
 void grant_detach(zkl_grant *g);
 
 struct contender *grant_contender(const zkl_grant *g); /* NULL: detached */
+/* 0 for an owned one; otherwise ZKL_ELOST or ZKL_EPERM, and the thread's last error says so. */
+int grant_check_state(const zkl_grant *g, zkl_state state);
 
 /* What its transactions need. */
 zkl_session *grant_session(const zkl_grant *g);

@@ -110,6 +110,36 @@ static const char *check_options(const zkl_mutex_options *o)
     return NULL;
 }
 
+static zkl_mutex *mutex_new(zkl_session *s, const char *path, const zkl_mutex_options *o)
+{
+    zkl_mutex *m = g_new0(zkl_mutex, 1);
+
+    m->refs = 1;
+    m->session = session_ref(s);
+    m->path = path_full(s->chroot, path);
+    m->name = g_strdup(o->name);
+    m->parents = o->parents;
+    m->peer = o->peer;
+    m->strict = o->strict;
+    m->key = o->key;
+    m->key_data = o->key_data;
+    m->holds = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
+    pthread_mutex_init(&m->lock, NULL);
+    m->link.data = m;
+    pthread_mutex_lock(&all_lock);
+    g_queue_push_tail_link(&all, &m->link);
+    pthread_mutex_unlock(&all_lock);
+    return m;
+}
+
+static bool is_closed(zkl_session *s)
+{
+    session_lock(s);
+    const bool closing = s->closing;
+    session_unlock(s);
+    return closing;
+}
+
 int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
                   const zkl_mutex_options *options)
 {
@@ -128,24 +158,10 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
         return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
     if ((wrong = check_options(&o)))
         return error_set(ZKL_EINVAL, "options", "%s", wrong);
+    if (is_closed(s))
+        return error_set(ZKL_ECLOSED, NULL, "the session was closed");
     pthread_once(&once, watch_forks);
-    zkl_mutex *m = g_new0(zkl_mutex, 1);
-    m->refs = 1;
-    m->session = session_ref(s);
-    m->path = path_full(s->chroot, path);
-    m->name = g_strdup(o.name);
-    m->parents = o.parents;
-    m->peer = o.peer;
-    m->strict = o.strict;
-    m->key = o.key;
-    m->key_data = o.key_data;
-    m->holds = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
-    pthread_mutex_init(&m->lock, NULL);
-    m->link.data = m;
-    pthread_mutex_lock(&all_lock);
-    g_queue_push_tail_link(&all, &m->link);
-    pthread_mutex_unlock(&all_lock);
-    *ret = m;
+    *ret = mutex_new(s, path, &o);
     return 0;
 }
 

@@ -9,12 +9,12 @@
 int zkl_grant_check_op(const zkl_grant *g, struct zoo_op *op)
 {
     if (!g || !op)
-        return error_set(ZKL_EINVAL, NULL, "zkl_grant_check_op: a grant and an operation");
+        return error_set(ZKL_EINVAL, NULL, "zkl_grant_check_op: %s is NULL", g ? "op" : "g");
     zoo_check_op_init(op, grant_full_node(g), -1);
-    if (zkl_grant_state(g) < ZKL_LOST)
-        return 0;
-    return error_set(ZKL_ELOST, zkl_grant_node(g), "%s: %s", zkl_grant_node(g),
-                     zkl_strerror(ZKL_ELOST));
+    if (grant_is_child(g))
+        return error_set(ZKL_ECHILD, zkl_grant_node(g), "%s: %s", zkl_grant_node(g),
+                         zkl_strerror(ZKL_ECHILD));
+    return grant_check_state(g, zkl_grant_state(g));
 }
 
 int zkl_session_call(zkl_session *s, zkl_call_fn fn, void *data)

@@ -7,6 +7,8 @@
 
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zkl-zookeeper.h>
+#include <zookeeper/zookeeper.h>
 
 static zkl_session *s;
 static zkl_grant *g;
@@ -156,6 +158,7 @@ static int read_deadline(struct instant *ret)
 static void the_deadline_itself(void)
 {
     struct instant read, set;
+    struct zoo_op op;
 
     start();
     for (int proof = 1; proof <= 2; proof++) {
@@ -172,11 +175,14 @@ static void the_deadline_itself(void)
     CHECK_INT(read_deadline(&read), ZKL_ELOST);
     CHECK(read.boot == 0 && read.raw == 0);
     CHECK_INT(zkl_last_error(NULL), ZKL_ELOST);
+    CHECK_INT(zkl_grant_check_op(g, &op), ZKL_ELOST);
     stop();
     start();
+    CHECK_INT(zkl_grant_check_op(g, &op), 0);
     CHECK(grant_disown(g));
     CHECK_INT(read_deadline(&read), ZKL_EPERM);
     CHECK(read.boot == 0 && read.raw == 0);
+    CHECK_INT(zkl_grant_check_op(g, &op), ZKL_EPERM);
     stop();
 }
 
@@ -357,6 +363,7 @@ static void in_a_forked_child(void)
 {
     int status = 0;
     struct instant deadline;
+    struct zoo_op op;
 
     start();
     pid_t child = fork();
@@ -365,7 +372,8 @@ static void in_a_forked_child(void)
         _exit(zkl_grant_state(g) == ZKL_LOST && zkl_grant_remaining_ms(g) == 0 &&
                       zkl_grant_on_change(g, on_change, NULL) == ZKL_ECHILD && grant_is_child(g) &&
                       zkl_grant_token(g) == 5 && read_deadline(&deadline) == ZKL_ECHILD &&
-                      deadline.boot == 0 && deadline.raw == 0
+                      deadline.boot == 0 && deadline.raw == 0 &&
+                      zkl_grant_check_op(g, &op) == ZKL_ECHILD
                   ? 0
                   : 1);
     REQUIRE(waitpid(child, &status, 0) == child);

@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+#include <zkl-glib.h>
+#include <zkl-zookeeper.h>
 
 static void bad_mutex(void)
 {
@@ -44,19 +46,68 @@ static void bad_mutex(void)
     zkl_session_close(s);
 }
 
-static void nothing_given(void)
+static void no_grant_given(void)
 {
+    CHECK_INT(zkl_grant_token(NULL), 0);
+    CHECK(zkl_grant_node(NULL) == NULL);
+    CHECK_INT(zkl_grant_session_id(NULL), 0);
     CHECK_INT(zkl_grant_remaining_ms(NULL), 0);
     CHECK_INT(zkl_grant_state(NULL), ZKL_LOST);
+    CHECK_INT(zkl_grant_deadline(NULL, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_grant_on_change(NULL, NULL, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_grant_multi(NULL, NULL, 0, 0, 0), ZKL_EINVAL);
     CHECK_INT(zkl_grant_multi_async(NULL, NULL, 0, 0, 0, NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_grant_check_op(NULL, NULL), ZKL_EINVAL);
     zkl_grant_release(NULL);
     zkl_op_cancel(NULL);
     zkl_op_free(NULL);
+}
+
+static void no_session_given(void)
+{
+    zkl_election *e;
+    zkl_watch *w;
+    zkl_queue *q;
+
+    CHECK_INT(zkl_session_wait(NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_session_on_change(NULL, NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_session_fd(NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_session_dispatch(NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_session_timeout_ms(NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_session_call(NULL, NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_session_id(NULL), 0);
+    CHECK(zkl_glib_source_new(NULL) == NULL);
+    CHECK_INT(zkl_election_new(&e, NULL, "/a", "id", NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_read(&q, NULL, "/a", NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_watch(&w, NULL, "/a", NULL, NULL), ZKL_EINVAL);
+    zkl_session_close(NULL);
+}
+
+static void no_election_given(void)
+{
+    zkl_election_status status = {.size = sizeof status};
+    zkl_queue *q;
+
+    CHECK_INT(zkl_election_campaign(NULL, 0, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_election_campaign_async(NULL, 0, NULL, NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_election_resign(NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_election_start(NULL, NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_election_yield(NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_election_get_status(NULL, &status), ZKL_EINVAL);
+    CHECK_INT(zkl_election_leader(NULL, NULL, 0, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_election_candidates(NULL, NULL, 0, &q), ZKL_EINVAL);
+    CHECK_INT(zkl_election_proclaim(NULL, NULL, 0, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_election_proclaim_async(NULL, NULL, 0, 0, NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_election_watch(NULL, NULL, NULL, NULL), ZKL_EINVAL);
+    zkl_election_free(NULL);
+}
+
+static void no_queue_given(void)
+{
     CHECK_INT(zkl_queue_count(NULL), 0);
     CHECK(zkl_queue_get(NULL, 0) == NULL);
     zkl_queue_free(NULL);
+    zkl_watch_free(NULL);
 }
 
 static uint64_t same_key(void *data)
@@ -131,6 +182,7 @@ static void call_what_waits(zkl_grant *g, const zkl_error *error, void *data)
 static void inside_a_callback(void)
 {
     struct inside in = {.s = fake_session()};
+    zkl_mutex *other;
 
     REQUIRE(zkl_mutex_new(&in.m, in.s, "/b", NULL) == 0);
     REQUIRE(zkl_mutex_lock_async(in.m, ZKL_FOREVER, call_what_waits, &in, NULL) == 0);
@@ -140,12 +192,16 @@ static void inside_a_callback(void)
     zkl_session_close(in.s);
     CHECK_INT(zkl_mutex_lock(in.m, 0, NULL), ZKL_ECLOSED);
     CHECK_INT(zkl_mutex_lock_async(in.m, 0, call_what_waits, &in, NULL), ZKL_ECLOSED);
+    CHECK_INT(zkl_mutex_new(&other, in.s, "/b", NULL), ZKL_ECLOSED); /* m has the handle still */
     zkl_mutex_free(in.m);
 }
 
 static const struct test_case cases[] = {
     {"bad_mutex", bad_mutex},
-    {"nothing_given", nothing_given},
+    {"no_grant_given", no_grant_given},
+    {"no_session_given", no_session_given},
+    {"no_election_given", no_election_given},
+    {"no_queue_given", no_queue_given},
     {"one_key", one_key},
     {"inside_a_callback", inside_a_callback},
     {NULL, NULL},
