@@ -87,7 +87,7 @@ static int candidate_seek(void *self, int64_t timeout_ms, struct attempt *attemp
 static void candidate_look(void *self)
 {
     const struct candidate *c = self;
-    zkl_election_status status = {.size = sizeof status};
+    zkl_election_status status = ZKL_ELECTION_STATUS_INIT;
 
     if (zkl_election_get_status(c->election, &status) == 0 &&
         atomic_exchange(&c->report->ahead, status.ahead) != status.ahead)

@@ -126,6 +126,14 @@ typedef struct zkl_election_status {
     zkl_error last; /* why the last campaign or term ended; .code 0: it did not, or was asked to */
 } zkl_election_status;
 
+#define ZKL_ELECTION_STATUS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(zkl_election_status), ZKL_CANDIDACY_NONE, 0, 0, 0,                                  \
+        {                                                                                          \
+            0, "", ""                                                                              \
+        }                                                                                          \
+    }
+
 /* Never waits. Answers ZKL_EINVAL, ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_election_get_status(zkl_election *e, zkl_election_status *ret);
 
@@ -139,7 +147,8 @@ ZKL_API int zkl_election_get_status(zkl_election *e, zkl_election_status *ret);
 ZKL_API int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_token);
 
 /* The candidates in order, the leader first; .owner is their id. As zkl_queue_read(), with
- * the same options (NULL: all are read), but only those of this layout, and after a sync. Since 0.1. */
+ * the same options (NULL: all are read), but only those of this layout, and after a sync. Since
+ * 0.1. */
 ZKL_API int zkl_election_candidates(zkl_election *e, const zkl_queue_options *options,
                                     int64_t timeout_ms, zkl_queue **ret);
 

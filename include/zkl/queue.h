@@ -9,24 +9,24 @@ ZKL_BEGIN
 
 /* What it is, by its name. Since 0.1. */
 typedef enum zkl_kind {
-    ZKL_KIND_LOCK = 1, /* a lock's, a selector's or kazoo's candidate */
-    ZKL_KIND_LATCH,    /* a latch's candidate */
-    ZKL_KIND_APACHE,   /* a lock of Apache's Java recipe */
-    ZKL_KIND_RUBY,     /* a lock of zk-ruby */
-    ZKL_KIND_READ,     /* a read-write lock's reader */
-    ZKL_KIND_WRITE,    /* a read-write lock's writer; kazoo's are called as its locks */
-    ZKL_KIND_LEASE     /* a semaphore's */
+    ZKL_KIND_LOCK = 1,   /* a lock's, a selector's or kazoo's candidate */
+    ZKL_KIND_LATCH = 2,  /* a latch's candidate */
+    ZKL_KIND_APACHE = 3, /* a lock of Apache's Java recipe */
+    ZKL_KIND_RUBY = 4,   /* a lock of zk-ruby */
+    ZKL_KIND_READ = 5,   /* a read-write lock's reader */
+    ZKL_KIND_WRITE = 6,  /* a read-write lock's writer; kazoo's are called as its locks */
+    ZKL_KIND_LEASE = 7   /* a semaphore's */
 } zkl_kind;
 
 /* Whose names look like that: a guess for people. Since 0.1. */
 typedef enum zkl_client {
     ZKL_CLIENT_UNKNOWN = 0,
-    ZKL_CLIENT_ZKL,
-    ZKL_CLIENT_CURATOR,
-    ZKL_CLIENT_KAZOO,
-    ZKL_CLIENT_GO, /* go-zk */
-    ZKL_CLIENT_APACHE,
-    ZKL_CLIENT_RUBY
+    ZKL_CLIENT_ZKL = 1,
+    ZKL_CLIENT_CURATOR = 2,
+    ZKL_CLIENT_KAZOO = 3,
+    ZKL_CLIENT_GO = 4, /* go-zk */
+    ZKL_CLIENT_APACHE = 5,
+    ZKL_CLIENT_RUBY = 6
 } zkl_client;
 
 /* One contender. Strings live as long as the snapshot. Since 0.1. */

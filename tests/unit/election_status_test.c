@@ -39,7 +39,7 @@ static void resigned_before_leading_was_told(void)
 
 static int last_code(struct election_story *s)
 {
-    zkl_election_status status = {.size = sizeof status};
+    zkl_election_status status = ZKL_ELECTION_STATUS_INIT;
 
     CHECK_INT(zkl_election_get_status(s->election, &status), 0);
     return status.last.code;
