@@ -1,4 +1,4 @@
-/* What every public header needs: visibility, C++ linkage, the handles' names. */
+/* What every public header needs: visibility, C++ linkage, the names of the handles. */
 #ifndef ZKL_API_H
 #define ZKL_API_H
 
@@ -19,17 +19,18 @@
 #define ZKL_END
 #endif
 
-/* No limit, for every timeout_ms. */
+/* No time limit, for every timeout_ms. Since 0.1. */
 #define ZKL_FOREVER ((int64_t)-1)
 
 ZKL_BEGIN
 
-typedef struct zkl_session zkl_session;   /* one ZooKeeper session, renewed after expiry */
+/* The handles. All are opaque. Since 0.1. */
+typedef struct zkl_session zkl_session;   /* a ZooKeeper session; replaced after it expires */
 typedef struct zkl_mutex zkl_mutex;       /* a reentrant, fair, fenced mutex on one path */
-typedef struct zkl_grant zkl_grant;       /* the right that holding gives */
-typedef struct zkl_op zkl_op;             /* an acquisition under way */
+typedef struct zkl_grant zkl_grant;       /* the right that the holder of a lock has */
+typedef struct zkl_op zkl_op;             /* an acquisition in progress */
 typedef struct zkl_queue zkl_queue;       /* a snapshot of the contenders of one path */
-typedef struct zkl_watch zkl_watch;       /* calls at changes of a queue or of the leader */
+typedef struct zkl_watch zkl_watch;       /* reports changes of a queue or of a leader */
 typedef struct zkl_election zkl_election; /* a candidate at one path */
 
 ZKL_END

@@ -1,4 +1,5 @@
-/* Leader election: candidates queue below one path, the first of them leads. Leading is a grant. */
+/* Leader election: candidates queue below one path, and the first of them leads. The right to lead
+ * is a grant. A term is the time from the acquisition of that grant to its end. */
 #ifndef ZKL_ELECTION_H
 #define ZKL_ELECTION_H
 
@@ -11,29 +12,30 @@
 
 ZKL_BEGIN
 
-/* How candidates are named. Those of LATCH on one side, of SELECTOR and KAZOO on the other do not
- * wait for each other: who comes second to a path gets ZKL_ELAYOUT. Since 0.1. */
+/* How the nodes of candidates are named. Candidates of LATCH and those of SELECTOR or KAZOO do not
+ * wait for each other: a contender that arrives second gets ZKL_ELAYOUT. Since 0.1. */
 typedef enum zkl_layout {
-    ZKL_LAYOUT_LATCH = 0,    /* "-latch-", as Curator's LeaderLatch */
-    ZKL_LAYOUT_SELECTOR = 1, /* "-lock-", as Curator's LeaderSelector; also a lock's */
-    ZKL_LAYOUT_KAZOO = 2 /* "__lock__", as kazoo's Election; no priority. Take persistent parents
-                            with it */
+    ZKL_LAYOUT_LATCH = 0,    /* "-latch-", like Curator's LeaderLatch */
+    ZKL_LAYOUT_SELECTOR = 1, /* "-lock-", like Curator's LeaderSelector, and like a lock */
+    ZKL_LAYOUT_KAZOO = 2     /* "__lock__", like kazoo's Election; without priorities. Use it with
+                                persistent parents */
 } zkl_layout;
 
-/* Fill with ZKL_ELECTION_OPTIONS_INIT and change what is needed. requeue, yield, min_term_ms and
- * max_term_ms are for zkl_election_start(). Since 0.1. */
+/* Fill with ZKL_ELECTION_OPTIONS_INIT, then change members. requeue, yield, min_term_ms and
+ * max_term_ms apply to zkl_election_start() only. Since 0.1. */
 typedef struct zkl_election_options {
     size_t size; /* sizeof(zkl_election_options); see zkl/session.h */
     zkl_layout layout;
-    zkl_parents parents; /* containers by default */
-    int requeue;         /* 1: zkl_election_start() campaigns again after each end of a term;
-                            0: one term, then ZKL_ELECTION_STOPPED */
-    int priority;        /* 0 to 999; one above 0 is part of the candidate's name */
-    int yield;           /* 1: a leader is told when a candidate of higher priority waits, and a
-                            winner that finds one waiting lets it pass before it leads (so both
-                            look at all who come and go); 0: no */
-    int64_t min_term_ms; /* a term is not asked to end for a higher priority before; 0 */
-    int64_t max_term_ms; /* a term is asked to end after that long, when others wait; 0: never */
+    zkl_parents parents; /* default: containers */
+    int requeue;         /* 1 (default): campaigns again after each end of a term; 0: stops after
+                            one term */
+    int priority;        /* 0 (default) to 999; one above 0 is part of the node's name */
+    int yield;           /* 1: a leader is asked to step down when a candidate of higher priority
+                            waits, and a winner that finds one waiting lets it lead first. Both
+                            then watch all candidates. 0 (default): no */
+    int64_t min_term_ms; /* with yield, a term is not asked to end before; 0 (default) or more */
+    int64_t max_term_ms; /* after that long a term is asked to end if any candidate waits;
+                            0 (default): never */
 } zkl_election_options;
 
 #define ZKL_ELECTION_OPTIONS_INIT                                                                  \
@@ -41,89 +43,149 @@ typedef struct zkl_election_options {
         sizeof(zkl_election_options), ZKL_LAYOUT_LATCH, ZKL_PARENTS_CONTAINER, 1, 0, 0, 0, 0       \
     }
 
-/* A candidate at path (as for a mutex). candidate_id is its node's whole payload: UTF-8, at most
- * 1024 bytes, may be empty; NULL: this handle only looks (leader, candidates, watch). A
- * transaction of the term adds a line to it: see zkl_grant_multi(). Asks nothing of the server.
- * Answers ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. Free with
- * zkl_election_free(). Since 0.1. */
+/* Creates a handle for the election at path and stores it in *ret. path is as for zkl_mutex_new().
+ * candidate_id is the payload of the candidate's node: UTF-8, at most 1024 bytes, possibly empty.
+ * If it is NULL the handle is no candidate: it can only ask (leader, candidates, watch). A
+ * transaction of the term adds a line to the payload; see zkl_grant_multi(). options may be NULL.
+ * Sends nothing to the server. Free the handle with zkl_election_free().
+ * Returns 0; ZKL_EINVAL: ret or s is NULL, or path, candidate_id or options are invalid;
+ * ZKL_ECLOSED; ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_election_new(zkl_election **ret, zkl_session *s, const char *path,
                              const char *candidate_id, const zkl_election_options *options);
 
-/* Frees the handle as if by zkl_election_resign(): a term it still has ends, a campaign under way
- * gets ZKL_ECLOSED, observers end. What zkl_election_start() began is told to its end all the
- * same: data may go when ZKL_ELECTION_STOPPED has come. Grants given out stay valid pointers until
- * released. NULL is ignored. Never waits, neither for the server nor for callbacks. Since 0.1. */
+/* Frees the handle. It first resigns, like zkl_election_resign(): the term, if any, ends, and a
+ * campaign in progress fails with ZKL_ECLOSED. The handle's watches end, but are still to be freed.
+ * A started election still delivers its events, up to ZKL_ELECTION_STOPPED; its data must be valid
+ * until then. Grants that the caller owns stay valid until released. Never waits, neither for the
+ * server nor for callbacks. NULL is ignored. In a forked child it does nothing. Since 0.1. */
 ZKL_API void zkl_election_free(zkl_election *e);
 
 /* ---- one term at a time ---- */
 
-/* Waits in line until this candidate leads. *ret is owned: zkl_grant_release() or
- * zkl_election_resign() ends the term (release it after a resignation too). ret may be NULL: then
- * the handle alone has it. When it leads already, 0 and another reference. timeout_ms as for a
- * mutex: 0 is ZKL_EBUSY when another is first. Answers what zkl_mutex_lock() does, ZKL_EBUSY also
- * when a campaign of this handle is under way. Since 0.1. */
+/* Queues, and returns when this candidate leads. Unless ret is NULL, the grant is stored in *ret
+ * and the caller owns it. zkl_grant_release() or zkl_election_resign() ends the term; after a
+ * resignation the grant is still to be released. If ret is NULL, only the handle has the grant. If
+ * this candidate leads already, returns 0 at once with another reference to the same grant.
+ * Returns
+ *   0: this candidate leads;
+ *   ZKL_EBUSY: timeout_ms is 0 and another candidate is first; or this handle is already
+ *     campaigning, also by zkl_election_start();
+ *   ZKL_ETIMEDOUT: it did not lead within timeout_ms;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
+ *     without an answer);
+ *   ZKL_EAUTH: the server refused the session's credentials;
+ *   ZKL_EACCES: the server refused permission at path;
+ *   ZKL_ECANCELED: zkl_election_resign() was called meanwhile;
+ *   ZKL_ELAYOUT: a child that came first belongs to an incompatible recipe or layout;
+ *   ZKL_EPATH: path is an ephemeral node, or below one;
+ *   ZKL_EOVERFLOW: the sequence numbers of path are used up;
+ *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all);
+ *   ZKL_EPROTO: the server gave an invalid answer;
+ *   ZKL_EDEADLK: called inside a callback, and this candidate does not lead;
+ *   ZKL_EINVAL: e is NULL or no candidate;
+ *   ZKL_ECLOSED: the session was closed or the handle freed;
+ *   ZKL_ECHILD.
+ * After a failure no node is left behind. Since 0.1. */
 ZKL_API int zkl_election_campaign(zkl_election *e, int64_t timeout_ms, zkl_grant **ret);
 
-/* The same without waiting: as zkl_mutex_lock_async(). When it leads already *ret is NULL, as
- * nothing is left to cancel. Since 0.1. */
+/* Campaigns without blocking. fn(grant, err, data) is called exactly once if this function returns
+ * 0, and never if it returns an error. The callee owns the grant. Unless ret is NULL, the operation
+ * is stored in *ret, to be freed with zkl_op_free(). If this candidate leads already, *ret is NULL,
+ * since nothing is left to cancel, and fn gets another reference to the same grant.
+ * Returns
+ *   0;
+ *   ZKL_EBUSY: this handle is already campaigning, also by zkl_election_start();
+ *   ZKL_EINVAL: e or fn is NULL, or e is no candidate;
+ *   ZKL_ECLOSED: the session was closed;
+ *   ZKL_ECHILD.
+ * err then has one of the codes of zkl_election_campaign(), except ZKL_EDEADLK, ZKL_EINVAL and
+ * ZKL_ECHILD; ZKL_EBUSY means that timeout_ms is 0 and another candidate is first. It is
+ * ZKL_ECANCELED also after zkl_op_cancel(). Since 0.1. */
 ZKL_API int zkl_election_campaign_async(zkl_election *e, int64_t timeout_ms, zkl_acquired_fn fn,
                                         void *data, zkl_op **ret);
 
-/* Ends what there is: the term, whose node goes at once in the background, or the campaign, which
- * gets ZKL_ECANCELED; and whatever zkl_election_start() began. Never waits for the server. Answers
- * 0; ZKL_EPERM: there was neither; ZKL_ELOST: the term had been lost. Since 0.1. */
+/* Ends what this handle has begun: the term, whose node is deleted in the background; a campaign,
+ * which fails with ZKL_ECANCELED; and what zkl_election_start() began. Never waits for the server.
+ * Returns
+ *   0;
+ *   ZKL_EPERM: it was neither leading nor campaigning;
+ *   ZKL_ELOST: the term had been lost;
+ *   ZKL_EINVAL: e is NULL or no candidate;
+ *   ZKL_ECHILD.
+ * Since 0.1. */
 ZKL_API int zkl_election_resign(zkl_election *e);
 
 /* ---- again and again ---- */
 
+/* Since 0.1. */
 typedef enum zkl_election_event {
-    ZKL_ELECTION_LEADING = 1, /* a term begins: grant is lent until its DEPOSED or RESIGNED. Ask
-                                 it before each act: told late, the term may be over */
-    ZKL_ELECTION_SUSPECT = 2, /* no proof comes: the term may end soon */
-    ZKL_ELECTION_HELD = 3,    /* proved again */
-    ZKL_ELECTION_ASKED = 4, /* to step down, by a higher priority or after max_term_ms: when ready,
-                               zkl_election_yield(); once a term */
-    ZKL_ELECTION_DEPOSED = 5,  /* lost: stop at once. When this has returned the node goes, if it
-                                  stands still, and the next campaign begins */
-    ZKL_ELECTION_RESIGNED = 6, /* given back: by resign or yield, or in a transaction */
-    ZKL_ELECTION_FAILED = 7,   /* a campaign ended with err; the next begins after a pause */
-    ZKL_ELECTION_STOPPED = 8   /* the last call. err: why, NULL if asked for */
+    ZKL_ELECTION_LEADING = 1, /* a term begins. The grant is lent until the DEPOSED or RESIGNED of
+                                 this term. Ask the grant before each action: the event may come
+                                 so late that the term is over */
+    ZKL_ELECTION_SUSPECT = 2, /* no proof arrives: the term may end soon */
+    ZKL_ELECTION_HELD = 3,    /* proved again after SUSPECT */
+    ZKL_ELECTION_ASKED = 4,   /* asked to step down, for a candidate of higher priority or after
+                                 max_term_ms: when ready, call zkl_election_yield(). Once a term */
+    ZKL_ELECTION_DEPOSED =
+        5,                     /* the term was lost: stop at once. When this call has returned, the
+                                  node is deleted, if it still exists, and the next campaign begins */
+    ZKL_ELECTION_RESIGNED = 6, /* the term was ended by resign, yield or a transaction */
+    ZKL_ELECTION_FAILED = 7,   /* a campaign failed with err; the next one begins after a pause */
+    ZKL_ELECTION_STOPPED = 8   /* the last event. err gives the reason; NULL: it was asked to stop,
+                                  or its one term ended without a loss */
 } zkl_election_event;
 
-/* Called as every callback, in the order of events. grant: LEADING to RESIGNED, else NULL; it is
- * not to be released. err: FAILED and STOPPED, valid during the call. */
+/* Called on a library thread, in the order of events. grant is lent from LEADING to DEPOSED or
+ * RESIGNED and must not be released; it is NULL for the other events. err is not NULL for FAILED,
+ * may be for STOPPED, and is valid during the call. Since 0.1. */
 typedef void (*zkl_election_fn)(zkl_election *e, zkl_election_event event, zkl_grant *grant,
                                 const zkl_error *err, void *data);
 
-/* Campaigns, leads, and campaigns again, telling fn, until zkl_election_resign(),
- * zkl_election_free(), zkl_session_close() or, with requeue 0, the end of the first term; also
- * after failures (1 s later, doubling up to 30 s), but not after ZKL_EAUTH and ZKL_ECLOSED. The
- * session's loss ends a term, not the campaigning. Answers ZKL_EBUSY (it campaigns or leads
- * already; in a callback of ZKL_ELECTION_STOPPED it may be called again), ZKL_EINVAL, ZKL_ECLOSED,
- * ZKL_ECHILD. Since 0.1. */
+/* Campaigns, leads, and campaigns again, and reports it to fn, until zkl_election_resign(),
+ * zkl_election_free(), zkl_session_close() or, with requeue 0, the end of the first term. It
+ * continues after failures, 1 s after the first and then twice as late each time, up to 30 s; but
+ * not after ZKL_EAUTH and ZKL_ECLOSED. The end of the ZooKeeper session ends a term, but not the
+ * campaigning.
+ * Returns
+ *   0;
+ *   ZKL_EBUSY: this handle campaigns or leads already. It may be started again inside the call of
+ *     ZKL_ELECTION_STOPPED;
+ *   ZKL_EINVAL: e or fn is NULL, or e is no candidate;
+ *   ZKL_ECLOSED: the session was closed;
+ *   ZKL_ECHILD.
+ * Since 0.1. */
 ZKL_API int zkl_election_start(zkl_election *e, zkl_election_fn fn, void *data);
 
-/* Ends the term and queues anew, at the tail; with requeue 0 it stops. Only between LEADING and the
- * end of that term of a started election; otherwise ZKL_EPERM; ZKL_ELOST: the term had been lost.
+/* Ends the term of a started election and queues again, as the last candidate; with requeue 0 it
+ * stops. Never waits for the server.
+ * Returns
+ *   0;
+ *   ZKL_EPERM: the election was not started, or this candidate does not lead;
+ *   ZKL_ELOST: the term had been lost;
+ *   ZKL_EINVAL: e is NULL or no candidate;
+ *   ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_election_yield(zkl_election *e);
 
+/* Since 0.1. */
 typedef enum zkl_candidacy {
     ZKL_CANDIDACY_NONE = 0,    /* not campaigning */
-    ZKL_CANDIDACY_QUEUED = 1,  /* in line, or getting there */
-    ZKL_CANDIDACY_LEADING = 2, /* a valid grant */
-    ZKL_CANDIDACY_PAUSED = 3   /* failed; the next campaign begins soon */
+    ZKL_CANDIDACY_QUEUED = 1,  /* in the queue, or about to enter it */
+    ZKL_CANDIDACY_LEADING = 2, /* it has a valid grant */
+    ZKL_CANDIDACY_PAUSED = 3   /* a campaign failed; the next one begins soon */
 } zkl_candidacy;
 
-/* Where it stands: never a silent end. Since 0.1. */
+/* The status of a candidate. Fill with ZKL_ELECTION_STATUS_INIT. Since 0.1. */
 typedef struct zkl_election_status {
-    size_t size; /* sizeof(zkl_election_status), set by the caller; less is ZKL_EINVAL; what was
-                    filled, after the call */
+    size_t size; /* set by the caller to sizeof(zkl_election_status); after the call, how many bytes
+                    were filled */
     zkl_candidacy candidacy;
-    int ahead;      /* QUEUED: how many were first when it last looked; -1: not known yet */
-    uint64_t token; /* LEADING, else 0 */
-    uint64_t terms; /* begun with this handle */
-    zkl_error last; /* why the last campaign or term ended; .code 0: it did not, or was asked to */
+    int ahead;      /* QUEUED: how many candidates were before it when it last looked; -1: not known
+                       yet, or not QUEUED */
+    uint64_t token; /* LEADING: the fencing token; otherwise 0 */
+    uint64_t terms; /* how many terms this handle has begun */
+    zkl_error last; /* why the last campaign or term ended; .code is 0 if none did, or if it was
+                       asked to */
 } zkl_election_status;
 
 #define ZKL_ELECTION_STATUS_INIT                                                                   \
@@ -134,55 +196,101 @@ typedef struct zkl_election_status {
         }                                                                                          \
     }
 
-/* Never waits. Answers ZKL_EINVAL, ZKL_ECHILD. Since 0.1. */
+/* Stores the status in *ret. Never waits.
+ * Returns 0; ZKL_EINVAL: e or ret is NULL, or ret->size is too small; ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_election_get_status(zkl_election *e, zkl_election_status *ret);
 
 /* ---- who leads ---- */
 
-/* The id of the first in line, who leads or is about to; cut by no means, as valid UTF-8: sync,
- * list, read. buf gets it with a final 0; *ret_token (may
- * be NULL) its token. Takes at most one session timeout. Answers 0; ZKL_ENOENT: nobody leads;
- * ZKL_ERANGE: buf is too short; ZKL_EDEADLK, ZKL_EACCES, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH,
- * ZKL_ETIMEDOUT, ZKL_ECLOSED, ZKL_EINVAL, ZKL_ECHILD. Since 0.1. */
+/* Asks the servers for the first candidate, which leads or is about to. Stores its id in buf, of
+ * size bytes, with a final 0, complete and as valid UTF-8; and its token in *ret_token, unless that
+ * is NULL. buf may be NULL if size is 0. Blocks for one session timeout at most.
+ * Returns
+ *   0;
+ *   ZKL_ENOENT: nobody leads, or path does not exist;
+ *   ZKL_ERANGE: buf is too small; *ret_token is stored all the same;
+ *   ZKL_EACCES: the server refused permission to read path or the candidate;
+ *   ZKL_ETIMEDOUT: the servers did not answer in time;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
+ *   ZKL_EAUTH: the server refused the session's credentials;
+ *   ZKL_EPROTO: the server gave an invalid answer;
+ *   ZKL_EDEADLK: called inside a callback;
+ *   ZKL_EINVAL: e is NULL, or buf is NULL and size is not 0;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
+ * Since 0.1. */
 ZKL_API int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_token);
 
-/* The candidates in order, the leader first; .owner is their id. As zkl_queue_read(), with
- * the same options (NULL: all are read), but only those of this layout, and after a sync. Since
- * 0.1. */
+/* Reads the candidates of this handle's layout in order, the leader first, and stores the snapshot
+ * in *ret. Their owner is the candidate's id. The server first catches up with its leader (sync).
+ * options may be NULL. Blocks for timeout_ms at most; 0 means one session timeout. Free the
+ * snapshot with zkl_queue_free().
+ * Returns
+ *   0;
+ *   ZKL_ENOENT: path does not exist;
+ *   ZKL_EACCES: the server refused permission to read path or a candidate;
+ *   ZKL_ETIMEDOUT: the servers did not answer in time;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
+ *   ZKL_EAUTH: the server refused the session's credentials;
+ *   ZKL_EPROTO: the server gave an invalid answer;
+ *   ZKL_EDEADLK: called inside a callback;
+ *   ZKL_EINVAL: e or ret is NULL, or options are invalid;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
+ * Since 0.1. */
 ZKL_API int zkl_election_candidates(zkl_election *e, const zkl_queue_options *options,
                                     int64_t timeout_ms, zkl_queue **ret);
 
-/* Publishes data (at most 64 KiB, may be empty) as the leader's, in a transaction fenced by the
- * term's grant: it becomes the data of path itself, behind a line with the token. The candidate's
- * node keeps the id, with the line of that transaction behind it. Observers hear of it. Answers
- * what zkl_grant_multi() does (ZKL_ELIMIT also for more than 64 KiB), ZKL_EPERM when this candidate
- * does not lead. Since 0.1. */
+/* Publishes data, of size bytes, as the leader's: at most 64 KiB, possibly empty. A transaction
+ * that the term's grant fences stores it as the data of path itself, below a line with the token.
+ * The candidate's node keeps the id, followed by the line of that transaction (see
+ * zkl_grant_multi()). Watches of the election report it. data may be NULL if size is 0. Returns 0:
+ * published. After every other result but ZKL_EUNKNOWN it was not, nor will be; ZKL_EPERM: this
+ * candidate does not lead; ZKL_ELOST: the term was lost; ZKL_ELIMIT: size is more than 65536, or
+ * 2^31 transactions of one grant; ZKL_EACCES: the server refused permission to write path or the
+ * candidate's node; ZKL_EUNKNOWN: it may or may not have been published: the time passed, the
+ * session ended, the connection broke three times, or a third party wrote the node, before an
+ * answer came; ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH: the time passed before it was
+ * sent, with a connection or, for that reason, without one; ZKL_EPROTO: the server gave an invalid
+ * answer; ZKL_EDEADLK: called inside a callback; call zkl_election_proclaim_async() there;
+ *   ZKL_EINVAL: e is NULL or no candidate, or data is NULL and size is not 0;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
+ * Since 0.1. */
 ZKL_API int zkl_election_proclaim(zkl_election *e, const void *data, size_t size,
                                   int64_t timeout_ms);
 
-/* The same without waiting: as zkl_grant_multi_async(). Since 0.1. */
+/* Publishes data like zkl_election_proclaim(), without blocking. data is copied. fn(err, fn_data)
+ * is called exactly once if this function returns 0, and never if it returns an error. Returns 0;
+ * ZKL_EPERM, ZKL_ELOST, ZKL_ELIMIT, ZKL_ECLOSED, ZKL_ECHILD; ZKL_EINVAL, also if fn is NULL. err
+ * then has ZKL_EACCES, ZKL_EUNKNOWN, ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH or
+ * ZKL_EPROTO, or ZKL_ELOST or ZKL_ECLOSED if that happened later. Since 0.1. */
 ZKL_API int zkl_election_proclaim_async(zkl_election *e, const void *data, size_t size,
                                         int64_t timeout_ms, zkl_multi_fn fn, void *fn_data);
 
-/* Who leads, as an observer is told. Strings are valid during the call. */
+/* The leader, as a watch reports it. Valid during the call, with all that it points to. Later
+ * versions may append members. Since 0.1. */
 typedef struct zkl_leader {
-    uint64_t token;   /* 0: nobody leads; the others are then empty */
+    uint64_t token;   /* 0: nobody leads; the strings are then "" and data is NULL */
     const char *id;   /* as valid UTF-8 */
-    const char *node; /* the child's name */
-    const void *data; /* proclaimed in this term; NULL: nothing */
-    size_t size;      /* of data */
+    const char *node; /* the name of the child */
+    const void *data; /* proclaimed in this term; NULL: nothing was */
+    size_t size;      /* of data, in bytes */
 } zkl_leader;
 
+/* Called on a library thread. Since 0.1. */
 typedef void (*zkl_leader_fn)(const zkl_leader *leader, void *data);
 
-/* Calls fn with the present leader (the first in line) and at every change: another token, nobody,
- * or other proclaimed data. Tokens rise: nothing is told twice (a leader again after "nobody" only
- * if it is another term) or out of order, across disconnections and sessions too; one whose token
- * is lower than one told counts as nobody. They begin anew where the session was replaced because
- * the servers' data has gone back (see zkl(7)). A term that began and ended between two looks is
- * not told; while there is no connection nothing is. Ended by zkl_watch_free(), with the handle
- * or with the session; *ret (ret may be NULL) is to be freed in any case. Errors (no permission)
- * are logged, and it tries again. Answers ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. Since 0.1. */
+/* Watches who leads. Calls fn with the present leader (the first candidate), and at every change:
+ * another token, nobody, or other proclaimed data. Unless ret is NULL, the watch is stored in *ret
+ * and must be freed with zkl_watch_free(). Its calls end with that, with the handle or with the
+ * session.
+ *
+ * Tokens rise: nothing is reported twice or out of order, also across disconnections and sessions.
+ * A leader is reported again after "nobody" only in another term. One whose token is lower than one
+ * reported counts as nobody. Tokens begin anew when the session was replaced because the servers'
+ * data has gone back (see zkl(7)). A term that begins and ends between two looks is not reported.
+ * Nothing is reported while there is no connection. Errors, such as a lack of permission, are
+ * logged, and the library tries again.
+ *
+ * Returns 0; ZKL_EINVAL: e or fn is NULL; ZKL_ECLOSED; ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_election_watch(zkl_election *e, zkl_leader_fn fn, void *data, zkl_watch **ret);
 
 ZKL_END

@@ -6,48 +6,50 @@
 
 ZKL_BEGIN
 
-/* Every code is negative; numbers never change their meaning. Since 0.1. */
+/* Every code is negative. A number never changes its meaning. Since 0.1. */
 enum {
-    ZKL_EINVAL = -1,        /* a bad argument: path, connect string, option */
-    ZKL_ENOMEM = -2,        /* the system refused a thread or a descriptor */
-    ZKL_ETIMEDOUT = -3,     /* not acquired within timeout_ms */
-    ZKL_EBUSY = -4,         /* timeout 0 and another contender is first */
-    ZKL_ECANCELED = -5,     /* zkl_op_cancel() came first */
-    ZKL_EPERM = -6,         /* the caller does not hold this lock */
-    ZKL_ELOST = -7,         /* the grant was lost before */
-    ZKL_ECLOSED = -8,       /* the session or the mutex was closed */
-    ZKL_EDEADLK = -9,       /* would block inside a callback, or wait for itself */
-    ZKL_ECHILD = -10,       /* called in a forked child */
-    ZKL_EHOST = -11,        /* no server name can be resolved */
+    ZKL_EINVAL = -1,    /* an argument is invalid: a path, connect string, option or NULL */
+    ZKL_ENOMEM = -2,    /* the system refused a thread or a descriptor */
+    ZKL_ETIMEDOUT = -3, /* the time limit passed: the lock was not acquired, or no answer came */
+    ZKL_EBUSY = -4,     /* another contender is first, and timeout_ms is 0; or the election's
+                           handle is already campaigning */
+    ZKL_ECANCELED = -5, /* zkl_op_cancel() or zkl_election_resign() ended the acquisition */
+    ZKL_EPERM = -6,     /* the caller does not hold this lock, or does not lead */
+    ZKL_ELOST = -7,     /* the grant was lost */
+    ZKL_ECLOSED = -8,   /* the session, mutex or election was closed or freed */
+    ZKL_EDEADLK = -9,   /* would block inside a callback, or wait for itself */
+    ZKL_ECHILD = -10,   /* called in a forked child */
+    ZKL_EHOST = -11,    /* no server name can be resolved */
     ZKL_EUNREACHABLE = -12, /* no server answers */
     ZKL_EACCES = -13,       /* the server refused for lack of permission */
-    ZKL_EAUTH = -14,        /* the credentials were refused */
-    ZKL_EPATH = -15,        /* the path cannot hold contenders: below an ephemeral node */
-    ZKL_EOVERFLOW = -16,    /* the directory's sequence numbers are used up */
-    ZKL_ELIMIT = -17,       /* too much at once: watched in a session, or in a transaction */
+    ZKL_EAUTH = -14,        /* the server refused the credentials */
+    ZKL_EPATH = -15,        /* an ephemeral node cannot have children */
+    ZKL_EOVERFLOW = -16,    /* the sequence numbers of the directory are used up */
+    ZKL_ELIMIT = -17,       /* too much at once: watched paths, or data in a transaction */
     ZKL_ENOENT = -18,       /* no such node, or nobody leads */
     ZKL_ERANGE = -19,       /* the buffer is too small */
-    ZKL_EPROTO = -20,       /* the server answered what no ZooKeeper should */
-    ZKL_EEXIST = -21,       /* the node is there already */
+    ZKL_EPROTO = -20,       /* the server gave an answer that no ZooKeeper should give */
+    ZKL_EEXIST = -21,       /* the node exists already */
     ZKL_EVERSION = -22,     /* the node has another version */
     ZKL_ENOTEMPTY = -23,    /* the node has children */
-    ZKL_EUNKNOWN = -24,     /* it may or may not have been applied */
-    ZKL_ELAYOUT = -25       /* the directory has children of another recipe's layout */
+    ZKL_EUNKNOWN = -24,     /* the transaction may or may not have been applied */
+    ZKL_ELAYOUT = -25       /* the directory has children of an incompatible recipe */
 };
 
-/* A failure with its subject, filled by the library, owned by the caller. */
+/* A failure and what it concerns. The library fills it; the caller owns it. Since 0.1. */
 typedef struct zkl_error {
     int code;       /* 0 or ZKL_E… */
-    char path[256]; /* the path, host or option it is about; cut with "..." when longer */
+    char path[256]; /* the path, host or option concerned; ends in "..." if it was longer */
     char text[256]; /* one sentence */
 } zkl_error;
 
-/* A static text for a code, "unknown error" for others; never NULL. Callable anywhere, also in a
- * forked child. Since 0.1. */
+/* Returns a constant text for a code, "unknown error" for a number that is none; never NULL. May be
+ * called anywhere, also in a forked child. Since 0.1. */
 ZKL_API const char *zkl_strerror(int err);
 
-/* This thread's last failure: copied to *ret if ret is not NULL; answers its code, 0 if none yet.
- * A success does not reset it. Since 0.1. */
+/* Copies the calling thread's last failure to *ret, unless ret is NULL, and returns its code. If
+ * there was no failure yet, the code is 0. A success does not reset it. May be called anywhere,
+ * also in a forked child. Since 0.1. */
 ZKL_API int zkl_last_error(zkl_error *ret);
 
 ZKL_END

@@ -1,4 +1,4 @@
-/* A grant: what a contender at the head is given. It says until when the holder may believe. */
+/* A grant: the right that a contender has while it holds the lock. It knows until when. */
 #ifndef ZKL_GRANT_H
 #define ZKL_GRANT_H
 
@@ -6,64 +6,77 @@
 
 ZKL_BEGIN
 
-/* HELD and SUSPECT are both ownership; LOST and RELEASED are final. Since 0.1. */
+/* In HELD and SUSPECT the lock is owned. LOST and RELEASED are final. Since 0.1. */
 typedef enum zkl_state {
-    ZKL_HELD = 0,    /* owned, and lately proved */
-    ZKL_SUSPECT = 1, /* owned, but no proof comes: finish or checkpoint, start nothing new */
-    ZKL_LOST = 2,    /* not owned any more, and not by the holder's will */
-    ZKL_RELEASED = 3 /* given back */
+    ZKL_HELD = 0,    /* owned, and recently proved */
+    ZKL_SUSPECT = 1, /* owned, but no proof arrives: finish or checkpoint, start nothing new */
+    ZKL_LOST = 2,    /* no longer owned, against the holder's will */
+    ZKL_RELEASED = 3 /* no longer owned: the holder gave it back */
 } zkl_state;
 
-/* Called at a change of state, on a library thread, with no lock of the library held. */
+/* Called at a change of state, on a library thread. Since 0.1. */
 typedef void (*zkl_grant_fn)(zkl_grant *grant, zkl_state state, void *data);
 
-/* The fencing token: the contender's czxid, rising along the holders of a path. Never changes,
- * never fails, also after loss and in a forked child; 0 for NULL. Since 0.1. */
+/* Returns the fencing token: the czxid of the contender's node, which rises from one holder of a
+ * path to the next. It never changes and can always be read, also after a loss and in a forked
+ * child. Returns 0, which no grant has, for NULL. Since 0.1. */
 ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
 
-/* Milliseconds, rounded down, during which no other client can be granted the lock, counted from
- * the reading of the clocks inside the call, not from its return: a thread may be stopped in
- * between: zkl_grant_deadline() gives the instant itself. 0 once lost or released, in the last
- * millisecond before the deadline, in a forked child and for NULL. Two clock reads and atomic
- * loads, so it needs no thread of the library to run. Since 0.1. */
+/* Returns for how many milliseconds, rounded down, no other client can acquire the lock. They count
+ * from the reading of the clocks inside the call, not from its return, since the thread may be
+ * stopped in between; zkl_grant_deadline() gives the instant itself. Returns 0 when the grant was
+ * lost or released, in the last millisecond before the deadline, in a forked child and for NULL.
+ * Reads two clocks and a few words of memory: it needs no thread of the library to run.
+ * Since 0.1. */
 ZKL_API int64_t zkl_grant_remaining_ms(const zkl_grant *g);
 
-/* An instant on two clocks of this machine, which every process of it reads alike. Since 0.1. */
+/* An instant on two clocks of this machine. All its processes read the same values, unless they
+ * have time namespaces of their own. Since 0.1. */
 typedef struct zkl_deadline {
-    int64_t boottime_ns;      /* CLOCK_BOOTTIME */
-    int64_t monotonic_raw_ns; /* CLOCK_MONOTONIC_RAW */
+    int64_t boottime_ns;      /* on CLOCK_BOOTTIME */
+    int64_t monotonic_raw_ns; /* on CLOCK_MONOTONIC_RAW */
 } zkl_deadline;
 
-/* Stores the deadline in *ret: no other client can be granted the lock before one of the clocks has
- * reached its value. The deadline moves: farther with each proof, and nearer if a server negotiates
- * a shorter session timeout; an instant that was read stays true. As cheap as
- * zkl_grant_remaining_ms(). Returns 0; ZKL_ELOST if the grant was lost, ZKL_EPERM if it was
- * released, and ZKL_ECHILD, each with both values 0; ZKL_EINVAL if g or ret is NULL. Since 0.1. */
+/* Stores the grant's deadline in *ret: no other client can acquire the lock before one of the two
+ * clocks has reached its value. The deadline moves. A proof makes it later; it becomes earlier when
+ * a server negotiates a shorter session timeout, or when the grant is lost or released. Costs as
+ * little as zkl_grant_remaining_ms().
+ * Returns
+ *   0: the grant is owned, and both values are ahead of their clocks;
+ *   ZKL_ELOST (it was lost), ZKL_EPERM (it was released), ZKL_ECHILD: both values are 0;
+ *   ZKL_EINVAL: g or ret is NULL, and nothing is stored.
+ * Since 0.1. */
 ZKL_API int zkl_grant_deadline(const zkl_grant *g, zkl_deadline *ret);
 
-/* The state when the clock was read inside the call; as cheap as zkl_grant_remaining_ms(), and LOST
- * from the deadline on whoever noticed it. LOST in a forked child and for NULL. Since 0.1. */
+/* Returns the state at the instant when the clock was read inside the call. It is LOST from the
+ * deadline on, even if no thread of the library has run since. Costs as little as
+ * zkl_grant_remaining_ms(). Returns ZKL_LOST in a forked child and for NULL. Since 0.1. */
 ZKL_API zkl_state zkl_grant_state(const zkl_grant *g);
 
-/* The contender's node, as the session's connect string sees it (without its chroot); valid as
- * long as the grant. NULL for NULL. Since 0.1. */
+/* Returns the path of the contender's node, without the chroot of the session's connect string.
+ * The string is valid as long as the grant. Returns NULL for NULL. Since 0.1. */
 ZKL_API const char *zkl_grant_node(const zkl_grant *g);
 
-/* The id of the ZooKeeper session that owns the node. 0 for NULL. Since 0.1. */
+/* Returns the id of the ZooKeeper session that owns the node. Returns 0 for NULL. Since 0.1. */
 ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);
 
-/* Registers fn(g, state, data) for every later change. Registrations add up. When the state is
- * not HELD already, fn is called once with it. The last call is LOST or RELEASED, exactly once;
- * the grant outlives it. A call may come late: ask the grant for its state now. Returns 0;
- * ZKL_EINVAL; ZKL_ECLOSED if the session was closed, since nobody could call; ZKL_ECHILD.
+/* Registers fn(g, state, data), which is called at every later change of state. If the state is not
+ * HELD, fn is also called once with the present one. The last call is LOST or RELEASED, exactly
+ * once; g is valid during that call. A call may come late: ask zkl_grant_state() for the present
+ * state. Registrations add up, and end with the grant.
+ * Returns
+ *   0;
+ *   ZKL_EINVAL: g or fn is NULL;
+ *   ZKL_ECLOSED: the session was closed, and fn could not be called;
+ *   ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data);
 
-/* Ends an owned grant: one that an asynchronous acquisition or a campaign gave. From any thread;
- * never waits for the server: the node is deleted in the background until that is confirmed or the
- * session is gone. The pointer is invalid afterwards, except inside callbacks of it already begun.
- * NULL is ignored. A borrowed grant (zkl_mutex_lock) must not be given here. In a forked child it
- * does nothing. Since 0.1. */
+/* Releases a grant that the caller owns: one that an asynchronous acquisition or a campaign gave.
+ * Must not be called for a grant that zkl_mutex_lock() lent. May be called from any thread. The
+ * node is deleted in the background, until that is confirmed or the session has ended; this
+ * function never waits for the server. g is invalid afterwards, except inside callbacks of it that
+ * have already begun. NULL is ignored. In a forked child it does nothing. Since 0.1. */
 ZKL_API void zkl_grant_release(zkl_grant *g);
 
 ZKL_END

@@ -1,4 +1,4 @@
-/* A reentrant, fair, fenced mutex: ephemeral sequential contenders below one path. */
+/* A reentrant, fair, fenced mutex: ephemeral sequential nodes below one path. */
 #ifndef ZKL_MUTEX_H
 #define ZKL_MUTEX_H
 
@@ -7,34 +7,36 @@
 
 ZKL_BEGIN
 
-/* What the lock's directory and its missing parents are made as. Since 0.1. */
+/* How the lock's directory and its missing parents are created. Since 0.1. */
 typedef enum zkl_parents {
-    ZKL_PARENTS_CONTAINER = 0, /* the server removes them when they have long been empty */
-    ZKL_PARENTS_PERSISTENT = 1 /* for sites whose other clients cannot bear that (kazoo) */
+    ZKL_PARENTS_CONTAINER = 0, /* the server removes them after they have been empty for a while */
+    ZKL_PARENTS_PERSISTENT = 1 /* they stay: for sites whose other clients need that (kazoo) */
 } zkl_parents;
 
-/* Which other libraries' locks are on the same path; zkl-interop(7) has who excludes whom.
- * Contenders named as a Curator or kazoo lock are waited for always. Since 0.1. */
+/* Which other libraries' locks are on the same path. zkl-interop(7) tells which exclude each other.
+ * A contender named like a Curator or kazoo lock is always waited for. Since 0.1. */
 typedef enum zkl_peer {
     ZKL_PEER_CURATOR = 0, /* "_c_<uuid>-lock-": seen by Curator, go-zk, Apache's C and Java recipes,
                              zk-ruby, and kazoo with the two lines of zkl-interop(7) */
-    ZKL_PEER_KAZOO = 1,   /* "<32 hex digits>__lock__": seen by kazoo as it is and go-zk, and not by
-                             Curator. Take persistent parents with it */
-    ZKL_PEER_APACHE = 2   /* as CURATOR, and waits for Apache's Java WriteLock ("x-<session>-") */
+    ZKL_PEER_KAZOO = 1,   /* "<32 hex digits>__lock__": seen by unchanged kazoo and go-zk, not by
+                             Curator. Use it with persistent parents */
+    ZKL_PEER_APACHE = 2   /* like CURATOR, and waits for Apache's Java WriteLock ("x-<session>-") */
 } zkl_peer;
 
-/* Names the owner that reentrancy is counted by; the same number means the same owner. */
+/* Returns the owner by which reentrancy is counted; equal numbers mean the same owner.
+ * Since 0.1. */
 typedef uint64_t (*zkl_key_fn)(void *data);
 
-/* Fill with ZKL_MUTEX_OPTIONS_INIT and change what is needed. Since 0.1. */
+/* Fill with ZKL_MUTEX_OPTIONS_INIT, then change members. Since 0.1. */
 typedef struct zkl_mutex_options {
-    size_t size;      /* sizeof(zkl_mutex_options); see zkl/session.h */
-    const char *name; /* who, shown by zkl ls: UTF-8, at most 1024 bytes; NULL: host, pid, thread */
-    zkl_parents parents; /* containers by default */
-    zkl_key_fn key;      /* NULL: the calling thread. With another function (coroutines) the rule
-                            that an ending thread releases what it owns does not apply */
-    void *key_data;      /* given to key; must live as long as the mutex */
-    zkl_peer peer;       /* CURATOR by default */
+    size_t size;         /* sizeof(zkl_mutex_options); see zkl/session.h */
+    const char *name;    /* who contends, as shown by zkl ls: UTF-8, at most 1024 bytes; NULL: host,
+                            process id and thread */
+    zkl_parents parents; /* default: containers */
+    zkl_key_fn key;      /* NULL: the calling thread is the owner. With a function (for coroutines)
+                            a thread that ends does not release what it owns */
+    void *key_data;      /* argument of key; must be valid as long as the mutex */
+    zkl_peer peer;       /* default: CURATOR */
     int strict;          /* 1: a child that is no contender is ZKL_ELAYOUT; 0: it is ignored */
 } zkl_mutex_options;
 
@@ -43,46 +45,74 @@ typedef struct zkl_mutex_options {
         sizeof(zkl_mutex_options), NULL, ZKL_PARENTS_CONTAINER, NULL, NULL, ZKL_PEER_CURATOR, 0    \
     }
 
-/* A handle on the lock at path: absolute, no trailing slash, no "//", no "." or ".." parts. Asks
- * nothing of the server. options may be NULL. Two handles on one path do not know each other: in
- * one thread the second lock() waits for the first. With 16 children and more holders leave a mark
- * in path's data ("zkl head 1 " and a node's name), which spares the next in line a list; data of
- * others are left alone. Answers ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. Free with zkl_mutex_free().
+/* Creates a handle for the lock at path and stores it in *ret. path is absolute, without trailing
+ * slash, "//", "." and ".." parts. options may be NULL. Sends nothing to the server. Free the
+ * handle with zkl_mutex_free().
+ *
+ * Two handles on one path are independent: if one thread locks both, the second call waits for the
+ * first lock. When there are 16 children or more, the holder writes a hint into path's data
+ * ("zkl head 1 " and the name of its node), which saves the next holder a list. It never
+ * overwrites data of others.
+ *
+ * Returns 0; ZKL_EINVAL: ret or s is NULL, or path or options are invalid; ZKL_ECLOSED; ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
                           const zkl_mutex_options *options);
 
-/* Frees the handle: what is held through it is released, its waiters get ZKL_ECLOSED. Owned grants
- * (asynchronous) live on. No call with m may begin afterwards. NULL is ignored. Never waits for
- * the server. Since 0.1. */
+/* Frees the handle. Locks held through it are released, and blocking or asynchronous acquisitions
+ * in progress fail with ZKL_ECLOSED. Grants that asynchronous acquisitions gave stay valid. No call
+ * with m may begin afterwards. Never waits for the server. NULL is ignored. In a forked child it
+ * does nothing. Since 0.1. */
 ZKL_API void zkl_mutex_free(zkl_mutex *m);
 
-/* Acquires, in order of arrival at the server. An owner that holds already goes one level deeper at
- * once, also while SUSPECT. timeout_ms: 0 waits for no other contender, but for the server's
- * answer, at most one session timeout. *ret (ret may be NULL) is borrowed until the matching
- * unlock. Answers
- *   ZKL_EBUSY (timeout 0, not first), ZKL_ETIMEDOUT,
- *   ZKL_EUNREACHABLE or ZKL_EHOST (the time passed without a connection),
- *   ZKL_ELOST (this owner still owes unlocks of a grant lost, or given back by ZKL_MULTI_RELEASE),
- *   ZKL_EDEADLK (inside a callback, unless re-entering; or this key is acquiring already),
- *   ZKL_ELAYOUT (a child that came first belongs to a read-write lock, semaphore, latch…, for which
- *   a mutex does not wait; or, with strict, a child is no contender),
- *   ZKL_EACCES, ZKL_EAUTH, ZKL_EPATH, ZKL_EOVERFLOW, ZKL_ELIMIT, ZKL_EPROTO, ZKL_ECLOSED,
- *   ZKL_EINVAL, ZKL_ECHILD.
- * Whatever it answers but 0, no node is left. A thread that ends while holding releases, with a
- * warning; also what a destructor of its thread-specific data has locked, unless in the last of the
- * PTHREAD_DESTRUCTOR_ITERATIONS rounds: that stays locked until the mutex is freed. Since 0.1. */
+/* Acquires the lock. Contenders are served in the order in which they reached the server. An owner
+ * that holds the lock already goes one level deeper at once, also while the state is SUSPECT.
+ * Unless ret is NULL, the grant is stored in *ret; it is lent until the matching unlock.
+ * Returns
+ *   0: acquired;
+ *   ZKL_EBUSY: timeout_ms is 0 and another contender is first;
+ *   ZKL_ETIMEDOUT: not acquired within timeout_ms;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
+ *     without an answer);
+ *   ZKL_EAUTH: the server refused the session's credentials;
+ *   ZKL_EACCES: the server refused permission at path;
+ *   ZKL_ELOST: this owner still has to unlock a grant that was lost, or that ZKL_MULTI_RELEASE gave
+ *     back;
+ *   ZKL_EDEADLK: called inside a callback and not re-entering; or this key is already acquiring;
+ *   ZKL_ELAYOUT: a child that came first belongs to an incompatible recipe (a read-write lock,
+ *     semaphore, latch…); or, with strict, a child is no contender;
+ *   ZKL_EPATH: path is an ephemeral node, or below one;
+ *   ZKL_EOVERFLOW: the sequence numbers of path are used up;
+ *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all);
+ *   ZKL_EPROTO: the server gave an invalid answer;
+ *   ZKL_ECLOSED: the session was closed or the mutex freed;
+ *   ZKL_EINVAL: m is NULL;
+ *   ZKL_ECHILD.
+ * After a failure no node is left behind.
+ *
+ * A thread that ends while it holds the lock releases it, with a warning. That includes what a
+ * destructor of its thread-specific data has locked, except in the last of the
+ * PTHREAD_DESTRUCTOR_ITERATIONS rounds: such a lock is held until the mutex is freed. Since 0.1. */
 ZKL_API int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret);
 
-/* Undoes one level of the caller's own lock; the last one deletes the node in the background and
- * never waits for the server. Answers 0; ZKL_EPERM: the caller holds nothing here; ZKL_ELOST: the
- * grant had been lost, and one level was undone. Since 0.1. */
+/* Undoes one level of the caller's lock. The last one deletes the node in the background; this
+ * function never waits for the server, nor for a callback that is running.
+ * Returns
+ *   0;
+ *   ZKL_EPERM: the caller does not hold this lock;
+ *   ZKL_ELOST: the grant had been lost; one level was undone all the same;
+ *   ZKL_EINVAL: m is NULL;
+ *   ZKL_ECHILD.
+ * Since 0.1. */
 ZKL_API int zkl_mutex_unlock(zkl_mutex *m);
 
-/* Acquires without waiting: fn(grant, err, data) comes exactly once. Belongs to no thread: never
- * reentrant, and the grant is owned by the callee. *ret (ret may be NULL) is to be given to
- * zkl_op_free(). A result other than 0 (ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD) means that fn will not
- * be called. Since 0.1. */
+/* Acquires the lock without blocking. fn(grant, err, data) is called exactly once if this function
+ * returns 0, and never if it returns an error. The lock belongs to no thread: it is not reentrant,
+ * and the callee owns the grant. Unless ret is NULL, the operation is stored in *ret; free it with
+ * zkl_op_free().
+ * Returns 0; ZKL_EINVAL: m or fn is NULL; ZKL_ECLOSED; ZKL_ECHILD.
+ * err then has one of the codes of zkl_mutex_lock(), except ZKL_ELOST, ZKL_EDEADLK, ZKL_EINVAL and
+ * ZKL_ECHILD; or ZKL_ECANCELED after zkl_op_cancel(). Since 0.1. */
 ZKL_API int zkl_mutex_lock_async(zkl_mutex *m, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
                                  zkl_op **ret);
 

@@ -1,4 +1,4 @@
-/* An acquisition under way: it completes exactly once and can be cancelled before. */
+/* An acquisition in progress: it completes exactly once and can be canceled before that. */
 #ifndef ZKL_OP_H
 #define ZKL_OP_H
 
@@ -7,18 +7,19 @@
 
 ZKL_BEGIN
 
-/* The completion: err is NULL and grant is owned by the callee (zkl_grant_release() ends it), or
- * grant is NULL and err, valid during the call, says why. Called exactly once on a library thread
- * that may call anything, with no lock of the library held. Since 0.1. */
+/* The completion of an acquisition, called exactly once, on a library thread. On success err is
+ * NULL and the callee owns grant: it ends it with zkl_grant_release(). On failure grant is NULL and
+ * err, which is valid during the call, gives the reason. It may call any function. Since 0.1. */
 typedef void (*zkl_acquired_fn)(zkl_grant *grant, const zkl_error *err, void *data);
 
-/* Asks op to end. Before its completion has begun this always wins: the completion then comes with
- * ZKL_ECANCELED, and a grant already won is released. Afterwards it does nothing. Never blocks.
+/* Cancels an acquisition. If its completion has not begun, this always succeeds: the completion is
+ * then called with ZKL_ECANCELED, and a grant that was already acquired is released. If it has
+ * begun, this does nothing. Never blocks. NULL is ignored. In a forked child it does nothing.
  * Since 0.1. */
 ZKL_API void zkl_op_cancel(zkl_op *op);
 
-/* Gives up the caller's reference, before or after the completion; the operation goes on. NULL is
- * ignored. Since 0.1. */
+/* Frees the caller's handle, before or after the completion. The acquisition itself continues. NULL
+ * is ignored. In a forked child it does nothing. Since 0.1. */
 ZKL_API void zkl_op_free(zkl_op *op);
 
 ZKL_END

@@ -1,4 +1,4 @@
-/* The session: one per process is enough, shared by every lock. */
+/* The session with the ZooKeeper servers. One per process is enough for all its locks. */
 #ifndef ZKL_SESSION_H
 #define ZKL_SESSION_H
 
@@ -7,6 +7,7 @@
 
 ZKL_BEGIN
 
+/* Since 0.1. */
 typedef enum zkl_log_level {
     ZKL_LOG_ERROR = 1,
     ZKL_LOG_WARN = 2,
@@ -14,48 +15,55 @@ typedef enum zkl_log_level {
     ZKL_LOG_DEBUG = 4
 } zkl_log_level;
 
-/* Receives one line without newline, valid during the call, on a library thread, in order. Lines
- * of libzookeeper itself carry no session: each session of the process with a log callback gets
- * them; those about its attempts to connect have level ZKL_LOG_DEBUG. Without a connection there is
- * one warning after a second, one each minute and one when it is back. Must not block long: other
- * callbacks wait behind it. */
+/* Receives one line without newline, which is valid during the call. Called on a library thread,
+ * in order. It must not block for long, since other callbacks wait behind it.
+ * Lines of libzookeeper itself name no session: each session of the process that has a log callback
+ * gets them. Those about its attempts to connect have the level ZKL_LOG_DEBUG. Without a connection
+ * there is one warning after a second, one each minute, and one when the connection is back.
+ * Since 0.1. */
 typedef void (*zkl_log_fn)(zkl_log_level level, const char *line, void *data);
 
 /* What happened to a session. Since 0.1. */
 typedef enum zkl_session_event {
-    ZKL_SESSION_CONNECTED = 1, /* there is a connection again, or a first one */
-    ZKL_SESSION_SUSPENDED = 2, /* the connection is lost; the session may live on */
-    ZKL_SESSION_REPLACED = 3, /* the session is over (it expired, or the servers' data has gone back
-                                 and they do not take it any more): its grants are LOST, waiters
-                                 enter anew in the one that is being opened */
-    ZKL_SESSION_REFUSED = 4,  /* the credentials: nothing will work any more */
-    ZKL_SESSION_CLOSED = 5    /* by zkl_session_close(); the last call */
+    ZKL_SESSION_CONNECTED = 1, /* there is a connection, the first one or a new one */
+    ZKL_SESSION_SUSPENDED = 2, /* the connection was lost; the session may live on */
+    ZKL_SESSION_REPLACED = 3,  /* the ZooKeeper session has ended: it expired, or the servers' data
+                                  has gone back and they no longer accept it. Its grants are LOST;
+                                  waiters enter the queue again in the one that is being opened */
+    ZKL_SESSION_REFUSED = 4,   /* the server refused the credentials: nothing will work any more */
+    ZKL_SESSION_CLOSED = 5     /* zkl_session_close() was called; the last event */
 } zkl_session_event;
 
-/* Called on a library thread, in the order of events, with no lock of the library held. id is that
- * of the session it is about, 0 if there was none yet. */
+/* Called on a library thread, in the order of events. id is that of the ZooKeeper session
+ * concerned, 0 if there was none yet. Since 0.1. */
 typedef void (*zkl_session_fn)(zkl_session *s, zkl_session_event event, int64_t id, void *data);
 
-/* Fill with ZKL_SESSION_OPTIONS_INIT and change what is needed. In this and all structs of options
- * size says which version of the struct it is: one that is too small is ZKL_EINVAL, and so is a
- * larger one in which anything that this library does not know is not 0. Lines for stderr are
- * written by a thread of the library, so that nothing waits for whoever reads them; while stderr
- * takes none, those beyond 64 KiB are dropped, and their number is written later. Since 0.1. */
+/* Fill with ZKL_SESSION_OPTIONS_INIT, then change members.
+ * In this and every other struct of options, size tells which version of the struct the caller was
+ * compiled with. A size that is too small is ZKL_EINVAL. So is a larger one if a member that this
+ * library does not know is not 0.
+ * If log is NULL, warnings and errors go to stderr. A thread of the library writes them, so that
+ * nothing waits for the reader. While stderr accepts no data, lines beyond 64 KiB are dropped, and
+ * their number is written later. Since 0.1. */
 typedef struct zkl_session_options {
     size_t size;             /* sizeof(zkl_session_options); 0 is ZKL_EINVAL */
-    int session_timeout_ms;  /* 10000; 200 to 10^9; the server may change it within its limits */
-    const char *auth_scheme; /* "digest", NULL for none */
+    int session_timeout_ms;  /* default 10000; 200 to 10^9; the server may change it within its own
+                                limits */
+    const char *auth_scheme; /* "digest"; NULL: no credentials */
     const char *auth;        /* the credentials of that scheme, "user:password"; both or none */
-    const char *acl; /* of nodes made: "world:anyone:cdrwa" (NULL too), "auth::cdrwa" (with auth
-                        only), … , comma separated as the ZooKeeper shell takes them */
-    zkl_log_fn log;  /* NULL: warnings and errors go to stderr, see above */
-    void *log_data;
-    zkl_log_level log_level; /* ZKL_LOG_WARN, also for 0; more is not delivered */
-    int tick_ms;        /* the servers' tickTime; 0: unknown, then 0.3 of the timeout bounds it,
-                           sound while minSessionTimeout is at least two ticks */
-    int drift_permille; /* 100, also for 0; 1 to 500: how far clock rates may differ, in 1/1000 */
-    int64_t warm_ms;    /* 60000: how long proofs go on after the last grant or waiter */
-    int dispatch;       /* 0: callbacks run on a thread of the library; 1: inside
+    const char *acl; /* of the nodes created, comma separated as the ZooKeeper shell takes them:
+                        "world:anyone:cdrwa" (also for NULL), "auth::cdrwa" (needs auth)… */
+    zkl_log_fn log;  /* NULL: stderr */
+    void *log_data;  /* argument of log */
+    zkl_log_level
+        log_level;      /* default ZKL_LOG_WARN, also for 0; lines above it are not delivered */
+    int tick_ms;        /* the servers' tickTime; 0: unknown. It is then taken as 0.3 of the session
+                           timeout, which is safe if minSessionTimeout is at least two ticks */
+    int drift_permille; /* default 100, also for 0; 1 to 500: by how much the rates of clocks may
+                           differ, in 1/1000 */
+    int64_t warm_ms;    /* default 60000; 0 and more: how long the session is still proved after the
+                           last grant or waiter */
+    int dispatch;       /* 0: callbacks run on a thread of the library; 1: they run inside
                            zkl_session_dispatch() */
 } zkl_session_options;
 
@@ -65,48 +73,66 @@ typedef struct zkl_session_options {
             60000, 0                                                                               \
     }
 
-/* Opens a session to connect: "host:port,host:port/chroot", port 2181 if left out, IPv6 in
- * brackets. Checks syntax only and never waits: a daemon may start before its ensemble. options
- * and reterr may be NULL; *reterr is written on failure only. Answers ZKL_EINVAL, ZKL_ENOMEM.
+/* Opens a session and stores it in *ret. connect is "host:port,host:port/chroot"; the port is 2181
+ * if left out, an IPv6 address is in brackets. Only the syntax is checked, and the function never
+ * waits for a server: a daemon may start before its ensemble. options and reterr may be NULL;
+ * *reterr is written on failure only. End the session with zkl_session_close().
+ * Returns
+ *   0;
+ *   ZKL_EINVAL: ret is NULL, or connect or options are invalid;
+ *   ZKL_ENOMEM: the system refused a thread or a descriptor.
  * Since 0.1. */
 ZKL_API int zkl_session_open(zkl_session **ret, const char *connect,
                              const zkl_session_options *options, zkl_error *reterr);
 
-/* Waits until a session is established. Answers 0, ZKL_EUNREACHABLE or ZKL_EHOST (the time passed
- * and this is why), ZKL_EAUTH, ZKL_ECLOSED, ZKL_EDEADLK (in a callback), ZKL_ECHILD. Since 0.1. */
+/* Waits until the session is connected, for timeout_ms at most; 0 does not wait at all.
+ * Returns
+ *   0: there is a connection;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed, for that reason;
+ *   ZKL_EAUTH: the server refused the credentials;
+ *   ZKL_ECLOSED: the session was closed;
+ *   ZKL_EDEADLK: called inside a callback;
+ *   ZKL_EINVAL: s is NULL;
+ *   ZKL_ECHILD.
+ * Since 0.1. */
 ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
 
-/* Registers fn(s, event, id, data) for every later event. Registrations add up; when there is a
- * connection already, fn is called once with ZKL_SESSION_CONNECTED. Answers ZKL_EINVAL,
- * ZKL_ECLOSED, ZKL_ECHILD. Since 0.1. */
+/* Registers fn(s, event, id, data), which is called at every later event. If there is a connection
+ * already, fn is also called once with ZKL_SESSION_CONNECTED. Registrations add up, and end with
+ * the session.
+ * Returns 0; ZKL_EINVAL: s or fn is NULL; ZKL_ECLOSED; ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_session_on_change(zkl_session *s, zkl_session_fn fn, void *data);
 
-/* With the option dispatch: a descriptor for poll(2) and the like, readable while callbacks wait to
- * be called. It is the session's: neither read nor close it; it ends with the last handle. Answers
- * the descriptor, or ZKL_EINVAL (without that option), ZKL_ECHILD. Since 0.1. */
+/* With the option dispatch: returns a descriptor for poll(2) and the like, which is readable while
+ * callbacks wait to be called. It belongs to the session: do not read or close it.
+ * Returns the descriptor, 0 or more; ZKL_EINVAL: s is NULL, or was opened without that option;
+ * ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_session_fd(zkl_session *s);
 
-/* With the option dispatch: calls what waits to be called, and does nothing else: locks are kept,
- * renewed and lost whether or not it is called, but losses are not told in time. Callbacks come one
- * at a time, whoever dispatches; a second thread waits for the first. zkl_session_close() calls
- * what is left itself; called in a callback, it leaves that to a library thread. It is no point of
- * cancellation, and callbacks run with cancellation disabled: a thread cancelled in one of them
- * goes on until this has returned. A callback must return, and must not enable cancellation.
- * Answers 0, ZKL_EINVAL, ZKL_EDEADLK (in a callback), ZKL_ECHILD. Since 0.1. */
+/* With the option dispatch: calls the callbacks that wait, and does nothing else. Locks are kept,
+ * renewed and lost whether or not it is called; but without it losses are not reported in time.
+ * Callbacks run one at a time: a second thread that dispatches waits for the first.
+ * zkl_session_close() calls what is left; if it is itself called in a callback, a library thread
+ * does. Callbacks run with cancellation disabled, and must neither enable it nor leave other than
+ * by returning.
+ * Returns 0; ZKL_EINVAL: s is NULL, or was opened without that option; ZKL_EDEADLK: called inside a
+ * callback; ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_session_dispatch(zkl_session *s);
 
-/* The present session's id, 0 before the first. Since 0.1. */
+/* Returns the id of the present ZooKeeper session. Returns 0 before the first, in a forked child
+ * and for NULL. Since 0.1. */
 ZKL_API int64_t zkl_session_id(zkl_session *s);
 
-/* The negotiated session timeout in ms; before the first connection the wanted one. Answers
- * ZKL_EINVAL or ZKL_ECHILD. Since 0.1. */
+/* Returns the negotiated session timeout in milliseconds; before the first connection, that of the
+ * options. Returns ZKL_EINVAL if s is NULL, or ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_session_timeout_ms(zkl_session *s);
 
-/* Ends the session: grants become LOST, operations end with ZKL_ECLOSED, nodes are deleted. Waits
- * for running callbacks, at most 5 s for the server and at most 0.5 s for a stderr that takes no
- * lines (in a callback for none of them: it then finishes in the background). Handles made from it
- * must still be freed, and answer ZKL_ECLOSED or ZKL_ELOST. In a forked child it does nothing. NULL
- * is ignored. Since 0.1. */
+/* Ends the session: grants become LOST, operations fail with ZKL_ECLOSED, the session's nodes are
+ * deleted. Waits for callbacks that are running or queued, for the server at most 5 s, and at most
+ * 0.5 s for a stderr that accepts no data. Inside a callback it waits for none of them and finishes
+ * in the background. s is invalid afterwards. Handles made from it stay valid until they are freed;
+ * their functions return ZKL_ECLOSED or ZKL_ELOST. NULL is ignored. In a forked child it does
+ * nothing. Since 0.1. */
 ZKL_API void zkl_session_close(zkl_session *s);
 
 ZKL_END

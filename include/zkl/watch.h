@@ -1,4 +1,5 @@
-/* A watch: the calls of a function at every change of a queue or of an election's leader. */
+/* A watch reports changes: of a queue (zkl_queue_watch()) or of an election's leader
+ * (zkl_election_watch()). */
 #ifndef ZKL_WATCH_H
 #define ZKL_WATCH_H
 
@@ -6,8 +7,9 @@
 
 ZKL_BEGIN
 
-/* Ends it: no call begins any more, and one under way on another thread is waited for, except in a
- * callback. NULL is ignored. Since 0.1. */
+/* Ends a watch and frees it. No call of its function begins afterwards. If a call is in progress on
+ * another thread, waits until it has returned; inside a callback it does not wait. NULL is ignored.
+ * In a forked child it does nothing. Since 0.1. */
 ZKL_API void zkl_watch_free(zkl_watch *w);
 
 ZKL_END
