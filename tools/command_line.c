@@ -12,31 +12,31 @@ static int parse(struct command_line *l)
 {
     struct raw_options *raw = &l->raw;
     const GOptionEntry common[] = {
-        {"nonblock", 'n', 0, G_OPTION_ARG_NONE, &raw->nonblock, "Fail rather than wait for others",
-         NULL},
-        {"timeout", 'w', 0, G_OPTION_ARG_FILENAME, &raw->timeout, "Fail when not had within",
-         "SECS"},
+        {"nonblock", 'n', 0, G_OPTION_ARG_NONE, &raw->nonblock,
+         "Fail if another contender is first", NULL},
+        {"timeout", 'w', 0, G_OPTION_ARG_FILENAME, &raw->timeout,
+         "Fail if the lock cannot be acquired within SECS", "SECS"},
         {"wait", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_FILENAME, &raw->timeout, NULL, NULL},
         {"conflict-exit-code", 'E', 0, G_OPTION_ARG_INT, &l->options->conflict_status,
-         "Exit status when it is not had in time (1)", "N"},
+         "Exit status if -n or -w fails (1)", "N"},
         {"command", 'c', 0, G_OPTION_ARG_FILENAME, &raw->shell_command,
-         "Run STRING by $SHELL or /bin/sh", "STRING"},
+         "Run STRING with $SHELL or /bin/sh", "STRING"},
         {"grace", 0, 0, G_OPTION_ARG_FILENAME, &raw->grace,
-         "Time between TERM and the end of a lock being lost", "SECS"},
+         "Send TERM this long before the end of a lost lock", "SECS"},
         {"kill-after", 0, 0, G_OPTION_ARG_FILENAME, &raw->kill_after,
-         "KILL what is left so long after COMMAND was ended by a signal (10)", "SECS"},
+         "After a signal ended COMMAND, KILL the rest after SECS (10)", "SECS"},
         {"leave-daemons", 0, 0, G_OPTION_ARG_NONE, &l->options->leave_daemons,
-         "Never end what has a session of its own", NULL},
+         "Never end processes that called setsid(2)", NULL},
         {"on-suspect", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_suspect,
-         "While the lock is in doubt: ignore (default), stop or term", "WHAT"},
+         "When the lock is in doubt: ignore (default), stop or term", "WHAT"},
         {"on-lost", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_lost,
-         "Run STRING by the shell after COMMAND had to be ended", "STRING"},
+         "Run STRING after COMMAND was ended because of the lock", "STRING"},
         {"on-lost-timeout", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_lost_timeout,
-         "And end that when it takes longer (30)", "SECS"},
+         "End the --on-lost command after SECS (30)", "SECS"},
         {"status-fd", 0, 0, G_OPTION_ARG_FILENAME, &raw->status_fd,
-         "Write one line for each change to descriptor N", "N"},
+         "Write a line for each change to descriptor N", "N"},
         {"parents", 0, 0, G_OPTION_ARG_FILENAME, &raw->parents,
-         "Make missing parents container or persistent", "KIND"},
+         "Create missing parents as: container or persistent", "KIND"},
         G_OPTION_ENTRY_NULL};
     const GOptionEntry *const tables[] = {l->entries, common, NULL};
 
@@ -58,7 +58,8 @@ int command_line_begin(struct command_line *l, int argc, char **argv)
 int command_line_operand(struct command_line *l, const char *what, char **ret)
 {
     if (l->argc < 2)
-        return fail(STATUS_USAGE, "no %s given; \"zkl %s --help\" has the options", what, l->verb);
+        return fail(STATUS_USAGE, "no %s given; \"zkl %s --help\" lists the options", what,
+                    l->verb);
     *ret = g_strdup(l->argv[1]);
     /* Once more, from it on, as if that were the program's name. */
     l->argc--;
@@ -93,7 +94,7 @@ static int check_times(struct lock_options *o, const struct raw_options *raw)
     o->timeout_ms = raw->nonblock ? 0 : ZKL_FOREVER;
     if (raw->timeout && !(seconds_parse(raw->timeout, &o->timeout_s) &&
                           seconds_to_ms(o->timeout_s, &o->timeout_ms)))
-        return fail(STATUS_USAGE, "-w: not a time to wait: %s", raw->timeout);
+        return fail(STATUS_USAGE, "-w: not a time in seconds: %s", raw->timeout);
     if (command_line_time("--grace", raw->grace, &o->grace_ms) != GO_ON ||
         command_line_time("--kill-after", raw->kill_after, &o->kill_after_ms) != GO_ON)
         return STATUS_USAGE;
@@ -110,7 +111,7 @@ static int check_on_suspect(struct lock_options *o, const char *text)
             o->on_suspect = (enum on_suspect)i;
             return GO_ON;
         }
-    return fail(STATUS_USAGE, "--on-suspect: ignore, stop or term, not %s", text);
+    return fail(STATUS_USAGE, "--on-suspect: must be ignore, stop or term, not %s", text);
 }
 
 static int check_status_fd(struct lock_options *o, const char *text)
@@ -148,7 +149,7 @@ int command_line_check(struct command_line *l)
     else if (parents && strcmp(parents, "container") == 0)
         o->parents = ZKL_PARENTS_CONTAINER;
     else if (parents)
-        return fail(STATUS_USAGE, "--parents: container or persistent, not %s", parents);
+        return fail(STATUS_USAGE, "--parents: must be container or persistent, not %s", parents);
     if (check_times(o, &l->raw) != GO_ON)
         return STATUS_USAGE;
     return check_watching(o, &l->raw);
@@ -160,9 +161,9 @@ int command_line_command(struct command_line *l)
     char **rest = l->argv + 1;
 
     if (string && rest[0])
-        return fail(STATUS_USAGE, "-c: takes one string, \"%s\" is too much", rest[0]);
+        return fail(STATUS_USAGE, "-c: takes one string; \"%s\" is one argument too many", rest[0]);
     if (!string && !rest[0])
-        return fail(STATUS_USAGE, "%s: no command to run; \"zkl %s --help\" has the options",
+        return fail(STATUS_USAGE, "%s: no command to run; \"zkl %s --help\" lists the options",
                     l->options->path, l->verb);
     l->options->command = string ? shell_command(string) : g_strdupv(rest);
     return GO_ON;

@@ -123,7 +123,7 @@ int connect_timeout_ms(const struct settings *settings, int64_t *ret)
 {
     if (seconds_to_ms(settings->connect_timeout_s, ret) && *ret > 0)
         return GO_ON;
-    return fail(STATUS_USAGE, "--connect-timeout: not a time to connect in: %g",
+    return fail(STATUS_USAGE, "--connect-timeout: must be more than 0 seconds: %g",
                 settings->connect_timeout_s);
 }
 

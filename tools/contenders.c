@@ -215,7 +215,7 @@ int contenders_read(zkl_queue **ret, zkl_session *session, const char *path, int
     case ZKL_ENOENT:
         return fail(STATUS_CONFLICT, "%s: no such path", path);
     case ZKL_ETIMEDOUT:
-        return fail(STATUS_UNAVAILABLE, "%s: no answer in time", path);
+        return fail(STATUS_UNAVAILABLE, "%s: the servers did not answer in time", path);
     default:
         return fail_error(&error, path);
     }

@@ -53,7 +53,7 @@ static int failed(const struct looking *l)
 
     switch (zkl_last_error(&error)) {
     case ZKL_ETIMEDOUT:
-        return fail(STATUS_UNAVAILABLE, "%s: no answer in time", path);
+        return fail(STATUS_UNAVAILABLE, "%s: the servers did not answer in time", path);
     default:
         return fail_error(&error, path);
     }

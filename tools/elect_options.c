@@ -23,7 +23,7 @@ static int check_layout(struct elect_options *o, const char *text)
     else if (strcmp(text, "kazoo") == 0)
         o->election.layout = ZKL_LAYOUT_KAZOO;
     else
-        return fail(STATUS_USAGE, "--layout: latch, selector or kazoo, not %s", text);
+        return fail(STATUS_USAGE, "--layout: must be latch, selector or kazoo, not %s", text);
     /* kazoo takes it that a directory stays. */
     if (o->election.layout == ZKL_LAYOUT_KAZOO)
         o->run.parents = ZKL_PARENTS_PERSISTENT;
@@ -36,7 +36,7 @@ static int check_mode(struct elect_options *o, const struct raw *raw)
         return fail(STATUS_USAGE, "--listen and --leader exclude each other");
     o->mode = raw->listen ? ELECT_LISTEN : raw->leader ? ELECT_LEADER : ELECT_RUN;
     if (o->json && o->mode == ELECT_RUN)
-        return fail(STATUS_USAGE, "--json is for --listen and --leader");
+        return fail(STATUS_USAGE, "--json needs --listen or --leader");
     return check_layout(o, raw->layout);
 }
 
@@ -46,13 +46,13 @@ static int check_terms(const struct elect_options *o, const struct raw *raw)
     if (o->once && (raw->yield || raw->min_term || raw->max_term))
         return fail(STATUS_USAGE, "--once excludes --yield, --min-term and --max-term");
     if (!o->once && o->run.timeout_ms != ZKL_FOREVER)
-        return fail(STATUS_USAGE, "-n and -w are for --once");
+        return fail(STATUS_USAGE, "-n and -w need --once");
     if (raw->min_term && !raw->yield)
-        return fail(STATUS_USAGE, "--min-term is for --yield");
+        return fail(STATUS_USAGE, "--min-term needs --yield");
     if (o->election.priority < 0 || o->election.priority > 999)
-        return fail(STATUS_USAGE, "--priority: 0 to 999, not %d", o->election.priority);
+        return fail(STATUS_USAGE, "--priority: must be 0 to 999, not %d", o->election.priority);
     if (o->election.priority > 0 && o->election.layout == ZKL_LAYOUT_KAZOO)
-        return fail(STATUS_USAGE, "--priority: there is none in kazoo's layout");
+        return fail(STATUS_USAGE, "--priority: kazoo's layout has no priorities");
     return GO_ON;
 }
 
@@ -82,9 +82,10 @@ static int check_rest(const struct elect_options *o, const struct command_line *
     const char *too_much = l->argc > 1 ? l->argv[1] : l->raw.shell_command;
 
     if (too_much)
-        return fail(STATUS_USAGE, "%s: to look takes one PATH and no command", too_much);
+        return fail(STATUS_USAGE, "%s: --listen and --leader take one PATH and no command",
+                    too_much);
     if (wants_more(o, &l->raw, raw))
-        return fail(STATUS_USAGE, "%s: takes no options but --layout and --json",
+        return fail(STATUS_USAGE, "%s: only --layout and --json can be given with it",
                     raw->listen ? "--listen" : "--leader");
     return GO_ON;
 }
@@ -99,7 +100,7 @@ static int take_candidate(struct elect_options *o, struct command_line *l, const
     if (status == GO_ON)
         status = check_mode(o, raw);
     if (status == GO_ON && o->mode != ELECT_RUN)
-        return fail(STATUS_USAGE, "%s: to look takes one PATH and no command", o->id);
+        return fail(STATUS_USAGE, "%s: --listen and --leader take one PATH and no command", o->id);
     if (status == GO_ON)
         status = command_line_check(l);
     if (status == GO_ON)
@@ -130,29 +131,30 @@ int elect_options_parse(struct elect_options *o, struct settings *settings, int 
     const zkl_election_options standard = ZKL_ELECTION_OPTIONS_INIT;
     struct raw raw = {0};
     const GOptionEntry entries[] = {
-        {"once", 0, 0, G_OPTION_ARG_NONE, &o->once, "Lead once, then end as zkl lock does", NULL},
+        {"once", 0, 0, G_OPTION_ARG_NONE, &o->once, "Lead once, then exit like zkl lock", NULL},
         {"layout", 0, 0, G_OPTION_ARG_FILENAME, &raw.layout,
-         "Names as Curator's latch (default) or selector, or as kazoo's Election", "LAYOUT"},
+         "How nodes are named: latch (default), selector or kazoo", "LAYOUT"},
         {"priority", 0, 0, G_OPTION_ARG_INT, &o->election.priority,
-         "Candidates that yield let higher ones pass (0 to 999; 0)", "N"},
+         "Priority of this candidate, 0 to 999 (0); see --yield", "N"},
         {"yield", 0, 0, G_OPTION_ARG_NONE, &raw.yield,
-         "Step down for a candidate of higher priority", NULL},
+         "Step down if a candidate of higher priority waits", NULL},
         {"min-term", 0, 0, G_OPTION_ARG_FILENAME, &raw.min_term,
-         "--yield never ends a term earlier than this", "SECS"},
+         "With --yield, lead for at least SECS", "SECS"},
         {"max-term", 0, 0, G_OPTION_ARG_FILENAME, &raw.max_term,
-         "End a term after this time if another candidate waits", "SECS"},
+         "Step down after SECS if another candidate waits", "SECS"},
         {"listen", 0, 0, G_OPTION_ARG_NONE, &raw.listen,
-         "Write a line for each change of leader, instead", NULL},
-        {"leader", 0, 0, G_OPTION_ARG_NONE, &raw.leader, "Write who leads, instead", NULL},
-        {"json", 0, 0, G_OPTION_ARG_NONE, &o->json, "One JSON object a line", NULL},
+         "Write a line for each change of leader; runs no command", NULL},
+        {"leader", 0, 0, G_OPTION_ARG_NONE, &raw.leader,
+         "Write who leads, and exit; runs no command", NULL},
+        {"json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Write one JSON object a line", NULL},
         G_OPTION_ENTRY_NULL};
     struct command_line line = {
         .settings = settings,
         .options = &o->run,
         .verb = "elect",
         .synopsis = "elect PATH ID [OPTION...] [--] COMMAND [ARG...] | -c STRING",
-        .summary = "Runs COMMAND while the candidate ID leads at PATH, and queues again when it "
-                   "was deposed; -n, -w and -E are for --once.\nWith --listen PATH or --leader "
+        .summary = "Runs COMMAND while the candidate ID leads at PATH, and queues again after it "
+                   "was deposed. -n, -w and -E need --once.\nWith --listen PATH or --leader "
                    "PATH, shows who leads.",
         .entries = entries,
     };

@@ -72,7 +72,7 @@ static bool open_descriptors(struct events *e)
     e->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (e->signals >= 0 && e->wakeup >= 0 && e->timer >= 0)
         return true;
-    say("no descriptors to wait with: %s", g_strerror(errno));
+    say("cannot create descriptors: %s", g_strerror(errno));
     events_close(e);
     return false;
 }

@@ -34,7 +34,7 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct eve
     *g = (struct guard){.ending = {.options = options, .tool = getpid()}, .talk = -1};
     ending_tree_init(&g->ending, getpid(), 0);
     if (!start(g, talk, events)) {
-        say("no guard: %s", g_strerror(errno));
+        say("cannot start the guard: %s", g_strerror(errno));
         return false;
     }
     g->ending.sweep.tree.helper = g->ending.guard;

@@ -108,7 +108,7 @@ static void stop_with_child(struct hold *h, int signo)
     /* In an orphaned group nobody would ever continue it, and it would ask for the terminal again
      * and again if we did. */
     if (!continued && (signo == SIGTTIN || signo == SIGTTOU)) {
-        say("%s: the command wants the terminal and cannot have it; it stays stopped",
+        say("%s: the command needs the terminal and cannot get it; it stays stopped",
             h->options->path);
         return;
     }
@@ -249,7 +249,7 @@ static int run_command(struct hold *h)
     /* From here on Ctrl-Z at us is the command's: we stop when it has. */
     events_catch(h->events, SIGTSTP);
     if (!guard_run(h->guard, h->loss.grant, h->lending, h->events))
-        return fail(STATUS_INTERNAL, "%s: the guard does not listen: %s", h->options->path,
+        return fail(STATUS_INTERNAL, "%s: cannot reach the guard: %s", h->options->path,
                     g_strerror(errno));
     watch(h);
     catch_up(h);

@@ -17,7 +17,8 @@ static int check_peer(struct lock_options *o, const char *text)
             return GO_ON;
         }
     }
-    return text ? fail(STATUS_USAGE, "--peer: curator, kazoo or apache, not %s", text) : GO_ON;
+    return text ? fail(STATUS_USAGE, "--peer: must be curator, kazoo or apache, not %s", text)
+                : GO_ON;
 }
 
 int lock_options_parse(struct lock_options *o, struct settings *settings, int argc, char **argv)
@@ -26,11 +27,12 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
     gboolean exclusive; /* what it is anyway */
     char *peer = NULL;
     const GOptionEntry entries[] = {
-        {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name, "Who, as zkl ls shows it", "NAME"},
+        {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name,
+         "Name of this contender in zkl ls (host and process)", "NAME"},
         {"peer", 0, 0, G_OPTION_ARG_FILENAME, &peer,
-         "Whose locks are on PATH too: curator (default), kazoo or apache", "LIBRARY"},
+         "Other locks on PATH: curator (default), kazoo or apache", "LIBRARY"},
         {"strict", 0, 0, G_OPTION_ARG_NONE, &o->strict,
-         "Fail when PATH has a child that is no contender", NULL},
+         "Fail if PATH has a child that is not a contender", NULL},
         {"exclusive", 'x', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &exclusive, NULL, NULL},
         {"exclusive", 'e', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &exclusive, NULL, NULL},
         {"shared", 's', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &shared, NULL, NULL},
@@ -40,7 +42,7 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
         .options = o,
         .verb = "lock",
         .synopsis = "lock PATH [OPTION...] [--] COMMAND [ARG...] | -c STRING",
-        .summary = "Runs COMMAND while holding the lock PATH. Exits as COMMAND does.",
+        .summary = "Runs COMMAND while holding the lock PATH. Exits with its status.",
         .entries = entries,
     };
     int status = command_line_begin(&line, argc, argv);
@@ -48,7 +50,7 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
     if (status == GO_ON)
         status = command_line_operand(&line, "PATH", &o->path);
     if (status == GO_ON && shared)
-        status = fail(STATUS_USAGE, "-s: shared locks are not there yet; this one is exclusive");
+        status = fail(STATUS_USAGE, "-s: shared locks are not supported yet");
     if (status == GO_ON && o->name && !*o->name)
         status = fail(STATUS_USAGE, "--name: must not be empty");
     if (status == GO_ON)

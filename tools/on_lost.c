@@ -70,7 +70,7 @@ void on_lost_signal(struct on_lost *o, int signo)
 static void end(struct on_lost *o)
 {
     if (!o->asked)
-        say("--on-lost: %s: not over after %g s; it is ended", o->ending->options->path,
+        say("--on-lost: %s: still running after %g s; ending it", o->ending->options->path,
             (double)o->ending->options->on_lost_ms / 1000);
     line(o, "ending", o->asked ? SIGKILL : SIGTERM);
     on_lost_signal(o, SIGTERM);

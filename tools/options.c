@@ -30,19 +30,20 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
     gboolean help = FALSE;
     const GOptionEntry global[] = {
         {"connect", 0, 0, G_OPTION_ARG_FILENAME, &settings->connect,
-         "Servers, host:port,... with an optional /chroot", "HOSTS"},
+         "Servers: host:port,... with an optional /chroot", "HOSTS"},
         {"session-timeout", 0, 0, G_OPTION_ARG_INT, &settings->session_timeout_ms,
          "ZooKeeper session timeout (30000)", "MS"},
         {"connect-timeout", 0, 0, G_OPTION_ARG_DOUBLE, &settings->connect_timeout_s,
-         "Give up when no session is made within (10)", "SECS"},
-        {"auth", 0, 0, G_OPTION_ARG_FILENAME, &settings->auth, "Credentials, digest:user:password",
+         "Fail if there is no session within SECS (10)", "SECS"},
+        {"auth", 0, 0, G_OPTION_ARG_FILENAME, &settings->auth, "Credentials: digest:user:password",
          "SCHEME:CRED"},
         {"auth-file", 0, 0, G_OPTION_ARG_FILENAME, &settings->auth_file,
-         "Read the credentials from a file, away from ps(1)", "FILE"},
+         "Read the credentials from FILE, hidden from ps(1)", "FILE"},
         {"acl", 0, 0, G_OPTION_ARG_FILENAME, &settings->acl,
-         "Permissions of nodes made (world:anyone:cdrwa)", "ACL"},
-        {"verbose", 'v', 0, G_OPTION_ARG_NONE, &settings->verbose, "Say what happens", NULL},
-        {"help", 'h', 0, G_OPTION_ARG_NONE, &help, "Show this", NULL},
+         "Permissions of created nodes (world:anyone:cdrwa)", "ACL"},
+        {"verbose", 'v', 0, G_OPTION_ARG_NONE, &settings->verbose,
+         "Report each step on standard error", NULL},
+        {"help", 'h', 0, G_OPTION_ARG_NONE, &help, "Show this help", NULL},
         G_OPTION_ENTRY_NULL};
     const GOptionEntry *all[OPTION_TABLES + 2] = {NULL};
     size_t count = 0;
@@ -64,7 +65,7 @@ int options_parse_path(struct settings *settings, const GOptionEntry *entries, c
     int status = options_parse(settings, tables, synopsis, summary, &argc, &argv);
 
     if (status == GO_ON && argc < 2)
-        status = fail(STATUS_USAGE, "no PATH given; \"zkl %s --help\" has the options", verb);
+        status = fail(STATUS_USAGE, "no PATH given; \"zkl %s --help\" lists the options", verb);
     if (status == GO_ON) { /* options may follow it */
         *ret = argv[1];
         argc--;
@@ -72,7 +73,7 @@ int options_parse_path(struct settings *settings, const GOptionEntry *entries, c
         status = options_parse(settings, tables, synopsis, summary, &argc, &argv);
     }
     if (status == GO_ON && argc > 1)
-        status = fail(STATUS_USAGE, "%s: one PATH is enough", argv[1]);
+        status = fail(STATUS_USAGE, "%s: only one PATH can be given", argv[1]);
     g_free(synopsis);
     return status;
 }

@@ -94,7 +94,7 @@ int reader_start(struct reader *r)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     err = pthread_create(&r->thread, NULL, run, r);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return err == 0 ? GO_ON : fail(STATUS_INTERNAL, "no thread: %s", g_strerror(err));
+    return err == 0 ? GO_ON : fail(STATUS_INTERNAL, "cannot start a thread: %s", g_strerror(err));
 }
 
 static void want(struct reader *r)

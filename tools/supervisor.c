@@ -60,10 +60,10 @@ static void tell_stage(struct supervisor *s)
     const int ahead = atomic_load(&s->report->ahead);
 
     if (s->child_ended)
-        notify_send(s->notify, "STATUS=not in line, what is left of the last term is being ended");
+        notify_send(s->notify, "STATUS=not in line, ending what is left of the last term");
     else if (stage == STAGE_OVER)
-        notify_send(s->notify, "STATUS=leader no more%s",
-                    s->options->run.on_lost ? ", --on-lost runs" : "");
+        notify_send(s->notify, "STATUS=no longer leader%s",
+                    s->options->run.on_lost ? ", running --on-lost" : "");
     if (s->asked_to_end || s->child_ended || stage == STAGE_OVER)
         return;
     if (stage != STAGE_CONNECTING && !s->ready)
@@ -298,7 +298,7 @@ static int one_term(struct supervisor *s)
     int status;
 
     if (!run_child(s))
-        return fail(STATUS_INTERNAL, "no process: %s", g_strerror(errno));
+        return fail(STATUS_INTERNAL, "cannot start a process: %s", g_strerror(errno));
     status = judge(s);
     if (status == GO_ON && atomic_load(&s->report->outcome) != OUTCOME_AGAIN)
         status = pause_after_failure(s);
@@ -314,7 +314,7 @@ int supervise(const struct settings *settings, struct elect_options *options, st
     s.report =
         mmap(NULL, sizeof *s.report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (s.report == MAP_FAILED)
-        return fail(STATUS_INTERNAL, "no memory: %s", g_strerror(errno));
+        return fail(STATUS_INTERNAL, "cannot allocate shared memory: %s", g_strerror(errno));
     s.notify = notify_open();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     while (status == GO_ON)

@@ -59,7 +59,7 @@ void attempt_end(zkl_grant *grant, const zkl_error *error, void *data)
     events_wake(a->events);
 }
 
-static int not_had(const struct term *t)
+static int not_acquired(const struct term *t)
 {
     const zkl_error *error = &t->attempt.error;
     const struct lock_options *o = t->options;
@@ -68,10 +68,10 @@ static int not_had(const struct term *t)
     case ZKL_EBUSY:
         return fail(o->conflict_status, "%s: held by somebody else", o->path);
     case ZKL_ETIMEDOUT:
-        return fail(o->conflict_status, "%s: not had within %g s", o->path, o->timeout_s);
+        return fail(o->conflict_status, "%s: not acquired within %g s", o->path, o->timeout_s);
     case ZKL_EHOST:
     case ZKL_EUNREACHABLE: /* there was a session before: it is the lock that did not come */
-        return fail(o->conflict_status, "%s: not had in time: %s", o->path,
+        return fail(o->conflict_status, "%s: not acquired in time: %s", o->path,
                     zkl_strerror(error->code));
     default:
         return fail_error(error, o->path);
@@ -115,7 +115,7 @@ static int acquire(struct term *t)
         zkl_grant_release(a->grant);
     if (signo != 0)
         return STATUS_SIGNAL + signo;
-    return a->grant ? GO_ON : not_had(t);
+    return a->grant ? GO_ON : not_acquired(t);
 }
 
 static int hold(struct term *t)

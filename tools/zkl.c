@@ -15,7 +15,7 @@ static const struct verb {
     {"elect", verb_elect, "run a command while leading; show who leads"},
     {"lock", verb_lock, "run a command while holding a lock"},
     {"ls", verb_ls, "show who holds a lock and who waits"},
-    {"watch", verb_watch, "the same, all along"},
+    {"watch", verb_watch, "show the same, and update it"},
 };
 
 static const struct verb *find_verb(const char *name)
@@ -32,8 +32,9 @@ static char *overview(void)
 
     for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
         g_string_append_printf(text, "  %-6s  %s\n", verbs[i].name, verbs[i].summary);
-    g_string_append(text, "  help    show this, or the help of one command\n\n"
-                          "\"zkl COMMAND --help\" has the options of one command; zkl(1) has all.");
+    g_string_append(text,
+                    "  help    show this, or the help of one command\n\n"
+                    "\"zkl COMMAND --help\" lists the options of a command; see also zkl(1).");
     return g_string_free(text, FALSE);
 }
 
@@ -58,7 +59,7 @@ static int show_help(struct settings *settings, int argc, char **argv)
     int status;
 
     if (argc > 2)
-        return fail(STATUS_USAGE, "%s: help is about one command", argv[2]);
+        return fail(STATUS_USAGE, "%s: help takes one command", argv[2]);
     if (about_verb && !verb)
         return fail(STATUS_USAGE, "%s: no such command; \"zkl help\" lists them", argv[1]);
     if (verb) {

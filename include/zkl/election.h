@@ -77,7 +77,7 @@ ZKL_API void zkl_election_free(zkl_election *e);
  *   ZKL_EACCES: the server refused permission at path;
  *   ZKL_ECANCELED: zkl_election_resign() was called meanwhile;
  *   ZKL_ELAYOUT: a child that came first belongs to an incompatible recipe or layout;
- *   ZKL_EPATH: path is an ephemeral node, or below one;
+ *   ZKL_EPATH: path is, or is below, an ephemeral node;
  *   ZKL_EOVERFLOW: the sequence numbers of path are used up;
  *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all);
  *   ZKL_EPROTO: the server gave an invalid answer;

@@ -23,7 +23,7 @@ enum {
     ZKL_EUNREACHABLE = -12, /* no server answers */
     ZKL_EACCES = -13,       /* the server refused for lack of permission */
     ZKL_EAUTH = -14,        /* the server refused the credentials */
-    ZKL_EPATH = -15,        /* an ephemeral node cannot have children */
+    ZKL_EPATH = -15,        /* the path is below an ephemeral node */
     ZKL_EOVERFLOW = -16,    /* the sequence numbers of the directory are used up */
     ZKL_ELIMIT = -17,       /* too much at once: watched paths, or data in a transaction */
     ZKL_ENOENT = -18,       /* no such node, or nobody leads */

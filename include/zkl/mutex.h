@@ -81,7 +81,7 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  *   ZKL_EDEADLK: called inside a callback and not re-entering; or this key is already acquiring;
  *   ZKL_ELAYOUT: a child that came first belongs to an incompatible recipe (a read-write lock,
  *     semaphore, latch…); or, with strict, a child is no contender;
- *   ZKL_EPATH: path is an ephemeral node, or below one;
+ *   ZKL_EPATH: path is, or is below, an ephemeral node;
  *   ZKL_EOVERFLOW: the sequence numbers of path are used up;
  *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all);
  *   ZKL_EPROTO: the server gave an invalid answer;

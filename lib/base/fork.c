@@ -28,7 +28,7 @@ static void in_child(void)
 void fork_handle(void (*before_fork)(void), void (*behind)(void), void (*behind_in_child)(void))
 {
     if (pthread_atfork(before_fork, behind, behind_in_child) != 0)
-        g_error("zkl: failed to allocate what tells of a fork");
+        g_error("zkl: cannot register the handlers of fork");
 }
 
 static void install(void)

@@ -74,7 +74,7 @@ bool layout_heeds(const char *name, enum name_style style, enum child_kind own)
 static const char *whose(enum child_kind kind)
 {
     static const char *const texts[CHILD_KINDS] = {
-        [CHILD_FOREIGN] = "no contender of any layout",
+        [CHILD_FOREIGN] = "not a contender of any known layout",
         [CHILD_LOCK] = "of a lock or of a selector's election",
         [CHILD_LATCH] = "of a latch's election",
         [CHILD_APACHE] = "of a lock of Apache's WriteLock, for which there is a peer setting",

@@ -63,7 +63,7 @@ static bool write_all(const char *text, size_t size)
 static bool write_dropped(unsigned long count)
 {
     char text[80];
-    int size = snprintf(text, sizeof text, "zkl: %lu line%s dropped: stderr did not take them\n",
+    int size = snprintf(text, sizeof text, "zkl: %lu line%s dropped: stderr did not accept them\n",
                         count, count == 1 ? " was" : "s were");
 
     return write_all(text, (size_t)size);

@@ -13,7 +13,7 @@ const char *options_take(void *ret, size_t size, const void *given)
         return NULL;
     memcpy(&claimed, given, sizeof claimed);
     if (claimed < size || claimed > SIZE_MAX_SANE)
-        return "size is that of no version: begin with the …_OPTIONS_INIT macro";
+        return "size is invalid: fill the struct with its …_OPTIONS_INIT macro";
     for (size_t i = size; i < claimed; i++) {
         if (((const char *)given)[i] != 0)
             return "an option is set that this version of the library does not know";

@@ -33,7 +33,7 @@ static void arm(void)
 {
     self.armed = true;
     if (pthread_setspecific((pthread_key_t)atomic_load(&key), &self) != 0)
-        g_error("zkl: failed to allocate what tells of a thread's end");
+        g_error("zkl: cannot allocate a thread-specific key");
 }
 
 bool owner_watch(void)

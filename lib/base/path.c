@@ -95,7 +95,7 @@ static const char *append_host(GString *to, const char *part)
         return "a host name is empty";
     for (const char *at = part; at < end; at++) {
         if (!g_ascii_isgraph(*at))
-            return "a host name has a character that none may have";
+            return "a host name has an invalid character";
     }
     if (!is_port(port))
         return "a port is not a number from 1 to 65535";

@@ -24,10 +24,10 @@ int election_check(const zkl_election *e, bool candidate)
     int code;
 
     if (!e)
-        return error_set(ZKL_EINVAL, NULL, "no election was given");
+        return error_set(ZKL_EINVAL, NULL, "the election is NULL");
     code = session_check(e->session);
     if (!code && candidate && !e->id)
-        code = error_set(ZKL_EINVAL, election_path(e), "%s: a handle without a candidate's id",
+        code = error_set(ZKL_EINVAL, election_path(e), "%s: this handle has no candidate_id",
                          election_path(e));
     return code;
 }
@@ -92,7 +92,7 @@ static const char *check_options(const zkl_election_options *o)
     if ((unsigned)o->layout > ZKL_LAYOUT_KAZOO)
         return "layout is none of zkl_layout";
     if (o->layout == ZKL_LAYOUT_KAZOO && o->priority > 0)
-        return "there is no priority in kazoo's layout";
+        return "kazoo's layout has no priorities";
     if (o->parents != ZKL_PARENTS_CONTAINER && o->parents != ZKL_PARENTS_PERSISTENT)
         return "parents is none of zkl_parents";
     if ((o->requeue | o->yield) & ~1)
@@ -245,7 +245,7 @@ int zkl_election_resign(zkl_election *e)
     session_unlock(e->session);
     if (code)
         error_set(code, path, "%s: %s", path,
-                  code == ZKL_ELOST ? "the term had been lost" : "neither leading nor campaigning");
+                  code == ZKL_ELOST ? "the term was lost" : "neither leading nor campaigning");
     return code;
 }
 
@@ -294,7 +294,7 @@ int zkl_election_get_status(zkl_election *e, zkl_election_status *ret)
         return code;
     if (!ret || ret->size < sizeof status)
         return error_set(ZKL_EINVAL, election_path(e),
-                         "zkl_election_get_status: ret is NULL, or its size is that of no version");
+                         "zkl_election_get_status: ret is NULL, or ret->size is too small");
     session_lock(e->session);
     describe(e, &status);
     session_unlock(e->session);

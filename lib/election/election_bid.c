@@ -233,7 +233,7 @@ static void leave_queue(struct bid *bid)
 
     bid->state = BID_OVER;
     bid->contender = NULL;
-    contender_abort(c, ZKL_ECANCELED, "given up");
+    contender_abort(c, ZKL_ECANCELED, "resigned");
 }
 
 bool bid_stop(struct bid *bid, int code)
@@ -292,13 +292,13 @@ int zkl_election_start(zkl_election *e, zkl_election_fn fn, void *data)
     if (code)
         return code;
     if (!fn)
-        return error_set(ZKL_EINVAL, election_path(e), "zkl_election_start: a function is needed");
+        return error_set(ZKL_EINVAL, election_path(e), "zkl_election_start: fn is NULL");
     session_lock(e->session);
     code = start(e, fn, data);
     session_unlock(e->session);
     if (code)
         error_set(code, election_path(e), "%s: %s", election_path(e),
-                  code == ZKL_EBUSY ? "campaigning or leading already" : zkl_strerror(code));
+                  code == ZKL_EBUSY ? "already campaigning or leading" : zkl_strerror(code));
     return code;
 }
 
@@ -323,7 +323,6 @@ int zkl_election_yield(zkl_election *e)
     session_unlock(e->session);
     if (code)
         error_set(code, election_path(e), "%s: %s", election_path(e),
-                  code == ZKL_EPERM ? "not leading in a started election"
-                                    : "the term had been lost");
+                  code == ZKL_EPERM ? "not leading in a started election" : "the term was lost");
     return code;
 }

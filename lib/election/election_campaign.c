@@ -38,7 +38,7 @@ static int begin(struct campaign *c, int64_t timeout_ms, zkl_acquired_fn done)
     struct contender_spec spec = election_spec(e);
 
     if (e->campaign || e->bid)
-        return error_set(ZKL_EBUSY, election_path(e), "%s: this handle is campaigning already",
+        return error_set(ZKL_EBUSY, election_path(e), "%s: this handle is already campaigning",
                          election_path(e));
     c->op = op_start(e->session, &spec, timeout_ms, done, c, &e->waiters);
     if (!c->op)
@@ -189,8 +189,7 @@ int zkl_election_campaign_async(zkl_election *e, int64_t timeout_ms, zkl_acquire
     if (code)
         return code;
     if (!fn)
-        return error_set(ZKL_EINVAL, election_path(e),
-                         "zkl_election_campaign_async: a function is needed");
+        return error_set(ZKL_EINVAL, election_path(e), "zkl_election_campaign_async: fn is NULL");
     struct campaign *c = g_new0(struct campaign, 1);
     *c = (struct campaign){.election = e, .fn = fn, .data = data};
     session_lock(e->session);
@@ -269,6 +268,6 @@ int zkl_election_proclaim_async(zkl_election *e, const void *data, size_t size, 
                                 zkl_multi_fn fn, void *fn_data)
 {
     if (!fn)
-        return error_set(ZKL_EINVAL, NULL, "zkl_election_proclaim_async: a function is needed");
+        return error_set(ZKL_EINVAL, NULL, "zkl_election_proclaim_async: fn is NULL");
     return proclaim(e, data, size, timeout_ms, fn, fn_data);
 }

@@ -104,7 +104,7 @@ int zkl_election_watch(zkl_election *e, zkl_leader_fn fn, void *data, zkl_watch 
     if (code)
         return code;
     if (!fn)
-        return error_set(ZKL_EINVAL, election_path(e), "zkl_election_watch: a function is needed");
+        return error_set(ZKL_EINVAL, election_path(e), "zkl_election_watch: fn is NULL");
     session_lock(e->session);
     if (e->session->closing) {
         code = error_set(ZKL_ECLOSED, NULL, "the session was closed");

@@ -177,7 +177,7 @@ void observer_listen(struct observer *o)
     o->data_interest = (struct interest){.fired = on_data_fired, .owner = o};
 }
 
-const struct look_kind observer_kind = {.doing = "looking who leads",
+const struct look_kind observer_kind = {.doing = "looking for the leader",
                                         .up = on_up,
                                         .begin = on_begin,
                                         .listed = on_listed,

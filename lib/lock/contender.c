@@ -61,7 +61,8 @@ static void give_grant(struct contender *c)
     char *node = contender_node(c);
 
     if (c->machine.number >= RULE_NUMBER_WARN)
-        log_line(s->log, ZKL_LOG_WARN, "%s: its numbers run out at 2147483647", node);
+        log_line(s->log, ZKL_LOG_WARN,
+                 "%s: the sequence numbers of its directory end at 2147483647", node);
     c->grant = grant_new(s, c, node, c->payload, c->machine.token);
     g_free(node);
     c->decided(c->owner, c->grant, NULL);
@@ -126,7 +127,7 @@ static void give_error(struct contender *c, int error)
 
     if (error != CONTEND_ABORTED)
         error_fill(&e, codes[error], path, "%s: %s", path,
-                   error == CONTEND_NOCHILDREN ? "it lies below an ephemeral node"
+                   error == CONTEND_NOCHILDREN ? "it is below an ephemeral node"
                                                : zkl_strerror(codes[error]));
     g_free(blamed);
     c->decided(c->owner, NULL, error == CONTEND_ABORTED ? c->why : &e);

@@ -116,11 +116,11 @@ static void log_unrelated(struct contender *c, const struct child *child, const 
     struct log *log = c->session->log;
 
     if (child->kind == CHILD_FOREIGN && is_news(c, "foreign ")) {
-        log_line(log, ZKL_LOG_INFO, "%s: ignoring \"%.100s\", which is no contender",
+        log_line(log, ZKL_LOG_INFO, "%s: ignoring \"%.100s\", which is not a contender",
                  door_path(c->door), name);
     } else if (child->kind != CHILD_FOREIGN && is_news(c, "unrelated ")) {
         char *text = layout_stranger(name);
-        log_line(log, ZKL_LOG_WARN, "%s: %s: it does not wait for what is queued here",
+        log_line(log, ZKL_LOG_WARN, "%s: %s: its recipe does not wait for the contenders here",
                  door_path(c->door), text);
         g_free(text);
     }
@@ -272,7 +272,8 @@ static void note_orphan(struct contender *c)
 
     if (!c->orphan) {
         s->orphans++;
-        log_line(s->log, ZKL_LOG_ERROR, "%s: looking for a node of ours there is refused",
+        log_line(s->log, ZKL_LOG_ERROR,
+                 "%s: the server refuses to list it, and a node of ours may be there",
                  door_path(c->door));
     }
     c->orphan = true;

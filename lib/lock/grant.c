@@ -195,8 +195,7 @@ int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data)
     int code = 0;
 
     if (!g || !fn)
-        return error_set(ZKL_EINVAL, NULL,
-                         "zkl_grant_on_change: a grant and a function are needed");
+        return error_set(ZKL_EINVAL, NULL, "zkl_grant_on_change: %s is NULL", g ? "fn" : "g");
     if (fork_is_child(g->generation))
         return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
     session_lock(g->session);

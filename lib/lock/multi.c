@@ -22,9 +22,9 @@ static const char *check_change(const zkl_change *c, const char *own_node)
     if (wrong)
         return wrong;
     if (strcmp(c->path, own_node) == 0)
-        return "the grant's own node is not to be changed";
+        return "the grant's own node cannot be changed";
     if (c->kind < ZKL_CHANGE_CREATE || c->kind > ZKL_CHANGE_CHECK)
-        return "no kind of change";
+        return "kind is none of zkl_change_kind";
     if (c->size > 0 && !c->data)
         return "data is NULL and size is not 0";
     return NULL;
@@ -35,7 +35,8 @@ static int check(const zkl_grant *g, const zkl_change *changes, size_t count, un
     size_t bytes = 0;
 
     if (!g || (count > 0 && !changes) || (flags & ~ZKL_MULTI_RELEASE))
-        return error_set(ZKL_EINVAL, NULL, "zkl_grant_multi: a grant, changes and known flags");
+        return error_set(ZKL_EINVAL, NULL,
+                         "zkl_grant_multi: g or changes is NULL, or a flag is unknown");
     if (grant_is_child(g))
         return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
     size_t chroot = strlen(grant_session(g)->chroot),
@@ -156,7 +157,7 @@ int zkl_grant_multi_async(zkl_grant *g, const zkl_change *changes, size_t count,
     struct multi *m;
 
     if (!fn)
-        return error_set(ZKL_EINVAL, NULL, "zkl_grant_multi_async: a function is needed");
+        return error_set(ZKL_EINVAL, NULL, "zkl_grant_multi_async: fn is NULL");
     return start(g, changes, count, flags, timeout_ms, fn, data, &m);
 }
 

@@ -66,7 +66,7 @@ static void mutex_unref(zkl_mutex *m)
 static int check(const zkl_mutex *m)
 {
     if (!m)
-        return error_set(ZKL_EINVAL, NULL, "no mutex was given");
+        return error_set(ZKL_EINVAL, NULL, "the mutex is NULL");
     return session_check(m->session);
 }
 
@@ -236,8 +236,8 @@ static void release_owned_by(uint64_t owner)
         pthread_mutex_lock(&m->lock);
         struct hold *hold = g_hash_table_lookup(m->holds, &owner);
         if (hold && hold->depth > 0) {
-            log_line(m->session->log, ZKL_LOG_WARN, "%s: its owner's thread ends: released",
-                     m->path);
+            log_line(m->session->log, ZKL_LOG_WARN,
+                     "%s: released, because the thread that held it ended", m->path);
             end_hold(m, hold);
         }
         pthread_mutex_unlock(&m->lock);
@@ -278,11 +278,12 @@ void zkl_mutex_free(zkl_mutex *m)
 static int reenter(const zkl_mutex *m, struct hold *hold, zkl_grant **ret)
 {
     if (hold->depth == 0)
-        return error_set(ZKL_EDEADLK, own_path(m), "%s: this owner is acquiring it already",
+        return error_set(ZKL_EDEADLK, own_path(m), "%s: this owner is already acquiring it",
                          own_path(m));
     if (zkl_grant_state(hold->grant) >= ZKL_LOST)
         return error_set(ZKL_ELOST, own_path(m),
-                         "%s: it was lost or given back, and not unlocked yet", own_path(m));
+                         "%s: the grant was lost or released, and is still to be unlocked",
+                         own_path(m));
     hold->depth++;
     if (ret)
         *ret = hold->grant;
@@ -379,7 +380,7 @@ int zkl_mutex_unlock(zkl_mutex *m)
     struct hold *hold = g_hash_table_lookup(m->holds, &key);
     if (!hold || hold->depth == 0) {
         pthread_mutex_unlock(&m->lock);
-        return error_set(ZKL_EPERM, own_path(m), "%s: it is not held by the caller", own_path(m));
+        return error_set(ZKL_EPERM, own_path(m), "%s: the caller does not hold it", own_path(m));
     }
     if (--hold->depth > 0) {
         owned = zkl_grant_state(hold->grant) != ZKL_LOST;
@@ -391,7 +392,7 @@ int zkl_mutex_unlock(zkl_mutex *m)
     pthread_mutex_unlock(&m->lock);
     if (owned)
         return 0;
-    return error_set(ZKL_ELOST, own_path(m), "%s: the grant was lost before", own_path(m));
+    return error_set(ZKL_ELOST, own_path(m), "%s: the grant was lost", own_path(m));
 }
 
 int zkl_mutex_lock_async(zkl_mutex *m, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
@@ -402,7 +403,7 @@ int zkl_mutex_lock_async(zkl_mutex *m, int64_t timeout_ms, zkl_acquired_fn fn, v
     if (code)
         return code;
     if (!fn)
-        return error_set(ZKL_EINVAL, own_path(m), "zkl_mutex_lock_async: a function is needed");
+        return error_set(ZKL_EINVAL, own_path(m), "zkl_mutex_lock_async: fn is NULL");
     zkl_op *op = start(m, timeout_ms, fn, data);
 
     if (!op)

@@ -26,7 +26,7 @@ int zkl_session_call(zkl_session *s, zkl_call_fn fn, void *data)
     if (code)
         return code;
     if (!fn)
-        return error_set(ZKL_EINVAL, NULL, "zkl_session_call: a function is needed");
+        return error_set(ZKL_EINVAL, NULL, "zkl_session_call: fn is NULL");
     session_lock(s);
     struct store *store = s->closing ? NULL : s->store;
     zhandle_t *zh = store ? s->ops->borrow(store) : NULL;

@@ -269,7 +269,8 @@ static void shun(zkl_session *s)
 {
     outage_begin(s);
     if (outage_is_news(s, OUTAGE_FOREIGN))
-        log_line(s->log, ZKL_LOG_WARN, "%s: what answers there is no ZooKeeper", s->shown_hosts);
+        log_line(s->log, ZKL_LOG_WARN, "%s: the server that answers there is not ZooKeeper",
+                 s->shown_hosts);
     epoch_close(s);
     s->foreigners = true;
     timers_arm(s->timers, &s->epoch_timer, clock_now().boot + EPOCH_RETRY_NS, retry_begin, s);
@@ -363,8 +364,8 @@ static void on_evidence(zkl_session *s, enum rollback_evidence evidence)
     if (!rollback_is_final(&s->rollback, now, timeout))
         return;
     log_line(s->log, ZKL_LOG_WARN,
-             "session 0x%" G_GINT64_MODIFIER "x: servers serve, but do not take it back: a new "
-             "one is opened",
+             "session 0x%" G_GINT64_MODIFIER "x: the servers run but do not accept it any more; "
+             "opening a new session",
              s->id);
     replace_rolled_back(s);
 }

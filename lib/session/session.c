@@ -78,7 +78,7 @@ int64_t session_patience_ms(const zkl_session *s)
 int session_check(const zkl_session *s)
 {
     if (!s)
-        return error_set(ZKL_EINVAL, NULL, "no session was given");
+        return error_set(ZKL_EINVAL, NULL, "the session is NULL");
     if (fork_is_child(s->generation))
         return error_set(ZKL_ECHILD, s->shown_hosts,
                          "the session of %s belongs to the parent process", s->shown_hosts);
@@ -92,7 +92,7 @@ int session_why_down(const zkl_session *s, zkl_error *ret)
                           zkl_strerror(ZKL_EAUTH));
     if (s->foreigners)
         return error_fill(ret, ZKL_EUNREACHABLE, s->shown_hosts,
-                          "%s: what answers there is no ZooKeeper", s->shown_hosts);
+                          "%s: the server that answers there is not ZooKeeper", s->shown_hosts);
     if (s->host_unknown)
         return error_fill(ret, ZKL_EHOST, s->shown_hosts, "%s: no server name can be resolved",
                           s->shown_hosts);
@@ -298,7 +298,7 @@ int zkl_session_on_change(zkl_session *s, zkl_session_fn fn, void *data)
     if (code)
         return code;
     if (!fn)
-        return error_set(ZKL_EINVAL, NULL, "zkl_session_on_change: a function is needed");
+        return error_set(ZKL_EINVAL, NULL, "zkl_session_on_change: fn is NULL");
     session_lock(s);
     if (s->closing) {
         code = error_set(ZKL_ECLOSED, NULL, "the session was closed");

@@ -225,7 +225,7 @@ if [ -x "$ADMIN" ]; then
     b=$candidate
     wait_until "b leads meanwhile" has_led b 1
     what="--on-lost hangs: that it leads no more is told"
-    if wait_until "$what" notified "STATUS=leader no more, --on-lost runs"; then pass "$what"; fi
+    if wait_until "$what" notified "STATUS=no longer leader, running --on-lost"; then pass "$what"; fi
     expect "--on-lost hangs: what was told" "waiting,held,started,ending KILL,ended,lost revoked,on-lost started" "$(told hang)"
     kill -TERM "$hang"
     wait_until "TERM is passed on" notified STOPPING
@@ -260,7 +260,7 @@ if [ -x "$ADMIN" ]; then
     if wait_until "--on-lost-timeout: it leads again" has_led hang 2; then pass "--on-lost-timeout: it leads again"; fi
     expect "--on-lost-timeout: what was told" "waiting,held,started,ending KILL,ended,lost revoked,on-lost started,on-lost ending,on-lost ending,on-lost ended,waiting,held,started" "$(told hang)"
     expect "--on-lost-timeout: TERM, then KILL" "on-lost ending 15,on-lost ending 9,on-lost ended 137" "$(grep -E 'on-lost e' "$scratch/hang.lines" | paste -sd,)"
-    expect_match "--on-lost-timeout: one line says so" "zkl: --on-lost: $E: not over after 0.2 s" "$(<"$scratch/hang.err")"
+    expect_match "--on-lost-timeout: one line says so" "zkl: --on-lost: $E: still running after 0.2 s" "$(<"$scratch/hang.err")"
     quit hang "$hang"
     kill "$listener"
 else

@@ -123,7 +123,7 @@ done
 "$ADMIN" create $L/junk x
 run "$ZKL" lock $L true
 expect "what is no contender is ignored" 0 "$status"
-refused "but not with --strict" 64 "^zkl: $L: \"junk\" is no contender of any layout\$" lock --strict $L true
+refused "but not with --strict" 64 "^zkl: $L: \"junk\" is not a contender of any known layout\$" lock --strict $L true
 "$ADMIN" delete $L/junk
 run "$ZKL" lock --strict $L true
 expect "--strict, where there is none" 0 "$status"

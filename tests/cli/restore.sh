@@ -52,7 +52,7 @@ status_of "$waiter"
 expect "who waited gets it" 0 "$?"
 expect "with a token" yes "$(test -s "$scratch/passed" && echo yes)"
 # The last of them may find that the others have counted past what it has seen.
-why="do not take it back|expired"
+why="do not accept it any more|expired"
 expect_match "and says why" "$why" "$(<"$scratch/waiter.err")"
 both_led() { [ -s "$scratch/second.terms" ] && has_led first 2; }
 somebody_leads() { [ -s "$scratch/second.terms" ] || has_led first 2; }

@@ -57,8 +57,8 @@ begin_programs() {
 # What a program says when it was kept waiting.
 refusal() { # FILE
     case $1 in
-    standby.sh | election.sh) echo "zkl: /services/web: not had within 5 s" ;;
-    *.sh) echo "zkl: /jobs/nightly: not had within 5 s" ;;
+    standby.sh | election.sh) echo "zkl: /services/web: not acquired within 5 s" ;;
+    *.sh) echo "zkl: /jobs/nightly: not acquired within 5 s" ;;
     *) echo "not within 5 s" ;;
     esac
 }

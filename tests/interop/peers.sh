@@ -130,7 +130,7 @@ start_lockers() { # NUMBER
 expect_quiet() {
     local name
     for name in "${!to_peer[@]}"; do
-        expect "$name had no trouble" "" "$(grep -v ": it does not wait for what is queued here$" "$scratch/$name.err")"
+        expect "$name had no trouble" "" "$(grep -v ": its recipe does not wait for the contenders here$" "$scratch/$name.err")"
     done
 }
 

@@ -40,7 +40,7 @@ static void foreign(void)
     CHECK_INT(zkl_mutex_unlock(m), 0);
     CHECK_INT(locker_result(l), 0);
     CHECK_INT(locker_end(l), 0);
-    CHECK_INT(live_logged(t, "no contender"), 1); /* once for the directory, not for each */
+    CHECK_INT(live_logged(t, "not a contender"), 1); /* once for the directory, not for each */
     zkl_mutex_free(m);
     live_end(t);
 }

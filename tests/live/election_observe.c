@@ -267,10 +267,10 @@ static void no_permission(void)
     REQUIRE(raw_create_acl(t->admin, t->lock, &(struct ACL_vector){1, blind}) == ZOK);
     zkl_election *e = election_of(t->session, t->lock, NULL);
     zkl_watch *o = observe(e, &tale);
-    LIVE_UNTIL(live_logged(t, "looking who leads") == 1);
+    LIVE_UNTIL(live_logged(t, "looking for the leader") == 1);
     REQUIRE(raw_set_acl(t->admin, t->lock, &(struct ACL_vector){1, all}) == ZOK);
     TALE_WAIT(&tale, "nobody");
-    CHECK_INT(live_logged(t, "looking who leads"), 1);
+    CHECK_INT(live_logged(t, "looking for the leader"), 1);
     zkl_watch_free(o);
     zkl_election_free(e);
     live_end(t);

@@ -35,7 +35,8 @@ static void on_log(zkl_log_level level, const char *line, void *data)
     if (g_getenv("ZKL_TEST_LOG"))
         fprintf(stderr, "%d %s\n", level, line);
     atomic_fetch_add(&u->refused, strstr(line, "older than what this session has seen") != NULL);
-    atomic_fetch_add(&u->warned, level == ZKL_LOG_WARN && strstr(line, "do not take it back"));
+    atomic_fetch_add(&u->warned,
+                     level == ZKL_LOG_WARN && strstr(line, "do not accept it any more"));
 }
 
 static void on_queue(void *data)

@@ -17,7 +17,7 @@ static void thread_ends(void)
     locker_abandon(l);
     CHECK_INT(locker_result(next), 0);
     LIVE_UNTIL(live_logged(t, t->lock) > 0);
-    CHECK_INT(live_logged(t, "thread ends"), 1);
+    CHECK_INT(live_logged(t, "thread that held it ended"), 1);
     CHECK_INT(locker_end(next), 0);
     zkl_mutex_free(m);
     live_end(t);
@@ -32,7 +32,7 @@ static void thread_ends_free(void)
     REQUIRE(locker_result(l) == 0);
     CHECK_INT(locker_end(l), 0);
     session_settle(t, t->session);
-    CHECK_INT(live_logged(t, "thread ends"), 0);
+    CHECK_INT(live_logged(t, "thread that held it ended"), 0);
     zkl_mutex_free(m);
     live_end(t);
 }

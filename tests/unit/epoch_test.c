@@ -213,7 +213,7 @@ static void no_zookeeper(void)
         fake_event(STORE_EV_BEGIN);
         fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, nonsense[i]);
         CHECK(!s->up && s->foreigners && !s->store);
-        check_logged("fake:1: what answers there is no ZooKeeper; ");
+        check_logged("fake:1: the server that answers there is not ZooKeeper; ");
         hand_pass(s, 999);
         CHECK(!s->store);
         hand_pass(s, 1);
@@ -304,11 +304,11 @@ static void told_once_in_an_outage(void)
     check_logged("session 0x7: the servers' data is older than what this session has seen: "
                  "restored, emptied or late; ");
     fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, 0);
-    check_logged("fake:1: what answers there is no ZooKeeper; ");
+    check_logged("fake:1: the server that answers there is not ZooKeeper; ");
     hand_pass(s, 1000);
     fake_event(STORE_EV_BEGIN);
     fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, 0);
-    check_logged("no connection for 1 s: fake:1: what answers there is no ZooKeeper; ");
+    check_logged("no connection for 1 s: fake:1: the server that answers there is not ZooKeeper; ");
     stop();
 }
 
@@ -327,7 +327,8 @@ static void hear_for(enum store_event event, int64_t ms)
     "or late; no connection for 1 s: fake:1: the servers' data is older than what the session "    \
     "has "                                                                                         \
     "seen; "
-#define REPLACED_LINE "session 0x7: servers serve, but do not take it back: a new one is opened; "
+#define REPLACED_LINE                                                                              \
+    "session 0x7: the servers run but do not accept it any more; opening a new session; "
 
 /* Longer than either timeout: by the time a waiter enters anew what was held is lost. */
 static void servers_have_gone_back(void)

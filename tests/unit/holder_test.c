@@ -288,7 +288,7 @@ static void numbers_run_out(void)
         hand_answer_entry(&a, -1);
         zkl_session_dispatch(s);
         CHECK(a.grant != NULL);
-        CHECK_INT(strstr(lines, "its numbers run out") != NULL, rows[i].warned);
+        CHECK_INT(strstr(lines, "sequence numbers of its directory end") != NULL, rows[i].warned);
         stop();
     }
 }

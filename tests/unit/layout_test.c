@@ -113,7 +113,7 @@ static void names_are_known_again(void)
 static void sentences(void)
 {
     static const char *const rows[][2] = {
-        {"junk", "\"junk\" is no contender of any layout"},
+        {"junk", "\"junk\" is not a contender of any known layout"},
         {"lock-0000000001", "\"lock-0000000001\" is of a lock or of a selector's election"},
         {"latch-0000000001", "\"latch-0000000001\" is of a latch's election"},
         {"x-5-0000000001", "\"x-5-0000000001\" is of a lock of Apache's WriteLock, for which there "

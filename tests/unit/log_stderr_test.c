@@ -128,7 +128,7 @@ static void stuck(void)
     log_stderr_flush(); /* which is not for ever */
     push(LINES, 2 * LINES);
     drain(p.reader, room);
-    char *head = pipe_read(p.reader, "dropped: stderr did not take them\n");
+    char *head = pipe_read(p.reader, "dropped: stderr did not accept them\n");
     push(2 * LINES, 2 * LINES + 1);
     log_stderr_flush();
     char *rest = pipe_end(&p), *text = g_strconcat(head, rest, NULL);
@@ -157,7 +157,7 @@ static void refused(void)
     push(3, 4);
     log_stderr_flush();
     char *text = pipe_end(&p);
-    CHECK_STR(text, "zkl: 3 lines were dropped: stderr did not take them\nzkl: line 3\n");
+    CHECK_STR(text, "zkl: 3 lines were dropped: stderr did not accept them\nzkl: line 3\n");
     g_free(text);
 }
 
@@ -200,7 +200,7 @@ static void forked(void)
     REQUIRE(waitpid(pid, &status, 0) == pid);
     CHECK_INT(status, 0);
     drain(p.reader, room);
-    g_free(pipe_read(p.reader, "dropped: stderr did not take them\n"));
+    g_free(pipe_read(p.reader, "dropped: stderr did not accept them\n"));
     log_stderr_flush();
     g_free(pipe_end(&p));
 }

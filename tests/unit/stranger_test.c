@@ -126,7 +126,7 @@ static void strictly_refused(void)
     enter("/l", ZKL_PEER_CURATOR, 1);
     list("junk");
     CHECK_INT(a.error.code, ZKL_ELAYOUT);
-    CHECK_STR(a.error.text, "/l: \"junk\" is no contender of any layout");
+    CHECK_STR(a.error.text, "/l: \"junk\" is not a contender of any known layout");
     leave();
 }
 
