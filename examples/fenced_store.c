@@ -80,7 +80,7 @@ static int read_all(int fd, char *bytes, size_t length)
     return 0;
 }
 
-/* The whole file as text, for free() whatever it answers. */
+/* The whole file as text, for free() whatever it returns. */
 static int slurp(int folder, const char *name, char **text, size_t *length)
 {
     struct stat st;

@@ -11,7 +11,7 @@
 
 enum { FENCED_KEY_MAX = 200 };
 
-/* All answer 0 or a negative errno:
+/* All return 0 or a negative errno:
  *   -ESTALE    the token is lower than *highest, and nothing was changed
  *   -ENOENT    there is no such store, or no value for this key
  *   -EINVAL    a bad key: only letters, digits and ._- and not .first, at most FENCED_KEY_MAX

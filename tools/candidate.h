@@ -5,7 +5,7 @@
 #include "elect_options.h"
 #include "report.h"
 
-/* Campaigns, leads and ends; events is open, and orders was given to it. Answers the exit status.
+/* Campaigns, leads and ends; events is open, and orders was given to it. Returns the exit status.
  */
 int candidate_run(const struct settings *settings, struct elect_options *options,
                   struct events *events, struct report *report);

@@ -105,7 +105,7 @@ static int64_t monotonic_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Answers are read, since unread ones would reset the connection, and with it undo what the server
+/* Replies are read, since unread ones would reset the connection, and with it undo what the server
  * has not read yet. */
 static void await_hang_up(int fd, int64_t until)
 {

@@ -31,7 +31,7 @@ struct command_line {
     char **argv;
 };
 
-/* Each answers GO_ON, or a status after a message; command_line_end() in all cases. */
+/* Each returns GO_ON, or a status after a message; command_line_end() in all cases. */
 
 /* The options before the first operand; the defaults of what is not given. */
 int command_line_begin(struct command_line *l, int argc, char **argv);

@@ -80,7 +80,7 @@ static int read_auth(const struct settings *settings, char **ret)
     return GO_ON;
 }
 
-/* The library names its own options; whoever reads this has given ours. */
+/* The library names its own options; the reader of the message has given ours. */
 static int open_failed(const struct settings *settings, const zkl_error *error)
 {
     if (error->code == ZKL_EINVAL && g_str_has_prefix(error->text, "acl "))
@@ -127,7 +127,7 @@ int connect_timeout_ms(const struct settings *settings, int64_t *ret)
                 settings->connect_timeout_s);
 }
 
-/* On a thread of the library: whoever waits looks for himself. */
+/* On a thread of the library: the waiting thread looks again. */
 static void on_session(zkl_session *session, zkl_session_event event, int64_t id, void *events)
 {
     (void)session;

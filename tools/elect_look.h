@@ -4,7 +4,7 @@
 
 #include "elect_options.h"
 
-/* Answers the exit status. */
+/* Returns the exit status. */
 int elect_look(const struct settings *settings, const struct elect_options *options,
                struct events *events);
 

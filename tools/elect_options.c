@@ -40,7 +40,7 @@ static int check_mode(struct elect_options *o, const struct raw *raw)
     return check_layout(o, raw->layout);
 }
 
-/* Whoever steps down queues again, and whoever queues again has no time limit. */
+/* A candidate that steps down queues again, and one that queues again has no time limit. */
 static int check_terms(const struct elect_options *o, const struct raw *raw)
 {
     if (o->once && (raw->yield || raw->min_term || raw->max_term))

@@ -10,7 +10,7 @@
 struct events {
     sigset_t original;          /* the mask that we were started with: the command's */
     struct sigaction chld;      /* and what was done at SIGCHLD */
-    sigset_t caught;            /* the signals that events_signal() answers */
+    sigset_t caught;            /* the signals that events_signal() returns */
     int signals, wakeup, timer; /* signalfd, eventfd, timerfd */
     int others[2];              /* see events_add() */
     int orders;                 /* see events_open_below() */
@@ -25,7 +25,7 @@ bool events_open(struct events *e);
  * both. orders is closed with the rest. */
 bool events_open_below(struct events *e, const struct events *parent, int orders);
 
-/* For a process that no signal is to end or to stop, as far as that can be had: it hears SIGCHLD
+/* For a process that no signal is to end or to stop, as far as that is possible: it hears SIGCHLD
  * alone. */
 bool events_open_deaf(struct events *e);
 void events_close(struct events *e);
@@ -37,7 +37,7 @@ void events_die(const struct events *e, int signo);
 /* Catches one more signal, unless we were started with it ignored. */
 void events_catch(struct events *e, int signo);
 
-/* Sleeps until there is something; then ask events_signal() until it answers 0. */
+/* Sleeps until there is something; then call events_signal() until it returns 0. */
 void events_wait(struct events *e);
 int events_signal(struct events *e);
 
@@ -51,7 +51,7 @@ void events_wake(struct events *e);
 /* Ends events_wait() after ms, suspended time included; replaces what was armed before. */
 void events_arm(struct events *e, int64_t ms);
 
-/* Takes the signals that wait, and answers the first that asks us to end, 0 for none. SIGCHLD is
+/* Takes the signals that wait, and returns the first that asks us to end, 0 for none. SIGCHLD is
  * one when the vital child has ended. */
 int events_asked_to_end(struct events *e);
 

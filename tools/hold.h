@@ -39,7 +39,7 @@ int64_t hold_grace_ms(int64_t grace_ms, int session_timeout_ms);
 /* Prepares for holding grant; guard and events must outlive it. */
 struct hold *hold_new(struct guard *guard, zkl_grant *grant, struct events *events);
 
-/* Lets the guard run the command under the grant, and answers the exit status. The grant is
+/* Lets the guard run the command under the grant, and returns the exit status. The grant is
  * released before the return: at the command's end; after a loss, or a signal that ended it, when
  * nothing of its tree lives any more. */
 int hold_run(struct hold *hold);

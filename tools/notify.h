@@ -1,4 +1,4 @@
-/* What sd_notify(3) says, without it: a datagram to whoever started us, if that one wants to know.
+/* What sd_notify(3) says, without it: a datagram to the service manager, if it wants one.
  */
 #ifndef ZKL_TOOLS_NOTIFY_H
 #define ZKL_TOOLS_NOTIFY_H

@@ -45,7 +45,7 @@ pid_t spawn(const struct spawn *s)
 
     if (pid == 0)
         become(s, self);
-    /* Also by the child itself: whoever comes first. */
+    /* The child does the same: whichever is first. */
     if (pid > 0)
         setpgid(pid, pid);
     return pid;

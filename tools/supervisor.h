@@ -4,7 +4,7 @@
 
 #include "elect_options.h"
 
-/* Answers the exit status. *ret_key: the signal that is to end our process group then, or 0; by
+/* Returns the exit status. *ret_key: the signal that is to end our process group then, or 0; by
  * events_die(), as events was open. */
 int supervise(const struct settings *settings, struct elect_options *options, struct events *events,
               int *ret_key);

@@ -1,4 +1,4 @@
-/* What the tool says to its guard, and zkl elect to its candidate. Answers are in memory (shared.h,
+/* What the tool says to its guard, and zkl elect to its candidate. Replies are in memory (shared.h,
  * report.h): they are only nudged. */
 #ifndef ZKL_TOOLS_TALK_H
 #define ZKL_TOOLS_TALK_H

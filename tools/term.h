@@ -14,7 +14,7 @@ struct attempt {
     atomic_bool done;
 };
 
-/* How the grant is had; what is called gets self, on the main thread. */
+/* How the grant is acquired; the functions get self, on the main thread. */
 struct way {
     /* The handle. 0, or the library's error. */
     int (*open)(void *self, zkl_session *session);
@@ -56,7 +56,7 @@ struct term {
     int key;            /* as hold_key(): is to end us and our group */
 };
 
-/* All of it; answers the exit status. */
+/* All of it; returns the exit status. */
 int term_run(struct term *t);
 
 /* Its data is the attempt. The grant, a reference, is the attempt's; error when there is none. */

@@ -11,7 +11,7 @@
  * "permanent" are the same when tried again, and examples/standby@.service lists them. */
 enum {
     STATUS_OK = 0,
-    STATUS_CONFLICT = 1,     /* the lock was not had in time; -E changes it */
+    STATUS_CONFLICT = 1,     /* the lock was not acquired in time; -E changes it */
     STATUS_USAGE = 64,       /* permanent: bad options, path or connect string */
     STATUS_UNAVAILABLE = 69, /* no session was ever made */
     STATUS_INTERNAL = 70,
@@ -37,7 +37,7 @@ struct settings {
     gboolean verbose;
 };
 
-/* One verb of the command; argv[0] is its name. Answers the exit status. */
+/* One verb of the command; argv[0] is its name. Returns the exit status. */
 typedef int (*verb_fn)(struct settings *settings, int argc, char **argv);
 
 int verb_elect(struct settings *settings, int argc, char **argv);
@@ -73,7 +73,7 @@ void say(const char *format, ...) G_GNUC_PRINTF(1, 2);
  * a moment at each. */
 void say_without_waiting(void);
 
-/* The same as say(), and answers status. */
+/* The same as say(), and returns status. */
 int fail(int status, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* Says what the library answered, naming subject, and gives the exit status for it. */

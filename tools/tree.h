@@ -49,7 +49,7 @@ struct member {
 
 void tree_sort(struct process *list, size_t count);
 
-/* The living members; ret has room for all of the table. Answers how many. */
+/* The living members; ret has room for all of the table. Returns how many. */
 size_t tree_members(const struct tree *tree, struct process_table table, struct member *ret);
 
 /* Reads a process anew; false if there is none. */

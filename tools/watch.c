@@ -145,7 +145,7 @@ static int obey_keys(struct watch *w)
     return GO_ON;
 }
 
-/* Who reads what we write has gone. */
+/* The reader of our pipe is gone. */
 static int look_at_reader(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};

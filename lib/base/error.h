@@ -4,7 +4,7 @@
 
 #include <zkl.h>
 
-/* Fills *ret; path may be NULL. Answers code. */
+/* Fills *ret; path may be NULL. Returns code. */
 int error_fill(zkl_error *ret, int code, const char *path, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -12,7 +12,7 @@ int error_fill(zkl_error *ret, int code, const char *path, const char *format, .
 int error_set(int code, const char *path, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Makes *error this thread's last. Answers its code. */
+/* Makes *error this thread's last. Returns its code. */
 int error_keep(const zkl_error *error);
 
 #endif

@@ -11,7 +11,7 @@ enum { PATH_LENGTH_MAX = 8192 };
 const char *path_check(const char *path);
 
 /* Splits "host:port,…/chroot" into hosts with ports, as libzookeeper wants them, and the chroot
- * ("" if none); both to be freed. Answers NULL, or what is wrong, and then nothing is set. */
+ * ("" if none); both to be freed. Returns NULL, or what is wrong, and then nothing is set. */
 const char *path_split_connect(const char *connect, char **ret_hosts, char **ret_chroot);
 
 /* Such hosts for messages, with brackets where connect has them; to be freed. */

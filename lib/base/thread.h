@@ -11,7 +11,7 @@
 int thread_start(pthread_t *ret, void *(*run)(void *), void *data);
 int thread_start_detached(void *(*run)(void *), void *data);
 
-/* Whether two threads can be had, both at once. */
+/* Whether two threads can be started, both at once. */
 bool thread_can_start_two(void);
 
 /* Of the calling thread: for another it would take a file of /proc. */

@@ -30,7 +30,7 @@ struct zkl_election {
 
 /* ---- election.c ---- */
 
-/* 0, or the error that every entry point answers first; candidate: the handle must be one. */
+/* 0, or the error that every entry point returns first; candidate: the handle must be one. */
 int election_check(const zkl_election *e, bool candidate);
 
 const char *election_path(const zkl_election *e); /* as the user sees it */

@@ -1,4 +1,4 @@
-/* A leader's, and a winner's, eye on its rivals: a list of them, and a watch on who comes. */
+/* A leader's, and a winner's, eye on its rivals: a list of them, and a watch for new ones. */
 #include <string.h>
 
 #include "election_bid.h"

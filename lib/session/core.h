@@ -133,10 +133,10 @@ void session_unref(zkl_session *s); /* without the monitor held */
 /* Tells all listeners; about the session with that id. With the monitor held. */
 void session_tell(zkl_session *s, zkl_session_event event, int64_t id);
 
-/* 0, or the error that every entry point answers first, already made the thread's last. */
+/* 0, or the error that every entry point returns first, already made the thread's last. */
 int session_check(const zkl_session *s);
 
-/* Why nothing can be had without a connection, as an error about s. */
+/* Why nothing works without a connection, as an error about s. */
 int session_why_down(const zkl_session *s, zkl_error *ret);
 
 #endif

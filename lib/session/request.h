@@ -35,7 +35,7 @@ void request_free(struct request *r);
 /* Takes r: done comes exactly once, r is freed behind it. */
 void request_send(zkl_session *s, struct request *r);
 
-/* Takes r: sends it now, before all that wait for room, or frees it and answers false: no done
+/* Takes r: sends it now, before all that wait for room, or frees it and returns false: no done
  * comes. */
 bool request_try(zkl_session *s, struct request *r);
 

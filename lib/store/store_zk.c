@@ -162,7 +162,7 @@ static void tell_hosts(const char *all, const char *good)
     g_free(shown_good);
 }
 
-/* Without the monitor: it may block. Answers why there is none, for as much as it is news. */
+/* Without the monitor: it may block. Returns why there is none, for as much as it is news. */
 static enum store_event make_handle(struct store *store, zhandle_t **ret)
 {
     char *hosts = probe_hosts(store->hosts);
