@@ -272,8 +272,7 @@ static void note_orphan(struct contender *c)
 
     if (!c->orphan) {
         s->orphans++;
-        log_line(s->log, ZKL_LOG_ERROR,
-                 "%s: the server refuses to list it, and a node of ours may be there",
+        log_line(s->log, ZKL_LOG_ERROR, "%s: cannot list it, and a node of ours may be there",
                  door_path(c->door));
     }
     c->orphan = true;

@@ -252,8 +252,7 @@ static void refuse(zkl_session *s, const char *path)
     if (find_refusal(s, path))
         return;
     refusal = g_new0(struct refusal, 1);
-    log_line(s->log, ZKL_LOG_ERROR, "%s: the server refuses to delete it: %s", path,
-             zkl_strerror(ZKL_EACCES));
+    log_line(s->log, ZKL_LOG_ERROR, "%s: cannot delete it: %s", path, zkl_strerror(ZKL_EACCES));
     refusal->session = s;
     refusal->path = g_strdup(path);
     refusal->pause = PAUSE_FIRST_MS * CLOCK_MS;

@@ -156,7 +156,7 @@ static void two_layouts_on_one_path(void)
         CHECK_ERROR(ZKL_ELAYOUT, t->lock);
     }
     LIVE_UNTIL(live_contenders(t, t->lock) == 1);
-    LIVE_UNTIL(live_logged(t, "a latch's election: it does not wait") == 1);
+    LIVE_UNTIL(live_logged(t, "a latch's election: its recipe does not wait") == 1);
     CHECK_INT(zkl_election_leader(latch, buf, sizeof(buf), NULL), 0);
     CHECK_STR(buf, "latch");
     CHECK_INT(zkl_election_leader(selector, buf, sizeof(buf), NULL), ZKL_ENOENT);

@@ -107,7 +107,7 @@ static void others_directory(void)
 
 static void count_line(zkl_log_level level, const char *line, void *data)
 {
-    if (level == ZKL_LOG_ERROR && strstr(line, "the server refuses to delete it"))
+    if (level == ZKL_LOG_ERROR && strstr(line, "cannot delete it"))
         atomic_fetch_add((atomic_int *)data, 1);
 }
 

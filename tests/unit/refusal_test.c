@@ -12,7 +12,7 @@ static void on_log(zkl_log_level level, const char *line, void *data)
 {
     (void)data;
     if (level == ZKL_LOG_ERROR)
-        errors += g_str_has_prefix(line, "/root/x: the server refuses to delete it");
+        errors += g_str_has_prefix(line, "/root/x: cannot delete it");
 }
 
 static void start(void)
