@@ -5,11 +5,12 @@ jobs=$(nproc)
 stage_limit=${ZKL_STAGE_LIMIT:-1500} # seconds; a hang must not cost more
 passed=0 failed=0 skipped=0 # of all the tests shown so far
 
+# In the shell's words. Sanitizers find the same at -O1, which compiles in three quarters of the time.
 configure_args() { # NAME
     case $1 in
     gcc) echo "--enable-werror CC=gcc" ;;
-    asan) echo "--enable-werror CC=gcc --enable-sanitizer=address,undefined" ;;
-    tsan) echo "--enable-werror CC=gcc --enable-sanitizer=thread" ;;
+    asan) echo "--enable-werror CC=gcc --enable-sanitizer=address,undefined CFLAGS='-g -O1'" ;;
+    tsan) echo "--enable-werror CC=gcc --enable-sanitizer=thread CFLAGS='-g -O1'" ;;
     clang) echo "--enable-werror CC=clang" ;;
     fuzz) echo "--enable-werror CC=clang --enable-sanitizer=address,undefined --enable-fuzzer" ;;
     o1) echo "CC=gcc --disable-shared CFLAGS=-O1" ;; # for mutants: quick to link, and many make warnings
@@ -51,9 +52,7 @@ build() { # NAME TARGET…
     bootstrap
     if [ ! -e "_build/$name/Makefile" ] || [ configure -nt "_build/$name/config.status" ] ||
         [ "$(cat "_build/$name/.args" 2>/dev/null)" != "$args" ]; then
-        # Words by design.
-        # shellcheck disable=SC2086
-        step "configure $name" configure_in "_build/$name" $args
+        eval "step 'configure $name' configure_in '_build/$name' $args"
         echo "$args" >"_build/$name/.args"
     fi
     step "build $name" make -C "_build/$name" -j"$jobs" "$@"
