@@ -142,13 +142,14 @@ static enum outcome outcome_of(const struct term *t, int status)
 }
 
 int candidate_run(const struct settings *settings, struct elect_options *options,
-                  struct events *events, struct report *report)
+                  const struct cgroup *cgroup, struct events *events, struct report *report)
 {
     struct candidate c = {.options = options,
                           .report = report,
                           .term = {.settings = settings,
                                    .options = &options->run,
                                    .candidate = options->id,
+                                   .cgroup = cgroup,
                                    .events = events,
                                    .way = &candidate_way,
                                    .self = &c}};

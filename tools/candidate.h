@@ -8,6 +8,6 @@
 /* Campaigns, leads and ends; events is open, and orders was given to it. Returns the exit status.
  */
 int candidate_run(const struct settings *settings, struct elect_options *options,
-                  struct events *events, struct report *report);
+                  const struct cgroup *cgroup, struct events *events, struct report *report);
 
 #endif

@@ -3,6 +3,7 @@
  * and nobody else writes there. It makes no other use of the protocol.
  * docs/design/guard.md has the argument. */
 #include "closing.h"
+#include "cgroup.h"
 #include "processes.h"
 
 #include <errno.h>
@@ -118,13 +119,16 @@ static void await_hang_up(int fd, int64_t until)
             return;
 }
 
-/* fds are in order; behind them is room for one more. */
-static _Noreturn void remain(int *fds, size_t count, int parent)
+/* fds are in order; behind them is room for one more. What ends a command around us is not for us:
+ * outside leads out of its cgroup. */
+static _Noreturn void remain(int *fds, size_t count, int parent, int outside)
 {
     char nothing;
     int64_t until;
 
     setsid();
+    while (write(outside, "0", 1) < 0 && errno == EINTR)
+        continue;
     fds[count] = fcntl(parent, F_DUPFD, fds[count - 1] + 1);
     if (fds[count] < 0 || !close_others(fds, count + 1))
         _exit(STATUS_INTERNAL);
@@ -160,20 +164,24 @@ static void leave_behind(void)
     int fds[CONNECTIONS + 1];
     const size_t count = own_connections(fds);
     sigset_t all, none, before;
+    int outside;
     int ends[2];
 
     if (count == 0 || pipe2(ends, O_CLOEXEC) != 0)
         return;
+    outside = cgroup_open_outside();
     sigfillset(&all);
     sigemptyset(&none);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     if (fork() == 0) {
         pthread_sigmask(SIG_SETMASK, &none, NULL);
         close(ends[1]);
-        remain(fds, count, ends[0]);
+        remain(fds, count, ends[0], outside);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(ends[0]);
+    if (outside >= 0)
+        close(outside);
 }
 
 static void tell(bool *what)

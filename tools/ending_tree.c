@@ -32,6 +32,7 @@ void ending_tree_init(struct ending *e, pid_t root, pid_t helper)
 {
     sweep_init(&e->sweep, root, helper, e->options->leave_daemons);
     e->sweep.on_refused = on_refused;
+    e->sweep.cgroup = e->options->cgroup;
 }
 
 void ending_tree_free(struct ending *e)

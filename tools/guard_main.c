@@ -104,6 +104,7 @@ static void start(struct guarding *g, const struct talk *message, const char *no
     struct spawn s = {.argv = g->options.argv,
                       .events = g->original,
                       .shared = g->shared,
+                      .cgroup = g->options.cgroup,
                       .front = message->front ? getpgid(g->ending.tool) : 0};
     int pipe[2];
 
@@ -362,5 +363,7 @@ void guard_main(const struct ending *ending, int talk, struct events *events)
         hear(&g);
     }
     run_on_lost(&g);
+    if (g.tool_dead)
+        cgroup_remove(g.options.cgroup);
     _exit(STATUS_OK);
 }

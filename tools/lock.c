@@ -58,7 +58,11 @@ int verb_lock(struct settings *settings, int argc, char **argv)
     if (status == GO_ON && !events_open(&events))
         status = STATUS_INTERNAL;
     if (status == GO_ON) {
+        struct cgroup *cgroup = lock.options.leave_daemons ? NULL : cgroup_new();
+
+        term.cgroup = cgroup;
         status = term_run(&term);
+        cgroup_free(cgroup);
         events_close(&events);
     }
     lock_options_free(&lock.options);

@@ -41,8 +41,10 @@ static _Noreturn void become(const struct spawn *s, pid_t parent)
 pid_t spawn(const struct spawn *s)
 {
     const pid_t self = getpid();
-    const pid_t pid = fork();
+    pid_t pid = cgroup_fork(s->cgroup);
 
+    if (pid < 0)
+        pid = fork();
     if (pid == 0)
         become(s, self);
     /* The child does the same: whichever is first. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "cgroup.h"
 #include "events.h"
 #include "shared.h"
 
@@ -14,6 +15,7 @@ struct spawn {
     const struct events *events; /* those that we were started with */
     struct shared *shared;       /* of the command: begins only under the lock, and dies with the
                                     caller, a process of one thread; NULL for others */
+    const struct cgroup *cgroup; /* to be in, if possible; NULL: ours. For the same callers */
     pid_t front;   /* takes the terminal that is its standard input from this group; 0: from none */
     bool no_input; /* reads nothing */
 };

@@ -24,8 +24,9 @@ struct supervisor {
     struct events *events;
     struct notify *notify;
     struct report *report;
-    struct sweep sweep; /* of what candidate and guard leave to us, should both be killed */
-    int talk;           /* to the child */
+    struct sweep sweep;    /* of what candidate and guard leave to us, should both be killed */
+    struct cgroup *cgroup; /* of the term's command */
+    int talk;              /* to the child */
     pid_t child;
     int result; /* the child's, as of waitpid() */
     bool child_ended;
@@ -91,7 +92,7 @@ static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent,
     if (getppid() == parent && events_open_below(&events, s->events, orders)) {
         close(s->talk);
         events_close(s->events);
-        status = candidate_run(s->settings, s->options, &events, s->report);
+        status = candidate_run(s->settings, s->options, s->cgroup, &events, s->report);
     }
     exit(status);
 }
@@ -282,6 +283,8 @@ static bool run_child(struct supervisor *s)
     bool started;
 
     sweep_init(&s->sweep, getpid(), 0, s->options->run.leave_daemons);
+    s->cgroup = s->options->run.leave_daemons ? NULL : cgroup_new();
+    s->sweep.cgroup = s->cgroup;
     s->sweep.on_refused = on_refused;
     s->sweep.data = s;
     started = start(s);
@@ -290,6 +293,7 @@ static bool run_child(struct supervisor *s)
     if (started && atomic_load(&s->report->outcome) == OUTCOME_NONE)
         end_inheritance(s);
     sweep_free(&s->sweep);
+    cgroup_free(s->cgroup);
     return started;
 }
 

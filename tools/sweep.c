@@ -152,8 +152,10 @@ struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, v
         const struct member *m = &members[signo == SIGCONT ? count - 1 - i : i];
 
         note(&r, m->process);
-        if (choose && choose(m, data) && is_due(s, m->process, signo) &&
-            send_to(s, table, m->process, signo) && is_first(s, m->process, signo))
+        if (!choose || !choose(m, data))
+            r.spared++;
+        else if (is_due(s, m->process, signo) && send_to(s, table, m->process, signo) &&
+                 is_first(s, m->process, signo))
             r.sent++;
     }
     g_free(members);
@@ -169,6 +171,8 @@ static struct swept again(struct sweep *s, int signo, sweep_choose_fn *choose, v
     for (int i = 0; i < PASSES_MOST; i++) {
         r = sweep_signal(s, signo, choose, data);
         sent += r.sent;
+        if (signo == SIGKILL && r.spared == 0 && !r.blind)
+            cgroup_kill(s->cgroup);
         if (r.sent == 0)
             break;
     }

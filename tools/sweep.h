@@ -2,6 +2,7 @@
 #ifndef ZKL_TOOLS_SWEEP_H
 #define ZKL_TOOLS_SWEEP_H
 
+#include "cgroup.h"
 #include "tree.h"
 
 #include <glib.h>
@@ -12,6 +13,7 @@ struct sweep {
     GHashTable *killed; /* by identity */
     GHashTable *stopped;
     GHashTable *refused;
+    const struct cgroup *cgroup; /* of the tree alone, or NULL */
 
     /* Somebody lives whom we may not signal; once for each. start is 0 and the name empty where not
      * even that may be known. */
@@ -24,6 +26,7 @@ struct swept {
     bool blind;           /* there is no /proc of ours */
     size_t sent;          /* how many were signalled now; KILL and STOP: for the first time */
     size_t others;        /* members that are no guards */
+    size_t spared;        /* members that were not chosen */
     struct process first; /* one of these, or of the guards; pid 0: none */
 };
 
@@ -37,7 +40,9 @@ void sweep_free(struct sweep *s);
 typedef bool sweep_choose_fn(const struct member *m, void *data);
 struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, void *data);
 
-/* KILL to all that are chosen, and again until a look finds nobody new. */
+/* KILL to all that are chosen, and again until a look finds nobody new. Also to all of the cgroup,
+ * if no member is spared: that reaches who forks faster than we look, and who may not be signalled.
+ */
 struct swept sweep_kill(struct sweep *s, sweep_choose_fn *choose, void *data);
 
 /* STOP to all that are chosen and run, and again until a look finds nobody new. */

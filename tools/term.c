@@ -169,6 +169,7 @@ int term_run(struct term *t)
         .on_suspect = t->options->on_suspect,
         .kill_after_ms = t->options->kill_after_ms,
         .leave_daemons = t->options->leave_daemons,
+        .cgroup = t->cgroup,
         .status_fd = t->options->status_fd,
         .verbose = t->settings->verbose,
     };

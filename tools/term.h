@@ -41,6 +41,7 @@ struct term {
     const struct settings *settings;
     struct lock_options *options;
     const char *candidate; /* NULL: no election */
+    const struct cgroup *cgroup;
     struct events *events; /* no thread has been made yet */
     const struct way *way;
     void *self;

@@ -8,8 +8,8 @@ server_options=(--tick 200)
 need_server
 begin
 chmod 755 "$scratch"
-export scratch tools
 L=/cli/leftover
+export scratch tools L
 heard=(env "--default-signal=QUIT") # which a shell's background would ignore
 lines() { cut -d' ' -f1,2 "$scratch/lines" | sed -E 's/^(held|started|refused) .*/\1/' | paste -sd,; }
 line() { grep -q "^$1" "$scratch/lines"; }
@@ -199,6 +199,190 @@ if [ "$(id -u)" = 0 ] && [ "$("${nobody[@]}" "$scratch/root" --reuid=0 id -ru)" 
     fi
 else
     skip "no set-user-ID program can be made: another user"
+fi
+
+# ---- a cgroup of the command's own ----
+
+own_cgroup() { sed -n 's/^0:://p' "/proc/${1:-self}/cgroup"; }
+mounted=$(awk '$4 == "/" { for (i = 6; i < NF; i++) if ($i == "-" && $(i + 1) == "cgroup2") at = $5 } END { print at }' /proc/self/mountinfo)
+above=$(own_cgroup)
+above=${above%/}
+group=$mounted$above/zkl-test-$$ # where zkl runs; ours may be anybody's
+remove_group() {
+    echo 1 >"$group/cgroup.kill"
+    wait_until "the cgroups are empty" grep -q "populated 0" "$group/cgroup.events"
+    find "$group" -depth -type d -exec rmdir {} +
+}
+# Instead of the shell, which may be one in the background.
+in_group() { echo 0 >"${into:-$group}/cgroup.procs" && exec "$@"; }
+cgroups() { find "$group" -mindepth 1 -type d -name 'zkl-*' -printf '%f\n'; }
+has_cgroups() { [ "$(cgroups | wc -l)" = "$1" ]; }
+systemd=(unshare -m sh -c 'mount -t tmpfs none /run && mkdir -p /run/systemd/system && exec "$@"' sh)
+# A command that says where it is: relative to the group, its own number left out.
+places() { # WHAT WANTED ARG...
+    local what=$1 wanted=$2
+    shift 2
+    out=$(in_group "$@" 2>"$scratch/err")
+    expect "$what: status" 0 $?
+    out=$(sed -n 's/^0:://p' <<<"$out")
+    expect "$what: its cgroup" "$wanted" "$(sed -E 's/zkl-[0-9]+-/zkl-PID-/g' <<<"${out#"$above/zkl-test-$$"}")"
+    expect "$what: no cgroup is left" "" "$(cgroups)"
+}
+
+cgroup_of_command() {
+    places "lock" /zkl-PID-0 "$ZKL" lock $L cat /proc/self/cgroup
+    places "elect" /zkl-PID-0 "$ZKL" elect $L me cat /proc/self/cgroup
+    places "a lock within a lock" /zkl-PID-0/zkl-PID-0 "$ZKL" lock $L "$ZKL" lock $L-inner cat /proc/self/cgroup
+    places "--leave-daemons" "" "$ZKL" lock --leave-daemons $L cat /proc/self/cgroup
+    places "elect --leave-daemons" "" "$ZKL" elect --leave-daemons $L me cat /proc/self/cgroup
+    places "--on-lost" "" sh -c '"$ZKL" lock --on-lost "cat /proc/self/cgroup" $L sh -c "\"\$ADMIN\" delete \$ZKL_NODE; sleep 1000"; [ $? = 75 ]'
+    # What the command has made there goes, too.
+    mine="mkdir $mounted"'$(sed -n s/^0:://p /proc/self/cgroup)/mine'
+    places "a cgroup in it" /zkl-PID-0 "$ZKL" lock $L sh -c "cat /proc/self/cgroup; $mine"
+
+    # Where it cannot be, or is not ours to make.
+    places "read-only" "" unshare -m sh -c 'mount -o remount,bind,ro "$1" && shift && exec "$@"' sh "$mounted" "$ZKL" lock $L cat /proc/self/cgroup
+    places "not mounted" "" unshare -m sh -c 'umount "$1" && shift && exec "$@"' sh "$mounted" "$ZKL" lock $L cat /proc/self/cgroup
+    places "somebody else's" "" "${nobody[@]}" "$ZKL" lock $L cat /proc/self/cgroup
+    if grep -qw memory "$group/cgroup.controllers" && mkdir "$group/limited" &&
+        echo +memory >"$group/cgroup.subtree_control" && echo 1G >"$group/limited/memory.max"; then
+        into=$group/limited places "a limit" /limited "$ZKL" lock $L cat /proc/self/cgroup
+        echo -memory >"$group/cgroup.subtree_control"
+    else
+        skip "no limits of memory: they are not hidden"
+    fi
+    if mkdir -p "$group"/threads/own && echo threaded >"$group/threads/own/cgroup.type"; then
+        into=$group/threads/own places "among threads" /threads/own "$ZKL" lock $L cat /proc/self/cgroup
+    fi
+    # systemd says whom it has given a cgroup to; so does zkl.
+    mkdir "$group/unmarked"
+    into=$group/unmarked places "systemd's" /unmarked "${systemd[@]}" "$ZKL" lock $L cat /proc/self/cgroup
+    places "systemd's, given away" /zkl-PID-0/zkl-PID-0 "$ZKL" lock $L "${systemd[@]}" "$ZKL" lock $L-inner cat /proc/self/cgroup
+
+    # It was removed while it was empty.
+    hold $L-held
+    in_group "$ZKL" lock $L-held cat /proc/self/cgroup >"$scratch/out" &
+    next=$!
+    remember "$next"
+    wait_until "removed before: it queues" has_contenders $L-held 2
+    expect "removed before: there was one" 0 "$(rmdir "$group/$(cgroups)"; echo $?)"
+    let_go
+    status_of "$next"
+    expect "removed before: the command runs without" "0 /zkl-test-$$" "$? $(sed -n 's/^0:://p' "$scratch/out" | sed "s:^$above::")"
+
+    # It stays with what a command leaves that ends by itself, and goes with the next zkl after that.
+    (in_group "$ZKL" lock $L sh -c 'sleep 1000 >/dev/null 2>&1 & echo $! >"$scratch/member"')
+    expect "left alone: status" 0 $?
+    member=$(<"$scratch/member")
+    remember "$member"
+    expect_match "left alone: its cgroup stays" "^zkl-[0-9]+-0\$" "$(cgroups)"
+    expect_match "left alone: with it" "/zkl-[0-9]+-0\$" "$(own_cgroup "$member")"
+    (in_group "$ZKL" lock $L true)
+    expect "left alone: by the next one, too" no "$(gone "$member" && echo gone || echo no)"
+    kill -9 "$member"
+    wait_until "left alone: it has ended" gone "$member"
+    places "the next one" /zkl-PID-0 "$ZKL" lock $L cat /proc/self/cgroup
+
+    # Whoever survives removes it.
+    (in_group "$ZKL" lock $L bash -c 'kill -9 $PPID; sleep 1000') 2>/dev/null
+    expect "guard killed: status, and what is left" "70 " "$? $(cgroups)"
+    in_group "$ZKL" lock $L --session-timeout 4000 bash -c 'echo >"$scratch/runs"; sleep 1000' 2>/dev/null &
+    holder=$!
+    remember "$holder"
+    wait_until "tool killed: the command runs" test -s "$scratch/runs"
+    has_cgroups 1 || fail "tool killed: there was a cgroup"
+    kill -9 "$holder"
+    status_of "$holder"
+    if wait_until "tool killed: the guard removes it" has_cgroups 0; then pass "tool killed: the guard removes it"; fi
+}
+
+# KILL to the cgroup ends what zkl may not signal.
+ends_other_user() { # WHAT HOW VERB...
+    local what=$1 how=$2 victim
+    shift 2
+    rm -f "$scratch"/{act,lines}
+    touch "$scratch/act"
+    chmod 666 "$scratch/act"
+    # shellcheck disable=SC2094
+    in_group "${nobody[@]}" "$ZKL" "$@" --session-timeout 4000 --kill-after 0.3 --status-fd 9 -- \
+        sh -c '"$scratch/root" --reuid=0 setsid sh -c "echo \$\$ >\"\$scratch/victim\"; exec \"\$tools/stamp\" \"\$scratch/act\" -1"; echo' \
+        9>"$scratch/lines" 2>/dev/null &
+    holder=$!
+    remember "$holder"
+    wait_until "$what: it acts" test -s "$scratch/act"
+    victim=$(<"$scratch/victim")
+    remember "$victim"
+    expect "$what: runs as root" 0 "$(awk '/^Uid:/ { print $2 }' "/proc/$victim/status")"
+    "$how"
+    if wait_until "$what: it is ended" gone "$victim"; then pass "$what: it is ended"; fi
+    kill -TERM "$holder" 2>/dev/null # who may have a next term
+    status_of "$holder"
+    if wait_until "$what: no cgroup is left" has_cgroups 0; then pass "$what: no cgroup is left"; fi
+}
+delete_node() { "$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"; }
+kill_tool() { kill -9 "$holder"; }
+kill_guard() { kill -9 "$(guard_of "$holder")"; }
+kill_both() {
+    local child
+    child=$(child_of "$holder")
+    kill -9 "$child" "$(guard_of "$child")"
+}
+ask_to_end() { kill -TERM "$holder"; }
+
+# Who closes a session for a lock within is no part of the outer one's cgroup.
+closing_outside() {
+    local pid
+    for pid in /proc/[0-9]*; do
+        read -r name <"$pid/comm" && [ "$name" = zkl-closing ] && [ "$(own_cgroup "${pid#/proc/}")" = "$above/zkl-test-$$" ] &&
+            closing=${pid#/proc/} && return
+    done 2>/dev/null
+    return 1
+}
+closes_outside() {
+    local outer
+    begin_gate
+    export gate
+    hold $L-inner
+    in_group "$ZKL" lock $L --status-fd 9 -- sh -c '
+        sh -c "echo \$\$ >\"\$scratch/inner\"; exec \"\$ZKL\" --connect \"\$gate\" lock $L-inner true"; sleep 1000' \
+        9>"$scratch/lines" 2>/dev/null &
+    outer=$!
+    remember "$outer"
+    wait_until "closing: the inner one queues" has_contenders $L-inner 2
+    gate silence
+    kill -TERM "$(<"$scratch/inner")"
+    if wait_until "closing: outside of the command's cgroup" closing_outside; then pass "closing: outside of the command's cgroup"; fi
+    kill -TERM "$outer"
+    wait_until "closing: the outer one's command ends" line ended
+    kill -TERM "$outer"
+    status_of "$outer"
+    expect "closing: goes on" no "$(gone "$closing" && echo gone || echo no)"
+    expect "closing: no cgroup is left" "" "$(cgroups)"
+    gate heal
+    if wait_until "closing: the node goes" has_contenders $L-inner 1; then pass "closing: the node goes"; fi
+    let_go
+}
+
+if [ "$(id -u)" = 0 ] && [ -n "$mounted" ] && mkdir "$group" 2>/dev/null && [ -e "$group/cgroup.kill" ] &&
+    (in_group true) 2>/dev/null && { [ ! -d /run/systemd/system ] || setfattr -n user.delegate -v 1 "$group"; } &&
+    "${systemd[@]}" true 2>/dev/null; then
+    trap 'remove_group 2>/dev/null >&2; end_of_script' EXIT
+    cgroup_of_command
+    closes_outside
+    if [ -u "$scratch/root" ] && "${nobody[@]}" "$ZKL" --version >/dev/null; then
+        chown 65534 "$group" "$group/cgroup.procs"
+        ends_other_user "the node deleted" delete_node lock $L
+        ends_other_user "tool killed" kill_tool lock $L
+        ends_other_user "guard killed" kill_guard lock $L
+        ends_other_user "candidate and guard killed" kill_both elect $L-elect me
+        ends_other_user "asked to end" ask_to_end lock $L
+    else
+        skip "no set-user-ID program can be made: another user in a cgroup"
+    fi
+    remove_group
+else
+    rmdir "$group" 2>/dev/null
+    skip "no cgroup v2 that is ours: a cgroup of the command's own"
 fi
 expect_no_node "nothing is left" $L
 finish

@@ -44,7 +44,7 @@ allowed() { # FILE TARGET
     case $2 in
     *zookeeper.h | zookeeper/*) [[ $1 =~ ^(lib/(store|lock)/store_zk(_[a-z]+)?\.[ch]|include/zkl-zookeeper\.h|tests/.*|bench/.*)$ ]] ;;
     tests/*) [[ $1 == tests/* ]] ;;
-    tools/tree.h) [[ $1 =~ ^(tools|tests)/ ]] ;; # pure
+    tools/cgroup_path.h | tools/tree.h) [[ $1 =~ ^(tools|tests)/ ]] ;; # pure
     tools/*) [[ $1 =~ ^(tools|tests/fuzz)/ ]] ;;
     examples/* | bench/*) [ "${1%%/*}" = "${2%%/*}" ] ;;
     lib/store/store_zk*.h) [[ $1 =~ ^lib/(store|lock)/store_zk ]] ;;

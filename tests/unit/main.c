@@ -61,6 +61,7 @@ int main(int argc, char **argv)
         &denial_suite,
         &crowd_suite,
         &tree_suite,
+        &cgroup_path_suite,
         NULL,
     };
     return runner_main(argc, argv, suites);

@@ -60,5 +60,6 @@ extern const struct test_suite queue_watch_suite;
 extern const struct test_suite denial_suite;
 extern const struct test_suite crowd_suite;
 extern const struct test_suite tree_suite;
+extern const struct test_suite cgroup_path_suite;
 
 #endif

@@ -1,0 +1,260 @@
+/* Whatever fails, there is no cgroup: the command is ended by parenthood anyway (sweep.h). */
+#include "cgroup.h"
+#include "cgroup_path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <linux/magic.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+struct cgroup {
+    int dir;
+    int kill; /* cgroup.kill: opened now, for files may be short when it is due */
+    char name[CGROUP_NAME_MAX];
+};
+
+/* How many numbers may be taken by what dead processes of our id have left. */
+#define NAMES_MOST 16
+
+static int open_dir(int at, const char *name)
+{
+    return openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Whether a file begins with what, or for NULL has anything in it. One that is missing has not. */
+static bool file_begins(int dir, const char *file, const char *what)
+{
+    const int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
+    char text[64] = "";
+    const ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    return length > 0 && (!what || strncmp(text, what, strlen(what)) == 0);
+}
+
+/* ---- our own cgroup ---- */
+
+static char *own_path(void)
+{
+    char *mountinfo = NULL;
+    char *membership = NULL;
+    char *path = NULL;
+
+    if (g_file_get_contents("/proc/self/mountinfo", &mountinfo, NULL, NULL) &&
+        g_file_get_contents("/proc/self/cgroup", &membership, NULL, NULL))
+        path = cgroup_path(mountinfo, membership);
+    g_free(mountinfo);
+    g_free(membership);
+    return path;
+}
+
+static bool has_mark(int dir, const char *name)
+{
+    char value;
+
+    return fgetxattr(dir, name, &value, sizeof value) == 1 && value == '1';
+}
+
+/* What systemd owns it says whom it has given to. */
+static bool is_delegated(int dir)
+{
+    return access("/run/systemd/system", F_OK) != 0 || has_mark(dir, "user.delegate") ||
+           has_mark(dir, "trusted.delegate");
+}
+
+/* Programs that fit themselves to a limit look for it in their own cgroup alone. */
+static bool has_limits(int dir)
+{
+    static const char *const files[] = {"memory.max", "memory.high", "cpu.max"};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(files); i++)
+        if (file_begins(dir, files[i], NULL) && !file_begins(dir, files[i], "max"))
+            return true;
+    return false;
+}
+
+/* With controllers for children a child would have shares of its own. */
+static int open_own(void)
+{
+    char *path = own_path();
+    const int dir = path ? open_dir(AT_FDCWD, path) : -1;
+    struct statfs fs;
+
+    g_free(path);
+    if (dir < 0 ||
+        (fstatfs(dir, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC && is_delegated(dir) &&
+         !has_limits(dir) && !file_begins(dir, "cgroup.subtree_control", NULL)))
+        return dir;
+    close(dir);
+    return -1;
+}
+
+/* ---- the end ---- */
+
+static void remove_tree(int at, const char *name);
+
+static void remove_children(int dir)
+{
+    DIR *list = fdopendir(dir);
+    const struct dirent *entry;
+
+    while (list && (entry = readdir(list)))
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+            remove_tree(dir, entry->d_name);
+    if (list)
+        closedir(list);
+    else
+        close(dir);
+}
+
+/* Nobody lives in it. */
+static bool is_empty(int dir)
+{
+    return file_begins(dir, "cgroup.events", "populated 0");
+}
+
+/* What the dead have made within ours goes with it. */
+static void remove_tree(int at, const char *name)
+{
+    int dir;
+
+    if (unlinkat(at, name, AT_REMOVEDIR) == 0 || errno != EBUSY || (dir = open_dir(at, name)) < 0)
+        return;
+    if (!is_empty(dir)) {
+        close(dir);
+        return;
+    }
+    remove_children(dir);
+    unlinkat(at, name, AT_REMOVEDIR);
+}
+
+void cgroup_remove(const struct cgroup *c)
+{
+    const int parent = c ? open_dir(c->dir, "..") : -1;
+
+    if (parent < 0)
+        return;
+    remove_tree(parent, c->name);
+    close(parent);
+}
+
+void cgroup_free(struct cgroup *c)
+{
+    if (!c)
+        return;
+    cgroup_remove(c);
+    close(c->kill);
+    close(c->dir);
+    g_free(c);
+}
+
+/* ---- the beginning ---- */
+
+/* Those of makers who were killed, or whose command has left something that has ended since. (Or
+ * who wait in another PID namespace, and then have none.) */
+static void remove_old(int parent)
+{
+    const int copy = open_dir(parent, ".");
+    DIR *list = copy >= 0 ? fdopendir(copy) : NULL;
+    const struct dirent *entry;
+    pid_t maker;
+
+    while (list && (entry = readdir(list)))
+        if (cgroup_name_parse(entry->d_name, &maker) &&
+            (maker == getpid() || (kill(maker, 0) != 0 && errno == ESRCH)))
+            remove_tree(parent, entry->d_name);
+    if (list)
+        closedir(list);
+    else if (copy >= 0)
+        close(copy);
+}
+
+static bool make(struct cgroup *c, int parent)
+{
+    for (int i = 0; i < NAMES_MOST; i++) {
+        cgroup_name(c->name, getpid(), i);
+        if (mkdirat(parent, c->name, 0755) == 0)
+            return true;
+        if (errno != EEXIST)
+            return false;
+    }
+    return false;
+}
+
+/* A zkl in it may go on in the same way, so it is marked. (Among threads' cgroups it takes nobody
+ * in.)
+ */
+static bool prepare(struct cgroup *c, int parent)
+{
+    c->dir = open_dir(parent, c->name);
+    c->kill = openat(c->dir, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+    if (c->kill < 0)
+        return false;
+    fsetxattr(c->dir, "user.delegate", "1", 1, 0);
+    return true;
+}
+
+static struct cgroup *new_in(int parent)
+{
+    struct cgroup *c = g_new(struct cgroup, 1);
+
+    *c = (struct cgroup){.dir = -1, .kill = -1};
+    remove_old(parent);
+    if (make(c, parent) && prepare(c, parent))
+        return c;
+    cgroup_free(c);
+    return NULL;
+}
+
+struct cgroup *cgroup_new(void)
+{
+    const int parent = open_own();
+    struct cgroup *c = parent >= 0 ? new_in(parent) : NULL;
+
+    if (parent >= 0)
+        close(parent);
+    return c;
+}
+
+/* ---- what is in it ---- */
+
+/* Other than by a move there, it is neither late nor slow. */
+pid_t cgroup_fork(const struct cgroup *c)
+{
+    struct clone_args args = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD};
+
+    if (!c)
+        return -1;
+    args.cgroup = (__u64)c->dir;
+    return (pid_t)syscall(SYS_clone3, &args, sizeof args);
+}
+
+void cgroup_kill(const struct cgroup *c)
+{
+    while (c && write(c->kill, "1", 1) < 0 && errno == EINTR)
+        continue;
+}
+
+int cgroup_open_outside(void)
+{
+    char *own = own_path();
+    char *outside = own ? cgroup_path_outside(own) : NULL;
+    const int dir = outside ? open_dir(AT_FDCWD, outside) : -1;
+    const int fd = dir >= 0 ? openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC) : -1;
+
+    if (dir >= 0)
+        close(dir);
+    g_free(outside);
+    g_free(own);
+    return fd;
+}

@@ -1,0 +1,32 @@
+/* A cgroup of the command's own, where cgroup v2 lets us make one: what is in it is killed as one,
+ * however fast it forks and whoever it runs as. */
+#ifndef ZKL_TOOLS_CGROUP_H
+#define ZKL_TOOLS_CGROUP_H
+
+#include <sys/types.h>
+
+struct cgroup;
+
+/* Below our own, which stays as it is; not for a command whose daemons are to be left alone. NULL,
+ * and nothing said, where it cannot be made, or is not ours to make. Everywhere below, NULL stands
+ * for none. */
+struct cgroup *cgroup_new(void);
+
+/* Removes it, unless somebody lives in it. */
+void cgroup_remove(const struct cgroup *c);
+
+/* Removes it in the same way; by its maker. */
+void cgroup_free(struct cgroup *c);
+
+/* fork(2) by a process of one thread, with the child in the cgroup from its first moment. -1 where
+ * that is not possible. */
+pid_t cgroup_fork(const struct cgroup *c);
+
+/* KILL to all that are in it, and in those below. */
+void cgroup_kill(const struct cgroup *c);
+
+/* What to write "0" to, in order to leave the cgroups of all the commands around us; -1: nothing.
+ */
+int cgroup_open_outside(void);
+
+#endif

@@ -1,0 +1,110 @@
+/* Both texts are as seen from our cgroup namespace: what is outside of it begins with "/..". */
+#include "cgroup_path.h"
+
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Fields of a line of mountinfo. */
+enum { ROOT = 3, MOUNT_POINT = 4 };
+
+/* The rest of path below root; NULL if it is not below. */
+static const char *below(const char *path, const char *root)
+{
+    const size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
+    const char *rest = path + length;
+
+    if (strncmp(path, root, length) != 0 || (*rest != '/' && *rest != '\0'))
+        return NULL;
+    if (strncmp(rest, "/..", 3) == 0 && (rest[3] == '/' || rest[3] == '\0'))
+        return NULL;
+    return strcmp(rest, "/") == 0 ? "" : rest;
+}
+
+static char *by_mount(char *const *fields, const char *own)
+{
+    char *root = g_strcompress(fields[ROOT]); /* what is special is in octal */
+    const char *rest = below(own, root);
+    char *point = rest ? g_strcompress(fields[MOUNT_POINT]) : NULL;
+    char *path = point ? g_strconcat(point, rest, NULL) : NULL;
+
+    g_free(root);
+    g_free(point);
+    return path;
+}
+
+/* "ID PARENT DEVICE ROOT POINT OPTIONS [TAG...] - TYPE SOURCE OPTIONS" */
+static bool is_cgroup2(char *const *fields)
+{
+    guint i = MOUNT_POINT + 1;
+
+    if (g_strv_length((char **)fields) <= MOUNT_POINT)
+        return false;
+    while (fields[i] && strcmp(fields[i], "-") != 0)
+        i++;
+    return fields[i] && fields[i + 1] && strcmp(fields[i + 1], "cgroup2") == 0;
+}
+
+static char *own_path(const char *membership)
+{
+    char **lines = g_strsplit(membership, "\n", -1);
+    char *own = NULL;
+
+    for (char **line = lines; *line && !own; line++)
+        if (g_str_has_prefix(*line, "0::/"))
+            own = g_strdup(*line + strlen("0::"));
+    g_strfreev(lines);
+    return own;
+}
+
+/* The last mount is on top of those before. */
+char *cgroup_path(const char *mountinfo, const char *membership)
+{
+    char *own = own_path(membership);
+    char **lines = g_strsplit(mountinfo, "\n", -1);
+    char *path = NULL;
+
+    for (guint i = g_strv_length(lines); own && i > 0 && !path; i--) {
+        char **fields = g_strsplit(lines[i - 1], " ", -1);
+
+        if (is_cgroup2(fields))
+            path = by_mount(fields, own);
+        g_strfreev(fields);
+    }
+    g_strfreev(lines);
+    g_free(own);
+    return path;
+}
+
+void cgroup_name(char ret[CGROUP_NAME_MAX], pid_t maker, int number)
+{
+    snprintf(ret, CGROUP_NAME_MAX, "zkl-%d-%d", (int)maker, number);
+}
+
+bool cgroup_name_parse(const char *name, pid_t *ret_maker)
+{
+    char again[CGROUP_NAME_MAX];
+    int maker;
+    int number;
+
+    if (sscanf(name, "zkl-%9d-%9d", &maker, &number) != 2)
+        return false;
+    cgroup_name(again, maker, number);
+    if (maker <= 0 || number < 0 || strcmp(again, name) != 0)
+        return false;
+    if (ret_maker)
+        *ret_maker = maker;
+    return true;
+}
+
+char *cgroup_path_outside(const char *path)
+{
+    char *outside = g_strdup(path);
+    const char *name;
+
+    while ((name = strrchr(outside, '/')) && cgroup_name_parse(name + 1, NULL))
+        outside[name - outside] = '\0';
+    if (strcmp(outside, path) == 0)
+        g_clear_pointer(&outside, g_free);
+    return outside;
+}

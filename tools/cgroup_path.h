@@ -1,0 +1,23 @@
+/* Where a process stands in the hierarchy of cgroup v2. Pure: the kernel's texts in, paths out. */
+#ifndef ZKL_TOOLS_CGROUP_PATH_H
+#define ZKL_TOOLS_CGROUP_PATH_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* The directory of our cgroup, by the texts of /proc/self/mountinfo and /proc/self/cgroup; to be
+ * freed. NULL where cgroup v2 is not mounted, or not as far up as we are. */
+char *cgroup_path(const char *mountinfo, const char *membership);
+
+/* The name of a cgroup for a command: of the maker's process, and a number. */
+#define CGROUP_NAME_MAX 32
+void cgroup_name(char ret[CGROUP_NAME_MAX], pid_t maker, int number);
+
+/* Whether it is such a name; *ret_maker may be NULL. */
+bool cgroup_name_parse(const char *name, pid_t *ret_maker);
+
+/* The directory in which the outermost zkl around us has made its command's; to be freed. NULL if
+ * path is of no command's cgroup. */
+char *cgroup_path_outside(const char *path);
+
+#endif
