@@ -169,13 +169,30 @@ static void judge_service(struct court *c)
 
 /* ---- V7: being told ---- */
 
-static void judge_lateness(struct court *c, const hold *n)
+/* How long after the deadline that was, in time in which the process ran. */
+static int64_t lateness(const struct court *c, const hold *n, int64_t at)
 {
     int64_t due = MAX(n->until, n->start);
-    int64_t late = n->told_at - due;
 
-    if (late > 0)
-        late -= stopped_within(c, n->pid, due, n->told_at);
+    return at > due ? at - due - stopped_within(c, n->pid, due, at) : at - due;
+}
+
+/* Killed when it was not too late yet. */
+static bool died_untold(const struct court *c, const hold *n)
+{
+    for (guint i = 0; i < c->in->events->len; i++) {
+        const event *e = &g_array_index(c->in->events, event, i);
+
+        if (e->pid == n->pid && e->kind == EV_KILL)
+            return lateness(c, n, e->ns) <= TOO_LATE;
+    }
+    return false;
+}
+
+static void judge_lateness(struct court *c, const hold *n)
+{
+    int64_t late = lateness(c, n, n->told_at);
+
     c->j->latest_told = MAX(c->j->latest_told, late);
     if (late > TOO_LATE)
         violate(c, 7, n->path, n->told_at, "w%d was told LOST %.0f ms late", n->worker, MS(late));
@@ -196,7 +213,7 @@ static void judge_word(struct court *c, const hold *n)
         return;
     if (n->how == HOLD_OPEN)
         violate(c, 0, n->path, n->start, "w%d's hold has no end", n->worker);
-    if (lost && n->told == 0)
+    if (lost && n->told == 0 && !died_untold(c, n))
         violate(c, 7, n->path, n->end, "w%d lost its grant and was never told", n->worker);
     if (!lost && n->told > 0)
         violate(c, 7, n->path, n->told_at, "w%d was told LOST, yet its unlock was well", n->worker);

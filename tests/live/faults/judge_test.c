@@ -313,6 +313,10 @@ static void rejects_a_silent_loss(void)
     expect(-1);
     drop(EV_TOLD, 12, 5);
     expect(7);
+    plant((event){S(8), 2, 12, EV_KILL, 0, 0}); /* before it could be told */
+    expect(-1);
+    pick(EV_KILL, 12, 0)->ns = S(70);
+    expect(7);
 }
 
 static void rejects_two_words(void)
