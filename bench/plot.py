@@ -1,39 +1,191 @@
-"""The plots, as SVG written by hand: axes, grid, lines with points, a legend. No library."""
+"""All pictures: the curves of the benchmark; as a script, the demo's: plot.py RUN.json FILE.svg."""
+import io
+import json
 import math
-import os
-from xml.sax.saxutils import escape
+import sys
 
-import figures
+import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.textpath import TextPath
+from matplotlib.ticker import MaxNLocator
 
-WIDTH, HEIGHT = 760, 440
-LEFT, RIGHT, TOP, BOTTOM = 84, 190, 48, 60
-COLOURS = {
-    "bare": "#555555",
-    "proved": "#e377c2",
-    "requests": "#bcbd22",
-    "zkl": "#d62728",
-    "Curator": "#1f77b4",
-    "kazoo": "#2ca02c",
-    "etcd": "#9467bd",
-    "Redis": "#ff7f0e",
-    "PostgreSQL": "#8c564b",
+# The same data give the same bytes, text stays text, lengths are points.
+matplotlib.rcdefaults()
+matplotlib.rcParams.update(
+    {
+        "figure.dpi": 72,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "zkl",
+        "font.sans-serif": ["DejaVu Sans"],
+        "font.size": 9,
+        "legend.frameon": False,
+        "lines.solid_capstyle": "butt",
+    }
+)
+# The demo's colours, on a light page and on a dark one.
+SHADES = {
+    "paper": ("#ffffff", "#0d1117"),
+    "text": ("#24292f", "#e6edf3"),
+    "dim": ("#57606a", "#9198a1"),
+    "lane": ("#f3f5f7", "#161b22"),
+    "grid": ("#d0d7de", "#30363d"),
+    "holds": ("#2f6fd0", "#58a6ff"),
+    "holds, but told SUSPECT": ("#d4a72c", "#e3b341"),
+    "waits": ("#8c959f", "#6e7681"),
+    "two hold at once": ("#f7cfd2", "#67141b"),
+    "PASS": ("#1a7f37", "#3fb950"),
+    "FAIL": ("#d1242f", "#ff7b72"),
+    "F": ("#0969da", "#4493f8"),
+    "K": ("#cf222e", "#f85149"),
+    "C": ("#bc4c00", "#f0883e"),
+    "S": ("#9a6700", "#d29922"),
+    "L": ("#8250df", "#ab7df8"),
+    "T": ("#116329", "#56d364"),
 }
+WIDTH, LEFT, ROOM, ROW = 900, 38, 844, 13  # of the demo's picture, its lanes, a row of labels
 
 
-class Axis:
-    """From values to pixels; logarithmic unless it is said to be linear."""
+def save(figure, path, title, shades=()):
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Title": title, "Date": None})
+    rules = [
+        '[style*="%s: %s"] { %s: %s !important }' % (what, light, what, dark)
+        for light, dark in shades
+        for what in ("fill", "stroke")
+    ]
+    dark = "\n@media (prefers-color-scheme: dark) {\n%s\n}\n</style>" % "\n".join(rules)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(out.getvalue().replace("</style>", dark, 1) if rules else out.getvalue())
 
-    def __init__(self, label, values, start, length, linear=False, ticks=None):
-        self.label, self.start, self.length = label, start, length
-        self.scale = (lambda v: v) if linear else math.log10
-        low, high = (min(values), max(values)) if values else (1, 10)
-        self.ticks = ticks or decades(low, high)
-        self.low = self.scale(min([low] + self.ticks))
-        self.high = self.scale(max([high] + self.ticks))
 
-    def at(self, value):
-        share = (self.scale(value) - self.low) / ((self.high - self.low) or 1)
-        return self.start + share * self.length
+def shade(name):
+    return SHADES[name][0]
+
+
+def write(figure, x, y, words, colour="text", **options):
+    """x and y from the left and the top of the picture."""
+    x, y = x / WIDTH, 1 - y / figure.bbox.height
+    figure.text(x, y, words, color=shade(colour), **options)
+
+
+def bars(axes, kind, width, places, **options):
+    """Those of [(y, start, end)…] that are in sight, as one path; the shortest are still seen."""
+    left, right = axes.get_xlim()
+    least, x, y = 0.7 * (right - left) / ROOM, [], []
+    for at, start, end in places:
+        if end > left and start < right:
+            x += [start, max(end, start + least), math.nan]
+            y += [at, at, math.nan]
+    axes.plot(x, y, color=shade(kind), linewidth=width, **options)
+
+
+def overlaps(holds):
+    for i, (worker, _, _, end, _) in enumerate(holds):
+        for other, start, _, other_end, _ in holds[i + 1 :]:
+            if start >= end:
+                break
+            if other != worker:
+                yield start, min(end, other_end)
+
+
+def panel(figure, run, top, lane, start, end):
+    """A lane for each worker, `top` below the picture's; y is in points below that."""
+    high, total = lane * run["workers"], figure.bbox.height
+    place = [LEFT / WIDTH, 1 - (top + high) / total, ROOM / WIDTH, high / total]
+    axes = figure.add_axes(place, xlim=(start, end), ylim=(high, 0), facecolor="none")
+    middle = [lane * (w + 0.5) for w in range(run["workers"])]
+    ticks = MaxNLocator(20, steps=[1, 2, 5, 10]).tick_values(start, end)
+    ticks = [t for t in ticks if start <= t < end]
+    decimals = max(0, -math.floor(math.log10(ticks[1] - ticks[0]) + 1e-9))
+    axes.set_xticks(ticks, ["%.*f s" % (decimals, t) for t in ticks], size=7.5, color=shade("dim"))
+    axes.set_yticks(middle, ["w%d" % (w + 1) for w in range(len(middle))], color=shade("text"))
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.grid(axis="x", color=shade("grid"), linewidth=0.75)
+    holds = run["holds"]
+    bars(axes, "lane", lane - 3, [(y, start, end) for y in middle], zorder=0)
+    bars(axes, "two hold at once", high, [(high / 2, *both) for both in overlaps(holds)])
+    bars(axes, "waits", 1.1, [(middle[w], a, b) for w, a, b in run["waits"]])
+    bars(axes, "holds", 0.6 * lane, [(middle[w], a, doubt) for w, a, doubt, _, _ in holds])
+    doubts = [(middle[w], doubt, end) for w, _, doubt, end, _ in holds if doubt < end]
+    bars(axes, "holds, but told SUSPECT", 0.6 * lane, doubts)
+    return axes
+
+
+def tokens(axes, places, room):
+    """[(x, y, token)…], as far as they leave each other that room."""
+    free, pixel = -math.inf, (axes.get_xlim()[1] - axes.get_xlim()[0]) / ROOM
+    for x, y, token in places:
+        if free <= x <= axes.get_xlim()[1] - 24 * pixel:
+            axes.text(x, y, " #%d" % token, size=7.5, color=shade("dim"), va="center")
+            free = x + room * pixel
+
+
+def rows(marks, end):
+    """Each label's left end and its row, from 0, the lowest. From the last to the first: one stands
+    above every later one that it would reach, so that the lines of those do not cross it."""
+    out = []
+    for at, _, _, label in reversed(marks):
+        width = 8 + TextPath((0, 0), label, 9, prop={"weight": "bold"}).get_extents().width
+        left = max(min(LEFT + at / end * ROOM, LEFT + ROOM - width), LEFT)
+        reached = [row for other, row in out if other < left + width]
+        out.append((left, 1 + max(reached, default=-1)))
+    return out[::-1]
+
+
+def mark(figure, axes, lane, places, marks):
+    top = figure.bbox.height * (1 - axes.get_position().y1)
+    for (left, row), (at, worker, letter, label) in zip(places, marks):
+        colour, high = letter or "dim", 8 + ROW * row
+        write(figure, left + 3, top - high, label, colour, weight="bold")
+        line = axes.plot([at, at], [axes.get_ylim()[0], 2 - high], "--", color=shade(colour))
+        line[0].set(linewidth=0.75, dashes=(4, 2.7), clip_on=False)
+        if letter and worker >= 0:
+            y = lane * (worker + 0.5)
+            axes.plot(at, y, "o", color=shade(colour), markersize=12, clip_on=False)
+            options = {"ha": "center", "va": "center_baseline", "size": 7.5, "weight": "bold"}
+            axes.text(at, y, letter, color=shade("paper"), **options)
+
+
+def head(figure, run):
+    write(figure, LEFT, 26, run["title"], size=15, weight="bold")
+    write(figure, LEFT, 42, run["facts"], "dim", size=10)
+    passed = "PASS" if run["pass"] else "FAIL"
+    write(figure, LEFT, 58, passed + ": " + run["verdict"], passed, size=10, weight="bold")
+
+
+def legend(figure):
+    kinds = {"holds": 8, "holds, but told SUSPECT": 8, "waits": 1.1, "two hold at once": 11}
+    handles = [Line2D([], [], color=shade(k), linewidth=w, label=k) for k, w in kinds.items()]
+    place = {"loc": "lower left", "bbox_to_anchor": (LEFT / WIDTH - 0.01, 0), "borderaxespad": 0}
+    figure.legend(handles=handles, ncol=4, labelcolor=shade("text"), borderpad=1, **place)
+    words = "#17: a grant and its token. Seconds since the workers began."
+    write(figure, 480, figure.bbox.height - 11.4, words, "dim")
+
+
+def timeline(run, path):
+    """The run that tests/demo/picture.c writes, and a close-up of some hand-overs."""
+    workers, holds, end = run["workers"], run["holds"], run["end"] or 1
+    places, some = rows(run["marks"], end), holds[8:21] if len(holds) >= 24 else []
+    top = 74 + ROW * (1 + max([row for _, row in places], default=0))
+    below = top + 22 * workers + 44
+    height = below + (16 * workers + 44 if some else -4)
+    figure = Figure((WIDTH / 72, height / 72), facecolor=shade("paper"))
+    axes = panel(figure, run, top, 22, 0, end)
+    tokens(axes, [(start, 22 * w + 1, token) for w, start, _, _, token in holds], 66)
+    mark(figure, axes, 22, places, run["marks"])
+    if some:
+        start = some[0][1] - 0.002
+        end = min(some[-1][1], start + 3)
+        words = "Close-up: %.0f ms" % ((end - start) * 1e3)
+        words += " of ordinary hand-overs" if run["pass"] else ""
+        write(figure, LEFT, below - 7, words, weight="bold")
+        axes = panel(figure, run, below, 16, start, end)
+        tokens(axes, [(until, 16 * w + 4.5, token) for w, _, _, until, token in some], 0)
+    head(figure, run)
+    legend(figure)
+    save(figure, path, run["title"], SHADES.values())
 
 
 def decades(low, high):
@@ -50,171 +202,29 @@ def amount(value):
     return format(int(value), ",") if value >= 1 else "%g" % value
 
 
-def text(x, y, words, anchor="middle", more=""):
-    return '<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>' % (
-        x,
-        y,
-        anchor,
-        more,
-        escape(words),
-    )
+def curves(path, title, lines, x_label, y_label, points=True, y_ticks=None):
+    """lines: {name: (colour, [(x, y)…])}. Both axes are logarithmic but for a y with ticks."""
+    figure = Figure((570 / 72, 330 / 72))
+    axes = figure.add_axes([0.11, 0.136, 0.64, 0.755], xscale="log", xlabel=x_label, ylabel=y_label)
+    look = {"marker": "o" if points else None, "markersize": 5, "clip_on": False}
+    for name, (colour, line) in lines.items():
+        axes.plot(*zip(*line), color=colour, label=name, **look)
+    x, y = zip(*(point for _, line in lines.values() for point in line))
+    x_ticks = sorted(set(x)) if points else decades(min(x), max(x))
+    if not y_ticks:
+        y_ticks = decades(min(y), max(y))
+        axes.set_yscale("log")
+    axes.set_xticks(x_ticks, [amount(t) for t in x_ticks])
+    axes.set_yticks(y_ticks, [amount(t) for t in y_ticks])
+    axes.set(xlim=(x_ticks[0], x_ticks[-1]), ylim=(y_ticks[0], y_ticks[-1]))
+    axes.minorticks_off()
+    axes.grid(color="#dddddd")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_title(title, loc="left", size=12, weight="bold")
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    save(figure, path, title)
 
 
-def stroke(x1, y1, x2, y2, colour):
-    return '<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s"/>' % (x1, y1, x2, y2, colour)
-
-
-def frame(title, x, y):
-    right, base = x.start + x.length, y.start
-    out = [text(LEFT, 24, title, "start", ' font-size="16" font-weight="bold"')]
-    for tick in y.ticks:
-        out += [
-            stroke(LEFT, y.at(tick), right, y.at(tick), "#dddddd"),
-            text(LEFT - 8, y.at(tick) + 4, amount(tick), "end"),
-        ]
-    for tick in x.ticks:
-        out += [
-            stroke(x.at(tick), base, x.at(tick), base + y.length, "#eeeeee"),
-            text(x.at(tick), base + 18, amount(tick)),
-        ]
-    out += [
-        stroke(LEFT, base, right, base, "#000000"),
-        stroke(LEFT, base, LEFT, base + y.length, "#000000"),
-    ]
-    out.append(text((LEFT + right) / 2, HEIGHT - 14, x.label))
-    middle = base + y.length / 2
-    out.append(text(22, middle, y.label, more=' transform="rotate(-90 22 %.1f)"' % middle))
-    return out
-
-
-def curve(points, x, y, colour, marks):
-    at = [(x.at(a), y.at(b)) for a, b in points]
-    out = [
-        '<polyline fill="none" stroke="%s" stroke-width="2" points="%s"/>'
-        % (colour, " ".join("%.1f,%.1f" % p for p in at))
-    ]
-    return out + [
-        '<circle cx="%.1f" cy="%.1f" r="3.5" fill="%s"/>' % (p + (colour,)) for p in at if marks
-    ]
-
-
-def legend(names):
-    out = []
-    for i, name in enumerate(names):
-        at, colour = TOP + 12 + 22 * i, COLOURS[name.split()[0]]
-        out += [
-            '<rect x="%d" y="%d" width="18" height="4" fill="%s"/>'
-            % (WIDTH - RIGHT + 16, at - 6, colour),
-            text(WIDTH - RIGHT + 40, at, name, "start"),
-        ]
-    return out
-
-
-def write(path, title, curves, x_label, y_label, marks=True, **y_options):
-    """curves: {name: [(x, y)…]}; the first word of a name decides its colour."""
-    curves = {name: points for name, points in curves.items() if points}
-    places = sorted({p[0] for points in curves.values() for p in points})
-    x = Axis(x_label, places, LEFT, WIDTH - LEFT - RIGHT, ticks=places if marks else None)
-    y = Axis(
-        y_label,
-        [p[1] for points in curves.values() for p in points],
-        HEIGHT - BOTTOM,
-        -(HEIGHT - TOP - BOTTOM),
-        **y_options
-    )
-    out = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d"' % (WIDTH, HEIGHT),
-        ' font-family="sans-serif" font-size="12">',
-        '<rect width="100%" height="100%" fill="white"/>',
-    ]
-    out += frame(title, x, y) + legend(curves)
-    for name, points in curves.items():
-        out += curve(points, x, y, COLOURS[name.split()[0]], marks)
-    with open(path, "w", encoding="utf-8") as f:
-        f.write("\n".join(out + ["</svg>\n"]))
-
-
-def called(name):
-    return {
-        "loop-bare": "bare loop, alone",
-        "crowd-bare": "bare chain",
-        "crowd-proof": "proved bare chain",
-        "crowd-mark": "requests without zkl",
-        "loop-least": "requests without zkl",
-        "loop-zkl": "zkl",
-        "crowd-zkl": "zkl",
-    }.get(name, name)
-
-
-def by_size(results, sizes, figure):
-    """{name: [(size, figure)…]}; figure(samples, all samples of that group)."""
-    out = {}
-    for size, group in sizes:
-        for name, samples in results[group].items():
-            out.setdefault(called(name), []).append((size, figure(samples, results[group])))
-    return out
-
-
-def median(key):
-    return lambda samples, _: figures.of(samples, key)
-
-
-def to_bare_loop(samples, group):
-    return figures.middle(figures.ratios(samples, group["loop-bare"], "rate"))
-
-
-def shares(samples):
-    """How many of all waits were no longer than that many µs, up to 99.9 %."""
-    waits, points, seen = figures.merged(s["waits"] for s in samples), [], 0
-    for ns in sorted(waits):
-        seen += waits[ns]
-        points.append((max(ns, 1) / 1e3, 100 * seen / sum(waits.values())))
-    return [p for p in points if p[1] <= 99.9]
-
-
-def write_all(results, folder):
-    """Those whose groups were measured; gives {file: title}."""
-    contended = [(int(g.split()[0]), g) for g in results if g.endswith("processes")]
-    crowds = [(int(g.split()[-1]), g) for g in results if g.startswith("crowd")]
-    written = {}
-
-    def add(name, title, *args, **options):
-        written[name] = title
-        write(os.path.join(folder, name), title, *args, **options)
-
-    if contended:
-        alone = [(1, "uncontended")] if "uncontended" in results else []
-        add(
-            "processes.svg",
-            "One lock, taken in turns by processes that hold it for no time",
-            by_size(results, alone + contended, to_bare_loop),
-            "processes",
-            "rate ÷ that of the bare loop, alone",
-        )
-    if crowds:
-        add(
-            "crowd.svg",
-            "A crowd behind one lock is let through",
-            by_size(results, crowds, median("rate")),
-            "waiters",
-            "hand-overs per second",
-        )
-        add(
-            "crowd-bytes.svg",
-            "What the server sends for one hand-over in a crowd",
-            by_size(results, crowds, median("bytes")),
-            "waiters",
-            "bytes",
-        )
-    if "uncontended" in results:
-        add(
-            "latency.svg",
-            "An uncontended lock: how long until it is had",
-            {called(n): shares(s) for n, s in results["uncontended"].items()},
-            "µs from asking to having it",
-            "share of locks, %",
-            marks=False,
-            linear=True,
-            ticks=[0, 25, 50, 75, 90, 100],
-        )
-    return written
+if __name__ == "__main__":
+    with open(sys.argv[1], encoding="utf-8") as run_file:
+        timeline(json.load(run_file), sys.argv[2])

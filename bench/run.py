@@ -9,8 +9,8 @@ import sys
 import time
 
 import conditions
+import curves
 import groups
-import plot
 import rows
 import servers
 import subjects
@@ -144,7 +144,7 @@ def main():
         with open(kept, "wb") as f:
             pickle.dump((results, facts), f)
     folder = subjects.OUT if args.only else os.path.join(subjects.HERE, "results")
-    text = table.markdown(all_rows(results), facts, plot.write_all(results, folder))
+    text = table.markdown(all_rows(results), facts, curves.write_all(results, folder))
     with open(os.path.join(folder, "results.md"), "w", encoding="utf-8") as f:
         f.write(text)
     sys.stdout.write(text)

@@ -7,6 +7,8 @@ build_packages=(gcc libc6-dev make autoconf automake libtool pkg-config
 # and `zookeeperd` would start a service. iproute2 makes the networks that tests cut.
 server_packages=(libzookeeper-java default-jre-headless iproute2)
 check_packages=(clang clang-format g++ binutils)
+# What bench/plot.py draws with.
+plot_packages=(python3-matplotlib)
 # Other libraries that take the same locks. ZooKeeper's own recipes come with its server.
 interop_packages=(default-jdk-headless libcurator-recipes-java python3-kazoo)
 # The locks that zkl is measured beside. Debian may start redis, etcd and postgresql as services;

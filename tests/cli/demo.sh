@@ -20,11 +20,21 @@ overlaps +0
 tokens +rising \([0-9]+ grants\)
 foreign unlocks +3 refused
 verdict: PASS$' "$out"
-run grep -c '^</svg>' "$scratch/safe.svg"
-expect "and a picture" 0:1 "$status:$out"
+if python3 -c 'import matplotlib' 2>/dev/null || /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
+    run grep -c '^</svg>' "$scratch/safe.svg"
+    expect "and a picture" 0:1 "$status:$out"
+    run grep -c '>PASS: increments lost 0, overlaps 0, tokens rising, foreign unlocks refused 3 of 3<' "$scratch/safe.svg"
+    expect "with the verdict" 0:1 "$status:$out"
+else
+    skip "no matplotlib"
+fi
 
-run "$DEMO" --unsafe --quiet --no-color --increments 12 --svg "$scratch/unsafe.svg"
+mkdir "$scratch/none"
+echo 'raise ImportError("none here")' >"$scratch/none/matplotlib.py"
+PYTHONPATH=$scratch/none run "$DEMO" --unsafe --quiet --no-color --increments 12 --svg "$scratch/unsafe.svg"
 expect "without the lock it fails" 1 "$status"
 expect_match "as it loses increments" 'increments lost +[1-9]' "$out"
 expect_match "and says so" 'verdict: FAIL$' "$out"
+expect "without matplotlib a line tells it" "demo: no picture (it needs python3 and matplotlib): ImportError: none here" \
+    "$(grep picture <<<"$err")"
 finish

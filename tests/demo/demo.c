@@ -100,7 +100,7 @@ static int judge(const run *r, const look *l)
         verdict_reason(v, "the history has lines that make no sense");
         v->pass = false;
     }
-    drawn = svg_write(r->o->svg, v, &in, r->o->unsafe);
+    drawn = picture_draw(r->o->svg, r->dir, v, &in, r->o->unsafe);
     if (!r->o->quiet) {
         report_print(v, &in, l);
         timeline_print(v, &in, l);

@@ -8,9 +8,8 @@
 typedef struct mark {
     int64_t ns;
     int worker;
-    char letter;
-    const char *colour; /* SVG colour name or number */
-    char *label;        /* for the SVG */
+    char letter; /* 0: it concerns no worker */
+    char *label; /* in the picture */
 } mark;
 
 GArray *marks_new(const verdict *v);
@@ -27,6 +26,9 @@ look look_of_stdout(bool no_colour);
 void report_print(const verdict *v, const verdict_input *in, const look *l);
 void report_verdict(const verdict *v, const look *l);
 void timeline_print(const verdict *v, const verdict_input *in, const look *l);
-bool svg_write(const char *file, const verdict *v, const verdict_input *in, bool unsafe);
+
+/* Its data goes to dir. false after a line on stderr when there is nothing to draw it. */
+bool picture_draw(const char *file, const char *dir, const verdict *v, const verdict_input *in,
+                  bool unsafe);
 
 #endif

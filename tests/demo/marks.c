@@ -4,9 +4,9 @@
 
 #define S(ns) ((double)(ns) / 1e9)
 
-static void add(GArray *marks, int64_t ns, int worker, char letter, const char *colour, char *label)
+static void add(GArray *marks, int64_t ns, int worker, char letter, char *label)
 {
-    mark m = {ns, worker, letter, colour, label};
+    mark m = {ns, worker, letter, label};
 
     if (ns)
         g_array_append_val(marks, m);
@@ -16,10 +16,10 @@ static void add(GArray *marks, int64_t ns, int worker, char letter, const char *
 
 static void add_kill(GArray *marks, const kill_fault *k)
 {
-    add(marks, k->at, k->worker, 'K', "#d1242f",
+    add(marks, k->at, k->worker, 'K',
         g_strdup_printf("w%d killed with -9%s", k->worker + 1, k->held ? " while it held" : ""));
     if (k->held && k->next)
-        add(marks, k->next, -1, 0, "#57606a",
+        add(marks, k->next, -1, 0,
             g_strdup_printf("next grant, %.2f s after the kill", S(k->next - k->at)));
 }
 
@@ -27,16 +27,16 @@ static void add_cut(GArray *marks, const cut_fault *c)
 {
     int w = c->worker + 1;
 
-    add(marks, c->at, c->worker, 'C', "#bc4c00",
+    add(marks, c->at, c->worker, 'C',
         g_strdup_printf("w%d cut off%s", w, c->held ? " while it held" : ""));
-    add(marks, c->suspect, c->worker, 'S', "#9a6700",
+    add(marks, c->suspect, c->worker, 'S',
         g_strdup_printf("w%d told SUSPECT, +%.2f s", w, S(c->suspect - c->at)));
-    add(marks, c->lost, c->worker, 'L', "#8250df",
+    add(marks, c->lost, c->worker, 'L',
         g_strdup_printf("w%d told LOST by its own deadline, +%.2f s", w, S(c->lost - c->at)));
     if (c->lost && c->next)
-        add(marks, c->next, -1, 0, "#57606a",
+        add(marks, c->next, -1, 0,
             g_strdup_printf("next grant, %.2f s after the cut", S(c->next - c->at)));
-    add(marks, c->thaw, c->worker, 'T', "#1a7f37",
+    add(marks, c->thaw, c->worker, 'T',
         g_strdup_printf("w%d let go on%s", w, c->back ? ", takes part again" : ""));
 }
 
@@ -52,7 +52,7 @@ GArray *marks_new(const verdict *v)
     GArray *marks = g_array_new(FALSE, TRUE, sizeof(mark));
     const foreign_fault *f = &v->foreign;
 
-    add(marks, f->at, f->holder, 'F', "#0969da",
+    add(marks, f->at, f->holder, 'F',
         g_strdup_printf("%u of %u foreign unlocks of w%d's lock refused", f->refused, f->tries,
                         f->holder + 1));
     add_kill(marks, &v->kill);
