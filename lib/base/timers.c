@@ -8,8 +8,6 @@
 #include "clock.h"
 #include "thread.h"
 
-enum { PAUSE_FIRST_MS = 1000, PAUSE_LAST_MS = 30000 };
-
 bool timers_by_hand;
 
 struct timers {
@@ -147,11 +145,4 @@ void timers_cancel(struct timer *timer)
     if (timer->at)
         g_sequence_remove(timer->at);
     timer->at = NULL;
-}
-
-void timers_arm_again(struct timers *timers, struct timer *timer, int64_t *pause_ms,
-                      void (*fn)(void *), void *data)
-{
-    *pause_ms = *pause_ms == 0 ? PAUSE_FIRST_MS : MIN(*pause_ms * 2, (int64_t)PAUSE_LAST_MS);
-    timers_arm(timers, timer, clock_now().boot + *pause_ms * CLOCK_MS, fn, data);
 }

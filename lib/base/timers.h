@@ -40,9 +40,4 @@ void timers_arm(struct timers *timers, struct timer *timer, int64_t due, void (*
                 void *data);
 void timers_cancel(struct timer *timer);
 
-/* For what fails again and again: after 1 s when *pause_ms is 0, and after twice the last pause,
- * but no more than 30 s, from then on. */
-void timers_arm_again(struct timers *timers, struct timer *timer, int64_t *pause_ms,
-                      void (*fn)(void *), void *data);
-
 #endif

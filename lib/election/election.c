@@ -136,8 +136,8 @@ static void on_closed(struct participant *p)
 {
     for (GList *l = ((struct elections *)p)->list.head; l; l = l->next) {
         zkl_election *e = l->data;
-        if (e->bid)
-            bid_stop(e->bid, ZKL_ECLOSED);
+        if (e->candidacy)
+            candidacy_stop(e, true);
         look_stop_all(&e->observers);
     }
 }
@@ -215,8 +215,8 @@ static int give_up(zkl_election *e, int code, const char *text)
 {
     int answer = ZKL_EPERM;
 
-    if (e->bid)
-        answer = bid_stop(e->bid, 0) ? 0 : ZKL_ELOST;
+    if (e->candidacy)
+        answer = candidacy_stop(e, false);
     if (e->campaign) {
         campaign_abort(e->campaign, code, text);
         answer = 0;
@@ -275,8 +275,8 @@ static void describe(const zkl_election *e, zkl_election_status *ret)
     if (election_leads(e)) {
         ret->candidacy = ZKL_CANDIDACY_LEADING;
         ret->token = zkl_grant_token(e->grant);
-    } else if (e->bid) {
-        bid_describe(e->bid, ret);
+    } else if (e->candidacy) {
+        candidacy_describe(e, ret);
     } else if (e->campaign) {
         ret->candidacy = ZKL_CANDIDACY_QUEUED;
         ret->ahead = campaign_ahead(e->campaign);

@@ -7,8 +7,8 @@
 #include "lib/lock/op.h"
 #include "lib/session/core.h"
 
-struct bid;      /* of zkl_election_start(): campaigns again and again */
-struct campaign; /* of zkl_election_campaign(): one */
+struct election_candidacy; /* of zkl_election_start(): campaigns again and again */
+struct campaign;           /* of zkl_election_campaign(): one */
 
 struct zkl_election {
     int refs; /* the user's, and of whatever will still call back */
@@ -19,7 +19,7 @@ struct zkl_election {
     enum child_kind kind;
     /* at most one of these is under way: */
     struct campaign *campaign;
-    struct bid *bid;
+    struct election_candidacy *candidacy;
     zkl_grant *grant; /* a reference: of the present term, or of one whose end nobody saw yet */
     uint64_t terms;
     zkl_error last;
@@ -52,13 +52,13 @@ void election_forget(zkl_election *e);
 void campaign_abort(struct campaign *c, int code, const char *text);
 int campaign_ahead(const struct campaign *c);
 
-/* ---- election_bid.c ---- */
+/* ---- election_start.c: while there is a candidacy ---- */
 
-/* Ends it: its term, if it has one; e->bid is nothing then. code 0: asked for. False: the term had
- * been lost. */
-bool bid_stop(struct bid *bid, int code);
+/* Ends it and its term, if it has one; there is none then. closed: the session is, and the user did
+ * not ask for it. 0, or ZKL_ELOST: the term had been lost. */
+int candidacy_stop(zkl_election *e, bool closed);
 
 /* candidacy and ahead */
-void bid_describe(const struct bid *bid, zkl_election_status *ret);
+void candidacy_describe(const zkl_election *e, zkl_election_status *ret);
 
 #endif

@@ -37,7 +37,7 @@ static int begin(struct campaign *c, int64_t timeout_ms, zkl_acquired_fn done)
     zkl_election *e = c->election;
     struct contender_spec spec = election_spec(e);
 
-    if (e->campaign || e->bid)
+    if (e->campaign || e->candidacy)
         return error_set(ZKL_EBUSY, election_path(e), "%s: this handle is already campaigning",
                          election_path(e));
     c->op = op_start(e->session, &spec, timeout_ms, done, c, &e->waiters);

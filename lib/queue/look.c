@@ -3,6 +3,7 @@
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "recipes/back_off.h"
 
 void look_init(struct look *l, zkl_session *s, const char *directory, const struct look_kind *kind,
                GQueue *list)
@@ -87,7 +88,8 @@ static void failed(struct look *l, int code)
                  zkl_strerror(code));
     l->failure = code;
     l->number++;
-    timers_arm_again(s->timers, &l->timer, &l->pause_ms, on_pause_over, l);
+    l->pause_ms = back_off_next(l->pause_ms);
+    timers_arm(s->timers, &l->timer, clock_now().boot + l->pause_ms * CLOCK_MS, on_pause_over, l);
     if (news && l->kind->failed)
         l->kind->failed(l);
 }

@@ -1,13 +1,13 @@
 /* When a leader is asked to step down. */
-#include "tenure.h"
+#include "step_down.h"
 
 #include "suites.h"
 
 #include <string.h>
 
-static struct tenure seeing(struct tenure t, const char *name)
+static struct step_down seeing(struct step_down t, const char *name)
 {
-    tenure_see(&t, name, strlen(name));
+    step_down_see(&t, name, strlen(name));
     return t;
 }
 
@@ -18,8 +18,8 @@ static struct tenure seeing(struct tenure t, const char *name)
 
 static void who_counts(void)
 {
-    const struct tenure t = {.yield = true, .priority = 3};
-    const struct tenure free_for_all = {.yield = true};
+    const struct step_down t = {.yield = true, .priority = 3};
+    const struct step_down free_for_all = {.yield = true};
     CHECK(!t.others && !t.higher);
     CHECK(seeing(t, LOW).others && !seeing(t, LOW).higher);
     CHECK(!seeing(t, EQUAL).higher);
@@ -31,12 +31,12 @@ static void who_counts(void)
 }
 
 /* At each age: is it over, does it watch, when does it change by itself? */
-static void expect(const struct tenure *t, int64_t age, bool over, bool watches, int64_t next,
+static void expect(const struct step_down *t, int64_t age, bool over, bool watches, int64_t next,
                    int line)
 {
-    bool ok = CHECK_INT(tenure_is_over(t, age), over);
-    ok &= CHECK_INT(tenure_watches(t, age), watches);
-    ok &= CHECK_INT(tenure_next(t, age), next);
+    bool ok = CHECK_INT(step_down_is_due(t, age), over);
+    ok &= CHECK_INT(step_down_watches(t, age), watches);
+    ok &= CHECK_INT(step_down_next(t, age), next);
     if (!ok)
         runner_fail(__FILE__, line, "at the age of %lld", (long long)age);
 }
@@ -44,14 +44,14 @@ static void expect(const struct tenure *t, int64_t age, bool over, bool watches,
 
 static void never(void)
 {
-    const struct tenure t = {.priority = 1, .higher = true, .others = true};
+    const struct step_down t = {.priority = 1, .higher = true, .others = true};
     EXPECT(&t, 0, false, false, INT64_MAX);
     EXPECT(&t, INT64_MAX - 1, false, false, INT64_MAX);
 }
 
 static void to_a_higher_one(void)
 {
-    struct tenure t = {.yield = true, .least = 100};
+    struct step_down t = {.yield = true, .min_term = 100};
     EXPECT(&t, 0, false, true, INT64_MAX);
     t.others = true;
     EXPECT(&t, 500, false, true, INT64_MAX);
@@ -59,13 +59,13 @@ static void to_a_higher_one(void)
     EXPECT(&t, 0, false, true, 100);
     EXPECT(&t, 99, false, true, 100);
     EXPECT(&t, 100, true, true, INT64_MAX);
-    t.least = 0;
+    t.min_term = 0;
     EXPECT(&t, 0, true, true, INT64_MAX);
 }
 
 static void to_anybody(void)
 {
-    struct tenure t = {.most = 100};
+    struct step_down t = {.max_term = 100};
     EXPECT(&t, 0, false, false, 100);
     EXPECT(&t, 100, false, true, INT64_MAX); /* nobody waits */
     t.others = true;
@@ -75,12 +75,12 @@ static void to_anybody(void)
 
 static void both(void)
 {
-    struct tenure t = {.yield = true, .least = 50, .most = 100, .others = true};
+    struct step_down t = {.yield = true, .min_term = 50, .max_term = 100, .others = true};
     EXPECT(&t, 0, false, true, 100);
     t.higher = true;
     EXPECT(&t, 0, false, true, 50);
     EXPECT(&t, 50, true, true, 100);
-    t.least = 200;
+    t.min_term = 200;
     EXPECT(&t, 0, false, true, 100);
     EXPECT(&t, 100, true, true, 200);
 }
@@ -90,4 +90,4 @@ static const struct test_case cases[] = {
     {"to_anybody", to_anybody}, {"both", both},   {NULL, NULL},
 };
 
-const struct test_suite tenure_suite = {.name = "tenure", .cases = cases};
+const struct test_suite step_down_suite = {.name = "step_down", .cases = cases};

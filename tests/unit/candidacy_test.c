@@ -1,0 +1,249 @@
+/* The machine of a candidacy: campaigns, ends, its diagram. */
+#include "candidacy_play.h"
+#include "recipes/back_off.h"
+#include "suites.h"
+
+#include <glib.h>
+
+#define REQUEUE .kind = CHILD_LATCH, .requeue = true
+#define YIELD REQUEUE, .step_down.yield = true, .step_down.priority = 3
+
+static void terms(void)
+{
+    static const struct candidacy_exchange rows[] = {
+        {"one after the other",
+         {REQUEUE},
+         {{EV(TIMER), "enter"},
+          {EV(WON), "lead"},
+          {TOLD_LOST(), "ignore forget note lost enter"},
+          {EV(WON), "lead"},
+          {EV(YIELD), "resign"},
+          {EV(YIELD, .unowned = true, .ev.released = true), ""},
+          {TOLD_RELEASED(), "ignore forget note none enter"},
+          {EV(YIELD), ""}}},
+        {"the user yields what was lost: it hears so",
+         {REQUEUE},
+         {{EV(TIMER), "enter"}, {EV(WON), "lead"}, {EV(YIELD, .unowned = true), "resign"}}},
+        {"the only term is lost",
+         {.kind = CHILD_LATCH},
+         {{EV(TIMER), "enter"},
+          {EV(WON), "lead"},
+          {TOLD_LOST(), "ignore forget note lost stop-behind lost"}}},
+        {"the only term is given back",
+         {.kind = CHILD_LATCH},
+         {{EV(TIMER), "enter"},
+          {EV(WON), "lead"},
+          {TOLD_RELEASED(), "ignore forget note none stop-behind none"}}},
+        {"the session is being closed",
+         {REQUEUE},
+         {{EV(TIMER), "enter"},
+          {EV(WON), "lead"},
+          {TOLD_LOST(.ev.closing = true), "ignore forget note lost stop-behind closed"}}},
+        {"the credentials are refused meanwhile",
+         {REQUEUE},
+         {{EV(TIMER), "enter"},
+          {EV(WON), "lead"},
+          {TOLD_LOST(.ev.refused = true), "ignore forget note lost note refused stop refused"}}},
+    };
+
+    candidacy_play(rows, G_N_ELEMENTS(rows));
+}
+
+static void failures(void)
+{
+    static const struct candidacy_exchange rows[] = {
+        {"it backs off, and no longer than half a minute; a term ends that",
+         {REQUEUE},
+         {{EV(TIMER), "enter"},
+          {FAILED(.ev.now = MS(7)), "note attempt fail arm 1007"},
+          {EV(TIMER), "enter"},
+          {FAILED(), "note attempt fail arm 2000"},
+          {EV(TIMER), "enter"},
+          {FAILED(), "note attempt fail arm 4000"},
+          {EV(TIMER), "enter"},
+          {FAILED(), "note attempt fail arm 8000"},
+          {EV(TIMER), "enter"},
+          {FAILED(), "note attempt fail arm 16000"},
+          {EV(TIMER), "enter"},
+          {FAILED(), "note attempt fail arm 30000"},
+          {EV(TIMER), "enter"},
+          {FAILED(), "note attempt fail arm 30000"},
+          {EV(TIMER), "enter"},
+          {EV(WON), "lead"}}},
+        {"it begins anew after a term",
+         {REQUEUE, .back_off_ms = 30000},
+         {{EV(TIMER), "enter"},
+          {EV(WON), "lead"},
+          {TOLD_LOST(), "ignore forget note lost enter"},
+          {FAILED(), "note attempt fail arm 1000"}}},
+        {"not after refused credentials",
+         {REQUEUE},
+         {{EV(TIMER), "enter"},
+          {EV(FAILED, .ev.why = CANDIDACY_CAUSE_REFUSED), "note attempt stop attempt"}}},
+        {"not in a closed session",
+         {REQUEUE},
+         {{EV(TIMER), "enter"},
+          {EV(FAILED, .ev.why = CANDIDACY_CAUSE_CLOSED), "note attempt stop attempt"}}},
+        {"credentials refused before it begins",
+         {REQUEUE},
+         {{EV(TIMER, .ev.refused = true), "note refused stop refused"}}},
+    };
+
+    candidacy_play(rows, G_N_ELEMENTS(rows));
+}
+
+static void back_off(void)
+{
+    CHECK_INT(back_off_next(0), BACK_OFF_FIRST_MS);
+    CHECK_INT(back_off_next(1000), 2000);
+    CHECK_INT(back_off_next(14999), 29998);
+    CHECK_INT(back_off_next(15000), BACK_OFF_LAST_MS);
+    CHECK_INT(back_off_next(BACK_OFF_LAST_MS), BACK_OFF_LAST_MS);
+}
+
+static void stops(void)
+{
+    static const struct candidacy_exchange rows[] = {
+        {"while it backs off: why it does stays known",
+         {REQUEUE},
+         {{EV(TIMER), "enter"}, {FAILED(), "note attempt fail arm 1000"}, {EV(STOP), "stop none"}}},
+        {"in line: what the attempt says to that is ignored",
+         {REQUEUE},
+         {{EV(TIMER), "enter"}, {EV(STOP), "note none abort stop none"}, {FAILED(), ""}}},
+        {"in line, with the session",
+         {REQUEUE},
+         {{EV(TIMER), "enter"}, {EV(STOP, .ev.closed = true), "note closed abort stop closed"}}},
+        {"while it checks: the list is stale then",
+         {YIELD},
+         {{EV(TIMER), "enter"},
+          {EV(WON), "list+watch 1"},
+          {EV(YIELD), ""},
+          {EV(STOP), "note none ignore leave stop none"},
+          {LISTED(1, HIGHER), ""}}},
+        {"while it passes",
+         {YIELD},
+         {{EV(TIMER), "enter"},
+          {EV(WON), "list+watch 1"},
+          {LISTED(1, HIGHER, .ev.now = MS(5)), "ignore arm 5"},
+          {EV(YIELD), ""},
+          {EV(STOP), "note none ignore leave stop none"}}},
+        {"while it leads: the end of the term is told first",
+         {REQUEUE},
+         {{EV(TIMER), "enter"},
+          {EV(WON), "lead"},
+          {EV(STOP), "resign"},
+          {EV(YIELD), ""},
+          {TOLD_RELEASED(), "ignore forget note none stop-behind none"}}},
+        {"with the session, the term was lost",
+         {REQUEUE},
+         {{EV(TIMER), "enter"},
+          {EV(WON), "lead"},
+          {EV(STOP, .ev.closed = true, .unowned = true), "resign"},
+          {TOLD_LOST(.ev.closing = true), "ignore forget note lost stop-behind closed"}}},
+        {"and the user has begun another, of which the handle tells from then on",
+         {REQUEUE},
+         {{EV(TIMER), "enter"},
+          {EV(WON), "lead"},
+          {EV(STOP), "resign"},
+          {TOLD_LOST(.ev.superseded = true), "ignore forget stop-behind none"}}},
+        {"asked before",
+         {YIELD},
+         {{EV(TIMER), "enter"},
+          {EV(WON), "list+watch 1"},
+          {ALONE(1), "lead"},
+          {EV(FIRED), "list+watch 2"},
+          {LISTED(2, HIGHER), "ignore ask"},
+          {EV(STOP), "resign"},
+          {TOLD_RELEASED(), "ignore forget note none stop-behind none"}}},
+        {"who is stopping is not asked, nor arms a timer",
+         {YIELD},
+         {{EV(TIMER), "enter"},
+          {EV(WON), "list+watch 1"},
+          {ALONE(1), "lead"},
+          {EV(STOP), "resign"},
+          {EV(FIRED, .unowned = true), "list+watch 2"},
+          {LISTED(2, HIGHER, .unowned = true, .unwatched = true), ""},
+          {EV(TIMER, .unowned = true, .unwatched = true), "list+watch 3"},
+          {EV(UNWATCHED, .unowned = true), ""}}},
+    };
+
+    candidacy_play(rows, G_N_ELEMENTS(rows));
+}
+
+/* The diagram. */
+static void moves(void)
+{
+    static const char *const allowed[CANDIDACY_STATES] = {
+        [CANDIDACY_PAUSED] = "queued over ",
+        [CANDIDACY_QUEUED] = "paused checking leading over ",
+        [CANDIDACY_CHECKING] = "passing leading over ",
+        [CANDIDACY_PASSING] = "queued over ",
+        [CANDIDACY_LEADING] = "queued asked stopping over ",
+        [CANDIDACY_ASKED] = "queued stopping over ",
+        [CANDIDACY_STOPPING] = "over ",
+        [CANDIDACY_OVER] = "",
+    };
+
+    for (int from = 0; from < CANDIDACY_STATES; from++) {
+        GString *text = g_string_new(NULL);
+        for (int to = 0; to < CANDIDACY_STATES; to++) {
+            if (candidacy_may_move((enum candidacy_state)from, (enum candidacy_state)to))
+                g_string_append_printf(text, "%s ", candidacy_state_name((enum candidacy_state)to));
+        }
+        CHECK_STR(text->str, allowed[from]);
+        g_string_free(text, TRUE);
+    }
+    CHECK_STR(candidacy_state_name(CANDIDACY_STATES), "?");
+}
+
+/* Each that does not hold is broken by one thing. */
+static void invariant(void)
+{
+#define CHECKING .state = CANDIDACY_CHECKING, .step_down.yield = true
+#define ASKED .state = CANDIDACY_ASKED, .step_down.others = true
+    static const struct {
+        struct candidacy c;
+        bool holds;
+    } rows[] = {
+        {{.state = CANDIDACY_PAUSED}, true},
+        {{.back_off_ms = BACK_OFF_FIRST_MS}, true},
+        {{.back_off_ms = BACK_OFF_LAST_MS}, true},
+        {{.back_off_ms = BACK_OFF_FIRST_MS - 1}, false},
+        {{.back_off_ms = BACK_OFF_LAST_MS + 1}, false},
+        {{.watched = true}, false},
+        {{.cause = CANDIDACY_CAUSE_CLOSED}, false},
+        {{.state = CANDIDACY_QUEUED, .back_off_ms = 2000}, true},
+        {{.state = CANDIDACY_QUEUED, .watched = true}, false},
+        {{CHECKING, .back_off_ms = 2000, .watched = true}, true},
+        {{.state = CANDIDACY_CHECKING}, false},
+        {{.state = CANDIDACY_PASSING, .step_down.yield = true}, true},
+        {{.state = CANDIDACY_PASSING}, false},
+        {{.state = CANDIDACY_PASSING, .step_down.yield = true, .watched = true}, false},
+        {{.state = CANDIDACY_LEADING, .watched = true}, true},
+        {{.state = CANDIDACY_LEADING, .back_off_ms = 2000}, false},
+        {{.state = CANDIDACY_LEADING, .cause = CANDIDACY_CAUSE_CLOSED}, false},
+        {{ASKED}, true},
+        {{ASKED, .watched = true}, false},
+        {{ASKED, .back_off_ms = 2000}, false},
+        {{.state = CANDIDACY_ASKED}, false},
+        {{.state = CANDIDACY_STOPPING, .cause = CANDIDACY_CAUSE_CLOSED, .watched = true}, true},
+        {{.state = CANDIDACY_STOPPING, .back_off_ms = 2000}, false},
+        {{.state = CANDIDACY_OVER, .cause = CANDIDACY_CAUSE_CLOSED}, true},
+        {{.state = CANDIDACY_OVER, .back_off_ms = 2000}, true},
+        {{.state = CANDIDACY_OVER, .watched = true}, false},
+    };
+#undef CHECKING
+#undef ASKED
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        if (!CHECK_INT(candidacy_invariant(&rows[i].c), rows[i].holds))
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+    }
+}
+
+static const struct test_case cases[] = {
+    {"terms", terms}, {"failures", failures},   {"back_off", back_off}, {"stops", stops},
+    {"moves", moves}, {"invariant", invariant}, {NULL, NULL},
+};
+
+const struct test_suite candidacy_suite = {.name = "candidacy", .cases = cases};
