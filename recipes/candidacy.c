@@ -144,14 +144,10 @@ static int64_t age_of(const struct candidacy *c, const struct candidacy_event *e
     return looks_out(c) ? ev->now - c->began : 0;
 }
 
-static void list(struct candidacy *c, const struct candidacy_event *ev,
-                 struct candidacy_actions *out)
+static void list(struct candidacy *c, struct candidacy_actions *out)
 {
-    struct candidacy_action *a = act(out, CANDIDACY_ACT_LIST);
-
-    c->watched = step_down_watches(&c->step_down, age_of(c, ev));
-    a->watch = c->watched;
-    a->tag = ++c->tag;
+    c->watched = true;
+    act(out, CANDIDACY_ACT_LIST)->tag = ++c->tag;
 }
 
 /* Whatever is still answered is stale. */
@@ -198,7 +194,7 @@ static void look_out(struct candidacy *c, const struct candidacy_event *ev,
                      struct candidacy_actions *out)
 {
     if (lacks_watch(c, age_of(c, ev)))
-        list(c, ev, out);
+        list(c, out);
     review(c, ev, out);
 }
 
@@ -236,7 +232,7 @@ static void on_won(struct candidacy *c, const struct candidacy_event *ev,
         return;
     }
     move(c, CANDIDACY_CHECKING);
-    list(c, ev, out);
+    list(c, out);
 }
 
 /* Not at once: this may be in the middle of an attempt's step, or of a session's end. */
@@ -274,8 +270,9 @@ static void on_unwatched(struct candidacy *c, const struct candidacy_event *ev,
 static void on_fired(struct candidacy *c, const struct candidacy_event *ev,
                      struct candidacy_actions *out)
 {
+    (void)ev;
     if (looks_out(c))
-        list(c, ev, out);
+        list(c, out);
 }
 
 static void on_term_told(struct candidacy *c, const struct candidacy_event *ev,

@@ -83,7 +83,7 @@ enum candidacy_action_kind {
     CANDIDACY_ACT_LEAD,   /* tell that its term begins; whatever happens to the grant is told */
     CANDIDACY_ACT_RESIGN, /* give back the grant; the user hears whether it was owned */
     CANDIDACY_ACT_FORGET, /* the grant, whose end was told */
-    CANDIDACY_ACT_LIST,   /* the candidates: .tag, .watch */
+    CANDIDACY_ACT_LIST,   /* the candidates, and leave a watch: .tag */
     CANDIDACY_ACT_IGNORE, /* them: the watch goes, and the timer */
     CANDIDACY_ACT_ARM,    /* the timer: .at */
     CANDIDACY_ACT_ASK,    /* tell that it is time to step down */
@@ -96,7 +96,6 @@ struct candidacy_action {
     enum candidacy_action_kind kind;
     enum candidacy_cause cause;
     bool behind; /* CANDIDACY_ACT_STOP: right behind the end of the term, not by the queue */
-    bool watch;
     uint32_t tag;
     int64_t at; /* ns */
 };

@@ -185,7 +185,7 @@ static void list(struct election_candidacy *c, const struct candidacy_action *a)
 
     r->tag = a->tag;
     c->refs++;
-    unwatched = a->watch && !watch_add(e->session, r, &c->interest);
+    unwatched = !watch_add(e->session, r, &c->interest);
     request_send(e->session, r);
     if (unwatched)
         step(c, (struct candidacy_event){.kind = CANDIDACY_EV_UNWATCHED});

@@ -48,7 +48,7 @@ const char *line_move_text(enum line_move kind)
     return moves[kind].text;
 }
 
-bool line_is_fair(struct line_step step)
+bool line_is_fair(struct breadth_step step)
 {
     return moves[step.kind].fair;
 }
@@ -315,7 +315,7 @@ static void strike(struct line_state *st, enum line_move kind)
     st->lost = st->lost || kind == LINE_LAPSE;
 }
 
-void line_do(struct line_state *st, struct line_step s)
+void line_do(struct line_state *st, struct breadth_step s)
 {
     const enum line_move kind = (enum line_move)s.kind;
 
@@ -389,23 +389,23 @@ static bool may_happen(const struct line_state *st, enum line_move kind)
     }
 }
 
-int line_list(const struct line_state *st, struct line_step steps[LINE_STEPS_MAX])
+int line_list(const struct line_state *st, struct breadth_step *steps)
 {
     int n = 0;
 
     for (uint8_t kind = 0; kind < LINE_MOVES; kind++) {
         if (may_happen(st, (enum line_move)kind))
-            steps[n++] = (struct line_step){kind, 0};
+            steps[n++] = (struct breadth_step){kind, 0};
     }
     for (uint8_t i = 0; i < st->late_count; i++)
-        steps[n++] = (struct line_step){LINE_DECIDE, i};
+        steps[n++] = (struct breadth_step){LINE_DECIDE, i};
     for (uint8_t i = 0; i < line_config.txs; i++) {
         if (!st->txs[i].told)
-            steps[n++] = (struct line_step){LINE_TIMEOUT, i};
+            steps[n++] = (struct breadth_step){LINE_TIMEOUT, i};
     }
     for (uint8_t v = 0; line_config.lag && v < st->version; v++) {
         if (st->up && !st->over && st->asked == ASKED_READ)
-            steps[n++] = (struct line_step){LINE_LAG, v};
+            steps[n++] = (struct breadth_step){LINE_LAG, v};
     }
     return n;
 }

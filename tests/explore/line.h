@@ -4,6 +4,7 @@
 #ifndef EXPLORE_LINE_H
 #define EXPLORE_LINE_H
 
+#include "breadth.h"
 #include "recipes/transaction.h"
 
 enum {
@@ -50,10 +51,6 @@ enum line_move {
     LINE_MOVES
 };
 
-struct line_step {
-    uint8_t kind, at;
-};
-
 enum line_asked { ASKED_NOTHING, ASKED_SEND, ASKED_SEAL, ASKED_READ };
 
 /* A set on its way. */
@@ -96,10 +93,10 @@ extern struct line_config line_config;
 
 void line_init(struct line_state *st);
 
-enum { LINE_STEPS_MAX = 2 * LINE_MOVES + LINE_VERSIONS + LINE_LATE + LINE_TXS };
-int line_list(const struct line_state *st, struct line_step steps[LINE_STEPS_MAX]);
-void line_do(struct line_state *st, struct line_step step);
-bool line_is_fair(struct line_step step);
+_Static_assert(LINE_MOVES + LINE_VERSIONS + LINE_LATE + LINE_TXS <= BREADTH_STEPS, "");
+int line_list(const struct line_state *st, struct breadth_step *steps);
+void line_do(struct line_state *st, struct breadth_step step);
+bool line_is_fair(struct breadth_step step);
 
 /* Nothing but faults can happen. */
 enum line_broken line_check_end(const struct line_state *st);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cycle.h"
 #include "line.h"
 
 static const struct {
@@ -23,128 +22,68 @@ static const struct {
     {"three, the last gives back", {.txs = 3, .faults = 4, .lag = true, .release = true}, true},
 };
 
-struct found {
-    struct line_state state;
-    guint32 number, parent;
-    struct line_step by;
-};
+static uint32_t reached; /* by any search: a bit for each state of the machine */
 
-struct search {
-    GHashTable *known; /* a set of struct found */
-    GPtrArray *all;    /* of struct found, in the order in which they were found */
-    GArray *edges, *first_edge;
-    guint64 transitions;
-};
-
-static guint32 reached; /* by any search: a bit for each state of the machine */
-
-static guint hash(gconstpointer key)
+static void init(void *state)
 {
-    const guint8 *bytes = key;
-    guint64 h = 1469598103934665603U;
-
-    for (size_t i = 0; i < sizeof(struct line_state); i++)
-        h = (h ^ bytes[i]) * 1099511628211U;
-    return (guint)(h ^ h >> 32);
+    line_init(state);
 }
 
-static gboolean equal(gconstpointer a, gconstpointer b)
+static int list(const void *state, struct breadth_step *steps)
 {
-    return memcmp(a, b, sizeof(struct line_state)) == 0;
+    return line_list(state, steps);
 }
 
-static void print_way(const struct search *s, const struct found *f)
+static void take(void *state, struct breadth_step step)
 {
-    const struct line_state *st = &f->state;
+    line_do(state, step);
+}
 
-    if (f->number > 0)
-        print_way(s, s->all->pdata[f->parent]);
+static const char *broken(const void *state)
+{
+    enum line_broken what = (enum line_broken)((const struct line_state *)state)->broken;
+
+    return what ? line_broken_text(what) : NULL;
+}
+
+static const char *stuck(const void *state)
+{
+    enum line_broken what = line_check_end(state);
+
+    return what ? line_broken_text(what) : NULL;
+}
+
+static void print(const void *state, const struct breadth_step *by)
+{
+    const struct line_state *st = state;
+
     printf("  %s %d: transaction %d %s for %d, node %d%s\n",
-           f->number > 0 ? line_move_text((enum line_move)f->by.kind) : "the beginning", f->by.at,
+           by ? line_move_text((enum line_move)by->kind) : "the beginning", by ? by->at : 0,
            st->begun, transaction_state_name(st->machine.state), st->machine.asked, st->version,
            st->up ? "" : ", down");
 }
 
-static guint32 add(struct search *s, const struct line_state *st, guint32 parent,
-                   struct line_step by)
+static void note_reached(const void *state)
 {
-    struct found *f = g_hash_table_lookup(s->known, st);
-
-    if (f)
-        return f->number;
-    f = g_new(struct found, 1);
-    memcpy(&f->state, st, sizeof *st);
-    f->number = s->all->len;
-    f->parent = parent;
-    f->by = by;
-    g_ptr_array_add(s->all, f);
-    g_hash_table_add(s->known, f);
-    reached |= 1U << st->machine.state;
-    return f->number;
+    reached |= 1U << ((const struct line_state *)state)->machine.state;
 }
 
-/* Tries all that can happen to f. What is broken is printed. */
-static bool expand(struct search *s, const struct found *f)
+static const struct breadth_world world = {.size = sizeof(struct line_state),
+                                           .init = init,
+                                           .list = list,
+                                           .take = take,
+                                           .is_fair = line_is_fair,
+                                           .broken = broken,
+                                           .stuck = stuck,
+                                           .print = print,
+                                           .reached = note_reached};
+
+static bool explore(const char *what)
 {
-    struct line_step steps[LINE_STEPS_MAX];
-    int count = line_list(&f->state, steps), fair = 0;
-    enum line_broken broken = LINE_WHOLE;
+    char *title = g_strdup_printf("%s, %d faults", what, line_config.faults);
+    bool whole = breadth_search(&world, title);
 
-    for (int k = 0; k < count && !broken; k++) {
-        struct line_state to;
-        memcpy(&to, &f->state, sizeof to);
-        line_do(&to, steps[k]);
-        guint32 number = add(s, &to, f->number, steps[k]);
-        s->transitions++;
-        fair += line_is_fair(steps[k]);
-        if (line_is_fair(steps[k]))
-            g_array_append_val(s->edges, number);
-        broken = (enum line_broken)to.broken;
-        if (broken)
-            print_way(s, s->all->pdata[number]);
-    }
-    if (fair == 0 && !broken && (broken = line_check_end(&f->state)))
-        print_way(s, f);
-    if (broken)
-        printf("BROKEN: %s\n", line_broken_text(broken));
-    return !broken;
-}
-
-static bool has_cycle(const struct search *s)
-{
-    struct cycle cycle = cycle_find(s->first_edge, s->edges);
-
-    if (cycle.length > 0) {
-        print_way(s, s->all->pdata[cycle.states[0]]);
-        puts("BROKEN: it never ends");
-    }
-    g_free(cycle.states);
-    return cycle.length > 0;
-}
-
-static bool explore(const char *title)
-{
-    struct search s = {.known = g_hash_table_new(hash, equal),
-                       .all = g_ptr_array_new_with_free_func(g_free),
-                       .edges = g_array_new(FALSE, FALSE, sizeof(guint32)),
-                       .first_edge = g_array_new(FALSE, FALSE, sizeof(guint32))};
-    struct line_state first;
-    bool whole = true;
-
-    line_init(&first);
-    add(&s, &first, 0, (struct line_step){LINE_BEGIN, 0});
-    for (guint i = 0; i < s.all->len && whole; i++) {
-        guint edge = s.edges->len;
-        g_array_append_val(s.first_edge, edge);
-        whole = expand(&s, s.all->pdata[i]);
-    }
-    whole = whole && !has_cycle(&s);
-    printf("%s, %d faults: %u states, %" G_GUINT64_FORMAT " transitions\n", title,
-           line_config.faults, s.all->len, s.transitions);
-    g_hash_table_unref(s.known);
-    g_ptr_array_unref(s.all);
-    g_array_unref(s.edges);
-    g_array_unref(s.first_edge);
+    g_free(title);
     return whole;
 }
 

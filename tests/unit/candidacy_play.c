@@ -23,7 +23,7 @@ static void put(GString *text, const struct candidacy_action *a)
 
     g_string_append_printf(text, "%s%s", text->len ? " " : "", words[a->kind]);
     if (a->kind == CANDIDACY_ACT_LIST)
-        g_string_append_printf(text, "%s %u", a->watch ? "+watch" : "", a->tag);
+        g_string_append_printf(text, " %u", a->tag);
     else if (a->kind == CANDIDACY_ACT_ARM)
         g_string_append_printf(text, " %" G_GINT64_FORMAT, a->at / MS(1));
     else if (a->kind == CANDIDACY_ACT_NOTE || a->kind == CANDIDACY_ACT_STOP)

@@ -1,0 +1,135 @@
+#include "breadth.h"
+
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cycle.h"
+
+struct found {
+    guint32 number, parent;
+    struct breadth_step by;
+    _Alignas(8) guint8 state[];
+};
+
+struct search {
+    const struct breadth_world *world;
+    GHashTable *known; /* a set of struct found */
+    GPtrArray *all;    /* of struct found, in the order in which they were found */
+    GArray *edges, *first_edge;
+    guint64 transitions;
+    struct found *next; /* room for the next one */
+};
+
+static size_t state_size; /* of the present search: a hash table's functions hear of no other */
+
+static guint hash(gconstpointer key)
+{
+    const struct found *f = key;
+    guint64 h = 1469598103934665603U;
+
+    for (size_t i = 0; i < state_size; i++)
+        h = (h ^ f->state[i]) * 1099511628211U;
+    return (guint)(h ^ h >> 32);
+}
+
+static gboolean equal(gconstpointer a, gconstpointer b)
+{
+    return memcmp(((const struct found *)a)->state, ((const struct found *)b)->state, state_size) ==
+           0;
+}
+
+static void print_way(const struct search *s, const struct found *f)
+{
+    if (f->number > 0)
+        print_way(s, s->all->pdata[f->parent]);
+    s->world->print(f->state, f->number > 0 ? &f->by : NULL);
+}
+
+static struct found *room(void)
+{
+    return g_malloc0(sizeof(struct found) + state_size);
+}
+
+/* s->next, unless it is known. */
+static const struct found *add(struct search *s, guint32 parent, struct breadth_step by)
+{
+    const struct found *known = g_hash_table_lookup(s->known, s->next);
+    struct found *f = s->next;
+
+    if (known)
+        return known;
+    f->number = s->all->len;
+    f->parent = parent;
+    f->by = by;
+    g_ptr_array_add(s->all, f);
+    g_hash_table_add(s->known, f);
+    s->world->reached(f->state);
+    s->next = room();
+    return f;
+}
+
+/* Tries all that can happen to f. What is broken is printed. */
+static bool expand(struct search *s, const struct found *f)
+{
+    struct breadth_step steps[BREADTH_STEPS];
+    int count = s->world->list(f->state, steps), fair = 0;
+    const char *broken = NULL;
+
+    for (int k = 0; k < count && !broken; k++) {
+        memcpy(s->next->state, f->state, state_size);
+        s->world->take(s->next->state, steps[k]);
+        const struct found *to = add(s, f->number, steps[k]);
+        s->transitions++;
+        fair += s->world->is_fair(steps[k]);
+        if (s->world->is_fair(steps[k]))
+            g_array_append_val(s->edges, to->number);
+        if ((broken = s->world->broken(to->state)))
+            print_way(s, to);
+    }
+    if (fair == 0 && !broken && (broken = s->world->stuck(f->state)))
+        print_way(s, f);
+    if (broken)
+        printf("BROKEN: %s\n", broken);
+    return !broken;
+}
+
+static bool has_cycle(const struct search *s)
+{
+    struct cycle cycle = cycle_find(s->first_edge, s->edges);
+
+    if (cycle.length > 0) {
+        print_way(s, s->all->pdata[cycle.states[0]]);
+        puts("BROKEN: it never ends");
+    }
+    g_free(cycle.states);
+    return cycle.length > 0;
+}
+
+bool breadth_search(const struct breadth_world *world, const char *title)
+{
+    struct search s = {.world = world,
+                       .known = g_hash_table_new(hash, equal),
+                       .all = g_ptr_array_new_with_free_func(g_free),
+                       .edges = g_array_new(FALSE, FALSE, sizeof(guint32)),
+                       .first_edge = g_array_new(FALSE, FALSE, sizeof(guint32))};
+    bool whole = true;
+
+    state_size = world->size;
+    s.next = room();
+    world->init(s.next->state);
+    add(&s, 0, (struct breadth_step){0, 0});
+    for (guint i = 0; i < s.all->len && whole; i++) {
+        guint edge = s.edges->len;
+        g_array_append_val(s.first_edge, edge);
+        whole = expand(&s, s.all->pdata[i]);
+    }
+    whole = whole && !has_cycle(&s);
+    printf("%s: %u states, %" G_GUINT64_FORMAT " transitions\n", title, s.all->len, s.transitions);
+    g_hash_table_unref(s.known);
+    g_ptr_array_unref(s.all);
+    g_array_unref(s.edges);
+    g_array_unref(s.first_edge);
+    g_free(s.next);
+    return whole;
+}

@@ -1,0 +1,139 @@
+/* Every interleaving of a started election's candidacies with their user, a rival and a few faults,
+ * breadth first. usage: candidacies [--full] */
+#include <glib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "handle.h"
+
+#define MS(n) ((n)*INT64_C(1000000))
+#define ALWAYS .kind = CHILD_LATCH, .step_down.priority = 3
+#define AGAIN ALWAYS, .requeue = true
+#define YIELD .step_down.yield = true, .step_down.min_term = MS(100)
+#define MAX_TERM .step_down.max_term = MS(300)
+
+static const struct {
+    const char *what;
+    struct handle_config config;
+    bool soak; /* with --full only */
+} runs[] = {
+    {"once", {.machine = {ALWAYS}, .faults = 4, .arrivals = 1, .starts = 1}, false},
+    {"again and again", {.machine = {AGAIN}, .faults = 4, .arrivals = 1, .starts = 1}, false},
+    {"attempts that fail", {.machine = {AGAIN}, .faults = 9}, false},
+    {"to a higher priority", {.machine = {AGAIN, YIELD}, .faults = 4, .arrivals = 1}, false},
+    {"to anybody", {.machine = {AGAIN, MAX_TERM}, .faults = 3, .arrivals = 2}, false},
+    {"both", {.machine = {AGAIN, YIELD, MAX_TERM}, .faults = 1, .arrivals = 1, .starts = 1}, false},
+    {"once, both", {.machine = {ALWAYS, YIELD, MAX_TERM}, .faults = 3, .arrivals = 1}, false},
+    {"again and again", {.machine = {AGAIN}, .faults = 6, .arrivals = 2, .starts = 1}, true},
+    {"both", {.machine = {AGAIN, YIELD, MAX_TERM}, .faults = 2, .arrivals = 1, .starts = 1}, true},
+    {"both", {.machine = {AGAIN, YIELD, MAX_TERM}, .faults = 5, .arrivals = 2}, true},
+};
+
+static uint32_t reached; /* by any search: a bit for each state of the machine */
+
+static void init(void *state)
+{
+    handle_init(state);
+}
+
+static int list(const void *state, struct breadth_step *steps)
+{
+    return handle_moves(state, steps);
+}
+
+static void take(void *state, struct breadth_step step)
+{
+    handle_do(state, step);
+}
+
+static const char *broken(const void *state)
+{
+    enum handle_broken what = (enum handle_broken)((const struct handle_state *)state)->broken;
+
+    return what ? handle_broken_text(what) : NULL;
+}
+
+static const char *stuck(const void *state)
+{
+    enum handle_broken what = handle_check_end(state);
+
+    return what ? handle_broken_text(what) : NULL;
+}
+
+static void print(const void *state, const struct breadth_step *by)
+{
+    const struct handle_state *st = state;
+
+    printf("  %s %d:", by ? handle_move_text((enum handle_move)by->kind) : "the beginning",
+           by ? by->at : 0);
+    for (uint8_t i = 0; i < st->begun; i++)
+        printf(" %s, grant %d,", candidacy_state_name(st->c[i].machine.state), st->c[i].grant);
+    printf(" %d messages%s%s\n", st->messages, st->rival ? ", a rival" : "",
+           st->up ? "" : ", down");
+}
+
+static void note_reached(const void *state)
+{
+    const struct handle_state *st = state;
+
+    for (uint8_t i = 0; i < st->begun; i++)
+        reached |= 1U << st->c[i].machine.state;
+}
+
+static const struct breadth_world world = {.size = sizeof(struct handle_state),
+                                           .init = init,
+                                           .list = list,
+                                           .take = take,
+                                           .is_fair = handle_is_fair,
+                                           .broken = broken,
+                                           .stuck = stuck,
+                                           .print = print,
+                                           .reached = note_reached};
+
+static bool explore(const char *what)
+{
+    char *title = g_strdup_printf("%s, %d faults", what, handle_config.faults);
+    bool whole = breadth_search(&world, title);
+
+    g_free(title);
+    return whole;
+}
+
+/* A search that does not get there says nothing. */
+static bool all_reached(void)
+{
+    for (int state = 0; state < CANDIDACY_STATES; state++) {
+        if (reached >> state & 1U)
+            continue;
+        printf("never %s\n", candidacy_state_name((enum candidacy_state)state));
+        return false;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    const bool full = argc == 2 && strcmp(argv[1], "--full") == 0;
+    const char *instrumented = getenv("ZKL_INSTRUMENTED");
+    int failed = 0, passed = 0;
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(runs); i++) {
+        if (runs[i].soak && !full)
+            continue;
+        handle_config = runs[i].config;
+        if (instrumented && *instrumented)
+            handle_config.faults--;
+        if (explore(runs[i].what))
+            passed++;
+        else
+            failed++;
+    }
+    if (failed == 0 && all_reached())
+        passed++;
+    else
+        failed++;
+    printf("%d passed, %d failed, 0 skipped\n", passed, failed);
+    return failed ? 1 : 0;
+}

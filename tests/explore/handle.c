@@ -1,0 +1,260 @@
+#include "handle.h"
+
+#include "recipes/back_off.h"
+
+struct handle_config handle_config;
+
+static const char *const texts[HANDLE_BROKEN_COUNT] = {
+    [HANDLE_WHOLE] = "nothing",
+    [HANDLE_ATTEMPTS] = "two attempts at a time, or an attempt beside a grant",
+    [HANDLE_INVALID] = "leads without a valid grant, or twice by one",
+    [HANDLE_LEAK] = "something is left behind, or used when it is gone",
+    [HANDLE_ORDER] = "told what cannot come then",
+    [HANDLE_FAILURE] = "a failed attempt is not told once",
+    [HANDLE_PAUSE] = "backs off for too short or too long",
+    [HANDLE_ASKED] = "asked to step down without a reason, or not asked",
+    [HANDLE_FINALLY] = "an attempt of which nothing can come",
+    [HANDLE_STUCK] = "nothing can happen, but somebody waits",
+};
+
+const char *handle_broken_text(enum handle_broken broken)
+{
+    return texts[broken];
+}
+
+void handle_fail(struct handle_state *st, enum handle_broken broken)
+{
+    if (!st->broken)
+        st->broken = (uint8_t)broken;
+}
+
+static void require(struct handle_state *st, bool holds, enum handle_broken broken)
+{
+    if (!holds)
+        handle_fail(st, broken);
+}
+
+void handle_push(struct handle_state *st, uint8_t at, enum handle_message what)
+{
+    st->message[st->messages].of = at;
+    st->message[st->messages++].what = (uint8_t)what;
+}
+
+void handle_changed(struct handle_state *st)
+{
+    for (uint8_t i = 0; i < st->begun; i++) {
+        if (st->c[i].watch == WATCH_SET)
+            st->c[i].watch = WATCH_FIRING;
+    }
+}
+
+/* ---- the driver, as lib/election/election_candidacy.c ---- */
+
+static void enter(struct handle_state *st, struct handle_candidacy *c)
+{
+    for (uint8_t i = 0; i < st->begun; i++)
+        require(st, !st->c[i].attempt && st->c[i].grant != GRANT_OWNED, HANDLE_ATTEMPTS);
+    require(st, c->grant == GRANT_NONE, HANDLE_ATTEMPTS);
+    require(st, !st->refused && !st->closing, HANDLE_FINALLY);
+    c->attempt = true;
+    st->ahead = st->rival;
+}
+
+static void abort_attempt(struct handle_state *st, uint8_t at)
+{
+    require(st, st->c[at].attempt, HANDLE_LEAK);
+    st->c[at].attempt = false;
+    handle_step(
+        st, at,
+        (struct candidacy_event){.kind = CANDIDACY_EV_FAILED, .why = CANDIDACY_CAUSE_ATTEMPT});
+}
+
+static void leave(struct handle_state *st, struct handle_candidacy *c)
+{
+    require(st, c->grant != GRANT_NONE && !c->led, HANDLE_LEAK);
+    if (c->grant == GRANT_OWNED)
+        handle_changed(st);
+    c->grant = GRANT_NONE;
+}
+
+static void lead(struct handle_state *st, uint8_t at)
+{
+    struct handle_candidacy *c = &st->c[at];
+
+    require(st, c->grant == GRANT_OWNED && !c->led, HANDLE_INVALID);
+    c->led = true;
+    handle_push(st, at, MESSAGE_LEADING);
+}
+
+static void resign(struct handle_state *st, uint8_t at)
+{
+    struct handle_candidacy *c = &st->c[at];
+
+    require(st, c->grant != GRANT_NONE && c->led, HANDLE_LEAK);
+    if (c->grant != GRANT_OWNED)
+        return;
+    c->grant = GRANT_RELEASED;
+    handle_push(st, at, MESSAGE_RELEASED);
+    handle_changed(st);
+}
+
+static void forget(struct handle_state *st, struct handle_candidacy *c)
+{
+    require(st, c->led && (c->grant == GRANT_LOST || c->grant == GRANT_RELEASED), HANDLE_LEAK);
+    c->grant = GRANT_NONE;
+    c->led = false;
+}
+
+static void list(struct handle_state *st, uint8_t at, const struct candidacy_action *a)
+{
+    struct handle_candidacy *c = &st->c[at];
+
+    require(st, c->grant != GRANT_NONE, HANDLE_LEAK);
+    c->list[c->lists].tag = a->tag;
+    c->list[c->lists++].gone = st->closing || st->refused;
+    if (!st->unwatched) {
+        c->watch = WATCH_ASKED;
+        return;
+    }
+    st->unwatched = false;
+    handle_step(st, at, (struct candidacy_event){.kind = CANDIDACY_EV_UNWATCHED});
+}
+
+static void arm(struct handle_state *st, struct handle_candidacy *c, int64_t due)
+{
+    const int64_t left = due - c->now;
+
+    if (c->machine.state == CANDIDACY_PAUSED)
+        require(st,
+                left >= BACK_OFF_FIRST_MS * INT64_C(1000000) &&
+                    left <= BACK_OFF_LAST_MS * INT64_C(1000000),
+                HANDLE_PAUSE);
+    c->armed = true;
+    c->due = due;
+}
+
+static void ask(struct handle_state *st, uint8_t at)
+{
+    const struct handle_candidacy *c = &st->c[at];
+    const struct step_down *d = &c->machine.step_down;
+    const int64_t age = c->now - c->machine.began;
+    const bool higher = d->yield && (c->seen & SEEN_HIGHER) && age >= d->min_term;
+    const bool any = d->max_term > 0 && (c->seen & SEEN_ANY) && age >= d->max_term;
+
+    require(st, c->grant == GRANT_OWNED && (higher || any), HANDLE_ASKED);
+    handle_push(st, at, MESSAGE_ASKED);
+}
+
+static void stop(struct handle_state *st, uint8_t at, const struct candidacy_action *a)
+{
+    struct handle_candidacy *c = &st->c[at];
+
+    require(st, !c->attempt && c->grant == GRANT_NONE && c->watch == WATCH_NONE, HANDLE_LEAK);
+    c->armed = false;
+    if (at == st->begun - 1)
+        st->present = false;
+    c->over = a->behind;
+    if (!a->behind)
+        handle_push(st, at, MESSAGE_STOPPED);
+}
+
+static bool is_superseded(const struct handle_state *st, uint8_t at)
+{
+    return st->present && at != st->begun - 1;
+}
+
+static void perform(struct handle_state *st, uint8_t at, const struct candidacy_action *a)
+{
+    struct handle_candidacy *c = &st->c[at];
+
+    switch (a->kind) {
+    case CANDIDACY_ACT_ENTER:
+        enter(st, c);
+        break;
+    case CANDIDACY_ACT_ABORT:
+        abort_attempt(st, at);
+        break;
+    case CANDIDACY_ACT_LEAVE:
+        leave(st, c);
+        break;
+    case CANDIDACY_ACT_LEAD:
+        lead(st, at);
+        break;
+    case CANDIDACY_ACT_RESIGN:
+        resign(st, at);
+        break;
+    case CANDIDACY_ACT_FORGET:
+        forget(st, c);
+        break;
+    case CANDIDACY_ACT_LIST:
+        list(st, at, a);
+        break;
+    case CANDIDACY_ACT_IGNORE:
+        c->watch = WATCH_NONE;
+        c->armed = false;
+        break;
+    case CANDIDACY_ACT_ARM:
+        arm(st, c, a->at);
+        break;
+    case CANDIDACY_ACT_ASK:
+        ask(st, at);
+        break;
+    case CANDIDACY_ACT_FAIL:
+        handle_push(st, at, MESSAGE_FAILED);
+        break;
+    case CANDIDACY_ACT_NOTE:
+        require(st, !is_superseded(st, at), HANDLE_ORDER);
+        break;
+    case CANDIDACY_ACT_STOP:
+        stop(st, at, a);
+        break;
+    }
+}
+
+void handle_step(struct handle_state *st, uint8_t at, struct candidacy_event ev)
+{
+    struct handle_candidacy *c = &st->c[at];
+    struct candidacy_actions actions;
+
+    ev.now = c->now;
+    ev.refused = st->refused;
+    ev.closing = st->closing;
+    ev.superseded = is_superseded(st, at);
+    ev.watched = c->watch != WATCH_NONE;
+    ev.owned = c->grant == GRANT_OWNED;
+    ev.released = c->grant == GRANT_RELEASED;
+    candidacy_step(&c->machine, &ev, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        perform(st, at, &actions.list[i]);
+}
+
+/* ---- at the end ---- */
+
+static bool may_rest(const struct handle_state *st, const struct handle_candidacy *c)
+{
+    switch (c->machine.state) {
+    case CANDIDACY_OVER:
+        return c->told == TOLD_STOPPED;
+    case CANDIDACY_QUEUED:
+        return c->attempt && st->ahead;
+    case CANDIDACY_LEADING:
+        return c->grant == GRANT_OWNED && c->told == TOLD_LEADING;
+    default:
+        return false;
+    }
+}
+
+enum handle_broken handle_check_end(const struct handle_state *st)
+{
+    for (uint8_t i = 0; i < st->begun; i++) {
+        const struct handle_candidacy *c = &st->c[i];
+        const struct step_down *d = &c->machine.step_down;
+        const bool present = st->present && i == st->begun - 1;
+        if (!may_rest(st, c) || (c->machine.state != CANDIDACY_OVER && !present))
+            return HANDLE_STUCK;
+        if (c->machine.state == CANDIDACY_LEADING && st->rival &&
+            ((d->yield && st->higher) || d->max_term > 0))
+            return HANDLE_ASKED;
+    }
+    return HANDLE_WHOLE;
+}

@@ -1,0 +1,427 @@
+#include <string.h>
+
+#include "handle.h"
+
+static const struct {
+    const char *text;
+    bool fair, fault;
+    bool each; /* of each candidacy */
+} moves[HANDLE_MOVES] = {
+    [HANDLE_TIMER] = {"the timer", true, false, true},
+    [HANDLE_WIN] = {"the attempt wins", true, false, true},
+    [HANDLE_LISTED] = {"a list comes", true, false, true},
+    [HANDLE_FIRE] = {"the watch fires", true, false, true},
+    [HANDLE_NOTICE] = {"the loss is noticed", true, false, true},
+    [HANDLE_OBEY] = {"the user steps down", true, false, true},
+    [HANDLE_DELIVER] = {"a callback is called", true, false, false},
+    [HANDLE_CONNECT] = {"connects", true, false, false},
+    [HANDLE_YIELD] = {"the user yields", false, false, false},
+    [HANDLE_RESIGN] = {"the user resigns", false, false, false},
+    [HANDLE_START] = {"the user starts again", false, false, false},
+    [HANDLE_RIVAL] = {"a rival comes", false, false, false},
+    [HANDLE_HIGHER] = {"a rival of higher priority comes", false, false, false},
+    [HANDLE_LEAVES] = {"the rival leaves", false, false, false},
+    [HANDLE_FAIL] = {"the attempt fails", false, true, true},
+    [HANDLE_UNLISTED] = {"the list is refused", false, true, true},
+    [HANDLE_UNLEFT] = {"a list comes that leaves no watch", false, true, true},
+    [HANDLE_UNWATCHED] = {"the next watch will be one too many", false, true, false},
+    [HANDLE_LAPSE] = {"the grant's deadline passes", false, true, true},
+    [HANDLE_DELETE] = {"an administrator deletes the node", false, true, true},
+    [HANDLE_EXPIRE] = {"the session is replaced", false, true, false},
+    [HANDLE_BREAK] = {"the connection breaks", false, true, false},
+    [HANDLE_REFUSE] = {"the credentials are refused", false, true, false},
+    [HANDLE_CLOSE] = {"the session is closed", false, true, false},
+};
+
+const char *handle_move_text(enum handle_move kind)
+{
+    return moves[kind].text;
+}
+
+bool handle_is_fair(struct breadth_step step)
+{
+    return moves[step.kind].fair;
+}
+
+static void step(struct handle_state *st, uint8_t at, enum candidacy_event_kind kind)
+{
+    handle_step(st, at, (struct candidacy_event){.kind = kind});
+}
+
+static void start(struct handle_state *st)
+{
+    const uint8_t at = st->begun++;
+
+    st->c[at].machine = handle_config.machine;
+    st->present = true;
+    step(st, at, CANDIDACY_EV_TIMER);
+}
+
+void handle_init(struct handle_state *st)
+{
+    memset(st, 0, sizeof *st);
+    st->up = true;
+    st->arrivals = (uint8_t)handle_config.arrivals;
+    st->starts = (uint8_t)handle_config.starts;
+    st->faults = (uint8_t)handle_config.faults;
+    start(st);
+}
+
+/* ---- answers ---- */
+
+static void win(struct handle_state *st, uint8_t at)
+{
+    struct handle_candidacy *c = &st->c[at];
+
+    c->attempt = false;
+    c->grant = GRANT_OWNED;
+    c->seen = 0;
+    step(st, at, CANDIDACY_EV_WON);
+}
+
+/* Once: by the end of it, or by another word. */
+static void fail_attempt(struct handle_state *st, uint8_t at, enum candidacy_cause why)
+{
+    const uint8_t messages = st->messages;
+
+    st->c[at].attempt = false;
+    handle_step(st, at, (struct candidacy_event){.kind = CANDIDACY_EV_FAILED, .why = why});
+    if (st->messages != messages + 1)
+        handle_fail(st, HANDLE_FAILURE);
+}
+
+/* The watch is left by the newest list alone: those before it were ignored. */
+static void answer_list(struct handle_state *st, uint8_t at, enum handle_move kind)
+{
+    static const char own[] = "_c_a-p003-latch-0000000005";
+    static const char higher[] = "_c_b-p004-latch-0000000006";
+    static const char lower[] = "_c_b-p002-latch-0000000006";
+    const char *names[] = {own, st->higher ? higher : lower};
+    struct handle_candidacy *c = &st->c[at];
+    const struct handle_list l = c->list[0];
+    struct candidacy_event ev = {.kind = CANDIDACY_EV_LISTED,
+                                 .tag = l.tag,
+                                 .names = names,
+                                 .count = st->rival ? 2 : 1,
+                                 .own = own};
+
+    c->lists--;
+    memmove(&c->list[0], &c->list[1], sizeof l * (HANDLE_LISTS - 1));
+    memset(&c->list[HANDLE_LISTS - 1], 0, sizeof l);
+    if (l.gone)
+        ev.kind = CANDIDACY_EV_GONE;
+    else if (kind == HANDLE_UNLISTED)
+        ev.kind = CANDIDACY_EV_UNLISTED;
+    else if (l.tag == c->machine.tag)
+        c->seen = (uint8_t)((st->rival ? SEEN_ANY : 0) | (st->higher ? SEEN_HIGHER : 0));
+    if (c->watch == WATCH_ASKED && c->lists == 0)
+        c->watch = ev.kind == CANDIDACY_EV_LISTED && kind != HANDLE_UNLEFT ? WATCH_SET : WATCH_NONE;
+    handle_step(st, at, ev);
+}
+
+/* ---- callbacks ---- */
+
+static void hear(struct handle_state *st, uint8_t at, enum handle_message what)
+{
+    static const struct {
+        uint32_t from; /* a bit for each enum handle_told */
+        enum handle_told to;
+    } may[] = {
+        [MESSAGE_LEADING] = {1U << TOLD_NOTHING, TOLD_LEADING},
+        [MESSAGE_ASKED] = {1U << TOLD_LEADING, TOLD_ASKED},
+        [MESSAGE_FAILED] = {1U << TOLD_NOTHING, TOLD_NOTHING},
+        [MESSAGE_STOPPED] = {1U << TOLD_NOTHING, TOLD_STOPPED},
+        [MESSAGE_LOST] = {1U << TOLD_LEADING | 1U << TOLD_ASKED, TOLD_NOTHING},
+        [MESSAGE_RELEASED] = {1U << TOLD_LEADING | 1U << TOLD_ASKED, TOLD_NOTHING},
+    };
+
+    if (!(may[what].from >> st->c[at].told & 1U))
+        handle_fail(st, HANDLE_ORDER);
+    st->c[at].told = (uint8_t)may[what].to;
+}
+
+static void deliver(struct handle_state *st)
+{
+    const uint8_t at = st->message[0].of;
+    const enum handle_message what = (enum handle_message)st->message[0].what;
+
+    st->messages--;
+    memmove(&st->message[0], &st->message[1], sizeof st->message[0] * (HANDLE_MESSAGES - 1));
+    memset(&st->message[HANDLE_MESSAGES - 1], 0, sizeof st->message[0]);
+    hear(st, at, what);
+    if (what != MESSAGE_LOST && what != MESSAGE_RELEASED)
+        return;
+    handle_step(
+        st, at,
+        (struct candidacy_event){.kind = CANDIDACY_EV_TERM_TOLD, .lost = what == MESSAGE_LOST});
+    if (st->c[at].over)
+        hear(st, at, MESSAGE_STOPPED);
+}
+
+/* ---- losses ---- */
+
+static void lose(struct handle_candidacy *c)
+{
+    if (c->grant != GRANT_OWNED)
+        return;
+    c->grant = GRANT_LOST;
+    c->unnoticed = c->led;
+}
+
+static void notice(struct handle_state *st, uint8_t at)
+{
+    st->c[at].unnoticed = false;
+    handle_push(st, at, MESSAGE_LOST);
+}
+
+static void delete_node(struct handle_state *st, uint8_t at)
+{
+    lose(&st->c[at]);
+    if (st->c[at].unnoticed)
+        notice(st, at);
+    handle_changed(st);
+}
+
+/* Attempts are in line anew, behind all others. */
+static void end_session(struct handle_state *st)
+{
+    st->ahead = st->rival;
+    for (uint8_t i = 0; i < st->begun; i++) {
+        struct handle_candidacy *c = &st->c[i];
+        lose(c);
+        c->watch = WATCH_NONE;
+        for (uint8_t k = 0; k < c->lists; k++)
+            c->list[k].gone = true;
+    }
+}
+
+static void fail_attempts(struct handle_state *st, enum candidacy_cause why)
+{
+    for (uint8_t i = 0; i < st->begun; i++) {
+        if (st->c[i].attempt)
+            fail_attempt(st, i, why);
+    }
+}
+
+static void stop(struct handle_state *st, bool closed)
+{
+    st->present = false;
+    handle_step(st, st->begun - 1,
+                (struct candidacy_event){.kind = CANDIDACY_EV_STOP, .closed = closed});
+}
+
+static void close_session(struct handle_state *st)
+{
+    st->closing = true;
+    fail_attempts(st, CANDIDACY_CAUSE_CLOSED);
+    if (st->present)
+        stop(st, true);
+    end_session(st);
+}
+
+static void rival(struct handle_state *st, bool comes, bool higher)
+{
+    st->arrivals -= comes;
+    st->rival = comes;
+    st->higher = higher;
+    st->ahead = false;
+    handle_changed(st);
+}
+
+/* ---- what happens ---- */
+
+static void happen_to(struct handle_state *st, uint8_t at, enum handle_move kind)
+{
+    struct handle_candidacy *c = &st->c[at];
+
+    if (kind == HANDLE_TIMER) {
+        c->armed = false;
+        c->now = c->due;
+        step(st, at, CANDIDACY_EV_TIMER);
+    } else if (kind == HANDLE_WIN) {
+        win(st, at);
+    } else if (kind == HANDLE_LISTED || kind == HANDLE_UNLISTED || kind == HANDLE_UNLEFT) {
+        answer_list(st, at, kind);
+    } else if (kind == HANDLE_FIRE) {
+        c->watch = WATCH_NONE;
+        step(st, at, CANDIDACY_EV_FIRED);
+    } else if (kind == HANDLE_NOTICE) {
+        notice(st, at);
+    } else if (kind == HANDLE_OBEY) {
+        step(st, at, CANDIDACY_EV_YIELD);
+    } else if (kind == HANDLE_FAIL) {
+        fail_attempt(st, at, CANDIDACY_CAUSE_ATTEMPT);
+    } else if (kind == HANDLE_LAPSE) {
+        lose(c);
+    } else {
+        delete_node(st, at);
+    }
+}
+
+static void happen(struct handle_state *st, enum handle_move kind)
+{
+    if (kind == HANDLE_DELIVER) {
+        deliver(st);
+    } else if (kind == HANDLE_CONNECT || kind == HANDLE_BREAK) {
+        st->up = kind == HANDLE_CONNECT;
+    } else if (kind == HANDLE_YIELD) {
+        step(st, st->begun - 1, CANDIDACY_EV_YIELD);
+    } else if (kind == HANDLE_RESIGN) {
+        stop(st, false);
+    } else if (kind == HANDLE_START) {
+        st->starts--;
+        start(st);
+    } else if (kind == HANDLE_UNWATCHED) {
+        st->unwatched = true;
+    } else if (kind == HANDLE_EXPIRE) {
+        end_session(st);
+    } else if (kind == HANDLE_REFUSE) {
+        st->refused = true;
+        end_session(st);
+        fail_attempts(st, CANDIDACY_CAUSE_REFUSED);
+    } else if (kind == HANDLE_CLOSE) {
+        close_session(st);
+    } else {
+        rival(st, kind != HANDLE_LEAVES, kind == HANDLE_HIGHER);
+    }
+}
+
+/* What makes no difference is no part of the state: by how many lists one is stale, how late it is
+ * once all has happened that comes with time, and what was on the way to an end that was told. */
+static void forget_lists(struct handle_candidacy *c)
+{
+    enum { STALE = 1, CURRENT };
+
+    for (uint8_t k = 0; k < c->lists; k++)
+        c->list[k].tag = c->list[k].tag == c->machine.tag ? CURRENT : STALE;
+    c->machine.tag = CURRENT;
+    if (c->grant == GRANT_NONE)
+        c->seen = 0;
+}
+
+static void forget_time(struct handle_candidacy *c)
+{
+    const struct step_down *d = &c->machine.step_down;
+    const int64_t last = d->min_term > d->max_term ? d->min_term : d->max_term;
+    const bool leads =
+        c->machine.state == CANDIDACY_LEADING || c->machine.state == CANDIDACY_STOPPING;
+    int64_t passed = leads ? c->machine.began : c->now;
+
+    if (leads && c->now - passed > last)
+        passed = c->now - last;
+    c->machine.began = 0;
+    c->now -= passed;
+    c->due = c->armed ? c->due - passed : 0;
+}
+
+static void forget(struct handle_candidacy *c)
+{
+    forget_lists(c);
+    forget_time(c);
+    if (c->told == TOLD_STOPPED && c->lists == 0)
+        c->machine = (struct candidacy){.state = c->machine.state};
+}
+
+void handle_do(struct handle_state *st, struct breadth_step s)
+{
+    const enum handle_move kind = (enum handle_move)s.kind;
+
+    st->faults -= moves[kind].fault;
+    if (moves[kind].each)
+        happen_to(st, s.at, kind);
+    else
+        happen(st, kind);
+    for (uint8_t i = 0; i < st->begun; i++)
+        forget(&st->c[i]);
+}
+
+/* ---- which of it ---- */
+
+static bool may_happen_to(const struct handle_state *st, uint8_t at, enum handle_move kind)
+{
+    const struct handle_candidacy *c = &st->c[at];
+    const bool answers = st->up && !st->closing && !st->refused;
+
+    switch (kind) {
+    case HANDLE_TIMER:
+        return c->armed && c->lists < HANDLE_LISTS;
+    case HANDLE_WIN:
+        for (uint8_t i = 0; i < st->begun; i++) {
+            if (st->c[i].grant == GRANT_OWNED)
+                return false;
+        }
+        return c->attempt && answers && !st->ahead && c->lists < HANDLE_LISTS;
+    case HANDLE_FAIL:
+        return c->attempt;
+    case HANDLE_LISTED:
+        return c->lists > 0 && (st->up || c->list[0].gone);
+    case HANDLE_UNLISTED:
+        return c->lists > 0 && answers && !c->list[0].gone;
+    case HANDLE_UNLEFT:
+        return c->lists == 1 && answers && !c->list[0].gone && c->watch == WATCH_ASKED;
+    case HANDLE_FIRE:
+        return c->watch == WATCH_FIRING && st->up && c->lists < HANDLE_LISTS;
+    case HANDLE_NOTICE:
+        return c->unnoticed;
+    case HANDLE_OBEY:
+        return c->told == TOLD_ASKED && c->grant == GRANT_OWNED && st->present &&
+               at == st->begun - 1;
+    case HANDLE_LAPSE:
+    case HANDLE_DELETE:
+        return c->grant == GRANT_OWNED;
+    default:
+        return false;
+    }
+}
+
+static bool may_happen(const struct handle_state *st, enum handle_move kind)
+{
+    const struct handle_candidacy *c = &st->c[st->begun - 1];
+
+    switch (kind) {
+    case HANDLE_CONNECT:
+        return !st->up && !st->closing;
+    case HANDLE_BREAK:
+        return st->up && !st->closing;
+    case HANDLE_YIELD:
+        return st->present && c->grant != GRANT_NONE;
+    case HANDLE_RESIGN:
+        return st->present;
+    case HANDLE_START:
+        return !st->present && !st->closing && st->starts > 0 && st->begun < HANDLE_CANDIDACIES;
+    case HANDLE_RIVAL:
+        return !st->rival && st->arrivals > 0;
+    case HANDLE_HIGHER:
+        return !st->rival && st->arrivals > 0 && handle_config.machine.step_down.yield;
+    case HANDLE_LEAVES:
+        return st->rival;
+    case HANDLE_UNWATCHED:
+        return !st->unwatched && c->machine.state != CANDIDACY_OVER;
+    case HANDLE_EXPIRE:
+    case HANDLE_REFUSE:
+    case HANDLE_CLOSE:
+        return !st->closing && !st->refused;
+    default:
+        return false;
+    }
+}
+
+int handle_moves(const struct handle_state *st, struct breadth_step *steps)
+{
+    const bool full = st->messages > HANDLE_MESSAGES - 4;
+    int n = 0;
+
+    if (st->messages > 0)
+        steps[n++] = (struct breadth_step){HANDLE_DELIVER, 0};
+    for (uint8_t kind = 0; kind < HANDLE_MOVES && !full; kind++) {
+        if (moves[kind].fault && st->faults == 0)
+            continue;
+        for (uint8_t i = 0; moves[kind].each && i < st->begun; i++) {
+            if (may_happen_to(st, i, (enum handle_move)kind))
+                steps[n++] = (struct breadth_step){kind, i};
+        }
+        if (!moves[kind].each && may_happen(st, (enum handle_move)kind))
+            steps[n++] = (struct breadth_step){kind, 0};
+    }
+    return n;
+}
