@@ -139,9 +139,10 @@ static void on_failed(struct candidacy *c, const struct candidacy_event *ev,
 
 /* ---- rivals ---- */
 
+/* Of its term. */
 static int64_t age_of(const struct candidacy *c, const struct candidacy_event *ev)
 {
-    return looks_out(c) ? ev->now - c->began : 0;
+    return ev->now - c->began;
 }
 
 static void list(struct candidacy *c, struct candidacy_actions *out)
@@ -271,8 +272,7 @@ static void on_fired(struct candidacy *c, const struct candidacy_event *ev,
                      struct candidacy_actions *out)
 {
     (void)ev;
-    if (looks_out(c))
-        list(c, out);
+    list(c, out);
 }
 
 static void on_term_told(struct candidacy *c, const struct candidacy_event *ev,

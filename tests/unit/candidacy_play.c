@@ -35,7 +35,7 @@ static void put(GString *text, const struct candidacy_action *a)
 /* With what the driver adds. What has fired, or could not be left, is no watch any more. */
 static char *play_step(struct candidacy *c, const struct candidacy_heard *heard)
 {
-    const char *names[] = {OWN_NAME, heard->rival};
+    const char *names[] = {heard->rival ? heard->rival : OWN_NAME, OWN_NAME};
     struct candidacy_event ev = heard->ev;
     struct candidacy_actions actions;
     GString *text = g_string_new(NULL);

@@ -71,6 +71,8 @@ static void to_anybody(void)
     t.others = true;
     EXPECT(&t, 99, false, false, 100);
     EXPECT(&t, 100, true, true, INT64_MAX);
+    t.max_term = 1;
+    EXPECT(&t, 1, true, true, INT64_MAX);
 }
 
 static void both(void)
