@@ -112,7 +112,7 @@ int zkl_election_watch(zkl_election *e, zkl_leader_fn fn, void *data, zkl_watch 
         struct observer *o = observer_new(e, fn, data);
         if (ret)
             *ret = look_handle(&o->look);
-        look_begin(&o->look, true);
+        look_begin(&o->look);
     }
     session_unlock(e->session);
     return code;

@@ -15,7 +15,7 @@ static void conclude(struct observer *o)
 {
     if (!o->seen || !o->data_known)
         return;
-    look_done(&o->look);
+    look_found(&o->look, 0);
     observer_tell(o, o->token);
 }
 
@@ -23,7 +23,7 @@ static void on_first_read(struct request *r, const struct store_reply *reply)
 {
     struct observer *o = r->owner;
 
-    if (look_answered(&o->look, r, reply, &o->node_interest, o->look.number)) {
+    if (look_answered(&o->look, r, reply, &o->node_interest, look_number(&o->look))) {
         if (reply->rc == STORE_OK) {
             o->seen = true;
             o->token = reply->czxid;
@@ -32,7 +32,7 @@ static void on_first_read(struct request *r, const struct store_reply *reply)
                                       queue_payload_length(o->node, reply));
             conclude(o);
         } else if (reply->rc == STORE_NONODE) {
-            look_list(&o->look, false);
+            look_again(&o->look, false);
         } else {
             look_refused(&o->look, reply->rc);
         }
@@ -81,7 +81,7 @@ static void ask_first(struct observer *o)
 {
     o->seen = false;
     look_ask(&o->look, STORE_GET, g_strconcat(o->look.directory, "/", o->node, NULL), on_first_read,
-             &o->node_interest, o->look.number);
+             &o->node_interest, look_number(&o->look));
 }
 
 /* ---- nobody ---- */
@@ -91,7 +91,7 @@ static void on_nobody(struct look *l)
     struct observer *o = (struct observer *)l;
 
     watch_drop(&o->node_interest, false);
-    look_done(l);
+    look_found(l, 0);
     observer_tell(o, 0);
 }
 
@@ -117,7 +117,7 @@ static void on_listed(struct look *l, const struct store_reply *reply, bool watc
     else if (watched)
         on_nobody(l);
     else
-        look_list(l, true);
+        look_again(l, true);
 }
 
 /* ---- what the watches say ---- */
@@ -126,17 +126,12 @@ static void on_node_fired(void *owner, bool gone)
 {
     struct observer *o = owner;
 
-    o->look.number++;
-    if (gone)
-        look_begin(&o->look, false);
-    else
+    if (gone) {
+        look_fired(&o->look);
+    } else {
+        look_reread(&o->look);
         ask_first(o); /* still the first: proclaiming changes its version */
-}
-
-static void on_children_fired(void *owner, bool gone)
-{
-    (void)gone;
-    look_begin(owner, false);
+    }
 }
 
 static void on_data_fired(void *owner, bool gone)
@@ -182,6 +177,5 @@ const struct look_kind observer_kind = {.doing = "looking for the leader",
                                         .begin = on_begin,
                                         .listed = on_listed,
                                         .missing = on_nobody,
-                                        .fired = on_children_fired,
                                         .stop = on_stop,
                                         .free = observer_free};

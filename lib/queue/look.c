@@ -3,7 +3,14 @@
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
-#include "recipes/back_off.h"
+
+static void step(struct look *l, struct children_event ev);
+
+static void on_fired(void *owner, bool gone)
+{
+    (void)gone;
+    look_fired(owner);
+}
 
 void look_init(struct look *l, zkl_session *s, const char *directory, const struct look_kind *kind,
                GQueue *list)
@@ -12,7 +19,9 @@ void look_init(struct look *l, zkl_session *s, const char *directory, const stru
     l->session = session_ref(s);
     l->directory = g_strdup(directory);
     l->kind = kind;
-    l->children = (struct interest){.fired = kind->fired, .owner = l};
+    l->machine =
+        (struct children){.watch = kind->watch, .gap = kind->gap_ns, .gap_each = kind->gap_each_ns};
+    l->children = (struct interest){.fired = on_fired, .owner = l};
     l->list = list;
     l->link.data = l;
     g_queue_push_tail_link(list, &l->link);
@@ -32,9 +41,7 @@ void look_stop(struct look *l)
     if (l->stopped)
         return;
     l->stopped = true;
-    l->number++; /* no answer counts any more */
-    timers_cancel(&l->timer);
-    watch_drop(&l->children, false);
+    step(l, (struct children_event){.kind = CHILDREN_EV_STOP});
     if (l->kind->stop)
         l->kind->stop(l);
     g_queue_unlink(l->list, &l->link);
@@ -71,42 +78,87 @@ void zkl_watch_free(zkl_watch *w)
     session_unref(s);
 }
 
-/* ---- failures ---- */
+/* ---- events ---- */
 
-static void on_pause_over(void *data)
+static void on_timer(void *data)
 {
-    look_begin(data, true);
+    step(data, (struct children_event){.kind = CHILDREN_EV_TIMER});
 }
 
-static void failed(struct look *l, int code)
+static struct children_event refusal(enum store_rc rc, uint32_t tag)
 {
-    zkl_session *s = l->session;
-    const bool news = code != l->failure;
+    struct children_event ev = {.kind = CHILDREN_EV_REFUSED, .tag = tag, .why = CHILDREN_ODD};
 
-    if (news)
-        log_line(s->log, ZKL_LOG_WARN, "%s: %s: %s", l->directory, l->kind->doing,
-                 zkl_strerror(code));
-    l->failure = code;
-    l->number++;
-    l->pause_ms = back_off_next(l->pause_ms);
-    timers_arm(s->timers, &l->timer, clock_now().boot + l->pause_ms * CLOCK_MS, on_pause_over, l);
-    if (news && l->kind->failed)
-        l->kind->failed(l);
+    if (rc == STORE_NOAUTH)
+        ev.why = CHILDREN_DENIED;
+    else if (rc == STORE_GONE)
+        ev.kind = CHILDREN_EV_GONE;
+    return ev;
+}
+
+/* To a sync, a list or a stat of the directory. */
+static void on_answer(struct request *r, const struct store_reply *reply)
+{
+    struct look *l = r->owner;
+    struct children_event ev = refusal(reply->rc, r->tag);
+
+    if (r->what.watch)
+        watch_answered(l->session, r, reply, &l->children);
+    if (reply->rc == STORE_OK)
+        ev.kind = CHILDREN_EV_DONE;
+    else if (reply->rc == STORE_NONODE)
+        ev.kind = CHILDREN_EV_NO_NODE;
+    l->listed = reply;
+    step(l, ev);
+    look_unref(l);
+}
+
+void look_begin(struct look *l)
+{
+    step(l, (struct children_event){.kind = CHILDREN_EV_BEGIN});
+}
+
+void look_up_all(GQueue *list)
+{
+    for (GList *i = list->head; i; i = i->next) {
+        struct look *l = i->data;
+        if (l->kind->up)
+            l->kind->up(l);
+        look_begin(l);
+    }
+}
+
+void look_again(struct look *l, bool watch)
+{
+    step(l, (struct children_event){.kind = CHILDREN_EV_AGAIN, .watch = watch});
+}
+
+void look_fired(struct look *l)
+{
+    step(l, (struct children_event){.kind = CHILDREN_EV_FIRED});
+}
+
+void look_reread(struct look *l)
+{
+    step(l, (struct children_event){.kind = CHILDREN_EV_REREAD});
+}
+
+void look_found(struct look *l, int count)
+{
+    step(l, (struct children_event){.kind = CHILDREN_EV_FOUND, .count = (uint32_t)count});
 }
 
 void look_refused(struct look *l, enum store_rc rc)
 {
-    if (rc != STORE_GONE) /* the next session's connection begins a look */
-        failed(l, rc == STORE_NOAUTH ? ZKL_EACCES : ZKL_EPROTO);
+    step(l, refusal(rc, l->machine.tag));
 }
 
-void look_done(struct look *l)
+uint32_t look_number(const struct look *l)
 {
-    l->failure = 0;
-    l->pause_ms = 0;
+    return l->machine.tag;
 }
 
-/* ---- asking ---- */
+/* ---- actions ---- */
 
 void look_ask(struct look *l, enum store_kind kind, char *path,
               void (*done)(struct request *r, const struct store_reply *reply),
@@ -117,7 +169,8 @@ void look_ask(struct look *l, enum store_kind kind, char *path,
     r->tag = tag;
     if (interest && !watch_add(l->session, r, interest)) {
         request_free(r);
-        failed(l, ZKL_ELIMIT);
+        step(l, (struct children_event){
+                    .kind = CHILDREN_EV_REFUSED, .tag = l->machine.tag, .why = CHILDREN_LIMIT});
         return;
     }
     l->refs++;
@@ -127,85 +180,76 @@ void look_ask(struct look *l, enum store_kind kind, char *path,
 bool look_answered(struct look *l, struct request *r, const struct store_reply *reply,
                    struct interest *interest, uint32_t tag)
 {
-    if (interest)
-        watch_answered(l->session, r, reply, interest);
+    watch_answered(l->session, r, reply, interest);
     return r->tag == tag;
 }
 
-static void on_existence(struct request *r, const struct store_reply *reply)
+static void ask(struct look *l, enum store_kind kind, const struct children_action *a, bool watch)
 {
-    struct look *l = r->owner;
+    look_ask(l, kind, g_strdup(l->directory), on_answer, watch ? &l->children : NULL, a->tag);
+}
 
-    if (look_answered(l, r, reply, &l->children, l->number)) {
-        if (reply->rc == STORE_NONODE)
-            l->kind->missing(l);
-        else if (reply->rc == STORE_OK)
-            look_list(l, l->kind->watch);
-        else
-            look_refused(l, reply->rc);
+static void log_failure(const struct look *l, enum children_refusal why)
+{
+    static const int codes[] = {
+        [CHILDREN_DENIED] = ZKL_EACCES, [CHILDREN_ODD] = ZKL_EPROTO, [CHILDREN_LIMIT] = ZKL_ELIMIT};
+
+    log_line(l->session->log, ZKL_LOG_WARN, "%s: %s: %s", l->directory, l->kind->doing,
+             zkl_strerror(codes[why]));
+}
+
+static void perform(struct look *l, const struct children_action *a)
+{
+    switch (a->kind) {
+    case CHILDREN_ACT_BEGIN:
+        if (l->kind->begin)
+            l->kind->begin(l);
+        break;
+    case CHILDREN_ACT_SYNC:
+        ask(l, STORE_SYNC, a, false);
+        break;
+    case CHILDREN_ACT_LIST:
+        ask(l, STORE_LIST, a, a->watch);
+        break;
+    case CHILDREN_ACT_STAT:
+        ask(l, STORE_STAT, a, true);
+        break;
+    case CHILDREN_ACT_LISTED:
+        l->kind->listed(l, l->listed, a->watch);
+        break;
+    case CHILDREN_ACT_MISSING:
+        l->kind->missing(l);
+        break;
+    case CHILDREN_ACT_LOG:
+        log_failure(l, a->why);
+        break;
+    case CHILDREN_ACT_FAILED:
+        if (l->kind->failed)
+            l->kind->failed(l);
+        break;
+    case CHILDREN_ACT_ARM:
+        timers_arm(l->session->timers, &l->timer, a->at, on_timer, l);
+        break;
+    case CHILDREN_ACT_DISARM:
+        timers_cancel(&l->timer);
+        break;
+    case CHILDREN_ACT_STOP:
+        timers_cancel(&l->timer);
+        watch_drop(&l->children, false);
+        break;
     }
-    look_unref(l);
 }
 
-static void on_listed(struct request *r, const struct store_reply *reply)
+static void step(struct look *l, struct children_event ev)
 {
-    struct look *l = r->owner;
-    struct interest *interest = r->what.watch ? &l->children : NULL;
+    struct children_actions actions;
 
-    if (look_answered(l, r, reply, interest, l->number)) {
-        if (reply->rc == STORE_NONODE)
-            look_ask(l, STORE_STAT, g_strdup(l->directory), on_existence, &l->children, l->number);
-        else if (reply->rc != STORE_OK)
-            look_refused(l, reply->rc);
-        else
-            l->kind->listed(l, reply, interest != NULL);
-    }
-    look_unref(l);
-}
-
-void look_list(struct look *l, bool watch)
-{
-    look_ask(l, STORE_LIST, g_strdup(l->directory), on_listed, watch ? &l->children : NULL,
-             l->number);
-}
-
-static void on_synced(struct request *r, const struct store_reply *reply)
-{
-    struct look *l = r->owner;
-
-    if (look_answered(l, r, reply, NULL, l->number)) {
-        if (reply->rc == STORE_OK)
-            look_list(l, l->kind->watch);
-        else
-            look_refused(l, reply->rc);
-    }
-    look_unref(l);
-}
-
-void look_begin(struct look *l, bool sync)
-{
-    l->number++;
-    timers_cancel(&l->timer);
-    if (l->kind->begin)
-        l->kind->begin(l);
-    if (l->session->refused && l->kind->failed)
-        l->kind->failed(l); /* for good: nothing will be found any more */
-    if (!l->session->up)
-        return; /* the connection begins one */
-    if (sync)
-        look_ask(l, STORE_SYNC, g_strdup(l->directory), on_synced, NULL, l->number);
-    else
-        look_list(l, l->kind->watch);
-}
-
-void look_up_all(GQueue *list)
-{
-    for (GList *i = list->head; i; i = i->next) {
-        struct look *l = i->data;
-        if (l->kind->up)
-            l->kind->up(l);
-        look_begin(l, true);
-    }
+    ev.now = clock_now().boot;
+    ev.up = l->session->up;
+    ev.barred = l->session->refused;
+    children_step(&l->machine, &ev, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        perform(l, &actions.list[i]);
 }
 
 /* ---- telling ---- */

@@ -1,9 +1,6 @@
 /* Who looks at the children of a path again whenever they may have changed: an observer of leaders,
- * a watch of a queue. Each begins with a struct look. All with the monitor held.
- *
- *   sync? ──> list, with or without a watch ──> listed
- *              └─ no such path ──> look whether it exists, with a watch ──> missing
- *                                   └─ it does ──> list */
+ * a watch of a queue. Each begins with a struct look. recipes/children.h decides. All with the
+ * monitor held. */
 #ifndef LIB_LOOK_H
 #define LIB_LOOK_H
 
@@ -12,19 +9,20 @@
 #include "lib/session/core.h"
 #include "lib/session/request.h"
 #include "lib/session/watch.h"
+#include "recipes/children.h"
 
 struct look;
 
 struct look_kind {
     const char *doing; /* for the log */
-    bool watch;        /* the first list leaves a watch; otherwise look_list() is asked for one */
+    bool watch;        /* the first list leaves a watch; otherwise look_again() asks for one */
+    int64_t gap_ns, gap_each_ns;   /* from a look to the next one, and for each child more */
     void (*up)(struct look *l);    /* another connection; may be NULL, as the next */
     void (*begin)(struct look *l); /* a look begins */
     void (*listed)(struct look *l, const struct store_reply *reply, bool watched);
     void (*missing)(struct look *l);
     void (*failed)(struct look *l); /* for a new reason; may be NULL */
-    void (*fired)(void *look, bool gone);
-    void (*stop)(struct look *l); /* may be NULL */
+    void (*stop)(struct look *l);   /* may be NULL */
     void (*free)(struct look *l);
 };
 
@@ -35,13 +33,12 @@ struct look {
     const struct look_kind *kind;
     GQueue *list; /* all that end together */
     GList link;
-    bool stopped;             /* no call begins any more */
-    unsigned calls;           /* under way */
-    uint32_t number;          /* of the present look: answers to earlier ones are stale */
-    struct interest children; /* or that there is such a path */
-    struct timer timer;       /* for the next look */
-    int64_t pause_ms;         /* after failures */
-    int failure;              /* logged */
+    bool stopped;   /* no call begins any more */
+    unsigned calls; /* under way */
+    struct children machine;
+    struct interest children;         /* or that there is such a path */
+    struct timer timer;               /* for the next look */
+    const struct store_reply *listed; /* LISTED: what is handed on */
 };
 
 /* Fills in what is all zero, with one reference: the list's. */
@@ -49,8 +46,8 @@ void look_init(struct look *l, zkl_session *s, const char *directory, const stru
                GQueue *list);
 void look_unref(struct look *l); /* the session has another reference */
 
-/* Looks anew; behind a sync, unless a watch has just shown that the server is up to date. */
-void look_begin(struct look *l, bool sync);
+/* The first time. */
+void look_begin(struct look *l);
 
 /* There is a connection again, or another session, or there will be none: credentials refused. */
 void look_up_all(GQueue *list);
@@ -64,13 +61,23 @@ zkl_watch *look_handle(struct look *l);
 
 /* ---- for the kinds ---- */
 
-void look_list(struct look *l, bool watch);
+/* The children, once more. */
+void look_again(struct look *l, bool watch);
 
-/* What was looked for was found. */
-void look_done(struct look *l);
+/* A watch has fired: from the beginning, but without a sync. */
+void look_fired(struct look *l);
 
-/* An answer that is none. */
+/* Only what the kind itself read is read anew: earlier answers are stale. */
+void look_reread(struct look *l);
+
+/* What was looked for was found, among so many children. */
+void look_found(struct look *l, int count);
+
+/* An answer to the kind's own request that is none. */
 void look_refused(struct look *l, enum store_rc rc);
+
+/* Which look it is. */
+uint32_t look_number(const struct look *l);
 
 /* Another request of the look; its answer belongs to the look number tag. */
 void look_ask(struct look *l, enum store_kind kind, char *path,

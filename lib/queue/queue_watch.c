@@ -5,17 +5,11 @@
 #include "lib/session/participant.h"
 #include "look.h"
 
-/* At least so long from one list to the next: short queues ten times a second, of long ones 10,000
- * names a second. */
-#define PAUSE_NS (100 * CLOCK_MS)
-#define PAUSE_EACH_NS (CLOCK_MS / 10)
-
 struct queue_watch {
     struct look look; /* one of the session's; the first member */
     zkl_queue_fn fn;
     void *data;
-    bool queued;     /* a message is */
-    int64_t not_yet; /* the next look is not before, CLOCK_BOOTTIME ns */
+    bool queued; /* a message is */
 };
 
 /* ---- telling ---- */
@@ -50,40 +44,17 @@ static void tell(struct look *l)
 
 /* ---- looking ---- */
 
-static void found(struct look *l, int count)
-{
-    struct queue_watch *w = (struct queue_watch *)l;
-
-    w->not_yet = clock_now().boot + PAUSE_NS + count * PAUSE_EACH_NS;
-    look_done(l);
-    tell(l);
-}
-
 static void on_listed(struct look *l, const struct store_reply *reply, bool watched)
 {
     (void)watched; /* every list of ours is */
-    found(l, reply->count);
+    look_found(l, reply->count);
+    tell(l);
 }
 
 static void on_missing(struct look *l)
 {
-    found(l, 0);
-}
-
-static void on_rested(void *data)
-{
-    look_begin(data, false);
-}
-
-static void on_fired(void *owner, bool gone)
-{
-    struct queue_watch *w = owner;
-
-    (void)gone;
-    if (clock_now().boot >= w->not_yet)
-        look_begin(&w->look, false);
-    else
-        timers_arm(w->look.session->timers, &w->look.timer, w->not_yet, on_rested, w);
+    look_found(l, 0);
+    tell(l);
 }
 
 static void free_watch(struct look *l)
@@ -91,12 +62,14 @@ static void free_watch(struct look *l)
     g_free((struct queue_watch *)l);
 }
 
+/* Short queues are listed ten times a second at most, of long ones 10,000 names a second. */
 static const struct look_kind kind = {.doing = "watching the queue",
                                       .watch = true,
+                                      .gap_ns = 100 * CLOCK_MS,
+                                      .gap_each_ns = CLOCK_MS / 10,
                                       .listed = on_listed,
                                       .missing = on_missing,
                                       .failed = tell,
-                                      .fired = on_fired,
                                       .free = free_watch};
 
 /* ---- all of a session ---- */
@@ -168,7 +141,7 @@ int zkl_queue_watch(zkl_watch **ret, zkl_session *s, const char *path, zkl_queue
     } else {
         struct queue_watch *w = watch_new(s, path, fn, data);
         *ret = look_handle(&w->look);
-        look_begin(&w->look, true);
+        look_begin(&w->look);
     }
     session_unlock(s);
     return code;

@@ -46,6 +46,7 @@ int main(int argc, char **argv)
         &step_down_suite,
         &candidacy_suite,
         &candidacy_rivals_suite,
+        &children_suite,
         &lease_suite,
         &lease_clock_suite,
         &lease_pace_suite,

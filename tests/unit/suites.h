@@ -47,6 +47,7 @@ extern const struct test_suite observer_suite;
 extern const struct test_suite step_down_suite;
 extern const struct test_suite candidacy_suite;
 extern const struct test_suite candidacy_rivals_suite;
+extern const struct test_suite children_suite;
 extern const struct test_suite lease_suite;
 extern const struct test_suite lease_clock_suite;
 extern const struct test_suite lease_attack_suite;
