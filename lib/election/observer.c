@@ -59,28 +59,18 @@ static void push(struct observer *o, uint64_t token)
     look_tell(&o->look, &m->base);
 }
 
-static bool same_bytes(GBytes *a, GBytes *b)
+void observer_tell(struct observer *o, uint64_t token, GBytes *proclaimed)
 {
-    return a && b ? g_bytes_equal(a, b) : a == b;
-}
-
-void observer_tell(struct observer *o, uint64_t token)
-{
-    GBytes *data = token && o->data_token == token ? o->proclaimed : NULL;
-    enum observe_tell tell = observe_see(&o->told, token, !same_bytes(data, o->told_data));
-
-    if (tell == OBSERVE_NOTHING)
-        return;
     g_clear_pointer(&o->told_data, g_bytes_unref);
-    if (tell == OBSERVE_LEADER && data)
-        o->told_data = g_bytes_ref(data);
-    push(o, tell == OBSERVE_LEADER ? token : 0);
+    if (proclaimed)
+        o->told_data = g_bytes_ref(proclaimed);
+    push(o, token);
 }
 
 void observer_rewind_all(GQueue *observers)
 {
     for (GList *l = observers->head; l; l = l->next)
-        observe_rewind(&((struct observer *)l->data)->told);
+        observe_rewind(&((struct observer *)l->data)->machine.told);
 }
 
 /* ---- the handle ---- */

@@ -12,18 +12,10 @@ struct observer {
     enum child_kind kind;
     zkl_leader_fn fn;
     void *data;
-    struct observe told;
-    GBytes *told_data; /* proclaimed by the leader told; NULL: none */
-    /* the present look: */
-    uint32_t data_look; /* answers to earlier reads of what is proclaimed are stale */
-    char *node;         /* the first in line */
-    bool seen;          /* it was read: */
-    uint64_t token;
-    char *id;
-    bool data_known; /* so was what is proclaimed: */
-    bool data_asked; /* a read of it is under way */
-    uint64_t data_token;
-    GBytes *proclaimed;
+    struct observing machine;
+    GBytes *told_data;  /* proclaimed by the leader told; NULL: none */
+    char *node, *id;    /* of the first in line */
+    GBytes *proclaimed; /* NULL: nothing, or not known */
     struct interest node_interest, data_interest;
 };
 
@@ -32,8 +24,8 @@ extern const struct look_kind observer_kind;
 /* Before the first look. */
 void observer_listen(struct observer *o);
 
-/* What a look found; token 0: nobody. */
-void observer_tell(struct observer *o, uint64_t token);
+/* The leader that was found, with what it proclaimed (NULL: nothing); token 0: nobody. */
+void observer_tell(struct observer *o, uint64_t token, GBytes *proclaimed);
 
 /* The servers have forgotten what was told: lower tokens are no older ones. */
 void observer_rewind_all(GQueue *observers);

@@ -1,169 +1,193 @@
-/* An observer's look, where look.h has its beginning:
- *
- *   list ──> read the first, with a watch, and what is proclaimed ──> tell
- *    │ └─ it left ──> list
- *    ├─ empty ──> list with a watch, still empty ──> tell "nobody"
- *    └─ no such path, watched ──> tell "nobody"
- *
- * A watch that fires begins the next look. */
+/* An observer's look, where look.h has its beginning: recipes/observe.h decides. */
 #include "lib/queue/queue.h"
 #include "observer.h"
 
-/* ---- the first in line ---- */
+/* What an event comes with. */
+struct report {
+    const char *first;               /* LISTED */
+    const struct store_reply *reply; /* NODE, DATA */
+    GBytes *proclaimed;              /* DATA; NULL: nothing */
+};
 
-static void conclude(struct observer *o)
+static void step(struct observer *o, struct observing_event ev, const struct report *report);
+
+static void step_kind(struct observer *o, enum observing_event_kind kind, bool gone)
 {
-    if (!o->seen || !o->data_known)
-        return;
-    look_found(&o->look, 0);
-    observer_tell(o, o->token);
+    step(o, (struct observing_event){.kind = kind, .gone = gone}, NULL);
 }
 
-static void on_first_read(struct request *r, const struct store_reply *reply)
+/* ---- answers ---- */
+
+static enum observing_answer to_answer(enum store_rc rc)
+{
+    if (rc == STORE_OK)
+        return OBSERVING_READ;
+    return rc == STORE_NONODE ? OBSERVING_NO_NODE : OBSERVING_REFUSED;
+}
+
+static void on_node_read(struct request *r, const struct store_reply *reply)
 {
     struct observer *o = r->owner;
+    const struct report report = {.reply = reply};
 
-    if (look_answered(&o->look, r, reply, &o->node_interest, look_number(&o->look))) {
-        if (reply->rc == STORE_OK) {
-            o->seen = true;
-            o->token = reply->czxid;
-            g_free(o->id);
-            o->id = g_utf8_make_valid(reply->data ? reply->data : "",
-                                      queue_payload_length(o->node, reply));
-            conclude(o);
-        } else if (reply->rc == STORE_NONODE) {
-            look_again(&o->look, false);
-        } else {
-            look_refused(&o->look, reply->rc);
-        }
-    }
+    watch_answered(o->look.session, r, reply, &o->node_interest);
+    step(o,
+         (struct observing_event){.kind = OBSERVING_EV_NODE,
+                                  .tag = r->tag,
+                                  .answer = to_answer(reply->rc),
+                                  .token = reply->czxid},
+         &report);
     look_unref(&o->look);
-}
-
-static void take_data(struct observer *o, const struct store_reply *reply)
-{
-    const char *data = reply->data ? reply->data : "";
-    size_t length = (size_t)reply->length, at;
-
-    g_clear_pointer(&o->proclaimed, g_bytes_unref);
-    o->data_token = 0;
-    if (reply->rc == STORE_OK && observe_data(data, length, &o->data_token, &at))
-        o->proclaimed = g_bytes_new(data + at, length - at);
-    o->data_known = true;
 }
 
 static void on_data_read(struct request *r, const struct store_reply *reply)
 {
     struct observer *o = r->owner;
+    const char *data = reply->data ? reply->data : "";
+    size_t length = (size_t)MAX(reply->length, 0), at;
+    struct report report = {.reply = reply};
+    struct observing_event ev = {
+        .kind = OBSERVING_EV_DATA, .tag = r->tag, .answer = to_answer(reply->rc)};
 
-    if (look_answered(&o->look, r, reply, &o->data_interest, o->data_look)) {
-        o->data_asked = false;
-        if (reply->rc == STORE_OK || reply->rc == STORE_NONODE) {
-            take_data(o, reply);
-            conclude(o);
-        } else {
-            look_refused(&o->look, reply->rc);
-        }
-    }
+    watch_answered(o->look.session, r, reply, &o->data_interest);
+    if (reply->rc == STORE_OK && observe_data(data, length, &ev.token, &at))
+        report.proclaimed = g_bytes_new(data + at, length - at);
+    step(o, ev, &report);
+    g_clear_pointer(&report.proclaimed, g_bytes_unref);
     look_unref(&o->look);
-}
-
-static void ask_data(struct observer *o)
-{
-    o->data_known = false;
-    o->data_asked = true;
-    o->data_look++;
-    look_ask(&o->look, STORE_GET, g_strdup(o->look.directory), on_data_read, &o->data_interest,
-             o->data_look);
-}
-
-static void ask_first(struct observer *o)
-{
-    o->seen = false;
-    look_ask(&o->look, STORE_GET, g_strconcat(o->look.directory, "/", o->node, NULL), on_first_read,
-             &o->node_interest, look_number(&o->look));
-}
-
-/* ---- nobody ---- */
-
-static void on_nobody(struct look *l)
-{
-    struct observer *o = (struct observer *)l;
-
-    watch_drop(&o->node_interest, false);
-    look_found(l, 0);
-    observer_tell(o, 0);
-}
-
-/* ---- lists ---- */
-
-static void found(struct observer *o, const char *first)
-{
-    watch_drop(&o->look.children, false);
-    g_free(o->node);
-    o->node = g_strdup(first);
-    ask_first(o);
-    if ((!o->data_known && !o->data_asked) || !o->data_interest.watch)
-        ask_data(o);
 }
 
 static void on_listed(struct look *l, const struct store_reply *reply, bool watched)
 {
     struct observer *o = (struct observer *)l;
-    const char *first = queue_first(reply->names, reply->count, o->kind);
+    const struct report report = {.first = queue_first(reply->names, reply->count, o->kind)};
 
-    if (first)
-        found(o, first);
-    else if (watched)
-        on_nobody(l);
-    else
-        look_again(l, true);
+    step(o,
+         (struct observing_event){
+             .kind = OBSERVING_EV_LISTED, .some = report.first != NULL, .watched = watched},
+         &report);
 }
 
-/* ---- what the watches say ---- */
+/* ---- other events ---- */
+
+static void on_missing(struct look *l)
+{
+    step_kind((struct observer *)l, OBSERVING_EV_MISSING, true);
+}
 
 static void on_node_fired(void *owner, bool gone)
 {
-    struct observer *o = owner;
-
-    if (gone) {
-        look_fired(&o->look);
-    } else {
-        look_reread(&o->look);
-        ask_first(o); /* still the first: proclaiming changes its version */
-    }
+    step_kind(owner, OBSERVING_EV_NODE_FIRED, gone);
 }
 
 static void on_data_fired(void *owner, bool gone)
 {
-    struct observer *o = owner;
-
-    o->data_known = false;
-    if (!gone) /* with the directory the first one went, and the next look asks for both */
-        ask_data(o);
+    step_kind(owner, OBSERVING_EV_DATA_FIRED, gone);
 }
 
 static void on_begin(struct look *l)
 {
-    struct observer *o = (struct observer *)l;
-
-    o->seen = false;
+    step_kind((struct observer *)l, OBSERVING_EV_BEGIN, false);
 }
 
 static void on_up(struct look *l)
 {
-    struct observer *o = (struct observer *)l;
-
-    o->data_known = o->data_asked = false;
+    step_kind((struct observer *)l, OBSERVING_EV_UP, false);
 }
 
 static void on_stop(struct look *l)
 {
-    struct observer *o = (struct observer *)l;
+    step_kind((struct observer *)l, OBSERVING_EV_STOP, false);
+}
 
-    o->data_look++;
-    watch_drop(&o->node_interest, false);
-    watch_drop(&o->data_interest, false);
+/* ---- actions ---- */
+
+static void take_first(struct observer *o, const char *first)
+{
+    watch_drop(&o->look.children, false);
+    g_free(o->node);
+    o->node = g_strdup(first);
+}
+
+static void take_node(struct observer *o, const struct store_reply *reply)
+{
+    g_free(o->id);
+    o->id = g_utf8_make_valid(reply->data ? reply->data : "", queue_payload_length(o->node, reply));
+}
+
+static void take_data(struct observer *o, GBytes *proclaimed)
+{
+    g_clear_pointer(&o->proclaimed, g_bytes_unref);
+    o->proclaimed = proclaimed ? g_bytes_ref(proclaimed) : NULL;
+}
+
+static void perform(struct observer *o, const struct observing_action *a,
+                    const struct report *report)
+{
+    struct look *l = &o->look;
+
+    switch (a->kind) {
+    case OBSERVING_ACT_READ_NODE:
+        look_ask(l, STORE_GET, g_strconcat(l->directory, "/", o->node, NULL), on_node_read,
+                 &o->node_interest, look_number(l));
+        break;
+    case OBSERVING_ACT_READ_DATA:
+        look_ask(l, STORE_GET, g_strdup(l->directory), on_data_read, &o->data_interest, a->tag);
+        break;
+    case OBSERVING_ACT_TAKE_FIRST:
+        take_first(o, report->first);
+        break;
+    case OBSERVING_ACT_TAKE_NODE:
+        take_node(o, report->reply);
+        break;
+    case OBSERVING_ACT_TAKE_DATA:
+        take_data(o, report->proclaimed);
+        break;
+    case OBSERVING_ACT_AGAIN:
+        look_again(l, a->watch);
+        break;
+    case OBSERVING_ACT_REREAD:
+        look_reread(l);
+        break;
+    case OBSERVING_ACT_FIRED:
+        look_fired(l);
+        break;
+    case OBSERVING_ACT_REFUSED:
+        look_refused(l, report->reply->rc);
+        break;
+    case OBSERVING_ACT_FOUND:
+        look_found(l, 0);
+        break;
+    case OBSERVING_ACT_TELL:
+        observer_tell(o, a->tell == OBSERVE_LEADER ? o->machine.token : 0,
+                      a->data ? o->proclaimed : NULL);
+        break;
+    case OBSERVING_ACT_DROP_NODE:
+        watch_drop(&o->node_interest, false);
+        break;
+    case OBSERVING_ACT_DROP_DATA:
+        watch_drop(&o->data_interest, false);
+        break;
+    }
+}
+
+static bool same_bytes(GBytes *a, GBytes *b)
+{
+    return a && b ? g_bytes_equal(a, b) : a == b;
+}
+
+static void step(struct observer *o, struct observing_event ev, const struct report *report)
+{
+    struct observing_actions actions;
+
+    ev.look = look_number(&o->look);
+    ev.data_watched = o->data_interest.watch != NULL;
+    ev.told_any = o->told_data != NULL;
+    ev.same =
+        same_bytes(ev.kind == OBSERVING_EV_DATA ? report->proclaimed : o->proclaimed, o->told_data);
+    observing_step(&o->machine, &ev, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        perform(o, &actions.list[i], report);
 }
 
 void observer_listen(struct observer *o)
@@ -176,6 +200,6 @@ const struct look_kind observer_kind = {.doing = "looking for the leader",
                                         .up = on_up,
                                         .begin = on_begin,
                                         .listed = on_listed,
-                                        .missing = on_nobody,
+                                        .missing = on_missing,
                                         .stop = on_stop,
                                         .free = observer_free};

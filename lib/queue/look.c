@@ -177,13 +177,6 @@ void look_ask(struct look *l, enum store_kind kind, char *path,
     request_send(l->session, r);
 }
 
-bool look_answered(struct look *l, struct request *r, const struct store_reply *reply,
-                   struct interest *interest, uint32_t tag)
-{
-    watch_answered(l->session, r, reply, interest);
-    return r->tag == tag;
-}
-
 static void ask(struct look *l, enum store_kind kind, const struct children_action *a, bool watch)
 {
     look_ask(l, kind, g_strdup(l->directory), on_answer, watch ? &l->children : NULL, a->tag);

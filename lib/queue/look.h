@@ -84,10 +84,6 @@ void look_ask(struct look *l, enum store_kind kind, char *path,
               void (*done)(struct request *r, const struct store_reply *reply),
               struct interest *interest, uint32_t tag);
 
-/* The first step of an answer, whose last is look_unref(): false if it is stale. */
-bool look_answered(struct look *l, struct request *r, const struct store_reply *reply,
-                   struct interest *interest, uint32_t tag);
-
 /* ---- telling ---- */
 
 /* Begins what is told; freed by free, with the monitor held, whether it was told or not. */

@@ -4,6 +4,7 @@
 #include "seeded.h"
 #include "suites.h"
 
+#include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,6 +130,197 @@ static void proclaimed_data(void)
     expect_data("{\"a\":\n7}", 8, false, 0, 0);
 }
 
+/* ---- what is read, in exchanges ---- */
+
+enum { STEPS_MAX = 12 };
+
+#define EV(name, ...)                                                                              \
+    {                                                                                              \
+        .kind = OBSERVING_EV_##name, ##__VA_ARGS__                                                 \
+    }
+#define LISTED(...) EV(LISTED, .some = true, .data_watched = true, ##__VA_ARGS__)
+#define NODE(number, zxid, ...) EV(NODE, .look = 7, .tag = (number), .token = (zxid), ##__VA_ARGS__)
+#define DATA(number, zxid, ...) EV(DATA, .tag = (number), .token = (zxid), ##__VA_ARGS__)
+
+struct exchange {
+    const char *what;
+    struct {
+        struct observing_event ev;
+        const char *acts;
+    } steps[STEPS_MAX];
+};
+
+static void put(GString *text, const struct observing_action *a)
+{
+    static const char *const words[] = {
+        [OBSERVING_ACT_READ_NODE] = "read",      [OBSERVING_ACT_READ_DATA] = "data",
+        [OBSERVING_ACT_TAKE_FIRST] = "first",    [OBSERVING_ACT_TAKE_NODE] = "node",
+        [OBSERVING_ACT_TAKE_DATA] = "take",      [OBSERVING_ACT_AGAIN] = "again",
+        [OBSERVING_ACT_REREAD] = "reread",       [OBSERVING_ACT_FIRED] = "fired",
+        [OBSERVING_ACT_REFUSED] = "refused",     [OBSERVING_ACT_FOUND] = "found",
+        [OBSERVING_ACT_TELL] = "tell",           [OBSERVING_ACT_DROP_NODE] = "drop",
+        [OBSERVING_ACT_DROP_DATA] = "drop-data",
+    };
+    static const char *const tells[] = {"", " leader", " nobody"};
+
+    g_string_append_printf(text, "%s%s%s%s%s", text->len ? " " : "", words[a->kind],
+                           a->watch ? "+watch" : "", tells[a->tell], a->data ? "+data" : "");
+    if (a->tag)
+        g_string_append_printf(text, " %u", a->tag);
+}
+
+static void play(const struct exchange *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct observing o = {.node = OBSERVING_LISTING};
+        for (int k = 0; k < STEPS_MAX && rows[i].steps[k].acts; k++) {
+            struct observing_actions actions;
+            GString *text = g_string_new(NULL);
+            observing_step(&o, &rows[i].steps[k].ev, &actions);
+            for (uint32_t n = 0; n < actions.count; n++)
+                put(text, &actions.list[n]);
+            if (!CHECK_STR(text->str, rows[i].steps[k].acts))
+                runner_fail(__FILE__, __LINE__, "%s, step %d", rows[i].what, k + 1);
+            g_string_free(text, TRUE);
+        }
+    }
+}
+
+static void what_is_read(void)
+{
+    static const struct exchange rows[] = {
+        {"both are read, in any order, before anything is told",
+         {{EV(BEGIN), ""},
+          {LISTED(), "first read data 1"},
+          {NODE(7, 5), "node"},
+          {DATA(1, 0), "take found tell leader"},
+          {EV(NODE_FIRED, .gone = true), "fired"},
+          {EV(BEGIN), ""},
+          {LISTED(), "first read"},
+          {NODE(7, 6), "node found tell leader"}}},
+        {"answers to an earlier look, or read, are stale",
+         {{LISTED(), "first read data 1"},
+          {NODE(6, 5), ""},
+          {DATA(0, 0), ""},
+          {DATA(2, 0), ""},
+          {DATA(1, 0), "take"},
+          {NODE(8, 5), ""},
+          {NODE(7, 5), "node found tell leader"}}},
+        {"its node changes: it is still the first",
+         {{LISTED(), "first read data 1"},
+          {NODE(7, 5), "node"},
+          {DATA(1, 0), "take found tell leader"},
+          {EV(NODE_FIRED), "reread read"},
+          {NODE(7, 5, .same = true), "node found"}}},
+        {"it left before it was read",
+         {{LISTED(), "first read data 1"},
+          {NODE(7, 0, .answer = OBSERVING_NO_NODE), "again"},
+          {LISTED(), "first read"},
+          {NODE(7, 5), "node"},
+          {DATA(1, 0), "take found tell leader"}}},
+        {"nobody, behind a watch alone",
+         {{EV(LISTED), "again+watch"},
+          {EV(LISTED, .watched = true), "drop found tell nobody"},
+          {EV(BEGIN), ""},
+          {EV(MISSING), "drop found"}}},
+        {"refused: read anew with the next look",
+         {{LISTED(), "first read data 1"},
+          {NODE(7, 0, .answer = OBSERVING_REFUSED), "refused"},
+          {DATA(1, 0, .answer = OBSERVING_REFUSED), "refused"},
+          {EV(BEGIN), ""},
+          {LISTED(), "first read data 2"}}},
+        {"another connection: all of it",
+         {{LISTED(), "first read data 1"},
+          {NODE(7, 5), "node"},
+          {DATA(1, 0), "take found tell leader"},
+          {EV(UP), ""},
+          {EV(BEGIN), ""},
+          {LISTED(), "first read data 2"},
+          {NODE(7, 5), "node"},
+          {DATA(2, 0, .same = true), "take found"}}},
+        {"it stops: no answer counts",
+         {{LISTED(), "first read data 1"}, {EV(STOP), "drop drop-data"}, {DATA(1, 0), ""}}},
+    };
+
+    play(rows, G_N_ELEMENTS(rows));
+}
+
+static void whose_data(void)
+{
+    static const struct exchange rows[] = {
+        {"what carries its token is told, again when it changes",
+         {{LISTED(), "first read data 1"},
+          {DATA(1, 5), "take"},
+          {NODE(7, 5), "node found tell leader+data"},
+          {EV(DATA_FIRED), "data 2"},
+          {DATA(2, 5, .told_any = true), "take found tell leader+data"},
+          {EV(DATA_FIRED), "data 3"},
+          {DATA(3, 5, .told_any = true, .same = true), "take found"},
+          {EV(DATA_FIRED), "data 4"},
+          {DATA(4, 6, .told_any = true), "take found tell leader"},
+          {EV(NODE_FIRED), "reread read"},
+          {NODE(7, 5), "node found"}}},
+        {"none, and none that is watched: read with each look",
+         {{LISTED(), "first read data 1"},
+          {DATA(1, 0, .answer = OBSERVING_NO_NODE), "take"},
+          {NODE(7, 5), "node found tell leader"},
+          {EV(BEGIN), ""},
+          {EV(LISTED, .some = true), "first read data 2"}}},
+        {"it went with the directory",
+         {{LISTED(), "first read data 1"},
+          {DATA(1, 5), "take"},
+          {NODE(7, 5), "node found tell leader+data"},
+          {EV(DATA_FIRED, .gone = true), ""},
+          {EV(BEGIN), ""},
+          {EV(MISSING, .told_any = true), "drop found tell nobody"},
+          {EV(BEGIN), ""},
+          {LISTED(), "first read data 2"}}},
+    };
+
+    play(rows, G_N_ELEMENTS(rows));
+}
+
+/* The diagram. */
+static void moves(void)
+{
+    static const bool nodes[OBSERVING_NODES][OBSERVING_NODES] = {
+        [OBSERVING_LISTING] = {true, true, false},
+        [OBSERVING_READING] = {true, true, true},
+        [OBSERVING_SEEN] = {true, true, false},
+    };
+    static const bool datas[OBSERVING_DATAS][OBSERVING_DATAS] = {
+        [OBSERVING_UNKNOWN] = {true, true, true},
+        [OBSERVING_ASKED] = {true, true, true},
+        [OBSERVING_KNOWN] = {true, true, false},
+    };
+
+    for (int from = 0; from < OBSERVING_NODES; from++) {
+        for (int to = 0; to < OBSERVING_NODES; to++) {
+            CHECK_INT(observing_may_move((enum observing_node)from, (enum observing_node)to),
+                      nodes[from][to]);
+            CHECK_INT(observing_may_learn((enum observing_data)from, (enum observing_data)to),
+                      datas[from][to]);
+        }
+    }
+}
+
+static void invariant(void)
+{
+    static const struct {
+        struct observing o;
+        bool holds;
+    } rows[] = {
+        {{.node = OBSERVING_LISTING}, true}, {{.told = {.told = true, .leads = true}}, true},
+        {{.told = {.leads = true}}, false},  {{.data = OBSERVING_ASKED, .data_tag = 1}, true},
+        {{.data = OBSERVING_ASKED}, false},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        if (!CHECK_INT(observing_invariant(&rows[i].o), rows[i].holds))
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+    }
+}
+
 static const struct test_case cases[] = {
     {"the_first_thing_is_told", the_first_thing_is_told},
     {"every_change_is_told_once", every_change_is_told_once},
@@ -137,6 +329,10 @@ static const struct test_case cases[] = {
     {"tokens_begin_anew", tokens_begin_anew},
     {"any_sequence", any_sequence},
     {"proclaimed_data", proclaimed_data},
+    {"what_is_read", what_is_read},
+    {"whose_data", whose_data},
+    {"moves", moves},
+    {"invariant", invariant},
     {NULL, NULL},
 };
 
