@@ -128,7 +128,7 @@ static void revoke(struct contend *c, struct actions *out, bool node_gone)
     contend_move(c, ST_DONE);
 }
 
-static void on_epoch(struct contend *c, struct actions *out, bool end)
+static void on_session_over(struct contend *c, struct actions *out, bool end)
 {
     c->watching = false;
     switch (c->state) {
@@ -253,8 +253,8 @@ void contend_step(struct contend *c, const struct event *ev, struct actions *out
         c->own_watched = false;
     if (is_answer(ev->kind) && ev->tag != c->tag)
         return;
-    if (ev->kind == EV_EPOCH || ev->kind == EV_END)
-        on_epoch(c, out, ev->kind == EV_END);
+    if (ev->kind == EV_REPLACED || ev->kind == EV_END)
+        on_session_over(c, out, ev->kind == EV_END);
     else if (ev->kind == EV_ABORT)
         on_abort(c, ev, out);
     else if (is_in(c, BIT(ST_IDLE) | BIT(ST_REENTERING)) && ev->kind == EV_ENTER)

@@ -10,7 +10,7 @@
  *   own node or session gone: REENTERING, and when admitted CREATING
  *
  * Requests but the create are answered definitely by the layer below, which retries them through
- * disconnections; it answers none of an earlier session (EV_EPOCH comes instead). */
+ * disconnections; it answers none of an earlier session (EV_REPLACED comes instead). */
 #ifndef RECIPES_CONTEND_H
 #define RECIPES_CONTEND_H
 
@@ -67,7 +67,7 @@ enum event_kind {
     EV_LAPSED,     /* the grant's deadline passed */
     EV_ABORT,      /* the caller gives up: timeout, cancel, close */
     EV_RELEASE,    /* the holder is done; or, when lapsed, its callbacks are */
-    EV_EPOCH,      /* the session ended and a new one is being opened */
+    EV_REPLACED,   /* the session ended and a new one is being opened */
     EV_END         /* the session ended and no other will follow */
 };
 

@@ -6,7 +6,7 @@
 #include "grant.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
-#include "lib/session/epoch.h"
+#include "lib/session/incarnation.h"
 #include "locks.h"
 #include "recipes/rule.h"
 
@@ -50,7 +50,7 @@ static void retire(struct contender *c)
     s->orphans -= c->orphan;
     door_leave(c);
     contender_unref(c);
-    epoch_retired(s);
+    incarnation_retired(s);
 }
 
 /* ---- the recipe's verdicts ---- */

@@ -4,7 +4,7 @@
  * granted before them; but what thousands had under way at once would lie in memory between what
  * stays, and before the proofs of the session at the server. */
 #include "contender_requests.h"
-#include "lib/session/epoch.h"
+#include "lib/session/incarnation.h"
 #include "locks.h"
 
 enum { ABREAST = 32 };
@@ -95,7 +95,7 @@ static void begin(struct contender *c)
     c->link.data = c;
     g_queue_push_tail_link(contenders, &c->link);
     if (contenders->length == 1)
-        epoch_warm(c->session);
+        incarnation_warm(c->session);
 }
 
 static void enter(struct contender *c)

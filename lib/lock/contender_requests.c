@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/base/log.h"
-#include "lib/session/epoch.h"
+#include "lib/session/incarnation.h"
 #include "recipes/name.h"
 #include "recipes/rule.h"
 
@@ -276,7 +276,7 @@ static void note_orphan(struct contender *c)
                  door_path(c->door));
     }
     c->orphan = true;
-    epoch_purge(s);
+    incarnation_purge(s);
 }
 
 void contender_ask(struct contender *c, const struct action *a)

@@ -75,13 +75,13 @@ struct request *contender_request(struct contender *c, enum store_kind kind, cha
                                   void (*done)(struct request *r, const struct store_reply *reply),
                                   uint32_t tag);
 
-/* Steps with the answer, unless its session is over: the recipe hears of that by EV_EPOCH. */
+/* Steps with the answer, unless its session is over: the recipe hears of that by EV_REPLACED. */
 void contender_answer(struct request *r, const struct store_reply *reply, struct event *ev);
 enum answer contender_to_answer(enum store_rc rc);
 
 /* ---- contender_node.c: all strings are the caller's ---- */
 
-/* A new epoch, a new id: the old one's nodes are to be removed wherever they are seen. */
+/* A new incarnation, a new id: the old one's nodes are to be removed wherever they are seen. */
 void contender_new_id(struct contender *c);
 
 char *contender_child_path(const struct contender *c, const char *name);

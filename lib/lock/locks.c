@@ -91,7 +91,7 @@ static void renew(struct contender *c, void *unused)
 {
     (void)unused;
     contender_new_id(c);
-    contender_step_kind(c, EV_EPOCH);
+    contender_step_kind(c, EV_REPLACED);
 }
 
 static void on_replaced(struct participant *p)

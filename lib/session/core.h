@@ -47,7 +47,7 @@ struct zkl_session {
     GArray *listeners;      /* of struct session_listener */
     pthread_cond_t changed; /* up, refused, closing, stores: what somebody may wait for */
 
-    /* the present epoch */
+    /* the present incarnation */
     struct store *store; /* NULL: closed, or the system refused the threads for one */
     uint32_t connection; /* counts connections made and lost */
     uint32_t confirmed;  /* the newest connection on which a request was answered */
@@ -70,7 +70,7 @@ struct zkl_session {
     bool closing;
     bool closed;              /* no callback can be made any more */
     unsigned stores;          /* opened and not reported closed */
-    struct timer epoch_timer; /* to try again */
+    struct timer open_timer;  /* to try again */
     struct timer purge_timer; /* to end a session for a node that cannot be deleted */
 
     /* proofs */

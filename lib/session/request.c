@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "epoch.h"
+#include "incarnation.h"
 #include "lib/base/log.h"
 
 #define RETRY_NS (100 * CLOCK_MS)
@@ -102,7 +102,7 @@ static void on_reply(void *context, const struct store_reply *reply)
     }
     if (reply->rc < STORE_BAD && r->connection == s->connection) {
         s->confirmed = s->connection;
-        epoch_proved(s, r->proves, r->sent);
+        incarnation_proved(s, r->proves, r->sent);
     }
     r->done(r, reply);
     request_free(r);
@@ -259,7 +259,7 @@ static void refuse(zkl_session *s, const char *path)
     refusal->link.data = refusal;
     g_queue_push_tail_link(&s->refusals, &refusal->link);
     pause_refusal(refusal);
-    epoch_purge(s);
+    incarnation_purge(s);
 }
 
 /* The refusal is there still: it has one delete under way, and those of a session are answered

@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "core.h"
-#include "epoch.h"
+#include "incarnation.h"
 #include "lib/base/acl.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
@@ -250,7 +250,7 @@ int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_o
     }
     session_lock(s);
     s->warm_until = instant_add(clock_now(), s->warm_ns);
-    epoch_begin(s);
+    incarnation_begin(s);
     session_unlock(s);
     *ret = s;
     return 0;
@@ -418,7 +418,7 @@ static void *finish(void *data)
     callbacks_flush(s->callbacks);
     struct timespec until = clock_after_ms(CLOSE_WAIT_MS);
     session_lock(s);
-    epoch_close(s);
+    incarnation_close(s);
     timers_stop(s->timers); /* its end need not wait for the server's */
     while (s->stores > 0 && session_wait_change(s, &until))
         continue;
@@ -452,7 +452,7 @@ void zkl_session_close(zkl_session *s)
     } else if (thread_start_detached(finish, s) != 0) {
         /* At least the nodes go; the threads stay, as nobody is left to wait for them. */
         session_lock(s);
-        epoch_close(s);
+        incarnation_close(s);
         session_unlock(s);
     }
     pthread_setcancelstate(before, NULL);

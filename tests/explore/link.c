@@ -226,7 +226,7 @@ void link_up(struct state *st, int i)
     driver_extend(st, i);
 }
 
-/* epoch_close() */
+/* incarnation_close() */
 static void end_session(struct client *c)
 {
     c->established = c->connected = c->lease = c->lapse_due = c->purge = false;
@@ -237,8 +237,8 @@ static void end_session(struct client *c)
     memset(c->asked, 0, sizeof(c->asked));
 }
 
-/* epoch_replace() and contender_epoch_all() */
-void link_epoch(struct state *st, int i)
+/* incarnation_replace() and on_replaced() */
+void link_replace(struct state *st, int i)
 {
     struct client *c = &st->clients[i];
 
@@ -246,7 +246,7 @@ void link_epoch(struct state *st, int i)
     if (c->retired)
         return;
     c->id++;
-    driver_step(st, i, &(struct event){.kind = EV_EPOCH});
+    driver_step(st, i, &(struct event){.kind = EV_REPLACED});
 }
 
 /* contender_end_all(), and what closing does behind it */

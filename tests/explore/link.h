@@ -10,7 +10,7 @@ void link_take(struct state *st, int i);
 
 void link_down(struct state *st, int i); /* answers under way are lost */
 void link_up(struct state *st, int i);   /* the same session, or a new one if there was none */
-void link_epoch(struct state *st, int i);
+void link_replace(struct state *st, int i);
 void link_close(struct state *st, int i);
 
 #endif

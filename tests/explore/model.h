@@ -71,7 +71,7 @@ struct client {
     /* the driver */
     uint8_t node, predecessor;
     struct interest own_interest, predecessor_interest;
-    uint8_t id; /* carried by its nodes; one for each epoch */
+    uint8_t id; /* carried by its nodes; one for each incarnation */
     bool retired;
     bool timer;
     uint8_t asked[MODEL_NODES]; /* struct watch of watch.c, and what the server has been asked */

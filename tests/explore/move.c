@@ -86,7 +86,7 @@ static bool can(const struct state *st, enum move_kind kind, int i)
         return server_can_handle(st, i) && c->asks[0].kind != ASK_UNWATCH;
     case MOVE_DEADLINE:
         return c->lease && s != ST_IDLE && s != ST_DONE;
-    case MOVE_EPOCH:
+    case MOVE_REPLACE:
         return c->established && !c->expired && is_queued(c);
     case MOVE_ABORT:
         return s != ST_IDLE && !c->decided;
@@ -154,8 +154,8 @@ static void do_to_client(struct state *st, struct move move)
         break;
     case MOVE_NOTICE:
     case MOVE_PURGE:
-    case MOVE_EPOCH:
-        link_epoch(st, i);
+    case MOVE_REPLACE:
+        link_replace(st, i);
         break;
     case MOVE_PROOF:
         driver_proof(st, i);
@@ -286,7 +286,7 @@ static const char *const words[MOVE_COUNT] = {
     [MOVE_LOSE_DONE] = "FAULT: loses its connection, but this is done:",
     [MOVE_REFUSE] = "FAULT: its server refuses",
     [MOVE_DEADLINE] = "FAULT: its deadline passes",
-    [MOVE_EPOCH] = "FAULT: begins a new session",
+    [MOVE_REPLACE] = "FAULT: begins a new session",
     [MOVE_ABORT] = "FAULT: gives up",
     [MOVE_CLOSE] = "FAULT: closes",
     [MOVE_FORCE_CLOSE] = "FAULT: somebody closes its session",

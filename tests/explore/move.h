@@ -26,7 +26,7 @@ enum move_kind {
     MOVE_LOSE_DONE,
     MOVE_REFUSE,
     MOVE_DEADLINE,
-    MOVE_EPOCH,
+    MOVE_REPLACE,
     MOVE_ABORT,
     MOVE_CLOSE,
     MOVE_FORCE_CLOSE,

@@ -1,7 +1,7 @@
 /* The system refuses threads, as by TasksMax: here for want of address space for their stacks.
  * Nothing ends, and all goes on when they can be had. */
 #include "lib/session/core.h"
-#include "lib/session/epoch.h"
+#include "lib/session/incarnation.h"
 #include "live.h"
 #include "suites.h"
 
@@ -34,7 +34,7 @@ static void set_room(long mb)
 static void replace(zkl_session *s)
 {
     session_lock(s);
-    epoch_replace(s);
+    incarnation_replace(s);
     session_unlock(s);
 }
 

@@ -20,7 +20,7 @@ export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTION
 
 files=(recipes/back_off.c recipes/candidacy.c recipes/children.c recipes/contend.c recipes/contend_queue.c recipes/mark.c recipes/lease.c recipes/name.c recipes/observe.c
     recipes/rule.c recipes/step_down.c recipes/transaction.c recipes/transaction_data.c lib/lock/contender.c
-    lib/lock/contender_directory.c lib/lock/contender_requests.c lib/session/request.c lib/session/watch.c lib/session/epoch.c
+    lib/lock/contender_directory.c lib/lock/contender_requests.c lib/session/request.c lib/session/watch.c lib/session/incarnation.c
     lib/lock/grant.c lib/lock/locks.c lib/lock/op.c lib/lock/release.c)
 
 # In the order in which they are tried, the quick ones first: name, the files that are in it, flags

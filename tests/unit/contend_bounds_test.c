@@ -84,7 +84,7 @@ static void counted_anew(void)
     vanish(ROUNDS);
     SAY("created 7");
     SAY("listed 5 7*");
-    STEP("epoch", ST_REENTERING, "admit");
+    STEP("replaced", ST_REENTERING, "admit");
     STEP("enter", ST_CREATING, "create, list");
     vanish(ROUNDS);
     SAY("created 7");
@@ -141,7 +141,7 @@ static void unsettled_for_long(void)
     play_reach(ST_LEAVING);
     SAY("created unknown");
     looked_for_again();
-    STEP("epoch", ST_DONE, "");
+    STEP("replaced", ST_DONE, "");
 }
 
 /* The acquisition ends, and its node is looked for. */

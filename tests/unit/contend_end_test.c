@@ -100,7 +100,7 @@ static void abort_while_watch_is_being_set(void)
 }
 
 /* Everything of the old session is gone or goes with it: begin anew, with a new id. */
-static void epoch_in_every_state(void)
+static void replaced_in_every_state(void)
 {
     static const struct end_row rows[] = {
         {ST_IDLE, ST_IDLE, ""},
@@ -120,7 +120,7 @@ static void epoch_in_every_state(void)
         {ST_LEAVING, ST_DONE, ""},
         {ST_DONE, ST_DONE, ""},
     };
-    expect_ends("epoch", rows, sizeof(rows) / sizeof(*rows));
+    expect_ends("replaced", rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void end_in_every_state(void)
@@ -146,12 +146,12 @@ static void end_in_every_state(void)
     expect_ends("end", rows, sizeof(rows) / sizeof(*rows));
 }
 
-static void everything_is_fresh_after_an_epoch(void)
+static void everything_is_fresh_after_an_incarnation(void)
 {
     for (int s = ST_CREATING; s <= ST_RESETTING; s++) {
         play_reach((enum contend_state)s);
         struct play before = play;
-        SAY("epoch");
+        SAY("replaced");
         CHECK(!play.c.has_node && !play.c.watching && !play.c.own_watched && !play.c.told);
         SAY("enter");
         CHECK(play.tags[EV_CREATED] != before.tags[EV_CREATED]);
@@ -205,7 +205,7 @@ static void events_out_of_place(void)
         {ST_HOLDING, "lease"},        {ST_LAPSED, "pred gone"},     {ST_LAPSED, "timer"},
         {ST_LEAVING, "pred gone"},    {ST_LEAVING, "release"},      {ST_LEAVING, "timer"},
         {ST_LEAVING, "lease"},        {ST_DONE, "enter"},           {ST_DONE, "abort"},
-        {ST_DONE, "epoch"},
+        {ST_DONE, "replaced"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         play_reach(rows[i].state);
@@ -221,9 +221,9 @@ static const struct test_case cases[] = {
     {"abort_then_the_create_is_unknown", abort_then_the_create_is_unknown},
     {"abort_while_settling", abort_while_settling},
     {"abort_while_watch_is_being_set", abort_while_watch_is_being_set},
-    {"epoch_in_every_state", epoch_in_every_state},
+    {"replaced_in_every_state", replaced_in_every_state},
     {"end_in_every_state", end_in_every_state},
-    {"everything_is_fresh_after_an_epoch", everything_is_fresh_after_an_epoch},
+    {"everything_is_fresh_after_an_incarnation", everything_is_fresh_after_an_incarnation},
     {"stale_answers_in_every_state", stale_answers_in_every_state},
     {"events_out_of_place", events_out_of_place},
     {NULL, NULL},

@@ -96,7 +96,7 @@ static void abort_after_the_grant(void)
 
 static void session_ends_while_holding(void)
 {
-    static const char *const ends[] = {"epoch", "end"};
+    static const char *const ends[] = {"replaced", "end"};
     for (size_t i = 0; i < 2; i++) {
         play_reach(ST_HOLDING);
         STEP(ends[i], ST_DONE, "revoke");

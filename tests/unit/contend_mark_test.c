@@ -91,7 +91,7 @@ static void given_up(void)
     succeed();
     STEP("abort", ST_DONE, "fail aborted, delete");
     succeed();
-    STEP("epoch", ST_REENTERING, "admit");
+    STEP("replaced", ST_REENTERING, "admit");
     STEP("enter", ST_CREATING, "create, list");
 }
 

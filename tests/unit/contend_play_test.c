@@ -9,12 +9,12 @@
 struct play play;
 
 static const char *const event_words[] = {
-    [EV_ENTER] = "enter",     [EV_CREATED] = "created", [EV_PARENTS_MADE] = "parents",
-    [EV_PASSED] = "passed",   [EV_LISTED] = "listed",   [EV_READ] = "read",
-    [EV_WATCHED] = "watched", [EV_PRED_FIRED] = "pred", [EV_OWN_FIRED] = "own",
-    [EV_RESET] = "reset",     [EV_TIMER] = "timer",     [EV_LEASE] = "lease",
-    [EV_LAPSED] = "lapsed",   [EV_ABORT] = "abort",     [EV_RELEASE] = "release",
-    [EV_EPOCH] = "epoch",     [EV_END] = "end",         [EV_MARK_READ] = "mark",
+    [EV_ENTER] = "enter",       [EV_CREATED] = "created", [EV_PARENTS_MADE] = "parents",
+    [EV_PASSED] = "passed",     [EV_LISTED] = "listed",   [EV_READ] = "read",
+    [EV_WATCHED] = "watched",   [EV_PRED_FIRED] = "pred", [EV_OWN_FIRED] = "own",
+    [EV_RESET] = "reset",       [EV_TIMER] = "timer",     [EV_LEASE] = "lease",
+    [EV_LAPSED] = "lapsed",     [EV_ABORT] = "abort",     [EV_RELEASE] = "release",
+    [EV_REPLACED] = "replaced", [EV_END] = "end",         [EV_MARK_READ] = "mark",
 };
 
 static const char *const answer_words[] = {
@@ -276,7 +276,7 @@ void play_reach(enum contend_state state)
 {
     static const char *const ways[ST_COUNT][6] = {
         [ST_IDLE] = {NULL},
-        [ST_REENTERING] = {"enter", "epoch"},
+        [ST_REENTERING] = {"enter", "replaced"},
         [ST_CREATING] = {"enter"},
         [ST_PARENTS] = {"enter", "created nonode"},
         [ST_SETTLING] = {"enter", "created unknown"},

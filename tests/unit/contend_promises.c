@@ -43,7 +43,7 @@ static bool did(enum action_kind kind)
  */
 static bool session_ended(void)
 {
-    return step.ev.kind == EV_EPOCH || step.ev.kind == EV_END;
+    return step.ev.kind == EV_REPLACED || step.ev.kind == EV_END;
 }
 
 static bool own_seen_gone(void)
@@ -156,7 +156,7 @@ const char *promises_give(const struct event *ev)
 
 const char *promises_end(void)
 {
-    static const enum event_kind ends[] = {EV_ENTER, EV_ABORT, EV_RELEASE, EV_EPOCH};
+    static const enum event_kind ends[] = {EV_ENTER, EV_ABORT, EV_RELEASE, EV_REPLACED};
     for (size_t i = 0; i < 4; i++) {
         const char *broken = promises_give(&(struct event){.kind = ends[i], .error = PLAY_ERROR});
         if (broken)

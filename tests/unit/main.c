@@ -28,7 +28,7 @@ int main(int argc, char **argv)
         &stranger_suite,
         &holder_suite,
         &op_suite,
-        &epoch_suite,
+        &incarnation_suite,
         &proof_suite,
         &request_suite,
         &refusal_suite,

@@ -35,7 +35,7 @@ extern const struct test_suite layout_suite;
 extern const struct test_suite stranger_suite;
 extern const struct test_suite holder_suite;
 extern const struct test_suite op_suite;
-extern const struct test_suite epoch_suite;
+extern const struct test_suite incarnation_suite;
 extern const struct test_suite proof_suite;
 extern const struct test_suite request_suite;
 extern const struct test_suite refusal_suite;

@@ -2,7 +2,7 @@
 #include "lib/session/watch.h"
 
 #include "by_hand.h"
-#include "lib/session/epoch.h"
+#include "lib/session/incarnation.h"
 #include "suites.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ static void on_fired(void *owner, bool gone)
     if (fan->drops)
         watch_drop(&fan->drops->interest, false);
     if (fan->ends)
-        epoch_replace(s);
+        incarnation_replace(s);
 }
 
 static void start(void)

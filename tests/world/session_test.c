@@ -1,6 +1,6 @@
 /* A session without what uses it: only lib/session and what is below it are linked. */
 #include "lib/session/core.h"
-#include "lib/session/epoch.h"
+#include "lib/session/incarnation.h"
 #include "lib/session/participant.h"
 #include "puppet.h"
 
@@ -170,7 +170,7 @@ static void purge(void)
 
     session_lock(session);
     session->orphans = 1;
-    epoch_purge(session);
+    incarnation_purge(session);
     session_unlock(session);
     host_enter(before);
     run_for(SECOND);

@@ -1,6 +1,6 @@
 /* One session after another: what comes, what goes, and who is told. */
 #include "lib/lock/locks.h"
-#include "lib/session/epoch.h"
+#include "lib/session/incarnation.h"
 
 #include "by_hand.h"
 #include "lib/session/request.h"
@@ -241,7 +241,7 @@ static void no_other_try_once_closed(void)
     fake_event(STORE_EV_BEGIN);
     fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, 0);
     session_lock(s);
-    epoch_close(s);
+    incarnation_close(s);
     session_unlock(s);
     hand_pass(s, 2000);
     CHECK(!s->store);
@@ -556,4 +556,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite epoch_suite = {.name = "epoch", .cases = cases};
+const struct test_suite incarnation_suite = {.name = "incarnation", .cases = cases};

@@ -1,4 +1,4 @@
-#include "epoch.h"
+#include "incarnation.h"
 
 #include <limits.h>
 
@@ -12,7 +12,7 @@
 #define SYSTEM_PATH "/zookeeper"
 #define CONFIG_PATH "/zookeeper/config"
 
-#define EPOCH_RETRY_NS (1000 * CLOCK_MS)
+#define OPEN_RETRY_NS (1000 * CLOCK_MS)
 
 /* ---- proofs ---- */
 
@@ -52,7 +52,7 @@ static void spread_deadline(zkl_session *s, enum session_news news)
     arm_deadline(s);
 }
 
-void epoch_proved(zkl_session *s, enum lease_kind kind, struct instant sent)
+void incarnation_proved(zkl_session *s, enum lease_kind kind, struct instant sent)
 {
     bool step = kind == LEASE_SYNC || kind == LEASE_RENEWAL;
 
@@ -135,7 +135,7 @@ static void ask_config(zkl_session *s)
     request_try(s, r);
 }
 
-/* ---- epochs ---- */
+/* ---- incarnations ---- */
 
 static void on_store_event(void *context, enum store_event event, int64_t id, int timeout_ms);
 
@@ -157,10 +157,10 @@ static void on_store_closed(void *context)
 
 static void retry_begin(void *data)
 {
-    epoch_begin(data);
+    incarnation_begin(data);
 }
 
-void epoch_begin(zkl_session *s)
+void incarnation_begin(zkl_session *s)
 {
     const struct store_config config = {s->hosts, s->wanted_timeout_ms, s->auth_scheme, s->auth,
                                         s->acl};
@@ -175,11 +175,11 @@ void epoch_begin(zkl_session *s)
     }
     if (outage_is_news(s, OUTAGE_SYSTEM))
         log_line(s->log, ZKL_LOG_ERROR, "%s: %s", s->shown_hosts, zkl_strerror(ZKL_ENOMEM));
-    timers_arm(s->timers, &s->epoch_timer, clock_now().boot + EPOCH_RETRY_NS, retry_begin, s);
+    timers_arm(s->timers, &s->open_timer, clock_now().boot + OPEN_RETRY_NS, retry_begin, s);
 }
 
 /* Everything that belonged to the session is over. */
-void epoch_close(zkl_session *s)
+void incarnation_close(zkl_session *s)
 {
     struct store *store = s->store;
 
@@ -191,7 +191,7 @@ void epoch_close(zkl_session *s)
         s->ops->close(store);
     if (s->closing)
         outage_stop(s);
-    timers_cancel(&s->epoch_timer);
+    timers_cancel(&s->open_timer);
     timers_cancel(&s->purge_timer);
     timers_cancel(&s->lease_timer);
     timers_cancel(&s->deadline_timer);
@@ -203,18 +203,18 @@ void epoch_close(zkl_session *s)
     lease_init(&s->lease, s->lease.tick, s->lease.drift_permille);
 }
 
-void epoch_replace(zkl_session *s)
+void incarnation_replace(zkl_session *s)
 {
     int64_t id = s->id;
 
-    epoch_close(s);
-    epoch_begin(s);
+    incarnation_close(s);
+    incarnation_begin(s);
     participants_tell(s, NEWS_REPLACED);
     if (id != 0)
         session_tell(s, ZKL_SESSION_REPLACED, id);
 }
 
-void epoch_warm(zkl_session *s)
+void incarnation_warm(zkl_session *s)
 {
     struct instant now = clock_now();
     bool cold = !s->lease_timer.at; /* the chain has stopped */
@@ -223,7 +223,7 @@ void epoch_warm(zkl_session *s)
         return;
     /* A server that stands alone proves with the first write, an ensemble would need a chain. */
     if (!s->lease.alone && !lease_valid(&s->lease, now))
-        epoch_replace(s);
+        incarnation_replace(s);
     else
         run_chain(s);
 }
@@ -238,20 +238,20 @@ static bool must_purge(zkl_session *s)
 static void on_purge(void *data)
 {
     if (must_purge(data))
-        epoch_replace(data);
+        incarnation_replace(data);
 }
 
 /* Not at once: whoever calls is in the middle of a step. */
-void epoch_purge(zkl_session *s)
+void incarnation_purge(zkl_session *s)
 {
     if (must_purge(s))
         timers_arm(s->timers, &s->purge_timer, clock_now().boot, on_purge, s);
 }
 
-void epoch_retired(zkl_session *s)
+void incarnation_retired(zkl_session *s)
 {
     s->warm_until = instant_add(clock_now(), s->warm_ns);
-    epoch_purge(s);
+    incarnation_purge(s);
 }
 
 /* A session is proved by its creation, unless the server was long in coming. Then the next one
@@ -271,9 +271,9 @@ static void shun(zkl_session *s)
     if (outage_is_news(s, OUTAGE_FOREIGN))
         log_line(s->log, ZKL_LOG_WARN, "%s: the server that answers there is not ZooKeeper",
                  s->shown_hosts);
-    epoch_close(s);
+    incarnation_close(s);
     s->foreigners = true;
-    timers_arm(s->timers, &s->epoch_timer, clock_now().boot + EPOCH_RETRY_NS, retry_begin, s);
+    timers_arm(s->timers, &s->open_timer, clock_now().boot + OPEN_RETRY_NS, retry_begin, s);
     participants_tell(s, NEWS_REPLACED);
 }
 
@@ -283,7 +283,7 @@ static void forgive(zkl_session *s)
 {
     s->resurrected |= s->rollback.refuses;
     s->rollback = (struct rollback){.serves = false};
-    epoch_purge(s);
+    incarnation_purge(s);
 }
 
 static void on_up(zkl_session *s, int64_t id, int timeout_ms)
@@ -293,7 +293,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
         return;
     }
     if (id != s->id && is_stale(s, timeout_ms)) {
-        epoch_replace(s);
+        incarnation_replace(s);
         return;
     }
     s->up = true;
@@ -338,7 +338,7 @@ static void replace_rolled_back(zkl_session *s)
 {
     bool refused = s->rollback.refused;
 
-    epoch_replace(s);
+    incarnation_replace(s);
     if (refused)
         participants_tell(s, NEWS_REWOUND);
 }
