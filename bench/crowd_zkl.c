@@ -7,7 +7,7 @@
 #include "common.h"
 #include "user.h"
 
-static zkl_mutex **doors;
+static zkl_mutex **mutexes;
 static zkl_mutex *held;
 static int64_t sessions, waiters;
 static atomic_int left;
@@ -33,7 +33,7 @@ static void enter(void)
     atomic_store(&left, (int)waiters);
     for (int64_t i = 0; i < waiters; i++)
         user_require(
-            zkl_mutex_lock_async(doors[i % sessions], ZKL_FOREVER, on_acquired, NULL, NULL));
+            zkl_mutex_lock_async(mutexes[i % sessions], ZKL_FOREVER, on_acquired, NULL, NULL));
 }
 
 static void play(void)
@@ -67,9 +67,9 @@ int main(int argc, char **argv)
     sessions = option_number("sessions", 1);
     waiters = option_number("waiters", 100);
     sem_init(&drained, 0, 0);
-    doors = g_new0(zkl_mutex *, (gsize)sessions);
+    mutexes = g_new0(zkl_mutex *, (gsize)sessions);
     for (int64_t i = 0; i < sessions; i++)
-        user_require(zkl_mutex_new(&doors[i], user_session(option("address", "")), path, NULL));
+        user_require(zkl_mutex_new(&mutexes[i], user_session(option("address", "")), path, NULL));
     user_require(zkl_mutex_new(&held, user_session(option("address", "")), path, NULL));
     for (;;) {
         user_require(zkl_mutex_lock(held, ZKL_FOREVER, NULL));

@@ -25,7 +25,7 @@ void contender_unref(struct contender *c)
 {
     if (--c->refs > 0)
         return;
-    door_unuse(c->door);
+    admission_unuse(c->admission);
     g_ref_string_release(c->payload);
     if (c->predecessor)
         g_rc_box_release(c->predecessor);
@@ -48,7 +48,7 @@ static void retire(struct contender *c)
     watch_drop(&c->predecessor_interest, false);
     detach_grant(c);
     s->orphans -= c->orphan;
-    door_leave(c);
+    admission_leave(c);
     contender_unref(c);
     incarnation_retired(s);
 }
@@ -104,7 +104,7 @@ static void lose(struct contender *c)
  * than how a long path ends. */
 static void give_layout(struct contender *c, uint32_t stranger)
 {
-    const char *path = session_path(c->session, door_path(c->door));
+    const char *path = session_path(c->session, admission_path(c->admission));
     char *text = layout_stranger(c->listed->names[stranger]);
     zkl_error e;
     int left = (int)(sizeof e.text - sizeof ": ") - (int)strlen(text);
@@ -117,7 +117,8 @@ static void give_layout(struct contender *c, uint32_t stranger)
 static void give_error(struct contender *c, int error)
 {
     zkl_error e;
-    char *whole = door_path(c->door), *blamed = c->blame ? g_strndup(whole, c->blame) : NULL;
+    char *whole = admission_path(c->admission),
+         *blamed = c->blame ? g_strndup(whole, c->blame) : NULL;
     const char *path = session_path(c->session, blamed ? blamed : whole);
     static const int codes[] = {
         [CONTEND_BUSY] = ZKL_EBUSY,       [CONTEND_REFUSED] = ZKL_EACCES,
@@ -140,7 +141,7 @@ static void perform(struct contender *c, const struct action *a)
         give_grant(c);
         break;
     case ACT_ADMIT:
-        door_enter(c);
+        admission_enter(c);
         break;
     case ACT_REVOKE:
         lose(c);
@@ -195,7 +196,7 @@ void contender_step(struct contender *c, struct event *ev)
     if (c->machine.state == ST_DONE && !c->retired)
         retire(c);
     note_leased(c);
-    door_passed(c);
+    admission_passed(c);
     contender_unref(c);
 }
 
@@ -238,7 +239,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
 
     c->session = s;
     c->refs = 1;
-    c->door = door_use(s, spec->directory);
+    c->admission = admission_use(s, spec->directory);
     c->payload = g_ref_string_acquire(spec->payload);
     c->parents = spec->parents;
     c->style = spec->style;
@@ -250,7 +251,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     contend_init(&c->machine, spec->kind, spec->try_only);
     c->machine.strict = spec->strict;
     c->machine.crowd = spec->marks ? contender_crowd : 0;
-    door_arrive(c);
+    admission_arrive(c);
     return c;
 }
 
@@ -265,7 +266,7 @@ int contender_ahead(const struct contender *c)
 
 void contender_abort(struct contender *c, int code, const char *text)
 {
-    const char *path = session_path(c->session, door_path(c->door));
+    const char *path = session_path(c->session, admission_path(c->admission));
     zkl_error why;
 
     error_fill(&why, code, path, "%s: %s", path, text);

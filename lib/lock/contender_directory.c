@@ -32,7 +32,7 @@ static void on_parent(struct request *r, const struct store_reply *reply)
 
 void contender_ask_parents(struct contender *c, uint32_t tag)
 {
-    const char *directory = door_path(c->door);
+    const char *directory = admission_path(c->admission);
 
     c->parents_answer = ANSWER_OK;
     for (const char *at = directory; at; at = strchr(at + 1, '/'))
@@ -70,8 +70,9 @@ static void on_directory_read(struct request *r, const struct store_reply *reply
     struct contender *c = r->owner;
 
     if (reply->rc == STORE_OK && c->parents == ZKL_PARENTS_CONTAINER && is_empty(reply)) {
-        request_send(c->session, contender_request(c, STORE_DELETE, g_strdup(door_path(c->door)),
-                                                   on_reset, r->tag));
+        request_send(c->session,
+                     contender_request(c, STORE_DELETE, g_strdup(admission_path(c->admission)),
+                                       on_reset, r->tag));
         contender_unref(c);
         return;
     }
@@ -83,7 +84,7 @@ static void on_directory_read(struct request *r, const struct store_reply *reply
 
 void contender_reset(struct contender *c, uint32_t tag)
 {
-    request_send(c->session, contender_request(c, STORE_GET, g_strdup(door_path(c->door)),
+    request_send(c->session, contender_request(c, STORE_GET, g_strdup(admission_path(c->admission)),
                                                on_directory_read, tag));
 }
 
@@ -106,8 +107,8 @@ static void on_mark_read(struct request *r, const struct store_reply *reply)
 
 void contender_read_mark(struct contender *c, uint32_t tag)
 {
-    request_send(c->session,
-                 contender_request(c, STORE_GET, g_strdup(door_path(c->door)), on_mark_read, tag));
+    request_send(c->session, contender_request(c, STORE_GET, g_strdup(admission_path(c->admission)),
+                                               on_mark_read, tag));
 }
 
 /* Another's mark may have come first, or none be there any more to make room for: no matter. */
@@ -125,7 +126,7 @@ static void on_marked(struct request *r, const struct store_reply *reply)
 static bool is_markable(const struct contender *c)
 {
     const int64_t *until =
-        g_hash_table_lookup(locks_of(c->session)->unmarkable, door_path(c->door));
+        g_hash_table_lookup(locks_of(c->session)->unmarkable, admission_path(c->admission));
 
     return !until || *until <= clock_now().boot;
 }
@@ -138,7 +139,7 @@ void contender_mark(struct contender *c, int32_t version)
 
     if (!is_markable(c))
         return;
-    r = request_new(STORE_SET, g_strdup(door_path(c->door)), on_marked, s);
+    r = request_new(STORE_SET, g_strdup(admission_path(c->admission)), on_marked, s);
     r->once = true;
     char *name = contender_name(c);
     r->what.data = g_strconcat(MARK_WORDS, name, NULL);

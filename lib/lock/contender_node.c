@@ -16,7 +16,7 @@ void contender_new_id(struct contender *c)
 
 char *contender_child_path(const struct contender *c, const char *name)
 {
-    return g_strconcat(door_path(c->door), "/", name, NULL);
+    return g_strconcat(admission_path(c->admission), "/", name, NULL);
 }
 
 /* Without the number. */

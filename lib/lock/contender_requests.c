@@ -107,7 +107,8 @@ static void ask_barrier(struct contender *c, uint32_t tag)
 /* Once for a directory and a matter. */
 static bool is_news(struct contender *c, const char *matter)
 {
-    return g_hash_table_add(c->session->logged, g_strconcat(matter, door_path(c->door), NULL));
+    return g_hash_table_add(c->session->logged,
+                            g_strconcat(matter, admission_path(c->admission), NULL));
 }
 
 /* Who does not wait for us while we do not wait for it: more often a mistake than meant. */
@@ -117,11 +118,11 @@ static void log_unrelated(struct contender *c, const struct child *child, const 
 
     if (child->kind == CHILD_FOREIGN && is_news(c, "foreign ")) {
         log_line(log, ZKL_LOG_INFO, "%s: ignoring \"%.100s\", which is not a contender",
-                 door_path(c->door), name);
+                 admission_path(c->admission), name);
     } else if (child->kind != CHILD_FOREIGN && is_news(c, "unrelated ")) {
         char *text = layout_stranger(name);
         log_line(log, ZKL_LOG_WARN, "%s: %s: its recipe does not wait for the contenders here",
-                 door_path(c->door), text);
+                 admission_path(c->admission), text);
         g_free(text);
     }
 }
@@ -166,7 +167,8 @@ static void on_listed(struct request *r, const struct store_reply *reply)
 
 static void ask_list(struct contender *c, uint32_t tag)
 {
-    c->list = contender_request(c, STORE_LIST, g_strdup(door_path(c->door)), on_listed, tag);
+    c->list =
+        contender_request(c, STORE_LIST, g_strdup(admission_path(c->admission)), on_listed, tag);
     request_send(c->session, c->list);
 }
 
@@ -273,7 +275,7 @@ static void note_orphan(struct contender *c)
     if (!c->orphan) {
         s->orphans++;
         log_line(s->log, ZKL_LOG_ERROR, "%s: cannot list it, and a node of ours may be there",
-                 door_path(c->door));
+                 admission_path(c->admission));
     }
     c->orphan = true;
     incarnation_purge(s);

@@ -8,22 +8,22 @@
 #include "lib/session/watch.h"
 #include "recipes/contend.h"
 
-struct door;
+struct admission;
 struct locks;
 
 enum { CONTENDER_ID_SIZE = 37 };
 
-/* Through its door, again and again where its node went. */
+/* Admitted, again and again where its node went. */
 enum progress { OUTSIDE, ENTERING, INSIDE };
 
 struct contender {
     struct contend machine;
-    zkl_session *session; /* which outlives it */
-    struct door *door;    /* with the directory's path */
-    char *payload;        /* GRefString */
-    char *odd_name;       /* of the own node, when it is not what we would call it */
-    char *predecessor;    /* full path; an rc_box, the watch's own */
-    char *old_id;         /* of the session before; NULL: none */
+    zkl_session *session;        /* which outlives it */
+    struct admission *admission; /* with the directory's path */
+    char *payload;               /* GRefString */
+    char *odd_name;              /* of the own node, when it is not what we would call it */
+    char *predecessor;           /* full path; an rc_box, the watch's own */
+    char *old_id;                /* of the session before; NULL: none */
     struct interest predecessor_interest;
     struct front *front;              /* NULL until it is needed; what is there for good then */
     struct request *create, *list;    /* under way or parked, behind ACT_CREATE and ACT_LIST */
@@ -47,7 +47,7 @@ struct contender {
     bool retired;
     bool release_next; /* nobody had to be told of the loss */
     bool orphan;       /* counted in the session's */
-    uint32_t arrival;  /* in what order they came to the door, and enter again */
+    uint32_t arrival;  /* in what order they came, and enter again */
 };
 
 /* What only the first in line has: thousands may wait behind it. */
@@ -96,31 +96,31 @@ void contender_set_node(struct contender *c, const char *name, int32_t number);
 char *contender_name(const struct contender *c);
 char *contender_node(const struct contender *c);
 
-/* ---- contender_door.c ---- */
+/* ---- admission.c ---- */
 
 /* That of path, a GRefString, with one more user. */
-struct door *door_use(zkl_session *s, char *path);
-void door_unuse(struct door *d);
-char *door_path(const struct door *d); /* GRefString */
+struct admission *admission_use(zkl_session *s, char *path);
+void admission_unuse(struct admission *a);
+char *admission_path(const struct admission *a); /* GRefString */
 
 /* c has come. */
-void door_arrive(struct contender *c);
+void admission_arrive(struct contender *c);
 
 /* c is to enter, for the first time or again: now, or when there is room and it is the oldest. */
-void door_enter(struct contender *c);
+void admission_enter(struct contender *c);
 
 /* c was stepped: it may have found its place. */
-void door_passed(struct contender *c);
+void admission_passed(struct contender *c);
 
 /* c's attempt is over. */
-void door_leave(struct contender *c);
+void admission_leave(struct contender *c);
 
 /* Nobody is let in before all who are to enter again have said so; then the oldest of them are. */
-void doors_close(struct locks *all);
-void doors_open(struct locks *all);
+void admissions_close(struct locks *all);
+void admissions_open(struct locks *all);
 
 /* As contender_abort(), for all who are outside. */
-void doors_abort(struct locks *all, const zkl_error *why);
+void admissions_abort(struct locks *all, const zkl_error *why);
 
 /* ---- contender_directory.c ---- */
 

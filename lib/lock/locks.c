@@ -96,9 +96,9 @@ static void renew(struct contender *c, void *unused)
 
 static void on_replaced(struct participant *p)
 {
-    doors_close(all_of(p));
+    admissions_close(all_of(p));
     for_all(&all_of(p)->contenders, renew, NULL);
-    doors_open(all_of(p));
+    admissions_open(all_of(p));
 }
 
 static void end(struct contender *c, void *error)
@@ -114,7 +114,7 @@ static void end_all(struct locks *all, int code, const char *text)
     zkl_error error;
 
     error_fill(&error, code, NULL, "%s", text);
-    doors_abort(all, &error);
+    admissions_abort(all, &error);
     for_all(&all->contenders, end, &error);
 }
 
@@ -132,7 +132,7 @@ static void free_locks(struct participant *p)
 {
     struct locks *all = all_of(p);
 
-    g_hash_table_unref(all->doors);
+    g_hash_table_unref(all->admissions);
     g_hash_table_unref(all->unmarkable);
     g_free(all);
 }
@@ -154,7 +154,7 @@ struct locks *locks_of(zkl_session *s)
 
     if (!all) {
         all = g_new0(struct locks, 1);
-        all->doors = g_hash_table_new(g_str_hash, g_str_equal);
+        all->admissions = g_hash_table_new(g_str_hash, g_str_equal);
         all->unmarkable = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
         participant_add(s, &all->participant, &participant);
     }

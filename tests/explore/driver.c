@@ -42,7 +42,7 @@ static void ask(struct state *st, int i, const struct action *a, uint16_t names)
     struct client *c = &st->clients[i];
 
     switch (a->kind) {
-    case ACT_ADMIT: /* door_enter(): others may be first, so MOVE_ENTER comes at any time */
+    case ACT_ADMIT: /* admission_enter(): others may be first, so MOVE_ENTER comes at any time */
         break;
     case ACT_CREATE:
         model_push_ask(c, ASK_CREATE, MODEL_NONE, a->tag);
