@@ -138,7 +138,7 @@ void admission_enter(struct contender *c)
 }
 
 /* Who cannot settle its create may be at it for long. */
-static bool is_through(const struct contend *m)
+static bool is_through(const struct attempt *m)
 {
     return m->state == ST_WAITING || m->state == ST_CLAIMING || m->state == ST_HOLDING ||
            m->state == ST_DONE || (m->state == ST_LEAVING && m->rounds > 0);

@@ -121,17 +121,17 @@ static void give_error(struct contender *c, int error)
          *blamed = c->blame ? g_strndup(whole, c->blame) : NULL;
     const char *path = session_path(c->session, blamed ? blamed : whole);
     static const int codes[] = {
-        [CONTEND_BUSY] = ZKL_EBUSY,       [CONTEND_REFUSED] = ZKL_EACCES,
-        [CONTEND_NOCHILDREN] = ZKL_EPATH, [CONTEND_OVERFLOW] = ZKL_EOVERFLOW,
-        [CONTEND_LIMIT] = ZKL_ELIMIT,     [CONTEND_PROTOCOL] = ZKL_EPROTO,
+        [ATTEMPT_BUSY] = ZKL_EBUSY,       [ATTEMPT_REFUSED] = ZKL_EACCES,
+        [ATTEMPT_NOCHILDREN] = ZKL_EPATH, [ATTEMPT_OVERFLOW] = ZKL_EOVERFLOW,
+        [ATTEMPT_LIMIT] = ZKL_ELIMIT,     [ATTEMPT_PROTOCOL] = ZKL_EPROTO,
     };
 
-    if (error != CONTEND_ABORTED)
+    if (error != ATTEMPT_ABORTED)
         error_fill(&e, codes[error], path, "%s: %s", path,
-                   error == CONTEND_NOCHILDREN ? "it is below an ephemeral node"
+                   error == ATTEMPT_NOCHILDREN ? "it is below an ephemeral node"
                                                : zkl_strerror(codes[error]));
     g_free(blamed);
-    c->decided(c->owner, NULL, error == CONTEND_ABORTED ? c->why : &e);
+    c->decided(c->owner, NULL, error == ATTEMPT_ABORTED ? c->why : &e);
 }
 
 static void perform(struct contender *c, const struct action *a)
@@ -147,7 +147,7 @@ static void perform(struct contender *c, const struct action *a)
         lose(c);
         break;
     case ACT_FAIL:
-        if (a->error == CONTEND_LAYOUT)
+        if (a->error == ATTEMPT_LAYOUT)
             give_layout(c, a->id);
         else
             give_error(c, a->error);
@@ -186,7 +186,7 @@ void contender_step(struct contender *c, struct event *ev)
     ev->session = s->id;
     ev->lease = lease_valid(&s->lease, clock_now());
     c->refs++;
-    contend_step(&c->machine, ev, &actions);
+    attempt_step(&c->machine, ev, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         perform(c, &actions.list[i]);
     if (c->release_next) {
@@ -248,7 +248,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->owner = owner;
     c->predecessor_interest = (struct interest){.fired = on_predecessor_fired, .owner = c};
     contender_new_id(c);
-    contend_init(&c->machine, spec->kind, spec->try_only);
+    attempt_init(&c->machine, spec->kind, spec->try_only);
     c->machine.strict = spec->strict;
     c->machine.crowd = spec->marks ? contender_crowd : 0;
     admission_arrive(c);
@@ -257,7 +257,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
 
 int contender_ahead(const struct contender *c)
 {
-    enum contend_state state = c->machine.state;
+    enum attempt_state state = c->machine.state;
 
     if (state == ST_PROVING || state == ST_CLAIMING)
         return 0;
@@ -272,7 +272,7 @@ void contender_abort(struct contender *c, int code, const char *text)
     error_fill(&why, code, path, "%s: %s", path, text);
     c->refs++;
     c->why = &why;
-    contender_step(c, &(struct event){.kind = EV_ABORT, .error = CONTEND_ABORTED});
+    contender_step(c, &(struct event){.kind = EV_ABORT, .error = ATTEMPT_ABORTED});
     c->why = NULL;
     contender_recall(c);
     contender_unref(c);

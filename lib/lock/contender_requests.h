@@ -6,7 +6,7 @@
 #include "lib/base/layout.h"
 #include "lib/session/request.h"
 #include "lib/session/watch.h"
-#include "recipes/contend.h"
+#include "recipes/attempt.h"
 
 struct admission;
 struct locks;
@@ -17,7 +17,7 @@ enum { CONTENDER_ID_SIZE = 37 };
 enum progress { OUTSIDE, ENTERING, INSIDE };
 
 struct contender {
-    struct contend machine;
+    struct attempt machine;
     zkl_session *session;        /* which outlives it */
     struct admission *admission; /* with the directory's path */
     char *payload;               /* GRefString */

@@ -17,7 +17,7 @@ static bool is_busy(const struct participant *p)
 static bool holds(const struct participant *p)
 {
     for (const GList *l = ((const struct locks *)p)->contenders.head; l; l = l->next) {
-        enum contend_state state = ((const struct contender *)l->data)->machine.state;
+        enum attempt_state state = ((const struct contender *)l->data)->machine.state;
         if (state == ST_HOLDING || state == ST_LAPSED)
             return true;
     }

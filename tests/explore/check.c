@@ -165,7 +165,7 @@ enum broken check_state(const struct state *st)
 
     for (int i = 0; i < model_config.contenders && !broken; i++) {
         const struct client *c = &st->clients[i];
-        if (!contend_invariant(&c->machine))
+        if (!attempt_invariant(&c->machine))
             return BROKEN_INVARIANT;
         if (model_config.try_only[i] && c->machine.state == ST_WAITING)
             return BROKEN_WAITS;

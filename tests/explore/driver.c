@@ -157,7 +157,7 @@ static void perform(struct state *st, int i, const struct action *a, uint16_t na
         break;
     case ACT_FAIL:
         decide(st, c);
-        if (a->error == CONTEND_LAYOUT)
+        if (a->error == ATTEMPT_LAYOUT)
             check_refusal(st, i, a->id, names);
         break;
     case ACT_ARM:
@@ -176,7 +176,7 @@ void driver_step_seeing(struct state *st, int i, struct event *ev, uint16_t name
 
     ev->session = c->established ? c->session : 0;
     ev->lease = c->lease;
-    contend_step(&c->machine, ev, &actions);
+    attempt_step(&c->machine, ev, &actions);
     for (uint32_t k = 0; k < actions.count; k++)
         perform(st, i, &actions.list[k], names);
     if (!c->machine.watching && c->predecessor_interest.node != MODEL_NONE)
@@ -198,7 +198,7 @@ void driver_enter(struct state *st, int i)
 /* contender_abort() */
 void driver_abort(struct state *st, int i)
 {
-    driver_step(st, i, &(struct event){.kind = EV_ABORT, .error = CONTEND_ABORTED});
+    driver_step(st, i, &(struct event){.kind = EV_ABORT, .error = ATTEMPT_ABORTED});
     recall(st, i);
 }
 

@@ -171,7 +171,7 @@ static void put_queues(struct encoder *e, const struct client *c)
  * directory was made (rounds) is left out: no bound reaches its limit. */
 static void put_machine(struct encoder *e, const struct client *c)
 {
-    const struct contend *m = &c->machine;
+    const struct attempt *m = &c->machine;
     const struct node *own = c->node == MODEL_NONE ? NULL : &e->st->nodes[c->node];
 
     put(e, (int)m->state);

@@ -133,7 +133,7 @@ static void check_reached(void)
     for (int s = 0; s < ST_COUNT; s++) {
         if (search_reached() >> s & 1U)
             continue;
-        printf("never %s\n", contend_state_name((enum contend_state)s));
+        printf("never %s\n", attempt_state_name((enum attempt_state)s));
         ok = false;
     }
     if (ok)

@@ -17,7 +17,7 @@ void model_init(struct state *st)
     st->faults = (uint8_t)model_config.faults;
     for (int i = 0; i < MODEL_CONTENDERS; i++) {
         struct client *c = &st->clients[i];
-        contend_init(&c->machine, model_config.kinds[i], model_config.try_only[i]);
+        attempt_init(&c->machine, model_config.kinds[i], model_config.try_only[i]);
         c->machine.crowd = model_config.crowd;
         c->sees_mark = st->mark;
         c->node = c->predecessor = MODEL_NONE;

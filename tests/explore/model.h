@@ -9,7 +9,7 @@
 #ifndef EXPLORE_MODEL_H
 #define EXPLORE_MODEL_H
 
-#include "recipes/contend.h"
+#include "recipes/attempt.h"
 
 enum {
     MODEL_CONTENDERS = 4,
@@ -67,7 +67,7 @@ struct interest {
 
 /* One contender: recipe, driver, client library and connection, user. */
 struct client {
-    struct contend machine;
+    struct attempt machine;
     /* the driver */
     uint8_t node, predecessor;
     struct interest own_interest, predecessor_interest;

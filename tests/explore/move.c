@@ -8,14 +8,14 @@
 
 static bool is_busy(const struct client *c)
 {
-    enum contend_state s = c->machine.state;
+    enum attempt_state s = c->machine.state;
 
     return s != ST_IDLE && (s != ST_DONE || c->asks_count > 0 || c->replies_count > 0);
 }
 
 static bool is_queued(const struct client *c)
 {
-    enum contend_state s = c->machine.state;
+    enum attempt_state s = c->machine.state;
 
     return s != ST_IDLE && s != ST_DONE && s != ST_HOLDING && s != ST_LAPSED;
 }
@@ -47,7 +47,7 @@ static bool server_is_changed_by(const struct client *c)
 static bool can(const struct state *st, enum move_kind kind, int i)
 {
     const struct client *c = &st->clients[i];
-    enum contend_state s = c->machine.state;
+    enum attempt_state s = c->machine.state;
 
     switch (kind) {
     case MOVE_ENTER:

@@ -8,7 +8,7 @@ static void print_client(const struct state *st, int i)
 {
     const struct client *c = &st->clients[i];
 
-    printf("  %c %s", 'A' + i, contend_state_name(c->machine.state));
+    printf("  %c %s", 'A' + i, attempt_state_name(c->machine.state));
     if (c->node != MODEL_NONE)
         printf(" #%d%s", st->nodes[c->node].number,
                st->standing & MODEL_BIT(c->node) ? "" : " (gone)");

@@ -49,7 +49,7 @@ static void replay(const char *name)
 
 REPLAY(acl)
 REPLAY(command)
-REPLAY(contend)
+REPLAY(attempt)
 REPLAY(lease)
 REPLAY(names)
 REPLAY(paths)
@@ -59,7 +59,7 @@ REPLAY(probe)
 REPLAY(writers)
 
 static const struct test_case cases[] = {
-    {"acl", acl},     {"command", command}, {"contend", contend},   {"lease", lease},
+    {"acl", acl},     {"command", command}, {"attempt", attempt},   {"lease", lease},
     {"names", names}, {"paths", paths},     {"payloads", payloads}, {"places", places},
     {"probe", probe}, {"writers", writers}, {NULL, NULL},
 };

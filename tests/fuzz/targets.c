@@ -3,7 +3,7 @@
 const struct fuzz_target fuzz_targets[] = {
     {"acl", fuzz_acl},
     {"command", fuzz_command},
-    {"contend", fuzz_contend},
+    {"attempt", fuzz_attempt},
     {"lease", fuzz_lease},
     {"names", fuzz_names},
     {"paths", fuzz_paths},

@@ -14,7 +14,7 @@ struct fuzz_target {
 
 void fuzz_acl(const uint8_t *data, size_t size);
 void fuzz_command(const uint8_t *data, size_t size);
-void fuzz_contend(const uint8_t *data, size_t size);
+void fuzz_attempt(const uint8_t *data, size_t size);
 void fuzz_lease(const uint8_t *data, size_t size);
 void fuzz_names(const uint8_t *data, size_t size);
 void fuzz_paths(const uint8_t *data, size_t size);

@@ -26,7 +26,7 @@ static void two_steps_usual(void)
 
 static void two_steps_zkl(void)
 {
-    struct attempt next;
+    struct acquisition next;
     struct worker w;
 
     fault_begin();
@@ -37,13 +37,13 @@ static void two_steps_zkl(void)
     EVENTUALLY(fault_children() == 1);
     worker_kill(&w);
     int64_t killed = fault_boot_ns();
-    attempt_start(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), ZKL_FOREVER);
-    REQUIRE(attempt_granted(&next));
+    acquisition_start(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), ZKL_FOREVER);
+    REQUIRE(acquisition_granted(&next));
     CHECK(fault_children() == 1);
     tell("the node and its end are one create: killed -9 before it had read that create's answer, "
          "the client kept the next one waiting for %.1f s (session timeout %.1f s).",
          seconds(next.at - killed), SESSION_MS / 1000.0);
-    attempt_end(&next);
+    acquisition_end(&next);
     fault_end();
 }
 
@@ -110,7 +110,7 @@ static void dies_creating_usual(void)
 
 static void dies_creating_zkl(void)
 {
-    struct attempt next[DEATHS];
+    struct acquisition next[DEATHS];
     zkl_mutex *m[DEATHS];
     char *paths[DEATHS];
     int64_t last = 0;
@@ -121,12 +121,12 @@ static void dies_creating_zkl(void)
     int64_t killed = fault_boot_ns();
     for (int i = 0; i < DEATHS; i++) {
         REQUIRE(zkl_mutex_new(&m[i], s, paths[i], NULL) == 0);
-        attempt_start(&next[i], m[i], ZKL_FOREVER);
+        acquisition_start(&next[i], m[i], ZKL_FOREVER);
     }
     for (int i = 0; i < DEATHS; i++) {
-        REQUIRE(attempt_granted(&next[i]));
+        REQUIRE(acquisition_granted(&next[i]));
         last = MAX(last, next[i].at);
-        attempt_end(&next[i]);
+        acquisition_end(&next[i]);
         zkl_mutex_free(m[i]);
         g_free(paths[i]);
     }
@@ -172,20 +172,20 @@ static void lost_reply_usual(void)
 
 static void lost_reply_zkl(void)
 {
-    struct attempt mine;
+    struct acquisition mine;
 
     fault_begin();
     usual_make(fault.path);
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
     proxy_lose_reply_to(fault.proxy, PROXY_OP_CREATE2);
-    attempt_start(&mine, fault_mutex(s), ZKL_FOREVER);
+    acquisition_start(&mine, fault_mutex(s), ZKL_FOREVER);
     CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
-    REQUIRE(attempt_granted(&mine));
+    REQUIRE(acquisition_granted(&mine));
     CHECK_INT(fault_children(), 1);
     tell("it found its node again by the id in the node's name, and was granted the lock with %d "
          "node there.",
          fault_children());
-    attempt_end(&mine);
+    acquisition_end(&mine);
     fault_end();
 }
 
@@ -216,20 +216,20 @@ static void gave_up_usual(void)
 static void gave_up_zkl(void)
 {
     enum { PATIENCE_MS = 100 };
-    struct attempt a, c;
+    struct acquisition a, c;
 
     fault_begin();
     zkl_session *s = fault_direct(FAULT_LONG_MS), *t = fault_direct(FAULT_LONG_MS);
-    attempt_queue(&a, fault_mutex(s), 1);
+    acquisition_queue(&a, fault_mutex(s), 1);
     CHECK_INT(zkl_mutex_lock(fault_mutex(t), PATIENCE_MS, NULL), ZKL_ETIMEDOUT);
     EVENTUALLY(fault_children() == 1);
-    attempt_queue(&c, fault_mutex(s), 2);
-    attempt_end(&a);
-    REQUIRE(attempt_granted(&c));
+    acquisition_queue(&c, fault_mutex(s), 2);
+    acquisition_end(&a);
+    REQUIRE(acquisition_granted(&c));
     tell("B's lock() answered \"%s\" after %d ms and took its node along, so C was granted the "
          "lock at A's release, B's session being open still.",
          zkl_strerror(ZKL_ETIMEDOUT), PATIENCE_MS);
-    attempt_end(&c);
+    acquisition_end(&c);
     fault_end();
 }
 
@@ -237,9 +237,9 @@ const struct hazard hazards_creating[] = {
     {"two_steps", "acquire and expiry are two steps", two_steps_usual, two_steps_zkl,
      "fault_orphan.canceled_unanswered fault_worker.holder_killed"},
     {"dies_creating", "a client dies before, while and after creating", dies_creating_usual,
-     dies_creating_zkl, "fault_worker.holder_killed contend_settle.unknown_and_done"},
+     dies_creating_zkl, "fault_worker.holder_killed attempt_settle.unknown_and_done"},
     {"lost_reply", "the reply to the create is lost", lost_reply_usual, lost_reply_zkl,
-     "fault_reply.create fault_reply.settling_barrier contend_settle.unknown_and_done_twice"},
+     "fault_reply.create fault_reply.settling_barrier attempt_settle.unknown_and_done_twice"},
     {"gave_up", "a waiter gives up and leaves its node behind", gave_up_usual, gave_up_zkl,
      "mutex_basic.timed_out mutex_cancel.queued fault_orphan.timed_out_unsettled"},
     {.name = NULL},

@@ -60,22 +60,22 @@ static void herd_usual(void)
 
 static void herd_zkl(void)
 {
-    struct attempt a, waiter[WAITERS];
+    struct acquisition a, waiter[WAITERS];
 
     fault_begin();
-    attempt_queue(&a, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+    acquisition_queue(&a, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
     for (int i = 0; i < WAITERS; i++)
-        attempt_queue(&waiter[i], fault_mutex(fault_proxied(FAULT_LONG_MS)), i + 2);
+        acquisition_queue(&waiter[i], fault_mutex(fault_proxied(FAULT_LONG_MS)), i + 2);
     struct fourletter_watches w;
     EVENTUALLY(fourletter_wchs(fault.port, &w) && w.watches >= WAITERS);
     proxy_reset_stats(fault.proxy);
-    attempt_end(&a);
-    REQUIRE(attempt_granted(&waiter[0]));
+    acquisition_end(&a);
+    REQUIRE(acquisition_granted(&waiter[0]));
     uint64_t first = events();
     CHECK_INT(first, 1);
     for (int i = 0; i < WAITERS; i++) {
-        REQUIRE(attempt_granted(&waiter[i]));
-        attempt_end(&waiter[i]);
+        REQUIRE(acquisition_granted(&waiter[i]));
+        acquisition_end(&waiter[i]);
     }
     fault_at_rest();
     /* A holder may hear of its own delete, if it has held long enough to watch its node. */
@@ -114,15 +114,15 @@ static struct {
 
 static void count_both(struct poller *p)
 {
-    struct attempt holder, waiter;
+    struct acquisition holder, waiter;
     pthread_t thread;
 
     struct proxy *proxy = proxy_start(fault.port);
     REQUIRE(proxy != NULL);
-    attempt_queue(&holder, fault_mutex(fault_direct(10000)), 1);
+    acquisition_queue(&holder, fault_mutex(fault_direct(10000)), 1);
     zkl_session *s = fault_session(proxy_connect(proxy), 10000);
     CHECK_INT(zkl_session_wait(s, FAULT_LIMIT_MS), 0);
-    attempt_queue(&waiter, fault_mutex(s), 2);
+    acquisition_queue(&waiter, fault_mutex(s), 2);
     EVENTUALLY(fourletter_has_watch(fault.port, zkl_session_id(s), zkl_grant_node(holder.grant)) ==
                1);
     proxy_reset_stats(proxy);
@@ -132,9 +132,9 @@ static void count_both(struct poller *p)
     counted.usual = (int)proxy_requests(fault.proxy, PROXY_OP_ANY);
     counted.zkl = (int)proxy_requests(proxy, PROXY_OP_ANY);
     CHECK_INT(atomic_load(&waiter.done), 0);
-    attempt_end(&holder);
-    REQUIRE(attempt_granted(&waiter));
-    attempt_end(&waiter);
+    acquisition_end(&holder);
+    REQUIRE(acquisition_granted(&waiter));
+    acquisition_end(&waiter);
     fault_at_rest();
     proxy_stop(proxy);
 }

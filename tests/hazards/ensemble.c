@@ -109,21 +109,21 @@ static void cut_server_usual(void)
 
 static void cut_server_zkl(void)
 {
-    struct attempt a, b;
+    struct acquisition a, b;
     struct partition p;
 
     fault_begin();
     partition_begin(&p);
-    attempt_queue(&a, fault_mutex(fault_proxied(LEASE_MS)), 1);
+    acquisition_queue(&a, fault_mutex(fault_proxied(LEASE_MS)), 1);
     zkl_session *s = fault_session(p.connect, 30000);
     CHECK_INT(zkl_session_wait(s, FAULT_LIMIT_MS), 0);
-    attempt_queue(&b, fault_mutex(s), 2);
+    acquisition_queue(&b, fault_mutex(s), 2);
     int64_t cut = fault_boot_ns();
     partition_pause(&p);
     while (fault_boot_ns() < cut + CUT_MS * INT64_C(1000000))
         g_usleep(20000);
     partition_resume(&p);
-    REQUIRE(attempt_granted(&b));
+    REQUIRE(acquisition_granted(&b));
     CHECK_INT(told_times(&a.told, ZKL_LOST), 1);
     int64_t lost = told_at(&a.told, ZKL_LOST);
     CHECK(lost < b.at);
@@ -132,8 +132,8 @@ static void cut_server_zkl(void)
          "the lock.",
          seconds(lost - cut), seconds(b.at - lost));
     partition_end(&p);
-    attempt_end(&b);
-    attempt_end(&a);
+    acquisition_end(&b);
+    acquisition_end(&a);
     no_contender_left();
 }
 
@@ -153,11 +153,11 @@ static void changed_leader_usual(void)
 
 static void changed_leader_zkl(void)
 {
-    struct attempt a, b;
+    struct acquisition a, b;
 
     fault_begin();
-    attempt_queue(&a, fault_mutex(fault_session(zk_server_connect(fault.server), 20000)), 1);
-    attempt_queue(&b, fault_mutex(fault_session(zk_server_connect(fault.server), 20000)), 2);
+    acquisition_queue(&a, fault_mutex(fault_session(zk_server_connect(fault.server), 20000)), 1);
+    acquisition_queue(&b, fault_mutex(fault_session(zk_server_connect(fault.server), 20000)), 2);
     uint64_t first = zkl_grant_token(a.grant);
     int killed = zk_server_wait_leader(fault.server);
     int64_t begin = fault_boot_ns();
@@ -170,14 +170,14 @@ static void changed_leader_zkl(void)
     bool held = zkl_grant_state(a.grant) == ZKL_HELD;
     bool waiting = atomic_load(&b.done) == 0;
     CHECK(waiting || zkl_grant_remaining_ms(a.grant) == 0);
-    attempt_end(&a);
-    REQUIRE(attempt_granted(&b));
+    acquisition_end(&a);
+    REQUIRE(acquisition_granted(&b));
     CHECK(zkl_grant_token(b.grant) > first);
     tell(
         "a create is answered when a majority has it: the leader was killed -9, another led %.1f s "
         "later, A %s and B waited; at A's release B was granted the lock with a higher token.",
         seconds(elected - begin), held ? "held on" : "had been told LOST");
-    attempt_end(&b);
+    acquisition_end(&b);
     CHECK(zk_server_launch(fault.server, killed) && zk_server_wait(fault.server, killed));
     no_contender_left();
 }

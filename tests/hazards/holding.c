@@ -34,23 +34,23 @@ static void paused_holder_usual(void)
 
 static void paused_holder_zkl(void)
 {
-    struct attempt b;
+    struct acquisition b;
     struct worker w;
 
     fault_begin();
     worker_start(&w, WORKER_ZKL, zk_server_connect(fault.server), fault.path, "");
     worker_step(&w);
     worker_says(&w, "token");
-    attempt_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     process_pause(w.pid);
-    REQUIRE(attempt_granted(&b));
+    REQUIRE(acquisition_granted(&b));
     worker_step(&w);
     process_resume(w.pid);
     CHECK_INT(worker_says(&w, "owner"), 0);
     tell("the same stop: the first thing the process did when it woke was to look at its grant, "
          "which said LOST by the clock alone, before any thread of the library had run.");
     worker_finish(&w);
-    attempt_end(&b);
+    acquisition_end(&b);
     fault_end();
 }
 
@@ -83,14 +83,14 @@ static void cut_holder_usual(void)
 
 static void cut_holder_zkl(void)
 {
-    struct attempt a, b;
+    struct acquisition a, b;
 
     fault_begin();
-    attempt_queue(&a, fault_mutex(fault_proxied(SESSION_MS)), 1);
-    attempt_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&a, fault_mutex(fault_proxied(SESSION_MS)), 1);
+    acquisition_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     proxy_freeze(fault.proxy, PROXY_BOTH);
     int64_t cut = fault_boot_ns();
-    REQUIRE(attempt_granted(&b));
+    REQUIRE(acquisition_granted(&b));
     CHECK_INT(told_times(&a.told, ZKL_LOST), 1);
     int64_t lost = told_at(&a.told, ZKL_LOST);
     CHECK(lost < b.at);
@@ -98,9 +98,9 @@ static void cut_holder_zkl(void)
     tell("A was told LOST by its own clock %.2f s after the cut, %.2f s before B was granted the "
          "lock.",
          seconds(lost - cut), seconds(b.at - lost));
-    attempt_end(&b);
+    acquisition_end(&b);
     proxy_thaw(fault.proxy);
-    attempt_end(&a);
+    acquisition_end(&a);
     fault_end();
 }
 
@@ -122,11 +122,11 @@ static void restarted_server_usual(void)
 static void restarted_server_zkl(void)
 {
     enum { TIMEOUT_MS = 30000 };
-    struct attempt a, b;
+    struct acquisition a, b;
 
     fault_begin();
-    attempt_queue(&a, fault_mutex(fault_direct(TIMEOUT_MS)), 1);
-    attempt_queue(&b, fault_mutex(fault_direct(TIMEOUT_MS)), 2);
+    acquisition_queue(&a, fault_mutex(fault_direct(TIMEOUT_MS)), 1);
+    acquisition_queue(&b, fault_mutex(fault_direct(TIMEOUT_MS)), 2);
     int64_t begin = fault_boot_ns();
     zk_server_kill(fault.server, 0);
     EVENTUALLY(told_times(&a.told, ZKL_SUSPECT) == 1);
@@ -138,9 +138,9 @@ static void restarted_server_zkl(void)
     tell("the server was killed -9 and started again: sessions and queue are on its disk. A was "
          "SUSPECT meanwhile, HELD again %.1f s after the kill, and B waited.",
          seconds(told_at(&a.told, ZKL_HELD) - begin));
-    attempt_end(&a);
-    CHECK(attempt_granted(&b));
-    attempt_end(&b);
+    acquisition_end(&a);
+    CHECK(acquisition_granted(&b));
+    acquisition_end(&b);
     fault_end();
 }
 

@@ -41,25 +41,25 @@ static void dead_waiter_usual(void)
 
 static void dead_waiter_zkl(void)
 {
-    struct attempt a, b, c;
+    struct acquisition a, b, c;
 
     fault_begin();
     zkl_session *mine = fault_direct(FAULT_LONG_MS), *dying = fault_direct(FAULT_LONG_MS);
-    attempt_queue(&a, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
-    attempt_queue(&b, fault_mutex(dying), 2);
-    attempt_queue(&c, fault_mutex(mine), 3);
+    acquisition_queue(&a, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+    acquisition_queue(&b, fault_mutex(dying), 2);
+    acquisition_queue(&c, fault_mutex(mine), 3);
     fault_close(dying);
-    CHECK(attempt_failed(&b, ZKL_ECLOSED));
+    CHECK(acquisition_failed(&b, ZKL_ECLOSED));
     EVENTUALLY(fourletter_has_watch(fault.port, zkl_session_id(mine), zkl_grant_node(a.grant)) ==
                1);
     CHECK_INT(atomic_load(&c.done), 0);
     tell(
         "C looked again when B's node went, found A before it, and now watches A's; it was granted "
         "the lock at A's release.");
-    attempt_end(&a);
-    REQUIRE(attempt_granted(&c));
-    attempt_end(&b);
-    attempt_end(&c);
+    acquisition_end(&a);
+    REQUIRE(acquisition_granted(&c));
+    acquisition_end(&b);
+    acquisition_end(&c);
     fault_end();
 }
 
@@ -115,14 +115,14 @@ static void adopted_node_usual(void)
 static void adopted_node_zkl(void)
 {
     char planted[RAW_PATH_SIZE];
-    struct attempt a;
+    struct acquisition a;
     struct Stat stat;
 
     fault_begin();
     struct raw *old = usual_open(zk_server_connect(fault.server), FAULT_LONG_MS);
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
     proxy_freeze(fault.proxy, PROXY_TO_CLIENT);
-    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+    acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
     EVENTUALLY(fault_children() == 1);
     proxy_cut(fault.proxy); /* and with it goes the answer */
     char *node = child_with(old, "_c_");
@@ -131,7 +131,7 @@ static void adopted_node_zkl(void)
     char *like = g_strndup(node, strlen(node) - 10);
     CHECK_INT(raw_create(old, like, NULL, -1, ZOO_EPHEMERAL | ZOO_SEQUENCE, planted), ZOK);
     proxy_heal(fault.proxy);
-    REQUIRE(attempt_granted(&a));
+    REQUIRE(acquisition_granted(&a));
     CHECK(strcmp(zkl_grant_node(a.grant), planted) != 0);
     CHECK_INT(raw_exists(fault.direct, zkl_grant_node(a.grant), &stat), ZOK);
     CHECK_INT(stat.ephemeralOwner, zkl_session_id(s));
@@ -140,16 +140,16 @@ static void adopted_node_zkl(void)
          "granted the lock for a node of its present session.");
     g_free(like);
     g_free(node);
-    attempt_end(&a);
+    acquisition_end(&a);
     raw_close(old);
     fault_end();
 }
 
 const struct hazard hazards_queue[] = {
     {"dead_waiter", "a waiter dies in the middle of the queue", dead_waiter_usual, dead_waiter_zkl,
-     "queue_order.middle_leaves contend_queue.moves_up_when_a_middle_waiter_leaves"},
+     "queue_order.middle_leaves attempt_queue.moves_up_when_a_middle_waiter_leaves"},
     {"adopted_node", "an old session's node is adopted after reconnecting", adopted_node_usual,
      adopted_node_zkl,
-     "fault_orphan.settled_by_session contend_settle.unknown_and_done_in_another_session"},
+     "fault_orphan.settled_by_session attempt_settle.unknown_and_done_in_another_session"},
     {.name = NULL},
 };

@@ -23,18 +23,18 @@ static void freed_by_name_usual(void)
 
 static void freed_by_name_zkl(void)
 {
-    struct attempt b, c;
+    struct acquisition b, c;
     zkl_grant *grant;
 
     fault_begin();
     zkl_mutex *m = fault_mutex(fault_proxied(SESSION_MS));
     zkl_session *direct = fault_direct(FAULT_LONG_MS);
     REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &grant) == 0);
-    attempt_queue(&b, fault_mutex(direct), 2);
+    acquisition_queue(&b, fault_mutex(direct), 2);
     proxy_freeze(fault.proxy, PROXY_BOTH);
-    REQUIRE(attempt_granted(&b));
+    REQUIRE(acquisition_granted(&b));
     proxy_thaw(fault.proxy);
-    attempt_queue(&c, fault_mutex(direct), 2);
+    acquisition_queue(&c, fault_mutex(direct), 2);
     int err = zkl_mutex_unlock(m);
     CHECK_INT(err, ZKL_ELOST);
     EVENTUALLY(zkl_mutex_lock(m, 0, NULL) == ZKL_EBUSY); /* when it has a session again */
@@ -43,9 +43,9 @@ static void freed_by_name_zkl(void)
     CHECK_INT(atomic_load(&c.done), 0);
     tell("A's late unlock answered \"%s\"; B's node stood, B held on, and C waited.",
          zkl_strerror(err));
-    attempt_end(&b);
-    CHECK(attempt_granted(&c));
-    attempt_end(&c);
+    acquisition_end(&b);
+    CHECK(acquisition_granted(&c));
+    acquisition_end(&c);
     fault_end();
 }
 
@@ -95,17 +95,17 @@ static void freed_first_child_usual(void)
 
 static void freed_first_child_zkl(void)
 {
-    struct attempt b, c;
+    struct acquisition b, c;
     zkl_grant *grant;
 
     fault_begin();
     zkl_session *s = fault_proxied(FAULT_LONG_MS), *direct = fault_direct(FAULT_LONG_MS);
     zkl_mutex *m = fault_mutex(s), *gives_up = fault_mutex(direct);
     REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &grant) == 0);
-    attempt_queue(&b, fault_mutex(direct), 2);
+    acquisition_queue(&b, fault_mutex(direct), 2);
     end_session(zkl_session_id(s));
-    REQUIRE(attempt_granted(&b));
-    attempt_queue(&c, fault_mutex(direct), 2);
+    REQUIRE(acquisition_granted(&b));
+    acquisition_queue(&c, fault_mutex(direct), 2);
     proxy_thaw(fault.proxy);
     CHECK_INT(zkl_mutex_lock(gives_up, 100, NULL), ZKL_ETIMEDOUT);
     int never_held = zkl_mutex_unlock(gives_up);
@@ -120,9 +120,9 @@ static void freed_first_child_zkl(void)
     tell("nobody's node is deleted but the caller's own: A's unlock answered \"%s\", that of a "
          "waiter that had given up \"%s\"; B held on, C waited.",
          zkl_strerror(lost), zkl_strerror(never_held));
-    attempt_end(&b);
-    CHECK(attempt_granted(&c));
-    attempt_end(&c);
+    acquisition_end(&b);
+    CHECK(acquisition_granted(&c));
+    acquisition_end(&c);
     fault_end();
 }
 
@@ -172,7 +172,7 @@ static void shared_identity_usual(void)
 
 static void shared_identity_zkl(void)
 {
-    struct attempt second, third;
+    struct acquisition second, third;
     zkl_grant *grant;
 
     fault_begin();
@@ -181,10 +181,10 @@ static void shared_identity_zkl(void)
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &grant) == 0);
     CHECK_INT(zkl_mutex_lock(other, 0, NULL), ZKL_EBUSY);
     EVENTUALLY(fault_children() == 1);
-    attempt_queue(&second, other, 2);
-    attempt_queue(&third, fault_mutex(fault_direct(FAULT_LONG_MS)), 3);
+    acquisition_queue(&second, other, 2);
+    acquisition_queue(&third, fault_mutex(fault_direct(FAULT_LONG_MS)), 3);
     CHECK_INT(zkl_mutex_unlock(m), 0);
-    REQUIRE(attempt_granted(&second));
+    REQUIRE(acquisition_granted(&second));
     CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
     CHECK_INT(zkl_grant_state(second.grant), ZKL_HELD);
     CHECK_INT(atomic_load(&third.done), 0);
@@ -192,9 +192,9 @@ static void shared_identity_zkl(void)
          "(\"%s\" to a try), and held when its turn came; the first one's further unlock was "
          "refused.",
          zkl_strerror(ZKL_EBUSY));
-    attempt_end(&second);
-    CHECK(attempt_granted(&third));
-    attempt_end(&third);
+    acquisition_end(&second);
+    CHECK(acquisition_granted(&third));
+    acquisition_end(&third);
     fault_end();
 }
 
@@ -224,14 +224,14 @@ static void reentered_usual(void)
 static void reentered_zkl(void)
 {
     enum { LEVELS = 3 };
-    struct attempt b;
+    struct acquisition b;
     zkl_grant *grant;
 
     fault_begin();
     zkl_mutex *m = fault_mutex(fault_direct(FAULT_LONG_MS));
     for (int i = 0; i < LEVELS; i++)
         REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &grant) == 0);
-    attempt_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     for (int i = 1; i < LEVELS; i++) {
         CHECK_INT(zkl_mutex_unlock(m), 0);
         CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
@@ -239,11 +239,11 @@ static void reentered_zkl(void)
         CHECK_INT(atomic_load(&b.done), 0);
     }
     CHECK_INT(zkl_mutex_unlock(m), 0);
-    REQUIRE(attempt_granted(&b));
+    REQUIRE(acquisition_granted(&b));
     tell("levels are counted for each owner: locked %d times, B waited through the first %d "
          "unlocks and was granted the lock at the last.",
          LEVELS, LEVELS - 1);
-    attempt_end(&b);
+    acquisition_end(&b);
     fault_end();
 }
 

@@ -66,7 +66,7 @@ static struct story stop_before_writing(enum worker_design design)
 {
     struct story story = {.left = NULL};
     struct scratch scratch;
-    struct attempt b;
+    struct acquisition b;
     struct worker w;
 
     fault_begin();
@@ -76,11 +76,11 @@ static struct story stop_before_writing(enum worker_design design)
     worker_start(&w, design, zk_server_connect(fault.server), fault.path, where);
     worker_step(&w);
     story.first = worker_says(&w, "token");
-    attempt_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     worker_step(&w);
     CHECK_INT(worker_says(&w, "owner"), 1); /* it has looked, and holds */
     process_pause(w.pid);
-    REQUIRE(attempt_granted(&b));
+    REQUIRE(acquisition_granted(&b));
     story.second = (int64_t)zkl_grant_token(b.grant);
     write_next(design, where, (uint64_t)story.second);
     worker_step(&w);
@@ -88,7 +88,7 @@ static struct story stop_before_writing(enum worker_design design)
     story.wrote = worker_says(&w, "wrote");
     read_left(&story, where, design == WORKER_WRITES_FENCED);
     worker_finish(&w);
-    attempt_end(&b);
+    acquisition_end(&b);
     fault_end();
     g_free(file);
     scratch_remove(&scratch);
@@ -156,7 +156,7 @@ static struct story arrive_late(enum worker_design design)
 {
     struct story story = {.left = NULL};
     struct scratch scratch;
-    struct attempt a, b;
+    struct acquisition a, b;
     int way[2];
 
     fault_begin();
@@ -165,20 +165,20 @@ static struct story arrive_late(enum worker_design design)
     char *file = g_build_filename(scratch.path, "report", NULL);
     bool fenced = design == WORKER_WRITES_FENCED;
     zkl_session *s = fault_direct(FAULT_LONG_MS), *t = fault_direct(FAULT_LONG_MS);
-    attempt_queue(&a, fault_mutex(s), 1);
-    attempt_queue(&b, fault_mutex(t), 2);
+    acquisition_queue(&a, fault_mutex(s), 1);
+    acquisition_queue(&b, fault_mutex(t), 2);
     story.first = (int64_t)zkl_grant_token(a.grant);
     CHECK(zkl_grant_remaining_ms(a.grant) > 0);
     pid_t courier = send_write(fenced, scratch.path, zkl_grant_token(a.grant), way[0]);
-    attempt_end(&a); /* in order: it has sent all that it had to send */
-    REQUIRE(attempt_granted(&b));
+    acquisition_end(&a); /* in order: it has sent all that it had to send */
+    REQUIRE(acquisition_granted(&b));
     story.second = (int64_t)zkl_grant_token(b.grant);
     write_next(design, fenced ? scratch.path : file, zkl_grant_token(b.grant));
     story.wrote = deliver_write(courier, way[1]);
     read_left(&story, fenced ? scratch.path : file, fenced);
     close(way[0]);
     close(way[1]);
-    attempt_end(&b);
+    acquisition_end(&b);
     fault_end();
     g_free(file);
     scratch_remove(&scratch);
@@ -213,7 +213,7 @@ static void late_write_zkl(void)
 
 const struct hazard hazards_stale[] = {
     {"stale_write", "a write comes after the loss", stale_write_usual, stale_write_zkl,
-     "cli/fenced.sh mutex_basic.tokens_rise contend_hold.tokens_are_those_of_the_node"},
+     "cli/fenced.sh mutex_basic.tokens_rise attempt_hold.tokens_are_those_of_the_node"},
     {"late_write", "a write is sent in time and arrives late", late_write_usual, late_write_zkl,
      "cli/fenced.sh mutex_basic.tokens_rise"},
     {.name = NULL},

@@ -27,12 +27,12 @@ static void outlived_usual(void)
 /* True if the lock was held all the time; a machine that stands still may cost it. */
 static bool hold_on(int64_t ns)
 {
-    struct attempt a, b;
+    struct acquisition a, b;
     int64_t least = SESSION_MS;
 
     fault_begin();
-    attempt_queue(&a, fault_mutex(fault_direct(SESSION_MS)), 1);
-    attempt_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&a, fault_mutex(fault_direct(SESSION_MS)), 1);
+    acquisition_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     int64_t end = fault_boot_ns() + ns, left = 1;
     while (left > 0 && fault_boot_ns() < end) {
         bool waiting = atomic_load(&b.done) == 0;
@@ -42,14 +42,14 @@ static bool hold_on(int64_t ns)
         g_usleep(1000);
     }
     bool held = left > 0;
-    attempt_end(&a);
-    REQUIRE(attempt_granted(&b));
+    acquisition_end(&a);
+    REQUIRE(acquisition_granted(&b));
     if (held)
         tell("work of %.1f s on a session timeout of %.1f s: the session is renewed as long as the "
              "process lives, at every instant at least %.2f s were left, and B waited for the "
              "release.",
              seconds(ns), SESSION_MS / 1000.0, (double)least / 1e3);
-    attempt_end(&b);
+    acquisition_end(&b);
     fault_end();
     return held;
 }
@@ -124,7 +124,7 @@ static void stepped_clock_usual(void)
          (int)lease_s);
 }
 
-static void hold_through_step(struct attempt *a, struct attempt *b, int64_t step)
+static void hold_through_step(struct acquisition *a, struct acquisition *b, int64_t step)
 {
     atomic_store(&stepped_s, step);
     int64_t end = fault_boot_ns() + SESSION_MS * INT64_C(500000);
@@ -139,17 +139,17 @@ static void hold_through_step(struct attempt *a, struct attempt *b, int64_t step
 
 static void stepped_clock_zkl(void)
 {
-    struct attempt a, b;
+    struct acquisition a, b;
 
     fault_begin();
-    attempt_queue(&a, fault_mutex(fault_proxied(FAULT_LONG_MS)), 1);
-    attempt_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&a, fault_mutex(fault_proxied(FAULT_LONG_MS)), 1);
+    acquisition_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     hold_through_step(&a, &b, HOUR_S);
     hold_through_step(&a, &b, -HOUR_S);
     CHECK(zkl_grant_state(a.grant) == ZKL_HELD);
     proxy_freeze(fault.proxy, PROXY_BOTH);
     atomic_store(&stepped_s, -2 * HOUR_S);
-    REQUIRE(attempt_granted(&b));
+    REQUIRE(acquisition_granted(&b));
     atomic_store(&stepped_s, 0);
     CHECK_INT(told_times(&a.told, ZKL_LOST), 1);
     CHECK(told_at(&a.told, ZKL_LOST) < b.at);
@@ -157,9 +157,9 @@ static void stepped_clock_zkl(void)
          "and B waited; then A was cut off, its clock an hour further back, and was told LOST "
          "%.2f s before B was granted the lock.",
          seconds(b.at - told_at(&a.told, ZKL_LOST)));
-    attempt_end(&b);
+    acquisition_end(&b);
     proxy_thaw(fault.proxy);
-    attempt_end(&a);
+    acquisition_end(&a);
     fault_end();
 }
 

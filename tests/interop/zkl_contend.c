@@ -14,7 +14,7 @@
 
 enum { LIMIT_S = 60, AFTER_ERROR_US = 20000, LINE_MAX_SIZE = 256 };
 
-struct contend {
+struct attempt {
     zkl_mutex *mutex;
     pthread_t thread;
     atomic_bool told;
@@ -35,7 +35,7 @@ static int64_t now_ns(void)
 
 /* Reads the number, or writes it if write is true. One access is one step; between two of them only
  * the lock stands. */
-static int step(struct contend *c, uint64_t token, uint64_t *number, bool write)
+static int step(struct attempt *c, uint64_t token, uint64_t *number, bool write)
 {
     char line[LINE_MAX_SIZE] = "";
     uint64_t last, now;
@@ -51,7 +51,7 @@ static int step(struct contend *c, uint64_t token, uint64_t *number, bool write)
     return pwrite(c->counter, line, (size_t)n, 0) == n ? 0 : -EIO;
 }
 
-static int access_counter(struct contend *c, uint64_t token, uint64_t *number, bool write)
+static int access_counter(struct attempt *c, uint64_t token, uint64_t *number, bool write)
 {
     if (lockf(c->counter, F_LOCK, 0) != 0)
         return -errno;
@@ -61,7 +61,7 @@ static int access_counter(struct contend *c, uint64_t token, uint64_t *number, b
     return err;
 }
 
-static int record(struct contend *c, int64_t at, const char *word, uint64_t token, uint64_t number)
+static int record(struct attempt *c, int64_t at, const char *word, uint64_t token, uint64_t number)
 {
     char line[LINE_MAX_SIZE];
     int n = snprintf(line, sizeof line, "%" PRId64 " %s %s %d %" PRIu64 " %" PRIu64 "\n", at, word,
@@ -70,7 +70,7 @@ static int record(struct contend *c, int64_t at, const char *word, uint64_t toke
     return write(c->history, line, (size_t)n) == n ? 0 : -EIO;
 }
 
-static int use(struct contend *c, uint64_t token)
+static int use(struct attempt *c, uint64_t token)
 {
     int64_t begin = now_ns();
     uint64_t number = 0;
@@ -88,7 +88,7 @@ static int use(struct contend *c, uint64_t token)
     return err;
 }
 
-static bool turn(struct contend *c)
+static bool turn(struct attempt *c)
 {
     zkl_grant *g;
     int err = zkl_mutex_lock(c->mutex, ZKL_FOREVER, &g);
@@ -106,7 +106,7 @@ static bool turn(struct contend *c)
     return !used && !err;
 }
 
-static bool goes_on(const struct contend *c)
+static bool goes_on(const struct attempt *c)
 {
     int64_t now = now_ns();
 
@@ -116,7 +116,7 @@ static bool goes_on(const struct contend *c)
 
 static void *run(void *data)
 {
-    struct contend *c = data;
+    struct attempt *c = data;
 
     while (!atomic_load(&c->told) && goes_on(c)) {
         if (turn(c)) {
@@ -129,7 +129,7 @@ static void *run(void *data)
     return NULL;
 }
 
-static void contend_free(struct contend *c)
+static void contend_free(struct attempt *c)
 {
     zkl_mutex_free(c->mutex);
     if (c->counter >= 0)
@@ -139,9 +139,9 @@ static void contend_free(struct contend *c)
     free(c);
 }
 
-struct contend *contend_start(zkl_session *s, char **args)
+struct attempt *contend_start(zkl_session *s, char **args)
 {
-    struct contend *c = calloc(1, sizeof *c);
+    struct attempt *c = calloc(1, sizeof *c);
 
     if (!c)
         return NULL;
@@ -160,7 +160,7 @@ struct contend *contend_start(zkl_session *s, char **args)
     return c;
 }
 
-void contend_end(struct contend *c, bool now, long *grants, long *errors)
+void contend_end(struct attempt *c, bool now, long *grants, long *errors)
 {
     if (now)
         atomic_store(&c->told, true);

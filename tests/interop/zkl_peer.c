@@ -14,7 +14,7 @@ enum { WORDS_MAX = 8, LIMIT_MS = 30000 };
 static zkl_session *session;
 static zkl_mutex *mutex; /* of the lock held */
 static zkl_grant *held;
-static struct contend *contend;
+static struct attempt *contend;
 
 static const struct {
     const char *name;

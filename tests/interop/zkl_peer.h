@@ -8,13 +8,13 @@
 /* A mutex of the given kind. Answers as zkl_mutex_new(), ZKL_EINVAL also for an unknown kind. */
 int peer_mutex(zkl_mutex **ret, zkl_session *s, const char *path, const char *kind);
 
-struct contend;
+struct attempt;
 
 /* A thread that increments under the lock. args: PATH KIND COUNTER HISTORY SECONDS GRANTS FENCED.
  * NULL if any of them is wrong. */
-struct contend *contend_start(zkl_session *s, char **args);
+struct attempt *contend_start(zkl_session *s, char **args);
 
 /* Waits for its end, by itself or, with now, after its present turn, and frees it. */
-void contend_end(struct contend *c, bool now, long *grants, long *errors);
+void contend_end(struct attempt *c, bool now, long *grants, long *errors);
 
 #endif

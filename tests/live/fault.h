@@ -76,7 +76,7 @@ int told_times(struct told *t, zkl_state state);
 int64_t told_at(struct told *t, zkl_state state); /* the first time; INT64_MAX: never */
 
 /* An asynchronous acquisition. */
-struct attempt {
+struct acquisition {
     atomic_int done; /* completions so far */
     zkl_op *op;
     zkl_grant *grant;
@@ -84,13 +84,14 @@ struct attempt {
     int64_t at; /* CLOCK_BOOTTIME of the completion */
     struct told told;
 };
-void attempt_start(struct attempt *a, zkl_mutex *m, int64_t timeout_ms);
-bool attempt_try_start(struct attempt *a, zkl_mutex *m, int64_t timeout_ms); /* false: closed */
+void acquisition_start(struct acquisition *a, zkl_mutex *m, int64_t timeout_ms);
+bool acquisition_try_start(struct acquisition *a, zkl_mutex *m,
+                           int64_t timeout_ms); /* false: closed */
 /* Starts one and waits until it stands at that place; the first is granted when this returns. */
-void attempt_queue(struct attempt *a, zkl_mutex *m, int place);
-bool attempt_granted(struct attempt *a);          /* waits for it */
-bool attempt_failed(struct attempt *a, int code); /* waits for it */
-void attempt_end(struct attempt *a);              /* releases the grant, if any */
+void acquisition_queue(struct acquisition *a, zkl_mutex *m, int place);
+bool acquisition_granted(struct acquisition *a);          /* waits for it */
+bool acquisition_failed(struct acquisition *a, int code); /* waits for it */
+void acquisition_end(struct acquisition *a);              /* releases the grant, if any */
 
 /* Holds, to prove that they never overlapped. */
 struct history;

@@ -12,16 +12,16 @@ static int threads(void)
 
 static void before_connected(void)
 {
-    struct attempt a;
+    struct acquisition a;
 
     fault_begin();
     int before = threads();
     proxy_cut(fault.proxy);
     zkl_session *s = fault_session(proxy_connect(fault.proxy), FAULT_LONG_MS);
-    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+    acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
     fault_close(s);
-    CHECK(attempt_failed(&a, ZKL_ECLOSED));
-    attempt_end(&a);
+    CHECK(acquisition_failed(&a, ZKL_ECLOSED));
+    acquisition_end(&a);
     for (int i = 0; i < 20; i++) /* while libzookeeper is being started */
         fault_close(fault_session(zk_server_connect(fault.server), FAULT_LONG_MS));
     EVENTUALLY(threads() == before);
@@ -31,39 +31,39 @@ static void before_connected(void)
 /* It would take zookeeper_close() 1.5 s; what counts is that it ends. */
 static void while_mute(void)
 {
-    struct attempt holder, queued;
+    struct acquisition holder, queued;
 
     fault_begin();
     zkl_session *s = fault_proxied(FAULT_SHORT_MS);
-    attempt_queue(&holder, fault_mutex(s), 1);
-    attempt_queue(&queued, fault_mutex(s), 2);
+    acquisition_queue(&holder, fault_mutex(s), 1);
+    acquisition_queue(&queued, fault_mutex(s), 2);
     proxy_freeze(fault.proxy, PROXY_BOTH);
     fault_close(s);
     CHECK_INT(zkl_grant_state(holder.grant), ZKL_LOST);
     CHECK_INT(told_times(&holder.told, ZKL_LOST), 1);
-    CHECK(attempt_failed(&queued, ZKL_ECLOSED));
-    attempt_end(&holder);
-    attempt_end(&queued);
+    CHECK(acquisition_failed(&queued, ZKL_ECLOSED));
+    acquisition_end(&holder);
+    acquisition_end(&queued);
     fault_end();
 }
 
 /* Losses are told while the nodes still stand, and the nodes go at once, not by a timeout. */
 static void while_held(void)
 {
-    struct attempt holder, queued, other;
+    struct acquisition holder, queued, other;
 
     fault_begin();
     zkl_session *s = fault_direct(60000);
-    attempt_queue(&holder, fault_mutex(s), 1);
-    attempt_queue(&queued, fault_mutex(s), 2);
-    attempt_queue(&other, fault_mutex(fault_direct(FAULT_LONG_MS)), 3);
+    acquisition_queue(&holder, fault_mutex(s), 1);
+    acquisition_queue(&queued, fault_mutex(s), 2);
+    acquisition_queue(&other, fault_mutex(fault_direct(FAULT_LONG_MS)), 3);
     fault_close(s);
-    REQUIRE(attempt_granted(&other));
+    REQUIRE(acquisition_granted(&other));
     CHECK(told_at(&holder.told, ZKL_LOST) < other.at);
-    CHECK(attempt_failed(&queued, ZKL_ECLOSED));
-    attempt_end(&holder);
-    attempt_end(&queued);
-    attempt_end(&other);
+    CHECK(acquisition_failed(&queued, ZKL_ECLOSED));
+    acquisition_end(&holder);
+    acquisition_end(&queued);
+    acquisition_end(&other);
     CHECK_INT(told_times(&holder.told, ZKL_LOST), 1);
     fault_end();
 }
@@ -104,7 +104,7 @@ static void in_callback(void)
 /* In every order that a program's end may have. */
 static void handles_after_close(void)
 {
-    struct attempt a;
+    struct acquisition a;
     zkl_mutex *mine, *spare;
     zkl_grant *grant;
 
@@ -113,7 +113,7 @@ static void handles_after_close(void)
     REQUIRE(zkl_mutex_new(&mine, s, "/fault-handles/a", NULL) == 0);
     REQUIRE(zkl_mutex_new(&spare, s, fault.path, NULL) == 0);
     REQUIRE(zkl_mutex_lock(mine, ZKL_FOREVER, &grant) == 0);
-    attempt_queue(&a, spare, 1);
+    acquisition_queue(&a, spare, 1);
     uint64_t token = zkl_grant_token(grant);
     fault_close(s);
     zkl_mutex_free(spare);
@@ -125,7 +125,7 @@ static void handles_after_close(void)
     CHECK_INT(zkl_mutex_unlock(mine), ZKL_ELOST);
     CHECK_INT(zkl_mutex_lock(mine, 0, NULL), ZKL_ECLOSED);
     CHECK_INT(zkl_mutex_lock_async(mine, 0, NULL, NULL, NULL) < 0, true);
-    attempt_end(&a);
+    acquisition_end(&a);
     zkl_mutex_free(mine);
     fault_end();
 }
@@ -159,7 +159,7 @@ static void plug_callbacks(struct plug *p, zkl_session *s)
 /* A callback that hangs stops neither the renewals nor, when they fail, the deadline. */
 static void callback_hangs(void)
 {
-    struct attempt other;
+    struct acquisition other;
     struct plug plug;
     zkl_grant *grant;
 
@@ -168,7 +168,7 @@ static void callback_hangs(void)
     zkl_mutex *m = fault_mutex(s);
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &grant) == 0);
     plug_callbacks(&plug, s);
-    attempt_queue(&other, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&other, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     int64_t end = fault_boot_ns() + 5 * FAULT_SHORT_MS * INT64_C(1000000);
     while (fault_boot_ns() < end && CHECK_INT(zkl_grant_state(grant), ZKL_HELD))
         g_usleep(5000); /* looks on for two and a half timeouts */
@@ -176,8 +176,8 @@ static void callback_hangs(void)
     proxy_freeze(fault.proxy, PROXY_BOTH);
     EVENTUALLY(zkl_grant_state(grant) == ZKL_LOST);
     CHECK_INT(atomic_load(&other.done), 0);
-    CHECK(attempt_granted(&other));
-    attempt_end(&other);
+    CHECK(acquisition_granted(&other));
+    acquisition_end(&other);
     proxy_thaw(fault.proxy);
     sem_post(&plug.go_on);
     CHECK_INT(zkl_mutex_unlock(m), ZKL_ELOST);

@@ -6,15 +6,15 @@
 
 enum { COUNTED = 20, FEW = 2 * MARK_CROWD + COUNTED + 2, MANY = 200 };
 
-static struct attempt attempts[MANY];
+static struct acquisition acquisitions[MANY];
 
 /* Waiters in the order of their numbers. */
 static void queue_up(zkl_mutex *m, int count)
 {
     for (int i = 0; i < count; i++) {
-        attempt_start(&attempts[i], m, ZKL_FOREVER);
+        acquisition_start(&acquisitions[i], m, ZKL_FOREVER);
         if (i == 0)
-            attempt_granted(&attempts[0]);
+            acquisition_granted(&acquisitions[0]);
     }
     EVENTUALLY(fault_children() == count);
 }
@@ -22,8 +22,8 @@ static void queue_up(zkl_mutex *m, int count)
 static void hand_over(int from, int to)
 {
     for (int i = from; i < to; i++) {
-        attempt_end(&attempts[i]);
-        REQUIRE(attempt_granted(&attempts[i + 1]));
+        acquisition_end(&acquisitions[i]);
+        REQUIRE(acquisition_granted(&acquisitions[i + 1]));
     }
 }
 
@@ -43,7 +43,7 @@ static void check_hand_overs(int count)
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_CREATE2), 0);
     CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, COUNTED, FAULT_LIMIT_MS));
     hand_over(MARK_CROWD + 1 + COUNTED, count - 1);
-    attempt_end(&attempts[count - 1]);
+    acquisition_end(&acquisitions[count - 1]);
     fault_end();
 }
 
@@ -74,12 +74,12 @@ static void cut_at_the_mark(void)
             int64_t begin = fault_boot_ns();
             if (n == MARK_CROWD + 2)
                 rows[i].lose(fault.proxy, rows[i].op);
-            history_add(h, begin, begin + 1, zkl_grant_token(attempts[n].grant));
+            history_add(h, begin, begin + 1, zkl_grant_token(acquisitions[n].grant));
             hand_over(n, n + 1);
             for (int later = n + 2; later < FEW; later++)
-                CHECK_INT(atomic_load(&attempts[later].done), 0);
+                CHECK_INT(atomic_load(&acquisitions[later].done), 0);
         }
-        attempt_end(&attempts[FEW - 1]);
+        acquisition_end(&acquisitions[FEW - 1]);
         CHECK_INT(history_count(h), FEW - 2 - MARK_CROWD);
         history_check(h);
         fault_end();

@@ -9,11 +9,11 @@
 
 static void cut_while_holding(void)
 {
-    struct attempt a;
+    struct acquisition a;
 
     fault_begin();
-    attempt_start(&a, fault_mutex(fault_proxied(FAULT_LONG_MS)), ZKL_FOREVER);
-    REQUIRE(attempt_granted(&a));
+    acquisition_start(&a, fault_mutex(fault_proxied(FAULT_LONG_MS)), ZKL_FOREVER);
+    REQUIRE(acquisition_granted(&a));
     uint64_t token = zkl_grant_token(a.grant);
     proxy_cut(fault.proxy);
     EVENTUALLY(told_times(&a.told, ZKL_SUSPECT) == 1);
@@ -24,7 +24,7 @@ static void cut_while_holding(void)
     CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
     CHECK(zkl_grant_token(a.grant) == token);
     CHECK_INT(fault_children(), 1);
-    attempt_end(&a);
+    acquisition_end(&a);
     CHECK_INT(told_times(&a.told, ZKL_LOST), 0);
     fault_end();
 }
@@ -33,43 +33,43 @@ static void cut_while_holding(void)
  * leaves meanwhile. */
 static void cut_while_queued(void)
 {
-    struct attempt head, cut, tail;
+    struct acquisition head, cut, tail;
 
     fault_begin();
     zkl_session *direct = fault_direct(FAULT_LONG_MS), *proxied = fault_proxied(FAULT_LONG_MS);
-    attempt_queue(&head, fault_mutex(direct), 1);
-    attempt_queue(&cut, fault_mutex(proxied), 2);
-    attempt_queue(&tail, fault_mutex(direct), 3);
+    acquisition_queue(&head, fault_mutex(direct), 1);
+    acquisition_queue(&cut, fault_mutex(proxied), 2);
+    acquisition_queue(&tail, fault_mutex(direct), 3);
     proxy_cut(fault.proxy);
-    attempt_end(&head);
+    acquisition_end(&head);
     EVENTUALLY(fault_children() == 2);
     CHECK_INT(atomic_load(&tail.done), 0);
     proxy_heal(fault.proxy);
-    REQUIRE(attempt_granted(&cut));
+    REQUIRE(acquisition_granted(&cut));
     CHECK_INT(atomic_load(&tail.done), 0);
-    attempt_end(&cut);
-    CHECK(attempt_granted(&tail));
+    acquisition_end(&cut);
+    CHECK(acquisition_granted(&tail));
     CHECK(tail.at > cut.at);
-    attempt_end(&tail);
+    acquisition_end(&tail);
     fault_end();
 }
 
 static void absent_at_open(void)
 {
-    struct attempt a;
+    struct acquisition a;
 
     fault_begin();
     proxy_cut(fault.proxy);
     zkl_session *s = fault_session(proxy_connect(fault.proxy), FAULT_LONG_MS);
-    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+    acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
     CHECK_INT(zkl_session_wait(s, 300), ZKL_EUNREACHABLE);
     CHECK_INT(zkl_mutex_lock(fault_mutex(s), 200, NULL), ZKL_EUNREACHABLE);
     CHECK_INT(atomic_load(&a.done), 0);
     proxy_heal(fault.proxy);
     CHECK_INT(zkl_session_wait(s, FAULT_LIMIT_MS), 0);
-    CHECK(attempt_granted(&a));
+    CHECK(acquisition_granted(&a));
     CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
-    attempt_end(&a);
+    acquisition_end(&a);
     fault_end();
 }
 
@@ -129,21 +129,21 @@ static void cut_again_and_again(void)
 /* More than half of the time between renewals. */
 static void slow_replies(void)
 {
-    struct attempt a, b, c;
+    struct acquisition a, b, c;
 
     fault_begin();
     proxy_delay_ms(fault.proxy, PROXY_TO_CLIENT, 350);
     zkl_mutex *slow = fault_mutex(fault_proxied(FAULT_LONG_MS));
     zkl_mutex *quick = fault_mutex(fault_direct(FAULT_LONG_MS));
-    attempt_start(&a, slow, ZKL_FOREVER);
-    REQUIRE(attempt_granted(&a));
-    attempt_queue(&b, quick, 2);
-    attempt_queue(&c, slow, 3);
-    attempt_end(&a);
-    REQUIRE(attempt_granted(&b));
-    attempt_end(&b);
-    REQUIRE(attempt_granted(&c));
-    attempt_end(&c);
+    acquisition_start(&a, slow, ZKL_FOREVER);
+    REQUIRE(acquisition_granted(&a));
+    acquisition_queue(&b, quick, 2);
+    acquisition_queue(&c, slow, 3);
+    acquisition_end(&a);
+    REQUIRE(acquisition_granted(&b));
+    acquisition_end(&b);
+    REQUIRE(acquisition_granted(&c));
+    acquisition_end(&c);
     CHECK(told_times(&a.told, ZKL_LOST) + told_times(&c.told, ZKL_LOST) == 0);
     CHECK(b.at > a.at && c.at > b.at);
     fault_end();
@@ -178,17 +178,17 @@ static void check_idle(void)
 static void server_killed(void)
 {
     enum { TIMEOUT_MS = 30000 };
-    struct attempt holder, queued, given_up;
+    struct acquisition holder, queued, given_up;
 
     fault_begin();
     zkl_session *s = fault_proxied(TIMEOUT_MS);
-    attempt_queue(&holder, fault_mutex(s), 1);
-    attempt_queue(&queued, fault_mutex(s), 2);
-    attempt_queue(&given_up, fault_mutex(s), 3);
+    acquisition_queue(&holder, fault_mutex(s), 1);
+    acquisition_queue(&queued, fault_mutex(s), 2);
+    acquisition_queue(&given_up, fault_mutex(s), 3);
     uint64_t token = zkl_grant_token(holder.grant);
     zk_server_kill(fault.server, 0);
     zkl_op_cancel(given_up.op);
-    CHECK(attempt_failed(&given_up, ZKL_ECANCELED));
+    CHECK(acquisition_failed(&given_up, ZKL_ECANCELED));
     EVENTUALLY(told_times(&holder.told, ZKL_SUSPECT) == 1);
     check_idle();
     REQUIRE(zk_server_launch(fault.server, 0) && zk_server_wait(fault.server, 0));
@@ -197,10 +197,10 @@ static void server_killed(void)
     EVENTUALLY(raw_exists(fault.direct, fault.path, NULL) == ZOK);
     EVENTUALLY(fault_children() == 2);
     CHECK_INT(atomic_load(&queued.done), 0);
-    attempt_end(&holder);
-    CHECK(attempt_granted(&queued));
-    attempt_end(&queued);
-    attempt_end(&given_up);
+    acquisition_end(&holder);
+    CHECK(acquisition_granted(&queued));
+    acquisition_end(&queued);
+    acquisition_end(&given_up);
     fault_end();
 }
 

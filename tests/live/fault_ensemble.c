@@ -14,17 +14,17 @@ static int start_ensemble(void)
 /* Through a follower, whose own answers prove nothing. */
 static bool hold_for_long(void)
 {
-    struct attempt a;
+    struct acquisition a;
 
     fault_begin();
-    attempt_start(&a, fault_mutex(trio_session_at(trio_follower_beside(-1), TIMEOUT_MS)),
-                  ZKL_FOREVER);
-    REQUIRE(attempt_granted(&a));
+    acquisition_start(&a, fault_mutex(trio_session_at(trio_follower_beside(-1), TIMEOUT_MS)),
+                      ZKL_FOREVER);
+    REQUIRE(acquisition_granted(&a));
     int64_t stop = fault_boot_ns() + 3 * TIMEOUT_MS * INT64_C(1000000);
     while (fault_boot_ns() < stop && zkl_grant_state(a.grant) != ZKL_LOST)
         g_usleep(2000);
     bool held = zkl_grant_remaining_ms(a.grant) > 0;
-    attempt_end(&a);
+    acquisition_end(&a);
     trio_end();
     return held;
 }
@@ -46,15 +46,15 @@ static void renewals_counted(void)
     const int wanted = 2 + fault_scaled(6);
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
     struct proxy *proxy = proxy_start(zk_server_port(fault.server, trio_follower_beside(-1)));
-    struct attempt a;
+    struct acquisition a;
 
     REQUIRE(proxy != NULL);
     fault_begin();
     options.session_timeout_ms = FULL_MS;
     options.tick_ms = 2000;
     zkl_session *s = fault_session_options(proxy_connect(proxy), &options);
-    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
-    REQUIRE(attempt_granted(&a));
+    acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
+    REQUIRE(acquisition_granted(&a));
     CHECK_INT(zkl_session_timeout_ms(s), FULL_MS);
     CHECK(proxy_wait_requests(proxy, PROXY_OP_SET_DATA, 1, FAULT_LIMIT_MS));
     int64_t begun = fault_boot_ns();
@@ -70,7 +70,7 @@ static void renewals_counted(void)
     CHECK(writes - 1 <= 0.6 * seconds);
     CHECK(syncs - 1 <= 0.6 * seconds);
     CHECK(reads - 1 <= 2 * seconds);
-    attempt_end(&a);
+    acquisition_end(&a);
     trio_end();
     proxy_stop(proxy);
 }
@@ -80,38 +80,38 @@ static void renewals_counted(void)
 static void follower_cut_off(void)
 {
     enum { SHORT_MS = 1500 };
-    struct attempt a, b;
+    struct acquisition a, b;
 
     fault_begin();
     int mine = trio_follower_beside(-1), other = trio_follower_beside(mine);
     int leader = zk_server_wait_leader(fault.server);
-    attempt_queue(&a, fault_mutex(trio_session_at(mine, SHORT_MS)), 1);
-    attempt_queue(&b, fault_mutex(trio_session_at(other, 30000)), 2);
+    acquisition_queue(&a, fault_mutex(trio_session_at(mine, SHORT_MS)), 1);
+    acquisition_queue(&b, fault_mutex(trio_session_at(other, 30000)), 2);
     zk_server_pause(fault.server, leader);
     zk_server_pause(fault.server, other);
     g_usleep((SHORT_MS + 2 * TRIO_TICK_MS) * 1000); /* the session's end, and no sign of it */
     zk_server_resume(fault.server, leader);
     zk_server_resume(fault.server, other);
-    REQUIRE(attempt_granted(&b));
+    REQUIRE(acquisition_granted(&b));
     EVENTUALLY(told_times(&a.told, ZKL_LOST) == 1);
     CHECK(told_at(&a.told, ZKL_LOST) < b.at);
     CHECK(zkl_grant_token(b.grant) > zkl_grant_token(a.grant));
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
-    attempt_end(&b);
-    attempt_end(&a);
+    acquisition_end(&b);
+    acquisition_end(&a);
     trio_end();
 }
 
 /* Kills the leader under a holder; true if it held on until another leads. */
 static bool kill_leader(void)
 {
-    struct attempt a, b, c;
+    struct acquisition a, b, c;
 
     fault_begin();
     zkl_session *s = fault_session(zk_server_connect(fault.server), 10000);
     zkl_session *t = fault_session(zk_server_connect(fault.server), 10000);
-    attempt_queue(&a, fault_mutex(s), 1);
-    attempt_queue(&b, fault_mutex(t), 2);
+    acquisition_queue(&a, fault_mutex(s), 1);
+    acquisition_queue(&b, fault_mutex(t), 2);
     uint64_t first = zkl_grant_token(a.grant);
     int killed = zk_server_wait_leader(fault.server);
     zk_server_kill(fault.server, killed);
@@ -120,15 +120,15 @@ static bool kill_leader(void)
     EVENTUALLY(zkl_grant_state(a.grant) != ZKL_SUSPECT);
     bool held = zkl_grant_state(a.grant) == ZKL_HELD;
     CHECK(!held || atomic_load(&b.done) == 0);
-    attempt_end(&a);
-    REQUIRE(attempt_granted(&b));
+    acquisition_end(&a);
+    REQUIRE(acquisition_granted(&b));
     uint64_t second = zkl_grant_token(b.grant);
     CHECK(second > first);
-    attempt_start(&c, fault_mutex(s), ZKL_FOREVER);
-    attempt_end(&b);
-    REQUIRE(attempt_granted(&c));
+    acquisition_start(&c, fault_mutex(s), ZKL_FOREVER);
+    acquisition_end(&b);
+    REQUIRE(acquisition_granted(&c));
     CHECK(zkl_grant_token(c.grant) > second);
-    attempt_end(&c);
+    acquisition_end(&c);
     CHECK(zk_server_launch(fault.server, killed) && zk_server_wait(fault.server, killed));
     trio_end();
     return held;

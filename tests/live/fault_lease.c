@@ -21,14 +21,14 @@ static bool stays_held(zkl_grant *grant, int timeouts)
 
 static void held_for_long(void)
 {
-    struct attempt a;
+    struct acquisition a;
 
     fault_begin();
-    attempt_start(&a, fault_mutex(fault_direct(TIMEOUT_MS)), ZKL_FOREVER);
-    REQUIRE(attempt_granted(&a));
+    acquisition_start(&a, fault_mutex(fault_direct(TIMEOUT_MS)), ZKL_FOREVER);
+    REQUIRE(acquisition_granted(&a));
     CHECK(stays_held(a.grant, 3));
     CHECK_INT(atomic_load(&a.told.count), 0);
-    attempt_end(&a);
+    acquisition_end(&a);
     fault_end();
 }
 
@@ -75,7 +75,7 @@ static void cold_is_quiet(void)
 static void held_after_cold(void)
 {
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
-    struct attempt a, b;
+    struct acquisition a, b;
     zkl_session *s[2];
 
     fault_begin();
@@ -86,13 +86,13 @@ static void held_after_cold(void)
         lock_once(s[i]);
     }
     g_usleep(TIMEOUT_MS * 1000); /* cold for longer than any deadline made before */
-    attempt_queue(&a, fault_mutex(s[0]), 1);
+    acquisition_queue(&a, fault_mutex(s[0]), 1);
     CHECK(stays_held(a.grant, 1));
-    attempt_start(&b, fault_mutex(s[1]), ZKL_FOREVER);
-    attempt_end(&a);
-    REQUIRE(attempt_granted(&b));
+    acquisition_start(&b, fault_mutex(s[1]), ZKL_FOREVER);
+    acquisition_end(&a);
+    REQUIRE(acquisition_granted(&b));
     CHECK(stays_held(b.grant, 1));
-    attempt_end(&b);
+    acquisition_end(&b);
     fault_end();
 }
 
@@ -100,39 +100,40 @@ static void held_after_cold(void)
  */
 static void unproved_is_lost(void)
 {
-    struct attempt a, b;
+    struct acquisition a, b;
 
     fault_begin();
-    attempt_queue(&a, fault_mutex(fault_proxied(TIMEOUT_MS)), 1);
-    attempt_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&a, fault_mutex(fault_proxied(TIMEOUT_MS)), 1);
+    acquisition_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     proxy_drop(fault.proxy, PROXY_TO_CLIENT, true);
     EVENTUALLY(told_times(&a.told, ZKL_SUSPECT) > 0);
     EVENTUALLY(told_times(&a.told, ZKL_LOST) == 1);
     CHECK_INT(zkl_grant_remaining_ms(a.grant), 0);
     proxy_heal(fault.proxy);
-    REQUIRE(attempt_granted(&b)); /* LOST is final: our node goes, though the session may live */
+    REQUIRE(
+        acquisition_granted(&b)); /* LOST is final: our node goes, though the session may live */
     CHECK(told_at(&a.told, ZKL_LOST) < b.at);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
-    attempt_end(&a);
-    attempt_end(&b);
+    acquisition_end(&a);
+    acquisition_end(&b);
     fault_end();
 }
 
 /* Asking is enough: no thread of the library has to run for the loss to be seen, by any reader. */
 static void clock_alone_tells(void)
 {
-    struct attempt a;
+    struct acquisition a;
 
     fault_begin();
     zkl_session *s = fault_direct(FAULT_SHORT_MS);
-    attempt_queue(&a, fault_mutex(s), 1);
+    acquisition_queue(&a, fault_mutex(s), 1);
     session_lock(s); /* stops them all */
     EVENTUALLY(zkl_grant_state(a.grant) == ZKL_LOST);
     CHECK_INT(zkl_grant_remaining_ms(a.grant), 0);
     CHECK_INT(told_times(&a.told, ZKL_LOST), 0);
     session_unlock(s);
     EVENTUALLY(told_times(&a.told, ZKL_LOST) == 1);
-    attempt_end(&a);
+    acquisition_end(&a);
     CHECK_INT(told_times(&a.told, ZKL_HELD), 0);
     fault_end();
 }

@@ -1,5 +1,5 @@
-/* A create whose outcome is unknown, and an attempt that ends before it is settled: whatever the
- * caller is told, no node stays. */
+/* A create whose outcome is unknown, and an acquisition that ends before it is settled: whatever
+ * the caller is told, no node stays. */
 #include "fault.h"
 #include "suites.h"
 
@@ -42,18 +42,18 @@ static zkl_session *begin(void)
 static void canceled_unsettled(void)
 {
     for (int request = 0; request < 2; request++) {
-        struct attempt a;
+        struct acquisition a;
         zkl_session *s = begin();
 
         lose_create(request);
-        attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+        acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
         CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
         proxy_cut(fault.proxy);
         zkl_op_cancel(a.op);
-        CHECK(attempt_failed(&a, ZKL_ECANCELED));
+        CHECK(acquisition_failed(&a, ZKL_ECANCELED));
         CHECK_INT(fault_children(), !request);
         proxy_heal(fault.proxy);
-        attempt_end(&a);
+        acquisition_end(&a);
         fault_end();
     }
 }
@@ -61,64 +61,64 @@ static void canceled_unsettled(void)
 /* Given up while the create is under way; only then is its reply lost. */
 static void canceled_unanswered(void)
 {
-    struct attempt a;
+    struct acquisition a;
     zkl_session *s = begin();
 
     proxy_freeze(fault.proxy, PROXY_TO_CLIENT);
-    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+    acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
     EVENTUALLY(fault_children() == 1);
     zkl_op_cancel(a.op);
-    CHECK(attempt_failed(&a, ZKL_ECANCELED));
+    CHECK(acquisition_failed(&a, ZKL_ECANCELED));
     CHECK_INT(fault_children(), 1);
     proxy_cut(fault.proxy);
     proxy_heal(fault.proxy);
-    attempt_end(&a);
+    acquisition_end(&a);
     fault_end();
 }
 
 static void timed_out_unsettled(void)
 {
-    struct attempt a;
+    struct acquisition a;
     zkl_session *s = begin();
 
     lose_create(false);
-    attempt_start(&a, fault_mutex(s), 2 * SLOW_MS);
+    acquisition_start(&a, fault_mutex(s), 2 * SLOW_MS);
     CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
     proxy_cut(fault.proxy);
-    CHECK(attempt_failed(&a, ZKL_EUNREACHABLE));
+    CHECK(acquisition_failed(&a, ZKL_EUNREACHABLE));
     CHECK_INT(fault_children(), 1);
     proxy_heal(fault.proxy);
-    attempt_end(&a);
+    acquisition_end(&a);
     fault_end();
 }
 
 /* The mutex is freed meanwhile: nobody is left but the session. */
 static void freed_unsettled(void)
 {
-    struct attempt a;
+    struct acquisition a;
     zkl_session *s = begin();
     zkl_mutex *m;
 
     REQUIRE(zkl_mutex_new(&m, s, fault.path, NULL) == 0);
     lose_create(false);
-    attempt_start(&a, m, ZKL_FOREVER);
+    acquisition_start(&a, m, ZKL_FOREVER);
     CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
     proxy_cut(fault.proxy);
     zkl_op_cancel(a.op);
     zkl_mutex_free(m);
-    attempt_end(&a);
+    acquisition_end(&a);
     proxy_heal(fault.proxy);
     fault_end();
 }
 
-/* The session ends before the create is settled: the node goes with it, the attempt goes on. */
+/* The session ends before the create is settled: the node goes with it, the acquisition goes on. */
 static void expired_unsettled(void)
 {
-    struct attempt a;
+    struct acquisition a;
     zkl_session *s = begin();
 
     lose_create(false);
-    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+    acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
     CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
     proxy_cut(fault.proxy);
     int64_t before = zkl_session_id(s);
@@ -126,10 +126,10 @@ static void expired_unsettled(void)
     fault_expire(before);
     EVENTUALLY(fault_children() == 0);
     proxy_heal(fault.proxy);
-    REQUIRE(attempt_granted(&a));
+    REQUIRE(acquisition_granted(&a));
     CHECK(zkl_grant_session_id(a.grant) != before);
     CHECK_INT(fault_children(), 1);
-    attempt_end(&a);
+    acquisition_end(&a);
     fault_end();
 }
 
@@ -138,30 +138,30 @@ static void list_refused(void)
 {
     struct ACL create_only[] = {{ZOO_PERM_ALL & ~ZOO_PERM_READ, ZOO_ANYONE_ID_UNSAFE}};
     const struct ACL_vector unreadable = {1, create_only};
-    struct attempt a, b, held;
+    struct acquisition a, b, held;
     zkl_session *s = begin();
     char *lock = fault.path;
 
     fault.path = g_strconcat(lock, "-held", NULL);
-    attempt_queue(&held, fault_mutex(s), 1);
+    acquisition_queue(&held, fault_mutex(s), 1);
     g_free(fault.path);
     fault.path = lock;
     lose_create(false);
-    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+    acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
     CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
     proxy_cut(fault.proxy);
     CHECK_INT(fault_children(), 1);
     REQUIRE(raw_set_acl(fault.direct, fault.path, &unreadable) == ZOK);
     proxy_heal(fault.proxy);
-    CHECK(attempt_failed(&a, ZKL_EACCES));
+    CHECK(acquisition_failed(&a, ZKL_EACCES));
     REQUIRE(raw_set_acl(fault.direct, fault.path, &ZOO_OPEN_ACL_UNSAFE) == ZOK);
     EVENTUALLY(fault_children() == 0);
-    attempt_start(&b, fault_mutex(s), ZKL_FOREVER);
-    REQUIRE(attempt_granted(&b));
+    acquisition_start(&b, fault_mutex(s), ZKL_FOREVER);
+    REQUIRE(acquisition_granted(&b));
     CHECK_INT(told_times(&held.told, ZKL_LOST), 0);
-    attempt_end(&a);
-    attempt_end(&b);
-    attempt_end(&held);
+    acquisition_end(&a);
+    acquisition_end(&b);
+    acquisition_end(&held);
     fault_end();
 }
 
@@ -170,11 +170,11 @@ static void list_refused(void)
 static void settled_by_session(void)
 {
     char planted[RAW_PATH_SIZE];
-    struct attempt a;
+    struct acquisition a;
     zkl_session *s = begin();
 
     lose_create(false);
-    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
+    acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
     CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
     proxy_cut(fault.proxy);
     char **names = raw_children(fault.direct, fault.path);
@@ -182,10 +182,10 @@ static void settled_by_session(void)
     char *like = g_strdup_printf("%s/%.*s", fault.path, (int)(strlen(names[0]) - 10), names[0]);
     REQUIRE(raw_create(fault.direct, like, NULL, -1, ZOO_SEQUENCE, planted) == ZOK);
     proxy_heal(fault.proxy);
-    REQUIRE(attempt_granted(&a));
+    REQUIRE(acquisition_granted(&a));
     CHECK_STR(strrchr(zkl_grant_node(a.grant), '/') + 1, names[0]);
     EVENTUALLY(is_gone(strrchr(planted, '/') + 1));
-    attempt_end(&a);
+    acquisition_end(&a);
     fault_end();
     g_strfreev(names);
     g_free(like);

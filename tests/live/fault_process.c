@@ -82,11 +82,11 @@ static bool blocks_all(const char *thread)
 
 static void threads_block_signals(void)
 {
-    struct attempt a;
+    struct acquisition a;
 
     fault_begin();
     GHashTable *before = list_threads();
-    attempt_queue(&a, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+    acquisition_queue(&a, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
     GHashTable *after = list_threads();
     GHashTableIter iter;
     gpointer thread;
@@ -101,7 +101,7 @@ static void threads_block_signals(void)
     CHECK(count >= 4); /* callbacks, timers, and two of libzookeeper */
     g_hash_table_unref(before);
     g_hash_table_unref(after);
-    attempt_end(&a);
+    acquisition_end(&a);
     fault_end();
 }
 
@@ -121,13 +121,13 @@ static void signals_wait_for_the_program(void)
     const struct sigaction action = {.sa_handler = on_signal};
     struct sigaction old;
     sigset_t one, pending;
-    struct attempt a;
+    struct acquisition a;
 
     fault_begin();
     sigemptyset(&one);
     sigaddset(&one, SIGUSR1);
     sigaction(SIGUSR1, &action, &old);
-    attempt_queue(&a, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+    acquisition_queue(&a, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
     pthread_sigmask(SIG_BLOCK, &one, NULL);
     atomic_store(&handled, 0);
     kill(getpid(), SIGUSR1);
@@ -139,7 +139,7 @@ static void signals_wait_for_the_program(void)
     EVENTUALLY(atomic_load(&handled) == 1);
     CHECK(pthread_equal(handler_thread, pthread_self()));
     sigaction(SIGUSR1, &old, NULL);
-    attempt_end(&a);
+    acquisition_end(&a);
     fault_end();
 }
 

@@ -17,7 +17,7 @@ struct racer {
     pthread_t thread;
     struct race *race;
     GRand *rand;
-    GPtrArray *attempts; /* kept to the end: a completion too many would show */
+    GPtrArray *acquisitions; /* kept to the end: a completion too many would show */
 };
 
 static bool is_expected(int code)
@@ -50,22 +50,22 @@ static bool lock_once(struct racer *r, int which)
     return true;
 }
 
-static bool attempt_once(struct racer *r, int which)
+static bool acquisition_once(struct racer *r, int which)
 {
-    struct attempt *a = g_new0(struct attempt, 1);
+    struct acquisition *a = g_new0(struct acquisition, 1);
 
-    if (!attempt_try_start(a, r->race->mutex[which], g_rand_int_range(r->rand, -1, 20))) {
+    if (!acquisition_try_start(a, r->race->mutex[which], g_rand_int_range(r->rand, -1, 20))) {
         g_free(a);
         return false;
     }
-    g_ptr_array_add(r->attempts, a);
+    g_ptr_array_add(r->acquisitions, a);
     if (g_rand_boolean(r->rand))
         zkl_op_cancel(a->op);
     EVENTUALLY(atomic_load(&a->done) == 1);
     CHECK(is_expected(a->code));
     CHECK((a->grant != NULL) == (a->code == 0));
     bool go_on = a->code != ZKL_ECLOSED;
-    attempt_end(a);
+    acquisition_end(a);
     return go_on;
 }
 
@@ -76,14 +76,14 @@ static void *run_racer(void *data)
 
     while (go_on && !atomic_load(&r->race->stop)) {
         int which = g_rand_int_range(r->rand, 0, MUTEXES);
-        go_on = g_rand_boolean(r->rand) ? lock_once(r, which) : attempt_once(r, which);
+        go_on = g_rand_boolean(r->rand) ? lock_once(r, which) : acquisition_once(r, which);
     }
     return NULL;
 }
 
-static void check_attempt(void *attempt, void *unused)
+static void check_acquisition(void *acquisition, void *unused)
 {
-    struct attempt *a = attempt;
+    struct acquisition *a = acquisition;
 
     (void)unused;
     CHECK_INT(atomic_load(&a->done), 1);
@@ -97,7 +97,7 @@ static void start_race(struct race *race, struct racer *racers, int count, uint3
     for (int i = 0; i < count; i++) {
         racers[i].race = race;
         racers[i].rand = g_rand_new_with_seed(seed * THREADS_MAX + (uint32_t)i);
-        racers[i].attempts = g_ptr_array_new();
+        racers[i].acquisitions = g_ptr_array_new();
         REQUIRE(pthread_create(&racers[i].thread, NULL, run_racer, &racers[i]) == 0);
     }
 }
@@ -106,8 +106,8 @@ static void end_race(struct race *race, struct racer *racers, int count)
 {
     for (int i = 0; i < count; i++) {
         pthread_join(racers[i].thread, NULL);
-        g_ptr_array_foreach(racers[i].attempts, check_attempt, NULL);
-        g_ptr_array_free(racers[i].attempts, TRUE);
+        g_ptr_array_foreach(racers[i].acquisitions, check_acquisition, NULL);
+        g_ptr_array_free(racers[i].acquisitions, TRUE);
         g_rand_free(racers[i].rand);
     }
     history_check(race->history);

@@ -33,11 +33,11 @@ int64_t told_at(struct told *t, zkl_state state)
     return INT64_MAX;
 }
 
-/* ---- attempts ---- */
+/* ---- acquisitions ---- */
 
 static void on_done(zkl_grant *grant, const zkl_error *err, void *data)
 {
-    struct attempt *a = data;
+    struct acquisition *a = data;
 
     a->at = fault_boot_ns();
     a->grant = grant;
@@ -47,32 +47,32 @@ static void on_done(zkl_grant *grant, const zkl_error *err, void *data)
     atomic_fetch_add(&a->done, 1);
 }
 
-bool attempt_try_start(struct attempt *a, zkl_mutex *m, int64_t timeout_ms)
+bool acquisition_try_start(struct acquisition *a, zkl_mutex *m, int64_t timeout_ms)
 {
-    *a = (struct attempt){.code = 0};
+    *a = (struct acquisition){.code = 0};
     int code = zkl_mutex_lock_async(m, timeout_ms, on_done, a, &a->op);
     return code != ZKL_ECLOSED && CHECK_INT(code, 0);
 }
 
-void attempt_start(struct attempt *a, zkl_mutex *m, int64_t timeout_ms)
+void acquisition_start(struct acquisition *a, zkl_mutex *m, int64_t timeout_ms)
 {
-    REQUIRE(attempt_try_start(a, m, timeout_ms));
+    REQUIRE(acquisition_try_start(a, m, timeout_ms));
 }
 
-bool attempt_granted(struct attempt *a)
+bool acquisition_granted(struct acquisition *a)
 {
     EVENTUALLY(atomic_load(&a->done) > 0);
     return CHECK_INT(atomic_load(&a->done), 1) && CHECK_INT(a->code, 0) && CHECK(a->grant != NULL);
 }
 
-bool attempt_failed(struct attempt *a, int code)
+bool acquisition_failed(struct acquisition *a, int code)
 {
     EVENTUALLY(atomic_load(&a->done) > 0);
     return CHECK_INT(atomic_load(&a->done), 1) && CHECK_INT(a->code, code) &&
            CHECK(a->grant == NULL);
 }
 
-void attempt_end(struct attempt *a)
+void acquisition_end(struct acquisition *a)
 {
     EVENTUALLY(atomic_load(&a->done) > 0);
     CHECK_INT(atomic_load(&a->done), 1);
@@ -86,14 +86,14 @@ void attempt_end(struct attempt *a)
     a->op = NULL;
 }
 
-void attempt_queue(struct attempt *a, zkl_mutex *m, int place)
+void acquisition_queue(struct acquisition *a, zkl_mutex *m, int place)
 {
-    attempt_start(a, m, ZKL_FOREVER);
+    acquisition_start(a, m, ZKL_FOREVER);
     EVENTUALLY(fault_children() == place);
     if (place > 1)
         CHECK_INT(atomic_load(&a->done), 0);
     else
-        attempt_granted(a);
+        acquisition_granted(a);
 }
 
 /* ---- histories ---- */

@@ -21,11 +21,11 @@ enum {
 struct party {
     zkl_session *session;
     zkl_mutex *lock, *turns;
-    struct attempt before, after;
+    struct acquisition before, after;
 };
 
 static struct party parties[SESSIONS];
-static struct attempt *crowd;
+static struct acquisition *crowd;
 static int crowd_size, sessions;
 static struct {
     int64_t least_ms, longest_us;
@@ -89,19 +89,19 @@ static void begin(int timeout_ms)
     seen.least_ms = timeout_ms;
     seen.longest_us = seen.turns = 0;
     first = g_strconcat(fault.path, "/_c_first-lock-", NULL);
-    crowd = g_new0(struct attempt, crowd_size);
+    crowd = g_new0(struct acquisition, crowd_size);
     for (int i = 0; i < sessions; i++) {
         struct party *p = &parties[i];
         p->session = fault_proxied(timeout_ms);
         p->lock = fault_mutex(p->session);
         p->turns = mutex_on(p->session, "turns", i);
-        attempt_start(&p->before, mutex_on(p->session, "before", i), ZKL_FOREVER);
-        REQUIRE(attempt_granted(&p->before));
+        acquisition_start(&p->before, mutex_on(p->session, "before", i), ZKL_FOREVER);
+        REQUIRE(acquisition_granted(&p->before));
     }
     REQUIRE(raw_create(fault.direct, fault.path, NULL, -1, 0, NULL) == ZOK);
     REQUIRE(raw_create(fault.direct, first, NULL, -1, ZOO_SEQUENCE, NULL) == ZOK);
     for (int i = 0; i < crowd_size; i++)
-        attempt_start(&crowd[i], parties[i / OF_ONE_SESSION].lock, ZKL_FOREVER);
+        acquisition_start(&crowd[i], parties[i / OF_ONE_SESSION].lock, ZKL_FOREVER);
     wait_in_line(crowd_size + 1, 0);
     g_free(first);
 }
@@ -112,9 +112,9 @@ static void check_fresh_grants(const char *what, int wanted)
     int64_t begin = g_get_monotonic_time();
 
     for (int i = 0; i < sessions; i++)
-        attempt_start(&parties[i].after, mutex_on(parties[i].session, "after", i), ZKL_FOREVER);
+        acquisition_start(&parties[i].after, mutex_on(parties[i].session, "after", i), ZKL_FOREVER);
     for (int i = 0; i < sessions; i++)
-        REQUIRE(attempt_granted(&parties[i].after));
+        REQUIRE(acquisition_granted(&parties[i].after));
     wait_in_line(wanted, TURNS);
     printf(
         "%d waiters, %s: in line after %.1f s; %d ms left at least; %d turns, of %.0f ms at most\n",
@@ -134,12 +134,12 @@ static void end(int lost)
     raw_delete_tree(fault.direct, fault.path); /* the first, if it stands still */
     for (int i = crowd_size - 1; i >= 0; i--) {
         zkl_op_cancel(crowd[i].op);
-        attempt_end(&crowd[i]);
+        acquisition_end(&crowd[i]);
     }
     for (int i = 0; i < sessions; i++) {
         CHECK_INT(told_times(&parties[i].before.told, ZKL_LOST), lost);
-        attempt_end(&parties[i].before);
-        attempt_end(&parties[i].after);
+        acquisition_end(&parties[i].before);
+        acquisition_end(&parties[i].after);
     }
     g_free(crowd);
     fault_end();

@@ -34,29 +34,29 @@ static zkl_session *quiet_session(void)
 /* The message is lost between entering and being queued, or granted. */
 static void lose_entering(bool request, int op, bool contended)
 {
-    struct attempt rival = {.op = NULL}, mine;
+    struct acquisition rival = {.op = NULL}, mine;
 
     fault_begin();
     zkl_session *s = quiet_session();
     if (contended)
-        attempt_queue(&rival, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+        acquisition_queue(&rival, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
     lose(request, op);
-    attempt_start(&mine, fault_mutex(s), ZKL_FOREVER);
+    acquisition_start(&mine, fault_mutex(s), ZKL_FOREVER);
     check_lost();
     if (contended) {
         EVENTUALLY(fault_children() == 2 && fourletter_has_watch(fault.port, zkl_session_id(s),
                                                                  zkl_grant_node(rival.grant)) == 1);
         CHECK_INT(atomic_load(&mine.done), 0);
         int64_t released = fault_boot_ns();
-        attempt_end(&rival);
-        REQUIRE(attempt_granted(&mine));
+        acquisition_end(&rival);
+        REQUIRE(acquisition_granted(&mine));
         CHECK(mine.at > released);
     }
-    REQUIRE(attempt_granted(&mine));
+    REQUIRE(acquisition_granted(&mine));
     EVENTUALLY(fault_children() == 1);
     CHECK_INT(raw_exists(fault.direct, zkl_grant_node(mine.grant), NULL), ZOK);
     EVENTUALLY(zkl_grant_state(mine.grant) == ZKL_HELD);
-    attempt_end(&mine);
+    acquisition_end(&mine);
     fault_end();
 }
 
@@ -78,21 +78,21 @@ static void create_in_kazoos_style(void)
 
     o.peer = ZKL_PEER_KAZOO;
     for (int request = 0; request < 2; request++) {
-        struct attempt mine;
+        struct acquisition mine;
         zkl_mutex *m;
 
         fault_begin();
         zkl_session *s = quiet_session();
         REQUIRE(zkl_mutex_new(&m, s, fault.path, &o) == 0);
         lose(request, PROXY_OP_CREATE2);
-        attempt_start(&mine, m, ZKL_FOREVER);
+        acquisition_start(&mine, m, ZKL_FOREVER);
         check_lost();
-        REQUIRE(attempt_granted(&mine));
+        REQUIRE(acquisition_granted(&mine));
         CHECK(g_regex_match_simple("/[0-9a-f]{32}__lock__[0-9]{10}$", zkl_grant_node(mine.grant), 0,
                                    0));
         CHECK_INT(raw_exists(fault.direct, zkl_grant_node(mine.grant), NULL), ZOK);
         EVENTUALLY(fault_children() == 1);
-        attempt_end(&mine);
+        acquisition_end(&mine);
         zkl_mutex_free(m);
         fault_end();
     }
@@ -108,24 +108,24 @@ static void list(void)
 static void settling_barrier(void)
 {
     for (int i = 0; i < 4; i++) {
-        struct attempt rival = {.op = NULL}, mine;
+        struct acquisition rival = {.op = NULL}, mine;
         bool contended = i & 2;
 
         fault_begin();
         zkl_session *s = quiet_session();
         if (contended)
-            attempt_queue(&rival, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+            acquisition_queue(&rival, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
         lose(i & 1, PROXY_OP_CREATE2);
         lose(!(i & 1), PROXY_OP_SET_DATA);
-        attempt_start(&mine, fault_mutex(s), ZKL_FOREVER);
+        acquisition_start(&mine, fault_mutex(s), ZKL_FOREVER);
         CHECK(proxy_wait_lost(fault.proxy, 2, FAULT_LIMIT_MS));
         EVENTUALLY(fault_children() == 1 + contended);
         CHECK(!contended || atomic_load(&mine.done) == 0);
         if (contended)
-            attempt_end(&rival);
-        REQUIRE(attempt_granted(&mine));
+            acquisition_end(&rival);
+        REQUIRE(acquisition_granted(&mine));
         EVENTUALLY(fault_children() == 1);
-        attempt_end(&mine);
+        acquisition_end(&mine);
         fault_end();
     }
 }
@@ -133,16 +133,16 @@ static void settling_barrier(void)
 static void container(void)
 {
     for (int i = 0; i < 2; i++) {
-        struct attempt mine;
+        struct acquisition mine;
 
         fault_begin();
         zkl_session *s = fault_proxied(FAULT_LONG_MS);
         lose(i, PROXY_OP_CREATE_CONTAINER);
-        attempt_start(&mine, fault_mutex(s), ZKL_FOREVER);
+        acquisition_start(&mine, fault_mutex(s), ZKL_FOREVER);
         check_lost();
-        REQUIRE(attempt_granted(&mine));
+        REQUIRE(acquisition_granted(&mine));
         CHECK_INT(fault_children(), 1);
-        attempt_end(&mine);
+        acquisition_end(&mine);
         fault_end();
     }
 }
@@ -157,19 +157,19 @@ static void predecessor_watch(void)
 static void own_watch(void)
 {
     for (int i = 0; i < 2; i++) {
-        struct attempt mine;
+        struct acquisition mine;
 
         fault_begin();
         zkl_session *s = quiet_session();
         lose(i, PROXY_OP_GET_DATA);
-        attempt_start(&mine, fault_mutex(s), ZKL_FOREVER);
-        REQUIRE(attempt_granted(&mine));
+        acquisition_start(&mine, fault_mutex(s), ZKL_FOREVER);
+        REQUIRE(acquisition_granted(&mine));
         check_lost();
         EVENTUALLY(told_times(&mine.told, ZKL_HELD) == 1);
         const char *node = zkl_grant_node(mine.grant);
         EVENTUALLY(fourletter_has_watch(fault.port, zkl_session_id(s), node) == 1);
         CHECK_INT(fourletter_watches_of(fault.port, zkl_session_id(s)), 1);
-        attempt_end(&mine);
+        acquisition_end(&mine);
         fault_end();
     }
 }
@@ -178,38 +178,38 @@ static void own_watch(void)
 static void own_proof(void)
 {
     for (int i = 0; i < 2; i++) {
-        struct attempt rival, mine;
+        struct acquisition rival, mine;
 
         fault_begin();
         zkl_session *s = quiet_session();
-        attempt_queue(&rival, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
-        attempt_queue(&mine, fault_mutex(s), 2);
+        acquisition_queue(&rival, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+        acquisition_queue(&mine, fault_mutex(s), 2);
         EVENTUALLY(
             fourletter_has_watch(fault.port, zkl_session_id(s), zkl_grant_node(rival.grant)) == 1);
         lose(i, PROXY_OP_GET_DATA);
-        attempt_end(&rival);
+        acquisition_end(&rival);
         check_lost();
-        REQUIRE(attempt_granted(&mine));
+        REQUIRE(acquisition_granted(&mine));
         CHECK_INT(fault_children(), 1);
-        attempt_end(&mine);
+        acquisition_end(&mine);
         fault_end();
     }
 }
 
 static void leaving(bool request, bool contended)
 {
-    struct attempt mine, rival = {.op = NULL};
+    struct acquisition mine, rival = {.op = NULL};
 
     fault_begin();
-    attempt_queue(&mine, fault_mutex(quiet_session()), 1);
+    acquisition_queue(&mine, fault_mutex(quiet_session()), 1);
     if (contended)
-        attempt_queue(&rival, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+        acquisition_queue(&rival, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     lose(request, PROXY_OP_DELETE);
-    attempt_end(&mine);
+    acquisition_end(&mine);
     check_lost();
     EVENTUALLY(fault_children() == contended);
     if (contended)
-        attempt_end(&rival);
+        acquisition_end(&rival);
     fault_end();
 }
 
@@ -223,22 +223,22 @@ static void delete_own(void)
 static void unwatch(void)
 {
     for (int i = 0; i < 2; i++) {
-        struct attempt rival, mine;
+        struct acquisition rival, mine;
 
         fault_begin();
         zkl_session *s = quiet_session();
-        attempt_queue(&rival, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
-        attempt_queue(&mine, fault_mutex(s), 2);
+        acquisition_queue(&rival, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+        acquisition_queue(&mine, fault_mutex(s), 2);
         const char *node = zkl_grant_node(rival.grant);
         EVENTUALLY(fourletter_has_watch(fault.port, zkl_session_id(s), node) == 1);
         lose(i, PROXY_OP_REMOVE_WATCHES);
         zkl_op_cancel(mine.op);
-        attempt_failed(&mine, ZKL_ECANCELED);
+        acquisition_failed(&mine, ZKL_ECANCELED);
         check_lost();
         EVENTUALLY(fault_children() == 1);
         EVENTUALLY(fourletter_has_watch(fault.port, zkl_session_id(s), node) == 0);
-        attempt_end(&mine);
-        attempt_end(&rival);
+        acquisition_end(&mine);
+        acquisition_end(&rival);
         fault_end();
     }
 }

@@ -12,7 +12,7 @@
 struct user {
     zkl_session *session;
     zkl_mutex *mutex;
-    struct attempt holder;
+    struct acquisition holder;
     zkl_election *election;
     struct tale terms, leaders;
     zkl_watch *observer;
@@ -61,7 +61,7 @@ static void user_start(struct user *u, int timeout_ms)
         REQUIRE(zkl_mutex_lock(u->mutex, FAULT_LIMIT_MS, NULL) == 0);
         zkl_mutex_unlock(u->mutex);
     }
-    attempt_queue(&u->holder, u->mutex, 1);
+    acquisition_queue(&u->holder, u->mutex, 1);
     u->election = election_of(u->session, "/restore/election", "me");
     REQUIRE(zkl_election_watch(u->election, tale_leader, &u->leaders, &u->observer) == 0);
     REQUIRE(zkl_election_start(u->election, tale_event, &u->terms) == 0);
@@ -72,7 +72,7 @@ static void user_start(struct user *u, int timeout_ms)
 
 static void user_end(struct user *u)
 {
-    attempt_end(&u->holder);
+    acquisition_end(&u->holder);
     zkl_watch_free(u->watch);
     zkl_watch_free(u->observer);
     zkl_election_free(u->election);

@@ -5,16 +5,16 @@
 
 static void stopped_holder(void)
 {
-    struct attempt mine;
+    struct acquisition mine;
     struct worker w;
 
     fault_begin();
     worker_start(&w, zk_server_connect(fault.server), FAULT_SHORT_MS, NULL);
     uint64_t token = worker_told(&w, "token");
-    attempt_queue(&mine, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&mine, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     CHECK_INT(worker_ask(&w, WORKER_STATE, "state"), ZKL_HELD);
     process_pause(w.pid);
-    REQUIRE(attempt_granted(&mine));
+    REQUIRE(acquisition_granted(&mine));
     CHECK(zkl_grant_token(mine.grant) > token);
     worker_order(&w, WORKER_STATE); /* the first thing that it does when it wakes */
     process_resume(w.pid);
@@ -22,47 +22,47 @@ static void stopped_holder(void)
     worker_unlock(&w, ZKL_ELOST);
     worker_end(&w);
     CHECK_INT(zkl_grant_state(mine.grant), ZKL_HELD);
-    attempt_end(&mine);
+    acquisition_end(&mine);
     fault_end();
 }
 
 /* A stop shorter than the timeout: nothing is lost, and nobody else gets in. */
 static void holder_stopped_shortly(void)
 {
-    struct attempt mine;
+    struct acquisition mine;
     struct worker w;
 
     fault_begin();
     worker_start(&w, zk_server_connect(fault.server), FAULT_SHORT_MS, NULL);
     worker_told(&w, "token");
-    attempt_queue(&mine, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&mine, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     process_pause(w.pid);
     process_resume(w.pid);
     worker_order(&w, WORKER_STATE);
     CHECK(worker_told(&w, "state") != ZKL_LOST);
     CHECK_INT(atomic_load(&mine.done), 0);
     worker_unlock(&w, 0);
-    CHECK(attempt_granted(&mine));
+    CHECK(acquisition_granted(&mine));
     worker_end(&w);
-    attempt_end(&mine);
+    acquisition_end(&mine);
     fault_end();
 }
 
 /* Its sockets are reset by the kernel, but the session stands until it times out. */
 static void holder_killed(void)
 {
-    struct attempt mine;
+    struct acquisition mine;
     struct worker w;
 
     fault_begin();
     worker_start(&w, zk_server_connect(fault.server), FAULT_SHORT_MS, NULL);
     uint64_t token = worker_told(&w, "token");
-    attempt_queue(&mine, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&mine, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     worker_kill(&w);
     worker_end(&w);
-    REQUIRE(attempt_granted(&mine));
+    REQUIRE(acquisition_granted(&mine));
     CHECK(zkl_grant_token(mine.grant) > token);
-    attempt_end(&mine);
+    acquisition_end(&mine);
     fault_end();
 }
 

@@ -105,19 +105,19 @@ static void all_or_none(void)
 /* The waiter behind is woken by each transaction, and stays where it is. */
 static void waiter_stays(void)
 {
-    struct attempt a, b;
+    struct acquisition a, b;
 
     begin();
-    attempt_queue(&a, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
-    attempt_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&a, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+    acquisition_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     for (int i = 0; i < 20; i++)
         CHECK_INT(set_data(a.grant, "x", 0), 0);
     CHECK_INT(atomic_load(&b.done), 0);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
     CHECK_INT(told_times(&a.told, ZKL_LOST), 0);
-    attempt_end(&a);
-    CHECK(attempt_granted(&b));
-    attempt_end(&b);
+    acquisition_end(&a);
+    CHECK(acquisition_granted(&b));
+    acquisition_end(&b);
     check_data("x", 20);
     fault_end();
 }
@@ -125,14 +125,14 @@ static void waiter_stays(void)
 /* Sent while the lock was held, and held up by the network until it was another's. */
 static void too_late(void)
 {
-    struct attempt a, b;
+    struct acquisition a, b;
 
     begin();
-    attempt_queue(&a, fault_mutex(fault_proxied(30000)), 1);
-    attempt_queue(&b, fault_mutex(fault_direct(30000)), 2);
+    acquisition_queue(&a, fault_mutex(fault_proxied(30000)), 1);
+    acquisition_queue(&b, fault_mutex(fault_direct(30000)), 2);
     proxy_freeze(fault.proxy, PROXY_TO_SERVER);
     CHECK_INT(raw_delete(fault.direct, zkl_grant_node(a.grant)), ZOK);
-    CHECK(attempt_granted(&b));
+    CHECK(acquisition_granted(&b));
     CHECK_INT(set_data(b.grant, "new", 0), 0);
     CHECK_INT(zkl_grant_state(b.grant), ZKL_HELD);
     g_usleep(1); /* the thaw may come before or after the request: both must be refused */
@@ -140,8 +140,8 @@ static void too_late(void)
     CHECK_INT(set_data(a.grant, "old", 0), ZKL_ELOST);
     EVENTUALLY(told_times(&a.told, ZKL_LOST) == 1);
     check_data("new", 1);
-    attempt_end(&a);
-    attempt_end(&b);
+    acquisition_end(&a);
+    acquisition_end(&b);
     fault_end();
 }
 
@@ -161,25 +161,25 @@ static void on_late(const zkl_error *error, void *data)
 /* The request itself is under way when the lock goes to another. */
 static void overtaken(void)
 {
-    struct attempt a, b;
+    struct acquisition a, b;
     struct late late = {.calls = 0};
     const zkl_change set = {ZKL_CHANGE_SET, -1, data_path, "old", 3};
 
     begin();
-    attempt_queue(&a, fault_mutex(fault_proxied(30000)), 1);
-    attempt_queue(&b, fault_mutex(fault_direct(30000)), 2);
+    acquisition_queue(&a, fault_mutex(fault_proxied(30000)), 1);
+    acquisition_queue(&b, fault_mutex(fault_direct(30000)), 2);
     proxy_freeze(fault.proxy, PROXY_BOTH);
     CHECK_INT(zkl_grant_multi_async(a.grant, &set, 1, 0, ZKL_FOREVER, on_late, &late), 0);
     CHECK_INT(raw_delete(fault.direct, zkl_grant_node(a.grant)), ZOK);
-    CHECK(attempt_granted(&b));
+    CHECK(acquisition_granted(&b));
     CHECK_INT(set_data(b.grant, "new", 0), 0);
     CHECK_INT(atomic_load(&late.calls), 0);
     proxy_thaw(fault.proxy);
     EVENTUALLY(atomic_load(&late.calls) == 1);
     CHECK_INT(late.code, ZKL_ELOST);
     check_data("new", 1);
-    attempt_end(&a);
-    attempt_end(&b);
+    acquisition_end(&a);
+    acquisition_end(&b);
     fault_end();
 }
 
@@ -205,24 +205,24 @@ static void lost_messages(void)
 
 static void given_back(void)
 {
-    struct attempt b;
+    struct acquisition b;
 
     begin();
     zkl_mutex *m = fault_mutex(fault_direct(FAULT_LONG_MS));
     zkl_grant *grant = hold(m);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
-    attempt_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     CHECK_INT(set_data(grant, "done", ZKL_MULTI_RELEASE), 0);
     CHECK_INT(zkl_grant_state(grant), ZKL_RELEASED);
     CHECK_INT(raw_exists(fault.direct, zkl_grant_node(grant), NULL), ZNONODE);
-    CHECK(attempt_granted(&b));
+    CHECK(acquisition_granted(&b));
     check_data("done", 1);
     CHECK_INT(set_data(grant, "again", 0), ZKL_EPERM);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_ELOST); /* until each level is undone */
     CHECK_INT(zkl_mutex_unlock(m), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
-    attempt_end(&b);
+    acquisition_end(&b);
     hold(m);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     fault_end();
@@ -231,25 +231,25 @@ static void given_back(void)
 /* The lock goes on to the next whatever became of the transaction. */
 static void given_back_in_doubt(void)
 {
-    struct attempt a, b, c;
+    struct acquisition a, b, c;
 
     begin();
-    attempt_queue(&a, fault_mutex(fault_proxied(30000)), 1);
-    attempt_queue(&b, fault_mutex(fault_direct(30000)), 2);
+    acquisition_queue(&a, fault_mutex(fault_proxied(30000)), 1);
+    acquisition_queue(&b, fault_mutex(fault_direct(30000)), 2);
     proxy_lose_reply_to(fault.proxy, PROXY_OP_MULTI);
     CHECK_INT(set_data(a.grant, "x", ZKL_MULTI_RELEASE), ZKL_EUNKNOWN);
-    CHECK(attempt_granted(&b));
+    CHECK(acquisition_granted(&b));
     check_data("x", 1);
-    attempt_queue(&c, fault_mutex(fault_direct(30000)), 2);
+    acquisition_queue(&c, fault_mutex(fault_direct(30000)), 2);
     const zkl_change wrong = {ZKL_CHANGE_SET, 9, data_path, "y", 1};
     CHECK_INT(zkl_grant_multi(b.grant, &wrong, 1, ZKL_MULTI_RELEASE, FAULT_LIMIT_MS), ZKL_EVERSION);
-    CHECK(attempt_granted(&c));
+    CHECK(acquisition_granted(&c));
     check_data("x", 1);
     CHECK_INT(told_times(&a.told, ZKL_LOST) + told_times(&b.told, ZKL_LOST), 0);
     CHECK_INT(told_times(&a.told, ZKL_RELEASED), 1);
-    attempt_end(&a);
-    attempt_end(&b);
-    attempt_end(&c);
+    acquisition_end(&a);
+    acquisition_end(&b);
+    acquisition_end(&c);
     fault_end();
 }
 

@@ -25,15 +25,15 @@ static void set_fenced(zhandle_t *zh, void *data)
 
 static void own_transaction(void)
 {
-    struct attempt a;
+    struct acquisition a;
     struct call c = {.path = "/fence-own"};
 
     fault_begin();
     raw_delete_tree(fault.direct, c.path);
     CHECK_INT(raw_create(fault.direct, c.path, NULL, -1, 0, NULL), ZOK);
     zkl_session *s = fault_direct(FAULT_LONG_MS);
-    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
-    CHECK(attempt_granted(&a));
+    acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
+    CHECK(acquisition_granted(&a));
     c.grant = a.grant;
     CHECK_INT(zkl_session_call(s, set_fenced, &c), 0);
     CHECK_INT(c.check, 0);
@@ -49,7 +49,7 @@ static void own_transaction(void)
     struct Stat stat;
     CHECK_INT(raw_exists(fault.direct, c.path, &stat), ZOK);
     CHECK_INT(stat.version, 1);
-    attempt_end(&a);
+    acquisition_end(&a);
     fault_end();
 }
 
@@ -153,13 +153,13 @@ static void *call_canceled(void *data)
 static void canceled(void)
 {
     struct busy b = {.begun = false};
-    struct attempt a;
+    struct acquisition a;
     pthread_t caller;
     void *result;
 
     fault_begin();
     b.session = fault_direct(FAULT_LONG_MS);
-    attempt_queue(&a, fault_mutex(b.session), 1);
+    acquisition_queue(&a, fault_mutex(b.session), 1);
     REQUIRE(pthread_create(&caller, NULL, call_canceled, &b) == 0);
     EVENTUALLY(atomic_load(&b.begun));
     pthread_cancel(caller);
@@ -169,7 +169,7 @@ static void canceled(void)
     CHECK(result == PTHREAD_CANCELED);
     fault_close(b.session);
     EVENTUALLY(fault_children() == 0);
-    attempt_end(&a);
+    acquisition_end(&a);
     fault_end();
 }
 

@@ -4,7 +4,7 @@
 
 enum { WAITERS = 4 };
 
-static void check_lost_once(struct attempt *a)
+static void check_lost_once(struct acquisition *a)
 {
     EVENTUALLY(told_times(&a->told, ZKL_LOST) == 1);
     CHECK_INT(zkl_grant_state(a->grant), ZKL_LOST);
@@ -15,7 +15,7 @@ static void check_lost_once(struct attempt *a)
  * waited waits on, and all of them are served in the end. */
 static void s19_expired_by_force(void)
 {
-    struct attempt a[WAITERS];
+    struct acquisition a[WAITERS];
     zkl_session *s[2];
     uint64_t token = 0;
 
@@ -23,7 +23,7 @@ static void s19_expired_by_force(void)
     s[0] = fault_proxied(FAULT_LONG_MS);
     s[1] = fault_direct(FAULT_LONG_MS);
     for (int i = 0; i < WAITERS; i++)
-        attempt_queue(&a[i], fault_mutex(s[i % 2]), i + 1);
+        acquisition_queue(&a[i], fault_mutex(s[i % 2]), i + 1);
     for (int i = 0; i < 3; i++) {
         int64_t before = zkl_session_id(s[0]);
         proxy_freeze(fault.proxy, PROXY_BOTH);
@@ -35,14 +35,14 @@ static void s19_expired_by_force(void)
     token = zkl_grant_token(a[0].grant);
     static const int order[] = {1, 3, 2}; /* the session that was closed is behind */
     for (int i = 0; i < 3; i++) {
-        struct attempt *next = &a[order[i]];
-        REQUIRE(attempt_granted(next));
+        struct acquisition *next = &a[order[i]];
+        REQUIRE(acquisition_granted(next));
         CHECK(zkl_grant_token(next->grant) > token);
         token = zkl_grant_token(next->grant);
-        attempt_end(next);
+        acquisition_end(next);
         CHECK_INT(told_times(&next->told, ZKL_LOST), 0);
     }
-    attempt_end(&a[0]);
+    acquisition_end(&a[0]);
     CHECK_INT(told_times(&a[0].told, ZKL_LOST), 1);
     fault_end();
 }
@@ -58,9 +58,9 @@ static void delete_tree(void)
 }
 
 /* Of those that have been granted and not ended, the one that was first. */
-static struct attempt *first_granted(struct attempt *a)
+static struct acquisition *first_granted(struct acquisition *a)
 {
-    struct attempt *first = NULL;
+    struct acquisition *first = NULL;
 
     for (int i = 1; i < WAITERS; i++) {
         if (atomic_load(&a[i].done) == 0 || !a[i].grant)
@@ -75,11 +75,11 @@ static struct attempt *first_granted(struct attempt *a)
  * tokens go on. */
 static void s20_parent_deleted_and_made_again(void)
 {
-    struct attempt a[WAITERS], *next;
+    struct acquisition a[WAITERS], *next;
 
     fault_begin();
     for (int i = 0; i < WAITERS; i++)
-        attempt_queue(&a[i], fault_mutex(fault_direct(FAULT_LONG_MS)), i + 1);
+        acquisition_queue(&a[i], fault_mutex(fault_direct(FAULT_LONG_MS)), i + 1);
     uint64_t token = zkl_grant_token(a[0].grant);
     delete_tree();
     int rc = raw_create(fault.direct, fault.path, "x", 1, 0, NULL);
@@ -89,9 +89,9 @@ static void s20_parent_deleted_and_made_again(void)
         EVENTUALLY((next = first_granted(a)) != NULL);
         CHECK(zkl_grant_token(next->grant) > token);
         token = zkl_grant_token(next->grant);
-        attempt_end(next);
+        acquisition_end(next);
     }
-    attempt_end(&a[0]);
+    acquisition_end(&a[0]);
     CHECK_INT(told_times(&a[0].told, ZKL_LOST), 1);
     fault_end();
 }

@@ -9,24 +9,24 @@
 /* The grant is over as soon as one clock says so, with nobody's help, and before the next one. */
 static void jump(bool boot)
 {
-    struct attempt next;
+    struct acquisition next;
     struct worker w;
 
     fault_begin();
     worker_start(&w, zk_server_connect(fault.server), FAULT_LONG_MS, NULL);
     uint64_t token = worker_told(&w, "token");
-    attempt_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     CHECK(worker_ask(&w, WORKER_LEFT, "left") > 0);
     atomic_store(boot ? &w.page->boot_skew : &w.page->raw_skew, FAULT_LONG_MS * MS);
     CHECK_INT(worker_ask(&w, WORKER_LEFT, "left"), 0);
     CHECK_INT(worker_ask(&w, WORKER_STATE, "state"), ZKL_LOST);
     CHECK_INT(worker_ask(&w, WORKER_WRITE, "write"), 2);
     worker_unlock(&w, ZKL_ELOST);
-    REQUIRE(attempt_granted(&next));
+    REQUIRE(acquisition_granted(&next));
     CHECK(next.at > atomic_load(&w.page->believed));
     CHECK(zkl_grant_token(next.grant) > token);
     worker_end(&w);
-    attempt_end(&next);
+    acquisition_end(&next);
     fault_end();
 }
 
@@ -45,19 +45,19 @@ static void s10_the_other_clock_jumps(void)
 static void s10_all_stands_still(void)
 {
     enum { TIMEOUT_MS = 3000 }; /* much of it must be left when it looks, on a busy machine too */
-    struct attempt next;
+    struct acquisition next;
     struct worker w;
 
     fault_begin();
     worker_start(&w, proxy_connect(fault.proxy), TIMEOUT_MS, NULL);
     worker_told(&w, "token");
-    attempt_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     worker_order(&w, WORKER_STOP);
     worker_wait_stopped(&w);
     /* The server would tell it on waking, sooner than it looks perhaps. */
     proxy_freeze(fault.proxy, PROXY_TO_CLIENT);
     int64_t stopped = fault_boot_ns();
-    REQUIRE(attempt_granted(&next));
+    REQUIRE(acquisition_granted(&next));
     CHECK(resource_write(&w.page->resource, zkl_grant_token(next.grant)));
     int64_t missed = fault_boot_ns() - stopped;
     atomic_store(&w.page->boot_skew, -missed);
@@ -70,7 +70,7 @@ static void s10_all_stands_still(void)
     worker_unlock(&w, ZKL_ELOST);
     worker_end(&w);
     CHECK_INT(zkl_grant_state(next.grant), ZKL_HELD);
-    attempt_end(&next);
+    acquisition_end(&next);
     fault_end();
 }
 
@@ -80,24 +80,24 @@ static void s11_slow_clock(void)
 {
     enum { TIMEOUT_MS = 3000 };
     const struct worker_page slow = {.rate_permille = 905};
-    struct attempt next;
+    struct acquisition next;
     struct worker w;
 
     fault_begin();
     worker_start(&w, proxy_connect(fault.proxy), TIMEOUT_MS, &slow);
     worker_told(&w, "token");
-    attempt_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     uint64_t renewals = proxy_requests(fault.proxy, PROXY_OP_SET_DATA);
     CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, renewals + 2, FAULT_LIMIT_MS));
     proxy_freeze(fault.proxy, PROXY_TO_SERVER); /* the last renewal's answer comes */
-    REQUIRE(attempt_granted(&next));
+    REQUIRE(acquisition_granted(&next));
     CHECK_INT(worker_ask(&w, WORKER_STATE, "state"), ZKL_LOST);
     CHECK(next.at > atomic_load(&w.page->believed));
     CHECK(atomic_load(&w.page->believed) > 0);
     proxy_thaw(fault.proxy);
     worker_unlock(&w, ZKL_ELOST);
     worker_end(&w);
-    attempt_end(&next);
+    acquisition_end(&next);
     fault_end();
 }
 

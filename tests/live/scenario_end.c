@@ -4,27 +4,27 @@
 #include "suites.h"
 
 /* Its place in the queue ends with its session, and who stands behind it is served. */
-static void check_succeeded(struct worker *w, uint64_t token, struct attempt *next)
+static void check_succeeded(struct worker *w, uint64_t token, struct acquisition *next)
 {
-    REQUIRE(attempt_granted(next));
+    REQUIRE(acquisition_granted(next));
     CHECK(next->at > atomic_load(&w->page->believed));
     CHECK(zkl_grant_token(next->grant) > token);
     CHECK_INT(fault_children(), 1);
-    attempt_end(next);
+    acquisition_end(next);
 }
 
-static uint64_t begin(struct worker *w, struct attempt *next)
+static uint64_t begin(struct worker *w, struct acquisition *next)
 {
     fault_begin();
     worker_start(w, zk_server_connect(fault.server), FAULT_SHORT_MS, NULL);
     uint64_t token = worker_told(w, "token");
-    attempt_queue(next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     return token;
 }
 
 static void s21_holder_killed(void)
 {
-    struct attempt next;
+    struct acquisition next;
     struct worker w;
 
     uint64_t token = begin(&w, &next);
@@ -36,7 +36,7 @@ static void s21_holder_killed(void)
 
 static void s21_exit_without_close(void)
 {
-    struct attempt next;
+    struct acquisition next;
     struct worker w;
 
     uint64_t token = begin(&w, &next);
@@ -49,7 +49,7 @@ static void s21_exit_without_close(void)
 /* The child has copies of all descriptors, so that nothing is reset; but nobody speaks. */
 static void s21_fork_outlives_holder(void)
 {
-    struct attempt next;
+    struct acquisition next;
     struct worker w;
 
     uint64_t token = begin(&w, &next);
@@ -63,19 +63,19 @@ static void s21_fork_outlives_holder(void)
 
 static void x_killed_while_queued(void)
 {
-    struct attempt holder, next;
+    struct acquisition holder, next;
     struct worker w;
 
     fault_begin();
     zkl_session *s = fault_direct(FAULT_LONG_MS);
-    attempt_queue(&holder, fault_mutex(s), 1);
+    acquisition_queue(&holder, fault_mutex(s), 1);
     worker_start(&w, zk_server_connect(fault.server), FAULT_SHORT_MS, NULL);
     EVENTUALLY(fault_children() == 2);
-    attempt_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 3);
+    acquisition_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 3);
     worker_kill(&w);
     uint64_t token = zkl_grant_token(holder.grant);
     CHECK_INT(zkl_grant_state(holder.grant), ZKL_HELD);
-    attempt_end(&holder);
+    acquisition_end(&holder);
     check_succeeded(&w, token, &next);
     worker_end(&w);
     fault_end();
@@ -85,7 +85,7 @@ static void x_killed_while_queued(void)
  * that is dead. */
 static void kill_creating(enum proxy_direction direction)
 {
-    struct attempt next;
+    struct acquisition next;
     struct worker w;
 
     fault_begin();
@@ -97,10 +97,10 @@ static void kill_creating(enum proxy_direction direction)
     worker_kill(&w);
     if (direction == PROXY_TO_CLIENT)
         EVENTUALLY(fault_children() == 2);
-    attempt_start(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), ZKL_FOREVER);
+    acquisition_start(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), ZKL_FOREVER);
     CHECK_INT(zkl_mutex_unlock(m), 0);
-    REQUIRE(attempt_granted(&next));
-    attempt_end(&next);
+    REQUIRE(acquisition_granted(&next));
+    acquisition_end(&next);
     worker_end(&w);
     fault_end();
 }

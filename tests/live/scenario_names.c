@@ -85,13 +85,13 @@ static zkl_session *open_by_name(int port)
  * held up, and whoever waits is served once there is one. */
 static void s24_slow_names(void)
 {
-    struct attempt held, late;
+    struct acquisition held, late;
 
     fault_begin();
     set_names(true, 0);
-    attempt_queue(&held, fault_mutex(fault_direct(FAULT_SHORT_MS)), 1);
+    acquisition_queue(&held, fault_mutex(fault_direct(FAULT_SHORT_MS)), 1);
     zkl_session *s = open_by_name(fault.port), *closed = open_by_name(fault.port);
-    attempt_start(&late, fault_mutex(s), ZKL_FOREVER);
+    acquisition_start(&late, fault_mutex(s), ZKL_FOREVER);
     CHECK_INT(zkl_session_wait(s, 50), ZKL_EUNREACHABLE);
     CHECK_INT(zkl_mutex_lock(fault_mutex(s), 50, NULL), ZKL_EUNREACHABLE);
     EVENTUALLY(waiting() == 2);
@@ -102,9 +102,9 @@ static void s24_slow_names(void)
     CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), ZKL_ECLOSED);
     CHECK_INT(atomic_load(&late.done), 0);
     set_names(false, 0);
-    attempt_end(&held);
-    REQUIRE(attempt_granted(&late));
-    attempt_end(&late);
+    acquisition_end(&held);
+    REQUIRE(acquisition_granted(&late));
+    acquisition_end(&late);
     fault_end();
 }
 
@@ -112,27 +112,27 @@ static void s24_slow_names(void)
  * can. */
 static void s24_names_fail_after_loss(void)
 {
-    struct attempt holder, next, again;
+    struct acquisition holder, next, again;
 
     fault_begin();
     set_names(false, 0);
     zkl_session *s = open_by_name(proxy_port(fault.proxy));
-    attempt_queue(&holder, fault_mutex(s), 1);
-    attempt_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&holder, fault_mutex(s), 1);
+    acquisition_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     set_names(true, 2);
     proxy_freeze(fault.proxy, PROXY_BOTH);
-    REQUIRE(attempt_granted(&next));
+    REQUIRE(acquisition_granted(&next));
     CHECK(told_at(&holder.told, ZKL_LOST) < next.at);
-    attempt_start(&again, fault_mutex(s), ZKL_FOREVER);
+    acquisition_start(&again, fault_mutex(s), ZKL_FOREVER);
     proxy_thaw(fault.proxy);
     EVENTUALLY(waiting() > 0);
-    attempt_end(&holder);
-    attempt_end(&next);
+    acquisition_end(&holder);
+    acquisition_end(&next);
     CHECK_INT(atomic_load(&again.done), 0);
     set_names(false, 2);
-    REQUIRE(attempt_granted(&again));
+    REQUIRE(acquisition_granted(&again));
     CHECK(asked() > 2);
-    attempt_end(&again);
+    acquisition_end(&again);
     CHECK_INT(told_times(&holder.told, ZKL_LOST), 1);
     fault_end();
 }
@@ -169,7 +169,7 @@ static void dead_host_stop(struct dead_host *d)
 /* Of three hosts one refuses and one is dead. */
 static void s24_dead_hosts(void)
 {
-    struct attempt a, next;
+    struct acquisition a, next;
     struct dead_host dead;
     struct held_port refusing;
 
@@ -180,19 +180,19 @@ static void s24_dead_hosts(void)
     char *connect = g_strdup_printf("127.0.0.1:%d,127.0.0.1:%d,zk.test:%d", refusing.port,
                                     dead.port.port, proxy_port(fault.proxy));
     zkl_session *s = fault_session(connect, 2 * FAULT_SHORT_MS);
-    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
-    REQUIRE(attempt_granted(&a));
-    attempt_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
+    REQUIRE(acquisition_granted(&a));
+    acquisition_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     int64_t before = zkl_session_id(s);
     proxy_reset(fault.proxy); /* it goes through the list to come back, or too long for that */
     EVENTUALLY(told_times(&a.told, ZKL_HELD) + told_times(&a.told, ZKL_LOST) > 0);
     bool lost = told_times(&a.told, ZKL_LOST) > 0;
     CHECK(lost || atomic_load(&next.done) == 0);
     CHECK(lost || zkl_session_id(s) == before);
-    attempt_end(&a);
-    REQUIRE(attempt_granted(&next));
+    acquisition_end(&a);
+    REQUIRE(acquisition_granted(&next));
     CHECK(zkl_grant_token(next.grant) > 0);
-    attempt_end(&next);
+    acquisition_end(&next);
     fault_end();
     dead_host_stop(&dead);
     port_release(&refusing);

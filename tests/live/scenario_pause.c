@@ -19,17 +19,17 @@ static void wait_for(int64_t span_ms)
 /* The holder wakes in front of its write, with the look behind it. */
 static void stop_holder(int stop_ms, bool wait_for_next)
 {
-    struct attempt next;
+    struct acquisition next;
     struct worker w;
 
     fault_begin();
     worker_start(&w, zk_server_connect(fault.server), FAULT_SHORT_MS, NULL);
     uint64_t token = worker_told(&w, "token");
-    attempt_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     worker_order(&w, WORKER_STOP);
     worker_wait_stopped(&w);
     wait_for(stop_ms);
-    bool granted = wait_for_next ? attempt_granted(&next) : atomic_load(&next.done) > 0;
+    bool granted = wait_for_next ? acquisition_granted(&next) : atomic_load(&next.done) > 0;
     if (granted)
         CHECK(resource_write(&w.page->resource, zkl_grant_token(next.grant)));
     process_resume(w.pid);
@@ -39,14 +39,14 @@ static void stop_holder(int stop_ms, bool wait_for_next)
     CHECK(!granted || left == 0);
     zkl_state state = (zkl_state)worker_ask(&w, WORKER_STATE, "state");
     worker_unlock(&w, state == ZKL_LOST ? ZKL_ELOST : 0);
-    REQUIRE(attempt_granted(&next));
+    REQUIRE(acquisition_granted(&next));
     CHECK(next.at > woke || left == 0);
     CHECK(next.at > atomic_load(&w.page->believed));
     CHECK(zkl_grant_token(next.grant) > token);
     CHECK(resource_write(&w.page->resource, zkl_grant_token(next.grant)));
     CHECK_INT(zkl_grant_state(next.grant), ZKL_HELD);
     worker_end(&w);
-    attempt_end(&next);
+    acquisition_end(&next);
     fault_end();
 }
 
@@ -71,7 +71,7 @@ enum { TIMEOUT_MS = 600, TURNS = 12 };
 
 /* Looks on until the next one is granted, or long enough to see that it is not: while the library's
  * own threads keep the session, a lock that is lost stays with it. */
-static int64_t last_belief(zkl_grant *grant, struct attempt *next)
+static int64_t last_belief(zkl_grant *grant, struct acquisition *next)
 {
     int64_t end = fault_boot_ns() + 2 * TIMEOUT_MS * INT64_C(1000000), believed = 0;
 
@@ -90,14 +90,14 @@ static int64_t last_belief(zkl_grant *grant, struct attempt *next)
  * to whoever asks. */
 static bool freeze_one(guint which)
 {
-    struct attempt holder, next;
+    struct acquisition holder, next;
 
     fault_begin();
     zkl_mutex *other = fault_mutex(fault_direct(FAULT_LONG_MS));
     GPtrArray *before = threads_list(NULL);
-    attempt_queue(&holder, fault_mutex(fault_direct(TIMEOUT_MS)), 1);
+    acquisition_queue(&holder, fault_mutex(fault_direct(TIMEOUT_MS)), 1);
     GPtrArray *threads = threads_list(before);
-    attempt_queue(&next, other, 2);
+    acquisition_queue(&next, other, 2);
     bool there = which < threads->len;
     pid_t freezer = there ? thread_freeze(atoi(g_ptr_array_index(threads, which))) : -1;
     if (freezer > 0) {
@@ -110,9 +110,9 @@ static bool freeze_one(guint which)
     } else if (there && CHECK_INT(errno, EPERM)) {
         runner_skip("no tracing allowed here");
     }
-    attempt_end(&holder);
-    REQUIRE(attempt_granted(&next));
-    attempt_end(&next);
+    acquisition_end(&holder);
+    REQUIRE(acquisition_granted(&next));
+    acquisition_end(&next);
     CHECK(told_times(&holder.told, ZKL_LOST) <= 1);
     g_ptr_array_unref(before);
     g_ptr_array_unref(threads);

@@ -9,7 +9,7 @@ struct actor {
     struct stage *stage;
     zkl_mutex *mutex;
     GRand *rand;            /* of the callback thread alone */
-    zkl_op *op;             /* the attempt under way; the callback thread's */
+    zkl_op *op;             /* the acquisition under way; the callback thread's */
     int entered, completed; /* the same */
 };
 
@@ -23,7 +23,7 @@ struct stage {
 
 static void enter(struct actor *a);
 
-/* LOST or RELEASED, once for each grant: the next attempt starts here. */
+/* LOST or RELEASED, once for each grant: the next acquisition starts here. */
 static void on_change(zkl_grant *grant, zkl_state state, void *data)
 {
     struct actor *a = data;

@@ -35,39 +35,39 @@ static void move_to(zkl_session *s, int node, int timeout_ms)
 /* Another server of the same session knows a smaller timeout: the deadline follows at once. */
 static void s26_timeout_shrinks(void)
 {
-    struct attempt a, next;
+    struct acquisition a, next;
 
     fault_begin();
     zkl_session *s = session_through_proxy(0);
     CHECK_INT(zkl_session_timeout_ms(s), LONG_MS);
-    attempt_queue(&a, fault_mutex(s), 1);
-    attempt_queue(&next, fault_mutex(trio_session_at(0, LONG_MS)), 2);
+    acquisition_queue(&a, fault_mutex(s), 1);
+    acquisition_queue(&next, fault_mutex(trio_session_at(0, LONG_MS)), 2);
     move_to(s, 1, SHORT_MS);
     CHECK(zkl_grant_remaining_ms(a.grant) <= SHORT_MS);
     proxy_reset_stats(fault.proxy); /* until the servers have passed the new one on, too */
     CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, 2, FAULT_LIMIT_MS));
     CHECK(zkl_grant_remaining_ms(a.grant) <= SHORT_MS);
     proxy_freeze(fault.proxy, PROXY_BOTH);
-    REQUIRE(attempt_granted(&next));
+    REQUIRE(acquisition_granted(&next));
     EVENTUALLY(told_times(&a.told, ZKL_LOST) == 1);
     CHECK(told_at(&a.told, ZKL_LOST) < next.at);
     CHECK(zkl_grant_token(next.grant) > zkl_grant_token(a.grant));
     proxy_thaw(fault.proxy);
-    attempt_end(&a);
-    attempt_end(&next);
+    acquisition_end(&a);
+    acquisition_end(&next);
     trio_end();
 }
 
 /* And back: what the session was made with counts, not what one server says now. */
 static void s26_timeout_grows(void)
 {
-    struct attempt a, next;
+    struct acquisition a, next;
 
     fault_begin();
     zkl_session *s = session_through_proxy(1);
     CHECK_INT(zkl_session_timeout_ms(s), SHORT_MS);
-    attempt_queue(&a, fault_mutex(s), 1);
-    attempt_queue(&next, fault_mutex(trio_session_at(0, LONG_MS)), 2);
+    acquisition_queue(&a, fault_mutex(s), 1);
+    acquisition_queue(&next, fault_mutex(trio_session_at(0, LONG_MS)), 2);
     int64_t id = zkl_session_id(s);
     move_to(s, 0, LEAST_MS);
     int64_t end = fault_boot_ns() + 2 * SHORT_MS * INT64_C(1000000);
@@ -76,9 +76,9 @@ static void s26_timeout_grows(void)
         g_usleep(1000);
     }
     CHECK(zkl_session_id(s) != id || atomic_load(&next.done) == 0);
-    attempt_end(&a);
-    REQUIRE(attempt_granted(&next));
-    attempt_end(&next);
+    acquisition_end(&a);
+    REQUIRE(acquisition_granted(&next));
+    acquisition_end(&next);
     trio_end();
 }
 
@@ -125,13 +125,13 @@ static void duplicate_stop(struct duplicate *d)
  */
 static void s19_session_moved(void)
 {
-    struct attempt a, next;
+    struct acquisition a, next;
     struct duplicate d;
 
     fault_begin();
     zkl_session *s = session_through_proxy(0);
-    attempt_queue(&a, fault_mutex(s), 1);
-    attempt_queue(&next, fault_mutex(trio_session_at(0, LONG_MS)), 2);
+    acquisition_queue(&a, fault_mutex(s), 1);
+    acquisition_queue(&next, fault_mutex(trio_session_at(0, LONG_MS)), 2);
     duplicate_start(&d, 1, zkl_session_id(s));
     EVENTUALLY(atomic_load(&d.connected) > 0);
     EVENTUALLY(told_times(&a.told, ZKL_SUSPECT) + told_times(&a.told, ZKL_LOST) > 0);
@@ -141,11 +141,11 @@ static void s19_session_moved(void)
     EVENTUALLY(zkl_grant_state(a.grant) != ZKL_SUSPECT);
     bool lost = zkl_grant_state(a.grant) == ZKL_LOST;
     CHECK(lost || atomic_load(&next.done) == 0);
-    attempt_end(&a);
+    acquisition_end(&a);
     CHECK(told_times(&a.told, ZKL_LOST) == lost);
-    REQUIRE(attempt_granted(&next));
+    REQUIRE(acquisition_granted(&next));
     CHECK(zkl_grant_token(next.grant) > 0);
-    attempt_end(&next);
+    acquisition_end(&next);
     trio_end();
 }
 
@@ -153,11 +153,11 @@ static void s19_session_moved(void)
 
 static void lose_step(int op, bool request)
 {
-    struct attempt a, next;
+    struct acquisition a, next;
 
     fault_begin();
-    attempt_queue(&a, fault_mutex(session_through_proxy(1)), 1);
-    attempt_queue(&next, fault_mutex(trio_session_at(0, LONG_MS)), 2);
+    acquisition_queue(&a, fault_mutex(session_through_proxy(1)), 1);
+    acquisition_queue(&next, fault_mutex(trio_session_at(0, LONG_MS)), 2);
     proxy_reset_stats(fault.proxy);
     if (request)
         proxy_lose_request_to(fault.proxy, op);
@@ -168,9 +168,9 @@ static void lose_step(int op, bool request)
     EVENTUALLY(zkl_grant_state(a.grant) != ZKL_SUSPECT);
     bool lost = zkl_grant_state(a.grant) == ZKL_LOST; /* in a stall */
     CHECK(lost || atomic_load(&next.done) == 0);
-    attempt_end(&a);
-    REQUIRE(attempt_granted(&next));
-    attempt_end(&next);
+    acquisition_end(&a);
+    REQUIRE(acquisition_granted(&next));
+    acquisition_end(&next);
     trio_end();
 }
 

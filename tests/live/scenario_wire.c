@@ -15,11 +15,11 @@
 static void s16_renewal(void)
 {
     for (int request = 0; request < 2; request++) {
-        struct attempt a, next;
+        struct acquisition a, next;
 
         fault_begin();
-        attempt_queue(&a, fault_mutex(fault_proxied(FAULT_LONG_MS)), 1);
-        attempt_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+        acquisition_queue(&a, fault_mutex(fault_proxied(FAULT_LONG_MS)), 1);
+        acquisition_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
         uint64_t token = zkl_grant_token(a.grant);
         proxy_reset_stats(fault.proxy);
         if (request)
@@ -32,11 +32,11 @@ static void s16_renewal(void)
         CHECK_INT(fault_children(), 2);
         CHECK(zkl_grant_token(a.grant) == token);
         CHECK_INT(atomic_load(&next.done), 0);
-        attempt_end(&a);
+        acquisition_end(&a);
         CHECK_INT(told_times(&a.told, ZKL_LOST), 0);
-        REQUIRE(attempt_granted(&next));
+        REQUIRE(acquisition_granted(&next));
         CHECK(zkl_grant_token(next.grant) > token);
-        attempt_end(&next);
+        acquisition_end(&next);
         fault_end();
     }
 }
@@ -167,30 +167,30 @@ static bool was_taken(int fd)
 
 static void s27_write_on_its_way(void)
 {
-    struct attempt holder, next;
+    struct acquisition holder, next;
     struct resource resource;
 
     fault_begin();
     resource_start(&resource);
     struct proxy *way = proxy_start(resource.port.port);
     REQUIRE(way != NULL);
-    attempt_queue(&holder, fault_mutex(fault_proxied(FAULT_SHORT_MS)), 1);
-    attempt_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&holder, fault_mutex(fault_proxied(FAULT_SHORT_MS)), 1);
+    acquisition_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     CHECK(was_taken(send_write(proxy_port(way), zkl_grant_token(holder.grant))));
     proxy_freeze(way, PROXY_TO_SERVER);
     CHECK(zkl_grant_remaining_ms(holder.grant) > 0);
     int late = send_write(proxy_port(way), zkl_grant_token(holder.grant));
     proxy_freeze(fault.proxy, PROXY_BOTH);
-    REQUIRE(attempt_granted(&next));
+    REQUIRE(acquisition_granted(&next));
     CHECK_INT(zkl_grant_state(holder.grant), ZKL_LOST);
     CHECK(was_taken(send_write(resource.port.port, zkl_grant_token(next.grant))));
     proxy_thaw(way);
     CHECK(!was_taken(late));
     CHECK(was_taken(send_write(resource.port.port, zkl_grant_token(next.grant))));
     proxy_thaw(fault.proxy);
-    attempt_end(&holder);
+    acquisition_end(&holder);
     CHECK_INT(told_times(&holder.told, ZKL_LOST), 1);
-    attempt_end(&next);
+    acquisition_end(&next);
     proxy_stop(way);
     resource_stop(&resource);
     fault_end();

@@ -10,7 +10,7 @@
  * completion thread. */
 static void session_events_lock_nothing(void)
 {
-    struct attempt held;
+    struct acquisition held;
 
     fault_begin();
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
@@ -18,7 +18,7 @@ static void session_events_lock_nothing(void)
     CHECK_INT(zkl_mutex_lock(unlocked, FAULT_LIMIT_MS, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(unlocked), 0);
     fault_at_rest();
-    attempt_queue(&held, fault_mutex(s), 1);
+    acquisition_queue(&held, fault_mutex(s), 1);
     proxy_reset_stats(fault.proxy);
     for (int i = 1; i <= 3; i++) {
         proxy_reset(fault.proxy);
@@ -27,20 +27,20 @@ static void session_events_lock_nothing(void)
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_CREATE2), 0);
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_GET_CHILDREN2), 0);
     CHECK_INT(fault_children(), 1);
-    attempt_end(&held);
+    acquisition_end(&held);
     fault_end();
 }
 
 /* lock() answers 0 always: failure, expiry and "queued" look alike. */
 static void results_differ(void)
 {
-    struct attempt holder;
+    struct acquisition holder;
     zkl_error error;
 
     fault_begin();
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
     zkl_mutex *m = fault_mutex(s);
-    attempt_queue(&holder, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+    acquisition_queue(&holder, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
     CHECK_INT(zkl_mutex_lock(m, 30, NULL), ZKL_ETIMEDOUT);
     CHECK_INT(zkl_last_error(&error), ZKL_ETIMEDOUT);
@@ -49,7 +49,7 @@ static void results_differ(void)
     proxy_cut(fault.proxy);
     CHECK_INT(zkl_mutex_lock(m, 100, NULL), ZKL_EUNREACHABLE);
     proxy_heal(fault.proxy);
-    attempt_end(&holder);
+    acquisition_end(&holder);
     CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     fault_at_rest();
@@ -62,42 +62,42 @@ static void results_differ(void)
  * gives up. */
 static void disconnections_are_waited_out(void)
 {
-    struct attempt a;
+    struct acquisition a;
 
     fault_begin();
     zkl_mutex *m = fault_mutex(fault_proxied(FAULT_LONG_MS));
     proxy_cut(fault.proxy);
-    attempt_start(&a, m, ZKL_FOREVER);
+    acquisition_start(&a, m, ZKL_FOREVER);
     CHECK_INT(zkl_mutex_lock(m, 300, NULL), ZKL_EUNREACHABLE); /* so long it must have waited */
     CHECK_INT(atomic_load(&a.done), 0);
     proxy_heal(fault.proxy);
-    CHECK(attempt_granted(&a));
-    attempt_end(&a);
+    CHECK(acquisition_granted(&a));
+    acquisition_end(&a);
     fault_at_rest();
     proxy_reset_stats(fault.proxy);
     proxy_drop(fault.proxy, PROXY_TO_CLIENT, true);
-    attempt_start(&a, m, ZKL_FOREVER); /* its create is done, and never answered */
+    acquisition_start(&a, m, ZKL_FOREVER); /* its create is done, and never answered */
     EVENTUALLY(fault_children() == 1);
     struct proxy_stats stats;
     EVENTUALLY((proxy_get_stats(fault.proxy, &stats), stats.connections > 0));
     proxy_heal(fault.proxy);
-    CHECK(attempt_granted(&a));
+    CHECK(acquisition_granted(&a));
     CHECK_INT(fault_children(), 1);
-    attempt_end(&a);
+    acquisition_end(&a);
     fault_end();
 }
 
 /* Unlock while disconnected answers -4 and keeps the node, in a session that lives. */
 static void unlock_needs_no_connection(void)
 {
-    struct attempt next;
+    struct acquisition next;
     zkl_grant *grant;
 
     fault_begin();
     zkl_session *s = fault_proxied(30000); /* expiry must not do the work */
     zkl_mutex *m = fault_mutex(s);
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &grant) == 0);
-    attempt_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     int64_t id = zkl_session_id(s);
     proxy_cut(fault.proxy);
     EVENTUALLY(zkl_grant_state(grant) == ZKL_SUSPECT);
@@ -105,16 +105,16 @@ static void unlock_needs_no_connection(void)
     CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
     CHECK_INT(atomic_load(&next.done), 0);
     proxy_heal(fault.proxy);
-    REQUIRE(attempt_granted(&next));
+    REQUIRE(acquisition_granted(&next));
     CHECK(zkl_session_id(s) == id);
     CHECK_INT(fault_children(), 1);
-    attempt_end(&next);
+    acquisition_end(&next);
     fault_end();
 }
 
 struct calls {
     zkl_mutex *mutex, *other;
-    struct attempt inner;
+    struct acquisition inner;
     int code[4];
     atomic_int made;
 };
@@ -126,7 +126,7 @@ static void call_everything(zkl_grant *grant, const zkl_error *err, void *data)
     c->code[0] = err ? err->code : 0;
     c->code[1] = zkl_mutex_lock(c->other, ZKL_FOREVER, NULL);
     c->code[2] = zkl_mutex_unlock(c->mutex);
-    attempt_start(&c->inner, c->other, ZKL_FOREVER);
+    acquisition_start(&c->inner, c->other, ZKL_FOREVER);
     c->code[3] = (int)zkl_grant_state(grant);
     zkl_grant_release(grant);
     atomic_store(&c->made, 1);
@@ -149,8 +149,8 @@ static void callbacks_may_call(void)
     CHECK_INT(c.code[2], ZKL_EPERM);
     CHECK_INT(c.code[3], ZKL_HELD);
     zkl_op_free(op);
-    CHECK(attempt_granted(&c.inner)); /* after the release in the callback */
-    attempt_end(&c.inner);
+    CHECK(acquisition_granted(&c.inner)); /* after the release in the callback */
+    acquisition_end(&c.inner);
     fault_end();
 }
 
@@ -171,7 +171,7 @@ static void lock_often(zkl_mutex *m, int times)
 static void passes_leak_nothing(void)
 {
     enum { PASSES = 1500, LEAK = 24, TRIES = 3 };
-    struct attempt holder, waiter;
+    struct acquisition holder, waiter;
 
     fault_begin();
     zkl_session *s = fault_direct(FAULT_LONG_MS);
@@ -187,16 +187,16 @@ static void passes_leak_nothing(void)
         leaks = in_use() >= before + (size_t)PASSES * LEAK;
     }
     CHECK(!leaks);
-    attempt_queue(&holder, m, 1);
+    acquisition_queue(&holder, m, 1);
     CHECK_INT(zkl_mutex_lock(m, 20, NULL), ZKL_ETIMEDOUT);
-    attempt_start(&waiter, m, ZKL_FOREVER);
+    acquisition_start(&waiter, m, ZKL_FOREVER);
     zkl_op_cancel(waiter.op);
-    CHECK(attempt_failed(&waiter, ZKL_ECANCELED));
+    CHECK(acquisition_failed(&waiter, ZKL_ECANCELED));
     struct Stat stat;
     CHECK_INT(raw_exists(fault.direct, zkl_grant_node(holder.grant), &stat), ZOK);
     CHECK(zkl_grant_token(holder.grant) == (uint64_t)stat.czxid);
-    attempt_end(&waiter);
-    attempt_end(&holder);
+    acquisition_end(&waiter);
+    acquisition_end(&holder);
     fault_end();
 }
 

@@ -12,7 +12,7 @@ static bool watched(zkl_session *s, const char *node)
 /* Identity is the session's id: two mutexes on one handle share a node, and both own. */
 static void identity_is_the_attempt(void)
 {
-    struct attempt second;
+    struct acquisition second;
     zkl_grant *grant;
 
     fault_begin();
@@ -21,33 +21,33 @@ static void identity_is_the_attempt(void)
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &grant) == 0);
     CHECK_INT(zkl_mutex_lock(other, 0, NULL), ZKL_EBUSY);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0); /* and reentrancy is counted */
-    attempt_queue(&second, other, 2);
+    acquisition_queue(&second, other, 2);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
     CHECK_INT(atomic_load(&second.done), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
-    REQUIRE(attempt_granted(&second));
+    REQUIRE(acquisition_granted(&second));
     CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
     CHECK_INT(zkl_grant_state(second.grant), ZKL_HELD);
-    attempt_end(&second);
+    acquisition_end(&second);
     fault_end();
 }
 
 /* Unlock and destroy leave the predecessor's watch: who gave up acquires later, or is freed. */
 static void giving_up_is_for_good(void)
 {
-    struct attempt holder, quitter;
+    struct acquisition holder, quitter;
     zkl_mutex *freed;
 
     fault_begin();
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
-    attempt_queue(&holder, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+    acquisition_queue(&holder, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
     const char *node = zkl_grant_node(holder.grant);
     REQUIRE(zkl_mutex_new(&freed, s, fault.path, NULL) == 0);
-    attempt_queue(&quitter, freed, 2);
+    acquisition_queue(&quitter, freed, 2);
     EVENTUALLY(watched(s, node));
     zkl_op_cancel(quitter.op);
-    CHECK(attempt_failed(&quitter, ZKL_ECANCELED));
+    CHECK(acquisition_failed(&quitter, ZKL_ECANCELED));
     zkl_mutex_free(freed);
     CHECK_INT(zkl_mutex_lock(fault_mutex(s), 20, NULL), ZKL_ETIMEDOUT);
     EVENTUALLY(fault_children() == 1);
@@ -55,24 +55,24 @@ static void giving_up_is_for_good(void)
     proxy_reset_stats(fault.proxy);
     proxy_reset(fault.proxy); /* session events, and then the node's end */
     CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_GET_DATA, 1, FAULT_LIMIT_MS));
-    attempt_end(&holder);
+    acquisition_end(&holder);
     EVENTUALLY(fault_children() == 0);
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_CREATE2), 0);
     CHECK_INT(atomic_load(&quitter.done), 1);
-    attempt_end(&quitter);
+    acquisition_end(&quitter);
     fault_end();
 }
 
 /* Queues mine, and takes gone away between its list and its watch. */
-static void leave_under(struct attempt *mine, zkl_mutex *m, int place, struct attempt *gone)
+static void leave_under(struct acquisition *mine, zkl_mutex *m, int place, struct acquisition *gone)
 {
     proxy_reset_stats(fault.proxy);
     proxy_freeze(fault.proxy, PROXY_TO_CLIENT);
-    attempt_start(mine, m, ZKL_FOREVER);
+    acquisition_start(mine, m, ZKL_FOREVER);
     CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_GET_CHILDREN2, 1, FAULT_LIMIT_MS));
     EVENTUALLY(fault_children() == place);
     zkl_op_cancel(gone->op);
-    attempt_end(gone);
+    acquisition_end(gone);
     EVENTUALLY(fault_children() == place - 1);
     proxy_thaw(fault.proxy);
     CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_GET_DATA, 1, FAULT_LIMIT_MS));
@@ -82,26 +82,26 @@ static void leave_under(struct attempt *mine, zkl_mutex *m, int place, struct at
  * woken. */
 static void predecessor_goes_unseen(void)
 {
-    struct attempt holder, mine;
+    struct acquisition holder, mine;
 
     fault_begin();
     zkl_mutex *m = fault_mutex(fault_proxied(FAULT_LONG_MS));
     CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     fault_at_rest();
-    attempt_queue(&holder, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+    acquisition_queue(&holder, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
     leave_under(&mine, m, 2, &holder);
-    REQUIRE(attempt_granted(&mine));
+    REQUIRE(acquisition_granted(&mine));
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_CREATE2), 1); /* it kept its node and place */
     CHECK_INT(fault_children(), 1);
-    attempt_end(&mine);
+    acquisition_end(&mine);
     fault_end();
 }
 
 /* The same in the middle of the queue: another is watched instead, and no place is lost. */
 static void predecessor_goes_unseen_behind_others(void)
 {
-    struct attempt holder, middle, mine, last;
+    struct acquisition holder, middle, mine, last;
 
     fault_begin();
     zkl_session *direct = fault_direct(FAULT_LONG_MS), *s = fault_proxied(FAULT_LONG_MS);
@@ -109,36 +109,36 @@ static void predecessor_goes_unseen_behind_others(void)
     CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     fault_at_rest();
-    attempt_queue(&holder, fault_mutex(direct), 1);
-    attempt_queue(&middle, fault_mutex(direct), 2);
+    acquisition_queue(&holder, fault_mutex(direct), 1);
+    acquisition_queue(&middle, fault_mutex(direct), 2);
     leave_under(&mine, m, 3, &middle);
     EVENTUALLY(watched(s, zkl_grant_node(holder.grant)));
-    attempt_queue(&last, fault_mutex(direct), 3);
+    acquisition_queue(&last, fault_mutex(direct), 3);
     CHECK_INT(atomic_load(&mine.done), 0);
-    attempt_end(&holder);
-    REQUIRE(attempt_granted(&mine));
+    acquisition_end(&holder);
+    REQUIRE(acquisition_granted(&mine));
     CHECK_INT(atomic_load(&last.done), 0);
-    attempt_end(&mine);
-    CHECK(attempt_granted(&last));
-    attempt_end(&last);
+    acquisition_end(&mine);
+    CHECK(acquisition_granted(&last));
+    acquisition_end(&last);
     fault_end();
 }
 
 /* No watch on the own node, none of the session: the owner flag survives expiry and deletion. */
 static void own_node_is_watched(void)
 {
-    struct attempt mine, other;
+    struct acquisition mine, other;
 
     fault_begin();
-    attempt_queue(&mine, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
-    attempt_queue(&other, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&mine, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+    acquisition_queue(&other, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     REQUIRE(raw_delete(fault.direct, zkl_grant_node(mine.grant)) == ZOK);
     EVENTUALLY(told_times(&mine.told, ZKL_LOST) == 1);
     CHECK_INT(zkl_grant_state(mine.grant), ZKL_LOST);
-    CHECK(attempt_granted(&other));
+    CHECK(acquisition_granted(&other));
     CHECK_INT(zkl_grant_state(other.grant), ZKL_HELD);
-    attempt_end(&mine);
-    attempt_end(&other);
+    acquisition_end(&mine);
+    acquisition_end(&other);
     fault_end();
 }
 
@@ -146,53 +146,53 @@ static void own_node_is_watched(void)
 static void own_nodes_are_settled(void)
 {
     enum { LOSSES = 3 };
-    struct attempt holder, mine;
+    struct acquisition holder, mine;
 
     fault_begin();
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
-    attempt_queue(&holder, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+    acquisition_queue(&holder, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
     for (int i = 1; i <= LOSSES; i++) {
         proxy_reset_stats(fault.proxy);
         proxy_lose_reply_to(fault.proxy, PROXY_OP_CREATE2);
-        attempt_start(&mine, fault_mutex(s), i < LOSSES ? 200 : ZKL_FOREVER);
+        acquisition_start(&mine, fault_mutex(s), i < LOSSES ? 200 : ZKL_FOREVER);
         CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
         if (i < LOSSES) {
-            CHECK(attempt_failed(&mine, ZKL_ETIMEDOUT));
-            attempt_end(&mine);
+            CHECK(acquisition_failed(&mine, ZKL_ETIMEDOUT));
+            acquisition_end(&mine);
         }
     }
     EVENTUALLY(fault_children() == 2);
-    attempt_end(&holder);
-    REQUIRE(attempt_granted(&mine));
+    acquisition_end(&holder);
+    REQUIRE(acquisition_granted(&mine));
     CHECK_INT(fault_children(), 1);
-    attempt_end(&mine);
+    acquisition_end(&mine);
     fault_end();
 }
 
 /* The session's id is read before there is one: all who do so share the prefix of 0. */
 static void early_locks_are_distinct(void)
 {
-    struct attempt a, b, *first, *second;
+    struct acquisition a, b, *first, *second;
 
     fault_begin();
     proxy_cut(fault.proxy);
     zkl_session *s = fault_session(proxy_connect(fault.proxy), FAULT_LONG_MS);
     zkl_session *t = fault_session(proxy_connect(fault.proxy), FAULT_LONG_MS);
-    attempt_start(&a, fault_mutex(s), ZKL_FOREVER);
-    attempt_start(&b, fault_mutex(t), ZKL_FOREVER);
+    acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
+    acquisition_start(&b, fault_mutex(t), ZKL_FOREVER);
     CHECK(zkl_session_id(s) == 0 && zkl_session_id(t) == 0);
     proxy_heal(fault.proxy);
     EVENTUALLY(fault_children() == 2);
     EVENTUALLY(atomic_load(&a.done) + atomic_load(&b.done) == 1);
     first = atomic_load(&a.done) ? &a : &b;
     second = first == &a ? &b : &a;
-    REQUIRE(attempt_granted(first));
+    REQUIRE(acquisition_granted(first));
     CHECK_INT(atomic_load(&second->done), 0);
     char *node = g_strdup(zkl_grant_node(first->grant));
-    attempt_end(first);
-    REQUIRE(attempt_granted(second));
+    acquisition_end(first);
+    REQUIRE(acquisition_granted(second));
     CHECK(!g_str_equal(node, zkl_grant_node(second->grant)));
-    attempt_end(second);
+    acquisition_end(second);
     fault_end();
     g_free(node);
 }
@@ -202,16 +202,16 @@ static void odd_lists(void)
 {
     static const char *const names[] = {"x", "lock", "no_dash", "-", "x-", "lock-", "x-abc", "0"};
     char path[RAW_PATH_SIZE];
-    struct attempt mine, other;
+    struct acquisition mine, other;
 
     fault_begin();
-    attempt_queue(&mine, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+    acquisition_queue(&mine, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
     for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
         g_snprintf(path, sizeof path, "%s/%s", fault.path, names[i]);
         CHECK_INT(raw_create(fault.direct, path, "\xff\0x", 3, 0, NULL), ZOK);
     }
     int odd = (int)G_N_ELEMENTS(names);
-    attempt_queue(&other, fault_mutex(fault_direct(FAULT_LONG_MS)), odd + 2);
+    acquisition_queue(&other, fault_mutex(fault_direct(FAULT_LONG_MS)), odd + 2);
     char **list = raw_children(fault.direct, fault.path);
     for (char **name = list; *name; name++) { /* the waiter's node goes */
         g_snprintf(path, sizeof path, "%s/%s", fault.path, *name);
@@ -220,10 +220,10 @@ static void odd_lists(void)
     }
     g_strfreev(list);
     EVENTUALLY(fault_children() == odd + 1);
-    attempt_end(&mine);
-    REQUIRE(attempt_granted(&other));
+    acquisition_end(&mine);
+    REQUIRE(acquisition_granted(&other));
     CHECK_INT(raw_exists(fault.direct, zkl_grant_node(other.grant), NULL), ZOK);
-    attempt_end(&other);
+    acquisition_end(&other);
     EVENTUALLY(fault_children() == odd);
     raw_delete_tree(fault.direct, fault.path);
     fault_end();

@@ -91,7 +91,7 @@ static void on_leading(struct candidate *c, zkl_grant *grant)
     c->asked = c->unsure = false;
     c->proclaimed = 0;
     g_clear_pointer(&c->said, g_free);
-    c->term = attempt_of_term(c, grant);
+    c->term = acquisition_of_term(c, grant);
 }
 
 static void on_state(struct candidate *c, zkl_grant *grant, zkl_state state)
@@ -102,7 +102,7 @@ static void on_state(struct candidate *c, zkl_grant *grant, zkl_state state)
     }
     if (grant && strcmp(zkl_grant_node(grant), c->term->node) != 0)
         wrong(c, "is told of another grant than its term's");
-    attempt_hear(c->term, grant, state);
+    acquisition_hear(c->term, grant, state);
     if (state < ZKL_LOST)
         return;
     c->lost = state == ZKL_LOST;
@@ -282,7 +282,7 @@ void candidate_yield(struct candidate *c)
     tell(c, "yields", "");
     struct host *before = host_enter(c->process->host);
     if (c->term)
-        attempt_release(c->term);
+        acquisition_release(c->term);
     check_code(c, "zkl_election_yield()", zkl_election_yield(c->election), leads);
     host_enter(before);
 }
@@ -292,10 +292,10 @@ static void expect_end(struct candidate *c)
 {
     c->stopping = true;
     if (c->term)
-        attempt_release(c->term);
+        acquisition_release(c->term);
 }
 
-void candidate_resign(struct candidate *c, struct attempt *campaign)
+void candidate_resign(struct candidate *c, struct acquisition *campaign)
 {
     bool leads = candidate_leads(c);
 
@@ -308,7 +308,7 @@ void candidate_resign(struct candidate *c, struct attempt *campaign)
     host_enter(before);
 }
 
-void candidate_drop(struct candidate *c, struct attempt *campaign)
+void candidate_drop(struct candidate *c, struct acquisition *campaign)
 {
     tell(c, "is freed", "");
     struct host *before = host_enter(c->process->host);
@@ -317,7 +317,7 @@ void candidate_drop(struct candidate *c, struct attempt *campaign)
         campaign->closed = !campaign->completed;
     zkl_election_free(g_steal_pointer(&c->election));
     if (campaign)
-        attempt_release(campaign);
+        acquisition_release(campaign);
     host_enter(before);
 }
 
@@ -325,7 +325,7 @@ void candidate_drop(struct candidate *c, struct attempt *campaign)
 
 struct proclamation {
     struct candidate *candidate;
-    const struct attempt *term;
+    const struct acquisition *term;
     char *text;
 };
 

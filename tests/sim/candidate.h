@@ -1,5 +1,5 @@
 /* A candidate: an election's handle in a process, and what its functions told. A term of a started
- * election is an attempt, so that all that is true of grants is looked at for it as well; and
+ * election is an acquisition, so that all that is true of grants is looked at for it as well; and
  *
  *  - LEADING, then SUSPECT and HELD in turns, ASKED once at most, then DEPOSED or RESIGNED, once;
  *  - STOPPED once, when it was to end, and nothing behind it;
@@ -7,7 +7,7 @@
 #ifndef SIM_CANDIDATE_H
 #define SIM_CANDIDATE_H
 
-#include "attempt.h"
+#include "acquisition.h"
 
 struct stage;
 
@@ -24,12 +24,12 @@ struct candidate {
     bool ended;       /* its only term has */
     bool lost;        /* the last term was */
     bool abandoned;
-    struct attempt *term; /* begun, and not ended, as far as told */
-    bool asked;           /* in that term */
-    uint64_t terms;       /* told */
-    unsigned proclaimed;  /* in that term */
-    char *said;           /* the newest of that term that was surely proclaimed; or NULL */
-    bool unsure;          /* whether another one was */
+    struct acquisition *term; /* begun, and not ended, as far as told */
+    bool asked;               /* in that term */
+    uint64_t terms;           /* told */
+    unsigned proclaimed;      /* in that term */
+    char *said;               /* the newest of that term that was surely proclaimed; or NULL */
+    bool unsure;              /* whether another one was */
     void (*then)(struct candidate *c, zkl_election_event event);
     void *data; /* of then */
 };
@@ -42,8 +42,8 @@ void candidate_free(void *candidate);
 
 void candidate_start(struct candidate *c);
 void candidate_yield(struct candidate *c);
-void candidate_resign(struct candidate *c, struct attempt *campaign); /* campaign may be NULL */
-void candidate_drop(struct candidate *c, struct attempt *campaign);   /* frees its handle */
+void candidate_resign(struct candidate *c, struct acquisition *campaign); /* campaign may be NULL */
+void candidate_drop(struct candidate *c, struct acquisition *campaign);   /* frees its handle */
 void candidate_proclaim(struct candidate *c, int64_t timeout_ms);
 
 /* Whether it leads, and knows it. */

@@ -14,7 +14,7 @@ struct member;
 /* One acquisition after the other. */
 struct slot {
     struct member *member;
-    struct attempt *attempt; /* NULL: idle */
+    struct acquisition *acquisition; /* NULL: idle */
     struct alarm act, cancel;
 };
 
@@ -29,8 +29,8 @@ enum seat_kind {
 struct seat {
     struct member *member;
     enum seat_kind kind;
-    struct candidate *candidate; /* NULL: none */
-    struct attempt *attempt;     /* CAMPAIGNER's */
+    struct candidate *candidate;     /* NULL: none */
+    struct acquisition *acquisition; /* CAMPAIGNER's */
     struct onlooker *onlooker;
     struct alarm act;
 };
@@ -65,7 +65,7 @@ struct limbo {
     int64_t most_ns; /* between two of its steps */
     unsigned steps;  /* until all is committed again; 0: it is */
     bool refusing;   /* its changes */
-    struct attempt *holder;
+    struct acquisition *holder;
 };
 
 struct cast {

@@ -111,7 +111,7 @@ void client_free_mutex(struct client *p, int path)
 
     trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "frees the mutex of %s",
                client_paths[path]);
-    attempt_expect_closed(p, path);
+    acquisition_expect_closed(p, path);
     zkl_mutex_free(p->mutex[path]);
     make_mutex(p, path);
     host_enter(before);
@@ -123,7 +123,7 @@ static void end_session(struct client *p)
     struct host *before = host_enter(p->host);
 
     for (int i = 0; i < LINES; i++)
-        attempt_expect_closed(p, i);
+        acquisition_expect_closed(p, i);
     candidates_expect_closed(p);
     zkl_session_close(p->session);
     candidates_closed(p);
@@ -147,7 +147,7 @@ void client_kill(struct client *p)
     tell(p, "is killed");
     host_kill(p->host);
     p->dead = true;
-    attempt_abandon(p);
+    acquisition_abandon(p);
     candidates_abandon(p);
     onlookers_abandon(p);
     if (p->session)

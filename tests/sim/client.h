@@ -5,7 +5,7 @@
 
 #include <zkl.h>
 
-#include "attempt.h"
+#include "acquisition.h"
 #include "stage.h"
 
 /* Where processes contend: mutexes, and behind them elections. Each is a line of its own, though

@@ -7,14 +7,14 @@
 
 #include "lib/base/timers.h"
 #include "lib/lock/contender.h"
-#include "recipes/contend.h"
+#include "recipes/attempt.h"
 #include "recipes/mark.h"
 #include "runner.h"
 #include "world/world.h"
 
 #define MS INT64_C(1000000)
-#define SHORT ((CONTEND_OWN_WATCH_MS - 10) * MS)
-#define LONG ((CONTEND_OWN_WATCH_MS + 10) * MS)
+#define SHORT ((ATTEMPT_OWN_WATCH_MS - 10) * MS)
+#define LONG ((ATTEMPT_OWN_WATCH_MS + 10) * MS)
 
 enum { ACTORS = 3, WAITERS_MAX = 1000 };
 

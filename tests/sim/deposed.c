@@ -32,9 +32,9 @@ static bool wait_for(bool (*done)(const void *data), const void *data)
     return stage_run(show.stage, stage_now(show.stage) + LIMIT_MS * MS, done, data);
 }
 
-static bool is_granted(const void *attempt)
+static bool is_granted(const void *acquisition)
 {
-    return ((const struct attempt *)attempt)->grant != NULL;
+    return ((const struct acquisition *)acquisition)->grant != NULL;
 }
 
 static bool is_up(void)
@@ -68,9 +68,9 @@ static bool is_listing(const void *count)
     return lists() == *(const uint64_t *)count;
 }
 
-static struct attempt *enter(void)
+static struct acquisition *enter(void)
 {
-    return attempt_enter(show.client, 0, ZKL_FOREVER, NULL, NULL);
+    return acquisition_enter(show.client, 0, ZKL_FOREVER, NULL, NULL);
 }
 
 static void reach(int server, bool reachable)
@@ -84,10 +84,10 @@ static void reach(int server, bool reachable)
 /* The lock's directory is there, and of a later leader the client has seen nothing. */
 static void depose(void)
 {
-    struct attempt *visitor = enter();
+    struct acquisition *visitor = enter();
 
     REQUIRE(wait_for(is_granted, visitor));
-    attempt_release(visitor);
+    acquisition_release(visitor);
     pass_us(100 * LATENCY_US);
     world_cut_server(world(), show.deposed, true);
     for (int i = 0; i < SERVERS; i++) {
@@ -128,9 +128,9 @@ static void begin(void)
 }
 
 /* The node is made, but its server is gone before it could say so. */
-static struct attempt *lose_create(void)
+static struct acquisition *lose_create(void)
 {
-    struct attempt *it = enter();
+    struct acquisition *it = enter();
 
     pass_us(5 * LATENCY_US / 2);
     world_crash_server(world(), show.first, true);
@@ -148,12 +148,12 @@ static void end(void)
     for (int i = 0; i < SERVERS; i++)
         reach(i, true);
     world_crash_server(world(), show.first, false);
-    struct attempt *next = enter();
+    struct acquisition *next = enter();
     CHECK(wait_for(is_granted, next));
     char **names = world_children(world(), client_paths[0]);
     CHECK_INT(g_strv_length(names), 1);
     g_strfreev(names);
-    attempt_release(next);
+    acquisition_release(next);
     client_close(show.client);
     pass_us(2 * TIMEOUT_MS * 1000);
     CHECK_STR(show.stage->wrong, NULL);
@@ -163,7 +163,7 @@ static void end(void)
 static void tells_nothing_of_a_create(void)
 {
     begin();
-    attempt_cancel(lose_create());
+    acquisition_cancel(lose_create());
     reach(show.deposed, true);
     REQUIRE(connect());
     pass_us(200 * LATENCY_US);
@@ -175,14 +175,14 @@ static void tells_nothing_of_a_create(void)
 static void tells_nothing_to_who_goes_on(void)
 {
     begin();
-    struct attempt *it = lose_create();
+    struct acquisition *it = lose_create();
     reach(show.deposed, true);
     REQUIRE(connect());
     pass_us(200 * LATENCY_US);
     CHECK(!it->grant);
     world_cut_server(world(), show.deposed, false);
     CHECK(wait_for(is_granted, it));
-    attempt_release(it);
+    acquisition_release(it);
     end();
 }
 
@@ -191,7 +191,7 @@ static void tells_nothing_to_who_goes_on(void)
 static void does_not_take_who_has_passed(void)
 {
     begin();
-    attempt_cancel(lose_create());
+    acquisition_cancel(lose_create());
     reach(show.second, true);
     REQUIRE(wait_for(is_listing, &(uint64_t){lists() + 2}));
     world_reset(show.client->host); /* its answer is on the way */

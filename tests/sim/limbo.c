@@ -38,7 +38,7 @@ static void cut(struct limbo *l, bool on)
     }
 }
 
-static struct attempt *some_holder(struct limbo *l)
+static struct acquisition *some_holder(struct limbo *l)
 {
     const GPtrArray *holding = l->cast->stage->oracle.holding;
 

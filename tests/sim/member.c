@@ -17,14 +17,14 @@ static struct stage *stage_of(const struct slot *slot)
 
 static void rest(struct slot *slot)
 {
-    slot->attempt = NULL;
+    slot->acquisition = NULL;
     slot->cancel.at = NEVER;
     slot->act.at = cast_soon(slot->member->cast, stage_chance(stage_of(slot), 50) ? 100 : 3);
 }
 
 static void let_go(struct slot *slot)
 {
-    attempt_release(slot->attempt);
+    acquisition_release(slot->acquisition);
     rest(slot);
 }
 
@@ -36,7 +36,7 @@ static void write_some(struct slot *slot)
                              : stage_between(stage, 0, slot->member->cast->timeout_ms);
 
     while (stage_chance(stage, 40))
-        write_start(slot->attempt, stage_chance(stage, 20), timeout_ms);
+        write_start(slot->acquisition, stage_chance(stage, 20), timeout_ms);
 }
 
 /* Whether its loss is told, how often, and how long it is held. */
@@ -47,7 +47,7 @@ static void hold(struct slot *slot)
 
     slot->cancel.at = NEVER;
     for (uint32_t n = stage_below(stage, 8); n > 0; n /= 3)
-        attempt_watch(slot->attempt);
+        acquisition_watch(slot->acquisition);
     if (slot->member->cast->writes)
         write_some(slot);
     if (stage->calm)
@@ -58,17 +58,17 @@ static void hold(struct slot *slot)
         slot->act.at = stage_now(stage) + stage_between(stage, 0, 30 * MS);
     else if (how < 80)
         slot->act.at = cast_soon(slot->member->cast, 2);
-    else if (how < 90 || slot->attempt->watching == 0)
+    else if (how < 90 || slot->acquisition->watching == 0)
         slot->act.at = cast_soon(slot->member->cast, 1) + slot->member->cast->timeout_ms * MS;
     else
         slot->act.at = NEVER; /* until it is lost */
 }
 
-static void on_turn(struct attempt *a, enum turn turn)
+static void on_turn(struct acquisition *a, enum turn turn)
 {
     struct slot *slot = a->data;
 
-    if (slot->attempt != a)
+    if (slot->acquisition != a)
         return;
     switch (turn) {
     case TURN_GRANTED:
@@ -84,7 +84,7 @@ static void on_turn(struct attempt *a, enum turn turn)
         rest(slot);
         break;
     case TURN_ENDED:
-        slot->attempt = NULL;
+        slot->acquisition = NULL;
         slot->act.at = slot->cancel.at = NEVER;
         break;
     }
@@ -107,7 +107,8 @@ static void enter(struct slot *slot)
     struct stage *stage = stage_of(slot);
     int path = (int)stage_below(stage, slot->member->cast->paths);
 
-    slot->attempt = attempt_enter(slot->member->process, path, draw_timeout(slot), on_turn, slot);
+    slot->acquisition =
+        acquisition_enter(slot->member->process, path, draw_timeout(slot), on_turn, slot);
     if (stage_chance(stage, 20))
         slot->cancel.at = cast_soon(slot->member->cast, stage_chance(stage, 50) ? 500 : 1);
 }
@@ -116,9 +117,9 @@ static void on_act(void *data)
 {
     struct slot *slot = data;
 
-    if (slot->attempt && slot->attempt->grant)
+    if (slot->acquisition && slot->acquisition->grant)
         let_go(slot);
-    else if (!slot->attempt && !stage_of(slot)->calm && slot->member->process->session)
+    else if (!slot->acquisition && !stage_of(slot)->calm && slot->member->process->session)
         enter(slot);
 }
 
@@ -126,8 +127,8 @@ static void on_cancel(void *data)
 {
     struct slot *slot = data;
 
-    if (slot->attempt)
-        attempt_cancel(slot->attempt);
+    if (slot->acquisition)
+        acquisition_cancel(slot->acquisition);
 }
 
 /* ---- a process ---- */
@@ -137,7 +138,7 @@ static void wake_slots(struct member *m)
     for (unsigned i = 0; i < m->cast->slots; i++) {
         struct slot *slot = &m->slots[i];
         slot->act.process = slot->cancel.process = m->process;
-        if (!slot->attempt)
+        if (!slot->acquisition)
             slot->act.at = cast_soon(m->cast, stage_chance(m->cast->stage, 60) ? 200 : 2);
     }
     seats_wake(m);
@@ -229,7 +230,7 @@ void member_calm(struct member *m)
     m->life.at = NEVER;
     for (unsigned i = 0; i < m->cast->slots; i++) {
         struct slot *slot = &m->slots[i];
-        if (slot->attempt && slot->attempt->grant)
+        if (slot->acquisition && slot->acquisition->grant)
             slot->act.at = stage_now(stage) + stage_between(stage, 0, 50 * MS);
     }
 }
@@ -237,7 +238,7 @@ void member_calm(struct member *m)
 bool member_is_done(const struct member *m)
 {
     for (unsigned i = 0; i < m->cast->slots; i++) {
-        if (m->slots[i].attempt)
+        if (m->slots[i].acquisition)
             return false;
     }
     return true;
@@ -248,7 +249,7 @@ void member_end(struct member *m)
     if (!m->process->dead && m->process->session)
         client_close(m->process);
     for (unsigned i = 0; i < m->cast->slots; i++) {
-        if (m->slots[i].attempt)
-            attempt_release(m->slots[i].attempt);
+        if (m->slots[i].acquisition)
+            acquisition_release(m->slots[i].acquisition);
     }
 }

@@ -251,7 +251,7 @@ static bool is_passed_over(const struct stage *stage, const struct neighbour *n,
     return false;
 }
 
-const char *neighbours_forbid(const struct stage *stage, const struct attempt *a,
+const char *neighbours_forbid(const struct stage *stage, const struct acquisition *a,
                               const struct contender_node *own)
 {
     for (guint i = 0; i < stage->neighbours->len; i++) {

@@ -40,7 +40,7 @@ bool neighbours_explain(const struct stage *stage, int line, zkl_peer peer, bool
 
 /* One that stood there before the own node, and for which it may not wait: a grant is wrong. NULL:
  * there is none. */
-const char *neighbours_forbid(const struct stage *stage, const struct attempt *a,
+const char *neighbours_forbid(const struct stage *stage, const struct acquisition *a,
                               const struct contender_node *own);
 
 #endif

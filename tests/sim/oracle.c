@@ -15,7 +15,7 @@
 /* A loss is told within this, if nobody is stopped and no callback hangs. */
 #define TOLD_NS INT64_C(100000000)
 
-static zkl_state state_of(const struct attempt *a)
+static zkl_state state_of(const struct acquisition *a)
 {
     struct host *before = host_enter(a->process->host);
     zkl_state state = zkl_grant_state(a->grant);
@@ -24,14 +24,14 @@ static zkl_state state_of(const struct attempt *a)
     return state;
 }
 
-static bool is_valid(const struct attempt *a)
+static bool is_valid(const struct acquisition *a)
 {
     return state_of(a) <= ZKL_SUSPECT;
 }
 
-static void wrong(struct stage *stage, const struct attempt *a, const char *what)
+static void wrong(struct stage *stage, const struct acquisition *a, const char *what)
 {
-    char *name = attempt_name(a);
+    char *name = acquisition_name(a);
 
     stage_wrong(stage, "%s on %s (%s): %s", name, client_paths[a->path],
                 a->node ? a->node : "no node", what);
@@ -39,7 +39,7 @@ static void wrong(struct stage *stage, const struct attempt *a, const char *what
 }
 
 /* What it held is nobody's business from the latest of its deadlines on. */
-static void excuse(struct stage *stage, struct attempt *a)
+static void excuse(struct stage *stage, struct acquisition *a)
 {
     if (a->excused)
         return;
@@ -56,7 +56,7 @@ void oracle_note(struct stage *stage, const struct note *note)
 
 /* ---- completion ---- */
 
-static void check_place(struct stage *stage, const struct attempt *a,
+static void check_place(struct stage *stage, const struct acquisition *a,
                         const struct contender_node *n)
 {
     int place = client_place(a->path);
@@ -81,12 +81,12 @@ static void check_place(struct stage *stage, const struct attempt *a,
 /* Taken away before a write was sent that was answered when it was granted. What is answered in one
  * step comes in any order. Only of a mutex is it known when that was: the winner of an election
  * looks at its rivals first. */
-static bool is_known_gone(const struct attempt *a, const struct contender_node *n)
+static bool is_known_gone(const struct acquisition *a, const struct contender_node *n)
 {
     return a->path < PATHS && n->known_in != 0 && n->known_in < a->process->heard_in;
 }
 
-static void check_grant(struct stage *stage, struct attempt *a)
+static void check_grant(struct stage *stage, struct acquisition *a)
 {
     const struct contender_node *n = nodes_find(&stage->oracle, a->node);
 
@@ -111,7 +111,7 @@ static void check_grant(struct stage *stage, struct attempt *a)
         stage->tally.adoptions++;
 }
 
-static bool fits(const struct stage *stage, const struct attempt *a)
+static bool fits(const struct stage *stage, const struct acquisition *a)
 {
     const struct oracle *o = &stage->oracle;
 
@@ -138,7 +138,7 @@ static bool fits(const struct stage *stage, const struct attempt *a)
 }
 
 /* A third more for slow clocks, and two timeouts for a callback that hangs. */
-static bool is_in_time(const struct stage *stage, const struct attempt *a)
+static bool is_in_time(const struct stage *stage, const struct acquisition *a)
 {
     const struct client *p = a->process;
     int64_t ms = a->timeout_ms == 0 ? p->options.session_timeout_ms : a->timeout_ms;
@@ -147,7 +147,7 @@ static bool is_in_time(const struct stage *stage, const struct attempt *a)
     return ms < 0 || p->running_since > a->entered_at || stage_now(stage) - a->entered_at <= limit;
 }
 
-static void count(struct tally *t, const struct attempt *a)
+static void count(struct tally *t, const struct acquisition *a)
 {
     t->grants += a->code == 0;
     t->cancels += a->code == ZKL_ECANCELED;
@@ -155,7 +155,7 @@ static void count(struct tally *t, const struct attempt *a)
     t->timeouts += a->code == ZKL_ETIMEDOUT || a->code == ZKL_EUNREACHABLE;
 }
 
-void oracle_completed(struct stage *stage, struct attempt *a)
+void oracle_completed(struct stage *stage, struct acquisition *a)
 {
     count(&stage->tally, a);
     stage->oracle.look = true;
@@ -179,7 +179,7 @@ void oracle_completed(struct stage *stage, struct attempt *a)
 void oracle_changed(struct stage *stage, const struct watcher *w, const zkl_grant *grant,
                     zkl_state state)
 {
-    struct attempt *a = w->attempt;
+    struct acquisition *a = w->acquisition;
 
     stage->oracle.look = true;
     if (w->final)
@@ -193,7 +193,7 @@ void oracle_changed(struct stage *stage, const struct watcher *w, const zkl_gran
     stage->tally.losses += state == ZKL_LOST && w == &a->watchers[0];
 }
 
-void oracle_released(struct stage *stage, struct attempt *a)
+void oracle_released(struct stage *stage, struct acquisition *a)
 {
     g_ptr_array_remove(stage->oracle.holding, a);
 }
@@ -204,7 +204,7 @@ void oracle_released(struct stage *stage, struct attempt *a)
 static void check_fallen(struct stage *stage, const struct contender_node *n)
 {
     for (guint i = 0; i < stage->oracle.holding->len; i++) {
-        struct attempt *a = stage->oracle.holding->pdata[i];
+        struct acquisition *a = stage->oracle.holding->pdata[i];
         if (strcmp(a->node, n->path) != 0)
             continue;
         if (nodes_was_taken(n))
@@ -214,7 +214,7 @@ static void check_fallen(struct stage *stage, const struct contender_node *n)
     }
 }
 
-static bool is_told(const struct attempt *a)
+static bool is_told(const struct acquisition *a)
 {
     for (unsigned i = 0; i < a->watching; i++) {
         if (!a->watchers[i].final)
@@ -223,7 +223,7 @@ static bool is_told(const struct attempt *a)
     return true;
 }
 
-static void check_told(struct stage *stage, struct attempt *a, bool valid)
+static void check_told(struct stage *stage, struct acquisition *a, bool valid)
 {
     const struct client *p = a->process;
     int64_t now = stage_now(stage);
@@ -239,7 +239,7 @@ static void check_told(struct stage *stage, struct attempt *a, bool valid)
         wrong(stage, a, "its loss is not told");
 }
 
-static void check_state(struct stage *stage, const struct attempt *a)
+static void check_state(struct stage *stage, const struct acquisition *a)
 {
     int64_t session = zkl_grant_session_id(a->grant);
 
@@ -248,7 +248,7 @@ static void check_state(struct stage *stage, const struct attempt *a)
 }
 
 /* The node had gone, and the servers have it again: who passed it by holds beside its owner. */
-static bool is_undone(const struct stage *stage, const struct attempt *a)
+static bool is_undone(const struct stage *stage, const struct acquisition *a)
 {
     const struct contender_node *n = nodes_find(&stage->oracle, a->node);
 
@@ -257,11 +257,11 @@ static bool is_undone(const struct stage *stage, const struct attempt *a)
 
 static void check_holding(struct stage *stage)
 {
-    const struct attempt *holders[LINES] = {NULL};
+    const struct acquisition *holders[LINES] = {NULL};
 
     for (guint i = 0; i < stage->oracle.holding->len; i++) {
-        struct attempt *a = stage->oracle.holding->pdata[i];
-        const struct attempt **holder = &holders[client_place(a->path)];
+        struct acquisition *a = stage->oracle.holding->pdata[i];
+        const struct acquisition **holder = &holders[client_place(a->path)];
         bool valid = is_valid(a);
         check_told(stage, a, valid);
         if (!valid)
@@ -273,7 +273,7 @@ static void check_holding(struct stage *stage)
         } else if (is_undone(stage, a)) {
             continue;
         } else if (*holder) {
-            char *other = attempt_name(*holder);
+            char *other = acquisition_name(*holder);
             char *text = g_strdup_printf("it and %s hold at once", other);
             wrong(stage, a, text);
             g_free(text);
@@ -307,8 +307,8 @@ void oracle_at_rest(struct stage *stage)
 {
     const GPtrArray *standing = stage->oracle.standing;
 
-    for (guint i = 0; i < stage->attempts->len; i++) {
-        const struct attempt *a = stage->attempts->pdata[i];
+    for (guint i = 0; i < stage->acquisitions->len; i++) {
+        const struct acquisition *a = stage->acquisitions->pdata[i];
         if (!a->completed && !a->abandoned)
             wrong(stage, a, "never completes, though all is well again");
         else if (a->grant)
@@ -323,8 +323,8 @@ void oracle_at_rest(struct stage *stage)
 
 void oracle_at_end(struct stage *stage)
 {
-    for (guint i = 0; i < stage->attempts->len; i++) {
-        const struct attempt *a = stage->attempts->pdata[i];
+    for (guint i = 0; i < stage->acquisitions->len; i++) {
+        const struct acquisition *a = stage->acquisitions->pdata[i];
         if (!a->abandoned && !is_told(a))
             wrong(stage, a, "the end of its grant was never told");
     }

@@ -8,14 +8,14 @@
  * a third party had taken that node;
  *  - ZKL_ELAYOUT names a child for which that contender would not have waited;
  *  - the end of a node wakes one waiter at most;
- *  - each attempt completes once, with an error that fits it, never after a cancel that won;
+ *  - each acquisition completes once, with an error that fits it, never after a cancel that won;
  *  - the end of a grant is told once, last, and in time; without a connection it is SUSPECT. */
 #ifndef SIM_ORACLE_H
 #define SIM_ORACLE_H
 
 #include <glib.h>
 
-#include "attempt.h"
+#include "acquisition.h"
 #include "world/world.h"
 
 struct stage;
@@ -33,14 +33,14 @@ struct oracle {
     GPtrArray *standing;  /* of them */
     GPtrArray *fallen;    /* of them, in the present step */
     GPtrArray *taken;     /* of them, by a third party, and not known to their session yet */
-    GPtrArray *holding;   /* of struct attempt: with a grant in their hands */
+    GPtrArray *holding;   /* of struct acquisition: with a grant in their hands */
     GHashTable *down;     /* sessions that know that they are disconnected */
     GHashTable *shaken;   /* sessions that may have watches too many */
     GPtrArray *watching;  /* of waking.c's */
     GHashTable *doubtful; /* creates without an answer: path as sent */
     /* of each path, by its first line: */
     uint64_t last_token[LINES_MAX];
-    unsigned last_number[LINES_MAX]; /* of the attempt */
+    unsigned last_number[LINES_MAX]; /* of the acquisition */
     GArray *heads[LINES_MAX];        /* of each line, of struct head: who was first, in turn */
     bool always;                     /* look at each step, not only when something changed hands */
     bool look;
@@ -53,10 +53,10 @@ void oracle_clear(struct oracle *o);
 void oracle_note(struct stage *stage, const struct note *note);
 
 /* When a callback has told something, before anybody acts upon it. */
-void oracle_completed(struct stage *stage, struct attempt *a);
+void oracle_completed(struct stage *stage, struct acquisition *a);
 void oracle_changed(struct stage *stage, const struct watcher *w, const zkl_grant *grant,
                     zkl_state state);
-void oracle_released(struct stage *stage, struct attempt *a);
+void oracle_released(struct stage *stage, struct acquisition *a);
 
 /* After each step. */
 void oracle_check(struct stage *stage);

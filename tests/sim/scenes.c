@@ -32,22 +32,22 @@ static struct client *start(struct stage *stage, const char *name)
 }
 
 /* Holders want to know, and let go of what is lost. */
-static void on_turn(struct attempt *a, enum turn turn)
+static void on_turn(struct acquisition *a, enum turn turn)
 {
     if (turn == TURN_GRANTED)
-        attempt_watch(a);
+        acquisition_watch(a);
     else if (turn == TURN_LOST)
-        attempt_release(a);
+        acquisition_release(a);
 }
 
-static struct attempt *enter(struct client *c)
+static struct acquisition *enter(struct client *c)
 {
-    return attempt_enter(c, 0, ZKL_FOREVER, on_turn, NULL);
+    return acquisition_enter(c, 0, ZKL_FOREVER, on_turn, NULL);
 }
 
-static struct attempt *hold(struct client *c)
+static struct acquisition *hold(struct client *c)
 {
-    struct attempt *a = enter(c);
+    struct acquisition *a = enter(c);
 
     wait_ms(c->stage, 100);
     return a;
@@ -56,9 +56,9 @@ static struct attempt *hold(struct client *c)
 /* So that the directory is there. */
 static void visit(struct client *c)
 {
-    struct attempt *a = hold(c);
+    struct acquisition *a = hold(c);
 
-    attempt_release(a);
+    acquisition_release(a);
     wait_ms(c->stage, 100);
 }
 
@@ -77,32 +77,32 @@ static void uncontended(struct stage *stage)
 static void hand_over(struct stage *stage)
 {
     struct client *a = start(stage, "A"), *b = start(stage, "B");
-    struct attempt *first = hold(a), *second = hold(b);
+    struct acquisition *first = hold(a), *second = hold(b);
 
     say(stage, "A lets go");
-    attempt_release(first);
+    acquisition_release(first);
     wait_ms(stage, 100);
-    attempt_release(second);
+    acquisition_release(second);
 }
 
 static void middle_leaves(struct stage *stage)
 {
     struct client *a = start(stage, "A"), *b = start(stage, "B"), *c = start(stage, "C");
-    struct attempt *first = hold(a), *second = hold(b), *third = hold(c);
+    struct acquisition *first = hold(a), *second = hold(b), *third = hold(c);
 
     say(stage, "B, between A and C, gives up");
-    attempt_cancel(second);
+    acquisition_cancel(second);
     wait_ms(stage, 100);
     say(stage, "A lets go");
-    attempt_release(first);
+    acquisition_release(first);
     wait_ms(stage, 100);
-    attempt_release(third);
+    acquisition_release(third);
 }
 
 static void lost_create(struct stage *stage, bool after_effect)
 {
     struct client *a = start(stage, "A");
-    struct attempt *it;
+    struct acquisition *it;
 
     visit(a);
     say(stage, after_effect ? "the connection breaks when the node was made"
@@ -110,7 +110,7 @@ static void lost_create(struct stage *stage, bool after_effect)
     world_break_at(a->host, 1, after_effect);
     it = enter(a);
     wait_ms(stage, 3000);
-    attempt_release(it);
+    acquisition_release(it);
 }
 
 static void create_adopted(struct stage *stage)
@@ -126,18 +126,18 @@ static void create_repeated(struct stage *stage)
 static void reconnect_holding(struct stage *stage)
 {
     struct client *a = start(stage, "A");
-    struct attempt *it = hold(a);
+    struct acquisition *it = hold(a);
 
     say(stage, "A's connection is reset");
     world_reset(a->host);
     wait_ms(stage, 3000);
-    attempt_release(it);
+    acquisition_release(it);
 }
 
 static void expiry(struct stage *stage)
 {
     struct client *a = start(stage, "A"), *b = start(stage, "B");
-    struct attempt *second;
+    struct acquisition *second;
 
     hold(a);
     second = hold(b);
@@ -147,46 +147,46 @@ static void expiry(struct stage *stage)
     say(stage, "A is back");
     world_heal(a->host, -1);
     wait_ms(stage, TIMEOUT_MS);
-    attempt_release(second);
+    acquisition_release(second);
 }
 
 static void reconnect_waiting(struct stage *stage)
 {
     struct client *a = start(stage, "A"), *b = start(stage, "B");
-    struct attempt *first = hold(a), *second = hold(b);
+    struct acquisition *first = hold(a), *second = hold(b);
 
     say(stage, "B's connection is reset, and A lets go meanwhile");
     world_reset(b->host);
-    attempt_release(first);
+    acquisition_release(first);
     wait_ms(stage, 3000);
-    attempt_release(second);
+    acquisition_release(second);
 }
 
 static void cancel_creating(struct stage *stage)
 {
     struct client *a = start(stage, "A");
-    struct attempt *it;
+    struct acquisition *it;
 
     visit(a);
     it = enter(a);
     stage_run(stage, stage_now(stage) + LATENCY_US * 500, NULL, NULL);
     say(stage, "the create is on its way");
-    attempt_cancel(it);
+    acquisition_cancel(it);
 }
 
 /* Another lock is held, so the session stays. */
 static void create_unsettled(struct stage *stage)
 {
     struct client *a = start(stage, "A");
-    struct attempt *held, *it;
+    struct acquisition *held, *it;
 
     visit(a);
-    held = attempt_enter(a, 1, ZKL_FOREVER, on_turn, NULL);
+    held = acquisition_enter(a, 1, ZKL_FOREVER, on_turn, NULL);
     wait_ms(stage, 100);
     say(stage, "the connection breaks when the node was made, and A gives up");
     world_break_at(a->host, 1, true);
     it = enter(a);
-    attempt_cancel(it);
+    acquisition_cancel(it);
     say(stage, "nobody may list any more");
     world_refuse(stage->world, STORE_LIST, "/a");
     wait_ms(stage, 2000);
@@ -194,18 +194,18 @@ static void create_unsettled(struct stage *stage)
     world_refuse(stage->world, STORE_SYNC, "/");
     wait_ms(stage, 4000);
     visit(a);
-    attempt_release(held);
+    acquisition_release(held);
 }
 
 static void administrator(struct stage *stage)
 {
     struct client *a = start(stage, "A"), *b = start(stage, "B");
-    struct attempt *first = hold(a), *second = hold(b);
+    struct acquisition *first = hold(a), *second = hold(b);
 
     say(stage, "somebody deletes A's node");
     world_admin_delete(stage->world, first->node);
     wait_ms(stage, 100);
-    attempt_release(second);
+    acquisition_release(second);
 }
 
 static void another_layout(struct stage *stage)
@@ -218,18 +218,18 @@ static void another_layout(struct stage *stage)
     hold(a);
     say(stage, "and goes");
     world_admin_delete(stage->world, reader);
-    struct attempt *it = hold(a);
+    struct acquisition *it = hold(a);
     say(stage, "a writer comes behind A, and before B");
     const char *writer = neighbour_place(stage, 0, NEIGHBOUR_WRITER, 5);
     hold(b);
-    attempt_release(it);
+    acquisition_release(it);
     world_admin_delete(stage->world, writer);
 }
 
 static void session_moves(struct stage *stage)
 {
     struct client *a = start(stage, "A");
-    struct attempt *it = hold(a);
+    struct acquisition *it = hold(a);
 
     for (int server = 0; server < 3; server++) {
         if (server == world_leader(stage->world))
@@ -240,7 +240,7 @@ static void session_moves(struct stage *stage)
         world_crash_server(stage->world, server, false);
         wait_ms(stage, TIMEOUT_MS);
     }
-    attempt_release(it);
+    acquisition_release(it);
 }
 
 const struct scene scenes[] = {

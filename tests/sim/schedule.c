@@ -9,7 +9,7 @@
 
 #define MS INT64_C(1000000)
 
-/* The longest pause between two attempts to delete what was refused is 30 s. */
+/* The longest pause between two tries to delete what was refused is 30 s. */
 enum { CALM_MS = 60000, END_MS = 20000 };
 
 /* So few are a long queue in every other schedule. */

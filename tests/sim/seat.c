@@ -71,9 +71,9 @@ static zkl_election_options draw_options(struct cast *cast)
 
 static void leave(struct seat *seat)
 {
-    candidate_drop(seat->candidate, seat->attempt);
+    candidate_drop(seat->candidate, seat->acquisition);
     seat->candidate = NULL;
-    seat->attempt = NULL;
+    seat->acquisition = NULL;
 }
 
 /* What a path's data is, one line of candidates alone decides. */
@@ -140,21 +140,21 @@ static void act_as_starter(struct seat *seat)
 
 /* ---- those who campaign ---- */
 
-static void on_turn(struct attempt *a, enum turn turn)
+static void on_turn(struct acquisition *a, enum turn turn)
 {
     struct seat *seat = a->data;
     struct cast *cast = seat->member->cast;
 
-    if (seat->attempt != a)
+    if (seat->acquisition != a)
         return;
     if (turn == TURN_FAILED || turn == TURN_ENDED)
-        seat->attempt = NULL;
+        seat->acquisition = NULL;
     if (turn == TURN_GRANTED && chance(cast, 60))
-        attempt_watch(a);
+        acquisition_watch(a);
     if (turn == TURN_LOST)
-        attempt_release(a);
+        acquisition_release(a);
     if (turn == TURN_LOST)
-        seat->attempt = NULL;
+        seat->acquisition = NULL;
     seat->act.at = cast->stage->calm ? soon(cast, 100) : soon(cast, chance(cast, 50) ? 20 : 1);
 }
 
@@ -164,8 +164,8 @@ static void end_term(struct seat *seat)
 
     if (chance(cast, 40))
         candidate_resign(seat->candidate, NULL);
-    attempt_release(seat->attempt);
-    seat->attempt = NULL;
+    acquisition_release(seat->acquisition);
+    seat->acquisition = NULL;
 }
 
 static void act_as_campaigner(struct seat *seat)
@@ -178,14 +178,14 @@ static void act_as_campaigner(struct seat *seat)
             candidate_new(seat->member->process, draw_line(cast), &options, NULL, seat);
     }
     candidate_check(seat->candidate);
-    if (!seat->attempt)
-        seat->attempt = attempt_campaign(
+    if (!seat->acquisition)
+        seat->acquisition = acquisition_campaign(
             seat->candidate, chance(cast, 60) ? ZKL_FOREVER : up_to(cast, cast->timeout_ms),
             on_turn, seat);
-    else if (seat->attempt->grant)
+    else if (seat->acquisition->grant)
         end_term(seat);
     else if (chance(cast, 20))
-        candidate_resign(seat->candidate, seat->attempt);
+        candidate_resign(seat->candidate, seat->acquisition);
     else if (chance(cast, 10))
         leave(seat);
 }
@@ -214,7 +214,7 @@ static void on_act(void *data)
     struct seat *seat = data;
     struct cast *cast = seat->member->cast;
 
-    if (cast->stage->calm && seat->attempt && seat->attempt->grant)
+    if (cast->stage->calm && seat->acquisition && seat->acquisition->grant)
         end_term(seat);
     if (cast->stage->calm || !seat->member->process->session)
         return;
@@ -241,7 +241,7 @@ void seats_wake(struct member *m)
         if (seat->member != m)
             continue;
         seat->candidate = NULL;
-        seat->attempt = NULL;
+        seat->acquisition = NULL;
         seat->onlooker = NULL;
         seat->act.process = m->process;
         seat->act.at = soon(m->cast, chance(m->cast, 60) ? 50 : 2);
@@ -261,10 +261,10 @@ void seats_calm(struct cast *cast)
         struct seat *seat = &cast->seat[i];
         if (is_away(seat->member->process)) {
             seat->candidate = NULL;
-            seat->attempt = NULL;
+            seat->acquisition = NULL;
             seat->onlooker = NULL;
         }
-        seat->act.at = seat->attempt && seat->attempt->grant ? soon(cast, 100) : NEVER;
+        seat->act.at = seat->acquisition && seat->acquisition->grant ? soon(cast, 100) : NEVER;
     }
 }
 

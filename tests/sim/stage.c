@@ -56,7 +56,7 @@ struct stage *stage_new(uint64_t seed, struct world_config config, struct trace 
     stage->random = seed;
     stage->trace = trace;
     stage->processes = g_ptr_array_new_with_free_func(client_free);
-    stage->attempts = g_ptr_array_new_with_free_func(attempt_free);
+    stage->acquisitions = g_ptr_array_new_with_free_func(acquisition_free);
     stage->candidates = g_ptr_array_new_with_free_func(candidate_free);
     stage->onlookers = g_ptr_array_new_with_free_func(onlooker_free);
     stage->writes = g_ptr_array_new_with_free_func(write_free);
@@ -78,7 +78,7 @@ void stage_free(struct stage *stage)
     g_ptr_array_unref(stage->neighbours);
     g_ptr_array_unref(stage->onlookers);
     g_ptr_array_unref(stage->candidates);
-    g_ptr_array_unref(stage->attempts);
+    g_ptr_array_unref(stage->acquisitions);
     g_ptr_array_unref(stage->processes);
     g_ptr_array_unref(stage->alarms);
     world_free(stage->world);

@@ -30,7 +30,7 @@ struct stage {
     struct oracle oracle;
     struct tally tally;
     GPtrArray *processes; /* all there ever were */
-    GPtrArray *attempts;
+    GPtrArray *acquisitions;
     GPtrArray *candidates;
     GPtrArray *onlookers;
     GPtrArray *writes;

@@ -9,7 +9,7 @@
 struct tally {
     uint64_t steps;
     uint64_t grants, losses, cancels, timeouts, refused; /* for another layout */
-    uint64_t handovers;                                  /* from one attempt to another */
+    uint64_t handovers;                                  /* from one acquisition to another */
     uint64_t adoptions;                 /* granted though the create's answer was lost */
     uint64_t writes;                    /* fenced transactions applied */
     uint64_t undecided;                 /* applied after their holders were told "unknown" */

@@ -14,7 +14,7 @@ enum { SERVERS = 5, LATENCY_US = 1000, TIMEOUT_MS = 20000, LIMIT_MS = 60000 };
 static struct show {
     struct stage *stage;
     struct client *client;
-    struct attempt *attempt;
+    struct acquisition *acquisition;
     int followers[SERVERS - 1];
 } show;
 
@@ -47,7 +47,7 @@ static void cut_second(bool cut)
 static bool is_granted(const void *unused)
 {
     (void)unused;
-    return show.attempt->grant != NULL;
+    return show.acquisition->grant != NULL;
 }
 
 static void begin(void)
@@ -72,7 +72,7 @@ static void begin(void)
     cut_second(true);
     client_open(show.client);
     g_free(hosts);
-    show.attempt = attempt_enter(show.client, 0, ZKL_FOREVER, NULL, NULL);
+    show.acquisition = acquisition_enter(show.client, 0, ZKL_FOREVER, NULL, NULL);
     REQUIRE(stage_run(show.stage, LIMIT_MS * MS, is_granted, NULL));
     cut_second(false);
     pass_us(100000);
@@ -80,7 +80,7 @@ static void begin(void)
 
 static void end(void)
 {
-    attempt_release(show.attempt);
+    acquisition_release(show.acquisition);
     client_close(show.client);
     pass_us(2 * TIMEOUT_MS * 1000);
     CHECK_STR(show.stage->wrong, NULL);
@@ -103,13 +103,13 @@ static void overtaken(void)
 {
     begin();
     cut_quorum(true);
-    write_start(show.attempt, false, 3);
+    write_start(show.acquisition, false, 3);
     pass_us(5 * LATENCY_US / 2);
     world_crash_server(world(), show.followers[0], true);
     pass_us(60 * LATENCY_US);
     CHECK_INT(write_of(0)->code, ZKL_EUNKNOWN);
     CHECK(!write_of(0)->applied);
-    write_start(show.attempt, false, ZKL_FOREVER);
+    write_start(show.acquisition, false, ZKL_FOREVER);
     pass_us(20 * LATENCY_US);
     world_reset(show.client->host);
     cut_second(true);

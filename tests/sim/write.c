@@ -41,11 +41,11 @@ bool write_may_answer(const struct stage *stage, int code)
 static void on_written(const zkl_error *err, void *data)
 {
     struct write *w = data;
-    struct stage *stage = w->attempt->process->stage;
+    struct stage *stage = w->acquisition->process->stage;
 
-    if (w->attempt->abandoned)
+    if (w->acquisition->abandoned)
         return;
-    trace_line(stage->trace, stage_now(stage), host_name(w->attempt->process->host), "%s: %s",
+    trace_line(stage->trace, stage_now(stage), host_name(w->acquisition->process->host), "%s: %s",
                w->path, err ? err->text : "applied");
     if (w->answered)
         stage_wrong(stage, "%s is answered twice", w->path);
@@ -60,12 +60,12 @@ static void on_written(const zkl_error *err, void *data)
     stage->tally.writes += w->code == 0;
 }
 
-void write_start(struct attempt *a, bool release, int64_t timeout_ms)
+void write_start(struct acquisition *a, bool release, int64_t timeout_ms)
 {
     struct stage *stage = a->process->stage;
     struct write *w = g_new0(struct write, 1);
 
-    w->attempt = a;
+    w->acquisition = a;
     w->path = g_strdup_printf("%s/w%u", write_directory, stage->writes->len + 1);
     const zkl_change change = {.kind = ZKL_CHANGE_CREATE, .path = w->path};
     struct host *before = host_enter(a->process->host);
@@ -98,9 +98,9 @@ void write_note(struct stage *stage, const struct note *note)
 
     if (!w)
         return;
-    const struct contender_node *lock = nodes_find(&stage->oracle, w->attempt->node);
+    const struct contender_node *lock = nodes_find(&stage->oracle, w->acquisition->node);
     if (!lock || lock->gone)
-        stage_wrong(stage, "%s is applied, but %s is gone", w->path, w->attempt->node);
+        stage_wrong(stage, "%s is applied, but %s is gone", w->path, w->acquisition->node);
     else if (w->answered && w->code != ZKL_EUNKNOWN)
         stage_wrong(stage, "%s is applied after its answer", w->path);
     stage->tally.undecided += w->answered;
@@ -109,7 +109,7 @@ void write_note(struct stage *stage, const struct note *note)
 
 static bool is_awaited(const struct write *w)
 {
-    return !w->answered && !w->attempt->abandoned;
+    return !w->answered && !w->acquisition->abandoned;
 }
 
 bool write_all_answered(const struct stage *stage)

@@ -4,13 +4,13 @@
 #ifndef SIM_WRITE_H
 #define SIM_WRITE_H
 
-#include "attempt.h"
+#include "acquisition.h"
 #include "world/world.h"
 
 struct stage;
 
 struct write {
-    struct attempt *attempt;
+    struct acquisition *acquisition;
     char *path; /* of the node that it creates */
     bool applied, answered;
     int code;
@@ -21,7 +21,7 @@ extern const char write_directory[];
 void write_prepare(struct stage *stage);
 
 /* With a's grant, and without waiting; release: and gives the grant back with it. */
-void write_start(struct attempt *a, bool release, int64_t timeout_ms);
+void write_start(struct acquisition *a, bool release, int64_t timeout_ms);
 void write_free(void *write);
 
 /* What a transaction may come to. */

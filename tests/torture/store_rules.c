@@ -39,7 +39,7 @@ void rules_fail(const char *file, int line, const char *what)
 
 /* ---- grants ---- */
 
-static bool is_valid(const struct attempt *t)
+static bool is_valid(const struct acquisition *t)
 {
     if (!t->grant)
         return false;
@@ -49,12 +49,12 @@ static bool is_valid(const struct attempt *t)
     return valid;
 }
 
-static bool stands(const struct attempt *t)
+static bool stands(const struct acquisition *t)
 {
     return world_exists(stage.world, t->node, NULL, NULL);
 }
 
-void rules_granted(const struct attempt *t)
+void rules_granted(const struct acquisition *t)
 {
     uint64_t token = zkl_grant_token(t->grant), czxid = 0;
     int64_t owner = 0;
@@ -76,10 +76,10 @@ void rules_granted(const struct attempt *t)
 /* A third party may take a node away from under its grant: then only the token protects. */
 void rules_at_step(void)
 {
-    const struct attempt *valid[LOCK_PATHS] = {NULL};
+    const struct acquisition *valid[LOCK_PATHS] = {NULL};
 
-    for (unsigned i = 0; i < stage.attempt_count; i++) {
-        const struct attempt *t = &stage.attempts[i];
+    for (unsigned i = 0; i < stage.acquisition_count; i++) {
+        const struct acquisition *t = &stage.acquisitions[i];
         if (!is_valid(t))
             continue;
         if (!stands(t)) {
@@ -143,8 +143,8 @@ void rules_at_end(void)
 {
     MUST(stage_until(is_clean, NULL));
     stage_run(CALM_MS);
-    for (unsigned i = 0; i < stage.attempt_count; i++) {
-        const struct attempt *t = &stage.attempts[i];
+    for (unsigned i = 0; i < stage.acquisition_count; i++) {
+        const struct acquisition *t = &stage.acquisitions[i];
         MUST(t->calls == 1);
         MUST(t->endings == (t->node ? 1 : 0));
     }
@@ -157,9 +157,9 @@ struct outcomes rules_outcomes(void)
     struct outcomes o;
 
     memset(&o, 0, sizeof o);
-    for (unsigned i = 0; i < stage.attempt_count; i++) {
-        o.codes[i] = stage.attempts[i].code;
-        o.lost[i] = stage.attempts[i].lost;
+    for (unsigned i = 0; i < stage.acquisition_count; i++) {
+        o.codes[i] = stage.acquisitions[i].code;
+        o.lost[i] = stage.acquisitions[i].lost;
     }
     for (unsigned i = 0; i < stage.transaction_count; i++)
         o.answers[i] = stage.transactions[i].code;
@@ -217,7 +217,7 @@ static bool is_allowed_answer(int usual, const struct transaction *m)
 
 void rules_compare(const struct outcomes *usual, const struct outcomes *now, int also)
 {
-    for (unsigned i = 0; i < ATTEMPTS_MAX; i++) {
+    for (unsigned i = 0; i < ACQUISITIONS_MAX; i++) {
         MUST(is_allowed(usual->codes[i], now->codes[i]) ||
              (also && now->codes[i] == also && is_as_refused()));
         MUST(is_allowed_loss(usual->lost[i], now->lost[i], now->codes[i]));

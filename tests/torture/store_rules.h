@@ -20,7 +20,7 @@ void rules_fail(const char *file, int line, const char *what);
 bool rules_mere_loss(void);
 
 /* A completion has just given this one. */
-void rules_granted(const struct attempt *t);
+void rules_granted(const struct acquisition *t);
 
 /* At most one valid grant on a path, and its node stands. */
 void rules_at_step(void);
@@ -31,7 +31,7 @@ void rules_at_end(void);
 
 /* How everything came out, in the order of the calls. */
 struct outcomes {
-    int codes[ATTEMPTS_MAX], lost[ATTEMPTS_MAX], answers[TRANSACTIONS_MAX];
+    int codes[ACQUISITIONS_MAX], lost[ACQUISITIONS_MAX], answers[TRANSACTIONS_MAX];
 };
 struct outcomes rules_outcomes(void);
 

@@ -9,24 +9,24 @@
 
 #define LOCK_READER LOCK_PATH "/_c_other-__READ__0000000000"
 
-static void end(struct attempt *t)
+static void end(struct acquisition *t)
 {
     stage_await(t);
     stage_release(t);
 }
 
-static struct attempt *hold(struct actor *a, const char *path)
+static struct acquisition *hold(struct actor *a, const char *path)
 {
-    struct attempt *t = stage_lock(a, path, ZKL_FOREVER);
+    struct acquisition *t = stage_lock(a, path, ZKL_FOREVER);
 
     stage_await(t);
     return t;
 }
 
 /* Long enough to be in line whatever fails once. */
-static struct attempt *queue_up(struct actor *a)
+static struct acquisition *queue_up(struct actor *a)
 {
-    struct attempt *t = stage_lock(a, LOCK_PATH, ZKL_FOREVER);
+    struct acquisition *t = stage_lock(a, LOCK_PATH, ZKL_FOREVER);
 
     stage_run(1000);
     return t;
@@ -39,7 +39,7 @@ static void alone(void)
 
 static void hand_over(struct actor *a, struct actor *b)
 {
-    struct attempt *first = hold(a, LOCK_PATH), *second = queue_up(b);
+    struct acquisition *first = hold(a, LOCK_PATH), *second = queue_up(b);
 
     stage_release(first);
     end(second);
@@ -60,7 +60,7 @@ static void in_one_session(void)
 }
 
 /* But the holder's own watch and that of the next in line. */
-static void check_watchers(const struct attempt *t, unsigned most)
+static void check_watchers(const struct acquisition *t, unsigned most)
 {
     if (t->node && rules_mere_loss())
         MUST(world_watchers(stage.world, t->node) <= most);
@@ -68,9 +68,9 @@ static void check_watchers(const struct attempt *t, unsigned most)
 
 static void middle_leaves(void)
 {
-    struct attempt *first = hold(stage_join("a"), LOCK_PATH);
-    struct attempt *middle = queue_up(stage_join("b"));
-    struct attempt *last = queue_up(stage_join("c"));
+    struct acquisition *first = hold(stage_join("a"), LOCK_PATH);
+    struct acquisition *middle = queue_up(stage_join("b"));
+    struct acquisition *last = queue_up(stage_join("c"));
 
     stage_cancel(middle);
     stage_run(1000);
@@ -81,7 +81,7 @@ static void middle_leaves(void)
 }
 
 /* The first that is granted; *ret_over: all are completed. */
-static struct attempt *granted_in(struct attempt *const line[], bool *ret_over)
+static struct acquisition *granted_in(struct acquisition *const line[], bool *ret_over)
 {
     *ret_over = true;
     for (int i = 0; line[i]; i++) {
@@ -100,9 +100,9 @@ static bool is_turn(const void *line)
 }
 
 /* One whose session ended stands behind the others. */
-static void end_in_turn(struct attempt *const line[])
+static void end_in_turn(struct acquisition *const line[])
 {
-    struct attempt *t;
+    struct acquisition *t;
     bool over;
 
     do {
@@ -118,7 +118,7 @@ static void in_crowd(void)
 {
     contender_crowd = 2;
     struct actor *a = stage_join("a"), *b = stage_join("b"), *c = stage_join("c");
-    struct attempt *line[] = {hold(a, LOCK_PATH), queue_up(b), queue_up(c), queue_up(b), NULL};
+    struct acquisition *line[] = {hold(a, LOCK_PATH), queue_up(b), queue_up(c), queue_up(b), NULL};
 
     end_in_turn(line);
     contender_crowd = MARK_CROWD;
@@ -127,7 +127,7 @@ static void in_crowd(void)
 static void tries(void)
 {
     struct actor *a = stage_join("a"), *b = stage_join("b");
-    struct attempt *first = hold(a, LOCK_PATH);
+    struct acquisition *first = hold(a, LOCK_PATH);
 
     end(stage_lock(b, LOCK_PATH, 0));
     stage_release(first);
@@ -137,7 +137,7 @@ static void tries(void)
 
 static void time_over(void)
 {
-    struct attempt *first = hold(stage_join("a"), LOCK_PATH);
+    struct acquisition *first = hold(stage_join("a"), LOCK_PATH);
 
     end(stage_lock(stage_join("b"), LOCK_PATH, 3000));
     stage_run(1000);
@@ -203,7 +203,7 @@ static void left_unsettled(void)
     world_admin_create(stage.world, LOCK_PATH, NULL, true);
     stage_run(1000);
     store_fault_lose_create(true);
-    struct attempt *t = stage_lock(a, LOCK_PATH, ZKL_FOREVER);
+    struct acquisition *t = stage_lock(a, LOCK_PATH, ZKL_FOREVER);
     stage_cancel(t);
     end(t);
     end(hold(a, LOCK_PATH));
@@ -217,7 +217,7 @@ static void parents(void)
 /* Beyond the time when the own node is watched, and through some proofs. */
 static void long_hold(void)
 {
-    struct attempt *t = hold(stage_join("a"), LOCK_PATH);
+    struct acquisition *t = hold(stage_join("a"), LOCK_PATH);
 
     stage_run(12000);
     stage_release(t);
@@ -225,7 +225,7 @@ static void long_hold(void)
 
 static void node_deleted(void)
 {
-    struct attempt *t = hold(stage_join("a"), LOCK_PATH);
+    struct acquisition *t = hold(stage_join("a"), LOCK_PATH);
 
     stage_run(1000);
     stage_delete_node(t);
@@ -235,7 +235,7 @@ static void node_deleted(void)
 
 static void transactions(void)
 {
-    struct attempt *t = hold(stage_join("a"), LOCK_PATH), *next = queue_up(stage_join("b"));
+    struct acquisition *t = hold(stage_join("a"), LOCK_PATH), *next = queue_up(stage_join("b"));
 
     stage_multi(t, 0);
     stage_multi(t, 0);
@@ -246,7 +246,7 @@ static void transactions(void)
 
 static void given_back(void)
 {
-    struct attempt *t = hold(stage_join("a"), LOCK_PATH), *next = queue_up(stage_join("b"));
+    struct acquisition *t = hold(stage_join("a"), LOCK_PATH), *next = queue_up(stage_join("b"));
 
     stage_multi(t, 0);
     stage_multi(t, ZKL_MULTI_RELEASE);
@@ -272,7 +272,7 @@ static void numbers_reset(void)
 
 static void numbers_used_up(void)
 {
-    struct attempt *first = hold(stage_join("a"), LOCK_PATH);
+    struct acquisition *first = hold(stage_join("a"), LOCK_PATH);
 
     exhaust();
     end(hold(stage_join("b"), LOCK_PATH));
@@ -282,7 +282,8 @@ static void numbers_used_up(void)
 /* The sessions are replaced, and so the nodes go. */
 static void deletes_refused(void)
 {
-    struct attempt *first = hold(stage_join("a"), LOCK_PATH), *second = queue_up(stage_join("b"));
+    struct acquisition *first = hold(stage_join("a"), LOCK_PATH),
+                       *second = queue_up(stage_join("b"));
 
     world_refuse(stage.world, STORE_DELETE, LOCK_PATH);
     stage_release(first);
@@ -293,7 +294,7 @@ static void deletes_refused(void)
 
 static bool is_gone(const void *data)
 {
-    const struct attempt *t = data;
+    const struct acquisition *t = data;
 
     return !t->node || !world_exists(stage.world, t->node, NULL, NULL);
 }
@@ -302,11 +303,11 @@ static bool is_gone(const void *data)
 static void deletes_refused_while_holding(void)
 {
     struct actor *a = stage_join("a");
-    struct attempt *other = hold(a, LOCK_OTHER), *t = hold(a, LOCK_PATH);
+    struct acquisition *other = hold(a, LOCK_OTHER), *t = hold(a, LOCK_PATH);
 
     world_refuse(stage.world, STORE_DELETE, LOCK_PATH);
     stage_release(t);
-    struct attempt *next = queue_up(stage_join("b"));
+    struct acquisition *next = queue_up(stage_join("b"));
     stage_run(3000);
     world_refuse(stage.world, STORE_SYNC, NULL);
     MUST(stage_until(is_gone, t));

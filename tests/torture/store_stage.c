@@ -26,7 +26,7 @@ void stage_begin(int servers)
     session_store = &fault_store;
 }
 
-static void free_attempt(struct attempt *t)
+static void free_acquisition(struct acquisition *t)
 {
     stage_release(t);
     zkl_op_free(t->op);
@@ -36,8 +36,8 @@ static void free_attempt(struct attempt *t)
 
 void stage_end(void)
 {
-    for (unsigned i = 0; i < stage.attempt_count; i++)
-        free_attempt(&stage.attempts[i]);
+    for (unsigned i = 0; i < stage.acquisition_count; i++)
+        free_acquisition(&stage.acquisitions[i]);
     for (unsigned i = 0; i < stage.actor_count; i++) {
         struct host *before = host_enter(stage.actors[i].host);
         zkl_session_close(stage.actors[i].session);
@@ -82,7 +82,7 @@ struct actor *stage_join(const char *name)
 
 static void on_change(zkl_grant *grant, zkl_state state, void *data)
 {
-    struct attempt *t = data;
+    struct acquisition *t = data;
 
     (void)grant;
     t->lost += state == ZKL_LOST;
@@ -91,7 +91,7 @@ static void on_change(zkl_grant *grant, zkl_state state, void *data)
 
 static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
 {
-    struct attempt *t = data;
+    struct acquisition *t = data;
 
     t->calls++;
     t->code = err ? err->code : 0;
@@ -104,19 +104,19 @@ static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
     rules_granted(t);
 }
 
-struct attempt *stage_lock(struct actor *a, const char *path, int64_t timeout_ms)
+struct acquisition *stage_lock(struct actor *a, const char *path, int64_t timeout_ms)
 {
-    struct attempt *t = &stage.attempts[stage.attempt_count++];
+    struct acquisition *t = &stage.acquisitions[stage.acquisition_count++];
     struct host *before = host_enter(a->host);
 
-    *t = (struct attempt){.actor = a, .path = path};
+    *t = (struct acquisition){.actor = a, .path = path};
     MUST(zkl_mutex_new(&t->mutex, a->session, path, NULL) == 0);
     MUST(zkl_mutex_lock_async(t->mutex, timeout_ms, on_acquired, t, &t->op) == 0);
     host_enter(before);
     return t;
 }
 
-void stage_cancel(struct attempt *t)
+void stage_cancel(struct acquisition *t)
 {
     struct host *before = host_enter(t->actor->host);
 
@@ -124,7 +124,7 @@ void stage_cancel(struct attempt *t)
     host_enter(before);
 }
 
-void stage_release(struct attempt *t)
+void stage_release(struct acquisition *t)
 {
     struct host *before = host_enter(t->actor->host);
 
@@ -141,7 +141,7 @@ static void on_applied(const zkl_error *err, void *data)
     m->code = err ? err->code : 0;
 }
 
-void stage_multi(struct attempt *t, unsigned flags)
+void stage_multi(struct acquisition *t, unsigned flags)
 {
     unsigned number = stage.transaction_count++;
     struct transaction *m = &stage.transactions[number];
@@ -214,10 +214,10 @@ bool stage_until(bool (*condition)(const void *data), const void *data)
 
 static bool is_completed(const void *data)
 {
-    return ((const struct attempt *)data)->calls > 0;
+    return ((const struct acquisition *)data)->calls > 0;
 }
 
-void stage_await(const struct attempt *t)
+void stage_await(const struct acquisition *t)
 {
     MUST(stage_until(is_completed, t));
 }
@@ -230,7 +230,7 @@ void stage_admin_delete(const char *path)
     world_admin_delete(stage.world, path);
 }
 
-void stage_delete_node(const struct attempt *t)
+void stage_delete_node(const struct acquisition *t)
 {
     if (t->node)
         stage_admin_delete(t->node);

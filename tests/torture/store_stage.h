@@ -8,7 +8,7 @@
 
 #include "world/world.h"
 
-enum { LOCK_PATHS = 3, ACTORS_MAX = 4, ATTEMPTS_MAX = 8, TRANSACTIONS_MAX = 4 };
+enum { LOCK_PATHS = 3, ACTORS_MAX = 4, ACQUISITIONS_MAX = 8, TRANSACTIONS_MAX = 4 };
 
 /* The locks of every scenario; the last one's parents are to be made. */
 extern const char *const lock_paths[LOCK_PATHS];
@@ -23,7 +23,7 @@ struct actor {
 };
 
 /* One asynchronous acquisition and what it gave. */
-struct attempt {
+struct acquisition {
     struct actor *actor;
     const char *path;
     zkl_mutex *mutex;
@@ -48,9 +48,9 @@ struct stage {
     bool cut_off;     /* a connection was broken, perhaps with a session's end on its way */
     bool failed;
     struct actor actors[ACTORS_MAX];
-    struct attempt attempts[ATTEMPTS_MAX];
+    struct acquisition acquisitions[ACQUISITIONS_MAX];
     struct transaction transactions[TRANSACTIONS_MAX];
-    unsigned actor_count, attempt_count, transaction_count;
+    unsigned actor_count, acquisition_count, transaction_count;
     uint64_t newest_token[LOCK_PATHS];
 };
 extern struct stage stage;
@@ -62,11 +62,11 @@ void stage_end(void);
 /* ---- what actors do ---- */
 
 struct actor *stage_join(const char *name);
-struct attempt *stage_lock(struct actor *a, const char *path, int64_t timeout_ms);
-void stage_cancel(struct attempt *t);
-void stage_release(struct attempt *t); /* if it was granted */
+struct acquisition *stage_lock(struct actor *a, const char *path, int64_t timeout_ms);
+void stage_cancel(struct acquisition *t);
+void stage_release(struct acquisition *t); /* if it was granted */
 /* Creates a node, under the fence of t's grant, if there is one. */
-void stage_multi(struct attempt *t, unsigned flags);
+void stage_multi(struct acquisition *t, unsigned flags);
 
 /* ---- time ---- */
 
@@ -74,12 +74,12 @@ void stage_step(int64_t until); /* one thing happens */
 void stage_run(int64_t ms);
 /* False: the condition did not come true within two minutes. */
 bool stage_until(bool (*condition)(const void *data), const void *data);
-void stage_await(const struct attempt *t); /* until it is completed */
+void stage_await(const struct acquisition *t); /* until it is completed */
 
 /* ---- third parties ---- */
 
 void stage_admin_delete(const char *path);
-void stage_delete_node(const struct attempt *t);
+void stage_delete_node(const struct acquisition *t);
 void stage_expire(int64_t session);
 int64_t stage_session_id(void); /* of the host entered, whose monitor is held */
 

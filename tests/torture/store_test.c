@@ -16,7 +16,7 @@ static unsigned told[-ZKL_ELAYOUT + 1]; /* codes, while something failed */
 /* Whoever comes next is served, once nothing fails any more. */
 static void play_newcomer(void)
 {
-    struct attempt *t = stage_lock(stage_join("newcomer"), LOCK_PATH, 30000);
+    struct acquisition *t = stage_lock(stage_join("newcomer"), LOCK_PATH, 30000);
 
     stage_await(t);
     MUST(t->code == 0);
@@ -42,7 +42,7 @@ static char *describe(const struct outcomes *o)
 {
     GString *text = g_string_new(NULL);
 
-    for (unsigned i = 0; i + 1 < stage.attempt_count; i++) /* but the newcomer's */
+    for (unsigned i = 0; i + 1 < stage.acquisition_count; i++) /* but the newcomer's */
         g_string_append_printf(text, "%s%d%s", i ? " " : "", o->codes[i], o->lost[i] ? "-" : "");
     for (unsigned i = 0; i < stage.transaction_count; i++)
         g_string_append_printf(text, "%s%d", i ? " " : "; ", o->answers[i]);
@@ -51,7 +51,7 @@ static char *describe(const struct outcomes *o)
 
 static void count_codes(const struct outcomes *o)
 {
-    for (unsigned i = 0; i < ATTEMPTS_MAX; i++)
+    for (unsigned i = 0; i < ACQUISITIONS_MAX; i++)
         told[-o->codes[i]]++;
     for (unsigned i = 0; i < TRANSACTIONS_MAX; i++)
         told[-o->answers[i]]++;

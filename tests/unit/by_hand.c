@@ -90,7 +90,7 @@ void hand_pass_proved(zkl_session *s, int64_t ms)
 
 static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
 {
-    struct attempt *a = data;
+    struct acquisition *a = data;
 
     a->calls++;
     a->grant = grant;
@@ -98,15 +98,15 @@ static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
         a->error = *error;
 }
 
-void hand_enter(struct attempt *a, zkl_session *s, int64_t timeout_ms)
+void hand_enter(struct acquisition *a, zkl_session *s, int64_t timeout_ms)
 {
-    *a = (struct attempt){.calls = 0};
+    *a = (struct acquisition){.calls = 0};
     REQUIRE(zkl_mutex_new(&a->mutex, s, "/l", NULL) == 0);
     REQUIRE(zkl_mutex_lock_async(a->mutex, timeout_ms, on_acquired, a, &a->op) == 0);
     a->node = fake_created_name("/root/l", OWN_NUMBER);
 }
 
-void hand_answer_entry(struct attempt *a, int before)
+void hand_answer_entry(struct acquisition *a, int before)
 {
     char other[32];
     char *names[] = {strrchr(a->node, '/') + 1, other};
@@ -117,7 +117,7 @@ void hand_answer_entry(struct attempt *a, int before)
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = names, .count = before < 0 ? 1 : 2);
 }
 
-void hand_hold(struct attempt *a, zkl_session *s)
+void hand_hold(struct acquisition *a, zkl_session *s)
 {
     hand_enter(a, s, ZKL_FOREVER);
     REQUIRE(a->node != NULL);
@@ -126,7 +126,7 @@ void hand_hold(struct attempt *a, zkl_session *s)
     REQUIRE(a->grant != NULL);
 }
 
-void hand_leave(struct attempt *a)
+void hand_leave(struct acquisition *a)
 {
     zkl_grant_release(a->grant);
     zkl_op_free(a->op);

@@ -27,7 +27,7 @@ void hand_pass_proved(zkl_session *s, int64_t ms);
 void hand_jump(int64_t boot_ms, int64_t raw_ms);
 
 /* A lock on /l, decided when it is told; the grant is the test's. */
-struct attempt {
+struct acquisition {
     zkl_mutex *mutex;
     zkl_op *op;
     zkl_grant *grant;
@@ -36,13 +36,13 @@ struct attempt {
     char *node; /* what the server names it; NULL: not asked to create it */
 };
 
-void hand_enter(struct attempt *a, zkl_session *s, int64_t timeout_ms);
-void hand_hold(struct attempt *a, zkl_session *s); /* enters, and is first */
+void hand_enter(struct acquisition *a, zkl_session *s, int64_t timeout_ms);
+void hand_hold(struct acquisition *a, zkl_session *s); /* enters, and is first */
 /* Ends it, whatever it has. */
-void hand_leave(struct attempt *a);
+void hand_leave(struct acquisition *a);
 
 /* Answers the create, with number 7, and the list behind it: "7" is the own node, others are
  * another's. */
-void hand_answer_entry(struct attempt *a, int before);
+void hand_answer_entry(struct acquisition *a, int before);
 
 #endif

@@ -12,7 +12,7 @@
 #define SECOND "_c_y-lock-0000000002"
 
 static zkl_session *s;
-static struct attempt a;
+static struct acquisition a;
 
 /* Two children are a long queue. */
 static void start(void)
@@ -204,7 +204,7 @@ static void candidates_leave_none(void)
     zkl_grant *grant = NULL;
 
     start();
-    a = (struct attempt){.calls = 0};
+    a = (struct acquisition){.calls = 0};
     options.layout = ZKL_LAYOUT_SELECTOR;
     REQUIRE(zkl_election_new(&e, s, "/l", "me", &options) == 0);
     REQUIRE(zkl_election_campaign_async(e, ZKL_FOREVER, on_won, &grant, NULL) == 0);

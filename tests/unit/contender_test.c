@@ -10,7 +10,7 @@
 #include <string.h>
 
 static zkl_session *s;
-static struct attempt a;
+static struct acquisition a;
 static char lines[512]; /* of the log */
 static int lost;
 
@@ -73,7 +73,7 @@ static void enters(void)
 
     start();
     options.name = "who";
-    a = (struct attempt){.calls = 0};
+    a = (struct acquisition){.calls = 0};
     REQUIRE(zkl_mutex_new(&a.mutex, s, "/l", &options) == 0);
     REQUIRE(zkl_mutex_lock_async(a.mutex, ZKL_FOREVER, NULL, NULL, &a.op) != 0);
     zkl_mutex_free(a.mutex);
@@ -413,7 +413,7 @@ static void replaces_the_session_for_an_orphan(void)
     stop();
 }
 
-static struct attempt holder; /* while it holds the session is kept */
+static struct acquisition holder; /* while it holds the session is kept */
 
 static void leave_an_orphan_beside_a_holder(void)
 {

@@ -198,7 +198,7 @@ static void *lock(void *data)
 static void hold_twice(void)
 {
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
-    struct attempt a = {.calls = 0};
+    struct acquisition a = {.calls = 0};
     pthread_t thread;
     int locked = 1;
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static zkl_session *s;
-static struct attempt a;
+static struct acquisition a;
 static char lines[512]; /* of the log */
 static int changes;
 static zkl_state last;
@@ -255,7 +255,7 @@ static void lost_with_the_session(void)
 
 static void each_of_many_is_lost(void)
 {
-    struct attempt other;
+    struct acquisition other;
 
     start();
     hand_enter(&other, s, ZKL_FOREVER);

@@ -7,7 +7,7 @@
 #include "suites.h"
 
 static zkl_session *s;
-static struct attempt a;
+static struct acquisition a;
 static GString *events, *lines;
 
 static void on_log(zkl_log_level level, const char *line, void *data)
@@ -454,7 +454,7 @@ static void not_opened(void)
 
 /* ---- what is timed ends with the session it is about ---- */
 
-static struct attempt b;
+static struct acquisition b;
 
 static void ignore(struct request *r, const struct store_reply *reply)
 {
@@ -512,7 +512,7 @@ static void no_timer_outlives_its_session(void)
         {arm_settling, 0, false},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        a = b = (struct attempt){.calls = 0};
+        a = b = (struct acquisition){.calls = 0};
         start();
         hand_stand_alone(s);
         if (rows[i].held) {

@@ -16,7 +16,7 @@ static void timed_out_unsent(void)
 {
     for (int busy = 0; busy < 2; busy++) {
         zkl_session *s = hand_session();
-        struct attempt a;
+        struct acquisition a;
         struct ending e = {.calls = 0};
 
         hand_hold(&a, s);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static zkl_session *s;
-static struct attempt a;
+static struct acquisition a;
 
 static void check_told(int calls, int code)
 {
@@ -233,7 +233,7 @@ static pthread_t block(struct blocked *b)
     pthread_t thread;
 
     s = hand_session();
-    a = (struct attempt){.calls = 0};
+    a = (struct acquisition){.calls = 0};
     *b = (struct blocked){.locked = 1, .unlocked = 1};
     REQUIRE(zkl_mutex_new(&b->mutex, s, "/l", NULL) == 0);
     REQUIRE(pthread_create(&thread, NULL, lock_and_unlock, b) == 0);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static zkl_session *s;
-static struct attempt a;
+static struct acquisition a;
 
 static void check_deadline_in(int64_t ms)
 {

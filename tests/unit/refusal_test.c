@@ -5,7 +5,7 @@
 #include "suites.h"
 
 static zkl_session *s;
-static struct attempt holder; /* while something is held the session is kept */
+static struct acquisition holder; /* while something is held the session is kept */
 static int errors;
 
 static void on_log(zkl_log_level level, const char *line, void *data)

@@ -11,7 +11,7 @@
 #define HEX "1b4e28ba2fa141d2883f0016d3cca427"
 
 static zkl_session *s;
-static struct attempt a;
+static struct acquisition a;
 static char lines[1024];
 
 static void on_log(zkl_log_level level, const char *line, void *data)
@@ -42,7 +42,7 @@ static void enter(const char *path, zkl_peer peer, int strict)
     s = hand_session_with(&so);
     fake_event(STORE_EV_BEGIN);
     fake_event(STORE_EV_UP);
-    a = (struct attempt){.calls = 0};
+    a = (struct acquisition){.calls = 0};
     o.peer = peer;
     o.strict = strict;
     REQUIRE(zkl_mutex_new(&a.mutex, s, path, &o) == 0);

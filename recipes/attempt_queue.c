@@ -1,4 +1,4 @@
-#include "contend_steps.h"
+#include "attempt_steps.h"
 #include "rule.h"
 
 /* A directory that vanishes this often in one attempt is somebody's bug. */
@@ -6,18 +6,18 @@ enum { ROUNDS_MAX = 100 };
 
 static int error_of(enum answer answer)
 {
-    return answer == ANSWER_REFUSED      ? CONTEND_REFUSED
-           : answer == ANSWER_NOCHILDREN ? CONTEND_NOCHILDREN
-           : answer == ANSWER_LIMIT      ? CONTEND_LIMIT
-                                         : CONTEND_PROTOCOL;
+    return answer == ANSWER_REFUSED      ? ATTEMPT_REFUSED
+           : answer == ANSWER_NOCHILDREN ? ATTEMPT_NOCHILDREN
+           : answer == ANSWER_LIMIT      ? ATTEMPT_LIMIT
+                                         : ATTEMPT_PROTOCOL;
 }
 
-static void fail_answer(struct contend *c, struct actions *out, enum answer answer)
+static void fail_answer(struct attempt *c, struct actions *out, enum answer answer)
 {
-    contend_fail(c, out, error_of(answer));
+    attempt_fail(c, out, error_of(answer));
 }
 
-static void forget_place(struct contend *c)
+static void forget_place(struct attempt *c)
 {
     c->has_node = false;
     c->own_watched = false;
@@ -26,38 +26,38 @@ static void forget_place(struct contend *c)
 }
 
 /* The list rides behind the create: one round trip for both, FIFO within a session. */
-void contend_enter(struct contend *c, struct actions *out)
+void attempt_enter(struct attempt *c, struct actions *out)
 {
     forget_place(c);
-    contend_ask(c, out, ACT_CREATE);
-    contend_act(out, ACT_LIST)->tag = c->tag;
-    contend_move(c, ST_CREATING);
+    attempt_ask(c, out, ACT_CREATE);
+    attempt_act(out, ACT_LIST)->tag = c->tag;
+    attempt_move(c, ST_CREATING);
 }
 
 /* Answers to what was asked before are stale from here on. */
-void contend_admit(struct contend *c, struct actions *out)
+void attempt_admit(struct attempt *c, struct actions *out)
 {
     forget_place(c);
-    contend_ask(c, out, ACT_ADMIT);
-    contend_move(c, ST_REENTERING);
+    attempt_ask(c, out, ACT_ADMIT);
+    attempt_move(c, ST_REENTERING);
 }
 
 /* The own node is not there: back to the tail. Deleting what is gone costs one request and makes
  * an orphan impossible whatever the reason was. */
-static void enter_again(struct contend *c, struct actions *out)
+static void enter_again(struct attempt *c, struct actions *out)
 {
     if (++c->rounds > ROUNDS_MAX) {
-        contend_fail(c, out, CONTEND_PROTOCOL);
+        attempt_fail(c, out, ATTEMPT_PROTOCOL);
         return;
     }
     if (c->has_node)
-        contend_act(out, ACT_DELETE);
-    contend_admit(c, out);
+        attempt_act(out, ACT_DELETE);
+    attempt_admit(c, out);
 }
 
 /* What was seen of the directory. Data that were read, and are of that version still, are known
  * without reading them again. */
-static void learn(struct contend *c, const struct event *ev)
+static void learn(struct attempt *c, const struct event *ev)
 {
     if (ev->mark != MARK_UNREAD)
         c->markable = ev->mark != MARK_FOREIGN;
@@ -69,7 +69,7 @@ static void learn(struct contend *c, const struct event *ev)
 
 /* Only of a kind that would wait for its own kind does a grant prove that nobody stands before. A
  * version below 0 has come round, and may be the one that means any. */
-static bool is_to_mark(const struct contend *c)
+static bool is_to_mark(const struct attempt *c)
 {
     return c->crowd > 0 && c->count >= c->crowd && c->markable && c->version >= 0 &&
            rule_waits(c->kind, c->kind);
@@ -77,40 +77,40 @@ static bool is_to_mark(const struct contend *c)
 
 /* The mark is sent first: whoever is granted may give back at once, and its delete must come behind
  * it. */
-static void grant(struct contend *c, struct actions *out)
+static void grant(struct attempt *c, struct actions *out)
 {
     if (is_to_mark(c))
-        contend_act(out, ACT_MARK)->number = c->version;
-    contend_act(out, ACT_GRANT);
+        attempt_act(out, ACT_MARK)->number = c->version;
+    attempt_act(out, ACT_GRANT);
     c->told = true;
     if (!c->own_watched)
-        contend_act(out, ACT_ARM)->number = CONTEND_OWN_WATCH_MS;
-    contend_move(c, ST_HOLDING);
+        attempt_act(out, ACT_ARM)->number = ATTEMPT_OWN_WATCH_MS;
+    attempt_move(c, ST_HOLDING);
 }
 
 /* Nobody is ahead and the node is proved: a grant still needs a deadline. */
-static void claim(struct contend *c, const struct event *ev, struct actions *out)
+static void claim(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (ev->lease)
         grant(c, out);
     else
-        contend_move(c, ST_CLAIMING);
+        attempt_move(c, ST_CLAIMING);
 }
 
-static void exhausted(struct contend *c, struct actions *out)
+static void exhausted(struct attempt *c, struct actions *out)
 {
     if (c->has_node)
-        contend_act(out, ACT_DELETE);
+        attempt_act(out, ACT_DELETE);
     c->has_node = false;
-    contend_ask(c, out, ACT_RESET);
-    contend_move(c, ST_RESETTING);
+    attempt_ask(c, out, ACT_RESET);
+    attempt_move(c, ST_RESETTING);
 }
 
 /* Reaped while they were being made: once more. */
-static void on_parents(struct contend *c, const struct event *ev, struct actions *out)
+static void on_parents(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (ev->answer == ANSWER_OK)
-        contend_enter(c, out);
+        attempt_enter(c, out);
     else if (ev->answer == ANSWER_NONODE)
         enter_again(c, out);
     else
@@ -118,15 +118,15 @@ static void on_parents(struct contend *c, const struct event *ev, struct actions
 }
 
 /* Where the directory went, numbers begin at 0 again. */
-static void on_reset(struct contend *c, const struct event *ev, struct actions *out)
+static void on_reset(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (ev->answer == ANSWER_OK || ev->answer == ANSWER_NONODE)
         enter_again(c, out);
     else
-        contend_fail(c, out, CONTEND_OVERFLOW);
+        attempt_fail(c, out, ATTEMPT_OVERFLOW);
 }
 
-static void on_created(struct contend *c, const struct event *ev, struct actions *out)
+static void on_created(struct attempt *c, const struct event *ev, struct actions *out)
 {
     switch (ev->answer) {
     case ANSWER_OK:
@@ -138,19 +138,19 @@ static void on_created(struct contend *c, const struct event *ev, struct actions
         else if (ev->owner != ev->session)
             enter_again(c, out);
         else
-            contend_move(c, ST_LISTING);
+            attempt_move(c, ST_LISTING);
         break;
     case ANSWER_UNKNOWN:
-        contend_ask(c, out, ACT_BARRIER);
-        contend_move(c, ST_SETTLING);
+        attempt_ask(c, out, ACT_BARRIER);
+        attempt_move(c, ST_SETTLING);
         break;
     case ANSWER_NONODE:
         if (++c->rounds > ROUNDS_MAX) {
-            contend_fail(c, out, CONTEND_PROTOCOL);
+            attempt_fail(c, out, ATTEMPT_PROTOCOL);
             break;
         }
-        contend_ask(c, out, ACT_PARENTS);
-        contend_move(c, ST_PARENTS);
+        attempt_ask(c, out, ACT_PARENTS);
+        attempt_move(c, ST_PARENTS);
         break;
     case ANSWER_EXISTS: /* an idle server at the limit hands out the last number again and again */
         exhausted(c, out);
@@ -162,7 +162,7 @@ static void on_created(struct contend *c, const struct event *ev, struct actions
 
 /* Whether there is a child that makes it unsafe to queue here: it came first and we do not wait for
  * it, so both could hold. Who came after us is its own affair: one of ours is told the same. */
-static bool is_mixed(const struct contend *c, const struct event *ev, const struct place *place,
+static bool is_mixed(const struct attempt *c, const struct event *ev, const struct place *place,
                      uint32_t *ret_id)
 {
     if (c->strict && rule_foreign(ev->children, ev->count, ret_id))
@@ -171,7 +171,7 @@ static bool is_mixed(const struct contend *c, const struct event *ev, const stru
     return place->strange;
 }
 
-static void on_snapshot(struct contend *c, const struct event *ev, struct actions *out)
+static void on_snapshot(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (ev->answer == ANSWER_NONODE) {
         enter_again(c, out);
@@ -189,43 +189,43 @@ static void on_snapshot(struct contend *c, const struct event *ev, struct action
     }
     c->rounds = 0;
     if (place.spare)
-        contend_act(out, ACT_DELETE_SPARE)->number = c->number;
+        attempt_act(out, ACT_DELETE_SPARE)->number = c->number;
     c->ahead = place.ahead;
     learn(c, ev);
     if (is_mixed(c, ev, &place, &stranger)) {
-        contend_tell(c, out, CONTEND_LAYOUT);
+        attempt_tell(c, out, ATTEMPT_LAYOUT);
         out->list[out->count - 1].id = stranger;
-        contend_finish(c, out);
+        attempt_finish(c, out);
     } else if (place.ahead == 0) {
         claim(c, ev, out);
     } else if (c->try_only) {
-        contend_fail(c, out, CONTEND_BUSY);
+        attempt_fail(c, out, ATTEMPT_BUSY);
     } else {
-        contend_ask(c, out, ACT_WATCH);
+        attempt_ask(c, out, ACT_WATCH);
         out->list[out->count - 1].id = place.predecessor;
         c->watching = true;
-        contend_move(c, ST_WAITING);
+        attempt_move(c, ST_WAITING);
     }
 }
 
 /* The caller is told, and need not wait until it is known what stands. */
-static void fail_unsettled(struct contend *c, struct actions *out, enum answer answer)
+static void fail_unsettled(struct attempt *c, struct actions *out, enum answer answer)
 {
-    contend_tell(c, out, error_of(answer));
-    contend_leave(c);
-    contend_unsettled(c, out);
+    attempt_tell(c, out, error_of(answer));
+    attempt_leave(c);
+    attempt_unsettled(c, out);
 }
 
-static void on_passed(struct contend *c, const struct event *ev, struct actions *out)
+static void on_passed(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (ev->answer == ANSWER_OK)
-        contend_ask(c, out, ACT_LIST);
+        attempt_ask(c, out, ACT_LIST);
     else
         fail_unsettled(c, out, ev->answer);
 }
 
 /* The list behind the barrier tells whether our create was done. */
-static void on_settled(struct contend *c, const struct event *ev, struct actions *out)
+static void on_settled(struct attempt *c, const struct event *ev, struct actions *out)
 {
     struct place place = {.found = false};
 
@@ -236,23 +236,23 @@ static void on_settled(struct contend *c, const struct event *ev, struct actions
         return;
     }
     if (!place.found) {
-        contend_enter(c, out);
+        attempt_enter(c, out);
         return;
     }
     c->has_node = true;
     c->number = place.own;
-    contend_act(out, ACT_ADOPT)->id = place.own_id;
+    attempt_act(out, ACT_ADOPT)->id = place.own_id;
     if (place.spare)
-        contend_act(out, ACT_DELETE_SPARE)->number = c->number;
+        attempt_act(out, ACT_DELETE_SPARE)->number = c->number;
     if (rule_exhausted(c->number)) {
         exhausted(c, out);
         return;
     }
-    contend_ask(c, out, ACT_READ);
-    contend_move(c, ST_ADOPTING);
+    attempt_ask(c, out, ACT_READ);
+    attempt_move(c, ST_ADOPTING);
 }
 
-static void on_adopted(struct contend *c, const struct event *ev, struct actions *out)
+static void on_adopted(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (ev->answer == ANSWER_NONODE || (ev->answer == ANSWER_OK && ev->owner != ev->session)) {
         enter_again(c, out);
@@ -264,11 +264,11 @@ static void on_adopted(struct contend *c, const struct event *ev, struct actions
     }
     c->token = ev->czxid;
     c->own_watched = true;
-    contend_ask(c, out, ACT_LIST);
-    contend_move(c, ST_LISTING);
+    attempt_ask(c, out, ACT_LIST);
+    attempt_move(c, ST_LISTING);
 }
 
-static void on_proof(struct contend *c, const struct event *ev, struct actions *out)
+static void on_proof(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (ev->answer == ANSWER_NONODE || (ev->answer == ANSWER_OK && ev->owner != ev->session)) {
         enter_again(c, out);
@@ -279,15 +279,15 @@ static void on_proof(struct contend *c, const struct event *ev, struct actions *
     }
 }
 
-static void prove(struct contend *c, struct actions *out)
+static void prove(struct attempt *c, struct actions *out)
 {
-    contend_ask(c, out, ACT_PROVE);
-    contend_move(c, ST_PROVING);
+    attempt_ask(c, out, ACT_PROVE);
+    attempt_move(c, ST_PROVING);
 }
 
 /* A deadline has come. It may have taken long, and who was not told what became of the own node
  * meanwhile asks once more. */
-static void claim_again(struct contend *c, struct actions *out)
+static void claim_again(struct attempt *c, struct actions *out)
 {
     if (c->own_watched)
         grant(c, out);
@@ -295,14 +295,14 @@ static void claim_again(struct contend *c, struct actions *out)
         prove(c, out);
 }
 
-static void list_again(struct contend *c, struct actions *out)
+static void list_again(struct attempt *c, struct actions *out)
 {
-    contend_ask(c, out, ACT_LIST);
-    contend_move(c, ST_LISTING);
+    attempt_ask(c, out, ACT_LIST);
+    attempt_move(c, ST_LISTING);
 }
 
 /* Where numbers run out they prove nothing: one that is used up counts as lower than all. */
-static bool is_in_crowd(const struct contend *c)
+static bool is_in_crowd(const struct attempt *c)
 {
     return c->crowd > 0 && c->ahead >= c->crowd && c->number < RULE_NUMBER_WARN;
 }
@@ -310,27 +310,27 @@ static bool is_in_crowd(const struct contend *c)
 /* When the predecessor was the head, its end makes us the head: only our own node needs proof. It
  * was, if nobody else was ahead; or if a mark says so, which is worth asking for in a long queue.
  * The mark is read first: the own node, found behind it, has stood in the directory that had it. */
-static void on_predecessor_gone(struct contend *c, struct actions *out)
+static void on_predecessor_gone(struct attempt *c, struct actions *out)
 {
     c->watching = false;
     if (c->ahead == 1) {
         prove(c, out);
     } else if (is_in_crowd(c)) {
-        contend_ask(c, out, ACT_READ_MARK);
-        contend_act(out, ACT_PROVE)->tag = c->tag;
-        contend_move(c, ST_SUCCEEDING);
+        attempt_ask(c, out, ACT_READ_MARK);
+        attempt_act(out, ACT_PROVE)->tag = c->tag;
+        attempt_move(c, ST_SUCCEEDING);
     } else {
         list_again(c, out);
     }
 }
 
 /* The proof is under way already, unless it came first: then it proves nothing. */
-static void step_succeeding(struct contend *c, const struct event *ev, struct actions *out)
+static void step_succeeding(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (ev->kind == EV_MARK_READ && ev->answer == ANSWER_OK) {
         learn(c, ev);
         if (ev->mark == MARK_NAMED)
-            contend_move(c, ST_PROVING);
+            attempt_move(c, ST_PROVING);
         else
             list_again(c, out);
     } else if (ev->kind == EV_MARK_READ || ev->kind == EV_READ) {
@@ -338,7 +338,7 @@ static void step_succeeding(struct contend *c, const struct event *ev, struct ac
     }
 }
 
-static void step_waiting(struct contend *c, const struct event *ev, struct actions *out)
+static void step_waiting(struct attempt *c, const struct event *ev, struct actions *out)
 {
     bool gone = ev->kind == EV_PRED_FIRED ? ev->gone : ev->answer == ANSWER_NONODE;
 
@@ -347,14 +347,14 @@ static void step_waiting(struct contend *c, const struct event *ev, struct actio
     if (gone)
         on_predecessor_gone(c, out);
     else if (ev->kind == EV_PRED_FIRED)
-        contend_ask(c, out, ACT_REWATCH);
+        attempt_ask(c, out, ACT_REWATCH);
     else if (ev->answer != ANSWER_OK)
         fail_answer(c, out, ev->answer);
 }
 
-void contend_step_queued(struct contend *c, const struct event *ev, struct actions *out)
+void attempt_step_queued(struct attempt *c, const struct event *ev, struct actions *out)
 {
-    enum contend_state s = c->state;
+    enum attempt_state s = c->state;
 
     if (s == ST_WAITING)
         step_waiting(c, ev, out);

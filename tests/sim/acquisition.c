@@ -1,4 +1,4 @@
-#include "attempt.h"
+#include "acquisition.h"
 
 #include <glib.h>
 
@@ -6,12 +6,12 @@
 #include "client.h"
 #include "tables.h"
 
-char *attempt_name(const struct attempt *a)
+char *acquisition_name(const struct acquisition *a)
 {
     return g_strdup_printf("%s/a%u", host_name(a->process->host), a->number);
 }
 
-static void tell(const struct attempt *a, const char *what, const char *more)
+static void tell(const struct acquisition *a, const char *what, const char *more)
 {
     const struct stage *stage = a->process->stage;
 
@@ -21,7 +21,7 @@ static void tell(const struct attempt *a, const char *what, const char *more)
                what, more);
 }
 
-static void turn(struct attempt *a, enum turn what)
+static void turn(struct acquisition *a, enum turn what)
 {
     if (a->then)
         a->then(a, what);
@@ -29,7 +29,7 @@ static void turn(struct attempt *a, enum turn what)
 
 /* ---- what is heard ---- */
 
-static void take_grant(struct attempt *a, zkl_grant *grant)
+static void take_grant(struct acquisition *a, zkl_grant *grant)
 {
     a->grant = grant;
     a->token = zkl_grant_token(grant);
@@ -46,7 +46,7 @@ static void take_grant(struct attempt *a, zkl_grant *grant)
 
 static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
 {
-    struct attempt *a = data;
+    struct acquisition *a = data;
 
     if (a->abandoned) {
         zkl_grant_release(grant);
@@ -65,7 +65,7 @@ static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
 
 static void hear(struct watcher *w, zkl_grant *grant, zkl_state state)
 {
-    struct attempt *a = w->attempt;
+    struct acquisition *a = w->acquisition;
 
     tell(a, "hears ", state_name(state));
     oracle_changed(a->process->stage, w, grant, state);
@@ -80,19 +80,19 @@ static void on_change(zkl_grant *grant, zkl_state state, void *data)
 {
     struct watcher *w = data;
 
-    if (!w->attempt->abandoned)
+    if (!w->acquisition->abandoned)
         hear(w, grant, state);
 }
 
 /* ---- what is done ---- */
 
-static struct attempt *attempt_new(struct client *p, int path, int64_t timeout_ms)
+static struct acquisition *acquisition_new(struct client *p, int path, int64_t timeout_ms)
 {
-    struct attempt *a = g_new0(struct attempt, 1);
+    struct acquisition *a = g_new0(struct acquisition, 1);
 
-    g_ptr_array_add(p->stage->attempts, a);
+    g_ptr_array_add(p->stage->acquisitions, a);
     a->process = p;
-    a->number = p->stage->attempts->len;
+    a->number = p->stage->acquisitions->len;
     a->path = path;
     a->timeout_ms = timeout_ms;
     a->entered_at = stage_now(p->stage);
@@ -101,7 +101,7 @@ static struct attempt *attempt_new(struct client *p, int path, int64_t timeout_m
     return a;
 }
 
-static void tell_entering(const struct attempt *a, const char *what)
+static void tell_entering(const struct acquisition *a, const char *what)
 {
     const char *path = client_paths[a->path];
 
@@ -114,10 +114,11 @@ static void tell_entering(const struct attempt *a, const char *what)
     g_free(more);
 }
 
-struct attempt *attempt_enter(struct client *p, int path, int64_t timeout_ms,
-                              void (*then)(struct attempt *a, enum turn turn), void *data)
+struct acquisition *acquisition_enter(struct client *p, int path, int64_t timeout_ms,
+                                      void (*then)(struct acquisition *a, enum turn turn),
+                                      void *data)
 {
-    struct attempt *a = attempt_new(p, path, timeout_ms);
+    struct acquisition *a = acquisition_new(p, path, timeout_ms);
     struct host *before = host_enter(p->host);
 
     a->then = then;
@@ -129,10 +130,11 @@ struct attempt *attempt_enter(struct client *p, int path, int64_t timeout_ms,
     return a;
 }
 
-struct attempt *attempt_campaign(struct candidate *c, int64_t timeout_ms,
-                                 void (*then)(struct attempt *a, enum turn turn), void *data)
+struct acquisition *acquisition_campaign(struct candidate *c, int64_t timeout_ms,
+                                         void (*then)(struct acquisition *a, enum turn turn),
+                                         void *data)
 {
-    struct attempt *a = attempt_new(c->process, c->line, timeout_ms);
+    struct acquisition *a = acquisition_new(c->process, c->line, timeout_ms);
     struct host *before = host_enter(c->process->host);
 
     a->then = then;
@@ -144,12 +146,12 @@ struct attempt *attempt_campaign(struct candidate *c, int64_t timeout_ms,
     return a;
 }
 
-struct attempt *attempt_of_term(struct candidate *c, zkl_grant *grant)
+struct acquisition *acquisition_of_term(struct candidate *c, zkl_grant *grant)
 {
-    struct attempt *a = attempt_new(c->process, c->line, ZKL_FOREVER);
+    struct acquisition *a = acquisition_new(c->process, c->line, ZKL_FOREVER);
 
     a->lent = true;
-    a->watchers[0].attempt = a;
+    a->watchers[0].acquisition = a;
     a->watching = 1;
     a->released = c->stopping;
     take_grant(a, grant);
@@ -158,7 +160,7 @@ struct attempt *attempt_of_term(struct candidate *c, zkl_grant *grant)
     return a;
 }
 
-void attempt_hear(struct attempt *a, zkl_grant *grant, zkl_state state)
+void acquisition_hear(struct acquisition *a, zkl_grant *grant, zkl_state state)
 {
     hear(&a->watchers[0], grant, state);
     if (state < ZKL_LOST)
@@ -167,9 +169,9 @@ void attempt_hear(struct attempt *a, zkl_grant *grant, zkl_state state)
     oracle_released(a->process->stage, a);
 }
 
-void attempt_free(void *attempt)
+void acquisition_free(void *acquisition)
 {
-    struct attempt *a = attempt;
+    struct acquisition *a = acquisition;
 
     zkl_op_free(a->op);
     g_free(a->node);
@@ -177,17 +179,17 @@ void attempt_free(void *attempt)
     g_free(a);
 }
 
-void attempt_watch(struct attempt *a)
+void acquisition_watch(struct acquisition *a)
 {
     if (!a->grant || a->lent || a->watching == WATCHERS)
         return;
     struct watcher *w = &a->watchers[a->watching];
-    w->attempt = a;
+    w->acquisition = a;
     if (zkl_grant_on_change(a->grant, on_change, w) == 0)
         a->watching++;
 }
 
-void attempt_cancel(struct attempt *a)
+void acquisition_cancel(struct acquisition *a)
 {
     struct host *before = host_enter(a->process->host);
 
@@ -197,7 +199,7 @@ void attempt_cancel(struct attempt *a)
     host_enter(before);
 }
 
-void attempt_release(struct attempt *a)
+void acquisition_release(struct acquisition *a)
 {
     zkl_grant *grant = a->grant;
 
@@ -213,19 +215,19 @@ void attempt_release(struct attempt *a)
     host_enter(before);
 }
 
-void attempt_expect_closed(struct client *p, int path)
+void acquisition_expect_closed(struct client *p, int path)
 {
-    for (guint i = 0; i < p->stage->attempts->len; i++) {
-        struct attempt *a = p->stage->attempts->pdata[i];
+    for (guint i = 0; i < p->stage->acquisitions->len; i++) {
+        struct acquisition *a = p->stage->acquisitions->pdata[i];
         if (a->process == p && a->path == path && !a->completed)
             a->closed = true;
     }
 }
 
-void attempt_abandon(struct client *p)
+void acquisition_abandon(struct client *p)
 {
-    for (guint i = 0; i < p->stage->attempts->len; i++) {
-        struct attempt *a = p->stage->attempts->pdata[i];
+    for (guint i = 0; i < p->stage->acquisitions->len; i++) {
+        struct acquisition *a = p->stage->acquisitions->pdata[i];
         if (a->process != p || a->abandoned)
             continue;
         a->abandoned = true;

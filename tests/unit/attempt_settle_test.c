@@ -1,5 +1,5 @@
 /* Creates that do not simply succeed: unknown outcomes, no directory, numbers used up. */
-#include "contend_play.h"
+#include "attempt_play.h"
 #include "suites.h"
 
 static void unknown_and_not_done(void)
@@ -284,4 +284,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite contend_settle_suite = {.name = "contend_settle", .cases = cases};
+const struct test_suite attempt_settle_suite = {.name = "attempt_settle", .cases = cases};

@@ -1,5 +1,5 @@
 /* Holding and losing: the own watch, the deadline, the node's end. */
-#include "contend_play.h"
+#include "attempt_play.h"
 #include "suites.h"
 
 /* The node stays until the loss callbacks are through: their time is part of the old tenure. */
@@ -150,4 +150,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite contend_hold_suite = {.name = "contend_hold", .cases = cases};
+const struct test_suite attempt_hold_suite = {.name = "attempt_hold", .cases = cases};

@@ -1,12 +1,12 @@
 /* One acquisition, from the call to the end of what it gave, and what must be true of it. */
-#ifndef SIM_ATTEMPT_H
-#define SIM_ATTEMPT_H
+#ifndef SIM_ACQUISITION_H
+#define SIM_ACQUISITION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <zkl.h>
 
-struct attempt;
+struct acquisition;
 struct candidate;
 struct client;
 
@@ -20,12 +20,12 @@ enum turn {
 enum { WATCHERS = 2 };
 
 struct watcher {
-    struct attempt *attempt;
+    struct acquisition *acquisition;
     bool any, final; /* it was called; for the last time */
     zkl_state last;
 };
 
-struct attempt {
+struct acquisition {
     struct client *process;
     unsigned number; /* from 1 */
     int path;        /* a line */
@@ -50,33 +50,35 @@ struct attempt {
     char *why;          /* and the sentence about it */
     zkl_peer peer;
     bool strict;
-    void (*then)(struct attempt *a, enum turn turn);
+    void (*then)(struct acquisition *a, enum turn turn);
     void *data; /* of then */
 };
 
 /* then, which may be NULL, is called in the callbacks, when something has happened. */
-struct attempt *attempt_enter(struct client *p, int path, int64_t timeout_ms,
-                              void (*then)(struct attempt *a, enum turn turn), void *data);
-void attempt_free(void *attempt);
+struct acquisition *acquisition_enter(struct client *p, int path, int64_t timeout_ms,
+                                      void (*then)(struct acquisition *a, enum turn turn),
+                                      void *data);
+void acquisition_free(void *acquisition);
 
 /* The same by a campaign. */
-struct attempt *attempt_campaign(struct candidate *c, int64_t timeout_ms,
-                                 void (*then)(struct attempt *a, enum turn turn), void *data);
+struct acquisition *acquisition_campaign(struct candidate *c, int64_t timeout_ms,
+                                         void (*then)(struct acquisition *a, enum turn turn),
+                                         void *data);
 
 /* A term of a started election begins. What is heard of it is heard by its first watcher. */
-struct attempt *attempt_of_term(struct candidate *c, zkl_grant *grant);
-void attempt_hear(struct attempt *a, zkl_grant *grant, zkl_state state);
+struct acquisition *acquisition_of_term(struct candidate *c, zkl_grant *grant);
+void acquisition_hear(struct acquisition *a, zkl_grant *grant, zkl_state state);
 
-void attempt_watch(struct attempt *a); /* its grant, once more */
-void attempt_cancel(struct attempt *a);
-void attempt_release(struct attempt *a);
+void acquisition_watch(struct acquisition *a); /* its grant, once more */
+void acquisition_cancel(struct acquisition *a);
+void acquisition_release(struct acquisition *a);
 
 /* The short name. */
-char *attempt_name(const struct attempt *a);
+char *acquisition_name(const struct acquisition *a);
 
 /* The mutex on that path, or the session, is about to be closed. */
-void attempt_expect_closed(struct client *p, int path);
+void acquisition_expect_closed(struct client *p, int path);
 /* The process is dead. */
-void attempt_abandon(struct client *p);
+void acquisition_abandon(struct client *p);
 
 #endif

@@ -11,13 +11,13 @@
  *
  * Requests but the create are answered definitely by the layer below, which retries them through
  * disconnections; it answers none of an earlier session (EV_REPLACED comes instead). */
-#ifndef RECIPES_CONTEND_H
-#define RECIPES_CONTEND_H
+#ifndef RECIPES_ATTEMPT_H
+#define RECIPES_ATTEMPT_H
 
 #include "child.h"
 #include "mark.h"
 
-enum contend_state {
+enum attempt_state {
     ST_IDLE,
     ST_REENTERING, /* the own node is gone; admission is asked for */
     ST_CREATING,   /* create and, behind it, list are sent */
@@ -121,15 +121,15 @@ enum action_kind {
 
 /* A holder has no watch on its own node at first. Short holds never need it, and its end would wake
  * them once more, so it is set when the hold has lasted this long. */
-#define CONTEND_OWN_WATCH_MS 20
+#define ATTEMPT_OWN_WATCH_MS 20
 
 /* Until it is tried again, when it could not be set. */
-#define CONTEND_RETRY_MS 1000
+#define ATTEMPT_RETRY_MS 1000
 
 /* Until it is looked again whether a node of ours stands, when that was refused: twice as long each
  * time, up to the last. */
-#define CONTEND_SETTLE_FIRST_MS 500
-#define CONTEND_SETTLE_LAST_MS 30000
+#define ATTEMPT_SETTLE_FIRST_MS 500
+#define ATTEMPT_SETTLE_LAST_MS 30000
 
 struct action {
     enum action_kind kind;
@@ -139,27 +139,27 @@ struct action {
     int error;
 };
 
-enum { CONTEND_ACTIONS = 8 };
+enum { ATTEMPT_ACTIONS = 8 };
 
 struct actions {
     uint32_t count;
-    struct action list[CONTEND_ACTIONS];
+    struct action list[ATTEMPT_ACTIONS];
 };
 
 /* What the caller is told; the driver maps them to public codes. */
-enum contend_error {
-    CONTEND_BUSY = 1, /* a try, and others are first */
-    CONTEND_REFUSED,
-    CONTEND_NOCHILDREN,
-    CONTEND_OVERFLOW,
-    CONTEND_LIMIT,
-    CONTEND_PROTOCOL,
-    CONTEND_LAYOUT, /* .id: a child that the own kind does not go with */
-    CONTEND_ABORTED /* first of the driver's own, given through EV_ABORT */
+enum attempt_error {
+    ATTEMPT_BUSY = 1, /* a try, and others are first */
+    ATTEMPT_REFUSED,
+    ATTEMPT_NOCHILDREN,
+    ATTEMPT_OVERFLOW,
+    ATTEMPT_LIMIT,
+    ATTEMPT_PROTOCOL,
+    ATTEMPT_LAYOUT, /* .id: a child that the own kind does not go with */
+    ATTEMPT_ABORTED /* first of the driver's own, given through EV_ABORT */
 };
 
-struct contend {
-    enum contend_state state;
+struct attempt {
+    enum attempt_state state;
     enum child_kind kind; /* of the own node */
     bool try_only;        /* do not wait for others */
     bool strict;          /* a child that is no contender is an error */
@@ -179,17 +179,17 @@ struct contend {
     size_t count;    /* of children, as last seen */
 };
 
-void contend_init(struct contend *c, enum child_kind kind, bool try_only);
+void attempt_init(struct attempt *c, enum child_kind kind, bool try_only);
 
 /* Takes one event, appends what is to be done to *out (emptied first). */
-void contend_step(struct contend *c, const struct event *ev, struct actions *out);
+void attempt_step(struct attempt *c, const struct event *ev, struct actions *out);
 
 /* Whether c is consistent: asserted after each step, and checked by the explorer. */
-bool contend_invariant(const struct contend *c);
+bool attempt_invariant(const struct attempt *c);
 
 /* Whether the move is one of the diagram above. */
-bool contend_may_move(enum contend_state from, enum contend_state to);
+bool attempt_may_move(enum attempt_state from, enum attempt_state to);
 
-const char *contend_state_name(enum contend_state state);
+const char *attempt_state_name(enum attempt_state state);
 
 #endif

@@ -1,9 +1,9 @@
-#include "contend.h"
+#include "attempt.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "contend_steps.h"
+#include "attempt_steps.h"
 #include "rule.h"
 
 #define BIT(state) (1U << (state))
@@ -38,22 +38,22 @@ static const struct {
     [ST_DONE] = {"done", 0},
 };
 
-const char *contend_state_name(enum contend_state state)
+const char *attempt_state_name(enum attempt_state state)
 {
     return state < ST_COUNT ? table[state].name : "?";
 }
 
-bool contend_may_move(enum contend_state from, enum contend_state to)
+bool attempt_may_move(enum attempt_state from, enum attempt_state to)
 {
     return (table[from].next & BIT(to)) != 0;
 }
 
-static bool is_in(const struct contend *c, uint32_t states)
+static bool is_in(const struct attempt *c, uint32_t states)
 {
     return (BIT(c->state) & states) != 0;
 }
 
-bool contend_invariant(const struct contend *c)
+bool attempt_invariant(const struct attempt *c)
 {
     const uint32_t owning = BIT(ST_ADOPTING) | BIT(ST_LISTING) | BIT(ST_WAITING) |
                             BIT(ST_SUCCEEDING) | BIT(ST_PROVING) | BIT(ST_CLAIMING) |
@@ -73,62 +73,62 @@ bool contend_invariant(const struct contend *c)
     return c->state != ST_HOLDING || (c->token != 0 && !rule_exhausted(c->number));
 }
 
-void contend_move(struct contend *c, enum contend_state to)
+void attempt_move(struct attempt *c, enum attempt_state to)
 {
-    assert(contend_may_move(c->state, to));
+    assert(attempt_may_move(c->state, to));
     c->state = to;
 }
 
-struct action *contend_act(struct actions *out, enum action_kind kind)
+struct action *attempt_act(struct actions *out, enum action_kind kind)
 {
-    assert(out->count < CONTEND_ACTIONS);
+    assert(out->count < ATTEMPT_ACTIONS);
     struct action *a = &out->list[out->count++];
     *a = (struct action){.kind = kind};
     return a;
 }
 
 /* A request whose answer makes those to earlier requests stale. */
-void contend_ask(struct contend *c, struct actions *out, enum action_kind kind)
+void attempt_ask(struct attempt *c, struct actions *out, enum action_kind kind)
 {
-    contend_act(out, kind)->tag = ++c->tag;
+    attempt_act(out, kind)->tag = ++c->tag;
 }
 
 /* Ends the attempt with whatever is left of it at the server. */
-void contend_finish(struct contend *c, struct actions *out)
+void attempt_finish(struct attempt *c, struct actions *out)
 {
     if (c->watching)
-        contend_act(out, ACT_UNWATCH);
+        attempt_act(out, ACT_UNWATCH);
     if (c->has_node)
-        contend_act(out, ACT_DELETE);
+        attempt_act(out, ACT_DELETE);
     c->watching = false;
     c->has_node = false;
-    contend_move(c, ST_DONE);
+    attempt_move(c, ST_DONE);
 }
 
-void contend_tell(struct contend *c, struct actions *out, int error)
+void attempt_tell(struct attempt *c, struct actions *out, int error)
 {
-    contend_act(out, ACT_FAIL)->error = error;
+    attempt_act(out, ACT_FAIL)->error = error;
     c->told = true;
 }
 
-void contend_fail(struct contend *c, struct actions *out, int error)
+void attempt_fail(struct attempt *c, struct actions *out, int error)
 {
-    contend_tell(c, out, error);
-    contend_finish(c, out);
+    attempt_tell(c, out, error);
+    attempt_finish(c, out);
 }
 
-static void revoke(struct contend *c, struct actions *out, bool node_gone)
+static void revoke(struct attempt *c, struct actions *out, bool node_gone)
 {
-    contend_act(out, ACT_REVOKE);
+    attempt_act(out, ACT_REVOKE);
     if (!node_gone) {
-        contend_move(c, ST_LAPSED);
+        attempt_move(c, ST_LAPSED);
         return;
     }
     c->has_node = false;
-    contend_move(c, ST_DONE);
+    attempt_move(c, ST_DONE);
 }
 
-static void on_session_over(struct contend *c, struct actions *out, bool end)
+static void on_session_over(struct attempt *c, struct actions *out, bool end)
 {
     c->watching = false;
     switch (c->state) {
@@ -138,7 +138,7 @@ static void on_session_over(struct contend *c, struct actions *out, bool end)
     case ST_LAPSED:
     case ST_LEAVING:
         c->has_node = false;
-        contend_move(c, ST_DONE);
+        attempt_move(c, ST_DONE);
         break;
     case ST_IDLE:
     case ST_DONE:
@@ -147,79 +147,79 @@ static void on_session_over(struct contend *c, struct actions *out, bool end)
         c->rounds = 0;
         c->has_node = false;
         if (end)
-            contend_fail(c, out, CONTEND_PROTOCOL);
+            attempt_fail(c, out, ATTEMPT_PROTOCOL);
         else if (c->state != ST_REENTERING) /* which has asked already */
-            contend_admit(c, out);
+            attempt_admit(c, out);
     }
 }
 
-void contend_leave(struct contend *c)
+void attempt_leave(struct attempt *c)
 {
     c->rounds = 0;
-    contend_move(c, ST_LEAVING);
+    attempt_move(c, ST_LEAVING);
 }
 
-void contend_unsettled(struct contend *c, struct actions *out)
+void attempt_unsettled(struct attempt *c, struct actions *out)
 {
     const uint32_t doublings = 6; /* to what is more than the last */
-    int32_t pause_ms = CONTEND_SETTLE_FIRST_MS << c->rounds;
+    int32_t pause_ms = ATTEMPT_SETTLE_FIRST_MS << c->rounds;
 
     if (c->rounds < doublings)
         c->rounds++;
-    contend_act(out, ACT_ORPHAN);
-    contend_act(out, ACT_ARM)->number =
-        pause_ms < CONTEND_SETTLE_LAST_MS ? pause_ms : CONTEND_SETTLE_LAST_MS;
+    attempt_act(out, ACT_ORPHAN);
+    attempt_act(out, ACT_ARM)->number =
+        pause_ms < ATTEMPT_SETTLE_LAST_MS ? pause_ms : ATTEMPT_SETTLE_LAST_MS;
 }
 
-static void on_abort(struct contend *c, const struct event *ev, struct actions *out)
+static void on_abort(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (c->told)
         return;
-    contend_tell(c, out, ev->error);
+    attempt_tell(c, out, ev->error);
     if (is_in(c, BIT(ST_CREATING) | BIT(ST_SETTLING)))
-        contend_leave(c);
+        attempt_leave(c);
     else
-        contend_finish(c, out);
+        attempt_finish(c, out);
 }
 
 /* Nobody waits for us any more, but a node of ours may still be made, or stand. */
-static void step_leaving(struct contend *c, const struct event *ev, struct actions *out)
+static void step_leaving(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (ev->kind == EV_CREATED && ev->answer == ANSWER_UNKNOWN) {
-        contend_ask(c, out, ACT_BARRIER);
+        attempt_ask(c, out, ACT_BARRIER);
     } else if (ev->kind == EV_CREATED) {
         c->has_node = ev->answer == ANSWER_OK;
-        contend_finish(c, out);
+        attempt_finish(c, out);
     } else if (ev->kind == EV_TIMER && c->rounds > 0) {
-        contend_ask(c, out, ACT_BARRIER);
+        attempt_ask(c, out, ACT_BARRIER);
     } else if (ev->kind == EV_PASSED && ev->answer == ANSWER_OK) {
-        contend_ask(c, out, ACT_LIST);
+        attempt_ask(c, out, ACT_LIST);
     } else if (ev->kind == EV_LISTED && (ev->answer == ANSWER_OK || ev->answer == ANSWER_NONODE)) {
         if (ev->answer == ANSWER_OK)
-            contend_act(out, ACT_DELETE_ALL);
-        contend_finish(c, out);
+            attempt_act(out, ACT_DELETE_ALL);
+        attempt_finish(c, out);
     } else if (ev->kind == EV_PASSED || ev->kind == EV_LISTED) {
-        contend_unsettled(c, out);
+        attempt_unsettled(c, out);
     }
 }
 
-static void step_holding(struct contend *c, const struct event *ev, struct actions *out)
+static void step_holding(struct attempt *c, const struct event *ev, struct actions *out)
 {
     switch (ev->kind) {
     case EV_RELEASE:
-        contend_finish(c, out);
+        attempt_finish(c, out);
         break;
     case EV_LAPSED:
         revoke(c, out, false);
         break;
     case EV_TIMER:
-        contend_ask(c, out, ACT_READ);
+        attempt_ask(c, out, ACT_READ);
         break;
     case EV_OWN_FIRED:
         if (ev->gone)
             revoke(c, out, true);
         else
-            contend_ask(c, out, ACT_READ);
+            attempt_ask(c, out, ACT_READ);
         break;
     case EV_READ:
         if (ev->answer == ANSWER_NONODE || (ev->answer == ANSWER_OK && ev->owner != ev->session))
@@ -227,7 +227,7 @@ static void step_holding(struct contend *c, const struct event *ev, struct actio
         else if (ev->answer == ANSWER_OK)
             c->own_watched = true;
         else
-            contend_act(out, ACT_ARM)->number = CONTEND_RETRY_MS;
+            attempt_act(out, ACT_ARM)->number = ATTEMPT_RETRY_MS;
         break;
     default:
         break;
@@ -241,12 +241,12 @@ static bool is_answer(enum event_kind kind)
            kind == EV_RESET;
 }
 
-void contend_init(struct contend *c, enum child_kind kind, bool try_only)
+void attempt_init(struct attempt *c, enum child_kind kind, bool try_only)
 {
-    *c = (struct contend){.state = ST_IDLE, .kind = kind, .try_only = try_only};
+    *c = (struct attempt){.state = ST_IDLE, .kind = kind, .try_only = try_only};
 }
 
-void contend_step(struct contend *c, const struct event *ev, struct actions *out)
+void attempt_step(struct attempt *c, const struct event *ev, struct actions *out)
 {
     out->count = 0;
     if (ev->kind == EV_OWN_FIRED)
@@ -258,14 +258,14 @@ void contend_step(struct contend *c, const struct event *ev, struct actions *out
     else if (ev->kind == EV_ABORT)
         on_abort(c, ev, out);
     else if (is_in(c, BIT(ST_IDLE) | BIT(ST_REENTERING)) && ev->kind == EV_ENTER)
-        contend_enter(c, out);
+        attempt_enter(c, out);
     else if (c->state == ST_HOLDING)
         step_holding(c, ev, out);
     else if (c->state == ST_LAPSED && ev->kind == EV_RELEASE)
-        contend_finish(c, out);
+        attempt_finish(c, out);
     else if (c->state == ST_LEAVING)
         step_leaving(c, ev, out);
     else
-        contend_step_queued(c, ev, out);
-    assert(contend_invariant(c));
+        attempt_step_queued(c, ev, out);
+    assert(attempt_invariant(c));
 }

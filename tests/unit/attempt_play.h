@@ -11,15 +11,15 @@
  * "stale" makes that tag an older one and "nolease" says that no deadline is ahead. Of the
  * directory tell "unread", "foreign", "other" and "named" what its data are, "v3" its version, and
  * the number behind "mark" how many children it has. */
-#ifndef UNIT_CONTEND_PLAY_H
-#define UNIT_CONTEND_PLAY_H
+#ifndef UNIT_ATTEMPT_PLAY_H
+#define UNIT_ATTEMPT_PLAY_H
 
-#include "contend.h"
+#include "attempt.h"
 
-enum { PLAY_CHILDREN = 8, PLAY_SESSION = 0x5e55, PLAY_ERROR = CONTEND_ABORTED + 3 };
+enum { PLAY_CHILDREN = 8, PLAY_SESSION = 0x5e55, PLAY_ERROR = ATTEMPT_ABORTED + 3 };
 
 struct play {
-    struct contend c;
+    struct attempt c;
     struct actions out;
     uint32_t tags[EV_END + 1]; /* of the newest request that an event of this kind answers */
     struct child children[PLAY_CHILDREN];
@@ -45,13 +45,13 @@ void play_say(const char *words, const char *file, int line);
 
 /* Says words and checks the state afterwards and the actions, in their order. */
 #define STEP(words, state, actions) play_step((words), (state), (actions), __FILE__, __LINE__)
-void play_step(const char *words, enum contend_state state, const char *actions, const char *file,
+void play_step(const char *words, enum attempt_state state, const char *actions, const char *file,
                int line);
 
 /* The actions of the last step in words; valid until the next call. */
 const char *play_actions(void);
 
 /* Starts anew and goes to the state by the shortest way; number 7 is ours, 5 is before it. */
-void play_reach(enum contend_state state);
+void play_reach(enum attempt_state state);
 
 #endif

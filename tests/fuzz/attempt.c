@@ -6,7 +6,7 @@
 
 #include "input.h"
 #include "runner.h"
-#include "unit/contend_promises.h"
+#include "unit/attempt_promises.h"
 
 static struct child children[PLAY_CHILDREN];
 
@@ -70,10 +70,10 @@ static void give(const struct event *ev)
 
     if (broken)
         runner_fail(__FILE__, __LINE__, "%s: event %d, now %s: %s", broken, (int)ev->kind,
-                    contend_state_name(play.c.state), play_actions());
+                    attempt_state_name(play.c.state), play_actions());
 }
 
-void fuzz_contend(const uint8_t *data, size_t size)
+void fuzz_attempt(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
     struct event ev;

@@ -1,11 +1,11 @@
 /* Ends from outside, in every state: the caller gives up, the session goes, late answers come. */
-#include "contend_play.h"
+#include "attempt_play.h"
 #include "suites.h"
 
 #include <string.h>
 
 struct end_row {
-    enum contend_state from, to;
+    enum attempt_state from, to;
     const char *actions;
 };
 
@@ -149,7 +149,7 @@ static void end_in_every_state(void)
 static void everything_is_fresh_after_an_incarnation(void)
 {
     for (int s = ST_CREATING; s <= ST_RESETTING; s++) {
-        play_reach((enum contend_state)s);
+        play_reach((enum attempt_state)s);
         struct play before = play;
         SAY("replaced");
         CHECK(!play.c.has_node && !play.c.watching && !play.c.own_watched && !play.c.told);
@@ -176,11 +176,11 @@ static void stale_answers_in_every_state(void)
     };
     for (int s = 0; s < ST_COUNT; s++)
         for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
-            play_reach((enum contend_state)s);
+            play_reach((enum attempt_state)s);
             for (int kind = 0; kind <= EV_END; kind++)
                 play.tags[kind] = play.c.tag; /* so that stale is older than the newest */
-            struct contend before = play.c;
-            STEP(answers[i], (enum contend_state)s, "");
+            struct attempt before = play.c;
+            STEP(answers[i], (enum attempt_state)s, "");
             CHECK(memcmp(&before, &play.c, sizeof(before)) == 0);
         }
 }
@@ -189,7 +189,7 @@ static void stale_answers_in_every_state(void)
 static void events_out_of_place(void)
 {
     static const struct {
-        enum contend_state state;
+        enum attempt_state state;
         const char *words;
     } rows[] = {
         {ST_IDLE, "pred gone"},       {ST_IDLE, "own gone"},        {ST_IDLE, "lapsed"},
@@ -229,4 +229,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite contend_end_suite = {.name = "contend_end", .cases = cases};
+const struct test_suite attempt_end_suite = {.name = "attempt_end", .cases = cases};

@@ -1,5 +1,5 @@
 /* Children of another layout: refused when one came first, whatever else there is. */
-#include "contend_play.h"
+#include "attempt_play.h"
 #include "suites.h"
 
 static void start(bool try_only, bool strict)
@@ -131,4 +131,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite contend_layout_suite = {.name = "contend_layout", .cases = cases};
+const struct test_suite attempt_layout_suite = {.name = "attempt_layout", .cases = cases};

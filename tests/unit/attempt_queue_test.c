@@ -1,5 +1,5 @@
 /* The ordinary ways of a contender: alone, in the queue, a try. */
-#include "contend_play.h"
+#include "attempt_play.h"
 #include "suites.h"
 
 static void uncontended(void)
@@ -182,7 +182,7 @@ static void adopted_node_changes_while_listing(void)
 /* A lease that comes early grants nothing by itself. */
 static void deadline_comes_while_queued(void)
 {
-    static const enum contend_state states[] = {ST_IDLE,     ST_CREATING, ST_PARENTS,
+    static const enum attempt_state states[] = {ST_IDLE,     ST_CREATING, ST_PARENTS,
                                                 ST_SETTLING, ST_ADOPTING, ST_LISTING,
                                                 ST_WAITING,  ST_PROVING,  ST_RESETTING};
     for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++) {
@@ -260,4 +260,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite contend_queue_suite = {.name = "contend_queue", .cases = cases};
+const struct test_suite attempt_queue_suite = {.name = "attempt_queue", .cases = cases};

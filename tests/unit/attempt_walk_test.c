@@ -1,5 +1,5 @@
 /* Random walks: whatever comes, in whatever order, the promises hold. */
-#include "contend_promises.h"
+#include "attempt_promises.h"
 #include "seeded.h"
 #include "suites.h"
 
@@ -24,7 +24,7 @@ static void on_abort_signal(int sig) /* an assertion of the code says nothing of
 {
     char text[64];
     int n =
-        snprintf(text, sizeof(text), "contend_walk: seed %llu\n", (unsigned long long)walk.seed);
+        snprintf(text, sizeof(text), "attempt_walk: seed %llu\n", (unsigned long long)walk.seed);
     if (write(STDERR_FILENO, text, (size_t)n) < 0)
         _exit(99);
     signal(sig, SIG_DFL);
@@ -78,7 +78,7 @@ static void fail_walk(const char *broken)
 {
     runner_fail(__FILE__, __LINE__, "seed %llu: %s: event %d, now %s: %s",
                 (unsigned long long)walk.seed, broken, (int)walk.ev.kind,
-                contend_state_name(play.c.state), play_actions());
+                attempt_state_name(play.c.state), play_actions());
 }
 
 static bool walk_one_step(void)
@@ -118,7 +118,7 @@ static void random_walk(void)
     CHECK(steps >= 200000);
     for (int s = 0; s < ST_COUNT; s++)
         if (!CHECK(reached[s] > 100)) /* a walk that does not get there says nothing */
-            runner_fail(__FILE__, __LINE__, "%s: %u", contend_state_name((enum contend_state)s),
+            runner_fail(__FILE__, __LINE__, "%s: %u", attempt_state_name((enum attempt_state)s),
                         reached[s]);
 }
 
@@ -127,4 +127,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite contend_walk_suite = {.name = "contend_walk", .cases = cases};
+const struct test_suite attempt_walk_suite = {.name = "attempt_walk", .cases = cases};

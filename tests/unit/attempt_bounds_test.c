@@ -1,5 +1,5 @@
 /* The edges: how often is too often, what is inconsistent, answers that seldom come. */
-#include "contend_play.h"
+#include "attempt_play.h"
 #include "suites.h"
 
 enum { ROUNDS = 100 }; /* as often as a directory may vanish in one attempt */
@@ -9,7 +9,7 @@ static void invariant_sees(void)
 {
     static const struct {
         const char *what;
-        struct contend c;
+        struct attempt c;
     } wrong[] = {
         {"waits without a node", {.state = ST_WAITING, .watching = true, .ahead = 1}},
         {"has a node when done", {.state = ST_DONE, .has_node = true, .told = true}},
@@ -27,7 +27,7 @@ static void invariant_sees(void)
         {"holds by an exhausted number",
          {.state = ST_HOLDING, .has_node = true, .told = true, .token = 1, .number = INT32_MAX}},
     };
-    static const struct contend right[] = {
+    static const struct attempt right[] = {
         {.state = ST_WAITING, .has_node = true, .watching = true, .ahead = 1},
         {.state = ST_HOLDING, .has_node = true, .told = true, .token = 1, .number = 3},
         {.state = ST_LISTING, .has_node = true, .try_only = true},
@@ -35,15 +35,15 @@ static void invariant_sees(void)
         {.state = ST_DONE, .told = true},
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
-        if (!CHECK(!contend_invariant(&wrong[i].c)))
+        if (!CHECK(!attempt_invariant(&wrong[i].c)))
             runner_fail(__FILE__, __LINE__, "%s", wrong[i].what);
     for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++)
-        CHECK(contend_invariant(&right[i]));
+        CHECK(attempt_invariant(&right[i]));
 }
 
 static void no_such_state(void)
 {
-    CHECK_STR(contend_state_name(ST_COUNT), "?");
+    CHECK_STR(attempt_state_name(ST_COUNT), "?");
 }
 
 /* The directory was there when the node was made, but not when it was listed. */
@@ -203,4 +203,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite contend_bounds_suite = {.name = "contend_bounds", .cases = cases};
+const struct test_suite attempt_bounds_suite = {.name = "attempt_bounds", .cases = cases};

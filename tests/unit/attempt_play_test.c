@@ -1,4 +1,4 @@
-#include "contend_play.h"
+#include "attempt_play.h"
 
 #include "runner.h"
 
@@ -35,13 +35,13 @@ static const char *const mark_words[] = {
 };
 
 static const char *const error_words[] = {
-    [CONTEND_BUSY] = "busy",
-    [CONTEND_REFUSED] = "refused",
-    [CONTEND_NOCHILDREN] = "nochildren",
-    [CONTEND_OVERFLOW] = "overflow",
-    [CONTEND_LIMIT] = "limit",
-    [CONTEND_PROTOCOL] = "protocol",
-    [CONTEND_LAYOUT] = "layout",
+    [ATTEMPT_BUSY] = "busy",
+    [ATTEMPT_REFUSED] = "refused",
+    [ATTEMPT_NOCHILDREN] = "nochildren",
+    [ATTEMPT_OVERFLOW] = "overflow",
+    [ATTEMPT_LIMIT] = "limit",
+    [ATTEMPT_PROTOCOL] = "protocol",
+    [ATTEMPT_LAYOUT] = "layout",
 };
 
 /* The event that answers an action's request, or -1. */
@@ -74,7 +74,7 @@ static int answered_by(enum action_kind kind)
 void play_start(bool try_only)
 {
     play = (struct play){0};
-    contend_init(&play.c, CHILD_LOCK, try_only);
+    attempt_init(&play.c, CHILD_LOCK, try_only);
 }
 
 void play_start_in_crowd(uint32_t crowd)
@@ -180,19 +180,19 @@ static void count_actions(void)
 
 void play_give(const struct event *ev, const char *file, int line)
 {
-    enum contend_state from = play.c.state;
+    enum attempt_state from = play.c.state;
     memset(&play.out, 0xa5, sizeof(play.out)); /* it is emptied by the step, not by its caller */
-    contend_step(&play.c, ev, &play.out);
-    if (play.out.count > CONTEND_ACTIONS) {
+    attempt_step(&play.c, ev, &play.out);
+    if (play.out.count > ATTEMPT_ACTIONS) {
         runner_fail(file, line, "%u actions", play.out.count);
         play.out.count = 0;
     }
     count_actions();
-    const char *name = contend_state_name(play.c.state);
-    if (!contend_invariant(&play.c))
+    const char *name = attempt_state_name(play.c.state);
+    if (!attempt_invariant(&play.c))
         runner_fail(file, line, "inconsistent in %s", name);
-    if (from != play.c.state && !contend_may_move(from, play.c.state))
-        runner_fail(file, line, "moved from %s to %s", contend_state_name(from), name);
+    if (from != play.c.state && !attempt_may_move(from, play.c.state))
+        runner_fail(file, line, "moved from %s to %s", attempt_state_name(from), name);
     if (play.grants + play.fails != play.c.told || play.revokes > play.grants)
         runner_fail(file, line, "%u grants, %u fails, %u revokes, told %d", play.grants, play.fails,
                     play.revokes, play.c.told);
@@ -209,11 +209,11 @@ void play_say(const char *words, const char *file, int line)
         runner_fail(file, line, "not understood: \"%s\"", words);
 }
 
-void play_step(const char *words, enum contend_state state, const char *actions, const char *file,
+void play_step(const char *words, enum attempt_state state, const char *actions, const char *file,
                int line)
 {
     play_say(words, file, line);
-    bool ok = runner_check_str(contend_state_name(play.c.state), contend_state_name(state), "state",
+    bool ok = runner_check_str(attempt_state_name(play.c.state), attempt_state_name(state), "state",
                                file, line);
     ok &= runner_check_str(play_actions(), actions, "actions", file, line);
     if (!ok)
@@ -250,10 +250,10 @@ static int put_action(char *text, size_t size, const struct action *a)
     case ACT_FAIL:
         if (a->error == PLAY_ERROR)
             return snprintf(text, size, "fail aborted");
-        if (a->error == CONTEND_LAYOUT)
+        if (a->error == ATTEMPT_LAYOUT)
             return put_child(text, size, "fail layout", a->id);
         return snprintf(text, size, "fail %s",
-                        a->error > 0 && a->error < CONTEND_ABORTED ? error_words[a->error] : "?");
+                        a->error > 0 && a->error < ATTEMPT_ABORTED ? error_words[a->error] : "?");
     default:
         return snprintf(text, size, "%s", plain[a->kind]);
     }
@@ -272,7 +272,7 @@ const char *play_actions(void)
     return text;
 }
 
-void play_reach(enum contend_state state)
+void play_reach(enum attempt_state state)
 {
     static const char *const ways[ST_COUNT][6] = {
         [ST_IDLE] = {NULL},
@@ -295,5 +295,5 @@ void play_reach(enum contend_state state)
     play_start_in_crowd(state == ST_SUCCEEDING ? 2 : 0);
     for (int i = 0; i < 6 && ways[state][i]; i++)
         SAY(ways[state][i]);
-    CHECK_STR(contend_state_name(play.c.state), contend_state_name(state));
+    CHECK_STR(attempt_state_name(play.c.state), attempt_state_name(state));
 }

@@ -1,5 +1,5 @@
 /* Long queues: the head leaves a mark, and the next in line goes by it. */
-#include "contend_play.h"
+#include "attempt_play.h"
 #include "suites.h"
 
 #include "rule.h"
@@ -258,4 +258,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite contend_mark_suite = {.name = "contend_mark", .cases = cases};
+const struct test_suite attempt_mark_suite = {.name = "attempt_mark", .cases = cases};

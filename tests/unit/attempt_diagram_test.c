@@ -1,5 +1,5 @@
 /* The states and the moves between them. */
-#include "contend_play.h"
+#include "attempt_play.h"
 #include "suites.h"
 
 #include <string.h>
@@ -7,34 +7,34 @@
 static void every_state_is_reached(void)
 {
     for (int s = 0; s < ST_COUNT; s++)
-        play_reach((enum contend_state)s);
+        play_reach((enum attempt_state)s);
 }
 
 static void names_differ(void)
 {
     for (int a = 0; a < ST_COUNT; a++)
         for (int b = 0; b < a; b++)
-            CHECK(strcmp(contend_state_name((enum contend_state)a),
-                         contend_state_name((enum contend_state)b)) != 0);
+            CHECK(strcmp(attempt_state_name((enum attempt_state)a),
+                         attempt_state_name((enum attempt_state)b)) != 0);
 }
 
 /* What the diagram must not allow, whatever the code does. */
 static void moves_that_would_be_wrong(void)
 {
     for (int s = 0; s < ST_COUNT; s++) {
-        CHECK(s == ST_DONE || !contend_may_move(ST_DONE, (enum contend_state)s));
-        CHECK(s == ST_IDLE || !contend_may_move((enum contend_state)s, ST_IDLE));
+        CHECK(s == ST_DONE || !attempt_may_move(ST_DONE, (enum attempt_state)s));
+        CHECK(s == ST_IDLE || !attempt_may_move((enum attempt_state)s, ST_IDLE));
     }
-    static const enum contend_state unproved[] = {
+    static const enum attempt_state unproved[] = {
         ST_IDLE,    ST_CREATING,  ST_PARENTS, ST_SETTLING, ST_ADOPTING,
         ST_WAITING, ST_RESETTING, ST_LAPSED,  ST_LEAVING,  ST_SUCCEEDING};
     for (size_t i = 0; i < sizeof(unproved) / sizeof(*unproved); i++)
-        CHECK(!contend_may_move(unproved[i], ST_HOLDING));
-    CHECK(!contend_may_move(ST_LAPSED, ST_CREATING));
-    CHECK(!contend_may_move(ST_HOLDING, ST_WAITING));
-    CHECK(contend_may_move(ST_LISTING, ST_HOLDING));
-    CHECK(contend_may_move(ST_PROVING, ST_HOLDING));
-    CHECK(contend_may_move(ST_CLAIMING, ST_HOLDING));
+        CHECK(!attempt_may_move(unproved[i], ST_HOLDING));
+    CHECK(!attempt_may_move(ST_LAPSED, ST_CREATING));
+    CHECK(!attempt_may_move(ST_HOLDING, ST_WAITING));
+    CHECK(attempt_may_move(ST_LISTING, ST_HOLDING));
+    CHECK(attempt_may_move(ST_PROVING, ST_HOLDING));
+    CHECK(attempt_may_move(ST_CLAIMING, ST_HOLDING));
 }
 
 static const struct test_case cases[] = {
@@ -44,4 +44,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite contend_diagram_suite = {.name = "contend_diagram", .cases = cases};
+const struct test_suite attempt_diagram_suite = {.name = "attempt_diagram", .cases = cases};

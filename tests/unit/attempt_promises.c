@@ -1,9 +1,9 @@
-#include "contend_promises.h"
+#include "attempt_promises.h"
 
 #include "runner.h"
 
 static struct {
-    struct contend before;
+    struct attempt before;
     struct event ev;
     uint32_t ahead; /* how many it waits for, as the last list said and what was heard since */
 } step;
@@ -96,13 +96,13 @@ static bool refused_wrongly(void)
     bool refused = false;
 
     for (uint32_t i = 0; i < play.out.count; i++)
-        refused |= play.out.list[i].kind == ACT_FAIL && play.out.list[i].error == CONTEND_LAYOUT;
+        refused |= play.out.list[i].kind == ACT_FAIL && play.out.list[i].error == ATTEMPT_LAYOUT;
     return refused != (counts && any_stranger());
 }
 
 static bool out_of_turn(void)
 {
-    enum contend_state from = step.before.state, to = play.c.state;
+    enum attempt_state from = step.before.state, to = play.c.state;
     bool served = to == ST_PROVING || to == ST_CLAIMING || to == ST_HOLDING;
     if (from == ST_LISTING && step.ev.kind == EV_LISTED && step.ev.tag == step.before.tag)
         step.ahead = count_ahead();
@@ -116,7 +116,7 @@ static bool out_of_turn(void)
 
 static const char *broken_promise(void)
 {
-    const struct contend *b = &step.before, *c = &play.c;
+    const struct attempt *b = &step.before, *c = &play.c;
     bool created = step.ev.kind == EV_CREATED && step.ev.answer == ANSWER_OK &&
                    (b->state == ST_CREATING || b->state == ST_LEAVING) && step.ev.tag == b->tag;
     if ((b->has_node || created) && !c->has_node && !did(ACT_DELETE) && !session_ended() &&

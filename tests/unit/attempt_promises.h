@@ -1,9 +1,9 @@
 /* What a contender promises at every step, whatever comes in whatever order; for those who walk at
  * random. */
-#ifndef UNIT_CONTEND_PROMISES_H
-#define UNIT_CONTEND_PROMISES_H
+#ifndef UNIT_ATTEMPT_PROMISES_H
+#define UNIT_ATTEMPT_PROMISES_H
 
-#include "contend_play.h"
+#include "attempt_play.h"
 
 /* What is likely to come next, so that a walk gets far; choice is any number. */
 enum event_kind promises_likely(uint32_t choice);
