@@ -63,7 +63,7 @@ enum event_kind {
     EV_OWN_FIRED,  /* the own node changed or went */
     EV_RESET,      /* answer to ACT_RESET */
     EV_TIMER,      /* ACT_ARM came due */
-    EV_LEASE,      /* the session's deadline was extended */
+    EV_EXTENDED,   /* the session's deadline was extended */
     EV_LAPSED,     /* the grant's deadline passed */
     EV_ABORT,      /* the caller gives up: timeout, cancel, close */
     EV_RELEASE,    /* the holder is done; or, when lapsed, its callbacks are */
@@ -75,7 +75,7 @@ struct event {
     enum event_kind kind;
     enum answer answer;
     uint32_t tag; /* that of the request answered */
-    bool lease;   /* a deadline of the present session is ahead */
+    bool in_time; /* a deadline of the present session is ahead */
     bool gone;    /* EV_*_FIRED: the node was deleted */
     int error;    /* EV_ABORT: what the caller is told */
     /* EV_CREATED, EV_READ */

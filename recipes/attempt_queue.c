@@ -91,7 +91,7 @@ static void grant(struct attempt *c, struct actions *out)
 /* Nobody is ahead and the node is proved: a grant still needs a deadline. */
 static void claim(struct attempt *c, const struct event *ev, struct actions *out)
 {
-    if (ev->lease)
+    if (ev->in_time)
         grant(c, out);
     else
         attempt_move(c, ST_CLAIMING);
@@ -376,7 +376,7 @@ void attempt_step_queued(struct attempt *c, const struct event *ev, struct actio
         on_proof(c, ev, out);
     else if (s == ST_RESETTING && ev->kind == EV_RESET)
         on_reset(c, ev, out);
-    else if (s == ST_CLAIMING && ev->kind == EV_LEASE && ev->lease)
+    else if (s == ST_CLAIMING && ev->kind == EV_EXTENDED && ev->in_time)
         claim_again(c, out);
     else if (s == ST_CLAIMING && ev->kind == EV_OWN_FIRED)
         prove(c, out);

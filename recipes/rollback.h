@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lease.h"
+#include "proofs.h"
 
 enum rollback_evidence {
     ROLLBACK_NONE,   /* no server serves */

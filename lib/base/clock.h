@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "recipes/lease.h"
+#include "recipes/proofs.h"
 
 #define CLOCK_MS INT64_C(1000000) /* ns */
 

@@ -163,19 +163,19 @@ static void perform(struct contender *c, const struct action *a)
 
 /* A deadline matters to holders and to whoever lacks nothing else: of thousands that wait, none is
  * stepped for each proof. */
-static void note_leased(struct contender *c)
+static void note_deadline(struct contender *c)
 {
     zkl_session *s = c->session;
-    bool leased = c->grant || c->machine.state == ST_CLAIMING;
+    bool by_deadline = c->grant || c->machine.state == ST_CLAIMING;
 
-    if (!leased && !c->front)
+    if (!by_deadline && !c->front)
         return;
     struct front *f = contender_front(c);
-    if (leased && !f->leased)
-        g_queue_push_tail_link(&locks_of(s)->leased, &f->leased_link);
-    else if (!leased && f->leased)
-        g_queue_unlink(&locks_of(s)->leased, &f->leased_link);
-    f->leased = leased;
+    if (by_deadline && !f->by_deadline)
+        g_queue_push_tail_link(&locks_of(s)->by_deadline, &f->deadline_link);
+    else if (!by_deadline && f->by_deadline)
+        g_queue_unlink(&locks_of(s)->by_deadline, &f->deadline_link);
+    f->by_deadline = by_deadline;
 }
 
 void contender_step(struct contender *c, struct event *ev)
@@ -184,7 +184,7 @@ void contender_step(struct contender *c, struct event *ev)
     struct actions actions;
 
     ev->session = s->id;
-    ev->lease = lease_valid(&s->lease, clock_now());
+    ev->in_time = proofs_valid(&s->proofs, clock_now());
     c->refs++;
     attempt_step(&c->machine, ev, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
@@ -195,7 +195,7 @@ void contender_step(struct contender *c, struct event *ev)
     }
     if (c->machine.state == ST_DONE && !c->retired)
         retire(c);
-    note_leased(c);
+    note_deadline(c);
     admission_passed(c);
     contender_unref(c);
 }
@@ -227,7 +227,7 @@ struct front *contender_front(struct contender *c)
     if (!c->front) {
         c->front = g_new0(struct front, 1);
         c->front->own_interest = (struct interest){.fired = on_own_fired, .owner = c};
-        c->front->leased_link.data = c;
+        c->front->deadline_link.data = c;
     }
     return c->front;
 }

@@ -53,9 +53,9 @@ struct contender {
 /* What only the first in line has: thousands may wait behind it. */
 struct front {
     struct interest own_interest;
-    struct timer timer; /* own watch due, or the end of a lapsed node */
-    GList leased_link;  /* of the session */
-    bool leased;        /* in the session's list of that name */
+    struct timer timer;  /* own watch due, or the end of a lapsed node */
+    GList deadline_link; /* of the session */
+    bool by_deadline;    /* in the session's list of that name */
 };
 
 struct front *contender_front(struct contender *c);

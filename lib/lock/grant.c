@@ -222,8 +222,8 @@ zkl_grant *grant_new(zkl_session *s, struct contender *c, const char *node, cons
     g->node = session_path(s, g->full_node);
     g->payload = g_strdup(payload);
     g->session = session_ref(s);
-    set_limits(g, s->lease.deadline);
-    atomic_init(&g->word, pack(s->lease.deadline.boot, s->up ? ZKL_HELD : ZKL_SUSPECT));
+    set_limits(g, s->proofs.deadline);
+    atomic_init(&g->word, pack(s->proofs.deadline.boot, s->up ? ZKL_HELD : ZKL_SUSPECT));
     g->contender = c;
     g->watchers = g_array_new(FALSE, FALSE, sizeof(struct watcher));
     return g;

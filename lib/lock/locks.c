@@ -45,8 +45,8 @@ static void for_all(const GQueue *queue, void (*fn)(struct contender *c, void *d
 static void extend(struct contender *c, void *proved)
 {
     if (!c->grant)
-        contender_step_kind(c, EV_LEASE);
-    else if (!grant_set_deadline(c->grant, c->session->lease.deadline, *(bool *)proved))
+        contender_step_kind(c, EV_EXTENDED);
+    else if (!grant_set_deadline(c->grant, c->session->proofs.deadline, *(bool *)proved))
         contender_step_kind(c, EV_LAPSED);
 }
 
@@ -54,14 +54,14 @@ static void on_proved(struct participant *p)
 {
     bool proved = true;
 
-    for_all(&all_of(p)->leased, extend, &proved);
+    for_all(&all_of(p)->by_deadline, extend, &proved);
 }
 
 static void on_deadline(struct participant *p)
 {
     bool proved = false;
 
-    for_all(&all_of(p)->leased, extend, &proved);
+    for_all(&all_of(p)->by_deadline, extend, &proved);
 }
 
 static void lapse(struct contender *c, void *unused)
@@ -72,7 +72,7 @@ static void lapse(struct contender *c, void *unused)
 
 static void on_lapsed(struct participant *p)
 {
-    for_all(&all_of(p)->leased, lapse, NULL);
+    for_all(&all_of(p)->by_deadline, lapse, NULL);
 }
 
 static void suspect(struct contender *c, void *unused)
@@ -84,7 +84,7 @@ static void suspect(struct contender *c, void *unused)
 
 static void on_suspect(struct participant *p)
 {
-    for_all(&all_of(p)->leased, suspect, NULL);
+    for_all(&all_of(p)->by_deadline, suspect, NULL);
 }
 
 static void renew(struct contender *c, void *unused)

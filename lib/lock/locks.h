@@ -10,7 +10,7 @@
 struct locks {
     struct participant participant;
     GQueue contenders;      /* of struct contender: all who have begun and are not done */
-    GQueue leased;          /* those of them that go by the session's deadline */
+    GQueue by_deadline;     /* those of them that go by the session's deadline */
     GHashTable *admissions; /* path -> struct admission: of admission.c */
     bool admissions_closed; /* while all hear that the session ended */
     GHashTable *unmarkable; /* directory -> int64_t: until when no mark is tried there again */

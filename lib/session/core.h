@@ -15,7 +15,7 @@
 #include "lib/base/fork.h"
 #include "lib/base/timers.h"
 #include "lib/store/store.h"
-#include "recipes/lease.h"
+#include "recipes/proofs.h"
 #include "recipes/rollback.h"
 
 struct callbacks;
@@ -74,8 +74,8 @@ struct zkl_session {
     struct timer purge_timer; /* to end a session for a node that cannot be deleted */
 
     /* proofs */
-    struct lease lease;
-    struct timer lease_timer;
+    struct proofs proofs;
+    struct timer proof_timer;
     struct instant warm_until;
     struct timer deadline_timer;
 

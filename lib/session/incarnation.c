@@ -29,7 +29,7 @@ static void arm_deadline(zkl_session *s)
 {
     struct instant now = clock_now();
 
-    timers_arm(s->timers, &s->deadline_timer, now.boot + instant_left(now, s->lease.deadline),
+    timers_arm(s->timers, &s->deadline_timer, now.boot + instant_left(now, s->proofs.deadline),
                on_deadline, s);
 }
 
@@ -38,9 +38,9 @@ static void on_deadline(void *data)
 {
     zkl_session *s = data;
 
-    if (!s->lease.has_deadline)
+    if (!s->proofs.has_deadline)
         return;
-    if (lease_valid(&s->lease, clock_now()))
+    if (proofs_valid(&s->proofs, clock_now()))
         arm_deadline(s);
     else
         participants_tell(s, NEWS_LAPSED);
@@ -52,11 +52,11 @@ static void spread_deadline(zkl_session *s, enum session_news news)
     arm_deadline(s);
 }
 
-void incarnation_proved(zkl_session *s, enum lease_kind kind, struct instant sent)
+void incarnation_proved(zkl_session *s, enum proof_kind kind, struct instant sent)
 {
-    bool step = kind == LEASE_SYNC || kind == LEASE_RENEWAL;
+    bool step = kind == PROOF_SYNC || kind == PROOF_RENEWAL;
 
-    if (lease_answered(&s->lease, kind, sent, clock_now()))
+    if (proofs_answered(&s->proofs, kind, sent, clock_now()))
         spread_deadline(s, NEWS_PROVED);
     if (step)
         run_chain(s);
@@ -67,31 +67,31 @@ static void on_chain_answered(struct request *r, const struct store_reply *reply
     zkl_session *s = r->owner;
 
     if ((reply->rc == STORE_UNKNOWN || reply->rc == STORE_BAD) && r->connection == s->connection)
-        lease_failed(&s->lease, r->proves);
+        proofs_failed(&s->proofs, r->proves);
 }
 
 /* Never parked: a step that is late would prove too much. */
-static bool send_chain(zkl_session *s, enum lease_wish wish)
+static bool send_chain(zkl_session *s, enum proof_wish wish)
 {
     static const struct {
         enum store_kind kind;
-        enum lease_kind proves;
+        enum proof_kind proves;
     } steps[] = {
-        [LEASE_SEND_ANCHOR] = {STORE_GET, LEASE_ANCHOR},
-        [LEASE_SEND_SYNC] = {STORE_SYNC, LEASE_SYNC},
+        [PROOF_SEND_ANCHOR] = {STORE_GET, PROOF_ANCHOR},
+        [PROOF_SEND_SYNC] = {STORE_SYNC, PROOF_SYNC},
         /* Refused for its version: a proof through the quorum that changes and wakes nothing. */
-        [LEASE_SEND_WRITE] = {STORE_SET, LEASE_RENEWAL},
+        [PROOF_SEND_WRITE] = {STORE_SET, PROOF_RENEWAL},
     };
     struct request *r = request_new(steps[wish].kind, g_strdup(SYSTEM_PATH), on_chain_answered, s);
 
     r->proves = steps[wish].proves;
     r->once = true;
     r->what.version = INT_MAX;
-    enum lease_kind proves = r->proves;
-    lease_sent(&s->lease, proves, clock_now());
+    enum proof_kind proves = r->proves;
+    proofs_sent(&s->proofs, proves, clock_now());
     if (request_try(s, r))
         return true;
-    lease_failed(&s->lease, proves);
+    proofs_failed(&s->proofs, proves);
     return false;
 }
 
@@ -104,17 +104,17 @@ static void run_chain(void *data)
     if (!s->up || s->closing)
         return;
     if (!is_warm(s, now)) {
-        timers_cancel(&s->lease_timer);
+        timers_cancel(&s->proof_timer);
         return;
     }
-    for (enum lease_wish wish; (wish = lease_want(&s->lease, now)) != LEASE_NOTHING;) {
+    for (enum proof_wish wish; (wish = proofs_want(&s->proofs, now)) != PROOF_NOTHING;) {
         if (!send_chain(s, wish))
             break;
     }
-    if (lease_overdue(&s->lease, now))
+    if (proofs_overdue(&s->proofs, now))
         participants_tell(s, NEWS_SUSPECT);
-    timers_arm(s->timers, &s->lease_timer,
-               clock_now().boot + MAX(lease_wait(&s->lease, now), CLOCK_MS), run_chain, s);
+    timers_arm(s->timers, &s->proof_timer,
+               clock_now().boot + MAX(proofs_wait(&s->proofs, now), CLOCK_MS), run_chain, s);
 }
 
 static void on_config(struct request *r, const struct store_reply *reply)
@@ -122,7 +122,7 @@ static void on_config(struct request *r, const struct store_reply *reply)
     zkl_session *s = r->owner;
 
     if (reply->rc == STORE_OK && reply->length == 0 && r->connection == s->connection)
-        lease_alone(&s->lease);
+        proofs_alone(&s->proofs);
     run_chain(s);
 }
 
@@ -193,14 +193,14 @@ void incarnation_close(zkl_session *s)
         outage_stop(s);
     timers_cancel(&s->open_timer);
     timers_cancel(&s->purge_timer);
-    timers_cancel(&s->lease_timer);
+    timers_cancel(&s->proof_timer);
     timers_cancel(&s->deadline_timer);
     request_drop_all(s);
     request_forget_refusals(s);
     s->rollback = (struct rollback){.serves = false};
     s->resurrected = false;
     watch_clear(s);
-    lease_init(&s->lease, s->lease.tick, s->lease.drift_permille);
+    proofs_init(&s->proofs, s->proofs.tick, s->proofs.drift_permille);
 }
 
 void incarnation_replace(zkl_session *s)
@@ -217,12 +217,12 @@ void incarnation_replace(zkl_session *s)
 void incarnation_warm(zkl_session *s)
 {
     struct instant now = clock_now();
-    bool cold = !s->lease_timer.at; /* the chain has stopped */
+    bool cold = !s->proof_timer.at; /* the chain has stopped */
 
     if (!s->up || !cold)
         return;
     /* A server that stands alone proves with the first write, an ensemble would need a chain. */
-    if (!s->lease.alone && !lease_valid(&s->lease, now))
+    if (!s->proofs.alone && !proofs_valid(&s->proofs, now))
         incarnation_replace(s);
     else
         run_chain(s);
@@ -303,11 +303,11 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     s->timeout_ms = timeout_ms;
     if (id != s->id) {
         s->id = id;
-        lease_created(&s->lease, s->begun, timeout_ms * CLOCK_MS);
+        proofs_created(&s->proofs, s->begun, timeout_ms * CLOCK_MS);
         log_line(s->log, ZKL_LOG_INFO, "session 0x%" G_GINT64_MODIFIER "x, timeout %d ms", id,
                  timeout_ms);
     } else {
-        lease_reconnected(&s->lease, timeout_ms * CLOCK_MS);
+        proofs_reconnected(&s->proofs, timeout_ms * CLOCK_MS);
     }
     outage_end(s);
     forgive(s);
@@ -325,8 +325,8 @@ static void on_down(zkl_session *s)
     outage_begin(s);
     s->up = false;
     s->connection++;
-    lease_disconnected(&s->lease);
-    timers_cancel(&s->lease_timer);
+    proofs_disconnected(&s->proofs);
+    timers_cancel(&s->proof_timer);
     participants_tell(s, NEWS_SUSPECT);
     session_tell(s, ZKL_SESSION_SUSPENDED, s->id);
 }

@@ -24,6 +24,6 @@ void incarnation_retired(zkl_session *s);
 void incarnation_purge(zkl_session *s);
 
 /* A request of this kind was answered definitely on the present connection. */
-void incarnation_proved(zkl_session *s, enum lease_kind kind, struct instant sent);
+void incarnation_proved(zkl_session *s, enum proof_kind kind, struct instant sent);
 
 #endif

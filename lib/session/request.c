@@ -21,8 +21,8 @@ struct request *request_new(enum store_kind kind, char *path,
     r->what.path = path;
     r->proves =
         kind == STORE_CREATE || kind == STORE_DELETE || kind == STORE_SET || kind == STORE_MULTI
-            ? LEASE_WRITE
-            : LEASE_ANCHOR;
+            ? PROOF_WRITE
+            : PROOF_ANCHOR;
     r->done = done;
     r->owner = owner;
     r->link.data = r;

@@ -10,7 +10,7 @@
 struct request {
     struct store_request what; /* owns path and data */
     bool once;
-    enum lease_kind proves;
+    enum proof_kind proves;
     void (*done)(struct request *r, const struct store_reply *reply);
     void *owner; /* for done: ours to name, not to free */
     uint32_t tag;

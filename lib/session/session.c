@@ -183,7 +183,7 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     s->logged = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     s->participants = g_ptr_array_new();
     s->listeners = g_array_new(FALSE, FALSE, sizeof(struct session_listener));
-    lease_init(&s->lease, o->tick_ms * CLOCK_MS, o->drift_permille);
+    proofs_init(&s->proofs, o->tick_ms * CLOCK_MS, o->drift_permille);
     pthread_mutex_init(&s->monitor, NULL);
     thread_cond_init(&s->changed);
     return s;

@@ -54,7 +54,7 @@ void check_grant(struct state *st, int i)
     const struct client *c = &st->clients[i];
     const struct node *own = &st->nodes[c->node == MODEL_NONE ? 0 : c->node];
 
-    if (!c->lease)
+    if (!c->in_time)
         st->broken = BROKEN_DEADLINE;
     else if (c->node == MODEL_NONE || c->machine.token != own->czxid)
         st->broken = BROKEN_TOKEN;

@@ -175,7 +175,7 @@ void driver_step_seeing(struct state *st, int i, struct event *ev, uint16_t name
     struct actions actions;
 
     ev->session = c->established ? c->session : 0;
-    ev->lease = c->lease;
+    ev->in_time = c->in_time;
     attempt_step(&c->machine, ev, &actions);
     for (uint32_t k = 0; k < actions.count; k++)
         perform(st, i, &actions.list[k], names);
@@ -216,7 +216,7 @@ void driver_timer(struct state *st, int i)
     step_kind(st, i, EV_TIMER);
 }
 
-/* extend(), for contender_lease_all() */
+/* extend(), for on_proved() */
 void driver_extend(struct state *st, int i)
 {
     struct client *c = &st->clients[i];
@@ -225,14 +225,14 @@ void driver_extend(struct state *st, int i)
     if (c->retired)
         return;
     if (c->machine.state != ST_HOLDING)
-        step_kind(st, i, EV_LEASE);
+        step_kind(st, i, EV_EXTENDED);
     else if (!c->grant)
         step_kind(st, i, EV_LAPSED);
 }
 
 void driver_proof(struct state *st, int i)
 {
-    st->clients[i].lease = true;
+    st->clients[i].in_time = true;
     driver_extend(st, i);
 }
 
@@ -241,7 +241,7 @@ void driver_deadline(struct state *st, int i)
 {
     struct client *c = &st->clients[i];
 
-    c->lease = false;
+    c->in_time = false;
     c->lapse_due = c->grant;
     c->grant = false;
 }

@@ -21,6 +21,6 @@ void driver_timer(struct state *st, int i);
 void driver_deadline(struct state *st, int i);   /* it passes */
 void driver_tell_lapse(struct state *st, int i); /* its timer runs */
 void driver_proof(struct state *st, int i);      /* there is a new deadline */
-void driver_extend(struct state *st, int i);     /* extend(), for contender_lease_all() */
+void driver_extend(struct state *st, int i);     /* extend(), for on_proved() */
 
 #endif

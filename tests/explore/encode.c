@@ -70,7 +70,7 @@ static uint64_t client_key(const struct encoder *e, int i)
     key = key << 4 | c->replies_count;
     key = key << 4 | (c->asks_count ? c->asks[0].kind : 15U);
     key = key << 4 | (c->replies_count ? c->replies[0].kind : 15U);
-    key = key << 4 | (uint64_t)(c->connected | c->lease << 1 | c->expired << 2 | c->grant << 3);
+    key = key << 4 | (uint64_t)(c->connected | c->in_time << 1 | c->expired << 2 | c->grant << 3);
     return key;
 }
 
@@ -193,7 +193,7 @@ static void put_client(struct encoder *e, int i)
     put_node(e, c->predecessor);
     put_node(e, c->own_interest.node);
     put_node(e, c->predecessor_interest.node);
-    put(e, c->retired | c->timer << 1 | c->established << 2 | c->connected << 3 | c->lease << 4 |
+    put(e, c->retired | c->timer << 1 | c->established << 2 | c->connected << 3 | c->in_time << 4 |
                c->lapse_due << 5 | c->expired << 6 | c->cut << 7);
     put(e, c->sees_directory | c->decided << 1 | c->grant << 2 | c->stopping << 3 | c->purge << 4 |
                c->orphan << 5);

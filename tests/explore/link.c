@@ -221,7 +221,7 @@ void link_up(struct state *st, int i)
     if (!c->established) {
         c->session++;
         c->established = true;
-        c->lease = true;
+        c->in_time = true;
     }
     driver_extend(st, i);
 }
@@ -229,7 +229,7 @@ void link_up(struct state *st, int i)
 /* incarnation_close() */
 static void end_session(struct client *c)
 {
-    c->established = c->connected = c->lease = c->lapse_due = c->purge = false;
+    c->established = c->connected = c->in_time = c->lapse_due = c->purge = false;
     c->expired = c->cut = false;
     c->asks_count = c->replies_count = 0;
     watches_clear(c);

@@ -23,7 +23,7 @@ void model_init(struct state *st)
         c->node = c->predecessor = MODEL_NONE;
         watches_clear(c);
         c->id = c->session = 1;
-        c->established = c->connected = c->lease = true;
+        c->established = c->connected = c->in_time = true;
         c->sees_directory = st->directory;
     }
 }

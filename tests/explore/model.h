@@ -4,8 +4,8 @@
  * from a server of its own that follows the leader, at once or (lag) later. Requests and answers
  * travel in FIFO queues. What time would decide is a choice: a deadline passes, a timer fires.
  *
- * The lease is taken at its word: a session's server may end it only after its deadline passed at
- * the client. (Leases themselves are tested apart.) */
+ * The deadline is taken at its word: a session's server may end it only after its deadline passed
+ * at the client. (Leases themselves are tested apart.) */
 #ifndef EXPLORE_MODEL_H
 #define EXPLORE_MODEL_H
 
@@ -81,7 +81,7 @@ struct client {
     uint8_t session; /* counted from 1 */
     bool established;
     bool connected;
-    bool lease;
+    bool in_time;
     bool purge;     /* a delete was refused: the session must go */
     bool orphan;    /* session->orphans: it must go, unless the node is found before */
     bool lapse_due; /* the deadline passed, nobody was told yet */

@@ -65,7 +65,7 @@ static bool can(const struct state *st, enum move_kind kind, int i)
     case MOVE_CLOSE_OLD:
         return server_old_nodes(st, i) != 0;
     case MOVE_PROOF:
-        return c->connected && !c->expired && !c->lease && s != ST_DONE;
+        return c->connected && !c->expired && !c->in_time && s != ST_DONE;
     case MOVE_PURGE:
         return (c->purge || c->orphan) && !c->expired && s != ST_HOLDING && s != ST_LAPSED;
     case MOVE_TIMER:
@@ -77,7 +77,7 @@ static bool can(const struct state *st, enum move_kind kind, int i)
     case MOVE_CALLBACKS:
         return c->stopping;
     case MOVE_EXPIRE:
-        return c->established && !c->expired && !c->lease && (is_busy(c) || has_nodes(st, i));
+        return c->established && !c->expired && !c->in_time && (is_busy(c) || has_nodes(st, i));
     case MOVE_LOSE:
         return c->connected && is_busy(c);
     case MOVE_LOSE_DONE:
@@ -85,7 +85,7 @@ static bool can(const struct state *st, enum move_kind kind, int i)
     case MOVE_REFUSE:
         return server_can_handle(st, i) && c->asks[0].kind != ASK_UNWATCH;
     case MOVE_DEADLINE:
-        return c->lease && s != ST_IDLE && s != ST_DONE;
+        return c->in_time && s != ST_IDLE && s != ST_DONE;
     case MOVE_REPLACE:
         return c->established && !c->expired && is_queued(c);
     case MOVE_ABORT:

@@ -13,7 +13,7 @@ static void print_client(const struct state *st, int i)
         printf(" #%d%s", st->nodes[c->node].number,
                st->standing & MODEL_BIT(c->node) ? "" : " (gone)");
     printf("%s%s%s%s", c->grant ? " GRANT" : "", c->expired ? " expired" : "",
-           c->connected ? "" : " down", c->lease ? "" : " no deadline");
+           c->connected ? "" : " down", c->in_time ? "" : " no deadline");
     if (c->asks_count || c->replies_count)
         printf(" %d>%d<", c->asks_count, c->replies_count);
 }

@@ -44,7 +44,7 @@ static void take_event(struct input *in, struct event *ev)
         .kind = nonsense ? (enum event_kind)(what % (EV_END + 1)) : promises_likely(what),
         .answer = (enum answer)(answer % 16 <= ANSWER_BAD ? answer % 16 : ANSWER_OK),
         .tag = play.c.tag - (nonsense && what & 0x40),
-        .lease = !(answer & 0x10),
+        .in_time = !(answer & 0x10),
         .gone = (answer & 0x20) != 0,
         .error = PLAY_ERROR,
         .owner = PLAY_SESSION,

@@ -50,7 +50,7 @@ static void replay(const char *name)
 REPLAY(acl)
 REPLAY(command)
 REPLAY(attempt)
-REPLAY(lease)
+REPLAY(proofs)
 REPLAY(names)
 REPLAY(paths)
 REPLAY(payloads)
@@ -59,7 +59,7 @@ REPLAY(probe)
 REPLAY(writers)
 
 static const struct test_case cases[] = {
-    {"acl", acl},     {"command", command}, {"attempt", attempt},   {"lease", lease},
+    {"acl", acl},     {"command", command}, {"attempt", attempt},   {"proofs", proofs},
     {"names", names}, {"paths", paths},     {"payloads", payloads}, {"places", places},
     {"probe", probe}, {"writers", writers}, {NULL, NULL},
 };

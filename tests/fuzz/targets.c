@@ -4,7 +4,7 @@ const struct fuzz_target fuzz_targets[] = {
     {"acl", fuzz_acl},
     {"command", fuzz_command},
     {"attempt", fuzz_attempt},
-    {"lease", fuzz_lease},
+    {"proofs", fuzz_proofs},
     {"names", fuzz_names},
     {"paths", fuzz_paths},
     {"payloads", fuzz_payloads},

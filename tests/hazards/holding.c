@@ -146,9 +146,9 @@ static void restarted_server_zkl(void)
 
 const struct hazard hazards_holding[] = {
     {"paused_holder", "a holder is paused and resumed", paused_holder_usual, paused_holder_zkl,
-     "fault_worker.stopped_holder fault_lease.clock_alone_tells"},
+     "fault_worker.stopped_holder fault_deadline.clock_alone_tells"},
     {"cut_holder", "a holder is cut off from its server", cut_holder_usual, cut_holder_zkl,
-     "fault_freeze.freeze_while_holding fault_lease.unproved_is_lost"},
+     "fault_freeze.freeze_while_holding fault_deadline.unproved_is_lost"},
     {.name = NULL},
 };
 

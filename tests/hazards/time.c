@@ -165,8 +165,8 @@ static void stepped_clock_zkl(void)
 
 const struct hazard hazards_time[] = {
     {"outlived", "work takes longer than the expiry time", outlived_usual, outlived_zkl,
-     "fault_lease.held_for_long"},
+     "fault_deadline.held_for_long"},
     {"stepped_clock", "a clock is stepped", stepped_clock_usual, stepped_clock_zkl,
-     "lease_clock.suspended lease_clock.slewed lint/purity.sh"},
+     "proofs_clock.suspended proofs_clock.slewed lint/purity.sh"},
     {.name = NULL},
 };

@@ -14,7 +14,7 @@ static int calls;
 
 OWN(clock_after_ms)
 OWN(error_set)
-OWN(lease_init)
+OWN(proofs_init)
 OWN(log_line)
 OWN(path_check)
 OWN(session_ref)

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
         &election_start_suite,
         &fence_suite,
         &fence_call_suite,
-        &fault_lease_suite,
+        &fault_deadline_suite,
         &fault_ensemble_suite,
         &thread_refused_suite,
         &zoolock_node_suite,

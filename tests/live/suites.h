@@ -36,7 +36,7 @@ extern const struct test_suite fault_reply_suite;
 extern const struct test_suite fault_crowd_suite;
 extern const struct test_suite fault_reentry_suite;
 extern const struct test_suite fault_orphan_suite;
-extern const struct test_suite fault_lease_suite;
+extern const struct test_suite fault_deadline_suite;
 extern const struct test_suite fault_ensemble_suite;
 extern const struct test_suite fault_close_suite;
 extern const struct test_suite fault_race_suite;

@@ -18,7 +18,7 @@ every=${3:-1} seed=${4:-0}
 # What was freed is overwritten, so that its use shows.
 export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTIONS=suppressions=$sources/tests/support/lsan.supp:print_suppressions=0
 
-files=(recipes/back_off.c recipes/candidacy.c recipes/children.c recipes/attempt.c recipes/attempt_queue.c recipes/mark.c recipes/lease.c recipes/name.c recipes/observe.c
+files=(recipes/back_off.c recipes/candidacy.c recipes/children.c recipes/attempt.c recipes/attempt_queue.c recipes/mark.c recipes/proofs.c recipes/name.c recipes/observe.c
     recipes/rule.c recipes/step_down.c recipes/transaction.c recipes/transaction_data.c lib/lock/contender.c
     lib/lock/contender_directory.c lib/lock/contender_requests.c lib/session/request.c lib/session/watch.c lib/session/incarnation.c
     lib/lock/grant.c lib/lock/locks.c lib/lock/op.c lib/lock/release.c)
@@ -26,7 +26,7 @@ files=(recipes/back_off.c recipes/candidacy.c recipes/children.c recipes/attempt
 # In the order in which they are tried, the quick ones first: name, the files that are in it, flags
 # to link with, program, arguments. What only leaks survives all but the last.
 programs=(
-    "recipes|recipes/||tests/unit/unit|name rule attempt_* lease* transaction* candidacy* step_down children observe"
+    "recipes|recipes/||tests/unit/unit|name rule attempt_* proofs* transaction* candidacy* step_down children observe"
     "unit|||tests/unit/unit|"
     "transactions|recipes/transaction||tests/explore/transactions|"
     "candidacies|recipes/candidacy||tests/explore/candidacies|"

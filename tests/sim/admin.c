@@ -23,7 +23,7 @@ static char *claiming_node(const struct client *p)
 {
     if (p->dead || !p->session)
         return NULL;
-    for (const GList *l = locks_of(p->session)->leased.head; l; l = l->next) {
+    for (const GList *l = locks_of(p->session)->by_deadline.head; l; l = l->next) {
         const struct contender *c = l->data;
         if (c->machine.state == ST_CLAIMING)
             return contender_node(c);

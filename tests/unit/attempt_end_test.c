@@ -194,7 +194,7 @@ static void events_out_of_place(void)
     } rows[] = {
         {ST_IDLE, "pred gone"},       {ST_IDLE, "own gone"},        {ST_IDLE, "lapsed"},
         {ST_IDLE, "timer"},           {ST_CREATING, "enter"},       {ST_CREATING, "own gone"},
-        {ST_CREATING, "lapsed"},      {ST_REENTERING, "pred gone"}, {ST_REENTERING, "lease"},
+        {ST_CREATING, "lapsed"},      {ST_REENTERING, "pred gone"}, {ST_REENTERING, "extended"},
         {ST_REENTERING, "release"},   {ST_CREATING, "timer"},       {ST_CREATING, "release"},
         {ST_SETTLING, "pred gone"},   {ST_LISTING, "pred gone"},    {ST_LISTING, "timer"},
         {ST_LISTING, "lapsed"},       {ST_WAITING, "enter"},        {ST_WAITING, "lapsed"},
@@ -202,9 +202,9 @@ static void events_out_of_place(void)
         {ST_SUCCEEDING, "pred gone"}, {ST_SUCCEEDING, "own gone"},  {ST_SUCCEEDING, "lapsed"},
         {ST_SUCCEEDING, "timer"},     {ST_PROVING, "timer"},        {ST_CLAIMING, "pred gone"},
         {ST_CLAIMING, "lapsed"},      {ST_HOLDING, "enter"},        {ST_HOLDING, "pred gone"},
-        {ST_HOLDING, "lease"},        {ST_LAPSED, "pred gone"},     {ST_LAPSED, "timer"},
+        {ST_HOLDING, "extended"},     {ST_LAPSED, "pred gone"},     {ST_LAPSED, "timer"},
         {ST_LEAVING, "pred gone"},    {ST_LEAVING, "release"},      {ST_LEAVING, "timer"},
-        {ST_LEAVING, "lease"},        {ST_DONE, "enter"},           {ST_DONE, "abort"},
+        {ST_LEAVING, "extended"},     {ST_DONE, "enter"},           {ST_DONE, "abort"},
         {ST_DONE, "replaced"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

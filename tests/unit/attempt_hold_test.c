@@ -6,8 +6,8 @@
 static void lapse(void)
 {
     play_reach(ST_HOLDING);
-    STEP("nolease lapsed", ST_LAPSED, "revoke");
-    STEP("lease", ST_LAPSED, ""); /* the session may well survive: the grant does not */
+    STEP("nodeadline lapsed", ST_LAPSED, "revoke");
+    STEP("extended", ST_LAPSED, ""); /* the session may well survive: the grant does not */
     STEP("lapsed", ST_LAPSED, "");
     STEP("timer", ST_LAPSED, "");
     STEP("release", ST_DONE, "delete");
@@ -111,7 +111,7 @@ static void session_ends_while_holding(void)
 static void granted_without_a_watch_of_the_own_node_arms(void)
 {
     play_reach(ST_CLAIMING);
-    STEP("lease", ST_PROVING, "prove");
+    STEP("extended", ST_PROVING, "prove");
     STEP("read 7", ST_HOLDING, "grant, arm");
     STEP("timer", ST_HOLDING, "read");
     STEP("read 7", ST_HOLDING, "");

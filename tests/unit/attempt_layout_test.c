@@ -18,7 +18,7 @@ static void before(void)
     start(false, false);
     STEP("listed 7* 3 5! 6", ST_DONE, "fail layout 5, delete");
     start(false, false);
-    STEP("nolease listed 0! 7*", ST_DONE, "fail layout 0, delete"); /* not a claim first */
+    STEP("nodeadline listed 0! 7*", ST_DONE, "fail layout 0, delete"); /* not a claim first */
 }
 
 /* The same number is another's before ours as well. */

@@ -99,8 +99,8 @@ static void no_deadline(void)
 {
     succeed();
     SAY("mark named v4 9");
-    STEP("nolease read 7", ST_CLAIMING, "");
-    STEP("lease", ST_PROVING, "prove");
+    STEP("nodeadline read 7", ST_CLAIMING, "");
+    STEP("extended", ST_PROVING, "prove");
     STEP("read 7", ST_HOLDING, "mark v4, grant, arm");
 }
 

@@ -8,7 +8,7 @@
  * Children: 7 another's, 7* ours, 7~ of our id of an earlier session, 7? foreign,
  * 7! a contender of another layout. An answer is OK
  * when no other is named, and carries the tag of the newest request of its kind; before an event,
- * "stale" makes that tag an older one and "nolease" says that no deadline is ahead. Of the
+ * "stale" makes that tag an older one and "nodeadline" says that no deadline is ahead. Of the
  * directory tell "unread", "foreign", "other" and "named" what its data are, "v3" its version, and
  * the number behind "mark" how many children it has. */
 #ifndef UNIT_ATTEMPT_PLAY_H

@@ -12,7 +12,7 @@ static const char *const event_words[] = {
     [EV_ENTER] = "enter",       [EV_CREATED] = "created", [EV_PARENTS_MADE] = "parents",
     [EV_PASSED] = "passed",     [EV_LISTED] = "listed",   [EV_READ] = "read",
     [EV_WATCHED] = "watched",   [EV_PRED_FIRED] = "pred", [EV_OWN_FIRED] = "own",
-    [EV_RESET] = "reset",       [EV_TIMER] = "timer",     [EV_LEASE] = "lease",
+    [EV_RESET] = "reset",       [EV_TIMER] = "timer",     [EV_EXTENDED] = "extended",
     [EV_LAPSED] = "lapsed",     [EV_ABORT] = "abort",     [EV_RELEASE] = "release",
     [EV_REPLACED] = "replaced", [EV_END] = "end",         [EV_MARK_READ] = "mark",
 };
@@ -128,8 +128,8 @@ static bool read_word(struct event *ev, const char *word, bool *stale)
     int mark = find_word(mark_words, sizeof(mark_words) / sizeof(*mark_words), word);
     if (strcmp(word, "stale") == 0)
         *stale = true;
-    else if (strcmp(word, "nolease") == 0)
-        ev->lease = false;
+    else if (strcmp(word, "nodeadline") == 0)
+        ev->in_time = false;
     else if (strcmp(word, "others") == 0) /* a session that is not the present one */
         ev->owner = PLAY_SESSION - 1;
     else if (strcmp(word, "gone") == 0)
@@ -155,7 +155,7 @@ bool play_event(struct event *ev, const char *words)
 {
     char copy[128], *rest = copy;
     bool stale = false;
-    *ev = (struct event){.lease = true, .owner = PLAY_SESSION, .session = PLAY_SESSION};
+    *ev = (struct event){.in_time = true, .owner = PLAY_SESSION, .session = PLAY_SESSION};
     snprintf(copy, sizeof(copy), "%s", words);
     for (char *word; (word = strsep(&rest, " "));)
         if (!read_word(ev, word, &stale))
@@ -285,7 +285,7 @@ void play_reach(enum attempt_state state)
         [ST_WAITING] = {"enter", "created 7", "listed 5 7*"},
         [ST_SUCCEEDING] = {"enter", "created 7", "listed 4 5 7*", "pred gone"},
         [ST_PROVING] = {"enter", "created 7", "listed 5 7*", "pred gone"},
-        [ST_CLAIMING] = {"enter", "nolease created 7", "nolease listed 7*"},
+        [ST_CLAIMING] = {"enter", "nodeadline created 7", "nodeadline listed 7*"},
         [ST_RESETTING] = {"enter", "created 2147483647"},
         [ST_HOLDING] = {"enter", "created 7", "listed 7*"},
         [ST_LAPSED] = {"enter", "created 7", "listed 7*", "lapsed"},

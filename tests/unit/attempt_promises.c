@@ -15,7 +15,7 @@ enum event_kind promises_likely(uint32_t choice)
     static const enum event_kind likely[ST_COUNT] = {
         [ST_IDLE] = EV_ENTER,       [ST_CREATING] = EV_CREATED, [ST_PARENTS] = EV_PARENTS_MADE,
         [ST_SETTLING] = EV_LISTED,  [ST_ADOPTING] = EV_READ,    [ST_LISTING] = EV_LISTED,
-        [ST_WAITING] = EV_WATCHED,  [ST_PROVING] = EV_READ,     [ST_CLAIMING] = EV_LEASE,
+        [ST_WAITING] = EV_WATCHED,  [ST_PROVING] = EV_READ,     [ST_CLAIMING] = EV_EXTENDED,
         [ST_RESETTING] = EV_RESET,  [ST_HOLDING] = EV_READ,     [ST_LAPSED] = EV_RELEASE,
         [ST_LEAVING] = EV_CREATED,  [ST_DONE] = EV_READ,        [ST_SUCCEEDING] = EV_MARK_READ,
         [ST_REENTERING] = EV_ENTER,
@@ -125,12 +125,12 @@ static const char *broken_promise(void)
     if (b->watching && !c->watching && !did(ACT_UNWATCH) && !session_ended() &&
         !predecessor_seen_gone())
         return "a watch is left behind";
-    if (did(ACT_GRANT) && !step.ev.lease)
+    if (did(ACT_GRANT) && !step.ev.in_time)
         return "granted without a deadline";
     if (did(ACT_GRANT) && step.ev.kind != EV_LISTED && step.ev.kind != EV_READ &&
-        step.ev.kind != EV_LEASE)
+        step.ev.kind != EV_EXTENDED)
         return "granted without a proof";
-    if (did(ACT_GRANT) && step.ev.kind != EV_LEASE && step.ev.answer != ANSWER_OK)
+    if (did(ACT_GRANT) && step.ev.kind != EV_EXTENDED && step.ev.answer != ANSWER_OK)
         return "granted on a failure";
     if (did(ACT_MARK) &&
         (!did(ACT_GRANT) || (step.ev.kind == EV_LISTED && step.ev.mark == MARK_FOREIGN)))

@@ -132,30 +132,30 @@ static void no_deadline_ahead(void)
 {
     play_start(false);
     SAY("enter");
-    SAY("nolease created 7");
-    STEP("nolease listed 7*", ST_CLAIMING, "");
-    STEP("nolease timer", ST_CLAIMING, "");
-    STEP("nolease lease", ST_CLAIMING, "");
-    STEP("lease", ST_PROVING, "prove"); /* it may have been deleted meanwhile */
+    SAY("nodeadline created 7");
+    STEP("nodeadline listed 7*", ST_CLAIMING, "");
+    STEP("nodeadline timer", ST_CLAIMING, "");
+    STEP("nodeadline extended", ST_CLAIMING, "");
+    STEP("extended", ST_PROVING, "prove"); /* it may have been deleted meanwhile */
     STEP("read 7", ST_HOLDING, "grant, arm");
 }
 
 static void no_deadline_ahead_after_a_read(void)
 {
     play_reach(ST_PROVING);
-    STEP("nolease read 7", ST_CLAIMING, "");
+    STEP("nodeadline read 7", ST_CLAIMING, "");
     STEP("own changed", ST_PROVING, "prove");
-    STEP("nolease read 7", ST_CLAIMING, "");
-    STEP("lease", ST_PROVING, "prove"); /* it may have been deleted meanwhile */
+    STEP("nodeadline read 7", ST_CLAIMING, "");
+    STEP("extended", ST_PROVING, "prove"); /* it may have been deleted meanwhile */
     STEP("read 7", ST_HOLDING, "grant, arm");
 }
 
 static void own_node_gone_while_claiming(void)
 {
     play_reach(ST_PROVING);
-    STEP("nolease read 7", ST_CLAIMING, "");
+    STEP("nodeadline read 7", ST_CLAIMING, "");
     STEP("own gone", ST_PROVING, "prove"); /* asks rather than trusts one notice */
-    STEP("lease", ST_PROVING, "");
+    STEP("extended", ST_PROVING, "");
     STEP("read nonode", ST_REENTERING, "delete, admit");
     STEP("enter", ST_CREATING, "create, list");
 }
@@ -165,7 +165,7 @@ static void adopted_node_changes_while_claiming(void)
 {
     play_reach(ST_ADOPTING);
     SAY("read 7");
-    STEP("nolease listed 7*", ST_CLAIMING, "");
+    STEP("nodeadline listed 7*", ST_CLAIMING, "");
     STEP("own changed", ST_PROVING, "prove");
     STEP("read 7", ST_HOLDING, "grant, arm");
 }
@@ -179,7 +179,7 @@ static void adopted_node_changes_while_listing(void)
     STEP("listed 7*", ST_HOLDING, "grant, arm");
 }
 
-/* A lease that comes early grants nothing by itself. */
+/* A deadline that comes early grants nothing by itself. */
 static void deadline_comes_while_queued(void)
 {
     static const enum attempt_state states[] = {ST_IDLE,     ST_CREATING, ST_PARENTS,
@@ -187,7 +187,7 @@ static void deadline_comes_while_queued(void)
                                                 ST_WAITING,  ST_PROVING,  ST_RESETTING};
     for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++) {
         play_reach(states[i]);
-        STEP("lease", states[i], "");
+        STEP("extended", states[i], "");
     }
 }
 

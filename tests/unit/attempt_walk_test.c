@@ -55,7 +55,7 @@ static void random_event(void)
     walk.ev = (struct event){
         .kind = nonsense ? (enum event_kind)below(EV_END + 1) : promises_likely(below(10)),
         .answer = below(nonsense ? 2 : 8) ? ANSWER_OK : (enum answer)below(ANSWER_BAD + 1),
-        .lease = below(8) != 0,
+        .in_time = below(8) != 0,
         .gone = below(2),
         .error = PLAY_ERROR,
         .number = below(30) ? (int32_t)below(12) : INT32_MAX - (int32_t)below(2),

@@ -72,7 +72,7 @@ void hand_pass(zkl_session *s, int64_t ms)
 void hand_stand_alone(zkl_session *s)
 {
     ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK);
-    CHECK(s->lease.alone);
+    CHECK(s->proofs.alone);
     hand_pass_proved(s, 0);
 }
 

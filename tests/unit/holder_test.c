@@ -139,7 +139,7 @@ static void not_lost_before_either_clock(void)
     stop();
 
     start();
-    s->lease.deadline = instant_add(s->lease.deadline, 1000 * CLOCK_MS);
+    s->proofs.deadline = instant_add(s->proofs.deadline, 1000 * CLOCK_MS);
     hand_pass(s, HAND_DEADLINE_MS);
     CHECK(!fake_is_asked(STORE_DELETE, a.node));
     hand_pass(s, 1000);
@@ -195,7 +195,7 @@ static void proved_too_late(void)
     hand_pass(s, 2000);
     hand_jump(HAND_DEADLINE_MS - 2000, HAND_DEADLINE_MS - 2000);
     ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
-    CHECK(lease_valid(&s->lease, clock_now()));
+    CHECK(proofs_valid(&s->proofs, clock_now()));
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
     CHECK(fake_is_asked(STORE_DELETE, a.node));
     CHECK_INT(locks_of(s)->contenders.length, 0);

@@ -71,7 +71,7 @@ static void check_logged(const char *wanted)
 
 static void check_deadline_in(int64_t ms)
 {
-    CHECK_INT(instant_left(clock_now(), s->lease.deadline) / CLOCK_MS, ms);
+    CHECK_INT(instant_left(clock_now(), s->proofs.deadline) / CLOCK_MS, ms);
 }
 
 static void listeners_are_told(void)
@@ -86,7 +86,7 @@ static void listeners_are_told(void)
     check_events("replaced 7; ");
     CHECK_INT(s->id, 0);
     CHECK(!s->up);
-    CHECK(!lease_valid(&s->lease, clock_now())); /* its proofs were of the session before */
+    CHECK(!proofs_valid(&s->proofs, clock_now())); /* its proofs were of the session before */
     fake_event(STORE_EV_BEGIN);
     fake_event_of(STORE_EV_UP, 8, FAKE_TIMEOUT_MS);
     check_events("connected 8; ");
@@ -523,7 +523,7 @@ static void no_timer_outlives_its_session(void)
         }
         rows[i].arm();
         CHECK_INT(timers_next(s->timers) - clock_now().boot, rows[i].due_ms * CLOCK_MS);
-        CHECK(s->lease_timer.at && s->deadline_timer.at);
+        CHECK(s->proof_timer.at && s->deadline_timer.at);
         fake_event(STORE_EV_EXPIRED);
         CHECK(s->outage.timer.at != NULL); /* which goes on until there is a connection */
         timers_cancel(&s->outage.timer);

@@ -136,7 +136,7 @@ static void zeros(void)
     session_store = &fake_ops;
     REQUIRE(zkl_session_open(&s, "fake:1", &o, NULL) == 0);
     session_store = &store_zk;
-    CHECK_INT(s->lease.drift_permille, session_init.drift_permille);
+    CHECK_INT(s->proofs.drift_permille, session_init.drift_permille);
     fake_event(STORE_EV_BEGIN);
     fake_event(STORE_EV_UP);
     fake_event(STORE_EV_EXPIRED);

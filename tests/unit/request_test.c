@@ -48,7 +48,7 @@ static void what_each_proves(void)
                 {STORE_SYNC, false},  {STORE_UNWATCH, false}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         struct request *r = request_new(rows[i].kind, g_strdup("/a"), on_done, NULL);
-        CHECK_INT(r->proves, rows[i].writes ? LEASE_WRITE : LEASE_ANCHOR);
+        CHECK_INT(r->proves, rows[i].writes ? PROOF_WRITE : PROOF_ANCHOR);
         request_free(r);
     }
 }
@@ -421,13 +421,13 @@ static void proves_on_its_connection_only(void)
     ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK); /* it stands alone */
     hand_jump(1000, 1000);
     send(STORE_DELETE, "/a", false, &heard);
-    struct instant before = s->lease.deadline;
+    struct instant before = s->proofs.deadline;
     ANSWER(STORE_DELETE, "/a", .rc = STORE_BAD);
-    CHECK_INT(s->lease.deadline.boot, before.boot);
+    CHECK_INT(s->proofs.deadline.boot, before.boot);
     send(STORE_DELETE, "/a", false, &heard);
     hand_jump(500, 500);
     ANSWER(STORE_DELETE, "/a", .rc = STORE_NOTEMPTY);
-    CHECK_INT(s->lease.deadline.boot - before.boot, 1000 * CLOCK_MS); /* from when it was sent */
+    CHECK_INT(s->proofs.deadline.boot - before.boot, 1000 * CLOCK_MS); /* from when it was sent */
     send(STORE_DELETE, "/a", false, &heard);
     fake_event(STORE_EV_DOWN);
     fake_event(STORE_EV_UP);
@@ -436,9 +436,9 @@ static void proves_on_its_connection_only(void)
     uint32_t confirmed = s->confirmed;
     fake_event(STORE_EV_DOWN);
     fake_event(STORE_EV_UP);
-    before = s->lease.deadline;
+    before = s->proofs.deadline;
     ANSWER(STORE_DELETE, "/a", .rc = STORE_OK);
-    CHECK_INT(s->lease.deadline.boot, before.boot);
+    CHECK_INT(s->proofs.deadline.boot, before.boot);
     CHECK_INT(s->confirmed, confirmed);
     hand_close(s);
 }

@@ -15,7 +15,7 @@
 #define WORLD_WORLD_H
 
 #include "lib/store/store.h"
-#include "recipes/lease.h"
+#include "recipes/proofs.h"
 
 struct world;
 struct host;

@@ -4,7 +4,7 @@
 #include "targets.h"
 
 #include "input.h"
-#include "lease_oracle.h"
+#include "proofs_oracle.h"
 #include "runner.h"
 
 #define MS INT64_C(1000000)
@@ -28,7 +28,7 @@ static int64_t take_timeout(struct input *in)
 {
     int64_t ns = (200 + (int64_t)input_number(in, 2) % 40000) * MS;
 
-    return MAX(ns, 2 * o.lease.tick);
+    return MAX(ns, 2 * o.proofs.tick);
 }
 
 static size_t open_exchange(struct input *in)
@@ -81,24 +81,24 @@ static void recover(void)
         if (!o.history[i].over)
             oracle_failed(&o, i);
     if (!o.connected || o.count > ORACLE_HISTORY / 2)
-        oracle_reconnected(&o, o.lease.timeout);
-    struct instant before = o.lease.deadline;
-    tick(o.lease.timeout);
-    for (int i = 0; i < ROUNDS_MAX && o.lease.deadline.boot == before.boot; i++) {
+        oracle_reconnected(&o, o.proofs.timeout);
+    struct instant before = o.proofs.deadline;
+    tick(o.proofs.timeout);
+    for (int i = 0; i < ROUNDS_MAX && o.proofs.deadline.boot == before.boot; i++) {
         size_t sent = o.count;
         oracle_send_wanted(&o);
         tick(MS);
         if (o.count > sent)
             oracle_answered(&o, sent);
         else
-            tick(lease_wait(&o.lease, o.now));
+            tick(proofs_wait(&o.proofs, o.now));
         if (o.count == ORACLE_HISTORY)
             break;
     }
-    CHECK(o.lease.deadline.boot > before.boot && o.lease.deadline.raw > before.raw);
+    CHECK(o.proofs.deadline.boot > before.boot && o.proofs.deadline.raw > before.raw);
 }
 
-void fuzz_lease(const uint8_t *data, size_t size)
+void fuzz_proofs(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
     int64_t tick_ns = input_byte(&in) % 20 * 250 * MS; /* 0: unknown */

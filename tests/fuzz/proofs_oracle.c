@@ -1,4 +1,4 @@
-#include "lease_oracle.h"
+#include "proofs_oracle.h"
 
 #include "runner.h"
 
@@ -14,7 +14,7 @@ static bool is_same(struct instant a, struct instant b)
 
 static struct instant reach(const struct oracle *o, struct instant base)
 {
-    return instant_add(base, o->lease.timeout - o->lease.margin);
+    return instant_add(base, o->proofs.timeout - o->proofs.margin);
 }
 
 /* The sync that shows the leader had heard of the anchor, followed by the write at hand. */
@@ -23,8 +23,8 @@ static bool is_anchored(const struct oracle *o, const struct exchange *anchor,
 {
     for (size_t i = 0; i < o->count; i++) {
         const struct exchange *sync = &o->history[i];
-        if (sync->kind == LEASE_SYNC && sync->over && !is_beyond(sync->answered, write->sent) &&
-            instant_passed(sync->sent, anchor->answered, o->lease.relay))
+        if (sync->kind == PROOF_SYNC && sync->over && !is_beyond(sync->answered, write->sent) &&
+            instant_passed(sync->sent, anchor->answered, o->proofs.relay))
             return true;
     }
     return false;
@@ -33,10 +33,10 @@ static bool is_anchored(const struct oracle *o, const struct exchange *anchor,
 /* Up to where the write, just answered, allows a deadline; false if it proves nothing. */
 static bool allowed(const struct oracle *o, const struct exchange *write, struct instant *ret)
 {
-    bool any = o->alone && (write->kind == LEASE_RENEWAL || write->kind == LEASE_WRITE);
+    bool any = o->alone && (write->kind == PROOF_RENEWAL || write->kind == PROOF_WRITE);
 
     *ret = write->sent;
-    if (any || write->kind != LEASE_RENEWAL)
+    if (any || write->kind != PROOF_RENEWAL)
         return any;
     for (size_t i = 0; i < o->count; i++) {
         const struct exchange *anchor = &o->history[i];
@@ -51,17 +51,17 @@ static bool allowed(const struct oracle *o, const struct exchange *write, struct
 
 void oracle_check(const struct oracle *o)
 {
-    const struct lease *l = &o->lease;
+    const struct proofs *p = &o->proofs;
 
-    CHECK_INT(l->connected, o->connected);
-    if (!CHECK_INT(l->has_deadline, o->created) || !o->created)
+    CHECK_INT(p->connected, o->connected);
+    if (!CHECK_INT(p->has_deadline, o->created) || !o->created)
         return;
-    CHECK(!is_beyond(l->deadline, reach(o, o->newest)));
-    CHECK_INT(lease_valid(l, o->now),
-              o->now.boot < l->deadline.boot && o->now.raw < l->deadline.raw);
-    CHECK(lease_wait(l, o->now) >= 0 && lease_wait(l, o->now) <= l->timeout);
+    CHECK(!is_beyond(p->deadline, reach(o, o->newest)));
+    CHECK_INT(proofs_valid(p, o->now),
+              o->now.boot < p->deadline.boot && o->now.raw < p->deadline.raw);
+    CHECK(proofs_wait(p, o->now) >= 0 && proofs_wait(p, o->now) <= p->timeout);
     if (!o->connected)
-        CHECK_INT(lease_want(l, o->now), LEASE_NOTHING);
+        CHECK_INT(proofs_want(p, o->now), PROOF_NOTHING);
 }
 
 void oracle_init(struct oracle *o, int64_t tick_ns, int32_t drift_permille)
@@ -69,7 +69,7 @@ void oracle_init(struct oracle *o, int64_t tick_ns, int32_t drift_permille)
     o->count = 0;
     o->connected = o->alone = o->created = false;
     o->now = (struct instant){INT64_C(1) << 50, INT64_C(1) << 48};
-    lease_init(&o->lease, tick_ns, drift_permille);
+    proofs_init(&o->proofs, tick_ns, drift_permille);
 }
 
 static void connected(struct oracle *o)
@@ -84,83 +84,83 @@ void oracle_created(struct oracle *o, struct instant begun, int64_t timeout_ns)
     connected(o);
     o->created = true;
     o->newest = begun;
-    lease_created(&o->lease, begun, timeout_ns);
-    CHECK_INT(o->lease.timeout, timeout_ns);
-    CHECK(is_same(o->lease.deadline, reach(o, begun)));
+    proofs_created(&o->proofs, begun, timeout_ns);
+    CHECK_INT(o->proofs.timeout, timeout_ns);
+    CHECK(is_same(o->proofs.deadline, reach(o, begun)));
 }
 
 void oracle_reconnected(struct oracle *o, int64_t timeout_ns)
 {
-    struct instant before = o->lease.deadline;
-    int64_t timeout = o->lease.timeout;
+    struct instant before = o->proofs.deadline;
+    int64_t timeout = o->proofs.timeout;
 
     connected(o);
-    lease_reconnected(&o->lease, timeout_ns);
-    CHECK_INT(o->lease.timeout, timeout_ns < timeout ? timeout_ns : timeout);
-    CHECK(!is_beyond(o->lease.deadline, before));
+    proofs_reconnected(&o->proofs, timeout_ns);
+    CHECK_INT(o->proofs.timeout, timeout_ns < timeout ? timeout_ns : timeout);
+    CHECK(!is_beyond(o->proofs.deadline, before));
     if (timeout_ns >= timeout)
-        CHECK(is_same(o->lease.deadline, before));
+        CHECK(is_same(o->proofs.deadline, before));
 }
 
 void oracle_disconnected(struct oracle *o)
 {
     o->connected = o->alone = false;
     o->count = 0;
-    lease_disconnected(&o->lease);
+    proofs_disconnected(&o->proofs);
 }
 
 void oracle_alone(struct oracle *o)
 {
     o->alone = true;
-    lease_alone(&o->lease);
+    proofs_alone(&o->proofs);
 }
 
 void oracle_send_wanted(struct oracle *o)
 {
-    static const enum lease_kind kinds[] = {LEASE_ANCHOR, LEASE_SYNC, LEASE_RENEWAL};
-    enum lease_wish wish = lease_want(&o->lease, o->now);
-    struct instant before = o->lease.deadline;
+    static const enum proof_kind kinds[] = {PROOF_ANCHOR, PROOF_SYNC, PROOF_RENEWAL};
+    enum proof_wish wish = proofs_want(&o->proofs, o->now);
+    struct instant before = o->proofs.deadline;
 
-    if (wish == LEASE_NOTHING || o->count == ORACLE_HISTORY)
+    if (wish == PROOF_NOTHING || o->count == ORACLE_HISTORY)
         return;
-    enum lease_kind kind = kinds[wish - LEASE_SEND_ANCHOR];
+    enum proof_kind kind = kinds[wish - PROOF_SEND_ANCHOR];
     o->history[o->count++] = (struct exchange){.kind = kind, .sent = o->now, .wanted = true};
-    lease_sent(&o->lease, kind, o->now);
-    CHECK(is_same(o->lease.deadline, before));
+    proofs_sent(&o->proofs, kind, o->now);
+    CHECK(is_same(o->proofs.deadline, before));
 }
 
 void oracle_send_other(struct oracle *o, bool write)
 {
     if (o->count < ORACLE_HISTORY)
         o->history[o->count++] =
-            (struct exchange){.kind = write ? LEASE_WRITE : LEASE_ANCHOR, .sent = o->now};
+            (struct exchange){.kind = write ? PROOF_WRITE : PROOF_ANCHOR, .sent = o->now};
 }
 
 void oracle_failed(struct oracle *o, size_t i)
 {
-    struct instant before = o->lease.deadline;
+    struct instant before = o->proofs.deadline;
     struct exchange gone = o->history[i];
 
     o->history[i] = o->history[--o->count];
     if (gone.wanted)
-        lease_failed(&o->lease, gone.kind);
-    CHECK(is_same(o->lease.deadline, before));
+        proofs_failed(&o->proofs, gone.kind);
+    CHECK(is_same(o->proofs.deadline, before));
 }
 
 void oracle_answered(struct oracle *o, size_t i)
 {
-    struct instant before = o->lease.deadline, most;
+    struct instant before = o->proofs.deadline, most;
     struct exchange *e = &o->history[i];
 
     e->answered = o->now;
     e->over = true;
-    bool moved = lease_answered(&o->lease, e->kind, e->sent, o->now);
+    bool moved = proofs_answered(&o->proofs, e->kind, e->sent, o->now);
     if (is_beyond(e->sent, o->newest))
         o->newest = e->sent;
-    CHECK_INT(moved, !is_same(o->lease.deadline, before));
+    CHECK_INT(moved, !is_same(o->proofs.deadline, before));
     if (!moved)
         return;
-    CHECK(!is_beyond(before, o->lease.deadline));
+    CHECK(!is_beyond(before, o->proofs.deadline));
     if (CHECK(allowed(o, e, &most)))
-        CHECK(!is_beyond(o->lease.deadline, reach(o, most)));
+        CHECK(!is_beyond(o->proofs.deadline, reach(o, most)));
 }

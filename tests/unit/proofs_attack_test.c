@@ -1,13 +1,13 @@
 /* Adversaries that broke simpler rules: a deadline must not be later than the earliest moment at
  * which the servers may end the session, the last touch that the leader heard of + timeout. */
-#include "lease_clock.h"
+#include "proofs_clock.h"
 #include "seeded.h"
 #include "suites.h"
 
 #include <stddef.h>
 
 struct attack_step {
-    enum lease_kind kind;
+    enum proof_kind kind;
     int64_t sent, answered; /* answered 0: never */
     bool heard;             /* the leader heard of this touch */
 };
@@ -24,79 +24,79 @@ static const struct attack attacks[] = {
     {"one write + timeout: stalled 0.6 S, one write succeeds, cut",
      4000,
      1000,
-     {{LEASE_ANCHOR, 100, 101, true}, {LEASE_WRITE, 2500, 2505, false}},
+     {{PROOF_ANCHOR, 100, 101, true}, {PROOF_WRITE, 2500, 2505, false}},
      2500 + 3550},
     {"the same by the renewal itself",
      4000,
      1000,
-     {{LEASE_ANCHOR, 100, 101, true}, {LEASE_RENEWAL, 2500, 2505, false}},
+     {{PROOF_ANCHOR, 100, 101, true}, {PROOF_RENEWAL, 2500, 2505, false}},
      2500 + 3550},
     {"one sync + timeout",
      4000,
      1000,
-     {{LEASE_ANCHOR, 100, 101, true}, {LEASE_SYNC, 2500, 2505, false}},
+     {{PROOF_ANCHOR, 100, 101, true}, {PROOF_SYNC, 2500, 2505, false}},
      2500 + 3550},
     {"one-step lag by writes: leader paused between the two, its answer's way cut before it "
      "resumes",
      4000,
      1000,
-     {{LEASE_ANCHOR, 100, 101, true},
-      {LEASE_WRITE, 2500, 2505, false},
-      {LEASE_WRITE, 3110, 3500, false}},
+     {{PROOF_ANCHOR, 100, 101, true},
+      {PROOF_WRITE, 2500, 2505, false},
+      {PROOF_WRITE, 3110, 3500, false}},
      2500 + 3550},
     {"one-step lag by the chain: its third step finds no leader",
      4000,
      1000,
-     {{LEASE_ANCHOR, 100, 101, true},
-      {LEASE_WRITE, 2500, 2505, false},
-      {LEASE_SYNC, 3110, 3500, false},
-      {LEASE_RENEWAL, 3501, 0, false}},
+     {{PROOF_ANCHOR, 100, 101, true},
+      {PROOF_WRITE, 2500, 2505, false},
+      {PROOF_SYNC, 3110, 3500, false},
+      {PROOF_RENEWAL, 3501, 0, false}},
      2500 + 3550},
     {"the follower alone answers pings and reads",
      4000,
      1000,
-     {{LEASE_ANCHOR, 100, 101, true},
-      {LEASE_ANCHOR, 1300, 1301, false},
-      {LEASE_ANCHOR, 2600, 2601, false},
-      {LEASE_ANCHOR, 3400, 3401, false}},
+     {{PROOF_ANCHOR, 100, 101, true},
+      {PROOF_ANCHOR, 1300, 1301, false},
+      {PROOF_ANCHOR, 2600, 2601, false},
+      {PROOF_ANCHOR, 3400, 3401, false}},
      3400 + 3550},
     {"a stall inside the chain, before the sync is sent",
      4000,
      1000,
-     {{LEASE_ANCHOR, 100, 101, true},
-      {LEASE_ANCHOR, 2500, 2501, false},
-      {LEASE_SYNC, 2502, 2503, false},
-      {LEASE_RENEWAL, 2504, 2505, false}},
+     {{PROOF_ANCHOR, 100, 101, true},
+      {PROOF_ANCHOR, 2500, 2501, false},
+      {PROOF_SYNC, 2502, 2503, false},
+      {PROOF_RENEWAL, 2504, 2505, false}},
      2500 + 3550},
     {"Debian's servers: tick 2 s",
      4000,
      2000,
-     {{LEASE_ANCHOR, 100, 101, true},
-      {LEASE_WRITE, 2500, 2505, false},
-      {LEASE_SYNC, 3600, 3601, false},
-      {LEASE_RENEWAL, 3602, 3603, false}},
+     {{PROOF_ANCHOR, 100, 101, true},
+      {PROOF_WRITE, 2500, 2505, false},
+      {PROOF_SYNC, 3600, 3601, false},
+      {PROOF_RENEWAL, 3602, 3603, false}},
      2500 + 3550},
 };
 
 static void expect_attack_fails(const struct attack *a)
 {
-    struct lease l;
+    struct proofs p;
     int64_t heard = 0; /* the creation was */
-    lease_init(&l, a->tick * MS, 100);
-    lease_created(&l, at(0), a->timeout * MS);
+    proofs_init(&p, a->tick * MS, 100);
+    proofs_created(&p, at(0), a->timeout * MS);
     for (size_t i = 0; i < 8 && a->steps[i].sent; i++) {
         const struct attack_step *s = &a->steps[i];
         if (s->heard)
             heard = s->sent;
         if (s->answered)
-            request(&l, s->kind, s->sent, s->answered);
+            request(&p, s->kind, s->sent, s->answered);
         else
-            lease_sent(&l, s->kind, at(s->sent));
+            proofs_sent(&p, s->kind, at(s->sent));
     }
     int64_t earliest_end = heard + a->timeout;
-    if (!CHECK(a->naive > earliest_end) || !CHECK(deadline_ms(&l) <= earliest_end))
+    if (!CHECK(a->naive > earliest_end) || !CHECK(deadline_ms(&p) <= earliest_end))
         runner_fail(__FILE__, __LINE__, "%s: naive %lld, ours %lld, earliest end %lld", a->what,
-                    (long long)a->naive, (long long)deadline_ms(&l), (long long)earliest_end);
+                    (long long)a->naive, (long long)deadline_ms(&p), (long long)earliest_end);
 }
 
 static void known_attacks(void)
@@ -109,11 +109,11 @@ static void known_attacks(void)
  * adversary may cut it off at any time, the worst being right after a proof. Times in us. */
 struct follower {
     uint64_t seed, random;
-    struct lease lease;
+    struct proofs proofs;
     int64_t now, timeout, tick;
     int64_t touched, heard; /* send times: newest at the follower, newest at the leader */
     int64_t ping;           /* when the leader asks next */
-    unsigned proofs, naive_wrong;
+    unsigned proved, naive_wrong;
 };
 
 static int64_t between(struct follower *f, int64_t low, int64_t high)
@@ -144,44 +144,44 @@ static void pass_at_random(struct follower *f)
     pass(f, seeded_below(&f->random, 20) ? between(f, 10, 3000) : between(f, 0, f->timeout));
 }
 
-static bool send_one(struct follower *f, enum lease_kind kind)
+static bool send_one(struct follower *f, enum proof_kind kind)
 {
     struct instant sent = at_us(f->now);
     int64_t sent_us = f->now;
-    lease_sent(&f->lease, kind, sent);
+    proofs_sent(&f->proofs, kind, sent);
     pass_at_random(f); /* to the follower, or a stall right here */
     f->touched = sent_us;
     pass(f, between(f, 10, 2000)); /* to the leader */
     int64_t heard = f->heard;
     pass_at_random(f); /* and back */
-    bool moved = lease_answered(&f->lease, kind, sent, at_us(f->now));
-    if (kind == LEASE_WRITE || kind == LEASE_RENEWAL)
+    bool moved = proofs_answered(&f->proofs, kind, sent, at_us(f->now));
+    if (kind == PROOF_WRITE || kind == PROOF_RENEWAL)
         f->naive_wrong += sent_us + f->timeout - f->timeout / 10 - 50000 > heard + f->timeout;
     if (!moved)
         return true;
-    f->proofs++;
+    f->proved++;
     int64_t end = at_us(heard + f->timeout).boot;
-    if (f->lease.deadline.boot > end)
+    if (f->proofs.deadline.boot > end)
         runner_fail(__FILE__, __LINE__, "seed %llu: at %lld us the deadline is %lld us too late",
                     (unsigned long long)f->seed, (long long)f->now,
-                    (long long)(f->lease.deadline.boot - end) / 1000);
-    return f->lease.deadline.boot <= end;
+                    (long long)(f->proofs.deadline.boot - end) / 1000);
+    return f->proofs.deadline.boot <= end;
 }
 
 static bool run_follower(struct follower *f)
 {
-    static const enum lease_kind kinds[] = {LEASE_ANCHOR, LEASE_SYNC, LEASE_RENEWAL, LEASE_WRITE};
-    lease_init(&f->lease, f->tick * 1000, 100);
-    lease_created(&f->lease, at_us(0), f->timeout * 1000);
+    static const enum proof_kind kinds[] = {PROOF_ANCHOR, PROOF_SYNC, PROOF_RENEWAL, PROOF_WRITE};
+    proofs_init(&f->proofs, f->tick * 1000, 100);
+    proofs_created(&f->proofs, at_us(0), f->timeout * 1000);
     for (int i = 0; i < 100; i++) {
-        enum lease_wish wish = lease_want(&f->lease, at_us(f->now));
+        enum proof_wish wish = proofs_want(&f->proofs, at_us(f->now));
         bool ok = true;
-        if (wish != LEASE_NOTHING)
-            ok = send_one(f, kinds[wish - LEASE_SEND_ANCHOR]);
+        if (wish != PROOF_NOTHING)
+            ok = send_one(f, kinds[wish - PROOF_SEND_ANCHOR]);
         else if (seeded_below(&f->random, 3) == 0)
-            ok = send_one(f, LEASE_WRITE); /* the user's own */
+            ok = send_one(f, PROOF_WRITE); /* the user's own */
         else
-            pass(f, lease_wait(&f->lease, at_us(f->now)) / 1000 + 1);
+            pass(f, proofs_wait(&f->proofs, at_us(f->now)) / 1000 + 1);
         if (!ok)
             return false;
     }
@@ -190,17 +190,17 @@ static bool run_follower(struct follower *f)
 
 static void random_stalls_on_a_follower(void)
 {
-    unsigned proofs = 0, naive_wrong = 0;
+    unsigned proved = 0, naive_wrong = 0;
     for (uint64_t seed = 1; seed <= 1000; seed++) {
         struct follower f = {.seed = seed, .random = seed, .timeout = 4000000};
         f.tick = seed % 2 ? 2000000 : 500000;
         f.ping = between(&f, 0, f.tick / 2);
         if (!run_follower(&f))
             return;
-        proofs += f.proofs;
+        proved += f.proved;
         naive_wrong += f.naive_wrong;
     }
-    CHECK(proofs > 5000);
+    CHECK(proved > 5000);
     CHECK(naive_wrong > 500); /* or the adversary has no teeth */
 }
 
@@ -210,4 +210,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite lease_attack_suite = {.name = "lease_attack", .cases = cases};
+const struct test_suite proofs_attack_suite = {.name = "proofs_attack", .cases = cases};

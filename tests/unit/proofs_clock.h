@@ -1,9 +1,9 @@
-/* Times for tests of the lease. The two clocks stand far apart, as they do after a suspension, so
+/* Times for tests of the proofs. The two clocks stand far apart, as they do after a suspension, so
  * that mixing them up shows. */
-#ifndef UNIT_LEASE_CLOCK_H
-#define UNIT_LEASE_CLOCK_H
+#ifndef UNIT_PROOFS_CLOCK_H
+#define UNIT_PROOFS_CLOCK_H
 
-#include "lease.h"
+#include "proofs.h"
 
 #define MS INT64_C(1000000)
 #define BOOT_BASE (INT64_C(5000000) * MS)
@@ -21,15 +21,15 @@ static inline struct instant at_each(int64_t boot_ms, int64_t raw_ms)
 }
 
 /* The deadline in ms since the test's beginning. */
-static inline int64_t deadline_ms(const struct lease *l)
+static inline int64_t deadline_ms(const struct proofs *p)
 {
-    return (l->deadline.boot - BOOT_BASE) / MS;
+    return (p->deadline.boot - BOOT_BASE) / MS;
 }
 
-static inline bool request(struct lease *l, enum lease_kind kind, int64_t sent, int64_t answered)
+static inline bool request(struct proofs *p, enum proof_kind kind, int64_t sent, int64_t answered)
 {
-    lease_sent(l, kind, at(sent));
-    return lease_answered(l, kind, at(sent), at(answered));
+    proofs_sent(p, kind, at(sent));
+    return proofs_answered(p, kind, at(sent), at(answered));
 }
 
 #endif

@@ -1,22 +1,22 @@
 /* The chain of proofs kept running in virtual time: what it costs and what it leaves. */
-#include "lease_clock.h"
+#include "proofs_clock.h"
 #include "suites.h"
 
 #include <stdio.h>
 
 struct steady {
-    struct lease lease;
+    struct proofs proofs;
     int64_t now;     /* ns since the beginning */
     int64_t latency; /* of every request */
     int64_t every;   /* other requests of the user, 0: none */
     struct {
         bool out;
         int64_t sent;
-    } request[LEASE_WRITE + 1];
+    } request[PROOF_WRITE + 1];
     int64_t user_next;
-    unsigned sent[LEASE_WRITE + 1];
+    unsigned sent[PROOF_WRITE + 1];
     unsigned asked;
-    unsigned overslept; /* something was wanted while lease_wait() let us sleep */
+    unsigned overslept; /* something was wanted while proofs_wait() let us sleep */
     int64_t least_left; /* right before a proof */
 };
 
@@ -25,35 +25,35 @@ static struct instant at_ns(int64_t ns)
     return (struct instant){BOOT_BASE + ns, RAW_BASE + ns};
 }
 
-static void answer(struct steady *s, enum lease_kind kind, int64_t sent)
+static void answer(struct steady *s, enum proof_kind kind, int64_t sent)
 {
-    int64_t left = instant_left(at_ns(s->now), s->lease.deadline);
-    if (lease_answered(&s->lease, kind, at_ns(sent), at_ns(s->now)) && left < s->least_left &&
+    int64_t left = instant_left(at_ns(s->now), s->proofs.deadline);
+    if (proofs_answered(&s->proofs, kind, at_ns(sent), at_ns(s->now)) && left < s->least_left &&
         s->now > 10000 * MS) /* once it is steady */
         s->least_left = left;
 }
 
-static void send_wish(struct steady *s, enum lease_wish wish)
+static void send_wish(struct steady *s, enum proof_wish wish)
 {
-    enum lease_kind kind = wish == LEASE_SEND_ANCHOR ? LEASE_ANCHOR
-                           : wish == LEASE_SEND_SYNC ? LEASE_SYNC
-                                                     : LEASE_RENEWAL;
+    enum proof_kind kind = wish == PROOF_SEND_ANCHOR ? PROOF_ANCHOR
+                           : wish == PROOF_SEND_SYNC ? PROOF_SYNC
+                                                     : PROOF_RENEWAL;
     REQUIRE(!s->request[kind].out); /* one of a kind at a time */
     s->request[kind].out = true;
     s->request[kind].sent = s->now;
     s->sent[kind]++;
-    lease_sent(&s->lease, kind, at_ns(s->now));
+    proofs_sent(&s->proofs, kind, at_ns(s->now));
 }
 
 /* Goes on to the next thing that happens. */
 static void next(struct steady *s)
 {
-    int64_t wait = lease_wait(&s->lease, at_ns(s->now));
+    int64_t wait = proofs_wait(&s->proofs, at_ns(s->now));
     int64_t until = s->now + wait;
     int kind = -1;
-    enum lease_wish wish = lease_want(&s->lease, at_ns(until - 1));
-    s->overslept += wait <= 0 || wish == LEASE_SEND_SYNC || wish == LEASE_SEND_WRITE;
-    for (int k = 0; k <= LEASE_WRITE; k++)
+    enum proof_wish wish = proofs_want(&s->proofs, at_ns(until - 1));
+    s->overslept += wait <= 0 || wish == PROOF_SEND_SYNC || wish == PROOF_SEND_WRITE;
+    for (int k = 0; k <= PROOF_WRITE; k++)
         if (s->request[k].out && s->request[k].sent + s->latency < until) {
             until = s->request[k].sent + s->latency;
             kind = k;
@@ -61,36 +61,36 @@ static void next(struct steady *s)
     if (s->every && s->user_next < until) {
         s->now = s->user_next;
         s->user_next += s->every;
-        answer(s, s->user_next / s->every % 2 ? LEASE_ANCHOR : LEASE_WRITE, s->now - s->latency);
+        answer(s, s->user_next / s->every % 2 ? PROOF_ANCHOR : PROOF_WRITE, s->now - s->latency);
         return;
     }
     s->now = until;
     if (kind >= 0) {
         s->request[kind].out = false;
-        answer(s, (enum lease_kind)kind, s->request[kind].sent);
+        answer(s, (enum proof_kind)kind, s->request[kind].sent);
     }
 }
 
 static void run(struct steady *s, int64_t timeout, int64_t tick, int64_t seconds)
 {
     s->least_left = INT64_MAX;
-    lease_init(&s->lease, tick * MS, 100);
-    lease_created(&s->lease, at_ns(0), timeout * MS);
+    proofs_init(&s->proofs, tick * MS, 100);
+    proofs_created(&s->proofs, at_ns(0), timeout * MS);
     while (s->now < seconds * 1000 * MS && s->asked < 20000000) {
-        enum lease_wish wish = lease_want(&s->lease, at_ns(s->now));
+        enum proof_wish wish = proofs_want(&s->proofs, at_ns(s->now));
         s->asked++;
-        if (wish == LEASE_NOTHING)
+        if (wish == PROOF_NOTHING)
             next(s);
         else
             send_wish(s, wish);
-        if (!lease_valid(&s->lease, at_ns(s->now)) || lease_overdue(&s->lease, at_ns(s->now))) {
+        if (!proofs_valid(&s->proofs, at_ns(s->now)) || proofs_overdue(&s->proofs, at_ns(s->now))) {
             runner_fail(__FILE__, __LINE__, "lost at %lld ms", (long long)(s->now / MS));
             return;
         }
     }
     printf("  S %lld ms, tick %lld ms: %.2f reads, %.2f syncs, %.2f writes per s, %lld ms left\n",
-           (long long)timeout, (long long)tick, s->sent[LEASE_ANCHOR] / (double)seconds,
-           s->sent[LEASE_SYNC] / (double)seconds, s->sent[LEASE_RENEWAL] / (double)seconds,
+           (long long)timeout, (long long)tick, s->sent[PROOF_ANCHOR] / (double)seconds,
+           s->sent[PROOF_SYNC] / (double)seconds, s->sent[PROOF_RENEWAL] / (double)seconds,
            (long long)(s->least_left / MS));
 }
 
@@ -98,9 +98,9 @@ static void cost_and_remaining_time(void)
 {
     struct steady s = {.latency = 2 * MS};
     run(&s, 10000, 2000, 1000);
-    CHECK(s.sent[LEASE_ANCHOR] <= 2000);
-    CHECK(s.sent[LEASE_SYNC] <= 601 && s.sent[LEASE_SYNC] >= 500);
-    CHECK(s.sent[LEASE_RENEWAL] <= 601 && s.sent[LEASE_RENEWAL] >= 500);
+    CHECK(s.sent[PROOF_ANCHOR] <= 2000);
+    CHECK(s.sent[PROOF_SYNC] <= 601 && s.sent[PROOF_SYNC] >= 500);
+    CHECK(s.sent[PROOF_RENEWAL] <= 601 && s.sent[PROOF_RENEWAL] >= 500);
     CHECK(s.least_left >= 5400 * MS);
     CHECK(s.asked < 20000);  /* it sleeps between */
     CHECK(s.overslept <= 1); /* the very first round is found by polling */
@@ -135,27 +135,27 @@ static void busy_session(void)
     struct steady s = {.latency = 2 * MS, .every = MS / 5, .user_next = 3 * MS};
     run(&s, 10000, 2000, 100);
     CHECK(s.least_left >= 5400 * MS);
-    CHECK(s.sent[LEASE_RENEWAL] <= 61);
+    CHECK(s.sent[PROOF_RENEWAL] <= 61);
 }
 
 static void standing_alone(void)
 {
     struct steady s = {.latency = 2 * MS, .least_left = INT64_MAX};
-    lease_init(&s.lease, 2000 * MS, 100);
-    lease_created(&s.lease, at_ns(0), 10000 * MS);
-    lease_alone(&s.lease);
+    proofs_init(&s.proofs, 2000 * MS, 100);
+    proofs_created(&s.proofs, at_ns(0), 10000 * MS);
+    proofs_alone(&s.proofs);
     while (s.now < 1000000 * MS && s.asked++ < 100000) {
-        enum lease_wish wish = lease_want(&s.lease, at_ns(s.now));
-        if (wish == LEASE_NOTHING)
+        enum proof_wish wish = proofs_want(&s.proofs, at_ns(s.now));
+        if (wish == PROOF_NOTHING)
             next(&s);
         else
             send_wish(&s, wish);
-        REQUIRE(lease_valid(&s.lease, at_ns(s.now)));
+        REQUIRE(proofs_valid(&s.proofs, at_ns(s.now)));
     }
     CHECK(s.asked < 20000);
-    CHECK(s.sent[LEASE_RENEWAL] <= 601);
-    CHECK(s.sent[LEASE_ANCHOR] == 0 &&
-          s.sent[LEASE_SYNC] == 0); /* each write is a proof by itself */
+    CHECK(s.sent[PROOF_RENEWAL] <= 601);
+    CHECK(s.sent[PROOF_ANCHOR] == 0 &&
+          s.sent[PROOF_SYNC] == 0); /* each write is a proof by itself */
     CHECK(s.least_left >= 7000 * MS);
 }
 
@@ -168,4 +168,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite lease_steady_suite = {.name = "lease_steady", .cases = cases};
+const struct test_suite proofs_steady_suite = {.name = "proofs_steady", .cases = cases};

@@ -144,4 +144,4 @@ static const struct test_case cases[] = {
     {"clock_alone_tells", clock_alone_tells}, {NULL, NULL},
 };
 
-const struct test_suite fault_lease_suite = {"fault_lease", fault_start, fault_stop, cases};
+const struct test_suite fault_deadline_suite = {"fault_deadline", fault_start, fault_stop, cases};

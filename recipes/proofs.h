@@ -11,8 +11,8 @@
  * Times are pairs of clocks: CLOCK_BOOTTIME counts suspension, CLOCK_MONOTONIC_RAW is never slewed.
  * What must not be too long counts the larger difference, what must not be too short the smaller.
  * docs/design/deadlines.md has the argument. */
-#ifndef RECIPES_LEASE_H
-#define RECIPES_LEASE_H
+#ifndef RECIPES_PROOFS_H
+#define RECIPES_PROOFS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,19 +35,19 @@ int64_t instant_left(struct instant now, struct instant deadline); /* at most, 0
  * passed. */
 int64_t instant_sure(struct instant now, struct instant deadline);
 
-enum lease_kind {
-    LEASE_ANCHOR,  /* any request: its answer shows that our server had touched the session */
-    LEASE_SYNC,    /* the chain's second step */
-    LEASE_RENEWAL, /* the chain's third step: a write */
-    LEASE_WRITE    /* any other write, whatever its definite answer */
+enum proof_kind {
+    PROOF_ANCHOR,  /* any request: its answer shows that our server had touched the session */
+    PROOF_SYNC,    /* the chain's second step */
+    PROOF_RENEWAL, /* the chain's third step: a write */
+    PROOF_WRITE    /* any other write, whatever its definite answer */
 };
 
 /* What the owner of the session should send now. */
-enum lease_wish { LEASE_NOTHING, LEASE_SEND_ANCHOR, LEASE_SEND_SYNC, LEASE_SEND_WRITE };
+enum proof_wish { PROOF_NOTHING, PROOF_SEND_ANCHOR, PROOF_SEND_SYNC, PROOF_SEND_WRITE };
 
-enum { LEASE_ANCHORS = 16 };
+enum { PROOF_ANCHORS = 16 };
 
-struct lease {
+struct proofs {
     int64_t timeout; /* ns: the smaller of negotiated now and at creation */
     int64_t relay;   /* ns: by then the server has reported a touch to its leader */
     int64_t margin;
@@ -63,7 +63,7 @@ struct lease {
     /* of this connection: */
     struct {
         struct instant sent, answered;
-    } anchor[LEASE_ANCHORS]; /* a ring, sparse enough to reach back over a relay period */
+    } anchor[PROOF_ANCHORS]; /* a ring, sparse enough to reach back over a relay period */
     uint32_t anchors;        /* ever put into it */
     bool anchor_out;
     enum { CHAIN_IDLE, CHAIN_SYNC, CHAIN_WRITE_DUE, CHAIN_WRITE } chain;
@@ -73,44 +73,44 @@ struct lease {
 };
 
 /* Parameters derived from the timeout, for documentation and tests. */
-int64_t lease_margin(int64_t timeout_ns, int32_t drift_permille);
-int64_t lease_relay(int64_t timeout_ns, int64_t tick_ns);
-int64_t lease_period(const struct lease *l);        /* between renewals */
-int64_t lease_anchor_period(const struct lease *l); /* between anchors */
+int64_t proofs_margin(int64_t timeout_ns, int32_t drift_permille);
+int64_t proofs_relay(int64_t timeout_ns, int64_t tick_ns);
+int64_t proofs_period(const struct proofs *p);        /* between renewals */
+int64_t proofs_anchor_period(const struct proofs *p); /* between anchors */
 
-void lease_init(struct lease *l, int64_t tick_ns, int32_t drift_permille);
+void proofs_init(struct proofs *p, int64_t tick_ns, int32_t drift_permille);
 
 /* A session of that timeout was made, the attempt begun at begun (before any packet was sent). */
-void lease_created(struct lease *l, struct instant begun, int64_t timeout_ns);
+void proofs_created(struct proofs *p, struct instant begun, int64_t timeout_ns);
 
 /* The same session has a new connection: everything of the old connection is void, and a smaller
  * timeout takes deadlines back. */
-void lease_reconnected(struct lease *l, int64_t timeout_ns);
-void lease_disconnected(struct lease *l);
+void proofs_reconnected(struct proofs *p, int64_t timeout_ns);
+void proofs_disconnected(struct proofs *p);
 
 /* The server was shown, on this connection, to stand alone. */
-void lease_alone(struct lease *l);
+void proofs_alone(struct proofs *p);
 
-/* What lease_want() asked for was sent now. */
-void lease_sent(struct lease *l, enum lease_kind kind, struct instant now);
+/* What proofs_want() asked for was sent now. */
+void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now);
 
-/* What lease_want() asked for will not be answered. */
-void lease_failed(struct lease *l, enum lease_kind kind);
+/* What proofs_want() asked for will not be answered. */
+void proofs_failed(struct proofs *p, enum proof_kind kind);
 
 /* A request sent at sent, on this connection, was answered definitely at answered. True if the
  * deadline moved on. */
-bool lease_answered(struct lease *l, enum lease_kind kind, struct instant sent,
-                    struct instant answered);
+bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent,
+                     struct instant answered);
 
 /* What to send now, to keep the chain of proofs running. */
-enum lease_wish lease_want(const struct lease *l, struct instant now);
+enum proof_wish proofs_want(const struct proofs *p, struct instant now);
 
-/* How long, at most, until lease_want() must be asked again; ns. */
-int64_t lease_wait(const struct lease *l, struct instant now);
+/* How long, at most, until proofs_want() must be asked again; ns. */
+int64_t proofs_wait(const struct proofs *p, struct instant now);
 
 /* Whether the last proof is older than two and a half renewal periods: its holders are SUSPECT. */
-bool lease_overdue(const struct lease *l, struct instant now);
+bool proofs_overdue(const struct proofs *p, struct instant now);
 
-bool lease_valid(const struct lease *l, struct instant now);
+bool proofs_valid(const struct proofs *p, struct instant now);
 
 #endif

@@ -1,24 +1,25 @@
 /* Rules A and C said once more, over the whole history of a session and without any state of the
- * chain: how far may a deadline reach at most? Also the calls to the lease that make the history.
+ * chain: how far may a deadline reach at most? Also the calls to recipes/proofs.h that make the
+ * history.
  */
-#ifndef FUZZ_LEASE_ORACLE_H
-#define FUZZ_LEASE_ORACLE_H
+#ifndef FUZZ_PROOFS_ORACLE_H
+#define FUZZ_PROOFS_ORACLE_H
 
-#include "recipes/lease.h"
+#include "recipes/proofs.h"
 
 #include <stddef.h>
 
 enum { ORACLE_HISTORY = 256 };
 
 struct exchange {
-    enum lease_kind kind;
+    enum proof_kind kind;
     struct instant sent, answered;
-    bool wanted; /* by the lease; else it is the user's */
+    bool wanted; /* by the chain; else it is the user's */
     bool over;
 };
 
 struct oracle {
-    struct lease lease;
+    struct proofs proofs;
     struct instant now;
     struct exchange history[ORACLE_HISTORY]; /* of this connection */
     size_t count;
@@ -32,7 +33,7 @@ void oracle_reconnected(struct oracle *o, int64_t timeout_ns);
 void oracle_disconnected(struct oracle *o);
 void oracle_alone(struct oracle *o);
 
-/* Sends now: what the lease wants, if anything; or a request of the user's. Behind all others in
+/* Sends now: what the chain wants, if anything; or a request of the user's. Behind all others in
  * the history, unless there is no room. */
 void oracle_send_wanted(struct oracle *o);
 void oracle_send_other(struct oracle *o, bool write);

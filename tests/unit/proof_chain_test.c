@@ -10,7 +10,7 @@ static struct acquisition a;
 
 static void check_deadline_in(int64_t ms)
 {
-    CHECK_INT(instant_left(clock_now(), s->lease.deadline) / CLOCK_MS, ms);
+    CHECK_INT(instant_left(clock_now(), s->proofs.deadline) / CLOCK_MS, ms);
 }
 
 static void answer_config(const char *data)
@@ -111,20 +111,20 @@ static void a_lone_server_is_shown_on_its_connection(void)
 {
     s = hand_session();
     ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_NOAUTH);
-    CHECK(!s->lease.alone);
+    CHECK(!s->proofs.alone);
     fake_event(STORE_EV_DOWN);
     fake_event(STORE_EV_UP);
     fake_event(STORE_EV_DOWN);
-    CHECK(!s->lease_timer.at);
+    CHECK(!s->proof_timer.at);
     fake_event(STORE_EV_UP);
     fake_event(STORE_EV_DOWN);
     answer_config(NULL); /* too late: nothing is to be proved */
-    CHECK(!s->lease_timer.at);
+    CHECK(!s->proof_timer.at);
     fake_event(STORE_EV_UP);
     answer_config(NULL); /* to the question of the connection before */
-    CHECK(!s->lease.alone);
+    CHECK(!s->proofs.alone);
     answer_config(NULL);
-    CHECK(s->lease.alone);
+    CHECK(s->proofs.alone);
     hand_close(s);
 }
 
@@ -146,13 +146,13 @@ static void proofs_end_when_nobody_needs_them(void)
     s = hand_session();
     hand_stand_alone(s);
     hand_pass_proved(s, 59000);
-    CHECK(lease_valid(&s->lease, clock_now()));
+    CHECK(proofs_valid(&s->proofs, clock_now()));
     hand_pass_proved(s, 2000);
     hand_pass(s, 5000);
     CHECK(!fake_is_asked(STORE_SET, "/zookeeper"));
-    CHECK(!s->lease_timer.at);
+    CHECK(!s->proof_timer.at);
     hand_pass(s, 10000);
-    CHECK(!lease_valid(&s->lease, clock_now()));
+    CHECK(!proofs_valid(&s->proofs, clock_now()));
     CHECK_INT(s->id, FAKE_SESSION_ID);
     hand_enter(&a, s, ZKL_FOREVER); /* the first write is a proof */
     CHECK_INT(s->id, FAKE_SESSION_ID);
@@ -205,9 +205,9 @@ static void kept_warm_by_a_holder_and_after_it(void)
     zkl_grant_release(a.grant);
     a.grant = NULL;
     hand_pass_proved(s, 59000);
-    CHECK(lease_valid(&s->lease, clock_now()));
+    CHECK(proofs_valid(&s->proofs, clock_now()));
     hand_pass_proved(s, 70000);
-    CHECK(!lease_valid(&s->lease, clock_now()));
+    CHECK(!proofs_valid(&s->proofs, clock_now()));
     hand_leave(&a);
     hand_close(s);
 }
@@ -227,4 +227,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite proof_suite = {.name = "proof", .cases = cases};
+const struct test_suite proof_chain_suite = {.name = "proof_chain", .cases = cases};

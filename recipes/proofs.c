@@ -1,0 +1,261 @@
+#include "proofs.h"
+
+#include <string.h>
+
+#define MS INT64_C(1000000)
+
+/* Beyond the drift: room for the reading of clocks and the delivery of a callback. */
+#define MARGIN_FIXED (50 * MS)
+
+struct instant instant_add(struct instant t, int64_t ns)
+{
+    return (struct instant){t.boot + ns, t.raw + ns};
+}
+
+bool instant_reached(struct instant now, struct instant deadline)
+{
+    return now.boot >= deadline.boot || now.raw >= deadline.raw;
+}
+
+bool instant_passed(struct instant now, struct instant since, int64_t ns)
+{
+    return now.boot - since.boot >= ns && now.raw - since.raw >= ns;
+}
+
+int64_t instant_left(struct instant now, struct instant deadline)
+{
+    int64_t boot = deadline.boot - now.boot, raw = deadline.raw - now.raw;
+    int64_t left = boot < raw ? boot : raw;
+    return left > 0 ? left : 0;
+}
+
+int64_t instant_sure(struct instant now, struct instant deadline)
+{
+    return now.boot + instant_left(now, deadline) / 2;
+}
+
+static bool is_later(struct instant a, struct instant b)
+{
+    return a.boot > b.boot && a.raw > b.raw;
+}
+
+int64_t proofs_margin(int64_t timeout_ns, int32_t drift_permille)
+{
+    return timeout_ns / 1000 * drift_permille + MARGIN_FIXED;
+}
+
+/* Half a tick and a fifth of it. An unknown tick is at most half the timeout, as long as the
+ * servers' minSessionTimeout is at least two ticks. */
+int64_t proofs_relay(int64_t timeout_ns, int64_t tick_ns)
+{
+    return tick_ns > 0 ? tick_ns / 10 * 6 : timeout_ns / 10 * 3;
+}
+
+int64_t proofs_period(const struct proofs *p)
+{
+    return p->timeout / 6;
+}
+
+int64_t proofs_anchor_period(const struct proofs *p)
+{
+    return p->relay / 2;
+}
+
+void proofs_init(struct proofs *p, int64_t tick_ns, int32_t drift_permille)
+{
+    *p = (struct proofs){.tick = tick_ns, .drift_permille = drift_permille};
+}
+
+static void set_timeout(struct proofs *p, int64_t timeout_ns)
+{
+    p->timeout = timeout_ns;
+    p->relay = proofs_relay(timeout_ns, p->tick);
+    p->margin = proofs_margin(timeout_ns, p->drift_permille);
+}
+
+static bool extend(struct proofs *p, struct instant proved, struct instant now)
+{
+    struct instant deadline = instant_add(proved, p->timeout - p->margin);
+
+    p->extended = now;
+    if (p->has_deadline && !is_later(deadline, p->deadline))
+        return false;
+    p->deadline = deadline;
+    p->has_deadline = true;
+    return true;
+}
+
+static void new_connection(struct proofs *p)
+{
+    p->connected = true;
+    p->alone = false;
+    p->anchors = 0;
+    p->anchor_out = false;
+    p->chain = CHAIN_IDLE;
+    p->chain_ever = false;
+}
+
+void proofs_created(struct proofs *p, struct instant begun, int64_t timeout_ns)
+{
+    proofs_init(p, p->tick, p->drift_permille);
+    set_timeout(p, timeout_ns);
+    new_connection(p);
+    p->newest = begun;
+    extend(p, begun, begun);
+}
+
+void proofs_reconnected(struct proofs *p, int64_t timeout_ns)
+{
+    if (timeout_ns < p->timeout) {
+        set_timeout(p, timeout_ns);
+        struct instant most = instant_add(p->newest, p->timeout - p->margin);
+        if (p->deadline.boot > most.boot)
+            p->deadline.boot = most.boot;
+        if (p->deadline.raw > most.raw)
+            p->deadline.raw = most.raw;
+    }
+    new_connection(p);
+}
+
+void proofs_disconnected(struct proofs *p)
+{
+    p->connected = false;
+    p->chain = CHAIN_IDLE;
+    p->anchor_out = false;
+}
+
+void proofs_alone(struct proofs *p)
+{
+    p->alone = true;
+}
+
+/* The newest anchor that the leader knows of at a sync sent now. */
+static bool find_base(const struct proofs *p, struct instant now, struct instant *ret)
+{
+    uint32_t n = p->anchors < PROOF_ANCHORS ? p->anchors : PROOF_ANCHORS;
+
+    for (uint32_t i = 1; i <= n; i++) {
+        uint32_t at = (p->anchors - i) % PROOF_ANCHORS;
+        if (instant_passed(now, p->anchor[at].answered, p->relay)) {
+            *ret = p->anchor[at].sent;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool newest_anchor_older(const struct proofs *p, struct instant now, int64_t ns)
+{
+    if (p->anchors == 0)
+        return true;
+    return instant_passed(now, p->anchor[(p->anchors - 1) % PROOF_ANCHORS].answered, ns);
+}
+
+static void add_anchor(struct proofs *p, struct instant sent, struct instant answered)
+{
+    if (!newest_anchor_older(p, answered, p->relay / 4))
+        return;
+    p->anchor[p->anchors % PROOF_ANCHORS].sent = sent;
+    p->anchor[p->anchors % PROOF_ANCHORS].answered = answered;
+    p->anchors++;
+}
+
+void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
+{
+    switch (kind) {
+    case PROOF_ANCHOR:
+        p->anchor_out = true;
+        break;
+    case PROOF_SYNC:
+        find_base(p, now, &p->chain_base);
+        p->chain_begun = now;
+        p->chain_ever = true;
+        p->chain = CHAIN_SYNC;
+        break;
+    case PROOF_RENEWAL:
+        if (!p->alone && p->chain != CHAIN_WRITE_DUE)
+            break; /* its answer would prove nothing */
+        if (p->chain == CHAIN_IDLE)
+            p->chain_begun = now;
+        p->chain_ever = true;
+        p->chain = CHAIN_WRITE;
+        break;
+    case PROOF_WRITE:
+        break;
+    }
+}
+
+void proofs_failed(struct proofs *p, enum proof_kind kind)
+{
+    if (kind == PROOF_ANCHOR)
+        p->anchor_out = false;
+    else
+        p->chain = CHAIN_IDLE;
+}
+
+bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent,
+                     struct instant answered)
+{
+    bool chained = p->chain == CHAIN_WRITE && kind == PROOF_RENEWAL;
+
+    if (!p->connected)
+        return false;
+    if (is_later(sent, p->newest))
+        p->newest = sent;
+    add_anchor(p, sent, answered);
+    if (kind == PROOF_ANCHOR)
+        p->anchor_out = false;
+    else if (kind == PROOF_SYNC && p->chain == CHAIN_SYNC)
+        p->chain = CHAIN_WRITE_DUE;
+    if (chained)
+        p->chain = CHAIN_IDLE;
+    if (p->alone && (kind == PROOF_RENEWAL || kind == PROOF_WRITE))
+        return extend(p, sent, answered);
+    return chained && extend(p, p->chain_base, answered);
+}
+
+static bool round_due(const struct proofs *p, struct instant now)
+{
+    return !p->chain_ever || instant_reached(now, instant_add(p->chain_begun, proofs_period(p)));
+}
+
+enum proof_wish proofs_want(const struct proofs *p, struct instant now)
+{
+    struct instant base;
+
+    if (!p->connected)
+        return PROOF_NOTHING;
+    if (p->chain == CHAIN_WRITE_DUE)
+        return PROOF_SEND_WRITE;
+    if (p->chain == CHAIN_IDLE && round_due(p, now)) {
+        if (p->alone)
+            return PROOF_SEND_WRITE;
+        if (find_base(p, now, &base))
+            return PROOF_SEND_SYNC;
+    }
+    if (!p->alone && !p->anchor_out && newest_anchor_older(p, now, proofs_anchor_period(p)))
+        return PROOF_SEND_ANCHOR;
+    return PROOF_NOTHING;
+}
+
+int64_t proofs_wait(const struct proofs *p, struct instant now)
+{
+    int64_t wait = proofs_anchor_period(p) / 2;
+
+    if (p->chain == CHAIN_IDLE && p->chain_ever) {
+        int64_t left = instant_left(now, instant_add(p->chain_begun, proofs_period(p)));
+        if (p->alone || left > wait)
+            return left;
+    }
+    return wait;
+}
+
+bool proofs_overdue(const struct proofs *p, struct instant now)
+{
+    return instant_reached(now, instant_add(p->extended, proofs_period(p) / 2 * 5));
+}
+
+bool proofs_valid(const struct proofs *p, struct instant now)
+{
+    return p->has_deadline && !instant_reached(now, p->deadline);
+}

@@ -1,0 +1,292 @@
+/* Clocks that disagree, connections that change, and what is wanted when. */
+#include "proofs_clock.h"
+#include "suites.h"
+
+#include <stddef.h>
+
+static struct proofs p;
+
+static void start(void)
+{
+    proofs_init(&p, 2000 * MS, 100);
+    proofs_created(&p, at(0), 10000 * MS);
+}
+
+static void instants(void)
+{
+    struct instant d = instant_add(at(100), 50 * MS);
+    CHECK_INT(d.boot, at(150).boot);
+    CHECK_INT(d.raw, at(150).raw);
+    static const struct {
+        int64_t boot, raw, left;
+    } rows[] = {
+        {100, 100, 50}, {149, 149, 1},  {150, 150, 0}, {150, 100, 0}, {100, 150, 0},
+        {120, 140, 10}, {140, 120, 10}, {900, 0, 0},   {0, 900, 0},   {999, 999, 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct instant now = at_each(rows[i].boot, rows[i].raw);
+        if (!CHECK_INT(instant_left(now, d), rows[i].left * MS) ||
+            !CHECK_INT(instant_reached(now, d), rows[i].left == 0))
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+    }
+    CHECK(instant_passed(at(150), at(100), 50 * MS));
+    CHECK(!instant_passed(at(149), at(100), 50 * MS));
+    CHECK(!instant_passed(at_each(500, 149), at(100), 50 * MS));
+    CHECK(!instant_passed(at_each(149, 500), at(100), 50 * MS));
+}
+
+/* BOOTTIME below it: RAW may have run twice as fast since, and is short of the deadline. */
+static void sure_by_one_clock(void)
+{
+    static const struct {
+        int64_t boot, raw, sure;
+    } rows[] = {
+        {100, 100, 125}, {110, 100, 130}, {100, 110, 120}, {140, 100, 145},
+        {100, 149, 100}, {150, 100, 150}, {100, 150, 100}, {900, 900, 900},
+    };
+    struct instant d = instant_add(at(100), 50 * MS);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct instant now = at_each(rows[i].boot, rows[i].raw);
+        int64_t sure = instant_sure(now, d), passed = sure - now.boot;
+        if (!CHECK_INT((sure - at(0).boot) / MS, rows[i].sure))
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+        struct instant last = {sure - 1, now.raw + 2 * (passed - 1)};
+        CHECK(passed == 0 || !instant_reached(last, d));
+    }
+}
+
+static void suspended(void)
+{
+    start();
+    CHECK(proofs_valid(&p, at(3000)));
+    CHECK(!proofs_valid(&p, at_each(23000, 3000)));
+    CHECK(!proofs_valid(&p, at_each(8950, 3000)));
+    CHECK(proofs_valid(&p, at_each(8949, 3000)));
+}
+
+/* BOOTTIME slowed down by a time daemon: RAW is right. */
+static void slewed(void)
+{
+    start();
+    CHECK(proofs_valid(&p, at_each(8055, 8949)));
+    CHECK(!proofs_valid(&p, at_each(8055, 8950)));
+    CHECK_INT(instant_left(at_each(8055, 8900), p.deadline), 50 * MS);
+}
+
+static void an_old_connection_is_void(void)
+{
+    start(); /* the anchor */
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    proofs_disconnected(&p);
+    proofs_reconnected(&p, 10000 * MS);
+    request(&p, PROOF_SYNC, 2300, 2310);
+    CHECK(!request(&p, PROOF_RENEWAL, 2320, 2330));
+    CHECK_INT(deadline_ms(&p), 8950);
+
+    start(); /* the sync */
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    request(&p, PROOF_SYNC, 2300, 2310);
+    proofs_disconnected(&p);
+    proofs_reconnected(&p, 10000 * MS);
+    CHECK(!request(&p, PROOF_RENEWAL, 2320, 2330));
+    CHECK_INT(deadline_ms(&p), 8950);
+
+    start(); /* that the server stands alone */
+    proofs_alone(&p);
+    proofs_disconnected(&p);
+    proofs_reconnected(&p, 10000 * MS);
+    CHECK(!request(&p, PROOF_WRITE, 3000, 3010));
+    CHECK_INT(deadline_ms(&p), 8950);
+}
+
+static void answers_without_a_connection_prove_nothing(void)
+{
+    start();
+    proofs_alone(&p);
+    proofs_disconnected(&p);
+    CHECK(!proofs_answered(&p, PROOF_WRITE, at(3000), at(3010)));
+    CHECK_INT(deadline_ms(&p), 8950);
+    proofs_reconnected(&p, 4000 * MS); /* nor do they soften a smaller timeout */
+    CHECK_INT(deadline_ms(&p), 3550);
+
+    start();
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    proofs_sent(&p, PROOF_SYNC, at(2300));
+    proofs_reconnected(&p, 10000 * MS);
+    proofs_answered(&p, PROOF_SYNC, at(2300), at(2310));
+    CHECK(proofs_want(&p, at(2320)) != PROOF_SEND_WRITE);
+}
+
+static void reconnected_without_a_notice_between(void)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    request(&p, PROOF_SYNC, 2300, 2310);
+    proofs_reconnected(&p, 10000 * MS);
+    CHECK(!request(&p, PROOF_RENEWAL, 2320, 2330));
+    CHECK_INT(deadline_ms(&p), 8950);
+}
+
+static void chain_on_a_new_connection(void)
+{
+    start();
+    proofs_disconnected(&p);
+    proofs_reconnected(&p, 10000 * MS);
+    request(&p, PROOF_ANCHOR, 3000, 3010);
+    request(&p, PROOF_SYNC, 4300, 4310);
+    CHECK(request(&p, PROOF_RENEWAL, 4320, 4330));
+    CHECK_INT(deadline_ms(&p), 3000 + 8950);
+    proofs_reconnected(&p,
+                       10000 * MS); /* and the next one need not wait for the old one's period */
+    request(&p, PROOF_ANCHOR, 4400, 4410);
+    CHECK_INT(proofs_want(&p, at(5610)), PROOF_SEND_SYNC);
+}
+
+/* Whatever was answered touched the session under a timeout of at least S'. */
+static void smaller_timeout_takes_the_deadline_back(void)
+{
+    static const enum proof_kind kinds[] = {PROOF_ANCHOR, PROOF_SYNC, PROOF_WRITE, PROOF_RENEWAL};
+    for (size_t i = 0; i < 4; i++) {
+        start();
+        request(&p, kinds[i], 2000, 2010);
+        proofs_disconnected(&p);
+        CHECK_INT(deadline_ms(&p), 8950);
+        proofs_reconnected(&p, 4000 * MS);
+        CHECK_INT(deadline_ms(&p), 2000 + 4000 - 450);
+        CHECK_INT(p.deadline.raw, at(5550).raw);
+    }
+    start(); /* nothing was answered since the creation */
+    proofs_disconnected(&p);
+    proofs_reconnected(&p, 4000 * MS);
+    CHECK_INT(deadline_ms(&p), 4000 - 450);
+}
+
+static void newest_is_by_the_time_of_sending(void)
+{
+    start();
+    proofs_answered(&p, PROOF_ANCHOR, at(2000), at(2100));
+    proofs_answered(&p, PROOF_ANCHOR, at(1500), at(2200));
+    proofs_disconnected(&p);
+    proofs_reconnected(&p, 4000 * MS);
+    CHECK_INT(deadline_ms(&p), 2000 + 4000 - 450);
+}
+
+static void no_reconnect_moves_a_deadline_on(void)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 7000, 7010);
+    proofs_disconnected(&p);
+    proofs_reconnected(&p, 4000 * MS); /* 7000 + 3550 would be later */
+    CHECK_INT(deadline_ms(&p), 8950);
+    proofs_disconnected(&p);
+    proofs_reconnected(&p, 40000 * MS);
+    CHECK_INT(deadline_ms(&p), 8950);
+    CHECK(p.timeout <= 10000 * MS); /* never more than at the creation */
+    proofs_alone(&p);
+    request(&p, PROOF_WRITE, 8000, 8010);
+    CHECK(deadline_ms(&p) <= 8000 + 8950);
+}
+
+static void smaller_timeout_rules_the_next_proofs(void)
+{
+    start();
+    proofs_disconnected(&p);
+    proofs_reconnected(&p, 4000 * MS);
+    CHECK_INT(p.timeout, 4000 * MS);
+    CHECK_INT(p.margin, 450 * MS);
+    proofs_alone(&p);
+    CHECK(request(&p, PROOF_WRITE, 3000, 3010));
+    CHECK_INT(deadline_ms(&p), 3000 + 3550);
+}
+
+static void relay_of_an_unknown_tick_follows_the_timeout(void)
+{
+    proofs_init(&p, 0, 100);
+    proofs_created(&p, at(0), 10000 * MS);
+    CHECK_INT(p.relay, 3000 * MS);
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    request(&p, PROOF_SYNC, 4009, 4010);
+    CHECK(!request(&p, PROOF_RENEWAL, 4011, 4012));
+    request(&p, PROOF_SYNC, 4020, 4030);
+    CHECK(request(&p, PROOF_RENEWAL, 4040, 4050));
+}
+
+static void overdue(void)
+{
+    start();
+    int64_t limit = proofs_period(&p) * 5 / 2 / MS; /* 4166 */
+    CHECK(!proofs_overdue(&p, at(limit)));
+    CHECK(proofs_overdue(&p, at(limit + 1)));
+    CHECK(proofs_overdue(&p, at_each(limit + 1, 0))); /* by either clock: suspicion costs little */
+    CHECK(proofs_overdue(&p, at_each(0, limit + 1)));
+    proofs_alone(&p);
+    request(&p, PROOF_ANCHOR, 3000, 3000);
+    CHECK(proofs_overdue(&p, at(limit + 1))); /* that was no proof */
+    request(&p, PROOF_WRITE, 4000, 4000);
+    CHECK(!proofs_overdue(&p, at(limit + 1)));
+    CHECK(!proofs_overdue(&p, at(4000 + limit)));
+    CHECK(proofs_overdue(&p, at(4000 + limit + 1)));
+}
+
+/* One of a kind is under way at a time, and what failed is asked for again. */
+static void wanted_one_after_the_other(void)
+{
+    start();
+    CHECK_INT(proofs_want(&p, at(10)), PROOF_SEND_ANCHOR);
+    proofs_sent(&p, PROOF_ANCHOR, at(10));
+    CHECK_INT(proofs_want(&p, at(900)), PROOF_NOTHING);
+    proofs_failed(&p, PROOF_ANCHOR);
+    CHECK_INT(proofs_want(&p, at(900)), PROOF_SEND_ANCHOR);
+    request(&p, PROOF_ANCHOR, 900, 910);
+    CHECK_INT(proofs_want(&p, at(1000)), PROOF_NOTHING);
+    CHECK_INT(proofs_want(&p, at(1510)), PROOF_SEND_ANCHOR);
+    request(&p, PROOF_ANCHOR, 1510, 1520);
+    CHECK_INT(proofs_want(&p, at(2109)), PROOF_NOTHING);
+    CHECK_INT(proofs_want(&p, at(2110)), PROOF_SEND_SYNC); /* 910 + 1200 */
+    proofs_sent(&p, PROOF_SYNC, at(2110));
+    CHECK_INT(proofs_want(&p, at(2111)), PROOF_NOTHING);
+    proofs_failed(&p, PROOF_SYNC);
+    CHECK_INT(proofs_want(&p, at(2110 + 1700)), PROOF_SEND_SYNC);
+    request(&p, PROOF_SYNC, 3810, 3820);
+    CHECK_INT(proofs_want(&p, at(3820)), PROOF_SEND_WRITE);
+    proofs_sent(&p, PROOF_RENEWAL, at(3820));
+    CHECK(proofs_want(&p, at(3821)) != PROOF_SEND_WRITE);
+    proofs_failed(&p, PROOF_RENEWAL);
+    CHECK(proofs_want(&p, at(3821)) != PROOF_SEND_WRITE); /* not without a sync before it */
+    CHECK_INT(proofs_want(&p, at(3810 + 1700)), PROOF_SEND_SYNC);
+}
+
+static void nothing_is_wanted_when_disconnected(void)
+{
+    start();
+    CHECK(proofs_want(&p, at(2000)) != PROOF_NOTHING);
+    proofs_disconnected(&p);
+    for (int64_t ms = 0; ms < 20000; ms += 100) {
+        CHECK_INT(proofs_want(&p, at(ms)), PROOF_NOTHING);
+        CHECK(proofs_wait(&p, at(ms)) > 0); /* and nobody spins over it */
+    }
+    proofs_reconnected(&p, 10000 * MS);
+    CHECK(proofs_want(&p, at(20000)) != PROOF_NOTHING);
+}
+
+static const struct test_case cases[] = {
+    {"instants", instants},
+    {"sure_by_one_clock", sure_by_one_clock},
+    {"suspended", suspended},
+    {"slewed", slewed},
+    {"an_old_connection_is_void", an_old_connection_is_void},
+    {"answers_without_a_connection_prove_nothing", answers_without_a_connection_prove_nothing},
+    {"reconnected_without_a_notice_between", reconnected_without_a_notice_between},
+    {"chain_on_a_new_connection", chain_on_a_new_connection},
+    {"smaller_timeout_takes_the_deadline_back", smaller_timeout_takes_the_deadline_back},
+    {"newest_is_by_the_time_of_sending", newest_is_by_the_time_of_sending},
+    {"no_reconnect_moves_a_deadline_on", no_reconnect_moves_a_deadline_on},
+    {"smaller_timeout_rules_the_next_proofs", smaller_timeout_rules_the_next_proofs},
+    {"relay_of_an_unknown_tick_follows_the_timeout", relay_of_an_unknown_tick_follows_the_timeout},
+    {"overdue", overdue},
+    {"wanted_one_after_the_other", wanted_one_after_the_other},
+    {"nothing_is_wanted_when_disconnected", nothing_is_wanted_when_disconnected},
+    {NULL, NULL},
+};
+
+const struct test_suite proofs_clock_suite = {.name = "proofs_clock", .cases = cases};

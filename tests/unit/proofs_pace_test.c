@@ -1,0 +1,145 @@
+/* When what is sent, and what an edge decides. A session of 10 s with a tick of 2 s: margin 1.05 s,
+ * relay 1.2 s, an anchor each 0.6 s, a renewal each 1.666 s. */
+#include "proofs.h"
+
+#include "proofs_clock.h"
+#include "suites.h"
+
+#include <stddef.h>
+
+static struct proofs p;
+
+static void start(void)
+{
+    proofs_init(&p, 2000 * MS, 100);
+    proofs_created(&p, at(0), 10000 * MS);
+}
+
+static struct instant later_ns(int64_t boot, int64_t raw)
+{
+    struct instant t = at(0);
+
+    return (struct instant){t.boot + boot, t.raw + raw};
+}
+
+static void the_last_nanosecond(void)
+{
+    CHECK_INT(instant_left(at(0), later_ns(1, 1)), 1);
+    CHECK_INT(instant_left(at(0), later_ns(1, 5)), 1);
+    CHECK_INT(instant_left(at(0), later_ns(5, 1)), 1);
+    CHECK_INT(instant_left(at(0), later_ns(0, 5)), 0);
+    CHECK_INT(instant_left(at(0), later_ns(5, 0)), 0);
+    CHECK_INT(instant_left(at(0), later_ns(-5, 5)), 0);
+}
+
+/* Later by one clock and the same by the other is no later. */
+static void later_by_both_clocks(void)
+{
+    start();
+    proofs_alone(&p);
+    CHECK(!proofs_answered(&p, PROOF_WRITE, at_each(5000, 0), at(5010)));
+    CHECK(!proofs_answered(&p, PROOF_WRITE, at_each(0, 5000), at(5010)));
+    CHECK(proofs_answered(&p, PROOF_WRITE, at_each(1, 1), at(5010)));
+    CHECK_INT(deadline_ms(&p), 8951);
+}
+
+/* A smaller timeout takes back what is too late, by either clock, and nothing else. */
+static void taken_back_by_each_clock(void)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 8000, 8010);
+    proofs_disconnected(&p);
+    proofs_reconnected(&p, 4000 * MS); /* 8000 + 4000 - 450 is later than 8950 */
+    CHECK_INT(deadline_ms(&p), 8950);
+    CHECK_INT(p.deadline.raw, at(8950).raw);
+    start();
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    proofs_disconnected(&p);
+    proofs_reconnected(&p, 4000 * MS);
+    CHECK_INT(deadline_ms(&p), 4550);
+    CHECK_INT(p.deadline.raw, at(4550).raw);
+}
+
+/* Whatever was under way on the old connection, announced as lost or not. */
+static void a_new_connection_begins_with_an_anchor(void)
+{
+    for (int announced = 0; announced < 2; announced++) {
+        start();
+        for (int i = 0; i < PROOF_ANCHORS; i++)
+            request(&p, PROOF_ANCHOR, 1000 + 600 * i, 1010 + 600 * i);
+        CHECK_INT(p.anchors, PROOF_ANCHORS);
+        proofs_sent(&p, PROOF_ANCHOR, at(10100));
+        if (announced)
+            proofs_disconnected(&p);
+        proofs_reconnected(&p, 10000 * MS);
+        CHECK_INT(proofs_want(&p, at(10101)), PROOF_SEND_ANCHOR);
+    }
+}
+
+/* Else the ring would not reach back over a relay period. */
+static void anchors_are_sparse(void)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    request(&p, PROOF_ANCHOR, 1300, 1309); /* a quarter of the relay period is 300 */
+    CHECK_INT(p.anchors, 1);
+    request(&p, PROOF_ANCHOR, 1300, 1310);
+    CHECK_INT(p.anchors, 2);
+}
+
+static void a_failed_round_is_no_reason_to_hurry(void)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    CHECK_INT(proofs_want(&p, at(2300)), PROOF_SEND_SYNC);
+    proofs_sent(&p, PROOF_SYNC, at(2300));
+    proofs_failed(&p, PROOF_SYNC);
+    proofs_sent(&p, PROOF_ANCHOR, at(2300));
+    CHECK_INT(proofs_want(&p, at(2301)), PROOF_NOTHING);
+    CHECK_INT(proofs_want(&p, at(2300 + 1666)), PROOF_NOTHING);
+    CHECK_INT(proofs_want(&p, at(2300 + 1667)), PROOF_SEND_SYNC);
+}
+
+static void rounds_count_from_their_sync(void)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    request(&p, PROOF_SYNC, 2300, 2310);
+    request(&p, PROOF_RENEWAL, 2900, 2910);
+    proofs_sent(&p, PROOF_ANCHOR, at(2920));
+    CHECK_INT(proofs_want(&p, at(2300 + 1666)), PROOF_NOTHING);
+    CHECK_INT(proofs_want(&p, at(2300 + 1667)), PROOF_SEND_SYNC);
+}
+
+static void how_long_to_wait(void)
+{
+    start();
+    CHECK_INT(proofs_wait(&p, at(0)), 300 * MS); /* half of an anchor's period: none is there yet */
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    proofs_sent(&p, PROOF_SYNC, at(2300));
+    CHECK_INT(proofs_wait(&p, at(2300)), 300 * MS); /* under way */
+    proofs_answered(&p, PROOF_SYNC, at(2300), at(2310));
+    request(&p, PROOF_RENEWAL, 2320, 2330);
+    CHECK_INT(proofs_wait(&p, at(2330)) / MS, 2300 + 1666 - 2330);
+    CHECK_INT(proofs_wait(&p, at(3800)), 300 * MS); /* soon: what is older by then serves better */
+
+    start();
+    proofs_alone(&p);
+    request(&p, PROOF_RENEWAL, 1000, 1010);
+    CHECK_INT(proofs_wait(&p, at(1010)) / MS, 1000 + 1666 - 1010);
+    CHECK_INT(proofs_wait(&p, at(2600)) / MS, 1000 + 1666 - 2600);
+}
+
+static const struct test_case cases[] = {
+    {"the_last_nanosecond", the_last_nanosecond},
+    {"later_by_both_clocks", later_by_both_clocks},
+    {"taken_back_by_each_clock", taken_back_by_each_clock},
+    {"a_new_connection_begins_with_an_anchor", a_new_connection_begins_with_an_anchor},
+    {"anchors_are_sparse", anchors_are_sparse},
+    {"a_failed_round_is_no_reason_to_hurry", a_failed_round_is_no_reason_to_hurry},
+    {"rounds_count_from_their_sync", rounds_count_from_their_sync},
+    {"how_long_to_wait", how_long_to_wait},
+    {NULL, NULL},
+};
+
+const struct test_suite proofs_pace_suite = {.name = "proofs_pace", .cases = cases};
