@@ -48,7 +48,7 @@ static void drop(const char *node)
     bare_require(zoo_adelete(zh, node, -1, on_deleted, NULL), "delete");
 }
 
-static void on_marked(int rc, const struct Stat *stat, const void *data)
+static void on_hint_set(int rc, const struct Stat *stat, const void *data)
 {
     (void)stat, (void)data;
     bare_require(rc, "set");
@@ -61,7 +61,7 @@ static void turn(const char *node)
     times_add(&gaps, now - last);
     last = now;
     if (mark)
-        bare_require(zoo_aset(zh, path, node, (int)strlen(node), -1, on_marked, NULL), "set");
+        bare_require(zoo_aset(zh, path, node, (int)strlen(node), -1, on_hint_set, NULL), "set");
     drop(node);
 }
 

@@ -68,7 +68,7 @@ bool attempt_invariant(const struct attempt *c)
         return false;
     if (c->state == ST_WAITING && (c->ahead == 0 || c->try_only))
         return false;
-    if (c->state == ST_SUCCEEDING && (c->ahead < 2 || c->crowd == 0))
+    if (c->state == ST_SUCCEEDING && (c->ahead < 2 || c->long_queue == 0))
         return false;
     return c->state != ST_HOLDING || (c->token != 0 && !rule_exhausted(c->number));
 }
@@ -237,7 +237,7 @@ static void step_holding(struct attempt *c, const struct event *ev, struct actio
 static bool is_answer(enum event_kind kind)
 {
     return kind == EV_CREATED || kind == EV_PARENTS_MADE || kind == EV_PASSED ||
-           kind == EV_LISTED || kind == EV_MARK_READ || kind == EV_READ || kind == EV_WATCHED ||
+           kind == EV_LISTED || kind == EV_HINT_READ || kind == EV_READ || kind == EV_WATCHED ||
            kind == EV_RESET;
 }
 

@@ -15,7 +15,7 @@
 #define RECIPES_ATTEMPT_H
 
 #include "child.h"
-#include "mark.h"
+#include "head_hint.h"
 
 enum attempt_state {
     ST_IDLE,
@@ -56,7 +56,7 @@ enum event_kind {
     EV_PARENTS_MADE,
     EV_PASSED, /* answer to ACT_BARRIER: a definite one of any kind is OK */
     EV_LISTED,
-    EV_MARK_READ,  /* of the directory itself */
+    EV_HINT_READ,  /* of the directory itself */
     EV_READ,       /* of the own node */
     EV_WATCHED,    /* answer to ACT_WATCH */
     EV_PRED_FIRED, /* the present predecessor changed or went; never an earlier one */
@@ -85,9 +85,9 @@ struct event {
     int64_t session; /* the present session's id */
     /* EV_LISTED */
     const struct child *children;
-    /* EV_LISTED, EV_MARK_READ: of the directory */
-    size_t count;   /* children */
-    enum mark mark; /* of a list NONE or UNREAD */
+    /* EV_LISTED, EV_HINT_READ: of the directory */
+    size_t count;        /* children */
+    enum head_hint hint; /* of a list NONE or UNREAD */
     int32_t version;
 };
 
@@ -99,7 +99,7 @@ enum action_kind {
                     was asked for before and will ever be done */
     ACT_LIST,
     ACT_ADOPT,        /* the child id of this snapshot is the own node from now on */
-    ACT_READ_MARK,    /* the directory's data: do they name the predecessor? */
+    ACT_READ_HINT,    /* the directory's data: do they name the predecessor? */
     ACT_PROVE,        /* reads the own node */
     ACT_READ,         /* the own node, leaving a watch on it */
     ACT_WATCH,        /* the child id of this snapshot is the predecessor from now on */
@@ -108,12 +108,12 @@ enum action_kind {
     ACT_DELETE,       /* the own node; guaranteed by the layer below */
     ACT_DELETE_SPARE, /* nodes of this attempt in this snapshot, but the one with .number */
     ACT_DELETE_ALL,   /* nodes of this attempt in this snapshot */
-    ACT_ORPHAN, /* a node of ours may stand that cannot be seen: the session must go, unless it
-                   is found before */
-    ACT_RESET,  /* delete the directory if it is an empty container */
-    ACT_MARK,   /* the own node's name into the directory's data, if their version is .number;
-                   not awaited */
-    ACT_ARM,    /* EV_TIMER after .number ms */
+    ACT_ORPHAN,   /* a node of ours may stand that cannot be seen: the session must go, unless it
+                     is found before */
+    ACT_RESET,    /* delete the directory if it is an empty container */
+    ACT_SET_HINT, /* the own node's name into the directory's data, if their version is .number;
+                 not awaited */
+    ACT_ARM,      /* EV_TIMER after .number ms */
     ACT_GRANT,
     ACT_REVOKE,
     ACT_FAIL /* .error is the caller's answer */
@@ -167,16 +167,16 @@ struct attempt {
     bool watching;        /* a predecessor is watched */
     bool told;            /* the caller has its answer */
     bool own_watched;     /* the own node has a watch */
-    bool markable;        /* of marks, see mark.h: .version is nobody else's data */
+    bool hintable;        /* of head hints, see head_hint.h: .version is nobody else's data */
     uint64_t token;
     int32_t number;
     uint32_t ahead;  /* in the last snapshot; 0 before the first one */
     uint32_t tag;    /* newest request that matters: answers to older ones are stale */
     uint32_t rounds; /* how often the directory had to be made; LEAVING: settling was refused */
-    /* of marks, too */
-    uint32_t crowd;  /* so many children are a long queue; 0: takes no part */
-    int32_t version; /* of the directory's data, as last seen */
-    size_t count;    /* of children, as last seen */
+    /* of head hints, too */
+    uint32_t long_queue; /* so many children are a long queue; 0: takes no part */
+    int32_t version;     /* of the directory's data, as last seen */
+    size_t count;        /* of children, as last seen */
 };
 
 void attempt_init(struct attempt *c, enum child_kind kind, bool try_only);

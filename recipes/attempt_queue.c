@@ -22,7 +22,7 @@ static void forget_place(struct attempt *c)
     c->has_node = false;
     c->own_watched = false;
     c->ahead = 0;
-    c->markable = false;
+    c->hintable = false;
 }
 
 /* The list rides behind the create: one round trip for both, FIFO within a session. */
@@ -59,28 +59,28 @@ static void enter_again(struct attempt *c, struct actions *out)
  * without reading them again. */
 static void learn(struct attempt *c, const struct event *ev)
 {
-    if (ev->mark != MARK_UNREAD)
-        c->markable = ev->mark != MARK_FOREIGN;
+    if (ev->hint != HINT_UNREAD)
+        c->hintable = ev->hint != HINT_FOREIGN;
     else if (ev->version != c->version)
-        c->markable = false;
+        c->hintable = false;
     c->version = ev->version;
     c->count = ev->count;
 }
 
 /* Only of a kind that would wait for its own kind does a grant prove that nobody stands before. A
  * version below 0 has come round, and may be the one that means any. */
-static bool is_to_mark(const struct attempt *c)
+static bool is_to_hint(const struct attempt *c)
 {
-    return c->crowd > 0 && c->count >= c->crowd && c->markable && c->version >= 0 &&
+    return c->long_queue > 0 && c->count >= c->long_queue && c->hintable && c->version >= 0 &&
            rule_waits(c->kind, c->kind);
 }
 
-/* The mark is sent first: whoever is granted may give back at once, and its delete must come behind
+/* The hint is sent first: whoever is granted may give back at once, and its delete must come behind
  * it. */
 static void grant(struct attempt *c, struct actions *out)
 {
-    if (is_to_mark(c))
-        attempt_act(out, ACT_MARK)->number = c->version;
+    if (is_to_hint(c))
+        attempt_act(out, ACT_SET_HINT)->number = c->version;
     attempt_act(out, ACT_GRANT);
     c->told = true;
     if (!c->own_watched)
@@ -302,21 +302,21 @@ static void list_again(struct attempt *c, struct actions *out)
 }
 
 /* Where numbers run out they prove nothing: one that is used up counts as lower than all. */
-static bool is_in_crowd(const struct attempt *c)
+static bool is_in_long_queue(const struct attempt *c)
 {
-    return c->crowd > 0 && c->ahead >= c->crowd && c->number < RULE_NUMBER_WARN;
+    return c->long_queue > 0 && c->ahead >= c->long_queue && c->number < RULE_NUMBER_WARN;
 }
 
 /* When the predecessor was the head, its end makes us the head: only our own node needs proof. It
- * was, if nobody else was ahead; or if a mark says so, which is worth asking for in a long queue.
- * The mark is read first: the own node, found behind it, has stood in the directory that had it. */
+ * was, if nobody else was ahead; or if a hint says so, which is worth asking for in a long queue.
+ * The hint is read first: the own node, found behind it, has stood in the directory that had it. */
 static void on_predecessor_gone(struct attempt *c, struct actions *out)
 {
     c->watching = false;
     if (c->ahead == 1) {
         prove(c, out);
-    } else if (is_in_crowd(c)) {
-        attempt_ask(c, out, ACT_READ_MARK);
+    } else if (is_in_long_queue(c)) {
+        attempt_ask(c, out, ACT_READ_HINT);
         attempt_act(out, ACT_PROVE)->tag = c->tag;
         attempt_move(c, ST_SUCCEEDING);
     } else {
@@ -327,13 +327,13 @@ static void on_predecessor_gone(struct attempt *c, struct actions *out)
 /* The proof is under way already, unless it came first: then it proves nothing. */
 static void step_succeeding(struct attempt *c, const struct event *ev, struct actions *out)
 {
-    if (ev->kind == EV_MARK_READ && ev->answer == ANSWER_OK) {
+    if (ev->kind == EV_HINT_READ && ev->answer == ANSWER_OK) {
         learn(c, ev);
-        if (ev->mark == MARK_NAMED)
+        if (ev->hint == HINT_NAMED)
             attempt_move(c, ST_PROVING);
         else
             list_again(c, out);
-    } else if (ev->kind == EV_MARK_READ || ev->kind == EV_READ) {
+    } else if (ev->kind == EV_HINT_READ || ev->kind == EV_READ) {
         list_again(c, out);
     }
 }

@@ -10,7 +10,7 @@
 #include "locks.h"
 #include "recipes/rule.h"
 
-uint32_t contender_crowd = MARK_CROWD;
+uint32_t contender_long_queue = LONG_QUEUE;
 
 static void detach_grant(struct contender *c)
 {
@@ -250,7 +250,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     contender_new_id(c);
     attempt_init(&c->machine, spec->kind, spec->try_only);
     c->machine.strict = spec->strict;
-    c->machine.crowd = spec->marks ? contender_crowd : 0;
+    c->machine.long_queue = spec->hints ? contender_long_queue : 0;
     admission_arrive(c);
     return c;
 }

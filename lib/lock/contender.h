@@ -20,11 +20,11 @@ struct contender_spec {
     int priority; /* part of the name when above 0 */
     bool try_only;
     bool strict; /* a child that is no contender is an error */
-    bool marks;  /* in a long queue it leaves a mark in the directory's data, and goes by it */
+    bool hints;  /* in a long queue it leaves a head hint in the directory's data, and goes by it */
 };
 
 /* Of how many children on a queue is long: tests put less here. */
-extern uint32_t contender_crowd;
+extern uint32_t contender_long_queue;
 
 /* Enters the queue. The pointer is good until decided was called. */
 struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,

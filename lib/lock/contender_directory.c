@@ -1,5 +1,5 @@
-/* What an attempt does with its directory: makes it, marks it, and gives it up when its numbers are
- * used up. */
+/* What an attempt does with its directory: makes it, leaves head hints in it, and gives it up when
+ * its numbers are used up. */
 #include <string.h>
 
 #include "contender_requests.h"
@@ -52,14 +52,14 @@ static void on_reset(struct request *r, const struct store_reply *reply)
     contender_answer(r, reply, &(struct event){.kind = EV_RESET});
 }
 
-/* Nothing but what a leader has proclaimed, or the mark of one that was the head, if that. */
+/* Nothing but what a leader has proclaimed, or the head hint of one that was the head, if that. */
 static bool is_empty(const struct store_reply *reply)
 {
     uint64_t token;
     size_t at;
 
     return reply->children == 0 &&
-           (mark_read(reply->data, (size_t)reply->length, "") != MARK_FOREIGN ||
+           (head_hint_read(reply->data, (size_t)reply->length, "") != HINT_FOREIGN ||
             observe_data(reply->data, (size_t)reply->length, &token, &at));
 }
 
@@ -88,61 +88,62 @@ void contender_reset(struct contender *c, uint32_t tag)
                                                on_directory_read, tag));
 }
 
-/* ---- marks ---- */
+/* ---- head hints ---- */
 
 /* How long a directory that refused one is left in peace. */
-#define UNMARKABLE_NS (60000 * CLOCK_MS)
+#define HINT_REFUSED_NS (60000 * CLOCK_MS)
 
-static void on_mark_read(struct request *r, const struct store_reply *reply)
+static void on_hint_read(struct request *r, const struct store_reply *reply)
 {
     const struct contender *c = r->owner;
     const char *name = strrchr(c->predecessor, '/') + 1;
 
-    contender_answer(r, reply,
-                     &(struct event){.kind = EV_MARK_READ,
-                                     .count = (size_t)reply->children,
-                                     .version = reply->version,
-                                     .mark = mark_read(reply->data, (size_t)reply->length, name)});
+    contender_answer(
+        r, reply,
+        &(struct event){.kind = EV_HINT_READ,
+                        .count = (size_t)reply->children,
+                        .version = reply->version,
+                        .hint = head_hint_read(reply->data, (size_t)reply->length, name)});
 }
 
-void contender_read_mark(struct contender *c, uint32_t tag)
+void contender_read_hint(struct contender *c, uint32_t tag)
 {
     request_send(c->session, contender_request(c, STORE_GET, g_strdup(admission_path(c->admission)),
-                                               on_mark_read, tag));
+                                               on_hint_read, tag));
 }
 
-/* Another's mark may have come first, or none be there any more to make room for: no matter. */
-static void on_marked(struct request *r, const struct store_reply *reply)
+/* Another's hint may have come first, or none be there any more to make room for: no matter. */
+static void on_hint_set(struct request *r, const struct store_reply *reply)
 {
     zkl_session *s = r->owner;
 
     if (reply->rc == STORE_NOAUTH || reply->rc == STORE_BAD) {
-        const int64_t until = clock_now().boot + UNMARKABLE_NS;
-        g_hash_table_replace(locks_of(s)->unmarkable, g_strdup(r->what.path),
+        const int64_t until = clock_now().boot + HINT_REFUSED_NS;
+        g_hash_table_replace(locks_of(s)->hint_refused, g_strdup(r->what.path),
                              g_memdup2(&until, sizeof until));
     }
 }
 
-static bool is_markable(const struct contender *c)
+static bool may_set_hint(const struct contender *c)
 {
     const int64_t *until =
-        g_hash_table_lookup(locks_of(c->session)->unmarkable, admission_path(c->admission));
+        g_hash_table_lookup(locks_of(c->session)->hint_refused, admission_path(c->admission));
 
     return !until || *until <= clock_now().boot;
 }
 
-/* Tried once, and now: a mark that comes late helps nobody. */
-void contender_mark(struct contender *c, int32_t version)
+/* Tried once, and now: a hint that comes late helps nobody. */
+void contender_set_hint(struct contender *c, int32_t version)
 {
     zkl_session *s = c->session;
     struct request *r;
 
-    if (!is_markable(c))
+    if (!may_set_hint(c))
         return;
-    r = request_new(STORE_SET, g_strdup(admission_path(c->admission)), on_marked, s);
+    r = request_new(STORE_SET, g_strdup(admission_path(c->admission)), on_hint_set, s);
     r->once = true;
     char *name = contender_name(c);
-    r->what.data = g_strconcat(MARK_WORDS, name, NULL);
+    r->what.data = g_strconcat(HINT_WORDS, name, NULL);
     g_free(name);
     r->what.length = (int)strlen(r->what.data);
     r->what.version = version;

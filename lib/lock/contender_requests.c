@@ -146,7 +146,7 @@ static void on_listed(struct request *r, const struct store_reply *reply)
     struct event ev = {.kind = EV_LISTED,
                        .children = children,
                        .count = (size_t)reply->count,
-                       .mark = reply->data_length > 0 ? MARK_UNREAD : MARK_NONE,
+                       .hint = reply->data_length > 0 ? HINT_UNREAD : HINT_NONE,
                        .version = reply->version};
 
     if (c->list == r)
@@ -330,11 +330,11 @@ void contender_ask(struct contender *c, const struct action *a)
     case ACT_RESET:
         contender_reset(c, a->tag);
         break;
-    case ACT_READ_MARK:
-        contender_read_mark(c, a->tag);
+    case ACT_READ_HINT:
+        contender_read_hint(c, a->tag);
         break;
-    case ACT_MARK:
-        contender_mark(c, a->number);
+    case ACT_SET_HINT:
+        contender_set_hint(c, a->number);
         break;
     default:
         g_assert_not_reached();

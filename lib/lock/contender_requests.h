@@ -126,8 +126,8 @@ void admissions_abort(struct locks *all, const zkl_error *why);
 
 void contender_ask_parents(struct contender *c, uint32_t tag);
 void contender_reset(struct contender *c, uint32_t tag);
-void contender_read_mark(struct contender *c, uint32_t tag);
-void contender_mark(struct contender *c, int32_t version);
+void contender_read_hint(struct contender *c, uint32_t tag);
+void contender_set_hint(struct contender *c, int32_t version);
 
 void contender_unref(struct contender *c);
 

@@ -133,7 +133,7 @@ static void free_locks(struct participant *p)
     struct locks *all = all_of(p);
 
     g_hash_table_unref(all->admissions);
-    g_hash_table_unref(all->unmarkable);
+    g_hash_table_unref(all->hint_refused);
     g_free(all);
 }
 
@@ -155,7 +155,7 @@ struct locks *locks_of(zkl_session *s)
     if (!all) {
         all = g_new0(struct locks, 1);
         all->admissions = g_hash_table_new(g_str_hash, g_str_equal);
-        all->unmarkable = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+        all->hint_refused = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
         participant_add(s, &all->participant, &participant);
     }
     return all;

@@ -9,11 +9,11 @@
 
 struct locks {
     struct participant participant;
-    GQueue contenders;      /* of struct contender: all who have begun and are not done */
-    GQueue by_deadline;     /* those of them that go by the session's deadline */
-    GHashTable *admissions; /* path -> struct admission: of admission.c */
-    bool admissions_closed; /* while all hear that the session ended */
-    GHashTable *unmarkable; /* directory -> int64_t: until when no mark is tried there again */
+    GQueue contenders;        /* of struct contender: all who have begun and are not done */
+    GQueue by_deadline;       /* those of them that go by the session's deadline */
+    GHashTable *admissions;   /* path -> struct admission: of admission.c */
+    bool admissions_closed;   /* while all hear that the session ended */
+    GHashTable *hint_refused; /* directory -> int64_t: until when no hint is tried there again */
 };
 
 /* Those of the session, which from then on tells them what happens to it. */

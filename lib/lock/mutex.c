@@ -199,7 +199,7 @@ static struct contender_spec make_spec(zkl_mutex *m)
                                    .kind = m->peer == ZKL_PEER_APACHE ? CHILD_APACHE : CHILD_LOCK,
                                    .style = m->peer == ZKL_PEER_KAZOO ? STYLE_KAZOO : STYLE_GUARDED,
                                    .strict = m->strict,
-                                   .marks = true};
+                                   .hints = true};
 }
 
 /* ---- giving back ---- */

@@ -26,7 +26,7 @@ const char *check_text(enum broken broken)
         [BROKEN_STUCK] = "somebody waits for ever",
         [BROKEN_LEFT] = "everybody is done, and something is left at the server",
         [BROKEN_ENDLESS] = "it can go on for ever",
-        [BROKEN_OVERWRITTEN] = "a mark in place of others' data",
+        [BROKEN_OVERWRITTEN] = "a hint in place of others' data",
     };
     return texts[broken];
 }

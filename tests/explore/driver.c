@@ -89,12 +89,12 @@ static void ask(struct state *st, int i, const struct action *a, uint16_t names)
     case ACT_ORPHAN:
         c->orphan = true;
         break;
-    case ACT_READ_MARK:
-        model_push_ask(c, ASK_MARK_READ, MODEL_NONE, a->tag);
+    case ACT_READ_HINT:
+        model_push_ask(c, ASK_HINT_READ, MODEL_NONE, a->tag);
         break;
-    case ACT_MARK: /* request_try() */
+    case ACT_SET_HINT: /* request_try() */
         if (c->connected)
-            model_push_ask(c, ASK_MARK, c->node, (uint32_t)a->number);
+            model_push_ask(c, ASK_HINT, c->node, (uint32_t)a->number);
         break;
     case ACT_RESET:
         model_push_ask(c, ASK_DIRECTORY_READ, MODEL_NONE, a->tag);

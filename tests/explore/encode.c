@@ -25,10 +25,10 @@ static void put_node(struct encoder *e, uint8_t node)
     put(e, node < MODEL_NODES ? e->rank[node] : node);
 }
 
-static void put_mark(struct encoder *e, struct marked mark)
+static void put_hint(struct encoder *e, struct hint hint)
 {
-    put_node(e, mark.node);
-    put(e, mark.version);
+    put_node(e, hint.node);
+    put(e, hint.version);
 }
 
 static void put_nodes(struct encoder *e, uint16_t nodes)
@@ -124,7 +124,7 @@ static void put_table(struct encoder *e)
     put_nodes(e, st->standing);
     put_number(e, st->next);
     put(e, st->directory);
-    put_mark(e, st->mark);
+    put_hint(e, st->hint);
     put(e, st->faults);
 }
 
@@ -135,7 +135,7 @@ static void put_log(struct encoder *e)
         const struct change *change = &e->st->log[k];
         put(e, change->kind);
         put_nodes(e, change->nodes);
-        put_mark(e, change->mark);
+        put_hint(e, change->hint);
         put(e, change->session ? e->place[change->client] : MODEL_NONE);
         put(e, change->session && change->session == e->st->clients[change->client].session);
     }
@@ -155,7 +155,7 @@ static void put_queues(struct encoder *e, const struct client *c)
     for (int k = 0; k < c->asks_count; k++) {
         put(e, c->asks[k].kind | newest(c, c->asks[k].tag));
         put_node(e, c->asks[k].node);
-        put(e, c->asks[k].kind == ASK_MARK ? (int)c->asks[k].tag : 0);
+        put(e, c->asks[k].kind == ASK_HINT ? (int)c->asks[k].tag : 0);
     }
     for (int k = 0; k < c->replies_count; k++) {
         const struct reply *reply = &c->replies[k];
@@ -163,7 +163,7 @@ static void put_queues(struct encoder *e, const struct client *c)
         put(e, reply->answer | reply->gone << 7);
         put_node(e, reply->node);
         put_nodes(e, reply->names);
-        put_mark(e, reply->mark);
+        put_hint(e, reply->hint);
     }
 }
 
@@ -177,8 +177,8 @@ static void put_machine(struct encoder *e, const struct client *c)
     put(e, (int)m->state);
     put(e, m->try_only | m->has_node << 1 | m->watching << 2 | m->told << 3 | m->own_watched << 4);
     put(e, m->state == ST_WAITING || m->state == ST_SUCCEEDING ? (int)m->ahead : 0);
-    put(e, m->markable && !m->told ? 1 + m->version : 0);
-    put(e, m->markable && !m->told ? (int)m->count : 0);
+    put(e, m->hintable && !m->told ? 1 + m->version : 0);
+    put(e, m->hintable && !m->told ? (int)m->count : 0);
     put(e, own && own->number == m->number);
     put(e, own && own->czxid == m->token);
 }
@@ -204,7 +204,7 @@ static void put_client(struct encoder *e, int i)
     put_nodes(e, c->kept);
     put_nodes(e, c->view);
     put_nodes(e, c->watched);
-    put_mark(e, c->sees_mark);
+    put_hint(e, c->sees_hint);
     put_queues(e, c);
 }
 

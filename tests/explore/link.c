@@ -32,21 +32,21 @@ static bool have_one_name(const struct state *st, uint8_t a, uint8_t b)
     return x->owner == y->owner && x->id == y->id && x->number == y->number;
 }
 
-/* on_mark_read() */
-static void marks_read(struct state *st, int i, const struct reply *reply, struct event *ev)
+/* on_hint_read() */
+static void hints_read(struct state *st, int i, const struct reply *reply, struct event *ev)
 {
-    uint8_t named = reply->mark.node;
+    uint8_t named = reply->hint.node;
 
-    ev->kind = EV_MARK_READ;
-    ev->version = reply->mark.version;
+    ev->kind = EV_HINT_READ;
+    ev->version = reply->hint.version;
     ev->count = (size_t)__builtin_popcount(reply->names);
     if (named == MODEL_FOREIGN)
-        ev->mark = MARK_FOREIGN;
+        ev->hint = HINT_FOREIGN;
     else if (named != MODEL_NONE)
-        ev->mark = st->clients[i].predecessor != MODEL_NONE &&
+        ev->hint = st->clients[i].predecessor != MODEL_NONE &&
                            have_one_name(st, named, st->clients[i].predecessor)
-                       ? MARK_NAMED
-                       : MARK_OTHER;
+                       ? HINT_NAMED
+                       : HINT_OTHER;
     driver_step(st, i, ev);
 }
 
@@ -56,8 +56,8 @@ static void listed(struct state *st, int i, const struct reply *reply, struct ev
     struct child children[MODEL_NODES];
 
     ev->kind = EV_LISTED;
-    ev->version = reply->mark.version;
-    ev->mark = reply->mark.node == MODEL_NONE ? MARK_NONE : MARK_UNREAD;
+    ev->version = reply->hint.version;
+    ev->hint = reply->hint.node == MODEL_NONE ? HINT_NONE : HINT_UNREAD;
     ev->children = children;
     for (int n = 0; n < MODEL_NODES; n++)
         if (reply->names & MODEL_BIT(n))
@@ -125,8 +125,8 @@ static void answered(struct state *st, int i, const struct reply *reply)
     case ASK_LIST:
         listed(st, i, reply, &ev);
         break;
-    case ASK_MARK_READ:
-        marks_read(st, i, reply, &ev);
+    case ASK_HINT_READ:
+        hints_read(st, i, reply, &ev);
         break;
     case ASK_PROVE:
     case ASK_READ:
@@ -186,7 +186,7 @@ static void lost_once(struct state *st, int i, const struct ask *a)
 /* park(): those that are asked again stay before whatever is asked now */
 static void ask_again(struct client *c, const struct ask *a)
 {
-    if (a->kind != ASK_CREATE && a->kind != ASK_UNWATCH && a->kind != ASK_MARK)
+    if (a->kind != ASK_CREATE && a->kind != ASK_UNWATCH && a->kind != ASK_HINT)
         model_push_ask(c, (enum ask_kind)a->kind, a->node, a->tag);
 }
 

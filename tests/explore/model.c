@@ -13,13 +13,13 @@ void model_init(struct state *st)
     memset(st, 0, sizeof(*st));
     st->next = model_config.next;
     st->directory = !model_config.no_directory;
-    st->mark.node = model_config.foreign ? MODEL_FOREIGN : MODEL_NONE;
+    st->hint.node = model_config.foreign ? MODEL_FOREIGN : MODEL_NONE;
     st->faults = (uint8_t)model_config.faults;
     for (int i = 0; i < MODEL_CONTENDERS; i++) {
         struct client *c = &st->clients[i];
         attempt_init(&c->machine, model_config.kinds[i], model_config.try_only[i]);
-        c->machine.crowd = model_config.crowd;
-        c->sees_mark = st->mark;
+        c->machine.long_queue = model_config.long_queue;
+        c->sees_hint = st->hint;
         c->node = c->predecessor = MODEL_NONE;
         watches_clear(c);
         c->id = c->session = 1;
@@ -93,11 +93,11 @@ static uint16_t nodes_of(struct client *c)
     if (!c->machine.watching && c->machine.state != ST_SUCCEEDING)
         c->predecessor = MODEL_NONE;
     nodes |= bit_of(c->node) | bit_of(c->predecessor) | bit_of(c->own_interest.node) |
-             bit_of(c->predecessor_interest.node) | bit_of(c->sees_mark.node);
+             bit_of(c->predecessor_interest.node) | bit_of(c->sees_hint.node);
     for (int k = 0; k < c->asks_count; k++)
         nodes |= bit_of(c->asks[k].node);
     for (int k = 0; k < c->replies_count; k++)
-        nodes |= bit_of(c->replies[k].node) | bit_of(c->replies[k].mark.node) | c->replies[k].names;
+        nodes |= bit_of(c->replies[k].node) | bit_of(c->replies[k].hint.node) | c->replies[k].names;
     for (int n = 0; n < MODEL_NODES; n++)
         if (c->asked[n])
             nodes |= MODEL_BIT(n);
@@ -106,12 +106,12 @@ static uint16_t nodes_of(struct client *c)
 
 void model_collect(struct state *st)
 {
-    uint16_t nodes = st->standing | bit_of(st->mark.node);
+    uint16_t nodes = st->standing | bit_of(st->hint.node);
 
     for (int i = 0; i < model_config.contenders; i++)
         nodes |= nodes_of(&st->clients[i]);
     for (int k = 0; k < st->log_count; k++)
-        nodes |= st->log[k].nodes | bit_of(st->log[k].mark.node);
+        nodes |= st->log[k].nodes | bit_of(st->log[k].hint.node);
     for (int n = 0; n < MODEL_NODES; n++)
         if (!(nodes & MODEL_BIT(n)))
             st->nodes[n] = (struct node){.used = false};

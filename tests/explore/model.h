@@ -17,7 +17,7 @@ enum {
     MODEL_QUEUE = 10,
     MODEL_LOG = 16,
     MODEL_NONE = 0xff,   /* no node */
-    MODEL_FOREIGN = 0xfe /* of a mark: others keep their data there */
+    MODEL_FOREIGN = 0xfe /* of a hint: others keep their data there */
 };
 
 #define MODEL_BIT(n) ((uint16_t)(1U << (n)))
@@ -33,15 +33,15 @@ enum ask_kind {
     ASK_WATCH,
     ASK_UNWATCH,
     ASK_DELETE,
-    ASK_MARK_READ,
-    ASK_MARK, /* its tag is the version */
+    ASK_HINT_READ,
+    ASK_HINT, /* its tag is the version */
     ASK_DIRECTORY_READ,
     ASK_DIRECTORY_DELETE,
     REPLY_FIRED /* no answer but a watch's event */
 };
 
 /* The directory's data: the node that they name. */
-struct marked {
+struct hint {
     uint8_t node, version;
 };
 
@@ -55,7 +55,7 @@ struct reply {
     uint16_t names; /* LIST, DIRECTORY_READ: the nodes seen */
     uint8_t kind, node, answer;
     bool gone;
-    struct marked mark; /* LIST, MARK_READ */
+    struct hint hint; /* LIST, HINT_READ */
 };
 
 /* Of watch.c: the node whose watch it is in, and the tag of the newest request for it, 0 when that
@@ -90,7 +90,7 @@ struct client {
     bool cut;     /* and its server knows */
     uint16_t view;
     bool sees_directory;
-    struct marked sees_mark;
+    struct hint sees_hint;
     uint8_t followed; /* entries of the log */
     uint16_t watched;
     /* the user */
@@ -119,13 +119,13 @@ enum change_kind {
     CHANGE_TOUCH,
     CHANGE_MAKE_DIRECTORY,
     CHANGE_REMOVE_DIRECTORY,
-    CHANGE_MARK
+    CHANGE_HINT
 };
 
 struct change {
     uint16_t nodes;
     uint8_t kind, client, session;
-    struct marked mark;
+    struct hint hint;
 };
 
 struct state {
@@ -134,7 +134,7 @@ struct state {
     uint32_t last_token; /* granted */
     uint16_t standing;   /* nodes, at the leader */
     bool directory;
-    struct marked mark;
+    struct hint hint;
     uint8_t faults; /* left */
     uint8_t broken; /* enum broken */
     uint8_t log_count;
@@ -146,9 +146,9 @@ struct state {
 struct model_config {
     int contenders, faults;
     bool lag;
-    bool no_directory; /* at first */
-    bool foreign;      /* its data are others' */
-    uint32_t crowd;    /* how many children are a long queue; 0: no marks */
+    bool no_directory;   /* at first */
+    bool foreign;        /* its data are others' */
+    uint32_t long_queue; /* how many children are a long queue; 0: no hints */
     int32_t next;
     enum child_kind kinds[MODEL_CONTENDERS];
     bool peers; /* those of kind APACHE are ours, and called as locks */

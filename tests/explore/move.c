@@ -41,7 +41,7 @@ static bool server_is_changed_by(const struct client *c)
     uint8_t kind = c->asks[0].kind;
 
     return c->asks_count > 0 && (kind == ASK_CREATE || kind == ASK_PARENTS || kind == ASK_DELETE ||
-                                 kind == ASK_MARK || kind == ASK_DIRECTORY_DELETE);
+                                 kind == ASK_HINT || kind == ASK_DIRECTORY_DELETE);
 }
 
 static bool can(const struct state *st, enum move_kind kind, int i)
@@ -248,8 +248,8 @@ static const char *const asks[] = {
     [ASK_WATCH] = "watch-predecessor",
     [ASK_UNWATCH] = "unwatch",
     [ASK_DELETE] = "delete",
-    [ASK_MARK_READ] = "read-mark",
-    [ASK_MARK] = "mark",
+    [ASK_HINT_READ] = "read-hint",
+    [ASK_HINT] = "hint",
     [ASK_DIRECTORY_READ] = "read-directory",
     [ASK_DIRECTORY_DELETE] = "delete-directory",
     [REPLY_FIRED] = "watch event",

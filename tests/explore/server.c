@@ -8,7 +8,7 @@
 
 static bool is_change(uint8_t kind)
 {
-    return kind == ASK_CREATE || kind == ASK_PARENTS || kind == ASK_DELETE || kind == ASK_MARK ||
+    return kind == ASK_CREATE || kind == ASK_PARENTS || kind == ASK_DELETE || kind == ASK_HINT ||
            kind == ASK_DIRECTORY_DELETE;
 }
 
@@ -40,7 +40,7 @@ static void append(struct state *st, enum change_kind kind, uint16_t nodes)
         exit(99);
     }
     st->log[st->log_count++] =
-        (struct change){.kind = (uint8_t)kind, .nodes = nodes, .mark = st->mark};
+        (struct change){.kind = (uint8_t)kind, .nodes = nodes, .hint = st->hint};
     if (kind == CHANGE_CREATE)
         st->standing |= nodes;
     else if (kind == CHANGE_DELETE || kind == CHANGE_CLOSE)
@@ -93,26 +93,26 @@ static void do_parents(struct state *st)
     if (st->directory)
         return;
     st->directory = true;
-    st->mark = (struct marked){.node = MODEL_NONE};
+    st->hint = (struct hint){.node = MODEL_NONE};
     st->next = 0;
     append(st, CHANGE_MAKE_DIRECTORY, 0);
 }
 
-static void do_mark(struct state *st, const struct ask *ask)
+static void do_hint(struct state *st, const struct ask *ask)
 {
-    if (!st->directory || ask->tag != st->mark.version)
+    if (!st->directory || ask->tag != st->hint.version)
         return;
-    if (st->mark.node == MODEL_FOREIGN)
+    if (st->hint.node == MODEL_FOREIGN)
         st->broken = BROKEN_OVERWRITTEN;
-    st->mark.node = ask->node;
-    st->mark.version++;
-    append(st, CHANGE_MARK, 0);
+    st->hint.node = ask->node;
+    st->hint.version++;
+    append(st, CHANGE_HINT, 0);
 }
 
 void server_reap(struct state *st)
 {
     st->directory = false;
-    st->mark = (struct marked){.node = MODEL_NONE};
+    st->hint = (struct hint){.node = MODEL_NONE};
     append(st, CHANGE_REMOVE_DIRECTORY, 0);
 }
 
@@ -120,13 +120,13 @@ static struct reply do_change(struct state *st, int i, const struct ask *ask)
 {
     struct reply reply = {.kind = ask->kind, .tag = ask->tag, .node = ask->node};
 
-    reply.mark.node = MODEL_NONE;
+    reply.hint.node = MODEL_NONE;
     if (ask->kind == ASK_CREATE) {
         do_create(st, i, &reply);
     } else if (ask->kind == ASK_PARENTS) {
         do_parents(st);
-    } else if (ask->kind == ASK_MARK) {
-        do_mark(st, ask);
+    } else if (ask->kind == ASK_HINT) {
+        do_hint(st, ask);
     } else if (ask->kind == ASK_DELETE) {
         if (st->standing & MODEL_BIT(ask->node))
             append(st, CHANGE_DELETE, MODEL_BIT(ask->node));
@@ -201,7 +201,7 @@ static void fire(struct client *c, uint16_t nodes, bool gone)
         if (nodes & c->watched & MODEL_BIT(n))
             model_push_reply(
                 c, (struct reply){
-                       .kind = REPLY_FIRED, .node = n, .gone = gone, .mark.node = MODEL_NONE});
+                       .kind = REPLY_FIRED, .node = n, .gone = gone, .hint.node = MODEL_NONE});
     c->watched &= (uint16_t)~nodes;
 }
 
@@ -210,7 +210,7 @@ void server_follow(struct state *st, int i)
     struct client *c = &st->clients[i];
     const struct change *change = &st->log[c->followed++];
 
-    c->sees_mark = change->mark;
+    c->sees_hint = change->hint;
     switch (change->kind) {
     case CHANGE_CREATE:
         c->view |= change->nodes;
@@ -227,7 +227,7 @@ void server_follow(struct state *st, int i)
     case CHANGE_TOUCH:
         fire(c, change->nodes, false);
         break;
-    case CHANGE_MARK:
+    case CHANGE_HINT:
         break;
     default:
         c->sees_directory = change->kind == CHANGE_MAKE_DIRECTORY;
@@ -249,9 +249,9 @@ static struct reply look(struct client *c, const struct ask *ask)
 {
     struct reply reply = {.kind = ask->kind, .tag = ask->tag, .node = ask->node};
 
-    reply.mark.node = MODEL_NONE;
-    if (ask->kind == ASK_LIST || ask->kind == ASK_MARK_READ || ask->kind == ASK_DIRECTORY_READ) {
-        reply.mark = c->sees_mark;
+    reply.hint.node = MODEL_NONE;
+    if (ask->kind == ASK_LIST || ask->kind == ASK_HINT_READ || ask->kind == ASK_DIRECTORY_READ) {
+        reply.hint = c->sees_hint;
         reply.names = c->sees_directory ? c->view : 0;
         reply.answer = c->sees_directory ? ANSWER_OK : ANSWER_NONODE;
     } else if (ask->kind == ASK_UNWATCH) {
@@ -275,7 +275,7 @@ bool server_can_handle(const struct state *st, int i)
 }
 
 /* The answer to a delete is left out: what it would lead to, if lost, is deleting nothing. Nobody
- * waits for a mark's. */
+ * waits for a hint's. */
 void server_handle(struct state *st, int i)
 {
     struct client *c = &st->clients[i];
@@ -288,7 +288,7 @@ void server_handle(struct state *st, int i)
         follow_all(st, i);
     if (!is_change(ask.kind))
         reply = look(c, &ask);
-    if (ask.kind != ASK_DELETE && ask.kind != ASK_MARK)
+    if (ask.kind != ASK_DELETE && ask.kind != ASK_HINT)
         model_push_reply(c, reply);
 }
 
@@ -297,13 +297,13 @@ void server_refuse(struct state *st, int i)
     struct client *c = &st->clients[i];
     struct ask ask = model_take_ask(c, 0);
 
-    if (ask.kind != ASK_MARK)
+    if (ask.kind != ASK_HINT)
         model_push_reply(
             c, (struct reply){.kind = ask.kind,
                               .node = ask.node,
                               .tag = ask.tag,
                               .answer = ask.kind == ASK_BARRIER ? ANSWER_BAD : ANSWER_REFUSED,
-                              .mark.node = MODEL_NONE});
+                              .hint.node = MODEL_NONE});
 }
 
 bool server_do_unheard(struct state *st, int i)

@@ -55,11 +55,11 @@ static void take_event(struct input *in, struct event *ev)
         ev->czxid = 1 + (uint64_t)input_byte(in);
     } else if (ev->kind == EV_LISTED) {
         take_children(in, ev);
-    } else if (ev->kind == EV_MARK_READ) {
+    } else if (ev->kind == EV_HINT_READ) {
         ev->count = input_byte(in);
     }
-    if (ev->kind == EV_LISTED || ev->kind == EV_MARK_READ) {
-        ev->mark = (enum mark)(input_byte(in) % (MARK_NAMED + 1));
+    if (ev->kind == EV_LISTED || ev->kind == EV_HINT_READ) {
+        ev->hint = (enum head_hint)(input_byte(in) % (HINT_NAMED + 1));
         ev->version = input_byte(in) % 3;
     }
 }
@@ -81,7 +81,7 @@ void fuzz_attempt(const uint8_t *data, size_t size)
     unsigned how = input_byte(&in);
     play_start(how & 1);
     play.c.strict = how & 2;
-    play.c.crowd = how >> 2 & 3;
+    play.c.long_queue = how >> 2 & 3;
     while (in.size > 0) {
         take_event(&in, &ev);
         give(&ev);

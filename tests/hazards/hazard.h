@@ -18,7 +18,7 @@ struct hazard {
 
 /* Each ends with an empty one. */
 extern const struct hazard hazards_creating[], hazards_releasing[], hazards_time[],
-    hazards_holding[], hazards_server[], hazards_queue[], hazards_crowd[], hazards_stale[],
+    hazards_holding[], hazards_server[], hazards_queue[], hazards_waiting[], hazards_stale[],
     hazards_ensemble[];
 
 /* What happened, with its figures, as one paragraph below "usual design:" or "zkl:". */

@@ -8,7 +8,7 @@
 
 static const struct hazard *const alone[] = {hazards_creating, hazards_releasing, hazards_time,
                                              hazards_holding,  hazards_server,    hazards_queue,
-                                             hazards_crowd,    hazards_stale,     NULL};
+                                             hazards_waiting,  hazards_stale,     NULL};
 static const struct hazard *const ensemble[] = {hazards_ensemble, NULL};
 static const struct hazard *const *const groups[] = {alone, ensemble, NULL};
 

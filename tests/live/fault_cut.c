@@ -73,7 +73,7 @@ static void absent_at_open(void)
     fault_end();
 }
 
-struct crowd {
+struct rivals {
     zkl_mutex *mutex;
     struct history *history;
     atomic_bool stop;
@@ -81,7 +81,7 @@ struct crowd {
 
 static void *contend(void *data)
 {
-    struct crowd *c = data;
+    struct rivals *c = data;
     zkl_grant *grant;
 
     while (!atomic_load(&c->stop)) {
@@ -106,20 +106,20 @@ static void cut_again_and_again(void)
     enum { THREADS = 4, CUTS = 20 };
     pthread_t thread[THREADS];
     struct history *history = history_new();
-    struct crowd crowd[2] = {{.history = history}, {.history = history}};
+    struct rivals rivals[2] = {{.history = history}, {.history = history}};
 
     fault_begin();
-    crowd[0].mutex = fault_mutex(fault_proxied(10000));
-    crowd[1].mutex = fault_mutex(fault_direct(10000));
+    rivals[0].mutex = fault_mutex(fault_proxied(10000));
+    rivals[1].mutex = fault_mutex(fault_direct(10000));
     for (int i = 0; i < THREADS; i++)
-        REQUIRE(pthread_create(&thread[i], NULL, contend, &crowd[i % 2]) == 0);
+        REQUIRE(pthread_create(&thread[i], NULL, contend, &rivals[i % 2]) == 0);
     for (int i = 0; i < CUTS; i++) {
         int before = history_count(history);
         EVENTUALLY(history_count(history) >= before + 3);
         proxy_reset(fault.proxy);
     }
-    atomic_store(&crowd[0].stop, true);
-    atomic_store(&crowd[1].stop, true);
+    atomic_store(&rivals[0].stop, true);
+    atomic_store(&rivals[1].stop, true);
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
     fault_end();

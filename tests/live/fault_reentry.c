@@ -1,6 +1,6 @@
-/* A crowd of waiters whose nodes go all at once, or whose server does. What their session holds
+/* Many waiters whose nodes go all at once, or whose server does. What their session holds
  * elsewhere and what it is granted meanwhile lasts: its proofs are not behind what they all ask
- * for. $ZKL_TEST_CROWD says how many they are; their names are too long for one session to watch
+ * for. $ZKL_TEST_WAITERS says how many they are; their names are too long for one session to watch
  * more than 7,000 of them. */
 #include "fault.h"
 #include "suites.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 enum {
-    CROWD = 1000,
+    WAITERS = 1000,
     OF_ONE_SESSION = 5000,
     SESSIONS = 4,
     EACH_MS = 20,
@@ -25,8 +25,8 @@ struct party {
 };
 
 static struct party parties[SESSIONS];
-static struct acquisition *crowd;
-static int crowd_size, sessions;
+static struct acquisition *waiters;
+static int waiter_count, sessions;
 static struct {
     int64_t least_ms, longest_us;
     int turns;
@@ -65,7 +65,7 @@ static void take_turn(struct party *p)
 /* Until so many are, with so many short locks in between at least, or none. */
 static void wait_in_line(int wanted, int turns)
 {
-    int64_t patience_ms = FAULT_LIMIT_MS + crowd_size * EACH_MS;
+    int64_t patience_ms = FAULT_LIMIT_MS + waiter_count * EACH_MS;
     int64_t limit = g_get_monotonic_time() + patience_ms * 1000;
 
     while ((in_line() != wanted || seen.turns < turns) && g_get_monotonic_time() < limit) {
@@ -79,17 +79,17 @@ static void wait_in_line(int wanted, int turns)
 /* Behind a contender that never ends, all wait. */
 static void begin(int timeout_ms)
 {
-    const char *size = g_getenv("ZKL_TEST_CROWD");
+    const char *size = g_getenv("ZKL_TEST_WAITERS");
     char *first;
 
     fault_begin();
-    crowd_size = size ? MAX(atoi(size), 1) : fault_scaled(CROWD);
-    sessions = 1 + (crowd_size - 1) / OF_ONE_SESSION;
+    waiter_count = size ? MAX(atoi(size), 1) : fault_scaled(WAITERS);
+    sessions = 1 + (waiter_count - 1) / OF_ONE_SESSION;
     REQUIRE(sessions <= SESSIONS);
     seen.least_ms = timeout_ms;
     seen.longest_us = seen.turns = 0;
     first = g_strconcat(fault.path, "/_c_first-lock-", NULL);
-    crowd = g_new0(struct acquisition, crowd_size);
+    waiters = g_new0(struct acquisition, waiter_count);
     for (int i = 0; i < sessions; i++) {
         struct party *p = &parties[i];
         p->session = fault_proxied(timeout_ms);
@@ -100,9 +100,9 @@ static void begin(int timeout_ms)
     }
     REQUIRE(raw_create(fault.direct, fault.path, NULL, -1, 0, NULL) == ZOK);
     REQUIRE(raw_create(fault.direct, first, NULL, -1, ZOO_SEQUENCE, NULL) == ZOK);
-    for (int i = 0; i < crowd_size; i++)
-        acquisition_start(&crowd[i], parties[i / OF_ONE_SESSION].lock, ZKL_FOREVER);
-    wait_in_line(crowd_size + 1, 0);
+    for (int i = 0; i < waiter_count; i++)
+        acquisition_start(&waiters[i], parties[i / OF_ONE_SESSION].lock, ZKL_FOREVER);
+    wait_in_line(waiter_count + 1, 0);
     g_free(first);
 }
 
@@ -118,30 +118,30 @@ static void check_fresh_grants(const char *what, int wanted)
     wait_in_line(wanted, TURNS);
     printf(
         "%d waiters, %s: in line after %.1f s; %d ms left at least; %d turns, of %.0f ms at most\n",
-        crowd_size, what, (double)(g_get_monotonic_time() - begin) / 1e6, (int)seen.least_ms,
+        waiter_count, what, (double)(g_get_monotonic_time() - begin) / 1e6, (int)seen.least_ms,
         seen.turns, (double)seen.longest_us / 1e3);
     for (int i = 0; i < sessions; i++) {
         CHECK_INT(told_times(&parties[i].after.told, ZKL_LOST), 0);
         CHECK(zkl_grant_remaining_ms(parties[i].after.grant) > 0);
     }
-    for (int i = 0; i < crowd_size; i++)
-        CHECK_INT(told_times(&crowd[i].told, ZKL_LOST), 0);
+    for (int i = 0; i < waiter_count; i++)
+        CHECK_INT(told_times(&waiters[i].told, ZKL_LOST), 0);
 }
 
 /* Whether what was held before is lost with it. */
 static void end(int lost)
 {
     raw_delete_tree(fault.direct, fault.path); /* the first, if it stands still */
-    for (int i = crowd_size - 1; i >= 0; i--) {
-        zkl_op_cancel(crowd[i].op);
-        acquisition_end(&crowd[i]);
+    for (int i = waiter_count - 1; i >= 0; i--) {
+        zkl_op_cancel(waiters[i].op);
+        acquisition_end(&waiters[i]);
     }
     for (int i = 0; i < sessions; i++) {
         CHECK_INT(told_times(&parties[i].before.told, ZKL_LOST), lost);
         acquisition_end(&parties[i].before);
         acquisition_end(&parties[i].after);
     }
-    g_free(crowd);
+    g_free(waiters);
     fault_end();
 }
 
@@ -156,7 +156,7 @@ static void session_expired(void)
     proxy_heal(fault.proxy);
     for (int i = 0; i < sessions; i++)
         EVENTUALLY(told_times(&parties[i].before.told, ZKL_LOST) == 1);
-    check_fresh_grants("session expired", crowd_size + 1);
+    check_fresh_grants("session expired", waiter_count + 1);
     end(1);
 }
 
@@ -185,8 +185,8 @@ static int count_granted(void)
 {
     int count = 0;
 
-    for (int i = 0; i < crowd_size; i++)
-        count += atomic_load(&crowd[i].done);
+    for (int i = 0; i < waiter_count; i++)
+        count += atomic_load(&waiters[i].done);
     return count;
 }
 
@@ -195,7 +195,7 @@ static void directory_deleted(void)
 {
     begin(FAULT_LONG_MS);
     delete_directory();
-    check_fresh_grants("directory deleted", crowd_size);
+    check_fresh_grants("directory deleted", waiter_count);
     EVENTUALLY(count_granted() == 1);
     end(0);
 }
@@ -209,7 +209,7 @@ static void server_restarted(void)
     REQUIRE(zk_server_restart(fault.server, 0));
     REQUIRE(fault_raw_open());
     proxy_heal(fault.proxy);
-    check_fresh_grants("server restarted", crowd_size + 1);
+    check_fresh_grants("server restarted", waiter_count + 1);
     end(0);
 }
 

@@ -27,13 +27,13 @@ int main(int argc, char **argv)
         &bad_access_suite,
         &bad_children_suite,
         &bad_limits_suite,
-        &crowd_suite,
+        &counter_suite,
         &fault_cut_suite,
         &fault_session_suite,
         &fault_freeze_suite,
         &fault_worker_suite,
         &fault_reply_suite,
-        &fault_crowd_suite,
+        &fault_long_queue_suite,
         &fault_orphan_suite,
         &fault_close_suite,
         &fault_race_suite,
@@ -57,8 +57,8 @@ int main(int argc, char **argv)
         &cancel_calls_suite,
         NULL,
     };
-    if (argc > 1 && strcmp(argv[1], "--crowd-worker") == 0)
-        return crowd_worker(argc - 2, argv + 2);
+    if (argc > 1 && strcmp(argv[1], "--counter-worker") == 0)
+        return counter_worker(argc - 2, argv + 2);
     if (argc > 1 && strcmp(argv[1], "--thread-worker") == 0)
         return thread_worker(argc - 2, argv + 2);
     if (argc > 1 && strcmp(argv[1], "--scenario-worker") == 0)

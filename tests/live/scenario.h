@@ -1,5 +1,5 @@
 /* What the suites of scenarios share: a holder in a process of its own, whose clocks and
- * whereabouts are the test's; a crowd that locks all the time; a thread that stands still. */
+ * whereabouts are the test's; rivals that lock all the time; a thread that stands still. */
 #ifndef LIVE_SCENARIO_H
 #define LIVE_SCENARIO_H
 
@@ -57,18 +57,18 @@ void worker_unlock(struct worker *w, int code); /* checks the result; the proces
 void worker_kill(struct worker *w);
 void worker_end(struct worker *w); /* after either, or WORKER_EXIT */
 
-/* ---- a crowd ---- */
+/* ---- rivals ---- */
 
-struct crowd;
+struct rivals;
 
-/* threads on each of that many sessions, all on fault.path, until crowd_end(). Losses are allowed:
+/* threads on each of that many sessions, all on fault.path, until rivals_end(). Losses are allowed:
  * told once each. */
-struct crowd *crowd_start(zkl_session *const *sessions, int count, int threads);
-void crowd_stay(struct crowd *c, bool on); /* whoever holds goes on while he may */
-int crowd_grants(struct crowd *c);         /* that have ended */
-void crowd_serves(struct crowd *c);        /* waits for some more grants */
+struct rivals *rivals_start(zkl_session *const *sessions, int count, int threads);
+void rivals_stay(struct rivals *c, bool on); /* whoever holds goes on while he may */
+int rivals_grants(struct rivals *c);         /* that have ended */
+void rivals_are_served(struct rivals *c);    /* waits for some more grants */
 /* Everybody was served, nobody at the same time, tokens rose, each end was told once. */
-void crowd_end(struct crowd *c);
+void rivals_end(struct rivals *c);
 
 /* ---- one thread ---- */
 

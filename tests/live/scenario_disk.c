@@ -6,30 +6,30 @@
 
 enum { TIMEOUT_MS = 1500 };
 
-static struct crowd *begin(void)
+static struct rivals *begin(void)
 {
     fault_begin();
     zkl_session *s[] = {fault_direct(TIMEOUT_MS), fault_direct(4 * TIMEOUT_MS)};
-    return crowd_start(s, 2, 2);
+    return rivals_start(s, 2, 2);
 }
 
 /* As a disk that stalls stops everything: for a while, and now and then for too long. */
 static void s23_disk_stalls(void)
 {
     static const int stalls_ms[] = {1900, 100, 600};
-    struct crowd *c = begin();
+    struct rivals *c = begin();
 
     for (int i = 0; i < fault_scaled(G_N_ELEMENTS(stalls_ms)); i++) {
-        crowd_serves(c);
-        crowd_stay(c, true);
+        rivals_are_served(c);
+        rivals_stay(c, true);
         zk_server_pause(fault.server, 0);
         g_usleep((unsigned)stalls_ms[i] * 1000); /* the fault itself */
         zk_server_resume(fault.server, 0);
         g_usleep(2 * FAULT_TICK_MS * 1000); /* looks on */
-        crowd_stay(c, false);
+        rivals_stay(c, false);
     }
-    crowd_serves(c);
-    crowd_end(c);
+    rivals_are_served(c);
+    rivals_end(c);
     fault_end();
 }
 
@@ -47,18 +47,18 @@ static void set_room(bool room)
  * started again when there is room. What it had answered stands. */
 static void s23_disk_full(void)
 {
-    struct crowd *c = begin();
+    struct rivals *c = begin();
 
     for (int i = fault_scaled(2); i > 0; i--) {
-        crowd_serves(c);
+        rivals_are_served(c);
         set_room(false);
         EVENTUALLY(zk_server_leader(fault.server) < 0);
         g_usleep((unsigned)i * TIMEOUT_MS * 500); /* for less, or more, than all have left */
         zk_server_kill(fault.server, 0);
         REQUIRE(zk_server_launch(fault.server, 0) && zk_server_wait(fault.server, 0));
     }
-    crowd_serves(c);
-    crowd_end(c);
+    rivals_are_served(c);
+    rivals_end(c);
     EVENTUALLY(raw_exists(fault.direct, fault.path, NULL) == ZOK);
     fault_end();
 }

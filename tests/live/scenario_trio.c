@@ -1,4 +1,4 @@
-/* A crowd on an ensemble whose leader is killed, stopped and paused, and whose nodes go all at once
+/* Rivals on an ensemble whose leader is killed, stopped and paused, and whose nodes go all at once
  * or but for one. */
 #include "scenario.h"
 #include "suites.h"
@@ -11,19 +11,19 @@ static int start_trio(void)
     return trio_start(NULL);
 }
 
-static struct crowd *begin(void)
+static struct rivals *begin(void)
 {
     fault_begin();
     zkl_session *s[] = {fault_direct(TIMEOUT_MS), fault_direct(2 * TIMEOUT_MS)};
-    struct crowd *c = crowd_start(s, 2, 2);
-    crowd_serves(c);
+    struct rivals *c = rivals_start(s, 2, 2);
+    rivals_are_served(c);
     return c;
 }
 
-static void end(struct crowd *c)
+static void end(struct rivals *c)
 {
-    crowd_serves(c);
-    crowd_end(c);
+    rivals_are_served(c);
+    rivals_end(c);
     trio_end();
 }
 
@@ -32,19 +32,19 @@ static void bring_back(int node)
     CHECK(zk_server_launch(fault.server, node) && zk_server_wait(fault.server, node));
 }
 
-static void replace_leader(void (*stop)(struct zk_server *, int), struct crowd *c)
+static void replace_leader(void (*stop)(struct zk_server *, int), struct rivals *c)
 {
     for (int i = fault_scaled(2); i > 0; i--) {
         int leader = zk_server_wait_leader(fault.server);
         stop(fault.server, leader);
-        crowd_serves(c); /* two are enough */
+        rivals_are_served(c); /* two are enough */
         bring_back(leader);
     }
 }
 
 static void s12_leader_killed(void)
 {
-    struct crowd *c = begin();
+    struct rivals *c = begin();
 
     replace_leader(zk_server_kill, c);
     end(c);
@@ -52,7 +52,7 @@ static void s12_leader_killed(void)
 
 static void s12_leader_stopped(void)
 {
-    struct crowd *c = begin();
+    struct rivals *c = begin();
 
     replace_leader(zk_server_halt, c);
     end(c);
@@ -62,24 +62,24 @@ static void s12_leader_stopped(void)
 static void s13_leader_paused(void)
 {
     static const int tenths[] = {5, 13, 20}; /* of a timeout */
-    struct crowd *c = begin();
+    struct rivals *c = begin();
 
     for (size_t i = 0; i < G_N_ELEMENTS(tenths); i++) {
         int leader = zk_server_wait_leader(fault.server);
-        crowd_stay(c, true);
+        rivals_stay(c, true);
         zk_server_pause(fault.server, leader);
         g_usleep((unsigned)(tenths[i] * TIMEOUT_MS / PAUSE_PARTS) * 1000); /* the fault itself */
         zk_server_resume(fault.server, leader);
         g_usleep(2 * TRIO_TICK_MS * 1000); /* looks on */
-        crowd_stay(c, false);
-        crowd_serves(c);
+        rivals_stay(c, false);
+        rivals_are_served(c);
     }
     end(c);
 }
 
 static void s14_all_killed(void)
 {
-    struct crowd *c = begin();
+    struct rivals *c = begin();
 
     for (int i = 0; i < TRIO_NODES; i++)
         zk_server_kill(fault.server, i);
@@ -93,16 +93,16 @@ static void s14_all_killed(void)
 /* One node of three may grant nothing: after a timeout nobody holds and nobody is let in. */
 static void s14_minority(void)
 {
-    struct crowd *c = begin();
+    struct rivals *c = begin();
     int mine = trio_follower_beside(-1), other = trio_follower_beside(mine);
     int leader = zk_server_wait_leader(fault.server);
 
     zk_server_kill(fault.server, leader);
     zk_server_kill(fault.server, other);
     g_usleep(TIMEOUT_MS * 1000);
-    int before = crowd_grants(c);
+    int before = rivals_grants(c);
     g_usleep(2 * TIMEOUT_MS * 1000); /* looks on */
-    CHECK_INT(crowd_grants(c), before);
+    CHECK_INT(rivals_grants(c), before);
     CHECK(zk_server_launch(fault.server, leader) && zk_server_launch(fault.server, other));
     CHECK(zk_server_wait(fault.server, leader) && zk_server_wait(fault.server, other));
     end(c);

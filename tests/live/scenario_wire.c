@@ -41,14 +41,14 @@ static void s16_renewal(void)
     }
 }
 
-static void run_crowd(int timeout_ms)
+static void run_rivals(int timeout_ms)
 {
     zkl_session *s[] = {fault_proxied(timeout_ms), fault_direct(timeout_ms)};
-    struct crowd *c = crowd_start(s, 2, 2);
+    struct rivals *c = rivals_start(s, 2, 2);
 
     for (int i = 0; i < 2; i++)
-        crowd_serves(c);
-    crowd_end(c);
+        rivals_are_served(c);
+    rivals_end(c);
     fault_end();
 }
 
@@ -57,14 +57,14 @@ static void s17_late_and_unsteady(void)
     fault_begin();
     proxy_delay_ms(fault.proxy, PROXY_BOTH, 25);
     proxy_jitter_ms(fault.proxy, PROXY_BOTH, 225);
-    run_crowd(3000);
+    run_rivals(3000);
 }
 
 static void s17_bytes_one_by_one(void)
 {
     fault_begin();
     proxy_segment(fault.proxy, 1);
-    run_crowd(FAULT_LONG_MS);
+    run_rivals(FAULT_LONG_MS);
 }
 
 /* More than what a chain of renewals can bridge: grants may be lost, but not shared. */
@@ -72,7 +72,7 @@ static void x_replies_late_by_half_a_timeout(void)
 {
     fault_begin();
     proxy_delay_ms(fault.proxy, PROXY_TO_CLIENT, FAULT_SHORT_MS / 2);
-    run_crowd(FAULT_SHORT_MS);
+    run_rivals(FAULT_SHORT_MS);
 }
 
 /* ---- 27: the resource, a server of its own, behind a proxy of its own ---- */

@@ -26,14 +26,14 @@ extern const struct test_suite bad_connect_suite;
 extern const struct test_suite bad_access_suite;
 extern const struct test_suite bad_children_suite;
 extern const struct test_suite bad_limits_suite;
-extern const struct test_suite crowd_suite;
+extern const struct test_suite counter_suite;
 extern const struct test_suite fault_cut_suite;
 extern const struct test_suite fault_restore_suite;
 extern const struct test_suite fault_session_suite;
 extern const struct test_suite fault_freeze_suite;
 extern const struct test_suite fault_worker_suite;
 extern const struct test_suite fault_reply_suite;
-extern const struct test_suite fault_crowd_suite;
+extern const struct test_suite fault_long_queue_suite;
 extern const struct test_suite fault_reentry_suite;
 extern const struct test_suite fault_orphan_suite;
 extern const struct test_suite fault_deadline_suite;
@@ -64,8 +64,8 @@ extern const struct test_suite scenario_names_suite;
 extern const struct test_suite scenario_trio_suite;
 extern const struct test_suite scenario_trio_session_suite;
 
-/* live --crowd-worker ARGUMENTS: one of the processes of crowd_suite. */
-int crowd_worker(int argc, char **argv);
+/* live --counter-worker ARGUMENTS: one of the processes of counter_suite. */
+int counter_worker(int argc, char **argv);
 
 /* live --thread-worker ARGUMENTS: one of the processes of thread_refused_suite. */
 int thread_worker(int argc, char **argv);

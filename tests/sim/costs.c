@@ -8,7 +8,7 @@
 #include "lib/base/timers.h"
 #include "lib/lock/contender.h"
 #include "recipes/attempt.h"
-#include "recipes/mark.h"
+#include "recipes/head_hint.h"
 #include "runner.h"
 #include "world/world.h"
 
@@ -251,46 +251,46 @@ static void handed_over_to_the_only_one(void)
 static void handed_over_in_a_short_queue(void)
 {
     begin(SHORT);
-    for (int i = 0; i < MARK_CROWD / 2; i++)
+    for (int i = 0; i < LONG_QUEUE / 2; i++)
         enter(i);
     hand_over(1);
-    for (int i = 2; i < MARK_CROWD / 2; i++)
+    for (int i = 2; i < LONG_QUEUE / 2; i++)
         CHECK_COSTS(hand_over(i), .list = 1, .delete = 1, .changes = 1, .events = 1);
     end();
 }
 
 /* The first ones entered a short queue, and list; then nobody does until it is short again. */
-static void hand_over_in_crowd(int count)
+static void hand_over_in_long_queue(int count)
 {
     begin(SHORT);
     for (int i = 0; i < count; i++)
         enter(i);
-    for (int i = 1; i <= MARK_CROWD; i++)
+    for (int i = 1; i <= LONG_QUEUE; i++)
         hand_over(i);
-    for (int i = MARK_CROWD + 1; i < MARK_CROWD + 20; i++)
+    for (int i = LONG_QUEUE + 1; i < LONG_QUEUE + 20; i++)
         CHECK_COSTS(hand_over(i), .read = 2, .set = 1, .delete = 1, .changes = 2, .events = 1);
     end();
 }
 
-static void handed_over_in_a_crowd(void)
+static void handed_over_in_a_long_queue(void)
 {
-    hand_over_in_crowd(2 * MARK_CROWD + 20);
-    hand_over_in_crowd(WAITERS_MAX);
+    hand_over_in_long_queue(2 * LONG_QUEUE + 20);
+    hand_over_in_long_queue(WAITERS_MAX);
 }
 
 /* Then the own node is watched as well, and the watch is heard of once more at its end. */
 static void held_for_longer(void)
 {
     begin(LONG);
-    for (int i = 0; i < MARK_CROWD / 2; i++)
+    for (int i = 0; i < LONG_QUEUE / 2; i++)
         enter(i);
     hand_over(1);
-    for (int i = 2; i < MARK_CROWD / 2; i++)
+    for (int i = 2; i < LONG_QUEUE / 2; i++)
         CHECK_COSTS(hand_over(i), .list = 1, .read = 1, .delete = 1, .changes = 1, .events = 2);
     end();
 }
 
-/* ---- crowds ---- */
+/* ---- many waiters ---- */
 
 enum { ABREAST = 32, UNDER_WAY = 1024, ALL_IN_LINE_MS = 10000 };
 
@@ -350,7 +350,7 @@ static const struct test_case cases[] = {
     {"uncontended", uncontended},
     {"handed_over_to_the_only_one", handed_over_to_the_only_one},
     {"handed_over_in_a_short_queue", handed_over_in_a_short_queue},
-    {"handed_over_in_a_crowd", handed_over_in_a_crowd},
+    {"handed_over_in_a_long_queue", handed_over_in_a_long_queue},
     {"held_for_longer", held_for_longer},
     {"they_enter_again_in_another_session", they_enter_again_in_another_session},
     {"they_enter_again_in_another_directory", they_enter_again_in_another_directory},

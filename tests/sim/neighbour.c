@@ -4,7 +4,7 @@
 
 #include "client.h"
 #include "lib/lock/contender.h"
-#include "recipes/mark.h"
+#include "recipes/head_hint.h"
 #include "unit/seeded.h"
 
 /* Another than that of the schedule and of elections; one that leaves seeds without (seeds.c). */
@@ -233,14 +233,14 @@ bool neighbours_explain(const struct stage *stage, int line, zkl_peer peer, bool
 }
 
 /* To be waited for, but made with a low number when one ahead of own had come already: who goes by
- * the mark of that one does not see it. */
+ * the hint of that one does not see it. */
 static bool is_passed_over(const struct stage *stage, const struct neighbour *n,
                            const struct contender_node *own)
 {
     GHashTableIter i;
     void *data;
 
-    if (contender_crowd == MARK_CROWD || !forms[n->form].apache)
+    if (contender_long_queue == LONG_QUEUE || !forms[n->form].apache)
         return false;
     g_hash_table_iter_init(&i, stage->oracle.nodes);
     while (g_hash_table_iter_next(&i, NULL, &data)) {

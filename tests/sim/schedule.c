@@ -3,7 +3,7 @@
 #include "cast.h"
 #include "lib/lock/contender.h"
 #include "neighbour.h"
-#include "recipes/mark.h"
+#include "recipes/head_hint.h"
 #include "unit/seeded.h"
 #include "write.h"
 
@@ -13,7 +13,7 @@
 enum { CALM_MS = 60000, END_MS = 20000 };
 
 /* So few are a long queue in every other schedule. */
-enum { CROWD = 2 };
+enum { LONG_ALREADY = 2 };
 
 enum { RATE_PPM = 95000 };
 enum { LATENCIES_MIN = 60 }; /* that a session timeout must be worth */
@@ -153,7 +153,7 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
     struct cast *cast = g_new0(struct cast, 1);
     struct world_config config = draw_world(&random, &cast->timeout_ms);
 
-    contender_crowd = seed % 2 ? CROWD : MARK_CROWD;
+    contender_long_queue = seed % 2 ? LONG_ALREADY : LONG_QUEUE;
     cast->stage = stage_new(random, config, trace);
     draw_cast(cast, &config);
     neighbours_draw(cast, seed);

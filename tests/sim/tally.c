@@ -33,12 +33,12 @@ static const struct {
     {"failed campaigns", offsetof(struct tally, failed), 50},
     {"proclaimed", offsetof(struct tally, proclaimed), 800},
     {"told to observers", offsetof(struct tally, told), 2500},
-    {"marks", offsetof(struct tally, marks), 100},
+    {"head hints", offsetof(struct tally, hints), 100},
     {"restores", offsetof(struct tally, restores), 10},
 };
 
 /* A path with locks alone. */
-enum { MARKED = 1 };
+enum { HINTED = 1 };
 
 enum { COUNTS = sizeof counts / sizeof *counts };
 
@@ -53,7 +53,7 @@ void tally_note(struct tally *t, const struct note *note)
     t->expiries += note->kind == NOTE_SESSION_END && note->cause == CAUSE_EXPIRY;
     t->forced += (note->kind == NOTE_DELETED && note->cause == CAUSE_ADMIN) ||
                  (note->kind == NOTE_SESSION_END && note->cause == CAUSE_FORCED);
-    t->marks += note->kind == NOTE_CHANGED && strcmp(note->path, client_paths[MARKED]) == 0;
+    t->hints += note->kind == NOTE_CHANGED && strcmp(note->path, client_paths[HINTED]) == 0;
     t->leaders += note->kind == NOTE_LEADER && note->server >= 0;
 }
 

@@ -21,7 +21,7 @@ struct tally {
     uint64_t asked, failed, proclaimed; /* of elections */
     uint64_t told;                      /* to observers */
     uint64_t terms;                     /* of started elections */
-    uint64_t marks;                     /* left by holders */
+    uint64_t hints;                     /* left by holders */
     uint64_t restores;                  /* the server's data went back */
 };
 

@@ -3,7 +3,7 @@
 #include <limits.h>
 
 #include "lib/lock/contender.h"
-#include "recipes/mark.h"
+#include "recipes/head_hint.h"
 #include "store_fault.h"
 #include "store_rules.h"
 
@@ -113,15 +113,15 @@ static void end_in_turn(struct acquisition *const line[])
     } while (t);
 }
 
-/* Two are a long queue: the heads leave marks, and those behind them go by these. */
-static void in_crowd(void)
+/* Two are a long queue: the heads leave hints, and those behind them go by these. */
+static void in_long_queue(void)
 {
-    contender_crowd = 2;
+    contender_long_queue = 2;
     struct actor *a = stage_join("a"), *b = stage_join("b"), *c = stage_join("c");
     struct acquisition *line[] = {hold(a, LOCK_PATH), queue_up(b), queue_up(c), queue_up(b), NULL};
 
     end_in_turn(line);
-    contender_crowd = MARK_CROWD;
+    contender_long_queue = LONG_QUEUE;
 }
 
 static void tries(void)
@@ -320,7 +320,7 @@ const struct scene scenes[] = {
     {"between_sessions", between_sessions, "0 0", 16, true, 0},
     {"in_one_session", in_one_session, "0 0", 14, false, 0},
     {"middle_leaves", middle_leaves, "0 -5 0", 30, false, 0},
-    {"in_crowd", in_crowd, "0 0 0 0", 40, true, 0},
+    {"in_long_queue", in_long_queue, "0 0 0 0", 40, true, 0},
     {"tries", tries, "0 -4 0", 22, false, 0},
     {"time_over", time_over, "0 -3", 20, false, 0},
     {"another_layout", another_layout, "-25 -25 0", 12, false, 0},

@@ -21,8 +21,9 @@ static void invariant_sees(void)
         {"waits for nobody", {.state = ST_WAITING, .has_node = true, .watching = true}},
         {"waits in a try",
          {.state = ST_WAITING, .has_node = true, .watching = true, .ahead = 1, .try_only = true}},
-        {"succeeds nobody", {.state = ST_SUCCEEDING, .has_node = true, .ahead = 1, .crowd = 2}},
-        {"succeeds without marks", {.state = ST_SUCCEEDING, .has_node = true, .ahead = 2}},
+        {"succeeds nobody",
+         {.state = ST_SUCCEEDING, .has_node = true, .ahead = 1, .long_queue = 2}},
+        {"succeeds without hints", {.state = ST_SUCCEEDING, .has_node = true, .ahead = 2}},
         {"holds without a token", {.state = ST_HOLDING, .has_node = true, .told = true}},
         {"holds by an exhausted number",
          {.state = ST_HOLDING, .has_node = true, .told = true, .token = 1, .number = INT32_MAX}},
@@ -31,7 +32,7 @@ static void invariant_sees(void)
         {.state = ST_WAITING, .has_node = true, .watching = true, .ahead = 1},
         {.state = ST_HOLDING, .has_node = true, .told = true, .token = 1, .number = 3},
         {.state = ST_LISTING, .has_node = true, .try_only = true},
-        {.state = ST_SUCCEEDING, .has_node = true, .ahead = 2, .crowd = 1},
+        {.state = ST_SUCCEEDING, .has_node = true, .ahead = 2, .long_queue = 1},
         {.state = ST_DONE, .told = true},
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)

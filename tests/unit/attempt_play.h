@@ -10,7 +10,7 @@
  * when no other is named, and carries the tag of the newest request of its kind; before an event,
  * "stale" makes that tag an older one and "nodeadline" says that no deadline is ahead. Of the
  * directory tell "unread", "foreign", "other" and "named" what its data are, "v3" its version, and
- * the number behind "mark" how many children it has. */
+ * the number behind "hint" how many children it has. */
 #ifndef UNIT_ATTEMPT_PLAY_H
 #define UNIT_ATTEMPT_PLAY_H
 
@@ -30,7 +30,7 @@ struct play {
 extern struct play play;
 
 void play_start(bool try_only);
-void play_start_in_crowd(uint32_t crowd); /* so many are a long queue */
+void play_start_in_long_queue(uint32_t long_queue); /* so many are a long queue */
 
 /* Makes an event of the words; false when they are not understood. */
 bool play_event(struct event *ev, const char *words);

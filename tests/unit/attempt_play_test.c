@@ -14,7 +14,7 @@ static const char *const event_words[] = {
     [EV_WATCHED] = "watched",   [EV_PRED_FIRED] = "pred", [EV_OWN_FIRED] = "own",
     [EV_RESET] = "reset",       [EV_TIMER] = "timer",     [EV_EXTENDED] = "extended",
     [EV_LAPSED] = "lapsed",     [EV_ABORT] = "abort",     [EV_RELEASE] = "release",
-    [EV_REPLACED] = "replaced", [EV_END] = "end",         [EV_MARK_READ] = "mark",
+    [EV_REPLACED] = "replaced", [EV_END] = "end",         [EV_HINT_READ] = "hint",
 };
 
 static const char *const answer_words[] = {
@@ -29,9 +29,9 @@ static const char *const answer_words[] = {
     [ANSWER_BAD] = "bad",
 };
 
-static const char *const mark_words[] = {
-    [MARK_NONE] = "empty",  [MARK_UNREAD] = "unread", [MARK_FOREIGN] = "foreign",
-    [MARK_OTHER] = "other", [MARK_NAMED] = "named",
+static const char *const hint_words[] = {
+    [HINT_NONE] = "empty",  [HINT_UNREAD] = "unread", [HINT_FOREIGN] = "foreign",
+    [HINT_OTHER] = "other", [HINT_NAMED] = "named",
 };
 
 static const char *const error_words[] = {
@@ -59,8 +59,8 @@ static int answered_by(enum action_kind kind)
     case ACT_PROVE:
     case ACT_READ:
         return EV_READ;
-    case ACT_READ_MARK:
-        return EV_MARK_READ;
+    case ACT_READ_HINT:
+        return EV_HINT_READ;
     case ACT_WATCH:
     case ACT_REWATCH:
         return EV_WATCHED;
@@ -77,10 +77,10 @@ void play_start(bool try_only)
     attempt_init(&play.c, CHILD_LOCK, try_only);
 }
 
-void play_start_in_crowd(uint32_t crowd)
+void play_start_in_long_queue(uint32_t long_queue)
 {
     play_start(false);
-    play.c.crowd = crowd;
+    play.c.long_queue = long_queue;
 }
 
 static int find_word(const char *const *words, size_t count, const char *word)
@@ -97,7 +97,7 @@ static bool read_number(struct event *ev, const char *word)
     long number = strtol(word, &end, 10);
     if (end == word)
         return false;
-    if (ev->kind == EV_MARK_READ) {
+    if (ev->kind == EV_HINT_READ) {
         ev->count = (size_t)number;
         return *end == '\0';
     }
@@ -125,7 +125,7 @@ static bool read_word(struct event *ev, const char *word, bool *stale)
 {
     int kind = find_word(event_words, sizeof(event_words) / sizeof(*event_words), word);
     int answer = find_word(answer_words, sizeof(answer_words) / sizeof(*answer_words), word);
-    int mark = find_word(mark_words, sizeof(mark_words) / sizeof(*mark_words), word);
+    int hint = find_word(hint_words, sizeof(hint_words) / sizeof(*hint_words), word);
     if (strcmp(word, "stale") == 0)
         *stale = true;
     else if (strcmp(word, "nodeadline") == 0)
@@ -136,8 +136,8 @@ static bool read_word(struct event *ev, const char *word, bool *stale)
         ev->gone = true;
     else if (strcmp(word, "changed") == 0)
         ev->gone = false;
-    else if (mark >= 0)
-        ev->mark = (enum mark)mark;
+    else if (hint >= 0)
+        ev->hint = (enum head_hint)hint;
     else if (word[0] == 'v')
         ev->version = atoi(word + 1);
     else if (kind >= 0)
@@ -235,7 +235,7 @@ static int put_action(char *text, size_t size, const struct action *a)
         [ACT_LIST] = "list",       [ACT_READ] = "read",       [ACT_REWATCH] = "rewatch",
         [ACT_UNWATCH] = "unwatch", [ACT_DELETE] = "delete",   [ACT_DELETE_ALL] = "delete-all",
         [ACT_RESET] = "reset",     [ACT_ARM] = "arm",         [ACT_GRANT] = "grant",
-        [ACT_REVOKE] = "revoke",   [ACT_ORPHAN] = "orphan",   [ACT_READ_MARK] = "read-mark",
+        [ACT_REVOKE] = "revoke",   [ACT_ORPHAN] = "orphan",   [ACT_READ_HINT] = "read-hint",
         [ACT_PROVE] = "prove",     [ACT_ADMIT] = "admit",
     };
     switch (a->kind) {
@@ -243,8 +243,8 @@ static int put_action(char *text, size_t size, const struct action *a)
         return put_child(text, size, "adopt", a->id);
     case ACT_WATCH:
         return put_child(text, size, "watch", a->id);
-    case ACT_MARK:
-        return snprintf(text, size, "mark v%d", a->number);
+    case ACT_SET_HINT:
+        return snprintf(text, size, "hint v%d", a->number);
     case ACT_DELETE_SPARE:
         return snprintf(text, size, "delete-all-but %d", a->number);
     case ACT_FAIL:
@@ -292,7 +292,7 @@ void play_reach(enum attempt_state state)
         [ST_LEAVING] = {"enter", "abort"},
         [ST_DONE] = {"enter", "created 7", "listed 7*", "release"},
     };
-    play_start_in_crowd(state == ST_SUCCEEDING ? 2 : 0);
+    play_start_in_long_queue(state == ST_SUCCEEDING ? 2 : 0);
     for (int i = 0; i < 6 && ways[state][i]; i++)
         SAY(ways[state][i]);
     CHECK_STR(attempt_state_name(play.c.state), attempt_state_name(state));

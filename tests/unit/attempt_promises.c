@@ -17,7 +17,7 @@ enum event_kind promises_likely(uint32_t choice)
         [ST_SETTLING] = EV_LISTED,  [ST_ADOPTING] = EV_READ,    [ST_LISTING] = EV_LISTED,
         [ST_WAITING] = EV_WATCHED,  [ST_PROVING] = EV_READ,     [ST_CLAIMING] = EV_EXTENDED,
         [ST_RESETTING] = EV_RESET,  [ST_HOLDING] = EV_READ,     [ST_LAPSED] = EV_RELEASE,
-        [ST_LEAVING] = EV_CREATED,  [ST_DONE] = EV_READ,        [ST_SUCCEEDING] = EV_MARK_READ,
+        [ST_LEAVING] = EV_CREATED,  [ST_DONE] = EV_READ,        [ST_SUCCEEDING] = EV_HINT_READ,
         [ST_REENTERING] = EV_ENTER,
     };
     if (play.c.state == ST_SETTLING && play.tags[EV_PASSED] == play.c.tag)
@@ -108,8 +108,8 @@ static bool out_of_turn(void)
         step.ahead = count_ahead();
     if (from == ST_WAITING && predecessor_seen_gone() && step.ahead > 0)
         step.ahead--;
-    if (from == ST_SUCCEEDING && step.ev.kind == EV_MARK_READ && step.ev.tag == step.before.tag &&
-        step.ev.answer == ANSWER_OK && step.ev.mark == MARK_NAMED)
+    if (from == ST_SUCCEEDING && step.ev.kind == EV_HINT_READ && step.ev.tag == step.before.tag &&
+        step.ev.answer == ANSWER_OK && step.ev.hint == HINT_NAMED)
         step.ahead = 0;
     return from != to && served && step.ahead > 0;
 }
@@ -132,9 +132,9 @@ static const char *broken_promise(void)
         return "granted without a proof";
     if (did(ACT_GRANT) && step.ev.kind != EV_EXTENDED && step.ev.answer != ANSWER_OK)
         return "granted on a failure";
-    if (did(ACT_MARK) &&
-        (!did(ACT_GRANT) || (step.ev.kind == EV_LISTED && step.ev.mark == MARK_FOREIGN)))
-        return "marked without being the head, or in place of others' data";
+    if (did(ACT_SET_HINT) &&
+        (!did(ACT_GRANT) || (step.ev.kind == EV_LISTED && step.ev.hint == HINT_FOREIGN)))
+        return "hinted without being the head, or in place of others' data";
     if (out_of_turn())
         return "served out of turn";
     if (refused_wrongly())

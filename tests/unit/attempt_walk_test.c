@@ -63,14 +63,14 @@ static void random_event(void)
         .owner = PLAY_SESSION,
         .session = PLAY_SESSION + (below(12) == 0),
     };
-    walk.ev.mark = (enum mark)below(MARK_NAMED + 1);
+    walk.ev.hint = (enum head_hint)below(HINT_NAMED + 1);
     walk.ev.version = (int32_t)below(3);
     walk.ev.tag = play.c.tag;
     if (nonsense && below(2)) /* stale, or never asked for */
         walk.ev.tag -= 1 + below(3);
     if (walk.ev.kind == EV_LISTED)
         random_children();
-    else if (walk.ev.kind == EV_MARK_READ)
+    else if (walk.ev.kind == EV_HINT_READ)
         walk.ev.count = below(PLAY_CHILDREN);
 }
 
@@ -105,7 +105,7 @@ static void random_walk(void)
         walk.random = walk.seed;
         play_start(walk.seed % 5 == 0);
         play.c.strict = walk.seed % 7 == 0;
-        play.c.crowd = (uint32_t)(walk.seed % 4);
+        play.c.long_queue = (uint32_t)(walk.seed % 4);
         for (int i = 0; i < WALK_STEPS; i++, steps++) {
             random_event();
             if (!walk_one_step())

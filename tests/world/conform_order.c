@@ -76,7 +76,7 @@ CASE(everything_in_order)
 }
 
 /* Creates of several clients at once: each its own number, in the order of their zxids. */
-CASE(crowd)
+CASE(several_clients)
 {
     enum { CLIENTS = 4, EACH = 5 };
     struct answer *a[CLIENTS * EACH];
@@ -150,7 +150,7 @@ CASE(event_before_own_answer)
 
 static const struct test_case cases[] = {
     LISTED(list_behind_create),      LISTED(list_behind_failing_create),
-    LISTED(everything_in_order),     LISTED(crowd),
+    LISTED(everything_in_order),     LISTED(several_clients),
     LISTED(seen_by_others),          LISTED(event_before_answer_that_shows_it),
     LISTED(event_before_own_answer), {NULL, NULL},
 };

@@ -52,7 +52,7 @@ static int work(zkl_session *s, const char *path, const char *file, int times)
 }
 
 /* CONNECT PATH FILE TIMES; the status is that of work(). */
-int crowd_worker(int argc, char **argv)
+int counter_worker(int argc, char **argv)
 {
     zkl_session *s;
     if (argc != 4 || zkl_session_open(&s, argv[0], NULL, NULL) != 0)
@@ -87,7 +87,8 @@ static void start_process(struct live *t, struct worker *w)
     char self[4096] = "", times[16];
     REQUIRE(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
     g_snprintf(times, sizeof(times), "%d", w->times);
-    const char *const argv[] = {self, "--crowd-worker", t->connect, w->path, w->file, times, NULL};
+    const char *const argv[] = {self, "--counter-worker", t->connect, w->path, w->file, times,
+                                NULL};
     struct process_options o = {.argv = argv, .input = -1};
     w->pid = process_spawn(&o);
     REQUIRE(w->pid > 0);
@@ -117,7 +118,7 @@ static char *make_tally(void)
 {
     const struct tally none = {0, 0};
     char *file;
-    int fd = g_file_open_tmp("zkl-crowd-XXXXXX", &file, NULL);
+    int fd = g_file_open_tmp("zkl-counter-XXXXXX", &file, NULL);
     REQUIRE(fd >= 0);
     CHECK(write(fd, &none, sizeof(none)) == (ssize_t)sizeof(none));
     close(fd);
@@ -205,4 +206,4 @@ static void counts(void)
 }
 
 static const struct test_case cases[] = {{"counts", counts}, {NULL, NULL}};
-const struct test_suite crowd_suite = {"crowd", live_init, NULL, cases};
+const struct test_suite counter_suite = {"counter", live_init, NULL, cases};

@@ -9,13 +9,13 @@ struct fate {
 };
 
 struct member {
-    struct crowd *crowd;
+    struct rivals *rivals;
     pthread_t thread;
     zkl_mutex *mutex;
     GPtrArray *fates;
 };
 
-struct crowd {
+struct rivals {
     struct history *history;
     atomic_bool stay, stop;
     int count;
@@ -41,14 +41,14 @@ static void hold(struct member *m, zkl_grant *grant)
     g_ptr_array_add(m->fates, f);
     CHECK_INT(zkl_grant_on_change(grant, on_change, f), 0);
     bool valid = true;
-    for (int i = 0; i < LOOKS || (valid && atomic_load(&m->crowd->stay)); i++) {
+    for (int i = 0; i < LOOKS || (valid && atomic_load(&m->rivals->stay)); i++) {
         int64_t now = fault_boot_ns();
         valid = zkl_grant_remaining_ms(grant) > 0;
         if (valid)
             end = now;
         g_usleep(500); /* somebody's work */
     }
-    history_add(m->crowd->history, begin, end, zkl_grant_token(grant));
+    history_add(m->rivals->history, begin, end, zkl_grant_token(grant));
 }
 
 static void *run(void *data)
@@ -62,19 +62,19 @@ static void *run(void *data)
         hold(m, grant);
         int code = zkl_mutex_unlock(m->mutex);
         CHECK(code == 0 || code == ZKL_ELOST);
-    } while (!atomic_load(&m->crowd->stop));
+    } while (!atomic_load(&m->rivals->stop));
     return NULL;
 }
 
-struct crowd *crowd_start(zkl_session *const *sessions, int count, int threads)
+struct rivals *rivals_start(zkl_session *const *sessions, int count, int threads)
 {
-    struct crowd *c = g_malloc0(sizeof *c + (size_t)(count * threads) * sizeof c->member[0]);
+    struct rivals *c = g_malloc0(sizeof *c + (size_t)(count * threads) * sizeof c->member[0]);
 
     c->history = history_new();
     c->count = count * threads;
     for (int i = 0; i < c->count; i++) {
         struct member *m = &c->member[i];
-        m->crowd = c;
+        m->rivals = c;
         m->mutex = fault_mutex(sessions[i % count]);
         m->fates = g_ptr_array_new_with_free_func(g_free);
         REQUIRE(pthread_create(&m->thread, NULL, run, m) == 0);
@@ -82,21 +82,21 @@ struct crowd *crowd_start(zkl_session *const *sessions, int count, int threads)
     return c;
 }
 
-void crowd_stay(struct crowd *c, bool on)
+void rivals_stay(struct rivals *c, bool on)
 {
     atomic_store(&c->stay, on);
 }
 
-int crowd_grants(struct crowd *c)
+int rivals_grants(struct rivals *c)
 {
     return history_count(c->history);
 }
 
-void crowd_serves(struct crowd *c)
+void rivals_are_served(struct rivals *c)
 {
-    int before = crowd_grants(c);
+    int before = rivals_grants(c);
 
-    EVENTUALLY(crowd_grants(c) >= before + SOME);
+    EVENTUALLY(rivals_grants(c) >= before + SOME);
 }
 
 static bool has_ended(struct fate *f)
@@ -119,7 +119,7 @@ static void check_member(struct member *m)
     g_ptr_array_unref(m->fates);
 }
 
-void crowd_end(struct crowd *c)
+void rivals_end(struct rivals *c)
 {
     atomic_store(&c->stop, true);
     for (int i = 0; i < c->count; i++)

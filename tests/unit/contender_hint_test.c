@@ -1,6 +1,6 @@
-/* Marks in a directory's data: what the driver asks of the store, and makes of its answers. */
+/* Head hints in a directory's data: what the driver asks of the store, and makes of its answers. */
 #include "lib/lock/contender.h"
-#include "recipes/mark.h"
+#include "recipes/head_hint.h"
 
 #include "by_hand.h"
 #include "suites.h"
@@ -17,7 +17,7 @@ static struct acquisition a;
 /* Two children are a long queue. */
 static void start(void)
 {
-    contender_crowd = 2;
+    contender_long_queue = 2;
     s = hand_session();
 }
 
@@ -25,7 +25,7 @@ static void stop(void)
 {
     hand_leave(&a);
     hand_close(s);
-    contender_crowd = MARK_CROWD;
+    contender_long_queue = LONG_QUEUE;
 }
 
 static char *own_name(void)
@@ -53,7 +53,7 @@ static void lose_predecessor(void)
 }
 
 /* What a read of the directory itself answers; it is before that of the own node. */
-static void answer_mark(const char *data, int version, int children)
+static void answer_hint(const char *data, int version, int children)
 {
     CHECK_STR(fake_request(STORE_GET, DIRECTORY).path, DIRECTORY);
     CHECK(!fake_is_watching(STORE_GET, DIRECTORY));
@@ -78,7 +78,7 @@ static void answer_alone(int data_length, int version)
     zkl_session_dispatch(s);
 }
 
-static void check_mark(int version)
+static void check_hint(int version)
 {
     struct store_request r = fake_request(STORE_SET, DIRECTORY);
     char *words = g_strconcat("zkl head 1 ", own_name(), NULL);
@@ -91,18 +91,18 @@ static void check_mark(int version)
     g_free(words);
 }
 
-/* Its predecessor was the head: nobody is listed, and it leaves a mark of its own. */
-static void goes_by_a_mark(void)
+/* Its predecessor was the head: nobody is listed, and it leaves a hint of its own. */
+static void goes_by_a_hint(void)
 {
     start();
     lose_predecessor();
-    answer_mark("zkl head 1 " SECOND, 4, 9);
+    answer_hint("zkl head 1 " SECOND, 4, 9);
     CHECK(!fake_is_asked(STORE_LIST, DIRECTORY));
     zkl_session_dispatch(s);
     CHECK(a.grant == NULL);
     answer_own();
     REQUIRE(a.grant != NULL);
-    check_mark(4);
+    check_hint(4);
     zkl_grant_release(a.grant);
     a.grant = NULL;
     CHECK(fake_place(STORE_SET, DIRECTORY) < fake_place(STORE_DELETE, a.node));
@@ -116,7 +116,7 @@ static void goes_by_no_others(void)
     for (size_t i = 0; i < G_N_ELEMENTS(data); i++) {
         start();
         lose_predecessor();
-        answer_mark(data[i], 4, 9);
+        answer_hint(data[i], 4, 9);
         answer_own();
         CHECK(a.grant == NULL);
         CHECK(fake_is_asked(STORE_LIST, DIRECTORY));
@@ -138,7 +138,7 @@ static void overwrites_nothing_unread(void)
         REQUIRE(a.grant != NULL);
         CHECK_INT(fake_count(STORE_SET, DIRECTORY), length == 0);
         if (length == 0)
-            check_mark(3);
+            check_hint(3);
         stop();
     }
 }
@@ -218,7 +218,7 @@ static void candidates_leave_none(void)
     stop();
 }
 
-/* A directory whose numbers are used up is empty in spite of a mark. */
+/* A directory whose numbers are used up is empty in spite of a hint. */
 static void reset(void)
 {
     static const struct {
@@ -247,7 +247,7 @@ static void reset(void)
 }
 
 static const struct test_case cases[] = {
-    {"goes_by_a_mark", goes_by_a_mark},
+    {"goes_by_a_hint", goes_by_a_hint},
     {"goes_by_no_others", goes_by_no_others},
     {"overwrites_nothing_unread", overwrites_nothing_unread},
     {"refused", refused},
@@ -256,4 +256,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite contender_mark_suite = {.name = "contender_mark", .cases = cases};
+const struct test_suite contender_hint_suite = {.name = "contender_hint", .cases = cases};

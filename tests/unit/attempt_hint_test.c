@@ -1,4 +1,4 @@
-/* Long queues: the head leaves a mark, and the next in line goes by it. */
+/* Long queues: the head leaves a hint, and the next in line goes by it. */
 #include "attempt_play.h"
 #include "suites.h"
 
@@ -8,9 +8,9 @@
 #include <string.h>
 
 /* Number 7 waits for 5, and the queue is a long one from two on. */
-static void wait_in_crowd(void)
+static void wait_in_long_queue(void)
 {
-    play_start_in_crowd(2);
+    play_start_in_long_queue(2);
     SAY("enter");
     SAY("created 7");
     STEP("listed 3 5 7*", ST_WAITING, "watch 5");
@@ -18,8 +18,8 @@ static void wait_in_crowd(void)
 
 static void succeed(void)
 {
-    wait_in_crowd();
-    STEP("pred gone", ST_SUCCEEDING, "read-mark, prove");
+    wait_in_long_queue();
+    STEP("pred gone", ST_SUCCEEDING, "read-hint, prove");
 }
 
 /* ---- the next in line ---- */
@@ -27,24 +27,24 @@ static void succeed(void)
 static void named(void)
 {
     succeed();
-    STEP("mark named v4 9", ST_PROVING, "");
-    STEP("read 7", ST_HOLDING, "mark v4, grant, arm");
+    STEP("hint named v4 9", ST_PROVING, "");
+    STEP("read 7", ST_HOLDING, "hint v4, grant, arm");
 }
 
 static void found_gone_by_the_watch(void)
 {
-    wait_in_crowd();
-    STEP("watched nonode", ST_SUCCEEDING, "read-mark, prove");
+    wait_in_long_queue();
+    STEP("watched nonode", ST_SUCCEEDING, "read-hint, prove");
 }
 
 /* Only its predecessor's will do. */
 static void not_named(void)
 {
-    static const char *const marks[] = {"mark empty 9", "mark foreign 9", "mark other 9",
-                                        "mark nonode", "mark refused"};
-    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+    static const char *const hints[] = {"hint empty 9", "hint foreign 9", "hint other 9",
+                                        "hint nonode", "hint refused"};
+    for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++) {
         succeed();
-        STEP(marks[i], ST_LISTING, "list");
+        STEP(hints[i], ST_LISTING, "list");
         STEP("read 7", ST_LISTING, "");
         STEP("listed 3 7* 8", ST_WAITING, "watch 3");
     }
@@ -54,24 +54,24 @@ static void not_named(void)
 static void named_before(void)
 {
     succeed();
-    STEP("mark named 9 stale", ST_SUCCEEDING, "");
+    STEP("hint named 9 stale", ST_SUCCEEDING, "");
     play_reach(ST_PROVING);
-    STEP("mark named 9", ST_PROVING, "");
+    STEP("hint named 9", ST_PROVING, "");
 }
 
-/* Read before the mark, the own node may have stood in an earlier directory. */
-static void proof_before_the_mark(void)
+/* Read before the hint, the own node may have stood in an earlier directory. */
+static void proof_before_the_hint(void)
 {
     succeed();
     STEP("read 7", ST_LISTING, "list");
-    STEP("mark named 9", ST_LISTING, "");
+    STEP("hint named 9", ST_LISTING, "");
     STEP("listed 3 7*", ST_WAITING, "watch 3");
 }
 
 static void own_node_gone(void)
 {
     succeed();
-    SAY("mark named v4 9");
+    SAY("hint named v4 9");
     STEP("read nonode", ST_REENTERING, "delete, admit");
     STEP("enter", ST_CREATING, "create, list");
     STEP("created 12", ST_LISTING, "");
@@ -81,7 +81,7 @@ static void own_node_gone(void)
 static void own_node_of_another_session(void)
 {
     succeed();
-    SAY("mark named 9");
+    SAY("hint named 9");
     STEP("read 7 others", ST_REENTERING, "delete, admit");
     STEP("enter", ST_CREATING, "create, list");
 }
@@ -98,17 +98,17 @@ static void given_up(void)
 static void no_deadline(void)
 {
     succeed();
-    SAY("mark named v4 9");
+    SAY("hint named v4 9");
     STEP("nodeadline read 7", ST_CLAIMING, "");
     STEP("extended", ST_PROVING, "prove");
-    STEP("read 7", ST_HOLDING, "mark v4, grant, arm");
+    STEP("read 7", ST_HOLDING, "hint v4, grant, arm");
 }
 
 /* ---- when not to ask ---- */
 
 static void short_queue(void)
 {
-    play_start_in_crowd(3);
+    play_start_in_long_queue(3);
     SAY("enter");
     SAY("created 7");
     SAY("listed 3 5 7* 8 9");
@@ -117,17 +117,17 @@ static void short_queue(void)
 
 static void the_only_one_ahead(void)
 {
-    play_start_in_crowd(1);
+    play_start_in_long_queue(1);
     SAY("enter");
     SAY("created 7");
     SAY("listed 5 7* 8 9");
     STEP("pred gone", ST_PROVING, "prove");
 
-    play_start_in_crowd(1);
+    play_start_in_long_queue(1);
     SAY("enter");
     SAY("created 7");
     SAY("listed 3 5 7*");
-    STEP("pred gone", ST_SUCCEEDING, "read-mark, prove");
+    STEP("pred gone", ST_SUCCEEDING, "read-hint, prove");
 }
 
 /* Among numbers that are used up order is another. */
@@ -135,24 +135,24 @@ static void near_the_last_number(void)
 {
     char words[64];
     for (int below = 0; below < 2; below++) {
-        play_start_in_crowd(2);
+        play_start_in_long_queue(2);
         SAY("enter");
         snprintf(words, sizeof words, "created %d", RULE_NUMBER_WARN - below);
         SAY(words);
         snprintf(words, sizeof words, "listed 3 5 %d*", RULE_NUMBER_WARN - below);
         SAY(words);
         SAY("pred gone");
-        CHECK_STR(play_actions(), below ? "read-mark, prove" : "list");
+        CHECK_STR(play_actions(), below ? "read-hint, prove" : "list");
     }
 }
 
-/* ---- leaving a mark ---- */
+/* ---- leaving a hint ---- */
 
 static const struct {
     const char *listed, *actions;
 } leavings[] = {
-    {"listed 7* 8", "mark v0, grant, arm"},
-    {"listed 7* 8 v3", "mark v3, grant, arm"},
+    {"listed 7* 8", "hint v0, grant, arm"},
+    {"listed 7* 8 v3", "hint v3, grant, arm"},
     {"listed 7*", "grant, arm"},
     {"listed 7* 8 v-1", "grant, arm"},
     {"listed 7* 8 unread v3", "grant, arm"}, /* it may be others' */
@@ -161,7 +161,7 @@ static const struct {
 static void left_by_one_that_listed(void)
 {
     for (size_t i = 0; i < sizeof(leavings) / sizeof(*leavings); i++) {
-        play_start_in_crowd(2);
+        play_start_in_long_queue(2);
         SAY("enter");
         SAY("created 7");
         STEP(leavings[i].listed, ST_HOLDING, leavings[i].actions);
@@ -176,7 +176,7 @@ static void left_by_one_that_listed(void)
 static void left_in_a_long_queue_only(void)
 {
     succeed();
-    SAY("mark named v4 1");
+    SAY("hint named v4 1");
     STEP("read 7", ST_HOLDING, "grant, arm");
 }
 
@@ -184,18 +184,18 @@ static void left_in_a_long_queue_only(void)
 static void left_after_reading(void)
 {
     static const struct {
-        const char *mark, *listed, *actions;
+        const char *hint, *listed, *actions;
     } rows[] = {
-        {"mark other v4 9", "listed 7* 8 unread v4", "mark v4, grant, arm"},
-        {"mark other v4 9", "listed 7* 8 unread v5", "grant, arm"},
-        {"mark foreign v4 9", "listed 7* 8 unread v4", "grant, arm"},
-        {"mark foreign v4 9", "listed 7* 8 v5", "mark v5, grant, arm"}, /* given up */
-        {"mark empty v0 9", "listed 7* 8", "mark v0, grant, arm"},
-        {"mark refused v4 9", "listed 7* 8 unread v4", "grant, arm"},
+        {"hint other v4 9", "listed 7* 8 unread v4", "hint v4, grant, arm"},
+        {"hint other v4 9", "listed 7* 8 unread v5", "grant, arm"},
+        {"hint foreign v4 9", "listed 7* 8 unread v4", "grant, arm"},
+        {"hint foreign v4 9", "listed 7* 8 v5", "hint v5, grant, arm"}, /* given up */
+        {"hint empty v0 9", "listed 7* 8", "hint v0, grant, arm"},
+        {"hint refused v4 9", "listed 7* 8 unread v4", "grant, arm"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         succeed();
-        SAY(rows[i].mark);
+        SAY(rows[i].hint);
         STEP(rows[i].listed, ST_HOLDING, rows[i].actions);
     }
 }
@@ -206,35 +206,35 @@ static void not_left_by_one_of_many(void)
     static const enum child_kind kinds[] = {CHILD_LOCK,  CHILD_APACHE, CHILD_RUBY,
                                             CHILD_WRITE, CHILD_READ,   CHILD_LEASE};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-        play_start_in_crowd(1);
+        play_start_in_long_queue(1);
         play.c.kind = kinds[i];
         SAY("enter");
         SAY("created 7");
-        STEP("listed 7*", ST_HOLDING, i < 4 ? "mark v0, grant, arm" : "grant, arm");
+        STEP("listed 7*", ST_HOLDING, i < 4 ? "hint v0, grant, arm" : "grant, arm");
     }
 }
 
 /* ---- the words ---- */
 
-static enum mark read_text(const char *text, const char *name)
+static enum head_hint read_text(const char *text, const char *name)
 {
-    return mark_read(text, strlen(text), name);
+    return head_hint_read(text, strlen(text), name);
 }
 
 static void words(void)
 {
-    CHECK_INT(mark_read(NULL, 0, "a-1"), MARK_NONE);
-    CHECK_INT(read_text("zkl head 1 a-1", "a-1"), MARK_NAMED);
-    CHECK_INT(read_text("zkl head 1 a-1", "a-12"), MARK_OTHER);
-    CHECK_INT(read_text("zkl head 1 a-12", "a-1"), MARK_OTHER);
-    CHECK_INT(read_text("zkl head 1 a-2", "a-1"), MARK_OTHER);
-    CHECK_INT(read_text("zkl head 1 a-1\n", "a-1"), MARK_OTHER);
-    CHECK_INT(read_text("zkl head 1 a-1", ""), MARK_OTHER);
-    CHECK_INT(read_text("zkl head 1 ", ""), MARK_FOREIGN);
-    CHECK_INT(read_text("zkl head 2 a-1", "a-1"), MARK_FOREIGN);
-    CHECK_INT(read_text("zkl", ""), MARK_FOREIGN);
-    CHECK_INT(read_text("12\nproclaimed", ""), MARK_FOREIGN);
-    CHECK_INT(mark_read("\0", 1, ""), MARK_FOREIGN);
+    CHECK_INT(head_hint_read(NULL, 0, "a-1"), HINT_NONE);
+    CHECK_INT(read_text("zkl head 1 a-1", "a-1"), HINT_NAMED);
+    CHECK_INT(read_text("zkl head 1 a-1", "a-12"), HINT_OTHER);
+    CHECK_INT(read_text("zkl head 1 a-12", "a-1"), HINT_OTHER);
+    CHECK_INT(read_text("zkl head 1 a-2", "a-1"), HINT_OTHER);
+    CHECK_INT(read_text("zkl head 1 a-1\n", "a-1"), HINT_OTHER);
+    CHECK_INT(read_text("zkl head 1 a-1", ""), HINT_OTHER);
+    CHECK_INT(read_text("zkl head 1 ", ""), HINT_FOREIGN);
+    CHECK_INT(read_text("zkl head 2 a-1", "a-1"), HINT_FOREIGN);
+    CHECK_INT(read_text("zkl", ""), HINT_FOREIGN);
+    CHECK_INT(read_text("12\nproclaimed", ""), HINT_FOREIGN);
+    CHECK_INT(head_hint_read("\0", 1, ""), HINT_FOREIGN);
 }
 
 static const struct test_case cases[] = {
@@ -242,7 +242,7 @@ static const struct test_case cases[] = {
     {"found_gone_by_the_watch", found_gone_by_the_watch},
     {"not_named", not_named},
     {"named_before", named_before},
-    {"proof_before_the_mark", proof_before_the_mark},
+    {"proof_before_the_hint", proof_before_the_hint},
     {"own_node_gone", own_node_gone},
     {"own_node_of_another_session", own_node_of_another_session},
     {"given_up", given_up},
@@ -258,4 +258,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite attempt_mark_suite = {.name = "attempt_mark", .cases = cases};
+const struct test_suite attempt_hint_suite = {.name = "attempt_hint", .cases = cases};

@@ -1,10 +1,10 @@
 /* What it costs a server to hand a lock over in a long queue: counted on the wire, and what becomes
  * of it when that is cut in between. */
 #include "fault.h"
-#include "recipes/mark.h"
+#include "recipes/head_hint.h"
 #include "suites.h"
 
-enum { COUNTED = 20, FEW = 2 * MARK_CROWD + COUNTED + 2, MANY = 200 };
+enum { COUNTED = 20, FEW = 2 * LONG_QUEUE + COUNTED + 2, MANY = 200 };
 
 static struct acquisition acquisitions[MANY];
 
@@ -33,16 +33,16 @@ static void check_hand_overs(int count)
     fault_begin();
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
     queue_up(fault_mutex(s), count);
-    hand_over(0, MARK_CROWD + 1); /* those that entered a short queue list */
+    hand_over(0, LONG_QUEUE + 1); /* those that entered a short queue list */
     proxy_reset_stats(fault.proxy);
-    hand_over(MARK_CROWD + 1, MARK_CROWD + 1 + COUNTED);
+    hand_over(LONG_QUEUE + 1, LONG_QUEUE + 1 + COUNTED);
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_GET_CHILDREN2), 0);
     uint64_t reads = (uint64_t)proxy_requests(fault.proxy, PROXY_OP_GET_DATA);
     CHECK(reads >= 2 * COUNTED && reads <= 3 * COUNTED); /* who is slow watches its own node */
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_DELETE), COUNTED);
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_CREATE2), 0);
     CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, COUNTED, FAULT_LIMIT_MS));
-    hand_over(MARK_CROWD + 1 + COUNTED, count - 1);
+    hand_over(LONG_QUEUE + 1 + COUNTED, count - 1);
     acquisition_end(&acquisitions[count - 1]);
     fault_end();
 }
@@ -53,9 +53,9 @@ static void costs_the_same_for_all(void)
     check_hand_overs(MANY);
 }
 
-/* A mark that never comes, or whose answer does not, or one that is not read at once: slower, and
+/* A hint that never comes, or whose answer does not, or one that is not read at once: slower, and
  * nobody is passed over or granted twice. */
-static void cut_at_the_mark(void)
+static void cut_at_the_hint(void)
 {
     static const struct {
         void (*lose)(struct proxy *p, int op);
@@ -69,10 +69,10 @@ static void cut_at_the_mark(void)
         fault_begin();
         struct history *h = history_new();
         queue_up(fault_mutex(fault_proxied(FAULT_LONG_MS)), FEW);
-        hand_over(0, MARK_CROWD + 1);
-        for (int n = MARK_CROWD + 1; n < FEW - 1; n++) {
+        hand_over(0, LONG_QUEUE + 1);
+        for (int n = LONG_QUEUE + 1; n < FEW - 1; n++) {
             int64_t begin = fault_boot_ns();
-            if (n == MARK_CROWD + 2)
+            if (n == LONG_QUEUE + 2)
                 rows[i].lose(fault.proxy, rows[i].op);
             history_add(h, begin, begin + 1, zkl_grant_token(acquisitions[n].grant));
             hand_over(n, n + 1);
@@ -80,7 +80,7 @@ static void cut_at_the_mark(void)
                 CHECK_INT(atomic_load(&acquisitions[later].done), 0);
         }
         acquisition_end(&acquisitions[FEW - 1]);
-        CHECK_INT(history_count(h), FEW - 2 - MARK_CROWD);
+        CHECK_INT(history_count(h), FEW - 2 - LONG_QUEUE);
         history_check(h);
         fault_end();
     }
@@ -88,7 +88,8 @@ static void cut_at_the_mark(void)
 
 static const struct test_case cases[] = {
     {"costs_the_same_for_all", costs_the_same_for_all},
-    {"cut_at_the_mark", cut_at_the_mark},
+    {"cut_at_the_hint", cut_at_the_hint},
     {NULL, NULL},
 };
-const struct test_suite fault_crowd_suite = {"fault_crowd", fault_start, fault_stop, cases};
+const struct test_suite fault_long_queue_suite = {"fault_long_queue", fault_start, fault_stop,
+                                                  cases};

@@ -4,12 +4,12 @@
 #include "by_hand.h"
 #include "suites.h"
 
-enum { ABREAST = 32, CROWD = 40, THRONG = 20000 };
+enum { ABREAST = 32, WAITERS = 40, THRONG = 20000 };
 
 static zkl_session *s;
 static zkl_mutex *mutex;
-static zkl_mutex *named[CROWD]; /* where it matters who is who */
-static zkl_op *ops[CROWD];
+static zkl_mutex *named[WAITERS]; /* where it matters who is who */
+static zkl_op *ops[WAITERS];
 static int acquired, refused, code;
 
 static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
@@ -28,22 +28,22 @@ static void start(void)
     REQUIRE(zkl_mutex_new(&mutex, s, "/l", NULL) == 0);
 }
 
-static void start_crowd(void)
+static void start_waiters(void)
 {
     start();
-    for (int i = 0; i < CROWD; i++)
+    for (int i = 0; i < WAITERS; i++)
         REQUIRE(zkl_mutex_lock_async(mutex, ZKL_FOREVER, on_acquired, NULL, &ops[i]) == 0);
 }
 
-/* Each with its place in the crowd for a name. */
-static void start_named_crowd(void)
+/* Each with its place in line for a name. */
+static void start_named_waiters(void)
 {
     zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
     char name[8];
 
     start();
     options.name = name;
-    for (int i = 0; i < CROWD; i++) {
+    for (int i = 0; i < WAITERS; i++) {
         g_snprintf(name, sizeof name, "%d", i);
         REQUIRE(zkl_mutex_new(&named[i], s, "/l", &options) == 0);
         REQUIRE(zkl_mutex_lock_async(named[i], ZKL_FOREVER, on_acquired, NULL, &ops[i]) == 0);
@@ -52,14 +52,14 @@ static void start_named_crowd(void)
 
 static void stop(void)
 {
-    for (int i = 0; i < CROWD; i++) {
+    for (int i = 0; i < WAITERS; i++) {
         zkl_op_free(ops[i]);
         zkl_mutex_free(named[i]);
         named[i] = NULL;
     }
     zkl_mutex_free(mutex);
     hand_close(s);
-    CHECK_INT(acquired + refused, CROWD);
+    CHECK_INT(acquired + refused, WAITERS);
 }
 
 static int creates(void)
@@ -80,11 +80,11 @@ static void one_queues(int number)
 
 static void enter_abreast(void)
 {
-    start_crowd();
+    start_waiters();
     CHECK_INT(creates(), ABREAST);
     one_queues(10);
     CHECK_INT(creates(), ABREAST);
-    for (int i = 11; i < 10 + CROWD - ABREAST; i++)
+    for (int i = 11; i < 10 + WAITERS - ABREAST; i++)
         one_queues(i);
     CHECK_INT(creates(), ABREAST);
     for (int left = ABREAST - 1; left >= 0; left--) {
@@ -99,7 +99,7 @@ static void another_path_is_open(void)
     zkl_mutex *other;
     zkl_op *op;
 
-    start_crowd();
+    start_waiters();
     REQUIRE(zkl_mutex_new(&other, s, "/m", NULL) == 0);
     REQUIRE(zkl_mutex_lock_async(other, ZKL_FOREVER, on_acquired, NULL, &op) == 0);
     CHECK_INT(fake_count(STORE_CREATE, "/root/m/"), 1);
@@ -114,12 +114,12 @@ static void another_path_is_open(void)
 /* It is told at once, and others go in in its place. */
 static void given_up_outside(void)
 {
-    start_crowd();
+    start_waiters();
     zkl_op_cancel(ops[ABREAST]);
     zkl_session_dispatch(s);
     CHECK_INT(refused, 1);
     CHECK_INT(code, ZKL_ECANCELED);
-    for (int i = 1; i < CROWD; i++)
+    for (int i = 1; i < WAITERS; i++)
         one_queues(10 + i);
     CHECK_INT(creates(), 0);
     stop();
@@ -128,12 +128,12 @@ static void given_up_outside(void)
 /* Who gives up while its create is under way is inside until that is answered. */
 static void given_up_while_entering(void)
 {
-    start_crowd();
+    start_waiters();
     zkl_op_cancel(ops[0]);
     CHECK_INT(creates(), ABREAST);
     ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NOAUTH);
     CHECK_INT(creates(), ABREAST);
-    for (int i = 1; i < CROWD - ABREAST; i++)
+    for (int i = 1; i < WAITERS - ABREAST; i++)
         ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NOAUTH);
     CHECK_INT(creates(), ABREAST);
     ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NOAUTH);
@@ -164,16 +164,16 @@ static void session_replaced(void)
 {
     static const struct {
         int queued, canceled;
-    } rows[] = {{4, 4}, {4, 20}, {0, 0}, {CROWD, -1}, {7, 2}, {0, CROWD - 1}};
+    } rows[] = {{4, 4}, {4, 20}, {0, 0}, {WAITERS, -1}, {7, 2}, {0, WAITERS - 1}};
     for (size_t row = 0; row < G_N_ELEMENTS(rows); row++) {
-        start_named_crowd();
+        start_named_waiters();
         for (int i = 0; i < rows[row].queued; i++)
             one_queues(10 + i);
         if (rows[row].canceled >= 0)
             zkl_op_cancel(ops[rows[row].canceled]);
         replace_session();
         CHECK_INT(creates(), ABREAST);
-        for (int i = 0; i < CROWD; i++) {
+        for (int i = 0; i < WAITERS; i++) {
             if (i == rows[row].canceled)
                 continue;
             CHECK_INT(creator(), i);
@@ -187,13 +187,13 @@ static void session_replaced(void)
 /* While they are at it, it ends once more. */
 static void session_replaced_again(void)
 {
-    start_named_crowd();
+    start_named_waiters();
     replace_session();
     for (int i = 0; i < 3; i++)
         one_queues(10 + i);
     replace_session();
     CHECK_INT(creates(), ABREAST);
-    for (int i = 0; i < CROWD; i++) {
+    for (int i = 0; i < WAITERS; i++) {
         CHECK_INT(creator(), i);
         one_queues(60 + i);
     }
@@ -205,26 +205,26 @@ static void session_replaced_again(void)
  */
 static void directory_deleted(void)
 {
-    char *nodes[CROWD];
+    char *nodes[WAITERS];
 
-    start_named_crowd();
-    for (int i = 0; i < CROWD; i++) {
+    start_named_waiters();
+    for (int i = 0; i < WAITERS; i++) {
         nodes[i] = fake_created_name("/root/l/", 10 + i);
         one_queues(10 + i);
         ANSWER(STORE_GET, "/root/l/_c_other", .rc = STORE_OK);
     }
     fake_watch("/root/l/_c_other-lock-0000000001", true);
-    for (int i = CROWD - 1; i >= 0; i--) {
+    for (int i = WAITERS - 1; i >= 0; i--) {
         ANSWER(STORE_GET, nodes[i], .rc = STORE_NONODE);
         g_free(nodes[i]);
         CHECK(creates() <= ABREAST);
     }
     CHECK_INT(creates(), ABREAST);
-    for (int i = CROWD - 1; i >= CROWD - ABREAST; i--) {
+    for (int i = WAITERS - 1; i >= WAITERS - ABREAST; i--) {
         CHECK_INT(creator(), i);
         one_queues(100 + i);
     }
-    for (int i = 0; i < CROWD - ABREAST; i++) {
+    for (int i = 0; i < WAITERS - ABREAST; i++) {
         CHECK_INT(creator(), i);
         one_queues(200 + i);
     }
@@ -235,15 +235,15 @@ static void directory_deleted(void)
 /* Who waits outside to enter again can give up there, and is told so when the session is closed. */
 static void given_up_when_outside_again(void)
 {
-    start_named_crowd();
-    for (int i = 0; i < CROWD; i++)
+    start_named_waiters();
+    for (int i = 0; i < WAITERS; i++)
         one_queues(10 + i);
     replace_session();
     zkl_op_cancel(ops[ABREAST]);
     zkl_session_dispatch(s);
     CHECK_INT(refused, 1);
     CHECK_INT(code, ZKL_ECANCELED);
-    for (int i = 0; i < CROWD - 1; i++)
+    for (int i = 0; i < WAITERS - 1; i++)
         one_queues(60 + i);
     CHECK_INT(creates(), 0);
     replace_session();
@@ -255,15 +255,15 @@ static void given_up_when_outside_again(void)
 /* Who cannot settle its create may be at it for long: others enter in its place. */
 static void unsettled(void)
 {
-    start_crowd();
+    start_waiters();
     for (int i = 0; i < ABREAST; i++)
         ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
-    for (int i = 0; i < CROWD - ABREAST; i++)
+    for (int i = 0; i < WAITERS - ABREAST; i++)
         ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_UNKNOWN);
-    for (int i = 0; i < CROWD - ABREAST; i++)
+    for (int i = 0; i < WAITERS - ABREAST; i++)
         ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
-    CHECK_INT(creates(), ABREAST - (CROWD - ABREAST));
-    for (int i = 0; i < CROWD - ABREAST; i++)
+    CHECK_INT(creates(), ABREAST - (WAITERS - ABREAST));
+    for (int i = 0; i < WAITERS - ABREAST; i++)
         ANSWER(STORE_LIST, "/root/l", .rc = STORE_NOAUTH);
     CHECK_INT(creates(), ABREAST);
     stop();
@@ -271,10 +271,10 @@ static void unsettled(void)
 
 static void credentials_refused(void)
 {
-    start_crowd();
+    start_waiters();
     fake_event(STORE_EV_AUTH);
     zkl_session_dispatch(s);
-    CHECK_INT(refused, CROWD);
+    CHECK_INT(refused, WAITERS);
     CHECK_INT(code, ZKL_EAUTH);
     stop();
 }
@@ -289,7 +289,7 @@ static bool refuse_all(const struct store_request *request, struct store_reply *
 
 static void all_fail_at_once(void)
 {
-    start_crowd();
+    start_waiters();
     for (int i = 0; i < THRONG; i++)
         REQUIRE(zkl_mutex_lock_async(mutex, ZKL_FOREVER, on_acquired, NULL, NULL) == 0);
     fake_answer_at_once(refuse_all);
@@ -297,7 +297,7 @@ static void all_fail_at_once(void)
     fake_answer_at_once(NULL);
     CHECK_INT(creates(), ABREAST - 1);
     zkl_session_dispatch(s);
-    CHECK_INT(refused, CROWD + THRONG - ABREAST + 1);
+    CHECK_INT(refused, WAITERS + THRONG - ABREAST + 1);
     CHECK_INT(code, ZKL_EACCES);
     refused -= THRONG;
     stop();
@@ -324,14 +324,14 @@ static void coming_up(void)
     start();
     zkl_session_on_change(s, on_session, &replaced);
     fake_event(STORE_EV_DOWN);
-    for (int i = 0; i < CROWD; i++)
+    for (int i = 0; i < WAITERS; i++)
         REQUIRE(zkl_mutex_lock_async(mutex, ZKL_FOREVER, on_acquired, NULL, &ops[i]) == 0);
     hand_pass(s, HAND_DEADLINE_MS);
     fake_answer_at_once(refuse_creates);
     fake_event(STORE_EV_UP);
     fake_answer_at_once(NULL);
     zkl_session_dispatch(s);
-    CHECK_INT(refused, CROWD);
+    CHECK_INT(refused, WAITERS);
     CHECK(!replaced && s->up);
     stop();
 }
@@ -414,4 +414,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite crowd_suite = {"crowd", NULL, NULL, cases};
+const struct test_suite admission_suite = {"admission", NULL, NULL, cases};

@@ -2,27 +2,27 @@
  * that was the head never come again while the directory stands, so the next in line, once that
  * node is gone, is the head and need not list everybody. docs/design/head-hints.md has
  * the argument. */
-#ifndef RECIPES_MARK_H
-#define RECIPES_MARK_H
+#ifndef RECIPES_HEAD_HINT_H
+#define RECIPES_HEAD_HINT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /* Of so many children on, a queue is long: below, a list costs less than one more write. */
-enum { MARK_CROWD = 16 };
+enum { LONG_QUEUE = 16 };
 
 /* The node's name follows. */
-#define MARK_WORDS "zkl head 1 "
+#define HINT_WORDS "zkl head 1 "
 
-enum mark {
-    MARK_NONE,    /* there is no data */
-    MARK_UNREAD,  /* there is some: which is not known */
-    MARK_FOREIGN, /* others keep theirs there */
-    MARK_OTHER,   /* of some contender that was the head */
-    MARK_NAMED    /* of the one with that name */
+enum head_hint {
+    HINT_NONE,    /* there is no data */
+    HINT_UNREAD,  /* there is some: which is not known */
+    HINT_FOREIGN, /* others keep theirs there */
+    HINT_OTHER,   /* of some contender that was the head */
+    HINT_NAMED    /* of the one with that name */
 };
 
 /* What the data is, to one who asks for that name ("": nobody's). */
-enum mark mark_read(const char *data, size_t length, const char *name);
+enum head_hint head_hint_read(const char *data, size_t length, const char *name);
 
 #endif

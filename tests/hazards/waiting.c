@@ -171,9 +171,9 @@ static void polling_zkl(void)
          counted.zkl);
 }
 
-const struct hazard hazards_crowd[] = {
+const struct hazard hazards_waiting[] = {
     {"herd", "a herd is woken at each release", herd_usual, herd_zkl,
-     "queue_order.one_is_woken crowd.counts mutex_basic.watches"},
+     "queue_order.one_is_woken counter.counts mutex_basic.watches"},
     {"polling", "waiting is polling with sleep", polling_usual, polling_zkl,
      "queue_order.fifo fault_deadline.cold_is_quiet proofs_steady.cost_and_remaining_time"},
     {.name = NULL},
