@@ -5,7 +5,7 @@
  *   monitor, and close takes it away under the monitor first;
  * - it resolves names at every turn of its loop: the resolution delay of -1 ends that;
  * - it ends the process when it is refused one of its two threads: two are tried before;
- * - init and close block (DNS, a mute server): a keeper thread of the store does both;
+ * - init and close block (DNS, a mute server): a connector thread of the store does both;
  * - watch contexts may be used after removal: the context is the store, which outlives the handle.
  */
 #include <errno.h>

@@ -58,13 +58,13 @@ expect_match "unless it is told to be strict" '^error: .* layout$' "$answer"
 # A lock that outlives its session.
 for kind in kazoo kazoo-curator; do
     L=/interop/persistent_$kind
-    start_kazoo keeper locks
-    keeper=$peer
-    ask keeper "persist $L $kind"
+    start_kazoo maker locks
+    maker=$peer
+    ask maker "persist $L $kind"
     read -r _ _ node <<<"$answer"
-    end_peer keeper
-    status_of "$keeper"
-    rm "$scratch"/keeper.*
+    end_peer maker
+    status_of "$maker"
+    rm "$scratch"/maker.*
     waits_for "$kind's persistent node" $L "$node"
 done
 

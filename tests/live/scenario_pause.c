@@ -120,7 +120,8 @@ static bool freeze_one(guint which)
     return there && freezer > 0;
 }
 
-/* Callbacks, timers, the keeper and two of libzookeeper, one after the other; or none, and skipped.
+/* Callbacks, timers, the connector and two of libzookeeper, one after the other; or none, and
+ * skipped.
  */
 static void s09_one_thread_frozen(void)
 {
