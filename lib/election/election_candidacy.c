@@ -102,7 +102,7 @@ static void on_listed(struct request *r, const struct store_reply *reply)
     struct candidacy_event ev = {.kind = CANDIDACY_EV_UNLISTED, .tag = r->tag};
 
     if (r->what.watch)
-        watch_answered(c->election->session, r, reply, &c->interest);
+        watch_answered(c->election->session, r, reply, &c->subscription);
     if (reply->rc == STORE_OK) {
         ev.kind = CANDIDACY_EV_LISTED;
         ev.names = (const char *const *)reply->names;
@@ -185,7 +185,7 @@ static void list(struct election_candidacy *c, const struct candidacy_action *a)
 
     r->tag = a->tag;
     c->refs++;
-    unwatched = !watch_add(e->session, r, &c->interest);
+    unwatched = !watch_add(e->session, r, &c->subscription);
     request_send(e->session, r);
     if (unwatched)
         step(c, (struct candidacy_event){.kind = CANDIDACY_EV_UNWATCHED});
@@ -246,7 +246,7 @@ static void perform(struct election_candidacy *c, const struct candidacy_action 
         list(c, a);
         break;
     case CANDIDACY_ACT_IGNORE:
-        watch_drop(&c->interest, false);
+        watch_drop(&c->subscription, false);
         timers_cancel(&c->timer);
         break;
     case CANDIDACY_ACT_ARM:
@@ -276,7 +276,7 @@ static void step(struct election_candidacy *c, struct candidacy_event ev)
     ev.refused = e->session->refused;
     ev.closing = e->session->closing;
     ev.superseded = e->candidacy && e->candidacy != c;
-    ev.watched = c->interest.watch != NULL;
+    ev.watched = c->subscription.watch != NULL;
     ev.owned = c->grant && zkl_grant_state(c->grant) < ZKL_LOST;
     ev.released = c->grant && zkl_grant_state(c->grant) == ZKL_RELEASED;
     c->refs++;
@@ -313,7 +313,7 @@ void election_candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
     c->election = e;
     c->fn = fn;
     c->data = data;
-    c->interest = (struct interest){.fired = on_fired, .owner = c};
+    c->subscription = (struct subscription){.fired = on_fired, .owner = c};
     c->machine = (struct candidacy){.kind = e->kind,
                                     .requeue = o->requeue,
                                     .step_down = {.yield = o->yield,

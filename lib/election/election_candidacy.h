@@ -16,11 +16,11 @@ struct election_candidacy {
     struct contender *contender; /* QUEUED */
     zkl_grant *grant;            /* CHECKING to STOPPING: a reference */
     struct timer timer;
-    struct interest interest; /* in the candidates */
-    zkl_error failure;        /* of the last attempt */
-    zkl_error why;            /* it is over; .code 0: it was asked to */
-    bool over;                /* to be told behind the end of the term */
-    int answer;               /* to the user's call under way */
+    struct subscription subscription; /* in the candidates */
+    zkl_error failure;                /* of the last attempt */
+    zkl_error why;                    /* it is over; .code 0: it was asked to */
+    bool over;                        /* to be told behind the end of the term */
+    int answer;                       /* to the user's call under way */
 };
 
 /* The first attempt begins. */

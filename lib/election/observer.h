@@ -16,7 +16,7 @@ struct observer {
     GBytes *told_data;  /* proclaimed by the leader told; NULL: none */
     char *node, *id;    /* of the first in line */
     GBytes *proclaimed; /* NULL: nothing, or not known */
-    struct interest node_interest, data_interest;
+    struct subscription node_subscription, data_subscription;
 };
 
 extern const struct look_kind observer_kind;

@@ -30,7 +30,7 @@ static void on_node_read(struct request *r, const struct store_reply *reply)
     struct observer *o = r->owner;
     const struct report report = {.reply = reply};
 
-    watch_answered(o->look.session, r, reply, &o->node_interest);
+    watch_answered(o->look.session, r, reply, &o->node_subscription);
     step(o,
          (struct observing_event){.kind = OBSERVING_EV_NODE,
                                   .tag = r->tag,
@@ -49,7 +49,7 @@ static void on_data_read(struct request *r, const struct store_reply *reply)
     struct observing_event ev = {
         .kind = OBSERVING_EV_DATA, .tag = r->tag, .answer = to_answer(reply->rc)};
 
-    watch_answered(o->look.session, r, reply, &o->data_interest);
+    watch_answered(o->look.session, r, reply, &o->data_subscription);
     if (reply->rc == STORE_OK && observe_data(data, length, &ev.token, &at))
         report.proclaimed = g_bytes_new(data + at, length - at);
     step(o, ev, &report);
@@ -129,10 +129,10 @@ static void perform(struct observer *o, const struct observing_action *a,
     switch (a->kind) {
     case OBSERVING_ACT_READ_NODE:
         look_ask(l, STORE_GET, g_strconcat(l->directory, "/", o->node, NULL), on_node_read,
-                 &o->node_interest, look_number(l));
+                 &o->node_subscription, look_number(l));
         break;
     case OBSERVING_ACT_READ_DATA:
-        look_ask(l, STORE_GET, g_strdup(l->directory), on_data_read, &o->data_interest, a->tag);
+        look_ask(l, STORE_GET, g_strdup(l->directory), on_data_read, &o->data_subscription, a->tag);
         break;
     case OBSERVING_ACT_TAKE_FIRST:
         take_first(o, report->first);
@@ -163,10 +163,10 @@ static void perform(struct observer *o, const struct observing_action *a,
                       a->data ? o->proclaimed : NULL);
         break;
     case OBSERVING_ACT_DROP_NODE:
-        watch_drop(&o->node_interest, false);
+        watch_drop(&o->node_subscription, false);
         break;
     case OBSERVING_ACT_DROP_DATA:
-        watch_drop(&o->data_interest, false);
+        watch_drop(&o->data_subscription, false);
         break;
     }
 }
@@ -181,7 +181,7 @@ static void step(struct observer *o, struct observing_event ev, const struct rep
     struct observing_actions actions;
 
     ev.look = look_number(&o->look);
-    ev.data_watched = o->data_interest.watch != NULL;
+    ev.data_watched = o->data_subscription.watch != NULL;
     ev.told_any = o->told_data != NULL;
     ev.same =
         same_bytes(ev.kind == OBSERVING_EV_DATA ? report->proclaimed : o->proclaimed, o->told_data);
@@ -192,8 +192,8 @@ static void step(struct observer *o, struct observing_event ev, const struct rep
 
 void observer_listen(struct observer *o)
 {
-    o->node_interest = (struct interest){.fired = on_node_fired, .owner = o};
-    o->data_interest = (struct interest){.fired = on_data_fired, .owner = o};
+    o->node_subscription = (struct subscription){.fired = on_node_fired, .owner = o};
+    o->data_subscription = (struct subscription){.fired = on_data_fired, .owner = o};
 }
 
 const struct look_kind observer_kind = {.doing = "looking for the leader",

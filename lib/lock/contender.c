@@ -31,7 +31,7 @@ void contender_unref(struct contender *c)
         g_rc_box_release(c->predecessor);
     g_free(c->old_id);
     g_free(c->odd_name);
-    g_free(c->front);
+    g_free(c->head);
     g_free(c);
 }
 
@@ -41,11 +41,11 @@ static void retire(struct contender *c)
     zkl_session *s = c->session;
 
     c->retired = true;
-    if (c->front) {
-        timers_cancel(&c->front->timer);
-        watch_drop(&c->front->own_interest, true);
+    if (c->head) {
+        timers_cancel(&c->head->timer);
+        watch_drop(&c->head->own_subscription, true);
     }
-    watch_drop(&c->predecessor_interest, false);
+    watch_drop(&c->predecessor_subscription, false);
     detach_grant(c);
     s->orphans -= c->orphan;
     admission_leave(c);
@@ -91,7 +91,7 @@ static void lose(struct contender *c)
         log_line(s->log, ZKL_LOG_WARN, "%s: lost", grant_full_node(c->grant));
     c->refs++;
     if (grant_lose(c->grant, on_told, c)) {
-        timers_arm(s->timers, &contender_front(c)->timer,
+        timers_arm(s->timers, &contender_head(c)->timer,
                    clock_now().boot + s->timeout_ms * CLOCK_MS, on_timer, c);
     } else {
         c->refs--;
@@ -153,7 +153,7 @@ static void perform(struct contender *c, const struct action *a)
             give_error(c, a->error);
         break;
     case ACT_ARM:
-        timers_arm(c->session->timers, &contender_front(c)->timer,
+        timers_arm(c->session->timers, &contender_head(c)->timer,
                    clock_now().boot + a->number * CLOCK_MS, on_timer, c);
         break;
     default:
@@ -168,14 +168,14 @@ static void note_deadline(struct contender *c)
     zkl_session *s = c->session;
     bool by_deadline = c->grant || c->machine.state == ST_CLAIMING;
 
-    if (!by_deadline && !c->front)
+    if (!by_deadline && !c->head)
         return;
-    struct front *f = contender_front(c);
-    if (by_deadline && !f->by_deadline)
-        g_queue_push_tail_link(&locks_of(s)->by_deadline, &f->deadline_link);
-    else if (!by_deadline && f->by_deadline)
-        g_queue_unlink(&locks_of(s)->by_deadline, &f->deadline_link);
-    f->by_deadline = by_deadline;
+    struct head_state *h = contender_head(c);
+    if (by_deadline && !h->by_deadline)
+        g_queue_push_tail_link(&locks_of(s)->by_deadline, &h->deadline_link);
+    else if (!by_deadline && h->by_deadline)
+        g_queue_unlink(&locks_of(s)->by_deadline, &h->deadline_link);
+    h->by_deadline = by_deadline;
 }
 
 void contender_step(struct contender *c, struct event *ev)
@@ -222,14 +222,14 @@ static void on_predecessor_fired(void *owner, bool gone)
     contender_step(owner, &(struct event){.kind = EV_PRED_FIRED, .gone = gone});
 }
 
-struct front *contender_front(struct contender *c)
+struct head_state *contender_head(struct contender *c)
 {
-    if (!c->front) {
-        c->front = g_new0(struct front, 1);
-        c->front->own_interest = (struct interest){.fired = on_own_fired, .owner = c};
-        c->front->deadline_link.data = c;
+    if (!c->head) {
+        c->head = g_new0(struct head_state, 1);
+        c->head->own_subscription = (struct subscription){.fired = on_own_fired, .owner = c};
+        c->head->deadline_link.data = c;
     }
-    return c->front;
+    return c->head;
 }
 
 struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,
@@ -246,7 +246,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->priority = spec->priority;
     c->decided = decided;
     c->owner = owner;
-    c->predecessor_interest = (struct interest){.fired = on_predecessor_fired, .owner = c};
+    c->predecessor_subscription = (struct subscription){.fired = on_predecessor_fired, .owner = c};
     contender_new_id(c);
     attempt_init(&c->machine, spec->kind, spec->try_only);
     c->machine.strict = spec->strict;

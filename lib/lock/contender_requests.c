@@ -191,7 +191,7 @@ static void on_read(struct request *r, const struct store_reply *reply)
 {
     struct contender *c = r->owner;
 
-    watch_answered(c->session, r, reply, &c->front->own_interest);
+    watch_answered(c->session, r, reply, &c->head->own_subscription);
     on_proved(r, reply);
 }
 
@@ -199,18 +199,18 @@ static void on_watched(struct request *r, const struct store_reply *reply)
 {
     struct contender *c = r->owner;
 
-    watch_answered(c->session, r, reply, &c->predecessor_interest);
+    watch_answered(c->session, r, reply, &c->predecessor_subscription);
     contender_answer(r, reply, &(struct event){.kind = EV_WATCHED});
 }
 
-/* Makes r leave a watch that fires interest; or the recipe hears that too much is watched, in an
- * event of that kind. */
-static bool leave_watch(struct contender *c, struct request *r, struct interest *interest,
+/* Makes r leave a watch that fires subscription; or the recipe hears that too much is watched, in
+ * an event of that kind. */
+static bool leave_watch(struct contender *c, struct request *r, struct subscription *subscription,
                         enum event_kind kind)
 {
     uint32_t tag = r->tag;
 
-    if (watch_add(c->session, r, interest))
+    if (watch_add(c->session, r, subscription))
         return true;
     request_free(r);
     contender_step(c, &(struct event){.kind = kind, .answer = ANSWER_LIMIT, .tag = tag});
@@ -222,7 +222,7 @@ static void ask_own(struct contender *c, uint32_t tag)
 {
     struct request *r = contender_request(c, STORE_GET, contender_node(c), on_read, tag);
 
-    if (leave_watch(c, r, &contender_front(c)->own_interest, EV_READ))
+    if (leave_watch(c, r, &contender_head(c)->own_subscription, EV_READ))
         request_send(c->session, r);
 }
 
@@ -231,10 +231,10 @@ static void ask_predecessor(struct contender *c, char *path, uint32_t tag)
 {
     struct request *r = contender_request(c, STORE_GET, path, on_watched, tag);
 
-    if (!leave_watch(c, r, &c->predecessor_interest, EV_WATCHED))
+    if (!leave_watch(c, r, &c->predecessor_subscription, EV_WATCHED))
         return;
     g_clear_pointer(&c->predecessor, g_rc_box_release);
-    c->predecessor = g_rc_box_acquire(watch_path(&c->predecessor_interest));
+    c->predecessor = g_rc_box_acquire(watch_path(&c->predecessor_subscription));
     request_send(c->session, r);
 }
 
@@ -262,8 +262,8 @@ static void delete_spare(struct contender *c)
 
 static void delete_node(struct contender *c)
 {
-    if (c->front)
-        watch_drop(&c->front->own_interest, true);
+    if (c->head)
+        watch_drop(&c->head->own_subscription, true);
     request_delete(c->session, contender_node(c));
 }
 
@@ -313,7 +313,7 @@ void contender_ask(struct contender *c, const struct action *a)
         ask_predecessor(c, g_strdup(c->predecessor), a->tag);
         break;
     case ACT_UNWATCH:
-        watch_drop(&c->predecessor_interest, false);
+        watch_drop(&c->predecessor_subscription, false);
         break;
     case ACT_DELETE:
         delete_node(c);

@@ -24,8 +24,8 @@ struct contender {
     char *odd_name;              /* of the own node, when it is not what we would call it */
     char *predecessor;           /* full path; an rc_box, the watch's own */
     char *old_id;                /* of the session before; NULL: none */
-    struct interest predecessor_interest;
-    struct front *front;              /* NULL until it is needed; what is there for good then */
+    struct subscription predecessor_subscription;
+    struct head_state *head;          /* NULL until it is needed; what is there for good then */
     struct request *create, *list;    /* under way or parked, behind ACT_CREATE and ACT_LIST */
     const struct store_reply *listed; /* the snapshot being stepped */
     zkl_grant *grant;                 /* one reference, while holding */
@@ -51,14 +51,14 @@ struct contender {
 };
 
 /* What only the first in line has: thousands may wait behind it. */
-struct front {
-    struct interest own_interest;
+struct head_state {
+    struct subscription own_subscription;
     struct timer timer;  /* own watch due, or the end of a lapsed node */
     GList deadline_link; /* of the session */
     bool by_deadline;    /* in the session's list of that name */
 };
 
-struct front *contender_front(struct contender *c);
+struct head_state *contender_head(struct contender *c);
 
 /* What would enter the queue but was not sent yet will not be. */
 void contender_recall(struct contender *c);

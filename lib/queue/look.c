@@ -21,7 +21,7 @@ void look_init(struct look *l, zkl_session *s, const char *directory, const stru
     l->kind = kind;
     l->machine =
         (struct children){.watch = kind->watch, .gap = kind->gap_ns, .gap_each = kind->gap_each_ns};
-    l->children = (struct interest){.fired = on_fired, .owner = l};
+    l->children = (struct subscription){.fired = on_fired, .owner = l};
     l->list = list;
     l->link.data = l;
     g_queue_push_tail_link(list, &l->link);
@@ -162,12 +162,12 @@ uint32_t look_number(const struct look *l)
 
 void look_ask(struct look *l, enum store_kind kind, char *path,
               void (*done)(struct request *r, const struct store_reply *reply),
-              struct interest *interest, uint32_t tag)
+              struct subscription *subscription, uint32_t tag)
 {
     struct request *r = request_new(kind, path, done, l);
 
     r->tag = tag;
-    if (interest && !watch_add(l->session, r, interest)) {
+    if (subscription && !watch_add(l->session, r, subscription)) {
         request_free(r);
         step(l, (struct children_event){
                     .kind = CHILDREN_EV_REFUSED, .tag = l->machine.tag, .why = CHILDREN_LIMIT});

@@ -36,7 +36,7 @@ struct look {
     bool stopped;   /* no call begins any more */
     unsigned calls; /* under way */
     struct children machine;
-    struct interest children;         /* or that there is such a path */
+    struct subscription children;     /* or that there is such a path */
     struct timer timer;               /* for the next look */
     const struct store_reply *listed; /* LISTED: what is handed on */
 };
@@ -82,7 +82,7 @@ uint32_t look_number(const struct look *l);
 /* Another request of the look; its answer belongs to the look number tag. */
 void look_ask(struct look *l, enum store_kind kind, char *path,
               void (*done)(struct request *r, const struct store_reply *reply),
-              struct interest *interest, uint32_t tag);
+              struct subscription *subscription, uint32_t tag);
 
 /* ---- telling ---- */
 

@@ -9,12 +9,12 @@ enum { BYTES_MAX = 512 * 1024, BYTES_EACH = 8 };
 
 struct watch {
     zkl_session *session;
-    char *path;          /* an rc_box */
-    GSList *interests;   /* of struct interest, mostly one */
-    struct timer *retry; /* NULL: none was needed yet */
-    unsigned asked;      /* requests on their way that set it */
-    bool armed;          /* the server has it, as far as we know */
-    bool of_list;        /* on the children */
+    char *path;            /* an rc_box */
+    GSList *subscriptions; /* of struct subscription, mostly one */
+    struct timer *retry;   /* NULL: none was needed yet */
+    unsigned asked;        /* requests on their way that set it */
+    bool armed;            /* the server has it, as far as we know */
+    bool of_list;          /* on the children */
 };
 
 static size_t cost(const struct watch *w)
@@ -22,9 +22,9 @@ static size_t cost(const struct watch *w)
     return strlen(w->path) + BYTES_EACH;
 }
 
-static void unlink_interest(struct interest *i)
+static void unlink_subscription(struct subscription *i)
 {
-    i->watch->interests = g_slist_remove_link(i->watch->interests, &i->link);
+    i->watch->subscriptions = g_slist_remove_link(i->watch->subscriptions, &i->link);
     i->watch = NULL;
     i->asked = NULL;
 }
@@ -33,8 +33,8 @@ static void free_watch(void *data)
 {
     struct watch *w = data;
 
-    while (w->interests)
-        unlink_interest(w->interests->data);
+    while (w->subscriptions)
+        unlink_subscription(w->subscriptions->data);
     if (w->retry)
         timers_cancel(w->retry);
     g_free(w->retry);
@@ -81,7 +81,7 @@ static void settle(struct watch *w)
 {
     zkl_session *s = w->session;
 
-    if (w->asked || w->interests)
+    if (w->asked || w->subscriptions)
         return;
     if (w->armed) {
         struct request *r = request_new(STORE_UNWATCH, g_strdup(w->path), on_removed, s);
@@ -120,7 +120,7 @@ static void on_removed(struct request *r, const struct store_reply *reply)
     timers_arm(w->session->timers, w->retry, clock_now().boot + RETRY_NS, on_retry, w);
 }
 
-bool watch_add(zkl_session *s, struct request *r, struct interest *i)
+bool watch_add(zkl_session *s, struct request *r, struct subscription *i)
 {
     struct watch *w = find_for(s, &r->what);
 
@@ -141,19 +141,19 @@ bool watch_add(zkl_session *s, struct request *r, struct interest *i)
         watch_drop(i, false);
         i->watch = w;
         i->link = (GSList){.data = i};
-        w->interests = g_slist_concat(w->interests, &i->link);
+        w->subscriptions = g_slist_concat(w->subscriptions, &i->link);
     }
     i->asked = r;
     return true;
 }
 
-char *watch_path(const struct interest *i)
+char *watch_path(const struct subscription *i)
 {
     return i->watch->path;
 }
 
 void watch_answered(zkl_session *s, const struct request *r, const struct store_reply *reply,
-                    struct interest *i)
+                    struct subscription *i)
 {
     struct watch *w = find_for(s, &r->what);
     bool newest = i->asked == r;
@@ -166,22 +166,22 @@ void watch_answered(zkl_session *s, const struct request *r, const struct store_
     if (reply->rc == STORE_OK || (reply->rc == STORE_NONODE && r->what.kind == STORE_STAT))
         w->armed = true;
     else if (newest)
-        unlink_interest(i);
+        unlink_subscription(i);
     settle(w);
 }
 
-void watch_drop(struct interest *i, bool deleting)
+void watch_drop(struct subscription *i, bool deleting)
 {
     struct watch *w = i->watch;
 
     if (!w)
         return;
-    unlink_interest(i);
+    unlink_subscription(i);
     if (!deleting || !w->armed)
         settle(w);
 }
 
-/* Firing may add and drop interests, and even end the session: each round looks anew. */
+/* Firing may add and drop subscriptions, and even end the session: each round looks anew. */
 static void fire(zkl_session *s, const char *path, bool of_list, bool gone)
 {
     struct watch *w = find(s, path, of_list);
@@ -189,14 +189,14 @@ static void fire(zkl_session *s, const char *path, bool of_list, bool gone)
     if (!w)
         return;
     w->armed = false;
-    for (guint n = g_slist_length(w->interests); n > 0; n--) {
+    for (guint n = g_slist_length(w->subscriptions); n > 0; n--) {
         w = find(s, path, of_list);
-        if (!w || !w->interests)
+        if (!w || !w->subscriptions)
             break;
-        struct interest *i = w->interests->data;
-        w->interests = g_slist_remove_link(w->interests, &i->link);
+        struct subscription *i = w->subscriptions->data;
+        w->subscriptions = g_slist_remove_link(w->subscriptions, &i->link);
         if (i->asked) {
-            w->interests = g_slist_concat(w->interests, &i->link);
+            w->subscriptions = g_slist_concat(w->subscriptions, &i->link);
             continue;
         }
         i->watch = NULL;

@@ -1,4 +1,4 @@
-/* At most two watches per path and session, however many are interested: one on its node, one on
+/* At most two watches per path and session, however many subscribe: one on its node, one on
  * the children. All with the monitor held. */
 #ifndef LIB_WATCH_H
 #define LIB_WATCH_H
@@ -10,11 +10,11 @@ struct watch;
 
 GHashTable *watch_table_new(void);
 
-/* Lives in its owner; all zero is no interest. One shot: fired runs with the interest dropped.
- * While a request for it is under way it does not fire: what happened before the answer, the answer
- * tells.
+/* Lives in its owner; all zero is no subscription. One shot: fired runs with the subscription
+ * dropped. While a request for it is under way it does not fire: what happened before the answer,
+ * the answer tells.
  */
-struct interest {
+struct subscription {
     struct watch *watch;
     const struct request *asked; /* the newest, until it is answered */
     void (*fired)(void *owner, bool gone);
@@ -24,24 +24,25 @@ struct interest {
 
 /* Makes r, a STORE_GET, LIST or STAT, leave a watch that fires i. Sends nothing. False: too much is
  * watched. */
-bool watch_add(zkl_session *s, struct request *r, struct interest *i);
+bool watch_add(zkl_session *s, struct request *r, struct subscription *i);
 
-/* What an interest is in, while there is one: an rc_box, of which another reference may be kept. */
-char *watch_path(const struct interest *i);
+/* The path of a subscription, while there is one: an rc_box, of which another reference may be
+ * kept. */
+char *watch_path(const struct subscription *i);
 
 /* The answer to such a request came; to be called by its done, before anything else. When it
  * left no watch, as there is no node, i is dropped. */
 void watch_answered(zkl_session *s, const struct request *r, const struct store_reply *reply,
-                    struct interest *i);
+                    struct subscription *i);
 
-/* The owner's interest ends. With the last one the watch is removed, on the server too; unless the
+/* The subscription ends. With the last one the watch is removed, on the server too; unless the
  * node is being deleted, which does that by itself. */
-void watch_drop(struct interest *i, bool deleting);
+void watch_drop(struct subscription *i, bool deleting);
 
 /* The store's event. */
 void watch_fired(zkl_session *s, const char *path, enum store_fired fired);
 
-/* The session is over and its watches with it: no interest fires any more. */
+/* The session is over and its watches with it: no subscription fires any more. */
 void watch_clear(zkl_session *s);
 
 #endif

@@ -147,12 +147,12 @@ static enum broken check_done(const struct state *st, int i)
     return BROKEN_NOT;
 }
 
-/* A watch that stands has an interest, or goes with its node, or its removal is under way. */
+/* A watch that stands has a subscription, or goes with its node, or its removal is under way. */
 static enum broken check_watches(const struct client *c)
 {
     for (uint8_t n = 0; n < MODEL_NODES; n++)
-        if ((c->armed & MODEL_BIT(n)) && !c->asked[n] && c->own_interest.node != n &&
-            c->predecessor_interest.node != n && (c->watched & MODEL_BIT(n)) &&
+        if ((c->armed & MODEL_BIT(n)) && !c->asked[n] && c->own_subscription.node != n &&
+            c->predecessor_subscription.node != n && (c->watched & MODEL_BIT(n)) &&
             !will_be_deleted(c, n))
             return BROKEN_WATCH;
     return BROKEN_NOT;

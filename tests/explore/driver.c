@@ -11,9 +11,9 @@ static void step_kind(struct state *st, int i, enum event_kind kind)
 /* ---- lib/lock/contender_requests.c ---- */
 
 static void ask_watching(struct client *c, enum ask_kind kind, uint8_t node,
-                         struct interest *interest, uint32_t tag)
+                         struct subscription *subscription, uint32_t tag)
 {
-    watches_add(c, node, interest, tag);
+    watches_add(c, node, subscription, tag);
     model_push_ask(c, kind, node, tag);
 }
 
@@ -63,21 +63,21 @@ static void ask(struct state *st, int i, const struct action *a, uint16_t names)
         model_push_ask(c, ASK_PROVE, c->node, a->tag);
         break;
     case ACT_READ:
-        ask_watching(c, ASK_READ, c->node, &c->own_interest, a->tag);
+        ask_watching(c, ASK_READ, c->node, &c->own_subscription, a->tag);
         break;
     case ACT_WATCH:
         c->predecessor = (uint8_t)a->id;
         /* fall through */
     case ACT_REWATCH:
-        ask_watching(c, ASK_WATCH, c->predecessor, &c->predecessor_interest, a->tag);
+        ask_watching(c, ASK_WATCH, c->predecessor, &c->predecessor_subscription, a->tag);
         break;
     case ACT_UNWATCH:
-        watches_drop(c, &c->predecessor_interest, false);
+        watches_drop(c, &c->predecessor_subscription, false);
         break;
     case ACT_DELETE:
         if (c->stopping)
             st->broken = BROKEN_EARLY;
-        watches_drop(c, &c->own_interest, true);
+        watches_drop(c, &c->own_subscription, true);
         model_push_ask(c, ASK_DELETE, c->node, 0);
         break;
     case ACT_DELETE_SPARE:
@@ -128,8 +128,8 @@ static void retire(struct client *c)
 {
     c->retired = true;
     c->timer = c->orphan = false;
-    watches_drop(c, &c->own_interest, true);
-    watches_drop(c, &c->predecessor_interest, false);
+    watches_drop(c, &c->own_subscription, true);
+    watches_drop(c, &c->predecessor_subscription, false);
 }
 
 static void decide(struct state *st, struct client *c)
@@ -179,7 +179,7 @@ void driver_step_seeing(struct state *st, int i, struct event *ev, uint16_t name
     attempt_step(&c->machine, ev, &actions);
     for (uint32_t k = 0; k < actions.count; k++)
         perform(st, i, &actions.list[k], names);
-    if (!c->machine.watching && c->predecessor_interest.node != MODEL_NONE)
+    if (!c->machine.watching && c->predecessor_subscription.node != MODEL_NONE)
         st->broken = BROKEN_WATCH; /* the driver would see to it, but was not asked to */
     if (c->machine.state == ST_DONE && !c->retired)
         retire(c);

@@ -144,9 +144,9 @@ static void put_log(struct encoder *e)
 /* Tags only ever tell whether an answer is to the newest request, of the recipe and for a watch. */
 static int newest(const struct client *c, uint32_t tag)
 {
-    return (tag == c->machine.tag) << 7 |
-           (tag != 0 && (tag == c->own_interest.asked || tag == c->predecessor_interest.asked))
-               << 6;
+    return (tag == c->machine.tag) << 7 | (tag != 0 && (tag == c->own_subscription.asked ||
+                                                        tag == c->predecessor_subscription.asked))
+                                              << 6;
 }
 
 static void put_queues(struct encoder *e, const struct client *c)
@@ -191,8 +191,8 @@ static void put_client(struct encoder *e, int i)
     put_machine(e, c);
     put_node(e, c->node);
     put_node(e, c->predecessor);
-    put_node(e, c->own_interest.node);
-    put_node(e, c->predecessor_interest.node);
+    put_node(e, c->own_subscription.node);
+    put_node(e, c->predecessor_subscription.node);
     put(e, c->retired | c->timer << 1 | c->established << 2 | c->connected << 3 | c->in_time << 4 |
                c->lapse_due << 5 | c->expired << 6 | c->cut << 7);
     put(e, c->sees_directory | c->decided << 1 | c->grant << 2 | c->stopping << 3 | c->purge << 4 |

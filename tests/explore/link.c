@@ -12,11 +12,11 @@ static void watch_fired(struct state *st, int i, uint8_t node, bool gone)
 
     c->kept &= (uint16_t)~MODEL_BIT(node);
     c->armed &= (uint16_t)~MODEL_BIT(node);
-    if (watches_fires(&c->own_interest, node)) {
+    if (watches_fires(&c->own_subscription, node)) {
         st->nodes[node].heard |= gone;
         driver_step(st, i, &(struct event){.kind = EV_OWN_FIRED, .gone = gone});
     }
-    if (watches_fires(&c->predecessor_interest, node)) {
+    if (watches_fires(&c->predecessor_subscription, node)) {
         driver_step(st, i, &(struct event){.kind = EV_PRED_FIRED, .gone = gone});
     }
     watches_settle(c, node);
@@ -85,7 +85,7 @@ static void own_read(struct state *st, int i, const struct reply *reply, struct 
     if (reply->answer == ANSWER_NONODE && reply->tag == c->machine.tag)
         st->nodes[reply->node].heard = true;
     if (reply->kind == ASK_READ)
-        watches_answered(c, reply, &c->own_interest);
+        watches_answered(c, reply, &c->own_subscription);
     use_stat(st, reply, ev);
     ev->kind = EV_READ;
     driver_step(st, i, ev);
@@ -133,7 +133,7 @@ static void answered(struct state *st, int i, const struct reply *reply)
         own_read(st, i, reply, &ev);
         break;
     case ASK_WATCH:
-        watches_answered(c, reply, &c->predecessor_interest);
+        watches_answered(c, reply, &c->predecessor_subscription);
         ev.kind = EV_WATCHED;
         driver_step(st, i, &ev);
         break;

@@ -92,8 +92,8 @@ static uint16_t nodes_of(struct client *c)
         c->node = MODEL_NONE;
     if (!c->machine.watching && c->machine.state != ST_SUCCEEDING)
         c->predecessor = MODEL_NONE;
-    nodes |= bit_of(c->node) | bit_of(c->predecessor) | bit_of(c->own_interest.node) |
-             bit_of(c->predecessor_interest.node) | bit_of(c->sees_hint.node);
+    nodes |= bit_of(c->node) | bit_of(c->predecessor) | bit_of(c->own_subscription.node) |
+             bit_of(c->predecessor_subscription.node) | bit_of(c->sees_hint.node);
     for (int k = 0; k < c->asks_count; k++)
         nodes |= bit_of(c->asks[k].node);
     for (int k = 0; k < c->replies_count; k++)

@@ -60,7 +60,7 @@ struct reply {
 
 /* Of watch.c: the node whose watch it is in, and the tag of the newest request for it, 0 when that
  * is answered. */
-struct interest {
+struct subscription {
     uint8_t node;
     uint32_t asked;
 };
@@ -70,7 +70,7 @@ struct client {
     struct attempt machine;
     /* the driver */
     uint8_t node, predecessor;
-    struct interest own_interest, predecessor_interest;
+    struct subscription own_subscription, predecessor_subscription;
     uint8_t id; /* carried by its nodes; one for each incarnation */
     bool retired;
     bool timer;

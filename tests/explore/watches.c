@@ -2,7 +2,7 @@
 
 static bool is_wanted(const struct client *c, uint8_t node)
 {
-    return c->own_interest.node == node || c->predecessor_interest.node == node;
+    return c->own_subscription.node == node || c->predecessor_subscription.node == node;
 }
 
 /* settle() */
@@ -15,60 +15,61 @@ void watches_settle(struct client *c, uint8_t node)
     model_push_ask(c, ASK_UNWATCH, node, 0);
 }
 
-static void unlink_interest(struct interest *interest)
+static void unlink_subscription(struct subscription *subscription)
 {
-    *interest = (struct interest){.node = MODEL_NONE};
+    *subscription = (struct subscription){.node = MODEL_NONE};
 }
 
-void watches_add(struct client *c, uint8_t node, struct interest *interest, uint32_t tag)
+void watches_add(struct client *c, uint8_t node, struct subscription *subscription, uint32_t tag)
 {
     c->asked[node]++;
-    if (interest->node != node) {
-        watches_drop(c, interest, false);
-        interest->node = node;
+    if (subscription->node != node) {
+        watches_drop(c, subscription, false);
+        subscription->node = node;
     }
-    interest->asked = tag;
+    subscription->asked = tag;
 }
 
-void watches_drop(struct client *c, struct interest *interest, bool deleting)
+void watches_drop(struct client *c, struct subscription *subscription, bool deleting)
 {
-    uint8_t node = interest->node;
+    uint8_t node = subscription->node;
 
     if (node == MODEL_NONE)
         return;
-    unlink_interest(interest);
+    unlink_subscription(subscription);
     if (!deleting || !(c->armed & MODEL_BIT(node)))
         watches_settle(c, node);
 }
 
-void watches_answered(struct client *c, const struct reply *reply, struct interest *interest)
+void watches_answered(struct client *c, const struct reply *reply,
+                      struct subscription *subscription)
 {
-    bool newest = interest->asked == reply->tag;
+    bool newest = subscription->asked == reply->tag;
 
     if (newest)
-        interest->asked = 0;
+        subscription->asked = 0;
     c->asked[reply->node]--;
     if (reply->answer == ANSWER_OK) {
         c->armed |= MODEL_BIT(reply->node);
         c->kept |= MODEL_BIT(reply->node);
     } else if (newest) {
-        unlink_interest(interest);
+        unlink_subscription(subscription);
     }
     watches_settle(c, reply->node);
 }
 
-bool watches_fires(struct interest *interest, uint8_t node)
+bool watches_fires(struct subscription *subscription, uint8_t node)
 {
-    if (interest->node != node || interest->asked)
+    if (subscription->node != node || subscription->asked)
         return false;
-    unlink_interest(interest);
+    unlink_subscription(subscription);
     return true;
 }
 
 void watches_clear(struct client *c)
 {
-    unlink_interest(&c->own_interest);
-    unlink_interest(&c->predecessor_interest);
+    unlink_subscription(&c->own_subscription);
+    unlink_subscription(&c->predecessor_subscription);
 }
 
 /* on_removed() */

@@ -1,4 +1,4 @@
-/* One watch per path, however many are interested, and none that nobody wants. */
+/* One watch per path, however many subscribe, and none that nobody wants. */
 #include "lib/session/watch.h"
 
 #include "by_hand.h"
@@ -12,52 +12,52 @@ enum { COST = sizeof PATH - 1 + 8 };
 
 static zkl_session *s;
 
-struct fan {
-    struct interest interest;
+struct subscriber {
+    struct subscription subscription;
     int fired, gone;
-    struct fan *again; /* to be interested in PATH when this one fires */
-    struct fan *drops; /* not to be interested any more then */
-    bool ends;         /* the session, then */
+    struct subscriber *again; /* to subscribe to PATH when this one fires */
+    struct subscriber *drops; /* to unsubscribe then */
+    bool ends;                /* the session, then */
 };
 
-static struct fan a, b;
+static struct subscriber a, b;
 
 static void on_answer(struct request *r, const struct store_reply *reply)
 {
-    struct fan *fan = r->owner;
+    struct subscriber *subscriber = r->owner;
 
-    watch_answered(s, r, reply, &fan->interest);
+    watch_answered(s, r, reply, &subscriber->subscription);
 }
 
 /* Sends a read that leaves a watch. */
-static void want(struct fan *fan, const char *path)
+static void want(struct subscriber *subscriber, const char *path)
 {
-    struct request *r = request_new(STORE_GET, g_strdup(path), on_answer, fan);
+    struct request *r = request_new(STORE_GET, g_strdup(path), on_answer, subscriber);
 
-    REQUIRE(watch_add(s, r, &fan->interest));
+    REQUIRE(watch_add(s, r, &subscriber->subscription));
     request_send(s, r);
 }
 
 static void on_fired(void *owner, bool gone)
 {
-    struct fan *fan = owner;
+    struct subscriber *subscriber = owner;
 
-    CHECK(!fan->interest.watch);
-    fan->fired++;
-    fan->gone += gone;
-    if (fan->again)
-        want(fan->again, PATH);
-    if (fan->drops)
-        watch_drop(&fan->drops->interest, false);
-    if (fan->ends)
+    CHECK(!subscriber->subscription.watch);
+    subscriber->fired++;
+    subscriber->gone += gone;
+    if (subscriber->again)
+        want(subscriber->again, PATH);
+    if (subscriber->drops)
+        watch_drop(&subscriber->drops->subscription, false);
+    if (subscriber->ends)
         incarnation_replace(s);
 }
 
 static void start(void)
 {
     s = hand_session();
-    a = (struct fan){.interest = {.fired = on_fired, .owner = &a}};
-    b = (struct fan){.interest = {.fired = on_fired, .owner = &b}};
+    a = (struct subscriber){.subscription = {.fired = on_fired, .owner = &a}};
+    b = (struct subscriber){.subscription = {.fired = on_fired, .owner = &b}};
 }
 
 static void answer(enum store_rc rc)
@@ -106,17 +106,17 @@ static void fires_for_all(void)
     stop();
 }
 
-static void removed_with_the_last_interest(void)
+static void removed_with_the_last_subscription(void)
 {
     start();
     want(&a, PATH);
     want(&b, PATH);
     answer(STORE_OK);
     answer(STORE_OK);
-    watch_drop(&a.interest, false);
-    watch_drop(&a.interest, false);
+    watch_drop(&a.subscription, false);
+    watch_drop(&a.subscription, false);
     CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
-    watch_drop(&b.interest, false);
+    watch_drop(&b.subscription, false);
     CHECK(fake_is_asked(STORE_UNWATCH, PATH));
     CHECK_INT(s->watched_bytes, COST); /* until the server says so */
     ANSWER(STORE_UNWATCH, PATH, .rc = STORE_OK);
@@ -131,7 +131,7 @@ static void dropped_before_the_answer(void)
 {
     start();
     want(&a, PATH);
-    watch_drop(&a.interest, true);
+    watch_drop(&a.subscription, true);
     CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
     answer(STORE_OK);
     CHECK(fake_is_asked(STORE_UNWATCH, PATH));
@@ -144,7 +144,7 @@ static void deleting_removes_it(void)
     start();
     want(&a, PATH);
     answer(STORE_OK);
-    watch_drop(&a.interest, true);
+    watch_drop(&a.subscription, true);
     CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
     CHECK_INT(s->watched_bytes, COST);
     fake_fire(PATH, STORE_FIRED_GONE);
@@ -158,11 +158,11 @@ static void no_watch_without_a_node(void)
     want(&a, PATH);
     want(&b, PATH);
     answer(STORE_NONODE);
-    CHECK(!a.interest.watch);
-    CHECK(b.interest.watch != NULL);
+    CHECK(!a.subscription.watch);
+    CHECK(b.subscription.watch != NULL);
     CHECK_INT(s->watched_bytes, COST);
     answer(STORE_NONODE);
-    CHECK(!b.interest.watch);
+    CHECK(!b.subscription.watch);
     CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
     stop();
 }
@@ -173,7 +173,7 @@ static void removal_cut_off(void)
     start();
     want(&a, PATH);
     answer(STORE_OK);
-    watch_drop(&a.interest, false);
+    watch_drop(&a.subscription, false);
     fake_event(STORE_EV_DOWN);
     ANSWER(STORE_UNWATCH, PATH, .rc = STORE_UNKNOWN);
     CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
@@ -188,7 +188,7 @@ static void fail_removal(void)
     start();
     want(&a, PATH);
     answer(STORE_OK);
-    watch_drop(&a.interest, false);
+    watch_drop(&a.subscription, false);
     ANSWER(STORE_UNWATCH, PATH, .rc = STORE_UNKNOWN);
 }
 
@@ -231,7 +231,7 @@ static void wanted_again_while_being_removed(void)
     start();
     want(&a, PATH);
     answer(STORE_OK);
-    watch_drop(&a.interest, false);
+    watch_drop(&a.subscription, false);
     want(&b, PATH);
     ANSWER(STORE_UNWATCH, PATH, .rc = STORE_OK);
     CHECK_INT(s->watched_bytes, COST);
@@ -253,14 +253,14 @@ static void moves_to_another_path(void)
     answer(STORE_OK);
     fake_fire("/root/x", STORE_FIRED_GONE);
     CHECK_INT(a.fired, 0);
-    want(&a, PATH); /* the same again: one interest still */
+    want(&a, PATH); /* the same again: one subscription still */
     answer(STORE_OK);
     fake_fire(PATH, STORE_FIRED_GONE);
     CHECK_INT(a.fired, 1);
     stop();
 }
 
-/* Who becomes interested while it fires waits for the next event. */
+/* Who subscribes while it fires waits for the next event. */
 static void wanted_again_while_firing(void)
 {
     start();
@@ -269,7 +269,7 @@ static void wanted_again_while_firing(void)
     answer(STORE_OK);
     fake_fire(PATH, STORE_FIRED_CHANGED);
     CHECK_INT(a.fired, 1);
-    CHECK(a.interest.watch != NULL);
+    CHECK(a.subscription.watch != NULL);
     answer(STORE_OK);
     fake_fire(PATH, STORE_FIRED_CHANGED);
     CHECK_INT(a.fired, 2);
@@ -295,7 +295,7 @@ static void dropped_while_firing(void)
     stop();
 }
 
-/* Nothing of it is left to look at; one interest or two end the round differently. */
+/* Nothing of it is left to look at; one subscription or two end the round differently. */
 static void session_ended_while_firing(void)
 {
     start();
@@ -315,7 +315,7 @@ static void session_ended_while_firing(void)
     fake_fire(PATH, STORE_FIRED_GONE);
     CHECK_INT(a.fired, 1);
     CHECK_INT(b.fired, 0);
-    CHECK(!b.interest.watch);
+    CHECK(!b.subscription.watch);
     stop();
 }
 
@@ -329,7 +329,7 @@ static void asked_again_when_the_session_ends(void)
     fake_event(STORE_EV_DOWN);
     answer(STORE_UNKNOWN);
     fake_event(STORE_EV_EXPIRED);
-    CHECK(!a.interest.watch);
+    CHECK(!a.subscription.watch);
     fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
     CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
     stop();
@@ -354,7 +354,7 @@ static void asked_twice(void)
 static void limited(void)
 {
     enum { EACH = 1024, MOST = 512 };
-    struct interest many[MOST + 1] = {0};
+    struct subscription many[MOST + 1] = {0};
     char path[EACH - 8 + 1];
 
     start();
@@ -382,7 +382,7 @@ static void over_with_the_session(void)
     answer(STORE_OK);
     want(&b, PATH);
     fake_event(STORE_EV_EXPIRED);
-    CHECK(!a.interest.watch && !b.interest.watch);
+    CHECK(!a.subscription.watch && !b.subscription.watch);
     fake_fire(PATH, STORE_FIRED_GONE);
     CHECK_INT(a.fired + b.fired, 0);
     stop();
@@ -407,7 +407,7 @@ static void waits_for_its_answer(void)
     stop();
 }
 
-/* Asked for twice: only the newest request's failure ends the interest. */
+/* Asked for twice: only the newest request's failure ends the subscription. */
 static void an_older_failure_is_none(void)
 {
     start();
@@ -426,7 +426,7 @@ static const struct test_case cases[] = {
     {"an_older_failure_is_none", an_older_failure_is_none},
     {"fires_once", fires_once},
     {"fires_for_all", fires_for_all},
-    {"removed_with_the_last_interest", removed_with_the_last_interest},
+    {"removed_with_the_last_subscription", removed_with_the_last_subscription},
     {"dropped_before_the_answer", dropped_before_the_answer},
     {"deleting_removes_it", deleting_removes_it},
     {"no_watch_without_a_node", no_watch_without_a_node},
