@@ -167,8 +167,8 @@ static bool is_mixed(const struct attempt *c, const struct event *ev, const stru
 {
     if (c->strict && rule_foreign(ev->children, ev->count, ret_id))
         return true;
-    *ret_id = place->stranger;
-    return place->strange;
+    *ret_id = place->incompatible_id;
+    return place->incompatible;
 }
 
 static void on_snapshot(struct attempt *c, const struct event *ev, struct actions *out)
@@ -182,7 +182,7 @@ static void on_snapshot(struct attempt *c, const struct event *ev, struct action
         return;
     }
     struct place place = rule_place(ev->children, ev->count, c->kind, c->number);
-    uint32_t stranger;
+    uint32_t incompatible;
     if (!place.present) {
         enter_again(c, out);
         return;
@@ -192,9 +192,9 @@ static void on_snapshot(struct attempt *c, const struct event *ev, struct action
         attempt_act(out, ACT_DELETE_SPARE)->number = c->number;
     c->ahead = place.ahead;
     learn(c, ev);
-    if (is_mixed(c, ev, &place, &stranger)) {
+    if (is_mixed(c, ev, &place, &incompatible)) {
         attempt_tell(c, out, ATTEMPT_LAYOUT);
-        out->list[out->count - 1].id = stranger;
+        out->list[out->count - 1].id = incompatible;
         attempt_finish(c, out);
     } else if (place.ahead == 0) {
         claim(c, ev, out);

@@ -63,8 +63,8 @@ struct place rule_place(const struct child *children, size_t count, enum child_k
         if (order_key(child->number) > key)
             continue;
         if (!rule_waits(kind, child->kind)) {
-            place.strange = true;
-            place.stranger = child->id;
+            place.incompatible = true;
+            place.incompatible_id = child->id;
             continue;
         }
         place.ahead++;

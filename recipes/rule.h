@@ -10,14 +10,14 @@
 
 /* Where a contender stands in a snapshot. */
 struct place {
-    bool present;         /* the own node is in the list: without it the list proves nothing */
-    bool spare;           /* there are more nodes of this attempt, to be deleted */
-    bool strange;         /* before it stands one for which it does not wait */
-    uint32_t stranger;    /* its id */
-    uint32_t ahead;       /* how many contenders it must wait for */
-    uint32_t predecessor; /* id of the nearest of them, when ahead > 0 */
-    int32_t own;          /* the lowest number that carries this attempt's id, when found */
-    uint32_t own_id;      /* and its id in the snapshot */
+    bool present;             /* the own node is in the list: without it the list proves nothing */
+    bool spare;               /* there are more nodes of this attempt, to be deleted */
+    bool incompatible;        /* before it stands one for which it does not wait */
+    uint32_t incompatible_id; /* its id */
+    uint32_t ahead;           /* how many contenders it must wait for */
+    uint32_t predecessor;     /* id of the nearest of them, when ahead > 0 */
+    int32_t own;              /* the lowest number that carries this attempt's id, when found */
+    uint32_t own_id;          /* and its id in the snapshot */
     bool found;
 };
 

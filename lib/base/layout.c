@@ -87,7 +87,7 @@ static const char *whose(enum child_kind kind)
     return texts[kind];
 }
 
-char *layout_stranger(const char *name)
+char *layout_incompatible(const char *name)
 {
     struct child child;
 

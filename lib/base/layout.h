@@ -25,6 +25,6 @@ char *layout_name(enum name_style style, enum child_kind kind, const char *id, i
 bool layout_heeds(const char *name, enum name_style style, enum child_kind own);
 
 /* Why a contender cannot queue in the directory of the child of that name; free with g_free(). */
-char *layout_stranger(const char *name);
+char *layout_incompatible(const char *name);
 
 #endif

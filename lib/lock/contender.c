@@ -102,10 +102,10 @@ static void lose(struct contender *c)
 
 /* The names are those of the snapshot that the recipe has just seen. Which child it is matters more
  * than how a long path ends. */
-static void give_layout(struct contender *c, uint32_t stranger)
+static void give_layout(struct contender *c, uint32_t incompatible)
 {
     const char *path = session_path(c->session, admission_path(c->admission));
-    char *text = layout_stranger(c->listed->names[stranger]);
+    char *text = layout_incompatible(c->listed->names[incompatible]);
     zkl_error e;
     int left = (int)(sizeof e.text - sizeof ": ") - (int)strlen(text);
 

@@ -120,7 +120,7 @@ static void log_unrelated(struct contender *c, const struct child *child, const 
         log_line(log, ZKL_LOG_INFO, "%s: ignoring \"%.100s\", which is not a contender",
                  admission_path(c->admission), name);
     } else if (child->kind != CHILD_FOREIGN && is_news(c, "unrelated ")) {
-        char *text = layout_stranger(name);
+        char *text = layout_incompatible(name);
         log_line(log, ZKL_LOG_WARN, "%s: %s: its recipe does not wait for the contenders here",
                  admission_path(c->admission), text);
         g_free(text);

@@ -265,7 +265,7 @@ static bool is_stale(zkl_session *s, int timeout_ms)
 }
 
 /* What answered is no ZooKeeper: another try, but not at once. */
-static void shun(zkl_session *s)
+static void back_off(zkl_session *s)
 {
     outage_begin(s);
     if (outage_is_news(s, OUTAGE_FOREIGN))
@@ -289,7 +289,7 @@ static void forgive(zkl_session *s)
 static void on_up(zkl_session *s, int64_t id, int timeout_ms)
 {
     if (timeout_ms <= 0 || timeout_ms > SESSION_TIMEOUT_MAX_MS) {
-        shun(s);
+        back_off(s);
         return;
     }
     if (id != s->id && is_stale(s, timeout_ms)) {

@@ -70,7 +70,7 @@ void check_grant(struct state *st, int i)
 }
 
 /* Layouts of which one does not wait for the other, told apart by hand. */
-static bool is_stranger(int i, const struct node *n)
+static bool is_incompatible(int i, const struct node *n)
 {
     enum child_kind kind = model_config.kinds[i], other = model_node_kind(n);
 
@@ -84,7 +84,7 @@ void check_refusal(struct state *st, int i, uint32_t child, uint16_t names)
     const struct node *n = &st->nodes[child], *own = &st->nodes[st->clients[i].node];
     bool first = n->czxid < own->czxid || n->number == INT32_MAX;
 
-    if (!(names & MODEL_BIT(child)) || n->owner == i || !first || !is_stranger(i, n))
+    if (!(names & MODEL_BIT(child)) || n->owner == i || !first || !is_incompatible(i, n))
         st->broken = BROKEN_REFUSAL;
 }
 

@@ -96,7 +96,7 @@ static void check_order(void)
 /* What must be found, by looking at each child alone. */
 static void check_place(const struct place *p, char waiter)
 {
-    unsigned ahead = 0, own = 0, old = 0, same = 0, strangers = 0;
+    unsigned ahead = 0, own = 0, old = 0, same = 0, incompatible_count = 0;
     const struct child *nearest = NULL, *lowest = NULL;
 
     for (size_t i = 0; i < list.count; i++) {
@@ -111,7 +111,7 @@ static void check_place(const struct place *p, char waiter)
         if (c->own || oracle_compare(c->number, list.number) > 0)
             continue;
         if (!strchr(list.waits[c->id], waiter)) {
-            strangers++;
+            incompatible_count++;
             continue;
         }
         ahead++;
@@ -122,14 +122,14 @@ static void check_place(const struct place *p, char waiter)
     CHECK_INT(p->found, own > 0);
     CHECK_INT(p->spare, own > 1 || old > 0);
     CHECK_INT(p->ahead, ahead);
-    CHECK_INT(p->strange, strangers > 0);
+    CHECK_INT(p->incompatible, incompatible_count > 0);
     const struct child *predecessor = child_of(p->predecessor), *kept = child_of(p->own_id);
     if (ahead > 0 && CHECK(predecessor && !predecessor->own))
         CHECK_INT(predecessor->number, nearest->number);
-    const struct child *stranger = child_of(p->stranger);
-    if (strangers > 0 && CHECK(stranger && !stranger->own))
-        CHECK(!strchr(list.waits[p->stranger], waiter) &&
-              oracle_compare(stranger->number, list.number) <= 0);
+    const struct child *incompatible = child_of(p->incompatible_id);
+    if (incompatible_count > 0 && CHECK(incompatible && !incompatible->own))
+        CHECK(!strchr(list.waits[p->incompatible_id], waiter) &&
+              oracle_compare(incompatible->number, list.number) <= 0);
     if (own > 0 && CHECK(kept && kept->own)) {
         CHECK_INT(p->own, lowest->number);
         CHECK_INT(kept->number, lowest->number);

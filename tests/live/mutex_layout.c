@@ -26,7 +26,7 @@ static zkl_mutex *mutex_with(struct live *t, zkl_peer peer, int strict)
     return m;
 }
 
-static const char *const strangers[] = {
+static const char *const incompatible[] = {
     "_c_" UUID "-__READ__",
     "_c_" UUID "-__WRIT__",
     HEX "__rlock__",
@@ -54,9 +54,9 @@ static void refused_behind(void)
 {
     struct live *t = live_begin();
     live_make_directory(t);
-    for (size_t i = 0; i < G_N_ELEMENTS(strangers); i++) {
+    for (size_t i = 0; i < G_N_ELEMENTS(incompatible); i++) {
         zkl_mutex *m = mutex_with(t, i % 2 ? ZKL_PEER_KAZOO : ZKL_PEER_CURATOR, 0);
-        char *child = live_plant(t, strangers[i], ZOO_SEQUENCE);
+        char *child = live_plant(t, incompatible[i], ZOO_SEQUENCE);
         check_refused(t, m, child);
         uproot(t, child);
         CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
@@ -70,21 +70,21 @@ static void refused_behind(void)
 static void unmoved_before(void)
 {
     struct live *t = live_begin();
-    char *children[G_N_ELEMENTS(strangers)];
+    char *children[G_N_ELEMENTS(incompatible)];
     live_make_directory(t);
     zkl_mutex *m = live_mutex(t->session, t->lock);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
     struct locker *l = locker_queue(t, m, t->lock, 2);
     LIVE_UNTIL(live_watches(t) == 1);
-    for (size_t i = 0; i < G_N_ELEMENTS(strangers); i++)
-        children[i] = live_plant(t, strangers[i], ZOO_SEQUENCE);
+    for (size_t i = 0; i < G_N_ELEMENTS(incompatible); i++)
+        children[i] = live_plant(t, incompatible[i], ZOO_SEQUENCE);
     session_settle(t, t->session);
     CHECK(!locker_done(l));
     CHECK_INT(zkl_mutex_unlock(m), 0);
     CHECK_INT(locker_result(l), 0);
     CHECK_INT(locker_end(l), 0);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_ELAYOUT); /* now they are before it */
-    for (size_t i = 0; i < G_N_ELEMENTS(strangers); i++)
+    for (size_t i = 0; i < G_N_ELEMENTS(incompatible); i++)
         uproot(t, children[i]);
     zkl_mutex_free(m);
     live_end(t);

@@ -11,9 +11,10 @@ const struct known_seed seeds[] = {
     {120, "a grant kept although it was canceled before it was delivered"},
     {13, "latches that wait for nobody; an observer told what another leader had proclaimed"},
     {95, "what is proclaimed, not read again when it changes"},
-    {361,
-     "a watch on children that is ignored when it fires; a stranger that came first passed by"},
-    {289, "an observer that trusts an empty list without a watch on it; the same of strangers"},
+    {361, "a watch on children that is ignored when it fires; an incompatible node that came first "
+          "passed by"},
+    {289,
+     "an observer that trusts an empty list without a watch on it; the same of incompatible nodes"},
     {285, "a watch on an absent node that nobody remembers"},
     {288, "a winner's node left when it resigned while it looked at its rivals"},
     {20, "a winner that lets others pass, but stays in line"},

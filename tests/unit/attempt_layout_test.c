@@ -10,7 +10,7 @@ static void start(bool try_only, bool strict)
     SAY("created 7");
 }
 
-/* A stranger, 5!, came first: both could hold. */
+/* An incompatible one, 5!, came first: both could hold. */
 static void before(void)
 {
     start(false, false);

@@ -75,7 +75,7 @@ static uint32_t count_ahead(void)
 }
 
 /* Whether there is a child that is a reason to refuse. */
-static bool any_stranger(void)
+static bool any_incompatible(void)
 {
     for (size_t i = 0; i < step.ev.count; i++) {
         const struct child *o = &step.ev.children[i];
@@ -97,7 +97,7 @@ static bool refused_wrongly(void)
 
     for (uint32_t i = 0; i < play.out.count; i++)
         refused |= play.out.list[i].kind == ACT_FAIL && play.out.list[i].error == ATTEMPT_LAYOUT;
-    return refused != (counts && any_stranger());
+    return refused != (counts && any_incompatible());
 }
 
 static bool out_of_turn(void)

@@ -50,7 +50,7 @@ static char *id_of_child(void)
     return g_strdup(id);
 }
 
-/* Workers of one parent, which has drawn some itself, are strangers to each other. */
+/* Workers of one parent, which has drawn some itself, share no ids. */
 static void ids_of_forked_processes_differ(void)
 {
     char *before = layout_new_id(STYLE_GUARDED);
@@ -93,7 +93,7 @@ static void names_are_known_again(void)
                 {STYLE_KAZOO, CHILD_LOCK, CHILD_LOCK}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        char *id = layout_new_id(rows[i].style), *stranger = layout_new_id(rows[i].style);
+        char *id = layout_new_id(rows[i].style), *other = layout_new_id(rows[i].style);
         char *begin = layout_name(rows[i].style, rows[i].kind, id, 0);
         char *name = g_strconcat(begin, "0000000042", NULL);
         struct child child;
@@ -101,12 +101,12 @@ static void names_are_known_again(void)
         CHECK_INT(child.kind, rows[i].read_as);
         CHECK_INT(child.number, 42);
         CHECK(name_has_id(name, strlen(name), id, strlen(id)));
-        CHECK(!name_has_id(name, strlen(name), stranger, strlen(stranger)));
+        CHECK(!name_has_id(name, strlen(name), other, strlen(other)));
         CHECK_INT(name_maker(name, strlen(name)), MAKER_ZKL);
         g_free(name);
         g_free(begin);
         g_free(id);
-        g_free(stranger);
+        g_free(other);
     }
 }
 
@@ -125,7 +125,7 @@ static void sentences(void)
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        char *text = layout_stranger(rows[i][0]);
+        char *text = layout_incompatible(rows[i][0]);
         CHECK_STR(text, rows[i][1]);
         g_free(text);
     }

@@ -25,7 +25,7 @@ int main(int argc, char **argv)
         &contender_suite,
         &contender_hint_suite,
         &layout_suite,
-        &stranger_suite,
+        &incompatible_suite,
         &holder_suite,
         &op_suite,
         &incarnation_suite,

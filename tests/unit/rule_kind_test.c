@@ -1,4 +1,4 @@
-/* Contenders of different kinds: who waits for whom, and who is a stranger. */
+/* Contenders of different kinds: who waits for whom, and who is incompatible. */
 #include "rule.h"
 
 #include "suites.h"
@@ -20,12 +20,12 @@ static void kinds(void)
                 runner_fail(__FILE__, __LINE__, "%d behind %d", (int)own, (int)other);
 }
 
-/* One stranger at a time, at each side of number 7 and of the edge of what is usable. */
-static void strangers(void)
+/* One incompatible child at a time, at each side of number 7 and of the edge of what is usable. */
+static void incompatible(void)
 {
     static const struct {
         int32_t number;
-        bool strange;
+        bool incompatible;
     } where[] = {
         {6, true},         {7, true},  {8, false},        {0, true},
         {INT32_MAX, true}, {-1, true}, {INT32_MIN, true}, {INT32_MAX - 1, false},
@@ -41,10 +41,10 @@ static void strangers(void)
                 };
                 struct place p = rule_place(list, 2, ours[us], 7);
                 bool waits = rule_waits(ours[us], kind);
-                bool before = where[i].strange && kind != CHILD_FOREIGN;
-                bool ok = CHECK(p.present) && CHECK_INT(p.strange, before && !waits);
+                bool before = where[i].incompatible && kind != CHILD_FOREIGN;
+                bool ok = CHECK(p.present) && CHECK_INT(p.incompatible, before && !waits);
                 ok &= CHECK_INT(p.ahead, before && waits);
-                ok &= !p.strange || CHECK_INT(p.stranger, 3);
+                ok &= !p.incompatible || CHECK_INT(p.incompatible_id, 3);
                 if (!ok)
                     runner_fail(__FILE__, __LINE__, "%d, number %d, for %d", (int)kind,
                                 (int)where[i].number, (int)ours[us]);
@@ -52,7 +52,7 @@ static void strangers(void)
 }
 
 /* One of ours is none, however it is called; nor is one from before. */
-static void our_own_are_no_strangers(void)
+static void our_own_are_compatible(void)
 {
     const struct child list[] = {
         {.id = 1, .kind = CHILD_LOCK, .number = 5, .own = true},
@@ -61,7 +61,7 @@ static void our_own_are_no_strangers(void)
     };
     struct place p = rule_place(list, 3, CHILD_APACHE, 7);
 
-    CHECK(p.present && p.spare && !p.strange);
+    CHECK(p.present && p.spare && !p.incompatible);
     CHECK_INT(p.ahead, 1);
 }
 
@@ -94,7 +94,7 @@ static void other_kinds_are_not_waited_for(void)
     CHECK(p.present);
     CHECK_INT(p.ahead, 2);
     CHECK_INT(p.predecessor, 3);
-    CHECK(p.strange && (p.stranger == 2 || p.stranger == 4));
+    CHECK(p.incompatible && (p.incompatible_id == 2 || p.incompatible_id == 4));
     p = rule_place(children, 5, CHILD_LOCK, 7);
     CHECK_INT(p.ahead, 2);
     CHECK_INT(p.predecessor, 4);
@@ -102,8 +102,8 @@ static void other_kinds_are_not_waited_for(void)
 
 static const struct test_case cases[] = {
     {"kinds", kinds},
-    {"strangers", strangers},
-    {"our_own_are_no_strangers", our_own_are_no_strangers},
+    {"incompatible", incompatible},
+    {"our_own_are_compatible", our_own_are_compatible},
     {"foreign_children", foreign_children},
     {"other_kinds_are_not_waited_for", other_kinds_are_not_waited_for},
     {NULL, NULL},

@@ -32,7 +32,7 @@ extern const struct test_suite grant_suite;
 extern const struct test_suite contender_suite;
 extern const struct test_suite contender_hint_suite;
 extern const struct test_suite layout_suite;
-extern const struct test_suite stranger_suite;
+extern const struct test_suite incompatible_suite;
 extern const struct test_suite holder_suite;
 extern const struct test_suite op_suite;
 extern const struct test_suite incarnation_suite;

@@ -155,7 +155,7 @@ static void warned(void)
         enter("/l", rows[i].peer, 0);
         list(rows[i].name);
         CHECK(a.grant != NULL);
-        char *due = layout_stranger(rows[i].name);
+        char *due = layout_incompatible(rows[i].name);
         if (!CHECK_INT(strstr(lines, due) != NULL, rows[i].warned) ||
             !CHECK_INT(lines[0] != '\0', rows[i].warned))
             runner_fail(__FILE__, __LINE__, "\"%s\", %d: %s", rows[i].name, rows[i].peer, lines);
@@ -223,4 +223,4 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 
-const struct test_suite stranger_suite = {"stranger", NULL, NULL, cases};
+const struct test_suite incompatible_suite = {"incompatible", NULL, NULL, cases};
