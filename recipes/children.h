@@ -99,7 +99,7 @@ struct children {
     /* since then: */
     enum children_state state;
     bool listed_watch;              /* LISTING: the list leaves a watch */
-    uint32_t tag;                   /* of the present look: answers to earlier ones are stale */
+    uint32_t tag;                   /* of the present query: answers to earlier ones are stale */
     int64_t not_before;             /* the next look; ns */
     int64_t back_off_ms;            /* behind the last failure; 0: there was none since */
     enum children_refusal last_why; /* told and logged */

@@ -215,7 +215,7 @@ static void on_node_fired(struct observing *o, const struct observing_event *ev,
         read_node(o, out);
 }
 
-/* With the directory the first one went, and the next look asks for both. */
+/* With the directory the first one went, and the next query asks for both. */
 static void on_data_fired(struct observing *o, const struct observing_event *ev,
                           struct observing_actions *out)
 {

@@ -36,7 +36,7 @@ enum observing_node { OBSERVING_LISTING, OBSERVING_READING, OBSERVING_SEEN, OBSE
 enum observing_data { OBSERVING_UNKNOWN, OBSERVING_ASKED, OBSERVING_KNOWN, OBSERVING_DATAS };
 
 enum observing_event_kind {
-    OBSERVING_EV_BEGIN,      /* a look begins */
+    OBSERVING_EV_BEGIN,      /* a query begins */
     OBSERVING_EV_UP,         /* another connection */
     OBSERVING_EV_LISTED,     /* .some, .watched */
     OBSERVING_EV_MISSING,    /* there is no such path, which is watched */

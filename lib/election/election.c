@@ -122,7 +122,7 @@ struct elections {
 static void on_up(struct participant *p)
 {
     for (GList *l = ((struct elections *)p)->list.head; l; l = l->next)
-        look_up_all(&((zkl_election *)l->data)->observers);
+        children_watch_up_all(&((zkl_election *)l->data)->observers);
 }
 
 static void on_rewound(struct participant *p)
@@ -138,7 +138,7 @@ static void on_closed(struct participant *p)
         zkl_election *e = l->data;
         if (e->candidacy)
             candidacy_stop(e, true);
-        look_stop_all(&e->observers);
+        children_watch_stop_all(&e->observers);
     }
 }
 
@@ -259,7 +259,7 @@ void zkl_election_free(zkl_election *e)
     session_lock(s);
     g_queue_unlink(elections_of(s), &e->link);
     give_up(e, ZKL_ECLOSED, "the election was freed");
-    look_stop_all(&e->observers);
+    children_watch_stop_all(&e->observers);
     election_unref(e);
     session_unlock(s);
     session_unref(s);

@@ -2,9 +2,9 @@
 
 #include "lib/base/error.h"
 
-void observer_free(struct look *l)
+void observer_free(struct children_watch *cw)
 {
-    struct observer *o = (struct observer *)l;
+    struct observer *o = (struct observer *)cw;
 
     g_clear_pointer(&o->told_data, g_bytes_unref);
     g_clear_pointer(&o->proclaimed, g_bytes_unref);
@@ -16,13 +16,13 @@ void observer_free(struct look *l)
 /* ---- telling ---- */
 
 struct message {
-    struct look_message base;
+    struct children_watch_message base;
     uint64_t token;
     char *id, *node;
     GBytes *data;
 };
 
-static void free_message(struct look_message *base)
+static void free_message(struct children_watch_message *base)
 {
     struct message *m = (struct message *)base;
 
@@ -33,10 +33,10 @@ static void free_message(struct look_message *base)
     g_free(m);
 }
 
-static void call(struct look_message *base)
+static void call(struct children_watch_message *base)
 {
     const struct message *m = (struct message *)base;
-    const struct observer *o = (struct observer *)base->look;
+    const struct observer *o = (struct observer *)base->watch;
     zkl_leader leader = {.token = m->token, .id = m->id, .node = m->node};
 
     if (m->data)
@@ -56,7 +56,7 @@ static void push(struct observer *o, uint64_t token)
     m->id = g_strdup(token ? o->id : "");
     m->node = g_strdup(token ? o->node : "");
     m->data = token && o->told_data ? g_bytes_ref(o->told_data) : NULL;
-    look_tell(&o->look, &m->base);
+    children_watch_tell(&o->watch, &m->base);
 }
 
 void observer_tell(struct observer *o, uint64_t token, GBytes *proclaimed)
@@ -70,7 +70,7 @@ void observer_tell(struct observer *o, uint64_t token, GBytes *proclaimed)
 void observer_rewind_all(GQueue *observers)
 {
     for (GList *l = observers->head; l; l = l->next)
-        observe_rewind(&((struct observer *)l->data)->machine.told);
+        observe_rewind(&((struct observer *)cw->data)->machine.told);
 }
 
 /* ---- the handle ---- */
@@ -82,7 +82,7 @@ static struct observer *observer_new(zkl_election *e, zkl_leader_fn fn, void *da
     o->kind = e->kind;
     o->fn = fn;
     o->data = data;
-    look_init(&o->look, e->session, e->directory, &observer_kind, &e->observers);
+    children_watch_init(&o->watch, e->session, e->directory, &observer_kind, &e->observers);
     observer_listen(o);
     return o;
 }
@@ -101,8 +101,8 @@ int zkl_election_watch(zkl_election *e, zkl_leader_fn fn, void *data, zkl_watch 
     } else {
         struct observer *o = observer_new(e, fn, data);
         if (ret)
-            *ret = look_handle(&o->look);
-        look_begin(&o->look);
+            *ret = look_handle(&o->watch);
+        children_watch_query(&o->watch);
     }
     session_unlock(e->session);
     return code;

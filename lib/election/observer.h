@@ -1,14 +1,14 @@
-/* Observers of an election. Each looks who is first, keeps a watch on that one, and on what it
- * proclaims, and looks again when any of this changes. With the monitor held. */
+/* Observers of an election. Each asks who is first, keeps a watch on that one, and on what it
+ * proclaims, and asks again when any of this changes. With the monitor held. */
 #ifndef LIB_OBSERVER_H
 #define LIB_OBSERVER_H
 
 #include "election.h"
-#include "lib/queue/look.h"
+#include "lib/queue/children_watch.h"
 #include "recipes/observe.h"
 
 struct observer {
-    struct look look; /* one of its election's; the first member */
+    struct children_watch watch; /* one of its election's; the first member */
     enum child_kind kind;
     zkl_leader_fn fn;
     void *data;
@@ -19,9 +19,9 @@ struct observer {
     struct subscription node_subscription, data_subscription;
 };
 
-extern const struct look_kind observer_kind;
+extern const struct children_watch_kind observer_kind;
 
-/* Before the first look. */
+/* Before the first query. */
 void observer_listen(struct observer *o);
 
 /* The leader that was found, with what it proclaimed (NULL: nothing); token 0: nobody. */
@@ -31,6 +31,6 @@ void observer_tell(struct observer *o, uint64_t token, GBytes *proclaimed);
 void observer_rewind_all(GQueue *observers);
 
 /* The last reference is gone. */
-void observer_free(struct look *l);
+void observer_free(struct children_watch *cw);
 
 #endif

@@ -1,4 +1,4 @@
-/* An observer's look, where look.h has its beginning: recipes/observe.h decides. */
+/* An observer's query, where children_watch.h has its beginning: recipes/observe.h decides. */
 #include "lib/queue/queue.h"
 #include "observer.h"
 
@@ -30,14 +30,14 @@ static void on_node_read(struct request *r, const struct store_reply *reply)
     struct observer *o = r->owner;
     const struct report report = {.reply = reply};
 
-    watch_answered(o->look.session, r, reply, &o->node_subscription);
+    watch_answered(o->watch.session, r, reply, &o->node_subscription);
     step(o,
          (struct observing_event){.kind = OBSERVING_EV_NODE,
                                   .tag = r->tag,
                                   .answer = to_answer(reply->rc),
                                   .token = reply->czxid},
          &report);
-    look_unref(&o->look);
+    children_watch_unref(&o->watch);
 }
 
 static void on_data_read(struct request *r, const struct store_reply *reply)
@@ -49,17 +49,17 @@ static void on_data_read(struct request *r, const struct store_reply *reply)
     struct observing_event ev = {
         .kind = OBSERVING_EV_DATA, .tag = r->tag, .answer = to_answer(reply->rc)};
 
-    watch_answered(o->look.session, r, reply, &o->data_subscription);
+    watch_answered(o->watch.session, r, reply, &o->data_subscription);
     if (reply->rc == STORE_OK && observe_data(data, length, &ev.token, &at))
         report.proclaimed = g_bytes_new(data + at, length - at);
     step(o, ev, &report);
     g_clear_pointer(&report.proclaimed, g_bytes_unref);
-    look_unref(&o->look);
+    children_watch_unref(&o->watch);
 }
 
-static void on_listed(struct look *l, const struct store_reply *reply, bool watched)
+static void on_listed(struct children_watch *cw, const struct store_reply *reply, bool watched)
 {
-    struct observer *o = (struct observer *)l;
+    struct observer *o = (struct observer *)cw;
     const struct report report = {.first = queue_first(reply->names, reply->count, o->kind)};
 
     step(o,
@@ -70,9 +70,9 @@ static void on_listed(struct look *l, const struct store_reply *reply, bool watc
 
 /* ---- other events ---- */
 
-static void on_missing(struct look *l)
+static void on_missing(struct children_watch *cw)
 {
-    step_kind((struct observer *)l, OBSERVING_EV_MISSING, true);
+    step_kind((struct observer *)cw, OBSERVING_EV_MISSING, true);
 }
 
 static void on_node_fired(void *owner, bool gone)
@@ -85,26 +85,26 @@ static void on_data_fired(void *owner, bool gone)
     step_kind(owner, OBSERVING_EV_DATA_FIRED, gone);
 }
 
-static void on_begin(struct look *l)
+static void on_begin(struct children_watch *cw)
 {
-    step_kind((struct observer *)l, OBSERVING_EV_BEGIN, false);
+    step_kind((struct observer *)cw, OBSERVING_EV_BEGIN, false);
 }
 
-static void on_up(struct look *l)
+static void on_up(struct children_watch *cw)
 {
-    step_kind((struct observer *)l, OBSERVING_EV_UP, false);
+    step_kind((struct observer *)cw, OBSERVING_EV_UP, false);
 }
 
-static void on_stop(struct look *l)
+static void on_stop(struct children_watch *cw)
 {
-    step_kind((struct observer *)l, OBSERVING_EV_STOP, false);
+    step_kind((struct observer *)cw, OBSERVING_EV_STOP, false);
 }
 
 /* ---- actions ---- */
 
 static void take_first(struct observer *o, const char *first)
 {
-    watch_drop(&o->look.children, false);
+    watch_drop(&o->watch.children, false);
     g_free(o->node);
     o->node = g_strdup(first);
 }
@@ -124,15 +124,16 @@ static void take_data(struct observer *o, GBytes *proclaimed)
 static void perform(struct observer *o, const struct observing_action *a,
                     const struct report *report)
 {
-    struct look *l = &o->look;
+    struct children_watch *cw = &o->watch;
 
     switch (a->kind) {
     case OBSERVING_ACT_READ_NODE:
-        look_ask(l, STORE_GET, g_strconcat(l->directory, "/", o->node, NULL), on_node_read,
-                 &o->node_subscription, look_number(l));
+        children_watch_ask(cw, STORE_GET, g_strconcat(cw->directory, "/", o->node, NULL),
+                           on_node_read, &o->node_subscription, children_watch_number(cw));
         break;
     case OBSERVING_ACT_READ_DATA:
-        look_ask(l, STORE_GET, g_strdup(l->directory), on_data_read, &o->data_subscription, a->tag);
+        children_watch_ask(cw, STORE_GET, g_strdup(cw->directory), on_data_read,
+                           &o->data_subscription, a->tag);
         break;
     case OBSERVING_ACT_TAKE_FIRST:
         take_first(o, report->first);
@@ -144,19 +145,19 @@ static void perform(struct observer *o, const struct observing_action *a,
         take_data(o, report->proclaimed);
         break;
     case OBSERVING_ACT_AGAIN:
-        look_again(l, a->watch);
+        children_watch_again(cw, a->watch);
         break;
     case OBSERVING_ACT_REREAD:
-        look_reread(l);
+        children_watch_reread(cw);
         break;
     case OBSERVING_ACT_FIRED:
-        look_fired(l);
+        children_watch_fired(cw);
         break;
     case OBSERVING_ACT_REFUSED:
-        look_refused(l, report->reply->rc);
+        children_watch_refused(cw, report->reply->rc);
         break;
     case OBSERVING_ACT_FOUND:
-        look_found(l, 0);
+        children_watch_found(cw, 0);
         break;
     case OBSERVING_ACT_TELL:
         observer_tell(o, a->tell == OBSERVE_LEADER ? o->machine.token : 0,
@@ -180,7 +181,7 @@ static void step(struct observer *o, struct observing_event ev, const struct rep
 {
     struct observing_actions actions;
 
-    ev.look = look_number(&o->look);
+    ev.look = children_watch_number(&o->watch);
     ev.data_watched = o->data_subscription.watch != NULL;
     ev.told_any = o->told_data != NULL;
     ev.same =
@@ -196,10 +197,10 @@ void observer_listen(struct observer *o)
     o->data_subscription = (struct subscription){.fired = on_data_fired, .owner = o};
 }
 
-const struct look_kind observer_kind = {.doing = "looking for the leader",
-                                        .up = on_up,
-                                        .begin = on_begin,
-                                        .listed = on_listed,
-                                        .missing = on_missing,
-                                        .stop = on_stop,
-                                        .free = observer_free};
+const struct children_watch_kind observer_kind = {.doing = "looking for the leader",
+                                                  .up = on_up,
+                                                  .begin = on_begin,
+                                                  .listed = on_listed,
+                                                  .missing = on_missing,
+                                                  .stop = on_stop,
+                                                  .free = observer_free};

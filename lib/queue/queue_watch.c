@@ -1,12 +1,12 @@
-/* A watch of a queue: each look leaves a watch on the children, or on the path's coming, and tells.
- * What changes behind that fires it. */
+/* A watch of a queue: each query leaves a watch on the children, or on the path's coming, and
+ * tells. What changes behind that fires it. */
+#include "children_watch.h"
 #include "lib/base/error.h"
 #include "lib/base/path.h"
 #include "lib/session/participant.h"
-#include "look.h"
 
 struct queue_watch {
-    struct look look; /* one of the session's; the first member */
+    struct children_watch watch; /* one of the session's; the first member */
     zkl_queue_fn fn;
     void *data;
     bool queued; /* a message is */
@@ -14,79 +14,79 @@ struct queue_watch {
 
 /* ---- telling ---- */
 
-static void call(struct look_message *m)
+static void call(struct children_watch_message *m)
 {
-    struct queue_watch *w = (struct queue_watch *)m->look;
+    struct queue_watch *w = (struct queue_watch *)m->watch;
 
     /* What is found from here on is news again. */
-    session_lock(w->look.session);
+    session_lock(w->watch.session);
     w->queued = false;
-    session_unlock(w->look.session);
+    session_unlock(w->watch.session);
     w->fn(w->data);
 }
 
-static void free_message(struct look_message *m)
+static void free_message(struct children_watch_message *m)
 {
     g_free(m);
 }
 
-static void tell(struct look *l)
+static void tell(struct children_watch *cw)
 {
-    struct queue_watch *w = (struct queue_watch *)l;
+    struct queue_watch *w = (struct queue_watch *)cw;
 
     if (w->queued)
         return;
-    struct look_message *m = g_new(struct look_message, 1);
-    *m = (struct look_message){.call = call, .free = free_message};
+    struct children_watch_message *m = g_new(struct children_watch_message, 1);
+    *m = (struct children_watch_message){.call = call, .free = free_message};
     w->queued = true;
-    look_tell(l, m);
+    children_watch_tell(cw, m);
 }
 
-/* ---- looking ---- */
+/* ---- querying ---- */
 
-static void on_listed(struct look *l, const struct store_reply *reply, bool watched)
+static void on_listed(struct children_watch *cw, const struct store_reply *reply, bool watched)
 {
     (void)watched; /* every list of ours is */
-    look_found(l, reply->count);
-    tell(l);
+    children_watch_found(cw, reply->count);
+    tell(cw);
 }
 
-static void on_missing(struct look *l)
+static void on_missing(struct children_watch *cw)
 {
-    look_found(l, 0);
-    tell(l);
+    children_watch_found(cw, 0);
+    tell(cw);
 }
 
-static void free_watch(struct look *l)
+static void free_watch(struct children_watch *cw)
 {
-    g_free((struct queue_watch *)l);
+    g_free((struct queue_watch *)cw);
 }
 
 /* Short queues are listed ten times a second at most, of long ones 10,000 names a second. */
-static const struct look_kind kind = {.doing = "watching the queue",
-                                      .watch = true,
-                                      .gap_ns = 100 * CLOCK_MS,
-                                      .gap_each_ns = CLOCK_MS / 10,
-                                      .listed = on_listed,
-                                      .missing = on_missing,
-                                      .failed = tell,
-                                      .free = free_watch};
+static const struct children_watch_kind kind = {.doing = "watching the queue",
+                                                .watch = true,
+                                                .gap_ns = 100 * CLOCK_MS,
+                                                .gap_each_ns = CLOCK_MS / 10,
+                                                .listed = on_listed,
+                                                .missing = on_missing,
+                                                .failed = tell,
+                                                .free = free_watch};
 
 /* ---- all of a session ---- */
 
 struct watches {
     struct participant participant;
-    GQueue list; /* of struct look */
+    GQueue list; /* of struct children_watch */
 };
 
 static void on_up(struct participant *p)
 {
-    look_up_all(&((struct watches *)p)->list);
+    children_watch_up_all(&((struct watches *)p)->list);
 }
 
 static void on_closed(struct participant *p)
 {
-    look_stop_all(&((struct watches *)p)->list);
+    children_watch_stop_all(&((struct watches *)p)->list);
 }
 
 static void free_watches(struct participant *p)
@@ -94,7 +94,7 @@ static void free_watches(struct participant *p)
     g_free((struct watches *)p);
 }
 
-/* Who is refused is told as who is up: each looks, and finds that out. */
+/* Who is refused is told as who is up: each queries, and finds that out. */
 static const struct participant_ops participant = {
     .on = {[NEWS_UP] = on_up, [NEWS_REFUSED] = on_up, [NEWS_CLOSED] = on_closed},
     .free = free_watches};
@@ -119,7 +119,7 @@ static struct queue_watch *watch_new(zkl_session *s, const char *path, zkl_queue
 
     w->fn = fn;
     w->data = data;
-    look_init(&w->look, s, directory, &kind, watches_of(s));
+    children_watch_init(&w->watch, s, directory, &kind, watches_of(s));
     g_free(directory);
     return w;
 }
@@ -140,8 +140,8 @@ int zkl_queue_watch(zkl_watch **ret, zkl_session *s, const char *path, zkl_queue
         code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
     } else {
         struct queue_watch *w = watch_new(s, path, fn, data);
-        *ret = look_handle(&w->look);
-        look_begin(&w->look);
+        *ret = look_handle(&w->watch);
+        children_watch_query(&w->watch);
     }
     session_unlock(s);
     return code;

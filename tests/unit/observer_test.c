@@ -118,8 +118,8 @@ static void reconnected(void)
     end(&s, o);
 }
 
-/* A look that a disconnection cut off is stale, whatever is answered to it later. */
-static void stale_looks(void)
+/* A query that a disconnection cut off is stale, whatever is answered to it later. */
+static void stale_queries(void)
 {
     struct election_story s;
 
@@ -370,7 +370,7 @@ static const struct test_case cases[] = {
     {"tokens_rise", tokens_rise},
     {"transactions_unseen", transactions_unseen},
     {"reconnected", reconnected},
-    {"stale_looks", stale_looks},
+    {"stale_queries", stale_queries},
     {"another_session", another_session},
     {"servers_have_gone_back", servers_have_gone_back},
     {"left_between_list_and_read", left_between_list_and_read},

@@ -2,7 +2,7 @@
 #include "by_hand.h"
 #include "suites.h"
 
-#include "lib/queue/look.h"
+#include "lib/queue/children_watch.h"
 
 #include <string.h>
 

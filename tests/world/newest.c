@@ -1,4 +1,4 @@
-/* Looking at the newest state there is. */
+/* The newest state there is. */
 #include <string.h>
 
 #include "inside.h"
