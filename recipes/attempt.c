@@ -222,7 +222,8 @@ static void step_holding(struct attempt *c, const struct event *ev, struct actio
             attempt_ask(c, out, ACT_READ);
         break;
     case EV_READ:
-        if (ev->answer == ANSWER_NONODE || (ev->answer == ANSWER_OK && ev->owner != ev->session))
+        if (ev->answer == ANSWER_NONODE ||
+            (ev->answer == ANSWER_OK && ev->ephemeral_owner != ev->session))
             revoke(c, out, true);
         else if (ev->answer == ANSWER_OK)
             c->own_watched = true;

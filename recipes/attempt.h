@@ -81,8 +81,8 @@ struct event {
     /* EV_CREATED, EV_READ */
     int32_t number;
     uint64_t czxid;
-    int64_t owner;   /* ephemeralOwner */
-    int64_t session; /* the present session's id */
+    int64_t ephemeral_owner; /* ephemeralOwner */
+    int64_t session;         /* the present session's id */
     /* EV_LISTED */
     const struct child *children;
     /* EV_LISTED, EV_HINT_READ: of the directory */

@@ -135,7 +135,7 @@ static void on_created(struct attempt *c, const struct event *ev, struct actions
         c->token = ev->czxid;
         if (rule_exhausted(ev->number))
             exhausted(c, out);
-        else if (ev->owner != ev->session)
+        else if (ev->ephemeral_owner != ev->session)
             enter_again(c, out);
         else
             attempt_move(c, ST_LISTING);
@@ -254,7 +254,8 @@ static void on_settled(struct attempt *c, const struct event *ev, struct actions
 
 static void on_adopted(struct attempt *c, const struct event *ev, struct actions *out)
 {
-    if (ev->answer == ANSWER_NONODE || (ev->answer == ANSWER_OK && ev->owner != ev->session)) {
+    if (ev->answer == ANSWER_NONODE ||
+        (ev->answer == ANSWER_OK && ev->ephemeral_owner != ev->session)) {
         enter_again(c, out);
         return;
     }
@@ -270,7 +271,8 @@ static void on_adopted(struct attempt *c, const struct event *ev, struct actions
 
 static void on_proof(struct attempt *c, const struct event *ev, struct actions *out)
 {
-    if (ev->answer == ANSWER_NONODE || (ev->answer == ANSWER_OK && ev->owner != ev->session)) {
+    if (ev->answer == ANSWER_NONODE ||
+        (ev->answer == ANSWER_OK && ev->ephemeral_owner != ev->session)) {
         enter_again(c, out);
     } else if (ev->answer != ANSWER_OK) {
         fail_answer(c, out, ev->answer);

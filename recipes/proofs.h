@@ -42,7 +42,7 @@ enum proof_kind {
     PROOF_WRITE    /* any other write, whatever its definite answer */
 };
 
-/* What the owner of the session should send now. */
+/* What the session should send now. */
 enum proof_wish { PROOF_NOTHING, PROOF_SEND_ANCHOR, PROOF_SEND_SYNC, PROOF_SEND_WRITE };
 
 enum { PROOF_ANCHORS = 16 };

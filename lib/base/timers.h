@@ -10,7 +10,8 @@
 
 struct timers;
 
-/* Lives in its owner; all zero is unarmed. fn runs with the monitor held, the timer unarmed. */
+/* Lives in what it belongs to; all zero is unarmed. fn runs with the monitor held, the timer
+ * unarmed. */
 struct timer {
     GSequenceIter *at; /* NULL: unarmed */
     int64_t due;       /* CLOCK_BOOTTIME ns */

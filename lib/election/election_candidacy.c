@@ -72,15 +72,15 @@ static void on_timer(void *data)
     step(data, (struct candidacy_event){.kind = CANDIDACY_EV_TIMER});
 }
 
-static void on_fired(void *owner, bool gone)
+static void on_fired(void *context, bool gone)
 {
     (void)gone;
-    step(owner, (struct candidacy_event){.kind = CANDIDACY_EV_FIRED});
+    step(context, (struct candidacy_event){.kind = CANDIDACY_EV_FIRED});
 }
 
-static void on_decided(void *owner, zkl_grant *grant, const zkl_error *error)
+static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
 {
-    struct election_candidacy *c = owner;
+    struct election_candidacy *c = context;
     struct candidacy_event ev = {.kind = CANDIDACY_EV_WON};
 
     c->contender = NULL;
@@ -98,7 +98,7 @@ static void on_decided(void *owner, zkl_grant *grant, const zkl_error *error)
 
 static void on_listed(struct request *r, const struct store_reply *reply)
 {
-    struct election_candidacy *c = r->owner;
+    struct election_candidacy *c = r->context;
     struct candidacy_event ev = {.kind = CANDIDACY_EV_UNLISTED, .tag = r->tag};
 
     if (r->what.watch)
@@ -313,7 +313,7 @@ void election_candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
     c->election = e;
     c->fn = fn;
     c->data = data;
-    c->subscription = (struct subscription){.fired = on_fired, .owner = c};
+    c->subscription = (struct subscription){.fired = on_fired, .context = c};
     c->machine = (struct candidacy){.kind = e->kind,
                                     .requeue = o->requeue,
                                     .step_down = {.yield = o->yield,

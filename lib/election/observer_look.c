@@ -27,7 +27,7 @@ static enum observing_answer to_answer(enum store_rc rc)
 
 static void on_node_read(struct request *r, const struct store_reply *reply)
 {
-    struct observer *o = r->owner;
+    struct observer *o = r->context;
     const struct report report = {.reply = reply};
 
     watch_answered(o->watch.session, r, reply, &o->node_subscription);
@@ -42,7 +42,7 @@ static void on_node_read(struct request *r, const struct store_reply *reply)
 
 static void on_data_read(struct request *r, const struct store_reply *reply)
 {
-    struct observer *o = r->owner;
+    struct observer *o = r->context;
     const char *data = reply->data ? reply->data : "";
     size_t length = (size_t)MAX(reply->length, 0), at;
     struct report report = {.reply = reply};
@@ -75,14 +75,14 @@ static void on_missing(struct children_watch *cw)
     step_kind((struct observer *)cw, OBSERVING_EV_MISSING, true);
 }
 
-static void on_node_fired(void *owner, bool gone)
+static void on_node_fired(void *context, bool gone)
 {
-    step_kind(owner, OBSERVING_EV_NODE_FIRED, gone);
+    step_kind(context, OBSERVING_EV_NODE_FIRED, gone);
 }
 
-static void on_data_fired(void *owner, bool gone)
+static void on_data_fired(void *context, bool gone)
 {
-    step_kind(owner, OBSERVING_EV_DATA_FIRED, gone);
+    step_kind(context, OBSERVING_EV_DATA_FIRED, gone);
 }
 
 static void on_begin(struct children_watch *cw)
@@ -193,8 +193,8 @@ static void step(struct observer *o, struct observing_event ev, const struct rep
 
 void observer_listen(struct observer *o)
 {
-    o->node_subscription = (struct subscription){.fired = on_node_fired, .owner = o};
-    o->data_subscription = (struct subscription){.fired = on_data_fired, .owner = o};
+    o->node_subscription = (struct subscription){.fired = on_node_fired, .context = o};
+    o->data_subscription = (struct subscription){.fired = on_data_fired, .context = o};
 }
 
 const struct children_watch_kind observer_kind = {.doing = "looking for the leader",

@@ -65,7 +65,7 @@ static void give_grant(struct contender *c)
                  "%s: the sequence numbers of its directory end at 2147483647", node);
     c->grant = grant_new(s, c, node, c->payload, c->machine.token);
     g_free(node);
-    c->decided(c->owner, c->grant, NULL);
+    c->decided(c->context, c->grant, NULL);
 }
 
 static void on_told(void *data)
@@ -111,7 +111,7 @@ static void give_layout(struct contender *c, uint32_t incompatible)
 
     error_fill(&e, ZKL_ELAYOUT, path, "%.*s: %s", MAX(left, 0), path, text);
     g_free(text);
-    c->decided(c->owner, NULL, &e);
+    c->decided(c->context, NULL, &e);
 }
 
 static void give_error(struct contender *c, int error)
@@ -131,7 +131,7 @@ static void give_error(struct contender *c, int error)
                    error == ATTEMPT_NOCHILDREN ? "it is below an ephemeral node"
                                                : zkl_strerror(codes[error]));
     g_free(blamed);
-    c->decided(c->owner, NULL, error == ATTEMPT_ABORTED ? c->why : &e);
+    c->decided(c->context, NULL, error == ATTEMPT_ABORTED ? c->why : &e);
 }
 
 static void perform(struct contender *c, const struct action *a)
@@ -212,28 +212,28 @@ static void on_timer(void *data)
     contender_step_kind(c, c->machine.state == ST_LAPSED ? EV_RELEASE : EV_TIMER);
 }
 
-static void on_own_fired(void *owner, bool gone)
+static void on_own_fired(void *context, bool gone)
 {
-    contender_step(owner, &(struct event){.kind = EV_OWN_FIRED, .gone = gone});
+    contender_step(context, &(struct event){.kind = EV_OWN_FIRED, .gone = gone});
 }
 
-static void on_predecessor_fired(void *owner, bool gone)
+static void on_predecessor_fired(void *context, bool gone)
 {
-    contender_step(owner, &(struct event){.kind = EV_PRED_FIRED, .gone = gone});
+    contender_step(context, &(struct event){.kind = EV_PRED_FIRED, .gone = gone});
 }
 
 struct head_state *contender_head(struct contender *c)
 {
     if (!c->head) {
         c->head = g_new0(struct head_state, 1);
-        c->head->own_subscription = (struct subscription){.fired = on_own_fired, .owner = c};
+        c->head->own_subscription = (struct subscription){.fired = on_own_fired, .context = c};
         c->head->deadline_link.data = c;
     }
     return c->head;
 }
 
 struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,
-                                  contender_decided decided, void *owner)
+                                  contender_decided decided, void *context)
 {
     struct contender *c = g_new0(struct contender, 1);
 
@@ -245,8 +245,9 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->style = spec->style;
     c->priority = spec->priority;
     c->decided = decided;
-    c->owner = owner;
-    c->predecessor_subscription = (struct subscription){.fired = on_predecessor_fired, .owner = c};
+    c->context = context;
+    c->predecessor_subscription =
+        (struct subscription){.fired = on_predecessor_fired, .context = c};
     contender_new_id(c);
     attempt_init(&c->machine, spec->kind, spec->try_only);
     c->machine.strict = spec->strict;

@@ -9,7 +9,7 @@
 struct contender;
 
 /* Called exactly once: the grant (owned by the callee) or the error. */
-typedef void (*contender_decided)(void *owner, zkl_grant *grant, const zkl_error *error);
+typedef void (*contender_decided)(void *context, zkl_grant *grant, const zkl_error *error);
 
 struct contender_spec {
     char *directory; /* GRefString, with chroot */
@@ -28,7 +28,7 @@ extern uint32_t contender_long_queue;
 
 /* Enters the queue. The pointer is good until decided was called. */
 struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,
-                                  contender_decided decided, void *owner);
+                                  contender_decided decided, void *context);
 
 /* How many were first when it last looked; -1: it has not yet. Before decided. */
 int contender_ahead(const struct contender *c);

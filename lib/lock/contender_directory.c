@@ -12,7 +12,7 @@
  * what stopped the first of them. */
 static void on_parent(struct request *r, const struct store_reply *reply)
 {
-    struct contender *c = r->owner;
+    struct contender *c = r->context;
     enum answer got = contender_to_answer(reply->rc);
     bool good = got == ANSWER_OK || got == ANSWER_EXISTS;
 
@@ -67,7 +67,7 @@ static bool is_empty(const struct store_reply *reply)
  * and is as empty as one we made, may go. */
 static void on_directory_read(struct request *r, const struct store_reply *reply)
 {
-    struct contender *c = r->owner;
+    struct contender *c = r->context;
 
     if (reply->rc == STORE_OK && c->parents == ZKL_PARENTS_CONTAINER && is_empty(reply)) {
         request_send(c->session,
@@ -95,7 +95,7 @@ void contender_reset(struct contender *c, uint32_t tag)
 
 static void on_hint_read(struct request *r, const struct store_reply *reply)
 {
-    const struct contender *c = r->owner;
+    const struct contender *c = r->context;
     const char *name = strrchr(c->predecessor, '/') + 1;
 
     contender_answer(
@@ -115,7 +115,7 @@ void contender_read_hint(struct contender *c, uint32_t tag)
 /* Another's hint may have come first, or none be there any more to make room for: no matter. */
 static void on_hint_set(struct request *r, const struct store_reply *reply)
 {
-    zkl_session *s = r->owner;
+    zkl_session *s = r->context;
 
     if (reply->rc == STORE_NOAUTH || reply->rc == STORE_BAD) {
         const int64_t until = clock_now().boot + HINT_REFUSED_NS;

@@ -32,7 +32,7 @@ enum answer contender_to_answer(enum store_rc rc)
 
 void contender_answer(struct request *r, const struct store_reply *reply, struct event *ev)
 {
-    struct contender *c = r->owner;
+    struct contender *c = r->context;
 
     ev->answer = contender_to_answer(reply->rc);
     ev->tag = r->tag;
@@ -56,8 +56,9 @@ struct request *contender_request(struct contender *c, enum store_kind kind, cha
 
 static void on_created(struct request *r, const struct store_reply *reply)
 {
-    struct contender *c = r->owner;
-    struct event ev = {.kind = EV_CREATED, .czxid = reply->czxid, .owner = reply->owner};
+    struct contender *c = r->context;
+    struct event ev = {
+        .kind = EV_CREATED, .czxid = reply->czxid, .ephemeral_owner = reply->ephemeral_owner};
 
     c->create = NULL;
     if (reply->rc == STORE_OK) {
@@ -141,7 +142,7 @@ static void parse_child(struct contender *c, const char *name, uint32_t id, stru
 
 static void on_listed(struct request *r, const struct store_reply *reply)
 {
-    struct contender *c = r->owner;
+    struct contender *c = r->context;
     struct child *children = g_new0(struct child, (gsize)reply->count);
     struct event ev = {.kind = EV_LISTED,
                        .children = children,
@@ -183,13 +184,15 @@ void contender_recall(struct contender *c)
 
 static void on_proved(struct request *r, const struct store_reply *reply)
 {
-    contender_answer(
-        r, reply, &(struct event){.kind = EV_READ, .czxid = reply->czxid, .owner = reply->owner});
+    contender_answer(r, reply,
+                     &(struct event){.kind = EV_READ,
+                                     .czxid = reply->czxid,
+                                     .ephemeral_owner = reply->ephemeral_owner});
 }
 
 static void on_read(struct request *r, const struct store_reply *reply)
 {
-    struct contender *c = r->owner;
+    struct contender *c = r->context;
 
     watch_answered(c->session, r, reply, &c->head->own_subscription);
     on_proved(r, reply);
@@ -197,7 +200,7 @@ static void on_read(struct request *r, const struct store_reply *reply)
 
 static void on_watched(struct request *r, const struct store_reply *reply)
 {
-    struct contender *c = r->owner;
+    struct contender *c = r->context;
 
     watch_answered(c->session, r, reply, &c->predecessor_subscription);
     contender_answer(r, reply, &(struct event){.kind = EV_WATCHED});

@@ -31,7 +31,7 @@ struct contender {
     zkl_grant *grant;                 /* one reference, while holding */
     const zkl_error *why;             /* inside contender_abort() */
     contender_decided decided;
-    void *owner;
+    void *context;
     GList link;           /* of the session's list; its data are NULL before it has begun */
     GSequenceIter *place; /* among those outside; NULL: it is not */
     int refs;             /* being at it, each request under way, each step */

@@ -160,7 +160,7 @@ static enum transaction_event_kind to_event(const struct store_reply *reply)
 
 static void on_answer(struct request *r, const struct store_reply *reply)
 {
-    struct multi *m = r->owner;
+    struct multi *m = r->context;
     struct transaction_event ev = {.kind = to_event(reply)};
 
     if (ev.kind == TX_EV_OUTDATED || ev.kind == TX_EV_REFUSED) {
@@ -184,7 +184,7 @@ static uint32_t number_in(const struct multi *m, const struct store_reply *reply
 
 static void on_read(struct request *r, const struct store_reply *reply)
 {
-    struct multi *m = r->owner;
+    struct multi *m = r->context;
     struct transaction_event ev = {.kind = TX_EV_UNREAD};
 
     if (reply->rc == STORE_OK) {

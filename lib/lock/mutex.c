@@ -4,9 +4,9 @@
 #include "grant.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
+#include "lib/base/lock_owner.h"
 #include "lib/base/log.h"
 #include "lib/base/options.h"
-#include "lib/base/owner.h"
 #include "lib/base/path.h"
 #include "op.h"
 #include "release.h"
@@ -169,13 +169,13 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
 
 static uint64_t caller_key(const zkl_mutex *m)
 {
-    return m->key ? m->key(m->key_data) : owner_thread();
+    return m->key ? m->key(m->key_data) : lock_owner_thread();
 }
 
 /* Its contenders share it. */
 static char *payload(zkl_mutex *m)
 {
-    uint64_t thread = m->name ? 0 : owner_thread();
+    uint64_t thread = m->name ? 0 : lock_owner_thread();
     char host[256] = "", *text;
 
     if (m->payload && m->payload_for == thread)
@@ -335,7 +335,7 @@ static int lock_anew(zkl_mutex *m, uint64_t key, int64_t timeout_ms, zkl_grant *
         return code;
     }
     if (!m->key)
-        owner_count(1, release_owned_by);
+        lock_owner_count(1, release_owned_by);
     if (ret)
         *ret = hold->grant;
     return 0;
@@ -386,7 +386,7 @@ int zkl_mutex_unlock(zkl_mutex *m)
         owned = zkl_grant_state(hold->grant) != ZKL_LOST;
     } else {
         if (!m->key)
-            owner_count(-1, release_owned_by);
+            lock_owner_count(-1, release_owned_by);
         owned = end_hold(m, hold);
     }
     pthread_mutex_unlock(&m->lock);

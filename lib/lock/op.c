@@ -54,9 +54,9 @@ static void deliver(void *data)
     op_unref(op);
 }
 
-static void on_decided(void *owner, zkl_grant *grant, const zkl_error *error)
+static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
 {
-    zkl_op *op = owner;
+    zkl_op *op = context;
 
     if (op->limit)
         timers_cancel(&op->limit->timer);

@@ -6,10 +6,10 @@
 
 static void step(struct children_watch *cw, struct children_event ev);
 
-static void on_fired(void *owner, bool gone)
+static void on_fired(void *context, bool gone)
 {
     (void)gone;
-    children_watch_fired(owner);
+    children_watch_fired(context);
 }
 
 void children_watch_init(struct children_watch *cw, zkl_session *s, const char *directory,
@@ -21,7 +21,7 @@ void children_watch_init(struct children_watch *cw, zkl_session *s, const char *
     cw->kind = kind;
     cw->machine =
         (struct children){.watch = kind->watch, .gap = kind->gap_ns, .gap_each = kind->gap_each_ns};
-    cw->children = (struct subscription){.fired = on_fired, .owner = cw};
+    cw->children = (struct subscription){.fired = on_fired, .context = cw};
     cw->list = list;
     cw->link.data = cw;
     g_queue_push_tail_link(list, &cw->link);
@@ -99,7 +99,7 @@ static struct children_event refusal(enum store_rc rc, uint32_t tag)
 /* To a sync, a list or a stat of the directory. */
 static void on_answer(struct request *r, const struct store_reply *reply)
 {
-    struct children_watch *cw = r->owner;
+    struct children_watch *cw = r->context;
     struct children_event ev = refusal(reply->rc, r->tag);
 
     if (r->what.watch)

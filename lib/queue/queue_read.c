@@ -71,7 +71,7 @@ static void take(const zkl_queue *q, zkl_contender *c, const struct store_reply 
     c->owner = q->wish.head ? g_utf8_make_valid(reply->data ? reply->data : "", length)
                             : clean_text(reply->data, length);
     c->token = reply->czxid;
-    c->session_id = reply->owner;
+    c->session_id = reply->ephemeral_owner;
     c->ctime_ms = reply->ctime_ms;
 }
 
@@ -104,7 +104,7 @@ static void forget(zkl_contender *c)
 
 static void on_read(struct request *r, const struct store_reply *reply)
 {
-    zkl_queue *q = r->owner;
+    zkl_queue *q = r->context;
 
     if (reply->rc == STORE_OK && !q->over)
         take(q, &g_array_index(q->list, zkl_contender, r->tag), reply);
@@ -172,7 +172,7 @@ static void read_payloads(zkl_queue *q)
 
 static void on_listed(struct request *r, const struct store_reply *reply)
 {
-    zkl_queue *q = r->owner;
+    zkl_queue *q = r->context;
     const char *first;
 
     if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
@@ -193,7 +193,7 @@ static void on_listed(struct request *r, const struct store_reply *reply)
 
 static void on_synced(struct request *r, const struct store_reply *reply)
 {
-    zkl_queue *q = r->owner;
+    zkl_queue *q = r->context;
 
     if (reply->rc == STORE_OK && !q->over)
         ask(q, STORE_LIST, on_listed);

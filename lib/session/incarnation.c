@@ -64,7 +64,7 @@ void incarnation_proved(zkl_session *s, enum proof_kind kind, struct instant sen
 
 static void on_chain_answered(struct request *r, const struct store_reply *reply)
 {
-    zkl_session *s = r->owner;
+    zkl_session *s = r->context;
 
     if ((reply->rc == STORE_UNKNOWN || reply->rc == STORE_BAD) && r->connection == s->connection)
         proofs_failed(&s->proofs, r->proves);
@@ -119,7 +119,7 @@ static void run_chain(void *data)
 
 static void on_config(struct request *r, const struct store_reply *reply)
 {
-    zkl_session *s = r->owner;
+    zkl_session *s = r->context;
 
     if (reply->rc == STORE_OK && reply->length == 0 && r->connection == s->connection)
         proofs_alone(&s->proofs);

@@ -13,7 +13,7 @@ enum { WINDOW = 1024, NAMES_EACH = 32 };
 
 struct request *request_new(enum store_kind kind, char *path,
                             void (*done)(struct request *r, const struct store_reply *reply),
-                            void *owner)
+                            void *context)
 {
     struct request *r = g_new0(struct request, 1);
 
@@ -24,7 +24,7 @@ struct request *request_new(enum store_kind kind, char *path,
             ? PROOF_WRITE
             : PROOF_ANCHOR;
     r->done = done;
-    r->owner = owner;
+    r->context = context;
     r->link.data = r;
     return r;
 }
@@ -267,15 +267,15 @@ static void refuse(zkl_session *s, const char *path)
 static void on_redeleted(struct request *r, const struct store_reply *reply)
 {
     if (reply->rc == STORE_OK || reply->rc == STORE_NONODE)
-        free_refusal(r->owner);
+        free_refusal(r->context);
     else
-        pause_refusal(r->owner);
+        pause_refusal(r->context);
 }
 
 static void on_deleted(struct request *r, const struct store_reply *reply)
 {
     if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
-        refuse(r->owner, r->what.path);
+        refuse(r->context, r->what.path);
 }
 
 void request_delete(zkl_session *s, char *path)

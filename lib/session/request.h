@@ -12,7 +12,7 @@ struct request {
     bool once;
     enum proof_kind proves;
     void (*done)(struct request *r, const struct store_reply *reply);
-    void *owner; /* for done: ours to name, not to free */
+    void *context; /* for done: ours to name, not to free */
     uint32_t tag;
     /* private */
     zkl_session *session;
@@ -27,7 +27,7 @@ struct request {
 /* A request about path, which it takes. Change what is needed, then send it. */
 struct request *request_new(enum store_kind kind, char *path,
                             void (*done)(struct request *r, const struct store_reply *reply),
-                            void *owner);
+                            void *context);
 
 /* Frees what was not sent. */
 void request_free(struct request *r);

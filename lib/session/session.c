@@ -7,9 +7,9 @@
 #include "lib/base/acl.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
+#include "lib/base/lock_owner.h"
 #include "lib/base/log.h"
 #include "lib/base/options.h"
-#include "lib/base/owner.h"
 #include "lib/base/path.h"
 #include "lib/base/thread.h"
 #include "participant.h"
@@ -244,7 +244,7 @@ int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_o
     }
     fork_watch();
     zkl_session *s = session_new(&o, hosts, chroot);
-    if (!owner_watch() || !start_threads(s, &o)) {
+    if (!lock_owner_watch() || !start_threads(s, &o)) {
         session_unref(s);
         return refuse_open(reterr, ZKL_ENOMEM, NULL, zkl_strerror(ZKL_ENOMEM));
     }

@@ -103,7 +103,7 @@ static void on_retry(void *data)
 
 static void on_removed(struct request *r, const struct store_reply *reply)
 {
-    struct watch *w = find_for(r->owner, &r->what);
+    struct watch *w = find_for(r->context, &r->what);
 
     if (!w || reply->rc == STORE_GONE)
         return;
@@ -200,7 +200,7 @@ static void fire(zkl_session *s, const char *path, bool of_list, bool gone)
             continue;
         }
         i->watch = NULL;
-        i->fired(i->owner, gone);
+        i->fired(i->context, gone);
     }
     w = find(s, path, of_list);
     if (w)

@@ -10,15 +10,15 @@ struct watch;
 
 GHashTable *watch_table_new(void);
 
-/* Lives in its owner; all zero is no subscription. One shot: fired runs with the subscription
- * dropped. While a request for it is under way it does not fire: what happened before the answer,
- * the answer tells.
+/* Lives in what it belongs to; all zero is no subscription. One shot: fired runs with the
+ * subscription dropped. While a request for it is under way it does not fire: what happened before
+ * the answer, the answer tells.
  */
 struct subscription {
     struct watch *watch;
     const struct request *asked; /* the newest, until it is answered */
-    void (*fired)(void *owner, bool gone);
-    void *owner;
+    void (*fired)(void *context, bool gone);
+    void *context;
     GSList link;
 };
 

@@ -2,7 +2,7 @@
  * regain its connection, and ends by expiry or close. The real one is store_zk.c; tests bring
  * others.
  *
- * Every function is called, and every callback made, with the owner's monitor held; the callbacks
+ * Every function is called, and every callback made, with the session's monitor held; the callbacks
  * of one store come one at a time, in the order in which the server's packets arrived. */
 #ifndef LIB_STORE_H
 #define LIB_STORE_H
@@ -71,7 +71,7 @@ struct store_reply {
     const char *path; /* CREATE: the name made */
     uint64_t czxid;   /* CREATE, GET, LIST, STAT: of the node's stat */
     int32_t version;
-    int64_t owner;
+    int64_t ephemeral_owner;
     int64_t ctime_ms;
     int32_t children;
     int32_t data_length;

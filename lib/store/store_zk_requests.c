@@ -98,7 +98,7 @@ static void use_stat(const void *data, struct store_reply *reply, const struct S
     note_zxid(op->store, stat->pzxid);
     reply->czxid = (uint64_t)stat->czxid;
     reply->version = stat->version;
-    reply->owner = stat->ephemeralOwner;
+    reply->ephemeral_owner = stat->ephemeralOwner;
     reply->ctime_ms = stat->ctime;
     reply->children = stat->numChildren;
     reply->data_length = stat->dataLength;

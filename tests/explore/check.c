@@ -43,7 +43,7 @@ static bool is_preceded(const struct state *st, int i)
     const struct node *own = &st->nodes[st->clients[i].node];
 
     for (int n = 0; n < MODEL_NODES; n++)
-        if ((st->standing & MODEL_BIT(n)) && st->nodes[n].owner != i &&
+        if ((st->standing & MODEL_BIT(n)) && st->nodes[n].client != i &&
             st->nodes[n].czxid < own->czxid)
             return true;
     return false;
@@ -84,7 +84,7 @@ void check_refusal(struct state *st, int i, uint32_t child, uint16_t names)
     const struct node *n = &st->nodes[child], *own = &st->nodes[st->clients[i].node];
     bool first = n->czxid < own->czxid || n->number == INT32_MAX;
 
-    if (!(names & MODEL_BIT(child)) || n->owner == i || !first || !is_incompatible(i, n))
+    if (!(names & MODEL_BIT(child)) || n->client == i || !first || !is_incompatible(i, n))
         st->broken = BROKEN_REFUSAL;
 }
 
@@ -141,7 +141,7 @@ static enum broken check_done(const struct state *st, int i)
     if (asks_for(c, ASK_CREATE, MODEL_NONE))
         return BROKEN_ORPHAN;
     for (int n = 0; n < MODEL_NODES; n++)
-        if (stands(st, (uint8_t)n) && st->nodes[n].owner == i &&
+        if (stands(st, (uint8_t)n) && st->nodes[n].client == i &&
             st->nodes[n].session == c->session && !will_be_deleted(c, n))
             return BROKEN_ORPHAN;
     return BROKEN_NOT;

@@ -19,13 +19,13 @@ static void ask_watching(struct client *c, enum ask_kind kind, uint8_t node,
 
 bool driver_is_own(const struct state *st, int i, int n)
 {
-    return st->nodes[n].owner == i && st->nodes[n].id == st->clients[i].id;
+    return st->nodes[n].client == i && st->nodes[n].id == st->clients[i].id;
 }
 
 /* An id of this attempt, but for the present one: only the newest of them is remembered. */
 bool driver_is_old(const struct state *st, int i, int n)
 {
-    return st->nodes[n].owner == i && st->nodes[n].id + 1 == st->clients[i].id;
+    return st->nodes[n].client == i && st->nodes[n].id + 1 == st->clients[i].id;
 }
 
 static void delete_own(struct state *st, int i, uint16_t names, uint8_t keep)

@@ -115,9 +115,9 @@ static void put_table(struct encoder *e)
     put(e, e->nodes);
     for (int k = 0; k < e->nodes; k++) {
         const struct node *n = &st->nodes[e->order[k]];
-        const struct client *owner = &st->clients[n->owner];
-        put(e, e->place[n->owner]);
-        put(e, at_most(owner->id - n->id, 2) << 4 | at_most(owner->session - n->session, 1));
+        const struct client *client = &st->clients[n->client];
+        put(e, e->place[n->client]);
+        put(e, at_most(client->id - n->id, 2) << 4 | at_most(client->session - n->session, 1));
         put(e, n->forced | n->heard << 1 | n->headed << 2 | (n->czxid <= st->last_token) << 3);
         put_number(e, n->number);
     }

@@ -29,7 +29,7 @@ static bool have_one_name(const struct state *st, uint8_t a, uint8_t b)
 {
     const struct node *x = &st->nodes[a], *y = &st->nodes[b];
 
-    return x->owner == y->owner && x->id == y->id && x->number == y->number;
+    return x->client == y->client && x->id == y->id && x->number == y->number;
 }
 
 /* on_hint_read() */
@@ -74,7 +74,7 @@ static void use_stat(const struct state *st, const struct reply *reply, struct e
     if (reply->answer != ANSWER_OK)
         return;
     ev->czxid = st->nodes[reply->node].czxid;
-    ev->owner = st->nodes[reply->node].session;
+    ev->ephemeral_owner = st->nodes[reply->node].session;
     ev->number = st->nodes[reply->node].number;
 }
 

@@ -105,10 +105,10 @@ struct client {
 struct node {
     int32_t number;
     uint32_t czxid;
-    uint8_t owner, id, session;
+    uint8_t client, id, session;
     bool used;
     bool forced; /* removed by a third party */
-    bool heard;  /* its owner was told that it is gone */
+    bool heard;  /* its client was told that it is gone */
     bool headed; /* at some instant it stood and nobody before it did */
 };
 

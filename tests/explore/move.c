@@ -23,7 +23,7 @@ static bool is_queued(const struct client *c)
 static bool has_nodes(const struct state *st, int i)
 {
     for (int n = 0; n < MODEL_NODES; n++)
-        if ((st->standing & MODEL_BIT(n)) && st->nodes[n].owner == i)
+        if ((st->standing & MODEL_BIT(n)) && st->nodes[n].client == i)
             return true;
     return false;
 }
@@ -113,9 +113,9 @@ int move_list(const struct state *st, struct move moves[MOVES_MAX])
     for (uint8_t n = 0; n < MODEL_NODES; n++) {
         if (!(st->standing & MODEL_BIT(n)))
             continue;
-        moves[count++] = (struct move){MOVE_FORCE_DELETE, st->nodes[n].owner, n};
+        moves[count++] = (struct move){MOVE_FORCE_DELETE, st->nodes[n].client, n};
         if (is_watched(st, n))
-            moves[count++] = (struct move){MOVE_TOUCH, st->nodes[n].owner, n};
+            moves[count++] = (struct move){MOVE_TOUCH, st->nodes[n].client, n};
     }
     if (st->directory && !st->standing)
         moves[count++] = (struct move){.kind = MOVE_REAP};

@@ -19,7 +19,7 @@ static bool must_wait(const struct state *st, int n, int earlier)
 {
     const struct node *a = &st->nodes[n], *b = &st->nodes[earlier];
 
-    return b->czxid < a->czxid && (a->owner != b->owner || a->id != b->id);
+    return b->czxid < a->czxid && (a->client != b->client || a->id != b->id);
 }
 
 static void note_heads(struct state *st)
@@ -55,7 +55,7 @@ static int new_node(struct state *st, int i)
             st->nodes[n] = (struct node){.used = true,
                                          .number = st->next,
                                          .czxid = ++st->czxid,
-                                         .owner = (uint8_t)i,
+                                         .client = (uint8_t)i,
                                          .id = st->clients[i].id,
                                          .session = st->clients[i].session};
             return n;
@@ -67,7 +67,7 @@ static int new_node(struct state *st, int i)
 static bool name_stands(const struct state *st, int i, int32_t number)
 {
     for (int n = 0; n < MODEL_NODES; n++)
-        if ((st->standing & MODEL_BIT(n)) && st->nodes[n].owner == i &&
+        if ((st->standing & MODEL_BIT(n)) && st->nodes[n].client == i &&
             st->nodes[n].id == st->clients[i].id && st->nodes[n].number == number)
             return true;
     return false;
@@ -146,7 +146,7 @@ static uint16_t session_nodes(const struct state *st, int i, bool old)
     const struct client *c = &st->clients[i];
 
     for (int n = 0; n < MODEL_NODES; n++)
-        if ((st->standing & MODEL_BIT(n)) && st->nodes[n].owner == i &&
+        if ((st->standing & MODEL_BIT(n)) && st->nodes[n].client == i &&
             (st->nodes[n].session != c->session || !c->established) == old)
             nodes |= MODEL_BIT(n);
     return nodes;

@@ -47,7 +47,7 @@ static void take_event(struct input *in, struct event *ev)
         .in_time = !(answer & 0x10),
         .gone = (answer & 0x20) != 0,
         .error = PLAY_ERROR,
-        .owner = PLAY_SESSION,
+        .ephemeral_owner = PLAY_SESSION,
         .session = PLAY_SESSION + ((answer & 0x40) != 0),
     };
     if (ev->kind == EV_CREATED || ev->kind == EV_READ) {

@@ -93,7 +93,7 @@ static bool answer(const struct store_request *request, struct store_reply *repl
                                   .data = n->data,
                                   .length = n->length,
                                   .czxid = (uint64_t)(n - tree.nodes) + 1,
-                                  .owner = FAKE_SESSION_ID};
+                                  .ephemeral_owner = FAKE_SESSION_ID};
     return true;
 }
 

@@ -13,7 +13,7 @@
 struct client;
 
 /* Something that acts: its fn is called when at has come, at being NEVER again by then. It belongs
- * to a process, and acts only while that runs, or to nobody. Lives in its owner. */
+ * to a process, and acts only while that runs, or to nobody. Lives in what it belongs to. */
 struct alarm {
     int64_t at;
     struct client *process;

@@ -48,7 +48,8 @@ static char *let_in(void)
     char *name = strrchr(node, '/') + 1;
     EXPECT(fake_answer(
         STORE_CREATE, "/l",
-        (struct store_reply){.rc = STORE_OK, .path = node, .czxid = 5, .owner = FAKE_SESSION_ID}));
+        (struct store_reply){
+            .rc = STORE_OK, .path = node, .czxid = 5, .ephemeral_owner = FAKE_SESSION_ID}));
     AWAIT(fake_is_asked(STORE_LIST, "/l"));
     EXPECT(fake_answer(STORE_LIST, "/l",
                        (struct store_reply){.rc = STORE_OK, .names = &name, .count = 1}));

@@ -73,7 +73,8 @@ static void one_queues(int number)
     char *node = fake_created_name("/root/l/", number);
     char *names[] = {strrchr(node, '/') + 1, "_c_other-lock-0000000001"};
 
-    ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_OK, .path = node, .czxid = 5, .owner = s->id);
+    ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_OK, .path = node, .czxid = 5,
+           .ephemeral_owner = s->id);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = names, .count = 2);
     g_free(node);
 }
@@ -346,7 +347,7 @@ static bool queue_up(const struct store_request *request, struct store_reply *re
     static char path[300];
     static int number;
 
-    *reply = (struct store_reply){.rc = STORE_OK, .czxid = 5, .owner = FAKE_SESSION_ID};
+    *reply = (struct store_reply){.rc = STORE_OK, .czxid = 5, .ephemeral_owner = FAKE_SESSION_ID};
     if (request->kind == STORE_CREATE) {
         g_strlcpy(before, number ? node : "_c_other-lock-0000000000", sizeof before);
         g_snprintf(path, sizeof path, "%s%010d", request->path, ++number);

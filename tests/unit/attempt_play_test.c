@@ -131,7 +131,7 @@ static bool read_word(struct event *ev, const char *word, bool *stale)
     else if (strcmp(word, "nodeadline") == 0)
         ev->in_time = false;
     else if (strcmp(word, "others") == 0) /* a session that is not the present one */
-        ev->owner = PLAY_SESSION - 1;
+        ev->ephemeral_owner = PLAY_SESSION - 1;
     else if (strcmp(word, "gone") == 0)
         ev->gone = true;
     else if (strcmp(word, "changed") == 0)
@@ -155,7 +155,7 @@ bool play_event(struct event *ev, const char *words)
 {
     char copy[128], *rest = copy;
     bool stale = false;
-    *ev = (struct event){.in_time = true, .owner = PLAY_SESSION, .session = PLAY_SESSION};
+    *ev = (struct event){.in_time = true, .ephemeral_owner = PLAY_SESSION, .session = PLAY_SESSION};
     snprintf(copy, sizeof(copy), "%s", words);
     for (char *word; (word = strsep(&rest, " "));)
         if (!read_word(ev, word, &stale))

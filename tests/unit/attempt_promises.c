@@ -50,7 +50,7 @@ static bool own_seen_gone(void)
 {
     return (step.ev.kind == EV_OWN_FIRED && step.ev.gone) ||
            (step.ev.kind == EV_READ &&
-            (step.ev.answer == ANSWER_NONODE || step.ev.owner != step.ev.session));
+            (step.ev.answer == ANSWER_NONODE || step.ev.ephemeral_owner != step.ev.session));
 }
 
 static bool predecessor_seen_gone(void)

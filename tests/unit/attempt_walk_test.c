@@ -60,7 +60,7 @@ static void random_event(void)
         .error = PLAY_ERROR,
         .number = below(30) ? (int32_t)below(12) : INT32_MAX - (int32_t)below(2),
         .czxid = 1 + below(1000),
-        .owner = PLAY_SESSION,
+        .ephemeral_owner = PLAY_SESSION,
         .session = PLAY_SESSION + (below(12) == 0),
     };
     walk.ev.hint = (enum head_hint)below(HINT_NAMED + 1);

@@ -113,7 +113,7 @@ void hand_answer_entry(struct acquisition *a, int before)
 
     g_snprintf(other, sizeof other, "_c_other-lock-%010d", before);
     ANSWER(STORE_CREATE, "/root/l", .rc = STORE_OK, .path = a->node, .czxid = 5,
-           .owner = FAKE_SESSION_ID);
+           .ephemeral_owner = FAKE_SESSION_ID);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = names, .count = before < 0 ? 1 : 2);
 }
 

@@ -36,7 +36,7 @@ static char *own_name(void)
 static void answer_create(void)
 {
     ANSWER(STORE_CREATE, DIRECTORY, .rc = STORE_OK, .path = a.node, .czxid = 5,
-           .owner = FAKE_SESSION_ID);
+           .ephemeral_owner = FAKE_SESSION_ID);
 }
 
 /* Behind two others, of whom the second goes. */
@@ -64,7 +64,7 @@ static void answer_hint(const char *data, int version, int children)
 
 static void answer_own(void)
 {
-    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .czxid = 5, .owner = FAKE_SESSION_ID);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .czxid = 5, .ephemeral_owner = FAKE_SESSION_ID);
     zkl_session_dispatch(s);
 }
 
@@ -153,7 +153,8 @@ static void hold(void)
 
 static void release(void)
 {
-    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID); /* its own watch */
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK,
+           .ephemeral_owner = FAKE_SESSION_ID); /* its own watch */
     zkl_grant_release(a.grant);
     a.grant = NULL;
     ANSWER(STORE_DELETE, a.node, .rc = STORE_OK);

@@ -62,7 +62,7 @@ static void created(int number)
     g_free(a.node);
     a.node = fake_created_name("/root/l", number);
     ANSWER(STORE_CREATE, "/root/l", .rc = STORE_OK, .path = a.node, .czxid = 5,
-           .owner = FAKE_SESSION_ID);
+           .ephemeral_owner = FAKE_SESSION_ID);
 }
 
 /* ---- entering ---- */
@@ -206,7 +206,7 @@ static void waits_for_its_predecessor(void)
     list(3, less);
     CHECK(!is_logged("ignoring")); /* once is enough */
     ANSWER(STORE_GET, "/root/l/_c_x", .rc = STORE_NONODE);
-    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID, .czxid = 5);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID, .czxid = 5);
     zkl_session_dispatch(s);
     CHECK_INT(a.calls, 1);
     CHECK(a.grant != NULL);
@@ -249,7 +249,7 @@ static void asks_nothing_any_more(void)
     hand_enter(&a, s, ZKL_FOREVER);
     fake_busy(true);
     ANSWER(STORE_CREATE, "/root/l", .rc = STORE_OK, .path = a.node, .czxid = 5,
-           .owner = FAKE_SESSION_ID - 1);
+           .ephemeral_owner = FAKE_SESSION_ID - 1);
     fake_busy(false);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
     zkl_op_cancel(a.op);
@@ -278,7 +278,7 @@ static void enters_anew_in_the_next_session(void)
     REQUIRE(a.node != NULL);
     CHECK(strncmp(a.node, old, strlen("/root/l/_c_") + 36) != 0);
     ANSWER(STORE_CREATE, "/root/l", .rc = STORE_OK, .path = a.node, .czxid = 6,
-           .owner = FAKE_SESSION_ID + 1);
+           .ephemeral_owner = FAKE_SESSION_ID + 1);
     char *names[] = {other, old_name, own_name()};
     list(3, names);
     CHECK(fake_is_asked(STORE_DELETE, old));
@@ -332,7 +332,7 @@ static void adopts_what_was_made(void)
     list(2, names);
     CHECK(fake_is_asked(STORE_DELETE, later));
     CHECK(!fake_is_asked(STORE_DELETE, a.node));
-    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID, .czxid = 77);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID, .czxid = 77);
     list(1, &names[1]);
     zkl_session_dispatch(s);
     CHECK(a.grant != NULL);
@@ -352,7 +352,7 @@ static void adopts_an_odd_name(void)
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
     ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
     list(1, &odd);
-    ANSWER(STORE_GET, node, .rc = STORE_OK, .owner = FAKE_SESSION_ID, .czxid = 77);
+    ANSWER(STORE_GET, node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID, .czxid = 77);
     list(1, &odd);
     zkl_session_dispatch(s);
     REQUIRE(a.grant != NULL);
@@ -483,7 +483,7 @@ static void forgets_the_node_given_up(void)
     ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
     char *names[] = {own_name()};
     list(1, names);
-    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID, .czxid = 77);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID, .czxid = 77);
     list(0, NULL); /* it is gone, or this server lags behind */
     char *old = g_strdup(a.node);
     CHECK(fake_is_asked(STORE_DELETE, old));

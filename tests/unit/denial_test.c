@@ -38,7 +38,8 @@ static char *enter(zkl_mutex *m, const char *path, int number, struct outcome *o
     REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, decided, o, NULL) == 0);
     char *name = fake_created_name(path, number);
     REQUIRE(name != NULL);
-    ANSWER(STORE_CREATE, path, .rc = STORE_OK, .path = name, .czxid = 5, .owner = FAKE_SESSION_ID);
+    ANSWER(STORE_CREATE, path, .rc = STORE_OK, .path = name, .czxid = 5,
+           .ephemeral_owner = FAKE_SESSION_ID);
     return name;
 }
 
@@ -163,7 +164,8 @@ static void list_refused_before_create(void)
     ANSWER(STORE_LIST, "/b", .rc = STORE_BAD);
     wait_outcome(&o);
     CHECK_INT(o.code, ZKL_EPROTO);
-    ANSWER(STORE_CREATE, "/b", .rc = STORE_OK, .path = node, .czxid = 5, .owner = FAKE_SESSION_ID);
+    ANSWER(STORE_CREATE, "/b", .rc = STORE_OK, .path = node, .czxid = 5,
+           .ephemeral_owner = FAKE_SESSION_ID);
     CHECK(fake_is_asked(STORE_DELETE, node));
     zkl_mutex_free(m);
     zkl_session_close(s);

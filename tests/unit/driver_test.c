@@ -101,7 +101,8 @@ static void canceled_before_told(void)
     char *name = fake_created_name("/b", 1);
     REQUIRE(name != NULL);
     char *names[] = {first, strrchr(name, '/') + 1};
-    ANSWER(STORE_CREATE, "/b", .rc = STORE_OK, .path = name, .czxid = 5, .owner = FAKE_SESSION_ID);
+    ANSWER(STORE_CREATE, "/b", .rc = STORE_OK, .path = name, .czxid = 5,
+           .ephemeral_owner = FAKE_SESSION_ID);
     ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 2);
     CHECK(fake_is_asked(STORE_DELETE, name)); /* decided: others are first */
     zkl_op_cancel(op);

@@ -75,7 +75,7 @@ void election_win(struct election_story *s, uint64_t token)
     REQUIRE(s->node != NULL);
     char *child = strrchr(s->node, '/') + 1;
     ANSWER(STORE_CREATE, ELECTION, .rc = STORE_OK, .path = s->node, .czxid = token,
-           .owner = FAKE_SESSION_ID);
+           .ephemeral_owner = FAKE_SESSION_ID);
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_OK, .names = &child, .count = 1);
 }
 
@@ -83,7 +83,7 @@ void election_set_own_watch(struct election_story *s)
 {
     while (!fake_is_asked(STORE_GET, s->node))
         g_usleep(1000);
-    ANSWER(STORE_GET, s->node, .rc = STORE_OK, .owner = FAKE_SESSION_ID);
+    ANSWER(STORE_GET, s->node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID);
 }
 
 void election_hold_up(struct election_story *s, bool held_up)

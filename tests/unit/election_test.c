@@ -211,7 +211,7 @@ static void stale_look_at_rivals(void)
     s.node = fake_created_name(ELECTION, 6);
     REQUIRE(s.node != NULL);
     ANSWER(STORE_CREATE, ELECTION, .rc = STORE_OK, .path = s.node, .czxid = 6,
-           .owner = FAKE_SESSION_ID);
+           .ephemeral_owner = FAKE_SESSION_ID);
     answer_rivals(&s, HIGHER); /* the old list */
     char *child = strrchr(s.node, '/') + 1;
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_OK, .names = &child, .count = 1); /* the candidacy's */
@@ -259,7 +259,7 @@ static void place_in_line(void)
     s.node = fake_created_name(ELECTION, 99);
     char *names[] = {first, strrchr(s.node, '/') + 1};
     ANSWER(STORE_CREATE, ELECTION, .rc = STORE_OK, .path = s.node, .czxid = 9,
-           .owner = FAKE_SESSION_ID);
+           .ephemeral_owner = FAKE_SESSION_ID);
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_OK, .names = names, .count = 2);
     CHECK_INT(zkl_election_get_status(s.election, &status), 0);
     CHECK_INT(status.ahead, 1);

@@ -65,7 +65,7 @@ static void watches_itself_after_a_while(void)
     hand_pass(s, 999);
     CHECK(!fake_is_asked(STORE_GET, a.node));
     hand_pass(s, 1);
-    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID);
     fake_fire(a.node, STORE_FIRED_GONE);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
     CHECK(!fake_is_asked(STORE_DELETE, a.node));
@@ -79,7 +79,7 @@ static void released(void)
 {
     start();
     hand_pass(s, 20);
-    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID);
     zkl_grant_release(a.grant);
     a.grant = NULL;
     CHECK(fake_is_asked(STORE_DELETE, a.node));
@@ -104,7 +104,7 @@ static void released_by_a_transaction(void)
 {
     start();
     hand_pass(s, 20);
-    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID);
     CHECK_INT(
         zkl_grant_multi_async(a.grant, NULL, 0, ZKL_MULTI_RELEASE, ZKL_FOREVER, on_applied, NULL),
         0);

@@ -518,7 +518,7 @@ static void no_timer_outlives_its_session(void)
         if (rows[i].held) {
             hand_hold(&a, s);
             hand_pass_proved(s, 1000);
-            ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID);
+            ANSWER(STORE_GET, a.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID);
             CHECK_INT(zkl_grant_on_change(a.grant, ignore_state, NULL), 0); /* may hang */
         }
         rows[i].arm();

@@ -50,7 +50,7 @@ static void enter(const char *path, zkl_peer peer, int strict)
     a.node = fake_created_name("/root/", 7);
     REQUIRE(a.node != NULL);
     ANSWER(STORE_CREATE, "/root/", .rc = STORE_OK, .path = a.node, .czxid = 5,
-           .owner = FAKE_SESSION_ID);
+           .ephemeral_owner = FAKE_SESSION_ID);
 }
 
 static void list(const char *other)
@@ -205,7 +205,7 @@ static void adopts_in_kazoos_style(void)
     names[1] = strrchr(a.node, '/') + 1;
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = names, .count = 2);
     CHECK_INT(fake_count(STORE_CREATE, "/root/l"), 0);
-    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .owner = FAKE_SESSION_ID, .czxid = 77);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID, .czxid = 77);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = names, .count = 2);
     CHECK(fake_request(STORE_GET, "/root/l/" HEX "__lock__0000000003").watch);
     CHECK(!fake_is_asked(STORE_DELETE, "/root/l/" HEX));

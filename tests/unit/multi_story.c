@@ -49,11 +49,11 @@ void story_begin(struct story *story)
     REQUIRE(story->node != NULL);
     char *child = strrchr(story->node, '/') + 1;
     ANSWER(STORE_CREATE, LOCK, .rc = STORE_OK, .path = story->node, .czxid = 5,
-           .owner = FAKE_SESSION_ID);
+           .ephemeral_owner = FAKE_SESSION_ID);
     ANSWER(STORE_LIST, LOCK, .rc = STORE_OK, .names = &child, .count = 1);
     wait_for(&story->acquired, 1);
     wait_asked(STORE_GET, story->node);
-    ANSWER(STORE_GET, story->node, .rc = STORE_OK, .owner = FAKE_SESSION_ID);
+    ANSWER(STORE_GET, story->node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID);
 }
 
 void story_end(struct story *story)

@@ -62,7 +62,7 @@ static void sorted_and_clean(void)
     begin(&r, ZKL_FOREVER);
     answer_list();
     ANSWER(STORE_GET, "/b/" NODE("b", "2"), .rc = STORE_OK, .data = "x\x1b\xff", .length = 3,
-           .czxid = 9, .owner = 4);
+           .czxid = 9, .ephemeral_owner = 4);
     ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK, .czxid = 8, .ctime_ms = 77);
     end(&r);
     REQUIRE(r.code == 0 && zkl_queue_count(r.q) == 2);
@@ -364,7 +364,7 @@ static void not_again(void)
     answer_list();
     ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK, .data = "x", .length = 1, .czxid = 8);
     ANSWER(STORE_GET, "/b/" NODE("b", "2"), .rc = STORE_OK, .data = "y", .length = 1, .czxid = 9,
-           .owner = 4, .ctime_ms = 77);
+           .ephemeral_owner = 4, .ctime_ms = 77);
     pthread_join(r.thread, NULL);
     before = r.q;
     read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .previous = before});

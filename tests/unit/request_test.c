@@ -14,7 +14,7 @@ struct heard {
 
 static void on_done(struct request *r, const struct store_reply *reply)
 {
-    struct heard *heard = r->owner;
+    struct heard *heard = r->context;
 
     heard->calls++;
     heard->rc = reply->rc;

@@ -197,7 +197,7 @@ static void log_lines(void)
     for (int i = 0; i < 2; i++) {
         char *name = fake_created_name("/b", i);
         ANSWER(STORE_CREATE, "/b", .rc = STORE_OK, .path = name, .czxid = 5,
-               .owner = FAKE_SESSION_ID);
+               .ephemeral_owner = FAKE_SESSION_ID);
         ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 1);
         g_free(name);
     }

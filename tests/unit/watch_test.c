@@ -24,7 +24,7 @@ static struct subscriber a, b;
 
 static void on_answer(struct request *r, const struct store_reply *reply)
 {
-    struct subscriber *subscriber = r->owner;
+    struct subscriber *subscriber = r->context;
 
     watch_answered(s, r, reply, &subscriber->subscription);
 }
@@ -38,9 +38,9 @@ static void want(struct subscriber *subscriber, const char *path)
     request_send(s, r);
 }
 
-static void on_fired(void *owner, bool gone)
+static void on_fired(void *context, bool gone)
 {
-    struct subscriber *subscriber = owner;
+    struct subscriber *subscriber = context;
 
     CHECK(!subscriber->subscription.watch);
     subscriber->fired++;
@@ -56,8 +56,8 @@ static void on_fired(void *owner, bool gone)
 static void start(void)
 {
     s = hand_session();
-    a = (struct subscriber){.subscription = {.fired = on_fired, .owner = &a}};
-    b = (struct subscriber){.subscription = {.fired = on_fired, .owner = &b}};
+    a = (struct subscriber){.subscription = {.fired = on_fired, .context = &a}};
+    b = (struct subscriber){.subscription = {.fired = on_fired, .context = &b}};
 }
 
 static void answer(enum store_rc rc)

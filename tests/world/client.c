@@ -2,7 +2,7 @@
  * goes by its host's CLOCK_MONOTONIC_RAW. */
 #include "inside.h"
 
-static void on_alarm(void *owner);
+static void on_alarm(void *context);
 
 static int64_t raw_now(const struct store *store)
 {
@@ -121,9 +121,9 @@ static void begin(struct store *store)
     store_unref(store);
 }
 
-static void on_alarm(void *owner)
+static void on_alarm(void *context)
 {
-    struct store *store = owner;
+    struct store *store = context;
 
     if (store->closed || store->host->paused || store->host->dead)
         return;
@@ -242,7 +242,7 @@ static void on_answer(struct store *store, const struct message *m)
 
 void client_receive(struct link *link, struct message *m)
 {
-    struct conn *conn = link->owner;
+    struct conn *conn = link->context;
     struct store *store = conn->client;
 
     if (!store)

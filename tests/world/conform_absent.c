@@ -35,7 +35,7 @@ CASE(stat)
     CHECK_INT(stat->czxid, made->czxid);
     CHECK_INT(stat->version, 1);
     CHECK_INT(stat->children, 1);
-    CHECK_INT(stat->owner, 0);
+    CHECK_INT(stat->ephemeral_owner, 0);
     CHECK(!stat->data);
     CHECK_INT(bench->watchers(at("p")), 0);
 }

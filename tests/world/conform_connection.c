@@ -49,7 +49,7 @@ CASE(same_session_again)
         CHECK(place_of_event(c, STORE_EV_DOWN, i) < place_of_event(c, STORE_EV_UP, i + 1));
         CHECK_INT(client_session(c), session);
         CHECK_INT(client_timeout_ms(c), 20 * CONFORM_TICK_MS);
-        CHECK_INT(ask(c, req(STORE_GET, a->path))->owner, session);
+        CHECK_INT(ask(c, req(STORE_GET, a->path))->ephemeral_owner, session);
     }
     CHECK_INT(events(c, STORE_EV_BEGIN), 1);
     CHECK_INT(events(c, STORE_EV_EXPIRED), 0);
@@ -109,7 +109,7 @@ CASE(lost_answer)
     struct client *c = client_new();
 
     lost(c, req_create(at("n-"), NUMBERED), true);
-    CHECK_INT(ask(c, req(STORE_GET, at("n-0000000000")))->owner, client_session(c));
+    CHECK_INT(ask(c, req(STORE_GET, at("n-0000000000")))->ephemeral_owner, client_session(c));
     lost(c, req_set(at("n-0000000000"), "new", 0), true);
     CHECK_INT(ask(c, req(STORE_GET, at("n-0000000000")))->version, 1);
     const struct store_change changes[] = {

@@ -27,7 +27,7 @@ static void check_plain(struct client *c, const char *path, enum store_mode mode
 
     CHECK_INT(a->rc, STORE_OK);
     CHECK_STR(a->path, path);
-    CHECK_INT(a->owner, 0);
+    CHECK_INT(a->ephemeral_owner, 0);
     CHECK_INT(a->version, 0);
     CHECK_INT(a->children, 0);
     CHECK(a->czxid > 0);
@@ -50,7 +50,7 @@ CASE(sequential)
     const struct answer *a = ask(c, req_create(prefix, NUMBERED));
 
     CHECK_STR(suffix(a, prefix), "0000000000");
-    CHECK_INT(a->owner, client_session(c));
+    CHECK_INT(a->ephemeral_owner, client_session(c));
     CHECK_INT(a->version, 0);
     CHECK(a->czxid > 0);
     CHECK_STR(suffix(ask(c, req_create(prefix, NUMBERED)), prefix), "0000000001");

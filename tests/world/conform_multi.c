@@ -48,7 +48,7 @@ CASE(all)
     const struct answer *a = ask(c, req(STORE_GET, at("new")));
     CHECK_INT(a->rc, STORE_OK);
     CHECK_STR(a->data, "m");
-    CHECK_INT(a->owner, 0);
+    CHECK_INT(a->ephemeral_owner, 0);
     CHECK_INT(a->version, 0);
     RC(c, req(STORE_GET, at("gone")), STORE_NONODE);
 }

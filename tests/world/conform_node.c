@@ -49,7 +49,7 @@ CASE(get_fields)
     RC(owner, req_set(made->path, "three", 1), STORE_OK);
     const struct answer *a = ask(other, req(STORE_GET, made->path));
     CHECK_INT(a->version, 2);
-    CHECK_INT(a->owner, client_session(owner));
+    CHECK_INT(a->ephemeral_owner, client_session(owner));
     CHECK_INT(a->czxid, made->czxid);
     CHECK_INT(a->children, 0);
     CHECK_INT(a->length, 5);
@@ -65,7 +65,7 @@ CASE(get_counts_children)
     RC(c, req_create(at("q/below"), STORE_PERSISTENT), STORE_OK);
     const struct answer *a = ask(c, req(STORE_GET, at("")));
     CHECK_INT(a->children, 2);
-    CHECK_INT(a->owner, 0);
+    CHECK_INT(a->ephemeral_owner, 0);
     CHECK_INT(a->version, 0); /* children do not change it */
     RC(c, req(STORE_DELETE, at("p")), STORE_OK);
     CHECK_INT(ask(c, req(STORE_GET, at("")))->children, 1);

@@ -135,7 +135,7 @@ void record_reply(void *context, const struct store_reply *reply)
         a->data = reply->data ? g_strndup(reply->data, (gsize)reply->length) : NULL;
         a->length = reply->length;
         a->czxid = reply->czxid;
-        a->owner = reply->owner;
+        a->ephemeral_owner = reply->ephemeral_owner;
         a->version = reply->version;
         a->children = reply->children;
         a->data_length = reply->data_length;

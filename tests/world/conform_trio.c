@@ -80,7 +80,7 @@ TRIO(ephemerals_everywhere)
     for (int i = 0; i < SERVERS; i++) {
         CAUGHT_UP(c[i]);
         const struct answer *a = ask(c[i], req_watch(made->path));
-        CHECK_INT(a->owner, client_session(owner));
+        CHECK_INT(a->ephemeral_owner, client_session(owner));
         CHECK_INT(a->czxid, made->czxid);
     }
     client_close(owner);

@@ -69,7 +69,7 @@ TRIO(moves)
         UNTIL(events(mover, STORE_EV_UP) == (unsigned)i + 1);
         CHECK_INT(client_session(mover), session);
         UNTIL(heard(mover, path) == 1);
-        CHECK_INT(ask(mover, req(STORE_GET, made->path))->owner, session);
+        CHECK_INT(ask(mover, req(STORE_GET, made->path))->ephemeral_owner, session);
         CHECK_INT(heard(mover, made->path), 0);
     }
     CAUGHT_UP(c[2]);
@@ -125,7 +125,7 @@ TRIO(leader_crashes)
         UNTIL(events(c[i], STORE_EV_UP) == 2);
         CHECK_INT(events(c[i], STORE_EV_DOWN), 1);
         CAUGHT_UP(c[i]);
-        CHECK_INT(ask(c[i], req(STORE_GET, made[i]->path))->owner, client_session(c[i]));
+        CHECK_INT(ask(c[i], req(STORE_GET, made[i]->path))->ephemeral_owner, client_session(c[i]));
         CHECK(ask(c[i], req_create(at("n-"), NUMBERED))->czxid > made[SERVERS - 1]->czxid);
     }
     CHECK(bench->leader() != led);

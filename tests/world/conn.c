@@ -3,14 +3,14 @@
 
 static bool is_up_blocked(const struct link *link)
 {
-    const struct conn *conn = link->owner;
+    const struct conn *conn = link->context;
 
     return conn->host->cut_up[conn->to] || conn->w->servers[conn->to].paused;
 }
 
 static bool is_down_blocked(const struct link *link)
 {
-    const struct conn *conn = link->owner;
+    const struct conn *conn = link->context;
 
     return conn->host->cut_down[conn->to] || conn->host->paused;
 }
@@ -28,9 +28,9 @@ struct conn *conn_new(struct store *client, unsigned server)
     conn->to = server;
     conn->server = &w->servers[server];
     conn->up =
-        (struct link){.w = w, .owner = conn, .blocked = is_up_blocked, .deliver = server_receive};
-    conn->down =
-        (struct link){.w = w, .owner = conn, .blocked = is_down_blocked, .deliver = client_receive};
+        (struct link){.w = w, .context = conn, .blocked = is_up_blocked, .deliver = server_receive};
+    conn->down = (struct link){
+        .w = w, .context = conn, .blocked = is_down_blocked, .deliver = client_receive};
     for (int kind = 0; kind < WATCH_KINDS_SERVED; kind++)
         conn->watched[kind] = watches_new();
     g_ptr_array_add(conn->server->conns, conn);

@@ -8,14 +8,14 @@ enum { ELECTION_MIN_MS = 200, ELECTION_SPREAD_MS = 200 };
 
 static unsigned target_of(const struct link *link)
 {
-    const struct server *from = link->owner;
+    const struct server *from = link->context;
 
     return (unsigned)(link - from->to);
 }
 
 static bool is_blocked(const struct link *link)
 {
-    const struct server *from = link->owner, *to = &link->w->servers[target_of(link)];
+    const struct server *from = link->context, *to = &link->w->servers[target_of(link)];
 
     return from->cut || to->cut || to->paused;
 }
@@ -23,7 +23,7 @@ static bool is_blocked(const struct link *link)
 /* Of a former connection nothing is heard. */
 static void deliver(struct link *link, struct message *m)
 {
-    const struct server *from = link->owner;
+    const struct server *from = link->context;
     struct server *s = &link->w->servers[target_of(link)];
 
     if (m->epoch != s->epoch)
@@ -42,9 +42,9 @@ void ensemble_send(struct server *from, unsigned to, struct message what)
 
 /* ---- the heart beats ---- */
 
-static void on_beat(void *owner)
+static void on_beat(void *context)
 {
-    struct server *s = owner;
+    struct server *s = context;
 
     if (s->paused || s->role == SERVER_DOWN)
         return;
@@ -232,9 +232,9 @@ static void gather(struct world *w, struct server *leader)
     }
 }
 
-static void on_election(void *owner)
+static void on_election(void *context)
 {
-    struct world *w = owner;
+    struct world *w = context;
     struct server *leader = world_working(w);
 
     if (!leader && (leader = choose(w)) != NULL)
@@ -253,17 +253,17 @@ void ensemble_elect_soon(struct world *w)
 
 static bool is_stream_blocked(const struct link *link)
 {
-    return ((const struct server *)link->owner)->paused;
+    return ((const struct server *)link->context)->paused;
 }
 
 static void init_links(struct server *s)
 {
     struct world *w = s->w;
 
-    s->stream =
-        (struct link){.w = w, .owner = s, .blocked = is_stream_blocked, .deliver = follower_stream};
+    s->stream = (struct link){
+        .w = w, .context = s, .blocked = is_stream_blocked, .deliver = follower_stream};
     for (unsigned i = 0; i < w->count; i++)
-        s->to[i] = (struct link){.w = w, .owner = s, .blocked = is_blocked, .deliver = deliver};
+        s->to[i] = (struct link){.w = w, .context = s, .blocked = is_blocked, .deliver = deliver};
 }
 
 /* The first leader is there from the beginning. */

@@ -128,9 +128,9 @@ void world_cut_server(struct world *w, int server, bool cut)
     ensemble_elect_soon(w);
 }
 
-static void on_late_expiry(void *owner)
+static void on_late_expiry(void *context)
 {
-    sessions_check(owner);
+    sessions_check(context);
 }
 
 /* What was due meanwhile mostly comes before what has arrived, but not always. */

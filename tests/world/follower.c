@@ -63,7 +63,7 @@ void forward(struct server *s, struct ask *ask)
 
 void follower_stream(struct link *link, struct message *m)
 {
-    struct server *s = link->owner;
+    struct server *s = link->context;
 
     if (m->kind == MSG_COMMIT)
         server_apply(s, m->upto);

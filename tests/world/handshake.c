@@ -52,7 +52,7 @@ static void resume_session(struct server *s, struct conn *conn)
         struct tracked *t = sessions_find(s, conn->session);
         bool valid = sessions_touch(s, conn->session);
         if (valid)
-            t->owner = s->number;
+            t->server = s->number;
         handshake_done(conn, valid ? conn->session : 0);
     } else {
         ensemble_send(s, s->leader,

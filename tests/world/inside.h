@@ -102,7 +102,7 @@ struct tracked {
     int64_t id;
     int64_t timeout;
     int64_t expiry;
-    unsigned owner; /* the server it is connected to */
+    unsigned server; /* the server it is connected to */
     bool closing;
 };
 
@@ -235,7 +235,7 @@ void watches_restore(struct server *s, struct conn *conn, const struct message *
 
 void sessions_start(struct server *leader); /* each anew */
 struct tracked *sessions_find(const struct server *leader, int64_t id);
-void sessions_add(struct server *leader, int64_t id, int timeout_ms, unsigned owner);
+void sessions_add(struct server *leader, int64_t id, int timeout_ms, unsigned server);
 bool sessions_touch(struct server *leader, int64_t id); /* false: there is none, or it is ending */
 void sessions_forget(struct server *leader, int64_t id);
 void sessions_check(struct server *leader);

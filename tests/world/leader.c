@@ -34,7 +34,7 @@ static void note_part(const struct server *leader, const struct txn *txn, const 
 {
     struct note n = {.host = txn->ask->host,
                      .path = p->path,
-                     .session = p->owner,
+                     .session = p->ephemeral_owner,
                      .zxid = txn->zxid,
                      .cause = txn->cause,
                      .server = (int)leader->number};
@@ -175,7 +175,7 @@ static void revalidate(struct server *leader, unsigned from, const struct messag
     bool valid = sessions_touch(leader, m->session);
 
     if (valid)
-        sessions_find(leader, m->session)->owner = from;
+        sessions_find(leader, m->session)->server = from;
     ensemble_send(leader, from,
                   (struct message){.kind = MSG_VALID, .conn = conn_ref(m->conn), .valid = valid});
 }

@@ -31,7 +31,7 @@ static struct message *pop(struct link *link)
     return m;
 }
 
-static void on_due(void *owner);
+static void on_due(void *context);
 
 static void await(struct link *link)
 {
@@ -53,9 +53,9 @@ bool link_deliver_next(struct link *link)
     return true;
 }
 
-static void on_due(void *owner)
+static void on_due(void *context)
 {
-    struct link *link = owner;
+    struct link *link = context;
 
     if (!link->blocked(link))
         link_deliver_next(link);

@@ -59,7 +59,7 @@ struct message {
 
 struct link {
     struct world *w;
-    void *owner;
+    void *context;
     bool (*blocked)(const struct link *link);
     void (*deliver)(struct link *link, struct message *m);
     struct message *first, *last;

@@ -13,7 +13,7 @@ bool world_exists(const struct world *w, const char *path, int64_t *ret_owner, u
     const struct node *n = find(w, path);
 
     if (n && ret_owner)
-        *ret_owner = n->owner;
+        *ret_owner = n->ephemeral_owner;
     if (n && ret_czxid)
         *ret_czxid = n->czxid;
     return n != NULL;

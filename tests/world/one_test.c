@@ -19,7 +19,7 @@ static void test_basics(void)
     CHECK_INT(CREATE(p, "/no/a"), STORE_NONODE);
     CHECK_INT(QUEUE_UP(p, "/a/x-"), STORE_OK);
     CHECK_STR(p->path, "/a/x-0000000000");
-    CHECK_INT(p->owner, p->session);
+    CHECK_INT(p->ephemeral_owner, p->session);
     CHECK_INT(CREATE(p, "/a/x-0000000000/b"), STORE_NOCHILDREN);
     CHECK_INT(CREATE(p, "/"), STORE_EXISTS);
     CHECK_INT(QUEUE_UP(p, "/a/x-"), STORE_OK);

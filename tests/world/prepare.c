@@ -10,7 +10,7 @@ struct record {
     bool exists;
     int32_t version, creations;
     unsigned children;
-    int64_t owner;
+    int64_t ephemeral_owner;
 };
 
 struct view {
@@ -40,7 +40,8 @@ static struct record look(const struct view *v, const char *path)
     const struct node *n = tree_find(v->leader->head, path);
     if (!n)
         return (struct record){.path = path};
-    return (struct record){n->path, true, n->version, n->creations, n->children->len, n->owner};
+    return (struct record){n->path,           true, n->version, n->creations, n->children->len,
+                           n->ephemeral_owner};
 }
 
 static void leave(struct view *v, struct record r)
@@ -81,16 +82,17 @@ static enum store_rc create(struct view *v, const char *wanted, GBytes *data, en
     enum store_rc rc = !parent.exists                         ? STORE_NONODE
                        : is_refused(v, STORE_CREATE, wanted)  ? STORE_NOAUTH
                        : look(v, path ? path : wanted).exists ? STORE_EXISTS
-                       : parent.owner                         ? STORE_NOCHILDREN
+                       : parent.ephemeral_owner               ? STORE_NOCHILDREN
                                                               : STORE_OK;
     if (rc == STORE_OK) {
         struct part *p = add_part(v, STORE_CREATE, path ? path : wanted);
         p->data = data ? g_bytes_ref(data) : NULL;
         /* It wraps, and is then not taken over. */
         p->creations = (int32_t)((uint32_t)parent.creations + 1);
-        p->owner = sequential ? v->ask->session : 0;
+        p->ephemeral_owner = sequential ? v->ask->session : 0;
         p->container = mode == STORE_CONTAINER;
-        leave(v, (struct record){.path = p->path, .exists = true, .owner = p->owner});
+        leave(v, (struct record){
+                     .path = p->path, .exists = true, .ephemeral_owner = p->ephemeral_owner});
         parent.creations = MAX(parent.creations, p->creations);
         parent.children++;
         leave(v, parent);
@@ -115,9 +117,9 @@ static enum store_rc delete (struct view *v, const char *path, int32_t version) 
                        : !is_version(version, &node)       ? STORE_BADVERSION
                        : node.children > 0                 ? STORE_NOTEMPTY
                                                            : STORE_OK;
-    if (rc == STORE_OK){struct part *p = add_part(v, STORE_DELETE, path); p->owner = node.owner;
-                        leave(v, (struct record){.path = p->path}); parent.children--;
-                        leave(v, parent);}
+    if (rc == STORE_OK){
+        struct part *p = add_part(v, STORE_DELETE, path); p->ephemeral_owner = node.ephemeral_owner;
+        leave(v, (struct record){.path = p->path}); parent.children--; leave(v, parent);}
 g_free(above);
 return rc;
 }
@@ -135,7 +137,7 @@ static enum store_rc set(struct view *v, const char *path, GBytes *data, int32_t
     struct part *p = add_part(v, STORE_SET, path);
     p->data = data ? g_bytes_ref(data) : NULL;
     p->version = node.version + 1;
-    p->owner = node.owner;
+    p->ephemeral_owner = node.ephemeral_owner;
     node.path = p->path;
     node.version++;
     leave(v, node);
@@ -194,7 +196,7 @@ static void end_session(struct view *v)
     for (guint i = 0; i < s->nodes->len; i++) {
         struct node *n = s->nodes->pdata[i];
         n->at_owner = i;
-        add_part(v, STORE_DELETE, n->path)->owner = n->owner;
+        add_part(v, STORE_DELETE, n->path)->ephemeral_owner = n->ephemeral_owner;
     }
 }
 
@@ -209,7 +211,7 @@ static bool may_ask(const struct server *leader, const struct ask *ask)
         return false;
     if (ask->kind == ASK_END)
         return true;
-    return !t->closing && t->owner == ask->server;
+    return !t->closing && t->server == ask->server;
 }
 
 static enum store_rc dispatch(struct view *v)

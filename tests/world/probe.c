@@ -4,7 +4,7 @@
 
 enum { PROBES = 4 };
 
-static void on_look(void *owner);
+static void on_look(void *context);
 
 static void arm(struct store *store)
 {
@@ -34,9 +34,9 @@ static enum store_event look(const struct store *store)
     return event;
 }
 
-static void on_look(void *owner)
+static void on_look(void *context)
 {
-    struct store *store = owner;
+    struct store *store = context;
 
     arm(store);
     if (!store->host->paused)

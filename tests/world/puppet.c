@@ -115,7 +115,7 @@ static void on_done(void *context, const struct store_reply *reply)
     p->data = g_strndup(reply->data ? reply->data : "", (gsize)reply->length);
     p->length = reply->length;
     p->czxid = reply->czxid;
-    p->owner = reply->owner;
+    p->ephemeral_owner = reply->ephemeral_owner;
     p->failed = reply->failed;
     g_ptr_array_set_size(p->names, 0);
     for (int i = 0; i < reply->count; i++)

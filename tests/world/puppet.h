@@ -28,7 +28,7 @@ struct puppet {
     enum store_rc rc;
     char *path, *data;
     uint64_t czxid;
-    int64_t owner;
+    int64_t ephemeral_owner;
     int failed, length;
     GPtrArray *names; /* as they came */
 };

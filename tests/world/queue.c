@@ -66,10 +66,11 @@ void queue_cancel(struct queue *q, struct alarm *a)
         sift_down(q, last, slot);
 }
 
-void queue_arm(struct queue *q, struct alarm *a, int64_t at, void (*fn)(void *owner), void *owner)
+void queue_arm(struct queue *q, struct alarm *a, int64_t at, void (*fn)(void *context),
+               void *context)
 {
     queue_cancel(q, a);
-    *a = (struct alarm){MAX(at, q->now), q->order++, 0, fn, owner};
+    *a = (struct alarm){MAX(at, q->now), q->order++, 0, fn, context};
     g_ptr_array_add(q->heap, a);
     sift_up(q, a, q->heap->len);
 }
@@ -88,7 +89,7 @@ bool queue_run_next(struct queue *q, int64_t until)
     struct alarm *a = at_slot(q, 1);
     queue_cancel(q, a);
     q->now = a->at;
-    a->fn(a->owner);
+    a->fn(a->context);
     return true;
 }
 

@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Lives in its owner; all zero is unarmed. */
+/* Lives in what it belongs to; all zero is unarmed. */
 struct alarm {
     int64_t at;
     uint64_t order; /* among those of one instant */
     guint slot;     /* in the heap, from 1; 0: unarmed */
-    void (*fn)(void *owner);
-    void *owner;
+    void (*fn)(void *context);
+    void *context;
 };
 
 struct queue {
@@ -27,7 +27,8 @@ void queue_init(struct queue *q, uint64_t seed);
 void queue_clear(struct queue *q);
 
 /* Arming an armed one moves it. What is armed for the past happens now. */
-void queue_arm(struct queue *q, struct alarm *a, int64_t at, void (*fn)(void *owner), void *owner);
+void queue_arm(struct queue *q, struct alarm *a, int64_t at, void (*fn)(void *context),
+               void *context);
 void queue_cancel(struct queue *q, struct alarm *a);
 
 int64_t queue_next(const struct queue *q); /* INT64_MAX: nothing */

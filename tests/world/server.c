@@ -144,7 +144,7 @@ static void on_message(struct server *s, struct conn *conn, const struct message
 
 void server_receive(struct link *link, struct message *m)
 {
-    struct conn *conn = link->owner;
+    struct conn *conn = link->context;
     struct server *s = conn->server;
 
     if (!s)

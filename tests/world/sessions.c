@@ -11,9 +11,9 @@ struct tracked *sessions_find(const struct server *leader, int64_t id)
     return NULL;
 }
 
-static void on_expiry(void *owner)
+static void on_expiry(void *context)
 {
-    struct server *leader = owner;
+    struct server *leader = context;
 
     /* On resumption it is the first thing a server does, or not: see world_pause_server(). */
     if (!leader->paused)
@@ -45,7 +45,7 @@ static void touch(struct server *leader, struct tracked *t)
         queue_arm(&w->queue, &leader->expiry, t->expiry, on_expiry, leader);
 }
 
-void sessions_add(struct server *leader, int64_t id, int timeout_ms, unsigned owner)
+void sessions_add(struct server *leader, int64_t id, int timeout_ms, unsigned server)
 {
     struct tracked *t = sessions_find(leader, id);
 
@@ -53,7 +53,7 @@ void sessions_add(struct server *leader, int64_t id, int timeout_ms, unsigned ow
         t = g_new0(struct tracked, 1);
         g_ptr_array_add(leader->tracked, t);
     }
-    *t = (struct tracked){.id = id, .timeout = timeout_ms * MS, .owner = owner};
+    *t = (struct tracked){.id = id, .timeout = timeout_ms * MS, .server = server};
     touch(leader, t);
 }
 

@@ -114,7 +114,7 @@ static void add_session(struct tree *tree, int64_t id, int timeout_ms)
 
 static void own(struct tree *tree, struct node *n)
 {
-    struct replica_session *s = n->owner ? tree_session(tree, n->owner) : NULL;
+    struct replica_session *s = n->ephemeral_owner ? tree_session(tree, n->ephemeral_owner) : NULL;
 
     if (!s)
         return;
@@ -124,7 +124,7 @@ static void own(struct tree *tree, struct node *n)
 
 static void disown(struct tree *tree, struct node *n)
 {
-    struct replica_session *s = n->owner ? tree_session(tree, n->owner) : NULL;
+    struct replica_session *s = n->ephemeral_owner ? tree_session(tree, n->ephemeral_owner) : NULL;
 
     if (!s)
         return;
@@ -141,7 +141,7 @@ static void create(struct tree *tree, const struct part *p, const struct txn *tx
     n->data = p->data ? g_bytes_ref(p->data) : NULL;
     n->czxid = n->mzxid = n->pzxid = txn->zxid;
     n->ctime_ms = txn->time_ms;
-    n->owner = p->owner;
+    n->ephemeral_owner = p->ephemeral_owner;
     n->container = p->container;
     own(tree, n);
     /* Never lowered: at its end the counter stands still. */
@@ -220,7 +220,7 @@ static void copy_below(struct tree *tree, struct node *parent, const struct node
     n->mzxid = from->mzxid;
     n->pzxid = from->pzxid;
     n->ctime_ms = from->ctime_ms;
-    n->owner = from->owner;
+    n->ephemeral_owner = from->ephemeral_owner;
     n->container = from->container;
     own(tree, n);
     for (guint i = 0; i < from->children->len; i++)

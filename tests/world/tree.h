@@ -14,11 +14,11 @@ struct node {
     int32_t version;
     int32_t creations; /* of children, ever: the next sequence number */
     uint64_t czxid, mzxid, pzxid;
-    int64_t ctime_ms, owner;
+    int64_t ctime_ms, ephemeral_owner;
     bool container;
     struct node *parent;
     guint at;            /* among the parent's children */
-    guint at_owner;      /* among the owner's nodes */
+    guint at_owner;      /* among its session's nodes */
     GPtrArray *children; /* of struct node */
 };
 
@@ -29,7 +29,7 @@ struct part {
     GBytes *data;
     int32_t version;   /* afterwards */
     int32_t creations; /* of the parent, afterwards */
-    int64_t owner;
+    int64_t ephemeral_owner;
     bool container;
 };
 

@@ -25,9 +25,9 @@ static void use_defaults(struct world_config *c)
     }
 }
 
-static void on_reaping(void *owner)
+static void on_reaping(void *context)
 {
-    struct world *w = owner;
+    struct world *w = context;
 
     world_reap(w);
     queue_arm(&w->queue, &w->reaping, w->queue.now + w->config.reap_ms * MS, on_reaping, w);

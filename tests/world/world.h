@@ -26,7 +26,7 @@ enum { WORLD_SERVERS_MAX = 5 };
 
 enum note_kind {
     NOTE_CREATED,     /* path, session (0: not ephemeral), zxid; at the leader's commit */
-    NOTE_DELETED,     /* path, session of the owner (0: none), cause; at the leader's commit */
+    NOTE_DELETED,     /* path, session of the context (0: none), cause; at the leader's commit */
     NOTE_CHANGED,     /* path */
     NOTE_SESSION,     /* session, host: established by commit */
     NOTE_EXPIRING,    /* session: its time is up, at server; its nodes go with the commit, each with

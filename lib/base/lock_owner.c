@@ -1,4 +1,4 @@
-#include "owner.h"
+#include "lock_owner.h"
 
 #include <glib.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ static void arm(void)
         g_error("zkl: cannot allocate a thread-specific key");
 }
 
-bool owner_watch(void)
+bool lock_owner_watch(void)
 {
     pthread_key_t made;
     int64_t none = -1;
@@ -50,7 +50,7 @@ bool owner_watch(void)
     return true;
 }
 
-uint64_t owner_thread(void)
+uint64_t lock_owner_thread(void)
 {
     static _Atomic uint64_t last;
 
@@ -59,7 +59,7 @@ uint64_t owner_thread(void)
     return self.number;
 }
 
-void owner_count(int change, void (*on_exit)(uint64_t owner))
+void lock_owner_count(int change, void (*on_exit)(uint64_t owner))
 {
     if (fork_is_child(self.generation))
         self.holds = 0; /* the parent's */

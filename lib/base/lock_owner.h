@@ -1,18 +1,18 @@
 /* Who owns a blocking lock: by default the calling thread, under a number never used again. */
-#ifndef LIB_OWNER_H
-#define LIB_OWNER_H
+#ifndef LIB_LOCK_OWNER_H
+#define LIB_LOCK_OWNER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Before anything is owned. False: the system has no key for threads any more. */
-bool owner_watch(void);
+bool lock_owner_watch(void);
 
-uint64_t owner_thread(void);
+uint64_t lock_owner_thread(void);
 
 /* Counts what the calling thread holds. When it ends while the count is positive, on_exit is called
  * with its number, and the count is 0 again. What is counted in the last round of the thread's
  * destructors is not seen. */
-void owner_count(int change, void (*on_exit)(uint64_t owner));
+void lock_owner_count(int change, void (*on_exit)(uint64_t owner));
 
 #endif
