@@ -69,28 +69,28 @@ if [ -x "$ADMIN" ]; then
     expect "foreign children hold nothing" 0 "$status"
 
     # Who made it, and what it is, by its name; where it is, by what it says.
-    plant() { # DIRECTORY NODE PAYLOAD
+    foreign_node() { # DIRECTORY NODE PAYLOAD
         "$ADMIN" create "$L/$1" x 2>/dev/null
         "$ADMIN" create "$L/$1/$2" "$3"
     }
     uuid=0d1c6a4e-58c8-4b51-b04e-1d4d0a3b0c8e hex=0d1c6a4e58c84b51b04e1d4d0a3b0c8e
     ours=${uuid/-4b51-/-8b51-}
-    plant locks _c_$uuid-lock-0000000001 10.1.2.3
-    plant locks _c_$hex-lock-0000000002 ''
-    plant locks ${hex}__lock__0000000003 'worker 7'
-    plant locks x-72057594037927936-0000000004 fe80:0:0:0:0:0:0:1%eth0
-    plant locks _c_$ours-lock-0000000005 'build-3 pid 77 thread 1'
-    plant locks lock-0000000006 'no pid 77 thread 1 host'
-    plant locks _c_$uuid-lock-0000000007 __REVOKE__
-    plant locks _c_$uuid-lock-0000000008 "$(head -c 5000 /dev/zero | tr '\0' x)"
-    plant ruby sh0000000001 ''
-    plant ruby sh0000000002 ''
-    plant ruby ex0000000003 ''
-    plant latches _c_$uuid-latch-0000000001 300.1.2.3
-    plant shared _c_$uuid-__READ__0000000001 ''
-    plant shared _c_$uuid-__READ__0000000002 ''
-    plant shared _c_$uuid-__WRIT__0000000003 ''
-    plant leases _c_$uuid-lease-0000000001 ''
+    foreign_node locks _c_$uuid-lock-0000000001 10.1.2.3
+    foreign_node locks _c_$hex-lock-0000000002 ''
+    foreign_node locks ${hex}__lock__0000000003 'worker 7'
+    foreign_node locks x-72057594037927936-0000000004 fe80:0:0:0:0:0:0:1%eth0
+    foreign_node locks _c_$ours-lock-0000000005 'build-3 pid 77 thread 1'
+    foreign_node locks lock-0000000006 'no pid 77 thread 1 host'
+    foreign_node locks _c_$uuid-lock-0000000007 __REVOKE__
+    foreign_node locks _c_$uuid-lock-0000000008 "$(head -c 5000 /dev/zero | tr '\0' x)"
+    foreign_node ruby sh0000000001 ''
+    foreign_node ruby sh0000000002 ''
+    foreign_node ruby ex0000000003 ''
+    foreign_node latches _c_$uuid-latch-0000000001 300.1.2.3
+    foreign_node shared _c_$uuid-__READ__0000000001 ''
+    foreign_node shared _c_$uuid-__READ__0000000002 ''
+    foreign_node shared _c_$uuid-__WRIT__0000000003 ''
+    foreign_node leases _c_$uuid-lease-0000000001 ''
     table() { # COLUMNS PATH: without the heads
         "$ZKL" ls "$L/$2" | tail -n +2 | sed 's/waiting #/waiting#/' | awk "{ print $1 }"
     }

@@ -68,7 +68,7 @@ static void drop(event_kind kind, int worker, int nth)
     g_array_remove_index(h->events, (guint)index_of(kind, worker, nth));
 }
 
-static void plant(int64_t ns, int worker, event_kind kind, int64_t value, uint64_t token)
+static void insert(int64_t ns, int worker, event_kind kind, int64_t value, uint64_t token)
 {
     event e = {ns, worker, 99, kind, value, token};
 
@@ -190,7 +190,7 @@ static void no_kill(void)
     pick(EV_KILL, 1, 0)->ns = MS(5);
     must_fail(6, "but not while it held");
     fresh();
-    plant(MS(36), 1, EV_RELEASE, 0, 2);
+    insert(MS(36), 1, EV_RELEASE, 0, 2);
     must_fail(6, "but not while it held");
 }
 
@@ -220,10 +220,10 @@ static void never_told(void)
 static void wrote_after(void)
 {
     fresh();
-    plant(MS(7600), 2, EV_WRITE, 5, 6);
+    insert(MS(7600), 2, EV_WRITE, 5, 6);
     must_fail(6, "written without a grant");
     fresh();
-    plant(MS(7000), 2, EV_WRITE, 5, 6);
+    insert(MS(7000), 2, EV_WRITE, 5, 6);
     must_fail(6, "wrote after it was cut off");
 }
 
@@ -257,21 +257,21 @@ static void unfinished(void)
     drop(EV_RELEASE, 2, 1);
     must_fail(6, "no recorded end");
     fresh();
-    plant(MS(9000), 0, EV_ERROR, -3, 0);
+    insert(MS(9000), 0, EV_ERROR, -3, 0);
     must_fail(6, "calls of the library failed");
 }
 
 static void ended_badly(void)
 {
     fresh();
-    plant(MS(9000), 0, EV_DEAD, 256, 0);
+    insert(MS(9000), 0, EV_DEAD, 256, 0);
     must_fail(6, "w1 ended badly");
 }
 
 static void nonsense(void)
 {
     fresh();
-    plant(MS(9000), 7, EV_GRANT, 0, 9);
+    insert(MS(9000), 7, EV_GRANT, 0, 9);
     must_fail(6, "does not exist");
     fresh();
     g_array_set_size(h->events, 0);

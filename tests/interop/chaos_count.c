@@ -17,13 +17,13 @@ static void count_in(struct chaos *c, const struct record *r)
     }
 }
 
-void chaos_count(struct chaos *c, const struct cast *cast)
+void chaos_count(struct chaos *c, const struct roles *roles)
 {
     for (int k = 0; k < KINDS; k++)
         c->granted[k] = c->refused[k] = 0;
     c->skipped = 0;
-    count_in(c, &cast->reg);
-    count_in(c, &cast->plain);
+    count_in(c, &roles->reg);
+    count_in(c, &roles->plain);
 }
 
 bool chaos_late(const struct chaos *c)
@@ -39,24 +39,24 @@ bool chaos_all_granted(const struct chaos *c)
     return true;
 }
 
-static bool is_spoilt(const struct cast *cast, const struct record *r)
+static bool is_spoilt(const struct roles *roles, const struct record *r)
 {
     struct chaos_verdict v;
 
-    cast_judge(cast, r, &v);
+    roles_judge(roles, r, &v);
     return v.lost + v.stale > 0;
 }
 
-bool chaos_enough(struct chaos *c, const struct cast *cast)
+bool chaos_enough(struct chaos *c, const struct roles *roles)
 {
     for (int k = 0; k < KINDS; k++)
         for (int f = 0; f < FAULTS; f++)
-            if (c->done[f][k] == 0 && (f != FAULT_CUT || cast->slot[k * EACH].way))
+            if (c->done[f][k] == 0 && (f != FAULT_CUT || roles->slot[k * EACH].way))
                 return false;
-    chaos_count(c, cast);
+    chaos_count(c, roles);
     if (!chaos_all_granted(c))
         return false;
     if (!c->with.careful)
-        return is_spoilt(cast, &cast->plain);
-    return c->with.fenced ? chaos_late(c) : is_spoilt(cast, &cast->reg);
+        return is_spoilt(roles, &roles->plain);
+    return c->with.fenced ? chaos_late(c) : is_spoilt(roles, &roles->reg);
 }

@@ -1,5 +1,5 @@
-/* How the cast comes to its end, and what is left to look at. */
-#include "chaos_cast.h"
+/* How the roles come to their end, and what is left to look at. */
+#include "chaos_roles.h"
 
 #include "tests/support/raw.h"
 
@@ -34,7 +34,7 @@ static bool bury(struct slot *s)
     return true;
 }
 
-void cast_dismiss(struct cast *c)
+void roles_dismiss(struct roles *c)
 {
     int64_t deadline = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
     int left = SLOTS;
@@ -48,7 +48,7 @@ void cast_dismiss(struct cast *c)
     }
     for (int i = 0; i < SLOTS; i++)
         c->slot[i].overdue = c->slot[i].pid > 0;
-    cast_follow(c);
+    roles_follow(c);
 }
 
 static int count_nodes(struct raw *r)
@@ -60,7 +60,7 @@ static int count_nodes(struct raw *r)
     return count;
 }
 
-int cast_nodes_left(struct cast *c)
+int roles_nodes_left(struct roles *c)
 {
     int64_t deadline = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
     struct raw *r = raw_open(zk_server_connect(c->server));
@@ -72,7 +72,7 @@ int cast_nodes_left(struct cast *c)
     return count;
 }
 
-void cast_judge(const struct cast *c, const struct record *r, struct chaos_verdict *ret)
+void roles_judge(const struct roles *c, const struct record *r, struct chaos_verdict *ret)
 {
     struct chaos_input in = {.acts = r->acts, .killed = c->killed};
     char *text = NULL, *end = NULL;
@@ -88,7 +88,7 @@ void cast_judge(const struct cast *c, const struct record *r, struct chaos_verdi
     chaos_judge(&in, ret);
 }
 
-void cast_keep(const struct cast *c, const char *folder)
+void roles_keep(const struct roles *c, const char *folder)
 {
     GDir *dir = g_dir_open(c->scratch.path, 0, NULL);
 

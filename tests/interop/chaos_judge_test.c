@@ -54,7 +54,7 @@ static act *pick(act_word word, int pid)
 }
 
 /* Just before the first of the others. */
-static void plant(act one, act_word word, int pid)
+static void insert(act one, act_word word, int pid)
 {
     g_array_insert_val(acts, find(word, pid), one);
 }
@@ -98,7 +98,7 @@ static void accepts_any_order(void)
     expect(4, 1, 0, 0, 0);
     const act read = *pick(ACT_BEGIN, 15);
     g_array_remove_index(acts, find(ACT_BEGIN, 15));
-    plant(read, ACT_BEGIN, 14);
+    insert(read, ACT_BEGIN, 14);
     expect(4, 1, 0, 0, 0);
 }
 
@@ -117,7 +117,7 @@ static void accepts_a_last_word(void)
 static void rejects_a_lost_increment(void)
 {
     fresh();
-    plant((act){145, ACT_END, "curator", 12, 3, 2}, ACT_BEGIN, 14);
+    insert((act){145, ACT_END, "curator", 12, 3, 2}, ACT_BEGIN, 14);
     expect(5, 1, 1, 0, 0);
 }
 
@@ -132,7 +132,7 @@ static void rejects_a_number_set_back(void)
 static void rejects_a_stale_write(void)
 {
     fresh();
-    plant((act){145, ACT_END, "curator", 12, 2, 2}, ACT_BEGIN, 14);
+    insert((act){145, ACT_END, "curator", 12, 2, 2}, ACT_BEGIN, 14);
     expect(5, 1, 1, 1, 0);
 }
 
@@ -208,11 +208,11 @@ static void counts_the_refused(void)
     fresh();
     CHECK(chaos_refused(acts, find(ACT_BEGIN, 12)));
     CHECK_INT(count_refused(), 1);
-    plant((act){155, ACT_END, "kazoo", 13, 4, 4}, ACT_END, 12);
+    insert((act){155, ACT_END, "kazoo", 13, 4, 4}, ACT_END, 12);
     CHECK_INT(count_refused(), 1);
     g_array_remove_index(acts, find(ACT_END, 12));
     CHECK_INT(count_refused(), 1); /* its second begin is its last act */
-    plant((act){195, ACT_BEGIN, "curator", 12, 9, 4}, ACT_READ, 17);
+    insert((act){195, ACT_BEGIN, "curator", 12, 9, 4}, ACT_READ, 17);
     CHECK_INT(count_refused(), 2);
 }
 

@@ -43,7 +43,7 @@ enum { CARDS = G_N_ELEMENTS(cards) };
 
 struct play {
     struct chaos *c;
-    struct cast cast;
+    struct roles roles;
     GRand *rand;
     struct card deck[CARDS];
     int left; /* cards in it */
@@ -83,7 +83,7 @@ static int draw_time(struct play *p, const struct coming *f)
 
 static guint turns(const struct play *p)
 {
-    return (p->cast.reg.acts->len + p->cast.plain.acts->len) / 2;
+    return (p->roles.reg.acts->len + p->roles.plain.acts->len) / 2;
 }
 
 /* All that is drawn is drawn here, and the same whether or not the slot has one coming already, and
@@ -102,7 +102,7 @@ static void plan(struct play *p)
         return;
     p->coming[i] = next;
     if (next.fault == FAULT_CUT)
-        slot_hold(&p->cast.slot[i], true);
+        slot_hold(&p->roles.slot[i], true);
 }
 
 static void plan_some(struct play *p)
@@ -118,14 +118,14 @@ static bool strike(struct play *p, struct slot *s, const struct coming *f, bool 
 {
     switch (f->fault) {
     case FAULT_KILL:
-        *ok = cast_kill(&p->cast, s);
+        *ok = roles_kill(&p->roles, s);
         return true;
     case FAULT_STOP:
-        if (!cast_stop(&p->cast, s))
+        if (!roles_stop(&p->roles, s))
             return false;
         if (!f->aimed || slot_holds(s) || g_get_monotonic_time() >= f->due)
             return true;
-        cast_let_on(s); /* too late: it has written */
+        roles_let_on(s); /* too late: it has written */
         return false;
     default:
         if (f->silently)
@@ -139,7 +139,7 @@ static bool strike(struct play *p, struct slot *s, const struct coming *f, bool 
 static bool begin(struct play *p, int i)
 {
     struct coming *f = &p->coming[i];
-    struct slot *s = &p->cast.slot[i];
+    struct slot *s = &p->roles.slot[i];
     bool holds = slot_holds(s), ok = true;
 
     if (f->aimed && !holds && g_get_monotonic_time() < f->due)
@@ -158,10 +158,10 @@ static bool begin(struct play *p, int i)
 static void take_back(struct play *p, int i)
 {
     struct coming *f = &p->coming[i];
-    struct slot *s = &p->cast.slot[i];
+    struct slot *s = &p->roles.slot[i];
 
     if (f->stage == UNDER_WAY && f->fault == FAULT_STOP)
-        cast_let_on(s);
+        roles_let_on(s);
     if (f->fault == FAULT_CUT) {
         proxy_heal(s->way);
         slot_hold(s, false);
@@ -173,8 +173,8 @@ static void take_back(struct play *p, int i)
  * it comes late. */
 static bool is_over(const struct play *p, int i)
 {
-    const struct slot *s = &p->cast.slot[i];
-    const GArray *acts = s->kind == CAREFUL ? p->cast.plain.acts : p->cast.reg.acts;
+    const struct slot *s = &p->roles.slot[i];
+    const GArray *acts = s->kind == CAREFUL ? p->roles.plain.acts : p->roles.reg.acts;
     int64_t over = g_get_monotonic_time() - p->coming[i].until;
 
     if (over < 0 || !p->coming[i].aimed || !s->stopped || !slot_holds(s))
@@ -188,7 +188,7 @@ static bool step(struct play *p)
 {
     bool ok = true;
 
-    cast_follow(&p->cast);
+    roles_follow(&p->roles);
     for (int i = 0; ok && i < SLOTS; i++) {
         if (p->coming[i].stage == AWAITED)
             ok = begin(p, i);
@@ -196,7 +196,7 @@ static bool step(struct play *p)
             take_back(p, i);
     }
     if (++p->steps % LOOK_STEPS == 0)
-        ok = ok && cast_look_after(&p->cast);
+        ok = ok && roles_look_after(&p->roles);
     g_usleep(STEP_US);
     return ok;
 }
@@ -206,7 +206,7 @@ static bool rage(struct play *p)
     int64_t begun = g_get_monotonic_time(), ran_s = 0;
 
     while (ran_s < p->c->seconds + MORE_S &&
-           (p->steps % LOOK_STEPS > 0 || ran_s < p->c->seconds || !chaos_enough(p->c, &p->cast))) {
+           (p->steps % LOOK_STEPS > 0 || ran_s < p->c->seconds || !chaos_enough(p->c, &p->roles))) {
         if (g_get_monotonic_time() >= p->next || turns(p) >= p->next_turn)
             plan_some(p);
         if (!step(p))
@@ -230,7 +230,7 @@ static bool serve_all(struct play *p)
             return false;
         served = 0;
         for (int i = 0; i < SLOTS; i++) {
-            p->c->served[i] = p->cast.slot[i].served > healed * 1000;
+            p->c->served[i] = p->roles.slot[i].served > healed * 1000;
             served += p->c->served[i];
         }
     }
@@ -241,32 +241,32 @@ static void look_back(struct play *p)
 {
     struct chaos *c = p->c;
 
-    c->nodes_left = cast_nodes_left(&p->cast);
-    chaos_count(c, &p->cast);
+    c->nodes_left = roles_nodes_left(&p->roles);
+    chaos_count(c, &p->roles);
     for (int i = 0; i < SLOTS; i++) {
-        c->broken += p->cast.slot[i].broken;
-        c->overdue += p->cast.slot[i].overdue;
+        c->broken += p->roles.slot[i].broken;
+        c->overdue += p->roles.slot[i].overdue;
     }
-    c->garbled = p->cast.reg.garbled || p->cast.plain.garbled;
-    cast_judge(&p->cast, &p->cast.reg, &c->reg);
-    cast_judge(&p->cast, &p->cast.plain, &c->plain);
+    c->garbled = p->roles.reg.garbled || p->roles.plain.garbled;
+    roles_judge(&p->roles, &p->roles.reg, &c->reg);
+    roles_judge(&p->roles, &p->roles.plain, &c->plain);
 }
 
 bool chaos_run(struct chaos *c)
 {
     struct play p = {.c = c, .rand = g_rand_new_with_seed((guint32)c->seed)};
-    bool ok = cast_start(&p.cast, &c->with) && rage(&p) && serve_all(&p);
+    bool ok = roles_start(&p.roles, &c->with) && rage(&p) && serve_all(&p);
 
     if (ok) {
-        cast_dismiss(&p.cast);
+        roles_dismiss(&p.roles);
         look_back(&p);
     }
     if (!ok || chaos_failed(c)) {
         char *folder = g_strdup_printf("chaos-%d", c->seed);
-        cast_keep(&p.cast, folder);
+        roles_keep(&p.roles, folder);
         g_free(folder);
     }
-    cast_end(&p.cast);
+    roles_end(&p.roles);
     g_rand_free(p.rand);
     return ok;
 }

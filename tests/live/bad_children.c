@@ -33,7 +33,7 @@ static void foreign(void)
     struct live *t = live_begin();
     live_make_directory(t);
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
-        g_free(live_plant(t, names[i], 0));
+        g_free(live_foreign_node(t, names[i], 0));
     zkl_mutex *m = live_mutex(t->session, t->lock);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
     struct locker *l = locker_queue(t, m, t->lock, 2);
@@ -49,7 +49,7 @@ static void foreign(void)
 static void check_waits_for(struct live *t, const char *name)
 {
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    char *path = live_plant(t, name, 0);
+    char *path = live_foreign_node(t, name, 0);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
     CHECK_INT(zkl_mutex_lock(m, 20, NULL), ZKL_ETIMEDOUT);
     struct locker *l = locker_queue(t, m, t->lock, 1);
@@ -89,7 +89,7 @@ static void higher(void)
     struct live *t = live_begin();
     live_make_directory(t);
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
-        g_free(live_plant(t, names[i], 0));
+        g_free(live_foreign_node(t, names[i], 0));
     zkl_mutex *m = live_mutex(t->session, t->lock);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
@@ -103,9 +103,9 @@ static void mixed(void)
     struct live *t = live_begin();
     live_make_directory(t);
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    char *curator = live_plant(t, "_c_" UUID "-lock-", ZOO_EPHEMERAL | ZOO_SEQUENCE);
+    char *curator = live_foreign_node(t, "_c_" UUID "-lock-", ZOO_EPHEMERAL | ZOO_SEQUENCE);
     struct locker *first = locker_queue(t, m, t->lock, 2);
-    char *kazoo = live_plant(t, HEX "__lock__", ZOO_EPHEMERAL | ZOO_SEQUENCE);
+    char *kazoo = live_foreign_node(t, HEX "__lock__", ZOO_EPHEMERAL | ZOO_SEQUENCE);
     struct locker *second = locker_queue(t, m, t->lock, 4);
     LIVE_UNTIL(live_watches(t) == 2);
     CHECK(!locker_done(first) && !locker_done(second));
@@ -128,7 +128,7 @@ static void same_number(void)
 {
     struct live *t = live_begin();
     live_make_directory(t);
-    char *forged = live_plant(t, "_c_" UUID "-lock-0000000001", 0);
+    char *forged = live_foreign_node(t, "_c_" UUID "-lock-0000000001", 0);
     zkl_mutex *m = live_mutex(t->session, t->lock);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
     g_free(forged);
@@ -147,7 +147,7 @@ static void a_long_list(void)
     name[LENGTH] = '\0';
     for (int i = 0; i < COUNT; i++) {
         name[0] = (char)('A' + i % 26), name[1] = (char)('A' + i / 26);
-        g_free(live_plant(t, name, 0));
+        g_free(live_foreign_node(t, name, 0));
     }
     zkl_mutex *m = live_mutex(t->session, t->lock);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);

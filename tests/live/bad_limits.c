@@ -39,7 +39,7 @@ static void prepare(struct live *t)
     REQUIRE(raw && raw_create(raw, "/used/x", NULL, -1, 0, NULL) == ZOK);
     raw_close(raw);
     for (size_t i = 0; i < G_N_ELEMENTS(paths); i++)
-        REQUIRE(zk_server_plant_cversion(server, paths[i], NEARLY_USED_UP));
+        REQUIRE(zk_server_set_cversion(server, paths[i], NEARLY_USED_UP));
     raw = raw_open(zk_server_connect(server));
     REQUIRE(raw != NULL);
 }

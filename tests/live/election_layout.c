@@ -66,7 +66,8 @@ static void empty_id(void)
 }
 
 /* As another library's candidate stands there: deleting *ret ends it. */
-static void plant(struct live *t, const char *name, const char *data, char ret[RAW_PATH_SIZE])
+static void put_foreign_node(struct live *t, const char *name, const char *data,
+                             char ret[RAW_PATH_SIZE])
 {
     char *path = g_strdup_printf("%s/%s", t->lock, name);
     REQUIRE(raw_create(t->admin, path, data, (int)strlen(data), ZOO_EPHEMERAL | ZOO_SEQUENCE,
@@ -81,7 +82,7 @@ static void respects(const char *name, zkl_layout layout)
     zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
     char planted[RAW_PATH_SIZE], buf[16];
     live_make_directory(t);
-    plant(t, name, "java-1", planted);
+    put_foreign_node(t, name, "java-1", planted);
     CHECK(g_str_has_suffix(planted, "0000000000"));
     o.layout = layout;
     zkl_election *e = election_with(t->session, t->lock, "ours", &o);

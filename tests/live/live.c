@@ -146,7 +146,7 @@ void live_make_directory(struct live *t)
     REQUIRE(raw_create(t->admin, t->lock, NULL, -1, 0, NULL) == ZOK);
 }
 
-char *live_plant(struct live *t, const char *name, int flags)
+char *live_foreign_node(struct live *t, const char *name, int flags)
 {
     static const char junk[] = "\x00\xff\xfe\x1b[2J\n\0 binary";
     char *path = g_strdup_printf("%s/%s", t->lock, name), made[RAW_PATH_SIZE];

@@ -52,7 +52,7 @@ void live_close(struct live *t, zkl_session *s);
 void live_make_directory(struct live *t);
 
 /* A child there with a payload that is no text; its path, for g_free(). */
-char *live_plant(struct live *t, const char *name, int flags);
+char *live_foreign_node(struct live *t, const char *name, int flags);
 
 /* A mutex with default options, for zkl_mutex_free(). */
 zkl_mutex *live_mutex(zkl_session *s, const char *path);

@@ -56,7 +56,7 @@ static void refused_behind(void)
     live_make_directory(t);
     for (size_t i = 0; i < G_N_ELEMENTS(incompatible); i++) {
         zkl_mutex *m = mutex_with(t, i % 2 ? ZKL_PEER_KAZOO : ZKL_PEER_CURATOR, 0);
-        char *child = live_plant(t, incompatible[i], ZOO_SEQUENCE);
+        char *child = live_foreign_node(t, incompatible[i], ZOO_SEQUENCE);
         check_refused(t, m, child);
         uproot(t, child);
         CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
@@ -77,7 +77,7 @@ static void unmoved_before(void)
     struct locker *l = locker_queue(t, m, t->lock, 2);
     LIVE_UNTIL(live_watches(t) == 1);
     for (size_t i = 0; i < G_N_ELEMENTS(incompatible); i++)
-        children[i] = live_plant(t, incompatible[i], ZOO_SEQUENCE);
+        children[i] = live_foreign_node(t, incompatible[i], ZOO_SEQUENCE);
     session_settle(t, t->session);
     CHECK(!locker_done(l));
     CHECK_INT(zkl_mutex_unlock(m), 0);
@@ -101,12 +101,12 @@ static void numbers(void)
     live_make_directory(t);
     zkl_mutex *m = live_mutex(t->session, t->lock);
     for (size_t i = 0; i < G_N_ELEMENTS(before); i++) {
-        char *child = live_plant(t, before[i], 0);
+        char *child = live_foreign_node(t, before[i], 0);
         CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_ELAYOUT);
         uproot(t, child);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(behind); i++) {
-        char *child = live_plant(t, behind[i], 0);
+        char *child = live_foreign_node(t, behind[i], 0);
         CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
         CHECK_INT(zkl_mutex_unlock(m), 0);
         uproot(t, child);
@@ -118,7 +118,7 @@ static void numbers(void)
 /* Waited for by m, for as long as it stays there, though no session owns it. */
 static void check_waits(struct live *t, zkl_mutex *m, const char *name)
 {
-    char *child = live_plant(t, name, ZOO_SEQUENCE);
+    char *child = live_foreign_node(t, name, ZOO_SEQUENCE);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
     CHECK_INT(zkl_mutex_lock(m, 20, NULL), ZKL_ETIMEDOUT);
     struct locker *l = locker_queue(t, m, t->lock, 1);
@@ -155,9 +155,9 @@ static void an_apache_queue(void)
     struct live *t = live_begin();
     live_make_directory(t);
     zkl_mutex *m = mutex_with(t, ZKL_PEER_APACHE, 0);
-    char *first = live_plant(t, "x-" SESSION "-", ZOO_SEQUENCE);
+    char *first = live_foreign_node(t, "x-" SESSION "-", ZOO_SEQUENCE);
     struct locker *l = locker_queue(t, m, t->lock, 1);
-    char *second = live_plant(t, "x-5-", ZOO_SEQUENCE);
+    char *second = live_foreign_node(t, "x-5-", ZOO_SEQUENCE);
     struct locker *later = locker_queue(t, m, t->lock, 2);
     LIVE_UNTIL(live_watches(t) == 2);
     uproot(t, first);
@@ -179,7 +179,7 @@ static void kazoos_style(void)
     struct live *t = live_begin();
     live_make_directory(t);
     zkl_mutex *m = mutex_with(t, ZKL_PEER_KAZOO, 0), *other = live_mutex(t->session, t->lock);
-    char *kazoo = live_plant(t, HEX "__lock__", ZOO_SEQUENCE);
+    char *kazoo = live_foreign_node(t, HEX "__lock__", ZOO_SEQUENCE);
     struct locker *l = locker_queue(t, m, t->lock, 1);
     struct locker *last = locker_queue(t, other, t->lock, 2);
     LIVE_UNTIL(live_watches(t) == 2);
@@ -208,7 +208,7 @@ static void strict(void)
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-        char *child = live_plant(t, names[i], 0);
+        char *child = live_foreign_node(t, names[i], 0);
         check_refused(t, m, child);
         CHECK_INT(zkl_mutex_lock(lax, 0, NULL), 0);
         CHECK_INT(zkl_mutex_unlock(lax), 0);
@@ -226,7 +226,7 @@ static void asynchronously_refused(void)
     struct completion c = COMPLETION_INIT;
     live_make_directory(t);
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    char *child = live_plant(t, "_c_" UUID "-latch-", ZOO_SEQUENCE);
+    char *child = live_foreign_node(t, "_c_" UUID "-latch-", ZOO_SEQUENCE);
     REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &c, NULL) == 0);
     CHECK_INT(completion_wait(&c), ZKL_ELAYOUT);
     CHECK(strstr(c.error.text, strrchr(child, '/') + 1) != NULL);

@@ -66,7 +66,7 @@ static void in_order(void)
     live_end(t);
 }
 
-static void plant(struct live *t, const char *name, const char *data, int length)
+static void put_foreign_node(struct live *t, const char *name, const char *data, int length)
 {
     char *path = g_strdup_printf("%s/%s", t->lock, name);
     REQUIRE(raw_create(t->admin, path, data, length, 0, NULL) == ZOK);
@@ -80,11 +80,12 @@ static void of_others(void)
     zkl_queue *q;
     REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
     REQUIRE(raw_create(t->admin, t->lock, NULL, -1, 0, NULL) == ZOK);
-    plant(t, "x", NULL, -1);
-    plant(t, "lock-", NULL, -1);
-    plant(t, "_c_0d1c6a4e-58c8-4b51-b04e-1d4d0a3b0c8e-lock-0000000007", "\x1b[2J\n\xff\x00z", 8);
-    plant(t, "5f0c54a1f7c44b5d8b6b0a3c52a0c9d1__lock__0000000003", NULL, -1);
-    plant(t, "lock--2147483648", "", 0);
+    put_foreign_node(t, "x", NULL, -1);
+    put_foreign_node(t, "lock-", NULL, -1);
+    put_foreign_node(t, "_c_0d1c6a4e-58c8-4b51-b04e-1d4d0a3b0c8e-lock-0000000007",
+                     "\x1b[2J\n\xff\x00z", 8);
+    put_foreign_node(t, "5f0c54a1f7c44b5d8b6b0a3c52a0c9d1__lock__0000000003", NULL, -1);
+    put_foreign_node(t, "lock--2147483648", "", 0);
     REQUIRE(zkl_queue_read(&q, t->session, t->lock, NULL, ZKL_FOREVER) == 0);
     CHECK_INT(zkl_queue_count(q), 3);
     const int64_t numbers[] = {INT32_MIN, 3, 7};

@@ -19,7 +19,7 @@ struct stay {
     uint64_t token; /* 0: not served yet */
 };
 
-struct seat {
+struct actor {
     zkl_session *session;
     const char *path;
     struct stay *stay;
@@ -34,7 +34,7 @@ static void log_nothing(zkl_log_level level, const char *line, void *data)
 
 static void *lock_once(void *data)
 {
-    struct seat *s = data;
+    struct actor *s = data;
     zkl_grant *grant;
     zkl_mutex *m;
 
@@ -66,7 +66,7 @@ static struct stay *map_stays(const char *file)
 int scenario_load(int argc, char **argv)
 {
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
-    struct seat seat[CONTENDERS];
+    struct actor actor[CONTENDERS];
     zkl_session *s;
 
     o.session_timeout_ms = TIMEOUT_MS;
@@ -76,13 +76,13 @@ int scenario_load(int argc, char **argv)
         return 1;
     int first = atoi(argv[3]), count = atoi(argv[4]), wrong = 0;
     for (int i = 0; i < count; i++) {
-        seat[i] = (struct seat){.session = s, .path = argv[1], .stay = &stays[first + i]};
-        if (pthread_create(&seat[i].thread, NULL, lock_once, &seat[i]) != 0)
+        actor[i] = (struct actor){.session = s, .path = argv[1], .stay = &stays[first + i]};
+        if (pthread_create(&actor[i].thread, NULL, lock_once, &actor[i]) != 0)
             return 1;
     }
     for (int i = 0; i < count; i++) {
-        pthread_join(seat[i].thread, NULL);
-        wrong += seat[i].wrong;
+        pthread_join(actor[i].thread, NULL);
+        wrong += actor[i].wrong;
     }
     zkl_session_close(s);
     return wrong ? 2 : 0;

@@ -1,9 +1,9 @@
 /* An administrator who deletes the node of a contender just when that waits for a deadline: first
  * and proved, it is granted the lock by the next proof of its session. All that is drawn comes from
  * a stream of its own, so that a schedule without it is what it would be if there were none. */
-#include "cast.h"
 #include "lib/lock/contender_requests.h"
 #include "lib/lock/locks.h"
+#include "roles.h"
 #include "unit/seeded.h"
 
 #define MS INT64_C(1000000)
@@ -12,10 +12,10 @@
 
 enum { SCHEDULES_PERCENT = 25, LOOKS = 40 /* in a session timeout */ };
 
-void admin_draw(struct cast *cast, uint64_t seed)
+void admin_draw(struct roles *roles, uint64_t seed)
 {
-    cast->admin = seed ^ STREAM;
-    cast->admin_aims = seeded_below(&cast->admin, 100) < SCHEDULES_PERCENT;
+    roles->admin = seed ^ STREAM;
+    roles->admin_aims = seeded_below(&roles->admin, 100) < SCHEDULES_PERCENT;
 }
 
 /* Its path, to be freed, or NULL. */
@@ -33,23 +33,23 @@ static char *claiming_node(const struct client *p)
 
 static void on_look(void *data)
 {
-    struct cast *cast = data;
+    struct roles *roles = data;
 
-    if (cast->stage->calm)
+    if (roles->stage->calm)
         return;
-    for (unsigned i = 0; i < cast->members; i++) {
-        char *node = claiming_node(cast->member[i].process);
-        if (node && seeded_below(&cast->admin, 2) == 0)
-            world_admin_delete(cast->stage->world, node);
+    for (unsigned i = 0; i < roles->members; i++) {
+        char *node = claiming_node(roles->member[i].process);
+        if (node && seeded_below(&roles->admin, 2) == 0)
+            world_admin_delete(roles->stage->world, node);
         g_free(node);
     }
-    cast->admin_alarm.at = stage_now(cast->stage) + cast->timeout_ms * MS / LOOKS;
+    roles->admin_alarm.at = stage_now(roles->stage) + roles->timeout_ms * MS / LOOKS;
 }
 
-void admin_start(struct cast *cast)
+void admin_start(struct roles *roles)
 {
-    cast->admin_alarm = (struct alarm){NEVER, NULL, on_look, cast};
-    if (cast->admin_aims)
-        cast->admin_alarm.at = stage_now(cast->stage);
-    stage_add_alarm(cast->stage, &cast->admin_alarm);
+    roles->admin_alarm = (struct alarm){NEVER, NULL, on_look, roles};
+    if (roles->admin_aims)
+        roles->admin_alarm.at = stage_now(roles->stage);
+    stage_add_alarm(roles->stage, &roles->admin_alarm);
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "client.h"
-#include "neighbour.h"
+#include "foreign_node.h"
 #include "tables.h"
 #include "write.h"
 
@@ -131,7 +131,8 @@ static bool may_fail(const struct candidate *c, const zkl_error *err)
     int64_t since = c->heard_at - 3 * c->process->options.session_timeout_ms * INT64_C(1000000);
 
     if (err && err->code == ZKL_ELAYOUT)
-        return neighbours_explain(stage_of(c), c->line, ZKL_PEER_CURATOR, false, err->text, since);
+        return foreign_nodes_explain(stage_of(c), c->line, ZKL_PEER_CURATOR, false, err->text,
+                                     since);
     return err && ((err->code == ZKL_EACCES && o->refusing) ||
                    (err->code == ZKL_EOVERFLOW && o->numbers_end));
 }

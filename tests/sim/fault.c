@@ -1,4 +1,4 @@
-#include "cast.h"
+#include "roles.h"
 
 #define MS INT64_C(1000000)
 
@@ -10,7 +10,7 @@ enum {
 
 static struct stage *stage_of(const struct fault *f)
 {
-    return f->cast->stage;
+    return f->roles->stage;
 }
 
 static struct host *victim(const struct fault *f)
@@ -88,9 +88,9 @@ static void delete_node(struct fault *f)
 
 static const char *some_path(const struct fault *f)
 {
-    const char *election = seats_path(f->cast);
+    const char *election = actors_path(f->roles);
 
-    return election ? election : client_paths[stage_below(stage_of(f), f->cast->paths)];
+    return election ? election : client_paths[stage_below(stage_of(f), f->roles->paths)];
 }
 
 static void delete_directory(struct fault *f)
@@ -169,7 +169,7 @@ static void start_server(struct fault *f)
 static void lag(struct fault *f)
 {
     world_lag(stage_of(f)->world, f->server,
-              stage_between(stage_of(f), 0, f->cast->timeout_ms * MS));
+              stage_between(stage_of(f), 0, f->roles->timeout_ms * MS));
 }
 
 static void catch_up(struct fault *f)
@@ -223,62 +223,62 @@ static const struct {
 enum { KINDS = G_N_ELEMENTS(kinds) };
 
 /* Few kinds at a time, so that each has its schedules nearly to itself. */
-void fault_draw(struct cast *cast)
+void fault_draw(struct roles *roles)
 {
-    uint32_t percent = stage_chance(cast->stage, 50) ? 20 : 60;
+    uint32_t percent = stage_chance(roles->stage, 50) ? 20 : 60;
 
     for (unsigned i = 0; i < KINDS; i++) {
-        if (stage_chance(cast->stage, percent))
-            cast->kinds |= 1U << i;
+        if (stage_chance(roles->stage, percent))
+            roles->kinds |= 1U << i;
     }
-    if (cast->servers == 1) {
+    if (roles->servers == 1) {
         for (unsigned i = 0; i < KINDS; i++) {
             if (kinds[i].needs & NEEDS_ENSEMBLE)
-                cast->kinds &= ~(1U << i);
+                roles->kinds &= ~(1U << i);
         }
     }
 }
 
-static unsigned draw_kind(const struct cast *cast)
+static unsigned draw_kind(const struct roles *roles)
 {
     unsigned sum = 0, kind = 0;
 
     for (unsigned i = 0; i < KINDS; i++)
-        sum += cast->kinds & 1U << i ? kinds[i].weight : 0;
-    uint32_t at = stage_below(cast->stage, sum);
-    for (; !(cast->kinds & 1U << kind) || at >= kinds[kind].weight; kind++)
-        at -= cast->kinds & 1U << kind ? kinds[kind].weight : 0;
+        sum += roles->kinds & 1U << i ? kinds[i].weight : 0;
+    uint32_t at = stage_below(roles->stage, sum);
+    for (; !(roles->kinds & 1U << kind) || at >= kinds[kind].weight; kind++)
+        at -= roles->kinds & 1U << kind ? kinds[kind].weight : 0;
     return kind;
 }
 
 /* Shorter than a timeout mostly, but also longer than any. */
-static int64_t draw_length(const struct cast *cast)
+static int64_t draw_length(const struct roles *roles)
 {
-    uint32_t how = stage_below(cast->stage, 100);
+    uint32_t how = stage_below(roles->stage, 100);
 
-    return how < 40   ? cast_soon(cast, 10)
-           : how < 75 ? cast_soon(cast, 1)
-                      : cast_soon(cast, 1) + cast->timeout_ms * MS;
+    return how < 40   ? roles_soon(roles, 10)
+           : how < 75 ? roles_soon(roles, 1)
+                      : roles_soon(roles, 1) + roles->timeout_ms * MS;
 }
 
-static int some_server(const struct cast *cast)
+static int some_server(const struct roles *roles)
 {
-    int server = (int)stage_below(cast->stage, (uint32_t)cast->servers);
+    int server = (int)stage_below(roles->stage, (uint32_t)roles->servers);
 
     /* The leader is cut off less often than it would be. */
-    if (server == world_leader(cast->stage->world))
-        server = (int)stage_below(cast->stage, (uint32_t)cast->servers);
+    if (server == world_leader(roles->stage->world))
+        server = (int)stage_below(roles->stage, (uint32_t)roles->servers);
     return server;
 }
 
 static void begin(struct fault *f)
 {
-    struct cast *cast = f->cast;
+    struct roles *roles = f->roles;
 
-    f->kind = f->follows ? 0 : draw_kind(cast);
+    f->kind = f->follows ? 0 : draw_kind(roles);
     f->follows = false;
-    f->process = cast->member[stage_below(cast->stage, cast->members)].process;
-    f->server = some_server(cast);
+    f->process = roles->member[stage_below(roles->stage, roles->members)].process;
+    f->server = some_server(roles);
     if ((kinds[f->kind].needs & NEEDS_VICTIM) && f->process->dead)
         return;
     kinds[f->kind].begin(f);
@@ -294,22 +294,22 @@ static void end(struct fault *f)
 
 static int64_t draw_pause(const struct fault *f)
 {
-    const struct cast *cast = f->cast;
+    const struct roles *roles = f->roles;
 
     if (f->follows)
-        return stage_now(cast->stage) + stage_between(cast->stage, 0, cast->tick_ms * MS / 2);
+        return stage_now(roles->stage) + stage_between(roles->stage, 0, roles->tick_ms * MS / 2);
     if (!f->on)
-        return cast_soon(cast, 1);
+        return roles_soon(roles, 1);
     if (kinds[f->kind].begin == stall)
-        return cast_soon(cast, 3) + cast->timeout_ms * MS / 2;
-    return draw_length(cast);
+        return roles_soon(roles, 3) + roles->timeout_ms * MS / 2;
+    return draw_length(roles);
 }
 
 static void on_fault(void *data)
 {
     struct fault *f = data;
 
-    if (f->cast->stage->calm)
+    if (f->roles->stage->calm)
         return;
     if (f->on)
         end(f);
@@ -318,31 +318,31 @@ static void on_fault(void *data)
     f->alarm.at = draw_pause(f);
 }
 
-void fault_start(struct cast *cast, unsigned i)
+void fault_start(struct roles *roles, unsigned i)
 {
-    struct fault *f = &cast->fault[i];
+    struct fault *f = &roles->fault[i];
 
-    f->cast = cast;
+    f->roles = roles;
     f->alarm = (struct alarm){NEVER, NULL, on_fault, f};
-    if (cast->kinds)
-        f->alarm.at = cast_soon(cast, 1);
-    stage_add_alarm(cast->stage, &f->alarm);
+    if (roles->kinds)
+        f->alarm.at = roles_soon(roles, 1);
+    stage_add_alarm(roles->stage, &f->alarm);
 }
 
-void fault_calm(struct cast *cast)
+void fault_calm(struct roles *roles)
 {
-    struct world *world = cast->stage->world;
+    struct world *world = roles->stage->world;
 
-    for (unsigned i = 0; i < cast->faults; i++)
-        end(&cast->fault[i]);
-    for (int i = 0; i < cast->servers; i++) {
+    for (unsigned i = 0; i < roles->faults; i++)
+        end(&roles->fault[i]);
+    for (int i = 0; i < roles->servers; i++) {
         world_cut_server(world, i, false);
         world_pause_server(world, i, false);
         world_crash_server(world, i, false);
         world_lag(world, i, 0);
     }
-    for (unsigned i = 0; i < cast->members; i++) {
-        struct client *p = cast->member[i].process;
+    for (unsigned i = 0; i < roles->members; i++) {
+        struct client *p = roles->member[i].process;
         if (p->dead)
             continue;
         world_heal(p->host, -1);

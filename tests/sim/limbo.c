@@ -1,8 +1,8 @@
-#include "cast.h"
+#include "roles.h"
 #include "unit/seeded.h"
 #include "write.h"
 
-/* As that of seat.c: one that leaves the known seeds without. */
+/* As that of actor.c: one that leaves the known seeds without. */
 #define STREAM UINT64_C(0x6c696d626f000020)
 
 enum {
@@ -19,15 +19,15 @@ static uint32_t below(struct limbo *l, uint32_t n)
 static void wait_up_to(struct limbo *l, int64_t most_ns)
 {
     l->act.at =
-        stage_now(l->cast->stage) + (int64_t)(seeded_next(&l->chance) % (uint64_t)(most_ns + 1));
+        stage_now(l->roles->stage) + (int64_t)(seeded_next(&l->chance) % (uint64_t)(most_ns + 1));
 }
 
 /* A leader that hears too few to commit anything gives up after some ticks: before that they are
  * there again. */
 static void cut(struct limbo *l, bool on)
 {
-    struct world *world = l->cast->stage->world;
-    const int servers = l->cast->servers, leader = world_leader(world);
+    struct world *world = l->roles->stage->world;
+    const int servers = l->roles->servers, leader = world_leader(world);
     int left = servers / 2 + 1, at = (int)below(l, (uint32_t)servers);
 
     for (int n = 0; n < servers; n++, at = (at + 1) % servers) {
@@ -40,7 +40,7 @@ static void cut(struct limbo *l, bool on)
 
 static struct acquisition *some_holder(struct limbo *l)
 {
-    const GPtrArray *holding = l->cast->stage->oracle.holding;
+    const GPtrArray *holding = l->roles->stage->oracle.holding;
 
     return holding->len > 0 ? holding->pdata[below(l, holding->len)] : NULL;
 }
@@ -48,8 +48,8 @@ static struct acquisition *some_holder(struct limbo *l)
 static void begin(struct limbo *l)
 {
     l->holder = some_holder(l);
-    if (!l->holder || world_leader(l->cast->stage->world) < 0) {
-        wait_up_to(l, l->cast->timeout_ms * INT64_C(100000));
+    if (!l->holder || world_leader(l->roles->stage->world) < 0) {
+        wait_up_to(l, l->roles->timeout_ms * INT64_C(100000));
         return;
     }
     cut(l, true);
@@ -71,7 +71,7 @@ static void make_write(struct limbo *l)
 /* What was sent once may be refused the next time, and be applied after that. */
 static void refuse(struct limbo *l)
 {
-    struct stage *stage = l->cast->stage;
+    struct stage *stage = l->roles->stage;
 
     l->refusing = !l->refusing;
     stage->oracle.refusing_writes = true;
@@ -97,14 +97,14 @@ static void go_on(struct limbo *l)
     if (l->refusing)
         refuse(l);
     cut(l, false);
-    wait_up_to(l, l->cast->timeout_ms * INT64_C(1000000));
+    wait_up_to(l, l->roles->timeout_ms * INT64_C(1000000));
 }
 
 static void on_act(void *data)
 {
     struct limbo *l = data;
 
-    if (l->cast->stage->calm)
+    if (l->roles->stage->calm)
         return;
     if (l->steps > 0)
         go_on(l);
@@ -112,16 +112,16 @@ static void on_act(void *data)
         begin(l);
 }
 
-void limbo_draw(struct cast *cast, uint64_t seed, int latency_us)
+void limbo_draw(struct roles *roles, uint64_t seed, int latency_us)
 {
-    struct limbo *l = &cast->limbo;
+    struct limbo *l = &roles->limbo;
 
-    l->cast = cast;
+    l->roles = roles;
     l->chance = seed ^ STREAM;
     l->act = (struct alarm){NEVER, NULL, on_act, l};
     l->most_ns = latency_us * INT64_C(1000) * LATENCIES;
-    if (below(l, 100) >= PERCENT || cast->servers == 1)
+    if (below(l, 100) >= PERCENT || roles->servers == 1)
         return;
-    wait_up_to(l, cast->timeout_ms * INT64_C(1000000));
-    stage_add_alarm(cast->stage, &l->act);
+    wait_up_to(l, roles->timeout_ms * INT64_C(1000000));
+    stage_add_alarm(roles->stage, &l->act);
 }

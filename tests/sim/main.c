@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crew.h"
 #include "lib/base/timers.h"
 #include "lib/session/core.h"
 #include "seeds.h"
+#include "workers.h"
 #include "world/world.h"
 
 enum { SCHEDULES = 10000, SCHEDULES_INSTRUMENTED = 500 };
@@ -49,19 +49,19 @@ static uint64_t usual_schedules(void)
     return instrumented && *instrumented ? SCHEDULES_INSTRUMENTED : SCHEDULES;
 }
 
-static struct crew_plan make_plan(void)
+static struct workers_plan make_plan(void)
 {
-    struct crew_plan plan = {.from = (uint64_t)asked.from,
-                             .schedules = (uint64_t)asked.schedules,
-                             .seconds = asked.seconds,
-                             .workers = MIN(g_get_num_processors(), CREW_MAX)};
+    struct workers_plan plan = {.from = (uint64_t)asked.from,
+                                .schedules = (uint64_t)asked.schedules,
+                                .seconds = asked.seconds,
+                                .workers = MIN(g_get_num_processors(), WORKERS_MAX)};
 
     if (plan.schedules == 0)
         plan.schedules = plan.seconds ? UINT64_MAX : usual_schedules();
     return plan;
 }
 
-static void report(const struct crew_result *result, int64_t began)
+static void report(const struct workers_result *result, int64_t began)
 {
     double seconds = (double)(g_get_monotonic_time() - began) / G_USEC_PER_SEC;
 
@@ -71,22 +71,23 @@ static void report(const struct crew_result *result, int64_t began)
     tally_print(&result->tally);
 }
 
-static void explain(const struct crew_result *result)
+static void explain(const struct workers_result *result)
 {
     for (unsigned i = 0; i < result->failures; i++)
         printf("seed %" G_GUINT64_FORMAT ": %s\n", result->failed[i].seed, result->failed[i].text);
     if (result->failures == 0)
         return;
-    crew_replay(result->failed[0].seed);
+    workers_replay(result->failed[0].seed);
     printf("Again: tests/sim/sim --seed %" G_GUINT64_FORMAT "\n", result->failed[0].seed);
 }
 
-static unsigned play_known(struct crew_result *known)
+static unsigned play_known(struct workers_result *known)
 {
     unsigned failures = 0;
 
     for (size_t i = 0; i < seeds_count; i++) {
-        crew_play(&(struct crew_plan){.from = seeds[i].seed, .schedules = 1, .workers = 1}, known);
+        workers_play(&(struct workers_plan){.from = seeds[i].seed, .schedules = 1, .workers = 1},
+                     known);
         if (known->failures > 0)
             printf("%s\n", seeds[i].found);
         explain(known);
@@ -97,12 +98,12 @@ static unsigned play_known(struct crew_result *known)
 
 static int play_many(void)
 {
-    struct crew_plan plan = make_plan();
-    struct crew_result result;
+    struct workers_plan plan = make_plan();
+    struct workers_result result;
     unsigned known = play_known(&result);
     int64_t began = g_get_monotonic_time();
 
-    crew_play(&plan, &result);
+    workers_play(&plan, &result);
     report(&result, began);
     explain(&result);
     bool enough =
@@ -120,6 +121,6 @@ int main(int argc, char **argv)
     timers_by_hand = true;
     session_store = &world_store;
     if (asked.seed >= 0)
-        return crew_replay((uint64_t)asked.seed) ? 0 : 1;
+        return workers_replay((uint64_t)asked.seed) ? 0 : 1;
     return play_many();
 }

@@ -1,16 +1,16 @@
-#include "cast.h"
+#include "roles.h"
 #include "write.h"
 
 #define MS INT64_C(1000000)
 
-int64_t cast_soon(const struct cast *cast, int part)
+int64_t roles_soon(const struct roles *roles, int part)
 {
-    return stage_now(cast->stage) + stage_between(cast->stage, 0, cast->timeout_ms * MS / part);
+    return stage_now(roles->stage) + stage_between(roles->stage, 0, roles->timeout_ms * MS / part);
 }
 
 static struct stage *stage_of(const struct slot *slot)
 {
-    return slot->member->cast->stage;
+    return slot->member->roles->stage;
 }
 
 /* ---- what a thread does ---- */
@@ -19,7 +19,7 @@ static void rest(struct slot *slot)
 {
     slot->acquisition = NULL;
     slot->cancel.at = NEVER;
-    slot->act.at = cast_soon(slot->member->cast, stage_chance(stage_of(slot), 50) ? 100 : 3);
+    slot->act.at = roles_soon(slot->member->roles, stage_chance(stage_of(slot), 50) ? 100 : 3);
 }
 
 static void let_go(struct slot *slot)
@@ -33,7 +33,7 @@ static void write_some(struct slot *slot)
     struct stage *stage = stage_of(slot);
     int64_t timeout_ms = stage_chance(stage, 30)
                              ? ZKL_FOREVER
-                             : stage_between(stage, 0, slot->member->cast->timeout_ms);
+                             : stage_between(stage, 0, slot->member->roles->timeout_ms);
 
     while (stage_chance(stage, 40))
         write_start(slot->acquisition, stage_chance(stage, 20), timeout_ms);
@@ -48,7 +48,7 @@ static void hold(struct slot *slot)
     slot->cancel.at = NEVER;
     for (uint32_t n = stage_below(stage, 8); n > 0; n /= 3)
         acquisition_watch(slot->acquisition);
-    if (slot->member->cast->writes)
+    if (slot->member->roles->writes)
         write_some(slot);
     if (stage->calm)
         slot->act.at = stage_now(stage) + stage_between(stage, 0, 20 * MS);
@@ -57,9 +57,9 @@ static void hold(struct slot *slot)
     else if (how < 40)
         slot->act.at = stage_now(stage) + stage_between(stage, 0, 30 * MS);
     else if (how < 80)
-        slot->act.at = cast_soon(slot->member->cast, 2);
+        slot->act.at = roles_soon(slot->member->roles, 2);
     else if (how < 90 || slot->acquisition->watching == 0)
-        slot->act.at = cast_soon(slot->member->cast, 1) + slot->member->cast->timeout_ms * MS;
+        slot->act.at = roles_soon(slot->member->roles, 1) + slot->member->roles->timeout_ms * MS;
     else
         slot->act.at = NEVER; /* until it is lost */
 }
@@ -78,7 +78,7 @@ static void on_turn(struct acquisition *a, enum turn turn)
         if (stage_chance(stage_of(slot), 50))
             let_go(slot);
         else
-            slot->act.at = cast_soon(slot->member->cast, 10);
+            slot->act.at = roles_soon(slot->member->roles, 10);
         break;
     case TURN_FAILED:
         rest(slot);
@@ -98,19 +98,19 @@ static int64_t draw_timeout(const struct slot *slot)
     if (how < 15)
         return 0;
     if (how < 50)
-        return stage_between(stage, 1, 3 * slot->member->cast->timeout_ms);
+        return stage_between(stage, 1, 3 * slot->member->roles->timeout_ms);
     return ZKL_FOREVER;
 }
 
 static void enter(struct slot *slot)
 {
     struct stage *stage = stage_of(slot);
-    int path = (int)stage_below(stage, slot->member->cast->paths);
+    int path = (int)stage_below(stage, slot->member->roles->paths);
 
     slot->acquisition =
         acquisition_enter(slot->member->process, path, draw_timeout(slot), on_turn, slot);
     if (stage_chance(stage, 20))
-        slot->cancel.at = cast_soon(slot->member->cast, stage_chance(stage, 50) ? 500 : 1);
+        slot->cancel.at = roles_soon(slot->member->roles, stage_chance(stage, 50) ? 500 : 1);
 }
 
 static void on_act(void *data)
@@ -135,13 +135,13 @@ static void on_cancel(void *data)
 
 static void wake_slots(struct member *m)
 {
-    for (unsigned i = 0; i < m->cast->slots; i++) {
+    for (unsigned i = 0; i < m->roles->slots; i++) {
         struct slot *slot = &m->slots[i];
         slot->act.process = slot->cancel.process = m->process;
         if (!slot->acquisition)
-            slot->act.at = cast_soon(m->cast, stage_chance(m->cast->stage, 60) ? 200 : 2);
+            slot->act.at = roles_soon(m->roles, stage_chance(m->roles->stage, 60) ? 200 : 2);
     }
-    seats_wake(m);
+    actors_wake(m);
 }
 
 static void be_born(struct member *m)
@@ -150,9 +150,9 @@ static void be_born(struct member *m)
                                : g_strdup_printf("%c%u", m->letter, m->lives + 1);
 
     m->lives++;
-    m->process = client_new(m->cast->stage, name, m->rate_ppm, &m->options);
-    m->process->styles = m->cast->styles ? &m->cast->beside : NULL;
-    m->process->timers_late = stage_chance(m->cast->stage, 70) ? 0 : 2 * MS;
+    m->process = client_new(m->roles->stage, name, m->rate_ppm, &m->options);
+    m->process->styles = m->roles->styles ? &m->roles->beside : NULL;
+    m->process->timers_late = stage_chance(m->roles->stage, 70) ? 0 : 2 * MS;
     client_open(m->process);
     wake_slots(m);
     g_free(name);
@@ -166,7 +166,7 @@ static void come_back(struct member *m)
 
 static void live_on(struct member *m)
 {
-    struct stage *stage = m->cast->stage;
+    struct stage *stage = m->roles->stage;
     uint32_t how = stage_below(stage, 100);
 
     if (m->process->dead)
@@ -180,19 +180,20 @@ static void live_on(struct member *m)
     else if (how < 80)
         client_close(m->process);
     else
-        client_free_mutex(m->process, (int)stage_below(stage, m->cast->paths));
+        client_free_mutex(m->process, (int)stage_below(stage, m->roles->paths));
 }
 
 static void on_life(void *data)
 {
     struct member *m = data;
 
-    if (m->cast->stage->calm)
+    if (m->roles->stage->calm)
         return;
     live_on(m);
     bool away = m->process->dead || !m->process->session;
-    m->life.at = away ? cast_soon(m->cast, 2)
-                      : cast_soon(m->cast, 1) + cast_soon(m->cast, 1) - stage_now(m->cast->stage);
+    m->life.at =
+        away ? roles_soon(m->roles, 2)
+             : roles_soon(m->roles, 1) + roles_soon(m->roles, 1) - stage_now(m->roles->stage);
 }
 
 static struct alarm alarm_of(void (*fn)(void *data), void *data)
@@ -200,23 +201,23 @@ static struct alarm alarm_of(void (*fn)(void *data), void *data)
     return (struct alarm){NEVER, NULL, fn, data};
 }
 
-void member_start(struct cast *cast, unsigned i)
+void member_start(struct roles *roles, unsigned i)
 {
-    struct member *m = &cast->member[i];
+    struct member *m = &roles->member[i];
 
-    m->cast = cast;
+    m->roles = roles;
     m->letter = (char)('A' + i);
     m->life = alarm_of(on_life, m);
-    if (cast->lives && stage_chance(cast->stage, 60))
-        m->life.at = cast_soon(cast, 1) + cast_soon(cast, 1) - stage_now(cast->stage);
-    stage_add_alarm(cast->stage, &m->life);
-    for (unsigned n = 0; n < cast->slots; n++) {
+    if (roles->lives && stage_chance(roles->stage, 60))
+        m->life.at = roles_soon(roles, 1) + roles_soon(roles, 1) - stage_now(roles->stage);
+    stage_add_alarm(roles->stage, &m->life);
+    for (unsigned n = 0; n < roles->slots; n++) {
         struct slot *slot = &m->slots[n];
         slot->member = m;
         slot->act = alarm_of(on_act, slot);
         slot->cancel = alarm_of(on_cancel, slot);
-        stage_add_alarm(cast->stage, &slot->act);
-        stage_add_alarm(cast->stage, &slot->cancel);
+        stage_add_alarm(roles->stage, &slot->act);
+        stage_add_alarm(roles->stage, &slot->cancel);
     }
     be_born(m);
 }
@@ -225,10 +226,10 @@ void member_start(struct cast *cast, unsigned i)
 
 void member_calm(struct member *m)
 {
-    struct stage *stage = m->cast->stage;
+    struct stage *stage = m->roles->stage;
 
     m->life.at = NEVER;
-    for (unsigned i = 0; i < m->cast->slots; i++) {
+    for (unsigned i = 0; i < m->roles->slots; i++) {
         struct slot *slot = &m->slots[i];
         if (slot->acquisition && slot->acquisition->grant)
             slot->act.at = stage_now(stage) + stage_between(stage, 0, 50 * MS);
@@ -237,7 +238,7 @@ void member_calm(struct member *m)
 
 bool member_is_done(const struct member *m)
 {
-    for (unsigned i = 0; i < m->cast->slots; i++) {
+    for (unsigned i = 0; i < m->roles->slots; i++) {
         if (m->slots[i].acquisition)
             return false;
     }
@@ -248,7 +249,7 @@ void member_end(struct member *m)
 {
     if (!m->process->dead && m->process->session)
         client_close(m->process);
-    for (unsigned i = 0; i < m->cast->slots; i++) {
+    for (unsigned i = 0; i < m->roles->slots; i++) {
         if (m->slots[i].acquisition)
             acquisition_release(m->slots[i].acquisition);
     }

@@ -27,7 +27,7 @@ struct interval {
     int64_t from, to;
 };
 
-struct seat {
+struct actor {
     struct candidate *candidate;
     struct alarm yield;
 };
@@ -42,7 +42,7 @@ struct watch {
 
 static struct show {
     struct stage *stage;
-    struct seat seats[CANDIDATES];
+    struct actor actors[CANDIDATES];
     struct watch watches[OBSERVERS];
     struct alarm fault;
     unsigned victim, changes;
@@ -55,20 +55,20 @@ static struct show {
 
 static void on_event(struct candidate *c, zkl_election_event event)
 {
-    struct seat *seat = c->data;
+    struct actor *actor = c->data;
 
     if (event != ZKL_ELECTION_LEADING || show.over)
         return;
     candidate_proclaim(c, ZKL_FOREVER);
-    seat->yield.at = stage_now(show.stage) + stage_between(show.stage, TERM_MS, 3 * TERM_MS) * MS;
+    actor->yield.at = stage_now(show.stage) + stage_between(show.stage, TERM_MS, 3 * TERM_MS) * MS;
 }
 
 static void on_yield(void *data)
 {
-    const struct seat *seat = data;
+    const struct actor *actor = data;
 
-    if (candidate_leads(seat->candidate))
-        candidate_yield(seat->candidate);
+    if (candidate_leads(actor->candidate))
+        candidate_yield(actor->candidate);
 }
 
 /* ---- who is away, and when ---- */
@@ -206,11 +206,11 @@ static void begin(uint64_t seed, bool cuts)
         w->onlooker = onlooker_new(w->client, LINE_LATCH);
     }
     for (unsigned i = 0; i < CANDIDATES; i++) {
-        struct seat *seat = &show.seats[i];
+        struct actor *actor = &show.actors[i];
         struct client *client = open_client("C", i);
-        seat->yield = alarm_of(on_yield, seat);
-        stage_add_alarm(show.stage, &seat->yield);
-        seat->candidate = candidate_new(client, LINE_LATCH, &options, on_event, seat);
+        actor->yield = alarm_of(on_yield, actor);
+        stage_add_alarm(show.stage, &actor->yield);
+        actor->candidate = candidate_new(client, LINE_LATCH, &options, on_event, actor);
     }
     show.fault = alarm_of(on_fault, NULL);
     stage_add_alarm(show.stage, &show.fault);
@@ -236,7 +236,7 @@ static void play(unsigned changes)
 
     stage_run(stage, 1000 * MS, NULL, NULL); /* who observes comes before who is observed */
     for (unsigned i = 0; i < CANDIDATES; i++)
-        candidate_start(show.seats[i].candidate);
+        candidate_start(show.actors[i].candidate);
     show.fault.at = show.cuts ? stage_now(stage) : NEVER;
     while (!stage->wrong && !is_enough(&changes) && stage_now(stage) < LIMIT_MS * MS) {
         stage->tally.steps = 0; /* it may be long */
@@ -247,7 +247,7 @@ static void play(unsigned changes)
     show.fault.at = NEVER;
     heal(&show.watches[show.victim]);
     for (unsigned i = 0; i < CANDIDATES; i++)
-        show.seats[i].yield.at = NEVER;
+        show.actors[i].yield.at = NEVER;
 }
 
 /* ---- the verdict ---- */

@@ -4,7 +4,7 @@
 
 #include "candidate.h"
 #include "client.h"
-#include "neighbour.h"
+#include "foreign_node.h"
 #include "nodes.h"
 #include "tables.h"
 #include "waking.h"
@@ -63,7 +63,7 @@ static void check_place(struct stage *stage, const struct acquisition *a,
     uint64_t *last = &stage->oracle.last_token[place];
 
     const struct contender_node *before = nodes_before(&stage->oracle, n);
-    const char *obstacle = before ? before->path : neighbours_forbid(stage, a, n);
+    const char *obstacle = before ? before->path : foreign_nodes_forbid(stage, a, n);
     if (obstacle) {
         char *text = g_strdup_printf("is granted, but %s stands before it", obstacle);
         wrong(stage, a, text);
@@ -131,7 +131,7 @@ static bool fits(const struct stage *stage, const struct acquisition *a)
     case ZKL_EOVERFLOW:
         return o->numbers_end;
     case ZKL_ELAYOUT:
-        return neighbours_explain(stage, a->path, a->peer, a->strict, a->why, a->entered_at);
+        return foreign_nodes_explain(stage, a->path, a->peer, a->strict, a->why, a->entered_at);
     default:
         return false;
     }

@@ -2,7 +2,7 @@
  * exception of the rule of one holder, as whatever third parties do; but all that wait are served,
  * and nothing is left. Locks alone: what is proclaimed, observed and written goes by tokens, which
  * begin anew. */
-#include "cast.h"
+#include "roles.h"
 #include "unit/seeded.h"
 
 #define MS INT64_C(1000000)
@@ -12,59 +12,59 @@
 
 enum { PERCENT = 6, KEPT_PERCENT = 70, AFTERMATH = 5 };
 
-static int64_t soon(struct cast *cast)
+static int64_t soon(struct roles *roles)
 {
-    return stage_now(cast->stage) +
-           (int64_t)(seeded_next(&cast->undoing) % (uint64_t)(2 * cast->timeout_ms * MS));
+    return stage_now(roles->stage) +
+           (int64_t)(seeded_next(&roles->undoing) % (uint64_t)(2 * roles->timeout_ms * MS));
 }
 
-void restore_draw(struct cast *cast, uint64_t seed)
+void restore_draw(struct roles *roles, uint64_t seed)
 {
-    cast->undoing = seed ^ STREAM;
-    cast->restores = seeded_below(&cast->undoing, 100) < PERCENT && cast->servers == 1;
-    if (!cast->restores)
+    roles->undoing = seed ^ STREAM;
+    roles->restores = seeded_below(&roles->undoing, 100) < PERCENT && roles->servers == 1;
+    if (!roles->restores)
         return;
-    cast->kept = seeded_below(&cast->undoing, 100) < KEPT_PERCENT;
-    cast->seats = 0;
-    cast->writes = cast->styles = cast->plants = false;
+    roles->kept = seeded_below(&roles->undoing, 100) < KEPT_PERCENT;
+    roles->actors = 0;
+    roles->writes = roles->styles = roles->has_foreign = false;
 }
 
 /* Whom the servers took back before he noticed has nodes again that he had deleted: only an
  * administrator can know. All others have new sessions by now. */
 static void on_aftermath(void *data)
 {
-    struct cast *cast = data;
-    int64_t session = oracle_restored(cast->stage);
+    struct roles *roles = data;
+    int64_t session = oracle_restored(roles->stage);
 
     if (session)
-        world_expire(cast->stage->world, session);
-    cast->restoring.at = stage_now(cast->stage) + cast->tick_ms * MS;
+        world_expire(roles->stage->world, session);
+    roles->restoring.at = stage_now(roles->stage) + roles->tick_ms * MS;
 }
 
 static void on_restore(void *data)
 {
-    struct cast *cast = data;
+    struct roles *roles = data;
 
-    if (cast->stage->calm)
+    if (roles->stage->calm)
         return;
-    world_restore(cast->stage->world);
-    cast->stage->tally.restores++;
-    cast->restoring.fn = on_aftermath;
-    cast->restoring.at = stage_now(cast->stage) + AFTERMATH * cast->timeout_ms * MS;
+    world_restore(roles->stage->world);
+    roles->stage->tally.restores++;
+    roles->restoring.fn = on_aftermath;
+    roles->restoring.at = stage_now(roles->stage) + AFTERMATH * roles->timeout_ms * MS;
 }
 
 static void on_keep(void *data)
 {
-    struct cast *cast = data;
+    struct roles *roles = data;
 
-    if (cast->kept)
-        world_keep(cast->stage->world);
-    cast->restoring.fn = on_restore;
-    cast->restoring.at = soon(cast);
+    if (roles->kept)
+        world_keep(roles->stage->world);
+    roles->restoring.fn = on_restore;
+    roles->restoring.at = soon(roles);
 }
 
-void restore_start(struct cast *cast)
+void restore_start(struct roles *roles)
 {
-    cast->restoring = (struct alarm){cast->restores ? soon(cast) : NEVER, NULL, on_keep, cast};
-    stage_add_alarm(cast->stage, &cast->restoring);
+    roles->restoring = (struct alarm){roles->restores ? soon(roles) : NEVER, NULL, on_keep, roles};
+    stage_add_alarm(roles->stage, &roles->restoring);
 }

@@ -1,7 +1,7 @@
 #include "scenes.h"
 
 #include "client.h"
-#include "neighbour.h"
+#include "foreign_node.h"
 
 #define MS INT64_C(1000000)
 
@@ -214,13 +214,13 @@ static void another_layout(struct stage *stage)
 
     visit(a);
     say(stage, "a reader of another library stands there");
-    const char *reader = neighbour_place(stage, 0, NEIGHBOUR_READER, 1);
+    const char *reader = foreign_node_place(stage, 0, FOREIGN_READER, 1);
     hold(a);
     say(stage, "and goes");
     world_admin_delete(stage->world, reader);
     struct acquisition *it = hold(a);
     say(stage, "a writer comes behind A, and before B");
-    const char *writer = neighbour_place(stage, 0, NEIGHBOUR_WRITER, 5);
+    const char *writer = foreign_node_place(stage, 0, FOREIGN_WRITER, 5);
     hold(b);
     acquisition_release(it);
     world_admin_delete(stage->world, writer);

@@ -1,9 +1,9 @@
 #include "schedule.h"
 
-#include "cast.h"
+#include "foreign_node.h"
 #include "lib/lock/contender.h"
-#include "neighbour.h"
 #include "recipes/head_hint.h"
+#include "roles.h"
 #include "unit/seeded.h"
 #include "write.h"
 
@@ -47,124 +47,125 @@ static int draw_rate(struct stage *stage)
     return how < 40 ? 0 : how < 65 ? -RATE_PPM : (int)stage_between(stage, -RATE_PPM, RATE_PPM);
 }
 
-static void draw_options(struct cast *cast, struct member *m)
+static void draw_options(struct roles *roles, struct member *m)
 {
     static const int64_t warmths[] = {0, 1000, 60000};
-    struct stage *stage = cast->stage;
+    struct stage *stage = roles->stage;
 
     m->options = (zkl_session_options)ZKL_SESSION_OPTIONS_INIT;
-    m->options.session_timeout_ms = cast->timeout_ms;
+    m->options.session_timeout_ms = roles->timeout_ms;
     if (stage_chance(stage, 20))
-        m->options.session_timeout_ms += cast->tick_ms;
-    m->options.tick_ms = stage_chance(stage, 50) ? cast->tick_ms : 0;
+        m->options.session_timeout_ms += roles->tick_ms;
+    m->options.tick_ms = stage_chance(stage, 50) ? roles->tick_ms : 0;
     m->options.warm_ms = warmths[stage_below(stage, G_N_ELEMENTS(warmths))];
     m->rate_ppm = draw_rate(stage);
 }
 
-static void draw_cast(struct cast *cast, const struct world_config *config)
+static void draw_roles(struct roles *roles, const struct world_config *config)
 {
-    struct stage *stage = cast->stage;
+    struct stage *stage = roles->stage;
 
-    cast->servers = config->servers;
-    cast->tick_ms = config->tick_ms;
-    cast->members = 1 + stage_below(stage, MEMBERS_MAX);
-    cast->slots = 1 + stage_below(stage, SLOTS_MAX);
-    cast->faults = 1 + stage_below(stage, FAULTS_MAX);
-    cast->paths = stage_chance(stage, 70) ? 1 : 2;
-    cast->lives = stage_chance(stage, 50);
-    cast->writes = stage_chance(stage, 30);
+    roles->servers = config->servers;
+    roles->tick_ms = config->tick_ms;
+    roles->members = 1 + stage_below(stage, MEMBERS_MAX);
+    roles->slots = 1 + stage_below(stage, SLOTS_MAX);
+    roles->faults = 1 + stage_below(stage, FAULTS_MAX);
+    roles->paths = stage_chance(stage, 70) ? 1 : 2;
+    roles->lives = stage_chance(stage, 50);
+    roles->writes = stage_chance(stage, 30);
     stage->hangs = stage_chance(stage, 40);
     stage->oracle.always = stage_chance(stage, 50);
-    fault_draw(cast);
+    fault_draw(roles);
 }
 
 static bool is_settled(const void *data)
 {
-    const struct cast *cast = data;
+    const struct roles *roles = data;
 
-    for (unsigned i = 0; i < cast->members; i++) {
-        if (!member_is_done(&cast->member[i]))
+    for (unsigned i = 0; i < roles->members; i++) {
+        if (!member_is_done(&roles->member[i]))
             return false;
     }
-    return seats_are_empty(cast) && write_all_answered(cast->stage) && oracle_is_clean(cast->stage);
+    return actors_are_empty(roles) && write_all_answered(roles->stage) &&
+           oracle_is_clean(roles->stage);
 }
 
 static bool is_over(const void *data)
 {
-    return world_session_count(((const struct cast *)data)->stage->world) == 0;
+    return world_session_count(((const struct roles *)data)->stage->world) == 0;
 }
 
-static void calm_down(struct cast *cast)
+static void calm_down(struct roles *roles)
 {
-    struct stage *stage = cast->stage;
+    struct stage *stage = roles->stage;
 
     trace_line(stage->trace, stage_now(stage), "-", "all is well again");
     stage->calm = true;
-    fault_calm(cast);
-    neighbours_calm(cast);
-    for (unsigned i = 0; i < cast->members; i++)
-        member_calm(&cast->member[i]);
-    seats_calm(cast);
-    if (cast->seats > 0 &&
-        !stage_run(stage, stage_now(stage) + (CALM_MS + 4 * cast->timeout_ms) * MS,
-                   seats_are_settled, cast))
-        seats_at_rest(cast);
-    seats_end(cast);
-    if (!stage_run(stage, stage_now(stage) + (CALM_MS + 4 * cast->timeout_ms) * MS, is_settled,
-                   cast))
+    fault_calm(roles);
+    foreign_nodes_calm(roles);
+    for (unsigned i = 0; i < roles->members; i++)
+        member_calm(&roles->member[i]);
+    actors_calm(roles);
+    if (roles->actors > 0 &&
+        !stage_run(stage, stage_now(stage) + (CALM_MS + 4 * roles->timeout_ms) * MS,
+                   actors_are_settled, roles))
+        actors_at_rest(roles);
+    actors_end(roles);
+    if (!stage_run(stage, stage_now(stage) + (CALM_MS + 4 * roles->timeout_ms) * MS, is_settled,
+                   roles))
         oracle_at_rest(stage);
     write_at_rest(stage);
 }
 
 /* Also when something is wrong: nothing can be freed before. */
-static void end(struct cast *cast)
+static void end(struct roles *roles)
 {
-    struct stage *stage = cast->stage;
+    struct stage *stage = roles->stage;
 
-    for (unsigned i = 0; i < cast->members; i++)
-        member_end(&cast->member[i]);
-    stage_run(stage, stage_now(stage) + (END_MS + 4 * cast->timeout_ms) * MS, is_over, cast);
+    for (unsigned i = 0; i < roles->members; i++)
+        member_end(&roles->member[i]);
+    stage_run(stage, stage_now(stage) + (END_MS + 4 * roles->timeout_ms) * MS, is_over, roles);
     oracle_at_end(stage);
 }
 
-static void play(struct cast *cast)
+static void play(struct roles *roles)
 {
-    struct stage *stage = cast->stage;
+    struct stage *stage = roles->stage;
 
     write_prepare(stage);
-    seats_start(cast);
-    neighbours_start(cast);
-    admin_start(cast);
-    restore_start(cast);
-    for (unsigned i = 0; i < cast->members; i++) {
-        draw_options(cast, &cast->member[i]);
-        member_start(cast, i);
+    actors_start(roles);
+    foreign_nodes_start(roles);
+    admin_start(roles);
+    restore_start(roles);
+    for (unsigned i = 0; i < roles->members; i++) {
+        draw_options(roles, &roles->member[i]);
+        member_start(roles, i);
     }
-    for (unsigned i = 0; i < cast->faults; i++)
-        fault_start(cast, i);
-    stage_run(stage, stage_between(stage, 3, 10) * cast->timeout_ms * MS, NULL, NULL);
-    calm_down(cast);
-    end(cast);
+    for (unsigned i = 0; i < roles->faults; i++)
+        fault_start(roles, i);
+    stage_run(stage, stage_between(stage, 3, 10) * roles->timeout_ms * MS, NULL, NULL);
+    calm_down(roles);
+    end(roles);
 }
 
 char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
 {
     uint64_t random = seed;
-    struct cast *cast = g_new0(struct cast, 1);
-    struct world_config config = draw_world(&random, &cast->timeout_ms);
+    struct roles *roles = g_new0(struct roles, 1);
+    struct world_config config = draw_world(&random, &roles->timeout_ms);
 
     contender_long_queue = seed % 2 ? LONG_ALREADY : LONG_QUEUE;
-    cast->stage = stage_new(random, config, trace);
-    draw_cast(cast, &config);
-    neighbours_draw(cast, seed);
-    seats_draw(cast, seed);
-    admin_draw(cast, seed);
-    limbo_draw(cast, seed, config.latency_max_us);
-    restore_draw(cast, seed);
-    play(cast);
-    tally_add(tally, &cast->stage->tally);
-    char *wrong = g_steal_pointer(&cast->stage->wrong);
-    stage_free(cast->stage);
-    g_free(cast);
+    roles->stage = stage_new(random, config, trace);
+    draw_roles(roles, &config);
+    foreign_nodes_draw(roles, seed);
+    actors_draw(roles, seed);
+    admin_draw(roles, seed);
+    limbo_draw(roles, seed, config.latency_max_us);
+    restore_draw(roles, seed);
+    play(roles);
+    tally_add(tally, &roles->stage->tally);
+    char *wrong = g_steal_pointer(&roles->stage->wrong);
+    stage_free(roles->stage);
+    g_free(roles);
     return wrong;
 }

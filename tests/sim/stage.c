@@ -5,8 +5,8 @@
 
 #include "candidate.h"
 #include "client.h"
+#include "foreign_node.h"
 #include "lib/base/layout.h"
-#include "neighbour.h"
 #include "onlooker.h"
 #include "unit/seeded.h"
 #include "write.h"
@@ -45,7 +45,7 @@ static void on_note(const struct note *note, void *data)
     trace_note(stage->trace, stage_now(stage), note);
     tally_note(&stage->tally, note);
     oracle_note(stage, note);
-    neighbours_note(stage, note);
+    foreign_nodes_note(stage, note);
     write_note(stage, note);
 }
 
@@ -60,7 +60,7 @@ struct stage *stage_new(uint64_t seed, struct world_config config, struct trace 
     stage->candidates = g_ptr_array_new_with_free_func(candidate_free);
     stage->onlookers = g_ptr_array_new_with_free_func(onlooker_free);
     stage->writes = g_ptr_array_new_with_free_func(write_free);
-    stage->neighbours = g_ptr_array_new_with_free_func(neighbour_free);
+    stage->foreign_nodes = g_ptr_array_new_with_free_func(foreign_node_free);
     stage->alarms = g_ptr_array_new();
     oracle_init(&stage->oracle);
     g_random_set_seed((guint32)(seed ^ seed >> 32));
@@ -75,7 +75,7 @@ struct stage *stage_new(uint64_t seed, struct world_config config, struct trace 
 void stage_free(struct stage *stage)
 {
     g_ptr_array_unref(stage->writes);
-    g_ptr_array_unref(stage->neighbours);
+    g_ptr_array_unref(stage->foreign_nodes);
     g_ptr_array_unref(stage->onlookers);
     g_ptr_array_unref(stage->candidates);
     g_ptr_array_unref(stage->acquisitions);

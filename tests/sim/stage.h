@@ -34,7 +34,7 @@ struct stage {
     GPtrArray *candidates;
     GPtrArray *onlookers;
     GPtrArray *writes;
-    GPtrArray *neighbours; /* of neighbour.c */
+    GPtrArray *foreign_nodes; /* of foreign_node.c */
     GPtrArray *alarms;
     bool hangs;  /* callbacks are called late at times */
     bool calm;   /* no faults any more, and nothing new is begun */

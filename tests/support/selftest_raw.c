@@ -93,29 +93,29 @@ static void check_next(const char *parent, int rc, const char *suffix)
 }
 
 /* The client's session is in the snapshot too, and comes back after each restart. */
-static bool plant(const char *path, int32_t cversion)
+static bool set_and_read(const char *path, int32_t cversion)
 {
-    bool ok = zk_server_plant_cversion(server, path, cversion);
+    bool ok = zk_server_set_cversion(server, path, cversion);
     for (int left = 100; left > 0 && raw_exists(raw, "/", NULL) != ZOK; left--)
         ;
     return ok;
 }
 
-static void plant_cversion(void)
+static void set_cversion(void)
 {
     CHECK_INT(raw_create(raw, "/p", "text", 4, 0, NULL), ZOK);
     CHECK_INT(raw_create(raw, "/p/q", NULL, -1, 0, NULL), ZOK);
     CHECK_INT(raw_create(raw, "/p/r", NULL, -1, 0, NULL), ZOK);
     check_next("/p/q", ZOK, "0000000000");
-    REQUIRE(plant("/p/q", 2147483645));
+    REQUIRE(set_and_read("/p/q", 2147483645));
     check_next("/p/q", ZOK, "2147483645");
     check_next("/p/q", ZOK, "2147483646");
     check_next("/p/q", ZOK, "2147483647");
     check_next("/p/q", ZNODEEXISTS, NULL);
     check_next("/p/r", ZOK, "0000000000");
-    REQUIRE(plant("/p/r", 41));
+    REQUIRE(set_and_read("/p/r", 41));
     check_next("/p/r", ZOK, "0000000041");
-    CHECK(!plant("/no/such", 1));
+    CHECK(!set_and_read("/no/such", 1));
     char *text = raw_get(raw, "/p", NULL);
     CHECK_STR(text, "text");
     free(text);
@@ -124,6 +124,6 @@ static void plant_cversion(void)
 static const struct test_case cases[] = {{"tree", tree},
                                          {"acl", acl},
                                          {"close_session", close_session},
-                                         {"plant_cversion", plant_cversion},
+                                         {"set_cversion", set_cversion},
                                          {NULL, NULL}};
 const struct test_suite selftest_raw = {"raw", start_server, stop_server, cases};

@@ -71,6 +71,6 @@ void zk_server_slow(struct zk_server *s, int node, int ms); /* its traffic takes
 
 /* Makes path's internal count of creates, which numbers sequential children, continue at cversion:
  * stops the server, patches its snapshot and starts it again. A single node only. */
-bool zk_server_plant_cversion(struct zk_server *s, const char *path, int32_t cversion);
+bool zk_server_set_cversion(struct zk_server *s, const char *path, int32_t cversion);
 
 #endif

@@ -146,7 +146,7 @@ static bool refuse(enum store_kind kind, const char *path)
 
 static bool count_from(const char *path, int32_t next)
 {
-    return zk_server_plant_cversion(server, path, next);
+    return zk_server_set_cversion(server, path, next);
 }
 
 static int leader(void)

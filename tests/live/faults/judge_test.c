@@ -73,7 +73,7 @@ static void drop(event_kind kind, int pid, uint64_t token)
     g_array_remove_index(events, find(kind, pid, token));
 }
 
-static void plant(event e)
+static void insert(event e)
 {
     g_array_append_val(events, e);
 }
@@ -139,13 +139,13 @@ static void accepts(void)
 static void accepts_a_grant_seen_too_late(void)
 {
     fresh();
-    plant((event){S(5), 2, 12, EV_WANT, 0, 7});
-    plant((event){S(6), 0, 20, EV_WANT, 0, 8});
-    plant((event){S(7), 0, 20, EV_GRANT, 900, 10});
-    plant((event){S(7) + 1, 2, 12, EV_GRANT, 0, 9});
-    plant((event){S(7) + 2, 2, 12, EV_TOLD, 0, 9});
-    plant((event){S(7) + 3, 2, 12, EV_LOST, 0, 9});
-    plant((event){S(7) + 4, 0, 20, EV_RELEASE, 0, 10});
+    insert((event){S(5), 2, 12, EV_WANT, 0, 7});
+    insert((event){S(6), 0, 20, EV_WANT, 0, 8});
+    insert((event){S(7), 0, 20, EV_GRANT, 900, 10});
+    insert((event){S(7) + 1, 2, 12, EV_GRANT, 0, 9});
+    insert((event){S(7) + 2, 2, 12, EV_TOLD, 0, 9});
+    insert((event){S(7) + 3, 2, 12, EV_LOST, 0, 9});
+    insert((event){S(7) + 4, 0, 20, EV_RELEASE, 0, 10});
     expect(-1);
 }
 
@@ -154,11 +154,11 @@ static void accepts_an_owner_again(void)
 {
     fresh();
     drop(EV_RELEASE, 20, 8);
-    plant((event){MS(4091), 0, 20, EV_TOLD, 0, 8});
-    plant((event){MS(4092), 0, 20, EV_LOST, 0, 8});
-    plant((event){MS(4093), 0, 20, EV_WANT, 0, 8});
-    plant((event){MS(4094), 0, 20, EV_GRANT, 900, 9});
-    plant((event){MS(4095), 0, 20, EV_RELEASE, 0, 9});
+    insert((event){MS(4091), 0, 20, EV_TOLD, 0, 8});
+    insert((event){MS(4092), 0, 20, EV_LOST, 0, 8});
+    insert((event){MS(4093), 0, 20, EV_WANT, 0, 8});
+    insert((event){MS(4094), 0, 20, EV_GRANT, 900, 9});
+    insert((event){MS(4095), 0, 20, EV_RELEASE, 0, 9});
     expect(-1);
 }
 
@@ -169,14 +169,14 @@ static void rejects_overlap(void)
     pick(EV_SEEN, 12, 5)->value = 0;
     expect(-1);
     fresh();
-    plant((event){MS(3501), 2, 12, EV_SEEN, 1, 5});
+    insert((event){MS(3501), 2, 12, EV_SEEN, 1, 5});
     expect(1);
     fresh();
-    plant((event){MS(3999), 2, 12, EV_SEEN, 1, 5}); /* the stopped holder: first thing on waking */
+    insert((event){MS(3999), 2, 12, EV_SEEN, 1, 5}); /* the stopped holder: first thing on waking */
     expect(1);
     fresh();
     pick(EV_RELEASE, 10, 1)->ns = MS(45);
-    plant((event){MS(44), 0, 10, EV_SEEN, 800, 1});
+    insert((event){MS(44), 0, 10, EV_SEEN, 800, 1});
     expect(1);
 }
 
@@ -184,16 +184,16 @@ static void rejects_overlap(void)
 static void rejects_overlap_with_the_next_but_one(void)
 {
     fresh();
-    plant((event){MS(3600), 0, 20, EV_RELEASE, 0, 6});
+    insert((event){MS(3600), 0, 20, EV_RELEASE, 0, 6});
     drop(EV_DELETE, 0, 6);
     drop(EV_TOLD, 20, 6);
     drop(EV_LOST, 20, 6);
     drop(EV_ELOST, 20, 6);
     pick(EV_SEEN, 20, 6)->value = 0;
     expect(-1);
-    plant((event){MS(3700), 4, 14, EV_WANT, 0, 0});
-    plant((event){MS(3800), 4, 14, EV_GRANT, 100, 6 + 1});
-    plant((event){MS(3900), 4, 14, EV_RELEASE, 0, 7});
+    insert((event){MS(3700), 4, 14, EV_WANT, 0, 0});
+    insert((event){MS(3800), 4, 14, EV_GRANT, 100, 6 + 1});
+    insert((event){MS(3900), 4, 14, EV_RELEASE, 0, 7});
     pick(EV_GRANT, 12, 7)->token = 70;
     pick(EV_OWNER, 12, 7)->token = 70;
     pick(EV_SEEN, 12, 7)->token = 70;
@@ -203,7 +203,7 @@ static void rejects_overlap_with_the_next_but_one(void)
     pick(EV_WRITE, 20, 8)->token = 80;
     pick(EV_RELEASE, 20, 8)->token = 80;
     expect(-1);
-    plant((event){MS(3950), 2, 12, EV_SEEN, 1, 5});
+    insert((event){MS(3950), 2, 12, EV_SEEN, 1, 5});
     expect(1);
 }
 
@@ -228,8 +228,8 @@ static void rejects_but_for_a_third_party(void)
     for (int i = 0; i < 2; i++) {
         fresh();
         pick(EV_SEEN, 10, 4)->value = 1171;
-        plant((event){MS(1101), 0, 10, EV_OWNER, 110, 4});
-        plant((event){evicted[i], -1, 0, EV_EVICT, 110, 0});
+        insert((event){MS(1101), 0, 10, EV_OWNER, 110, 4});
+        insert((event){evicted[i], -1, 0, EV_EVICT, 110, 0});
         expect(i == 0 ? -1 : 2);
     }
 }
@@ -259,7 +259,7 @@ static void rejects_a_lost_place(void)
     const event place = {MS(3), 2, 12, EV_LINE, 102, 3};
 
     fresh();
-    plant(place);
+    insert(place);
     judgement *j = hear(0);
     CHECK(judgement_passes(j));
     CHECK_INT(j->kept, 1);
@@ -285,9 +285,9 @@ static void rejects_a_careless_register(void)
 static void rejects_starvation(void)
 {
     fresh();
-    plant((event){S(5), 2, 12, EV_WANT, 0, 7});
+    insert((event){S(5), 2, 12, EV_WANT, 0, 7});
     expect(5);
-    plant((event){S(6), 2, 12, EV_KILL, 0, 0});
+    insert((event){S(6), 2, 12, EV_KILL, 0, 0});
     expect(-1);
     g_array_set_size(events, 0);
     expect(5);
@@ -309,11 +309,11 @@ static void rejects_a_silent_loss(void)
     expect(7);
     fresh();
     drop(EV_LOST, 12, 5); /* ended by a release that answered ZKL_ELOST */
-    plant((event){MS(4003), 2, 12, EV_RELEASE, 0, 5});
+    insert((event){MS(4003), 2, 12, EV_RELEASE, 0, 5});
     expect(-1);
     drop(EV_TOLD, 12, 5);
     expect(7);
-    plant((event){S(8), 2, 12, EV_KILL, 0, 0}); /* before it could be told */
+    insert((event){S(8), 2, 12, EV_KILL, 0, 0}); /* before it could be told */
     expect(-1);
     pick(EV_KILL, 12, 0)->ns = S(70);
     expect(7);
@@ -322,13 +322,13 @@ static void rejects_a_silent_loss(void)
 static void rejects_two_words(void)
 {
     fresh();
-    plant((event){MS(990), 2, 12, EV_TOLD, 0, 3});
+    insert((event){MS(990), 2, 12, EV_TOLD, 0, 3});
     expect(7);
     fresh();
-    plant((event){MS(990), 2, 12, EV_HELD, 0, 3});
+    insert((event){MS(990), 2, 12, EV_HELD, 0, 3});
     expect(7);
     fresh();
-    plant((event){MS(35), 0, 10, EV_TOLD, 0, 1}); /* after a release that was well */
+    insert((event){MS(35), 0, 10, EV_TOLD, 0, 1}); /* after a release that was well */
     expect(7);
 }
 
@@ -349,10 +349,10 @@ static void rejects_a_late_word(void)
 static void rejects_failed_calls(void)
 {
     fresh();
-    plant((event){MS(100), 0, 10, EV_ERROR, -3, 0});
+    insert((event){MS(100), 0, 10, EV_ERROR, -3, 0});
     expect(0);
     fresh();
-    plant((event){MS(100), 0, 10, EV_DEAD, 11, 0});
+    insert((event){MS(100), 0, 10, EV_DEAD, 11, 0});
     expect(0);
     fresh();
     drop(EV_RELEASE, 20, 8);

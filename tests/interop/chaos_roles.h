@@ -1,7 +1,7 @@
 /* Who contends: processes of several libraries, each of which can be killed, stopped and started
  * anew, and those of zkl cut off as well. */
-#ifndef INTEROP_CHAOS_CAST_H
-#define INTEROP_CHAOS_CAST_H
+#ifndef INTEROP_CHAOS_ROLES_H
+#define INTEROP_CHAOS_ROLES_H
 
 #include "chaos_judge.h"
 
@@ -41,13 +41,13 @@ struct slot {
     int broken;     /* processes that ended badly by themselves */
 };
 
-struct cast_options {
+struct roles_options {
     const char *command[KINDS]; /* which takes CONNECT and `locks`; that of CAREFUL is not used */
     bool fenced, careful;       /* false: what the judge must notice */
 };
 
-struct cast {
-    struct cast_options o;
+struct roles {
+    struct roles_options o;
     struct zk_server *server;
     struct scratch scratch;
     struct record reg, plain; /* the register's and the plain number's */
@@ -58,12 +58,12 @@ struct cast {
 
 const char *kind_name(enum kind kind);
 
-/* false, with a sentence on stderr, when a server or a process does not start. cast_end() also
+/* false, with a sentence on stderr, when a server or a process does not start. roles_end() also
  * then: it ends what is left. */
-bool cast_start(struct cast *c, const struct cast_options *o);
-void cast_end(struct cast *c);
+bool roles_start(struct roles *c, const struct roles_options *o);
+void roles_end(struct roles *c);
 
-void cast_follow(struct cast *c); /* reads what was recorded since */
+void roles_follow(struct roles *c); /* reads what was recorded since */
 
 /* Between its read and its write, as far as is recorded. A register's writer also when it has been
  * refused since. */
@@ -72,23 +72,23 @@ bool slot_holds(const struct slot *s);
 /* ---- what is done to them ---- */
 
 /* Starts another in its place. */
-bool cast_kill(struct cast *c, struct slot *s);
+bool roles_kill(struct roles *c, struct slot *s);
 
 /* Not where it would stop the others or prove nothing: while it has the register's file locked, or
  * between a careful one's last look and its write. false: it was there, and goes on. */
-bool cast_stop(struct cast *c, struct slot *s);
-void cast_let_on(struct slot *s);
+bool roles_stop(struct roles *c, struct slot *s);
+void roles_let_on(struct slot *s);
 void slot_hold(const struct slot *s, bool on);
 
 /* Starts those anew who ended by themselves, and counts them. */
-bool cast_look_after(struct cast *c);
+bool roles_look_after(struct roles *c);
 
 /* ---- the end ---- */
 
 /* Tells all to end after their present turn, and waits for that. */
-void cast_dismiss(struct cast *c);
-int cast_nodes_left(struct cast *c); /* at the path, after the dead ones' sessions; -1: unknown */
-void cast_judge(const struct cast *c, const struct record *r, struct chaos_verdict *ret);
-void cast_keep(const struct cast *c, const char *folder); /* all records and logs; says where */
+void roles_dismiss(struct roles *c);
+int roles_nodes_left(struct roles *c); /* at the path, after the dead ones' sessions; -1: unknown */
+void roles_judge(const struct roles *c, const struct record *r, struct chaos_verdict *ret);
+void roles_keep(const struct roles *c, const char *folder); /* all records and logs; says where */
 
 #endif

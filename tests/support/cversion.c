@@ -137,10 +137,10 @@ static char *newest_snapshot(const char *dir)
     return newest;
 }
 
-bool zk_server_plant_cversion(struct zk_server *s, const char *path, int32_t cversion)
+bool zk_server_set_cversion(struct zk_server *s, const char *path, int32_t cversion)
 {
     if (zk_server_nodes(s) != 1) {
-        fputs("a cversion can be planted in a single server only\n", stderr);
+        fputs("a cversion can be set in a single server only\n", stderr);
         return false;
     }
     /* A server that starts writes a snapshot of all that its log holds. What clients add to the log

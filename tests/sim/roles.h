@@ -1,14 +1,14 @@
-/* Who plays in a schedule: members, each a process at a time and what its threads do; and what
+/* The roles of a schedule: members, each a process at a time and what its threads do; and what
  * happens to them. Only the files of schedules include this. */
-#ifndef SIM_CAST_H
-#define SIM_CAST_H
+#ifndef SIM_ROLES_H
+#define SIM_ROLES_H
 
 #include "client.h"
 #include "stage.h"
 
-enum { MEMBERS_MAX = 4, SLOTS_MAX = 3, FAULTS_MAX = 3, SEATS_MAX = 8 };
+enum { MEMBERS_MAX = 4, SLOTS_MAX = 3, FAULTS_MAX = 3, ACTORS_MAX = 8 };
 
-struct cast;
+struct roles;
 struct member;
 
 /* One acquisition after the other. */
@@ -18,17 +18,17 @@ struct slot {
     struct alarm act, cancel;
 };
 
-enum seat_kind {
-    SEAT_STARTER,    /* starts elections */
-    SEAT_CAMPAIGNER, /* campaigns for one term after the other */
-    SEAT_OBSERVER
+enum actor_kind {
+    ACTOR_STARTER,    /* starts elections */
+    ACTOR_CAMPAIGNER, /* campaigns for one term after the other */
+    ACTOR_OBSERVER
 };
 
 /* Who takes part in elections; all that it does is drawn from a stream of its own, so that a
  * schedule without elections is what it would be if there were none. */
-struct seat {
+struct actor {
     struct member *member;
-    enum seat_kind kind;
+    enum actor_kind kind;
     struct candidate *candidate;     /* NULL: none */
     struct acquisition *acquisition; /* CAMPAIGNER's */
     struct onlooker *onlooker;
@@ -36,7 +36,7 @@ struct seat {
 };
 
 struct member {
-    struct cast *cast;
+    struct roles *roles;
     char letter;
     unsigned lives; /* processes so far */
     int rate_ppm;
@@ -47,7 +47,7 @@ struct member {
 };
 
 struct fault {
-    struct cast *cast;
+    struct roles *roles;
     struct alarm alarm;
     bool on;
     bool follows; /* kind is given: what belongs to the fault before */
@@ -59,7 +59,7 @@ struct fault {
 /* Now and then nothing is committed for a while, and a holder's transactions are left undecided by
  * connections that break. Drawn from a stream of its own, as elections are. */
 struct limbo {
-    struct cast *cast;
+    struct roles *roles;
     uint64_t chance;
     struct alarm act;
     int64_t most_ns; /* between two of its steps */
@@ -68,7 +68,7 @@ struct limbo {
     struct acquisition *holder;
 };
 
-struct cast {
+struct roles {
     struct stage *stage;
     unsigned members, slots, faults, paths;
     int servers;
@@ -78,10 +78,10 @@ struct cast {
     bool lives;     /* processes end in the middle */
     struct member member[MEMBERS_MAX];
     struct fault fault[FAULTS_MAX];
-    uint64_t beside; /* chance of what neighbour.h is about */
-    bool styles;     /* contenders have any style and peer */
-    bool plants;     /* children of others are put beside them */
-    struct alarm planting;
+    uint64_t beside;  /* chance of what foreign_node.h is about */
+    bool styles;      /* contenders have any style and peer */
+    bool has_foreign; /* children of others are put beside them */
+    struct alarm foreign_alarm;
     uint64_t admin; /* chance of what admin.c is about */
     bool admin_aims;
     struct alarm admin_alarm;
@@ -90,53 +90,53 @@ struct cast {
     bool restores;    /* the server's data goes back */
     bool kept;        /* to what it was */
     struct alarm restoring;
-    unsigned seats; /* 0: there are none */
-    unsigned lines; /* of them */
-    struct seat seat[SEATS_MAX];
+    unsigned actors; /* 0: there are none */
+    unsigned lines;  /* of them */
+    struct actor actor[ACTORS_MAX];
     struct limbo limbo;
 };
 
 /* A time from now on, of the order of a session timeout / part. */
-int64_t cast_soon(const struct cast *cast, int part);
+int64_t roles_soon(const struct roles *roles, int part);
 
-void member_start(struct cast *cast, unsigned i);
+void member_start(struct roles *roles, unsigned i);
 void member_calm(struct member *m); /* nothing new, and what is held is let go soon */
 bool member_is_done(const struct member *m);
 void member_end(struct member *m);
 
-/* ---- elections: seat.c ---- */
+/* ---- elections: actor.c ---- */
 
-void seats_draw(struct cast *cast, uint64_t seed);
-void seats_start(struct cast *cast);
-void seats_wake(struct member *m);         /* its process has a session */
-const char *seats_path(struct cast *cast); /* of an election; NULL: that of a mutex is better */
+void actors_draw(struct roles *roles, uint64_t seed);
+void actors_start(struct roles *roles);
+void actors_wake(struct member *m);           /* its process has a session */
+const char *actors_path(struct roles *roles); /* of an election; NULL: that of a mutex is better */
 
 /* When all is well: somebody leads wherever somebody would, and every observer knows. */
-void seats_calm(struct cast *cast);
-bool seats_are_settled(const void *cast);
-void seats_at_rest(const struct cast *cast);
-void seats_end(struct cast *cast); /* everybody resigns, nobody observes */
-bool seats_are_empty(const struct cast *cast);
+void actors_calm(struct roles *roles);
+bool actors_are_settled(const void *roles);
+void actors_at_rest(const struct roles *roles);
+void actors_end(struct roles *roles); /* everybody resigns, nobody observes */
+bool actors_are_empty(const struct roles *roles);
 
 /* ---- who deletes nodes at the worst moment: admin.c ---- */
 
-void admin_draw(struct cast *cast, uint64_t seed);
-void admin_start(struct cast *cast);
+void admin_draw(struct roles *roles, uint64_t seed);
+void admin_start(struct roles *roles);
 
 /* ---- limbo.c ---- */
 
-void limbo_draw(struct cast *cast, uint64_t seed, int latency_us);
+void limbo_draw(struct roles *roles, uint64_t seed, int latency_us);
 
 /* ---- the server's data goes back: restore.c ---- */
 
-void restore_draw(struct cast *cast, uint64_t seed); /* the last of those who draw */
-void restore_start(struct cast *cast);
+void restore_draw(struct roles *roles, uint64_t seed); /* the last of those who draw */
+void restore_start(struct roles *roles);
 
 /* ---- faults: fault.c ---- */
 
 /* Chooses what may happen at all. */
-void fault_draw(struct cast *cast);
-void fault_start(struct cast *cast, unsigned i);
-void fault_calm(struct cast *cast); /* everything is healed */
+void fault_draw(struct roles *roles);
+void fault_start(struct roles *roles, unsigned i);
+void fault_calm(struct roles *roles); /* everything is healed */
 
 #endif

@@ -1,35 +1,35 @@
 /* Child processes that play schedules, each its share of the seeds. A child that finds something
  * wrong, or crashes, ends; the seed it was at is known. */
-#ifndef SIM_CREW_H
-#define SIM_CREW_H
+#ifndef SIM_WORKERS_H
+#define SIM_WORKERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "tally.h"
 
-struct crew_plan {
+struct workers_plan {
     uint64_t from, schedules; /* seeds: schedules of them, UINT64_MAX: without end */
     int64_t seconds;          /* stop after that, 0: not */
     unsigned workers;
 };
 
-enum { CREW_MAX = 64, CREW_TEXT = 400 };
+enum { WORKERS_MAX = 64, WORKERS_TEXT = 400 };
 
-struct crew_result {
+struct workers_result {
     uint64_t schedules; /* that ended well */
     struct tally tally;
     unsigned failures;
     struct {
         uint64_t seed;
-        char text[CREW_TEXT];
-    } failed[CREW_MAX];
+        char text[WORKERS_TEXT];
+    } failed[WORKERS_MAX];
 };
 
-void crew_play(const struct crew_plan *plan, struct crew_result *ret);
+void workers_play(const struct workers_plan *plan, struct workers_result *ret);
 
 /* In a child, so that a crash is survived: plays that seed and writes its trace to stdout. True: it
  * ended well. */
-bool crew_replay(uint64_t seed);
+bool workers_replay(uint64_t seed);
 
 #endif

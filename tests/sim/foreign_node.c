@@ -1,4 +1,4 @@
-#include "neighbour.h"
+#include "foreign_node.h"
 
 #include <string.h>
 
@@ -12,9 +12,9 @@
 
 enum { STANDING_MAX = 3, NUMBER_MAX = 40, STYLES_PERCENT = 40, CHILDREN_PERCENT = 30 };
 
-struct neighbour {
+struct foreign_node {
     char *path;
-    enum neighbour_form form;
+    enum foreign_form form;
     int64_t number;
     uint64_t zxid;
     bool gone;
@@ -26,89 +26,90 @@ struct neighbour {
 static const struct {
     const char *before, *behind;
     bool locks, apache, foreign;
-} forms[NEIGHBOURS] = {
-    [NEIGHBOUR_LOCK] = {"x", "-lock-", true, true, false},
-    [NEIGHBOUR_APACHE] = {"x-", "-", false, true, false},
-    [NEIGHBOUR_APACHE_NEGATIVE] = {"x--", "-", false, true, false},
-    [NEIGHBOUR_READER] = {"r", "__READ__", false, false, false},
-    [NEIGHBOUR_KAZOO_READER] = {"r", "__rlock__", false, false, false},
-    [NEIGHBOUR_WRITER] = {"w", "__WRIT__", false, false, false},
-    [NEIGHBOUR_LEASE] = {"l", "-lease-", false, false, false},
-    [NEIGHBOUR_FOREIGN] = {"o", "-other-", false, false, true},
+} forms[FOREIGN_FORMS] = {
+    [FOREIGN_LOCK] = {"x", "-lock-", true, true, false},
+    [FOREIGN_APACHE] = {"x-", "-", false, true, false},
+    [FOREIGN_APACHE_NEGATIVE] = {"x--", "-", false, true, false},
+    [FOREIGN_READER] = {"r", "__READ__", false, false, false},
+    [FOREIGN_KAZOO_READER] = {"r", "__rlock__", false, false, false},
+    [FOREIGN_WRITER] = {"w", "__WRIT__", false, false, false},
+    [FOREIGN_LEASE] = {"l", "-lease-", false, false, false},
+    [FOREIGN_NONE] = {"o", "-other-", false, false, true},
 };
 
 /* ---- chance ---- */
 
-static uint32_t below(struct cast *cast, uint32_t n)
+static uint32_t below(struct roles *roles, uint32_t n)
 {
-    return seeded_below(&cast->beside, n);
+    return seeded_below(&roles->beside, n);
 }
 
-static int64_t soon(struct cast *cast)
+static int64_t soon(struct roles *roles)
 {
-    return stage_now(cast->stage) +
-           (int64_t)(seeded_next(&cast->beside) % (uint64_t)(cast->timeout_ms * INT64_C(1000000)));
+    return stage_now(roles->stage) + (int64_t)(seeded_next(&roles->beside) %
+                                               (uint64_t)(roles->timeout_ms * INT64_C(1000000)));
 }
 
-void neighbours_draw(struct cast *cast, uint64_t seed)
+void foreign_nodes_draw(struct roles *roles, uint64_t seed)
 {
-    cast->beside = seed ^ STREAM;
-    cast->styles = below(cast, 100) < STYLES_PERCENT;
-    cast->plants = below(cast, 100) < CHILDREN_PERCENT;
+    roles->beside = seed ^ STREAM;
+    roles->styles = below(roles, 100) < STYLES_PERCENT;
+    roles->has_foreign = below(roles, 100) < CHILDREN_PERCENT;
 }
 
-bool neighbours_kazoo(struct cast *cast)
+bool foreign_nodes_kazoo(struct roles *roles)
 {
-    return cast->styles && below(cast, 2);
+    return roles->styles && below(roles, 2);
 }
 
 /* ---- putting them there ---- */
 
-void neighbour_free(void *neighbour)
+void foreign_node_free(void *foreign_node)
 {
-    struct neighbour *n = neighbour;
+    struct foreign_node *n = foreign_node;
 
     g_free(n->path);
     g_free(n);
 }
 
-const char *neighbour_place(struct stage *stage, int line, enum neighbour_form form, int32_t number)
+const char *foreign_node_place(struct stage *stage, int line, enum foreign_form form,
+                               int32_t number)
 {
-    struct neighbour *n = g_new0(struct neighbour, 1);
+    struct foreign_node *n = g_new0(struct foreign_node, 1);
 
     n->form = form;
     n->number = number;
     n->path = g_strdup_printf("%s/%s%u%s%010d", client_paths[line], forms[form].before,
-                              stage->neighbours->len + 1, forms[form].behind, number);
+                              stage->foreign_nodes->len + 1, forms[form].behind, number);
     if (world_admin_create(stage->world, n->path, NULL, false) &&
         world_exists(stage->world, n->path, NULL, &n->zxid)) {
-        g_ptr_array_add(stage->neighbours, n);
+        g_ptr_array_add(stage->foreign_nodes, n);
         return n->path;
     }
-    neighbour_free(n);
+    foreign_node_free(n);
     return NULL;
 }
 
 /* On an election's path none that an observer would take for a candidate. */
-static void plant(struct cast *cast)
+static void put_foreign_node(struct roles *roles)
 {
-    bool election = cast->seats > 0 && below(cast, 2);
-    int line = election ? LINE_LATCH : (int)below(cast, cast->paths);
-    enum neighbour_form form = (enum neighbour_form)below(cast, NEIGHBOURS);
-    int32_t number = below(cast, 20) ? (int32_t)below(cast, NUMBER_MAX) : INT32_MAX;
+    bool election = roles->actors > 0 && below(roles, 2);
+    int line = election ? LINE_LATCH : (int)below(roles, roles->paths);
+    enum foreign_form form = (enum foreign_form)below(roles, FOREIGN_FORMS);
+    int32_t number = below(roles, 20) ? (int32_t)below(roles, NUMBER_MAX) : INT32_MAX;
 
-    if (!election || form != NEIGHBOUR_LOCK)
-        neighbour_place(cast->stage, line, form, number);
+    if (!election || form != FOREIGN_LOCK)
+        foreign_node_place(roles->stage, line, form, number);
 }
 
 /* The first that stands, or the last of them; NULL: none does. */
-static struct neighbour *standing(const struct stage *stage, unsigned *ret_count)
+static struct foreign_node *standing(const struct stage *stage, unsigned *ret_count)
 {
-    struct neighbour *first = NULL;
+    struct foreign_node *first = NULL;
 
     *ret_count = 0;
-    for (guint i = 0; i < stage->neighbours->len; i++) {
-        struct neighbour *n = stage->neighbours->pdata[i];
+    for (guint i = 0; i < stage->foreign_nodes->len; i++) {
+        struct foreign_node *n = stage->foreign_nodes->pdata[i];
         *ret_count += !n->gone;
         if (!n->gone && !first)
             first = n;
@@ -118,50 +119,52 @@ static struct neighbour *standing(const struct stage *stage, unsigned *ret_count
 
 static void on_act(void *data)
 {
-    struct cast *cast = data;
+    struct roles *roles = data;
     unsigned count;
-    const struct neighbour *first = standing(cast->stage, &count);
+    const struct foreign_node *first = standing(roles->stage, &count);
 
-    if (cast->stage->calm)
+    if (roles->stage->calm)
         return;
-    if (first && (count == STANDING_MAX || below(cast, 2)))
-        world_admin_delete(cast->stage->world, first->path);
+    if (first && (count == STANDING_MAX || below(roles, 2)))
+        world_admin_delete(roles->stage->world, first->path);
     else
-        plant(cast);
-    cast->planting.at = soon(cast);
+        put_foreign_node(roles);
+    roles->foreign_alarm.at = soon(roles);
 }
 
-void neighbours_start(struct cast *cast)
+void foreign_nodes_start(struct roles *roles)
 {
-    cast->planting = (struct alarm){cast->plants ? soon(cast) : NEVER, NULL, on_act, cast};
-    stage_add_alarm(cast->stage, &cast->planting);
+    roles->foreign_alarm =
+        (struct alarm){roles->has_foreign ? soon(roles) : NEVER, NULL, on_act, roles};
+    stage_add_alarm(roles->stage, &roles->foreign_alarm);
 }
 
 /* Once there is a leader again, nobody refuses. */
 static void on_calm(void *data)
 {
-    struct cast *cast = data;
-    const struct neighbour *first;
+    struct roles *roles = data;
+    const struct foreign_node *first;
     unsigned count;
 
-    while ((first = standing(cast->stage, &count)) &&
-           world_admin_delete(cast->stage->world, first->path))
+    while ((first = standing(roles->stage, &count)) &&
+           world_admin_delete(roles->stage->world, first->path))
         ;
-    cast->planting.at = first ? stage_now(cast->stage) + cast->tick_ms * INT64_C(1000000) : NEVER;
+    roles->foreign_alarm.at =
+        first ? stage_now(roles->stage) + roles->tick_ms * INT64_C(1000000) : NEVER;
 }
 
-void neighbours_calm(struct cast *cast)
+void foreign_nodes_calm(struct roles *roles)
 {
-    cast->planting.fn = on_calm;
-    cast->planting.at = stage_now(cast->stage);
+    roles->foreign_alarm.fn = on_calm;
+    roles->foreign_alarm.at = stage_now(roles->stage);
 }
 
-void neighbours_note(struct stage *stage, const struct note *note)
+void foreign_nodes_note(struct stage *stage, const struct note *note)
 {
     if (note->kind != NOTE_DELETED)
         return;
-    for (guint i = 0; i < stage->neighbours->len; i++) {
-        struct neighbour *n = stage->neighbours->pdata[i];
+    for (guint i = 0; i < stage->foreign_nodes->len; i++) {
+        struct foreign_node *n = stage->foreign_nodes->pdata[i];
         if (n->gone || strcmp(n->path, note->path) != 0)
             continue;
         n->gone = true;
@@ -171,7 +174,7 @@ void neighbours_note(struct stage *stage, const struct note *note)
 
 /* ---- what they may do ---- */
 
-static bool is_waited_for(const struct neighbour *n, int line, zkl_peer peer)
+static bool is_waited_for(const struct foreign_node *n, int line, zkl_peer peer)
 {
     if (client_has_latches(line))
         return false;
@@ -212,8 +215,8 @@ static bool is_first(const struct stage *stage, int line, int64_t number, int64_
     return false;
 }
 
-bool neighbours_explain(const struct stage *stage, int line, zkl_peer peer, bool strict,
-                        const char *text, int64_t since)
+bool foreign_nodes_explain(const struct stage *stage, int line, zkl_peer peer, bool strict,
+                           const char *text, int64_t since)
 {
     char *path = named(text, line);
     const struct contender_node *node = nodes_find(&stage->oracle, path);
@@ -221,8 +224,8 @@ bool neighbours_explain(const struct stage *stage, int line, zkl_peer peer, bool
                     (!node->gone || node->gone_at >= since) &&
                     is_first(stage, line, node->number, since);
 
-    for (guint i = 0; i < stage->neighbours->len && !explains; i++) {
-        const struct neighbour *n = stage->neighbours->pdata[i];
+    for (guint i = 0; i < stage->foreign_nodes->len && !explains; i++) {
+        const struct foreign_node *n = stage->foreign_nodes->pdata[i];
         explains = strcmp(n->path, path) == 0 && (!n->gone || n->gone_at >= since) &&
                    (forms[n->form].foreign
                         ? strict
@@ -234,7 +237,7 @@ bool neighbours_explain(const struct stage *stage, int line, zkl_peer peer, bool
 
 /* To be waited for, but made with a low number when one ahead of own had come already: who goes by
  * the hint of that one does not see it. */
-static bool is_passed_over(const struct stage *stage, const struct neighbour *n,
+static bool is_passed_over(const struct stage *stage, const struct foreign_node *n,
                            const struct contender_node *own)
 {
     GHashTableIter i;
@@ -251,11 +254,11 @@ static bool is_passed_over(const struct stage *stage, const struct neighbour *n,
     return false;
 }
 
-const char *neighbours_forbid(const struct stage *stage, const struct acquisition *a,
-                              const struct contender_node *own)
+const char *foreign_nodes_forbid(const struct stage *stage, const struct acquisition *a,
+                                 const struct contender_node *own)
 {
-    for (guint i = 0; i < stage->neighbours->len; i++) {
-        const struct neighbour *n = stage->neighbours->pdata[i];
+    for (guint i = 0; i < stage->foreign_nodes->len; i++) {
+        const struct foreign_node *n = stage->foreign_nodes->pdata[i];
         bool before = n->number == INT32_MAX || n->number <= own->number;
         if (n->gone || n->zxid > own->zxid || !is_in(n->path, a->path))
             continue;

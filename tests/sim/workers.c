@@ -1,4 +1,4 @@
-#include "crew.h"
+#include "workers.h"
 
 #include <glib.h>
 #include <stdio.h>
@@ -14,10 +14,10 @@ struct share {
     uint64_t seed; /* that it is at */
     uint64_t schedules;
     struct tally tally;
-    char text[CREW_TEXT];
+    char text[WORKERS_TEXT];
 };
 
-static void play_share(const struct crew_plan *plan, unsigned worker, struct share *share)
+static void play_share(const struct workers_plan *plan, unsigned worker, struct share *share)
 {
     int64_t until =
         plan->seconds ? g_get_monotonic_time() + plan->seconds * G_USEC_PER_SEC : INT64_MAX;
@@ -54,7 +54,7 @@ static pid_t start(void)
     return pid;
 }
 
-static void collect(const struct share *share, int status, struct crew_result *ret)
+static void collect(const struct share *share, int status, struct workers_result *ret)
 {
     ret->schedules += share->schedules;
     tally_add(&ret->tally, &share->tally);
@@ -62,22 +62,22 @@ static void collect(const struct share *share, int status, struct crew_result *r
         return;
     ret->failed[ret->failures].seed = share->seed;
     if (share->text[0])
-        g_strlcpy(ret->failed[ret->failures].text, share->text, CREW_TEXT);
+        g_strlcpy(ret->failed[ret->failures].text, share->text, WORKERS_TEXT);
     else
-        snprintf(ret->failed[ret->failures].text, CREW_TEXT, "its process ended by %s %d",
+        snprintf(ret->failed[ret->failures].text, WORKERS_TEXT, "its process ended by %s %d",
                  WIFSIGNALED(status) ? "signal" : "status",
                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     ret->failures++;
 }
 
-void crew_play(const struct crew_plan *plan, struct crew_result *ret)
+void workers_play(const struct workers_plan *plan, struct workers_result *ret)
 {
     size_t size = sizeof(struct share) * plan->workers;
     struct share *shares = share_memory(size);
-    pid_t pids[CREW_MAX];
+    pid_t pids[WORKERS_MAX];
     int status;
 
-    *ret = (struct crew_result){0};
+    *ret = (struct workers_result){0};
     for (unsigned i = 0; i < plan->workers; i++) {
         pids[i] = start();
         if (pids[i] == 0)
@@ -105,7 +105,7 @@ static bool replay(uint64_t seed)
     return well;
 }
 
-bool crew_replay(uint64_t seed)
+bool workers_replay(uint64_t seed)
 {
     int status;
     pid_t pid = start();

@@ -1,4 +1,4 @@
-#include "chaos_cast.h"
+#include "chaos_roles.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ const char *kind_name(enum kind kind)
 
 /* ---- starting ---- */
 
-static void add_careful(const struct cast *c, const struct slot *s, GPtrArray *argv)
+static void add_careful(const struct roles *c, const struct slot *s, GPtrArray *argv)
 {
     g_ptr_array_add(argv, g_file_read_link("/proc/self/exe", NULL));
     g_ptr_array_add(argv, g_strdup("worker"));
@@ -34,7 +34,7 @@ static void add_careful(const struct cast *c, const struct slot *s, GPtrArray *a
     g_ptr_array_add(argv, g_strdup(c->o.careful ? "0" : "1"));
 }
 
-static void add_other(const struct cast *c, const struct slot *s, GPtrArray *argv)
+static void add_other(const struct roles *c, const struct slot *s, GPtrArray *argv)
 {
     char **words = g_strsplit(c->o.command[s->kind], " ", 0);
 
@@ -52,7 +52,7 @@ static bool order(const struct slot *s, const char *text)
     return write(s->control, text, (size_t)size) == size;
 }
 
-static bool begin(const struct cast *c, const struct slot *s)
+static bool begin(const struct roles *c, const struct slot *s)
 {
     if (s->kind == CAREFUL)
         return true;
@@ -63,7 +63,7 @@ static bool begin(const struct cast *c, const struct slot *s)
     return ok;
 }
 
-static bool spawn(struct cast *c, struct slot *s)
+static bool spawn(struct roles *c, struct slot *s)
 {
     GPtrArray *argv = g_ptr_array_new_with_free_func(g_free);
     struct process_options po = {.log = s->log};
@@ -87,7 +87,7 @@ static bool spawn(struct cast *c, struct slot *s)
     return s->pid > 0 && begin(c, s);
 }
 
-static bool make_record(const struct cast *c, struct record *r, const char *name)
+static bool make_record(const struct roles *c, struct record *r, const char *name)
 {
     r->number = g_strdup_printf("%s/%s", c->scratch.path, name);
     r->history = g_strdup_printf("%s/%s.history", c->scratch.path, name);
@@ -96,7 +96,7 @@ static bool make_record(const struct cast *c, struct record *r, const char *name
            g_file_set_contents(r->history, "", 0, NULL);
 }
 
-static bool start_slot(struct cast *c, int i)
+static bool start_slot(struct roles *c, int i)
 {
     struct slot *s = &c->slot[i];
 
@@ -111,9 +111,9 @@ static bool start_slot(struct cast *c, int i)
     return spawn(c, s);
 }
 
-bool cast_start(struct cast *c, const struct cast_options *o)
+bool roles_start(struct roles *c, const struct roles_options *o)
 {
-    *c = (struct cast){.o = *o, .reg_fd = -1};
+    *c = (struct roles){.o = *o, .reg_fd = -1};
     c->killed = g_array_new(FALSE, TRUE, sizeof(int));
     bool ok = scratch_make(&c->scratch, "zkl-chaos") && make_record(c, &c->reg, "register") &&
               make_record(c, &c->plain, "plain");
@@ -135,7 +135,7 @@ static void free_record(struct record *r)
         g_array_free(r->acts, TRUE);
 }
 
-void cast_end(struct cast *c)
+void roles_end(struct roles *c)
 {
     for (int i = 0; i < SLOTS; i++) {
         struct slot *s = &c->slot[i];
@@ -161,7 +161,7 @@ void cast_end(struct cast *c)
 
 /* ---- what they record ---- */
 
-static void take(struct cast *c, struct record *r, const char *line)
+static void take(struct roles *c, struct record *r, const char *line)
 {
     act a;
 
@@ -182,7 +182,7 @@ static void take(struct cast *c, struct record *r, const char *line)
     }
 }
 
-static void follow(struct cast *c, struct record *r)
+static void follow(struct roles *c, struct record *r)
 {
     char buf[16384], *line = buf, *end;
     int fd = open(r->history, O_RDONLY | O_CLOEXEC);
@@ -202,7 +202,7 @@ static void follow(struct cast *c, struct record *r)
         follow(c, r);
 }
 
-void cast_follow(struct cast *c)
+void roles_follow(struct roles *c)
 {
     follow(c, &c->reg);
     follow(c, &c->plain);
@@ -215,15 +215,15 @@ bool slot_holds(const struct slot *s)
 
 /* ---- what is done to them ---- */
 
-static bool replace(struct cast *c, struct slot *s)
+static bool replace(struct roles *c, struct slot *s)
 {
     close(s->control);
     s->control = -1;
-    cast_follow(c); /* its last words are still its own */
+    roles_follow(c); /* its last words are still its own */
     return spawn(c, s);
 }
 
-bool cast_kill(struct cast *c, struct slot *s)
+bool roles_kill(struct roles *c, struct slot *s)
 {
     int pid = s->pid;
 
@@ -232,17 +232,17 @@ bool cast_kill(struct cast *c, struct slot *s)
     return replace(c, s);
 }
 
-static bool has_register(const struct cast *c, const struct slot *s)
+static bool has_register(const struct roles *c, const struct slot *s)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
     return fcntl(c->reg_fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid == s->pid;
 }
 
-bool cast_stop(struct cast *c, struct slot *s)
+bool roles_stop(struct roles *c, struct slot *s)
 {
     process_pause(s->pid);
-    cast_follow(c);
+    roles_follow(c);
     if (has_register(c, s) || (s->last.pid != 0 && s->last.word == ACT_GO)) {
         process_resume(s->pid);
         return false;
@@ -251,7 +251,7 @@ bool cast_stop(struct cast *c, struct slot *s)
     return true;
 }
 
-void cast_let_on(struct slot *s)
+void roles_let_on(struct slot *s)
 {
     process_resume(s->pid);
     s->stopped = false;
@@ -267,7 +267,7 @@ void slot_hold(const struct slot *s, bool on)
         g_unlink(s->hold);
 }
 
-bool cast_look_after(struct cast *c)
+bool roles_look_after(struct roles *c)
 {
     bool ok = true;
 

@@ -1,0 +1,46 @@
+/* What stands beside contenders and is none of ours: children of other libraries' and of no layout,
+ * put there by hand. And the styles that ours themselves have. All that is drawn comes from a
+ * stream of its own, so that a schedule without them is what it would be if there were none. */
+#ifndef SIM_FOREIGN_NODE_H
+#define SIM_FOREIGN_NODE_H
+
+#include "nodes.h"
+#include "roles.h"
+
+enum foreign_form {
+    FOREIGN_LOCK,
+    FOREIGN_APACHE,
+    FOREIGN_APACHE_NEGATIVE, /* of a session whose id is so */
+    FOREIGN_READER,
+    FOREIGN_KAZOO_READER,
+    FOREIGN_WRITER,
+    FOREIGN_LEASE,
+    FOREIGN_NONE, /* no contender */
+    FOREIGN_FORMS
+};
+
+/* Puts one there; its path, or NULL: that cannot be. */
+const char *foreign_node_place(struct stage *stage, int line, enum foreign_form form,
+                               int32_t number);
+
+void foreign_nodes_draw(struct roles *roles, uint64_t seed);
+void foreign_nodes_start(struct roles *roles);
+void foreign_nodes_calm(struct roles *roles); /* all of them go */
+
+/* Whether the candidates that begin now are in kazoo's style. */
+bool foreign_nodes_kazoo(struct roles *roles);
+
+void foreign_nodes_note(struct stage *stage, const struct note *note);
+void foreign_node_free(void *foreign_node);
+
+/* Whether the refusal names a child of that line's path that is reason enough for who entered at
+ * since. */
+bool foreign_nodes_explain(const struct stage *stage, int line, zkl_peer peer, bool strict,
+                           const char *text, int64_t since);
+
+/* One that stood there before the own node, and for which it may not wait: a grant is wrong. NULL:
+ * there is none. */
+const char *foreign_nodes_forbid(const struct stage *stage, const struct acquisition *a,
+                                 const struct contender_node *own);
+
+#endif
