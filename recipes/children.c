@@ -6,7 +6,7 @@
 
 #define BIT(state) (1U << (state))
 
-/* A look begins anew at any time. */
+/* A query begins anew at any time. */
 #define ANEW                                                                                       \
     (BIT(CHILDREN_AWAY) | BIT(CHILDREN_SYNCING) | BIT(CHILDREN_LISTING) | BIT(CHILDREN_RESTING) |  \
      BIT(CHILDREN_READING) | BIT(CHILDREN_BACKED_OFF) | BIT(CHILDREN_OVER))
@@ -193,7 +193,7 @@ static void on_again(struct children *c, const struct children_event *ev,
     list(c, out, ev->watch);
 }
 
-/* A timer that is to begin a look still does. */
+/* A timer that is to begin a query still does. */
 static void on_reread(struct children *c, const struct children_event *ev,
                       struct children_actions *out)
 {

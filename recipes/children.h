@@ -18,7 +18,7 @@ enum children_state {
     CHILDREN_SYNCING, /* the server catches up with its leader */
     CHILDREN_LISTING,
     CHILDREN_FINDING, /* there was no such path: does it exist? */
-    CHILDREN_READING, /* whoever watches takes a look at what there is */
+    CHILDREN_READING, /* whoever watches reads what there is */
     CHILDREN_SETTLED, /* and has; a watch stands */
     CHILDREN_RESTING, /* which has fired: the timer lists them, not too soon */
     CHILDREN_BACKED_OFF,
@@ -38,7 +38,7 @@ enum children_event_kind {
     /* of whoever watches */
     CHILDREN_EV_AGAIN,  /* list them once more: .watch */
     CHILDREN_EV_REREAD, /* only what was read is read anew: what is under way is stale */
-    CHILDREN_EV_FOUND,  /* the look is over: .count children */
+    CHILDREN_EV_FOUND,  /* the query is over: .count children */
     CHILDREN_EV_STOP
 };
 
@@ -63,7 +63,7 @@ struct children_event {
 };
 
 enum children_action_kind {
-    CHILDREN_ACT_BEGIN, /* whoever watches is told that a look begins */
+    CHILDREN_ACT_BEGIN, /* whoever watches is told that a query begins */
     CHILDREN_ACT_SYNC,
     CHILDREN_ACT_LIST,    /* .watch */
     CHILDREN_ACT_STAT,    /* the path, with a watch */
@@ -95,12 +95,12 @@ struct children_actions {
 struct children {
     /* set at the beginning: */
     bool watch;            /* the first list leaves a watch; else it takes another one */
-    int64_t gap, gap_each; /* from a look to the next one at least, and for each child more; ns */
+    int64_t gap, gap_each; /* from a query to the next one at least, and for each child more; ns */
     /* since then: */
     enum children_state state;
     bool listed_watch;              /* LISTING: the list leaves a watch */
     uint32_t tag;                   /* of the present query: answers to earlier ones are stale */
-    int64_t not_before;             /* the next look; ns */
+    int64_t not_before;             /* the next query; ns */
     int64_t back_off_ms;            /* behind the last failure; 0: there was none since */
     enum children_refusal last_why; /* told and logged */
 };

@@ -176,7 +176,7 @@ static void on_listed(struct observing *o, const struct observing_event *ev,
 static void on_node(struct observing *o, const struct observing_event *ev,
                     struct observing_actions *out)
 {
-    if (ev->tag != ev->look)
+    if (ev->tag != ev->query)
         return;
     if (ev->answer == OBSERVING_READ) {
         move(o, OBSERVING_SEEN);

@@ -4,7 +4,7 @@
  *   the first in line:  LISTING ──listed──> READING ──read──> SEEN      │ both SEEN and KNOWN: told
  *   what it proclaims:  UNKNOWN ─────────────ASKED ───read──> KNOWN     │
  *
- * When the first one is gone, or a look begins for another reason, it is LISTING again; when its
+ * When the first one is gone, or a query begins for another reason, it is LISTING again; when its
  * node changes, READING. The election's own data, where leaders proclaim, are watched across terms:
  * they are UNKNOWN when they change, and on another connection. */
 #ifndef RECIPES_OBSERVE_H
@@ -52,7 +52,7 @@ enum observing_answer { OBSERVING_READ, OBSERVING_NO_NODE, OBSERVING_REFUSED };
 struct observing_event {
     enum observing_event_kind kind;
     /* as it is now: */
-    uint32_t look;     /* answers to what was asked in an earlier one are stale */
+    uint32_t query;    /* answers to what was asked in an earlier one are stale */
     bool data_watched; /* the election's data are, or will be with the next answer */
     bool told_any;     /* something proclaimed was told with the last leader */
     bool same;         /* it equals what is known now, or comes with this event */
@@ -66,16 +66,16 @@ struct observing_event {
 };
 
 enum observing_action_kind {
-    OBSERVING_ACT_READ_NODE,  /* of the first in line, with a watch; .tag is the present look */
+    OBSERVING_ACT_READ_NODE,  /* of the first in line, with a watch; .tag is the present query */
     OBSERVING_ACT_READ_DATA,  /* with a watch: .tag */
     OBSERVING_ACT_TAKE_FIRST, /* from the list; the watch on the children goes */
     OBSERVING_ACT_TAKE_NODE,  /* from the answer */
     OBSERVING_ACT_TAKE_DATA,  /* from the answer */
     OBSERVING_ACT_AGAIN,      /* list once more: .watch */
-    OBSERVING_ACT_REREAD,     /* what the look has asked for is stale */
-    OBSERVING_ACT_FIRED,      /* look again, without a sync */
+    OBSERVING_ACT_REREAD,     /* what the query has asked for is stale */
+    OBSERVING_ACT_FIRED,      /* query again, without a sync */
     OBSERVING_ACT_REFUSED,    /* back off */
-    OBSERVING_ACT_FOUND,      /* the look is over */
+    OBSERVING_ACT_FOUND,      /* the query is over */
     OBSERVING_ACT_TELL,       /* .tell is a leader or nobody; .data: with what it proclaimed */
     OBSERVING_ACT_DROP_NODE,  /* its watch goes */
     OBSERVING_ACT_DROP_DATA

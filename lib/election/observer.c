@@ -70,7 +70,7 @@ void observer_tell(struct observer *o, uint64_t token, GBytes *proclaimed)
 void observer_rewind_all(GQueue *observers)
 {
     for (GList *l = observers->head; l; l = l->next)
-        observe_rewind(&((struct observer *)cw->data)->machine.told);
+        observe_rewind(&((struct observer *)l->data)->machine.told);
 }
 
 /* ---- the handle ---- */
@@ -101,7 +101,7 @@ int zkl_election_watch(zkl_election *e, zkl_leader_fn fn, void *data, zkl_watch 
     } else {
         struct observer *o = observer_new(e, fn, data);
         if (ret)
-            *ret = look_handle(&o->watch);
+            *ret = children_watch_handle(&o->watch);
         children_watch_query(&o->watch);
     }
     session_unlock(e->session);

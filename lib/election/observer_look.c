@@ -181,7 +181,7 @@ static void step(struct observer *o, struct observing_event ev, const struct rep
 {
     struct observing_actions actions;
 
-    ev.look = children_watch_number(&o->watch);
+    ev.query = children_watch_number(&o->watch);
     ev.data_watched = o->data_subscription.watch != NULL;
     ev.told_any = o->told_data != NULL;
     ev.same =

@@ -54,7 +54,7 @@ void children_watch_stop_all(GQueue *list)
         children_watch_stop(g_queue_peek_head(list));
 }
 
-zkl_watch *look_handle(struct children_watch *cw)
+zkl_watch *children_watch_handle(struct children_watch *cw)
 {
     cw->refs++;
     return (zkl_watch *)cw;

@@ -57,7 +57,7 @@ void children_watch_stop(struct children_watch *cw);
 void children_watch_stop_all(GQueue *list);
 
 /* What the user has of it, until zkl_watch_free(): with a reference. */
-zkl_watch *look_handle(struct children_watch *cw);
+zkl_watch *children_watch_handle(struct children_watch *cw);
 
 /* ---- for the kinds ---- */
 

@@ -140,7 +140,7 @@ int zkl_queue_watch(zkl_watch **ret, zkl_session *s, const char *path, zkl_queue
         code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
     } else {
         struct queue_watch *w = watch_new(s, path, fn, data);
-        *ret = look_handle(&w->watch);
+        *ret = children_watch_handle(&w->watch);
         children_watch_query(&w->watch);
     }
     session_unlock(s);

@@ -212,7 +212,7 @@ static void refusals(void)
         {"a sync cannot find that there is no such path",
          {.watch = true},
          {{EV(BEGIN), "disarm begin sync 1"}, {NO_NODE(1), "log odd arm 1000 failed"}}},
-        {"for good: each look says so",
+        {"for good: each query says so",
          {.watch = true},
          {{EV(BEGIN, .down = true, .ev.barred = true), "disarm begin failed"},
           {EV(TIMER, .down = true, .ev.barred = true), "disarm begin failed"}}},

@@ -139,7 +139,8 @@ enum { STEPS_MAX = 12 };
         .kind = OBSERVING_EV_##name, ##__VA_ARGS__                                                 \
     }
 #define LISTED(...) EV(LISTED, .some = true, .data_watched = true, ##__VA_ARGS__)
-#define NODE(number, zxid, ...) EV(NODE, .look = 7, .tag = (number), .token = (zxid), ##__VA_ARGS__)
+#define NODE(number, zxid, ...)                                                                    \
+    EV(NODE, .query = 7, .tag = (number), .token = (zxid), ##__VA_ARGS__)
 #define DATA(number, zxid, ...) EV(DATA, .tag = (number), .token = (zxid), ##__VA_ARGS__)
 
 struct exchange {
@@ -198,7 +199,7 @@ static void what_is_read(void)
           {EV(BEGIN), ""},
           {LISTED(), "first read"},
           {NODE(7, 6), "node found tell leader"}}},
-        {"answers to an earlier look, or read, are stale",
+        {"answers to an earlier query, or read, are stale",
          {{LISTED(), "first read data 1"},
           {NODE(6, 5), ""},
           {DATA(0, 0), ""},
@@ -223,7 +224,7 @@ static void what_is_read(void)
           {EV(LISTED, .watched = true), "drop found tell nobody"},
           {EV(BEGIN), ""},
           {EV(MISSING), "drop found"}}},
-        {"refused: read anew with the next look",
+        {"refused: read anew with the next query",
          {{LISTED(), "first read data 1"},
           {NODE(7, 0, .answer = OBSERVING_REFUSED), "refused"},
           {DATA(1, 0, .answer = OBSERVING_REFUSED), "refused"},
@@ -260,7 +261,7 @@ static void whose_data(void)
           {DATA(4, 6, .told_any = true), "take found tell leader"},
           {EV(NODE_FIRED), "reread read"},
           {NODE(7, 5), "node found"}}},
-        {"none, and none that is watched: read with each look",
+        {"none, and none that is watched: read with each query",
          {{LISTED(), "first read data 1"},
           {DATA(1, 0, .answer = OBSERVING_NO_NODE), "take"},
           {NODE(7, 5), "node found tell leader"},
