@@ -96,7 +96,7 @@ static struct observing_action *act(struct observing_actions *out, enum observin
 static void tell(struct observing *o, const struct observing_event *ev,
                  struct observing_actions *out, uint64_t token)
 {
-    const bool own = token != 0 && o->data_token == token;
+    const bool own = o->data_token == token;
     const bool news = own ? !ev->same : ev->told_any;
 
     act(out, OBSERVING_ACT_FOUND);

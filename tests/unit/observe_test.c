@@ -128,6 +128,7 @@ static void proclaimed_data(void)
     expect_data("-7\n", 3, false, 0, 0);
     expect_data(" 7\n", 3, false, 0, 0);
     expect_data("{\"a\":\n7}", 8, false, 0, 0);
+    CHECK(!observe_data("75\n", 1, &(uint64_t){0}, &(size_t){0}));
 }
 
 /* ---- what is read, in exchanges ---- */
@@ -172,6 +173,9 @@ static void put(GString *text, const struct observing_action *a)
 
 static void play(const struct exchange *rows, size_t count)
 {
+    static const char *const nodes[] = {"listing", "reading", "seen"};
+    static const char *const datas[] = {"unknown", "asked", "known"};
+
     for (size_t i = 0; i < count; i++) {
         struct observing o = {.node = OBSERVING_LISTING};
         for (int k = 0; k < STEPS_MAX && rows[i].steps[k].acts; k++) {
@@ -180,6 +184,7 @@ static void play(const struct exchange *rows, size_t count)
             observing_step(&o, &rows[i].steps[k].ev, &actions);
             for (uint32_t n = 0; n < actions.count; n++)
                 put(text, &actions.list[n]);
+            g_string_append_printf(text, " = %s %s", nodes[o.node], datas[o.data]);
             if (!CHECK_STR(text->str, rows[i].steps[k].acts))
                 runner_fail(__FILE__, __LINE__, "%s, step %d", rows[i].what, k + 1);
             g_string_free(text, TRUE);
@@ -191,56 +196,60 @@ static void what_is_read(void)
 {
     static const struct exchange rows[] = {
         {"both are read, in any order, before anything is told",
-         {{EV(BEGIN), ""},
-          {LISTED(), "first read data 1"},
-          {NODE(7, 5), "node"},
-          {DATA(1, 0), "take found tell leader"},
-          {EV(NODE_FIRED, .gone = true), "fired"},
-          {EV(BEGIN), ""},
-          {LISTED(), "first read"},
-          {NODE(7, 6), "node found tell leader"}}},
+         {{EV(BEGIN), " = listing unknown"},
+          {LISTED(), "first read data 1 = reading asked"},
+          {NODE(7, 5), "node = seen asked"},
+          {DATA(1, 0), "take found tell leader = seen known"},
+          {EV(NODE_FIRED, .gone = true), "fired = seen known"},
+          {EV(BEGIN), " = listing known"},
+          {EV(DATA_FIRED), "data 2 = listing asked"},
+          {DATA(2, 0), "take = listing known"},
+          {LISTED(), "first read = reading known"},
+          {NODE(7, 6), "node found tell leader = seen known"}}},
         {"answers to an earlier query, or read, are stale",
-         {{LISTED(), "first read data 1"},
-          {NODE(6, 5), ""},
-          {DATA(0, 0), ""},
-          {DATA(2, 0), ""},
-          {DATA(1, 0), "take"},
-          {NODE(8, 5), ""},
-          {NODE(7, 5), "node found tell leader"}}},
+         {{LISTED(), "first read data 1 = reading asked"},
+          {NODE(6, 5), " = reading asked"},
+          {DATA(0, 0), " = reading asked"},
+          {DATA(2, 0), " = reading asked"},
+          {DATA(1, 0), "take = reading known"},
+          {NODE(8, 5), " = reading known"},
+          {NODE(7, 5), "node found tell leader = seen known"}}},
         {"its node changes: it is still the first",
-         {{LISTED(), "first read data 1"},
-          {NODE(7, 5), "node"},
-          {DATA(1, 0), "take found tell leader"},
-          {EV(NODE_FIRED), "reread read"},
-          {NODE(7, 5, .same = true), "node found"}}},
+         {{LISTED(), "first read data 1 = reading asked"},
+          {NODE(7, 5), "node = seen asked"},
+          {DATA(1, 0), "take found tell leader = seen known"},
+          {EV(NODE_FIRED), "reread read = reading known"},
+          {NODE(7, 5, .same = true), "node found = seen known"}}},
         {"it left before it was read",
-         {{LISTED(), "first read data 1"},
-          {NODE(7, 0, .answer = OBSERVING_NO_NODE), "again"},
-          {LISTED(), "first read"},
-          {NODE(7, 5), "node"},
-          {DATA(1, 0), "take found tell leader"}}},
+         {{LISTED(), "first read data 1 = reading asked"},
+          {NODE(7, 0, .answer = OBSERVING_NO_NODE), "again = listing asked"},
+          {LISTED(), "first read = reading asked"},
+          {NODE(7, 5), "node = seen asked"},
+          {DATA(1, 0), "take found tell leader = seen known"}}},
         {"nobody, behind a watch alone",
-         {{EV(LISTED), "again+watch"},
-          {EV(LISTED, .watched = true), "drop found tell nobody"},
-          {EV(BEGIN), ""},
-          {EV(MISSING), "drop found"}}},
+         {{EV(LISTED), "again+watch = listing unknown"},
+          {EV(LISTED, .watched = true), "drop found tell nobody = listing unknown"},
+          {EV(BEGIN), " = listing unknown"},
+          {EV(MISSING), "drop found = listing unknown"}}},
         {"refused: read anew with the next query",
-         {{LISTED(), "first read data 1"},
-          {NODE(7, 0, .answer = OBSERVING_REFUSED), "refused"},
-          {DATA(1, 0, .answer = OBSERVING_REFUSED), "refused"},
-          {EV(BEGIN), ""},
-          {LISTED(), "first read data 2"}}},
+         {{LISTED(), "first read data 1 = reading asked"},
+          {NODE(7, 0, .answer = OBSERVING_REFUSED), "refused = reading asked"},
+          {DATA(1, 0, .answer = OBSERVING_REFUSED), "refused = reading unknown"},
+          {EV(BEGIN), " = listing unknown"},
+          {LISTED(), "first read data 2 = reading asked"}}},
         {"another connection: all of it",
-         {{LISTED(), "first read data 1"},
-          {NODE(7, 5), "node"},
-          {DATA(1, 0), "take found tell leader"},
-          {EV(UP), ""},
-          {EV(BEGIN), ""},
-          {LISTED(), "first read data 2"},
-          {NODE(7, 5), "node"},
-          {DATA(2, 0, .same = true), "take found"}}},
+         {{LISTED(), "first read data 1 = reading asked"},
+          {NODE(7, 5), "node = seen asked"},
+          {DATA(1, 0), "take found tell leader = seen known"},
+          {EV(UP), " = seen unknown"},
+          {EV(BEGIN), " = listing unknown"},
+          {LISTED(), "first read data 2 = reading asked"},
+          {NODE(7, 5), "node = seen asked"},
+          {DATA(2, 0, .same = true), "take found = seen known"}}},
         {"it stops: no answer counts",
-         {{LISTED(), "first read data 1"}, {EV(STOP), "drop drop-data"}, {DATA(1, 0), ""}}},
+         {{LISTED(), "first read data 1 = reading asked"},
+          {EV(STOP), "drop drop-data = reading asked"},
+          {DATA(1, 0), " = reading asked"}}},
     };
 
     play(rows, G_N_ELEMENTS(rows));
@@ -250,32 +259,36 @@ static void whose_data(void)
 {
     static const struct exchange rows[] = {
         {"what carries its token is told, again when it changes",
-         {{LISTED(), "first read data 1"},
-          {DATA(1, 5), "take"},
-          {NODE(7, 5), "node found tell leader+data"},
-          {EV(DATA_FIRED), "data 2"},
-          {DATA(2, 5, .told_any = true), "take found tell leader+data"},
-          {EV(DATA_FIRED), "data 3"},
-          {DATA(3, 5, .told_any = true, .same = true), "take found"},
-          {EV(DATA_FIRED), "data 4"},
-          {DATA(4, 6, .told_any = true), "take found tell leader"},
-          {EV(NODE_FIRED), "reread read"},
-          {NODE(7, 5), "node found"}}},
+         {{LISTED(), "first read data 1 = reading asked"},
+          {DATA(1, 5), "take = reading known"},
+          {NODE(7, 5), "node found tell leader+data = seen known"},
+          {EV(DATA_FIRED), "data 2 = seen asked"},
+          {DATA(2, 5, .told_any = true), "take found tell leader+data = seen known"},
+          {EV(DATA_FIRED), "data 3 = seen asked"},
+          {DATA(3, 5, .told_any = true, .same = true), "take found = seen known"},
+          {EV(DATA_FIRED), "data 4 = seen asked"},
+          {DATA(4, 6, .told_any = true), "take found tell leader = seen known"},
+          {EV(NODE_FIRED), "reread read = reading known"},
+          {NODE(7, 5), "node found = seen known"}}},
+        {"of the first leader of all",
+         {{LISTED(), "first read data 1 = reading asked"},
+          {DATA(1, 1), "take = reading known"},
+          {NODE(7, 1), "node found tell leader+data = seen known"}}},
         {"none, and none that is watched: read with each query",
-         {{LISTED(), "first read data 1"},
-          {DATA(1, 0, .answer = OBSERVING_NO_NODE), "take"},
-          {NODE(7, 5), "node found tell leader"},
-          {EV(BEGIN), ""},
-          {EV(LISTED, .some = true), "first read data 2"}}},
+         {{LISTED(), "first read data 1 = reading asked"},
+          {DATA(1, 0, .answer = OBSERVING_NO_NODE), "take = reading known"},
+          {NODE(7, 5), "node found tell leader = seen known"},
+          {EV(BEGIN), " = listing known"},
+          {EV(LISTED, .some = true), "first read data 2 = reading asked"}}},
         {"it went with the directory",
-         {{LISTED(), "first read data 1"},
-          {DATA(1, 5), "take"},
-          {NODE(7, 5), "node found tell leader+data"},
-          {EV(DATA_FIRED, .gone = true), ""},
-          {EV(BEGIN), ""},
-          {EV(MISSING, .told_any = true), "drop found tell nobody"},
-          {EV(BEGIN), ""},
-          {LISTED(), "first read data 2"}}},
+         {{LISTED(), "first read data 1 = reading asked"},
+          {DATA(1, 5), "take = reading known"},
+          {NODE(7, 5), "node found tell leader+data = seen known"},
+          {EV(DATA_FIRED, .gone = true), " = seen unknown"},
+          {EV(BEGIN), " = listing unknown"},
+          {EV(MISSING, .told_any = true), "drop found tell nobody = listing unknown"},
+          {EV(BEGIN), " = listing unknown"},
+          {LISTED(), "first read data 2 = reading asked"}}},
     };
 
     play(rows, G_N_ELEMENTS(rows));
