@@ -152,7 +152,6 @@ static void on_up(struct observing *o, const struct observing_event *ev,
 static void on_missing(struct observing *o, const struct observing_event *ev,
                        struct observing_actions *out)
 {
-    move(o, OBSERVING_LISTING);
     act(out, OBSERVING_ACT_DROP_NODE);
     tell(o, ev, out, 0);
 }
