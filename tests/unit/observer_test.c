@@ -313,15 +313,15 @@ static void *free_observer(void *o)
     return NULL;
 }
 
-static const struct look *look_of(const zkl_watch *o)
+static const struct children_watch *watch_of(const zkl_watch *o)
 {
-    return (const struct look *)o;
+    return (const struct children_watch *)o;
 }
 
 static bool is_stopped(struct election_story *s, const zkl_watch *o)
 {
     session_lock(s->session);
-    bool stopped = look_of(o)->stopped;
+    bool stopped = watch_of(o)->stopped;
     session_unlock(s->session);
     return stopped;
 }
@@ -362,7 +362,7 @@ static void closed_in_a_pause(void)
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_NOAUTH);
     zkl_session_close(s.session);
     s.session = NULL;
-    CHECK(look_of(o)->stopped && !look_of(o)->timer.at);
+    CHECK(watch_of(o)->stopped && !watch_of(o)->timer.at);
     end(&s, o);
 }
 
