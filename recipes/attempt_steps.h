@@ -1,9 +1,40 @@
-/* What the two halves of the protocol share: attempt_queue.c up to the grant, attempt.c the rest.
- */
+/* How an attempt goes on: attempt.c hands an event to the phase that the attempt is in. A phase
+ * moves on and returns; what the new state begins with, attempt.c asks of the phase that it belongs
+ * to. So calls go one way, attempt.c -> enter, wait, hold -> attempt_common.c, and no phase calls
+ * another. */
 #ifndef RECIPES_ATTEMPT_STEPS_H
 #define RECIPES_ATTEMPT_STEPS_H
 
 #include "attempt.h"
+
+/* A set of states is the sum of these. */
+#define BIT(state) (1U << (state))
+
+/* ---- attempt_enter.c: IDLE, REENTERING, CREATING, PARENTS, SETTLING, ADOPTING, RESETTING ---- */
+
+void attempt_step_enter(struct attempt *c, const struct event *ev, struct actions *out);
+
+/* Asks to enter again: thousands may have to at once. Answers to what was asked before are stale
+ * from here on. */
+void attempt_begin_reentering(struct attempt *c, struct actions *out);
+
+/* ---- attempt_wait.c: LISTING, WAITING, SUCCEEDING ---- */
+
+void attempt_step_wait(struct attempt *c, const struct event *ev, struct actions *out);
+
+/* ---- attempt_hold.c: PROVING, CLAIMING, HOLDING, LAPSED, LEAVING ---- */
+
+/* The end of the session comes here only when the caller has its answer. */
+void attempt_step_hold(struct attempt *c, const struct event *ev, struct actions *out);
+
+/* Nobody is ahead and the node is proved: a grant still needs a deadline. */
+void attempt_begin_claiming(struct attempt *c, const struct event *ev, struct actions *out);
+
+/* Our create is not settled: what is left of it is looked for, and removed. The caller has its
+ * answer. The event may say already that to look was refused. */
+void attempt_begin_leaving(struct attempt *c, const struct event *ev, struct actions *out);
+
+/* ---- attempt_common.c ---- */
 
 void attempt_move(struct attempt *c, enum attempt_state to);
 
@@ -19,19 +50,17 @@ void attempt_finish(struct attempt *c, struct actions *out);
 void attempt_tell(struct attempt *c, struct actions *out, int error);
 void attempt_fail(struct attempt *c, struct actions *out, int error);
 
-/* Our create is not settled: what is left of it is looked for, and removed. The caller has its
- * answer. */
-void attempt_leave(struct attempt *c);
+/* What the caller is told of such an answer. */
+int attempt_error_of(enum answer answer);
+void attempt_fail_answer(struct attempt *c, struct actions *out, enum answer answer);
 
-/* To look was refused. */
-void attempt_unsettled(struct attempt *c, struct actions *out);
+/* A read of the own node: it is not there, or is another session's. */
+bool attempt_is_own_gone(const struct event *ev);
 
-/* ---- attempt_queue.c ---- */
+/* Counts a beginning anew. After too many it fails, and returns false. */
+bool attempt_next_round(struct attempt *c, struct actions *out);
 
-void attempt_enter(struct attempt *c, struct actions *out);
-
-/* Asks to enter again: thousands may have to at once. */
-void attempt_admit(struct attempt *c, struct actions *out);
-void attempt_step_queued(struct attempt *c, const struct event *ev, struct actions *out);
+/* The own node is not there: back to the tail. */
+void attempt_reenter(struct attempt *c, struct actions *out);
 
 #endif

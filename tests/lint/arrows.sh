@@ -1,6 +1,7 @@
 #!/bin/bash
 # Which way the folders of lib/ call: base <- store <- session <- lock, queue <- election. A table of
-# functions may point up; a name may not.
+# functions may point up; a name may not. So with the files of an attempt in recipes/: attempt_common
+# <- attempt_enter, attempt_wait, attempt_hold <- attempt, and no phase calls another.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -15,6 +16,10 @@ declare -A above=(
     [session]="lock queue election"
     [lock]="queue election"
     [queue]="lock election"
+    [attempt_common]="attempt_enter attempt_wait attempt_hold attempt"
+    [attempt_enter]="attempt_wait attempt_hold attempt"
+    [attempt_wait]="attempt_enter attempt_hold attempt"
+    [attempt_hold]="attempt_enter attempt_wait attempt"
 )
 
 defined() { # OBJECT...
@@ -32,16 +37,19 @@ climbs() { # FOLDER OBJECT...
 }
 
 objects() { # FOLDER
-    echo "$top_builddir/lib/$1/.libs/lib$1"_la-*.o
+    case $1 in
+    attempt*) echo "$top_builddir/recipes/.libs/librecipes_la-$1.o" ;;
+    *) echo "$top_builddir/lib/$1/.libs/lib$1"_la-*.o ;;
+    esac
 }
 
-for folder in base store session lock queue election; do
+for folder in "${!above[@]}" election attempt; do
     # Words by design.
     # shellcheck disable=SC2046
     defined $(objects "$folder") >"$scratch/$folder.names"
     expect_some "$folder defines something" "$(cat "$scratch/$folder.names")"
 done
-for folder in base store session lock queue; do
+for folder in "${!above[@]}"; do
     # shellcheck disable=SC2046
     expect_none "$folder calls nobody above" "$(climbs "$folder" $(objects "$folder"))"
 done
@@ -57,5 +65,9 @@ session contender_release
 lock queue_read
 queue grant_ref
 lock election_leads
+attempt_common attempt_step_enter
+attempt_enter attempt_step_wait
+attempt_wait attempt_begin_claiming
+attempt_hold attempt_step
 PLANTED
 finish

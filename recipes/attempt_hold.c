@@ -1,0 +1,161 @@
+/* From the head of the queue to the end: prove the node, hold, lose or give back, and leave nothing
+ * behind. */
+#include "attempt_steps.h"
+#include "rule.h"
+
+/* Only of a kind that would wait for its own kind does a grant prove that nobody stands before. A
+ * version below 0 has come round, and may be the one that means any. */
+static bool is_to_hint(const struct attempt *c)
+{
+    return c->long_queue > 0 && c->count >= c->long_queue && c->hintable && c->version >= 0 &&
+           rule_waits(c->kind, c->kind);
+}
+
+/* The hint is sent first: whoever is granted may give back at once, and its delete must come behind
+ * it. */
+static void grant(struct attempt *c, struct actions *out)
+{
+    if (is_to_hint(c))
+        attempt_act(out, ACT_SET_HINT)->number = c->version;
+    attempt_act(out, ACT_GRANT);
+    c->told = true;
+    if (!c->own_watched)
+        attempt_act(out, ACT_ARM)->number = ATTEMPT_OWN_WATCH_MS;
+    attempt_move(c, ST_HOLDING);
+}
+
+void attempt_begin_claiming(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    if (ev->in_time)
+        grant(c, out);
+}
+
+static void on_proof(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    if (attempt_is_own_gone(ev))
+        attempt_reenter(c, out);
+    else if (ev->answer != ANSWER_OK)
+        attempt_fail_answer(c, out, ev->answer);
+    else
+        attempt_move(c, ST_CLAIMING);
+}
+
+static void prove(struct attempt *c, struct actions *out)
+{
+    attempt_ask(c, out, ACT_PROVE);
+    attempt_move(c, ST_PROVING);
+}
+
+/* It may have taken long until a deadline came, and who was not told what became of the own node
+ * meanwhile asks once more. */
+static void step_claiming(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    bool due = ev->kind == EV_EXTENDED && ev->in_time;
+
+    if (due && c->own_watched)
+        grant(c, out);
+    else if (due || ev->kind == EV_OWN_FIRED)
+        prove(c, out);
+}
+
+/* The node went, or will with its session. */
+static void end_without_node(struct attempt *c, struct actions *out)
+{
+    if (c->state == ST_HOLDING)
+        attempt_act(out, ACT_REVOKE);
+    c->has_node = false;
+    attempt_move(c, ST_DONE);
+}
+
+static void on_own_read(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    if (attempt_is_own_gone(ev))
+        end_without_node(c, out);
+    else if (ev->answer == ANSWER_OK)
+        c->own_watched = true;
+    else
+        attempt_act(out, ACT_ARM)->number = ATTEMPT_RETRY_MS;
+}
+
+static void step_holding(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    switch (ev->kind) {
+    case EV_RELEASE:
+        attempt_finish(c, out);
+        break;
+    case EV_LAPSED:
+        attempt_act(out, ACT_REVOKE);
+        attempt_move(c, ST_LAPSED);
+        break;
+    case EV_TIMER:
+        attempt_ask(c, out, ACT_READ);
+        break;
+    case EV_OWN_FIRED:
+        if (ev->gone)
+            end_without_node(c, out);
+        else
+            attempt_ask(c, out, ACT_READ);
+        break;
+    case EV_READ:
+        on_own_read(c, ev, out);
+        break;
+    default:
+        break;
+    }
+}
+
+/* To look was refused. */
+static void unsettled(struct attempt *c, struct actions *out)
+{
+    const uint32_t doublings = 6; /* to what is more than the last */
+    int32_t pause_ms = ATTEMPT_SETTLE_FIRST_MS << c->rounds;
+
+    if (c->rounds < doublings)
+        c->rounds++;
+    attempt_act(out, ACT_ORPHAN);
+    attempt_act(out, ACT_ARM)->number =
+        pause_ms < ATTEMPT_SETTLE_LAST_MS ? pause_ms : ATTEMPT_SETTLE_LAST_MS;
+}
+
+/* Nobody waits for us any more, but a node of ours may still be made, or stand. */
+static void step_leaving(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    if (ev->kind == EV_CREATED && ev->answer == ANSWER_UNKNOWN) {
+        attempt_ask(c, out, ACT_BARRIER);
+    } else if (ev->kind == EV_CREATED) {
+        c->has_node = ev->answer == ANSWER_OK;
+        attempt_finish(c, out);
+    } else if (ev->kind == EV_TIMER && c->rounds > 0) {
+        attempt_ask(c, out, ACT_BARRIER);
+    } else if (ev->kind == EV_PASSED && ev->answer == ANSWER_OK) {
+        attempt_ask(c, out, ACT_LIST);
+    } else if (ev->kind == EV_LISTED && (ev->answer == ANSWER_OK || ev->answer == ANSWER_NONODE)) {
+        if (ev->answer == ANSWER_OK)
+            attempt_act(out, ACT_DELETE_ALL);
+        attempt_finish(c, out);
+    } else if (ev->kind == EV_PASSED || ev->kind == EV_LISTED) {
+        unsettled(c, out);
+    }
+}
+
+void attempt_begin_leaving(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    c->rounds = 0;
+    step_leaving(c, ev, out);
+}
+
+void attempt_step_hold(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    if (ev->kind == EV_REPLACED || ev->kind == EV_END)
+        end_without_node(c, out);
+    else if (c->state == ST_PROVING && ev->kind == EV_READ)
+        on_proof(c, ev, out);
+    else if (c->state == ST_CLAIMING)
+        step_claiming(c, ev, out);
+    else if (c->state == ST_HOLDING)
+        step_holding(c, ev, out);
+    else if (c->state == ST_LAPSED && ev->kind == EV_RELEASE)
+        attempt_finish(c, out);
+    else if (c->state == ST_LEAVING)
+        step_leaving(c, ev, out);
+}

@@ -1,0 +1,137 @@
+/* From a node of our own to the head of the queue: who is ahead, and when is the predecessor gone?
+ * Ends in CLAIMING where a list has proved the node, or in PROVING with the proof under way. */
+#include "attempt_steps.h"
+#include "rule.h"
+
+/* What was seen of the directory. Data that were read, and are of that version still, are known
+ * without reading them again. */
+static void learn(struct attempt *c, const struct event *ev)
+{
+    if (ev->hint != HINT_UNREAD)
+        c->hintable = ev->hint != HINT_FOREIGN;
+    else if (ev->version != c->version)
+        c->hintable = false;
+    c->version = ev->version;
+    c->count = ev->count;
+}
+
+/* Whether there is a child that makes it unsafe to queue here: it came first and we do not wait for
+ * it, so both could hold. Who came after us is its own affair: one of ours is told the same. */
+static bool is_mixed(const struct attempt *c, const struct event *ev, const struct place *place,
+                     uint32_t *ret_id)
+{
+    if (c->strict && rule_foreign(ev->children, ev->count, ret_id))
+        return true;
+    *ret_id = place->incompatible_id;
+    return place->incompatible;
+}
+
+static void wait_for(struct attempt *c, struct actions *out, uint32_t predecessor)
+{
+    attempt_ask(c, out, ACT_WATCH);
+    out->list[out->count - 1].id = predecessor;
+    c->watching = true;
+    attempt_move(c, ST_WAITING);
+}
+
+static void on_snapshot(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    if (ev->answer == ANSWER_NONODE) {
+        attempt_reenter(c, out);
+        return;
+    }
+    if (ev->answer != ANSWER_OK) {
+        attempt_fail_answer(c, out, ev->answer);
+        return;
+    }
+    struct place place = rule_place(ev->children, ev->count, c->kind, c->number);
+    uint32_t incompatible;
+    if (!place.present) {
+        attempt_reenter(c, out);
+        return;
+    }
+    c->rounds = 0;
+    if (place.spare)
+        attempt_act(out, ACT_DELETE_SPARE)->number = c->number;
+    c->ahead = place.ahead;
+    learn(c, ev);
+    if (is_mixed(c, ev, &place, &incompatible)) {
+        attempt_tell(c, out, ATTEMPT_LAYOUT);
+        out->list[out->count - 1].id = incompatible;
+        attempt_finish(c, out);
+    } else if (place.ahead == 0) {
+        attempt_move(c, ST_CLAIMING);
+    } else if (c->try_only) {
+        attempt_fail(c, out, ATTEMPT_BUSY);
+    } else {
+        wait_for(c, out, place.predecessor);
+    }
+}
+
+static void list_again(struct attempt *c, struct actions *out)
+{
+    attempt_ask(c, out, ACT_LIST);
+    attempt_move(c, ST_LISTING);
+}
+
+/* Where numbers run out they prove nothing: one that is used up counts as lower than all. */
+static bool is_in_long_queue(const struct attempt *c)
+{
+    return c->long_queue > 0 && c->ahead >= c->long_queue && c->number < RULE_NUMBER_WARN;
+}
+
+/* When the predecessor was the head, its end makes us the head: only our own node needs proof. It
+ * was, if nobody else was ahead; or if a hint says so, which is worth asking for in a long queue.
+ * The hint is read first: the own node, found behind it, has stood in the directory that had it. */
+static void on_predecessor_gone(struct attempt *c, struct actions *out)
+{
+    c->watching = false;
+    if (c->ahead == 1) {
+        attempt_ask(c, out, ACT_PROVE);
+        attempt_move(c, ST_PROVING);
+    } else if (is_in_long_queue(c)) {
+        attempt_ask(c, out, ACT_READ_HINT);
+        attempt_act(out, ACT_PROVE)->tag = c->tag;
+        attempt_move(c, ST_SUCCEEDING);
+    } else {
+        list_again(c, out);
+    }
+}
+
+static void step_waiting(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    bool gone = ev->kind == EV_PRED_FIRED ? ev->gone : ev->answer == ANSWER_NONODE;
+
+    if (ev->kind != EV_PRED_FIRED && ev->kind != EV_WATCHED)
+        return;
+    if (gone)
+        on_predecessor_gone(c, out);
+    else if (ev->kind == EV_PRED_FIRED)
+        attempt_ask(c, out, ACT_REWATCH);
+    else if (ev->answer != ANSWER_OK)
+        attempt_fail_answer(c, out, ev->answer);
+}
+
+/* The proof is under way already, unless it came first: then it proves nothing. */
+static void step_succeeding(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    if (ev->kind == EV_HINT_READ && ev->answer == ANSWER_OK) {
+        learn(c, ev);
+        if (ev->hint == HINT_NAMED)
+            attempt_move(c, ST_PROVING);
+        else
+            list_again(c, out);
+    } else if (ev->kind == EV_HINT_READ || ev->kind == EV_READ) {
+        list_again(c, out);
+    }
+}
+
+void attempt_step_wait(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    if (c->state == ST_WAITING)
+        step_waiting(c, ev, out);
+    else if (c->state == ST_SUCCEEDING)
+        step_succeeding(c, ev, out);
+    else if (c->state == ST_LISTING && ev->kind == EV_LISTED)
+        on_snapshot(c, ev, out);
+}
