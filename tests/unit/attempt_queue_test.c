@@ -170,6 +170,15 @@ static void adopted_node_changes_while_claiming(void)
     STEP("read 7", ST_HOLDING, "grant, arm");
 }
 
+/* That watch would have told of its end, so that nothing need be asked. */
+static void adopted_node_is_granted_with_the_deadline(void)
+{
+    play_reach(ST_ADOPTING);
+    SAY("read 7");
+    STEP("nodeadline listed 7*", ST_CLAIMING, "");
+    STEP("extended", ST_HOLDING, "grant");
+}
+
 /* A watch that fired is used up: a holder needs another. */
 static void adopted_node_changes_while_listing(void)
 {
@@ -251,6 +260,7 @@ static const struct test_case cases[] = {
     {"no_deadline_ahead_after_a_read", no_deadline_ahead_after_a_read},
     {"own_node_gone_while_claiming", own_node_gone_while_claiming},
     {"adopted_node_changes_while_claiming", adopted_node_changes_while_claiming},
+    {"adopted_node_is_granted_with_the_deadline", adopted_node_is_granted_with_the_deadline},
     {"adopted_node_changes_while_listing", adopted_node_changes_while_listing},
     {"deadline_comes_while_queued", deadline_comes_while_queued},
     {"a_list_without_the_own_node_proves_nothing", a_list_without_the_own_node_proves_nothing},
