@@ -1,7 +1,7 @@
 /* The way to the grant is an election: one campaign with --once; otherwise a started one, which
  * also tells when to step down. */
 #include "candidate.h"
-#include "talk.h"
+#include "channel.h"
 #include "term.h"
 
 #include <time.h>
@@ -18,7 +18,7 @@ struct candidate {
 /* zkl elect looks at the report. From any thread. */
 static void tell(const struct candidate *c)
 {
-    talk_nudge(c->term.events->orders);
+    channel_nudge(c->term.events->orders);
 }
 
 static int candidate_open(void *self, zkl_session *session)

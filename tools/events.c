@@ -1,6 +1,6 @@
 /* Signals, wake-ups and one timer as descriptors, for poll(2) in the main thread. */
 #include "events.h"
-#include "talk.h"
+#include "channel.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -185,9 +185,10 @@ void events_remove(struct events *e, int fd)
 
 static int ordered_signal(const struct events *e)
 {
-    struct talk message = {0};
+    struct message message = {0};
     char *text = NULL;
-    const bool heard = e->orders >= 0 && talk_hear(e->orders, &message, &text) == TALK_HEARD;
+    const bool heard =
+        e->orders >= 0 && channel_receive(e->orders, &message, &text) == MESSAGE_HEARD;
 
     g_free(text);
     return heard ? message.value : 0;

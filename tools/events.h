@@ -20,9 +20,9 @@ struct events {
 /* Before any thread is made, since threads inherit the mask. false after a message. */
 bool events_open(struct events *e);
 
-/* In a child of one that has opened parent, and passes its signals on by orders (talk.h): none that
- * would end us is heard otherwise, since who signals a process group or a whole service sends it to
- * both. orders is closed with the rest. */
+/* In a child of one that has opened parent, and passes its signals on by orders (channel.h): none
+ * that would end us is heard otherwise, since who signals a process group or a whole service sends
+ * it to both. orders is closed with the rest. */
 bool events_open_below(struct events *e, const struct events *parent, int orders);
 
 /* For a process that no signal is to end or to stop, as far as that is possible: it hears SIGCHLD

@@ -1,39 +1,39 @@
 /* The tool's side of the guard. */
 #include "guard.h"
+#include "channel.h"
 #include "ending_tree.h"
 #include "environment.h"
 #include "on_lost.h"
-#include "talk.h"
 
 #include <errno.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool start(struct guard *g, int talk[2], struct events *events)
+static bool start(struct guard *g, int channel[2], struct events *events)
 {
     g->ending.shared = shared_new();
-    if (!g->ending.shared || !talk_open(talk))
+    if (!g->ending.shared || !channel_open(channel))
         return false;
     /* What a dead guard leaves comes to us: its unreaped leader, which keeps the group's id. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     g->ending.guard = fork();
     if (g->ending.guard == 0) {
-        close(talk[0]);
-        guard_main(&g->ending, talk[1], events);
+        close(channel[0]);
+        guard_main(&g->ending, channel[1], events);
     }
-    close(talk[1]);
-    g->talk = talk[0];
+    close(channel[1]);
+    g->channel = channel[0];
     return g->ending.guard > 0;
 }
 
 bool guard_start(struct guard *g, const struct hold_options *options, struct events *events)
 {
-    int talk[2];
+    int channel[2];
 
-    *g = (struct guard){.ending = {.options = options, .tool = getpid()}, .talk = -1};
+    *g = (struct guard){.ending = {.options = options, .tool = getpid()}, .channel = -1};
     ending_tree_init(&g->ending, getpid(), 0);
-    if (!start(g, talk, events)) {
+    if (!start(g, channel, events)) {
         say("cannot start the guard: %s", g_strerror(errno));
         return false;
     }
@@ -47,38 +47,38 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct eve
 bool guard_run(struct guard *g, zkl_grant *grant, bool front, struct events *events)
 {
     const struct hold_options *o = g->ending.options;
-    const struct talk message = {.kind = TALK_START,
-                                 .front = front,
-                                 .session_timeout_ms = o->session_timeout_ms,
-                                 .grace_ms = o->grace_ms,
-                                 .token = zkl_grant_token(grant),
-                                 .session_id = zkl_grant_session_id(grant)};
+    const struct message message = {.kind = MESSAGE_START,
+                                    .front = front,
+                                    .session_timeout_ms = o->session_timeout_ms,
+                                    .grace_ms = o->grace_ms,
+                                    .token = zkl_grant_token(grant),
+                                    .session_id = zkl_grant_session_id(grant)};
 
-    events_add(events, g->talk);
+    events_add(events, g->channel);
     g->envp = command_environment(o, zkl_grant_node(grant), message.token, message.session_id);
-    g->running = talk_say(g->talk, &message, zkl_grant_node(grant));
+    g->running = channel_send(g->channel, &message, zkl_grant_node(grant));
     return g->running;
 }
 
 void guard_tell(struct guard *g, int kind, int value)
 {
-    const struct talk message = {.kind = kind, .value = value, .token = g->token};
+    const struct message message = {.kind = kind, .value = value, .token = g->token};
 
-    talk_say(g->talk, &message, NULL);
+    channel_send(g->channel, &message, NULL);
 }
 
 void guard_ask(struct guard *g)
 {
     atomic_store(&g->ending.shared->asked, true);
-    guard_tell(g, TALK_LOOK, 0);
+    guard_tell(g, MESSAGE_LOOK, 0);
 }
 
 void guard_look(struct guard *g, struct events *events)
 {
-    if (g->dead || talk_nudged(g->talk))
+    if (g->dead || channel_nudged(g->channel))
         return;
     g->dead = true;
-    events_remove(events, g->talk);
+    events_remove(events, g->channel);
 }
 
 bool guard_has_ended(const struct guard *g)
@@ -119,21 +119,21 @@ void guard_finish(struct guard *g, struct events *events)
     int asked = 0;
 
     events->vital = 0;
-    events_remove(events, g->talk);
+    events_remove(events, g->channel);
     if (!g->running)
-        close(g->talk); /* which ends it */
+        close(g->channel); /* which ends it */
     kill(g->ending.guard, SIGCONT);
     while (!guard_reaped(g)) {
         int signo;
 
         events_wait(events);
         while ((signo = events_asked_to_end(events)) != 0) {
-            guard_tell(g, TALK_SIGNAL, signo);
+            guard_tell(g, MESSAGE_SIGNAL, signo);
             asked += signo == SIGINT || signo == SIGTERM;
         }
     }
     if (g->running)
-        close(g->talk);
+        close(g->channel);
     replace_guard(g, events, asked);
     g_strfreev(g->envp);
     ending_tree_free(&g->ending);

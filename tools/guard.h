@@ -8,7 +8,7 @@
 
 struct guard {
     struct ending ending; /* the tool's own means, for a guard that fails */
-    int talk;             /* -1: never started */
+    int channel;          /* -1: never started */
     bool running;         /* the command was given to it */
     bool dead;
     uint64_t token;
@@ -38,6 +38,6 @@ bool guard_has_ended(const struct guard *g);
 void guard_finish(struct guard *g, struct events *events);
 
 /* The guard itself. */
-_Noreturn void guard_main(const struct ending *ending, int talk, struct events *events);
+_Noreturn void guard_main(const struct ending *ending, int channel, struct events *events);
 
 #endif

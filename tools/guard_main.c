@@ -1,5 +1,6 @@
 /* The guard itself: one thread, nobody's key or signal, and one thing to do. What it must know is
  * in memory that the tool writes, so that it does not depend on the tool's being awake. */
+#include "channel.h"
 #include "ending_tree.h"
 #include "environment.h"
 #include "guard.h"
@@ -7,7 +8,6 @@
 #include "processes.h"
 #include "spawn.h"
 #include "status_line.h"
-#include "talk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ struct guarding {
     struct shared *shared;
     const struct events *original; /* the tool's: what the command is to be started with */
     struct events events;
-    int talk;
+    int channel;
     int exec_pipe; /* ends when the command has begun, or never will */
     bool tool_dead;
     char **envp;
@@ -38,7 +38,7 @@ struct guarding {
 
 static void nudge(const struct guarding *g)
 {
-    talk_nudge(g->talk);
+    channel_nudge(g->channel);
 }
 
 /* A command that cannot be started has ended. */
@@ -99,7 +99,7 @@ static void act_on_suspect(struct guarding *g)
         pause_tree(g);
 }
 
-static void start(struct guarding *g, const struct talk *message, const char *node)
+static void start(struct guarding *g, const struct message *message, const char *node)
 {
     struct spawn s = {.argv = g->options.argv,
                       .events = g->original,
@@ -156,43 +156,43 @@ static void on_state(struct guarding *g, zkl_state state)
         resume_tree(g);
 }
 
-static void on_message(struct guarding *g, const struct talk *message, const char *text)
+static void on_message(struct guarding *g, const struct message *message, const char *text)
 {
     g->token = message->token;
     switch (message->kind) {
-    case TALK_START:
+    case MESSAGE_START:
         start(g, message, text);
         break;
-    case TALK_STATE:
+    case MESSAGE_STATE:
         on_state(g, (zkl_state)message->value);
         break;
-    case TALK_SIGNAL:
+    case MESSAGE_SIGNAL:
         on_lost_signal(&g->on_lost, message->value);
         break;
-    default: /* TALK_LOOK: the loop does */
+    default: /* MESSAGE_LOOK: the loop does */
         break;
     }
 }
 
 static void hear(struct guarding *g)
 {
-    enum talk_heard heard = TALK_HEARD;
+    enum channel_heard heard = MESSAGE_HEARD;
 
     while (events_signal(&g->events) != 0)
         continue; /* SIGCHLD: the loop looks for itself */
-    while (!g->tool_dead && heard == TALK_HEARD) {
-        struct talk message;
+    while (!g->tool_dead && heard == MESSAGE_HEARD) {
+        struct message message;
         char *text = NULL;
 
-        heard = talk_hear(g->talk, &message, &text);
-        if (heard == TALK_HEARD)
+        heard = channel_receive(g->channel, &message, &text);
+        if (heard == MESSAGE_HEARD)
             on_message(g, &message, text);
         g_free(text);
     }
     on_state(g, (zkl_state)atomic_load(&g->shared->state)); /* for what found no room */
-    if (!g->tool_dead && (heard == TALK_END || getppid() != g->ending.tool)) {
+    if (!g->tool_dead && (heard == MESSAGE_END || getppid() != g->ending.tool)) {
         g->tool_dead = true;
-        events_remove(&g->events, g->talk);
+        events_remove(&g->events, g->channel);
     }
 }
 
@@ -339,17 +339,17 @@ static void become_guard(struct guarding *g, struct events *tools)
     events_close(tools);
     if (!events_open_deaf(&g->events))
         _exit(STATUS_INTERNAL);
-    events_add(&g->events, g->talk);
+    events_add(&g->events, g->channel);
     prctl(PR_SET_PDEATHSIG, SIGCHLD);
 }
 
-void guard_main(const struct ending *ending, int talk, struct events *events)
+void guard_main(const struct ending *ending, int channel, struct events *events)
 {
     struct guarding g = {.ending = *ending,
                          .options = *ending->options,
                          .shared = ending->shared,
                          .original = events,
-                         .talk = talk,
+                         .channel = channel,
                          .exec_pipe = -1};
 
     g.ending.options = &g.options;

@@ -2,9 +2,9 @@
  * deadline, KILL shortly before it or at once when the lock is gone. We tell it the deadline, let
  * go of the node only after the last process, and end the group ourselves should it fail. */
 #include "hold.h"
+#include "channel.h"
 #include "loss.h"
 #include "processes.h"
-#include "talk.h"
 #include "terminal.h"
 
 #include <errno.h>
@@ -68,7 +68,7 @@ static void pass_on(struct hold *h, int signo)
     note_request(h, signo);
     kill(-leader, signo);
     if (atomic_load(&h->shared->to_end))
-        guard_tell(h->guard, TALK_LOOK, 0);
+        guard_tell(h->guard, MESSAGE_LOOK, 0);
 }
 
 /* The guard should have ended the group by now. The leader cannot have been reaped: it is the

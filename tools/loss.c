@@ -1,7 +1,7 @@
 /* What the grant says, passed on: zkl_grant_deadline() is true even when no thread of the library
  * has run for a while. */
 #include "loss.h"
-#include "talk.h"
+#include "channel.h"
 
 /* Right before a renewal is proved, about this much of the session timeout is still ahead when the
  * servers' tick is not known: a proof reaches about 0.6 of the timeout, and the next one may come
@@ -36,7 +36,7 @@ void loss_publish(struct loss *l)
     farther = shared_set_deadline(l->guard->ending.shared, &deadline);
     pthread_mutex_unlock(&l->lock);
     if (!farther)
-        guard_tell(l->guard, TALK_LOOK, 0);
+        guard_tell(l->guard, MESSAGE_LOOK, 0);
 }
 
 /* On a thread of the library. What it waits for is done by the guard, and told by the main thread.
@@ -50,7 +50,7 @@ static void on_change(zkl_grant *grant, zkl_state state, void *data)
         return;
     loss_publish(l);
     atomic_store(&l->guard->ending.shared->state, (int)state);
-    guard_tell(l->guard, TALK_STATE, (int)state);
+    guard_tell(l->guard, MESSAGE_STATE, (int)state);
     events_wake(l->events);
     if (state != ZKL_LOST)
         return;

@@ -2,9 +2,9 @@
  * on, tells how it stands, and waits for all that its child leaves before it begins anew. */
 #include "supervisor.h"
 #include "candidate.h"
+#include "channel.h"
 #include "notify.h"
 #include "sweep.h"
-#include "talk.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct supervisor {
     struct report *report;
     struct sweep sweep;    /* of what candidate and guard leave to us, should both be killed */
     struct cgroup *cgroup; /* of the term's command */
-    int talk;              /* to the child */
+    int channel;           /* to the child */
     pid_t child;
     int result; /* the child's, as of waitpid() */
     bool child_ended;
@@ -90,7 +90,7 @@ static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent,
     /* Its guard hears of that, and kills the command. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() == parent && events_open_below(&events, s->events, orders)) {
-        close(s->talk);
+        close(s->channel);
         events_close(s->events);
         status = candidate_run(s->settings, s->options, s->cgroup, &events, s->report);
     }
@@ -100,21 +100,21 @@ static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent,
 static bool start(struct supervisor *s)
 {
     const pid_t self = getpid();
-    int talk[2];
+    int channel[2];
 
     *s->report = (struct report){.ahead = -1};
     s->child_ended = false;
-    if (!talk_open(talk))
+    if (!channel_open(channel))
         return false;
-    s->talk = talk[0];
+    s->channel = channel[0];
     s->child = fork();
     if (s->child == 0)
-        become_candidate(s, self, talk[1]);
-    close(talk[1]);
+        become_candidate(s, self, channel[1]);
+    close(channel[1]);
     if (s->child > 0)
-        events_add(s->events, s->talk);
+        events_add(s->events, s->channel);
     else
-        close(s->talk);
+        close(s->channel);
     return s->child > 0;
 }
 
@@ -138,7 +138,7 @@ static void pass_on_for_dead(struct supervisor *s, int signo, bool again)
 /* The child obeys us alone: see events_open_below(). */
 static void pass_on(struct supervisor *s, int signo)
 {
-    const struct talk message = {.kind = TALK_SIGNAL, .value = signo};
+    const struct message message = {.kind = MESSAGE_SIGNAL, .value = signo};
     const bool ends = signo == SIGINT || signo == SIGTERM;
     const bool again = ends && s->asked_to_end; /* a dying child may have swallowed the first */
 
@@ -153,7 +153,7 @@ static void pass_on(struct supervisor *s, int signo)
     if (s->child_ended)
         pass_on_for_dead(s, signo, again);
     else
-        talk_say(s->talk, &message, NULL);
+        channel_send(s->channel, &message, NULL);
 }
 
 /* Also what others have left to us. */
@@ -193,14 +193,14 @@ static void wait_for_child(struct supervisor *s)
         while ((signo = events_signal(s->events)) != 0)
             pass_on(s, signo);
         reap(s); /* and again, for a SIGCHLD that was just read may be of a later death */
-        if (open && !talk_nudged(s->talk)) {
+        if (open && !channel_nudged(s->channel)) {
             open = false;
-            events_remove(s->events, s->talk);
+            events_remove(s->events, s->channel);
         }
     }
     if (open)
-        events_remove(s->events, s->talk);
-    close(s->talk);
+        events_remove(s->events, s->channel);
+    close(s->channel);
 }
 
 static bool everybody(const struct member *m, void *data)

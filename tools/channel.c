@@ -1,19 +1,19 @@
 /* A socket pair of whole messages: the end of one side is the other's end of file. */
-#include "talk.h"
+#include "channel.h"
 
 #include <errno.h>
 #include <glib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-bool talk_open(int ret[2])
+bool channel_open(int ret[2])
 {
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret) == 0;
 }
 
-bool talk_say(int fd, const struct talk *message, const char *text)
+bool channel_send(int fd, const struct message *message, const char *text)
 {
-    struct talk copy = *message;
+    struct message copy = *message;
     struct iovec parts[] = {
         {.iov_base = &copy, .iov_len = sizeof copy},
         {.iov_base = (void *)(uintptr_t)text, .iov_len = text ? strlen(text) : 0},
@@ -23,7 +23,7 @@ bool talk_say(int fd, const struct talk *message, const char *text)
     return sendmsg(fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
-enum talk_heard talk_hear(int fd, struct talk *ret, char **ret_text)
+enum channel_heard channel_receive(int fd, struct message *ret, char **ret_text)
 {
     const ssize_t length = recv(fd, NULL, 0, MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC);
     struct iovec parts[2];
@@ -31,25 +31,25 @@ enum talk_heard talk_hear(int fd, struct talk *ret, char **ret_text)
     size_t text_length;
 
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
-        return TALK_NOTHING;
+        return MESSAGE_NOTHING;
     if (length < (ssize_t)sizeof *ret)
-        return TALK_END;
+        return MESSAGE_END;
     text_length = (size_t)length - sizeof *ret;
     *ret_text = g_malloc0(text_length + 1);
     parts[0] = (struct iovec){.iov_base = ret, .iov_len = sizeof *ret};
     parts[1] = (struct iovec){.iov_base = *ret_text, .iov_len = text_length};
     recvmsg(fd, &header, MSG_DONTWAIT);
-    return TALK_HEARD;
+    return MESSAGE_HEARD;
 }
 
-void talk_nudge(int fd)
+void channel_nudge(int fd)
 {
     const char nothing = 0;
 
     send(fd, &nothing, sizeof nothing, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-bool talk_nudged(int fd)
+bool channel_nudged(int fd)
 {
     char nothing;
     ssize_t length;
