@@ -127,14 +127,14 @@ static const struct way candidate_way = {.open = candidate_open,
 /* Of a term whose end was not the command's own. */
 static enum outcome outcome_of(const struct term *t, int status)
 {
-    switch (t->course) {
-    case COURSE_ENDED:
+    switch (t->cause) {
+    case CAUSE_ENDED:
         return OUTCOME_FINAL;
-    case COURSE_RUNNING: /* never begun */
+    case CAUSE_NONE: /* never begun */
         return status == STATUS_USAGE || status == STATUS_NOPERM || status > STATUS_SIGNAL
                    ? OUTCOME_FINAL
                    : OUTCOME_FAILED;
-    case COURSE_GUARD:
+    case CAUSE_GUARD:
         return OUTCOME_FAILED;
     default:
         return OUTCOME_AGAIN;

@@ -1,4 +1,4 @@
-/* Every step may be taken by two processes and is taken once: who decides the course says so, who
+/* Every step may be taken by two processes and is taken once: who decides the cause says so, who
  * sends the first KILL, who finds the tree gone. */
 #include "ending.h"
 #include "ending_tree.h"
@@ -8,14 +8,14 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-const char *course_name(enum course course)
+const char *exit_cause_name(enum exit_cause cause)
 {
     static const char *const names[] = {
-        [COURSE_RUNNING] = "running", [COURSE_ENDED] = "ended",     [COURSE_DEADLINE] = "deadline",
-        [COURSE_REVOKED] = "revoked", [COURSE_SUSPECT] = "suspect", [COURSE_ASKED] = "asked",
-        [COURSE_TOOL] = "tool",       [COURSE_GUARD] = "guard"};
+        [CAUSE_NONE] = "running",    [CAUSE_ENDED] = "ended",     [CAUSE_DEADLINE] = "deadline",
+        [CAUSE_REVOKED] = "revoked", [CAUSE_SUSPECT] = "suspect", [CAUSE_ASKED] = "asked",
+        [CAUSE_TOOL] = "tool",       [CAUSE_GUARD] = "guard"};
 
-    return names[course];
+    return names[cause];
 }
 
 /* However short the grace: a process must be woken and a signal delivered meanwhile. */
@@ -31,9 +31,9 @@ int64_t ending_grace_ms(const struct ending *e)
     return MAX(e->options->grace_ms, ending_margin_ms(e));
 }
 
-enum course ending_reason(const struct ending *e)
+enum exit_cause ending_reason(const struct ending *e)
 {
-    return atomic_load(&e->shared->until_boottime) == 0 ? COURSE_REVOKED : COURSE_DEADLINE;
+    return atomic_load(&e->shared->until_boottime) == 0 ? CAUSE_REVOKED : CAUSE_DEADLINE;
 }
 
 static void announce(const struct ending *e, const char *signal, int64_t left)
@@ -48,35 +48,35 @@ static void announce_kill(const struct ending *e)
         announce(e, "KILL", atomic_load(&e->shared->kill_left));
 }
 
-static void explain_kill(const struct ending *e, enum course why)
+static void explain_kill(const struct ending *e, enum exit_cause why)
 {
     const char *path = e->options->path;
 
-    if (why == COURSE_TOOL)
+    if (why == CAUSE_TOOL)
         say("%s: zkl itself was killed; so is the command", path);
-    else if (why == COURSE_GUARD)
+    else if (why == CAUSE_GUARD)
         say("%s: the guard is dead; the command is killed", path);
-    else if (why == COURSE_ASKED)
+    else if (why == CAUSE_ASKED)
         say("%s: asked to step down; the command is killed", path);
     else
         say("%s: the lock is lost; the command is killed", path);
 }
 
-static void term(struct ending *e, enum course why, int64_t left)
+static void term(struct ending *e, enum exit_cause why, int64_t left)
 {
     ending_tree_term(e);
     e->kill_at = now_ms() + left - ending_margin_ms(e);
     announce(e, "TERM", shared_left_ms(e->shared));
-    if (why == COURSE_SUSPECT)
+    if (why == CAUSE_SUSPECT)
         say("%s: the lock is in doubt; the command is ended", e->options->path);
-    else if (why == COURSE_ASKED)
+    else if (why == CAUSE_ASKED)
         say("%s: asked to step down; the command is ended", e->options->path);
     else
         say("%s: the lock could not be renewed and ends in %.1f s; the command is ended",
             e->options->path, (double)left / 1000);
 }
 
-void ending_begin(struct ending *e, enum course why)
+void ending_begin(struct ending *e, enum exit_cause why)
 {
     const int64_t left = MIN(shared_left_ms(e->shared), ending_grace_ms(e));
 
@@ -86,12 +86,12 @@ void ending_begin(struct ending *e, enum course why)
         term(e, why, left);
 }
 
-void ending_kill(struct ending *e, enum course why)
+void ending_kill(struct ending *e, enum exit_cause why)
 {
     const bool decided = shared_decide(e->shared, why);
     pid_t leader;
 
-    if (shared_course(e->shared) == COURSE_ENDED)
+    if (shared_cause(e->shared) == CAUSE_ENDED)
         return; /* what is left of the tree is nobody's business */
     leader = shared_bar(e->shared);
     if (leader > 0) {
@@ -158,7 +158,7 @@ bool ending_over(struct ending *e)
         return false;
     ending_leader_ended(e);
     if (!atomic_exchange(&e->shared->gone, true))
-        status_line(e->options->status_fd, "lost %s", course_name(shared_course(e->shared)));
+        status_line(e->options->status_fd, "lost %s", exit_cause_name(shared_cause(e->shared)));
     return true;
 }
 

@@ -35,14 +35,14 @@ int64_t ending_margin_ms(const struct ending *e);
 int64_t ending_grace_ms(const struct ending *e);
 
 /* Why a lock ends that nobody has given up. */
-enum course ending_reason(const struct ending *e);
+enum exit_cause ending_reason(const struct ending *e);
 
 /* The lock is given up: TERM now and KILL before the grace is over, or KILL now if the deadline is
  * nearer than that. There is no way back. */
-void ending_begin(struct ending *e, enum course why);
+void ending_begin(struct ending *e, enum exit_cause why);
 
 /* KILL, if not yet decided for that reason; nothing if the command has ended well. */
-void ending_kill(struct ending *e, enum course why);
+void ending_kill(struct ending *e, enum exit_cause why);
 
 /* Whether the leader has ended. Its parent sees that first. It stays unreaped, so that nobody else
  * can get its id, which is the group's. */
@@ -59,6 +59,6 @@ bool ending_rest(struct ending *e);
 int64_t ending_rest_ms(const struct ending *e);
 
 /* The word for it. */
-const char *course_name(enum course course);
+const char *exit_cause_name(enum exit_cause cause);
 
 #endif

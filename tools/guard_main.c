@@ -47,7 +47,7 @@ static void not_started(struct guarding *g, int err)
     say("%s: cannot start: %s", g->options.argv[0], g_strerror(err));
     g->leader = -1;
     atomic_store(&g->shared->ended, STATUS_INTERNAL);
-    shared_decide(g->shared, COURSE_ENDED);
+    shared_decide(g->shared, CAUSE_ENDED);
     nudge(g);
 }
 
@@ -85,7 +85,7 @@ static void look_at_pause(struct guarding *g)
 {
     if (g->paused_since == 0)
         return;
-    if (shared_course(g->shared) != COURSE_RUNNING)
+    if (shared_cause(g->shared) != CAUSE_NONE)
         resume_tree(g); /* it is to hear TERM */
     else if (now_ms() >= g->pause_at)
         pause_tree(g);
@@ -94,7 +94,7 @@ static void look_at_pause(struct guarding *g)
 static void act_on_suspect(struct guarding *g)
 {
     if (g->options.on_suspect == ON_SUSPECT_TERM)
-        ending_begin(&g->ending, COURSE_SUSPECT);
+        ending_begin(&g->ending, CAUSE_SUSPECT);
     else if (g->options.on_suspect == ON_SUSPECT_STOP)
         pause_tree(g);
 }
@@ -108,7 +108,7 @@ static void start(struct guarding *g, const struct message *message, const char 
                       .front = message->front ? getpgid(g->ending.tool) : 0};
     int pipe[2];
 
-    if (shared_course(g->shared) != COURSE_RUNNING || shared_left_ms(g->shared) == 0) {
+    if (shared_cause(g->shared) != CAUSE_NONE || shared_left_ms(g->shared) == 0) {
         g->leader = -1; /* too late: we were stopped */
         return;
     }
@@ -141,7 +141,7 @@ static void on_state(struct guarding *g, zkl_state state)
     const bool suspect = state == ZKL_SUSPECT;
 
     if (state == g->state || (!suspect && state != ZKL_HELD) ||
-        shared_course(g->shared) != COURSE_RUNNING)
+        shared_cause(g->shared) != CAUSE_NONE)
         return;
     g->state = state;
     if (suspect)
@@ -239,9 +239,9 @@ static void reap_others(const struct guarding *g)
 static void look_at_rest(struct guarding *g)
 {
     resume_tree(g); /* it runs on, or is to end */
-    g->resting = shared_course(g->shared) == COURSE_RUNNING && ending_rest(&g->ending);
+    g->resting = shared_cause(g->shared) == CAUSE_NONE && ending_rest(&g->ending);
     /* In this order: a lock that is ours after the end was ours until then. */
-    if (!g->resting && shared_left_ms(g->shared) > 0 && shared_decide(g->shared, COURSE_ENDED))
+    if (!g->resting && shared_left_ms(g->shared) > 0 && shared_decide(g->shared, CAUSE_ENDED))
         nudge(g);
 }
 
@@ -263,17 +263,17 @@ static void look_at_leader(struct guarding *g)
 /* Does what is due. */
 static void step(struct guarding *g)
 {
-    const bool begun = shared_course(g->shared) != COURSE_RUNNING;
+    const bool begun = shared_cause(g->shared) != CAUSE_NONE;
     const int64_t left = shared_left_ms(g->shared);
 
     if (g->tool_dead)
-        ending_kill(&g->ending, COURSE_TOOL);
+        ending_kill(&g->ending, CAUSE_TOOL);
     else if (!begun && left <= ending_grace_ms(&g->ending))
         ending_begin(&g->ending, ending_reason(&g->ending));
     else if (!begun && atomic_load(&g->shared->asked))
-        ending_begin(&g->ending, COURSE_ASKED);
+        ending_begin(&g->ending, CAUSE_ASKED);
     else if (begun && (left <= ending_margin_ms(&g->ending) || now_ms() >= g->ending.kill_at))
-        ending_kill(&g->ending, COURSE_DEADLINE);
+        ending_kill(&g->ending, CAUSE_DEADLINE);
 }
 
 static bool over(struct guarding *g)
@@ -283,10 +283,10 @@ static bool over(struct guarding *g)
     look_at_leader(g);
     step(g);
     look_at_pause(g);
-    switch (shared_course(g->shared)) {
-    case COURSE_RUNNING:
+    switch (shared_cause(g->shared)) {
+    case CAUSE_NONE:
         return false;
-    case COURSE_ENDED:
+    case CAUSE_ENDED:
         return true;
     default:
         return ending_over(&g->ending);
@@ -300,7 +300,7 @@ static void arm(struct guarding *g)
 
     if (g->leader == 0)
         return;
-    if (shared_course(g->shared) == COURSE_RUNNING)
+    if (shared_cause(g->shared) == CAUSE_NONE)
         events_arm(&g->events, MIN(left - ending_grace_ms(&g->ending),
                                    MIN(killing ? ending_rest_ms(&g->ending) : INT64_MAX,
                                        g->paused_since != 0 ? g->pause_at - now_ms() : INT64_MAX)));

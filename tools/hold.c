@@ -31,7 +31,7 @@ struct hold {
 
 static bool running(const struct hold *h)
 {
-    return shared_course(h->shared) == COURSE_RUNNING;
+    return shared_cause(h->shared) == CAUSE_NONE;
 }
 
 /* What is sent from here on counts as asked for, before it can have an effect. */
@@ -78,10 +78,10 @@ static void stand_in(struct hold *h)
     struct ending *e = &h->guard->ending;
     const bool late = zkl_grant_remaining_ms(h->loss.grant) <= ending_margin_ms(e) / 2;
 
-    if (shared_course(h->shared) == COURSE_ENDED || atomic_load(&h->shared->gone) ||
+    if (shared_cause(h->shared) == CAUSE_ENDED || atomic_load(&h->shared->gone) ||
         !(late || h->guard->dead))
         return;
-    ending_kill(e, late ? ending_reason(e) : COURSE_GUARD);
+    ending_kill(e, late ? ending_reason(e) : CAUSE_GUARD);
     if (h->patience == 0)
         h->patience = now_ms() + PATIENCE_MS;
     if (guard_has_ended(h->guard) || now_ms() >= h->patience)
@@ -178,7 +178,7 @@ static int key_that_ended(const struct hold *h, bool lent)
 {
     const int signo = atomic_load(&h->shared->ended) - ENDED_BY_SIGNAL;
 
-    return lent && shared_course(h->shared) == COURSE_ENDED &&
+    return lent && shared_cause(h->shared) == CAUSE_ENDED &&
                    (signo == SIGINT || signo == SIGQUIT) && signo != h->passed_on
                ? signo
                : 0;
@@ -186,7 +186,7 @@ static int key_that_ended(const struct hold *h, bool lent)
 
 static bool over(const struct hold *h)
 {
-    return shared_course(h->shared) == COURSE_ENDED || atomic_load(&h->shared->gone);
+    return shared_cause(h->shared) == CAUSE_ENDED || atomic_load(&h->shared->gone);
 }
 
 /* Often enough that the guard's deadline is never old by more than the grace leaves room for. */
@@ -227,13 +227,13 @@ static int result(const struct hold *h)
     const int err = atomic_load(&h->shared->exec_error);
     const int ended = atomic_load(&h->shared->ended);
 
-    switch (shared_course(h->shared)) {
-    case COURSE_ENDED:
+    switch (shared_cause(h->shared)) {
+    case CAUSE_ENDED:
         if (err != 0)
             return fail(err == ENOENT ? STATUS_NOTFOUND : STATUS_NOEXEC, "%s: %s", name,
                         g_strerror(err));
         return ended >= ENDED_BY_SIGNAL ? ended - ENDED_BY_SIGNAL + STATUS_SIGNAL : ended;
-    case COURSE_GUARD:
+    case CAUSE_GUARD:
         return zkl_grant_remaining_ms(h->loss.grant) > 0 ? STATUS_INTERNAL : STATUS_LOST;
     default:
         return STATUS_LOST;
@@ -283,9 +283,9 @@ int hold_run(struct hold *h)
     return status;
 }
 
-enum course hold_course(const struct hold *h)
+enum exit_cause hold_cause(const struct hold *h)
 {
-    return shared_course(h->shared);
+    return shared_cause(h->shared);
 }
 
 bool hold_kept(const struct hold *h)

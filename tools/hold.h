@@ -45,8 +45,8 @@ struct hold *hold_new(struct guard *guard, zkl_grant *grant, struct events *even
  * nothing of its tree lives any more. */
 int hold_run(struct hold *hold);
 
-/* How that came; COURSE_RUNNING when the command never began, and nothing was lost. */
-enum course hold_course(const struct hold *hold);
+/* How that came; CAUSE_NONE when the command never began, and nothing was lost. */
+enum exit_cause hold_cause(const struct hold *hold);
 
 /* Whether the lock was ours to give back when that was done. */
 bool hold_kept(const struct hold *hold);

@@ -86,7 +86,7 @@ int loss_wait_safe(struct loss *l)
         int signo;
 
         if (left == 0) {
-            shared_decide(l->guard->ending.shared, COURSE_REVOKED);
+            shared_decide(l->guard->ending.shared, CAUSE_REVOKED);
             ending_over(&l->guard->ending);
             return fail(STATUS_LOST, "%s: the lock was lost before the command began",
                         l->guard->ending.options->path);

@@ -23,15 +23,15 @@ static void set_limit(struct on_lost *o, int64_t ms)
 void on_lost_start(struct on_lost *o, const struct ending *e, char **envp,
                    const struct events *events)
 {
-    const enum course course = shared_course(e->shared);
+    const enum exit_cause cause = shared_cause(e->shared);
     struct spawn s = {.argv = e->options->on_lost, .events = events, .no_input = true};
     pid_t pid;
 
     o->ending = e;
-    if (!s.argv || course == COURSE_RUNNING || course == COURSE_ENDED ||
-        !atomic_load(&e->shared->begun) || atomic_exchange(&e->shared->told, true))
+    if (!s.argv || cause == CAUSE_NONE || cause == CAUSE_ENDED || !atomic_load(&e->shared->begun) ||
+        atomic_exchange(&e->shared->told, true))
         return;
-    s.envp = g_environ_setenv(g_strdupv(envp), "ZKL_LOST", course_name(course), TRUE);
+    s.envp = g_environ_setenv(g_strdupv(envp), "ZKL_LOST", exit_cause_name(cause), TRUE);
     pid = spawn(&s);
     if (pid < 0)
         say("--on-lost: cannot fork: %s", g_strerror(errno));

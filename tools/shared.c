@@ -103,14 +103,14 @@ pid_t shared_leader(const struct shared *s)
     return leader == LEADER_BARRED ? 0 : leader;
 }
 
-enum course shared_course(const struct shared *s)
+enum exit_cause shared_cause(const struct shared *s)
 {
-    return (enum course)atomic_load(&s->course);
+    return (enum exit_cause)atomic_load(&s->cause);
 }
 
-bool shared_decide(struct shared *s, enum course course)
+bool shared_decide(struct shared *s, enum exit_cause cause)
 {
-    int running = COURSE_RUNNING;
+    int running = CAUSE_NONE;
 
-    return atomic_compare_exchange_strong(&s->course, &running, (int)course);
+    return atomic_compare_exchange_strong(&s->cause, &running, (int)cause);
 }

@@ -10,16 +10,16 @@
 #include <zkl/grant.h>
 
 /* Decided once, by whoever is first. */
-enum course {
-    COURSE_RUNNING,
-    COURSE_ENDED, /* the command has ended by itself, and the lock was ours until then */
+enum exit_cause {
+    CAUSE_NONE,
+    CAUSE_ENDED, /* the command has ended by itself, and the lock was ours until then */
     /* All others: we end its group, because */
-    COURSE_DEADLINE, /* the lock could not be renewed, */
-    COURSE_REVOKED,  /* it was lost before its deadline, */
-    COURSE_SUSPECT,  /* it is in doubt, and that is enough, */
-    COURSE_ASKED,    /* somebody else is to lead, */
-    COURSE_TOOL,     /* the tool is dead, */
-    COURSE_GUARD     /* or its guard is */
+    CAUSE_DEADLINE, /* the lock could not be renewed, */
+    CAUSE_REVOKED,  /* it was lost before its deadline, */
+    CAUSE_SUSPECT,  /* it is in doubt, and that is enough, */
+    CAUSE_ASKED,    /* somebody else is to lead, */
+    CAUSE_TOOL,     /* the tool is dead, */
+    CAUSE_GUARD     /* or its guard is */
 };
 
 #define NOT_ENDED (-1)
@@ -31,7 +31,7 @@ struct shared {
     _Atomic int64_t until_boottime; /* the deadline, in ns of each clock; 0: the lock is gone */
     _Atomic int64_t until_raw;
     atomic_int leader; /* of the group, and its id; 0: not there yet, or LEADER_BARRED */
-    atomic_int course;
+    atomic_int cause;
     atomic_int exec_error;  /* the errno of a command that cannot be executed */
     atomic_int stopped;     /* the signal that has stopped the leader, until the tool takes it */
     atomic_int ended;       /* how the leader has ended */
@@ -78,9 +78,9 @@ int shared_first(const struct shared *s, uint64_t *ret_clock);
 /* The leader that may get signals, 0 for none yet. */
 pid_t shared_leader(const struct shared *s);
 
-enum course shared_course(const struct shared *s);
+enum exit_cause shared_cause(const struct shared *s);
 
 /* Whether this call has decided it. */
-bool shared_decide(struct shared *s, enum course course);
+bool shared_decide(struct shared *s, enum exit_cause cause);
 
 #endif

@@ -131,7 +131,7 @@ static int hold(struct term *t)
     status_line(t->options->status_fd, "held %" G_GUINT64_FORMAT, token);
     t->hold = hold_new(&t->guard, t->attempt.grant, t->events);
     status = hold_run(t->hold);
-    t->course = hold_course(t->hold);
+    t->cause = hold_cause(t->hold);
     t->key = hold_key(t->hold);
     if (t->way->over && !hold_kept(t->hold))
         t->way->over(t->self);

@@ -53,8 +53,8 @@ struct term {
     struct hold *hold;
 
     /* Afterwards: */
-    enum course course; /* as hold_course() */
-    int key;            /* as hold_key(): is to end us and our group */
+    enum exit_cause cause; /* as hold_cause() */
+    int key;               /* as hold_key(): is to end us and our group */
 };
 
 /* All of it; returns the exit status. */
