@@ -25,7 +25,7 @@ static int candidate_open(void *self, zkl_session *session)
 {
     struct candidate *c = self;
 
-    atomic_store(&c->report->guard, c->term.guard.ending.guard);
+    atomic_store(&c->report->guard, c->term.guard.termination.guard);
     return zkl_election_new(&c->election, session, c->options->run.path, c->options->id,
                             &c->options->election);
 }

@@ -1,9 +1,9 @@
 /* The tool's side of the guard. */
 #include "guard.h"
 #include "channel.h"
-#include "ending_tree.h"
 #include "environment.h"
 #include "on_lost.h"
+#include "termination_tree.h"
 
 #include <errno.h>
 #include <sys/prctl.h>
@@ -12,41 +12,41 @@
 
 static bool start(struct guard *g, int channel[2], struct events *events)
 {
-    g->ending.shared = shared_new();
-    if (!g->ending.shared || !channel_open(channel))
+    g->termination.shared = shared_new();
+    if (!g->termination.shared || !channel_open(channel))
         return false;
     /* What a dead guard leaves comes to us: its unreaped leader, which keeps the group's id. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    g->ending.guard = fork();
-    if (g->ending.guard == 0) {
+    g->termination.guard = fork();
+    if (g->termination.guard == 0) {
         close(channel[0]);
-        guard_main(&g->ending, channel[1], events);
+        guard_main(&g->termination, channel[1], events);
     }
     close(channel[1]);
     g->channel = channel[0];
-    return g->ending.guard > 0;
+    return g->termination.guard > 0;
 }
 
 bool guard_start(struct guard *g, const struct hold_options *options, struct events *events)
 {
     int channel[2];
 
-    *g = (struct guard){.ending = {.options = options, .tool = getpid()}, .channel = -1};
-    ending_tree_init(&g->ending, getpid(), 0);
+    *g = (struct guard){.termination = {.options = options, .tool = getpid()}, .channel = -1};
+    termination_tree_init(&g->termination, getpid(), 0);
     if (!start(g, channel, events)) {
         say("cannot start the guard: %s", g_strerror(errno));
         return false;
     }
-    g->ending.sweep.tree.helper = g->ending.guard;
+    g->termination.sweep.tree.helper = g->termination.guard;
     /* Also by itself: whoever comes first. The terminal's keys are not for it. */
-    setpgid(g->ending.guard, g->ending.guard);
-    events->vital = g->ending.guard;
+    setpgid(g->termination.guard, g->termination.guard);
+    events->vital = g->termination.guard;
     return true;
 }
 
 bool guard_run(struct guard *g, zkl_grant *grant, bool front, struct events *events)
 {
-    const struct hold_options *o = g->ending.options;
+    const struct hold_options *o = g->termination.options;
     const struct message message = {.kind = MESSAGE_START,
                                     .front = front,
                                     .session_timeout_ms = o->session_timeout_ms,
@@ -69,7 +69,7 @@ void guard_tell(struct guard *g, int kind, int value)
 
 void guard_ask(struct guard *g)
 {
-    atomic_store(&g->ending.shared->asked, true);
+    atomic_store(&g->termination.shared->asked, true);
     guard_tell(g, MESSAGE_LOOK, 0);
 }
 
@@ -85,13 +85,13 @@ bool guard_has_ended(const struct guard *g)
 {
     siginfo_t info = {0};
 
-    return waitid(P_PID, (id_t)g->ending.guard, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid == g->ending.guard;
+    return waitid(P_PID, (id_t)g->termination.guard, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == g->termination.guard;
 }
 
 static bool guard_reaped(const struct guard *g)
 {
-    return waitpid(g->ending.guard, NULL, WNOHANG) != 0;
+    return waitpid(g->termination.guard, NULL, WNOHANG) != 0;
 }
 
 /* Its --on-lost is ours. asked: how often it was told to end, which a dead guard has not passed on.
@@ -100,11 +100,11 @@ static void replace_guard(const struct guard *g, struct events *events, int aske
 {
     struct on_lost on_lost = {.pid = 0};
 
-    on_lost_adopt(&on_lost, &g->ending);
+    on_lost_adopt(&on_lost, &g->termination);
     while (asked-- > 0)
         on_lost_signal(&on_lost, SIGTERM);
     if (g->envp && on_lost.pid == 0)
-        on_lost_start(&on_lost, &g->ending, g->envp, events);
+        on_lost_start(&on_lost, &g->termination, g->envp, events);
     while (!on_lost_over(&on_lost, events)) {
         int signo;
 
@@ -122,7 +122,7 @@ void guard_finish(struct guard *g, struct events *events)
     events_remove(events, g->channel);
     if (!g->running)
         close(g->channel); /* which ends it */
-    kill(g->ending.guard, SIGCONT);
+    kill(g->termination.guard, SIGCONT);
     while (!guard_reaped(g)) {
         int signo;
 
@@ -136,6 +136,6 @@ void guard_finish(struct guard *g, struct events *events)
         close(g->channel);
     replace_guard(g, events, asked);
     g_strfreev(g->envp);
-    ending_tree_free(&g->ending);
-    shared_free(g->ending.shared);
+    termination_tree_free(&g->termination);
+    shared_free(g->termination.shared);
 }

@@ -3,13 +3,13 @@
 #ifndef ZKL_TOOLS_GUARD_H
 #define ZKL_TOOLS_GUARD_H
 
-#include "ending.h"
 #include "events.h"
+#include "termination.h"
 
 struct guard {
-    struct ending ending; /* the tool's own means, for a guard that fails */
-    int channel;          /* -1: never started */
-    bool running;         /* the command was given to it */
+    struct termination termination; /* the tool's own means, for a guard that fails */
+    int channel;                    /* -1: never started */
+    bool running;                   /* the command was given to it */
     bool dead;
     uint64_t token;
     char **envp; /* the command's */
@@ -38,6 +38,7 @@ bool guard_has_ended(const struct guard *g);
 void guard_finish(struct guard *g, struct events *events);
 
 /* The guard itself. */
-_Noreturn void guard_main(const struct ending *ending, int channel, struct events *events);
+_Noreturn void guard_main(const struct termination *termination, int channel,
+                          struct events *events);
 
 #endif

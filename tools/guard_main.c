@@ -1,13 +1,13 @@
 /* The guard itself: one thread, nobody's key or signal, and one thing to do. What it must know is
  * in memory that the tool writes, so that it does not depend on the tool's being awake. */
 #include "channel.h"
-#include "ending_tree.h"
 #include "environment.h"
 #include "guard.h"
 #include "on_lost.h"
 #include "processes.h"
 #include "spawn.h"
 #include "status_line.h"
+#include "termination_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 struct guarding {
-    struct ending ending;
+    struct termination termination;
     struct hold_options options;
     struct shared *shared;
     const struct events *original; /* the tool's: what the command is to be started with */
@@ -60,11 +60,11 @@ static void pause_tree(struct guarding *g)
 {
     int64_t now = now_ms();
 
-    if (shared_leader(g->shared) == 0 || ending_leader_ended(&g->ending))
+    if (shared_leader(g->shared) == 0 || termination_leader_ended(&g->termination))
         return;
     if (!g->leader_stopped)
         atomic_store(&g->shared->paused, true);
-    ending_tree_stop(&g->ending);
+    termination_tree_stop(&g->termination);
     if (g->paused_since == 0)
         g->paused_since = now;
     now = now_ms();
@@ -77,7 +77,7 @@ static void resume_tree(struct guarding *g)
         return;
     g->paused_since = 0;
     atomic_store(&g->shared->paused, false);
-    ending_tree_continue(&g->ending);
+    termination_tree_continue(&g->termination);
 }
 
 /* Somebody may have been continued, by a lock within ours or by hand. */
@@ -94,7 +94,7 @@ static void look_at_pause(struct guarding *g)
 static void act_on_suspect(struct guarding *g)
 {
     if (g->options.on_suspect == ON_SUSPECT_TERM)
-        ending_begin(&g->ending, CAUSE_SUSPECT);
+        termination_begin(&g->termination, CAUSE_SUSPECT);
     else if (g->options.on_suspect == ON_SUSPECT_STOP)
         pause_tree(g);
 }
@@ -105,7 +105,7 @@ static void start(struct guarding *g, const struct message *message, const char 
                       .events = g->original,
                       .shared = g->shared,
                       .cgroup = g->options.cgroup,
-                      .front = message->front ? getpgid(g->ending.tool) : 0};
+                      .front = message->front ? getpgid(g->termination.tool) : 0};
     int pipe[2];
 
     if (shared_cause(g->shared) != CAUSE_NONE || shared_left_ms(g->shared) == 0) {
@@ -190,7 +190,7 @@ static void hear(struct guarding *g)
         g_free(text);
     }
     on_state(g, (zkl_state)atomic_load(&g->shared->state)); /* for what found no room */
-    if (!g->tool_dead && (heard == MESSAGE_END || getppid() != g->ending.tool)) {
+    if (!g->tool_dead && (heard == MESSAGE_END || getppid() != g->termination.tool)) {
         g->tool_dead = true;
         events_remove(&g->events, g->channel);
     }
@@ -239,7 +239,7 @@ static void reap_others(const struct guarding *g)
 static void look_at_rest(struct guarding *g)
 {
     resume_tree(g); /* it runs on, or is to end */
-    g->resting = shared_cause(g->shared) == CAUSE_NONE && ending_rest(&g->ending);
+    g->resting = shared_cause(g->shared) == CAUSE_NONE && termination_rest(&g->termination);
     /* In this order: a lock that is ours after the end was ours until then. */
     if (!g->resting && shared_left_ms(g->shared) > 0 && shared_decide(g->shared, CAUSE_ENDED))
         nudge(g);
@@ -250,13 +250,13 @@ static void look_at_leader(struct guarding *g)
     look_at_exec(g);
     look_at_stops(g);
     reap_others(g);
-    if (g->exec_pipe < 0 && ending_leader_ended(&g->ending))
+    if (g->exec_pipe < 0 && termination_leader_ended(&g->termination))
         look_at_rest(g);
     else if (atomic_load(&g->shared->to_kill))
-        ending_tree_kill(&g->ending, true);
+        termination_tree_kill(&g->termination, true);
     if (atomic_load(&g->shared->to_end) && !g->probed) {
         g->probed = true;
-        ending_tree_probe(&g->ending);
+        termination_tree_probe(&g->termination);
     }
 }
 
@@ -267,13 +267,14 @@ static void step(struct guarding *g)
     const int64_t left = shared_left_ms(g->shared);
 
     if (g->tool_dead)
-        ending_kill(&g->ending, CAUSE_TOOL);
-    else if (!begun && left <= ending_grace_ms(&g->ending))
-        ending_begin(&g->ending, ending_reason(&g->ending));
+        termination_kill(&g->termination, CAUSE_TOOL);
+    else if (!begun && left <= termination_grace_ms(&g->termination))
+        termination_begin(&g->termination, termination_reason(&g->termination));
     else if (!begun && atomic_load(&g->shared->asked))
-        ending_begin(&g->ending, CAUSE_ASKED);
-    else if (begun && (left <= ending_margin_ms(&g->ending) || now_ms() >= g->ending.kill_at))
-        ending_kill(&g->ending, CAUSE_DEADLINE);
+        termination_begin(&g->termination, CAUSE_ASKED);
+    else if (begun &&
+             (left <= termination_margin_ms(&g->termination) || now_ms() >= g->termination.kill_at))
+        termination_kill(&g->termination, CAUSE_DEADLINE);
 }
 
 static bool over(struct guarding *g)
@@ -289,7 +290,7 @@ static bool over(struct guarding *g)
     case CAUSE_ENDED:
         return true;
     default:
-        return ending_over(&g->ending);
+        return termination_over(&g->termination);
     }
 }
 
@@ -301,14 +302,14 @@ static void arm(struct guarding *g)
     if (g->leader == 0)
         return;
     if (shared_cause(g->shared) == CAUSE_NONE)
-        events_arm(&g->events, MIN(left - ending_grace_ms(&g->ending),
-                                   MIN(killing ? ending_rest_ms(&g->ending) : INT64_MAX,
+        events_arm(&g->events, MIN(left - termination_grace_ms(&g->termination),
+                                   MIN(killing ? termination_rest_ms(&g->termination) : INT64_MAX,
                                        g->paused_since != 0 ? g->pause_at - now_ms() : INT64_MAX)));
     else if (atomic_load(&g->shared->killed))
         events_arm(&g->events, LOOK_MS);
     else
-        events_arm(&g->events, MIN(LOOK_MS, MIN(left - ending_margin_ms(&g->ending),
-                                                g->ending.kill_at - now_ms())));
+        events_arm(&g->events, MIN(LOOK_MS, MIN(left - termination_margin_ms(&g->termination),
+                                                g->termination.kill_at - now_ms())));
 }
 
 static void run_on_lost(struct guarding *g)
@@ -320,7 +321,7 @@ static void run_on_lost(struct guarding *g)
     nudge(g);
     if (g->leader == 0)
         return;
-    on_lost_start(&g->on_lost, &g->ending, g->envp, g->original);
+    on_lost_start(&g->on_lost, &g->termination, g->envp, g->original);
     while (!on_lost_over(&g->on_lost, &g->events)) {
         events_wait(&g->events);
         hear(g);
@@ -343,19 +344,19 @@ static void become_guard(struct guarding *g, struct events *tools)
     prctl(PR_SET_PDEATHSIG, SIGCHLD);
 }
 
-void guard_main(const struct ending *ending, int channel, struct events *events)
+void guard_main(const struct termination *termination, int channel, struct events *events)
 {
-    struct guarding g = {.ending = *ending,
-                         .options = *ending->options,
-                         .shared = ending->shared,
+    struct guarding g = {.termination = *termination,
+                         .options = *termination->options,
+                         .shared = termination->shared,
                          .original = events,
                          .channel = channel,
                          .exec_pipe = -1};
 
-    g.ending.options = &g.options;
-    g.ending.guard = getpid();
+    g.termination.options = &g.options;
+    g.termination.guard = getpid();
     become_guard(&g, events);
-    ending_tree_init(&g.ending, getpid(), 0);
+    termination_tree_init(&g.termination, getpid(), 0);
     hear(&g);
     while (!over(&g)) {
         arm(&g);

@@ -75,17 +75,17 @@ static void pass_on(struct hold *h, int signo)
  * guard's, or after that ours, and we never do. */
 static void stand_in(struct hold *h)
 {
-    struct ending *e = &h->guard->ending;
-    const bool late = zkl_grant_remaining_ms(h->loss.grant) <= ending_margin_ms(e) / 2;
+    struct termination *e = &h->guard->termination;
+    const bool late = zkl_grant_remaining_ms(h->loss.grant) <= termination_margin_ms(e) / 2;
 
     if (shared_cause(h->shared) == CAUSE_ENDED || atomic_load(&h->shared->gone) ||
         !(late || h->guard->dead))
         return;
-    ending_kill(e, late ? ending_reason(e) : CAUSE_GUARD);
+    termination_kill(e, late ? termination_reason(e) : CAUSE_GUARD);
     if (h->patience == 0)
         h->patience = now_ms() + PATIENCE_MS;
     if (guard_has_ended(h->guard) || now_ms() >= h->patience)
-        ending_over(e);
+        termination_over(e);
 }
 
 /* A stopped tool cannot renew. That is said before, for nobody reads it after. */
@@ -196,7 +196,8 @@ static int64_t next_ms(const struct hold *h)
 
     if (!running(h) || h->guard->dead)
         return LOOK_MS;
-    return MIN(h->options->session_timeout_ms / 24, left - ending_margin_ms(&h->guard->ending) / 2);
+    return MIN(h->options->session_timeout_ms / 24,
+               left - termination_margin_ms(&h->guard->termination) / 2);
 }
 
 /* Until the command has ended well, or nothing of a lost one is left. */
@@ -264,9 +265,9 @@ struct hold *hold_new(struct guard *guard, zkl_grant *grant, struct events *even
 {
     struct hold *h = g_new0(struct hold, 1);
 
-    h->options = guard->ending.options;
+    h->options = guard->termination.options;
     h->guard = guard;
-    h->shared = guard->ending.shared;
+    h->shared = guard->termination.shared;
     h->events = events;
     sigemptyset(&h->early);
     loss_init(&h->loss, guard, grant, events);

@@ -33,7 +33,7 @@ void loss_publish(struct loss *l)
 
     pthread_mutex_lock(&l->lock);
     zkl_grant_deadline(l->grant, &deadline); /* 0 when it is not ours any more */
-    farther = shared_set_deadline(l->guard->ending.shared, &deadline);
+    farther = shared_set_deadline(l->guard->termination.shared, &deadline);
     pthread_mutex_unlock(&l->lock);
     if (!farther)
         guard_tell(l->guard, MESSAGE_LOOK, 0);
@@ -49,7 +49,7 @@ static void on_change(zkl_grant *grant, zkl_state state, void *data)
     if (state == ZKL_RELEASED)
         return;
     loss_publish(l);
-    atomic_store(&l->guard->ending.shared->state, (int)state);
+    atomic_store(&l->guard->termination.shared->state, (int)state);
     guard_tell(l->guard, MESSAGE_STATE, (int)state);
     events_wake(l->events);
     if (state != ZKL_LOST)
@@ -72,9 +72,9 @@ void loss_init(struct loss *l, struct guard *guard, zkl_grant *grant, struct eve
 
 static bool safe(const struct loss *l, int64_t left)
 {
-    const struct hold_options *o = l->guard->ending.options;
+    const struct hold_options *o = l->guard->termination.options;
 
-    return left > ending_grace_ms(&l->guard->ending) &&
+    return left > termination_grace_ms(&l->guard->termination) &&
            (o->on_suspect == ON_SUSPECT_IGNORE || zkl_grant_state(l->grant) == ZKL_HELD);
 }
 
@@ -86,10 +86,10 @@ int loss_wait_safe(struct loss *l)
         int signo;
 
         if (left == 0) {
-            shared_decide(l->guard->ending.shared, CAUSE_REVOKED);
-            ending_over(&l->guard->ending);
+            shared_decide(l->guard->termination.shared, CAUSE_REVOKED);
+            termination_over(&l->guard->termination);
             return fail(STATUS_LOST, "%s: the lock was lost before the command began",
-                        l->guard->ending.options->path);
+                        l->guard->termination.options->path);
         }
         events_arm(l->events, LOOK_MS);
         events_wait(l->events);

@@ -12,7 +12,7 @@
 
 static void line(const struct on_lost *o, const char *what, int number)
 {
-    status_line(o->ending->options->status_fd, "on-lost %s %d", what, number);
+    status_line(o->termination->options->status_fd, "on-lost %s %d", what, number);
 }
 
 static void set_limit(struct on_lost *o, int64_t ms)
@@ -20,14 +20,14 @@ static void set_limit(struct on_lost *o, int64_t ms)
     o->limit_at = now_ms() + ms;
 }
 
-void on_lost_start(struct on_lost *o, const struct ending *e, char **envp,
+void on_lost_start(struct on_lost *o, const struct termination *e, char **envp,
                    const struct events *events)
 {
     const enum exit_cause cause = shared_cause(e->shared);
     struct spawn s = {.argv = e->options->on_lost, .events = events, .no_input = true};
     pid_t pid;
 
-    o->ending = e;
+    o->termination = e;
     if (!s.argv || cause == CAUSE_NONE || cause == CAUSE_ENDED || !atomic_load(&e->shared->begun) ||
         atomic_exchange(&e->shared->told, true))
         return;
@@ -44,13 +44,13 @@ void on_lost_start(struct on_lost *o, const struct ending *e, char **envp,
     line(o, "started", (int)pid);
 }
 
-void on_lost_adopt(struct on_lost *o, const struct ending *e)
+void on_lost_adopt(struct on_lost *o, const struct termination *e)
 {
     const pid_t pid = atomic_load(&e->shared->on_lost);
 
     if (pid == 0 || waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) != 0)
         return;
-    *o = (struct on_lost){.ending = e, .pid = pid};
+    *o = (struct on_lost){.termination = e, .pid = pid};
     set_limit(o, e->options->on_lost_ms);
 }
 
@@ -61,7 +61,7 @@ void on_lost_signal(struct on_lost *o, int signo)
     if (o->pid == 0)
         return;
     /* The first may have come when it was still to be the command's. */
-    o->asked |= atomic_load(&o->ending->shared->to_end);
+    o->asked |= atomic_load(&o->termination->shared->to_end);
     kill(-o->pid, ends && o->asked ? SIGKILL : signo);
     o->asked |= ends;
 }
@@ -70,8 +70,8 @@ void on_lost_signal(struct on_lost *o, int signo)
 static void end(struct on_lost *o)
 {
     if (!o->asked)
-        say("--on-lost: %s: still running after %g s; ending it", o->ending->options->path,
-            (double)o->ending->options->on_lost_ms / 1000);
+        say("--on-lost: %s: still running after %g s; ending it", o->termination->options->path,
+            (double)o->termination->options->on_lost_ms / 1000);
     line(o, "ending", o->asked ? SIGKILL : SIGTERM);
     on_lost_signal(o, SIGTERM);
     set_limit(o, LAST_MS);
@@ -79,7 +79,7 @@ static void end(struct on_lost *o)
 
 static void tell_end(const struct on_lost *o, int result)
 {
-    const char *path = o->ending->options->path;
+    const char *path = o->termination->options->path;
 
     line(o, "ended", WIFSIGNALED(result) ? STATUS_SIGNAL + WTERMSIG(result) : WEXITSTATUS(result));
     if (WIFSIGNALED(result))
@@ -100,7 +100,7 @@ bool on_lost_over(struct on_lost *o, struct events *events)
         events_arm(events, o->limit_at - now_ms());
         return false;
     }
-    atomic_store(&o->ending->shared->on_lost, 0);
+    atomic_store(&o->termination->shared->on_lost, 0);
     tell_end(o, result);
     return true;
 }

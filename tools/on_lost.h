@@ -2,22 +2,22 @@
 #ifndef ZKL_TOOLS_ON_LOST_H
 #define ZKL_TOOLS_ON_LOST_H
 
-#include "ending.h"
+#include "termination.h"
 
 /* One run of it; all 0 before. */
 struct on_lost {
-    const struct ending *ending;
+    const struct termination *termination;
     pid_t pid;        /* and its process group; 0: none */
     int64_t limit_at; /* by now_ms(): it gets TERM then, and at the next limit KILL */
     bool asked;       /* it has had INT or TERM, by us or by way of us */
 };
 
 /* Starts it, if it is wanted and nobody has. envp: the command's. */
-void on_lost_start(struct on_lost *o, const struct ending *e, char **envp,
+void on_lost_start(struct on_lost *o, const struct termination *e, char **envp,
                    const struct events *events);
 
 /* Goes on with what a dead guard has started, if that has become our child. */
-void on_lost_adopt(struct on_lost *o, const struct ending *e);
+void on_lost_adopt(struct on_lost *o, const struct termination *e);
 
 /* Passes a signal on; a second INT or TERM becomes KILL. */
 void on_lost_signal(struct on_lost *o, int signo);

@@ -1,9 +1,9 @@
 /* Every step may be taken by two processes and is taken once: who decides the cause says so, who
  * sends the first KILL, who finds the tree gone. */
-#include "ending.h"
-#include "ending_tree.h"
+#include "termination.h"
 #include "events.h"
 #include "status_line.h"
+#include "termination_tree.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -21,34 +21,34 @@ const char *exit_cause_name(enum exit_cause cause)
 /* However short the grace: a process must be woken and a signal delivered meanwhile. */
 #define MARGIN_LEAST_PER_TIMEOUT 64
 
-int64_t ending_margin_ms(const struct ending *e)
+int64_t termination_margin_ms(const struct termination *e)
 {
     return MAX(e->options->grace_ms / 4, e->options->session_timeout_ms / MARGIN_LEAST_PER_TIMEOUT);
 }
 
-int64_t ending_grace_ms(const struct ending *e)
+int64_t termination_grace_ms(const struct termination *e)
 {
-    return MAX(e->options->grace_ms, ending_margin_ms(e));
+    return MAX(e->options->grace_ms, termination_margin_ms(e));
 }
 
-enum exit_cause ending_reason(const struct ending *e)
+enum exit_cause termination_reason(const struct termination *e)
 {
     return atomic_load(&e->shared->until_boottime) == 0 ? CAUSE_REVOKED : CAUSE_DEADLINE;
 }
 
-static void announce(const struct ending *e, const char *signal, int64_t left)
+static void announce(const struct termination *e, const char *signal, int64_t left)
 {
     status_line(e->options->status_fd, "ending %s %" G_GINT64_FORMAT, signal, left);
 }
 
 /* Before its effect is told, by whoever sees that first. */
-static void announce_kill(const struct ending *e)
+static void announce_kill(const struct termination *e)
 {
     if (atomic_load(&e->shared->killed) && !atomic_exchange(&e->shared->kill_told, true))
         announce(e, "KILL", atomic_load(&e->shared->kill_left));
 }
 
-static void explain_kill(const struct ending *e, enum exit_cause why)
+static void explain_kill(const struct termination *e, enum exit_cause why)
 {
     const char *path = e->options->path;
 
@@ -62,10 +62,10 @@ static void explain_kill(const struct ending *e, enum exit_cause why)
         say("%s: the lock is lost; the command is killed", path);
 }
 
-static void term(struct ending *e, enum exit_cause why, int64_t left)
+static void term(struct termination *e, enum exit_cause why, int64_t left)
 {
-    ending_tree_term(e);
-    e->kill_at = now_ms() + left - ending_margin_ms(e);
+    termination_tree_term(e);
+    e->kill_at = now_ms() + left - termination_margin_ms(e);
     announce(e, "TERM", shared_left_ms(e->shared));
     if (why == CAUSE_SUSPECT)
         say("%s: the lock is in doubt; the command is ended", e->options->path);
@@ -76,17 +76,17 @@ static void term(struct ending *e, enum exit_cause why, int64_t left)
             e->options->path, (double)left / 1000);
 }
 
-void ending_begin(struct ending *e, enum exit_cause why)
+void termination_begin(struct termination *e, enum exit_cause why)
 {
-    const int64_t left = MIN(shared_left_ms(e->shared), ending_grace_ms(e));
+    const int64_t left = MIN(shared_left_ms(e->shared), termination_grace_ms(e));
 
-    if (left <= ending_margin_ms(e) || shared_bar(e->shared) == 0)
-        ending_kill(e, why);
+    if (left <= termination_margin_ms(e) || shared_bar(e->shared) == 0)
+        termination_kill(e, why);
     else if (shared_decide(e->shared, why))
         term(e, why, left);
 }
 
-void ending_kill(struct ending *e, enum exit_cause why)
+void termination_kill(struct termination *e, enum exit_cause why)
 {
     const bool decided = shared_decide(e->shared, why);
     pid_t leader;
@@ -99,7 +99,7 @@ void ending_kill(struct ending *e, enum exit_cause why)
         if (!atomic_load(&e->shared->killed))
             atomic_store(&e->shared->kill_left, (int)shared_left_ms(e->shared));
         atomic_store(&e->shared->killed, true);
-        ending_tree_kill(e, true);
+        termination_tree_kill(e, true);
         announce_kill(e);
     }
     if (decided)
@@ -108,7 +108,7 @@ void ending_kill(struct ending *e, enum exit_cause why)
         e->give_up_at = now_ms() + e->options->session_timeout_ms;
 }
 
-bool ending_leader_ended(struct ending *e)
+bool termination_leader_ended(struct termination *e)
 {
     const pid_t leader = shared_leader(e->shared);
     siginfo_t info = {0};
@@ -128,7 +128,7 @@ bool ending_leader_ended(struct ending *e)
     return true;
 }
 
-static void give_up(struct ending *e)
+static void give_up(struct termination *e)
 {
     const struct process p = sweep_signal(&e->sweep, 0, NULL, NULL).first;
 
@@ -141,7 +141,7 @@ static void give_up(struct ending *e)
 }
 
 /* While the lock is ours it is waited for, however long. */
-static bool never_gone(struct ending *e)
+static bool never_gone(struct termination *e)
 {
     const bool late = e->give_up_at != 0 && now_ms() >= e->give_up_at;
 
@@ -150,13 +150,13 @@ static bool never_gone(struct ending *e)
     return late && shared_left_ms(e->shared) == 0;
 }
 
-bool ending_over(struct ending *e)
+bool termination_over(struct termination *e)
 {
     const pid_t leader = shared_bar(e->shared);
 
-    if (leader > 0 && !ending_tree_gone(e) && !never_gone(e))
+    if (leader > 0 && !termination_tree_gone(e) && !never_gone(e))
         return false;
-    ending_leader_ended(e);
+    termination_leader_ended(e);
     if (!atomic_exchange(&e->shared->gone, true))
         status_line(e->options->status_fd, "lost %s", exit_cause_name(shared_cause(e->shared)));
     return true;
@@ -167,9 +167,9 @@ bool ending_over(struct ending *e)
 /* What got the same signal is given so long to end, before it is spoken of. */
 #define REST_PATIENCE_MS 100
 
-static void kill_rest(struct ending *e, bool nested)
+static void kill_rest(struct termination *e, bool nested)
 {
-    ending_tree_kill(e, nested);
+    termination_tree_kill(e, nested);
     if (!e->rest_killed)
         status_line(e->options->status_fd, "rest KILL");
     e->rest_killed = true;
@@ -178,7 +178,7 @@ static void kill_rest(struct ending *e, bool nested)
     never_gone(e);
 }
 
-static void end_rest(struct ending *e)
+static void end_rest(struct termination *e)
 {
     const int64_t limit = e->options->kill_after_ms;
     const int64_t age = now_ms() - e->rest_since;
@@ -189,24 +189,24 @@ static void end_rest(struct ending *e)
         kill_rest(e, false);
     else if (age >= REST_PATIENCE_MS && !e->rest_asked) {
         e->rest_asked = true;
-        ending_tree_term(e);
+        termination_tree_term(e);
         status_line(e->options->status_fd, "rest TERM");
     }
 }
 
-bool ending_rest(struct ending *e)
+bool termination_rest(struct termination *e)
 {
     if (atomic_load(&e->shared->ended) < ENDED_BY_SIGNAL && !atomic_load(&e->shared->to_end))
         return false;
     if (e->rest_since == 0)
         e->rest_since = now_ms();
-    if (ending_tree_gone(e))
+    if (termination_tree_gone(e))
         return false;
     end_rest(e);
     return true;
 }
 
-int64_t ending_rest_ms(const struct ending *e)
+int64_t termination_rest_ms(const struct termination *e)
 {
     return MAX(LOOK_MS, e->look_at - now_ms());
 }

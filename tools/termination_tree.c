@@ -1,7 +1,7 @@
 /* The group first, as one, which nobody can escape by forking; then whoever is elsewhere. A lock
  * within ours is a zkl, its guard and its command. The zkl is asked, and asks its own; a second
  * TERM would make it kill them. */
-#include "ending_tree.h"
+#include "termination_tree.h"
 #include "events.h"
 #include "processes.h"
 #include "status_line.h"
@@ -17,7 +17,7 @@
 
 static void on_refused(const struct process *p, void *data)
 {
-    const struct ending *e = data;
+    const struct termination *e = data;
     GString *name = g_string_new(NULL);
 
     append_visible(name, p->name[0] ? p->name : "?");
@@ -28,20 +28,20 @@ static void on_refused(const struct process *p, void *data)
     g_string_free(name, TRUE);
 }
 
-void ending_tree_init(struct ending *e, pid_t root, pid_t helper)
+void termination_tree_init(struct termination *e, pid_t root, pid_t helper)
 {
     sweep_init(&e->sweep, root, helper, e->options->leave_daemons);
     e->sweep.on_refused = on_refused;
     e->sweep.cgroup = e->options->cgroup;
 }
 
-void ending_tree_free(struct ending *e)
+void termination_tree_free(struct termination *e)
 {
     sweep_free(&e->sweep);
 }
 
 /* The ending may have been copied, and the leader is not there from the beginning. */
-static struct sweep *aim(struct ending *e)
+static struct sweep *aim(struct termination *e)
 {
     e->sweep.data = e;
     e->sweep.tree.group = shared_leader(e->shared);
@@ -50,7 +50,7 @@ static struct sweep *aim(struct ending *e)
 
 static bool wants_term(const struct member *m, void *data)
 {
-    const struct ending *e = data;
+    const struct termination *e = data;
     uint64_t clock;
     const int first = shared_first(e->shared, &clock);
 
@@ -61,7 +61,7 @@ static bool wants_term(const struct member *m, void *data)
     return first != SIGTERM && !m->tool;
 }
 
-void ending_tree_term(struct ending *e)
+void termination_tree_term(struct termination *e)
 {
     const pid_t leader = shared_leader(e->shared);
     uint64_t clock;
@@ -80,13 +80,13 @@ static bool wants_stop(const struct member *m, void *data)
     return !m->tool && !m->process->guard;
 }
 
-void ending_tree_stop(struct ending *e)
+void termination_tree_stop(struct termination *e)
 {
     if (sweep_stop(aim(e), wants_stop, NULL).blind)
         kill(-shared_leader(e->shared), SIGSTOP);
 }
 
-void ending_tree_continue(struct ending *e)
+void termination_tree_continue(struct termination *e)
 {
     if (sweep_continue(aim(e)).blind)
         kill(-shared_leader(e->shared), SIGCONT);
@@ -106,13 +106,13 @@ static bool wants_kill(const struct member *m, void *data)
     return order->nested || (m->nesting == 0 && !m->tool);
 }
 
-static bool spares_guards(const struct ending *e)
+static bool spares_guards(const struct termination *e)
 {
     return now_ms() < e->killed_at + e->options->session_timeout_ms / GUARD_PATIENCE_PER_TIMEOUT &&
-           shared_left_ms(e->shared) > ending_margin_ms(e) / 2;
+           shared_left_ms(e->shared) > termination_margin_ms(e) / 2;
 }
 
-void ending_tree_kill(struct ending *e, bool nested)
+void termination_tree_kill(struct termination *e, bool nested)
 {
     const int64_t now = now_ms();
     struct kill_order order = {.nested = nested};
@@ -137,14 +137,14 @@ static bool everybody(const struct member *m, void *data)
     return true;
 }
 
-void ending_tree_probe(struct ending *e)
+void termination_tree_probe(struct termination *e)
 {
     sweep_signal(aim(e), 0, everybody, NULL);
     sweep_left(aim(e));
 }
 
 /* Without a /proc of ours the leader alone can be seen. */
-bool ending_tree_gone(struct ending *e)
+bool termination_tree_gone(struct termination *e)
 {
     switch (sweep_left(aim(e))) {
     case SWEEP_GONE:
@@ -152,6 +152,6 @@ bool ending_tree_gone(struct ending *e)
     case SWEEP_LIVES:
         return false;
     default:
-        return ending_leader_ended(e);
+        return termination_leader_ended(e);
     }
 }

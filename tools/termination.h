@@ -1,7 +1,7 @@
 /* How a command and all that it has started are ended, by the guard; and by the tool, should the
  * guard fail. */
-#ifndef ZKL_TOOLS_ENDING_H
-#define ZKL_TOOLS_ENDING_H
+#ifndef ZKL_TOOLS_TERMINATION_H
+#define ZKL_TOOLS_TERMINATION_H
 
 #include "hold.h"
 #include "shared.h"
@@ -9,7 +9,7 @@
 
 #define LOOK_MS 20 /* how often an ending tree is looked at */
 
-struct ending {
+struct termination {
     struct shared *shared;
     const struct hold_options *options;
     pid_t tool;
@@ -29,34 +29,34 @@ struct ending {
 };
 
 /* KILL comes so long before the deadline; and the tool steps in when half of it is over. */
-int64_t ending_margin_ms(const struct ending *e);
+int64_t termination_margin_ms(const struct termination *e);
 
 /* The grace; not less than the margin, which then leaves no time for TERM. */
-int64_t ending_grace_ms(const struct ending *e);
+int64_t termination_grace_ms(const struct termination *e);
 
 /* Why a lock ends that nobody has given up. */
-enum exit_cause ending_reason(const struct ending *e);
+enum exit_cause termination_reason(const struct termination *e);
 
 /* The lock is given up: TERM now and KILL before the grace is over, or KILL now if the deadline is
  * nearer than that. There is no way back. */
-void ending_begin(struct ending *e, enum exit_cause why);
+void termination_begin(struct termination *e, enum exit_cause why);
 
 /* KILL, if not yet decided for that reason; nothing if the command has ended well. */
-void ending_kill(struct ending *e, enum exit_cause why);
+void termination_kill(struct termination *e, enum exit_cause why);
 
 /* Whether the leader has ended. Its parent sees that first. It stays unreaped, so that nobody else
  * can get its id, which is the group's. */
-bool ending_leader_ended(struct ending *e);
+bool termination_leader_ended(struct termination *e);
 
 /* Whether the tree is gone, or will never be; then everybody is told. */
-bool ending_over(struct ending *e);
+bool termination_over(struct termination *e);
 
 /* Of a leader that has ended while the lock is ours: whether the rest of its tree is to be ended,
  * and is not gone yet. TERM, then KILL after --kill-after; a lock within ours gets that twice. */
-bool ending_rest(struct ending *e);
+bool termination_rest(struct termination *e);
 
 /* When the rest is to be looked at again. */
-int64_t ending_rest_ms(const struct ending *e);
+int64_t termination_rest_ms(const struct termination *e);
 
 /* The word for it. */
 const char *exit_cause_name(enum exit_cause cause);
