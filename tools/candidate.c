@@ -2,14 +2,14 @@
  * also tells when to step down. */
 #include "candidate.h"
 #include "channel.h"
-#include "term.h"
+#include "run.h"
 
 #include <time.h>
 
 struct candidate {
     struct elect_options *options;
     struct report *report;
-    struct term term;
+    struct run run;
     struct attempt *attempt;
     zkl_election *election;
     zkl_op *op; /* --once */
@@ -18,14 +18,14 @@ struct candidate {
 /* zkl elect looks at the report. From any thread. */
 static void tell(const struct candidate *c)
 {
-    channel_nudge(c->term.events->orders);
+    channel_nudge(c->run.events->orders);
 }
 
 static int candidate_open(void *self, zkl_session *session)
 {
     struct candidate *c = self;
 
-    atomic_store(&c->report->guard, c->term.guard.termination.guard);
+    atomic_store(&c->report->guard, c->run.guard.termination.guard);
     return zkl_election_new(&c->election, session, c->options->run.path, c->options->id,
                             &c->options->election);
 }
@@ -60,7 +60,7 @@ static void on_event(zkl_election *election, zkl_election_event event, zkl_grant
             won(NULL, &lost, c);
         break;
     case ZKL_ELECTION_ASKED:
-        guard_ask(&c->term.guard);
+        guard_ask(&c->run.guard);
         break;
     case ZKL_ELECTION_FAILED:
     case ZKL_ELECTION_STOPPED:
@@ -117,15 +117,15 @@ static void candidate_close(void *self)
     zkl_election_free(c->election);
 }
 
-static const struct way candidate_way = {.open = candidate_open,
-                                         .seek = candidate_seek,
-                                         .look = candidate_look,
-                                         .give_up = candidate_give_up,
-                                         .over = candidate_over,
-                                         .close = candidate_close};
+static const struct acquire_ops candidate_ops = {.open = candidate_open,
+                                                 .seek = candidate_seek,
+                                                 .look = candidate_look,
+                                                 .give_up = candidate_give_up,
+                                                 .over = candidate_over,
+                                                 .close = candidate_close};
 
 /* Of a term whose end was not the command's own. */
-static enum outcome outcome_of(const struct term *t, int status)
+static enum outcome outcome_of(const struct run *t, int status)
 {
     switch (t->cause) {
     case CAUSE_ENDED:
@@ -146,17 +146,17 @@ int candidate_run(const struct settings *settings, struct elect_options *options
 {
     struct candidate c = {.options = options,
                           .report = report,
-                          .term = {.settings = settings,
-                                   .options = &options->run,
-                                   .candidate = options->id,
-                                   .cgroup = cgroup,
-                                   .events = events,
-                                   .way = &candidate_way,
-                                   .self = &c}};
-    const int status = term_run(&c.term);
+                          .run = {.settings = settings,
+                                  .options = &options->run,
+                                  .candidate = options->id,
+                                  .cgroup = cgroup,
+                                  .events = events,
+                                  .ops = &candidate_ops,
+                                  .self = &c}};
+    const int status = run_once(&c.run);
 
-    atomic_store(&report->key, c.term.key);
+    atomic_store(&report->key, c.run.key);
     atomic_store(&report->outcome,
-                 (int)(options->once ? OUTCOME_FINAL : outcome_of(&c.term, status)));
+                 (int)(options->once ? OUTCOME_FINAL : outcome_of(&c.run, status)));
     return status;
 }

@@ -1,5 +1,5 @@
 /* zkl lock: the way to the grant is a mutex. */
-#include "term.h"
+#include "run.h"
 
 struct lock {
     struct lock_options options;
@@ -41,18 +41,18 @@ static void lock_close(void *self)
     zkl_mutex_free(l->mutex);
 }
 
-static const struct way lock_way = {
+static const struct acquire_ops lock_ops = {
     .open = lock_open, .seek = lock_seek, .give_up = lock_give_up, .close = lock_close};
 
 int verb_lock(struct settings *settings, int argc, char **argv)
 {
     struct lock lock = {.op = NULL};
     struct events events;
-    struct term term = {.settings = settings,
-                        .options = &lock.options,
-                        .events = &events,
-                        .way = &lock_way,
-                        .self = &lock};
+    struct run run = {.settings = settings,
+                      .options = &lock.options,
+                      .events = &events,
+                      .ops = &lock_ops,
+                      .self = &lock};
     int status = lock_options_parse(&lock.options, settings, argc, argv);
 
     if (status == GO_ON && !events_open(&events))
@@ -61,12 +61,12 @@ int verb_lock(struct settings *settings, int argc, char **argv)
         struct cgroup *cgroup = lock.options.leave_daemons ? NULL : cgroup_new();
 
         term.cgroup = cgroup;
-        status = term_run(&term);
+        status = run_once(&run);
         cgroup_free(cgroup);
         events_close(&events);
     }
     lock_options_free(&lock.options);
-    if (term.key != 0)
-        events_die(&events, term.key);
+    if (run.key != 0)
+        events_die(&events, run.key);
     return status;
 }

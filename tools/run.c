@@ -1,5 +1,5 @@
 /* The grant, then the command, then the grant given back. */
-#include "term.h"
+#include "run.h"
 #include "closing.h"
 #include "connect.h"
 #include "status_line.h"
@@ -19,7 +19,7 @@ static int last_failure(const char *subject)
 }
 
 /* What can be refused is refused before any server is asked. */
-static int prepare(struct term *t)
+static int prepare(struct run *t)
 {
     int status = hold_check_grace(t->options->grace_ms, t->settings->session_timeout_ms);
 
@@ -27,11 +27,11 @@ static int prepare(struct term *t)
         status = session_open(t->settings, &t->session);
     if (status != GO_ON)
         return status;
-    return t->way->open(t->self, t->session) == 0 ? GO_ON : last_failure(t->options->path);
+    return t->ops->open(t->self, t->session) == 0 ? GO_ON : last_failure(t->options->path);
 }
 
 /* Until a session is made; -w runs from here on. */
-static int connect_first(struct term *t)
+static int connect_first(struct run *t)
 {
     struct lock_options *o = t->options;
     const int64_t began = now_ms();
@@ -59,7 +59,7 @@ void attempt_end(zkl_grant *grant, const zkl_error *error, void *data)
     events_wake(a->events);
 }
 
-static int not_acquired(const struct term *t)
+static int not_acquired(const struct run *t)
 {
     const zkl_error *error = &t->attempt.error;
     const struct lock_options *o = t->options;
@@ -79,13 +79,13 @@ static int not_acquired(const struct term *t)
 }
 
 /* 0, or the signal that asks us to end first. */
-static int await(struct term *t)
+static int await(struct run *t)
 {
     int signo = 0;
 
     while (signo == 0 && !atomic_load(&t->attempt.done)) {
-        if (t->way->look) {
-            t->way->look(t->self);
+        if (t->ops->look) {
+            t->ops->look(t->self);
             events_arm(t->events, LOOK_EVERY_MS);
         }
         events_wait(t->events);
@@ -94,7 +94,7 @@ static int await(struct term *t)
     return signo;
 }
 
-static int acquire(struct term *t)
+static int acquire(struct run *t)
 {
     struct attempt *a = &t->attempt;
     int signo;
@@ -103,11 +103,11 @@ static int acquire(struct term *t)
         say("%s: queueing", t->options->path);
     status_line(t->options->status_fd, "waiting");
     a->events = t->events;
-    if (t->way->seek(t->self, t->options->timeout_ms, a) != 0)
+    if (t->ops->seek(t->self, t->options->timeout_ms, a) != 0)
         return last_failure(t->options->path);
     signo = await(t);
     if (signo != 0) {
-        t->way->give_up(t->self);
+        t->ops->give_up(t->self);
         while (events_until(t->events, &a->done) != 0)
             continue; /* it comes soon, server or not */
     }
@@ -118,7 +118,7 @@ static int acquire(struct term *t)
     return a->grant ? GO_ON : not_acquired(t);
 }
 
-static int hold(struct term *t)
+static int hold(struct run *t)
 {
     const guint64 token = zkl_grant_token(t->attempt.grant);
     int status;
@@ -133,14 +133,14 @@ static int hold(struct term *t)
     status = hold_run(t->hold);
     t->cause = hold_cause(t->hold);
     t->key = hold_key(t->hold);
-    if (t->way->over && !hold_kept(t->hold))
-        t->way->over(t->self);
+    if (t->ops->over && !hold_kept(t->hold))
+        t->ops->over(t->self);
     return status;
 }
 
-static int run_steps(struct term *t)
+static int run_steps(struct run *t)
 {
-    int (*const steps[])(struct term *) = {prepare, connect_first, acquire, hold};
+    int (*const steps[])(struct run *) = {prepare, connect_first, acquire, hold};
     int status = GO_ON;
 
     for (size_t i = 0; i < G_N_ELEMENTS(steps) && status == GO_ON; i++)
@@ -150,13 +150,13 @@ static int run_steps(struct term *t)
     closing_close(t->session, t->hold ? PATIENCE_HOLDER_MS : CLOSING_PATIENCE_MS);
     if (t->hold && hold_kept(t->hold))
         status_line(t->options->status_fd, "released");
-    t->way->close(t->self);
+    t->ops->close(t->self);
     hold_free(t->hold);
     return status;
 }
 
 /* The guard before any thread, and to the end: it may still run --on-lost. */
-int term_run(struct term *t)
+int run_once(struct run *t)
 {
     int status;
 

@@ -1,7 +1,7 @@
 /* One time of holding, as zkl lock has it once and zkl elect again and again: a session, a way to
  * the grant, the command under it. */
-#ifndef ZKL_TOOLS_TERM_H
-#define ZKL_TOOLS_TERM_H
+#ifndef ZKL_TOOLS_RUN_H
+#define ZKL_TOOLS_RUN_H
 
 #include "guard.h"
 #include "lock_options.h"
@@ -15,7 +15,7 @@ struct attempt {
 };
 
 /* How the grant is acquired; the functions get self, on the main thread. */
-struct way {
+struct acquire_ops {
     /* The handle. 0, or the library's error. */
     int (*open)(void *self, zkl_session *session);
 
@@ -37,13 +37,13 @@ struct way {
     void (*close)(void *self);
 };
 
-struct term {
+struct run {
     const struct settings *settings;
     struct lock_options *options;
     const char *candidate; /* NULL: no election */
     const struct cgroup *cgroup;
     struct events *events; /* no thread has been made yet */
-    const struct way *way;
+    const struct acquire_ops *ops;
     void *self;
 
     zkl_session *session;
@@ -58,7 +58,7 @@ struct term {
 };
 
 /* All of it; returns the exit status. */
-int term_run(struct term *t);
+int run_once(struct run *t);
 
 /* Its data is the attempt. The grant, a reference, is the attempt's; error when there is none. */
 void attempt_end(zkl_grant *grant, const zkl_error *error, void *data);
