@@ -70,8 +70,8 @@ void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions)
     *s = (struct sweep){.tree = {.root = root, .helper = helper}};
     s->tree.leave_sessions = leave_sessions;
     s->tree.session = getsid(0); /* 0 if its leader is outside of our namespace */
-    s->strangers = children_now();
-    s->tree.strangers = as_table(s->strangers);
+    s->prior = children_now();
+    s->tree.prior = as_table(s->prior);
     s->killed = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     s->stopped = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     s->refused = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
@@ -79,7 +79,7 @@ void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions)
 
 void sweep_free(struct sweep *s)
 {
-    g_clear_pointer(&s->strangers, g_array_unref);
+    g_clear_pointer(&s->prior, g_array_unref);
     g_clear_pointer(&s->killed, g_hash_table_unref);
     g_clear_pointer(&s->stopped, g_hash_table_unref);
     g_clear_pointer(&s->refused, g_hash_table_unref);
@@ -207,21 +207,21 @@ struct swept sweep_continue(struct sweep *s)
 
 /* ---- what is left ---- */
 
-static bool is_stranger(const struct sweep *s, pid_t pid)
+static bool is_prior(const struct sweep *s, pid_t pid)
 {
-    for (size_t i = 0; i < s->tree.strangers.count; i++) {
-        const struct process *stranger = &s->tree.strangers.list[i];
+    for (size_t i = 0; i < s->tree.prior.count; i++) {
+        const struct process *prior = &s->tree.prior.list[i];
         struct process now;
 
-        if (stranger->pid == pid)
-            return !process_read(pid, &now, NULL) || now.start == stranger->start;
+        if (prior->pid == pid)
+            return !process_read(pid, &now, NULL) || now.start == prior->start;
     }
     return false;
 }
 
 static bool is_kept(const struct sweep *s, pid_t pid)
 {
-    return pid == s->tree.group || pid == s->tree.helper || is_stranger(s, pid);
+    return pid == s->tree.group || pid == s->tree.helper || is_prior(s, pid);
 }
 
 static void reap(const struct sweep *s)
@@ -262,7 +262,7 @@ static bool is_member(const struct sweep *s, pid_t pid)
 
     if (process_read(pid, &p, NULL) && p.closing)
         return false;
-    return pid != s->tree.helper && !exempt && !is_stranger(s, pid);
+    return pid != s->tree.helper && !exempt && !is_prior(s, pid);
 }
 
 /* false if the kernel does not tell. */

@@ -9,7 +9,7 @@
 
 struct sweep {
     struct tree tree;
-    GArray *strangers;  /* of tree */
+    GArray *prior;      /* of tree */
     GHashTable *killed; /* by identity */
     GHashTable *stopped;
     GHashTable *refused;

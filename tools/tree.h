@@ -35,7 +35,7 @@ struct tree {
     pid_t session; /* with leave_sessions processes of other sessions are left alone */
     bool leave_sessions;
     /* Children that root had before: they and what is below them are no members. */
-    struct process_table strangers;
+    struct process_table prior;
 };
 
 enum tree_place { TREE_UNKNOWN, TREE_ON_THE_WAY, TREE_INSIDE, TREE_OUTSIDE };
@@ -57,7 +57,7 @@ typedef bool tree_read_fn(pid_t pid, struct process *ret, void *data);
 
 /* Whether its pid still means this member of the table, and did all the while since the pid was
  * taken hold of. Each parent is read after its child: as it is still the process of the table, it
- * was the parent when the child was read, and no stranger with a number used again. */
+ * was the parent when the child was read, and no prior with a number used again. */
 bool tree_still(const struct tree *tree, struct process_table table, const struct process *member,
                 tree_read_fn *read, void *data);
 

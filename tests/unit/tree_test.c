@@ -79,7 +79,7 @@ static void a_helper_is_none(void)
 static void strangers_are_none(void)
 {
     struct process before[] = {P(30, GUARD, 30), P(40, GUARD, 40)};
-    const struct tree tree = {.root = GUARD, .group = LEADER, .strangers = {before, 2}};
+    const struct tree tree = {.root = GUARD, .group = LEADER, .prior = {before, 2}};
 
     /* 40 is another one of that number. */
     EXPECT_MEMBERS(&tree, "20:0 40:0", P(LEADER, GUARD, LEADER), P(30, GUARD, 30), P(31, 30, 31),
@@ -202,7 +202,7 @@ static void the_parent_is_another(void)
 static void never_a_stranger(void)
 {
     struct process before[] = {P(30, LEADER, 30)};
-    const struct tree tree = {.root = GUARD, .strangers = {before, 1}};
+    const struct tree tree = {.root = GUARD, .prior = {before, 1}};
 
     CHECK(!still(&tree, &table[3], table, 4));
 }
