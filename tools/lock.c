@@ -60,7 +60,7 @@ int verb_lock(struct settings *settings, int argc, char **argv)
     if (status == GO_ON) {
         struct cgroup *cgroup = lock.options.leave_daemons ? NULL : cgroup_new();
 
-        term.cgroup = cgroup;
+        run.cgroup = cgroup;
         status = run_once(&run);
         cgroup_free(cgroup);
         events_close(&events);
