@@ -1,7 +1,7 @@
 /* The way to the grant is an election: one campaign with --once; otherwise a started one, which
  * also tells when to step down. */
 #include "candidate.h"
-#include "channel.h"
+#include "guard/channel.h"
 #include "run.h"
 
 #include <time.h>

@@ -3,8 +3,8 @@
  * and nobody else writes there. It makes no other use of the protocol.
  * docs/design/guard.md has the argument. */
 #include "closing.h"
-#include "cgroup.h"
-#include "processes.h"
+#include "guard/cgroup.h"
+#include "guard/processes.h"
 
 #include <errno.h>
 #include <fcntl.h>

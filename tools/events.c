@@ -1,6 +1,6 @@
 /* Signals, wake-ups and one timer as descriptors, for poll(2) in the main thread. */
 #include "events.h"
-#include "channel.h"
+#include "guard/channel.h"
 #include "tool.h"
 
 #include <errno.h>

@@ -2,9 +2,9 @@
  * deadline, KILL shortly before it or at once when the lock is gone. We tell it the deadline, let
  * go of the node only after the last process, and end the group ourselves should it fail. */
 #include "hold.h"
-#include "channel.h"
+#include "guard/channel.h"
+#include "guard/processes.h"
 #include "loss.h"
-#include "processes.h"
 #include "terminal.h"
 
 #include <errno.h>

@@ -3,33 +3,11 @@
 #define ZKL_TOOLS_HOLD_H
 
 #include "events.h"
-#include "shared.h"
+#include "guard/hold_options.h"
+#include "guard/shared.h"
 #include "tool.h"
 
 struct guard;
-
-/* An eighth of the session timeout. */
-#define GRACE_DEFAULT (-1)
-
-/* What becomes of the command while the lock is in doubt: SUSPECT. */
-enum on_suspect { ON_SUSPECT_IGNORE, ON_SUSPECT_STOP, ON_SUSPECT_TERM };
-
-struct hold_options {
-    const char *path;      /* for messages and the command's environment */
-    const char *candidate; /* whose id it is in an election; NULL in none */
-    char **argv;
-    char **on_lost;     /* to be run after a command had to be ended; NULL for nothing */
-    int64_t on_lost_ms; /* how long that may take */
-    enum on_suspect on_suspect;
-    int64_t kill_after_ms;       /* for what is left when the command has been ended by a signal */
-    bool leave_daemons;          /* what has a session of its own is not ended */
-    const struct cgroup *cgroup; /* for the command; NULL: it stays in ours */
-    int status_fd;
-    bool verbose;
-    /* Not known before there is a session: */
-    int64_t grace_ms;       /* from TERM to the deadline */
-    int session_timeout_ms; /* as negotiated */
-};
 
 /* GO_ON, or STATUS_USAGE after a message, if that grace leaves no steady time to work. */
 int hold_check_grace(int64_t grace_ms, int session_timeout_ms);

@@ -1,7 +1,9 @@
 /* What the grant says, passed on: zkl_grant_deadline() is true even when no thread of the library
  * has run for a while. */
 #include "loss.h"
-#include "channel.h"
+#include "guard/channel.h"
+#include "hold.h"
+#include "tool.h"
 
 /* Right before a renewal is proved, about this much of the session timeout is still ahead when the
  * servers' tick is not known: a proof reaches about 0.6 of the timeout, and the next one may come

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "guard.h"
+#include "guard/guard.h"
 
 struct loss {
     zkl_grant *grant;

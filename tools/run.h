@@ -3,7 +3,7 @@
 #ifndef ZKL_TOOLS_RUN_H
 #define ZKL_TOOLS_RUN_H
 
-#include "guard.h"
+#include "guard/guard.h"
 #include "lock_options.h"
 
 /* One acquisition, filled by the library's thread before done is set. */

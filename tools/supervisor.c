@@ -2,9 +2,9 @@
  * on, tells how it stands, and waits for all that its child leaves before it begins anew. */
 #include "supervisor.h"
 #include "candidate.h"
-#include "channel.h"
+#include "guard/channel.h"
+#include "guard/sweep.h"
 #include "notify.h"
-#include "sweep.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -44,8 +44,9 @@ allowed() { # FILE TARGET
     case $2 in
     *zookeeper.h | zookeeper/*) [[ $1 =~ ^(lib/(store|lock)/store_zk(_[a-z]+)?\.[ch]|include/zkl-zookeeper\.h|tests/.*|bench/.*)$ ]] ;;
     tests/*) [[ $1 == tests/* ]] ;;
-    tools/cgroup_path.h | tools/tree.h) [[ $1 =~ ^(tools|tests)/ ]] ;; # pure
-    tools/*) [[ $1 =~ ^(tools|tests/fuzz)/ ]] ;;
+    tools/guard/cgroup_path.h | tools/guard/tree.h) [[ $1 =~ ^(tools|tests)/ ]] ;; # pure
+    tools/guard/* | tools/events.h | tools/status_line.h | tools/tool.h) [[ $1 =~ ^(tools|tests/fuzz)/ ]] ;;
+    tools/*) [[ $1 =~ ^(tools|tests/fuzz)/ && $1 != tools/guard/* ]] ;;
     examples/* | bench/*) [ "${1%%/*}" = "${2%%/*}" ] ;;
     lib/store/store_zk*.h) [[ $1 =~ ^lib/(store|lock)/store_zk ]] ;;
     lib/*) [[ $1 == tests/* ]] || { [[ $1 == lib/* ]] && below "$(folder "$1")" "$(folder "$2")"; } ;;
@@ -80,8 +81,8 @@ expect_none "layers look the right way" "$(offences "$top_srcdir")"
 while read -r file header; do
     tree=$scratch/tree
     rm -rf "$tree"
-    mkdir -p "$tree"/{recipes,lib/{base,store,session,lock,queue,election},include/zkl,tools,examples,bench,tests/support}
-    touch "$tree"/{recipes/name,include/zkl,tools/tool,tests/support/server}.h
+    mkdir -p "$tree"/{recipes,lib/{base,store,session,lock,queue,election},include/zkl,tools/guard,examples,bench,tests/support}
+    touch "$tree"/{recipes/name,include/zkl,tools/tool,tools/hold,tests/support/server}.h
     touch "$tree"/lib/{base/log,store/store,store/store_zk,session/core,lock/grant,queue/queue,election/election}.h
     echo "#include $header" >"$tree/$file"
     expect_some "sees $header in $file" "$(offences "$tree")"
@@ -111,6 +112,7 @@ lib/queue/driver.c "lib/lock/grant.h"
 tools/main.c "recipes/name.h"
 tools/main.c "../lib/store/store.h"
 tools/main.c <zookeeper.h>
+tools/guard/main.c "../hold.h"
 examples/lock.c "lib/store/store.h"
 examples/lock.c "tools/tool.h"
 bench/main.c "lib/store/store.h"

@@ -1,6 +1,6 @@
 /* Where our cgroup is, out of what the kernel says of mounts and of us. */
 #include "suites.h"
-#include "tools/cgroup_path.h"
+#include "tools/guard/cgroup_path.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Members of a command's tree, out of tables of processes. */
 #include "suites.h"
-#include "tools/tree.h"
+#include "tools/guard/tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef ZKL_TOOLS_GUARD_H
 #define ZKL_TOOLS_GUARD_H
 
-#include "events.h"
+#include "../events.h"
 #include "termination.h"
 
 struct guard {

@@ -1,8 +1,9 @@
 /* By the guard, so that it is run also for a tool that is stopped or dead; by the tool for a dead
  * guard. */
 #include "on_lost.h"
+#include "../status_line.h"
+#include "../tool.h"
 #include "spawn.h"
-#include "status_line.h"
 
 #include <errno.h>
 #include <sys/wait.h>

@@ -2,9 +2,10 @@
  * within ours is a zkl, its guard and its command. The zkl is asked, and asks its own; a second
  * TERM would make it kill them. */
 #include "termination_tree.h"
-#include "events.h"
+#include "../events.h"
+#include "../status_line.h"
+#include "../tool.h"
 #include "processes.h"
-#include "status_line.h"
 
 #include <signal.h>
 

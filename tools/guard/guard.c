@@ -1,5 +1,6 @@
 /* The tool's side of the guard. */
 #include "guard.h"
+#include "../tool.h"
 #include "channel.h"
 #include "environment.h"
 #include "on_lost.h"

@@ -3,7 +3,7 @@
 #ifndef ZKL_TOOLS_TERMINATION_H
 #define ZKL_TOOLS_TERMINATION_H
 
-#include "hold.h"
+#include "hold_options.h"
 #include "shared.h"
 #include "sweep.h"
 

@@ -1,6 +1,6 @@
 /* Fork and exec. */
 #include "spawn.h"
-#include "tool.h"
+#include "../tool.h"
 
 #include <errno.h>
 #include <fcntl.h>

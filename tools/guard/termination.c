@@ -1,8 +1,9 @@
 /* Every step may be taken by two processes and is taken once: who decides the cause says so, who
  * sends the first KILL, who finds the tree gone. */
 #include "termination.h"
-#include "events.h"
-#include "status_line.h"
+#include "../events.h"
+#include "../status_line.h"
+#include "../tool.h"
 #include "termination_tree.h"
 
 #include <signal.h>

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "../events.h"
 #include "cgroup.h"
-#include "events.h"
 #include "shared.h"
 
 struct spawn {

@@ -2,6 +2,7 @@
 #ifndef ZKL_TOOLS_ON_LOST_H
 #define ZKL_TOOLS_ON_LOST_H
 
+#include "../events.h"
 #include "termination.h"
 
 /* One run of it; all 0 before. */

@@ -2,7 +2,7 @@
 #ifndef ZKL_TOOLS_ENVIRONMENT_H
 #define ZKL_TOOLS_ENVIRONMENT_H
 
-#include "hold.h"
+#include "hold_options.h"
 
 /* Ours with ZKL_PATH, ZKL_NODE, ZKL_TOKEN and ZKL_SESSION set, and in an election ZKL_CANDIDATE;
  * g_strfreev() frees it. */

@@ -1,12 +1,13 @@
 /* The guard itself: one thread, nobody's key or signal, and one thing to do. What it must know is
  * in memory that the tool writes, so that it does not depend on the tool's being awake. */
+#include "../status_line.h"
+#include "../tool.h"
 #include "channel.h"
 #include "environment.h"
 #include "guard.h"
 #include "on_lost.h"
 #include "processes.h"
 #include "spawn.h"
-#include "status_line.h"
 #include "termination_tree.h"
 
 #include <errno.h>
