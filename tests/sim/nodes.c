@@ -38,6 +38,7 @@ void oracle_init(struct oracle *o)
         g_array_append_val(o->heads[i], nobody);
     }
     o->nodes = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_node);
+    o->earlier = g_ptr_array_new_with_free_func(free_node);
     o->standing = g_ptr_array_new();
     o->fallen = g_ptr_array_new();
     o->taken = g_ptr_array_new();
@@ -56,6 +57,7 @@ void oracle_clear(struct oracle *o)
     g_ptr_array_unref(o->taken);
     g_ptr_array_unref(o->holding);
     g_hash_table_unref(o->nodes);
+    g_ptr_array_unref(o->earlier);
     g_hash_table_unref(o->down);
     g_hash_table_unref(o->doubtful);
     waking_clear(o);
@@ -85,6 +87,10 @@ const struct contender_node *nodes_of_token(const struct oracle *o, uint64_t tok
     while (g_hash_table_iter_next(&i, NULL, &node)) {
         if (((struct contender_node *)node)->zxid == token)
             return node;
+    }
+    for (guint k = 0; k < o->earlier->len; k++) {
+        if (((struct contender_node *)o->earlier->pdata[k])->zxid == token)
+            return o->earlier->pdata[k];
     }
     return NULL;
 }
@@ -138,7 +144,11 @@ static void add(struct stage *stage, const struct note *note)
     n->line = client_line(note->path);
     n->session = note->session;
     n->zxid = note->zxid;
-    g_hash_table_replace(o->nodes, n->path, n); /* a name may come again with its directory */
+    if (before) {
+        g_hash_table_steal(o->nodes, before->path);
+        g_ptr_array_add(o->earlier, before);
+    }
+    g_hash_table_insert(o->nodes, n->path, n);
     g_ptr_array_add(o->standing, n);
     look_who_is_first(stage, n->line);
 }

@@ -29,7 +29,8 @@ struct head {
 };
 
 struct oracle {
-    GHashTable *nodes;    /* path -> struct contender_node: all there ever were */
+    GHashTable *nodes;    /* path -> struct contender_node: all there ever were, but for */
+    GPtrArray *earlier;   /* those whose names came again, with their directory */
     GPtrArray *standing;  /* of them */
     GPtrArray *fallen;    /* of them, in the present step */
     GPtrArray *taken;     /* of them, by a third party, and not known to their session yet */
