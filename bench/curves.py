@@ -79,14 +79,14 @@ def write_all(results, folder):
     if crowds:
         add(
             "crowd.svg",
-            "A crowd behind one lock is let through",
+            "A long queue is served",
             by_size(results, crowds, median("rate")),
             "waiters",
             "hand-overs per second",
         )
         add(
             "crowd-bytes.svg",
-            "What the server sends for one hand-over in a crowd",
+            "What the server sends for one hand-over in a long queue",
             by_size(results, crowds, median("bytes")),
             "waiters",
             "bytes",
@@ -94,7 +94,7 @@ def write_all(results, folder):
     if "uncontended" in results:
         add(
             "latency.svg",
-            "An uncontended lock: how long until it is had",
+            "An uncontended lock: how long it takes to acquire",
             {called(n): shares(s) for n, s in results["uncontended"].items()},
             "µs from asking to having it",
             "share of locks, %",
