@@ -33,7 +33,7 @@ static void arm(void)
 {
     self.armed = true;
     if (pthread_setspecific((pthread_key_t)atomic_load(&key), &self) != 0)
-        g_error("zkl: cannot allocate a thread-specific key");
+        g_error("zkl: cannot set a thread-specific value");
 }
 
 bool lock_owner_watch(void)

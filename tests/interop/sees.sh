@@ -23,7 +23,7 @@ tried() { # WAITER HOLDER
         verdict=passes
         ask "$waiter" release
         ;;
-    "error: the directory has children of another layout") verdict=refuses ;;
+    "error: the directory has children of an incompatible recipe") verdict=refuses ;;
     *) verdict=$answer ;;
     esac
     ask "$holder" release

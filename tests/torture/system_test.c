@@ -28,9 +28,9 @@ static const struct fault {
 } faults[] = {
     {CALL_pthread_create, EAGAIN, NULL, false},
     {CALL_pthread_key_create, EAGAIN, NULL, false},
-    {CALL_pthread_setspecific, ENOMEM, "failed to allocate", false},
+    {CALL_pthread_setspecific, ENOMEM, "cannot set a thread-specific value", false},
     {CALL_pthread_setname_np, ENOENT, NULL, false},
-    {CALL_pthread_atfork, ENOMEM, "failed to allocate", false},
+    {CALL_pthread_atfork, ENOMEM, "cannot register the handlers of fork", false},
     {CALL_sem_wait, EINTR, NULL, false},
     {CALL_eventfd, EMFILE, NULL, false},
     {CALL_eventfd_read, EAGAIN, NULL, false},

@@ -1,4 +1,6 @@
 /* A session without what uses it: only lib/session and what is below it are linked. */
+#include <stdatomic.h>
+
 #include "lib/session/core.h"
 #include "lib/session/incarnation.h"
 #include "lib/session/participant.h"
@@ -15,7 +17,7 @@ struct user {
 static struct host *host;
 static zkl_session *session;
 static struct user *user;
-static bool freed;
+static atomic_bool freed;
 
 static bool is_busy(const struct participant *p)
 {
@@ -122,6 +124,8 @@ static void end(void)
 
     zkl_session_close(session);
     host_enter(before);
+    for (int ms = 0; !freed && ms < 60000; ms++)
+        g_usleep(1000); /* by the thread that has closed the store, perhaps */
     CHECK(freed);
     pass(SECOND);
     CHECK_INT(world_session_count(world), 0);
