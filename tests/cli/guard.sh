@@ -197,9 +197,11 @@ nested() {
 }
 if can_trace; then nested; else skip "nested: tracing is forbidden"; fi
 
-# However short the grace, KILL comes before the end of the lock, also when nobody reads stderr.
+# However short the grace, KILL comes before the end of the lock, also when nobody reads stderr. A
+# 64th of the session timeout is what is left for that: less than the 100 ms that a line for stderr
+# would be waited for, and enough for a loaded machine.
 killed_in_time() { # GRACE WHERE
-    stubborn --session-timeout 2000 --grace "$1"
+    stubborn --session-timeout 5000 --grace "$1"
     freeze $holder
     wait_until "--grace $1, $2: lost" line lost
     kill -CONT $holder
