@@ -2,6 +2,7 @@
 
 #include <glib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cycle.h"
@@ -132,4 +133,53 @@ bool breadth_search(const struct breadth_world *world, const char *title)
     g_array_unref(s.first_edge);
     g_free(s.next);
     return whole;
+}
+
+/* ---- programs ---- */
+
+static bool search(const struct breadth_program *p, const char *what)
+{
+    char *title = g_strdup_printf("%s, %d faults", what, *p->faults);
+    bool whole = breadth_search(p->world, title);
+
+    g_free(title);
+    return whole;
+}
+
+/* A search that does not get there says nothing. */
+static bool all_reached(const struct breadth_program *p)
+{
+    for (int state = 0; state < p->states; state++) {
+        if (*p->reached >> state & 1U)
+            continue;
+        printf("never %s\n", p->state_name(state));
+        return false;
+    }
+    return true;
+}
+
+int breadth_main(const struct breadth_program *program, int argc, char **argv)
+{
+    const bool full = argc == 2 && strcmp(argv[1], "--full") == 0;
+    const char *instrumented = getenv("ZKL_INSTRUMENTED");
+    int failed = 0, passed = 0;
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (size_t i = 0; i < program->count; i++) {
+        const char *what = program->configure(i, full);
+        if (!what)
+            continue;
+        if (instrumented && *instrumented)
+            --*program->faults;
+        if (search(program, what))
+            passed++;
+        else
+            failed++;
+    }
+    if (failed == 0 && all_reached(program))
+        passed++;
+    else
+        failed++;
+    printf("%d passed, %d failed, 0 skipped\n", passed, failed);
+    return failed ? 1 : 0;
 }

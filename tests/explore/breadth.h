@@ -32,4 +32,19 @@ struct breadth_world {
  * not go round in a circle either. True: nothing is broken. */
 bool breadth_search(const struct breadth_world *world, const char *title);
 
+/* A program: searches, one after the other, that together reach each state of a machine. */
+struct breadth_program {
+    const struct breadth_world *world;
+    size_t count;
+    /* Configures the world for that search and says what it is; NULL: only with --full. */
+    const char *(*configure)(size_t search, bool full);
+    int *faults;             /* as configured: one less where the build is instrumented */
+    const uint32_t *reached; /* by any search: a bit for each state of the machine */
+    int states;
+    const char *(*state_name)(int state);
+};
+
+/* Its main(): prints the closing line and returns the exit status. */
+int breadth_main(const struct breadth_program *program, int argc, char **argv);
+
 #endif

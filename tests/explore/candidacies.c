@@ -2,8 +2,6 @@
  * breadth first. usage: candidacies [--full] */
 #include <glib.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "handle.h"
 
@@ -91,49 +89,26 @@ static const struct breadth_world world = {.size = sizeof(struct handle_state),
                                            .print = print,
                                            .reached = note_reached};
 
-static bool explore(const char *what)
+static const char *configure(size_t search, bool full)
 {
-    char *title = g_strdup_printf("%s, %d faults", what, handle_config.faults);
-    bool whole = breadth_search(&world, title);
-
-    g_free(title);
-    return whole;
+    handle_config = runs[search].config;
+    return runs[search].soak && !full ? NULL : runs[search].what;
 }
 
-/* A search that does not get there says nothing. */
-static bool all_reached(void)
+static const char *state_name(int state)
 {
-    for (int state = 0; state < CANDIDACY_STATES; state++) {
-        if (reached >> state & 1U)
-            continue;
-        printf("never %s\n", candidacy_state_name((enum candidacy_state)state));
-        return false;
-    }
-    return true;
+    return candidacy_state_name((enum candidacy_state)state);
 }
 
 int main(int argc, char **argv)
 {
-    const bool full = argc == 2 && strcmp(argv[1], "--full") == 0;
-    const char *instrumented = getenv("ZKL_INSTRUMENTED");
-    int failed = 0, passed = 0;
+    const struct breadth_program program = {.world = &world,
+                                            .count = G_N_ELEMENTS(runs),
+                                            .configure = configure,
+                                            .faults = &handle_config.faults,
+                                            .reached = &reached,
+                                            .states = CANDIDACY_STATES,
+                                            .state_name = state_name};
 
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    for (size_t i = 0; i < G_N_ELEMENTS(runs); i++) {
-        if (runs[i].soak && !full)
-            continue;
-        handle_config = runs[i].config;
-        if (instrumented && *instrumented)
-            handle_config.faults--;
-        if (explore(runs[i].what))
-            passed++;
-        else
-            failed++;
-    }
-    if (failed == 0 && all_reached())
-        passed++;
-    else
-        failed++;
-    printf("%d passed, %d failed, 0 skipped\n", passed, failed);
-    return failed ? 1 : 0;
+    return breadth_main(&program, argc, argv);
 }

@@ -2,8 +2,6 @@
  * first. usage: transactions [--full] */
 #include <glib.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "line.h"
 
@@ -78,49 +76,26 @@ static const struct breadth_world world = {.size = sizeof(struct line_state),
                                            .print = print,
                                            .reached = note_reached};
 
-static bool explore(const char *what)
+static const char *configure(size_t search, bool full)
 {
-    char *title = g_strdup_printf("%s, %d faults", what, line_config.faults);
-    bool whole = breadth_search(&world, title);
-
-    g_free(title);
-    return whole;
+    line_config = runs[search].config;
+    return runs[search].soak && !full ? NULL : runs[search].what;
 }
 
-/* A search that does not get there says nothing. */
-static bool all_reached(void)
+static const char *state_name(int state)
 {
-    for (int state = 0; state < TX_COUNT; state++) {
-        if (reached >> state & 1U)
-            continue;
-        printf("never %s\n", transaction_state_name((enum transaction_state)state));
-        return false;
-    }
-    return true;
+    return transaction_state_name((enum transaction_state)state);
 }
 
 int main(int argc, char **argv)
 {
-    const bool full = argc == 2 && strcmp(argv[1], "--full") == 0;
-    const char *instrumented = getenv("ZKL_INSTRUMENTED");
-    int failed = 0, passed = 0;
+    const struct breadth_program program = {.world = &world,
+                                            .count = G_N_ELEMENTS(runs),
+                                            .configure = configure,
+                                            .faults = &line_config.faults,
+                                            .reached = &reached,
+                                            .states = TX_COUNT,
+                                            .state_name = state_name};
 
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    for (size_t i = 0; i < G_N_ELEMENTS(runs); i++) {
-        if (runs[i].soak && !full)
-            continue;
-        line_config = runs[i].config;
-        if (instrumented && *instrumented)
-            line_config.faults--;
-        if (explore(runs[i].what))
-            passed++;
-        else
-            failed++;
-    }
-    if (failed == 0 && all_reached())
-        passed++;
-    else
-        failed++;
-    printf("%d passed, %d failed, 0 skipped\n", passed, failed);
-    return failed ? 1 : 0;
+    return breadth_main(&program, argc, argv);
 }
