@@ -1,11 +1,13 @@
 #!/bin/bash
 # One target for $share seconds, begun by fuzz.sh from the root. What is new goes to a folder of its
-# own first; the corpus takes of it what reaches something that the corpus does not.
+# own first; the corpus takes of it what reaches something that the corpus does not. It is one text
+# file, and libFuzzer wants a folder.
 set -eu
 : "${share:?}"
 target=$1
 fuzzer=$PWD/_build/fuzz/tests/fuzz/fuzzer
-corpus=$PWD/tests/fuzz/corpus/$target
+replay=$PWD/_build/fuzz/tests/fuzz/replay
+corpus=$PWD/_build/fuzz/corpus/$target
 found=$PWD/_build/fuzz/found/$target
 log=$PWD/_build/log/fuzz-$target.log
 export FUZZ_TARGET=$target G_SLICE=always-malloc
@@ -16,8 +18,10 @@ run() { # ARG…
         -artifact_prefix="$corpus/" "$@" </dev/null >>"$log" 2>&1
 }
 
+rm -rf "$corpus"
 mkdir -p "$found"
 : >"$log"
+"$replay" --unpack "$target" "$corpus"
 status=ok
 if run -max_total_time="$share" -print_final_stats=1 "$found" "$corpus"; then
     # By places alone and not by how often each was passed, or there would be hundreds.
@@ -25,7 +29,8 @@ if run -max_total_time="$share" -print_final_stats=1 "$found" "$corpus"; then
 else
     status=BROKEN
 fi
-printf '  %-9s %-7s %10s inputs, %5s places reached, %3s files in the corpus\n' "$target" "$status" \
+"$replay" --pack "$target" "$corpus"
+printf '  %-9s %-7s %10s inputs, %5s places reached, %3s of them in the corpus\n' "$target" "$status" \
     "$(grep -oE '^stat::number_of_executed_units: +[0-9]+' "$log" | grep -oE '[0-9]+$' | head -n 1)" \
     "$(grep -oE 'cov: [0-9]+' "$log" | grep -oE '[0-9]+' | sort -n | tail -n 1)" "$(find "$corpus" -type f | wc -l)"
 [ "$status" = ok ]
