@@ -99,9 +99,14 @@ show_tests() { # NAME
 }
 
 show_test() { # BUILD TEST
-    local result line p=0 f=0 s=0
-    result=$(sed -n 's/^:test-result: //p' "$2.trs" | head -n 1)
-    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$2.log" | tail -n 1) || true
+    count_test "$(sed -n 's/^:test-result: //p' "$2.trs" | head -n 1)" "$1" "${2#"_build/$1/"}" "$2.log"
+}
+
+# Adds what a test's closing line says to the totals and prints it; of a test that failed also the
+# end of its log.
+count_test() { # RESULT BUILD TEST LOG
+    local result=$1 log=$4 line p=0 f=0 s=0
+    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1) || true
     if [ -n "$line" ]; then
         read -r p _ f _ s _ <<<"$line"
     elif [[ $result = SKIP* ]]; then
@@ -115,11 +120,11 @@ show_test() { # BUILD TEST
         f=1
     fi
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-    printf '  %-6s %-8s %-28s %s\n' "${result%% *}" "$1" "${2#"_build/$1/"}" "${line:-skipped}"
+    printf '  %-6s %-8s %-28s %s\n' "${result%% *}" "$2" "$3" "${line:-skipped}"
     if ((f > 0)); then
-        grep -nE 'FAIL|ERROR|WARNING: ThreadSanitizer|runtime error' "$2.log" | head -n 10 | sed 's/^/      /' || true
-        say "    the end of $2.log:"
-        tail -n 25 "$2.log" | sed 's/^/      /'
+        grep -nE 'FAIL|ERROR|WARNING: ThreadSanitizer|runtime error' "$log" | head -n 10 | sed 's/^/      /' || true
+        say "    the end of ${log#"$root"/}:"
+        tail -n 25 "$log" | sed 's/^/      /'
     fi
 }
 

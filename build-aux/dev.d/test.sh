@@ -2,20 +2,16 @@
 # shellcheck shell=bash disable=SC2154
 
 programs=(tests/unit/unit tests/world/world tests/world/session tests/world/conform-world tests/sim/sim
-    tests/sim/golden/golden tests/explore/transactions tests/live/live tests/support/zkl-server tools/zkl)
+    tests/sim/golden/golden tests/explore/transactions tests/explore/candidacies tests/live/live
+    tests/support/zkl-server tools/zkl)
 
-# One line for a program that passes, all that it said for one that fails.
+# Here the server must be there, so that a program which only skips fails.
 short() { # PROGRAM ARG...
-    local log line p=0 f=0 s=0
+    local log result=PASS
     log=$(log_name "test $1")
     ZKL_REQUIRE_SERVER=1 top_srcdir=$root top_builddir=$root/_build/gcc G_SLICE=always-malloc \
-        timeout --foreground -k 20 300 "_build/gcc/$1" "${@:2}" >"$log" 2>&1 || f=1
-    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1) || true
-    [ -z "$line" ] || read -r p _ _ _ s _ <<<"$line"
-    ((p > 0)) || f=1
-    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-    printf '  %-6s %-28s %s\n' "$( ((f == 0)) && echo PASS || echo FAIL)" "$1" "${line:-ended without its closing line}"
-    ((f == 0)) || cat "$log"
+        timeout --foreground -k 20 300 "_build/gcc/$1" "${@:2}" >"$log" 2>&1 || result=FAIL
+    count_test "$result" gcc "$1" "$log"
 }
 
 short_tests() {
@@ -28,6 +24,7 @@ short_tests() {
     short tests/sim/golden/golden
     short tests/sim/sim --seconds 10
     short tests/explore/transactions
+    short tests/explore/candidacies
     short tests/live/live mutex_basic mutex_end mutex_cancel election_campaign fault_cut fault_reply
     say "$passed passed, $failed failed, $skipped skipped, in $SECONDS s"
     ((failed == 0)) || exit 1
