@@ -30,7 +30,7 @@ defined() { # OBJECT...
 climbs() { # FOLDER OBJECT...
     local folder=$1 upper
     shift
-    $NM -u "$@" | awk 'NF == 2 { print $2 }' | sort -u >"$scratch/asked"
+    asked_for "$@" >"$scratch/asked"
     for upper in ${above[$folder]}; do
         comm -12 "$scratch/asked" "$scratch/$upper.names" | sed "s/\$/ ($upper)/"
     done

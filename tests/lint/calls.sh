@@ -15,7 +15,7 @@ listed() { # TABLE
 # What objects ask others for, but GLib and one another.
 called() { # OBJECT…
     $NM --defined-only "$@" | awk 'NF == 3 { print $3 }' | sort -u >"$scratch/defined"
-    $NM -u "$@" | awk 'NF == 2 && $2 !~ /^g_/ { print $2 }' | sort -u | comm -23 - "$scratch/defined"
+    asked_for "$@" | grep -v '^g_' | comm -23 - "$scratch/defined"
 }
 
 objects=("$top_builddir"/lib/*/.libs/lib*_la-*.o "$top_builddir"/recipes/.libs/librecipes_la-*.o)

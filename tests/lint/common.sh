@@ -39,6 +39,11 @@ expect_some() { # WHAT DETAILS
     if [ -n "$2" ]; then pass "$1"; else fail "$1" "the planted offence was not seen"; fi
 }
 
+# What objects ask others for. clang makes bcmp() of a memcmp() whose sign is not looked at.
+asked_for() { # OBJECT…
+    $NM -u "$@" | awk 'NF == 2 { print $2 }' | sed 's/^bcmp$/memcmp/' | sort -u
+}
+
 # A missing tool is a skip on a user's machine and a failure where everything is required.
 missing() { # WHAT
     if [ "${ZKL_REQUIRE_SERVER-}" = 1 ]; then fail "$1 is missing"; else skip "$1 is missing"; fi

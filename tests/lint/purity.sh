@@ -9,8 +9,7 @@ pure="(mem|str)[a-z]+|__(mem|str)[a-z]+_chk|__assert_fail|__stack_chk_fail|_GLOB
 
 impurities() { # OBJECT…
     $NM --defined-only "$@" | awk 'NF == 3 { print $3 }' | sort -u >"$scratch/defined"
-    $NM -u "$@" | awk 'NF == 2 { print $2 }' | sort -u |
-        comm -23 - "$scratch/defined" |
+    asked_for "$@" | comm -23 - "$scratch/defined" |
         awk -v pure="^($pure)\$" -v impure="^($impure_str)\$" '$0 !~ pure || $0 ~ impure'
 }
 
