@@ -2,15 +2,17 @@
 # shellcheck shell=bash disable=SC2154
 
 jobs=$(nproc)
+test_jobs=$((jobs + 1)) # most tests wait most of the time
 stage_limit=${ZKL_STAGE_LIMIT:-1500} # seconds; a hang must not cost more
 passed=0 failed=0 skipped=0 # of all the tests shown so far
 
-# In the shell's words. Sanitizers find the same at -O1, which compiles in three quarters of the time.
+# In the shell's words. Sanitizers find the same at -O1, which compiles in three quarters of the time,
+# and name the same lines with -g1.
 configure_args() { # NAME
     case $1 in
     gcc) echo "--enable-werror CC=gcc" ;;
-    asan) echo "--enable-werror CC=gcc --enable-sanitizer=address,undefined CFLAGS='-g -O1'" ;;
-    tsan) echo "--enable-werror CC=gcc --enable-sanitizer=thread CFLAGS='-g -O1'" ;;
+    asan) echo "--enable-werror CC=gcc --enable-sanitizer=address,undefined CFLAGS='-g1 -O1'" ;;
+    tsan) echo "--enable-werror CC=gcc --enable-sanitizer=thread CFLAGS='-g1 -O1'" ;;
     clang) echo "--enable-werror CC=clang" ;;
     fuzz) echo "--enable-werror CC=clang --enable-sanitizer=address,undefined --enable-fuzzer" ;;
     o1) echo "CC=gcc --disable-shared CFLAGS=-O1" ;; # for mutants: quick to link, and many make warnings
@@ -44,10 +46,9 @@ configure_in() { # FOLDER ARG…
     (cd "$folder" && "$root/configure" -q "$@")
 }
 
-# Configures (when needed) and makes TARGETS in _build/NAME.
-build() { # NAME TARGET…
+# Configures _build/NAME when needed.
+configure_build() { # NAME
     local name=$1 args
-    shift
     args=$(configure_args "$name")
     bootstrap
     if [ ! -e "_build/$name/Makefile" ] || [ configure -nt "_build/$name/config.status" ] ||
@@ -55,7 +56,13 @@ build() { # NAME TARGET…
         eval "step 'configure $name' configure_in '_build/$name' $args"
         echo "$args" >"_build/$name/.args"
     fi
-    step "build $name" make -C "_build/$name" -j"$jobs" "$@"
+}
+
+# Makes TARGETS in _build/NAME. Half of a small file's time is libtool's, a script: for that the
+# simplest shell is the quickest.
+build() { # NAME TARGET…
+    configure_build "$1"
+    step "build $1" make -C "_build/$1" -j"$jobs" SHELL=/bin/sh "${@:2}"
 }
 
 # A TSan program needs its address space where it expects it, and newer kernels randomize further
@@ -68,14 +75,13 @@ test_wrapper() { # NAME
 
 # Runs one of the check targets; a failing test is no failure here, show_tests counts it. What hangs
 # is ended with the whole stage, and leaves no result: that is a failure, counted here. A shell's
-# background job ignores ^C and ^\, which the tests of signals must not inherit. Most tests wait most
-# of the time, so that there may be more of them than processors.
+# background job ignores ^C and ^\, which the tests of signals must not inherit.
 run_tests() { # NAME TARGET
     test_status=0
     test_log=$(log_name "$1 $2")
     find "_build/$1" -name '*.trs' -delete
     # shellcheck disable=SC2046
-    env --default-signal=INT,QUIT timeout --foreground -k 20 "$stage_limit" $(test_wrapper "$1") make -k -j$((jobs + 1)) -C "_build/$1" "$2" >"$test_log" 2>&1 || test_status=$?
+    env --default-signal=INT,QUIT timeout --foreground -k 20 "$stage_limit" $(test_wrapper "$1") make -k -j"$test_jobs" -C "_build/$1" "$2" >"$test_log" 2>&1 || test_status=$?
     if ((test_status == 124 || test_status == 137)); then
         failed=$((failed + 1))
         say "  FAILED $1: $2 did not end in $stage_limit s; its last test is at the end of ${test_log#"$root"/}"

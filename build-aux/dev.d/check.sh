@@ -1,13 +1,13 @@
 # ./dev check: every stage, its time and its counts, and one last line for all of them.
 #
-# Two lanes share the machine: the tests, which mostly wait, run one build after the other in the
-# foreground, while compilers and the tarball work beside them. Lanes never touch one folder at
-# the same time. A lane is a process group of its own, so that it can be ended as a whole.
+# Two lanes share the machine: in the foreground tests, which mostly wait; beside them the compilers,
+# and then more tests. One lane waits for the other where both need a folder, so that they never
+# touch it at the same time. A lane is a process group of its own, so that it can be ended as a whole.
 # shellcheck shell=bash disable=SC2154,SC2030,SC2031
 
 lane=    # the background lane's process group
 group=   # that of the stage now running
-results= # a folder with one file of output and one of counts per stage
+results= # a folder with each stage's output, counts and, when it has ended, a mark
 
 # A signal ends the stage at once, and with it whatever its tests have started.
 end_group() {
@@ -25,12 +25,23 @@ busy_time() { # FILE
     awk 'END { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4) }' "$1"
 }
 
+results_of() { # TITLE
+    echo "$results/${1//[^A-Za-z0-9]/-}"
+}
+
+# Until the other lane has ended that stage, or has itself ended.
+await() { # TITLE
+    local mark
+    mark=$(results_of "$1").ended
+    until [ -e "$mark" ] || [ -e "$results/lane.ended" ]; do sleep 0.5; done
+}
+
 # Runs FUNCTION as the stage TITLE: prints its output at its end, in one piece, after a line with
 # the time it took; its counts go to a file, since a lane cannot add to our totals.
 stage() { # TITLE FUNCTION ARG…
     local title=$1 start=$SECONDS output
     shift
-    output=$results/${title//[^A-Za-z0-9]/-}
+    output=$(results_of "$title")
     # In a subshell, since step() and die() end the shell they are in; in a process group and waited
     # for, so that signals are answered at once and nothing that a test left behind stays.
     set -m
@@ -46,6 +57,7 @@ stage() { # TITLE FUNCTION ARG…
     kill -KILL -- "-$group" 2>/dev/null || true
     group=
     summarize "$title" "$output" $((SECONDS - start))
+    : >"$output.ended"
 }
 
 summarize() { # TITLE OUTPUT SECONDS
@@ -63,21 +75,19 @@ summarize() { # TITLE OUTPUT SECONDS
     )"
 }
 
-stage_build() { # NAME
-    build "$1" all-tests
+stage_build() { # NAME TARGET
+    rm -f "_build/$1/.built"
+    build "$@"
     passed=1
+    : >"_build/$1/.built"
 }
 
+# The sanitizers' builds are many times slower: there the tests that go round and round do it less.
 stage_tests() { # NAME TARGET
     [ -e "_build/$1/.built" ] || die "$1 was not built, so its tests cannot run"
+    [ "$1" = gcc ] || export ZKL_TEST_SCALE=${ZKL_TEST_SCALE-20}
     run_tests "$1" "$2"
     show_tests "$1"
-}
-
-stage_build_and_mark() { # NAME
-    rm -f "_build/$1/.built"
-    stage_build "$1"
-    : >"_build/$1/.built"
 }
 
 # configure must name what is missing, in one sentence, and get by without what is optional.
@@ -104,7 +114,7 @@ configure_anew() { # VARIABLE=VALUE…
     mkdir -p _build/abilities/try
     # What was given wins over the cache, but for what pkg-config once said.
     grep -vE "^(pkg_cv_|ac_cv_env_)" _build/abilities/config.cache >_build/abilities/try/config.cache
-    (cd _build/abilities/try && "$root/configure" -q -C CC=gcc "$@") \
+    (cd _build/abilities/try && "$root/configure" -q -C CC=gcc CFLAGS=-O0 "$@") \
         >_build/abilities/try.log 2>&1
 }
 
@@ -139,40 +149,45 @@ archive_is_ours() {
 accepted() { # WHAT VARIABLE=VALUE…
     local what=$1 ok=no
     shift
-    if configure_anew "$@" && make -C _build/abilities/try -j"$jobs" >>_build/abilities/try.log 2>&1; then
+    if configure_anew "$@" && make -C _build/abilities/try -j"$jobs" SHELL=/bin/sh >>_build/abilities/try.log 2>&1; then
         ok=yes
     fi
     verdict $ok "builds $what"
 }
 
-# The tarball builds, tests and cleans up after itself. Its live tests skip: they have run above, as
-# have the long ones of what needs no server; those that read files are not left out.
+# The tarball builds, tests and cleans up after itself; with clang, which this is the build of. Its
+# live tests skip: they have run above, as have the long ones of what needs no server; those that
+# read files are not left out.
 # shellcheck disable=SC2016 # make expands it
-tarball_tests='$(unit_tests) $(live_tests) $(cli_tests) $(interop_tests) $(lint_tests)'
+tarball_tests='$(unit_tests) $(live_tests) $(network_tests) $(conform_tests) $(cli_tests) $(interop_tests) $(lint_tests)'
 tarball_tests+=" tests/sim/golden/golden tests/fuzz/replay tests/mutants/mutate_test"
 stage_distcheck() {
     local log
     log=$(log_name distcheck)
-    if ! env -u ZKL_REQUIRE_SERVER timeout --foreground -k 20 "$stage_limit" make -C _build/clang -j"$jobs" distcheck \
-        DISTCHECK_CONFIGURE_FLAGS='CFLAGS=-O0' TESTS="$tarball_tests" >"$log" 2>&1; then
+    configure_build clang
+    if ! env -u ZKL_REQUIRE_SERVER VERBOSE=1 timeout --foreground -k 20 "$stage_limit" \
+        make -C _build/clang -j"$jobs" distcheck SHELL=/bin/sh TESTS="$tarball_tests" \
+        DISTCHECK_CONFIGURE_FLAGS="$(configure_args clang) --disable-dependency-tracking CFLAGS=-O1" >"$log" 2>&1; then
+        grep -nE 'FAIL|[Ee]rror|warning:' "$log" | head -n 10
         tail -n 25 "$log"
         die "make distcheck failed; see ${log#"$root"/}"
     fi
     passed=1
 }
 
-instrumented_builds() {
-    stage "build with ASan and UBSan" stage_build_and_mark asan
-    stage "build with TSan" stage_build_and_mark tsan
-    stage "build with clang" stage_build_and_mark clang
+beside_tests() {
+    stage "build with ASan and UBSan" stage_build asan memory-tests
+    stage "build with TSan" stage_build tsan thread-tests
+    stage "TSan: tests" stage_tests tsan check-threads
+    stage "configure without this and that" stage_abilities
+    stage "make distcheck, with clang" stage_distcheck
+    await "lint"
+    stage "gcc: other libraries" stage_tests gcc check-interop
 }
 
-beside_instrumented_tests() {
-    # They wait most of the time; and what they are is beyond the sanitizers.
-    stage "gcc: other libraries" stage_tests gcc check-interop
-    stage "clang: unit tests" stage_tests clang check-unit
-    stage "configure without this and that" stage_abilities
-    stage "make distcheck" stage_distcheck
+end_lane() {
+    end_group
+    { : >"$results/lane.ended"; } 2>/dev/null || true
 }
 
 # Starts a background lane; at most one at a time.
@@ -180,7 +195,7 @@ in_background() { # FUNCTION
     set -m
     (
         set +m
-        trap end_group EXIT
+        trap end_lane EXIT
         trap "exit 143" TERM
         "$1"
     ) &
@@ -203,15 +218,13 @@ check() {
     export ZKL_REQUIRE_SERVER=1
     bootstrap
 
-    stage "build with gcc" stage_build_and_mark gcc
-    in_background instrumented_builds
+    stage "build with gcc" stage_build gcc all-tests
+    in_background beside_tests
+    test_jobs=$((jobs + 2)) # in this lane
     stage "gcc: tests" stage_tests gcc check-code
     stage "lint" stage_tests gcc check-lint
-    join_lane
-    in_background beside_instrumented_tests
-    export ZKL_TEST_SCALE=${ZKL_TEST_SCALE-20}
+    await "build with ASan and UBSan"
     stage "ASan and UBSan: tests" stage_tests asan check-memory
-    stage "TSan: tests" stage_tests tsan check-threads
     join_lane
 
     passed=0 failed=0 skipped=0
