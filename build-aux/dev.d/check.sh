@@ -82,6 +82,31 @@ stage_build() { # NAME TARGET
     : >"_build/$1/.built"
 }
 
+# Tests start ZooKeeper servers by the hundred. With its classes parsed and checked in advance each takes
+# a third less of the processors' time until it serves; one of an ensemble has them all, and writes
+# them when it ends. Without them everything is as it was.
+server_classes=$root/_build/server.jsa
+archive_server_classes() {
+    local log
+    log=$(log_name "archive the servers' classes")
+    rm -f "$server_classes"
+    # shellcheck disable=SC2016
+    JDK_JAVA_OPTIONS="-XX:ArchiveClassesAtExit=$server_classes" timeout --foreground -k 20 60 \
+        _build/gcc/tests/support/zkl-server --nodes 3 -- bash -uc '
+            server=
+            for stat in /proc/[0-9]*/stat; do
+                read -r pid name _ parent _ <"$stat" || continue
+                [ "$name $parent" != "(java) $PPID" ] || server=$pid
+            done
+            kill -TERM "$server" &&
+                while read -r _ _ state _ <"/proc/$server/stat" && [ "$state" != Z ]; do sleep 0.1; done' >"$log" 2>&1 || true
+}
+
+stage_build_gcc() {
+    stage_build gcc all-tests
+    archive_server_classes
+}
+
 # The sanitizers' builds are many times slower: there the tests that go round and round do it less.
 stage_tests() { # NAME TARGET
     [ -e "_build/$1/.built" ] || die "$1 was not built, so its tests cannot run"
@@ -218,7 +243,8 @@ check() {
     export ZKL_REQUIRE_SERVER=1
     bootstrap
 
-    stage "build with gcc" stage_build gcc all-tests
+    stage "build with gcc" stage_build_gcc
+    [ ! -s "$server_classes" ] || export ZKL_SERVER_CLASSES=$server_classes
     in_background beside_tests
     test_jobs=$((jobs + 2)) # in this lane
     stage "gcc: tests" stage_tests gcc check-code
