@@ -193,9 +193,11 @@ expect_no_node "its node goes, long before its session's time" $L/within
 # A lock that is lost while its session lives on: the servers hear us, and we do not hear them. The
 # node stands as long as a member of the group does, and this one takes its time to die.
 session_lives_on() {
+    local session=6000
+    [ -z "${ZKL_INSTRUMENTED-}" ] || session=20000 # slow, but not so slow as to lose it
     rm -f "$scratch/ready"
     hold_at_exit "$scratch/go"
-    "$ZKL" --connect "$gate" --session-timeout 6000 lock $L --grace 0 --status-fd 9 -- bash -c '
+    "$ZKL" --connect "$gate" --session-timeout $session lock $L --grace 0 --status-fd 9 -- bash -c '
         exec 2>/dev/null
         "$2/linger" "$1/go" >"$1/linger" & member=$!
         until [ -s "$1/linger" ]; do sleep 0.02; done
