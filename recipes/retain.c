@@ -1,0 +1,346 @@
+#include "retain.h"
+
+#include <assert.h>
+
+#define BIT(state) (1U << (state))
+
+/* A span that kept a rival out must have saved so many times what it cost: so rivals lose at most
+ * about a tenth to it. */
+enum { WORTH = 9 };
+
+static const struct {
+    const char *name;
+    uint32_t next;
+} table[RETAIN_STATES] = {
+    [RETAIN_NONE] = {"none", BIT(RETAIN_ENTERING)},
+    [RETAIN_ENTERING] = {"entering", BIT(RETAIN_NONE) | BIT(RETAIN_ENTERING) | BIT(RETAIN_TURN)},
+    [RETAIN_TURN] = {"turn",
+                     BIT(RETAIN_NONE) | BIT(RETAIN_ENTERING) | BIT(RETAIN_TURN) | BIT(RETAIN_IDLE)},
+    [RETAIN_IDLE] = {"idle", BIT(RETAIN_NONE) | BIT(RETAIN_ENTERING) | BIT(RETAIN_TURN)},
+};
+
+const char *retain_state_name(enum retain_state state)
+{
+    return state < RETAIN_STATES ? table[state].name : "?";
+}
+
+bool retain_may_move(enum retain_state from, enum retain_state to)
+{
+    return (table[from].next & BIT(to)) != 0;
+}
+
+bool retain_invariant(const struct retain *r)
+{
+    const bool span = r->state == RETAIN_TURN || r->state == RETAIN_IDLE;
+
+    if (!span && (r->wanted || r->watched || r->looking || r->gate > 0 || r->turn > 0))
+        return false;
+    if (r->trying && r->state != RETAIN_ENTERING)
+        return false;
+    if (r->gate > r->waiting || r->gate > r->local_turns || (r->gate > 0 && !r->wanted))
+        return false;
+    if (r->state == RETAIN_NONE || r->state == RETAIN_ENTERING)
+        return (r->waiting > 0) == (r->state == RETAIN_ENTERING);
+    if (r->closed && r->waiting > 0)
+        return false;
+    return r->state != RETAIN_IDLE || (!r->wanted && (r->watched || r->looking) && r->armed);
+}
+
+static struct retain_action *act(struct retain_actions *out, enum retain_action_kind kind)
+{
+    assert(out->count < RETAIN_ACTIONS);
+    struct retain_action *a = &out->list[out->count++];
+    *a = (struct retain_action){.kind = kind};
+    return a;
+}
+
+static void arm(struct retain *r, struct retain_actions *out, int64_t at)
+{
+    r->armed = true;
+    act(out, RETAIN_ACT_ARM)->at = at;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- spans ---- */
+
+static bool may_retain(const struct retain *r, int64_t now)
+{
+    return !r->closed && now >= r->off_until;
+}
+
+static void enter(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+{
+    struct retain_action *a = act(out, RETAIN_ACT_ENTER);
+
+    r->state = RETAIN_ENTERING;
+    r->trying = ev->kind == RETAIN_EV_LOCK && ev->tries;
+    r->entered = ev->now;
+    a->tries = r->trying;
+    a->watch = r->alone && may_retain(r, ev->now);
+}
+
+/* The node is ours no longer, or will not be when the actions have been done. */
+static void forget_span(struct retain *r)
+{
+    r->state = RETAIN_NONE;
+    r->wanted = r->watched = r->looking = false;
+    r->gate = 0;
+    r->turn = 0;
+    r->kept_from = r->kept_more = 0;
+}
+
+/* What it has saved are the requests of each turn but the first. What it has cost, the rival has
+ * waited. */
+static void account(struct retain *r, int64_t now)
+{
+    int64_t cost, saved = (int64_t)r->turn * r->alone_ns;
+
+    if (r->kept_from == 0)
+        return;
+    cost = WORTH * (now - r->kept_from + r->kept_more);
+    if (saved < cost)
+        r->off_until = now + cost - saved;
+}
+
+/* Whoever waits here enters before the node is deleted, so that the place in line is as early as it
+ * can be. */
+static void end_span(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+{
+    account(r, ev->now);
+    forget_span(r);
+    if (r->waiting > 0)
+        enter(r, ev, out);
+    act(out, RETAIN_ACT_END);
+}
+
+/* A rival waits: of those who wait here so many still go first. */
+static void hear(struct retain *r, int64_t now)
+{
+    r->wanted = true;
+    r->heard = now;
+    r->gate = least(r->waiting, r->local_turns);
+}
+
+/* ---- turns ---- */
+
+static void begin_turn(struct retain *r, struct retain_actions *out)
+{
+    r->waiting--;
+    r->gate = least(r->gate, r->waiting);
+    r->state = RETAIN_TURN;
+    act(out, RETAIN_ACT_TURN)->turn = r->turn;
+}
+
+/* Whether who waits first goes before the rival. */
+static bool may_pass(const struct retain *r, int64_t now)
+{
+    return !r->wanted || (r->gate > 0 && now - r->heard <= RETAIN_GATE_NS) ||
+           now - r->first < r->slice_ns;
+}
+
+/* Without it a rival that is there already would never be heard of. */
+static void look(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+{
+    if (r->watched || r->looking || r->wanted)
+        return;
+    r->looking = true;
+    r->looked = ev->now;
+    act(out, RETAIN_ACT_LOOK);
+}
+
+/* The span has no turn: another one, its end, or idle. */
+static void go_on(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+{
+    const bool known = r->watched || r->looking || r->wanted || may_retain(r, ev->now);
+    const bool goes = r->waiting > 0 && (!r->fence64 || ev->same) && may_pass(r, ev->now);
+    const bool stays = r->waiting == 0 && !r->wanted && may_retain(r, ev->now);
+
+    if (!known || (!goes && !stays)) {
+        end_span(r, ev, out);
+        return;
+    }
+    look(r, ev, out);
+    if (goes && ev->sure) {
+        r->turn++;
+        begin_turn(r, out);
+    } else if (r->wanted) { /* in doubt: it may be long until one could go */
+        end_span(r, ev, out);
+    } else {
+        r->state = RETAIN_IDLE;
+        if (!r->armed)
+            arm(r, out, ev->now + r->retain_ns);
+    }
+}
+
+/* ---- events ---- */
+
+static void refuse(struct retain *r, struct retain_actions *out, bool last)
+{
+    r->waiting--;
+    act(out, RETAIN_ACT_BUSY)->last = last;
+}
+
+static void on_lock(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+{
+    const bool others_first =
+        r->state == RETAIN_ENTERING || r->state == RETAIN_TURN || r->waiting > 0;
+
+    r->waiting++;
+    if (ev->tries && others_first)
+        refuse(r, out, true);
+    else if (r->state == RETAIN_NONE)
+        enter(r, ev, out);
+    else if (r->state == RETAIN_IDLE)
+        go_on(r, ev, out);
+}
+
+static void on_gave_up(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+{
+    r->waiting--;
+    r->gate = least(r->gate, r->waiting);
+    if (ev->tries)
+        r->trying = false;
+    if (r->waiting == 0 && r->state == RETAIN_ENTERING) {
+        r->state = RETAIN_NONE;
+        r->trying = false;
+        act(out, RETAIN_ACT_ABANDON);
+    }
+}
+
+static void on_unlock(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+{
+    r->used = ev->now;
+    if (r->wanted && r->kept_from == 0)
+        r->kept_from = ev->now;
+    if (ev->must_end)
+        end_span(r, ev, out);
+    else
+        go_on(r, ev, out);
+}
+
+static void on_granted(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+{
+    r->trying = false;
+    r->first = ev->now;
+    r->watched = ev->watched;
+    r->alone = !ev->others && !ev->waited;
+    if (r->alone)
+        r->alone_ns = ev->now - r->entered;
+    begin_turn(r, out);
+    if (ev->others)
+        hear(r, ev->now);
+}
+
+static void on_failed(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+{
+    r->alone = false;
+    r->state = RETAIN_NONE;
+    if (!ev->busy) {
+        r->waiting = 0;
+        act(out, RETAIN_ACT_FAIL);
+    } else if (r->trying) {
+        refuse(r, out, false);
+    }
+    r->trying = false;
+    if (r->waiting > 0)
+        enter(r, ev, out);
+}
+
+/* A rival waits since then, and more. */
+static void on_rival(struct retain *r, const struct retain_event *ev, struct retain_actions *out,
+                     int64_t kept_from, int64_t kept_more)
+{
+    r->alone = r->watched = false;
+    if (r->wanted)
+        return;
+    r->kept_from = kept_from;
+    r->kept_more = kept_more;
+    hear(r, ev->now);
+    if (r->state == RETAIN_IDLE)
+        end_span(r, ev, out);
+}
+
+static void on_looked(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+{
+    if (!r->looking)
+        return;
+    r->looking = false;
+    r->watched = ev->watched && !ev->others;
+    r->alone = r->watched && !r->wanted;
+    if (!r->watched)
+        on_rival(r, ev, out, r->looked, 0);
+}
+
+static void on_timer(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+{
+    r->armed = false;
+    if (r->state == RETAIN_IDLE && r->waiting == 0 && ev->now - r->used >= r->retain_ns)
+        end_span(r, ev, out);
+    else if (r->state == RETAIN_IDLE && r->waiting == 0)
+        arm(r, out, r->used + r->retain_ns);
+    else if (r->state == RETAIN_IDLE)
+        arm(r, out, ev->now + r->retain_ns);
+}
+
+static void on_close(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+{
+    r->closed = true;
+    if (r->state == RETAIN_IDLE)
+        end_span(r, ev, out);
+}
+
+static void step_span(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+{
+    const bool idle = r->state == RETAIN_IDLE;
+
+    if (ev->kind == RETAIN_EV_LOOKED) {
+        on_looked(r, ev, out);
+    } else if (ev->kind == RETAIN_EV_RIVAL) {
+        on_rival(r, ev, out, idle ? ev->now : 0, idle ? r->alone_ns : 0);
+    } else if (ev->kind == RETAIN_EV_ENDED) {
+        forget_span(r);
+        if (r->waiting > 0)
+            enter(r, ev, out);
+    } else if (ev->kind == RETAIN_EV_UNLOCK && !idle) {
+        on_unlock(r, ev, out);
+    } else if (ev->kind == RETAIN_EV_PROVED && idle && r->waiting > 0) {
+        go_on(r, ev, out);
+    } else if (ev->kind == RETAIN_EV_YIELD && idle) {
+        end_span(r, ev, out);
+    }
+}
+
+void retain_init(struct retain *r)
+{
+    *r = (struct retain){.retain_ns = r->retain_ns,
+                         .slice_ns = r->slice_ns,
+                         .local_turns = r->local_turns,
+                         .fence64 = r->fence64};
+}
+
+void retain_step(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+{
+    const enum retain_state from = r->state;
+
+    out->count = 0;
+    if (ev->kind == RETAIN_EV_LOCK)
+        on_lock(r, ev, out);
+    else if (ev->kind == RETAIN_EV_GAVE_UP)
+        on_gave_up(r, ev, out);
+    else if (ev->kind == RETAIN_EV_TIMER)
+        on_timer(r, ev, out);
+    else if (ev->kind == RETAIN_EV_CLOSE)
+        on_close(r, ev, out);
+    else if (from == RETAIN_ENTERING && ev->kind == RETAIN_EV_GRANTED)
+        on_granted(r, ev, out);
+    else if (from == RETAIN_ENTERING && ev->kind == RETAIN_EV_FAILED)
+        on_failed(r, ev, out);
+    else if (from == RETAIN_TURN || from == RETAIN_IDLE)
+        step_span(r, ev, out);
+    assert(r->state == from || retain_may_move(from, r->state));
+    assert(retain_invariant(r));
+}
