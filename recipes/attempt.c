@@ -33,11 +33,16 @@ bool attempt_invariant(const struct attempt *c)
     return c->state != ST_HOLDING || (c->token != 0 && !rule_exhausted(c->number));
 }
 
-static bool is_answer(enum event_kind kind)
+static bool is_stale(const struct attempt *c, const struct event *ev)
 {
-    return kind == EV_CREATED || kind == EV_PARENTS_MADE || kind == EV_PASSED ||
-           kind == EV_LISTED || kind == EV_HINT_READ || kind == EV_READ || kind == EV_WATCHED ||
-           kind == EV_RESET;
+    const enum event_kind kind = ev->kind;
+    const bool answer = kind == EV_CREATED || kind == EV_PARENTS_MADE || kind == EV_PASSED ||
+                        kind == EV_LISTED || kind == EV_HINT_READ || kind == EV_READ ||
+                        kind == EV_WATCHED || kind == EV_RESET;
+
+    if (kind == EV_LISTED && c->looking && ev->tag == ATTEMPT_LOOK_TAG)
+        return false;
+    return answer && ev->tag != c->tag;
 }
 
 /* The same in each phase, until the caller has its answer. */
@@ -102,7 +107,7 @@ void attempt_step(struct attempt *c, const struct event *ev, struct actions *out
     out->count = 0;
     if (ev->kind == EV_OWN_FIRED)
         c->own_watched = false;
-    if (is_answer(ev->kind) && ev->tag != c->tag)
+    if (is_stale(c, ev))
         return;
     if (over && from != ST_IDLE && !c->told)
         on_session_over(c, out, ev->kind == EV_END);

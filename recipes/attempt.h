@@ -56,19 +56,21 @@ enum event_kind {
     EV_PARENTS_MADE,
     EV_PASSED, /* answer to ACT_BARRIER: a definite one of any kind is OK */
     EV_LISTED,
-    EV_HINT_READ,  /* of the directory itself */
-    EV_READ,       /* of the own node */
-    EV_WATCHED,    /* answer to ACT_WATCH */
-    EV_PRED_FIRED, /* the present predecessor changed or went; never an earlier one */
-    EV_OWN_FIRED,  /* the own node changed or went */
-    EV_RESET,      /* answer to ACT_RESET */
-    EV_TIMER,      /* ACT_ARM came due */
-    EV_EXTENDED,   /* the session's deadline was extended */
-    EV_LAPSED,     /* the grant's deadline passed */
-    EV_ABORT,      /* the caller gives up: timeout, cancel, close */
-    EV_RELEASE,    /* the holder is done; or, when lapsed, its callbacks are */
-    EV_REPLACED,   /* the session ended and a new one is being opened */
-    EV_END         /* the session ended and no other will follow */
+    EV_HINT_READ,      /* of the directory itself */
+    EV_READ,           /* of the own node */
+    EV_WATCHED,        /* answer to ACT_WATCH */
+    EV_PRED_FIRED,     /* the present predecessor changed or went; never an earlier one */
+    EV_OWN_FIRED,      /* the own node changed or went */
+    EV_CHILDREN_FIRED, /* a child came or went since the list that left the watch */
+    EV_RESET,          /* answer to ACT_RESET */
+    EV_TIMER,          /* ACT_ARM came due */
+    EV_EXTENDED,       /* the session's deadline was extended */
+    EV_LAPSED,         /* the grant's deadline passed */
+    EV_ABORT,          /* the caller gives up: timeout, cancel, close */
+    EV_LOOK,           /* the holder asks whether others wait: answered by ACT_OTHERS */
+    EV_RELEASE,        /* the holder is done; or, when lapsed, its callbacks are */
+    EV_REPLACED,       /* the session ended and a new one is being opened */
+    EV_END             /* the session ended and no other will follow */
 };
 
 struct event {
@@ -85,6 +87,7 @@ struct event {
     int64_t session;         /* the present session's id */
     /* EV_LISTED */
     const struct child *children;
+    bool watched; /* the list has left a watch */
     /* EV_LISTED, EV_HINT_READ: of the directory */
     size_t count;        /* children */
     enum head_hint hint; /* of a list NONE or UNREAD */
@@ -95,17 +98,17 @@ enum action_kind {
     ACT_ADMIT,  /* EV_ENTER, when it is its turn; the last action of a step */
     ACT_CREATE, /* own id, ephemeral sequential */
     ACT_PARENTS,
-    ACT_BARRIER, /* through the quorum, changing nothing: a list behind it shows each create that
-                    was asked for before and will ever be done */
-    ACT_LIST,
-    ACT_ADOPT,        /* the child id of this snapshot is the own node from now on */
-    ACT_READ_HINT,    /* the directory's data: do they name the predecessor? */
-    ACT_PROVE,        /* reads the own node */
-    ACT_READ,         /* the own node, leaving a watch on it */
-    ACT_WATCH,        /* the child id of this snapshot is the predecessor from now on */
-    ACT_REWATCH,      /* the same predecessor again */
-    ACT_UNWATCH,      /* the predecessor is of no interest any more */
-    ACT_DELETE,       /* the own node; guaranteed by the layer below */
+    ACT_BARRIER,   /* through the quorum, changing nothing: a list behind it shows each create that
+                      was asked for before and will ever be done */
+    ACT_LIST,      /* with .watch, leaving a watch on the children if that may be */
+    ACT_ADOPT,     /* the child id of this snapshot is the own node from now on */
+    ACT_READ_HINT, /* the directory's data: do they name the predecessor? */
+    ACT_PROVE,     /* reads the own node */
+    ACT_READ,      /* the own node, leaving a watch on it */
+    ACT_WATCH,     /* the child id of this snapshot is the predecessor from now on */
+    ACT_REWATCH,   /* the same predecessor again */
+    ACT_UNWATCH,   /* the predecessor is of no interest any more */
+    ACT_DELETE,    /* the own node; guaranteed by the layer below */
     ACT_DELETE_SPARE, /* nodes of this attempt in this snapshot, but the one with .number */
     ACT_DELETE_ALL,   /* nodes of this attempt in this snapshot */
     ACT_ORPHAN,   /* a node of ours may stand that cannot be seen: the session must go, unless it
@@ -114,6 +117,7 @@ enum action_kind {
     ACT_SET_HINT, /* the own node's name into the directory's data, if their version is .number;
                  not awaited */
     ACT_ARM,      /* EV_TIMER after .number ms */
+    ACT_OTHERS,   /* the holder hears .others; the last action of a step */
     ACT_GRANT,
     ACT_REVOKE,
     ACT_FAIL /* .error is the caller's answer */
@@ -123,6 +127,9 @@ enum action_kind {
  * them once more, so it is set when the hold has lasted this long. */
 #define ATTEMPT_OWN_WATCH_MS 20
 
+/* The tag of the list behind EV_LOOK, which is beside the others: one is under way at a time. */
+#define ATTEMPT_LOOK_TAG (UINT32_C(1) << 31)
+
 /* Until it is tried again, when it could not be set. */
 #define ATTEMPT_RETRY_MS 1000
 
@@ -131,8 +138,17 @@ enum action_kind {
 #define ATTEMPT_SETTLE_FIRST_MS 500
 #define ATTEMPT_SETTLE_LAST_MS 30000
 
+/* What a holder can know of others. */
+enum attempt_others {
+    OTHERS_UNKNOWN, /* could not be found out */
+    OTHERS_NONE,    /* nobody waits, and whoever comes will be heard */
+    OTHERS_WAIT     /* somebody waits; of more that come nothing is heard */
+};
+
 struct action {
     enum action_kind kind;
+    bool watch;
+    enum attempt_others others;
     uint32_t tag; /* of a request: given back with its answer */
     uint32_t id;
     int32_t number;
@@ -168,6 +184,11 @@ struct attempt {
     bool told;            /* the caller has its answer */
     bool own_watched;     /* the own node has a watch */
     bool hintable;        /* of head hints, see head_hint.h: .version is nobody else's data */
+    /* of others; thousands may wait, and each has these: */
+    bool watch_children : 1;        /* the first list is to leave a watch on the children */
+    bool waited : 1;                /* it has had a predecessor */
+    bool looking : 1;               /* EV_LOOK is not answered yet */
+    enum attempt_others others : 2; /* OTHERS_NONE: the children are watched */
     uint64_t token;
     int32_t number;
     uint32_t ahead;  /* in the last snapshot; 0 before the first one */

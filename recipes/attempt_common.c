@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "rule.h"
+
 /* A directory that vanishes this often in one attempt is somebody's bug. */
 enum { ROUNDS_MAX = 100 };
 
@@ -44,6 +46,13 @@ const char *attempt_state_name(enum attempt_state state)
 bool attempt_may_move(enum attempt_state from, enum attempt_state to)
 {
     return (table[from].next & BIT(to)) != 0;
+}
+
+enum attempt_others attempt_others_in(const struct event *ev, const struct place *place)
+{
+    return place->behind || place->ahead > 0 ? OTHERS_WAIT
+           : ev->watched                     ? OTHERS_NONE
+                                             : OTHERS_UNKNOWN;
 }
 
 void attempt_move(struct attempt *c, enum attempt_state to)

@@ -7,6 +7,7 @@ static void forget_place(struct attempt *c)
 {
     c->has_node = false;
     c->own_watched = false;
+    c->others = OTHERS_UNKNOWN;
     c->ahead = 0;
     c->hintable = false;
 }
@@ -23,6 +24,7 @@ static void enter(struct attempt *c, struct actions *out)
     forget_place(c);
     attempt_ask(c, out, ACT_CREATE);
     attempt_act(out, ACT_LIST)->tag = c->tag;
+    out->list[out->count - 1].watch = c->watch_children;
     attempt_move(c, ST_CREATING);
 }
 

@@ -17,9 +17,9 @@ static void grant(struct attempt *c, struct actions *out)
 {
     if (is_to_hint(c))
         attempt_act(out, ACT_SET_HINT)->number = c->version;
-    attempt_act(out, ACT_GRANT);
+    attempt_act(out, ACT_GRANT)->others = c->others;
     c->told = true;
-    if (!c->own_watched)
+    if (!c->own_watched && c->others != OTHERS_NONE)
         attempt_act(out, ACT_ARM)->number = ATTEMPT_OWN_WATCH_MS;
     attempt_move(c, ST_HOLDING);
 }
@@ -67,6 +67,47 @@ static void end_without_node(struct attempt *c, struct actions *out)
     attempt_move(c, ST_DONE);
 }
 
+/* ---- others ---- */
+
+static void tell_others(struct attempt *c, struct actions *out, enum attempt_others others)
+{
+    c->others = others;
+    attempt_act(out, ACT_OTHERS)->others = others;
+}
+
+/* The watch on the children would have told of the own node's end, too. */
+static void on_children_fired(struct attempt *c, struct actions *out)
+{
+    if (!c->own_watched)
+        attempt_act(out, ACT_ARM)->number = ATTEMPT_OWN_WATCH_MS;
+    tell_others(c, out, OTHERS_WAIT);
+}
+
+static void look(struct attempt *c, struct actions *out)
+{
+    if (c->looking)
+        return;
+    if (c->others == OTHERS_NONE) {
+        tell_others(c, out, OTHERS_NONE);
+        return;
+    }
+    c->looking = true;
+    struct action *a = attempt_act(out, ACT_LIST);
+    a->tag = ATTEMPT_LOOK_TAG;
+    a->watch = true;
+}
+
+/* A list without the own node proves nothing; the own watch will. */
+static void on_looked(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    struct place place = {.present = false};
+
+    c->looking = false;
+    if (ev->answer == ANSWER_OK)
+        place = rule_place(ev->children, ev->count, c->kind, c->number);
+    tell_others(c, out, place.present ? attempt_others_in(ev, &place) : OTHERS_UNKNOWN);
+}
+
 static void on_own_read(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (attempt_is_own_gone(ev))
@@ -88,7 +129,18 @@ static void step_holding(struct attempt *c, const struct event *ev, struct actio
         attempt_move(c, ST_LAPSED);
         break;
     case EV_TIMER:
-        attempt_ask(c, out, ACT_READ);
+        if (c->others != OTHERS_NONE)
+            attempt_ask(c, out, ACT_READ);
+        break;
+    case EV_LOOK:
+        look(c, out);
+        break;
+    case EV_LISTED:
+        if (c->looking)
+            on_looked(c, ev, out);
+        break;
+    case EV_CHILDREN_FIRED:
+        on_children_fired(c, out);
         break;
     case EV_OWN_FIRED:
         if (ev->gone)
@@ -148,6 +200,8 @@ void attempt_step_hold(struct attempt *c, const struct event *ev, struct actions
 {
     if (ev->kind == EV_REPLACED || ev->kind == EV_END)
         end_without_node(c, out);
+    else if (c->state != ST_HOLDING && ev->kind == EV_CHILDREN_FIRED)
+        c->others = OTHERS_WAIT;
     else if (c->state == ST_PROVING && ev->kind == EV_READ)
         on_proof(c, ev, out);
     else if (c->state == ST_CLAIMING)

@@ -36,6 +36,11 @@ void attempt_begin_leaving(struct attempt *c, const struct event *ev, struct act
 
 /* ---- attempt_common.c ---- */
 
+struct place;
+
+/* What a list tells of others. */
+enum attempt_others attempt_others_in(const struct event *ev, const struct place *place);
+
 void attempt_move(struct attempt *c, enum attempt_state to);
 
 struct action *attempt_act(struct actions *out, enum action_kind kind);

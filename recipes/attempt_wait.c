@@ -30,6 +30,8 @@ static void wait_for(struct attempt *c, struct actions *out, uint32_t predecesso
 {
     attempt_ask(c, out, ACT_WATCH);
     out->list[out->count - 1].id = predecessor;
+    c->others = OTHERS_UNKNOWN;
+    c->waited = true;
     c->watching = true;
     attempt_move(c, ST_WAITING);
 }
@@ -54,6 +56,7 @@ static void on_snapshot(struct attempt *c, const struct event *ev, struct action
     if (place.spare)
         attempt_act(out, ACT_DELETE_SPARE)->number = c->number;
     c->ahead = place.ahead;
+    c->others = attempt_others_in(ev, &place);
     learn(c, ev);
     if (is_mixed(c, ev, &place, &incompatible)) {
         attempt_tell(c, out, ATTEMPT_LAYOUT);

@@ -60,8 +60,10 @@ struct place rule_place(const struct child *children, size_t count, enum child_k
         if (child->old)
             place.spare = true;
         /* An equal number that is not ours can only be a forgery: wait for it, to be safe. */
-        if (order_key(child->number) > key)
+        if (order_key(child->number) > key) {
+            place.behind |= rule_waits(child->kind, kind);
             continue;
+        }
         if (!rule_waits(kind, child->kind)) {
             place.incompatible = true;
             place.incompatible_id = child->id;

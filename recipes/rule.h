@@ -14,6 +14,7 @@ struct place {
     bool spare;               /* there are more nodes of this attempt, to be deleted */
     bool incompatible;        /* before it stands one for which it does not wait */
     uint32_t incompatible_id; /* its id */
+    bool behind;              /* somebody waits for it */
     uint32_t ahead;           /* how many contenders it must wait for */
     uint32_t predecessor;     /* id of the nearest of them, when ahead > 0 */
     int32_t own;              /* the lowest number that carries this attempt's id, when found */

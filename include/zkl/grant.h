@@ -22,6 +22,19 @@ typedef void (*zkl_grant_fn)(zkl_grant *grant, zkl_state state, void *data);
  * child. Returns 0, which no grant has, for NULL. Since 0.1. */
 ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
 
+/* Returns which turn of its token the grant is, from 0: a mutex that retains (retain_ms) gives its
+ * node to one owner after the other, and with it the same token. Of the pair (token, turn) each
+ * later grant of a path has a higher one. It can always be read, as the token can. Returns 0 for
+ * grants of everything else, and for NULL. Since 0.1. */
+ZKL_API uint64_t zkl_grant_turn(const zkl_grant *g);
+
+enum { ZKL_FENCE_SIZE = 33 };
+
+/* Writes token and turn as 32 hexadecimal digits and a final 0 into buf: strings that sort as the
+ * pairs do, by strcmp() and in every database. size is that of buf, at least ZKL_FENCE_SIZE.
+ * Returns 0; ZKL_EINVAL: g or buf is NULL; ZKL_ERANGE: size is too small. Since 0.1. */
+ZKL_API int zkl_grant_fence(const zkl_grant *g, char *buf, size_t size);
+
 /* Returns for how many milliseconds, rounded down, no other client can acquire the lock. They count
  * from the reading of the clocks inside the call, not from its return, since the thread may be
  * stopped in between; zkl_grant_deadline() gives the instant itself. Returns 0 when the grant was
@@ -71,6 +84,13 @@ ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);
  *   ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data);
+
+/* Registers fn(g, state, data), which is called once when another contender waits for the lock; at
+ * once if one does already. The state is the present one. It is not called after the grant has
+ * ended, nor if it has ended by now. The first registration of a grant costs a list of the lock's
+ * directory, which leaves a watch there, unless a mutex that retains has one.
+ * Returns as zkl_grant_on_change(). Since 0.1. */
+ZKL_API int zkl_grant_on_wanted(zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Releases a grant that the caller owns: one that an asynchronous acquisition or a campaign gave.
  * Must not be called for a grant that zkl_mutex_lock() lent. May be called from any thread. The

@@ -38,11 +38,22 @@ typedef struct zkl_mutex_options {
     void *key_data;      /* argument of key; must be valid as long as the mutex */
     zkl_peer peer;       /* default: CURATOR */
     int strict;          /* 1: a child that is no contender is ZKL_ELAYOUT; 0: it is ignored */
+    int64_t retain_ms;   /* 0 (the default) to 86400000: how long the handle keeps the lock when
+                            nobody   uses it here and no other contender waits; 0: not at all. See
+                            zkl(7),   "Retained grants" */
+    int local_turns;     /* retaining: how many callers that waited here when another contender was
+                            heard of still go first. Default 16 */
+    int64_t
+        slice_ms; /* retaining: so long after a span began, callers here go before another
+                     contender, even if they came later. 0 (the default) to 86400000; 0: never */
+    int fence64;  /* retaining: 1: each new owner gets a new node, and so a higher token, for
+                     resources that compare tokens alone; 0: it may get a turn of the same */
 } zkl_mutex_options;
 
 #define ZKL_MUTEX_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        sizeof(zkl_mutex_options), NULL, ZKL_PARENTS_CONTAINER, NULL, NULL, ZKL_PEER_CURATOR, 0    \
+        sizeof(zkl_mutex_options), NULL, ZKL_PARENTS_CONTAINER, NULL, NULL, ZKL_PEER_CURATOR, 0,   \
+            0, 16, 0, 0                                                                            \
     }
 
 /* Creates a handle for the lock at path and stores it in *ret. path is absolute, without trailing
@@ -105,6 +116,12 @@ ZKL_API int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret);
  *   ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_mutex_unlock(zkl_mutex *m);
+
+/* Ends what the handle retains and nobody uses, as if retain_ms had passed: the node is deleted in
+ * the background. Does nothing while somebody here has the lock or waits for it, nor without
+ * retain_ms. Never waits for the server.
+ * Returns 0; ZKL_EINVAL: m is NULL; ZKL_ECLOSED; ZKL_ECHILD. Since 0.1. */
+ZKL_API int zkl_mutex_yield(zkl_mutex *m);
 
 /* Acquires the lock without blocking. fn(grant, err, data) is called exactly once if this function
  * returns 0, and never if it returns an error. The lock belongs to no thread: it is not reentrant,

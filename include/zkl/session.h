@@ -64,13 +64,15 @@ typedef struct zkl_session_options {
     int64_t warm_ms;    /* default 60000; 0 and more: how long the session is still proved after the
                            last grant or waiter */
     int dispatch;       /* 0: callbacks run on a thread of the library; 1: they run inside
-                           zkl_session_dispatch() */
+                                 zkl_session_dispatch() */
+    int retain_max;     /* default 1000; 0 and more: how many locks that nobody uses the mutexes of
+                           the session retain; the one that was used least lately goes first */
 } zkl_session_options;
 
 #define ZKL_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(zkl_session_options), 10000, NULL, NULL, NULL, NULL, NULL, ZKL_LOG_WARN, 0, 100,    \
-            60000, 0                                                                               \
+            60000, 0, 1000                                                                         \
     }
 
 /* Opens a session and stores it in *ret. connect is "host:port,host:port/chroot"; the port is 2181

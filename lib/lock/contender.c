@@ -35,6 +35,16 @@ void contender_unref(struct contender *c)
     g_free(c);
 }
 
+static void tell_news(struct contender *c, enum contender_news news)
+{
+    contender_news_fn fn = c->head ? c->head->news : NULL;
+
+    if (fn && news == CONTENDER_ENDED)
+        c->head->news = NULL;
+    if (fn)
+        fn(c->context, news);
+}
+
 /* The attempt is over: nothing may call back into it but answers under way, which hold it. */
 static void retire(struct contender *c)
 {
@@ -44,9 +54,11 @@ static void retire(struct contender *c)
     if (c->head) {
         timers_cancel(&c->head->timer);
         watch_drop(&c->head->own_subscription, true);
+        watch_drop(&c->head->children_subscription, true);
     }
     watch_drop(&c->predecessor_subscription, false);
     detach_grant(c);
+    tell_news(c, CONTENDER_ENDED);
     s->orphans -= c->orphan;
     admission_leave(c);
     contender_unref(c);
@@ -65,6 +77,8 @@ static void give_grant(struct contender *c)
                  "%s: the sequence numbers of its directory end at 2147483647", node);
     c->grant = grant_new(s, c, node, c->payload, c->machine.token);
     g_free(node);
+    if (c->machine.others == OTHERS_WAIT)
+        grant_wanted(c->grant);
     c->decided(c->context, c->grant, NULL);
 }
 
@@ -87,7 +101,8 @@ static void lose(struct contender *c)
 {
     zkl_session *s = c->session;
 
-    if (zkl_grant_state(c->grant) != ZKL_RELEASED) /* by a transaction, with its node */
+    /* RELEASED by a transaction, with its node. */
+    if (!c->idle && grant_told_state(c->grant) != ZKL_RELEASED)
         log_line(s->log, ZKL_LOG_WARN, "%s: lost", grant_full_node(c->grant));
     c->refs++;
     if (grant_lose(c->grant, on_told, c)) {
@@ -98,6 +113,22 @@ static void lose(struct contender *c)
         c->release_next = true;
     }
     detach_grant(c);
+    tell_news(c, CONTENDER_ENDED);
+}
+
+static enum contender_news to_news(enum attempt_others others)
+{
+    return others == OTHERS_NONE   ? CONTENDER_ALONE
+           : others == OTHERS_WAIT ? CONTENDER_OTHERS
+                                   : CONTENDER_UNKNOWN;
+}
+
+static void tell_others(struct contender *c, enum attempt_others others)
+{
+    c->look_again = others == OTHERS_UNKNOWN;
+    if (others == OTHERS_WAIT && c->grant)
+        grant_wanted(c->grant);
+    tell_news(c, to_news(others));
 }
 
 /* The names are those of the snapshot that the recipe has just seen. Which child it is matters more
@@ -145,6 +176,9 @@ static void perform(struct contender *c, const struct action *a)
         break;
     case ACT_REVOKE:
         lose(c);
+        break;
+    case ACT_OTHERS:
+        tell_others(c, a->others);
         break;
     case ACT_FAIL:
         if (a->error == ATTEMPT_LAYOUT)
@@ -222,11 +256,19 @@ static void on_predecessor_fired(void *context, bool gone)
     contender_step(context, &(struct event){.kind = EV_PRED_FIRED, .gone = gone});
 }
 
+static void on_children_fired(void *context, bool gone)
+{
+    (void)gone;
+    contender_step_kind(context, EV_CHILDREN_FIRED);
+}
+
 struct head_state *contender_head(struct contender *c)
 {
     if (!c->head) {
         c->head = g_new0(struct head_state, 1);
         c->head->own_subscription = (struct subscription){.fired = on_own_fired, .context = c};
+        c->head->children_subscription =
+            (struct subscription){.fired = on_children_fired, .context = c};
         c->head->deadline_link.data = c;
     }
     return c->head;
@@ -248,9 +290,12 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->context = context;
     c->predecessor_subscription =
         (struct subscription){.fired = on_predecessor_fired, .context = c};
+    if (spec->news)
+        contender_head(c)->news = spec->news;
     contender_new_id(c);
     attempt_init(&c->machine, spec->kind, spec->try_only);
     c->machine.strict = spec->strict;
+    c->machine.watch_children = spec->watch_children;
     c->machine.long_queue = spec->hints ? contender_long_queue : 0;
     admission_arrive(c);
     return c;
@@ -277,6 +322,53 @@ void contender_abort(struct contender *c, int code, const char *text)
     c->why = NULL;
     contender_recall(c);
     contender_unref(c);
+}
+
+static void tell_nobody(void *context, zkl_grant *grant, const zkl_error *error)
+{
+    (void)context;
+    (void)grant;
+    (void)error;
+}
+
+void contender_abandon(struct contender *c)
+{
+    c->decided = tell_nobody;
+    contender_forget(c);
+    contender_abort(c, ZKL_ECANCELED, zkl_strerror(ZKL_ECANCELED));
+}
+
+void contender_look(struct contender *c)
+{
+    contender_step_kind(c, EV_LOOK);
+}
+
+bool contender_has_waited(const struct contender *c)
+{
+    return c->machine.waited;
+}
+
+enum contender_news contender_others(const struct contender *c)
+{
+    return to_news(c->machine.others);
+}
+
+void contender_set_idle(struct contender *c, bool idle)
+{
+    c->idle = idle;
+}
+
+void contender_forget(struct contender *c)
+{
+    if (c->head)
+        c->head->news = NULL;
+}
+
+void contender_proved(struct contender *c)
+{
+    if (c->look_again)
+        contender_look(c);
+    tell_news(c, CONTENDER_PROVED);
 }
 
 void contender_release(struct contender *c)

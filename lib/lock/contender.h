@@ -11,6 +11,16 @@ struct contender;
 /* Called exactly once: the grant (owned by the callee) or the error. */
 typedef void (*contender_decided)(void *context, zkl_grant *grant, const zkl_error *error);
 
+/* What a holder hears beside that, in this order of time. */
+enum contender_news {
+    CONTENDER_ALONE,   /* nobody waits, and whoever comes will be heard */
+    CONTENDER_OTHERS,  /* somebody waits; of more that come nothing is heard */
+    CONTENDER_UNKNOWN, /* whether somebody waits could not be found out */
+    CONTENDER_PROVED,  /* the deadline was extended */
+    CONTENDER_ENDED    /* it holds no longer, whoever ended it; the last one */
+};
+typedef void (*contender_news_fn)(void *context, enum contender_news news);
+
 struct contender_spec {
     char *directory; /* GRefString, with chroot */
     char *payload;   /* GRefString */
@@ -21,6 +31,8 @@ struct contender_spec {
     bool try_only;
     bool strict; /* a child that is no contender is an error */
     bool hints;  /* in a long queue it leaves a head hint in the directory's data, and goes by it */
+    bool watch_children;    /* if it is alone when it enters, it will hear who comes */
+    contender_news_fn news; /* NULL: not told */
 };
 
 /* Of how many children on a queue is long: tests put less here. */
@@ -35,6 +47,22 @@ int contender_ahead(const struct contender *c);
 
 /* The caller gives up, before decided: it gets code and text. */
 void contender_abort(struct contender *c, int code, const char *text);
+
+/* The same, and nobody is told. */
+void contender_abandon(struct contender *c);
+
+/* Of a holder: is it alone? The news tell, and the grant's callbacks. */
+void contender_look(struct contender *c);
+
+/* Of one that was granted: whether it had to wait, and what is known of others. */
+bool contender_has_waited(const struct contender *c);
+enum contender_news contender_others(const struct contender *c);
+
+/* Nobody uses what it holds: it is not worth keeping a session for. */
+void contender_set_idle(struct contender *c, bool idle);
+
+/* Whoever heard its news does so no longer. */
+void contender_forget(struct contender *c);
 
 /* The holder is done. */
 void contender_release(struct contender *c);

@@ -140,12 +140,34 @@ static void parse_child(struct contender *c, const char *name, uint32_t id, stru
         log_unrelated(c, child, name);
 }
 
+/* Whether r has left a watch on the children. */
+static bool has_left_watch(struct contender *c, const struct request *r,
+                           const struct store_reply *reply)
+{
+    if (!r->what.watch)
+        return false;
+    watch_answered(c->session, r, reply, &c->head->children_subscription);
+    return c->head->children_subscription.watch != NULL;
+}
+
+/* The recipe says whether it is of use. */
+static void step_listed(struct contender *c, struct request *r, const struct store_reply *reply,
+                        struct event *ev)
+{
+    c->refs++;
+    contender_answer(r, reply, ev);
+    if (ev->watched && c->machine.others != OTHERS_NONE)
+        watch_drop(&c->head->children_subscription, false);
+    contender_unref(c);
+}
+
 static void on_listed(struct request *r, const struct store_reply *reply)
 {
     struct contender *c = r->context;
     struct child *children = g_new0(struct child, (gsize)reply->count);
     struct event ev = {.kind = EV_LISTED,
                        .children = children,
+                       .watched = has_left_watch(c, r, reply),
                        .count = (size_t)reply->count,
                        .hint = reply->data_length > 0 ? HINT_UNREAD : HINT_NONE,
                        .version = reply->version};
@@ -162,14 +184,17 @@ static void on_listed(struct request *r, const struct store_reply *reply)
     for (int i = 0; i < reply->count; i++)
         parse_child(c, reply->names[i], (uint32_t)i, &children[i]);
     c->listed = reply;
-    contender_answer(r, reply, &ev);
+    step_listed(c, r, reply, &ev);
     g_free(children);
 }
 
-static void ask_list(struct contender *c, uint32_t tag)
+/* Where too much is watched already, the list leaves no watch. */
+static void ask_list(struct contender *c, const struct action *a)
 {
     c->list =
-        contender_request(c, STORE_LIST, g_strdup(admission_path(c->admission)), on_listed, tag);
+        contender_request(c, STORE_LIST, g_strdup(admission_path(c->admission)), on_listed, a->tag);
+    if (a->watch)
+        watch_add(c->session, c->list, &contender_head(c)->children_subscription);
     request_send(c->session, c->list);
 }
 
@@ -297,7 +322,7 @@ void contender_ask(struct contender *c, const struct action *a)
         ask_barrier(c, a->tag);
         break;
     case ACT_LIST:
-        ask_list(c, a->tag);
+        ask_list(c, a);
         break;
     case ACT_ADOPT:
         contender_set_node(c, c->listed->names[a->id], c->machine.number);

@@ -47,18 +47,24 @@ struct contender {
     bool retired;
     bool release_next; /* nobody had to be told of the loss */
     bool orphan;       /* counted in the session's */
+    bool idle;         /* holds for nobody */
+    bool look_again;   /* what was found out of others was nothing */
     uint32_t arrival;  /* in what order they came, and enter again */
 };
 
 /* What only the first in line has: thousands may wait behind it. */
 struct head_state {
-    struct subscription own_subscription;
-    struct timer timer;  /* own watch due, or the end of a lapsed node */
-    GList deadline_link; /* of the session */
-    bool by_deadline;    /* in the session's list of that name */
+    struct subscription own_subscription, children_subscription;
+    contender_news_fn news; /* NULL: nobody hears them */
+    struct timer timer;     /* own watch due, or the end of a lapsed node */
+    GList deadline_link;    /* of the session */
+    bool by_deadline;       /* in the session's list of that name */
 };
 
 struct head_state *contender_head(struct contender *c);
+
+/* The deadline of a holder was extended. */
+void contender_proved(struct contender *c);
 
 /* What would enter the queue but was not sent yet will not be. */
 void contender_recall(struct contender *c);

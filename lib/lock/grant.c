@@ -1,32 +1,6 @@
-#include "grant.h"
-
-#include <stdatomic.h>
-
+#include "grant_struct.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
-#include "multi.h"
-
-/* State and deadline are one word, so that a proof and a loss cannot cross: microseconds of
- * CLOCK_BOOTTIME above the two bits of the state. What else a deadline has, raw and sure, is
- * written before the word and read after it, and a reader who then finds the clock short of the
- * deadline looks at the word once more. If that is the same, it was owned after the clock was read,
- * and what was read with it is of its own deadline or of one already proved; without that look, it
- * could be of one whose proof came too late and was turned away. */
-struct zkl_grant {
-    atomic_int refs;
-    unsigned generation;
-    uint64_t token;
-    int64_t session_id;
-    char *full_node, *payload;
-    const char *node; /* as the user sees it: the end of full_node */
-    zkl_session *session;
-    _Atomic uint64_t word;
-    _Atomic int64_t raw;         /* CLOCK_MONOTONIC_RAW ns */
-    _Atomic int64_t sure;        /* CLOCK_BOOTTIME ns: instant_sure() */
-    struct contender *contender; /* guarded by the monitor, like what follows */
-    GArray *watchers;            /* of struct watcher; emptied with the last call */
-    struct multi_line line;
-};
 
 struct watcher {
     zkl_grant_fn fn;
@@ -130,7 +104,7 @@ int zkl_grant_deadline(const zkl_grant *g, zkl_deadline *ret)
 }
 
 /* Whether it is owned by one clock, which is enough until the deadline comes nearer. */
-static bool is_surely_owned(const zkl_grant *g, uint64_t word)
+bool grant_is_surely_owned(const zkl_grant *g, uint64_t word)
 {
     int64_t sure = atomic_load(&g->sure);
 
@@ -144,7 +118,7 @@ zkl_state zkl_grant_state(const zkl_grant *g)
     if (!g || fork_is_child(g->generation))
         return ZKL_LOST;
     uint64_t word = atomic_load(&g->word);
-    return word_state(is_surely_owned(g, word) ? word : settle(g, &view));
+    return word_state(grant_is_surely_owned(g, word) ? word : settle(g, &view));
 }
 
 /* ---- telling ---- */
@@ -190,21 +164,57 @@ void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data)
         g_array_append_val(g->watchers, watcher);
 }
 
-int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data)
+int grant_register(zkl_grant *g, zkl_grant_fn fn, void *data, const char *what,
+                   void (*watch)(zkl_grant *g, zkl_grant_fn fn, void *data))
 {
     int code = 0;
 
     if (!g || !fn)
-        return error_set(ZKL_EINVAL, NULL, "zkl_grant_on_change: %s is NULL", g ? "fn" : "g");
+        return error_set(ZKL_EINVAL, NULL, "%s: %s is NULL", what, g ? "fn" : "g");
     if (fork_is_child(g->generation))
         return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
     session_lock(g->session);
     if (g->session->closed)
         code = error_set(ZKL_ECLOSED, g->node, "%s: the session was closed", g->node);
     else
-        grant_watch(g, fn, data);
+        watch(g, fn, data);
     session_unlock(g->session);
     return code;
+}
+
+int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data)
+{
+    return grant_register(g, fn, data, "zkl_grant_on_change", grant_watch);
+}
+
+/* ---- others wait ---- */
+
+void grant_wanted(zkl_grant *g)
+{
+    zkl_grant *told = g->turn ? g->turn : g;
+
+    g->wanted = true;
+    for (guint i = 0; told->wanted_watchers && i < told->wanted_watchers->len; i++)
+        tell_one(told, &g_array_index(told->wanted_watchers, struct watcher, i),
+                 zkl_grant_state(told));
+    if (told->wanted_watchers)
+        g_array_set_size(told->wanted_watchers, 0);
+}
+
+bool grant_watch_wanted(zkl_grant *g, zkl_grant_fn fn, void *data)
+{
+    struct watcher watcher = {fn, data};
+
+    if (zkl_grant_state(g) >= ZKL_LOST)
+        return false;
+    if (g->span ? g->span->wanted : g->wanted) {
+        tell_one(g, &watcher, zkl_grant_state(g));
+        return false;
+    }
+    if (!g->wanted_watchers)
+        g->wanted_watchers = g_array_new(FALSE, FALSE, sizeof(struct watcher));
+    g_array_append_val(g->wanted_watchers, watcher);
+    return true;
 }
 
 /* ---- the runtime's side ---- */
@@ -240,14 +250,18 @@ void grant_unref(zkl_grant *g)
     if (atomic_fetch_sub(&g->refs, 1) != 1)
         return;
     zkl_session *s = g->session;
+    if (g->span)
+        grant_unref(g->span);
     g_array_unref(g->watchers);
+    if (g->wanted_watchers)
+        g_array_unref(g->wanted_watchers);
     g_free(g->full_node);
     g_free(g->payload);
     g_free(g);
     session_unref(s);
 }
 
-bool grant_set_deadline(zkl_grant *g, struct instant deadline, bool proved)
+static bool set_deadline(zkl_grant *g, struct instant deadline, bool proved)
 {
     struct view view;
     uint64_t word = settle(g, &view);
@@ -266,8 +280,14 @@ bool grant_set_deadline(zkl_grant *g, struct instant deadline, bool proved)
     }
 }
 
+bool grant_set_deadline(zkl_grant *g, struct instant deadline, bool proved)
+{
+    return set_deadline(g, deadline, proved) &&
+           (!g->turn || set_deadline(g->turn, deadline, proved));
+}
+
 /* From an owned state to another; false if it was not owned any more. */
-static bool change(zkl_grant *g, zkl_state to)
+bool grant_change(zkl_grant *g, zkl_state to)
 {
     struct view view;
     uint64_t word = settle(g, &view);
@@ -286,26 +306,42 @@ static bool change(zkl_grant *g, zkl_state to)
 
 void grant_suspect(zkl_grant *g)
 {
-    change(g, ZKL_SUSPECT);
+    grant_change(g, ZKL_SUSPECT);
+    if (g->turn)
+        grant_change(g->turn, ZKL_SUSPECT);
 }
 
 bool grant_lose(zkl_grant *g, void (*then)(void *data), void *data)
 {
-    bool anybody = g->watchers->len > 0;
+    zkl_grant *told = g->turn ? g->turn : g; /* nobody else knows a span */
+    bool anybody = told->watchers->len > 0;
 
-    change(g, ZKL_LOST);
-    tell(g, ZKL_LOST);
+    grant_change(g, ZKL_LOST);
+    if (told != g)
+        grant_change(told, ZKL_LOST);
+    tell(told, ZKL_LOST);
     return anybody && callbacks_push(g->session->callbacks, then, data);
+}
+
+zkl_state grant_told_state(const zkl_grant *g)
+{
+    return zkl_grant_state(g->turn ? g->turn : g);
 }
 
 bool grant_disown(zkl_grant *g)
 {
-    return change(g, ZKL_RELEASED);
+    return grant_change(g, ZKL_RELEASED);
 }
 
 void grant_detach(zkl_grant *g)
 {
     g->contender = NULL;
+    if (!g->turn)
+        return;
+    g->turn->contender = NULL;
+    g->turn->retained = NULL;
+    grant_unref(g->turn);
+    g->turn = NULL;
 }
 
 struct contender *grant_contender(const zkl_grant *g)
@@ -328,7 +364,7 @@ zkl_session *grant_session(const zkl_grant *g)
 
 struct multi_line *grant_line(zkl_grant *g)
 {
-    return &g->line;
+    return g->span ? &g->span->line : &g->line;
 }
 
 const char *grant_full_node(const zkl_grant *g)

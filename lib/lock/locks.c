@@ -3,6 +3,7 @@
 #include "contender_requests.h"
 #include "grant.h"
 #include "lib/base/error.h"
+#include "retained.h"
 
 static struct locks *all_of(struct participant *p)
 {
@@ -18,7 +19,8 @@ static bool holds(const struct participant *p)
 {
     for (const GList *l = ((const struct locks *)p)->contenders.head; l; l = l->next) {
         enum attempt_state state = ((const struct contender *)l->data)->machine.state;
-        if (state == ST_HOLDING || state == ST_LAPSED)
+        if ((state == ST_HOLDING || state == ST_LAPSED) &&
+            !((const struct contender *)l->data)->idle)
             return true;
     }
     return false;
@@ -48,6 +50,8 @@ static void extend(struct contender *c, void *proved)
         contender_step_kind(c, EV_EXTENDED);
     else if (!grant_set_deadline(c->grant, c->session->proofs.deadline, *(bool *)proved))
         contender_step_kind(c, EV_LAPSED);
+    else if (*(bool *)proved)
+        contender_proved(c);
 }
 
 static void on_proved(struct participant *p)
@@ -114,6 +118,10 @@ static void end_all(struct locks *all, int code, const char *text)
     zkl_error error;
 
     error_fill(&error, code, NULL, "%s", text);
+    for (GList *l = all->retained.head, *next; l; l = next) {
+        next = l->next;
+        retained_abort(l->data, &error);
+    }
     admissions_abort(all, &error);
     for_all(&all->contenders, end, &error);
 }

@@ -10,8 +10,10 @@
 #include "lib/base/path.h"
 #include "op.h"
 #include "release.h"
+#include "retained.h"
+#include "turn.h"
 
-enum { NAME_MAX_BYTES = 1024 };
+enum { NAME_MAX_BYTES = 1024, RETAIN_MAX_MS = 86400000 };
 
 struct zkl_mutex {
     gint refs; /* the user's, and one for each call that waits */
@@ -25,12 +27,15 @@ struct zkl_mutex {
     void *key_data;
     pthread_mutex_t lock; /* before the monitor */
     bool freed;
-    GHashTable *holds; /* key -> struct hold */
+    GHashTable *holds;  /* key -> struct hold */
+    struct hold *spare; /* of holds: one that is over */
     /* guarded by the monitor: */
-    GQueue waiters;       /* of zkl_op: acquiring */
-    char *payload;        /* GRefString: of the thread that asked last; NULL before */
-    uint64_t payload_for; /* that thread */
-    GList link;           /* in the list of all mutexes */
+    struct retained *retained; /* NULL: nothing is retained */
+    uint64_t calls;            /* asynchronous ones, of which each is an owner */
+    GQueue waiters;            /* of zkl_op: acquiring */
+    char *payload;             /* GRefString: of the thread that asked last; NULL before */
+    uint64_t payload_for;      /* that thread */
+    GList link;                /* in the list of all mutexes */
 };
 
 /* One owner's lock, from the call on. */
@@ -53,7 +58,12 @@ static void mutex_unref(zkl_mutex *m)
 {
     if (!g_atomic_int_dec_and_test(&m->refs))
         return;
+    session_lock(m->session);
+    if (m->retained)
+        retained_unref(m->retained);
+    session_unlock(m->session);
     g_hash_table_unref(m->holds);
+    g_free(m->spare);
     pthread_mutex_destroy(&m->lock);
     session_unref(m->session);
     g_ref_string_release(m->path);
@@ -107,8 +117,17 @@ static const char *check_options(const zkl_mutex_options *o)
         return "peer is none of zkl_peer";
     if (o->strict & ~1)
         return "strict must be 0 or 1";
+    if (o->retain_ms < 0 || o->retain_ms > RETAIN_MAX_MS || o->slice_ms < 0 ||
+        o->slice_ms > RETAIN_MAX_MS)
+        return "retain_ms and slice_ms must be 0 to 86400000";
+    if (o->local_turns < 0)
+        return "local_turns must not be negative";
+    if (o->fence64 & ~1)
+        return "fence64 must be 0 or 1";
     return NULL;
 }
+
+static void start_retaining(zkl_mutex *m, const zkl_mutex_options *o);
 
 static zkl_mutex *mutex_new(zkl_session *s, const char *path, const zkl_mutex_options *o)
 {
@@ -126,6 +145,8 @@ static zkl_mutex *mutex_new(zkl_session *s, const char *path, const zkl_mutex_op
     m->holds = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
     pthread_mutex_init(&m->lock, NULL);
     m->link.data = m;
+    if (o->retain_ms > 0)
+        start_retaining(m, o);
     pthread_mutex_lock(&all_lock);
     g_queue_push_tail_link(&all, &m->link);
     pthread_mutex_unlock(&all_lock);
@@ -202,27 +223,43 @@ static struct contender_spec make_spec(zkl_mutex *m)
                                    .hints = true};
 }
 
+static void start_retaining(zkl_mutex *m, const zkl_mutex_options *o)
+{
+    const struct retain config = {.retain_ns = o->retain_ms * CLOCK_MS,
+                                  .slice_ns = o->slice_ms * CLOCK_MS,
+                                  .local_turns = (uint32_t)o->local_turns,
+                                  .fence64 = o->fence64};
+
+    session_lock(m->session);
+    const struct contender_spec spec = make_spec(m);
+    m->retained = retained_new(m->session, &spec, &config);
+    session_unlock(m->session);
+}
+
 /* ---- giving back ---- */
 
 static void release_owned_by(uint64_t owner);
 
-/* False: it was lost before. */
-static bool give_back(zkl_mutex *m, zkl_grant *grant)
+/* last: what is retained ends with it. False: it was lost before. */
+static bool give_back(zkl_mutex *m, zkl_grant *grant, bool last)
 {
     session_lock(m->session);
-    bool owned = grant_give_back(grant);
+    bool owned = last && turn_retained(grant) ? retained_give_back(m->retained, grant, true)
+                                              : grant_give_back(grant);
     session_unlock(m->session);
     grant_unref(grant);
     return owned;
 }
 
 /* Ends the hold whatever its depth. */
-static bool end_hold(zkl_mutex *m, struct hold *hold)
+static bool end_hold(zkl_mutex *m, struct hold *hold, bool last)
 {
     zkl_grant *grant = hold->grant;
 
-    g_hash_table_remove(m->holds, &hold->key);
-    return give_back(m, grant);
+    g_hash_table_steal(m->holds, &hold->key);
+    g_free(m->spare);
+    m->spare = hold;
+    return give_back(m, grant, last);
 }
 
 /* The owner's thread is ending: nobody else could ever unlock. */
@@ -238,7 +275,7 @@ static void release_owned_by(uint64_t owner)
         if (hold && hold->depth > 0) {
             log_line(m->session->log, ZKL_LOG_WARN,
                      "%s: released, because the thread that held it ended", m->path);
-            end_hold(m, hold);
+            end_hold(m, hold, true);
         }
         pthread_mutex_unlock(&m->lock);
     }
@@ -253,8 +290,16 @@ static gboolean end_if_held(void *key, void *value, void *mutex)
     (void)key;
     if (hold->depth == 0)
         return FALSE;
-    give_back(m, hold->grant);
+    give_back(m, hold->grant, false);
     return TRUE;
+}
+
+static void stop_retaining(zkl_mutex *m)
+{
+    session_lock(m->session);
+    if (m->retained)
+        retained_close(m->retained);
+    session_unlock(m->session);
 }
 
 void zkl_mutex_free(zkl_mutex *m)
@@ -268,6 +313,7 @@ void zkl_mutex_free(zkl_mutex *m)
     m->freed = true;
     g_hash_table_foreach_remove(m->holds, end_if_held, m);
     op_abort_all(m->session, &m->waiters, ZKL_ECLOSED, "the mutex was freed");
+    stop_retaining(m);
     pthread_mutex_unlock(&m->lock);
     mutex_unref(m);
 }
@@ -290,19 +336,42 @@ static int reenter(const zkl_mutex *m, struct hold *hold, zkl_grant **ret)
     return 0;
 }
 
-static zkl_op *start(zkl_mutex *m, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
+/* Of asynchronous calls each is an owner of its own. */
+static zkl_op *start(zkl_mutex *m, const struct hold *hold, int64_t timeout_ms, zkl_acquired_fn fn,
+                     void *data)
 {
+    zkl_op *op;
+
     session_lock(m->session);
-    struct contender_spec spec = make_spec(m);
-    zkl_op *op = op_start(m->session, &spec, timeout_ms, fn, data, &m->waiters);
+    if (m->retained) {
+        struct turn_caller caller = {.payload = payload(m),
+                                     .owner = hold ? hold->key : UINT64_MAX - m->calls++};
+        op = op_start_turn(m->session, m->retained, &caller, timeout_ms, fn, data, &m->waiters);
+    } else {
+        struct contender_spec spec = make_spec(m);
+        op = op_start(m->session, &spec, timeout_ms, fn, data, &m->waiters);
+    }
     session_unlock(m->session);
     return op;
+}
+
+/* What the handle has kept; NULL: it must be waited for. */
+static zkl_grant *take_retained(zkl_mutex *m, const struct hold *hold)
+{
+    zkl_grant *grant;
+
+    if (!m->retained)
+        return NULL;
+    session_lock(m->session);
+    grant = retained_take(m->retained, hold->key);
+    session_unlock(m->session);
+    return grant;
 }
 
 /* The attempt of a hold that the table has already, with m->lock held. */
 static int acquire(zkl_mutex *m, struct hold *hold, int64_t timeout_ms)
 {
-    zkl_op *op = start(m, timeout_ms, NULL, NULL);
+    zkl_op *op = start(m, hold, timeout_ms, NULL, NULL);
     zkl_grant *grant = NULL;
     int code;
 
@@ -318,18 +387,21 @@ static int acquire(zkl_mutex *m, struct hold *hold, int64_t timeout_ms)
     hold->depth = 1;
     if (!m->freed)
         return 0;
-    end_hold(m, hold);
+    end_hold(m, hold, false);
     return error_set(ZKL_ECLOSED, own_path(m), "%s: the mutex was freed", own_path(m));
 }
 
 static int lock_anew(zkl_mutex *m, uint64_t key, int64_t timeout_ms, zkl_grant **ret)
 {
-    struct hold *hold = g_new0(struct hold, 1);
+    struct hold *hold = m->spare ? m->spare : g_new(struct hold, 1);
     int code;
 
-    hold->key = key;
+    m->spare = NULL;
+    *hold = (struct hold){.key = key};
     g_hash_table_insert(m->holds, &hold->key, hold);
-    code = acquire(m, hold, timeout_ms);
+    hold->grant = take_retained(m, hold);
+    hold->depth = hold->grant != NULL;
+    code = hold->grant ? 0 : acquire(m, hold, timeout_ms);
     if (code) {
         g_hash_table_remove(m->holds, &key);
         return code;
@@ -387,7 +459,7 @@ int zkl_mutex_unlock(zkl_mutex *m)
     } else {
         if (!m->key)
             lock_owner_count(-1, release_owned_by);
-        owned = end_hold(m, hold);
+        owned = end_hold(m, hold, false);
     }
     pthread_mutex_unlock(&m->lock);
     if (owned)
@@ -404,7 +476,7 @@ int zkl_mutex_lock_async(zkl_mutex *m, int64_t timeout_ms, zkl_acquired_fn fn, v
         return code;
     if (!fn)
         return error_set(ZKL_EINVAL, own_path(m), "zkl_mutex_lock_async: fn is NULL");
-    zkl_op *op = start(m, timeout_ms, fn, data);
+    zkl_op *op = start(m, NULL, timeout_ms, fn, data);
 
     if (!op)
         return ZKL_ECLOSED;
@@ -412,5 +484,18 @@ int zkl_mutex_lock_async(zkl_mutex *m, int64_t timeout_ms, zkl_acquired_fn fn, v
         *ret = op;
     else
         zkl_op_free(op);
+    return 0;
+}
+
+int zkl_mutex_yield(zkl_mutex *m)
+{
+    int code = check(m);
+
+    if (code)
+        return code;
+    session_lock(m->session);
+    if (m->retained)
+        retained_yield(m->retained);
+    session_unlock(m->session);
     return 0;
 }

@@ -8,21 +8,26 @@
 #include "lib/base/error.h"
 #include "lib/base/thread.h"
 #include "release.h"
+#include "retained.h"
 
 struct zkl_op {
     atomic_int refs; /* the user's, and ours until it is told */
     /* guarded by the monitor: */
     bool decided;
     bool begun; /* the completion: too late to cancel */
+    bool by_turn;
     /* never changed: */
     zkl_session *session;
     zkl_acquired_fn fn;
     void *data;
     /* guarded by the monitor: */
-    sem_t *wake;                 /* of who blocks in op_wait() */
-    struct contender *contender; /* until decided */
-    struct limit *limit;         /* NULL: none */
-    GQueue *waiters;             /* of whoever may end it; until decided */
+    sem_t *wake; /* of who blocks in op_wait() */
+    union {      /* what it is by, until decided */
+        struct contender *contender;
+        struct turn_waiter *waiter;
+    };
+    struct limit *limit; /* NULL: none */
+    GQueue *waiters;     /* of whoever may end it; until decided */
     GList link;
     zkl_grant *grant;
     zkl_error *error; /* once decided; NULL: there is a grant */
@@ -64,6 +69,7 @@ static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
         g_queue_unlink(op->waiters, &op->link);
     op->waiters = NULL;
     op->contender = NULL;
+    op->by_turn = false;
     op->decided = true;
     op->grant = grant;
     if (error)
@@ -82,6 +88,10 @@ void op_abort(zkl_op *op, int code, const char *text)
 {
     if (op->begun)
         return;
+    if (!op->decided && op->by_turn) {
+        retained_give_up(op->waiter, code, text);
+        return;
+    }
     if (!op->decided) {
         contender_abort(op->contender, code, text);
         return;
@@ -138,7 +148,8 @@ static zkl_op *op_new(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, vo
     return op;
 }
 
-static void enter(zkl_op *op, const struct contender_spec *spec)
+/* False: it has failed already. */
+static bool begin(zkl_op *op)
 {
     zkl_session *s = op->session;
     zkl_error why;
@@ -146,32 +157,69 @@ static void enter(zkl_op *op, const struct contender_spec *spec)
     if (s->refused) {
         session_why_down(s, &why);
         on_decided(op, NULL, &why);
-        return;
+        return false;
     }
     if (op->limit)
         op_arm(s, &op->limit->timer, op->limit->timeout_ms, on_timeout, op);
-    struct contender *c = contender_enter(s, spec, on_decided, op);
+    return true;
+}
+
+static void enter(zkl_op *op, const struct contender_spec *spec)
+{
+    if (!begin(op))
+        return;
+    struct contender *c = contender_enter(op->session, spec, on_decided, op);
     if (!op->decided)
         op->contender = c;
 }
 
-int op_ahead(const zkl_op *op)
+static void wait_for_turn(zkl_op *op, struct retained *r, const struct turn_caller *caller)
 {
-    return op->contender ? contender_ahead(op->contender) : -1;
+    if (!begin(op))
+        return;
+    struct turn_waiter *w = retained_wait(r, caller, on_decided, op);
+    if (!op->decided)
+        op->waiter = w;
+    op->by_turn = !op->decided;
 }
 
-zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
-                 zkl_acquired_fn fn, void *data, GQueue *waiters)
+int op_ahead(const zkl_op *op)
+{
+    return op->contender && !op->by_turn ? contender_ahead(op->contender) : -1;
+}
+
+static zkl_op *op_queue(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
+                        GQueue *waiters)
 {
     if (s->closing) {
         error_set(ZKL_ECLOSED, NULL, "the session was closed");
         return NULL;
     }
-    spec->try_only = timeout_ms == 0;
     zkl_op *op = op_new(s, timeout_ms, fn, data);
     op->waiters = waiters;
     g_queue_push_tail_link(waiters, &op->link);
-    enter(op, spec);
+    return op;
+}
+
+zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
+                 zkl_acquired_fn fn, void *data, GQueue *waiters)
+{
+    zkl_op *op = op_queue(s, timeout_ms, fn, data, waiters);
+
+    spec->try_only = timeout_ms == 0;
+    if (op)
+        enter(op, spec);
+    return op;
+}
+
+zkl_op *op_start_turn(zkl_session *s, struct retained *r, struct turn_caller *caller,
+                      int64_t timeout_ms, zkl_acquired_fn fn, void *data, GQueue *waiters)
+{
+    zkl_op *op = op_queue(s, timeout_ms, fn, data, waiters);
+
+    caller->tries = timeout_ms == 0;
+    if (op)
+        wait_for_turn(op, r, caller);
     return op;
 }
 

@@ -11,6 +11,13 @@
 zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
                  zkl_acquired_fn fn, void *data, GQueue *waiters);
 
+struct retained;
+struct turn_caller;
+
+/* The same, for a turn of a handle that retains. caller->tries is set from timeout_ms. */
+zkl_op *op_start_turn(zkl_session *s, struct retained *r, struct turn_caller *caller,
+                      int64_t timeout_ms, zkl_acquired_fn fn, void *data, GQueue *waiters);
+
 /* As zkl_op_cancel(), for a reason. */
 void op_abort(zkl_op *op, int code, const char *text);
 

@@ -2,6 +2,8 @@
 
 #include "contender.h"
 #include "grant.h"
+#include "retained.h"
+#include "turn.h"
 
 void grant_let_go(zkl_grant *g, bool node_gone)
 {
@@ -16,6 +18,8 @@ void grant_let_go(zkl_grant *g, bool node_gone)
 /* A transaction that gives it back has done so already. */
 bool grant_give_back(zkl_grant *g)
 {
+    if (turn_retained(g))
+        return retained_give_back(turn_retained(g), g, false);
     if (zkl_grant_state(g) == ZKL_RELEASED)
         return true;
     if (!grant_disown(g))

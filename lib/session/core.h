@@ -38,6 +38,7 @@ struct zkl_session {
     char *hosts, *shown_hosts, *chroot, *auth_scheme, *auth, *acl; /* shown: in messages */
     int wanted_timeout_ms;
     int64_t warm_ns;
+    size_t retain_max; /* idle spans */
     struct callbacks *callbacks;
     struct log *log;
     struct timers *timers;

@@ -139,6 +139,8 @@ static const char *check_options(const zkl_session_options *o)
         return "log_level is none of zkl_log_level";
     if (o->warm_ms < 0)
         return "warm_ms must not be negative";
+    if (o->retain_max < 0)
+        return "retain_max must not be negative";
     if (o->dispatch != 0 && o->dispatch != 1)
         return "dispatch must be 0 or 1";
     if (o->auth_scheme && !o->auth)
@@ -178,6 +180,7 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     s->acl = g_strdup(o->acl);
     s->wanted_timeout_ms = o->session_timeout_ms;
     s->timeout_ms = o->session_timeout_ms;
+    s->retain_max = (size_t)o->retain_max;
     s->warm_ns = MIN(o->warm_ms, INT64_MAX / CLOCK_MS / 4) * CLOCK_MS;
     s->watches = watch_table_new();
     s->logged = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

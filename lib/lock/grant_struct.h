@@ -1,0 +1,45 @@
+/* What a grant is made of. Only grant.c and turn.c include this. */
+#ifndef LIB_GRANT_STRUCT_H
+#define LIB_GRANT_STRUCT_H
+
+#include <stdatomic.h>
+
+#include "grant.h"
+#include "multi.h"
+
+struct retained;
+
+/* State and deadline are one word, so that a proof and a loss cannot cross: microseconds of
+ * CLOCK_BOOTTIME above the two bits of the state. What else a deadline has, raw and sure, is
+ * written before the word and read after it, and a reader who then finds the clock short of the
+ * deadline looks at the word once more. If that is the same, it was owned after the clock was read,
+ * and what was read with it is of its own deadline or of one already proved; without that look, it
+ * could be of one whose proof came too late and was turned away. */
+struct zkl_grant {
+    atomic_int refs;
+    unsigned generation;
+    uint64_t token;
+    int64_t session_id;
+    char *full_node, *payload;
+    const char *node; /* as the user sees it: the end of full_node */
+    zkl_session *session;
+    _Atomic uint64_t word;
+    _Atomic int64_t raw;         /* CLOCK_MONOTONIC_RAW ns */
+    _Atomic int64_t sure;        /* CLOCK_BOOTTIME ns: instant_sure() */
+    struct contender *contender; /* guarded by the monitor, like what follows */
+    GArray *watchers;            /* of struct watcher; emptied with the last call */
+    GArray *wanted_watchers;     /* of struct watcher; NULL: none */
+    bool wanted;
+    struct multi_line line;
+    /* of spans and turns (turn.h): */
+    zkl_grant *turn;           /* of a span: the present one, with a reference */
+    zkl_grant *span;           /* of a turn: with a reference; NULL: it is none */
+    struct retained *retained; /* of a turn: who hears of its end; NULL: nobody */
+    uint64_t number;           /* of a turn in its span */
+};
+
+/* What turn.c shares with grant.c. */
+bool grant_change(zkl_grant *g, zkl_state to);
+bool grant_is_surely_owned(const zkl_grant *g, uint64_t word);
+
+#endif

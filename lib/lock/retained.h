@@ -1,0 +1,47 @@
+/* The driver of recipes/retain.h: the contenders of one mutex handle that retains, and who waits
+ * for turns here. All with the monitor held. docs/design/retained.md has the argument. */
+#ifndef LIB_RETAINED_H
+#define LIB_RETAINED_H
+
+#include "contender.h"
+#include "recipes/retain.h"
+
+struct retained;
+struct turn_waiter;
+
+struct turn_caller {
+    char *payload;  /* GRefString: of the node, if it enters for this caller */
+    uint64_t owner; /* equal numbers: the same owner */
+    bool tries;     /* does not wait for others */
+};
+
+/* For the contenders that spec describes, but for payload, tries and news; its directory is kept.
+ */
+struct retained *retained_new(zkl_session *s, const struct contender_spec *spec,
+                              const struct retain *config);
+void retained_unref(struct retained *r);
+
+/* A caller comes. A turn, which is a grant of the callee's, or an error is told once by decided,
+ * perhaps before this returns. The pointer is good until then. */
+struct turn_waiter *retained_wait(struct retained *r, const struct turn_caller *caller,
+                                  contender_decided decided, void *context);
+
+/* A turn for the caller if it can have one now, and nobody else is first; NULL. */
+zkl_grant *retained_take(struct retained *r, uint64_t owner);
+
+/* Before decided: the caller gives up, and gets code and text. */
+void retained_give_up(struct turn_waiter *w, int code, const char *text);
+
+/* The turn is over. last: no other turn may follow in its span. False: it was lost before. */
+bool retained_give_back(struct retained *r, zkl_grant *turn, bool last);
+
+/* An idle span ends now. */
+void retained_yield(struct retained *r);
+
+/* Nobody waits, nor will anybody come any more. */
+void retained_close(struct retained *r);
+
+/* All who wait get that error. */
+void retained_abort(struct retained *r, const zkl_error *why);
+
+#endif
