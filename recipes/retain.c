@@ -35,7 +35,7 @@ bool retain_invariant(const struct retain *r)
 
     if (!span && (r->wanted || r->watched || r->looking || r->gate > 0 || r->turn > 0))
         return false;
-    if (r->trying && r->state != RETAIN_ENTERING)
+    if ((r->trying || r->left) && r->state != RETAIN_ENTERING)
         return false;
     if (r->gate > r->waiting || r->gate > r->local_turns || (r->gate > 0 && !r->wanted))
         return false;
@@ -87,7 +87,7 @@ static void enter(struct retain *r, const struct retain_event *ev, struct retain
 static void forget_span(struct retain *r)
 {
     r->state = RETAIN_NONE;
-    r->wanted = r->watched = r->looking = false;
+    r->wanted = r->watched = r->looking = r->armed = false;
     r->gate = 0;
     r->turn = 0;
     r->kept_from = r->kept_more = 0;
@@ -178,36 +178,37 @@ static void go_on(struct retain *r, const struct retain_event *ev, struct retain
 
 /* ---- events ---- */
 
-static void refuse(struct retain *r, struct retain_actions *out, bool last)
-{
-    r->waiting--;
-    act(out, RETAIN_ACT_BUSY)->last = last;
-}
-
 static void on_lock(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
     const bool others_first =
         r->state == RETAIN_ENTERING || r->state == RETAIN_TURN || r->waiting > 0;
 
     r->waiting++;
-    if (ev->tries && others_first)
-        refuse(r, out, true);
-    else if (r->state == RETAIN_NONE)
+    if (ev->tries && others_first) {
+        r->waiting--;
+        act(out, RETAIN_ACT_BUSY)->last = true;
+    } else if (r->state == RETAIN_NONE) {
         enter(r, ev, out);
-    else if (r->state == RETAIN_IDLE)
+    } else if (r->state == RETAIN_IDLE) {
         go_on(r, ev, out);
+    }
+}
+
+static void forget_attempt(struct retain *r)
+{
+    r->state = RETAIN_NONE;
+    r->trying = r->left = false;
 }
 
 static void on_gave_up(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
     r->waiting--;
     r->gate = least(r->gate, r->waiting);
-    if (ev->tries)
-        r->trying = false;
     if (r->waiting == 0 && r->state == RETAIN_ENTERING) {
-        r->state = RETAIN_NONE;
-        r->trying = false;
+        forget_attempt(r);
         act(out, RETAIN_ACT_ABANDON);
+    } else if (r->state == RETAIN_ENTERING && ev->first) {
+        r->left = true;
     }
 }
 
@@ -224,7 +225,7 @@ static void on_unlock(struct retain *r, const struct retain_event *ev, struct re
 
 static void on_granted(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
-    r->trying = false;
+    forget_attempt(r);
     r->first = ev->now;
     r->watched = ev->watched;
     r->alone = !ev->others && !ev->waited;
@@ -235,17 +236,17 @@ static void on_granted(struct retain *r, const struct retain_event *ev, struct r
         hear(r, ev->now);
 }
 
+/* What the attempt has seen may be older than the calls of those who came behind the first. */
 static void on_failed(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
+    const bool for_first = !r->left;
+
     r->alone = false;
-    r->state = RETAIN_NONE;
-    if (!ev->busy) {
-        r->waiting = 0;
-        act(out, RETAIN_ACT_FAIL);
-    } else if (r->trying) {
-        refuse(r, out, false);
+    forget_attempt(r);
+    if (for_first) {
+        r->waiting--;
+        act(out, ev->busy ? RETAIN_ACT_BUSY : RETAIN_ACT_FAIL);
     }
-    r->trying = false;
     if (r->waiting > 0)
         enter(r, ev, out);
 }

@@ -27,7 +27,7 @@ enum retain_state {
 
 enum retain_event_kind {
     RETAIN_EV_LOCK,    /* a caller has come, the last of those who wait here */
-    RETAIN_EV_GAVE_UP, /* one who waits has left: .tries says whether it was the one that tries */
+    RETAIN_EV_GAVE_UP, /* one who waits has left; .first: it was the first of them */
     RETAIN_EV_UNLOCK,  /* the turn is over: .must_end if the node cannot serve another one */
     RETAIN_EV_GRANTED, /* .waited, .others: somebody is behind; .watched: who comes will be heard */
     RETAIN_EV_FAILED,  /* the attempt: .busy if it tried and others are first */
@@ -44,9 +44,10 @@ enum retain_event_kind {
 struct retain_event {
     enum retain_event_kind kind;
     int64_t now;
-    bool sure;     /* the deadline is ahead and the session not in doubt: asked in this very call */
-    bool same;     /* of who waits first, for fence64: it is the owner of the last turn */
-    bool tries;    /* LOCK: it does not wait for others; GAVE_UP: it was that one */
+    bool sure;  /* the deadline is ahead and the session not in doubt: asked in this very call */
+    bool same;  /* of who waits first, for fence64: it is the owner of the last turn */
+    bool tries; /* LOCK: it does not wait for others */
+    bool first;
     bool must_end; /* UNLOCK: lost, given back by a transaction, one under way, the thread ended */
     bool waited;
     bool others;
@@ -61,7 +62,7 @@ enum retain_action_kind {
     RETAIN_ACT_ABANDON, /* the attempt under way: nobody waits for it */
     RETAIN_ACT_LOOK,    /* list, leaving a watch on the children: RETAIN_EV_LOOKED */
     RETAIN_ACT_END,     /* the span: delete the node, if it is still ours */
-    RETAIN_ACT_FAIL,    /* the attempt's error is for all who wait, and none waits any more */
+    RETAIN_ACT_FAIL,    /* who waits first gets the attempt's error, and does not wait any more */
     RETAIN_ACT_ARM      /* RETAIN_EV_TIMER at .at */
 };
 
@@ -93,10 +94,11 @@ struct retain {
 
     enum retain_state state;
     bool trying;  /* ENTERING: the attempt does not wait for others */
+    bool left;    /* ENTERING: it was begun for one who has left */
     bool wanted;  /* a rival waits: for the rest of the span */
     bool watched; /* whoever comes will be heard */
     bool looking; /* ACT_LOOK is not answered */
-    bool armed;   /* ACT_ARM is not answered */
+    bool armed;   /* ACT_ARM is not answered; a timer that is not needed any more may be left out */
     bool closed;
     bool alone;       /* the last list showed nobody else */
     uint32_t waiting; /* callers that wait here, in order */

@@ -181,6 +181,7 @@ static void perform(struct contender *c, const struct action *a)
         tell_others(c, a->others);
         break;
     case ACT_FAIL:
+        contender_forget(c);
         if (a->error == ATTEMPT_LAYOUT)
             give_layout(c, a->id);
         else

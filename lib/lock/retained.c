@@ -225,8 +225,7 @@ static void perform(struct retained *r, const struct retain_action *a)
         end_span(r);
         break;
     case RETAIN_ACT_FAIL:
-        while (!g_queue_is_empty(&r->waiting))
-            decide(g_queue_peek_head(&r->waiting), NULL, &r->error);
+        decide(g_queue_peek_head(&r->waiting), NULL, &r->error);
         break;
     case RETAIN_ACT_ARM:
         timers_arm(r->session->timers, &r->timer, a->at, on_timer, r);
@@ -349,7 +348,7 @@ void retained_give_up(struct turn_waiter *w, int code, const char *text)
 {
     struct retained *r = w->retained;
     const char *path = session_path(r->session, r->spec.directory);
-    struct retain_event ev = {.kind = RETAIN_EV_GAVE_UP, .tries = w->caller.tries};
+    struct retain_event ev = {.kind = RETAIN_EV_GAVE_UP, .first = !w->link.prev};
     zkl_error why;
 
     error_fill(&why, code, path, "%s: %s", path, text);

@@ -33,11 +33,12 @@ static void take_grant(struct acquisition *a, zkl_grant *grant)
 {
     a->grant = grant;
     a->token = zkl_grant_token(grant);
+    a->turn = zkl_grant_turn(grant);
     a->node = g_strdup(zkl_grant_node(grant));
     if (a->process->stage->trace) {
         char *node = trace_shorten(a->process->stage->trace, a->node);
-        char *more = g_strdup_printf("%s, token %" G_GINT64_MODIFIER "x, %s", node, a->token,
-                                     state_name(zkl_grant_state(grant)));
+        char *more = g_strdup_printf("%s, token %" G_GINT64_MODIFIER "x%s, %s", node, a->token,
+                                     a->turn ? " again" : "", state_name(zkl_grant_state(grant)));
         tell(a, "is granted ", more);
         g_free(node);
         g_free(more);

@@ -33,7 +33,7 @@ struct acquisition {
     int64_t entered_at;
     zkl_op *op;
     zkl_grant *grant; /* while it is in our hands */
-    uint64_t token;
+    uint64_t token, turn;
     char *node;
     struct watcher watchers[WATCHERS];
     unsigned watching; /* how many of them */

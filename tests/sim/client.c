@@ -78,6 +78,22 @@ void client_free(void *process)
     g_free(process);
 }
 
+bool client_retaining;
+
+/* Of the random numbers of a schedule none is used up, so that it stays what it is without. */
+static void choose_to_retain(struct client *p, int path, zkl_mutex_options *options)
+{
+    uint64_t state = p->stage->random + g_str_hash(host_name(p->host)) + (uint64_t)path;
+
+    p->retains[path] = client_retaining && seeded_below(&state, 3) == 0;
+    if (!p->retains[path])
+        return;
+    options->retain_ms = 1 + seeded_below(&state, 20000);
+    options->local_turns = (int)seeded_below(&state, 4);
+    options->slice_ms = seeded_below(&state, 3) == 0 ? seeded_below(&state, 500) : 0;
+    options->fence64 = seeded_below(&state, 4) == 0;
+}
+
 static void make_mutex(struct client *p, int path)
 {
     zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
@@ -87,6 +103,7 @@ static void make_mutex(struct client *p, int path)
         options.peer = (zkl_peer)seeded_below(p->styles, ZKL_PEER_APACHE + 1);
         options.strict = seeded_below(p->styles, 4) == 0;
     }
+    choose_to_retain(p, path, &options);
     p->peers[path] = options.peer;
     p->strict[path] = options.strict;
     if (zkl_mutex_new(&p->mutex[path], p->session, client_paths[path], &options) != 0)

@@ -27,6 +27,9 @@ bool client_has_latches(int line);
 /* The first line on the same path: of all on one path, one may hold. */
 int client_place(int line);
 
+/* Whether a third of the mutexes retain what they have held. */
+extern bool client_retaining;
+
 struct client {
     struct stage *stage;
     struct host *host;
@@ -34,7 +37,8 @@ struct client {
     zkl_session *session; /* NULL: closed */
     zkl_session_options options;
     zkl_mutex *mutex[PATHS];
-    uint64_t *styles; /* chance of their peers and of strict; NULL: as by default */
+    bool retains[LINES]; /* its mutex there */
+    uint64_t *styles;    /* chance of their peers and of strict; NULL: as by default */
     zkl_peer peers[LINES];
     bool strict[LINES];
     bool dead;

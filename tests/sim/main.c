@@ -2,12 +2,14 @@
  *
  *   sim [--schedules N] [--seconds S] [--from SEED]    many seeds, on all processors
  *   sim --seed N                                       that one, with its trace
+ *   sim --retain ...                                   the same, with retained grants
  */
 #include <glib.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "client.h"
 #include "lib/base/timers.h"
 #include "lib/session/core.h"
 #include "seeds.h"
@@ -18,6 +20,7 @@ enum { SCHEDULES = 10000, SCHEDULES_INSTRUMENTED = 500 };
 
 static struct {
     gint64 schedules, seconds, from, seed;
+    gboolean retain;
 } asked = {.schedules = 0, .seconds = 0, .from = 1, .seed = -1};
 
 static const GOptionEntry entries[] = {
@@ -25,6 +28,7 @@ static const GOptionEntry entries[] = {
     {"seconds", 0, 0, G_OPTION_ARG_INT64, &asked.seconds, "for how long", "S"},
     {"from", 0, 0, G_OPTION_ARG_INT64, &asked.from, "the first seed", "SEED"},
     {"seed", 0, 0, G_OPTION_ARG_INT64, &asked.seed, "play that one and write its trace", "SEED"},
+    {"retain", 0, 0, G_OPTION_ARG_NONE, &asked.retain, "a third of the mutexes retain", NULL},
     G_OPTION_ENTRY_NULL,
 };
 
@@ -120,6 +124,7 @@ int main(int argc, char **argv)
         return 99;
     timers_by_hand = true;
     session_store = &world_store;
+    client_retaining = asked.retain;
     if (asked.seed >= 0)
         return workers_replay((uint64_t)asked.seed) ? 0 : 1;
     return play_many();

@@ -60,7 +60,7 @@ static void check_place(struct stage *stage, const struct acquisition *a,
                         const struct contender_node *n)
 {
     int place = client_place(a->path);
-    uint64_t *last = &stage->oracle.last_token[place];
+    uint64_t *last = &stage->oracle.last_token[place], *turn = &stage->oracle.last_turn[place];
 
     const struct contender_node *before = nodes_before(&stage->oracle, n);
     const char *obstacle = before ? before->path : foreign_nodes_forbid(stage, a, n);
@@ -69,12 +69,14 @@ static void check_place(struct stage *stage, const struct acquisition *a,
         wrong(stage, a, text);
         g_free(text);
     }
-    if (a->token <= *last && !n->older)
-        wrong(stage, a, "its token is not above that of the last grant");
+    if ((a->token < *last || (a->token == *last && a->turn <= *turn)) && !n->older)
+        wrong(stage, a, "its token and turn are not above those of the last grant");
     if (stage->oracle.last_number[place] && stage->oracle.last_number[place] != a->number)
         stage->tally.handovers++;
-    if (!n->older)
+    if (!n->older) {
         *last = a->token;
+        *turn = a->turn;
+    }
     stage->oracle.last_number[place] = a->number;
 }
 
@@ -150,6 +152,7 @@ static bool is_in_time(const struct stage *stage, const struct acquisition *a)
 static void count(struct tally *t, const struct acquisition *a)
 {
     t->grants += a->code == 0;
+    t->turns += a->turn > 0;
     t->cancels += a->code == ZKL_ECANCELED;
     t->refused += a->code == ZKL_ELAYOUT;
     t->timeouts += a->code == ZKL_ETIMEDOUT || a->code == ZKL_EUNREACHABLE;

@@ -3,7 +3,7 @@
  *
  *  - at most one valid grant on a path, whatever the layouts; none whose node is gone, unless a
  * third party took it;
- *  - tokens rise; whoever is granted has the lowest number that stands;
+ *  - the pairs of token and turn rise; whoever is granted has the lowest number that stands;
  *  - nobody is granted by what was read of a node before a proof of the session that was sent when
  * a third party had taken that node;
  *  - ZKL_ELAYOUT names a child for which that contender would not have waited;
@@ -40,7 +40,7 @@ struct oracle {
     GPtrArray *watching;  /* of waking.c's */
     GHashTable *doubtful; /* creates without an answer: path as sent */
     /* of each path, by its first line: */
-    uint64_t last_token[LINES_MAX];
+    uint64_t last_token[LINES_MAX], last_turn[LINES_MAX];
     unsigned last_number[LINES_MAX]; /* of the acquisition */
     GArray *heads[LINES_MAX];        /* of each line, of struct head: who was first, in turn */
     bool always;                     /* look at each step, not only when something changed hands */

@@ -23,6 +23,7 @@ struct tally {
     uint64_t terms;                     /* of started elections */
     uint64_t hints;                     /* left by holders */
     uint64_t restores;                  /* the server's data went back */
+    uint64_t turns; /* grants without a node of their own, where mutexes retain */
 };
 
 void tally_note(struct tally *t, const struct note *note);
