@@ -35,7 +35,9 @@ bool retain_invariant(const struct retain *r)
 
     if (!span && (r->wanted || r->watched || r->looking || r->gate > 0 || r->turn > 0))
         return false;
-    if ((r->trying || r->left) && r->state != RETAIN_ENTERING)
+    if (r->trying && (r->waiting == 0 || r->state == RETAIN_TURN))
+        return false;
+    if (r->left && r->state != RETAIN_ENTERING)
         return false;
     if (r->gate > r->waiting || r->gate > r->local_turns || (r->gate > 0 && !r->wanted))
         return false;
@@ -77,7 +79,6 @@ static void enter(struct retain *r, const struct retain_event *ev, struct retain
     struct retain_action *a = act(out, RETAIN_ACT_ENTER);
 
     r->state = RETAIN_ENTERING;
-    r->trying = ev->kind == RETAIN_EV_LOCK && ev->tries;
     r->entered = ev->now;
     a->tries = r->trying;
     a->watch = r->alone && may_retain(r, ev->now);
@@ -130,7 +131,9 @@ static void hear(struct retain *r, int64_t now)
 static void begin_turn(struct retain *r, struct retain_actions *out)
 {
     r->waiting--;
-    r->gate = least(r->gate, r->waiting);
+    r->trying = false;
+    if (r->gate > 0)
+        r->gate--;
     r->state = RETAIN_TURN;
     act(out, RETAIN_ACT_TURN)->turn = r->turn;
 }
@@ -187,7 +190,10 @@ static void on_lock(struct retain *r, const struct retain_event *ev, struct reta
     if (ev->tries && others_first) {
         r->waiting--;
         act(out, RETAIN_ACT_BUSY)->last = true;
-    } else if (r->state == RETAIN_NONE) {
+        return;
+    }
+    r->trying = r->trying || ev->tries;
+    if (r->state == RETAIN_NONE) {
         enter(r, ev, out);
     } else if (r->state == RETAIN_IDLE) {
         go_on(r, ev, out);
@@ -197,13 +203,14 @@ static void on_lock(struct retain *r, const struct retain_event *ev, struct reta
 static void forget_attempt(struct retain *r)
 {
     r->state = RETAIN_NONE;
-    r->trying = r->left = false;
+    r->left = false;
 }
 
 static void on_gave_up(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
     r->waiting--;
     r->gate = least(r->gate, r->waiting);
+    r->trying = r->trying && !ev->first;
     if (r->waiting == 0 && r->state == RETAIN_ENTERING) {
         forget_attempt(r);
         act(out, RETAIN_ACT_ABANDON);
@@ -245,6 +252,7 @@ static void on_failed(struct retain *r, const struct retain_event *ev, struct re
     forget_attempt(r);
     if (for_first) {
         r->waiting--;
+        r->trying = false;
         act(out, ev->busy ? RETAIN_ACT_BUSY : RETAIN_ACT_FAIL);
     }
     if (r->waiting > 0)
@@ -272,6 +280,8 @@ static void on_looked(struct retain *r, const struct retain_event *ev, struct re
     r->looking = false;
     r->watched = ev->watched && !ev->others;
     r->alone = r->watched && !r->wanted;
+    if (r->alone && r->alone_ns == 0) /* it takes at least as long as that */
+        r->alone_ns = ev->now - r->looked;
     if (!r->watched)
         on_rival(r, ev, out, r->looked, 0);
 }

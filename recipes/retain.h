@@ -31,7 +31,7 @@ enum retain_event_kind {
     RETAIN_EV_UNLOCK,  /* the turn is over: .must_end if the node cannot serve another one */
     RETAIN_EV_GRANTED, /* .waited, .others: somebody is behind; .watched: who comes will be heard */
     RETAIN_EV_FAILED,  /* the attempt: .busy if it tried and others are first */
-    RETAIN_EV_LOOKED,  /* what ACT_LOOK has found: .others, .watched */
+    RETAIN_EV_LOOKED,  /* what ACT_LOOK of this span has found: .others, .watched */
     RETAIN_EV_RIVAL,   /* another contender has come */
     RETAIN_EV_PROVED,  /* the doubt is over */
     RETAIN_EV_ENDED,   /* the node is not ours any more, or its deadline has passed */
@@ -93,12 +93,12 @@ struct retain {
     bool fence64;         /* a span serves one owner */
 
     enum retain_state state;
-    bool trying;  /* ENTERING: the attempt does not wait for others */
-    bool left;    /* ENTERING: it was begun for one who has left */
+    bool trying;  /* who waits first does not wait for others */
+    bool left;    /* ENTERING: the attempt was begun for one who has left */
     bool wanted;  /* a rival waits: for the rest of the span */
     bool watched; /* whoever comes will be heard */
     bool looking; /* ACT_LOOK is not answered */
-    bool armed;   /* ACT_ARM is not answered; a timer that is not needed any more may be left out */
+    bool armed;   /* ACT_ARM is not answered; a span that ends takes it back */
     bool closed;
     bool alone;       /* the last list showed nobody else */
     uint32_t waiting; /* callers that wait here, in order */
