@@ -27,8 +27,8 @@ struct zkl_mutex {
     void *key_data;
     pthread_mutex_t lock; /* before the monitor */
     bool freed;
-    GHashTable *holds;  /* key -> struct hold */
-    struct hold *spare; /* of holds: one that is over */
+    GHashTable *holds; /* key -> struct hold */
+    struct hold *over; /* the hold that ended last, left in the table; NULL: none */
     /* guarded by the monitor: */
     struct retained *retained; /* NULL: nothing is retained */
     uint64_t calls;            /* asynchronous ones, of which each is an owner */
@@ -41,7 +41,7 @@ struct zkl_mutex {
 /* One owner's lock, from the call on. */
 struct hold {
     uint64_t key;
-    unsigned depth;   /* 0: acquiring */
+    unsigned depth;   /* 0: acquiring, or over */
     zkl_grant *grant; /* ours, lent to the caller */
 };
 
@@ -63,7 +63,6 @@ static void mutex_unref(zkl_mutex *m)
         retained_unref(m->retained);
     session_unlock(m->session);
     g_hash_table_unref(m->holds);
-    g_free(m->spare);
     pthread_mutex_destroy(&m->lock);
     session_unref(m->session);
     g_ref_string_release(m->path);
@@ -251,14 +250,22 @@ static bool give_back(zkl_mutex *m, zkl_grant *grant, bool last)
     return owned;
 }
 
-/* Ends the hold whatever its depth. */
+static void forget_over(zkl_mutex *m)
+{
+    if (m->over)
+        g_hash_table_remove(m->holds, &m->over->key);
+    m->over = NULL;
+}
+
+/* Ends the hold whatever its depth. The same owner may lock again soon, and finds it. */
 static bool end_hold(zkl_mutex *m, struct hold *hold, bool last)
 {
     zkl_grant *grant = hold->grant;
 
-    g_hash_table_steal(m->holds, &hold->key);
-    g_free(m->spare);
-    m->spare = hold;
+    hold->depth = 0;
+    hold->grant = NULL;
+    forget_over(m);
+    m->over = hold;
     return give_back(m, grant, last);
 }
 
@@ -391,26 +398,55 @@ static int acquire(zkl_mutex *m, struct hold *hold, int64_t timeout_ms)
     return error_set(ZKL_ECLOSED, own_path(m), "%s: the mutex was freed", own_path(m));
 }
 
-static int lock_anew(zkl_mutex *m, uint64_t key, int64_t timeout_ms, zkl_grant **ret)
+static struct hold *hold_new(zkl_mutex *m, uint64_t key)
 {
-    struct hold *hold = m->spare ? m->spare : g_new(struct hold, 1);
-    int code;
+    struct hold *hold = g_new0(struct hold, 1);
 
-    m->spare = NULL;
-    *hold = (struct hold){.key = key};
+    hold->key = key;
     g_hash_table_insert(m->holds, &hold->key, hold);
+    return hold;
+}
+
+/* *ret_waited: m->lock was given up meanwhile, and m has a reference more. */
+static int lock_anew(zkl_mutex *m, struct hold *hold, int64_t timeout_ms, bool *ret_waited)
+{
+    int code = 0;
+
     hold->grant = take_retained(m, hold);
     hold->depth = hold->grant != NULL;
-    code = hold->grant ? 0 : acquire(m, hold, timeout_ms);
-    if (code) {
-        g_hash_table_remove(m->holds, &key);
-        return code;
+    if (!hold->grant) {
+        g_atomic_int_inc(&m->refs);
+        *ret_waited = true;
+        code = acquire(m, hold, timeout_ms);
     }
-    if (!m->key)
+    if (code && hold != m->over)
+        g_hash_table_remove(m->holds, &hold->key);
+    if (!code && !m->key)
         lock_owner_count(1, release_owned_by);
-    if (ret)
+    return code;
+}
+
+/* Locks as the owner who has no hold, or one that is over. */
+static int lock_first(zkl_mutex *m, struct hold *hold, uint64_t key, int64_t timeout_ms,
+                      zkl_grant **ret)
+{
+    bool waited = false;
+    int code = 0;
+
+    if (callbacks_inside())
+        code = error_set(ZKL_EDEADLK, own_path(m), "%s: locking would wait inside a callback",
+                         own_path(m));
+    if (!code) {
+        m->over = m->over == hold ? NULL : m->over;
+        hold = hold ? hold : hold_new(m, key);
+        code = lock_anew(m, hold, timeout_ms, &waited);
+    }
+    if (!code && ret)
         *ret = hold->grant;
-    return 0;
+    pthread_mutex_unlock(&m->lock);
+    if (waited)
+        mutex_unref(m);
+    return code;
 }
 
 int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret)
@@ -423,20 +459,10 @@ int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret)
     key = caller_key(m);
     pthread_mutex_lock(&m->lock);
     struct hold *hold = g_hash_table_lookup(m->holds, &key);
-    if (hold) {
-        code = reenter(m, hold, ret);
-        pthread_mutex_unlock(&m->lock);
-        return code;
-    }
-    if (callbacks_inside()) {
-        pthread_mutex_unlock(&m->lock);
-        return error_set(ZKL_EDEADLK, own_path(m), "%s: locking would wait inside a callback",
-                         own_path(m));
-    }
-    g_atomic_int_inc(&m->refs);
-    code = lock_anew(m, key, timeout_ms, ret);
+    if (!hold || hold == m->over)
+        return lock_first(m, hold, key, timeout_ms, ret);
+    code = reenter(m, hold, ret);
     pthread_mutex_unlock(&m->lock);
-    mutex_unref(m);
     return code;
 }
 
