@@ -2,12 +2,12 @@
 #include <unistd.h>
 
 #include "grant.h"
-#include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/lock_owner.h"
 #include "lib/base/log.h"
 #include "lib/base/options.h"
 #include "lib/base/path.h"
+#include "mutex_handle.h"
 #include "op.h"
 #include "release.h"
 #include "retained.h"
@@ -15,46 +15,16 @@
 
 enum { NAME_MAX_BYTES = 1024, RETAIN_MAX_MS = 86400000 };
 
-struct zkl_mutex {
-    gint refs; /* the user's, and one for each call that waits */
-    zkl_session *session;
-    char *path; /* GRefString, with chroot */
-    char *name; /* NULL: made for each contender */
-    zkl_parents parents;
-    zkl_peer peer;
-    bool strict;
-    zkl_key_fn key;
-    void *key_data;
-    pthread_mutex_t lock; /* before the monitor */
-    bool freed;
-    GHashTable *holds; /* key -> struct hold */
-    struct hold *over; /* the hold that ended last, left in the table; NULL: none */
-    /* guarded by the monitor: */
-    struct retained *retained; /* NULL: nothing is retained */
-    uint64_t calls;            /* asynchronous ones, of which each is an owner */
-    GQueue waiters;            /* of zkl_op: acquiring */
-    char *payload;             /* GRefString: of the thread that asked last; NULL before */
-    uint64_t payload_for;      /* that thread */
-    GList link;                /* in the list of all mutexes */
-};
-
-/* One owner's lock, from the call on. */
-struct hold {
-    uint64_t key;
-    unsigned depth;   /* 0: acquiring, or over */
-    zkl_grant *grant; /* ours, lent to the caller */
-};
-
 /* For threads that end while they own. Before every other lock. */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static GQueue all = G_QUEUE_INIT;
 
-static const char *own_path(const zkl_mutex *m)
+const char *mutex_path(const zkl_mutex *m)
 {
     return session_path(m->session, m->path);
 }
 
-static void mutex_unref(zkl_mutex *m)
+void mutex_unref(zkl_mutex *m)
 {
     if (!g_atomic_int_dec_and_test(&m->refs))
         return;
@@ -72,7 +42,7 @@ static void mutex_unref(zkl_mutex *m)
     g_free(m);
 }
 
-static int check(const zkl_mutex *m)
+int mutex_check(const zkl_mutex *m)
 {
     if (!m)
         return error_set(ZKL_EINVAL, NULL, "the mutex is NULL");
@@ -187,13 +157,8 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
 
 /* ---- who ---- */
 
-static uint64_t caller_key(const zkl_mutex *m)
-{
-    return m->key ? m->key(m->key_data) : lock_owner_thread();
-}
-
 /* Its contenders share it. */
-static char *payload(zkl_mutex *m)
+char *mutex_payload(zkl_mutex *m)
 {
     uint64_t thread = m->name ? 0 : lock_owner_thread();
     char host[256] = "", *text;
@@ -211,10 +176,10 @@ static char *payload(zkl_mutex *m)
     return m->payload;
 }
 
-static struct contender_spec make_spec(zkl_mutex *m)
+struct contender_spec mutex_spec(zkl_mutex *m)
 {
     return (struct contender_spec){.directory = m->path,
-                                   .payload = payload(m),
+                                   .payload = mutex_payload(m),
                                    .parents = m->parents,
                                    .kind = m->peer == ZKL_PEER_APACHE ? CHILD_APACHE : CHILD_LOCK,
                                    .style = m->peer == ZKL_PEER_KAZOO ? STYLE_KAZOO : STYLE_GUARDED,
@@ -230,14 +195,12 @@ static void start_retaining(zkl_mutex *m, const zkl_mutex_options *o)
                                   .fence64 = o->fence64};
 
     session_lock(m->session);
-    const struct contender_spec spec = make_spec(m);
+    const struct contender_spec spec = mutex_spec(m);
     m->retained = retained_new(m->session, &spec, &config);
     session_unlock(m->session);
 }
 
 /* ---- giving back ---- */
-
-static void release_owned_by(uint64_t owner);
 
 /* last: what is retained ends with it. False: it was lost before. */
 static bool give_back(zkl_mutex *m, zkl_grant *grant, bool last)
@@ -258,7 +221,7 @@ static void forget_over(zkl_mutex *m)
 }
 
 /* Ends the hold whatever its depth. The same owner may lock again soon, and finds it. */
-static bool end_hold(zkl_mutex *m, struct hold *hold, bool last)
+bool mutex_end_hold(zkl_mutex *m, struct hold *hold, bool last)
 {
     zkl_grant *grant = hold->grant;
 
@@ -270,7 +233,7 @@ static bool end_hold(zkl_mutex *m, struct hold *hold, bool last)
 }
 
 /* The owner's thread is ending: nobody else could ever unlock. */
-static void release_owned_by(uint64_t owner)
+void mutex_thread_ends(uint64_t owner)
 {
     pthread_mutex_lock(&all_lock);
     for (GList *l = all.head; l; l = l->next) {
@@ -282,7 +245,7 @@ static void release_owned_by(uint64_t owner)
         if (hold && hold->depth > 0) {
             log_line(m->session->log, ZKL_LOG_WARN,
                      "%s: released, because the thread that held it ended", m->path);
-            end_hold(m, hold, true);
+            mutex_end_hold(m, hold, true);
         }
         pthread_mutex_unlock(&m->lock);
     }
@@ -325,197 +288,9 @@ void zkl_mutex_free(zkl_mutex *m)
     mutex_unref(m);
 }
 
-/* ---- lock ---- */
-
-/* The owner is known here: one level deeper, if it may. */
-static int reenter(const zkl_mutex *m, struct hold *hold, zkl_grant **ret)
-{
-    if (hold->depth == 0)
-        return error_set(ZKL_EDEADLK, own_path(m), "%s: this owner is already acquiring it",
-                         own_path(m));
-    if (zkl_grant_state(hold->grant) >= ZKL_LOST)
-        return error_set(ZKL_ELOST, own_path(m),
-                         "%s: the grant was lost or released, and is still to be unlocked",
-                         own_path(m));
-    hold->depth++;
-    if (ret)
-        *ret = hold->grant;
-    return 0;
-}
-
-/* Of asynchronous calls each is an owner of its own. */
-static zkl_op *start(zkl_mutex *m, const struct hold *hold, int64_t timeout_ms, zkl_acquired_fn fn,
-                     void *data)
-{
-    zkl_op *op;
-
-    session_lock(m->session);
-    if (m->retained) {
-        struct turn_caller caller = {.payload = payload(m),
-                                     .owner = hold ? hold->key : UINT64_MAX - m->calls++};
-        op = op_start_turn(m->session, m->retained, &caller, timeout_ms, fn, data, &m->waiters);
-    } else {
-        struct contender_spec spec = make_spec(m);
-        op = op_start(m->session, &spec, timeout_ms, fn, data, &m->waiters);
-    }
-    session_unlock(m->session);
-    return op;
-}
-
-/* What the handle has kept; NULL: it must be waited for. */
-static zkl_grant *take_retained(zkl_mutex *m, const struct hold *hold)
-{
-    zkl_grant *grant;
-
-    if (!m->retained)
-        return NULL;
-    session_lock(m->session);
-    grant = retained_take(m->retained, hold->key);
-    session_unlock(m->session);
-    return grant;
-}
-
-/* The attempt of a hold that the table has already, with m->lock held. */
-static int acquire(zkl_mutex *m, struct hold *hold, int64_t timeout_ms)
-{
-    zkl_op *op = start(m, hold, timeout_ms, NULL, NULL);
-    zkl_grant *grant = NULL;
-    int code;
-
-    if (!op)
-        return ZKL_ECLOSED;
-    pthread_mutex_unlock(&m->lock);
-    code = op_wait(op, &grant);
-    pthread_mutex_lock(&m->lock);
-    zkl_op_free(op);
-    if (code)
-        return code;
-    hold->grant = grant;
-    hold->depth = 1;
-    if (!m->freed)
-        return 0;
-    end_hold(m, hold, false);
-    return error_set(ZKL_ECLOSED, own_path(m), "%s: the mutex was freed", own_path(m));
-}
-
-static struct hold *hold_new(zkl_mutex *m, uint64_t key)
-{
-    struct hold *hold = g_new0(struct hold, 1);
-
-    hold->key = key;
-    g_hash_table_insert(m->holds, &hold->key, hold);
-    return hold;
-}
-
-/* *ret_waited: m->lock was given up meanwhile, and m has a reference more. */
-static int lock_anew(zkl_mutex *m, struct hold *hold, int64_t timeout_ms, bool *ret_waited)
-{
-    int code = 0;
-
-    hold->grant = take_retained(m, hold);
-    hold->depth = hold->grant != NULL;
-    if (!hold->grant) {
-        g_atomic_int_inc(&m->refs);
-        *ret_waited = true;
-        code = acquire(m, hold, timeout_ms);
-    }
-    if (code && hold != m->over)
-        g_hash_table_remove(m->holds, &hold->key);
-    if (!code && !m->key)
-        lock_owner_count(1, release_owned_by);
-    return code;
-}
-
-/* Locks as the owner who has no hold, or one that is over. */
-static int lock_first(zkl_mutex *m, struct hold *hold, uint64_t key, int64_t timeout_ms,
-                      zkl_grant **ret)
-{
-    bool waited = false;
-    int code = 0;
-
-    if (callbacks_inside())
-        code = error_set(ZKL_EDEADLK, own_path(m), "%s: locking would wait inside a callback",
-                         own_path(m));
-    if (!code) {
-        m->over = m->over == hold ? NULL : m->over;
-        hold = hold ? hold : hold_new(m, key);
-        code = lock_anew(m, hold, timeout_ms, &waited);
-    }
-    if (!code && ret)
-        *ret = hold->grant;
-    pthread_mutex_unlock(&m->lock);
-    if (waited)
-        mutex_unref(m);
-    return code;
-}
-
-int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret)
-{
-    int code = check(m);
-    uint64_t key;
-
-    if (code)
-        return code;
-    key = caller_key(m);
-    pthread_mutex_lock(&m->lock);
-    struct hold *hold = g_hash_table_lookup(m->holds, &key);
-    if (!hold || hold == m->over)
-        return lock_first(m, hold, key, timeout_ms, ret);
-    code = reenter(m, hold, ret);
-    pthread_mutex_unlock(&m->lock);
-    return code;
-}
-
-int zkl_mutex_unlock(zkl_mutex *m)
-{
-    int code = check(m);
-    bool owned;
-
-    if (code)
-        return code;
-    uint64_t key = caller_key(m);
-    pthread_mutex_lock(&m->lock);
-    struct hold *hold = g_hash_table_lookup(m->holds, &key);
-    if (!hold || hold->depth == 0) {
-        pthread_mutex_unlock(&m->lock);
-        return error_set(ZKL_EPERM, own_path(m), "%s: the caller does not hold it", own_path(m));
-    }
-    if (--hold->depth > 0) {
-        owned = zkl_grant_state(hold->grant) != ZKL_LOST;
-    } else {
-        if (!m->key)
-            lock_owner_count(-1, release_owned_by);
-        owned = end_hold(m, hold, false);
-    }
-    pthread_mutex_unlock(&m->lock);
-    if (owned)
-        return 0;
-    return error_set(ZKL_ELOST, own_path(m), "%s: the grant was lost", own_path(m));
-}
-
-int zkl_mutex_lock_async(zkl_mutex *m, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
-                         zkl_op **ret)
-{
-    int code = check(m);
-
-    if (code)
-        return code;
-    if (!fn)
-        return error_set(ZKL_EINVAL, own_path(m), "zkl_mutex_lock_async: fn is NULL");
-    zkl_op *op = start(m, NULL, timeout_ms, fn, data);
-
-    if (!op)
-        return ZKL_ECLOSED;
-    if (ret)
-        *ret = op;
-    else
-        zkl_op_free(op);
-    return 0;
-}
-
 int zkl_mutex_yield(zkl_mutex *m)
 {
-    int code = check(m);
+    int code = mutex_check(m);
 
     if (code)
         return code;

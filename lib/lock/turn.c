@@ -36,12 +36,12 @@ static zkl_grant *turn_new(zkl_grant *span)
     return turn;
 }
 
-/* The limits first: see struct zkl_grant. */
+/* Nobody else has the turn yet, so that plain stores do. */
 static void follow(zkl_grant *turn, zkl_grant *span)
 {
-    atomic_store(&turn->raw, atomic_load(&span->raw));
-    atomic_store(&turn->sure, atomic_load(&span->sure));
-    atomic_store(&turn->word, atomic_load(&span->word));
+    atomic_store_explicit(&turn->raw, atomic_load(&span->raw), memory_order_relaxed);
+    atomic_store_explicit(&turn->sure, atomic_load(&span->sure), memory_order_relaxed);
+    atomic_store_explicit(&turn->word, atomic_load(&span->word), memory_order_release);
 }
 
 zkl_grant *turn_begin(zkl_grant *span, zkl_grant *spare, struct retained *retained, uint64_t number)

@@ -114,6 +114,17 @@ static inline void session_unlock(zkl_session *s)
     pthread_setcancelstate(before, NULL);
 }
 
+/* The same, where nothing is sent and nothing else is done that could be a point of cancellation. */
+static inline void session_lock_briefly(zkl_session *s)
+{
+    pthread_mutex_lock(&s->monitor);
+}
+
+static inline void session_unlock_briefly(zkl_session *s)
+{
+    pthread_mutex_unlock(&s->monitor);
+}
+
 /* How long "without waiting" may wait for the server: a session timeout, of a server to be trusted
  * or of one that speaks nonsense. */
 int64_t session_patience_ms(const zkl_session *s);
