@@ -46,6 +46,7 @@ static void take_event(struct input *in, struct event *ev)
         .tag = play.c.tag - (nonsense && what & 0x40),
         .in_time = !(answer & 0x10),
         .gone = (answer & 0x20) != 0,
+        .watched = (answer & 0x80) != 0,
         .error = PLAY_ERROR,
         .ephemeral_owner = PLAY_SESSION,
         .session = PLAY_SESSION + ((answer & 0x40) != 0),

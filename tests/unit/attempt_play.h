@@ -10,7 +10,7 @@
  * when no other is named, and carries the tag of the newest request of its kind; before an event,
  * "stale" makes that tag an older one and "nodeadline" says that no deadline is ahead. Of the
  * directory tell "unread", "foreign", "other" and "named" what its data are, "v3" its version, and
- * the number behind "hint" how many children it has. */
+ * the number behind "hint" how many children it has. "left": the list has left a watch. */
 #ifndef UNIT_ATTEMPT_PLAY_H
 #define UNIT_ATTEMPT_PLAY_H
 

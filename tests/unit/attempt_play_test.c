@@ -9,12 +9,26 @@
 struct play play;
 
 static const char *const event_words[] = {
-    [EV_ENTER] = "enter",       [EV_CREATED] = "created", [EV_PARENTS_MADE] = "parents",
-    [EV_PASSED] = "passed",     [EV_LISTED] = "listed",   [EV_READ] = "read",
-    [EV_WATCHED] = "watched",   [EV_PRED_FIRED] = "pred", [EV_OWN_FIRED] = "own",
-    [EV_RESET] = "reset",       [EV_TIMER] = "timer",     [EV_EXTENDED] = "extended",
-    [EV_LAPSED] = "lapsed",     [EV_ABORT] = "abort",     [EV_RELEASE] = "release",
-    [EV_REPLACED] = "replaced", [EV_END] = "end",         [EV_HINT_READ] = "hint",
+    [EV_ENTER] = "enter",
+    [EV_CREATED] = "created",
+    [EV_PARENTS_MADE] = "parents",
+    [EV_PASSED] = "passed",
+    [EV_LISTED] = "listed",
+    [EV_READ] = "read",
+    [EV_WATCHED] = "watched",
+    [EV_PRED_FIRED] = "pred",
+    [EV_OWN_FIRED] = "own",
+    [EV_RESET] = "reset",
+    [EV_TIMER] = "timer",
+    [EV_EXTENDED] = "extended",
+    [EV_LAPSED] = "lapsed",
+    [EV_ABORT] = "abort",
+    [EV_RELEASE] = "release",
+    [EV_REPLACED] = "replaced",
+    [EV_END] = "end",
+    [EV_HINT_READ] = "hint",
+    [EV_LOOK] = "look",
+    [EV_CHILDREN_FIRED] = "children",
 };
 
 static const char *const answer_words[] = {
@@ -32,6 +46,12 @@ static const char *const answer_words[] = {
 static const char *const hint_words[] = {
     [HINT_NONE] = "empty",  [HINT_UNREAD] = "unread", [HINT_FOREIGN] = "foreign",
     [HINT_OTHER] = "other", [HINT_NAMED] = "named",
+};
+
+static const char *const others_words[] = {
+    [OTHERS_UNKNOWN] = "unknown",
+    [OTHERS_NONE] = "none",
+    [OTHERS_WAIT] = "wait",
 };
 
 static const char *const error_words[] = {
@@ -136,6 +156,8 @@ static bool read_word(struct event *ev, const char *word, bool *stale)
         ev->gone = true;
     else if (strcmp(word, "changed") == 0)
         ev->gone = false;
+    else if (strcmp(word, "left") == 0)
+        ev->watched = true;
     else if (hint >= 0)
         ev->hint = (enum head_hint)hint;
     else if (word[0] == 'v')
@@ -231,18 +253,22 @@ static int put_child(char *text, size_t size, const char *verb, uint32_t id)
 static int put_action(char *text, size_t size, const struct action *a)
 {
     static const char *const plain[] = {
-        [ACT_CREATE] = "create",   [ACT_PARENTS] = "parents", [ACT_BARRIER] = "barrier",
-        [ACT_LIST] = "list",       [ACT_READ] = "read",       [ACT_REWATCH] = "rewatch",
-        [ACT_UNWATCH] = "unwatch", [ACT_DELETE] = "delete",   [ACT_DELETE_ALL] = "delete-all",
-        [ACT_RESET] = "reset",     [ACT_ARM] = "arm",         [ACT_GRANT] = "grant",
-        [ACT_REVOKE] = "revoke",   [ACT_ORPHAN] = "orphan",   [ACT_READ_HINT] = "read-hint",
-        [ACT_PROVE] = "prove",     [ACT_ADMIT] = "admit",
+        [ACT_CREATE] = "create", [ACT_PARENTS] = "parents",       [ACT_BARRIER] = "barrier",
+        [ACT_READ] = "read",     [ACT_REWATCH] = "rewatch",       [ACT_UNWATCH] = "unwatch",
+        [ACT_DELETE] = "delete", [ACT_DELETE_ALL] = "delete-all", [ACT_RESET] = "reset",
+        [ACT_ARM] = "arm",       [ACT_GRANT] = "grant",           [ACT_REVOKE] = "revoke",
+        [ACT_ORPHAN] = "orphan", [ACT_READ_HINT] = "read-hint",   [ACT_PROVE] = "prove",
+        [ACT_ADMIT] = "admit",
     };
     switch (a->kind) {
     case ACT_ADOPT:
         return put_child(text, size, "adopt", a->id);
     case ACT_WATCH:
         return put_child(text, size, "watch", a->id);
+    case ACT_LIST:
+        return snprintf(text, size, a->watch ? "list-watch" : "list");
+    case ACT_OTHERS:
+        return snprintf(text, size, "others %s", others_words[a->others]);
     case ACT_SET_HINT:
         return snprintf(text, size, "hint v%d", a->number);
     case ACT_DELETE_SPARE:

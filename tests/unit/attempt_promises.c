@@ -10,8 +10,8 @@ static struct {
 
 enum event_kind promises_likely(uint32_t choice)
 {
-    static const enum event_kind holding[] = {EV_TIMER, EV_READ, EV_OWN_FIRED, EV_LAPSED,
-                                              EV_RELEASE};
+    static const enum event_kind holding[] = {EV_TIMER,   EV_READ, EV_OWN_FIRED, EV_LAPSED,
+                                              EV_RELEASE, EV_LOOK, EV_LISTED,    EV_CHILDREN_FIRED};
     static const enum event_kind likely[ST_COUNT] = {
         [ST_IDLE] = EV_ENTER,       [ST_CREATING] = EV_CREATED, [ST_PARENTS] = EV_PARENTS_MADE,
         [ST_SETTLING] = EV_LISTED,  [ST_ADOPTING] = EV_READ,    [ST_LISTING] = EV_LISTED,
@@ -27,7 +27,7 @@ enum event_kind promises_likely(uint32_t choice)
     if (play.c.state == ST_SUCCEEDING && choice % 4 == 0)
         return EV_READ;
     if (play.c.state == ST_HOLDING)
-        return holding[choice % 5];
+        return holding[choice % (sizeof(holding) / sizeof(*holding))];
     return likely[play.c.state];
 }
 
@@ -114,6 +114,16 @@ static bool out_of_turn(void)
     return from != to && served && step.ahead > 0;
 }
 
+/* Whoever believes that nobody waits will hear who comes. */
+static bool alone_without_reason(void)
+{
+    const bool listed = step.ev.kind == EV_LISTED && step.ev.answer == ANSWER_OK && step.ev.watched;
+
+    if (play.c.others != OTHERS_NONE)
+        return false;
+    return step.ev.kind == EV_CHILDREN_FIRED || (step.before.others != OTHERS_NONE && !listed);
+}
+
 static const char *broken_promise(void)
 {
     const struct attempt *b = &step.before, *c = &play.c;
@@ -135,6 +145,10 @@ static const char *broken_promise(void)
     if (did(ACT_SET_HINT) &&
         (!did(ACT_GRANT) || (step.ev.kind == EV_LISTED && step.ev.hint == HINT_FOREIGN)))
         return "hinted without being the head, or in place of others' data";
+    if (alone_without_reason() && play.c.state != ST_DONE && play.c.state != ST_LAPSED)
+        return "thought to be alone";
+    if (step.ev.kind == EV_CHILDREN_FIRED && b->state == ST_HOLDING && !did(ACT_OTHERS))
+        return "not told of others";
     if (out_of_turn())
         return "served out of turn";
     if (refused_wrongly())

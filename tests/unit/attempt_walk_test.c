@@ -68,6 +68,9 @@ static void random_event(void)
     walk.ev.tag = play.c.tag;
     if (nonsense && below(2)) /* stale, or never asked for */
         walk.ev.tag -= 1 + below(3);
+    if (walk.ev.kind == EV_LISTED && play.c.looking && below(4))
+        walk.ev.tag = ATTEMPT_LOOK_TAG;
+    walk.ev.watched = below(2);
     if (walk.ev.kind == EV_LISTED)
         random_children();
     else if (walk.ev.kind == EV_HINT_READ)
@@ -106,6 +109,7 @@ static void random_walk(void)
         play_start(walk.seed % 5 == 0);
         play.c.strict = walk.seed % 7 == 0;
         play.c.long_queue = (uint32_t)(walk.seed % 4);
+        play.c.watch_children = walk.seed % 2;
         for (int i = 0; i < WALK_STEPS; i++, steps++) {
             random_event();
             if (!walk_one_step())

@@ -15,6 +15,7 @@ int main(int argc, char **argv)
         &attempt_diagram_suite,
         &attempt_queue_suite,
         &attempt_hint_suite,
+        &attempt_others_suite,
         &attempt_settle_suite,
         &attempt_hold_suite,
         &attempt_end_suite,

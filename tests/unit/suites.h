@@ -14,6 +14,7 @@ extern const struct test_suite attempt_bounds_suite;
 extern const struct test_suite attempt_diagram_suite;
 extern const struct test_suite attempt_queue_suite;
 extern const struct test_suite attempt_hint_suite;
+extern const struct test_suite attempt_others_suite;
 extern const struct test_suite attempt_settle_suite;
 extern const struct test_suite attempt_hold_suite;
 extern const struct test_suite attempt_end_suite;

@@ -1,0 +1,197 @@
+/* What a holder hears of others: by the list behind the create, by a look, by the children's watch.
+ */
+#include "attempt_play.h"
+#include "suites.h"
+
+static void enter(void)
+{
+    play_start(false);
+    play.c.watch_children = true;
+    STEP("enter", ST_CREATING, "create, list-watch");
+    SAY("created 7");
+}
+
+static void hold(const char *listed)
+{
+    enter();
+    SAY(listed);
+    CHECK_INT(play.c.state, ST_HOLDING);
+}
+
+static enum attempt_others granted_with(void)
+{
+    for (uint32_t i = 0; i < play.out.count; i++) {
+        if (play.out.list[i].kind == ACT_GRANT)
+            return play.out.list[i].others;
+    }
+    return OTHERS_UNKNOWN;
+}
+
+/* Their own node's end would be told by the children's watch. */
+static void alone(void)
+{
+    enter();
+    STEP("listed 7* left", ST_HOLDING, "grant");
+    CHECK_INT(granted_with(), OTHERS_NONE);
+    STEP("look", ST_HOLDING, "others none");
+    STEP("timer", ST_HOLDING, "");
+    STEP("children", ST_HOLDING, "arm, others wait");
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read 7", ST_HOLDING, "");
+    STEP("children", ST_HOLDING, "others wait");
+    STEP("release", ST_DONE, "delete");
+}
+
+static void own_node_is_what_went(void)
+{
+    hold("listed 7* left");
+    STEP("children", ST_HOLDING, "arm, others wait");
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read nonode", ST_DONE, "revoke");
+}
+
+static void somebody_is_behind(void)
+{
+    enter();
+    STEP("listed 7* 8 left", ST_HOLDING, "grant, arm");
+    CHECK_INT(granted_with(), OTHERS_WAIT);
+    CHECK(!play.c.waited);
+    enter();
+    STEP("listed 7* 8! left", ST_HOLDING, "grant"); /* which does not wait for a lock */
+    CHECK_INT(granted_with(), OTHERS_NONE);
+}
+
+/* No watch is kept by who waits, and nothing is known when its turn comes. */
+static void somebody_is_ahead(void)
+{
+    enter();
+    STEP("listed 5 7* left", ST_WAITING, "watch 5");
+    CHECK_INT(play.c.others, OTHERS_UNKNOWN);
+    STEP("children", ST_WAITING, "");
+    SAY("pred gone");
+    STEP("read 7", ST_HOLDING, "grant, arm");
+    CHECK_INT(granted_with(), OTHERS_UNKNOWN);
+    CHECK(play.c.waited);
+}
+
+static void no_watch_was_left(void)
+{
+    enter();
+    STEP("listed 7*", ST_HOLDING, "grant, arm");
+    CHECK_INT(granted_with(), OTHERS_UNKNOWN);
+}
+
+static void heard_before_a_deadline_comes(void)
+{
+    enter();
+    STEP("nodeadline listed 7* left", ST_CLAIMING, "");
+    STEP("nodeadline children", ST_CLAIMING, "");
+    SAY("extended");
+    STEP("children", ST_PROVING, "");
+    STEP("read 7", ST_HOLDING, "grant, arm");
+    CHECK_INT(granted_with(), OTHERS_WAIT);
+}
+
+/* ---- looking ---- */
+
+static void look(void)
+{
+    play_reach(ST_HOLDING);
+    STEP("look", ST_HOLDING, "list-watch");
+    STEP("look", ST_HOLDING, ""); /* one at a time */
+}
+
+static void finds_nobody(void)
+{
+    look();
+    STEP("listed 7* left", ST_HOLDING, "others none");
+    STEP("timer", ST_HOLDING, "");
+    STEP("children", ST_HOLDING, "arm, others wait");
+    STEP("look", ST_HOLDING, "list-watch");
+}
+
+static void finds_somebody(void)
+{
+    look();
+    STEP("listed 7* 8 left", ST_HOLDING, "others wait");
+    look();
+    STEP("listed 5 7* left", ST_HOLDING, "others wait"); /* which is not to be */
+}
+
+/* A list without the own node proves nothing. */
+static void finds_nothing(void)
+{
+    static const char *const answers[] = {"listed refused", "listed bad",    "listed nonode",
+                                          "listed 7*",      "listed 8 left", "listed left"};
+    for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+        look();
+        STEP(answers[i], ST_HOLDING, "others unknown");
+        STEP("look", ST_HOLDING, "list-watch");
+    }
+}
+
+/* What is read of the own node meanwhile is answered, too. */
+static void beside_the_own_watch(void)
+{
+    look();
+    uint32_t tag = play.tags[EV_LISTED];
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read 7", ST_HOLDING, "");
+    CHECK_INT(play.tags[EV_LISTED], tag);
+    STEP("listed 7* left", ST_HOLDING, "others none");
+    look();
+    SAY("timer");
+    STEP("listed 7* left", ST_HOLDING, "others none");
+    STEP("read nonode", ST_DONE, "revoke");
+}
+
+static void not_answered_any_more(void)
+{
+    look();
+    STEP("release", ST_DONE, "delete");
+    STEP("listed 7* 8 left", ST_DONE, "");
+    look();
+    SAY("lapsed");
+    STEP("listed 7* 8 left", ST_LAPSED, "");
+    STEP("look", ST_LAPSED, "");
+    STEP("children", ST_LAPSED, "");
+}
+
+static void nobody_asked(void)
+{
+    play_reach(ST_HOLDING);
+    STEP("listed 7* 8 left", ST_HOLDING, "");
+    look();
+    STEP("listed 7* left", ST_HOLDING, "others none");
+    STEP("listed 7* 8 left", ST_HOLDING, "");
+}
+
+/* In a new place nothing is known. */
+static void enters_again(void)
+{
+    enter();
+    SAY("nodeadline listed 7* left");
+    CHECK_INT(play.c.others, OTHERS_NONE);
+    SAY("replaced");
+    STEP("enter", ST_CREATING, "create, list-watch");
+    CHECK_INT(play.c.others, OTHERS_UNKNOWN);
+}
+
+static const struct test_case cases[] = {
+    {"alone", alone},
+    {"own_node_is_what_went", own_node_is_what_went},
+    {"somebody_is_behind", somebody_is_behind},
+    {"somebody_is_ahead", somebody_is_ahead},
+    {"no_watch_was_left", no_watch_was_left},
+    {"heard_before_a_deadline_comes", heard_before_a_deadline_comes},
+    {"finds_nobody", finds_nobody},
+    {"finds_somebody", finds_somebody},
+    {"finds_nothing", finds_nothing},
+    {"beside_the_own_watch", beside_the_own_watch},
+    {"not_answered_any_more", not_answered_any_more},
+    {"nobody_asked", nobody_asked},
+    {"enters_again", enters_again},
+    {0},
+};
+
+const struct test_suite attempt_others_suite = {"attempt_others", NULL, NULL, cases};
