@@ -46,7 +46,9 @@ static struct actor actors[ACTORS];
 static struct waiter waiters[WAITERS_MAX];
 static struct costs costs;
 static struct load load;
-static int64_t held; /* by each before it leaves */
+static int64_t held;   /* by each before it leaves */
+static int64_t retain; /* ms, of the first actor's mutex */
+static int latency_us; /* of each message; 0: drawn anew */
 
 static void count_request(enum store_kind kind)
 {
@@ -130,7 +132,12 @@ static void pass(int64_t ns)
 static void begin(int64_t hold)
 {
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
-    const struct world_config config = {.seed = 5, .servers = 1, .note = on_note};
+    zkl_mutex_options mutex_options = ZKL_MUTEX_OPTIONS_INIT;
+    const struct world_config config = {.seed = 5,
+                                        .servers = 1,
+                                        .note = on_note,
+                                        .latency_min_us = latency_us,
+                                        .latency_max_us = latency_us};
 
     held = hold;
     world = world_new(&config);
@@ -141,7 +148,8 @@ static void begin(int64_t hold)
         actors[i].host = world_host(world, "host", 0);
         struct host *before = host_enter(actors[i].host);
         REQUIRE(zkl_session_open(&actors[i].session, "any:1", &options, NULL) == 0);
-        REQUIRE(zkl_mutex_new(&actors[i].mutex, actors[i].session, "/l", NULL) == 0);
+        mutex_options.retain_ms = i == 0 ? retain : 0;
+        REQUIRE(zkl_mutex_new(&actors[i].mutex, actors[i].session, "/l", &mutex_options) == 0);
         host_enter(before);
     }
     pass(100 * MS);
@@ -290,6 +298,105 @@ static void held_for_longer(void)
     end();
 }
 
+/* ---- retained ---- */
+
+static void leave_when_granted(int i)
+{
+    for (int k = 0; k < 10 && !waiters[i].grant; k++)
+        pass(1 * MS);
+    leave(i);
+}
+
+static void let_go(void)
+{
+    struct host *before = host_enter(actors[0].host);
+
+    CHECK_INT(zkl_mutex_yield(actors[0].mutex), 0);
+    host_enter(before);
+    pass(2 * MS);
+}
+
+static void begin_retaining(void)
+{
+    retain = 10000;
+    begin(SHORT);
+    retain = 0;
+    enter(0);
+    leave_when_granted(0);
+}
+
+/* The first unlock looks once, since the handle had not listed before. */
+static void first_span(void)
+{
+    retain = 10000;
+    begin(SHORT);
+    retain = 0;
+    enter(0);
+    costs = (struct costs){0};
+    leave(0);
+    CHECK_COSTS(costs, .list = 1);
+    costs = (struct costs){0};
+    let_go();
+    CHECK_COSTS(costs, .delete = 1, .changes = 1, .events = 1);
+    end();
+}
+
+static void turns_of_a_span(void)
+{
+    begin_retaining();
+    let_go();
+    costs = (struct costs){0};
+    enter(0);
+    CHECK_COSTS(costs, .create = 1, .list = 1, .changes = 1);
+    leave(0);
+    costs = (struct costs){0};
+    for (int i = 0; i < 20; i++) {
+        enter(0);
+        leave(0);
+    }
+    CHECK_COSTS(costs, .create = 0);
+    let_go();
+    CHECK_COSTS(costs, .delete = 1, .changes = 1, .events = 1);
+    end();
+}
+
+/* By one that comes, and finds it gone when it would watch it. */
+static void idle_span_is_recalled(void)
+{
+    begin_retaining();
+    costs = (struct costs){0};
+    enter(1);
+    REQUIRE(waiters[1].grant);
+    CHECK_COSTS(costs, .create = 1, .list = 1, .read = 2, .delete = 1, .changes = 2, .events = 1);
+    end();
+}
+
+/* Who was granted by waiting knows nobody, and looks; but it makes others wait for that no more
+ * than a tenth of the time. */
+static void handed_to_and_fro(void)
+{
+    enum { TIMES = 50, LATENCY_US = 400 };
+    unsigned looks = 0;
+
+    latency_us = LATENCY_US;
+    begin_retaining();
+    latency_us = 0;
+    held = 1 * MS;
+    enter(1);
+    int64_t began = world_now(world);
+    for (int i = 0; i < TIMES; i++) {
+        enter(0);
+        leave_when_granted(1);
+        enter(1);
+        costs = (struct costs){0};
+        leave_when_granted(0);
+        looks += costs.list;
+    }
+    CHECK(looks > 0 && looks < TIMES);
+    CHECK(looks * 9 * 2 * LATENCY_US <= (world_now(world) - began) / 1000);
+    end();
+}
+
 /* ---- many waiters ---- */
 
 enum { ABREAST = 32, UNDER_WAY = 1024, ALL_IN_LINE_MS = 10000 };
@@ -352,6 +459,10 @@ static const struct test_case cases[] = {
     {"handed_over_in_a_short_queue", handed_over_in_a_short_queue},
     {"handed_over_in_a_long_queue", handed_over_in_a_long_queue},
     {"held_for_longer", held_for_longer},
+    {"first_span", first_span},
+    {"turns_of_a_span", turns_of_a_span},
+    {"idle_span_is_recalled", idle_span_is_recalled},
+    {"handed_to_and_fro", handed_to_and_fro},
     {"they_enter_again_in_another_session", they_enter_again_in_another_session},
     {"they_enter_again_in_another_directory", they_enter_again_in_another_directory},
     {NULL, NULL},

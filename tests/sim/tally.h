@@ -29,9 +29,9 @@ struct tally {
 void tally_note(struct tally *t, const struct note *note);
 void tally_add(struct tally *sum, const struct tally *t);
 
-/* One line; and whether there was enough of everything, for that many schedules: what is missing
- * is printed. */
+/* One line; and whether there was enough of everything, for that many schedules, with mutexes that
+ * retain or without: what is missing is printed. */
 void tally_print(const struct tally *t);
-bool tally_suffices(const struct tally *t, uint64_t schedules);
+bool tally_suffices(const struct tally *t, uint64_t schedules, bool retaining);
 
 #endif
