@@ -48,6 +48,7 @@ int main(int argc, char **argv)
         &candidacy_suite,
         &candidacy_rivals_suite,
         &retain_suite,
+        &retained_suite,
         &retain_callers_suite,
         &retain_rival_suite,
         &retain_guard_suite,

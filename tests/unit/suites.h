@@ -49,6 +49,7 @@ extern const struct test_suite step_down_suite;
 extern const struct test_suite candidacy_suite;
 extern const struct test_suite candidacy_rivals_suite;
 extern const struct test_suite retain_suite;
+extern const struct test_suite retained_suite;
 extern const struct test_suite retain_callers_suite;
 extern const struct test_suite retain_rival_suite;
 extern const struct test_suite retain_guard_suite;

@@ -1,0 +1,588 @@
+/* The driver of a mutex that retains: what is asked of the store, who is told what. */
+#include "lib/lock/contender.h"
+#include "lib/lock/locks.h"
+
+#include "by_hand.h"
+#include "suites.h"
+
+#include <string.h>
+
+struct call {
+    zkl_op *op;
+    zkl_grant *grant;
+    int calls, code;
+};
+
+static zkl_session *s;
+static zkl_mutex *m;
+static struct call a, b;
+static zkl_mutex_options options;
+static const char *at = "/root/l", *below = "/root/l/"; /* of the mutex */
+static int told;                                        /* states, or that others wait */
+static zkl_state last;
+static char lines[512]; /* of the log */
+
+static void on_log(zkl_log_level level, const char *line, void *data)
+{
+    (void)level;
+    (void)data;
+    g_strlcat(lines, line, sizeof lines);
+}
+
+static void start(void)
+{
+    zkl_session_options session_options = ZKL_SESSION_OPTIONS_INIT;
+
+    lines[0] = '\0';
+    told = 0;
+    a = b = (struct call){.op = NULL};
+    options = (zkl_mutex_options)ZKL_MUTEX_OPTIONS_INIT;
+    options.retain_ms = 1000;
+    session_options.log = on_log;
+    session_options.retain_max = 1;
+    s = hand_session_with(&session_options);
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+}
+
+static void open_mutex(void)
+{
+    REQUIRE(zkl_mutex_new(&m, s, "/l", &options) == 0);
+}
+
+static void stop(void)
+{
+    zkl_op_free(a.op);
+    zkl_op_free(b.op);
+    zkl_mutex_free(m);
+    hand_close(s);
+}
+
+static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    struct call *c = data;
+
+    c->calls++;
+    c->grant = grant;
+    c->code = error ? error->code : 0;
+}
+
+static void lock(struct call *c, int64_t timeout_ms)
+{
+    zkl_op_free(c->op);
+    *c = (struct call){.op = NULL};
+    REQUIRE(zkl_mutex_lock_async(m, timeout_ms, on_acquired, c, &c->op) == 0);
+    zkl_session_dispatch(s);
+}
+
+static void unlock(struct call *c)
+{
+    zkl_grant_release(c->grant);
+    c->grant = NULL;
+    zkl_session_dispatch(s);
+}
+
+static void answer_list(const char *node, bool others)
+{
+    char *names[] = {strrchr(node, '/') + 1, "_c_other-lock-0000000099"};
+
+    ANSWER(STORE_LIST, at, .rc = STORE_OK, .names = names, .count = others ? 2 : 1);
+    zkl_session_dispatch(s);
+}
+
+/* Returns the node's path: g_free() it. */
+static char *answer_entry(int number, bool others)
+{
+    char *node = fake_created_name(below, number);
+
+    REQUIRE(node != NULL);
+    ANSWER(STORE_CREATE, below, .rc = STORE_OK, .path = node, .czxid = 100 + (uint64_t)number,
+           .ephemeral_owner = s->id);
+    answer_list(node, others);
+    return node;
+}
+
+/* a has had the first turn, and the children are watched; returns the node. */
+static char *make_idle(void)
+{
+    lock(&a, ZKL_FOREVER);
+    CHECK(!fake_is_watching(STORE_LIST, at));
+    char *node = answer_entry(7, false);
+    REQUIRE(a.grant != NULL);
+    unlock(&a);
+    CHECK(fake_is_watching(STORE_LIST, at));
+    answer_list(node, false);
+    CHECK(!fake_is_asked(STORE_DELETE, node));
+    return node;
+}
+
+static void check_deleted(char *node)
+{
+    CHECK(fake_is_asked(STORE_DELETE, node));
+    ANSWER(STORE_DELETE, node, .rc = STORE_OK);
+    g_free(node);
+}
+
+static void turns(void)
+{
+    start();
+    open_mutex();
+    char *node = make_idle();
+    lock(&a, 0);
+    lock(&b, ZKL_FOREVER);
+    REQUIRE(a.grant != NULL && !b.grant);
+    CHECK_INT(zkl_grant_token(a.grant), 107);
+    CHECK_INT(zkl_grant_turn(a.grant), 1);
+    unlock(&a);
+    REQUIRE(b.grant != NULL);
+    CHECK_INT(zkl_grant_token(b.grant), 107);
+    CHECK_INT(zkl_grant_turn(b.grant), 2);
+    lock(&a, 0);
+    CHECK_INT(a.code, ZKL_EBUSY);
+    unlock(&b);
+    CHECK(!fake_is_asked(STORE_CREATE, "/root/l/") && !fake_is_asked(STORE_LIST, "/root/l"));
+    CHECK_INT(zkl_mutex_yield(m), 0);
+    check_deleted(node);
+    lock(&a, 0);
+    CHECK(fake_is_watching(STORE_LIST, "/root/l"));
+    node = answer_entry(8, false);
+    CHECK_INT(zkl_grant_turn(a.grant), 0);
+    unlock(&a);
+    CHECK(!fake_is_asked(STORE_LIST, "/root/l"));
+    hand_pass(s, 999);
+    CHECK(!fake_is_asked(STORE_DELETE, node));
+    hand_pass(s, 1);
+    check_deleted(node);
+    stop();
+}
+
+/* A blocking call, and the fence of its grant. */
+static void of_a_thread(void)
+{
+    char fence[ZKL_FENCE_SIZE];
+    zkl_grant *grant, *again;
+
+    start();
+    open_mutex();
+    char *node = make_idle();
+    CHECK_INT(zkl_mutex_lock(m, 0, &grant), 0);
+    CHECK_INT(zkl_mutex_lock(m, 0, &again), 0);
+    CHECK(again == grant);
+    CHECK_INT(zkl_grant_fence(grant, fence, sizeof fence), 0);
+    CHECK_STR(fence, "000000000000006b0000000000000001");
+    CHECK_INT(zkl_grant_fence(grant, fence, sizeof fence - 1), ZKL_ERANGE);
+    CHECK_INT(zkl_grant_fence(NULL, fence, sizeof fence), ZKL_EINVAL);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
+    CHECK_INT(zkl_mutex_lock(m, 0, &again), 0);
+    CHECK_INT(zkl_grant_turn(again), 2);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    hand_pass(s, 1000);
+    check_deleted(node);
+    stop();
+}
+
+static void rival_of_an_idle_span(void)
+{
+    start();
+    open_mutex();
+    char *node = make_idle();
+    fake_fire("/root/l", STORE_FIRED_CHILDREN);
+    check_deleted(node);
+    lock(&a, ZKL_FOREVER);
+    CHECK(fake_is_asked(STORE_CREATE, "/root/l/"));
+    CHECK(!fake_is_watching(STORE_LIST, "/root/l"));
+    zkl_op_cancel(a.op);
+    g_free(answer_entry(8, true));
+    zkl_session_dispatch(s);
+    CHECK_INT(a.code, ZKL_ECANCELED);
+    stop();
+}
+
+/* Who came before it was heard of goes first, and whoever comes later enters the queue before the
+ * node goes. */
+static void rival_of_a_turn(void)
+{
+    start();
+    options.local_turns = 1;
+    open_mutex();
+    char *node = make_idle();
+    lock(&a, ZKL_FOREVER);
+    lock(&b, ZKL_FOREVER);
+    fake_fire("/root/l", STORE_FIRED_CHILDREN);
+    CHECK(!fake_is_asked(STORE_DELETE, node));
+    unlock(&a);
+    REQUIRE(b.grant != NULL);
+    lock(&a, ZKL_FOREVER);
+    CHECK(!fake_is_asked(STORE_CREATE, "/root/l/"));
+    unlock(&b);
+    CHECK(!a.grant);
+    CHECK(fake_place(STORE_CREATE, "/root/l/") < fake_place(STORE_DELETE, node));
+    check_deleted(node);
+    node = answer_entry(8, false);
+    REQUIRE(a.grant != NULL);
+    CHECK_INT(zkl_grant_token(a.grant), 108);
+    unlock(&a);
+    g_free(node);
+    stop();
+}
+
+static void on_told(zkl_grant *grant, zkl_state state, void *data)
+{
+    (void)grant;
+    (void)data;
+    told++;
+    last = state;
+}
+
+static void lost_while_idle(void)
+{
+    start();
+    options.retain_ms = 100000;
+    open_mutex();
+    char *node = make_idle();
+    hand_pass(s, HAND_DEADLINE_MS);
+    zkl_session_dispatch(s);
+    CHECK(strstr(lines, "lost") == NULL);
+    check_deleted(node);
+    lock(&a, ZKL_FOREVER);
+    CHECK(!a.grant);
+    CHECK(fake_is_asked(STORE_CREATE, "/root/l/"));
+    stop();
+}
+
+/* The turn is told, once; who waits enters anew. */
+static void lost_in_a_turn(void)
+{
+    start();
+    open_mutex();
+    char *node = make_idle();
+    lock(&a, ZKL_FOREVER);
+    lock(&b, ZKL_FOREVER);
+    REQUIRE(a.grant != NULL);
+    CHECK_INT(zkl_grant_on_change(a.grant, on_told, NULL), 0);
+    hand_pass(s, HAND_DEADLINE_MS);
+    CHECK(fake_is_asked(STORE_CREATE, "/root/l/"));
+    zkl_session_dispatch(s);
+    CHECK_INT(told, 2);
+    CHECK_INT(last, ZKL_LOST);
+    CHECK(strstr(lines, ": lost") != NULL);
+    unlock(&a);
+    CHECK_INT(told, 2);
+    check_deleted(node);
+    stop();
+}
+
+/* Found out by who unlocks, before any timer runs: it is told all the same. */
+static void lost_when_unlocked(void)
+{
+    start();
+    open_mutex();
+    char *node = make_idle();
+    lock(&a, ZKL_FOREVER);
+    CHECK_INT(zkl_grant_on_change(a.grant, on_told, NULL), 0);
+    hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
+    unlock(&a);
+    CHECK_INT(told, 0);
+    CHECK(!fake_is_asked(STORE_DELETE, node));
+    lock(&b, ZKL_FOREVER);
+    CHECK(!b.grant);
+    hand_pass(s, 0);
+    zkl_session_dispatch(s);
+    CHECK_INT(last, ZKL_LOST);
+    CHECK(fake_is_asked(STORE_DELETE, node));
+    g_free(node);
+    stop();
+}
+
+static void no_turn_in_doubt(void)
+{
+    start();
+    hand_stand_alone(s);
+    open_mutex();
+    char *node = make_idle();
+    fake_event(STORE_EV_DOWN);
+    lock(&a, ZKL_FOREVER);
+    CHECK(!a.grant);
+    lock(&b, 0);
+    CHECK_INT(b.code, ZKL_EBUSY);
+    fake_event(STORE_EV_UP);
+    hand_stand_alone(s);
+    hand_pass_proved(s, 5000);
+    zkl_session_dispatch(s);
+    REQUIRE(a.grant != NULL);
+    CHECK_INT(zkl_grant_turn(a.grant), 1);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
+    unlock(&a);
+    g_free(node);
+    stop();
+}
+
+static void on_applied(const zkl_error *error, void *data)
+{
+    (void)error;
+    (void)data;
+    told++;
+}
+
+/* What is not decided yet is not the next turn's: the span ends. */
+static void transaction_under_way(void)
+{
+    start();
+    open_mutex();
+    char *node = make_idle();
+    lock(&a, ZKL_FOREVER);
+    const zkl_change change = {.kind = ZKL_CHANGE_SET, .path = "/d", .version = -1};
+    CHECK_INT(zkl_grant_multi_async(a.grant, &change, 1, 0, ZKL_FOREVER, on_applied, NULL), 0);
+    unlock(&a);
+    CHECK(fake_is_asked(STORE_DELETE, node));
+    g_free(node);
+    stop();
+}
+
+/* One that was applied is: the versions of the node go on from it. */
+static void transaction_of_an_earlier_turn(void)
+{
+    start();
+    open_mutex();
+    char *node = make_idle();
+    for (int turn = 1; turn < 3; turn++) {
+        lock(&a, ZKL_FOREVER);
+        REQUIRE(a.grant != NULL);
+        const zkl_change change = {.kind = ZKL_CHANGE_SET, .path = "/d", .version = -1};
+        CHECK_INT(zkl_grant_multi_async(a.grant, &change, 1, 0, ZKL_FOREVER, on_applied, NULL), 0);
+        char *changes = fake_changes(node);
+        char *expected = g_strdup_printf("set %s %d; set /root/d -1", node, turn - 1);
+        CHECK_STR(changes, expected);
+        g_free(expected);
+        g_free(changes);
+        ANSWER(STORE_MULTI, node, .rc = STORE_OK);
+        zkl_session_dispatch(s);
+        CHECK_INT(told, turn);
+        CHECK_INT(zkl_grant_turn(a.grant), turn);
+        unlock(&a);
+    }
+    CHECK(!fake_is_asked(STORE_DELETE, node));
+    g_free(node);
+    stop();
+}
+
+/* The transaction deletes the node itself; who comes next enters the queue. */
+static void given_back_by_a_transaction(void)
+{
+    start();
+    open_mutex();
+    char *node = make_idle();
+    lock(&a, ZKL_FOREVER);
+    lock(&b, ZKL_FOREVER);
+    CHECK_INT(
+        zkl_grant_multi_async(a.grant, NULL, 0, ZKL_MULTI_RELEASE, ZKL_FOREVER, on_applied, NULL),
+        0);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_RELEASED);
+    unlock(&a);
+    CHECK(!fake_is_asked(STORE_DELETE, node));
+    CHECK(fake_is_asked(STORE_CREATE, "/root/l/"));
+    ANSWER(STORE_MULTI, node, .rc = STORE_OK);
+    zkl_session_dispatch(s);
+    CHECK_INT(told, 1);
+    CHECK(strstr(lines, "lost") == NULL);
+    g_free(node);
+    stop();
+}
+
+static void freed_with_a_turn(void)
+{
+    start();
+    open_mutex();
+    char *node = make_idle();
+    lock(&a, ZKL_FOREVER);
+    lock(&b, ZKL_FOREVER);
+    zkl_mutex_free(m);
+    m = NULL;
+    zkl_session_dispatch(s);
+    CHECK_INT(b.code, ZKL_ECLOSED);
+    CHECK(!fake_is_asked(STORE_DELETE, node));
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
+    unlock(&a);
+    check_deleted(node);
+    CHECK_INT(locks_of(s)->retained.length, 0);
+    stop();
+}
+
+static void freed_while_idle(void)
+{
+    start();
+    open_mutex();
+    char *node = make_idle();
+    zkl_mutex_free(m);
+    m = NULL;
+    check_deleted(node);
+    CHECK_INT(locks_of(s)->retained.length, 0);
+    CHECK_INT(locks_of(s)->idle.length, 0);
+    stop();
+}
+
+static void given_up_while_entering(void)
+{
+    start();
+    open_mutex();
+    lock(&a, ZKL_FOREVER);
+    lock(&b, ZKL_FOREVER);
+    zkl_op_cancel(a.op);
+    zkl_op_cancel(b.op);
+    zkl_session_dispatch(s);
+    CHECK_INT(a.code, ZKL_ECANCELED);
+    CHECK_INT(b.code, ZKL_ECANCELED);
+    char *node = fake_created_name("/root/l/", 7);
+    ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_OK, .path = node, .czxid = 5,
+           .ephemeral_owner = s->id);
+    check_deleted(node);
+    CHECK_INT(a.calls + b.calls, 2);
+    stop();
+}
+
+/* The others get attempts of their own. */
+static void refused(void)
+{
+    start();
+    open_mutex();
+    lock(&a, ZKL_FOREVER);
+    lock(&b, ZKL_FOREVER);
+    ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NOAUTH);
+    zkl_session_dispatch(s);
+    CHECK_INT(a.code, ZKL_EACCES);
+    CHECK_INT(b.calls, 0);
+    ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NOAUTH);
+    zkl_session_dispatch(s);
+    CHECK_INT(b.code, ZKL_EACCES);
+    stop();
+}
+
+static void closed(void)
+{
+    start();
+    open_mutex();
+    char *node = make_idle();
+    lock(&a, ZKL_FOREVER);
+    lock(&b, ZKL_FOREVER);
+    hand_close(s);
+    CHECK_INT(b.code, ZKL_ECLOSED);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
+    zkl_grant_release(a.grant);
+    zkl_op_free(a.op);
+    zkl_op_free(b.op);
+    zkl_mutex_free(m);
+    g_free(node);
+}
+
+static void least_lately_used_goes(void)
+{
+    start(); /* which keeps one */
+    open_mutex();
+    zkl_mutex *first = m;
+    char *node = make_idle();
+    REQUIRE(zkl_mutex_new(&m, s, "/m", &options) == 0);
+    at = "/root/m";
+    below = "/root/m/";
+    g_free(make_idle());
+    at = "/root/l";
+    below = "/root/l/";
+    check_deleted(node);
+    CHECK(!fake_is_asked(STORE_DELETE, "/root/m/"));
+    CHECK_INT(locks_of(s)->idle.length, 1);
+    zkl_mutex_free(first);
+    stop();
+}
+
+static void a_token_for_each_owner(void)
+{
+    start();
+    options.fence64 = 1;
+    open_mutex();
+    char *node = make_idle();
+    lock(&a, ZKL_FOREVER);
+    CHECK(!a.grant);
+    check_deleted(node);
+    node = answer_entry(8, false);
+    REQUIRE(a.grant != NULL);
+    CHECK_INT(zkl_grant_token(a.grant), 108);
+    CHECK_INT(zkl_grant_turn(a.grant), 0);
+    unlock(&a);
+    g_free(node);
+    stop();
+}
+
+/* ---- others wait ---- */
+
+static void wanted(void)
+{
+    start();
+    open_mutex();
+    char *node = make_idle();
+    lock(&a, ZKL_FOREVER);
+    CHECK_INT(zkl_grant_on_wanted(a.grant, on_told, NULL), 0);
+    CHECK(!fake_is_asked(STORE_LIST, "/root/l"));
+    fake_fire("/root/l", STORE_FIRED_CHILDREN);
+    zkl_session_dispatch(s);
+    CHECK_INT(told, 1);
+    CHECK_INT(last, ZKL_HELD);
+    CHECK_INT(zkl_grant_on_wanted(a.grant, on_told, NULL), 0);
+    zkl_session_dispatch(s);
+    CHECK_INT(told, 2);
+    unlock(&a);
+    CHECK_INT(zkl_grant_on_wanted(NULL, on_told, NULL), ZKL_EINVAL);
+    check_deleted(node);
+    stop();
+}
+
+static void wanted_without_retaining(void)
+{
+    start();
+    hand_stand_alone(s);
+    options.retain_ms = 0;
+    open_mutex();
+    lock(&a, ZKL_FOREVER);
+    char *node = answer_entry(7, false);
+    CHECK_INT(zkl_grant_on_wanted(a.grant, on_told, NULL), 0);
+    CHECK_INT(zkl_grant_on_wanted(a.grant, on_told, NULL), 0);
+    CHECK(fake_is_watching(STORE_LIST, "/root/l"));
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_NOAUTH); /* looked for again with the next proof */
+    CHECK(!fake_is_asked(STORE_LIST, "/root/l"));
+    hand_pass_proved(s, 5000);
+    answer_list(node, false);
+    CHECK_INT(told, 0);
+    fake_fire("/root/l", STORE_FIRED_CHILDREN);
+    zkl_session_dispatch(s);
+    CHECK_INT(told, 2);
+    unlock(&a);
+    CHECK_INT(told, 2);
+    check_deleted(node);
+    stop();
+}
+
+static const struct test_case cases[] = {
+    {"turns", turns},
+    {"of_a_thread", of_a_thread},
+    {"rival_of_an_idle_span", rival_of_an_idle_span},
+    {"rival_of_a_turn", rival_of_a_turn},
+    {"lost_while_idle", lost_while_idle},
+    {"lost_in_a_turn", lost_in_a_turn},
+    {"lost_when_unlocked", lost_when_unlocked},
+    {"no_turn_in_doubt", no_turn_in_doubt},
+    {"transaction_under_way", transaction_under_way},
+    {"transaction_of_an_earlier_turn", transaction_of_an_earlier_turn},
+    {"given_back_by_a_transaction", given_back_by_a_transaction},
+    {"freed_with_a_turn", freed_with_a_turn},
+    {"freed_while_idle", freed_while_idle},
+    {"given_up_while_entering", given_up_while_entering},
+    {"refused", refused},
+    {"closed", closed},
+    {"least_lately_used_goes", least_lately_used_goes},
+    {"a_token_for_each_owner", a_token_for_each_owner},
+    {"wanted", wanted},
+    {"wanted_without_retaining", wanted_without_retaining},
+    {NULL, NULL},
+};
+
+const struct test_suite retained_suite = {.name = "retained", .cases = cases};
