@@ -228,6 +228,41 @@ static void rival_of_a_turn(void)
     stop();
 }
 
+/* The list left a watch in vain: nobody is to hear of the 99 others. */
+static void others_when_it_enters(void)
+{
+    start();
+    open_mutex();
+    char *node = make_idle();
+    CHECK_INT(zkl_mutex_yield(m), 0);
+    check_deleted(node);
+    CHECK(!fake_is_asked(STORE_UNWATCH, "/root/l"));
+    lock(&a, ZKL_FOREVER);
+    CHECK(fake_is_watching(STORE_LIST, "/root/l"));
+    node = answer_entry(8, true);
+    CHECK(fake_is_asked(STORE_UNWATCH, "/root/l"));
+    unlock(&a);
+    check_deleted(node);
+    stop();
+}
+
+/* As long as the session is proved. */
+static void a_long_turn(void)
+{
+    start();
+    hand_stand_alone(s);
+    open_mutex();
+    char *node = make_idle();
+    lock(&a, ZKL_FOREVER);
+    hand_pass_proved(s, 5 * HAND_DEADLINE_MS);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
+    CHECK(zkl_grant_remaining_ms(a.grant) > 1000);
+    unlock(&a);
+    CHECK(!fake_is_asked(STORE_DELETE, node));
+    g_free(node);
+    stop();
+}
+
 static void on_told(zkl_grant *grant, zkl_state state, void *data)
 {
     (void)grant;
@@ -566,6 +601,8 @@ static const struct test_case cases[] = {
     {"of_a_thread", of_a_thread},
     {"rival_of_an_idle_span", rival_of_an_idle_span},
     {"rival_of_a_turn", rival_of_a_turn},
+    {"others_when_it_enters", others_when_it_enters},
+    {"a_long_turn", a_long_turn},
     {"lost_while_idle", lost_while_idle},
     {"lost_in_a_turn", lost_in_a_turn},
     {"lost_when_unlocked", lost_when_unlocked},
