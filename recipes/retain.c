@@ -108,14 +108,22 @@ static void account(struct retain *r, int64_t now)
 }
 
 /* Whoever waits here enters before the node is deleted, so that the place in line is as early as it
- * can be. */
+ * can be; and so finds somebody ahead, whose end a watch on the children would only echo. One that
+ * tries would be refused for the own node, and has no place in line. */
 static void end_span(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
+    const bool tries = r->trying;
+
     account(r, ev->now);
     forget_span(r);
+    if (tries)
+        act(out, RETAIN_ACT_END);
+    else
+        r->alone = r->alone && r->waiting == 0;
     if (r->waiting > 0)
         enter(r, ev, out);
-    act(out, RETAIN_ACT_END);
+    if (!tries)
+        act(out, RETAIN_ACT_END);
 }
 
 /* A rival waits: of those who wait here so many still go first. */

@@ -86,6 +86,7 @@ static void tell(struct transaction *t, struct transaction_actions *out,
 static void end(struct transaction *t, struct transaction_actions *out,
                 enum transaction_verdict verdict, bool node_gone)
 {
+    t->loose = t->loose || verdict == TX_TOLD_UNKNOWN;
     tell(t, out, verdict);
     act(out, TX_ACT_END)->node_gone = node_gone;
     move(t, TX_IDLE);

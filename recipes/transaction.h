@@ -104,6 +104,7 @@ enum { TRANSACTION_FAILURES = 3 };
 struct transaction {
     enum transaction_state state;
     bool stale;       /* .version is to be read before the next sending */
+    bool loose;       /* one ended as unknown: it may still be applied while the node stands */
     int32_t version;  /* of the node: this or later */
     uint32_t numbers; /* used so far */
     /* of the present one, or the last: */

@@ -281,8 +281,9 @@ void zkl_mutex_free(zkl_mutex *m)
     pthread_mutex_unlock(&all_lock);
     pthread_mutex_lock(&m->lock);
     m->freed = true;
-    g_hash_table_foreach_remove(m->holds, end_if_held, m);
+    /* First: what is given back here would be theirs. */
     op_abort_all(m->session, &m->waiters, ZKL_ECLOSED, "the mutex was freed");
+    g_hash_table_foreach_remove(m->holds, end_if_held, m);
     stop_retaining(m);
     pthread_mutex_unlock(&m->lock);
     mutex_unref(m);

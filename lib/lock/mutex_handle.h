@@ -23,7 +23,6 @@ struct zkl_mutex {
     struct hold *over; /* the hold that ended last, left in the table; NULL: none */
     /* guarded by the monitor: */
     struct retained *retained; /* NULL: nothing is retained */
-    uint64_t calls;            /* asynchronous ones, of which each is an owner */
     GQueue waiters;            /* of zkl_op: acquiring */
     char *payload;             /* GRefString: of the thread that asked last; NULL before */
     uint64_t payload_for;      /* that thread */

@@ -36,8 +36,8 @@ static zkl_op *start(zkl_mutex *m, const struct hold *hold, int64_t timeout_ms, 
 
     session_lock(m->session);
     if (m->retained) {
-        struct turn_caller caller = {.payload = mutex_payload(m),
-                                     .owner = hold ? hold->key : UINT64_MAX - m->calls++};
+        struct turn_caller caller = {
+            .payload = mutex_payload(m), .owner = hold ? hold->key : 0, .is_new = !hold};
         op = op_start_turn(m->session, m->retained, &caller, timeout_ms, fn, data, &m->waiters);
     } else {
         struct contender_spec spec = mutex_spec(m);

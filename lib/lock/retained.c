@@ -23,7 +23,8 @@ struct retained {
     struct contender *holder;  /* of the span; NULL: none */
     zkl_grant *span;           /* ours, with the holder */
     zkl_grant *spare;          /* the last turn, to be used again */
-    uint64_t owner;            /* of the last turn */
+    uint64_t owner;            /* of the last turn, if it may come again */
+    bool was_new;              /* it may not */
     zkl_error error;           /* the attempt's */
     GQueue waiting;            /* of struct turn_waiter */
     struct timer timer;
@@ -93,6 +94,11 @@ static void refuse(struct retained *r, GList *link)
     decide(link->data, NULL, &e);
 }
 
+static bool is_last_owner(const struct retained *r, const struct turn_caller *caller)
+{
+    return !caller->is_new && !r->was_new && caller->owner == r->owner;
+}
+
 static void give_turn(struct retained *r, uint64_t number)
 {
     struct turn_waiter *w = g_queue_peek_head(&r->waiting);
@@ -101,6 +107,7 @@ static void give_turn(struct retained *r, uint64_t number)
 
     r->spare = NULL;
     r->owner = w->caller.owner;
+    r->was_new = w->caller.is_new;
     decide(w, turn, NULL);
 }
 
@@ -248,7 +255,7 @@ static void step_once(struct retained *r, struct retain_event *ev)
 
     if (ev->now == 0)
         read_clock(r, ev);
-    ev->same = first && first->caller.owner == r->owner;
+    ev->same = first && is_last_owner(r, &first->caller);
     retain_step(&r->machine, ev, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         perform(r, &actions.list[i]);
@@ -326,19 +333,17 @@ static void take(void *context, zkl_grant *turn, const zkl_error *error)
 zkl_grant *retained_take(struct retained *r, uint64_t owner)
 {
     struct retain_event ev = {.kind = RETAIN_EV_LOCK};
+    const struct turn_caller caller = {.owner = owner};
     const struct retain *m = &r->machine;
     zkl_grant *turn = NULL;
 
-    if (m->state != RETAIN_IDLE || m->waiting > 0 || (m->fence64 && r->owner != owner))
+    if (m->state != RETAIN_IDLE || m->waiting > 0 || (m->fence64 && !is_last_owner(r, &caller)))
         return NULL;
     read_clock(r, &ev);
     if (!ev.sure)
         return NULL;
-    r->quick = (struct turn_waiter){.retained = r,
-                                    .caller.owner = owner,
-                                    .decided = take,
-                                    .context = &turn,
-                                    .link.data = &r->quick};
+    r->quick = (struct turn_waiter){
+        .retained = r, .caller = caller, .decided = take, .context = &turn, .link.data = &r->quick};
     g_queue_push_tail_link(&r->waiting, &r->quick.link);
     step(r, ev);
     return turn;

@@ -12,6 +12,7 @@ struct turn_waiter;
 struct turn_caller {
     char *payload;  /* GRefString: of the node, if it enters for this caller */
     uint64_t owner; /* equal numbers: the same owner */
+    bool is_new;    /* an owner that no other caller is; owner says nothing */
     bool tries;     /* does not wait for others */
 };
 

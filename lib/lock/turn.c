@@ -100,7 +100,8 @@ struct turn_end turn_end(zkl_grant *turn)
 {
     zkl_grant *span = turn->span;
     const bool given_back = (atomic_load(&turn->word) & 3) == ZKL_RELEASED;
-    struct turn_end end = {.in_doubt = !g_queue_is_empty(&span->line.waiting)};
+    struct turn_end end = {.in_doubt =
+                               span->line.machine.loose || !g_queue_is_empty(&span->line.waiting)};
 
     turn->retained = NULL;
     if (!given_back)

@@ -16,7 +16,8 @@ zkl_grant *turn_begin(zkl_grant *span, zkl_grant *spare, struct retained *retain
 /* How a turn has ended. */
 struct turn_end {
     bool owned;       /* RELEASED from here on; false: LOST */
-    bool in_doubt;    /* a transaction of it is not decided yet */
+    bool in_doubt;    /* a transaction of it is not decided yet, or never will be: it may be applied
+                         as long as the node stands */
     zkl_grant *spare; /* the span's reference, for the next turn; NULL: the span is over as well:
                          lost, or a transaction is giving it back */
     int64_t now;      /* CLOCK_BOOTTIME ns when it ended, if it did so by that clock, HELD; or 0 */

@@ -52,6 +52,7 @@ int main(int argc, char **argv)
         &retain_callers_suite,
         &retain_rival_suite,
         &retain_guard_suite,
+        &retained_seam_suite,
         &children_suite,
         &proofs_suite,
         &proofs_clock_suite,

@@ -37,12 +37,13 @@ static void wait_asked(enum store_kind kind, const char *path)
         g_usleep(1000);
 }
 
-void story_begin(struct story *story)
+static void begin(struct story *story, int64_t retain_ms)
 {
     zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
 
     *story = (struct story){.session = fake_session()};
     options.name = NAME;
+    options.retain_ms = retain_ms;
     REQUIRE(zkl_mutex_new(&story->mutex, story->session, LOCK, &options) == 0);
     REQUIRE(zkl_mutex_lock_async(story->mutex, ZKL_FOREVER, on_acquired, story, NULL) == 0);
     story->node = fake_created_name(LOCK, 0);
@@ -54,6 +55,16 @@ void story_begin(struct story *story)
     wait_for(&story->acquired, 1);
     wait_asked(STORE_GET, story->node);
     ANSWER(STORE_GET, story->node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID);
+}
+
+void story_begin(struct story *story)
+{
+    begin(story, 0);
+}
+
+void story_begin_retaining(struct story *story)
+{
+    begin(story, 60000);
 }
 
 void story_end(struct story *story)

@@ -25,7 +25,8 @@ struct ending {
 
 extern const zkl_change story_change; /* creates /x */
 
-void story_begin(struct story *story); /* holds, with the watch on the own node set */
+void story_begin(struct story *story);           /* holds, with the watch on the own node set */
+void story_begin_retaining(struct story *story); /* the same, of a mutex that retains */
 void story_end(struct story *story);
 
 void story_apply(struct story *story, struct ending *e, unsigned flags, int64_t timeout_ms);

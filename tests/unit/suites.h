@@ -53,6 +53,7 @@ extern const struct test_suite retained_suite;
 extern const struct test_suite retain_callers_suite;
 extern const struct test_suite retain_rival_suite;
 extern const struct test_suite retain_guard_suite;
+extern const struct test_suite retained_seam_suite;
 extern const struct test_suite children_suite;
 extern const struct test_suite proofs_suite;
 extern const struct test_suite proofs_clock_suite;

@@ -189,9 +189,32 @@ static void sealed(void)
     exchange_play(rows, G_N_ELEMENTS(rows));
 }
 
+/* What ended as unknown may come as long as the node stands; nothing else may. */
+static void loose(void)
+{
+    static const struct {
+        struct transaction_event last[2];
+        bool loose;
+    } rows[] = {
+        {{EV(TIMEOUT), READ(0, 0)}, true},
+        {{EV(TIMEOUT), EV(UNREAD)}, true},
+        {{EV(TIMEOUT), READ(1, 1)}, false},
+        {{READ(0, 0), EV(APPLIED)}, false},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const struct transaction_event before[] = {EV(BEGIN), EV(LOST)};
+        struct transaction t = {.state = TX_IDLE};
+        for (size_t n = 0; n < 4; n++)
+            g_free(exchange_step(&t, n < 2 ? &before[n] : &rows[i].last[n - 2]));
+        CHECK_INT(t.loose, rows[i].loose);
+    }
+}
+
 static const struct test_case cases[] = {
     {"in_doubt", in_doubt},
     {"sealed", sealed},
+    {"loose", loose},
     {NULL, NULL},
 };
 
