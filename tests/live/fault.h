@@ -54,7 +54,9 @@ zkl_session *fault_session_options(const char *connect, const zkl_session_option
 zkl_session *fault_direct(int timeout_ms);
 zkl_session *fault_proxied(int timeout_ms); /* returns when it is established */
 zkl_mutex *fault_mutex(zkl_session *s);     /* on fault.path */
-void fault_close(zkl_session *s);           /* before fault_end() does */
+zkl_mutex *fault_mutex_options(zkl_session *s, const char *path, const zkl_mutex_options *options);
+void fault_mutex_free(zkl_mutex *m); /* before fault_end() does */
+void fault_close(zkl_session *s);    /* before fault_end() does */
 
 /* Ends the present session of s by force. Its proxy should be frozen meanwhile. */
 bool fault_expire(int64_t session);

@@ -106,7 +106,7 @@ zkl_session *fault_session_options(const char *connect, const zkl_session_option
     zkl_session_options o = *options;
     zkl_session *s;
 
-    if (!g_getenv("ZKL_TEST_LOG"))
+    if (!o.log && !g_getenv("ZKL_TEST_LOG"))
         o.log = log_nothing;
     REQUIRE(zkl_session_open(&s, connect, &o, NULL) == 0);
     g_ptr_array_add(sessions, s);
@@ -143,13 +143,24 @@ void fault_close(zkl_session *s)
     zkl_session_close(s);
 }
 
-zkl_mutex *fault_mutex(zkl_session *s)
+zkl_mutex *fault_mutex_options(zkl_session *s, const char *path, const zkl_mutex_options *options)
 {
     zkl_mutex *m;
 
-    REQUIRE(zkl_mutex_new(&m, s, fault.path, NULL) == 0);
+    REQUIRE(zkl_mutex_new(&m, s, path, options) == 0);
     g_ptr_array_add(mutexes, m);
     return m;
+}
+
+zkl_mutex *fault_mutex(zkl_session *s)
+{
+    return fault_mutex_options(s, fault.path, NULL);
+}
+
+void fault_mutex_free(zkl_mutex *m)
+{
+    CHECK(g_ptr_array_remove_fast(mutexes, m));
+    zkl_mutex_free(m);
 }
 
 bool fault_expire(int64_t session)

@@ -1,0 +1,222 @@
+/* A mutex that retains, and others who want the lock: an idle node goes when it is theirs to have,
+ * or when nobody has used it for long. */
+#include "fault.h"
+#include "mutex_actors.h"
+#include "retained.h"
+#include "suites.h"
+
+#include <stdio.h>
+
+static void check_gone(const struct turn_seen *seen)
+{
+    EVENTUALLY(raw_exists(fault.direct, seen->node, NULL) == ZNONODE);
+}
+
+/* Another session's lock() ends an idle span, and how long it took is worth knowing. */
+static void idle_yields(void)
+{
+    struct turn_seen seen, theirs;
+
+    fault_begin();
+    zkl_mutex *m = retaining(fault_proxied(FAULT_LONG_MS), DAY_MS);
+    zkl_mutex *n = fault_mutex(fault_direct(FAULT_LONG_MS));
+    retain_first(m, &seen);
+    take_turn(m, &seen, 1);
+    int64_t asked = fault_boot_ns();
+    zkl_grant *g = lock_turn(n, &theirs);
+    printf("    another session waited %.1f ms for an idle lock\n",
+           (double)(fault_boot_ns() - asked) / 1e6);
+    check_new_node(g, &seen);
+    check_gone(&seen);
+    CHECK_INT(zkl_mutex_unlock(n), 0);
+    zkl_grant *mine = lock_turn(m, &seen);
+    CHECK(zkl_grant_token(mine) > theirs.token);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_mutex_yield(m), 0);
+    fault_end();
+}
+
+/* A contender as Curator's Java makes them; it takes no part in anything but the order. */
+static void foreign_contender(void)
+{
+    static const char name[] = "_c_c0ffee00-0000-4000-8000-000000000001-lock-";
+    char node[RAW_PATH_SIZE];
+    struct acquisition a;
+    struct turn_seen seen;
+
+    fault_begin();
+    zkl_mutex *m = retaining(fault_proxied(FAULT_LONG_MS), DAY_MS);
+    retain_first(m, &seen);
+    char *path = g_strdup_printf("%s/%s", fault.path, name);
+    REQUIRE(raw_create(fault.direct, path, NULL, -1, ZOO_EPHEMERAL | ZOO_SEQUENCE, node) == ZOK);
+    check_gone(&seen);
+    acquisition_queue(&a, m, 2);
+    CHECK_INT(raw_delete(fault.direct, node), ZOK);
+    REQUIRE(acquisition_granted(&a));
+    check_new_node(a.grant, &seen);
+    acquisition_end(&a);
+    CHECK_INT(zkl_mutex_yield(m), 0);
+    g_free(path);
+    fault_end();
+}
+
+/* Who only tries fails while the other has not heard of it, and has ended the span by that. */
+static void try_again(void)
+{
+    struct turn_seen seen;
+
+    fault_begin();
+    zkl_mutex *m = retaining(fault_proxied(30000), DAY_MS);
+    zkl_mutex *n = fault_mutex(fault_direct(30000));
+    retain_first(m, &seen);
+    proxy_freeze(fault.proxy, PROXY_TO_CLIENT);
+    CHECK_INT(zkl_mutex_lock(n, 0, NULL), ZKL_EBUSY);
+    proxy_thaw(fault.proxy);
+    EVENTUALLY(zkl_mutex_lock(n, 0, NULL) == 0);
+    CHECK_INT(zkl_mutex_unlock(n), 0);
+    fault_end();
+}
+
+/* Not before its time. */
+static void time_passes(void)
+{
+    enum { RETAIN_MS = 100 };
+    struct turn_seen seen;
+
+    fault_begin();
+    zkl_mutex *m = retaining(fault_proxied(FAULT_LONG_MS), RETAIN_MS);
+    lock_turn(m, &seen);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    int64_t used = fault_boot_ns();
+    EVENTUALLY(fault_children() == 0);
+    CHECK(fault_boot_ns() - used >= (RETAIN_MS - 1) * INT64_C(1000000));
+    zkl_grant *g = lock_turn(m, &seen);
+    CHECK_INT(zkl_grant_state(g), ZKL_HELD);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    EVENTUALLY(fault_children() == 0);
+    fault_end();
+}
+
+/* What is used stays. */
+static void yields_when_asked(void)
+{
+    struct turn_seen seen;
+
+    fault_begin();
+    zkl_mutex *m = retaining(fault_proxied(FAULT_LONG_MS), DAY_MS);
+    CHECK_INT(zkl_mutex_yield(m), 0);
+    zkl_grant *g = lock_turn(m, &seen);
+    CHECK_INT(zkl_mutex_yield(m), 0);
+    CHECK_INT(zkl_grant_state(g), ZKL_HELD);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    take_turn(m, &seen, 1); /* a turn was not ended, nor its span */
+    CHECK_INT(zkl_mutex_yield(m), 0);
+    check_gone(&seen);
+    struct turn_seen before = seen;
+    check_new_node(lock_turn(m, &seen), &before);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_mutex_yield(m), 0);
+    CHECK_INT(zkl_mutex_yield(NULL), ZKL_EINVAL);
+    fault_end();
+}
+
+/* Of a session's idle locks the one that was used least lately goes. */
+static void at_most_so_many(void)
+{
+    enum { MUTEXES = 3 };
+    zkl_session_options so = ZKL_SESSION_OPTIONS_INIT;
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    struct turn_seen seen[MUTEXES];
+    zkl_mutex *m[MUTEXES];
+
+    fault_begin();
+    so.retain_max = MUTEXES - 1;
+    o.retain_ms = DAY_MS;
+    zkl_session *s = fault_session_options(zk_server_connect(fault.server), &so);
+    for (int i = 0; i < MUTEXES; i++) {
+        char *path = g_strdup_printf("%s-%d", fault.path, i);
+        m[i] = fault_mutex_options(s, path, &o);
+        g_free(path);
+    }
+    for (int i = 0; i < MUTEXES - 1; i++) {
+        lock_turn(m[i], &seen[i]);
+        CHECK_INT(zkl_mutex_unlock(m[i]), 0);
+    }
+    take_turn(m[0], &seen[0], 1);
+    lock_turn(m[2], &seen[2]);
+    CHECK_INT(zkl_mutex_unlock(m[2]), 0);
+    check_gone(&seen[1]);
+    take_turn(m[0], &seen[0], 2);
+    take_turn(m[2], &seen[2], 1);
+    for (int i = 0; i < MUTEXES; i++)
+        CHECK_INT(zkl_mutex_yield(m[i]), 0);
+    fault_end();
+}
+
+/* Three wait here and then another session does: how many of the three go first is an option. */
+static void queue_here_and_there(int local_turns, int64_t slice_ms, int first_here)
+{
+    enum { HERE = 3 };
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    struct told wanted = {.count = 0};
+    struct acquisition a[HERE], b;
+    struct turn_seen seen;
+    zkl_grant *g;
+
+    fault_begin();
+    o.retain_ms = DAY_MS;
+    o.local_turns = local_turns;
+    o.slice_ms = slice_ms;
+    zkl_mutex *m = fault_mutex_options(fault_proxied(FAULT_LONG_MS), fault.path, &o);
+    zkl_mutex *n = fault_mutex(fault_direct(FAULT_LONG_MS));
+    retain_first(m, &seen);
+    REQUIRE(zkl_mutex_lock(m, 0, &g) == 0);
+    CHECK_INT(zkl_grant_on_wanted(g, told_fn, &wanted), 0);
+    for (int i = 0; i < HERE; i++)
+        acquisition_start(&a[i], m, ZKL_FOREVER);
+    acquisition_queue(&b, n, 2);
+    EVENTUALLY(atomic_load(&wanted.count) == 1);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    for (int i = 0; i < first_here; i++) {
+        REQUIRE(acquisition_granted(&a[i]));
+        check_turn(a[i].grant, &seen, (uint64_t)i + 2);
+        CHECK_INT(atomic_load(&b.done), 0);
+        acquisition_end(&a[i]);
+    }
+    REQUIRE(acquisition_granted(&b));
+    uint64_t theirs = zkl_grant_token(b.grant);
+    for (int i = first_here; i < HERE; i++)
+        CHECK_INT(atomic_load(&a[i].done), 0);
+    acquisition_end(&b);
+    for (int i = first_here; i < HERE; i++) {
+        REQUIRE(acquisition_granted(&a[i]));
+        CHECK(zkl_grant_token(a[i].grant) > theirs);
+        acquisition_end(&a[i]);
+    }
+    CHECK_INT(zkl_mutex_yield(m), 0);
+    fault_end();
+}
+
+static void rival_first(void)
+{
+    queue_here_and_there(0, 0, 0);
+}
+
+/* In its slice all go first, whoever is heard of. */
+static void slice_first(void)
+{
+    queue_here_and_there(0, DAY_MS, 3);
+}
+
+static const struct test_case cases[] = {
+    {"idle_yields", idle_yields},
+    {"foreign_contender", foreign_contender},
+    {"try_again", try_again},
+    {"time_passes", time_passes},
+    {"yields_when_asked", yields_when_asked},
+    {"at_most_so_many", at_most_so_many},
+    {"rival_first", rival_first},
+    {"slice_first", slice_first},
+    {NULL, NULL},
+};
+const struct test_suite retained_rival_suite = {"retained_rival", fault_start, fault_stop, cases};
