@@ -104,21 +104,26 @@ static void ask(struct state *st, int i, const struct action *a, uint16_t names)
     }
 }
 
+/* request_recall(), of the newest one */
+static void recall_ask(struct state *st, int i, enum ask_kind kind, enum event_kind event)
+{
+    struct client *c = &st->clients[i];
+    int k = c->asks_count - 1;
+
+    while (k >= 0 && c->asks[k].kind != kind)
+        k--;
+    if (k < 0 || c->connected)
+        return;
+    struct ask a = model_take_ask(c, k);
+    driver_step(st, i, &(struct event){.kind = event, .answer = ANSWER_BAD, .tag = a.tag});
+}
+
 /* contender_recall() */
 static void recall(struct state *st, int i)
 {
-    struct client *c = &st->clients[i];
-
-    for (int k = c->asks_count - 1; k >= 0 && !c->connected; k--) {
-        struct ask a = c->asks[k];
-        if (a.kind != ASK_CREATE && (a.kind != ASK_LIST || c->machine.state != ST_DONE))
-            continue;
-        model_take_ask(c, k);
-        driver_step(st, i,
-                    &(struct event){.kind = a.kind == ASK_CREATE ? EV_CREATED : EV_LISTED,
-                                    .answer = ANSWER_BAD,
-                                    .tag = a.tag});
-    }
+    recall_ask(st, i, ASK_CREATE, EV_CREATED);
+    if (st->clients[i].machine.state == ST_DONE)
+        recall_ask(st, i, ASK_LIST, EV_LISTED);
 }
 
 /* ---- lib/lock/contender.c ---- */
