@@ -11,7 +11,7 @@ static void step_kind(struct state *st, int i, enum event_kind kind)
 /* ---- lib/lock/contender_requests.c ---- */
 
 static void ask_watching(struct client *c, enum ask_kind kind, uint8_t node,
-                         struct subscription *subscription, uint32_t tag)
+                         struct model_subscription *subscription, uint32_t tag)
 {
     watches_add(c, node, subscription, tag);
     model_push_ask(c, kind, node, tag);

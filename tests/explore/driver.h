@@ -1,5 +1,5 @@
-/* What lib/contender*.c do between recipe, server and user. Each function names the one that it
- * mirrors. */
+/* What lib/lock/contender*.c do between recipe, server and user. Each function names the one that
+ * it mirrors. */
 #ifndef EXPLORE_DRIVER_H
 #define EXPLORE_DRIVER_H
 

@@ -1,5 +1,6 @@
-/* Every interleaving of a few contenders and faults, over the recipe as it is in production.
- * usage: explore [--contenders N] [--faults N] [--max-states N] [--full] */
+/* Every interleaving of a few contenders and faults, over the recipe as it is in production; or
+ * with replay.c some of them, over the library. usage: explore|replay [--contenders N] [--faults N]
+ * [--max-states N] [--full] */
 #include <glib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,7 +148,8 @@ static bool parse(int argc, char **argv)
     const GOptionEntry entries[] = {
         {"contenders", 0, 0, G_OPTION_ARG_INT, &options.contenders, "in all runs, 1 to 4", "N"},
         {"faults", 0, 0, G_OPTION_ARG_INT, &options.faults, "in all runs", "N"},
-        {"max-states", 0, 0, G_OPTION_ARG_INT64, &options.max_states, "give up beyond", "N"},
+        {"max-states", 0, 0, G_OPTION_ARG_INT64, &options.max_states, "or walks: give up beyond",
+         "N"},
         {"full", 0, 0, G_OPTION_ARG_NONE, &options.full, "larger bounds: hours", NULL},
         {NULL, 0, 0, 0, NULL, NULL, NULL},
     };
@@ -169,7 +171,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!parse(argc, argv))
         return 64;
-    puts("states are told apart by 128-bit fingerprints");
+    puts(search_about());
     for (size_t i = 0; i < G_N_ELEMENTS(runs); i++)
         if (!runs[i].soak || options.full)
             run(&runs[i]);

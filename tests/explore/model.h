@@ -60,7 +60,7 @@ struct reply {
 
 /* Of watch.c: the node whose watch it is in, and the tag of the newest request for it, 0 when that
  * is answered. */
-struct subscription {
+struct model_subscription {
     uint8_t node;
     uint32_t asked;
 };
@@ -70,7 +70,7 @@ struct client {
     struct attempt machine;
     /* the driver */
     uint8_t node, predecessor;
-    struct subscription own_subscription, predecessor_subscription;
+    struct model_subscription own_subscription, predecessor_subscription;
     uint8_t id; /* carried by its nodes; one for each incarnation */
     bool retired;
     bool timer;

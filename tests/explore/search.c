@@ -32,6 +32,11 @@ uint32_t search_reached(void)
     return reached;
 }
 
+const char *search_about(void)
+{
+    return "states are told apart by 128-bit fingerprints";
+}
+
 static void on_assertion(int sig)
 {
     (void)sig;

@@ -1,4 +1,5 @@
-/* Breadth first through everything that model_config allows. */
+/* Through everything that model_config allows, breadth first (search.c); or through parts of it,
+ * with the library beside it (replay.c). */
 #ifndef EXPLORE_SEARCH_H
 #define EXPLORE_SEARCH_H
 
@@ -9,6 +10,9 @@ enum search_end {
     SEARCH_BROKEN, /* the shortest way there was printed */
     SEARCH_CUT     /* too many states: nothing was found in those visited */
 };
+
+/* What to know of all searches. */
+const char *search_about(void);
 
 /* Which states of the recipe any search has reached: one bit each. */
 uint32_t search_reached(void);

@@ -15,12 +15,13 @@ void watches_settle(struct client *c, uint8_t node)
     model_push_ask(c, ASK_UNWATCH, node, 0);
 }
 
-static void unlink_subscription(struct subscription *subscription)
+static void unlink_subscription(struct model_subscription *subscription)
 {
-    *subscription = (struct subscription){.node = MODEL_NONE};
+    *subscription = (struct model_subscription){.node = MODEL_NONE};
 }
 
-void watches_add(struct client *c, uint8_t node, struct subscription *subscription, uint32_t tag)
+void watches_add(struct client *c, uint8_t node, struct model_subscription *subscription,
+                 uint32_t tag)
 {
     c->asked[node]++;
     if (subscription->node != node) {
@@ -30,7 +31,7 @@ void watches_add(struct client *c, uint8_t node, struct subscription *subscripti
     subscription->asked = tag;
 }
 
-void watches_drop(struct client *c, struct subscription *subscription, bool deleting)
+void watches_drop(struct client *c, struct model_subscription *subscription, bool deleting)
 {
     uint8_t node = subscription->node;
 
@@ -42,7 +43,7 @@ void watches_drop(struct client *c, struct subscription *subscription, bool dele
 }
 
 void watches_answered(struct client *c, const struct reply *reply,
-                      struct subscription *subscription)
+                      struct model_subscription *subscription)
 {
     bool newest = subscription->asked == reply->tag;
 
@@ -58,7 +59,7 @@ void watches_answered(struct client *c, const struct reply *reply,
     watches_settle(c, reply->node);
 }
 
-bool watches_fires(struct subscription *subscription, uint8_t node)
+bool watches_fires(struct model_subscription *subscription, uint8_t node)
 {
     if (subscription->node != node || subscription->asked)
         return false;

@@ -8,17 +8,18 @@
 void watches_settle(struct client *c, uint8_t node);
 
 /* watch_add() */
-void watches_add(struct client *c, uint8_t node, struct subscription *subscription, uint32_t tag);
+void watches_add(struct client *c, uint8_t node, struct model_subscription *subscription,
+                 uint32_t tag);
 
 /* watch_drop() */
-void watches_drop(struct client *c, struct subscription *subscription, bool deleting);
+void watches_drop(struct client *c, struct model_subscription *subscription, bool deleting);
 
 /* watch_answered() */
 void watches_answered(struct client *c, const struct reply *reply,
-                      struct subscription *subscription);
+                      struct model_subscription *subscription);
 
 /* In watch_fired(): takes the subscription, if the node's watch fires it. */
-bool watches_fires(struct subscription *subscription, uint8_t node);
+bool watches_fires(struct model_subscription *subscription, uint8_t node);
 
 /* watch_clear() */
 void watches_clear(struct client *c);

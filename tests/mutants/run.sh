@@ -28,6 +28,7 @@ files=(recipes/attempt.c recipes/attempt_common.c recipes/attempt_enter.c recipe
 # to link with, program, arguments. What only leaks survives all but the last.
 programs=(
     "recipes|recipes/||tests/unit/unit|name rule attempt_* proofs* transaction* candidacy* step_down children observe"
+    "replay|lib/||tests/explore/replay|--max-states 400"
     "unit|||tests/unit/unit|"
     "transactions|recipes/transaction||tests/explore/transactions|"
     "candidacies|recipes/candidacy||tests/explore/candidacies|"

@@ -1,0 +1,408 @@
+#include "library.h"
+
+#include <string.h>
+
+#include "lib/lock/grant.h"
+#include "lib/lock/release.h"
+#include "lib/session/incarnation.h"
+#include "lib/session/participant.h"
+
+enum { TIMEOUT_MS = 10000, BEYOND_MS = 2 * TIMEOUT_MS };
+
+static struct actor actors[MODEL_CONTENDERS], *acting;
+static char *paths[MODEL_NODES];
+static GPtrArray *closed; /* of struct store: sessions wait to be told */
+static GString *missing;
+
+const struct actor *library_actor(int i)
+{
+    return &actors[i];
+}
+
+const char *library_path(uint8_t node)
+{
+    return node < MODEL_NODES ? paths[node] : "none";
+}
+
+int64_t library_session_id(int client, int session)
+{
+    return (client + 1) * 1000 + session;
+}
+
+static void need(bool done, const char *what)
+{
+    if (!done)
+        g_string_append_printf(missing, "%s\n", what);
+}
+
+/* ---- what the library runs on ---- */
+
+static int open_store(struct store **ret, const struct store_config *config,
+                      const struct store_sink *sink)
+{
+    (void)config;
+    *ret = acting->store = g_new0(struct store, 1);
+    acting->store->sink = *sink;
+    acting->store->under_way = g_ptr_array_new();
+    return 0;
+}
+
+static bool submit(struct store *store, const struct store_request *what, store_done done,
+                   void *request)
+{
+    (void)what;
+    store->done = done;
+    g_ptr_array_add(store->under_way, request);
+    return true;
+}
+
+static void close_store(struct store *store)
+{
+    library_answer_all(store, STORE_GONE);
+    g_ptr_array_add(closed, store);
+}
+
+static const struct store_ops ops = {.open = open_store, .submit = submit, .close = close_store};
+
+static void tell_closed(void)
+{
+    for (guint k = 0; k < closed->len; k++) {
+        struct store *store = closed->pdata[k];
+        store->sink.closed(store->sink.context);
+        g_ptr_array_unref(store->under_way);
+        g_free(store);
+    }
+    g_ptr_array_set_size(closed, 0);
+}
+
+static struct instant read_clock(void)
+{
+    return acting->now;
+}
+
+/* Whose id it is can be read, and each is another. */
+static void draw(void *bytes, size_t size)
+{
+    static uint16_t count;
+    const uint16_t words[8] = {(uint16_t)(acting - actors), ++count};
+
+    memcpy(bytes, words, size);
+}
+
+static struct timer *armed; /* the first one since that was NULL */
+
+void __real_timers_arm(struct timers *timers, struct timer *timer, int64_t due, void (*fn)(void *),
+                       void *data);
+void __wrap_timers_arm(struct timers *timers, struct timer *timer, int64_t due, void (*fn)(void *),
+                       void *data);
+
+void __wrap_timers_arm(struct timers *timers, struct timer *timer, int64_t due, void (*fn)(void *),
+                       void *data)
+{
+    if (!armed)
+        armed = timer;
+    __real_timers_arm(timers, timer, due, fn, data);
+}
+
+static bool fire(struct timer *timer)
+{
+    if (!timer || !timer->at)
+        return false;
+    timers_cancel(timer);
+    timer->fn(timer->data);
+    return true;
+}
+
+void __real_admission_enter(struct contender *c);
+void __wrap_admission_enter(struct contender *c);
+
+/* It is the turn of others of its session, until MOVE_ENTER. */
+void __wrap_admission_enter(struct contender *c)
+{
+    (void)c;
+}
+
+/* ---- moves ---- */
+
+static void on_change(zkl_grant *grant, zkl_state state, void *data)
+{
+    (void)grant;
+    (void)state;
+    (void)data;
+}
+
+/* There are callbacks for a loss to wait for. */
+static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
+{
+    struct actor *a = context;
+
+    (void)error;
+    a->decisions++;
+    a->grant = grant;
+    if (grant)
+        grant_watch(grant, on_change, NULL);
+}
+
+static void enter(struct actor *a, int i)
+{
+    struct contender_spec spec = {.directory = g_ref_string_new(LIBRARY_DIRECTORY),
+                                  .payload = g_ref_string_new("payload"),
+                                  .parents = ZKL_PARENTS_CONTAINER,
+                                  .kind = model_config.kinds[i],
+                                  .try_only = model_config.try_only[i],
+                                  .hints = model_config.long_queue > 0};
+
+    if (a->contender) {
+        __real_admission_enter(a->contender);
+    } else {
+        a->contender = contender_enter(a->session, &spec, on_decided, a);
+        a->contender->refs++;
+    }
+    g_ref_string_release(spec.directory);
+    g_ref_string_release(spec.payload);
+}
+
+static void tell(struct actor *a, enum store_event event, int64_t id)
+{
+    a->store->sink.event(a->store->sink.context, event, id, TIMEOUT_MS);
+}
+
+static void connect(struct actor *a, int64_t id)
+{
+    tell(a, STORE_EV_BEGIN, 0);
+    tell(a, STORE_EV_UP, id);
+}
+
+static void lose_connection(struct actor *a)
+{
+    tell(a, STORE_EV_DOWN, 0);
+    library_answer_all(a->store, STORE_UNKNOWN);
+}
+
+/* A delete that is refused is tried again later; in the model at once. */
+static void take(struct actor *a, const struct state *st, const struct reply *reply)
+{
+    armed = NULL;
+    if (reply->kind == REPLY_FIRED)
+        a->store->sink.watch(a->store->sink.context, paths[reply->node],
+                             reply->gone ? STORE_FIRED_GONE : STORE_FIRED_CHANGED);
+    else
+        need(library_answer(a, st, reply), "what is answered was not sent");
+    if (reply->kind == ASK_DELETE)
+        fire(armed);
+}
+
+/* What the model's clients do not hear of is answered when it is done. */
+static void handled(struct actor *a, const struct state *st, const struct ask *ask, bool refused)
+{
+    const struct reply reply = {.kind = ask->kind,
+                                .node = ask->node,
+                                .tag = ask->tag,
+                                .answer = refused ? ANSWER_REFUSED : ANSWER_OK,
+                                .hint.node = MODEL_NONE};
+
+    if (ask->kind == ASK_HINT || (ask->kind == ASK_DELETE && !refused))
+        need(library_answer(a, st, &reply), "what is done was not sent");
+}
+
+/* Where a server stands alone a write is a proof. */
+static void prove(struct actor *a)
+{
+    a->session->proofs.alone = true;
+    incarnation_proved(a->session, PROOF_WRITE, a->now);
+    a->session->proofs.alone = false;
+}
+
+/* In the model also when it need not go any more: the node was deleted in the end. */
+static void purge(struct actor *a)
+{
+    int64_t id = a->session->id;
+
+    need(fire(&a->session->purge_timer), "its session is not to go");
+    if (a->session->id == id)
+        incarnation_replace(a->session);
+}
+
+/* Of zkl_session_close() what does not wait. */
+static void close_session(struct actor *a)
+{
+    a->session->closing = true;
+    participants_tell(a->session, NEWS_CLOSED);
+    incarnation_close(a->session);
+    a->store = NULL;
+}
+
+static void do_move(struct actor *a, const struct state *before, struct move move,
+                    const struct state *after)
+{
+    const struct client *c = &before->clients[move.client];
+
+    switch (move.kind) {
+    case MOVE_ENTER:
+        enter(a, move.client);
+        break;
+    case MOVE_HANDLE:
+    case MOVE_REFUSE:
+        handled(a, before, &c->asks[0], move.kind == MOVE_REFUSE);
+        break;
+    case MOVE_TAKE:
+        take(a, before, &c->replies[0]);
+        break;
+    case MOVE_CONNECT:
+        connect(a, library_session_id(move.client, after->clients[move.client].session));
+        break;
+    case MOVE_NOTICE:
+        tell(a, STORE_EV_EXPIRED, 0);
+        break;
+    case MOVE_PURGE:
+        purge(a);
+        break;
+    case MOVE_REPLACE:
+        incarnation_replace(a->session);
+        break;
+    case MOVE_PROOF:
+        prove(a);
+        break;
+    case MOVE_TIMER:
+        need(a->contender->head && fire(&a->contender->head->timer), "its timer is not armed");
+        break;
+    case MOVE_TELL_LAPSE:
+        need(fire(&a->session->deadline_timer), "the deadline's timer is not armed");
+        break;
+    case MOVE_RELEASE:
+        need(grant_give_back(a->grant), "the grant is not owned");
+        break;
+    case MOVE_LOSE:
+    case MOVE_LOSE_DONE:
+        lose_connection(a);
+        break;
+    case MOVE_DEADLINE:
+        a->now = instant_add(a->now, BEYOND_MS * CLOCK_MS);
+        break;
+    case MOVE_ABORT:
+        contender_abort(a->contender, ZKL_ECANCELED, "given up");
+        break;
+    case MOVE_CLOSE:
+        close_session(a);
+        break;
+    default: /* the server's, or the callbacks' */
+        break;
+    }
+}
+
+/* They may hang: then a timer ends what waits for them. */
+static void run_callbacks(struct actor *a, bool hang)
+{
+    if (hang && a->contender->machine.state == ST_LAPSED) {
+        session_lock(a->session);
+        need(fire(&a->contender->head->timer), "nothing ends callbacks that hang");
+        session_unlock(a->session);
+    } else {
+        zkl_session_dispatch(a->session);
+    }
+}
+
+/* What the server calls the nodes that it has just made. */
+static void name_nodes(const struct state *before, const struct state *after)
+{
+    for (int n = 0; n < MODEL_NODES; n++) {
+        const struct node *node = &after->nodes[n];
+        const struct actor *a = &actors[node->client];
+        if (!node->used || node->czxid <= before->czxid)
+            continue;
+        char *name = a->session ? contender_new_node(a->contender)
+                                : g_strdup_printf(LIBRARY_DIRECTORY "/x-%d-", node->client);
+        g_free(paths[n]);
+        paths[n] = g_strdup_printf("%s%010d", name, node->number);
+        g_free(name);
+    }
+}
+
+const char *library_do(const struct state *before, struct move move, const struct state *after)
+{
+    struct actor *a = acting = &actors[move.client];
+
+    g_string_truncate(missing, 0);
+    name_nodes(before, after);
+    if (a->session && move.kind == MOVE_CALLBACKS) {
+        run_callbacks(a, before->czxid % 2);
+    } else if (a->session) {
+        session_lock(a->session);
+        do_move(a, before, move, after);
+        session_unlock(a->session);
+    }
+    tell_closed();
+    return missing->str;
+}
+
+/* ---- sessions ---- */
+
+static void on_log(zkl_log_level level, const char *line, void *data)
+{
+    (void)level;
+    (void)line;
+    (void)data;
+}
+
+static void open_actor(int i)
+{
+    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+    struct actor *a = acting = &actors[i];
+
+    a->now = (struct instant){1000000 * CLOCK_MS, 5000000 * CLOCK_MS};
+    options.dispatch = 1;
+    options.log = on_log;
+    if (zkl_session_open(&a->session, "replay:1", &options, NULL) != 0)
+        g_error("no session can be opened");
+    session_ref(a->session);
+    session_lock(a->session);
+    connect(a, library_session_id(i, 1));
+    session_unlock(a->session);
+}
+
+/* Those of Apache's own are not ours, but played by the model alone. */
+static bool is_ours(int i)
+{
+    return model_config.kinds[i] != CHILD_APACHE || model_config.peers;
+}
+
+void library_open(void)
+{
+    session_store = &ops;
+    clock_source = read_clock;
+    timers_by_hand = true;
+    layout_random = draw;
+    contender_long_queue = model_config.long_queue;
+    missing = g_string_new(NULL);
+    closed = g_ptr_array_new();
+    for (int i = 0; i < model_config.contenders; i++)
+        if (is_ours(i))
+            open_actor(i);
+}
+
+static void close_actor(struct actor *a)
+{
+    acting = a;
+    session_lock(a->session);
+    close_session(a);
+    session_unlock(a->session);
+    tell_closed();
+    zkl_session_close(a->session);
+    if (a->grant)
+        grant_unref(a->grant);
+    if (a->contender)
+        contender_unref(a->contender);
+    session_unref(a->session);
+    *a = (struct actor){.session = NULL};
+}
+
+void library_close(void)
+{
+    for (int i = 0; i < model_config.contenders; i++)
+        if (actors[i].session)
+            close_actor(&actors[i]);
+    for (int n = 0; n < MODEL_NODES; n++)
+        g_clear_pointer(&paths[n], g_free);
+    g_string_free(missing, TRUE);
+    g_ptr_array_unref(closed);
+}

@@ -1,0 +1,238 @@
+/* Walks through the explorer's world at random, each replayed on the library: model and library
+ * must agree on every state and every request. Takes the place of search.c. */
+#include "search.h"
+
+#include <glib.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "lib/lock/grant.h"
+#include "library.h"
+#include "unit/seeded.h"
+
+enum { WALKS = 800, MOVES = 400, FAULTY_MAX = 40 };
+
+static uint32_t reached;
+
+uint32_t search_reached(void)
+{
+    return reached;
+}
+
+const char *search_about(void)
+{
+    return "walks are replayed on the library";
+}
+
+/* ---- what is compared ---- */
+
+/* Of all but what never changes. */
+static void put_attempt(GString *text, const struct attempt *m)
+{
+    g_string_append_printf(text, "  %s: tag %u, rounds %u, ahead %u", attempt_state_name(m->state),
+                           m->tag, m->rounds, m->ahead);
+    if (m->has_node)
+        g_string_append_printf(text, ", node %d, token %" G_GUINT64_FORMAT, m->number, m->token);
+    if (m->hintable)
+        g_string_append_printf(text, ", data of version %d, %zu children", m->version, m->count);
+    g_string_append_printf(text, "%s%s%s\n", m->told ? ", told" : "",
+                           m->watching ? ", watching" : "", m->own_watched ? ", own watched" : "");
+}
+
+struct facts {
+    bool up, established, in_time; /* the session */
+    bool decided, owned, timer, orphan, retired;
+    unsigned watches;
+    const char *own, *predecessor; /* nodes that are watched, NULL: none */
+    bool own_asked, predecessor_asked;
+};
+
+static void put_facts(GString *text, const struct facts *f)
+{
+    g_string_append_printf(text, "  session:%s%s%s\n", f->up ? " up" : "",
+                           f->established ? " established" : "", f->in_time ? " in time" : "");
+    g_string_append_printf(text, "  attempt:%s%s%s%s%s\n", f->decided ? " decided" : "",
+                           f->owned ? " owned" : "", f->timer ? " timer" : "",
+                           f->orphan ? " orphan" : "", f->retired ? " retired" : "");
+    g_string_append_printf(text, "  watches: %u; own %s%s, predecessor %s%s\n", f->watches,
+                           f->own ? f->own : "none", f->own_asked ? " (asked)" : "",
+                           f->predecessor ? f->predecessor : "none",
+                           f->predecessor_asked ? " (asked)" : "");
+}
+
+static const char *path_of(const struct model_subscription *subscription)
+{
+    return subscription->node == MODEL_NONE ? NULL : library_path(subscription->node);
+}
+
+static unsigned count_watches(const struct client *c)
+{
+    unsigned count = 0;
+
+    for (int n = 0; n < MODEL_NODES; n++)
+        count += c->asked[n] || (c->armed & MODEL_BIT(n)) || c->own_subscription.node == n ||
+                 c->predecessor_subscription.node == n;
+    return count;
+}
+
+static void put_model(GString *text, const struct client *c)
+{
+    const struct facts facts = {.up = c->connected,
+                                .established = c->established,
+                                .in_time = c->in_time,
+                                .decided = c->decided,
+                                .owned = c->grant,
+                                .timer = c->timer,
+                                .orphan = c->orphan,
+                                .retired = c->retired,
+                                .watches = count_watches(c),
+                                .own = path_of(&c->own_subscription),
+                                .predecessor = path_of(&c->predecessor_subscription),
+                                .own_asked = c->own_subscription.asked != 0,
+                                .predecessor_asked = c->predecessor_subscription.asked != 0};
+
+    put_attempt(text, &c->machine);
+    put_facts(text, &facts);
+    library_expects(c, text);
+}
+
+static const char *watched_by(const struct subscription *subscription)
+{
+    return subscription->watch ? watch_path(subscription) : NULL;
+}
+
+static void put_library(GString *text, const struct actor *a)
+{
+    const zkl_session *s = a->session;
+    const struct contender *c = a->contender;
+    const struct head_state *head = c->head;
+    struct facts facts = {.up = s->up,
+                          .established = s->id != 0,
+                          .in_time = proofs_valid(&s->proofs, a->now),
+                          .decided = a->decisions == 1,
+                          .owned = a->grant && zkl_grant_state(a->grant) <= ZKL_SUSPECT,
+                          .orphan = s->orphans > 0,
+                          .retired = c->retired,
+                          .watches = g_hash_table_size(s->watches),
+                          .predecessor = watched_by(&c->predecessor_subscription),
+                          .predecessor_asked = c->predecessor_subscription.asked != NULL};
+
+    if (head) {
+        facts.timer = head->timer.at && c->machine.state != ST_LAPSED;
+        facts.own = watched_by(&head->own_subscription);
+        facts.own_asked = head->own_subscription.asked != NULL;
+    }
+    put_attempt(text, &c->machine);
+    put_facts(text, &facts);
+    library_asks(a, text);
+}
+
+/* ---- walks ---- */
+
+struct walk {
+    struct state before, st;
+    uint64_t chance;
+    uint32_t faulty; /* percent of its moves, while there are any left */
+    GString *told;   /* the moves so far */
+    GString *model, *library;
+};
+
+static void tell_difference(const struct walk *w, const char *why)
+{
+    printf("DIFFERENT behind\n%s%sthe model:\n%sthe library:\n%s", w->told->str, why, w->model->str,
+           w->library->str);
+}
+
+/* Only whom the move concerns can have changed. */
+static bool agree(struct walk *w, int i, const char *why)
+{
+    const struct actor *a = library_actor(i);
+
+    g_string_truncate(w->model, 0);
+    g_string_truncate(w->library, 0);
+    if (a->contender) {
+        put_model(w->model, &w->st.clients[i]);
+        put_library(w->library, a);
+    }
+    if (!*why && g_string_equal(w->model, w->library))
+        return true;
+    tell_difference(w, why);
+    return false;
+}
+
+static struct move choose(struct walk *w, const struct move *moves, int count)
+{
+    int fair = 0;
+    bool fault;
+
+    while (fair < count && move_is_fair(moves[fair]))
+        fair++;
+    fault = fair == 0 || (fair < count && seeded_below(&w->chance, 100) < w->faulty);
+    return fault ? moves[fair + (int)seeded_below(&w->chance, (uint32_t)(count - fair))]
+                 : moves[seeded_below(&w->chance, (uint32_t)fair)];
+}
+
+static struct walk *walking;
+
+/* Of the library or of the recipe: with what led there. */
+static void on_crash(int sig)
+{
+    signal(sig, SIG_DFL);
+    printf("CRASHED behind\n%s", walking->told->str);
+    fflush(stdout);
+    raise(sig);
+}
+
+static bool step(struct walk *w, struct move move)
+{
+    char text[100];
+
+    move_describe(&w->st, move, text, sizeof(text));
+    g_string_append_printf(w->told, "  %s\n", text);
+    w->before = w->st;
+    move_do(&w->st, move);
+    for (int i = 0; i < model_config.contenders; i++)
+        reached |= 1U << w->st.clients[i].machine.state;
+    return agree(w, move.client, library_do(&w->before, move, &w->st));
+}
+
+/* Returns how many moves it was; 0: model and library differ. */
+static unsigned walk(struct walk *w)
+{
+    struct move moves[MOVES_MAX];
+    unsigned done = 0;
+    bool same = true;
+
+    g_string_truncate(w->told, 0);
+    w->faulty = 1 + seeded_below(&w->chance, FAULTY_MAX);
+    model_init(&w->st);
+    library_open();
+    for (int count; same && done < MOVES && (count = move_list(&w->st, moves)) > 0; done++)
+        same = step(w, choose(w, moves, count));
+    library_close();
+    return same ? done : 0;
+}
+
+enum search_end search_run(const char *title, uint32_t max_states)
+{
+    struct walk w = {.chance = g_str_hash(title),
+                     .told = g_string_new(NULL),
+                     .model = g_string_new(NULL),
+                     .library = g_string_new(NULL)};
+    unsigned walks = MIN(max_states, WALKS), moves = 0, last = 1;
+
+    walking = &w;
+    signal(SIGABRT, on_crash);
+    signal(SIGSEGV, on_crash);
+    for (unsigned k = 0; k < walks && last > 0; k++) {
+        last = walk(&w);
+        moves += last;
+    }
+    printf("%s: %u walks, %u moves\n", title, walks, moves);
+    g_string_free(w.told, TRUE);
+    g_string_free(w.model, TRUE);
+    g_string_free(w.library, TRUE);
+    return last > 0 ? SEARCH_HOLDS : SEARCH_BROKEN;
+}
