@@ -72,12 +72,11 @@ static void ask(struct state *st, int i, const struct action *a, uint16_t names)
         ask_watching(c, ASK_WATCH, c->predecessor, &c->predecessor_subscription, a->tag);
         break;
     case ACT_UNWATCH:
-        watches_drop(c, &c->predecessor_subscription, false);
+        watches_drop(c, &c->predecessor_subscription);
         break;
     case ACT_DELETE:
         if (c->stopping)
             st->broken = BROKEN_EARLY;
-        watches_drop(c, &c->own_subscription, true);
         model_push_ask(c, ASK_DELETE, c->node, 0);
         break;
     case ACT_DELETE_SPARE:
@@ -133,8 +132,7 @@ static void retire(struct client *c)
 {
     c->retired = true;
     c->timer = c->orphan = false;
-    watches_drop(c, &c->own_subscription, true);
-    watches_drop(c, &c->predecessor_subscription, false);
+    watches_clear(c);
 }
 
 static void decide(struct state *st, struct client *c)

@@ -24,22 +24,17 @@ void watches_add(struct client *c, uint8_t node, struct model_subscription *subs
                  uint32_t tag)
 {
     c->asked[node]++;
-    if (subscription->node != node) {
-        watches_drop(c, subscription, false);
-        subscription->node = node;
-    }
-    subscription->asked = tag;
+    *subscription = (struct model_subscription){.node = node, .asked = tag};
 }
 
-void watches_drop(struct client *c, struct model_subscription *subscription, bool deleting)
+void watches_drop(struct client *c, struct model_subscription *subscription)
 {
     uint8_t node = subscription->node;
 
     if (node == MODEL_NONE)
         return;
     unlink_subscription(subscription);
-    if (!deleting || !(c->armed & MODEL_BIT(node)))
-        watches_settle(c, node);
+    watches_settle(c, node);
 }
 
 void watches_answered(struct client *c, const struct reply *reply,
@@ -61,7 +56,7 @@ void watches_answered(struct client *c, const struct reply *reply,
 
 bool watches_fires(struct model_subscription *subscription, uint8_t node)
 {
-    if (subscription->node != node || subscription->asked)
+    if (subscription->node != node)
         return false;
     unlink_subscription(subscription);
     return true;

@@ -11,8 +11,8 @@ void watches_settle(struct client *c, uint8_t node);
 void watches_add(struct client *c, uint8_t node, struct model_subscription *subscription,
                  uint32_t tag);
 
-/* watch_drop() */
-void watches_drop(struct client *c, struct model_subscription *subscription, bool deleting);
+/* watch_drop(), of a node that is not being deleted */
+void watches_drop(struct client *c, struct model_subscription *subscription);
 
 /* watch_answered() */
 void watches_answered(struct client *c, const struct reply *reply,
@@ -21,7 +21,7 @@ void watches_answered(struct client *c, const struct reply *reply,
 /* In watch_fired(): takes the subscription, if the node's watch fires it. */
 bool watches_fires(struct model_subscription *subscription, uint8_t node);
 
-/* watch_clear() */
+/* watch_clear(); or watch_drop() of a node that is being deleted, which has nothing to remove */
 void watches_clear(struct client *c);
 
 /* on_removed() */
