@@ -33,7 +33,7 @@ bool retain_invariant(const struct retain *r)
 {
     const bool span = r->state == RETAIN_TURN || r->state == RETAIN_IDLE;
 
-    if (!span && (r->wanted || r->watched || r->looking || r->gate > 0 || r->turn > 0))
+    if (!span && (r->wanted || r->watched || r->looking || r->turn > 0))
         return false;
     if (r->trying && (r->waiting == 0 || r->state == RETAIN_TURN))
         return false;
@@ -95,16 +95,16 @@ static void forget_span(struct retain *r)
 }
 
 /* What it has saved are the requests of each turn but the first. What it has cost, the rival has
- * waited. */
+ * waited. What an earlier span has cost is not made good by it. */
 static void account(struct retain *r, int64_t now)
 {
-    int64_t cost, saved = (int64_t)r->turn * r->alone_ns;
+    int64_t until;
 
     if (r->kept_from == 0)
         return;
-    cost = WORTH * (now - r->kept_from + r->kept_more);
-    if (saved < cost)
-        r->off_until = now + cost - saved;
+    until = now + WORTH * (now - r->kept_from + r->kept_more) - (int64_t)r->turn * r->alone_ns;
+    if (until > r->off_until)
+        r->off_until = until;
 }
 
 /* Whoever waits here enters before the node is deleted, so that the place in line is as early as it
@@ -166,7 +166,7 @@ static void look(struct retain *r, const struct retain_event *ev, struct retain_
 /* The span has no turn: another one, its end, or idle. */
 static void go_on(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
-    const bool known = r->watched || r->looking || r->wanted || may_retain(r, ev->now);
+    const bool known = r->watched || r->wanted || may_retain(r, ev->now);
     const bool goes = r->waiting > 0 && (!r->fence64 || ev->same) && may_pass(r, ev->now);
     const bool stays = r->waiting == 0 && !r->wanted && may_retain(r, ev->now);
 
@@ -326,7 +326,7 @@ static void step_span(struct retain *r, const struct retain_event *ev, struct re
             enter(r, ev, out);
     } else if (ev->kind == RETAIN_EV_UNLOCK && !idle) {
         on_unlock(r, ev, out);
-    } else if (ev->kind == RETAIN_EV_PROVED && idle && r->waiting > 0) {
+    } else if (ev->kind == RETAIN_EV_PROVED && idle) {
         go_on(r, ev, out);
     } else if (ev->kind == RETAIN_EV_YIELD && idle) {
         end_span(r, ev, out);

@@ -214,6 +214,27 @@ static void ends(void)
     retain_play(rows, G_N_ELEMENTS(rows));
 }
 
+/* Only what is configured stays. */
+static void init(void)
+{
+    struct retain r = {.retain_ns = 1,
+                       .slice_ns = 2,
+                       .local_turns = 3,
+                       .fence64 = true,
+                       .state = RETAIN_TURN,
+                       .wanted = true,
+                       .off_until = 4};
+
+    retain_init(&r);
+    CHECK_INT(r.retain_ns, 1);
+    CHECK_INT(r.slice_ns, 2);
+    CHECK_INT(r.local_turns, 3);
+    CHECK_INT(r.fence64, true);
+    CHECK_INT(r.state, RETAIN_NONE);
+    CHECK_INT(r.off_until, 0);
+    CHECK_INT(retain_invariant(&r), true);
+}
+
 /* The diagram. */
 static void moves(void)
 {
@@ -284,7 +305,7 @@ static void invariant(void)
 }
 
 static const struct test_case cases[] = {
-    {"turns", turns}, {"attempts", attempts},   {"ends", ends},
+    {"turns", turns}, {"attempts", attempts},   {"ends", ends}, {"init", init},
     {"moves", moves}, {"invariant", invariant}, {NULL, NULL},
 };
 
