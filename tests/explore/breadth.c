@@ -27,10 +27,14 @@ static size_t state_size; /* of the present search: a hash table's functions hea
 static guint hash(gconstpointer key)
 {
     const struct found *f = key;
-    guint64 h = 1469598103934665603U;
+    guint64 h = 1469598103934665603U, word;
 
-    for (size_t i = 0; i < state_size; i++)
-        h = (h ^ f->state[i]) * 1099511628211U;
+    for (size_t i = 0; i < state_size; i += sizeof word) {
+        word = 0;
+        memcpy(&word, &f->state[i], MIN(sizeof word, state_size - i));
+        h = (h ^ word) * 1099511628211U;
+        h ^= h >> 29;
+    }
     return (guint)(h ^ h >> 32);
 }
 
