@@ -39,11 +39,11 @@ final class Counter implements AutoCloseable {
             file.read(bytes, 0);
             String[] words =
                 new String(bytes.array(), StandardCharsets.US_ASCII).trim().split("\\s+");
-            if (fenced && Long.parseLong(words[0]) > token) {
+            if (fenced && Long.parseLong(words[0]) > token) { // its turn is 0
                 throw new IOException("refused: " + words[0] + " has been here, " + token + " is stale");
             }
             long next = number == null ? Long.parseLong(words[1]) : number;
-            String line = String.format("%020d %020d\n", token, next);
+            String line = String.format("%020d %020d %020d\n", token, next, 0);
             file.write(ByteBuffer.wrap(line.getBytes(StandardCharsets.US_ASCII)), 0);
             return next;
         } finally {

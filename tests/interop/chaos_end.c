@@ -76,14 +76,16 @@ void roles_judge(const struct roles *c, const struct record *r, struct chaos_ver
 {
     struct chaos_input in = {.acts = r->acts, .killed = c->killed};
     char *text = NULL, *end = NULL;
-    uint64_t first = 0, second = 0;
+    uint64_t first = 0, second = 0, third = 0;
 
     if (g_file_get_contents(r->number, &text, NULL, NULL)) {
         first = g_ascii_strtoull(text, &end, 10);
-        second = g_ascii_strtoull(end, NULL, 10);
+        second = g_ascii_strtoull(end, &end, 10);
+        third = g_ascii_strtoull(end, NULL, 10);
     }
     g_free(text);
     in.token = r == &c->reg ? first : second;
+    in.turn = third; /* of a register; else it says nothing */
     in.number = (int64_t)(r == &c->reg ? second : first);
     chaos_judge(&in, ret);
 }

@@ -14,17 +14,27 @@ const char *act_word_name(act_word word)
     return words[word];
 }
 
+static bool pair_parse(act *ret, const char *text)
+{
+    char rest;
+
+    ret->turn = 0;
+    return strchr(text, '.')
+               ? sscanf(text, "%" SCNu64 ".%" SCNu64 "%c", &ret->token, &ret->turn, &rest) == 2
+               : sscanf(text, "%" SCNu64 "%c", &ret->token, &rest) == 1;
+}
+
 bool act_parse(act *ret, const char *line)
 {
-    char word[8], rest;
-    int n = sscanf(line, "%" SCNd64 " %7s %15s %d %" SCNu64 " %" SCNd64 " %c", &ret->ns, word,
-                   ret->kind, &ret->pid, &ret->token, &ret->number, &rest);
+    char word[8], pair[48], rest;
+    int n = sscanf(line, "%" SCNd64 " %7s %15s %d %47s %" SCNd64 " %c", &ret->ns, word, ret->kind,
+                   &ret->pid, pair, &ret->number, &rest);
     int w = 0;
 
     while (w < ACT_WORDS && strcmp(words[w], word) != 0)
         w++;
     ret->word = (act_word)w;
-    return n == 6 && w < ACT_WORDS && ret->number >= 0;
+    return n == 6 && w < ACT_WORDS && pair_parse(ret, pair) && ret->number >= 0;
 }
 
 static bool is_in(const GArray *pids, int pid)
@@ -110,6 +120,13 @@ static void settle(const struct chaos_input *in, const guint *ends, struct chaos
 
 /* ---- tokens never fall ---- */
 
+static int compare(uint64_t token, uint64_t turn, const act *with)
+{
+    if (token != with->token)
+        return token < with->token ? -1 : 1;
+    return (turn > with->turn) - (turn < with->turn);
+}
+
 /* A number is read after it was written; several may read the same. */
 static gint by_order(gconstpointer a, gconstpointer b)
 {
@@ -119,13 +136,13 @@ static gint by_order(gconstpointer a, gconstpointer b)
         return x->number < y->number ? -1 : 1;
     if (x->word != y->word)
         return x->word == ACT_END ? -1 : 1;
-    return (x->token > y->token) - (x->token < y->token);
+    return compare(x->token, x->turn, y);
 }
 
 static void compare_tokens(const struct chaos_input *in, struct chaos_verdict *v)
 {
     GPtrArray *accepted = g_ptr_array_new();
-    uint64_t highest = 0;
+    const act none = {.token = 0}, *highest = &none;
 
     for (guint i = 0; i < in->acts->len; i++)
         if (get(in, i)->word == ACT_BEGIN || get(in, i)->word == ACT_END)
@@ -134,10 +151,13 @@ static void compare_tokens(const struct chaos_input *in, struct chaos_verdict *v
     for (guint i = 0; i < accepted->len; i++) {
         const act *a = g_ptr_array_index(accepted, i);
 
-        v->stale += a->token < highest;
-        highest = MAX(highest, a->token);
+        v->turns += a->word == ACT_END && a->turn > 0;
+        if (compare(a->token, a->turn, highest) < 0)
+            v->stale++;
+        else
+            highest = a;
     }
-    v->stale += in->token < highest;
+    v->stale += compare(in->token, in->turn, highest) < 0;
     g_ptr_array_free(accepted, TRUE);
 }
 

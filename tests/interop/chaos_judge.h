@@ -25,9 +25,10 @@ typedef struct act {
     int pid;
     uint64_t token;
     int64_t number;
+    uint64_t turn; /* of the token */
 } act;
 
-/* From a line "NANOSECONDS WORD KIND PID TOKEN NUMBER"; false: it is none. */
+/* From a line "NANOSECONDS WORD KIND PID TOKEN[.TURN] NUMBER"; false: it is none. */
 bool act_parse(act *ret, const char *line);
 const char *act_word_name(act_word word);
 
@@ -36,14 +37,16 @@ struct chaos_input {
     const GArray *killed; /* of int: processes that were killed, and so may not have recorded */
     int64_t number;       /* at the end */
     uint64_t token;       /* that it was last written with */
+    uint64_t turn;        /* and which turn of it */
 };
 
 struct chaos_verdict {
     guint increments; /* recorded */
     guint kept;       /* written, but their process was killed before it had recorded that */
     guint lost;       /* recorded, but overwritten */
-    guint stale;      /* accepted although a higher token had been accepted before */
-    guint made_up;    /* in the number, and nobody's */
+    guint stale;   /* accepted although a higher token had been accepted before, or a later turn */
+    guint turns;   /* of those accepted: not the first of their token */
+    guint made_up; /* in the number, and nobody's */
 };
 
 void chaos_judge(const struct chaos_input *in, struct chaos_verdict *ret);

@@ -10,19 +10,19 @@
  * killed before it has written and 15, who writes 4 instead, when it has; 16 is killed behind that
  * before it has written 5; 17 has no time left, and 18 writes 5, as the last. */
 static const act good[] = {
-    {100, ACT_BEGIN, "zkl", 11, 1, 0},     {110, ACT_END, "zkl", 11, 1, 1},
-    {120, ACT_BEGIN, "curator", 12, 2, 1}, {130, ACT_BEGIN, "kazoo", 13, 3, 1},
-    {140, ACT_END, "kazoo", 13, 3, 2},     {150, ACT_BEGIN, "curator", 12, 4, 2},
-    {160, ACT_END, "curator", 12, 4, 3},   {170, ACT_BEGIN, "kazoo", 14, 5, 3},
-    {180, ACT_BEGIN, "curator", 15, 6, 3}, {190, ACT_BEGIN, "kazoo", 16, 7, 4},
-    {200, ACT_READ, "careful", 17, 8, 4},  {210, ACT_GO, "careful", 17, 8, 4},
-    {220, ACT_SKIP, "careful", 17, 8, 4},  {230, ACT_READ, "careful", 18, 9, 4},
-    {240, ACT_GO, "careful", 18, 9, 4},    {250, ACT_END, "careful", 18, 9, 5},
+    {100, ACT_BEGIN, "zkl", 11, 1, 0, 0},     {110, ACT_END, "zkl", 11, 1, 1, 0},
+    {120, ACT_BEGIN, "curator", 12, 2, 1, 0}, {130, ACT_BEGIN, "kazoo", 13, 3, 1, 0},
+    {140, ACT_END, "kazoo", 13, 3, 2, 0},     {150, ACT_BEGIN, "curator", 12, 4, 2, 0},
+    {160, ACT_END, "curator", 12, 4, 3, 0},   {170, ACT_BEGIN, "kazoo", 14, 5, 3, 0},
+    {180, ACT_BEGIN, "curator", 15, 6, 3, 0}, {190, ACT_BEGIN, "kazoo", 16, 7, 4, 0},
+    {200, ACT_READ, "careful", 17, 8, 4, 0},  {210, ACT_GO, "careful", 17, 8, 4, 0},
+    {220, ACT_SKIP, "careful", 17, 8, 4, 0},  {230, ACT_READ, "careful", 18, 9, 4, 0},
+    {240, ACT_GO, "careful", 18, 9, 4, 0},    {250, ACT_END, "careful", 18, 9, 5, 0},
 };
 
 static GArray *acts, *killed;
 static int64_t number;
-static uint64_t token;
+static uint64_t token, turn;
 
 static void fresh(void)
 {
@@ -38,6 +38,7 @@ static void fresh(void)
     g_array_append_vals(killed, pids, G_N_ELEMENTS(pids));
     number = 5;
     token = 9;
+    turn = 0;
 }
 
 static guint find(act_word word, int pid)
@@ -61,7 +62,7 @@ static void insert(act one, act_word word, int pid)
 
 static void expect(guint increments, guint kept, guint lost, guint stale, guint made_up)
 {
-    const struct chaos_input in = {acts, killed, number, token};
+    const struct chaos_input in = {acts, killed, number, token, turn};
     struct chaos_verdict v;
 
     chaos_judge(&in, &v);
@@ -106,7 +107,7 @@ static void accepts_any_order(void)
 static void accepts_a_last_word(void)
 {
     fresh();
-    g_array_append_vals(acts, &(act){260, ACT_GO, "careful", 14, 10, 5}, 1);
+    g_array_append_vals(acts, &(act){260, ACT_GO, "careful", 14, 10, 5, 0}, 1);
     expect(4, 1, 0, 0, 0);
     number = 6;
     token = 10;
@@ -117,7 +118,7 @@ static void accepts_a_last_word(void)
 static void rejects_a_lost_increment(void)
 {
     fresh();
-    insert((act){145, ACT_END, "curator", 12, 3, 2}, ACT_BEGIN, 14);
+    insert((act){145, ACT_END, "curator", 12, 3, 2, 0}, ACT_BEGIN, 14);
     expect(5, 1, 1, 0, 0);
 }
 
@@ -132,7 +133,7 @@ static void rejects_a_number_set_back(void)
 static void rejects_a_stale_write(void)
 {
     fresh();
-    insert((act){145, ACT_END, "curator", 12, 2, 2}, ACT_BEGIN, 14);
+    insert((act){145, ACT_END, "curator", 12, 2, 2, 0}, ACT_BEGIN, 14);
     expect(5, 1, 1, 1, 0);
 }
 
@@ -208,12 +209,38 @@ static void counts_the_refused(void)
     fresh();
     CHECK(chaos_refused(acts, find(ACT_BEGIN, 12)));
     CHECK_INT(count_refused(), 1);
-    insert((act){155, ACT_END, "kazoo", 13, 4, 4}, ACT_END, 12);
+    insert((act){155, ACT_END, "kazoo", 13, 4, 4, 0}, ACT_END, 12);
     CHECK_INT(count_refused(), 1);
     g_array_remove_index(acts, find(ACT_END, 12));
     CHECK_INT(count_refused(), 1); /* its second begin is its last act */
-    insert((act){195, ACT_BEGIN, "curator", 12, 9, 4}, ACT_READ, 17);
+    insert((act){195, ACT_BEGIN, "curator", 12, 9, 4, 0}, ACT_READ, 17);
     CHECK_INT(count_refused(), 2);
+}
+
+/* 11 goes on with later turns of its token, before 12 and 13 come. */
+static void accepts_turns(void)
+{
+    fresh();
+    pick(ACT_BEGIN, 11)->turn = pick(ACT_END, 11)->turn = 3;
+    expect(4, 1, 0, 0, 0);
+    pick(ACT_READ, 18)->turn = pick(ACT_GO, 18)->turn = pick(ACT_END, 18)->turn = 1;
+    turn = 1;
+    expect(4, 1, 0, 0, 0);
+}
+
+/* Of one token the turns count. */
+static void rejects_a_stale_turn(void)
+{
+    fresh();
+    act *end = pick(ACT_END, 18);
+    end->turn = 2;
+    turn = 2;
+    g_array_append_vals(acts, &(act){260, ACT_BEGIN, "zkl", 19, 9, 5, 1}, 1);
+    expect(4, 1, 0, 1, 0);
+    g_array_index(acts, act, acts->len - 1).turn = 2;
+    expect(4, 1, 0, 0, 0);
+    turn = 1; /* and that of the last write */
+    expect(4, 1, 0, 1, 0);
 }
 
 static void parses(void)
@@ -225,6 +252,10 @@ static void parses(void)
         "1 begin zkl 11 5 0 6",
         "1 begin zkl 11 5 -1",
         "1 begin zkl 11 x 0",
+        "1 begin zkl 11 5. 0",
+        "1 begin zkl 11 5.x 0",
+        "1 begin zkl 11 5.1.2 0",
+        "1 begin zkl 11 .1 0",
         "1 begin a-kind-of-16-letters 11 5 0",
     };
     act a;
@@ -235,7 +266,10 @@ static void parses(void)
     CHECK_STR(a.kind, "kazoo-curator");
     CHECK_INT(a.pid, 11);
     CHECK(a.token == UINT64_MAX);
+    CHECK(a.turn == 0);
     CHECK_INT(a.number, 9);
+    CHECK(act_parse(&a, "17 end zkl-retain 11 5.18446744073709551615 9"));
+    CHECK(a.token == 5 && a.turn == UINT64_MAX);
     for (size_t i = 0; i < G_N_ELEMENTS(bad); i++)
         CHECK(!act_parse(&a, bad[i]));
 }
@@ -256,6 +290,8 @@ static const struct test_case cases[] = {
     {"rejects_an_intention_given_up", rejects_an_intention_given_up},
     {"rejects_a_write_of_a_reader", rejects_a_write_of_a_reader},
     {"counts_the_refused", counts_the_refused},
+    {"accepts_turns", accepts_turns},
+    {"rejects_a_stale_turn", rejects_a_stale_turn},
     {"parses", parses},
     {NULL, NULL},
 };

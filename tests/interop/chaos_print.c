@@ -8,7 +8,7 @@ struct promise {
     bool kept;
 };
 
-enum { PROMISES = 10 };
+enum { PROMISES = 11 };
 
 static void row(const char *what, const int *each)
 {
@@ -57,6 +57,7 @@ static void print_table(const struct chaos *c)
     row_unsigned("not written, too little time", (const guint[KINDS]){[CAREFUL] = c->skipped});
     print_verdict("register:", &c->reg);
     print_verdict("counter:", &c->plain);
+    printf("  later turns of a token that zkl retained: %u increments\n", c->reg.turns);
 }
 
 static bool all_served(const struct chaos *c)
@@ -71,6 +72,7 @@ static void judge(const struct chaos *c, struct promise ret[PROMISES])
 {
     const struct promise promises[PROMISES] = {
         {"the register accepts nothing below a higher token", c->reg.stale == 0},
+        {"later turns of a token wrote to it as well", c->reg.turns > 0},
         {"it keeps every increment that it accepted", c->reg.lost == 0 && c->reg.made_up == 0},
         {"it refused others' libraries when they came late", chaos_late(c)},
         {"careful zkl holders lose no increment of a plain counter",

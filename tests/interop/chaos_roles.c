@@ -14,7 +14,7 @@
 
 const char *kind_name(enum kind kind)
 {
-    static const char *const names[KINDS] = {"curator", "kazoo-curator", "zkl", "careful"};
+    static const char *const names[KINDS] = {"curator", "kazoo-curator", "zkl-retain", "careful"};
 
     return names[kind];
 }

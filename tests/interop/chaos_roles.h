@@ -11,8 +11,9 @@
 
 enum { SESSION_MS = 4000, EACH = 2 };
 
-/* The first three write to a register that looks at tokens, by their programs' `contend`: see
- * peers.sh. The careful one, of zkl too, has a plain number: see chaos_worker.h. */
+/* The first three write to a register that looks at tokens and turns, by their programs' `contend`:
+ * see peers.sh. Those of zkl retain, and are of several threads. The careful one, of zkl too, has a
+ * plain number: see chaos_worker.h. */
 enum kind { CURATOR, KAZOO, ZKL, CAREFUL, KINDS };
 enum { SLOTS = KINDS * EACH };
 

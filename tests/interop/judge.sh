@@ -24,6 +24,24 @@ judged "two take turns" "0:2 increments, 0 lost, 0 overlaps" 2 1 11=1 12=1 <<'H'
 200 begin curator 12 7 1
 300 end curator 12 7 2
 H
+judged "turns of one token" "0:4 increments, 0 lost, 0 overlaps" 4 1 11=3 12=1 <<'H'
+100 begin zkl-retain 11 5 0
+200 end zkl-retain 11 5 1
+200 begin zkl-retain 11 5.1 1
+210 end zkl-retain 11 5.1 2
+220 begin zkl-retain 11 5.10 2
+230 end zkl-retain 11 5.10 3
+240 begin curator 12 7 3
+300 end curator 12 7 4
+H
+judged "turns that fall" $'1:3 increments, 0 lost, 0 overlaps\n2 tokens do not rise' 3 1 11=3 <<'H'
+100 begin zkl-retain 11 5.9 0
+200 end zkl-retain 11 5.9 1
+200 begin zkl-retain 11 5.2 1
+210 end zkl-retain 11 5.2 2
+220 begin zkl-retain 11 5.2 2
+230 end zkl-retain 11 5.2 3
+H
 judged "lines of one instant come in any order" "0:2 increments, 0 lost, 0 overlaps" 2 1 11=1 12=1 <<'H'
 200 begin curator 12 7 1
 100 begin zkl 11 5 0

@@ -97,7 +97,8 @@ same_clock kazoo1
 together zkl curator
 together zkl kazoo-curator
 together curator kazoo-curator
-together zkl curator kazoo-curator
+together zkl-retain curator kazoo-curator
+expect_match "its threads had later turns of a token, too" ' zkl-retain [0-9]+ [0-9]+\.[1-9]' "$(<"$scratch/history")"
 together zkl-kazoo kazoo
 together zkl-apache apache
 together zkl-apache curator kazoo-curator

@@ -25,12 +25,12 @@ class Counter:
         stands."""
         fcntl.lockf(self.file, fcntl.LOCK_EX)
         try:
-            last, now = map(int, os.pread(self.file, 64, 0).split())
+            last, now = map(int, os.pread(self.file, 64, 0).split()[:2])  # its own turn is 0
             if self.fenced and last > token:
                 raise PermissionError("refused: %d has been here, %d is stale" % (last, token))
             if number is None:
                 number = now
-            os.pwrite(self.file, b"%020d %020d\n" % (token, number), 0)
+            os.pwrite(self.file, b"%020d %020d %020d\n" % (token, number, 0), 0)
             return number
         finally:
             fcntl.lockf(self.file, fcntl.LOCK_UN)

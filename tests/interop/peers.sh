@@ -15,13 +15,16 @@
 # zkl alone `state` and `fenced PATH DATA` (a node made in a fenced transaction).
 #
 # Contending ends when SECONDS have passed and GRANTS were had, or 60 s later. COUNTER is a file with
-# two numbers, the last token and the count; reading and writing it are two steps, now and then with a
-# pause between. With FENCED 1 a step with a lower token than the last is refused, which is an error.
+# three numbers, the last token, the count, and which turn of that token it was (0 but for zkl-retain;
+# it may be left out); reading and writing it are two steps, now and then with a pause between. With
+# FENCED 1 a step with a lower token than the last, or the same and a lower turn, is refused, which is
+# an error.
 # HISTORY gets a line at the beginning and, unless there is an error, at the end of each turn:
 #   NANOSECONDS begin|end KIND PID TOKEN COUNT
-# with the count found and the one left. Errors are told on standard error too.
+# with the count found and the one left, and TOKEN.TURN for each later turn of a token. Errors are told on standard error too.
 #
-# Kinds: zkl and, with other options, zkl-strict, zkl-kazoo, zkl-apache (zkl_peer.c); curator,
+# Kinds: zkl and, with other options, zkl-strict, zkl-kazoo, zkl-apache, zkl-retain, which contends by several
+# threads (zkl_peer.c); curator,
 # curator-read, curator-write, apache (ZooKeeper's WriteLock; Locks.java); kazoo and those of
 # peer_locks.py. PEER_SESSION_MS is the session timeout of them all.
 # shellcheck shell=bash disable=SC2154

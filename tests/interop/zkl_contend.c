@@ -1,4 +1,4 @@
-/* A thread that takes the lock, increments under it and gives it back, again and again. */
+/* Threads that take the lock, increment under it and give it back, again and again. */
 #include "zkl_peer.h"
 
 #include <errno.h>
@@ -16,14 +16,24 @@ enum { LIMIT_S = 60, AFTER_ERROR_US = 20000, LINE_MAX_SIZE = 256 };
 
 struct attempt {
     zkl_mutex *mutex;
-    pthread_t thread;
+    pthread_t thread[PEER_THREADS_MAX];
+    int threads;
     atomic_bool told;
     char kind[32];
     int counter, history;
     int64_t end_ns;
-    long least, grants, errors;
+    long least;
+    atomic_long grants, errors;
     bool fenced;
 };
+
+/* Which grant: of a token, the turn. */
+struct pair {
+    uint64_t token, turn;
+};
+
+/* The file's lock is the process's, all its threads'. */
+static pthread_mutex_t access_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int64_t now_ns(void)
 {
@@ -35,56 +45,69 @@ static int64_t now_ns(void)
 
 /* Reads the number, or writes it if write is true. One access is one step; between two of them only
  * the lock stands. */
-static int step(struct attempt *c, uint64_t token, uint64_t *number, bool write)
+static int step(struct attempt *c, struct pair by, uint64_t *number, bool write)
 {
     char line[LINE_MAX_SIZE] = "";
-    uint64_t last, now;
+    struct pair last = {0, 0};
+    uint64_t now;
 
     if (pread(c->counter, line, sizeof line - 1, 0) <= 0 ||
-        sscanf(line, "%" SCNu64 " %" SCNu64, &last, &now) != 2)
+        sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64, &last.token, &now, &last.turn) < 2)
         return -EBADMSG;
-    if (c->fenced && last > token)
+    if (c->fenced && (last.token > by.token || (last.token == by.token && last.turn > by.turn)))
         return -ESTALE;
     if (!write)
         *number = now;
-    int n = snprintf(line, sizeof line, "%020" PRIu64 " %020" PRIu64 "\n", token, *number);
+    int n = snprintf(line, sizeof line, "%020" PRIu64 " %020" PRIu64 " %020" PRIu64 "\n", by.token,
+                     *number, by.turn);
     return pwrite(c->counter, line, (size_t)n, 0) == n ? 0 : -EIO;
 }
 
-static int access_counter(struct attempt *c, uint64_t token, uint64_t *number, bool write)
+static int step_locked(struct attempt *c, struct pair by, uint64_t *number, bool write)
 {
     if (lockf(c->counter, F_LOCK, 0) != 0)
         return -errno;
-    int err = step(c, token, number, write);
+    int err = step(c, by, number, write);
     if (lockf(c->counter, F_ULOCK, 0) != 0 && !err)
         err = -errno;
     return err;
 }
 
-static int record(struct attempt *c, int64_t at, const char *word, uint64_t token, uint64_t number)
+static int access_counter(struct attempt *c, struct pair by, uint64_t *number, bool write)
 {
-    char line[LINE_MAX_SIZE];
-    int n = snprintf(line, sizeof line, "%" PRId64 " %s %s %d %" PRIu64 " %" PRIu64 "\n", at, word,
-                     c->kind, (int)getpid(), token, number);
+    pthread_mutex_lock(&access_lock);
+    int err = step_locked(c, by, number, write);
+    pthread_mutex_unlock(&access_lock);
+    return err;
+}
+
+static int record(struct attempt *c, int64_t at, const char *word, struct pair by, uint64_t number)
+{
+    char line[LINE_MAX_SIZE], turn[32] = "";
+
+    if (by.turn > 0)
+        snprintf(turn, sizeof turn, ".%" PRIu64, by.turn);
+    int n = snprintf(line, sizeof line, "%" PRId64 " %s %s %d %" PRIu64 "%s %" PRIu64 "\n", at,
+                     word, c->kind, (int)getpid(), by.token, turn, number);
 
     return write(c->history, line, (size_t)n) == n ? 0 : -EIO;
 }
 
-static int use(struct attempt *c, uint64_t token)
+static int use(struct attempt *c, struct pair by)
 {
     int64_t begin = now_ns();
     uint64_t number = 0;
-    int err = access_counter(c, token, &number, false);
+    int err = access_counter(c, by, &number, false);
 
     if (!err)
-        err = record(c, begin, "begin", token, number);
+        err = record(c, begin, "begin", by, number);
     if (random() % 4 == 0)
         usleep((useconds_t)(1000 + random() % 4000));
     number++;
     if (!err)
-        err = access_counter(c, token, &number, true);
+        err = access_counter(c, by, &number, true);
     if (!err)
-        err = record(c, now_ns(), "end", token, number);
+        err = record(c, now_ns(), "end", by, number);
     return err;
 }
 
@@ -97,7 +120,7 @@ static bool turn(struct attempt *c)
         fprintf(stderr, "%s: lock: %s\n", c->kind, zkl_strerror(err));
         return false;
     }
-    int used = use(c, zkl_grant_token(g));
+    int used = use(c, (struct pair){zkl_grant_token(g), zkl_grant_turn(g)});
     if (used)
         fprintf(stderr, "%s: counter: %s\n", c->kind, strerror(-used));
     err = zkl_mutex_unlock(c->mutex);
@@ -111,7 +134,7 @@ static bool goes_on(const struct attempt *c)
     int64_t now = now_ns();
 
     return now < c->end_ns ||
-           (c->grants < c->least && now < c->end_ns + LIMIT_S * INT64_C(1000000000));
+           (atomic_load(&c->grants) < c->least && now < c->end_ns + LIMIT_S * INT64_C(1000000000));
 }
 
 static void *run(void *data)
@@ -120,23 +143,40 @@ static void *run(void *data)
 
     while (!atomic_load(&c->told) && goes_on(c)) {
         if (turn(c)) {
-            c->grants++;
+            atomic_fetch_add(&c->grants, 1);
         } else {
-            c->errors++;
+            atomic_fetch_add(&c->errors, 1);
             usleep(AFTER_ERROR_US);
         }
     }
     return NULL;
 }
 
+static void join_all(struct attempt *c)
+{
+    while (c->threads > 0)
+        pthread_join(c->thread[--c->threads], NULL);
+}
+
 static void contend_free(struct attempt *c)
 {
+    atomic_store(&c->told, true);
+    join_all(c);
     zkl_mutex_free(c->mutex);
     if (c->counter >= 0)
         close(c->counter);
     if (c->history >= 0)
         close(c->history);
     free(c);
+}
+
+static bool start_threads(struct attempt *c)
+{
+    int wanted = peer_threads(c->kind);
+
+    while (c->threads < wanted && pthread_create(&c->thread[c->threads], NULL, run, c) == 0)
+        c->threads++;
+    return c->threads == wanted;
 }
 
 struct attempt *contend_start(zkl_session *s, char **args)
@@ -153,7 +193,7 @@ struct attempt *contend_start(zkl_session *s, char **args)
     c->least = atol(args[5]);
     c->fenced = strcmp(args[6], "1") == 0;
     if (c->counter < 0 || c->history < 0 || peer_mutex(&c->mutex, s, args[0], args[1]) != 0 ||
-        pthread_create(&c->thread, NULL, run, c) != 0) {
+        !start_threads(c)) {
         contend_free(c);
         return NULL;
     }
@@ -164,8 +204,8 @@ void contend_end(struct attempt *c, bool now, long *grants, long *errors)
 {
     if (now)
         atomic_store(&c->told, true);
-    pthread_join(c->thread, NULL);
-    *grants = c->grants;
-    *errors = c->errors;
+    join_all(c);
+    *grants = atomic_load(&c->grants);
+    *errors = atomic_load(&c->errors);
     contend_free(c);
 }

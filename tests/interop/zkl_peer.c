@@ -21,10 +21,17 @@ static const struct {
     zkl_peer peer;
     zkl_parents parents;
     int strict;
-} kinds[] = {{"zkl", ZKL_PEER_CURATOR, ZKL_PARENTS_CONTAINER, 0},
-             {"zkl-strict", ZKL_PEER_CURATOR, ZKL_PARENTS_CONTAINER, 1},
-             {"zkl-kazoo", ZKL_PEER_KAZOO, ZKL_PARENTS_PERSISTENT, 0},
-             {"zkl-apache", ZKL_PEER_APACHE, ZKL_PARENTS_CONTAINER, 0}};
+    int64_t retain_ms;
+} kinds[] = {{"zkl", ZKL_PEER_CURATOR, ZKL_PARENTS_CONTAINER, 0, 0},
+             {"zkl-strict", ZKL_PEER_CURATOR, ZKL_PARENTS_CONTAINER, 1, 0},
+             {"zkl-kazoo", ZKL_PEER_KAZOO, ZKL_PARENTS_PERSISTENT, 0, 0},
+             {"zkl-apache", ZKL_PEER_APACHE, ZKL_PARENTS_CONTAINER, 0, 0},
+             {"zkl-retain", ZKL_PEER_CURATOR, ZKL_PARENTS_CONTAINER, 0, 1000}};
+
+int peer_threads(const char *kind)
+{
+    return strcmp(kind, "zkl-retain") == 0 ? PEER_THREADS_MAX : 1;
+}
 
 int peer_mutex(zkl_mutex **ret, zkl_session *s, const char *path, const char *kind)
 {
@@ -38,6 +45,7 @@ int peer_mutex(zkl_mutex **ret, zkl_session *s, const char *path, const char *ki
     o.peer = kinds[i].peer;
     o.parents = kinds[i].parents;
     o.strict = kinds[i].strict;
+    o.retain_ms = kinds[i].retain_ms;
     return zkl_mutex_new(ret, s, path, &o);
 }
 

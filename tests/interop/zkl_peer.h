@@ -5,16 +5,21 @@
 #include <stdbool.h>
 #include <zkl.h>
 
+enum { PEER_THREADS_MAX = 3 };
+
+/* How many threads contend through one mutex of the kind. */
+int peer_threads(const char *kind);
+
 /* A mutex of the given kind. Answers as zkl_mutex_new(), ZKL_EINVAL also for an unknown kind. */
 int peer_mutex(zkl_mutex **ret, zkl_session *s, const char *path, const char *kind);
 
 struct attempt;
 
-/* A thread that increments under the lock. args: PATH KIND COUNTER HISTORY SECONDS GRANTS FENCED.
+/* Threads that increment under the lock. args: PATH KIND COUNTER HISTORY SECONDS GRANTS FENCED.
  * NULL if any of them is wrong. */
 struct attempt *contend_start(zkl_session *s, char **args);
 
-/* Waits for its end, by itself or, with now, after its present turn, and frees it. */
+/* Waits for their end, by themselves or, with now, after their present turns, and frees it. */
 void contend_end(struct attempt *c, bool now, long *grants, long *errors);
 
 #endif
