@@ -65,6 +65,7 @@ enum worker_design {
     WORKER_PERSISTENT, /* locks by creating a persistent node */
     WORKER_USUAL,      /* the recipe by hand */
     WORKER_ZKL,
+    WORKER_ZKL_RETAINS,  /* each step locks and unlocks */
     WORKER_WRITES_PLAIN, /* holds by zkl, checks, and writes a file */
     WORKER_WRITES_FENCED /* the same through the fenced store */
 };

@@ -5,7 +5,8 @@
 
 /* ---- paused_holder ---- */
 
-static void paused_holder_usual(void)
+/* What the process believes when it wakes; both hold then. */
+static int64_t pause_usual(void)
 {
     char node[RAW_PATH_SIZE];
     struct worker w;
@@ -23,13 +24,20 @@ static void paused_holder_usual(void)
     int64_t owner = worker_says(&w, "owner");
     CHECK(owner > 0);
     CHECK(overlap(fault_boot_ns(), begin) > 0 && usual_is_first(b, node));
+    worker_finish(&w);
+    raw_close(b);
+    fault_end();
+    return owner;
+}
+
+static void paused_holder_usual(void)
+{
+    int64_t owner = pause_usual();
+
     tell("the process was stopped for longer than its session timeout, and B became first in "
          "line; when it woke, it held as before, as the lock it had acquired was nowhere taken "
          "back%s: both held.",
          owner == 2 ? ", and its connection was still said to be up" : "");
-    worker_finish(&w);
-    raw_close(b);
-    fault_end();
 }
 
 static void paused_holder_zkl(void)
@@ -51,6 +59,65 @@ static void paused_holder_zkl(void)
          "which said LOST by the clock alone, before any thread of the library had run.");
     worker_finish(&w);
     acquisition_end(&b);
+    fault_end();
+}
+
+/* ---- paused_idle ---- */
+
+static void paused_idle_usual(void)
+{
+    pause_usual();
+    tell(
+        "a process kept its lock between two uses, for the next of them; it was stopped for longer "
+        "than its session timeout, and B became first in line; when it woke, the next use found "
+        "the "
+        "lock that was kept and began: both held.");
+}
+
+static int64_t use_retained(struct worker *w, int64_t *ret_turn)
+{
+    int64_t token = worker_says(w, "token");
+
+    *ret_turn = worker_says(w, "turn");
+    CHECK_INT(worker_says(w, "unlocked"), 0);
+    return token;
+}
+
+/* It does without a request, so nobody can know that it is stopped before its session ends. */
+static void paused_idle_zkl(void)
+{
+    struct acquisition b;
+    struct worker w;
+    int64_t turn;
+
+    fault_begin();
+    worker_start(&w, WORKER_ZKL_RETAINS, zk_server_connect(fault.server), fault.path, "");
+    worker_step(&w);
+    int64_t token = use_retained(&w, &turn);
+    CHECK_INT(turn, 0);
+    worker_step(&w);
+    CHECK_INT(use_retained(&w, &turn), token);
+    CHECK_INT(turn, 1);
+    process_pause(w.pid);
+    int64_t asked = fault_boot_ns();
+    acquisition_start(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), ZKL_FOREVER);
+    REQUIRE(acquisition_granted(&b));
+    int64_t second = (int64_t)zkl_grant_token(b.grant);
+    CHECK(second > token);
+    worker_step(&w);
+    process_resume(w.pid);
+    EVENTUALLY(fault_children() == 2); /* in line behind B, by a node of its next session */
+    CHECK_INT(zkl_grant_state(b.grant), ZKL_HELD);
+    acquisition_end(&b);
+    CHECK(use_retained(&w, &turn) > second);
+    CHECK_INT(turn, 0);
+    tell(
+        "a mutex with retain_ms kept an unused lock, and its process was stopped: B waited %.1f s, "
+        "until that session of %.0f s had ended, where it would have waited for nothing without "
+        "retention. That is its price. When the process woke, it found what it kept LOST by the "
+        "clock, began no turn of it and went in line behind B.",
+        seconds(b.at - asked), SESSION_MS / 1000.0);
+    worker_finish(&w);
     fault_end();
 }
 
@@ -147,6 +214,8 @@ static void restarted_server_zkl(void)
 const struct hazard hazards_holding[] = {
     {"paused_holder", "a holder is paused and resumed", paused_holder_usual, paused_holder_zkl,
      "fault_worker.stopped_holder fault_deadline.clock_alone_tells"},
+    {"paused_idle", "a process that keeps an unused lock is paused and resumed", paused_idle_usual,
+     paused_idle_zkl, "retained_rival.idle_yields retained_end.expired_while_idle"},
     {"cut_holder", "a holder is cut off from its server", cut_holder_usual, cut_holder_zkl,
      "fault_freeze.freeze_while_holding fault_deadline.unproved_is_lost"},
     {.name = NULL},

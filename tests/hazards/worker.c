@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE = 128 };
+enum { LINE = 128, RETAIN_MS = 86400000 };
 
 /* ---- the process itself ---- */
 
@@ -50,13 +50,15 @@ static bool is_raw(const struct self *s)
 static bool open_session(struct self *s)
 {
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    zkl_mutex_options mo = ZKL_MUTEX_OPTIONS_INIT;
 
+    mo.retain_ms = s->design == WORKER_ZKL_RETAINS ? RETAIN_MS : 0;
     if (is_raw(s))
         return (s->raw = raw_open_timeout(s->connect, SESSION_MS)) != NULL;
     o.session_timeout_ms = SESSION_MS;
     o.log = log_nothing;
     return zkl_session_open(&s->session, s->connect, &o, NULL) == 0 &&
-           zkl_mutex_new(&s->mutex, s->session, s->path, NULL) == 0 &&
+           zkl_mutex_new(&s->mutex, s->session, s->path, &mo) == 0 &&
            zkl_session_wait(s->session, FAULT_LIMIT_MS) == 0;
 }
 
@@ -89,6 +91,25 @@ static int write_result(struct self *s)
     return fenced_store(s->argument, "put", zkl_grant_token(s->grant), text, NULL);
 }
 
+/* Between two of these the lock is idle. */
+static bool lock_and_unlock(struct self *s)
+{
+    if (!told_to() || !lock(s))
+        return false;
+    say("token", (int64_t)zkl_grant_token(s->grant));
+    say("turn", (int64_t)zkl_grant_turn(s->grant));
+    say("unlocked", zkl_mutex_unlock(s->mutex));
+    return true;
+}
+
+static int finish(struct self *s)
+{
+    raw_close(s->raw);
+    zkl_mutex_free(s->mutex);
+    zkl_session_close(s->session);
+    return 0;
+}
+
 /* DESIGN CONNECT PATH ARGUMENT */
 int worker_main(int argc, char **argv)
 {
@@ -103,6 +124,11 @@ int worker_main(int argc, char **argv)
     if (!open_session(&s))
         return 1;
     say("ready", 0);
+    if (s.design == WORKER_ZKL_RETAINS) {
+        while (lock_and_unlock(&s))
+            continue;
+        return finish(&s);
+    }
     if (!told_to() || !lock(&s))
         return 1;
     say("token", s.grant ? (int64_t)zkl_grant_token(s.grant) : 0);
@@ -112,10 +138,7 @@ int worker_main(int argc, char **argv)
             if (told_to()) /* between the check and the act */
                 say("wrote", write_result(&s));
     }
-    raw_close(s.raw);
-    zkl_mutex_free(s.mutex);
-    zkl_session_close(s.session);
-    return 0;
+    return finish(&s);
 }
 
 /* ---- its parent ---- */
