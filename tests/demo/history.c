@@ -50,9 +50,10 @@ int history_open(const char *dir, const char *name)
 
 void history_add_event(int fd, const event *e)
 {
-    char line[160];
-    int n = snprintf(line, sizeof line, "%" PRId64 " %d %d %s %" PRId64 " %" PRIu64 "\n", e->ns,
-                     e->worker, e->pid, kind_names[e->kind], e->value, e->token);
+    char line[200];
+    int n =
+        snprintf(line, sizeof line, "%" PRId64 " %d %d %s %" PRId64 " %" PRIu64 " %" PRIu64 "\n",
+                 e->ns, e->worker, e->pid, kind_names[e->kind], e->value, e->token, e->turn);
 
     /* A record that cannot be written would make the verdict a guess: rather no worker at all. */
     if (write(fd, line, (size_t)n) != n) {
@@ -63,7 +64,7 @@ void history_add_event(int fd, const event *e)
 
 void history_add(int fd, int worker, int pid, event_kind kind, int64_t value, uint64_t token)
 {
-    const event e = {history_now(), worker, pid, kind, value, token};
+    const event e = {history_now(), worker, pid, kind, value, token, 0};
 
     history_add_event(fd, &e);
 }
@@ -93,8 +94,8 @@ static bool parse_line(const char *line, event *ret)
     char name[16];
     event e = {0};
 
-    if (sscanf(line, "%" SCNd64 " %d %d %15s %" SCNd64 " %" SCNu64, &e.ns, &e.worker, &e.pid, name,
-               &e.value, &e.token) != 6)
+    if (sscanf(line, "%" SCNd64 " %d %d %15s %" SCNd64 " %" SCNu64 " %" SCNu64, &e.ns, &e.worker,
+               &e.pid, name, &e.value, &e.token, &e.turn) != 7)
         return false;
     for (int k = 0; k < EV_KINDS; k++) {
         if (strcmp(name, kind_names[k]) == 0) {

@@ -51,6 +51,7 @@ typedef struct event {
     event_kind kind;
     int64_t value;
     uint64_t token;
+    uint64_t turn; /* of the token; 0 but in tests/live/faults */
 } event;
 
 int64_t history_now(void);

@@ -11,28 +11,28 @@
 
 /* w1 holds while three try to unlock its lock, w2 is killed while it holds, w3 is cut off. */
 static const event good[] = {
-    {MS(1), 0, 10, EV_WANT, 0, 0},       {MS(2), 1, 11, EV_WANT, 0, 0},
-    {MS(3), 2, 12, EV_WANT, 0, 0},       {MS(10), 0, 10, EV_GRANT, 0, 1},
-    {MS(12), 0, 10, EV_HOLD, 0, 1},      {MS(20), 0, 10, EV_DENIED, -6, 0},
-    {MS(21), 1, 11, EV_DENIED, -6, 0},   {MS(22), 2, 12, EV_DENIED, -6, 0},
-    {MS(25), 0, 10, EV_INTACT, 0, 1},    {MS(30), 0, 10, EV_WRITE, 1, 1},
-    {MS(31), 0, 10, EV_RELEASE, 0, 1},   {MS(32), 1, 11, EV_GRANT, 0, 2},
-    {MS(33), 0, 10, EV_WANT, 0, 1},      {MS(34), 1, 11, EV_HOLD, 0, 2},
-    {MS(40), 1, 11, EV_KILL, 0, 0},      {MS(41), 1, 11, EV_DEAD, 9, 0},
-    {MS(50), 1, 21, EV_WANT, 0, 0},      {MS(4000), 2, 12, EV_GRANT, 0, 3},
-    {MS(4010), 2, 12, EV_WRITE, 2, 3},   {MS(4011), 2, 12, EV_RELEASE, 0, 3},
-    {MS(4012), 2, 12, EV_WANT, 0, 3},    {MS(4020), 0, 10, EV_GRANT, 0, 4},
-    {MS(4025), 0, 10, EV_WRITE, 3, 4},   {MS(4030), 0, 10, EV_RELEASE, 0, 4},
-    {MS(4032), 1, 21, EV_GRANT, 0, 5},   {MS(4040), 1, 21, EV_WRITE, 4, 5},
-    {MS(4041), 1, 21, EV_RELEASE, 0, 5}, {MS(4042), 1, 21, EV_WANT, 0, 5},
-    {MS(4050), 2, 12, EV_GRANT, 0, 6},   {MS(4055), 2, 12, EV_HOLD, 0, 6},
-    {MS(4060), 2, 12, EV_CUT, 0, 0},     {MS(6500), 2, 12, EV_SUSPECT, 0, 6},
-    {MS(7500), 2, 12, EV_TOLD, 0, 6},    {MS(7501), 2, 12, EV_LOST, 0, 6},
-    {MS(7502), 2, 12, EV_ELOST, 0, 6},   {MS(7503), 2, 12, EV_WANT, 0, 6},
-    {MS(8100), 1, 21, EV_GRANT, 0, 7},   {MS(8110), 1, 21, EV_WRITE, 5, 7},
-    {MS(8111), 1, 21, EV_RELEASE, 0, 7}, {MS(8500), 2, 12, EV_THAW, 0, 0},
-    {MS(8600), 2, 12, EV_GRANT, 0, 8},   {MS(8610), 2, 12, EV_WRITE, 6, 8},
-    {MS(8611), 2, 12, EV_RELEASE, 0, 8},
+    {MS(1), 0, 10, EV_WANT, 0, 0, 0},       {MS(2), 1, 11, EV_WANT, 0, 0, 0},
+    {MS(3), 2, 12, EV_WANT, 0, 0, 0},       {MS(10), 0, 10, EV_GRANT, 0, 1, 0},
+    {MS(12), 0, 10, EV_HOLD, 0, 1, 0},      {MS(20), 0, 10, EV_DENIED, -6, 0, 0},
+    {MS(21), 1, 11, EV_DENIED, -6, 0, 0},   {MS(22), 2, 12, EV_DENIED, -6, 0, 0},
+    {MS(25), 0, 10, EV_INTACT, 0, 1, 0},    {MS(30), 0, 10, EV_WRITE, 1, 1, 0},
+    {MS(31), 0, 10, EV_RELEASE, 0, 1, 0},   {MS(32), 1, 11, EV_GRANT, 0, 2, 0},
+    {MS(33), 0, 10, EV_WANT, 0, 1, 0},      {MS(34), 1, 11, EV_HOLD, 0, 2, 0},
+    {MS(40), 1, 11, EV_KILL, 0, 0, 0},      {MS(41), 1, 11, EV_DEAD, 9, 0, 0},
+    {MS(50), 1, 21, EV_WANT, 0, 0, 0},      {MS(4000), 2, 12, EV_GRANT, 0, 3, 0},
+    {MS(4010), 2, 12, EV_WRITE, 2, 3, 0},   {MS(4011), 2, 12, EV_RELEASE, 0, 3, 0},
+    {MS(4012), 2, 12, EV_WANT, 0, 3, 0},    {MS(4020), 0, 10, EV_GRANT, 0, 4, 0},
+    {MS(4025), 0, 10, EV_WRITE, 3, 4, 0},   {MS(4030), 0, 10, EV_RELEASE, 0, 4, 0},
+    {MS(4032), 1, 21, EV_GRANT, 0, 5, 0},   {MS(4040), 1, 21, EV_WRITE, 4, 5, 0},
+    {MS(4041), 1, 21, EV_RELEASE, 0, 5, 0}, {MS(4042), 1, 21, EV_WANT, 0, 5, 0},
+    {MS(4050), 2, 12, EV_GRANT, 0, 6, 0},   {MS(4055), 2, 12, EV_HOLD, 0, 6, 0},
+    {MS(4060), 2, 12, EV_CUT, 0, 0, 0},     {MS(6500), 2, 12, EV_SUSPECT, 0, 6, 0},
+    {MS(7500), 2, 12, EV_TOLD, 0, 6, 0},    {MS(7501), 2, 12, EV_LOST, 0, 6, 0},
+    {MS(7502), 2, 12, EV_ELOST, 0, 6, 0},   {MS(7503), 2, 12, EV_WANT, 0, 6, 0},
+    {MS(8100), 1, 21, EV_GRANT, 0, 7, 0},   {MS(8110), 1, 21, EV_WRITE, 5, 7, 0},
+    {MS(8111), 1, 21, EV_RELEASE, 0, 7, 0}, {MS(8500), 2, 12, EV_THAW, 0, 0, 0},
+    {MS(8600), 2, 12, EV_GRANT, 0, 8, 0},   {MS(8610), 2, 12, EV_WRITE, 6, 8, 0},
+    {MS(8611), 2, 12, EV_RELEASE, 0, 8, 0},
 };
 
 static history *h;
@@ -70,7 +70,7 @@ static void drop(event_kind kind, int worker, int nth)
 
 static void insert(int64_t ns, int worker, event_kind kind, int64_t value, uint64_t token)
 {
-    event e = {ns, worker, 99, kind, value, token};
+    event e = {ns, worker, 99, kind, value, token, 0};
 
     g_array_append_val(h->events, e);
 }
@@ -297,10 +297,12 @@ static void recorded(void)
     CHECK_INT(g_array_index(r->events, event, 0).kind, EV_WRITE);
     CHECK_INT(g_array_index(r->events, event, 0).value, -5);
     CHECK(g_array_index(r->events, event, 0).token == UINT64_MAX);
-    REQUIRE(write(fd, "nt 0 17\n", 8) == 8);
+    REQUIRE(write(fd, "nt 0 17 2\n", 10) == 10);
     CHECK_INT(history_poll(r, &ok), 1);
     CHECK(ok && r->events->len == 2);
-    REQUIRE(write(fd, "12 0 1 dance 0 17\n", 18) == 18);
+    CHECK_INT(g_array_index(r->events, event, 0).turn, 0);
+    CHECK_INT(g_array_index(r->events, event, 1).turn, 2);
+    REQUIRE(write(fd, "12 0 1 dance 0 17 2\n", 20) == 20);
     history_poll(r, &ok);
     CHECK(!ok && r->events->len == 2);
     close(fd);

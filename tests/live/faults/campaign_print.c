@@ -6,7 +6,7 @@ static const char *const promises[VERDICTS] = {
     "the history makes sense, no call failed",
     "V1 no two owners at once",
     "V2 no grant before another's deadline",
-    "V3 tokens rise",
+    "V3 tokens rise, and turns of a token",
     "V4 the register took nothing stale and lost nothing",
     "V5 everyone alive was served",
     "V6 no node is left",
@@ -52,6 +52,7 @@ void campaign_print(const struct campaign *c, int *passed, int *failed)
            c->took_s);
     print_faults(c);
     row("grants", j->grants);
+    row("  later turns of a token", j->turns);
     row("losses", j->losses);
     row("holders killed", j->kills);
     row("taken away by a third party", j->third_party);
@@ -60,6 +61,7 @@ void campaign_print(const struct campaign *c, int *passed, int *failed)
     row("unserved", j->unserved);
     row("nodes left", j->nodes_left);
     row_seconds("longest wait", j->longest_wait);
+    row_seconds("  and for a lock that nobody used", j->longest_unused);
     row_seconds("latest word of a loss", j->latest_told);
     row("grants after a loss or a kill", j->successions);
     row("  of them later than the aim", j->slow_successions);
@@ -72,6 +74,10 @@ void campaign_print(const struct campaign *c, int *passed, int *failed)
     }
     if (j->grants < (guint)c->grants) {
         printf("FAILED: %u grants, %d were wanted\n", j->grants, c->grants);
+        ++*failed;
+    }
+    if (j->turns == 0) {
+        printf("FAILED: nothing was retained\n");
         ++*failed;
     }
     fflush(stdout);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 enum { WORKERS = 10, PATHS = 4, STEP_US = 10000, GRACE_S = 900 };
+enum { RETAINING = 3, RETAIN_MS = 500 }; /* one worker in so many, on each path */
 
 struct play {
     struct campaign *c;
@@ -13,8 +14,8 @@ struct play {
     int64_t next_server;
     bool server_busy;
     bool busy[WORKERS];
-    guint counted; /* events looked at */
-    int grants;
+    guint counted;           /* events looked at */
+    int grants, later_turns; /* of tokens */
 };
 
 static int64_t soon(struct play *p, int min_ms, int max_ms)
@@ -102,8 +103,12 @@ static void finish(struct play *p, guint i)
 static void count_grants(struct play *p)
 {
     scene_poll(&p->scene);
-    for (; p->counted < p->scene.h->events->len; p->counted++)
-        p->grants += g_array_index(p->scene.h->events, event, p->counted).kind == EV_GRANT;
+    for (; p->counted < p->scene.h->events->len; p->counted++) {
+        const event *e = &g_array_index(p->scene.h->events, event, p->counted);
+
+        p->grants += e->kind == EV_GRANT;
+        p->later_turns += e->kind == EV_GRANT && e->turn > 0;
+    }
 }
 
 static void step(struct play *p)
@@ -122,7 +127,7 @@ static void step(struct play *p)
     g_usleep(STEP_US);
 }
 
-/* Long enough, and with grants enough; but not for ever. */
+/* Long enough, and with grants enough, some of them retained; but not for ever. */
 static void play(struct play *p)
 {
     int64_t begun = g_get_monotonic_time(), second = G_USEC_PER_SEC;
@@ -130,7 +135,7 @@ static void play(struct play *p)
     p->next_server = soon(p, 500, 1500);
     for (;;) {
         int64_t ran = (g_get_monotonic_time() - begun) / second;
-        bool enough = ran >= p->c->seconds && p->grants >= p->c->grants;
+        bool enough = ran >= p->c->seconds && p->grants >= p->c->grants && p->later_turns > 0;
 
         if (enough || ran >= p->c->seconds + GRACE_S)
             break;
@@ -162,6 +167,7 @@ static bool start(struct play *p)
         const struct actor_options ao = {.node = -1,
                                          .hold_max_ms = so.timeout_ms * 4,
                                          .rest_ms = 20,
+                                         .retain_ms = w % RETAINING == 0 ? RETAIN_MS : 0,
                                          .seed = p->c->seed * 1000 + w * 100};
         if (scene_add(&p->scene, &ao) < 0)
             return false;

@@ -7,9 +7,9 @@ enum { AROUND_MS = 2500, LINES = 60 };
 
 static void print_event(const event *e, int64_t origin)
 {
-    printf("      %+10.3f ms  w%-2d %-7d %-8s %-14" PRId64 " %" PRIx64 "\n",
+    printf("      %+10.3f ms  w%-2d %-7d %-8s %-14" PRId64 " %" PRIx64 ".%" PRIu64 "\n",
            (double)(e->ns - origin) / 1e6, e->worker, e->pid, history_kind_name(e->kind), e->value,
-           e->token);
+           e->token, e->turn);
 }
 
 /* What was known about that path, and about the servers, just before and after. */

@@ -65,6 +65,7 @@ static void begin_hold(struct sweep *s, const event *e)
               .worker = e->worker,
               .pid = e->pid,
               .token = e->token,
+              .turn = e->turn,
               .want = w ? w->since : 0,
               .start = e->ns,
               .end = INT64_MAX,
@@ -93,7 +94,7 @@ static hold *by_token(struct sweep *s, const event *e)
     for (guint i = s->h->list->len; i > 0; i--) {
         hold *n = &g_array_index(s->h->list, hold, i - 1);
 
-        if (n->pid == e->pid && n->token == e->token)
+        if (n->pid == e->pid && n->token == e->token && n->turn == e->turn)
             return n;
     }
     return NULL;

@@ -14,7 +14,7 @@ typedef enum hold_end {
 
 typedef struct hold {
     int path, worker, pid;
-    uint64_t token;
+    uint64_t token, turn;
     int64_t session;
     int64_t want;  /* when it was asked for; 0: unknown */
     int64_t start; /* the grant, stamped when it had been given */

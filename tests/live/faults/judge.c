@@ -51,11 +51,20 @@ static int64_t stopped_within(const struct court *c, int pid, int64_t from, int6
 
 /* ---- V1, V2, V3: one owner after the other ---- */
 
+static bool is_later(uint64_t token, uint64_t turn, uint64_t than, uint64_t than_turn)
+{
+    return token != than ? token > than : turn > than_turn;
+}
+
 static void compare(struct court *c, const hold *a, const hold *b)
 {
-    if (b->token <= a->token)
-        violate(c, 3, b->path, b->start, "w%d got token %" PRIx64 " after w%d had %" PRIx64,
-                b->worker, b->token, a->worker, a->token);
+    if (!is_later(b->token, b->turn, a->token, a->turn))
+        violate(c, 3, b->path, b->start,
+                "w%d got token %" PRIx64 ".%" PRIu64 " after w%d had %" PRIx64 ".%" PRIu64,
+                b->worker, b->token, b->turn, a->worker, a->token, a->turn);
+    if (b->token == a->token && b->pid != a->pid)
+        violate(c, 3, b->path, b->start, "w%d got a turn of w%d's token %" PRIx64, b->worker,
+                a->worker, a->token);
     if (a->pid == b->pid || b->start >= a->third_party)
         return;
     if (b->start < a->seen) {
@@ -68,9 +77,11 @@ static void compare(struct court *c, const hold *a, const hold *b)
     }
 }
 
-/* The next grant after an owner that did not release it: how long it took. */
+/* The next grant after an owner: how long it took. One that released it may have retained it. */
 static void measure(struct court *c, const hold *a, const hold *b)
 {
+    if (a->how == HOLD_RELEASED)
+        c->j->longest_unused = MAX(c->j->longest_unused, b->start - MAX(a->end, b->want));
     if (a->how == HOLD_RELEASED || a->third_party != INT64_MAX)
         return;
     int64_t took = b->start - MAX(a->until, b->want);
@@ -90,6 +101,7 @@ static void judge_path(struct court *c, int path)
 
         if (b->path != path || b->seen == 0)
             continue;
+        c->j->turns += b->turn > 0;
         if (before) {
             compare(c, before, b);
             measure(c, before, b);
@@ -127,7 +139,7 @@ static void judge_line(struct court *c)
 
 static void judge_register(struct court *c, int path)
 {
-    uint64_t before = 0;
+    uint64_t before = 0, turn = 0;
     int64_t writes = 0;
 
     for (guint i = 0; i < c->in->events->len; i++) {
@@ -138,14 +150,16 @@ static void judge_register(struct court *c, int path)
         c->j->refused += e->kind == EV_REFUSED;
         if (e->kind != EV_WRITE)
             continue;
-        if (e->token < before)
-            violate(c, 4, path, e->ns, "token %" PRIx64 " was accepted below %" PRIx64, e->token,
-                    before);
+        if (is_later(before, turn, e->token, e->turn))
+            violate(c, 4, path, e->ns,
+                    "token %" PRIx64 ".%" PRIu64 " was accepted below %" PRIx64 ".%" PRIu64,
+                    e->token, e->turn, before, turn);
         if (e->value <= writes) /* who is killed may leave a number unrecorded */
             violate(c, 4, path, e->ns, "write %" PRId64 " comes after write %" PRId64, e->value,
                     writes);
         writes = e->value;
         before = e->token;
+        turn = e->turn;
     }
 }
 

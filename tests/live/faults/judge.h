@@ -2,11 +2,10 @@
  *
  * V1 what different owners of a path believed does not overlap
  * V2 what the library promised an owner that did not release has run out before the next grant
- * V3 tokens rise from grant to grant of a path; who was seen in line keeps its place in its session
- * V4 the register never accepts below a token that it accepted before, and loses no write
- * V5 every waiter that lives is served
- * V6 at rest no node is left
- * V7 a loss is told exactly once, nothing after it, and late only while the holder was stopped
+ * V3 tokens, and turns of one token, rise from grant to grant of a path; who was seen in line keeps
+ * its place in its session V4 the register never accepts below a token, or turn of it, that it
+ * accepted before, and loses no write V5 every waiter that lives is served V6 at rest no node is
+ * left V7 a loss is told exactly once, nothing after it, and late only while the holder was stopped
  *
  * Where a third party deleted the node or ended the session, V1 and V2 are not promised from then
  * on; the token (V3, V4) and being told (V7) are. */
@@ -35,10 +34,12 @@ typedef struct violation {
 typedef struct judgement {
     GArray *violations; /* of violation */
     guint grants, losses, kills, overlaps, refused, unserved;
+    guint turns;       /* grants that were later turns of a token */
     guint kept;        /* places in line that were kept */
     guint third_party; /* holds that one took away */
     int nodes_left;
     int64_t longest_wait;     /* of those served */
+    int64_t longest_unused;   /* of that, what passed after the one before had released it */
     int64_t latest_told;      /* after the deadline, the holder's stopped time not counted */
     guint successions;        /* grants after a holder that did not release */
     guint slow_successions;   /* later than service_ns after its deadline */

@@ -11,33 +11,33 @@
  * w2 is stopped while it holds and its write is refused; an administrator deletes 20's node; w2
  * holds when its session is ended by force. Path 1: w1 alone. */
 static const event good[] = {
-    {MS(1), 0, 10, EV_WANT, 0, 0},       {MS(2), 2, 12, EV_WANT, 0, 0},
-    {MS(3), 1, 11, EV_WANT, 0, 0},       {MS(10), 0, 10, EV_GRANT, 900, 1},
-    {MS(10), 1, 11, EV_GRANT, 900, 2},   {MS(11), 0, 10, EV_OWNER, 100, 1},
-    {MS(20), 0, 10, EV_WRITE, 1, 1},     {MS(22), 0, 10, EV_SEEN, 890, 1},
-    {MS(30), 0, 10, EV_RELEASE, 0, 1},   {MS(31), 1, 11, EV_WRITE, 1, 2},
-    {MS(32), 1, 11, EV_RELEASE, 0, 2},   {MS(40), 2, 12, EV_GRANT, 800, 3},
-    {MS(41), 2, 12, EV_OWNER, 102, 3},   {MS(50), 2, 12, EV_SEEN, 900, 3},
-    {MS(55), -1, 0, EV_FAULT, 1, 0},     {MS(60), 0, 10, EV_WANT, 0, 1},
-    {MS(500), 2, 12, EV_SUSPECT, 0, 3},  {MS(940), 2, 12, EV_SEEN, 10, 3},
-    {MS(951), 2, 12, EV_TOLD, 0, 3},     {MS(952), 2, 12, EV_LOST, 0, 3},
-    {MS(953), 2, 12, EV_ELOST, 0, 3},    {MS(1100), 0, 10, EV_GRANT, 900, 4},
-    {MS(1110), 0, 10, EV_WRITE, 2, 4},   {MS(1120), 2, 12, EV_WANT, 0, 3},
-    {MS(1130), 0, 10, EV_SEEN, 900, 4},  {MS(1140), 0, 10, EV_KILL, 0, 0},
-    {MS(1200), 0, 20, EV_WANT, 0, 0},    {MS(2300), 2, 12, EV_GRANT, 900, 5},
-    {MS(2310), 2, 12, EV_SEEN, 900, 5},  {MS(2311), 2, 12, EV_STOP, 0, 0},
-    {MS(3500), 0, 20, EV_GRANT, 900, 6}, {MS(3510), 0, 20, EV_WRITE, 3, 6},
-    {MS(4000), 2, 12, EV_GOON, 0, 0},    {MS(4001), 2, 12, EV_REFUSED, 0, 5},
-    {MS(4002), 2, 12, EV_TOLD, 0, 5},    {MS(4003), 2, 12, EV_LOST, 0, 5},
-    {MS(4004), 2, 12, EV_ELOST, 0, 5},   {MS(4005), 2, 12, EV_WANT, 0, 5},
-    {MS(4010), -1, 0, EV_DELETE, 0, 6},  {MS(4020), 2, 12, EV_GRANT, 900, 7},
-    {MS(4021), 2, 12, EV_OWNER, 102, 7}, {MS(4030), 0, 20, EV_SEEN, 700, 6},
-    {MS(4040), 0, 20, EV_TOLD, 0, 6},    {MS(4041), 0, 20, EV_LOST, 0, 6},
-    {MS(4042), 0, 20, EV_ELOST, 0, 6},   {MS(4043), 0, 20, EV_WANT, 0, 6},
-    {MS(4050), -1, 0, EV_EVICT, 102, 0}, {MS(4060), 0, 20, EV_GRANT, 900, 8},
-    {MS(4070), 2, 12, EV_SEEN, 700, 7},  {MS(4080), 2, 12, EV_TOLD, 0, 7},
-    {MS(4081), 2, 12, EV_LOST, 0, 7},    {MS(4090), 0, 20, EV_WRITE, 4, 8},
-    {MS(4091), 0, 20, EV_RELEASE, 0, 8},
+    {MS(1), 0, 10, EV_WANT, 0, 0, 0},       {MS(2), 2, 12, EV_WANT, 0, 0, 0},
+    {MS(3), 1, 11, EV_WANT, 0, 0, 0},       {MS(10), 0, 10, EV_GRANT, 900, 1, 0},
+    {MS(10), 1, 11, EV_GRANT, 900, 2, 0},   {MS(11), 0, 10, EV_OWNER, 100, 1, 0},
+    {MS(20), 0, 10, EV_WRITE, 1, 1, 0},     {MS(22), 0, 10, EV_SEEN, 890, 1, 0},
+    {MS(30), 0, 10, EV_RELEASE, 0, 1, 0},   {MS(31), 1, 11, EV_WRITE, 1, 2, 0},
+    {MS(32), 1, 11, EV_RELEASE, 0, 2, 0},   {MS(40), 2, 12, EV_GRANT, 800, 3, 0},
+    {MS(41), 2, 12, EV_OWNER, 102, 3, 0},   {MS(50), 2, 12, EV_SEEN, 900, 3, 0},
+    {MS(55), -1, 0, EV_FAULT, 1, 0, 0},     {MS(60), 0, 10, EV_WANT, 0, 1, 0},
+    {MS(500), 2, 12, EV_SUSPECT, 0, 3, 0},  {MS(940), 2, 12, EV_SEEN, 10, 3, 0},
+    {MS(951), 2, 12, EV_TOLD, 0, 3, 0},     {MS(952), 2, 12, EV_LOST, 0, 3, 0},
+    {MS(953), 2, 12, EV_ELOST, 0, 3, 0},    {MS(1100), 0, 10, EV_GRANT, 900, 4, 0},
+    {MS(1110), 0, 10, EV_WRITE, 2, 4, 0},   {MS(1120), 2, 12, EV_WANT, 0, 3, 0},
+    {MS(1130), 0, 10, EV_SEEN, 900, 4, 0},  {MS(1140), 0, 10, EV_KILL, 0, 0, 0},
+    {MS(1200), 0, 20, EV_WANT, 0, 0, 0},    {MS(2300), 2, 12, EV_GRANT, 900, 5, 0},
+    {MS(2310), 2, 12, EV_SEEN, 900, 5, 0},  {MS(2311), 2, 12, EV_STOP, 0, 0, 0},
+    {MS(3500), 0, 20, EV_GRANT, 900, 6, 0}, {MS(3510), 0, 20, EV_WRITE, 3, 6, 0},
+    {MS(4000), 2, 12, EV_GOON, 0, 0, 0},    {MS(4001), 2, 12, EV_REFUSED, 0, 5, 0},
+    {MS(4002), 2, 12, EV_TOLD, 0, 5, 0},    {MS(4003), 2, 12, EV_LOST, 0, 5, 0},
+    {MS(4004), 2, 12, EV_ELOST, 0, 5, 0},   {MS(4005), 2, 12, EV_WANT, 0, 5, 0},
+    {MS(4010), -1, 0, EV_DELETE, 0, 6, 0},  {MS(4020), 2, 12, EV_GRANT, 900, 7, 0},
+    {MS(4021), 2, 12, EV_OWNER, 102, 7, 0}, {MS(4030), 0, 20, EV_SEEN, 700, 6, 0},
+    {MS(4040), 0, 20, EV_TOLD, 0, 6, 0},    {MS(4041), 0, 20, EV_LOST, 0, 6, 0},
+    {MS(4042), 0, 20, EV_ELOST, 0, 6, 0},   {MS(4043), 0, 20, EV_WANT, 0, 6, 0},
+    {MS(4050), -1, 0, EV_EVICT, 102, 0, 0}, {MS(4060), 0, 20, EV_GRANT, 900, 8, 0},
+    {MS(4070), 2, 12, EV_SEEN, 700, 7, 0},  {MS(4080), 2, 12, EV_TOLD, 0, 7, 0},
+    {MS(4081), 2, 12, EV_LOST, 0, 7, 0},    {MS(4090), 0, 20, EV_WRITE, 4, 8, 0},
+    {MS(4091), 0, 20, EV_RELEASE, 0, 8, 0},
 };
 
 static GArray *events;
@@ -139,13 +139,13 @@ static void accepts(void)
 static void accepts_a_grant_seen_too_late(void)
 {
     fresh();
-    insert((event){S(5), 2, 12, EV_WANT, 0, 7});
-    insert((event){S(6), 0, 20, EV_WANT, 0, 8});
-    insert((event){S(7), 0, 20, EV_GRANT, 900, 10});
-    insert((event){S(7) + 1, 2, 12, EV_GRANT, 0, 9});
-    insert((event){S(7) + 2, 2, 12, EV_TOLD, 0, 9});
-    insert((event){S(7) + 3, 2, 12, EV_LOST, 0, 9});
-    insert((event){S(7) + 4, 0, 20, EV_RELEASE, 0, 10});
+    insert((event){S(5), 2, 12, EV_WANT, 0, 7, 0});
+    insert((event){S(6), 0, 20, EV_WANT, 0, 8, 0});
+    insert((event){S(7), 0, 20, EV_GRANT, 900, 10, 0});
+    insert((event){S(7) + 1, 2, 12, EV_GRANT, 0, 9, 0});
+    insert((event){S(7) + 2, 2, 12, EV_TOLD, 0, 9, 0});
+    insert((event){S(7) + 3, 2, 12, EV_LOST, 0, 9, 0});
+    insert((event){S(7) + 4, 0, 20, EV_RELEASE, 0, 10, 0});
     expect(-1);
 }
 
@@ -154,11 +154,11 @@ static void accepts_an_owner_again(void)
 {
     fresh();
     drop(EV_RELEASE, 20, 8);
-    insert((event){MS(4091), 0, 20, EV_TOLD, 0, 8});
-    insert((event){MS(4092), 0, 20, EV_LOST, 0, 8});
-    insert((event){MS(4093), 0, 20, EV_WANT, 0, 8});
-    insert((event){MS(4094), 0, 20, EV_GRANT, 900, 9});
-    insert((event){MS(4095), 0, 20, EV_RELEASE, 0, 9});
+    insert((event){MS(4091), 0, 20, EV_TOLD, 0, 8, 0});
+    insert((event){MS(4092), 0, 20, EV_LOST, 0, 8, 0});
+    insert((event){MS(4093), 0, 20, EV_WANT, 0, 8, 0});
+    insert((event){MS(4094), 0, 20, EV_GRANT, 900, 9, 0});
+    insert((event){MS(4095), 0, 20, EV_RELEASE, 0, 9, 0});
     expect(-1);
 }
 
@@ -169,14 +169,15 @@ static void rejects_overlap(void)
     pick(EV_SEEN, 12, 5)->value = 0;
     expect(-1);
     fresh();
-    insert((event){MS(3501), 2, 12, EV_SEEN, 1, 5});
+    insert((event){MS(3501), 2, 12, EV_SEEN, 1, 5, 0});
     expect(1);
     fresh();
-    insert((event){MS(3999), 2, 12, EV_SEEN, 1, 5}); /* the stopped holder: first thing on waking */
+    insert(
+        (event){MS(3999), 2, 12, EV_SEEN, 1, 5, 0}); /* the stopped holder: first thing on waking */
     expect(1);
     fresh();
     pick(EV_RELEASE, 10, 1)->ns = MS(45);
-    insert((event){MS(44), 0, 10, EV_SEEN, 800, 1});
+    insert((event){MS(44), 0, 10, EV_SEEN, 800, 1, 0});
     expect(1);
 }
 
@@ -184,16 +185,16 @@ static void rejects_overlap(void)
 static void rejects_overlap_with_the_next_but_one(void)
 {
     fresh();
-    insert((event){MS(3600), 0, 20, EV_RELEASE, 0, 6});
+    insert((event){MS(3600), 0, 20, EV_RELEASE, 0, 6, 0});
     drop(EV_DELETE, 0, 6);
     drop(EV_TOLD, 20, 6);
     drop(EV_LOST, 20, 6);
     drop(EV_ELOST, 20, 6);
     pick(EV_SEEN, 20, 6)->value = 0;
     expect(-1);
-    insert((event){MS(3700), 4, 14, EV_WANT, 0, 0});
-    insert((event){MS(3800), 4, 14, EV_GRANT, 100, 6 + 1});
-    insert((event){MS(3900), 4, 14, EV_RELEASE, 0, 7});
+    insert((event){MS(3700), 4, 14, EV_WANT, 0, 0, 0});
+    insert((event){MS(3800), 4, 14, EV_GRANT, 100, 6 + 1, 0});
+    insert((event){MS(3900), 4, 14, EV_RELEASE, 0, 7, 0});
     pick(EV_GRANT, 12, 7)->token = 70;
     pick(EV_OWNER, 12, 7)->token = 70;
     pick(EV_SEEN, 12, 7)->token = 70;
@@ -203,7 +204,7 @@ static void rejects_overlap_with_the_next_but_one(void)
     pick(EV_WRITE, 20, 8)->token = 80;
     pick(EV_RELEASE, 20, 8)->token = 80;
     expect(-1);
-    insert((event){MS(3950), 2, 12, EV_SEEN, 1, 5});
+    insert((event){MS(3950), 2, 12, EV_SEEN, 1, 5, 0});
     expect(1);
 }
 
@@ -228,8 +229,8 @@ static void rejects_but_for_a_third_party(void)
     for (int i = 0; i < 2; i++) {
         fresh();
         pick(EV_SEEN, 10, 4)->value = 1171;
-        insert((event){MS(1101), 0, 10, EV_OWNER, 110, 4});
-        insert((event){evicted[i], -1, 0, EV_EVICT, 110, 0});
+        insert((event){MS(1101), 0, 10, EV_OWNER, 110, 4, 0});
+        insert((event){evicted[i], -1, 0, EV_EVICT, 110, 0, 0});
         expect(i == 0 ? -1 : 2);
     }
 }
@@ -256,7 +257,7 @@ static void rejects_falling_tokens(void)
 /* w2 stands in line before its first grant; whom the end of its session moved is not overtaken. */
 static void rejects_a_lost_place(void)
 {
-    const event place = {MS(3), 2, 12, EV_LINE, 102, 3};
+    const event place = {MS(3), 2, 12, EV_LINE, 102, 3, 0};
 
     fresh();
     insert(place);
@@ -285,9 +286,9 @@ static void rejects_a_careless_register(void)
 static void rejects_starvation(void)
 {
     fresh();
-    insert((event){S(5), 2, 12, EV_WANT, 0, 7});
+    insert((event){S(5), 2, 12, EV_WANT, 0, 7, 0});
     expect(5);
-    insert((event){S(6), 2, 12, EV_KILL, 0, 0});
+    insert((event){S(6), 2, 12, EV_KILL, 0, 0, 0});
     expect(-1);
     g_array_set_size(events, 0);
     expect(5);
@@ -309,11 +310,11 @@ static void rejects_a_silent_loss(void)
     expect(7);
     fresh();
     drop(EV_LOST, 12, 5); /* ended by a release that answered ZKL_ELOST */
-    insert((event){MS(4003), 2, 12, EV_RELEASE, 0, 5});
+    insert((event){MS(4003), 2, 12, EV_RELEASE, 0, 5, 0});
     expect(-1);
     drop(EV_TOLD, 12, 5);
     expect(7);
-    insert((event){S(8), 2, 12, EV_KILL, 0, 0}); /* before it could be told */
+    insert((event){S(8), 2, 12, EV_KILL, 0, 0, 0}); /* before it could be told */
     expect(-1);
     pick(EV_KILL, 12, 0)->ns = S(70);
     expect(7);
@@ -322,13 +323,13 @@ static void rejects_a_silent_loss(void)
 static void rejects_two_words(void)
 {
     fresh();
-    insert((event){MS(990), 2, 12, EV_TOLD, 0, 3});
+    insert((event){MS(990), 2, 12, EV_TOLD, 0, 3, 0});
     expect(7);
     fresh();
-    insert((event){MS(990), 2, 12, EV_HELD, 0, 3});
+    insert((event){MS(990), 2, 12, EV_HELD, 0, 3, 0});
     expect(7);
     fresh();
-    insert((event){MS(35), 0, 10, EV_TOLD, 0, 1}); /* after a release that was well */
+    insert((event){MS(35), 0, 10, EV_TOLD, 0, 1, 0}); /* after a release that was well */
     expect(7);
 }
 
@@ -349,10 +350,10 @@ static void rejects_a_late_word(void)
 static void rejects_failed_calls(void)
 {
     fresh();
-    insert((event){MS(100), 0, 10, EV_ERROR, -3, 0});
+    insert((event){MS(100), 0, 10, EV_ERROR, -3, 0, 0});
     expect(0);
     fresh();
-    insert((event){MS(100), 0, 10, EV_DEAD, 11, 0});
+    insert((event){MS(100), 0, 10, EV_DEAD, 11, 0, 0});
     expect(0);
     fresh();
     drop(EV_RELEASE, 20, 8);
@@ -361,6 +362,66 @@ static void rejects_failed_calls(void)
     garbled = true;
     expect(0);
     garbled = false;
+}
+
+/* w1 has its grant for two turns, of which the second begins when the first is over. */
+static void later_turn(void)
+{
+    fresh();
+    insert((event){MS(33), 1, 11, EV_WANT, 0, 2, 0});
+    insert((event){MS(34), 1, 11, EV_GRANT, 900, 2, 1});
+    insert((event){MS(35), 1, 11, EV_WRITE, 2, 2, 1});
+    insert((event){MS(36), 1, 11, EV_RELEASE, 0, 2, 1});
+}
+
+static void accepts_turns(void)
+{
+    later_turn();
+    judgement *j = hear(0);
+    CHECK(judgement_passes(j));
+    CHECK_INT(j->turns, 1);
+    CHECK_INT(j->longest_unused, MS(10)); /* from w0's release to w2's first grant */
+    judgement_free(j);
+    insert((event){MS(37), 1, 11, EV_REFUSED, 0, 2, 0}); /* a write of the first comes late */
+    expect(-1);
+}
+
+static event *pick_turn(event_kind kind, uint64_t turn)
+{
+    for (guint i = 0; i < events->len; i++) {
+        event *e = &g_array_index(events, event, i);
+
+        if (e->kind == kind && e->pid == 11 && e->turn == turn)
+            return e;
+    }
+    runner_fail_fatal(__FILE__, __LINE__, "no such event");
+}
+
+static void rejects_turns_that_do_not_rise(void)
+{
+    later_turn();
+    pick_turn(EV_GRANT, 1)->turn = 0;
+    expect(3);
+}
+
+static void rejects_a_turn_of_anothers_token(void)
+{
+    later_turn();
+    for (guint i = 0; i < events->len; i++)
+        if (g_array_index(events, event, i).ns >= MS(33) &&
+            g_array_index(events, event, i).ns <= MS(36) &&
+            g_array_index(events, event, i).pid == 11) {
+            g_array_index(events, event, i).pid = 15;
+            g_array_index(events, event, i).worker = 5;
+        }
+    expect(3);
+}
+
+static void rejects_a_write_of_an_earlier_turn(void)
+{
+    later_turn();
+    insert((event){MS(37), 1, 11, EV_WRITE, 3, 2, 0});
+    expect(4);
 }
 
 static const struct test_case cases[] = {
@@ -380,6 +441,10 @@ static const struct test_case cases[] = {
     {"rejects_two_words", rejects_two_words},
     {"rejects_a_late_word", rejects_a_late_word},
     {"rejects_failed_calls", rejects_failed_calls},
+    {"accepts_turns", accepts_turns},
+    {"rejects_turns_that_do_not_rise", rejects_turns_that_do_not_rise},
+    {"rejects_a_turn_of_anothers_token", rejects_a_turn_of_anothers_token},
+    {"rejects_a_write_of_an_earlier_turn", rejects_a_write_of_an_earlier_turn},
     {NULL, NULL},
 };
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 struct content {
-    uint64_t token;
+    uint64_t token, turn;
     int64_t writes;
 };
 
@@ -21,18 +21,20 @@ static bool take_turn(int fd)
 
 /* A process that dies here leaves the old content or the new one, perhaps unrecorded, and the
  * kernel opens the lock. */
-static enum register_answer write_in_turn(int fd, uint64_t token, register_fn fn, void *data)
+static enum register_answer write_in_turn(int fd, uint64_t token, uint64_t turn, register_fn fn,
+                                          void *data)
 {
     struct content c = {0};
     ssize_t had = pread(fd, &c, sizeof c, 0);
 
     if (had != 0 && had != (ssize_t)sizeof c)
         return REGISTER_FAILED;
-    if (token < c.token) {
+    if (token < c.token || (token == c.token && turn < c.turn)) {
         fn(REGISTER_REFUSED, 0, data);
         return REGISTER_REFUSED;
     }
     c.token = token;
+    c.turn = turn;
     c.writes++;
     if (pwrite(fd, &c, sizeof c, 0) != (ssize_t)sizeof c)
         return REGISTER_FAILED;
@@ -40,13 +42,14 @@ static enum register_answer write_in_turn(int fd, uint64_t token, register_fn fn
     return REGISTER_ACCEPTED;
 }
 
-enum register_answer register_write(const char *file, uint64_t token, register_fn fn, void *data)
+enum register_answer register_write(const char *file, uint64_t token, uint64_t turn, register_fn fn,
+                                    void *data)
 {
     enum register_answer answer = REGISTER_FAILED;
     int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 
     if (fd >= 0 && take_turn(fd))
-        answer = write_in_turn(fd, token, fn, data);
+        answer = write_in_turn(fd, token, turn, fn, data);
     if (fd >= 0)
         close(fd);
     return answer;

@@ -108,6 +108,7 @@ static GPtrArray *arguments(const struct scene *s, int worker)
     g_ptr_array_add(argv, g_strdup_printf("--hold-min=%d", o->hold_min_ms));
     g_ptr_array_add(argv, g_strdup_printf("--hold-max=%d", o->hold_max_ms));
     g_ptr_array_add(argv, g_strdup_printf("--rest=%d", o->rest_ms));
+    g_ptr_array_add(argv, g_strdup_printf("--retain=%d", o->retain_ms));
     g_ptr_array_add(argv, g_strdup_printf("--seed=%d", o->seed + s->actor[worker].number));
     if (s->o.election)
         g_ptr_array_add(argv, g_strdup("--election"));

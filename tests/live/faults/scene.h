@@ -36,6 +36,7 @@ struct actor_options {
     int node;                     /* the only one that it knows; -1: all */
     int hold_min_ms, hold_max_ms; /* HOLD_ON: until told */
     int rest_ms;                  /* at most, between two rounds */
+    int retain_ms;                /* of a mutex */
     int seed;
     int host; /* of the lab, where it runs */
 };

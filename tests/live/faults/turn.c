@@ -44,17 +44,20 @@ static int give_back(struct turn *t)
     return err;
 }
 
-int turn_new(struct turn *t, enum turn_kind kind, zkl_session *s, const char *path, const char *id)
+int turn_new(struct turn *t, const struct turn_options *o, zkl_session *s, const char *path,
+             const char *id)
 {
+    zkl_mutex_options mo = ZKL_MUTEX_OPTIONS_INIT;
     int err;
 
-    *t = (struct turn){.kind = kind};
-    if (kind == TURN_LOCK)
-        return zkl_mutex_new(&t->mutex, s, path, NULL);
+    *t = (struct turn){.kind = o->kind};
+    mo.retain_ms = o->retain_ms;
+    if (o->kind == TURN_LOCK)
+        return zkl_mutex_new(&t->mutex, s, path, &mo);
     pthread_mutex_init(&t->monitor, NULL);
     pthread_cond_init(&t->changed, NULL);
     err = zkl_election_new(&t->election, s, path, id, NULL);
-    if (err == 0 && kind == TURN_STARTED)
+    if (err == 0 && o->kind == TURN_STARTED)
         err = zkl_election_start(t->election, on_event, t);
     return err;
 }

@@ -21,8 +21,14 @@ struct turn {
     int failed; /* the code of a campaign that failed */
 };
 
+struct turn_options {
+    enum turn_kind kind;
+    int64_t retain_ms; /* of a lock */
+};
+
 /* They answer as the library does. What is made stands still in memory to the session's end. */
-int turn_new(struct turn *t, enum turn_kind kind, zkl_session *s, const char *path, const char *id);
+int turn_new(struct turn *t, const struct turn_options *o, zkl_session *s, const char *path,
+             const char *id);
 int turn_take(struct turn *t, zkl_grant **ret); /* waits; lent until given back */
 int turn_give(struct turn *t, zkl_grant *grant);
 void turn_free(struct turn *t);

@@ -24,16 +24,16 @@ enum {
 };
 
 struct worker {
-    int id, timeout_ms, tick_ms, hold_min_ms, hold_max_ms, rest_ms, seed;
+    int id, timeout_ms, tick_ms, hold_min_ms, hold_max_ms, rest_ms, retain_ms, seed;
     char *connect, *path, *dir, *file;
     int record;
     FILE *log;
     GRand *rand;
     zkl_session *session;
     gboolean election; /* leads, instead of taking a lock */
-    struct turn turn;
+    struct turn takes;
     zkl_grant *grant;
-    uint64_t token;
+    uint64_t token, turn;
     int64_t seen, until; /* of this grant: the last look that found it valid, its deadline then */
     int64_t recorded;    /* the deadline that was recorded last */
     bool next, ended;    /* orders */
@@ -41,7 +41,9 @@ struct worker {
 
 static void record(const struct worker *w, event_kind kind, int64_t value)
 {
-    history_add(w->record, w->id, getpid(), kind, value, w->token);
+    const event e = {history_now(), w->id, getpid(), kind, value, w->token, w->turn};
+
+    history_add_event(w->record, &e);
 }
 
 static void pause_ms(int ms)
@@ -72,13 +74,19 @@ static void changed(zkl_grant *grant, zkl_state state, void *data)
         [ZKL_HELD] = EV_HELD, [ZKL_SUSPECT] = EV_SUSPECT, [ZKL_LOST] = EV_TOLD};
     const struct worker *w = data;
 
-    if (state != ZKL_RELEASED)
-        history_add(w->record, w->id, getpid(), kinds[state], 0, zkl_grant_token(grant));
+    if (state == ZKL_RELEASED)
+        return;
+    const event e = {
+        history_now(),         w->id, getpid(), kinds[state], 0, zkl_grant_token(grant),
+        zkl_grant_turn(grant),
+    };
+    history_add_event(w->record, &e);
 }
 
 static void record_seen(struct worker *w)
 {
-    const event e = {w->seen, w->id, getpid(), EV_SEEN, (w->until - w->seen) / 1000000, w->token};
+    const int64_t left = (w->until - w->seen) / 1000000;
+    const event e = {w->seen, w->id, getpid(), EV_SEEN, left, w->token, w->turn};
 
     history_add_event(w->record, &e);
     w->recorded = w->until;
@@ -110,7 +118,7 @@ static void act(struct worker *w)
     if (!look(w))
         return;
     pause_ms(g_rand_int_range(w->rand, 0, NAP_MS + 1));
-    if (register_write(w->file, w->token, on_write, w) == REGISTER_FAILED)
+    if (register_write(w->file, w->token, w->turn, on_write, w) == REGISTER_FAILED)
         record(w, EV_ERROR, REGISTER_FAILURE);
 }
 
@@ -120,16 +128,17 @@ static bool acquire(struct worker *w)
 
     w->next = false;
     record(w, EV_WANT, 0);
-    err = turn_take(&w->turn, &w->grant);
+    err = turn_take(&w->takes, &w->grant);
     if (err != 0) {
         record(w, EV_ERROR, err);
         return false;
     }
     w->seen = history_now();
     w->token = zkl_grant_token(w->grant);
+    w->turn = zkl_grant_turn(w->grant);
     int64_t left = zkl_grant_remaining_ms(w->grant);
     w->until = w->recorded = w->seen + left * 1000000;
-    const event e = {w->seen, w->id, getpid(), EV_GRANT, left, w->token};
+    const event e = {w->seen, w->id, getpid(), EV_GRANT, left, w->token, w->turn};
     history_add_event(w->record, &e);
     record(w, EV_OWNER, zkl_grant_session_id(w->grant));
     err = zkl_grant_on_change(w->grant, changed, w);
@@ -172,7 +181,7 @@ static void leave(struct worker *w, bool lost)
 
     record_seen(w);
     record(w, lost ? EV_LOST : EV_RELEASE, 0);
-    err = turn_give(&w->turn, w->grant);
+    err = turn_give(&w->takes, w->grant);
     w->grant = NULL;
     if (err == ZKL_ELOST)
         record(w, EV_ELOST, 0);
@@ -199,6 +208,7 @@ static enum turn_kind kind_of_turn(const struct worker *w)
 static bool open_all(struct worker *w)
 {
     zkl_session_options so = ZKL_SESSION_OPTIONS_INIT;
+    const struct turn_options to = {kind_of_turn(w), w->retain_ms};
     char *name = g_strdup_printf("w%d.%d", w->id, (int)getpid());
     char *log = g_strdup_printf("%s/%s.log", w->dir, name);
     int err = ZKL_EINVAL;
@@ -214,7 +224,7 @@ static bool open_all(struct worker *w)
     if (w->record >= 0 && w->log)
         err = zkl_session_open(&w->session, w->connect, &so, NULL);
     if (err == 0)
-        err = turn_new(&w->turn, kind_of_turn(w), w->session, w->path, name);
+        err = turn_new(&w->takes, &to, w->session, w->path, name);
     if (err != 0)
         fprintf(stderr, "%s: no session: %s\n", name, zkl_strerror(err));
     g_free(name);
@@ -235,6 +245,7 @@ static bool parse(struct worker *w, int argc, char **argv)
         {"hold-min", 0, 0, G_OPTION_ARG_INT, &w->hold_min_ms, NULL, NULL},
         {"hold-max", 0, 0, G_OPTION_ARG_INT, &w->hold_max_ms, NULL, NULL},
         {"rest", 0, 0, G_OPTION_ARG_INT, &w->rest_ms, NULL, NULL},
+        {"retain", 0, 0, G_OPTION_ARG_INT, &w->retain_ms, NULL, NULL},
         {"election", 0, 0, G_OPTION_ARG_NONE, &w->election, NULL, NULL},
         {"seed", 0, 0, G_OPTION_ARG_INT, &w->seed, NULL, NULL},
         {0},
@@ -264,7 +275,7 @@ int worker_main(int argc, char **argv)
             leave(&w, hold(&w));
         listen_ms(&w, g_rand_int_range(w.rand, 0, w.rest_ms + 1));
     } while (well && !last);
-    turn_free(&w.turn);
+    turn_free(&w.takes);
     zkl_session_close(w.session);
     record(&w, EV_DONE, 0);
     return 0;
