@@ -82,6 +82,33 @@ def loop_sample(answers, window_s):
     return sample
 
 
+def handle_sample(answer, before, after):
+    """One round of a process whose waits are measured or not."""
+    ops, waits = answer["ops"], merged([answer.get("waits", {})])
+    sample = dict(
+        server_cost(before, after, ops),
+        rate=ops / answer["seconds"],
+        ns=answer["seconds"] * 1e9 / ops,
+        cpu_us=answer["cpu_us"] / ops,
+    )
+    if waits:
+        sample["p50_us"] = percentile(waits, 0.5) / 1e3
+        sample["p99_us"] = percentile(waits, 0.99) / 1e3
+        sample["longest_ms"] = answer["longest_ns"] / 1e6
+    return sample
+
+
+def pair_sample(answers):
+    """One round of processes at one lock; each node was one process's until another's turn."""
+    ops = sum(a["ops"] for a in answers)
+    return {
+        "rate": sum(a["ops"] / a["seconds"] for a in answers),
+        "nodes": sum(a["nodes"] / a["seconds"] for a in answers),
+        "cpu_us": sum(a["cpu_us"] for a in answers) / ops,
+        "jain": jain([a["ops"] for a in answers]),
+    }
+
+
 def crowd_sample(answer, bytes_sent, cost):
     waiters = answer["ops"]
     return dict(

@@ -119,6 +119,67 @@ class Loop(Group):
         return sample
 
 
+RETAIN = "retain=1000"  # ms: longer than any of its locks is idle
+
+
+class Pair(Group):
+    """Two processes in turn, with retention and without: what one keeps the other wants. Those that
+    rest in between have it idle meanwhile."""
+
+    REST = "rest=2000"  # us
+
+    def __init__(self, name, seconds):
+        super().__init__(
+            name,
+            [
+                ours(how + rest, "retained-zkl", *more, *resting)
+                for rest, resting in (("", []), (", resting", [self.REST]))
+                for how, more in (("apart", []), ("retained", [RETAIN]))
+            ],
+            processes=2,
+            options=["ms=%d" % (seconds * 1000)],
+        )
+
+    def arguments(self, subject, server):
+        return [a.replace(", ", "-") for a in super().arguments(subject, server)]
+
+    def play(self, subject):
+        for worker in self.workers[subject]:
+            worker.tell()
+        return figures.pair_sample([worker.answer(120) for worker in self.workers[subject]])
+
+
+class Retained(Group):
+    """Threads that share a handle, with retention and without, and another session that wants what
+    nobody uses; in the same rounds Redis, alone as the one thread is."""
+
+    most = 5  # a thousand threads without retention wait for each other once more than the others
+    THREADS = [1, 2, 8, 1000]
+
+    def __init__(self, name, seconds):
+        super().__init__(
+            name,
+            [self.threads(n, more) for n in self.THREADS for more in ([RETAIN], [])]
+            + [ours("rival", "retained-zkl", RETAIN, "rival=1")]
+            + [peer for peer in PEERS if peer.name == "Redis"],
+            options=["ms=%d" % (seconds * 1000)],
+        )
+
+    @staticmethod
+    def threads(n, more):
+        name = "%d %s" % (n, "retained" if more else "apart")
+        return ours(name, "retained-zkl", "threads=%d" % n, *more)
+
+    def arguments(self, subject, server):
+        return [a.replace(" ", "-") for a in super().arguments(subject, server)]
+
+    def play(self, subject):
+        server, worker = self.servers[subject], self.workers[subject][0]
+        before = counters(server)
+        worker.tell()
+        return figures.handle_sample(worker.answer(180), before, counters(server))
+
+
 class Many(Group):
     """1,000 locks of one session; without locks, as many pairs in flight; and reads, which show
     what the server takes from a connection."""

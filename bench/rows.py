@@ -78,6 +78,58 @@ def loop_rows(title, results, processes):
         )
 
 
+def pair_rows(title, results):
+    """Without retention each lock is a hand-over, or nearly each."""
+    for rest, what in (("", "that want it all the time"), (", resting", "that rest 2 ms after each")):
+        kept, apart = results["retained" + rest], results["apart" + rest]
+        yield measured(title, what + ": with retention ÷ without", kept, apart, **at_least(0.9))
+        yield Row(
+            "%s %s: nodes, with retention ÷ without" % (title, what),
+            figures.ratios(kept, apart, "nodes"),
+            "%.0f/s ÷ %.0f/s" % (figures.of(kept, "nodes"), figures.of(apart, "nodes")),
+        )
+
+
+def ns(samples):
+    return "%.0f ns, %.0f ns of processor time, %s" % (
+        figures.of(samples, "ns"),
+        figures.of(samples, "cpu_us") * 1e3,
+        per_s(samples),
+    )
+
+
+def again_rows(title, results):
+    """Who has it next is another thread where there are more than one."""
+    alone = results["1 retained"]
+    redis = results.get("Redis", [])
+    yield Row(
+        "%s: lock+unlock again by the same thread ÷ 1 ns" % title,
+        [s["ns"] for s in alone],
+        ns(alone),
+        sample=alone,
+        **below(250, " ns")
+    )
+    yield rates(title, "that ÷ without retention", alone, results["1 apart"])
+    yield measured(title, "Redis ÷ one thread without", redis, results["1 apart"])
+    yield rates(title, "one thread ÷ Redis", alone, redis, **at_least(500))
+
+
+def retained_rows(title, results):
+    yield from again_rows(title, results)
+    for n in (2, 8, 1000):
+        kept, apart = (results["%d %s" % (n, how)] for how in ("retained", "apart"))
+        what = "%s threads of one handle" % format(n, ",")
+        yield measured(title, what + " ÷ without retention", kept, apart, ns)
+        yield Row("%s: %s without" % (title, what), [1.0], per_s(apart), sample=apart)
+    rival, first = results["rival"], results["1 apart"]
+    yield Row(
+        "%s: another session's wait for an idle lock ÷ lock+unlock without" % title,
+        [r["p50_us"] * 1e3 / f["ns"] for r, f in zip(rival, first)],
+        "%.0f µs" % figures.of(rival, "p50_us"),
+        sample=rival,
+    )
+
+
 def requests_per_s(samples):
     requests = figures.middle(s["rate"] * s["requests"] for s in samples)
     return "%s, %.0f requests/s" % (per_s(samples), requests)

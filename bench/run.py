@@ -35,7 +35,7 @@ def arguments():
         "--only",
         metavar="PATTERN",
         default="",
-        help="of the groups uncontended, N processes, 1000 locks, "
+        help="of the groups uncontended, N processes, 1000 locks, retained, retained by two, "
         "crowd of N, local, tool: those that match; the results go to _build/bench",
     )
     p.add_argument("--processes", type=numbers, default=[2, 8, 32], metavar="N,…")
@@ -55,7 +55,8 @@ def plan(args):
     out = [groups.Loop("uncontended", 1, args.seconds)]
     out += [groups.Loop("%d processes" % n, n, args.seconds) for n in args.processes]
     out += (
-        [groups.Many(args.seconds)]
+        [groups.Many(args.seconds), groups.Retained("retained", args.seconds)]
+        + [groups.Pair("retained by two", args.seconds)]
         + [groups.Crowd(n) for n in args.crowds]
         + [groups.Local(), tool.Tool()]
     )
@@ -83,6 +84,10 @@ def all_rows(results):
             out += rows.crowd_rows(size, samples)
         elif name == "1000 locks":
             out += rows.many_rows(samples)
+        elif name == "retained":
+            out += rows.retained_rows("retained", samples)
+        elif name == "retained by two":
+            out += rows.pair_rows("two processes in turn", samples)
     if crowds:
         out += rows.crowd_growth(crowds)
     if "local" in results:

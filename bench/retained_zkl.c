@@ -1,0 +1,129 @@
+/* One handle that option threads of this process lock and unlock again and again, with option
+ * retain ms of retention or none, and option rest us of sleep behind each. With the option rival=1
+ * it is another session that wants the lock which this one has kept and does not use, and its waits
+ * are what is measured. */
+#include <glib.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "user.h"
+
+enum { BATCH = 64, IDLE_US = 2000 };
+
+static zkl_session *session;
+static const char *path;
+static zkl_mutex *mutex;
+static int64_t threads, rest, end;
+static atomic_llong ops, nodes;
+
+static zkl_mutex *open_mutex(zkl_session *s, int64_t retain_ms)
+{
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    zkl_mutex *m;
+
+    o.retain_ms = retain_ms;
+    user_require(zkl_mutex_new(&m, s, path, &o));
+    return m;
+}
+
+/* Whether it took a new node. */
+static bool lock_and_unlock(zkl_mutex *m)
+{
+    zkl_grant *g;
+
+    user_require(zkl_mutex_lock(m, ZKL_FOREVER, &g));
+    bool is_first = zkl_grant_turn(g) == 0;
+    user_require(zkl_mutex_unlock(m));
+    return is_first;
+}
+
+/* To read a clock costs more than a fifth of what is measured of one thread. */
+static gpointer run(gpointer data)
+{
+    const int batch = threads == 1 && rest == 0 ? BATCH : 1;
+    long long mine = 0, my_nodes = 0;
+
+    for (; now_ns() < end; mine += batch) {
+        for (int i = 0; i < batch; i++)
+            my_nodes += lock_and_unlock(mutex);
+        if (rest > 0)
+            usleep((useconds_t)rest);
+    }
+    atomic_fetch_add(&ops, mine);
+    atomic_fetch_add(&nodes, my_nodes);
+    return data;
+}
+
+static void play_threads(void)
+{
+    GThread **thread = g_new(GThread *, (gsize)threads);
+    struct usage begin = usage_now();
+
+    atomic_store(&ops, 0);
+    atomic_store(&nodes, 0);
+    end = begin.ns + option_number("ms", 1000) * 1000000;
+    for (int64_t i = 0; i < threads; i++)
+        thread[i] = g_thread_new("locks", run, NULL);
+    for (int64_t i = 0; i < threads; i++)
+        g_thread_join(thread[i]);
+    answer_begin(atomic_load(&ops), begin);
+    answer_number("nodes", (double)atomic_load(&nodes));
+    answer_end();
+    g_free(thread);
+}
+
+/* A new handle each time: one that has just been asked to give way does not retain for a while. */
+static int64_t wait_for_idle(zkl_mutex *rival)
+{
+    zkl_mutex *m = open_mutex(session, option_number("retain", 1000));
+
+    lock_and_unlock(m);
+    usleep(IDLE_US);
+    int64_t asked = now_ns();
+    user_require(zkl_mutex_lock(rival, ZKL_FOREVER, NULL));
+    int64_t took = now_ns() - asked;
+    user_require(zkl_mutex_unlock(rival));
+    zkl_mutex_free(m);
+    return took;
+}
+
+static void play_rival(zkl_mutex *rival)
+{
+    static struct times waits;
+    struct usage begin = usage_now();
+    int64_t rounds = 0, until = begin.ns + option_number("ms", 1000) * 1000000;
+
+    waits = (struct times){.longest = 0};
+    for (; now_ns() < until; rounds++)
+        times_add(&waits, wait_for_idle(rival));
+    answer_begin(rounds, begin);
+    answer_times("waits", &waits);
+    answer_end();
+}
+
+int main(int argc, char **argv)
+{
+    zkl_mutex *rival = NULL;
+
+    (void)argc;
+    options_set(argv);
+    session = user_session(option("address", ""));
+    path = option("lock", "/bench/retained");
+    threads = option_number("threads", 1);
+    rest = option_number("rest", 0);
+    mutex = open_mutex(session, option_number("retain", 0));
+    if (option_number("rival", 0))
+        rival = open_mutex(user_session(option("address", "")), 0);
+    lock_and_unlock(mutex); /* makes the directory */
+    user_require(zkl_mutex_yield(mutex));
+    say("READY");
+    while (told()) {
+        if (rival)
+            play_rival(rival);
+        else
+            play_threads();
+    }
+    return 0;
+}
