@@ -108,7 +108,7 @@ struct retain {
     int64_t used;     /* when its last turn ended */
     int64_t heard;    /* when the rival was heard of */
     int64_t looked;   /* when ACT_LOOK was asked for */
-    /* whether retention pays: see pays() */
+    /* whether retention pays: see account() */
     int64_t entered;   /* when the attempt was begun */
     int64_t alone_ns;  /* what it takes to get a lock that nobody has, as last seen; 0: not yet */
     int64_t kept_from; /* since when a rival has waited that would have the lock; 0: none */
