@@ -13,6 +13,8 @@ struct _zhandle;
 /* Fills *op with an operation that fails unless g's node exists. Put it first into a zoo_multi() of
  * your own, on any handle without a chroot. (The session's own handle has none: prepend its chroot
  * to your paths.) *op refers to g, which must outlive it.
+ * It passes as long as the node exists, which a mutex that retains (retain_ms) keeps beyond the
+ * unlock: do not unlock before the answer of a zoo_multi() has come.
  * Returns
  *   0: the grant is owned;
  *   ZKL_ELOST (it was lost), ZKL_EPERM (it was released), ZKL_ECHILD: *op is filled all the same;

@@ -18,20 +18,21 @@ typedef enum zkl_state {
 typedef void (*zkl_grant_fn)(zkl_grant *grant, zkl_state state, void *data);
 
 /* Returns the fencing token: the czxid of the contender's node, which rises from one holder of a
- * path to the next. It never changes and can always be read, also after a loss and in a forked
- * child. Returns 0, which no grant has, for NULL. Since 0.1. */
+ * path to the next; see also zkl_grant_turn(). It never changes and can always be read, also after
+ * a loss and in a forked child. Returns 0, which no grant has, for NULL. Since 0.1. */
 ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
 
-/* Returns which turn of its token the grant is, from 0: a mutex that retains (retain_ms) gives its
- * node to one owner after the other, and with it the same token. Of the pair (token, turn) each
- * later grant of a path has a higher one. It can always be read, as the token can. Returns 0 for
- * grants of everything else, and for NULL. Since 0.1. */
+/* Returns the number of the grant's turn, from 0. A mutex that retains (retain_ms) grants one node,
+ * and so one token, several times; the turn rises with each. So the pair (token, turn) rises with
+ * every grant of a path, and a resource compares the turns of equal tokens. Can be read whenever
+ * the token can. Returns 0 for every other kind of grant, and for NULL. Since 0.1. */
 ZKL_API uint64_t zkl_grant_turn(const zkl_grant *g);
 
 enum { ZKL_FENCE_SIZE = 33 };
 
-/* Writes token and turn as 32 hexadecimal digits and a final 0 into buf: strings that sort as the
- * pairs do, by strcmp() and in every database. size is that of buf, at least ZKL_FENCE_SIZE.
+/* Writes token and turn into buf, each as 16 lower-case hexadecimal digits, and a final 0. These
+ * strings sort as the pairs do, by strcmp() and as text in a database. size is the size of buf, at
+ * least ZKL_FENCE_SIZE.
  * Returns 0; ZKL_EINVAL: g or buf is NULL; ZKL_ERANGE: size is too small. Since 0.1. */
 ZKL_API int zkl_grant_fence(const zkl_grant *g, char *buf, size_t size);
 
@@ -85,18 +86,20 @@ ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);
  * Since 0.1. */
 ZKL_API int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data);
 
-/* Registers fn(g, state, data), which is called once when another contender waits for the lock; at
- * once if one does already. The state is the present one. It is not called after the grant has
- * ended, nor if it has ended by now. The first registration of a grant costs a list of the lock's
- * directory, which leaves a watch there, unless a mutex that retains has one.
+/* Registers fn(g, state, data), which is called once, when another contender waits for the lock; if
+ * one waits already, it is called now. A child of the lock's directory that comes or goes counts as
+ * a contender. state is that at the time of the news; the call may come late. What happens after
+ * the grant has ended is not reported. Costs a list of the directory, which leaves a watch there,
+ * unless there is one already. Registrations add up, and end with the grant.
  * Returns as zkl_grant_on_change(). Since 0.1. */
 ZKL_API int zkl_grant_on_wanted(zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Releases a grant that the caller owns: one that an asynchronous acquisition or a campaign gave.
- * Must not be called for a grant that zkl_mutex_lock() lent. May be called from any thread. The
- * node is deleted in the background, until that is confirmed or the session has ended; this
- * function never waits for the server. g is invalid afterwards, except inside callbacks of it that
- * have already begun. NULL is ignored. In a forked child it does nothing. Since 0.1. */
+ * Must not be called for a grant that zkl_mutex_lock() lent. May be called from any thread. Unless
+ * a mutex retains the node, it is deleted in the background, until that is confirmed or the session
+ * has ended; this function never waits for the server. g is invalid afterwards, except inside
+ * callbacks of it that have already begun. NULL is ignored. In a forked child it does nothing.
+ * Since 0.1. */
 ZKL_API void zkl_grant_release(zkl_grant *g);
 
 ZKL_END

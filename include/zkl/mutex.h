@@ -38,16 +38,15 @@ typedef struct zkl_mutex_options {
     void *key_data;      /* argument of key; must be valid as long as the mutex */
     zkl_peer peer;       /* default: CURATOR */
     int strict;          /* 1: a child that is no contender is ZKL_ELAYOUT; 0: it is ignored */
-    int64_t retain_ms;   /* 0 (the default) to 86400000: how long the handle keeps the lock when
-                            nobody   uses it here and no other contender waits; 0: not at all. See
-                            zkl(7),   "Retained grants" */
-    int local_turns;     /* retaining: how many callers that waited here when another contender was
-                            heard of still go first. Default 16 */
-    int64_t
-        slice_ms; /* retaining: so long after a span began, callers here go before another
-                     contender, even if they came later. 0 (the default) to 86400000; 0: never */
-    int fence64;  /* retaining: 1: each new owner gets a new node, and so a higher token, for
-                     resources that compare tokens alone; 0: it may get a turn of the same */
+    int64_t retain_ms; /* how long the handle keeps the lock while nobody uses it here and no other
+                          contender waits: 0 to 86400000; 0 (the default): not at all. zkl(7),
+                          "Retained grants", says when that is worth it. The rest is for it only */
+    int local_turns;   /* how many of the callers that wait here when another contender comes still
+                          go before it; 0 and more, default 16. None begins more than 50 ms later */
+    int64_t slice_ms;  /* for so long after the handle got the lock, callers here go before another
+                          contender, also those that came later: 0 to 86400000; default 0 */
+    int fence64;       /* 1: an owner never gets a token that another owner had, for resources that
+                          compare tokens and not turns; 0: it may get a turn of the same token */
 } zkl_mutex_options;
 
 #define ZKL_MUTEX_OPTIONS_INIT                                                                     \
@@ -70,18 +69,20 @@ typedef struct zkl_mutex_options {
 ZKL_API int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
                           const zkl_mutex_options *options);
 
-/* Frees the handle. Locks held through it are released, and blocking or asynchronous acquisitions
- * in progress fail with ZKL_ECLOSED. Grants that asynchronous acquisitions gave stay valid. No call
- * with m may begin afterwards. Never waits for the server. NULL is ignored. In a forked child it
- * does nothing. Since 0.1. */
+/* Frees the handle. Locks held through it are released, what it retains is given back, and blocking
+ * or asynchronous acquisitions in progress fail with ZKL_ECLOSED. Grants that asynchronous
+ * acquisitions gave stay valid. No call with m may begin afterwards. Never waits for the server.
+ * NULL is ignored. In a forked child it does nothing. Since 0.1. */
 ZKL_API void zkl_mutex_free(zkl_mutex *m);
 
-/* Acquires the lock. Contenders are served in the order in which they reached the server. An owner
- * that holds the lock already goes one level deeper at once, also while the state is SUSPECT.
+/* Acquires the lock. Contenders are served in the order in which they reached the server; callers
+ * of a handle that retains (retain_ms) are one contender, served in the order of their calls. An
+ * owner that holds the lock already goes one level deeper at once, also while the state is SUSPECT.
  * Unless ret is NULL, the grant is stored in *ret; it is lent until the matching unlock.
  * Returns
  *   0: acquired;
- *   ZKL_EBUSY: timeout_ms is 0 and another contender is first;
+ *   ZKL_EBUSY: timeout_ms is 0 and another contender is first; with retain_ms also another caller
+ *     here;
  *   ZKL_ETIMEDOUT: not acquired within timeout_ms;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
  *     without an answer);
@@ -106,8 +107,9 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  * PTHREAD_DESTRUCTOR_ITERATIONS rounds: such a lock is held until the mutex is freed. Since 0.1. */
 ZKL_API int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret);
 
-/* Undoes one level of the caller's lock. The last one deletes the node in the background; this
- * function never waits for the server, nor for a callback that is running.
+/* Undoes one level of the caller's lock. The last one deletes the node in the background, unless
+ * the handle retains it or a caller here gets it (retain_ms). This function never waits for the
+ * server, nor for a callback that is running.
  * Returns
  *   0;
  *   ZKL_EPERM: the caller does not hold this lock;
@@ -117,9 +119,9 @@ ZKL_API int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret);
  * Since 0.1. */
 ZKL_API int zkl_mutex_unlock(zkl_mutex *m);
 
-/* Ends what the handle retains and nobody uses, as if retain_ms had passed: the node is deleted in
- * the background. Does nothing while somebody here has the lock or waits for it, nor without
- * retain_ms. Never waits for the server.
+/* Gives back the lock that the handle retains, as if retain_ms had passed: the node is deleted in
+ * the background. Does nothing while somebody here has the lock, nor without retain_ms. Never waits
+ * for the server.
  * Returns 0; ZKL_EINVAL: m is NULL; ZKL_ECLOSED; ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_mutex_yield(zkl_mutex *m);
 

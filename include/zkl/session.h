@@ -65,8 +65,8 @@ typedef struct zkl_session_options {
                            last grant or waiter */
     int dispatch;       /* 0: callbacks run on a thread of the library; 1: they run inside
                                  zkl_session_dispatch() */
-    int retain_max;     /* default 1000; 0 and more: how many locks that nobody uses the mutexes of
-                           the session retain; the one that was used least lately goes first */
+    int retain_max; /* default 1000; 0 and more: how many locks the session's mutexes retain while
+                       nobody uses them. Of more, the least lately used are given back */
 } zkl_session_options;
 
 #define ZKL_SESSION_OPTIONS_INIT                                                                   \
