@@ -124,6 +124,23 @@ static void open_other(struct scene *c)
     zkl_session_open(&c->made.session, "127.0.0.1:1", &o, NULL);
 }
 
+static zkl_mutex_options retaining(void)
+{
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+
+    o.retain_ms = 60000;
+    return o;
+}
+
+/* The second one comes without the server. */
+static void take_turns(zkl_mutex *m)
+{
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+    }
+}
+
 #define FREED(field, function) (function(c->field), c->field = NULL)
 
 /* In the order of the map. */
@@ -147,22 +164,26 @@ static void open_other(struct scene *c)
     X(zkl_glib_source_new, c->made.source = zkl_glib_source_new(c->session))                       \
     X(zkl_grant_check_op, zkl_grant_check_op(c->grant, &c->check))                                 \
     X(zkl_grant_deadline, zkl_grant_deadline(c->grant, &c->deadline))                              \
+    X(zkl_grant_fence, zkl_grant_fence(c->grant, c->buf, sizeof c->buf))                           \
     X(zkl_grant_multi, zkl_grant_multi(c->grant, NULL, 0, 0, ZKL_FOREVER))                         \
     X(zkl_grant_multi_async,                                                                       \
       zkl_grant_multi_async(c->grant, NULL, 0, 0, ZKL_FOREVER, on_multi, c))                       \
     X(zkl_grant_node, zkl_grant_node(c->grant))                                                    \
     X(zkl_grant_on_change, zkl_grant_on_change(c->grant, on_grant, c))                             \
+    X(zkl_grant_on_wanted, zkl_grant_on_wanted(c->grant, on_grant, c))                             \
     X(zkl_grant_release, FREED(grant, zkl_grant_release))                                          \
     X(zkl_grant_remaining_ms, zkl_grant_remaining_ms(c->grant))                                    \
     X(zkl_grant_session_id, zkl_grant_session_id(c->grant))                                        \
     X(zkl_grant_state, zkl_grant_state(c->grant))                                                  \
     X(zkl_grant_token, zkl_grant_token(c->grant))                                                  \
+    X(zkl_grant_turn, zkl_grant_turn(c->grant))                                                    \
     X(zkl_last_error, zkl_last_error(&error))                                                      \
     X(zkl_mutex_free, FREED(mutex, zkl_mutex_free))                                                \
     X(zkl_mutex_lock, zkl_mutex_lock(c->mutex, ZKL_FOREVER, NULL))                                 \
     X(zkl_mutex_lock_async, zkl_mutex_lock_async(c->mutex, ZKL_FOREVER, on_acquired, c, NULL))     \
     X(zkl_mutex_new, zkl_mutex_new(&c->made.mutex, c->session, c->t->lock, NULL))                  \
-    X(zkl_mutex_unlock, zkl_mutex_unlock(c->mutex))                                                \
+    X(zkl_mutex_unlock, take_turns(c->mutex))                                                      \
+    X(zkl_mutex_yield, zkl_mutex_yield(c->mutex))                                                  \
     X(zkl_op_cancel, zkl_op_cancel(c->op))                                                         \
     X(zkl_op_free, FREED(op, zkl_op_free))                                                         \
     X(zkl_queue_count, zkl_queue_count(c->queue))                                                  \
@@ -234,11 +255,12 @@ static void open_session(struct scene *c)
 static void prepare(struct scene *c)
 {
     char *path = g_strdup_printf("%s/e", c->t->path);
+    const zkl_mutex_options options = retaining();
 
     if (!c->session)
         open_session(c);
     if (!c->mutex)
-        CHECK_INT(zkl_mutex_new(&c->mutex, c->session, c->t->lock, NULL), 0);
+        CHECK_INT(zkl_mutex_new(&c->mutex, c->session, c->t->lock, &options), 0);
     if (!c->election)
         CHECK_INT(zkl_election_new(&c->election, c->session, path, "c", NULL), 0);
     if (!c->grant)
