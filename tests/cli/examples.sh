@@ -59,6 +59,32 @@ else
     skip "zk-admin is not built: deposed"
 fi
 
+# The threads of one process share a lock that is retained; another process gets it all the same.
+# shellcheck disable=SC2317
+turns() { [ "$(grep -c ' turn ' "$scratch/turns")" -ge "$1" ]; }
+"$top_builddir/examples/retained" "$ZKL_CONNECT" $E/turns >"$scratch/turns" &
+daemon=$!
+remember "$daemon"
+wait_until "turns of one token" turns 20
+expect "one token for all of them" 1 "$(sed -n 's/.* token \(.*\) turn .*/\1/p' "$scratch/turns" | sort -u | wc -l)"
+run "$ZKL" lock -w 60 $E/turns true
+expect "another process gets the lock" 0 "$status"
+if wait_until "the holder hears of it" grep -q wanted "$scratch/turns"; then pass "the holder heard of it"; fi
+# shellcheck disable=SC2317
+anew() { [ "$(grep -c ' turn 0$' "$scratch/turns")" -ge 2 ]; }
+if wait_until "it gets the lock again" anew; then pass "then it had another token"; fi
+kill -TERM "$daemon"
+status_of "$daemon"
+expect "retained: ends when asked to" 0 "$?"
+rises() { sort -cs "$scratch/fences" && [ -z "$(uniq -d "$scratch/fences")" ]; }
+sed -n 's/ token .*//p' "$scratch/turns" >"$scratch/fences"
+if LC_ALL=C rises; then
+    pass "the pairs rise, as text"
+else
+    fail "the pairs rise, as text" "$(head -50 "$scratch/fences")"
+fi
+expect_no_node "retained: nothing is left" $E/turns
+
 # The unit: what systemd would run, with its words put in, does run; and tells that it is ready.
 unit=$top_srcdir/examples/standby@.service
 line=$(sed -n 's/^ExecStart=//p' "$unit")
