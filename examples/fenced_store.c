@@ -14,14 +14,41 @@
 /* The only one, used under the lock of the folder: what a crash leaves is overwritten. */
 #define TEMPORARY ".new"
 
-/* "fenced 1 TOKEN LENGTH\n" and the value; LENGTH -1 for a key with a token and no value. */
-#define HEADER "fenced 1 %" PRIu64 " %" PRId64 "\n"
-enum { HEADER_MAX = 64 };
+/* "fenced 1 FENCE LENGTH\n" and the value; LENGTH -1 for a key with a fence and no value. */
+enum { HEADER_MAX = 80 };
 
 struct entry {
-    uint64_t token;
+    struct fence fence;
     char *value; /* NULL: none */
 };
+
+void fence_text(const struct fence *fence, char text[FENCE_TEXT_SIZE])
+{
+    int length = snprintf(text, FENCE_TEXT_SIZE, "%" PRIu64, fence->token);
+
+    if (fence->turn > 0)
+        snprintf(text + length, (size_t)(FENCE_TEXT_SIZE - length), "/%" PRIu64, fence->turn);
+}
+
+static bool is_lower(const struct fence *a, const struct fence *b)
+{
+    return a->token < b->token || (a->token == b->token && a->turn < b->turn);
+}
+
+static int put_header(char header[HEADER_MAX], const struct fence *fence, int64_t length)
+{
+    char text[FENCE_TEXT_SIZE];
+
+    fence_text(fence, text);
+    return snprintf(header, HEADER_MAX, "fenced 1 %s %" PRId64 "\n", text, length);
+}
+
+static bool parse_header(const char *text, struct fence *fence, int64_t *length)
+{
+    return sscanf(text, "fenced 1 %" SCNu64 " %" SCNd64, &fence->token, length) == 2 ||
+           sscanf(text, "fenced 1 %" SCNu64 "/%" SCNu64 " %" SCNd64, &fence->token, &fence->turn,
+                  length) == 3;
+}
 
 static bool is_key(const char *key)
 {
@@ -104,7 +131,7 @@ static int slurp(int folder, const char *name, char **text, size_t *length)
     return err;
 }
 
-/* A key that nobody has used yet is an entry with token 0 and no value. */
+/* A key that nobody has used yet is an entry with fence 0 and no value. */
 static int load(int folder, const char *key, struct entry *ret)
 {
     char *text, header[HEADER_MAX];
@@ -112,11 +139,11 @@ static int load(int folder, const char *key, struct entry *ret)
     size_t length;
     int err = slurp(folder, key, &text, &length);
 
-    *ret = (struct entry){0, NULL};
-    if (!err && sscanf(text, "fenced 1 %" SCNu64 " %" SCNd64, &ret->token, &said) != 2)
+    *ret = (struct entry){.value = NULL};
+    if (!err && !parse_header(text, &ret->fence, &said))
         err = -EBADMSG;
     /* To the letter as we write it, or it was not we who wrote it. */
-    size_t head = (size_t)snprintf(header, sizeof header, HEADER, ret->token, said);
+    size_t head = (size_t)put_header(header, &ret->fence, said);
     size_t body = said < 0 ? 0 : (size_t)said;
     if (!err && (said < -1 || length != head + body || memcmp(text, header, head) != 0 ||
                  strlen(text) != length))
@@ -131,7 +158,7 @@ static int write_temporary(int folder, const struct entry *e)
 {
     char header[HEADER_MAX];
     size_t length = e->value ? strlen(e->value) : 0;
-    int head = snprintf(header, sizeof header, HEADER, e->token, e->value ? (int64_t)length : -1);
+    int head = put_header(header, &e->fence, e->value ? (int64_t)length : -1);
     int fd = openat(folder, TEMPORARY, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
 
     if (fd < 0)
@@ -161,8 +188,8 @@ static int store_entry(int folder, const char *key, const struct entry *e)
     return fsync(folder) == 0 ? 0 : -errno;
 }
 
-int fenced_put(const char *store, const char *key, uint64_t token, const char *value,
-               uint64_t *highest)
+int fenced_put(const char *store, const char *key, const struct fence *fence, const char *value,
+               struct fence *highest)
 {
     struct entry old;
 
@@ -174,21 +201,22 @@ int fenced_put(const char *store, const char *key, uint64_t token, const char *v
     int err = load(folder, key, &old);
     if (!err) {
         /* const is lost for the time of the call only. */
-        const struct entry e = {token, (char *)(uintptr_t)value};
-        *highest = old.token;
-        if (token < old.token)
+        const struct entry e = {*fence, (char *)(uintptr_t)value};
+        *highest = old.fence;
+        if (is_lower(fence, &old.fence))
             err = -ESTALE;
         else
             err = store_entry(folder, key, &e);
         if (!err)
-            *highest = token;
+            *highest = *fence;
     }
     free(old.value);
     close(folder);
     return err;
 }
 
-int fenced_get(const char *store, const char *key, uint64_t token, char **value, uint64_t *highest)
+int fenced_get(const char *store, const char *key, const struct fence *fence, char **value,
+               struct fence *highest)
 {
     struct entry e;
 
@@ -199,13 +227,13 @@ int fenced_get(const char *store, const char *key, uint64_t token, char **value,
     if (folder < 0)
         return folder;
     int err = load(folder, key, &e);
-    if (!err && token > 0 && token < e.token) {
+    if (!err && fence->token > 0 && is_lower(fence, &e.fence)) {
         err = -ESTALE;
-    } else if (!err && token > e.token) {
-        e.token = token;
+    } else if (!err && is_lower(&e.fence, fence)) {
+        e.fence = *fence;
         err = store_entry(folder, key, &e);
     }
-    *highest = e.token;
+    *highest = e.fence;
     close(folder);
     if (!err && !e.value)
         err = -ENOENT;

@@ -6,7 +6,6 @@
 #include "fenced_store.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,30 +14,43 @@ enum { EXIT_STALE = 1, EXIT_USAGE = 64, EXIT_ABSENT = 66, EXIT_IO = 74 };
 
 static int usage(void)
 {
-    fputs("usage: fenced-store DIR put KEY [TOKEN] VALUE\n"
-          "       fenced-store DIR get KEY [TOKEN]\n"
-          "TOKEN is $ZKL_TOKEN if not given; get does without.\n",
+    fputs("usage: fenced-store DIR put KEY [TOKEN[/TURN]] VALUE\n"
+          "       fenced-store DIR get KEY [TOKEN[/TURN]]\n"
+          "TOKEN is $ZKL_TOKEN if not given; get does without. TURN is that of a retained grant.\n",
           stderr);
     return EXIT_USAGE;
 }
 
 /* strtoull() would take signs and blanks. */
-static int parse_token(const char *text, uint64_t *ret)
+static int parse_number(const char *text, size_t length, uint64_t *ret)
 {
-    if (!text || !*text || strspn(text, "0123456789") != strlen(text))
+    if (length == 0 || strspn(text, "0123456789") != length)
         return -EINVAL;
     errno = 0;
     *ret = strtoull(text, NULL, 10);
-    return errno == 0 && *ret > 0 ? 0 : -EINVAL;
+    return errno == 0 ? 0 : -EINVAL;
 }
 
-static int report(const char *store, const char *key, int err, uint64_t token, uint64_t highest)
+static int parse_fence(const char *text, struct fence *ret)
+{
+    const char *slash = text + strcspn(text, "/"), *turn = slash + 1;
+
+    if (parse_number(text, (size_t)(slash - text), &ret->token) != 0 || ret->token == 0)
+        return -EINVAL;
+    return *slash ? parse_number(turn, strlen(turn), &ret->turn) : 0;
+}
+
+static int report(const char *store, const char *key, int err, const struct fence *fence,
+                  const struct fence *highest)
 {
     if (err == -ESTALE) {
+        char stale[FENCE_TEXT_SIZE], seen[FENCE_TEXT_SIZE];
+        fence_text(fence, stale);
+        fence_text(highest, seen);
         fprintf(stderr,
-                "fenced-store: %s: token %" PRIu64 " is stale: token %" PRIu64
-                " has been here; nothing was changed\n",
-                key, token, highest);
+                "fenced-store: %s: token %s is stale: token %s has been here; nothing was "
+                "changed\n",
+                key, stale, seen);
         return EXIT_STALE;
     }
     if (err == -EINVAL) {
@@ -49,22 +61,22 @@ static int report(const char *store, const char *key, int err, uint64_t token, u
     return err == -ENOENT ? EXIT_ABSENT : EXIT_IO;
 }
 
-static int put(const char *store, const char *key, uint64_t token, const char *value)
+static int put(const char *store, const char *key, const struct fence *fence, const char *value)
 {
-    uint64_t highest = 0;
-    int err = fenced_put(store, key, token, value, &highest);
+    struct fence highest = {0, 0};
+    int err = fenced_put(store, key, fence, value, &highest);
 
-    return err ? report(store, key, err, token, highest) : 0;
+    return err ? report(store, key, err, fence, &highest) : 0;
 }
 
-static int get(const char *store, const char *key, uint64_t token)
+static int get(const char *store, const char *key, const struct fence *fence)
 {
-    uint64_t highest = 0;
+    struct fence highest = {0, 0};
     char *value;
-    int err = fenced_get(store, key, token, &value, &highest);
+    int err = fenced_get(store, key, fence, &value, &highest);
 
     if (err)
-        return report(store, key, err, token, highest);
+        return report(store, key, err, fence, &highest);
     int wrote = puts(value);
     free(value);
     if (wrote >= 0 && fflush(stdout) == 0)
@@ -76,7 +88,7 @@ static int get(const char *store, const char *key, uint64_t token)
 int main(int argc, char **argv)
 {
     const char *given = getenv("ZKL_TOKEN");
-    uint64_t token = 0;
+    struct fence fence = {0, 0};
 
     if (argc < 4)
         return usage();
@@ -86,9 +98,9 @@ int main(int argc, char **argv)
         return usage();
     if (argc > least)
         given = argv[4];
-    if ((is_put || given) && parse_token(given, &token) != 0) {
+    if ((is_put || given) && parse_fence(given ? given : "", &fence) != 0) {
         fprintf(stderr, "fenced-store: \"%s\" is no token\n", given ? given : "");
         return EXIT_USAGE;
     }
-    return is_put ? put(argv[1], argv[3], token, argv[argc - 1]) : get(argv[1], argv[3], token);
+    return is_put ? put(argv[1], argv[3], &fence, argv[argc - 1]) : get(argv[1], argv[3], &fence);
 }

@@ -48,12 +48,34 @@ lines, 100 %"
 run "$FENCED" "$D" put empty 8 ""
 expect_value "the empty value is a value" empty ""
 
+# Turns of one token, as a lock that is retained gives them.
+run "$FENCED" "$D" put turns 33/9 ninth
+expect "a turn writes" 0 "$status"
+run "$FENCED" "$D" put turns 33/10 tenth
+expect "a later turn of the same token" 0 "$status"
+for stale in 33/9 33/0 33 32/11; do
+    run "$FENCED" "$D" put turns $stale late
+    expect "a late write of $stale is refused" \
+        "1::fenced-store: turns: token ${stale%/0} is stale: token 33/10 has been here; nothing was changed" "$status:$out:$err"
+done
+expect_value "and changed nothing" turns tenth
+run "$FENCED" "$D" put turns 33/10 again
+expect "an equal turn is accepted" 0 "$status"
+run "$FENCED" "$D" get turns 33/11
+expect "a turn reads" "0:again" "$status:$out"
+run "$FENCED" "$D" put turns 33/10 late
+expect "from then on earlier ones are refused" 1 "$status"
+run "$FENCED" "$D" put turns 34 next
+expect "the next token, whatever its turn" 0 "$status"
+run "$FENCED" "$D" put turns 18446744073709551615/18446744073709551615 highest
+expect_value "the highest turn of all" turns highest
+
 # Bad input.
 for key in "" . .. .new ../k a/b "a b" $'a\n' "$(printf '%0201d' 0)"; do
     run "$FENCED" "$D" put "$key" 99 x
     expect "the key ${key:0:20} is refused" 64 "$status"
 done
-for token in "" 0 -1 +1 " 1" 1x 0x10 18446744073709551616; do
+for token in "" 0 0/1 1/ /1 1/-1 1/x 1/1/1 1/18446744073709551616 -1 +1 " 1" 1x 0x10 18446744073709551616; do
     run "$FENCED" "$D" put k "$token" x
     expect "the token \"$token\" is refused" 64 "$status"
 done
@@ -62,7 +84,8 @@ expect "no token at all" 64 "$status"
 run "$FENCED" "$D/none" put k 1 x
 expect_match "no store" '^66:.*/none/k: No such file' "$status:$err"
 for damaged in "" "fenced 1 1" $'fenced 1 1 4\nabc' $'fenced 1 1 2\nabc' $'fenced 1 1 -2\n' \
-    $'fenced 2 1 1\na' $'fenced 1 +1 1\na' $'fenced 1 01 1\na'; do
+    $'fenced 2 1 1\na' $'fenced 1 +1 1\na' $'fenced 1 01 1\na' \
+    $'fenced 1 1/0 1\na' $'fenced 1 1/01 1\na' $'fenced 1 1/ 1\na'; do
     printf '%s' "$damaged" >"$D/damaged"
     run "$FENCED" "$D" put damaged 99 x
     expect "not over something damaged: ${damaged@Q}" "74:$damaged." "$status:$(cat "$D/damaged")${damaged##*[!$'\n']}."
