@@ -202,7 +202,7 @@ hang() { # OPTION...: leads, and is deposed, or "$lose": $hang, $lost
     wait_until "somebody listens" notified listening
     NOTIFY_SOCKET="@zkl-terms-$$" lead $E hang "$@" --on-lost 'trap "" TERM
         echo $$ >"$scratch/hang.lost.new"; mv "$scratch/hang.lost.new" "$scratch/hang.lost"
-        while :; do sleep 0.02; done'
+        until [ -e "$scratch/hang.go" ]; do sleep 0.02; done'
     hang=$candidate
     wait_until "hang leads" has_led hang 1
     child=$(child_of "$hang")
@@ -265,6 +265,39 @@ if [ -x "$ADMIN" ]; then
     kill "$listener"
 else
     skip "zk-admin is not built: --on-lost that hangs"
+fi
+
+# A candidate that ends the command beside its guard, and looks at the tree only when --on-lost runs:
+# that is no member, whose child it may be.
+# shellcheck disable=SC2317
+depose_before_look() {
+    rm -f "$scratch"/look*
+    "$tools/linger" "$scratch/look" look "$child" &
+    remember $!
+    wait_until "the candidate is traced" test -e "$scratch/look.pid"
+    freeze "$guard"
+    depose
+    wait_until "the candidate is about to look" test -e "$scratch/look.held"
+    kill -CONT "$guard"
+}
+late_look() { # WHAT
+    lose=depose_before_look hang --on-lost-timeout 1000
+    [ "$1" = "the guard lives" ] || kill -9 "$guard"
+    touch "$scratch/look"
+    wait_until "a late look, $1: it has been" notified "STATUS=no longer leader, running --on-lost"
+    touch "$scratch/hang.go"
+    wait_until "a late look, $1: it leads again" has_led hang 2
+    expect "a late look, $1: --on-lost ends by itself" "on-lost ended 0" "$(grep "^on-lost ended" "$scratch/hang.lines")"
+    quit hang "$hang"
+    expect "a late look, $1: it ends with its command" 3 "$?"
+    kill "$listener"
+    wait "$listener" 2>/dev/null
+}
+if [ -x "$ADMIN" ] && can_trace; then
+    late_look "the guard lives"
+    late_look "the guard dead"
+else
+    skip "zk-admin is not built, or tracing is forbidden: a late look at the tree"
 fi
 
 # After --max-term for anybody, not before; alone, one leads on.

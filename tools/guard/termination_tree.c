@@ -94,6 +94,7 @@ void termination_tree_continue(struct termination *e)
 }
 
 struct kill_order {
+    const struct shared *shared;
     bool nested;
     bool guards;
 };
@@ -102,6 +103,10 @@ static bool wants_kill(const struct member *m, void *data)
 {
     const struct kill_order *order = data;
 
+    /* The other of guard and tool has found the tree gone, and this may be its --on-lost. If not
+     * even now, then it was not when the table was read either. */
+    if (atomic_load(&order->shared->told))
+        return false;
     if (m->process->guard)
         return order->guards;
     return order->nested || (m->nesting == 0 && !m->tool);
@@ -116,7 +121,7 @@ static bool spares_guards(const struct termination *e)
 void termination_tree_kill(struct termination *e, bool nested)
 {
     const int64_t now = now_ms();
-    struct kill_order order = {.nested = nested};
+    struct kill_order order = {.shared = e->shared, .nested = nested};
 
     if (nested)
         kill(-shared_leader(e->shared), SIGKILL);

@@ -18,7 +18,8 @@ void termination_tree_stop(struct termination *e);
 void termination_tree_continue(struct termination *e);
 
 /* KILL. nested: also to other zkl and to what is below them, but for a while not to their guards,
- * which then see to their own. Each look is farther from the one before. */
+ * which then see to their own. Nobody once --on-lost was started. Each look is farther from the one
+ * before. */
 void termination_tree_kill(struct termination *e, bool nested);
 
 /* Who cannot be signalled is told. */
