@@ -107,7 +107,7 @@ bool queue_recall(const zkl_queue *q, zkl_contender *c)
 /* Who left between list and read is no more; who is not read has no owner. */
 static void finish(zkl_queue *q)
 {
-    zkl_contender *all = &g_array_index(q->list, zkl_contender, 0);
+    zkl_contender *all = (zkl_contender *)(void *)q->list->data; /* may be NULL */
     guint kept = 0;
 
     for (guint i = 0; i < q->list->len; i++) {
