@@ -7,6 +7,7 @@
  *            PARENTS                               no deadline: CLAIMING
  *   outcome unknown: CREATING ──> SETTLING (barrier, list) ──> ADOPTING (read) ──> LISTING
  *   long queue, predecessor gone: WAITING ──> SUCCEEDING ── it was the head ──> PROVING
+ *   the own node was watched before the head went, and silent: WAITING ──> CLAIMING
  *   own node or session gone: REENTERING, and when admitted CREATING
  *
  * Requests but the create are answered definitely by the layer below, which retries them through
@@ -76,14 +77,15 @@ enum event_kind {
 struct event {
     enum event_kind kind;
     enum answer answer;
-    uint32_t tag; /* that of the request answered */
-    bool in_time; /* a deadline of the present session is ahead */
-    bool gone;    /* EV_*_FIRED: the node was deleted */
-    int error;    /* EV_ABORT: what the caller is told */
+    uint32_t tag;        /* that of the request answered */
+    bool in_time;        /* a deadline of the present session is ahead */
+    bool gone;           /* EV_*_FIRED: the node was deleted */
+    int error;           /* EV_ABORT: what the caller is told */
+    uint32_t connection; /* the one it came on; another number after each loss of it */
     /* EV_CREATED, EV_READ */
     int32_t number;
     uint64_t czxid;
-    int64_t ephemeral_owner; /* ephemeralOwner */
+    int64_t ephemeral_owner; /* ephemeralOwner; EV_WATCHED, too */
     int64_t session;         /* the present session's id */
     /* EV_LISTED */
     const struct child *children;
@@ -182,7 +184,8 @@ struct attempt {
     bool has_node;        /* the own node's name is known */
     bool watching;        /* a predecessor is watched */
     bool told;            /* the caller has its answer */
-    bool own_watched;     /* the own node has a watch */
+    bool own_watched;     /* the own node has a watch, which has not fired */
+    bool shared_session;  /* the predecessor is of this session: its end can be that of both */
     bool hintable;        /* of head hints, see head_hint.h: .version is nobody else's data */
     /* of others; thousands may wait, and each has these: */
     bool watch_children : 1;        /* the first list is to leave a watch on the children */
@@ -194,10 +197,11 @@ struct attempt {
     uint32_t ahead;  /* in the last snapshot; 0 before the first one */
     uint32_t tag;    /* newest request that matters: answers to older ones are stale */
     uint32_t rounds; /* how often the directory had to be made; LEAVING: settling was refused */
+    uint32_t own_connection; /* on which the own node got its watch */
     /* of head hints, too */
     uint32_t long_queue; /* so many children are a long queue; 0: takes no part */
     int32_t version;     /* of the directory's data, as last seen */
-    size_t count;        /* of children, as last seen */
+    uint32_t count;      /* of children, as last seen */
 };
 
 void attempt_init(struct attempt *c, enum child_kind kind, bool try_only);

@@ -24,7 +24,8 @@ static const struct {
     [ST_LISTING] = {"listing", BIT(ST_REENTERING) | BIT(ST_WAITING) | BIT(ST_CLAIMING) |
                                    BIT(ST_HOLDING) | BIT(ST_DONE)},
     [ST_WAITING] = {"waiting", BIT(ST_REENTERING) | BIT(ST_LISTING) | BIT(ST_SUCCEEDING) |
-                                   BIT(ST_PROVING) | BIT(ST_DONE)},
+                                   BIT(ST_PROVING) | BIT(ST_CLAIMING) | BIT(ST_HOLDING) |
+                                   BIT(ST_DONE)},
     [ST_SUCCEEDING] = {"succeeding",
                        BIT(ST_REENTERING) | BIT(ST_LISTING) | BIT(ST_PROVING) | BIT(ST_DONE)},
     [ST_PROVING] = {"proving",
@@ -114,6 +115,12 @@ bool attempt_is_own_gone(const struct event *ev)
 {
     return ev->answer == ANSWER_NONODE ||
            (ev->answer == ANSWER_OK && ev->ephemeral_owner != ev->session);
+}
+
+void attempt_own_watched(struct attempt *c, const struct event *ev)
+{
+    c->own_watched = true;
+    c->own_connection = ev->connection;
 }
 
 bool attempt_next_round(struct attempt *c, struct actions *out)

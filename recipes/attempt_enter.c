@@ -143,7 +143,7 @@ static void on_adopted(struct attempt *c, const struct event *ev, struct actions
         return;
     }
     c->token = ev->czxid;
-    c->own_watched = true;
+    attempt_own_watched(c, ev);
     attempt_ask(c, out, ACT_LIST);
     attempt_move(c, ST_LISTING);
 }

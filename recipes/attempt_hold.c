@@ -113,7 +113,7 @@ static void on_own_read(struct attempt *c, const struct event *ev, struct action
     if (attempt_is_own_gone(ev))
         end_without_node(c, out);
     else if (ev->answer == ANSWER_OK)
-        c->own_watched = true;
+        attempt_own_watched(c, ev);
     else
         attempt_act(out, ACT_ARM)->number = ATTEMPT_RETRY_MS;
 }

@@ -62,6 +62,9 @@ void attempt_fail_answer(struct attempt *c, struct actions *out, enum answer ans
 /* A read of the own node: it is not there, or is another session's. */
 bool attempt_is_own_gone(const struct event *ev);
 
+/* Such a read has left a watch on it. */
+void attempt_own_watched(struct attempt *c, const struct event *ev);
+
 /* Counts a beginning anew. After too many it fails, and returns false. */
 bool attempt_next_round(struct attempt *c, struct actions *out);
 

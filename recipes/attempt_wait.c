@@ -1,5 +1,6 @@
 /* From a node of our own to the head of the queue: who is ahead, and when is the predecessor gone?
- * Ends in CLAIMING where a list has proved the node, or in PROVING with the proof under way. */
+ * Ends in CLAIMING where a list has proved the node, or the silence of its watch, or in PROVING
+ * with the proof under way. */
 #include "attempt_steps.h"
 #include "rule.h"
 
@@ -12,7 +13,7 @@ static void learn(struct attempt *c, const struct event *ev)
     else if (ev->version != c->version)
         c->hintable = false;
     c->version = ev->version;
-    c->count = ev->count;
+    c->count = (uint32_t)ev->count;
 }
 
 /* Whether there is a child that makes it unsafe to queue here: it came first and we do not wait for
@@ -26,10 +27,26 @@ static bool is_mixed(const struct attempt *c, const struct event *ev, const stru
     return place->incompatible;
 }
 
-static void wait_for(struct attempt *c, struct actions *out, uint32_t predecessor)
+/* Events come in the order of changes, but only those of one connection: on the next one what was
+ * missed comes in any order. docs/design/hand-over.md has the argument. */
+static bool is_own_silent(const struct attempt *c, const struct event *ev)
 {
-    attempt_ask(c, out, ACT_WATCH);
+    return c->own_watched && c->own_connection == ev->connection;
+}
+
+/* Behind the head the own node is watched first, so that its silence can prove it. */
+static void wait_for(struct attempt *c, const struct event *ev, struct actions *out,
+                     uint32_t predecessor)
+{
+    if (c->ahead == 1 && !is_own_silent(c, ev)) {
+        c->own_watched = false;
+        attempt_ask(c, out, ACT_READ);
+        attempt_act(out, ACT_WATCH)->tag = c->tag;
+    } else {
+        attempt_ask(c, out, ACT_WATCH);
+    }
     out->list[out->count - 1].id = predecessor;
+    c->shared_session = false;
     c->others = OTHERS_UNKNOWN;
     c->waited = true;
     c->watching = true;
@@ -67,7 +84,7 @@ static void on_snapshot(struct attempt *c, const struct event *ev, struct action
     } else if (c->try_only) {
         attempt_fail(c, out, ATTEMPT_BUSY);
     } else {
-        wait_for(c, out, place.predecessor);
+        wait_for(c, ev, out, place.predecessor);
     }
 }
 
@@ -86,10 +103,12 @@ static bool is_in_long_queue(const struct attempt *c)
 /* When the predecessor was the head, its end makes us the head: only our own node needs proof. It
  * was, if nobody else was ahead; or if a hint says so, which is worth asking for in a long queue.
  * The hint is read first: the own node, found behind it, has stood in the directory that had it. */
-static void on_predecessor_gone(struct attempt *c, struct actions *out)
+static void on_predecessor_gone(struct attempt *c, const struct event *ev, struct actions *out)
 {
     c->watching = false;
-    if (c->ahead == 1) {
+    if (c->ahead == 1 && is_own_silent(c, ev) && !c->shared_session) {
+        attempt_move(c, ST_CLAIMING);
+    } else if (c->ahead == 1) {
         attempt_ask(c, out, ACT_PROVE);
         attempt_move(c, ST_PROVING);
     } else if (is_in_long_queue(c)) {
@@ -105,14 +124,18 @@ static void step_waiting(struct attempt *c, const struct event *ev, struct actio
 {
     bool gone = ev->kind == EV_PRED_FIRED ? ev->gone : ev->answer == ANSWER_NONODE;
 
+    if (ev->kind == EV_READ && ev->answer == ANSWER_OK && !attempt_is_own_gone(ev))
+        attempt_own_watched(c, ev);
     if (ev->kind != EV_PRED_FIRED && ev->kind != EV_WATCHED)
         return;
     if (gone)
-        on_predecessor_gone(c, out);
+        on_predecessor_gone(c, ev, out);
     else if (ev->kind == EV_PRED_FIRED)
         attempt_ask(c, out, ACT_REWATCH);
     else if (ev->answer != ANSWER_OK)
         attempt_fail_answer(c, out, ev->answer);
+    else
+        c->shared_session = ev->ephemeral_owner == ev->session;
 }
 
 /* The proof is under way already, unless it came first: then it proves nothing. */

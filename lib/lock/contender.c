@@ -219,6 +219,7 @@ void contender_step(struct contender *c, struct event *ev)
     struct actions actions;
 
     ev->session = s->id;
+    ev->connection = s->connection;
     ev->in_time = proofs_valid(&s->proofs, clock_now());
     c->refs++;
     attempt_step(&c->machine, ev, &actions);

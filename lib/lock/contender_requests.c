@@ -228,7 +228,8 @@ static void on_watched(struct request *r, const struct store_reply *reply)
     struct contender *c = r->context;
 
     watch_answered(c->session, r, reply, &c->predecessor_subscription);
-    contender_answer(r, reply, &(struct event){.kind = EV_WATCHED});
+    contender_answer(
+        r, reply, &(struct event){.kind = EV_WATCHED, .ephemeral_owner = reply->ephemeral_owner});
 }
 
 /* Makes r leave a watch that fires subscription; or the recipe hears that too much is watched, in

@@ -52,7 +52,7 @@ struct contender {
     uint32_t arrival;  /* in what order they came, and enter again */
 };
 
-/* What only the first in line has: thousands may wait behind it. */
+/* What only the first two in line have: thousands may wait behind them. */
 struct head_state {
     struct subscription own_subscription, children_subscription;
     contender_news_fn news; /* NULL: nobody hears them */

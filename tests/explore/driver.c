@@ -179,6 +179,7 @@ void driver_step_seeing(struct state *st, int i, struct event *ev, uint16_t name
 
     ev->session = c->established ? c->session : 0;
     ev->in_time = c->in_time;
+    ev->connection = c->connection;
     attempt_step(&c->machine, ev, &actions);
     for (uint32_t k = 0; k < actions.count; k++)
         perform(st, i, &actions.list[k], names);

@@ -135,6 +135,8 @@ static void answered(struct state *st, int i, const struct reply *reply)
     case ASK_WATCH:
         watches_answered(c, reply, &c->predecessor_subscription);
         ev.kind = EV_WATCHED;
+        if (reply->answer == ANSWER_OK && st->nodes[reply->node].client == i)
+            ev.ephemeral_owner = st->nodes[reply->node].session;
         driver_step(st, i, &ev);
         break;
     case ASK_DIRECTORY_READ:
@@ -204,6 +206,7 @@ void link_down(struct state *st, int i)
     for (int k = 0; k < c->asks_count; k++)
         under_way[count++] = c->asks[k];
     c->connected = false;
+    c->connection++;
     c->watched = 0;
     c->asks_count = c->replies_count = 0;
     for (int k = 0; k < count; k++)
@@ -218,6 +221,7 @@ void link_up(struct state *st, int i)
     struct client *c = &st->clients[i];
 
     c->connected = true;
+    c->connection++;
     if (!c->established) {
         c->session++;
         c->established = true;
@@ -231,6 +235,7 @@ static void end_session(struct client *c)
 {
     c->established = c->connected = c->in_time = c->lapse_due = c->purge = false;
     c->expired = c->cut = false;
+    c->connection++;
     c->asks_count = c->replies_count = 0;
     watches_clear(c);
     c->watched = c->kept = c->armed = 0;

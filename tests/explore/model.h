@@ -77,8 +77,9 @@ struct client {
     uint8_t asked[MODEL_NODES]; /* struct watch of watch.c, and what the server has been asked */
     uint16_t armed;
     /* the client library */
-    uint16_t kept;   /* watches it sets again after a reconnect */
-    uint8_t session; /* counted from 1 */
+    uint16_t kept;      /* watches it sets again after a reconnect */
+    uint8_t session;    /* counted from 1 */
+    uint8_t connection; /* counts connections made and lost */
     bool established;
     bool connected;
     bool in_time;

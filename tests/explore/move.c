@@ -108,6 +108,9 @@ int move_list(const struct state *st, struct move moves[MOVES_MAX])
         for (int i = 0; i < model_config.contenders; i++)
             if (can(st, (enum move_kind)kind, i))
                 moves[count++] = (struct move){.kind = (uint8_t)kind, .client = (uint8_t)i};
+    for (int i = 0; i < model_config.contenders; i++)
+        if (can(st, MOVE_CONNECT, i) && server_has_missed(st, i))
+            moves[count++] = (struct move){MOVE_CONNECT, (uint8_t)i, true};
     if (!st->faults)
         return count;
     for (uint8_t n = 0; n < MODEL_NODES; n++) {
@@ -127,12 +130,12 @@ bool move_is_fair(struct move move)
     return move.kind < MOVE_EXPIRE;
 }
 
-static void connect(struct state *st, int i)
+static void connect(struct state *st, int i, bool backwards)
 {
     bool same = st->clients[i].established;
 
     if (same)
-        server_resume(st, i);
+        server_resume(st, i, backwards);
     else
         server_begin(st, i);
     link_up(st, i);
@@ -150,7 +153,7 @@ static void do_to_client(struct state *st, struct move move)
         link_take(st, i);
         break;
     case MOVE_CONNECT:
-        connect(st, i);
+        connect(st, i, move.node);
         break;
     case MOVE_NOTICE:
     case MOVE_PURGE:
@@ -311,6 +314,8 @@ void move_describe(const struct state *st, struct move move, char *text, size_t 
                  c->replies[0].tag != c->machine.tag && c->replies[0].kind != REPLY_FIRED
                      ? " (stale)"
                      : "");
+    else if (move.kind == MOVE_CONNECT && move.node)
+        snprintf(text + length, left, ", and told backwards what it has missed");
     else if (move.kind == MOVE_FORCE_DELETE || move.kind == MOVE_TOUCH)
         snprintf(text + length, left, " %d", st->nodes[move.node].number);
 }

@@ -36,11 +36,12 @@ enum move_kind {
     MOVE_COUNT
 };
 
+/* node: of a third party's deed; of MOVE_CONNECT whether what was missed is told backwards. */
 struct move {
     uint8_t kind, client, node;
 };
 
-enum { MOVES_MAX = MODEL_CONTENDERS * MOVE_COUNT + 2 * MODEL_NODES };
+enum { MOVES_MAX = MODEL_CONTENDERS * (MOVE_COUNT + 1) + 2 * MODEL_NODES };
 
 /* All that can happen in st; how many. */
 int move_list(const struct state *st, struct move moves[MOVES_MAX]);

@@ -195,13 +195,15 @@ void server_touch(struct state *st, int n)
 
 /* ---- a client's server ---- */
 
-static void fire(struct client *c, uint16_t nodes, bool gone)
+static void fire(struct client *c, uint16_t nodes, bool gone, bool backwards)
 {
-    for (uint8_t n = 0; n < MODEL_NODES; n++)
+    for (uint8_t k = 0; k < MODEL_NODES; k++) {
+        uint8_t n = backwards ? (uint8_t)(MODEL_NODES - 1 - k) : k;
         if (nodes & c->watched & MODEL_BIT(n))
             model_push_reply(
                 c, (struct reply){
                        .kind = REPLY_FIRED, .node = n, .gone = gone, .hint.node = MODEL_NONE});
+    }
     c->watched &= (uint16_t)~nodes;
 }
 
@@ -218,14 +220,14 @@ void server_follow(struct state *st, int i)
     case CHANGE_DELETE:
     case CHANGE_CLOSE:
         c->view &= (uint16_t)~change->nodes;
-        fire(c, change->nodes, true);
+        fire(c, change->nodes, true, false);
         if (change->client == i && change->session == c->session && c->established) {
             c->cut = true;
             c->watched = 0;
         }
         break;
     case CHANGE_TOUCH:
-        fire(c, change->nodes, false);
+        fire(c, change->nodes, false, false);
         break;
     case CHANGE_HINT:
         break;
@@ -321,12 +323,19 @@ void server_begin(struct state *st, int i)
     follow_all(st, i);
 }
 
-void server_resume(struct state *st, int i)
+void server_resume(struct state *st, int i, bool backwards)
 {
     struct client *c = &st->clients[i];
 
     c->watched = c->kept;
-    fire(c, (uint16_t)(c->kept & ~c->view), true);
+    fire(c, (uint16_t)(c->kept & ~c->view), true, backwards);
+}
+
+bool server_has_missed(const struct state *st, int i)
+{
+    const struct client *c = &st->clients[i];
+
+    return c->established && __builtin_popcount(c->kept & ~c->view) > 1;
 }
 
 /* The first thing an idle one does is a change; a finished one looks at nothing. */

@@ -22,8 +22,10 @@ bool server_can_follow(const struct state *st, int i);
 
 /* A session of i's was made: its server has heard of that, so of everything before. */
 void server_begin(struct state *st, int i);
-/* The same session has a connection again: its watches are set again. */
-void server_resume(struct state *st, int i);
+/* The same session has a connection again: its watches are set again. What they have missed is told
+ * in any order: by number, or backwards. */
+void server_resume(struct state *st, int i, bool backwards);
+bool server_has_missed(const struct state *st, int i); /* more than one, so that the order counts */
 
 /* The leader ends sessions of i: the present one, or those it had before. */
 void server_close_session(struct state *st, int i);

@@ -50,6 +50,7 @@ static void take_event(struct input *in, struct event *ev)
         .error = PLAY_ERROR,
         .ephemeral_owner = PLAY_SESSION,
         .session = PLAY_SESSION + ((answer & 0x40) != 0),
+        .connection = (answer & 0x80) != 0,
     };
     if (ev->kind == EV_CREATED || ev->kind == EV_READ) {
         ev->number = take_number(in);
@@ -59,6 +60,8 @@ static void take_event(struct input *in, struct event *ev)
     } else if (ev->kind == EV_HINT_READ) {
         ev->count = input_byte(in);
     }
+    if (ev->kind == EV_WATCHED)
+        ev->ephemeral_owner -= !(what & 0x20);
     if (ev->kind == EV_LISTED || ev->kind == EV_HINT_READ) {
         ev->hint = (enum head_hint)(input_byte(in) % (HINT_NAMED + 1));
         ev->version = input_byte(in) % 3;

@@ -53,7 +53,7 @@ static void check_waits_for(struct live *t, const char *name)
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
     CHECK_INT(zkl_mutex_lock(m, 20, NULL), ZKL_ETIMEDOUT);
     struct locker *l = locker_queue(t, m, t->lock, 1);
-    LIVE_UNTIL(live_watches(t) == 1);
+    LIVE_UNTIL(live_watches(t) == 2);
     session_settle(t, t->session);
     CHECK(!locker_done(l));
     REQUIRE(raw_delete(t->admin, path) == ZOK);
@@ -107,7 +107,7 @@ static void mixed(void)
     struct locker *first = locker_queue(t, m, t->lock, 2);
     char *kazoo = live_foreign_node(t, HEX "__lock__", ZOO_EPHEMERAL | ZOO_SEQUENCE);
     struct locker *second = locker_queue(t, m, t->lock, 4);
-    LIVE_UNTIL(live_watches(t) == 2);
+    LIVE_UNTIL(live_watches(t) == 3);
     CHECK(!locker_done(first) && !locker_done(second));
     REQUIRE(raw_delete(t->admin, curator) == ZOK);
     CHECK_INT(locker_result(first), 0);

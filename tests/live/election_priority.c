@@ -53,7 +53,8 @@ static void not_without_the_option(void)
     TALE_WAIT(&low, "leading");
     election_queue(t, h, &high, t->lock, 2);
     LIVE_UNTIL(election_status(h).ahead == 1);
-    LIVE_UNTIL(live_watches(t) == 1); /* one node, by its owner and who waits; no children */
+    LIVE_UNTIL(live_watches(t) ==
+               2); /* one node by its owner and who waits, whose own; no children */
     election_settle(t, t->session);
     CHECK_TALE(&low, "leading");
     zkl_election_free(l);

@@ -61,8 +61,9 @@ void fault_close(zkl_session *s);    /* before fault_end() does */
 /* Ends the present session of s by force. Its proxy should be frozen meanwhile. */
 bool fault_expire(int64_t session);
 
-int fault_children(void);               /* of fault.path */
-int fault_count(const char *directory); /* entries, as of /proc/self/fd */
+int fault_children(void);                        /* of fault.path */
+char *fault_waiting_node(const zkl_grant *head); /* of two there the other one; for g_free() */
+int fault_count(const char *directory);          /* entries, as of /proc/self/fd */
 int64_t fault_boot_ns(void);
 int fault_scaled(int rounds); /* by $ZKL_TEST_SCALE percent, at least 1 */
 

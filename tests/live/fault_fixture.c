@@ -179,6 +179,19 @@ int fault_children(void)
     return count;
 }
 
+char *fault_waiting_node(const zkl_grant *head)
+{
+    char **names = raw_children(fault.direct, fault.path), *node = NULL;
+
+    REQUIRE(names && g_strv_length(names) == 2);
+    for (int i = 0; i < 2; i++) {
+        if (!g_str_has_suffix(zkl_grant_node(head), names[i]))
+            node = g_strconcat(fault.path, "/", names[i], NULL);
+    }
+    g_strfreev(names);
+    return node;
+}
+
 int fault_count(const char *directory)
 {
     GDir *dir = g_dir_open(directory, 0, NULL);

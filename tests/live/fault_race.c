@@ -1,9 +1,12 @@
 /* Close and expiry racing with locks, unlocks, cancels and timeouts of many threads: everything
- * ends exactly once, nothing stays. $ZKL_TEST_SCALE percent of the rounds. */
+ * ends exactly once, nothing stays. An administrator racing with a hand-over. $ZKL_TEST_SCALE
+ * percent of the rounds. */
 #include "fault.h"
+#include "fourletter.h"
 #include "suites.h"
 
 #include <pthread.h>
+#include <string.h>
 
 enum { THREADS_MAX = 32, MUTEXES = 3 };
 
@@ -176,10 +179,55 @@ static void expired_again_and_again(void)
     fault_end();
 }
 
+/* ---- the own node goes right before its predecessor ---- */
+
+/* Mostly it has confirmed its watches; on some connections it hears of both afterwards, in any
+ * order. */
+static void go_before_the_head(zkl_mutex *first, zkl_mutex *second, int round)
+{
+    bool cut = round % 8 == 0;
+    struct acquisition head, waiter;
+    struct Stat stat;
+
+    acquisition_queue(&head, first, 1);
+    acquisition_queue(&waiter, second, 2);
+    char *node = fault_waiting_node(head.grant);
+    if (cut || round % 2)
+        EVENTUALLY(fourletter_watches_on(fault.port, node) == 1 &&
+                   fourletter_watches_on(fault.port, zkl_grant_node(head.grant)) > 0);
+    if (cut)
+        proxy_cut(fault.proxy);
+    REQUIRE(raw_delete(fault.direct, node) == ZOK);
+    acquisition_end(&head);
+    if (cut) {
+        EVENTUALLY(fault_children() == 0);
+        proxy_heal(fault.proxy);
+    }
+    REQUIRE(acquisition_granted(&waiter));
+    CHECK(strcmp(zkl_grant_node(waiter.grant), node) != 0);
+    REQUIRE(raw_exists(fault.direct, zkl_grant_node(waiter.grant), &stat) == ZOK);
+    CHECK_INT(stat.czxid, zkl_grant_token(waiter.grant));
+    CHECK_INT(zkl_grant_state(waiter.grant), ZKL_HELD);
+    acquisition_end(&waiter);
+    EVENTUALLY(fault_children() == 0);
+    g_free(node);
+}
+
+static void own_node_goes_before_the_head(void)
+{
+    fault_begin();
+    zkl_mutex *first = fault_mutex(fault_direct(FAULT_LONG_MS));
+    zkl_mutex *second = fault_mutex(fault_proxied(FAULT_LONG_MS));
+    for (int i = fault_scaled(1000); i > 0; i--)
+        go_before_the_head(first, second, i);
+    fault_end();
+}
+
 static const struct test_case cases[] = {
     {"close_few", close_few},
     {"close_many", close_many},
     {"expired_again_and_again", expired_again_and_again},
+    {"own_node_goes_before_the_head", own_node_goes_before_the_head},
     {NULL, NULL},
 };
 

@@ -174,7 +174,7 @@ static void own_watch(void)
     }
 }
 
-/* The read that proves the own node, after the predecessor went. */
+/* The read that proves the own node, after the predecessor went: its own watch has fired before. */
 static void own_proof(void)
 {
     for (int i = 0; i < 2; i++) {
@@ -186,6 +186,10 @@ static void own_proof(void)
         acquisition_queue(&mine, fault_mutex(s), 2);
         EVENTUALLY(
             fourletter_has_watch(fault.port, zkl_session_id(s), zkl_grant_node(rival.grant)) == 1);
+        char *node = fault_waiting_node(rival.grant);
+        EVENTUALLY(fourletter_has_watch(fault.port, zkl_session_id(s), node) == 1);
+        REQUIRE(raw_set(fault.direct, node, "x", 1) == ZOK);
+        g_free(node);
         lose(i, PROXY_OP_GET_DATA);
         acquisition_end(&rival);
         check_lost();

@@ -133,7 +133,7 @@ static void waiter_deleted(void)
     LIVE_UNTIL(live_watches(t) == 2);
     char **queue = live_queue(t, t->lock);
     delete_node(t, queue[1]);
-    LIVE_UNTIL(live_watches(t) == 1); /* both wait for the holder now */
+    LIVE_UNTIL(fourletter_watches_on(t->port, queue[2]) == 1); /* both wait for the holder now */
     session_settle(t, t->session);
     CHECK(!locker_done(a) && !locker_done(b));
     CHECK_INT(zkl_mutex_unlock(m), 0);
@@ -157,7 +157,7 @@ static void last_waiter_deleted(void)
     struct Stat stat;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
     struct locker *l = locker_queue(t, m, t->lock, 2);
-    LIVE_UNTIL(live_watches(t) == 1);
+    LIVE_UNTIL(live_watches(t) == 2);
     char **queue = live_queue(t, t->lock);
     delete_node(t, queue[1]);
     CHECK_INT(zkl_mutex_unlock(m), 0);

@@ -159,7 +159,8 @@ static void payload(void)
     live_end(t);
 }
 
-/* A waiter watches its predecessor and nothing else; a holder its own node. */
+/* A waiter watches its predecessor and nothing else, the one behind the holder its own node, too; a
+ * holder its own node. */
 static void watches(void)
 {
     struct live *t = live_begin();
@@ -169,12 +170,13 @@ static void watches(void)
     REQUIRE(zkl_mutex_lock(m[0], ZKL_FOREVER, NULL) == 0);
     struct locker *a = locker_queue(t, m[1], t->lock, 2);
     struct locker *b = locker_queue(t, m[2], t->lock, 3);
-    LIVE_UNTIL(live_watches(t) == 3);
+    LIVE_UNTIL(live_watches(t) == 4);
     char **nodes = live_queue(t, t->lock);
     const int64_t ids[] = {zkl_session_id(t->session), zkl_session_id(others[0]),
                            zkl_session_id(others[1])};
     CHECK_INT(fourletter_has_watch(t->port, ids[0], nodes[0]), 1);
     CHECK_INT(fourletter_has_watch(t->port, ids[1], nodes[0]), 1);
+    CHECK_INT(fourletter_has_watch(t->port, ids[1], nodes[1]), 1);
     CHECK_INT(fourletter_has_watch(t->port, ids[2], nodes[1]), 1);
     g_strfreev(nodes);
     CHECK_INT(zkl_mutex_unlock(m[0]), 0);

@@ -13,7 +13,7 @@ static void queued(void)
     zkl_op *op;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
     REQUIRE(zkl_mutex_lock_async(n, ZKL_FOREVER, completion_take, &c, &op) == 0);
-    LIVE_UNTIL(fourletter_watches_of(t->port, zkl_session_id(other)) == 1);
+    LIVE_UNTIL(fourletter_watches_of(t->port, zkl_session_id(other)) == 2);
     zkl_op_cancel(op);
     zkl_op_cancel(op);
     CHECK_INT(completion_wait(&c), ZKL_ECANCELED);
@@ -143,7 +143,7 @@ static void in_the_middle(void)
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
     for (int i = 0; i < 3; i++) {
         REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &c[i], &op[i]) == 0);
-        LIVE_UNTIL(live_watches(t) == 1 + i);
+        LIVE_UNTIL(live_contenders(t, t->lock) == 2 + i && live_watches(t) == MAX(2, 1 + i));
     }
     zkl_op_cancel(op[1]);
     CHECK_INT(completion_wait(&c[1]), ZKL_ECANCELED);

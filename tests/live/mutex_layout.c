@@ -75,7 +75,7 @@ static void unmoved_before(void)
     zkl_mutex *m = live_mutex(t->session, t->lock);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
     struct locker *l = locker_queue(t, m, t->lock, 2);
-    LIVE_UNTIL(live_watches(t) == 1);
+    LIVE_UNTIL(live_watches(t) == 2); /* the holder's node and its own */
     for (size_t i = 0; i < G_N_ELEMENTS(incompatible); i++)
         children[i] = live_foreign_node(t, incompatible[i], ZOO_SEQUENCE);
     session_settle(t, t->session);
@@ -122,7 +122,7 @@ static void check_waits(struct live *t, zkl_mutex *m, const char *name)
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EBUSY);
     CHECK_INT(zkl_mutex_lock(m, 20, NULL), ZKL_ETIMEDOUT);
     struct locker *l = locker_queue(t, m, t->lock, 1);
-    LIVE_UNTIL(live_watches(t) == 1);
+    LIVE_UNTIL(live_watches(t) == 2);
     session_settle(t, t->session);
     CHECK(!locker_done(l));
     uproot(t, child);
@@ -159,7 +159,7 @@ static void an_apache_queue(void)
     struct locker *l = locker_queue(t, m, t->lock, 1);
     char *second = live_foreign_node(t, "x-5-", ZOO_SEQUENCE);
     struct locker *later = locker_queue(t, m, t->lock, 2);
-    LIVE_UNTIL(live_watches(t) == 2);
+    LIVE_UNTIL(live_watches(t) == 3);
     uproot(t, first);
     CHECK_INT(locker_result(l), 0);
     CHECK(g_regex_match_simple("/_c_[0-9a-f-]{36}-lock-[0-9]{10}$", l->node, 0, 0));

@@ -137,7 +137,7 @@ static void deleted_with_contenders(void)
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     struct locker *l = locker_queue(t, m, t->lock, 2);
     char **queue = live_queue(t, t->lock);
-    LIVE_UNTIL(live_watches(t) == 1);
+    LIVE_UNTIL(live_watches(t) == 2);
     REQUIRE(raw_delete(t->admin, queue[1]) == ZOK);
     REQUIRE(raw_delete(t->admin, queue[0]) == ZOK);
     raw_delete(t->admin, t->lock); /* unless the waiter is back already */

@@ -41,7 +41,7 @@ static void middle_leaves(void)
     struct locker *first = locker_queue(t, m, t->lock, 2);
     struct locker *middle = locker_queue(t, n, t->lock, 3);
     struct locker *last = locker_queue(t, m, t->lock, 4);
-    LIVE_UNTIL(live_watches(t) == 3);
+    LIVE_UNTIL(live_watches(t) == 4);
     live_close(t, leaver); /* its node goes with the session */
     CHECK_INT(locker_result(middle), ZKL_ECLOSED);
     locker_end(middle);

@@ -212,7 +212,9 @@ static void directory_deleted(void)
     for (int i = 0; i < WAITERS; i++) {
         nodes[i] = fake_created_name("/root/l/", 10 + i);
         one_queues(10 + i);
+        ANSWER(STORE_GET, nodes[i], .rc = STORE_OK, .ephemeral_owner = s->id);
         ANSWER(STORE_GET, "/root/l/_c_other", .rc = STORE_OK);
+        fake_watch(nodes[i], true);
     }
     fake_watch("/root/l/_c_other-lock-0000000001", true);
     for (int i = WAITERS - 1; i >= 0; i--) {
@@ -339,11 +341,11 @@ static void coming_up(void)
 
 /* ---- memory ---- */
 
-/* As a server would: each is behind the one before. */
+/* As a server would: each is behind the one before, and that behind the head. */
 static bool queue_up(const struct store_request *request, struct store_reply *reply)
 {
-    static char node[256], before[256];
-    static char *names[] = {node, before};
+    static char node[256], before[256], head[] = "_c_head-lock-0000000000";
+    static char *names[] = {node, before, head};
     static char path[300];
     static int number;
 
@@ -355,7 +357,7 @@ static bool queue_up(const struct store_request *request, struct store_reply *re
         reply->path = path;
     } else if (request->kind == STORE_LIST) {
         reply->names = names;
-        reply->count = 2;
+        reply->count = 3;
     }
     return g_str_has_prefix(request->path, "/root/l");
 }

@@ -158,7 +158,7 @@ static void everything_is_fresh_after_an_incarnation(void)
         CHECK(play.tags[EV_LISTED] != before.tags[EV_LISTED]);
         STEP("pred gone", ST_CREATING, "");
         STEP("created 9", ST_LISTING, "");
-        STEP("listed 8 9*", ST_WAITING, "watch 8"); /* its place is at the tail */
+        STEP("listed 8 9*", ST_WAITING, "read, watch 8"); /* its place is at the tail */
     }
 }
 

@@ -46,7 +46,7 @@ static void not_named(void)
         succeed();
         STEP(hints[i], ST_LISTING, "list");
         STEP("read 7", ST_LISTING, "");
-        STEP("listed 3 7* 8", ST_WAITING, "watch 3");
+        STEP("listed 3 7* 8", ST_WAITING, "read, watch 3");
     }
 }
 
@@ -65,7 +65,7 @@ static void proof_before_the_hint(void)
     succeed();
     STEP("read 7", ST_LISTING, "list");
     STEP("hint named 9", ST_LISTING, "");
-    STEP("listed 3 7*", ST_WAITING, "watch 3");
+    STEP("listed 3 7*", ST_WAITING, "read, watch 3");
 }
 
 static void own_node_gone(void)

@@ -33,7 +33,7 @@ static void behind(void)
     start(false, false);
     STEP("listed 7* 8!", ST_HOLDING, "grant, arm");
     start(false, false);
-    STEP("listed 5 7* 8!", ST_WAITING, "watch 5");
+    STEP("listed 5 7* 8!", ST_WAITING, "read, watch 5");
     STEP("watched", ST_WAITING, "");
     STEP("pred gone", ST_PROVING, "prove");
     STEP("read 7", ST_HOLDING, "grant, arm");
@@ -108,7 +108,7 @@ static void strict(void)
     start(true, true);
     STEP("listed 5 7* 0?", ST_DONE, "fail layout 0, delete");
     start(false, true);
-    STEP("listed 5 7*", ST_WAITING, "watch 5");
+    STEP("listed 5 7*", ST_WAITING, "read, watch 5");
     start(false, true);
     STEP("listed 7* 8!", ST_HOLDING, "grant, arm");
     start(false, true);

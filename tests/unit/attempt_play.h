@@ -3,14 +3,16 @@
  *     play_start(false);
  *     STEP("enter", ST_CREATING, "create list");
  *     STEP("created 7", ST_LISTING, "");
- *     STEP("listed 5 7*", ST_WAITING, "watch 5");
+ *     STEP("listed 5 7*", ST_WAITING, "read, watch 5");
  *
  * Children: 7 another's, 7* ours, 7~ of our id of an earlier session, 7? foreign,
  * 7! a contender of another layout. An answer is OK
  * when no other is named, and carries the tag of the newest request of its kind; before an event,
- * "stale" makes that tag an older one and "nodeadline" says that no deadline is ahead. Of the
- * directory tell "unread", "foreign", "other" and "named" what its data are, "v3" its version, and
- * the number behind "hint" how many children it has. "left": the list has left a watch. */
+ * "watched ours" is a predecessor of the present session. "stale" makes that tag an older one,
+ * "nodeadline" says that no deadline is ahead, and "again" that the event is the first on another
+ * connection. Of the directory tell "unread", "foreign", "other" and "named" what its data are,
+ * "v3" its version, and the number behind "hint" how many children it has. "left": the list has left a
+ * watch. */
 #ifndef UNIT_ATTEMPT_PLAY_H
 #define UNIT_ATTEMPT_PLAY_H
 
@@ -24,6 +26,7 @@ struct play {
     uint32_t tags[EV_END + 1]; /* of the newest request that an event of this kind answers */
     struct child children[PLAY_CHILDREN];
     size_t count;
+    uint32_t connection;
     unsigned grants, fails, revokes;
 };
 

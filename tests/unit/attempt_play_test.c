@@ -150,6 +150,10 @@ static bool read_word(struct event *ev, const char *word, bool *stale)
         *stale = true;
     else if (strcmp(word, "nodeadline") == 0)
         ev->in_time = false;
+    else if (strcmp(word, "again") == 0)
+        ev->connection = ++play.connection;
+    else if (strcmp(word, "ours") == 0)
+        ev->ephemeral_owner = PLAY_SESSION;
     else if (strcmp(word, "others") == 0) /* a session that is not the present one */
         ev->ephemeral_owner = PLAY_SESSION - 1;
     else if (strcmp(word, "gone") == 0)
@@ -170,6 +174,8 @@ static bool read_word(struct event *ev, const char *word, bool *stale)
         return read_number(ev, word);
     if (kind == EV_LISTED)
         play.count = 0;
+    if (kind == EV_WATCHED)
+        ev->ephemeral_owner = PLAY_SESSION - 1;
     return true;
 }
 
@@ -177,7 +183,10 @@ bool play_event(struct event *ev, const char *words)
 {
     char copy[128], *rest = copy;
     bool stale = false;
-    *ev = (struct event){.in_time = true, .ephemeral_owner = PLAY_SESSION, .session = PLAY_SESSION};
+    *ev = (struct event){.in_time = true,
+                         .ephemeral_owner = PLAY_SESSION,
+                         .session = PLAY_SESSION,
+                         .connection = play.connection};
     snprintf(copy, sizeof(copy), "%s", words);
     for (char *word; (word = strsep(&rest, " "));)
         if (!read_word(ev, word, &stale))

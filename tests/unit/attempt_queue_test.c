@@ -37,11 +37,11 @@ static void handed_over_by_the_head(void)
     play_start(false);
     STEP("enter", ST_CREATING, "create, list");
     STEP("created 7", ST_LISTING, "");
-    STEP("listed 9 7* 5", ST_WAITING, "watch 5");
+    STEP("listed 9 7* 5", ST_WAITING, "read, watch 5");
     STEP("watched", ST_WAITING, "");
-    STEP("pred gone", ST_PROVING, "prove");
+    STEP("pred gone", ST_PROVING, "prove"); /* the own watch was not confirmed */
     STEP("read 7", ST_HOLDING, "grant, arm");
-    CHECK(!play.c.own_watched); /* or the release would wake us, too */
+    CHECK(!play.c.own_watched);
     STEP("timer", ST_HOLDING, "read");
     STEP("read 7", ST_HOLDING, "");
     CHECK(play.c.own_watched);
@@ -57,7 +57,7 @@ static void moves_up_when_a_middle_waiter_leaves(void)
     STEP("listed 3 5 7*", ST_WAITING, "watch 5");
     STEP("watched", ST_WAITING, "");
     STEP("pred gone", ST_LISTING, "list");
-    STEP("listed 3 7* 8", ST_WAITING, "watch 3");
+    STEP("listed 3 7* 8", ST_WAITING, "read, watch 3");
     STEP("watched", ST_WAITING, "");
     STEP("pred gone", ST_PROVING, "prove");
     STEP("read 7", ST_HOLDING, "grant, arm");
@@ -79,7 +79,7 @@ static void predecessor_gone_before_the_watch_is_set(void)
     play_start(false);
     SAY("enter");
     SAY("created 7");
-    STEP("listed 5 7*", ST_WAITING, "watch 5");
+    STEP("listed 5 7*", ST_WAITING, "read, watch 5");
     STEP("watched nonode", ST_PROVING, "prove");
     STEP("read 7", ST_HOLDING, "grant, arm");
 
@@ -234,7 +234,7 @@ static void own_node_gone_at_the_proof(void)
     STEP("read nonode", ST_REENTERING, "delete, admit"); /* to the tail */
     STEP("enter", ST_CREATING, "create, list");
     STEP("created 9", ST_LISTING, "");
-    STEP("listed 8 9*", ST_WAITING, "watch 8");
+    STEP("listed 8 9*", ST_WAITING, "read, watch 8");
 }
 
 static void own_node_of_another_session_at_the_proof(void)

@@ -93,7 +93,7 @@ static void spares_beside_a_known_create(void)
     play_start(false);
     SAY("enter");
     SAY("created 9");
-    STEP("listed 7~ 9*", ST_WAITING, "delete-all-but 9, watch 7");
+    STEP("listed 7~ 9*", ST_WAITING, "delete-all-but 9, read, watch 7");
 }
 
 static void no_directory(void)
@@ -251,7 +251,7 @@ static void waits_for_others_at_the_limit(void)
     play_start(false);
     SAY("enter");
     SAY("created 7");
-    STEP("listed 7* 2147483647", ST_WAITING, "watch 2147483647");
+    STEP("listed 7* 2147483647", ST_WAITING, "read, watch 2147483647");
     STEP("watched", ST_WAITING, "");
     STEP("pred gone", ST_PROVING, "prove");
     STEP("read 7", ST_HOLDING, "grant, arm");

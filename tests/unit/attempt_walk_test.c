@@ -62,7 +62,10 @@ static void random_event(void)
         .czxid = 1 + below(1000),
         .ephemeral_owner = PLAY_SESSION,
         .session = PLAY_SESSION + (below(12) == 0),
+        .connection = below(10) == 0,
     };
+    if (walk.ev.kind == EV_WATCHED)
+        walk.ev.ephemeral_owner -= below(2);
     walk.ev.hint = (enum head_hint)below(HINT_NAMED + 1);
     walk.ev.version = (int32_t)below(3);
     walk.ev.tag = play.c.tag;

@@ -207,10 +207,35 @@ static void waits_for_its_predecessor(void)
     CHECK(!is_logged("ignoring")); /* once is enough */
     ANSWER(STORE_GET, "/root/l/_c_x", .rc = STORE_NONODE);
     ANSWER(STORE_GET, a.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID, .czxid = 5);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID, .czxid = 5);
     zkl_session_dispatch(s);
     CHECK_INT(a.calls, 1);
     CHECK(a.grant != NULL);
     stop();
+}
+
+/* Behind the head it watches its own node, first, and needs no other proof than its silence; unless
+ * the connection was another one then. */
+static void watches_its_own_node(void)
+{
+    for (int again = 0; again < 2; again++) {
+        start();
+        hand_enter(&a, s, ZKL_FOREVER);
+        hand_answer_entry(&a, 3);
+        CHECK(fake_is_watching(STORE_GET, a.node));
+        CHECK(fake_place(STORE_GET, a.node) < fake_place(STORE_GET, "/root/l/_c_other"));
+        ANSWER(STORE_GET, a.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID);
+        ANSWER(STORE_GET, "/root/l/_c_other", .rc = STORE_OK);
+        if (again) {
+            fake_event(STORE_EV_DOWN);
+            fake_event(STORE_EV_UP);
+        }
+        fake_fire("/root/l/_c_other-lock-0000000003", STORE_FIRED_GONE);
+        zkl_session_dispatch(s);
+        CHECK_INT(a.grant != NULL, !again);
+        CHECK_INT(fake_is_asked(STORE_GET, a.node), again);
+        stop();
+    }
 }
 
 static void leaves_no_watch_behind(void)
@@ -218,11 +243,14 @@ static void leaves_no_watch_behind(void)
     start();
     hand_enter(&a, s, ZKL_FOREVER);
     hand_answer_entry(&a, 3);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID);
     ANSWER(STORE_GET, "/root/l/_c_other", .rc = STORE_OK);
     zkl_op_cancel(a.op);
     CHECK(fake_is_asked(STORE_UNWATCH, "/root/l/_c_other-lock-0000000003"));
+    CHECK(!fake_is_asked(STORE_UNWATCH, a.node)); /* which goes with the node */
     CHECK_INT(fake_count(STORE_DELETE, a.node), 1);
     ANSWER(STORE_UNWATCH, "/root/l/_c_other", .rc = STORE_OK);
+    fake_fire(a.node, STORE_FIRED_GONE);
     CHECK_INT(s->watched_bytes, 0);
     CHECK_INT(locks_of(s)->contenders.length, 0);
     stop();
@@ -505,6 +533,7 @@ static const struct test_case cases[] = {
     {"blames_nobody_of_before", blames_nobody_of_before},
     {"told_why", told_why},
     {"waits_for_its_predecessor", waits_for_its_predecessor},
+    {"watches_its_own_node", watches_its_own_node},
     {"leaves_no_watch_behind", leaves_no_watch_behind},
     {"too_much_is_watched", too_much_is_watched},
     {"asks_nothing_any_more", asks_nothing_any_more},

@@ -487,9 +487,9 @@ static void arm_unwatch(void)
 {
     hand_enter(&b, s, ZKL_FOREVER);
     hand_answer_entry(&b, 5);
-    ANSWER(STORE_GET, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_GET, "/root/l/_c_other", .rc = STORE_OK);
     zkl_op_cancel(b.op);
-    ANSWER(STORE_UNWATCH, "/root/l", .rc = STORE_UNKNOWN);
+    ANSWER(STORE_UNWATCH, "/root/l/_c_other", .rc = STORE_UNKNOWN);
 }
 
 static void arm_settling(void)

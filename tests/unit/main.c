@@ -14,6 +14,7 @@ int main(int argc, char **argv)
         &attempt_bounds_suite,
         &attempt_diagram_suite,
         &attempt_queue_suite,
+        &attempt_hand_over_suite,
         &attempt_hint_suite,
         &attempt_others_suite,
         &attempt_settle_suite,
