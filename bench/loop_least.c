@@ -1,6 +1,6 @@
 /* The least that a lock asks of its server, sent in the order in which zkl sends it: create with
- * the list behind it; whom to wait for, watched; when that is gone the own node, read; a delete
- * that nobody waits for. It survives no failure and has no deadline. */
+ * the list behind it; the own node, watched if one is to be waited for; whom to wait for, watched;
+ * a delete that nobody waits for. It survives no failure and has no deadline. */
 #include <glib.h>
 #include <string.h>
 
@@ -20,7 +20,12 @@ static void on_own(int rc, const char *value, int length, const struct Stat *sta
 {
     (void)value, (void)length, (void)stat, (void)data;
     bare_require(rc, "get");
-    bare_answered();
+}
+
+/* The echo of the own delete. */
+static void on_own_event(zhandle_t *zh, int type, int state, const char *path, void *locker)
+{
+    (void)zh, (void)type, (void)state, (void)path, (void)locker;
 }
 
 /* Whoever was before the only one before us was gone when that one was the only one. */
@@ -29,7 +34,7 @@ static void on_gone(struct locker *l)
     if (l->ahead > 1)
         list(l);
     else
-        bare_require(zoo_aget(l->zh, l->own, 0, on_own, l), "get");
+        bare_answered();
 }
 
 static void on_event(zhandle_t *zh, int type, int state, const char *path, void *locker)
@@ -77,6 +82,8 @@ static void on_listed(int rc, const struct String_vector *names, const struct St
         bare_answered();
         return;
     }
+    if (l->ahead == 1)
+        bare_require(zoo_awget(l->zh, l->own, on_own_event, l, on_own, NULL), "get");
     char *node = g_strconcat(l->path, "/", nearest, NULL);
     bare_require(zoo_awget(l->zh, node, on_event, l, on_watched, l), "get");
     g_free(node);

@@ -2,6 +2,7 @@
 import figures
 
 LEAST = "a lock's requests without zkl"
+LONG_QUEUE = 256  # as in recipes/head_hint.h
 
 
 class Row:
@@ -70,6 +71,8 @@ def loop_rows(title, results, processes):
         floor=floor,
         **at_least(1.7 if processes == 1 else 1.5)
     )
+    if processes == 2:
+        yield rates(title, "zkl ÷ kazoo", zkl, results.get("kazoo", []), **at_least(1.4))
     if processes == 1:
         yield Row(
             "%s: processor time, zkl ÷ bare loop" % title,
@@ -191,10 +194,11 @@ def crowd_rows(waiters, results):
 
 
 def crowd_growth(crowds):
-    """The cost of a hand-over in each crowd, to that in the smallest."""
-    smallest = min(crowds)
-    base = crowds[smallest]["crowd-zkl"]
+    """The cost of a hand-over in each crowd that is a long queue, to that in the smallest."""
+    crowds = {waiters: results for waiters, results in crowds.items() if waiters >= LONG_QUEUE}
+    smallest = min(crowds, default=0)
     for waiters in sorted(set(crowds) - {smallest}):
+        base = crowds[smallest]["crowd-zkl"]
         samples = crowds[waiters]["crowd-zkl"]
         for key, what in (("requests", "requests"), ("bytes", "bytes from the server")):
             yield Row(

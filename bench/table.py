@@ -65,10 +65,10 @@ server's; all for one lock and unlock or one hand-over. p50, p99 and longest are
 in a crowd the times from one grant to the next. Overlaps are holders that found another inside. The
 bare loop creates an ephemeral sequential node, waits, deletes it and waits: no lock at all. In the
 bare chain each node's end is what deletes the next. A lock must ask for more than either: a list
-behind the create, and the own node when the one before has gone, which is the proof. What it asks
-for "without zkl" is sent by a bare program in the order in which zkl sends it, in a crowd as in a
-long queue, else as in one shorter than 16; it survives no failure. The server takes the requests of
-a connection one at a time, so each is paid for. Redis and PostgreSQL's advisory locks write nothing
+behind the create, and the own node: when the one before has gone, or watched before that, which is
+the proof. What it asks for "without zkl" is sent by a bare program in the order in which zkl sends
+it, in a crowd as in a queue of 256 or more, else as in a shorter one; it survives no failure. The
+server takes the requests of a connection one at a time, so each is paid for. Redis and PostgreSQL's advisory locks write nothing
 to disk; etcd waits for its disk as ZooKeeper does. Redis has no queue: those that wait ask again.
 
 """

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of so many children on, a queue is long: below, a list costs less than one more write. */
-enum { LONG_QUEUE = 16 };
+/* Of so many children on, a queue is long: below, a list takes less time than one more write. */
+enum { LONG_QUEUE = 256 };
 
 /* The node's name follows. */
 #define HINT_WORDS "zkl head 1 "

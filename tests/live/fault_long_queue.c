@@ -4,7 +4,7 @@
 #include "recipes/head_hint.h"
 #include "suites.h"
 
-enum { COUNTED = 20, FEW = 2 * LONG_QUEUE + COUNTED + 2, MANY = 200 };
+enum { COUNTED = 20, FEW = 2 * LONG_QUEUE + COUNTED + 2, MANY = 4 * LONG_QUEUE };
 
 static struct acquisition acquisitions[MANY];
 

@@ -11,8 +11,8 @@
  * "watched ours" is a predecessor of the present session. "stale" makes that tag an older one,
  * "nodeadline" says that no deadline is ahead, and "again" that the event is the first on another
  * connection. Of the directory tell "unread", "foreign", "other" and "named" what its data are,
- * "v3" its version, and the number behind "hint" how many children it has. "left": the list has left a
- * watch. */
+ * "v3" its version, and the number behind "hint" how many children it has. "left": the list has
+ * left a watch. */
 #ifndef UNIT_ATTEMPT_PLAY_H
 #define UNIT_ATTEMPT_PLAY_H
 
