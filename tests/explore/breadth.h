@@ -38,7 +38,7 @@ struct breadth_program {
     size_t count;
     /* Configures the world for that search and says what it is; NULL: only with --full. */
     const char *(*configure)(size_t search, bool full);
-    int *faults;             /* as configured: one less where the build is instrumented */
+    int *faults;             /* as configured: one less, if any, in an instrumented build */
     const uint32_t *reached; /* by any search: a bit for each state of the machine */
     int states;
     const char *(*state_name)(int state);

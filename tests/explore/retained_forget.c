@@ -176,10 +176,11 @@ static void forget_turns(struct retained_state *st, uint8_t h)
 /* Handles, too, so in a trace they may change places. */
 static void sort_handles(struct retained_state *st)
 {
-    const struct retained_handle first = st->h[0];
+    struct retained_handle first;
 
     if (retained_config.handles < 2 || memcmp(&st->h[0], &st->h[1], sizeof first) <= 0)
         return;
+    memcpy(&first, &st->h[0], sizeof first);
     memcpy(&st->h[0], &st->h[1], sizeof first);
     memcpy(&st->h[1], &first, sizeof first);
     for (uint8_t i = 0; i < st->nodes; i++) {
