@@ -114,7 +114,7 @@ static inline void session_unlock(zkl_session *s)
     pthread_setcancelstate(before, NULL);
 }
 
-/* The same, where nothing is sent and nothing else is done that could be a point of cancellation. */
+/* The same, where nothing is done that could be a point of cancellation. */
 static inline void session_lock_briefly(zkl_session *s)
 {
     pthread_mutex_lock(&s->monitor);

@@ -65,7 +65,7 @@ static void somebody_is_behind(void)
 static void somebody_is_ahead(void)
 {
     enter();
-    STEP("listed 5 7* left", ST_WAITING, "watch 5");
+    STEP("listed 5 7* left", ST_WAITING, "read, watch 5");
     CHECK_INT(play.c.others, OTHERS_UNKNOWN);
     STEP("children", ST_WAITING, "");
     SAY("pred gone");
