@@ -244,7 +244,7 @@ static void on_granted(struct retain *r, const struct retain_event *ev, struct r
     r->first = ev->now;
     r->watched = ev->watched;
     r->alone = !ev->others && !ev->waited;
-    if (r->alone)
+    if (r->alone && !ev->delayed)
         r->alone_ns = ev->now - r->entered;
     begin_turn(r, out);
     if (ev->others)

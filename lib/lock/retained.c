@@ -26,6 +26,7 @@ struct retained {
     uint64_t owner;            /* of the last turn, if it may come again */
     bool was_new;              /* it may not */
     zkl_error error;           /* the attempt's */
+    uint32_t connection;       /* that the attempt began on; 0: none */
     GQueue waiting;            /* of struct turn_waiter */
     struct timer timer;
     GList link, idle_link;    /* in the session's lists */
@@ -161,6 +162,7 @@ static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
         r->holder = grant_contender(grant);
         ev.kind = RETAIN_EV_GRANTED;
         ev.waited = contender_has_waited(r->holder);
+        ev.delayed = r->connection != r->session->connection;
         ev.others = contender_others(r->holder) == CONTENDER_OTHERS;
         ev.watched = contender_others(r->holder) == CONTENDER_ALONE;
     } else {
@@ -181,6 +183,7 @@ static void enter(struct retained *r, const struct retain_action *a)
     spec.watch_children = a->watch;
     spec.news = on_news;
     r->entering = true;
+    r->connection = r->session->up ? r->session->connection : 0;
     struct contender *c = contender_enter(r->session, &spec, on_decided, r);
     if (r->entering)
         r->attempt = c;

@@ -1,4 +1,5 @@
 /* Where a mutex that retains meets transactions, owners and its own end. */
+#include "by_hand.h"
 #include "multi_story.h"
 #include "suites.h"
 
@@ -142,10 +143,44 @@ static void unknown_transaction(void)
     story_end(&story);
 }
 
+static void use_once(zkl_session *s, zkl_mutex *m)
+{
+    struct ending e = {.calls = 0};
+
+    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, on_acquired, &e, NULL) == 0);
+    if (zkl_session_id(s) == 0) {
+        hand_jump(1000, 1000);
+        fake_event(STORE_EV_BEGIN);
+        fake_event(STORE_EV_UP);
+    }
+    CHECK_INT(zkl_session_dispatch(s), 0);
+    check_ended(&e, 0);
+}
+
+/* The second that passes before there is a connection is not what a lock costs: a rival that came
+ * once does not keep the handle from retaining for nine of them. */
+static void entered_before_connected(void)
+{
+    zkl_session *s = hand_session_with(NULL);
+    zkl_mutex *m = begin(s, (zkl_mutex_options)ZKL_MUTEX_OPTIONS_INIT);
+
+    use_once(s, m);
+    CHECK_INT(standing, 1);
+    fake_fire("/root" LOCK, STORE_FIRED_CHILDREN);
+    CHECK_INT(standing, 0);
+    use_once(s, m);
+    CHECK_INT(standing, 1);
+    zkl_mutex_free(m);
+    CHECK_INT(standing, 0);
+    fake_answer_at_once(NULL);
+    hand_close(s);
+}
+
 static const struct test_case cases[] = {
     {"freed_while_one_waits", freed_while_one_waits},
     {"fence64_of_asynchronous_calls", fence64_of_asynchronous_calls},
     {"unknown_transaction", unknown_transaction},
+    {"entered_before_connected", entered_before_connected},
     {NULL, NULL},
 };
 
