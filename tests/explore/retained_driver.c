@@ -143,9 +143,10 @@ static void enter(struct retained_state *st, uint8_t h, const struct retain_acti
     retained_send(handle, REQUEST_CREATE, a->watch);
 }
 
-static void fail_all(struct retained_handle *h)
+static void fail_first(struct retained_state *st, struct retained_handle *h)
 {
-    while (h->waiting > 0)
+    retained_require(st, h->waiting > 0, RETAINED_ORDER);
+    if (h->waiting > 0)
         h->caller[take_from_line(h, 0)] = CALLER_OUT;
 }
 
@@ -178,7 +179,7 @@ static void perform(struct retained_state *st, uint8_t h, const struct retain_ac
         retained_require(st, false, RETAINED_ORDER); /* see perform_all() */
         break;
     case RETAIN_ACT_FAIL:
-        fail_all(handle);
+        fail_first(st, handle);
         break;
     case RETAIN_ACT_ARM:
         handle->armed = true;
@@ -187,19 +188,23 @@ static void perform(struct retained_state *st, uint8_t h, const struct retain_ac
     }
 }
 
-/* The node that ends is the one before what is entered. */
+/* The node that ends is the one before what is entered, which so finds somebody ahead. One that
+ * tries enters behind its end. */
 static void perform_all(struct retained_state *st, uint8_t h, const struct retain_actions *actions)
 {
     struct retained_handle *handle = &st->h[h];
     const uint8_t generation = handle->generation;
-    bool ends = false, entered = false;
+    bool ends = false, entered = false, tries = false;
 
-    for (uint32_t i = 0; i < actions->count; i++)
+    for (uint32_t i = 0; i < actions->count; i++) {
         ends = ends || actions->list[i].kind == RETAIN_ACT_END;
+        tries = tries || actions->list[i].tries;
+    }
     if (ends) {
         retained_require(st, handle->phase == PHASE_SPAN && !retained_has_turn(handle),
                          RETAINED_ORDER);
         retained_forget_span(handle);
+        handle->alone = handle->alone && (tries || handle->waiting == 0);
     }
     for (uint32_t i = 0; i < actions->count; i++) {
         entered = entered || actions->list[i].kind == RETAIN_ACT_ENTER;
@@ -207,7 +212,7 @@ static void perform_all(struct retained_state *st, uint8_t h, const struct retai
             perform(st, h, &actions->list[i]);
             continue;
         }
-        retained_require(st, entered || handle->waiting == 0, RETAINED_PLACE);
+        retained_require(st, entered || tries || handle->waiting == 0, RETAINED_PLACE);
         request(handle, REQUEST_DELETE, generation, false);
     }
 }

@@ -109,7 +109,6 @@ static void lock(struct retained_state *st, uint8_t h, uint8_t caller, bool trie
 static void give_up(struct retained_state *st, uint8_t h, uint8_t caller)
 {
     struct retained_handle *handle = &st->h[h];
-    const bool tries = handle->caller[caller] == CALLER_TRIES;
     uint8_t at = 0;
 
     while (handle->line[at] != caller)
@@ -118,7 +117,7 @@ static void give_up(struct retained_state *st, uint8_t h, uint8_t caller)
     memmove(&handle->line[at], &handle->line[at + 1], (size_t)(RETAINED_CALLERS - at - 1));
     handle->line[RETAINED_CALLERS - 1] = 0;
     handle->caller[caller] = CALLER_OUT;
-    retained_step(st, h, (struct retain_event){.kind = RETAIN_EV_GAVE_UP, .tries = tries});
+    retained_step(st, h, (struct retain_event){.kind = RETAIN_EV_GAVE_UP, .first = at == 0});
 }
 
 static void unlock(struct retained_state *st, uint8_t h, uint8_t caller, bool must_end)
