@@ -30,6 +30,7 @@ struct supervisor {
     pid_t child;
     int result; /* the child's, as of waitpid() */
     bool child_ended;
+    bool cleared;      /* its guard has ended all of the command's tree */
     bool ready;        /* was told */
     bool asked_to_end; /* INT or TERM has been passed on */
     int late;          /* the one that came when the child had ended */
@@ -104,6 +105,7 @@ static bool start(struct supervisor *s)
 
     *s->report = (struct report){.ahead = -1};
     s->child_ended = false;
+    s->cleared = false;
     if (!channel_open(channel))
         return false;
     s->channel = channel[0];
@@ -166,6 +168,8 @@ static void reap(struct supervisor *s)
         if (pid == s->child) {
             s->child_ended = true;
             s->result = result;
+        } else if (pid == atomic_load(&s->report->guard)) {
+            s->cleared = WIFEXITED(result) && WEXITSTATUS(result) == STATUS_LOST;
         }
 }
 
@@ -290,7 +294,7 @@ static bool run_child(struct supervisor *s)
     started = start(s);
     if (started)
         wait_for_child(s);
-    if (started && atomic_load(&s->report->outcome) == OUTCOME_NONE)
+    if (started && atomic_load(&s->report->outcome) == OUTCOME_NONE && !s->cleared)
         end_inheritance(s);
     sweep_free(&s->sweep);
     cgroup_free(s->cgroup);

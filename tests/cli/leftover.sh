@@ -150,12 +150,23 @@ wait_until "elect: it leads" has_led me 1
 "$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
 wait_until "elect: it leads again" has_led me 2
 remember "$(<"$scratch/daemon")"
-for child in $(child_of "$leader"); do
-    guard=$(guard_of "$child")
-    [ -z "$guard" ] || kill -9 "$child" "$guard"
-done
+kill_term() { # [AND-ITS-GUARD]
+    local child guard
+    for child in $(child_of "$leader"); do
+        guard=$(guard_of "$child")
+        [ -z "$guard" ] || kill -9 "$child" ${1:+"$guard"}
+    done
+}
+kill_term "and its guard"
 wait_until "elect: it leads once more" has_led me 3
 expect "elect: what --on-lost has left is left alone" no "$(gone "$(<"$scratch/daemon")" && echo gone || echo no)"
+kill -9 "$(<"$scratch/daemon")"
+# Nor what it leaves of a term that was killed, whose guard has ended the rest before.
+rm "$scratch/daemon"
+kill_term
+wait_until "elect: it leads after a killed term" has_led me 4
+remember "$(<"$scratch/daemon")"
+expect "elect: what --on-lost has left of a killed term is left alone" no "$(gone "$(<"$scratch/daemon")" && echo gone || echo no)"
 kill -9 "$(<"$scratch/daemon")"
 touch "$scratch/me.quit"
 status_of "$leader"

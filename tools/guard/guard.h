@@ -37,7 +37,8 @@ bool guard_has_ended(const struct guard *g);
 /* Waits for its end, and for that of --on-lost, which gets the signals that come meanwhile. */
 void guard_finish(struct guard *g, struct events *events);
 
-/* The guard itself. */
+/* The guard itself. Exits with STATUS_LOST if the command had to be ended and nothing of its tree
+ * is left: who still lives below it then was left by --on-lost. */
 _Noreturn void guard_main(const struct termination *termination, int channel,
                           struct events *events);
 

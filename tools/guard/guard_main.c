@@ -331,6 +331,12 @@ static void run_on_lost(struct guarding *g)
     }
 }
 
+/* Whether it had to be ended, and nothing of it is left. */
+static bool ended_all(const struct guarding *g)
+{
+    return shared_cause(g->shared) > CAUSE_ENDED && !g->termination.given_up;
+}
+
 /* The tool's death is heard by end of file and by SIGCHLD. */
 static void become_guard(struct guarding *g, struct events *tools)
 {
@@ -367,5 +373,5 @@ void guard_main(const struct termination *termination, int channel, struct event
     run_on_lost(&g);
     if (g.tool_dead)
         cgroup_remove(g.options.cgroup);
-    _exit(STATUS_OK);
+    _exit(ended_all(&g) ? STATUS_LOST : STATUS_OK);
 }
