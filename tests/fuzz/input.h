@@ -12,6 +12,15 @@ struct input {
     size_t size;
 };
 
+/* n is not more than there is. */
+static inline void input_skip(struct input *in, size_t n)
+{
+    if (n == 0)
+        return; /* of an empty input there is no pointer to add to */
+    in->data += n;
+    in->size -= n;
+}
+
 static inline uint8_t input_byte(struct input *in)
 {
     if (in->size == 0)
@@ -41,8 +50,7 @@ static inline char *input_until(struct input *in, char end, size_t *ret_length)
     if (length)
         memcpy(text, in->data, length);
     text[length] = '\0';
-    in->data += length + (at != NULL);
-    in->size -= length + (at != NULL);
+    input_skip(in, length + (at != NULL));
     if (ret_length)
         *ret_length = length;
     return text;

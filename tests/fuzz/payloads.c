@@ -64,10 +64,8 @@ static void take_node(struct input *in)
     n->data = null ? NULL : g_memdup2(in->data, length);
     name_parse(name, strlen(name), &n->contender);
     tree.names[tree.count++] = name;
-    if (!null) {
-        in->data += length;
-        in->size -= length;
-    }
+    if (!null)
+        input_skip(in, length);
 }
 
 static struct node *find_node(const char *name)
