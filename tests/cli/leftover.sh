@@ -172,6 +172,60 @@ touch "$scratch/me.quit"
 status_of "$leader"
 expect "elect: its status" 3 $?
 
+# But what a command has left that ended by itself is ended, if its term was killed before it could
+# tell.
+rm -f "$scratch"/{terms,end,*.pid}
+"$ZKL" elect $L me --session-timeout 3000 -- bash -c '
+    setsid sleep 1000 >/dev/null 2>&1 & echo $! >"$scratch/$ZKL_TOKEN.pid"
+    echo $ZKL_TOKEN >>"$scratch/terms"
+    until [ -e "$scratch/end" ]; do sleep 0.02; done' 2>"$scratch/elect.err" &
+leader=$!
+remember "$leader"
+wait_until "elect: it leads" terms 1
+child=$(child_of "$leader")
+guard=$(guard_of "$child")
+daemon=$(<"$scratch/$(token 1).pid")
+remember "$daemon"
+freeze "$child"
+touch "$scratch/end"
+wait_until "elect: the guard sees the end" gone "$guard"
+kill -9 "$child"
+wait_until "elect: it leads after an end that nobody told" terms 2
+last=$(<"$scratch/$(token 2).pid")
+remember "$last"
+expect "elect: what was left before an end that nobody told" gone "$(gone "$daemon" && echo gone)"
+status_of "$leader"
+expect "elect: its status" 0 $?
+kill -9 "$last"
+
+# Nor does a term begin beside what its guard has given up, killed though it is.
+given_up() {
+    rm -f "$scratch"/{terms,ready}
+    hold_at_exit "$scratch/go"
+    lead $L-other other --session-timeout 3000
+    wait_until "elect: the other one leads" has_led other 1
+    "$ZKL" elect $L me --session-timeout 2000 -- bash -c '
+        echo $ZKL_TOKEN >>"$scratch/terms"
+        [ -e "$scratch/go" ] || exec "$tools/linger" "$scratch/go"' >"$scratch/ready" 2>"$scratch/elect.err" &
+    leader=$!
+    remember "$leader"
+    wait_until "elect: its command does not end" test -s "$scratch/ready"
+    child=$(child_of "$leader")
+    guard=$(guard_of "$child")
+    kill -9 "$child"
+    wait_until "elect: the guard gives up" gone "$guard"
+    # Another one, killed later with nothing left, leads again meanwhile.
+    kill -9 "$(child_of "$candidate")"
+    wait_until "elect: the other one leads again" has_led other 2
+    expect "elect: no term begins while what was given up lives" 1 "$(wc -l <"$scratch/terms")"
+    touch "$scratch/go"
+    status_of "$leader"
+    expect "elect: it leads then" "0 2" "$? $(wc -l <"$scratch/terms")"
+    touch "$scratch/other.quit"
+    status_of "$candidate"
+}
+if can_trace; then given_up; else skip "elect: what the guard gives up: tracing is forbidden"; fi
+
 # A command that runs as another user, which zkl may not signal.
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 others() { # WHAT HIDEPID
