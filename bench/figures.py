@@ -90,6 +90,8 @@ def handle_sample(answer, before, after):
         rate=ops / answer["seconds"],
         ns=answer["seconds"] * 1e9 / ops,
         cpu_us=answer["cpu_us"] / ops,
+        jain=answer.get("jain"),
+        passed=answer.get("passed", 0) / ops,
     )
     if waits:
         sample["p50_us"] = percentile(waits, 0.5) / 1e3

@@ -3,8 +3,6 @@
  * it is another session that wants the lock which this one has kept and does not use, and its waits
  * are what is measured. */
 #include <glib.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -16,7 +14,11 @@ static zkl_session *session;
 static const char *path;
 static zkl_mutex *mutex;
 static int64_t threads, rest, end;
-static atomic_llong ops, nodes;
+static struct thread {
+    GThread *thread;
+    long long ops, nodes, passed; /* those it got from another thread of ours */
+} * all;
+static const struct thread *last; /* who had the lock: only the holder touches it */
 
 static zkl_mutex *open_mutex(zkl_session *s, int64_t retain_ms)
 {
@@ -28,50 +30,77 @@ static zkl_mutex *open_mutex(zkl_session *s, int64_t retain_ms)
     return m;
 }
 
-/* Whether it took a new node. */
-static bool lock_and_unlock(zkl_mutex *m)
+static void lock_and_unlock(zkl_mutex *m)
+{
+    user_require(zkl_mutex_lock(m, ZKL_FOREVER, NULL));
+    user_require(zkl_mutex_unlock(m));
+}
+
+static void take(struct thread *t)
 {
     zkl_grant *g;
 
-    user_require(zkl_mutex_lock(m, ZKL_FOREVER, &g));
-    bool is_first = zkl_grant_turn(g) == 0;
-    user_require(zkl_mutex_unlock(m));
-    return is_first;
+    user_require(zkl_mutex_lock(mutex, ZKL_FOREVER, &g));
+    t->ops++;
+    t->nodes += zkl_grant_turn(g) == 0;
+    t->passed += last != t;
+    last = t;
+    user_require(zkl_mutex_unlock(mutex));
 }
 
 /* To read a clock costs more than a fifth of what is measured of one thread. */
 static gpointer run(gpointer data)
 {
     const int batch = threads == 1 && rest == 0 ? BATCH : 1;
-    long long mine = 0, my_nodes = 0;
 
-    for (; now_ns() < end; mine += batch) {
+    while (now_ns() < end) {
         for (int i = 0; i < batch; i++)
-            my_nodes += lock_and_unlock(mutex);
+            take(data);
         if (rest > 0)
             usleep((useconds_t)rest);
     }
-    atomic_fetch_add(&ops, mine);
-    atomic_fetch_add(&nodes, my_nodes);
     return data;
+}
+
+/* 1: each had as many turns as the others; 1 / n: one had all. */
+static double jain(double sum)
+{
+    double squares = 0;
+
+    for (int64_t i = 0; i < threads; i++)
+        squares += (double)all[i].ops * (double)all[i].ops;
+    return sum * sum / ((double)threads * squares);
+}
+
+static void answer_threads(struct usage begin)
+{
+    struct thread sum = {.ops = 0};
+
+    for (int64_t i = 0; i < threads; i++) {
+        sum.ops += all[i].ops;
+        sum.nodes += all[i].nodes;
+        sum.passed += all[i].passed;
+    }
+    answer_begin(sum.ops, begin);
+    answer_number("nodes", (double)sum.nodes);
+    answer_number("passed", (double)sum.passed);
+    answer_number("jain", jain((double)sum.ops));
+    answer_end();
 }
 
 static void play_threads(void)
 {
-    GThread **thread = g_new(GThread *, (gsize)threads);
     struct usage begin = usage_now();
 
-    atomic_store(&ops, 0);
-    atomic_store(&nodes, 0);
+    all = g_new0(struct thread, (gsize)threads);
+    last = NULL;
     end = begin.ns + option_number("ms", 1000) * 1000000;
     for (int64_t i = 0; i < threads; i++)
-        thread[i] = g_thread_new("locks", run, NULL);
+        all[i].thread = g_thread_new("locks", run, &all[i]);
     for (int64_t i = 0; i < threads; i++)
-        g_thread_join(thread[i]);
-    answer_begin(atomic_load(&ops), begin);
-    answer_number("nodes", (double)atomic_load(&nodes));
-    answer_end();
-    g_free(thread);
+        g_thread_join(all[i].thread);
+    answer_threads(begin);
+    g_free(all);
 }
 
 /* A new handle each time: one that has just been asked to give way does not retain for a while. */

@@ -82,14 +82,19 @@ def loop_rows(title, results, processes):
 
 
 def pair_rows(title, results):
-    """Without retention each lock is a hand-over, or nearly each."""
-    for rest, what in (("", "that want it all the time"), (", resting", "that rest 2 ms after each")):
+    """Each node is a hand-over, if not to itself. Those that rest let the other have it anyway, so
+    that what they keep is only in its way."""
+    for rest, what in (("", "that never rest"), (", resting", "that rest 2 ms after each lock")):
         kept, apart = results["retained" + rest], results["apart" + rest]
-        yield measured(title, what + ": with retention ÷ without", kept, apart, **at_least(0.9))
+        name = "%s %s" % (title, what)
+        yield measured(
+            name, "with retention ÷ without", kept, apart, **at_least(0.9) if rest else {}
+        )
         yield Row(
-            "%s %s: nodes, with retention ÷ without" % (title, what),
+            "%s: nodes, with retention ÷ without" % name,
             figures.ratios(kept, apart, "nodes"),
             "%.0f/s ÷ %.0f/s" % (figures.of(kept, "nodes"), figures.of(apart, "nodes")),
+            **{} if rest else at_least(0.9)
         )
 
 
@@ -99,6 +104,10 @@ def ns(samples):
         figures.of(samples, "cpu_us") * 1e3,
         per_s(samples),
     )
+
+
+def shared(samples):
+    return "%s, %.0f %% passed to another thread" % (ns(samples), 100 * figures.of(samples, "passed"))
 
 
 def again_rows(title, results):
@@ -122,7 +131,7 @@ def retained_rows(title, results):
     for n in (2, 8, 1000):
         kept, apart = (results["%d %s" % (n, how)] for how in ("retained", "apart"))
         what = "%s threads of one handle" % format(n, ",")
-        yield measured(title, what + " ÷ without retention", kept, apart, ns)
+        yield measured(title, what + " ÷ without retention", kept, apart, shared)
         yield Row("%s: %s without" % (title, what), [1.0], per_s(apart), sample=apart)
     rival, first = results["rival"], results["1 apart"]
     yield Row(
