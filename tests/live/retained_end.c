@@ -79,11 +79,10 @@ static void expired_while_idle(void)
 /* The same, by an administrator. */
 static void deleted_while_idle(void)
 {
-    atomic_int lost = 0;
     struct turn_seen seen;
 
     fault_begin();
-    zkl_mutex *m = retaining(counting_session(&lost), DAY_MS);
+    zkl_mutex *m = retaining(fault_proxied(FAULT_LONG_MS), DAY_MS);
     lock_turn(m, &seen);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     take_turn(m, &seen, 1);
