@@ -35,16 +35,6 @@ void contender_unref(struct contender *c)
     g_free(c);
 }
 
-static void tell_news(struct contender *c, enum contender_news news)
-{
-    contender_news_fn fn = c->head ? c->head->news : NULL;
-
-    if (fn && news == CONTENDER_ENDED)
-        c->head->news = NULL;
-    if (fn)
-        fn(c->context, news);
-}
-
 /* The attempt is over: nothing may call back into it but answers under way, which hold it. */
 static void retire(struct contender *c)
 {
@@ -58,7 +48,7 @@ static void retire(struct contender *c)
     }
     watch_drop(&c->predecessor_subscription, false);
     detach_grant(c);
-    tell_news(c, CONTENDER_ENDED);
+    contender_tell(c, CONTENDER_ENDED);
     s->orphans -= c->orphan;
     admission_leave(c);
     contender_unref(c);
@@ -113,22 +103,7 @@ static void lose(struct contender *c)
         c->release_next = true;
     }
     detach_grant(c);
-    tell_news(c, CONTENDER_ENDED);
-}
-
-static enum contender_news to_news(enum attempt_others others)
-{
-    return others == OTHERS_NONE   ? CONTENDER_ALONE
-           : others == OTHERS_WAIT ? CONTENDER_OTHERS
-                                   : CONTENDER_UNKNOWN;
-}
-
-static void tell_others(struct contender *c, enum attempt_others others)
-{
-    c->look_again = others == OTHERS_UNKNOWN;
-    if (others == OTHERS_WAIT && c->grant)
-        grant_wanted(c->grant);
-    tell_news(c, to_news(others));
+    contender_tell(c, CONTENDER_ENDED);
 }
 
 /* The names are those of the snapshot that the recipe has just seen. Which child it is matters more
@@ -178,7 +153,7 @@ static void perform(struct contender *c, const struct action *a)
         lose(c);
         break;
     case ACT_OTHERS:
-        tell_others(c, a->others);
+        contender_tell_others(c, a->others);
         break;
     case ACT_FAIL:
         contender_forget(c);
@@ -324,53 +299,6 @@ void contender_abort(struct contender *c, int code, const char *text)
     c->why = NULL;
     contender_recall(c);
     contender_unref(c);
-}
-
-static void tell_nobody(void *context, zkl_grant *grant, const zkl_error *error)
-{
-    (void)context;
-    (void)grant;
-    (void)error;
-}
-
-void contender_abandon(struct contender *c)
-{
-    c->decided = tell_nobody;
-    contender_forget(c);
-    contender_abort(c, ZKL_ECANCELED, zkl_strerror(ZKL_ECANCELED));
-}
-
-void contender_look(struct contender *c)
-{
-    contender_step_kind(c, EV_LOOK);
-}
-
-bool contender_has_waited(const struct contender *c)
-{
-    return c->machine.waited;
-}
-
-enum contender_news contender_others(const struct contender *c)
-{
-    return to_news(c->machine.others);
-}
-
-void contender_set_idle(struct contender *c, bool idle)
-{
-    c->idle = idle;
-}
-
-void contender_forget(struct contender *c)
-{
-    if (c->head)
-        c->head->news = NULL;
-}
-
-void contender_proved(struct contender *c)
-{
-    if (c->look_again)
-        contender_look(c);
-    tell_news(c, CONTENDER_PROVED);
 }
 
 void contender_release(struct contender *c)

@@ -6,7 +6,6 @@
 #include "lib/base/log.h"
 #include "lib/session/incarnation.h"
 #include "recipes/name.h"
-#include "recipes/rule.h"
 
 enum answer contender_to_answer(enum store_rc rc)
 {
@@ -105,99 +104,6 @@ static void ask_barrier(struct contender *c, uint32_t tag)
     request_send(c->session, r);
 }
 
-/* Once for a directory and a matter. */
-static bool is_news(struct contender *c, const char *matter)
-{
-    return g_hash_table_add(c->session->logged,
-                            g_strconcat(matter, admission_path(c->admission), NULL));
-}
-
-/* Who does not wait for us while we do not wait for it: more often a mistake than meant. */
-static void log_unrelated(struct contender *c, const struct child *child, const char *name)
-{
-    struct log *log = c->session->log;
-
-    if (child->kind == CHILD_FOREIGN && is_news(c, "foreign ")) {
-        log_line(log, ZKL_LOG_INFO, "%s: ignoring \"%.100s\", which is not a contender",
-                 admission_path(c->admission), name);
-    } else if (child->kind != CHILD_FOREIGN && is_news(c, "unrelated ")) {
-        char *text = layout_incompatible(name);
-        log_line(log, ZKL_LOG_WARN, "%s: %s: its recipe does not wait for the contenders here",
-                 admission_path(c->admission), text);
-        g_free(text);
-    }
-}
-
-static void parse_child(struct contender *c, const char *name, uint32_t id, struct child *child)
-{
-    size_t length = strlen(name);
-
-    name_parse(name, length, child);
-    child->id = id;
-    child->own = name_has_id(name, length, c->id, strlen(c->id));
-    child->old = c->old_id && name_has_id(name, length, c->old_id, strlen(c->old_id));
-    if (!rule_waits(c->machine.kind, child->kind) && !layout_heeds(name, c->style, c->machine.kind))
-        log_unrelated(c, child, name);
-}
-
-/* Whether r has left a watch on the children. */
-static bool has_left_watch(struct contender *c, const struct request *r,
-                           const struct store_reply *reply)
-{
-    if (!r->what.watch)
-        return false;
-    watch_answered(c->session, r, reply, &c->head->children_subscription);
-    return c->head->children_subscription.watch != NULL;
-}
-
-/* The recipe says whether it is of use. */
-static void step_listed(struct contender *c, struct request *r, const struct store_reply *reply,
-                        struct event *ev)
-{
-    c->refs++;
-    contender_answer(r, reply, ev);
-    if (ev->watched && c->machine.others != OTHERS_NONE)
-        watch_drop(&c->head->children_subscription, false);
-    contender_unref(c);
-}
-
-static void on_listed(struct request *r, const struct store_reply *reply)
-{
-    struct contender *c = r->context;
-    struct child *children = g_new0(struct child, (gsize)reply->count);
-    struct event ev = {.kind = EV_LISTED,
-                       .children = children,
-                       .watched = has_left_watch(c, r, reply),
-                       .count = (size_t)reply->count,
-                       .hint = reply->data_length > 0 ? HINT_UNREAD : HINT_NONE,
-                       .version = reply->version};
-
-    if (c->list == r)
-        c->list = NULL;
-    /* Refused here, before the create that it rides behind is answered: nothing will ride again. */
-    if (reply->rc == STORE_BAD && c->create && r->tag == c->machine.tag) {
-        contender_abort(c, ZKL_EPROTO, zkl_strerror(ZKL_EPROTO));
-        contender_unref(c);
-        g_free(children);
-        return;
-    }
-    for (int i = 0; i < reply->count; i++)
-        parse_child(c, reply->names[i], (uint32_t)i, &children[i]);
-    c->listed = reply;
-    step_listed(c, r, reply, &ev);
-    g_free(children);
-}
-
-/* Where too much is watched already, the list leaves no watch. */
-static void ask_list(struct contender *c, const struct action *a)
-{
-    c->list =
-        contender_request(c, STORE_LIST, g_strdup(admission_path(c->admission)), on_listed, a->tag);
-    if (a->watch)
-        watch_add(c->session, c->list, &contender_head(c)->children_subscription);
-    request_send(c->session, c->list);
-}
-
 void contender_recall(struct contender *c)
 {
     if (c->create)
@@ -269,23 +175,11 @@ static void ask_predecessor(struct contender *c, char *path, uint32_t tag)
 
 /* ---- deletes ---- */
 
-/* Nodes of this attempt in the snapshot, but the one with that name. */
-static void delete_own(struct contender *c, const char *keep)
-{
-    for (int i = 0; i < c->listed->count; i++) {
-        struct child child;
-        parse_child(c, c->listed->names[i], 0, &child);
-        if ((!child.own && !child.old) || (keep && strcmp(c->listed->names[i], keep) == 0))
-            continue;
-        request_delete(c->session, contender_child_path(c, c->listed->names[i]));
-    }
-}
-
 static void delete_spare(struct contender *c)
 {
     char *name = contender_name(c);
 
-    delete_own(c, name);
+    contender_delete_listed(c, name);
     g_free(name);
 }
 
@@ -323,7 +217,7 @@ void contender_ask(struct contender *c, const struct action *a)
         ask_barrier(c, a->tag);
         break;
     case ACT_LIST:
-        ask_list(c, a);
+        contender_ask_list(c, a);
         break;
     case ACT_ADOPT:
         contender_set_node(c, c->listed->names[a->id], c->machine.number);
@@ -351,7 +245,7 @@ void contender_ask(struct contender *c, const struct action *a)
         delete_spare(c);
         break;
     case ACT_DELETE_ALL:
-        delete_own(c, NULL);
+        contender_delete_listed(c, NULL);
         break;
     case ACT_ORPHAN:
         note_orphan(c);

@@ -85,6 +85,19 @@ struct request *contender_request(struct contender *c, enum store_kind kind, cha
 void contender_answer(struct request *r, const struct store_reply *reply, struct event *ev);
 enum answer contender_to_answer(enum store_rc rc);
 
+/* ---- contender_others.c ---- */
+
+void contender_tell(struct contender *c, enum contender_news news);
+void contender_tell_others(struct contender *c, enum attempt_others others);
+
+/* ---- contender_lists.c ---- */
+
+/* Where too much is watched already, the list leaves no watch. */
+void contender_ask_list(struct contender *c, const struct action *a);
+
+/* Nodes of this attempt in the snapshot, but the one with that name. */
+void contender_delete_listed(struct contender *c, const char *keep);
+
 /* ---- contender_node.c: all strings are the caller's ---- */
 
 /* A new incarnation, a new id: the old one's nodes are to be removed wherever they are seen. */

@@ -2,17 +2,6 @@
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 
-struct watcher {
-    zkl_grant_fn fn;
-    void *data;
-};
-
-struct message {
-    zkl_grant *grant;
-    struct watcher watcher;
-    zkl_state state;
-};
-
 static uint64_t pack(int64_t boot_ns, zkl_state state)
 {
     return (uint64_t)(boot_ns / 1000) << 2 | (uint64_t)state;
@@ -121,102 +110,6 @@ zkl_state zkl_grant_state(const zkl_grant *g)
     return word_state(grant_is_surely_owned(g, word) ? word : settle(g, &view));
 }
 
-/* ---- telling ---- */
-
-static void deliver(void *data)
-{
-    struct message *m = data;
-
-    m->watcher.fn(m->grant, m->state, m->watcher.data);
-    grant_unref(m->grant);
-    g_free(m);
-}
-
-static void tell_one(zkl_grant *g, const struct watcher *watcher, zkl_state state)
-{
-    struct message *m = g_new(struct message, 1);
-
-    *m = (struct message){grant_ref(g), *watcher, state};
-    if (!callbacks_push(g->session->callbacks, deliver, m)) {
-        atomic_fetch_sub(&g->refs, 1); /* the caller has one */
-        g_free(m);
-    }
-}
-
-static void tell(zkl_grant *g, zkl_state state)
-{
-    for (guint i = 0; i < g->watchers->len; i++)
-        tell_one(g, &g_array_index(g->watchers, struct watcher, i), state);
-    if (state == ZKL_LOST || state == ZKL_RELEASED)
-        g_array_set_size(g->watchers, 0);
-}
-
-void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data)
-{
-    struct watcher watcher = {fn, data};
-    zkl_state state = zkl_grant_state(g);
-    /* Lost by its deadline, but the contender has not said so yet: that will be the one call. */
-    bool final = state == ZKL_RELEASED || (state == ZKL_LOST && !g->contender);
-
-    if (state == ZKL_SUSPECT || final)
-        tell_one(g, &watcher, state);
-    if (!final)
-        g_array_append_val(g->watchers, watcher);
-}
-
-int grant_register(zkl_grant *g, zkl_grant_fn fn, void *data, const char *what,
-                   void (*watch)(zkl_grant *g, zkl_grant_fn fn, void *data))
-{
-    int code = 0;
-
-    if (!g || !fn)
-        return error_set(ZKL_EINVAL, NULL, "%s: %s is NULL", what, g ? "fn" : "g");
-    if (fork_is_child(g->generation))
-        return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
-    session_lock(g->session);
-    if (g->session->closed)
-        code = error_set(ZKL_ECLOSED, g->node, "%s: the session was closed", g->node);
-    else
-        watch(g, fn, data);
-    session_unlock(g->session);
-    return code;
-}
-
-int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data)
-{
-    return grant_register(g, fn, data, "zkl_grant_on_change", grant_watch);
-}
-
-/* ---- others wait ---- */
-
-void grant_wanted(zkl_grant *g)
-{
-    zkl_grant *told = g->turn ? g->turn : g;
-
-    g->wanted = true;
-    for (guint i = 0; told->wanted_watchers && i < told->wanted_watchers->len; i++)
-        tell_one(told, &g_array_index(told->wanted_watchers, struct watcher, i),
-                 zkl_grant_state(told));
-    if (told->wanted_watchers)
-        g_array_set_size(told->wanted_watchers, 0);
-}
-
-bool grant_watch_wanted(zkl_grant *g, zkl_grant_fn fn, void *data)
-{
-    struct watcher watcher = {fn, data};
-
-    if (zkl_grant_state(g) >= ZKL_LOST)
-        return false;
-    if (g->span ? g->span->wanted : g->wanted) {
-        tell_one(g, &watcher, zkl_grant_state(g));
-        return false;
-    }
-    if (!g->wanted_watchers)
-        g->wanted_watchers = g_array_new(FALSE, FALSE, sizeof(struct watcher));
-    g_array_append_val(g->wanted_watchers, watcher);
-    return true;
-}
-
 /* ---- the runtime's side ---- */
 
 zkl_grant *grant_new(zkl_session *s, struct contender *c, const char *node, const char *payload,
@@ -235,7 +128,7 @@ zkl_grant *grant_new(zkl_session *s, struct contender *c, const char *node, cons
     set_limits(g, s->proofs.deadline);
     atomic_init(&g->word, pack(s->proofs.deadline.boot, s->up ? ZKL_HELD : ZKL_SUSPECT));
     g->contender = c;
-    g->watchers = g_array_new(FALSE, FALSE, sizeof(struct watcher));
+    g->watchers = grant_watchers_new();
     return g;
 }
 
@@ -274,7 +167,7 @@ static bool set_deadline(zkl_grant *g, struct instant deadline, bool proved)
         if (atomic_compare_exchange_weak(&g->word, &word,
                                          pack(deadline.boot, proved ? ZKL_HELD : before))) {
             if (proved && before == ZKL_SUSPECT)
-                tell(g, ZKL_HELD);
+                grant_tell(g, ZKL_HELD);
             return true;
         }
     }
@@ -297,7 +190,7 @@ bool grant_change(zkl_grant *g, zkl_state to)
             return true;
         if (atomic_compare_exchange_weak(&g->word, &word, (word & ~UINT64_C(3)) | (uint64_t)to)) {
             if (to != ZKL_LOST)
-                tell(g, to);
+                grant_tell(g, to);
             return true;
         }
     }
@@ -319,7 +212,7 @@ bool grant_lose(zkl_grant *g, void (*then)(void *data), void *data)
     grant_change(g, ZKL_LOST);
     if (told != g)
         grant_change(told, ZKL_LOST);
-    tell(told, ZKL_LOST);
+    grant_tell(told, ZKL_LOST);
     return anybody && callbacks_push(g->session->callbacks, then, data);
 }
 

@@ -1,4 +1,4 @@
-/* What a grant is made of. Only grant.c and turn.c include this. */
+/* What a grant is made of. Only grant*.c and turn.c include this. */
 #ifndef LIB_GRANT_STRUCT_H
 #define LIB_GRANT_STRUCT_H
 
@@ -38,7 +38,9 @@ struct zkl_grant {
     uint64_t number;           /* of a turn in its span */
 };
 
-/* What turn.c shares with grant.c. */
+/* What they share. */
+GArray *grant_watchers_new(void);
+void grant_tell(zkl_grant *g, zkl_state state); /* a change of state */
 bool grant_change(zkl_grant *g, zkl_state to);
 bool grant_is_surely_owned(const zkl_grant *g, uint64_t word);
 

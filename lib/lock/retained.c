@@ -1,45 +1,9 @@
-#include "retained.h"
-
+/* Steps the machine of a handle that retains, and does what it asks. */
 #include "grant.h"
 #include "lib/base/error.h"
 #include "locks.h"
+#include "retained_state.h"
 #include "turn.h"
-
-struct turn_waiter {
-    struct retained *retained;
-    struct turn_caller caller;
-    contender_decided decided;
-    void *context;
-    GList link;
-};
-
-struct retained {
-    unsigned refs; /* the handle's, and one while it has a node, an attempt or who waits */
-    struct retain machine;
-    zkl_session *session;
-    struct locks *all; /* of the session */
-    struct contender_spec spec;
-    struct contender *attempt; /* NULL: none, or decided */
-    struct contender *holder;  /* of the span; NULL: none */
-    zkl_grant *span;           /* ours, with the holder */
-    zkl_grant *spare;          /* the last turn, to be used again */
-    uint64_t owner;            /* of the last turn, if it may come again */
-    bool was_new;              /* it may not */
-    zkl_error error;           /* the attempt's */
-    uint32_t connection;       /* that the attempt began on; 0: none */
-    GQueue waiting;            /* of struct turn_waiter */
-    struct timer timer;
-    GList link, idle_link;    /* in the session's lists */
-    struct turn_waiter quick; /* of retained_take() */
-    GArray *pending;          /* of struct retain_event: while another is being stepped */
-    bool stepping;
-    bool over; /* the span ends without our doing */
-    bool listed_idle;
-    bool busy;     /* has the second reference */
-    bool entering; /* in contender_enter() */
-};
-
-static void step(struct retained *r, struct retain_event ev);
 
 struct retained *retained_new(zkl_session *s, const struct contender_spec *spec,
                               const struct retain *config)
@@ -73,7 +37,7 @@ void retained_unref(struct retained *r)
 
 /* ---- who waits ---- */
 
-static void decide(struct turn_waiter *w, zkl_grant *turn, const zkl_error *error)
+void retained_decide(struct turn_waiter *w, zkl_grant *turn, const zkl_error *error)
 {
     struct retained *r = w->retained;
 
@@ -92,10 +56,10 @@ static void refuse(struct retained *r, GList *link)
     zkl_error e;
 
     error_fill(&e, ZKL_EBUSY, path, "%s: %s", path, zkl_strerror(ZKL_EBUSY));
-    decide(link->data, NULL, &e);
+    retained_decide(link->data, NULL, &e);
 }
 
-static bool is_last_owner(const struct retained *r, const struct turn_caller *caller)
+bool retained_is_last_owner(const struct retained *r, const struct turn_caller *caller)
 {
     return !caller->is_new && !r->was_new && caller->owner == r->owner;
 }
@@ -109,7 +73,7 @@ static void give_turn(struct retained *r, uint64_t number)
     r->spare = NULL;
     r->owner = w->caller.owner;
     r->was_new = w->caller.is_new;
-    decide(w, turn, NULL);
+    retained_decide(w, turn, NULL);
 }
 
 /* ---- contenders ---- */
@@ -147,7 +111,7 @@ static void on_news(void *context, enum contender_news news)
     case CONTENDER_UNKNOWN:
         break;
     }
-    step(r, ev);
+    retained_step(r, ev);
 }
 
 static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
@@ -169,7 +133,7 @@ static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
         r->error = *error;
         ev.busy = error->code == ZKL_EBUSY;
     }
-    step(r, ev);
+    retained_step(r, ev);
 }
 
 /* Told before it returns, it is over. */
@@ -206,7 +170,7 @@ static void end_span(struct retained *r)
 
 static void on_timer(void *data)
 {
-    step(data, (struct retain_event){.kind = RETAIN_EV_TIMER});
+    retained_step(data, (struct retain_event){.kind = RETAIN_EV_TIMER});
 }
 
 /* ---- steps ---- */
@@ -235,7 +199,7 @@ static void perform(struct retained *r, const struct retain_action *a)
         end_span(r);
         break;
     case RETAIN_ACT_FAIL:
-        decide(g_queue_peek_head(&r->waiting), NULL, &r->error);
+        retained_decide(g_queue_peek_head(&r->waiting), NULL, &r->error);
         break;
     case RETAIN_ACT_ARM:
         timers_arm(r->session->timers, &r->timer, a->at, on_timer, r);
@@ -243,7 +207,7 @@ static void perform(struct retained *r, const struct retain_action *a)
     }
 }
 
-static void read_clock(const struct retained *r, struct retain_event *ev)
+void retained_read_clock(const struct retained *r, struct retain_event *ev)
 {
     if (r->span)
         ev->sure = turn_span_state(r->span, &ev->now) == ZKL_HELD;
@@ -257,8 +221,8 @@ static void step_once(struct retained *r, struct retain_event *ev)
     struct retain_actions actions;
 
     if (ev->now == 0)
-        read_clock(r, ev);
-    ev->same = first && is_last_owner(r, &first->caller);
+        retained_read_clock(r, ev);
+    ev->same = first && retained_is_last_owner(r, &first->caller);
     retain_step(&r->machine, ev, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         perform(r, &actions.list[i]);
@@ -284,7 +248,7 @@ static void show(struct retained *r)
 }
 
 /* Events that come out of a step wait for its end. */
-static void step(struct retained *r, struct retain_event ev)
+void retained_step(struct retained *r, struct retain_event ev)
 {
     if (r->stepping) {
         g_array_append_val(r->pending, ev);
@@ -304,106 +268,5 @@ static void step(struct retained *r, struct retain_event ev)
     r->busy = busy;
     r->refs += busy;
     r->refs -= was_busy;
-    retained_unref(r);
-}
-
-/* ---- for callers ---- */
-
-struct turn_waiter *retained_wait(struct retained *r, const struct turn_caller *caller,
-                                  contender_decided decided, void *context)
-{
-    struct turn_waiter *w = g_new0(struct turn_waiter, 1);
-
-    w->retained = r;
-    w->caller = *caller;
-    g_ref_string_acquire(w->caller.payload);
-    w->decided = decided;
-    w->context = context;
-    w->link.data = w;
-    g_queue_push_tail_link(&r->waiting, &w->link);
-    step(r, (struct retain_event){.kind = RETAIN_EV_LOCK, .tries = caller->tries});
-    return w;
-}
-
-static void take(void *context, zkl_grant *turn, const zkl_error *error)
-{
-    zkl_grant **ret = context;
-
-    (void)error;
-    *ret = turn;
-}
-
-zkl_grant *retained_take(struct retained *r, uint64_t owner)
-{
-    struct retain_event ev = {.kind = RETAIN_EV_LOCK};
-    const struct turn_caller caller = {.owner = owner};
-    const struct retain *m = &r->machine;
-    zkl_grant *turn = NULL;
-
-    if (m->state != RETAIN_IDLE || m->waiting > 0 || (m->fence64 && !is_last_owner(r, &caller)))
-        return NULL;
-    read_clock(r, &ev);
-    if (!ev.sure)
-        return NULL;
-    r->quick = (struct turn_waiter){
-        .retained = r, .caller = caller, .decided = take, .context = &turn, .link.data = &r->quick};
-    g_queue_push_tail_link(&r->waiting, &r->quick.link);
-    step(r, ev);
-    return turn;
-}
-
-void retained_give_up(struct turn_waiter *w, int code, const char *text)
-{
-    struct retained *r = w->retained;
-    const char *path = session_path(r->session, r->spec.directory);
-    struct retain_event ev = {.kind = RETAIN_EV_GAVE_UP, .first = !w->link.prev};
-    zkl_error why;
-
-    error_fill(&why, code, path, "%s: %s", path, text);
-    r->refs++;
-    decide(w, NULL, &why);
-    step(r, ev);
-    retained_unref(r);
-}
-
-/* Of all idle spans of the session the oldest go first. */
-static void shed(struct locks *all)
-{
-    GQueue *idle = &all->idle;
-
-    while (idle->length > all->participant.session->retain_max)
-        retained_yield(g_queue_peek_head(idle));
-}
-
-bool retained_give_back(struct retained *r, zkl_grant *turn, bool last)
-{
-    const struct turn_end end = turn_end(turn);
-    struct locks *all = r->all;
-
-    r->spare = end.spare;
-    r->over = !end.spare;
-    step(r, (struct retain_event){.kind = RETAIN_EV_UNLOCK,
-                                  .now = end.now,
-                                  .sure = end.now > 0,
-                                  .must_end = last || end.in_doubt || !end.spare});
-    shed(all);
-    return end.owned;
-}
-
-void retained_yield(struct retained *r)
-{
-    step(r, (struct retain_event){.kind = RETAIN_EV_YIELD});
-}
-
-void retained_close(struct retained *r)
-{
-    step(r, (struct retain_event){.kind = RETAIN_EV_CLOSE});
-}
-
-void retained_abort(struct retained *r, const zkl_error *why)
-{
-    r->refs++;
-    while (!g_queue_is_empty(&r->waiting))
-        retained_give_up(g_queue_peek_head(&r->waiting), why->code, why->text);
     retained_unref(r);
 }

@@ -1,0 +1,76 @@
+/* What a holder hears, beside its grant: others who wait, proofs, its end. */
+#include "contender_requests.h"
+#include "grant.h"
+#include "lib/base/error.h"
+
+void contender_tell(struct contender *c, enum contender_news news)
+{
+    contender_news_fn fn = c->head ? c->head->news : NULL;
+
+    if (fn && news == CONTENDER_ENDED)
+        c->head->news = NULL;
+    if (fn)
+        fn(c->context, news);
+}
+
+static enum contender_news to_news(enum attempt_others others)
+{
+    return others == OTHERS_NONE   ? CONTENDER_ALONE
+           : others == OTHERS_WAIT ? CONTENDER_OTHERS
+                                   : CONTENDER_UNKNOWN;
+}
+
+void contender_tell_others(struct contender *c, enum attempt_others others)
+{
+    c->look_again = others == OTHERS_UNKNOWN;
+    if (others == OTHERS_WAIT && c->grant)
+        grant_wanted(c->grant);
+    contender_tell(c, to_news(others));
+}
+
+static void tell_nobody(void *context, zkl_grant *grant, const zkl_error *error)
+{
+    (void)context;
+    (void)grant;
+    (void)error;
+}
+
+void contender_abandon(struct contender *c)
+{
+    c->decided = tell_nobody;
+    contender_forget(c);
+    contender_abort(c, ZKL_ECANCELED, zkl_strerror(ZKL_ECANCELED));
+}
+
+void contender_look(struct contender *c)
+{
+    contender_step_kind(c, EV_LOOK);
+}
+
+bool contender_has_waited(const struct contender *c)
+{
+    return c->machine.waited;
+}
+
+enum contender_news contender_others(const struct contender *c)
+{
+    return to_news(c->machine.others);
+}
+
+void contender_set_idle(struct contender *c, bool idle)
+{
+    c->idle = idle;
+}
+
+void contender_forget(struct contender *c)
+{
+    if (c->head)
+        c->head->news = NULL;
+}
+
+void contender_proved(struct contender *c)
+{
+    if (c->look_again)
+        contender_look(c);
+    contender_tell(c, CONTENDER_PROVED);
+}

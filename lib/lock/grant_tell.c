@@ -1,0 +1,114 @@
+/* Who is told what of a grant. */
+#include "grant_struct.h"
+#include "lib/base/callbacks.h"
+#include "lib/base/error.h"
+
+struct watcher {
+    zkl_grant_fn fn;
+    void *data;
+};
+
+struct message {
+    zkl_grant *grant;
+    struct watcher watcher;
+    zkl_state state;
+};
+
+GArray *grant_watchers_new(void)
+{
+    return g_array_new(FALSE, FALSE, sizeof(struct watcher));
+}
+
+static void deliver(void *data)
+{
+    struct message *m = data;
+
+    m->watcher.fn(m->grant, m->state, m->watcher.data);
+    grant_unref(m->grant);
+    g_free(m);
+}
+
+static void tell_one(zkl_grant *g, const struct watcher *watcher, zkl_state state)
+{
+    struct message *m = g_new(struct message, 1);
+
+    *m = (struct message){grant_ref(g), *watcher, state};
+    if (!callbacks_push(g->session->callbacks, deliver, m)) {
+        atomic_fetch_sub(&g->refs, 1); /* the caller has one */
+        g_free(m);
+    }
+}
+
+void grant_tell(zkl_grant *g, zkl_state state)
+{
+    for (guint i = 0; i < g->watchers->len; i++)
+        tell_one(g, &g_array_index(g->watchers, struct watcher, i), state);
+    if (state == ZKL_LOST || state == ZKL_RELEASED)
+        g_array_set_size(g->watchers, 0);
+}
+
+void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data)
+{
+    struct watcher watcher = {fn, data};
+    zkl_state state = zkl_grant_state(g);
+    /* Lost by its deadline, but the contender has not said so yet: that will be the one call. */
+    bool final = state == ZKL_RELEASED || (state == ZKL_LOST && !g->contender);
+
+    if (state == ZKL_SUSPECT || final)
+        tell_one(g, &watcher, state);
+    if (!final)
+        g_array_append_val(g->watchers, watcher);
+}
+
+int grant_register(zkl_grant *g, zkl_grant_fn fn, void *data, const char *what,
+                   void (*watch)(zkl_grant *g, zkl_grant_fn fn, void *data))
+{
+    int code = 0;
+
+    if (!g || !fn)
+        return error_set(ZKL_EINVAL, NULL, "%s: %s is NULL", what, g ? "fn" : "g");
+    if (fork_is_child(g->generation))
+        return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
+    session_lock(g->session);
+    if (g->session->closed)
+        code = error_set(ZKL_ECLOSED, g->node, "%s: the session was closed", g->node);
+    else
+        watch(g, fn, data);
+    session_unlock(g->session);
+    return code;
+}
+
+int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data)
+{
+    return grant_register(g, fn, data, "zkl_grant_on_change", grant_watch);
+}
+
+/* ---- others wait ---- */
+
+void grant_wanted(zkl_grant *g)
+{
+    zkl_grant *told = g->turn ? g->turn : g;
+
+    g->wanted = true;
+    for (guint i = 0; told->wanted_watchers && i < told->wanted_watchers->len; i++)
+        tell_one(told, &g_array_index(told->wanted_watchers, struct watcher, i),
+                 zkl_grant_state(told));
+    if (told->wanted_watchers)
+        g_array_set_size(told->wanted_watchers, 0);
+}
+
+bool grant_watch_wanted(zkl_grant *g, zkl_grant_fn fn, void *data)
+{
+    struct watcher watcher = {fn, data};
+
+    if (zkl_grant_state(g) >= ZKL_LOST)
+        return false;
+    if (g->span ? g->span->wanted : g->wanted) {
+        tell_one(g, &watcher, zkl_grant_state(g));
+        return false;
+    }
+    if (!g->wanted_watchers)
+        g->wanted_watchers = grant_watchers_new();
+    g_array_append_val(g->wanted_watchers, watcher);
+    return true;
+}

@@ -1,0 +1,106 @@
+/* What callers do with a handle that retains. */
+#include "grant.h"
+#include "lib/base/error.h"
+#include "locks.h"
+#include "retained_state.h"
+#include "turn.h"
+
+struct turn_waiter *retained_wait(struct retained *r, const struct turn_caller *caller,
+                                  contender_decided decided, void *context)
+{
+    struct turn_waiter *w = g_new0(struct turn_waiter, 1);
+
+    w->retained = r;
+    w->caller = *caller;
+    g_ref_string_acquire(w->caller.payload);
+    w->decided = decided;
+    w->context = context;
+    w->link.data = w;
+    g_queue_push_tail_link(&r->waiting, &w->link);
+    retained_step(r, (struct retain_event){.kind = RETAIN_EV_LOCK, .tries = caller->tries});
+    return w;
+}
+
+static void take(void *context, zkl_grant *turn, const zkl_error *error)
+{
+    zkl_grant **ret = context;
+
+    (void)error;
+    *ret = turn;
+}
+
+zkl_grant *retained_take(struct retained *r, uint64_t owner)
+{
+    struct retain_event ev = {.kind = RETAIN_EV_LOCK};
+    const struct turn_caller caller = {.owner = owner};
+    const struct retain *m = &r->machine;
+    zkl_grant *turn = NULL;
+
+    if (m->state != RETAIN_IDLE || m->waiting > 0 ||
+        (m->fence64 && !retained_is_last_owner(r, &caller)))
+        return NULL;
+    retained_read_clock(r, &ev);
+    if (!ev.sure)
+        return NULL;
+    r->quick = (struct turn_waiter){
+        .retained = r, .caller = caller, .decided = take, .context = &turn, .link.data = &r->quick};
+    g_queue_push_tail_link(&r->waiting, &r->quick.link);
+    retained_step(r, ev);
+    return turn;
+}
+
+void retained_give_up(struct turn_waiter *w, int code, const char *text)
+{
+    struct retained *r = w->retained;
+    const char *path = session_path(r->session, r->spec.directory);
+    struct retain_event ev = {.kind = RETAIN_EV_GAVE_UP, .first = !w->link.prev};
+    zkl_error why;
+
+    error_fill(&why, code, path, "%s: %s", path, text);
+    r->refs++;
+    retained_decide(w, NULL, &why);
+    retained_step(r, ev);
+    retained_unref(r);
+}
+
+/* Of all idle spans of the session the oldest go first. */
+static void shed(struct locks *all)
+{
+    GQueue *idle = &all->idle;
+
+    while (idle->length > all->participant.session->retain_max)
+        retained_yield(g_queue_peek_head(idle));
+}
+
+bool retained_give_back(struct retained *r, zkl_grant *turn, bool last)
+{
+    const struct turn_end end = turn_end(turn);
+    struct locks *all = r->all;
+
+    r->spare = end.spare;
+    r->over = !end.spare;
+    retained_step(r, (struct retain_event){.kind = RETAIN_EV_UNLOCK,
+                                           .now = end.now,
+                                           .sure = end.now > 0,
+                                           .must_end = last || end.in_doubt || !end.spare});
+    shed(all);
+    return end.owned;
+}
+
+void retained_yield(struct retained *r)
+{
+    retained_step(r, (struct retain_event){.kind = RETAIN_EV_YIELD});
+}
+
+void retained_close(struct retained *r)
+{
+    retained_step(r, (struct retain_event){.kind = RETAIN_EV_CLOSE});
+}
+
+void retained_abort(struct retained *r, const zkl_error *why)
+{
+    r->refs++;
+    while (!g_queue_is_empty(&r->waiting))
+        retained_give_up(g_queue_peek_head(&r->waiting), why->code, why->text);
+    retained_unref(r);
+}
