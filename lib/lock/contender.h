@@ -13,7 +13,7 @@ typedef void (*contender_decided)(void *context, zkl_grant *grant, const zkl_err
 
 /* What a holder hears beside that, in this order of time. */
 enum contender_news {
-    CONTENDER_ALONE,   /* nobody waits, and whoever comes will be heard */
+    CONTENDER_ALONE,   /* nobody waits; a contender that comes is heard of */
     CONTENDER_OTHERS,  /* somebody waits; of more that come nothing is heard */
     CONTENDER_UNKNOWN, /* whether somebody waits could not be found out */
     CONTENDER_PROVED,  /* the deadline was extended */
@@ -31,7 +31,7 @@ struct contender_spec {
     bool try_only;
     bool strict; /* a child that is no contender is an error */
     bool hints;  /* in a long queue it leaves a head hint in the directory's data, and goes by it */
-    bool watch_children;    /* if it is alone when it enters, it will hear who comes */
+    bool watch_children;    /* alone when it enters, it hears of a contender that comes */
     contender_news_fn news; /* NULL: not told */
 };
 

@@ -39,7 +39,7 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct eve
         return false;
     }
     g->termination.sweep.tree.helper = g->termination.guard;
-    /* Also by itself: whoever comes first. The terminal's keys are not for it. */
+    /* Also by itself: whichever is first. The terminal's keys are not for it. */
     setpgid(g->termination.guard, g->termination.guard);
     events->vital = g->termination.guard;
     return true;
