@@ -213,10 +213,17 @@ static bool give_back(zkl_mutex *m, zkl_grant *grant, bool last)
     return owned;
 }
 
+void mutex_forget_hold(zkl_mutex *m, struct hold *hold)
+{
+    if (m->recent == hold)
+        m->recent = NULL;
+    g_hash_table_remove(m->holds, &hold->key);
+}
+
 static void forget_over(zkl_mutex *m)
 {
     if (m->over)
-        g_hash_table_remove(m->holds, &m->over->key);
+        mutex_forget_hold(m, m->over);
     m->over = NULL;
 }
 
@@ -283,6 +290,7 @@ void zkl_mutex_free(zkl_mutex *m)
     m->freed = true;
     /* First: what is given back here would be theirs. */
     op_abort_all(m->session, &m->waiters, ZKL_ECLOSED, "the mutex was freed");
+    m->recent = NULL;
     g_hash_table_foreach_remove(m->holds, end_if_held, m);
     stop_retaining(m);
     pthread_mutex_unlock(&m->lock);

@@ -19,8 +19,9 @@ struct zkl_mutex {
     void *key_data;
     pthread_mutex_t lock; /* before the monitor */
     bool freed;
-    GHashTable *holds; /* key -> struct hold */
-    struct hold *over; /* the hold that ended last, left in the table; NULL: none */
+    GHashTable *holds;   /* key -> struct hold */
+    struct hold *recent; /* of holds: found last; NULL: none */
+    struct hold *over;   /* the hold that ended last, left in the table; NULL: none */
     /* guarded by the monitor: */
     struct retained *retained; /* NULL: nothing is retained */
     GQueue waiters;            /* of zkl_op: acquiring */
@@ -49,6 +50,9 @@ void mutex_unref(zkl_mutex *m);
  * monitor held. */
 struct contender_spec mutex_spec(zkl_mutex *m);
 char *mutex_payload(zkl_mutex *m);
+
+/* Takes the hold out of the table and frees it. With m->lock held. */
+void mutex_forget_hold(zkl_mutex *m, struct hold *hold);
 
 /* Ends the hold, whatever its depth, with m->lock held. The same owner may lock again soon, and
  * finds it. last: what is retained ends with it. False: it was lost before. */

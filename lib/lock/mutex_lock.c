@@ -12,6 +12,13 @@ static uint64_t caller_key(const zkl_mutex *m)
     return m->key ? m->key(m->key_data) : lock_owner_thread();
 }
 
+static struct hold *find_hold(zkl_mutex *m, uint64_t key)
+{
+    if (!m->recent || m->recent->key != key)
+        m->recent = g_hash_table_lookup(m->holds, &key);
+    return m->recent;
+}
+
 /* The owner is known here: one level deeper, if it may. */
 static int reenter(const zkl_mutex *m, struct hold *hold, zkl_grant **ret)
 {
@@ -105,7 +112,7 @@ static int lock_anew(zkl_mutex *m, struct hold *hold, int64_t timeout_ms, bool *
         code = acquire(m, hold, timeout_ms);
     }
     if (code && hold != m->over)
-        g_hash_table_remove(m->holds, &hold->key);
+        mutex_forget_hold(m, hold);
     if (!code && !m->key)
         lock_owner_count(1, mutex_thread_ends);
     return code;
@@ -143,7 +150,7 @@ int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret)
         return code;
     key = caller_key(m);
     pthread_mutex_lock(&m->lock);
-    struct hold *hold = g_hash_table_lookup(m->holds, &key);
+    struct hold *hold = find_hold(m, key);
     if (!hold || hold == m->over)
         return lock_first(m, hold, key, timeout_ms, ret);
     code = reenter(m, hold, ret);
@@ -160,7 +167,7 @@ int zkl_mutex_unlock(zkl_mutex *m)
         return code;
     uint64_t key = caller_key(m);
     pthread_mutex_lock(&m->lock);
-    struct hold *hold = g_hash_table_lookup(m->holds, &key);
+    struct hold *hold = find_hold(m, key);
     if (!hold || hold->depth == 0) {
         pthread_mutex_unlock(&m->lock);
         return error_set(ZKL_EPERM, mutex_path(m), "%s: the caller does not hold it",
