@@ -60,7 +60,7 @@ typedef struct zkl_mutex_options {
  * handle with zkl_mutex_free().
  *
  * Two handles on one path are independent: if one thread locks both, the second call waits for the
- * first lock. When there are 16 children or more, the holder writes a hint into path's data
+ * first lock. When there are 256 children or more, the holder writes a hint into path's data
  * ("zkl head 1 " and the name of its node), which saves the next holder a list. It never
  * overwrites data of others.
  *
