@@ -9,16 +9,6 @@
 
 enum { ABREAST = 32 };
 
-struct admission {
-    char *path; /* GRefString */
-    struct locks *all;
-    unsigned users;    /* the contenders, and who admits them */
-    unsigned entering; /* have not found their place yet */
-    uint32_t arrivals;
-    bool admitting;
-    GSequence *outside; /* of struct contender, the oldest first; NULL: nobody had to wait yet */
-};
-
 struct admission *admission_use(zkl_session *s, char *path)
 {
     struct locks *all = locks_of(s);
@@ -42,11 +32,6 @@ void admission_unuse(struct admission *a)
     g_ref_string_release(a->path);
     g_clear_pointer(&a->outside, g_sequence_free);
     g_free(a);
-}
-
-char *admission_path(const struct admission *a)
-{
-    return a->path;
 }
 
 /* ---- outside ---- */

@@ -301,6 +301,32 @@ void contender_abort(struct contender *c, int code, const char *text)
     contender_unref(c);
 }
 
+static void tell_nobody(void *context, zkl_grant *grant, const zkl_error *error)
+{
+    (void)context;
+    (void)grant;
+    (void)error;
+}
+
+void contender_abandon(struct contender *c)
+{
+    c->decided = tell_nobody;
+    contender_forget(c);
+    contender_abort(c, ZKL_ECANCELED, zkl_strerror(ZKL_ECANCELED));
+}
+
+void contender_look(struct contender *c)
+{
+    contender_step_kind(c, EV_LOOK);
+}
+
+void contender_proved(struct contender *c)
+{
+    if (c->look_again)
+        contender_look(c);
+    contender_tell(c, CONTENDER_PROVED);
+}
+
 void contender_release(struct contender *c)
 {
     contender_step_kind(c, EV_RELEASE);

@@ -1,7 +1,6 @@
 /* What a holder hears, beside its grant: others who wait, proofs, its end. */
 #include "contender_requests.h"
 #include "grant.h"
-#include "lib/base/error.h"
 
 void contender_tell(struct contender *c, enum contender_news news)
 {
@@ -28,25 +27,6 @@ void contender_tell_others(struct contender *c, enum attempt_others others)
     contender_tell(c, to_news(others));
 }
 
-static void tell_nobody(void *context, zkl_grant *grant, const zkl_error *error)
-{
-    (void)context;
-    (void)grant;
-    (void)error;
-}
-
-void contender_abandon(struct contender *c)
-{
-    c->decided = tell_nobody;
-    contender_forget(c);
-    contender_abort(c, ZKL_ECANCELED, zkl_strerror(ZKL_ECANCELED));
-}
-
-void contender_look(struct contender *c)
-{
-    contender_step_kind(c, EV_LOOK);
-}
-
 bool contender_has_waited(const struct contender *c)
 {
     return c->machine.waited;
@@ -66,11 +46,4 @@ void contender_forget(struct contender *c)
 {
     if (c->head)
         c->head->news = NULL;
-}
-
-void contender_proved(struct contender *c)
-{
-    if (c->look_again)
-        contender_look(c);
-    contender_tell(c, CONTENDER_PROVED);
 }

@@ -117,10 +117,26 @@ char *contender_node(const struct contender *c);
 
 /* ---- admission.c ---- */
 
+/* Only admission.c looks inside. */
+struct admission {
+    char *path; /* GRefString */
+    struct locks *all;
+    unsigned users;    /* the contenders, and who admits them */
+    unsigned entering; /* have not found their place yet */
+    uint32_t arrivals;
+    bool admitting;
+    GSequence *outside; /* of struct contender, the oldest first; NULL: nobody had to wait yet */
+};
+
 /* That of path, a GRefString, with one more user. */
 struct admission *admission_use(zkl_session *s, char *path);
 void admission_unuse(struct admission *a);
-char *admission_path(const struct admission *a); /* GRefString */
+
+/* A GRefString. */
+static inline char *admission_path(const struct admission *a)
+{
+    return a->path;
+}
 
 /* c has come. */
 void admission_arrive(struct contender *c);

@@ -3,7 +3,6 @@
 #include "contender_requests.h"
 #include "grant.h"
 #include "lib/base/error.h"
-#include "retained.h"
 
 static struct locks *all_of(struct participant *p)
 {
@@ -118,9 +117,10 @@ static void end_all(struct locks *all, int code, const char *text)
     zkl_error error;
 
     error_fill(&error, code, NULL, "%s", text);
-    for (GList *l = all->retained.head, *next; l; l = next) {
+    for (GList *l = all->local_callers.head, *next; l; l = next) {
+        struct local_callers *callers = l->data;
         next = l->next;
-        retained_abort(l->data, &error);
+        callers->abort(callers->context, &error);
     }
     admissions_abort(all, &error);
     for_all(&all->contenders, end, &error);

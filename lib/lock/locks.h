@@ -7,14 +7,21 @@
 
 #include "lib/session/participant.h"
 
+/* Who has callers that wait here and have no contender. */
+struct local_callers {
+    void (*abort)(void *context, const zkl_error *why); /* ends their calls; .context may go */
+    void *context;
+    GList link;
+};
+
 struct locks {
     struct participant participant;
-    GQueue contenders;        /* of struct contender: all who have begun and are not done */
-    GQueue by_deadline;       /* those of them that go by the session's deadline */
-    GQueue retained;          /* of struct retained: all of the session */
-    GQueue idle;              /* those of them that hold for nobody, the longest first */
-    GHashTable *admissions;   /* path -> struct admission: of admission.c */
-    bool admissions_closed;   /* while all hear that the session ended */
+    GQueue contenders;      /* of struct contender: all who have begun and are not done */
+    GQueue by_deadline;     /* those of them that go by the session's deadline */
+    GQueue local_callers;   /* of struct local_callers */
+    GQueue idle;            /* of struct retained: those that hold for nobody, the longest first */
+    GHashTable *admissions; /* path -> struct admission: of admission.c */
+    bool admissions_closed; /* while all hear that the session ended */
     GHashTable *hint_refused; /* directory -> int64_t: until when no hint is tried there again */
 };
 

@@ -1,35 +1,15 @@
 /* Steps the machine of a handle that retains, and does what it asks. */
 #include "grant.h"
 #include "lib/base/error.h"
-#include "locks.h"
 #include "retained_state.h"
 #include "turn.h"
-
-struct retained *retained_new(zkl_session *s, const struct contender_spec *spec,
-                              const struct retain *config)
-{
-    struct retained *r = g_new0(struct retained, 1);
-
-    r->refs = 1;
-    r->machine = *config;
-    retain_init(&r->machine);
-    r->session = s;
-    r->spec = *spec;
-    r->spec.directory = g_ref_string_acquire(spec->directory);
-    r->spec.payload = NULL; /* of each contender its own */
-    r->pending = g_array_new(FALSE, FALSE, sizeof(struct retain_event));
-    r->link.data = r->idle_link.data = r;
-    r->all = locks_of(s);
-    g_queue_push_tail_link(&r->all->retained, &r->link);
-    return r;
-}
 
 void retained_unref(struct retained *r)
 {
     if (--r->refs > 0)
         return;
     timers_cancel(&r->timer);
-    g_queue_unlink(&r->all->retained, &r->link);
+    g_queue_unlink(&r->all->local_callers, &r->callers.link);
     g_array_unref(r->pending);
     g_ref_string_release(r->spec.directory);
     g_free(r);

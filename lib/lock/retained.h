@@ -42,7 +42,4 @@ void retained_yield(struct retained *r);
 /* Nobody waits, nor will anybody come any more. */
 void retained_close(struct retained *r);
 
-/* All who wait get that error. */
-void retained_abort(struct retained *r, const zkl_error *why);
-
 #endif

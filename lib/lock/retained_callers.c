@@ -1,7 +1,6 @@
 /* What callers do with a handle that retains. */
 #include "grant.h"
 #include "lib/base/error.h"
-#include "locks.h"
 #include "retained_state.h"
 #include "turn.h"
 
@@ -97,10 +96,32 @@ void retained_close(struct retained *r)
     retained_step(r, (struct retain_event){.kind = RETAIN_EV_CLOSE});
 }
 
-void retained_abort(struct retained *r, const zkl_error *why)
+static void end_calls(void *retained, const zkl_error *why)
 {
+    struct retained *r = retained;
+
     r->refs++;
     while (!g_queue_is_empty(&r->waiting))
         retained_give_up(g_queue_peek_head(&r->waiting), why->code, why->text);
     retained_unref(r);
+}
+
+struct retained *retained_new(zkl_session *s, const struct contender_spec *spec,
+                              const struct retain *config)
+{
+    struct retained *r = g_new0(struct retained, 1);
+
+    r->refs = 1;
+    r->machine = *config;
+    retain_init(&r->machine);
+    r->session = s;
+    r->spec = *spec;
+    r->spec.directory = g_ref_string_acquire(spec->directory);
+    r->spec.payload = NULL; /* of each contender its own */
+    r->pending = g_array_new(FALSE, FALSE, sizeof(struct retain_event));
+    r->idle_link.data = r;
+    r->callers = (struct local_callers){.abort = end_calls, .context = r, .link.data = &r->callers};
+    r->all = locks_of(s);
+    g_queue_push_tail_link(&r->all->local_callers, &r->callers.link);
+    return r;
 }

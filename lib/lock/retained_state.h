@@ -2,6 +2,7 @@
 #ifndef LIB_RETAINED_STATE_H
 #define LIB_RETAINED_STATE_H
 
+#include "locks.h"
 #include "retained.h"
 
 struct turn_waiter {
@@ -28,7 +29,8 @@ struct retained {
     uint32_t connection;       /* that the attempt began on; 0: none */
     GQueue waiting;            /* of struct turn_waiter */
     struct timer timer;
-    GList link, idle_link;    /* in the session's lists */
+    struct local_callers callers;
+    GList idle_link;          /* in the session's list */
     struct turn_waiter quick; /* of retained_take() */
     GArray *pending;          /* of struct retain_event: while another is being stepped */
     bool stepping;
