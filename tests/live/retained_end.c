@@ -76,16 +76,24 @@ static void expired_while_idle(void)
     fault_end();
 }
 
+/* Two turns were had, and the lock is kept. */
+static zkl_mutex *idle_after_two(struct turn_seen *seen)
+{
+    zkl_mutex *m = retaining(fault_proxied(FAULT_LONG_MS), DAY_MS);
+
+    lock_turn(m, seen);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    take_turn(m, seen, 1);
+    return m;
+}
+
 /* The same, by an administrator. */
 static void deleted_while_idle(void)
 {
     struct turn_seen seen;
 
     fault_begin();
-    zkl_mutex *m = retaining(fault_proxied(FAULT_LONG_MS), DAY_MS);
-    lock_turn(m, &seen);
-    CHECK_INT(zkl_mutex_unlock(m), 0);
-    take_turn(m, &seen, 1);
+    zkl_mutex *m = idle_after_two(&seen);
     CHECK_INT(raw_delete(fault.direct, seen.node), ZOK);
     EVENTUALLY(({
         zkl_grant *g = NULL;
@@ -262,10 +270,7 @@ static void freed_while_idle(void)
     struct turn_seen seen;
 
     fault_begin();
-    zkl_mutex *m = retaining(fault_proxied(FAULT_LONG_MS), DAY_MS);
-    lock_turn(m, &seen);
-    CHECK_INT(zkl_mutex_unlock(m), 0);
-    take_turn(m, &seen, 1);
+    zkl_mutex *m = idle_after_two(&seen);
     fault_mutex_free(m);
     EVENTUALLY(fault_children() == 0);
     fault_end();
