@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <string.h>
 #include <time.h>
 
@@ -13,96 +12,11 @@
 #include "lib/base/path.h"
 #include "lib/base/thread.h"
 #include "participant.h"
-#include "request.h"
 #include "watch.h"
 
-enum { TIMEOUT_MIN_MS = 200, CLOSE_WAIT_MS = 5000, DRIFT_MAX = 500, PATIENCE_MAX_MS = 60000 };
+enum { TIMEOUT_MIN_MS = 200, CLOSE_WAIT_MS = 5000, DRIFT_MAX = 500 };
 
 const struct store_ops *session_store = &store_zk;
-
-zkl_session *session_ref(zkl_session *s)
-{
-    g_atomic_int_inc(&s->refs);
-    return s;
-}
-
-static void free_session(zkl_session *s)
-{
-    participants_free(s);
-    if (s->timers)
-        timers_free(s->timers);
-    if (s->log)
-        log_free(s->log);
-    if (s->callbacks)
-        callbacks_free(s->callbacks);
-    g_hash_table_unref(s->watches);
-    g_hash_table_unref(s->logged);
-    g_array_unref(s->listeners);
-    pthread_mutex_destroy(&s->monitor);
-    pthread_cond_destroy(&s->changed);
-    g_free(s->hosts);
-    g_free(s->shown_hosts);
-    g_free(s->chroot);
-    g_free(s->auth_scheme);
-    g_free(s->auth);
-    g_free(s->acl);
-    g_free(s);
-}
-
-/* Closing descriptors is a point of cancellation. */
-void session_unref(zkl_session *s)
-{
-    int before;
-
-    if (!g_atomic_int_dec_and_test(&s->refs))
-        return;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    free_session(s);
-    pthread_setcancelstate(before, NULL);
-}
-
-const char *session_path(const zkl_session *s, const char *full)
-{
-    size_t length = strlen(s->chroot);
-
-    if (strncmp(full, s->chroot, length) == 0 && full[length] == '/')
-        return full + length;
-    return full;
-}
-
-int64_t session_patience_ms(const zkl_session *s)
-{
-    return MIN(s->timeout_ms, MAX(s->wanted_timeout_ms, PATIENCE_MAX_MS));
-}
-
-int session_check(const zkl_session *s)
-{
-    if (!s)
-        return error_set(ZKL_EINVAL, NULL, "the session is NULL");
-    if (fork_is_child(s->generation))
-        return error_set(ZKL_ECHILD, s->shown_hosts,
-                         "the session of %s belongs to the parent process", s->shown_hosts);
-    return 0;
-}
-
-int session_why_down(const zkl_session *s, zkl_error *ret)
-{
-    if (s->refused)
-        return error_fill(ret, ZKL_EAUTH, s->shown_hosts, "%s: %s", s->shown_hosts,
-                          zkl_strerror(ZKL_EAUTH));
-    if (s->foreigners)
-        return error_fill(ret, ZKL_EUNREACHABLE, s->shown_hosts,
-                          "%s: the server that answers there is not ZooKeeper", s->shown_hosts);
-    if (s->host_unknown)
-        return error_fill(ret, ZKL_EHOST, s->shown_hosts, "%s: no server name can be resolved",
-                          s->shown_hosts);
-    if (s->rollback.refuses)
-        return error_fill(ret, ZKL_EUNREACHABLE, s->shown_hosts,
-                          "%s: the servers' data is older than what the session has seen",
-                          s->shown_hosts);
-    return error_fill(ret, ZKL_EUNREACHABLE, s->shown_hosts, "%s: no server answers",
-                      s->shown_hosts);
-}
 
 /* ---- open ---- */
 
@@ -259,60 +173,7 @@ int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_o
     return 0;
 }
 
-/* ---- telling ---- */
-
-struct message {
-    struct session_listener listener;
-    zkl_session *session;
-    zkl_session_event event;
-    int64_t id;
-};
-
-static void deliver(void *data)
-{
-    struct message *m = data;
-
-    m->listener.fn(m->session, m->event, m->id, m->listener.data);
-    g_free(m);
-}
-
-/* The queue ends before the session does, so no reference is needed. */
-static void tell_one(zkl_session *s, const struct session_listener *listener,
-                     zkl_session_event event, int64_t id)
-{
-    struct message *m = g_new(struct message, 1);
-
-    *m = (struct message){*listener, s, event, id};
-    if (!callbacks_push(s->callbacks, deliver, m))
-        g_free(m);
-}
-
-void session_tell(zkl_session *s, zkl_session_event event, int64_t id)
-{
-    for (guint i = 0; i < s->listeners->len; i++)
-        tell_one(s, &g_array_index(s->listeners, struct session_listener, i), event, id);
-}
-
-int zkl_session_on_change(zkl_session *s, zkl_session_fn fn, void *data)
-{
-    struct session_listener listener = {fn, data};
-    int code = session_check(s);
-
-    if (code)
-        return code;
-    if (!fn)
-        return error_set(ZKL_EINVAL, NULL, "zkl_session_on_change: fn is NULL");
-    session_lock(s);
-    if (s->closing) {
-        code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
-    } else {
-        g_array_append_val(s->listeners, listener);
-        if (s->up)
-            tell_one(s, &listener, ZKL_SESSION_CONNECTED, s->id);
-    }
-    session_unlock(s);
-    return code;
-}
+/* ---- callbacks ---- */
 
 int zkl_session_fd(zkl_session *s)
 {
@@ -340,19 +201,6 @@ int zkl_session_dispatch(zkl_session *s)
 }
 
 /* ---- asking ---- */
-
-/* Others have the monitor meanwhile, and leave their own state. */
-bool session_wait_change(zkl_session *s, const struct timespec *until)
-{
-    int cancel_state = s->cancel_state, code;
-
-    if (until)
-        code = pthread_cond_timedwait(&s->changed, &s->monitor, until);
-    else
-        code = pthread_cond_wait(&s->changed, &s->monitor);
-    s->cancel_state = cancel_state;
-    return code != ETIMEDOUT;
-}
 
 static int wait_up(zkl_session *s, const struct timespec *until)
 {
