@@ -1,5 +1,4 @@
-/* Session incarnations: one ZooKeeper session after another, and the chain of proofs within each.
- * All with the monitor held. */
+/* Session incarnations: one ZooKeeper session after another. All with the monitor held. */
 #ifndef LIB_INCARNATION_H
 #define LIB_INCARNATION_H
 
@@ -22,8 +21,5 @@ void incarnation_retired(zkl_session *s);
 
 /* A node stands that only the end of the session removes: as soon as nothing is held, it ends. */
 void incarnation_purge(zkl_session *s);
-
-/* A request of this kind was answered definitely on the present connection. */
-void incarnation_proved(zkl_session *s, enum proof_kind kind, struct instant sent);
 
 #endif

@@ -1,9 +1,6 @@
 #include "request.h"
 
-#include <string.h>
-
-#include "incarnation.h"
-#include "lib/base/log.h"
+#include "proof_chain.h"
 
 #define RETRY_NS (100 * CLOCK_MS)
 
@@ -102,7 +99,7 @@ static void on_reply(void *context, const struct store_reply *reply)
     }
     if (reply->rc < STORE_BAD && r->connection == s->connection) {
         s->confirmed = s->connection;
-        incarnation_proved(s, r->proves, r->sent);
+        proof_chain_proved(s, r->proves, r->sent);
     }
     r->done(r, reply);
     request_free(r);
@@ -196,95 +193,4 @@ void request_drop_all(zkl_session *s)
     timers_cancel(&s->retry_timer);
     for (guint n = s->parked.length; n > 0 && !g_queue_is_empty(&s->parked); n--)
         end_parked(g_queue_pop_head_link(&s->parked)->data, STORE_GONE);
-}
-
-/* ---- deletes ---- */
-
-struct refusal {
-    zkl_session *session;
-    char *path;
-    int64_t pause; /* ns */
-    struct timer timer;
-    GList link;
-};
-
-enum { PAUSE_FIRST_MS = 500, PAUSE_LAST_MS = 30000 };
-
-static void free_refusal(struct refusal *refusal)
-{
-    timers_cancel(&refusal->timer);
-    g_queue_unlink(&refusal->session->refusals, &refusal->link);
-    g_free(refusal->path);
-    g_free(refusal);
-}
-
-static void on_redeleted(struct request *r, const struct store_reply *reply);
-
-static void redelete(void *data)
-{
-    struct refusal *refusal = data;
-
-    request_send(refusal->session,
-                 request_new(STORE_DELETE, g_strdup(refusal->path), on_redeleted, refusal));
-}
-
-static struct refusal *find_refusal(zkl_session *s, const char *path)
-{
-    for (GList *l = s->refusals.head; l; l = l->next) {
-        struct refusal *refusal = l->data;
-        if (strcmp(refusal->path, path) == 0)
-            return refusal;
-    }
-    return NULL;
-}
-
-static void pause_refusal(struct refusal *refusal)
-{
-    timers_arm(refusal->session->timers, &refusal->timer, clock_now().boot + refusal->pause,
-               redelete, refusal);
-    refusal->pause = MIN(refusal->pause * 2, PAUSE_LAST_MS * CLOCK_MS);
-}
-
-static void refuse(zkl_session *s, const char *path)
-{
-    struct refusal *refusal;
-
-    if (find_refusal(s, path))
-        return;
-    refusal = g_new0(struct refusal, 1);
-    log_line(s->log, ZKL_LOG_ERROR, "%s: cannot delete it: %s", path, zkl_strerror(ZKL_EACCES));
-    refusal->session = s;
-    refusal->path = g_strdup(path);
-    refusal->pause = PAUSE_FIRST_MS * CLOCK_MS;
-    refusal->link.data = refusal;
-    g_queue_push_tail_link(&s->refusals, &refusal->link);
-    pause_refusal(refusal);
-    incarnation_purge(s);
-}
-
-/* The refusal is there still: it has one delete under way, and those of a session are answered
- * before its refusals are forgotten. */
-static void on_redeleted(struct request *r, const struct store_reply *reply)
-{
-    if (reply->rc == STORE_OK || reply->rc == STORE_NONODE)
-        free_refusal(r->context);
-    else
-        pause_refusal(r->context);
-}
-
-static void on_deleted(struct request *r, const struct store_reply *reply)
-{
-    if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
-        refuse(r->context, r->what.path);
-}
-
-void request_delete(zkl_session *s, char *path)
-{
-    request_send(s, request_new(STORE_DELETE, path, on_deleted, s));
-}
-
-void request_forget_refusals(zkl_session *s)
-{
-    while (!g_queue_is_empty(&s->refusals))
-        free_refusal(s->refusals.head->data);
 }

@@ -5,6 +5,7 @@
 #include "lib/lock/grant.h"
 #include "lib/lock/release.h"
 #include "lib/session/incarnation.h"
+#include "lib/session/proof_chain.h"
 #include "lib/session/participant.h"
 
 enum { TIMEOUT_MS = 10000, BEYOND_MS = 2 * TIMEOUT_MS };
@@ -209,7 +210,7 @@ static void handled(struct actor *a, const struct state *st, const struct ask *a
 static void prove(struct actor *a)
 {
     a->session->proofs.alone = true;
-    incarnation_proved(a->session, PROOF_WRITE, a->now);
+    proof_chain_proved(a->session, PROOF_WRITE, a->now);
     a->session->proofs.alone = false;
 }
 

@@ -1,0 +1,136 @@
+#include "proof_chain.h"
+
+#include <limits.h>
+
+#include "participant.h"
+#include "request.h"
+
+/* Present on every server, and outside any chroot. */
+#define SYSTEM_PATH "/zookeeper"
+#define CONFIG_PATH "/zookeeper/config"
+
+static bool is_warm(zkl_session *s, struct instant now)
+{
+    return participants_are_busy(s) || !instant_reached(now, s->warm_until);
+}
+
+static void on_deadline(void *data);
+
+static void arm_deadline(zkl_session *s)
+{
+    struct instant now = clock_now();
+
+    timers_arm(s->timers, &s->deadline_timer, now.boot + instant_left(now, s->proofs.deadline),
+               on_deadline, s);
+}
+
+/* The timer runs on one clock, the deadline is on two. */
+static void on_deadline(void *data)
+{
+    zkl_session *s = data;
+
+    if (!s->proofs.has_deadline)
+        return;
+    if (proofs_valid(&s->proofs, clock_now()))
+        arm_deadline(s);
+    else
+        participants_tell(s, NEWS_LAPSED);
+}
+
+static void spread_deadline(zkl_session *s, enum session_news news)
+{
+    participants_tell(s, news);
+    arm_deadline(s);
+}
+
+void proof_chain_proved(zkl_session *s, enum proof_kind kind, struct instant sent)
+{
+    bool step = kind == PROOF_SYNC || kind == PROOF_RENEWAL;
+
+    if (proofs_answered(&s->proofs, kind, sent, clock_now()))
+        spread_deadline(s, NEWS_PROVED);
+    if (step)
+        proof_chain_run(s);
+}
+
+static void on_chain_answered(struct request *r, const struct store_reply *reply)
+{
+    zkl_session *s = r->context;
+
+    if ((reply->rc == STORE_UNKNOWN || reply->rc == STORE_BAD) && r->connection == s->connection)
+        proofs_failed(&s->proofs, r->proves);
+}
+
+/* Never parked: a step that is late would prove too much. */
+static bool send_chain(zkl_session *s, enum proof_wish wish)
+{
+    static const struct {
+        enum store_kind kind;
+        enum proof_kind proves;
+    } steps[] = {
+        [PROOF_SEND_ANCHOR] = {STORE_GET, PROOF_ANCHOR},
+        [PROOF_SEND_SYNC] = {STORE_SYNC, PROOF_SYNC},
+        /* Refused for its version: a proof through the quorum that changes and wakes nothing. */
+        [PROOF_SEND_WRITE] = {STORE_SET, PROOF_RENEWAL},
+    };
+    struct request *r = request_new(steps[wish].kind, g_strdup(SYSTEM_PATH), on_chain_answered, s);
+
+    r->proves = steps[wish].proves;
+    r->once = true;
+    r->what.version = INT_MAX;
+    enum proof_kind proves = r->proves;
+    proofs_sent(&s->proofs, proves, clock_now());
+    if (request_try(s, r))
+        return true;
+    proofs_failed(&s->proofs, proves);
+    return false;
+}
+
+static void on_time(void *data)
+{
+    proof_chain_run(data);
+}
+
+void proof_chain_run(zkl_session *s)
+{
+    struct instant now = clock_now();
+
+    if (!s->up || s->closing)
+        return;
+    if (!is_warm(s, now)) {
+        timers_cancel(&s->proof_timer);
+        return;
+    }
+    for (enum proof_wish wish; (wish = proofs_want(&s->proofs, now)) != PROOF_NOTHING;) {
+        if (!send_chain(s, wish))
+            break;
+    }
+    if (proofs_overdue(&s->proofs, now))
+        participants_tell(s, NEWS_SUSPECT);
+    timers_arm(s->timers, &s->proof_timer,
+               clock_now().boot + MAX(proofs_wait(&s->proofs, now), CLOCK_MS), on_time, s);
+}
+
+static void on_config(struct request *r, const struct store_reply *reply)
+{
+    zkl_session *s = r->context;
+
+    if (reply->rc == STORE_OK && reply->length == 0 && r->connection == s->connection)
+        proofs_alone(&s->proofs);
+    proof_chain_run(s);
+}
+
+/* Which rule proves things on this connection? */
+static void ask_config(zkl_session *s)
+{
+    struct request *r = request_new(STORE_GET, g_strdup(CONFIG_PATH), on_config, s);
+
+    r->once = true;
+    request_try(s, r);
+}
+
+void proof_chain_connected(zkl_session *s)
+{
+    spread_deadline(s, NEWS_DEADLINE);
+    ask_config(s);
+}

@@ -1,0 +1,17 @@
+/* The chain of proofs within a session incarnation, and the timer of its deadline. With the monitor
+ * held. */
+#ifndef LIB_PROOF_CHAIN_H
+#define LIB_PROOF_CHAIN_H
+
+#include "core.h"
+
+/* A request of this kind was answered definitely on the present connection. */
+void proof_chain_proved(zkl_session *s, enum proof_kind kind, struct instant sent);
+
+/* There is a connection, which moves the deadline. Before anything else is sent on it. */
+void proof_chain_connected(zkl_session *s);
+
+/* Sends what the chain wants now; goes on while the session is warm. */
+void proof_chain_run(zkl_session *s);
+
+#endif
