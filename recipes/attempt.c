@@ -109,6 +109,8 @@ void attempt_step(struct attempt *c, const struct event *ev, struct actions *out
         c->own_watched = false;
     if (is_stale(c, ev))
         return;
+    if (ev->kind == EV_READ && c->state != ST_HOLDING) /* a holder is told */
+        c->asked |= ev->asked;
     if (over && from != ST_IDLE && !c->told)
         on_session_over(c, out, ev->kind == EV_END);
     else if (ev->kind == EV_ABORT && !c->told)

@@ -69,6 +69,7 @@ enum event_kind {
     EV_LAPSED,         /* the grant's deadline passed */
     EV_ABORT,          /* the caller gives up: timeout, cancel, close */
     EV_LOOK,           /* the holder asks whether others wait: answered by ACT_OTHERS */
+    EV_HEED,           /* the holder will hear at once that it is asked to give way */
     EV_RELEASE,        /* the holder is done; or, when lapsed, its callbacks are */
     EV_REPLACED,       /* the session ended and a new one is being opened */
     EV_END             /* the session ended and no other will follow */
@@ -87,6 +88,7 @@ struct event {
     uint64_t czxid;
     int64_t ephemeral_owner; /* ephemeralOwner; EV_WATCHED, too */
     int64_t session;         /* the present session's id */
+    bool asked;              /* EV_READ: the node's data ask to give way (revoke.h) */
     /* EV_LISTED */
     const struct child *children;
     bool watched; /* the list has left a watch */
@@ -120,6 +122,7 @@ enum action_kind {
                  not awaited */
     ACT_ARM,      /* EV_TIMER after .number ms */
     ACT_OTHERS,   /* the holder hears .others; the last action of a step */
+    ACT_ASKED,    /* the holder hears, once, that it is asked to give way; the last one, too */
     ACT_GRANT,
     ACT_REVOKE,
     ACT_FAIL /* .error is the caller's answer */
@@ -192,6 +195,8 @@ struct attempt {
     bool waited : 1;                /* it has had a predecessor */
     bool looking : 1;               /* EV_LOOK is not answered yet */
     enum attempt_others others : 2; /* OTHERS_NONE: the children are watched */
+    bool heeds : 1;                 /* the own node is watched for what is written there, too */
+    bool asked : 1;                 /* to give way, as a read of the own node has shown */
     uint64_t token;
     int32_t number;
     uint32_t ahead;  /* in the last snapshot; 0 before the first one */

@@ -7,6 +7,7 @@ static void forget_place(struct attempt *c)
 {
     c->has_node = false;
     c->own_watched = false;
+    c->asked = false;
     c->others = OTHERS_UNKNOWN;
     c->ahead = 0;
     c->hintable = false;

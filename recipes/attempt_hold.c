@@ -11,6 +11,12 @@ static bool is_to_hint(const struct attempt *c)
            rule_waits(c->kind, c->kind);
 }
 
+/* The watch on the children tells of the own node's end, but not of what is written there. */
+static bool needs_own_watch(const struct attempt *c)
+{
+    return c->others != OTHERS_NONE || c->heeds;
+}
+
 /* The hint is sent first: whoever is granted may give back at once, and its delete must come behind
  * it. */
 static void grant(struct attempt *c, struct actions *out)
@@ -19,8 +25,10 @@ static void grant(struct attempt *c, struct actions *out)
         attempt_act(out, ACT_SET_HINT)->number = c->version;
     attempt_act(out, ACT_GRANT)->others = c->others;
     c->told = true;
-    if (!c->own_watched && c->others != OTHERS_NONE)
+    if (!c->own_watched && needs_own_watch(c))
         attempt_act(out, ACT_ARM)->number = ATTEMPT_OWN_WATCH_MS;
+    if (c->asked)
+        attempt_act(out, ACT_ASKED);
     attempt_move(c, ST_HOLDING);
 }
 
@@ -116,6 +124,18 @@ static void on_own_read(struct attempt *c, const struct event *ev, struct action
         attempt_own_watched(c, ev);
     else
         attempt_act(out, ACT_ARM)->number = ATTEMPT_RETRY_MS;
+    if (c->state == ST_HOLDING && ev->asked && !c->asked) {
+        c->asked = true;
+        attempt_act(out, ACT_ASKED);
+    }
+}
+
+/* What was written before shows in the read; the watch that it leaves tells of the rest. */
+static void heed(struct attempt *c, struct actions *out)
+{
+    if (!c->own_watched)
+        attempt_ask(c, out, ACT_READ);
+    c->heeds = true;
 }
 
 static void step_holding(struct attempt *c, const struct event *ev, struct actions *out)
@@ -129,11 +149,14 @@ static void step_holding(struct attempt *c, const struct event *ev, struct actio
         attempt_move(c, ST_LAPSED);
         break;
     case EV_TIMER:
-        if (c->others != OTHERS_NONE)
+        if (!c->own_watched && needs_own_watch(c))
             attempt_ask(c, out, ACT_READ);
         break;
     case EV_LOOK:
         look(c, out);
+        break;
+    case EV_HEED:
+        heed(c, out);
         break;
     case EV_LISTED:
         if (c->looking)

@@ -62,7 +62,7 @@ bool candidacy_invariant(const struct candidacy *c)
         return false;
     if (is_in(c, BIT(CANDIDACY_CHECKING) | BIT(CANDIDACY_PASSING)) && !c->step_down.yield)
         return false;
-    if (c->state == CANDIDACY_ASKED && !c->step_down.others)
+    if (c->state == CANDIDACY_ASKED && !c->step_down.others && !c->revoked)
         return false;
     if (c->watched && !looks_out(c) && c->state != CANDIDACY_CHECKING)
         return false;
@@ -182,7 +182,7 @@ static void review(struct candidacy *c, const struct candidacy_event *ev,
 {
     if (c->state != CANDIDACY_LEADING || !ev->owned)
         return;
-    if (!step_down_is_due(&c->step_down, age_of(c, ev))) {
+    if (!c->revoked && !step_down_is_due(&c->step_down, age_of(c, ev))) {
         arm_next(c, ev, out);
         return;
     }
@@ -227,7 +227,7 @@ static void lead(struct candidacy *c, const struct candidacy_event *ev,
 static void on_won(struct candidacy *c, const struct candidacy_event *ev,
                    struct candidacy_actions *out)
 {
-    c->step_down.higher = c->step_down.others = false;
+    c->step_down.higher = c->step_down.others = c->revoked = false;
     if (!c->step_down.yield) {
         lead(c, ev, out);
         return;
@@ -273,6 +273,15 @@ static void on_fired(struct candidacy *c, const struct candidacy_event *ev,
 {
     (void)ev;
     list(c, out);
+}
+
+/* Before it leads, it is asked as soon as it does. No term is too short for that: somebody wants
+ * it. */
+static void on_revoked(struct candidacy *c, const struct candidacy_event *ev,
+                       struct candidacy_actions *out)
+{
+    c->revoked = true;
+    review(c, ev, out);
 }
 
 static void on_term_told(struct candidacy *c, const struct candidacy_event *ev,
@@ -343,8 +352,8 @@ void candidacy_step(struct candidacy *c, const struct candidacy_event *ev,
         [CANDIDACY_EV_FAILED] = on_failed,       [CANDIDACY_EV_LISTED] = on_answered,
         [CANDIDACY_EV_UNLISTED] = on_answered,   [CANDIDACY_EV_GONE] = on_answered,
         [CANDIDACY_EV_UNWATCHED] = on_unwatched, [CANDIDACY_EV_FIRED] = on_fired,
-        [CANDIDACY_EV_TERM_TOLD] = on_term_told, [CANDIDACY_EV_YIELD] = on_yield,
-        [CANDIDACY_EV_STOP] = on_stop,
+        [CANDIDACY_EV_REVOKED] = on_revoked,     [CANDIDACY_EV_TERM_TOLD] = on_term_told,
+        [CANDIDACY_EV_YIELD] = on_yield,         [CANDIDACY_EV_STOP] = on_stop,
     };
 
     out->count = 0;

@@ -38,6 +38,7 @@ enum candidacy_event_kind {
     CANDIDACY_EV_GONE,      /* the session is over, and the grant with it */
     CANDIDACY_EV_UNWATCHED, /* what is asked for leaves no watch, as there are too many */
     CANDIDACY_EV_FIRED,     /* the watch: somebody came or went */
+    CANDIDACY_EV_REVOKED,   /* the grant's node asks to give way (revoke.h) */
     CANDIDACY_EV_TERM_TOLD, /* the user has heard that the term has ended */
     /* of the user: */
     CANDIDACY_EV_YIELD,
@@ -119,6 +120,7 @@ struct candidacy {
     /* since then: */
     enum candidacy_state state;
     enum candidacy_cause cause; /* STOPPING: what is told then */
+    bool revoked;               /* the present grant's node asks to give way */
     bool watched;               /* as in the event; from the next list on, at the latest */
     uint32_t tag;               /* of the newest list: answers to older ones are stale */
     int64_t back_off_ms;        /* behind the last failure; 0: there was none since the last term */

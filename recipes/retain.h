@@ -33,7 +33,7 @@ enum retain_event_kind {
                           be heard */
     RETAIN_EV_FAILED,  /* the attempt: .busy if it tried and others are first */
     RETAIN_EV_LOOKED,  /* what ACT_LOOK of this span has found: .others, .watched */
-    RETAIN_EV_RIVAL,   /* another contender has come */
+    RETAIN_EV_RIVAL,   /* another contender has come, or the span is asked to give way */
     RETAIN_EV_PROVED,  /* the doubt is over */
     RETAIN_EV_ENDED,   /* the node is not ours any more, or its deadline has passed */
     RETAIN_EV_TIMER,   /* ACT_ARM came due */

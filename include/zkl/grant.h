@@ -94,6 +94,16 @@ ZKL_API int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data);
  * Returns as zkl_grant_on_change(). Since 0.1. */
 ZKL_API int zkl_grant_on_wanted(zkl_grant *g, zkl_grant_fn fn, void *data);
 
+/* Registers fn(g, state, data), which is called once, when somebody asks the holder to give way; if
+ * that has happened already, also before the grant, it is called now. Such a request is made by
+ * zkl_queue_revoke(), by zkl revoke and by Curator's Revoker: they set the data of the grant's node
+ * to "__REVOKE__", which replaces the payload. Nothing is forced: the holder may give the lock
+ * back, later or never. state is that at the time of the news; the call may come late. What happens
+ * after the grant has ended is not reported. Costs a read of the node, which leaves a watch there,
+ * unless there is one already. Registrations add up, and end with the grant. Returns as
+ * zkl_grant_on_change(). Since 0.1. */
+ZKL_API int zkl_grant_on_revoke(zkl_grant *g, zkl_grant_fn fn, void *data);
+
 /* Releases a grant that the caller owns: one that an asynchronous acquisition or a campaign gave.
  * Must not be called for a grant that zkl_mutex_lock() lent. May be called from any thread. Unless
  * a mutex retains the node, it is deleted in the background, until that is confirmed or the session

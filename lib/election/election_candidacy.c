@@ -78,6 +78,12 @@ static void on_fired(void *context, bool gone)
     step(context, (struct candidacy_event){.kind = CANDIDACY_EV_FIRED});
 }
 
+static void on_news(void *context, enum contender_news news)
+{
+    if (news == CONTENDER_ASKED)
+        step(context, (struct candidacy_event){.kind = CANDIDACY_EV_REVOKED});
+}
+
 static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
 {
     struct election_candidacy *c = context;
@@ -86,6 +92,7 @@ static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
     c->contender = NULL;
     if (grant) {
         c->grant = grant;
+        contender_hear(grant_contender(grant), on_news);
     } else {
         c->failure = *error;
         ev.kind = CANDIDACY_EV_FAILED;

@@ -68,7 +68,7 @@ static void give_grant(struct contender *c)
     c->grant = grant_new(s, c, node, c->payload, c->machine.token);
     g_free(node);
     if (c->machine.others == OTHERS_WAIT)
-        grant_wanted(c->grant);
+        grant_call(c->grant, GRANT_WANTED);
     c->decided(c->context, c->grant, NULL);
 }
 
@@ -154,6 +154,9 @@ static void perform(struct contender *c, const struct action *a)
         break;
     case ACT_OTHERS:
         contender_tell_others(c, a->others);
+        break;
+    case ACT_ASKED:
+        contender_tell_asked(c);
         break;
     case ACT_FAIL:
         contender_forget(c);
@@ -273,6 +276,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     attempt_init(&c->machine, spec->kind, spec->try_only);
     c->machine.strict = spec->strict;
     c->machine.watch_children = spec->watch_children;
+    c->machine.heeds = spec->heeds;
     c->machine.long_queue = spec->hints ? contender_long_queue : 0;
     admission_arrive(c);
     return c;
@@ -318,6 +322,11 @@ void contender_abandon(struct contender *c)
 void contender_look(struct contender *c)
 {
     contender_step_kind(c, EV_LOOK);
+}
+
+void contender_heed(struct contender *c)
+{
+    contender_step_kind(c, EV_HEED);
 }
 
 void contender_proved(struct contender *c)

@@ -11,12 +11,13 @@ struct contender;
 /* Called exactly once: the grant (owned by the callee) or the error. */
 typedef void (*contender_decided)(void *context, zkl_grant *grant, const zkl_error *error);
 
-/* What a holder hears beside that, in this order of time. */
+/* What a holder hears beside that; ENDED comes last. */
 enum contender_news {
     CONTENDER_ALONE,   /* nobody waits; a contender that comes is heard of */
     CONTENDER_OTHERS,  /* somebody waits; of more that come nothing is heard */
     CONTENDER_UNKNOWN, /* whether somebody waits could not be found out */
     CONTENDER_PROVED,  /* the deadline was extended */
+    CONTENDER_ASKED,   /* to give way: once */
     CONTENDER_ENDED    /* it holds no longer, whoever ended it; the last one */
 };
 typedef void (*contender_news_fn)(void *context, enum contender_news news);
@@ -32,6 +33,7 @@ struct contender_spec {
     bool strict; /* a child that is no contender is an error */
     bool hints;  /* in a long queue it leaves a head hint in the directory's data, and goes by it */
     bool watch_children;    /* alone when it enters, it hears of a contender that comes */
+    bool heeds;             /* it hears that it is asked to give way even if it hears of that */
     contender_news_fn news; /* NULL: not told */
 };
 
@@ -53,6 +55,12 @@ void contender_abandon(struct contender *c);
 
 /* Of a holder: is it alone? The news tell, and the grant's callbacks. */
 void contender_look(struct contender *c);
+
+/* Of a holder: it will hear at once that it is asked to give way, also if it was before. */
+void contender_heed(struct contender *c);
+
+/* Of a holder: the context of decided hears its news from here on. */
+void contender_hear(struct contender *c, contender_news_fn news);
 
 /* Of one that was granted: whether it had to wait, and what is known of others. */
 bool contender_has_waited(const struct contender *c);

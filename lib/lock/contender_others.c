@@ -1,4 +1,5 @@
-/* What a holder hears, beside its grant: others who wait, proofs, its end. */
+/* What a holder hears, beside its grant: others who wait, that it is asked to
+ * give way, proofs, its end. */
 #include "contender_requests.h"
 #include "grant.h"
 
@@ -23,8 +24,20 @@ void contender_tell_others(struct contender *c, enum attempt_others others)
 {
     c->look_again = others == OTHERS_UNKNOWN;
     if (others == OTHERS_WAIT && c->grant)
-        grant_wanted(c->grant);
+        grant_call(c->grant, GRANT_WANTED);
     contender_tell(c, to_news(others));
+}
+
+void contender_tell_asked(struct contender *c)
+{
+    if (c->grant)
+        grant_call(c->grant, GRANT_ASKED);
+    contender_tell(c, CONTENDER_ASKED);
+}
+
+void contender_hear(struct contender *c, contender_news_fn news)
+{
+    contender_head(c)->news = news;
 }
 
 bool contender_has_waited(const struct contender *c)

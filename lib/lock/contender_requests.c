@@ -6,6 +6,7 @@
 #include "lib/base/log.h"
 #include "lib/session/incarnation.h"
 #include "recipes/name.h"
+#include "recipes/revoke.h"
 
 enum answer contender_to_answer(enum store_rc rc)
 {
@@ -115,10 +116,12 @@ void contender_recall(struct contender *c)
 
 static void on_proved(struct request *r, const struct store_reply *reply)
 {
-    contender_answer(r, reply,
-                     &(struct event){.kind = EV_READ,
-                                     .czxid = reply->czxid,
-                                     .ephemeral_owner = reply->ephemeral_owner});
+    contender_answer(
+        r, reply,
+        &(struct event){.kind = EV_READ,
+                        .czxid = reply->czxid,
+                        .ephemeral_owner = reply->ephemeral_owner,
+                        .asked = revoke_asks(reply->data, reply->length, reply->version)});
 }
 
 static void on_read(struct request *r, const struct store_reply *reply)

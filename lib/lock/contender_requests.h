@@ -89,6 +89,7 @@ enum answer contender_to_answer(enum store_rc rc);
 
 void contender_tell(struct contender *c, enum contender_news news);
 void contender_tell_others(struct contender *c, enum attempt_others others);
+void contender_tell_asked(struct contender *c);
 
 /* ---- contender_lists.c ---- */
 

@@ -146,8 +146,9 @@ void grant_unref(zkl_grant *g)
     if (g->span)
         grant_unref(g->span);
     g_array_unref(g->watchers);
-    if (g->wanted_watchers)
-        g_array_unref(g->wanted_watchers);
+    for (int call = 0; call < GRANT_CALLS; call++)
+        if (g->callees[call])
+            g_array_unref(g->callees[call]);
     g_free(g->full_node);
     g_free(g->payload);
     g_free(g);

@@ -32,15 +32,22 @@ bool grant_lose(zkl_grant *g, void (*then)(void *data), void *data);
 /* That of a grant or, where it is a span, of its turn: the one that the user knows. */
 zkl_state grant_told_state(const zkl_grant *g);
 
-/* As grant_watch(), of when another contender waits. True: whether one does must be found out. */
-bool grant_watch_wanted(zkl_grant *g, zkl_grant_fn fn, void *data);
+/* What a holder is called for, once. */
+enum grant_call {
+    GRANT_WANTED, /* another contender waits */
+    GRANT_ASKED,  /* to give way */
+    GRANT_CALLS
+};
+
+/* As grant_watch(), of such a call. True: whether there is reason for one must be found out. */
+bool grant_watch_call(zkl_grant *g, enum grant_call call, zkl_grant_fn fn, void *data);
 
 /* An entry point called what, without the monitor held: watch, unless it returns an error. */
 int grant_register(zkl_grant *g, zkl_grant_fn fn, void *data, const char *what,
                    void (*watch)(zkl_grant *g, zkl_grant_fn fn, void *data));
 
-/* Another contender waits: tells those who asked to be told, now and once. */
-void grant_wanted(zkl_grant *g);
+/* There is reason for it: calls those who asked for it, now and once. */
+void grant_call(zkl_grant *g, enum grant_call call);
 
 /* From here on it is RELEASED, though its node stands (release.h). False: it was not owned. */
 bool grant_disown(zkl_grant *g);

@@ -24,12 +24,12 @@ struct zkl_grant {
     const char *node; /* as the user sees it: the end of full_node */
     zkl_session *session;
     _Atomic uint64_t word;
-    _Atomic int64_t raw;         /* CLOCK_MONOTONIC_RAW ns */
-    _Atomic int64_t sure;        /* CLOCK_BOOTTIME ns: instant_sure() */
-    struct contender *contender; /* guarded by the monitor, like what follows */
-    GArray *watchers;            /* of struct watcher; emptied with the last call */
-    GArray *wanted_watchers;     /* of struct watcher; NULL: none */
-    bool wanted;
+    _Atomic int64_t raw;          /* CLOCK_MONOTONIC_RAW ns */
+    _Atomic int64_t sure;         /* CLOCK_BOOTTIME ns: instant_sure() */
+    struct contender *contender;  /* guarded by the monitor, like what follows */
+    GArray *watchers;             /* of struct watcher; emptied with the last call */
+    GArray *callees[GRANT_CALLS]; /* of struct watcher; NULL: none */
+    bool called[GRANT_CALLS];
     struct multi_line line;
     /* of spans and turns (turn.h): */
     zkl_grant *turn;           /* of a span: the present one, with a reference */
@@ -40,6 +40,7 @@ struct zkl_grant {
 
 /* What they share. */
 GArray *grant_watchers_new(void);
+bool grant_is_listened_to(const zkl_grant *g);  /* somebody is still to be told something */
 void grant_tell(zkl_grant *g, zkl_state state); /* a change of state */
 bool grant_change(zkl_grant *g, zkl_state to);
 bool grant_is_surely_owned(const zkl_grant *g, uint64_t word);

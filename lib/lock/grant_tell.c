@@ -83,32 +83,41 @@ int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data)
     return grant_register(g, fn, data, "zkl_grant_on_change", grant_watch);
 }
 
-/* ---- others wait ---- */
+/* ---- what a holder is called for ---- */
 
-void grant_wanted(zkl_grant *g)
+void grant_call(zkl_grant *g, enum grant_call call)
 {
     zkl_grant *told = g->turn ? g->turn : g;
+    GArray *callees = told->callees[call];
 
-    g->wanted = true;
-    for (guint i = 0; told->wanted_watchers && i < told->wanted_watchers->len; i++)
-        tell_one(told, &g_array_index(told->wanted_watchers, struct watcher, i),
-                 zkl_grant_state(told));
-    if (told->wanted_watchers)
-        g_array_set_size(told->wanted_watchers, 0);
+    g->called[call] = true;
+    for (guint i = 0; callees && i < callees->len; i++)
+        tell_one(told, &g_array_index(callees, struct watcher, i), zkl_grant_state(told));
+    if (callees)
+        g_array_set_size(callees, 0);
 }
 
-bool grant_watch_wanted(zkl_grant *g, zkl_grant_fn fn, void *data)
+bool grant_watch_call(zkl_grant *g, enum grant_call call, zkl_grant_fn fn, void *data)
 {
     struct watcher watcher = {fn, data};
 
     if (zkl_grant_state(g) >= ZKL_LOST)
         return false;
-    if (g->span ? g->span->wanted : g->wanted) {
+    if ((g->span ? g->span : g)->called[call]) {
         tell_one(g, &watcher, zkl_grant_state(g));
         return false;
     }
-    if (!g->wanted_watchers)
-        g->wanted_watchers = grant_watchers_new();
-    g_array_append_val(g->wanted_watchers, watcher);
+    if (!g->callees[call])
+        g->callees[call] = grant_watchers_new();
+    g_array_append_val(g->callees[call], watcher);
     return true;
+}
+
+bool grant_is_listened_to(const zkl_grant *g)
+{
+    guint count = g->watchers->len;
+
+    for (int call = 0; call < GRANT_CALLS; call++)
+        count += g->callees[call] ? g->callees[call]->len : 0;
+    return count > 0;
 }

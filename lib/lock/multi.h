@@ -16,6 +16,7 @@
 struct multi_line {
     GQueue waiting; /* of struct multi, the first is under way */
     bool stepping;
+    bool asked; /* to give way, by the node's data as last read */
     struct transaction machine;
 };
 

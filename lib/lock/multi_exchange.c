@@ -6,6 +6,7 @@
 #include "lib/base/error.h"
 #include "lib/session/request.h"
 #include "multi.h"
+#include "recipes/revoke.h"
 #include "release.h"
 
 void multi_unref(struct multi *m)
@@ -171,6 +172,14 @@ static void on_answer(struct request *r, const struct store_reply *reply)
     multi_unref(m);
 }
 
+/* Whoever asks the holder to give way has put that in place of the payload. It stays there: until
+ * it was read nobody may have heard it, and the version that it has is read before it is asked for.
+ */
+static const char *payload_of(const struct multi *m)
+{
+    return grant_line(m->grant)->asked ? REVOKE_WORD : grant_payload(m->grant);
+}
+
 /* Of our sets, the one that has left these data. */
 static uint32_t number_in(const struct multi *m, const struct store_reply *reply)
 {
@@ -179,7 +188,7 @@ static uint32_t number_in(const struct multi *m, const struct store_reply *reply
     size_t length = transaction_payload(data, (size_t)MAX(reply->length, 0), &number);
     bool ours = length == strlen(payload) && memcmp(data, payload, length) == 0;
 
-    return ours ? number : 0;
+    return ours || grant_line(m->grant)->asked ? number : 0;
 }
 
 static void on_read(struct request *r, const struct store_reply *reply)
@@ -188,6 +197,7 @@ static void on_read(struct request *r, const struct store_reply *reply)
     struct transaction_event ev = {.kind = TX_EV_UNREAD};
 
     if (reply->rc == STORE_OK) {
+        grant_line(m->grant)->asked = revoke_asks(reply->data, reply->length, reply->version);
         ev.kind = TX_EV_READ;
         ev.version = reply->version;
         ev.number = number_in(m, reply);
@@ -213,7 +223,7 @@ static struct request *ask(struct multi *m, enum store_kind kind,
 static void send(struct multi *m, const struct transaction_action *a)
 {
     struct request *r = ask(m, STORE_MULTI, on_answer);
-    char *data = g_strdup_printf("%s" TRANSACTION_WORDS "%u", grant_payload(m->grant), a->number);
+    char *data = g_strdup_printf("%s" TRANSACTION_WORDS "%u", payload_of(m), a->number);
 
     m->changes[0].data = data;
     m->changes[0].length = (int)strlen(data);

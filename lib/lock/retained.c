@@ -85,6 +85,9 @@ static void on_news(void *context, enum contender_news news)
         ev.kind = r->machine.looking ? RETAIN_EV_LOOKED : RETAIN_EV_RIVAL;
         ev.others = true;
         break;
+    case CONTENDER_ASKED: /* whoever asks counts as one who waits */
+        ev.kind = RETAIN_EV_RIVAL;
+        break;
     case CONTENDER_ALONE:
         ev.watched = true;
         break;
@@ -125,6 +128,7 @@ static void enter(struct retained *r, const struct retain_action *a)
     spec.payload = first->caller.payload;
     spec.try_only = a->tries;
     spec.watch_children = a->watch;
+    spec.heeds = true;
     spec.news = on_news;
     r->entering = true;
     r->connection = r->session->up ? r->session->connection : 0;

@@ -25,7 +25,7 @@ int zkl_grant_fence(const zkl_grant *g, char *buf, size_t size)
 static bool is_reusable(const zkl_grant *turn, const zkl_grant *span)
 {
     return turn && turn->span == span && atomic_load(&turn->refs) == 1 &&
-           turn->watchers->len == 0 && (!turn->wanted_watchers || turn->wanted_watchers->len == 0);
+           !grant_is_listened_to(turn);
 }
 
 static zkl_grant *turn_new(zkl_grant *span)

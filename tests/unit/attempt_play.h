@@ -12,7 +12,7 @@
  * "nodeadline" says that no deadline is ahead, and "again" that the event is the first on another
  * connection. Of the directory tell "unread", "foreign", "other" and "named" what its data are,
  * "v3" its version, and the number behind "hint" how many children it has. "left": the list has
- * left a watch. */
+ * left a watch. "asked": the own node's data ask to give way. */
 #ifndef UNIT_ATTEMPT_PLAY_H
 #define UNIT_ATTEMPT_PLAY_H
 

@@ -29,6 +29,7 @@ static const char *const event_words[] = {
     [EV_HINT_READ] = "hint",
     [EV_LOOK] = "look",
     [EV_CHILDREN_FIRED] = "children",
+    [EV_HEED] = "heed",
 };
 
 static const char *const answer_words[] = {
@@ -162,6 +163,8 @@ static bool read_word(struct event *ev, const char *word, bool *stale)
         ev->gone = false;
     else if (strcmp(word, "left") == 0)
         ev->watched = true;
+    else if (strcmp(word, "asked") == 0)
+        ev->asked = true;
     else if (hint >= 0)
         ev->hint = (enum head_hint)hint;
     else if (word[0] == 'v')
@@ -267,7 +270,7 @@ static int put_action(char *text, size_t size, const struct action *a)
         [ACT_DELETE] = "delete", [ACT_DELETE_ALL] = "delete-all", [ACT_RESET] = "reset",
         [ACT_ARM] = "arm",       [ACT_GRANT] = "grant",           [ACT_REVOKE] = "revoke",
         [ACT_ORPHAN] = "orphan", [ACT_READ_HINT] = "read-hint",   [ACT_PROVE] = "prove",
-        [ACT_ADMIT] = "admit",
+        [ACT_ADMIT] = "admit",   [ACT_ASKED] = "asked",
     };
     switch (a->kind) {
     case ACT_ADOPT:

@@ -16,6 +16,7 @@ int main(int argc, char **argv)
         &attempt_queue_suite,
         &attempt_hand_over_suite,
         &attempt_hint_suite,
+        &attempt_asked_suite,
         &attempt_others_suite,
         &attempt_settle_suite,
         &attempt_hold_suite,

@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 
+static char sent[256]; /* what the sets of the own node would leave, one behind the other */
+
 static void applied(void)
 {
     struct story story;
@@ -55,6 +57,42 @@ static void never_current(void)
     CHECK_INT(atomic_load(&e.calls), 0);
     ANSWER(STORE_MULTI, story.node, .rc = STORE_BADVERSION, .failed = 0);
     check_ended(&e, ZKL_EVERSION);
+    story_end(&story);
+}
+
+static bool note_sent(const struct store_request *request, struct store_reply *reply)
+{
+    (void)reply;
+    if (request->kind == STORE_MULTI)
+        g_strlcat(sent, request->changes[0].data, sizeof sent);
+    return false;
+}
+
+/* What asks the holder to give way is read before it is overwritten, and so stays; also in what the
+ * next one leaves, and where an answer is lost. */
+static void asked_to_give_way(void)
+{
+    struct story story;
+    struct ending e;
+
+    sent[0] = '\0';
+    story_begin(&story);
+    fake_answer_at_once(note_sent);
+    story_apply(&story, &e, 0, ZKL_FOREVER);
+    ANSWER(STORE_MULTI, story.node, .rc = STORE_BADVERSION, .failed = 0);
+    CHECK(read_data(&story, 1, "__REVOKE__"));
+    check_asked(&story, 1, "; create /x 0");
+    lose_answer(&story);
+    CHECK(read_data(&story, 2, "__REVOKE__\nzkl tx 1"));
+    check_ended(&e, 0);
+    story_apply(&story, &e, 0, ZKL_FOREVER);
+    check_asked(&story, 2, "; create /x 0");
+    ANSWER(STORE_MULTI, story.node, .rc = STORE_BADVERSION, .failed = 0);
+    CHECK(read_data(&story, 3, "ops")); /* it is asked no longer */
+    ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
+    check_ended(&e, 0);
+    CHECK_STR(sent, NAME "\nzkl tx 1__REVOKE__\nzkl tx 1__REVOKE__\nzkl tx 2" NAME "\nzkl tx 2");
+    fake_answer_at_once(NULL);
     story_end(&story);
 }
 
@@ -257,6 +295,7 @@ static const struct test_case cases[] = {
     {"applied", applied},
     {"foreign_version", foreign_version},
     {"never_current", never_current},
+    {"asked_to_give_way", asked_to_give_way},
     {"node_gone", node_gone},
     {"refused", refused},
     {"confirmed_first", confirmed_first},

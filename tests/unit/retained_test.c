@@ -596,6 +596,108 @@ static void wanted_without_retaining(void)
     stop();
 }
 
+/* ---- asked to give way ---- */
+
+static void answer_own(const char *node, bool asked)
+{
+    CHECK(fake_is_watching(STORE_GET, node));
+    ANSWER(STORE_GET, node, .rc = STORE_OK, .ephemeral_owner = s->id, .version = asked,
+           .data = asked ? "__REVOKE__" : "who", .length = asked ? 10 : 3);
+    zkl_session_dispatch(s);
+}
+
+static void idle_span_is_asked(void)
+{
+    start();
+    open_mutex();
+    char *node = make_idle();
+    hand_pass(s, 20);
+    answer_own(node, false);
+    CHECK(!fake_is_asked(STORE_DELETE, node));
+    fake_watch(node, false);
+    answer_own(node, true);
+    check_deleted(node);
+    stop();
+}
+
+/* As by a rival: at the unlock; and the turn is told, the next one too. */
+static void turn_is_asked(void)
+{
+    start();
+    open_mutex();
+    char *node = make_idle();
+    lock(&a, ZKL_FOREVER);
+    lock(&b, ZKL_FOREVER);
+    CHECK_INT(zkl_grant_on_revoke(a.grant, on_told, NULL), 0);
+    answer_own(node, false); /* at once */
+    CHECK_INT(told, 0);
+    fake_watch(node, false);
+    answer_own(node, true);
+    CHECK_INT(told, 1);
+    CHECK_INT(last, ZKL_HELD);
+    fake_watch(node, false);
+    answer_own(node, true);
+    CHECK_INT(told, 1);
+    unlock(&a);
+    REQUIRE(b.grant != NULL);
+    CHECK_INT(zkl_grant_on_revoke(b.grant, on_told, NULL), 0);
+    zkl_session_dispatch(s);
+    CHECK_INT(told, 2);
+    unlock(&b);
+    check_deleted(node);
+    CHECK_INT(zkl_grant_on_revoke(NULL, on_told, NULL), ZKL_EINVAL);
+    stop();
+}
+
+/* Whether the request comes before the first who wants to hear or behind, it is told once to each;
+ * and not to who wanted to know of others. */
+static void asked_without_retaining(void)
+{
+    for (int before = 0; before < 2; before++) {
+        start();
+        options.retain_ms = 0;
+        open_mutex();
+        lock(&a, ZKL_FOREVER);
+        char *node = answer_entry(7, false);
+        if (before) {
+            hand_pass(s, 20);
+            answer_own(node, true);
+        }
+        CHECK_INT(zkl_grant_on_wanted(a.grant, on_told, NULL), 0);
+        answer_list(node, false);
+        for (int i = 0; i < 2; i++)
+            CHECK_INT(zkl_grant_on_revoke(a.grant, on_told, NULL), 0);
+        while (!before && fake_is_asked(STORE_GET, node))
+            answer_own(node, true);
+        zkl_session_dispatch(s);
+        CHECK_INT(told, 2);
+        CHECK_INT(last, ZKL_HELD);
+        hand_pass(s, 20);
+        CHECK(!fake_is_asked(STORE_GET, node));
+        unlock(&a);
+        CHECK_INT(told, 2);
+        check_deleted(node);
+        stop();
+    }
+}
+
+static void asked_too_late(void)
+{
+    start();
+    options.retain_ms = 0;
+    open_mutex();
+    lock(&a, ZKL_FOREVER);
+    char *node = answer_entry(7, false);
+    CHECK_INT(zkl_grant_on_revoke(a.grant, on_told, NULL), 0);
+    unlock(&a);
+    ANSWER(STORE_GET, node, .rc = STORE_OK, .ephemeral_owner = s->id, .version = 1,
+           .data = "__REVOKE__", .length = 10);
+    zkl_session_dispatch(s);
+    CHECK_INT(told, 0);
+    check_deleted(node);
+    stop();
+}
+
 static const struct test_case cases[] = {
     {"turns", turns},
     {"of_a_thread", of_a_thread},
@@ -619,6 +721,10 @@ static const struct test_case cases[] = {
     {"a_token_for_each_owner", a_token_for_each_owner},
     {"wanted", wanted},
     {"wanted_without_retaining", wanted_without_retaining},
+    {"idle_span_is_asked", idle_span_is_asked},
+    {"turn_is_asked", turn_is_asked},
+    {"asked_without_retaining", asked_without_retaining},
+    {"asked_too_late", asked_too_late},
     {NULL, NULL},
 };
 

@@ -15,6 +15,7 @@ extern const struct test_suite attempt_diagram_suite;
 extern const struct test_suite attempt_queue_suite;
 extern const struct test_suite attempt_hand_over_suite;
 extern const struct test_suite attempt_hint_suite;
+extern const struct test_suite attempt_asked_suite;
 extern const struct test_suite attempt_others_suite;
 extern const struct test_suite attempt_settle_suite;
 extern const struct test_suite attempt_hold_suite;

@@ -1,4 +1,5 @@
 /* The machine of fenced transactions: in order, at its limits, and its diagram. */
+#include "recipes/revoke.h"
 #include "suites.h"
 #include "transaction_play.h"
 
@@ -214,9 +215,44 @@ static void payloads(void)
     CHECK_INT(number, 0);
 }
 
+/* The word alone, which somebody has set, or what a transaction has made of that. */
+static void asks_to_give_way(void)
+{
+    static const struct {
+        const char *data;
+        int version;
+        bool asks;
+    } rows[] = {
+        {"__REVOKE__", 1, true},
+        {"__REVOKE__", -1, true},
+        {"__REVOKE__", 0, false},
+        {"__REVOKE__\nzkl tx 7", 2, true},
+        {"__REVOKE__\nzkl tx 0", 2, false},
+        {"__REVOKE__\n", 2, false},
+        {"__REVOKE__ ", 2, false},
+        {" __REVOKE__", 2, false},
+        {"__REVOKE_", 2, false},
+        {"__revoke__", 2, false},
+        {"who\n__REVOKE__", 2, false},
+        {"", 2, false},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (!CHECK_INT(revoke_asks(rows[i].data, (int)strlen(rows[i].data), rows[i].version),
+                       rows[i].asks))
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+    CHECK(!revoke_asks(NULL, 0, 1));
+    CHECK(!revoke_asks(NULL, -1, 1));
+}
+
 static const struct test_case cases[] = {
-    {"without_doubt", without_doubt}, {"last_version", last_version}, {"moves", moves},
-    {"invariant", invariant},         {"payloads", payloads},         {NULL, NULL},
+    {"without_doubt", without_doubt},
+    {"last_version", last_version},
+    {"moves", moves},
+    {"invariant", invariant},
+    {"payloads", payloads},
+    {"asks_to_give_way", asks_to_give_way},
+    {NULL, NULL},
 };
 
 const struct test_suite transaction_suite = {.name = "transaction", .cases = cases};

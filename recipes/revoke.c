@@ -1,0 +1,16 @@
+#include "revoke.h"
+
+#include <string.h>
+
+#include "transaction.h"
+
+bool revoke_asks(const char *data, int length, int32_t version)
+{
+    const size_t word = sizeof REVOKE_WORD - 1;
+    uint32_t number;
+
+    if (version == 0 || length < (int)word)
+        return false;
+    return transaction_payload(data, (size_t)length, &number) == word &&
+           memcmp(data, REVOKE_WORD, word) == 0;
+}

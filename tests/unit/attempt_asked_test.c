@@ -1,0 +1,191 @@
+/* A holder is asked to give way, by what is written into its node: before the grant or behind it,
+ * before it wants to hear of that or behind it. */
+#include "attempt_play.h"
+#include "suites.h"
+
+/* By the own watch, which every hold gets that lasts. */
+static void while_it_holds(void)
+{
+    play_reach(ST_HOLDING);
+    SAY("timer");
+    SAY("read 7");
+    STEP("own changed", ST_HOLDING, "read");
+    STEP("read 7 asked", ST_HOLDING, "asked");
+    STEP("own changed", ST_HOLDING, "read"); /* once */
+    STEP("read 7 asked", ST_HOLDING, "");
+    STEP("release", ST_DONE, "delete");
+}
+
+static void before_the_own_watch(void)
+{
+    play_reach(ST_HOLDING);
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read 7 asked", ST_HOLDING, "asked");
+    CHECK(play.c.own_watched);
+}
+
+/* Nobody waits for the own watch where the holder wants to hear; and it is not set twice. */
+static void before_it_heeds(void)
+{
+    play_reach(ST_HOLDING);
+    STEP("heed", ST_HOLDING, "read");
+    STEP("read 7 asked", ST_HOLDING, "asked");
+    STEP("timer", ST_HOLDING, "");
+    STEP("heed", ST_HOLDING, "");
+}
+
+static void of_an_older_read(void)
+{
+    play_reach(ST_HOLDING);
+    SAY("heed");
+    STEP("heed", ST_HOLDING, "read");
+    STEP("stale read 7 asked", ST_HOLDING, "");
+    STEP("read 7 asked", ST_HOLDING, "asked");
+}
+
+static void heeded_again_when_watched(void)
+{
+    play_reach(ST_HOLDING);
+    STEP("heed", ST_HOLDING, "read");
+    STEP("read 7", ST_HOLDING, "");
+    STEP("heed", ST_HOLDING, "");
+    STEP("own changed", ST_HOLDING, "read");
+    STEP("read 7 asked", ST_HOLDING, "asked");
+}
+
+static void read_is_refused(void)
+{
+    play_reach(ST_HOLDING);
+    SAY("heed");
+    STEP("read refused", ST_HOLDING, "arm");
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read 7 asked", ST_HOLDING, "asked");
+}
+
+static void node_is_gone(void)
+{
+    play_reach(ST_HOLDING);
+    SAY("heed");
+    STEP("read nonode", ST_DONE, "revoke");
+    play_reach(ST_HOLDING);
+    SAY("heed");
+    STEP("read 7 others asked", ST_DONE, "revoke");
+    STEP("heed", ST_DONE, "");
+}
+
+/* The watch on the children, which needs no other one for the own node's end, tells nothing of its
+ * data. */
+static void while_the_children_are_watched(void)
+{
+    play_start(false);
+    play.c.watch_children = true;
+    play.c.heeds = true;
+    SAY("enter");
+    SAY("created 7");
+    STEP("listed 7* left", ST_HOLDING, "grant, arm");
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read limit", ST_HOLDING, "arm");
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read 7", ST_HOLDING, "");
+    STEP("own changed", ST_HOLDING, "read");
+    STEP("read 7 asked", ST_HOLDING, "asked");
+}
+
+static void heeded_while_the_children_are_watched(void)
+{
+    play_start(false);
+    play.c.watch_children = true;
+    SAY("enter");
+    SAY("created 7");
+    STEP("listed 7* left", ST_HOLDING, "grant");
+    STEP("heed", ST_HOLDING, "read");
+    STEP("read bad", ST_HOLDING, "arm");
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read 7 asked", ST_HOLDING, "asked");
+}
+
+/* ---- before the grant ---- */
+
+/* Told right behind the grant, as the last thing. */
+static void while_it_waits(void)
+{
+    play_reach(ST_WAITING);
+    SAY("read 7");
+    SAY("own changed");
+    STEP("pred gone", ST_PROVING, "prove");
+    STEP("read 7 asked", ST_HOLDING, "grant, arm, asked");
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read 7 asked", ST_HOLDING, "");
+}
+
+static void before_the_watch_of_a_waiter(void)
+{
+    play_reach(ST_WAITING);
+    SAY("read 7 asked");
+    STEP("pred gone", ST_HOLDING, "grant, asked"); /* proved by silence, without a read */
+}
+
+static void before_a_deadline_comes(void)
+{
+    play_reach(ST_CLAIMING);
+    STEP("own changed", ST_PROVING, "prove");
+    STEP("nodeadline read 7 asked", ST_CLAIMING, "");
+    STEP("extended", ST_PROVING, "prove");
+    STEP("read 7 asked", ST_HOLDING, "grant, arm, asked");
+}
+
+static void an_adopted_node(void)
+{
+    play_reach(ST_ADOPTING);
+    SAY("read 7 asked");
+    STEP("listed 7*", ST_HOLDING, "grant, asked");
+}
+
+/* Of a contender that has another node by now nobody has asked anything. */
+static void of_an_earlier_node(void)
+{
+    static const char *const ends[] = {"replaced", "listed 8"};
+
+    for (size_t i = 0; i < 2; i++) {
+        play_reach(ST_ADOPTING);
+        SAY("read 7 asked");
+        SAY(ends[i]);
+        SAY("enter");
+        SAY("created 9");
+        STEP("listed 9*", ST_HOLDING, "grant, arm");
+    }
+}
+
+static void not_told_any_more(void)
+{
+    play_reach(ST_HOLDING);
+    SAY("heed");
+    SAY("lapsed");
+    STEP("read 7 asked", ST_LAPSED, "");
+    STEP("heed", ST_LAPSED, "");
+    play_reach(ST_HOLDING);
+    SAY("heed");
+    SAY("release");
+    STEP("read 7 asked", ST_DONE, "");
+}
+
+static const struct test_case cases[] = {
+    {"while_it_holds", while_it_holds},
+    {"before_the_own_watch", before_the_own_watch},
+    {"before_it_heeds", before_it_heeds},
+    {"of_an_older_read", of_an_older_read},
+    {"heeded_again_when_watched", heeded_again_when_watched},
+    {"read_is_refused", read_is_refused},
+    {"node_is_gone", node_is_gone},
+    {"while_the_children_are_watched", while_the_children_are_watched},
+    {"heeded_while_the_children_are_watched", heeded_while_the_children_are_watched},
+    {"while_it_waits", while_it_waits},
+    {"before_the_watch_of_a_waiter", before_the_watch_of_a_waiter},
+    {"before_a_deadline_comes", before_a_deadline_comes},
+    {"an_adopted_node", an_adopted_node},
+    {"of_an_earlier_node", of_an_earlier_node},
+    {"not_told_any_more", not_told_any_more},
+    {0},
+};
+
+const struct test_suite attempt_asked_suite = {"attempt_asked", NULL, NULL, cases};
