@@ -40,6 +40,7 @@ int main(int argc, char **argv)
         &transaction_suite,
         &transaction_doubt_suite,
         &multi_suite,
+        &multi_lock_suite,
         &multi_bounds_suite,
         &multi_doubt_suite,
         &election_suite,

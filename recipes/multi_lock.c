@@ -1,0 +1,242 @@
+#include "multi_lock.h"
+
+#include <assert.h>
+
+#define BIT(state) (1U << (state))
+
+static const struct {
+    const char *name;
+    uint32_t next;
+} table[MULTI_LOCK_STATES] = {
+    [MULTI_LOCK_IDLE] = {"idle", BIT(MULTI_LOCK_ACQUIRING) | BIT(MULTI_LOCK_DONE)},
+    [MULTI_LOCK_ACQUIRING] = {"acquiring", BIT(MULTI_LOCK_HOLDING) | BIT(MULTI_LOCK_DONE)},
+    [MULTI_LOCK_HOLDING] = {"holding", BIT(MULTI_LOCK_DONE)},
+    [MULTI_LOCK_DONE] = {"done", 0},
+};
+
+static const uint32_t places[MULTI_LOCK_PLACES] = {
+    [MULTI_LOCK_OUT] = BIT(MULTI_LOCK_ENTERING),
+    [MULTI_LOCK_ENTERING] = BIT(MULTI_LOCK_OUT) | BIT(MULTI_LOCK_WAITING) | BIT(MULTI_LOCK_HELD),
+    [MULTI_LOCK_WAITING] = BIT(MULTI_LOCK_OUT) | BIT(MULTI_LOCK_HELD),
+    [MULTI_LOCK_HELD] = BIT(MULTI_LOCK_OUT),
+};
+
+const char *multi_lock_state_name(enum multi_lock_state state)
+{
+    return state < MULTI_LOCK_STATES ? table[state].name : "?";
+}
+
+bool multi_lock_may_move(enum multi_lock_state from, enum multi_lock_state to)
+{
+    return (table[from].next & BIT(to)) != 0;
+}
+
+bool multi_lock_may_go(enum multi_lock_place from, enum multi_lock_place to)
+{
+    return (places[from] & BIT(to)) != 0;
+}
+
+/* The first path that is in one of these places; .count: none is. */
+static uint32_t first_in(const struct multi_lock *m, const struct multi_lock_path *paths,
+                         uint32_t wanted)
+{
+    for (uint32_t i = 0; i < m->count; i++) {
+        if (BIT(paths[i].place) & wanted)
+            return i;
+    }
+    return m->count;
+}
+
+uint32_t multi_lock_front(const struct multi_lock *m, const struct multi_lock_path *paths)
+{
+    return first_in(m, paths,
+                    BIT(MULTI_LOCK_OUT) | BIT(MULTI_LOCK_ENTERING) | BIT(MULTI_LOCK_WAITING));
+}
+
+/* While one path is waited for all behind it are out, and none before it; without such a path none
+ * is. */
+static bool is_in_order(const struct multi_lock *m, const struct multi_lock_path *paths)
+{
+    const uint32_t waiting = first_in(m, paths, BIT(MULTI_LOCK_WAITING));
+
+    for (uint32_t i = 0; i < m->count; i++) {
+        if ((paths[i].place == MULTI_LOCK_OUT) != (i > waiting))
+            return false;
+    }
+    return multi_lock_front(m, paths) < m->count;
+}
+
+bool multi_lock_invariant(const struct multi_lock *m, const struct multi_lock_path *paths)
+{
+    if (m->count == 0 || m->count > MULTI_LOCK_PATHS)
+        return false;
+    if (m->state == MULTI_LOCK_ACQUIRING)
+        return is_in_order(m, paths);
+    if (m->state == MULTI_LOCK_HOLDING)
+        return multi_lock_front(m, paths) == m->count;
+    return first_in(m, paths, ~BIT(MULTI_LOCK_OUT)) == m->count;
+}
+
+/* ---- moves ---- */
+
+static void move(struct multi_lock *m, enum multi_lock_state to)
+{
+    assert(multi_lock_may_move(m->state, to));
+    m->state = to;
+}
+
+static void go(struct multi_lock_path *path, enum multi_lock_place to)
+{
+    assert(multi_lock_may_go(path->place, to));
+    path->place = to;
+}
+
+static struct multi_lock_action *act(struct multi_lock_actions *out,
+                                     enum multi_lock_action_kind kind)
+{
+    assert(out->count < 2 * MULTI_LOCK_PATHS + 1);
+    struct multi_lock_action *a = &out->list[out->count++];
+    *a = (struct multi_lock_action){.kind = kind};
+    return a;
+}
+
+static void enter(struct multi_lock *m, struct multi_lock_path *paths, uint32_t at,
+                  struct multi_lock_actions *out)
+{
+    struct multi_lock_action *a = act(out, MULTI_LOCK_ACT_ENTER);
+
+    go(&paths[at], MULTI_LOCK_ENTERING);
+    paths[at].entry = ++m->entries;
+    a->path = at;
+    a->entry = paths[at].entry;
+}
+
+/* Those from the path on, the last one first: who waits for all of them finds the later ones free
+ * when it gets the earlier. */
+static void leave_from(const struct multi_lock *m, struct multi_lock_path *paths, uint32_t from,
+                       struct multi_lock_actions *out)
+{
+    for (uint32_t i = m->count; i-- > from;) {
+        if (paths[i].place == MULTI_LOCK_OUT)
+            continue;
+        go(&paths[i], MULTI_LOCK_OUT);
+        act(out, MULTI_LOCK_ACT_LEAVE)->path = i;
+    }
+}
+
+/* What follows from where the paths are now. */
+static void go_on(struct multi_lock *m, struct multi_lock_path *paths,
+                  struct multi_lock_actions *out)
+{
+    const uint32_t waiting = first_in(m, paths, BIT(MULTI_LOCK_WAITING));
+
+    if (waiting < m->count) {
+        leave_from(m, paths, waiting + 1, out);
+        return;
+    }
+    for (uint32_t i = 0; i < m->count; i++) {
+        if (paths[i].place == MULTI_LOCK_OUT)
+            enter(m, paths, i, out);
+    }
+    if (multi_lock_front(m, paths) < m->count)
+        return;
+    act(out, MULTI_LOCK_ACT_GRANT);
+    move(m, MULTI_LOCK_HOLDING);
+}
+
+/* ---- events ---- */
+
+/* The node at the path may be gone, or not yet: either way it is not ours to leave. */
+static void lose(struct multi_lock *m, struct multi_lock_path *paths, uint32_t at,
+                 struct multi_lock_actions *out)
+{
+    go(&paths[at], MULTI_LOCK_OUT);
+    if (m->state == MULTI_LOCK_ACQUIRING) {
+        leave_from(m, paths, at + 1, out);
+        go_on(m, paths, out);
+        return;
+    }
+    for (uint32_t i = 0; i < m->count; i++)
+        paths[i].place = MULTI_LOCK_OUT;
+    act(out, MULTI_LOCK_ACT_LOSE);
+    move(m, MULTI_LOCK_DONE);
+}
+
+static void fail(struct multi_lock *m, struct multi_lock_path *paths,
+                 struct multi_lock_actions *out)
+{
+    leave_from(m, paths, 0, out);
+    act(out, MULTI_LOCK_ACT_FAIL);
+    move(m, MULTI_LOCK_DONE);
+}
+
+static void release(struct multi_lock *m, struct multi_lock_path *paths,
+                    struct multi_lock_actions *out)
+{
+    leave_from(m, paths, 0, out);
+    move(m, MULTI_LOCK_DONE);
+}
+
+/* An attempt of the path is under way, and the event is its. */
+static void step_attempt(struct multi_lock *m, struct multi_lock_path *paths,
+                         const struct multi_lock_event *ev, struct multi_lock_actions *out)
+{
+    struct multi_lock_path *path = &paths[ev->path];
+
+    if (ev->kind == MULTI_LOCK_EV_FAILED) {
+        go(path, MULTI_LOCK_OUT);
+        fail(m, paths, out);
+    } else if (ev->kind == MULTI_LOCK_EV_GRANTED) {
+        go(path, MULTI_LOCK_HELD);
+        go_on(m, paths, out);
+    } else if (ev->kind == MULTI_LOCK_EV_WAITS && path->place == MULTI_LOCK_ENTERING) {
+        go(path, MULTI_LOCK_WAITING);
+        go_on(m, paths, out);
+    }
+}
+
+static void step_path(struct multi_lock *m, struct multi_lock_path *paths,
+                      const struct multi_lock_event *ev, struct multi_lock_actions *out)
+{
+    const enum multi_lock_place place = paths[ev->path].place;
+
+    if (ev->entry != paths[ev->path].entry)
+        return;
+    if (place == MULTI_LOCK_ENTERING || place == MULTI_LOCK_WAITING)
+        step_attempt(m, paths, ev, out);
+    else if (place == MULTI_LOCK_HELD && ev->kind == MULTI_LOCK_EV_LOST)
+        lose(m, paths, ev->path, out);
+}
+
+static void step_caller(struct multi_lock *m, struct multi_lock_path *paths,
+                        const struct multi_lock_event *ev, struct multi_lock_actions *out)
+{
+    if (ev->kind == MULTI_LOCK_EV_BEGIN && m->state == MULTI_LOCK_IDLE) {
+        move(m, MULTI_LOCK_ACQUIRING);
+        go_on(m, paths, out);
+    } else if (ev->kind == MULTI_LOCK_EV_ABORT && m->state < MULTI_LOCK_HOLDING) {
+        fail(m, paths, out);
+    } else if (ev->kind == MULTI_LOCK_EV_RELEASE && m->state == MULTI_LOCK_HOLDING) {
+        release(m, paths, out);
+    }
+}
+
+void multi_lock_init(struct multi_lock *m, struct multi_lock_path *paths)
+{
+    *m = (struct multi_lock){.state = MULTI_LOCK_IDLE, .count = m->count};
+    for (uint32_t i = 0; i < m->count; i++)
+        paths[i] = (struct multi_lock_path){.place = MULTI_LOCK_OUT};
+}
+
+void multi_lock_step(struct multi_lock *m, struct multi_lock_path *paths,
+                     const struct multi_lock_event *ev, struct multi_lock_actions *out)
+{
+    const bool of_path = ev->kind >= MULTI_LOCK_EV_WAITS && ev->kind <= MULTI_LOCK_EV_LOST;
+
+    out->count = 0;
+    if (of_path)
+        step_path(m, paths, ev, out);
+    else
+        step_caller(m, paths, ev, out);
+    assert(multi_lock_invariant(m, paths));
+}

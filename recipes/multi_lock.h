@@ -1,0 +1,110 @@
+/* Several paths, one lock, all or nothing: one value is one acquisition and the grant that comes of
+ * it. An attempt of its own (attempt.h) contends at each path.
+ *
+ *   IDLE ──begin──> ACQUIRING ──all are held──> HOLDING ──release, or one is lost──> DONE
+ *                    │ ^  │                                                          ^
+ *                    └─┘  └──────────────── failed, aborted ─────────────────────────┘
+ *
+ *   of each path:  OUT ──> ENTERING ──others are ahead──> WAITING ──granted──> HELD
+ *                   ^         └─────────────── granted ────────────────────────^ │
+ *                   └──────────────── left, or its grant was lost ───────────────┘
+ *
+ * Paths are in the order that all keep, bytewise. All that are OUT are entered at once, as long as
+ * none is WAITING. As soon as one is, those behind it are left, whatever they have come to; those
+ * before it stay. If the grant of one is lost meanwhile, those behind it are left as well, and are
+ * entered again behind it. docs/design/multi-locks.md argues that nobody waits in a circle. */
+#ifndef RECIPES_MULTI_LOCK_H
+#define RECIPES_MULTI_LOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { MULTI_LOCK_PATHS = 64 };
+
+enum multi_lock_state {
+    MULTI_LOCK_IDLE,
+    MULTI_LOCK_ACQUIRING,
+    MULTI_LOCK_HOLDING, /* all are held, and the caller has the grant */
+    MULTI_LOCK_DONE,
+    MULTI_LOCK_STATES
+};
+
+enum multi_lock_place {
+    MULTI_LOCK_OUT,      /* neither queued nor held */
+    MULTI_LOCK_ENTERING, /* an attempt is under way; whether others are ahead is not known yet */
+    MULTI_LOCK_WAITING,  /* others are ahead */
+    MULTI_LOCK_HELD,
+    MULTI_LOCK_PLACES
+};
+
+/* What is known of one path. */
+struct multi_lock_path {
+    enum multi_lock_place place;
+    uint32_t entry; /* the number of its attempt */
+};
+
+enum multi_lock_event_kind {
+    MULTI_LOCK_EV_BEGIN,
+    /* of the attempt .entry at .path: */
+    MULTI_LOCK_EV_WAITS, /* others are ahead of it */
+    MULTI_LOCK_EV_GRANTED,
+    MULTI_LOCK_EV_FAILED, /* for good; a try also if others are ahead */
+    MULTI_LOCK_EV_LOST,   /* its grant; it ends by itself */
+    /* of the caller: */
+    MULTI_LOCK_EV_ABORT,
+    MULTI_LOCK_EV_RELEASE
+};
+
+struct multi_lock_event {
+    enum multi_lock_event_kind kind;
+    uint32_t path, entry;
+};
+
+enum multi_lock_action_kind {
+    MULTI_LOCK_ACT_ENTER, /* begin the attempt .entry at .path */
+    MULTI_LOCK_ACT_LEAVE, /* give up the attempt at .path, or give back what it was granted */
+    MULTI_LOCK_ACT_GRANT,
+    MULTI_LOCK_ACT_LOSE, /* the caller loses its grant; what is held besides ends when it was told
+                          */
+    MULTI_LOCK_ACT_FAIL  /* the caller gets the error of the event */
+};
+
+struct multi_lock_action {
+    enum multi_lock_action_kind kind;
+    uint32_t path, entry;
+};
+
+/* Each path is left and entered at most once in a step. */
+struct multi_lock_actions {
+    uint32_t count;
+    struct multi_lock_action list[2 * MULTI_LOCK_PATHS + 1];
+};
+
+struct multi_lock {
+    enum multi_lock_state state;
+    uint32_t count;   /* of paths, 1 to MULTI_LOCK_PATHS; set at the beginning */
+    uint32_t entries; /* attempts begun: so many numbers were given out */
+};
+
+/* All but the count; paths are the caller's, .count of them. */
+void multi_lock_init(struct multi_lock *m, struct multi_lock_path *paths);
+
+/* Takes one event, appends what is to be done to *out (emptied first), in the order in which it is
+ * to be done. What comes of an attempt that was left changes nothing. */
+void multi_lock_step(struct multi_lock *m, struct multi_lock_path *paths,
+                     const struct multi_lock_event *ev, struct multi_lock_actions *out);
+
+/* The first path that is not held yet, or .count: what an acquisition waits for. */
+uint32_t multi_lock_front(const struct multi_lock *m, const struct multi_lock_path *paths);
+
+/* Whether m is consistent, the order above all: nothing is queued or held behind a path that is
+ * waited for. Asserted after each step. */
+bool multi_lock_invariant(const struct multi_lock *m, const struct multi_lock_path *paths);
+
+/* Whether the move is one of the diagrams above. */
+bool multi_lock_may_move(enum multi_lock_state from, enum multi_lock_state to);
+bool multi_lock_may_go(enum multi_lock_place from, enum multi_lock_place to);
+
+const char *multi_lock_state_name(enum multi_lock_state state);
+
+#endif
