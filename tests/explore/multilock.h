@@ -1,0 +1,115 @@
+/* Locks at several paths, those who take the same paths one by one, and the queues at a server, as
+ * a flat value for exhaustive search. An attempt is as much of lib/lock/contender.c as matters
+ * here: it creates, hears whether others are ahead, waits, and its node goes when it is left. */
+#ifndef EXPLORE_MULTILOCK_H
+#define EXPLORE_MULTILOCK_H
+
+#include "breadth.h"
+#include "recipes/multi_lock.h"
+
+enum { MULTILOCK_CLIENTS = 3, MULTILOCK_PLACES = 3, MULTILOCK_NODES = 8, MULTILOCK_WIRES = 12 };
+
+enum multilock_broken {
+    MULTILOCK_WHOLE,
+    MULTILOCK_EXCLUSION, /* two that hold one path */
+    MULTILOCK_ALL,       /* a grant without all of its nodes at the head */
+    MULTILOCK_ORDER,     /* queued or holding behind a path that is waited for */
+    MULTILOCK_WIRE,      /* more under way than there is room for */
+    MULTILOCK_STUCK,
+    MULTILOCK_LEFT, /* a node that nobody wants */
+    MULTILOCK_BROKEN_COUNT
+};
+
+enum multilock_move {
+    /* sooner or later; .at: of which client */
+    MULTILOCK_SERVE,  /* its next request */
+    MULTILOCK_ANSWER, /* comes to it */
+    MULTILOCK_HEAD,   /* it hears that the node it waits with is the first */
+    MULTILOCK_BEGIN,
+    MULTILOCK_RELEASE,
+    /* faults: one of the budget each */
+    MULTILOCK_DELETE, /* an administrator, a node that it holds; .at: also its first, last… */
+    MULTILOCK_LAPSE,  /* its deadline passes */
+    MULTILOCK_EXPIRE, /* its session is replaced */
+    MULTILOCK_FAIL,   /* the attempt that it waits for */
+    MULTILOCK_ABORT,
+    MULTILOCK_MOVES
+};
+
+enum multilock_what { WIRE_CREATE = 1, WIRE_DELETE, WIRE_CREATED };
+
+struct multilock_wire {
+    uint8_t what, path; /* of the client's, from 0 */
+    bool current;       /* of the attempt that is at the path now */
+    bool ahead;         /* CREATED: others are */
+};
+
+struct multilock_client {
+    struct multi_lock machine;
+    struct multi_lock_path paths[MULTILOCK_PLACES];
+    uint8_t requests, answers;
+    uint8_t rounds; /* left */
+    struct multilock_wire request[MULTILOCK_WIRES], answer[MULTILOCK_WIRES];
+};
+
+struct multilock_state {
+    struct multilock_client c[MULTILOCK_CLIENTS];
+    struct {
+        uint8_t count, owner[MULTILOCK_NODES]; /* in order */
+    } queue[MULTILOCK_PLACES];
+    uint8_t faults; /* left */
+    uint8_t broken; /* enum multilock_broken */
+};
+
+struct multilock_config {
+    struct {
+        const char *paths; /* digits, in order; NULL: no such client */
+        bool nested;       /* one by one, each with a lock of its own */
+    } client[MULTILOCK_CLIENTS];
+    int rounds, faults;
+};
+
+extern struct multilock_config multilock_config;
+
+void multilock_init(struct multilock_state *st);
+int multilock_list(const struct multilock_state *st, struct breadth_step *steps);
+void multilock_take(struct multilock_state *st, struct breadth_step step);
+bool multilock_is_fair(struct breadth_step step);
+
+/* Nothing but faults can happen. */
+enum multilock_broken multilock_check_end(const struct multilock_state *st);
+
+const char *multilock_broken_text(enum multilock_broken broken);
+const char *multilock_move_text(enum multilock_move kind);
+
+/* ---- multilock_client.c: what a client does; multilock_check.c: whether that is right ---- */
+
+/* Where the queue of a client's path is. */
+uint8_t multilock_place(uint8_t client, uint32_t path);
+
+void multilock_step(struct multilock_state *st, uint8_t client, struct multi_lock_event ev);
+
+/* A create was answered; the node that it waits with has become the first; its grant was lost. */
+void multilock_created(struct multilock_state *st, uint8_t client, struct multilock_wire answer);
+void multilock_granted(struct multilock_state *st, uint8_t client, uint32_t path);
+void multilock_lost(struct multilock_state *st, uint8_t client, uint32_t path);
+
+void multilock_begin(struct multilock_state *st, uint8_t client);
+void multilock_release(struct multilock_state *st, uint8_t client);
+
+/* Sends a request. */
+void multilock_ask(struct multilock_state *st, uint8_t client, enum multilock_what what,
+                   uint32_t path, bool current);
+
+/* Whether the create of the attempt at the path is. */
+bool multilock_is_unanswered(const struct multilock_client *c, uint32_t path);
+
+/* Numbers that make no difference are no part of the state. */
+void multilock_forget(struct multilock_client *c);
+
+int multilock_nodes(const struct multilock_state *st, uint8_t client, uint8_t place);
+bool multilock_is_head(const struct multilock_state *st, uint8_t client, uint32_t path);
+void multilock_require(struct multilock_state *st, bool holds, enum multilock_broken broken);
+void multilock_check(struct multilock_state *st);
+
+#endif

@@ -1,0 +1,101 @@
+#include "multilock.h"
+
+static const char *const texts[MULTILOCK_BROKEN_COUNT] = {
+    [MULTILOCK_WHOLE] = "nothing",
+    [MULTILOCK_EXCLUSION] = "two hold one path",
+    [MULTILOCK_ALL] = "a grant, but not all of its nodes are first",
+    [MULTILOCK_ORDER] = "queued or holding behind a path that is waited for",
+    [MULTILOCK_WIRE] = "more is under way than there is room for",
+    [MULTILOCK_STUCK] = "nothing can happen, but somebody waits",
+    [MULTILOCK_LEFT] = "a node is left that nobody wants",
+};
+
+const char *multilock_broken_text(enum multilock_broken broken)
+{
+    return texts[broken];
+}
+
+void multilock_require(struct multilock_state *st, bool holds, enum multilock_broken broken)
+{
+    if (!holds && !st->broken)
+        st->broken = (uint8_t)broken;
+}
+
+int multilock_nodes(const struct multilock_state *st, uint8_t client, uint8_t place)
+{
+    int nodes = 0;
+
+    for (uint8_t i = 0; i < st->queue[place].count; i++)
+        nodes += st->queue[place].owner[i] == client;
+    return nodes;
+}
+
+/* With the node of its present attempt: what an earlier one left goes first. */
+bool multilock_is_head(const struct multilock_state *st, uint8_t client, uint32_t path)
+{
+    const uint8_t place = multilock_place(client, path);
+
+    return st->queue[place].count > 0 && st->queue[place].owner[0] == client &&
+           multilock_nodes(st, client, place) == 1;
+}
+
+static bool holds_place(const struct multilock_client *c, uint8_t client, uint8_t place)
+{
+    for (uint32_t i = 0; i < c->machine.count; i++) {
+        if (multilock_place(client, i) == place && c->paths[i].place == MULTI_LOCK_HELD)
+            return true;
+    }
+    return false;
+}
+
+static void check_exclusion(struct multilock_state *st)
+{
+    for (uint8_t place = 0; place < MULTILOCK_PLACES; place++) {
+        int holders = 0;
+        for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++)
+            holders += holds_place(&st->c[i], i, place);
+        multilock_require(st, holders <= 1, MULTILOCK_EXCLUSION);
+    }
+}
+
+/* What the server sees of a client that has nothing under way: behind the first node that is not
+ * at the head it has none. */
+static void check_order(struct multilock_state *st, uint8_t client)
+{
+    const struct multilock_client *c = &st->c[client];
+    bool waits = false;
+
+    if (c->requests > 0 || c->answers > 0)
+        return;
+    for (uint32_t i = 0; i < c->machine.count; i++) {
+        const bool there = multilock_nodes(st, client, multilock_place(client, i)) > 0;
+        multilock_require(st, !there || !waits, MULTILOCK_ORDER);
+        waits = waits || (there && !multilock_is_head(st, client, i));
+    }
+}
+
+void multilock_check(struct multilock_state *st)
+{
+    check_exclusion(st);
+    for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++) {
+        const struct multilock_client *c = &st->c[i];
+        for (uint32_t k = 0; k < c->machine.count && c->machine.state == MULTI_LOCK_HOLDING; k++)
+            multilock_require(st, multilock_is_head(st, i, k), MULTILOCK_ALL);
+        check_order(st, i);
+    }
+}
+
+enum multilock_broken multilock_check_end(const struct multilock_state *st)
+{
+    for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++) {
+        const struct multilock_client *c = &st->c[i];
+        if (c->rounds > 0 ||
+            (c->machine.state != MULTI_LOCK_IDLE && c->machine.state != MULTI_LOCK_DONE))
+            return MULTILOCK_STUCK;
+    }
+    for (uint8_t place = 0; place < MULTILOCK_PLACES; place++) {
+        if (st->queue[place].count > 0)
+            return MULTILOCK_LEFT;
+    }
+    return MULTILOCK_WHOLE;
+}

@@ -1,0 +1,122 @@
+/* Every interleaving of locks at several paths with one another, with somebody who takes the same
+ * paths one by one, and with a few faults, breadth first. usage: multilocks [--full] */
+#include <glib.h>
+#include <stdio.h>
+
+#include "multilock.h"
+
+#define LOCKS(x, y) .client = {{x, false}, {y, false}}
+#define NESTED(x, y, z) .client = {{x, false}, {y, false}, {z, true}}
+#define THREE(x, y, z) .client = {{x, false}, {y, false}, {z, false}}
+
+static const struct {
+    const char *what;
+    struct multilock_config config;
+    bool soak; /* with --full only */
+} runs[] = {
+    {"two locks", {LOCKS("01", "01"), .rounds = 1, .faults = 2}, false},
+    {"two locks again", {LOCKS("01", "01"), .rounds = 2, .faults = 1}, false},
+    {"two locks of three", {LOCKS("012", "012"), .rounds = 1, .faults = 1}, false},
+    {"and one by one", {NESTED("01", "01", "01"), .rounds = 1, .faults = 1}, false},
+    {"and one by one again", {NESTED("01", "01", "01"), .rounds = 2, .faults = 0}, false},
+    {"in a ring", {THREE("01", "12", "02"), .rounds = 1, .faults = 1}, false},
+    {"two locks again", {LOCKS("01", "01"), .rounds = 2, .faults = 2}, true},
+    {"two locks of three", {LOCKS("012", "012"), .rounds = 1, .faults = 2}, true},
+    {"and one by one", {NESTED("01", "01", "01"), .rounds = 1, .faults = 2}, true},
+    {"in a ring", {THREE("01", "12", "02"), .rounds = 1, .faults = 2}, true},
+};
+
+static uint32_t reached; /* by any search: a bit for each state of the machine */
+
+static void init(void *state)
+{
+    multilock_init(state);
+}
+
+static int list(const void *state, struct breadth_step *steps)
+{
+    return multilock_list(state, steps);
+}
+
+static void take(void *state, struct breadth_step step)
+{
+    multilock_take(state, step);
+}
+
+static const char *broken(const void *state)
+{
+    const struct multilock_state *st = state;
+
+    return st->broken ? multilock_broken_text((enum multilock_broken)st->broken) : NULL;
+}
+
+static const char *stuck(const void *state)
+{
+    const enum multilock_broken what = multilock_check_end(state);
+
+    return what ? multilock_broken_text(what) : NULL;
+}
+
+static void print(const void *state, const struct breadth_step *by)
+{
+    const struct multilock_state *st = state;
+
+    printf("  %s %d:", by ? multilock_move_text((enum multilock_move)by->kind) : "the beginning",
+           by ? by->at % MULTILOCK_CLIENTS : 0);
+    for (int i = 0; i < MULTILOCK_CLIENTS; i++) {
+        const struct multilock_client *c = &st->c[i];
+        printf(" %s ", multi_lock_state_name(c->machine.state));
+        for (uint32_t k = 0; k < c->machine.count; k++)
+            putchar("-ewh"[c->paths[k].place]);
+        printf(" %d/%d,", c->requests, c->answers);
+    }
+    for (int i = 0; i < MULTILOCK_PLACES; i++) {
+        printf(" [");
+        for (uint8_t k = 0; k < st->queue[i].count; k++)
+            printf("%d", st->queue[i].owner[k]);
+        printf("]");
+    }
+    puts("");
+}
+
+static void note_reached(const void *state)
+{
+    const struct multilock_state *st = state;
+
+    for (int i = 0; i < MULTILOCK_CLIENTS; i++)
+        reached |= 1U << st->c[i].machine.state;
+}
+
+static const struct breadth_world world = {.size = sizeof(struct multilock_state),
+                                           .init = init,
+                                           .list = list,
+                                           .take = take,
+                                           .is_fair = multilock_is_fair,
+                                           .broken = broken,
+                                           .stuck = stuck,
+                                           .print = print,
+                                           .reached = note_reached};
+
+static const char *configure(size_t search, bool full)
+{
+    multilock_config = runs[search].config;
+    return runs[search].soak && !full ? NULL : runs[search].what;
+}
+
+static const char *state_name(int state)
+{
+    return multi_lock_state_name((enum multi_lock_state)state);
+}
+
+int main(int argc, char **argv)
+{
+    const struct breadth_program program = {.world = &world,
+                                            .count = G_N_ELEMENTS(runs),
+                                            .configure = configure,
+                                            .faults = &multilock_config.faults,
+                                            .reached = &reached,
+                                            .states = MULTI_LOCK_STATES,
+                                            .state_name = state_name};
+
+    return breadth_main(&program, argc, argv);
+}
