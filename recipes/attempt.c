@@ -28,6 +28,9 @@ bool attempt_invariant(const struct attempt *c)
         return false;
     if (c->state == ST_WAITING && (c->ahead == 0 || c->try_only))
         return false;
+    if (c->downgrade != DOWNGRADE_NONE &&
+        (c->kind != CHILD_WRITE || !is_in(c, BIT(ST_HOLDING) | BIT(ST_LAPSED))))
+        return false;
     if (c->state == ST_SUCCEEDING && (c->ahead < 2 || c->long_queue == 0))
         return false;
     return c->state != ST_HOLDING || (c->token != 0 && !rule_exhausted(c->number));

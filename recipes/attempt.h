@@ -8,7 +8,8 @@
  *   outcome unknown: CREATING ──> SETTLING (barrier, list) ──> ADOPTING (read) ──> LISTING
  *   long queue, predecessor gone: WAITING ──> SUCCEEDING ── it was the head ──> PROVING
  *   the own node was watched before the head went, and silent: WAITING ──> CLAIMING
- *   own node or session gone: REENTERING, and when admitted CREATING
+ *  own node or session gone: REENTERING, and when admitted CREATING
+ *   a writer becomes a reader: HOLDING, where attempt_downgrade.c has a diagram of its own
  *
  * Requests but the create are answered definitely by the layer below, which retries them through
  * disconnections; it answers none of an earlier session (EV_REPLACED comes instead). */
@@ -71,6 +72,10 @@ enum event_kind {
     EV_LOOK,           /* the holder asks whether others wait: answered by ACT_OTHERS */
     EV_HEED,           /* the holder will hear at once that it is asked to give way */
     EV_RELEASE,        /* the holder is done; or, when lapsed, its callbacks are */
+    EV_DOWNGRADE,      /* the holder, a writer, goes on as a reader */
+    EV_SHARED_CREATED, /* answer to ACT_CREATE_SHARED */
+    EV_SHARED_READ,    /* answer to ACT_READ_SHARED */
+    EV_MOVED,          /* ACT_MOVE is done */
     EV_REPLACED,       /* the session ended and a new one is being opened */
     EV_END             /* the session ended and no other will follow */
 };
@@ -123,6 +128,12 @@ enum action_kind {
     ACT_ARM,      /* EV_TIMER after .number ms */
     ACT_OTHERS,   /* the holder hears .others; the last action of a step */
     ACT_ASKED,    /* the holder hears, once, that it is asked to give way; the last one, too */
+    ACT_CREATE_SHARED,    /* ephemeral: the read node with the own number */
+    ACT_READ_SHARED,      /* by that name */
+    ACT_MOVE,             /* the grant goes from the write node to the read node, when nothing is
+                             under way that needs the write node: EV_MOVED, at once or later */
+    ACT_DELETE_SHARED,    /* the read node, before it is the own node; guaranteed as ACT_DELETE */
+    ACT_DELETE_EXCLUSIVE, /* the write node, when it is not the own node any more; as well */
     ACT_GRANT,
     ACT_REVOKE,
     ACT_FAIL /* .error is the caller's answer */
@@ -162,6 +173,15 @@ struct action {
 
 enum { ATTEMPT_ACTIONS = 8 };
 
+/* How far a writer has come that becomes a reader. */
+enum attempt_downgrade {
+    DOWNGRADE_NONE,
+    DOWNGRADE_CREATING, /* the read node is being created */
+    DOWNGRADE_READING,  /* it may be there: read by its name */
+    DOWNGRADE_PAUSED,   /* it was refused, and is tried again */
+    DOWNGRADE_MOVING    /* it stands and is ours */
+};
+
 struct actions {
     uint32_t count;
     struct action list[ATTEMPT_ACTIONS];
@@ -181,7 +201,7 @@ enum attempt_error {
 
 struct attempt {
     enum attempt_state state;
-    enum child_kind kind; /* of the own node */
+    enum child_kind kind; /* of the own node: a downgraded writer is a reader */
     bool try_only;        /* do not wait for others */
     bool strict;          /* a child that is no contender is an error */
     bool has_node;        /* the own node's name is known */
@@ -191,9 +211,10 @@ struct attempt {
     bool shared_session;  /* the predecessor is of this session: its end can be that of both */
     bool hintable;        /* of head hints, see head_hint.h: .version is nobody else's data */
     /* of others; thousands may wait, and each has these: */
-    bool watch_children : 1;        /* the first list is to leave a watch on the children */
-    bool waited : 1;                /* it has had a predecessor */
-    bool looking : 1;               /* EV_LOOK is not answered yet */
+    bool watch_children : 1; /* the first list is to leave a watch on the children */
+    bool waited : 1;         /* it has had a predecessor */
+    bool looking : 1;        /* EV_LOOK is not answered yet */
+    enum attempt_downgrade downgrade : 3;
     enum attempt_others others : 2; /* OTHERS_NONE: the children are watched */
     bool heeds : 1;                 /* the own node is watched for what is written there, too */
     bool asked : 1;                 /* to give way, as a read of the own node has shown */

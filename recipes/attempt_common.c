@@ -75,10 +75,18 @@ void attempt_ask(struct attempt *c, struct actions *out, enum action_kind kind)
     attempt_act(out, kind)->tag = ++c->tag;
 }
 
+void attempt_drop_shared(struct attempt *c, struct actions *out)
+{
+    if (c->downgrade != DOWNGRADE_NONE)
+        attempt_act(out, ACT_DELETE_SHARED);
+    c->downgrade = DOWNGRADE_NONE;
+}
+
 void attempt_finish(struct attempt *c, struct actions *out)
 {
     if (c->watching)
         attempt_act(out, ACT_UNWATCH);
+    attempt_drop_shared(c, out);
     if (c->has_node)
         attempt_act(out, ACT_DELETE);
     c->watching = false;

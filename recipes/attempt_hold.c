@@ -8,7 +8,7 @@
 static bool is_to_hint(const struct attempt *c)
 {
     return c->long_queue > 0 && c->count >= c->long_queue && c->hintable && c->version >= 0 &&
-           rule_waits(c->kind, c->kind);
+           rule_waits(c->kind, c->kind) && !rule_is_shared(c->kind);
 }
 
 /* The watch on the children tells of the own node's end, but not of what is written there. */
@@ -66,11 +66,14 @@ static void step_claiming(struct attempt *c, const struct event *ev, struct acti
         prove(c, out);
 }
 
-/* The node went, or will with its session. */
-static void end_without_node(struct attempt *c, struct actions *out)
+/* The node went. What a downgrade created stands on its own, but goes with the session, too. */
+static void end_without_node(struct attempt *c, struct actions *out, bool with_session)
 {
     if (c->state == ST_HOLDING)
         attempt_act(out, ACT_REVOKE);
+    if (with_session)
+        c->downgrade = DOWNGRADE_NONE;
+    attempt_drop_shared(c, out);
     c->has_node = false;
     attempt_move(c, ST_DONE);
 }
@@ -81,14 +84,6 @@ static void tell_others(struct attempt *c, struct actions *out, enum attempt_oth
 {
     c->others = others;
     attempt_act(out, ACT_OTHERS)->others = others;
-}
-
-/* The watch on the children would have told of the own node's end, too. */
-static void on_children_fired(struct attempt *c, struct actions *out)
-{
-    if (!c->own_watched)
-        attempt_act(out, ACT_ARM)->number = ATTEMPT_OWN_WATCH_MS;
-    tell_others(c, out, OTHERS_WAIT);
 }
 
 static void look(struct attempt *c, struct actions *out)
@@ -105,6 +100,20 @@ static void look(struct attempt *c, struct actions *out)
     a->watch = true;
 }
 
+/* The watch on the children would have told of the own node's end, too. Not all who come wait for a
+ * reader, and a downgrade changes the children itself: there a list tells. */
+static void on_children_fired(struct attempt *c, struct actions *out)
+{
+    if (!c->own_watched)
+        attempt_act(out, ACT_ARM)->number = ATTEMPT_OWN_WATCH_MS;
+    if (c->kind != CHILD_READ && c->downgrade == DOWNGRADE_NONE) {
+        tell_others(c, out, OTHERS_WAIT);
+        return;
+    }
+    c->others = OTHERS_UNKNOWN;
+    look(c, out);
+}
+
 /* A list without the own node proves nothing; the own watch will. */
 static void on_looked(struct attempt *c, const struct event *ev, struct actions *out)
 {
@@ -119,7 +128,7 @@ static void on_looked(struct attempt *c, const struct event *ev, struct actions 
 static void on_own_read(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (attempt_is_own_gone(ev))
-        end_without_node(c, out);
+        end_without_node(c, out, false);
     else if (ev->answer == ANSWER_OK)
         attempt_own_watched(c, ev);
     else
@@ -167,7 +176,7 @@ static void step_holding(struct attempt *c, const struct event *ev, struct actio
         break;
     case EV_OWN_FIRED:
         if (ev->gone)
-            end_without_node(c, out);
+            end_without_node(c, out, false);
         else
             attempt_ask(c, out, ACT_READ);
         break;
@@ -177,6 +186,8 @@ static void step_holding(struct attempt *c, const struct event *ev, struct actio
     default:
         break;
     }
+    if (c->state == ST_HOLDING)
+        attempt_step_downgrade(c, ev, out);
 }
 
 /* To look was refused. */
@@ -222,7 +233,7 @@ void attempt_begin_leaving(struct attempt *c, const struct event *ev, struct act
 void attempt_step_hold(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (ev->kind == EV_REPLACED || ev->kind == EV_END)
-        end_without_node(c, out);
+        end_without_node(c, out, true);
     else if (c->state != ST_HOLDING && ev->kind == EV_CHILDREN_FIRED)
         c->others = OTHERS_WAIT;
     else if (c->state == ST_PROVING && ev->kind == EV_READ)

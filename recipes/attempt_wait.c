@@ -38,7 +38,7 @@ static bool is_own_silent(const struct attempt *c, const struct event *ev)
 static void wait_for(struct attempt *c, const struct event *ev, struct actions *out,
                      uint32_t predecessor)
 {
-    if (c->ahead == 1 && !is_own_silent(c, ev)) {
+    if (c->ahead == 1 && !is_own_silent(c, ev) && !rule_is_shared(c->kind)) {
         c->own_watched = false;
         attempt_ask(c, out, ACT_READ);
         attempt_act(out, ACT_WATCH)->tag = c->tag;
@@ -106,7 +106,9 @@ static bool is_in_long_queue(const struct attempt *c)
 static void on_predecessor_gone(struct attempt *c, const struct event *ev, struct actions *out)
 {
     c->watching = false;
-    if (c->ahead == 1 && is_own_silent(c, ev) && !c->shared_session) {
+    if (rule_is_shared(c->kind)) {
+        list_again(c, out);
+    } else if (c->ahead == 1 && is_own_silent(c, ev) && !c->shared_session) {
         attempt_move(c, ST_CLAIMING);
     } else if (c->ahead == 1) {
         attempt_ask(c, out, ACT_PROVE);

@@ -16,18 +16,52 @@ int rule_compare(int32_t a, int32_t b)
     return (order_key(a) > order_key(b)) - (order_key(a) < order_key(b));
 }
 
-bool rule_waits(enum child_kind own, enum child_kind other)
+/* What stands before a contender of the own kind. INCOMPATIBLE is what is not named. */
+enum relation { INCOMPATIBLE, WAITS, SHARES };
+
+static enum relation relation(enum child_kind own, enum child_kind other)
 {
-    static const bool waits[CHILD_KINDS][CHILD_KINDS] = {
-        [CHILD_LOCK] = {[CHILD_LOCK] = true},
-        [CHILD_LATCH] = {[CHILD_LATCH] = true},
-        [CHILD_APACHE] = {[CHILD_LOCK] = true, [CHILD_APACHE] = true},
-        [CHILD_RUBY] = {[CHILD_LOCK] = true, [CHILD_RUBY] = true},
-        [CHILD_READ] = {[CHILD_LOCK] = true, [CHILD_WRITE] = true},
-        [CHILD_WRITE] = {[CHILD_LOCK] = true, [CHILD_READ] = true, [CHILD_WRITE] = true},
+    static const enum relation to[CHILD_KINDS][CHILD_KINDS] = {
+        [CHILD_LOCK] = {[CHILD_LOCK] = WAITS},
+        [CHILD_LATCH] = {[CHILD_LATCH] = WAITS},
+        [CHILD_APACHE] = {[CHILD_LOCK] = WAITS, [CHILD_APACHE] = WAITS},
+        [CHILD_RUBY] = {[CHILD_LOCK] = WAITS, [CHILD_RUBY] = WAITS},
+        [CHILD_READ] = {[CHILD_LOCK] = WAITS, [CHILD_READ] = SHARES, [CHILD_WRITE] = WAITS},
+        [CHILD_WRITE] = {[CHILD_LOCK] = WAITS, [CHILD_READ] = WAITS, [CHILD_WRITE] = WAITS},
     };
 
-    return waits[own][other];
+    return to[own][other];
+}
+
+bool rule_waits(enum child_kind own, enum child_kind other)
+{
+    return relation(own, other) == WAITS;
+}
+
+bool rule_is_shared(enum child_kind kind)
+{
+    return kind == CHILD_READ || kind == CHILD_WRITE;
+}
+
+/* One that stands before the contender of that kind. */
+static void see_ahead(struct place *place, const struct child *child, enum child_kind kind,
+                      int64_t *nearest)
+{
+    switch (relation(kind, child->kind)) {
+    case INCOMPATIBLE:
+        place->incompatible = true;
+        place->incompatible_id = child->id;
+        break;
+    case WAITS:
+        place->ahead++;
+        if (place->ahead == 1 || order_key(child->number) > *nearest) {
+            *nearest = order_key(child->number);
+            place->predecessor = child->id;
+        }
+        break;
+    case SHARES:
+        break;
+    }
 }
 
 static void see_own(struct place *place, const struct child *child, int32_t number)
@@ -59,21 +93,12 @@ struct place rule_place(const struct child *children, size_t count, enum child_k
         }
         if (child->old)
             place.spare = true;
-        /* An equal number that is not ours can only be a forgery: wait for it, to be safe. */
-        if (order_key(child->number) > key) {
+        /* A reader may have the number of the writer that it was, and both are of one owner. An
+         * equal number that is not ours can only be a forgery: wait for it, to be safe. */
+        if (order_key(child->number) > key)
             place.behind |= rule_waits(child->kind, kind);
-            continue;
-        }
-        if (!rule_waits(kind, child->kind)) {
-            place.incompatible = true;
-            place.incompatible_id = child->id;
-            continue;
-        }
-        place.ahead++;
-        if (place.ahead == 1 || order_key(child->number) > nearest) {
-            nearest = order_key(child->number);
-            place.predecessor = child->id;
-        }
+        else
+            see_ahead(&place, child, kind, &nearest);
     }
     return place;
 }

@@ -12,7 +12,7 @@
 struct place {
     bool present;             /* the own node is in the list: without it the list proves nothing */
     bool spare;               /* there are more nodes of this attempt, to be deleted */
-    bool incompatible;        /* before it stands one for which it does not wait */
+    bool incompatible;        /* before it stands one that it cannot be with */
     uint32_t incompatible_id; /* its id */
     bool behind;              /* somebody waits for it */
     uint32_t ahead;           /* how many contenders it must wait for */
@@ -31,6 +31,10 @@ int rule_compare(int32_t a, int32_t b);
 
 /* Whether a contender of the own kind waits for one of the other that stands before it. */
 bool rule_waits(enum child_kind own, enum child_kind other);
+
+/* A read-write lock's: several may hold, and where a writer stood a reader with its number may
+ * come. So who is next is told by a list alone. */
+bool rule_is_shared(enum child_kind kind);
 
 /* The place of the contender of that kind with that number. */
 struct place rule_place(const struct child *children, size_t count, enum child_kind kind,

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Which way the folders of lib/ call: base <- store <- session <- lock, queue <- election. A table of
 # functions may point up; a name may not. So with the files of an attempt in recipes/: attempt_common
-# <- attempt_enter, attempt_wait, attempt_hold <- attempt, and no phase calls another.
+# <- attempt_downgrade <- attempt_hold, and attempt_common <- attempt_enter, attempt_wait, attempt_hold
+# <- attempt, and no phase calls another.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -16,7 +17,8 @@ declare -A above=(
     [session]="lock queue election"
     [lock]="queue election"
     [queue]="lock election"
-    [attempt_common]="attempt_enter attempt_wait attempt_hold attempt"
+    [attempt_common]="attempt_downgrade attempt_enter attempt_wait attempt_hold attempt"
+    [attempt_downgrade]="attempt_enter attempt_wait attempt_hold attempt"
     [attempt_enter]="attempt_wait attempt_hold attempt"
     [attempt_wait]="attempt_enter attempt_hold attempt"
     [attempt_hold]="attempt_enter attempt_wait attempt"
@@ -66,6 +68,7 @@ lock queue_read
 queue grant_ref
 lock election_leads
 attempt_common attempt_step_enter
+attempt_downgrade attempt_step_hold
 attempt_enter attempt_step_wait
 attempt_wait attempt_begin_claiming
 attempt_hold attempt_step

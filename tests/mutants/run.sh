@@ -18,7 +18,7 @@ every=${3:-1} seed=${4:-0}
 # What was freed is overwritten, so that its use shows.
 export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTIONS=suppressions=$sources/tests/support/lsan.supp:print_suppressions=0
 
-files=(recipes/attempt.c recipes/attempt_common.c recipes/attempt_enter.c recipes/attempt_wait.c recipes/attempt_hold.c
+files=(recipes/attempt.c recipes/attempt_common.c recipes/attempt_downgrade.c recipes/attempt_enter.c recipes/attempt_wait.c recipes/attempt_hold.c
     recipes/back_off.c recipes/candidacy.c recipes/children.c recipes/head_hint.c recipes/proofs.c recipes/name.c
     recipes/observe.c recipes/retain.c recipes/rule.c recipes/step_down.c recipes/transaction.c recipes/transaction_data.c
     lib/lock/contender.c lib/lock/contender_directory.c lib/lock/contender_lists.c lib/lock/contender_others.c lib/lock/contender_requests.c lib/session/request.c lib/session/request_delete.c lib/session/watch.c lib/session/incarnation.c lib/session/proof_chain.c

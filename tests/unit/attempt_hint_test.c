@@ -200,7 +200,8 @@ static void left_after_reading(void)
     }
 }
 
-/* Readers hold beside other readers: a grant of one proves nothing about those before. */
+/* Readers hold beside other readers: a grant of one proves nothing about those before. Behind a
+ * writer's end its own reader may stand. */
 static void not_left_by_one_of_many(void)
 {
     static const enum child_kind kinds[] = {CHILD_LOCK,  CHILD_APACHE, CHILD_RUBY,
@@ -210,7 +211,7 @@ static void not_left_by_one_of_many(void)
         play.c.kind = kinds[i];
         SAY("enter");
         SAY("created 7");
-        STEP("listed 7*", ST_HOLDING, i < 4 ? "hint v0, grant, arm" : "grant, arm");
+        STEP("listed 7*", ST_HOLDING, i < 3 ? "hint v0, grant, arm" : "grant, arm");
     }
 }
 

@@ -6,7 +6,7 @@
  *     STEP("listed 5 7*", ST_WAITING, "read, watch 5");
  *
  * Children: 7 another's, 7* ours, 7~ of our id of an earlier session, 7? foreign,
- * 7! a contender of another layout. An answer is OK
+ * 7! a contender of another layout, 7r a reader, 7w a writer. An answer is OK
  * when no other is named, and carries the tag of the newest request of its kind; before an event,
  * "watched ours" is a predecessor of the present session. "stale" makes that tag an older one,
  * "nodeadline" says that no deadline is ahead, and "again" that the event is the first on another
@@ -32,7 +32,8 @@ struct play {
 
 extern struct play play;
 
-void play_start(bool try_only);
+void play_start(bool try_only); /* a lock */
+void play_start_as(enum child_kind kind, bool try_only);
 void play_start_in_long_queue(uint32_t long_queue); /* so many are a long queue */
 
 /* Makes an event of the words; false when they are not understood. */

@@ -30,6 +30,10 @@ static const char *const event_words[] = {
     [EV_LOOK] = "look",
     [EV_CHILDREN_FIRED] = "children",
     [EV_HEED] = "heed",
+    [EV_DOWNGRADE] = "downgrade",
+    [EV_SHARED_CREATED] = "shared-created",
+    [EV_SHARED_READ] = "shared-read",
+    [EV_MOVED] = "moved",
 };
 
 static const char *const answer_words[] = {
@@ -94,8 +98,13 @@ static int answered_by(enum action_kind kind)
 
 void play_start(bool try_only)
 {
+    play_start_as(CHILD_LOCK, try_only);
+}
+
+void play_start_as(enum child_kind kind, bool try_only)
+{
     play = (struct play){0};
-    attempt_init(&play.c, CHILD_LOCK, try_only);
+    attempt_init(&play.c, kind, try_only);
 }
 
 void play_start_in_long_queue(uint32_t long_queue)
@@ -132,6 +141,8 @@ static bool read_number(struct event *ev, const char *word)
         .id = (uint32_t)(200 + play.count),
         .kind = *end == '?'   ? CHILD_FOREIGN
                 : *end == '!' ? CHILD_LATCH
+                : *end == 'r' ? CHILD_READ
+                : *end == 'w' ? CHILD_WRITE
                               : CHILD_LOCK,
         .number = *end == '?' ? 0 : (int32_t)number,
         .own = *end == '*',
@@ -139,7 +150,7 @@ static bool read_number(struct event *ev, const char *word)
     };
     ev->children = play.children;
     ev->count = ++play.count;
-    return *end == '\0' || strchr("*~?!", *end);
+    return *end == '\0' || strchr("*~?!rw", *end);
 }
 
 static bool read_word(struct event *ev, const char *word, bool *stale)
@@ -265,12 +276,28 @@ static int put_child(char *text, size_t size, const char *verb, uint32_t id)
 static int put_action(char *text, size_t size, const struct action *a)
 {
     static const char *const plain[] = {
-        [ACT_CREATE] = "create", [ACT_PARENTS] = "parents",       [ACT_BARRIER] = "barrier",
-        [ACT_READ] = "read",     [ACT_REWATCH] = "rewatch",       [ACT_UNWATCH] = "unwatch",
-        [ACT_DELETE] = "delete", [ACT_DELETE_ALL] = "delete-all", [ACT_RESET] = "reset",
-        [ACT_ARM] = "arm",       [ACT_GRANT] = "grant",           [ACT_REVOKE] = "revoke",
-        [ACT_ORPHAN] = "orphan", [ACT_READ_HINT] = "read-hint",   [ACT_PROVE] = "prove",
-        [ACT_ADMIT] = "admit",   [ACT_ASKED] = "asked",
+        [ACT_CREATE] = "create",
+        [ACT_PARENTS] = "parents",
+        [ACT_BARRIER] = "barrier",
+        [ACT_READ] = "read",
+        [ACT_REWATCH] = "rewatch",
+        [ACT_UNWATCH] = "unwatch",
+        [ACT_DELETE] = "delete",
+        [ACT_DELETE_ALL] = "delete-all",
+        [ACT_RESET] = "reset",
+        [ACT_ARM] = "arm",
+        [ACT_GRANT] = "grant",
+        [ACT_REVOKE] = "revoke",
+        [ACT_ORPHAN] = "orphan",
+        [ACT_READ_HINT] = "read-hint",
+        [ACT_PROVE] = "prove",
+        [ACT_ADMIT] = "admit",
+        [ACT_CREATE_SHARED] = "create-shared",
+        [ACT_MOVE] = "move",
+        [ACT_READ_SHARED] = "read-shared",
+        [ACT_DELETE_SHARED] = "delete-shared",
+        [ACT_DELETE_EXCLUSIVE] = "delete-exclusive",
+        [ACT_ASKED] = "asked",
     };
     switch (a->kind) {
     case ACT_ADOPT:

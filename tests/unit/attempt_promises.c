@@ -8,13 +8,19 @@ static struct {
     uint32_t ahead; /* how many it waits for, as the last list said and what was heard since */
     bool silent; /* the watch on the own node was confirmed, on this connection, and did not fire */
     uint32_t silent_on;
-    bool related; /* the predecessor is of the same session */
+    bool related;                   /* the predecessor is of the same session */
+    bool shared_asked, shared_seen; /* the read node of a downgrade: may stand; was seen, ours */
 } step;
 
 enum event_kind promises_likely(uint32_t choice)
 {
     static const enum event_kind holding[] = {EV_TIMER,   EV_READ, EV_OWN_FIRED, EV_LAPSED,
                                               EV_RELEASE, EV_LOOK, EV_LISTED,    EV_CHILDREN_FIRED};
+    static const enum event_kind downgrading[] = {
+        [DOWNGRADE_NONE] = EV_DOWNGRADE,      [DOWNGRADE_CREATING] = EV_SHARED_CREATED,
+        [DOWNGRADE_READING] = EV_SHARED_READ, [DOWNGRADE_PAUSED] = EV_TIMER,
+        [DOWNGRADE_MOVING] = EV_MOVED,
+    };
     static const enum event_kind likely[ST_COUNT] = {
         [ST_IDLE] = EV_ENTER,       [ST_CREATING] = EV_CREATED, [ST_PARENTS] = EV_PARENTS_MADE,
         [ST_SETTLING] = EV_LISTED,  [ST_ADOPTING] = EV_READ,    [ST_LISTING] = EV_LISTED,
@@ -31,6 +37,8 @@ enum event_kind promises_likely(uint32_t choice)
         return EV_PRED_FIRED;
     if (play.c.state == ST_SUCCEEDING && choice % 4 == 0)
         return EV_READ;
+    if (play.c.state == ST_HOLDING && play.c.kind == CHILD_WRITE && choice % 2)
+        return downgrading[play.c.downgrade];
     if (play.c.state == ST_HOLDING)
         return holding[choice % (sizeof(holding) / sizeof(*holding))];
     return likely[play.c.state];
@@ -90,6 +98,22 @@ static bool proved_by_silence(void)
            step.silent_on == step.ev.connection && !step.related;
 }
 
+static bool is_shared(enum child_kind kind)
+{
+    return kind == CHILD_READ || kind == CHILD_WRITE;
+}
+
+/* Of the children that the walk makes. */
+static bool is_passed_over(const struct child *o)
+{
+    return o->kind == CHILD_FOREIGN || (step.before.kind == CHILD_READ && o->kind == CHILD_READ);
+}
+
+static bool may_be_together(const struct child *o)
+{
+    return o->kind == CHILD_LOCK || (is_shared(step.before.kind) && is_shared(o->kind));
+}
+
 /* Who is first, found by looking at each child alone; UINT32_MAX when the own node is not there. */
 static uint32_t count_ahead(void)
 {
@@ -99,7 +123,7 @@ static uint32_t count_ahead(void)
         const struct child *o = &step.ev.children[i];
         if (o->kind != CHILD_FOREIGN && o->own)
             present |= o->number == step.before.number;
-        else if (o->kind != CHILD_FOREIGN)
+        else if (!is_passed_over(o))
             ahead += o->number < 0 || o->number == INT32_MAX || o->number <= step.before.number;
     }
     return present ? ahead : UINT32_MAX;
@@ -111,7 +135,7 @@ static bool any_incompatible(void)
     for (size_t i = 0; i < step.ev.count; i++) {
         const struct child *o = &step.ev.children[i];
         if ((step.before.strict && o->kind == CHILD_FOREIGN) ||
-            (o->kind == CHILD_LATCH && !o->own &&
+            (o->kind != CHILD_FOREIGN && !may_be_together(o) && !o->own &&
              (o->number < 0 || o->number == INT32_MAX || o->number <= step.before.number)))
             return true;
     }
@@ -137,7 +161,8 @@ static bool out_of_turn(void)
     bool served = to == ST_PROVING || to == ST_CLAIMING || to == ST_HOLDING;
     if (from == ST_LISTING && step.ev.kind == EV_LISTED && step.ev.tag == step.before.tag)
         step.ahead = count_ahead();
-    if (from == ST_WAITING && predecessor_seen_gone() && step.ahead > 0)
+    if (from == ST_WAITING && predecessor_seen_gone() && step.ahead > 0 &&
+        !is_shared(step.before.kind))
         step.ahead--;
     if (from == ST_SUCCEEDING && step.ev.kind == EV_HINT_READ && step.ev.tag == step.before.tag &&
         step.ev.answer == ANSWER_OK && step.ev.hint == HINT_NAMED)
@@ -153,6 +178,37 @@ static bool alone_without_reason(void)
     if (play.c.others != OTHERS_NONE)
         return false;
     return step.ev.kind == EV_CHILDREN_FIRED || (step.before.others != OTHERS_NONE && !listed);
+}
+
+/* What a list tells a reader is no news to it only if it looks. */
+static bool told_of_children(void)
+{
+    return did(ACT_OTHERS) || (is_shared(step.before.kind) && play.c.looking);
+}
+
+/* The write node stands until the read node was seen, and nothing is left of what was asked for. */
+static const char *broken_downgrade(void)
+{
+    const enum attempt_downgrade at = step.before.downgrade;
+    const bool seen = step.ev.answer == ANSWER_OK && step.ev.ephemeral_owner == step.ev.session;
+    const bool answered = (step.ev.kind == EV_SHARED_CREATED && at == DOWNGRADE_CREATING) ||
+                          (step.ev.kind == EV_SHARED_READ && at == DOWNGRADE_READING);
+
+    if (step.before.state == ST_HOLDING && answered && seen)
+        step.shared_seen = true;
+    step.shared_asked |= did(ACT_CREATE_SHARED);
+    if ((did(ACT_MOVE) || did(ACT_DELETE_EXCLUSIVE)) && !step.shared_seen)
+        return "the write node goes, and no read node was seen";
+    if (did(ACT_DELETE_EXCLUSIVE) && (step.ev.kind != EV_MOVED || play.c.kind != CHILD_READ))
+        return "the write node goes before the grant was moved";
+    if (play.c.kind != step.before.kind && !did(ACT_DELETE_EXCLUSIVE))
+        return "a write node is left behind";
+    if (play.c.state == ST_DONE && step.before.state != ST_DONE && step.shared_asked &&
+        play.c.kind == CHILD_WRITE && !session_ended() && !did(ACT_DELETE_SHARED))
+        return "a read node is left behind";
+    if (play.c.token != step.before.token && step.before.state == ST_HOLDING)
+        return "the token changed";
+    return NULL;
 }
 
 static const char *broken_promise(void)
@@ -179,8 +235,10 @@ static const char *broken_promise(void)
         return "hinted without being the head, or in place of others' data";
     if (alone_without_reason() && play.c.state != ST_DONE && play.c.state != ST_LAPSED)
         return "thought to be alone";
-    if (step.ev.kind == EV_CHILDREN_FIRED && b->state == ST_HOLDING && !did(ACT_OTHERS))
+    if (step.ev.kind == EV_CHILDREN_FIRED && b->state == ST_HOLDING && !told_of_children())
         return "not told of others";
+    if (broken_downgrade())
+        return broken_downgrade();
     if (out_of_turn())
         return "served out of turn";
     if (refused_wrongly())
@@ -194,6 +252,8 @@ static const char *broken_promise(void)
 
 const char *promises_give(const struct event *ev)
 {
+    if (play.c.state == ST_IDLE)
+        step.shared_asked = step.shared_seen = false;
     step.before = play.c;
     step.ev = *ev;
     play_give(ev, __FILE__, __LINE__);

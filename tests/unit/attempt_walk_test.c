@@ -30,6 +30,15 @@ static void on_abort_signal(int sig) /* an assertion of the code says nothing of
     signal(sig, SIG_DFL);
 }
 
+static enum child_kind random_kind(void)
+{
+    static const enum child_kind shared[] = {CHILD_READ, CHILD_WRITE};
+
+    if (below(8) == 0)
+        return below(2) ? CHILD_FOREIGN : CHILD_LATCH;
+    return play.c.kind == CHILD_LOCK || below(8) == 0 ? CHILD_LOCK : shared[below(2)];
+}
+
 static void random_children(void)
 {
     walk.ev.children = walk.children;
@@ -37,16 +46,14 @@ static void random_children(void)
     for (uint32_t i = 0; i < walk.ev.count; i++)
         walk.children[i] = (struct child){
             .id = i,
-            .kind = below(8)   ? CHILD_LOCK
-                    : below(2) ? CHILD_FOREIGN
-                               : CHILD_LATCH,
+            .kind = random_kind(),
             .number = below(20) ? (int32_t)below(12) : INT32_MAX,
             .own = below(8) == 0,
             .old = below(16) == 0,
         };
     if (walk.ev.count > 0 && below(10)) /* mostly the own node is there, and often first */
         walk.children[below((uint32_t)walk.ev.count)] =
-            (struct child){.id = 7, .kind = CHILD_LOCK, .number = play.c.number, .own = true};
+            (struct child){.id = 7, .kind = play.c.kind, .number = play.c.number, .own = true};
 }
 
 static void random_event(void)
@@ -104,12 +111,13 @@ static void walk_to_the_end(void)
 
 static void random_walk(void)
 {
-    unsigned reached[ST_COUNT] = {0};
+    static const enum child_kind kinds[] = {CHILD_LOCK, CHILD_READ, CHILD_LOCK, CHILD_WRITE};
+    unsigned reached[ST_COUNT] = {0}, downgraded = 0;
     unsigned long steps = 0;
     void (*old)(int) = signal(SIGABRT, on_abort_signal);
     for (walk.seed = 1; walk.seed <= WALK_ATTEMPTS; walk.seed++) {
         walk.random = walk.seed;
-        play_start(walk.seed % 5 == 0);
+        play_start_as(kinds[walk.seed % 4], walk.seed % 5 == 0);
         play.c.strict = walk.seed % 7 == 0;
         play.c.long_queue = (uint32_t)(walk.seed % 4);
         play.c.watch_children = walk.seed % 2;
@@ -118,11 +126,13 @@ static void random_walk(void)
             if (!walk_one_step())
                 break;
             reached[play.c.state]++;
+            downgraded += walk.ev.kind == EV_MOVED && play.out.count > 0;
         }
         walk_to_the_end();
     }
     signal(SIGABRT, old);
     CHECK(steps >= 200000);
+    CHECK(downgraded > 100);
     for (int s = 0; s < ST_COUNT; s++)
         if (!CHECK(reached[s] > 100)) /* a walk that does not get there says nothing */
             runner_fail(__FILE__, __LINE__, "%s: %u", attempt_state_name((enum attempt_state)s),

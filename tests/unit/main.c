@@ -22,6 +22,8 @@ int main(int argc, char **argv)
         &attempt_hold_suite,
         &attempt_end_suite,
         &attempt_layout_suite,
+        &attempt_shared_suite,
+        &attempt_downgrade_suite,
         &attempt_walk_suite,
         &grant_quick_suite,
         &grant_suite,

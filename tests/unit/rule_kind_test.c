@@ -51,6 +51,96 @@ static void incompatible(void)
             }
 }
 
+/* A read-write lock's contender number 7 among others, and what it finds: i incompatible, b
+ * somebody behind, and of those ahead how many and the nearest. */
+static void readers_and_writers(void)
+{
+    static const struct {
+        enum child_kind own;
+        struct child children[4];
+        uint32_t ahead, predecessor;
+        bool behind, incompatible;
+    } rows[] = {
+#define R(n) {.id = (n), .kind = CHILD_READ, .number = (n)}
+#define W(n)                                                                                       \
+    {                                                                                              \
+        .id = (n), .kind = CHILD_WRITE, .number = (n)                                              \
+    }
+#define L(n)                                                                                       \
+    {                                                                                              \
+        .id = (n), .kind = CHILD_LOCK, .number = (n)                                               \
+    }
+#define OTHER(n)                                                                                   \
+    {                                                                                              \
+        .id = (n), .kind = CHILD_LATCH, .number = (n)                                              \
+    }
+        {CHILD_READ, {R(2), R(6)}, 0, 0, false, false},
+        {CHILD_READ, {R(2), R(6), R(8), W(9)}, 0, 0, true, false},
+        {CHILD_READ, {W(2), R(3), W(4), R(6)}, 2, 4, false, false},
+        {CHILD_READ, {W(4), R(3), W(2), L(8)}, 2, 4, false, false},
+        {CHILD_READ, {W(8), R(9)}, 0, 0, true, false},
+        {CHILD_READ, {L(3)}, 1, 3, false, false},
+        {CHILD_READ, {W(5), OTHER(3)}, 1, 5, false, true},
+        {CHILD_WRITE, {R(2), R(6), W(3)}, 3, 6, false, false},
+        {CHILD_WRITE, {R(8)}, 0, 0, true, false},
+        {CHILD_WRITE, {W(8)}, 0, 0, true, false},
+        {CHILD_WRITE, {L(8), L(6)}, 1, 6, false, false},
+        {CHILD_WRITE, {R(2), OTHER(6)}, 1, 2, false, true},
+        {CHILD_LOCK, {R(2)}, 0, 0, false, true},
+        {CHILD_LOCK, {W(2)}, 0, 0, false, true},
+        {CHILD_LOCK, {R(8), L(2)}, 1, 2, true, false},
+        /* a downgraded writer, before and after it gave its write node up */
+        {CHILD_READ, {W(5), R(5), R(6)}, 1, 5, false, false},
+        {CHILD_READ, {R(5), R(6)}, 0, 0, false, false},
+        {CHILD_WRITE, {W(5), R(5)}, 2, 5, false, false},
+        {CHILD_WRITE, {R(5)}, 1, 5, false, false},
+        /* forgeries */
+        {CHILD_READ, {W(7)}, 1, 7, false, false},
+        {CHILD_READ, {R(7)}, 0, 0, false, false},
+        {CHILD_WRITE, {R(7)}, 1, 7, false, false},
+#undef R
+#undef W
+#undef L
+#undef OTHER
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct child list[5] = {{.id = 77, .kind = rows[i].own, .number = 7, .own = true}};
+        size_t count = 1;
+        for (size_t k = 0; k < 4 && rows[i].children[k].kind; k++)
+            list[count++] = rows[i].children[k];
+        struct place p = rule_place(list, count, rows[i].own, 7);
+        bool ok = CHECK(p.present) && CHECK_INT(p.ahead, rows[i].ahead);
+        ok &= p.ahead == 0 || CHECK_INT(p.predecessor, rows[i].predecessor);
+        ok &= CHECK_INT(p.behind, rows[i].behind);
+        ok &= CHECK_INT(p.incompatible, rows[i].incompatible);
+        if (!ok)
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+    }
+}
+
+/* Both nodes of an owner that is being downgraded are its own. */
+static void both_nodes_are_ours(void)
+{
+    const struct child list[] = {
+        {.id = 1, .kind = CHILD_WRITE, .number = 7, .own = true},
+        {.id = 2, .kind = CHILD_READ, .number = 7, .own = true},
+        {.id = 3, .kind = CHILD_READ, .number = 9},
+    };
+
+    for (enum child_kind kind = CHILD_READ; kind <= CHILD_WRITE; kind++) {
+        struct place p = rule_place(list, 3, kind, 7);
+        CHECK(p.present && p.ahead == 0 && !p.incompatible);
+        CHECK_INT(p.behind, kind == CHILD_WRITE);
+    }
+}
+
+static void shared_kinds(void)
+{
+    for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++)
+        CHECK_INT(rule_is_shared(kind), kind == CHILD_READ || kind == CHILD_WRITE);
+}
+
 /* One of ours is none, however it is called; nor is one from before. */
 static void our_own_are_compatible(void)
 {
@@ -103,6 +193,9 @@ static void other_kinds_are_not_waited_for(void)
 static const struct test_case cases[] = {
     {"kinds", kinds},
     {"incompatible", incompatible},
+    {"readers_and_writers", readers_and_writers},
+    {"both_nodes_are_ours", both_nodes_are_ours},
+    {"shared_kinds", shared_kinds},
     {"our_own_are_compatible", our_own_are_compatible},
     {"foreign_children", foreign_children},
     {"other_kinds_are_not_waited_for", other_kinds_are_not_waited_for},

@@ -1,0 +1,173 @@
+/* Readers and writers in line: whom they wait for, and that a list alone tells who is next. */
+#include "attempt_play.h"
+#include "suites.h"
+
+static void start(enum child_kind kind, bool try_only)
+{
+    play_start_as(kind, try_only);
+    SAY("enter");
+    SAY("created 7");
+}
+
+static void readers_hold_together(void)
+{
+    start(CHILD_READ, false);
+    STEP("listed 3r 5r 7*", ST_HOLDING, "grant, arm");
+    start(CHILD_READ, false);
+    STEP("listed 3r 7* 8w", ST_HOLDING, "grant, arm");
+    start(CHILD_READ, true);
+    STEP("listed 3r 7*", ST_HOLDING, "grant, arm");
+}
+
+/* Not for the reader between, nor for those behind. */
+static void a_reader_waits_for_the_nearest_writer(void)
+{
+    start(CHILD_READ, false);
+    STEP("listed 2w 3w 5r 7* 8w", ST_WAITING, "watch 3");
+    start(CHILD_READ, true);
+    STEP("listed 3w 5r 7*", ST_DONE, "fail busy, delete");
+}
+
+static void a_writer_waits_for_anybody(void)
+{
+    start(CHILD_WRITE, false);
+    STEP("listed 3w 5r 7*", ST_WAITING, "watch 5");
+    start(CHILD_WRITE, false);
+    STEP("listed 5r 6w 7*", ST_WAITING, "watch 6");
+    start(CHILD_WRITE, true);
+    STEP("listed 5r 7*", ST_DONE, "fail busy, delete");
+    start(CHILD_WRITE, true);
+    STEP("listed 7* 8r", ST_HOLDING, "grant, arm");
+}
+
+/* Where the writer 5 went, the reader 5 may stand. No silence of the own node helps. */
+static void the_next_lists_anew(void)
+{
+    static const enum child_kind kinds[] = {CHILD_READ, CHILD_WRITE};
+
+    for (int i = 0; i < 2; i++) {
+        start(kinds[i], false);
+        STEP("listed 5w 7*", ST_WAITING, "watch 5");
+        STEP("watched", ST_WAITING, "");
+        STEP("pred gone", ST_LISTING, "list");
+        STEP("listed 7*", ST_HOLDING, "grant, arm");
+    }
+    start(CHILD_WRITE, false);
+    SAY("listed 5w 7*");
+    SAY("pred gone");
+    STEP("listed 5r 7*", ST_WAITING, "watch 5");
+    SAY("pred gone");
+    STEP("listed 7*", ST_HOLDING, "grant, arm");
+    start(CHILD_READ, false);
+    SAY("listed 5w 7*");
+    STEP("watched nonode", ST_LISTING, "list");
+    STEP("listed 5r 7*", ST_HOLDING, "grant, arm");
+}
+
+static void adopted(void)
+{
+    play_start_as(CHILD_WRITE, false);
+    SAY("enter");
+    SAY("created unknown");
+    SAY("passed");
+    SAY("listed 5w 7*");
+    SAY("read 7");
+    STEP("listed 5w 7*", ST_WAITING, "watch 5");
+    CHECK(play.c.own_watched);
+    STEP("pred gone", ST_LISTING, "list");
+    STEP("listed 7*", ST_HOLDING, "grant");
+}
+
+/* Even if it is asked for. */
+static void no_head_hints(void)
+{
+    play_start_as(CHILD_WRITE, false);
+    play.c.long_queue = 2;
+    SAY("enter");
+    SAY("created 7");
+    SAY("listed 3w 4r 7*");
+    STEP("pred gone", ST_LISTING, "list");
+    STEP("listed 7* 8r", ST_HOLDING, "grant, arm");
+}
+
+static void mutexes(void)
+{
+    start(CHILD_READ, false);
+    STEP("listed 5 7*", ST_WAITING, "watch 5");
+    start(CHILD_WRITE, false);
+    STEP("listed 5 7*", ST_WAITING, "watch 5");
+    start(CHILD_LOCK, false);
+    STEP("listed 5r 7*", ST_DONE, "fail layout 5, delete");
+    start(CHILD_LOCK, false);
+    STEP("listed 5w 7*", ST_DONE, "fail layout 5, delete");
+    start(CHILD_READ, false);
+    STEP("listed 5! 7*", ST_DONE, "fail layout 5, delete");
+}
+
+/* ---- others ---- */
+
+static void reader_looks(const char *listed, const char *actions)
+{
+    start(CHILD_READ, false);
+    SAY("listed 5r 7*");
+    STEP("look", ST_HOLDING, "list-watch");
+    STEP(listed, ST_HOLDING, actions);
+}
+
+/* Only a writer waits for a reader. */
+static void who_wants_a_reader(void)
+{
+    reader_looks("listed 5r 7* 8r left", "others none");
+    reader_looks("listed 5r 7* 8w left", "others wait");
+    reader_looks("listed 5r 7* 8r", "others unknown");
+}
+
+/* So of each that comes a list must tell. */
+static void somebody_comes(void)
+{
+    reader_looks("listed 7* left", "others none");
+    STEP("children", ST_HOLDING, "arm, list-watch");
+    STEP("children", ST_HOLDING, "arm");
+    STEP("listed 7* 8r left", ST_HOLDING, "others none");
+    STEP("children", ST_HOLDING, "arm, list-watch");
+    STEP("listed 7* 8r 9w left", ST_HOLDING, "others wait");
+    STEP("timer", ST_HOLDING, "read");
+    reader_looks("listed 7* left", "others none");
+    SAY("children");
+    STEP("listed 8r left", ST_HOLDING, "others unknown");
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read nonode", ST_DONE, "revoke");
+}
+
+static void who_wants_a_writer(void)
+{
+    static const char *const listed[] = {"listed 7* 8r left", "listed 7* 8w left"};
+
+    for (int i = 0; i < 2; i++) {
+        start(CHILD_WRITE, false);
+        SAY("listed 7*");
+        SAY("look");
+        STEP(listed[i], ST_HOLDING, "others wait");
+    }
+    start(CHILD_WRITE, false);
+    SAY("listed 7*");
+    SAY("look");
+    SAY("listed 7* left");
+    STEP("children", ST_HOLDING, "arm, others wait");
+}
+
+static const struct test_case cases[] = {
+    {"readers_hold_together", readers_hold_together},
+    {"a_reader_waits_for_the_nearest_writer", a_reader_waits_for_the_nearest_writer},
+    {"a_writer_waits_for_anybody", a_writer_waits_for_anybody},
+    {"the_next_lists_anew", the_next_lists_anew},
+    {"adopted", adopted},
+    {"no_head_hints", no_head_hints},
+    {"mutexes", mutexes},
+    {"who_wants_a_reader", who_wants_a_reader},
+    {"somebody_comes", somebody_comes},
+    {"who_wants_a_writer", who_wants_a_writer},
+    {NULL, NULL},
+};
+
+const struct test_suite attempt_shared_suite = {.name = "attempt_shared", .cases = cases};
