@@ -30,6 +30,7 @@
 #include <zkl/mutex.h>
 #include <zkl/op.h>
 #include <zkl/queue.h>
+#include <zkl/rwlock.h>
 #include <zkl/session.h>
 #include <zkl/version.h>
 #include <zkl/watch.h>

@@ -336,6 +336,11 @@ void contender_proved(struct contender *c)
     contender_tell(c, CONTENDER_PROVED);
 }
 
+void contender_downgrade(struct contender *c)
+{
+    contender_step_kind(c, EV_DOWNGRADE);
+}
+
 void contender_release(struct contender *c)
 {
     contender_step_kind(c, EV_RELEASE);

@@ -186,11 +186,11 @@ static void delete_spare(struct contender *c)
     g_free(name);
 }
 
-static void delete_node(struct contender *c)
+void contender_delete(struct contender *c, char *node)
 {
     if (c->head)
         watch_drop(&c->head->own_subscription, true);
-    request_delete(c->session, contender_node(c));
+    request_delete(c->session, node);
 }
 
 /* Looked for again, and gone with the session as soon as nothing is held. */
@@ -242,7 +242,7 @@ void contender_ask(struct contender *c, const struct action *a)
         watch_drop(&c->predecessor_subscription, false);
         break;
     case ACT_DELETE:
-        delete_node(c);
+        contender_delete(c, contender_node(c));
         break;
     case ACT_DELETE_SPARE:
         delete_spare(c);
@@ -261,6 +261,13 @@ void contender_ask(struct contender *c, const struct action *a)
         break;
     case ACT_SET_HINT:
         contender_set_hint(c, a->number);
+        break;
+    case ACT_CREATE_SHARED:
+    case ACT_READ_SHARED:
+    case ACT_MOVE:
+    case ACT_DELETE_SHARED:
+    case ACT_DELETE_EXCLUSIVE:
+        contender_ask_shared(c, a);
         break;
     default:
         g_assert_not_reached();

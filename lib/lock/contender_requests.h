@@ -72,6 +72,9 @@ void contender_recall(struct contender *c);
 /* Does what the action asks of the store. */
 void contender_ask(struct contender *c, const struct action *a);
 
+/* Deletes the node that is the own one until then; its path is taken. */
+void contender_delete(struct contender *c, char *node);
+
 void contender_step(struct contender *c, struct event *ev);
 void contender_step_kind(struct contender *c, enum event_kind kind); /* which says it all */
 
@@ -99,6 +102,11 @@ void contender_ask_list(struct contender *c, const struct action *a);
 /* Nodes of this attempt in the snapshot, but the one with that name. */
 void contender_delete_listed(struct contender *c, const char *keep);
 
+/* ---- contender_downgrade.c ---- */
+
+/* Does what has to do with the read node of a writer that is downgraded. */
+void contender_ask_shared(struct contender *c, const struct action *a);
+
 /* ---- contender_node.c: all strings are the caller's ---- */
 
 /* A new incarnation, a new id: the old one's nodes are to be removed wherever they are seen. */
@@ -115,6 +123,9 @@ void contender_set_node(struct contender *c, const char *name, int32_t number);
 /* Its name and full path, while it is of the present id. */
 char *contender_name(const struct contender *c);
 char *contender_node(const struct contender *c);
+
+/* The path that a node of that kind has beside it, with the same number. */
+char *contender_node_as(const struct contender *c, enum child_kind kind);
 
 /* ---- admission.c ---- */
 

@@ -59,9 +59,10 @@ uint64_t zkl_grant_token(const zkl_grant *g)
     return g ? g->token : 0;
 }
 
+/* As the user sees it: the end of the full one. */
 const char *zkl_grant_node(const zkl_grant *g)
 {
-    return g ? g->node : NULL;
+    return g ? session_path(g->session, grant_full_node(g)) : NULL;
 }
 
 int64_t zkl_grant_session_id(const zkl_grant *g)
@@ -88,7 +89,8 @@ int zkl_grant_deadline(const zkl_grant *g, zkl_deadline *ret)
     const bool child = fork_is_child(g->generation);
     const zkl_state state = child ? ZKL_LOST : word_state(settle(g, &view));
     *ret = (zkl_deadline){view.deadline.boot, view.deadline.raw};
-    return child ? error_set(ZKL_ECHILD, g->node, "%s: %s", g->node, zkl_strerror(ZKL_ECHILD))
+    const char *node = zkl_grant_node(g);
+    return child ? error_set(ZKL_ECHILD, node, "%s: %s", node, zkl_strerror(ZKL_ECHILD))
                  : grant_check_state(g, state);
 }
 
@@ -121,8 +123,7 @@ zkl_grant *grant_new(zkl_session *s, struct contender *c, const char *node, cons
     g->generation = s->generation;
     g->token = token;
     g->session_id = s->id;
-    g->full_node = g_strdup(node);
-    g->node = session_path(s, g->full_node);
+    atomic_init(&g->full_node, g_strdup(node));
     g->payload = g_strdup(payload);
     g->session = session_ref(s);
     set_limits(g, s->proofs.deadline);
@@ -149,7 +150,8 @@ void grant_unref(zkl_grant *g)
     for (int call = 0; call < GRANT_CALLS; call++)
         if (g->callees[call])
             g_array_unref(g->callees[call]);
-    g_free(g->full_node);
+    g_free(atomic_load(&g->full_node));
+    g_free(g->former_node);
     g_free(g->payload);
     g_free(g);
     session_unref(s);
@@ -245,9 +247,11 @@ struct contender *grant_contender(const zkl_grant *g)
 
 int grant_check_state(const zkl_grant *g, zkl_state state)
 {
+    const char *node = zkl_grant_node(g);
+
     if (state < ZKL_LOST)
         return 0;
-    return error_set(state == ZKL_LOST ? ZKL_ELOST : ZKL_EPERM, g->node, "%s: %s", g->node,
+    return error_set(state == ZKL_LOST ? ZKL_ELOST : ZKL_EPERM, node, "%s: %s", node,
                      state == ZKL_LOST ? zkl_strerror(ZKL_ELOST) : "the grant was released");
 }
 
@@ -263,7 +267,19 @@ struct multi_line *grant_line(zkl_grant *g)
 
 const char *grant_full_node(const zkl_grant *g)
 {
-    return g->full_node;
+    return atomic_load(&((zkl_grant *)(uintptr_t)g)->full_node);
+}
+
+const char *grant_former_node(const zkl_grant *g)
+{
+    return g->former_node;
+}
+
+/* The user may have the former one still. */
+void grant_move(zkl_grant *g, char *node)
+{
+    g->former_node = atomic_exchange(&g->full_node, node);
+    grant_line(g)->machine = (struct transaction){.state = TX_IDLE};
 }
 
 const char *grant_payload(const zkl_grant *g)

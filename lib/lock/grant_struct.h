@@ -20,8 +20,9 @@ struct zkl_grant {
     unsigned generation;
     uint64_t token;
     int64_t session_id;
-    char *full_node, *payload;
-    const char *node; /* as the user sees it: the end of full_node */
+    char *payload;
+    _Atomic(char *) full_node; /* of a downgraded writer the read node */
+    char *former_node;         /* the write node; NULL: it was none */
     zkl_session *session;
     _Atomic uint64_t word;
     _Atomic int64_t raw;          /* CLOCK_MONOTONIC_RAW ns */

@@ -71,7 +71,8 @@ int grant_register(zkl_grant *g, zkl_grant_fn fn, void *data, const char *what,
         return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
     session_lock(g->session);
     if (g->session->closed)
-        code = error_set(ZKL_ECLOSED, g->node, "%s: the session was closed", g->node);
+        code = error_set(ZKL_ECLOSED, zkl_grant_node(g), "%s: the session was closed",
+                         zkl_grant_node(g));
     else
         watch(g, fn, data);
     session_unlock(g->session);

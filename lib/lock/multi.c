@@ -103,11 +103,11 @@ static struct multi *multi_new(zkl_grant *g, const zkl_change *changes, size_t c
     m->release = release;
     m->link.data = m;
     sem_init(&m->ended, 0, 0);
-    add(m, STORE_SET, "", grant_full_node(g));
+    add(m, STORE_SET, "", ""); /* its own node, and so the last: when it begins */
     for (size_t i = 0; i < count; i++)
         add_user(m, &changes[i]);
     if (release)
-        add(m, STORE_DELETE, "", grant_full_node(g));
+        add(m, STORE_DELETE, "", "");
     return m;
 }
 

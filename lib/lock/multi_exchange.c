@@ -101,6 +101,25 @@ void multi_on_timeout(void *data)
         tell_late(m);
 }
 
+static void tell_idle(struct multi_line *line)
+{
+    const struct multi *first = g_queue_peek_head(&line->waiting);
+    void (*fn)(void *data) = line->when_idle;
+
+    if (!fn || (first && first->begun))
+        return;
+    line->when_idle = NULL;
+    fn(line->idle_data);
+}
+
+/* The grant may have been moved since m was made. */
+static void aim(struct multi *m)
+{
+    m->changes[0].path = grant_full_node(m->grant);
+    if (m->release)
+        m->changes[m->count - 1].path = m->changes[0].path;
+}
+
 /* A loop, as many may be settled at once. */
 static void begin_next(zkl_grant *g)
 {
@@ -109,8 +128,10 @@ static void begin_next(zkl_grant *g)
     if (line->stepping)
         return;
     line->stepping = true;
+    tell_idle(line);
     for (struct multi *m; (m = g_queue_peek_head(&line->waiting)) && !m->begun;) {
         m->begun = true;
+        aim(m);
         step(m, (struct transaction_event){
                     .kind = TX_EV_BEGIN, .release = m->release, .told = m->told});
     }
@@ -270,6 +291,15 @@ static void step(struct multi *m, struct transaction_event ev)
     for (uint32_t i = 0; i < actions.count; i++)
         perform(m, &actions.list[i]);
     multi_unref(m);
+}
+
+void multi_when_idle(zkl_grant *g, void (*fn)(void *data), void *data)
+{
+    struct multi_line *line = grant_line(g);
+
+    line->when_idle = fn;
+    line->idle_data = data;
+    begin_next(g);
 }
 
 void multi_enter(struct multi *m)

@@ -15,7 +15,7 @@ int zkl_grant_fence(const zkl_grant *g, char *buf, size_t size)
     if (!g || !buf)
         return error_set(ZKL_EINVAL, NULL, "zkl_grant_fence: %s is NULL", g ? "buf" : "g");
     if (size < ZKL_FENCE_SIZE)
-        return error_set(ZKL_ERANGE, g->node, "a fence needs %d bytes", ZKL_FENCE_SIZE);
+        return error_set(ZKL_ERANGE, zkl_grant_node(g), "a fence needs %d bytes", ZKL_FENCE_SIZE);
     snprintf(buf, size, "%016" G_GINT64_MODIFIER "x%016" G_GINT64_MODIFIER "x", g->token,
              g->number);
     return 0;
@@ -30,7 +30,8 @@ static bool is_reusable(const zkl_grant *turn, const zkl_grant *span)
 
 static zkl_grant *turn_new(zkl_grant *span)
 {
-    zkl_grant *turn = grant_new(span->session, NULL, span->full_node, span->payload, span->token);
+    zkl_grant *turn =
+        grant_new(span->session, NULL, grant_full_node(span), span->payload, span->token);
 
     turn->span = grant_ref(span);
     return turn;

@@ -27,7 +27,7 @@ enum store_kind {
     STORE_MULTI    /* all of .changes or none */
 };
 
-enum store_mode { STORE_PERSISTENT, STORE_CONTAINER, STORE_EPHEMERAL_SEQUENTIAL };
+enum store_mode { STORE_PERSISTENT, STORE_CONTAINER, STORE_EPHEMERAL, STORE_EPHEMERAL_SEQUENTIAL };
 
 enum store_rc {
     STORE_OK,

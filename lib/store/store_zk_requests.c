@@ -169,7 +169,9 @@ static void on_multi(int rc, const void *data)
 
 static int start_create(struct store *store, const struct store_request *r, struct op *op)
 {
-    int mode = r->mode == STORE_EPHEMERAL_SEQUENTIAL ? ZOO_EPHEMERAL_SEQUENTIAL : ZOO_PERSISTENT;
+    int mode = r->mode == STORE_EPHEMERAL_SEQUENTIAL ? ZOO_EPHEMERAL_SEQUENTIAL
+               : r->mode == STORE_EPHEMERAL          ? ZOO_EPHEMERAL
+                                                     : ZOO_PERSISTENT;
 
 #ifdef HAVE_ZOO_CONTAINER
     if (r->mode == STORE_CONTAINER)

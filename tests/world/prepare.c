@@ -78,6 +78,7 @@ static enum store_rc create(struct view *v, const char *wanted, GBytes *data, en
     char *above = wanted[1] == '\0' ? g_strdup("/") : path_parent(wanted);
     struct record parent = look(v, above);
     bool sequential = mode == STORE_EPHEMERAL_SEQUENTIAL;
+    bool ephemeral = sequential || mode == STORE_EPHEMERAL;
     char *path = sequential ? g_strdup_printf("%s%010d", wanted, parent.creations) : NULL;
     enum store_rc rc = !parent.exists                         ? STORE_NONODE
                        : is_refused(v, STORE_CREATE, wanted)  ? STORE_NOAUTH
@@ -89,7 +90,7 @@ static enum store_rc create(struct view *v, const char *wanted, GBytes *data, en
         p->data = data ? g_bytes_ref(data) : NULL;
         /* It wraps, and is then not taken over. */
         p->creations = (int32_t)((uint32_t)parent.creations + 1);
-        p->ephemeral_owner = sequential ? v->ask->session : 0;
+        p->ephemeral_owner = ephemeral ? v->ask->session : 0;
         p->container = mode == STORE_CONTAINER;
         leave(v, (struct record){
                      .path = p->path, .exists = true, .ephemeral_owner = p->ephemeral_owner});

@@ -1,0 +1,81 @@
+/* A writer's grant goes on as a reader's: recipes/attempt_downgrade.c decides, this does it. */
+#include <string.h>
+
+#include "contender_requests.h"
+#include "grant.h"
+#include "multi.h"
+
+static char *shared_node(const struct contender *c)
+{
+    return contender_node_as(c, CHILD_READ);
+}
+
+static void on_created(struct request *r, const struct store_reply *reply)
+{
+    contender_answer(
+        r, reply,
+        &(struct event){.kind = EV_SHARED_CREATED, .ephemeral_owner = reply->ephemeral_owner});
+}
+
+static void on_read(struct request *r, const struct store_reply *reply)
+{
+    contender_answer(
+        r, reply,
+        &(struct event){.kind = EV_SHARED_READ, .ephemeral_owner = reply->ephemeral_owner});
+}
+
+/* Sent once: whether it was done is the recipe's to find out. */
+static void create(struct contender *c)
+{
+    struct request *r = contender_request(c, STORE_CREATE, shared_node(c), on_created, 0);
+
+    r->once = true;
+    r->what.mode = STORE_EPHEMERAL;
+    r->what.data = g_strdup(c->payload);
+    r->what.length = (int)strlen(c->payload);
+    request_send(c->session, r);
+}
+
+/* The grant may have ended meanwhile. A node with an odd name, as somebody gave it who knew our id,
+ * gets the name that we would give. */
+static void move(void *data)
+{
+    struct contender *c = data;
+
+    if (c->grant && c->machine.downgrade == DOWNGRADE_MOVING) {
+        grant_move(c->grant, shared_node(c));
+        contender_step_kind(c, EV_MOVED);
+    }
+    contender_unref(c);
+}
+
+/* What the former node was called, the grant knows. */
+static void delete_exclusive(struct contender *c)
+{
+    g_clear_pointer(&c->odd_name, g_free);
+    contender_delete(c, g_strdup(grant_former_node(c->grant)));
+}
+
+void contender_ask_shared(struct contender *c, const struct action *a)
+{
+    switch (a->kind) {
+    case ACT_CREATE_SHARED:
+        create(c);
+        break;
+    case ACT_READ_SHARED:
+        request_send(c->session, contender_request(c, STORE_GET, shared_node(c), on_read, 0));
+        break;
+    case ACT_MOVE:
+        c->refs++;
+        multi_when_idle(c->grant, move, c);
+        break;
+    case ACT_DELETE_SHARED:
+        request_delete(c->session, shared_node(c));
+        break;
+    case ACT_DELETE_EXCLUSIVE:
+        delete_exclusive(c);
+        break;
+    default:
+        g_assert_not_reached();
+    }
+}

@@ -1,0 +1,115 @@
+/* What the handles of all blocking locks have in common: owners and their levels, who waits,
+ * threads that end, forks. A kind of lock has a table of what it does in its own way. */
+#ifndef LIB_HANDLE_H
+#define LIB_HANDLE_H
+
+#include <glib.h>
+#include <pthread.h>
+
+#include "contender.h"
+
+struct handle;
+
+/* One owner's lock, from the call on. */
+struct hold {
+    uint64_t key;
+    unsigned depth;   /* levels; 0: acquiring, or over */
+    unsigned shared;  /* how many of them are a reader's */
+    zkl_grant *grant; /* ours, lent to the caller */
+};
+
+/* Of a kind of lock. All but take are called with the monitor held. */
+struct handle_kind {
+    const char *what; /* in messages */
+    /* op_start() for a contender, or what stands for it; hold NULL: an owner like no other. */
+    zkl_op *(*start)(struct handle *h, const struct hold *hold, bool shared, int64_t timeout_ms,
+                     zkl_acquired_fn fn, void *data);
+    /* What can be had without waiting; NULL: nothing. May be NULL. Without the monitor held. */
+    zkl_grant *(*take)(struct handle *h, const struct hold *hold);
+    /* As grant_give_back(). last: the owner will not come again. */
+    bool (*give_back)(struct handle *h, zkl_grant *grant, bool last);
+    /* The user has freed it; nobody waits. May be NULL, as what follows: the last reference. */
+    void (*close)(struct handle *h);
+    void (*end)(struct handle *h);
+};
+
+struct handle {
+    const struct handle_kind *kind;
+    gint refs; /* the user's, and one for each call that waits */
+    zkl_session *session;
+    char *path; /* GRefString, with chroot */
+    char *name; /* NULL: made for each contender */
+    zkl_parents parents;
+    bool strict;
+    zkl_key_fn key;
+    void *key_data;
+    pthread_mutex_t lock; /* before the monitor */
+    bool freed;
+    GHashTable *holds;   /* key -> struct hold */
+    struct hold *recent; /* of holds: found last; NULL: none */
+    struct hold *over;   /* the hold that ended last, left in the table; NULL: none */
+    /* guarded by the monitor: */
+    GQueue waiters;       /* of zkl_op: acquiring */
+    char *payload;        /* GRefString: of the thread that asked last; NULL before */
+    uint64_t payload_for; /* that thread */
+    GList link;           /* in the list of all handles */
+};
+
+struct handle_options {
+    const char *name;
+    zkl_parents parents;
+    zkl_key_fn key;
+    void *key_data;
+    int strict;
+};
+
+/* What is wrong with them; NULL: nothing. */
+const char *handle_check_options(const struct handle_options *o);
+
+/* 0, or the error of what, which creates a handle. wrong: what is wrong with its options, or NULL.
+ */
+int handle_check_new(const char *what, const void *ret, zkl_session *s, const char *path,
+                     const char *wrong);
+
+/* Of size bytes, all 0 behind what is common. */
+void *handle_new(const struct handle_kind *kind, size_t size, zkl_session *s, const char *path,
+                 const struct handle_options *o);
+
+/* For others to see, when the kind's own part is complete. */
+void handle_publish(struct handle *h);
+
+/* The user is done with h, unless it is NULL. */
+void handle_free(struct handle *h);
+
+/* A reference less; without the monitor held. */
+void handle_unref(struct handle *h);
+
+/* 0, or the error that every entry point returns first, already made the thread's last. */
+int handle_check(const struct handle *h, const char *what);
+
+/* As the user sees it. */
+const char *handle_path(const struct handle *h);
+
+/* The contenders of the calling thread, but for kind and style; and what is in their nodes, a
+ * GRefString of h's. With the monitor held. */
+struct contender_spec handle_spec(struct handle *h);
+char *handle_payload(struct handle *h);
+
+/* Takes the hold out of the table and frees it. With h->lock held. */
+void handle_forget_hold(struct handle *h, struct hold *hold);
+
+/* Ends the hold, whatever its depth, with h->lock held. The same owner may lock again soon, and
+ * finds it. False: it was lost before. */
+bool handle_end_hold(struct handle *h, struct hold *hold, bool last);
+
+/* The owner's thread is ending: nobody else could ever unlock. */
+void handle_thread_ends(uint64_t owner);
+
+/* ---- handle_lock.c: what the public functions do behind handle_check() ---- */
+
+int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, zkl_grant **ret);
+int handle_unlock(struct handle *h, bool shared);
+int handle_lock_async(struct handle *h, const char *what, bool shared, int64_t timeout_ms,
+                      zkl_acquired_fn fn, void *data, zkl_op **ret);
+
+#endif

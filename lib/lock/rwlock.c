@@ -1,0 +1,115 @@
+/* A read-write lock: what handle.c does, for readers and writers. */
+#include "handle.h"
+#include "lib/base/options.h"
+#include "op.h"
+#include "release.h"
+
+static const char what[] = "read-write lock";
+
+struct zkl_rwlock {
+    struct handle handle; /* the first */
+};
+
+static zkl_op *start(struct handle *h, const struct hold *hold, bool shared, int64_t timeout_ms,
+                     zkl_acquired_fn fn, void *data)
+{
+    struct contender_spec spec = handle_spec(h);
+
+    (void)hold;
+    spec.kind = shared ? CHILD_READ : CHILD_WRITE;
+    return op_start(h->session, &spec, timeout_ms, fn, data, &h->waiters);
+}
+
+static bool give_back(struct handle *h, zkl_grant *grant, bool last)
+{
+    (void)h;
+    (void)last;
+    return grant_give_back(grant);
+}
+
+static const struct handle_kind kind = {.what = what, .start = start, .give_back = give_back};
+
+int zkl_rwlock_new(zkl_rwlock **ret, zkl_session *s, const char *path,
+                   const zkl_rwlock_options *options)
+{
+    zkl_rwlock_options o = ZKL_RWLOCK_OPTIONS_INIT;
+    const char *wrong = options_take(&o, sizeof o, options);
+    const struct handle_options common = {.name = o.name,
+                                          .parents = o.parents,
+                                          .key = o.key,
+                                          .key_data = o.key_data,
+                                          .strict = o.strict};
+    int code = handle_check_new("zkl_rwlock_new", ret, s, path,
+                                wrong ? wrong : handle_check_options(&common));
+
+    if (code)
+        return code;
+    zkl_rwlock *l = handle_new(&kind, sizeof *l, s, path, &common);
+    handle_publish(&l->handle);
+    *ret = l;
+    return 0;
+}
+
+static struct handle *handle_of(zkl_rwlock *l)
+{
+    return l ? &l->handle : NULL;
+}
+
+void zkl_rwlock_free(zkl_rwlock *l)
+{
+    handle_free(handle_of(l));
+}
+
+static int lock(zkl_rwlock *l, bool shared, int64_t timeout_ms, zkl_grant **ret)
+{
+    int code = handle_check(handle_of(l), what);
+
+    return code ? code : handle_lock(&l->handle, shared, timeout_ms, ret);
+}
+
+int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms, zkl_grant **ret)
+{
+    return lock(l, false, timeout_ms, ret);
+}
+
+int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms, zkl_grant **ret)
+{
+    return lock(l, true, timeout_ms, ret);
+}
+
+static int unlock(zkl_rwlock *l, bool shared)
+{
+    int code = handle_check(handle_of(l), what);
+
+    return code ? code : handle_unlock(&l->handle, shared);
+}
+
+int zkl_rwlock_unlock(zkl_rwlock *l)
+{
+    return unlock(l, false);
+}
+
+int zkl_rwlock_unlock_shared(zkl_rwlock *l)
+{
+    return unlock(l, true);
+}
+
+int zkl_rwlock_lock_async(zkl_rwlock *l, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
+                          zkl_op **ret)
+{
+    int code = handle_check(handle_of(l), what);
+
+    return code ? code
+                : handle_lock_async(&l->handle, "zkl_rwlock_lock_async", false, timeout_ms, fn,
+                                    data, ret);
+}
+
+int zkl_rwlock_lock_shared_async(zkl_rwlock *l, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
+                                 zkl_op **ret)
+{
+    int code = handle_check(handle_of(l), what);
+
+    return code ? code
+                : handle_lock_async(&l->handle, "zkl_rwlock_lock_shared_async", true, timeout_ms,
+                                    fn, data, ret);
+}
