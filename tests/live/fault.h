@@ -55,8 +55,9 @@ zkl_session *fault_direct(int timeout_ms);
 zkl_session *fault_proxied(int timeout_ms); /* returns when it is established */
 zkl_mutex *fault_mutex(zkl_session *s);     /* on fault.path */
 zkl_mutex *fault_mutex_options(zkl_session *s, const char *path, const zkl_mutex_options *options);
-void fault_mutex_free(zkl_mutex *m); /* before fault_end() does */
-void fault_close(zkl_session *s);    /* before fault_end() does */
+zkl_rwlock *fault_rwlock(zkl_session *s); /* as fault_mutex() */
+void fault_mutex_free(zkl_mutex *m);      /* before fault_end() does */
+void fault_close(zkl_session *s);         /* before fault_end() does */
 
 /* Ends the present session of s by force. Its proxy should be frozen meanwhile. */
 bool fault_expire(int64_t session);
@@ -90,6 +91,7 @@ struct acquisition {
 void acquisition_start(struct acquisition *a, zkl_mutex *m, int64_t timeout_ms);
 bool acquisition_try_start(struct acquisition *a, zkl_mutex *m,
                            int64_t timeout_ms); /* false: closed */
+void acquisition_start_rw(struct acquisition *a, zkl_rwlock *l, bool shared, int64_t timeout_ms);
 /* Starts one and waits until it stands at that place; the first is granted when this returns. */
 void acquisition_queue(struct acquisition *a, zkl_mutex *m, int place);
 bool acquisition_granted(struct acquisition *a);          /* waits for it */

@@ -11,7 +11,7 @@
 
 struct fault fault;
 
-static GPtrArray *sessions, *mutexes;
+static GPtrArray *sessions, *mutexes, *rwlocks;
 
 /* Signals are for the threads of the test: the suites look at who gets them. */
 bool fault_raw_open(void)
@@ -55,6 +55,7 @@ void fault_begin(void)
         fault_close_all();
     sessions = g_ptr_array_new();
     mutexes = g_ptr_array_new();
+    rwlocks = g_ptr_array_new();
     fault.path = g_strdup_printf("/fault-%d/lock", ++number);
     fault.proxy = proxy_start(fault.port);
     REQUIRE(fault.proxy != NULL);
@@ -80,8 +81,11 @@ void fault_close_all(void)
         zkl_session_close(g_ptr_array_index(sessions, i));
     for (guint i = 0; i < mutexes->len; i++)
         zkl_mutex_free(g_ptr_array_index(mutexes, i));
+    for (guint i = 0; i < rwlocks->len; i++)
+        zkl_rwlock_free(g_ptr_array_index(rwlocks, i));
     g_ptr_array_free(sessions, TRUE);
     g_ptr_array_free(mutexes, TRUE);
+    g_ptr_array_free(rwlocks, TRUE);
     proxy_stop(fault.proxy);
     g_free(fault.path);
     fault.proxy = NULL;
@@ -155,6 +159,15 @@ zkl_mutex *fault_mutex_options(zkl_session *s, const char *path, const zkl_mutex
 zkl_mutex *fault_mutex(zkl_session *s)
 {
     return fault_mutex_options(s, fault.path, NULL);
+}
+
+zkl_rwlock *fault_rwlock(zkl_session *s)
+{
+    zkl_rwlock *l;
+
+    REQUIRE(zkl_rwlock_new(&l, s, fault.path, NULL) == 0);
+    g_ptr_array_add(rwlocks, l);
+    return l;
 }
 
 void fault_mutex_free(zkl_mutex *m)

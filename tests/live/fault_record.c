@@ -47,6 +47,13 @@ static void on_done(zkl_grant *grant, const zkl_error *err, void *data)
     atomic_fetch_add(&a->done, 1);
 }
 
+void acquisition_start_rw(struct acquisition *a, zkl_rwlock *l, bool shared, int64_t timeout_ms)
+{
+    *a = (struct acquisition){.code = 0};
+    REQUIRE((shared ? zkl_rwlock_lock_shared_async : zkl_rwlock_lock_async)(l, timeout_ms, on_done,
+                                                                            a, &a->op) == 0);
+}
+
 bool acquisition_try_start(struct acquisition *a, zkl_mutex *m, int64_t timeout_ms)
 {
     *a = (struct acquisition){.code = 0};

@@ -17,6 +17,8 @@ int main(int argc, char **argv)
         &mutex_end_suite,
         &mutex_fork_suite,
         &thread_cancel_suite,
+        &rwlock_suite,
+        &rwlock_downgrade_suite,
         &mutex_admin_suite,
         &mutex_parents_suite,
         &queue_order_suite,

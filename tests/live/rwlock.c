@@ -1,0 +1,213 @@
+/* Readers and writers on a real server: who holds with whom, in which order, and how deep. */
+#include "fault.h"
+#include "suites.h"
+
+#include <pthread.h>
+
+enum { SHARED = true, ALONE = false };
+
+/* One in line, at that place. */
+static void queue(struct acquisition *a, zkl_session *s, bool shared, int place)
+{
+    acquisition_start_rw(a, fault_rwlock(s), shared, ZKL_FOREVER);
+    EVENTUALLY(fault_children() == place);
+}
+
+static void granted_in_turn(void)
+{
+    struct acquisition r1, r2, w3, r4;
+
+    fault_begin();
+    zkl_session *s = fault_direct(FAULT_LONG_MS), *other = fault_direct(FAULT_LONG_MS);
+    queue(&r1, s, SHARED, 1);
+    queue(&r2, other, SHARED, 2);
+    REQUIRE(acquisition_granted(&r1) && acquisition_granted(&r2));
+    queue(&w3, s, ALONE, 3);
+    queue(&r4, other, SHARED, 4);
+    acquisition_end(&r1);
+    EVENTUALLY(fault_children() == 3);
+    CHECK_INT(atomic_load(&w3.done) + atomic_load(&r4.done), 0);
+    acquisition_end(&r2);
+    REQUIRE(acquisition_granted(&w3));
+    CHECK_INT(atomic_load(&r4.done), 0);
+    uint64_t token = zkl_grant_token(w3.grant);
+    CHECK(g_strrstr(zkl_grant_node(w3.grant), "-__WRIT__") != NULL);
+    acquisition_end(&w3);
+    REQUIRE(acquisition_granted(&r4));
+    CHECK(g_strrstr(zkl_grant_node(r4.grant), "-__READ__") != NULL);
+    CHECK(zkl_grant_token(r4.grant) > token);
+    CHECK(zkl_grant_remaining_ms(r4.grant) > 0);
+    acquisition_end(&r4);
+    fault_end();
+}
+
+static void tries_and_times_out(void)
+{
+    struct acquisition w, r;
+
+    fault_begin();
+    zkl_session *s = fault_direct(FAULT_LONG_MS);
+    zkl_rwlock *l = fault_rwlock(fault_direct(FAULT_LONG_MS));
+    queue(&r, s, SHARED, 1);
+    CHECK_INT(zkl_rwlock_lock(l, 0, NULL), ZKL_EBUSY);
+    CHECK_INT(zkl_rwlock_lock(l, 50, NULL), ZKL_ETIMEDOUT);
+    CHECK_INT(zkl_rwlock_lock_shared(l, 0, NULL), 0);
+    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
+    EVENTUALLY(fault_children() == 1);
+    queue(&w, s, ALONE, 2);
+    CHECK_INT(zkl_rwlock_lock_shared(l, 0, NULL), ZKL_EBUSY);
+    CHECK_INT(zkl_rwlock_lock_shared(l, 50, NULL), ZKL_ETIMEDOUT);
+    zkl_op_cancel(w.op);
+    CHECK(acquisition_failed(&w, ZKL_ECANCELED));
+    acquisition_end(&w);
+    acquisition_end(&r);
+    fault_end();
+}
+
+/* Levels of both sorts, in any order; and no request but for the first and the last. */
+static void levels(void)
+{
+    zkl_grant *g, *again;
+
+    fault_begin();
+    zkl_rwlock *l = fault_rwlock(fault_direct(FAULT_LONG_MS));
+    CHECK_INT(zkl_rwlock_unlock(l), ZKL_EPERM);
+    REQUIRE(zkl_rwlock_lock(l, FAULT_LIMIT_MS, &g) == 0);
+    CHECK_INT(zkl_rwlock_unlock_shared(l), ZKL_EPERM);
+    CHECK_INT(zkl_rwlock_lock_shared(l, 0, &again), 0);
+    CHECK(again == g);
+    CHECK_INT(zkl_rwlock_lock(l, 0, &again), 0);
+    CHECK(again == g);
+    CHECK_INT(fault_children(), 1);
+    CHECK_INT(zkl_rwlock_unlock(l), 0);
+    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
+    CHECK_INT(zkl_rwlock_unlock_shared(l), ZKL_EPERM);
+    CHECK_INT(zkl_rwlock_lock_shared(l, 0, NULL), 0);
+    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
+    CHECK(g_strrstr(zkl_grant_node(g), "-__WRIT__") != NULL);
+    CHECK_INT(zkl_rwlock_unlock(l), 0);
+    CHECK_INT(zkl_rwlock_unlock(l), ZKL_EPERM);
+    EVENTUALLY(fault_children() == 0);
+    fault_end();
+}
+
+static void no_upgrade(void)
+{
+    fault_begin();
+    zkl_rwlock *l = fault_rwlock(fault_direct(FAULT_LONG_MS));
+    REQUIRE(zkl_rwlock_lock_shared(l, FAULT_LIMIT_MS, NULL) == 0);
+    CHECK_INT(zkl_rwlock_lock(l, ZKL_FOREVER, NULL), ZKL_EDEADLK);
+    CHECK_INT(zkl_rwlock_lock_shared(l, ZKL_FOREVER, NULL), 0);
+    CHECK_INT(zkl_rwlock_lock(l, 0, NULL), ZKL_EDEADLK);
+    CHECK_INT(zkl_rwlock_unlock(l), ZKL_EPERM);
+    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
+    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
+    CHECK_INT(zkl_rwlock_lock(l, FAULT_LIMIT_MS, NULL), 0);
+    CHECK_INT(zkl_rwlock_unlock(l), 0);
+    fault_end();
+}
+
+static void beside_a_mutex(void)
+{
+    struct acquisition a;
+
+    fault_begin();
+    zkl_session *s = fault_direct(FAULT_LONG_MS);
+    zkl_mutex *m = fault_mutex(s);
+    zkl_rwlock *l = fault_rwlock(fault_direct(FAULT_LONG_MS));
+    REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL) == 0);
+    CHECK_INT(zkl_rwlock_lock_shared(l, 0, NULL), ZKL_EBUSY);
+    CHECK_INT(zkl_rwlock_lock(l, 0, NULL), ZKL_EBUSY);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    for (int shared = 0; shared < 2; shared++) {
+        queue(&a, s, shared, 1);
+        REQUIRE(acquisition_granted(&a));
+        CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), ZKL_ELAYOUT);
+        acquisition_end(&a);
+        EVENTUALLY(fault_children() == 0);
+    }
+    fault_end();
+}
+
+/* A reader hears of a writer, and of no other reader. */
+static void wanted_by_writers(void)
+{
+    struct acquisition r1, r2, w3;
+    struct told told = {.count = 0};
+
+    fault_begin();
+    zkl_session *s = fault_direct(FAULT_LONG_MS), *other = fault_direct(FAULT_LONG_MS);
+    queue(&r1, s, SHARED, 1);
+    REQUIRE(acquisition_granted(&r1));
+    CHECK_INT(zkl_grant_on_wanted(r1.grant, told_fn, &told), 0);
+    queue(&r2, other, SHARED, 2);
+    REQUIRE(acquisition_granted(&r2));
+    queue(&w3, other, ALONE, 3);
+    EVENTUALLY(atomic_load(&told.count) == 1);
+    acquisition_end(&r1);
+    acquisition_end(&r2);
+    REQUIRE(acquisition_granted(&w3));
+    acquisition_end(&w3);
+    CHECK_INT(atomic_load(&told.count), 1);
+    fault_end();
+}
+
+static void *take_and_end(void *lock)
+{
+    CHECK_INT(zkl_rwlock_lock(lock, FAULT_LIMIT_MS, NULL), 0);
+    CHECK_INT(zkl_rwlock_lock_shared(lock, 0, NULL), 0);
+    return NULL;
+}
+
+static void thread_ends(void)
+{
+    struct acquisition a;
+    pthread_t thread;
+
+    fault_begin();
+    zkl_session *s = fault_direct(FAULT_LONG_MS);
+    zkl_rwlock *l = fault_rwlock(s);
+    REQUIRE(pthread_create(&thread, NULL, take_and_end, l) == 0);
+    pthread_join(thread, NULL);
+    acquisition_start_rw(&a, l, ALONE, ZKL_FOREVER);
+    REQUIRE(acquisition_granted(&a));
+    acquisition_end(&a);
+    fault_end();
+}
+
+/* A loss is told to readers, too; each level still owes its unlock. */
+static void reader_loses(void)
+{
+    struct told told = {.count = 0};
+    zkl_grant *g;
+
+    fault_begin();
+    zkl_session *s = fault_proxied(FAULT_SHORT_MS);
+    zkl_rwlock *l = fault_rwlock(s);
+    REQUIRE(zkl_rwlock_lock_shared(l, FAULT_LIMIT_MS, &g) == 0);
+    CHECK_INT(zkl_rwlock_lock_shared(l, 0, NULL), 0);
+    CHECK_INT(zkl_grant_on_change(g, told_fn, &told), 0);
+    proxy_cut(fault.proxy);
+    EVENTUALLY(told_times(&told, ZKL_LOST) == 1);
+    CHECK_INT(zkl_rwlock_lock_shared(l, 0, NULL), ZKL_ELOST);
+    CHECK_INT(zkl_rwlock_lock(l, 0, NULL), ZKL_ELOST);
+    CHECK_INT(zkl_rwlock_unlock_shared(l), ZKL_ELOST);
+    CHECK_INT(zkl_rwlock_unlock_shared(l), ZKL_ELOST);
+    CHECK_INT(zkl_rwlock_unlock_shared(l), ZKL_EPERM);
+    proxy_heal(fault.proxy);
+    fault_end();
+}
+
+static const struct test_case cases[] = {
+    {"granted_in_turn", granted_in_turn},
+    {"tries_and_times_out", tries_and_times_out},
+    {"levels", levels},
+    {"no_upgrade", no_upgrade},
+    {"beside_a_mutex", beside_a_mutex},
+    {"wanted_by_writers", wanted_by_writers},
+    {"thread_ends", thread_ends},
+    {"reader_loses", reader_loses},
+    {0},
+};
+
+const struct test_suite rwlock_suite = {"rwlock", fault_start, fault_stop, cases};
