@@ -186,8 +186,7 @@ static void step_holding(struct attempt *c, const struct event *ev, struct actio
     default:
         break;
     }
-    if (c->state == ST_HOLDING)
-        attempt_step_downgrade(c, ev, out);
+    attempt_step_downgrade(c, ev, out);
 }
 
 /* To look was refused. */
