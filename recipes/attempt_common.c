@@ -131,6 +131,11 @@ void attempt_own_watched(struct attempt *c, const struct event *ev)
     c->own_connection = ev->connection;
 }
 
+bool attempt_needs_own_watch(const struct attempt *c)
+{
+    return c->others != OTHERS_NONE || c->heeds;
+}
+
 bool attempt_next_round(struct attempt *c, struct actions *out)
 {
     if (++c->rounds <= ROUNDS_MAX)

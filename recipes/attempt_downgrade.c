@@ -31,7 +31,8 @@ static void read_shared(struct attempt *c, struct actions *out)
  * so is the own node. */
 static void try_later(struct attempt *c, struct actions *out)
 {
-    attempt_ask(c, out, ACT_READ);
+    if (!c->own_watched)
+        attempt_ask(c, out, ACT_READ);
     attempt_act(out, ACT_ARM)->number = ATTEMPT_RETRY_MS;
     c->downgrade = DOWNGRADE_PAUSED;
 }
@@ -75,7 +76,7 @@ static void on_moved(struct attempt *c, struct actions *out)
     c->own_watched = false;
     c->tag++;
     attempt_act(out, ACT_DELETE_EXCLUSIVE);
-    if (c->others != OTHERS_NONE)
+    if (attempt_needs_own_watch(c))
         attempt_act(out, ACT_ARM)->number = ATTEMPT_OWN_WATCH_MS;
 }
 

@@ -11,12 +11,6 @@ static bool is_to_hint(const struct attempt *c)
            rule_waits(c->kind, c->kind) && !rule_is_shared(c->kind);
 }
 
-/* The watch on the children tells of the own node's end, but not of what is written there. */
-static bool needs_own_watch(const struct attempt *c)
-{
-    return c->others != OTHERS_NONE || c->heeds;
-}
-
 /* The hint is sent first: whoever is granted may give back at once, and its delete must come behind
  * it. */
 static void grant(struct attempt *c, struct actions *out)
@@ -25,7 +19,7 @@ static void grant(struct attempt *c, struct actions *out)
         attempt_act(out, ACT_SET_HINT)->number = c->version;
     attempt_act(out, ACT_GRANT)->others = c->others;
     c->told = true;
-    if (!c->own_watched && needs_own_watch(c))
+    if (!c->own_watched && attempt_needs_own_watch(c))
         attempt_act(out, ACT_ARM)->number = ATTEMPT_OWN_WATCH_MS;
     if (c->asked)
         attempt_act(out, ACT_ASKED);
@@ -158,7 +152,7 @@ static void step_holding(struct attempt *c, const struct event *ev, struct actio
         attempt_move(c, ST_LAPSED);
         break;
     case EV_TIMER:
-        if (!c->own_watched && needs_own_watch(c))
+        if (!c->own_watched && attempt_needs_own_watch(c))
             attempt_ask(c, out, ACT_READ);
         break;
     case EV_LOOK:

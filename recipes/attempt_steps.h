@@ -74,6 +74,11 @@ bool attempt_is_own_gone(const struct event *ev);
 /* Such a read has left a watch on it. */
 void attempt_own_watched(struct attempt *c, const struct event *ev);
 
+/* Of a holder: a watch on the children tells of the own node's end, but not of what is written
+ * there.
+ */
+bool attempt_needs_own_watch(const struct attempt *c);
+
 /* Counts a beginning anew. After too many it fails, and returns false. */
 bool attempt_next_round(struct attempt *c, struct actions *out);
 

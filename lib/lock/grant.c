@@ -280,6 +280,7 @@ void grant_move(zkl_grant *g, char *node)
 {
     g->former_node = atomic_exchange(&g->full_node, node);
     grant_line(g)->machine = (struct transaction){.state = TX_IDLE};
+    grant_line(g)->asked = false;
 }
 
 const char *grant_payload(const zkl_grant *g)
