@@ -26,7 +26,9 @@ bool attempt_invariant(const struct attempt *c)
         return false;
     if (c->told != is_in(c, answered))
         return false;
-    if (c->state == ST_WAITING && (c->ahead == 0 || c->try_only))
+    if (c->state == ST_WAITING && (c->ahead == 0 || !c->waited))
+        return false;
+    if (c->state == ST_WAITING && c->try_only && c->ahead > 1)
         return false;
     if (c->downgrade != DOWNGRADE_NONE &&
         (c->kind != CHILD_WRITE || !is_in(c, BIT(ST_HOLDING) | BIT(ST_LAPSED))))

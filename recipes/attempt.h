@@ -8,6 +8,7 @@
  *   outcome unknown: CREATING ──> SETTLING (barrier, list) ──> ADOPTING (read) ──> LISTING
  *   long queue, predecessor gone: WAITING ──> SUCCEEDING ── it was the head ──> PROVING
  *   the own node was watched before the head went, and silent: WAITING ──> CLAIMING
+ *   a try waits for the only one ahead, if that retains and so may yield: ATTEMPT_YIELD_MS
  *  own node or session gone: REENTERING, and when admitted CREATING
  *   a writer becomes a reader: HOLDING, where attempt_downgrade.c has a diagram of its own
  *
@@ -143,6 +144,11 @@ enum action_kind {
  * them once more, so it is set when the hold has lasted this long. */
 #define ATTEMPT_OWN_WATCH_MS 20
 
+/* How long a try waits for the only one ahead to yield, if its name says that it retains. Nothing
+ * is believed of the name but that: whoever uses the lock, or says so without retaining, costs the
+ * try that time. Once in an attempt. */
+#define ATTEMPT_YIELD_MS 50
+
 /* The tag of the list behind EV_LOOK, which is beside the others: one is under way at a time. */
 #define ATTEMPT_LOOK_TAG (UINT32_C(1) << 31)
 
@@ -202,7 +208,7 @@ enum attempt_error {
 struct attempt {
     enum attempt_state state;
     enum child_kind kind; /* of the own node: a downgraded writer is a reader */
-    bool try_only;        /* do not wait for others */
+    bool try_only;        /* do not wait for others, but see ATTEMPT_YIELD_MS */
     bool strict;          /* a child that is no contender is an error */
     bool has_node;        /* the own node's name is known */
     bool watching;        /* a predecessor is watched */

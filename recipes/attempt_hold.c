@@ -152,7 +152,7 @@ static void step_holding(struct attempt *c, const struct event *ev, struct actio
         attempt_move(c, ST_LAPSED);
         break;
     case EV_TIMER:
-        if (!c->own_watched && attempt_needs_own_watch(c))
+        if (!c->own_watched && attempt_needs_own_watch(c)) /* or it is of a try that waited */
             attempt_ask(c, out, ACT_READ);
         break;
     case EV_LOOK:

@@ -53,6 +53,12 @@ static void wait_for(struct attempt *c, const struct event *ev, struct actions *
     attempt_move(c, ST_WAITING);
 }
 
+/* The own node, which others see, is what asks it to. */
+static bool may_yield(const struct attempt *c, const struct place *place)
+{
+    return place->ahead == 1 && place->retains && !c->waited;
+}
+
 static void on_snapshot(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (ev->answer == ANSWER_NONODE) {
@@ -81,9 +87,11 @@ static void on_snapshot(struct attempt *c, const struct event *ev, struct action
         attempt_finish(c, out);
     } else if (place.ahead == 0) {
         attempt_move(c, ST_CLAIMING);
-    } else if (c->try_only) {
+    } else if (c->try_only && !may_yield(c, &place)) {
         attempt_fail(c, out, ATTEMPT_BUSY);
     } else {
+        if (c->try_only)
+            attempt_act(out, ACT_ARM)->number = ATTEMPT_YIELD_MS;
         wait_for(c, ev, out, place.predecessor);
     }
 }
@@ -122,12 +130,20 @@ static void on_predecessor_gone(struct attempt *c, const struct event *ev, struc
     }
 }
 
+/* A try has not come to wait: whatever keeps it from that, another is first. */
+static void give_up(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    attempt_fail(c, out, c->try_only ? ATTEMPT_BUSY : attempt_error_of(ev->answer));
+}
+
 static void step_waiting(struct attempt *c, const struct event *ev, struct actions *out)
 {
     bool gone = ev->kind == EV_PRED_FIRED ? ev->gone : ev->answer == ANSWER_NONODE;
 
     if (ev->kind == EV_READ && ev->answer == ANSWER_OK && !attempt_is_own_gone(ev))
         attempt_own_watched(c, ev);
+    if (ev->kind == EV_TIMER && c->try_only)
+        give_up(c, ev, out);
     if (ev->kind != EV_PRED_FIRED && ev->kind != EV_WATCHED)
         return;
     if (gone)
@@ -135,7 +151,7 @@ static void step_waiting(struct attempt *c, const struct event *ev, struct actio
     else if (ev->kind == EV_PRED_FIRED)
         attempt_ask(c, out, ACT_REWATCH);
     else if (ev->answer != ANSWER_OK)
-        attempt_fail_answer(c, out, ev->answer);
+        give_up(c, ev, out);
     else
         c->shared_session = ev->ephemeral_owner == ev->session;
 }

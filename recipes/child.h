@@ -25,6 +25,7 @@ struct child {
     int32_t number; /* the signed number the server put at the end of the name */
     bool own;       /* carries the present id of this attempt */
     bool old;       /* carries an id this attempt had in an earlier session */
+    bool retains;   /* its name says that its mutex handle retains: a hint */
 };
 
 #endif

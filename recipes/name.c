@@ -6,8 +6,9 @@
 /* The server prints the number with "%010d": 10 characters, 11 for the lowest negative ones. */
 enum { NUMBER_MIN = 10, NUMBER_MAX = 11 };
 
-/* "-p007-" */
-enum { PRIORITY_LENGTH = 6 };
+/* "-p007-", "_c_", the digits of a UUID, and where its version is in a name, with dashes and
+ * without. */
+enum { PRIORITY_LENGTH = 6, GUARD = 3, HEX = 32, GUARDED_VERSION = GUARD + 14, HEX_VERSION = 12 };
 
 static bool is_digit(char c)
 {
@@ -101,15 +102,6 @@ static enum child_kind parse(const char *name, size_t length, int32_t *ret_numbe
     return CHILD_FOREIGN;
 }
 
-void name_parse(const char *name, size_t length, struct child *out)
-{
-    int32_t number = 0;
-    size_t before;
-
-    out->kind = parse(name, length, &number, &before);
-    out->number = out->kind == CHILD_FOREIGN ? 0 : number;
-}
-
 const char *name_word(enum child_kind kind)
 {
     /* Apache's recipe waits for ours as well, which can be found again after a lost answer. */
@@ -138,10 +130,15 @@ int name_priority(const char *name, size_t length)
     return number;
 }
 
+static bool is_guarded(const char *name, size_t length)
+{
+    return length > GUARD && memcmp(name, "_c_", GUARD) == 0;
+}
+
 bool name_has_id(const char *name, size_t length, const char *id, size_t id_length)
 {
-    const bool guarded = length > id_length + 3 && memcmp(name, "_c_", 3) == 0 &&
-                         memcmp(name + 3, id, id_length) == 0 && name[3 + id_length] == '-';
+    const bool guarded = length > id_length + GUARD && is_guarded(name, length) &&
+                         memcmp(name + GUARD, id, id_length) == 0 && name[GUARD + id_length] == '-';
 
     return guarded || (length > id_length + 1 && memcmp(name, id, id_length) == 0 &&
                        memcmp(name + id_length, "__", 2) == 0);
@@ -172,11 +169,38 @@ static bool has_uuid(const char *name, size_t length, size_t at)
     return true;
 }
 
+/* Where the id of a node has its version, if it is a UUID written as we write ours; or 0. */
+static size_t version_at(const char *name, size_t length)
+{
+    if (is_guarded(name, length))
+        return has_uuid(name, length, GUARD) ? GUARDED_VERSION : 0;
+    return hex_digits(name, length, 0) == HEX ? HEX_VERSION : 0;
+}
+
+/* Looks at a few characters of most names: lists can be long. */
+static bool retains(const char *name, size_t length)
+{
+    const size_t at = is_guarded(name, length) ? GUARDED_VERSION : HEX_VERSION;
+    const size_t digits = strlen(NAME_UUID_RETAINS);
+
+    return length > at + digits && name[at] == NAME_UUID_VERSION &&
+           memcmp(name + at + 1, NAME_UUID_RETAINS, digits) == 0 && version_at(name, length) == at;
+}
+
+void name_parse(const char *name, size_t length, struct child *out)
+{
+    int32_t number = 0;
+    size_t before;
+
+    out->kind = parse(name, length, &number, &before);
+    out->number = out->kind == CHILD_FOREIGN ? 0 : number;
+    out->retains = out->kind != CHILD_FOREIGN && retains(name, length);
+}
+
 enum name_maker name_maker(const char *name, size_t length)
 {
-    const bool guarded = length > 3 && memcmp(name, "_c_", 3) == 0;
-    const size_t at = guarded ? 3 : 0;
-    enum { UUID_VERSION = 14, HEX_VERSION = 12, HEX = 32 };
+    const bool guarded = is_guarded(name, length);
+    const size_t at = version_at(name, length);
     struct child child;
 
     name_parse(name, length, &child);
@@ -184,11 +208,9 @@ enum name_maker name_maker(const char *name, size_t length)
         return MAKER_APACHE;
     if (child.kind == CHILD_RUBY)
         return MAKER_RUBY;
-    if (guarded && has_uuid(name, length, at))
-        return name[at + UUID_VERSION] == NAME_UUID_VERSION ? MAKER_ZKL : MAKER_CURATOR;
-    if (hex_digits(name, length, at) != HEX)
-        return MAKER_UNKNOWN;
-    if (guarded)
-        return MAKER_GO;
-    return name[HEX_VERSION] == NAME_UUID_VERSION ? MAKER_ZKL : MAKER_KAZOO;
+    if (at > 0 && name[at] == NAME_UUID_VERSION)
+        return MAKER_ZKL;
+    if (at > 0)
+        return guarded ? MAKER_CURATOR : MAKER_KAZOO;
+    return guarded && hex_digits(name, length, GUARD) == HEX ? MAKER_GO : MAKER_UNKNOWN;
 }

@@ -5,8 +5,8 @@
 
 #include "child.h"
 
-/* Reads kind and number of a child's name of length bytes into out; id, own and old are left
- * alone. Anything that is no contender becomes CHILD_FOREIGN with number 0. */
+/* Reads kind, number and retains of a child's name of length bytes into out; id, own and old are
+ * left alone. Anything that is no contender becomes CHILD_FOREIGN with number 0. */
 void name_parse(const char *name, size_t length, struct child *out);
 
 /* What our own names of that kind end in, before the number. */
@@ -24,6 +24,10 @@ bool name_has_id(const char *name, size_t length, const char *id, size_t id_leng
 /* The version digit of our ids: a UUID "of own making", where all other libraries write random
  * ones of version 4. Tells people who made a node; nothing is decided by it. */
 #define NAME_UUID_VERSION '8'
+
+/* The three digits behind it where the handle retains, and nowhere else. Whoever else makes UUIDs
+ * of version 8 hits them by accident; then a try waits in vain, see ATTEMPT_YIELD_MS. */
+#define NAME_UUID_RETAINS "e7a"
 
 enum name_maker {
     MAKER_UNKNOWN,

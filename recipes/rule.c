@@ -57,6 +57,7 @@ static void see_ahead(struct place *place, const struct child *child, enum child
         if (place->ahead == 1 || order_key(child->number) > *nearest) {
             *nearest = order_key(child->number);
             place->predecessor = child->id;
+            place->retains = child->retains;
         }
         break;
     case SHARES:

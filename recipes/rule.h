@@ -17,6 +17,7 @@ struct place {
     bool behind;              /* somebody waits for it */
     uint32_t ahead;           /* how many contenders it must wait for */
     uint32_t predecessor;     /* id of the nearest of them, when ahead > 0 */
+    bool retains;             /* its name says that it retains */
     int32_t own;              /* the lowest number that carries this attempt's id, when found */
     uint32_t own_id;          /* and its id in the snapshot */
     bool found;

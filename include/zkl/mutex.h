@@ -82,7 +82,8 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  * Returns
  *   0: acquired;
  *   ZKL_EBUSY: timeout_ms is 0 and another contender is first; with retain_ms also another caller
- *     here;
+ *     here. If it is the only one ahead and its handle retains, the call waits for it to yield, for
+ *     50 ms at most: an idle lock is acquired, one in use is refused after that time;
  *   ZKL_ETIMEDOUT: not acquired within timeout_ms;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
  *     without an answer);

@@ -16,9 +16,20 @@ static void read_random(void *bytes, size_t size)
 
 void (*layout_random)(void *bytes, size_t size) = read_random;
 
-enum { VERSION_AT = 14, VARIANT_AT = 19 };
+enum { VERSION_AT = 14, RETAINS_AT = 15, VARIANT_AT = 19 };
 
-static char *new_uuid(void)
+/* What says that the handle retains, and what must not say so by chance. */
+static void mark(char *uuid, bool retains)
+{
+    const size_t length = strlen(NAME_UUID_RETAINS);
+
+    if (retains)
+        memcpy(uuid + RETAINS_AT, NAME_UUID_RETAINS, length);
+    else if (memcmp(uuid + RETAINS_AT, NAME_UUID_RETAINS, length) == 0)
+        uuid[RETAINS_AT] = '0';
+}
+
+static char *new_uuid(bool retains)
 {
     guint16 r[8];
     char *uuid;
@@ -28,12 +39,13 @@ static char *new_uuid(void)
                            r[5], r[6], r[7]);
     uuid[VERSION_AT] = NAME_UUID_VERSION;
     uuid[VARIANT_AT] = "89ab"[r[4] >> 14];
+    mark(uuid, retains);
     return uuid;
 }
 
-char *layout_new_id(enum name_style style)
+char *layout_new_id(enum name_style style, bool retains)
 {
-    char *uuid = new_uuid();
+    char *uuid = new_uuid(retains);
 
     if (style == STYLE_KAZOO) {
         char *to = uuid;

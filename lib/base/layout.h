@@ -14,8 +14,9 @@ enum name_style {
 /* Fills in random bytes. Replaced by simulations, which must repeat themselves. */
 extern void (*layout_random)(void *bytes, size_t size);
 
-/* The id of one attempt in one session; free with g_free(). */
-char *layout_new_id(enum name_style style);
+/* The id of one attempt in one session, which says whether its handle retains; free with g_free().
+ */
+char *layout_new_id(enum name_style style, bool retains);
 
 /* A new node's name up to the number that the server appends; free with g_free(). */
 char *layout_name(enum name_style style, enum child_kind kind, const char *id, int priority);

@@ -265,6 +265,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->payload = g_ref_string_acquire(spec->payload);
     c->parents = spec->parents;
     c->style = spec->style;
+    c->retains = spec->retains;
     c->priority = spec->priority;
     c->decided = decided;
     c->context = context;

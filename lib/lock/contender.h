@@ -32,6 +32,7 @@ struct contender_spec {
     bool try_only;
     bool strict; /* a child that is no contender is an error */
     bool hints;  /* in a long queue it leaves a head hint in the directory's data, and goes by it */
+    bool retains;           /* its handle does: its node's name says so */
     bool watch_children;    /* alone when it enters, it hears of a contender that comes */
     bool heeds;             /* it hears that it is asked to give way even if it hears of that */
     contender_news_fn news; /* NULL: not told */

@@ -6,7 +6,7 @@
 
 void contender_new_id(struct contender *c)
 {
-    char *id = layout_new_id(c->style);
+    char *id = layout_new_id(c->style, c->retains);
 
     g_free(c->old_id);
     c->old_id = c->id[0] ? g_strdup(c->id) : NULL;

@@ -44,6 +44,7 @@ struct contender {
     enum name_style style;
     enum progress progress;
     char id[CONTENDER_ID_SIZE];
+    bool retains; /* its handle does */
     bool retired;
     bool release_next; /* nobody had to be told of the loss */
     bool orphan;       /* counted in the session's */

@@ -16,8 +16,8 @@ struct turn_caller {
     bool tries;     /* does not wait for others */
 };
 
-/* For the contenders that spec describes, but for payload, tries and news; its directory is kept.
- */
+/* For the contenders that spec describes, but for payload, tries, retains and news; its directory
+ * is kept. */
 struct retained *retained_new(zkl_session *s, const struct contender_spec *spec,
                               const struct retain *config);
 void retained_unref(struct retained *r);

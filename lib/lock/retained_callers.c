@@ -118,6 +118,7 @@ struct retained *retained_new(zkl_session *s, const struct contender_spec *spec,
     r->spec = *spec;
     r->spec.directory = g_ref_string_acquire(spec->directory);
     r->spec.payload = NULL; /* of each contender its own */
+    r->spec.retains = true;
     r->pending = g_array_new(FALSE, FALSE, sizeof(struct retain_event));
     r->idle_link.data = r;
     r->callers = (struct local_callers){.abort = end_calls, .context = r, .link.data = &r->callers};

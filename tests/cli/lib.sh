@@ -179,6 +179,24 @@ status_of() { # PID
     wait "$1"
 } 2>/dev/null # where bash tells which signal ended it
 
+# A process that retains, and obeys the words of tests/cli/retain.c.
+retain() { # PATH
+    coproc RETAIN { "$tools/retain" "$ZKL_CONNECT" "$1"; }
+    retain=$RETAIN_PID
+    remember "$retain"
+}
+
+retainer() { # WORD
+    local line
+    echo "$1" >&"${RETAIN[1]}"
+    read -r -t 60 line <&"${RETAIN[0]}" && [ "$line" = success ]
+}
+
+retainer_ends() {
+    exec {RETAIN[1]}>&-
+    status_of "$retain"
+}
+
 contenders() { # PATH: how many
     "$ZKL" ls "$1" --json 2>/dev/null | grep -c '"node"'
 }

@@ -106,6 +106,20 @@ expect "the holder ends well" 0 "$?"
 run "$ZKL" lock -n $L true
 expect "-n on a free lock" 0 "$status"
 
+# One that retains: what it uses is refused, and what it does not use it yields to a try.
+retain $L/kept
+retainer lock
+refused "-n: it is used" 1 "$L/kept: " lock -n $L/kept touch "$scratch/ran"
+retainer unlock
+# shellcheck disable=SC2317
+yields() { # false also where it was slow, or retains nothing for a while
+    retainer lock && retainer unlock && "$ZKL" ls $L/kept | grep -q '^HOLDS.* retain ' &&
+        "$ZKL" lock -n $L/kept true
+}
+if wait_until "-n: it is idle" yields; then pass "-n: it is idle"; fi
+retainer_ends
+expect_no_node "nothing is retained any more" $L/kept
+
 # A path below an ephemeral node cannot hold contenders.
 run "$ZKL" lock $L sh -c 'exec "$ZKL" lock "$ZKL_NODE/below" true'
 expect "below an ephemeral node" 64 "$status"

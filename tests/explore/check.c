@@ -158,6 +158,15 @@ static enum broken check_watches(const struct client *c)
     return BROKEN_NOT;
 }
 
+/* One that tries waits for one that retains alone, and a timer ends it. */
+static bool waits_in_vain(const struct state *st, int i)
+{
+    const struct client *c = &st->clients[i];
+
+    return model_config.try_only[i] && c->machine.state == ST_WAITING &&
+           !(c->timer && model_config.retains[st->nodes[c->predecessor].client]);
+}
+
 enum broken check_state(const struct state *st)
 {
     int valid = 0; /* of all layouts together */
@@ -167,7 +176,7 @@ enum broken check_state(const struct state *st)
         const struct client *c = &st->clients[i];
         if (!attempt_invariant(&c->machine))
             return BROKEN_INVARIANT;
-        if (model_config.try_only[i] && c->machine.state == ST_WAITING)
+        if (waits_in_vain(st, i))
             return BROKEN_WAITS;
         if (c->grant) {
             broken = check_holder(st, c);

@@ -62,7 +62,8 @@ static void rank_nodes(struct encoder *e)
 static uint64_t client_key(const struct encoder *e, int i)
 {
     const struct client *c = &e->st->clients[i];
-    uint64_t key = (uint64_t)model_config.kinds[i] << 1 | model_config.try_only[i];
+    uint64_t key = (uint64_t)model_config.kinds[i] << 2 | model_config.try_only[i] << 1 |
+                   model_config.retains[i];
 
     key = key << 8 | (uint64_t)c->machine.state;
     key = key << 8 | (c->node == MODEL_NONE ? MODEL_NONE : e->rank[c->node]);
@@ -177,7 +178,7 @@ static void put_machine(struct encoder *e, const struct client *c)
     put(e, (int)m->state);
     put(e, m->try_only | m->has_node << 1 | m->watching << 2 | m->told << 3 | m->own_watched << 4 |
                (m->own_watched && m->own_connection == c->connection) << 5 |
-               m->shared_session << 6);
+               m->shared_session << 6 | (m->try_only && m->waited) << 7);
     put(e, m->state == ST_WAITING || m->state == ST_SUCCEEDING ? (int)m->ahead : 0);
     put(e, m->hintable && !m->told ? 1 + m->version : 0);
     put(e, m->hintable && !m->told ? (int)m->count : 0);
@@ -189,7 +190,7 @@ static void put_client(struct encoder *e, int i)
 {
     const struct client *c = &e->st->clients[i];
 
-    put(e, (int)model_config.kinds[i]);
+    put(e, (int)model_config.kinds[i] << 1 | model_config.retains[i]);
     put_machine(e, c);
     put_node(e, c->node);
     put_node(e, c->predecessor);

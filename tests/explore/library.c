@@ -151,6 +151,7 @@ static void enter(struct actor *a, int i)
                                   .parents = ZKL_PARENTS_CONTAINER,
                                   .kind = model_config.kinds[i],
                                   .try_only = model_config.try_only[i],
+                                  .retains = model_config.retains[i],
                                   .hints = model_config.long_queue > 0};
 
     if (a->contender) {

@@ -61,11 +61,13 @@ static void listed(struct state *st, int i, const struct reply *reply, struct ev
     ev->children = children;
     for (int n = 0; n < MODEL_NODES; n++)
         if (reply->names & MODEL_BIT(n))
-            children[ev->count++] = (struct child){.id = (uint32_t)n,
-                                                   .kind = model_node_kind(&st->nodes[n]),
-                                                   .number = st->nodes[n].number,
-                                                   .own = driver_is_own(st, i, n),
-                                                   .old = driver_is_old(st, i, n)};
+            children[ev->count++] =
+                (struct child){.id = (uint32_t)n,
+                               .kind = model_node_kind(&st->nodes[n]),
+                               .number = st->nodes[n].number,
+                               .own = driver_is_own(st, i, n),
+                               .old = driver_is_old(st, i, n),
+                               .retains = model_config.retains[st->nodes[n].client]};
     driver_step_seeing(st, i, ev, reply->names);
 }
 

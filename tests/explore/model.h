@@ -154,6 +154,7 @@ struct model_config {
     enum child_kind kinds[MODEL_CONTENDERS];
     bool peers; /* those of kind APACHE are ours, and called as locks */
     bool try_only[MODEL_CONTENDERS];
+    bool retains[MODEL_CONTENDERS]; /* as its nodes' names say */
 };
 
 extern struct model_config model_config;

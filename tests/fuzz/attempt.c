@@ -30,6 +30,7 @@ static void take_children(struct input *in, struct event *ev)
                                  : CHILD_LOCK,
             .own = (flags & 2) != 0,
             .old = (flags & 4) != 0,
+            .retains = (flags & 32) != 0,
             .number = flags & 8 ? play.c.number : take_number(in),
         };
     }

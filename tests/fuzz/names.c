@@ -64,6 +64,17 @@ static enum child_kind oracle(const char *name, size_t length, int32_t *ret)
     return CHILD_FOREIGN;
 }
 
+static bool says_that_it_retains(const char *name, size_t length)
+{
+    static GRegex *regex;
+
+    if (!regex)
+        regex = g_regex_new("\\A(?:_c_[0-9a-f]{8}-[0-9a-f]{4}-8e7a-[0-9a-f]{4}-[0-9a-f]{12}|"
+                            "[0-9a-f]{12}8e7a[0-9a-f]{16})(?![0-9a-f])",
+                            G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
+    return g_regex_match_full(regex, name, (gssize)length, 0, 0, NULL, NULL);
+}
+
 static void check_parse(const char *name, size_t length)
 {
     struct child out = {.id = 41, .kind = CHILD_LOCK, .number = -77, .own = true, .old = true};
@@ -74,6 +85,7 @@ static void check_parse(const char *name, size_t length)
     CHECK_INT(out.kind, kind);
     CHECK_INT(out.number, kind == CHILD_FOREIGN ? 0 : number);
     CHECK(out.id == 41 && out.own && out.old);
+    CHECK_INT(out.retains, kind != CHILD_FOREIGN && says_that_it_retains(name, length));
 }
 
 /* What the server makes of our prefix is read back as what it is, in both styles. */

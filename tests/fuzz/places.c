@@ -64,6 +64,7 @@ static void take_child(struct input *in)
                         .own = (flags & FLAG_OWN) != 0,
                         .old = (flags & FLAG_OLD) != 0};
     name_parse(name, (size_t)length, c);
+    c->retains = c->number % 2;
     list.waits[c->id] = forms[form].waits;
     list.count++;
 }
@@ -124,8 +125,10 @@ static void check_place(const struct place *p, char waiter)
     CHECK_INT(p->ahead, ahead);
     CHECK_INT(p->incompatible, incompatible_count > 0);
     const struct child *predecessor = child_of(p->predecessor), *kept = child_of(p->own_id);
-    if (ahead > 0 && CHECK(predecessor && !predecessor->own))
+    if (ahead > 0 && CHECK(predecessor && !predecessor->own)) {
         CHECK_INT(predecessor->number, nearest->number);
+        CHECK_INT(p->retains, predecessor->retains);
+    }
     const struct child *incompatible = child_of(p->incompatible_id);
     if (incompatible_count > 0 && CHECK(incompatible && !incompatible->own))
         CHECK(!strchr(list.waits[p->incompatible_id], waiter) &&

@@ -27,6 +27,7 @@ struct actor {
 struct waiter {
     struct actor *actor;
     zkl_grant *grant;
+    int code; /* 0: none yet, or granted */
 };
 
 /* Of everything at and below the lock's path. */
@@ -90,8 +91,8 @@ static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
 {
     struct waiter *w = data;
 
-    (void)error; /* at the end, for those who wait still */
     w->grant = grant;
+    w->code = error ? error->code : 0; /* at the end, of those who wait still */
 }
 
 /* ---- a world that is run by hand ---- */
@@ -198,14 +199,19 @@ static void end(void)
 
 /* ---- locks ---- */
 
-static void enter(int i)
+static void begin_to_enter(int i, int64_t timeout_ms)
 {
     struct waiter *w = &waiters[i];
 
     *w = (struct waiter){.actor = &actors[i % ACTORS]};
     struct host *before = host_enter(w->actor->host);
-    CHECK_INT(zkl_mutex_lock_async(w->actor->mutex, ZKL_FOREVER, on_acquired, w, NULL), 0);
+    CHECK_INT(zkl_mutex_lock_async(w->actor->mutex, timeout_ms, on_acquired, w, NULL), 0);
     host_enter(before);
+}
+
+static void enter(int i)
+{
+    begin_to_enter(i, ZKL_FOREVER);
     pass(2 * MS);
 }
 
@@ -409,6 +415,77 @@ static void handed_to_and_fro(void)
     end();
 }
 
+/* ---- tries ---- */
+
+/* What it costs until it is answered, and behind that. */
+static struct costs try_to_enter(int i, int64_t ns, int code)
+{
+    costs = (struct costs){0};
+    begin_to_enter(i, 0);
+    pass(ns);
+    CHECK_INT(waiters[i].code, code);
+    CHECK_INT(waiters[i].grant != NULL, code == 0);
+    return costs;
+}
+
+static void try_of_what_is_free(void)
+{
+    begin(SHORT);
+    enter(0);
+    leave(0);
+    CHECK_COSTS(try_to_enter(1, 2 * MS, 0), .create = 1, .list = 1, .changes = 1);
+    leave(1);
+    end();
+}
+
+/* Refused by one list, whatever the one who tries does itself. */
+static void try_of_what_is_held(void)
+{
+    begin(SHORT);
+    enter(0);
+    CHECK_COSTS(try_to_enter(1, 2 * MS, ZKL_EBUSY), .create = 1, .list = 1, .delete = 1,
+                .changes = 2);
+    leave(0);
+    end();
+    retain = 10000;
+    begin(SHORT);
+    retain = 0;
+    enter(1);
+    CHECK_COSTS(try_to_enter(0, 2 * MS, ZKL_EBUSY), .create = 1, .list = 1, .delete = 1,
+                .changes = 2);
+    leave(1);
+    end();
+}
+
+/* As idle_span_is_recalled by one that waits. */
+static void try_of_what_is_idle(void)
+{
+    begin_retaining();
+    CHECK_COSTS(try_to_enter(1, 10 * MS, 0), .create = 1, .list = 1, .read = 2, .delete = 1,
+                .changes = 2, .events = 1);
+    end();
+}
+
+/* Until then its own node and the other's are watched; the holder looks at its node as at each
+ * rival's coming. */
+static void try_of_what_is_retained_and_used(void)
+{
+    enum { YIELD_MS = ATTEMPT_YIELD_MS };
+
+    begin_retaining();
+    enter(0);
+    costs = (struct costs){0};
+    begin_to_enter(1, 0);
+    pass((YIELD_MS - 10) * MS);
+    CHECK_INT(waiters[1].code, 0);
+    pass(20 * MS);
+    CHECK_INT(waiters[1].code, ZKL_EBUSY);
+    CHECK_COSTS(costs, .create = 1, .list = 1, .read = 3, .delete = 1, .others = 1, .changes = 2,
+                .events = 2);
+    leave(0);
+    end();
+}
+
 /* ---- many waiters ---- */
 
 enum { ABREAST = 32, UNDER_WAY = 1024, ALL_IN_LINE_MS = 10000 };
@@ -475,6 +552,10 @@ static const struct test_case cases[] = {
     {"turns_of_a_span", turns_of_a_span},
     {"idle_span_is_recalled", idle_span_is_recalled},
     {"handed_to_and_fro", handed_to_and_fro},
+    {"try_of_what_is_free", try_of_what_is_free},
+    {"try_of_what_is_held", try_of_what_is_held},
+    {"try_of_what_is_idle", try_of_what_is_idle},
+    {"try_of_what_is_retained_and_used", try_of_what_is_retained_and_used},
     {"they_enter_again_in_another_session", they_enter_again_in_another_session},
     {"they_enter_again_in_another_directory", they_enter_again_in_another_directory},
     {NULL, NULL},

@@ -150,6 +150,7 @@ static void add(struct stage *stage, const struct note *note)
     }
     g_hash_table_insert(o->nodes, n->path, n);
     g_ptr_array_add(o->standing, n);
+    n->late = nodes_before(o, n) != NULL;
     look_who_is_first(stage, n->line);
 }
 

@@ -11,6 +11,7 @@ struct contender_node {
     int64_t session; /* its owner */
     uint64_t zxid;
     bool gone;
+    bool late; /* when it was made, another stood before it */
     enum cause cause;
     int64_t gone_at;
     bool older;  /* than the last time that the server's data went back */

@@ -113,6 +113,7 @@ static void check_grant(struct stage *stage, struct acquisition *a)
         check_place(stage, a, n);
     if (n && nodes_is_adopted(&stage->oracle, a->node))
         stage->tally.adoptions++;
+    stage->tally.yielded += n && n->late && a->turn == 0 && a->timeout_ms == 0;
 }
 
 static bool fits(const struct stage *stage, const struct acquisition *a)

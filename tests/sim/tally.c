@@ -36,6 +36,7 @@ static const struct {
     {"head hints", offsetof(struct tally, hints), 100},
     {"restores", offsetof(struct tally, restores), 10},
     {"turns", offsetof(struct tally, turns), 300},
+    {"yielded to tries", offsetof(struct tally, yielded), 10},
 };
 
 /* A path with locks alone. */
@@ -46,6 +47,12 @@ enum { COUNTS = sizeof counts / sizeof *counts };
 static uint64_t *at(const struct tally *t, int i)
 {
     return (uint64_t *)((uintptr_t)t + counts[i].at);
+}
+
+static bool is_of_retention(int i)
+{
+    return counts[i].at == offsetof(struct tally, turns) ||
+           counts[i].at == offsetof(struct tally, yielded);
 }
 
 void tally_note(struct tally *t, const struct note *note)
@@ -77,7 +84,7 @@ bool tally_suffices(const struct tally *t, uint64_t schedules, bool retaining)
 
     for (int i = 0; i < COUNTS; i++) {
         uint64_t least = counts[i].least * schedules / 1000;
-        if (*at(t, i) >= least || (counts[i].at == offsetof(struct tally, turns) && !retaining))
+        if (*at(t, i) >= least || (is_of_retention(i) && !retaining))
             continue;
         printf("too few %s: %" PRIu64 ", at least %" PRIu64 " are needed\n", counts[i].name,
                *at(t, i), least);

@@ -5,8 +5,8 @@
  *     STEP("created 7", ST_LISTING, "");
  *     STEP("listed 5 7*", ST_WAITING, "read, watch 5");
  *
- * Children: 7 another's, 7* ours, 7~ of our id of an earlier session, 7? foreign,
- * 7! a contender of another layout, 7r a reader, 7w a writer. An answer is OK
+ * Children: 7 another's, 7+ another's that retains, 7* ours, 7~ of our id of an earlier session,
+ * 7? foreign, 7! a contender of another layout, 7r a reader, 7w a writer. An answer is OK
  * when no other is named, and carries the tag of the newest request of its kind; before an event,
  * "watched ours" is a predecessor of the present session. "stale" makes that tag an older one,
  * "nodeadline" says that no deadline is ahead, and "again" that the event is the first on another

@@ -147,10 +147,11 @@ static bool read_number(struct event *ev, const char *word)
         .number = *end == '?' ? 0 : (int32_t)number,
         .own = *end == '*',
         .old = *end == '~',
+        .retains = *end == '+',
     };
     ev->children = play.children;
     ev->count = ++play.count;
-    return *end == '\0' || strchr("*~?!rw", *end);
+    return *end == '\0' || strchr("*~?!+rw", *end);
 }
 
 static bool read_word(struct event *ev, const char *word, bool *stale)

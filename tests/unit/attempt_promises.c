@@ -129,6 +129,28 @@ static uint32_t count_ahead(void)
     return present ? ahead : UINT32_MAX;
 }
 
+/* The one ahead, of one, says that it retains. */
+static bool only_one_retains(void)
+{
+    for (size_t i = 0; i < step.ev.count; i++) {
+        const struct child *o = &step.ev.children[i];
+        if (o->kind != CHILD_FOREIGN && !o->own && o->retains &&
+            (o->number < 0 || o->number == INT32_MAX || o->number <= step.before.number))
+            return count_ahead() == 1;
+    }
+    return false;
+}
+
+/* One that tries waits for that one alone, with a limit, and once. */
+static bool waits_in_a_try(void)
+{
+    if (play.c.state != ST_WAITING || !play.c.try_only)
+        return false;
+    if (step.before.state == ST_WAITING)
+        return step.ev.kind == EV_TIMER;
+    return step.before.waited || !only_one_retains() || !did(ACT_ARM);
+}
+
 /* Whether there is a child that is a reason to refuse. */
 static bool any_incompatible(void)
 {
@@ -241,6 +263,8 @@ static const char *broken_promise(void)
         return broken_downgrade();
     if (out_of_turn())
         return "served out of turn";
+    if (waits_in_a_try())
+        return "one that tries waits";
     if (refused_wrongly())
         return "refused for its neighbours without reason, or not with one";
     if (did(ACT_REVOKE) && did(ACT_DELETE))

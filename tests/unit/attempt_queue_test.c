@@ -110,23 +110,6 @@ static void watch_is_not_granted(void)
     STEP("watched bad", ST_DONE, "fail protocol, unwatch, delete");
 }
 
-static void try_when_free(void)
-{
-    play_start(true);
-    STEP("enter", ST_CREATING, "create, list");
-    STEP("created 7", ST_LISTING, "");
-    STEP("listed 7* 8", ST_HOLDING, "grant, arm");
-    STEP("release", ST_DONE, "delete");
-}
-
-static void try_when_others_are_first(void)
-{
-    play_start(true);
-    SAY("enter");
-    SAY("created 7");
-    STEP("listed 5 7*", ST_DONE, "fail busy, delete"); /* and no watch was ever set */
-}
-
 /* First, but the session's deadline is not proved: a grant would be a hope. */
 static void no_deadline_ahead(void)
 {
@@ -254,8 +237,6 @@ static const struct test_case cases[] = {
     {"predecessor_gone_before_the_watch_is_set", predecessor_gone_before_the_watch_is_set},
     {"predecessor_changed_but_is_there", predecessor_changed_but_is_there},
     {"watch_is_not_granted", watch_is_not_granted},
-    {"try_when_free", try_when_free},
-    {"try_when_others_are_first", try_when_others_are_first},
     {"no_deadline_ahead", no_deadline_ahead},
     {"no_deadline_ahead_after_a_read", no_deadline_ahead_after_a_read},
     {"own_node_gone_while_claiming", own_node_gone_while_claiming},

@@ -50,6 +50,7 @@ static void random_children(void)
             .number = below(20) ? (int32_t)below(12) : INT32_MAX,
             .own = below(8) == 0,
             .old = below(16) == 0,
+            .retains = below(2),
         };
     if (walk.ev.count > 0 && below(10)) /* mostly the own node is there, and often first */
         walk.children[below((uint32_t)walk.ev.count)] =

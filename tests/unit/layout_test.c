@@ -12,9 +12,9 @@
 #define UUID "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 #define HEX "1b4e28ba2fa141d2883f0016d3cca427"
 
-static void expect_id(enum name_style style, const char *pattern)
+static void expect_id(enum name_style style, bool retains, const char *pattern)
 {
-    char *id = layout_new_id(style), *other = layout_new_id(style);
+    char *id = layout_new_id(style, retains), *other = layout_new_id(style, retains);
 
     if (!CHECK(g_regex_match_simple(pattern, id, 0, 0)))
         runner_fail(__FILE__, __LINE__, "%s", id);
@@ -25,9 +25,29 @@ static void expect_id(enum name_style style, const char *pattern)
 
 static void ids(void)
 {
-    expect_id(STYLE_GUARDED,
+    expect_id(STYLE_GUARDED, false,
               "^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$");
-    expect_id(STYLE_KAZOO, "^[0-9a-f]{12}8[0-9a-f]{3}[89ab][0-9a-f]{15}$");
+    expect_id(STYLE_KAZOO, false, "^[0-9a-f]{12}8[0-9a-f]{3}[89ab][0-9a-f]{15}$");
+    expect_id(STYLE_GUARDED, true, "^[0-9a-f]{8}-[0-9a-f]{4}-8e7a-[89ab][0-9a-f]{3}-[0-9a-f]{12}$");
+    expect_id(STYLE_KAZOO, true, "^[0-9a-f]{12}8e7a[89ab][0-9a-f]{15}$");
+}
+
+static void draw_what_retains(void *bytes, size_t size)
+{
+    memset(bytes, 0, size);
+    ((guint16 *)bytes)[3] = 0x5e7a;
+}
+
+/* The digits that say that a handle retains are drawn where it does not. */
+static void none_retains_by_chance(void)
+{
+    void (*before)(void *bytes, size_t size) = layout_random;
+
+    layout_random = draw_what_retains;
+    char *id = layout_new_id(STYLE_GUARDED, false);
+    CHECK_STR(id, "00000000-0000-807a-8000-000000000000");
+    g_free(id);
+    layout_random = before;
 }
 
 /* Of a child, through a pipe. */
@@ -39,7 +59,7 @@ static char *id_of_child(void)
     CHECK_INT(pipe(ends), 0);
     pid_t child = fork();
     if (child == 0) {
-        char *mine = layout_new_id(STYLE_GUARDED);
+        char *mine = layout_new_id(STYLE_GUARDED, false);
         _exit(write(ends[1], mine, strlen(mine)) < 0);
     }
     CHECK_INT(waitpid(child, &status, 0), child);
@@ -53,8 +73,9 @@ static char *id_of_child(void)
 /* Workers of one parent, which has drawn some itself, share no ids. */
 static void ids_of_forked_processes_differ(void)
 {
-    char *before = layout_new_id(STYLE_GUARDED);
-    char *first = id_of_child(), *second = id_of_child(), *ours = layout_new_id(STYLE_GUARDED);
+    char *before = layout_new_id(STYLE_GUARDED, false);
+    char *first = id_of_child(), *second = id_of_child(),
+         *ours = layout_new_id(STYLE_GUARDED, false);
 
     CHECK(strcmp(first, second) != 0);
     CHECK(strcmp(first, ours) != 0);
@@ -90,16 +111,20 @@ static void names_are_known_again(void)
     } rows[] = {{STYLE_GUARDED, CHILD_LOCK, CHILD_LOCK},
                 {STYLE_GUARDED, CHILD_LATCH, CHILD_LATCH},
                 {STYLE_GUARDED, CHILD_APACHE, CHILD_LOCK},
+                {STYLE_KAZOO, CHILD_LOCK, CHILD_LOCK},
                 {STYLE_KAZOO, CHILD_LOCK, CHILD_LOCK}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        char *id = layout_new_id(rows[i].style), *other = layout_new_id(rows[i].style);
+        const bool retains = i % 2;
+        char *id = layout_new_id(rows[i].style, retains);
+        char *other = layout_new_id(rows[i].style, retains);
         char *begin = layout_name(rows[i].style, rows[i].kind, id, 0);
         char *name = g_strconcat(begin, "0000000042", NULL);
         struct child child;
         name_parse(name, strlen(name), &child);
         CHECK_INT(child.kind, rows[i].read_as);
         CHECK_INT(child.number, 42);
+        CHECK_INT(child.retains, retains);
         CHECK(name_has_id(name, strlen(name), id, strlen(id)));
         CHECK(!name_has_id(name, strlen(name), other, strlen(other)));
         CHECK_INT(name_maker(name, strlen(name)), MAKER_ZKL);
@@ -164,6 +189,7 @@ static void heeds(void)
 
 static const struct test_case cases[] = {
     {"ids", ids},
+    {"none_retains_by_chance", none_retains_by_chance},
     {"ids_of_forked_processes_differ", ids_of_forked_processes_differ},
     {"names", names},
     {"names_are_known_again", names_are_known_again},

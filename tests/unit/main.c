@@ -19,6 +19,7 @@ int main(int argc, char **argv)
         &attempt_asked_suite,
         &attempt_others_suite,
         &attempt_settle_suite,
+        &attempt_try_suite,
         &attempt_hold_suite,
         &attempt_end_suite,
         &attempt_layout_suite,

@@ -96,6 +96,42 @@ static void near_misses(void)
     }
 }
 
+/* As all the forms of it are ours, another library's random UUID never is one. */
+static void those_that_retain(void)
+{
+    static const struct {
+        const char *name;
+        bool retains;
+    } rows[] = {
+        {"_c_1b4e28ba-2fa1-8e7a-883f-0016d3cca427-lock-0000000001", true},
+        {"_c_1b4e28ba-2fa1-8e7a-883f-0016d3cca427-lock--2147483648", true},
+        {"1b4e28ba2fa18e7a883f0016d3cca427__lock__0000000001", true},
+        {"_c_1b4e28ba-2fa1-8e7b-883f-0016d3cca427-lock-0000000001", false},
+        {"_c_1b4e28ba-2fa1-807a-883f-0016d3cca427-lock-0000000001", false},
+        {"1b4e28ba2fa18e7b883f0016d3cca427__lock__0000000001", false},
+        {"_c_1b4e28ba-2fa1-4e7a-883f-0016d3cca427-lock-0000000001", false}, /* Curator's */
+        {"1b4e28ba2fa14e7a883f0016d3cca427__lock__0000000001", false},      /* kazoo's */
+        {"_c_1b4e28ba2fa18e7a883f0016d3cca427-lock-0000000001", false},     /* go-zk's */
+        {"_c_1b4e28ba-2fa18e7a-883f-0016d3cca427-lock-0000000001", false},
+        {"1b4e28ba-2fa1-8e7a-883f-0016d3cca427-lock-0000000001", false},
+        {"1b4e28ba2fa18e7a883f0016d3cca42__lock__0000000001", false},
+        {"1b4e28ba2fa18e7a883f0016d3cca4277__lock__0000000001", false},
+        {"_c_1b4e28ba-2fa1-8E7A-883f-0016d3cca427-lock-0000000001", false},
+        {"_c_1b4e28ba-2fa1-8e7a-lock-0000000001", false},
+        {"_c_1b4e28ba-2fa1-8e7a-883f-0016d3cca427-loch-0000000001", false}, /* no contender */
+        {"lock-0000000001", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct child c = {.retains = !rows[i].retains};
+        size_t length;
+        char *copy = copy_of(rows[i].name, &length);
+        name_parse(copy, length, &c);
+        if (!CHECK_INT(c.retains, rows[i].retains))
+            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
+        free(copy);
+    }
+}
+
 static void words(void)
 {
     CHECK_STR(name_word(CHILD_LOCK), "lock-");
@@ -192,6 +228,7 @@ static void has_id_of_either_style(void)
 static const struct test_case cases[] = {
     {"kinds", kinds},
     {"near_misses", near_misses},
+    {"those_that_retain", those_that_retain},
     {"words", words},
     {"makers", makers},
     {"has_id_of_either_style", has_id_of_either_style},

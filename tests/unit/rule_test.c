@@ -180,6 +180,7 @@ static void expect_oracle(const struct child *children, size_t count, int32_t nu
                 found = &children[i];
         ok &= CHECK(found && oracle_before(found, number));
         ok &= nearest < 0 || CHECK_INT(found->number, nearest);
+        ok &= CHECK_INT(p.retains, found->retains);
     }
     if (!ok)
         runner_fail(__FILE__, __LINE__, "seed %llu, %zu children", (unsigned long long)seed, count);
@@ -206,7 +207,8 @@ static void expect_any_order(uint64_t seed, size_t count)
     for (uint32_t i = 0; i < count; i++)
         children[i] = (struct child){.id = i,
                                      .kind = seeded_below(&r, 8) ? CHILD_LOCK : CHILD_FOREIGN,
-                                     .number = random_number(&r)};
+                                     .number = random_number(&r),
+                                     .retains = i % 2};
     children[0] = (struct child){.kind = CHILD_LOCK, .number = number, .own = true};
     if (count > 1 && seeded_below(&r, 4) == 0)
         children[1] = (struct child){.id = 1, .kind = CHILD_LOCK, .number = 400, .own = true};

@@ -18,6 +18,7 @@ extern const struct test_suite attempt_hint_suite;
 extern const struct test_suite attempt_asked_suite;
 extern const struct test_suite attempt_others_suite;
 extern const struct test_suite attempt_settle_suite;
+extern const struct test_suite attempt_try_suite;
 extern const struct test_suite attempt_hold_suite;
 extern const struct test_suite attempt_end_suite;
 extern const struct test_suite attempt_layout_suite;

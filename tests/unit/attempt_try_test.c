@@ -1,0 +1,150 @@
+/* Who only tries: others that are first are waited for by no means, but for one that retains and
+ * may yield, and that not for long. */
+#include "attempt_play.h"
+#include "suites.h"
+
+/* Number 7 tries, and what it lists is that. */
+static void try_and_list(const char *listed)
+{
+    play_start(true);
+    SAY("enter");
+    SAY("created 7");
+    SAY(listed);
+}
+
+static void when_free(void)
+{
+    play_start(true);
+    STEP("enter", ST_CREATING, "create, list");
+    STEP("created 7", ST_LISTING, "");
+    STEP("listed 7* 8+", ST_HOLDING, "grant, arm");
+    STEP("release", ST_DONE, "delete");
+}
+
+/* And no watch was ever set. */
+static void others_are_first(void)
+{
+    static const char *const lists[] = {"listed 5 7*", "listed 5 7* 9+", "listed 3+ 5+ 7*",
+                                        "listed 3+ 5 7*", "listed 3 5+ 7*"};
+
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+        try_and_list(lists[i]);
+        CHECK_STR(play_actions(), "fail busy, delete");
+        CHECK_INT(play.c.state, ST_DONE);
+    }
+}
+
+static void one_retains(void)
+{
+    try_and_list("listed 5+ 7*");
+    CHECK_STR(play_actions(), "arm, read, watch 5");
+    CHECK_INT(play.c.state, ST_WAITING);
+    CHECK_INT(play.out.list[0].number, ATTEMPT_YIELD_MS);
+}
+
+static void it_yields(void)
+{
+    one_retains();
+    STEP("read 7", ST_WAITING, "");
+    STEP("watched", ST_WAITING, "");
+    STEP("pred gone", ST_HOLDING, "grant");
+    STEP("timer", ST_HOLDING, ""); /* of the wait; the own node is watched */
+    STEP("own gone", ST_DONE, "revoke");
+}
+
+/* As where nobody was first: from here on the server alone is waited for. */
+static void it_has_yielded(void)
+{
+    one_retains();
+    STEP("watched nonode", ST_PROVING, "prove");
+    STEP("timer", ST_PROVING, "");
+    STEP("nodeadline read 7", ST_CLAIMING, "");
+    STEP("nodeadline timer", ST_CLAIMING, "");
+    STEP("extended", ST_PROVING, "prove");
+    STEP("read 7", ST_HOLDING, "grant, arm");
+    STEP("timer", ST_HOLDING, "read");
+}
+
+static void it_is_of_the_same_session(void)
+{
+    one_retains();
+    SAY("read 7");
+    SAY("watched ours");
+    STEP("pred gone", ST_PROVING, "prove");
+    STEP("read 7", ST_HOLDING, "grant");
+}
+
+static void it_does_not_yield(void)
+{
+    one_retains();
+    SAY("read 7");
+    SAY("watched");
+    STEP("pred changed", ST_WAITING, "rewatch");
+    STEP("timer", ST_DONE, "fail busy, unwatch, delete");
+    STEP("pred gone", ST_DONE, "");
+}
+
+/* It would not have been asked if it did not retain. */
+static void it_cannot_be_watched(void)
+{
+    static const char *const answers[] = {"watched limit", "watched refused", "watched bad"};
+
+    for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+        one_retains();
+        STEP(answers[i], ST_DONE, "fail busy, unwatch, delete");
+    }
+}
+
+/* Nor for another who comes first when the own node, or the session, has gone meanwhile. */
+static void once(void)
+{
+    one_retains();
+    STEP("replaced", ST_REENTERING, "admit");
+    STEP("timer", ST_REENTERING, "");
+    STEP("enter", ST_CREATING, "create, list");
+    STEP("timer", ST_CREATING, "");
+    SAY("created 9");
+    STEP("listed 5+ 9*", ST_DONE, "fail busy, delete");
+    one_retains();
+    SAY("pred gone");
+    STEP("read nonode", ST_REENTERING, "delete, admit");
+    SAY("enter");
+    SAY("created 9");
+    STEP("listed 8+ 9*", ST_DONE, "fail busy, delete");
+}
+
+static void given_up(void)
+{
+    one_retains();
+    STEP("abort", ST_DONE, "fail aborted, unwatch, delete");
+    STEP("timer", ST_DONE, "");
+    one_retains();
+    STEP("end", ST_DONE, "fail protocol");
+}
+
+/* Who waits for others waits for it as for them. */
+static void no_try(void)
+{
+    play_start(false);
+    SAY("enter");
+    SAY("created 7");
+    STEP("listed 5+ 7*", ST_WAITING, "read, watch 5");
+    STEP("timer", ST_WAITING, "");
+    STEP("watched refused", ST_DONE, "fail refused, unwatch, delete");
+}
+
+static const struct test_case cases[] = {
+    {"when_free", when_free},
+    {"others_are_first", others_are_first},
+    {"it_yields", it_yields},
+    {"it_has_yielded", it_has_yielded},
+    {"it_is_of_the_same_session", it_is_of_the_same_session},
+    {"it_does_not_yield", it_does_not_yield},
+    {"it_cannot_be_watched", it_cannot_be_watched},
+    {"once", once},
+    {"given_up", given_up},
+    {"no_try", no_try},
+    {NULL, NULL},
+};
+
+const struct test_suite attempt_try_suite = {.name = "attempt_try", .cases = cases};
