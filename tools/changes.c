@@ -71,6 +71,8 @@ static void compare(GString *out, int64_t time_ms, const zkl_contender *old,
 {
     if (!old || old->holds != new->holds)
         contender_line(out, time_ms, new->holds ? "holds" : "waits", new);
+    if (new->holds &&new->retains && (!old || !old->holds))
+        contender_line(out, time_ms, "retains", new);
     if (contender_is_asked(new) && (!old || !contender_is_asked(old)))
         contender_line(out, time_ms, "asked", new);
 }

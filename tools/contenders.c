@@ -117,7 +117,7 @@ static void table_contender(struct table *t, const zkl_contender *c, size_t posi
     const char *client = contender_client(c);
 
     if (c->holds)
-        table_cell(t, "HOLDS");
+        table_cell(t, c->retains ? "HOLDS (retains)" : "HOLDS");
     else
         table_cell_printf(t, "waiting #%zu", position);
     table_cell_printf(t, "%" PRIu64, c->token);
@@ -189,7 +189,8 @@ void contender_json(GString *out, const zkl_contender *c, size_t position)
     g_string_append_printf(out, ", \"session\": \"0x%" PRIx64 "\"", (uint64_t)c->session_id);
     json_string_or_null(out, "owner", c->owner);
     json_string_or_null(out, "node", c->node);
-    g_string_append_printf(out, ", \"number\": %" PRId64 "}", c->number);
+    g_string_append_printf(out, ", \"number\": %" PRId64 ", \"retains\": %s}", c->number,
+                           c->retains ? "true" : "false");
     g_free(host);
 }
 

@@ -41,6 +41,9 @@ typedef struct zkl_contender {
     int holds;          /* 1: nobody before it makes it wait, judged by the names; 0: it waits */
     zkl_kind kind;
     zkl_client client;
+    int retains; /* 1: its name says that its mutex handle retains (retain_ms): if it holds, it may
+                    be idle, which only its process knows, and then goes as soon as another
+                    contender comes; 0: it does not say so */
 } zkl_contender;
 
 /* For reading a long queue, or one queue repeatedly. Fill with ZKL_QUEUE_OPTIONS_INIT, then change

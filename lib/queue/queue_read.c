@@ -152,7 +152,8 @@ static void enter(zkl_queue *q, const char *name)
     zkl_contender c = {.node = g_strdup(name),
                        .number = child.number,
                        .kind = (zkl_kind)child.kind,
-                       .client = (zkl_client)name_maker(name, strlen(name))};
+                       .client = (zkl_client)name_maker(name, strlen(name)),
+                       .retains = child.retains};
     g_array_append_val(q->list, c);
 }
 

@@ -36,7 +36,7 @@ expect "in each line" "$(column "${lines[0]}" NODE)" "$(column "${lines[2]}" _c_
 json_line() { # POSITION STATE OWNER
     printf '  \{"position": %d, "state": "%s", "token": [1-9][0-9]*, "age_ms": [0-9]+, ' "$1" "$2"
     printf '"created_ms": 1[0-9]{12}, "kind": "lock", "client": "zkl", "host": null, "session": "0x[0-9a-f]+", "owner": "%s", ' "$3"
-    printf '"node": "_c_[0-9a-f-]+-lock-[0-9]{10}", "number": [0-9]+\}'
+    printf '"node": "_c_[0-9a-f-]+-lock-[0-9]{10}", "number": [0-9]+, "retains": false\}'
 }
 run "$ZKL" ls --json $L
 newline=$'\n'
@@ -60,7 +60,7 @@ if [ -x "$ADMIN" ]; then
     expect "JSON is ASCII" "" "$(LC_ALL=C tr -d '\40-\176\n' <"$scratch/out")"
     # Every string between its quotes holds no bare quote and only known escapes.
     rest=$(sed -E 's/"([^"\\]|\\(["\\\/bfnrt]|u[0-9a-f]{4}))*"/S/g; s/-?[0-9]+/N/g' "$scratch/out" | tr -d ' \n')
-    one='\{S:N,S:S,S:N,S:N,S:N,S:S,S:null,S:null,S:S,S:S,S:S,S:N\}'
+    one='\{S:N,S:S,S:N,S:N,S:N,S:S,S:null,S:null,S:S,S:S,S:S,S:N,S:false\}'
     expect_match "JSON is well-formed" "^\[$one,$one,$one\]\$" "$rest"
     expect_match "no session owns a node that stays" '"session": "0x0"' "$out"
     refused "what they hold is held" 1 "$L: " lock -n $L true
@@ -121,6 +121,15 @@ waiting#2 write" "$(table '$1, $4' shared)"
 ["lock","curator",null,"__REVOKE__"]' "$(jq -c '.[0:7][] | [.kind, .client, .host, .owner]' "$scratch/out")"
         expect "a long payload whole" 5000 "$(jq -r '.[7].owner | length' "$scratch/out")"
     fi
+
+    # Who holds may be idle; who waits says nothing new by that.
+    ours=${uuid/-4b51-/-8e7a-}
+    foreign_node kept _c_$ours-lock-0000000001 first
+    foreign_node kept _c_$ours-lock-0000000002 second
+    run "$ZKL" ls $L/kept
+    expect_match "one that retains" $'\n''HOLDS \(retains\) .* first .*'$'\n''waiting #1 .* second ' "$out"
+    run "$ZKL" ls $L/kept --json
+    expect "as JSON" 2 "$(grep -c '"number": [12], "retains": true}' "$scratch/out")"
 else
     skip "zk-admin is not built: foreign payloads"
 fi

@@ -119,6 +119,30 @@ else
 fi
 let_go
 
+# What its holder retains.
+watch_into kept
+retain $L
+retainer lock
+wait_until "it retains" says kept ' retains '
+"$ZKL" lock $L --name next sh -c 'until [ -e "$1/next" ]; do sleep 0.02; done' sh "$scratch" &
+next=$!
+remember "$next"
+wait_until "the next waits" says kept ' waits .* next$'
+retainer unlock
+wait_until "the next holds" says kept ' holds .* next$'
+touch "$scratch/next"
+status_of $next
+retainer_ends
+wait_until "it is over" says kept ' left .* next$'
+expect "who retains, where it holds" "holds lock zkl - retain
+retains lock zkl - retain
+waits lock zkl - next
+left lock zkl - retain
+holds lock zkl - next
+left lock zkl - next" "$(story kept | grep -v '^missing\|^exists')"
+kill -TERM "$watcher"
+status_of "$watcher"
+
 # A reader that is gone is noticed without a word to it.
 hold $L
 mkfifo "$scratch/pipe"

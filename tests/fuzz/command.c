@@ -247,6 +247,7 @@ static void take_contender(struct input *in)
     c->session_id = (int64_t)c->token;
     c->kind = (zkl_kind)(c->token % 9); /* also those there are not */
     c->client = (zkl_client)(c->token / 9 % 8);
+    c->retains = (int)(c->token / 72 % 2);
     c->ctime_ms = (int64_t)input_number(in, 6);
     fake_library.count++;
 }

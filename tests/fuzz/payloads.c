@@ -127,6 +127,7 @@ static void check_contender(const zkl_contender *c, size_t i)
     CHECK_INT(c->token, n - tree.nodes + 1);
     CHECK_INT(c->session_id, FAKE_SESSION_ID);
     CHECK_INT(c->holds, i == 0);
+    CHECK_INT(c->retains, n->contender.retains);
     g_string_free(owner, TRUE);
 }
 

@@ -159,6 +159,20 @@ static void expect_holders(const char *const *names, const char *due)
     zkl_queue_free(q);
 }
 
+/* Whoever comes first or later: who holds says nothing of it. */
+static void those_that_retain(void)
+{
+    static const char *const names[] = {OURS("lock-0000000001"),
+                                        "_c_1b4e28ba-2fa1-8e7a-883f-0016d3cca427-lock-0000000002",
+                                        "1b4e28ba2fa18e7a883f0016d3cca427__lock__0000000003",
+                                        "_c_1b4e28ba-2fa1-4e7a-883f-0016d3cca427-lock-0000000004"};
+    zkl_queue *q = queue_of(names, G_N_ELEMENTS(names));
+
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        CHECK_INT(zkl_queue_get(q, i)->retains, i == 1 || i == 2);
+    zkl_queue_free(q);
+}
+
 static void holders(void)
 {
     static const struct {
@@ -445,6 +459,7 @@ static const struct test_case cases[] = {
     {"sorted_and_clean", sorted_and_clean},
     {"behind_the_payload", behind_the_payload},
     {"holders", holders},
+    {"those_that_retain", those_that_retain},
     {"kinds_and_clients", kinds_and_clients},
     {"who_left_is_left_out", who_left_is_left_out},
     {"refused_lists", refused_lists},
