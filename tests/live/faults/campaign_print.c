@@ -62,6 +62,8 @@ void campaign_print(const struct campaign *c, int *passed, int *failed)
     row("nodes left", j->nodes_left);
     row_seconds("longest wait", j->longest_wait);
     row_seconds("  and for a lock that nobody used", j->longest_unused);
+    printf("  %-34s %8.2f\n", "    of timeout and 1.5 ticks", j->unused_share);
+    row("    waits beyond that", j->slow_unused);
     row_seconds("latest word of a loss", j->latest_told);
     row("grants after a loss or a kill", j->successions);
     row("  of them later than the aim", j->slow_successions);

@@ -77,11 +77,20 @@ static void compare(struct court *c, const hold *a, const hold *b)
     }
 }
 
-/* The next grant after an owner: how long it took. One that released it may have retained it. */
+/* The owner may have retained it. What the servers, or the next one's own connection, suffered
+ * meanwhile is in it, too: so it is no verdict. */
+static void measure_unused(struct court *c, int64_t unused)
+{
+    c->j->longest_unused = MAX(c->j->longest_unused, unused);
+    c->j->unused_share = (double)c->j->longest_unused / (double)c->in->idle_ns;
+    c->j->slow_unused += unused > c->in->idle_ns;
+}
+
+/* The next grant after an owner: how long it took. */
 static void measure(struct court *c, const hold *a, const hold *b)
 {
     if (a->how == HOLD_RELEASED)
-        c->j->longest_unused = MAX(c->j->longest_unused, b->start - MAX(a->end, b->want));
+        measure_unused(c, b->start - MAX(a->end, b->want));
     if (a->how == HOLD_RELEASED || a->third_party != INT64_MAX)
         return;
     int64_t took = b->start - MAX(a->until, b->want);

@@ -22,6 +22,8 @@ typedef struct judge_input {
     int nodes_left;       /* children of the paths at rest */
     bool garbled;         /* a record could not be read */
     int64_t service_ns;   /* an aim, printed only: session timeout, 1.5 ticks and 2 s */
+    int64_t idle_ns; /* printed only: session timeout and 1.5 ticks, in which servers that run all
+                        the while end the session of one that retained an idle lock and died */
 } judge_input;
 
 typedef struct violation {
@@ -40,6 +42,8 @@ typedef struct judgement {
     int nodes_left;
     int64_t longest_wait;     /* of those served */
     int64_t longest_unused;   /* of that, what passed after the one before had released it */
+    double unused_share;      /* in parts of idle_ns */
+    guint slow_unused;        /* grants that took more than idle_ns of it */
     int64_t latest_told;      /* after the deadline, the holder's stopped time not counted */
     guint successions;        /* grants after a holder that did not release */
     guint slow_successions;   /* later than service_ns after its deadline */

@@ -85,13 +85,16 @@ static gint by_time(gconstpointer a, gconstpointer b)
     return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
+static int64_t idle_ns = MS(1500);
+
 static judgement *hear(int nodes_left)
 {
     judge_input in = {.events = events,
                       .paths = 2,
                       .nodes_left = nodes_left,
                       .garbled = garbled,
-                      .service_ns = MS(3500)};
+                      .service_ns = MS(3500),
+                      .idle_ns = idle_ns};
 
     g_array_sort(events, by_time);
     return judge(&in);
@@ -381,6 +384,14 @@ static void accepts_turns(void)
     CHECK(judgement_passes(j));
     CHECK_INT(j->turns, 1);
     CHECK_INT(j->longest_unused, MS(10)); /* from w0's release to w2's first grant */
+    CHECK(j->unused_share == 10.0 / 1500);
+    CHECK_INT(j->slow_unused, 0);
+    judgement_free(j);
+    idle_ns = MS(10) - 1;
+    j = hear(0);
+    idle_ns = MS(1500);
+    CHECK(judgement_passes(j));
+    CHECK_INT(j->slow_unused, 1);
     judgement_free(j);
     insert((event){MS(37), 1, 11, EV_REFUSED, 0, 2, 0}); /* a write of the first comes late */
     expect(-1);

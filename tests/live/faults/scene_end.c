@@ -98,12 +98,14 @@ static int nodes_left(struct scene *s)
 
 void scene_input(const struct scene *s, judge_input *ret, int nodes)
 {
+    const int64_t idle_ns = (s->o.timeout_ms + s->o.tick_ms * 3 / 2) * INT64_C(1000000);
+
     *ret = (judge_input){.events = s->h->events,
                          .paths = s->o.paths,
                          .nodes_left = nodes,
                          .garbled = s->garbled,
-                         .service_ns =
-                             (s->o.timeout_ms + s->o.tick_ms * 3 / 2 + 2000) * INT64_C(1000000)};
+                         .service_ns = idle_ns + 2000 * INT64_C(1000000),
+                         .idle_ns = idle_ns};
 }
 
 judgement *scene_judge(struct scene *s)
