@@ -4,6 +4,7 @@
 #define SIM_STAGE_H
 
 #include <glib.h>
+#include <poll.h>
 
 #include "oracle.h"
 #include "tally.h"
@@ -23,6 +24,8 @@ struct alarm {
 
 #define NEVER INT64_MAX
 
+enum { STAGE_SESSIONS_MAX = 8 }; /* at a time */
+
 struct stage {
     struct world *world;
     uint64_t random;
@@ -36,9 +39,14 @@ struct stage {
     GPtrArray *writes;
     GPtrArray *foreign_nodes; /* of foreign_node.c */
     GPtrArray *alarms;
-    bool hangs;  /* callbacks are called late at times */
-    bool calm;   /* no faults any more, and nothing new is begun */
-    char *wrong; /* the first rule found broken, in a sentence */
+    struct {
+        struct pollfd fds[STAGE_SESSIONS_MAX];
+        size_t count;
+        gint writes; /* when they were looked at */
+    } silent;        /* the sessions without a callback to call */
+    bool hangs;      /* callbacks are called late at times */
+    bool calm;       /* no faults any more, and nothing new is begun */
+    char *wrong;     /* the first rule found broken, in a sentence */
 };
 
 /* config's seed, note and note_data are the stage's own. */
