@@ -56,22 +56,63 @@ static void found_broken(struct search *s, enum broken broken, struct move move)
     s->broken_by = move;
 }
 
-static void found(struct search *s, const struct state *st, struct move move)
-{
-    struct fingerprint print = encode_state(st);
-    bool new;
-    uint32_t state = visited_add(s->visited, &print, s->at, move, &new);
+/* What the moves from one state lead to. They are made all at once and then looked up all at once,
+ * as each of the two alone would wait for memory most of the time. */
+static struct successor {
+    struct move move;
+    struct fingerprint print;
+    struct state state;
+} successors[MOVES_MAX];
+static volatile int made;
+static enum broken made_broken;
 
-    if (move_is_fair(move))
-        g_array_append_val(s->edges, state);
+/* Until one is broken: that is the one behind those that are made. */
+static void make_successors(struct search *s, const struct state *st, const struct move *moves,
+                            int count)
+{
+    for (made = 0; made < count; made++) {
+        struct successor *to = &successors[made];
+        to->move = moves[made];
+        memcpy(&to->state, st, model_size());
+        move_do(&to->state, to->move);
+        s->transitions++;
+        made_broken = (enum broken)to->state.broken;
+        if (made_broken)
+            return;
+        to->print = encode_state(&to->state);
+        visited_prefetch_slot(s->visited, &to->print);
+    }
+}
+
+static void found(struct search *s, const struct successor *to)
+{
+    const struct state *st = &to->state;
+    bool new;
+    uint32_t number = visited_add(s->visited, &to->print, s->at, to->move, &new);
+
+    if (move_is_fair(to->move))
+        g_array_append_val(s->edges, number);
     if (!new)
         return;
     for (int i = 0; i < model_config.contenders; i++)
         reached |= 1U << st->clients[i].machine.state;
     enum broken broken = check_state(st);
     if (broken)
-        found_broken(s, broken, move);
+        found_broken(s, broken, to->move);
     g_array_append_vals(s->next, st, 1);
+}
+
+static int find_successors(struct search *s)
+{
+    int fair = 0;
+
+    for (int k = 0; k < made; k++)
+        visited_prefetch(s->visited, &successors[k].print);
+    for (int k = 0; k < made && !s->broken; k++) {
+        fair += move_is_fair(successors[k].move);
+        found(s, &successors[k]);
+    }
+    return fair;
 }
 
 /* Tries every move from st. The assertions of the recipe end up here as well, by a jump: hence the
@@ -79,24 +120,15 @@ static void found(struct search *s, const struct state *st, struct move move)
 static void expand(struct search *s, const struct state *st)
 {
     static struct move moves[MOVES_MAX];
-    static volatile int k;
-    int count = move_list(st, moves), fair = 0;
-    struct state to;
+    int count = move_list(st, moves);
 
-    if (sigsetjmp(assertion, 0)) {
-        found_broken(s, BROKEN_ASSERT, moves[k]);
-        return;
-    }
-    for (k = 0; k < count && !s->broken; k++) {
-        memcpy(&to, st, model_size());
-        move_do(&to, moves[k]);
-        s->transitions++;
-        fair += move_is_fair(moves[k]);
-        if (to.broken)
-            found_broken(s, (enum broken)to.broken, moves[k]);
-        else
-            found(s, &to, moves[k]);
-    }
+    if (sigsetjmp(assertion, 0))
+        made_broken = BROKEN_ASSERT;
+    else
+        make_successors(s, st, moves, count);
+    int fair = find_successors(s);
+    if (made < count && !s->broken)
+        found_broken(s, made_broken, moves[made]);
     if (fair == 0 && !s->broken) {
         s->broken = check_end(st);
         s->broken_at = s->broken != BROKEN_NOT;

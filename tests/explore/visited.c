@@ -54,6 +54,19 @@ struct move visited_move(const struct visited *v, uint32_t state)
     return g_array_index(v->moves, struct move, state);
 }
 
+void visited_prefetch_slot(const struct visited *v, const struct fingerprint *print)
+{
+    __builtin_prefetch(&v->slots[print->a & (v->size - 1)]);
+}
+
+void visited_prefetch(const struct visited *v, const struct fingerprint *print)
+{
+    uint32_t slot = v->slots[print->a & (v->size - 1)];
+
+    if (slot)
+        __builtin_prefetch(visited_print(v, slot - 1));
+}
+
 /* Where it is, or belongs. */
 static size_t find(const struct visited *v, const struct fingerprint *print)
 {

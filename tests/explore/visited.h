@@ -18,6 +18,11 @@ uint32_t visited_count(const struct visited *v);
 uint32_t visited_add(struct visited *v, const struct fingerprint *print, uint32_t parent,
                      struct move move, bool *ret_new);
 
+/* Before it is looked up: fetches from memory where it is to be found, first the one and, when that
+ * has come, the other. */
+void visited_prefetch_slot(const struct visited *v, const struct fingerprint *print);
+void visited_prefetch(const struct visited *v, const struct fingerprint *print);
+
 uint32_t visited_parent(const struct visited *v, uint32_t state);
 struct move visited_move(const struct visited *v, uint32_t state);
 const struct fingerprint *visited_print(const struct visited *v, uint32_t state);
