@@ -80,7 +80,7 @@ rm -f "$scratch/heard"
 "${heard[@]}" "$ZKL" elect $E me bash -c '
     for s in INT TERM HUP QUIT USR1 USR2 WINCH CONT; do trap "echo $s >>$1/heard" $s; done
     echo $$ >"$1/ready.new"; mv "$1/ready.new" "$1/ready"
-    until [ -e "$1/quit" ]; do sleep 0.02; done' bash "$scratch" 2>/dev/null &
+    until [ -e "$1/quit" ]; do sleep 0.05; done' bash "$scratch" 2>/dev/null &
 leader=$!
 remember "$leader"
 wait_until "the command runs" test -e "$scratch/ready"

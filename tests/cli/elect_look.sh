@@ -23,7 +23,7 @@ listen() { # FILE OPTION...
 # Leads with that id, until all have been told so, and ends.
 reign() { # ID LINES
     "$ZKL" elect $E "$1" bash -c '
-        until [ $(wc -l <"$1/text") -ge $2 ] && [ $(wc -l <"$1/json") -ge $2 ]; do sleep 0.02; done' \
+        until [ $(wc -l <"$1/text") -ge $2 ] && [ $(wc -l <"$1/json") -ge $2 ]; do sleep 0.05; done' \
         bash "$scratch" "$2"
     wait_until "nobody leads any more" lines text $(($2 + 1))
     wait_until "nobody leads any more, in JSON" lines json $(($2 + 1))

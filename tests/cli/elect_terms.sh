@@ -70,7 +70,7 @@ if [ -x "$ADMIN" ]; then
     # Nor does one that was asked to end campaign again.
     rm -f "$scratch/heard"
     "$ZKL" elect $E a bash -c 'trap "echo >$1/heard" TERM; echo >$1/ready
-        while :; do sleep 0.02; done' bash "$scratch" 2>/dev/null &
+        while :; do sleep 0.05; done' bash "$scratch" 2>/dev/null &
     a=$!
     remember "$a"
     wait_until "it runs" test -e "$scratch/ready"
@@ -175,7 +175,7 @@ status_of "$low"
 # One that is deaf to TERM is killed after the grace, and the lock is not given up before.
 "$ZKL" elect $E deaf --yield --grace 0.4 --session-timeout 20000 --status-fd 9 -- bash -c '
     trap "echo >$1/deaf.termed" TERM; echo "$$" >"$1/deaf.new"; mv "$1/deaf.new" "$1/deaf.terms"
-    while :; do sleep 0.02; done' bash "$scratch" 9>"$scratch/deaf.lines" 2>/dev/null &
+    while :; do sleep 0.05; done' bash "$scratch" 9>"$scratch/deaf.lines" 2>/dev/null &
 deaf=$!
 remember "$deaf"
 wait_until "deaf leads" test -e "$scratch/deaf.terms"
@@ -202,7 +202,7 @@ hang() { # OPTION...: leads, and is deposed, or "$lose": $hang, $lost
     wait_until "somebody listens" notified listening
     NOTIFY_SOCKET="@zkl-terms-$$" lead $E hang "$@" --on-lost 'trap "" TERM
         echo $$ >"$scratch/hang.lost.new"; mv "$scratch/hang.lost.new" "$scratch/hang.lost"
-        until [ -e "$scratch/hang.go" ]; do sleep 0.02; done'
+        until [ -e "$scratch/hang.go" ]; do sleep 0.05; done'
     hang=$candidate
     wait_until "hang leads" has_led hang 1
     child=$(child_of "$hang")

@@ -20,9 +20,9 @@ stubborn() { # OPTION...
         trap "echo >>$scratch/termed" TERM
         (trap "" TERM; exec sleep 1000) &
         (bash -c "trap : TERM; echo \$\$ >\$scratch/orphan; exec sleep 1000" &)
-        until [ -s $scratch/orphan ]; do sleep 0.02; done
+        until [ -s $scratch/orphan ]; do sleep 0.05; done
         echo "$$ $! $(cat $scratch/orphan)" >"$scratch/ready.new"; mv "$scratch/ready.new" "$scratch/ready"
-        while :; do sleep 0.02; done' 9>>"$scratch/lines" 2>"${errors:-$scratch/holder.err}" &
+        while :; do sleep 0.05; done' 9>>"$scratch/lines" 2>"${errors:-$scratch/holder.err}" &
     holder=$!
     remember "$holder"
     wait_until "the command runs" test -e "$scratch/ready" || return 1
@@ -249,7 +249,7 @@ if unshare --pid --fork true 2>/dev/null; then
     expect "another namespace's /proc: a good end" 3 "$?"
     unshare --pid --fork "$ZKL" --connect "$gate" --session-timeout 20000 lock $L --status-fd 9 --on-suspect=term -- bash -c '
         trap "sleep 0.3; exit 4" TERM; touch $scratch/ready
-        while :; do sleep 0.02; done' 9>"$scratch/lines" 2>/dev/null &
+        while :; do sleep 0.05; done' 9>"$scratch/lines" 2>/dev/null &
     holder=$!
     remember "$holder"
     wait_until "it runs" test -e "$scratch/ready"

@@ -22,7 +22,7 @@ leaves() { # LAST-WORDS MS LAUNCHER [OPTION...]
     rm -f "$scratch"/{ready,lines,act}
     "${heard[@]}" "$ZKL" lock $L --status-fd 9 "$@" -- sh -c '
         '"$launcher"' "$tools/stamp" "$scratch/act" '"$ms"' >/dev/null 2>&1 &
-        echo $! >"$scratch/member"; until [ -s "$scratch/act" ]; do sleep 0.02; done
+        echo $! >"$scratch/member"; until [ -s "$scratch/act" ]; do sleep 0.05; done
         touch "$scratch/ready"
         '"$words" 9>"$scratch/lines" 2>"$scratch/holder.err" &
     holder=$!
@@ -38,7 +38,7 @@ expect_rest() { # WHAT STATUS LINES
 }
 
 # It ends by itself: nobody is ended, whatever signal but those that ask to end was passed on.
-leaves 'trap : USR1; until [ -e "$scratch/go" ]; do sleep 0.02; done; exit 7' -1 "setsid"
+leaves 'trap : USR1; until [ -e "$scratch/go" ]; do sleep 0.05; done; exit 7' -1 "setsid"
 kill -USR1 "$holder"
 touch "$scratch/go"
 expect_rest "ended by itself" 7 "ended 7,released"
@@ -50,20 +50,20 @@ leaves 'kill -9 $$' 0 setsid
 expect_rest "killed by itself" 137 "ended 137,rest TERM,released"
 expect "killed by itself: its member is ended" yes "$(gone "$member" && echo yes)"
 for signal in TERM HUP QUIT; do
-    leaves 'trap "exit 3" TERM HUP QUIT; while :; do sleep 0.02; done' 300 setsid
+    leaves 'trap "exit 3" TERM HUP QUIT; while :; do sleep 0.05; done' 300 setsid
     kill -$signal "$holder"
     expect_rest "exits at $signal" 3 "ended 3,rest TERM,released"
     expect "exits at $signal: its member is ended" yes "$(gone "$member" && echo yes)"
 done
-leaves 'while :; do sleep 0.02; done' -1 "" --kill-after 0.3
+leaves 'while :; do sleep 0.05; done' -1 "" --kill-after 0.3
 kill -TERM "$holder"
 expect_rest "--kill-after" 143 "ended 143,rest TERM,rest KILL,released"
-leaves 'while :; do sleep 0.02; done' -1 setsid --kill-after 0
+leaves 'while :; do sleep 0.05; done' -1 setsid --kill-after 0
 kill -TERM "$holder"
 expect_rest "--kill-after 0" 143 "ended 143,rest KILL,released"
 
 # The lock is lost while that goes on.
-leaves 'while :; do sleep 0.02; done' -1 setsid --kill-after 1000
+leaves 'while :; do sleep 0.05; done' -1 setsid --kill-after 1000
 kill -TERM "$holder"
 wait_until "the rest is asked" line "rest TERM"
 "$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
@@ -71,17 +71,17 @@ expect_rest "lost meanwhile" 75 "ended 143,rest TERM,ending KILL,lost revoked"
 expect "lost meanwhile: its member is ended" yes "$(gone "$member" && echo yes)"
 
 # --leave-daemons: what has a session of its own, and nothing else.
-leaves 'while :; do sleep 0.02; done' -1 setsid --leave-daemons
+leaves 'while :; do sleep 0.05; done' -1 setsid --leave-daemons
 kill -TERM "$holder"
 expect_rest "--leave-daemons" 143 "ended 143,released"
 expect "--leave-daemons: the daemon is left alone" no "$(gone "$member" && echo gone || echo no)"
 kill -9 "$member"
-leaves 'while :; do sleep 0.02; done' -1 setsid --leave-daemons
+leaves 'while :; do sleep 0.05; done' -1 setsid --leave-daemons
 "$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
 expect_rest "--leave-daemons, lost" 75 "ending KILL,ended 137,lost revoked"
 expect "--leave-daemons, lost: the daemon is left alone" no "$(gone "$member" && echo gone || echo no)"
 kill -9 "$member"
-leaves 'while :; do sleep 0.02; done' -1 "timeout 1000" --leave-daemons --kill-after 0.3
+leaves 'while :; do sleep 0.05; done' -1 "timeout 1000" --leave-daemons --kill-after 0.3
 kill -TERM "$holder"
 expect_rest "--leave-daemons, another group" 143 "ended 143,rest TERM,rest KILL,released"
 
@@ -120,7 +120,7 @@ rm -f "$scratch/lines"
 "$ZKL" elect $L me --session-timeout 3000 --status-fd 9 --kill-after 1000 -- bash -c '
     "$tools/stamp" >"$scratch/$ZKL_TOKEN.first"
     setsid "$tools/stamp" "$scratch/$ZKL_TOKEN.last" -1 & echo $! >"$scratch/$ZKL_TOKEN.pid"
-    until [ -s "$scratch/$ZKL_TOKEN.last" ]; do sleep 0.02; done
+    until [ -s "$scratch/$ZKL_TOKEN.last" ]; do sleep 0.05; done
     echo $ZKL_TOKEN >>"$scratch/terms"; sleep 1000' 9>"$scratch/lines" 2>"$scratch/elect.err" &
 leader=$!
 remember "$leader"
@@ -178,7 +178,7 @@ rm -f "$scratch"/{terms,end,*.pid}
 "$ZKL" elect $L me --session-timeout 3000 -- bash -c '
     setsid sleep 1000 >/dev/null 2>&1 & echo $! >"$scratch/$ZKL_TOKEN.pid"
     echo $ZKL_TOKEN >>"$scratch/terms"
-    until [ -e "$scratch/end" ]; do sleep 0.02; done' 2>"$scratch/elect.err" &
+    until [ -e "$scratch/end" ]; do sleep 0.05; done' 2>"$scratch/elect.err" &
 leader=$!
 remember "$leader"
 wait_until "elect: it leads" terms 1

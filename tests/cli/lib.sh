@@ -52,15 +52,21 @@ need_server() {
     fi
 }
 
+# Its first line, in $content: without a process of its own, as whoever waits for a condition reads
+# the same files again and again.
+read_file() { # FILE
+    { read -r content <"$1"; } 2>/dev/null
+}
+
 # The child of ours that is the server: we started it, by way of the program around this script.
 server_pid() {
-    local stat rest
+    local stat content
     for stat in /proc/[0-9]*/stat; do
-        rest=$(cat "$stat" 2>/dev/null) || continue
-        [[ $rest = *"(java) "* ]] || continue
+        read_file "$stat" || continue
+        [[ $content = *"(java) "* ]] || continue
         # shellcheck disable=SC2086
-        set -- ${rest##*) }
-        [ "$2" = "$PPID" ] && basename "${stat%/stat}"
+        set -- ${content##*) }
+        [ "$2" = "$PPID" ] && echo "${content%% *}"
     done
 }
 
@@ -72,16 +78,17 @@ no_server() {
 # Everything a script leaves in the background is ended with it, each by its own id.
 begin() {
     scratch=$(mktemp -d)
+    mkfifo "$scratch/.silent" # what nobody writes to
     background=()
     trap end_of_script EXIT
 }
 
 # When the process began: with its id that names it for ever, as an id alone does not.
 born() { # PID
-    local stat
-    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return
+    local content
+    read_file "/proc/$1/stat" || return
     # shellcheck disable=SC2086
-    set -- ${stat##*) }
+    set -- ${content##*) }
     echo "${20}"
 }
 
@@ -129,6 +136,11 @@ refused() { # WHAT STATUS REGEX ARG...
     fi
 }
 
+# 50 ms, and no process for it.
+pause() {
+    read -r -t 0.05 _ <>"$scratch/.silent" || true
+}
+
 # Waits for a condition, with a limit that only a hang reaches.
 wait_until() { # WHAT COMMAND...
     local what=$1 limit=$((SECONDS + 60))
@@ -138,25 +150,29 @@ wait_until() { # WHAT COMMAND...
             fail "$what" "not within 60 s: $*"
             return 1
         fi
-        sleep 0.05
+        pause
     done
 }
 
+# By itself, as some commands are given it.
 gone() { # PID: ended, reaped or not
-    local stat
-    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
-    [[ ${stat##*) } = [ZX]* ]]
+    local content
+    { read -r content <"/proc/$1/stat"; } 2>/dev/null || return 0
+    [[ ${content##*) } = [ZX]* ]]
 }
 
 in_state() { # PID LETTER
-    [[ $(cat "/proc/$1/stat" 2>/dev/null) = *") $2 "* ]]
+    local content
+    read_file "/proc/$1/stat" && [[ $content = *") $2 "* ]]
 }
 
 # kill() returns when one thread has been told: the others may run on for a moment.
 stands_still() { # PID...
-    local pid
+    local pid task content
     for pid; do
-        ! cat "/proc/$pid/task/"[0-9]*/stat | sed 's/.*) //' | grep -qv '^[TZX]' || return 1
+        for task in "/proc/$pid/task/"[0-9]*/stat; do
+            ! read_file "$task" || [[ ${content##*) } = [TZX]* ]] || return 1
+        done
     done
 }
 freeze() { # PID...
@@ -166,10 +182,9 @@ freeze() { # PID...
 
 # The guard of a tool.
 guard_of() { # PID
-    local stat rest
+    local stat content
     for stat in /proc/[0-9]*/stat; do
-        rest=$(cat "$stat" 2>/dev/null) || continue
-        [[ $rest = *"(zkl-guard) "?" $1 "* ]] && echo "${rest%% *}"
+        read_file "$stat" && [[ $content = *"(zkl-guard) "?" $1 "* ]] && echo "${content%% *}"
     done
 }
 
@@ -241,7 +256,7 @@ lead() { # PATH ID [OPTION...]
     "$ZKL" elect "$path" "$id" --status-fd 9 "$@" -- bash -c '
         trap "echo >>$1.termed; exit" TERM
         echo "$$ $ZKL_TOKEN" >>"$1.terms"
-        until [ -e "$1.quit" ]; do sleep 0.02; done; exit 3' bash "$scratch/$id" \
+        until [ -e "$1.quit" ]; do sleep 0.05; done; exit 3' bash "$scratch/$id" \
         9>>"$scratch/$id.lines" 2>"$scratch/$id.err" &
     candidate=$!
     remember "$candidate"
@@ -258,10 +273,9 @@ leading_command() { # ID
 
 # The process of a candidate's present term.
 child_of() { # PID
-    local stat rest
+    local stat content
     for stat in /proc/[0-9]*/stat; do
-        rest=$(cat "$stat" 2>/dev/null) || continue
-        [[ ${rest##*) } = ?" $1 "* ]] && echo "${rest%% *}"
+        read_file "$stat" && [[ ${content##*) } = ?" $1 "* ]] && echo "${content%% *}"
     done
 }
 

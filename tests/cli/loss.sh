@@ -17,7 +17,7 @@ deaf() { # OPTION...
         trap "echo >>$1/termed" TERM
         (trap "" TERM; exec sleep 1000) &
         echo "$$ $!" >"$1/ready.new"; mv "$1/ready.new" "$1/ready"
-        while :; do sleep 0.02; done' bash "$scratch" 2>"$scratch/holder.err" &
+        while :; do sleep 0.05; done' bash "$scratch" 2>"$scratch/holder.err" &
     holder=$!
     remember "$holder"
     wait_until "the command runs" test -e "$scratch/ready" || return 1
@@ -200,9 +200,9 @@ session_lives_on() {
     "$ZKL" --connect "$gate" --session-timeout $session lock $L --grace 0 --status-fd 9 -- bash -c '
         exec 2>/dev/null
         "$2/linger" "$1/go" >"$1/linger" & member=$!
-        until [ -s "$1/linger" ]; do sleep 0.02; done
+        until [ -s "$1/linger" ]; do sleep 0.05; done
         echo "$$ $member" >"$1/ready.new"; mv "$1/ready.new" "$1/ready"
-        while :; do sleep 0.02; done' bash "$scratch" "$tools" 9>"$scratch/lines" 2>"$scratch/holder.err" &
+        while :; do sleep 0.05; done' bash "$scratch" "$tools" 9>"$scratch/lines" 2>"$scratch/holder.err" &
     holder=$!
     remember "$holder"
     wait_until "the command runs" test -e "$scratch/ready"
@@ -232,7 +232,7 @@ rm -f "$scratch"/{ready,termed}
 "$ZKL" --connect "$gate" --session-timeout 4000 lock $L --status-fd 9 -- bash -c '
     trap "touch $1/termed; exit" TERM
     touch "$1/ready"
-    while :; do sleep 0.02; done' bash "$scratch" 9>"$scratch/lines" 2>"$scratch/holder.err" &
+    while :; do sleep 0.05; done' bash "$scratch" 9>"$scratch/lines" 2>"$scratch/holder.err" &
 holder=$!
 remember "$holder"
 wait_until "the command runs" test -e "$scratch/ready"

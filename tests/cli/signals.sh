@@ -18,7 +18,7 @@ listen() { # PATH [LAUNCHER...]
         for s in INT TERM HUP QUIT USR1 USR2 WINCH; do trap "echo $s >>$1/heard" $s; done
         trap "echo CONT >>$1/heard" CONT
         echo $$ >"$1/ready.new"; mv "$1/ready.new" "$1/ready"
-        until [ -e "$1/quit" ]; do sleep 0.02; done' bash "$scratch" 2>"$scratch/holder.err" &
+        until [ -e "$1/quit" ]; do sleep 0.05; done' bash "$scratch" 2>"$scratch/holder.err" &
     holder=$!
     remember "$holder"
     wait_until "the command runs" test -e "$scratch/ready" || return 1
@@ -64,7 +64,7 @@ expect_no_node "nothing is left of it" $L
     sleep 1000 &
     trap "" TERM
     echo "$$ $!" >"$1/pids.new"; mv "$1/pids.new" "$1/pids"
-    while :; do sleep 0.02; done' bash "$scratch" &
+    while :; do sleep 0.05; done' bash "$scratch" &
 holder=$!
 remember "$holder"
 wait_until "the command and its member run" test -e "$scratch/pids"

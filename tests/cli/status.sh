@@ -138,7 +138,7 @@ tree_in_doubt() { # OPTION...: $holder; $within is a zkl, $tree its and the othe
         "$ZKL" lock $0-within --session-timeout 8000 --status-fd 8 -- setsid -w sh -c "$note" "$scratch/tree.4" 8>"$scratch/within" &
         echo $! >"$scratch/zkl"
         setsid sh -c "echo \$\$ >\$0; while :; do setsid sh -c : & sleep 0.01; done" "$scratch/tree.5" &
-        until [ -e "$scratch/quit" ]; do sleep 0.02; done
+        until [ -e "$scratch/quit" ]; do sleep 0.05; done
         kill $(cat "$scratch"/tree.*) 2>/dev/null; wait' $L-tree 9>"$scratch/lines" 2>"$scratch/holder.err" &
     holder=$!
     remember "$holder"
@@ -182,7 +182,7 @@ status_of "$holder"
 "$ZKL" --connect "$gate" --session-timeout 4000 lock $L --status-fd 9 --on-suspect=stop -- bash -c '
     trap "touch $scratch/termed; exit 3" TERM
     touch $scratch/ready2
-    while :; do sleep 0.02; done' 9>"$scratch/lines" 2>"$scratch/err" &
+    while :; do sleep 0.05; done' 9>"$scratch/lines" 2>"$scratch/err" &
 holder=$!
 remember "$holder"
 wait_until "it runs" test -e "$scratch/ready2"
@@ -211,7 +211,7 @@ expect_match "--on-suspect=term: one line says so" "^zkl: $L: [^"$'\n'"]* in dou
 hold $L --session-timeout 20000 --connect "$gate" --on-suspect=term --on-lost '
     trap "echo heard >>$scratch/heard; exit 1" TERM
     cat; echo $$ >"$scratch/told.new"; mv "$scratch/told.new" "$scratch/told"
-    while :; do sleep 0.02; done'
+    while :; do sleep 0.05; done'
 gate cut
 wait_until "--on-lost runs" test -e "$scratch/told"
 gate heal

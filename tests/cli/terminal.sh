@@ -44,7 +44,7 @@ expect "a command that reads /dev/tty gets it" 0 "$?"
 expect_match "and reads it" "got typed" "$(cat "$scratch/screen")"
 
 # Ctrl-C goes to the command, and what it answers is the status.
-ready='touch $scratch/ready; while :; do sleep 0.02; done'
+ready='touch $scratch/ready; while :; do sleep 0.05; done'
 terminal "trap : INT; \$ZKL lock \$L sh -c '$ready'; echo status=\$?"
 wait_until "the command runs" test -e "$scratch/ready"
 type_keys '\0003'
@@ -89,7 +89,7 @@ expect_no_node "Ctrl-C: the lock is given back" $L
 # Ctrl-Z, under a shell with job control.
 cat >"$scratch/jobs" <<'END'
 set -m
-"$ZKL" lock $L bash -c 'touch $scratch/ready; until [ -e $scratch/resumed ]; do sleep 0.02; done; exit 6'
+"$ZKL" lock $L bash -c 'touch $scratch/ready; until [ -e $scratch/resumed ]; do sleep 0.05; done; exit 6'
 echo "stopped=$?"
 jobs
 touch "$scratch/resumed"
@@ -114,7 +114,7 @@ set -m
     (trap "" TERM; exec sleep 1000) &
     echo "$$ $!" >$scratch/pids
     touch $scratch/ready
-    while :; do sleep 0.02; done'
+    while :; do sleep 0.05; done'
 echo "stopped=$?"
 "$ZKL" lock $L bash -c '. $scratch/gone; for pid in $(cat $scratch/pids); do gone $pid && echo dead; done'
 jobs
@@ -134,7 +134,7 @@ expect_match "Ctrl-Z and a late fg: the lock was lost" "end=75" "$screen"
 # Ctrl-Z with a command in front of others in a pipe, and put in the background then.
 cat >"$scratch/jobs" <<'END'
 set -m
-"$ZKL" lock $L bash -c 'touch $scratch/ready; until [ -e $scratch/resumed ]; do sleep 0.02; done; echo through' | cat
+"$ZKL" lock $L bash -c 'touch $scratch/ready; until [ -e $scratch/resumed ]; do sleep 0.05; done; echo through' | cat
 echo "stopped=$?"
 bg >/dev/null
 touch "$scratch/resumed"
@@ -149,7 +149,7 @@ screen=$(cat "$scratch/screen")
 expect_match "a pipe: all of it stops, bg continues it" "stopped=148.*through.*end=0" "${screen//[$'\r\n']/ }"
 
 # A terminal that goes away takes the command with it, as it would without us.
-terminal "\$ZKL lock \$L sh -c 'echo \$\$ >\$scratch/ready.new; mv \$scratch/ready.new \$scratch/ready; while :; do sleep 0.02; done'"
+terminal "\$ZKL lock \$L sh -c 'echo \$\$ >\$scratch/ready.new; mv \$scratch/ready.new \$scratch/ready; while :; do sleep 0.05; done'"
 wait_until "the command runs" test -e "$scratch/ready"
 command=$(<"$scratch/ready")
 kill -9 "$shell"
@@ -175,7 +175,7 @@ type_keys '\0003'
 end_terminal
 expect "elect: Ctrl-C ends a script" "130:" "$?:$(grep after "$scratch/screen")"
 # The keys reach all of us when the command has no terminal from us: that is one request to end.
-terminal "trap : INT; \$ZKL elect \$L me bash -c 'trap \"echo heard >>\$scratch/resumed\" INT; touch \$scratch/ready; until [ -s \$scratch/quit ]; do sleep 0.02; done; exit 5' </dev/null; echo status=\$?"
+terminal "trap : INT; \$ZKL elect \$L me bash -c 'trap \"echo heard >>\$scratch/resumed\" INT; touch \$scratch/ready; until [ -s \$scratch/quit ]; do sleep 0.05; done; exit 5' </dev/null; echo status=\$?"
 wait_until "the command runs" test -e "$scratch/ready"
 type_keys '\0003'
 wait_until "it heard" test -s "$scratch/resumed"
@@ -185,7 +185,7 @@ expect_match "elect: Ctrl-C without a terminal as stdin" "status=5" "$(cat "$scr
 expect "elect: it is heard once" heard "$(<"$scratch/resumed")"
 cat >"$scratch/jobs" <<'END'
 set -m
-"$ZKL" elect $L me bash -c 'touch $scratch/ready; until [ -e $scratch/resumed ]; do sleep 0.02; done; exit 6'
+"$ZKL" elect $L me bash -c 'touch $scratch/ready; until [ -e $scratch/resumed ]; do sleep 0.05; done; exit 6'
 echo "stopped=$?"
 jobs
 touch "$scratch/resumed"

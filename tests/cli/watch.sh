@@ -37,7 +37,7 @@ wait_until "it is not there, in JSON" says json '"exists": false'
 hold $L --name one
 one=$holder
 wait_until "one holds" says lines ' holds .* one$'
-"$ZKL" lock $L --name "second, 2" sh -c 'until [ -e "$1/go" ]; do sleep 0.02; done' sh "$scratch" &
+"$ZKL" lock $L --name "second, 2" sh -c 'until [ -e "$1/go" ]; do sleep 0.05; done' sh "$scratch" &
 second=$!
 remember "$second"
 wait_until "the second waits" says lines ' waits .* second, 2$'

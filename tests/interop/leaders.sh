@@ -20,7 +20,7 @@ run_ours() { # PATH LAYOUT
         trap "exit 0" TERM
         trap "echo end ours >>$1/stamps" EXIT
         echo start ours >>$1/stamps
-        until [ -e "$1/quit" ]; do sleep 0.02; done' bash "$scratch" 2>"$scratch/ours.err" &
+        until [ -e "$1/quit" ]; do sleep 0.05; done' bash "$scratch" 2>"$scratch/ours.err" &
     ours=$!
     remember "$ours"
 }

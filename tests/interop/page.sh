@@ -46,7 +46,7 @@ begin_programs() {
     class_path=$write_lock:$curator:/usr/share/java/slf4j-simple.jar
     mkdir "$programs"
     take_programs "$programs"
-    run javac -Xlint:all,-classfile,-path -Werror -cp "$class_path" -d "$programs" "$programs"/*.java
+    run javac "${javac_options[@]}" -Xlint:all,-classfile,-path -Werror -cp "$class_path" -d "$programs" "$programs"/*.java
     expect "the Java programs compile" "0:" "$status:$err"
     build_c nightly
     mkdir "$programs/bin"

@@ -33,6 +33,7 @@ here=$(dirname "${BASH_SOURCE[0]}")
 curator=/usr/share/java/curator-recipes.jar # names all that it needs
 write_lock=/usr/share/java/zookeeper-recipes-lock.jar
 answer_limit=90                             # seconds; only a hang reaches it
+javac_options=(-J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC) # a short run
 declare -A to_peer from_peer pid_of_peer
 
 # Other programs of others: nothing for the sanitizers to see.
@@ -65,7 +66,7 @@ need_kazoo() {
 
 build_peer() {
     class_path=$curator:$write_lock:/usr/share/java/slf4j-simple.jar:$scratch/classes
-    run javac -Xlint:all,-classfile,-path -Werror -cp "$class_path" -d "$scratch/classes" "$here"/*.java
+    run javac "${javac_options[@]}" -Xlint:all,-classfile,-path -Werror -cp "$class_path" -d "$scratch/classes" "$here"/*.java
     expect "the Java programs compile" "0:" "$status:$err"
     [ "$status" -eq 0 ] || finish
 }

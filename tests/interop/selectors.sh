@@ -16,7 +16,7 @@ begin_zkl() {
     rm -f "$scratch/quit"
     "$ZKL" elect $L zkl --layout selector -- bash -c '
         echo start zkl >>"$1"
-        until [ -e "$2" ]; do sleep 0.02; done
+        until [ -e "$2" ]; do sleep 0.05; done
         echo end zkl >>"$1"' bash "$stamps" "$scratch/quit" 2>"$scratch/zkl.err" &
     zkl=$!
     remember "$zkl"
