@@ -12,7 +12,7 @@
 #include "library.h"
 #include "unit/seeded.h"
 
-enum { WALKS = 800, MOVES = 400, FAULTY_MAX = 40 };
+enum { WALKS = 800, WALKS_SLOW = 200, MOVES = 400, FAULTY_MAX = 40 };
 
 static uint32_t reached;
 
@@ -223,7 +223,7 @@ enum search_end search_run(const char *title, uint32_t max_states)
                      .told = g_string_new(NULL),
                      .model = g_string_new(NULL),
                      .library = g_string_new(NULL)};
-    unsigned walks = MIN(max_states, WALKS), moves = 0, last = 1;
+    unsigned walks = MIN(max_states, search_is_slow() ? WALKS_SLOW : WALKS), moves = 0, last = 1;
 
     walking = &w;
     signal(SIGABRT, on_crash);

@@ -3,6 +3,7 @@
 #ifndef EXPLORE_SEARCH_H
 #define EXPLORE_SEARCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum search_end {
@@ -10,6 +11,9 @@ enum search_end {
     SEARCH_BROKEN, /* the shortest way there was printed */
     SEARCH_CUT     /* too many states: nothing was found in those visited */
 };
+
+/* Built to look at the code, not at the bound. */
+bool search_is_slow(void);
 
 /* What to know of all searches. */
 const char *search_about(void);
