@@ -124,7 +124,7 @@ watch_into kept
 retain $L
 retainer lock
 wait_until "it retains" says kept ' retains '
-"$ZKL" lock $L --name next sh -c 'until [ -e "$1/next" ]; do sleep 0.02; done' sh "$scratch" &
+"$ZKL" lock $L --name next sh -c 'until [ -e "$1/next" ]; do sleep 0.05; done' sh "$scratch" &
 next=$!
 remember "$next"
 wait_until "the next waits" says kept ' waits .* next$'
