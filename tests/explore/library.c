@@ -5,8 +5,8 @@
 #include "lib/lock/grant.h"
 #include "lib/lock/release.h"
 #include "lib/session/incarnation.h"
-#include "lib/session/proof_chain.h"
 #include "lib/session/participant.h"
+#include "lib/session/proof_chain.h"
 
 enum { TIMEOUT_MS = 10000, BEYOND_MS = 2 * TIMEOUT_MS };
 
