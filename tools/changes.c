@@ -69,9 +69,11 @@ static const zkl_contender *same(GHashTable *table, const zkl_contender *c)
 static void compare(GString *out, int64_t time_ms, const zkl_contender *old,
                     const zkl_contender *new)
 {
+    const bool began = new->holds > (old ? old->holds : 0);
+
     if (!old || old->holds != new->holds)
         contender_line(out, time_ms, new->holds ? "holds" : "waits", new);
-    if (new->holds &&new->retains && (!old || !old->holds))
+    if (began && new->retains)
         contender_line(out, time_ms, "retains", new);
     if (contender_is_asked(new) && (!old || !contender_is_asked(old)))
         contender_line(out, time_ms, "asked", new);
