@@ -76,6 +76,7 @@ enum event_kind {
     EV_DOWNGRADE,      /* the holder, a writer, goes on as a reader */
     EV_SHARED_CREATED, /* answer to ACT_CREATE_SHARED */
     EV_SHARED_READ,    /* answer to ACT_READ_SHARED */
+    EV_EXCLUSIVE_READ, /* answer to ACT_READ_EXCLUSIVE */
     EV_MOVED,          /* ACT_MOVE is done */
     EV_REPLACED,       /* the session ended and a new one is being opened */
     EV_END             /* the session ended and no other will follow */
@@ -131,6 +132,7 @@ enum action_kind {
     ACT_ASKED,    /* the holder hears, once, that it is asked to give way; the last one, too */
     ACT_CREATE_SHARED,    /* ephemeral: the read node with the own number */
     ACT_READ_SHARED,      /* by that name */
+    ACT_READ_EXCLUSIVE,   /* the own node, when it is the write node still; leaves no watch */
     ACT_MOVE,             /* the grant goes from the write node to the read node, when nothing is
                              under way that needs the write node: EV_MOVED, at once or later */
     ACT_DELETE_SHARED,    /* the read node, before it is the own node; guaranteed as ACT_DELETE */
@@ -185,7 +187,8 @@ enum attempt_downgrade {
     DOWNGRADE_CREATING, /* the read node is being created */
     DOWNGRADE_READING,  /* it may be there: read by its name */
     DOWNGRADE_PAUSED,   /* it was refused, and is tried again */
-    DOWNGRADE_MOVING    /* it stands and is ours */
+    DOWNGRADE_PROVING,  /* it was there and ours: did the write node stand until then? */
+    DOWNGRADE_MOVING    /* it did */
 };
 
 struct actions {

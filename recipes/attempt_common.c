@@ -94,6 +94,17 @@ void attempt_finish(struct attempt *c, struct actions *out)
     attempt_move(c, ST_DONE);
 }
 
+void attempt_end_without_node(struct attempt *c, struct actions *out, bool with_session)
+{
+    if (c->state == ST_HOLDING)
+        attempt_act(out, ACT_REVOKE);
+    if (with_session)
+        c->downgrade = DOWNGRADE_NONE;
+    attempt_drop_shared(c, out);
+    c->has_node = false;
+    attempt_move(c, ST_DONE);
+}
+
 void attempt_tell(struct attempt *c, struct actions *out, int error)
 {
     attempt_act(out, ACT_FAIL)->error = error;

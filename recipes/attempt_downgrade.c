@@ -1,29 +1,34 @@
 /* A writer that holds goes on as a reader, and at no instant does neither of its nodes stand: the
  * write node goes only when the read node was confirmed, created or found there with our
- * ephemeralOwner.
+ * ephemeralOwner, and the write node was found behind that. (Had a third party removed it before,
+ * another writer might have come in between.)
  *
- *     EV_DOWNGRADE             created, ours                   moved
- *  NONE ──────> CREATING ────────────────────────────> MOVING ─────> NONE, and a reader
- *                ^ ^  │ unknown, exists    found, ours  ^
- *                │ │  └───────> READING ────────────────┘
- *                │ └────────────┘   │ anything else
- *                └──── PAUSED <─────┘ (so does CREATING)
+ *     EV_DOWNGRADE         created, ours         found            moved
+ *  NONE ──────> CREATING ─────────────────> PROVING ────> MOVING ─────> NONE, and a reader
+ *                ^ ^  │ unknown, exists       ^  │ gone
+ *                │ │  └───────> READING ──────┘  └──> lost
+ *                │ └────────────┘   │    found, ours
+ *                │   not there      │ anything else
+ *                └──── PAUSED <─────┘ (from CREATING and PROVING, too)
  *
  * The read node has the number of the write node, so it stands in its place. Its name is known
  * before: a read of it tells whether it is there, whatever became of the create; and a delete of it
- * comes behind each create. One request is under way at a time, so the answers need no tags.
+ * comes behind each create. Behind each request for it goes one for the write node. Answers come in
+ * the order of requests, so the one that comes when PROVING is from behind, and none needs a tag.
  * docs/design/read-write.md has the argument. */
 #include "attempt_steps.h"
 
 static void create_shared(struct attempt *c, struct actions *out)
 {
     attempt_act(out, ACT_CREATE_SHARED);
+    attempt_act(out, ACT_READ_EXCLUSIVE);
     c->downgrade = DOWNGRADE_CREATING;
 }
 
 static void read_shared(struct attempt *c, struct actions *out)
 {
     attempt_act(out, ACT_READ_SHARED);
+    attempt_act(out, ACT_READ_EXCLUSIVE);
     c->downgrade = DOWNGRADE_READING;
 }
 
@@ -42,16 +47,10 @@ static bool is_ours(const struct event *ev)
     return ev->answer == ANSWER_OK && ev->ephemeral_owner == ev->session;
 }
 
-static void on_confirmed(struct attempt *c, struct actions *out)
-{
-    attempt_act(out, ACT_MOVE);
-    c->downgrade = DOWNGRADE_MOVING;
-}
-
 static void on_created(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (is_ours(ev))
-        on_confirmed(c, out);
+        c->downgrade = DOWNGRADE_PROVING;
     else if (ev->answer == ANSWER_UNKNOWN || ev->answer == ANSWER_EXISTS)
         read_shared(c, out);
     else
@@ -61,11 +60,23 @@ static void on_created(struct attempt *c, const struct event *ev, struct actions
 static void on_read(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (is_ours(ev))
-        on_confirmed(c, out);
+        c->downgrade = DOWNGRADE_PROVING;
     else if (ev->answer == ANSWER_NONODE)
         create_shared(c, out);
     else
         try_later(c, out);
+}
+
+static void on_proof(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    if (attempt_is_own_gone(ev)) {
+        attempt_end_without_node(c, out, false);
+    } else if (ev->answer != ANSWER_OK) {
+        try_later(c, out);
+    } else {
+        attempt_act(out, ACT_MOVE);
+        c->downgrade = DOWNGRADE_MOVING;
+    }
 }
 
 /* From here on nothing that was asked of the write node matters. */
@@ -92,6 +103,8 @@ void attempt_step_downgrade(struct attempt *c, const struct event *ev, struct ac
         on_created(c, ev, out);
     else if (ev->kind == EV_SHARED_READ && at == DOWNGRADE_READING)
         on_read(c, ev, out);
+    else if (ev->kind == EV_EXCLUSIVE_READ && at == DOWNGRADE_PROVING)
+        on_proof(c, ev, out);
     else if (ev->kind == EV_MOVED && at == DOWNGRADE_MOVING)
         on_moved(c, out);
 }

@@ -60,18 +60,6 @@ static void step_claiming(struct attempt *c, const struct event *ev, struct acti
         prove(c, out);
 }
 
-/* The node went. What a downgrade created stands on its own, but goes with the session, too. */
-static void end_without_node(struct attempt *c, struct actions *out, bool with_session)
-{
-    if (c->state == ST_HOLDING)
-        attempt_act(out, ACT_REVOKE);
-    if (with_session)
-        c->downgrade = DOWNGRADE_NONE;
-    attempt_drop_shared(c, out);
-    c->has_node = false;
-    attempt_move(c, ST_DONE);
-}
-
 /* ---- others ---- */
 
 static void tell_others(struct attempt *c, struct actions *out, enum attempt_others others)
@@ -122,7 +110,7 @@ static void on_looked(struct attempt *c, const struct event *ev, struct actions 
 static void on_own_read(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (attempt_is_own_gone(ev))
-        end_without_node(c, out, false);
+        attempt_end_without_node(c, out, false);
     else if (ev->answer == ANSWER_OK)
         attempt_own_watched(c, ev);
     else
@@ -170,7 +158,7 @@ static void step_holding(struct attempt *c, const struct event *ev, struct actio
         break;
     case EV_OWN_FIRED:
         if (ev->gone)
-            end_without_node(c, out, false);
+            attempt_end_without_node(c, out, false);
         else
             attempt_ask(c, out, ACT_READ);
         break;
@@ -226,7 +214,7 @@ void attempt_begin_leaving(struct attempt *c, const struct event *ev, struct act
 void attempt_step_hold(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (ev->kind == EV_REPLACED || ev->kind == EV_END)
-        end_without_node(c, out, true);
+        attempt_end_without_node(c, out, true);
     else if (c->state != ST_HOLDING && ev->kind == EV_CHILDREN_FIRED)
         c->others = OTHERS_WAIT;
     else if (c->state == ST_PROVING && ev->kind == EV_READ)

@@ -10,18 +10,25 @@ static char *shared_node(const struct contender *c)
     return contender_node_as(c, CHILD_READ);
 }
 
-static void on_created(struct request *r, const struct store_reply *reply)
+static void answer(struct request *r, const struct store_reply *reply, enum event_kind kind)
 {
-    contender_answer(
-        r, reply,
-        &(struct event){.kind = EV_SHARED_CREATED, .ephemeral_owner = reply->ephemeral_owner});
+    contender_answer(r, reply,
+                     &(struct event){.kind = kind, .ephemeral_owner = reply->ephemeral_owner});
 }
 
-static void on_read(struct request *r, const struct store_reply *reply)
+static void on_created(struct request *r, const struct store_reply *reply)
 {
-    contender_answer(
-        r, reply,
-        &(struct event){.kind = EV_SHARED_READ, .ephemeral_owner = reply->ephemeral_owner});
+    answer(r, reply, EV_SHARED_CREATED);
+}
+
+static void on_shared_read(struct request *r, const struct store_reply *reply)
+{
+    answer(r, reply, EV_SHARED_READ);
+}
+
+static void on_exclusive_read(struct request *r, const struct store_reply *reply)
+{
+    answer(r, reply, EV_EXCLUSIVE_READ);
 }
 
 /* Sent once: whether it was done is the recipe's to find out. */
@@ -63,7 +70,12 @@ void contender_ask_shared(struct contender *c, const struct action *a)
         create(c);
         break;
     case ACT_READ_SHARED:
-        request_send(c->session, contender_request(c, STORE_GET, shared_node(c), on_read, 0));
+        request_send(c->session,
+                     contender_request(c, STORE_GET, shared_node(c), on_shared_read, 0));
+        break;
+    case ACT_READ_EXCLUSIVE:
+        request_send(c->session,
+                     contender_request(c, STORE_GET, contender_node(c), on_exclusive_read, 0));
         break;
     case ACT_MOVE:
         c->refs++;

@@ -264,6 +264,7 @@ void contender_ask(struct contender *c, const struct action *a)
         break;
     case ACT_CREATE_SHARED:
     case ACT_READ_SHARED:
+    case ACT_READ_EXCLUSIVE:
     case ACT_MOVE:
     case ACT_DELETE_SHARED:
     case ACT_DELETE_EXCLUSIVE:

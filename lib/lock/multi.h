@@ -16,7 +16,7 @@
 struct multi_line {
     GQueue waiting; /* of struct multi, the first is under way */
     bool stepping;
-    bool asked; /* to give way, by the node's data as last read */
+    bool asked;                    /* to give way, by the node's data as last read */
     void (*when_idle)(void *data); /* NULL: nobody waits for that */
     void *idle_data;
     struct transaction machine;

@@ -44,9 +44,23 @@ static bool is_preceded(const struct state *st, int i)
 
     for (int n = 0; n < MODEL_NODES; n++)
         if ((st->standing & MODEL_BIT(n)) && st->nodes[n].client != i &&
-            st->nodes[n].czxid < own->czxid)
+            st->nodes[n].order < own->order && !st->nodes[n].late &&
+            (model_node_kind(own) != CHILD_READ || model_node_kind(&st->nodes[n]) != CHILD_READ))
             return true;
     return false;
+}
+
+/* A reader's need not rise above those of other readers. */
+static bool is_token_low(struct state *st, const struct node *own)
+{
+    const bool shares = model_node_kind(own) == CHILD_READ;
+    const bool low = own->czxid <= (shares ? st->last_alone : st->last_token);
+
+    if (own->czxid > st->last_token)
+        st->last_token = own->czxid;
+    if (!shares && own->czxid > st->last_alone)
+        st->last_alone = own->czxid;
+    return low;
 }
 
 void check_grant(struct state *st, int i)
@@ -64,9 +78,8 @@ void check_grant(struct state *st, int i)
         return;
     if (is_preceded(st, i))
         st->broken = BROKEN_ORDER;
-    else if (own->czxid <= st->last_token)
+    else if (is_token_low(st, own))
         st->broken = BROKEN_TOKEN;
-    st->last_token = own->czxid;
 }
 
 /* Layouts of which one does not wait for the other, told apart by hand. */
@@ -76,7 +89,9 @@ static bool is_incompatible(int i, const struct node *n)
 
     return kind == CHILD_LATCH  ? other != CHILD_LATCH
            : kind == CHILD_LOCK ? other != CHILD_LOCK
-                                : other != CHILD_LOCK && other != CHILD_APACHE;
+           : kind == CHILD_READ || kind == CHILD_WRITE
+               ? other != CHILD_READ && other != CHILD_WRITE && other != CHILD_LOCK
+               : other != CHILD_LOCK && other != CHILD_APACHE;
 }
 
 void check_refusal(struct state *st, int i, uint32_t child, uint16_t names)
@@ -96,13 +111,40 @@ static bool asks_for(const struct client *c, enum ask_kind kind, int n)
     return false;
 }
 
+/* By its number or, what a downgrade has made, by its name. */
+static bool is_to_delete(const struct state *st, uint8_t kind, uint8_t node, int n)
+{
+    const struct node *a = &st->nodes[node], *b = &st->nodes[n];
+
+    if (kind == ASK_DELETE_SHARED)
+        return b->read && a->client == b->client && a->id == b->id && a->number == b->number;
+    return kind == ASK_DELETE && node == n;
+}
+
 /* Its delete is on the way, or the refusal that makes it be sent again. */
-static bool will_be_deleted(const struct client *c, int n)
+static bool will_be_deleted(const struct state *st, const struct client *c, int n)
 {
     for (int k = 0; k < c->replies_count; k++)
-        if (c->replies[k].kind == ASK_DELETE && c->replies[k].node == n)
+        if (is_to_delete(st, c->replies[k].kind, c->replies[k].node, n))
             return true;
-    return asks_for(c, ASK_DELETE, n);
+    for (int k = 0; k < c->asks_count; k++)
+        if (is_to_delete(st, c->asks[k].kind, c->asks[k].node, n))
+            return true;
+    return false;
+}
+
+/* What may still be made has its delete behind it. */
+static bool may_make(const struct client *c)
+{
+    bool may = false;
+
+    for (int k = 0; k < c->asks_count; k++) {
+        if (c->asks[k].kind == ASK_CREATE || c->asks[k].kind == ASK_CREATE_SHARED)
+            may = true;
+        else if (c->asks[k].kind == ASK_DELETE_SHARED)
+            may = false;
+    }
+    return may;
 }
 
 static bool hears_of(const struct client *c, uint8_t n)
@@ -117,7 +159,7 @@ static bool hears_of(const struct client *c, uint8_t n)
 /* One whose node a third party removed is excused; it must hear of it, though. */
 static enum broken check_holder(const struct state *st, const struct client *c)
 {
-    if (c->node == MODEL_NONE)
+    if (c->node == MODEL_NONE || st->nodes[c->node].late)
         return BROKEN_NO_NODE;
     if (stands(st, c->node))
         return BROKEN_NOT;
@@ -138,22 +180,22 @@ static enum broken check_done(const struct state *st, int i)
 
     if (!c->established || c->expired || c->purge)
         return BROKEN_NOT;
-    if (asks_for(c, ASK_CREATE, MODEL_NONE))
+    if (may_make(c))
         return BROKEN_ORPHAN;
     for (int n = 0; n < MODEL_NODES; n++)
         if (stands(st, (uint8_t)n) && st->nodes[n].client == i &&
-            st->nodes[n].session == c->session && !will_be_deleted(c, n))
+            st->nodes[n].session == c->session && !will_be_deleted(st, c, n))
             return BROKEN_ORPHAN;
     return BROKEN_NOT;
 }
 
 /* A watch that stands has a subscription, or goes with its node, or its removal is under way. */
-static enum broken check_watches(const struct client *c)
+static enum broken check_watches(const struct state *st, const struct client *c)
 {
     for (uint8_t n = 0; n < MODEL_NODES; n++)
         if ((c->armed & MODEL_BIT(n)) && !c->asked[n] && c->own_subscription.node != n &&
             c->predecessor_subscription.node != n && (c->watched & MODEL_BIT(n)) &&
-            !will_be_deleted(c, n))
+            !will_be_deleted(st, c, n))
             return BROKEN_WATCH;
     return BROKEN_NOT;
 }
@@ -169,7 +211,7 @@ static bool waits_in_vain(const struct state *st, int i)
 
 enum broken check_state(const struct state *st)
 {
-    int valid = 0; /* of all layouts together */
+    int valid = 0, alone = 0; /* of all layouts together */
     enum broken broken = BROKEN_NOT;
 
     for (int i = 0; i < model_config.contenders && !broken; i++) {
@@ -180,13 +222,14 @@ enum broken check_state(const struct state *st)
             return BROKEN_WAITS;
         if (c->grant) {
             broken = check_holder(st, c);
-            if (stands(st, c->node) && ++valid > 1)
+            alone += stands(st, c->node) && c->machine.kind != CHILD_READ;
+            if (stands(st, c->node) && ++valid > 1 && alone > 0)
                 return BROKEN_TWO;
         }
         if (!broken && c->machine.state == ST_DONE)
             broken = check_done(st, i);
         if (!broken)
-            broken = check_watches(c);
+            broken = check_watches(st, c);
     }
     return broken;
 }

@@ -69,8 +69,8 @@ static uint64_t client_key(const struct encoder *e, int i)
     key = key << 8 | (c->node == MODEL_NONE ? MODEL_NONE : e->rank[c->node]);
     key = key << 4 | c->asks_count;
     key = key << 4 | c->replies_count;
-    key = key << 4 | (c->asks_count ? c->asks[0].kind : 15U);
-    key = key << 4 | (c->replies_count ? c->replies[0].kind : 15U);
+    key = key << 5 | (c->asks_count ? c->asks[0].kind : 31U);
+    key = key << 5 | (c->replies_count ? c->replies[0].kind : 31U);
     key = key << 4 | (uint64_t)(c->connected | c->in_time << 1 | c->expired << 2 | c->grant << 3);
     return key;
 }
@@ -109,6 +109,16 @@ static void put_number(struct encoder *e, int32_t number)
     put(e, at_most(INT32_MAX - number, 0xff));
 }
 
+/* Beside its czxid, by which it is ranked. */
+static void put_order(struct encoder *e, uint32_t order)
+{
+    int lower = 0;
+
+    for (int k = 0; k < e->nodes; k++)
+        lower += e->st->nodes[e->order[k]].order < order;
+    put(e, lower);
+}
+
 static void put_table(struct encoder *e)
 {
     const struct state *st = e->st;
@@ -119,7 +129,9 @@ static void put_table(struct encoder *e)
         const struct client *client = &st->clients[n->client];
         put(e, e->place[n->client]);
         put(e, at_most(client->id - n->id, 2) << 4 | at_most(client->session - n->session, 1));
-        put(e, n->forced | n->heard << 1 | n->headed << 2 | (n->czxid <= st->last_token) << 3);
+        put(e, n->forced | n->heard << 1 | n->headed << 2 | (n->czxid <= st->last_token) << 3 |
+                   (n->czxid <= st->last_alone) << 4 | n->read << 5 | n->late << 6);
+        put_order(e, n->order);
         put_number(e, n->number);
     }
     put_nodes(e, st->standing);
@@ -183,7 +195,8 @@ static void put_machine(struct encoder *e, const struct client *c)
     put(e, m->hintable && !m->told ? 1 + m->version : 0);
     put(e, m->hintable && !m->told ? (int)m->count : 0);
     put(e, own && own->number == m->number);
-    put(e, own && own->czxid == m->token);
+    put(e, own && own->order == m->token);
+    put(e, (int)m->kind << 3 | (int)m->downgrade);
 }
 
 static void put_client(struct encoder *e, int i)
@@ -194,6 +207,7 @@ static void put_client(struct encoder *e, int i)
     put_machine(e, c);
     put_node(e, c->node);
     put_node(e, c->predecessor);
+    put_node(e, c->shared);
     put_node(e, c->own_subscription.node);
     put_node(e, c->predecessor_subscription.node);
     put(e, c->retired | c->timer << 1 | c->established << 2 | c->connected << 3 | c->in_time << 4 |

@@ -1,9 +1,10 @@
 /* Every interleaving of a few contenders and faults, over the recipe as it is in production; or
  * with replay.c some of them, over the library. usage: explore|replay [--contenders N] [--faults N]
- * [--max-states N] [--full] */
+ * [--max-states N] [--only TEXT] [--full] */
 #include <glib.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model.h"
 #include "search.h"
@@ -36,6 +37,20 @@ enum { NEAR_END = INT32_MAX - 1 };
 #define APACHE                                                                                     \
     {                                                                                              \
         CHILD_APACHE, CHILD_LOCK, CHILD_APACHE, CHILD_LOCK                                         \
+    }
+
+/* Writers, which may go on as readers, and readers. */
+#define WRITERS                                                                                    \
+    {                                                                                              \
+        CHILD_WRITE, CHILD_READ, CHILD_WRITE, CHILD_READ                                           \
+    }
+#define READERS                                                                                    \
+    {                                                                                              \
+        CHILD_READ, CHILD_WRITE, CHILD_READ, CHILD_WRITE                                           \
+    }
+#define READERS_AND_LOCK                                                                           \
+    {                                                                                              \
+        CHILD_READ, CHILD_LOCK, CHILD_WRITE, CHILD_LOCK                                            \
     }
 
 static const struct run runs[] = {
@@ -78,6 +93,47 @@ static const struct run runs[] = {
     {"a latch and a lock at the end",
      {.contenders = 2, .faults = 1, .next = NEAR_END, .kinds = MIXED},
      false},
+    {"a writer and a reader",
+     {.contenders = 2, .faults = 1, .kinds = WRITERS, .downgrades = true, .no_library = true},
+     false},
+    {"writers and a reader",
+     {.contenders = 3, .faults = 0, .kinds = WRITERS, .downgrades = true, .no_library = true},
+     false},
+    {"readers and a writer",
+     {.contenders = 3, .faults = 0, .kinds = READERS, .downgrades = true, .no_library = true},
+     false},
+    {"a writer and a reader, lagging servers",
+     {.contenders = 2,
+      .faults = 1,
+      .kinds = WRITERS,
+      .downgrades = true,
+      .no_library = true,
+      .lag = true},
+     false},
+    {"a reader and a lock",
+     {.contenders = 2,
+      .faults = 2,
+      .kinds = READERS_AND_LOCK,
+      .downgrades = true,
+      .no_library = true},
+     false},
+    {"a writer and a reader",
+     {.contenders = 2, .faults = 2, .kinds = WRITERS, .downgrades = true, .no_library = true},
+     true},
+    {"writers and a reader",
+     {.contenders = 3, .faults = 2, .kinds = WRITERS, .downgrades = true, .no_library = true},
+     true},
+    {"readers and a writer",
+     {.contenders = 3, .faults = 2, .kinds = READERS, .downgrades = true, .no_library = true},
+     true},
+    {"writers and a reader, lagging servers",
+     {.contenders = 3,
+      .faults = 1,
+      .kinds = WRITERS,
+      .downgrades = true,
+      .no_library = true,
+      .lag = true},
+     true},
     {"mutex", {.contenders = 2, .faults = 4, .kinds = LOCKS}, true},
     {"mutex", {.contenders = 3, .faults = 2, .kinds = LOCKS}, true},
     {"mutex", {.contenders = 4, .faults = 1, .kinds = LOCKS}, true},
@@ -103,6 +159,7 @@ static const struct run runs[] = {
 static struct options {
     gint contenders, faults;
     gint64 max_states;
+    gchar *only;
     gboolean full;
 } options = {.contenders = 0, .faults = -1, .max_states = 20000000};
 
@@ -142,6 +199,13 @@ static void run(const struct run *r)
     g_free(title);
 }
 
+static bool is_chosen(const struct run *r)
+{
+    if (options.only && !strstr(r->what, options.only))
+        return false;
+    return (!r->soak || options.full) && (!r->config.no_library || !search_uses_library());
+}
+
 /* A search that does not get there says nothing. */
 static void check_reached(void)
 {
@@ -166,6 +230,7 @@ static bool parse(int argc, char **argv)
         {"faults", 0, 0, G_OPTION_ARG_INT, &options.faults, "in all runs", "N"},
         {"max-states", 0, 0, G_OPTION_ARG_INT64, &options.max_states, "or walks: give up beyond",
          "N"},
+        {"only", 0, 0, G_OPTION_ARG_STRING, &options.only, "runs with that in their name", "TEXT"},
         {"full", 0, 0, G_OPTION_ARG_NONE, &options.full, "larger bounds: hours", NULL},
         {NULL, 0, 0, 0, NULL, NULL, NULL},
     };
@@ -189,9 +254,9 @@ int main(int argc, char **argv)
         return 64;
     puts(search_about());
     for (size_t i = 0; i < G_N_ELEMENTS(runs); i++)
-        if (!runs[i].soak || options.full)
+        if (is_chosen(&runs[i]))
             run(&runs[i]);
-    if (options.contenders == 0 && options.faults < 0 && failed + skipped == 0)
+    if (!options.only && options.contenders == 0 && options.faults < 0 && failed + skipped == 0)
         check_reached();
     printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
     return failed ? 1 : passed ? 0 : 77;

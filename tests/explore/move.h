@@ -19,6 +19,7 @@ enum move_kind {
     MOVE_TELL_LAPSE,
     MOVE_RELEASE,
     MOVE_CALLBACKS,
+    MOVE_DOWNGRADE,
     /* perhaps never */
     MOVE_EXPIRE,
     /* faults: one of the budget each */

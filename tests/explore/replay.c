@@ -21,6 +21,11 @@ uint32_t search_reached(void)
     return reached;
 }
 
+bool search_uses_library(void)
+{
+    return true;
+}
+
 const char *search_about(void)
 {
     return "walks are replayed on the library";

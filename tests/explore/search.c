@@ -32,6 +32,11 @@ uint32_t search_reached(void)
     return reached;
 }
 
+bool search_uses_library(void)
+{
+    return false;
+}
+
 const char *search_about(void)
 {
     return "states are told apart by 128-bit fingerprints";

@@ -18,6 +18,9 @@ bool search_is_slow(void);
 /* What to know of all searches. */
 const char *search_about(void);
 
+/* Whether it takes the library through the walks, too. */
+bool search_uses_library(void);
+
 /* Which states of the recipe any search has reached: one bit each. */
 uint32_t search_reached(void);
 

@@ -13,21 +13,28 @@ static void hold(enum child_kind kind)
 static void begin(void)
 {
     hold(CHILD_WRITE);
-    STEP("downgrade", ST_HOLDING, "create-shared");
+    STEP("downgrade", ST_HOLDING, "create-shared, read-exclusive");
     CHECK_INT(play.c.downgrade, DOWNGRADE_CREATING);
 }
 
 static void read_by_name(void)
 {
     begin();
-    STEP("shared-created unknown", ST_HOLDING, "read-shared");
+    STEP("shared-created unknown", ST_HOLDING, "read-shared, read-exclusive");
     CHECK_INT(play.c.downgrade, DOWNGRADE_READING);
 }
 
 static void confirmed(void)
 {
     begin();
-    STEP("shared-created", ST_HOLDING, "move");
+    STEP("shared-created", ST_HOLDING, "");
+    CHECK_INT(play.c.downgrade, DOWNGRADE_PROVING);
+}
+
+static void proved(void)
+{
+    confirmed();
+    STEP("exclusive-read", ST_HOLDING, "move");
     CHECK_INT(play.c.downgrade, DOWNGRADE_MOVING);
 }
 
@@ -42,7 +49,7 @@ static void moved(void)
 {
     uint64_t token;
 
-    confirmed();
+    proved();
     token = play.c.token;
     STEP("moved", ST_HOLDING, "delete-exclusive, arm");
     CHECK_INT(play.c.downgrade, DOWNGRADE_NONE);
@@ -69,14 +76,16 @@ static void outcome_unknown(void)
 
     for (int i = 0; i < 2; i++) {
         begin();
-        STEP(answers[i], ST_HOLDING, "read-shared");
-        STEP("shared-read", ST_HOLDING, "move");
+        STEP(answers[i], ST_HOLDING, "read-shared, read-exclusive");
+        STEP("shared-read", ST_HOLDING, "");
+        STEP("exclusive-read", ST_HOLDING, "move");
         begin();
-        STEP(answers[i], ST_HOLDING, "read-shared");
-        STEP("shared-read nonode", ST_HOLDING, "create-shared");
-        STEP(answers[i], ST_HOLDING, "read-shared"); /* however often */
-        STEP("shared-read nonode", ST_HOLDING, "create-shared");
-        STEP("shared-created", ST_HOLDING, "move");
+        STEP(answers[i], ST_HOLDING, "read-shared, read-exclusive");
+        STEP("shared-read nonode", ST_HOLDING, "create-shared, read-exclusive");
+        STEP(answers[i], ST_HOLDING, "read-shared, read-exclusive"); /* however often */
+        STEP("shared-read nonode", ST_HOLDING, "create-shared, read-exclusive");
+        STEP("shared-created", ST_HOLDING, "");
+        STEP("exclusive-read", ST_HOLDING, "move");
     }
     begin();
     STEP(answers[2], ST_HOLDING, "read, arm"); /* it is another's */
@@ -94,8 +103,9 @@ static void cannot_be_had(void)
         begin();
         STEP(created[i], ST_HOLDING, "read, arm");
         CHECK_INT(play.out.list[1].number, ATTEMPT_RETRY_MS);
-        STEP("timer", ST_HOLDING, "read, create-shared");
-        STEP("shared-created", ST_HOLDING, "move");
+        STEP("timer", ST_HOLDING, "read, create-shared, read-exclusive");
+        STEP("shared-created", ST_HOLDING, "");
+        STEP("exclusive-read", ST_HOLDING, "move");
     }
     for (int i = 0; i < 3; i++) {
         read_by_name();
@@ -108,12 +118,29 @@ static void cannot_be_had(void)
     STEP("read nonode", ST_DONE, "revoke, delete-shared");
 }
 
+/* Removed before the read node was there, another writer may have come in: both must go. */
+static void write_node_was_gone(void)
+{
+    static const char *const answers[] = {"exclusive-read nonode", "exclusive-read others"};
+
+    for (int i = 0; i < 2; i++) {
+        confirmed();
+        STEP(answers[i], ST_DONE, "revoke, delete-shared");
+    }
+    confirmed();
+    STEP("exclusive-read refused", ST_HOLDING, "read, arm");
+    SAY("timer");
+    STEP("shared-created exists", ST_HOLDING, "read-shared, read-exclusive");
+    STEP("shared-read", ST_HOLDING, "");
+    STEP("exclusive-read", ST_HOLDING, "move");
+}
+
 /* Who waits for the write node would wait for the read node next, so that goes first. */
 static void released_meanwhile(void)
 {
-    void (*const ways[])(void) = {begin, read_by_name, confirmed, refused};
+    void (*const ways[])(void) = {begin, read_by_name, confirmed, proved, refused};
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         ways[i]();
         STEP("release", ST_DONE, "delete-shared, delete");
         STEP("shared-created", ST_DONE, "");
@@ -126,9 +153,9 @@ static void released_meanwhile(void)
 
 static void lost_meanwhile(void)
 {
-    void (*const ways[])(void) = {begin, read_by_name, confirmed, refused};
+    void (*const ways[])(void) = {begin, read_by_name, confirmed, proved, refused};
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         ways[i]();
         STEP("lapsed", ST_LAPSED, "revoke");
         STEP("shared-created unknown", ST_LAPSED, "");
@@ -171,16 +198,30 @@ static void watch_moves(void)
     CHECK(play.c.own_watched);
     SAY("downgrade");
     SAY("shared-created");
+    SAY("exclusive-read");
     CHECK(play.c.own_watched);
     STEP("moved", ST_HOLDING, "delete-exclusive, arm");
     CHECK(!play.c.own_watched);
     STEP("timer", ST_HOLDING, "read");
     STEP("read 7", ST_HOLDING, "");
     CHECK(play.c.own_watched);
+    STEP("timer", ST_HOLDING, "");
+
+    hold(CHILD_WRITE);
+    SAY("look");
+    SAY("listed 7* left");
+    SAY("heed");
+    SAY("read 7");
+    SAY("downgrade");
+    SAY("shared-created");
+    SAY("exclusive-read");
+    STEP("moved", ST_HOLDING, "delete-exclusive, arm");
+    STEP("timer", ST_HOLDING, "read");
 
     begin();
     STEP("timer", ST_HOLDING, "read"); /* its answer does not disturb what is asked beside it */
-    STEP("shared-created", ST_HOLDING, "move");
+    STEP("shared-created", ST_HOLDING, "");
+    STEP("exclusive-read", ST_HOLDING, "move");
     SAY("moved");
     STEP("read nonode", ST_HOLDING, "");
     CHECK(!play.c.own_watched);
@@ -196,6 +237,7 @@ static void children_change(void)
     STEP("children", ST_HOLDING, "arm, list-watch");
     STEP("listed 7* 7* left", ST_HOLDING, "others none");
     SAY("shared-created");
+    SAY("exclusive-read");
     STEP("moved", ST_HOLDING, "delete-exclusive");
     STEP("children", ST_HOLDING, "arm, list-watch");
     STEP("listed 7* 8r left", ST_HOLDING, "others none");
@@ -209,11 +251,13 @@ static void nothing_to_do(void)
     STEP("shared-created", ST_HOLDING, "");
     STEP("shared-read", ST_HOLDING, "");
     STEP("moved", ST_HOLDING, "");
+    STEP("exclusive-read nonode", ST_HOLDING, "");
     SAY("downgrade");
     STEP("downgrade", ST_HOLDING, "");
     STEP("shared-read", ST_HOLDING, "");
+    STEP("exclusive-read nonode", ST_HOLDING, ""); /* from before */
     STEP("moved", ST_HOLDING, "");
-    STEP("shared-created unknown", ST_HOLDING, "read-shared");
+    STEP("shared-created unknown", ST_HOLDING, "read-shared, read-exclusive");
     STEP("shared-created", ST_HOLDING, "");
     moved();
     STEP("downgrade", ST_HOLDING, "");
@@ -233,11 +277,17 @@ static void nothing_to_do(void)
 }
 
 static const struct test_case cases[] = {
-    {"all_is_well", all_is_well},       {"outcome_unknown", outcome_unknown},
-    {"cannot_be_had", cannot_be_had},   {"released_meanwhile", released_meanwhile},
-    {"lost_meanwhile", lost_meanwhile}, {"session_ends_meanwhile", session_ends_meanwhile},
-    {"watch_moves", watch_moves},       {"children_change", children_change},
-    {"nothing_to_do", nothing_to_do},   {NULL, NULL},
+    {"all_is_well", all_is_well},
+    {"outcome_unknown", outcome_unknown},
+    {"cannot_be_had", cannot_be_had},
+    {"write_node_was_gone", write_node_was_gone},
+    {"released_meanwhile", released_meanwhile},
+    {"lost_meanwhile", lost_meanwhile},
+    {"session_ends_meanwhile", session_ends_meanwhile},
+    {"watch_moves", watch_moves},
+    {"children_change", children_change},
+    {"nothing_to_do", nothing_to_do},
+    {NULL, NULL},
 };
 
 const struct test_suite attempt_downgrade_suite = {.name = "attempt_downgrade", .cases = cases};

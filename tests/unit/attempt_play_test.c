@@ -33,6 +33,7 @@ static const char *const event_words[] = {
     [EV_DOWNGRADE] = "downgrade",
     [EV_SHARED_CREATED] = "shared-created",
     [EV_SHARED_READ] = "shared-read",
+    [EV_EXCLUSIVE_READ] = "exclusive-read",
     [EV_MOVED] = "moved",
 };
 
@@ -296,6 +297,7 @@ static int put_action(char *text, size_t size, const struct action *a)
         [ACT_CREATE_SHARED] = "create-shared",
         [ACT_MOVE] = "move",
         [ACT_READ_SHARED] = "read-shared",
+        [ACT_READ_EXCLUSIVE] = "read-exclusive",
         [ACT_DELETE_SHARED] = "delete-shared",
         [ACT_DELETE_EXCLUSIVE] = "delete-exclusive",
         [ACT_ASKED] = "asked",

@@ -10,6 +10,7 @@ static struct {
     uint32_t silent_on;
     bool related;                   /* the predecessor is of the same session */
     bool shared_asked, shared_seen; /* the read node of a downgrade: may stand; was seen, ours */
+    bool exclusive_seen;            /* behind that, the write node */
 } step;
 
 enum event_kind promises_likely(uint32_t choice)
@@ -17,9 +18,9 @@ enum event_kind promises_likely(uint32_t choice)
     static const enum event_kind holding[] = {EV_TIMER,   EV_READ, EV_OWN_FIRED, EV_LAPSED,
                                               EV_RELEASE, EV_LOOK, EV_LISTED,    EV_CHILDREN_FIRED};
     static const enum event_kind downgrading[] = {
-        [DOWNGRADE_NONE] = EV_DOWNGRADE,      [DOWNGRADE_CREATING] = EV_SHARED_CREATED,
-        [DOWNGRADE_READING] = EV_SHARED_READ, [DOWNGRADE_PAUSED] = EV_TIMER,
-        [DOWNGRADE_MOVING] = EV_MOVED,
+        [DOWNGRADE_NONE] = EV_DOWNGRADE,         [DOWNGRADE_CREATING] = EV_SHARED_CREATED,
+        [DOWNGRADE_READING] = EV_SHARED_READ,    [DOWNGRADE_PAUSED] = EV_TIMER,
+        [DOWNGRADE_PROVING] = EV_EXCLUSIVE_READ, [DOWNGRADE_MOVING] = EV_MOVED,
     };
     static const enum event_kind likely[ST_COUNT] = {
         [ST_IDLE] = EV_ENTER,       [ST_CREATING] = EV_CREATED, [ST_PARENTS] = EV_PARENTS_MADE,
@@ -61,8 +62,11 @@ static bool session_ended(void)
 
 static bool own_seen_gone(void)
 {
+    const bool read = step.ev.kind == EV_READ || (step.ev.kind == EV_EXCLUSIVE_READ &&
+                                                  step.before.downgrade == DOWNGRADE_PROVING);
+
     return (step.ev.kind == EV_OWN_FIRED && step.ev.gone) ||
-           (step.ev.kind == EV_READ &&
+           (read &&
             (step.ev.answer == ANSWER_NONODE || step.ev.ephemeral_owner != step.ev.session));
 }
 
@@ -218,9 +222,12 @@ static const char *broken_downgrade(void)
 
     if (step.before.state == ST_HOLDING && answered && seen)
         step.shared_seen = true;
+    if (step.before.state == ST_HOLDING && step.ev.kind == EV_EXCLUSIVE_READ &&
+        at == DOWNGRADE_PROVING && seen)
+        step.exclusive_seen = step.shared_seen;
     step.shared_asked |= did(ACT_CREATE_SHARED);
-    if ((did(ACT_MOVE) || did(ACT_DELETE_EXCLUSIVE)) && !step.shared_seen)
-        return "the write node goes, and no read node was seen";
+    if ((did(ACT_MOVE) || did(ACT_DELETE_EXCLUSIVE)) && !step.exclusive_seen)
+        return "the write node goes, and no read node was seen before it";
     if (did(ACT_DELETE_EXCLUSIVE) && (step.ev.kind != EV_MOVED || play.c.kind != CHILD_READ))
         return "the write node goes before the grant was moved";
     if (play.c.kind != step.before.kind && !did(ACT_DELETE_EXCLUSIVE))
@@ -277,7 +284,7 @@ static const char *broken_promise(void)
 const char *promises_give(const struct event *ev)
 {
     if (play.c.state == ST_IDLE)
-        step.shared_asked = step.shared_seen = false;
+        step.shared_asked = step.shared_seen = step.exclusive_seen = false;
     step.before = play.c;
     step.ev = *ev;
     play_give(ev, __FILE__, __LINE__);
