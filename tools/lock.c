@@ -1,15 +1,15 @@
-/* zkl lock: the way to the grant is a mutex. */
+/* zkl lock: the way to the grant is a mutex, or a read-write lock. */
 #include "run.h"
 
 struct lock {
     struct lock_options options;
-    zkl_mutex *mutex;
+    zkl_mutex *mutex; /* or */
+    zkl_rwlock *rwlock;
     zkl_op *op;
 };
 
-static int lock_open(void *self, zkl_session *session)
+static int open_mutex(struct lock *l, zkl_session *session)
 {
-    struct lock *l = self;
     zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
 
     options.name = l->options.name;
@@ -19,11 +19,32 @@ static int lock_open(void *self, zkl_session *session)
     return zkl_mutex_new(&l->mutex, session, l->options.path, &options);
 }
 
+static int open_rwlock(struct lock *l, zkl_session *session)
+{
+    zkl_rwlock_options options = ZKL_RWLOCK_OPTIONS_INIT;
+
+    options.name = l->options.name;
+    options.parents = l->options.parents;
+    options.strict = l->options.strict;
+    return zkl_rwlock_new(&l->rwlock, session, l->options.path, &options);
+}
+
+static int lock_open(void *self, zkl_session *session)
+{
+    struct lock *l = self;
+
+    return l->options.shared || l->options.exclusive ? open_rwlock(l, session)
+                                                     : open_mutex(l, session);
+}
+
 static int lock_seek(void *self, int64_t timeout_ms, struct attempt *attempt)
 {
     struct lock *l = self;
 
-    return zkl_mutex_lock_async(l->mutex, timeout_ms, attempt_end, attempt, &l->op);
+    if (l->mutex)
+        return zkl_mutex_lock_async(l->mutex, timeout_ms, attempt_end, attempt, &l->op);
+    return (l->options.shared ? zkl_rwlock_lock_shared_async : zkl_rwlock_lock_async)(
+        l->rwlock, timeout_ms, attempt_end, attempt, &l->op);
 }
 
 static void lock_give_up(void *self)
@@ -39,6 +60,7 @@ static void lock_close(void *self)
 
     zkl_op_free(l->op);
     zkl_mutex_free(l->mutex);
+    zkl_rwlock_free(l->rwlock);
 }
 
 static const struct acquire_ops lock_ops = {

@@ -1,4 +1,4 @@
-/* What zkl lock has of its own: whose lock it is, and the kinds that flock(1) knows. */
+/* What zkl lock has of its own: whose lock it is, and of which kind. */
 #include "command_line.h"
 
 #include <string.h>
@@ -23,8 +23,6 @@ static int check_peer(struct lock_options *o, const char *text)
 
 int lock_options_parse(struct lock_options *o, struct settings *settings, int argc, char **argv)
 {
-    gboolean shared = FALSE;
-    gboolean exclusive; /* what it is anyway */
     char *peer = NULL;
     const GOptionEntry entries[] = {
         {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name,
@@ -33,9 +31,11 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
          "Other locks on PATH: curator (default), kazoo or apache", "LIBRARY"},
         {"strict", 0, 0, G_OPTION_ARG_NONE, &o->strict,
          "Fail if PATH has a child that is not a contender", NULL},
-        {"exclusive", 'x', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &exclusive, NULL, NULL},
-        {"exclusive", 'e', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &exclusive, NULL, NULL},
-        {"shared", 's', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &shared, NULL, NULL},
+        {"shared", 's', 0, G_OPTION_ARG_NONE, &o->shared,
+         "Share a read-write lock with others that do", NULL},
+        {"exclusive", 'x', 0, G_OPTION_ARG_NONE, &o->exclusive,
+         "Have a read-write lock alone; it is no lock without -s and -x", NULL},
+        {"exclusive", 'e', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &o->exclusive, NULL, NULL},
         G_OPTION_ENTRY_NULL};
     struct command_line line = {
         .settings = settings,
@@ -49,12 +49,14 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
 
     if (status == GO_ON)
         status = command_line_operand(&line, "PATH", &o->path);
-    if (status == GO_ON && shared)
-        status = fail(STATUS_USAGE, "-s: shared locks are not supported yet");
+    if (status == GO_ON && o->shared && o->exclusive)
+        status = fail(STATUS_USAGE, "-s and -x: only one of them can be given");
     if (status == GO_ON && o->name && !*o->name)
         status = fail(STATUS_USAGE, "--name: must not be empty");
     if (status == GO_ON)
         status = check_peer(o, peer);
+    if (status == GO_ON && (o->shared || o->exclusive) && o->peer != ZKL_PEER_CURATOR)
+        status = fail(STATUS_USAGE, "--peer %s: has no read-write lock (-s, -x)", peer);
     if (status == GO_ON)
         status = command_line_check(&line);
     if (status == GO_ON)

@@ -64,6 +64,13 @@ static bool is_kept(const zkl_contender *c, enum child_kind by)
     return rule_waits(kind, by) || (kind == CHILD_LOCK && by == CHILD_READ);
 }
 
+/* A writer that is being downgraded has two nodes: what one is, the other is. */
+static bool is_of_one_owner(const zkl_contender *a, const zkl_contender *b)
+{
+    return a->number == b->number && a->kind != b->kind &&
+           rule_is_shared((enum child_kind)a->kind) && rule_is_shared((enum child_kind)b->kind);
+}
+
 /* Those that no earlier one keeps waiting. */
 void queue_mark_holders(zkl_queue *q)
 {
@@ -74,6 +81,8 @@ void queue_mark_holders(zkl_queue *q)
         c->holds = 1;
         for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++)
             c->holds &= !(seen[kind] && is_kept(c, kind));
+        if (i > 0 && is_of_one_owner(c, c - 1))
+            c->holds = c[-1].holds;
         seen[rank(c)] = true;
     }
 }

@@ -187,6 +187,13 @@ static void holders(void)
           THEIRS("__READ__0000000004")},
          "hhww"},
         {{THEIRS("__WRIT__0000000001"), THEIRS("__READ__0000000002")}, "hw"},
+        /* one owner's, which is being downgraded */
+        {{THEIRS("__READ__0000000001"), THEIRS("__WRIT__0000000001"), THEIRS("__READ__0000000002")},
+         "hhw"},
+        {{THEIRS("__WRIT__0000000001"), THEIRS("__READ__0000000001"), THEIRS("__WRIT__0000000002")},
+         "hhw"},
+        {{THEIRS("__READ__0000000001"), THEIRS("__WRIT__0000000002"), THEIRS("__READ__0000000002")},
+         "hww"},
         {{"1b4e28ba2fa141d2883f0016d3cca427__rlock__0000000001",
           "2b4e28ba2fa141d2883f0016d3cca427__rlock__0000000002",
           "3b4e28ba2fa141d2883f0016d3cca427__lock__0000000003",
