@@ -88,9 +88,10 @@ ZKL_API int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Registers fn(g, state, data), which is called once, when another contender waits for the lock; if
  * one waits already, it is called now. A child of the lock's directory that comes or goes counts as
- * a contender. state is that at the time of the news; the call may come late. What happens after
- * the grant has ended is not reported. Costs a list of the directory, which leaves a watch there,
- * unless there is one already. Registrations add up, and end with the grant.
+ * a contender, and so does another caller of a mutex that does not retain. state is that at the
+ * time of the news; the call may come late. What happens after the grant has ended is not reported.
+ * Costs a list of the directory, which leaves a watch there, unless there is one already or
+ * somebody waits. Registrations add up, and end with the grant.
  * Returns as zkl_grant_on_change(). Since 0.1. */
 ZKL_API int zkl_grant_on_wanted(zkl_grant *g, zkl_grant_fn fn, void *data);
 

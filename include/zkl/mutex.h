@@ -75,14 +75,16 @@ ZKL_API int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
  * NULL is ignored. In a forked child it does nothing. Since 0.1. */
 ZKL_API void zkl_mutex_free(zkl_mutex *m);
 
-/* Acquires the lock. Contenders are served in the order in which they reached the server; callers
- * of a handle that retains (retain_ms) are one contender, served in the order of their calls. An
- * owner that holds the lock already goes one level deeper at once, also while the state is SUSPECT.
- * Unless ret is NULL, the grant is stored in *ret; it is lent until the matching unlock.
+/* Acquires the lock. Contenders are served in the order in which they reached the server. The
+ * callers of one handle are served in the order of their calls: the first of them contends, the
+ * others wait for it without nodes, so that another contender may come in between. With retain_ms
+ * they share a node. An owner that holds the lock already goes one level deeper at once, also while
+ * the state is SUSPECT. Unless ret is NULL, the grant is stored in *ret; it is lent until the
+ * matching unlock.
  * Returns
  *   0: acquired;
- *   ZKL_EBUSY: timeout_ms is 0 and another contender is first; with retain_ms also another caller
- *     here. If it is the only one ahead and its handle retains, the call waits for it to yield, for
+ *   ZKL_EBUSY: timeout_ms is 0 and another contender, or another caller of m, is first. If a
+ *     contender is the only one ahead and its handle retains, the call waits for it to yield, for
  *     50 ms at most: an idle lock is acquired, one in use is refused after that time;
  *   ZKL_ETIMEDOUT: not acquired within timeout_ms;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also

@@ -5,6 +5,7 @@
  * stays, and before the proofs of the session at the server. */
 #include "contender_requests.h"
 #include "lib/session/incarnation.h"
+#include "local_queue.h"
 #include "locks.h"
 
 enum { ABREAST = 32 };
@@ -108,10 +109,13 @@ static void admit(struct admission *a)
     admission_unuse(a);
 }
 
-void admission_arrive(struct contender *c)
+void admission_arrive(struct contender *c, struct local_queue *local)
 {
     c->arrival = c->admission->arrivals++;
-    admission_enter(c);
+    if (local)
+        local_queue_arrive(local, c);
+    else
+        admission_enter(c);
 }
 
 void admission_enter(struct contender *c)
@@ -135,11 +139,15 @@ void admission_passed(struct contender *c)
         return;
     c->progress = INSIDE;
     c->admission->entering--;
+    if (c->machine.state == ST_LEAVING)
+        local_queue_leave(c);
     admit(c->admission);
 }
 
+/* Whom it lets in begins before it has ended, so that the session never looks unused. */
 void admission_leave(struct contender *c)
 {
+    local_queue_leave(c);
     if (c->place)
         take_inside(c);
     if (c->link.data)

@@ -7,6 +7,7 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/session/incarnation.h"
+#include "local_queue.h"
 #include "locks.h"
 #include "recipes/rule.h"
 
@@ -67,7 +68,7 @@ static void give_grant(struct contender *c)
                  "%s: the sequence numbers of its directory end at 2147483647", node);
     c->grant = grant_new(s, c, node, c->payload, c->machine.token);
     g_free(node);
-    if (c->machine.others == OTHERS_WAIT)
+    if (c->machine.others == OTHERS_WAIT || local_queue_waits(c))
         grant_call(c->grant, GRANT_WANTED);
     c->decided(c->context, c->grant, NULL);
 }
@@ -279,7 +280,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->machine.watch_children = spec->watch_children;
     c->machine.heeds = spec->heeds;
     c->machine.long_queue = spec->hints ? contender_long_queue : 0;
-    admission_arrive(c);
+    admission_arrive(c, spec->local);
     return c;
 }
 

@@ -7,6 +7,7 @@
 #include "lib/session/core.h"
 
 struct contender;
+struct local_queue;
 
 /* Called exactly once: the grant (owned by the callee) or the error. */
 typedef void (*contender_decided)(void *context, zkl_grant *grant, const zkl_error *error);
@@ -32,10 +33,11 @@ struct contender_spec {
     bool try_only;
     bool strict; /* a child that is no contender is an error */
     bool hints;  /* in a long queue it leaves a head hint in the directory's data, and goes by it */
-    bool retains;           /* its handle does: its node's name says so */
-    bool watch_children;    /* alone when it enters, it hears of a contender that comes */
-    bool heeds;             /* it hears that it is asked to give way even if it hears of that */
-    contender_news_fn news; /* NULL: not told */
+    bool retains;              /* its handle does: its node's name says so */
+    bool watch_children;       /* alone when it enters, it hears of a contender that comes */
+    bool heeds;                /* it hears that it is asked to give way even if it hears of that */
+    contender_news_fn news;    /* NULL: not told */
+    struct local_queue *local; /* NULL: none */
 };
 
 /* Of how many children on a queue is long: tests put less here. */

@@ -20,6 +20,7 @@ struct contender {
     struct attempt machine;
     zkl_session *session;        /* which outlives it */
     struct admission *admission; /* with the directory's path */
+    struct local_queue *local;   /* of its handle; NULL: none, or it has left */
     char *payload;               /* GRefString */
     char *odd_name;              /* of the own node, when it is not what we would call it */
     char *predecessor;           /* full path; an rc_box, the watch's own */
@@ -32,7 +33,8 @@ struct contender {
     const zkl_error *why;             /* inside contender_abort() */
     contender_decided decided;
     void *context;
-    GList link;           /* of the session's list; its data are NULL before it has begun */
+    GList link;           /* of the session's list, or before that of the local queue's; its data
+                             are NULL while it is in neither */
     GSequenceIter *place; /* among those outside; NULL: it is not */
     int refs;             /* being at it, each request under way, each step */
     int priority;
@@ -151,8 +153,8 @@ static inline char *admission_path(const struct admission *a)
     return a->path;
 }
 
-/* c has come. */
-void admission_arrive(struct contender *c);
+/* c has come; local may be NULL. */
+void admission_arrive(struct contender *c, struct local_queue *local);
 
 /* c is to enter, for the first time or again: now, or when there is room and it is the oldest. */
 void admission_enter(struct contender *c);

@@ -95,6 +95,8 @@ static void renew(struct contender *c, void *unused)
     (void)unused;
     contender_new_id(c);
     contender_step_kind(c, EV_REPLACED);
+    /* Of one that was let in when another ended with the requests of the old session. */
+    contender_recall(c);
 }
 
 static void on_replaced(struct participant *p)

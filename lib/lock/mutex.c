@@ -3,6 +3,7 @@
 #include "handle.h"
 #include "lib/base/error.h"
 #include "lib/base/options.h"
+#include "local_queue.h"
 #include "op.h"
 #include "release.h"
 #include "retained.h"
@@ -15,7 +16,9 @@ static const char what[] = "mutex";
 struct zkl_mutex {
     struct handle handle; /* the first */
     zkl_peer peer;
-    struct retained *retained; /* guarded by the monitor; NULL: nothing is retained */
+    /* guarded by the monitor: */
+    struct retained *retained; /* NULL: nothing is retained */
+    struct local_queue *local; /* NULL: something is */
 };
 
 static zkl_mutex *mutex_of(struct handle *h)
@@ -30,6 +33,7 @@ static struct contender_spec spec_of(zkl_mutex *m)
     spec.kind = m->peer == ZKL_PEER_APACHE ? CHILD_APACHE : CHILD_LOCK;
     spec.style = m->peer == ZKL_PEER_KAZOO ? STYLE_KAZOO : STYLE_GUARDED;
     spec.hints = true;
+    spec.local = m->local;
     return spec;
 }
 
@@ -80,6 +84,8 @@ static void end(struct handle *h)
 {
     if (mutex_of(h)->retained)
         retained_unref(mutex_of(h)->retained);
+    if (mutex_of(h)->local)
+        local_queue_unref(mutex_of(h)->local);
 }
 
 static const struct handle_kind kind = {.what = what,
@@ -132,6 +138,13 @@ static void start_retaining(zkl_mutex *m, const zkl_mutex_options *o)
     session_unlock(m->handle.session);
 }
 
+static void start_local_queue(zkl_mutex *m)
+{
+    session_lock(m->handle.session);
+    m->local = local_queue_new(m->handle.session);
+    session_unlock(m->handle.session);
+}
+
 int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
                   const zkl_mutex_options *options)
 {
@@ -146,6 +159,8 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
     m->peer = o.peer;
     if (o.retain_ms > 0)
         start_retaining(m, &o);
+    else
+        start_local_queue(m);
     handle_publish(&m->handle);
     *ret = m;
     return 0;

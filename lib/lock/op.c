@@ -250,11 +250,12 @@ int op_wait(zkl_op *op, zkl_grant **ret)
     return 0;
 }
 
+/* The last one first, so that none enters in the place of the one before it. */
 void op_abort_all(zkl_session *s, GQueue *waiters, int code, const char *text)
 {
     session_lock(s);
     while (!g_queue_is_empty(waiters))
-        op_abort(g_queue_peek_head(waiters), code, text);
+        op_abort(g_queue_peek_tail(waiters), code, text);
     session_unlock(s);
 }
 

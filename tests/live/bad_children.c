@@ -36,7 +36,7 @@ static void foreign(void)
         g_free(live_foreign_node(t, names[i], 0));
     zkl_mutex *m = live_mutex(t->session, t->lock);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
-    struct locker *l = locker_queue(t, m, t->lock, 2);
+    struct locker *l = locker_apart(t, t->session, t->lock, 2);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     CHECK_INT(locker_result(l), 0);
     CHECK_INT(locker_end(l), 0);
@@ -106,7 +106,7 @@ static void mixed(void)
     char *curator = live_foreign_node(t, "_c_" UUID "-lock-", ZOO_EPHEMERAL | ZOO_SEQUENCE);
     struct locker *first = locker_queue(t, m, t->lock, 2);
     char *kazoo = live_foreign_node(t, HEX "__lock__", ZOO_EPHEMERAL | ZOO_SEQUENCE);
-    struct locker *second = locker_queue(t, m, t->lock, 4);
+    struct locker *second = locker_apart(t, t->session, t->lock, 4);
     LIVE_UNTIL(live_watches(t) == 3);
     CHECK(!locker_done(first) && !locker_done(second));
     REQUIRE(raw_delete(t->admin, curator) == ZOK);

@@ -119,12 +119,13 @@ static void container(void)
     prepare(t);
     zkl_session *s = live_open(t, zk_server_connect(server), NULL);
     zkl_mutex *m = live_mutex(s, "/container"), *n = live_mutex(s, "/container");
+    zkl_mutex *late = live_mutex(s, "/container");
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     uint64_t token = zkl_grant_token(g);
     CHECK(g_str_has_suffix(zkl_grant_node(g), "lock-2147483645"));
     struct locker *l = locker_start(n, ZKL_FOREVER);
     LIVE_UNTIL(children("/container") == 2);
-    CHECK_INT(zkl_mutex_lock(n, ZKL_FOREVER, NULL), ZKL_EOVERFLOW);
+    CHECK_INT(zkl_mutex_lock(late, ZKL_FOREVER, NULL), ZKL_EOVERFLOW);
     LIVE_UNTIL(children("/container") == 2);
     CHECK_INT(zkl_grant_state(g), ZKL_HELD);
     CHECK_INT(zkl_mutex_unlock(m), 0);
@@ -142,6 +143,7 @@ static void container(void)
     }
     zkl_mutex_free(m);
     zkl_mutex_free(n);
+    zkl_mutex_free(late);
     live_end(t);
 }
 
@@ -175,11 +177,12 @@ static void watches(void)
     char *name = g_strnfill(DIRECTORY - strlen(t->path), 'd');
     char *path = g_strdup_printf("%s/%s", t->path, name);
     zkl_mutex *holder = live_mutex(live_open(t, t->connect, NULL), path);
-    zkl_mutex *m = live_mutex(t->session, path);
+    zkl_mutex *m[WAITERS];
     REQUIRE(zkl_mutex_lock(holder, ZKL_FOREVER, NULL) == 0);
     for (int i = 0; i < WAITERS; i++) {
         c[i] = (struct completion)COMPLETION_INIT;
-        REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &c[i], &op[i]) == 0);
+        m[i] = live_mutex(t->session, path);
+        REQUIRE(zkl_mutex_lock_async(m[i], ZKL_FOREVER, completion_take, &c[i], &op[i]) == 0);
     }
     LIVE_UNTIL(refused(c) == WAITERS - FITTING);
     check_elimit(t, c);
@@ -191,10 +194,11 @@ static void watches(void)
         CHECK(completion_wait(&c[i]) != 0);
     }
     zkl_grant_release(c[0].grant);
-    for (int i = 0; i < WAITERS; i++)
+    for (int i = 0; i < WAITERS; i++) {
         zkl_op_free(op[i]);
+        zkl_mutex_free(m[i]);
+    }
     zkl_mutex_free(holder);
-    zkl_mutex_free(m);
     g_free(path);
     g_free(name);
     live_end(t);

@@ -110,7 +110,7 @@ static void lengths(void)
     check_refused(t, over, "8192");
     zkl_mutex *m = live_mutex(t->session, most);
     CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
-    struct locker *l = locker_queue(t, m, most, 2);
+    struct locker *l = locker_apart(t, t->session, most, 2);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     CHECK_INT(locker_result(l), 0);
     CHECK_INT(locker_end(l), 0);

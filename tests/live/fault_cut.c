@@ -133,12 +133,11 @@ static void slow_replies(void)
 
     fault_begin();
     proxy_delay_ms(fault.proxy, PROXY_TO_CLIENT, 350);
-    zkl_mutex *slow = fault_mutex(fault_proxied(FAULT_LONG_MS));
-    zkl_mutex *quick = fault_mutex(fault_direct(FAULT_LONG_MS));
-    acquisition_start(&a, slow, ZKL_FOREVER);
+    zkl_session *slow = fault_proxied(FAULT_LONG_MS);
+    acquisition_start(&a, fault_mutex(slow), ZKL_FOREVER);
     REQUIRE(acquisition_granted(&a));
-    acquisition_queue(&b, quick, 2);
-    acquisition_queue(&c, slow, 3);
+    acquisition_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
+    acquisition_queue(&c, fault_mutex(slow), 3);
     acquisition_end(&a);
     REQUIRE(acquisition_granted(&b));
     acquisition_end(&b);

@@ -8,11 +8,11 @@ enum { COUNTED = 20, FEW = 2 * LONG_QUEUE + COUNTED + 2, MANY = 4 * LONG_QUEUE }
 
 static struct acquisition acquisitions[MANY];
 
-/* Waiters in the order of their numbers. */
-static void queue_up(zkl_mutex *m, int count)
+/* Waiters in the order of their numbers, each with a handle of its own. */
+static void queue_up(zkl_session *s, int count)
 {
     for (int i = 0; i < count; i++) {
-        acquisition_start(&acquisitions[i], m, ZKL_FOREVER);
+        acquisition_start(&acquisitions[i], fault_mutex(s), ZKL_FOREVER);
         if (i == 0)
             acquisition_granted(&acquisitions[0]);
     }
@@ -32,7 +32,7 @@ static void check_hand_overs(int count)
 {
     fault_begin();
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
-    queue_up(fault_mutex(s), count);
+    queue_up(s, count);
     hand_over(0, LONG_QUEUE + 1); /* those that entered a short queue list */
     proxy_reset_stats(fault.proxy);
     hand_over(LONG_QUEUE + 1, LONG_QUEUE + 1 + COUNTED);
@@ -68,7 +68,7 @@ static void cut_at_the_hint(void)
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         fault_begin();
         struct history *h = history_new();
-        queue_up(fault_mutex(fault_proxied(FAULT_LONG_MS)), FEW);
+        queue_up(fault_proxied(FAULT_LONG_MS), FEW);
         hand_over(0, LONG_QUEUE + 1);
         for (int n = LONG_QUEUE + 1; n < FEW - 1; n++) {
             int64_t begin = fault_boot_ns();

@@ -20,7 +20,7 @@ enum {
 /* One session: what it holds from before, and from after the trouble. */
 struct party {
     zkl_session *session;
-    zkl_mutex *lock, *turns;
+    zkl_mutex *turns;
     struct acquisition before, after;
 };
 
@@ -93,7 +93,6 @@ static void begin(int timeout_ms)
     for (int i = 0; i < sessions; i++) {
         struct party *p = &parties[i];
         p->session = fault_proxied(timeout_ms);
-        p->lock = fault_mutex(p->session);
         p->turns = mutex_on(p->session, "turns", i);
         acquisition_start(&p->before, mutex_on(p->session, "before", i), ZKL_FOREVER);
         REQUIRE(acquisition_granted(&p->before));
@@ -101,7 +100,8 @@ static void begin(int timeout_ms)
     REQUIRE(raw_create(fault.direct, fault.path, NULL, -1, 0, NULL) == ZOK);
     REQUIRE(raw_create(fault.direct, first, NULL, -1, ZOO_SEQUENCE, NULL) == ZOK);
     for (int i = 0; i < waiter_count; i++)
-        acquisition_start(&waiters[i], parties[i / OF_ONE_SESSION].lock, ZKL_FOREVER);
+        acquisition_start(&waiters[i], fault_mutex(parties[i / OF_ONE_SESSION].session),
+                          ZKL_FOREVER);
     wait_in_line(waiter_count + 1, 0);
     g_free(first);
 }

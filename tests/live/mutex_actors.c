@@ -71,6 +71,7 @@ static int join(struct locker *l, bool unlock)
     int code = l->unlock_code;
     pthread_mutex_destroy(&l->lock);
     pthread_cond_destroy(&l->changed);
+    zkl_mutex_free(l->own);
     g_free(l);
     return code;
 }
@@ -89,6 +90,14 @@ struct locker *locker_queue(struct live *t, zkl_mutex *m, const char *path, int 
 {
     struct locker *l = locker_start(m, ZKL_FOREVER);
     LIVE_UNTIL(live_contenders(t, path) == n);
+    return l;
+}
+
+struct locker *locker_apart(struct live *t, zkl_session *s, const char *path, int n)
+{
+    zkl_mutex *m = live_mutex(s, path);
+    struct locker *l = locker_queue(t, m, path, n);
+    l->own = m;
     return l;
 }
 

@@ -17,7 +17,7 @@ struct locker {
     zkl_grant *grant;
     zkl_error error; /* of a lock() that failed */
     /* private */
-    zkl_mutex *mutex;
+    zkl_mutex *mutex, *own; /* own: of this locker alone, or NULL */
     int64_t timeout_ms;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -34,6 +34,10 @@ int locker_abandon(struct locker *l); /* lets the thread end without unlocking; 
 
 /* The same, but the holder waits until n contenders are below path: FIFO made visible. */
 struct locker *locker_queue(struct live *t, zkl_mutex *m, const char *path, int n);
+
+/* The same through a handle of its own: callers of one handle would wait for each other without
+ * nodes. */
+struct locker *locker_apart(struct live *t, zkl_session *s, const char *path, int n);
 
 /* Receives zkl_mutex_lock_async()'s completion. All zero but for the INIT. */
 struct completion {

@@ -21,7 +21,7 @@ static void holder_deleted(void)
     zkl_grant *g;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     CHECK_INT(zkl_grant_on_change(g, changes_take, &changes), 0);
-    struct locker *l = locker_queue(t, m, t->lock, 2);
+    struct locker *l = locker_apart(t, t->session, t->lock, 2);
     delete_node(t, zkl_grant_node(g));
     changes_wait(&changes, ZKL_LOST);
     CHECK_INT(zkl_grant_state(g), ZKL_LOST);
@@ -128,8 +128,8 @@ static void waiter_deleted(void)
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
-    struct locker *a = locker_queue(t, m, t->lock, 2);
-    struct locker *b = locker_queue(t, m, t->lock, 3);
+    struct locker *a = locker_apart(t, t->session, t->lock, 2);
+    struct locker *b = locker_apart(t, t->session, t->lock, 3);
     LIVE_UNTIL(live_watches(t) == 2);
     char **queue = live_queue(t, t->lock);
     delete_node(t, queue[1]);
@@ -156,7 +156,7 @@ static void last_waiter_deleted(void)
     zkl_mutex *m = live_mutex(t->session, t->lock);
     struct Stat stat;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
-    struct locker *l = locker_queue(t, m, t->lock, 2);
+    struct locker *l = locker_apart(t, t->session, t->lock, 2);
     LIVE_UNTIL(live_watches(t) == 2);
     char **queue = live_queue(t, t->lock);
     delete_node(t, queue[1]);

@@ -57,7 +57,7 @@ static void not_reentrant(void)
     CHECK_INT(completion_wait(&a), ZKL_EBUSY);
     CHECK_STR(a.error.path, t->lock);
     REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &b, NULL) == 0);
-    LIVE_UNTIL(live_contenders(t, t->lock) == 2);
+    session_settle(t, t->session);
     CHECK_INT(completion_calls(&b), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     CHECK_INT(completion_wait(&b), 0);
@@ -144,23 +144,27 @@ static void take_turn(zkl_grant *grant, const zkl_error *error, void *data)
         zkl_grant_release(grant);
 }
 
-/* In order of arrival, all queued at once in one session; nobody keeps an op. */
+/* In order of arrival, all queued at once in one session, each with a handle of its own; nobody
+ * keeps an op. */
 static void in_order(void)
 {
     struct live *t = live_begin();
     struct order order = {.done = COMPLETION_INIT};
     struct turn turns[MANY];
-    zkl_mutex *m = live_mutex(t->session, t->lock);
+    zkl_mutex *m = live_mutex(t->session, t->lock), *n[MANY];
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
     for (int i = 0; i < MANY; i++) {
         turns[i] = (struct turn){&order, i};
-        REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, take_turn, &turns[i], NULL) == 0);
+        n[i] = live_mutex(t->session, t->lock);
+        REQUIRE(zkl_mutex_lock_async(n[i], ZKL_FOREVER, take_turn, &turns[i], NULL) == 0);
     }
     LIVE_UNTIL(live_contenders(t, t->lock) == MANY + 1);
     LIVE_UNTIL(live_watches(t) == MANY);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     CHECK_INT(completion_wait(&order.done), 0);
     zkl_grant_release(order.done.grant);
+    for (int i = 0; i < MANY; i++)
+        zkl_mutex_free(n[i]);
     zkl_mutex_free(m);
     live_end(t);
 }

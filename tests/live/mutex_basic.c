@@ -114,9 +114,9 @@ static void timed_out(void)
 static void timed_in_time(void)
 {
     struct live *t = live_begin();
-    zkl_mutex *m = live_mutex(t->session, t->lock);
+    zkl_mutex *m = live_mutex(t->session, t->lock), *n = live_mutex(t->session, t->lock);
     REQUIRE(zkl_mutex_lock(m, 60000, NULL) == 0);
-    struct locker *l = locker_start(m, 60000);
+    struct locker *l = locker_start(n, 60000);
     LIVE_UNTIL(live_contenders(t, t->lock) == 2);
     CHECK(!locker_done(l));
     CHECK_INT(zkl_mutex_unlock(m), 0);
@@ -125,6 +125,7 @@ static void timed_in_time(void)
     CHECK_INT(zkl_mutex_lock(m, INT64_MAX, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     zkl_mutex_free(m);
+    zkl_mutex_free(n);
     live_end(t);
 }
 

@@ -139,10 +139,11 @@ static void in_the_middle(void)
     struct live *t = live_begin();
     struct completion c[3] = {COMPLETION_INIT, COMPLETION_INIT, COMPLETION_INIT};
     zkl_op *op[3];
-    zkl_mutex *m = live_mutex(t->session, t->lock);
+    zkl_mutex *m = live_mutex(t->session, t->lock), *n[3];
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
     for (int i = 0; i < 3; i++) {
-        REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &c[i], &op[i]) == 0);
+        n[i] = live_mutex(t->session, t->lock);
+        REQUIRE(zkl_mutex_lock_async(n[i], ZKL_FOREVER, completion_take, &c[i], &op[i]) == 0);
         LIVE_UNTIL(live_contenders(t, t->lock) == 2 + i && live_watches(t) == MAX(2, 1 + i));
     }
     zkl_op_cancel(op[1]);
@@ -157,8 +158,10 @@ static void in_the_middle(void)
     zkl_grant_release(c[0].grant);
     CHECK_INT(completion_wait(&c[2]), 0);
     zkl_grant_release(c[2].grant);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         zkl_op_free(op[i]);
+        zkl_mutex_free(n[i]);
+    }
     zkl_mutex_free(m);
     live_end(t);
 }

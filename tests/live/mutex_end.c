@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* A thread that ends while holding releases, at any depth, and somebody is told. */
 static void thread_ends(void)
@@ -13,13 +14,63 @@ static void thread_ends(void)
     zkl_mutex *m = live_mutex(t->session, t->lock);
     struct locker *l = locker_start(m, ZKL_FOREVER);
     REQUIRE(locker_result(l) == 0);
-    struct locker *next = locker_queue(t, m, t->lock, 2);
+    struct locker *next = locker_apart(t, t->session, t->lock, 2);
     locker_abandon(l);
     CHECK_INT(locker_result(next), 0);
     LIVE_UNTIL(live_logged(t, t->lock) > 0);
     CHECK_INT(live_logged(t, "thread that held it ended"), 1);
     CHECK_INT(locker_end(next), 0);
     zkl_mutex_free(m);
+    live_end(t);
+}
+
+static void count_wanted(zkl_grant *g, zkl_state state, void *wanted)
+{
+    (void)g, (void)state;
+    atomic_fetch_add((atomic_int *)wanted, 1);
+}
+
+/* Who holds l's grant hears that another caller of the handle waits. */
+static struct locker *wait_behind(struct locker *l, zkl_mutex *m)
+{
+    static atomic_int wanted;
+    atomic_store(&wanted, 0);
+    CHECK_INT(zkl_grant_on_wanted(l->grant, count_wanted, &wanted), 0);
+    struct locker *next = locker_start(m, ZKL_FOREVER);
+    LIVE_UNTIL(atomic_load(&wanted) == 1);
+    return next;
+}
+
+/* Before another caller of the same handle, which has no node yet. */
+static void thread_ends_before_another_here(void)
+{
+    struct live *t = live_begin();
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    struct locker *l = locker_start(m, ZKL_FOREVER);
+    REQUIRE(locker_result(l) == 0);
+    struct locker *next = wait_behind(l, m);
+    CHECK_INT(live_contenders(t, t->lock), 1);
+    locker_abandon(l);
+    CHECK_INT(locker_result(next), 0);
+    CHECK_INT(locker_end(next), 0);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* The one that holds, and the one that waits for it here. */
+static void freed_while_waited_here(void)
+{
+    struct live *t = live_begin();
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    struct locker *l = locker_start(m, ZKL_FOREVER);
+    REQUIRE(locker_result(l) == 0);
+    struct locker *next = wait_behind(l, m);
+    zkl_mutex_free(m);
+    CHECK_INT(locker_result(next), ZKL_ECLOSED);
+    CHECK_STR(next->error.path, t->lock);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
+    locker_end(next);
+    locker_abandon(l);
     live_end(t);
 }
 
@@ -137,11 +188,13 @@ static void freed_while_waited(void)
     struct live *t = live_begin();
     struct completion c = COMPLETION_INIT;
     zkl_mutex *holder = live_mutex(t->session, t->lock), *m = live_mutex(t->session, t->lock);
+    zkl_mutex *n = live_mutex(t->session, t->lock);
     REQUIRE(zkl_mutex_lock(holder, ZKL_FOREVER, NULL) == 0);
     struct locker *a = locker_queue(t, m, t->lock, 2);
-    struct locker *b = locker_queue(t, m, t->lock, 3);
+    struct locker *b = locker_queue(t, n, t->lock, 3);
     REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &c, NULL) == 0);
     zkl_mutex_free(m);
+    zkl_mutex_free(n);
     CHECK_INT(locker_result(a), ZKL_ECLOSED);
     CHECK_INT(locker_result(b), ZKL_ECLOSED);
     CHECK_STR(a->error.path, t->lock);
@@ -162,10 +215,11 @@ static void closed_with_waiters(void)
     struct completion c = COMPLETION_INIT;
     zkl_session *s = live_open(t, t->connect, NULL);
     zkl_mutex *holder = live_mutex(t->session, t->lock), *m = live_mutex(s, t->lock);
+    zkl_mutex *n = live_mutex(s, t->lock);
     zkl_op *op;
     REQUIRE(zkl_mutex_lock(holder, ZKL_FOREVER, NULL) == 0);
     struct locker *l = locker_queue(t, m, t->lock, 2);
-    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &c, &op) == 0);
+    REQUIRE(zkl_mutex_lock_async(n, ZKL_FOREVER, completion_take, &c, &op) == 0);
     LIVE_UNTIL(live_contenders(t, t->lock) == 3);
     live_close(t, s);
     CHECK_INT(locker_result(l), ZKL_ECLOSED);
@@ -176,6 +230,7 @@ static void closed_with_waiters(void)
     zkl_op_cancel(op);
     zkl_op_free(op);
     zkl_mutex_free(m);
+    zkl_mutex_free(n);
     CHECK_INT(zkl_mutex_unlock(holder), 0);
     zkl_mutex_free(holder);
     live_end(t);
@@ -285,6 +340,8 @@ static void closed_at_any_moment(void)
 
 static const struct test_case cases[] = {
     {"thread_ends", thread_ends},
+    {"thread_ends_before_another_here", thread_ends_before_another_here},
+    {"freed_while_waited_here", freed_while_waited_here},
     {"thread_ends_free", thread_ends_free},
     {"thread_locks_while_ending", thread_locks_while_ending},
     {"thread_ends_after_close", thread_ends_after_close},

@@ -87,8 +87,9 @@ static void child_has_nothing(void)
     struct completion c = COMPLETION_INIT;
     struct changes changes = CHANGES_INIT;
     struct estate e = {.t = t, .mutex = live_mutex(t->session, t->lock), .queued = &c};
+    zkl_mutex *other = live_mutex(t->session, t->lock);
     REQUIRE(zkl_mutex_lock(e.mutex, ZKL_FOREVER, &e.grant) == 0);
-    REQUIRE(zkl_mutex_lock_async(e.mutex, ZKL_FOREVER, completion_take, &c, &e.op) == 0);
+    REQUIRE(zkl_mutex_lock_async(other, ZKL_FOREVER, completion_take, &c, &e.op) == 0);
     CHECK_INT(zkl_grant_on_change(e.grant, changes_take, &changes), 0);
     LIVE_UNTIL(live_contenders(t, t->lock) == 2);
     e.token = zkl_grant_token(e.grant);
@@ -104,6 +105,7 @@ static void child_has_nothing(void)
     zkl_grant_release(c.grant);
     zkl_op_free(e.op);
     zkl_mutex_free(e.mutex);
+    zkl_mutex_free(other);
     g_free(e.node);
     live_end(t);
 }

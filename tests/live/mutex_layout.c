@@ -74,7 +74,7 @@ static void unmoved_before(void)
     live_make_directory(t);
     zkl_mutex *m = live_mutex(t->session, t->lock);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
-    struct locker *l = locker_queue(t, m, t->lock, 2);
+    struct locker *l = locker_apart(t, t->session, t->lock, 2);
     LIVE_UNTIL(live_watches(t) == 2); /* the holder's node and its own */
     for (size_t i = 0; i < G_N_ELEMENTS(incompatible); i++)
         children[i] = live_foreign_node(t, incompatible[i], ZOO_SEQUENCE);
@@ -154,11 +154,11 @@ static void an_apache_queue(void)
 {
     struct live *t = live_begin();
     live_make_directory(t);
-    zkl_mutex *m = mutex_with(t, ZKL_PEER_APACHE, 0);
+    zkl_mutex *m = mutex_with(t, ZKL_PEER_APACHE, 0), *n = mutex_with(t, ZKL_PEER_APACHE, 0);
     char *first = live_foreign_node(t, "x-" SESSION "-", ZOO_SEQUENCE);
     struct locker *l = locker_queue(t, m, t->lock, 1);
     char *second = live_foreign_node(t, "x-5-", ZOO_SEQUENCE);
-    struct locker *later = locker_queue(t, m, t->lock, 2);
+    struct locker *later = locker_queue(t, n, t->lock, 2);
     LIVE_UNTIL(live_watches(t) == 3);
     uproot(t, first);
     CHECK_INT(locker_result(l), 0);
@@ -170,6 +170,7 @@ static void an_apache_queue(void)
     CHECK_INT(locker_result(later), 0);
     CHECK_INT(locker_end(later), 0);
     zkl_mutex_free(m);
+    zkl_mutex_free(n);
     live_end(t);
 }
 

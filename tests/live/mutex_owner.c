@@ -19,7 +19,7 @@ static void reentrant(void)
         CHECK(g == first);
     }
     CHECK_INT(live_contenders(t, t->lock), 1);
-    struct locker *l = locker_queue(t, m, t->lock, 2);
+    struct locker *l = locker_apart(t, t->session, t->lock, 2);
     for (int i = 1; i < DEPTH; i++)
         CHECK_INT(zkl_mutex_unlock(m), 0);
     CHECK_INT(zkl_grant_state(first), ZKL_HELD);

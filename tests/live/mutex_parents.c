@@ -135,7 +135,7 @@ static void deleted_with_contenders(void)
     zkl_mutex *m = live_mutex(t->session, t->lock);
     zkl_grant *g;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
-    struct locker *l = locker_queue(t, m, t->lock, 2);
+    struct locker *l = locker_apart(t, t->session, t->lock, 2);
     char **queue = live_queue(t, t->lock);
     LIVE_UNTIL(live_watches(t) == 2);
     REQUIRE(raw_delete(t->admin, queue[1]) == ZOK);

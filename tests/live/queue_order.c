@@ -4,6 +4,8 @@
 #include "proxy.h"
 #include "suites.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { MANY = 12 };
@@ -12,12 +14,11 @@ enum { MANY = 12 };
 static void fifo(void)
 {
     struct live *t = live_begin();
-    zkl_mutex *m[] = {live_mutex(t->session, t->lock),
-                      live_mutex(live_open(t, t->connect, NULL), t->lock)};
+    zkl_session *s[] = {t->session, live_open(t, t->connect, NULL)};
     struct locker *l[MANY];
     int64_t last = 0;
     for (int i = 0; i < MANY; i++)
-        l[i] = locker_queue(t, m[i % 2], t->lock, i + 1);
+        l[i] = locker_apart(t, s[i % 2], t->lock, i + 1);
     for (int i = 0; i < MANY; i++) {
         CHECK_INT(locker_result(l[i]), 0);
         CHECK(l[i]->token > last);
@@ -26,8 +27,6 @@ static void fifo(void)
             CHECK(!locker_done(l[j]));
         CHECK_INT(locker_end(l[i]), 0);
     }
-    for (int i = 0; i < 2; i++)
-        zkl_mutex_free(m[i]);
     live_end(t);
 }
 
@@ -38,9 +37,9 @@ static void middle_leaves(void)
     zkl_session *leaver = live_open(t, t->connect, NULL);
     zkl_mutex *m = live_mutex(t->session, t->lock), *n = live_mutex(leaver, t->lock);
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
-    struct locker *first = locker_queue(t, m, t->lock, 2);
+    struct locker *first = locker_apart(t, t->session, t->lock, 2);
     struct locker *middle = locker_queue(t, n, t->lock, 3);
-    struct locker *last = locker_queue(t, m, t->lock, 4);
+    struct locker *last = locker_apart(t, t->session, t->lock, 4);
     LIVE_UNTIL(live_watches(t) == 4);
     live_close(t, leaver); /* its node goes with the session */
     CHECK_INT(locker_result(middle), ZKL_ECLOSED);
@@ -134,9 +133,77 @@ static void one_is_woken(void)
         proxy_stop(w[i].proxy);
 }
 
+enum { CALLERS = 200, ROUNDS = 3 };
+
+struct caller {
+    struct live *live;
+    zkl_mutex *mutex;
+    pthread_t thread;
+};
+
+static atomic_int about_to_lock;
+static int64_t last_token; /* only the holder touches them */
+static int turns;
+static size_t most_contenders;
+
+/* Who holds is alone in the directory, however many wait for it here. */
+static void take_turn(struct caller *c)
+{
+    zkl_grant *g;
+    zkl_queue *q;
+
+    REQUIRE(zkl_mutex_lock(c->mutex, ZKL_FOREVER, &g) == 0);
+    CHECK((int64_t)zkl_grant_token(g) > last_token);
+    last_token = (int64_t)zkl_grant_token(g);
+    turns++;
+    REQUIRE(zkl_queue_read(&q, c->live->session, c->live->lock, NULL, ZKL_FOREVER) == 0);
+    most_contenders = MAX(most_contenders, zkl_queue_count(q));
+    zkl_queue_free(q);
+    CHECK_INT(zkl_mutex_unlock(c->mutex), 0);
+}
+
+static void *run_caller(void *data)
+{
+    atomic_fetch_add(&about_to_lock, 1);
+    for (int i = 0; i < ROUNDS; i++)
+        take_turn(data);
+    return NULL;
+}
+
+/* Another handle waits like one of them, and is served between two of them. */
+static void callers_of_one_handle(void)
+{
+    struct live *t = live_begin();
+    struct caller c[CALLERS];
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    atomic_store(&about_to_lock, 0);
+    last_token = turns = 0;
+    most_contenders = 0;
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+    for (int i = 0; i < CALLERS; i++) {
+        c[i] = (struct caller){.live = t, .mutex = m};
+        REQUIRE(pthread_create(&c[i].thread, NULL, run_caller, &c[i]) == 0);
+    }
+    LIVE_UNTIL(atomic_load(&about_to_lock) == CALLERS);
+    session_settle(t, t->session);
+    CHECK_INT(live_contenders(t, t->lock), 1);
+    struct locker *rival = locker_apart(t, t->session, t->lock, 2);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(locker_result(rival), 0);
+    CHECK_INT(turns, 0);
+    CHECK_INT(locker_end(rival), 0);
+    for (int i = 0; i < CALLERS; i++)
+        pthread_join(c[i].thread, NULL);
+    CHECK_INT(turns, CALLERS * ROUNDS);
+    CHECK_INT(most_contenders, 1);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
 static const struct test_case cases[] = {
     {"fifo", fifo},
     {"middle_leaves", middle_leaves},
+    {"callers_of_one_handle", callers_of_one_handle},
     {"gone_before_watched", gone_before_watched},
     {"one_is_woken", one_is_woken},
     {NULL, NULL},

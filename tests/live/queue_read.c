@@ -41,14 +41,15 @@ static void in_order(void)
 {
     struct live *t = live_begin();
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
-    zkl_mutex *m, *n = live_mutex(live_open(t, t->connect, NULL), t->lock);
+    zkl_session *other = live_open(t, t->connect, NULL);
+    zkl_mutex *m;
     zkl_queue *q;
     o.name = "the holder";
     REQUIRE(zkl_mutex_new(&m, t->session, t->lock, &o) == 0);
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
     struct locker *l[3];
     for (int i = 0; i < 3; i++)
-        l[i] = locker_queue(t, n, t->lock, i + 2);
+        l[i] = locker_apart(t, other, t->lock, i + 2);
     char **paths = live_queue(t, t->lock);
     REQUIRE(zkl_queue_read(&q, t->session, t->lock, NULL, 0) == 0);
     CHECK_INT(zkl_queue_count(q), 4);
@@ -62,7 +63,6 @@ static void in_order(void)
         CHECK_INT(locker_end(l[i]), 0);
     g_strfreev(paths);
     zkl_mutex_free(m);
-    zkl_mutex_free(n);
     live_end(t);
 }
 

@@ -27,14 +27,16 @@ static void canceled_while_waiting(void)
 {
     struct live *t = live_begin();
     struct victim v = {live_mutex(t->session, t->lock), 0};
+    zkl_mutex *holder = live_mutex(t->session, t->lock);
     pthread_t thread;
     void *result;
-    REQUIRE(zkl_mutex_lock(v.mutex, ZKL_FOREVER, NULL) == 0);
+    REQUIRE(zkl_mutex_lock(holder, ZKL_FOREVER, NULL) == 0);
     REQUIRE(pthread_create(&thread, NULL, lock_and_end, &v) == 0);
     LIVE_UNTIL(live_contenders(t, t->lock) == 2);
     pthread_cancel(thread);
-    CHECK_INT(zkl_mutex_unlock(v.mutex), 0);
+    CHECK_INT(zkl_mutex_unlock(holder), 0);
     pthread_join(thread, &result);
+    zkl_mutex_free(holder);
     CHECK(result == PTHREAD_CANCELED);
     CHECK_INT(atomic_load(&v.granted), 1);
     LIVE_UNTIL(live_contenders(t, t->lock) == 0);

@@ -122,10 +122,11 @@ struct acquisition *acquisition_enter(struct client *p, int path, int64_t timeou
     struct acquisition *a = acquisition_new(p, path, timeout_ms);
     struct host *before = host_enter(p->host);
 
+    a->mutex = p->mutex[path][a->number % HANDLES];
     a->then = then;
     a->data = data;
     tell_entering(a, "enters ");
-    if (zkl_mutex_lock_async(p->mutex[path], timeout_ms, on_acquired, a, &a->op) != 0)
+    if (zkl_mutex_lock_async(a->mutex, timeout_ms, on_acquired, a, &a->op) != 0)
         stage_wrong(p->stage, "an acquisition was refused although the session is open");
     host_enter(before);
     return a;

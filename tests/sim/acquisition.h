@@ -27,8 +27,9 @@ struct watcher {
 
 struct acquisition {
     struct client *process;
-    unsigned number; /* from 1 */
-    int path;        /* a line */
+    unsigned number;  /* from 1 */
+    int path;         /* a line */
+    zkl_mutex *mutex; /* NULL: a campaign's */
     int64_t timeout_ms;
     int64_t entered_at;
     zkl_op *op;

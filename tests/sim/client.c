@@ -94,7 +94,8 @@ static void choose_to_retain(struct client *p, int path, zkl_mutex_options *opti
     options->fence64 = seeded_below(&state, 4) == 0;
 }
 
-static void make_mutex(struct client *p, int path)
+/* Several handles with the same options. */
+static void make_mutexes(struct client *p, int path)
 {
     zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
 
@@ -106,8 +107,17 @@ static void make_mutex(struct client *p, int path)
     choose_to_retain(p, path, &options);
     p->peers[path] = options.peer;
     p->strict[path] = options.strict;
-    if (zkl_mutex_new(&p->mutex[path], p->session, client_paths[path], &options) != 0)
-        stage_wrong(p->stage, "no mutex could be made");
+    for (int i = 0; i < HANDLES; i++) {
+        if (zkl_mutex_new(&p->mutex[path][i], p->session, client_paths[path], &options) != 0)
+            stage_wrong(p->stage, "no mutex could be made");
+        p->handles[path]++;
+    }
+}
+
+static void free_mutexes(struct client *p, int path)
+{
+    for (int i = 0; i < HANDLES; i++)
+        zkl_mutex_free(p->mutex[path][i]);
 }
 
 void client_open(struct client *p)
@@ -117,20 +127,22 @@ void client_open(struct client *p)
     tell(p, "opens a session");
     if (zkl_session_open(&p->session, p->hosts, &p->options, NULL) != 0)
         g_error("no session could be opened");
-    for (int i = 0; i < PATHS; i++)
-        make_mutex(p, i);
+    for (int i = 0; i < PATHS; i++) {
+        p->handles[i] = 0;
+        make_mutexes(p, i);
+    }
     host_enter(before);
 }
 
-void client_free_mutex(struct client *p, int path)
+void client_free_mutexes(struct client *p, int path)
 {
     struct host *before = host_enter(p->host);
 
-    trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "frees the mutex of %s",
+    trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "frees the mutexes of %s",
                client_paths[path]);
     acquisition_expect_closed(p, path);
-    zkl_mutex_free(p->mutex[path]);
-    make_mutex(p, path);
+    free_mutexes(p, path);
+    make_mutexes(p, path);
     host_enter(before);
 }
 
@@ -146,7 +158,7 @@ static void end_session(struct client *p)
     candidates_closed(p);
     onlookers_closed(p);
     for (int i = 0; i < PATHS; i++)
-        zkl_mutex_free(p->mutex[i]);
+        free_mutexes(p, i);
     p->session = NULL;
     p->dispatch_at = NEVER;
     host_enter(before);

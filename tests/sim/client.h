@@ -11,7 +11,8 @@
 /* Where processes contend: mutexes, and behind them elections. Each is a line of its own, though
  * some share a path. */
 enum {
-    PATHS = 2, /* of mutexes */
+    PATHS = 2,   /* of mutexes */
+    HANDLES = 2, /* of a process on each */
     LINE_LATCH = PATHS,
     LINE_SELECTOR,
     LINE_BESIDE, /* a latch's election on the path of a mutex */
@@ -36,9 +37,10 @@ struct client {
     const char *hosts;    /* that it connects to: as of world_store */
     zkl_session *session; /* NULL: closed */
     zkl_session_options options;
-    zkl_mutex *mutex[PATHS];
-    bool retains[LINES]; /* its mutex there */
-    uint64_t *styles;    /* chance of their peers and of strict; NULL: as by default */
+    zkl_mutex *mutex[PATHS][HANDLES];
+    unsigned handles[PATHS]; /* how many this session has had there */
+    bool retains[LINES];     /* its mutex there */
+    uint64_t *styles;        /* chance of their peers and of strict; NULL: as by default */
     zkl_peer peers[LINES];
     bool strict[LINES];
     bool dead;
@@ -58,7 +60,7 @@ void client_open(struct client *p); /* a session; there must be none */
 
 /* Ends what it has, and tells it so, before this returns. */
 void client_close(struct client *p);
-void client_free_mutex(struct client *p, int path); /* and makes another */
+void client_free_mutexes(struct client *p, int path); /* and makes others */
 void client_kill(struct client *p);
 
 void client_pause(struct client *p, bool suspended);

@@ -26,6 +26,7 @@ struct actor {
 
 struct waiter {
     struct actor *actor;
+    zkl_mutex *own; /* NULL: the actor's */
     zkl_grant *grant;
     int code; /* 0: none yet, or granted */
 };
@@ -175,6 +176,16 @@ static void end_actor(struct actor *a)
     host_enter(before);
 }
 
+static void free_own(struct waiter *w)
+{
+    if (!w->own)
+        return;
+    struct host *before = host_enter(w->actor->host);
+    zkl_mutex_free(w->own);
+    host_enter(before);
+    w->own = NULL;
+}
+
 /* Who waits is told that the mutex is gone. */
 static void end(void)
 {
@@ -183,6 +194,8 @@ static void end(void)
         zkl_mutex_free(actors[i].mutex);
         host_enter(before);
     }
+    for (int i = 0; i < WAITERS_MAX; i++)
+        free_own(&waiters[i]);
     pass(10 * MS);
     for (int i = 0; i < WAITERS_MAX; i++) {
         if (waiters[i].grant)
@@ -199,13 +212,39 @@ static void end(void)
 
 /* ---- locks ---- */
 
+/* On the host of its actor. */
+static void lock(struct waiter *w, int64_t timeout_ms)
+{
+    zkl_mutex *m = w->own ? w->own : w->actor->mutex;
+
+    CHECK_INT(zkl_mutex_lock_async(m, timeout_ms, on_acquired, w, NULL), 0);
+}
+
+static void lock_here(struct waiter *w)
+{
+    lock(w, ZKL_FOREVER);
+}
+
+/* The callers of one handle would wait for each other without nodes. */
+static void lock_apart(struct waiter *w)
+{
+    if (!w->own)
+        REQUIRE(zkl_mutex_new(&w->own, w->actor->session, "/l", NULL) == 0);
+    lock(w, ZKL_FOREVER);
+}
+
 static void begin_to_enter(int i, int64_t timeout_ms)
 {
     struct waiter *w = &waiters[i];
 
-    *w = (struct waiter){.actor = &actors[i % ACTORS]};
+    w->actor = &actors[i % ACTORS];
+    w->grant = NULL;
+    w->code = 0;
     struct host *before = host_enter(w->actor->host);
-    CHECK_INT(zkl_mutex_lock_async(w->actor->mutex, timeout_ms, on_acquired, w, NULL), 0);
+    if (i < ACTORS)
+        lock(w, timeout_ms);
+    else
+        lock_apart(w);
     host_enter(before);
 }
 
@@ -490,7 +529,7 @@ static void try_of_what_is_retained_and_used(void)
 
 enum { ABREAST = 32, UNDER_WAY = 1024, ALL_IN_LINE_MS = 10000 };
 
-static void check_in_line(int count)
+static void check_in_line(int count, int abreast)
 {
     char **names;
 
@@ -498,23 +537,27 @@ static void check_in_line(int count)
     names = world_children(world, "/l");
     CHECK_INT(g_strv_length(names), count);
     CHECK_INT(load.creates, 0);
-    CHECK_INT(load.most_creates, ABREAST);
+    CHECK_INT(load.most_creates, abreast);
     CHECK_INT(load.lists, 0);
     g_strfreev(names);
 }
 
-static void come_at_once(void)
+static void come(int count, void (*start)(struct waiter *w))
 {
     struct host *before = host_enter(actors[0].host);
 
     load = (struct load){0};
-    for (int i = 0; i < WAITERS_MAX; i++) {
+    for (int i = 0; i < count; i++) {
         waiters[i] = (struct waiter){.actor = &actors[0]};
-        CHECK_INT(
-            zkl_mutex_lock_async(actors[0].mutex, ZKL_FOREVER, on_acquired, &waiters[i], NULL), 0);
+        start(&waiters[i]);
     }
     host_enter(before);
-    check_in_line(WAITERS_MAX);
+}
+
+static void come_at_once(void)
+{
+    come(WAITERS_MAX, lock_apart);
+    check_in_line(WAITERS_MAX, ABREAST);
     CHECK_INT(load.most_lists, ABREAST);
 }
 
@@ -525,7 +568,7 @@ static void they_enter_again_in_another_session(void)
     come_at_once();
     load = (struct load){0};
     CHECK(world_expire(world, zkl_session_id(actors[0].session)));
-    check_in_line(WAITERS_MAX - 1);
+    check_in_line(WAITERS_MAX - 1, ABREAST);
     CHECK_INT(load.most_lists, ABREAST);
     end();
 }
@@ -537,8 +580,49 @@ static void they_enter_again_in_another_directory(void)
     come_at_once();
     load = (struct load){0};
     CHECK(world_admin_delete(world, "/l"));
-    check_in_line(WAITERS_MAX - 1);
+    check_in_line(WAITERS_MAX - 1, ABREAST);
     CHECK(load.most_lists <= UNDER_WAY);
+    end();
+}
+
+/* Not a thousand nodes: whoever waits behind another caller of its handle costs nothing, and the
+ * next one enters with the delete of the one before. */
+static void callers_of_one_handle(void)
+{
+    uint64_t token = 0;
+
+    begin(SHORT);
+    come(WAITERS_MAX, lock_here);
+    check_in_line(1, 1);
+    CHECK_INT(load.most_lists, 1);
+    hand_over(1); /* from the one that watched its own node */
+    for (int i = 1; i < WAITERS_MAX - 1; i++) {
+        REQUIRE(waiters[i].grant != NULL);
+        CHECK(zkl_grant_token(waiters[i].grant) > token);
+        token = zkl_grant_token(waiters[i].grant);
+        CHECK_COSTS(hand_over(i + 1), .create = 1, .list = 1, .delete = 1, .changes = 2);
+    }
+    CHECK_INT(load.most_creates, 1);
+    CHECK_INT(load.most_lists, 1);
+    end();
+}
+
+/* Another contender comes between two of them, each time. */
+static void callers_and_a_rival(void)
+{
+    enum { CALLERS = 10, RIVAL = WAITERS_MAX - 1 };
+
+    begin(SHORT);
+    come(CALLERS, lock_here);
+    pass(ALL_IN_LINE_MS * MS);
+    for (int i = 0; i < CALLERS - 2; i++) {
+        enter(RIVAL);
+        leave(i);
+        REQUIRE(waiters[RIVAL].grant && !waiters[i + 1].grant);
+        leave(RIVAL);
+        REQUIRE(waiters[i + 1].grant && !waiters[i + 2].grant);
+    }
+    CHECK_INT(load.most_creates, 1);
     end();
 }
 
@@ -556,6 +640,8 @@ static const struct test_case cases[] = {
     {"try_of_what_is_held", try_of_what_is_held},
     {"try_of_what_is_idle", try_of_what_is_idle},
     {"try_of_what_is_retained_and_used", try_of_what_is_retained_and_used},
+    {"callers_of_one_handle", callers_of_one_handle},
+    {"callers_and_a_rival", callers_and_a_rival},
     {"they_enter_again_in_another_session", they_enter_again_in_another_session},
     {"they_enter_again_in_another_directory", they_enter_again_in_another_directory},
     {NULL, NULL},

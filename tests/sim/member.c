@@ -180,7 +180,7 @@ static void live_on(struct member *m)
     else if (how < 80)
         client_close(m->process);
     else
-        client_free_mutex(m->process, (int)stage_below(stage, m->roles->paths));
+        client_free_mutexes(m->process, (int)stage_below(stage, m->roles->paths));
 }
 
 static void on_life(void *data)

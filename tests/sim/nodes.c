@@ -125,6 +125,34 @@ static void look_who_is_first(struct stage *stage, int line)
         g_array_append_val(stage->oracle.heads[line], head);
 }
 
+static const struct client *client_of(const struct stage *stage, int64_t session)
+{
+    for (guint i = 0; i < stage->processes->len; i++) {
+        const struct client *p = stage->processes->pdata[i];
+        if (p->session && !p->dead && zkl_session_id(p->session) == session)
+            return p;
+    }
+    return NULL;
+}
+
+/* A span is followed by the next one's node before its own goes; and what cannot be listed is left
+ * behind by whom it belonged to. */
+static void check_crowd(struct stage *stage, const struct contender_node *own)
+{
+    const struct client *p = own->line < PATHS ? client_of(stage, own->session) : NULL;
+    unsigned count = 0;
+
+    if (!p || stage->oracle.refusing)
+        return;
+    for (guint i = 0; i < stage->oracle.standing->len; i++) {
+        const struct contender_node *n = stage->oracle.standing->pdata[i];
+        count += n->session == own->session && n->line == own->line && !n->undone;
+    }
+    if (count > p->handles[own->line] * (p->retains[own->line] ? 2 : 1))
+        stage_wrong(stage, "%u mutexes of one process have %u nodes on %s", p->handles[own->line],
+                    count, client_paths[own->line]);
+}
+
 static void add(struct stage *stage, const struct note *note)
 {
     struct oracle *o = &stage->oracle;
@@ -151,6 +179,7 @@ static void add(struct stage *stage, const struct note *note)
     g_hash_table_insert(o->nodes, n->path, n);
     g_ptr_array_add(o->standing, n);
     n->late = nodes_before(o, n) != NULL;
+    check_crowd(stage, n);
     look_who_is_first(stage, n->line);
 }
 

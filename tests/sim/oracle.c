@@ -116,6 +116,16 @@ static void check_grant(struct stage *stage, struct acquisition *a)
     stage->tally.yielded += n && n->late && a->turn == 0 && a->timeout_ms == 0;
 }
 
+/* By the same handle. One that is freed tells all who wait before another gets its address. */
+static void check_order(struct stage *stage, const struct acquisition *a)
+{
+    for (guint i = 0; a->mutex && i < a->number - 1; i++) {
+        const struct acquisition *b = stage->acquisitions->pdata[i];
+        if (b->process == a->process && b->mutex == a->mutex && !b->completed && !b->abandoned)
+            wrong(stage, a, "is granted, but another caller of its handle has waited for longer");
+    }
+}
+
 static bool fits(const struct stage *stage, const struct acquisition *a)
 {
     const struct oracle *o = &stage->oracle;
@@ -177,6 +187,7 @@ void oracle_completed(struct stage *stage, struct acquisition *a)
         return;
     if (!a->released)
         g_ptr_array_add(stage->oracle.holding, a);
+    check_order(stage, a);
     check_grant(stage, a);
 }
 

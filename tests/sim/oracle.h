@@ -6,6 +6,8 @@
  *  - the pairs of token and turn rise; whoever is granted has the lowest number that stands;
  *  - nobody is granted by what was read of a node before a proof of the session that was sent when
  * a third party had taken that node;
+ *  - the callers of a mutex are granted in the order of their calls, and unless it retains have no
+ *    more than one node;
  *  - ZKL_ELAYOUT names a child for which that contender would not have waited;
  *  - the end of a node wakes one waiter at most;
  *  - each acquisition completes once, with an error that fits it, never after a cancel that won;

@@ -31,6 +31,7 @@ const struct known_seed seeds[] = {
     {2000101526, "nothing: a deleted node that a restore brought back, when it had been passed by"},
     {3000034872, "nothing: the grant was decided right before its session was proved"},
     {505000081796, "nothing: a report told late, of a node whose name had come again since"},
+    {3580, "a second create of one that was let in while the session before was ending"},
     {400027611, "nothing: the world took a change for made that a later leader had not known"},
 };
 

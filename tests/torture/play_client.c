@@ -158,18 +158,20 @@ static void take_turn(struct outcome *o)
 static void hand_over(void)
 {
     zkl_session *s = play_open(greeter_start(), NULL);
-    zkl_mutex *m;
+    zkl_mutex *m, *n;
     struct outcome a = {.calls = 0}, b = {.calls = 0};
 
     EXPECT(zkl_mutex_new(&m, s, "/a/l", NULL) == 0);
+    EXPECT(zkl_mutex_new(&n, s, "/a/l", NULL) == 0);
     EXPECT(zkl_mutex_lock_async(m, ZKL_FOREVER, outcome_take, &a, NULL) == 0);
-    EXPECT(zkl_mutex_lock_async(m, ZKL_FOREVER, outcome_take, &b, NULL) == 0);
+    EXPECT(zkl_mutex_lock_async(n, ZKL_FOREVER, outcome_take, &b, NULL) == 0);
     AWAIT(atomic_load(&a.calls) || atomic_load(&b.calls));
     bool first = atomic_load(&a.calls);
     EXPECT(first || fault_reached());
     take_turn(first ? &a : &b);
     take_turn(first ? &b : &a);
     zkl_mutex_free(m);
+    zkl_mutex_free(n);
     end_session(s);
 }
 
@@ -219,13 +221,14 @@ static void lock_in_ensemble(void)
 static void waiter_leaves(void)
 {
     zkl_session *s = play_open(greeter_start(), NULL);
-    zkl_mutex *m;
+    zkl_mutex *m, *n;
     zkl_op *op;
     struct outcome a = {.calls = 0}, b = {.calls = 0};
 
     EXPECT(zkl_mutex_new(&m, s, "/a/l", NULL) == 0);
+    EXPECT(zkl_mutex_new(&n, s, "/a/l", NULL) == 0);
     EXPECT(zkl_mutex_lock_async(m, ZKL_FOREVER, outcome_take, &a, NULL) == 0);
-    EXPECT(zkl_mutex_lock_async(m, ZKL_FOREVER, outcome_take, &b, &op) == 0);
+    EXPECT(zkl_mutex_lock_async(n, ZKL_FOREVER, outcome_take, &b, &op) == 0);
     AWAIT(atomic_load(&a.calls) || fault_reached());
     AWAIT(client_watches() > 0 || fault_reached());
     zkl_op_cancel(op);
@@ -235,6 +238,7 @@ static void waiter_leaves(void)
     zkl_grant_release(b.grant);
     take_turn(&a);
     zkl_mutex_free(m);
+    zkl_mutex_free(n);
     end_session(s);
 }
 
@@ -242,11 +246,12 @@ static void waiter_leaves(void)
 static void try_busy(void)
 {
     zkl_session *s = play_open(greeter_start(), NULL);
-    zkl_mutex *m;
+    zkl_mutex *m, *n;
     struct outcome first = {.calls = 0};
 
     EXPECT(zkl_mutex_new(&m, s, "/a/l", NULL) == 0);
-    EXPECT(zkl_mutex_lock_async(m, ZKL_FOREVER, outcome_take, &first, NULL) == 0);
+    EXPECT(zkl_mutex_new(&n, s, "/a/l", NULL) == 0);
+    EXPECT(zkl_mutex_lock_async(n, ZKL_FOREVER, outcome_take, &first, NULL) == 0);
     AWAIT(atomic_load(&first.calls));
     int code = zkl_mutex_lock(m, 0, NULL);
     EXPECT(code == ZKL_EBUSY || fault_reached());
@@ -256,6 +261,7 @@ static void try_busy(void)
         check(code, of_lock);
     zkl_grant_release(first.grant);
     zkl_mutex_free(m);
+    zkl_mutex_free(n);
     end_session(s);
 }
 

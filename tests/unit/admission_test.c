@@ -7,8 +7,7 @@
 enum { ABREAST = 32, WAITERS = 40, THRONG = 20000 };
 
 static zkl_session *s;
-static zkl_mutex *mutex;
-static zkl_mutex *named[WAITERS]; /* where it matters who is who */
+static GPtrArray *mutexes; /* one for each contender: those of one would wait for each other */
 static zkl_op *ops[WAITERS];
 static int acquired, refused, code;
 
@@ -21,43 +20,51 @@ static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
     zkl_grant_release(grant);
 }
 
+static void free_mutex(void *mutex)
+{
+    zkl_mutex_free(mutex);
+}
+
 static void start(void)
 {
     acquired = refused = 0;
     s = hand_session();
-    REQUIRE(zkl_mutex_new(&mutex, s, "/l", NULL) == 0);
+    mutexes = g_ptr_array_new_with_free_func(free_mutex);
+}
+
+static zkl_mutex *add_mutex(const char *path, const char *name)
+{
+    zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
+    zkl_mutex *m;
+
+    options.name = name;
+    REQUIRE(zkl_mutex_new(&m, s, path, &options) == 0);
+    g_ptr_array_add(mutexes, m);
+    return m;
+}
+
+static void add_waiters(void)
+{
+    char name[8];
+
+    for (int i = 0; i < WAITERS; i++) {
+        g_snprintf(name, sizeof name, "%d", i);
+        REQUIRE(zkl_mutex_lock_async(add_mutex("/l", name), ZKL_FOREVER, on_acquired, NULL,
+                                     &ops[i]) == 0);
+    }
 }
 
 static void start_waiters(void)
 {
     start();
-    for (int i = 0; i < WAITERS; i++)
-        REQUIRE(zkl_mutex_lock_async(mutex, ZKL_FOREVER, on_acquired, NULL, &ops[i]) == 0);
-}
-
-/* Each with its place in line for a name. */
-static void start_named_waiters(void)
-{
-    zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
-    char name[8];
-
-    start();
-    options.name = name;
-    for (int i = 0; i < WAITERS; i++) {
-        g_snprintf(name, sizeof name, "%d", i);
-        REQUIRE(zkl_mutex_new(&named[i], s, "/l", &options) == 0);
-        REQUIRE(zkl_mutex_lock_async(named[i], ZKL_FOREVER, on_acquired, NULL, &ops[i]) == 0);
-    }
+    add_waiters();
 }
 
 static void stop(void)
 {
-    for (int i = 0; i < WAITERS; i++) {
+    for (int i = 0; i < WAITERS; i++)
         zkl_op_free(ops[i]);
-        zkl_mutex_free(named[i]);
-        named[i] = NULL;
-    }
-    zkl_mutex_free(mutex);
+    g_ptr_array_unref(mutexes);
     hand_close(s);
     CHECK_INT(acquired + refused, WAITERS);
 }
@@ -97,14 +104,13 @@ static void enter_abreast(void)
 
 static void another_path_is_open(void)
 {
-    zkl_mutex *other;
     zkl_op *op;
 
     start_waiters();
-    REQUIRE(zkl_mutex_new(&other, s, "/m", NULL) == 0);
+    zkl_mutex *other = add_mutex("/m", NULL);
     REQUIRE(zkl_mutex_lock_async(other, ZKL_FOREVER, on_acquired, NULL, &op) == 0);
     CHECK_INT(fake_count(STORE_CREATE, "/root/m/"), 1);
-    zkl_mutex_free(other);
+    g_ptr_array_remove(mutexes, other);
     zkl_session_dispatch(s);
     CHECK_INT(refused, 1);
     refused = 0;
@@ -167,7 +173,7 @@ static void session_replaced(void)
         int queued, canceled;
     } rows[] = {{4, 4}, {4, 20}, {0, 0}, {WAITERS, -1}, {7, 2}, {0, WAITERS - 1}};
     for (size_t row = 0; row < G_N_ELEMENTS(rows); row++) {
-        start_named_waiters();
+        start_waiters();
         for (int i = 0; i < rows[row].queued; i++)
             one_queues(10 + i);
         if (rows[row].canceled >= 0)
@@ -188,7 +194,7 @@ static void session_replaced(void)
 /* While they are at it, it ends once more. */
 static void session_replaced_again(void)
 {
-    start_named_waiters();
+    start_waiters();
     replace_session();
     for (int i = 0; i < 3; i++)
         one_queues(10 + i);
@@ -208,7 +214,7 @@ static void directory_deleted(void)
 {
     char *nodes[WAITERS];
 
-    start_named_waiters();
+    start_waiters();
     for (int i = 0; i < WAITERS; i++) {
         nodes[i] = fake_created_name("/root/l/", 10 + i);
         one_queues(10 + i);
@@ -238,7 +244,7 @@ static void directory_deleted(void)
 /* Who waits outside to enter again can give up there, and is told so when the session is closed. */
 static void given_up_when_outside_again(void)
 {
-    start_named_waiters();
+    start_waiters();
     for (int i = 0; i < WAITERS; i++)
         one_queues(10 + i);
     replace_session();
@@ -282,6 +288,18 @@ static void credentials_refused(void)
     stop();
 }
 
+static void add_mutexes(int count)
+{
+    for (int i = 0; i < count; i++)
+        add_mutex("/l", "x");
+}
+
+static void queue(int first, int end)
+{
+    for (int i = first; i < end; i++)
+        REQUIRE(zkl_mutex_lock_async(mutexes->pdata[i], ZKL_FOREVER, on_acquired, NULL, NULL) == 0);
+}
+
 /* No create can be sent at all. If each entered in the midst of the one before, so many would not
  * have room on the stack. */
 static bool refuse_all(const struct store_request *request, struct store_reply *reply)
@@ -293,8 +311,8 @@ static bool refuse_all(const struct store_request *request, struct store_reply *
 static void all_fail_at_once(void)
 {
     start_waiters();
-    for (int i = 0; i < THRONG; i++)
-        REQUIRE(zkl_mutex_lock_async(mutex, ZKL_FOREVER, on_acquired, NULL, NULL) == 0);
+    add_mutexes(THRONG);
+    queue(WAITERS, WAITERS + THRONG);
     fake_answer_at_once(refuse_all);
     ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NOAUTH);
     fake_answer_at_once(NULL);
@@ -327,8 +345,7 @@ static void coming_up(void)
     start();
     zkl_session_on_change(s, on_session, &replaced);
     fake_event(STORE_EV_DOWN);
-    for (int i = 0; i < WAITERS; i++)
-        REQUIRE(zkl_mutex_lock_async(mutex, ZKL_FOREVER, on_acquired, NULL, &ops[i]) == 0);
+    add_waiters();
     hand_pass(s, HAND_DEADLINE_MS);
     fake_answer_at_once(refuse_creates);
     fake_event(STORE_EV_UP);
@@ -362,12 +379,6 @@ static bool queue_up(const struct store_request *request, struct store_reply *re
     return g_str_has_prefix(request->path, "/root/l");
 }
 
-static void queue(int count)
-{
-    for (int i = 0; i < count; i++)
-        REQUIRE(zkl_mutex_lock_async(mutex, ZKL_FOREVER, on_acquired, NULL, NULL) == 0);
-}
-
 /* 0: nobody counts. */
 static size_t bytes_in_use(void)
 {
@@ -378,16 +389,27 @@ static size_t bytes_in_use(void)
 #endif
 }
 
+/* What a handle itself keeps once it was used is not a waiter's. */
+static void add_used_mutexes(int count)
+{
+    add_mutexes(count);
+    fake_answer_at_once(refuse_all);
+    queue(0, count);
+    zkl_session_dispatch(s);
+    refused = 0;
+}
+
 /* With libzookeeper's part, which is about 240 bytes, it is to stay well below 1 KiB. */
 static void memory_of_a_waiter(void)
 {
     enum { FIRST = 500, MORE = 1000, LIMIT = 656 };
 
     start();
+    add_used_mutexes(FIRST + MORE);
     fake_answer_at_once(queue_up);
-    queue(FIRST);
+    queue(0, FIRST);
     size_t before = bytes_in_use();
-    queue(MORE);
+    queue(FIRST, FIRST + MORE);
     size_t each = (bytes_in_use() - before) / MORE;
     fake_answer_at_once(NULL);
     CHECK_INT(g_hash_table_size(s->watches), FIRST + MORE);
@@ -395,7 +417,7 @@ static void memory_of_a_waiter(void)
         runner_skip("this malloc() does not count");
     else
         CHECK(each <= LIMIT);
-    zkl_mutex_free(mutex);
+    g_ptr_array_unref(mutexes);
     hand_close(s);
     CHECK_INT(refused, FIRST + MORE);
 }

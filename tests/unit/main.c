@@ -76,6 +76,7 @@ int main(int argc, char **argv)
         &queue_watch_suite,
         &denial_suite,
         &admission_suite,
+        &local_queue_suite,
         &tree_suite,
         &cgroup_path_suite,
         NULL,

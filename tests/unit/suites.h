@@ -75,6 +75,7 @@ extern const struct test_suite queue_suite;
 extern const struct test_suite queue_watch_suite;
 extern const struct test_suite denial_suite;
 extern const struct test_suite admission_suite;
+extern const struct test_suite local_queue_suite;
 extern const struct test_suite tree_suite;
 extern const struct test_suite cgroup_path_suite;
 

@@ -1,0 +1,26 @@
+/* The callers of one mutex handle that does not retain. One of them contends, the others wait here
+ * in the order of their calls. All with the monitor held. docs/design/local-queue.md has the
+ * argument. */
+#ifndef LIB_LOCAL_QUEUE_H
+#define LIB_LOCAL_QUEUE_H
+
+#include "lib/session/core.h"
+
+struct contender;
+struct local_queue;
+
+struct local_queue *local_queue_new(zkl_session *s);
+void local_queue_unref(struct local_queue *q);
+
+/* c has come: it is admitted when nobody is before it. If somebody is and c tries, it has failed
+ * with ZKL_EBUSY when this returns. */
+void local_queue_arrive(struct local_queue *q, struct contender *c);
+
+/* c's node is gone or going: the next one is admitted. Does nothing if c has left, or has no queue.
+ */
+void local_queue_leave(struct contender *c);
+
+/* Whether others wait behind c. */
+bool local_queue_waits(const struct contender *c);
+
+#endif
