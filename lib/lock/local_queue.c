@@ -10,8 +10,7 @@ struct local_queue {
     unsigned refs;            /* the handle's, and one for each contender that has not left */
     struct contender *inside; /* whose node may stand; NULL: nobody waits either */
     GQueue waiting;           /* of struct contender, by .link */
-    bool letting_in;
-    struct locks *all; /* of the session */
+    struct locks *all;        /* of the session */
     struct local_callers callers;
 };
 
@@ -54,19 +53,14 @@ static struct contender *take_first(struct local_queue *q)
     return c;
 }
 
-/* One that fails at once leaves at once, and would let in the next one in turn. */
+/* One that fails at once lets in the next, which the admission then admits behind it and not in the
+ * midst of it. */
 static void let_in(struct local_queue *q)
 {
-    if (q->letting_in)
+    if (q->inside || g_queue_is_empty(&q->waiting))
         return;
-    q->letting_in = true;
-    q->refs++;
-    while (!q->inside && !g_queue_is_empty(&q->waiting)) {
-        q->inside = take_first(q);
-        admission_enter(q->inside);
-    }
-    q->letting_in = false;
-    local_queue_unref(q);
+    q->inside = take_first(q);
+    admission_enter(q->inside);
 }
 
 static void wait_behind(struct local_queue *q, struct contender *c)
