@@ -48,6 +48,9 @@ void multi_enter(struct multi *m);
  * such call of a grant waits at a time. */
 void multi_when_idle(zkl_grant *g, void (*fn)(void *data), void *data);
 
+/* Whoever waits for that is called, if none is under way. */
+void multi_tell_idle(struct multi_line *line);
+
 void multi_on_timeout(void *multi);
 
 void multi_unref(struct multi *m);

@@ -101,17 +101,6 @@ void multi_on_timeout(void *data)
         tell_late(m);
 }
 
-static void tell_idle(struct multi_line *line)
-{
-    const struct multi *first = g_queue_peek_head(&line->waiting);
-    void (*fn)(void *data) = line->when_idle;
-
-    if (!fn || (first && first->begun))
-        return;
-    line->when_idle = NULL;
-    fn(line->idle_data);
-}
-
 /* The grant may have been moved since m was made. */
 static void aim(struct multi *m)
 {
@@ -128,8 +117,11 @@ static void begin_next(zkl_grant *g)
     if (line->stepping)
         return;
     line->stepping = true;
-    tell_idle(line);
-    for (struct multi *m; (m = g_queue_peek_head(&line->waiting)) && !m->begun;) {
+    for (struct multi *m;;) {
+        multi_tell_idle(line);
+        m = g_queue_peek_head(&line->waiting);
+        if (!m || m->begun)
+            break;
         m->begun = true;
         aim(m);
         step(m, (struct transaction_event){
@@ -291,15 +283,6 @@ static void step(struct multi *m, struct transaction_event ev)
     for (uint32_t i = 0; i < actions.count; i++)
         perform(m, &actions.list[i]);
     multi_unref(m);
-}
-
-void multi_when_idle(zkl_grant *g, void (*fn)(void *data), void *data)
-{
-    struct multi_line *line = grant_line(g);
-
-    line->when_idle = fn;
-    line->idle_data = data;
-    begin_next(g);
 }
 
 void multi_enter(struct multi *m)
