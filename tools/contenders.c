@@ -111,6 +111,18 @@ static char *age_text(int64_t ms)
 
 /* ---- as a table ---- */
 
+static struct table *heads(bool narrow)
+{
+    static const char *const all[] = {"STATE", "TOKEN",   "AGE",   "KIND", "CLIENT",
+                                      "HOST",  "SESSION", "OWNER", "NODE"},
+                             *const few[] = {"STATE",  "TOKEN", "AGE",   "KIND",
+                                             "CLIENT", "HOST",  "OWNER", "NODE"};
+    const unsigned right = 1u << 1 | 1u << 2; /* numbers line up at their end */
+
+    return narrow ? table_new(few, G_N_ELEMENTS(few), right)
+                  : table_new(all, G_N_ELEMENTS(all), right);
+}
+
 static void table_contender(struct table *t, const zkl_contender *c, size_t position, bool narrow)
 {
     char *age = age_text(age_ms(c)), *host = contender_host(c), *owner = contender_owner(c);
@@ -118,6 +130,8 @@ static void table_contender(struct table *t, const zkl_contender *c, size_t posi
 
     if (c->holds)
         table_cell(t, c->retains ? "HOLDS (retains)" : "HOLDS");
+    else if (position == CONTENDER_SOMEWHERE)
+        table_cell(t, "waiting");
     else
         table_cell_printf(t, "waiting #%zu", position);
     table_cell_printf(t, "%" PRIu64, c->token);
@@ -138,30 +152,43 @@ static void table_contender(struct table *t, const zkl_contender *c, size_t posi
 
 GString *contenders_table(const zkl_queue *q, size_t most, bool narrow)
 {
-    static const char *const all[] = {"STATE", "TOKEN",   "AGE",   "KIND", "CLIENT",
-                                      "HOST",  "SESSION", "OWNER", "NODE"},
-                             *const few[] = {"STATE",  "TOKEN", "AGE",   "KIND",
-                                             "CLIENT", "HOST",  "OWNER", "NODE"};
-    const unsigned right = 1u << 1 | 1u << 2; /* numbers line up at their end */
-    struct table *t = narrow ? table_new(few, G_N_ELEMENTS(few), right)
-                             : table_new(all, G_N_ELEMENTS(all), right);
+    struct table *t = heads(narrow);
 
     for (size_t i = 0; i < most && i < zkl_queue_count(q); i++)
         table_contender(t, zkl_queue_get(q, i), i, narrow);
     return table_end(t);
 }
 
+static void print_table(GString *text)
+{
+    fputs(text->str, stdout);
+    g_string_free(text, TRUE);
+}
+
+void contender_print(const zkl_contender *c, size_t position)
+{
+    struct table *t = heads(false);
+
+    table_contender(t, c, position, false);
+    print_table(table_end(t));
+}
+
+void contenders_print_some(const zkl_queue *q)
+{
+    struct table *t = heads(false);
+
+    for (size_t i = 0; i < zkl_queue_count(q); i++)
+        table_contender(t, zkl_queue_get(q, i), CONTENDER_SOMEWHERE, false);
+    print_table(table_end(t));
+}
+
 void contenders_print(const zkl_queue *q, const char *path)
 {
-    GString *text;
-
     if (zkl_queue_count(q) == 0) {
         say("%s: no contenders", path);
         return;
     }
-    text = contenders_table(q, SIZE_MAX, false);
-    fputs(text->str, stdout);
-    g_string_free(text, TRUE);
+    print_table(contenders_table(q, SIZE_MAX, false));
 }
 
 /* ---- as JSON ---- */
@@ -208,13 +235,18 @@ void contenders_json(GString *out, const zkl_queue *q, const char *between)
 
 int contenders_read(zkl_queue **ret, zkl_session *session, const char *path, int64_t timeout_ms)
 {
-    zkl_error error = {0};
-
     if (zkl_queue_read(ret, session, path, NULL, timeout_ms) == 0)
         return STATUS_OK;
-    switch (zkl_last_error(&error)) {
-    case ZKL_ENOENT:
+    if (zkl_last_error(NULL) == ZKL_ENOENT)
         return fail(STATUS_CONFLICT, "%s: no such path", path);
+    return contenders_failed(path);
+}
+
+int contenders_failed(const char *path)
+{
+    zkl_error error = {0};
+
+    switch (zkl_last_error(&error)) {
     case ZKL_ETIMEDOUT:
         return fail(STATUS_UNAVAILABLE, "%s: the servers did not answer in time", path);
     default:

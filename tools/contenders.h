@@ -1,4 +1,4 @@
-/* Contenders as text, for zkl ls and zkl watch. */
+/* Contenders as text, for zkl ls, watch, revoke and break. */
 #ifndef ZKL_TOOLS_CONTENDERS_H
 #define ZKL_TOOLS_CONTENDERS_H
 
@@ -27,7 +27,17 @@ void contenders_json(GString *out, const zkl_queue *q, const char *between);
  */
 int contenders_read(zkl_queue **ret, zkl_session *session, const char *path, int64_t timeout_ms);
 
+/* After another call about a queue: says what the library answered, and gives the status for it. */
+int contenders_failed(const char *path);
+
 /* Writes the table; or a message, when there is none. */
 void contenders_print(const zkl_queue *q, const char *path);
+
+/* Nobody knows its place in line. */
+#define CONTENDER_SOMEWHERE SIZE_MAX
+
+/* Writes a table of one; and of those in a snapshot that is not of the whole line. */
+void contender_print(const zkl_contender *c, size_t position);
+void contenders_print_some(const zkl_queue *q);
 
 #endif

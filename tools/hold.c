@@ -5,6 +5,7 @@
 #include "guard/channel.h"
 #include "guard/processes.h"
 #include "loss.h"
+#include "status_line.h"
 #include "terminal.h"
 
 #include <errno.h>
@@ -21,11 +22,12 @@ struct hold {
     struct events *events;
     struct terminal terminal;
     struct loss loss;
-    bool lending;      /* the command is to take the terminal, and has not been seen yet */
-    bool asked_to_end; /* INT or TERM has been passed on once */
-    sigset_t early;    /* came before the command did */
-    int passed_on;     /* the last signal that the group got by way of us */
-    int key;           /* hold_key() */
+    bool lending;        /* the command is to take the terminal, and has not been seen yet */
+    bool asked_to_end;   /* INT or TERM has been passed on once */
+    atomic_bool revoked; /* the holder is asked to give way, and the command was not told */
+    sigset_t early;      /* came before the command did */
+    int passed_on;       /* the last signal that the group got by way of us */
+    int key;             /* hold_key() */
     int64_t patience; /* by now_ms(): the guard sees the end first, if it is awake; 0: no end yet */
 };
 
@@ -155,6 +157,26 @@ static void on_signal(struct hold *h, int signo)
     pass_on(h, signo);
 }
 
+/* On a thread of the library. */
+static void on_revoke(zkl_grant *grant, zkl_state state, void *data)
+{
+    struct hold *h = data;
+
+    (void)grant;
+    (void)state;
+    atomic_store(&h->revoked, true);
+    events_wake(h->events);
+}
+
+/* As TERM at us, but that it is no reason to kill at the next one: nothing is forced. */
+static void give_way(struct hold *h)
+{
+    say("%s: asked to give way; the command is ended", h->options->path);
+    status_line(h->options->status_fd, "asked");
+    h->passed_on = SIGTERM;
+    pass_on(h, SIGTERM);
+}
+
 /* The command is there: what could not be done before is done now. */
 static void catch_up(struct hold *h)
 {
@@ -213,6 +235,8 @@ static void watch(struct hold *h)
         catch_up(h);
         while ((signo = events_signal(h->events)) != 0)
             on_signal(h, signo);
+        if (atomic_exchange(&h->revoked, false) && running(h))
+            give_way(h);
         while ((signo = atomic_exchange(&h->shared->stopped, 0)) != 0)
             on_stop(h, signo);
         if (over(h))
@@ -271,6 +295,8 @@ struct hold *hold_new(struct guard *guard, zkl_grant *grant, struct events *even
     h->events = events;
     sigemptyset(&h->early);
     loss_init(&h->loss, guard, grant, events);
+    if (h->options->term_on_revoke)
+        zkl_grant_on_revoke(grant, on_revoke, h);
     return h;
 }
 

@@ -21,9 +21,17 @@ static int check_peer(struct lock_options *o, const char *text)
                 : GO_ON;
 }
 
+static int check_on_revoke(struct lock_options *o, const char *text)
+{
+    o->term_on_revoke = text && strcmp(text, "term") == 0;
+    if (!text || o->term_on_revoke || strcmp(text, "ignore") == 0)
+        return GO_ON;
+    return fail(STATUS_USAGE, "--on-revoke: must be ignore or term, not %s", text);
+}
+
 int lock_options_parse(struct lock_options *o, struct settings *settings, int argc, char **argv)
 {
-    char *peer = NULL;
+    char *peer = NULL, *on_revoke = NULL;
     const GOptionEntry entries[] = {
         {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name,
          "Name of this contender in zkl ls (host and process)", "NAME"},
@@ -31,6 +39,8 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
          "Other locks on PATH: curator (default), kazoo or apache", "LIBRARY"},
         {"strict", 0, 0, G_OPTION_ARG_NONE, &o->strict,
          "Fail if PATH has a child that is not a contender", NULL},
+        {"on-revoke", 0, 0, G_OPTION_ARG_FILENAME, &on_revoke,
+         "When asked to give way (zkl revoke): ignore (default) or term", "WHAT"},
         {"shared", 's', 0, G_OPTION_ARG_NONE, &o->shared,
          "Share a read-write lock with others that do", NULL},
         {"exclusive", 'x', 0, G_OPTION_ARG_NONE, &o->exclusive,
@@ -58,11 +68,14 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
     if (status == GO_ON && (o->shared || o->exclusive) && o->peer != ZKL_PEER_CURATOR)
         status = fail(STATUS_USAGE, "--peer %s: has no read-write lock (-s, -x)", peer);
     if (status == GO_ON)
+        status = check_on_revoke(o, on_revoke);
+    if (status == GO_ON)
         status = command_line_check(&line);
     if (status == GO_ON)
         status = command_line_command(&line);
     command_line_end(&line);
     g_free(peer);
+    g_free(on_revoke);
     return status;
 }
 

@@ -11,11 +11,12 @@ struct lock_options {
     int64_t timeout_ms;  /* 0: try, ZKL_FOREVER: no -w */
     double timeout_s;    /* as given, for the message */
     int conflict_status; /* -E */
-    char *name;          /* of zkl lock alone, like the next four */
+    char *name;          /* of zkl lock alone, like the next five */
     zkl_peer peer;
     gboolean strict;
     gboolean shared, exclusive; /* a read-write lock, to read or to write; neither: a mutex */
-    int64_t grace_ms;           /* GRACE_DEFAULT: not given */
+    bool term_on_revoke;
+    int64_t grace_ms; /* GRACE_DEFAULT: not given */
     int64_t kill_after_ms;
     gboolean leave_daemons;
     zkl_parents parents;

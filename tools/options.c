@@ -56,24 +56,40 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
     return status == GO_ON && help ? show_help(all, synopsis, summary) : status;
 }
 
-int options_parse_path(struct settings *settings, const GOptionEntry *entries, const char *summary,
-                       int argc, char **argv, const char **ret)
+/* Operands, and options before and after each. */
+static int parse_operands(struct settings *settings, const GOptionEntry *const *tables,
+                          const char *synopsis, const char *summary, int argc, char **argv,
+                          const char **operands, int most)
 {
-    const GOptionEntry *const tables[] = {entries, NULL};
     const char *verb = argv[0];
-    char *synopsis = g_strdup_printf("%s PATH [OPTION...]", verb);
     int status = options_parse(settings, tables, synopsis, summary, &argc, &argv);
 
     if (status == GO_ON && argc < 2)
         status = fail(STATUS_USAGE, "no PATH given; \"zkl %s --help\" lists the options", verb);
-    if (status == GO_ON) { /* options may follow it */
-        *ret = argv[1];
+    for (int i = 0; i < most && status == GO_ON && argc > 1; i++) {
+        operands[i] = argv[1];
         argc--;
         argv++;
         status = options_parse(settings, tables, synopsis, summary, &argc, &argv);
     }
     if (status == GO_ON && argc > 1)
-        status = fail(STATUS_USAGE, "%s: only one PATH can be given", argv[1]);
+        status =
+            fail(STATUS_USAGE, "%s: only one %s can be given", argv[1], most > 1 ? "NODE" : "PATH");
+    return status;
+}
+
+int options_parse_path(struct settings *settings, const GOptionEntry *entries, const char *summary,
+                       int argc, char **argv, const char **ret, const char **ret_node)
+{
+    const GOptionEntry *const tables[] = {entries, NULL};
+    const char *operands[2] = {NULL, NULL};
+    char *synopsis = g_strdup_printf("%s PATH %s[OPTION...]", argv[0], ret_node ? "[NODE] " : "");
+    int status =
+        parse_operands(settings, tables, synopsis, summary, argc, argv, operands, ret_node ? 2 : 1);
+
+    *ret = operands[0];
+    if (ret_node)
+        *ret_node = operands[1];
     g_free(synopsis);
     return status;
 }

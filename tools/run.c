@@ -167,6 +167,7 @@ int run_once(struct run *t)
         .on_lost = t->options->on_lost,
         .on_lost_ms = t->options->on_lost_ms,
         .on_suspect = t->options->on_suspect,
+        .term_on_revoke = t->options->term_on_revoke,
         .kill_after_ms = t->options->kill_after_ms,
         .leave_daemons = t->options->leave_daemons,
         .cgroup = t->cgroup,

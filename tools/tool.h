@@ -40,9 +40,11 @@ struct settings {
 /* One verb of the command; argv[0] is its name. Returns the exit status. */
 typedef int (*verb_fn)(struct settings *settings, int argc, char **argv);
 
+int verb_break(struct settings *settings, int argc, char **argv);
 int verb_elect(struct settings *settings, int argc, char **argv);
 int verb_lock(struct settings *settings, int argc, char **argv);
 int verb_ls(struct settings *settings, int argc, char **argv);
+int verb_revoke(struct settings *settings, int argc, char **argv);
 int verb_watch(struct settings *settings, int argc, char **argv);
 
 /* options.c */
@@ -54,9 +56,10 @@ int verb_watch(struct settings *settings, int argc, char **argv);
 int options_parse(struct settings *settings, const GOptionEntry *const *tables,
                   const char *synopsis, const char *summary, int *argc, char ***argv);
 
-/* The same for a verb whose operand is one PATH, before and after options of one table. */
+/* The same for a verb whose operand is one PATH, before and after options of one table; and behind
+ * it perhaps a NODE, NULL if there is none. ret_node NULL: there may be none. */
 int options_parse_path(struct settings *settings, const GOptionEntry *entries, const char *summary,
-                       int argc, char **argv, const char **ret);
+                       int argc, char **argv, const char **ret, const char **ret_node);
 
 /* The number that is all of text; false if it is none. */
 bool seconds_parse(const char *text, double *ret);

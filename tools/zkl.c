@@ -12,9 +12,11 @@ static const struct verb {
     verb_fn run;
     const char *summary;
 } verbs[] = {
+    {"break", verb_break, "remove a contender by force"},
     {"elect", verb_elect, "run a command while leading; show who leads"},
     {"lock", verb_lock, "run a command while holding a lock"},
     {"ls", verb_ls, "show who holds a lock and who waits"},
+    {"revoke", verb_revoke, "ask the holder of a lock to give way"},
     {"watch", verb_watch, "show the same, and update it"},
 };
 

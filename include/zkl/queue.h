@@ -33,7 +33,8 @@ typedef enum zkl_client {
 typedef struct zkl_contender {
     const char *node;   /* the name of the child */
     const char *owner;  /* its payload as valid UTF-8 without control characters; "" if empty. Of
-                           this library's nodes without the line that zkl_grant_multi() adds */
+                           this library's nodes without the line that zkl_grant_multi() adds.
+                           "__REVOKE__": it was asked to give way, which replaced the payload */
     int64_t number;     /* the signed number in the name */
     uint64_t token;     /* its czxid */
     int64_t session_id; /* 0: a persistent node */
@@ -90,6 +91,46 @@ ZKL_API const zkl_contender *zkl_queue_get(const zkl_queue *q, size_t i);
 
 /* Frees a snapshot. NULL is ignored. Since 0.1. */
 ZKL_API void zkl_queue_free(zkl_queue *q);
+
+/* Asks contenders of path to give way, as Curator's Revoker does: sets the data of their nodes to
+ * "__REVOKE__", which replaces the payload. Holders of this library hear it as
+ * zkl_grant_on_revoke() and ZKL_ELECTION_ASKED say, Curator's if they are revocable. Nothing is
+ * forced, and nothing waits for the holder: it may give way later or never. node is the name of a
+ * contender's node, which may wait yet: it hears the request when it holds. NULL: all who hold now,
+ * which is one of a lock, and each reader or permit of others. Stores in *ret a snapshot of those
+ * who were asked, each as it was before: owner is the payload that was replaced. Free it with
+ * zkl_queue_free(). Blocks for timeout_ms at most; 0 means one session timeout. To ask twice does
+ * no harm; after an error some may have been asked.
+ * Returns
+ *   0;
+ *   ZKL_ENOENT: nobody holds, node is no contender's, or those to be asked have left meanwhile;
+ *   ZKL_EACCES: the server refused permission to read path or to write a contender's node;
+ *   the rest as zkl_queue_read().
+ * Since 0.1. */
+ZKL_API int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, const char *node,
+                             int64_t timeout_ms);
+
+/* Removes a contender's node by force: for one that is known to be dead or that cannot be asked.
+ * The next contender is then granted, while the removed one may still believe that it holds, until
+ * its library has heard of it: that is its next event, or its deadline. Until then only the token
+ * protects. node and token are those of the contender in a snapshot of path, so that no contender
+ * is removed that nobody has looked at: the node is listed and read once more before it is deleted.
+ * (Of a node without an id in its name, as zk-ruby's, one more could be mistaken for it: one that
+ * got the same number in a directory made anew between that read and the delete.)
+ * Blocks for timeout_ms at most; 0 means one session timeout. If a connection breaks before the
+ * answer, the library finds out what happened.
+ * Returns
+ *   0: the node is gone;
+ *   ZKL_ENOENT: there is no such contender any more, and this call removed none;
+ *   ZKL_EACCES: the server refused permission to read path or to delete the node;
+ *   ZKL_ENOTEMPTY: the node has children;
+ *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed; the node may have been removed, or
+ *     may be yet;
+ *   ZKL_EAUTH, ZKL_EPROTO, ZKL_EDEADLK, ZKL_ECLOSED, ZKL_ECHILD as zkl_queue_read();
+ *   ZKL_EINVAL: s or node is NULL, or path is invalid.
+ * Since 0.1. */
+ZKL_API int zkl_queue_break(zkl_session *s, const char *path, const char *node, uint64_t token,
+                            int64_t timeout_ms);
 
 /* Reports that a queue may have changed, but not how. Called on a library thread. It cannot read
  * the queue itself (ZKL_EDEADLK); it should wake the thread that does. Since 0.1. */

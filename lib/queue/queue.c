@@ -113,8 +113,7 @@ bool queue_recall(const zkl_queue *q, zkl_contender *c)
     return true;
 }
 
-/* Who left between list and read is no more; who is not read has no owner. */
-static void finish(zkl_queue *q)
+void queue_compact(zkl_queue *q)
 {
     zkl_contender *all = (zkl_contender *)(void *)q->list->data; /* may be NULL */
     guint kept = 0;
@@ -130,7 +129,15 @@ static void finish(zkl_queue *q)
         kept++;
     }
     g_array_set_size(q->list, kept);
-    queue_mark_holders(q);
+}
+
+/* Who left between list and read is no more; who is not read has no owner. Of a few who holds was
+ * told when all were known. */
+static void finish(zkl_queue *q)
+{
+    queue_compact(q);
+    if (!q->wish.holders && !q->wish.node)
+        queue_mark_holders(q);
     g_clear_pointer(&q->known, g_hash_table_unref);
 }
 
@@ -162,7 +169,7 @@ int queue_read(zkl_queue **ret, zkl_session *s, const char *directory,
                          "%s: reading would wait inside a callback", session_path(s, directory));
     session_ref(s); /* closing it ends the reading, and may come first to its end */
     zkl_queue *q = queue_new(s, directory, wish);
-    code = queue_fill(q, timeout_ms);
+    code = queue_run(q, queue_begin_reading, timeout_ms);
     session_unref(s);
     if (code)
         return code;

@@ -5,12 +5,15 @@
 #include <semaphore.h>
 
 #include "lib/session/core.h"
+#include "lib/session/request.h"
 #include "recipes/child.h"
 
 struct queue_wish {
     enum child_kind only; /* CHILD_FOREIGN: contenders of every kind */
     bool sync;            /* the server is to catch up with its leader before */
     bool head;            /* nobody but the first; its payload complete, as valid UTF-8 */
+    bool holders;         /* nobody but those who hold */
+    const char *node;     /* nobody but the one of that name; NULL: whoever it is */
     size_t max_nodes;     /* of zkl_queue_options, as the next */
     const zkl_queue *previous;
 };
@@ -21,10 +24,12 @@ struct zkl_queue {
     zkl_session *session;
     char *directory; /* with chroot */
     struct queue_wish wish;
-    GArray *list;      /* of zkl_contender, in order from the list on */
+    void (*begin)(zkl_queue *q); /* what it asks the server first */
+    GArray *list;                /* of zkl_contender, in order from the list on */
     GHashTable *known; /* of zkl_contender by name: those of wish.previous that were read */
     unsigned left;     /* requests under way */
     bool again;        /* its session ended, or the first one left: it is all asked anew */
+    bool unknown;      /* whether a node was removed */
     bool over;         /* the caller has its answer */
     sem_t done;
     struct timer timer;
@@ -40,6 +45,9 @@ int queue_take_options(struct queue_wish *wish, const zkl_queue_options *options
 int queue_read(zkl_queue **ret, zkl_session *s, const char *directory,
                const struct queue_wish *wish, int64_t timeout_ms);
 
+/* Takes out whom queue_forget() was called for. */
+void queue_compact(zkl_queue *q);
+
 void queue_unref(zkl_queue *q);
 
 /* How long the payload is in what a read of that child was answered: without what a fenced
@@ -54,9 +62,23 @@ bool queue_recall(const zkl_queue *q, zkl_contender *c);
 
 /* ---- queue_read.c ---- */
 
-/* Reads into q what its wish says; waits. 0 and nobody else has q any more, or the thread's last
- * error. */
-int queue_fill(zkl_queue *q, int64_t timeout_ms);
+/* Asks the server by begin; waits until all is answered. 0 and nobody else has q any more; or the
+ * thread's last error, and q is freed. */
+int queue_run(zkl_queue *q, void (*begin)(zkl_queue *q), int64_t timeout_ms);
+
+/* Reads what its wish says: for queue_run(). */
+void queue_begin_reading(zkl_queue *q);
+
+/* For what else is begun so. A request about a contender, not sent yet; its done ends in
+ * queue_answered(). Where nothing was to be asked, queue_end() says so. */
+struct request *queue_request(zkl_queue *q, enum store_kind kind, guint contender,
+                              void (*done)(struct request *r, const struct store_reply *reply));
+void queue_answered(zkl_queue *q, enum store_rc rc);
+void queue_refused(zkl_queue *q, enum store_rc rc); /* that is the error */
+void queue_end(zkl_queue *q);
+
+/* The contender has left. */
+void queue_forget(zkl_contender *c);
 
 /* The first contender of that kind among names; NULL: there is none. */
 const char *queue_first(char *const *names, int count, enum child_kind kind);

@@ -1,4 +1,5 @@
-/* The exchange with the server that fills a snapshot: list, then a read of each node. */
+/* Exchanges with the server for a snapshot; the one that fills it: list, then a read of each node.
+ */
 #include <string.h>
 
 #include "lib/base/error.h"
@@ -8,7 +9,7 @@
 #include "recipes/name.h"
 #include "recipes/rule.h"
 
-static void end(zkl_queue *q)
+void queue_end(zkl_queue *q)
 {
     if (q->over)
         return;
@@ -23,7 +24,7 @@ static void fail(zkl_queue *q, int code)
 
     if (!q->over)
         error_fill(&q->error, code, path, "%s: %s", path, zkl_strerror(code));
-    end(q);
+    queue_end(q);
 }
 
 static int rc_to_error(enum store_rc rc)
@@ -33,9 +34,16 @@ static int rc_to_error(enum store_rc rc)
         return ZKL_ENOENT;
     case STORE_NOAUTH:
         return ZKL_EACCES;
+    case STORE_NOTEMPTY:
+        return ZKL_ENOTEMPTY;
     default:
         return ZKL_EPROTO;
     }
+}
+
+void queue_refused(zkl_queue *q, enum store_rc rc)
+{
+    fail(q, rc_to_error(rc));
 }
 
 /* What others wrote is shown to people: valid UTF-8, no control characters. */
@@ -58,6 +66,16 @@ static struct request *request_for(zkl_queue *q, enum store_kind kind, char *pat
     return request_new(kind, path, done, q);
 }
 
+struct request *queue_request(zkl_queue *q, enum store_kind kind, guint contender,
+                              void (*done)(struct request *r, const struct store_reply *reply))
+{
+    const zkl_contender *c = &g_array_index(q->list, zkl_contender, contender);
+    struct request *r = request_for(q, kind, g_strconcat(q->directory, "/", c->node, NULL), done);
+
+    r->tag = contender;
+    return r;
+}
+
 static void ask(zkl_queue *q, enum store_kind kind,
                 void (*done)(struct request *r, const struct store_reply *reply))
 {
@@ -75,10 +93,8 @@ static void take(const zkl_queue *q, zkl_contender *c, const struct store_reply 
     c->ctime_ms = reply->ctime_ms;
 }
 
-static void begin(zkl_queue *q);
-
-/* One request less; with the last of them the reading ends, or begins again. */
-static void answered(zkl_queue *q, enum store_rc rc)
+/* One request less; with the last of them it ends, or begins again. */
+void queue_answered(zkl_queue *q, enum store_rc rc)
 {
     q->left--;
     if (rc == STORE_GONE && q->session->closing)
@@ -88,15 +104,14 @@ static void answered(zkl_queue *q, enum store_rc rc)
     q->again |= rc == STORE_GONE;
     if (q->left == 0 && q->again && !q->over) {
         q->again = false;
-        g_array_set_size(q->list, 0);
-        begin(q);
+        q->begin(q);
     } else if (q->left == 0) {
-        end(q);
+        queue_end(q);
     }
     queue_unref(q);
 }
 
-static void forget(zkl_contender *c)
+void queue_forget(zkl_contender *c)
 {
     g_free((char *)(uintptr_t)c->node);
     c->node = NULL;
@@ -109,11 +124,11 @@ static void on_read(struct request *r, const struct store_reply *reply)
     if (reply->rc == STORE_OK && !q->over)
         take(q, &g_array_index(q->list, zkl_contender, r->tag), reply);
     else if (reply->rc == STORE_NONODE && !q->over)
-        forget(&g_array_index(q->list, zkl_contender, r->tag));
+        queue_forget(&g_array_index(q->list, zkl_contender, r->tag));
     else if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
-        fail(q, rc_to_error(reply->rc));
+        queue_refused(q, reply->rc);
     q->again |= q->wish.head && reply->rc == STORE_NONODE;
-    answered(q, reply->rc);
+    queue_answered(q, reply->rc);
 }
 
 const char *queue_first(char *const *names, int count, enum child_kind kind)
@@ -157,6 +172,18 @@ static void enter(zkl_queue *q, const char *name)
     g_array_append_val(q->list, c);
 }
 
+/* Whom the wish is for. */
+static void pick(zkl_queue *q)
+{
+    const struct queue_wish *wish = &q->wish;
+
+    for (guint i = q->list->len; i-- > 0;) {
+        const zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
+        if ((wish->holders && !c->holds) || (wish->node && strcmp(c->node, wish->node) != 0))
+            g_array_remove_index(q->list, i);
+    }
+}
+
 /* All entries stay where they are from here on: requests name them by their place. */
 static void read_payloads(zkl_queue *q)
 {
@@ -164,10 +191,7 @@ static void read_payloads(zkl_queue *q)
         zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
         if ((q->wish.max_nodes != 0 && i >= q->wish.max_nodes) || queue_recall(q, c))
             continue;
-        struct request *r =
-            request_for(q, STORE_GET, g_strconcat(q->directory, "/", c->node, NULL), on_read);
-        r->tag = i;
-        request_send(q->session, r);
+        request_send(q->session, queue_request(q, STORE_GET, i, on_read));
     }
 }
 
@@ -177,9 +201,9 @@ static void on_listed(struct request *r, const struct store_reply *reply)
     const char *first;
 
     if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
-        fail(q, rc_to_error(reply->rc));
+        queue_refused(q, reply->rc);
     if (q->over) {
-        answered(q, reply->rc);
+        queue_answered(q, reply->rc);
         return;
     }
     if (q->wish.head && (first = queue_first(reply->names, reply->count, q->wish.only)))
@@ -188,8 +212,9 @@ static void on_listed(struct request *r, const struct store_reply *reply)
         enter(q, reply->names[i]);
     g_array_sort(q->list, compare);
     queue_mark_holders(q);
+    pick(q);
     read_payloads(q);
-    answered(q, reply->rc);
+    queue_answered(q, reply->rc);
 }
 
 static void on_synced(struct request *r, const struct store_reply *reply)
@@ -199,12 +224,13 @@ static void on_synced(struct request *r, const struct store_reply *reply)
     if (reply->rc == STORE_OK && !q->over)
         ask(q, STORE_LIST, on_listed);
     else if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
-        fail(q, rc_to_error(reply->rc));
-    answered(q, reply->rc);
+        queue_refused(q, reply->rc);
+    queue_answered(q, reply->rc);
 }
 
-static void begin(zkl_queue *q)
+void queue_begin_reading(zkl_queue *q)
 {
+    g_array_set_size(q->list, 0);
     if (q->wish.sync)
         ask(q, STORE_SYNC, on_synced);
     else
@@ -219,7 +245,7 @@ static void on_timeout(void *data)
         fail(q, ZKL_ETIMEDOUT);
     else if (!q->over)
         session_why_down(q->session, &q->error);
-    end(q);
+    queue_end(q);
 }
 
 static void start(zkl_queue *q, int64_t timeout_ms)
@@ -237,16 +263,18 @@ static void start(zkl_queue *q, int64_t timeout_ms)
     }
     if (ms >= 0 && ms < (INT64_MAX - now) / CLOCK_MS)
         timers_arm(s->timers, &q->timer, now + ms * CLOCK_MS, on_timeout, q);
-    begin(q);
+    q->begin(q);
 }
 
-int queue_fill(zkl_queue *q, int64_t timeout_ms)
+int queue_run(zkl_queue *q, void (*begin)(zkl_queue *q), int64_t timeout_ms)
 {
     zkl_session *s = q->session;
     int code = 0, before;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     session_lock(s);
+    q->begin = begin;
+    q->over = false;
     start(q, timeout_ms);
     session_unlock(s);
     thread_wait(&q->done);

@@ -104,7 +104,7 @@ int verb_watch(struct settings *settings, int argc, char **argv)
 {
     const GOptionEntry none[] = {G_OPTION_ENTRY_NULL};
     const char *path;
-    int status = options_parse_path(settings, none, "", argc, argv, &path);
+    int status = options_parse_path(settings, none, "", argc, argv, &path, NULL);
 
     forget();
     return status == GO_ON ? STATUS_OK : status;

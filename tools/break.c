@@ -1,0 +1,108 @@
+/* zkl break: removes a contender's node, after showing whose it is. */
+#include "connect.h"
+#include "contenders.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct breaking {
+    const char *path, *node;
+    gboolean yes;
+    int64_t timeout_ms;
+};
+
+/* The only one who is meant; its place in line. */
+static int choose(const struct breaking *b, const zkl_queue *q, size_t *ret)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < zkl_queue_count(q); i++) {
+        const zkl_contender *c = zkl_queue_get(q, i);
+        if (b->node ? strcmp(c->node, b->node) != 0 : !c->holds)
+            continue;
+        *ret = i;
+        found++;
+    }
+    if (found > 1)
+        return fail(STATUS_USAGE, "%s: several contenders hold it; name one: zkl break PATH NODE",
+                    b->path);
+    if (found == 0 && b->node)
+        return fail(STATUS_CONFLICT, "%s: no contender %s", b->path, b->node);
+    return found == 1 ? GO_ON : fail(STATUS_CONFLICT, "%s: nobody holds it", b->path);
+}
+
+static bool is_yes(const char *line)
+{
+    return g_ascii_strcasecmp(line, "y") == 0 || g_ascii_strcasecmp(line, "yes") == 0;
+}
+
+static int confirm(const struct breaking *b)
+{
+    char line[16] = "";
+
+    if (b->yes)
+        return GO_ON;
+    fflush(stdout);
+    fprintf(stderr, "The next contender is let in as soon as this node is gone. Who made it may "
+                    "believe that it\nstill holds the lock until it hears of that, at the latest "
+                    "at its deadline. Until then only\nthe token protects what it writes.\n"
+                    "Remove this node? [y/N] ");
+    if (!fgets(line, sizeof line, stdin) || !is_yes(g_strchomp(line)))
+        return fail(STATUS_CONFLICT, "%s: not removed", b->path);
+    return GO_ON;
+}
+
+static int remove_node(const struct breaking *b, zkl_session *session, const zkl_contender *c)
+{
+    if (zkl_queue_break(session, b->path, c->node, c->token, b->timeout_ms) == 0)
+        return STATUS_OK;
+    if (zkl_last_error(NULL) == ZKL_ENOENT)
+        return fail(STATUS_CONFLICT, "%s: it has left meanwhile", b->path);
+    return contenders_failed(b->path);
+}
+
+static int run(const struct breaking *b, zkl_session *session)
+{
+    zkl_queue *q;
+    size_t at = 0;
+    int status = contenders_read(&q, session, b->path, b->timeout_ms);
+
+    if (status != STATUS_OK)
+        return status;
+    status = choose(b, q, &at);
+    if (status == GO_ON) {
+        contender_print(zkl_queue_get(q, at), at);
+        status = confirm(b);
+    }
+    if (status == GO_ON)
+        status = remove_node(b, session, zkl_queue_get(q, at));
+    zkl_queue_free(q);
+    return status;
+}
+
+int verb_break(struct settings *settings, int argc, char **argv)
+{
+    struct breaking b = {.yes = FALSE};
+    const GOptionEntry entries[] = {{"yes", 0, 0, G_OPTION_ARG_NONE, &b.yes, "Do not ask", NULL},
+                                    G_OPTION_ENTRY_NULL};
+    const char *summary = "Shows who holds the lock PATH, or the contender NODE, and removes its "
+                          "node by force.\nWho made it may still believe that it holds the lock: "
+                          "see zkl(1).";
+    zkl_session *session = NULL;
+    int status = options_parse_path(settings, entries, summary, argc, argv, &b.path, &b.node);
+
+    if (status == GO_ON && !b.yes && !(isatty(STDIN_FILENO) && isatty(STDERR_FILENO)))
+        status = fail(STATUS_USAGE,
+                      "%s: there is no terminal to ask on; --yes removes the node "
+                      "without asking",
+                      b.path);
+    if (status == GO_ON)
+        status = connect_timeout_ms(settings, &b.timeout_ms);
+    if (status == GO_ON)
+        status = session_open(settings, &session);
+    if (status == GO_ON)
+        status = run(&b, session);
+    zkl_session_close(session);
+    return status;
+}

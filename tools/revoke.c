@@ -1,0 +1,34 @@
+/* zkl revoke: whoever holds the lock is asked to give way. */
+#include "connect.h"
+#include "contenders.h"
+
+static int ask(zkl_session *session, const char *path, const char *node, int64_t timeout_ms)
+{
+    zkl_queue *asked;
+
+    if (zkl_queue_revoke(&asked, session, path, node, timeout_ms) != 0)
+        return contenders_failed(path);
+    contenders_print_some(asked);
+    zkl_queue_free(asked);
+    return STATUS_OK;
+}
+
+int verb_revoke(struct settings *settings, int argc, char **argv)
+{
+    const GOptionEntry entries[] = {G_OPTION_ENTRY_NULL};
+    const char *summary = "Asks whoever holds the lock PATH, or the contender NODE, to give way, "
+                          "and shows who was asked.\nDoes not wait until it has.";
+    zkl_session *session = NULL;
+    const char *path, *node;
+    int64_t timeout_ms;
+    int status = options_parse_path(settings, entries, summary, argc, argv, &path, &node);
+
+    if (status == GO_ON)
+        status = connect_timeout_ms(settings, &timeout_ms);
+    if (status == GO_ON)
+        status = session_open(settings, &session);
+    if (status == GO_ON)
+        status = ask(session, path, node, timeout_ms);
+    zkl_session_close(session);
+    return status;
+}
