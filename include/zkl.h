@@ -23,6 +23,8 @@
 #ifndef ZKL_H
 #define ZKL_H
 
+#include <zkl/canceler.h>
+#include <zkl/cleanup.h>
 #include <zkl/election.h>
 #include <zkl/error.h>
 #include <zkl/grant.h>

@@ -33,6 +33,7 @@ typedef struct zkl_op zkl_op;           /* an acquisition in progress */
 typedef struct zkl_queue zkl_queue;     /* a snapshot of the contenders of one path */
 typedef struct zkl_watch zkl_watch;     /* reports changes of a queue or of a leader */
 typedef struct zkl_election zkl_election; /* a candidate at one path */
+typedef struct zkl_canceler zkl_canceler; /* ends blocking calls */
 
 ZKL_END
 

@@ -13,7 +13,8 @@ enum {
     ZKL_ETIMEDOUT = -3, /* the time limit passed: the lock was not acquired, or no answer came */
     ZKL_EBUSY = -4,     /* another contender is first, and timeout_ms is 0; or the election's
                            handle is already campaigning */
-    ZKL_ECANCELED = -5, /* zkl_op_cancel() or zkl_election_resign() ended the acquisition */
+    ZKL_ECANCELED = -5, /* zkl_op_cancel(), zkl_canceler_cancel() or zkl_election_resign() ended the
+                           acquisition */
     ZKL_EPERM = -6,     /* the caller does not hold this lock, or does not lead */
     ZKL_ELOST = -7,     /* the grant was lost */
     ZKL_ECLOSED = -8,   /* the session, mutex or election was closed or freed */

@@ -3,6 +3,7 @@
 #define ZKL_MUTEX_H
 
 #include <zkl/api.h>
+#include <zkl/canceler.h>
 #include <zkl/op.h>
 
 ZKL_BEGIN
@@ -109,6 +110,20 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  * destructor of its thread-specific data has locked, except in the last of the
  * PTHREAD_DESTRUCTOR_ITERATIONS rounds: such a lock is held until the mutex is freed. Since 0.1. */
 ZKL_API int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret);
+
+/* Acquires the lock like zkl_mutex_lock(), and can be ended by another thread: see
+ * zkl_canceler_cancel(). canceler may be NULL, and must be valid until this returns. An owner that
+ * holds the lock already, and so need not wait, goes one level deeper also after a cancellation.
+ * Returns as zkl_mutex_lock(), or ZKL_ECANCELED: canceler was canceled. Since 0.1. */
+ZKL_API int zkl_mutex_lock_cancelable(zkl_mutex *m, int64_t timeout_ms, zkl_canceler *canceler,
+                                      zkl_grant **ret);
+
+/* Returns how many levels the caller still has to unlock; 0: none, so that it does not hold the
+ * lock. After a loss the levels count until they are undone: zkl_grant_state() tells whether the
+ * lock is still held. Does not count what asynchronous acquisitions gave. Never waits for the
+ * server.
+ * Returns also ZKL_EINVAL: m is NULL; ZKL_ECHILD. Since 0.1. */
+ZKL_API int zkl_mutex_depth(zkl_mutex *m);
 
 /* Undoes one level of the caller's lock. The last one deletes the node in the background, unless
  * the handle retains it or a caller here gets it (retain_ms). This function never waits for the

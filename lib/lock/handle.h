@@ -108,6 +108,9 @@ void handle_thread_ends(uint64_t owner);
 /* ---- handle_lock.c: what the public functions do behind handle_check() ---- */
 
 int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, zkl_grant **ret);
+int handle_lock_cancelable(struct handle *h, bool shared, int64_t timeout_ms,
+                           zkl_canceler *canceler, zkl_grant **ret);
+int handle_depth(struct handle *h, unsigned *ret_shared); /* of the caller */
 int handle_unlock(struct handle *h, bool shared);
 int handle_lock_async(struct handle *h, const char *what, bool shared, int64_t timeout_ms,
                       zkl_acquired_fn fn, void *data, zkl_op **ret);

@@ -1,10 +1,20 @@
 /* Locking and unlocking: levels, owners, and who waits for whom. */
+#include <limits.h>
+
+#include "canceler.h"
 #include "grant.h"
 #include "handle.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/lock_owner.h"
 #include "op.h"
+
+/* What is asked for, and what ends the wait for it beside the lock itself. */
+struct wish {
+    bool shared;
+    int64_t timeout_ms;
+    zkl_canceler *canceler; /* NULL: nobody */
+};
 
 static uint64_t caller_key(const struct handle *h)
 {
@@ -57,21 +67,21 @@ static void set_hold(struct hold *hold, zkl_grant *grant, bool shared)
 }
 
 /* The attempt of a hold that the table has already, with h->lock held. */
-static int acquire(struct handle *h, struct hold *hold, bool shared, int64_t timeout_ms)
+static int acquire(struct handle *h, struct hold *hold, const struct wish *wish)
 {
-    zkl_op *op = start(h, hold, shared, timeout_ms, NULL, NULL);
+    zkl_op *op = start(h, hold, wish->shared, wish->timeout_ms, NULL, NULL);
     zkl_grant *grant = NULL;
     int code;
 
     if (!op)
         return ZKL_ECLOSED;
     pthread_mutex_unlock(&h->lock);
-    code = op_wait(op, &grant);
+    code = canceler_wait(wish->canceler, op, &grant);
     pthread_mutex_lock(&h->lock);
     zkl_op_free(op);
     if (code)
         return code;
-    set_hold(hold, grant, shared);
+    set_hold(hold, grant, wish->shared);
     if (!h->freed)
         return 0;
     handle_end_hold(h, hold, false);
@@ -89,16 +99,15 @@ static struct hold *hold_new(struct handle *h, uint64_t key)
 }
 
 /* *ret_waited: h->lock was given up meanwhile, and h has a reference more. */
-static int lock_anew(struct handle *h, struct hold *hold, bool shared, int64_t timeout_ms,
-                     bool *ret_waited)
+static int lock_anew(struct handle *h, struct hold *hold, const struct wish *wish, bool *ret_waited)
 {
     int code = 0;
 
-    set_hold(hold, h->kind->take ? h->kind->take(h, hold) : NULL, shared);
+    set_hold(hold, h->kind->take ? h->kind->take(h, hold) : NULL, wish->shared);
     if (!hold->grant) {
         g_atomic_int_inc(&h->refs);
         *ret_waited = true;
-        code = acquire(h, hold, shared, timeout_ms);
+        code = acquire(h, hold, wish);
     }
     if (code && hold != h->over)
         handle_forget_hold(h, hold);
@@ -107,20 +116,27 @@ static int lock_anew(struct handle *h, struct hold *hold, bool shared, int64_t t
     return code;
 }
 
+static int check_wait(const struct handle *h, const struct wish *wish)
+{
+    if (callbacks_inside())
+        return error_set(ZKL_EDEADLK, handle_path(h), "%s: locking would wait inside a callback",
+                         handle_path(h));
+    if (wish->canceler && canceler_is_canceled(wish->canceler))
+        return error_set(ZKL_ECANCELED, handle_path(h), "%s: canceled", handle_path(h));
+    return 0;
+}
+
 /* Locks as the owner who has no hold, or one that is over. */
-static int lock_first(struct handle *h, struct hold *hold, uint64_t key, bool shared,
-                      int64_t timeout_ms, zkl_grant **ret)
+static int lock_first(struct handle *h, struct hold *hold, uint64_t key, const struct wish *wish,
+                      zkl_grant **ret)
 {
     bool waited = false;
-    int code = 0;
+    int code = check_wait(h, wish);
 
-    if (callbacks_inside())
-        code = error_set(ZKL_EDEADLK, handle_path(h), "%s: locking would wait inside a callback",
-                         handle_path(h));
     if (!code) {
         h->over = h->over == hold ? NULL : h->over;
         hold = hold ? hold : hold_new(h, key);
-        code = lock_anew(h, hold, shared, timeout_ms, &waited);
+        code = lock_anew(h, hold, wish, &waited);
     }
     if (!code && ret)
         *ret = hold->grant;
@@ -130,7 +146,7 @@ static int lock_first(struct handle *h, struct hold *hold, uint64_t key, bool sh
     return code;
 }
 
-int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, zkl_grant **ret)
+static int lock(struct handle *h, const struct wish *wish, zkl_grant **ret)
 {
     const uint64_t key = caller_key(h);
     int code;
@@ -138,10 +154,35 @@ int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, zkl_grant **r
     pthread_mutex_lock(&h->lock);
     struct hold *hold = find_hold(h, key);
     if (!hold || hold == h->over)
-        return lock_first(h, hold, key, shared, timeout_ms, ret);
-    code = reenter(h, hold, shared, ret);
+        return lock_first(h, hold, key, wish, ret);
+    code = reenter(h, hold, wish->shared, ret);
     pthread_mutex_unlock(&h->lock);
     return code;
+}
+
+int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, zkl_grant **ret)
+{
+    return lock(h, &(struct wish){.shared = shared, .timeout_ms = timeout_ms}, ret);
+}
+
+int handle_lock_cancelable(struct handle *h, bool shared, int64_t timeout_ms,
+                           zkl_canceler *canceler, zkl_grant **ret)
+{
+    return lock(h, &(struct wish){shared, timeout_ms, canceler}, ret);
+}
+
+/* ---- levels ---- */
+
+int handle_depth(struct handle *h, unsigned *ret_shared)
+{
+    const uint64_t key = caller_key(h);
+
+    pthread_mutex_lock(&h->lock);
+    const struct hold *hold = find_hold(h, key);
+    const unsigned depth = hold ? hold->depth : 0;
+    *ret_shared = hold ? hold->shared : 0;
+    pthread_mutex_unlock(&h->lock);
+    return (int)MIN(depth, (unsigned)INT_MAX);
 }
 
 /* ---- unlocking ---- */

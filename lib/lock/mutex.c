@@ -185,6 +185,22 @@ int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret)
     return code ? code : handle_lock(&m->handle, false, timeout_ms, ret);
 }
 
+int zkl_mutex_lock_cancelable(zkl_mutex *m, int64_t timeout_ms, zkl_canceler *canceler,
+                              zkl_grant **ret)
+{
+    int code = handle_check(handle_of(m), what);
+
+    return code ? code : handle_lock_cancelable(&m->handle, false, timeout_ms, canceler, ret);
+}
+
+int zkl_mutex_depth(zkl_mutex *m)
+{
+    int code = handle_check(handle_of(m), what);
+    unsigned shared;
+
+    return code ? code : handle_depth(&m->handle, &shared);
+}
+
 int zkl_mutex_unlock(zkl_mutex *m)
 {
     int code = handle_check(handle_of(m), what);

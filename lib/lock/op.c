@@ -38,6 +38,12 @@ struct limit {
     int64_t timeout_ms;
 };
 
+zkl_op *op_ref(zkl_op *op)
+{
+    atomic_fetch_add(&op->refs, 1);
+    return op;
+}
+
 static void op_unref(zkl_op *op)
 {
     if (atomic_fetch_sub(&op->refs, 1) != 1)

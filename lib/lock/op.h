@@ -21,6 +21,9 @@ zkl_op *op_start_turn(zkl_session *s, struct retained *r, struct turn_caller *ca
 /* As zkl_op_cancel(), for a reason. */
 void op_abort(zkl_op *op, int code, const char *text);
 
+/* One reference more; zkl_op_free() gives it up. */
+zkl_op *op_ref(zkl_op *op);
+
 /* As contender_ahead(). */
 int op_ahead(const zkl_op *op);
 

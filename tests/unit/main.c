@@ -72,13 +72,16 @@ int main(int argc, char **argv)
         &session_suite,
         &options_suite,
         &handle_suite,
+        &queue_change_suite,
         &queue_suite,
         &queue_watch_suite,
         &denial_suite,
         &admission_suite,
         &local_queue_suite,
         &tree_suite,
+        &canceler_suite,
         &cgroup_path_suite,
+        &cleanup_suite,
         NULL,
     };
     return runner_main(argc, argv, suites);

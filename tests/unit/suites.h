@@ -71,12 +71,15 @@ extern const struct test_suite acl_suite;
 extern const struct test_suite error_suite;
 extern const struct test_suite session_suite;
 extern const struct test_suite handle_suite;
+extern const struct test_suite queue_change_suite;
 extern const struct test_suite queue_suite;
 extern const struct test_suite queue_watch_suite;
 extern const struct test_suite denial_suite;
 extern const struct test_suite admission_suite;
 extern const struct test_suite local_queue_suite;
 extern const struct test_suite tree_suite;
+extern const struct test_suite canceler_suite;
 extern const struct test_suite cgroup_path_suite;
+extern const struct test_suite cleanup_suite;
 
 #endif

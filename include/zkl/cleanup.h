@@ -1,0 +1,106 @@
+/* Scope guards: handles that are freed, grants that are released and locks that are unlocked when
+ * their variable goes out of scope, however that happens: at the closing brace, by return, goto,
+ * break or continue; in the reverse order of declaration. For compilers with the attribute cleanup
+ * (GCC, Clang); with others this header declares nothing. zkl-glib.h has the same for g_autoptr().
+ *
+ *     ZKL_AUTO(zkl_mutex) mutex = NULL;
+ *     if (zkl_mutex_new(&mutex, session, "/lock", NULL) != 0)
+ *         return -1;
+ *     ZKL_AUTO(zkl_mutex_locker) locker = zkl_mutex_locker_new(mutex, 1000, NULL);
+ *     if (!locker)
+ *         return -1;
+ *
+ * Initialize each: what is NULL is left alone. To keep a handle beyond the scope, copy the pointer
+ * and set the variable to NULL. longjmp() and pthread_exit() without C++ support skip the guards,
+ * and so does the end of the process. */
+#ifndef ZKL_CLEANUP_H
+#define ZKL_CLEANUP_H
+
+#include <zkl/api.h>
+#include <zkl/canceler.h>
+#include <zkl/election.h>
+#include <zkl/grant.h>
+#include <zkl/mutex.h>
+#include <zkl/op.h>
+#include <zkl/queue.h>
+#include <zkl/session.h>
+#include <zkl/watch.h>
+
+#if defined(__GNUC__)
+
+ZKL_BEGIN
+
+/* Declares a variable of type type *, which type_cleanup(&variable) ends. Since 0.1. */
+#define ZKL_AUTO(type) __attribute__((cleanup(type##_cleanup))) type *
+
+/* One level of a mutex that the calling thread holds, and that the end of the scope unlocks. It
+ * belongs to the thread as the level does, and must end before the mutex is freed. Since 0.1. */
+typedef struct zkl_mutex_locker zkl_mutex_locker;
+
+/* Locks m like zkl_mutex_lock(). Returns NULL if that failed; zkl_last_error() gives the reason.
+ * Since 0.1. */
+static inline zkl_mutex_locker *zkl_mutex_locker_new(zkl_mutex *m, int64_t timeout_ms,
+                                                     zkl_grant **ret)
+{
+    return zkl_mutex_lock(m, timeout_ms, ret) == 0 ? (zkl_mutex_locker *)m : NULL;
+}
+
+/* Unlocks like zkl_mutex_unlock(). NULL is ignored. Since 0.1. */
+static inline void zkl_mutex_locker_free(zkl_mutex_locker *locker)
+{
+    if (locker)
+        zkl_mutex_unlock((zkl_mutex *)locker);
+}
+
+/* What ZKL_AUTO() calls. Of an operation only the handle is freed: what it completes with must
+ * outlive the scope. Since 0.1. */
+static inline void zkl_session_cleanup(zkl_session **p)
+{
+    zkl_session_close(*p);
+}
+
+static inline void zkl_mutex_cleanup(zkl_mutex **p)
+{
+    zkl_mutex_free(*p);
+}
+
+static inline void zkl_mutex_locker_cleanup(zkl_mutex_locker **p)
+{
+    zkl_mutex_locker_free(*p);
+}
+
+static inline void zkl_grant_cleanup(zkl_grant **p)
+{
+    zkl_grant_release(*p);
+}
+
+static inline void zkl_op_cleanup(zkl_op **p)
+{
+    zkl_op_free(*p);
+}
+
+static inline void zkl_queue_cleanup(zkl_queue **p)
+{
+    zkl_queue_free(*p);
+}
+
+static inline void zkl_watch_cleanup(zkl_watch **p)
+{
+    zkl_watch_free(*p);
+}
+
+static inline void zkl_election_cleanup(zkl_election **p)
+{
+    zkl_election_free(*p);
+}
+
+static inline void zkl_canceler_cleanup(zkl_canceler **p)
+{
+    zkl_canceler_free(*p);
+}
+
+ZKL_END
+
+#endif
+
+#endif

@@ -1,0 +1,100 @@
+/* A canceler's lock is held for its own few words alone: never with another one, so that who waits
+ * and who cancels may hold whatever they like. Who cancels takes a reference to each operation
+ * under it, and cancels them behind it; what has ended by then takes no notice. */
+#include "canceler.h"
+
+#include <pthread.h>
+
+#include "lib/base/error.h"
+#include "lib/base/fork.h"
+#include "op.h"
+
+struct zkl_canceler {
+    pthread_mutex_t lock;
+    unsigned generation;
+    bool canceled;
+    GQueue ops; /* of zkl_op: waited for */
+};
+
+int zkl_canceler_new(zkl_canceler **ret)
+{
+    if (!ret)
+        return error_set(ZKL_EINVAL, NULL, "zkl_canceler_new: ret is NULL");
+    fork_watch();
+    zkl_canceler *c = g_new0(zkl_canceler, 1);
+    pthread_mutex_init(&c->lock, NULL);
+    c->generation = fork_generation;
+    *ret = c;
+    return 0;
+}
+
+void zkl_canceler_free(zkl_canceler *c)
+{
+    if (!c || fork_is_child(c->generation))
+        return;
+    pthread_mutex_destroy(&c->lock);
+    g_free(c);
+}
+
+static void cancel_one(void *data, void *unused)
+{
+    zkl_op *op = data;
+
+    (void)unused;
+    zkl_op_cancel(op);
+    zkl_op_free(op);
+}
+
+void zkl_canceler_cancel(zkl_canceler *c)
+{
+    GQueue ops = G_QUEUE_INIT;
+
+    if (!c || fork_is_child(c->generation))
+        return;
+    pthread_mutex_lock(&c->lock);
+    c->canceled = true;
+    for (const GList *l = c->ops.head; l; l = l->next)
+        g_queue_push_tail(&ops, op_ref(l->data));
+    pthread_mutex_unlock(&c->lock);
+    g_queue_foreach(&ops, cancel_one, NULL);
+    g_queue_clear(&ops);
+}
+
+bool canceler_is_canceled(zkl_canceler *c)
+{
+    pthread_mutex_lock(&c->lock);
+    const bool canceled = c->canceled;
+    pthread_mutex_unlock(&c->lock);
+    return canceled;
+}
+
+/* Whoever cancels from here on finds the operation; who has done so before is found here. */
+static void enter(zkl_canceler *c, zkl_op *op, GList *link)
+{
+    pthread_mutex_lock(&c->lock);
+    g_queue_push_tail_link(&c->ops, link);
+    const bool canceled = c->canceled;
+    pthread_mutex_unlock(&c->lock);
+    if (canceled)
+        zkl_op_cancel(op);
+}
+
+static void leave(zkl_canceler *c, GList *link)
+{
+    pthread_mutex_lock(&c->lock);
+    g_queue_unlink(&c->ops, link);
+    pthread_mutex_unlock(&c->lock);
+}
+
+int canceler_wait(zkl_canceler *c, zkl_op *op, zkl_grant **ret)
+{
+    GList link = {.data = op};
+    int code;
+
+    if (!c)
+        return op_wait(op, ret);
+    enter(c, op, &link);
+    code = op_wait(op, ret);
+    leave(c, &link);
+    return code;
+}

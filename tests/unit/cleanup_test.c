@@ -1,0 +1,223 @@
+/* Scope guards, by each way out of a scope; and what each kind of them ends. */
+#include "by_hand.h"
+#include "lib/lock/locks.h"
+#include "suites.h"
+
+#include <string.h>
+#include <zkl-glib.h>
+
+/* A type like the library's. */
+typedef struct counted counted;
+static int ended, places;
+static char order[16];
+
+static void counted_end(counted *p)
+{
+    if (!p)
+        return;
+    ended++;
+    order[places++] = (char)(uintptr_t)p;
+    order[places] = '\0';
+}
+
+static void counted_cleanup(counted **p)
+{
+    counted_end(*p);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(counted, counted_end)
+
+static counted *make(char name)
+{
+    return (counted *)(uintptr_t)name;
+}
+
+static void begin(void)
+{
+    ended = places = 0;
+    order[0] = '\0';
+}
+
+static int by_return(int when)
+{
+    ZKL_AUTO(counted) a = make('a');
+    g_autoptr(counted) b = make('b');
+
+    if (when == 0)
+        return ended;
+    ZKL_AUTO(counted) none = NULL;
+    (void)none, (void)a, (void)b;
+    return ended + 10;
+}
+
+static void ways_out(void)
+{
+    for (int when = 0; when < 2; when++) {
+        begin();
+        CHECK_INT(by_return(when), when * 10);
+        CHECK_STR(order, "ba");
+    }
+    begin();
+    for (int i = 0; i < 4; i++) {
+        ZKL_AUTO(counted) a = make((char)('0' + i));
+        (void)a;
+        if (i == 1)
+            continue;
+        if (i == 2)
+            break;
+        CHECK_INT(ended, i);
+    }
+    CHECK_STR(order, "012");
+    begin();
+    {
+        ZKL_AUTO(counted) a = make('a');
+        (void)a;
+        goto out;
+    }
+out:
+    CHECK_STR(order, "a");
+    begin();
+    {
+        ZKL_AUTO(counted) kept = make('k');
+        kept = NULL;
+        (void)kept;
+    }
+    CHECK_INT(ended, 0);
+}
+
+/* ---- the library's ---- */
+
+static bool answer_own(const struct store_request *request, struct store_reply *reply)
+{
+    static char path[128], *names[1];
+
+    reply->rc = STORE_OK;
+    reply->ephemeral_owner = FAKE_SESSION_ID;
+    reply->czxid = 5;
+    if (request->kind == STORE_CREATE) {
+        g_snprintf(path, sizeof path, "%s0000000007", request->path);
+        reply->path = path;
+    }
+    names[0] = path[0] ? strrchr(path, '/') + 1 : path;
+    reply->names = names;
+    reply->count = request->kind == STORE_LIST;
+    return request->kind != STORE_DELETE && strstr(request->path, "/l") != NULL;
+}
+
+static zkl_session *s;
+static zkl_grant *granted;
+
+static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    (void)error;
+    (void)data;
+    granted = grant;
+}
+
+static int lock_in_a_scope(zkl_mutex *m, bool by_glib, bool early)
+{
+    g_autoptr(zkl_mutex_locker) first = by_glib ? zkl_mutex_locker_new(m, ZKL_FOREVER, NULL) : NULL;
+    ZKL_AUTO(zkl_mutex_locker)
+    second = by_glib ? NULL : zkl_mutex_locker_new(m, ZKL_FOREVER, NULL);
+
+    if (!first && !second)
+        return -1;
+    if (early)
+        return zkl_mutex_depth(m);
+    ZKL_AUTO(zkl_mutex_locker) deeper = zkl_mutex_locker_new(m, 0, NULL);
+    (void)deeper;
+    return zkl_mutex_depth(m);
+}
+
+static void locks(void)
+{
+    ZKL_AUTO(zkl_mutex) m = NULL;
+
+    s = fake_session();
+    fake_answer_at_once(answer_own);
+    REQUIRE(zkl_mutex_new(&m, s, "/l", NULL) == 0);
+    for (int i = 0; i < 4; i++) {
+        CHECK_INT(lock_in_a_scope(m, i & 1, i & 2), i & 2 ? 1 : 2);
+        CHECK_INT(zkl_mutex_depth(m), 0);
+        CHECK_INT(locks_of(s)->contenders.length, 0);
+    }
+    fake_answer_at_once(NULL);
+    zkl_session_close(s);
+    CHECK_INT(lock_in_a_scope(m, true, true), -1); /* nothing to unlock */
+    CHECK_INT(zkl_last_error(NULL), ZKL_ECLOSED);
+}
+
+static void acquire(zkl_mutex *m, zkl_op **ret)
+{
+    granted = NULL;
+    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, on_acquired, NULL, ret) == 0);
+    zkl_session_dispatch(s);
+    REQUIRE(granted != NULL);
+}
+
+static void grants(void)
+{
+    ZKL_AUTO(zkl_mutex) m = NULL;
+
+    s = hand_session();
+    fake_answer_at_once(answer_own);
+    REQUIRE(zkl_mutex_new(&m, s, "/l", NULL) == 0);
+    {
+        ZKL_AUTO(zkl_op) op = NULL;
+        acquire(m, &op);
+        ZKL_AUTO(zkl_grant) grant = granted;
+        CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
+    }
+    CHECK_INT(locks_of(s)->contenders.length, 0);
+    {
+        g_autoptr(zkl_op) op = NULL;
+        acquire(m, &op);
+        g_autoptr(zkl_grant) grant = granted;
+        CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
+    }
+    CHECK_INT(locks_of(s)->contenders.length, 0);
+    fake_answer_at_once(NULL);
+    hand_close(s);
+}
+
+static void on_queue(void *data)
+{
+    (void)data;
+}
+
+/* What is not freed here, LeakSanitizer finds. */
+static void handles(void)
+{
+    {
+        ZKL_AUTO(zkl_session) session = fake_session();
+        ZKL_AUTO(zkl_election) election = NULL;
+        ZKL_AUTO(zkl_canceler) canceler = NULL;
+        ZKL_AUTO(zkl_watch) watch = NULL;
+        ZKL_AUTO(zkl_queue) queue = NULL;
+        CHECK_INT(zkl_election_new(&election, session, "/l", "me", NULL), 0);
+        CHECK_INT(zkl_canceler_new(&canceler), 0);
+        CHECK_INT(zkl_queue_watch(&watch, session, "/l", on_queue, NULL), 0);
+        fake_answer_at_once(answer_own);
+        CHECK_INT(zkl_queue_read(&queue, session, "/l", NULL, ZKL_FOREVER), 0);
+        fake_answer_at_once(NULL);
+    }
+    g_autoptr(zkl_session) session = fake_session();
+    g_autoptr(zkl_election) election = NULL;
+    g_autoptr(zkl_canceler) canceler = NULL;
+    g_autoptr(zkl_watch) watch = NULL;
+    g_autoptr(zkl_queue) queue = NULL;
+    g_autoptr(zkl_mutex) mutex = NULL;
+    CHECK_INT(zkl_election_new(&election, session, "/l", "me", NULL), 0);
+    CHECK_INT(zkl_mutex_new(&mutex, session, "/l", NULL), 0);
+    CHECK_INT(zkl_canceler_new(&canceler), 0);
+    CHECK_INT(zkl_queue_watch(&watch, session, "/l", on_queue, NULL), 0);
+    fake_answer_at_once(answer_own);
+    CHECK_INT(zkl_queue_read(&queue, session, "/l", NULL, ZKL_FOREVER), 0);
+    fake_answer_at_once(NULL);
+}
+
+static const struct test_case cases[] = {
+    {"ways_out", ways_out}, {"locks", locks}, {"grants", grants},
+    {"handles", handles},   {NULL, NULL},
+};
+
+const struct test_suite cleanup_suite = {.name = "cleanup", .cases = cases};

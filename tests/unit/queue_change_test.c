@@ -1,0 +1,343 @@
+/* Asking contenders to give way, and removing them, with answers that no server gives on demand. */
+#include "fake_store.h"
+#include "suites.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define NODE(name, number) "_c_" name "-lock-000000000" number
+#define FIRST NODE("a", "1")
+#define SECOND NODE("b", "2")
+#define AT(node) "/b/" node
+
+struct call {
+    zkl_session *s;
+    const char *node;
+    uint64_t token; /* 0: asks */
+    int64_t timeout_ms;
+    zkl_queue *q;
+    int code;
+    zkl_error why;
+    pthread_t thread;
+};
+
+static void *run(void *data)
+{
+    struct call *c = data;
+
+    c->code = c->token ? zkl_queue_break(c->s, "/b", c->node, c->token, c->timeout_ms)
+                       : zkl_queue_revoke(&c->q, c->s, "/b", c->node, c->timeout_ms);
+    zkl_last_error(&c->why);
+    return NULL;
+}
+
+static void wait_asked(enum store_kind kind, const char *path)
+{
+    while (!fake_is_asked(kind, path))
+        g_usleep(1000);
+}
+
+static void begin(struct call *c, const char *node, uint64_t token)
+{
+    *c =
+        (struct call){.s = fake_session(), .node = node, .token = token, .timeout_ms = ZKL_FOREVER};
+    REQUIRE(pthread_create(&c->thread, NULL, run, c) == 0);
+}
+
+static void end(struct call *c, int code)
+{
+    pthread_join(c->thread, NULL);
+    if (!CHECK_INT(c->code, code))
+        runner_fail(__FILE__, __LINE__, "%s", c->why.text);
+    if (code)
+        CHECK_INT(c->why.code, code);
+    zkl_session_close(c->s);
+    zkl_queue_free(c->q);
+}
+
+/* Two in line, of which the first holds; and what is no contender. */
+static void answer_list(void)
+{
+    char second[] = SECOND, foreign[] = "junk", first[] = FIRST;
+    char *names[] = {second, foreign, first};
+
+    wait_asked(STORE_LIST, "/b");
+    ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 3);
+}
+
+static void answer_read(const char *path, uint64_t czxid)
+{
+    wait_asked(STORE_GET, path);
+    ANSWER(STORE_GET, path, .rc = STORE_OK, .data = "who", .length = 3, .czxid = czxid,
+           .ephemeral_owner = 4);
+}
+
+static void expect_asked(const char *path)
+{
+    wait_asked(STORE_SET, path);
+    const struct store_request r = fake_request(STORE_SET, path);
+
+    CHECK_INT(r.length, 10);
+    CHECK(memcmp(r.data, "__REVOKE__", 10) == 0);
+    CHECK_INT(r.version, -1);
+}
+
+static void holder_is_asked(void)
+{
+    struct call c;
+
+    begin(&c, NULL, 0);
+    answer_list();
+    CHECK(!fake_is_asked(STORE_GET, AT(SECOND)));
+    answer_read(AT(FIRST), 8);
+    expect_asked(AT(FIRST));
+    CHECK(!fake_is_asked(STORE_SET, AT(SECOND)));
+    ANSWER(STORE_SET, AT(FIRST), .rc = STORE_OK);
+    pthread_join(c.thread, NULL);
+    REQUIRE(c.code == 0 && zkl_queue_count(c.q) == 1);
+    const zkl_contender *asked = zkl_queue_get(c.q, 0);
+    CHECK_STR(asked->node, FIRST);
+    CHECK_STR(asked->owner, "who");
+    CHECK_INT(asked->token, 8);
+    CHECK_INT(asked->holds, 1);
+    zkl_session_close(c.s);
+    zkl_queue_free(c.q);
+}
+
+static void waiter_is_asked(void)
+{
+    struct call c;
+
+    begin(&c, SECOND, 0);
+    answer_list();
+    CHECK(!fake_is_asked(STORE_GET, AT(FIRST)));
+    answer_read(AT(SECOND), 9);
+    expect_asked(AT(SECOND));
+    ANSWER(STORE_SET, AT(SECOND), .rc = STORE_OK);
+    pthread_join(c.thread, NULL);
+    REQUIRE(c.code == 0 && zkl_queue_count(c.q) == 1);
+    CHECK_STR(zkl_queue_get(c.q, 0)->node, SECOND);
+    CHECK_INT(zkl_queue_get(c.q, 0)->holds, 0);
+    zkl_session_close(c.s);
+    zkl_queue_free(c.q);
+}
+
+/* One of two readers goes meanwhile, the other is told of. */
+static void readers_are_asked(void)
+{
+    char a[] = "_c_a-__READ__0000000001", b[] = "_c_b-__READ__0000000002", *names[] = {a, b};
+    struct call c;
+
+    begin(&c, NULL, 0);
+    wait_asked(STORE_LIST, "/b");
+    ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 2);
+    answer_read("/b/_c_a-__READ__0000000001", 8);
+    answer_read("/b/_c_b-__READ__0000000002", 9);
+    wait_asked(STORE_SET, "/b/_c_b");
+    ANSWER(STORE_SET, "/b/_c_a", .rc = STORE_NONODE);
+    ANSWER(STORE_SET, "/b/_c_b", .rc = STORE_OK);
+    pthread_join(c.thread, NULL);
+    REQUIRE(c.code == 0 && zkl_queue_count(c.q) == 1);
+    CHECK_STR(zkl_queue_get(c.q, 0)->node, b);
+    zkl_session_close(c.s);
+    zkl_queue_free(c.q);
+}
+
+/* Made again, whatever became of it, also in the next session. */
+static void answer_to_asking_is_lost(void)
+{
+    struct call c;
+
+    begin(&c, NULL, 0);
+    answer_list();
+    answer_read(AT(FIRST), 8);
+    wait_asked(STORE_SET, AT(FIRST));
+    fake_event(STORE_EV_DOWN);
+    ANSWER(STORE_SET, AT(FIRST), .rc = STORE_UNKNOWN);
+    fake_event(STORE_EV_UP);
+    expect_asked(AT(FIRST));
+    fake_event(STORE_EV_EXPIRED);
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+    expect_asked(AT(FIRST));
+    ANSWER(STORE_SET, AT(FIRST), .rc = STORE_OK);
+    end(&c, 0);
+}
+
+static void nobody_is_asked(void)
+{
+    static const struct {
+        const char *node;
+        enum store_rc list, read, set;
+        int count, code;
+        const char *text;
+    } rows[] = {
+        {NULL, STORE_OK, STORE_OK, STORE_OK, 0, ZKL_ENOENT, "/b: nobody holds it"},
+        {"none", STORE_OK, STORE_OK, STORE_OK, 3, ZKL_ENOENT, "/b: no contender none"},
+        {"junk", STORE_OK, STORE_OK, STORE_OK, 3, ZKL_ENOENT, "/b: no contender junk"},
+        {NULL, STORE_NONODE, STORE_OK, STORE_OK, 0, ZKL_ENOENT, "/b: no such node"},
+        {NULL, STORE_NOAUTH, STORE_OK, STORE_OK, 0, ZKL_EACCES, "/b"},
+        {NULL, STORE_OK, STORE_NONODE, STORE_OK, 3, ZKL_ENOENT, "/b: nobody holds it"},
+        {NULL, STORE_OK, STORE_NOAUTH, STORE_OK, 3, ZKL_EACCES, "/b"},
+        {NULL, STORE_OK, STORE_OK, STORE_NONODE, 3, ZKL_ENOENT, "/b: nobody holds it"},
+        {NULL, STORE_OK, STORE_OK, STORE_NOAUTH, 3, ZKL_EACCES, "/b"},
+        {NULL, STORE_OK, STORE_OK, STORE_BAD, 3, ZKL_EPROTO, "/b"},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        char second[] = SECOND, foreign[] = "junk", first[] = FIRST;
+        char *names[] = {second, foreign, first};
+        struct call c;
+        begin(&c, rows[i].node, 0);
+        wait_asked(STORE_LIST, "/b");
+        ANSWER(STORE_LIST, "/b", .rc = rows[i].list, .names = names, .count = rows[i].count);
+        if (rows[i].count && !rows[i].node)
+            ANSWER(STORE_GET, AT(FIRST), .rc = rows[i].read, .czxid = 8);
+        if (rows[i].count && !rows[i].node && rows[i].read == STORE_OK) {
+            wait_asked(STORE_SET, AT(FIRST));
+            ANSWER(STORE_SET, AT(FIRST), .rc = rows[i].set);
+        }
+        end(&c, rows[i].code);
+        CHECK(strstr(c.why.text, rows[i].text) != NULL);
+    }
+}
+
+static void bad_input(void)
+{
+    zkl_session *s = fake_session();
+    zkl_queue *q;
+
+    CHECK_INT(zkl_queue_revoke(NULL, s, "/b", NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_revoke(&q, NULL, "/b", NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_revoke(&q, s, "b", NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_break(s, "/b", NULL, 5, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_break(NULL, "/b", "c", 5, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_break(s, NULL, "c", 5, 0), ZKL_EINVAL);
+    zkl_session_close(s);
+}
+
+/* ---- breaking ---- */
+
+static void is_removed(void)
+{
+    struct call c;
+
+    begin(&c, SECOND, 9);
+    answer_list();
+    answer_read(AT(SECOND), 9);
+    wait_asked(STORE_DELETE, AT(SECOND));
+    CHECK(!fake_is_asked(STORE_DELETE, AT(FIRST)));
+    ANSWER(STORE_DELETE, AT(SECOND), .rc = STORE_OK);
+    end(&c, 0);
+}
+
+/* One that is another's by now is left alone, and so is one that has gone. */
+static void is_another_one(void)
+{
+    struct call c;
+
+    begin(&c, FIRST, 9);
+    answer_list();
+    answer_read(AT(FIRST), 8);
+    end(&c, ZKL_ENOENT);
+    begin(&c, FIRST, 9);
+    answer_list();
+    ANSWER(STORE_GET, AT(FIRST), .rc = STORE_NONODE);
+    end(&c, ZKL_ENOENT);
+    begin(&c, FIRST, 8);
+    answer_list();
+    answer_read(AT(FIRST), 8);
+    wait_asked(STORE_DELETE, AT(FIRST));
+    ANSWER(STORE_DELETE, AT(FIRST), .rc = STORE_NONODE); /* gone is gone */
+    end(&c, 0);
+}
+
+/* What may be another's by now is read again before another try. */
+static void answer_to_removing_is_lost(void)
+{
+    for (int taken = 0; taken < 2; taken++) {
+        struct call c;
+        begin(&c, FIRST, 8);
+        answer_list();
+        answer_read(AT(FIRST), 8);
+        wait_asked(STORE_DELETE, AT(FIRST));
+        fake_event(STORE_EV_DOWN);
+        ANSWER(STORE_DELETE, AT(FIRST), .rc = STORE_UNKNOWN);
+        fake_event(STORE_EV_UP);
+        answer_list();
+        CHECK(!fake_is_asked(STORE_DELETE, AT(FIRST)));
+        answer_read(AT(FIRST), taken ? 12 : 8);
+        if (!taken) {
+            wait_asked(STORE_DELETE, AT(FIRST));
+            fake_event(STORE_EV_EXPIRED);
+            fake_event(STORE_EV_BEGIN);
+            fake_event(STORE_EV_UP);
+            answer_list();
+            answer_read(AT(FIRST), 12);
+        }
+        end(&c, 0);
+    }
+}
+
+static void is_not_removed(void)
+{
+    static const struct {
+        enum store_rc rc;
+        int code;
+    } rows[] = {
+        {STORE_NOAUTH, ZKL_EACCES}, {STORE_NOTEMPTY, ZKL_ENOTEMPTY}, {STORE_BAD, ZKL_EPROTO}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct call c;
+        begin(&c, FIRST, 8);
+        answer_list();
+        answer_read(AT(FIRST), 8);
+        wait_asked(STORE_DELETE, AT(FIRST));
+        ANSWER(STORE_DELETE, AT(FIRST), .rc = rows[i].rc);
+        end(&c, rows[i].code);
+    }
+}
+
+/* The time is that of all that is asked. */
+static void too_late(void)
+{
+    for (int removes = 0; removes < 2; removes++) {
+        struct call c = {.s = fake_session(), .node = FIRST, .token = removes ? 8 : 0};
+        c.timeout_ms = 300;
+        REQUIRE(pthread_create(&c.thread, NULL, run, &c) == 0);
+        answer_list();
+        answer_read(AT(FIRST), 8);
+        end(&c, ZKL_ETIMEDOUT);
+    }
+}
+
+static void closed_meanwhile(void)
+{
+    struct call c;
+
+    begin(&c, FIRST, 8);
+    answer_list();
+    answer_read(AT(FIRST), 8);
+    wait_asked(STORE_DELETE, AT(FIRST));
+    zkl_session_close(c.s);
+    pthread_join(c.thread, NULL);
+    CHECK_INT(c.code, ZKL_ECLOSED);
+}
+
+static const struct test_case cases[] = {
+    {"holder_is_asked", holder_is_asked},
+    {"waiter_is_asked", waiter_is_asked},
+    {"readers_are_asked", readers_are_asked},
+    {"answer_to_asking_is_lost", answer_to_asking_is_lost},
+    {"nobody_is_asked", nobody_is_asked},
+    {"bad_input", bad_input},
+    {"is_removed", is_removed},
+    {"is_another_one", is_another_one},
+    {"answer_to_removing_is_lost", answer_to_removing_is_lost},
+    {"is_not_removed", is_not_removed},
+    {"too_late", too_late},
+    {"closed_meanwhile", closed_meanwhile},
+    {NULL, NULL},
+};
+
+const struct test_suite queue_change_suite = {.name = "queue_change", .cases = cases};
