@@ -27,7 +27,9 @@ struct scene {
     zkl_queue *queue;
     zkl_watch *watch;
     zkl_watch *observer;
+    zkl_canceler *canceler;
     struct {
+        zkl_canceler *canceler;
         zkl_session *session;
         zkl_mutex *mutex;
         zkl_election *election;
@@ -145,6 +147,9 @@ static void take_turns(zkl_mutex *m)
 
 /* In the order of the map. */
 #define CALLS(X)                                                                                   \
+    X(zkl_canceler_cancel, zkl_canceler_cancel(c->canceler))                                       \
+    X(zkl_canceler_free, FREED(canceler, zkl_canceler_free))                                       \
+    X(zkl_canceler_new, zkl_canceler_new(&c->made.canceler))                                       \
     X(zkl_election_campaign, zkl_election_campaign(c->election, ZKL_FOREVER, NULL))                \
     X(zkl_election_campaign_async,                                                                 \
       zkl_election_campaign_async(c->election, ZKL_FOREVER, on_acquired, c, NULL))                 \
@@ -170,6 +175,7 @@ static void take_turns(zkl_mutex *m)
       zkl_grant_multi_async(c->grant, NULL, 0, 0, ZKL_FOREVER, on_multi, c))                       \
     X(zkl_grant_node, zkl_grant_node(c->grant))                                                    \
     X(zkl_grant_on_change, zkl_grant_on_change(c->grant, on_grant, c))                             \
+    X(zkl_grant_on_revoke, zkl_grant_on_revoke(c->grant, on_grant, c))                             \
     X(zkl_grant_on_wanted, zkl_grant_on_wanted(c->grant, on_grant, c))                             \
     X(zkl_grant_release, FREED(grant, zkl_grant_release))                                          \
     X(zkl_grant_remaining_ms, zkl_grant_remaining_ms(c->grant))                                    \
@@ -178,18 +184,24 @@ static void take_turns(zkl_mutex *m)
     X(zkl_grant_token, zkl_grant_token(c->grant))                                                  \
     X(zkl_grant_turn, zkl_grant_turn(c->grant))                                                    \
     X(zkl_last_error, zkl_last_error(&error))                                                      \
+    X(zkl_mutex_depth, zkl_mutex_depth(c->mutex))                                                  \
     X(zkl_mutex_free, FREED(mutex, zkl_mutex_free))                                                \
     X(zkl_mutex_lock, zkl_mutex_lock(c->mutex, ZKL_FOREVER, NULL))                                 \
     X(zkl_mutex_lock_async, zkl_mutex_lock_async(c->mutex, ZKL_FOREVER, on_acquired, c, NULL))     \
+    X(zkl_mutex_lock_cancelable,                                                                   \
+      zkl_mutex_lock_cancelable(c->mutex, ZKL_FOREVER, c->canceler, NULL))                         \
     X(zkl_mutex_new, zkl_mutex_new(&c->made.mutex, c->session, c->t->lock, NULL))                  \
     X(zkl_mutex_unlock, take_turns(c->mutex))                                                      \
     X(zkl_mutex_yield, zkl_mutex_yield(c->mutex))                                                  \
     X(zkl_op_cancel, zkl_op_cancel(c->op))                                                         \
     X(zkl_op_free, FREED(op, zkl_op_free))                                                         \
+    X(zkl_queue_break, zkl_queue_break(c->session, c->t->path, "none", 1, ZKL_FOREVER))            \
     X(zkl_queue_count, zkl_queue_count(c->queue))                                                  \
     X(zkl_queue_free, FREED(queue, zkl_queue_free))                                                \
     X(zkl_queue_get, zkl_queue_get(c->queue, 0))                                                   \
     X(zkl_queue_read, zkl_queue_read(&c->made.queue, c->session, c->t->path, NULL, ZKL_FOREVER))   \
+    X(zkl_queue_revoke,                                                                            \
+      zkl_queue_revoke(&c->made.queue, c->session, c->t->path, NULL, ZKL_FOREVER))                 \
     X(zkl_queue_watch, zkl_queue_watch(&c->made.watch, c->session, c->t->path, on_queue, c))       \
     X(zkl_session_call, zkl_session_call(c->session, with_handle, c))                              \
     X(zkl_session_close, FREED(session, zkl_session_close))                                        \
@@ -273,6 +285,8 @@ static void prepare(struct scene *c)
         CHECK_INT(zkl_queue_watch(&c->watch, c->session, c->t->path, on_queue, c), 0);
     if (!c->observer)
         CHECK_INT(zkl_election_watch(c->election, on_leader, c, &c->observer), 0);
+    if (!c->canceler)
+        CHECK_INT(zkl_canceler_new(&c->canceler), 0);
     zkl_election_resign(c->election);
     g_free(path);
 }
@@ -287,6 +301,7 @@ static void clear_made(struct scene *c)
     zkl_election_free(c->made.election);
     zkl_mutex_free(c->made.mutex);
     zkl_session_close(c->made.session);
+    zkl_canceler_free(c->made.canceler);
     memset(&c->made, 0, sizeof c->made);
 }
 
@@ -302,6 +317,8 @@ static void clear(struct scene *c)
     zkl_election_free(c->election);
     zkl_mutex_free(c->mutex);
     zkl_mutex_free(c->granting);
+    zkl_canceler_free(c->canceler);
+    c->canceler = NULL;
     c->session = NULL;
     c->observer = NULL;
     c->watch = NULL;
@@ -421,11 +438,14 @@ static const struct waiting {
     bool dispatch, leads;
 } waiting[] = {
     {"zkl_mutex_lock", BY_SERVER, false, false},
+    {"zkl_mutex_lock_cancelable", BY_SERVER, false, false},
     {"zkl_election_campaign", BY_SERVER, false, false},
     {"zkl_election_candidates", BY_SERVER, false, false},
     {"zkl_election_leader", BY_SERVER, false, false},
     {"zkl_election_proclaim", BY_SERVER, false, true},
     {"zkl_queue_read", BY_SERVER, false, false},
+    {"zkl_queue_break", BY_SERVER, false, false},
+    {"zkl_queue_revoke", BY_SERVER, false, false},
     {"zkl_grant_multi", BY_SERVER, false, false},
     {"zkl_session_wait", BY_CUT, false, false},
     {"zkl_session_call", BY_ITSELF, false, false},

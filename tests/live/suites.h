@@ -45,6 +45,7 @@ extern const struct test_suite fault_race_suite;
 extern const struct test_suite fault_process_suite;
 extern const struct test_suite retained_turns_suite;
 extern const struct test_suite retained_rival_suite;
+extern const struct test_suite giving_way_suite;
 extern const struct test_suite retained_try_suite;
 extern const struct test_suite retained_wanted_suite;
 extern const struct test_suite retained_end_suite;

@@ -1,0 +1,252 @@
+/* A holder is asked to give way, on a real server: before the grant and behind it, before it wants
+ * to hear and behind that, while its connection is away, while its transactions write the same
+ * node. Whoever wants to hear does so exactly once. */
+#include "election_actors.h"
+#include "fault.h"
+#include "fourletter.h"
+#include "retained.h"
+#include "suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static zkl_session *asker;
+
+static void begin(void)
+{
+    fault_begin();
+    asker = fault_direct(FAULT_LONG_MS);
+}
+
+/* The one that holds, or node; what it was. */
+static void ask(const char *node, const char *owner)
+{
+    zkl_queue *q = NULL;
+
+    CHECK_INT(zkl_queue_revoke(&q, asker, fault.path, node, FAULT_LIMIT_MS), 0);
+    REQUIRE(zkl_queue_count(q) == 1);
+    if (owner)
+        CHECK_STR(zkl_queue_get(q, 0)->owner, owner);
+    zkl_queue_free(q);
+}
+
+static zkl_mutex *named(zkl_session *s, int64_t retain_ms)
+{
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+
+    o.name = "me";
+    o.retain_ms = retain_ms;
+    return fault_mutex_options(s, fault.path, &o);
+}
+
+/* What is told once is told no more. */
+static void check_once(struct told *told, zkl_mutex *m)
+{
+    EVENTUALLY(atomic_load(&told->count) == 1);
+    ask(NULL, "__REVOKE__");
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL), 0); /* it is answered behind all of that */
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(atomic_load(&told->count), 1);
+    CHECK_INT(told_times(told, ZKL_HELD) + told_times(told, ZKL_SUSPECT), 1);
+}
+
+static void behind_the_registration(void)
+{
+    struct told told = {.count = 0};
+    zkl_grant *g;
+
+    begin();
+    zkl_mutex *m = named(fault_direct(FAULT_LONG_MS), 0);
+    REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g) == 0);
+    CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0);
+    ask(NULL, "me");
+    check_once(&told, m);
+    fault_end();
+}
+
+static void before_the_registration(void)
+{
+    struct told told = {.count = 0};
+    zkl_grant *g;
+
+    begin();
+    zkl_mutex *m = named(fault_direct(FAULT_LONG_MS), 0);
+    REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g) == 0);
+    ask(NULL, "me");
+    CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0);
+    check_once(&told, m);
+    fault_end();
+}
+
+/* The second in line has a watch on its own node, the third has none. */
+static void before_the_grant(void)
+{
+    begin();
+    for (int place = 2; place <= 3; place++) {
+        struct told told = {.count = 0};
+        struct acquisition a[3];
+        zkl_session *s = fault_direct(FAULT_LONG_MS);
+        for (int i = 0; i < 3; i++)
+            acquisition_queue(&a[i], fault_mutex(s), i + 1);
+        zkl_queue *q = NULL;
+        REQUIRE(zkl_queue_read(&q, asker, fault.path, NULL, FAULT_LIMIT_MS) == 0);
+        ask(zkl_queue_get(q, (size_t)place - 1)->node, zkl_queue_get(q, (size_t)place - 1)->owner);
+        zkl_queue_free(q);
+        for (int i = 0; i < 3; i++) {
+            REQUIRE(acquisition_granted(&a[i]));
+            CHECK_INT(zkl_grant_on_revoke(a[i].grant, told_fn, &told), 0);
+            if (i == place - 1)
+                EVENTUALLY(atomic_load(&told.count) == 1);
+            acquisition_end(&a[i]);
+        }
+        EVENTUALLY(fault_children() == 0);
+        CHECK_INT(atomic_load(&told.count), 1);
+    }
+    fault_end();
+}
+
+/* The event is told when the connection is there again. */
+static void without_a_connection(void)
+{
+    struct told told = {.count = 0};
+    zkl_grant *g;
+
+    begin();
+    zkl_mutex *m = named(fault_proxied(FAULT_LONG_MS), 0);
+    REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g) == 0);
+    CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0);
+    EVENTUALLY(fourletter_watches_of(fault.port, zkl_grant_session_id(g)) == 1);
+    proxy_cut(fault.proxy);
+    ask(NULL, "me");
+    proxy_heal(fault.proxy);
+    EVENTUALLY(atomic_load(&told.count) == 1);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    fault_end();
+}
+
+/* An idle span goes at once; a turn is told, and the span ends with it. */
+static void retained_spans(void)
+{
+    struct told told = {.count = 0};
+    zkl_grant *g;
+
+    begin();
+    zkl_mutex *m = named(fault_direct(FAULT_LONG_MS), DAY_MS);
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL) == 0);
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+    }
+    CHECK_INT(fault_children(), 1);
+    ask(NULL, "me");
+    EVENTUALLY(fault_children() == 0);
+    REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g) == 0);
+    CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0);
+    ask(NULL, "me");
+    EVENTUALLY(atomic_load(&told.count) == 1);
+    CHECK_INT(fault_children(), 1);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    EVENTUALLY(fault_children() == 0);
+    CHECK_INT(atomic_load(&told.count), 1);
+    fault_end();
+}
+
+/* Of a started election, and of one term. */
+static void leaders(void)
+{
+    struct told told = {.count = 0};
+    struct tale tale = TALE_INIT;
+    zkl_grant *g;
+
+    begin();
+    zkl_election *e = election_of(fault_direct(FAULT_LONG_MS), fault.path, "a");
+    REQUIRE(zkl_election_start(e, tale_event, &tale) == 0);
+    TALE_WAIT(&tale, "leading");
+    ask(NULL, "a");
+    TALE_WAIT(&tale, "leading asked");
+    ask(NULL, "__REVOKE__"); /* once a term */
+    CHECK_INT(zkl_election_yield(e), 0);
+    TALE_WAIT(&tale, "leading asked resigned leading");
+    ask(NULL, "a");
+    TALE_WAIT(&tale, "leading asked resigned leading asked");
+    CHECK_INT(zkl_election_resign(e), 0);
+    TALE_WAIT(&tale, "leading asked resigned leading asked resigned stopped");
+    REQUIRE(zkl_election_campaign(e, FAULT_LIMIT_MS, &g) == 0);
+    CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0);
+    ask(NULL, "a");
+    EVENTUALLY(atomic_load(&told.count) == 1);
+    zkl_grant_release(g);
+    zkl_election_free(e);
+    fault_end();
+}
+
+/* Both write the own node: no transaction is lost or doubted for it, and the request stays, so that
+ * it is heard. */
+static void among_transactions(void)
+{
+    enum { ROUNDS = 30, EACH = 5 };
+    int heard = 0;
+
+    begin();
+    zkl_mutex *m = named(fault_direct(FAULT_LONG_MS), 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct told told = {.count = 0};
+        zkl_grant *g;
+        REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g) == 0);
+        if (round % 2)
+            CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0);
+        for (int i = 0; i < EACH; i++) {
+            if (i == round % EACH)
+                ask(NULL, "me");
+            CHECK_INT(zkl_grant_multi(g, NULL, 0, 0, FAULT_LIMIT_MS), 0);
+        }
+        if (round % 2 == 0)
+            CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0);
+        heard += EVENTUALLY(atomic_load(&told.count) == 1);
+        char *data = raw_get(fault.direct, zkl_grant_node(g), NULL);
+        CHECK(data && strncmp(data, "__REVOKE__\nzkl tx ", 18) == 0);
+        free(data);
+        ask(NULL, "__REVOKE__");
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+    }
+    CHECK_INT(heard, ROUNDS);
+    fault_end();
+}
+
+/* Removed by force: the next one holds, the one before hears of its loss. */
+static void broken(void)
+{
+    struct acquisition a, b;
+    zkl_queue *q = NULL;
+
+    begin();
+    acquisition_queue(&a, named(fault_direct(FAULT_LONG_MS), 0), 1);
+    acquisition_queue(&b, named(fault_direct(FAULT_LONG_MS), 0), 2);
+    REQUIRE(zkl_queue_read(&q, asker, fault.path, NULL, FAULT_LIMIT_MS) == 0);
+    const zkl_contender *first = zkl_queue_get(q, 0);
+    CHECK_INT(zkl_queue_break(asker, fault.path, first->node, first->token + 1, FAULT_LIMIT_MS),
+              ZKL_ENOENT);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
+    CHECK_INT(zkl_queue_break(asker, fault.path, first->node, first->token, FAULT_LIMIT_MS), 0);
+    REQUIRE(acquisition_granted(&b));
+    EVENTUALLY(told_times(&a.told, ZKL_LOST) == 1);
+    CHECK_INT(zkl_queue_break(asker, fault.path, first->node, first->token, FAULT_LIMIT_MS),
+              ZKL_ENOENT);
+    zkl_queue_free(q);
+    acquisition_end(&a);
+    acquisition_end(&b);
+    fault_end();
+}
+
+static const struct test_case cases[] = {
+    {"behind_the_registration", behind_the_registration},
+    {"before_the_registration", before_the_registration},
+    {"before_the_grant", before_the_grant},
+    {"without_a_connection", without_a_connection},
+    {"retained_spans", retained_spans},
+    {"leaders", leaders},
+    {"among_transactions", among_transactions},
+    {"broken", broken},
+    {NULL, NULL},
+};
+const struct test_suite giving_way_suite = {"giving_way", fault_start, fault_stop, cases};
