@@ -2,17 +2,23 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.LockPath;
 
-/** Curator's mutex, and either side of its read-write lock. */
+/** Curator's mutex, revocable or not, and either side of its read-write lock. */
 final class CuratorHold extends Hold {
     private final InterProcessMutex lock;
+    private final AtomicInteger asked = new AtomicInteger();
 
     CuratorHold(CuratorFramework client, String path, String kind) {
         switch (kind) {
+        case "curator-revocable":
+            lock = new InterProcessMutex(client, path);
+            lock.makeRevocable(held -> asked.incrementAndGet());
+            break;
         case "curator":
             lock = new InterProcessMutex(client, path);
             break;
@@ -39,6 +45,11 @@ final class CuratorHold extends Hold {
     @Override
     String node() {
         return LockPath.of(lock);
+    }
+
+    @Override
+    int asked() {
+        return asked.get();
     }
 
     @Override

@@ -16,6 +16,11 @@ abstract class Hold {
     /** The own node's path, while holding. */
     abstract String node();
 
+    /** How often it was asked to give way, as far as it listens. */
+    int asked() {
+        return 0;
+    }
+
     /** By the thread that acquired. */
     abstract void release() throws Exception;
 

@@ -34,6 +34,8 @@ final class Locks implements Peer.Subject {
         case "revoke":
             Revoker.attemptRevoke(client, words[1]);
             return "ok";
+        case "asked":
+            return "ok " + held.asked();
         case "now":
             return "ok " + System.nanoTime();
         default:

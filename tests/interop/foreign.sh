@@ -90,11 +90,18 @@ WriteLock's \0224
 P
 
 # Curator's revoker overwrites the node of a holder.
+is_asked() { # PEER
+    ask "$1" asked
+    [ "$answer" = "ok 1" ]
+}
 L=/interop/revoked
 ask zkl1 "hold $L zkl"
 read -r _ _ node <<<"$answer"
+ask zkl1 heed
+expect "zkl wants to hear of it" ok "$answer"
 ask java1 "revoke $node"
 expect "Curator revokes" ok "$answer"
+wait_until "zkl hears it" is_asked zkl1
 run "$ZKL" ls --json $L
 expect "zkl ls shows it" "0:1" "$status:$(grep -c '"owner": "__REVOKE__"' "$scratch/out")"
 for data in first second; do
@@ -104,10 +111,37 @@ done
 expect "and has made its nodes" $'first\nsecond' "$("$ADMIN" list /interop | grep -x 'first\|second')"
 ask zkl1 state
 expect "the grant stays" "ok HELD" "$answer"
+ask zkl1 asked
+expect "asked once" "ok 1" "$answer"
 ask java1 "try $L curator"
 expect "also for Curator" busy "$answer"
 ask zkl1 release
 expect "it lets go" ok "$answer"
 expect_no_node "nothing is left" $L
+
+# Before anybody wants to hear of it, of a lock that retains.
+ask zkl1 "hold $L zkl-retain"
+read -r _ _ node <<<"$answer"
+ask java1 "revoke $node"
+ask zkl1 heed
+wait_until "zkl hears what was there before" is_asked zkl1
+ask zkl1 release
+expect_no_node "and lets go" $L
+
+# The other way round: of Curator's locks the revocable ones listen.
+for kind in curator-revocable curator; do
+    ask java1 "hold $L $kind"
+    read -r _ _ node <<<"$answer"
+    run "$ZKL" revoke $L
+    expect_match "zkl revokes $kind" "^0:.* curator .* ${node##*/}\$" "$status:$out"
+    [ $kind = curator ] || wait_until "it hears" is_asked java1
+    run "$ZKL" revoke $L "${node##*/}"
+    expect_match "by its name, too" "^0:.*\(asked to revoke\) +${node##*/}\$" "$status:$out"
+    ask zkl1 "try $L zkl"
+    expect "nothing is forced" busy "$answer"
+    ask java1 release
+    expect "$kind lets go" ok "$answer"
+    expect_no_node "$kind: nothing is left" $L
+done
 end_peers
 finish

@@ -11,8 +11,9 @@
 #   stop                   the same, after the present turn
 #   now                    "ok NANOSECONDS" by CLOCK_MONOTONIC
 #
-# Java alone takes `revoke NODE`, Python alone `persist PATH KIND` (a hold that outlives its session),
-# zkl alone `state` and `fenced PATH DATA` (a node made in a fenced transaction).
+# Java alone takes `revoke NODE`, Java and zkl `asked` ("ok COUNT": how often the holder was asked to give
+# way; a curator-revocable, or a zkl since `heed`), Python alone `persist PATH KIND` (a hold that outlives its session),
+# zkl alone `state`, `heed` and `fenced PATH DATA` (a node made in a fenced transaction).
 #
 # Contending ends when SECONDS have passed and GRANTS were had, or 60 s later. COUNTER is a file with
 # three numbers, the last token, the count, and which turn of that token it was (0 but for zkl-retain;
@@ -24,7 +25,7 @@
 # with the count found and the one left, and TOKEN.TURN for each later turn of a token. Errors are told on standard error too.
 #
 # Kinds: zkl and, with other options, zkl-strict, zkl-kazoo, zkl-apache, zkl-retain, which contends by several
-# threads (zkl_peer.c); curator,
+# threads (zkl_peer.c); curator, curator-revocable,
 # curator-read, curator-write, apache (ZooKeeper's WriteLock; Locks.java); kazoo and those of
 # peer_locks.py. PEER_SESSION_MS is the session timeout of them all.
 # shellcheck shell=bash disable=SC2154

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ static zkl_session *session;
 static zkl_mutex *mutex; /* of the lock held */
 static zkl_grant *held;
 static struct attempt *contend;
+static atomic_int asked; /* to give way, since it listens */
 
 static const struct {
     const char *name;
@@ -121,6 +123,18 @@ static void state(void)
     answer("ok %s", names[zkl_grant_state(held)]);
 }
 
+static void on_revoke(zkl_grant *grant, zkl_state now, void *data)
+{
+    (void)grant, (void)now, (void)data;
+    atomic_fetch_add(&asked, 1);
+}
+
+static void heed(void)
+{
+    atomic_store(&asked, 0);
+    answer_error(zkl_grant_on_revoke(held, on_revoke, NULL));
+}
+
 /* Creates a node, if the lock still stands. */
 static void fenced(const char *path, const char *data)
 {
@@ -169,6 +183,10 @@ static void obey(char **words, int count)
         list(words[1]);
     else if (is(words, count, "state", 0) && held)
         state();
+    else if (is(words, count, "heed", 0) && held)
+        heed();
+    else if (is(words, count, "asked", 0) && held)
+        answer("ok %d", atomic_load(&asked));
     else if (is(words, count, "fenced", 2) && held)
         fenced(words[1], words[2]);
     else if (is(words, count, "contend", 7) && !contend)
