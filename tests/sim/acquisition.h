@@ -44,6 +44,7 @@ struct acquisition {
     bool closed;    /* its session or mutex was closed meanwhile */
     bool lent;      /* a term of a started election: its grant is not ours */
     bool released;
+    bool heeds;         /* revoker.c's */
     bool excused;       /* a third party has taken its node away */
     int64_t ends_by;    /* when excused */
     int64_t lost_since; /* seen to be LOST, but not told yet; 0: not so */

@@ -85,10 +85,15 @@ struct roles {
     uint64_t admin; /* chance of what admin.c is about */
     bool admin_aims;
     struct alarm admin_alarm;
-    uint64_t chance;  /* of elections */
-    uint64_t undoing; /* chance of restore.c */
-    bool restores;    /* the server's data goes back */
-    bool kept;        /* to what it was */
+    uint64_t revoking; /* chance of what revoker.c is about */
+    bool revokes;
+    struct alarm revoking_alarm;
+    GPtrArray *heeders;   /* its own */
+    GHashTable *asked_at; /* node -> int64_t */
+    uint64_t chance;      /* of elections */
+    uint64_t undoing;     /* chance of restore.c */
+    bool restores;        /* the server's data goes back */
+    bool kept;            /* to what it was */
     struct alarm restoring;
     unsigned actors; /* 0: there are none */
     unsigned lines;  /* of them */
@@ -122,6 +127,12 @@ bool actors_are_empty(const struct roles *roles);
 
 void admin_draw(struct roles *roles, uint64_t seed);
 void admin_start(struct roles *roles);
+
+/* ---- who asks holders to give way: revoker.c ---- */
+
+void revoker_draw(struct roles *roles, uint64_t seed);
+void revoker_start(struct roles *roles);
+void revoker_end(struct roles *roles); /* when the stage is over */
 
 /* ---- limbo.c ---- */
 

@@ -136,6 +136,7 @@ static void play(struct roles *roles)
     actors_start(roles);
     foreign_nodes_start(roles);
     admin_start(roles);
+    revoker_start(roles);
     restore_start(roles);
     for (unsigned i = 0; i < roles->members; i++) {
         draw_options(roles, &roles->member[i]);
@@ -160,12 +161,14 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
     foreign_nodes_draw(roles, seed);
     actors_draw(roles, seed);
     admin_draw(roles, seed);
+    revoker_draw(roles, seed);
     limbo_draw(roles, seed, config.latency_max_us);
     restore_draw(roles, seed);
     play(roles);
     tally_add(tally, &roles->stage->tally);
     char *wrong = g_steal_pointer(&roles->stage->wrong);
     stage_free(roles->stage);
+    revoker_end(roles);
     g_free(roles);
     return wrong;
 }

@@ -35,6 +35,7 @@ static const struct {
     {"told to observers", offsetof(struct tally, told), 2500},
     {"head hints", offsetof(struct tally, hints), 100},
     {"restores", offsetof(struct tally, restores), 10},
+    {"revoked", offsetof(struct tally, revoked), 50},
     {"turns", offsetof(struct tally, turns), 300},
     {"yielded to tries", offsetof(struct tally, yielded), 10},
 };

@@ -23,6 +23,7 @@ struct tally {
     uint64_t terms;                     /* of started elections */
     uint64_t hints;                     /* left by holders */
     uint64_t restores;                  /* the server's data went back */
+    uint64_t revoked;                   /* heard that they were asked to give way */
     uint64_t turns;   /* grants without a node of their own, where mutexes retain */
     uint64_t yielded; /* grants of tries that found another first, where mutexes retain */
 };

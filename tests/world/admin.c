@@ -53,6 +53,14 @@ bool world_admin_delete(struct world *w, const char *path)
     return done;
 }
 
+bool world_admin_set(struct world *w, const char *path, const char *data)
+{
+    const struct store_request request = {
+        .kind = STORE_SET, .path = path, .data = data, .length = (int)strlen(data), .version = -1};
+
+    return decree(w, ask_of(&request), CAUSE_ADMIN);
+}
+
 bool world_admin_create(struct world *w, const char *path, const char *data, bool container)
 {
     const struct store_request request = {
