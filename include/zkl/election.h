@@ -124,8 +124,10 @@ typedef enum zkl_election_event {
                                  so late that the term is over */
     ZKL_ELECTION_SUSPECT = 2, /* no proof arrives: the term may end soon */
     ZKL_ELECTION_HELD = 3,    /* proved again after SUSPECT */
-    ZKL_ELECTION_ASKED = 4,   /* asked to step down, for a candidate of higher priority or after
-                                 max_term_ms: when ready, call zkl_election_yield(). Once a term */
+    ZKL_ELECTION_ASKED = 4,   /* asked to step down: for a candidate of higher priority, after
+                                 max_term_ms, or by somebody (zkl_grant_on_revoke() says how), which
+                                 needs no option. When ready, call zkl_election_yield(). Once a term
+                               */
     ZKL_ELECTION_DEPOSED =
         5,                     /* the term was lost: stop at once. When this call has returned, the
                                   node is deleted, if it still exists, and the next campaign begins */

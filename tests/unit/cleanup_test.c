@@ -90,15 +90,13 @@ static bool answer_own(const struct store_request *request, struct store_reply *
 {
     static char path[128], *names[1];
 
-    reply->rc = STORE_OK;
-    reply->ephemeral_owner = FAKE_SESSION_ID;
-    reply->czxid = 5;
+    *reply = (struct store_reply){
+        .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID, .czxid = 5, .names = names};
     if (request->kind == STORE_CREATE) {
         g_snprintf(path, sizeof path, "%s0000000007", request->path);
         reply->path = path;
     }
     names[0] = path[0] ? strrchr(path, '/') + 1 : path;
-    reply->names = names;
     reply->count = request->kind == STORE_LIST;
     return request->kind != STORE_DELETE && strstr(request->path, "/l") != NULL;
 }
