@@ -26,6 +26,8 @@ const char *check_text(enum broken broken)
         [BROKEN_STUCK] = "somebody waits for ever",
         [BROKEN_LEFT] = "everybody is done, and something is left at the server",
         [BROKEN_ENDLESS] = "it can go on for ever",
+        [BROKEN_ASKED] = "told that it is asked to give way: wrongly, or twice",
+        [BROKEN_UNASKED] = "a holder will never hear that it is asked to give way",
         [BROKEN_OVERWRITTEN] = "a hint in place of others' data",
     };
     return texts[broken];
@@ -80,6 +82,14 @@ void check_grant(struct state *st, int i)
         st->broken = BROKEN_ORDER;
     else if (is_token_low(st, own))
         st->broken = BROKEN_TOKEN;
+}
+
+void check_asked(struct state *st, int i)
+{
+    const struct client *c = &st->clients[i];
+
+    if (c->told_asked || !c->decided || c->node == MODEL_NONE || !st->nodes[c->node].asked)
+        st->broken = BROKEN_ASKED;
 }
 
 /* Layouts of which one does not wait for the other, told apart by hand. */
@@ -173,6 +183,19 @@ static enum broken check_holder(const struct state *st, const struct client *c)
     return BROKEN_UNTOLD;
 }
 
+/* A watch is of use until its server has seen the request; from then on the event, the timer that
+ * sets the first watch, or a read must be under way. */
+static enum broken check_heeding(const struct client *c)
+{
+    const uint16_t bit = MODEL_BIT(c->node);
+    const bool pending = c->timer || c->expired || asks_for(c, ASK_READ, c->node) ||
+                         hears_of(c, c->node) || (c->missed & bit);
+
+    if (pending || (!(c->sees_asked & bit) && ((c->connected ? c->watched : c->kept) & bit)))
+        return BROKEN_NOT;
+    return BROKEN_UNASKED;
+}
+
 /* Of a finished attempt: every node has a delete under way, or its session ends. */
 static enum broken check_done(const struct state *st, int i)
 {
@@ -222,6 +245,8 @@ enum broken check_state(const struct state *st)
             return BROKEN_WAITS;
         if (c->grant) {
             broken = check_holder(st, c);
+            if (!broken && stands(st, c->node) && st->nodes[c->node].asked && !c->told_asked)
+                broken = check_heeding(c);
             alone += stands(st, c->node) && c->machine.kind != CHILD_READ;
             if (stands(st, c->node) && ++valid > 1 && alone > 0)
                 return BROKEN_TWO;

@@ -27,6 +27,8 @@ enum broken {
     BROKEN_LEFT,
     BROKEN_ENDLESS,
     BROKEN_OVERWRITTEN,
+    BROKEN_ASKED,
+    BROKEN_UNASKED,
     BROKEN_COUNT
 };
 
@@ -34,6 +36,9 @@ const char *check_text(enum broken broken);
 
 /* i's user was granted just now: into st->broken. */
 void check_grant(struct state *st, int i);
+
+/* i's user is told just now that it is asked to give way. */
+void check_asked(struct state *st, int i);
 
 /* At the moment it is refused for its neighbours: the child of that snapshot is reason enough. */
 void check_refusal(struct state *st, int i, uint32_t child, uint16_t names);

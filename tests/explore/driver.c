@@ -183,6 +183,10 @@ static void perform(struct state *st, int i, const struct action *a, uint16_t na
         c->grant = true;
         check_grant(st, i);
         break;
+    case ACT_ASKED:
+        check_asked(st, i);
+        c->told_asked = true;
+        break;
     case ACT_REVOKE: /* lose(): what the timer does next is driver_release(), at any time */
         c->grant = false;
         c->timer = false;

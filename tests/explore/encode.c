@@ -130,7 +130,7 @@ static void put_table(struct encoder *e)
         put(e, e->place[n->client]);
         put(e, at_most(client->id - n->id, 2) << 4 | at_most(client->session - n->session, 1));
         put(e, n->forced | n->heard << 1 | n->headed << 2 | (n->czxid <= st->last_token) << 3 |
-                   (n->czxid <= st->last_alone) << 4 | n->read << 5 | n->late << 6);
+                   (n->czxid <= st->last_alone) << 4 | n->read << 5 | n->late << 6 | n->asked << 7);
         put_order(e, n->order);
         put_number(e, n->number);
     }
@@ -173,7 +173,7 @@ static void put_queues(struct encoder *e, const struct client *c)
     for (int k = 0; k < c->replies_count; k++) {
         const struct reply *reply = &c->replies[k];
         put(e, reply->kind | newest(c, reply->tag));
-        put(e, reply->answer | reply->gone << 7);
+        put(e, reply->answer | reply->gone << 7 | reply->asked << 6);
         put_node(e, reply->node);
         put_nodes(e, reply->names);
         put_hint(e, reply->hint);
@@ -191,6 +191,7 @@ static void put_machine(struct encoder *e, const struct client *c)
     put(e, m->try_only | m->has_node << 1 | m->watching << 2 | m->told << 3 | m->own_watched << 4 |
                (m->own_watched && m->own_connection == c->connection) << 5 |
                m->shared_session << 6 | (m->try_only && m->waited) << 7);
+    put(e, m->asked);
     put(e, m->state == ST_WAITING || m->state == ST_SUCCEEDING ? (int)m->ahead : 0);
     put(e, m->hintable && !m->told ? 1 + m->version : 0);
     put(e, m->hintable && !m->told ? (int)m->count : 0);
@@ -213,7 +214,7 @@ static void put_client(struct encoder *e, int i)
     put(e, c->retired | c->timer << 1 | c->established << 2 | c->connected << 3 | c->in_time << 4 |
                c->lapse_due << 5 | c->expired << 6 | c->cut << 7);
     put(e, c->sees_directory | c->decided << 1 | c->grant << 2 | c->stopping << 3 | c->purge << 4 |
-               c->orphan << 5);
+               c->orphan << 5 | c->told_asked << 6);
     put(e, c->followed);
     for (int k = 0; k < e->nodes; k++)
         put(e, c->asked[e->order[k]]);
@@ -221,6 +222,8 @@ static void put_client(struct encoder *e, int i)
     put_nodes(e, c->kept);
     put_nodes(e, c->view);
     put_nodes(e, c->watched);
+    put_nodes(e, c->sees_asked);
+    put_nodes(e, c->missed);
     put_hint(e, c->sees_hint);
     put_queues(e, c);
 }

@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "recipes/revoke.h"
+
 enum place { OF_NODE, OF_NEW_NODE, OF_DIRECTORY };
 
 /* What is a request of the library to each of the model. */
@@ -173,9 +175,9 @@ bool library_answer(struct actor *a, const struct state *st, const struct reply 
 {
     const struct ask ask = asked_for(reply);
     int at = find(a, &ask);
-    char *names[MODEL_NODES], *data = data_of(reply->hint);
+    char *names[MODEL_NODES], *data = reply->asked ? g_strdup(REVOKE_WORD) : data_of(reply->hint);
     struct store_reply to = {.rc = code_of((enum answer)reply->answer),
-                             .version = reply->hint.version,
+                             .version = reply->asked ? 1 : reply->hint.version,
                              .data = data,
                              .length = (int)strlen(data),
                              .data_length = (int)strlen(data),

@@ -90,6 +90,7 @@ static void own_read(struct state *st, int i, const struct reply *reply, struct 
         watches_answered(c, reply, &c->own_subscription);
     use_stat(st, reply, ev);
     ev->kind = EV_READ;
+    ev->asked = reply->asked;
     driver_step(st, i, ev);
 }
 
@@ -221,7 +222,9 @@ void link_down(struct state *st, int i)
     int count = 0;
 
     for (int k = 0; k < c->replies_count; k++)
-        if (c->replies[k].kind != REPLY_FIRED)
+        if (c->replies[k].kind == REPLY_FIRED && !c->replies[k].gone)
+            c->missed |= MODEL_BIT(c->replies[k].node);
+        else if (c->replies[k].kind != REPLY_FIRED)
             under_way[count++] = (struct ask){
                 .kind = c->replies[k].kind, .node = c->replies[k].node, .tag = c->replies[k].tag};
     for (int k = 0; k < c->asks_count; k++)
@@ -259,7 +262,7 @@ static void end_session(struct client *c)
     c->connection++;
     c->asks_count = c->replies_count = 0;
     watches_clear(c);
-    c->watched = c->kept = c->armed = 0;
+    c->watched = c->kept = c->armed = c->missed = 0;
     memset(c->asked, 0, sizeof(c->asked));
 }
 

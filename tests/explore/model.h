@@ -59,6 +59,7 @@ struct reply {
     uint16_t names; /* LIST, DIRECTORY_READ: the nodes seen */
     uint8_t kind, node, answer;
     bool gone;
+    bool asked;       /* PROVE, READ: the node's data ask to give way */
     struct hint hint; /* LIST, HINT_READ */
 };
 
@@ -100,7 +101,10 @@ struct client {
     struct hint sees_hint;
     uint8_t followed; /* entries of the log */
     uint16_t watched;
+    uint16_t sees_asked; /* nodes that ask to give way, in its view */
+    uint16_t missed;     /* nodes kept whose change was not heard on the last connection */
     /* the user */
+    bool told_asked; /* was told so */
     bool decided;
     bool grant;    /* held, and its deadline ahead */
     bool stopping; /* was told of its loss, and is not through with that */
@@ -119,6 +123,7 @@ struct node {
     bool late;   /* the same, when the write node was gone */
     bool forced; /* removed by a third party */
     bool heard;  /* its client was told that it is gone */
+    bool asked;  /* to give way */
     bool headed; /* at some instant it stood and nobody before it did */
 };
 

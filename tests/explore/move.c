@@ -121,7 +121,7 @@ int move_list(const struct state *st, struct move moves[MOVES_MAX])
         if (!(st->standing & MODEL_BIT(n)))
             continue;
         moves[count++] = (struct move){MOVE_FORCE_DELETE, st->nodes[n].client, n};
-        if (is_watched(st, n))
+        if (is_watched(st, n) || !st->nodes[n].asked)
             moves[count++] = (struct move){MOVE_TOUCH, st->nodes[n].client, n};
     }
     if (st->directory && !st->standing)
@@ -306,7 +306,7 @@ static const char *const words[MOVE_COUNT] = {
     [MOVE_CLOSE] = "FAULT: closes",
     [MOVE_FORCE_CLOSE] = "FAULT: somebody closes its session",
     [MOVE_FORCE_DELETE] = "FAULT: somebody deletes its node",
-    [MOVE_TOUCH] = "FAULT: somebody changes its node",
+    [MOVE_TOUCH] = "FAULT: somebody asks it to give way, in its node",
     [MOVE_REAP] = "FAULT: the empty directory is reaped",
 };
 

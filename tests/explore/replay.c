@@ -42,10 +42,10 @@ static void put_attempt(GString *text, const struct attempt *m)
         g_string_append_printf(text, ", node %d, token %" G_GUINT64_FORMAT, m->number, m->token);
     if (m->hintable)
         g_string_append_printf(text, ", data of version %d, %u children", m->version, m->count);
-    g_string_append_printf(text, "%s%s%s%s%s\n", m->told ? ", told" : "",
+    g_string_append_printf(text, "%s%s%s%s%s%s\n", m->told ? ", told" : "",
                            m->watching ? ", watching" : "", m->own_watched ? ", own watched" : "",
-                           m->shared_session ? ", shared session" : "",
-                           m->waited ? ", waited" : "");
+                           m->shared_session ? ", shared session" : "", m->waited ? ", waited" : "",
+                           m->asked ? ", asked" : "");
 }
 
 struct facts {

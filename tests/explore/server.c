@@ -234,6 +234,7 @@ void server_force_close(struct state *st, int i)
 
 void server_touch(struct state *st, int n)
 {
+    st->nodes[n].asked = true;
     append(st, CHANGE_TOUCH, MODEL_BIT(n));
 }
 
@@ -264,6 +265,8 @@ void server_follow(struct state *st, int i)
     case CHANGE_DELETE:
     case CHANGE_CLOSE:
         c->view &= (uint16_t)~change->nodes;
+        c->sees_asked &= (uint16_t)~change->nodes;
+        c->missed &= (uint16_t)~change->nodes;
         fire(c, change->nodes, true, false);
         if (change->client == i && change->session == c->session && c->established) {
             c->cut = true;
@@ -271,6 +274,9 @@ void server_follow(struct state *st, int i)
         }
         break;
     case CHANGE_TOUCH:
+        c->sees_asked |= change->nodes;
+        if (!c->connected)
+            c->missed |= change->nodes & c->kept;
         fire(c, change->nodes, false, false);
         break;
     case CHANGE_HINT:
@@ -311,6 +317,8 @@ static struct reply look(const struct state *st, struct client *c, const struct 
     } else if (ask->kind == ASK_READ || ask->kind == ASK_WATCH) {
         c->watched |= MODEL_BIT(ask->node);
     }
+    if ((ask->kind == ASK_READ || ask->kind == ASK_PROVE) && reply.answer == ANSWER_OK)
+        reply.asked = c->sees_asked & MODEL_BIT(ask->node);
     return reply;
 }
 
@@ -377,6 +385,8 @@ void server_resume(struct state *st, int i, bool backwards)
 
     c->watched = c->kept;
     fire(c, (uint16_t)(c->kept & ~c->view), true, backwards);
+    fire(c, c->missed, false, backwards);
+    c->missed = 0;
 }
 
 bool server_has_missed(const struct state *st, int i)
