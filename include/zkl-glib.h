@@ -19,6 +19,7 @@ ZKL_END
 /* For g_autoptr(): zkl/cleanup.h says what that means. Since 0.1. */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_session, zkl_session_close)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_mutex, zkl_mutex_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_rwlock, zkl_rwlock_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_grant, zkl_grant_release)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_op, zkl_op_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_queue, zkl_queue_free)
@@ -27,6 +28,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_election, zkl_election_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_canceler, zkl_canceler_free)
 #ifdef ZKL_AUTO
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_mutex_locker, zkl_mutex_locker_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_rwlock_writer, zkl_rwlock_writer_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_rwlock_reader, zkl_rwlock_reader_free)
 #endif
 
 #endif

@@ -23,6 +23,7 @@
 #include <zkl/mutex.h>
 #include <zkl/op.h>
 #include <zkl/queue.h>
+#include <zkl/rwlock.h>
 #include <zkl/session.h>
 #include <zkl/watch.h>
 
@@ -52,6 +53,34 @@ static inline void zkl_mutex_locker_free(zkl_mutex_locker *locker)
         zkl_mutex_unlock((zkl_mutex *)locker);
 }
 
+/* The same of a read-write lock: a level of writing, and one of reading. Since 0.1. */
+typedef struct zkl_rwlock_writer zkl_rwlock_writer;
+typedef struct zkl_rwlock_reader zkl_rwlock_reader;
+
+static inline zkl_rwlock_writer *zkl_rwlock_writer_new(zkl_rwlock *l, int64_t timeout_ms,
+                                                       zkl_grant **ret)
+{
+    return zkl_rwlock_lock(l, timeout_ms, ret) == 0 ? (zkl_rwlock_writer *)l : NULL;
+}
+
+static inline void zkl_rwlock_writer_free(zkl_rwlock_writer *writer)
+{
+    if (writer)
+        zkl_rwlock_unlock((zkl_rwlock *)writer);
+}
+
+static inline zkl_rwlock_reader *zkl_rwlock_reader_new(zkl_rwlock *l, int64_t timeout_ms,
+                                                       zkl_grant **ret)
+{
+    return zkl_rwlock_lock_shared(l, timeout_ms, ret) == 0 ? (zkl_rwlock_reader *)l : NULL;
+}
+
+static inline void zkl_rwlock_reader_free(zkl_rwlock_reader *reader)
+{
+    if (reader)
+        zkl_rwlock_unlock_shared((zkl_rwlock *)reader);
+}
+
 /* What ZKL_AUTO() calls. Of an operation only the handle is freed: what it completes with must
  * outlive the scope. Since 0.1. */
 static inline void zkl_session_cleanup(zkl_session **p)
@@ -67,6 +96,21 @@ static inline void zkl_mutex_cleanup(zkl_mutex **p)
 static inline void zkl_mutex_locker_cleanup(zkl_mutex_locker **p)
 {
     zkl_mutex_locker_free(*p);
+}
+
+static inline void zkl_rwlock_cleanup(zkl_rwlock **p)
+{
+    zkl_rwlock_free(*p);
+}
+
+static inline void zkl_rwlock_writer_cleanup(zkl_rwlock_writer **p)
+{
+    zkl_rwlock_writer_free(*p);
+}
+
+static inline void zkl_rwlock_reader_cleanup(zkl_rwlock_reader **p)
+{
+    zkl_rwlock_reader_free(*p);
 }
 
 static inline void zkl_grant_cleanup(zkl_grant **p)

@@ -3,6 +3,7 @@
 #define ZKL_RWLOCK_H
 
 #include <zkl/api.h>
+#include <zkl/canceler.h>
 #include <zkl/mutex.h>
 #include <zkl/op.h>
 
@@ -69,6 +70,19 @@ ZKL_API int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms, zkl_grant 
  * Returns as zkl_mutex_lock(); ZKL_EDEADLK: also if this owner holds the lock as a reader.
  * Since 0.1. */
 ZKL_API int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms, zkl_grant **ret);
+
+/* As zkl_rwlock_lock_shared() and zkl_rwlock_lock(), and can be ended by another thread, as
+ * zkl_mutex_lock_cancelable() says.
+ * Return as those, or ZKL_ECANCELED: canceler was canceled. Since 0.1. */
+ZKL_API int zkl_rwlock_lock_shared_cancelable(zkl_rwlock *l, int64_t timeout_ms,
+                                              zkl_canceler *canceler, zkl_grant **ret);
+ZKL_API int zkl_rwlock_lock_cancelable(zkl_rwlock *l, int64_t timeout_ms, zkl_canceler *canceler,
+                                       zkl_grant **ret);
+
+/* Returns how many levels of both kinds the caller still has to unlock, as zkl_mutex_depth() does;
+ * unless ret_shared is NULL, *ret_shared gets how many of them are of reading.
+ * Returns also ZKL_EINVAL: l is NULL; ZKL_ECHILD; *ret_shared is then as it was. Since 0.1. */
+ZKL_API int zkl_rwlock_depth(zkl_rwlock *l, int *ret_shared);
 
 /* Undoes one level of reading. The last level of all deletes the node in the background. Never
  * waits for the server, nor for a callback that is running.

@@ -1,4 +1,6 @@
 /* A read-write lock: what handle.c does, for readers and writers. */
+#include <limits.h>
+
 #include "handle.h"
 #include "lib/base/options.h"
 #include "op.h"
@@ -60,21 +62,47 @@ void zkl_rwlock_free(zkl_rwlock *l)
     handle_free(handle_of(l));
 }
 
-static int lock(zkl_rwlock *l, bool shared, int64_t timeout_ms, zkl_grant **ret)
+static int lock(zkl_rwlock *l, bool shared, int64_t timeout_ms, zkl_canceler *canceler,
+                zkl_grant **ret)
 {
     int code = handle_check(handle_of(l), what);
 
-    return code ? code : handle_lock(&l->handle, shared, timeout_ms, ret);
+    return code ? code : handle_lock_cancelable(&l->handle, shared, timeout_ms, canceler, ret);
 }
 
 int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms, zkl_grant **ret)
 {
-    return lock(l, false, timeout_ms, ret);
+    return lock(l, false, timeout_ms, NULL, ret);
 }
 
 int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms, zkl_grant **ret)
 {
-    return lock(l, true, timeout_ms, ret);
+    return lock(l, true, timeout_ms, NULL, ret);
+}
+
+int zkl_rwlock_lock_cancelable(zkl_rwlock *l, int64_t timeout_ms, zkl_canceler *canceler,
+                               zkl_grant **ret)
+{
+    return lock(l, false, timeout_ms, canceler, ret);
+}
+
+int zkl_rwlock_lock_shared_cancelable(zkl_rwlock *l, int64_t timeout_ms, zkl_canceler *canceler,
+                                      zkl_grant **ret)
+{
+    return lock(l, true, timeout_ms, canceler, ret);
+}
+
+int zkl_rwlock_depth(zkl_rwlock *l, int *ret_shared)
+{
+    int code = handle_check(handle_of(l), what);
+    unsigned shared;
+
+    if (code)
+        return code;
+    code = handle_depth(&l->handle, &shared);
+    if (ret_shared)
+        *ret_shared = (int)MIN(shared, (unsigned)INT_MAX);
+    return code;
 }
 
 static int unlock(zkl_rwlock *l, bool shared)

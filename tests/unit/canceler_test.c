@@ -120,11 +120,17 @@ static void while_it_waits_for_a_turn(void)
 static void before_it_waits(void)
 {
     struct caller a;
+    zkl_rwlock *l;
 
     start(0);
     zkl_canceler_cancel(c);
     begin(&a, c);
     expect_canceled(&a);
+    REQUIRE(zkl_rwlock_new(&l, s, "/l", NULL) == 0);
+    CHECK_INT(zkl_rwlock_lock_cancelable(l, ZKL_FOREVER, c, NULL), ZKL_ECANCELED);
+    CHECK_INT(zkl_rwlock_lock_shared_cancelable(l, ZKL_FOREVER, c, NULL), ZKL_ECANCELED);
+    CHECK_INT(zkl_rwlock_depth(l, NULL), 0);
+    zkl_rwlock_free(l);
     CHECK(!fake_is_asked(STORE_CREATE, "/l"));
     stop();
 }

@@ -144,6 +144,43 @@ static void locks(void)
     CHECK_INT(zkl_last_error(NULL), ZKL_ECLOSED);
 }
 
+/* A reader within a writer: what goes out of scope first goes first. */
+static int levels_in_a_scope(zkl_rwlock *l, bool by_glib, int *ret_shared)
+{
+    if (by_glib) {
+        g_autoptr(zkl_rwlock_writer) writer = zkl_rwlock_writer_new(l, ZKL_FOREVER, NULL);
+        g_autoptr(zkl_rwlock_reader) reader = zkl_rwlock_reader_new(l, 0, NULL);
+        CHECK(writer && reader);
+        return zkl_rwlock_depth(l, ret_shared);
+    }
+    ZKL_AUTO(zkl_rwlock_writer) writer = zkl_rwlock_writer_new(l, ZKL_FOREVER, NULL);
+    ZKL_AUTO(zkl_rwlock_reader) reader = zkl_rwlock_reader_new(l, 0, NULL);
+    CHECK(writer && reader);
+    return zkl_rwlock_depth(l, ret_shared);
+}
+
+static void rwlocks(void)
+{
+    g_autoptr(zkl_rwlock) first = NULL;
+    ZKL_AUTO(zkl_rwlock) l = NULL;
+
+    s = fake_session();
+    fake_answer_at_once(answer_own);
+    REQUIRE(zkl_rwlock_new(&first, s, "/l", NULL) == 0);
+    REQUIRE(zkl_rwlock_new(&l, s, "/l", NULL) == 0);
+    for (int i = 0; i < 2; i++) {
+        int shared = 0;
+        CHECK_INT(levels_in_a_scope(l, i, &shared), 2);
+        CHECK_INT(shared, 1);
+        CHECK_INT(zkl_rwlock_depth(l, &shared), 0);
+        CHECK_INT(shared, 0);
+        CHECK_INT(locks_of(s)->contenders.length, 0);
+    }
+    CHECK_INT(zkl_rwlock_depth(NULL, NULL), ZKL_EINVAL);
+    fake_answer_at_once(NULL);
+    zkl_session_close(s);
+}
+
 static void acquire(zkl_mutex *m, zkl_op **ret)
 {
     granted = NULL;
@@ -214,8 +251,8 @@ static void handles(void)
 }
 
 static const struct test_case cases[] = {
-    {"ways_out", ways_out}, {"locks", locks}, {"grants", grants},
-    {"handles", handles},   {NULL, NULL},
+    {"ways_out", ways_out}, {"locks", locks},     {"rwlocks", rwlocks},
+    {"grants", grants},     {"handles", handles}, {NULL, NULL},
 };
 
 const struct test_suite cleanup_suite = {.name = "cleanup", .cases = cases};
