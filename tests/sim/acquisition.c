@@ -1,9 +1,13 @@
 #include "acquisition.h"
 
 #include <glib.h>
+#include <string.h>
 
 #include "candidate.h"
 #include "client.h"
+#include "lib/lock/contender.h"
+#include "lib/lock/grant.h"
+#include "nodes.h"
 #include "tables.h"
 
 char *acquisition_name(const struct acquisition *a)
@@ -115,6 +119,16 @@ static void tell_entering(const struct acquisition *a, const char *what)
     g_free(more);
 }
 
+static int ask(struct client *p, struct acquisition *a)
+{
+    if (!client_sharing)
+        return zkl_mutex_lock_async(a->mutex, a->timeout_ms, on_acquired, a, &a->op);
+    a->shared = stage_chance(p->stage, 50);
+    tell(a, a->shared ? "would read" : "would write", "");
+    return (a->shared ? zkl_rwlock_lock_shared_async : zkl_rwlock_lock_async)(
+        p->rwlock[a->path], a->timeout_ms, on_acquired, a, &a->op);
+}
+
 struct acquisition *acquisition_enter(struct client *p, int path, int64_t timeout_ms,
                                       void (*then)(struct acquisition *a, enum turn turn),
                                       void *data)
@@ -126,7 +140,7 @@ struct acquisition *acquisition_enter(struct client *p, int path, int64_t timeou
     a->then = then;
     a->data = data;
     tell_entering(a, "enters ");
-    if (zkl_mutex_lock_async(a->mutex, timeout_ms, on_acquired, a, &a->op) != 0)
+    if (ask(p, a) != 0)
         stage_wrong(p->stage, "an acquisition was refused although the session is open");
     host_enter(before);
     return a;
@@ -201,6 +215,37 @@ void acquisition_cancel(struct acquisition *a)
     host_enter(before);
 }
 
+/* Who locks in a thread does that by unlocking, which no thread does here. */
+bool acquisition_downgrade(struct acquisition *a)
+{
+    if (!client_sharing || a->shared || a->downgraded || !a->grant)
+        return false;
+    zkl_session *s = grant_session(a->grant);
+    struct host *before = host_enter(a->process->host);
+    tell(a, "goes on as a reader", "");
+    a->downgraded = true;
+    session_lock(s);
+    if (grant_contender(a->grant))
+        contender_downgrade(grant_contender(a->grant));
+    session_unlock(s);
+    host_enter(before);
+    return true;
+}
+
+void acquisition_refresh(struct acquisition *a)
+{
+    const char *node = a->grant ? zkl_grant_node(a->grant) : a->node;
+
+    if (strcmp(node, a->node) == 0)
+        return;
+    g_free(a->node);
+    a->node = g_strdup(node);
+    a->shared = true;
+    a->excused = false; /* of what became of the node before */
+    a->process->stage->tally.downgrades++;
+    oracle_moved(a->process->stage, a);
+}
+
 void acquisition_release(struct acquisition *a)
 {
     zkl_grant *grant = a->grant;
@@ -209,6 +254,7 @@ void acquisition_release(struct acquisition *a)
         return;
     struct host *before = host_enter(a->process->host);
     tell(a, "releases", "");
+    acquisition_refresh(a);
     a->grant = NULL;
     a->released = true;
     oracle_released(a->process->stage, a);

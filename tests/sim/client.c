@@ -78,7 +78,7 @@ void client_free(void *process)
     g_free(process);
 }
 
-bool client_retaining;
+bool client_retaining, client_sharing;
 
 /* Of the random numbers of a schedule none is used up, so that it stays what it is without. */
 static void choose_to_retain(struct client *p, int path, zkl_mutex_options *options)
@@ -120,6 +120,27 @@ static void free_mutexes(struct client *p, int path)
         zkl_mutex_free(p->mutex[path][i]);
 }
 
+static void make_locks(struct client *p, int path)
+{
+    zkl_rwlock_options options = ZKL_RWLOCK_OPTIONS_INIT;
+
+    if (!client_sharing) {
+        make_mutexes(p, path);
+        return;
+    }
+    options.name = host_name(p->host);
+    if (zkl_rwlock_new(&p->rwlock[path], p->session, client_paths[path], &options) != 0)
+        stage_wrong(p->stage, "no read-write lock could be made");
+}
+
+static void free_locks(struct client *p, int path)
+{
+    if (client_sharing)
+        zkl_rwlock_free(p->rwlock[path]);
+    else
+        free_mutexes(p, path);
+}
+
 void client_open(struct client *p)
 {
     struct host *before = host_enter(p->host);
@@ -129,7 +150,7 @@ void client_open(struct client *p)
         g_error("no session could be opened");
     for (int i = 0; i < PATHS; i++) {
         p->handles[i] = 0;
-        make_mutexes(p, i);
+        make_locks(p, i);
     }
     host_enter(before);
 }
@@ -141,8 +162,8 @@ void client_free_mutexes(struct client *p, int path)
     trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "frees the mutexes of %s",
                client_paths[path]);
     acquisition_expect_closed(p, path);
-    free_mutexes(p, path);
-    make_mutexes(p, path);
+    free_locks(p, path);
+    make_locks(p, path);
     host_enter(before);
 }
 
@@ -158,7 +179,7 @@ static void end_session(struct client *p)
     candidates_closed(p);
     onlookers_closed(p);
     for (int i = 0; i < PATHS; i++)
-        free_mutexes(p, i);
+        free_locks(p, i);
     p->session = NULL;
     p->dispatch_at = NEVER;
     host_enter(before);

@@ -31,13 +31,17 @@ int client_place(int line);
 /* Whether a third of the mutexes retain what they have held. */
 extern bool client_retaining;
 
+/* Whether all mutexes are read-write locks instead. */
+extern bool client_sharing;
+
 struct client {
     struct stage *stage;
     struct host *host;
     const char *hosts;    /* that it connects to: as of world_store */
     zkl_session *session; /* NULL: closed */
     zkl_session_options options;
-    zkl_mutex *mutex[PATHS][HANDLES];
+    zkl_mutex *mutex[PATHS][HANDLES]; /* or */
+    zkl_rwlock *rwlock[PATHS];
     unsigned handles[PATHS]; /* how many this session has had there */
     bool retains[LINES];     /* its mutex there */
     uint64_t *styles;        /* chance of their peers and of strict; NULL: as by default */

@@ -3,8 +3,9 @@
  *   sim [--schedules N] [--seconds S] [--from SEED]    many seeds, on all processors
  *   sim --seed N                                       that one, with its trace
  *   sim --retain ...                                   the same, and a third of the mutexes retain
+ *   sim --share ...                                    the same with read-write locks
  *
- * Without arguments it plays a quarter as many again with --retain.
+ * Without arguments it plays a quarter as many again with --retain, and with --share.
  */
 #include <glib.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ enum { SCHEDULES = 10000, SCHEDULES_INSTRUMENTED = 500 };
 
 static struct {
     gint64 schedules, seconds, from, seed;
-    gboolean retain;
+    gboolean retain, share;
 } asked = {.schedules = 0, .seconds = 0, .from = 1, .seed = -1};
 
 static const GOptionEntry entries[] = {
@@ -31,6 +32,7 @@ static const GOptionEntry entries[] = {
     {"from", 0, 0, G_OPTION_ARG_INT64, &asked.from, "the first seed", "SEED"},
     {"seed", 0, 0, G_OPTION_ARG_INT64, &asked.seed, "play that one and write its trace", "SEED"},
     {"retain", 0, 0, G_OPTION_ARG_NONE, &asked.retain, "a third of the mutexes retain", NULL},
+    {"share", 0, 0, G_OPTION_ARG_NONE, &asked.share, "all mutexes are read-write locks", NULL},
     G_OPTION_ENTRY_NULL,
 };
 
@@ -85,7 +87,10 @@ static void explain(const struct workers_result *result)
         return;
     workers_replay(result->failed[0].seed);
     printf("Again: tests/sim/sim%s --seed %" G_GUINT64_FORMAT "\n",
-           client_retaining ? " --retain" : "", result->failed[0].seed);
+           client_retaining ? " --retain"
+           : client_sharing ? " --share"
+                            : "",
+           result->failed[0].seed);
 }
 
 static unsigned play_known(struct workers_result *known)
@@ -112,9 +117,16 @@ static unsigned play_plan(const struct workers_plan *plan)
     workers_play(plan, &result);
     report(&result, began);
     explain(&result);
-    const bool enough = result.schedules < SCHEDULES / 10 ||
-                        tally_suffices(&result.tally, result.schedules, client_retaining);
+    const bool enough =
+        result.schedules < SCHEDULES / 10 || tally_suffices(&result.tally, result.schedules);
     return (result.failures > 0 ? 1U : 0U) + (enough ? 0U : 1U);
+}
+
+static unsigned play_sort(const struct workers_plan *plan, bool retain, bool share)
+{
+    client_retaining = retain;
+    client_sharing = share;
+    return play_plan(plan);
 }
 
 static int play_many(void)
@@ -123,15 +135,14 @@ static int play_many(void)
     struct workers_result result;
     unsigned failed = 0, played = 2;
 
-    client_retaining = false;
+    client_retaining = client_sharing = false;
     failed += play_known(&result);
-    client_retaining = asked.retain;
-    failed += play_plan(&plan);
-    if (!asked.retain && asked.schedules == 0 && asked.seconds == 0) {
-        client_retaining = true;
+    failed += play_sort(&plan, asked.retain, asked.share);
+    if (!asked.retain && !asked.share && asked.schedules == 0 && asked.seconds == 0) {
         plan.schedules /= 4;
-        failed += play_plan(&plan);
-        played += 2;
+        failed += play_sort(&plan, true, false);
+        failed += play_sort(&plan, false, true);
+        played += 4;
     }
     printf("%u passed, %u failed, 0 skipped\n", (unsigned)seeds_count + played - failed, failed);
     return failed ? 1 : 0;
@@ -144,6 +155,7 @@ int main(int argc, char **argv)
     timers_by_hand = true;
     session_store = &world_store;
     client_retaining = asked.retain;
+    client_sharing = asked.share;
     if (asked.seed >= 0)
         return workers_replay((uint64_t)asked.seed) ? 0 : 1;
     return play_many();

@@ -9,7 +9,7 @@
 
 enum { DIGITS = 10 };
 
-static const char *const infixes[] = {"-lock-", "-latch-", "__lock__"};
+static const char *const infixes[] = {"-lock-", "-latch-", "__lock__", "-__READ__", "-__WRIT__"};
 
 /* Where the number begins; NULL: it is no contender's name. */
 static const char *find_number(const char *path)
@@ -142,7 +142,7 @@ static void check_crowd(struct stage *stage, const struct contender_node *own)
     const struct client *p = own->line < PATHS ? client_of(stage, own->session) : NULL;
     unsigned count = 0;
 
-    if (!p || stage->oracle.refusing)
+    if (!p || stage->oracle.refusing || client_sharing)
         return;
     for (guint i = 0; i < stage->oracle.standing->len; i++) {
         const struct contender_node *n = stage->oracle.standing->pdata[i];
@@ -151,6 +151,36 @@ static void check_crowd(struct stage *stage, const struct contender_node *own)
     if (count > p->handles[own->line] * (p->retains[own->line] ? 2 : 1))
         stage_wrong(stage, "%u mutexes of one process have %u nodes on %s", p->handles[own->line],
                     count, client_paths[own->line]);
+}
+
+static const char read_word[] = "-__READ__", write_word[] = "-__WRIT__";
+
+/* The one called as path, but with another word. */
+static struct contender_node *find_other(const struct oracle *o, const char *path, const char *word,
+                                         const char *other)
+{
+    const char *at = g_strrstr(path, word);
+
+    if (!at)
+        return NULL;
+    char *name = g_strdup_printf("%.*s%s%s", (int)(at - path), path, other, at + strlen(word));
+    struct contender_node *n = nodes_find(o, name);
+    g_free(name);
+    return n;
+}
+
+struct contender_node *nodes_find_shared(const struct oracle *o, const char *path)
+{
+    return find_other(o, path, write_word, read_word);
+}
+
+static void note_sharing(const struct oracle *o, struct contender_node *n)
+{
+    const struct contender_node *former = find_other(o, n->path, read_word, write_word);
+
+    n->reader = g_strrstr(n->path, read_word) != NULL;
+    n->writer = g_strrstr(n->path, write_word) != NULL;
+    n->useless = former && former->gone;
 }
 
 static void add(struct stage *stage, const struct note *note)
@@ -172,6 +202,7 @@ static void add(struct stage *stage, const struct note *note)
     n->line = client_line(note->path);
     n->session = note->session;
     n->zxid = note->zxid;
+    note_sharing(o, n);
     if (before) {
         g_hash_table_steal(o->nodes, before->path);
         g_ptr_array_add(o->earlier, before);
@@ -324,8 +355,8 @@ const struct contender_node *nodes_before(const struct oracle *o, const struct c
 {
     for (guint i = 0; i < o->standing->len; i++) {
         const struct contender_node *n = o->standing->pdata[i];
-        if (is_usable(n->number) && !n->undone && n->number < own->number &&
-            client_place(n->line) == client_place(own->line))
+        if (is_usable(n->number) && !n->undone && n->number < own->number && !n->useless &&
+            !(n->reader && own->reader) && client_place(n->line) == client_place(own->line))
             return n;
     }
     return NULL;

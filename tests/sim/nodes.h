@@ -10,6 +10,8 @@ struct contender_node {
     int line;
     int64_t session; /* its owner */
     uint64_t zxid;
+    bool reader, writer; /* of a read-write lock */
+    bool useless;        /* made by a downgrade, when the write node was gone: it holds nobody up */
     bool gone;
     bool late; /* when it was made, another stood before it */
     enum cause cause;
@@ -28,6 +30,9 @@ void nodes_note(struct stage *stage, const struct note *note);
 
 /* NULL: there never was one. */
 struct contender_node *nodes_find(const struct oracle *o, const char *path);
+
+/* The read node of a writer that was downgraded; NULL: there never was one. */
+struct contender_node *nodes_find_shared(const struct oracle *o, const char *path);
 
 /* Its number was not the last one that there is, or beyond. */
 bool nodes_is_usable(const struct contender_node *n);

@@ -56,6 +56,18 @@ void oracle_note(struct stage *stage, const struct note *note)
 
 /* ---- completion ---- */
 
+/* Readers come in any order, each above the writers before it. */
+static bool is_token_low(const struct stage *stage, const struct acquisition *a)
+{
+    const struct oracle *o = &stage->oracle;
+    const int place = client_place(a->path);
+
+    if (a->shared)
+        return a->token <= o->last_alone[place];
+    return a->token < o->last_token[place] ||
+           (a->token == o->last_token[place] && a->turn <= o->last_turn[place]);
+}
+
 static void check_place(struct stage *stage, const struct acquisition *a,
                         const struct contender_node *n)
 {
@@ -69,14 +81,16 @@ static void check_place(struct stage *stage, const struct acquisition *a,
         wrong(stage, a, text);
         g_free(text);
     }
-    if ((a->token < *last || (a->token == *last && a->turn <= *turn)) && !n->older)
+    if (is_token_low(stage, a) && !n->older)
         wrong(stage, a, "its token and turn are not above those of the last grant");
     if (stage->oracle.last_number[place] && stage->oracle.last_number[place] != a->number)
         stage->tally.handovers++;
     if (!n->older) {
-        *last = a->token;
+        *last = MAX(*last, a->token);
         *turn = a->turn;
     }
+    if (!n->older && !a->shared)
+        stage->oracle.last_alone[place] = a->token;
     stage->oracle.last_number[place] = a->number;
 }
 
@@ -210,6 +224,16 @@ void oracle_changed(struct stage *stage, const struct watcher *w, const zkl_gran
     stage->tally.losses += state == ZKL_LOST && w == &a->watchers[0];
 }
 
+void oracle_moved(struct stage *stage, const struct acquisition *a)
+{
+    const struct contender_node *n = nodes_find(&stage->oracle, a->node);
+
+    if (!n)
+        wrong(stage, a, "goes on with a node that was never made");
+    else if (n->useless)
+        wrong(stage, a, "goes on with a node that was made when its former one was gone");
+}
+
 void oracle_released(struct stage *stage, struct acquisition *a)
 {
     g_ptr_array_remove(stage->oracle.holding, a);
@@ -289,7 +313,7 @@ static void check_holding(struct stage *stage)
                 wrong(stage, a, "its node was taken away, but its grant does not end");
         } else if (is_undone(stage, a)) {
             continue;
-        } else if (*holder) {
+        } else if (*holder && !(a->shared && (*holder)->shared)) {
             char *other = acquisition_name(*holder);
             char *text = g_strdup_printf("it and %s hold at once", other);
             wrong(stage, a, text);
@@ -305,6 +329,8 @@ void oracle_check(struct stage *stage)
 {
     struct oracle *o = &stage->oracle;
 
+    for (guint i = 0; client_sharing && i < o->holding->len; i++)
+        acquisition_refresh(o->holding->pdata[i]);
     for (guint i = 0; i < o->fallen->len; i++)
         check_fallen(stage, o->fallen->pdata[i]);
     if (o->always || o->look || o->fallen->len > 0)

@@ -1,8 +1,8 @@
 /* What must be true, whatever happens. From the world's notes it knows which contenders stand at
  * the leader; from the grants themselves, read by their holders' own clocks, who believes what.
  *
- *  - at most one valid grant on a path, whatever the layouts; none whose node is gone, unless a
- * third party took it;
+ *  - at most one valid grant on a path, whatever the layouts, readers apart; none whose node is
+ * gone, unless a third party took it;
  *  - the pairs of token and turn rise; whoever is granted has the lowest number that stands;
  *  - nobody is granted by what was read of a node before a proof of the session that was sent when
  * a third party had taken that node;
@@ -43,6 +43,7 @@ struct oracle {
     GHashTable *doubtful; /* creates without an answer: path as sent */
     /* of each path, by its first line: */
     uint64_t last_token[LINES_MAX], last_turn[LINES_MAX];
+    uint64_t last_alone[LINES_MAX];  /* token, of one that shares with nobody */
     unsigned last_number[LINES_MAX]; /* of the acquisition */
     GArray *heads[LINES_MAX];        /* of each line, of struct head: who was first, in turn */
     bool always;                     /* look at each step, not only when something changed hands */
@@ -59,6 +60,7 @@ void oracle_note(struct stage *stage, const struct note *note);
 void oracle_completed(struct stage *stage, struct acquisition *a);
 void oracle_changed(struct stage *stage, const struct watcher *w, const zkl_grant *grant,
                     zkl_state state);
+void oracle_moved(struct stage *stage, const struct acquisition *a); /* to another node */
 void oracle_released(struct stage *stage, struct acquisition *a);
 
 /* After each step. */

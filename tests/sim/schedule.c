@@ -149,6 +149,13 @@ static void play(struct roles *roles)
     end(roles);
 }
 
+/* Read-write locks: nobody else is on their paths, and the servers' data do not go back. */
+static void leave_alone(struct roles *roles)
+{
+    roles->actors = 0;
+    roles->has_foreign = roles->styles = roles->restores = false;
+}
+
 char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
 {
     uint64_t random = seed;
@@ -164,6 +171,8 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
     revoker_draw(roles, seed);
     limbo_draw(roles, seed, config.latency_max_us);
     restore_draw(roles, seed);
+    if (client_sharing)
+        leave_alone(roles);
     play(roles);
     tally_add(tally, &roles->stage->tally);
     char *wrong = g_steal_pointer(&roles->stage->wrong);

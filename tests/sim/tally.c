@@ -12,32 +12,34 @@ static const struct {
     const char *name;
     size_t at;
     uint64_t least;
+    bool of_all; /* also where all locks are read-write locks */
 } counts[] = {
-    {"steps", offsetof(struct tally, steps), 1000000},
-    {"grants", offsetof(struct tally, grants), 8000},
-    {"losses", offsetof(struct tally, losses), 800},
-    {"cancels", offsetof(struct tally, cancels), 2000},
-    {"timeouts", offsetof(struct tally, timeouts), 1000},
-    {"refused", offsetof(struct tally, refused), 500},
-    {"hand-overs", offsetof(struct tally, handovers), 8000},
-    {"adoptions", offsetof(struct tally, adoptions), 200},
-    {"writes", offsetof(struct tally, writes), 1000},
-    {"undecided writes", offsetof(struct tally, undecided), 50},
-    {"late grants", offsetof(struct tally, stillborn), 20},
-    {"disconnections", offsetof(struct tally, resets), 3000},
-    {"expiries", offsetof(struct tally, expiries), 1000},
-    {"ended by others", offsetof(struct tally, forced), 1500},
-    {"leaders", offsetof(struct tally, leaders), 300},
-    {"terms", offsetof(struct tally, terms), 2000},
-    {"asked to step down", offsetof(struct tally, asked), 150},
-    {"failed campaigns", offsetof(struct tally, failed), 50},
-    {"proclaimed", offsetof(struct tally, proclaimed), 800},
-    {"told to observers", offsetof(struct tally, told), 2500},
-    {"head hints", offsetof(struct tally, hints), 100},
-    {"restores", offsetof(struct tally, restores), 10},
-    {"revoked", offsetof(struct tally, revoked), 50},
-    {"turns", offsetof(struct tally, turns), 300},
-    {"yielded to tries", offsetof(struct tally, yielded), 10},
+    {"steps", offsetof(struct tally, steps), 1000000, true},
+    {"grants", offsetof(struct tally, grants), 8000, true},
+    {"losses", offsetof(struct tally, losses), 800, true},
+    {"cancels", offsetof(struct tally, cancels), 2000, true},
+    {"timeouts", offsetof(struct tally, timeouts), 1000, true},
+    {"refused", offsetof(struct tally, refused), 500, false},
+    {"hand-overs", offsetof(struct tally, handovers), 8000, true},
+    {"adoptions", offsetof(struct tally, adoptions), 200, true},
+    {"writes", offsetof(struct tally, writes), 1000, true},
+    {"undecided writes", offsetof(struct tally, undecided), 50, true},
+    {"late grants", offsetof(struct tally, stillborn), 20, true},
+    {"disconnections", offsetof(struct tally, resets), 3000, true},
+    {"expiries", offsetof(struct tally, expiries), 1000, true},
+    {"ended by others", offsetof(struct tally, forced), 1500, true},
+    {"leaders", offsetof(struct tally, leaders), 300, true},
+    {"terms", offsetof(struct tally, terms), 2000, false},
+    {"asked to step down", offsetof(struct tally, asked), 150, false},
+    {"failed campaigns", offsetof(struct tally, failed), 50, false},
+    {"proclaimed", offsetof(struct tally, proclaimed), 800, false},
+    {"told to observers", offsetof(struct tally, told), 2500, false},
+    {"head hints", offsetof(struct tally, hints), 100, false},
+    {"restores", offsetof(struct tally, restores), 10, false},
+    {"revoked", offsetof(struct tally, revoked), 50, false},
+    {"turns", offsetof(struct tally, turns), 300, false},
+    {"downgrades", offsetof(struct tally, downgrades), 500, false},
+    {"yielded to tries", offsetof(struct tally, yielded), 10, false},
 };
 
 /* A path with locks alone. */
@@ -79,13 +81,22 @@ void tally_print(const struct tally *t)
     printf("\n");
 }
 
-bool tally_suffices(const struct tally *t, uint64_t schedules, bool retaining)
+static bool is_needed(int i)
+{
+    if (counts[i].at == offsetof(struct tally, downgrades))
+        return client_sharing;
+    if (is_of_retention(i))
+        return client_retaining;
+    return counts[i].of_all || !client_sharing;
+}
+
+bool tally_suffices(const struct tally *t, uint64_t schedules)
 {
     bool enough = true;
 
     for (int i = 0; i < COUNTS; i++) {
         uint64_t least = counts[i].least * schedules / 1000;
-        if (*at(t, i) >= least || (is_of_retention(i) && !retaining))
+        if (*at(t, i) >= least || !is_needed(i))
             continue;
         printf("too few %s: %" PRIu64 ", at least %" PRIu64 " are needed\n", counts[i].name,
                *at(t, i), least);

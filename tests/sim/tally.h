@@ -24,16 +24,17 @@ struct tally {
     uint64_t hints;                     /* left by holders */
     uint64_t restores;                  /* the server's data went back */
     uint64_t revoked;                   /* heard that they were asked to give way */
-    uint64_t turns;   /* grants without a node of their own, where mutexes retain */
-    uint64_t yielded; /* grants of tries that found another first, where mutexes retain */
+    uint64_t turns;      /* grants without a node of their own, where mutexes retain */
+    uint64_t yielded;    /* grants of tries that found another first, where mutexes retain */
+    uint64_t downgrades; /* of writers, where there are any */
 };
 
 void tally_note(struct tally *t, const struct note *note);
 void tally_add(struct tally *sum, const struct tally *t);
 
-/* One line; and whether there was enough of everything, for that many schedules, with mutexes that
- * retain or without: what is missing is printed. */
+/* One line; and whether there was enough of everything, for that many schedules of that sort
+ * (client.h): what is missing is printed. */
 void tally_print(const struct tally *t);
-bool tally_suffices(const struct tally *t, uint64_t schedules, bool retaining);
+bool tally_suffices(const struct tally *t, uint64_t schedules);
 
 #endif

@@ -92,14 +92,22 @@ static struct write *find(const struct stage *stage, const char *path)
     return NULL;
 }
 
+/* One that was released in a downgrade may have come to its other node. */
+static bool has_node(const struct stage *stage, const struct acquisition *a)
+{
+    const struct contender_node *lock = nodes_find(&stage->oracle, a->node),
+                                *shared = nodes_find_shared(&stage->oracle, a->node);
+
+    return (lock && !lock->gone) || (a->downgraded && shared && !shared->gone);
+}
+
 void write_note(struct stage *stage, const struct note *note)
 {
     struct write *w = note->kind == NOTE_CREATED ? find(stage, note->path) : NULL;
 
     if (!w)
         return;
-    const struct contender_node *lock = nodes_find(&stage->oracle, w->acquisition->node);
-    if (!lock || lock->gone)
+    if (!has_node(stage, w->acquisition))
         stage_wrong(stage, "%s is applied, but %s is gone", w->path, w->acquisition->node);
     else if (w->answered && w->code != ZKL_EUNKNOWN)
         stage_wrong(stage, "%s is applied after its answer", w->path);
