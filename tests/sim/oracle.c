@@ -224,7 +224,7 @@ void oracle_changed(struct stage *stage, const struct watcher *w, const zkl_gran
     stage->tally.losses += state == ZKL_LOST && w == &a->watchers[0];
 }
 
-void oracle_moved(struct stage *stage, const struct acquisition *a)
+void oracle_moved(struct stage *stage, struct acquisition *a)
 {
     const struct contender_node *n = nodes_find(&stage->oracle, a->node);
 
@@ -232,6 +232,8 @@ void oracle_moved(struct stage *stage, const struct acquisition *a)
         wrong(stage, a, "goes on with a node that was never made");
     else if (n->useless)
         wrong(stage, a, "goes on with a node that was made when its former one was gone");
+    else if (n->gone && nodes_was_taken(n))
+        excuse(stage, a);
 }
 
 void oracle_released(struct stage *stage, struct acquisition *a)
