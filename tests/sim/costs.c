@@ -7,6 +7,7 @@
 
 #include "lib/base/timers.h"
 #include "lib/lock/contender.h"
+#include "lib/lock/grant.h"
 #include "recipes/attempt.h"
 #include "recipes/head_hint.h"
 #include "runner.h"
@@ -22,6 +23,7 @@ struct actor {
     struct host *host;
     zkl_session *session;
     zkl_mutex *mutex;
+    zkl_rwlock *rwlock;
 };
 
 struct waiter {
@@ -152,6 +154,7 @@ static void begin(int64_t hold)
         REQUIRE(zkl_session_open(&actors[i].session, "any:1", &options, NULL) == 0);
         mutex_options.retain_ms = i == 0 ? retain : 0;
         REQUIRE(zkl_mutex_new(&actors[i].mutex, actors[i].session, "/l", &mutex_options) == 0);
+        REQUIRE(zkl_rwlock_new(&actors[i].rwlock, actors[i].session, "/l", NULL) == 0);
         host_enter(before);
     }
     pass(100 * MS);
@@ -192,6 +195,7 @@ static void end(void)
     for (int i = 0; i < ACTORS; i++) {
         struct host *before = host_enter(actors[i].host);
         zkl_mutex_free(actors[i].mutex);
+        zkl_rwlock_free(actors[i].rwlock);
         host_enter(before);
     }
     for (int i = 0; i < WAITERS_MAX; i++)
@@ -345,6 +349,66 @@ static void held_for_longer(void)
     hand_over(1);
     for (int i = 2; i < LONG_QUEUE / 2; i++)
         CHECK_COSTS(hand_over(i), .list = 1, .read = 1, .delete = 1, .changes = 1, .events = 2);
+    end();
+}
+
+/* ---- readers and writers ---- */
+
+static void share(int i, bool shared)
+{
+    struct waiter *w = &waiters[i];
+
+    w->actor = &actors[i % ACTORS];
+    w->grant = NULL;
+    struct host *before = host_enter(w->actor->host);
+    CHECK_INT((shared ? zkl_rwlock_lock_shared_async
+                      : zkl_rwlock_lock_async)(w->actor->rwlock, ZKL_FOREVER, on_acquired, w, NULL),
+              0);
+    host_enter(before);
+    pass(2 * MS);
+}
+
+/* A writer wakes all readers behind it, which list; the last reader one writer. */
+static void readers_and_writers(void)
+{
+    begin(2 * MS); /* nobody holds for long */
+    share(0, false);
+    costs = (struct costs){0};
+    share(1, true);
+    CHECK_COSTS(costs, .create = 1, .list = 1, .read = 1, .changes = 1);
+    share(2, true);
+    costs = (struct costs){0};
+    leave(0);
+    REQUIRE(waiters[1].grant && waiters[2].grant);
+    CHECK_COSTS(costs, .list = 2, .delete = 1, .changes = 1, .events = 2);
+    costs = (struct costs){0};
+    share(3, false);
+    CHECK_COSTS(costs, .create = 1, .list = 1, .read = 1, .changes = 1);
+    costs = (struct costs){0};
+    leave(2);
+    CHECK_COSTS(costs, .list = 1, .read = 1, .delete = 1, .changes = 1, .events = 1);
+    costs = (struct costs){0};
+    leave(1);
+    REQUIRE(waiters[3].grant);
+    CHECK_COSTS(costs, .list = 1, .delete = 1, .changes = 1, .events = 1);
+    end();
+}
+
+static void downgraded(void)
+{
+    begin(SHORT);
+    share(0, false);
+    share(1, true);
+    zkl_session *s = actors[0].session;
+    struct host *before = host_enter(actors[0].host);
+    costs = (struct costs){0};
+    session_lock(s);
+    contender_downgrade(grant_contender(waiters[0].grant));
+    session_unlock(s);
+    host_enter(before);
+    pass(SHORT);
+    REQUIRE(waiters[1].grant);
+    CHECK_COSTS(costs, .create = 1, .list = 1, .read = 1, .delete = 1, .changes = 2, .events = 1);
     end();
 }
 
@@ -632,6 +696,8 @@ static const struct test_case cases[] = {
     {"handed_over_in_a_short_queue", handed_over_in_a_short_queue},
     {"handed_over_in_a_long_queue", handed_over_in_a_long_queue},
     {"held_for_longer", held_for_longer},
+    {"readers_and_writers", readers_and_writers},
+    {"downgraded", downgraded},
     {"first_span", first_span},
     {"turns_of_a_span", turns_of_a_span},
     {"idle_span_is_recalled", idle_span_is_recalled},
