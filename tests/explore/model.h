@@ -170,8 +170,8 @@ struct model_config {
     bool peers; /* those of kind APACHE are ours, and called as locks */
     bool try_only[MODEL_CONTENDERS];
     bool retains[MODEL_CONTENDERS]; /* as its nodes' names say */
-    bool downgrades; /* writers may become readers */
-    bool no_library; /* the library is not taken through it */
+    bool downgrades;                /* writers may become readers */
+    bool no_library;                /* the library is not taken through it */
 };
 
 extern struct model_config model_config;

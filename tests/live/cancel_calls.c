@@ -20,7 +20,8 @@ struct scene {
     struct proxy *proxy;
     bool dispatch;
     zkl_session *session;
-    zkl_mutex *mutex, *granting; /* of paths of their own */
+    zkl_mutex *mutex, *granting; /* of paths of their own, like the next one */
+    zkl_rwlock *rwlock;
     zkl_election *election;
     zkl_grant *_Atomic grant; /* granting's */
     zkl_op *op;               /* behind it */
@@ -32,6 +33,7 @@ struct scene {
         zkl_canceler *canceler;
         zkl_session *session;
         zkl_mutex *mutex;
+        zkl_rwlock *rwlock;
         zkl_election *election;
         zkl_queue *queue;
         zkl_watch *watch;
@@ -135,6 +137,15 @@ static zkl_mutex_options retaining(void)
 }
 
 /* The second one comes without the server. */
+/* With a downgrade. */
+static void write_and_read(zkl_rwlock *l)
+{
+    CHECK_INT(zkl_rwlock_lock(l, ZKL_FOREVER, NULL), 0);
+    CHECK_INT(zkl_rwlock_lock_shared(l, ZKL_FOREVER, NULL), 0);
+    CHECK_INT(zkl_rwlock_unlock(l), 0);
+    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
+}
+
 static void take_turns(zkl_mutex *m)
 {
     for (int i = 0; i < 2; i++) {
@@ -203,6 +214,15 @@ static void take_turns(zkl_mutex *m)
     X(zkl_queue_revoke,                                                                            \
       zkl_queue_revoke(&c->made.queue, c->session, c->t->path, NULL, ZKL_FOREVER))                 \
     X(zkl_queue_watch, zkl_queue_watch(&c->made.watch, c->session, c->t->path, on_queue, c))       \
+    X(zkl_rwlock_free, FREED(rwlock, zkl_rwlock_free))                                             \
+    X(zkl_rwlock_lock, zkl_rwlock_lock(c->rwlock, ZKL_FOREVER, NULL))                              \
+    X(zkl_rwlock_lock_async, zkl_rwlock_lock_async(c->rwlock, ZKL_FOREVER, on_acquired, c, NULL))  \
+    X(zkl_rwlock_lock_shared, zkl_rwlock_lock_shared(c->rwlock, ZKL_FOREVER, NULL))                \
+    X(zkl_rwlock_lock_shared_async,                                                                \
+      zkl_rwlock_lock_shared_async(c->rwlock, ZKL_FOREVER, on_acquired, c, NULL))                  \
+    X(zkl_rwlock_new, zkl_rwlock_new(&c->made.rwlock, c->session, c->t->lock, NULL))               \
+    X(zkl_rwlock_unlock, write_and_read(c->rwlock))                                                \
+    X(zkl_rwlock_unlock_shared, write_and_read(c->rwlock))                                         \
     X(zkl_session_call, zkl_session_call(c->session, with_handle, c))                              \
     X(zkl_session_close, FREED(session, zkl_session_close))                                        \
     X(zkl_session_dispatch, zkl_session_dispatch(c->session))                                      \
@@ -266,13 +286,15 @@ static void open_session(struct scene *c)
 /* What the call before has ended is made anew. */
 static void prepare(struct scene *c)
 {
-    char *path = g_strdup_printf("%s/e", c->t->path);
+    char *path = g_strdup_printf("%s/e", c->t->path), *rw = g_strdup_printf("%s/rw", c->t->path);
     const zkl_mutex_options options = retaining();
 
     if (!c->session)
         open_session(c);
     if (!c->mutex)
         CHECK_INT(zkl_mutex_new(&c->mutex, c->session, c->t->lock, &options), 0);
+    if (!c->rwlock)
+        CHECK_INT(zkl_rwlock_new(&c->rwlock, c->session, rw, NULL), 0);
     if (!c->election)
         CHECK_INT(zkl_election_new(&c->election, c->session, path, "c", NULL), 0);
     if (!c->grant)
@@ -288,6 +310,7 @@ static void prepare(struct scene *c)
     if (!c->canceler)
         CHECK_INT(zkl_canceler_new(&c->canceler), 0);
     zkl_election_resign(c->election);
+    g_free(rw);
     g_free(path);
 }
 
@@ -300,6 +323,7 @@ static void clear_made(struct scene *c)
     zkl_queue_free(c->made.queue);
     zkl_election_free(c->made.election);
     zkl_mutex_free(c->made.mutex);
+    zkl_rwlock_free(c->made.rwlock);
     zkl_session_close(c->made.session);
     zkl_canceler_free(c->made.canceler);
     memset(&c->made, 0, sizeof c->made);
@@ -319,6 +343,7 @@ static void clear(struct scene *c)
     zkl_mutex_free(c->granting);
     zkl_canceler_free(c->canceler);
     c->canceler = NULL;
+    zkl_rwlock_free(c->rwlock);
     c->session = NULL;
     c->observer = NULL;
     c->watch = NULL;
@@ -328,6 +353,7 @@ static void clear(struct scene *c)
     c->election = NULL;
     c->mutex = NULL;
     c->granting = NULL;
+    c->rwlock = NULL;
 }
 
 static struct scene *begin(bool dispatch)
@@ -439,6 +465,7 @@ static const struct waiting {
 } waiting[] = {
     {"zkl_mutex_lock", BY_SERVER, false, false},
     {"zkl_mutex_lock_cancelable", BY_SERVER, false, false},
+    {"zkl_rwlock_lock", BY_SERVER, false, false},
     {"zkl_election_campaign", BY_SERVER, false, false},
     {"zkl_election_candidates", BY_SERVER, false, false},
     {"zkl_election_leader", BY_SERVER, false, false},

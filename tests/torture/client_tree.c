@@ -70,8 +70,9 @@ static void fire(int type, const char *path)
 int tree_create(const char *path, const char *data, int length, int mode, int64_t session,
                 char **ret_path, struct Stat *ret)
 {
-    bool own = mode == ZOO_EPHEMERAL_SEQUENTIAL;
-    char *full = own ? g_strdup_printf("%s%010d", path, number) : g_strdup(path);
+    bool own = mode == ZOO_EPHEMERAL_SEQUENTIAL || mode == ZOO_EPHEMERAL;
+    char *full = mode == ZOO_EPHEMERAL_SEQUENTIAL ? g_strdup_printf("%s%010d", path, number)
+                                                  : g_strdup(path);
     int rc = find(full) ? ZNODEEXISTS : has_parent(full) ? ZOK : ZNONODE;
 
     if (rc != ZOK) {
