@@ -8,6 +8,7 @@
 
 static zkl_session *s;
 static zkl_mutex *m;
+static zkl_rwlock *l;
 static zkl_canceler *c;
 
 static void start(int64_t retain_ms)
@@ -120,7 +121,6 @@ static void while_it_waits_for_a_turn(void)
 static void before_it_waits(void)
 {
     struct caller a;
-    zkl_rwlock *l;
 
     start(0);
     zkl_canceler_cancel(c);
@@ -135,15 +135,29 @@ static void before_it_waits(void)
     stop();
 }
 
+static void *lock_shared(void *data)
+{
+    struct caller *caller = data;
+
+    caller->code =
+        zkl_rwlock_lock_shared_cancelable(l, ZKL_FOREVER, caller->canceler, &caller->grant);
+    zkl_last_error(&caller->why);
+    caller->depth = zkl_rwlock_depth(l, NULL);
+    caller->unlocked = zkl_rwlock_unlock_shared(l);
+    return NULL;
+}
+
+/* Readers, of which each has a node: so it is seen that they wait. */
 static void all_who_wait_with_it(void)
 {
-    struct caller a, b, other;
+    struct caller a = {.code = 0}, b = a, other = a;
+    struct caller *const callers[] = {&a, &b, &other};
 
     start(0);
-    begin(&a, c);
-    wait_asked(STORE_CREATE, "/l");
-    begin(&b, c);
-    begin(&other, NULL);
+    a.canceler = b.canceler = c;
+    REQUIRE(zkl_rwlock_new(&l, s, "/l", NULL) == 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(callers); i++)
+        REQUIRE(pthread_create(&callers[i]->thread, NULL, lock_shared, callers[i]) == 0);
     while (fake_count(STORE_CREATE, "/l") < 3)
         g_usleep(1000);
     zkl_canceler_cancel(c);
@@ -152,6 +166,7 @@ static void all_who_wait_with_it(void)
     zkl_session_close(s);
     pthread_join(other.thread, NULL);
     CHECK_INT(other.code, ZKL_ECLOSED);
+    zkl_rwlock_free(l);
     zkl_mutex_free(m);
     zkl_canceler_free(c);
 }
