@@ -15,7 +15,7 @@ static bool is_in(const struct attempt *c, uint32_t states)
 
 bool attempt_invariant(const struct attempt *c)
 {
-    const uint32_t owning = BIT(ST_ADOPTING) | BIT(ST_LISTING) | BIT(ST_WAITING) |
+    const uint32_t owning = BIT(ST_ADOPTING) | BIT(ST_LISTING) | BIT(ST_WAITING) | BIT(ST_FIRST) |
                             BIT(ST_SUCCEEDING) | BIT(ST_PROVING) | BIT(ST_CLAIMING) |
                             BIT(ST_HOLDING) | BIT(ST_LAPSED);
     const uint32_t answered = BIT(ST_HOLDING) | BIT(ST_LAPSED) | BIT(ST_LEAVING) | BIT(ST_DONE);
@@ -33,7 +33,13 @@ bool attempt_invariant(const struct attempt *c)
     if (c->downgrade != DOWNGRADE_NONE &&
         (c->kind != CHILD_WRITE || !is_in(c, BIT(ST_HOLDING) | BIT(ST_LAPSED))))
         return false;
-    if (c->state == ST_SUCCEEDING && (c->ahead < 2 || c->long_queue == 0))
+    if (c->first && !is_in(c, BIT(ST_LISTING) | BIT(ST_FIRST) | BIT(ST_REENTERING) | BIT(ST_DONE)))
+        return false;
+    if (c->limit_watched && !c->first)
+        return false;
+    if (c->state == ST_FIRST && (c->kind != CHILD_LEASE || !c->limit_watched || c->try_only))
+        return false;
+    if (c->state == ST_SUCCEEDING && (c->kind == CHILD_LEASE || c->ahead < 2 || c->long_queue == 0))
         return false;
     return c->state != ST_HOLDING || (c->token != 0 && !rule_exhausted(c->number));
 }
@@ -43,9 +49,9 @@ static bool is_stale(const struct attempt *c, const struct event *ev)
     const enum event_kind kind = ev->kind;
     const bool answer = kind == EV_CREATED || kind == EV_PARENTS_MADE || kind == EV_PASSED ||
                         kind == EV_LISTED || kind == EV_HINT_READ || kind == EV_READ ||
-                        kind == EV_WATCHED || kind == EV_RESET;
+                        kind == EV_WATCHED || kind == EV_RESET || kind == EV_LIMIT_READ;
 
-    if (kind == EV_LISTED && c->looking && ev->tag == ATTEMPT_LOOK_TAG)
+    if ((kind == EV_LISTED || kind == EV_LIMIT_READ) && c->looking && ev->tag == ATTEMPT_LOOK_TAG)
         return false;
     return answer && ev->tag != c->tag;
 }
@@ -55,6 +61,7 @@ static void on_session_over(struct attempt *c, struct actions *out, bool end)
 {
     c->rounds = 0;
     c->watching = false;
+    c->limit_watched = false;
     c->has_node = false;
     if (end)
         attempt_fail(c, out, ATTEMPT_PROTOCOL);
@@ -76,7 +83,7 @@ static void step_phase(struct attempt *c, const struct event *ev, struct actions
 {
     const uint32_t enter = BIT(ST_IDLE) | BIT(ST_REENTERING) | BIT(ST_CREATING) | BIT(ST_PARENTS) |
                            BIT(ST_SETTLING) | BIT(ST_ADOPTING) | BIT(ST_RESETTING);
-    const uint32_t wait = BIT(ST_LISTING) | BIT(ST_WAITING) | BIT(ST_SUCCEEDING);
+    const uint32_t wait = BIT(ST_LISTING) | BIT(ST_WAITING) | BIT(ST_FIRST) | BIT(ST_SUCCEEDING);
     const uint32_t hold =
         BIT(ST_PROVING) | BIT(ST_CLAIMING) | BIT(ST_HOLDING) | BIT(ST_LAPSED) | BIT(ST_LEAVING);
 
@@ -112,6 +119,8 @@ void attempt_step(struct attempt *c, const struct event *ev, struct actions *out
     out->count = 0;
     if (ev->kind == EV_OWN_FIRED)
         c->own_watched = false;
+    if (ev->kind == EV_LIMIT_FIRED)
+        c->limit_watched = false;
     if (is_stale(c, ev))
         return;
     if (ev->kind == EV_READ && c->state != ST_HOLDING) /* a holder is told */

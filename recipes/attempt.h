@@ -9,8 +9,9 @@
  *   long queue, predecessor gone: WAITING ──> SUCCEEDING ── it was the head ──> PROVING
  *   the own node was watched before the head went, and silent: WAITING ──> CLAIMING
  *   a try waits for the only one ahead, if that retains and so may yield: ATTEMPT_YIELD_MS
- *  own node or session gone: REENTERING, and when admitted CREATING
+ *   own node or session gone: REENTERING, and when admitted CREATING
  *   a writer becomes a reader: HOLDING, where attempt_downgrade.c has a diagram of its own
+ *   semaphore, all ahead are admitted: LISTING ──> FIRST ── children or limit changed ──> LISTING
  *
  * Requests but the create are answered definitely by the layer below, which retries them through
  * disconnections; it answers none of an earlier session (EV_REPLACED comes instead). */
@@ -29,6 +30,7 @@ enum attempt_state {
     ST_ADOPTING,   /* a node with our id was found: reading whose session it belongs to */
     ST_LISTING,    /* the node is ours: who is ahead? */
     ST_WAITING,    /* watching the predecessor */
+    ST_FIRST,      /* of a semaphore: all ahead are admitted, and the directory is watched */
     ST_SUCCEEDING, /* the predecessor is gone: was it the head? */
     ST_PROVING,    /* nobody is ahead: is our node still there? */
     ST_CLAIMING,   /* first and proved, but no deadline is ahead yet */
@@ -64,6 +66,8 @@ enum event_kind {
     EV_WATCHED,        /* answer to ACT_WATCH */
     EV_PRED_FIRED,     /* the present predecessor changed or went; never an earlier one */
     EV_OWN_FIRED,      /* the own node changed or went */
+    EV_LIMIT_READ,     /* answer to ACT_READ_LIMIT */
+    EV_LIMIT_FIRED,    /* the directory's data have changed since the read that left the watch */
     EV_CHILDREN_FIRED, /* a child came or went since the list that left the watch */
     EV_RESET,          /* answer to ACT_RESET */
     EV_TIMER,          /* ACT_ARM came due */
@@ -90,7 +94,7 @@ struct event {
     bool gone;           /* EV_*_FIRED: the node was deleted */
     int error;           /* EV_ABORT: what the caller is told */
     uint32_t connection; /* the one it came on; another number after each loss of it */
-    /* EV_CREATED, EV_READ */
+    /* EV_CREATED, EV_READ; czxid EV_WATCHED, too */
     int32_t number;
     uint64_t czxid;
     int64_t ephemeral_owner; /* ephemeralOwner; EV_WATCHED, too */
@@ -102,26 +106,32 @@ struct event {
     /* EV_LISTED, EV_HINT_READ: of the directory */
     size_t count;        /* children */
     enum head_hint hint; /* of a list NONE or UNREAD */
-    int32_t version;
+    int32_t version;     /* EV_WATCHED: of the predecessor */
+    uint64_t data_zxid;  /* EV_LIMIT_READ, too: when its data were written */
+    /* EV_LIMIT_READ */
+    int32_t limit; /* 0: the data are no limit */
 };
 
 enum action_kind {
     ACT_ADMIT,  /* EV_ENTER, when it is its turn; the last action of a step */
     ACT_CREATE, /* own id, ephemeral sequential */
     ACT_PARENTS,
-    ACT_BARRIER,   /* through the quorum, changing nothing: a list behind it shows each create that
-                      was asked for before and will ever be done */
-    ACT_LIST,      /* with .watch, leaving a watch on the children if that may be */
-    ACT_ADOPT,     /* the child id of this snapshot is the own node from now on */
-    ACT_READ_HINT, /* the directory's data: do they name the predecessor? */
-    ACT_PROVE,     /* reads the own node */
-    ACT_READ,      /* the own node, leaving a watch on it */
-    ACT_WATCH,     /* the child id of this snapshot is the predecessor from now on */
-    ACT_REWATCH,   /* the same predecessor again */
-    ACT_UNWATCH,   /* the predecessor is of no interest any more */
-    ACT_DELETE,    /* the own node; guaranteed by the layer below */
-    ACT_DELETE_SPARE, /* nodes of this attempt in this snapshot, but the one with .number */
-    ACT_DELETE_ALL,   /* nodes of this attempt in this snapshot */
+    ACT_BARRIER,    /* through the quorum, changing nothing: a list behind it shows each create that
+                       was asked for before and will ever be done */
+    ACT_LIST,       /* with .watch, leaving a watch on the children if that may be */
+    ACT_ADOPT,      /* the child id of this snapshot is the own node from now on */
+    ACT_READ_LIMIT, /* the directory's data; with .watch, leaving a watch on them */
+    ACT_UNWATCH_LIMIT, /* they are of no interest any more */
+    ACT_TOUCH,         /* sets the own node to the data that it has; not awaited */
+    ACT_READ_HINT,     /* the directory's data: do they name the predecessor? */
+    ACT_PROVE,         /* reads the own node */
+    ACT_READ,          /* the own node, leaving a watch on it */
+    ACT_WATCH,         /* the child id of this snapshot is the predecessor from now on */
+    ACT_REWATCH,       /* the same predecessor again */
+    ACT_UNWATCH,       /* the predecessor is of no interest any more */
+    ACT_DELETE,        /* the own node; guaranteed by the layer below */
+    ACT_DELETE_SPARE,  /* nodes of this attempt in this snapshot, but the one with .number */
+    ACT_DELETE_ALL,    /* nodes of this attempt in this snapshot */
     ACT_ORPHAN,   /* a node of ours may stand that cannot be seen: the session must go, unless it
                      is found before */
     ACT_RESET,    /* delete the directory if it is an empty container */
@@ -204,8 +214,10 @@ enum attempt_error {
     ATTEMPT_OVERFLOW,
     ATTEMPT_LIMIT,
     ATTEMPT_PROTOCOL,
-    ATTEMPT_LAYOUT, /* .id: a child that the own kind does not go with */
-    ATTEMPT_ABORTED /* first of the driver's own, given through EV_ABORT */
+    ATTEMPT_PERMITS, /* more are asked for than the limit allows */
+    ATTEMPT_NOLIMIT, /* the directory has none, and none was given */
+    ATTEMPT_LAYOUT,  /* .id: a child that the own kind does not go with */
+    ATTEMPT_ABORTED  /* first of the driver's own, given through EV_ABORT */
 };
 
 struct attempt {
@@ -227,16 +239,28 @@ struct attempt {
     enum attempt_others others : 2; /* OTHERS_NONE: the children are watched */
     bool heeds : 1;                 /* the own node is watched for what is written there, too */
     bool asked : 1;                 /* to give way, as a read of the own node has shown */
+    /* of a semaphore: */
+    bool has_limit : 1;      /* to make the directory with */
+    bool first : 1;          /* whatever may admit it is watched, or is going to be */
+    bool limit_watched : 1;  /* the directory's data have a watch, which has not fired */
+    uint32_t own_connection; /* on which the own node got its watch */
     uint64_t token;
     int32_t number;
     uint32_t ahead;  /* in the last snapshot; 0 before the first one */
     uint32_t tag;    /* newest request that matters: answers to older ones are stale */
     uint32_t rounds; /* how often the directory had to be made; LEAVING: settling was refused */
-    uint32_t own_connection; /* on which the own node got its watch */
-    /* of head hints, too */
-    uint32_t long_queue; /* so many children are a long queue; 0: takes no part */
-    int32_t version;     /* of the directory's data, as last seen */
-    uint32_t count;      /* of children, as last seen */
+    union {          /* by .kind */
+        struct {     /* of head hints, too */
+            uint32_t long_queue; /* so many children are a long queue; 0: takes no part */
+            int32_t version;     /* of the directory's data, as last seen */
+            uint32_t count;      /* of children, as last seen */
+        };
+        struct {              /* of a semaphore, too */
+            uint32_t permits; /* so many are asked for */
+            int32_t limit;
+            uint64_t limit_zxid; /* when it was written; 0: it is not known */
+        };
+    };
 };
 
 void attempt_init(struct attempt *c, enum child_kind kind, bool try_only);

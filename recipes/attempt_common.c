@@ -22,7 +22,8 @@ static const struct {
                                      BIT(ST_RESETTING) | BIT(ST_LEAVING) | BIT(ST_DONE)},
     [ST_ADOPTING] = {"adopting", BIT(ST_REENTERING) | BIT(ST_LISTING) | BIT(ST_DONE)},
     [ST_LISTING] = {"listing", BIT(ST_REENTERING) | BIT(ST_WAITING) | BIT(ST_CLAIMING) |
-                                   BIT(ST_HOLDING) | BIT(ST_DONE)},
+                                   BIT(ST_HOLDING) | BIT(ST_FIRST) | BIT(ST_DONE)},
+    [ST_FIRST] = {"first in line", BIT(ST_REENTERING) | BIT(ST_LISTING) | BIT(ST_DONE)},
     [ST_WAITING] = {"waiting", BIT(ST_REENTERING) | BIT(ST_LISTING) | BIT(ST_SUCCEEDING) |
                                    BIT(ST_PROVING) | BIT(ST_CLAIMING) | BIT(ST_HOLDING) |
                                    BIT(ST_DONE)},
@@ -49,11 +50,40 @@ bool attempt_may_move(enum attempt_state from, enum attempt_state to)
     return (table[from].next & BIT(to)) != 0;
 }
 
-enum attempt_others attempt_others_in(const struct event *ev, const struct place *place)
+/* Of a semaphore somebody waits if together they ask for more than there is. */
+static bool others_wait(const struct attempt *c, const struct place *place)
 {
-    return place->behind || place->ahead > 0 ? OTHERS_WAIT
-           : ev->watched                     ? OTHERS_NONE
-                                             : OTHERS_UNKNOWN;
+    if (c->kind != CHILD_LEASE)
+        return place->behind || place->ahead > 0;
+    return place->permits_ahead + c->permits + place->permits_behind > (uint64_t)c->limit;
+}
+
+enum attempt_others attempt_others_in(const struct attempt *c, const struct event *ev,
+                                      const struct place *place)
+{
+    const bool known = c->kind != CHILD_LEASE || c->limit_zxid == ev->data_zxid;
+
+    return !known                  ? OTHERS_UNKNOWN
+           : others_wait(c, place) ? OTHERS_WAIT
+           : ev->watched           ? OTHERS_NONE
+                                   : OTHERS_UNKNOWN;
+}
+
+void attempt_wait_for(struct attempt *c, struct actions *out, uint32_t predecessor)
+{
+    out->list[out->count - 1].id = predecessor;
+    c->shared_session = false;
+    c->others = OTHERS_UNKNOWN;
+    c->waited = true;
+    c->watching = true;
+    attempt_move(c, ST_WAITING);
+}
+
+void attempt_unwatch_limit(struct attempt *c, struct actions *out)
+{
+    if (c->limit_watched)
+        attempt_act(out, ACT_UNWATCH_LIMIT);
+    c->limit_watched = false;
 }
 
 void attempt_move(struct attempt *c, enum attempt_state to)
@@ -87,6 +117,7 @@ void attempt_finish(struct attempt *c, struct actions *out)
     if (c->watching)
         attempt_act(out, ACT_UNWATCH);
     attempt_drop_shared(c, out);
+    attempt_unwatch_limit(c, out);
     if (c->has_node)
         attempt_act(out, ACT_DELETE);
     c->watching = false;
@@ -161,6 +192,7 @@ void attempt_reenter(struct attempt *c, struct actions *out)
 {
     if (!attempt_next_round(c, out))
         return;
+    attempt_unwatch_limit(c, out);
     if (c->has_node)
         attempt_act(out, ACT_DELETE);
     attempt_move(c, ST_REENTERING);

@@ -11,6 +11,7 @@ static void forget_place(struct attempt *c)
     c->others = OTHERS_UNKNOWN;
     c->ahead = 0;
     c->hintable = false;
+    c->first = false;
 }
 
 void attempt_begin_reentering(struct attempt *c, struct actions *out)
@@ -24,6 +25,8 @@ static void enter(struct attempt *c, struct actions *out)
 {
     forget_place(c);
     attempt_ask(c, out, ACT_CREATE);
+    if (c->kind == CHILD_LEASE && c->limit_zxid == 0)
+        attempt_act(out, ACT_READ_LIMIT)->tag = c->tag;
     attempt_act(out, ACT_LIST)->tag = c->tag;
     out->list[out->count - 1].watch = c->watch_children;
     attempt_move(c, ST_CREATING);
@@ -58,6 +61,16 @@ static void on_reset(struct attempt *c, const struct event *ev, struct actions *
         attempt_fail(c, out, ATTEMPT_OVERFLOW);
 }
 
+static void on_no_directory(struct attempt *c, struct actions *out)
+{
+    if (c->kind == CHILD_LEASE && !c->has_limit) {
+        attempt_fail(c, out, ATTEMPT_NOLIMIT);
+    } else if (attempt_next_round(c, out)) {
+        attempt_ask(c, out, ACT_PARENTS);
+        attempt_move(c, ST_PARENTS);
+    }
+}
+
 static void on_created(struct attempt *c, const struct event *ev, struct actions *out)
 {
     switch (ev->answer) {
@@ -77,10 +90,7 @@ static void on_created(struct attempt *c, const struct event *ev, struct actions
         attempt_move(c, ST_SETTLING);
         break;
     case ANSWER_NONODE:
-        if (!attempt_next_round(c, out))
-            break;
-        attempt_ask(c, out, ACT_PARENTS);
-        attempt_move(c, ST_PARENTS);
+        on_no_directory(c, out);
         break;
     case ANSWER_EXISTS: /* an idle server at the limit hands out the last number again and again */
         exhausted(c, out);

@@ -3,12 +3,12 @@
 #include "attempt_steps.h"
 #include "rule.h"
 
-/* Only of a kind that would wait for its own kind does a grant prove that nobody stands before. A
- * version below 0 has come round, and may be the one that means any. */
+/* Only of a kind that would wait for its own kind, and holds alone, does a grant prove that nobody
+ * stands before. A version below 0 has come round, and may be the one that means any. */
 static bool is_to_hint(const struct attempt *c)
 {
-    return c->long_queue > 0 && c->count >= c->long_queue && c->hintable && c->version >= 0 &&
-           rule_waits(c->kind, c->kind) && !rule_is_shared(c->kind);
+    return c->kind != CHILD_LEASE && rule_waits(c->kind, c->kind) && !rule_is_shared(c->kind) &&
+           c->long_queue > 0 && c->count >= c->long_queue && c->hintable && c->version >= 0;
 }
 
 /* The hint is sent first: whoever is granted may give back at once, and its delete must come behind
@@ -77,18 +77,20 @@ static void look(struct attempt *c, struct actions *out)
         return;
     }
     c->looking = true;
+    if (c->kind == CHILD_LEASE)
+        attempt_act(out, ACT_READ_LIMIT)->tag = ATTEMPT_LOOK_TAG;
     struct action *a = attempt_act(out, ACT_LIST);
     a->tag = ATTEMPT_LOOK_TAG;
     a->watch = true;
 }
 
 /* The watch on the children would have told of the own node's end, too. Not all who come wait for a
- * reader, and a downgrade changes the children itself: there a list tells. */
+ * reader or for a permit, and a downgrade changes the children itself: there a list tells. */
 static void on_children_fired(struct attempt *c, struct actions *out)
 {
     if (!c->own_watched)
         attempt_act(out, ACT_ARM)->number = ATTEMPT_OWN_WATCH_MS;
-    if (c->kind != CHILD_READ && c->downgrade == DOWNGRADE_NONE) {
+    if (c->kind != CHILD_READ && c->kind != CHILD_LEASE && c->downgrade == DOWNGRADE_NONE) {
         tell_others(c, out, OTHERS_WAIT);
         return;
     }
@@ -104,7 +106,7 @@ static void on_looked(struct attempt *c, const struct event *ev, struct actions 
     c->looking = false;
     if (ev->answer == ANSWER_OK)
         place = rule_place(ev->children, ev->count, c->kind, c->number);
-    tell_others(c, out, place.present ? attempt_others_in(ev, &place) : OTHERS_UNKNOWN);
+    tell_others(c, out, place.present ? attempt_others_in(c, ev, &place) : OTHERS_UNKNOWN);
 }
 
 static void on_own_read(struct attempt *c, const struct event *ev, struct actions *out)
@@ -152,6 +154,10 @@ static void step_holding(struct attempt *c, const struct event *ev, struct actio
     case EV_LISTED:
         if (c->looking)
             on_looked(c, ev, out);
+        break;
+    case EV_LIMIT_READ:
+        if (ev->answer == ANSWER_OK && ev->limit > 0)
+            attempt_learn_limit(c, ev);
         break;
     case EV_CHILDREN_FIRED:
         on_children_fired(c, out);

@@ -18,9 +18,28 @@ void attempt_step_enter(struct attempt *c, const struct event *ev, struct action
  * from here on. */
 void attempt_begin_reentering(struct attempt *c, struct actions *out);
 
-/* ---- attempt_wait.c: LISTING, WAITING, SUCCEEDING ---- */
+/* ---- attempt_wait.c: LISTING, WAITING, FIRST, SUCCEEDING ---- */
 
 void attempt_step_wait(struct attempt *c, const struct event *ev, struct actions *out);
+
+/* ---- attempt_permits.c: the same of a semaphore, for attempt_wait.c ---- */
+
+struct place;
+
+/* Of a list: the limit was not of its time, so that both are asked for. */
+bool attempt_lacks_limit(struct attempt *c, const struct event *ev, struct actions *out);
+
+/* The place that a list shows: is it among those who are admitted? */
+void attempt_take_place(struct attempt *c, const struct event *ev, struct actions *out,
+                        const struct place *place);
+
+/* EV_LIMIT_READ in LISTING; and of any that has told a limit. */
+void attempt_limit_read(struct attempt *c, const struct event *ev, struct actions *out);
+void attempt_learn_limit(struct attempt *c, const struct event *ev);
+
+/* WAITING and FIRST. */
+void attempt_step_in_line(struct attempt *c, const struct event *ev, struct actions *out);
+void attempt_step_first(struct attempt *c, const struct event *ev, struct actions *out);
 
 /* ---- attempt_hold.c: PROVING, CLAIMING, HOLDING, LAPSED, LEAVING ---- */
 
@@ -41,10 +60,14 @@ void attempt_step_downgrade(struct attempt *c, const struct event *ev, struct ac
 
 /* ---- attempt_common.c ---- */
 
-struct place;
-
 /* What a list tells of others. */
-enum attempt_others attempt_others_in(const struct event *ev, const struct place *place);
+enum attempt_others attempt_others_in(const struct attempt *c, const struct event *ev,
+                                      const struct place *place);
+
+/* The last action asks for a watch on the predecessor. */
+void attempt_wait_for(struct attempt *c, struct actions *out, uint32_t predecessor);
+
+void attempt_unwatch_limit(struct attempt *c, struct actions *out);
 
 void attempt_move(struct attempt *c, enum attempt_state to);
 

@@ -45,12 +45,7 @@ static void wait_for(struct attempt *c, const struct event *ev, struct actions *
     } else {
         attempt_ask(c, out, ACT_WATCH);
     }
-    out->list[out->count - 1].id = predecessor;
-    c->shared_session = false;
-    c->others = OTHERS_UNKNOWN;
-    c->waited = true;
-    c->watching = true;
-    attempt_move(c, ST_WAITING);
+    attempt_wait_for(c, out, predecessor);
 }
 
 /* The own node, which others see, is what asks it to. */
@@ -75,16 +70,21 @@ static void on_snapshot(struct attempt *c, const struct event *ev, struct action
         attempt_reenter(c, out);
         return;
     }
+    if (attempt_lacks_limit(c, ev, out))
+        return;
     c->rounds = 0;
     if (place.spare)
         attempt_act(out, ACT_DELETE_SPARE)->number = c->number;
     c->ahead = place.ahead;
-    c->others = attempt_others_in(ev, &place);
-    learn(c, ev);
+    c->others = attempt_others_in(c, ev, &place);
+    if (c->kind != CHILD_LEASE)
+        learn(c, ev);
     if (is_mixed(c, ev, &place, &incompatible)) {
         attempt_tell(c, out, ATTEMPT_LAYOUT);
         out->list[out->count - 1].id = incompatible;
         attempt_finish(c, out);
+    } else if (c->kind == CHILD_LEASE) {
+        attempt_take_place(c, ev, out, &place);
     } else if (place.ahead == 0) {
         attempt_move(c, ST_CLAIMING);
     } else if (c->try_only && !may_yield(c, &place)) {
@@ -172,10 +172,16 @@ static void step_succeeding(struct attempt *c, const struct event *ev, struct ac
 
 void attempt_step_wait(struct attempt *c, const struct event *ev, struct actions *out)
 {
-    if (c->state == ST_WAITING)
+    if (c->state == ST_WAITING && c->kind == CHILD_LEASE)
+        attempt_step_in_line(c, ev, out);
+    else if (c->state == ST_WAITING)
         step_waiting(c, ev, out);
+    else if (c->state == ST_FIRST)
+        attempt_step_first(c, ev, out);
     else if (c->state == ST_SUCCEEDING)
         step_succeeding(c, ev, out);
     else if (c->state == ST_LISTING && ev->kind == EV_LISTED)
         on_snapshot(c, ev, out);
+    else if (c->state == ST_LISTING && ev->kind == EV_LIMIT_READ)
+        attempt_limit_read(c, ev, out);
 }

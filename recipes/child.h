@@ -22,10 +22,11 @@ enum child_kind {
 struct child {
     uint32_t id; /* the driver's index of the name */
     enum child_kind kind;
-    int32_t number; /* the signed number the server put at the end of the name */
-    bool own;       /* carries the present id of this attempt */
-    bool old;       /* carries an id this attempt had in an earlier session */
-    bool retains;   /* its name says that its mutex handle retains: a hint */
+    int32_t number;   /* the signed number the server put at the end of the name */
+    uint32_t permits; /* LEASE: how many it asks for */
+    bool own;         /* carries the present id of this attempt */
+    bool old;         /* carries an id this attempt had in an earlier session */
+    bool retains;     /* its name says that its mutex handle retains: a hint */
 };
 
 #endif

@@ -1,12 +1,13 @@
 /* Names of contenders: "<id>-lock-<10 digits>" and what the other libraries make of it; those of
- * elections may carry a priority: "<id>-p007-latch-<10 digits>". */
+ * elections may carry a priority: "<id>-p007-latch-<10 digits>"; those of semaphores how many
+ * permits they ask for: "<id>-n3-lease-<10 digits>". */
 #ifndef RECIPES_NAME_H
 #define RECIPES_NAME_H
 
 #include "child.h"
 
-/* Reads kind, number and retains of a child's name of length bytes into out; id, own and old are
- * left alone. Anything that is no contender becomes CHILD_FOREIGN with number 0. */
+/* Reads kind, number, permits and retains of a child's name of length bytes into out; id, own and
+ * old are left alone. Anything that is no contender becomes CHILD_FOREIGN with number 0. */
 void name_parse(const char *name, size_t length, struct child *out);
 
 /* What our own names of that kind end in, before the number. */

@@ -28,6 +28,7 @@ static enum relation relation(enum child_kind own, enum child_kind other)
         [CHILD_RUBY] = {[CHILD_LOCK] = WAITS, [CHILD_RUBY] = WAITS},
         [CHILD_READ] = {[CHILD_LOCK] = WAITS, [CHILD_READ] = SHARES, [CHILD_WRITE] = WAITS},
         [CHILD_WRITE] = {[CHILD_LOCK] = WAITS, [CHILD_READ] = WAITS, [CHILD_WRITE] = WAITS},
+        [CHILD_LEASE] = {[CHILD_LEASE] = WAITS},
     };
 
     return to[own][other];
@@ -54,6 +55,7 @@ static void see_ahead(struct place *place, const struct child *child, enum child
         break;
     case WAITS:
         place->ahead++;
+        place->permits_ahead += child->permits;
         if (place->ahead == 1 || order_key(child->number) > *nearest) {
             *nearest = order_key(child->number);
             place->predecessor = child->id;
@@ -78,6 +80,14 @@ static void see_own(struct place *place, const struct child *child, int32_t numb
     place->found = true;
 }
 
+static void see_behind(struct place *place, const struct child *child, enum child_kind kind)
+{
+    if (!rule_waits(child->kind, kind))
+        return;
+    place->behind = true;
+    place->permits_behind += child->permits;
+}
+
 struct place rule_place(const struct child *children, size_t count, enum child_kind kind,
                         int32_t number)
 {
@@ -97,7 +107,7 @@ struct place rule_place(const struct child *children, size_t count, enum child_k
         /* A reader may have the number of the writer that it was, and both are of one owner. An
          * equal number that is not ours can only be a forgery: wait for it, to be safe. */
         if (order_key(child->number) > key)
-            place.behind |= rule_waits(child->kind, kind);
+            see_behind(&place, child, kind);
         else
             see_ahead(&place, child, kind, &nearest);
     }

@@ -18,6 +18,8 @@ struct place {
     uint32_t ahead;           /* how many contenders it must wait for */
     uint32_t predecessor;     /* id of the nearest of them, when ahead > 0 */
     bool retains;             /* its name says that it retains */
+    uint64_t permits_ahead;   /* of a semaphore: what those ahead ask for */
+    uint64_t permits_behind;  /* and those who wait for it */
     int32_t own;              /* the lowest number that carries this attempt's id, when found */
     uint32_t own_id;          /* and its id in the snapshot */
     bool found;

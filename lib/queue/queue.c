@@ -61,6 +61,8 @@ static bool is_kept(const zkl_contender *c, enum child_kind by)
 
     if (c->client == ZKL_CLIENT_ZKL && (kind == CHILD_LOCK || kind == CHILD_LATCH))
         return true;
+    if (kind == CHILD_LEASE)
+        return false;
     return rule_waits(kind, by) || (kind == CHILD_LOCK && by == CHILD_READ);
 }
 

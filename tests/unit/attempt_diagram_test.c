@@ -25,9 +25,9 @@ static void moves_that_would_be_wrong(void)
         CHECK(s == ST_DONE || !attempt_may_move(ST_DONE, (enum attempt_state)s));
         CHECK(s == ST_IDLE || !attempt_may_move((enum attempt_state)s, ST_IDLE));
     }
-    static const enum attempt_state unproved[] = {ST_IDLE,     ST_CREATING, ST_PARENTS,
-                                                  ST_SETTLING, ST_ADOPTING, ST_RESETTING,
-                                                  ST_LAPSED,   ST_LEAVING,  ST_SUCCEEDING};
+    static const enum attempt_state unproved[] = {
+        ST_IDLE,      ST_CREATING, ST_PARENTS, ST_SETTLING,   ST_ADOPTING,
+        ST_RESETTING, ST_LAPSED,   ST_LEAVING, ST_SUCCEEDING, ST_FIRST};
     for (size_t i = 0; i < sizeof(unproved) / sizeof(*unproved); i++)
         CHECK(!attempt_may_move(unproved[i], ST_HOLDING));
     CHECK(!attempt_may_move(ST_LAPSED, ST_CREATING));

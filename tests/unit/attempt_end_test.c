@@ -29,6 +29,7 @@ static void abort_in_every_state(void)
         {ST_ADOPTING, ST_DONE, "fail aborted, delete"},
         {ST_LISTING, ST_DONE, "fail aborted, delete"},
         {ST_WAITING, ST_DONE, "fail aborted, unwatch, delete"},
+        {ST_FIRST, ST_DONE, "fail aborted, unwatch-limit, delete"},
         {ST_SUCCEEDING, ST_DONE, "fail aborted, delete"},
         {ST_PROVING, ST_DONE, "fail aborted, delete"},
         {ST_CLAIMING, ST_DONE, "fail aborted, delete"},
@@ -111,6 +112,7 @@ static void replaced_in_every_state(void)
         {ST_ADOPTING, ST_REENTERING, "admit"},
         {ST_LISTING, ST_REENTERING, "admit"},
         {ST_WAITING, ST_REENTERING, "admit"},
+        {ST_FIRST, ST_REENTERING, "admit"},
         {ST_SUCCEEDING, ST_REENTERING, "admit"},
         {ST_PROVING, ST_REENTERING, "admit"},
         {ST_CLAIMING, ST_REENTERING, "admit"},
@@ -134,6 +136,7 @@ static void end_in_every_state(void)
         {ST_ADOPTING, ST_DONE, "fail protocol"},
         {ST_LISTING, ST_DONE, "fail protocol"},
         {ST_WAITING, ST_DONE, "fail protocol"},
+        {ST_FIRST, ST_DONE, "fail protocol"},
         {ST_SUCCEEDING, ST_DONE, "fail protocol"},
         {ST_PROVING, ST_DONE, "fail protocol"},
         {ST_CLAIMING, ST_DONE, "fail protocol"},
@@ -158,7 +161,10 @@ static void everything_is_fresh_after_an_incarnation(void)
         CHECK(play.tags[EV_LISTED] != before.tags[EV_LISTED]);
         STEP("pred gone", ST_CREATING, "");
         STEP("created 9", ST_LISTING, "");
-        STEP("listed 8 9*", ST_WAITING, "read, watch 8"); /* its place is at the tail */
+        if (s == ST_FIRST)
+            STEP("listed 8x2 9*", ST_LISTING, "limit-watch, list-watch"); /* and anew */
+        else
+            STEP("listed 8 9*", ST_WAITING, "read, watch 8"); /* its place is at the tail */
     }
 }
 
@@ -172,7 +178,8 @@ static void stale_answers_in_every_state(void)
         "stale listed 5 7*",     "stale listed refused",  "stale listed",
         "stale read 7",          "stale read nonode",     "stale read 7 others",
         "stale watched",         "stale watched nonode",  "stale watched refused",
-        "stale reset",           "stale reset refused",
+        "stale reset",           "stale reset refused",   "stale limited 7",
+        "stale limited refused",
     };
     for (int s = 0; s < ST_COUNT; s++)
         for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
@@ -192,20 +199,31 @@ static void events_out_of_place(void)
         enum attempt_state state;
         const char *words;
     } rows[] = {
-        {ST_IDLE, "pred gone"},       {ST_IDLE, "own gone"},        {ST_IDLE, "lapsed"},
-        {ST_IDLE, "timer"},           {ST_CREATING, "enter"},       {ST_CREATING, "own gone"},
-        {ST_CREATING, "lapsed"},      {ST_REENTERING, "pred gone"}, {ST_REENTERING, "extended"},
-        {ST_REENTERING, "release"},   {ST_CREATING, "timer"},       {ST_CREATING, "release"},
-        {ST_SETTLING, "pred gone"},   {ST_LISTING, "pred gone"},    {ST_LISTING, "timer"},
-        {ST_LISTING, "lapsed"},       {ST_WAITING, "enter"},        {ST_WAITING, "lapsed"},
-        {ST_WAITING, "timer"},        {ST_PROVING, "pred gone"},    {ST_PROVING, "pred changed"},
-        {ST_SUCCEEDING, "pred gone"}, {ST_SUCCEEDING, "own gone"},  {ST_SUCCEEDING, "lapsed"},
-        {ST_SUCCEEDING, "timer"},     {ST_PROVING, "timer"},        {ST_CLAIMING, "pred gone"},
-        {ST_CLAIMING, "lapsed"},      {ST_HOLDING, "enter"},        {ST_HOLDING, "pred gone"},
-        {ST_HOLDING, "extended"},     {ST_LAPSED, "pred gone"},     {ST_LAPSED, "timer"},
-        {ST_LEAVING, "pred gone"},    {ST_LEAVING, "release"},      {ST_LEAVING, "timer"},
-        {ST_LEAVING, "extended"},     {ST_DONE, "enter"},           {ST_DONE, "abort"},
-        {ST_DONE, "replaced"},
+        {ST_IDLE, "pred gone"},       {ST_IDLE, "own gone"},
+        {ST_IDLE, "lapsed"},          {ST_IDLE, "timer"},
+        {ST_CREATING, "enter"},       {ST_CREATING, "own gone"},
+        {ST_CREATING, "lapsed"},      {ST_REENTERING, "pred gone"},
+        {ST_REENTERING, "extended"},  {ST_REENTERING, "release"},
+        {ST_CREATING, "timer"},       {ST_CREATING, "release"},
+        {ST_SETTLING, "pred gone"},   {ST_LISTING, "pred gone"},
+        {ST_LISTING, "timer"},        {ST_LISTING, "lapsed"},
+        {ST_WAITING, "enter"},        {ST_WAITING, "lapsed"},
+        {ST_WAITING, "timer"},        {ST_PROVING, "pred gone"},
+        {ST_PROVING, "pred changed"}, {ST_SUCCEEDING, "pred gone"},
+        {ST_SUCCEEDING, "own gone"},  {ST_SUCCEEDING, "lapsed"},
+        {ST_SUCCEEDING, "timer"},     {ST_PROVING, "timer"},
+        {ST_CLAIMING, "pred gone"},   {ST_CLAIMING, "lapsed"},
+        {ST_HOLDING, "enter"},        {ST_HOLDING, "pred gone"},
+        {ST_HOLDING, "extended"},     {ST_LAPSED, "pred gone"},
+        {ST_LAPSED, "timer"},         {ST_LEAVING, "pred gone"},
+        {ST_LEAVING, "release"},      {ST_LEAVING, "timer"},
+        {ST_LEAVING, "extended"},     {ST_DONE, "enter"},
+        {ST_DONE, "abort"},           {ST_DONE, "replaced"},
+        {ST_FIRST, "pred gone"},      {ST_FIRST, "own gone"},
+        {ST_FIRST, "timer"},          {ST_FIRST, "extended"},
+        {ST_FIRST, "lapsed"},         {ST_FIRST, "release"},
+        {ST_FIRST, "look"},           {ST_HOLDING, "limit-changed"},
+        {ST_WAITING, "children"},     {ST_WAITING, "limit-changed"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         play_reach(rows[i].state);

@@ -209,6 +209,8 @@ static void not_left_by_one_of_many(void)
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         play_start_in_long_queue(1);
         play.c.kind = kinds[i];
+        if (kinds[i] == CHILD_LEASE)
+            play.c.limit = 1;
         SAY("enter");
         SAY("created 7");
         STEP("listed 7*", ST_HOLDING, i < 3 ? "hint v0, grant, arm" : "grant, arm");

@@ -12,7 +12,11 @@
  * "nodeadline" says that no deadline is ahead, and "again" that the event is the first on another
  * connection. Of the directory tell "unread", "foreign", "other" and "named" what its data are,
  * "v3" its version, and the number behind "hint" how many children it has. "left": the list has
- * left a watch. "asked": the own node's data ask to give way. */
+ * left a watch. "asked": the own node's data ask to give way.
+ *
+ * Of a semaphore the children are leases, 5x3 one of three permits. "limited 2 z9" is the answer to
+ * a read of the limit, written at zxid 9; a list without such a word is of the limit that is known.
+ * "watched 5" is a predecessor that was made at zxid 1005, and "v1" its version. */
 #ifndef UNIT_ATTEMPT_PLAY_H
 #define UNIT_ATTEMPT_PLAY_H
 
@@ -34,7 +38,8 @@ extern struct play play;
 
 void play_start(bool try_only); /* a lock */
 void play_start_as(enum child_kind kind, bool try_only);
-void play_start_in_long_queue(uint32_t long_queue); /* so many are a long queue */
+void play_start_permits(uint32_t permits, bool try_only); /* of a semaphore, whose limit is 2 */
+void play_start_in_long_queue(uint32_t long_queue);       /* so many are a long queue */
 
 /* Makes an event of the words; false when they are not understood. */
 bool play_event(struct event *ev, const char *words);

@@ -35,6 +35,8 @@ static const char *const event_words[] = {
     [EV_SHARED_READ] = "shared-read",
     [EV_EXCLUSIVE_READ] = "exclusive-read",
     [EV_MOVED] = "moved",
+    [EV_LIMIT_READ] = "limited",
+    [EV_LIMIT_FIRED] = "limit-changed",
 };
 
 static const char *const answer_words[] = {
@@ -68,6 +70,8 @@ static const char *const error_words[] = {
     [ATTEMPT_LIMIT] = "limit",
     [ATTEMPT_PROTOCOL] = "protocol",
     [ATTEMPT_LAYOUT] = "layout",
+    [ATTEMPT_PERMITS] = "permits",
+    [ATTEMPT_NOLIMIT] = "no-limit",
 };
 
 /* The event that answers an action's request, or -1. */
@@ -87,6 +91,8 @@ static int answered_by(enum action_kind kind)
         return EV_READ;
     case ACT_READ_HINT:
         return EV_HINT_READ;
+    case ACT_READ_LIMIT:
+        return EV_LIMIT_READ;
     case ACT_WATCH:
     case ACT_REWATCH:
         return EV_WATCHED;
@@ -106,6 +112,15 @@ void play_start_as(enum child_kind kind, bool try_only)
 {
     play = (struct play){0};
     attempt_init(&play.c, kind, try_only);
+}
+
+void play_start_permits(uint32_t permits, bool try_only)
+{
+    play_start_as(CHILD_LEASE, try_only);
+    play.c.permits = permits;
+    play.c.has_limit = true;
+    play.c.limit = 2;
+    play.c.limit_zxid = 9;
 }
 
 void play_start_in_long_queue(uint32_t long_queue)
@@ -132,19 +147,26 @@ static bool read_number(struct event *ev, const char *word)
         ev->count = (size_t)number;
         return *end == '\0';
     }
+    if (ev->kind == EV_LIMIT_READ) {
+        ev->limit = (int32_t)number;
+        return *end == '\0';
+    }
     if (ev->kind != EV_LISTED) {
         ev->number = (int32_t)number;
         ev->czxid = (uint64_t)(1000 + number);
         return *end == '\0';
     }
     REQUIRE(play.count < PLAY_CHILDREN);
+    const uint32_t permits = *end == 'x' ? (uint32_t)strtol(end + 1, &end, 10) : 1;
     play.children[play.count] = (struct child){
         .id = (uint32_t)(200 + play.count),
-        .kind = *end == '?'   ? CHILD_FOREIGN
-                : *end == '!' ? CHILD_LATCH
-                : *end == 'r' ? CHILD_READ
-                : *end == 'w' ? CHILD_WRITE
-                              : CHILD_LOCK,
+        .kind = *end == '?'                  ? CHILD_FOREIGN
+                : *end == '!'                ? CHILD_LATCH
+                : *end == 'r'                ? CHILD_READ
+                : *end == 'w'                ? CHILD_WRITE
+                : play.c.kind == CHILD_LEASE ? CHILD_LEASE
+                                             : CHILD_LOCK,
+        .permits = permits,
         .number = *end == '?' ? 0 : (int32_t)number,
         .own = *end == '*',
         .old = *end == '~',
@@ -180,6 +202,8 @@ static bool read_word(struct event *ev, const char *word, bool *stale)
         ev->asked = true;
     else if (hint >= 0)
         ev->hint = (enum head_hint)hint;
+    else if (word[0] == 'z')
+        ev->data_zxid = (uint64_t)atoi(word + 1);
     else if (word[0] == 'v')
         ev->version = atoi(word + 1);
     else if (kind >= 0)
@@ -202,7 +226,8 @@ bool play_event(struct event *ev, const char *words)
     *ev = (struct event){.in_time = true,
                          .ephemeral_owner = PLAY_SESSION,
                          .session = PLAY_SESSION,
-                         .connection = play.connection};
+                         .connection = play.connection,
+                         .data_zxid = play.c.limit_zxid};
     snprintf(copy, sizeof(copy), "%s", words);
     for (char *word; (word = strsep(&rest, " "));)
         if (!read_word(ev, word, &stale))
@@ -301,6 +326,8 @@ static int put_action(char *text, size_t size, const struct action *a)
         [ACT_DELETE_SHARED] = "delete-shared",
         [ACT_DELETE_EXCLUSIVE] = "delete-exclusive",
         [ACT_ASKED] = "asked",
+        [ACT_TOUCH] = "touch",
+        [ACT_UNWATCH_LIMIT] = "unwatch-limit",
     };
     switch (a->kind) {
     case ACT_ADOPT:
@@ -309,6 +336,8 @@ static int put_action(char *text, size_t size, const struct action *a)
         return put_child(text, size, "watch", a->id);
     case ACT_LIST:
         return snprintf(text, size, a->watch ? "list-watch" : "list");
+    case ACT_READ_LIMIT:
+        return snprintf(text, size, a->watch ? "limit-watch" : "limit");
     case ACT_OTHERS:
         return snprintf(text, size, "others %s", others_words[a->others]);
     case ACT_SET_HINT:
@@ -351,6 +380,7 @@ void play_reach(enum attempt_state state)
         [ST_ADOPTING] = {"enter", "created unknown", "passed", "listed 7*"},
         [ST_LISTING] = {"enter", "created 7"},
         [ST_WAITING] = {"enter", "created 7", "listed 5 7*"},
+        [ST_FIRST] = {"enter", "created 7", "listed 5x2 7*", "limited 2 z9", "left listed 5x2 7*"},
         [ST_SUCCEEDING] = {"enter", "created 7", "listed 4 5 7*", "pred gone"},
         [ST_PROVING] = {"enter", "created 7", "listed 5 7*", "pred gone"},
         [ST_CLAIMING] = {"enter", "nodeadline created 7", "nodeadline listed 7*"},
@@ -360,7 +390,10 @@ void play_reach(enum attempt_state state)
         [ST_LEAVING] = {"enter", "abort"},
         [ST_DONE] = {"enter", "created 7", "listed 7*", "release"},
     };
-    play_start_in_long_queue(state == ST_SUCCEEDING ? 2 : 0);
+    if (state == ST_FIRST)
+        play_start_permits(1, false);
+    else
+        play_start_in_long_queue(state == ST_SUCCEEDING ? 2 : 0);
     for (int i = 0; i < 6 && ways[state][i]; i++)
         SAY(ways[state][i]);
     CHECK_STR(attempt_state_name(play.c.state), attempt_state_name(state));

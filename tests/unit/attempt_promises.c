@@ -23,13 +23,20 @@ enum event_kind promises_likely(uint32_t choice)
         [DOWNGRADE_PROVING] = EV_EXCLUSIVE_READ, [DOWNGRADE_MOVING] = EV_MOVED,
     };
     static const enum event_kind likely[ST_COUNT] = {
-        [ST_IDLE] = EV_ENTER,       [ST_CREATING] = EV_CREATED, [ST_PARENTS] = EV_PARENTS_MADE,
-        [ST_SETTLING] = EV_LISTED,  [ST_ADOPTING] = EV_READ,    [ST_LISTING] = EV_LISTED,
-        [ST_WAITING] = EV_WATCHED,  [ST_PROVING] = EV_READ,     [ST_CLAIMING] = EV_EXTENDED,
-        [ST_RESETTING] = EV_RESET,  [ST_HOLDING] = EV_READ,     [ST_LAPSED] = EV_RELEASE,
-        [ST_LEAVING] = EV_CREATED,  [ST_DONE] = EV_READ,        [ST_SUCCEEDING] = EV_HINT_READ,
-        [ST_REENTERING] = EV_ENTER,
+        [ST_IDLE] = EV_ENTER,           [ST_CREATING] = EV_CREATED,
+        [ST_PARENTS] = EV_PARENTS_MADE, [ST_SETTLING] = EV_LISTED,
+        [ST_ADOPTING] = EV_READ,        [ST_LISTING] = EV_LISTED,
+        [ST_WAITING] = EV_WATCHED,      [ST_PROVING] = EV_READ,
+        [ST_CLAIMING] = EV_EXTENDED,    [ST_RESETTING] = EV_RESET,
+        [ST_HOLDING] = EV_READ,         [ST_LAPSED] = EV_RELEASE,
+        [ST_LEAVING] = EV_CREATED,      [ST_DONE] = EV_READ,
+        [ST_SUCCEEDING] = EV_HINT_READ, [ST_REENTERING] = EV_ENTER,
+        [ST_FIRST] = EV_CHILDREN_FIRED,
     };
+    if (play.c.state == ST_FIRST && choice % 3 == 0)
+        return EV_LIMIT_FIRED;
+    if (play.c.state == ST_LISTING && play.tags[EV_LIMIT_READ] == play.c.tag && choice % 2)
+        return EV_LIMIT_READ;
     if (play.c.state == ST_SETTLING && play.tags[EV_PASSED] == play.c.tag)
         return EV_PASSED;
     if (play.c.state == ST_WAITING && choice % 5 == 0)
@@ -115,6 +122,8 @@ static bool is_passed_over(const struct child *o)
 
 static bool may_be_together(const struct child *o)
 {
+    if (step.before.kind == CHILD_LEASE)
+        return o->kind == CHILD_LEASE;
     return o->kind == CHILD_LOCK || (is_shared(step.before.kind) && is_shared(o->kind));
 }
 
@@ -173,7 +182,8 @@ static bool refused_wrongly(void)
 {
     bool counts = step.before.state == ST_LISTING && step.ev.kind == EV_LISTED &&
                   step.ev.tag == step.before.tag && step.ev.answer == ANSWER_OK &&
-                  count_ahead() != UINT32_MAX;
+                  count_ahead() != UINT32_MAX &&
+                  (play.c.kind != CHILD_LEASE || step.ev.data_zxid == step.before.limit_zxid);
     bool refused = false;
 
     for (uint32_t i = 0; i < play.out.count; i++)
@@ -181,10 +191,26 @@ static bool refused_wrongly(void)
     return refused != (counts && any_incompatible());
 }
 
+/* Of a semaphore: whether this list, of the limit's instant, has room for all up to the own. */
+static bool is_room(void)
+{
+    uint64_t permits = step.before.permits;
+
+    for (size_t i = 0; i < step.ev.count; i++) {
+        const struct child *o = &step.ev.children[i];
+        if (o->kind == CHILD_LEASE && !o->own &&
+            (o->number == INT32_MAX || o->number <= step.before.number))
+            permits += o->permits;
+    }
+    return permits <= (uint64_t)step.before.limit && step.ev.data_zxid == step.before.limit_zxid;
+}
+
 static bool out_of_turn(void)
 {
     enum attempt_state from = step.before.state, to = play.c.state;
     bool served = to == ST_PROVING || to == ST_CLAIMING || to == ST_HOLDING;
+    if (play.c.kind == CHILD_LEASE)
+        return from == ST_LISTING && served && !is_room();
     if (from == ST_LISTING && step.ev.kind == EV_LISTED && step.ev.tag == step.before.tag)
         step.ahead = count_ahead();
     if (from == ST_WAITING && predecessor_seen_gone() && step.ahead > 0 &&
@@ -209,7 +235,8 @@ static bool alone_without_reason(void)
 /* What a list tells a reader is no news to it only if it looks. */
 static bool told_of_children(void)
 {
-    return did(ACT_OTHERS) || (is_shared(step.before.kind) && play.c.looking);
+    return did(ACT_OTHERS) ||
+           ((is_shared(step.before.kind) || play.c.kind == CHILD_LEASE) && play.c.looking);
 }
 
 /* The write node stands until the read node was seen, and nothing is left of what was asked for. */
@@ -251,6 +278,9 @@ static const char *broken_promise(void)
     if (b->watching && !c->watching && !did(ACT_UNWATCH) && !session_ended() &&
         !predecessor_seen_gone())
         return "a watch is left behind";
+    if (b->limit_watched && !c->limit_watched && !did(ACT_UNWATCH_LIMIT) && !session_ended() &&
+        step.ev.kind != EV_LIMIT_FIRED)
+        return "a watch on the limit is left behind";
     if (did(ACT_GRANT) && !step.ev.in_time)
         return "granted without a deadline";
     if (did(ACT_GRANT) && step.ev.kind != EV_LISTED && step.ev.kind != EV_READ &&

@@ -34,8 +34,11 @@ static enum child_kind random_kind(void)
 {
     static const enum child_kind shared[] = {CHILD_READ, CHILD_WRITE};
 
-    if (below(8) == 0)
+    /* It takes three lists to be first in line. */
+    if (below(play.c.kind == CHILD_LEASE ? 32 : 8) == 0)
         return below(2) ? CHILD_FOREIGN : CHILD_LATCH;
+    if (play.c.kind == CHILD_LEASE)
+        return CHILD_LEASE;
     return play.c.kind == CHILD_LOCK || below(8) == 0 ? CHILD_LOCK : shared[below(2)];
 }
 
@@ -51,6 +54,7 @@ static void random_children(void)
             .own = below(8) == 0,
             .old = below(16) == 0,
             .retains = below(2),
+            .permits = 1 + below(3),
         };
     if (walk.ev.count > 0 && below(10)) /* mostly the own node is there, and often first */
         walk.children[below((uint32_t)walk.ev.count)] =
@@ -81,7 +85,11 @@ static void random_event(void)
         walk.ev.tag -= 1 + below(3);
     if (walk.ev.kind == EV_LISTED && play.c.looking && below(4))
         walk.ev.tag = ATTEMPT_LOOK_TAG;
-    walk.ev.watched = below(2);
+    if (walk.ev.kind == EV_LIMIT_READ && play.c.looking && below(4))
+        walk.ev.tag = ATTEMPT_LOOK_TAG;
+    walk.ev.watched = below(play.c.first ? 8 : 2) > 0;
+    walk.ev.limit = below(30) ? (int32_t)(4 + below(5)) : 0;
+    walk.ev.data_zxid = below(8) ? play.c.limit_zxid : below(500);
     if (walk.ev.kind == EV_LISTED)
         random_children();
     else if (walk.ev.kind == EV_HINT_READ)
@@ -110,18 +118,30 @@ static void walk_to_the_end(void)
         fail_walk(broken);
 }
 
-static void random_walk(void)
+static void start(bool leases)
 {
     static const enum child_kind kinds[] = {CHILD_LOCK, CHILD_READ, CHILD_LOCK, CHILD_WRITE};
+
+    if (leases)
+        play_start_permits((uint32_t)(1 + walk.seed % 4), walk.seed % 5 == 0);
+    else
+        play_start_as(kinds[walk.seed % 4], walk.seed % 5 == 0);
+    play.c.strict = walk.seed % 7 == 0;
+    if (leases)
+        return;
+    play.c.long_queue = (uint32_t)(walk.seed % 4);
+    play.c.watch_children = walk.seed % 2;
+}
+
+static void walk_as(bool leases)
+{
+    const int never = leases ? ST_SUCCEEDING : ST_FIRST; /* that is of another kind */
     unsigned reached[ST_COUNT] = {0}, downgraded = 0;
     unsigned long steps = 0;
     void (*old)(int) = signal(SIGABRT, on_abort_signal);
     for (walk.seed = 1; walk.seed <= WALK_ATTEMPTS; walk.seed++) {
         walk.random = walk.seed;
-        play_start_as(kinds[walk.seed % 4], walk.seed % 5 == 0);
-        play.c.strict = walk.seed % 7 == 0;
-        play.c.long_queue = (uint32_t)(walk.seed % 4);
-        play.c.watch_children = walk.seed % 2;
+        start(leases);
         for (int i = 0; i < WALK_STEPS; i++, steps++) {
             random_event();
             if (!walk_one_step())
@@ -133,15 +153,27 @@ static void random_walk(void)
     }
     signal(SIGABRT, old);
     CHECK(steps >= 200000);
-    CHECK(downgraded > 100);
+    CHECK(leases || downgraded > 100);
     for (int s = 0; s < ST_COUNT; s++)
-        if (!CHECK(reached[s] > 100)) /* a walk that does not get there says nothing */
+        if (!CHECK(s == never ||
+                   reached[s] > 100)) /* a walk that does not get there says nothing */
             runner_fail(__FILE__, __LINE__, "%s: %u", attempt_state_name((enum attempt_state)s),
                         reached[s]);
 }
 
+static void random_walk(void)
+{
+    walk_as(false);
+}
+
+static void random_walk_of_a_lease(void)
+{
+    walk_as(true);
+}
+
 static const struct test_case cases[] = {
     {"random_walk", random_walk},
+    {"random_walk_of_a_lease", random_walk_of_a_lease},
     {NULL, NULL},
 };
 

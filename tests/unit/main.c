@@ -11,6 +11,7 @@ int main(int argc, char **argv)
         &rollback_suite,
         &rule_suite,
         &rule_kind_suite,
+        &permits_suite,
         &attempt_bounds_suite,
         &attempt_diagram_suite,
         &attempt_queue_suite,

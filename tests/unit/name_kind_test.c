@@ -63,6 +63,46 @@ static void kinds(void)
     }
 }
 
+/* How many permits a lease's name asks for. */
+static void permits(void)
+{
+    static const struct {
+        const char *name;
+        uint32_t permits;
+    } rows[] = {
+        {"_c_" UUID "-lease-0000000009", 1},
+        {"_c_" UUID "-n1-lease-0000000009", 1},
+        {"_c_" UUID "-n3-lease-0000000009", 3},
+        {"_c_" UUID "-n012-lease-0000000009", 12},
+        {"_c_" UUID "-n2147483647-lease-0000000009", INT32_MAX},
+        {"_c_" UUID "-n2147483648-lease-0000000009", INT32_MAX},
+        {"_c_" UUID "-n99999999999999999999999-lease-0000000009", INT32_MAX},
+        {"-n3-lease--2147483648", 3},
+        {"-n0-lease-0000000009", 1},
+        {"-n-lease-0000000009", 1},
+        {"n3-lease-0000000009", 1},
+        {"3-lease-0000000009", 1},
+        {"-3-lease-0000000009", 1},
+        {"-n3lease-0000000009", 1},
+        {"-m3-lease-0000000009", 1},
+        {"xn3-lease-0000000009", 1},
+        {"-n3x-lease-0000000009", 1},
+        {"-lease-0000000009", 1},
+        {"lease-0000000009", 1},
+        {"_c_" UUID "-n3-lock-0000000009", 0},
+        {"-n3-", 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct child c = {.permits = 77};
+        size_t length;
+        char *copy = copy_of(rows[i].name, &length);
+        name_parse(copy, length, &c);
+        if (!CHECK_INT(c.permits, rows[i].permits))
+            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
+        free(copy);
+    }
+}
+
 static void near_misses(void)
 {
     static const char *const rows[] = {
@@ -227,6 +267,7 @@ static void has_id_of_either_style(void)
 
 static const struct test_case cases[] = {
     {"kinds", kinds},
+    {"permits", permits},
     {"near_misses", near_misses},
     {"those_that_retain", those_that_retain},
     {"words", words},

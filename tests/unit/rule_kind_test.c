@@ -10,7 +10,7 @@ static void kinds(void)
     static const char *const due[] = {
         [CHILD_FOREIGN] = "--------", [CHILD_LOCK] = "-w------",  [CHILD_LATCH] = "--w-----",
         [CHILD_APACHE] = "-w-w----",  [CHILD_RUBY] = "-w--w---",  [CHILD_READ] = "-w----w-",
-        [CHILD_WRITE] = "-w---ww-",   [CHILD_LEASE] = "--------",
+        [CHILD_WRITE] = "-w---ww-",   [CHILD_LEASE] = "-------w",
     };
 
     CHECK_INT(sizeof(due) / sizeof(*due), CHILD_KINDS);
@@ -30,9 +30,9 @@ static void incompatible(void)
         {6, true},         {7, true},  {8, false},        {0, true},
         {INT32_MAX, true}, {-1, true}, {INT32_MIN, true}, {INT32_MAX - 1, false},
     };
-    static const enum child_kind ours[] = {CHILD_LOCK, CHILD_LATCH, CHILD_APACHE};
+    static const enum child_kind ours[] = {CHILD_LOCK, CHILD_LATCH, CHILD_APACHE, CHILD_LEASE};
 
-    for (size_t us = 0; us < 3; us++)
+    for (size_t us = 0; us < 4; us++)
         for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++)
             for (size_t i = 0; i < sizeof(where) / sizeof(*where); i++) {
                 const struct child list[] = {

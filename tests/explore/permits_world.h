@@ -1,0 +1,138 @@
+/* Contenders of one semaphore, each with a session of its own, and administrators, as a flat value
+ * for exhaustive search. A driver is as much of lib/lock/contender.c as matters here; there is one
+ * server, and deadlines are always ahead. Holders may hold for ever: whoever could be admitted then
+ * and is not, waits in vain. */
+#ifndef EXPLORE_PERMITS_WORLD_H
+#define EXPLORE_PERMITS_WORLD_H
+
+#include "breadth.h"
+#include "recipes/attempt.h"
+
+enum {
+    PERMITS_CLIENTS = 4,
+    PERMITS_NODES = 10, /* ever made; the number of each is its index */
+    PERMITS_QUEUE = 8,
+    PERMITS_NO_NODE = 0xff
+};
+
+enum permits_broken {
+    PERMITS_WHOLE,
+    PERMITS_GRANT,  /* granted, and there was never room for it */
+    PERMITS_LIMIT,  /* more are held than there ever were */
+    PERMITS_REFUSE, /* refused without reason */
+    PERMITS_ASLEEP, /* there is room for one that waits, and nobody will tell it */
+    PERMITS_LEFT,   /* a node that nobody wants */
+    PERMITS_ACTION, /* that nobody understands */
+    PERMITS_BROKEN_COUNT
+};
+
+enum permits_move {
+    /* sooner or later; .at: which client */
+    PERMITS_SERVE,
+    PERMITS_DELIVER,
+    PERMITS_CONNECT,
+    PERMITS_NOTICE, /* that its session is over */
+    PERMITS_ADMIT,  /* again */
+    /* perhaps never */
+    PERMITS_ENTER,
+    PERMITS_RELEASE,
+    PERMITS_SET_LIMIT, /* .at: to how many */
+    /* faults */
+    PERMITS_LOSE, /* the connection */
+    PERMITS_EXPIRE,
+    PERMITS_ABORT,
+    PERMITS_DELETE_NODE, /* .at: which node */
+    PERMITS_CHANGE_NODE,
+    PERMITS_MOVE_COUNT
+};
+
+enum permits_ask {
+    ASK_CREATE,
+    ASK_BARRIER,
+    ASK_LIST,
+    ASK_LIMIT,
+    ASK_READ,
+    ASK_WATCH,
+    ASK_TOUCH,
+    ASK_DELETE,
+    EVENT_NODE, /* of watches */
+    EVENT_CHILDREN,
+    EVENT_LIMIT
+};
+
+struct permits_message {
+    uint8_t kind, node, answer;
+    bool current; /* the newest request of the machine, or its answer */
+    bool watch;
+    uint8_t limit, limit_zxid, version;
+    uint16_t names;
+};
+
+/* Of a watch: asked for and not answered, or standing. */
+enum permits_subscription { SUB_NONE, SUB_ASKED, SUB_STANDS };
+
+struct permits_client {
+    struct attempt machine;
+    struct permits_message asks[PERMITS_QUEUE], answers[PERMITS_QUEUE];
+    uint8_t asked, answered;
+    uint8_t node, predecessor;
+    uint8_t id; /* one for each session */
+    uint8_t predecessor_sub, children_sub, limit_sub;
+    bool up, over; /* over: its session, and it does not know */
+    bool holds;
+    /* at the server */
+    bool watches_children, watches_limit;
+    uint16_t watches;
+};
+
+struct permits_node {
+    uint8_t client, id, czxid, version;
+    bool had_room; /* at some instant it and all before it were no more than the limit */
+    bool forced;   /* removed by a third party */
+};
+
+struct permits_state {
+    struct permits_client clients[PERMITS_CLIENTS];
+    struct permits_node nodes[PERMITS_NODES];
+    uint16_t standing;
+    uint8_t made, zxid, limit, limit_zxid, highest; /* highest: limit ever */
+    uint8_t faults, changes;                        /* left; changes: of the limit */
+    uint8_t broken;
+};
+
+struct permits_config {
+    int clients, faults, changes;
+    uint8_t limit, limit_max;
+    uint8_t permits[PERMITS_CLIENTS];
+    bool limit_known; /* to all, at first */
+};
+
+extern struct permits_config permits_config;
+
+#define PERMITS_BIT(n) ((uint16_t)(1U << (n)))
+
+/* ---- permits_world.c: the clients, and what can happen ---- */
+
+void permits_init(struct permits_state *st);
+int permits_list(const struct permits_state *st, struct breadth_step *steps);
+void permits_take(struct permits_state *st, struct breadth_step step);
+const char *permits_broken_text(enum permits_broken broken);
+const char *permits_move_text(enum permits_move move);
+
+/* Nothing more happens by itself: what is wrong with that? */
+enum permits_broken permits_check_end(const struct permits_state *st);
+
+/* ---- permits_server.c ---- */
+
+void permits_server_do(struct permits_state *st, int i);
+void permits_server_delete(struct permits_state *st, uint16_t nodes);
+void permits_server_change(struct permits_state *st, uint8_t node);
+void permits_server_limit(struct permits_state *st, uint8_t limit);
+uint16_t permits_server_nodes(const struct permits_state *st, int i);
+
+/* Whether there is room for the node now. */
+bool permits_server_room(const struct permits_state *st, uint8_t node);
+
+void permits_push_answer(struct permits_client *c, struct permits_message message);
+
+#endif

@@ -1,0 +1,371 @@
+/* A contender of a semaphore with a limit of 2: who is admitted, who watches what, and who is to be
+ * told. Number 7 is ours. */
+#include "attempt_play.h"
+#include "limit.h"
+#include "suites.h"
+
+#include <string.h>
+
+static void start(uint32_t permits)
+{
+    play_start_permits(permits, false);
+    STEP("enter", ST_CREATING, "create, list");
+    STEP("created 7", ST_LISTING, "");
+}
+
+static void start_first_in_line(void)
+{
+    start(1);
+    STEP("listed 4 5 7*", ST_LISTING, "limit-watch, list-watch");
+    STEP("limited 2 z9", ST_LISTING, "");
+    STEP("left listed 4 5 7*", ST_FIRST, "");
+}
+
+static void start_behind(void)
+{
+    start(1);
+    STEP("listed 4 5 6 7*", ST_WAITING, "watch 6");
+}
+
+/* ---- the limit ---- */
+
+static void limits(void)
+{
+    static const struct {
+        const char *data;
+        int32_t limit;
+    } rows[] = {
+        {"1", 1},          {"007", 7},          {"2147483647", INT32_MAX},
+        {"2147483648", 0}, {"99999999999", 0},  {"", 0},
+        {"0", 0},          {"-1", 0},           {"+1", 0},
+        {" 1", 0},         {"1 ", 0},           {"1\n", 0},
+        {"x", 0},          {"1.0", 0},          {"/1", 0},
+        {"1:", 0},         {"zkl head 1 x", 0}, {"4294967298", 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (!CHECK_INT(limit_read(rows[i].data, strlen(rows[i].data)), rows[i].limit))
+            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].data);
+}
+
+/* It is read along with the first list, where it is not known yet. */
+static void limit_is_read_once(void)
+{
+    play_start_permits(1, false);
+    play.c.limit_zxid = 0;
+    STEP("enter", ST_CREATING, "create, limit, list");
+    SAY("created 7");
+    STEP("limited 2 z30", ST_LISTING, "");
+    STEP("listed 5 7* z30", ST_HOLDING, "grant, arm");
+    CHECK_INT(play.c.limit, 2);
+    CHECK_INT(play.c.limit_zxid, 30);
+}
+
+/* A list counts with the limit of its own instant alone. */
+static void limit_changed_between(void)
+{
+    start(1);
+    STEP("listed 4 5 7* z10", ST_LISTING, "limit, list");
+    STEP("limited 3 z10", ST_LISTING, "");
+    STEP("listed 4 5 7* z11", ST_LISTING, "limit, list"); /* and once more */
+    STEP("limited 2 z11", ST_LISTING, "");
+    STEP("listed 4 5 7* z11", ST_LISTING, "limit-watch, list-watch");
+    STEP("limited 3 z12", ST_LISTING, "");
+    STEP("left listed 4 5 7* z12", ST_HOLDING, "unwatch-limit, grant, arm");
+}
+
+static void limit_that_always_changes(void)
+{
+    start(1);
+    for (int i = 0; i < 100; i++)
+        STEP("listed 7* z8", ST_LISTING, "limit, list");
+    STEP("listed 7* z8", ST_DONE, "fail protocol, delete");
+}
+
+static void no_limit(void)
+{
+    start(1);
+    STEP("listed 7* z10", ST_LISTING, "limit, list");
+    STEP("limited 0 z10", ST_DONE, "fail no-limit, delete");
+
+    play_start_permits(1, false);
+    play.c.limit_zxid = 0;
+    play.c.has_limit = false;
+    SAY("enter");
+    STEP("created nonode", ST_DONE, "fail no-limit"); /* who has none makes no directory */
+}
+
+static void directory_is_made_with_the_limit(void)
+{
+    play_start_permits(1, false);
+    SAY("enter");
+    STEP("created nonode", ST_PARENTS, "parents");
+    STEP("parents", ST_CREATING, "create, list");
+}
+
+static void limit_cannot_be_read(void)
+{
+    start(1);
+    SAY("listed 7* z10");
+    STEP("limited refused", ST_DONE, "fail refused, delete");
+    start(1);
+    SAY("listed 7* z10");
+    STEP("limited nonode", ST_LISTING, ""); /* so will the list say */
+    STEP("listed nonode", ST_REENTERING, "delete, admit");
+    start(1);
+    SAY("listed 4 5 7*");
+    STEP("limited limit", ST_DONE, "fail limit, delete");
+}
+
+/* ---- admission ---- */
+
+static void free_permits(void)
+{
+    start(1);
+    STEP("listed 7*", ST_HOLDING, "grant, arm");
+    start(1);
+    STEP("listed 5 7*", ST_HOLDING, "grant, arm");
+    start(2);
+    STEP("listed 7*", ST_HOLDING, "grant, arm");
+    STEP("release", ST_DONE, "delete");
+}
+
+/* One who saw us as not admitted waits for our node, whatever this list says of it. */
+static void touches_if_anybody_is_behind(void)
+{
+    start(1);
+    STEP("listed 5 7* 8", ST_HOLDING, "touch, grant, arm");
+    CHECK_INT(play.c.others, OTHERS_WAIT);
+    start(1);
+    STEP("listed 7* 8", ST_HOLDING, "touch, grant, arm");
+    CHECK_INT(play.c.others, OTHERS_UNKNOWN);
+    start(1);
+    STEP("nodeadline listed 7* 8", ST_CLAIMING, "touch"); /* admitted it is all the same */
+    STEP("extended", ST_PROVING, "prove");
+    STEP("read 7", ST_HOLDING, "grant, arm");
+}
+
+static void all_or_nothing(void)
+{
+    start(2);
+    STEP("listed 5 7*", ST_LISTING, "limit-watch, list-watch");
+    SAY("limited 2 z9");
+    STEP("left listed 5 7*", ST_FIRST, "");
+    STEP("children", ST_LISTING, "list-watch");
+    STEP("left listed 7*", ST_HOLDING, "unwatch-limit, grant, arm");
+}
+
+/* One permit is free, but somebody before us waits for two. */
+static void nobody_overtakes(void)
+{
+    start(1);
+    STEP("listed 5 6x2 7*", ST_WAITING, "watch 6");
+}
+
+static void numbers_that_are_used_up_are_before_all(void)
+{
+    start(1);
+    STEP("listed -3 2147483647 7*", ST_LISTING, "limit-watch, list-watch");
+}
+
+static void more_than_the_limit(void)
+{
+    start(3);
+    STEP("listed 7*", ST_DONE, "fail permits, delete");
+}
+
+static void more_than_a_lowered_limit(void)
+{
+    start(2);
+    SAY("listed 5 7*");
+    SAY("limited 2 z9");
+    STEP("left listed 5 7*", ST_FIRST, "");
+    STEP("limit-changed", ST_LISTING, "limit-watch, list-watch");
+    STEP("limited 1 z20", ST_LISTING, "");
+    STEP("left listed 5 7* z20", ST_DONE, "fail permits, unwatch-limit, delete");
+}
+
+static void try_only(void)
+{
+    play_start_permits(1, true);
+    SAY("enter");
+    SAY("created 7");
+    STEP("listed 4 5 7*", ST_DONE, "fail busy, delete");
+    play_start_permits(1, true);
+    SAY("enter");
+    SAY("created 7");
+    STEP("listed 5 7* 8", ST_HOLDING, "touch, grant, arm");
+}
+
+static void another_layout(void)
+{
+    start(1);
+    STEP("listed 5! 7*", ST_DONE, "fail layout 5, delete");
+}
+
+/* ---- first in line ---- */
+
+static void first_in_line_hears_of_a_release(void)
+{
+    start_first_in_line();
+    STEP("children", ST_LISTING, "list-watch");
+    STEP("left listed 5 7*", ST_HOLDING, "unwatch-limit, grant, arm");
+    start_first_in_line();
+    STEP("children", ST_LISTING, "list-watch");
+    STEP("left listed 4 5 7* 8", ST_FIRST, ""); /* one who came */
+    STEP("children", ST_LISTING, "list-watch");
+    STEP("left listed 5 7* 8", ST_HOLDING, "unwatch-limit, touch, grant, arm");
+}
+
+static void first_in_line_hears_of_the_limit(void)
+{
+    start_first_in_line();
+    STEP("limit-changed", ST_LISTING, "limit-watch, list-watch");
+    STEP("limited 3 z20", ST_LISTING, "");
+    STEP("left listed 4 5 7* z20", ST_HOLDING, "unwatch-limit, grant, arm");
+}
+
+/* It stays first in line: where more are held than the limit allows, too. */
+static void limit_is_lowered(void)
+{
+    start_first_in_line();
+    SAY("limit-changed");
+    SAY("limited 1 z20");
+    STEP("left listed 4 5 7* z20", ST_FIRST, "");
+    STEP("children", ST_LISTING, "list-watch");
+    STEP("left listed 5 7* z20", ST_FIRST, "");
+    STEP("children", ST_LISTING, "list-watch");
+    STEP("left listed 7* z20", ST_HOLDING, "unwatch-limit, grant, arm");
+}
+
+static void limit_changes_while_it_lists(void)
+{
+    start_first_in_line();
+    STEP("children", ST_LISTING, "list-watch");
+    STEP("limit-changed", ST_LISTING, "");
+    STEP("left listed 4 5 7*", ST_LISTING, "limit-watch, list-watch"); /* of before the change */
+    SAY("limited 2 z20");
+    STEP("left listed 4 5 7* z20", ST_FIRST, "");
+    STEP("children", ST_LISTING, "list-watch");
+    STEP("left listed 4 5 7* z21", ST_LISTING, "limit-watch, list-watch"); /* of behind it */
+    STEP("limited 3 z21", ST_LISTING, "");
+    STEP("left listed 4 5 7* z21", ST_HOLDING, "unwatch-limit, grant, arm");
+}
+
+static void too_much_is_watched(void)
+{
+    start(1);
+    SAY("listed 4 5 7*");
+    SAY("limited 2 z9");
+    STEP("listed 4 5 7*", ST_DONE, "fail limit, unwatch-limit, delete");
+}
+
+static void own_node_goes(void)
+{
+    start_first_in_line();
+    SAY("children");
+    STEP("left listed 4 5", ST_REENTERING, "unwatch-limit, delete, admit");
+    STEP("enter", ST_CREATING, "create, list"); /* the limit is known */
+    SAY("created 9");
+    STEP("listed 5 9*", ST_HOLDING, "grant, arm");
+}
+
+/* ---- behind ---- */
+
+static void predecessor_is_admitted(void)
+{
+    start_behind();
+    STEP("watched 6", ST_WAITING, "");
+    STEP("pred changed", ST_LISTING, "unwatch, limit-watch, list-watch");
+    SAY("limited 2 z9");
+    STEP("left listed 5 6 7*", ST_FIRST, "");
+}
+
+static void predecessor_goes(void)
+{
+    start_behind();
+    SAY("watched 6");
+    STEP("pred gone", ST_LISTING, "list");
+    STEP("listed 4 5 7*", ST_LISTING, "limit-watch, list-watch");
+    start_behind();
+    STEP("watched nonode", ST_LISTING, "list");
+    STEP("listed 3 4 5 7*", ST_WAITING, "watch 5");
+    start_behind();
+    STEP("watched refused", ST_DONE, "fail refused, unwatch, delete");
+}
+
+/* It was admitted between our list and our watch. */
+static void predecessor_was_touched_before(void)
+{
+    start_behind();
+    STEP("watched 6 v1", ST_LISTING, "unwatch, limit-watch, list-watch");
+}
+
+/* A limit that was lowered behind its create: it may hold since before. */
+static void predecessor_is_older_than_the_limit(void)
+{
+    start_behind();
+    play.c.limit_zxid = 1007; /* and it was made at 1006 */
+    STEP("watched 6", ST_LISTING, "unwatch, limit-watch, list-watch");
+    SAY("limited 2 z1007");
+    STEP("left listed 4 5 6 7*", ST_FIRST, ""); /* and does not wait for it */
+    start_behind();
+    play.c.limit_zxid = 1006;
+    STEP("watched 6", ST_WAITING, "");
+}
+
+/* ---- others ---- */
+
+static void holder_hears_of_others(void)
+{
+    start(1);
+    SAY("listed 7*");
+    STEP("look", ST_HOLDING, "limit, list-watch");
+    STEP("limited 2 z9", ST_HOLDING, "");
+    STEP("left listed 7* 8", ST_HOLDING, "others none"); /* who came need not wait */
+    STEP("children", ST_HOLDING, "arm, limit, list-watch");
+    SAY("limited 2 z9");
+    STEP("left listed 7* 8 9", ST_HOLDING, "others wait");
+
+    start(1);
+    SAY("listed 7*");
+    SAY("look");
+    STEP("limited 1 z10", ST_HOLDING, ""); /* which takes nothing from whoever holds */
+    STEP("left listed 6 7* z11", ST_HOLDING, "others unknown");
+    SAY("look");
+    STEP("limited 0 z12", ST_HOLDING, "");
+    CHECK_INT(play.c.limit, 1);
+    STEP("listed refused", ST_HOLDING, "others unknown");
+}
+
+static const struct test_case cases[] = {
+    {"limits", limits},
+    {"limit_is_read_once", limit_is_read_once},
+    {"limit_changed_between", limit_changed_between},
+    {"limit_that_always_changes", limit_that_always_changes},
+    {"no_limit", no_limit},
+    {"directory_is_made_with_the_limit", directory_is_made_with_the_limit},
+    {"limit_cannot_be_read", limit_cannot_be_read},
+    {"free_permits", free_permits},
+    {"touches_if_anybody_is_behind", touches_if_anybody_is_behind},
+    {"all_or_nothing", all_or_nothing},
+    {"nobody_overtakes", nobody_overtakes},
+    {"numbers_that_are_used_up_are_before_all", numbers_that_are_used_up_are_before_all},
+    {"more_than_the_limit", more_than_the_limit},
+    {"more_than_a_lowered_limit", more_than_a_lowered_limit},
+    {"try_only", try_only},
+    {"another_layout", another_layout},
+    {"first_in_line_hears_of_a_release", first_in_line_hears_of_a_release},
+    {"first_in_line_hears_of_the_limit", first_in_line_hears_of_the_limit},
+    {"limit_is_lowered", limit_is_lowered},
+    {"limit_changes_while_it_lists", limit_changes_while_it_lists},
+    {"too_much_is_watched", too_much_is_watched},
+    {"own_node_goes", own_node_goes},
+    {"predecessor_is_admitted", predecessor_is_admitted},
+    {"predecessor_goes", predecessor_goes},
+    {"predecessor_was_touched_before", predecessor_was_touched_before},
+    {"predecessor_is_older_than_the_limit", predecessor_is_older_than_the_limit},
+    {"holder_hears_of_others", holder_hears_of_others},
+    {NULL, NULL},
+};
+
+const struct test_suite permits_suite = {.name = "permits", .cases = cases};
