@@ -33,6 +33,7 @@
 #include <zkl/op.h>
 #include <zkl/queue.h>
 #include <zkl/rwlock.h>
+#include <zkl/semaphore.h>
 #include <zkl/session.h>
 #include <zkl/version.h>
 #include <zkl/watch.h>

@@ -35,6 +35,8 @@ typedef struct zkl_watch zkl_watch;     /* reports changes of a queue or of a le
 typedef struct zkl_election zkl_election; /* a candidate at one path */
 typedef struct zkl_canceler zkl_canceler; /* ends blocking calls */
 
+typedef struct zkl_semaphore zkl_semaphore; /* a fair semaphore on one path */
+
 ZKL_END
 
 #endif

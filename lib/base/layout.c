@@ -58,14 +58,16 @@ char *layout_new_id(enum name_style style, bool retains)
     return uuid;
 }
 
-char *layout_name(enum name_style style, enum child_kind kind, const char *id, int priority)
+char *layout_name(enum name_style style, enum child_kind kind, const char *id, int rank)
 {
     const char *word = name_word(kind);
 
     if (style == STYLE_KAZOO)
         return g_strdup_printf("%s__lock__", id);
-    if (priority > 0)
-        return g_strdup_printf("_c_%s-p%03d-%s", id, priority, word);
+    if (kind == CHILD_LEASE && rank > 1)
+        return g_strdup_printf("_c_%s-n%d-%s", id, rank, word);
+    if (kind != CHILD_LEASE && rank > 0)
+        return g_strdup_printf("_c_%s-p%03d-%s", id, rank, word);
     return g_strdup_printf("_c_%s-%s", id, word);
 }
 

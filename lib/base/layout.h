@@ -18,8 +18,9 @@ extern void (*layout_random)(void *bytes, size_t size);
  */
 char *layout_new_id(enum name_style style, bool retains);
 
-/* A new node's name up to the number that the server appends; free with g_free(). */
-char *layout_name(enum name_style style, enum child_kind kind, const char *id, int priority);
+/* A new node's name up to the number that the server appends; free with g_free(). rank: of a
+ * candidate, its priority; of a lease, how many permits it asks for; 0: it has none. */
+char *layout_name(enum name_style style, enum child_kind kind, const char *id, int rank);
 
 /* Whether the contender of that name, behind one of ours of that style and kind, would wait for it:
  * as far as its name tells, and for people only. */

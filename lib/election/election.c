@@ -51,7 +51,7 @@ struct contender_spec election_spec(const zkl_election *e)
                                    .kind = e->kind,
                                    .style = e->options.layout == ZKL_LAYOUT_KAZOO ? STYLE_KAZOO
                                                                                   : STYLE_GUARDED,
-                                   .priority = e->options.priority};
+                                   .rank = e->options.priority};
 }
 
 void election_set_grant(zkl_election *e, zkl_grant *grant)

@@ -33,7 +33,7 @@ void contender_unref(struct contender *c)
     g_free(c->old_id);
     g_free(c->odd_name);
     g_free(c->head);
-    g_free(c);
+    contender_free(c);
 }
 
 /* The attempt is over: nothing may call back into it but answers under way, which hold it. */
@@ -46,6 +46,7 @@ static void retire(struct contender *c)
         timers_cancel(&c->head->timer);
         watch_drop(&c->head->own_subscription, true);
         watch_drop(&c->head->children_subscription, true);
+        watch_drop(&c->head->limit_subscription, false);
     }
     watch_drop(&c->predecessor_subscription, false);
     detach_grant(c);
@@ -121,6 +122,14 @@ static void give_layout(struct contender *c, uint32_t incompatible)
     c->decided(c->context, NULL, &e);
 }
 
+static const char *describe(int error, int code)
+{
+    return error == ATTEMPT_NOCHILDREN ? "it is below an ephemeral node"
+           : error == ATTEMPT_NOLIMIT  ? "it has no limit of a semaphore"
+           : error == ATTEMPT_PERMITS  ? "more permits than the limit"
+                                       : zkl_strerror(code);
+}
+
 static void give_error(struct contender *c, int error)
 {
     zkl_error e;
@@ -131,12 +140,11 @@ static void give_error(struct contender *c, int error)
         [ATTEMPT_BUSY] = ZKL_EBUSY,       [ATTEMPT_REFUSED] = ZKL_EACCES,
         [ATTEMPT_NOCHILDREN] = ZKL_EPATH, [ATTEMPT_OVERFLOW] = ZKL_EOVERFLOW,
         [ATTEMPT_LIMIT] = ZKL_ELIMIT,     [ATTEMPT_PROTOCOL] = ZKL_EPROTO,
+        [ATTEMPT_PERMITS] = ZKL_ELIMIT,   [ATTEMPT_NOLIMIT] = ZKL_ENOENT,
     };
 
     if (error != ATTEMPT_ABORTED)
-        error_fill(&e, codes[error], path, "%s: %s", path,
-                   error == ATTEMPT_NOCHILDREN ? "it is below an ephemeral node"
-                                               : zkl_strerror(codes[error]));
+        error_fill(&e, codes[error], path, "%s: %s", path, describe(error, codes[error]));
     g_free(blamed);
     c->decided(c->context, NULL, error == ATTEMPT_ABORTED ? c->why : &e);
 }
@@ -243,6 +251,12 @@ static void on_children_fired(void *context, bool gone)
     contender_step_kind(context, EV_CHILDREN_FIRED);
 }
 
+static void on_limit_fired(void *context, bool gone)
+{
+    (void)gone;
+    contender_step_kind(context, EV_LIMIT_FIRED);
+}
+
 struct head_state *contender_head(struct contender *c)
 {
     if (!c->head) {
@@ -250,6 +264,7 @@ struct head_state *contender_head(struct contender *c)
         c->head->own_subscription = (struct subscription){.fired = on_own_fired, .context = c};
         c->head->children_subscription =
             (struct subscription){.fired = on_children_fired, .context = c};
+        c->head->limit_subscription = (struct subscription){.fired = on_limit_fired, .context = c};
         c->head->deadline_link.data = c;
     }
     return c->head;
@@ -258,7 +273,7 @@ struct head_state *contender_head(struct contender *c)
 struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,
                                   contender_decided decided, void *context)
 {
-    struct contender *c = g_new0(struct contender, 1);
+    struct contender *c = contender_new(spec->limit);
 
     c->session = s;
     c->refs = 1;
@@ -267,7 +282,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->parents = spec->parents;
     c->style = spec->style;
     c->retains = spec->retains;
-    c->priority = spec->priority;
+    c->rank = spec->rank;
     c->decided = decided;
     c->context = context;
     c->predecessor_subscription =
@@ -279,7 +294,10 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->machine.strict = spec->strict;
     c->machine.watch_children = spec->watch_children;
     c->machine.heeds = spec->heeds;
-    c->machine.long_queue = spec->hints ? contender_long_queue : 0;
+    if (spec->limit)
+        contender_use_limit(c);
+    else
+        c->machine.long_queue = spec->hints ? contender_long_queue : 0;
     admission_arrive(c, spec->local);
     return c;
 }

@@ -23,13 +23,22 @@ enum contender_news {
 };
 typedef void (*contender_news_fn)(void *context, enum contender_news news);
 
+/* The limit of a semaphore: what a handle and its contenders know of it. */
+struct permit_limit {
+    int32_t initial; /* for a directory that has none; 0: that is an error */
+    int32_t value;   /* as last read */
+    uint64_t zxid;   /* when that was written; 0: it was not read yet */
+};
+
 struct contender_spec {
     char *directory; /* GRefString, with chroot */
     char *payload;   /* GRefString */
     zkl_parents parents;
     enum child_kind kind; /* whom it waits for */
     enum name_style style;
-    int priority; /* part of the name when above 0 */
+    int rank; /* part of the name: see layout_name() */
+    struct permit_limit
+        *limit; /* of a semaphore, an rc_box: .rank permits are asked for; NULL: it is none */
     bool try_only;
     bool strict; /* a child that is no contender is an error */
     bool hints;  /* in a long queue it leaves a head hint in the directory's data, and goes by it */

@@ -4,6 +4,7 @@
 
 #include "contender_requests.h"
 #include "locks.h"
+#include "recipes/limit.h"
 #include "recipes/observe.h"
 
 /* ---- the directory and its parents ---- */
@@ -37,14 +38,21 @@ void contender_ask_parents(struct contender *c, uint32_t tag)
     c->parents_answer = ANSWER_OK;
     for (const char *at = directory; at; at = strchr(at + 1, '/'))
         c->parents_left++;
+    char *limit = contender_limit_text(c);
     for (const char *at = directory; at;) {
         at = strchr(at + 1, '/');
         size_t length = at ? (size_t)(at - directory) : strlen(directory);
         struct request *r =
             contender_request(c, STORE_CREATE, g_strndup(directory, length), on_parent, tag);
         r->what.mode = c->parents == ZKL_PARENTS_CONTAINER ? STORE_CONTAINER : STORE_PERSISTENT;
+        if (!at && limit) { /* which is not to go with an empty directory */
+            r->what.mode = STORE_PERSISTENT;
+            r->what.length = (int)strlen(limit);
+            r->what.data = g_steal_pointer(&limit);
+        }
         request_send(c->session, r);
     }
+    g_free(limit);
 }
 
 static void on_reset(struct request *r, const struct store_reply *reply)
@@ -53,7 +61,7 @@ static void on_reset(struct request *r, const struct store_reply *reply)
 }
 
 /* Nothing but what a leader has proclaimed, or the head hint of one that was the head, if that. */
-static bool is_empty(const struct store_reply *reply)
+static bool is_unused(const struct store_reply *reply)
 {
     uint64_t token;
     size_t at;
@@ -64,12 +72,21 @@ static bool is_empty(const struct store_reply *reply)
 }
 
 /* The server does not tell a container from a persistent node: what we would make as a container,
- * and is as empty as one we made, may go. */
+ * and is as empty as one we made, may go. So may a semaphore's, which is made again with its limit.
+ */
+static bool may_go(const struct contender *c, const struct store_reply *reply)
+{
+    if (contender_limit(c))
+        return reply->children == 0 && c->machine.has_limit &&
+               limit_read(reply->data, (size_t)reply->length) > 0;
+    return c->parents == ZKL_PARENTS_CONTAINER && is_unused(reply);
+}
+
 static void on_directory_read(struct request *r, const struct store_reply *reply)
 {
     struct contender *c = r->context;
 
-    if (reply->rc == STORE_OK && c->parents == ZKL_PARENTS_CONTAINER && is_empty(reply)) {
+    if (reply->rc == STORE_OK && may_go(c, reply)) {
         request_send(c->session,
                      contender_request(c, STORE_DELETE, g_strdup(admission_path(c->admission)),
                                        on_reset, r->tag));

@@ -59,7 +59,7 @@ static void step_listed(struct contender *c, struct request *r, const struct sto
 {
     c->refs++;
     contender_answer(r, reply, ev);
-    if (ev->watched && c->machine.others != OTHERS_NONE)
+    if (ev->watched && c->machine.others != OTHERS_NONE && !c->machine.first)
         watch_drop(&c->head->children_subscription, false);
     contender_unref(c);
 }
@@ -73,7 +73,8 @@ static void on_listed(struct request *r, const struct store_reply *reply)
                        .watched = has_left_watch(c, r, reply),
                        .count = (size_t)reply->count,
                        .hint = reply->data_length > 0 ? HINT_UNREAD : HINT_NONE,
-                       .version = reply->version};
+                       .version = reply->version,
+                       .data_zxid = reply->mzxid};
 
     if (c->list == r)
         c->list = NULL;

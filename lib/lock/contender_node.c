@@ -22,7 +22,7 @@ char *contender_child_path(const struct contender *c, const char *name)
 /* Without the number. */
 static char *new_name(const struct contender *c)
 {
-    return layout_name(c->style, c->machine.kind, c->id, c->priority);
+    return layout_name(c->style, c->machine.kind, c->id, c->rank);
 }
 
 char *contender_new_node(const struct contender *c)
@@ -55,7 +55,7 @@ char *contender_node(const struct contender *c)
 
 char *contender_node_as(const struct contender *c, enum child_kind kind)
 {
-    char *prefix = layout_name(c->style, kind, c->id, c->priority),
+    char *prefix = layout_name(c->style, kind, c->id, c->rank),
          *path = g_strdup_printf("%s/%s%010d", admission_path(c->admission), prefix, c->number);
 
     g_free(prefix);

@@ -137,14 +137,15 @@ static void on_watched(struct request *r, const struct store_reply *reply)
     struct contender *c = r->context;
 
     watch_answered(c->session, r, reply, &c->predecessor_subscription);
-    contender_answer(
-        r, reply, &(struct event){.kind = EV_WATCHED, .ephemeral_owner = reply->ephemeral_owner});
+    contender_answer(r, reply,
+                     &(struct event){.kind = EV_WATCHED,
+                                     .ephemeral_owner = reply->ephemeral_owner,
+                                     .czxid = reply->czxid,
+                                     .version = reply->version});
 }
 
-/* Makes r leave a watch that fires subscription; or the recipe hears that too much is watched, in
- * an event of that kind. */
-static bool leave_watch(struct contender *c, struct request *r, struct subscription *subscription,
-                        enum event_kind kind)
+bool contender_leave_watch(struct contender *c, struct request *r,
+                           struct subscription *subscription, enum event_kind kind)
 {
     uint32_t tag = r->tag;
 
@@ -160,7 +161,7 @@ static void ask_own(struct contender *c, uint32_t tag)
 {
     struct request *r = contender_request(c, STORE_GET, contender_node(c), on_read, tag);
 
-    if (leave_watch(c, r, &contender_head(c)->own_subscription, EV_READ))
+    if (contender_leave_watch(c, r, &contender_head(c)->own_subscription, EV_READ))
         request_send(c->session, r);
 }
 
@@ -169,7 +170,7 @@ static void ask_predecessor(struct contender *c, char *path, uint32_t tag)
 {
     struct request *r = contender_request(c, STORE_GET, path, on_watched, tag);
 
-    if (!leave_watch(c, r, &c->predecessor_subscription, EV_WATCHED))
+    if (!contender_leave_watch(c, r, &c->predecessor_subscription, EV_WATCHED))
         return;
     g_clear_pointer(&c->predecessor, g_rc_box_release);
     c->predecessor = g_rc_box_acquire(watch_path(&c->predecessor_subscription));
@@ -255,6 +256,15 @@ void contender_ask(struct contender *c, const struct action *a)
         break;
     case ACT_RESET:
         contender_reset(c, a->tag);
+        break;
+    case ACT_READ_LIMIT:
+        contender_ask_limit(c, a);
+        break;
+    case ACT_UNWATCH_LIMIT:
+        contender_unwatch_limit(c);
+        break;
+    case ACT_TOUCH:
+        contender_touch(c);
         break;
     case ACT_READ_HINT:
         contender_read_hint(c, a->tag);

@@ -37,7 +37,7 @@ struct contender {
                              are NULL while it is in neither */
     GSequenceIter *place; /* among those outside; NULL: it is not */
     int refs;             /* being at it, each request under way, each step */
-    int priority;
+    int rank;
     int32_t number; /* of the own node */
     unsigned parents_left;
     unsigned blame; /* how much of the directory's path an error is about; 0: all */
@@ -57,7 +57,7 @@ struct contender {
 
 /* What only the first two in line have: thousands may wait behind them. */
 struct head_state {
-    struct subscription own_subscription, children_subscription;
+    struct subscription own_subscription, children_subscription, limit_subscription;
     contender_news_fn news; /* NULL: nobody hears them */
     struct timer timer;     /* own watch due, or the end of a lapsed node */
     GList deadline_link;    /* of the session */
@@ -90,6 +90,11 @@ struct request *contender_request(struct contender *c, enum store_kind kind, cha
 /* Steps with the answer, unless its session is over: the recipe hears of that by EV_REPLACED. */
 void contender_answer(struct request *r, const struct store_reply *reply, struct event *ev);
 enum answer contender_to_answer(enum store_rc rc);
+
+/* Makes r leave a watch that fires subscription; or the recipe hears that too much is watched, in
+ * an event of that kind. */
+bool contender_leave_watch(struct contender *c, struct request *r,
+                           struct subscription *subscription, enum event_kind kind);
 
 /* ---- contender_others.c ---- */
 
@@ -178,6 +183,30 @@ void contender_ask_parents(struct contender *c, uint32_t tag);
 void contender_reset(struct contender *c, uint32_t tag);
 void contender_read_hint(struct contender *c, uint32_t tag);
 void contender_set_hint(struct contender *c, int32_t version);
+
+/* ---- contender_limit.c: of a semaphore ---- */
+
+/* A new contender, all zero; of a semaphore where there is a limit, which gets one more reference.
+ */
+struct contender *contender_new(struct permit_limit *limit);
+void contender_free(struct contender *c);
+
+/* NULL: c is of no semaphore. */
+struct permit_limit *contender_limit(const struct contender *c);
+
+/* The machine of one of a semaphore, just set up, is told what is known of the limit. */
+void contender_use_limit(struct contender *c);
+
+/* Where the directory has no data, the limit to begin with is written first. */
+void contender_ask_limit(struct contender *c, const struct action *a);
+
+void contender_unwatch_limit(struct contender *c);
+
+/* Sets the own node's data to what they are, until it is done or the node is gone. */
+void contender_touch(struct contender *c);
+
+/* The digits to make the directory with; NULL: of no semaphore, or none is known. Free it. */
+char *contender_limit_text(const struct contender *c);
 
 void contender_unref(struct contender *c);
 

@@ -70,6 +70,7 @@ struct store_reply {
     enum store_rc rc;
     const char *path; /* CREATE: the name made */
     uint64_t czxid;   /* CREATE, GET, LIST, STAT: of the node's stat */
+    uint64_t mzxid;   /* of the last change of its data */
     int32_t version;
     int64_t ephemeral_owner;
     int64_t ctime_ms;

@@ -1,0 +1,101 @@
+/* A fair semaphore: a number of permits, agreed at one path, of which each acquisition takes one or
+ * more. */
+#ifndef ZKL_SEMAPHORE_H
+#define ZKL_SEMAPHORE_H
+
+#include <zkl/mutex.h>
+
+ZKL_BEGIN
+
+/* Fill with ZKL_SEMAPHORE_OPTIONS_INIT, then change members. Since 0.1. */
+typedef struct zkl_semaphore_options {
+    size_t size;         /* sizeof(zkl_semaphore_options); see zkl/session.h */
+    const char *name;    /* who contends, as shown by zkl ls: UTF-8, at most 1024 bytes; NULL: host
+                            and process id */
+    zkl_parents parents; /* of path's parents; default: containers. path itself is persistent,
+                            since the limit is kept there */
+    int limit; /* how many permits there are: 1 and more; it is written where path has no limit
+                  yet, and does not matter where it has one. 0 (the default): path must have one */
+} zkl_semaphore_options;
+
+#define ZKL_SEMAPHORE_OPTIONS_INIT                                                                 \
+    {                                                                                              \
+        sizeof(zkl_semaphore_options), NULL, ZKL_PARENTS_CONTAINER, 0                              \
+    }
+
+/* Creates a handle for the semaphore at path and stores it in *ret. path is absolute, without
+ * trailing slash, "//", "." and ".." parts. options may be NULL. Sends nothing to the server. Free
+ * the handle with zkl_semaphore_free(). Any number of threads may use one handle.
+ *
+ * Returns 0; ZKL_EINVAL: ret or s is NULL, or path or options are invalid; ZKL_ECLOSED; ZKL_ECHILD.
+ * Since 0.1. */
+ZKL_API int zkl_semaphore_new(zkl_semaphore **ret, zkl_session *s, const char *path,
+                              const zkl_semaphore_options *options);
+
+/* Frees the handle. Acquisitions in progress fail with ZKL_ECLOSED. Grants that were acquired
+ * through it stay valid. No call with m may begin afterwards. Never waits for the server. NULL is
+ * ignored. In a forked child it does nothing. Since 0.1. */
+ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
+
+/* Acquires so many permits, all of them or none, and stores their grant in *ret. The caller owns it
+ * and ends it with zkl_grant_release(), from any thread: a semaphore belongs to no thread, and is
+ * not reentrant. Contenders are served in the order in which they reached the server, so that
+ * whoever asks for many permits holds up those behind it until so many are free.
+ *
+ * The grants of a semaphore are valid at the same time, so a resource that only accepts rising
+ * tokens does not go with more than one permit; zkl_grant_multi() does.
+ *
+ * permits is 1 and more. timeout_ms: 0 does not wait for other contenders, ZKL_FOREVER has no
+ * limit. Returns 0: acquired; ZKL_EBUSY: timeout_ms is 0, and the permits are not free or another
+ * contender is first; ZKL_ETIMEDOUT: not acquired within timeout_ms; ZKL_ELIMIT: more permits than
+ * the limit, as it is now or was lowered to while waiting; or the session watches too many paths
+ * (512 KiB in all); ZKL_ENOENT: path has no limit, and options name none; or it has other data;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
+ *     without an answer);
+ *   ZKL_EAUTH: the server refused the session's credentials;
+ *   ZKL_EACCES: the server refused permission at path;
+ *   ZKL_EDEADLK: called inside a callback;
+ *   ZKL_ELAYOUT: path has a child that is not of such a semaphore;
+ *   ZKL_EPATH: path is, or is below, an ephemeral node;
+ *   ZKL_EOVERFLOW: the sequence numbers of path are used up;
+ *   ZKL_EPROTO: the server gave an invalid answer;
+ *   ZKL_ECLOSED: the session was closed or the semaphore freed;
+ *   ZKL_EINVAL: m or ret is NULL, or permits is less than 1;
+ *   ZKL_ECHILD.
+ * After a failure no node is left behind. Since 0.1. */
+ZKL_API int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms,
+                                  zkl_grant **ret);
+
+/* Acquires so many permits without blocking. fn(grant, err, data) is called exactly once if this
+ * function returns 0, and never if it returns an error. The callee owns the grant. Unless ret is
+ * NULL, the operation is stored in *ret; free it with zkl_op_free().
+ * Returns 0; ZKL_EINVAL: m or fn is NULL, or permits is less than 1; ZKL_ECLOSED; ZKL_ECHILD.
+ * err then has one of the codes of zkl_semaphore_acquire(), except ZKL_EDEADLK, ZKL_EINVAL and
+ * ZKL_ECHILD; or ZKL_ECANCELED after zkl_op_cancel(). Since 0.1. */
+ZKL_API int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t timeout_ms,
+                                        zkl_acquired_fn fn, void *data, zkl_op **ret);
+
+/* Stores the limit at path, as it is now, in *ret. timeout_ms as for zkl_queue_read().
+ * Returns
+ *   0;
+ *   ZKL_ENOENT: there is no such path;
+ *   ZKL_ELAYOUT: path has data that are no limit, or none;
+ *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH, ZKL_EACCES, ZKL_EPROTO, ZKL_ECLOSED as
+ *     for zkl_semaphore_acquire();
+ *   ZKL_EDEADLK: called inside a callback;
+ *   ZKL_EINVAL: m or ret is NULL;
+ *   ZKL_ECHILD.
+ * Since 0.1. */
+ZKL_API int zkl_semaphore_get_limit(zkl_semaphore *m, int64_t timeout_ms, int *ret);
+
+/* Sets the limit at path, which must exist, to 1 or more. Waiting contenders go by it at once. A
+ * limit that is lowered takes permits from nobody: until so many were given back that there is room
+ * below the new limit, nobody acquires any. When it returns ZKL_ETIMEDOUT or ZKL_EUNREACHABLE the
+ * limit may have been set, or may be yet.
+ * Returns as zkl_semaphore_get_limit(), but 0 also where path had no data; ZKL_EINVAL: limit is
+ * less than 1. Since 0.1. */
+ZKL_API int zkl_semaphore_set_limit(zkl_semaphore *m, int limit, int64_t timeout_ms);
+
+ZKL_END
+
+#endif

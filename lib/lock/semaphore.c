@@ -1,0 +1,187 @@
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/callbacks.h"
+#include "lib/base/error.h"
+#include "lib/base/options.h"
+#include "lib/base/path.h"
+#include "op.h"
+#include "semaphore_handle.h"
+
+enum { NAME_MAX_BYTES = 1024 };
+
+const char *semaphore_path(const zkl_semaphore *m)
+{
+    return session_path(m->session, m->path);
+}
+
+void semaphore_unref(zkl_semaphore *m)
+{
+    if (!g_atomic_int_dec_and_test(&m->refs))
+        return;
+    session_lock(m->session);
+    g_rc_box_release(m->limit);
+    session_unlock(m->session);
+    session_unref(m->session);
+    g_ref_string_release(m->path);
+    g_ref_string_release(m->payload);
+    g_free(m);
+}
+
+int semaphore_check(const zkl_semaphore *m)
+{
+    if (!m)
+        return error_set(ZKL_EINVAL, NULL, "the semaphore is NULL");
+    return session_check(m->session);
+}
+
+int semaphore_check_blocking(const zkl_semaphore *m)
+{
+    const int code = semaphore_check(m);
+
+    if (!code && callbacks_inside())
+        return error_set(ZKL_EDEADLK, semaphore_path(m), "%s: this would wait inside a callback",
+                         semaphore_path(m));
+    return code;
+}
+
+/* ---- new ---- */
+
+static const char *check_options(const zkl_semaphore_options *o)
+{
+    if (o->name && strnlen(o->name, NAME_MAX_BYTES + 1) > NAME_MAX_BYTES)
+        return "name is longer than 1024 bytes";
+    if (o->name && !g_utf8_validate(o->name, -1, NULL))
+        return "name is not UTF-8";
+    if (o->parents != ZKL_PARENTS_CONTAINER && o->parents != ZKL_PARENTS_PERSISTENT)
+        return "parents is none of zkl_parents";
+    if (o->limit < 0)
+        return "limit must not be negative";
+    return NULL;
+}
+
+static char *new_payload(const char *name)
+{
+    char host[256] = "", *text, *payload;
+
+    gethostname(host, sizeof host - 1);
+    text = name ? g_strdup(name) : g_strdup_printf("%s pid %d", host, (int)getpid());
+    payload = g_ref_string_new(text);
+    g_free(text);
+    return payload;
+}
+
+static zkl_semaphore *semaphore_new(zkl_session *s, const char *path,
+                                    const zkl_semaphore_options *o)
+{
+    zkl_semaphore *m = g_new0(zkl_semaphore, 1);
+
+    m->refs = 1;
+    m->session = session_ref(s);
+    m->path = path_full(s->chroot, path);
+    m->payload = new_payload(o->name);
+    m->parents = o->parents;
+    m->limit = g_rc_box_new0(struct permit_limit);
+    m->limit->initial = o->limit;
+    return m;
+}
+
+int zkl_semaphore_new(zkl_semaphore **ret, zkl_session *s, const char *path,
+                      const zkl_semaphore_options *options)
+{
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+    int code = session_check(s);
+    const char *wrong;
+
+    if (code)
+        return code;
+    if (!ret)
+        return error_set(ZKL_EINVAL, NULL, "zkl_semaphore_new: ret is NULL");
+    if ((wrong = options_take(&o, sizeof o, options)) || (wrong = check_options(&o)))
+        return error_set(ZKL_EINVAL, "options", "%s", wrong);
+    if ((wrong = path_check(path)))
+        return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
+    session_lock(s);
+    const bool closing = s->closing;
+    session_unlock(s);
+    if (closing)
+        return error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    *ret = semaphore_new(s, path, &o);
+    return 0;
+}
+
+void zkl_semaphore_free(zkl_semaphore *m)
+{
+    if (!m || fork_is_child(m->session->generation))
+        return;
+    op_abort_all(m->session, &m->waiters, ZKL_ECLOSED, "the semaphore was freed");
+    semaphore_unref(m);
+}
+
+/* ---- acquiring ---- */
+
+static zkl_op *start(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_acquired_fn fn,
+                     void *data)
+{
+    struct contender_spec spec = {.directory = m->path,
+                                  .payload = m->payload,
+                                  .parents = m->parents,
+                                  .kind = CHILD_LEASE,
+                                  .style = STYLE_GUARDED,
+                                  .rank = permits,
+                                  .limit = m->limit,
+                                  .strict = true};
+
+    session_lock(m->session);
+    zkl_op *op = op_start(m->session, &spec, timeout_ms, fn, data, &m->waiters);
+    session_unlock(m->session);
+    return op;
+}
+
+static int check_permits(const zkl_semaphore *m, int permits)
+{
+    if (permits > 0)
+        return 0;
+    return error_set(ZKL_EINVAL, semaphore_path(m), "%s: permits must be 1 or more",
+                     semaphore_path(m));
+}
+
+int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_grant **ret)
+{
+    int code = semaphore_check_blocking(m);
+
+    if (!code)
+        code = check_permits(m, permits);
+    if (code)
+        return code;
+    if (!ret)
+        return error_set(ZKL_EINVAL, NULL, "zkl_semaphore_acquire: ret is NULL");
+    g_atomic_int_inc(&m->refs);
+    zkl_op *op = start(m, permits, timeout_ms, NULL, NULL);
+    code = op ? op_wait(op, ret) : ZKL_ECLOSED;
+    zkl_op_free(op);
+    semaphore_unref(m);
+    return code;
+}
+
+int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t timeout_ms,
+                                zkl_acquired_fn fn, void *data, zkl_op **ret)
+{
+    int code = semaphore_check(m);
+
+    if (!code)
+        code = check_permits(m, permits);
+    if (code)
+        return code;
+    if (!fn)
+        return error_set(ZKL_EINVAL, NULL, "zkl_semaphore_acquire_async: fn is NULL");
+    zkl_op *op = start(m, permits, timeout_ms, fn, data);
+
+    if (!op)
+        return ZKL_ECLOSED;
+    if (ret)
+        *ret = op;
+    else
+        zkl_op_free(op);
+    return 0;
+}

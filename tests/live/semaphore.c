@@ -1,0 +1,374 @@
+/* A semaphore: who has its permits, who hears of a release, what its limit is. */
+#include "fourletter.h"
+#include "live.h"
+#include "mutex_actors.h"
+#include "suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static zkl_semaphore *semaphore(zkl_session *s, const char *path, int limit)
+{
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+    zkl_semaphore *m = NULL;
+
+    o.limit = limit;
+    REQUIRE(zkl_semaphore_new(&m, s, path, &o) == 0);
+    return m;
+}
+
+static zkl_grant *acquire(zkl_semaphore *m, int permits)
+{
+    zkl_grant *g = NULL;
+
+    REQUIRE(zkl_semaphore_acquire(m, permits, ZKL_FOREVER, &g) == 0);
+    return g;
+}
+
+/* One that waits, in its place of n children. */
+static void queue(struct live *t, zkl_semaphore *m, int permits, struct completion *c, int n)
+{
+    REQUIRE(zkl_semaphore_acquire_async(m, permits, ZKL_FOREVER, completion_take, c, NULL) == 0);
+    LIVE_UNTIL(live_contenders(t, t->lock) == n);
+    session_settle(t, t->session);
+    CHECK_INT(completion_calls(c), 0);
+}
+
+static char *limit_of(struct live *t)
+{
+    return raw_get(t->admin, t->lock, NULL);
+}
+
+static void check_limit(struct live *t, const char *due)
+{
+    char *limit = limit_of(t);
+
+    CHECK_STR(limit, due);
+    free(limit);
+}
+
+static void permits_are_shared(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *m = semaphore(t->session, t->lock, 2);
+    zkl_grant *a = acquire(m, 1), *b = acquire(m, 1), *c = NULL;
+    struct Stat stat;
+
+    CHECK_INT(zkl_semaphore_acquire(m, 1, 0, &c), ZKL_EBUSY);
+    CHECK_ERROR(ZKL_EBUSY, t->lock);
+    CHECK(c == NULL);
+    check_limit(t, "2");
+    CHECK_INT(zkl_grant_state(a), ZKL_HELD);
+    REQUIRE(raw_exists(t->admin, zkl_grant_node(b), &stat) == ZOK);
+    CHECK_INT(stat.ephemeralOwner, zkl_session_id(t->session));
+    CHECK_INT(stat.czxid, zkl_grant_token(b));
+    CHECK_INT(stat.version, 0); /* nobody was behind: nobody was told */
+    zkl_grant_release(a);
+    c = acquire(m, 1);
+    zkl_grant_release(b);
+    zkl_grant_release(c);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
+    zkl_semaphore_free(m);
+    live_end(t);
+}
+
+/* A and B hold, C and D wait: B's release reaches C, and then A's D. */
+static void release_reaches_the_first_in_line(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *m = semaphore(t->session, t->lock, 2),
+                  *n = semaphore(live_open(t, t->connect, NULL), t->lock, 2);
+    zkl_grant *a = acquire(m, 1), *b = acquire(n, 1);
+    struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
+
+    queue(t, m, 1, &c, 3);
+    queue(t, n, 1, &d, 4);
+    zkl_grant_release(b);
+    CHECK_INT(completion_wait(&c), 0);
+    CHECK_INT(completion_calls(&d), 0);
+    zkl_grant_release(a);
+    CHECK_INT(completion_wait(&d), 0);
+    zkl_grant_release(c.grant);
+    zkl_grant_release(d.grant);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
+    zkl_semaphore_free(m);
+    zkl_semaphore_free(n);
+    live_end(t);
+}
+
+/* Two permits are asked for, and one is free: one behind does not overtake. */
+static void all_or_nothing_in_order(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *m = semaphore(t->session, t->lock, 3);
+    zkl_grant *a = acquire(m, 2), *e = NULL;
+    struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
+
+    queue(t, m, 2, &c, 2);
+    queue(t, m, 1, &d, 3);
+    CHECK_INT(zkl_semaphore_acquire(m, 1, 0, &e), ZKL_EBUSY);
+    zkl_grant_release(a);
+    CHECK_INT(completion_wait(&c), 0);
+    CHECK_INT(completion_wait(&d), 0);
+    CHECK(strstr(zkl_grant_node(c.grant), "-n2-lease-") != NULL);
+    zkl_grant_release(c.grant);
+    zkl_grant_release(d.grant);
+    zkl_semaphore_free(m);
+    live_end(t);
+}
+
+static void limit_is_raised(void)
+{
+    struct live *t = live_begin();
+    zkl_session *other = live_open(t, t->connect, NULL);
+    zkl_semaphore *m = semaphore(t->session, t->lock, 1), *admin = semaphore(other, t->lock, 0);
+    zkl_grant *a = acquire(m, 1);
+    struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
+    int limit = 0;
+
+    queue(t, m, 1, &c, 2);
+    queue(t, m, 1, &d, 3);
+    CHECK_INT(zkl_semaphore_get_limit(admin, ZKL_FOREVER, &limit), 0);
+    CHECK_INT(limit, 1);
+    CHECK_INT(zkl_semaphore_set_limit(admin, 3, ZKL_FOREVER), 0);
+    CHECK_INT(completion_wait(&c), 0);
+    CHECK_INT(completion_wait(&d), 0);
+    check_limit(t, "3");
+    zkl_grant_release(a);
+    zkl_grant_release(c.grant);
+    zkl_grant_release(d.grant);
+    zkl_semaphore_free(m);
+    zkl_semaphore_free(admin);
+    live_end(t);
+}
+
+static void limit_is_lowered(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *m = semaphore(t->session, t->lock, 2);
+    zkl_grant *a = acquire(m, 1), *b = acquire(m, 1);
+    struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
+
+    queue(t, m, 2, &c, 3);
+    queue(t, m, 1, &d, 4);
+    CHECK_INT(zkl_semaphore_set_limit(m, 1, ZKL_FOREVER), 0);
+    CHECK_INT(completion_wait(&c), ZKL_ELIMIT); /* it would wait for ever */
+    CHECK(strstr(c.error.text, "limit") != NULL);
+    CHECK_INT(zkl_grant_state(a), ZKL_HELD);
+    CHECK_INT(zkl_grant_state(b), ZKL_HELD);
+    zkl_grant_release(a);
+    session_settle(t, t->session);
+    CHECK_INT(completion_calls(&d), 0);
+    zkl_grant_release(b);
+    CHECK_INT(completion_wait(&d), 0);
+    zkl_grant_release(d.grant);
+    zkl_semaphore_free(m);
+    live_end(t);
+}
+
+static void more_than_the_limit(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *m = semaphore(t->session, t->lock, 2);
+    zkl_grant *g = NULL;
+
+    CHECK_INT(zkl_semaphore_acquire(m, 3, ZKL_FOREVER, &g), ZKL_ELIMIT);
+    CHECK_ERROR(ZKL_ELIMIT, t->lock);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
+    zkl_semaphore_free(m);
+    live_end(t);
+}
+
+/* The directory's limit counts; without one, that of the options is written. */
+static void whose_limit(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *none = semaphore(t->session, t->lock, 0),
+                  *three = semaphore(t->session, t->lock, 3);
+    zkl_grant *g = NULL;
+    int limit;
+
+    CHECK_INT(zkl_semaphore_acquire(none, 1, ZKL_FOREVER, &g), ZKL_ENOENT);
+    CHECK_INT(zkl_semaphore_get_limit(none, ZKL_FOREVER, &limit), ZKL_ENOENT);
+    CHECK_INT(zkl_semaphore_set_limit(none, 3, ZKL_FOREVER), ZKL_ENOENT);
+    live_make_directory(t);
+    CHECK_INT(zkl_semaphore_acquire(none, 1, ZKL_FOREVER, &g), ZKL_ENOENT);
+    CHECK_INT(zkl_semaphore_get_limit(none, ZKL_FOREVER, &limit), ZKL_ELAYOUT);
+    zkl_grant_release(acquire(three, 3));
+    check_limit(t, "3");
+    CHECK_INT(zkl_semaphore_set_limit(none, 2, ZKL_FOREVER), 0);
+    zkl_grant_release(acquire(none, 2));
+    CHECK_INT(zkl_semaphore_acquire(three, 3, ZKL_FOREVER, &g), ZKL_ELIMIT);
+    REQUIRE(raw_set(t->admin, t->lock, "some text", 9) == ZOK);
+    CHECK_INT(zkl_semaphore_acquire(three, 1, ZKL_FOREVER, &g), ZKL_ENOENT);
+    CHECK_INT(zkl_semaphore_set_limit(three, 1, ZKL_FOREVER), ZKL_ELAYOUT);
+    check_limit(t, "some text");
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
+    zkl_semaphore_free(none);
+    zkl_semaphore_free(three);
+    live_end(t);
+}
+
+/* One that gives up leaves no watch and no gap in the line. */
+static void gives_up(void)
+{
+    struct live *t = live_begin();
+    zkl_session *other = live_open(t, t->connect, NULL);
+    zkl_semaphore *m = semaphore(t->session, t->lock, 1), *n = semaphore(other, t->lock, 1);
+    zkl_grant *a = acquire(m, 1), *none = NULL;
+    struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
+    zkl_op *op;
+
+    CHECK_INT(zkl_semaphore_acquire(n, 1, 100, &none), ZKL_ETIMEDOUT);
+    LIVE_UNTIL(fourletter_watches_of(t->port, zkl_session_id(other)) == 0);
+    REQUIRE(zkl_semaphore_acquire_async(n, 1, ZKL_FOREVER, completion_take, &c, &op) == 0);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 2);
+    queue(t, m, 1, &d, 3);
+    zkl_op_cancel(op);
+    zkl_op_free(op);
+    CHECK_INT(completion_wait(&c), ZKL_ECANCELED);
+    LIVE_UNTIL(fourletter_watches_of(t->port, zkl_session_id(other)) == 0);
+    zkl_grant_release(a);
+    CHECK_INT(completion_wait(&d), 0);
+    zkl_grant_release(d.grant);
+    zkl_semaphore_free(m);
+    zkl_semaphore_free(n);
+    live_end(t);
+}
+
+/* What another wrote into a node is there still when its owner was admitted. */
+static void touch_keeps_what_others_wrote(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *m = semaphore(t->session, t->lock, 1);
+    zkl_grant *a = acquire(m, 1);
+    struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
+
+    queue(t, m, 1, &c, 2);
+    queue(t, m, 1, &d, 3);
+    char **nodes = live_queue(t, t->lock);
+    REQUIRE(raw_set(t->admin, nodes[1], "__REVOKE__", 10) == ZOK);
+    zkl_grant_release(a);
+    CHECK_INT(completion_wait(&c), 0);
+    struct Stat stat = {.version = 0};
+    LIVE_UNTIL(raw_exists(t->admin, nodes[1], &stat) == ZOK && stat.version == 2);
+    char *data = raw_get(t->admin, nodes[1], NULL);
+    CHECK_STR(data, "__REVOKE__");
+    free(data);
+    g_strfreev(nodes);
+    zkl_grant_release(c.grant);
+    CHECK_INT(completion_wait(&d), 0);
+    zkl_grant_release(d.grant);
+    zkl_semaphore_free(m);
+    live_end(t);
+}
+
+/* A session that ends by force: its holder hears it, its permit is the next one's. */
+static void loss(void)
+{
+    struct live *t = live_begin();
+    zkl_session *other = live_open(t, t->connect, NULL);
+    zkl_semaphore *m = semaphore(t->session, t->lock, 1), *n = semaphore(other, t->lock, 1);
+    zkl_grant *a = acquire(n, 1);
+    struct completion c = COMPLETION_INIT;
+    struct changes changes = CHANGES_INIT;
+
+    REQUIRE(zkl_grant_on_change(a, changes_take, &changes) == 0);
+    queue(t, m, 1, &c, 2);
+    REQUIRE(raw_expire(t->port, zkl_session_id(other)));
+    changes_wait(&changes, ZKL_LOST);
+    CHECK_INT(completion_wait(&c), 0);
+    zkl_grant_release(a);
+    CHECK_INT(changes_seen(&changes, ZKL_LOST), 1);
+    zkl_grant_release(c.grant);
+    zkl_semaphore_free(m);
+    zkl_semaphore_free(n);
+    live_end(t);
+}
+
+static void take_wanted(zkl_grant *grant, zkl_state state, void *data)
+{
+    (void)grant;
+    (void)state;
+    gate_pass(data);
+}
+
+/* Who comes and is admitted is no reason to give way. */
+static void wanted(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *m = semaphore(t->session, t->lock, 2);
+    struct gate gate = GATE_INIT;
+    zkl_grant *a = acquire(m, 1), *b;
+    struct completion c = COMPLETION_INIT;
+
+    REQUIRE(zkl_grant_on_wanted(a, take_wanted, &gate) == 0);
+    session_settle(t, t->session);
+    b = acquire(m, 1);
+    session_settle(t, t->session);
+    CHECK(!gate.entered);
+    queue(t, m, 1, &c, 3);
+    gate_wait_entered(&gate);
+    gate_open(&gate);
+    zkl_grant_release(a);
+    CHECK_INT(completion_wait(&c), 0);
+    zkl_grant_release(b);
+    zkl_grant_release(c.grant);
+    zkl_semaphore_free(m);
+    live_end(t);
+}
+
+static void others_children(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *m = semaphore(t->session, t->lock, 2);
+    zkl_mutex *mutex = live_mutex(t->session, t->lock);
+    zkl_grant *g = acquire(m, 1), *none = NULL;
+
+    CHECK_INT(zkl_mutex_lock(mutex, 1000, NULL), ZKL_ELAYOUT);
+    zkl_grant_release(g);
+    REQUIRE(zkl_mutex_lock(mutex, ZKL_FOREVER, NULL) == 0);
+    CHECK_INT(zkl_semaphore_acquire(m, 1, 1000, &none), ZKL_ELAYOUT);
+    REQUIRE(zkl_mutex_unlock(mutex) == 0);
+    g_free(live_foreign_node(t, "leases", 0)); /* Curator's layout */
+    CHECK_INT(zkl_semaphore_acquire(m, 1, 1000, &none), ZKL_ELAYOUT);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
+    zkl_mutex_free(mutex);
+    zkl_semaphore_free(m);
+    live_end(t);
+}
+
+static void freed_meanwhile(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *m = semaphore(t->session, t->lock, 1);
+    zkl_grant *a = acquire(m, 1);
+    struct completion c = COMPLETION_INIT;
+
+    queue(t, m, 1, &c, 2);
+    zkl_semaphore_free(m);
+    CHECK_INT(completion_wait(&c), ZKL_ECLOSED);
+    CHECK_INT(zkl_grant_state(a), ZKL_HELD);
+    zkl_grant_release(a);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
+    live_end(t);
+}
+
+static const struct test_case cases[] = {
+    {"permits_are_shared", permits_are_shared},
+    {"release_reaches_the_first_in_line", release_reaches_the_first_in_line},
+    {"all_or_nothing_in_order", all_or_nothing_in_order},
+    {"limit_is_raised", limit_is_raised},
+    {"limit_is_lowered", limit_is_lowered},
+    {"more_than_the_limit", more_than_the_limit},
+    {"whose_limit", whose_limit},
+    {"gives_up", gives_up},
+    {"touch_keeps_what_others_wrote", touch_keeps_what_others_wrote},
+    {"loss", loss},
+    {"wanted", wanted},
+    {"others_children", others_children},
+    {"freed_meanwhile", freed_meanwhile},
+    {NULL, NULL},
+};
+
+const struct test_suite semaphore_suite = {.name = "semaphore", .cases = cases, .init = live_init};
