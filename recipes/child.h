@@ -24,6 +24,7 @@ struct child {
     enum child_kind kind;
     int32_t number;   /* the signed number the server put at the end of the name */
     uint32_t permits; /* LEASE: how many it asks for */
+    bool numbered;    /* LEASE: each of which is to have a number */
     bool own;         /* carries the present id of this attempt */
     bool old;         /* carries an id this attempt had in an earlier session */
     bool retains;     /* its name says that its mutex handle retains: a hint */

@@ -102,19 +102,22 @@ static enum child_kind parse(const char *name, size_t length, int32_t *ret_numbe
     return CHILD_FOREIGN;
 }
 
-/* How many permits the name in front of the word asks for: "-n3-"; one where it does not say so.
- * More than there can be is as many as there can be: for others it is safe to wait. */
-static uint32_t read_permits(const char *name, size_t before)
+/* How many permits the name in front of the word asks for: "-n3-", or "-s3-" of numbered ones; one
+ * where it does not say so. More than there can be is as many as there can be: for others it is
+ * safe to wait. */
+static uint32_t read_permits(const char *name, size_t before, bool *ret_numbered)
 {
     size_t end = before - 1, at = end;
     uint64_t permits = 0;
 
+    *ret_numbered = false;
     if (before == 0 || name[end] != '-')
         return 1;
     while (at > 0 && is_digit(name[at - 1]))
         at--;
-    if (at < 2 || at == end || name[at - 1] != 'n' || name[at - 2] != '-')
+    if (at < 2 || at == end || name[at - 2] != '-' || (name[at - 1] != 'n' && name[at - 1] != 's'))
         return 1;
+    *ret_numbered = name[at - 1] == 's';
     for (; at < end && permits < INT32_MAX; at++)
         permits = permits * 10 + (uint64_t)(name[at] - '0');
     return permits == 0 ? 1 : permits > INT32_MAX ? INT32_MAX : (uint32_t)permits;
@@ -212,7 +215,10 @@ void name_parse(const char *name, size_t length, struct child *out)
 
     out->kind = parse(name, length, &number, &before);
     out->number = out->kind == CHILD_FOREIGN ? 0 : number;
-    out->permits = out->kind == CHILD_LEASE ? read_permits(name, before) : 0;
+    out->permits = 0;
+    out->numbered = false;
+    if (out->kind == CHILD_LEASE)
+        out->permits = read_permits(name, before, &out->numbered);
     out->retains = out->kind != CHILD_FOREIGN && retains(name, length);
 }
 

@@ -14,13 +14,14 @@ typedef struct zkl_semaphore_options {
                             and process id */
     zkl_parents parents; /* of path's parents; default: containers. path itself is persistent,
                             since the limit is kept there */
-    int limit; /* how many permits there are: 1 and more; it is written where path has no limit
-                  yet, and does not matter where it has one. 0 (the default): path must have one */
+    int limit;    /* how many permits there are: 1 and more; it is written where path has no limit
+                     yet, and does not matter where it has one. 0 (the default): path must have one */
+    int numbered; /* 1: each permit gets a number: see zkl_grant_slots(); 0: none gets one */
 } zkl_semaphore_options;
 
 #define ZKL_SEMAPHORE_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(zkl_semaphore_options), NULL, ZKL_PARENTS_CONTAINER, 0                              \
+        sizeof(zkl_semaphore_options), NULL, ZKL_PARENTS_CONTAINER, 0, 0                           \
     }
 
 /* Creates a handle for the semaphore at path and stores it in *ret. path is absolute, without
@@ -74,6 +75,21 @@ ZKL_API int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout
  * ZKL_ECHILD; or ZKL_ECANCELED after zkl_op_cancel(). Since 0.1. */
 ZKL_API int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t timeout_ms,
                                         zkl_acquired_fn fn, void *data, zkl_op **ret);
+
+/* Stores the numbers of the grant's permits in buf, of count elements, in rising order, and returns
+ * how many there are: as many as permits were acquired through a handle with the option numbered,
+ * and 0 of any other grant.
+ *
+ * The numbers begin at 0 and are below the limit as it was when they were acquired. As long as the
+ * grant is owned nobody else has them: a number is given again only when its holder gave it back,
+ * or when no server can think any more that the holder's session lives, which is behind the grant's
+ * deadline. The lowest that are free are given. Other contenders read them in the node's data.
+ * Where somebody writes there, as zkl_grant_on_revoke() hears it, those behind get no numbers
+ * before this grant ends.
+ *
+ * The numbers can be read whenever the token can.
+ * Returns ZKL_EINVAL: g or buf is NULL; ZKL_ERANGE: count is too small. Since 0.1. */
+ZKL_API int zkl_grant_slots(const zkl_grant *g, int *buf, size_t count);
 
 /* Stores the limit at path, as it is now, in *ret. timeout_ms as for zkl_queue_read().
  * Returns

@@ -64,6 +64,8 @@ char *layout_name(enum name_style style, enum child_kind kind, const char *id, i
 
     if (style == STYLE_KAZOO)
         return g_strdup_printf("%s__lock__", id);
+    if (kind == CHILD_LEASE && rank < 0)
+        return g_strdup_printf("_c_%s-s%d-%s", id, -rank, word);
     if (kind == CHILD_LEASE && rank > 1)
         return g_strdup_printf("_c_%s-n%d-%s", id, rank, word);
     if (kind != CHILD_LEASE && rank > 0)

@@ -19,7 +19,8 @@ extern void (*layout_random)(void *bytes, size_t size);
 char *layout_new_id(enum name_style style, bool retains);
 
 /* A new node's name up to the number that the server appends; free with g_free(). rank: of a
- * candidate, its priority; of a lease, how many permits it asks for; 0: it has none. */
+ * candidate, its priority; of a lease, how many permits it asks for, below 0 if each
+ * is to have a number; 0: it has none. */
 char *layout_name(enum name_style style, enum child_kind kind, const char *id, int rank);
 
 /* Whether the contender of that name, behind one of ours of that style and kind, would wait for it:

@@ -1,5 +1,6 @@
 /* What a contender of a semaphore does with the limit, and how it tells the next in line that it is
  * admitted. docs/design/permits.md has the argument. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "contender_requests.h"
@@ -37,7 +38,7 @@ void contender_use_limit(struct contender *c)
 {
     const struct permit_limit *limit = contender_limit(c);
 
-    c->machine.permits = (uint32_t)c->rank;
+    c->machine.permits = (uint32_t)abs(c->rank);
     c->machine.has_limit = limit->initial > 0;
     c->machine.limit = limit->value;
     c->machine.limit_zxid = limit->zxid;

@@ -153,6 +153,7 @@ void grant_unref(zkl_grant *g)
     g_free(atomic_load(&g->full_node));
     g_free(g->former_node);
     g_free(g->payload);
+    g_free(g->slots);
     g_free(g);
     session_unref(s);
 }
@@ -291,4 +292,25 @@ const char *grant_payload(const zkl_grant *g)
 bool grant_is_child(const zkl_grant *g)
 {
     return fork_is_child(g->generation);
+}
+
+/* ---- numbers ---- */
+
+void grant_set_slots(zkl_grant *g, const int32_t *slots, uint32_t count, const char *payload)
+{
+    g->slots = g_memdup2(slots, count * sizeof *slots);
+    g->slots_count = count;
+    g_free(g->payload);
+    g->payload = g_strdup(payload);
+}
+
+int zkl_grant_slots(const zkl_grant *g, int *buf, size_t count)
+{
+    if (!g || !buf)
+        return error_set(ZKL_EINVAL, NULL, "zkl_grant_slots: %s is NULL", g ? "buf" : "g");
+    if (count < g->slots_count)
+        return error_set(ZKL_ERANGE, zkl_grant_node(g), "the grant has %u numbers", g->slots_count);
+    for (uint32_t i = 0; i < g->slots_count; i++)
+        buf[i] = g->slots[i];
+    return (int)g->slots_count;
 }

@@ -70,6 +70,10 @@ struct multi_line *grant_line(zkl_grant *g);
 const char *
 grant_full_node(const zkl_grant *g); /* good as long as g, though there may be another */
 const char *grant_payload(const zkl_grant *g);
+
+/* Before anybody else has it: its permits have these numbers, and its node that payload. */
+void grant_set_slots(zkl_grant *g, const int32_t *slots, uint32_t count, const char *payload);
+
 bool grant_is_child(const zkl_grant *g); /* in a forked child */
 
 #endif

@@ -37,6 +37,8 @@ struct zkl_grant {
     zkl_grant *span;           /* of a turn: with a reference; NULL: it is none */
     struct retained *retained; /* of a turn: who hears of its end; NULL: nobody */
     uint64_t number;           /* of a turn in its span */
+    int32_t *slots;            /* of numbered permits; NULL: they have no numbers */
+    uint32_t slots_count;
 };
 
 /* What they share. */

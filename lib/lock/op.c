@@ -7,6 +7,7 @@
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/thread.h"
+#include "numbered.h"
 #include "release.h"
 #include "retained.h"
 
@@ -15,7 +16,7 @@ struct zkl_op {
     /* guarded by the monitor: */
     bool decided;
     bool begun; /* the completion: too late to cancel */
-    bool by_turn;
+    bool by_turn, by_numbered;
     /* never changed: */
     zkl_session *session;
     zkl_acquired_fn fn;
@@ -25,6 +26,7 @@ struct zkl_op {
     union {      /* what it is by, until decided */
         struct contender *contender;
         struct turn_waiter *waiter;
+        struct numbered *numbered;
     };
     struct limit *limit; /* NULL: none */
     GQueue *waiters;     /* of whoever may end it; until decided */
@@ -75,7 +77,7 @@ static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
         g_queue_unlink(op->waiters, &op->link);
     op->waiters = NULL;
     op->contender = NULL;
-    op->by_turn = false;
+    op->by_turn = op->by_numbered = false;
     op->decided = true;
     op->grant = grant;
     if (error)
@@ -96,6 +98,10 @@ void op_abort(zkl_op *op, int code, const char *text)
         return;
     if (!op->decided && op->by_turn) {
         retained_give_up(op->waiter, code, text);
+        return;
+    }
+    if (!op->decided && op->by_numbered) {
+        numbered_abort(op->numbered, code, text);
         return;
     }
     if (!op->decided) {
@@ -179,6 +185,16 @@ static void enter(zkl_op *op, const struct contender_spec *spec)
         op->contender = c;
 }
 
+static void enter_numbered(zkl_op *op, const struct contender_spec *spec)
+{
+    if (!begin(op))
+        return;
+    struct numbered *n = numbered_enter(op->session, spec, on_decided, op);
+    if (!op->decided)
+        op->numbered = n;
+    op->by_numbered = !op->decided;
+}
+
 static void wait_for_turn(zkl_op *op, struct retained *r, const struct turn_caller *caller)
 {
     if (!begin(op))
@@ -191,7 +207,7 @@ static void wait_for_turn(zkl_op *op, struct retained *r, const struct turn_call
 
 int op_ahead(const zkl_op *op)
 {
-    return op->contender && !op->by_turn ? contender_ahead(op->contender) : -1;
+    return op->contender && !op->by_turn && !op->by_numbered ? contender_ahead(op->contender) : -1;
 }
 
 static zkl_op *op_queue(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
@@ -213,7 +229,9 @@ zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms
     zkl_op *op = op_queue(s, timeout_ms, fn, data, waiters);
 
     spec->try_only = timeout_ms == 0;
-    if (op)
+    if (op && spec->numbered)
+        enter_numbered(op, spec);
+    else if (op)
         enter(op, spec);
     return op;
 }

@@ -55,6 +55,8 @@ static const char *check_options(const zkl_semaphore_options *o)
         return "name is not UTF-8";
     if (o->parents != ZKL_PARENTS_CONTAINER && o->parents != ZKL_PARENTS_PERSISTENT)
         return "parents is none of zkl_parents";
+    if (o->numbered & ~1)
+        return "numbered must be 0 or 1";
     if (o->limit < 0)
         return "limit must not be negative";
     return NULL;
@@ -81,6 +83,7 @@ static zkl_semaphore *semaphore_new(zkl_session *s, const char *path,
     m->path = path_full(s->chroot, path);
     m->payload = new_payload(o->name);
     m->parents = o->parents;
+    m->numbered = o->numbered;
     m->limit = g_rc_box_new0(struct permit_limit);
     m->limit->initial = o->limit;
     return m;
@@ -128,7 +131,8 @@ static zkl_op *start(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_acqu
                                   .parents = m->parents,
                                   .kind = CHILD_LEASE,
                                   .style = STYLE_GUARDED,
-                                  .rank = permits,
+                                  .rank = m->numbered ? -permits : permits,
+                                  .numbered = m->numbered,
                                   .limit = m->limit,
                                   .strict = true};
 

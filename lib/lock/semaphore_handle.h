@@ -12,6 +12,7 @@ struct zkl_semaphore {
     char *path;    /* GRefString, with chroot */
     char *payload; /* GRefString */
     zkl_parents parents;
+    bool numbered;
     /* guarded by the monitor: */
     struct permit_limit *limit; /* an rc_box */
     GQueue waiters;             /* of zkl_op: acquiring */

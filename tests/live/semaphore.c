@@ -338,6 +338,157 @@ static void others_children(void)
     live_end(t);
 }
 
+static zkl_semaphore *numbered(zkl_session *s, const char *path, int limit)
+{
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+    zkl_semaphore *m = NULL;
+
+    o.limit = limit;
+    o.numbered = 1;
+    REQUIRE(zkl_semaphore_new(&m, s, path, &o) == 0);
+    return m;
+}
+
+/* The numbers of g in words. */
+static void check_slots(const zkl_grant *g, const char *due)
+{
+    int slots[8];
+    int count = zkl_grant_slots(g, slots, 8);
+    GString *text = g_string_new(NULL);
+
+    for (int i = 0; i < count; i++)
+        g_string_append_printf(text, i ? " %d" : "%d", slots[i]);
+    CHECK_STR(text->str, due);
+    g_string_free(text, TRUE);
+}
+
+static void numbers(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *m = numbered(t->session, t->lock, 4), *plain = semaphore(t->session, t->lock, 4);
+    zkl_grant *a = acquire(m, 1), *b = acquire(m, 2), *c = acquire(plain, 1);
+    struct completion d = COMPLETION_INIT, e = COMPLETION_INIT;
+    int none;
+
+    check_slots(a, "0");
+    check_slots(b, "1 2");
+    check_slots(c, "");
+    CHECK_INT(zkl_grant_slots(b, &none, 1), ZKL_ERANGE);
+    CHECK(strstr(zkl_grant_node(b), "-s2-lease-") != NULL);
+    queue(t, m, 1, &d, 4);
+    queue(t, m, 3, &e, 5);
+    zkl_grant_release(a);
+    CHECK_INT(completion_wait(&d), 0);
+    check_slots(d.grant, "0");
+    zkl_grant_release(b);
+    zkl_grant_release(c);
+    CHECK_INT(completion_wait(&e), 0);
+    check_slots(e.grant, "1 2 3");
+    zkl_grant_release(d.grant);
+    a = acquire(m, 1);
+    check_slots(a, "0");
+    zkl_grant_release(a);
+    zkl_grant_release(e.grant);
+    zkl_semaphore_free(m);
+    zkl_semaphore_free(plain);
+    live_end(t);
+}
+
+/* All at once, on two sessions: each gets another number. */
+static void numbers_at_once(void)
+{
+    enum { COUNT = 32 };
+    struct live *t = live_begin();
+    zkl_session *other = live_open(t, t->connect, NULL);
+    zkl_semaphore *m[] = {numbered(t->session, t->lock, COUNT), numbered(other, t->lock, COUNT)};
+    struct completion all[COUNT];
+    bool seen[COUNT] = {false};
+    int slot = -1;
+
+    for (int i = 0; i < COUNT; i++) {
+        all[i] = (struct completion)COMPLETION_INIT;
+        REQUIRE(zkl_semaphore_acquire_async(m[i % 2], 1, ZKL_FOREVER, completion_take, &all[i],
+                                            NULL) == 0);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        REQUIRE(completion_wait(&all[i]) == 0);
+        CHECK_INT(zkl_grant_slots(all[i].grant, &slot, 1), 1);
+        CHECK(slot >= 0 && slot < COUNT && !seen[slot]);
+        seen[slot] = true;
+    }
+    for (int i = 0; i < COUNT; i++)
+        zkl_grant_release(all[i].grant);
+    zkl_semaphore_free(m[0]);
+    zkl_semaphore_free(m[1]);
+    live_end(t);
+}
+
+/* A transaction writes its own line behind them, and they are read all the same. */
+static void numbers_and_transactions(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *m = numbered(t->session, t->lock, 3);
+    zkl_grant *a = acquire(m, 2), *b;
+
+    REQUIRE(zkl_grant_multi(a, NULL, 0, 0, ZKL_FOREVER) == 0);
+    b = acquire(m, 1);
+    check_slots(a, "0 1");
+    check_slots(b, "2");
+    REQUIRE(zkl_grant_multi(b, NULL, 0, 0, ZKL_FOREVER) == 0);
+    char *data = raw_get(t->admin, zkl_grant_node(b), NULL);
+    CHECK(strstr(data, "\nzkl numbers 2\nzkl tx ") != NULL);
+    free(data);
+    zkl_grant_release(a);
+    a = acquire(m, 1);
+    check_slots(a, "0");
+    zkl_grant_release(a);
+    zkl_grant_release(b);
+    zkl_semaphore_free(m);
+    live_end(t);
+}
+
+/* A session that ends by force while it waits: it begins again, and gets its number. */
+static void numbers_behind_a_new_session(void)
+{
+    struct live *t = live_begin();
+    zkl_session *other = live_open(t, t->connect, NULL);
+    zkl_semaphore *m = numbered(t->session, t->lock, 2), *n = numbered(other, t->lock, 2);
+    zkl_grant *a = acquire(m, 1);
+    struct completion c = COMPLETION_INIT;
+
+    REQUIRE(raw_set(t->admin, zkl_grant_node(a), "__REVOKE__", 10) == ZOK);
+    queue(t, n, 1, &c, 2); /* admitted, and waits for a's numbers */
+    REQUIRE(raw_expire(t->port, zkl_session_id(other)));
+    LIVE_UNTIL(live_contenders(t, t->lock) == 2);
+    zkl_grant_release(a);
+    CHECK_INT(completion_wait(&c), 0);
+    check_slots(c.grant, "0");
+    zkl_grant_release(c.grant);
+    zkl_semaphore_free(m);
+    zkl_semaphore_free(n);
+    live_end(t);
+}
+
+/* One before us whose data tell no numbers is waited for, until it goes or the caller gives up. */
+static void numbers_that_are_not_known(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *m = numbered(t->session, t->lock, 2);
+    zkl_grant *a = acquire(m, 1), *none = NULL;
+    struct completion c = COMPLETION_INIT;
+
+    REQUIRE(raw_set(t->admin, zkl_grant_node(a), "__REVOKE__", 10) == ZOK);
+    CHECK_INT(zkl_semaphore_acquire(m, 1, 300, &none), ZKL_ETIMEDOUT);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 1);
+    queue(t, m, 1, &c, 2);
+    zkl_grant_release(a);
+    CHECK_INT(completion_wait(&c), 0);
+    check_slots(c.grant, "0");
+    zkl_grant_release(c.grant);
+    zkl_semaphore_free(m);
+    live_end(t);
+}
+
 static void freed_meanwhile(void)
 {
     struct live *t = live_begin();
@@ -367,6 +518,11 @@ static const struct test_case cases[] = {
     {"loss", loss},
     {"wanted", wanted},
     {"others_children", others_children},
+    {"numbers", numbers},
+    {"numbers_at_once", numbers_at_once},
+    {"numbers_and_transactions", numbers_and_transactions},
+    {"numbers_behind_a_new_session", numbers_behind_a_new_session},
+    {"numbers_that_are_not_known", numbers_that_are_not_known},
     {"freed_meanwhile", freed_meanwhile},
     {NULL, NULL},
 };

@@ -9,6 +9,46 @@
 #include <zkl-glib.h>
 #include <zkl-zookeeper.h>
 
+static void bad_semaphore(void)
+{
+    zkl_session *s = fake_session();
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+    zkl_semaphore *m;
+    zkl_grant *g;
+    int limit;
+
+    CHECK_INT(zkl_semaphore_new(&m, NULL, "/a", NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_semaphore_new(NULL, s, "/a", NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_semaphore_new(&m, s, "a", NULL), ZKL_EINVAL);
+    o.limit = -1;
+    CHECK_INT(zkl_semaphore_new(&m, s, "/a", &o), ZKL_EINVAL);
+    o = (zkl_semaphore_options)ZKL_SEMAPHORE_OPTIONS_INIT;
+    o.numbered = 2;
+    CHECK_INT(zkl_semaphore_new(&m, s, "/a", &o), ZKL_EINVAL);
+    o = (zkl_semaphore_options)ZKL_SEMAPHORE_OPTIONS_INIT;
+    o.name = "\xff";
+    CHECK_INT(zkl_semaphore_new(&m, s, "/a", &o), ZKL_EINVAL);
+    o.name = NULL;
+    o.parents = (zkl_parents)7;
+    CHECK_INT(zkl_semaphore_new(&m, s, "/a", &o), ZKL_EINVAL);
+    o = (zkl_semaphore_options){.size = 0};
+    CHECK_INT(zkl_semaphore_new(&m, s, "/a", &o), ZKL_EINVAL);
+    REQUIRE(zkl_semaphore_new(&m, s, "/a", NULL) == 0);
+    CHECK_INT(zkl_semaphore_acquire(NULL, 1, 0, &g), ZKL_EINVAL);
+    CHECK_INT(zkl_semaphore_acquire(m, 0, 0, &g), ZKL_EINVAL);
+    CHECK_INT(zkl_semaphore_acquire(m, 1, 0, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_semaphore_acquire_async(NULL, 1, 0, NULL, NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_semaphore_acquire_async(m, 1, 0, NULL, NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_semaphore_get_limit(NULL, 0, &limit), ZKL_EINVAL);
+    CHECK_INT(zkl_semaphore_get_limit(m, 0, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_semaphore_set_limit(NULL, 1, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_semaphore_set_limit(m, 0, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_grant_slots(NULL, &limit, 1), ZKL_EINVAL);
+    zkl_semaphore_free(m);
+    zkl_semaphore_free(NULL);
+    zkl_session_close(s);
+}
+
 static void bad_mutex(void)
 {
     zkl_session *s = fake_session();
@@ -198,6 +238,7 @@ static void inside_a_callback(void)
 
 static const struct test_case cases[] = {
     {"bad_mutex", bad_mutex},
+    {"bad_semaphore", bad_semaphore},
     {"no_grant_given", no_grant_given},
     {"no_session_given", no_session_given},
     {"no_election_given", no_election_given},

@@ -100,6 +100,8 @@ static void names(void)
     expect_name(STYLE_GUARDED, CHILD_APACHE, 0, "_c_ID-lock-");
     expect_name(STYLE_GUARDED, CHILD_LATCH, 7, "_c_ID-p007-latch-");
     expect_name(STYLE_GUARDED, CHILD_LEASE, 1, "_c_ID-lease-");
+    expect_name(STYLE_GUARDED, CHILD_LEASE, -1, "_c_ID-s1-lease-");
+    expect_name(STYLE_GUARDED, CHILD_LEASE, -12, "_c_ID-s12-lease-");
     expect_name(STYLE_GUARDED, CHILD_LEASE, 2, "_c_ID-n2-lease-");
     expect_name(STYLE_GUARDED, CHILD_LEASE, INT32_MAX, "_c_ID-n2147483647-lease-");
     expect_name(STYLE_KAZOO, CHILD_LOCK, 0, "ID__lock__");

@@ -69,35 +69,40 @@ static void permits(void)
     static const struct {
         const char *name;
         uint32_t permits;
+        bool numbered;
     } rows[] = {
-        {"_c_" UUID "-lease-0000000009", 1},
-        {"_c_" UUID "-n1-lease-0000000009", 1},
-        {"_c_" UUID "-n3-lease-0000000009", 3},
-        {"_c_" UUID "-n012-lease-0000000009", 12},
-        {"_c_" UUID "-n2147483647-lease-0000000009", INT32_MAX},
-        {"_c_" UUID "-n2147483648-lease-0000000009", INT32_MAX},
-        {"_c_" UUID "-n99999999999999999999999-lease-0000000009", INT32_MAX},
-        {"-n3-lease--2147483648", 3},
-        {"-n0-lease-0000000009", 1},
-        {"-n-lease-0000000009", 1},
-        {"n3-lease-0000000009", 1},
-        {"3-lease-0000000009", 1},
-        {"-3-lease-0000000009", 1},
-        {"-n3lease-0000000009", 1},
-        {"-m3-lease-0000000009", 1},
-        {"xn3-lease-0000000009", 1},
-        {"-n3x-lease-0000000009", 1},
-        {"-lease-0000000009", 1},
-        {"lease-0000000009", 1},
-        {"_c_" UUID "-n3-lock-0000000009", 0},
-        {"-n3-", 0},
+        {"_c_" UUID "-s1-lease-0000000009", 1, true},
+        {"_c_" UUID "-s3-lease-0000000009", 3, true},
+        {"-s3-lock-0000000009", 0, false},
+        {"-s-lease-0000000009", 1, false},
+        {"_c_" UUID "-lease-0000000009", 1, false},
+        {"_c_" UUID "-n1-lease-0000000009", 1, false},
+        {"_c_" UUID "-n3-lease-0000000009", 3, false},
+        {"_c_" UUID "-n012-lease-0000000009", 12, false},
+        {"_c_" UUID "-n2147483647-lease-0000000009", INT32_MAX, false},
+        {"_c_" UUID "-n2147483648-lease-0000000009", INT32_MAX, false},
+        {"_c_" UUID "-n99999999999999999999999-lease-0000000009", INT32_MAX, false},
+        {"-n3-lease--2147483648", 3, false},
+        {"-n0-lease-0000000009", 1, false},
+        {"-n-lease-0000000009", 1, false},
+        {"n3-lease-0000000009", 1, false},
+        {"3-lease-0000000009", 1, false},
+        {"-3-lease-0000000009", 1, false},
+        {"-n3lease-0000000009", 1, false},
+        {"-m3-lease-0000000009", 1, false},
+        {"xn3-lease-0000000009", 1, false},
+        {"-n3x-lease-0000000009", 1, false},
+        {"-lease-0000000009", 1, false},
+        {"lease-0000000009", 1, false},
+        {"_c_" UUID "-n3-lock-0000000009", 0, false},
+        {"-n3-", 0, false},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct child c = {.permits = 77};
+        struct child c = {.permits = 77, .numbered = true};
         size_t length;
         char *copy = copy_of(rows[i].name, &length);
         name_parse(copy, length, &c);
-        if (!CHECK_INT(c.permits, rows[i].permits))
+        if (!CHECK_INT(c.permits, rows[i].permits) || !CHECK_INT(c.numbered, rows[i].numbered))
             runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
         free(copy);
     }

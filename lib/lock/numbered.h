@@ -1,0 +1,18 @@
+/* An acquisition of numbered permits: a contender that is admitted, and then gets its numbers;
+ * again from the beginning where it loses its node before it has them. All with the monitor held.
+ */
+#ifndef LIB_NUMBERED_H
+#define LIB_NUMBERED_H
+
+#include "contender.h"
+
+struct numbered;
+
+/* As contender_enter(); the grant has its numbers. */
+struct numbered *numbered_enter(zkl_session *s, const struct contender_spec *spec,
+                                contender_decided decided, void *context);
+
+/* As contender_abort(). */
+void numbered_abort(struct numbered *n, int code, const char *text);
+
+#endif

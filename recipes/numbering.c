@@ -1,0 +1,226 @@
+#include "numbering.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define BIT(state) (1U << (state))
+
+static const struct {
+    const char *name;
+    uint32_t next;
+} table[NUMBERING_STATES] = {
+    [NUMBERING_IDLE] = {"idle", BIT(NUMBERING_LISTING) | BIT(NUMBERING_OVER)},
+    [NUMBERING_LISTING] = {"listing", BIT(NUMBERING_READING) | BIT(NUMBERING_OVER)},
+    [NUMBERING_READING] = {"reading", BIT(NUMBERING_WAITING) | BIT(NUMBERING_WRITING) |
+                                          BIT(NUMBERING_NUMBERED) | BIT(NUMBERING_OVER)},
+    [NUMBERING_WAITING] = {"waiting", BIT(NUMBERING_LISTING) | BIT(NUMBERING_OVER)},
+    [NUMBERING_WRITING] = {"writing",
+                           BIT(NUMBERING_LISTING) | BIT(NUMBERING_NUMBERED) | BIT(NUMBERING_OVER)},
+    [NUMBERING_NUMBERED] = {"numbered", 0},
+    [NUMBERING_OVER] = {"over", 0},
+};
+
+const char *numbering_state_name(enum numbering_state state)
+{
+    return state < NUMBERING_STATES ? table[state].name : "?";
+}
+
+bool numbering_may_move(enum numbering_state from, enum numbering_state to)
+{
+    return (table[from].next & BIT(to)) != 0;
+}
+
+bool numbering_invariant(const struct numbering *n)
+{
+    return (n->state == NUMBERING_READING) == (n->left > 0) &&
+           (n->state != NUMBERING_WAITING || n->who != NUMBERING_NOBODY);
+}
+
+static void act(struct numbering_actions *out, enum numbering_action_kind kind,
+                const struct numbering *n)
+{
+    assert(out->count < NUMBERING_ACTIONS);
+    out->list[out->count++] = (struct numbering_action){.kind = kind, .tag = n->tag, .who = n->who};
+}
+
+static void move(struct numbering *n, enum numbering_state to, struct numbering_actions *out,
+                 enum numbering_action_kind kind)
+{
+    n->state = to;
+    n->tag++;
+    act(out, kind, n);
+}
+
+static void end(struct numbering *n, struct numbering_actions *out, enum numbering_action_kind kind)
+{
+    n->left = 0;
+    move(n, NUMBERING_OVER, out, kind);
+}
+
+/* What the own node's end is for whoever was admitted; anything else cannot be. */
+static void end_by(struct numbering *n, enum numbering_answer answer, struct numbering_actions *out)
+{
+    end(n, out, answer == NUMBERING_GONE ? NUMBERING_ACT_VANISHED : NUMBERING_ACT_FAIL);
+}
+
+static void on_listed(struct numbering *n, const struct numbering_event *ev,
+                      struct numbering_actions *out)
+{
+    if (ev->answer != NUMBERING_OK) {
+        end_by(n, ev->answer, out);
+        return;
+    }
+    n->left = ev->count + 1;
+    n->who = NUMBERING_NOBODY;
+    move(n, NUMBERING_READING, out, NUMBERING_ACT_READ);
+}
+
+/* One that is gone by now uses none. */
+static void on_read(struct numbering *n, const struct numbering_event *ev,
+                    struct numbering_actions *out)
+{
+    const bool own = ev->kind == NUMBERING_EV_OWN;
+
+    if (ev->answer == NUMBERING_REFUSED || (own && ev->answer == NUMBERING_GONE)) {
+        end_by(n, ev->answer, out);
+        return;
+    }
+    if (own && ev->answer == NUMBERING_OK) {
+        n->left = 0;
+        move(n, NUMBERING_NUMBERED, out, NUMBERING_ACT_DONE);
+        return;
+    }
+    if (!own && ev->answer == NUMBERING_NONE_YET && ev->who < n->who)
+        n->who = ev->who;
+    if (--n->left > 0)
+        return;
+    if (n->who == NUMBERING_NOBODY)
+        move(n, NUMBERING_WRITING, out, NUMBERING_ACT_WRITE);
+    else
+        move(n, NUMBERING_WAITING, out, NUMBERING_ACT_WATCH);
+}
+
+static void on_watched(struct numbering *n, const struct numbering_event *ev,
+                       struct numbering_actions *out)
+{
+    if (ev->kind == NUMBERING_EV_WATCHED && ev->answer == NUMBERING_NONE_YET)
+        return;
+    if (ev->kind == NUMBERING_EV_WATCHED && ev->answer == NUMBERING_REFUSED) {
+        act(out, NUMBERING_ACT_UNWATCH, n);
+        end_by(n, ev->answer, out);
+        return;
+    }
+    act(out, NUMBERING_ACT_UNWATCH, n);
+    move(n, NUMBERING_LISTING, out, NUMBERING_ACT_LIST);
+}
+
+static void on_written(struct numbering *n, const struct numbering_event *ev,
+                       struct numbering_actions *out)
+{
+    if (ev->answer == NUMBERING_OK)
+        move(n, NUMBERING_NUMBERED, out, NUMBERING_ACT_DONE);
+    else if (ev->answer == NUMBERING_CHANGED)
+        move(n, NUMBERING_LISTING, out, NUMBERING_ACT_LIST);
+    else
+        end_by(n, ev->answer, out);
+}
+
+static void on_end(struct numbering *n, struct numbering_actions *out)
+{
+    if (n->state == NUMBERING_WAITING)
+        act(out, NUMBERING_ACT_UNWATCH, n);
+    n->state = NUMBERING_OVER;
+    n->left = 0;
+    n->tag++;
+}
+
+static void step(struct numbering *n, const struct numbering_event *ev,
+                 struct numbering_actions *out)
+{
+    const enum numbering_state s = n->state;
+    const enum numbering_event_kind kind = ev->kind;
+    const bool current = ev->tag == n->tag;
+
+    if (s == NUMBERING_NUMBERED || s == NUMBERING_OVER)
+        return;
+    if (kind == NUMBERING_EV_END)
+        on_end(n, out);
+    else if (kind == NUMBERING_EV_BEGIN && s == NUMBERING_IDLE)
+        move(n, NUMBERING_LISTING, out, NUMBERING_ACT_LIST);
+    else if (kind == NUMBERING_EV_LISTED && s == NUMBERING_LISTING && current)
+        on_listed(n, ev, out);
+    else if ((kind == NUMBERING_EV_READ || kind == NUMBERING_EV_OWN) && s == NUMBERING_READING &&
+             current)
+        on_read(n, ev, out);
+    else if (s == NUMBERING_WAITING &&
+             (kind == NUMBERING_EV_FIRED || (kind == NUMBERING_EV_WATCHED && current)))
+        on_watched(n, ev, out);
+    else if (kind == NUMBERING_EV_WRITTEN && s == NUMBERING_WRITING && current)
+        on_written(n, ev, out);
+}
+
+void numbering_step(struct numbering *n, const struct numbering_event *ev,
+                    struct numbering_actions *out)
+{
+    const enum numbering_state from = n->state;
+
+    out->count = 0;
+    step(n, ev, out);
+    assert(n->state == from || numbering_may_move(from, n->state));
+    assert(numbering_invariant(n));
+}
+
+/* ---- numbers ---- */
+
+static bool is_used(const int32_t *used, size_t count, int32_t number)
+{
+    for (size_t i = 0; i < count; i++)
+        if (used[i] == number)
+            return true;
+    return false;
+}
+
+void numbering_choose(const int32_t *used, size_t used_count, int32_t *ret, size_t count)
+{
+    int32_t number = 0;
+
+    for (size_t i = 0; i < count; number++)
+        if (!is_used(used, used_count, number))
+            ret[i++] = number;
+}
+
+/* The number that ends at end, and the space before it, which begins at *ret_at; -1: there is none.
+ */
+static int64_t read_last(const char *data, size_t end, size_t *ret_at)
+{
+    size_t at = end;
+    int64_t number = 0;
+
+    while (at > 0 && data[at - 1] >= '0' && data[at - 1] <= '9')
+        at--;
+    if (at == end || end - at > 10 || at == 0 || data[at - 1] != ' ')
+        return -1;
+    for (size_t i = at; i < end; i++)
+        number = number * 10 + (data[i] - '0');
+    *ret_at = at - 1;
+    return number <= INT32_MAX ? number : -1;
+}
+
+size_t numbering_read(const char *data, size_t length, int32_t *ret, size_t max,
+                      size_t *ret_payload)
+{
+    const size_t words = sizeof NUMBERING_WORDS - 1;
+    size_t at = length, count = 0;
+    int64_t number;
+
+    while ((number = read_last(data, at, &at)) >= 0) {
+        if (count < max)
+            ret[count] = (int32_t)number;
+        count++;
+    }
+    *ret_payload = length;
+    if (count == 0 || at < words || memcmp(data + at - words, NUMBERING_WORDS, words) != 0)
+        return 0;
+    *ret_payload = at - words;
+    return count;
+}
