@@ -1,10 +1,11 @@
-/* zkl lock: the way to the grant is a mutex, or a read-write lock. */
+/* zkl lock: the way to the grant is a mutex, a read-write lock, or a semaphore. */
 #include "run.h"
 
 struct lock {
     struct lock_options options;
-    zkl_mutex *mutex; /* or */
-    zkl_rwlock *rwlock;
+    zkl_mutex *mutex;   /* or */
+    zkl_rwlock *rwlock; /* or */
+    zkl_semaphore *semaphore;
     zkl_op *op;
 };
 
@@ -29,10 +30,23 @@ static int open_rwlock(struct lock *l, zkl_session *session)
     return zkl_rwlock_new(&l->rwlock, session, l->options.path, &options);
 }
 
+static int open_semaphore(struct lock *l, zkl_session *session)
+{
+    zkl_semaphore_options options = ZKL_SEMAPHORE_OPTIONS_INIT;
+
+    options.name = l->options.name;
+    options.parents = l->options.parents;
+    options.limit = l->options.slots;
+    options.numbered = 1;
+    return zkl_semaphore_new(&l->semaphore, session, l->options.path, &options);
+}
+
 static int lock_open(void *self, zkl_session *session)
 {
     struct lock *l = self;
 
+    if (l->options.slots > 0)
+        return open_semaphore(l, session);
     return l->options.shared || l->options.exclusive ? open_rwlock(l, session)
                                                      : open_mutex(l, session);
 }
@@ -43,6 +57,9 @@ static int lock_seek(void *self, int64_t timeout_ms, struct attempt *attempt)
 
     if (l->mutex)
         return zkl_mutex_lock_async(l->mutex, timeout_ms, attempt_end, attempt, &l->op);
+    if (l->semaphore)
+        return zkl_semaphore_acquire_async(l->semaphore, 1, timeout_ms, attempt_end, attempt,
+                                           &l->op);
     return (l->options.shared ? zkl_rwlock_lock_shared_async : zkl_rwlock_lock_async)(
         l->rwlock, timeout_ms, attempt_end, attempt, &l->op);
 }
@@ -61,6 +78,7 @@ static void lock_close(void *self)
     zkl_op_free(l->op);
     zkl_mutex_free(l->mutex);
     zkl_rwlock_free(l->rwlock);
+    zkl_semaphore_free(l->semaphore);
 }
 
 static const struct acquire_ops lock_ops = {

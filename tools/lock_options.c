@@ -29,9 +29,25 @@ static int check_on_revoke(struct lock_options *o, const char *text)
     return fail(STATUS_USAGE, "--on-revoke: must be ignore or term, not %s", text);
 }
 
+static int check_slots(struct lock_options *o, const char *text)
+{
+    guint64 slots;
+
+    if (!text)
+        return GO_ON;
+    if (!g_ascii_string_to_unsigned(text, 10, 1, INT32_MAX, &slots, NULL))
+        return fail(STATUS_USAGE, "--slots: must be a number from 1 on, not %s", text);
+    if (o->shared || o->exclusive)
+        return fail(STATUS_USAGE, "--slots: a semaphore is neither shared nor exclusive (-s, -x)");
+    if (o->peer != ZKL_PEER_CURATOR)
+        return fail(STATUS_USAGE, "--slots: a semaphore has no --peer");
+    o->slots = (int)slots;
+    return GO_ON;
+}
+
 int lock_options_parse(struct lock_options *o, struct settings *settings, int argc, char **argv)
 {
-    char *peer = NULL, *on_revoke = NULL;
+    char *peer = NULL, *on_revoke = NULL, *slots = NULL;
     const GOptionEntry entries[] = {
         {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name,
          "Name of this contender in zkl ls (host and process)", "NAME"},
@@ -45,6 +61,8 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
          "Share a read-write lock with others that do", NULL},
         {"exclusive", 'x', 0, G_OPTION_ARG_NONE, &o->exclusive,
          "Have a read-write lock alone; it is no lock without -s and -x", NULL},
+        {"slots", 0, 0, G_OPTION_ARG_FILENAME, &slots,
+         "Take one of N slots of a semaphore; ZKL_SLOT is its number, from 0", "N"},
         {"exclusive", 'e', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &o->exclusive, NULL, NULL},
         G_OPTION_ENTRY_NULL};
     struct command_line line = {
@@ -70,12 +88,15 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
     if (status == GO_ON)
         status = check_on_revoke(o, on_revoke);
     if (status == GO_ON)
+        status = check_slots(o, slots);
+    if (status == GO_ON)
         status = command_line_check(&line);
     if (status == GO_ON)
         status = command_line_command(&line);
     command_line_end(&line);
     g_free(peer);
     g_free(on_revoke);
+    g_free(slots);
     return status;
 }
 

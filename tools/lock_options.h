@@ -14,6 +14,7 @@ struct lock_options {
     char *name;          /* of zkl lock alone, like the next five */
     zkl_peer peer;
     gboolean strict;
+    int slots; /* the limit of a semaphore, of which one permit is taken; 0: it is none */
     gboolean shared, exclusive; /* a read-write lock, to read or to write; neither: a mutex */
     bool term_on_revoke;
     int64_t grace_ms; /* GRACE_DEFAULT: not given */

@@ -8,6 +8,7 @@
 #include "lib/base/options.h"
 #include "lib/base/path.h"
 #include "recipes/name.h"
+#include "recipes/numbering.h"
 #include "recipes/rule.h"
 #include "recipes/transaction.h"
 
@@ -34,10 +35,13 @@ void queue_unref(zkl_queue *q)
 int queue_payload_length(const char *name, const struct store_reply *reply)
 {
     uint32_t number;
+    size_t length;
 
     if (!reply->data || reply->version == 0 || name_maker(name, strlen(name)) != MAKER_ZKL)
         return reply->length;
-    return (int)transaction_payload(reply->data, (size_t)reply->length, &number);
+    length = transaction_payload(reply->data, (size_t)reply->length, &number);
+    numbering_read(reply->data, length, NULL, 0, &length);
+    return (int)length;
 }
 
 /* ---- who holds ---- */
@@ -73,6 +77,21 @@ static bool is_of_one_owner(const zkl_contender *a, const zkl_contender *b)
            rule_is_shared((enum child_kind)a->kind) && rule_is_shared((enum child_kind)b->kind);
 }
 
+/* Of a semaphore: as long as they and all before them ask for no more than the limit. */
+static void mark_admitted(zkl_queue *q)
+{
+    uint64_t permits = 0;
+    struct child child;
+
+    for (guint i = 0; i < q->list->len; i++) {
+        zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
+        name_parse(c->node, strlen(c->node), &child);
+        permits += child.permits;
+        if (child.kind == CHILD_LEASE)
+            c->holds = permits <= (uint64_t)q->limit;
+    }
+}
+
 /* Those that no earlier one keeps waiting. */
 void queue_mark_holders(zkl_queue *q)
 {
@@ -87,6 +106,8 @@ void queue_mark_holders(zkl_queue *q)
             c->holds = c[-1].holds;
         seen[rank(c)] = true;
     }
+    if (q->limit > 0)
+        mark_admitted(q);
 }
 
 /* ---- what is known ---- */

@@ -27,10 +27,12 @@ struct zkl_queue {
     void (*begin)(zkl_queue *q); /* what it asks the server first */
     GArray *list;                /* of zkl_contender, in order from the list on */
     GHashTable *known; /* of zkl_contender by name: those of wish.previous that were read */
-    unsigned left;     /* requests under way */
-    bool again;        /* its session ended, or the first one left: it is all asked anew */
-    bool unknown;      /* whether a node was removed */
-    bool over;         /* the caller has its answer */
+    int32_t limit;     /* of a semaphore of ours; 0: there is none */
+    bool limit_read;
+    unsigned left; /* requests under way */
+    bool again;    /* its session ended, or the first one left: it is all asked anew */
+    bool unknown;  /* whether a node was removed */
+    bool over;     /* the caller has its answer */
     sem_t done;
     struct timer timer;
     zkl_error error;
@@ -51,7 +53,8 @@ void queue_compact(zkl_queue *q);
 void queue_unref(zkl_queue *q);
 
 /* How long the payload is in what a read of that child was answered: without what a fenced
- * transaction of ours leaves behind it, which none has yet where the version is 0. */
+ * transaction of ours leaves behind it, or numbered permits, which none has yet where the version
+ * is 0. */
 int queue_payload_length(const char *name, const struct store_reply *reply);
 
 /* Who holds, by kinds and order. */

@@ -6,6 +6,7 @@
 #include "lib/base/thread.h"
 #include "lib/session/request.h"
 #include "queue.h"
+#include "recipes/limit.h"
 #include "recipes/name.h"
 #include "recipes/rule.h"
 
@@ -195,6 +196,35 @@ static void read_payloads(zkl_queue *q)
     }
 }
 
+static void on_listed(struct request *r, const struct store_reply *reply);
+
+/* The list is asked for once more, so that it is not older than the limit. */
+static void on_limit(struct request *r, const struct store_reply *reply)
+{
+    zkl_queue *q = r->context;
+
+    q->limit_read = true;
+    if (reply->rc == STORE_OK)
+        q->limit = limit_read(reply->data, (size_t)reply->length);
+    else if (reply->rc != STORE_GONE)
+        queue_refused(q, reply->rc);
+    if (!q->over && reply->rc == STORE_OK)
+        ask(q, STORE_LIST, on_listed);
+    queue_answered(q, reply->rc);
+}
+
+static bool lacks_limit(const zkl_queue *q, char *const *names, int count)
+{
+    struct child child;
+
+    for (int i = 0; i < count && !q->limit_read; i++) {
+        name_parse(names[i], strlen(names[i]), &child);
+        if (child.kind == CHILD_LEASE && name_maker(names[i], strlen(names[i])) == MAKER_ZKL)
+            return true;
+    }
+    return false;
+}
+
 static void on_listed(struct request *r, const struct store_reply *reply)
 {
     zkl_queue *q = r->context;
@@ -203,6 +233,11 @@ static void on_listed(struct request *r, const struct store_reply *reply)
     if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
         queue_refused(q, reply->rc);
     if (q->over) {
+        queue_answered(q, reply->rc);
+        return;
+    }
+    if (lacks_limit(q, reply->names, reply->count)) {
+        ask(q, STORE_GET, on_limit);
         queue_answered(q, reply->rc);
         return;
     }
@@ -231,6 +266,7 @@ static void on_synced(struct request *r, const struct store_reply *reply)
 void queue_begin_reading(zkl_queue *q)
 {
     g_array_set_size(q->list, 0);
+    q->limit_read = false;
     if (q->wish.sync)
         ask(q, STORE_SYNC, on_synced);
     else

@@ -22,6 +22,7 @@ struct message {
     int session_timeout_ms;
     int64_t grace_ms;
     int64_t session_id;
+    int slot; /* the number of the permit; -1: it has none */
 };
 
 enum channel_heard { MESSAGE_HEARD, MESSAGE_NOTHING, MESSAGE_END };

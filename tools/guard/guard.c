@@ -45,6 +45,13 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct eve
     return true;
 }
 
+static int slot_of(const zkl_grant *grant)
+{
+    int slot;
+
+    return zkl_grant_slots(grant, &slot, 1) == 1 ? slot : -1;
+}
+
 bool guard_run(struct guard *g, zkl_grant *grant, bool front, struct events *events)
 {
     const struct hold_options *o = g->termination.options;
@@ -53,10 +60,12 @@ bool guard_run(struct guard *g, zkl_grant *grant, bool front, struct events *eve
                                     .session_timeout_ms = o->session_timeout_ms,
                                     .grace_ms = o->grace_ms,
                                     .token = zkl_grant_token(grant),
-                                    .session_id = zkl_grant_session_id(grant)};
+                                    .session_id = zkl_grant_session_id(grant),
+                                    .slot = slot_of(grant)};
 
     events_add(events, g->channel);
-    g->envp = command_environment(o, zkl_grant_node(grant), message.token, message.session_id);
+    g->envp = command_environment(o, zkl_grant_node(grant), message.token, message.session_id,
+                                  message.slot);
     g->running = channel_send(g->channel, &message, zkl_grant_node(grant));
     return g->running;
 }

@@ -115,7 +115,8 @@ static void start(struct guarding *g, const struct message *message, const char 
     }
     g->options.grace_ms = message->grace_ms;
     g->options.session_timeout_ms = message->session_timeout_ms;
-    g->envp = command_environment(&g->options, node, message->token, message->session_id);
+    g->envp =
+        command_environment(&g->options, node, message->token, message->session_id, message->slot);
     s.envp = g->envp;
     if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
         not_started(g, errno);

@@ -1,0 +1,47 @@
+#!/bin/bash
+# zkl lock --slots: each holder has a number of its own; who waits; what ls says.
+# shellcheck disable=SC2016
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_server
+begin
+L=/cli/slots
+
+# A holder of its own name, whose command runs until its file says so.
+take() { # NAME OPTION...
+    local name=$1
+    shift
+    "$ZKL" lock "$@" --name "$name" $L sh -c \
+        'echo "$ZKL_SLOT" >"$1.slot"; until [ -e "$1.go" ]; do sleep 0.02; done' sh "$scratch/$name" &
+    remember $!
+}
+runs() { [ -s "$scratch/$1.slot" ]; }
+states() { "$ZKL" ls --json $L | sed -nE 's/.*"state": "([a-z]+)".*"kind": "([a-z]+)".*"owner": "([a-z0-9]+)".*/\1 \2 \3/p'; }
+
+for bad in 0 -1 x 2147483648; do
+    refused "--slots $bad" 64 "^zkl: --slots: must be a number" lock --slots=$bad $L true
+done
+refused "--slots -s" 64 "^zkl: --slots: a semaphore is neither" lock --slots 2 -s $L true
+refused "--slots --peer" 64 "^zkl: --slots: a semaphore has no" lock --slots 2 --peer kazoo $L true
+
+take a --slots 2
+wait_until "the first runs" runs a
+take b --slots 2
+wait_until "the second runs beside it" runs b
+take c --slots 2
+wait_until "a third waits" has_contenders $L 3
+expect "their slots" "0 1" "$(cat "$scratch/a.slot") $(cat "$scratch/b.slot")"
+expect "who holds, in order" $'holds lease a\nholds lease b\nwaiting lease c' "$(states)"
+refused "one that tries" 1 "^zkl: $L: " lock -n --slots 2 $L true
+refused "a mutex" 64 "^zkl: $L: \"_c_.*\" is of a semaphore\$" lock $L true
+wait_until "those are gone" has_contenders $L 3
+touch "$scratch/a.go"
+wait_until "the third runs" runs c
+expect "the slot of the first" 0 "$(<"$scratch/c.slot")"
+touch "$scratch/b.go" "$scratch/c.go"
+wait_until "all are gone" has_contenders $L 0
+run "$ZKL" lock --slots 5 $L printenv ZKL_SLOT
+expect "a lone one" "0:0" "$status:$out"
+run env -u ZKL_SLOT "$ZKL" lock $L-other sh -c 'echo "${ZKL_SLOT-none}"'
+expect "a mutex has no slot" none "$out"
+finish
