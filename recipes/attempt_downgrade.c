@@ -13,22 +13,19 @@
  *
  * The read node has the number of the write node, so it stands in its place. Its name is known
  * before: a read of it tells whether it is there, whatever became of the create; and a delete of it
- * comes behind each create. Behind each request for it goes one for the write node. Answers come in
- * the order of requests, so the one that comes when PROVING is from behind, and none needs a tag.
+ * comes behind each create. One request is under way at a time, so the answers need no tags.
  * docs/design/read-write.md has the argument. */
 #include "attempt_steps.h"
 
 static void create_shared(struct attempt *c, struct actions *out)
 {
     attempt_act(out, ACT_CREATE_SHARED);
-    attempt_act(out, ACT_READ_EXCLUSIVE);
     c->downgrade = DOWNGRADE_CREATING;
 }
 
 static void read_shared(struct attempt *c, struct actions *out)
 {
     attempt_act(out, ACT_READ_SHARED);
-    attempt_act(out, ACT_READ_EXCLUSIVE);
     c->downgrade = DOWNGRADE_READING;
 }
 
@@ -47,10 +44,16 @@ static bool is_ours(const struct event *ev)
     return ev->answer == ANSWER_OK && ev->ephemeral_owner == ev->session;
 }
 
+static void prove(struct attempt *c, struct actions *out)
+{
+    attempt_act(out, ACT_READ_EXCLUSIVE);
+    c->downgrade = DOWNGRADE_PROVING;
+}
+
 static void on_created(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (is_ours(ev))
-        c->downgrade = DOWNGRADE_PROVING;
+        prove(c, out);
     else if (ev->answer == ANSWER_UNKNOWN || ev->answer == ANSWER_EXISTS)
         read_shared(c, out);
     else
@@ -60,7 +63,7 @@ static void on_created(struct attempt *c, const struct event *ev, struct actions
 static void on_read(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (is_ours(ev))
-        c->downgrade = DOWNGRADE_PROVING;
+        prove(c, out);
     else if (ev->answer == ANSWER_NONODE)
         create_shared(c, out);
     else

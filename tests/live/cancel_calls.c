@@ -136,7 +136,6 @@ static zkl_mutex_options retaining(void)
     return o;
 }
 
-/* The second one comes without the server. */
 /* With a downgrade. */
 static void write_and_read(zkl_rwlock *l)
 {
@@ -146,6 +145,7 @@ static void write_and_read(zkl_rwlock *l)
     CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
 }
 
+/* The second one comes without the server. */
 static void take_turns(zkl_mutex *m)
 {
     for (int i = 0; i < 2; i++) {

@@ -51,7 +51,7 @@ static bool is_valid(const struct acquisition *t)
 
 static bool stands(const struct acquisition *t)
 {
-    return world_exists(stage.world, t->node, NULL, NULL);
+    return world_exists(stage.world, zkl_grant_node(t->grant), NULL, NULL);
 }
 
 void rules_granted(const struct acquisition *t)
@@ -89,7 +89,7 @@ void rules_at_step(void)
         for (unsigned k = 0; k < LOCK_PATHS; k++) {
             if (strcmp(lock_paths[k], t->path) != 0)
                 continue;
-            MUST(!valid[k]);
+            MUST(!valid[k] || (stage_shares(valid[k]) && stage_shares(t)));
             valid[k] = t;
         }
     }

@@ -1,8 +1,11 @@
 #include "store_stage.h"
 
 #include <glib.h>
+#include <string.h>
 
 #include "lib/base/layout.h"
+#include "lib/lock/contender.h"
+#include "lib/lock/grant.h"
 #include "lib/session/core.h"
 #include "store_fault.h"
 #include "store_rules.h"
@@ -31,6 +34,7 @@ static void free_acquisition(struct acquisition *t)
     stage_release(t);
     zkl_op_free(t->op);
     zkl_mutex_free(t->mutex);
+    zkl_rwlock_free(t->rwlock);
     g_free(t->node);
 }
 
@@ -114,6 +118,37 @@ struct acquisition *stage_lock(struct actor *a, const char *path, int64_t timeou
     MUST(zkl_mutex_lock_async(t->mutex, timeout_ms, on_acquired, t, &t->op) == 0);
     host_enter(before);
     return t;
+}
+
+struct acquisition *stage_share(struct actor *a, const char *path, bool shared)
+{
+    struct acquisition *t = &stage.acquisitions[stage.acquisition_count++];
+    struct host *before = host_enter(a->host);
+
+    *t = (struct acquisition){.actor = a, .path = path};
+    MUST(zkl_rwlock_new(&t->rwlock, a->session, path, NULL) == 0);
+    MUST((shared ? zkl_rwlock_lock_shared_async
+                 : zkl_rwlock_lock_async)(t->rwlock, ZKL_FOREVER, on_acquired, t, &t->op) == 0);
+    host_enter(before);
+    return t;
+}
+
+/* As unlocking does in a thread, of which there is none here. */
+void stage_downgrade(struct acquisition *t)
+{
+    zkl_session *s = t->actor->session;
+    struct host *before = host_enter(t->actor->host);
+
+    session_lock(s);
+    if (t->grant && grant_contender(t->grant))
+        contender_downgrade(grant_contender(t->grant));
+    session_unlock(s);
+    host_enter(before);
+}
+
+bool stage_shares(const struct acquisition *t)
+{
+    return strstr(zkl_grant_node(t->grant), "-__READ__") != NULL;
 }
 
 void stage_cancel(struct acquisition *t)

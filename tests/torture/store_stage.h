@@ -26,7 +26,8 @@ struct actor {
 struct acquisition {
     struct actor *actor;
     const char *path;
-    zkl_mutex *mutex;
+    zkl_mutex *mutex; /* or */
+    zkl_rwlock *rwlock;
     zkl_op *op;
     zkl_grant *grant; /* until it is given back */
     char *node;       /* NULL: not granted */
@@ -63,6 +64,9 @@ void stage_end(void);
 
 struct actor *stage_join(const char *name);
 struct acquisition *stage_lock(struct actor *a, const char *path, int64_t timeout_ms);
+struct acquisition *stage_share(struct actor *a, const char *path, bool shared); /* for ever */
+void stage_downgrade(struct acquisition *t); /* a writer goes on as a reader, if it was granted */
+bool stage_shares(const struct acquisition *t); /* its grant is a reader's */
 void stage_cancel(struct acquisition *t);
 void stage_release(struct acquisition *t); /* if it was granted */
 /* Creates a node, under the fence of t's grant, if there is one. */
