@@ -110,6 +110,29 @@ int verb_watch(struct settings *settings, int argc, char **argv)
     return status == GO_ON ? STATUS_OK : status;
 }
 
+/* The same with a NODE behind PATH, and never without PATH. */
+static int parse_node(struct settings *settings, int argc, char **argv)
+{
+    const GOptionEntry none[] = {G_OPTION_ENTRY_NULL};
+    const char *path = NULL, *node = NULL;
+    int status = options_parse_path(settings, none, "", argc, argv, &path, &node);
+
+    CHECK(path || !node);
+    CHECK(path || status != GO_ON);
+    forget();
+    return status == GO_ON ? STATUS_OK : status;
+}
+
+int verb_revoke(struct settings *settings, int argc, char **argv)
+{
+    return parse_node(settings, argc, argv);
+}
+
+int verb_break(struct settings *settings, int argc, char **argv)
+{
+    return parse_node(settings, argc, argv);
+}
+
 static void check_said(const GString *err, int status)
 {
     char **lines = g_strsplit(err->str, "\n", -1);
