@@ -214,12 +214,17 @@ static void take_turns(zkl_mutex *m)
     X(zkl_queue_revoke,                                                                            \
       zkl_queue_revoke(&c->made.queue, c->session, c->t->path, NULL, ZKL_FOREVER))                 \
     X(zkl_queue_watch, zkl_queue_watch(&c->made.watch, c->session, c->t->path, on_queue, c))       \
+    X(zkl_rwlock_depth, zkl_rwlock_depth(c->rwlock, NULL))                                         \
     X(zkl_rwlock_free, FREED(rwlock, zkl_rwlock_free))                                             \
     X(zkl_rwlock_lock, zkl_rwlock_lock(c->rwlock, ZKL_FOREVER, NULL))                              \
     X(zkl_rwlock_lock_async, zkl_rwlock_lock_async(c->rwlock, ZKL_FOREVER, on_acquired, c, NULL))  \
+    X(zkl_rwlock_lock_cancelable,                                                                  \
+      zkl_rwlock_lock_cancelable(c->rwlock, ZKL_FOREVER, c->canceler, NULL))                       \
     X(zkl_rwlock_lock_shared, zkl_rwlock_lock_shared(c->rwlock, ZKL_FOREVER, NULL))                \
     X(zkl_rwlock_lock_shared_async,                                                                \
       zkl_rwlock_lock_shared_async(c->rwlock, ZKL_FOREVER, on_acquired, c, NULL))                  \
+    X(zkl_rwlock_lock_shared_cancelable,                                                           \
+      zkl_rwlock_lock_shared_cancelable(c->rwlock, ZKL_FOREVER, c->canceler, NULL))                \
     X(zkl_rwlock_new, zkl_rwlock_new(&c->made.rwlock, c->session, c->t->lock, NULL))               \
     X(zkl_rwlock_unlock, write_and_read(c->rwlock))                                                \
     X(zkl_rwlock_unlock_shared, write_and_read(c->rwlock))                                         \

@@ -161,7 +161,7 @@ void world_restore(struct world *w);
 /* ---- administration, committed at once; false: it cannot be done, or nobody leads a majority ----
  */
 
-bool world_admin_delete(struct world *w, const char *path); /* with all below */
+bool world_admin_delete(struct world *w, const char *path);                /* with all below */
 bool world_admin_set(struct world *w, const char *path, const char *data); /* any version */
 bool world_admin_create(struct world *w, const char *path, const char *data, bool container);
 bool world_expire(struct world *w, int64_t session); /* closed by somebody else */
