@@ -36,6 +36,7 @@ typedef struct zkl_election zkl_election; /* a candidate at one path */
 typedef struct zkl_canceler zkl_canceler; /* ends blocking calls */
 
 typedef struct zkl_semaphore zkl_semaphore; /* a fair semaphore on one path */
+typedef struct zkl_counter zkl_counter;   /* a number that a node holds */
 
 ZKL_END
 

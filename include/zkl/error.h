@@ -11,8 +11,9 @@ enum {
     ZKL_EINVAL = -1,    /* an argument is invalid: a path, connect string, option or NULL */
     ZKL_ENOMEM = -2,    /* the system refused a thread or a descriptor */
     ZKL_ETIMEDOUT = -3, /* the time limit passed: the lock was not acquired, or no answer came */
-    ZKL_EBUSY = -4,     /* another contender is first, and timeout_ms is 0; or the election's
-                           handle is already campaigning */
+    ZKL_EBUSY = -4,     /* another contender is first, and timeout_ms is 0; the election's
+                           handle is already campaigning, the member already in its barrier; or
+                           other clients were faster, again and again */
     ZKL_ECANCELED = -5, /* zkl_op_cancel(), zkl_canceler_cancel() or zkl_election_resign() ended the
                            acquisition */
     ZKL_EPERM = -6,     /* the caller does not hold this lock, or does not lead */
@@ -25,16 +26,18 @@ enum {
     ZKL_EACCES = -13,       /* the server refused for lack of permission */
     ZKL_EAUTH = -14,        /* the server refused the credentials */
     ZKL_EPATH = -15,        /* the path is below an ephemeral node */
-    ZKL_EOVERFLOW = -16,    /* the sequence numbers of the directory are used up */
+    ZKL_EOVERFLOW = -16,    /* the sequence numbers of the directory are used up, or a number
+                             does not fit its counter */
     ZKL_ELIMIT = -17,       /* too much at once: watched paths, or data in a transaction */
     ZKL_ENOENT = -18,       /* no such node, or nobody leads */
     ZKL_ERANGE = -19,       /* the buffer is too small */
     ZKL_EPROTO = -20,       /* the server gave an answer that no ZooKeeper should give */
     ZKL_EEXIST = -21,       /* the node exists already */
-    ZKL_EVERSION = -22,     /* the node has another version */
+    ZKL_EVERSION = -22,     /* the node has another version, or the counter another number */
     ZKL_ENOTEMPTY = -23,    /* the node has children */
-    ZKL_EUNKNOWN = -24,     /* the transaction may or may not have been applied */
-    ZKL_ELAYOUT = -25       /* the directory has children of an incompatible recipe */
+    ZKL_EUNKNOWN = -24,     /* the change may or may not have been applied */
+    ZKL_ELAYOUT = -25       /* the directory has children, or the node data, of an incompatible
+                            recipe */
 };
 
 /* A failure and what it concerns. The library fills it; the caller owns it. Since 0.1. */

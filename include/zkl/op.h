@@ -12,6 +12,11 @@ ZKL_BEGIN
  * err, which is valid during the call, gives the reason. It may call any function. Since 0.1. */
 typedef void (*zkl_acquired_fn)(zkl_grant *grant, const zkl_error *err, void *data);
 
+/* The completion of an operation that gives no grant, called exactly once, on a library thread. err
+ * is NULL on success; otherwise it is valid during the call. It may call any function. Since 0.1.
+ */
+typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
+
 /* Cancels an acquisition. If its completion has not begun, this always succeeds: the completion is
  * then called with ZKL_ECANCELED, and a grant that was already acquired is released. If it has
  * begun, this does nothing. Never blocks. NULL is ignored. In a forked child it does nothing.

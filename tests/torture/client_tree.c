@@ -81,7 +81,7 @@ int tree_create(const char *path, const char *data, int length, int mode, int64_
     }
     number += own;
     struct node *n = add(full, data, length);
-    n->stat.ephemeralOwner = own ? session : 0;
+    n->stat.ephemeralOwner = own || mode == ZOO_EPHEMERAL ? session : 0;
     *ret = n->stat;
     *ret_path = g_strdup(full);
     return ZOK;

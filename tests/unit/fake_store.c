@@ -1,6 +1,7 @@
 #include "fake_store.h"
 
 #include <pthread.h>
+#include <string.h>
 
 enum { ASKED_MAX = 4096 };
 
@@ -49,6 +50,16 @@ static char *describe(const struct store_request *request)
     return g_string_free(text, FALSE);
 }
 
+/* With a NUL behind it. */
+static char *copy(const char *data, int length)
+{
+    if (!data)
+        return NULL;
+    char *to = g_malloc0((gsize)length + 1);
+    memcpy(to, data, (gsize)length);
+    return to;
+}
+
 static bool fake_submit(struct store *store, const struct store_request *request, store_done done,
                         void *context)
 {
@@ -62,7 +73,7 @@ static bool fake_submit(struct store *store, const struct store_request *request
         return false;
     store->asked[store->count++] = (struct asked){request->kind,
                                                   g_strdup(request->path),
-                                                  g_strndup(request->data, (gsize)request->length),
+                                                  copy(request->data, request->length),
                                                   describe(request),
                                                   *request,
                                                   done,

@@ -62,6 +62,8 @@ int main(int argc, char **argv)
         &retain_guard_suite,
         &retained_seam_suite,
         &children_suite,
+        &counter_suite,
+        &counter_call_suite,
         &proofs_suite,
         &proofs_clock_suite,
         &proofs_pace_suite,

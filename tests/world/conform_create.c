@@ -21,13 +21,13 @@ static int64_t number(struct client *c, const char *prefix)
     return g_ascii_strtoll(digits, NULL, 10);
 }
 
-static void check_plain(struct client *c, const char *path, enum store_mode mode)
+static void check_plain(struct client *c, const char *path, enum store_mode mode, int64_t owner)
 {
     const struct answer *a = ask(c, req_create(path, mode));
 
     CHECK_INT(a->rc, STORE_OK);
     CHECK_STR(a->path, path);
-    CHECK_INT(a->ephemeral_owner, 0);
+    CHECK_INT(a->ephemeral_owner, owner);
     CHECK_INT(a->version, 0);
     CHECK_INT(a->children, 0);
     CHECK(a->czxid > 0);
@@ -35,12 +35,22 @@ static void check_plain(struct client *c, const char *path, enum store_mode mode
 
 CASE(persistent)
 {
-    check_plain(client_new(), at("p"), STORE_PERSISTENT);
+    check_plain(client_new(), at("p"), STORE_PERSISTENT, 0);
 }
 
 CASE(container)
 {
-    check_plain(client_new(), at("p"), STORE_CONTAINER);
+    check_plain(client_new(), at("p"), STORE_CONTAINER, 0);
+}
+
+CASE(ephemeral)
+{
+    struct client *c = client_new();
+
+    check_plain(c, at("p"), STORE_EPHEMERAL, client_session(c));
+    RC(c, req_create(at("p"), STORE_EPHEMERAL), STORE_EXISTS);
+    client_close(c);
+    RC(client_new(), req(STORE_STAT, at("p")), STORE_NONODE);
 }
 
 CASE(sequential)
@@ -190,6 +200,7 @@ CASE(below_ephemeral)
 static const struct test_case cases[] = {
     LISTED(persistent),
     LISTED(container),
+    LISTED(ephemeral),
     LISTED(sequential),
     LISTED(prefix_may_be_empty),
     LISTED(data),

@@ -1,0 +1,76 @@
+/* Counters: nodes whose data is a number, in the format of Curator's SharedCount,
+ * DistributedAtomicInteger and DistributedAtomicLong. */
+#ifndef ZKL_COUNTER_H
+#define ZKL_COUNTER_H
+
+#include <zkl/api.h>
+#include <zkl/error.h>
+
+ZKL_BEGIN
+
+/* How a counter is stored: the library never guesses. Big-endian, two's complement. Since 0.1. */
+typedef enum zkl_counter_width {
+    ZKL_COUNTER_32 = 4, /* 4 bytes, -2^31 to 2^31 - 1: Curator's SharedCount and
+                           DistributedAtomicInteger, kazoo's Counter with support_curator=True */
+    ZKL_COUNTER_64 = 8  /* 8 bytes, -2^63 to 2^63 - 1: Curator's DistributedAtomicLong */
+} zkl_counter_width;
+
+/* Creates a handle for the counter at path and stores it in *ret. path is as for zkl_mutex_new().
+ * Sends nothing to the server. Free the handle with zkl_counter_free().
+ * Returns 0; ZKL_EINVAL: ret or s is NULL, path is invalid, or width is none of zkl_counter_width;
+ * ZKL_ECLOSED; ZKL_ECHILD. Since 0.1. */
+ZKL_API int zkl_counter_new(zkl_counter **ret, zkl_session *s, const char *path,
+                            zkl_counter_width width);
+
+/* Frees the handle; the node stays. No call with c may begin or be in progress on another thread.
+ * NULL is ignored. In a forked child it does nothing. Since 0.1. */
+ZKL_API void zkl_counter_free(zkl_counter *c);
+
+/* The functions below block for timeout_ms at most; 0 means one session timeout. Each returns
+ *   0;
+ *   ZKL_ELAYOUT: the node's data has neither the width's number of bytes nor none; no data is 0;
+ *   ZKL_EACCES, ZKL_EPATH, ZKL_EPROTO: the server refused to read, create or set the node;
+ *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed, with a connection or, for that
+ *     reason, without one;
+ *   ZKL_EAUTH: the server refused the session's credentials;
+ *   ZKL_EDEADLK: called inside a callback;
+ *   ZKL_EINVAL: c or a required output is NULL;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
+ *
+ * Those that write also return
+ *   ZKL_EOVERFLOW: the new number does not fit the width;
+ *   ZKL_EBUSY: other clients were faster, 1,000 times;
+ *   ZKL_EUNKNOWN: the number may have been written, or may be later. The connection broke before
+ *     the answer came, and what the node says since does not tell: another client may have written
+ *     the same number, or one more since; or the time passed or the session ended meanwhile.
+ *   After every other result but 0 nothing was written, nor will be. They never write twice: each
+ *   write asks for the version of the node that was read before, and is tried again only when it is
+ *   certain that it was not applied. They create a missing node, with the number 0 first, as a
+ *   persistent node; missing parents become containers.
+ *
+ * fence may be NULL. Otherwise it is a grant of the counter's own session, and the number is
+ * written only while the grant's node exists, as by zkl_grant_multi(), which also finds out what
+ * happened if the connection breaks. Two more results are then possible:
+ *   ZKL_ELOST, ZKL_EPERM: the grant was lost or released.
+ */
+
+/* Stores the number in *ret; 0 if the node does not exist. The server catches up with the leader
+ * first, so a number whose write has returned before this call begins is seen. Since 0.1. */
+ZKL_API int zkl_counter_get(zkl_counter *c, int64_t timeout_ms, int64_t *ret);
+
+/* Writes a number, whatever it was before. Since 0.1. */
+ZKL_API int zkl_counter_set(zkl_counter *c, int64_t value, zkl_grant *fence, int64_t timeout_ms);
+
+/* Adds delta, which may be negative, and stores the new number in *ret; ret may be NULL.
+ * Since 0.1. */
+ZKL_API int zkl_counter_add(zkl_counter *c, int64_t delta, zkl_grant *fence, int64_t timeout_ms,
+                            int64_t *ret);
+
+/* Writes value if the number is expected; a missing node is 0. Also returns ZKL_EVERSION: it is
+ * another number. Since 0.1. */
+ZKL_API int zkl_counter_compare_and_set(zkl_counter *c, int64_t expected, int64_t value,
+                                        zkl_grant *fence, int64_t timeout_ms);
+
+ZKL_END
+
+#endif

@@ -1,0 +1,221 @@
+#include "call.h"
+
+#include "lib/base/callbacks.h"
+#include "lib/base/error.h"
+#include "lib/base/path.h"
+#include "lib/base/thread.h"
+#include "participant.h"
+
+int call_check(zkl_session *s, const char *doing, const char *path, bool blocking)
+{
+    int code = session_check(s);
+    const char *wrong;
+
+    if (code)
+        return code;
+    if ((wrong = path_check(path)))
+        return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
+    if (blocking && callbacks_inside())
+        return error_set(ZKL_EDEADLK, path, "%s: it would wait inside a callback", doing);
+    return 0;
+}
+
+/* ---- all of a session ---- */
+
+struct calls {
+    struct participant participant;
+    GQueue list; /* of struct call */
+};
+
+static void stop(struct call *c, int code, const char *text)
+{
+    zkl_error why;
+
+    error_fill(&why, code, session_path(c->session, c->path), "%s", text);
+    c->ops->stop(c, &why);
+}
+
+static void stop_all(struct participant *p, int code, const char *text)
+{
+    GQueue *list = &((struct calls *)p)->list;
+
+    for (guint n = list->length; n > 0 && !g_queue_is_empty(list); n--) {
+        struct call *c = list->head->data;
+        g_queue_unlink(list, &c->link); /* one that ends later is not stopped again */
+        g_queue_push_tail_link(list, &c->link);
+        stop(c, code, text);
+    }
+}
+
+static void on_refused(struct participant *p)
+{
+    stop_all(p, ZKL_EAUTH, zkl_strerror(ZKL_EAUTH));
+}
+
+static void on_closed(struct participant *p)
+{
+    stop_all(p, ZKL_ECLOSED, "the session was closed");
+}
+
+static void free_calls(struct participant *p)
+{
+    g_free((struct calls *)p);
+}
+
+static const struct participant_ops participant = {
+    .on = {[NEWS_REFUSED] = on_refused, [NEWS_CLOSED] = on_closed}, .free = free_calls};
+
+static GQueue *calls_of(zkl_session *s)
+{
+    struct calls *found = (struct calls *)participant_find(s, &participant);
+
+    if (!found) {
+        found = g_new0(struct calls, 1);
+        participant_add(s, &found->participant, &participant);
+    }
+    return &found->list;
+}
+
+/* ---- one ---- */
+
+void call_init(struct call *c, const struct call_ops *ops, zkl_session *s, char *path,
+               zkl_done_fn fn, void *data)
+{
+    c->ops = ops;
+    c->refs = 2;
+    c->session = session_ref(s);
+    c->path = path;
+    c->link.data = c;
+    c->fn = fn;
+    c->data = data;
+    sem_init(&c->done, 0, 0);
+}
+
+void call_ref(struct call *c)
+{
+    c->refs++;
+}
+
+/* The session has another reference: its own, or that of who calls. */
+void call_unref(struct call *c)
+{
+    if (--c->refs > 0)
+        return;
+    session_unref(c->session);
+    sem_destroy(&c->done);
+    g_free(c->path);
+    c->ops->free(c);
+}
+
+void call_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn)(void *data),
+              void *data)
+{
+    int64_t now = clock_now().boot;
+    int64_t ms = timeout_ms == 0 ? session_patience_ms(s) : timeout_ms;
+
+    if (ms < 0 || ms > (INT64_MAX - now) / CLOCK_MS)
+        return;
+    timers_arm(s->timers, timer, now + ms * CLOCK_MS, fn, data);
+}
+
+static void on_timeout(void *data)
+{
+    struct call *c = data;
+    zkl_error why;
+
+    if (!c->session->up) {
+        session_why_down(c->session, &why);
+        c->ops->stop(c, &why);
+    } else {
+        stop(c, ZKL_ETIMEDOUT, zkl_strerror(ZKL_ETIMEDOUT));
+    }
+}
+
+void call_begin(struct call *c, int64_t timeout_ms)
+{
+    zkl_session *s = c->session;
+
+    g_queue_push_tail_link(calls_of(s), &c->link);
+    if (s->closing)
+        stop(c, ZKL_ECLOSED, "the session was closed");
+    else if (s->refused)
+        stop(c, ZKL_EAUTH, zkl_strerror(ZKL_EAUTH));
+    else
+        call_arm(s, &c->timer, timeout_ms, on_timeout, c);
+}
+
+static void deliver(void *data)
+{
+    struct call *c = data;
+
+    c->fn(c->error.code ? &c->error : NULL, c->data);
+    call_free(c);
+}
+
+void call_end_as(struct call *c, const zkl_error *why)
+{
+    if (c->ended)
+        return;
+    c->ended = true;
+    c->error = *why;
+    timers_cancel(&c->timer);
+    g_queue_unlink(calls_of(c->session), &c->link);
+    if (!c->fn)
+        sem_post(&c->done);
+    else if (!callbacks_push(c->session->callbacks, deliver, c))
+        call_unref(c); /* nobody is told any more */
+    call_unref(c);     /* that of the call under way */
+}
+
+void call_end(struct call *c, int code, const char *text)
+{
+    const char *path = session_path(c->session, c->path);
+    zkl_error why = {.code = 0};
+
+    if (code)
+        error_fill(&why, code, path, "%s: %s", path, text ? text : zkl_strerror(code));
+    call_end_as(c, &why);
+}
+
+int call_wait(struct call *c)
+{
+    zkl_session *s = session_ref(c->session);
+
+    thread_wait(&c->done);
+    /* Whoever posted still has the monitor. */
+    session_lock(s);
+    int code = c->error.code ? error_keep(&c->error) : 0;
+    session_unlock(s);
+    session_unref(s);
+    return code;
+}
+
+void call_free(struct call *c)
+{
+    zkl_session *s = session_ref(c->session);
+
+    session_lock(s);
+    call_unref(c);
+    session_unlock(s);
+    session_unref(s);
+}
+
+int call_error(enum store_rc rc)
+{
+    switch (rc) {
+    case STORE_NONODE:
+        return ZKL_ENOENT;
+    case STORE_EXISTS:
+        return ZKL_EEXIST;
+    case STORE_BADVERSION:
+        return ZKL_EVERSION;
+    case STORE_NOAUTH:
+        return ZKL_EACCES;
+    case STORE_NOCHILDREN:
+        return ZKL_EPATH;
+    case STORE_NOTEMPTY:
+        return ZKL_ENOTEMPTY;
+    default:
+        return ZKL_EPROTO;
+    }
+}

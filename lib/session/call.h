@@ -1,0 +1,66 @@
+/* What somebody asks for and waits for: it ends once, by its answer, by its time limit, or with the
+ * session. It begins a larger struct. All with the monitor held, but where it says otherwise. */
+#ifndef LIB_CALL_H
+#define LIB_CALL_H
+
+#include <semaphore.h>
+
+#include "core.h"
+
+struct call;
+
+struct call_ops {
+    /* The time has passed (ZKL_ETIMEDOUT or why there is no connection), or the session has ended
+     * for good: to be ended, now or soon, with why or with what is known. */
+    void (*stop)(struct call *c, const zkl_error *why);
+    void (*free)(struct call *c);
+};
+
+struct call {
+    const struct call_ops *ops;
+    int refs; /* of who waits for it, of each request, and until it has ended */
+    zkl_session *session;
+    char *path; /* full */
+    GList link; /* in all of the session's that have not ended */
+    bool ended;
+    struct timer timer;
+    zkl_done_fn fn; /* NULL: somebody waits in call_wait() */
+    void *data;
+    sem_t done;
+    zkl_error error; /* .code 0: none */
+};
+
+/* Without the monitor held. For a call of doing (a function's name) about path: 0, or the thread's
+ * last error. blocking: it would wait. */
+int call_check(zkl_session *s, const char *doing, const char *path, bool blocking);
+
+/* Fills in what is all zero, and takes path. One reference is the caller's, the other one that of
+ * the call under way. */
+void call_init(struct call *c, const struct call_ops *ops, zkl_session *s, char *path,
+               zkl_done_fn fn, void *data);
+
+/* From here on it is stopped when its time has passed, or with the session; perhaps at once. 0 is
+ * one session timeout. */
+void call_begin(struct call *c, int64_t timeout_ms);
+
+/* The result; the first one counts. */
+void call_end(struct call *c, int code, const char *text); /* text NULL: that of the code */
+void call_end_as(struct call *c, const zkl_error *why);    /* code 0: it is done */
+
+void call_ref(struct call *c);
+void call_unref(struct call *c);
+
+/* Without the monitor held, as what follows. Waits for the end: 0, or the thread's last error. */
+int call_wait(struct call *c);
+
+/* Gives up the caller's reference. */
+void call_free(struct call *c);
+
+/* The error that a refusal of the server is. */
+int call_error(enum store_rc rc);
+
+/* Arms timer for a timeout_ms of the public interface, unless that is for ever. */
+void call_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn)(void *data),
+              void *data);
+
+#endif

@@ -1,0 +1,124 @@
+/* One operation on a counter: a node whose data is a number of 4 or 8 bytes, big-endian, as
+ * Curator's SharedCount, DistributedAtomicInteger and DistributedAtomicLong keep it.
+ *
+ *               ┌──another version─────────────────────┐
+ *               v                                      │
+ *   IDLE ──> READING ──value──> SETTLED?  no change: OVER
+ *             │  ^              else: SETTING ──done──> OVER
+ *      no node│  │made             │  ^
+ *             v  │      no answer: │  │ it was not applied, nor will be
+ *            MAKING                v  │
+ *                        PASSING ──> CHECKING ──> OVER: nobody can tell, or it is as asked
+ *
+ * Each set asks for the version that was read, so one sent twice is applied once at most. When the
+ * answer is lost, a request that the quorum refuses comes first (PASSING): what the session asked
+ * for before that is done by then, or never will be. The read behind it (CHECKING) tells what the
+ * version was used for, unless another client may have written the same number. */
+#ifndef RECIPES_COUNTER_H
+#define RECIPES_COUNTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { COUNTER_BYTES_MAX = 8, COUNTER_TRIES = 1000 };
+
+enum counter_goal { COUNTER_GET, COUNTER_SET, COUNTER_ADD, COUNTER_SWAP };
+
+enum counter_state {
+    COUNTER_IDLE,
+    COUNTER_READING,
+    COUNTER_MAKING,
+    COUNTER_SETTING,
+    COUNTER_PASSING,
+    COUNTER_CHECKING,
+    COUNTER_OVER,
+    COUNTER_STATES
+};
+
+enum counter_event_kind {
+    COUNTER_EV_BEGIN,
+    COUNTER_EV_VALUE,    /* to READ: .data, .length, .version, .czxid */
+    COUNTER_EV_NO_NODE,  /* to READ, SET */
+    COUNTER_EV_MADE,     /* to MAKE: it is there, whoever made it */
+    COUNTER_EV_SET,      /* to SET: applied */
+    COUNTER_EV_OUTDATED, /* to SET: another version */
+    COUNTER_EV_UNKNOWN,  /* to SET: no answer */
+    COUNTER_EV_PASSED,   /* to PASS: whatever the answer was */
+    COUNTER_EV_REFUSED,  /* to any: for good */
+    COUNTER_EV_GONE,     /* to any: the session has ended, and there will be another */
+    COUNTER_EV_TIMEOUT   /* the time has passed, or the session is closed */
+};
+
+struct counter_event {
+    enum counter_event_kind kind;
+    const void *data; /* VALUE */
+    size_t length;
+    int32_t version;
+    uint64_t czxid;
+    bool unsent; /* TIMEOUT: the set was not sent yet, nor will be */
+};
+
+enum counter_verdict {
+    COUNTER_DONE,     /* .value */
+    COUNTER_MISMATCH, /* SWAP: it has another value */
+    COUNTER_OVERFLOW, /* the result does not fit */
+    COUNTER_ODD,      /* the data is no number of that width */
+    COUNTER_BUSY,     /* another was faster, COUNTER_TRIES times */
+    COUNTER_REFUSED,
+    COUNTER_LATE,   /* and nothing was done */
+    COUNTER_UNKNOWN /* it may have been done, or may be later */
+};
+
+enum counter_action_kind {
+    COUNTER_ACT_READ,
+    COUNTER_ACT_MAKE, /* with the number 0, if there is no such node */
+    COUNTER_ACT_SET,  /* .bytes, for .version */
+    COUNTER_ACT_PASS, /* something that the quorum refuses */
+    COUNTER_ACT_END   /* .verdict, .value */
+};
+
+struct counter_action {
+    enum counter_action_kind kind;
+    enum counter_verdict verdict;
+    int64_t value;
+    int32_t version;
+    uint8_t bytes[COUNTER_BYTES_MAX];
+};
+
+/* All 0 but for what is set at the beginning. */
+struct counter {
+    /* set at the beginning: */
+    unsigned width; /* 4 or 8 bytes */
+    enum counter_goal goal;
+    int64_t operand;  /* SET, SWAP: the new number; ADD: the difference */
+    int64_t expected; /* SWAP */
+    /* since then: */
+    enum counter_state state;
+    unsigned tries;
+    int64_t next; /* what is being set */
+    int32_t version;
+    uint64_t czxid;
+};
+
+/* Each event brings exactly one action; none when it is over. */
+bool counter_step(struct counter *c, const struct counter_event *ev, struct counter_action *out);
+
+bool counter_invariant(const struct counter *c);
+bool counter_may_move(enum counter_state from, enum counter_state to);
+const char *counter_state_name(enum counter_state state);
+
+/* ---- numbers ---- */
+
+/* Whether value fits into that many bytes. */
+bool counter_fits(unsigned width, int64_t value);
+
+void counter_encode(unsigned width, int64_t value, uint8_t *bytes);
+
+/* False: no number of that width. No data at all is 0, as Curator's atomics read it. */
+bool counter_decode(unsigned width, const void *data, size_t length, int64_t *ret);
+
+/* What a counter that has value is to be next: COUNTER_DONE and *ret, or why not. */
+enum counter_verdict counter_next(const struct counter *c, int64_t value, int64_t *ret);
+
+#endif

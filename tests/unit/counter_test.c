@@ -1,0 +1,359 @@
+/* The machine of an operation on a counter, in exchanges: what it hears, and what it asks for then.
+ */
+#include "recipes/counter.h"
+#include "suites.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define EV(name, ...)                                                                              \
+    {                                                                                              \
+        .kind = COUNTER_EV_##name, ##__VA_ARGS__                                                   \
+    }
+/* What a node of czxid 5 holds, in 4 bytes. */
+#define HOLDS(bytes, at) EV(VALUE, .data = (bytes), .length = 4, .version = (at), .czxid = 5)
+/* In another node, which was made since. */
+#define HOLDS_OTHER(bytes, at) EV(VALUE, .data = (bytes), .length = 4, .version = (at), .czxid = 6)
+#define SEVEN "\0\0\0\7"
+#define NINE "\0\0\0\11"
+#define LAST "\177\377\377\377"
+
+#define GET .width = 4
+#define SET_NINE 4, COUNTER_SET, .operand = 9
+#define ADD_TWO 4, COUNTER_ADD, .operand = 2
+#define SWAP 4, COUNTER_SWAP, .operand = 9, .expected = 7
+
+enum { STEPS_MAX = 10 };
+
+struct exchange {
+    const char *what;
+    struct counter machine;
+    struct {
+        struct counter_event heard;
+        const char *acts;
+    } steps[STEPS_MAX];
+};
+
+static char *describe(const struct counter *c, const struct counter_action *a)
+{
+    static const char *const verdicts[] = {"done", "mismatch", "overflow", "odd",
+                                           "busy", "refused",  "late",     "unknown"};
+    int64_t value = 0;
+
+    switch (a->kind) {
+    case COUNTER_ACT_READ:
+        return g_strdup("read");
+    case COUNTER_ACT_MAKE:
+        return g_strdup("make");
+    case COUNTER_ACT_PASS:
+        return g_strdup("pass");
+    case COUNTER_ACT_SET:
+        CHECK(counter_decode(c->width, a->bytes, c->width, &value));
+        return g_strdup_printf("set %" G_GINT64_FORMAT " for %d", value, a->version);
+    case COUNTER_ACT_END:
+        break;
+    }
+    return a->verdict == COUNTER_DONE ? g_strdup_printf("done %" G_GINT64_FORMAT, a->value)
+                                      : g_strdup(verdicts[a->verdict]);
+}
+
+static void play(const struct exchange *x)
+{
+    struct counter c = x->machine;
+    struct counter_action a;
+
+    for (int k = 0; k < STEPS_MAX && x->steps[k].acts; k++) {
+        if (!counter_step(&c, &x->steps[k].heard, &a)) {
+            if (!CHECK_STR("", x->steps[k].acts))
+                runner_fail(__FILE__, __LINE__, "%s, step %d", x->what, k + 1);
+            continue;
+        }
+        char *text = describe(&c, &a);
+        if (!CHECK_STR(text, x->steps[k].acts))
+            runner_fail(__FILE__, __LINE__, "%s, step %d", x->what, k + 1);
+        g_free(text);
+    }
+}
+
+static void play_all(const struct exchange *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        play(&rows[i]);
+}
+
+static void goals(void)
+{
+    static const struct exchange rows[] = {
+        {"get", {GET}, {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "done 7"}, {EV(TIMEOUT), ""}}},
+        {"get of none", {GET}, {{EV(BEGIN), "read"}, {EV(NO_NODE), "done 0"}}},
+        {"get of no data", {GET}, {{EV(BEGIN), "read"}, {EV(VALUE), "done 0"}}},
+        {"set",
+         {SET_NINE},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {EV(SET), "done 9"}}},
+        {"set to what it is",
+         {SET_NINE},
+         {{EV(BEGIN), "read"}, {HOLDS(NINE, 3), "set 9 for 3"}, {EV(SET), "done 9"}}},
+        {"add",
+         {ADD_TWO},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {EV(SET), "done 9"}}},
+        {"add to none",
+         {ADD_TWO},
+         {{EV(BEGIN), "read"},
+          {EV(NO_NODE), "make"},
+          {EV(MADE), "read"},
+          {HOLDS("\0\0\0\0", 0), "set 2 for 0"},
+          {EV(SET), "done 2"}}},
+        {"swap",
+         {SWAP},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 0), "set 9 for 0"}, {EV(SET), "done 9"}}},
+        {"swap of another", {SWAP}, {{EV(BEGIN), "read"}, {HOLDS(NINE, 0), "mismatch"}}},
+        {"swap that another was faster with",
+         {SWAP},
+         {{EV(BEGIN), "read"},
+          {HOLDS(SEVEN, 0), "set 9 for 0"},
+          {EV(OUTDATED), "read"},
+          {HOLDS(NINE, 1), "mismatch"}}},
+        {"add again",
+         {ADD_TWO},
+         {{EV(BEGIN), "read"},
+          {HOLDS(SEVEN, 3), "set 9 for 3"},
+          {EV(OUTDATED), "read"},
+          {HOLDS(NINE, 4), "set 11 for 4"},
+          {EV(NO_NODE), "read"},
+          {EV(NO_NODE), "make"},
+          {EV(GONE), "read"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
+}
+
+static void bounds(void)
+{
+    static const char high[] = "\177\377\377\377\377\377\377\377", low[] = "\200\0\0\0\0\0\0\0";
+    static const struct exchange rows[] = {
+        {"overflow of 4", {ADD_TWO}, {{EV(BEGIN), "read"}, {HOLDS(LAST, 0), "overflow"}}},
+        {"the last of 4",
+         {4, COUNTER_ADD, .operand = 1},
+         {{EV(BEGIN), "read"}, {HOLDS("\177\377\377\376", 0), "set 2147483647 for 0"}}},
+        {"overflow of 4 below",
+         {4, COUNTER_ADD, .operand = -1},
+         {{EV(BEGIN), "read"}, {HOLDS("\200\0\0\0", 0), "overflow"}}},
+        {"the least of 4",
+         {4, COUNTER_ADD, .operand = -1},
+         {{EV(BEGIN), "read"}, {HOLDS("\200\0\0\1", 0), "set -2147483648 for 0"}}},
+        {"overflow of 8",
+         {8, COUNTER_ADD, .operand = 1},
+         {{EV(BEGIN), "read"}, {EV(VALUE, .data = high, .length = 8), "overflow"}}},
+        {"overflow of 8 below",
+         {8, COUNTER_ADD, .operand = -1},
+         {{EV(BEGIN), "read"}, {EV(VALUE, .data = low, .length = 8), "overflow"}}},
+        {"from end to end",
+         {8, COUNTER_ADD, .operand = -1},
+         {{EV(BEGIN), "read"},
+          {EV(VALUE, .data = high, .length = 8), "set 9223372036854775806 for 0"}}},
+        {"all of it",
+         {8, COUNTER_ADD, .operand = INT64_MIN},
+         {{EV(BEGIN), "read"}, {EV(VALUE, .data = high, .length = 8), "set -1 for 0"}}},
+        {"half of it",
+         {8, COUNTER_ADD, .operand = INT64_MAX},
+         {{EV(BEGIN), "read"}, {EV(VALUE), "set 9223372036854775807 for 0"}}},
+        {"text", {ADD_TWO}, {{EV(BEGIN), "read"}, {EV(VALUE, .data = "12", .length = 2), "odd"}}},
+        {"8 bytes are not 4",
+         {GET},
+         {{EV(BEGIN), "read"}, {EV(VALUE, .data = high, .length = 8), "odd"}}},
+        {"4 bytes are not 8", {.width = 8}, {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 0), "odd"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
+}
+
+/* A set without an answer is never sent again unless it is certain that it was not applied. */
+static void doubt(void)
+{
+    static const struct {
+        const char *what;
+        struct counter machine;
+        struct counter_event heard; /* by the read behind what the quorum refused */
+        const char *acts;
+    } rows[] = {
+        {"not applied", {ADD_TWO}, HOLDS(SEVEN, 3), "set 9 for 3"},
+        {"another wrote", {ADD_TWO}, HOLDS("\0\0\0\3", 4), "set 5 for 4"},
+        {"another's swap", {SWAP}, HOLDS("\0\0\0\3", 4), "mismatch"},
+        {"text", {SET_NINE}, EV(VALUE, .data = "no", .length = 2, .version = 4, .czxid = 5), "odd"},
+        {"nothing", {SET_NINE}, EV(VALUE, .version = 4, .czxid = 5), "set 9 for 4"},
+        {"nothing is no 0",
+         {4, COUNTER_ADD, .operand = -7},
+         EV(VALUE, .version = 4, .czxid = 5),
+         "set -7 for 4"},
+        {"it is as asked", {SET_NINE}, HOLDS(NINE, 4), "done 9"},
+        {"ours or another's sum", {ADD_TWO}, HOLDS(NINE, 4), "unknown"},
+        {"ours or another's swap", {SWAP}, HOLDS(NINE, 4), "unknown"},
+        {"two have written", {SET_NINE}, HOLDS(NINE, 5), "unknown"},
+        {"the node is another", {SET_NINE}, HOLDS_OTHER(SEVEN, 3), "unknown"},
+        {"the node is another, with a version more", {SET_NINE}, HOLDS_OTHER(NINE, 4), "unknown"},
+        {"an earlier version", {SET_NINE}, HOLDS(SEVEN, 2), "unknown"},
+        {"the node is gone", {SET_NINE}, EV(NO_NODE), "unknown"},
+        {"nobody may read it", {SET_NINE}, EV(REFUSED), "unknown"},
+        {"the time is over", {SET_NINE}, EV(TIMEOUT), "unknown"},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const int64_t first = rows[i].machine.operand == -7 ? 0 : 9;
+        char *sent = g_strdup_printf("set %d for 3", (int)first);
+        const struct exchange x = {rows[i].what,
+                                   rows[i].machine,
+                                   {{EV(BEGIN), "read"},
+                                    {HOLDS(SEVEN, 3), sent},
+                                    {EV(UNKNOWN), "pass"},
+                                    {EV(PASSED), "read"},
+                                    {rows[i].heard, rows[i].acts}}};
+        play(&x);
+        g_free(sent);
+    }
+}
+
+static void ends(void)
+{
+    static const struct exchange rows[] = {
+        {"before anything", {ADD_TWO}, {{EV(BEGIN), "read"}, {EV(TIMEOUT), "late"}}},
+        {"before it is made",
+         {ADD_TWO},
+         {{EV(BEGIN), "read"}, {EV(NO_NODE), "make"}, {EV(TIMEOUT), "late"}}},
+        {"not to be read", {ADD_TWO}, {{EV(BEGIN), "read"}, {EV(REFUSED), "refused"}}},
+        {"read by the next session", {ADD_TWO}, {{EV(BEGIN), "read"}, {EV(GONE), "read"}}},
+        {"not to be set",
+         {ADD_TWO},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {EV(REFUSED), "refused"}}},
+        {"set, and the time is over",
+         {ADD_TWO},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {EV(TIMEOUT), "unknown"}}},
+        {"waiting to be set",
+         {ADD_TWO},
+         {{EV(BEGIN), "read"},
+          {HOLDS(SEVEN, 3), "set 9 for 3"},
+          {EV(TIMEOUT, .unsent = true), "late"}}},
+        {"set, and the session is over",
+         {ADD_TWO},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {EV(GONE), "unknown"}}},
+        {"in doubt, and the session is over",
+         {ADD_TWO},
+         {{EV(BEGIN), "read"},
+          {HOLDS(SEVEN, 3), "set 9 for 3"},
+          {EV(UNKNOWN), "pass"},
+          {EV(GONE), "unknown"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
+}
+
+/* As often as said, and not once more. */
+static void others_are_faster(void)
+{
+    struct counter c = {ADD_TWO};
+    struct counter_action a;
+
+    CHECK(counter_step(&c, &(struct counter_event){.kind = COUNTER_EV_BEGIN}, &a));
+    for (int i = 0; i < COUNTER_TRIES; i++) {
+        CHECK(counter_step(&c, &(struct counter_event)HOLDS(SEVEN, i), &a));
+        CHECK_INT(a.kind, COUNTER_ACT_SET);
+        CHECK(counter_step(&c, &(struct counter_event)EV(OUTDATED), &a));
+        CHECK_INT(a.kind, COUNTER_ACT_READ);
+    }
+    CHECK(counter_step(&c, &(struct counter_event)HOLDS(SEVEN, COUNTER_TRIES), &a));
+    CHECK(a.kind == COUNTER_ACT_END && a.verdict == COUNTER_BUSY);
+}
+
+/* A version is 32 bits, and the next one of the last is the first. */
+static void versions_wrap(void)
+{
+    static const struct exchange wrap = {"wrap",
+                                         {SET_NINE},
+                                         {{EV(BEGIN), "read"},
+                                          {HOLDS(SEVEN, INT32_MAX), "set 9 for 2147483647"},
+                                          {EV(UNKNOWN), "pass"},
+                                          {EV(PASSED), "read"},
+                                          {HOLDS(NINE, INT32_MIN), "done 9"}}};
+
+    play(&wrap);
+}
+
+static void bytes(void)
+{
+    static const struct {
+        unsigned width;
+        int64_t value;
+        const char *bytes;
+    } table[] = {
+        {4, 0, "\0\0\0\0"},
+        {4, -1, "\377\377\377\377"},
+        {4, 0x01020304, "\1\2\3\4"},
+        {4, INT32_MIN, "\200\0\0\0"},
+        {8, -2, "\377\377\377\377\377\377\377\376"},
+        {8, 0x0102030405060708, "\1\2\3\4\5\6\7\10"},
+        {8, INT64_MIN, "\200\0\0\0\0\0\0\0"},
+        {8, 0x00000000ffffffff, "\0\0\0\0\377\377\377\377"},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(table); i++) {
+        uint8_t out[COUNTER_BYTES_MAX + 1] = {[4] = 0xaa, [8] = 0xaa};
+        int64_t back = 0;
+        counter_encode(table[i].width, table[i].value, out);
+        CHECK(memcmp(out, table[i].bytes, table[i].width) == 0);
+        CHECK_INT(out[table[i].width], 0xaa);
+        CHECK(counter_decode(table[i].width, out, table[i].width, &back));
+        CHECK_INT(back, table[i].value);
+        CHECK(!counter_decode(table[i].width, out, table[i].width - 1, &back));
+        CHECK(!counter_decode(table[i].width, out, table[i].width + 1, &back));
+        CHECK(counter_decode(table[i].width, NULL, 0, &back));
+        CHECK_INT(back, 0);
+    }
+    CHECK(counter_fits(4, INT32_MAX) && counter_fits(4, INT32_MIN) && counter_fits(8, INT64_MIN));
+    CHECK(!counter_fits(4, INT64_C(1) + INT32_MAX) && !counter_fits(4, INT64_C(-1) + INT32_MIN));
+}
+
+static void table(void)
+{
+    static const struct counter good = {.width = 4, .goal = COUNTER_ADD, .state = COUNTER_SETTING};
+    struct counter bad = good;
+
+    CHECK(counter_invariant(&good));
+    bad.width = 5;
+    CHECK(!counter_invariant(&bad));
+    bad = good;
+    bad.goal = COUNTER_GET;
+    CHECK(!counter_invariant(&bad));
+    bad.state = COUNTER_READING;
+    CHECK(counter_invariant(&bad));
+    for (enum counter_state s = COUNTER_SETTING; s <= COUNTER_CHECKING; s++) {
+        bad = good;
+        bad.state = s;
+        bad.next = INT64_MAX;
+        CHECK(!counter_invariant(&bad));
+        bad.width = 8;
+        CHECK(counter_invariant(&bad));
+    }
+    bad = good;
+    bad.tries = COUNTER_TRIES + 1;
+    CHECK(!counter_invariant(&bad));
+    bad.tries = COUNTER_TRIES;
+    CHECK(counter_invariant(&bad));
+    CHECK_STR(counter_state_name(COUNTER_PASSING), "passing");
+    CHECK_STR(counter_state_name(COUNTER_STATES), "?");
+    for (enum counter_state s = 0; s < COUNTER_STATES; s++)
+        CHECK(!counter_may_move(COUNTER_OVER, s) && !counter_may_move(s, COUNTER_IDLE));
+    CHECK(counter_may_move(COUNTER_IDLE, COUNTER_READING));
+}
+
+static const struct test_case cases[] = {
+    {"goals", goals},
+    {"bounds", bounds},
+    {"doubt", doubt},
+    {"ends", ends},
+    {"others_are_faster", others_are_faster},
+    {"versions_wrap", versions_wrap},
+    {"bytes", bytes},
+    {"table", table},
+    {NULL, NULL},
+};
+
+const struct test_suite counter_suite = {.name = "counter", .cases = cases};
