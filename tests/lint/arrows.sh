@@ -1,6 +1,6 @@
 #!/bin/bash
-# Which way the folders of lib/ call: base <- store <- session <- lock, queue <- election. A table of
-# functions may point up; a name may not. So with the files of an attempt in recipes/: attempt_common
+# Which way the folders of lib/ call: base <- store <- session <- lock, queue <- election; session <-
+# barrier; lock <- counter. A table of functions may point up; a name may not. So with the files of an attempt in recipes/: attempt_common
 # <- attempt_downgrade <- attempt_hold, and attempt_common <- attempt_enter, attempt_wait, attempt_hold
 # <- attempt, and no phase calls another.
 # shellcheck source=tests/lint/common.sh
@@ -12,11 +12,13 @@ if [ -n "${ZKL_INSTRUMENTED-}" ]; then
 fi
 
 declare -A above=(
-    [base]="store session lock queue election"
-    [store]="session lock queue election"
-    [session]="lock queue election"
-    [lock]="queue election"
-    [queue]="lock election"
+    [base]="store session lock queue barrier counter election"
+    [store]="session lock queue barrier counter election"
+    [session]="lock queue barrier counter election"
+    [lock]="queue barrier counter election"
+    [queue]="lock barrier counter election"
+    [barrier]="lock queue counter election"
+    [counter]="queue barrier election"
     [attempt_common]="attempt_downgrade attempt_enter attempt_wait attempt_hold attempt"
     [attempt_downgrade]="attempt_enter attempt_wait attempt_hold attempt"
     [attempt_enter]="attempt_wait attempt_hold attempt"
@@ -67,6 +69,8 @@ session contender_release
 lock queue_read
 queue grant_ref
 lock election_leads
+barrier grant_ref
+counter queue_read
 attempt_common attempt_step_enter
 attempt_downgrade attempt_step_hold
 attempt_enter attempt_step_wait

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Which way the layers look: include <- recipes <- lib <- tests, and tools -> include; within lib
-# base <- store <- session <- lock, queue <- election.
+# base <- store <- session <- lock, queue <- election; session <- barrier; lock <- counter.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -28,8 +28,9 @@ below() { # FROM TO
     case $2 in
     "$1" | base) ;;
     store) [ "$1" != base ] ;;
-    session) [[ $1 =~ ^(lock|queue|election)$ ]] ;;
-    lock | queue) [ "$1" = election ] ;;
+    session) [[ $1 =~ ^(lock|queue|barrier|counter|election)$ ]] ;;
+    lock) [[ $1 =~ ^(counter|election)$ ]] ;;
+    queue) [ "$1" = election ] ;;
     *) return 1 ;;
     esac
 }

@@ -1,0 +1,553 @@
+#include "round.h"
+
+#include <string.h>
+
+struct round_config round_config;
+
+static const struct {
+    const char *text;
+    bool fair, fault;
+} moves[ROUND_MOVES] = {
+    [ROUND_SERVE] = {"the server takes up a request of", true, false},
+    [ROUND_DELIVER] = {"an answer or event reaches", true, false},
+    [ROUND_ENTER] = {"enters", true, false},
+    [ROUND_LEAVE] = {"leaves", true, false},
+    [ROUND_STOP] = {"the time is over of", false, true},
+    [ROUND_EXPIRE] = {"the session ends of", false, true},
+    [ROUND_CRASH] = {"crashes", false, true},
+    [ROUND_FOREIGN] = {"another library makes ready", false, true},
+};
+
+static const char *const texts[ROUND_BROKEN_COUNT] = {
+    [ROUND_WHOLE] = "nothing",
+    [ROUND_FEW] = "entered, and there were never enough",
+    [ROUND_MANY] = "more are inside than asked for",
+    [ROUND_EARLY] = "left, and another of the round is still there",
+    [ROUND_REMAINS] = "outside, and its node stands",
+    [ROUND_TOLD] = "told what was not asked",
+    [ROUND_STUCK] = "nothing can happen, but somebody waits",
+};
+
+const char *round_broken_text(enum round_broken broken)
+{
+    return texts[broken];
+}
+
+const char *round_move_text(enum round_move kind)
+{
+    return moves[kind].text;
+}
+
+bool round_is_fair(struct breadth_step step)
+{
+    return moves[step.kind].fair;
+}
+
+static void fail(struct round_state *st, enum round_broken broken)
+{
+    if (!st->broken)
+        st->broken = (uint8_t)broken;
+}
+
+void round_init(struct round_state *st)
+{
+    memset(st, 0, sizeof *st);
+    st->faults = (uint8_t)round_config.faults;
+    for (int i = 0; i < round_config.members; i++) {
+        st->m[i].machine.wanted = (size_t)round_config.wanted;
+        st->m[i].enters = (uint8_t)round_config.enters;
+    }
+}
+
+/* ---- what is on its way ---- */
+
+static void hear(struct round_member *m, struct round_heard what)
+{
+    if (m->heard < ROUND_HEARD)
+        m->hear[m->heard++] = what;
+}
+
+static struct round_heard pop_heard(struct round_member *m)
+{
+    struct round_heard first = m->hear[0];
+
+    m->heard--;
+    memmove(&m->hear[0], &m->hear[1], sizeof m->hear[0] * m->heard);
+    memset(&m->hear[m->heard], 0, sizeof m->hear[0]);
+    return first;
+}
+
+static void pop_asked(struct round_member *m)
+{
+    m->asked--;
+    memmove(&m->ask[0], &m->ask[1], sizeof m->ask[0] * m->asked);
+    memset(&m->ask[m->asked], 0, sizeof m->ask[0]);
+}
+
+/* A subscription that was dropped does not fire, whatever is on its way. */
+static void ignore(struct round_member *m)
+{
+    uint8_t kept = 0;
+
+    m->watches_ready = false;
+    m->watches = 0;
+    m->watch_tag = 0;
+    for (uint8_t i = 0; i < m->heard; i++) {
+        if (m->hear[i].kind != BARRIER_EV_FIRED && m->hear[i].kind != BARRIER_EV_GONE)
+            m->hear[kept++] = m->hear[i];
+    }
+    memset(&m->hear[kept], 0, sizeof m->hear[0] * (size_t)(m->heard - kept));
+    m->heard = kept;
+}
+
+/* ---- the server ---- */
+
+static void fire_ready(struct round_state *st)
+{
+    for (int i = 0; i < ROUND_MEMBERS; i++) {
+        struct round_member *m = &st->m[i];
+        if (m->watches_ready)
+            hear(m, (struct round_heard){.kind = BARRIER_EV_FIRED});
+        m->watches_ready = false;
+    }
+}
+
+/* There are enough who have not entered yet: from here on they may. */
+static void note_enough(struct round_state *st)
+{
+    int count = 0;
+
+    for (int i = 0; i < ROUND_MEMBERS; i++)
+        count += st->node[i] && !st->m[i].entered;
+    for (int i = 0; i < ROUND_MEMBERS && count >= round_config.wanted; i++)
+        st->m[i].seen |= st->node[i] != 0;
+}
+
+static void delete_node(struct round_state *st, int at)
+{
+    if (!st->node[at])
+        return;
+    st->node[at] = 0;
+    st->m[at].seen = st->m[at].entered = false;
+    for (int i = 0; i < ROUND_MEMBERS; i++) {
+        struct round_member *m = &st->m[i];
+        if (m->watches != at + 1)
+            continue;
+        hear(m, (struct round_heard){
+                    .kind = BARRIER_EV_GONE, .member = (uint8_t)at, .tag = m->watch_tag});
+        m->watches = 0;
+        m->watch_tag = 0;
+    }
+}
+
+static void write_ready(struct round_state *st, uint64_t bound)
+{
+    st->ready = ++st->zxid;
+    st->bound = bound;
+    fire_ready(st);
+}
+
+static void serve_count(struct round_state *st, struct round_member *m, struct round_heard *reply)
+{
+    struct round_ask *a = &m->ask[0];
+
+    for (int i = 0; i < ROUND_MEMBERS; i++) {
+        if (!a->listed)
+            a->names[i] = st->node[i];
+        else if (a->names[i] == st->node[i])
+            reply->counted[i] = st->node[i];
+    }
+}
+
+static void serve_open(struct round_state *st, const struct round_ask *a, struct round_heard *reply)
+{
+    if (a->replace == (st->ready != 0) && a->version == st->version) {
+        st->version++;
+        write_ready(st, a->bound);
+    } else {
+        reply->kind = BARRIER_EV_OVERTAKEN;
+    }
+}
+
+static void serve_quit(struct round_state *st, int at, bool last)
+{
+    delete_node(st, at);
+    if (!last || !st->ready)
+        return;
+    st->ready = st->bound = 0;
+    fire_ready(st);
+}
+
+static bool serve_await(struct round_state *st, struct round_member *m, struct round_heard *reply)
+{
+    const struct round_ask *a = &m->ask[0];
+
+    reply->member = a->member;
+    if (!st->node[a->member] || st->node[a->member] != m->members[a->member])
+        return true;
+    m->watches = (uint8_t)(a->member + 1);
+    m->watch_tag = a->tag;
+    return false;
+}
+
+/* False: no answer yet. */
+static bool answer(struct round_state *st, int at, struct round_heard *reply)
+{
+    struct round_member *m = &st->m[at];
+    const struct round_ask a = m->ask[0];
+
+    switch (a.kind) {
+    case BARRIER_ACT_JOIN:
+        st->node[at] = reply->zxid = ++st->zxid;
+        note_enough(st);
+        return true;
+    case BARRIER_ACT_LOOK:
+        m->watches_ready = true;
+        reply->zxid = st->ready;
+        reply->version = st->version;
+        reply->bound = st->bound;
+        return true;
+    case BARRIER_ACT_COUNT:
+        serve_count(st, m, reply);
+        return a.listed;
+    case BARRIER_ACT_OPEN:
+        serve_open(st, &a, reply);
+        return true;
+    case BARRIER_ACT_QUIT:
+        serve_quit(st, at, a.last);
+        return true;
+    default:
+        return serve_await(st, m, reply);
+    }
+}
+
+static void serve(struct round_state *st, int at)
+{
+    static const uint8_t kinds[] = {
+        [BARRIER_ACT_JOIN] = BARRIER_EV_JOINED,   [BARRIER_ACT_LOOK] = BARRIER_EV_LOOKED,
+        [BARRIER_ACT_COUNT] = BARRIER_EV_COUNTED, [BARRIER_ACT_OPEN] = BARRIER_EV_OPENED,
+        [BARRIER_ACT_QUIT] = BARRIER_EV_QUIT,     [BARRIER_ACT_AWAIT] = BARRIER_EV_GONE,
+    };
+    struct round_member *m = &st->m[at];
+    struct round_heard reply = {.kind = kinds[m->ask[0].kind], .tag = m->ask[0].tag};
+    bool answered = answer(st, at, &reply);
+
+    if (answered)
+        hear(m, reply);
+    if (answered || m->ask[0].kind == BARRIER_ACT_AWAIT)
+        pop_asked(m);
+    else
+        m->ask[0].listed = true;
+}
+
+/* ---- the driver ---- */
+
+static void check_entered(struct round_state *st, int at)
+{
+    int inside = 0;
+
+    if (!st->m[at].seen && !round_config.foreign)
+        fail(st, ROUND_FEW);
+    st->m[at].entered = st->node[at] != 0;
+    for (int i = 0; i < ROUND_MEMBERS; i++)
+        inside += st->node[i] && st->m[i].entered;
+    if (inside > round_config.wanted && !round_config.foreign)
+        fail(st, ROUND_MANY);
+}
+
+static void check_left(struct round_state *st, int at)
+{
+    for (int i = 0; i < ROUND_MEMBERS; i++) {
+        if (i != at && st->m[i].entered && st->node[i] && st->node[i] <= st->m[at].machine.bound)
+            fail(st, ROUND_EARLY);
+    }
+}
+
+static void told(struct round_state *st, int at, enum barrier_verdict verdict)
+{
+    struct round_member *m = &st->m[at];
+
+    if (!m->calls)
+        fail(st, ROUND_TOLD);
+    m->calls = false;
+    if (m->machine.state == BARRIER_INSIDE)
+        check_entered(st, at);
+    else if (st->node[at])
+        fail(st, ROUND_REMAINS);
+    else if (verdict == BARRIER_DONE)
+        check_left(st, at);
+}
+
+static void perform(struct round_state *st, int at, const struct barrier_action *a)
+{
+    struct round_member *m = &st->m[at];
+
+    if (a->kind == BARRIER_ACT_TELL)
+        told(st, at, a->verdict);
+    else if (a->kind == BARRIER_ACT_IGNORE)
+        ignore(m);
+    else
+        m->ask[m->asked++] = (struct round_ask){.kind = (uint8_t)a->kind,
+                                                .replace = a->replace,
+                                                .version = (uint8_t)a->version,
+                                                .last = a->last,
+                                                .member = (uint8_t)a->member,
+                                                .tag = a->tag,
+                                                .bound = a->bound};
+}
+
+static void step(struct round_state *st, int at, struct barrier_event ev)
+{
+    struct round_member *m = &st->m[at];
+    struct barrier_actions actions;
+
+    ev.members = (struct barrier_members){m->members, ROUND_MEMBERS, (size_t)at};
+    barrier_step(&m->machine, &ev, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        perform(st, at, &actions.list[i]);
+}
+
+static void deliver(struct round_state *st, int at)
+{
+    struct round_member *m = &st->m[at];
+    const struct round_heard h = pop_heard(m);
+
+    if (h.kind == BARRIER_EV_COUNTED)
+        memcpy(m->members, h.counted, sizeof m->members);
+    if (h.kind == BARRIER_EV_GONE && h.tag == m->machine.tag)
+        m->members[h.member] = 0;
+    step(st, at,
+         (struct barrier_event){
+             .kind = h.kind, .tag = h.tag, .zxid = h.zxid, .version = h.version, .bound = h.bound});
+}
+
+/* ---- moves ---- */
+
+static void forget(struct round_state *st, int at)
+{
+    struct round_member *m = &st->m[at];
+
+    delete_node(st, at);
+    memset(m->ask, 0, sizeof m->ask);
+    memset(m->hear, 0, sizeof m->hear);
+    m->asked = m->heard = 0;
+    ignore(m);
+}
+
+static void take(struct round_state *st, struct breadth_step by)
+{
+    struct round_member *m = &st->m[by.at];
+
+    switch (by.kind) {
+    case ROUND_SERVE:
+        serve(st, by.at);
+        break;
+    case ROUND_DELIVER:
+        deliver(st, by.at);
+        break;
+    case ROUND_ENTER:
+        m->enters--;
+        m->calls = true;
+        step(st, by.at, (struct barrier_event){.kind = BARRIER_EV_ENTER});
+        break;
+    case ROUND_LEAVE:
+        m->calls = true;
+        step(st, by.at, (struct barrier_event){.kind = BARRIER_EV_LEAVE});
+        break;
+    case ROUND_STOP:
+        step(st, by.at, (struct barrier_event){.kind = BARRIER_EV_STOP});
+        break;
+    case ROUND_EXPIRE:
+        forget(st, by.at);
+        step(st, by.at, (struct barrier_event){.kind = BARRIER_EV_REPLACED});
+        break;
+    case ROUND_CRASH:
+        forget(st, by.at);
+        memset(m, 0, sizeof *m);
+        m->crashed = true;
+        break;
+    default:
+        write_ready(st, 0);
+        break;
+    }
+}
+
+static bool is_possible(const struct round_state *st, enum round_move kind, int at)
+{
+    const struct round_member *m = &st->m[at];
+    const enum barrier_state state = m->machine.state;
+
+    if (m->crashed || (moves[kind].fault && st->faults == 0))
+        return false;
+    switch (kind) {
+    case ROUND_SERVE:
+        return m->asked > 0;
+    case ROUND_DELIVER:
+        return m->heard > 0;
+    case ROUND_ENTER:
+        return !m->calls && state == BARRIER_OUTSIDE && m->enters > 0;
+    case ROUND_LEAVE:
+        return !m->calls && state == BARRIER_INSIDE;
+    case ROUND_STOP:
+        return m->calls && !m->machine.stopped;
+    case ROUND_EXPIRE:
+    case ROUND_CRASH:
+        return state != BARRIER_OUTSIDE;
+    default:
+        return round_config.foreign && at == 0 && st->ready == 0;
+    }
+}
+
+int round_list(const struct round_state *st, struct breadth_step *steps)
+{
+    int count = 0;
+
+    for (uint8_t kind = 0; kind < ROUND_MOVES; kind++) {
+        for (uint8_t at = 0; at < round_config.members; at++) {
+            if (is_possible(st, kind, at))
+                steps[count++] = (struct breadth_step){kind, at};
+        }
+    }
+    return count;
+}
+
+/* ---- numbers: only their order matters, and of tags, whether they are the present one ---- */
+
+enum { NUMBERS_MAX = 128 };
+
+struct numbers {
+    uint64_t *list[NUMBERS_MAX];
+    int count;
+};
+
+static void add(struct numbers *all, uint64_t *number)
+{
+    if (*number)
+        all->list[all->count++] = number;
+}
+
+static void collect(struct round_state *st, struct numbers *all)
+{
+    add(all, &st->zxid);
+    add(all, &st->ready);
+    add(all, &st->bound);
+    for (int i = 0; i < ROUND_MEMBERS; i++) {
+        struct round_member *m = &st->m[i];
+        add(all, &st->node[i]);
+        add(all, &m->machine.czxid);
+        add(all, &m->machine.before);
+        add(all, &m->machine.bound);
+        for (int k = 0; k < ROUND_MEMBERS; k++)
+            add(all, &m->members[k]);
+        for (int k = 0; k < m->asked; k++) {
+            add(all, &m->ask[k].bound);
+            for (int n = 0; n < ROUND_MEMBERS; n++)
+                add(all, &m->ask[k].names[n]);
+        }
+        for (int k = 0; k < m->heard; k++) {
+            add(all, &m->hear[k].zxid);
+            add(all, &m->hear[k].bound);
+            for (int n = 0; n < ROUND_MEMBERS; n++)
+                add(all, &m->hear[k].counted[n]);
+        }
+    }
+}
+
+static void rank(struct round_state *st)
+{
+    struct numbers all = {.count = 0};
+    uint64_t ranks[NUMBERS_MAX];
+
+    collect(st, &all);
+    for (int i = 0; i < all.count; i++) {
+        ranks[i] = 1;
+        for (int k = 0; k < all.count; k++) {
+            bool first = true;
+            for (int n = 0; n < k; n++)
+                first &= *all.list[n] != *all.list[k];
+            ranks[i] += first && *all.list[k] < *all.list[i];
+        }
+    }
+    for (int i = 0; i < all.count; i++)
+        *all.list[i] = ranks[i];
+}
+
+/* What the machine will not look at again is the same in all states. */
+static void forget_past(struct round_member *m)
+{
+    struct barrier *b = &m->machine;
+    const bool counts = b->state == BARRIER_COUNTING || b->state == BARRIER_OPENING;
+    const bool walks = b->state == BARRIER_WAITING || b->leaving;
+
+    if (b->state != BARRIER_QUITTING)
+        b->then = 0;
+    if (!counts) {
+        b->before = 0;
+        b->ready = false;
+        b->version = 0;
+    }
+    if (b->state != BARRIER_OPENING && b->state != BARRIER_INSIDE && !b->leaving)
+        b->bound = 0;
+    if (!b->own && b->state != BARRIER_INSIDE)
+        b->czxid = 0;
+    if (b->state != BARRIER_LOOKING && b->state != BARRIER_COUNTING)
+        b->fired = false;
+    if (!walks)
+        memset(m->members, 0, sizeof m->members);
+}
+
+static void renumber(struct round_member *m)
+{
+    const uint32_t now = m->machine.tag;
+
+    for (int i = 0; i < m->asked; i++)
+        m->ask[i].tag = m->ask[i].tag == now;
+    for (int i = 0; i < m->heard; i++)
+        m->hear[i].tag = m->hear[i].tag == now;
+    m->watch_tag = m->watches && m->watch_tag == now;
+    m->machine.tag = 1;
+}
+
+/* Of the version too: the present one is 1, each earlier one 0. */
+static void age(struct round_state *st)
+{
+    for (int i = 0; i < ROUND_MEMBERS; i++) {
+        struct round_member *m = &st->m[i];
+        m->machine.version = m->machine.version == st->version;
+        for (int k = 0; k < m->asked; k++)
+            m->ask[k].version = m->ask[k].version == st->version;
+        for (int k = 0; k < m->heard; k++)
+            m->hear[k].version = m->hear[k].version == st->version;
+    }
+    st->version = 1;
+}
+
+void round_do(struct round_state *st, struct breadth_step by)
+{
+    if (moves[by.kind].fault)
+        st->faults--;
+    take(st, by);
+    for (int i = 0; i < ROUND_MEMBERS; i++) {
+        if (st->m[i].crashed || i >= round_config.members)
+            continue;
+        forget_past(&st->m[i]);
+        renumber(&st->m[i]);
+    }
+    rank(st);
+    age(st);
+}
+
+enum round_broken round_check_end(const struct round_state *st)
+{
+    int entering = 0;
+
+    for (int i = 0; i < round_config.members; i++) {
+        const struct round_member *m = &st->m[i];
+        if (st->node[i] && m->machine.state == BARRIER_OUTSIDE)
+            return ROUND_REMAINS;
+        if (m->calls && (m->machine.leaving || m->machine.state != BARRIER_WAITING))
+            return ROUND_STUCK;
+        entering += m->calls;
+    }
+    return entering >= round_config.wanted ? ROUND_STUCK : ROUND_WHOLE;
+}
