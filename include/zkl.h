@@ -25,6 +25,7 @@
 
 #include <zkl/canceler.h>
 #include <zkl/cleanup.h>
+#include <zkl/barrier.h>
 #include <zkl/counter.h>
 #include <zkl/election.h>
 #include <zkl/error.h>

@@ -222,7 +222,7 @@ static void on_free(struct call *c)
     g_free(op_of(c));
 }
 
-static const struct call_ops ops = {on_stop, on_free};
+static const struct call_ops ops = {.stop = on_stop, .free = on_free};
 
 /* What is known when it has ended; the error of a refusal or of a time that passed is the call's.
  */

@@ -47,6 +47,18 @@ static void stop_all(struct participant *p, int code, const char *text)
     }
 }
 
+static void on_replaced(struct participant *p)
+{
+    GQueue *list = &((struct calls *)p)->list;
+
+    for (GList *l = list->head, *next; l; l = next) {
+        struct call *c = l->data;
+        next = l->next;
+        if (c->ops->replaced)
+            c->ops->replaced(c);
+    }
+}
+
 static void on_refused(struct participant *p)
 {
     stop_all(p, ZKL_EAUTH, zkl_strerror(ZKL_EAUTH));
@@ -63,7 +75,8 @@ static void free_calls(struct participant *p)
 }
 
 static const struct participant_ops participant = {
-    .on = {[NEWS_REFUSED] = on_refused, [NEWS_CLOSED] = on_closed}, .free = free_calls};
+    .on = {[NEWS_REPLACED] = on_replaced, [NEWS_REFUSED] = on_refused, [NEWS_CLOSED] = on_closed},
+    .free = free_calls};
 
 static GQueue *calls_of(zkl_session *s)
 {

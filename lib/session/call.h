@@ -13,6 +13,8 @@ struct call_ops {
     /* The time has passed (ZKL_ETIMEDOUT or why there is no connection), or the session has ended
      * for good: to be ended, now or soon, with why or with what is known. */
     void (*stop)(struct call *c, const zkl_error *why);
+    /* The session has ended, and its watches with it; another one has begun. May be NULL. */
+    void (*replaced)(struct call *c);
     void (*free)(struct call *c);
 };
 
