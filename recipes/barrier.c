@@ -327,7 +327,7 @@ static void on_replaced(struct barrier *b, const struct barrier_event *ev,
         end(b, out, BARRIER_DONE);
     else if (b->leaving)
         count(b, out, BARRIER_LEAVING);
-    else if (ev->unsent)
+    else if (b->state == BARRIER_JOINING && ev->unsent)
         join(b, out);
     else
         end(b, out, BARRIER_LOST);

@@ -337,6 +337,7 @@ static void forget(struct round_state *st, int at)
 static void take(struct round_state *st, struct breadth_step by)
 {
     struct round_member *m = &st->m[by.at];
+    bool unsent;
 
     switch (by.kind) {
     case ROUND_SERVE:
@@ -358,8 +359,9 @@ static void take(struct round_state *st, struct breadth_step by)
         step(st, by.at, (struct barrier_event){.kind = BARRIER_EV_STOP});
         break;
     case ROUND_EXPIRE:
+        unsent = !st->node[by.at] && m->heard == 0;
         forget(st, by.at);
-        step(st, by.at, (struct barrier_event){.kind = BARRIER_EV_REPLACED});
+        step(st, by.at, (struct barrier_event){.kind = BARRIER_EV_REPLACED, .unsent = unsent});
         break;
     case ROUND_CRASH:
         forget(st, by.at);
