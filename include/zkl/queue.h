@@ -132,6 +132,26 @@ ZKL_API int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, 
 ZKL_API int zkl_queue_break(zkl_session *s, const char *path, const char *node, uint64_t token,
                             int64_t timeout_ms);
 
+/* Removes path, the directory of a lock or an election that nobody uses: a node without children,
+ * whose data, if any, this library wrote. Blocks for timeout_ms at most; 0 means one session
+ * timeout. It is hardly ever needed: the server itself removes directories that were created as
+ * containers, the default. A contender that enters at the same time is not harmed, since it creates
+ * the directory again; its number then begins again with 0, and tokens go on rising. Of an election,
+ * the proclaimed data goes, too.
+ * Returns
+ *   0: path does not exist any more;
+ *   ZKL_ENOTEMPTY: it has children, contenders or others;
+ *   ZKL_ELAYOUT: it has data that this library did not write;
+ *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed, with a connection or, for that
+ *     reason, without one; path may have been removed, or may be later;
+ *   ZKL_EACCES, ZKL_EPROTO: the server refused it;
+ *   ZKL_EAUTH: the server refused the session's credentials;
+ *   ZKL_EDEADLK: called inside a callback;
+ *   ZKL_EINVAL: s is NULL, or path is invalid;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
+ * Since 0.1. */
+ZKL_API int zkl_queue_remove(zkl_session *s, const char *path, int64_t timeout_ms);
+
 /* Reports that a queue may have changed, but not how. Called on a library thread. It cannot read
  * the queue itself (ZKL_EDEADLK); it should wake the thread that does. Since 0.1. */
 typedef void (*zkl_queue_fn)(void *data);

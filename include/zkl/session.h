@@ -38,6 +38,13 @@ typedef enum zkl_session_event {
  * concerned, 0 if there was none yet. Since 0.1. */
 typedef void (*zkl_session_fn)(zkl_session *s, zkl_session_event event, int64_t id, void *data);
 
+/* The ACL of the nodes that the library creates at path and below it, instead of the option acl.
+ * Since 0.1. */
+typedef struct zkl_path_acl {
+    const char *path; /* as for zkl_mutex_new() */
+    const char *acl;  /* as the option acl; not NULL */
+} zkl_path_acl;
+
 /* Fill with ZKL_SESSION_OPTIONS_INIT, then change members.
  * In this and every other struct of options, size tells which version of the struct the caller was
  * compiled with. A size that is too small is ZKL_EINVAL. So is a larger one if a member that this
@@ -67,12 +74,16 @@ typedef struct zkl_session_options {
                                  zkl_session_dispatch() */
     int retain_max; /* default 1000; 0 and more: how many locks the session's mutexes retain while
                        nobody uses them. Of more, the least lately used are given back */
+    const zkl_path_acl *path_acls; /* ACLs by path, copied; of several that match, the longest path
+                                      counts. NULL: acl for every node. Nodes that exist keep the
+                                      ACL that they have */
+    size_t path_acl_count;         /* of path_acls */
 } zkl_session_options;
 
 #define ZKL_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(zkl_session_options), 10000, NULL, NULL, NULL, NULL, NULL, ZKL_LOG_WARN, 0, 100,    \
-            60000, 0, 1000                                                                         \
+            60000, 0, 1000, NULL, 0                                                                \
     }
 
 /* Opens a session and stores it in *ret. connect is "host:port,host:port/chroot"; the port is 2181

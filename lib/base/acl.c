@@ -59,3 +59,10 @@ GArray *acl_parse(const char *text)
     g_array_unref(list);
     return NULL;
 }
+
+bool acl_covers(const char *above, const char *path)
+{
+    size_t length = strlen(above);
+
+    return strncmp(path, above, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}

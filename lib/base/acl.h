@@ -15,4 +15,12 @@ struct acl_entry {
  * the text is wrong. Free with g_array_unref(). */
 GArray *acl_parse(const char *text);
 
+/* The ACL of what is made at path (full) and below. */
+struct acl_rule {
+    char *path, *acl;
+};
+
+/* Whether a rule for above is one for path: the same, or below it. */
+bool acl_covers(const char *above, const char *path);
+
 #endif

@@ -38,6 +38,7 @@ static void free_session(zkl_session *s)
     g_free(s->auth_scheme);
     g_free(s->auth);
     g_free(s->acl);
+    g_array_unref(s->acl_rules);
     g_free(s);
 }
 

@@ -20,9 +20,9 @@ const struct store_ops *session_store = &store_zk;
 
 /* ---- open ---- */
 
-static const char *check_acl(const zkl_session_options *o)
+static const char *check_acl(const zkl_session_options *o, const char *text)
 {
-    GArray *acl = acl_parse(o->acl);
+    GArray *acl = acl_parse(text);
     const char *wrong = NULL;
 
     if (!acl)
@@ -37,9 +37,23 @@ static const char *check_acl(const zkl_session_options *o)
     return wrong;
 }
 
+static const char *check_acls(const zkl_session_options *o)
+{
+    const char *wrong = check_acl(o, o->acl);
+
+    if (o->path_acl_count > 0 && !o->path_acls)
+        return "path_acls is NULL and path_acl_count is not 0";
+    for (size_t i = 0; i < o->path_acl_count && !wrong; i++) {
+        if (path_check(o->path_acls[i].path) || !o->path_acls[i].acl)
+            return "path_acls has an invalid path, or no acl";
+        wrong = check_acl(o, o->path_acls[i].acl);
+    }
+    return wrong;
+}
+
 static const char *check_options(const zkl_session_options *o)
 {
-    const char *wrong = check_acl(o);
+    const char *wrong = check_acls(o);
 
     if (wrong)
         return wrong;
@@ -79,6 +93,36 @@ static const char *take_options(zkl_session_options *o, const zkl_session_option
     return check_options(o);
 }
 
+static void clear_rule(void *data)
+{
+    struct acl_rule *rule = data;
+
+    g_free(rule->path);
+    g_free(rule->acl);
+}
+
+static size_t longest_acl(const zkl_session_options *o)
+{
+    size_t longest = strlen(o->acl ? o->acl : "");
+
+    for (size_t i = 0; i < o->path_acl_count; i++)
+        longest = MAX(longest, strlen(o->path_acls[i].acl));
+    return longest;
+}
+
+static GArray *rules_new(const zkl_session_options *o, const char *chroot)
+{
+    GArray *rules = g_array_new(FALSE, FALSE, sizeof(struct acl_rule));
+
+    g_array_set_clear_func(rules, clear_rule);
+    for (size_t i = 0; i < o->path_acl_count; i++) {
+        struct acl_rule rule = {g_strconcat(chroot, o->path_acls[i].path, NULL),
+                                g_strdup(o->path_acls[i].acl)};
+        g_array_append_val(rules, rule);
+    }
+    return rules;
+}
+
 static zkl_session *session_new(const zkl_session_options *o, char *hosts, char *chroot)
 {
     zkl_session *s = g_new0(zkl_session, 1);
@@ -92,6 +136,8 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     s->auth_scheme = g_strdup(o->auth_scheme);
     s->auth = g_strdup(o->auth);
     s->acl = g_strdup(o->acl);
+    s->acl_rules = rules_new(o, chroot);
+    s->acl_length = longest_acl(o);
     s->wanted_timeout_ms = o->session_timeout_ms;
     s->timeout_ms = o->session_timeout_ms;
     s->retain_max = (size_t)o->retain_max;

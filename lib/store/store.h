@@ -7,6 +7,7 @@
 #ifndef LIB_STORE_H
 #define LIB_STORE_H
 
+#include <glib.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -120,6 +121,7 @@ struct store_config {
     const char *hosts; /* host:port,… without chroot */
     int timeout_ms;
     const char *auth_scheme, *auth, *acl;
+    const GArray *acl_rules; /* of struct acl_rule; NULL: none */
 };
 
 struct store_ops {

@@ -7,14 +7,20 @@
 
 #include "store.h"
 
+/* The ACL of what is made at path and below; NULL: everywhere else. */
+struct store_acl {
+    char *path;
+    GArray *entries;          /* of struct acl_entry: owns what vector points to */
+    struct ACL_vector vector; /* its form for the library */
+};
+
 struct store {
     struct store_sink sink;
     char *hosts, *auth_scheme, *auth;
     int timeout_ms;
-    GArray *acl_list;      /* of struct acl_entry: owns what acl points to */
-    struct ACL_vector acl; /* its form for the library */
-    zhandle_t *zh;         /* NULL before it is made and once closing */
-    bool auth_owed;        /* the library has not got the credentials yet */
+    GArray *acls;   /* of struct store_acl, the session's first */
+    zhandle_t *zh;  /* NULL before it is made and once closing */
+    bool auth_owed; /* the library has not got the credentials yet */
     bool closing, over;
     bool away;             /* it was connected, and is not */
     _Atomic uint64_t seen; /* the largest zxid in any answer: at most what the library has seen */
@@ -22,6 +28,9 @@ struct store {
     pthread_cond_t wake;
     GQueue ops; /* of struct op: not answered by the library yet */
 };
+
+/* That of a node to be made. */
+const struct ACL_vector *store_zk_acl(const struct store *store, const char *path);
 
 /* For store_ops.submit. */
 bool requests_submit(struct store *store, const struct store_request *request, store_done done,
