@@ -197,16 +197,16 @@ static void enter(struct barrier *b, struct barrier_actions *out, uint64_t bound
     tell(b, out, BARRIER_INSIDE, BARRIER_DONE);
 }
 
-/* One that is older than the own node has let in nobody who came later, whatever is its bound. */
 static void on_looked(struct barrier *b, const struct barrier_event *ev,
                       struct barrier_actions *out)
 {
-    const uint64_t bound = ev->bound ? ev->bound : ev->zxid;
+    /* One that is no bound lets in who was there, as another library's does. */
+    const uint64_t bound = ev->bound != 0 && ev->bound < ev->zxid ? ev->bound : ev->zxid;
 
     b->ready = ev->zxid != 0;
     b->before = bound;
     b->version = ev->version;
-    if (bound >= b->czxid && ev->zxid > b->czxid)
+    if (bound >= b->czxid)
         enter(b, out, bound);
     else
         count(b, out, BARRIER_COUNTING);

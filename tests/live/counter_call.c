@@ -159,7 +159,41 @@ static void fence_is_lost(void)
     live_end(t);
 }
 
+/* The list of servers changes while a lock is waited for and numbers are written: nothing is lost
+ * but the session, and that only when the old server is gone. */
+static void other_servers(void)
+{
+    struct live *t = live_begin();
+    struct proxy *old = proxy_start(t->port), *new = proxy_start(t->port);
+    zkl_session *s = live_open(t, proxy_connect(old), NULL);
+    int64_t id = zkl_session_id(s), value;
+    char *path = g_strconcat(t->path, "/counter", NULL);
+    struct adder a = {.mutex = NULL};
+
+    REQUIRE(zkl_counter_new(&a.counter, s, path, ZKL_COUNTER_64) == 0);
+    REQUIRE(zkl_counter_set(a.counter, 0, NULL, ZKL_FOREVER) == 0);
+    CHECK_INT(zkl_session_set_servers(s, proxy_connect(new)), 0);
+    proxy_freeze(old, PROXY_TO_CLIENT);
+    REQUIRE(pthread_create(&a.thread, NULL, add, &a) == 0);
+    LIVE_UNTIL(proxy_requests(old, PROXY_OP_GET_DATA) > 0);
+    CHECK_INT(zkl_session_id(s), id);
+    proxy_cut(old);
+    pthread_join(a.thread, NULL);
+    CHECK_INT(a.added + a.unknown, ROUNDS);
+    CHECK(zkl_session_id(s) != id);
+    CHECK(proxy_requests(new, PROXY_OP_SET_DATA) > 0);
+    REQUIRE(zkl_counter_get(a.counter, ZKL_FOREVER, &value) == 0);
+    CHECK(value >= a.added && value <= a.added + a.unknown);
+    zkl_counter_free(a.counter);
+    live_close(t, s);
+    proxy_stop(old);
+    proxy_stop(new);
+    g_free(path);
+    live_end(t);
+}
+
 static const struct test_case cases[] = {
+    {"other_servers", other_servers},
     {"formats", formats},
     {"contention", contention},
     {"lost_answers", lost_answers},

@@ -18,13 +18,14 @@ static struct store {
     struct asked asked[ASKED_MAX];
     int count;
     fake_answerer *at_once; /* NULL: none */
+    char hosts[64];         /* of the last that was opened */
     bool busy;              /* takes no request, and cannot be opened */
 } fake;
 
 static int fake_open(struct store **ret, const struct store_config *config,
                      const struct store_sink *sink)
 {
-    (void)config;
+    g_strlcpy(fake.hosts, config->hosts, sizeof fake.hosts);
     if (fake.busy)
         return -1;
     fake.sink = *sink;
@@ -155,6 +156,11 @@ static struct asked *find(enum store_kind kind, const char *path)
             return a;
     }
     return NULL;
+}
+
+const char *fake_hosts(void)
+{
+    return fake.hosts;
 }
 
 void fake_answer_at_once(fake_answerer *fn)

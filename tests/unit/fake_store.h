@@ -15,7 +15,8 @@ zkl_session *fake_open_session(const char *connect, const zkl_session_options *o
 void fake_event(enum store_event event);
 void fake_event_of(enum store_event event, int64_t id, int timeout_ms);
 void fake_watch(const char *path, bool gone);
-void fake_busy(bool busy); /* takes no request, and no other store can be opened */
+const char *fake_hosts(void); /* that the last store was opened for */
+void fake_busy(bool busy);    /* takes no request, and no other store can be opened */
 
 /* From here on fn answers requests as they are sent; those it answers false to wait as ever. */
 typedef bool fake_answerer(const struct store_request *request, struct store_reply *reply);

@@ -74,6 +74,8 @@ int main(int argc, char **argv)
         &error_suite,
         &log_stderr_suite,
         &session_suite,
+        &servers_suite,
+        &barrier_suite,
         &options_suite,
         &handle_suite,
         &queue_change_suite,

@@ -74,6 +74,8 @@ extern const struct test_suite path_suite;
 extern const struct test_suite acl_suite;
 extern const struct test_suite error_suite;
 extern const struct test_suite session_suite;
+extern const struct test_suite servers_suite;
+extern const struct test_suite barrier_suite;
 extern const struct test_suite handle_suite;
 extern const struct test_suite queue_change_suite;
 extern const struct test_suite queue_suite;

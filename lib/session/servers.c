@@ -1,0 +1,131 @@
+/* A list of servers that changes while the session lives.
+ *
+ * libzookeeper's own zoo_set_servers() is not used: it may close a socket without an event, with
+ * requests under way that nobody fails, and frees a string that its other thread may be printing
+ * (3.8.0). So a handle keeps the list that it was made with, and the change takes effect with the
+ * next one: at once if there is no connection and nothing is held, since what was under way has
+ * then been told to be unknown, and all watches and proofs end with the session. */
+#include <string.h>
+
+#include "incarnation.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/path.h"
+#include "participant.h"
+
+#define AGAIN_NS (500 * CLOCK_MS)
+
+struct servers {
+    struct participant participant;
+    bool changed; /* since the present handle was made */
+    struct timer timer;
+};
+
+static void look(void *data);
+
+static void look_at(struct servers *servers, int64_t in_ns)
+{
+    timers_arm(servers->participant.session->timers, &servers->timer, clock_now().boot + in_ns,
+               look, servers);
+}
+
+/* What is held may be given back, or be taken over by the old servers, at any time. */
+static void look(void *data)
+{
+    struct servers *servers = data;
+    zkl_session *s = servers->participant.session;
+
+    if (!servers->changed || s->up || s->closing || s->refused)
+        return;
+    if (participants_hold(s)) {
+        look_at(servers, AGAIN_NS);
+        return;
+    }
+    log_line(s->log, ZKL_LOG_INFO, "a new session on %s", s->shown_hosts);
+    incarnation_replace(s);
+}
+
+/* Not at once: others are to hear of it first. */
+static void on_down(struct participant *p)
+{
+    struct servers *servers = (struct servers *)p;
+
+    if (servers->changed && !p->session->up)
+        look_at(servers, 0);
+}
+
+static void on_replaced(struct participant *p)
+{
+    ((struct servers *)p)->changed = false;
+}
+
+static void on_closed(struct participant *p)
+{
+    timers_cancel(&((struct servers *)p)->timer);
+}
+
+static void free_servers(struct participant *p)
+{
+    g_free((struct servers *)p);
+}
+
+static const struct participant_ops participant = {.on = {[NEWS_SUSPECT] = on_down,
+                                                          [NEWS_LAPSED] = on_down,
+                                                          [NEWS_REPLACED] = on_replaced,
+                                                          [NEWS_CLOSED] = on_closed},
+                                                   .free = free_servers};
+
+static struct servers *servers_of(zkl_session *s)
+{
+    struct servers *found = (struct servers *)participant_find(s, &participant);
+
+    if (!found) {
+        found = g_new0(struct servers, 1);
+        participant_add(s, &found->participant, &participant);
+    }
+    return found;
+}
+
+/* Takes hosts. */
+static int change(zkl_session *s, char *hosts)
+{
+    struct servers *servers;
+
+    if (s->closing) {
+        g_free(hosts);
+        return error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    }
+    g_free(s->hosts);
+    g_free(s->shown_hosts);
+    s->hosts = hosts;
+    s->shown_hosts = path_show_hosts(hosts);
+    servers = servers_of(s);
+    servers->changed = true;
+    look_at(servers, 0);
+    return 0;
+}
+
+int zkl_session_set_servers(zkl_session *s, const char *connect)
+{
+    int code = session_check(s);
+    char *hosts, *chroot;
+    const char *wrong;
+
+    if (code)
+        return code;
+    wrong = path_split_connect(connect, &hosts, &chroot);
+    if (wrong)
+        return error_set(ZKL_EINVAL, connect, "connect string \"%.100s\": %s",
+                         connect ? connect : "", wrong);
+    const bool same = strcmp(chroot, s->chroot) == 0;
+    g_free(chroot);
+    if (!same) {
+        g_free(hosts);
+        return error_set(ZKL_EINVAL, connect, "connect string \"%.100s\": it has another chroot",
+                         connect);
+    }
+    session_lock(s);
+    code = change(s, hosts);
+    session_unlock(s);
+    return code;
+}

@@ -1,0 +1,378 @@
+/* The machine of a member of a double barrier, in exchanges: what it hears, and what it asks for
+ * then. tests/explore/rounds has every interleaving. */
+#include "recipes/barrier.h"
+#include "suites.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define EV(name, ...)                                                                              \
+    {                                                                                              \
+        .kind = BARRIER_EV_##name, ##__VA_ARGS__                                                   \
+    }
+/* An answer to what was asked last; czxids in the order of names, the own node at that place. */
+#define COUNTED(own, ...)                                                                          \
+    EV(COUNTED), (own),                                                                            \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define STALE 1000
+
+enum { STEPS_MAX = 16, MEMBERS_MAX = 6 };
+
+struct exchange {
+    const char *what;
+    struct {
+        struct barrier_event heard;
+        int own;
+        uint64_t czxids[MEMBERS_MAX];
+        const char *acts;
+    } steps[STEPS_MAX];
+};
+
+static void put(GString *text, const struct barrier_action *a)
+{
+    static const char *const words[] = {"join", "look",  "count",  "open",
+                                        "quit", "await", "ignore", "tell"};
+    static const char *const verdicts[] = {"done", "lost", "failed"};
+
+    g_string_append_printf(text, "%s%s", text->len ? " " : "", words[a->kind]);
+    if (a->kind == BARRIER_ACT_OPEN)
+        g_string_append_printf(text, " %d%s for %d", (int)a->bound, a->replace ? " again" : "",
+                               a->version);
+    if (a->kind == BARRIER_ACT_QUIT && a->last)
+        g_string_append(text, " last");
+    if (a->kind == BARRIER_ACT_AWAIT)
+        g_string_append_printf(text, " %d", (int)a->member);
+    if (a->kind == BARRIER_ACT_TELL)
+        g_string_append_printf(text, " %s", verdicts[a->verdict]);
+}
+
+static void play(const struct exchange *x)
+{
+    struct barrier b = {.wanted = 2};
+    uint64_t czxids[MEMBERS_MAX] = {0};
+    size_t own = MEMBERS_MAX;
+
+    for (int k = 0; k < STEPS_MAX && x->steps[k].acts; k++) {
+        struct barrier_event ev = x->steps[k].heard;
+        struct barrier_actions actions;
+        GString *text = g_string_new(NULL);
+        ev.tag = ev.tag == STALE ? b.tag - 1 : b.tag;
+        if (ev.kind == BARRIER_EV_COUNTED || ev.kind == BARRIER_EV_GONE ||
+            ev.kind == BARRIER_EV_QUIT) {
+            if (x->steps[k].czxids[0] || x->steps[k].czxids[1])
+                memcpy(czxids, x->steps[k].czxids, sizeof czxids);
+            own = x->steps[k].own < 0 ? MEMBERS_MAX : (size_t)x->steps[k].own;
+        }
+        ev.members = (struct barrier_members){czxids, MEMBERS_MAX, own};
+        barrier_step(&b, &ev, &actions);
+        for (uint32_t i = 0; i < actions.count; i++)
+            put(text, &actions.list[i]);
+        g_string_append_printf(text, " = %s", barrier_state_name(b.state));
+        if (!CHECK_STR(text->str, x->steps[k].acts))
+            runner_fail(__FILE__, __LINE__, "%s, step %d", x->what, k + 1);
+        g_string_free(text, TRUE);
+    }
+}
+
+static void play_all(const struct exchange *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        play(&rows[i]);
+}
+
+#define ENTER                                                                                      \
+    {                                                                                              \
+        EV(ENTER), .acts = "join = joining"                                                        \
+    }
+#define JOINED                                                                                     \
+    {                                                                                              \
+        EV(JOINED, .zxid = 10), .acts = "look = looking"                                           \
+    }
+#define NO_READY                                                                                   \
+    {                                                                                              \
+        EV(LOOKED, .version = 4), .acts = "count = counting"                                       \
+    }
+#define INSIDE                                                                                     \
+    ENTER, JOINED, NO_READY, {COUNTED(0, 10, 8), "open 10 for 4 = opening"},                       \
+    {                                                                                              \
+        EV(OPENED), .acts = "ignore tell done = inside"                                            \
+    }
+
+/* For two: by the own list, or by a ready that is younger and high enough. */
+static void entering(void)
+{
+    static const struct exchange rows[] = {
+        {"by the own list", {INSIDE}},
+        {"by ready",
+         {ENTER,
+          JOINED,
+          {EV(LOOKED, .zxid = 12, .bound = 11), .acts = "ignore tell done = inside"}}},
+        {"the last it lets in",
+         {ENTER,
+          JOINED,
+          {EV(LOOKED, .zxid = 12, .bound = 10), .acts = "ignore tell done = inside"}}},
+        {"one too many",
+         {ENTER,
+          JOINED,
+          {EV(LOOKED, .zxid = 12, .bound = 9), .acts = "count = counting"},
+          {COUNTED(1, 8, 10, 9), "await 0 = waiting"},
+          {EV(GONE), 1, {0, 10, 9}, "look = looking"}}},
+        {"another library's ready, younger",
+         {ENTER, JOINED, {EV(LOOKED, .zxid = 12), .acts = "ignore tell done = inside"}}},
+        {"another library's ready, older",
+         {ENTER,
+          JOINED,
+          {EV(LOOKED, .zxid = 9, .version = 3), .acts = "count = counting"},
+          {COUNTED(0, 10), " = waiting"},
+          {EV(FIRED), .acts = "look = looking"},
+          {EV(LOOKED, .zxid = 9, .version = 3), .acts = "count = counting"},
+          {COUNTED(0, 10, 11), "open 11 again for 3 = opening"}}},
+        {"a bound that is none",
+         {ENTER,
+          JOINED,
+          {EV(LOOKED, .zxid = 9, .bound = 20), .acts = "count = counting"},
+          {COUNTED(0, 10, 8), "await 1 = waiting"}}},
+        {"an older ready that has let others in",
+         {ENTER,
+          JOINED,
+          {EV(LOOKED, .zxid = 9, .bound = 8), .acts = "count = counting"},
+          {COUNTED(0, 10, 8, 12), "await 1 = waiting"}}},
+        {"alone", {ENTER, JOINED, NO_READY, {COUNTED(0, 10), " = waiting"}}},
+        {"beyond the first two",
+         {ENTER,
+          JOINED,
+          NO_READY,
+          {COUNTED(2, 9, 8, 10), "open 9 for 4 = opening"},
+          {EV(OPENED), .acts = "look = looking"}}},
+        {"another was faster",
+         {ENTER,
+          JOINED,
+          NO_READY,
+          {COUNTED(0, 10, 8), "open 10 for 4 = opening"},
+          {EV(OVERTAKEN), .acts = "look = looking"}}},
+        {"ready has changed meanwhile",
+         {ENTER,
+          JOINED,
+          NO_READY,
+          {EV(FIRED), .acts = " = counting"},
+          {COUNTED(0, 10, 8), "look = looking"},
+          NO_READY,
+          {COUNTED(0, 10, 8), "open 10 for 4 = opening"}}},
+        {"the own node was deleted",
+         {ENTER, JOINED, NO_READY, {COUNTED(-1, 9, 8), "join = joining"}}},
+        {"and while it was read",
+         {ENTER, JOINED, NO_READY, {COUNTED(1, 9, 0, 8), "join = joining"}}},
+        {"an answer to what was asked before",
+         {ENTER, JOINED, {EV(LOOKED, .tag = STALE, .zxid = 12), .acts = " = looking"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
+}
+
+/* The lowest waits for the highest, others for the lowest; those of other rounds do not count. */
+static void leaving(void)
+{
+    static const struct exchange rows[] = {
+        {"the last",
+         {INSIDE,
+          {EV(LEAVE), .acts = "count = leaving"},
+          {COUNTED(0, 10), "ignore quit last = quitting"},
+          {EV(QUIT), 0, {10}, "ignore tell done = outside"}}},
+        {"the lowest",
+         {INSIDE,
+          {EV(LEAVE), .acts = "count = leaving"},
+          {COUNTED(1, 11, 10, 8, 9, 12), "await 3 = leaving"},
+          {EV(GONE), 1, {11, 10, 8, 0, 12}, "await 2 = leaving"},
+          {EV(GONE), 1, {11, 10, 0, 0, 12}, "ignore quit last = quitting"}}},
+        {"another",
+         {INSIDE,
+          {EV(LEAVE), .acts = "count = leaving"},
+          {COUNTED(2, 11, 8, 10, 9), "ignore quit = quitting"},
+          {EV(QUIT), 2, {11, 8, 10, 9}, "await 1 = leaving"},
+          {EV(GONE), 2, {11, 0, 10, 9}, "await 3 = leaving"},
+          {EV(GONE), 2, {11, 0, 10, 0}, "ignore tell done = outside"}}},
+        {"the own node was deleted",
+         {INSIDE,
+          {EV(LEAVE), .acts = "count = leaving"},
+          {COUNTED(-1, 8), "await 0 = leaving"},
+          {EV(GONE), -1, {0, 11}, "ignore tell done = outside"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
+}
+
+/* None is told before its node is gone. */
+static void stopped(void)
+{
+    static const struct exchange rows[] = {
+        {"while it joins",
+         {ENTER,
+          {EV(STOP), .acts = " = joining"},
+          {EV(JOINED, .zxid = 10), .acts = "ignore quit = quitting"},
+          {EV(STOP), .acts = " = quitting"},
+          {EV(QUIT), .acts = "ignore tell failed = outside"},
+          {EV(ENTER), .acts = "join = joining"},
+          {EV(JOINED, .zxid = 12), .acts = "look = looking"}}},
+        {"and is refused",
+         {ENTER,
+          {EV(STOP), .acts = " = joining"},
+          {EV(REFUSED), .acts = "ignore tell failed = outside"}}},
+        {"while it waits",
+         {ENTER,
+          JOINED,
+          NO_READY,
+          {COUNTED(0, 10), " = waiting"},
+          {EV(STOP), .acts = "ignore quit = quitting"},
+          {EV(QUIT), .acts = "ignore tell failed = outside"}}},
+        {"inside, and then outside",
+         {INSIDE,
+          {EV(STOP), .acts = "ignore quit = quitting"},
+          {EV(QUIT), .acts = "ignore tell failed = outside"},
+          {EV(STOP), .acts = " = outside"}}},
+        {"as the lowest that leaves",
+         {INSIDE,
+          {EV(LEAVE), .acts = "count = leaving"},
+          {COUNTED(0, 10, 8), "await 1 = leaving"},
+          {EV(STOP), .acts = "ignore quit = quitting"},
+          {EV(QUIT), 0, {10, 8}, "ignore tell failed = outside"}}},
+        {"as another that leaves",
+         {INSIDE,
+          {EV(LEAVE), .acts = "count = leaving"},
+          {COUNTED(1, 8, 10), "ignore quit = quitting"},
+          {EV(STOP), .acts = " = quitting"},
+          {EV(QUIT), 1, {8, 10}, "ignore tell failed = outside"}}},
+        {"behind its own node",
+         {INSIDE,
+          {EV(LEAVE), .acts = "count = leaving"},
+          {COUNTED(1, 8, 10), "ignore quit = quitting"},
+          {EV(QUIT), 1, {8, 10}, "await 0 = leaving"},
+          {EV(STOP), .acts = "ignore tell failed = outside"}}},
+        {"as the last, which it is all the same",
+         {INSIDE,
+          {EV(LEAVE), .acts = "count = leaving"},
+          {COUNTED(0, 10), "ignore quit last = quitting"},
+          {EV(STOP), .acts = " = quitting"},
+          {EV(QUIT), 0, {10}, "ignore tell done = outside"}}},
+        {"refused", {ENTER, JOINED, {EV(REFUSED), .acts = "ignore quit = quitting"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
+}
+
+static void session_ends(void)
+{
+    static const struct exchange rows[] = {
+        {"before anything was sent",
+         {ENTER, {EV(REPLACED, .unsent = true), .acts = "join = joining"}}},
+        {"when there may be a node", {ENTER, {EV(REPLACED), .acts = "ignore tell lost = outside"}}},
+        {"while it looks",
+         {ENTER, JOINED, {EV(REPLACED, .unsent = true), .acts = "ignore tell lost = outside"}}},
+        {"inside",
+         {INSIDE,
+          {EV(REPLACED), .acts = " = inside"},
+          {EV(LEAVE), .acts = "ignore tell lost = outside"},
+          {EV(REPLACED), .acts = " = outside"}}},
+        {"leaving",
+         {INSIDE,
+          {EV(LEAVE), .acts = "count = leaving"},
+          {COUNTED(0, 10, 8), "await 1 = leaving"},
+          {EV(REPLACED), .acts = "count = leaving"},
+          {COUNTED(-1, 8), "await 0 = leaving"},
+          {EV(GONE), -1, {0, 12}, "ignore tell done = outside"}}},
+        {"the last that leaves",
+         {INSIDE,
+          {EV(LEAVE), .acts = "count = leaving"},
+          {COUNTED(0, 10), "ignore quit last = quitting"},
+          {EV(REPLACED), .acts = "ignore tell done = outside"}}},
+        {"another that leaves",
+         {INSIDE,
+          {EV(LEAVE), .acts = "count = leaving"},
+          {COUNTED(1, 8, 10), "ignore quit = quitting"},
+          {EV(REPLACED), .acts = "count = leaving"}}},
+        {"stopped while it joined",
+         {ENTER,
+          {EV(STOP), .acts = " = joining"},
+          {EV(REPLACED, .unsent = true), .acts = "ignore tell failed = outside"}}},
+        {"stopped",
+         {ENTER,
+          JOINED,
+          {EV(STOP), .acts = "ignore quit = quitting"},
+          {EV(REPLACED), .acts = "ignore tell failed = outside"}}},
+        {"for good",
+         {ENTER,
+          JOINED,
+          {EV(OVER), .acts = "ignore tell failed = outside"},
+          {EV(OVER), .acts = " = outside"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
+}
+
+static void table(void)
+{
+    static const struct barrier waiting = {.state = BARRIER_WAITING, .own = true, .czxid = 5};
+    struct barrier b = waiting;
+
+    CHECK(barrier_invariant(&b));
+    b.leaving = true;
+    CHECK(!barrier_invariant(&b));
+    for (enum barrier_state s = 0; s < BARRIER_STATES; s++) {
+        const bool without = s == BARRIER_OUTSIDE || s == BARRIER_JOINING;
+        const bool either = s == BARRIER_INSIDE || s == BARRIER_LEAVING;
+        b = (struct barrier){.state = s, .own = true, .czxid = 5, .bound = 5};
+        CHECK_INT(barrier_invariant(&b), !without);
+        b.own = false;
+        CHECK_INT(barrier_invariant(&b), without || either);
+        b.own = !without;
+        b.leaving = true;
+        CHECK_INT(barrier_invariant(&b), s == BARRIER_QUITTING || s == BARRIER_LEAVING);
+    }
+    b = (struct barrier){.state = BARRIER_INSIDE, .own = true, .czxid = 5, .bound = 4};
+    CHECK(!barrier_invariant(&b));
+    for (enum barrier_state s = BARRIER_COUNTING; s <= BARRIER_OPENING; s++) {
+        b = (struct barrier){.state = s, .own = true, .czxid = 5, .before = 4};
+        CHECK(barrier_invariant(&b));
+        b.before = 5;
+        CHECK_INT(barrier_invariant(&b), s == BARRIER_WAITING);
+    }
+    CHECK(barrier_may_move(BARRIER_OUTSIDE, BARRIER_JOINING));
+    CHECK(!barrier_may_move(BARRIER_OUTSIDE, BARRIER_INSIDE));
+    CHECK(!barrier_may_move(BARRIER_WAITING, BARRIER_INSIDE));
+    CHECK_STR(barrier_state_name(BARRIER_OPENING), "opening");
+    CHECK_STR(barrier_state_name(BARRIER_STATES), "?");
+}
+
+static void bounds(void)
+{
+    static const struct {
+        const char *data;
+        uint64_t bound;
+    } rows[] = {
+        {"", 0},
+        {"zkl round 1 ", 0},
+        {"zkl round 1 7", 7},
+        {"zkl round 1 18446744073709551615", UINT64_MAX},
+        {"zkl round 1 18446744073709551616", 0},
+        {"zkl round 1 7x", 0},
+        {"zkl round 1 /", 0},
+        {"zkl round 1 :", 0},
+        {"zkl round 2 7", 0},
+        {"10.0.0.1", 0},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        CHECK(barrier_bound_read(rows[i].data, strlen(rows[i].data)) == rows[i].bound);
+    CHECK_INT(barrier_bound_read("zkl round 1 78", 13), 7);
+    CHECK_INT(barrier_bound_read(NULL, 0), 0);
+}
+
+static const struct test_case cases[] = {
+    {"entering", entering}, {"leaving", leaving},
+    {"stopped", stopped},   {"session_ends", session_ends},
+    {"table", table},       {"bounds", bounds},
+    {NULL, NULL},
+};
+
+const struct test_suite barrier_suite = {"barrier", NULL, NULL, cases};

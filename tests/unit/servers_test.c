@@ -1,0 +1,103 @@
+/* A list of servers that changes: when the next session is opened, and what becomes of what is
+ * under way. */
+#include "by_hand.h"
+#include "suites.h"
+
+static void fire_timers(zkl_session *s)
+{
+    hand_pass(s, 0);
+}
+
+/* With a connection nothing happens; without one, and nothing held, a new session at once. */
+static void when_the_connection_is_lost(void)
+{
+    zkl_session *s = hand_session();
+    struct acquisition a;
+
+    CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
+    hand_enter(&a, s, ZKL_FOREVER);
+    hand_pass_proved(s, 3000);
+    CHECK_STR(fake_hosts(), "fake:1");
+    CHECK(fake_is_asked(STORE_CREATE, "/root/l")); /* under way */
+    fake_event(STORE_EV_DOWN);
+    CHECK_STR(fake_hosts(), "fake:1");
+    fire_timers(s);
+    CHECK_STR(fake_hosts(), "other:2");
+    fake_event(STORE_EV_BEGIN);
+    fake_event_of(STORE_EV_UP, 8, FAKE_TIMEOUT_MS);
+    g_free(a.node);
+    a.node = fake_created_name("/root/l", 7); /* entered anew */
+    REQUIRE(a.node != NULL);
+    fake_event(STORE_EV_DOWN); /* the change is over */
+    hand_pass(s, 3000);
+    fake_event_of(STORE_EV_UP, 8, FAKE_TIMEOUT_MS);
+    CHECK_INT(zkl_session_id(s), 8);
+    zkl_op_cancel(a.op);
+    zkl_session_dispatch(s);
+    CHECK_INT(a.error.code, ZKL_ECANCELED);
+    zkl_op_free(a.op);
+    zkl_mutex_free(a.mutex);
+    g_free(a.node);
+    hand_close(s);
+}
+
+/* What is held keeps the session, which the old servers may take back. */
+static void held(void)
+{
+    zkl_session *s = hand_session();
+    struct acquisition a;
+
+    hand_hold(&a, s);
+    CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
+    fake_event(STORE_EV_DOWN);
+    hand_pass(s, 3000);
+    CHECK_STR(fake_hosts(), "fake:1");
+    fake_event(STORE_EV_UP);
+    hand_pass(s, 1000);
+    CHECK_INT(zkl_grant_state(a.grant) == ZKL_LOST, 0);
+    CHECK_STR(fake_hosts(), "fake:1");
+    fake_event(STORE_EV_DOWN);
+    hand_pass(s, HAND_DEADLINE_MS);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
+    zkl_session_dispatch(s);
+    hand_leave(&a);
+    hand_pass(s, 1000);
+    CHECK_STR(fake_hosts(), "other:2");
+    hand_close(s);
+}
+
+/* One that was never connected. */
+static void before_a_connection(void)
+{
+    zkl_session *s = hand_session_with(NULL);
+
+    CHECK_INT(zkl_session_set_servers(s, "other:2,[::1]:3/root"), 0);
+    fire_timers(s);
+    CHECK_STR(fake_hosts(), "other:2,::1:3");
+    hand_close(s);
+}
+
+static void bad_arguments(void)
+{
+    zkl_session *s = hand_session();
+
+    CHECK_INT(zkl_session_set_servers(NULL, "other:2/root"), ZKL_EINVAL);
+    CHECK_INT(zkl_session_set_servers(s, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_session_set_servers(s, "other:x/root"), ZKL_EINVAL);
+    CHECK_INT(zkl_session_set_servers(s, "other:2"), ZKL_EINVAL);
+    CHECK_INT(zkl_session_set_servers(s, "other:2/boot"), ZKL_EINVAL);
+    fake_event(STORE_EV_DOWN);
+    fire_timers(s);
+    CHECK_STR(fake_hosts(), "fake:1");
+    hand_close(s);
+}
+
+static const struct test_case cases[] = {
+    {"when_the_connection_is_lost", when_the_connection_is_lost},
+    {"held", held},
+    {"before_a_connection", before_a_connection},
+    {"bad_arguments", bad_arguments},
+    {NULL, NULL},
+};
+
+const struct test_suite servers_suite = {"servers", NULL, NULL, cases};
