@@ -4,11 +4,13 @@ import org.apache.curator.framework.recipes.locks.Revoker;
 /** Takes locks by Curator's recipes and by ZooKeeper's own: see peers.sh for the commands. */
 final class Locks implements Peer.Subject {
     private final CuratorFramework client;
+    private final Shared shared;
     private Hold held;
     private Contend contend;
 
     Locks(CuratorFramework client) {
         this.client = client;
+        shared = new Shared(client);
     }
 
     @Override
@@ -39,7 +41,11 @@ final class Locks implements Peer.Subject {
         case "now":
             return "ok " + System.nanoTime();
         default:
-            throw new IllegalArgumentException(command);
+            String answer = shared.obey(words);
+            if (answer == null) {
+                throw new IllegalArgumentException(command);
+            }
+            return answer;
         }
     }
 

@@ -6,6 +6,7 @@ import time
 from kazoo.recipe.lock import Lock, ReadLock, WriteLock
 
 from peer_contend import Contend
+from peer_shared import Shared
 
 
 class CuratorLock(Lock):
@@ -56,6 +57,7 @@ class Locks:
         self.client = client
         self.held = None
         self.contend = None
+        self.shared = Shared(client)
 
     def make(self, path, kind):
         """A new object each time: one that is kept believes that its path is still there."""
@@ -96,4 +98,4 @@ class Locks:
             return self.contend.result(verb == "stop")
         if verb == "now":
             return "ok %d" % time.monotonic_ns()
-        raise ValueError(verb)
+        return self.shared.obey(words)

@@ -11,8 +11,14 @@
 #   stop                   the same, after the present turn
 #   now                    "ok NANOSECONDS" by CLOCK_MONOTONIC
 #
+#   bset PATH, bremove PATH, bwait PATH MS       a barrier: "ok", or "late" when it was not opened
+#   denter PATH MEMBERS MS, dleave MS            a double barrier: the same
+#   add PATH 4|8 SECONDS   increments a counter of so many bytes: "ok INCREMENTS"
+#   blind PATH 8 SECONDS   zkl's alone: reads and writes it in two steps
+#
 # Java alone takes `revoke NODE`, Java and zkl `asked` ("ok COUNT": how often the holder was asked to give
-# way; a curator-revocable, or a zkl since `heed`), Python alone `persist PATH KIND` (a hold that outlives its session),
+# way; a curator-revocable, or a zkl since `heed`), Python alone `persist PATH KIND` (a hold that outlives its session)
+# and `number PATH` (of so many bytes),
 # zkl alone `state`, `heed` and `fenced PATH DATA` (a node made in a fenced transaction).
 #
 # Contending ends when SECONDS have passed and GRANTS were had, or 60 s later. COUNTER is a file with

@@ -197,7 +197,7 @@ static void obey(char **words, int count)
         end_contend(true);
     else if (is(words, count, "now", 0))
         now();
-    else
+    else if (!shared_obey(session, words, count))
         answer("error: no such command now");
 }
 
@@ -234,6 +234,7 @@ int main(int argc, char **argv)
     if (contend)
         end_contend(true);
     zkl_mutex_free(mutex);
+    shared_end();
     zkl_session_close(session);
     return 0;
 }

@@ -22,4 +22,8 @@ struct attempt *contend_start(zkl_session *s, char **args);
 /* Waits for their end, by themselves or, with now, after their present turns, and frees it. */
 void contend_end(struct attempt *c, bool now, long *grants, long *errors);
 
+/* Barriers and counters. False: no such command. */
+bool shared_obey(zkl_session *s, char **words, int count);
+void shared_end(void);
+
 #endif

@@ -1,0 +1,131 @@
+#!/bin/bash
+# Barriers and counters of zkl, Curator and kazoo on the same paths: each heeds the others', sums are
+# exact, and where one of them does not keep the rules, that shows.
+# shellcheck disable=SC2154
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/../cli/lib.sh"
+# shellcheck source=tests/interop/peers.sh
+. "$(dirname "$0")/peers.sh"
+begin_peers
+seconds=${ZKL_CELL_SECONDS:-5}
+limit=60000 # ms; only a hang reaches it
+
+start_lockers 2
+"$ADMIN" create /interop ""
+
+# ---- barriers: each closes, and the others wait until it opens ----
+
+for owner in zkl1 java1 kazoo1; do
+    path=/interop/barrier-$owner
+    ask "$owner" "bset $path"
+    expect "$owner closes a barrier" ok "$answer"
+    for waiter in zkl2 java2 kazoo2; do
+        ask $waiter "bwait $path 100"
+        expect "$waiter waits for it" late "$answer"
+        tell $waiter "bwait $path $limit"
+    done
+    ask "$owner" "bremove $path"
+    expect "$owner opens it" ok "$answer"
+    for waiter in zkl2 java2 kazoo2; do
+        hear $waiter
+        expect "$waiter goes on" ok "$answer"
+    done
+    ask zkl2 "bwait $path 0"
+    expect "an open one keeps nobody" ok "$answer"
+done
+
+# One that nobody opens: so these cells can fail.
+ask java1 "bset /interop/shut"
+ask zkl1 "bwait /interop/shut 200"
+expect "a barrier that stays closed lets nobody pass" late "$answer"
+
+# ---- double barriers: together in, together out ----
+
+meet() { # NAME...
+    local name path=/interop/double-${*// /-}
+    path=${path// /-}
+    for name in "${@:1:$#-1}"; do
+        tell "$name" "denter $path $# $limit"
+        wait_until "$name is there" has_members "$path" "$name" "$@" || finish
+    done
+    name=${*: -1}
+    tell "$name" "denter $path $# $limit"
+    for name; do
+        hear "$name"
+        expect "$*: $name enters" ok "$answer"
+    done
+    for name; do tell "$name" "dleave $limit"; done
+    for name; do
+        hear "$name"
+        expect "$*: $name leaves" ok "$answer"
+    done
+    expect_empty "$*: nothing is left" "$path"
+}
+
+# As many as have been told up to NAME.
+# shellcheck disable=SC2317
+has_members() { # PATH NAME ALL...
+    local path=$1 name=$2 n=1
+    shift 2
+    while [ "$1" != "$name" ]; do
+        shift
+        n=$((n + 1))
+    done
+    [ "$("$ADMIN" list "$path" 2>/dev/null | wc -w)" -eq $n ]
+}
+
+meet zkl1 zkl2
+meet zkl1 zkl2 java1
+meet java1 zkl1
+meet zkl1 java1
+meet java1 java2 zkl1
+meet zkl1 kazoo1
+meet kazoo1 zkl1
+
+# Alone nobody of ours enters, whatever was left behind; Curator passes by what it finds.
+ask zkl1 "denter /interop/alone 2 300"
+expect "zkl does not enter alone" late "$answer"
+expect_empty "and leaves nothing" /interop/alone
+"$ADMIN" create /interop/alone/ready ""
+ask zkl1 "denter /interop/alone 2 300"
+expect "zkl does not enter by a ready of before" late "$answer"
+ask java1 "denter /interop/alone 2 300"
+expect "Curator does: so this cell can tell" ok "$answer"
+ask java1 "dleave 5000"
+
+# ---- counters: no increment is lost ----
+
+sum() { # WIDTH PATH NAME...
+    local width=$1 path=$2 name total=0
+    shift 2
+    for name; do tell "$name" "add $path $width $seconds"; done
+    for name; do
+        hear "$name"
+        [[ $answer =~ ^ok\ ([0-9]+)$ ]] || fail "$name adds" "$answer"
+        total=$((total + BASH_REMATCH[1]))
+        ((BASH_REMATCH[1] > 0)) || fail "$name adds something" "$answer"
+    done
+    read_number "$path"
+    expect "$width bytes, $*: $total increments in $seconds s, all there" "$total" "$number"
+}
+
+read_number() { # PATH
+    ask kazoo1 "number $1"
+    number=${answer#ok }
+}
+
+sum 4 /interop/count4 zkl1 zkl2 java1 java2 kazoo1 kazoo2
+sum 8 /interop/count8 zkl1 zkl2 java1 java2
+
+# A counter that is read and written in two steps loses some: so the sum can tell.
+for name in zkl1 zkl2; do tell $name "blind /interop/blind 8 1"; done
+total=0
+for name in zkl1 zkl2; do
+    hear $name
+    total=$((total + ${answer#ok }))
+done
+read_number /interop/blind
+expect "in two steps increments are lost" 1 "$((number < total))"
+expect_quiet
+end_peers
+finish
