@@ -127,7 +127,7 @@ static void ask_create(zkl_double_barrier *b, uint32_t tag)
 static void ask_join(zkl_double_barrier *b, uint32_t tag)
 {
     g_free(b->own_name);
-    b->own_name = layout_new_id(STYLE_GUARDED);
+    b->own_name = layout_new_id(STYLE_GUARDED, false);
     g_free(b->node);
     b->node = g_strconcat(b->spec.path, "/", b->own_name, NULL);
     b->sent = false;

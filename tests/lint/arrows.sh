@@ -1,7 +1,7 @@
 #!/bin/bash
 # Which way the folders of lib/ call: base <- store <- session <- lock, queue <- election; session <-
-# barrier; lock <- counter. A table of functions may point up; a name may not. So with the files of an attempt in recipes/: attempt_common
-# <- attempt_downgrade <- attempt_hold, and attempt_common <- attempt_enter, attempt_wait, attempt_hold
+# barrier; lock <- counter. A table of functions may point up; a name may not. So with the files of
+# an attempt in recipes/: attempt_common <- attempt_downgrade <- attempt_hold, and attempt_common <- attempt_enter, attempt_wait, attempt_hold
 # <- attempt, and no phase calls another.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
