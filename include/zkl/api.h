@@ -38,6 +38,9 @@ typedef struct zkl_canceler zkl_canceler; /* ends blocking calls */
 typedef struct zkl_semaphore zkl_semaphore; /* a fair semaphore on one path */
 typedef struct zkl_counter zkl_counter;   /* a number that a node holds */
 typedef struct zkl_barrier zkl_barrier;   /* a node that keeps others waiting */
+typedef struct zkl_election zkl_election;             /* a candidate at one path */
+typedef struct zkl_counter zkl_counter;               /* a number that a node holds */
+typedef struct zkl_barrier zkl_barrier;               /* a node that keeps others waiting */
 typedef struct zkl_double_barrier zkl_double_barrier; /* a member of a double barrier */
 
 ZKL_END

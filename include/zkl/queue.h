@@ -136,12 +136,9 @@ ZKL_API int zkl_queue_break(zkl_session *s, const char *path, const char *node, 
  * whose data, if any, this library wrote. Blocks for timeout_ms at most; 0 means one session
  * timeout. It is hardly ever needed: the server itself removes directories that were created as
  * containers, the default. A contender that enters at the same time is not harmed, since it creates
- * the directory again; its number then begins again with 0, and tokens go on rising. Of an election,
- * the proclaimed data goes, too.
- * Returns
- *   0: path does not exist any more;
- *   ZKL_ENOTEMPTY: it has children, contenders or others;
- *   ZKL_ELAYOUT: it has data that this library did not write;
+ * the directory again; its number then begins again with 0, and tokens go on rising. Of an
+ * election, the proclaimed data goes, too. Returns 0: path does not exist any more; ZKL_ENOTEMPTY:
+ * it has children, contenders or others; ZKL_ELAYOUT: it has data that this library did not write;
  *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed, with a connection or, for that
  *     reason, without one; path may have been removed, or may be later;
  *   ZKL_EACCES, ZKL_EPROTO: the server refused it;

@@ -154,6 +154,48 @@ static void take_turns(zkl_mutex *m)
     }
 }
 
+/* Each in turn: of calls that block none waits for long. */
+static void use_barrier(struct scene *c)
+{
+    zkl_barrier *b;
+
+    CHECK_INT(zkl_barrier_new(&b, c->session, c->t->path, NULL), 0);
+    CHECK_INT(zkl_barrier_set(b, ZKL_FOREVER), 0);
+    CHECK_INT(zkl_barrier_wait(b, 1), ZKL_ETIMEDOUT);
+    CHECK_INT(zkl_barrier_wait_async(b, ZKL_FOREVER, on_multi, c), 0);
+    zkl_barrier_remove(b, ZKL_FOREVER); /* it may have children */
+    zkl_barrier_free(b);
+}
+
+static void use_double_barrier(struct scene *c)
+{
+    zkl_double_barrier *b;
+    char *path = g_strdup_printf("%s/d", c->t->path);
+
+    CHECK_INT(zkl_double_barrier_new(&b, c->session, path, 1, NULL), 0);
+    CHECK_INT(zkl_double_barrier_enter(b, ZKL_FOREVER), 0);
+    CHECK_INT(zkl_double_barrier_leave(b, ZKL_FOREVER), 0);
+    CHECK_INT(zkl_double_barrier_enter_async(b, ZKL_FOREVER, on_multi, c), 0);
+    zkl_double_barrier_leave_async(b, ZKL_FOREVER, on_multi, c); /* it may enter still */
+    zkl_double_barrier_free(b);
+    g_free(path);
+}
+
+static void use_counter(struct scene *c)
+{
+    zkl_counter *counter;
+    char *path = g_strdup_printf("%s/n", c->t->path);
+    int64_t value;
+
+    CHECK_INT(zkl_counter_new(&counter, c->session, path, ZKL_COUNTER_64), 0);
+    CHECK_INT(zkl_counter_set(counter, 1, NULL, ZKL_FOREVER), 0);
+    CHECK_INT(zkl_counter_add(counter, 1, NULL, ZKL_FOREVER, &value), 0);
+    CHECK_INT(zkl_counter_compare_and_set(counter, 2, 1, NULL, ZKL_FOREVER), 0);
+    CHECK_INT(zkl_counter_get(counter, ZKL_FOREVER, &value), 0);
+    zkl_counter_free(counter);
+    g_free(path);
+}
+
 #define FREED(field, function) (function(c->field), c->field = NULL)
 
 /* In the order of the map. */
@@ -161,6 +203,24 @@ static void take_turns(zkl_mutex *m)
     X(zkl_canceler_cancel, zkl_canceler_cancel(c->canceler))                                       \
     X(zkl_canceler_free, FREED(canceler, zkl_canceler_free))                                       \
     X(zkl_canceler_new, zkl_canceler_new(&c->made.canceler))                                       \
+    X(zkl_barrier_free, use_barrier(c))                                                            \
+    X(zkl_barrier_new, use_barrier(c))                                                             \
+    X(zkl_barrier_remove, use_barrier(c))                                                          \
+    X(zkl_barrier_set, use_barrier(c))                                                             \
+    X(zkl_barrier_wait, use_barrier(c))                                                            \
+    X(zkl_barrier_wait_async, use_barrier(c))                                                      \
+    X(zkl_counter_add, use_counter(c))                                                             \
+    X(zkl_counter_compare_and_set, use_counter(c))                                                 \
+    X(zkl_counter_free, use_counter(c))                                                            \
+    X(zkl_counter_get, use_counter(c))                                                             \
+    X(zkl_counter_new, use_counter(c))                                                             \
+    X(zkl_counter_set, use_counter(c))                                                             \
+    X(zkl_double_barrier_enter, use_double_barrier(c))                                             \
+    X(zkl_double_barrier_enter_async, use_double_barrier(c))                                       \
+    X(zkl_double_barrier_free, use_double_barrier(c))                                              \
+    X(zkl_double_barrier_leave, use_double_barrier(c))                                             \
+    X(zkl_double_barrier_leave_async, use_double_barrier(c))                                       \
+    X(zkl_double_barrier_new, use_double_barrier(c))                                               \
     X(zkl_election_campaign, zkl_election_campaign(c->election, ZKL_FOREVER, NULL))                \
     X(zkl_election_campaign_async,                                                                 \
       zkl_election_campaign_async(c->election, ZKL_FOREVER, on_acquired, c, NULL))                 \
@@ -213,6 +273,7 @@ static void take_turns(zkl_mutex *m)
     X(zkl_queue_read, zkl_queue_read(&c->made.queue, c->session, c->t->path, NULL, ZKL_FOREVER))   \
     X(zkl_queue_revoke,                                                                            \
       zkl_queue_revoke(&c->made.queue, c->session, c->t->path, NULL, ZKL_FOREVER))                 \
+    X(zkl_queue_remove, zkl_queue_remove(c->session, c->t->path, ZKL_FOREVER))                     \
     X(zkl_queue_watch, zkl_queue_watch(&c->made.watch, c->session, c->t->path, on_queue, c))       \
     X(zkl_rwlock_depth, zkl_rwlock_depth(c->rwlock, NULL))                                         \
     X(zkl_rwlock_free, FREED(rwlock, zkl_rwlock_free))                                             \
@@ -235,6 +296,7 @@ static void take_turns(zkl_mutex *m)
     X(zkl_session_id, zkl_session_id(c->session))                                                  \
     X(zkl_session_on_change, zkl_session_on_change(c->session, on_session, c))                     \
     X(zkl_session_open, open_other(c))                                                             \
+    X(zkl_session_set_servers, zkl_session_set_servers(c->session, proxy_connect(c->proxy)))       \
     X(zkl_session_timeout_ms, zkl_session_timeout_ms(c->session))                                  \
     X(zkl_session_wait, zkl_session_wait(c->session, ZKL_FOREVER))                                 \
     X(zkl_strerror, zkl_strerror(0))                                                               \
