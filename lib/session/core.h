@@ -36,8 +36,8 @@ struct zkl_session {
     unsigned generation; /* of fork.h */
     const struct store_ops *ops;
     char *hosts, *shown_hosts, *chroot, *auth_scheme, *auth, *acl; /* shown: in messages */
-    GArray *acl_rules; /* of struct acl_rule */
-    size_t acl_length; /* of the longest ACL's text */
+    GArray *acl_rules;                                             /* of struct acl_rule */
+    size_t acl_length;                                             /* of the longest ACL's text */
     int wanted_timeout_ms;
     int64_t warm_ns;
     size_t retain_max; /* idle spans */
