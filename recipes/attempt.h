@@ -99,7 +99,7 @@ struct event {
     uint64_t czxid;
     int64_t ephemeral_owner; /* ephemeralOwner; EV_WATCHED, too */
     int64_t session;         /* the present session's id */
-    bool asked;              /* EV_READ: the node's data ask to give way (revoke.h) */
+    bool asked;              /* EV_READ, EV_EXCLUSIVE_READ: the data ask to give way (revoke.h) */
     /* EV_LISTED */
     const struct child *children;
     bool watched; /* the list has left a watch */

@@ -79,6 +79,9 @@ static void on_proof(struct attempt *c, const struct event *ev, struct actions *
     } else {
         attempt_act(out, ACT_MOVE);
         c->downgrade = DOWNGRADE_MOVING;
+        if (ev->asked && !c->asked)
+            attempt_act(out, ACT_ASKED);
+        c->asked |= ev->asked;
     }
 }
 

@@ -4,6 +4,7 @@
 #include "contender_requests.h"
 #include "grant.h"
 #include "multi.h"
+#include "recipes/revoke.h"
 
 static char *shared_node(const struct contender *c)
 {
@@ -28,7 +29,11 @@ static void on_shared_read(struct request *r, const struct store_reply *reply)
 
 static void on_exclusive_read(struct request *r, const struct store_reply *reply)
 {
-    answer(r, reply, EV_EXCLUSIVE_READ);
+    contender_answer(
+        r, reply,
+        &(struct event){.kind = EV_EXCLUSIVE_READ,
+                        .ephemeral_owner = reply->ephemeral_owner,
+                        .asked = revoke_asks(reply->data, reply->length, reply->version)});
 }
 
 /* Sent once: whether it was done is the recipe's to find out. */

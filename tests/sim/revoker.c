@@ -45,12 +45,31 @@ void revoker_end(struct roles *roles)
     g_hash_table_unref(roles->asked_at);
 }
 
-/* When its node was asked; 0: it was not. */
-static int64_t asked_at(const struct heeder *h)
+/* When the node was asked; 0: it was not. */
+static int64_t asked_at(const struct heeder *h, const char *node)
 {
-    const int64_t *at = g_hash_table_lookup(h->roles->asked_at, h->node);
+    const int64_t *at = g_hash_table_lookup(h->roles->asked_at, node);
 
     return at ? *at : 0;
+}
+
+/* As if the node had the other word. */
+static bool was_asked_as(const struct heeder *h, const char *word, const char *other)
+{
+    char **parts = g_strsplit(h->node, word, 2);
+    char *name = g_strjoinv(other, parts);
+    const bool asked = asked_at(h, name) > 0;
+
+    g_free(name);
+    g_strfreev(parts);
+    return asked;
+}
+
+/* One that is downgraded may be asked before, and behind that. */
+static bool was_asked(const struct heeder *h)
+{
+    return asked_at(h, h->node) > 0 || was_asked_as(h, "-__READ__", "-__WRIT__") ||
+           was_asked_as(h, "-__WRIT__", "-__READ__");
 }
 
 static void on_revoke(zkl_grant *grant, zkl_state state, void *data)
@@ -64,7 +83,7 @@ static void on_revoke(zkl_grant *grant, zkl_state state, void *data)
     stage->tally.revoked++;
     if (h->heard > 1)
         stage_wrong(stage, "%s hears twice that it is asked to give way", h->node);
-    if (asked_at(h) == 0)
+    if (!was_asked(h))
         stage_wrong(stage, "%s hears that it is asked to give way, and is not", h->node);
 }
 
@@ -116,7 +135,8 @@ static void check(struct heeder *h)
     }
     if (!well)
         h->well_since = now;
-    else if (asked_at(h) > 0 && now - MAX(h->well_since, asked_at(h)) > patience)
+    else if (strcmp(a->node, h->node) == 0 && asked_at(h, h->node) > 0 &&
+             now - MAX(h->well_since, asked_at(h, h->node)) > patience)
         stage_wrong(stage, "%s was asked to give way and does not hear it", h->node);
 }
 

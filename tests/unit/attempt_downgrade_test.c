@@ -135,6 +135,22 @@ static void write_node_was_gone(void)
     STEP("exclusive-read", ST_HOLDING, "move");
 }
 
+/* To give way: by what was written into the write node. */
+static void asked_meanwhile(void)
+{
+    struct event ev;
+
+    for (int before = 0; before < 2; before++) {
+        confirmed();
+        play.c.asked = before;
+        REQUIRE(play_event(&ev, "exclusive-read"));
+        ev.asked = true;
+        play_give(&ev, __FILE__, __LINE__);
+        CHECK_STR(play_actions(), before ? "move" : "move, asked");
+        CHECK(play.c.asked);
+    }
+}
+
 /* Who waits for the write node would wait for the read node next, so that goes first. */
 static void released_meanwhile(void)
 {
@@ -282,6 +298,7 @@ static const struct test_case cases[] = {
     {"cannot_be_had", cannot_be_had},
     {"write_node_was_gone", write_node_was_gone},
     {"released_meanwhile", released_meanwhile},
+    {"asked_meanwhile", asked_meanwhile},
     {"lost_meanwhile", lost_meanwhile},
     {"session_ends_meanwhile", session_ends_meanwhile},
     {"watch_moves", watch_moves},
