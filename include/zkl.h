@@ -23,9 +23,9 @@
 #ifndef ZKL_H
 #define ZKL_H
 
+#include <zkl/barrier.h>
 #include <zkl/canceler.h>
 #include <zkl/cleanup.h>
-#include <zkl/barrier.h>
 #include <zkl/counter.h>
 #include <zkl/election.h>
 #include <zkl/error.h>
