@@ -22,6 +22,7 @@ struct scene {
     zkl_session *session;
     zkl_mutex *mutex, *granting; /* of paths of their own, like the next one */
     zkl_rwlock *rwlock;
+    zkl_semaphore *semaphore;
     zkl_election *election;
     zkl_grant *_Atomic grant; /* granting's */
     zkl_op *op;               /* behind it */
@@ -34,6 +35,7 @@ struct scene {
         zkl_session *session;
         zkl_mutex *mutex;
         zkl_rwlock *rwlock;
+        zkl_semaphore *semaphore;
         zkl_election *election;
         zkl_queue *queue;
         zkl_watch *watch;
@@ -46,6 +48,7 @@ struct scene {
     atomic_bool gate; /* shut: callbacks wait there */
     atomic_int at_gate;
     char buf[64];
+    int limit;
     uint64_t token;
 };
 
@@ -196,6 +199,14 @@ static void use_counter(struct scene *c)
     g_free(path);
 }
 
+static void acquire(struct scene *c)
+{
+    zkl_grant *grant = NULL;
+
+    CHECK_INT(zkl_semaphore_acquire(c->semaphore, 1, ZKL_FOREVER, &grant), 0);
+    zkl_grant_release(grant);
+}
+
 #define FREED(field, function) (function(c->field), c->field = NULL)
 
 /* In the order of the map. */
@@ -251,6 +262,7 @@ static void use_counter(struct scene *c)
     X(zkl_grant_release, FREED(grant, zkl_grant_release))                                          \
     X(zkl_grant_remaining_ms, zkl_grant_remaining_ms(c->grant))                                    \
     X(zkl_grant_session_id, zkl_grant_session_id(c->grant))                                        \
+    X(zkl_grant_slots, zkl_grant_slots(c->grant, &c->limit, 1))                                    \
     X(zkl_grant_state, zkl_grant_state(c->grant))                                                  \
     X(zkl_grant_token, zkl_grant_token(c->grant))                                                  \
     X(zkl_grant_turn, zkl_grant_turn(c->grant))                                                    \
@@ -289,6 +301,13 @@ static void use_counter(struct scene *c)
     X(zkl_rwlock_new, zkl_rwlock_new(&c->made.rwlock, c->session, c->t->lock, NULL))               \
     X(zkl_rwlock_unlock, write_and_read(c->rwlock))                                                \
     X(zkl_rwlock_unlock_shared, write_and_read(c->rwlock))                                         \
+    X(zkl_semaphore_acquire, acquire(c))                                                           \
+    X(zkl_semaphore_acquire_async,                                                                 \
+      zkl_semaphore_acquire_async(c->semaphore, 1, ZKL_FOREVER, on_acquired, c, NULL))             \
+    X(zkl_semaphore_free, FREED(semaphore, zkl_semaphore_free))                                    \
+    X(zkl_semaphore_get_limit, zkl_semaphore_get_limit(c->semaphore, ZKL_FOREVER, &c->limit))      \
+    X(zkl_semaphore_new, zkl_semaphore_new(&c->made.semaphore, c->session, c->t->lock, NULL))      \
+    X(zkl_semaphore_set_limit, zkl_semaphore_set_limit(c->semaphore, 8, ZKL_FOREVER))              \
     X(zkl_session_call, zkl_session_call(c->session, with_handle, c))                              \
     X(zkl_session_close, FREED(session, zkl_session_close))                                        \
     X(zkl_session_dispatch, zkl_session_dispatch(c->session))                                      \
@@ -354,7 +373,12 @@ static void open_session(struct scene *c)
 static void prepare(struct scene *c)
 {
     char *path = g_strdup_printf("%s/e", c->t->path), *rw = g_strdup_printf("%s/rw", c->t->path);
+    char *sem = g_strdup_printf("%s/sem", c->t->path);
     const zkl_mutex_options options = retaining();
+    zkl_semaphore_options limited = ZKL_SEMAPHORE_OPTIONS_INIT;
+
+    limited.limit = 8;
+    limited.numbered = 1;
 
     if (!c->session)
         open_session(c);
@@ -362,6 +386,8 @@ static void prepare(struct scene *c)
         CHECK_INT(zkl_mutex_new(&c->mutex, c->session, c->t->lock, &options), 0);
     if (!c->rwlock)
         CHECK_INT(zkl_rwlock_new(&c->rwlock, c->session, rw, NULL), 0);
+    if (!c->semaphore)
+        CHECK_INT(zkl_semaphore_new(&c->semaphore, c->session, sem, &limited), 0);
     if (!c->election)
         CHECK_INT(zkl_election_new(&c->election, c->session, path, "c", NULL), 0);
     if (!c->grant)
@@ -378,6 +404,7 @@ static void prepare(struct scene *c)
         CHECK_INT(zkl_canceler_new(&c->canceler), 0);
     zkl_election_resign(c->election);
     g_free(rw);
+    g_free(sem);
     g_free(path);
 }
 
@@ -391,6 +418,7 @@ static void clear_made(struct scene *c)
     zkl_election_free(c->made.election);
     zkl_mutex_free(c->made.mutex);
     zkl_rwlock_free(c->made.rwlock);
+    zkl_semaphore_free(c->made.semaphore);
     zkl_session_close(c->made.session);
     zkl_canceler_free(c->made.canceler);
     memset(&c->made, 0, sizeof c->made);
@@ -411,6 +439,7 @@ static void clear(struct scene *c)
     zkl_canceler_free(c->canceler);
     c->canceler = NULL;
     zkl_rwlock_free(c->rwlock);
+    zkl_semaphore_free(c->semaphore);
     c->session = NULL;
     c->observer = NULL;
     c->watch = NULL;
@@ -421,6 +450,7 @@ static void clear(struct scene *c)
     c->mutex = NULL;
     c->granting = NULL;
     c->rwlock = NULL;
+    c->semaphore = NULL;
 }
 
 static struct scene *begin(bool dispatch)
