@@ -17,13 +17,16 @@
 #define ZKL_CLEANUP_H
 
 #include <zkl/api.h>
+#include <zkl/barrier.h>
 #include <zkl/canceler.h>
+#include <zkl/counter.h>
 #include <zkl/election.h>
 #include <zkl/grant.h>
 #include <zkl/mutex.h>
 #include <zkl/op.h>
 #include <zkl/queue.h>
 #include <zkl/rwlock.h>
+#include <zkl/semaphore.h>
 #include <zkl/session.h>
 #include <zkl/watch.h>
 
@@ -141,6 +144,26 @@ static inline void zkl_election_cleanup(zkl_election **p)
 static inline void zkl_canceler_cleanup(zkl_canceler **p)
 {
     zkl_canceler_free(*p);
+}
+
+static inline void zkl_semaphore_cleanup(zkl_semaphore **p)
+{
+    zkl_semaphore_free(*p);
+}
+
+static inline void zkl_barrier_cleanup(zkl_barrier **p)
+{
+    zkl_barrier_free(*p);
+}
+
+static inline void zkl_double_barrier_cleanup(zkl_double_barrier **p)
+{
+    zkl_double_barrier_free(*p);
+}
+
+static inline void zkl_counter_cleanup(zkl_counter **p)
+{
+    zkl_counter_free(*p);
 }
 
 ZKL_END
