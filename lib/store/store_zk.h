@@ -29,6 +29,10 @@ struct store {
     GQueue ops; /* of struct op: not answered by the library yet */
 };
 
+/* ---- store_zk_acl.c ---- */
+
+void store_zk_use_acls(struct store *store, const struct store_config *config);
+
 /* That of a node to be made. */
 const struct ACL_vector *store_zk_acl(const struct store *store, const char *path);
 

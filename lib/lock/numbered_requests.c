@@ -1,0 +1,186 @@
+/* What numbered permits ask of the server; recipes/numbering.h decides. */
+#include <string.h>
+
+#include "grant.h"
+#include "lib/session/request.h"
+#include "numbered_state.h"
+#include "recipes/name.h"
+#include "recipes/rule.h"
+#include "recipes/transaction.h"
+
+static struct request *request_for(struct numbered *n, enum store_kind kind, const char *path,
+                                   void (*done)(struct request *r, const struct store_reply *reply))
+{
+    struct request *r = request_new(kind, g_strdup(path), done, n);
+
+    n->refs++;
+    r->tag = n->machine.tag;
+    return r;
+}
+
+/* An answer; of a session that is over the contender's end tells. */
+static void answered(struct numbered *n, const struct request *r, const struct store_reply *reply,
+                     struct numbering_event ev)
+{
+    ev.tag = r->tag;
+    if (reply->rc == STORE_NONODE)
+        ev.answer = NUMBERING_GONE;
+    else if (reply->rc == STORE_BADVERSION)
+        ev.answer = NUMBERING_CHANGED;
+    else if (reply->rc != STORE_OK)
+        ev.answer = NUMBERING_REFUSED;
+    if (reply->rc != STORE_GONE && n->decided)
+        numbered_step(n, &ev);
+    numbered_unref(n);
+}
+
+static bool is_before(const struct child *child, int32_t number)
+{
+    return child->kind == CHILD_LEASE && child->numbered && rule_compare(child->number, number) < 0;
+}
+
+static void on_listed(struct request *r, const struct store_reply *reply)
+{
+    struct numbered *n = r->context;
+    struct child child;
+    struct numbering_event ev = {.kind = NUMBERING_EV_LISTED};
+
+    if (reply->rc == STORE_OK && n->grant && r->tag == n->machine.tag) {
+        const char *own = strrchr(grant_full_node(n->grant), '/') + 1;
+        name_parse(own, strlen(own), &child);
+        const int32_t number = child.number;
+        g_ptr_array_set_size(n->before, 0);
+        for (int i = 0; i < reply->count; i++) {
+            name_parse(reply->names[i], strlen(reply->names[i]), &child);
+            if (is_before(&child, number))
+                g_ptr_array_add(n->before,
+                                g_strconcat(n->spec.directory, "/", reply->names[i], NULL));
+        }
+        ev.count = n->before->len;
+    }
+    answered(n, r, reply, ev);
+}
+
+/* How many numbers the data have; they are behind those in numbers then. */
+static size_t read_numbers(const struct store_reply *reply, GArray *numbers)
+{
+    uint32_t transaction;
+    const char *data = reply->data ? reply->data : "";
+    size_t length = transaction_payload(data, (size_t)reply->length, &transaction);
+    const guint at = numbers->len;
+    const size_t count = numbering_read(data, length, NULL, 0, &length);
+
+    if (count == 0)
+        return 0;
+    g_array_set_size(numbers, at + (guint)count);
+    length = transaction_payload(data, (size_t)reply->length, &transaction);
+    numbering_read(data, length, &g_array_index(numbers, int32_t, at), count, &length);
+    return count;
+}
+
+static void on_read(struct request *r, const struct store_reply *reply)
+{
+    struct numbered *n = r->context;
+    struct numbering_event ev = {.kind = NUMBERING_EV_READ, .answer = NUMBERING_NONE_YET};
+
+    for (guint i = 0; i < n->before->len; i++)
+        if (strcmp(n->before->pdata[i], r->what.path) == 0)
+            ev.who = i;
+    if (reply->rc == STORE_OK && r->tag == n->machine.tag && read_numbers(reply, n->used) > 0)
+        ev.answer = NUMBERING_OK;
+    answered(n, r, reply, ev);
+}
+
+static int compare(gconstpointer a, gconstpointer b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void on_own_read(struct request *r, const struct store_reply *reply)
+{
+    struct numbered *n = r->context;
+    struct numbering_event ev = {.kind = NUMBERING_EV_OWN, .answer = NUMBERING_NONE_YET};
+    GArray *own = g_array_new(FALSE, TRUE, sizeof(int32_t));
+
+    if (reply->rc == STORE_OK && r->tag == n->machine.tag) {
+        n->version = reply->version;
+        if (read_numbers(reply, own) == numbered_permits(n)) {
+            g_array_sort(own, compare);
+            memcpy(n->numbers, own->data, own->len * sizeof(int32_t));
+            ev.answer = NUMBERING_OK;
+        }
+    }
+    g_array_unref(own);
+    answered(n, r, reply, ev);
+}
+
+static void read_all(struct numbered *n)
+{
+    g_array_set_size(n->used, 0);
+    request_send(n->session, request_for(n, STORE_GET, grant_full_node(n->grant), on_own_read));
+    for (guint i = 0; i < n->before->len; i++)
+        request_send(n->session, request_for(n, STORE_GET, n->before->pdata[i], on_read));
+}
+
+static void on_watched(struct request *r, const struct store_reply *reply)
+{
+    struct numbered *n = r->context;
+    struct numbering_event ev = {.kind = NUMBERING_EV_WATCHED, .answer = NUMBERING_NONE_YET};
+
+    watch_answered(n->session, r, reply, &n->subscription);
+    if (reply->rc == STORE_OK && read_numbers(reply, n->used) > 0)
+        ev.answer = NUMBERING_OK;
+    answered(n, r, reply, ev);
+}
+
+void numbered_fired(void *context, bool gone)
+{
+    (void)gone;
+    numbered_step(context, &(struct numbering_event){.kind = NUMBERING_EV_FIRED});
+}
+
+static void watch_before(struct numbered *n, uint32_t who)
+{
+    struct request *r = request_for(n, STORE_GET, n->before->pdata[who], on_watched);
+
+    if (watch_add(n->session, r, &n->subscription)) {
+        request_send(n->session, r);
+        return;
+    }
+    request_free(r);
+    numbered_step(n, &(struct numbering_event){.kind = NUMBERING_EV_END});
+    numbered_fail(n, ZKL_ELIMIT);
+    numbered_unref(n);
+}
+
+static void on_written(struct request *r, const struct store_reply *reply)
+{
+    answered(r->context, r, reply, (struct numbering_event){.kind = NUMBERING_EV_WRITTEN});
+}
+
+/* What somebody else has written in place of the payload is heard of as ever: by the version. */
+static void write_numbers(struct numbered *n)
+{
+    struct request *r = request_for(n, STORE_SET, grant_full_node(n->grant), on_written);
+
+    numbering_choose((const int32_t *)(const void *)n->used->data, n->used->len, n->numbers,
+                     numbered_permits(n));
+    r->what.version = n->version;
+    r->what.data = numbered_text(n);
+    r->what.length = (int)strlen(r->what.data);
+    request_send(n->session, r);
+}
+
+void numbered_ask(struct numbered *n, const struct numbering_action *a)
+{
+    if (a->kind == NUMBERING_ACT_LIST)
+        request_send(n->session, request_for(n, STORE_LIST, n->spec.directory, on_listed));
+    else if (a->kind == NUMBERING_ACT_READ)
+        read_all(n);
+    else if (a->kind == NUMBERING_ACT_WATCH)
+        watch_before(n, a->who);
+    else
+        write_numbers(n);
+}
