@@ -18,12 +18,21 @@ struct _zhandle;
  * Returns
  *   0: the grant is owned;
  *   ZKL_ELOST (it was lost), ZKL_EPERM (it was released), ZKL_ECHILD: *op is filled all the same;
+ *   ZKL_ERANGE: the grant has more than one node, and *op is not filled: use
+ *     zkl_grant_check_ops();
  *   ZKL_EINVAL: g or op is NULL.
  *
  * zoo_multi() of the 3.8 client ends the process by an invalid free() when a path is invalid, when
  * the handle has expired, or when its credentials were refused. Check zoo_state() right before the
  * call, and check paths. zkl_grant_multi() does both. Since 0.1. */
 ZKL_API int zkl_grant_check_op(const zkl_grant *g, struct zoo_op *op);
+
+/* Fills ops with one such operation for each node of the grant, zkl_grant_count() of them, in the
+ * order of zkl_grant_tokens(). Put all of them into the zoo_multi(). count is how many ops has room
+ * for.
+ * Returns as zkl_grant_check_op(); ZKL_ERANGE: count is too small, and nothing is filled.
+ * Since 0.1. */
+ZKL_API int zkl_grant_check_ops(const zkl_grant *g, struct zoo_op *ops, size_t count);
 
 /* Receives the session's handle, which is not closed before the function has returned.
  * Since 0.1. */

@@ -31,6 +31,7 @@
 #include <zkl/error.h>
 #include <zkl/grant.h>
 #include <zkl/multi.h>
+#include <zkl/multilock.h>
 #include <zkl/mutex.h>
 #include <zkl/op.h>
 #include <zkl/queue.h>

@@ -25,9 +25,10 @@
 ZKL_BEGIN
 
 /* The handles. All are opaque. Since 0.1. */
-typedef struct zkl_session zkl_session; /* a ZooKeeper session; replaced after it expires */
-typedef struct zkl_mutex zkl_mutex;     /* a reentrant, fair, fenced mutex on one path */
-typedef struct zkl_rwlock zkl_rwlock;   /* a reentrant, fair, fenced read-write lock on one path */
+typedef struct zkl_session zkl_session;     /* a ZooKeeper session; replaced after it expires */
+typedef struct zkl_mutex zkl_mutex;         /* a reentrant, fair, fenced mutex on one path */
+typedef struct zkl_multilock zkl_multilock; /* locks at several paths, all or none */
+typedef struct zkl_rwlock zkl_rwlock; /* a reentrant, fair, fenced read-write lock on one path */
 typedef struct zkl_semaphore zkl_semaphore; /* a fair semaphore on one path */
 typedef struct zkl_grant zkl_grant;         /* the right that the holder of a lock has */
 typedef struct zkl_op zkl_op;               /* an acquisition in progress */

@@ -18,9 +18,20 @@ typedef enum zkl_state {
 typedef void (*zkl_grant_fn)(zkl_grant *grant, zkl_state state, void *data);
 
 /* Returns the fencing token: the czxid of the contender's node, which rises from one holder of a
- * path to the next; see also zkl_grant_turn(). It never changes and can always be read, also after
- * a loss and in a forked child. Returns 0, which no grant has, for NULL. Since 0.1. */
+ * path to the next; see also zkl_grant_turn() and zkl_grant_tokens(). It never changes and can
+ * always be read, also after a loss and in a forked child. Returns 0, which no grant has, for NULL.
+ * Since 0.1. */
 ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
+
+/* Returns of how many nodes the grant is: one for each path of a zkl_multilock, and 1 for every
+ * other kind of grant. Returns 0 for NULL. Since 0.1. */
+ZKL_API size_t zkl_grant_count(const zkl_grant *g);
+
+/* Stores the fencing token of each node in tokens, in the order in which the paths were given to
+ * zkl_multilock_new(). The first one is that of zkl_grant_token(). count is how many tokens has
+ * room for, at least zkl_grant_count(). Can be read whenever the token can.
+ * Returns 0; ZKL_EINVAL: g or tokens is NULL; ZKL_ERANGE: count is too small. Since 0.1. */
+ZKL_API int zkl_grant_tokens(const zkl_grant *g, uint64_t *tokens, size_t count);
 
 /* Returns the number of the grant's turn, from 0. A mutex that retains (retain_ms) grants one node,
  * and so one token, several times; the turn rises with each. So the pair (token, turn) rises with
@@ -70,6 +81,11 @@ ZKL_API zkl_state zkl_grant_state(const zkl_grant *g);
 /* Returns the path of the contender's node, without the chroot of the session's connect string.
  * The string is valid as long as the grant. Returns NULL for NULL. Since 0.1. */
 ZKL_API const char *zkl_grant_node(const zkl_grant *g);
+
+/* Returns the path of the node at the path that was given to zkl_multilock_new() as number i, from
+ * 0, as zkl_grant_node() does. Returns NULL for NULL, and if i is not below zkl_grant_count().
+ * Since 0.1. */
+ZKL_API const char *zkl_grant_node_at(const zkl_grant *g, size_t i);
 
 /* Returns the id of the ZooKeeper session that owns the node. Returns 0 for NULL. Since 0.1. */
 ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);

@@ -20,7 +20,7 @@ typedef enum zkl_change_kind {
 typedef struct zkl_change {
     zkl_change_kind kind;
     int32_t version;  /* SET, DELETE, CHECK: the version of the node's data; -1: any */
-    const char *path; /* as for zkl_mutex_new(); not the grant's own node */
+    const char *path; /* as for zkl_mutex_new(); not a node of the grant */
     const void *data; /* CREATE, SET: the new data; NULL: none */
     size_t size;      /* of data, in bytes */
 } zkl_change;
@@ -34,10 +34,10 @@ typedef struct zkl_change {
 #define ZKL_MULTI_RELEASE 1u
 
 /* Applies all of changes or none of them, in one transaction. The servers refuse it unless g's node
- * exists, so that no pause, network delay or clock lets a change of a lost grant through. It is
- * applied once: if the connection breaks before the answer, the library finds out what happened.
- * count may be 0, and changes is then not used. flags is 0 or ZKL_MULTI_RELEASE. May be called from
- * any thread.
+ * exists (of a lock at several paths, all nodes), so that no pause, network delay or clock lets a
+ * change of a lost grant through. It is applied once: if the connection breaks before the answer,
+ * the library finds out what happened. count may be 0, and changes is then not used. flags is 0 or
+ * ZKL_MULTI_RELEASE. May be called from any thread.
  * Returns
  *   0: all changes were applied. After every other result but ZKL_EUNKNOWN none was, nor will be;
  *   ZKL_ELOST: the grant was lost;
@@ -55,10 +55,10 @@ typedef struct zkl_change {
  *   ZKL_EINVAL: g is NULL; changes is NULL and count is not 0; a change or a flag is invalid;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  *
- * Each transaction writes the grant's node: its payload, and below that a line with a number that
- * no other transaction of the grant has ("zkl tx 7"). By that number the library sees whether a
- * transaction without an answer was applied, so nobody else may write such a line there. This
- * library shows payloads without the line; other libraries show both.
+ * Each transaction writes the grant's node, of several the first: its payload, and below that a
+ * line with a number that no other transaction of the grant has ("zkl tx 7"). By that number the
+ * library sees whether a transaction without an answer was applied, so nobody else may write such a
+ * line there. This library shows payloads without the line; other libraries show both.
  *
  * Transactions of one grant are applied in the order of the calls. When one has returned 0, those
  * before it that returned ZKL_EUNKNOWN have been applied already or never will be. Each transaction

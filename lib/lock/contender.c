@@ -204,6 +204,7 @@ void contender_step(struct contender *c, struct event *ev)
 {
     zkl_session *s = c->session;
     struct actions actions;
+    const bool waited = c->machine.state == ST_WAITING;
 
     ev->session = s->id;
     ev->connection = s->connection;
@@ -218,6 +219,8 @@ void contender_step(struct contender *c, struct event *ev)
     }
     if (c->machine.state == ST_DONE && !c->retired)
         retire(c);
+    if (c->machine.state == ST_WAITING && !waited)
+        contender_tell(c, CONTENDER_WAITS);
     note_deadline(c);
     admission_passed(c);
     contender_unref(c);
@@ -364,6 +367,11 @@ void contender_downgrade(struct contender *c)
 void contender_release(struct contender *c)
 {
     contender_step_kind(c, EV_RELEASE);
+}
+
+void contender_lapse(struct contender *c)
+{
+    contender_step_kind(c, EV_LAPSED);
 }
 
 void contender_vanished(struct contender *c)

@@ -12,8 +12,9 @@ struct local_queue;
 /* Called exactly once: the grant (owned by the callee) or the error. */
 typedef void (*contender_decided)(void *context, zkl_grant *grant, const zkl_error *error);
 
-/* What a holder hears beside that; ENDED comes last. */
+/* What is heard beside that; ENDED comes last. */
 enum contender_news {
+    CONTENDER_WAITS,   /* others are ahead, before decided; once for each time that it finds them */
     CONTENDER_ALONE,   /* nobody waits; a contender that comes is heard of */
     CONTENDER_OTHERS,  /* somebody waits; of more that come nothing is heard */
     CONTENDER_UNKNOWN, /* whether somebody waits could not be found out */
@@ -90,6 +91,9 @@ void contender_downgrade(struct contender *c);
 
 /* The holder is done. */
 void contender_release(struct contender *c);
+
+/* The holder has lost it for another's sake, as if its deadline had passed. */
+void contender_lapse(struct contender *c);
 
 /* The holder's node is gone, it is known. */
 void contender_vanished(struct contender *c);

@@ -146,6 +146,9 @@ void grant_unref(zkl_grant *g)
     zkl_session *s = g->session;
     if (g->span)
         grant_unref(g->span);
+    for (uint32_t i = 0; i < g->part_count; i++)
+        grant_unref(g->parts[i]);
+    g_free(g->parts);
     g_array_unref(g->watchers);
     for (int call = 0; call < GRANT_CALLS; call++)
         if (g->callees[call])
@@ -210,9 +213,10 @@ void grant_suspect(zkl_grant *g)
 
 bool grant_lose(zkl_grant *g, void (*then)(void *data), void *data)
 {
-    zkl_grant *told = g->turn ? g->turn : g; /* nobody else knows a span */
-    bool anybody = told->watchers->len > 0;
+    zkl_grant *told = g->turn ? g->turn : g; /* nobody knows a span or a part */
+    bool anybody = told->watchers->len > 0 || (told != g && told->loss_heard);
 
+    told->loss_heard = anybody;
     grant_change(g, ZKL_LOST);
     if (told != g)
         grant_change(told, ZKL_LOST);

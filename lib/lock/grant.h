@@ -29,7 +29,8 @@ void grant_suspect(zkl_grant *g);
  * callback thread, without the monitor; false: nobody is told, and then will not be called. */
 bool grant_lose(zkl_grant *g, void (*then)(void *data), void *data);
 
-/* That of a grant or, where it is a span, of its turn: the one that the user knows. */
+/* That of a grant or, where it is a span or a part, of its turn or whole: the one that the user
+ * knows. */
 zkl_state grant_told_state(const zkl_grant *g);
 
 /* What a holder is called for, once. */

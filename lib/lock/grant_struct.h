@@ -1,4 +1,4 @@
-/* What a grant is made of. Only grant*.c and turn.c include this. */
+/* What a grant is made of. Only grant*.c, turn.c and whole.c include this. */
 #ifndef LIB_GRANT_STRUCT_H
 #define LIB_GRANT_STRUCT_H
 
@@ -7,6 +7,7 @@
 #include "grant.h"
 #include "multi.h"
 
+struct multi_attempt;
 struct retained;
 
 /* State and deadline are one word, so that a proof and a loss cannot cross: microseconds of
@@ -31,14 +32,21 @@ struct zkl_grant {
     GArray *watchers;             /* of struct watcher; emptied with the last call */
     GArray *callees[GRANT_CALLS]; /* of struct watcher; NULL: none */
     bool called[GRANT_CALLS];
+    bool loss_heard; /* a callback tells of the loss: the node goes behind it */
     struct multi_line line;
+    zkl_grant *turn; /* the one that the user knows instead, with a reference: of a span the present
+                        turn, of a part (whole.h) the whole; NULL: itself, or none at present */
     /* of spans and turns (turn.h): */
-    zkl_grant *turn;           /* of a span: the present one, with a reference */
     zkl_grant *span;           /* of a turn: with a reference; NULL: it is none */
     struct retained *retained; /* of a turn: who hears of its end; NULL: nobody */
     uint64_t number;           /* of a turn in its span */
     int32_t *slots;            /* of numbered permits; NULL: they have no numbers */
     uint32_t slots_count;
+    /* of a whole: */
+    zkl_grant **parts; /* with a reference each, in the order of the caller's paths; NULL: it is
+                          none */
+    uint32_t part_count;
+    struct multi_attempt *attempt; /* who hears of its end; NULL: nobody */
 };
 
 /* What they share. */

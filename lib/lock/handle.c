@@ -144,22 +144,30 @@ void handle_publish(struct handle *h)
 
 /* ---- who ---- */
 
+char *handle_new_payload(const char *name, uint64_t thread)
+{
+    char host[256] = "";
+
+    if (name)
+        return g_ref_string_new(name);
+    gethostname(host, sizeof host - 1);
+    char *text =
+        g_strdup_printf("%s pid %d thread %" G_GUINT64_FORMAT, host, (int)getpid(), thread);
+    char *payload = g_ref_string_new(text);
+    g_free(text);
+    return payload;
+}
+
 /* Its contenders share it. */
 char *handle_payload(struct handle *h)
 {
     uint64_t thread = h->name ? 0 : lock_owner_thread();
-    char host[256] = "", *text;
 
     if (h->payload && h->payload_for == thread)
         return h->payload;
-    gethostname(host, sizeof host - 1);
-    text = h->name ? g_strdup(h->name)
-                   : g_strdup_printf("%s pid %d thread %" G_GUINT64_FORMAT, host, (int)getpid(),
-                                     thread);
     g_clear_pointer(&h->payload, g_ref_string_release);
-    h->payload = g_ref_string_new(text);
+    h->payload = handle_new_payload(h->name, thread);
     h->payload_for = thread;
-    g_free(text);
     return h->payload;
 }
 

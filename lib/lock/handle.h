@@ -95,6 +95,9 @@ const char *handle_path(const struct handle *h);
 struct contender_spec handle_spec(struct handle *h);
 char *handle_payload(struct handle *h);
 
+/* Who contends, a new GRefString: the name; NULL: the calling thread, whose number it is. */
+char *handle_new_payload(const char *name, uint64_t thread);
+
 /* Takes the hold out of the table and frees it. With h->lock held. */
 void handle_forget_hold(struct handle *h, struct hold *hold);
 

@@ -8,6 +8,7 @@
 #include "lib/base/path.h"
 #include "lib/base/thread.h"
 #include "op.h"
+#include "whole.h"
 
 enum {
     BYTES_MAX = 1000000, /* a server takes 1 MiB in one packet, and else drops the connection */
@@ -15,13 +16,22 @@ enum {
     ACL_BYTES_EACH = 3   /* of a character of the ACL's text, at most */
 };
 
-static const char *check_change(const zkl_change *c, const char *own_node)
+static bool is_own_node(const zkl_grant *g, const char *path)
+{
+    for (uint32_t i = 0; i < whole_count(g); i++) {
+        if (strcmp(path, zkl_grant_node(whole_part(g, i))) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *check_change(const zkl_change *c, const zkl_grant *g)
 {
     const char *wrong = path_check(c->path);
 
     if (wrong)
         return wrong;
-    if (strcmp(c->path, own_node) == 0)
+    if (is_own_node(g, c->path))
         return "the grant's own node cannot be changed";
     if (c->kind < ZKL_CHANGE_CREATE || c->kind > ZKL_CHANGE_CHECK)
         return "kind is none of zkl_change_kind";
@@ -30,9 +40,19 @@ static const char *check_change(const zkl_change *c, const char *own_node)
     return NULL;
 }
 
-static int check(const zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags)
+/* What is there of a whole's nodes besides the first. */
+static size_t bytes_of_fence(const zkl_grant *g)
 {
     size_t bytes = 0;
+
+    for (uint32_t i = 1; i < whole_count(g); i++)
+        bytes += 2 * (strlen(grant_full_node(whole_part(g, i))) + BYTES_EACH);
+    return bytes;
+}
+
+static int check(const zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags)
+{
+    size_t bytes;
 
     if (!g || (count > 0 && !changes) || (flags & ~ZKL_MULTI_RELEASE))
         return error_set(ZKL_EINVAL, NULL,
@@ -40,8 +60,9 @@ static int check(const zkl_grant *g, const zkl_change *changes, size_t count, un
     if (grant_is_child(g))
         return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
     size_t chroot = strlen(grant_session(g)->chroot), acl = grant_session(g)->acl_length;
+    bytes = bytes_of_fence(g);
     for (size_t i = 0; i < count; i++) {
-        const char *wrong = check_change(&changes[i], zkl_grant_node(g));
+        const char *wrong = check_change(&changes[i], g);
         if (wrong)
             return error_set(ZKL_EINVAL, changes[i].path, "change %zu, \"%.100s\": %s", i,
                              changes[i].path ? changes[i].path : "", wrong);
@@ -97,15 +118,17 @@ static struct multi *multi_new(zkl_grant *g, const zkl_change *changes, size_t c
     m->refs = 2; /* its line's, and of who is told */
     m->grant = grant_ref(g);
     m->session = grant_session(g);
-    m->changes = g_new0(struct store_change, count + 2);
+    m->changes = g_new0(struct store_change, count + 2 * (size_t)whole_count(g));
     m->texts = g_string_chunk_new(1024);
     m->release = release;
     m->link.data = m;
     sem_init(&m->ended, 0, 0);
     add(m, STORE_SET, "", ""); /* its own node, and so the last: when it begins */
+    for (uint32_t i = 1; i < whole_count(g); i++)
+        add(m, STORE_GET, "", "");
     for (size_t i = 0; i < count; i++)
         add_user(m, &changes[i]);
-    if (release)
+    for (uint32_t i = 0; release && i < whole_count(g); i++)
         add(m, STORE_DELETE, "", "");
     return m;
 }

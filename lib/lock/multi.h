@@ -26,7 +26,7 @@ struct multi {
     int refs; /* its line's, that of the request under way, and of who is told */
     zkl_grant *grant;
     zkl_session *session;         /* the grant's */
-    struct store_change *changes; /* the first is the fence */
+    struct store_change *changes; /* the first is the fence; of a whole, the other nodes follow */
     int count;
     GStringChunk *texts; /* what changes point to */
     bool release;

@@ -1,6 +1,7 @@
 /* What goes between us and the server for a transaction: recipes/transaction.h decides. */
 #include <string.h>
 
+#include "contender.h"
 #include "grant.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
@@ -8,6 +9,7 @@
 #include "multi.h"
 #include "recipes/revoke.h"
 #include "release.h"
+#include "whole.h"
 
 void multi_unref(struct multi *m)
 {
@@ -104,9 +106,14 @@ void multi_on_timeout(void *data)
 /* The grant may have been moved since m was made. */
 static void aim(struct multi *m)
 {
-    m->changes[0].path = grant_full_node(m->grant);
-    if (m->release)
-        m->changes[m->count - 1].path = m->changes[0].path;
+    const int nodes = (int)whole_count(m->grant);
+
+    for (int i = 0; i < nodes; i++) {
+        const char *node = grant_full_node(whole_part(m->grant, (uint32_t)i));
+        m->changes[i].path = node;
+        if (m->release)
+            m->changes[m->count - nodes + i].path = node;
+    }
 }
 
 /* A loop, as many may be settled at once. */
@@ -172,15 +179,28 @@ static enum transaction_event_kind to_event(const struct store_reply *reply)
     }
 }
 
+/* Of a whole's nodes but the first, the one that the server did not find: the grant is lost. NULL:
+ * it found them. */
+static zkl_grant *missing_part(const struct multi *m, const struct store_reply *reply)
+{
+    const bool of_part = reply->failed > 0 && (uint32_t)reply->failed < whole_count(m->grant);
+
+    return reply->rc == STORE_NONODE && of_part ? whole_part(m->grant, (uint32_t)reply->failed)
+                                                : NULL;
+}
+
 static void on_answer(struct request *r, const struct store_reply *reply)
 {
     struct multi *m = r->context;
+    const zkl_grant *missing = missing_part(m, reply);
     struct transaction_event ev = {.kind = to_event(reply)};
 
     if (ev.kind == TX_EV_OUTDATED || ev.kind == TX_EV_REFUSED) {
-        ev.error = to_code(reply->rc);
+        ev.error = missing ? ZKL_ELOST : to_code(reply->rc);
         ev.failed = reply->failed;
     }
+    if (missing && grant_contender(missing))
+        contender_vanished(grant_contender(missing));
     step(m, ev);
     multi_unref(m);
 }

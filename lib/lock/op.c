@@ -7,26 +7,31 @@
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/thread.h"
+#include "multi_attempt.h"
 #include "numbered.h"
 #include "release.h"
 #include "retained.h"
+
+/* What it is by, until it is decided. */
+enum op_by { BY_CONTENDER, BY_TURN, BY_NUMBERED, BY_MULTI };
 
 struct zkl_op {
     atomic_int refs; /* the user's, and ours until it is told */
     /* guarded by the monitor: */
     bool decided;
     bool begun; /* the completion: too late to cancel */
-    bool by_turn, by_numbered;
+    enum op_by by : 2;
     /* never changed: */
     zkl_session *session;
     zkl_acquired_fn fn;
     void *data;
     /* guarded by the monitor: */
     sem_t *wake; /* of who blocks in op_wait() */
-    union {      /* what it is by, until decided */
+    union {
         struct contender *contender;
         struct turn_waiter *waiter;
         struct numbered *numbered;
+        struct multi_attempt *multi;
     };
     struct limit *limit; /* NULL: none */
     GQueue *waiters;     /* of whoever may end it; until decided */
@@ -77,7 +82,6 @@ static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
         g_queue_unlink(op->waiters, &op->link);
     op->waiters = NULL;
     op->contender = NULL;
-    op->by_turn = op->by_numbered = false;
     op->decided = true;
     op->grant = grant;
     if (error)
@@ -91,23 +95,9 @@ static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
     }
 }
 
-/* Cancelling wins until the completion begins: a grant won by then is given back. */
-void op_abort(zkl_op *op, int code, const char *text)
+/* A grant won by then is given back. */
+static void abort_decided(zkl_op *op, int code, const char *text)
 {
-    if (op->begun)
-        return;
-    if (!op->decided && op->by_turn) {
-        retained_give_up(op->waiter, code, text);
-        return;
-    }
-    if (!op->decided && op->by_numbered) {
-        numbered_abort(op->numbered, code, text);
-        return;
-    }
-    if (!op->decided) {
-        contender_abort(op->contender, code, text);
-        return;
-    }
     if (!op->error)
         op->error = g_new(zkl_error, 1);
     error_fill(op->error, code, NULL, "%s", text);
@@ -116,6 +106,23 @@ void op_abort(zkl_op *op, int code, const char *text)
     grant_give_back(op->grant);
     grant_unref(op->grant);
     op->grant = NULL;
+}
+
+/* Cancelling wins until the completion begins. */
+void op_abort(zkl_op *op, int code, const char *text)
+{
+    if (op->begun)
+        return;
+    if (op->decided)
+        abort_decided(op, code, text);
+    else if (op->by == BY_TURN)
+        retained_give_up(op->waiter, code, text);
+    else if (op->by == BY_NUMBERED)
+        numbered_abort(op->numbered, code, text);
+    else if (op->by == BY_MULTI)
+        multi_attempt_abort(op->multi, code, text);
+    else
+        contender_abort(op->contender, code, text);
 }
 
 static void on_timeout(void *data)
@@ -190,9 +197,10 @@ static void enter_numbered(zkl_op *op, const struct contender_spec *spec)
     if (!begin(op))
         return;
     struct numbered *n = numbered_enter(op->session, spec, on_decided, op);
-    if (!op->decided)
-        op->numbered = n;
-    op->by_numbered = !op->decided;
+    if (op->decided)
+        return;
+    op->numbered = n;
+    op->by = BY_NUMBERED;
 }
 
 static void wait_for_turn(zkl_op *op, struct retained *r, const struct turn_caller *caller)
@@ -200,14 +208,27 @@ static void wait_for_turn(zkl_op *op, struct retained *r, const struct turn_call
     if (!begin(op))
         return;
     struct turn_waiter *w = retained_wait(r, caller, on_decided, op);
-    if (!op->decided)
-        op->waiter = w;
-    op->by_turn = !op->decided;
+    if (op->decided)
+        return;
+    op->waiter = w;
+    op->by = BY_TURN;
+}
+
+static void enter_all(zkl_op *op, const struct contender_spec *spec, const struct multi_path *paths,
+                      uint32_t count)
+{
+    if (!begin(op))
+        return;
+    struct multi_attempt *a = multi_attempt_begin(op->session, spec, paths, count, on_decided, op);
+    if (op->decided)
+        return;
+    op->multi = a;
+    op->by = BY_MULTI;
 }
 
 int op_ahead(const zkl_op *op)
 {
-    return op->contender && !op->by_turn && !op->by_numbered ? contender_ahead(op->contender) : -1;
+    return op->contender && op->by == BY_CONTENDER ? contender_ahead(op->contender) : -1;
 }
 
 static zkl_op *op_queue(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
@@ -244,6 +265,18 @@ zkl_op *op_start_turn(zkl_session *s, struct retained *r, struct turn_caller *ca
     caller->tries = timeout_ms == 0;
     if (op)
         wait_for_turn(op, r, caller);
+    return op;
+}
+
+zkl_op *op_start_multi(zkl_session *s, struct contender_spec *spec, const struct multi_path *paths,
+                       uint32_t count, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
+                       GQueue *waiters)
+{
+    zkl_op *op = op_queue(s, timeout_ms, fn, data, waiters);
+
+    spec->try_only = timeout_ms == 0;
+    if (op)
+        enter_all(op, spec, paths, count);
     return op;
 }
 

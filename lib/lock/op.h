@@ -18,6 +18,13 @@ struct turn_caller;
 zkl_op *op_start_turn(zkl_session *s, struct retained *r, struct turn_caller *caller,
                       int64_t timeout_ms, zkl_acquired_fn fn, void *data, GQueue *waiters);
 
+struct multi_path;
+
+/* The same, for all of the paths, which are in order: count of them. */
+zkl_op *op_start_multi(zkl_session *s, struct contender_spec *spec, const struct multi_path *paths,
+                       uint32_t count, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
+                       GQueue *waiters);
+
 /* As zkl_op_cancel(), for a reason. */
 void op_abort(zkl_op *op, int code, const char *text);
 

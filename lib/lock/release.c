@@ -2,14 +2,18 @@
 
 #include "contender.h"
 #include "grant.h"
+#include "multi_attempt.h"
 #include "retained.h"
 #include "turn.h"
+#include "whole.h"
 
 void grant_let_go(zkl_grant *g, bool node_gone)
 {
     struct contender *c = grant_contender(g);
 
-    if (c && node_gone)
+    if (whole_attempt(g))
+        multi_attempt_release(whole_attempt(g), node_gone);
+    else if (c && node_gone)
         contender_vanished(c);
     else if (c)
         contender_release(c);

@@ -93,6 +93,8 @@ static void on_news(void *context, enum contender_news news)
         break;
     case CONTENDER_UNKNOWN:
         break;
+    case CONTENDER_WAITS:
+        return;
     }
     retained_step(r, ev);
 }

@@ -5,16 +5,25 @@
 #include "lib/base/error.h"
 #include "lib/session/core.h"
 #include "lib/store/store_zk.h"
+#include "whole.h"
 
-int zkl_grant_check_op(const zkl_grant *g, struct zoo_op *op)
+int zkl_grant_check_ops(const zkl_grant *g, struct zoo_op *ops, size_t count)
 {
-    if (!g || !op)
-        return error_set(ZKL_EINVAL, NULL, "zkl_grant_check_op: %s is NULL", g ? "op" : "g");
-    zoo_check_op_init(op, grant_full_node(g), -1);
+    if (!g || !ops)
+        return error_set(ZKL_EINVAL, NULL, "zkl_grant_check_ops: %s is NULL", g ? "ops" : "g");
+    if (count < whole_count(g))
+        return error_set(ZKL_ERANGE, zkl_grant_node(g), "the grant has %u nodes", whole_count(g));
+    for (uint32_t i = 0; i < whole_count(g); i++)
+        zoo_check_op_init(&ops[i], grant_full_node(whole_part(g, i)), -1);
     if (grant_is_child(g))
         return error_set(ZKL_ECHILD, zkl_grant_node(g), "%s: %s", zkl_grant_node(g),
                          zkl_strerror(ZKL_ECHILD));
     return grant_check_state(g, zkl_grant_state(g));
+}
+
+int zkl_grant_check_op(const zkl_grant *g, struct zoo_op *op)
+{
+    return zkl_grant_check_ops(g, op, 1);
 }
 
 int zkl_session_call(zkl_session *s, zkl_call_fn fn, void *data)

@@ -24,6 +24,7 @@ struct scene {
     zkl_rwlock *rwlock;
     zkl_semaphore *semaphore;
     zkl_election *election;
+    zkl_multilock *multilock; /* of two more */
     zkl_grant *_Atomic grant; /* granting's */
     zkl_op *op;               /* behind it */
     zkl_queue *queue;
@@ -36,6 +37,7 @@ struct scene {
         zkl_mutex *mutex;
         zkl_rwlock *rwlock;
         zkl_semaphore *semaphore;
+        zkl_multilock *multilock;
         zkl_election *election;
         zkl_queue *queue;
         zkl_watch *watch;
@@ -207,6 +209,25 @@ static void acquire(struct scene *c)
     zkl_grant_release(grant);
 }
 
+static int make_multilock(struct scene *c, zkl_multilock **ret)
+{
+    char *one = g_strdup_printf("%s/1", c->t->path), *two = g_strdup_printf("%s/2", c->t->path);
+    const char *const paths[] = {one, two};
+    int code = zkl_multilock_new(ret, c->session, paths, G_N_ELEMENTS(paths), NULL);
+
+    g_free(one);
+    g_free(two);
+    return code;
+}
+
+static void lock_all(zkl_multilock *l)
+{
+    zkl_grant *grant = NULL;
+
+    CHECK_INT(zkl_multilock_lock(l, ZKL_FOREVER, &grant), 0);
+    zkl_grant_release(grant);
+}
+
 #define FREED(field, function) (function(c->field), c->field = NULL)
 
 /* In the order of the map. */
@@ -250,12 +271,15 @@ static void acquire(struct scene *c)
     X(zkl_election_yield, zkl_election_yield(c->election))                                         \
     X(zkl_glib_source_new, c->made.source = zkl_glib_source_new(c->session))                       \
     X(zkl_grant_check_op, zkl_grant_check_op(c->grant, &c->check))                                 \
+    X(zkl_grant_check_ops, zkl_grant_check_ops(c->grant, &c->check, 1))                            \
+    X(zkl_grant_count, zkl_grant_count(c->grant))                                                  \
     X(zkl_grant_deadline, zkl_grant_deadline(c->grant, &c->deadline))                              \
     X(zkl_grant_fence, zkl_grant_fence(c->grant, c->buf, sizeof c->buf))                           \
     X(zkl_grant_multi, zkl_grant_multi(c->grant, NULL, 0, 0, ZKL_FOREVER))                         \
     X(zkl_grant_multi_async,                                                                       \
       zkl_grant_multi_async(c->grant, NULL, 0, 0, ZKL_FOREVER, on_multi, c))                       \
     X(zkl_grant_node, zkl_grant_node(c->grant))                                                    \
+    X(zkl_grant_node_at, zkl_grant_node_at(c->grant, 0))                                           \
     X(zkl_grant_on_change, zkl_grant_on_change(c->grant, on_grant, c))                             \
     X(zkl_grant_on_revoke, zkl_grant_on_revoke(c->grant, on_grant, c))                             \
     X(zkl_grant_on_wanted, zkl_grant_on_wanted(c->grant, on_grant, c))                             \
@@ -265,8 +289,14 @@ static void acquire(struct scene *c)
     X(zkl_grant_slots, zkl_grant_slots(c->grant, &c->limit, 1))                                    \
     X(zkl_grant_state, zkl_grant_state(c->grant))                                                  \
     X(zkl_grant_token, zkl_grant_token(c->grant))                                                  \
+    X(zkl_grant_tokens, zkl_grant_tokens(c->grant, &c->token, 1))                                  \
     X(zkl_grant_turn, zkl_grant_turn(c->grant))                                                    \
     X(zkl_last_error, zkl_last_error(&error))                                                      \
+    X(zkl_multilock_free, FREED(multilock, zkl_multilock_free))                                    \
+    X(zkl_multilock_lock, lock_all(c->multilock))                                                  \
+    X(zkl_multilock_lock_async,                                                                    \
+      zkl_multilock_lock_async(c->multilock, ZKL_FOREVER, on_acquired, c, NULL))                   \
+    X(zkl_multilock_new, make_multilock(c, &c->made.multilock))                                    \
     X(zkl_mutex_depth, zkl_mutex_depth(c->mutex))                                                  \
     X(zkl_mutex_free, FREED(mutex, zkl_mutex_free))                                                \
     X(zkl_mutex_lock, zkl_mutex_lock(c->mutex, ZKL_FOREVER, NULL))                                 \
@@ -388,6 +418,8 @@ static void prepare(struct scene *c)
         CHECK_INT(zkl_rwlock_new(&c->rwlock, c->session, rw, NULL), 0);
     if (!c->semaphore)
         CHECK_INT(zkl_semaphore_new(&c->semaphore, c->session, sem, &limited), 0);
+    if (!c->multilock)
+        CHECK_INT(make_multilock(c, &c->multilock), 0);
     if (!c->election)
         CHECK_INT(zkl_election_new(&c->election, c->session, path, "c", NULL), 0);
     if (!c->grant)
@@ -419,6 +451,7 @@ static void clear_made(struct scene *c)
     zkl_mutex_free(c->made.mutex);
     zkl_rwlock_free(c->made.rwlock);
     zkl_semaphore_free(c->made.semaphore);
+    zkl_multilock_free(c->made.multilock);
     zkl_session_close(c->made.session);
     zkl_canceler_free(c->made.canceler);
     memset(&c->made, 0, sizeof c->made);
@@ -435,6 +468,7 @@ static void clear(struct scene *c)
     zkl_grant_release(c->grant);
     zkl_election_free(c->election);
     zkl_mutex_free(c->mutex);
+    zkl_multilock_free(c->multilock);
     zkl_mutex_free(c->granting);
     zkl_canceler_free(c->canceler);
     c->canceler = NULL;
@@ -448,6 +482,7 @@ static void clear(struct scene *c)
     c->grant = NULL;
     c->election = NULL;
     c->mutex = NULL;
+    c->multilock = NULL;
     c->granting = NULL;
     c->rwlock = NULL;
     c->semaphore = NULL;
@@ -563,6 +598,7 @@ static const struct waiting {
     {"zkl_mutex_lock", BY_SERVER, false, false},
     {"zkl_mutex_lock_cancelable", BY_SERVER, false, false},
     {"zkl_rwlock_lock", BY_SERVER, false, false},
+    {"zkl_multilock_lock", BY_SERVER, false, false},
     {"zkl_election_campaign", BY_SERVER, false, false},
     {"zkl_election_candidates", BY_SERVER, false, false},
     {"zkl_election_leader", BY_SERVER, false, false},

@@ -1,0 +1,306 @@
+#include "multi_attempt.h"
+
+#include "grant.h"
+#include "lib/base/error.h"
+#include "locks.h"
+#include "whole.h"
+
+/* Of one path. */
+struct part {
+    struct multi_attempt *attempt;
+    struct multi_path path;
+    struct contender *contender; /* NULL: none, or decided */
+    struct contender *holder;    /* of what was granted; NULL: none, or its end was heard */
+    zkl_grant *grant;            /* ours; NULL: it was not granted */
+    zkl_error *error;            /* of the contender that failed; NULL: none has */
+    bool entering;               /* in contender_enter() */
+};
+
+struct multi_attempt {
+    unsigned refs; /* until it is done, and each step */
+    struct multi_lock machine;
+    struct multi_lock_path places[MULTI_LOCK_PATHS];
+    zkl_session *session;
+    struct contender_spec spec;
+    struct locks *all; /* of the session */
+    struct local_callers callers;
+    bool listed; /* in the session's list of them */
+    contender_decided decided;
+    void *context;
+    zkl_grant *whole;     /* the user's, with a reference of ours; NULL: not granted */
+    const zkl_error *why; /* inside multi_attempt_abort() */
+    GArray *pending;      /* of struct multi_lock_event: while another is being stepped */
+    bool stepping;
+    struct part part[]; /* in order */
+};
+
+static void drop_grant(struct part *p)
+{
+    if (p->grant)
+        grant_unref(p->grant);
+    p->grant = NULL;
+}
+
+static void attempt_unref(struct multi_attempt *a)
+{
+    if (--a->refs > 0)
+        return;
+    for (uint32_t i = 0; i < a->machine.count; i++) {
+        drop_grant(&a->part[i]);
+        g_free(a->part[i].error);
+        g_ref_string_release(a->part[i].path.directory);
+    }
+    g_ref_string_release(a->spec.payload);
+    g_array_unref(a->pending);
+    g_free(a);
+}
+
+static void step(struct multi_attempt *a, struct multi_lock_event ev);
+
+/* The machine tells by the entry whether the path was left meanwhile. */
+static void step_part(struct part *p, enum multi_lock_event_kind kind)
+{
+    struct multi_attempt *a = p->attempt;
+    const uint32_t at = (uint32_t)(p - a->part);
+
+    step(a, (struct multi_lock_event){.kind = kind, .path = at, .entry = a->places[at].entry});
+}
+
+/* ---- what contenders tell ---- */
+
+/* While nobody knows of it the node, if it stands, goes at once, before another one comes. */
+static void on_ended(struct part *p)
+{
+    struct contender *c = p->holder;
+
+    p->holder = NULL;
+    if (!p->attempt->whole)
+        contender_release(c);
+    step_part(p, MULTI_LOCK_EV_LOST);
+}
+
+static void on_news(void *context, enum contender_news news)
+{
+    if (news == CONTENDER_WAITS)
+        step_part(context, MULTI_LOCK_EV_WAITS);
+    else if (news == CONTENDER_ENDED)
+        on_ended(context);
+}
+
+static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
+{
+    struct part *p = context;
+
+    p->contender = NULL;
+    p->entering = false;
+    if (grant) {
+        p->grant = grant;
+        p->holder = grant_contender(grant);
+        contender_set_idle(p->holder, true);
+        step_part(p, MULTI_LOCK_EV_GRANTED);
+    } else {
+        g_free(p->error);
+        p->error = g_memdup2(error, sizeof *error);
+        step_part(p, MULTI_LOCK_EV_FAILED);
+    }
+}
+
+/* ---- what the machine asks ---- */
+
+static void enter(struct multi_attempt *a, struct part *p)
+{
+    struct contender_spec spec = a->spec;
+
+    drop_grant(p);
+    spec.directory = p->path.directory;
+    spec.news = on_news;
+    p->entering = true;
+    struct contender *c = contender_enter(a->session, &spec, on_decided, p);
+    if (p->entering)
+        p->contender = c;
+    p->entering = false;
+}
+
+/* Nothing of it is heard any more. NULL: its end was. */
+static struct contender *take_holder(struct part *p)
+{
+    struct contender *c = p->holder;
+
+    p->holder = NULL;
+    drop_grant(p);
+    if (c)
+        contender_forget(c);
+    return c;
+}
+
+static void leave(struct part *p)
+{
+    struct contender *c = p->contender, *holder = take_holder(p);
+
+    p->contender = NULL;
+    if (c)
+        contender_abandon(c);
+    if (holder)
+        contender_release(holder);
+}
+
+static void give(struct multi_attempt *a)
+{
+    zkl_grant *parts[MULTI_LOCK_PATHS];
+
+    for (uint32_t i = 0; i < a->machine.count; i++) {
+        parts[a->part[i].path.given] = a->part[i].grant;
+        if (a->part[i].holder)
+            contender_set_idle(a->part[i].holder, false);
+    }
+    a->whole = grant_ref(whole_new(parts, a->machine.count, a));
+    a->decided(a->context, a->whole, NULL);
+}
+
+/* One is lost, and the whole with it. What stands of the others goes when the callbacks are
+ * through. */
+static void lose(struct multi_attempt *a)
+{
+    for (uint32_t i = 0; i < a->machine.count; i++) {
+        struct contender *c = take_holder(&a->part[i]);
+        if (c)
+            contender_lapse(c);
+    }
+}
+
+static void perform(struct multi_attempt *a, const struct multi_lock_event *ev,
+                    const struct multi_lock_action *act)
+{
+    switch (act->kind) {
+    case MULTI_LOCK_ACT_ENTER:
+        enter(a, &a->part[act->path]);
+        break;
+    case MULTI_LOCK_ACT_LEAVE:
+        leave(&a->part[act->path]);
+        break;
+    case MULTI_LOCK_ACT_GRANT:
+        give(a);
+        break;
+    case MULTI_LOCK_ACT_LOSE:
+        lose(a);
+        break;
+    case MULTI_LOCK_ACT_FAIL:
+        a->decided(a->context, NULL,
+                   ev->kind == MULTI_LOCK_EV_ABORT ? a->why : a->part[ev->path].error);
+        break;
+    }
+}
+
+static void step_once(struct multi_attempt *a, const struct multi_lock_event *ev)
+{
+    struct multi_lock_actions actions;
+
+    multi_lock_step(&a->machine, a->places, ev, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        perform(a, ev, &actions.list[i]);
+}
+
+/* Whoever waits is told if the session ends: before its contenders are, which would enter again. */
+static void list_callers(struct multi_attempt *a)
+{
+    const bool waits = a->machine.state == MULTI_LOCK_ACQUIRING;
+
+    if (waits && !a->listed)
+        g_queue_push_tail_link(&a->all->local_callers, &a->callers.link);
+    else if (!waits && a->listed)
+        g_queue_unlink(&a->all->local_callers, &a->callers.link);
+    a->listed = waits;
+}
+
+/* From here on nobody knows it. */
+static void end(struct multi_attempt *a)
+{
+    if (a->whole) {
+        whole_detach(a->whole);
+        grant_unref(a->whole);
+    }
+    a->whole = NULL;
+    attempt_unref(a);
+}
+
+/* Events that come out of a step wait for its end. */
+static void step(struct multi_attempt *a, struct multi_lock_event ev)
+{
+    const bool was_done = a->machine.state == MULTI_LOCK_DONE;
+
+    if (a->stepping) {
+        g_array_append_val(a->pending, ev);
+        return;
+    }
+    a->refs++;
+    a->stepping = true;
+    step_once(a, &ev);
+    for (guint i = 0; i < a->pending->len; i++) {
+        ev = g_array_index(a->pending, struct multi_lock_event, i);
+        step_once(a, &ev);
+    }
+    g_array_set_size(a->pending, 0);
+    a->stepping = false;
+    list_callers(a);
+    if (a->machine.state == MULTI_LOCK_DONE && !was_done)
+        end(a);
+    attempt_unref(a);
+}
+
+/* ---- what the caller does ---- */
+
+static void abort_callers(void *attempt, const zkl_error *why)
+{
+    multi_attempt_abort(attempt, why->code, why->text);
+}
+
+struct multi_attempt *multi_attempt_begin(zkl_session *s, const struct contender_spec *spec,
+                                          const struct multi_path *paths, uint32_t count,
+                                          contender_decided decided, void *context)
+{
+    struct multi_attempt *a = g_malloc0(sizeof(struct multi_attempt) + count * sizeof(struct part));
+
+    a->refs = 1;
+    a->machine.count = count;
+    multi_lock_init(&a->machine, a->places);
+    a->session = s;
+    a->spec = *spec;
+    g_ref_string_acquire(a->spec.payload);
+    a->all = locks_of(s);
+    a->callers =
+        (struct local_callers){.abort = abort_callers, .context = a, .link.data = &a->callers};
+    a->decided = decided;
+    a->context = context;
+    a->pending = g_array_new(FALSE, FALSE, sizeof(struct multi_lock_event));
+    for (uint32_t i = 0; i < count; i++) {
+        a->part[i].attempt = a;
+        a->part[i].path = paths[i];
+        g_ref_string_acquire(paths[i].directory);
+    }
+    step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_BEGIN});
+    return a;
+}
+
+/* It is about the path that it waits for. */
+void multi_attempt_abort(struct multi_attempt *a, int code, const char *text)
+{
+    const uint32_t front = multi_lock_front(&a->machine, a->places);
+    const char *path = session_path(a->session, a->part[front].path.directory);
+    zkl_error why;
+
+    error_fill(&why, code, path, "%s: %s", path, text);
+    a->why = &why;
+    step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_ABORT});
+}
+
+void multi_attempt_release(struct multi_attempt *a, bool node_gone)
+{
+    for (uint32_t i = 0; i < a->machine.count; i++) {
+        struct part *p = &a->part[i];
+        if (node_gone && p->path.given == 0 && p->holder) {
+            contender_vanished(p->holder);
+            return;
+        }
+    }
+    step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_RELEASE});
+}

@@ -1,0 +1,31 @@
+/* The driver of recipes/multi_lock.h: one acquisition of a lock at several paths, with a contender
+ * at each, and the grant that comes of it. All with the monitor held. docs/design/multi-locks.md
+ * has the argument. */
+#ifndef LIB_MULTI_ATTEMPT_H
+#define LIB_MULTI_ATTEMPT_H
+
+#include "contender.h"
+#include "recipes/multi_lock.h"
+
+struct multi_attempt;
+
+struct multi_path {
+    char *directory; /* GRefString, with chroot */
+    uint32_t given;  /* its place among the paths as the user gave them */
+};
+
+/* Enters at all paths, which are in order: count of them. spec is that of each contender but for
+ * the directory and the news. decided is called once, perhaps before this returns: with the grant
+ * of the whole, owned by the callee, or the error. The pointer is good until then. */
+struct multi_attempt *multi_attempt_begin(zkl_session *s, const struct contender_spec *spec,
+                                          const struct multi_path *paths, uint32_t count,
+                                          contender_decided decided, void *context);
+
+/* The caller gives up, before decided: it gets code and text. */
+void multi_attempt_abort(struct multi_attempt *a, int code, const char *text);
+
+/* The grant is given back; node_gone: it is known to be lost instead, with the node of the path
+ * that the user gave first. */
+void multi_attempt_release(struct multi_attempt *a, bool node_gone);
+
+#endif

@@ -1,0 +1,192 @@
+/* The handle of a lock at several paths: what is checked and put in order, and its acquisitions. */
+#include <string.h>
+
+#include "handle.h"
+#include "lib/base/callbacks.h"
+#include "lib/base/error.h"
+#include "lib/base/lock_owner.h"
+#include "lib/base/options.h"
+#include "lib/base/path.h"
+#include "multi_attempt.h"
+#include "op.h"
+
+G_STATIC_ASSERT((int)ZKL_MULTILOCK_PATHS == (int)MULTI_LOCK_PATHS);
+
+struct zkl_multilock {
+    gint refs; /* the user's, and one for each call that waits */
+    zkl_session *session;
+    char *name; /* NULL: made for each call */
+    zkl_parents parents;
+    zkl_peer peer;
+    bool strict;
+    GQueue waiters; /* of zkl_op: acquiring; guarded by the monitor */
+    uint32_t count;
+    struct multi_path paths[]; /* in order */
+};
+
+static void multilock_unref(zkl_multilock *l)
+{
+    if (!g_atomic_int_dec_and_test(&l->refs))
+        return;
+    for (uint32_t i = 0; i < l->count; i++)
+        g_ref_string_release(l->paths[i].directory);
+    session_unref(l->session);
+    g_free(l->name);
+    g_free(l);
+}
+
+static int check(const zkl_multilock *l)
+{
+    if (!l)
+        return error_set(ZKL_EINVAL, NULL, "the lock is NULL");
+    return session_check(l->session);
+}
+
+/* ---- new ---- */
+
+/* The order that all keep: of what the server calls them, byte by byte. */
+static int compare(const void *a, const void *b, void *unused)
+{
+    (void)unused;
+    return strcmp(((const struct multi_path *)a)->directory,
+                  ((const struct multi_path *)b)->directory);
+}
+
+static int check_paths(const char *const *paths, size_t count)
+{
+    if (!paths || count == 0 || count > ZKL_MULTILOCK_PATHS)
+        return error_set(ZKL_EINVAL, NULL, "zkl_multilock_new: %s",
+                         paths ? "count must be 1 to 64" : "paths is NULL");
+    for (size_t i = 0; i < count; i++) {
+        const char *wrong = path_check(paths[i]);
+        if (wrong)
+            return error_set(ZKL_EINVAL, paths[i], "path \"%.100s\": %s", paths[i] ? paths[i] : "",
+                             wrong);
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(paths[k], paths[i]) == 0)
+                return error_set(ZKL_EINVAL, paths[i], "path \"%.100s\" is there twice", paths[i]);
+        }
+    }
+    return 0;
+}
+
+static zkl_multilock *multilock_new(zkl_session *s, const char *const *paths, size_t count,
+                                    const zkl_multilock_options *o)
+{
+    zkl_multilock *l = g_malloc0(sizeof(zkl_multilock) + count * sizeof(struct multi_path));
+
+    l->refs = 1;
+    l->session = session_ref(s);
+    l->name = g_strdup(o->name);
+    l->parents = o->parents;
+    l->peer = o->peer;
+    l->strict = o->strict;
+    l->count = (uint32_t)count;
+    for (uint32_t i = 0; i < count; i++)
+        l->paths[i] = (struct multi_path){path_full(s->chroot, paths[i]), i};
+    g_qsort_with_data(l->paths, (gint)count, sizeof l->paths[0], compare, NULL);
+    return l;
+}
+
+static bool is_closed(zkl_session *s)
+{
+    session_lock(s);
+    const bool closing = s->closing;
+    session_unlock(s);
+    return closing;
+}
+
+static const char *check_options(const zkl_multilock_options *o)
+{
+    const struct handle_options common = {
+        .name = o->name, .parents = o->parents, .strict = o->strict};
+
+    return (unsigned)o->peer > ZKL_PEER_APACHE ? "peer is none of zkl_peer"
+                                               : handle_check_options(&common);
+}
+
+int zkl_multilock_new(zkl_multilock **ret, zkl_session *s, const char *const *paths, size_t count,
+                      const zkl_multilock_options *options)
+{
+    zkl_multilock_options o = ZKL_MULTILOCK_OPTIONS_INIT;
+    int code = session_check(s);
+    const char *wrong;
+
+    if (code)
+        return code;
+    if (!ret)
+        return error_set(ZKL_EINVAL, NULL, "zkl_multilock_new: ret is NULL");
+    if ((wrong = options_take(&o, sizeof o, options)) || (wrong = check_options(&o)))
+        return error_set(ZKL_EINVAL, "options", "%s", wrong);
+    if ((code = check_paths(paths, count)))
+        return code;
+    if (is_closed(s))
+        return error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    *ret = multilock_new(s, paths, count, &o);
+    return 0;
+}
+
+void zkl_multilock_free(zkl_multilock *l)
+{
+    if (!l || fork_is_child(l->session->generation))
+        return;
+    op_abort_all(l->session, &l->waiters, ZKL_ECLOSED, "the lock was freed");
+    multilock_unref(l);
+}
+
+/* ---- locking ---- */
+
+static zkl_op *start(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
+{
+    struct contender_spec spec = {.payload = handle_new_payload(l->name, lock_owner_thread()),
+                                  .parents = l->parents,
+                                  .kind = l->peer == ZKL_PEER_APACHE ? CHILD_APACHE : CHILD_LOCK,
+                                  .style = l->peer == ZKL_PEER_KAZOO ? STYLE_KAZOO : STYLE_GUARDED,
+                                  .strict = l->strict,
+                                  .hints = true};
+
+    session_lock(l->session);
+    zkl_op *op =
+        op_start_multi(l->session, &spec, l->paths, l->count, timeout_ms, fn, data, &l->waiters);
+    session_unlock(l->session);
+    g_ref_string_release(spec.payload);
+    return op;
+}
+
+int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms, zkl_grant **ret)
+{
+    int code = check(l);
+
+    if (code)
+        return code;
+    if (!ret)
+        return error_set(ZKL_EINVAL, NULL, "zkl_multilock_lock: ret is NULL");
+    if (callbacks_inside())
+        return error_set(ZKL_EDEADLK, NULL, "zkl_multilock_lock: called in a callback");
+    g_atomic_int_inc(&l->refs);
+    zkl_op *op = start(l, timeout_ms, NULL, NULL);
+    code = op ? op_wait(op, ret) : ZKL_ECLOSED;
+    zkl_op_free(op);
+    multilock_unref(l);
+    return code;
+}
+
+int zkl_multilock_lock_async(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
+                             zkl_op **ret)
+{
+    int code = check(l);
+
+    if (code)
+        return code;
+    if (!fn)
+        return error_set(ZKL_EINVAL, NULL, "zkl_multilock_lock_async: fn is NULL");
+    zkl_op *op = start(l, timeout_ms, fn, data);
+
+    if (!op)
+        return ZKL_ECLOSED;
+    if (ret)
+        *ret = op;
+    else
+        zkl_op_free(op);
+    return 0;
+}
