@@ -24,6 +24,16 @@ static int take_number(int *ret, const char *option, const char *text)
     return GO_ON;
 }
 
+static int append(char ***list, const char *value)
+{
+    const guint count = *list ? g_strv_length(*list) : 0;
+
+    *list = g_renew(char *, *list, count + 2);
+    (*list)[count] = g_strdup(value);
+    (*list)[count + 1] = NULL;
+    return GO_ON;
+}
+
 /* value: NULL if there is none. */
 static int take_value(const GOptionEntry *entry, const char *option, const char *value)
 {
@@ -33,6 +43,8 @@ static int take_value(const GOptionEntry *entry, const char *option, const char 
         return fail(STATUS_USAGE, "%s: needs a value", option);
     if (entry->arg == G_OPTION_ARG_INT)
         return take_number(entry->arg_data, option, value);
+    if (entry->arg == G_OPTION_ARG_FILENAME_ARRAY)
+        return append(entry->arg_data, value);
     if (entry->arg == G_OPTION_ARG_DOUBLE) {
         if (seconds_parse(value, entry->arg_data))
             return GO_ON;

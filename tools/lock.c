@@ -1,13 +1,33 @@
-/* zkl lock: the way to the grant is a mutex, a read-write lock, or a semaphore. */
+/* zkl lock: the way to the grant is a mutex, a read-write lock, a semaphore, or a lock at several
+ * paths. */
 #include "run.h"
 
 struct lock {
     struct lock_options options;
-    zkl_mutex *mutex;   /* or */
-    zkl_rwlock *rwlock; /* or */
-    zkl_semaphore *semaphore;
+    zkl_mutex *mutex;         /* or */
+    zkl_rwlock *rwlock;       /* or */
+    zkl_semaphore *semaphore; /* or */
+    zkl_multilock *all;       /* of several paths */
     zkl_op *op;
 };
+
+static int open_all(struct lock *l, zkl_session *session)
+{
+    zkl_multilock_options options = ZKL_MULTILOCK_OPTIONS_INIT;
+    const guint count = 1 + g_strv_length(l->options.others);
+    const char **paths = g_new(const char *, count);
+
+    options.name = l->options.name;
+    options.parents = l->options.parents;
+    options.peer = l->options.peer;
+    options.strict = l->options.strict;
+    paths[0] = l->options.path;
+    for (guint i = 1; i < count; i++)
+        paths[i] = l->options.others[i - 1];
+    int code = zkl_multilock_new(&l->all, session, paths, count, &options);
+    g_free(paths);
+    return code;
+}
 
 static int open_mutex(struct lock *l, zkl_session *session)
 {
@@ -45,6 +65,8 @@ static int lock_open(void *self, zkl_session *session)
 {
     struct lock *l = self;
 
+    if (l->options.others)
+        return open_all(l, session);
     if (l->options.slots > 0)
         return open_semaphore(l, session);
     return l->options.shared || l->options.exclusive ? open_rwlock(l, session)
@@ -55,6 +77,8 @@ static int lock_seek(void *self, int64_t timeout_ms, struct attempt *attempt)
 {
     struct lock *l = self;
 
+    if (l->all)
+        return zkl_multilock_lock_async(l->all, timeout_ms, attempt_end, attempt, &l->op);
     if (l->mutex)
         return zkl_mutex_lock_async(l->mutex, timeout_ms, attempt_end, attempt, &l->op);
     if (l->semaphore)
@@ -79,6 +103,7 @@ static void lock_close(void *self)
     zkl_mutex_free(l->mutex);
     zkl_rwlock_free(l->rwlock);
     zkl_semaphore_free(l->semaphore);
+    zkl_multilock_free(l->all);
 }
 
 static const struct acquire_ops lock_ops = {

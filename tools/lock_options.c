@@ -39,6 +39,8 @@ static int check_slots(struct lock_options *o, const char *text)
         return fail(STATUS_USAGE, "--slots: must be a number from 1 on, not %s", text);
     if (o->shared || o->exclusive)
         return fail(STATUS_USAGE, "--slots: a semaphore is neither shared nor exclusive (-s, -x)");
+    if (o->others)
+        return fail(STATUS_USAGE, "--slots: a semaphore is at one path (--and)");
     if (o->peer != ZKL_PEER_CURATOR)
         return fail(STATUS_USAGE, "--slots: a semaphore has no --peer");
     o->slots = (int)slots;
@@ -51,6 +53,8 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
     const GOptionEntry entries[] = {
         {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name,
          "Name of this contender in zkl ls (host and process)", "NAME"},
+        {"and", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->others,
+         "Lock PATH2 as well, all paths or none; can be repeated", "PATH2"},
         {"peer", 0, 0, G_OPTION_ARG_FILENAME, &peer,
          "Other locks on PATH: curator (default), kazoo or apache", "LIBRARY"},
         {"strict", 0, 0, G_OPTION_ARG_NONE, &o->strict,
@@ -69,7 +73,7 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
         .settings = settings,
         .options = o,
         .verb = "lock",
-        .synopsis = "lock PATH [OPTION...] [--] COMMAND [ARG...] | -c STRING",
+        .synopsis = "lock PATH [--and PATH2...] [OPTION...] [--] COMMAND [ARG...] | -c STRING",
         .summary = "Runs COMMAND while holding the lock PATH. Exits with its status.",
         .entries = entries,
     };
@@ -79,6 +83,8 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
         status = command_line_operand(&line, "PATH", &o->path);
     if (status == GO_ON && o->shared && o->exclusive)
         status = fail(STATUS_USAGE, "-s and -x: only one of them can be given");
+    if (status == GO_ON && (o->shared || o->exclusive) && o->others)
+        status = fail(STATUS_USAGE, "--and: not with -s or -x");
     if (status == GO_ON && o->name && !*o->name)
         status = fail(STATUS_USAGE, "--name: must not be empty");
     if (status == GO_ON)
@@ -103,6 +109,7 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
 void lock_options_free(struct lock_options *o)
 {
     g_free(o->path);
+    g_strfreev(o->others);
     g_free(o->name);
     g_strfreev(o->command);
     g_strfreev(o->on_lost);

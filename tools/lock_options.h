@@ -7,6 +7,7 @@
 /* Of both: */
 struct lock_options {
     char *path;
+    char **others;       /* of zkl lock alone: paths that are locked with it; NULL: none */
     char **command;      /* what to execute, ends with NULL */
     int64_t timeout_ms;  /* 0: try, ZKL_FOREVER: no -w */
     double timeout_s;    /* as given, for the message */

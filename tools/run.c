@@ -63,15 +63,16 @@ static int not_acquired(const struct run *t)
 {
     const zkl_error *error = &t->attempt.error;
     const struct lock_options *o = t->options;
+    const char *path = o->others ? error->path : o->path;
 
     switch (error->code) {
     case ZKL_EBUSY:
-        return fail(o->conflict_status, "%s: held by somebody else", o->path);
+        return fail(o->conflict_status, "%s: held by somebody else", path);
     case ZKL_ETIMEDOUT:
-        return fail(o->conflict_status, "%s: not acquired within %g s", o->path, o->timeout_s);
+        return fail(o->conflict_status, "%s: not acquired within %g s", path, o->timeout_s);
     case ZKL_EHOST:
     case ZKL_EUNREACHABLE: /* there was a session before: it is the lock that did not come */
-        return fail(o->conflict_status, "%s: not acquired in time: %s", o->path,
+        return fail(o->conflict_status, "%s: not acquired in time: %s", path,
                     zkl_strerror(error->code));
     default:
         return fail_error(error, o->path);
@@ -162,6 +163,7 @@ int run_once(struct run *t)
 
     t->hold_options = (struct hold_options){
         .path = t->options->path,
+        .others = t->options->others,
         .candidate = t->candidate,
         .argv = t->options->command,
         .on_lost = t->options->on_lost,

@@ -67,6 +67,32 @@ expect "each variable once" 1 "$(ZKL_TOKEN=old "$ZKL" lock $L env | grep -c ^ZKL
 run "$ZKL" lock $L sh -c 'outer=$ZKL_TOKEN; "$ZKL" lock "$ZKL_PATH-inner" sh -c "echo \$ZKL_PATH; [ \$ZKL_TOKEN -gt $outer ] && exit 9"; echo "$? $ZKL_PATH"'
 expect "nested locks" "$L-inner"$'\n'"9 $L" "$out"
 
+# Several paths: all or none, one grant, in the order of the line.
+run "$ZKL" lock $L-b --and $L-c -n --and=$L-a \
+    sh -c 'echo $ZKL_PATH $ZKL_PATHS; echo $ZKL_NODES; echo $ZKL_TOKENS; echo $ZKL_NODE $ZKL_TOKEN; "$ZKL" ls "$1" --json' sh $L-a
+mapfile -t lines <<<"$out"
+expect "several paths" "0:$L-b $L-b $L-c $L-a" "$status:${lines[0]}"
+node='/_c_[0-9a-f-]+-lock-[0-9]{10}'
+expect_match "ZKL_NODES" "^$L-b$node $L-c$node $L-a$node\$" "${lines[1]}"
+read -ra nodes <<<"${lines[1]}"
+read -ra tokens <<<"${lines[2]}"
+expect "ZKL_NODE and ZKL_TOKEN are the first" "${nodes[0]} ${tokens[0]}" "${lines[3]}"
+expect_match "ls agrees on the last" "\"token\": ${tokens[2]},.*\"node\": \"${nodes[2]##*/}\"" "$out"
+for path in $L-a $L-b $L-c; do
+    expect_no_node "nothing is left at $path" $path
+done
+run "$ZKL" lock $L sh -c 'echo "$ZKL_PATHS $ZKL_NODES $ZKL_TOKENS = $ZKL_PATH $ZKL_NODE $ZKL_TOKEN"'
+expect "of one path they are the same" "${out##* = }" "${out%% = *}"
+refused "the same path twice" 64 "$L" lock $L --and $L true
+refused "of a read-write lock" 64 "--and" lock -s $L --and $L-b true
+refused "an invalid path" 64 "x" lock $L --and x true
+hold $L-b
+refused "one of them is held: -n" 1 "$L-b: held" lock -n $L-a --and $L-b --and $L-c true
+refused "one of them is held: -w" 1 "$L-b: not acquired" lock -w .3 $L-c --and $L-b --and $L-a true
+expect_no_node "nothing is left before it" $L-a
+expect_no_node "nothing is left behind it" $L-c
+let_go
+
 # Tokens rise.
 last=0 rising=yes
 for _ in 1 2 3 4 5; do

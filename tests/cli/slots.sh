@@ -23,6 +23,7 @@ for bad in 0 -1 x 2147483648; do
 done
 refused "--slots -s" 64 "^zkl: --slots: a semaphore is neither" lock --slots 2 -s $L true
 refused "--slots --peer" 64 "^zkl: --slots: a semaphore has no" lock --slots 2 --peer kazoo $L true
+refused "--slots --and" 64 "^zkl: --slots: a semaphore is at one path" lock --slots 2 $L --and $L-b true
 
 take a --slots 2
 wait_until "the first runs" runs a

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum channel_kind {
-    MESSAGE_START,  /* run the command; the text is the node */
+    MESSAGE_START,  /* run the command; the text is grant_text() */
     MESSAGE_STATE,  /* value: the grant's */
     MESSAGE_LOOK,   /* the deadline has come nearer; or it is asked to step down */
     MESSAGE_SIGNAL, /* value: for --on-lost; for the candidate itself */

@@ -3,17 +3,51 @@
 
 #include <glib.h>
 #include <inttypes.h>
+#include <string.h>
 
-char **command_environment(const struct hold_options *o, const char *node, uint64_t token,
+/* Between nodes and tokens: neither has any, nor a line's end. */
+#define DIVIDER '\t'
+
+char *grant_text(const zkl_grant *grant)
+{
+    const size_t count = zkl_grant_count(grant);
+    uint64_t *tokens = g_new0(uint64_t, count);
+    GString *text = g_string_new(zkl_grant_node(grant));
+
+    zkl_grant_tokens(grant, tokens, count);
+    for (size_t i = 1; i < count; i++)
+        g_string_append_printf(text, "\n%s", zkl_grant_node_at(grant, i));
+    for (size_t i = 0; i < count; i++)
+        g_string_append_printf(text, "%c%" PRIu64, i == 0 ? DIVIDER : '\n', tokens[i]);
+    g_free(tokens);
+    return g_string_free(text, FALSE);
+}
+
+static char *all_paths(const struct hold_options *o)
+{
+    char *others = o->others ? g_strjoinv("\n", o->others) : NULL,
+         *all = g_strconcat(o->path, others ? "\n" : NULL, others, NULL);
+
+    g_free(others);
+    return all;
+}
+
+char **command_environment(const struct hold_options *o, const char *grant_text, uint64_t token,
                            int64_t session_id, int slot)
 {
+    const char *divider = strchr(grant_text, DIVIDER);
+    char *nodes = g_strndup(grant_text, (gsize)(divider - grant_text)),
+         *node = g_strndup(nodes, strcspn(nodes, "\n")), *paths = all_paths(o);
     char *decimal = g_strdup_printf("%" PRIu64, token);
     char *session = g_strdup_printf("0x%" PRIx64, (uint64_t)session_id);
     char **envp = g_get_environ();
 
     envp = g_environ_setenv(envp, "ZKL_PATH", o->path, TRUE);
+    envp = g_environ_setenv(envp, "ZKL_PATHS", paths, TRUE);
     envp = g_environ_setenv(envp, "ZKL_NODE", node, TRUE);
+    envp = g_environ_setenv(envp, "ZKL_NODES", nodes, TRUE);
     envp = g_environ_setenv(envp, "ZKL_TOKEN", decimal, TRUE);
+    envp = g_environ_setenv(envp, "ZKL_TOKENS", divider + 1, TRUE);
     envp = g_environ_setenv(envp, "ZKL_SESSION", session, TRUE);
     if (o->candidate)
         envp = g_environ_setenv(envp, "ZKL_CANDIDATE", o->candidate, TRUE);
@@ -22,6 +56,9 @@ char **command_environment(const struct hold_options *o, const char *node, uint6
         envp = g_environ_setenv(envp, "ZKL_SLOT", number, TRUE);
         g_free(number);
     }
+    g_free(nodes);
+    g_free(node);
+    g_free(paths);
     g_free(decimal);
     g_free(session);
     return envp;

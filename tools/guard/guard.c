@@ -63,10 +63,11 @@ bool guard_run(struct guard *g, zkl_grant *grant, bool front, struct events *eve
                                     .session_id = zkl_grant_session_id(grant),
                                     .slot = slot_of(grant)};
 
+    char *text = grant_text(grant);
     events_add(events, g->channel);
-    g->envp = command_environment(o, zkl_grant_node(grant), message.token, message.session_id,
-                                  message.slot);
-    g->running = channel_send(g->channel, &message, zkl_grant_node(grant));
+    g->envp = command_environment(o, text, message.token, message.session_id, message.slot);
+    g->running = channel_send(g->channel, &message, text);
+    g_free(text);
     return g->running;
 }
 

@@ -100,7 +100,7 @@ static void act_on_suspect(struct guarding *g)
         pause_tree(g);
 }
 
-static void start(struct guarding *g, const struct message *message, const char *node)
+static void start(struct guarding *g, const struct message *message, const char *grant_text)
 {
     struct spawn s = {.argv = g->options.argv,
                       .events = g->original,
@@ -115,8 +115,8 @@ static void start(struct guarding *g, const struct message *message, const char 
     }
     g->options.grace_ms = message->grace_ms;
     g->options.session_timeout_ms = message->session_timeout_ms;
-    g->envp =
-        command_environment(&g->options, node, message->token, message->session_id, message->slot);
+    g->envp = command_environment(&g->options, grant_text, message->token, message->session_id,
+                                  message->slot);
     s.envp = g->envp;
     if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
         not_started(g, errno);
