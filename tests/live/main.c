@@ -16,6 +16,7 @@ int main(int argc, char **argv)
         &mutex_change_suite,
         &mutex_end_suite,
         &mutex_fork_suite,
+        &multilock_suite,
         &thread_cancel_suite,
         &rwlock_suite,
         &rwlock_downgrade_suite,

@@ -35,10 +35,15 @@ static void turn(struct acquisition *a, enum turn what)
 
 static void take_grant(struct acquisition *a, zkl_grant *grant)
 {
+    uint64_t tokens[PATHS] = {0};
+
+    if (zkl_grant_tokens(grant, tokens, PATHS) != 0 ||
+        zkl_grant_count(grant) != (a->with ? PATHS : 1))
+        stage_wrong(a->process->stage, "a grant has the wrong number of tokens");
     a->grant = grant;
-    a->token = zkl_grant_token(grant);
+    a->token = tokens[a->led];
     a->turn = zkl_grant_turn(grant);
-    a->node = g_strdup(zkl_grant_node(grant));
+    a->node = g_strdup(zkl_grant_node_at(grant, a->led));
     if (a->process->stage->trace) {
         char *node = trace_shorten(a->process->stage->trace, a->node);
         char *more = g_strdup_printf("%s, token %" G_GINT64_MODIFIER "x%s, %s", node, a->token,
@@ -66,6 +71,28 @@ static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
     oracle_completed(a->process->stage, a);
     a->completed = true;
     turn(a, grant ? TURN_GRANTED : TURN_FAILED);
+}
+
+/* A failure is that of one path: the other has nothing to answer for. */
+static void on_both_acquired(zkl_grant *grant, const zkl_error *err, void *data)
+{
+    struct acquisition *a = data, *b = a->with;
+    const bool first = err && strcmp(err->path, client_paths[b->path]) != 0;
+
+    if (grant && !a->abandoned) {
+        on_acquired(grant, err, b);
+        a->process->stage->tally.both++;
+    } else if (err) {
+        b->completed = true;
+    }
+    if (err && !first && !a->abandoned) { /* it is about the other */
+        b->completed = false;
+        on_acquired(NULL, err, b);
+        a->completed = true;
+        turn(a, TURN_FAILED);
+        return;
+    }
+    on_acquired(grant, err, a);
 }
 
 static void hear(struct watcher *w, zkl_grant *grant, zkl_state state)
@@ -146,6 +173,28 @@ struct acquisition *acquisition_enter(struct client *p, int path, int64_t timeou
     return a;
 }
 
+struct acquisition *acquisition_enter_both(struct client *p, int64_t timeout_ms,
+                                           void (*then)(struct acquisition *a, enum turn turn),
+                                           void *data)
+{
+    struct acquisition *a = acquisition_new(p, 0, timeout_ms),
+                       *b = acquisition_new(p, 1, timeout_ms);
+    struct host *before = host_enter(p->host);
+
+    a->with = b;
+    b->with = a;
+    b->led = true;
+    a->then = then;
+    a->data = data;
+    a->peer = b->peer = ZKL_PEER_CURATOR;
+    a->strict = b->strict = false;
+    tell_entering(a, "enters both, ");
+    if (zkl_multilock_lock_async(p->both, timeout_ms, on_both_acquired, a, &a->op) != 0)
+        stage_wrong(p->stage, "an acquisition was refused although the session is open");
+    host_enter(before);
+    return a;
+}
+
 struct acquisition *acquisition_campaign(struct candidate *c, int64_t timeout_ms,
                                          void (*then)(struct acquisition *a, enum turn turn),
                                          void *data)
@@ -211,6 +260,8 @@ void acquisition_cancel(struct acquisition *a)
 
     tell(a, "is canceled", a->completed ? ", too late" : "");
     a->canceled = a->canceled || !a->completed;
+    if (a->with)
+        a->with->canceled = a->canceled;
     zkl_op_cancel(a->op);
     host_enter(before);
 }
@@ -234,7 +285,7 @@ bool acquisition_downgrade(struct acquisition *a)
 
 void acquisition_refresh(struct acquisition *a)
 {
-    const char *node = a->grant ? zkl_grant_node(a->grant) : a->node;
+    const char *node = a->grant ? zkl_grant_node_at(a->grant, a->led) : a->node;
 
     if (strcmp(node, a->node) == 0)
         return;
@@ -246,6 +297,13 @@ void acquisition_refresh(struct acquisition *a)
     oracle_moved(a->process->stage, a);
 }
 
+static void give_up(struct acquisition *a)
+{
+    a->grant = NULL;
+    a->released = true;
+    oracle_released(a->process->stage, a);
+}
+
 void acquisition_release(struct acquisition *a)
 {
     zkl_grant *grant = a->grant;
@@ -255,9 +313,9 @@ void acquisition_release(struct acquisition *a)
     struct host *before = host_enter(a->process->host);
     tell(a, "releases", "");
     acquisition_refresh(a);
-    a->grant = NULL;
-    a->released = true;
-    oracle_released(a->process->stage, a);
+    give_up(a);
+    if (a->with)
+        give_up(a->with);
     if (!a->lent)
         zkl_grant_release(grant);
     host_enter(before);
@@ -281,7 +339,7 @@ void acquisition_abandon(struct client *p)
         a->abandoned = true;
         oracle_released(p->stage, a);
         zkl_grant *grant = g_steal_pointer(&a->grant);
-        if (!a->lent)
+        if (!a->lent && !a->led)
             zkl_grant_release(grant);
         turn(a, TURN_ENDED);
     }

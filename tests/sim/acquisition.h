@@ -54,6 +54,8 @@ struct acquisition {
     char *why;          /* and the sentence about it */
     zkl_peer peer;
     bool strict;
+    struct acquisition *with; /* of a lock at both paths: that of the other; NULL: it is of one */
+    bool led;                 /* by it, which has the operation and the grant */
     void (*then)(struct acquisition *a, enum turn turn);
     void *data; /* of then */
 };
@@ -62,6 +64,11 @@ struct acquisition {
 struct acquisition *acquisition_enter(struct client *p, int path, int64_t timeout_ms,
                                       void (*then)(struct acquisition *a, enum turn turn),
                                       void *data);
+/* The same at both paths at once: one acquisition for each, and the one of the first is returned.
+ */
+struct acquisition *acquisition_enter_both(struct client *p, int64_t timeout_ms,
+                                           void (*then)(struct acquisition *a, enum turn turn),
+                                           void *data);
 void acquisition_free(void *acquisition);
 
 /* The same by a campaign. */

@@ -141,6 +141,15 @@ static void free_locks(struct client *p, int path)
         free_mutexes(p, path);
 }
 
+static void make_both(struct client *p)
+{
+    zkl_multilock_options options = ZKL_MULTILOCK_OPTIONS_INIT;
+
+    options.name = host_name(p->host);
+    if (zkl_multilock_new(&p->both, p->session, client_paths, PATHS, &options) != 0)
+        stage_wrong(p->stage, "no lock of both paths could be made");
+}
+
 void client_open(struct client *p)
 {
     struct host *before = host_enter(p->host);
@@ -152,7 +161,16 @@ void client_open(struct client *p)
         p->handles[i] = 0;
         make_locks(p, i);
     }
+    make_both(p);
     host_enter(before);
+}
+
+static void free_both(struct client *p)
+{
+    for (int i = 0; i < PATHS; i++)
+        acquisition_expect_closed(p, i);
+    zkl_multilock_free(p->both);
+    make_both(p);
 }
 
 void client_free_mutexes(struct client *p, int path)
@@ -161,9 +179,13 @@ void client_free_mutexes(struct client *p, int path)
 
     trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "frees the mutexes of %s",
                client_paths[path]);
-    acquisition_expect_closed(p, path);
-    free_locks(p, path);
-    make_locks(p, path);
+    if (p->locks_both) {
+        free_both(p);
+    } else {
+        acquisition_expect_closed(p, path);
+        free_locks(p, path);
+        make_locks(p, path);
+    }
     host_enter(before);
 }
 
@@ -180,6 +202,7 @@ static void end_session(struct client *p)
     onlookers_closed(p);
     for (int i = 0; i < PATHS; i++)
         free_locks(p, i);
+    zkl_multilock_free(p->both);
     p->session = NULL;
     p->dispatch_at = NEVER;
     host_enter(before);

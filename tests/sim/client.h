@@ -45,6 +45,8 @@ struct client {
     unsigned handles[PATHS]; /* how many this session has had there */
     bool retains[LINES];     /* its mutex there */
     uint64_t *styles;        /* chance of their peers and of strict; NULL: as by default */
+    zkl_multilock *both;
+    bool locks_both; /* one acquisition at a time, of both paths, and no other */
     zkl_peer peers[LINES];
     bool strict[LINES];
     bool dead;
@@ -64,7 +66,7 @@ void client_open(struct client *p); /* a session; there must be none */
 
 /* Ends what it has, and tells it so, before this returns. */
 void client_close(struct client *p);
-void client_free_mutexes(struct client *p, int path); /* and makes others */
+void client_free_mutexes(struct client *p, int path); /* and makes others; or the lock of both */
 void client_kill(struct client *p);
 
 void client_pause(struct client *p, bool suspended);

@@ -340,6 +340,98 @@ static void handed_over_in_a_long_queue(void)
     hand_over_in_long_queue(WAITERS_MAX);
 }
 
+/* ---- several paths ---- */
+
+enum { SEVERAL = 4 };
+static const char *const several[SEVERAL] = {"/l1", "/l2", "/l3", "/l4"};
+
+static zkl_multilock *several_of(struct actor *a)
+{
+    zkl_multilock *l = NULL;
+    struct host *before = host_enter(a->host);
+
+    REQUIRE(zkl_multilock_new(&l, a->session, several, SEVERAL, NULL) == 0);
+    host_enter(before);
+    return l;
+}
+
+static void enter_several(zkl_multilock *l, int i)
+{
+    struct waiter *w = &waiters[i];
+
+    *w = (struct waiter){.actor = &actors[i]};
+    struct host *before = host_enter(w->actor->host);
+    CHECK_INT(zkl_multilock_lock_async(l, ZKL_FOREVER, on_acquired, w, NULL), 0);
+    host_enter(before);
+}
+
+/* ns until the waiter is granted. */
+static int64_t time_of(int i)
+{
+    const int64_t began = world_now(world);
+
+    for (int n = 0; n < 1000 && !waiters[i].grant; n++)
+        pass(MS / 100);
+    return world_now(world) - began;
+}
+
+/* All creates in one round trip, and the lists behind them: it takes as long as one path. */
+static void several_paths(void)
+{
+    latency_us = 500;
+    begin(SHORT);
+    zkl_multilock *l = several_of(&actors[0]);
+    enter_several(l, 0); /* makes the directories */
+    pass(100 * MS);
+    leave(0);
+    costs = (struct costs){0};
+    enter_several(l, 0);
+    const int64_t took = time_of(0);
+    leave(0);
+    CHECK_COSTS(costs, .create = SEVERAL, .list = SEVERAL, .delete = SEVERAL,
+                .changes = 2 * SEVERAL);
+    enter(1);
+    pass(100 * MS);
+    leave(1);
+    struct host *before = host_enter(actors[1].host);
+    CHECK_INT(zkl_mutex_lock_async(actors[1].mutex, ZKL_FOREVER, on_acquired, &waiters[1], NULL),
+              0);
+    host_enter(before);
+    CHECK_INT(time_of(1), took);
+    leave(1);
+    zkl_multilock_free(l);
+    end();
+    latency_us = 0;
+}
+
+/* The second path is another's: what is behind it is left, and entered again when that is free. */
+static void several_paths_that_wait(void)
+{
+    begin(SHORT);
+    zkl_multilock *l = several_of(&actors[0]), *other = several_of(&actors[1]);
+    enter_several(l, 0);
+    pass(100 * MS);
+    leave(0);
+    zkl_mutex *held_by_another = actors[2].mutex;
+    REQUIRE(zkl_mutex_new(&actors[2].mutex, actors[2].session, several[1], NULL) == 0);
+    enter(2);
+    costs = (struct costs){0};
+    enter_several(other, 1);
+    pass(SHORT);
+    CHECK_COSTS(costs, .create = SEVERAL, .list = SEVERAL, .read = 2, .delete = 2,
+                .changes = SEVERAL + 2);
+    costs = (struct costs){0};
+    leave(2);
+    REQUIRE(waiters[1].grant);
+    CHECK_COSTS(costs, .create = 2, .list = 2, .delete = 1, .changes = 3, .events = 1);
+    leave(1);
+    zkl_mutex_free(actors[2].mutex);
+    actors[2].mutex = held_by_another;
+    zkl_multilock_free(l);
+    zkl_multilock_free(other);
+    end();
+}
+
 /* Then the own node is watched as well, and the watch is heard of once more at its end. */
 static void held_for_longer(void)
 {
@@ -695,6 +787,8 @@ static const struct test_case cases[] = {
     {"handed_over_to_the_only_one", handed_over_to_the_only_one},
     {"handed_over_in_a_short_queue", handed_over_in_a_short_queue},
     {"handed_over_in_a_long_queue", handed_over_in_a_long_queue},
+    {"several_paths", several_paths},
+    {"several_paths_that_wait", several_paths_that_wait},
     {"held_for_longer", held_for_longer},
     {"readers_and_writers", readers_and_writers},
     {"downgraded", downgraded},

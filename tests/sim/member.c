@@ -1,7 +1,14 @@
 #include "roles.h"
 #include "write.h"
 
+#include "unit/seeded.h"
+
 #define MS INT64_C(1000000)
+
+/* Another stream than that of the schedule; one that leaves the known seeds (seeds.c) without. */
+#define STREAM UINT64_C(0x6d616e7970617468)
+
+enum { BOTH_PERCENT = 15 }; /* of all schedules */
 
 int64_t roles_soon(const struct roles *roles, int part)
 {
@@ -11,6 +18,16 @@ int64_t roles_soon(const struct roles *roles, int part)
 static struct stage *stage_of(const struct slot *slot)
 {
     return slot->member->roles->stage;
+}
+
+void member_draw(struct roles *roles, uint64_t seed)
+{
+    uint64_t chance = seed ^ STREAM;
+
+    if (client_sharing || seeded_below(&chance, 100) >= BOTH_PERCENT)
+        return;
+    roles->paths = PATHS;
+    roles->both = 1 + seeded_below(&chance, roles->members);
 }
 
 /* ---- what a thread does ---- */
@@ -105,10 +122,12 @@ static int64_t draw_timeout(const struct slot *slot)
 static void enter(struct slot *slot)
 {
     struct stage *stage = stage_of(slot);
+    struct client *p = slot->member->process;
     int path = (int)stage_below(stage, slot->member->roles->paths);
+    int64_t timeout_ms = draw_timeout(slot);
 
-    slot->acquisition =
-        acquisition_enter(slot->member->process, path, draw_timeout(slot), on_turn, slot);
+    slot->acquisition = p->locks_both ? acquisition_enter_both(p, timeout_ms, on_turn, slot)
+                                      : acquisition_enter(p, path, timeout_ms, on_turn, slot);
     if (stage_chance(stage, 20))
         slot->cancel.at = roles_soon(slot->member->roles, stage_chance(stage, 50) ? 500 : 1);
 }
@@ -148,7 +167,9 @@ static void on_cancel(void *data)
 
 static void wake_slots(struct member *m)
 {
-    for (unsigned i = 0; i < m->roles->slots; i++) {
+    const unsigned slots = m->process->locks_both ? 1 : m->roles->slots;
+
+    for (unsigned i = 0; i < slots; i++) {
         struct slot *slot = &m->slots[i];
         slot->act.process = slot->cancel.process = m->process;
         if (!slot->acquisition)
@@ -164,6 +185,7 @@ static void be_born(struct member *m)
 
     m->lives++;
     m->process = client_new(m->roles->stage, name, m->rate_ppm, &m->options);
+    m->process->locks_both = m->letter < 'A' + (int)m->roles->both;
     m->process->styles = m->roles->styles ? &m->roles->beside : NULL;
     m->process->timers_late = stage_chance(m->roles->stage, 70) ? 0 : 2 * MS;
     client_open(m->process);

@@ -136,13 +136,13 @@ static const struct client *client_of(const struct stage *stage, int64_t session
 }
 
 /* A span is followed by the next one's node before its own goes; and what cannot be listed is left
- * behind by whom it belonged to. */
+ * behind by whom it belonged to. A lock at both paths is no mutex. */
 static void check_crowd(struct stage *stage, const struct contender_node *own)
 {
     const struct client *p = own->line < PATHS ? client_of(stage, own->session) : NULL;
     unsigned count = 0;
 
-    if (!p || stage->oracle.refusing || client_sharing)
+    if (!p || p->locks_both || stage->oracle.refusing || client_sharing)
         return;
     for (guint i = 0; i < stage->oracle.standing->len; i++) {
         const struct contender_node *n = stage->oracle.standing->pdata[i];

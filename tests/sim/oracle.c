@@ -6,6 +6,7 @@
 #include "client.h"
 #include "foreign_node.h"
 #include "nodes.h"
+#include "order.h"
 #include "tables.h"
 #include "waking.h"
 
@@ -97,10 +98,11 @@ static void check_place(struct stage *stage, const struct acquisition *a,
 /* Taken away before a write was sent that was answered when it was granted. What is answered in one
  * step comes in any order. Only of a mutex is it known when that was: the winner of an election
  * looks at its rivals first. A later turn goes by the proof of the first, as a hold does: in the
- * first 20 ms the own node may not be watched, nor the children. */
+ * first 20 ms the own node may not be watched, nor the children. Of a lock at both paths one is
+ * held before the other comes. */
 static bool is_known_gone(const struct acquisition *a, const struct contender_node *n)
 {
-    return a->path < PATHS && a->turn == 0 && n->known_in != 0 &&
+    return a->path < PATHS && a->turn == 0 && !a->with && n->known_in != 0 &&
            n->known_in < a->process->heard_in;
 }
 
@@ -337,6 +339,7 @@ void oracle_check(struct stage *stage)
         check_fallen(stage, o->fallen->pdata[i]);
     if (o->always || o->look || o->fallen->len > 0)
         check_holding(stage);
+    order_check(stage);
     g_ptr_array_set_size(o->fallen, 0);
     o->look = false;
 }

@@ -53,6 +53,15 @@ static int64_t asked_at(const struct heeder *h, const char *node)
     return at ? *at : 0;
 }
 
+/* Of a lock at both paths, either node counts. */
+static int64_t own_asked_at(const struct heeder *h)
+{
+    const int64_t at = asked_at(h, h->node);
+    const struct acquisition *with = h->acquisition->with;
+
+    return at == 0 && with ? asked_at(h, with->node) : at;
+}
+
 /* As if the node had the other word. */
 static bool was_asked_as(const struct heeder *h, const char *word, const char *other)
 {
@@ -68,7 +77,7 @@ static bool was_asked_as(const struct heeder *h, const char *word, const char *o
 /* One that is downgraded may be asked before, and behind that. */
 static bool was_asked(const struct heeder *h)
 {
-    return asked_at(h, h->node) > 0 || was_asked_as(h, "-__READ__", "-__WRIT__") ||
+    return own_asked_at(h) > 0 || was_asked_as(h, "-__READ__", "-__WRIT__") ||
            was_asked_as(h, "-__WRIT__", "-__READ__");
 }
 
@@ -135,8 +144,8 @@ static void check(struct heeder *h)
     }
     if (!well)
         h->well_since = now;
-    else if (strcmp(a->node, h->node) == 0 && asked_at(h, h->node) > 0 &&
-             now - MAX(h->well_since, asked_at(h, h->node)) > patience)
+    else if (strcmp(a->node, h->node) == 0 && own_asked_at(h) > 0 &&
+             now - MAX(h->well_since, own_asked_at(h)) > patience)
         stage_wrong(stage, "%s was asked to give way and does not hear it", h->node);
 }
 

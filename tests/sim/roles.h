@@ -78,6 +78,7 @@ struct roles {
     bool lives;     /* processes end in the middle */
     struct member member[MEMBERS_MAX];
     struct fault fault[FAULTS_MAX];
+    unsigned both;    /* so many of the members lock both paths */
     uint64_t beside;  /* chance of what foreign_node.h is about */
     bool styles;      /* contenders have any style and peer */
     bool has_foreign; /* children of others are put beside them */
@@ -106,6 +107,7 @@ int64_t roles_soon(const struct roles *roles, int part);
 
 void member_start(struct roles *roles, unsigned i);
 void member_calm(struct member *m); /* nothing new, and what is held is let go soon */
+void member_draw(struct roles *roles, uint64_t seed); /* who locks both paths */
 bool member_is_done(const struct member *m);
 void member_end(struct member *m);
 

@@ -165,6 +165,7 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
     contender_long_queue = seed % 2 ? LONG_ALREADY : LONG_QUEUE;
     roles->stage = stage_new(random, config, trace);
     draw_roles(roles, &config);
+    member_draw(roles, seed);
     foreign_nodes_draw(roles, seed);
     actors_draw(roles, seed);
     admin_draw(roles, seed);

@@ -36,6 +36,7 @@ static const struct {
     {"told to observers", offsetof(struct tally, told), 2500, false},
     {"head hints", offsetof(struct tally, hints), 100, false},
     {"restores", offsetof(struct tally, restores), 10, false},
+    {"grants of both paths", offsetof(struct tally, both), 200, false},
     {"revoked", offsetof(struct tally, revoked), 50, false},
     {"turns", offsetof(struct tally, turns), 300, false},
     {"downgrades", offsetof(struct tally, downgrades), 500, false},

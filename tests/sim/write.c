@@ -78,6 +78,8 @@ void write_start(struct acquisition *a, bool release, int64_t timeout_ms)
     }
     g_ptr_array_add(stage->writes, w);
     a->released = a->released || release;
+    if (a->with)
+        a->with->released = a->released;
     trace_line(stage->trace, stage_now(stage), host_name(a->process->host), "a%u writes %s%s",
                a->number, w->path, release ? ", and releases" : "");
 }
@@ -107,8 +109,9 @@ void write_note(struct stage *stage, const struct note *note)
 
     if (!w)
         return;
-    if (!has_node(stage, w->acquisition))
-        stage_wrong(stage, "%s is applied, but %s is gone", w->path, w->acquisition->node);
+    const struct acquisition *a = w->acquisition;
+    if (!has_node(stage, a) || (a->with && !has_node(stage, a->with)))
+        stage_wrong(stage, "%s is applied, but %s is gone", w->path, a->node);
     else if (w->answered && w->code != ZKL_EUNKNOWN)
         stage_wrong(stage, "%s is applied after its answer", w->path);
     stage->tally.undecided += w->answered;

@@ -51,26 +51,45 @@ static bool is_valid(const struct acquisition *t)
 
 static bool stands(const struct acquisition *t)
 {
-    return world_exists(stage.world, zkl_grant_node(t->grant), NULL, NULL);
+    return world_exists(stage.world, zkl_grant_node(t->grant), NULL, NULL) &&
+           (!t->other || world_exists(stage.world, t->other_node, NULL, NULL));
 }
 
-void rules_granted(const struct acquisition *t)
+static bool is_at(const struct acquisition *t, unsigned i)
 {
-    uint64_t token = zkl_grant_token(t->grant), czxid = 0;
+    return strcmp(lock_paths[i], t->path) == 0 || g_strcmp0(lock_paths[i], t->other) == 0;
+}
+
+static void check_node(const struct acquisition *t, const char *node, uint64_t token)
+{
+    uint64_t czxid = 0;
     int64_t owner = 0;
 
-    for (unsigned i = 0; i < LOCK_PATHS; i++) {
-        if (strcmp(lock_paths[i], t->path) != 0)
-            continue;
-        MUST(token > stage.newest_token[i]);
-        stage.newest_token[i] = token;
-    }
-    if (!world_exists(stage.world, t->node, &owner, &czxid)) {
+    if (!world_exists(stage.world, node, &owner, &czxid)) {
         MUST(stage.third_party);
         return;
     }
     MUST(czxid == token);
     MUST(owner == zkl_grant_session_id(t->grant));
+}
+
+void rules_granted(const struct acquisition *t)
+{
+    uint64_t tokens[] = {0, 0};
+
+    MUST(zkl_grant_count(t->grant) == (t->other ? 2 : 1));
+    MUST(zkl_grant_tokens(t->grant, tokens, G_N_ELEMENTS(tokens)) == 0);
+    MUST(zkl_grant_token(t->grant) == tokens[0]);
+    for (unsigned i = 0; i < LOCK_PATHS; i++) {
+        const uint64_t token = tokens[strcmp(lock_paths[i], t->path) != 0];
+        if (!is_at(t, i))
+            continue;
+        MUST(token > stage.newest_token[i]);
+        stage.newest_token[i] = token;
+    }
+    check_node(t, t->node, tokens[0]);
+    if (t->other)
+        check_node(t, t->other_node, tokens[1]);
 }
 
 /* A third party may take a node away from under its grant: then only the token protects. */
@@ -87,7 +106,7 @@ void rules_at_step(void)
             continue;
         }
         for (unsigned k = 0; k < LOCK_PATHS; k++) {
-            if (strcmp(lock_paths[k], t->path) != 0)
+            if (!is_at(t, k))
                 continue;
             MUST(!valid[k] || (stage_shares(valid[k]) && stage_shares(t)));
             valid[k] = t;

@@ -347,6 +347,78 @@ static void released_in_a_downgrade(void)
     end(reader);
 }
 
+/* ---- two paths ---- */
+
+static struct acquisition *hold_both(struct actor *a)
+{
+    struct acquisition *t = stage_lock_both(a, ZKL_FOREVER);
+
+    stage_await(t);
+    return t;
+}
+
+static void both_alone(void)
+{
+    stage_release(hold_both(stage_join("a")));
+}
+
+/* Behind a mutex at either path, one after the other. */
+static void both_wait(void)
+{
+    struct actor *a = stage_join("a"), *b = stage_join("b");
+    struct acquisition *first = hold(a, LOCK_PATH), *second = hold(a, LOCK_OTHER),
+                       *t = stage_lock_both(b, ZKL_FOREVER);
+
+    stage_run(1000);
+    stage_release(first);
+    stage_run(1000);
+    stage_release(second);
+    end(t);
+}
+
+static void both_again(void)
+{
+    struct acquisition *first = hold_both(stage_join("a")),
+                       *second = stage_lock_both(stage_join("b"), ZKL_FOREVER);
+
+    stage_run(1000);
+    stage_release(first);
+    end(second);
+}
+
+/* In vain. */
+static void both_half(void)
+{
+    struct acquisition *first = hold(stage_join("a"), LOCK_PATH),
+                       *t = stage_lock_both(stage_join("b"), 5000);
+
+    end(t);
+    stage_release(first);
+}
+
+static void both_node_deleted(void)
+{
+    struct acquisition *t = hold_both(stage_join("a"));
+
+    stage_run(1000);
+    if (t->other_node)
+        stage_admin_delete(t->other_node);
+    stage_run(1000);
+    stage_release(t);
+}
+
+static void both_transactions(void)
+{
+    struct acquisition *t = hold_both(stage_join("a")),
+                       *next = stage_lock_both(stage_join("b"), ZKL_FOREVER);
+
+    stage_multi(t, 0);
+    stage_multi(t, ZKL_MULTI_RELEASE);
+    stage_run(3000);
+    stage_release(t);
+    end(next);
+}
+
 const struct scene scenes[] = {
     {"alone", alone, "0", 9, false, 0},
     {"between_sessions", between_sessions, "0 0", 16, true, 0},
@@ -371,5 +443,11 @@ const struct scene scenes[] = {
     {"numbers_used_up", numbers_used_up, "0 -16", 15, false, 0},
     {"deletes_refused", deletes_refused, "0 0", 25, false, 0},
     {"deletes_refused_while_holding", deletes_refused_while_holding, "0 0 0", 36, false, 0},
+    {"both_alone", both_alone, "0", 12, false, 0},
+    {"both_wait", both_wait, "0 0 0", 20, true, 0},
+    {"both_again", both_again, "0 0", 20, false, 0},
+    {"both_half", both_half, "0 -3", 15, false, 0},
+    {"both_node_deleted", both_node_deleted, "0-", 12, false, 0},
+    {"both_transactions", both_transactions, "0 0; 0 0", 25, true, 0},
     {NULL, NULL, NULL, 0, false, 0},
 };

@@ -35,7 +35,9 @@ static void free_acquisition(struct acquisition *t)
     zkl_op_free(t->op);
     zkl_mutex_free(t->mutex);
     zkl_rwlock_free(t->rwlock);
+    zkl_multilock_free(t->both);
     g_free(t->node);
+    g_free(t->other_node);
 }
 
 void stage_end(void)
@@ -104,6 +106,7 @@ static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
     if (!grant)
         return;
     t->node = g_strdup(zkl_grant_node(grant));
+    t->other_node = g_strdup(zkl_grant_node_at(grant, 1));
     MUST(zkl_grant_on_change(grant, on_change, t) == 0);
     rules_granted(t);
 }
@@ -129,6 +132,19 @@ struct acquisition *stage_share(struct actor *a, const char *path, bool shared)
     MUST(zkl_rwlock_new(&t->rwlock, a->session, path, NULL) == 0);
     MUST((shared ? zkl_rwlock_lock_shared_async
                  : zkl_rwlock_lock_async)(t->rwlock, ZKL_FOREVER, on_acquired, t, &t->op) == 0);
+    host_enter(before);
+    return t;
+}
+
+struct acquisition *stage_lock_both(struct actor *a, int64_t timeout_ms)
+{
+    static const char *const paths[] = {LOCK_PATH, LOCK_OTHER};
+    struct acquisition *t = &stage.acquisitions[stage.acquisition_count++];
+    struct host *before = host_enter(a->host);
+
+    *t = (struct acquisition){.actor = a, .path = LOCK_PATH, .other = LOCK_OTHER};
+    MUST(zkl_multilock_new(&t->both, a->session, paths, G_N_ELEMENTS(paths), NULL) == 0);
+    MUST(zkl_multilock_lock_async(t->both, timeout_ms, on_acquired, t, &t->op) == 0);
     host_enter(before);
     return t;
 }

@@ -26,11 +26,14 @@ struct actor {
 struct acquisition {
     struct actor *actor;
     const char *path;
-    zkl_mutex *mutex; /* or */
-    zkl_rwlock *rwlock;
+    const char *other;  /* a second path that is locked with it; NULL: none */
+    zkl_mutex *mutex;   /* or */
+    zkl_rwlock *rwlock; /* or */
+    zkl_multilock *both;
     zkl_op *op;
     zkl_grant *grant; /* until it is given back */
     char *node;       /* NULL: not granted */
+    char *other_node;
     int code;
     int calls;         /* of its completion */
     int lost, endings; /* told of the grant: LOST; that or RELEASED */
@@ -67,6 +70,8 @@ struct acquisition *stage_lock(struct actor *a, const char *path, int64_t timeou
 struct acquisition *stage_share(struct actor *a, const char *path, bool shared); /* for ever */
 void stage_downgrade(struct acquisition *t); /* a writer goes on as a reader, if it was granted */
 bool stage_shares(const struct acquisition *t); /* its grant is a reader's */
+/* The same at LOCK_PATH and LOCK_OTHER. */
+struct acquisition *stage_lock_both(struct actor *a, int64_t timeout_ms);
 void stage_cancel(struct acquisition *t);
 void stage_release(struct acquisition *t); /* if it was granted */
 /* Creates a node, under the fence of t's grant, if there is one. */

@@ -46,6 +46,7 @@ int main(int argc, char **argv)
         &transaction_doubt_suite,
         &multi_suite,
         &multi_lock_suite,
+        &multilock_suite,
         &multi_bounds_suite,
         &multi_doubt_suite,
         &election_suite,

@@ -42,10 +42,17 @@ static void put(GString *text, const struct multi_lock_action *a)
         g_string_append_printf(text, " %u", a->path);
 }
 
-static char *step(struct multi_lock *m, struct multi_lock_path *paths, const struct told *told)
+/* The numbers of the last attempts of each path, as the machine gave them. */
+struct numbers {
+    uint32_t last, before;
+};
+
+static char *step(struct multi_lock *m, struct multi_lock_path *paths, struct numbers *numbers,
+                  const struct told *told)
 {
+    const struct numbers *n = &numbers[told->path];
     struct multi_lock_event ev = {
-        .kind = told->kind, .path = told->path, .entry = paths[told->path].entry - told->old};
+        .kind = told->kind, .path = told->path, .entry = told->old ? n->before : n->last};
     struct multi_lock_actions actions;
     GString *text = g_string_new(NULL);
 
@@ -54,7 +61,7 @@ static char *step(struct multi_lock *m, struct multi_lock_path *paths, const str
         const struct multi_lock_action *a = &actions.list[i];
         put(text, a);
         if (a->kind == MULTI_LOCK_ACT_ENTER)
-            CHECK_INT(a->entry, paths[a->path].entry);
+            numbers[a->path] = (struct numbers){a->entry, numbers[a->path].last};
     }
     return g_string_free(text, FALSE);
 }
@@ -64,10 +71,11 @@ static void play(const struct row *rows, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct multi_lock m = {.count = rows[i].count};
         struct multi_lock_path paths[MULTI_LOCK_PATHS];
+        struct numbers numbers[MULTI_LOCK_PATHS] = {{0, 0}};
 
         multi_lock_init(&m, paths);
         for (int k = 0; k < STEPS_MAX && rows[i].steps[k].acts; k++) {
-            char *acts = step(&m, paths, &rows[i].steps[k].told);
+            char *acts = step(&m, paths, numbers, &rows[i].steps[k].told);
             if (!CHECK_STR(acts, rows[i].steps[k].acts))
                 runner_fail(__FILE__, __LINE__, "%s, step %d", rows[i].what, k + 1);
             g_free(acts);
@@ -278,6 +286,22 @@ static void many_paths(void)
     CHECK_INT(actions.count, MULTI_LOCK_PATHS + 1);
 }
 
+/* Of what was used before; and nothing behind the last path. */
+static void init(void)
+{
+    struct multi_lock m = {.state = MULTI_LOCK_DONE, .count = 2, .entries = 7};
+    struct multi_lock_path paths[3];
+
+    for (int i = 0; i < 3; i++)
+        paths[i] = (struct multi_lock_path){MULTI_LOCK_HELD, 5};
+    multi_lock_init(&m, paths);
+    CHECK_INT(m.state, MULTI_LOCK_IDLE);
+    CHECK_INT(m.count, 2);
+    CHECK_INT(m.entries, 0);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(paths[i].place, i < 2 ? MULTI_LOCK_OUT : MULTI_LOCK_HELD);
+}
+
 static void diagram(void)
 {
     static const char *const names[] = {"idle", "acquiring", "holding", "done", "?"};
@@ -338,14 +362,9 @@ static void invariant(void)
 }
 
 static const struct test_case cases[] = {
-    {"acquires", acquires},
-    {"losses", losses},
-    {"ends", ends},
-    {"old_attempts", old_attempts},
-    {"many_paths", many_paths},
-    {"diagram", diagram},
-    {"invariant", invariant},
-    {NULL, NULL},
+    {"acquires", acquires},         {"losses", losses},         {"ends", ends},
+    {"old_attempts", old_attempts}, {"many_paths", many_paths}, {"init", init},
+    {"diagram", diagram},           {"invariant", invariant},   {NULL, NULL},
 };
 
 const struct test_suite multi_lock_suite = {.name = "multi_lock", .cases = cases};

@@ -32,6 +32,7 @@ extern const struct test_suite log_stderr_suite;
 extern const struct test_suite options_suite;
 extern const struct test_suite multi_suite;
 extern const struct test_suite multi_lock_suite;
+extern const struct test_suite multilock_suite;
 extern const struct test_suite transaction_suite;
 extern const struct test_suite transaction_doubt_suite;
 extern const struct test_suite multi_bounds_suite;

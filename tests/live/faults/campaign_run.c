@@ -168,6 +168,7 @@ static bool start(struct play *p)
                                          .hold_max_ms = so.timeout_ms * 4,
                                          .rest_ms = 20,
                                          .retain_ms = w % RETAINING == 0 ? RETAIN_MS : 0,
+                                         .both = w % RETAINING == 1,
                                          .seed = p->c->seed * 1000 + w * 100};
         if (scene_add(&p->scene, &ao) < 0)
             return false;

@@ -110,6 +110,8 @@ static GPtrArray *arguments(const struct scene *s, int worker)
     g_ptr_array_add(argv, g_strdup_printf("--rest=%d", o->rest_ms));
     g_ptr_array_add(argv, g_strdup_printf("--retain=%d", o->retain_ms));
     g_ptr_array_add(argv, g_strdup_printf("--seed=%d", o->seed + s->actor[worker].number));
+    if (o->both)
+        g_ptr_array_add(argv, g_strdup("--both"));
     if (s->o.election)
         g_ptr_array_add(argv, g_strdup("--election"));
     g_ptr_array_add(argv, NULL);

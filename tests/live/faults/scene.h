@@ -37,6 +37,7 @@ struct actor_options {
     int hold_min_ms, hold_max_ms; /* HOLD_ON: until told */
     int rest_ms;                  /* at most, between two rounds */
     int retain_ms;                /* of a mutex */
+    bool both;                    /* it locks another path, too: see turn.h */
     int seed;
     int host; /* of the lab, where it runs */
 };

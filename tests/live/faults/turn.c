@@ -54,6 +54,8 @@ int turn_new(struct turn *t, const struct turn_options *o, zkl_session *s, const
     mo.retain_ms = o->retain_ms;
     if (o->kind == TURN_LOCK)
         return zkl_mutex_new(&t->mutex, s, path, &mo);
+    if (o->kind == TURN_BOTH)
+        return zkl_multilock_new(&t->both, s, (const char *[]){path, TURN_OTHER_PATH}, 2, NULL);
     pthread_mutex_init(&t->monitor, NULL);
     pthread_cond_init(&t->changed, NULL);
     err = zkl_election_new(&t->election, s, path, id, NULL);
@@ -66,9 +68,19 @@ int turn_take(struct turn *t, zkl_grant **ret)
 {
     if (t->kind == TURN_LOCK)
         return zkl_mutex_lock(t->mutex, ZKL_FOREVER, ret);
+    if (t->kind == TURN_BOTH)
+        return zkl_multilock_lock(t->both, ZKL_FOREVER, ret);
     if (t->kind == TURN_CAMPAIGN)
         return zkl_election_campaign(t->election, ZKL_FOREVER, ret);
     return take_lent(t, ret);
+}
+
+static int release(zkl_grant *grant)
+{
+    const int err = zkl_grant_state(grant) == ZKL_LOST ? ZKL_ELOST : 0;
+
+    zkl_grant_release(grant);
+    return err;
 }
 
 int turn_give(struct turn *t, zkl_grant *grant)
@@ -77,6 +89,8 @@ int turn_give(struct turn *t, zkl_grant *grant)
 
     if (t->kind == TURN_LOCK)
         return zkl_mutex_unlock(t->mutex);
+    if (t->kind == TURN_BOTH)
+        return release(grant);
     if (t->kind == TURN_STARTED)
         return give_back(t);
     err = zkl_election_resign(t->election);
@@ -87,5 +101,6 @@ int turn_give(struct turn *t, zkl_grant *grant)
 void turn_free(struct turn *t)
 {
     zkl_mutex_free(t->mutex);
+    zkl_multilock_free(t->both);
     zkl_election_free(t->election);
 }

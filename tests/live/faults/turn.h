@@ -6,12 +6,16 @@
 #include <stdbool.h>
 #include <zkl.h>
 
-/* TURN_CAMPAIGN asks for each term; TURN_STARTED lets the library campaign on and on. */
-enum turn_kind { TURN_LOCK, TURN_CAMPAIGN, TURN_STARTED };
+/* TURN_BOTH locks TURN_OTHER_PATH with its path. TURN_CAMPAIGN asks for each term; TURN_STARTED
+ * lets the library campaign on and on. */
+enum turn_kind { TURN_LOCK, TURN_BOTH, TURN_CAMPAIGN, TURN_STARTED };
+
+#define TURN_OTHER_PATH "/faults/other"
 
 struct turn {
     enum turn_kind kind;
     zkl_mutex *mutex;
+    zkl_multilock *both;
     zkl_election *election;
     /* Of TURN_STARTED: */
     pthread_mutex_t monitor;

@@ -30,6 +30,7 @@ struct worker {
     FILE *log;
     GRand *rand;
     zkl_session *session;
+    gboolean both;     /* locks another path, too */
     gboolean election; /* leads, instead of taking a lock */
     struct turn takes;
     zkl_grant *grant;
@@ -201,7 +202,7 @@ static void take_log(zkl_log_level level, const char *line, void *data)
 static enum turn_kind kind_of_turn(const struct worker *w)
 {
     if (!w->election)
-        return TURN_LOCK;
+        return w->both ? TURN_BOTH : TURN_LOCK;
     return w->id % 2 == 0 ? TURN_CAMPAIGN : TURN_STARTED;
 }
 
@@ -246,6 +247,7 @@ static bool parse(struct worker *w, int argc, char **argv)
         {"hold-max", 0, 0, G_OPTION_ARG_INT, &w->hold_max_ms, NULL, NULL},
         {"rest", 0, 0, G_OPTION_ARG_INT, &w->rest_ms, NULL, NULL},
         {"retain", 0, 0, G_OPTION_ARG_INT, &w->retain_ms, NULL, NULL},
+        {"both", 0, 0, G_OPTION_ARG_NONE, &w->both, NULL, NULL},
         {"election", 0, 0, G_OPTION_ARG_NONE, &w->election, NULL, NULL},
         {"seed", 0, 0, G_OPTION_ARG_INT, &w->seed, NULL, NULL},
         {0},

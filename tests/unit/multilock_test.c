@@ -1,0 +1,587 @@
+/* The driver of a lock at several paths: what is asked of the store, who is told what. */
+#include "multilock_story.h"
+#include "suites.h"
+
+#include <string.h>
+#include <zkl-zookeeper.h>
+#include <zookeeper/zookeeper.h>
+
+static struct multi_story st;
+
+static void check_told(int calls, int code)
+{
+    multi_story_dispatch(&st);
+    CHECK_INT(st.calls, calls);
+    CHECK_INT(st.error.code, code);
+}
+
+/* One round trip of creates and lists for all; and the grant in the order that the user gave. */
+static void free_paths(void)
+{
+    uint64_t tokens[STORY_PATHS];
+
+    multi_story_begin(&st);
+    multi_story_lock(&st, ZKL_FOREVER);
+    multi_story_asked(STORE_CREATE, "abc");
+    multi_story_asked(STORE_LIST, "abc");
+    multi_story_first(&st, 'c');
+    multi_story_first(&st, 'a');
+    CHECK_INT(st.calls, 0);
+    multi_story_first(&st, 'b');
+    check_told(1, 0);
+    CHECK_INT(zkl_grant_count(st.grant), 3);
+    CHECK_INT(zkl_grant_tokens(st.grant, tokens, 2), ZKL_ERANGE);
+    CHECK_INT(zkl_grant_tokens(st.grant, tokens, 3), 0);
+    CHECK_INT(tokens[0], 101);
+    CHECK_INT(tokens[1], 100);
+    CHECK_INT(tokens[2], 102);
+    CHECK_INT(zkl_grant_token(st.grant), 101);
+    CHECK_STR(zkl_grant_node(st.grant), multi_story_node(&st, 'b') + strlen("/root"));
+    CHECK_STR(zkl_grant_node_at(st.grant, 1), multi_story_node(&st, 'a') + strlen("/root"));
+    CHECK(zkl_grant_node_at(st.grant, 3) == NULL);
+    CHECK_INT(zkl_grant_state(st.grant), ZKL_HELD);
+    CHECK(zkl_grant_remaining_ms(st.grant) > 0);
+    multi_story_end(&st);
+}
+
+static void released(void)
+{
+    multi_story_begin(&st);
+    multi_story_hold(&st);
+    zkl_grant_release(st.grant);
+    st.grant = NULL;
+    multi_story_asked(STORE_DELETE, "abc");
+    CHECK(fake_place(STORE_DELETE, "/root/c") < fake_place(STORE_DELETE, "/root/a"));
+    multi_story_dispatch(&st);
+    CHECK_INT(st.releases, 1);
+    CHECK_INT(st.losses, 0);
+    multi_story_end(&st);
+}
+
+/* Behind what is waited for nothing stays queued or held. */
+static void waits_in_order(void)
+{
+    multi_story_begin(&st);
+    multi_story_lock(&st, ZKL_FOREVER);
+    multi_story_first(&st, 'c');
+    multi_story_first(&st, 'a');
+    multi_story_asked(STORE_DELETE, "");
+    multi_story_behind(&st, 'b');
+    multi_story_asked(STORE_DELETE, "c");
+    multi_story_asked(STORE_CREATE, "");
+    CHECK_INT(st.calls, 0);
+    multi_story_head_gone(&st, 'b');
+    multi_story_asked(STORE_CREATE, "c");
+    CHECK_INT(st.calls, 0);
+    multi_story_first(&st, 'c');
+    check_told(1, 0);
+    multi_story_asked(STORE_DELETE, "c"); /* the one from before, and none besides */
+    CHECK_INT(fake_count(STORE_DELETE, "/root/c"), 1);
+    multi_story_end(&st);
+}
+
+/* What is not known to be there yet goes as soon as it is. */
+static void leaves_what_is_being_made(void)
+{
+    multi_story_begin(&st);
+    multi_story_lock(&st, ZKL_FOREVER);
+    multi_story_behind(&st, 'a');
+    multi_story_asked(STORE_DELETE, "");
+    multi_story_first(&st, 'b');
+    multi_story_first(&st, 'c');
+    multi_story_asked(STORE_DELETE, "bc");
+    CHECK_INT(st.calls, 0);
+    multi_story_end(&st);
+}
+
+static void busy(void)
+{
+    multi_story_begin(&st);
+    multi_story_lock(&st, 0);
+    multi_story_first(&st, 'a');
+    multi_story_behind(&st, 'c');
+    check_told(1, ZKL_EBUSY);
+    CHECK_STR(st.error.path, "/c");
+    multi_story_asked(STORE_DELETE, "ac");
+    multi_story_first(&st, 'b');
+    multi_story_asked(STORE_DELETE, "abc");
+    check_told(1, ZKL_EBUSY);
+    multi_story_end(&st);
+}
+
+static void timed_out(void)
+{
+    multi_story_begin(&st);
+    multi_story_lock(&st, 1000);
+    multi_story_first(&st, 'a');
+    multi_story_behind(&st, 'b');
+    hand_pass_proved(st.s, 999);
+    check_told(0, 0);
+    hand_pass_proved(st.s, 1);
+    check_told(1, ZKL_ETIMEDOUT);
+    CHECK_STR(st.error.text, "/b: not acquired within 1000 ms");
+    multi_story_asked(STORE_DELETE, "ab");
+    multi_story_end(&st);
+}
+
+static void canceled(void)
+{
+    multi_story_begin(&st);
+    multi_story_lock(&st, ZKL_FOREVER);
+    multi_story_behind(&st, 'a');
+    zkl_op_cancel(st.op);
+    check_told(1, ZKL_ECANCELED);
+    multi_story_asked(STORE_DELETE, "a");
+    multi_story_end(&st);
+}
+
+/* Won, but nobody knows yet. */
+static void canceled_before_it_is_told(void)
+{
+    multi_story_begin(&st);
+    multi_story_lock(&st, ZKL_FOREVER);
+    multi_story_first(&st, 'a');
+    multi_story_first(&st, 'b');
+    char *node = fake_created_name("/root/c", 7), *name = strrchr(node, '/') + 1;
+    ANSWER(STORE_CREATE, "/root/c", .rc = STORE_OK, .path = node, .czxid = 9,
+           .ephemeral_owner = st.s->id);
+    ANSWER(STORE_LIST, "/root/c", .rc = STORE_OK, .names = &name, .count = 1);
+    multi_story_asked(STORE_DELETE, "");
+    zkl_op_cancel(st.op);
+    multi_story_asked(STORE_DELETE, "abc");
+    check_told(1, ZKL_ECANCELED);
+    CHECK(st.grant == NULL);
+    g_free(node);
+    multi_story_end(&st);
+}
+
+static void freed(void)
+{
+    multi_story_begin(&st);
+    multi_story_lock(&st, ZKL_FOREVER);
+    multi_story_behind(&st, 'a');
+    zkl_multilock_free(st.lock);
+    st.lock = NULL;
+    check_told(1, ZKL_ECLOSED);
+    multi_story_end(&st);
+}
+
+static void freed_while_held(void)
+{
+    multi_story_begin(&st);
+    multi_story_hold(&st);
+    zkl_multilock_free(st.lock);
+    st.lock = NULL;
+    CHECK_INT(zkl_grant_state(st.grant), ZKL_HELD);
+    multi_story_asked(STORE_DELETE, "");
+    zkl_grant_release(st.grant);
+    st.grant = NULL;
+    multi_story_asked(STORE_DELETE, "abc");
+    multi_story_end(&st);
+}
+
+static void fails(void)
+{
+    multi_story_begin(&st);
+    multi_story_lock(&st, ZKL_FOREVER);
+    multi_story_first(&st, 'a');
+    ANSWER(STORE_CREATE, "/root/b", .rc = STORE_NOAUTH);
+    check_told(1, ZKL_EACCES);
+    CHECK_STR(st.error.path, "/b");
+    multi_story_asked(STORE_DELETE, "a");
+    multi_story_end(&st);
+}
+
+/* ---- losses ---- */
+
+/* The nodes go behind the callback. */
+static void node_deleted(void)
+{
+    multi_story_begin(&st);
+    multi_story_hold(&st);
+    hand_pass_proved(st.s, 20);
+    ANSWER(STORE_GET, multi_story_node(&st, 'c'), .rc = STORE_OK, .ephemeral_owner = st.s->id);
+    fake_watch(multi_story_node(&st, 'c'), true);
+    CHECK_INT(zkl_grant_state(st.grant), ZKL_LOST);
+    CHECK_INT(zkl_grant_remaining_ms(st.grant), 0);
+    multi_story_asked(STORE_DELETE, "");
+    multi_story_dispatch(&st);
+    CHECK_INT(st.losses, 1);
+    CHECK_INT(st.nodes_deleted_before_the_loss, 0);
+    multi_story_asked(STORE_DELETE, "ab");
+    multi_story_dispatch(&st);
+    CHECK_INT(st.losses, 1);
+    multi_story_end(&st);
+}
+
+/* With nobody to be told they go at once. */
+static void node_deleted_unwatched(void)
+{
+    multi_story_begin(&st);
+    multi_story_lock(&st, ZKL_FOREVER);
+    multi_story_first(&st, 'a');
+    multi_story_first(&st, 'b');
+    multi_story_first(&st, 'c');
+    hand_pass_proved(st.s, 20);
+    ANSWER(STORE_GET, multi_story_node(&st, 'a'), .rc = STORE_OK, .ephemeral_owner = st.s->id);
+    fake_watch(multi_story_node(&st, 'a'), true);
+    multi_story_asked(STORE_DELETE, "bc");
+    CHECK_INT(zkl_grant_state(st.grant), ZKL_LOST);
+    multi_story_end(&st);
+}
+
+static void deadline_passes(void)
+{
+    multi_story_begin(&st);
+    multi_story_hold(&st);
+    hand_pass(st.s, FAKE_TIMEOUT_MS);
+    CHECK_INT(zkl_grant_state(st.grant), ZKL_LOST);
+    multi_story_asked(STORE_DELETE, "");
+    multi_story_dispatch(&st);
+    CHECK_INT(st.losses, 1);
+    CHECK_INT(st.nodes_deleted_before_the_loss, 0);
+    multi_story_asked(STORE_DELETE, "abc");
+    multi_story_end(&st);
+}
+
+static void in_doubt(void)
+{
+    multi_story_begin(&st);
+    multi_story_hold(&st);
+    fake_event(STORE_EV_DOWN);
+    CHECK_INT(zkl_grant_state(st.grant), ZKL_SUSPECT);
+    fake_event(STORE_EV_UP);
+    CHECK_INT(zkl_grant_state(st.grant), ZKL_SUSPECT);
+    hand_pass(st.s, 10);
+    hand_stand_alone(st.s);
+    CHECK_INT(zkl_grant_state(st.grant), ZKL_HELD);
+    multi_story_dispatch(&st);
+    CHECK_INT(st.losses, 0);
+    multi_story_end(&st);
+}
+
+/* /a is lost while /b is waited for: /b is left before /a is entered again. */
+static void lost_while_another_is_waited_for(void)
+{
+    multi_story_begin(&st);
+    multi_story_lock(&st, ZKL_FOREVER);
+    multi_story_first(&st, 'a');
+    multi_story_behind(&st, 'b');
+    multi_story_first(&st, 'c'); /* which was left */
+    hand_pass_proved(st.s, 20);
+    ANSWER(STORE_GET, multi_story_node(&st, 'a'), .rc = STORE_OK, .ephemeral_owner = st.s->id);
+    fake_watch(multi_story_node(&st, 'a'), true);
+    multi_story_asked(STORE_DELETE, "bc");
+    multi_story_asked(STORE_CREATE, "abc");
+    CHECK(fake_place(STORE_DELETE, "/root/b") < fake_place(STORE_CREATE, "/root/a"));
+    multi_story_first(&st, 'a');
+    multi_story_first(&st, 'b');
+    CHECK_INT(st.calls, 0);
+    multi_story_first(&st, 'c');
+    check_told(1, 0);
+    multi_story_end(&st);
+}
+
+/* Nobody knows of what was granted: its node goes before the next one comes. */
+static void lapses_while_another_is_waited_for(void)
+{
+    multi_story_begin(&st);
+    multi_story_lock(&st, ZKL_FOREVER);
+    multi_story_first(&st, 'a');
+    multi_story_behind(&st, 'b');
+    hand_pass(st.s, FAKE_TIMEOUT_MS);
+    multi_story_asked(STORE_DELETE, "ab");
+    multi_story_asked(STORE_CREATE, "abc");
+    CHECK(fake_place(STORE_DELETE, "/root/a") < fake_place(STORE_CREATE, "/root/a"));
+    CHECK(fake_place(STORE_DELETE, "/root/b") < fake_place(STORE_CREATE, "/root/b"));
+    CHECK_INT(st.calls, 0);
+    multi_story_end(&st);
+}
+
+/* ---- sessions ---- */
+
+static void session_replaced(void)
+{
+    multi_story_begin(&st);
+    multi_story_lock(&st, ZKL_FOREVER);
+    multi_story_first(&st, 'a');
+    multi_story_behind(&st, 'b');
+    fake_event(STORE_EV_EXPIRED);
+    fake_event_of(STORE_EV_BEGIN, 8, FAKE_TIMEOUT_MS);
+    fake_event_of(STORE_EV_UP, 8, FAKE_TIMEOUT_MS);
+    hand_pass(st.s, 0);
+    multi_story_asked(STORE_CREATE, "abc");
+    CHECK_INT(fake_count(STORE_CREATE, "/root/a") + fake_count(STORE_CREATE, "/root/b") +
+                  fake_count(STORE_CREATE, "/root/c"),
+              3);
+    multi_story_first(&st, 'a');
+    multi_story_first(&st, 'b');
+    multi_story_first(&st, 'c');
+    check_told(1, 0);
+    CHECK_INT(zkl_grant_session_id(st.grant), 8);
+    multi_story_end(&st);
+}
+
+static void session_replaced_while_held(void)
+{
+    multi_story_begin(&st);
+    multi_story_hold(&st);
+    fake_event(STORE_EV_EXPIRED);
+    CHECK_INT(zkl_grant_state(st.grant), ZKL_LOST);
+    multi_story_dispatch(&st);
+    CHECK_INT(st.losses, 1);
+    multi_story_asked(STORE_CREATE, "");
+    multi_story_end(&st);
+}
+
+/* Part of it is held: it must not enter again while the session ends. */
+static void session_closed(void)
+{
+    multi_story_begin(&st);
+    multi_story_lock(&st, ZKL_FOREVER);
+    multi_story_first(&st, 'a');
+    multi_story_behind(&st, 'b');
+    hand_close(st.s);
+    st.s = NULL;
+    CHECK_INT(st.calls, 1);
+    CHECK_INT(st.error.code, ZKL_ECLOSED);
+    zkl_grant *none = NULL;
+    CHECK_INT(zkl_multilock_lock(st.lock, 0, &none), ZKL_ECLOSED);
+    CHECK_INT(zkl_multilock_lock_async(st.lock, 0, NULL, NULL, NULL), ZKL_EINVAL);
+    multi_story_end(&st);
+}
+
+static void credentials_refused(void)
+{
+    multi_story_begin(&st);
+    multi_story_lock(&st, ZKL_FOREVER);
+    multi_story_first(&st, 'a');
+    multi_story_behind(&st, 'b');
+    fake_event(STORE_EV_AUTH);
+    check_told(1, ZKL_EAUTH);
+    multi_story_end(&st);
+}
+
+/* ---- others, transactions ---- */
+
+static void on_wanted(zkl_grant *grant, zkl_state state, void *data)
+{
+    (void)grant;
+    (void)state;
+    ((struct multi_story *)data)->wanted++;
+}
+
+static void wanted(void)
+{
+    char *names[2] = {NULL, (char *)(uintptr_t) "_c_other-lock-0000000099"};
+
+    multi_story_begin(&st);
+    multi_story_hold(&st);
+    CHECK_INT(zkl_grant_on_wanted(st.grant, on_wanted, &st), 0);
+    multi_story_asked(STORE_LIST, "abc");
+    names[0] = strrchr(multi_story_node(&st, 'c'), '/') + 1;
+    ANSWER(STORE_LIST, "/root/c", .rc = STORE_OK, .names = names, .count = 2);
+    multi_story_dispatch(&st);
+    CHECK_INT(st.wanted, 1);
+    CHECK_INT(zkl_grant_on_wanted(st.grant, on_wanted, &st), 0);
+    multi_story_dispatch(&st);
+    CHECK_INT(st.wanted, 2);
+    multi_story_end(&st);
+}
+
+static void on_applied(const zkl_error *error, void *data)
+{
+    *(int *)data = error ? error->code : 0;
+}
+
+static void apply(unsigned flags, int *code)
+{
+    const zkl_change change = {ZKL_CHANGE_CREATE, 0, "/x", "1", 1};
+
+    *code = 1;
+    CHECK_INT(zkl_grant_multi_async(st.grant, &change, 1, flags, ZKL_FOREVER, on_applied, code), 0);
+}
+
+static void check_changes(const char *expected)
+{
+    char *changes = fake_changes("/root/b"), *plain = g_strdup(changes ? changes : "");
+
+    for (int i = 0; i < STORY_PATHS; i++) {
+        char **parts = g_strsplit(plain, st.node[i], -1);
+        char letter[] = {(char)('A' + i), '\0'};
+        g_free(plain);
+        plain = g_strjoinv(letter, parts);
+        g_strfreev(parts);
+    }
+    CHECK_STR(plain, expected);
+    g_free(plain);
+    g_free(changes);
+}
+
+static void transactions(void)
+{
+    const zkl_change own = {ZKL_CHANGE_DELETE, -1, NULL, NULL, 0};
+    zkl_change changes[] = {own};
+    int code;
+
+    multi_story_begin(&st);
+    multi_story_hold(&st);
+    apply(0, &code);
+    check_changes("set B 0; check A -1; check C -1; create /root/x 0");
+    ANSWER(STORE_MULTI, "/root/b", .rc = STORE_OK);
+    multi_story_dispatch(&st);
+    CHECK_INT(code, 0);
+    changes[0].path = zkl_grant_node_at(st.grant, 2);
+    CHECK_INT(zkl_grant_multi_async(st.grant, changes, 1, 0, 0, on_applied, &code), ZKL_EINVAL);
+    apply(ZKL_MULTI_RELEASE, &code);
+    CHECK_INT(zkl_grant_state(st.grant), ZKL_RELEASED);
+    check_changes("set B 1; check A -1; check C -1; create /root/x 0; delete B -1; delete A -1; "
+                  "delete C -1");
+    ANSWER(STORE_MULTI, "/root/b", .rc = STORE_OK);
+    multi_story_dispatch(&st);
+    CHECK_INT(code, 0);
+    CHECK_INT(st.releases, 1);
+    CHECK_INT(st.losses, 0);
+    multi_story_end(&st);
+}
+
+/* The user has let go of it before the transaction is decided, and then the session ends. */
+static void released_by_a_transaction_and_lost(void)
+{
+    int code;
+
+    multi_story_begin(&st);
+    multi_story_hold(&st);
+    apply(ZKL_MULTI_RELEASE, &code);
+    zkl_grant_release(st.grant);
+    st.grant = NULL;
+    fake_event(STORE_EV_EXPIRED);
+    multi_story_dispatch(&st);
+    CHECK_INT(code, ZKL_EUNKNOWN);
+    CHECK_INT(st.releases, 1);
+    CHECK_INT(st.losses, 0);
+    multi_story_end(&st);
+}
+
+/* Of which node it is makes no difference: the grant is lost. */
+static void transaction_without_a_node(void)
+{
+    for (int failed = 0; failed < STORY_PATHS; failed++) {
+        int code;
+
+        multi_story_begin(&st);
+        multi_story_hold(&st);
+        apply(0, &code);
+        ANSWER(STORE_MULTI, "/root/b", .rc = STORE_NONODE, .failed = failed);
+        CHECK_INT(zkl_grant_state(st.grant), ZKL_LOST);
+        multi_story_dispatch(&st);
+        CHECK_INT(code, ZKL_ELOST);
+        CHECK_INT(st.losses, 1);
+        multi_story_end(&st);
+    }
+}
+
+/* What the user asked for is the user's. */
+static void transaction_refused(void)
+{
+    int code;
+
+    multi_story_begin(&st);
+    multi_story_hold(&st);
+    apply(0, &code);
+    ANSWER(STORE_MULTI, "/root/b", .rc = STORE_NONODE, .failed = STORY_PATHS);
+    multi_story_dispatch(&st);
+    CHECK_INT(code, ZKL_ENOENT);
+    CHECK_INT(zkl_grant_state(st.grant), ZKL_HELD);
+    multi_story_end(&st);
+}
+
+static void check_ops(void)
+{
+    struct zoo_op ops[STORY_PATHS];
+
+    multi_story_begin(&st);
+    multi_story_hold(&st);
+    CHECK_INT(zkl_grant_check_op(st.grant, ops), ZKL_ERANGE);
+    CHECK_INT(zkl_grant_check_ops(st.grant, ops, 2), ZKL_ERANGE);
+    CHECK_INT(zkl_grant_check_ops(st.grant, ops, 3), 0);
+    CHECK_STR(ops[0].check_op.path, multi_story_node(&st, 'b'));
+    CHECK_STR(ops[1].check_op.path, multi_story_node(&st, 'a'));
+    CHECK_STR(ops[2].check_op.path, multi_story_node(&st, 'c'));
+    multi_story_end(&st);
+}
+
+/* ---- arguments ---- */
+
+static void arguments(void)
+{
+    static const char *const paths[] = {"/a", "/b", "/a", "/x/", NULL};
+    const char *many[ZKL_MULTILOCK_PATHS + 1];
+    zkl_multilock_options options = ZKL_MULTILOCK_OPTIONS_INIT;
+    zkl_multilock *l = NULL;
+    char names[ZKL_MULTILOCK_PATHS + 1][8];
+
+    for (int i = 0; i <= ZKL_MULTILOCK_PATHS; i++) {
+        g_snprintf(names[i], sizeof names[i], "/%d", i);
+        many[i] = names[i];
+    }
+    zkl_session *s = hand_session();
+    CHECK_INT(zkl_multilock_new(NULL, s, paths, 2, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_multilock_new(&l, NULL, paths, 2, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_multilock_new(&l, s, NULL, 2, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_multilock_new(&l, s, paths, 0, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_multilock_new(&l, s, paths, 3, NULL), ZKL_EINVAL); /* one is there twice */
+    CHECK_INT(zkl_multilock_new(&l, s, paths + 3, 1, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_multilock_new(&l, s, paths + 4, 1, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_multilock_new(&l, s, many, ZKL_MULTILOCK_PATHS + 1, NULL), ZKL_EINVAL);
+    options.size = 0;
+    CHECK_INT(zkl_multilock_new(&l, s, paths, 2, &options), ZKL_EINVAL);
+    options = (zkl_multilock_options)ZKL_MULTILOCK_OPTIONS_INIT;
+    options.strict = 2;
+    CHECK_INT(zkl_multilock_new(&l, s, paths, 2, &options), ZKL_EINVAL);
+    CHECK(l == NULL);
+    CHECK_INT(zkl_multilock_new(&l, s, many, ZKL_MULTILOCK_PATHS, NULL), 0);
+    CHECK_INT(zkl_multilock_lock(l, 0, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_multilock_lock(NULL, 0, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_multilock_lock_async(l, 0, NULL, NULL, NULL), ZKL_EINVAL);
+    zkl_multilock_free(l);
+    zkl_multilock_free(NULL);
+    CHECK_INT(zkl_grant_count(NULL), 0);
+    CHECK(zkl_grant_node_at(NULL, 0) == NULL);
+    CHECK_INT(zkl_grant_tokens(NULL, NULL, 1), ZKL_EINVAL);
+    hand_close(s);
+}
+
+static const struct test_case cases[] = {
+    {"free_paths", free_paths},
+    {"released", released},
+    {"waits_in_order", waits_in_order},
+    {"leaves_what_is_being_made", leaves_what_is_being_made},
+    {"busy", busy},
+    {"timed_out", timed_out},
+    {"canceled", canceled},
+    {"canceled_before_it_is_told", canceled_before_it_is_told},
+    {"freed", freed},
+    {"freed_while_held", freed_while_held},
+    {"fails", fails},
+    {"node_deleted", node_deleted},
+    {"node_deleted_unwatched", node_deleted_unwatched},
+    {"deadline_passes", deadline_passes},
+    {"in_doubt", in_doubt},
+    {"lost_while_another_is_waited_for", lost_while_another_is_waited_for},
+    {"lapses_while_another_is_waited_for", lapses_while_another_is_waited_for},
+    {"session_replaced", session_replaced},
+    {"session_replaced_while_held", session_replaced_while_held},
+    {"session_closed", session_closed},
+    {"credentials_refused", credentials_refused},
+    {"wanted", wanted},
+    {"transactions", transactions},
+    {"released_by_a_transaction_and_lost", released_by_a_transaction_and_lost},
+    {"transaction_without_a_node", transaction_without_a_node},
+    {"transaction_refused", transaction_refused},
+    {"check_ops", check_ops},
+    {"arguments", arguments},
+    {NULL, NULL},
+};
+
+const struct test_suite multilock_suite = {.name = "multilock", .cases = cases};
