@@ -7,7 +7,7 @@ import time
 
 import figures
 import servers
-from subjects import BARE, LEAST, PEERS, ZKL, Worker, ours
+from subjects import BARE, CURATOR_SEVERAL, LEAST, PEERS, SEVERAL, ZKL, Worker, ours
 
 
 class Group:
@@ -52,7 +52,7 @@ class Group:
             if subject.name not in self.left_out:
                 return step(subject)
         except (RuntimeError, OSError, subprocess.SubprocessError) as e:
-            if subject not in PEERS:
+            if subject not in PEERS + [CURATOR_SEVERAL]:
                 raise
             self.left_out[subject.name] = str(e)
         return None
@@ -117,6 +117,18 @@ class Loop(Group):
         sample["bytes"] = (server.bytes_sent() - sent) / sample["turns"]
         sample.update(figures.server_cost(before, counters(server), sample["turns"]))
         return sample
+
+
+class Several(Loop):
+    """A lock at four paths, by one process or by several, and one path beside it."""
+
+    def __init__(self, name, processes, seconds):
+        super().__init__(name, processes, seconds)
+        self.subjects = [
+            ours("one-path", "loop-zkl"),
+            ours("zkl", "loop-zkl", SEVERAL),
+            CURATOR_SEVERAL,
+        ]
 
 
 RETAIN = "retain=1000"  # ms: longer than any of its locks is idle

@@ -81,6 +81,14 @@ def loop_rows(title, results, processes):
         )
 
 
+def several_rows(title, results):
+    one, zkl, curator = results["one-path"], results["zkl"], results.get("Curator", [])
+    yield Row("%s: zkl, one path" % title, [1.0], per_s(one), sample=one)
+    yield measured(title, "zkl, a lock at all ÷ one path", zkl, one)
+    yield measured(title, "Curator's InterProcessMultiLock ÷ zkl, one path", curator, one)
+    yield rates(title, "zkl ÷ Curator", zkl, curator)
+
+
 def pair_rows(title, results):
     """Each node is a hand-over, if not to itself. Those that rest let the other have it anyway, so
     that what they keep is only in its way."""

@@ -54,6 +54,7 @@ def arguments():
 def plan(args):
     out = [groups.Loop("uncontended", 1, args.seconds)]
     out += [groups.Loop("%d processes" % n, n, args.seconds) for n in args.processes]
+    out += [groups.Several("four paths by %d" % n, n, args.seconds) for n in (1, 2)]
     out += (
         [groups.Many(args.seconds), groups.Retained("retained", args.seconds)]
         + [groups.Pair("retained by two", args.seconds)]
@@ -79,6 +80,8 @@ def all_rows(results):
         size = int((re.findall(r"\d+", name) or ["1"])[0])
         if name == "uncontended" or name.endswith("processes"):
             out += rows.loop_rows(name, samples, size)
+        elif name.startswith("four paths"):
+            out += rows.several_rows(name, samples)
         elif name.startswith("crowd"):
             crowds[size] = samples
             out += rows.crowd_rows(size, samples)

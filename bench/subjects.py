@@ -64,14 +64,21 @@ def ours(name, program=None, *options):
 
 
 BARE, ZKL, LEAST = ours("loop-bare"), ours("loop-zkl"), ours("loop-least")
-CURATOR = Subject(
-    "Curator",
-    servers.ZooKeeper,
-    ["java", "-XX:+UseSerialGC", "-Xmx256m", "-cp", CLASSES, "Curator"],
-    ["javac", "-d", OUT, "-cp", CLASSES, HERE + "/peers/Curator.java"],
-    ["javac", JAVA + "curator-recipes.jar"],
-    ["libcurator-recipes-java", "default-jre-headless"],
-)
+
+
+def curator(*options):
+    return Subject(
+        "Curator",
+        servers.ZooKeeper,
+        ["java", "-XX:+UseSerialGC", "-Xmx256m", "-cp", CLASSES, "Curator", *options],
+        ["javac", "-d", OUT, "-cp", CLASSES, HERE + "/peers/Curator.java"],
+        ["javac", JAVA + "curator-recipes.jar"],
+        ["libcurator-recipes-java", "default-jre-headless"],
+    )
+
+
+SEVERAL = "paths=4"
+CURATOR, CURATOR_SEVERAL = curator(), curator(SEVERAL)
 PEERS = [
     CURATOR,
     Subject(

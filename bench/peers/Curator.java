@@ -1,4 +1,4 @@
-// Curator's InterProcessMutex in the loop of bench/loop.c; the protocol is that of bench/common.h.
+// Curator's InterProcessMutex, with paths=N its InterProcessMultiLock, in the loop of bench/loop.c; the protocol is that of bench/common.h.
 import com.sun.management.OperatingSystemMXBean;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -7,12 +7,16 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessLock;
+import org.apache.curator.framework.recipes.locks.InterProcessMultiLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.RetryOneTime;
 
@@ -31,7 +35,7 @@ public class Curator {
         return os.getProcessCpuTime() / 1000;
     }
 
-    static void turn(InterProcessMutex lock, FileChannel file, boolean stay, long end)
+    static void turn(InterProcessLock lock, FileChannel file, boolean stay, long end)
             throws Exception {
         long asked = System.nanoTime();
         lock.acquire();
@@ -49,7 +53,7 @@ public class Curator {
         lock.release();
     }
 
-    static void round(InterProcessMutex lock, FileChannel file, boolean stay, long window)
+    static void round(InterProcessLock lock, FileChannel file, boolean stay, long window)
             throws Exception {
         ops = violations = longest = 0;
         waits.clear();
@@ -65,6 +69,14 @@ public class Curator {
                 + "},\"longest_ns\":" + longest + "}");
     }
 
+    static InterProcessLock open(CuratorFramework client, String path, int count) {
+        List<String> paths = new ArrayList<>();
+        for (int i = 0; i < count; i++)
+            paths.add(i == 0 ? path : path + "-" + i);
+        return count == 1 ? new InterProcessMutex(client, path)
+                : new InterProcessMultiLock(client, paths);
+    }
+
     public static void main(String[] args) throws Exception {
         Map<String, String> options = new HashMap<>();
         for (String a : args)
@@ -73,7 +85,8 @@ public class Curator {
                 options.get("address"), 30000, 15000, new RetryOneTime(100));
         client.start();
         client.blockUntilConnected();
-        InterProcessMutex lock = new InterProcessMutex(client, options.get("lock"));
+        InterProcessLock lock = open(client, options.get("lock"),
+                Integer.parseInt(options.getOrDefault("paths", "1")));
         FileChannel file = null;
         if (options.containsKey("inside"))
             file = FileChannel.open(Path.of(options.get("inside")), StandardOpenOption.CREATE,

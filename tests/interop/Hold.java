@@ -7,6 +7,9 @@ abstract class Hold {
         if (kind.equals("apache")) {
             return new ApacheHold(client.getZookeeperClient().getZooKeeper(), path);
         }
+        if (kind.startsWith("curator-multi")) {
+            return new MultiHold(client, path, kind.equals("curator-multi-reversed"));
+        }
         return new CuratorHold(client, path, kind);
     }
 

@@ -62,6 +62,21 @@ together() { # KIND...
     expect_empty "$what: nothing is left" "/interop/cell$cells"
 }
 
+# They exclude each other, but take two paths in opposite orders: only the time limit of one kind ends
+# what they come to, which is an error for it.
+deadlocks() { # KIND...
+    local tries what="$*, two each"
+    for ((tries = 1; tries <= 30; tries++)); do
+        contend 1 "$@"
+        [[ $out =~ ,\ 0\ lost,\ 0\ overlaps ]] || break
+        ((errors > 0)) && break
+    done
+    expect_match "$what: excluded each other" '^0:[1-9][0-9]* increments, 0 lost, 0 overlaps' "$status:$out"
+    expect "$what: but only by a time limit" "zkl-multi-timed: lock: the time limit passed" \
+        "$(grep -h "^$1:" "$scratch"/zkl*.err | sort -u)"
+    echo "    $out, $errors time limits in try $tries of 1 s"
+}
+
 # They do not, as is known of them: so this test can tell.
 apart() { # KIND...
     local tries what="$*, two each"
@@ -102,6 +117,9 @@ expect_match "its threads had later turns of a token, too" ' zkl-retain [0-9]+ [
 together zkl-kazoo kazoo
 together zkl-apache apache
 together zkl-apache curator kazoo-curator
+together zkl-multi curator-multi
+together zkl-multi curator-multi curator
+expect_empty "nor at the second path" "/interop/cell$cells-and"
 together curator-read curator-write kazoo-curator-write # its readers wait for later writers, up to 2.8
 
 apart none
@@ -123,5 +141,7 @@ for name in java1 kazoo1 zkl1; do
     expect_match "$kind: a stale token is refused" '^ok 0 [1-9][0-9]*$' "$answer"
 done
 expect "and has changed nothing" "9000000000000000000 7:" "$(<"$scratch/counter"):$(<"$scratch/history")"
+
+deadlocks zkl-multi-timed curator-multi-reversed
 end_peers
 finish

@@ -31,7 +31,8 @@
 # with the count found and the one left, and TOKEN.TURN for each later turn of a token. Errors are told on standard error too.
 #
 # Kinds: zkl and, with other options, zkl-strict, zkl-kazoo, zkl-apache, zkl-retain, which contends by several
-# threads (zkl_peer.c); curator, curator-revocable,
+# threads, zkl-multi and zkl-multi-timed, which give up after 0.3 s, at PATH and PATH-and (zkl_peer.c);
+# curator-multi and curator-multi-reversed at the same paths (MultiHold.java); curator, curator-revocable,
 # curator-read, curator-write, apache (ZooKeeper's WriteLock; Locks.java); kazoo and those of
 # peer_locks.py. PEER_SESSION_MS is the session timeout of them all.
 # shellcheck shell=bash disable=SC2154

@@ -16,6 +16,8 @@ enum { LIMIT_S = 60, AFTER_ERROR_US = 20000, LINE_MAX_SIZE = 256 };
 
 struct attempt {
     zkl_mutex *mutex;
+    zkl_multilock *all; /* instead, of a kind that locks two paths */
+    int64_t timeout_ms;
     pthread_t thread[PEER_THREADS_MAX];
     int threads;
     atomic_bool told;
@@ -111,10 +113,25 @@ static int use(struct attempt *c, struct pair by)
     return err;
 }
 
+static int acquire(struct attempt *c, zkl_grant **ret)
+{
+    return c->all ? zkl_multilock_lock(c->all, c->timeout_ms, ret)
+                  : zkl_mutex_lock(c->mutex, ZKL_FOREVER, ret);
+}
+
+static int give_back(struct attempt *c, zkl_grant *g)
+{
+    if (!c->all)
+        return zkl_mutex_unlock(c->mutex);
+    const bool lost = zkl_grant_state(g) == ZKL_LOST;
+    zkl_grant_release(g);
+    return lost ? ZKL_ELOST : 0;
+}
+
 static bool turn(struct attempt *c)
 {
     zkl_grant *g;
-    int err = zkl_mutex_lock(c->mutex, ZKL_FOREVER, &g);
+    int err = acquire(c, &g);
 
     if (err) {
         fprintf(stderr, "%s: lock: %s\n", c->kind, zkl_strerror(err));
@@ -123,7 +140,7 @@ static bool turn(struct attempt *c)
     int used = use(c, (struct pair){zkl_grant_token(g), zkl_grant_turn(g)});
     if (used)
         fprintf(stderr, "%s: counter: %s\n", c->kind, strerror(-used));
-    err = zkl_mutex_unlock(c->mutex);
+    err = give_back(c, g);
     if (err)
         fprintf(stderr, "%s: unlock: %s\n", c->kind, zkl_strerror(err));
     return !used && !err;
@@ -163,6 +180,7 @@ static void contend_free(struct attempt *c)
     atomic_store(&c->told, true);
     join_all(c);
     zkl_mutex_free(c->mutex);
+    zkl_multilock_free(c->all);
     if (c->counter >= 0)
         close(c->counter);
     if (c->history >= 0)
@@ -192,8 +210,10 @@ struct attempt *contend_start(zkl_session *s, char **args)
     c->end_ns = now_ns() + atol(args[4]) * INT64_C(1000000000);
     c->least = atol(args[5]);
     c->fenced = strcmp(args[6], "1") == 0;
-    if (c->counter < 0 || c->history < 0 || peer_mutex(&c->mutex, s, args[0], args[1]) != 0 ||
-        !start_threads(c)) {
+    const int err = peer_is_multi(args[1], &c->timeout_ms)
+                        ? peer_multilock(&c->all, s, args[0])
+                        : peer_mutex(&c->mutex, s, args[0], args[1]);
+    if (c->counter < 0 || c->history < 0 || err || !start_threads(c)) {
         contend_free(c);
         return NULL;
     }

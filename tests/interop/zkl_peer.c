@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { WORDS_MAX = 8, LIMIT_MS = 30000 };
+enum { WORDS_MAX = 8, LIMIT_MS = 30000, TIMED_MS = 300, PATH_SIZE = 256 };
 
 static zkl_session *session;
 static zkl_mutex *mutex; /* of the lock held */
@@ -49,6 +49,23 @@ int peer_mutex(zkl_mutex **ret, zkl_session *s, const char *path, const char *ki
     o.strict = kinds[i].strict;
     o.retain_ms = kinds[i].retain_ms;
     return zkl_mutex_new(ret, s, path, &o);
+}
+
+bool peer_is_multi(const char *kind, int64_t *ret_timeout_ms)
+{
+    const bool timed = strcmp(kind, "zkl-multi-timed") == 0;
+
+    *ret_timeout_ms = timed ? TIMED_MS : ZKL_FOREVER;
+    return timed || strcmp(kind, "zkl-multi") == 0;
+}
+
+int peer_multilock(zkl_multilock **ret, zkl_session *s, const char *path)
+{
+    char other[PATH_SIZE];
+    const char *const paths[] = {path, other};
+
+    snprintf(other, sizeof other, "%s-and", path);
+    return zkl_multilock_new(ret, s, paths, 2, NULL);
 }
 
 static void answer(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -13,6 +13,11 @@ int peer_threads(const char *kind);
 /* A mutex of the given kind. Answers as zkl_mutex_new(), ZKL_EINVAL also for an unknown kind. */
 int peer_mutex(zkl_mutex **ret, zkl_session *s, const char *path, const char *kind);
 
+/* Whether it is of two paths: PATH and PATH-and. Then the lock is a multilock, and its limit in ms
+ * is stored. */
+bool peer_is_multi(const char *kind, int64_t *ret_timeout_ms);
+int peer_multilock(zkl_multilock **ret, zkl_session *s, const char *path);
+
 struct attempt;
 
 /* Threads that increment under the lock. args: PATH KIND COUNTER HISTORY SECONDS GRANTS FENCED.
