@@ -19,6 +19,7 @@ ZKL_END
 /* For g_autoptr(): zkl/cleanup.h says what that means. Since 0.1. */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_session, zkl_session_close)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_mutex, zkl_mutex_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_multilock, zkl_multilock_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_rwlock, zkl_rwlock_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_grant, zkl_grant_release)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_op, zkl_op_free)

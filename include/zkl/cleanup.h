@@ -22,6 +22,7 @@
 #include <zkl/counter.h>
 #include <zkl/election.h>
 #include <zkl/grant.h>
+#include <zkl/multilock.h>
 #include <zkl/mutex.h>
 #include <zkl/op.h>
 #include <zkl/queue.h>
@@ -99,6 +100,11 @@ static inline void zkl_mutex_cleanup(zkl_mutex **p)
 static inline void zkl_mutex_locker_cleanup(zkl_mutex_locker **p)
 {
     zkl_mutex_locker_free(*p);
+}
+
+static inline void zkl_multilock_cleanup(zkl_multilock **p)
+{
+    zkl_multilock_free(*p);
 }
 
 static inline void zkl_rwlock_cleanup(zkl_rwlock **p)

@@ -222,9 +222,12 @@ static void on_queue(void *data)
 /* What is not freed here, LeakSanitizer finds. */
 static void handles(void)
 {
+    static const char *const paths[] = {"/l", "/m"};
+
     {
         ZKL_AUTO(zkl_session) session = fake_session();
         ZKL_AUTO(zkl_election) election = NULL;
+        ZKL_AUTO(zkl_multilock) all = NULL;
         ZKL_AUTO(zkl_canceler) canceler = NULL;
         ZKL_AUTO(zkl_watch) watch = NULL;
         ZKL_AUTO(zkl_queue) queue = NULL;
@@ -237,6 +240,7 @@ static void handles(void)
         CHECK_INT(zkl_double_barrier_new(&member, session, "/l", 2, NULL), 0);
         CHECK_INT(zkl_counter_new(&counter, session, "/l", ZKL_COUNTER_64), 0);
         CHECK_INT(zkl_election_new(&election, session, "/l", "me", NULL), 0);
+        CHECK_INT(zkl_multilock_new(&all, session, paths, G_N_ELEMENTS(paths), NULL), 0);
         CHECK_INT(zkl_canceler_new(&canceler), 0);
         CHECK_INT(zkl_queue_watch(&watch, session, "/l", on_queue, NULL), 0);
         fake_answer_at_once(answer_own);
@@ -245,6 +249,7 @@ static void handles(void)
     }
     g_autoptr(zkl_session) session = fake_session();
     g_autoptr(zkl_election) election = NULL;
+    g_autoptr(zkl_multilock) all = NULL;
     g_autoptr(zkl_canceler) canceler = NULL;
     g_autoptr(zkl_watch) watch = NULL;
     g_autoptr(zkl_queue) queue = NULL;
@@ -259,6 +264,7 @@ static void handles(void)
     CHECK_INT(zkl_counter_new(&counter, session, "/l", ZKL_COUNTER_64), 0);
     CHECK_INT(zkl_election_new(&election, session, "/l", "me", NULL), 0);
     CHECK_INT(zkl_mutex_new(&mutex, session, "/l", NULL), 0);
+    CHECK_INT(zkl_multilock_new(&all, session, paths, G_N_ELEMENTS(paths), NULL), 0);
     CHECK_INT(zkl_canceler_new(&canceler), 0);
     CHECK_INT(zkl_queue_watch(&watch, session, "/l", on_queue, NULL), 0);
     fake_answer_at_once(answer_own);
