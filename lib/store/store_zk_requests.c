@@ -210,9 +210,9 @@ static int start_multi(struct store *store, const struct store_request *r, struc
 
     if (zoo_state(store->zh) != ZOO_CONNECTED_STATE)
         return ZINVALIDSTATE;
-    ops = g_new0(zoo_op_t, r->count);
+    ops = g_new0(zoo_op_t, (gsize)r->count);
     op->count = r->count;
-    op->results = g_new0(zoo_op_result_t, r->count);
+    op->results = g_new0(zoo_op_result_t, (gsize)r->count);
     for (int i = 0; i < r->count; i++)
         use_change(store, &ops[i], &r->changes[i]);
     int rc = zoo_amulti(store->zh, r->count, ops, op->results, on_multi, op);

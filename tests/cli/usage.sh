@@ -50,7 +50,7 @@ refused "ls of two" 64 "/b" ls /a /b
 refused "watch without PATH" 64 "PATH" watch
 refused "watch of two" 64 "/b" watch --once /a /b
 refused "watch: --connect-timeout no time" 64 "--connect-timeout" --connect-timeout 0 watch /a
-refused "-s is for later" 64 "-s: " lock -s /a touch "$ran"
+refused "-s and -x" 64 "-s and -x" lock -s -x /a touch "$ran"
 refused "-n and -w" 64 "-n and -w" lock -n -w 1 /a touch "$ran"
 refused "-w below 0" 64 "-w" lock -w -1 /a touch "$ran"
 refused "-w no number" 64 "soon" lock -w soon /a touch "$ran"

@@ -74,7 +74,8 @@ void zkl_queue_free(zkl_queue *q)
 
 int zkl_last_error(zkl_error *ret)
 {
-    *ret = last;
+    if (ret)
+        *ret = last;
     return last.code;
 }
 
