@@ -192,7 +192,7 @@ stage_distcheck() {
     configure_build clang
     if ! env -u ZKL_REQUIRE_SERVER VERBOSE=1 timeout --foreground -k 20 "$stage_limit" \
         make -C _build/clang -j"$jobs" distcheck SHELL=/bin/sh TESTS="$tarball_tests" \
-        DISTCHECK_CONFIGURE_FLAGS="$(configure_args clang) --disable-dependency-tracking CFLAGS=-O0" >"$log" 2>&1; then
+        DISTCHECK_CONFIGURE_FLAGS="$(configure_args clang) --disable-dependency-tracking CFLAGS=-O1" >"$log" 2>&1; then
         grep -nE 'FAIL|[Ee]rror|warning:' "$log" | head -n 10
         tail -n 25 "$log"
         die "make distcheck failed; see ${log#"$root"/}"

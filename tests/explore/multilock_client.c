@@ -12,8 +12,8 @@ void multilock_ask(struct multilock_state *st, uint8_t client, enum multilock_wh
 
     multilock_require(st, c->requests < MULTILOCK_WIRES, MULTILOCK_WIRE);
     if (c->requests < MULTILOCK_WIRES)
-        c->request[c->requests++] =
-            (struct multilock_wire){.what = what, .path = (uint8_t)path, .current = current};
+        c->request[c->requests++] = (struct multilock_wire){
+            .what = (uint8_t)what, .path = (uint8_t)path, .current = current};
 }
 
 /* What is under way for the attempt at the path is of no interest from here on. */
