@@ -71,10 +71,11 @@ final class Contend extends Thread {
         long number = counter.read(token);
 
         counter.record(begin, "begin", token, number);
-        if (ThreadLocalRandom.current().nextInt(4) == 0) {
+        boolean reads = kind.endsWith("-read");
+        if (reads || ThreadLocalRandom.current().nextInt(4) == 0) {
             pause(1 + ThreadLocalRandom.current().nextInt(4));
         }
-        if (kind.endsWith("-read")) {
+        if (reads) {
             number = counter.read(token);
         } else {
             counter.write(token, ++number);

@@ -49,15 +49,26 @@ def overlaps(uses):
     return count
 
 
+def at_once(reads):
+    """How many there were at most."""
+    edges = sorted([(use.begin, 1) for use in reads] + [(use.end, -1) for use in reads])
+    most = now = 0
+    for _, step in edges:
+        now += step
+        most = max(most, now)
+    return most
+
+
 def judge(lines, counter, least, grants):
     """The line of figures, and the faults."""
     faults = []
     uses = pairs(lines, faults)
     writes = [use for use in uses if not shared(use)]
+    reads = [use for use in uses if shared(use)]
     lost = len(writes) - counter
     over = overlaps(uses)
     back = sum(a.token >= b.token for a, b in zip(writes, writes[1:]))
-    changed = sum(use.found != use.left for use in uses if shared(use))
+    changed = sum(use.found != use.left for use in reads)
     had = collections.Counter(use.pid for use in uses)
     if lost:
         faults.append("the counter is %d after %d increments" % (counter, len(writes)))
@@ -73,8 +84,8 @@ def judge(lines, counter, least, grants):
         if had[pid] < least:
             faults.append("%s had %d turns, not %d" % (pid, had[pid], least))
     figures = "%d increments, %d lost, %d overlaps" % (len(writes), lost, over)
-    if len(uses) > len(writes):
-        figures += ", %d reads" % (len(uses) - len(writes))
+    if reads:
+        figures += ", %d reads, %d at once" % (len(reads), at_once(reads))
     return figures, faults
 
 

@@ -55,7 +55,7 @@ contend() { # SECONDS KIND...
 together() { # KIND...
     local what="$*, two each"
     contend "$seconds" "$@"
-    expect_match "$what: excluded each other" '^0:[1-9][0-9]* increments, 0 lost, 0 overlaps(, [1-9][0-9]* reads)?$' "$status:$out"
+    expect_match "$what: excluded each other" '^0:[1-9][0-9]* increments, 0 lost, 0 overlaps(, [1-9][0-9]* reads, [1-9][0-9]* at once)?$' "$status:$out"
     echo "    $out in $seconds s"
     ((errors == 0)) || err=$(tail -n 2 "$scratch"/{java,kazoo,zkl}*.err)
     expect "$what: no error" 0 "$errors"
@@ -75,6 +75,12 @@ deadlocks() { # KIND...
     expect "$what: but only by a time limit" "zkl-multi-timed: lock: the time limit passed" \
         "$(grep -h "^$1:" "$scratch"/zkl*.err | sort -u)"
     echo "    $out, $errors time limits in try $tries of 1 s"
+}
+
+# The same of read-write locks; their readers have it together.
+together_rw() { # KIND...
+    together "$@"
+    expect_match "$*: readers were there at once" ' ([2-9]|[1-9][0-9]+) at once$' "$out"
 }
 
 # They do not, as is known of them: so this test can tell.
@@ -104,7 +110,7 @@ same_clock() { # NAME
     fi
 }
 
-start_lockers 4
+start_lockers 4 4
 "$ADMIN" create /interop ""
 same_clock java1
 same_clock kazoo1
@@ -120,7 +126,11 @@ together zkl-apache curator kazoo-curator
 together zkl-multi curator-multi
 together zkl-multi curator-multi curator
 expect_empty "nor at the second path" "/interop/cell$cells-and"
-together curator-read curator-write kazoo-curator-write # its readers wait for later writers, up to 2.8
+seconds=${ZKL_CELL_SECONDS:-3}
+together_rw zkl-read zkl-write
+together_rw zkl-read zkl-write curator-read curator-write
+together_rw zkl-read zkl-write kazoo-extra-read kazoo-extra-write
+together_rw zkl-read zkl-write curator-read curator-write kazoo-curator-read kazoo-curator-write
 
 apart none
 apart kazoo curator
@@ -128,6 +138,8 @@ apart kazoo zkl
 apart kazoo zkl-apache
 apart zkl-kazoo curator
 apart apache curator
+apart kazoo-read kazoo-write zkl-read zkl-write
+apart kazoo-extra-write curator-write
 expect_quiet
 
 # That a higher token has been here makes each step an error, and changes nothing.

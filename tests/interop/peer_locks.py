@@ -33,8 +33,8 @@ KINDS = {
     "kazoo-curator": (CuratorLock, ()),
     "kazoo-read": (ReadLock, ()),
     "kazoo-write": (WriteLock, ()),
-    "kazoo-extra-read": (ReadLock, ["-__WRIT__"]),
-    "kazoo-extra-write": (WriteLock, ["-__WRIT__", "-__READ__"]),
+    "kazoo-extra-read": (ReadLock, ["__WRIT__"]),
+    "kazoo-extra-write": (WriteLock, ["__WRIT__", "__READ__"]),
     "kazoo-curator-read": (CuratorReadLock, ()),
     "kazoo-curator-write": (CuratorWriteLock, ()),
 }

@@ -23,7 +23,8 @@
 #
 # Contending ends when SECONDS have passed and GRANTS were had, or 60 s later. COUNTER is a file with
 # three numbers, the last token, the count, and which turn of that token it was (0 but for zkl-retain;
-# it may be left out); reading and writing it are two steps, now and then with a pause between. With
+# it may be left out); reading and writing it are two steps, now and then with a pause between. A kind of
+# -read reads twice instead, always with a pause, and must see the same. With
 # FENCED 1 a step with a lower token than the last, or the same and a lower turn, is refused, which is
 # an error.
 # HISTORY gets a line at the beginning and, unless there is an error, at the end of each turn:
@@ -31,8 +32,8 @@
 # with the count found and the one left, and TOKEN.TURN for each later turn of a token. Errors are told on standard error too.
 #
 # Kinds: zkl and, with other options, zkl-strict, zkl-kazoo, zkl-apache, zkl-retain, which contends by several
-# threads, zkl-multi and zkl-multi-timed, which give up after 0.3 s, at PATH and PATH-and (zkl_peer.c);
-# curator-multi and curator-multi-reversed at the same paths (MultiHold.java); curator, curator-revocable,
+# threads, zkl-read, zkl-write, zkl-multi and zkl-multi-timed, which give up after 0.3 s, at PATH and PATH-and
+# (zkl_lock.c); curator-multi and curator-multi-reversed at the same paths (MultiHold.java); curator, curator-revocable,
 # curator-read, curator-write, apache (ZooKeeper's WriteLock; Locks.java); kazoo and those of
 # peer_locks.py. PEER_SESSION_MS is the session timeout of them all.
 # shellcheck shell=bash disable=SC2154
@@ -127,11 +128,11 @@ begin_peers() {
     export PEER_SESSION_MS=20000
 }
 
-# All that take locks: NUMBER programs of Java's, two of Python's and of C.
-start_lockers() { # NUMBER
+# All that take locks: NUMBER programs of Java's, and OTHERS of Python's and of C, or two.
+start_lockers() { # NUMBER [OTHERS]
     local i
     for ((i = 1; i <= $1; i++)); do start_peer "java$i" locks; done
-    for i in 1 2; do
+    for ((i = 1; i <= ${2:-2}; i++)); do
         start_kazoo "kazoo$i" locks
         start_zkl "zkl$i"
     done

@@ -63,22 +63,36 @@ kazoo         passes waits     passes     passes  passes        waits  passes
 apache        waits  passes    waits      waits   waits         passes waits
 T
 # Either side of a read-write lock. The waiting kazoo with extra patterns sees Curator's, not the
-# reverse.
+# reverse; zkl sees all.
 table <<'T'
-                    curator-read curator-write kazoo-curator-read kazoo-curator-write kazoo-read kazoo-write
-curator-read        passes       waits         passes             waits               passes     passes
-curator-write       waits        waits         waits              waits               passes     passes
-kazoo-curator-read  passes       waits         passes             waits               passes     passes
-kazoo-curator-write waits        waits         waits              waits               passes     passes
-kazoo-extra-read    passes       waits         passes             waits               passes     waits
-kazoo-extra-write   waits        waits         waits              waits               waits      waits
+                    zkl-read zkl-write curator-read curator-write kazoo-curator-read kazoo-curator-write kazoo-read kazoo-write
+zkl-read            passes   waits     passes       waits         passes             waits               passes     waits
+zkl-write           waits    waits     waits        waits         waits              waits               waits      waits
+curator-read        passes   waits     passes       waits         passes             waits               passes     passes
+curator-write       waits    waits     waits        waits         waits              waits               passes     passes
+kazoo-curator-read  passes   waits     passes       waits         passes             waits               passes     passes
+kazoo-curator-write waits    waits     waits        waits         waits              waits               passes     passes
+kazoo-read          passes   passes    passes       passes        passes             passes              passes     waits
+kazoo-write         passes   passes    passes       passes        passes             passes              waits      waits
+kazoo-extra-read    passes   waits     passes       waits         passes             waits               passes     waits
+kazoo-extra-write   waits    waits     waits        waits         waits              waits               waits      waits
 T
-# A mutex and a read-write lock do not mix, except where kazoo gives both the same name.
+# A mutex and a read-write lock do not mix, except where kazoo gives both the same name. Only those of
+# zkl notice, and its readers and writers wait for what came first.
 table <<'T'
-              curator-write kazoo-write
-zkl           refuses       waits
-curator       passes        passes
-kazoo         passes        waits
+              zkl-read zkl-write curator-read curator-write kazoo-read kazoo-write
+zkl           refuses  refuses   refuses      refuses       refuses    waits
+curator       passes   passes    passes       passes        passes     passes
+kazoo         passes   passes    passes       passes        passes     waits
+T
+table <<'T'
+              zkl    curator kazoo
+zkl-read      waits  waits   waits
+zkl-write     waits  waits   waits
+curator-read  passes passes  passes
+curator-write passes passes  passes
+kazoo-read    passes passes  waits
+kazoo-write  passes passes  waits
 T
 expect_quiet
 end_peers

@@ -15,13 +15,12 @@
 enum { LIMIT_S = 60, AFTER_ERROR_US = 20000, LINE_MAX_SIZE = 256 };
 
 struct attempt {
-    zkl_mutex *mutex;
-    zkl_multilock *all; /* instead, of a kind that locks two paths */
-    int64_t timeout_ms;
+    struct peer_lock *lock;
     pthread_t thread[PEER_THREADS_MAX];
     int threads;
     atomic_bool told;
     char kind[32];
+    bool reads;
     int counter, history;
     int64_t end_ns;
     long least;
@@ -95,6 +94,7 @@ static int record(struct attempt *c, int64_t at, const char *word, struct pair b
     return write(c->history, line, (size_t)n) == n ? 0 : -EIO;
 }
 
+/* A reader looks twice, and must see the same. */
 static int use(struct attempt *c, struct pair by)
 {
     int64_t begin = now_ns();
@@ -103,35 +103,20 @@ static int use(struct attempt *c, struct pair by)
 
     if (!err)
         err = record(c, begin, "begin", by, number);
-    if (random() % 4 == 0)
+    if (c->reads || random() % 4 == 0)
         usleep((useconds_t)(1000 + random() % 4000));
-    number++;
+    number += !c->reads;
     if (!err)
-        err = access_counter(c, by, &number, true);
+        err = access_counter(c, by, &number, !c->reads);
     if (!err)
         err = record(c, now_ns(), "end", by, number);
     return err;
 }
 
-static int acquire(struct attempt *c, zkl_grant **ret)
-{
-    return c->all ? zkl_multilock_lock(c->all, c->timeout_ms, ret)
-                  : zkl_mutex_lock(c->mutex, ZKL_FOREVER, ret);
-}
-
-static int give_back(struct attempt *c, zkl_grant *g)
-{
-    if (!c->all)
-        return zkl_mutex_unlock(c->mutex);
-    const bool lost = zkl_grant_state(g) == ZKL_LOST;
-    zkl_grant_release(g);
-    return lost ? ZKL_ELOST : 0;
-}
-
 static bool turn(struct attempt *c)
 {
     zkl_grant *g;
-    int err = acquire(c, &g);
+    int err = peer_lock_take(c->lock, ZKL_FOREVER, &g);
 
     if (err) {
         fprintf(stderr, "%s: lock: %s\n", c->kind, zkl_strerror(err));
@@ -140,7 +125,7 @@ static bool turn(struct attempt *c)
     int used = use(c, (struct pair){zkl_grant_token(g), zkl_grant_turn(g)});
     if (used)
         fprintf(stderr, "%s: counter: %s\n", c->kind, strerror(-used));
-    err = give_back(c, g);
+    err = peer_lock_release(c->lock);
     if (err)
         fprintf(stderr, "%s: unlock: %s\n", c->kind, zkl_strerror(err));
     return !used && !err;
@@ -179,8 +164,7 @@ static void contend_free(struct attempt *c)
 {
     atomic_store(&c->told, true);
     join_all(c);
-    zkl_mutex_free(c->mutex);
-    zkl_multilock_free(c->all);
+    peer_lock_free(c->lock);
     if (c->counter >= 0)
         close(c->counter);
     if (c->history >= 0)
@@ -205,15 +189,14 @@ struct attempt *contend_start(zkl_session *s, char **args)
         return NULL;
     srandom((unsigned)getpid());
     snprintf(c->kind, sizeof c->kind, "%s", args[1]);
+    c->reads = peer_reads(args[1]);
     c->counter = open(args[2], O_RDWR | O_CLOEXEC);
     c->history = open(args[3], O_WRONLY | O_APPEND | O_CLOEXEC);
     c->end_ns = now_ns() + atol(args[4]) * INT64_C(1000000000);
     c->least = atol(args[5]);
     c->fenced = strcmp(args[6], "1") == 0;
-    const int err = peer_is_multi(args[1], &c->timeout_ms)
-                        ? peer_multilock(&c->all, s, args[0])
-                        : peer_mutex(&c->mutex, s, args[0], args[1]);
-    if (c->counter < 0 || c->history < 0 || err || !start_threads(c)) {
+    if (c->counter < 0 || c->history < 0 || peer_lock_new(&c->lock, s, args[0], args[1]) != 0 ||
+        !start_threads(c)) {
         contend_free(c);
         return NULL;
     }

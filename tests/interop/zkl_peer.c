@@ -10,63 +10,13 @@
 #include <string.h>
 #include <time.h>
 
-enum { WORDS_MAX = 8, LIMIT_MS = 30000, TIMED_MS = 300, PATH_SIZE = 256 };
+enum { WORDS_MAX = 8, LIMIT_MS = 30000 };
 
 static zkl_session *session;
-static zkl_mutex *mutex; /* of the lock held */
+static struct peer_lock *lock; /* the one held */
 static zkl_grant *held;
 static struct attempt *contend;
 static atomic_int asked; /* to give way, since it listens */
-
-static const struct {
-    const char *name;
-    zkl_peer peer;
-    zkl_parents parents;
-    int strict;
-    int64_t retain_ms;
-} kinds[] = {{"zkl", ZKL_PEER_CURATOR, ZKL_PARENTS_CONTAINER, 0, 0},
-             {"zkl-strict", ZKL_PEER_CURATOR, ZKL_PARENTS_CONTAINER, 1, 0},
-             {"zkl-kazoo", ZKL_PEER_KAZOO, ZKL_PARENTS_PERSISTENT, 0, 0},
-             {"zkl-apache", ZKL_PEER_APACHE, ZKL_PARENTS_CONTAINER, 0, 0},
-             {"zkl-retain", ZKL_PEER_CURATOR, ZKL_PARENTS_CONTAINER, 0, 1000}};
-
-int peer_threads(const char *kind)
-{
-    return strcmp(kind, "zkl-retain") == 0 ? PEER_THREADS_MAX : 1;
-}
-
-int peer_mutex(zkl_mutex **ret, zkl_session *s, const char *path, const char *kind)
-{
-    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
-    size_t i = 0, count = sizeof kinds / sizeof *kinds;
-
-    while (i < count && strcmp(kind, kinds[i].name) != 0)
-        i++;
-    if (i == count)
-        return ZKL_EINVAL;
-    o.peer = kinds[i].peer;
-    o.parents = kinds[i].parents;
-    o.strict = kinds[i].strict;
-    o.retain_ms = kinds[i].retain_ms;
-    return zkl_mutex_new(ret, s, path, &o);
-}
-
-bool peer_is_multi(const char *kind, int64_t *ret_timeout_ms)
-{
-    const bool timed = strcmp(kind, "zkl-multi-timed") == 0;
-
-    *ret_timeout_ms = timed ? TIMED_MS : ZKL_FOREVER;
-    return timed || strcmp(kind, "zkl-multi") == 0;
-}
-
-int peer_multilock(zkl_multilock **ret, zkl_session *s, const char *path)
-{
-    char other[PATH_SIZE];
-    const char *const paths[] = {path, other};
-
-    snprintf(other, sizeof other, "%s-and", path);
-    return zkl_multilock_new(ret, s, paths, 2, NULL);
-}
 
 static void answer(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -91,16 +41,16 @@ static void answer_error(int err)
 
 static void take(const char *path, const char *kind, int64_t timeout_ms)
 {
-    int err = peer_mutex(&mutex, session, path, kind);
+    int err = peer_lock_new(&lock, session, path, kind);
 
     if (!err)
-        err = zkl_mutex_lock(mutex, timeout_ms, &held);
+        err = peer_lock_take(lock, timeout_ms, &held);
     if (!err) {
         answer("ok %" PRIu64 " %s", zkl_grant_token(held), zkl_grant_node(held));
         return;
     }
-    zkl_mutex_free(mutex);
-    mutex = NULL;
+    peer_lock_free(lock);
+    lock = NULL;
     if (err == ZKL_EBUSY)
         answer("busy");
     else
@@ -109,11 +59,11 @@ static void take(const char *path, const char *kind, int64_t timeout_ms)
 
 static void release(void)
 {
-    int err = zkl_mutex_unlock(mutex);
+    int err = peer_lock_release(lock);
 
     held = NULL;
-    zkl_mutex_free(mutex);
-    mutex = NULL;
+    peer_lock_free(lock);
+    lock = NULL;
     answer_error(err);
 }
 
@@ -250,7 +200,7 @@ int main(int argc, char **argv)
     free(line);
     if (contend)
         end_contend(true);
-    zkl_mutex_free(mutex);
+    peer_lock_free(lock);
     shared_end();
     zkl_session_close(session);
     return 0;

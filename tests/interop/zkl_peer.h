@@ -7,16 +7,20 @@
 
 enum { PEER_THREADS_MAX = 3 };
 
-/* How many threads contend through one mutex of the kind. */
+/* How many threads contend through one lock of the kind. */
 int peer_threads(const char *kind);
 
-/* A mutex of the given kind. Answers as zkl_mutex_new(), ZKL_EINVAL also for an unknown kind. */
-int peer_mutex(zkl_mutex **ret, zkl_session *s, const char *path, const char *kind);
+/* Whether it shares the lock, by which it reads and does not write. */
+bool peer_reads(const char *kind);
 
-/* Whether it is of two paths: PATH and PATH-and. Then the lock is a multilock, and its limit in ms
- * is stored. */
-bool peer_is_multi(const char *kind, int64_t *ret_timeout_ms);
-int peer_multilock(zkl_multilock **ret, zkl_session *s, const char *path);
+/* A mutex, either side of a read-write lock, or a multilock of two paths: PATH and PATH-and. */
+struct peer_lock;
+
+/* Returns as zkl_mutex_new(); ZKL_EINVAL: also if the kind is unknown. */
+int peer_lock_new(struct peer_lock **ret, zkl_session *s, const char *path, const char *kind);
+int peer_lock_take(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret);
+int peer_lock_release(struct peer_lock *l);
+void peer_lock_free(struct peer_lock *l); /* releases; NULL is ignored */
 
 struct attempt;
 

@@ -1,0 +1,166 @@
+/* The locks of zkl-peer, by the names of their kinds. */
+#include "zkl_peer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RETAIN_MS = 1000, TIMED_MS = 300, PATH_SIZE = 256 };
+
+enum side { MUTEX, READ, WRITE, MULTI };
+
+struct kind {
+    const char *name;
+    enum side side;
+    zkl_peer peer;
+    zkl_parents parents;
+    int strict;
+    int64_t retain_ms;
+    int64_t limit_ms; /* of waiting; 0: as long as the caller likes */
+};
+
+struct peer_lock {
+    const struct kind *kind;
+    zkl_mutex *mutex;
+    zkl_rwlock *rwlock;
+    zkl_multilock *all;
+    zkl_grant *grant; /* of the multilock */
+};
+
+static const struct kind kinds[] = {
+    {.name = "zkl"},
+    {.name = "zkl-strict", .strict = 1},
+    {.name = "zkl-kazoo", .peer = ZKL_PEER_KAZOO, .parents = ZKL_PARENTS_PERSISTENT},
+    {.name = "zkl-apache", .peer = ZKL_PEER_APACHE},
+    {.name = "zkl-retain", .retain_ms = RETAIN_MS},
+    {.name = "zkl-read", .side = READ},
+    {.name = "zkl-write", .side = WRITE},
+    {.name = "zkl-multi", .side = MULTI},
+    {.name = "zkl-multi-timed", .side = MULTI, .limit_ms = TIMED_MS},
+};
+
+/* NULL: unknown. */
+static const struct kind *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(name, kinds[i].name) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+int peer_threads(const char *kind)
+{
+    const struct kind *k = find(kind);
+
+    return k && k->retain_ms > 0 ? PEER_THREADS_MAX : 1;
+}
+
+bool peer_reads(const char *kind)
+{
+    const struct kind *k = find(kind);
+
+    return k && k->side == READ;
+}
+
+static int make_mutex(zkl_mutex **ret, zkl_session *s, const char *path, const struct kind *k)
+{
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+
+    o.peer = k->peer;
+    o.parents = k->parents;
+    o.strict = k->strict;
+    o.retain_ms = k->retain_ms;
+    return zkl_mutex_new(ret, s, path, &o);
+}
+
+static int make_multilock(zkl_multilock **ret, zkl_session *s, const char *path)
+{
+    char other[PATH_SIZE];
+    const char *const paths[] = {path, other};
+
+    snprintf(other, sizeof other, "%s-and", path);
+    return zkl_multilock_new(ret, s, paths, 2, NULL);
+}
+
+static int make(struct peer_lock *l, zkl_session *s, const char *path)
+{
+    switch (l->kind->side) {
+    case MUTEX:
+        return make_mutex(&l->mutex, s, path, l->kind);
+    case MULTI:
+        return make_multilock(&l->all, s, path);
+    default:
+        return zkl_rwlock_new(&l->rwlock, s, path, NULL);
+    }
+}
+
+int peer_lock_new(struct peer_lock **ret, zkl_session *s, const char *path, const char *kind)
+{
+    struct peer_lock *l = calloc(1, sizeof *l);
+    int err = ZKL_EINVAL;
+
+    if (l && (l->kind = find(kind)))
+        err = make(l, s, path);
+    if (err) {
+        free(l);
+        return err;
+    }
+    *ret = l;
+    return 0;
+}
+
+static int take_all(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret)
+{
+    const int64_t limit_ms = l->kind->limit_ms;
+    int err = zkl_multilock_lock(l->all, limit_ms > 0 ? limit_ms : timeout_ms, ret);
+
+    l->grant = err ? NULL : *ret;
+    return err;
+}
+
+int peer_lock_take(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret)
+{
+    switch (l->kind->side) {
+    case READ:
+        return zkl_rwlock_lock_shared(l->rwlock, timeout_ms, ret);
+    case WRITE:
+        return zkl_rwlock_lock(l->rwlock, timeout_ms, ret);
+    case MULTI:
+        return take_all(l, timeout_ms, ret);
+    default:
+        return zkl_mutex_lock(l->mutex, timeout_ms, ret);
+    }
+}
+
+static int release_all(struct peer_lock *l)
+{
+    const bool lost = zkl_grant_state(l->grant) == ZKL_LOST;
+
+    zkl_grant_release(l->grant);
+    l->grant = NULL;
+    return lost ? ZKL_ELOST : 0;
+}
+
+int peer_lock_release(struct peer_lock *l)
+{
+    switch (l->kind->side) {
+    case READ:
+        return zkl_rwlock_unlock_shared(l->rwlock);
+    case WRITE:
+        return zkl_rwlock_unlock(l->rwlock);
+    case MULTI:
+        return release_all(l);
+    default:
+        return zkl_mutex_unlock(l->mutex);
+    }
+}
+
+void peer_lock_free(struct peer_lock *l)
+{
+    if (!l)
+        return;
+    zkl_mutex_free(l->mutex);
+    zkl_rwlock_free(l->rwlock);
+    zkl_multilock_free(l->all);
+    free(l);
+}
