@@ -59,6 +59,15 @@ def at_once(reads):
     return most
 
 
+def longest_wait(uses):
+    """From the end of a use to the same process's next, in nanoseconds."""
+    longest, ends = 0, {}
+    for use in uses:
+        longest = max(longest, use.begin - ends.get(use.pid, use.begin))
+        ends[use.pid] = use.end
+    return longest
+
+
 def judge(lines, counter, least, grants):
     """The line of figures, and the faults."""
     faults = []
@@ -86,6 +95,7 @@ def judge(lines, counter, least, grants):
     figures = "%d increments, %d lost, %d overlaps" % (len(writes), lost, over)
     if reads:
         figures += ", %d reads, %d at once" % (len(reads), at_once(reads))
+        figures += ", longest wait %d ms" % (longest_wait(uses) // 1000000)
     return figures, faults
 
 

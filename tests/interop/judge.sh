@@ -48,7 +48,7 @@ judged "lines of one instant come in any order" "0:2 increments, 0 lost, 0 overl
 300 end curator 12 7 2
 200 end zkl 11 5 1
 H
-judged "readers overlap" "0:1 increments, 0 lost, 0 overlaps, 2 reads, 2 at once" 1 1 11=1 12=1 13=1 <<'H'
+judged "readers overlap" "0:1 increments, 0 lost, 0 overlaps, 2 reads, 2 at once, longest wait 0 ms" 1 1 11=1 12=1 13=1 <<'H'
 100 begin curator-write 13 4 0
 110 end curator-write 13 4 1
 120 begin curator-read 11 5 1
@@ -56,11 +56,13 @@ judged "readers overlap" "0:1 increments, 0 lost, 0 overlaps, 2 reads, 2 at once
 200 end curator-read 11 5 1
 300 end kazoo-read 12 6 1
 H
-judged "readers one behind the other" "0:0 increments, 0 lost, 0 overlaps, 2 reads, 1 at once" 0 1 11=1 12=1 <<'H'
+judged "readers one behind the other" "0:0 increments, 0 lost, 0 overlaps, 3 reads, 1 at once, longest wait 7 ms" 0 1 11=2 12=1 <<'H'
 100 begin zkl-read 11 5 0
 200 end zkl-read 11 5 0
 200 begin curator-read 12 6 0
 300 end curator-read 12 6 0
+7000200 begin zkl-read 11 8 0
+7000300 end zkl-read 11 8 0
 H
 judged "nothing happened, as was wanted" "0:0 increments, 0 lost, 0 overlaps" 0 0 </dev/null
 
@@ -85,13 +87,13 @@ judged "a lost increment" $'1:2 increments, 1 lost, 0 overlaps\nthe counter is 1
 300 end curator 12 7 1
 H
 judged "a counter that nobody raised" $'1:0 increments, -1 lost, 0 overlaps\nthe counter is 1 after 0 increments' 1 0 </dev/null
-judged "a reader beside a writer" $'1:1 increments, 0 lost, 1 overlaps, 1 reads, 1 at once\n1 began before another\'s end' 1 1 11=1 12=1 <<'H'
+judged "a reader beside a writer" $'1:1 increments, 0 lost, 1 overlaps, 1 reads, 1 at once, longest wait 0 ms\n1 began before another\'s end' 1 1 11=1 12=1 <<'H'
 100 begin curator-read 11 5 0
 150 begin kazoo-write 12 6 0
 200 end curator-read 11 5 0
 300 end kazoo-write 12 6 1
 H
-judged "a writer beside a reader" $'1:1 increments, 0 lost, 1 overlaps, 1 reads, 1 at once\n1 began before another\'s end\n1 readers saw a change' 1 1 11=1 12=1 <<'H'
+judged "a writer beside a reader" $'1:1 increments, 0 lost, 1 overlaps, 1 reads, 1 at once, longest wait 0 ms\n1 began before another\'s end\n1 readers saw a change' 1 1 11=1 12=1 <<'H'
 100 begin kazoo-write 12 4 0
 150 begin curator-read 11 5 0
 200 end kazoo-write 12 4 1
