@@ -53,6 +53,7 @@ touch "$scratch/r2.go"
 wait_until "the writer runs" runs w3
 expect "alone" $'holds write w3\nwaiting read r4' "$(states)"
 expect_match "its node" "^$L/_c_[0-9a-f-]+-__WRIT__[0-9]{10}\$" "$(<"$scratch/w3.node")"
+wait_until "watch has seen that" says 'holds .* write zkl .* w3$'
 touch "$scratch/w3.go"
 wait_until "the last reader runs" runs r4
 expect_match "its node" "^$L/_c_[0-9a-f-]+-__READ__[0-9]{10}\$" "$(<"$scratch/r4.node")"

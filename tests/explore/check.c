@@ -124,11 +124,10 @@ static bool asks_for(const struct client *c, enum ask_kind kind, int n)
 /* By its number or, what a downgrade has made, by its name. */
 static bool is_to_delete(const struct state *st, uint8_t kind, uint8_t node, int n)
 {
+    if (kind != ASK_DELETE_SHARED)
+        return kind == ASK_DELETE && node == n;
     const struct node *a = &st->nodes[node], *b = &st->nodes[n];
-
-    if (kind == ASK_DELETE_SHARED)
-        return b->read && a->client == b->client && a->id == b->id && a->number == b->number;
-    return kind == ASK_DELETE && node == n;
+    return b->read && a->client == b->client && a->id == b->id && a->number == b->number;
 }
 
 /* Its delete is on the way, or the refusal that makes it be sent again. */
