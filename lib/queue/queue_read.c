@@ -115,7 +115,8 @@ void queue_answered(zkl_queue *q, enum store_rc rc)
 void queue_forget(zkl_contender *c)
 {
     g_free((char *)(uintptr_t)c->node);
-    c->node = NULL;
+    g_free((char *)(uintptr_t)c->owner);
+    c->node = c->owner = NULL;
 }
 
 static void on_read(struct request *r, const struct store_reply *reply)

@@ -327,7 +327,9 @@ expect "no server: and ends with its command" 3 "$?"
 a=$!
 remember "$a"
 wait_until "no server: tried" test -s "$scratch/a.err"
-wait_until "no server: between two attempts" test -z "$(child_of $a)"
+# shellcheck disable=SC2317
+childless() { [ -z "$(child_of "$a")" ]; }
+wait_until "no server: between two attempts" childless
 kill -TERM "$a"
 status_of "$a"
 expect "no server: TERM ends it" 143 "$?"
