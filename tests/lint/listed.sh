@@ -47,10 +47,28 @@ lost() { # ROOT
 }
 expect_none "every file that a page names is there, and every page that code names" "$(lost "$top_srcdir")"
 
+# Each suite that is declared is run, once: the runner looks no further than NULL.
+suites_amiss() { # ROOT
+    local folder declared
+    for folder in "$1"/tests/*/; do
+        [ -e "$folder/suites.h" ] || continue
+        declared=$(sed -n 's/^extern .*test_suite \([a-z0-9_]*\);/\1/p' "$folder/suites.h" | sort)
+        diff <(echo "$declared") <(grep -ohE '&[a-z0-9_]+_suite\b' "$folder"/*.c | tr -d '&' | grep -Fxf <(echo "$declared") | sort)
+        awk 'FNR == 1 || /};/ { end = 0 } end && /&[a-z0-9_]+_suite/ { print FILENAME ": behind NULL: " $0 } /^ *NULL,/ { end = 1 }' "$folder"/*.c
+    done
+}
+expect_none "every suite is run, once" "$(suites_amiss "$top_srcdir")"
+
 mkdir -p "$scratch"/{recipes,lib,include,tools,examples,man,bench,tests}
 echo 'SOURCES = lib/listed.c' >"$scratch/lib/Makefile.inc"
 touch "$scratch/lib/listed.c" "$scratch/tests/planted.c"
 expect_some "sees a planted file" "$(unlisted "$scratch")"
 echo '`lib/planted.c`' >"$scratch/HACKING.md"
 expect_some "sees a planted name" "$(lost "$scratch")"
+mkdir "$scratch/tests/planted"
+echo 'extern const struct test_suite planted_suite;' >"$scratch/tests/planted/suites.h"
+touch "$scratch/tests/planted/main.c"
+expect_some "sees a suite that is not run" "$(suites_amiss "$scratch")"
+printf '        NULL,\n        &planted_suite,\n' >"$scratch/tests/planted/main.c"
+expect_some "sees a suite that is never reached" "$(suites_amiss "$scratch")"
 finish
