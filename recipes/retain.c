@@ -5,8 +5,8 @@
 #define BIT(state) (1U << (state))
 
 /* A span that kept a rival out must have saved so many times what it cost: so rivals lose at most
- * about a tenth to it. */
-enum { WORTH = 9 };
+ * about a tenth to it. Where look after look finds one that factor doubles, so often at most. */
+enum { WORTH = 9, DOUBLED = 3 };
 
 static const struct {
     const char *name;
@@ -38,6 +38,8 @@ bool retain_invariant(const struct retain *r)
     if (r->trying && (r->waiting == 0 || r->state == RETAIN_TURN))
         return false;
     if (r->left && r->state != RETAIN_ENTERING)
+        return false;
+    if (r->found && !r->wanted)
         return false;
     if (r->gate > r->waiting || r->gate > r->local_turns || (r->gate > 0 && !r->wanted))
         return false;
@@ -88,23 +90,29 @@ static void enter(struct retain *r, const struct retain_event *ev, struct retain
 static void forget_span(struct retain *r)
 {
     r->state = RETAIN_NONE;
-    r->wanted = r->watched = r->looking = r->armed = false;
+    r->wanted = r->watched = r->looking = r->armed = r->found = false;
     r->gate = 0;
     r->turn = 0;
     r->kept_from = r->kept_more = 0;
 }
 
 /* What it has saved are the requests of each turn but the first. What it has cost, the rival has
- * waited. What an earlier span has cost is not made good by it. */
+ * waited. What an earlier span has cost is not made good by it. If the rival was there before the
+ * span looked, the turns meanwhile are no gain: a tight loop has thousands of them in any wait. */
 static void account(struct retain *r, int64_t now)
 {
-    int64_t until;
+    int64_t cost;
 
     if (r->kept_from == 0)
         return;
-    until = now + WORTH * (now - r->kept_from + r->kept_more) - (int64_t)r->turn * r->alone_ns;
-    if (until > r->off_until)
-        r->off_until = until;
+    cost = WORTH * (now - r->kept_from + r->kept_more);
+    if (r->found)
+        cost <<= r->found_before;
+    else
+        cost -= (int64_t)r->turn * r->alone_ns;
+    if (now + cost > r->off_until)
+        r->off_until = now + cost;
+    r->found_before = least(r->found_before + r->found, DOUBLED);
 }
 
 /* Whoever waits here enters before the node is deleted, so that the place in line is as early as it
@@ -146,17 +154,22 @@ static void begin_turn(struct retain *r, struct retain_actions *out)
     act(out, RETAIN_ACT_TURN)->turn = r->turn;
 }
 
-/* Whether who waits first goes before the rival. */
+/* Whether who waits first goes before the rival. Where nothing tells of one, and to ask does not
+ * pay, there is one. */
 static bool may_pass(const struct retain *r, int64_t now)
 {
-    return !r->wanted || (r->gate > 0 && now - r->heard <= RETAIN_GATE_NS) ||
-           now - r->first < r->slice_ns;
+    if (now - r->first < r->slice_ns)
+        return true;
+    if (r->wanted)
+        return r->gate > 0 && now - r->heard <= RETAIN_GATE_NS;
+    return r->watched || may_retain(r, now) ||
+           (r->turn < r->local_turns && now - r->first <= RETAIN_GATE_NS);
 }
 
 /* Without it a rival that is there already would never be heard of. */
 static void look(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
-    if (r->watched || r->looking || r->wanted)
+    if (r->watched || r->looking || r->wanted || !may_retain(r, ev->now))
         return;
     r->looking = true;
     r->looked = ev->now;
@@ -166,11 +179,10 @@ static void look(struct retain *r, const struct retain_event *ev, struct retain_
 /* The span has no turn: another one, its end, or idle. */
 static void go_on(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
-    const bool known = r->watched || r->wanted || may_retain(r, ev->now);
     const bool goes = r->waiting > 0 && (!r->fence64 || ev->same) && may_pass(r, ev->now);
     const bool stays = r->waiting == 0 && !r->wanted && may_retain(r, ev->now);
 
-    if (!known || (!goes && !stays)) {
+    if (!goes && !stays) {
         end_span(r, ev, out);
         return;
     }
@@ -178,7 +190,7 @@ static void go_on(struct retain *r, const struct retain_event *ev, struct retain
     if (goes && ev->sure) {
         r->turn++;
         begin_turn(r, out);
-    } else if (r->wanted) { /* in doubt: it may be long until one could go */
+    } else if (r->wanted || !(r->watched || r->looking)) { /* in doubt: that may last */
         end_span(r, ev, out);
     } else {
         r->state = RETAIN_IDLE;
@@ -246,6 +258,8 @@ static void on_granted(struct retain *r, const struct retain_event *ev, struct r
     r->alone = !ev->others && !ev->waited;
     if (r->alone && !ev->delayed)
         r->alone_ns = ev->now - r->entered;
+    if (r->alone)
+        r->found_before = 0;
     begin_turn(r, out);
     if (ev->others)
         hear(r, ev->now);
@@ -288,8 +302,11 @@ static void on_looked(struct retain *r, const struct retain_event *ev, struct re
     r->looking = false;
     r->watched = ev->watched && !ev->others;
     r->alone = r->watched && !r->wanted;
+    r->found = ev->others && !r->wanted;
     if (r->alone && r->alone_ns == 0) /* it takes at least as long as that */
         r->alone_ns = ev->now - r->looked;
+    if (r->alone)
+        r->found_before = 0;
     if (!r->watched)
         on_rival(r, ev, out, r->looked, 0);
 }

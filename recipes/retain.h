@@ -100,6 +100,7 @@ struct retain {
     bool wanted;  /* a rival waits: for the rest of the span */
     bool watched; /* whoever comes will be heard */
     bool looking; /* ACT_LOOK is not answered */
+    bool found;   /* ACT_LOOK has found a rival that nothing had told of */
     bool armed;   /* ACT_ARM is not answered; a span that ends takes it back */
     bool closed;
     bool alone;       /* the last list showed nobody else */
@@ -116,6 +117,7 @@ struct retain {
     int64_t kept_from; /* since when a rival has waited that would have the lock; 0: none */
     int64_t kept_more; /* and what is to be added to that */
     int64_t off_until; /* nothing is retained before */
+    uint32_t found_before; /* spans whose ACT_LOOK found a rival, since one had nobody behind it */
 };
 
 /* All but the configuration. */

@@ -26,7 +26,7 @@ static void forget_time(struct retained_handle *h)
     keep(&m->entered, m->state == RETAIN_ENTERING && retained_config.guard, 2 * RETAINED_IDLE);
     keep(&m->kept_from, m->kept_from != 0, retained_config.guard ? 2 * RETAINED_IDLE : 0);
     if (!retained_config.guard)
-        m->alone_ns = m->entered = m->looked = 0;
+        m->alone_ns = m->entered = m->looked = m->found_before = 0;
     if (m->off_until <= RETAINED_NOW)
         m->off_until = 0;
     if (!h->armed || h->due < -RETAINED_IDLE)

@@ -1,5 +1,6 @@
 /* The machine of a lock that is retained: whether that pays. */
 #include "retain_play.h"
+#include "runner.h"
 #include "suites.h"
 
 #include <glib.h>
@@ -34,16 +35,13 @@ static void pays(void)
           {EV(911, LOCK), "enter"},
           {EV(913, GRANTED), "turn 0"},
           {EV(914, UNLOCK), "look arm 1014"}}},
-        {"off: no watch, and no turn without one",
+        {"off: no watch, and nothing is kept without one",
          {0},
          {ALONE,
           {EV(4, UNLOCK), "arm 104"},
           {EV(10, RIVAL), "end"},
           {EV(11, LOCK), "enter"},
-          {EV(11, LOCK), ""},
           {EV(11, GRANTED), "turn 0"},
-          {EV(12, UNLOCK), "enter end"},
-          {EV(12, GRANTED), "turn 0"},
           {EV(12, UNLOCK), "end"},
           {EV(28, LOCK, .more = -1), "enter"},
           {EV(28, GAVE_UP), "abandon"},
@@ -183,6 +181,63 @@ static void pays(void)
           {EV(11, GRANTED, WATCHED), "turn 0"},
           {EV(12, UNLOCK), "turn 1"},
           {EV(13, UNLOCK), "end"}}},
+        {"off: as if a rival waited, local_turns go first, not later than 50 ms",
+         {.local_turns = 2},
+         {ALONE,
+          {EV(4, UNLOCK), "arm 104"},
+          {EV(10, RIVAL), "end"},
+          {EV(11, LOCK), "enter"},
+          {EV(11, LOCK), ""},
+          {EV(11, LOCK), ""},
+          {EV(11, LOCK), ""},
+          {EV(11, GRANTED), "turn 0"},
+          {EV(12, UNLOCK), "turn 1"},
+          {EV(13, UNLOCK), "turn 2"},
+          {EV(14, UNLOCK), "enter end"},
+          {EV(15, GRANTED), "turn 0"},
+          {EV(15, UNLOCK), "end"},
+          {EV(28, LOCK, .more = -1), "enter"},
+          {EV(28, GAVE_UP), "abandon"},
+          {EV(28, LOCK), "enter-watch"}}},
+        {"off: to the ns",
+         {.local_turns = 9},
+         {{EV(1, LOCK), "enter"},
+          {EV(1, GRANTED), "turn 0"},
+          {EV(5, UNLOCK), "look arm 105"},
+          {EV(95, LOOKED, OTHERS), "end"},
+          {EV(96, LOCK), "enter"},
+          {EV(96, LOCK), ""},
+          {EV(96, LOCK), ""},
+          {EV(96, GRANTED), "turn 0"},
+          {EV(146, UNLOCK), "turn 1"},
+          {EV(146, UNLOCK, .more = 1), "enter end"}}},
+        {"off, and in doubt: it ends",
+         {0},
+         {ALONE,
+          {EV(4, UNLOCK), "arm 104"},
+          {EV(10, RIVAL), "end"},
+          {EV(11, LOCK), "enter"},
+          {EV(11, LOCK), ""},
+          {EV(11, GRANTED), "turn 0"},
+          {EV(12, UNLOCK, DOUBT), "enter end"}}},
+        {"turns while it looks are no gain",
+         {0},
+         {ALONE,
+          {EV(4, UNLOCK), "arm 104"},
+          {EV(5, YIELD), "end"},
+          {EV(5, LOCK), "enter-watch"},
+          {EV(6, GRANTED, WAITED), "turn 0"},
+          {EV(6, UNLOCK), "look arm 106"},
+          {EV(6, LOCK), "turn 1"},
+          {EV(6, UNLOCK), ""},
+          {EV(6, LOCK), "turn 2"},
+          {EV(6, UNLOCK), ""},
+          {EV(7, LOOKED, OTHERS), "end"},
+          {EV(16, LOCK, .more = -1), "enter"},
+          {EV(16, GAVE_UP), "abandon"},
+          {EV(16, LOCK), "enter"},
+          {EV(17, GRANTED, WAITED), "turn 0"},
+          {EV(17, UNLOCK), "look arm 117"}}},
         {"each span for itself",
          {0},
          {ALONE,
@@ -199,8 +254,46 @@ static void pays(void)
     retain_play(rows, G_N_ELEMENTS(rows));
 }
 
+/* A span of one who waited looks at the time at, ms, and hears a ms later what there is. */
+static void look(struct retain *r, int64_t at, bool others)
+{
+    const struct retain_told told[] = {EV(at, LOCK), EV(at, GRANTED, WAITED), EV(at, UNLOCK),
+                                       EV(at + 1, LOOKED, .ev.others = others, WATCHED),
+                                       EV(at + 1, YIELD)};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(told); i++)
+        g_free(retain_play_step(r, &told[i]));
+    CHECK_INT(r->state, RETAIN_NONE);
+}
+
+/* Each that finds a rival costs twice as much as the one before, at most eight times. */
+static void doubles(void)
+{
+    static const int64_t off[] = {9, 18, 36, 72, 72};
+    static const struct retain_told alone[] = {EV(900, LOCK), EV(901, GRANTED),
+                                               EV(901, UNLOCK, .ev.must_end = true)};
+    struct retain r = {.retain_ns = MS(100), .local_turns = 2};
+
+    retain_init(&r);
+    for (int again = 0; again < 3; again++) {
+        int64_t now = r.off_until / MS(1) + 1;
+        for (size_t i = 0; i < G_N_ELEMENTS(off); i++) {
+            look(&r, now, true);
+            now += 1 + off[i];
+            CHECK_INT(r.off_until, MS(now));
+        }
+        if (again == 0) { /* it begins anew with one that finds nobody, */
+            look(&r, now, false);
+        } else { /* or that gets the lock at once */
+            for (size_t i = 0; i < G_N_ELEMENTS(alone); i++)
+                g_free(retain_play_step(&r, &alone[i]));
+        }
+    }
+}
+
 static const struct test_case cases[] = {
     {"pays", pays},
+    {"doubles", doubles},
     {NULL, NULL},
 };
 

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-enum { RETAIN_STEPS_MAX = 16 };
+enum { RETAIN_STEPS_MAX = 20 };
 
 #define MS(n) ((n)*INT64_C(1000000))
 
