@@ -7,7 +7,7 @@
 #include "lib/base/error.h"
 #include "lib/base/path.h"
 #include "lib/base/thread.h"
-#include "op.h"
+#include "lib/session/call.h"
 #include "whole.h"
 
 enum {
@@ -145,7 +145,7 @@ static int begin(struct multi *m)
         return ZKL_ELIMIT; /* the next one could mean any version */
     if (state >= ZKL_LOST || (m->release && !grant_disown(m->grant)))
         return state == ZKL_RELEASED ? ZKL_EPERM : ZKL_ELOST;
-    op_arm(s, &m->timer, m->timeout_ms, multi_on_timeout, m);
+    call_arm(s, &m->timer, m->timeout_ms, multi_on_timeout, m);
     multi_enter(m);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/thread.h"
+#include "lib/session/call.h"
 #include "multi_attempt.h"
 #include "numbered.h"
 #include "release.h"
@@ -140,17 +141,6 @@ static void on_timeout(void *data)
     op_abort(op, why.code, why.text);
 }
 
-void op_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn)(void *data),
-            void *data)
-{
-    int64_t now = clock_now().boot;
-    int64_t ms = timeout_ms == 0 ? session_patience_ms(s) : timeout_ms;
-
-    if (ms < 0 || ms > (INT64_MAX - now) / CLOCK_MS)
-        return;
-    timers_arm(s->timers, timer, now + ms * CLOCK_MS, fn, data);
-}
-
 static zkl_op *op_new(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {
     zkl_op *op = g_new0(zkl_op, 1);
@@ -179,7 +169,7 @@ static bool begin(zkl_op *op)
         return false;
     }
     if (op->limit)
-        op_arm(s, &op->limit->timer, op->limit->timeout_ms, on_timeout, op);
+        call_arm(s, &op->limit->timer, op->limit->timeout_ms, on_timeout, op);
     return true;
 }
 

@@ -38,10 +38,6 @@ int op_ahead(const zkl_op *op);
  * thread's last error. */
 int op_wait(zkl_op *op, zkl_grant **ret);
 
-/* Arms timer for a timeout_ms of the public interface. */
-void op_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn)(void *data),
-            void *data);
-
 /* Ends all of them with that error. */
 void op_abort_all(zkl_session *s, GQueue *waiters, int code, const char *text);
 

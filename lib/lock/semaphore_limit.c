@@ -5,8 +5,8 @@
 
 #include "lib/base/error.h"
 #include "lib/base/thread.h"
+#include "lib/session/call.h"
 #include "lib/session/request.h"
-#include "op.h"
 #include "recipes/limit.h"
 #include "semaphore_handle.h"
 
@@ -150,7 +150,7 @@ static void begin(struct exchange *x, int64_t timeout_ms)
         fail(x, ZKL_EAUTH, zkl_strerror(ZKL_EAUTH));
     if (x->over)
         return;
-    op_arm(s, &x->timer, timeout_ms, on_timeout, x);
+    call_arm(s, &x->timer, timeout_ms, on_timeout, x);
     ask(x, STORE_GET, 0);
 }
 
