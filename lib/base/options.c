@@ -1,8 +1,13 @@
 #include "options.h"
 
+#include <glib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { SIZE_MAX_SANE = 4096 }; /* of any version to come */
+enum {
+    SIZE_MAX_SANE = 4096, /* of any version to come */
+    NAME_MAX_BYTES = 1024
+};
 
 /* 0.1 is the first version, so that nothing shorter is known. */
 const char *options_take(void *ret, size_t size, const void *given)
@@ -20,4 +25,25 @@ const char *options_take(void *ret, size_t size, const void *given)
     }
     memcpy(ret, given, size);
     return NULL;
+}
+
+const char *options_check(const char *name, zkl_parents parents)
+{
+    if (name && strnlen(name, NAME_MAX_BYTES + 1) > NAME_MAX_BYTES)
+        return "name is longer than 1024 bytes";
+    if (name && !g_utf8_validate(name, -1, NULL))
+        return "name is not UTF-8";
+    if (parents != ZKL_PARENTS_CONTAINER && parents != ZKL_PARENTS_PERSISTENT)
+        return "parents is none of zkl_parents";
+    return NULL;
+}
+
+char *options_default_name(uint64_t thread)
+{
+    char host[256] = "";
+
+    gethostname(host, sizeof host - 1);
+    if (thread == 0)
+        return g_strdup_printf("%s pid %d", host, (int)getpid());
+    return g_strdup_printf("%s pid %d thread %" G_GUINT64_FORMAT, host, (int)getpid(), thread);
 }

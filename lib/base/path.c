@@ -3,6 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "error.h"
+
 #define DEFAULT_PORT "2181"
 
 /* What the server refuses too. */
@@ -51,6 +53,15 @@ const char *path_check(const char *path)
             break;
     }
     return check_characters(path);
+}
+
+int path_error(const char *path)
+{
+    const char *wrong = path_check(path);
+
+    if (!wrong)
+        return 0;
+    return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
 }
 
 static bool is_port(const char *text)

@@ -10,6 +10,9 @@ enum { PATH_LENGTH_MAX = 8192 };
 /* NULL, or what is wrong with an absolute path. */
 const char *path_check(const char *path);
 
+/* 0, or the error that every call makes of that, already made the thread's last. */
+int path_error(const char *path);
+
 /* Splits "host:port,…/chroot" into hosts with ports, as libzookeeper wants them, and the chroot
  * ("" if none); both to be freed. Returns NULL, or what is wrong, and then nothing is set. */
 const char *path_split_connect(const char *connect, char **ret_hosts, char **ret_chroot);

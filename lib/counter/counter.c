@@ -24,14 +24,6 @@ int counter_result(const zkl_counter *c, enum counter_verdict verdict)
     return error_set(results[verdict].code, path, "%s: %s", path, results[verdict].text);
 }
 
-static int is_open(zkl_session *s)
-{
-    session_lock(s);
-    bool closing = s->closing;
-    session_unlock(s);
-    return closing ? error_set(ZKL_ECLOSED, NULL, "the session was closed") : 0;
-}
-
 int zkl_counter_new(zkl_counter **ret, zkl_session *s, const char *path, zkl_counter_width width)
 {
     int code = call_check(s, "zkl_counter_new", path, false);
@@ -41,7 +33,7 @@ int zkl_counter_new(zkl_counter **ret, zkl_session *s, const char *path, zkl_cou
     if (!ret || (width != ZKL_COUNTER_32 && width != ZKL_COUNTER_64))
         return error_set(ZKL_EINVAL, path, "zkl_counter_new: %s",
                          ret ? "width is none of zkl_counter_width" : "ret is NULL");
-    if ((code = is_open(s)))
+    if ((code = session_check_open(s)))
         return code;
     zkl_counter *c = g_new0(zkl_counter, 1);
     c->session = session_ref(s);

@@ -191,8 +191,8 @@ int zkl_election_new(zkl_election **ret, zkl_session *s, const char *path, const
         return error_set(ZKL_EINVAL, NULL, "zkl_election_new: ret is NULL");
     if ((wrong = options_take(&o, sizeof o, options)))
         return error_set(ZKL_EINVAL, "options", "%s", wrong);
-    if ((wrong = path_check(path)))
-        return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
+    if ((code = path_error(path)))
+        return code;
     if ((wrong = check_id(candidate_id)))
         return error_set(ZKL_EINVAL, path, "candidate_id: %s", wrong);
     if ((wrong = check_options(&o)))

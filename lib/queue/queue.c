@@ -218,7 +218,6 @@ int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path,
 {
     struct queue_wish wish = {.only = CHILD_FOREIGN};
     int code = session_check(s);
-    const char *wrong;
 
     if (code)
         return code;
@@ -226,8 +225,8 @@ int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path,
         return error_set(ZKL_EINVAL, NULL, "zkl_queue_read: ret is NULL");
     if ((code = queue_take_options(&wish, options)))
         return code;
-    if ((wrong = path_check(path)))
-        return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
+    if ((code = path_error(path)))
+        return code;
     char *directory = g_strconcat(s->chroot, path, NULL);
     code = queue_read(ret, s, directory, &wish, timeout_ms);
     g_free(directory);

@@ -36,15 +36,12 @@ static int64_t patience_left_ms(const struct patience *p)
 static int check(const zkl_session *s, const char *path, const char *what, const void *needed)
 {
     int code = session_check(s);
-    const char *wrong;
 
     if (code)
         return code;
     if (!needed)
         return error_set(ZKL_EINVAL, NULL, "%s is NULL", what);
-    if ((wrong = path_check(path)))
-        return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
-    return 0;
+    return path_error(path);
 }
 
 static int nobody(const char *path, const char *node)

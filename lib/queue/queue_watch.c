@@ -127,14 +127,13 @@ static struct queue_watch *watch_new(zkl_session *s, const char *path, zkl_queue
 int zkl_queue_watch(zkl_watch **ret, zkl_session *s, const char *path, zkl_queue_fn fn, void *data)
 {
     int code = session_check(s);
-    const char *wrong;
 
     if (code)
         return code;
     if (!ret || !fn)
         return error_set(ZKL_EINVAL, NULL, "zkl_queue_watch: %s is NULL", ret ? "fn" : "ret");
-    if ((wrong = path_check(path)))
-        return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
+    if ((code = path_error(path)))
+        return code;
     session_lock(s);
     if (s->closing) {
         code = error_set(ZKL_ECLOSED, NULL, "the session was closed");

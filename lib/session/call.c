@@ -9,12 +9,11 @@
 int call_check(zkl_session *s, const char *doing, const char *path, bool blocking)
 {
     int code = session_check(s);
-    const char *wrong;
 
+    if (!code)
+        code = path_error(path);
     if (code)
         return code;
-    if ((wrong = path_check(path)))
-        return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
     if (blocking && callbacks_inside())
         return error_set(ZKL_EDEADLK, path, "%s: it would wait inside a callback", doing);
     return 0;

@@ -78,6 +78,14 @@ int session_check(const zkl_session *s)
     return 0;
 }
 
+int session_check_open(zkl_session *s)
+{
+    session_lock(s);
+    const bool closing = s->closing;
+    session_unlock(s);
+    return closing ? error_set(ZKL_ECLOSED, NULL, "the session was closed") : 0;
+}
+
 int session_why_down(const zkl_session *s, zkl_error *ret)
 {
     if (s->refused)

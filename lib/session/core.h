@@ -150,6 +150,9 @@ void session_tell(zkl_session *s, zkl_session_event event, int64_t id);
 /* 0, or the error that every entry point returns first, already made the thread's last. */
 int session_check(const zkl_session *s);
 
+/* 0, or the same for a session that was closed; without the monitor held. */
+int session_check_open(zkl_session *s);
+
 /* Why nothing works without a connection, as an error about s. */
 int session_why_down(const zkl_session *s, zkl_error *ret);
 
