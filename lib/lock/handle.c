@@ -1,17 +1,13 @@
 /* Handles from new to free, and what becomes of them when a thread ends or the process forks. */
 #include "handle.h"
 
-#include <string.h>
-#include <unistd.h>
-
 #include "grant.h"
 #include "lib/base/error.h"
 #include "lib/base/lock_owner.h"
 #include "lib/base/log.h"
+#include "lib/base/options.h"
 #include "lib/base/path.h"
 #include "op.h"
-
-enum { NAME_MAX_BYTES = 1024 };
 
 /* For threads that end while they own. Before every other lock. */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -75,27 +71,17 @@ static void watch_forks(void)
 
 const char *handle_check_options(const struct handle_options *o)
 {
-    if (o->name && strnlen(o->name, NAME_MAX_BYTES + 1) > NAME_MAX_BYTES)
-        return "name is longer than 1024 bytes";
-    if (o->name && !g_utf8_validate(o->name, -1, NULL))
-        return "name is not UTF-8";
-    if (o->parents != ZKL_PARENTS_CONTAINER && o->parents != ZKL_PARENTS_PERSISTENT)
-        return "parents is none of zkl_parents";
+    const char *wrong = options_check(o->name, o->parents);
+
+    if (wrong)
+        return wrong;
     if (o->strict & ~1)
         return "strict must be 0 or 1";
     return NULL;
 }
 
-static bool is_closed(zkl_session *s)
-{
-    session_lock(s);
-    const bool closing = s->closing;
-    session_unlock(s);
-    return closing;
-}
-
-int handle_check_new(const char *what, const void *ret, zkl_session *s, const char *path,
-                     const char *wrong)
+int handle_check_options_taken(const char *what, const void *ret, const zkl_session *s,
+                               const char *wrong)
 {
     int code = session_check(s);
 
@@ -103,13 +89,17 @@ int handle_check_new(const char *what, const void *ret, zkl_session *s, const ch
         return code;
     if (!ret)
         return error_set(ZKL_EINVAL, NULL, "%s: ret is NULL", what);
-    if (wrong)
-        return error_set(ZKL_EINVAL, "options", "%s", wrong);
-    if ((wrong = path_check(path)))
-        return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
-    if (is_closed(s))
-        return error_set(ZKL_ECLOSED, NULL, "the session was closed");
-    return 0;
+    return wrong ? error_set(ZKL_EINVAL, "options", "%s", wrong) : 0;
+}
+
+int handle_check_new(const char *what, const void *ret, zkl_session *s, const char *path,
+                     const char *wrong)
+{
+    int code = handle_check_options_taken(what, ret, s, wrong);
+
+    if (!code)
+        code = path_error(path);
+    return code ? code : session_check_open(s);
 }
 
 void *handle_new(const struct handle_kind *kind, size_t size, zkl_session *s, const char *path,
@@ -146,13 +136,9 @@ void handle_publish(struct handle *h)
 
 char *handle_new_payload(const char *name, uint64_t thread)
 {
-    char host[256] = "";
-
     if (name)
         return g_ref_string_new(name);
-    gethostname(host, sizeof host - 1);
-    char *text =
-        g_strdup_printf("%s pid %d thread %" G_GUINT64_FORMAT, host, (int)getpid(), thread);
+    char *text = options_default_name(thread);
     char *payload = g_ref_string_new(text);
     g_free(text);
     return payload;

@@ -67,7 +67,10 @@ struct handle_options {
 const char *handle_check_options(const struct handle_options *o);
 
 /* 0, or the error of what, which creates a handle. wrong: what is wrong with its options, or NULL.
- */
+ * The first one is for a handle of several paths: those and session_check_open() are still to be
+ * looked at. */
+int handle_check_options_taken(const char *what, const void *ret, const zkl_session *s,
+                               const char *wrong);
 int handle_check_new(const char *what, const void *ret, zkl_session *s, const char *path,
                      const char *wrong);
 
@@ -95,7 +98,8 @@ const char *handle_path(const struct handle *h);
 struct contender_spec handle_spec(struct handle *h);
 char *handle_payload(struct handle *h);
 
-/* Who contends, a new GRefString: the name; NULL: the calling thread, whose number it is. */
+/* Who contends, a new GRefString: the name; NULL: this process and its thread of that number, 0:
+ * any. */
 char *handle_new_payload(const char *name, uint64_t thread);
 
 /* Takes the hold out of the table and frees it. With h->lock held. */

@@ -238,13 +238,5 @@ int handle_lock_async(struct handle *h, const char *what, bool shared, int64_t t
 {
     if (!fn)
         return error_set(ZKL_EINVAL, handle_path(h), "%s: fn is NULL", what);
-    zkl_op *op = start(h, NULL, shared, timeout_ms, fn, data);
-
-    if (!op)
-        return ZKL_ECLOSED;
-    if (ret)
-        *ret = op;
-    else
-        zkl_op_free(op);
-    return 0;
+    return op_end_async(start(h, NULL, shared, timeout_ms, fn, data), ret);
 }

@@ -58,10 +58,9 @@ static int check_paths(const char *const *paths, size_t count)
         return error_set(ZKL_EINVAL, NULL, "zkl_multilock_new: %s",
                          paths ? "count must be 1 to 64" : "paths is NULL");
     for (size_t i = 0; i < count; i++) {
-        const char *wrong = path_check(paths[i]);
-        if (wrong)
-            return error_set(ZKL_EINVAL, paths[i], "path \"%.100s\": %s", paths[i] ? paths[i] : "",
-                             wrong);
+        const int code = path_error(paths[i]);
+        if (code)
+            return code;
         for (size_t k = 0; k < i; k++) {
             if (strcmp(paths[k], paths[i]) == 0)
                 return error_set(ZKL_EINVAL, paths[i], "path \"%.100s\" is there twice", paths[i]);
@@ -88,14 +87,6 @@ static zkl_multilock *multilock_new(zkl_session *s, const char *const *paths, si
     return l;
 }
 
-static bool is_closed(zkl_session *s)
-{
-    session_lock(s);
-    const bool closing = s->closing;
-    session_unlock(s);
-    return closing;
-}
-
 static const char *check_options(const zkl_multilock_options *o)
 {
     const struct handle_options common = {
@@ -109,19 +100,16 @@ int zkl_multilock_new(zkl_multilock **ret, zkl_session *s, const char *const *pa
                       const zkl_multilock_options *options)
 {
     zkl_multilock_options o = ZKL_MULTILOCK_OPTIONS_INIT;
-    int code = session_check(s);
-    const char *wrong;
+    const char *wrong = options_take(&o, sizeof o, options);
+    int code =
+        handle_check_options_taken("zkl_multilock_new", ret, s, wrong ? wrong : check_options(&o));
 
+    if (!code)
+        code = check_paths(paths, count);
+    if (!code)
+        code = session_check_open(s);
     if (code)
         return code;
-    if (!ret)
-        return error_set(ZKL_EINVAL, NULL, "zkl_multilock_new: ret is NULL");
-    if ((wrong = options_take(&o, sizeof o, options)) || (wrong = check_options(&o)))
-        return error_set(ZKL_EINVAL, "options", "%s", wrong);
-    if ((code = check_paths(paths, count)))
-        return code;
-    if (is_closed(s))
-        return error_set(ZKL_ECLOSED, NULL, "the session was closed");
     *ret = multilock_new(s, paths, count, &o);
     return 0;
 }
@@ -164,9 +152,7 @@ int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms, zkl_grant **ret)
     if (callbacks_inside())
         return error_set(ZKL_EDEADLK, NULL, "zkl_multilock_lock: called in a callback");
     g_atomic_int_inc(&l->refs);
-    zkl_op *op = start(l, timeout_ms, NULL, NULL);
-    code = op ? op_wait(op, ret) : ZKL_ECLOSED;
-    zkl_op_free(op);
+    code = op_end_blocking(start(l, timeout_ms, NULL, NULL), ret);
     multilock_unref(l);
     return code;
 }
@@ -180,13 +166,5 @@ int zkl_multilock_lock_async(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_
         return code;
     if (!fn)
         return error_set(ZKL_EINVAL, NULL, "zkl_multilock_lock_async: fn is NULL");
-    zkl_op *op = start(l, timeout_ms, fn, data);
-
-    if (!op)
-        return ZKL_ECLOSED;
-    if (ret)
-        *ret = op;
-    else
-        zkl_op_free(op);
-    return 0;
+    return op_end_async(start(l, timeout_ms, fn, data), ret);
 }

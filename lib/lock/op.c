@@ -297,6 +297,25 @@ int op_wait(zkl_op *op, zkl_grant **ret)
     return 0;
 }
 
+int op_end_blocking(zkl_op *op, zkl_grant **ret)
+{
+    const int code = op ? op_wait(op, ret) : ZKL_ECLOSED;
+
+    zkl_op_free(op);
+    return code;
+}
+
+int op_end_async(zkl_op *op, zkl_op **ret)
+{
+    if (!op)
+        return ZKL_ECLOSED;
+    if (ret)
+        *ret = op;
+    else
+        zkl_op_free(op);
+    return 0;
+}
+
 /* The last one first, so that none enters in the place of the one before it. */
 void op_abort_all(zkl_session *s, GQueue *waiters, int code, const char *text)
 {

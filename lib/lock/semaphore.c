@@ -1,14 +1,10 @@
-#include <string.h>
-#include <unistd.h>
-
+#include "handle.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/options.h"
 #include "lib/base/path.h"
 #include "op.h"
 #include "semaphore_handle.h"
-
-enum { NAME_MAX_BYTES = 1024 };
 
 const char *semaphore_path(const zkl_semaphore *m)
 {
@@ -49,28 +45,16 @@ int semaphore_check_blocking(const zkl_semaphore *m)
 
 static const char *check_options(const zkl_semaphore_options *o)
 {
-    if (o->name && strnlen(o->name, NAME_MAX_BYTES + 1) > NAME_MAX_BYTES)
-        return "name is longer than 1024 bytes";
-    if (o->name && !g_utf8_validate(o->name, -1, NULL))
-        return "name is not UTF-8";
-    if (o->parents != ZKL_PARENTS_CONTAINER && o->parents != ZKL_PARENTS_PERSISTENT)
-        return "parents is none of zkl_parents";
+    const struct handle_options common = {.name = o->name, .parents = o->parents};
+    const char *wrong = handle_check_options(&common);
+
+    if (wrong)
+        return wrong;
     if (o->numbered & ~1)
         return "numbered must be 0 or 1";
     if (o->limit < 0)
         return "limit must not be negative";
     return NULL;
-}
-
-static char *new_payload(const char *name)
-{
-    char host[256] = "", *text, *payload;
-
-    gethostname(host, sizeof host - 1);
-    text = name ? g_strdup(name) : g_strdup_printf("%s pid %d", host, (int)getpid());
-    payload = g_ref_string_new(text);
-    g_free(text);
-    return payload;
 }
 
 static zkl_semaphore *semaphore_new(zkl_session *s, const char *path,
@@ -81,7 +65,7 @@ static zkl_semaphore *semaphore_new(zkl_session *s, const char *path,
     m->refs = 1;
     m->session = session_ref(s);
     m->path = path_full(s->chroot, path);
-    m->payload = new_payload(o->name);
+    m->payload = handle_new_payload(o->name, 0);
     m->parents = o->parents;
     m->numbered = o->numbered;
     m->limit = g_rc_box_new0(struct permit_limit);
@@ -93,22 +77,12 @@ int zkl_semaphore_new(zkl_semaphore **ret, zkl_session *s, const char *path,
                       const zkl_semaphore_options *options)
 {
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
-    int code = session_check(s);
-    const char *wrong;
+    const char *wrong = options_take(&o, sizeof o, options);
+    int code =
+        handle_check_new("zkl_semaphore_new", ret, s, path, wrong ? wrong : check_options(&o));
 
     if (code)
         return code;
-    if (!ret)
-        return error_set(ZKL_EINVAL, NULL, "zkl_semaphore_new: ret is NULL");
-    if ((wrong = options_take(&o, sizeof o, options)) || (wrong = check_options(&o)))
-        return error_set(ZKL_EINVAL, "options", "%s", wrong);
-    if ((wrong = path_check(path)))
-        return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
-    session_lock(s);
-    const bool closing = s->closing;
-    session_unlock(s);
-    if (closing)
-        return error_set(ZKL_ECLOSED, NULL, "the session was closed");
     *ret = semaphore_new(s, path, &o);
     return 0;
 }
@@ -161,9 +135,7 @@ int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl
     if (!ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_semaphore_acquire: ret is NULL");
     g_atomic_int_inc(&m->refs);
-    zkl_op *op = start(m, permits, timeout_ms, NULL, NULL);
-    code = op ? op_wait(op, ret) : ZKL_ECLOSED;
-    zkl_op_free(op);
+    code = op_end_blocking(start(m, permits, timeout_ms, NULL, NULL), ret);
     semaphore_unref(m);
     return code;
 }
@@ -179,13 +151,5 @@ int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t timeout_m
         return code;
     if (!fn)
         return error_set(ZKL_EINVAL, NULL, "zkl_semaphore_acquire_async: fn is NULL");
-    zkl_op *op = start(m, permits, timeout_ms, fn, data);
-
-    if (!op)
-        return ZKL_ECLOSED;
-    if (ret)
-        *ret = op;
-    else
-        zkl_op_free(op);
-    return 0;
+    return op_end_async(start(m, permits, timeout_ms, fn, data), ret);
 }
