@@ -179,16 +179,6 @@ static void begin_wait(struct barrier_call *c)
 
 /* ---- the handle ---- */
 
-static void on_replaced(struct call *call)
-{
-    struct barrier_call *c = call_of(call);
-
-    if (c->waits)
-        begin_wait(c); /* otherwise a request is under way, whose answer tells */
-}
-
-static const struct call_ops ops = {.stop = on_stop, .replaced = on_replaced, .free = on_free};
-
 int zkl_barrier_new(zkl_barrier **ret, zkl_session *s, const char *path,
                     const zkl_barrier_options *options)
 {
@@ -222,12 +212,22 @@ void zkl_barrier_free(zkl_barrier *b)
     g_free(b);
 }
 
-static void begin(struct barrier_call *c, int64_t timeout_ms)
+/* ---- calls ---- */
+
+static int on_enter(struct call *call)
 {
+    struct barrier_call *c = call_of(call);
+
+    if (call->fn && call->session->closing)
+        return error_set(ZKL_ECLOSED, NULL, "the session was closed");
     g_queue_push_tail_link(&c->of->calls, &c->link);
-    call_begin(&c->call, timeout_ms);
-    if (!c->of)
-        return; /* the session was closed */
+    return 0;
+}
+
+static void on_begin(struct call *call)
+{
+    struct barrier_call *c = call_of(call);
+
     if (c->wish == WISH_SET)
         ask_create(c);
     else if (c->wish == WISH_REMOVE)
@@ -235,6 +235,20 @@ static void begin(struct barrier_call *c, int64_t timeout_ms)
     else
         begin_wait(c);
 }
+
+static void on_replaced(struct call *call)
+{
+    struct barrier_call *c = call_of(call);
+
+    if (c->waits)
+        begin_wait(c); /* otherwise a request is under way, whose answer tells */
+}
+
+static const struct call_ops ops = {.enter = on_enter,
+                                    .begin = on_begin,
+                                    .stop = on_stop,
+                                    .replaced = on_replaced,
+                                    .free = on_free};
 
 /* fn NULL: blocks. */
 static int call(zkl_barrier *b, const char *doing, enum wish wish, int64_t timeout_ms,
@@ -254,19 +268,7 @@ static int call(zkl_barrier *b, const char *doing, enum wish wish, int64_t timeo
     c->wish = wish;
     c->watch = (struct subscription){.fired = on_fired, .context = c};
     call_init(&c->call, &ops, s, g_strdup(b->spec.path), fn, data);
-    session_lock(s);
-    code = fn && s->closing ? error_set(ZKL_ECLOSED, NULL, "the session was closed") : 0;
-    if (code)
-        c->call.refs = 1;
-    else
-        begin(c, timeout_ms);
-    session_unlock(s);
-    if (fn && !code)
-        return 0;
-    if (!code)
-        code = call_wait(&c->call);
-    call_free(&c->call);
-    return code;
+    return call_run(&c->call, timeout_ms);
 }
 
 int zkl_barrier_set(zkl_barrier *b, int64_t timeout_ms)

@@ -199,8 +199,6 @@ static void on_free(struct call *call)
     g_free(call_of(call));
 }
 
-static const struct call_ops ops = {.stop = on_stop, .free = on_free};
-
 /* 0, or why it cannot begin now. */
 static int may_begin(const zkl_double_barrier *b, bool enters)
 {
@@ -220,17 +218,28 @@ static int may_begin(const zkl_double_barrier *b, bool enters)
     return 0;
 }
 
-static void begin(zkl_double_barrier *b, struct double_call *c, bool enters, int64_t timeout_ms)
+static int on_enter(struct call *call)
 {
-    c->of = b;
-    b->call = c;
-    call_begin(&c->call, timeout_ms);
-    if (!c->of)
-        return; /* it was stopped at once */
-    if (enters)
-        incarnation_warm(b->spec.session);
-    double_step(b, (struct barrier_event){.kind = enters ? BARRIER_EV_ENTER : BARRIER_EV_LEAVE});
+    struct double_call *c = call_of(call);
+    const int code = may_begin(c->of, c->enters);
+
+    if (!code)
+        c->of->call = c;
+    return code;
 }
+
+static void on_begin(struct call *call)
+{
+    struct double_call *c = call_of(call);
+
+    if (c->enters)
+        incarnation_warm(call->session);
+    double_step(c->of,
+                (struct barrier_event){.kind = c->enters ? BARRIER_EV_ENTER : BARRIER_EV_LEAVE});
+}
+
+static const struct call_ops ops = {
+    .enter = on_enter, .begin = on_begin, .stop = on_stop, .free = on_free};
 
 /* fn NULL: blocks. */
 static int call(zkl_double_barrier *b, const char *doing, bool enters, int64_t timeout_ms,
@@ -245,19 +254,10 @@ static int call(zkl_double_barrier *b, const char *doing, bool enters, int64_t t
     if ((code = call_check(s, doing, session_path(s, b->spec.path), fn == NULL)))
         return code;
     c = g_new0(struct double_call, 1);
+    c->of = b;
+    c->enters = enters;
     call_init(&c->call, &ops, s, g_strdup(b->spec.path), fn, data);
-    session_lock(s);
-    if ((code = may_begin(b, enters)))
-        c->call.refs = 1;
-    else
-        begin(b, c, enters, timeout_ms);
-    session_unlock(s);
-    if (fn && !code)
-        return 0;
-    if (!code)
-        code = call_wait(&c->call);
-    call_free(&c->call);
-    return code;
+    return call_run(&c->call, timeout_ms);
 }
 
 int zkl_double_barrier_enter(zkl_double_barrier *b, int64_t timeout_ms)

@@ -11,6 +11,7 @@
 struct double_call {
     struct call call;
     zkl_double_barrier *of; /* NULL once it has ended */
+    bool enters;            /* or leaves */
 };
 
 /* All guarded by the monitor, but what is set when it is made. */

@@ -222,7 +222,12 @@ static void on_free(struct call *c)
     g_free(op_of(c));
 }
 
-static const struct call_ops ops = {.stop = on_stop, .free = on_free};
+static void on_begin(struct call *c)
+{
+    step(op_of(c), (struct counter_event){.kind = COUNTER_EV_BEGIN});
+}
+
+static const struct call_ops ops = {.begin = on_begin, .stop = on_stop, .free = on_free};
 
 /* What is known when it has ended; the error of a refusal or of a time that passed is the call's.
  */
@@ -243,11 +248,8 @@ int counter_run(const zkl_counter *c, struct counter *wish, int64_t timeout_ms, 
 
     op->machine = *wish;
     call_init(&op->call, &ops, c->session, g_strdup(c->path), NULL, NULL);
-    session_lock(c->session);
-    call_begin(&op->call, timeout_ms);
-    step(op, (struct counter_event){.kind = COUNTER_EV_BEGIN});
-    session_unlock(c->session);
-    call_wait(&op->call);
+    call_ref(&op->call); /* for what is known then */
+    call_run(&op->call, timeout_ms);
     int code = result(c, op, wish);
     if (absent)
         *absent = op->absent;

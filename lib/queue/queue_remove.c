@@ -76,6 +76,11 @@ static void on_read(struct request *r, const struct store_reply *reply)
     call_unref(&removal->call);
 }
 
+static void on_begin(struct call *c)
+{
+    begin(removal_of(c));
+}
+
 static void on_stop(struct call *c, const zkl_error *why)
 {
     call_end_as(c, why);
@@ -86,7 +91,7 @@ static void on_free(struct call *c)
     g_free(removal_of(c));
 }
 
-static const struct call_ops ops = {.stop = on_stop, .free = on_free};
+static const struct call_ops ops = {.begin = on_begin, .stop = on_stop, .free = on_free};
 
 int zkl_queue_remove(zkl_session *s, const char *path, int64_t timeout_ms)
 {
@@ -97,11 +102,5 @@ int zkl_queue_remove(zkl_session *s, const char *path, int64_t timeout_ms)
         return code;
     removal = g_new0(struct removal, 1);
     call_init(&removal->call, &ops, s, g_strconcat(s->chroot, path, NULL), NULL, NULL);
-    session_lock(s);
-    call_begin(&removal->call, timeout_ms);
-    begin(removal);
-    session_unlock(s);
-    code = call_wait(&removal->call);
-    call_free(&removal->call);
-    return code;
+    return call_run(&removal->call, timeout_ms);
 }

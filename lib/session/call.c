@@ -143,7 +143,7 @@ static void on_timeout(void *data)
     }
 }
 
-void call_begin(struct call *c, int64_t timeout_ms)
+static void begin(struct call *c, int64_t timeout_ms)
 {
     zkl_session *s = c->session;
 
@@ -154,6 +154,8 @@ void call_begin(struct call *c, int64_t timeout_ms)
         stop(c, ZKL_EAUTH, zkl_strerror(ZKL_EAUTH));
     else
         call_arm(s, &c->timer, timeout_ms, on_timeout, c);
+    if (!c->ended)
+        c->ops->begin(c);
 }
 
 static void deliver(void *data)
@@ -189,7 +191,7 @@ void call_end(struct call *c, int code, const char *text)
     call_end_as(c, &why);
 }
 
-int call_wait(struct call *c)
+static int await(struct call *c)
 {
     zkl_session *s = session_ref(c->session);
 
@@ -210,6 +212,33 @@ void call_free(struct call *c)
     call_unref(c);
     session_unlock(s);
     session_unref(s);
+}
+
+static int start(struct call *c, int64_t timeout_ms)
+{
+    zkl_session *s = c->session;
+
+    session_lock(s);
+    const int code = c->ops->enter ? c->ops->enter(c) : 0;
+    if (code)
+        call_unref(c); /* that of the call under way */
+    else
+        begin(c, timeout_ms);
+    session_unlock(s);
+    return code;
+}
+
+int call_run(struct call *c, int64_t timeout_ms)
+{
+    const bool blocks = !c->fn;
+    int code = start(c, timeout_ms);
+
+    if (!code && !blocks)
+        return 0;
+    if (!code)
+        code = await(c);
+    call_free(c);
+    return code;
 }
 
 int call_error(enum store_rc rc)

@@ -10,6 +10,10 @@
 struct call;
 
 struct call_ops {
+    /* It comes to its handle: 0, or the thread's last error, which ends it. May be NULL. */
+    int (*enter)(struct call *c);
+    /* Sends its first request. */
+    void (*begin)(struct call *c);
     /* The time has passed (ZKL_ETIMEDOUT or why there is no connection), or the session has ended
      * for good: to be ended, now or soon, with why or with what is known. */
     void (*stop)(struct call *c, const zkl_error *why);
@@ -26,7 +30,7 @@ struct call {
     GList link; /* in all of the session's that have not ended */
     bool ended;
     struct timer timer;
-    zkl_done_fn fn; /* NULL: somebody waits in call_wait() */
+    zkl_done_fn fn; /* NULL: somebody waits in call_run() */
     void *data;
     sem_t done;
     zkl_error error; /* .code 0: none */
@@ -41,9 +45,10 @@ int call_check(zkl_session *s, const char *doing, const char *path, bool blockin
 void call_init(struct call *c, const struct call_ops *ops, zkl_session *s, char *path,
                zkl_done_fn fn, void *data);
 
-/* From here on it is stopped when its time has passed, or with the session; perhaps at once. 0 is
- * one session timeout. */
-void call_begin(struct call *c, int64_t timeout_ms);
+/* Without the monitor held. Begins it: from then on it is stopped when its time has passed (0: one
+ * session timeout), or with the session, perhaps at once. With a fn 0 when it has begun, otherwise
+ * waits for its end; or the thread's last error. Gives up the caller's reference. */
+int call_run(struct call *c, int64_t timeout_ms);
 
 /* The result; the first one counts. */
 void call_end(struct call *c, int code, const char *text); /* text NULL: that of the code */
@@ -52,10 +57,7 @@ void call_end_as(struct call *c, const zkl_error *why);    /* code 0: it is done
 void call_ref(struct call *c);
 void call_unref(struct call *c);
 
-/* Without the monitor held, as what follows. Waits for the end: 0, or the thread's last error. */
-int call_wait(struct call *c);
-
-/* Gives up the caller's reference. */
+/* Without the monitor held: gives up a reference that was taken before call_run(). */
 void call_free(struct call *c);
 
 /* The error that a refusal of the server is. */
