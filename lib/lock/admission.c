@@ -10,31 +10,6 @@
 
 enum { ABREAST = 32 };
 
-struct admission *admission_use(zkl_session *s, char *path)
-{
-    struct locks *all = locks_of(s);
-    struct admission *a = g_hash_table_lookup(all->admissions, path);
-
-    if (!a) {
-        a = g_new0(struct admission, 1);
-        a->path = g_ref_string_acquire(path);
-        a->all = all;
-        g_hash_table_insert(all->admissions, a->path, a);
-    }
-    a->users++;
-    return a;
-}
-
-void admission_unuse(struct admission *a)
-{
-    if (--a->users > 0)
-        return;
-    g_hash_table_remove(a->all->admissions, a->path);
-    g_ref_string_release(a->path);
-    g_clear_pointer(&a->outside, g_sequence_free);
-    g_free(a);
-}
-
 /* ---- outside ---- */
 
 /* Numbers may come round. */
@@ -109,21 +84,28 @@ static void admit(struct admission *a)
     admission_unuse(a);
 }
 
-void admission_arrive(struct contender *c, struct local_queue *local)
-{
-    c->arrival = c->admission->arrivals++;
-    if (local)
-        local_queue_arrive(local, c);
-    else
-        admission_enter(c);
-}
-
 void admission_enter(struct contender *c)
 {
     if (c->progress == ENTERING)
         c->admission->entering--;
     put_outside(c);
     admit(c->admission);
+}
+
+void admission_arrive(struct contender *c, bool at_once)
+{
+    c->arrival = c->admission->arrivals++;
+    if (at_once)
+        admission_enter(c);
+}
+
+/* Who waits behind c in its handle's queue is next. */
+static void leave_local_queue(struct contender *c)
+{
+    struct contender *next = local_queue_leave(c);
+
+    if (next)
+        admission_enter(next);
 }
 
 /* Who cannot settle its create may be at it for long. */
@@ -140,14 +122,14 @@ void admission_passed(struct contender *c)
     c->progress = INSIDE;
     c->admission->entering--;
     if (c->machine.state == ST_LEAVING)
-        local_queue_leave(c);
+        leave_local_queue(c);
     admit(c->admission);
 }
 
 /* Whom it lets in begins before it has ended, so that the session never looks unused. */
 void admission_leave(struct contender *c)
 {
-    local_queue_leave(c);
+    leave_local_queue(c);
     if (c->place)
         take_inside(c);
     if (c->link.data)

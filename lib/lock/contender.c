@@ -1,17 +1,11 @@
 #include "contender.h"
 
-#include <string.h>
-
 #include "contender_requests.h"
 #include "grant.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/session/incarnation.h"
-#include "local_queue.h"
 #include "locks.h"
-#include "recipes/rule.h"
-
-uint32_t contender_long_queue = LONG_QUEUE;
 
 static void detach_grant(struct contender *c)
 {
@@ -20,20 +14,6 @@ static void detach_grant(struct contender *c)
     grant_detach(c->grant);
     grant_unref(c->grant);
     c->grant = NULL;
-}
-
-void contender_unref(struct contender *c)
-{
-    if (--c->refs > 0)
-        return;
-    admission_unuse(c->admission);
-    g_ref_string_release(c->payload);
-    if (c->predecessor)
-        g_rc_box_release(c->predecessor);
-    g_free(c->old_id);
-    g_free(c->odd_name);
-    g_free(c->head);
-    contender_free(c);
 }
 
 /* The attempt is over: nothing may call back into it but answers under way, which hold it. */
@@ -58,21 +38,6 @@ static void retire(struct contender *c)
 }
 
 /* ---- the recipe's verdicts ---- */
-
-static void give_grant(struct contender *c)
-{
-    zkl_session *s = c->session;
-    char *node = contender_node(c);
-
-    if (c->machine.number >= RULE_NUMBER_WARN)
-        log_line(s->log, ZKL_LOG_WARN,
-                 "%s: the sequence numbers of its directory end at 2147483647", node);
-    c->grant = grant_new(s, c, node, c->payload, c->machine.token);
-    g_free(node);
-    if (c->machine.others == OTHERS_WAIT || local_queue_waits(c))
-        grant_call(c->grant, GRANT_WANTED);
-    c->decided(c->context, c->grant, NULL);
-}
 
 static void on_told(void *data)
 {
@@ -108,52 +73,62 @@ static void lose(struct contender *c)
     contender_tell(c, CONTENDER_ENDED);
 }
 
-/* The names are those of the snapshot that the recipe has just seen. Which child it is matters more
- * than how a long path ends. */
-static void give_layout(struct contender *c, uint32_t incompatible)
+/* Looked for again, and gone with the session as soon as nothing is held. */
+static void note_orphan(struct contender *c)
 {
-    const char *path = session_path(c->session, admission_path(c->admission));
-    char *text = layout_incompatible(c->listed->names[incompatible]);
-    zkl_error e;
-    int left = (int)(sizeof e.text - sizeof ": ") - (int)strlen(text);
+    zkl_session *s = c->session;
 
-    error_fill(&e, ZKL_ELAYOUT, path, "%.*s: %s", MAX(left, 0), path, text);
-    g_free(text);
-    c->decided(c->context, NULL, &e);
+    if (!c->orphan) {
+        s->orphans++;
+        log_line(s->log, ZKL_LOG_ERROR, "%s: cannot list it, and a node of ours may be there",
+                 admission_path(c->admission));
+    }
+    c->orphan = true;
+    incarnation_purge(s);
 }
 
-static const char *describe(int error, int code)
+/* What the action asks of the store. */
+static void ask(struct contender *c, const struct action *a)
 {
-    return error == ATTEMPT_NOCHILDREN ? "it is below an ephemeral node"
-           : error == ATTEMPT_NOLIMIT  ? "it has no limit of a semaphore"
-           : error == ATTEMPT_PERMITS  ? "more permits than the limit"
-                                       : zkl_strerror(code);
+    switch (a->kind) {
+    case ACT_PARENTS:
+    case ACT_RESET:
+    case ACT_READ_LIMIT:
+    case ACT_READ_HINT:
+    case ACT_SET_HINT:
+        contender_ask_directory(c, a);
+        break;
+    case ACT_LIST:
+        contender_ask_list(c, a);
+        break;
+    case ACT_DELETE_SPARE:
+    case ACT_DELETE_ALL:
+        contender_delete_listed(c, a->kind == ACT_DELETE_SPARE);
+        break;
+    case ACT_CREATE_SHARED:
+    case ACT_READ_SHARED:
+    case ACT_READ_EXCLUSIVE:
+    case ACT_MOVE:
+    case ACT_DELETE_SHARED:
+    case ACT_DELETE_EXCLUSIVE:
+        contender_ask_shared(c, a);
+        break;
+    default:
+        contender_ask_node(c, a);
+    }
 }
 
-static void give_error(struct contender *c, int error)
+static void arm(struct contender *c, int64_t ms)
 {
-    zkl_error e;
-    char *whole = admission_path(c->admission),
-         *blamed = c->blame ? g_strndup(whole, c->blame) : NULL;
-    const char *path = session_path(c->session, blamed ? blamed : whole);
-    static const int codes[] = {
-        [ATTEMPT_BUSY] = ZKL_EBUSY,       [ATTEMPT_REFUSED] = ZKL_EACCES,
-        [ATTEMPT_NOCHILDREN] = ZKL_EPATH, [ATTEMPT_OVERFLOW] = ZKL_EOVERFLOW,
-        [ATTEMPT_LIMIT] = ZKL_ELIMIT,     [ATTEMPT_PROTOCOL] = ZKL_EPROTO,
-        [ATTEMPT_PERMITS] = ZKL_ELIMIT,   [ATTEMPT_NOLIMIT] = ZKL_ENOENT,
-    };
-
-    if (error != ATTEMPT_ABORTED)
-        error_fill(&e, codes[error], path, "%s: %s", path, describe(error, codes[error]));
-    g_free(blamed);
-    c->decided(c->context, NULL, error == ATTEMPT_ABORTED ? c->why : &e);
+    timers_arm(c->session->timers, &contender_head(c)->timer, clock_now().boot + ms * CLOCK_MS,
+               on_timer, c);
 }
 
 static void perform(struct contender *c, const struct action *a)
 {
     switch (a->kind) {
     case ACT_GRANT:
-        give_grant(c);
+        contender_tell_granted(c);
         break;
     case ACT_ADMIT:
         admission_enter(c);
@@ -168,18 +143,22 @@ static void perform(struct contender *c, const struct action *a)
         contender_tell_asked(c);
         break;
     case ACT_FAIL:
-        contender_forget(c);
-        if (a->error == ATTEMPT_LAYOUT)
-            give_layout(c, a->id);
-        else
-            give_error(c, a->error);
+        contender_tell_failed(c, a);
         break;
     case ACT_ARM:
-        timers_arm(c->session->timers, &contender_head(c)->timer,
-                   clock_now().boot + a->number * CLOCK_MS, on_timer, c);
+        arm(c, a->number);
+        break;
+    case ACT_ORPHAN:
+        note_orphan(c);
+        break;
+    case ACT_TOUCH:
+        contender_touch(c);
+        break;
+    case ACT_UNWATCH_LIMIT:
+        watch_drop(&c->head->limit_subscription, false);
         break;
     default:
-        contender_ask(c, a);
+        ask(c, a);
     }
 }
 
@@ -187,16 +166,16 @@ static void perform(struct contender *c, const struct action *a)
  * stepped for each proof. */
 static void note_deadline(struct contender *c)
 {
-    zkl_session *s = c->session;
     bool by_deadline = c->grant || c->machine.state == ST_CLAIMING;
 
     if (!by_deadline && !c->head)
         return;
     struct head_state *h = contender_head(c);
+    GQueue *all = &admission_locks(c->admission)->by_deadline;
     if (by_deadline && !h->by_deadline)
-        g_queue_push_tail_link(&locks_of(s)->by_deadline, &h->deadline_link);
+        g_queue_push_tail_link(all, &h->deadline_link);
     else if (!by_deadline && h->by_deadline)
-        g_queue_unlink(&locks_of(s)->by_deadline, &h->deadline_link);
+        g_queue_unlink(all, &h->deadline_link);
     h->by_deadline = by_deadline;
 }
 
@@ -243,11 +222,6 @@ static void on_own_fired(void *context, bool gone)
     contender_step(context, &(struct event){.kind = EV_OWN_FIRED, .gone = gone});
 }
 
-static void on_predecessor_fired(void *context, bool gone)
-{
-    contender_step(context, &(struct event){.kind = EV_PRED_FIRED, .gone = gone});
-}
-
 static void on_children_fired(void *context, bool gone)
 {
     (void)gone;
@@ -273,37 +247,7 @@ struct head_state *contender_head(struct contender *c)
     return c->head;
 }
 
-struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,
-                                  contender_decided decided, void *context)
-{
-    struct contender *c = contender_new(spec->limit);
-
-    c->session = s;
-    c->refs = 1;
-    c->admission = admission_use(s, spec->directory);
-    c->payload = g_ref_string_acquire(spec->payload);
-    c->parents = spec->parents;
-    c->style = spec->style;
-    c->retains = spec->retains;
-    c->rank = spec->rank;
-    c->decided = decided;
-    c->context = context;
-    c->predecessor_subscription =
-        (struct subscription){.fired = on_predecessor_fired, .context = c};
-    if (spec->news)
-        contender_head(c)->news = spec->news;
-    contender_new_id(c);
-    attempt_init(&c->machine, spec->kind, spec->try_only);
-    c->machine.strict = spec->strict;
-    c->machine.watch_children = spec->watch_children;
-    c->machine.heeds = spec->heeds;
-    if (spec->limit)
-        contender_use_limit(c);
-    else
-        c->machine.long_queue = spec->hints ? contender_long_queue : 0;
-    admission_arrive(c, spec->local);
-    return c;
-}
+/* ---- what is asked of it by who began it ---- */
 
 int contender_ahead(const struct contender *c)
 {
@@ -347,16 +291,14 @@ void contender_look(struct contender *c)
     contender_step_kind(c, EV_LOOK);
 }
 
+void contender_hear(struct contender *c, contender_news_fn news)
+{
+    contender_head(c)->news = news;
+}
+
 void contender_heed(struct contender *c)
 {
     contender_step_kind(c, EV_HEED);
-}
-
-void contender_proved(struct contender *c)
-{
-    if (c->look_again)
-        contender_look(c);
-    contender_tell(c, CONTENDER_PROVED);
 }
 
 void contender_downgrade(struct contender *c)

@@ -1,5 +1,5 @@
-/* What an attempt does with its directory: makes it, leaves head hints in it, and gives it up when
- * its numbers are used up. */
+/* What an attempt does with its directory: makes it, reads a semaphore's limit in it, leaves head
+ * hints there, and gives it up when its numbers are used up. */
 #include <string.h>
 
 #include "contender_requests.h"
@@ -31,7 +31,7 @@ static void on_parent(struct request *r, const struct store_reply *reply)
     contender_unref(c);
 }
 
-void contender_ask_parents(struct contender *c, uint32_t tag)
+static void ask_parents(struct contender *c, uint32_t tag)
 {
     const char *directory = admission_path(c->admission);
 
@@ -99,10 +99,71 @@ static void on_directory_read(struct request *r, const struct store_reply *reply
     on_reset(r, &verdict);
 }
 
-void contender_reset(struct contender *c, uint32_t tag)
+static void reset(struct contender *c, uint32_t tag)
 {
     request_send(c->session, contender_request(c, STORE_GET, g_strdup(admission_path(c->admission)),
                                                on_directory_read, tag));
+}
+
+/* ---- the limit of a semaphore: where there are no data, the one to begin with is written ---- */
+
+static void ask_data(struct contender *c, uint32_t tag, bool watch);
+
+static void on_limit_written(struct request *r, const struct store_reply *reply)
+{
+    struct contender *c = r->context;
+
+    if (reply->rc == STORE_OK || reply->rc == STORE_BADVERSION)
+        ask_data(c, r->tag, r->what.watch);
+    else if (reply->rc != STORE_GONE)
+        contender_step(c, &(struct event){.kind = EV_LIMIT_READ,
+                                          .answer = contender_to_answer(reply->rc),
+                                          .tag = r->tag});
+    contender_unref(c);
+}
+
+static void write_limit(struct contender *c, uint32_t tag, int32_t version, bool watch)
+{
+    struct request *r = contender_request(c, STORE_SET, g_strdup(admission_path(c->admission)),
+                                          on_limit_written, tag);
+
+    r->what.data = g_strdup_printf("%d", contender_limit(c)->initial);
+    r->what.length = (int)strlen(r->what.data);
+    r->what.version = version;
+    r->what.watch = watch; /* for the read behind it: a set leaves none */
+    request_send(c->session, r);
+}
+
+static void on_data(struct request *r, const struct store_reply *reply)
+{
+    struct contender *c = r->context;
+    struct permit_limit *limit = contender_limit(c);
+    struct event ev = {.kind = EV_LIMIT_READ, .data_zxid = reply->mzxid};
+
+    if (r->what.watch)
+        watch_answered(c->session, r, reply, &c->head->limit_subscription);
+    if (reply->rc == STORE_OK && reply->length == 0 && limit->initial > 0) {
+        write_limit(c, r->tag, reply->version, r->what.watch);
+        contender_unref(c);
+        return;
+    }
+    if (reply->rc == STORE_OK)
+        ev.limit = limit_read(reply->data, (size_t)reply->length);
+    if (ev.limit > 0) {
+        limit->value = ev.limit;
+        limit->zxid = reply->mzxid;
+    }
+    contender_answer(r, reply, &ev);
+}
+
+static void ask_data(struct contender *c, uint32_t tag, bool watch)
+{
+    struct request *r =
+        contender_request(c, STORE_GET, g_strdup(admission_path(c->admission)), on_data, tag);
+
+    if (!watch ||
+        contender_leave_watch(c, r, &contender_head(c)->limit_subscription, EV_LIMIT_READ))
+        request_send(c->session, r);
 }
 
 /* ---- head hints ---- */
@@ -123,7 +184,7 @@ static void on_hint_read(struct request *r, const struct store_reply *reply)
                         .hint = head_hint_read(reply->data, (size_t)reply->length, name)});
 }
 
-void contender_read_hint(struct contender *c, uint32_t tag)
+static void read_hint(struct contender *c, uint32_t tag)
 {
     request_send(c->session, contender_request(c, STORE_GET, g_strdup(admission_path(c->admission)),
                                                on_hint_read, tag));
@@ -132,37 +193,60 @@ void contender_read_hint(struct contender *c, uint32_t tag)
 /* Another's hint may have come first, or none be there any more to make room for: no matter. */
 static void on_hint_set(struct request *r, const struct store_reply *reply)
 {
-    zkl_session *s = r->context;
+    struct locks *all = r->context;
 
     if (reply->rc == STORE_NOAUTH || reply->rc == STORE_BAD) {
         const int64_t until = clock_now().boot + HINT_REFUSED_NS;
-        g_hash_table_replace(locks_of(s)->hint_refused, g_strdup(r->what.path),
+        g_hash_table_replace(all->hint_refused, g_strdup(r->what.path),
                              g_memdup2(&until, sizeof until));
     }
 }
 
 static bool may_set_hint(const struct contender *c)
 {
-    const int64_t *until =
-        g_hash_table_lookup(locks_of(c->session)->hint_refused, admission_path(c->admission));
+    const int64_t *until = g_hash_table_lookup(admission_locks(c->admission)->hint_refused,
+                                               admission_path(c->admission));
 
     return !until || *until <= clock_now().boot;
 }
 
 /* Tried once, and now: a hint that comes late helps nobody. */
-void contender_set_hint(struct contender *c, int32_t version)
+static void set_hint(struct contender *c, int32_t version)
 {
-    zkl_session *s = c->session;
     struct request *r;
 
     if (!may_set_hint(c))
         return;
-    r = request_new(STORE_SET, g_strdup(admission_path(c->admission)), on_hint_set, s);
+    r = request_new(STORE_SET, g_strdup(admission_path(c->admission)), on_hint_set,
+                    admission_locks(c->admission));
     r->once = true;
     char *name = contender_name(c);
     r->what.data = g_strconcat(HINT_WORDS, name, NULL);
     g_free(name);
     r->what.length = (int)strlen(r->what.data);
     r->what.version = version;
-    request_try(s, r);
+    request_try(c->session, r);
+}
+
+void contender_ask_directory(struct contender *c, const struct action *a)
+{
+    switch (a->kind) {
+    case ACT_PARENTS:
+        ask_parents(c, a->tag);
+        break;
+    case ACT_RESET:
+        reset(c, a->tag);
+        break;
+    case ACT_READ_LIMIT:
+        ask_data(c, a->tag, a->watch);
+        break;
+    case ACT_READ_HINT:
+        read_hint(c, a->tag);
+        break;
+    case ACT_SET_HINT:
+        set_hint(c, a->number);
+        break;
+    default:
+        g_assert_not_reached();
+    }
 }

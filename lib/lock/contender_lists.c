@@ -101,8 +101,10 @@ void contender_ask_list(struct contender *c, const struct action *a)
     request_send(c->session, c->list);
 }
 
-void contender_delete_listed(struct contender *c, const char *keep)
+void contender_delete_listed(struct contender *c, bool spare)
 {
+    char *keep = spare ? contender_name(c) : NULL;
+
     for (int i = 0; i < c->listed->count; i++) {
         struct child child;
         parse_child(c, c->listed->names[i], 0, &child);
@@ -110,4 +112,5 @@ void contender_delete_listed(struct contender *c, const char *keep)
             continue;
         request_delete(c->session, contender_child_path(c, c->listed->names[i]));
     }
+    g_free(keep);
 }

@@ -1,34 +1,11 @@
+/* What an attempt does with its own node, and with the one that it waits for. */
 #include "contender_requests.h"
 
 #include <limits.h>
 #include <string.h>
 
-#include "lib/base/log.h"
-#include "lib/session/incarnation.h"
 #include "recipes/name.h"
 #include "recipes/revoke.h"
-
-enum answer contender_to_answer(enum store_rc rc)
-{
-    switch (rc) {
-    case STORE_OK:
-        return ANSWER_OK;
-    case STORE_NONODE:
-        return ANSWER_NONODE;
-    case STORE_EXISTS:
-        return ANSWER_EXISTS;
-    case STORE_NOAUTH:
-        return ANSWER_REFUSED;
-    case STORE_NOCHILDREN:
-        return ANSWER_NOCHILDREN;
-    case STORE_NOTEMPTY:
-        return ANSWER_NOTEMPTY;
-    case STORE_UNKNOWN:
-        return ANSWER_UNKNOWN;
-    default:
-        return ANSWER_BAD;
-    }
-}
 
 void contender_answer(struct request *r, const struct store_reply *reply, struct event *ev)
 {
@@ -39,17 +16,6 @@ void contender_answer(struct request *r, const struct store_reply *reply, struct
     if (reply->rc != STORE_GONE)
         contender_step(c, ev);
     contender_unref(c);
-}
-
-struct request *contender_request(struct contender *c, enum store_kind kind, char *path,
-                                  void (*done)(struct request *r, const struct store_reply *reply),
-                                  uint32_t tag)
-{
-    struct request *r = request_new(kind, path, done, c);
-
-    c->refs++;
-    r->tag = tag;
-    return r;
 }
 
 /* ---- create ---- */
@@ -84,7 +50,7 @@ static void ask_create(struct contender *c, uint32_t tag)
     request_send(c->session, r);
 }
 
-/* ---- lists and reads ---- */
+/* ---- reads ---- */
 
 /* Whatever the answer is, a quorum has it; the session's client takes it along to other servers,
  * and none that has not come as far lets it in. So no list behind it comes from before. */
@@ -177,15 +143,7 @@ static void ask_predecessor(struct contender *c, char *path, uint32_t tag)
     request_send(c->session, r);
 }
 
-/* ---- deletes ---- */
-
-static void delete_spare(struct contender *c)
-{
-    char *name = contender_name(c);
-
-    contender_delete_listed(c, name);
-    g_free(name);
-}
+/* ---- all of them ---- */
 
 void contender_delete(struct contender *c, char *node)
 {
@@ -194,41 +152,25 @@ void contender_delete(struct contender *c, char *node)
     request_delete(c->session, node);
 }
 
-/* Looked for again, and gone with the session as soon as nothing is held. */
-static void note_orphan(struct contender *c)
+static void prove(struct contender *c, uint32_t tag)
 {
-    zkl_session *s = c->session;
-
-    if (!c->orphan) {
-        s->orphans++;
-        log_line(s->log, ZKL_LOG_ERROR, "%s: cannot list it, and a node of ours may be there",
-                 admission_path(c->admission));
-    }
-    c->orphan = true;
-    incarnation_purge(s);
+    request_send(c->session, contender_request(c, STORE_GET, contender_node(c), on_proved, tag));
 }
 
-void contender_ask(struct contender *c, const struct action *a)
+void contender_ask_node(struct contender *c, const struct action *a)
 {
     switch (a->kind) {
     case ACT_CREATE:
         ask_create(c, a->tag);
         break;
-    case ACT_PARENTS:
-        contender_ask_parents(c, a->tag);
-        break;
     case ACT_BARRIER:
         ask_barrier(c, a->tag);
-        break;
-    case ACT_LIST:
-        contender_ask_list(c, a);
         break;
     case ACT_ADOPT:
         contender_set_node(c, c->listed->names[a->id], c->machine.number);
         break;
     case ACT_PROVE:
-        request_send(c->session,
-                     contender_request(c, STORE_GET, contender_node(c), on_proved, a->tag));
+        prove(c, a->tag);
         break;
     case ACT_READ:
         ask_own(c, a->tag);
@@ -244,41 +186,6 @@ void contender_ask(struct contender *c, const struct action *a)
         break;
     case ACT_DELETE:
         contender_delete(c, contender_node(c));
-        break;
-    case ACT_DELETE_SPARE:
-        delete_spare(c);
-        break;
-    case ACT_DELETE_ALL:
-        contender_delete_listed(c, NULL);
-        break;
-    case ACT_ORPHAN:
-        note_orphan(c);
-        break;
-    case ACT_RESET:
-        contender_reset(c, a->tag);
-        break;
-    case ACT_READ_LIMIT:
-        contender_ask_limit(c, a);
-        break;
-    case ACT_UNWATCH_LIMIT:
-        contender_unwatch_limit(c);
-        break;
-    case ACT_TOUCH:
-        contender_touch(c);
-        break;
-    case ACT_READ_HINT:
-        contender_read_hint(c, a->tag);
-        break;
-    case ACT_SET_HINT:
-        contender_set_hint(c, a->number);
-        break;
-    case ACT_CREATE_SHARED:
-    case ACT_READ_SHARED:
-    case ACT_READ_EXCLUSIVE:
-    case ACT_MOVE:
-    case ACT_DELETE_SHARED:
-    case ACT_DELETE_EXCLUSIVE:
-        contender_ask_shared(c, a);
         break;
     default:
         g_assert_not_reached();

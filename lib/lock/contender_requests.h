@@ -66,14 +66,11 @@ struct head_state {
 
 struct head_state *contender_head(struct contender *c);
 
-/* The deadline of a holder was extended. */
-void contender_proved(struct contender *c);
-
 /* What would enter the queue but was not sent yet will not be. */
 void contender_recall(struct contender *c);
 
-/* Does what the action asks of the store. */
-void contender_ask(struct contender *c, const struct action *a);
+/* Does what the action asks for the own node or the predecessor. */
+void contender_ask_node(struct contender *c, const struct action *a);
 
 /* Deletes the node that is the own one until then; its path is taken. */
 void contender_delete(struct contender *c, char *node);
@@ -81,22 +78,19 @@ void contender_delete(struct contender *c, char *node);
 void contender_step(struct contender *c, struct event *ev);
 void contender_step_kind(struct contender *c, enum event_kind kind); /* which says it all */
 
-/* A request for c, not sent yet; its path is taken. Its done ends in contender_answer(), or gives
- * the reference up itself. */
-struct request *contender_request(struct contender *c, enum store_kind kind, char *path,
-                                  void (*done)(struct request *r, const struct store_reply *reply),
-                                  uint32_t tag);
-
 /* Steps with the answer, unless its session is over: the recipe hears of that by EV_REPLACED. */
 void contender_answer(struct request *r, const struct store_reply *reply, struct event *ev);
-enum answer contender_to_answer(enum store_rc rc);
 
 /* Makes r leave a watch that fires subscription; or the recipe hears that too much is watched, in
  * an event of that kind. */
 bool contender_leave_watch(struct contender *c, struct request *r,
                            struct subscription *subscription, enum event_kind kind);
 
-/* ---- contender_others.c ---- */
+/* ---- contender_tell.c ---- */
+
+/* Its verdict: a grant, or what the action says. */
+void contender_tell_granted(struct contender *c);
+void contender_tell_failed(struct contender *c, const struct action *a);
 
 void contender_tell(struct contender *c, enum contender_news news);
 void contender_tell_others(struct contender *c, enum attempt_others others);
@@ -107,8 +101,8 @@ void contender_tell_asked(struct contender *c);
 /* Where too much is watched already, the list leaves no watch. */
 void contender_ask_list(struct contender *c, const struct action *a);
 
-/* Nodes of this attempt in the snapshot, but the one with that name. */
-void contender_delete_listed(struct contender *c, const char *keep);
+/* Nodes of this attempt in the snapshot. spare: but the own one. */
+void contender_delete_listed(struct contender *c, bool spare);
 
 /* ---- contender_downgrade.c ---- */
 
@@ -135,9 +129,9 @@ char *contender_node(const struct contender *c);
 /* The path that a node of that kind has beside it, with the same number. */
 char *contender_node_as(const struct contender *c, enum child_kind kind);
 
-/* ---- admission.c ---- */
+/* ---- contender_refs.c ---- */
 
-/* Only admission.c looks inside. */
+/* Only admission.c and contender_refs.c look inside. */
 struct admission {
     char *path; /* GRefString */
     struct locks *all;
@@ -149,7 +143,7 @@ struct admission {
 };
 
 /* That of path, a GRefString, with one more user. */
-struct admission *admission_use(zkl_session *s, char *path);
+struct admission *admission_use(struct locks *all, char *path);
 void admission_unuse(struct admission *a);
 
 /* A GRefString. */
@@ -158,8 +152,31 @@ static inline char *admission_path(const struct admission *a)
     return a->path;
 }
 
-/* c has come; local may be NULL. */
-void admission_arrive(struct contender *c, struct local_queue *local);
+static inline struct locks *admission_locks(const struct admission *a)
+{
+    return a->all;
+}
+
+/* A new contender, all zero; of a semaphore where there is a limit, which gets one more reference.
+ */
+struct contender *contender_new(struct permit_limit *limit);
+
+/* NULL: c is of no semaphore. */
+struct permit_limit *contender_limit(const struct contender *c);
+void contender_unref(struct contender *c);
+
+/* A request for c, not sent yet; its path is taken. Its done ends in contender_answer(), or gives
+ * the reference up itself. */
+struct request *contender_request(struct contender *c, enum store_kind kind, char *path,
+                                  void (*done)(struct request *r, const struct store_reply *reply),
+                                  uint32_t tag);
+
+enum answer contender_to_answer(enum store_rc rc);
+
+/* ---- admission.c ---- */
+
+/* c has come. at_once: as admission_enter(). */
+void admission_arrive(struct contender *c, bool at_once);
 
 /* c is to enter, for the first time or again: now, or when there is room and it is the oldest. */
 void admission_enter(struct contender *c);
@@ -179,35 +196,18 @@ void admissions_abort(struct locks *all, const zkl_error *why);
 
 /* ---- contender_directory.c ---- */
 
-void contender_ask_parents(struct contender *c, uint32_t tag);
-void contender_reset(struct contender *c, uint32_t tag);
-void contender_read_hint(struct contender *c, uint32_t tag);
-void contender_set_hint(struct contender *c, int32_t version);
+/* Does what has to do with the directory. */
+void contender_ask_directory(struct contender *c, const struct action *a);
 
 /* ---- contender_limit.c: of a semaphore ---- */
 
-/* A new contender, all zero; of a semaphore where there is a limit, which gets one more reference.
- */
-struct contender *contender_new(struct permit_limit *limit);
-void contender_free(struct contender *c);
-
-/* NULL: c is of no semaphore. */
-struct permit_limit *contender_limit(const struct contender *c);
-
 /* The machine of one of a semaphore, just set up, is told what is known of the limit. */
 void contender_use_limit(struct contender *c);
-
-/* Where the directory has no data, the limit to begin with is written first. */
-void contender_ask_limit(struct contender *c, const struct action *a);
-
-void contender_unwatch_limit(struct contender *c);
 
 /* Sets the own node's data to what they are, until it is done or the node is gone. */
 void contender_touch(struct contender *c);
 
 /* The digits to make the directory with; NULL: of no semaphore, or none is known. Free it. */
 char *contender_limit_text(const struct contender *c);
-
-void contender_unref(struct contender *c);
 
 #endif

@@ -43,6 +43,13 @@ static void for_all(const GQueue *queue, void (*fn)(struct contender *c, void *d
     g_free(list);
 }
 
+static void on_extended(struct contender *c)
+{
+    if (c->look_again)
+        contender_look(c);
+    contender_tell(c, CONTENDER_PROVED);
+}
+
 static void extend(struct contender *c, void *proved)
 {
     if (!c->grant)
@@ -50,7 +57,7 @@ static void extend(struct contender *c, void *proved)
     else if (!grant_set_deadline(c->grant, c->session->proofs.deadline, *(bool *)proved))
         contender_step_kind(c, EV_LAPSED);
     else if (*(bool *)proved)
-        contender_proved(c);
+        on_extended(c);
 }
 
 static void on_proved(struct participant *p)
