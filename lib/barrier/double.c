@@ -72,26 +72,14 @@ static void on_over(struct participant *p)
     step_all(p, BARRIER_EV_OVER);
 }
 
-static void free_doubles(struct participant *p)
-{
-    g_free((struct doubles *)p);
-}
-
 static const struct participant_ops participant = {
     .is_busy = is_busy,
     .holds = holds,
-    .on = {[NEWS_REPLACED] = on_replaced, [NEWS_REFUSED] = on_over, [NEWS_CLOSED] = on_over},
-    .free = free_doubles};
+    .on = {[NEWS_REPLACED] = on_replaced, [NEWS_REFUSED] = on_over, [NEWS_CLOSED] = on_over}};
 
 static GQueue *doubles_of(zkl_session *s)
 {
-    struct doubles *found = (struct doubles *)participant_find(s, &participant);
-
-    if (!found) {
-        found = g_new0(struct doubles, 1);
-        participant_add(s, &found->participant, &participant);
-    }
-    return &found->list;
+    return &((struct doubles *)participant_of(s, &participant, sizeof(struct doubles)))->list;
 }
 
 /* ---- steps ---- */
@@ -245,18 +233,14 @@ static const struct call_ops ops = {
 static int call(zkl_double_barrier *b, const char *doing, bool enters, int64_t timeout_ms,
                 zkl_done_fn fn, void *data)
 {
-    struct double_call *c;
-    int code;
+    const int code = barrier_spec_check(b ? &b->spec : NULL, doing, fn == NULL);
 
-    if (!b)
-        return error_set(ZKL_EINVAL, NULL, "%s: the barrier is NULL", doing);
-    zkl_session *s = b->spec.session;
-    if ((code = call_check(s, doing, session_path(s, b->spec.path), fn == NULL)))
+    if (code)
         return code;
-    c = g_new0(struct double_call, 1);
+    struct double_call *c = g_new0(struct double_call, 1);
     c->of = b;
     c->enters = enters;
-    call_init(&c->call, &ops, s, g_strdup(b->spec.path), fn, data);
+    call_init(&c->call, &ops, b->spec.session, g_strdup(b->spec.path), fn, data);
     return call_run(&c->call, timeout_ms);
 }
 

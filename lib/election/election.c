@@ -142,25 +142,13 @@ static void on_closed(struct participant *p)
     }
 }
 
-static void free_elections(struct participant *p)
-{
-    g_free((struct elections *)p);
-}
-
 static const struct participant_ops participant = {
-    .on = {[NEWS_UP] = on_up, [NEWS_REWOUND] = on_rewound, [NEWS_CLOSED] = on_closed},
-    .free = free_elections};
+    .on = {[NEWS_UP] = on_up, [NEWS_REWOUND] = on_rewound, [NEWS_CLOSED] = on_closed}};
 
 static GQueue *elections_of(zkl_session *s)
 {
-    struct elections *found = (struct elections *)participant_find(s, &participant);
-
-    if (!found) {
-        locks_of(s); /* campaigns hear of an end before their elections do */
-        found = g_new0(struct elections, 1);
-        participant_add(s, &found->participant, &participant);
-    }
-    return &found->list;
+    locks_of(s); /* campaigns hear of an end before their elections do */
+    return &((struct elections *)participant_of(s, &participant, sizeof(struct elections)))->list;
 }
 
 static zkl_election *election_new(zkl_session *s, const char *path, const char *id,

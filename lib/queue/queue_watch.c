@@ -89,25 +89,13 @@ static void on_closed(struct participant *p)
     children_watch_stop_all(&((struct watches *)p)->list);
 }
 
-static void free_watches(struct participant *p)
-{
-    g_free((struct watches *)p);
-}
-
 /* Who is refused is told as who is up: each queries, and finds that out. */
 static const struct participant_ops participant = {
-    .on = {[NEWS_UP] = on_up, [NEWS_REFUSED] = on_up, [NEWS_CLOSED] = on_closed},
-    .free = free_watches};
+    .on = {[NEWS_UP] = on_up, [NEWS_REFUSED] = on_up, [NEWS_CLOSED] = on_closed}};
 
 static GQueue *watches_of(zkl_session *s)
 {
-    struct watches *found = (struct watches *)participant_find(s, &participant);
-
-    if (!found) {
-        found = g_new0(struct watches, 1);
-        participant_add(s, &found->participant, &participant);
-    }
-    return &found->list;
+    return &((struct watches *)participant_of(s, &participant, sizeof(struct watches)))->list;
 }
 
 /* ---- the handle ---- */

@@ -68,24 +68,12 @@ static void on_closed(struct participant *p)
     stop_all(p, ZKL_ECLOSED, "the session was closed");
 }
 
-static void free_calls(struct participant *p)
-{
-    g_free((struct calls *)p);
-}
-
 static const struct participant_ops participant = {
-    .on = {[NEWS_REPLACED] = on_replaced, [NEWS_REFUSED] = on_refused, [NEWS_CLOSED] = on_closed},
-    .free = free_calls};
+    .on = {[NEWS_REPLACED] = on_replaced, [NEWS_REFUSED] = on_refused, [NEWS_CLOSED] = on_closed}};
 
 static GQueue *calls_of(zkl_session *s)
 {
-    struct calls *found = (struct calls *)participant_find(s, &participant);
-
-    if (!found) {
-        found = g_new0(struct calls, 1);
-        participant_add(s, &found->participant, &participant);
-    }
-    return &found->list;
+    return &((struct calls *)participant_of(s, &participant, sizeof(struct calls)))->list;
 }
 
 /* ---- one ---- */

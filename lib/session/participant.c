@@ -19,6 +19,17 @@ void participant_add(zkl_session *s, struct participant *p, const struct partici
     g_ptr_array_add(s->participants, p);
 }
 
+struct participant *participant_of(zkl_session *s, const struct participant_ops *ops, size_t size)
+{
+    struct participant *p = participant_find(s, ops);
+
+    if (!p) {
+        p = g_malloc0(size);
+        participant_add(s, p, ops);
+    }
+    return p;
+}
+
 bool participants_are_busy(const zkl_session *s)
 {
     for (guint i = 0; i < s->participants->len; i++) {
@@ -53,7 +64,10 @@ void participants_free(zkl_session *s)
 {
     for (guint i = 0; i < s->participants->len; i++) {
         struct participant *p = s->participants->pdata[i];
-        p->ops->free(p);
+        if (p->ops->free)
+            p->ops->free(p);
+        else
+            g_free(p);
     }
     g_ptr_array_unref(s->participants);
 }

@@ -5,6 +5,7 @@
 #define LIB_PARTICIPANT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <zkl.h>
 
 struct participant;
@@ -32,6 +33,7 @@ struct participant_ops {
     /* NULL: of no interest. */
     void (*on[NEWS_COUNT])(struct participant *p);
 
+    /* NULL: g_free(). */
     void (*free)(struct participant *p);
 };
 
@@ -46,6 +48,10 @@ struct participant *participant_find(const zkl_session *s, const struct particip
 
 /* Takes p, which the session frees at its end. */
 void participant_add(zkl_session *s, struct participant *p, const struct participant_ops *ops);
+
+/* That one; when it was not added yet, a new one of size bytes, which is all 0 behind its first
+ * member. */
+struct participant *participant_of(zkl_session *s, const struct participant_ops *ops, size_t size);
 
 /* ---- for the session: of all its participants ---- */
 

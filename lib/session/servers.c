@@ -64,26 +64,14 @@ static void on_closed(struct participant *p)
     timers_cancel(&((struct servers *)p)->timer);
 }
 
-static void free_servers(struct participant *p)
-{
-    g_free((struct servers *)p);
-}
-
 static const struct participant_ops participant = {.on = {[NEWS_SUSPECT] = on_down,
                                                           [NEWS_LAPSED] = on_down,
                                                           [NEWS_REPLACED] = on_replaced,
-                                                          [NEWS_CLOSED] = on_closed},
-                                                   .free = free_servers};
+                                                          [NEWS_CLOSED] = on_closed}};
 
 static struct servers *servers_of(zkl_session *s)
 {
-    struct servers *found = (struct servers *)participant_find(s, &participant);
-
-    if (!found) {
-        found = g_new0(struct servers, 1);
-        participant_add(s, &found->participant, &participant);
-    }
-    return found;
+    return (struct servers *)participant_of(s, &participant, sizeof(struct servers));
 }
 
 /* Takes hosts. */
