@@ -254,20 +254,16 @@ static const struct call_ops ops = {.enter = on_enter,
 static int call(zkl_barrier *b, const char *doing, enum wish wish, int64_t timeout_ms,
                 zkl_done_fn fn, void *data)
 {
-    struct barrier_call *c;
-    int code;
+    const int code = barrier_spec_check(b ? &b->spec : NULL, doing, fn == NULL);
 
-    if (!b)
-        return error_set(ZKL_EINVAL, NULL, "%s: the barrier is NULL", doing);
-    zkl_session *s = b->spec.session;
-    if ((code = call_check(s, doing, session_path(s, b->spec.path), fn == NULL)))
+    if (code)
         return code;
-    c = g_new0(struct barrier_call, 1);
+    struct barrier_call *c = g_new0(struct barrier_call, 1);
     c->of = b;
     c->link.data = c;
     c->wish = wish;
     c->watch = (struct subscription){.fired = on_fired, .context = c};
-    call_init(&c->call, &ops, s, g_strdup(b->spec.path), fn, data);
+    call_init(&c->call, &ops, b->spec.session, g_strdup(b->spec.path), fn, data);
     return call_run(&c->call, timeout_ms);
 }
 

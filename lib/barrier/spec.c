@@ -27,6 +27,13 @@ int barrier_spec_take(struct barrier_spec *spec, const char *doing, zkl_session 
     return 0;
 }
 
+int barrier_spec_check(const struct barrier_spec *spec, const char *doing, bool blocking)
+{
+    if (!spec)
+        return error_set(ZKL_EINVAL, NULL, "%s: the barrier is NULL", doing);
+    return call_check(spec->session, doing, session_path(spec->session, spec->path), blocking);
+}
+
 void barrier_spec_clear(struct barrier_spec *spec)
 {
     session_unref(spec->session);

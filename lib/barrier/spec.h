@@ -15,6 +15,9 @@ struct barrier_spec {
 int barrier_spec_take(struct barrier_spec *spec, const char *doing, zkl_session *s,
                       const char *path, const zkl_barrier_options *options);
 
+/* The same for a call that uses a barrier, which the user may have given as NULL: so is spec. */
+int barrier_spec_check(const struct barrier_spec *spec, const char *doing, bool blocking);
+
 void barrier_spec_clear(struct barrier_spec *spec); /* without the monitor held, or not the last */
 
 #endif
