@@ -38,6 +38,7 @@ static void run_selection(int *passed, int *failed)
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(selection); i++) {
+        selection[i].roles = roles_of;
         selection[i].seconds = scaled(selection[i].seconds);
         run(&selection[i], passed, failed);
     }
@@ -45,10 +46,14 @@ static void run_selection(int *passed, int *failed)
 
 static bool parse(struct campaign *c, int argc, char **argv)
 {
+    char *recipe = NULL;
     const GOptionEntry entries[] = {
+        {"recipe", 0, 0, G_OPTION_ARG_STRING, &recipe,
+         "mixed (default), mutex, rwlock, semaphore or multilock", "NAME"},
         {"seed", 0, 0, G_OPTION_ARG_INT, &c->seed, "what is drawn", "N"},
         {"seconds", 0, 0, G_OPTION_ARG_INT, &c->seconds, "run at least so long", "N"},
-        {"grants", 0, 0, G_OPTION_ARG_INT, &c->grants, "and until there were so many", "N"},
+        {"grants", 0, 0, G_OPTION_ARG_INT, &c->grants, "and until there were so many of each kind",
+         "N"},
         {"nodes", 0, 0, G_OPTION_ARG_INT, &c->nodes, "servers: 1 or 3 (default)", "N"},
         {0},
     };
@@ -59,7 +64,10 @@ static bool parse(struct campaign *c, int argc, char **argv)
     if (!g_option_context_parse(context, &argc, &argv, &error))
         fprintf(stderr, "campaign: %s\n", error->message);
     g_option_context_free(context);
-    bool ok = !error && argc == 1 && (c->nodes == 1 || c->nodes == NODES) && c->seconds >= 0;
+    c->roles = recipe ? roles_find(recipe) : roles_of;
+    g_free(recipe);
+    bool ok =
+        !error && argc == 1 && c->roles && (c->nodes == 1 || c->nodes == NODES) && c->seconds >= 0;
     g_clear_error(&error);
     return ok;
 }

@@ -3,11 +3,13 @@
 #define FAULTS_CAMPAIGN_H
 
 #include "inject.h"
+#include "roles.h"
 
 enum { KINDS_MAX = 32 };
 
 struct campaign {
-    int seed, nodes, seconds, grants; /* wanted: both at least */
+    const struct roles *roles;
+    int seed, nodes, seconds, grants; /* wanted: both at least; grants of each kind of claim */
     /* What came out: */
     int injected[KINDS_MAX];
     int took_s;

@@ -4,14 +4,17 @@
 
 static const char *const promises[VERDICTS] = {
     "the history makes sense, no call failed",
-    "V1 no two owners at once",
+    "V1 no two owners at once, no permit too many, no number twice",
     "V2 no grant before another's deadline",
     "V3 tokens rise, and turns of a token",
     "V4 the register took nothing stale and lost nothing",
     "V5 everyone alive was served",
     "V6 no node is left",
     "V7 each loss was told once",
+    "V8 all paths or none, a number for each permit",
 };
+
+enum { SHARED_OF = 50 }; /* grants of readers, of which some must have been at once */
 
 static void row(const char *what, long long count)
 {
@@ -35,6 +38,46 @@ static void print_faults(const struct campaign *c)
     row("faults in all", sum);
 }
 
+/* What each kind of claim came to. */
+static void print_kinds(const struct campaign *c)
+{
+    const judgement *j = c->judgement;
+
+    for (int k = 0; k < CLAIM_KINDS; k++)
+        if (roles_claims(c->roles) >> k & 1)
+            printf("  %-34s %8u grants, longest wait %.2f s\n", claim_kind_name(k), j->of[k].grants,
+                   (double)j->of[k].longest_wait / 1e9);
+    if (j->readers > 0)
+        row("readers at once", j->readers);
+    if (j->downgrades > 0)
+        row("writers that became readers", j->downgrades);
+    if (j->permits > 0)
+        row("permits at once", j->permits);
+}
+
+/* That the rules had something to be broken by. */
+static void demand(const struct campaign *c, int *failed)
+{
+    const judgement *j = c->judgement;
+    const unsigned claims = roles_claims(c->roles);
+
+    for (int k = 0; k < CLAIM_KINDS; k++) {
+        if (!(claims >> k & 1) || j->of[k].grants >= (guint)MAX(1, c->grants))
+            continue;
+        printf("FAILED: %s: %u grants, %d were wanted\n", claim_kind_name(k), j->of[k].grants,
+               MAX(1, c->grants));
+        ++*failed;
+    }
+    if (roles_retain(c->roles) && j->turns == 0) {
+        printf("FAILED: nothing was retained\n");
+        ++*failed;
+    }
+    if (j->of[CLAIM_READ].grants >= SHARED_OF && j->readers < 2) {
+        printf("FAILED: no two readers were there at once\n");
+        ++*failed;
+    }
+}
+
 static guint count_violations(const judgement *j, int number)
 {
     guint count = 0;
@@ -48,10 +91,11 @@ void campaign_print(const struct campaign *c, int *passed, int *failed)
 {
     const judgement *j = c->judgement;
 
-    printf("  ---- seed %d, %d server%s, %d s ----\n", c->seed, c->nodes, c->nodes > 1 ? "s" : "",
-           c->took_s);
+    printf("  ---- %s, seed %d, %d server%s, %d s ----\n", c->roles->recipe, c->seed, c->nodes,
+           c->nodes > 1 ? "s" : "", c->took_s);
     print_faults(c);
     row("grants", j->grants);
+    print_kinds(c);
     row("  later turns of a token", j->turns);
     row("losses", j->losses);
     row("holders killed", j->kills);
@@ -74,13 +118,6 @@ void campaign_print(const struct campaign *c, int *passed, int *failed)
         printf("%s: %s\n", count > 0 ? "FAILED" : "ok", promises[v]);
         *(count > 0 ? failed : passed) += 1;
     }
-    if (j->grants < (guint)c->grants) {
-        printf("FAILED: %u grants, %d were wanted\n", j->grants, c->grants);
-        ++*failed;
-    }
-    if (j->turns == 0) {
-        printf("FAILED: nothing was retained\n");
-        ++*failed;
-    }
+    demand(c, failed);
     fflush(stdout);
 }

@@ -2,8 +2,7 @@
 
 #include <stdio.h>
 
-enum { WORKERS = 10, PATHS = 4, STEP_US = 10000, GRACE_S = 900 };
-enum { RETAINING = 3, RETAIN_MS = 500 }; /* one worker in so many, on each path */
+enum { STEP_US = 10000, GRACE_S = 900 };
 
 struct play {
     struct campaign *c;
@@ -13,9 +12,12 @@ struct play {
     int64_t next_client; /* when the next of each sort may begin; monotonic us */
     int64_t next_server;
     bool server_busy;
-    bool busy[WORKERS];
-    guint counted;           /* events looked at */
-    int grants, later_turns; /* of tokens */
+    bool busy[ACTORS_MAX];
+    guint counted;                /* events looked at */
+    claim_kind wants[ACTORS_MAX]; /* by the last of those */
+    int grants[CLAIM_KINDS];
+    int later_turns; /* of tokens */
+    int downgrades;
 };
 
 static int64_t soon(struct play *p, int min_ms, int max_ms)
@@ -52,12 +54,13 @@ static int draw_kind(struct play *p, bool for_client)
 /* A holder as often as not, since the others have less to lose. */
 static int draw_worker(struct play *p)
 {
-    int worker = g_rand_int_range(p->rand, 0, WORKERS);
+    const int count = p->scene.actors;
+    int worker = g_rand_int_range(p->rand, 0, count);
     bool aimed = g_rand_boolean(p->rand);
 
-    for (int i = 0; aimed && i < WORKERS; i++)
-        if (scene_holds(&p->scene, (worker + i) % WORKERS))
-            return (worker + i) % WORKERS;
+    for (int i = 0; aimed && i < count; i++)
+        if (scene_holds(&p->scene, (worker + i) % count))
+            return (worker + i) % count;
     return worker;
 }
 
@@ -106,9 +109,25 @@ static void count_grants(struct play *p)
     for (; p->counted < p->scene.h->events->len; p->counted++) {
         const event *e = &g_array_index(p->scene.h->events, event, p->counted);
 
-        p->grants += e->kind == EV_GRANT;
+        if (e->kind == EV_WANT)
+            p->wants[e->worker] = claim_unpack(e->value).kind;
+        if (e->kind == EV_GRANT)
+            p->grants[p->wants[e->worker]]++;
         p->later_turns += e->kind == EV_GRANT && e->turn > 0;
+        p->downgrades += e->kind == EV_DOWNGRADE;
     }
+}
+
+/* Of each kind so many, and what else there is to see. */
+static bool has_enough(const struct play *p)
+{
+    const unsigned claims = roles_claims(p->c->roles);
+
+    for (int k = 0; k < CLAIM_KINDS; k++)
+        if (claims >> k & 1 && p->grants[k] < MAX(1, p->c->grants))
+            return false;
+    return (p->later_turns > 0 || !roles_retain(p->c->roles)) &&
+           (p->downgrades > 0 || !(claims >> CLAIM_WRITE & 1));
 }
 
 static void step(struct play *p)
@@ -127,7 +146,7 @@ static void step(struct play *p)
     g_usleep(STEP_US);
 }
 
-/* Long enough, and with grants enough, some of them retained; but not for ever. */
+/* Long enough, and with grants enough; but not for ever. */
 static void play(struct play *p)
 {
     int64_t begun = g_get_monotonic_time(), second = G_USEC_PER_SEC;
@@ -135,9 +154,8 @@ static void play(struct play *p)
     p->next_server = soon(p, 500, 1500);
     for (;;) {
         int64_t ran = (g_get_monotonic_time() - begun) / second;
-        bool enough = ran >= p->c->seconds && p->grants >= p->c->grants && p->later_turns > 0;
 
-        if (enough || ran >= p->c->seconds + GRACE_S)
+        if ((ran >= p->c->seconds && has_enough(p)) || ran >= p->c->seconds + GRACE_S)
             break;
         for (int i = 0; i < 20; i++)
             step(p);
@@ -154,21 +172,23 @@ static bool start(struct play *p)
                                      .tick_ms = g_rand_int_range(p->rand, 200, 301),
                                      .timeout_ms = g_rand_int_range(p->rand, 1000, 1601),
                                      .sync_limit = 16, /* longer than any session timeout */
-                                     .paths = PATHS};
+                                     .paths = p->c->roles->paths};
 
-    printf("campaign: seed %d, %d server%s, tick %d ms, session timeout %d ms, %d workers on %d "
-           "paths\n",
-           p->c->seed, so.nodes, so.nodes > 1 ? "s" : "", so.tick_ms, so.timeout_ms, WORKERS,
-           PATHS);
+    printf("campaign: %s, seed %d, %d server%s, tick %d ms, session timeout %d ms, %d workers on "
+           "%d paths\n",
+           p->c->roles->recipe, p->c->seed, so.nodes, so.nodes > 1 ? "s" : "", so.tick_ms,
+           so.timeout_ms, p->c->roles->count, so.paths);
     fflush(stdout);
     if (!scene_start(&p->scene, &so))
         return false;
-    for (int w = 0; w < WORKERS; w++) {
+    for (int w = 0; w < p->c->roles->count; w++) {
+        const struct role *role = &p->c->roles->role[w];
         const struct actor_options ao = {.node = -1,
                                          .hold_max_ms = so.timeout_ms * 4,
                                          .rest_ms = 20,
-                                         .retain_ms = w % RETAINING == 0 ? RETAIN_MS : 0,
-                                         .both = w % RETAINING == 1,
+                                         .retain_ms = role->retain_ms,
+                                         .takes = role->takes,
+                                         .paths = role->paths,
                                          .seed = p->c->seed * 1000 + w * 100};
         if (scene_add(&p->scene, &ao) < 0)
             return false;
@@ -178,7 +198,8 @@ static bool start(struct play *p)
 
 static void explain(struct play *p)
 {
-    char *name = g_strdup_printf("campaign-%d-%d.history", p->c->nodes, p->c->seed);
+    char *name =
+        g_strdup_printf("campaign-%s-%d-%d.history", p->c->roles->recipe, p->c->nodes, p->c->seed);
     judge_input in;
 
     scene_input(&p->scene, &in, p->c->judgement->nodes_left);

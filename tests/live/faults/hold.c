@@ -27,9 +27,25 @@ static void set_open(GHashTable *table, int pid, guint length)
     g_hash_table_insert(table, GINT_TO_POINTER(pid), GINT_TO_POINTER((int)length));
 }
 
+static int first_path(unsigned paths)
+{
+    return g_bit_nth_lsf(paths, -1);
+}
+
+static claim claim_of(const event *e, int paths)
+{
+    claim c = claim_unpack(e->value);
+
+    if (c.paths == 0)
+        c.paths = 1u << e->worker % paths;
+    return c;
+}
+
 static void begin_wait(struct sweep *s, const event *e)
 {
-    wait_for w = {.path = e->worker % s->paths,
+    const claim c = claim_of(e, s->paths);
+    wait_for w = {.claim = c,
+                  .path = first_path(c.paths),
                   .worker = e->worker,
                   .pid = e->pid,
                   .since = e->ns,
@@ -58,10 +74,20 @@ static void see(hold *n, const event *e)
     n->until = MAX(n->until, e->ns + e->value * 1000000);
 }
 
+static void set_parts(hold *n)
+{
+    for (int p = first_path(n->claim.paths); p >= 0; p = g_bit_nth_lsf(n->claim.paths, p)) {
+        g_assert(n->parts < CLAIM_PARTS_MAX);
+        n->part[n->parts++] = (hold_part){.path = p, .third_party = INT64_MAX};
+    }
+    n->path = n->part[0].path;
+    n->part[0].token = n->token;
+}
+
 static void begin_hold(struct sweep *s, const event *e)
 {
     wait_for *w = open_wait(s, e->pid);
-    hold n = {.path = e->worker % s->paths,
+    hold n = {.claim = w ? w->claim : (claim){.paths = 1u << e->worker % s->paths},
               .worker = e->worker,
               .pid = e->pid,
               .token = e->token,
@@ -69,8 +95,11 @@ static void begin_hold(struct sweep *s, const event *e)
               .want = w ? w->since : 0,
               .start = e->ns,
               .end = INT64_MAX,
-              .third_party = INT64_MAX};
+              .third_party = INT64_MAX,
+              .shared = INT64_MAX};
 
+    set_parts(&n);
+    n.shared = n.claim.kind == CLAIM_READ ? n.start : INT64_MAX;
     see(&n, e);
     end_wait(s, e, true);
     g_array_append_val(s->h->list, n);
@@ -111,6 +140,17 @@ static void take_word(hold *n, const event *e)
         n->told_at = e->ns;
 }
 
+/* They come by number of path. */
+static void take_part(hold *n, uint64_t token)
+{
+    for (int i = 0; i < n->parts; i++) {
+        if (n->part[i].token == 0) {
+            n->part[i].token = token;
+            return;
+        }
+    }
+}
+
 static void take_of_hold(struct sweep *s, const event *e)
 {
     hold *n = by_token(s, e);
@@ -121,6 +161,12 @@ static void take_of_hold(struct sweep *s, const event *e)
         n->session = e->value;
     else if (e->kind == EV_SEEN)
         see(n, e);
+    else if (e->kind == EV_PART)
+        take_part(n, (uint64_t)e->value);
+    else if (e->kind == EV_NUMBERS)
+        n->numbers = (uint64_t)e->value;
+    else if (e->kind == EV_DOWNGRADE)
+        n->shared = e->ns;
     else
         n->owed = true;
 }
@@ -137,6 +183,9 @@ static void take(struct sweep *s, const event *e)
     case EV_OWNER:
     case EV_SEEN:
     case EV_ELOST:
+    case EV_PART:
+    case EV_NUMBERS:
+    case EV_DOWNGRADE:
         take_of_hold(s, e);
         break;
     case EV_SUSPECT:
@@ -159,16 +208,31 @@ static void take(struct sweep *s, const event *e)
     }
 }
 
+/* The node of a writer that was downgraded is not that of its token any more. */
+static bool is_hit(const hold *n, const hold_part *part, const event *e)
+{
+    const bool moved = n->claim.kind == CLAIM_WRITE && n->shared <= e->ns;
+
+    if (e->kind == EV_EVICT || moved)
+        return n->session == e->value;
+    return part->token == e->token;
+}
+
 /* A third party's deed hits every hold of that node or session that is not over by then; a killed
  * holder's is not, for its node stands. */
 static void take_third_party(holds *h, const event *e)
 {
     for (guint i = 0; i < h->list->len; i++) {
         hold *n = &g_array_index(h->list, hold, i);
-        bool hit = e->kind == EV_DELETE ? n->token == e->token : n->session == e->value;
 
-        if (hit && (n->end > e->ns || n->how == HOLD_KILLED))
+        if (n->end <= e->ns && n->how != HOLD_KILLED)
+            continue;
+        for (int p = 0; p < n->parts; p++) {
+            if (!is_hit(n, &n->part[p], e))
+                continue;
+            n->part[p].third_party = MIN(n->part[p].third_party, e->ns);
             n->third_party = MIN(n->third_party, e->ns);
+        }
     }
 }
 
@@ -199,4 +263,25 @@ void holds_free(holds *h)
     g_array_free(h->list, TRUE);
     g_array_free(h->waits, TRUE);
     g_free(h);
+}
+
+const hold_part *hold_at(const hold *h, int path)
+{
+    for (int i = 0; i < h->parts; i++)
+        if (h->part[i].path == path)
+            return &h->part[i];
+    return NULL;
+}
+
+unsigned claimed_paths(const GArray *events, int paths, int worker)
+{
+    unsigned all = 0;
+
+    for (guint i = 0; i < events->len; i++) {
+        const event *e = &g_array_index(events, event, i);
+
+        if (e->kind == EV_WANT && e->worker == worker)
+            all |= claim_of(e, paths).paths;
+    }
+    return all;
 }

@@ -2,6 +2,8 @@
 #ifndef FAULTS_HOLD_H
 #define FAULTS_HOLD_H
 
+#include "claim.h"
+
 #include "tests/demo/history.h"
 
 /* How a hold ended for the process that had it. */
@@ -12,8 +14,18 @@ typedef enum hold_end {
     HOLD_KILLED    /* the process was killed */
 } hold_end;
 
+/* A hold at one of its paths. */
+typedef struct hold_part {
+    int path;
+    uint64_t token;      /* 0: not recorded */
+    int64_t third_party; /* when a third party took it away; INT64_MAX: never */
+} hold_part;
+
 typedef struct hold {
-    int path, worker, pid;
+    claim claim;
+    hold_part part[CLAIM_PARTS_MAX]; /* one for each path of the claim, by number */
+    int parts;
+    int path, worker, pid; /* the first path */
     uint64_t token, turn;
     int64_t session;
     int64_t want;  /* when it was asked for; 0: unknown */
@@ -26,10 +38,13 @@ typedef struct hold {
     guint told;          /* callbacks that said LOST */
     int64_t told_at;     /* the first of them */
     guint after;         /* callbacks that came after it, whatever they said */
-    int64_t third_party; /* when a third party took it away; INT64_MAX: never */
+    int64_t third_party; /* when a third party took any part away; INT64_MAX: never */
+    int64_t shared;      /* from then on it only reads; INT64_MAX: never */
+    uint64_t numbers;    /* bit n: it has the permit n */
 } hold;
 
 typedef struct wait_for {
+    claim claim;
     int path, worker, pid;
     int64_t since;
     int64_t end; /* INT64_MAX: never served */
@@ -41,8 +56,14 @@ typedef struct holds {
     GArray *waits; /* of wait_for */
 } holds;
 
-/* events: in order of time. Worker w uses path w % paths. */
+/* events: in order of time. A claim that is 0 is for a lock at path w % paths of worker w. */
 holds *holds_new(const GArray *events, int paths);
 void holds_free(holds *h);
+
+/* NULL: it has none there. */
+const hold_part *hold_at(const hold *h, int path);
+
+/* What the worker ever asked for: a bit for each path. */
+unsigned claimed_paths(const GArray *events, int paths, int worker);
 
 #endif

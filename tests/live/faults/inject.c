@@ -200,7 +200,7 @@ static bool with_contender(struct scene *s, GRand *rand,
 
 static bool delete (struct scene *s, struct raw *r, const char *node, const struct Stat *stat)
 {
-    scene_record(s, -1, EV_DELETE, 0, (uint64_t)stat->czxid);
+    scene_record(s, -1, EV_DELETE, stat->ephemeralOwner, (uint64_t)stat->czxid);
     return raw_delete(r, node) == ZOK;
 }
 

@@ -1,11 +1,14 @@
 /* The judgement of a run under faults, computed from its merged history alone.
  *
- * V1 what different owners of a path believed does not overlap
- * V2 what the library promised an owner that did not release has run out before the next grant
- * V3 tokens, and turns of one token, rise from grant to grant of a path; who was seen in line keeps
- * its place in its session V4 the register never accepts below a token, or turn of it, that it
- * accepted before, and loses no write V5 every waiter that lives is served V6 at rest no node is
- * left V7 a loss is told exactly once, nothing after it, and late only while the holder was stopped
+ * V1 What different owners believed does not overlap: at any path of theirs, but for readers of one
+ *    path; never more permits than there are, and no number of a permit twice.
+ * V2 What the library promised an owner that did not release has run out before the next grant.
+ * V3 Tokens, and turns of one token, rise from grant to grant of a path, but for readers among
+ *    themselves and for permits; who was seen in line keeps its place in its session.
+ * V4 The register never accepts below a token, or turn of it, that wrote before, and loses no
+ * write. V5 Every waiter that lives is served. V6 At rest no node is left. V7 A loss is told
+ * exactly once, nothing after it, and late only while the holder was stopped. V8 Who got several
+ * paths got all, and who got numbers got as many as permits, below the limit.
  *
  * Where a third party deleted the node or ended the session, V1 and V2 are not promised from then
  * on; the token (V3, V4) and being told (V7) are. */
@@ -14,11 +17,11 @@
 
 #include "hold.h"
 
-enum { VERDICTS = 8 }; /* V1 to V7; 0: the history makes no sense, or a call failed */
+enum { VERDICTS = 9 }; /* V1 to V8; 0: the history makes no sense, or a call failed */
 
 typedef struct judge_input {
     const GArray *events; /* sorted by time */
-    int paths;            /* worker w uses path w % paths */
+    int paths;            /* as for holds_new() */
     int nodes_left;       /* children of the paths at rest */
     bool garbled;         /* a record could not be read */
     int64_t service_ns;   /* an aim, printed only: session timeout, 1.5 ticks and 2 s */
@@ -33,8 +36,16 @@ typedef struct violation {
     char *text;
 } violation;
 
+struct judged_kind {
+    guint grants;
+    int64_t longest_wait; /* of those served */
+};
+
 typedef struct judgement {
     GArray *violations; /* of violation */
+    struct judged_kind of[CLAIM_KINDS];
+    guint readers, permits; /* that were believed in at once, at most */
+    guint downgrades;
     guint grants, losses, kills, overlaps, refused, unserved;
     guint turns;       /* grants that were later turns of a token */
     guint kept;        /* places in line that were kept */

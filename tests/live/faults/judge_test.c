@@ -1,11 +1,6 @@
 /* The judge must be able to reject: one good history with everything in it is accepted, and each
  * of many ways to spoil it is rejected for the right reason. */
-#include "judge.h"
-
-#include "tests/support/runner.h"
-
-#define MS(n) ((int64_t)(n)*1000000)
-#define S(n) MS((n)*1000)
+#include "judge_trial.h"
 
 /* Path 0: w0 releases; w2 is cut off and loses; w0 is killed while it holds and comes again as 20;
  * w2 is stopped while it holds and its write is refused; an administrator deletes 20's node; w2
@@ -40,90 +35,15 @@ static const event good[] = {
     {MS(4091), 0, 20, EV_RELEASE, 0, 8, 0},
 };
 
-static GArray *events;
-static bool garbled;
-
 static void fresh(void)
 {
-    if (events)
-        g_array_free(events, TRUE);
-    events = g_array_new(FALSE, TRUE, sizeof(event));
-    g_array_append_vals(events, good, G_N_ELEMENTS(good));
-}
-
-/* The event of this kind, process and token. */
-static guint find(event_kind kind, int pid, uint64_t token)
-{
-    for (guint i = 0; i < events->len; i++) {
-        const event *e = &g_array_index(events, event, i);
-
-        if (e->kind == kind && e->pid == pid && e->token == token)
-            return i;
-    }
-    runner_fail_fatal(__FILE__, __LINE__, "no such event");
-}
-
-static event *pick(event_kind kind, int pid, uint64_t token)
-{
-    return &g_array_index(events, event, find(kind, pid, token));
-}
-
-static void drop(event_kind kind, int pid, uint64_t token)
-{
-    g_array_remove_index(events, find(kind, pid, token));
-}
-
-static void insert(event e)
-{
-    g_array_append_val(events, e);
-}
-
-static gint by_time(gconstpointer a, gconstpointer b)
-{
-    const event *x = a, *y = b;
-
-    return (x->ns > y->ns) - (x->ns < y->ns);
-}
-
-static int64_t idle_ns = MS(1500);
-
-static judgement *hear(int nodes_left)
-{
-    judge_input in = {.events = events,
-                      .paths = 2,
-                      .nodes_left = nodes_left,
-                      .garbled = garbled,
-                      .service_ns = MS(3500),
-                      .idle_ns = idle_ns};
-
-    g_array_sort(events, by_time);
-    return judge(&in);
-}
-
-/* Accepted when number is negative, else rejected for that verdict and no other. */
-static void expect_left(int number, int nodes_left)
-{
-    judgement *j = hear(nodes_left);
-
-    CHECK(judgement_passes(j) == (number < 0));
-    for (guint i = 0; i < j->violations->len; i++) {
-        const violation *v = &g_array_index(j->violations, violation, i);
-
-        if (v->number != number)
-            runner_fail(__FILE__, __LINE__, "V%d: %s", v->number, v->text);
-    }
-    judgement_free(j);
-}
-
-static void expect(int number)
-{
-    expect_left(number, 0);
+    trial_begin(good, G_N_ELEMENTS(good));
 }
 
 static void accepts(void)
 {
     fresh();
-    judgement *j = hear(0);
+    judgement *j = trial_hear(0);
     CHECK(judgement_passes(j));
     CHECK_INT(j->grants, 8);
     CHECK_INT(j->losses, 4);
@@ -142,86 +62,87 @@ static void accepts(void)
 static void accepts_a_grant_seen_too_late(void)
 {
     fresh();
-    insert((event){S(5), 2, 12, EV_WANT, 0, 7, 0});
-    insert((event){S(6), 0, 20, EV_WANT, 0, 8, 0});
-    insert((event){S(7), 0, 20, EV_GRANT, 900, 10, 0});
-    insert((event){S(7) + 1, 2, 12, EV_GRANT, 0, 9, 0});
-    insert((event){S(7) + 2, 2, 12, EV_TOLD, 0, 9, 0});
-    insert((event){S(7) + 3, 2, 12, EV_LOST, 0, 9, 0});
-    insert((event){S(7) + 4, 0, 20, EV_RELEASE, 0, 10, 0});
-    expect(-1);
+    trial_insert((event){S(5), 2, 12, EV_WANT, 0, 7, 0});
+    trial_insert((event){S(6), 0, 20, EV_WANT, 0, 8, 0});
+    trial_insert((event){S(7), 0, 20, EV_GRANT, 900, 10, 0});
+    trial_insert((event){S(7) + 1, 2, 12, EV_GRANT, 0, 9, 0});
+    trial_insert((event){S(7) + 2, 2, 12, EV_TOLD, 0, 9, 0});
+    trial_insert((event){S(7) + 3, 2, 12, EV_LOST, 0, 9, 0});
+    trial_insert((event){S(7) + 4, 0, 20, EV_RELEASE, 0, 10, 0});
+    trial_expect(-1);
 }
 
 /* The promise is that nobody else gets it. */
 static void accepts_an_owner_again(void)
 {
     fresh();
-    drop(EV_RELEASE, 20, 8);
-    insert((event){MS(4091), 0, 20, EV_TOLD, 0, 8, 0});
-    insert((event){MS(4092), 0, 20, EV_LOST, 0, 8, 0});
-    insert((event){MS(4093), 0, 20, EV_WANT, 0, 8, 0});
-    insert((event){MS(4094), 0, 20, EV_GRANT, 900, 9, 0});
-    insert((event){MS(4095), 0, 20, EV_RELEASE, 0, 9, 0});
-    expect(-1);
+    trial_drop(EV_RELEASE, 20, 8);
+    trial_insert((event){MS(4091), 0, 20, EV_TOLD, 0, 8, 0});
+    trial_insert((event){MS(4092), 0, 20, EV_LOST, 0, 8, 0});
+    trial_insert((event){MS(4093), 0, 20, EV_WANT, 0, 8, 0});
+    trial_insert((event){MS(4094), 0, 20, EV_GRANT, 900, 9, 0});
+    trial_insert((event){MS(4095), 0, 20, EV_RELEASE, 0, 9, 0});
+    trial_expect(-1);
 }
 
 static void rejects_overlap(void)
 {
     fresh();
-    pick(EV_SEEN, 12, 5)->ns = MS(3501); /* of a holder that goes on believing */
-    pick(EV_SEEN, 12, 5)->value = 0;
-    expect(-1);
+    trial_pick(EV_SEEN, 12, 5)->ns = MS(3501); /* of a holder that goes on believing */
+    trial_pick(EV_SEEN, 12, 5)->value = 0;
+    trial_expect(-1);
     fresh();
-    insert((event){MS(3501), 2, 12, EV_SEEN, 1, 5, 0});
-    expect(1);
+    trial_insert((event){MS(3501), 2, 12, EV_SEEN, 1, 5, 0});
+    trial_expect(1);
     fresh();
-    insert(
+    trial_insert(
         (event){MS(3999), 2, 12, EV_SEEN, 1, 5, 0}); /* the stopped holder: first thing on waking */
-    expect(1);
+    trial_expect(1);
     fresh();
-    pick(EV_RELEASE, 10, 1)->ns = MS(45);
-    insert((event){MS(44), 0, 10, EV_SEEN, 800, 1, 0});
-    expect(1);
+    trial_pick(EV_RELEASE, 10, 1)->ns = MS(45);
+    trial_insert((event){MS(44), 0, 10, EV_SEEN, 800, 1, 0});
+    trial_expect(1);
 }
 
 /* The one in between does not hide it. */
 static void rejects_overlap_with_the_next_but_one(void)
 {
     fresh();
-    insert((event){MS(3600), 0, 20, EV_RELEASE, 0, 6, 0});
-    drop(EV_DELETE, 0, 6);
-    drop(EV_TOLD, 20, 6);
-    drop(EV_LOST, 20, 6);
-    drop(EV_ELOST, 20, 6);
-    pick(EV_SEEN, 20, 6)->value = 0;
-    expect(-1);
-    insert((event){MS(3700), 4, 14, EV_WANT, 0, 0, 0});
-    insert((event){MS(3800), 4, 14, EV_GRANT, 100, 6 + 1, 0});
-    insert((event){MS(3900), 4, 14, EV_RELEASE, 0, 7, 0});
-    pick(EV_GRANT, 12, 7)->token = 70;
-    pick(EV_OWNER, 12, 7)->token = 70;
-    pick(EV_SEEN, 12, 7)->token = 70;
-    pick(EV_TOLD, 12, 7)->token = 70;
-    pick(EV_LOST, 12, 7)->token = 70;
-    pick(EV_GRANT, 20, 8)->token = 80;
-    pick(EV_WRITE, 20, 8)->token = 80;
-    pick(EV_RELEASE, 20, 8)->token = 80;
-    expect(-1);
-    insert((event){MS(3950), 2, 12, EV_SEEN, 1, 5, 0});
-    expect(1);
+    trial_insert((event){MS(3600), 0, 20, EV_RELEASE, 0, 6, 0});
+    trial_drop(EV_DELETE, 0, 6);
+    trial_drop(EV_TOLD, 20, 6);
+    trial_drop(EV_LOST, 20, 6);
+    trial_drop(EV_ELOST, 20, 6);
+    trial_pick(EV_SEEN, 20, 6)->value = 0;
+    trial_expect(-1);
+    trial_insert((event){MS(3700), 4, 14, EV_WANT, 0, 0, 0});
+    trial_insert((event){MS(3800), 4, 14, EV_GRANT, 100, 6 + 1, 0});
+    trial_insert((event){MS(3900), 4, 14, EV_RELEASE, 0, 7, 0});
+    trial_pick(EV_GRANT, 12, 7)->token = 70;
+    trial_pick(EV_OWNER, 12, 7)->token = 70;
+    trial_pick(EV_SEEN, 12, 7)->token = 70;
+    trial_pick(EV_TOLD, 12, 7)->token = 70;
+    trial_pick(EV_LOST, 12, 7)->token = 70;
+    trial_pick(EV_GRANT, 20, 8)->token = 80;
+    trial_pick(EV_WRITE, 20, 8)->token = 80;
+    trial_pick(EV_RELEASE, 20, 8)->token = 80;
+    trial_expect(-1);
+    trial_insert((event){MS(3950), 2, 12, EV_SEEN, 1, 5, 0});
+    trial_expect(1);
 }
 
 static void rejects_broken_promise(void)
 {
     fresh();
-    pick(EV_SEEN, 12, 3)->value = 1051; /* at 50: up to 1101, and the next is granted at 1100 */
-    expect(2);
+    trial_pick(EV_SEEN, 12, 3)->value =
+        1051; /* at 50: up to 1101, and the next is granted at 1100 */
+    trial_expect(2);
     fresh();
-    pick(EV_SEEN, 10, 4)->value = 1171; /* killed: it cannot see, but the promise stands */
-    expect(2);
+    trial_pick(EV_SEEN, 10, 4)->value = 1171; /* killed: it cannot see, but the promise stands */
+    trial_expect(2);
     fresh();
-    pick(EV_SEEN, 10, 1)->value = 60000; /* it released: the promise is void */
-    expect(-1);
+    trial_pick(EV_SEEN, 10, 1)->value = 60000; /* it released: the promise is void */
+    trial_expect(-1);
 }
 
 /* The session of a killed holder was ended by force: before the next grant, or behind it. */
@@ -231,30 +152,30 @@ static void rejects_but_for_a_third_party(void)
 
     for (int i = 0; i < 2; i++) {
         fresh();
-        pick(EV_SEEN, 10, 4)->value = 1171;
-        insert((event){MS(1101), 0, 10, EV_OWNER, 110, 4, 0});
-        insert((event){evicted[i], -1, 0, EV_EVICT, 110, 0, 0});
-        expect(i == 0 ? -1 : 2);
+        trial_pick(EV_SEEN, 10, 4)->value = 1171;
+        trial_insert((event){MS(1101), 0, 10, EV_OWNER, 110, 4, 0});
+        trial_insert((event){evicted[i], -1, 0, EV_EVICT, 110, 0, 0});
+        trial_expect(i == 0 ? -1 : 2);
     }
 }
 
 static void rejects_falling_tokens(void)
 {
     fresh();
-    pick(EV_GRANT, 12, 3)->token = 1;
-    pick(EV_OWNER, 12, 3)->token = 1;
-    pick(EV_SUSPECT, 12, 3)->token = 1;
-    pick(EV_SEEN, 12, 3)->token = 1;
-    pick(EV_SEEN, 12, 3)->token = 1;
-    pick(EV_TOLD, 12, 3)->token = 1;
-    pick(EV_LOST, 12, 3)->token = 1;
-    pick(EV_ELOST, 12, 3)->token = 1;
-    expect(3);
+    trial_pick(EV_GRANT, 12, 3)->token = 1;
+    trial_pick(EV_OWNER, 12, 3)->token = 1;
+    trial_pick(EV_SUSPECT, 12, 3)->token = 1;
+    trial_pick(EV_SEEN, 12, 3)->token = 1;
+    trial_pick(EV_SEEN, 12, 3)->token = 1;
+    trial_pick(EV_TOLD, 12, 3)->token = 1;
+    trial_pick(EV_LOST, 12, 3)->token = 1;
+    trial_pick(EV_ELOST, 12, 3)->token = 1;
+    trial_expect(3);
     fresh();
-    pick(EV_GRANT, 11, 2)->token = 1000; /* another path's tokens are its own affair */
-    pick(EV_WRITE, 11, 2)->token = 1000;
-    pick(EV_RELEASE, 11, 2)->token = 1000;
-    expect(-1);
+    trial_pick(EV_GRANT, 11, 2)->token = 1000; /* another path's tokens are its own affair */
+    trial_pick(EV_WRITE, 11, 2)->token = 1000;
+    trial_pick(EV_RELEASE, 11, 2)->token = 1000;
+    trial_expect(-1);
 }
 
 /* w2 stands in line before its first grant; whom the end of its session moved is not overtaken. */
@@ -263,89 +184,89 @@ static void rejects_a_lost_place(void)
     const event place = {MS(3), 2, 12, EV_LINE, 102, 3, 0};
 
     fresh();
-    insert(place);
-    judgement *j = hear(0);
+    trial_insert(place);
+    judgement *j = trial_hear(0);
     CHECK(judgement_passes(j));
     CHECK_INT(j->kept, 1);
     judgement_free(j);
-    pick(EV_LINE, 12, 3)->token = 2;
-    expect(3);
-    pick(EV_LINE, 12, 2)->value = 101;
-    expect(-1);
+    trial_pick(EV_LINE, 12, 3)->token = 2;
+    trial_expect(3);
+    trial_pick(EV_LINE, 12, 2)->value = 101;
+    trial_expect(-1);
 }
 
 static void rejects_a_careless_register(void)
 {
     fresh();
-    pick(EV_REFUSED, 12, 5)->value = 4; /* after token 6 */
-    pick(EV_REFUSED, 12, 5)->kind = EV_WRITE;
-    pick(EV_WRITE, 20, 8)->value = 5;
-    expect(4);
+    trial_pick(EV_REFUSED, 12, 5)->value = 4; /* after token 6 */
+    trial_pick(EV_REFUSED, 12, 5)->kind = EV_WRITE;
+    trial_pick(EV_WRITE, 20, 8)->value = 5;
+    trial_expect(4);
     fresh();
-    pick(EV_WRITE, 20, 8)->value = 3; /* the write before was lost */
-    expect(4);
+    trial_pick(EV_WRITE, 20, 8)->value = 3; /* the write before was lost */
+    trial_expect(4);
 }
 
 static void rejects_starvation(void)
 {
     fresh();
-    insert((event){S(5), 2, 12, EV_WANT, 0, 7, 0});
-    expect(5);
-    insert((event){S(6), 2, 12, EV_KILL, 0, 0, 0});
-    expect(-1);
-    g_array_set_size(events, 0);
-    expect(5);
+    trial_insert((event){S(5), 2, 12, EV_WANT, 0, 7, 0});
+    trial_expect(5);
+    trial_insert((event){S(6), 2, 12, EV_KILL, 0, 0, 0});
+    trial_expect(-1);
+    g_array_set_size(trial.events, 0);
+    trial_expect(5);
 }
 
 static void rejects_left_nodes(void)
 {
     fresh();
-    expect_left(6, 1);
+    trial_expect_left(6, 1);
 }
 
 static void rejects_a_silent_loss(void)
 {
     fresh();
-    drop(EV_TOLD, 12, 3);
-    expect(7);
+    trial_drop(EV_TOLD, 12, 3);
+    trial_expect(7);
     fresh();
-    drop(EV_TOLD, 20, 6); /* a third party took it: told all the same */
-    expect(7);
+    trial_drop(EV_TOLD, 20, 6); /* a third party took it: told all the same */
+    trial_expect(7);
     fresh();
-    drop(EV_LOST, 12, 5); /* ended by a release that answered ZKL_ELOST */
-    insert((event){MS(4003), 2, 12, EV_RELEASE, 0, 5, 0});
-    expect(-1);
-    drop(EV_TOLD, 12, 5);
-    expect(7);
-    insert((event){S(8), 2, 12, EV_KILL, 0, 0, 0}); /* before it could be told */
-    expect(-1);
-    pick(EV_KILL, 12, 0)->ns = S(70);
-    expect(7);
+    trial_drop(EV_LOST, 12, 5); /* ended by a release that answered ZKL_ELOST */
+    trial_insert((event){MS(4003), 2, 12, EV_RELEASE, 0, 5, 0});
+    trial_expect(-1);
+    trial_drop(EV_TOLD, 12, 5);
+    trial_expect(7);
+    trial_insert((event){S(8), 2, 12, EV_KILL, 0, 0, 0}); /* before it could be told */
+    trial_expect(-1);
+    trial_pick(EV_KILL, 12, 0)->ns = S(70);
+    trial_expect(7);
 }
 
 static void rejects_two_words(void)
 {
     fresh();
-    insert((event){MS(990), 2, 12, EV_TOLD, 0, 3, 0});
-    expect(7);
+    trial_insert((event){MS(990), 2, 12, EV_TOLD, 0, 3, 0});
+    trial_expect(7);
     fresh();
-    insert((event){MS(990), 2, 12, EV_HELD, 0, 3, 0});
-    expect(7);
+    trial_insert((event){MS(990), 2, 12, EV_HELD, 0, 3, 0});
+    trial_expect(7);
     fresh();
-    insert((event){MS(35), 0, 10, EV_TOLD, 0, 1, 0}); /* after a release that was well */
-    expect(7);
+    trial_insert((event){MS(35), 0, 10, EV_TOLD, 0, 1, 0}); /* after a release that was well */
+    trial_expect(7);
 }
 
 /* Late by its own stopped time only. */
 static void rejects_a_late_word(void)
 {
     fresh();
-    pick(EV_TOLD, 12, 5)->ns = S(70);
-    pick(EV_GOON, 12, 0)->ns = S(69);
-    expect(-1);
-    pick(EV_GOON, 12, 0)->ns = S(4);
-    expect(7);
-    judgement *j = hear(0);
+    trial_pick(EV_TOLD, 12, 5)->ns = S(70);
+    trial_pick(EV_GOON, 12, 0)->ns = S(69);
+    trial_expect(-1);
+    trial_pick(EV_GOON, 12, 0)->ns = S(4);
+    trial_expect(7);
+    judgement *j = trial_hear(0);
     CHECK_INT(j->latest_told, S(70) - S(4) + MS(0));
     judgement_free(j);
 }
@@ -353,54 +274,54 @@ static void rejects_a_late_word(void)
 static void rejects_failed_calls(void)
 {
     fresh();
-    insert((event){MS(100), 0, 10, EV_ERROR, -3, 0, 0});
-    expect(0);
+    trial_insert((event){MS(100), 0, 10, EV_ERROR, -3, 0, 0});
+    trial_expect(0);
     fresh();
-    insert((event){MS(100), 0, 10, EV_DEAD, 11, 0, 0});
-    expect(0);
+    trial_insert((event){MS(100), 0, 10, EV_DEAD, 11, 0, 0});
+    trial_expect(0);
     fresh();
-    drop(EV_RELEASE, 20, 8);
-    expect(0);
+    trial_drop(EV_RELEASE, 20, 8);
+    trial_expect(0);
     fresh();
-    garbled = true;
-    expect(0);
-    garbled = false;
+    trial.garbled = true;
+    trial_expect(0);
+    trial.garbled = false;
 }
 
 /* w1 has its grant for two turns, of which the second begins when the first is over. */
 static void later_turn(void)
 {
     fresh();
-    insert((event){MS(33), 1, 11, EV_WANT, 0, 2, 0});
-    insert((event){MS(34), 1, 11, EV_GRANT, 900, 2, 1});
-    insert((event){MS(35), 1, 11, EV_WRITE, 2, 2, 1});
-    insert((event){MS(36), 1, 11, EV_RELEASE, 0, 2, 1});
+    trial_insert((event){MS(33), 1, 11, EV_WANT, 0, 2, 0});
+    trial_insert((event){MS(34), 1, 11, EV_GRANT, 900, 2, 1});
+    trial_insert((event){MS(35), 1, 11, EV_WRITE, 2, 2, 1});
+    trial_insert((event){MS(36), 1, 11, EV_RELEASE, 0, 2, 1});
 }
 
 static void accepts_turns(void)
 {
     later_turn();
-    judgement *j = hear(0);
+    judgement *j = trial_hear(0);
     CHECK(judgement_passes(j));
     CHECK_INT(j->turns, 1);
     CHECK_INT(j->longest_unused, MS(10)); /* from w0's release to w2's first grant */
     CHECK(j->unused_share == 10.0 / 1500);
     CHECK_INT(j->slow_unused, 0);
     judgement_free(j);
-    idle_ns = MS(10) - 1;
-    j = hear(0);
-    idle_ns = MS(1500);
+    trial.idle_ns = MS(10) - 1;
+    j = trial_hear(0);
+    trial.idle_ns = MS(1500);
     CHECK(judgement_passes(j));
     CHECK_INT(j->slow_unused, 1);
     judgement_free(j);
-    insert((event){MS(37), 1, 11, EV_REFUSED, 0, 2, 0}); /* a write of the first comes late */
-    expect(-1);
+    trial_insert((event){MS(37), 1, 11, EV_REFUSED, 0, 2, 0}); /* a write of the first comes late */
+    trial_expect(-1);
 }
 
 static event *pick_turn(event_kind kind, uint64_t turn)
 {
-    for (guint i = 0; i < events->len; i++) {
-        event *e = &g_array_index(events, event, i);
+    for (guint i = 0; i < trial.events->len; i++) {
+        event *e = &g_array_index(trial.events, event, i);
 
         if (e->kind == kind && e->pid == 11 && e->turn == turn)
             return e;
@@ -412,27 +333,27 @@ static void rejects_turns_that_do_not_rise(void)
 {
     later_turn();
     pick_turn(EV_GRANT, 1)->turn = 0;
-    expect(3);
+    trial_expect(3);
 }
 
 static void rejects_a_turn_of_anothers_token(void)
 {
     later_turn();
-    for (guint i = 0; i < events->len; i++)
-        if (g_array_index(events, event, i).ns >= MS(33) &&
-            g_array_index(events, event, i).ns <= MS(36) &&
-            g_array_index(events, event, i).pid == 11) {
-            g_array_index(events, event, i).pid = 15;
-            g_array_index(events, event, i).worker = 5;
+    for (guint i = 0; i < trial.events->len; i++)
+        if (g_array_index(trial.events, event, i).ns >= MS(33) &&
+            g_array_index(trial.events, event, i).ns <= MS(36) &&
+            g_array_index(trial.events, event, i).pid == 11) {
+            g_array_index(trial.events, event, i).pid = 15;
+            g_array_index(trial.events, event, i).worker = 5;
         }
-    expect(3);
+    trial_expect(3);
 }
 
 static void rejects_a_write_of_an_earlier_turn(void)
 {
     later_turn();
-    insert((event){MS(37), 1, 11, EV_WRITE, 3, 2, 0});
-    expect(4);
+    trial_insert((event){MS(37), 1, 11, EV_WRITE, 3, 2, 0});
+    trial_expect(4);
 }
 
 static const struct test_case cases[] = {
@@ -462,7 +383,7 @@ static const struct test_case cases[] = {
 int main(int argc, char **argv)
 {
     static const struct test_suite suite = {"judge", NULL, NULL, cases};
-    static const struct test_suite *const suites[] = {&suite, NULL};
+    static const struct test_suite *const suites[] = {&suite, &judge_claims_suite, NULL};
 
     return runner_main(argc, argv, suites);
 }

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -21,35 +20,35 @@ static bool take_turn(int fd)
 
 /* A process that dies here leaves the old content or the new one, perhaps unrecorded, and the
  * kernel opens the lock. */
-static enum register_answer write_in_turn(int fd, uint64_t token, uint64_t turn, register_fn fn,
-                                          void *data)
+static enum register_answer use_in_turn(int fd, const struct register_use *u, register_fn fn,
+                                        void *data)
 {
     struct content c = {0};
     ssize_t had = pread(fd, &c, sizeof c, 0);
 
     if (had != 0 && had != (ssize_t)sizeof c)
         return REGISTER_FAILED;
-    if (token < c.token || (token == c.token && turn < c.turn)) {
+    if (u->token < c.token || (u->token == c.token && u->turn < c.turn)) {
         fn(REGISTER_REFUSED, 0, data);
         return REGISTER_REFUSED;
     }
-    c.token = token;
-    c.turn = turn;
-    c.writes++;
-    if (pwrite(fd, &c, sizeof c, 0) != (ssize_t)sizeof c)
-        return REGISTER_FAILED;
+    if (!u->reads) {
+        c = (struct content){u->token, u->turn, c.writes + 1};
+        if (pwrite(fd, &c, sizeof c, 0) != (ssize_t)sizeof c)
+            return REGISTER_FAILED;
+    }
     fn(REGISTER_ACCEPTED, c.writes, data);
     return REGISTER_ACCEPTED;
 }
 
-enum register_answer register_write(const char *file, uint64_t token, uint64_t turn, register_fn fn,
-                                    void *data)
+enum register_answer register_use(const char *file, const struct register_use *u, register_fn fn,
+                                  void *data)
 {
     enum register_answer answer = REGISTER_FAILED;
     int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 
     if (fd >= 0 && take_turn(fd))
-        answer = write_in_turn(fd, token, turn, fn, data);
+        answer = use_in_turn(fd, u, fn, data);
     if (fd >= 0)
         close(fd);
     return answer;

@@ -87,12 +87,20 @@ static char *connect_string(const struct scene *s, int worker)
     return g_string_free(text, FALSE);
 }
 
+/* Among candidates there are both kinds. */
+static enum turn_kind kind_of_turns(const struct scene *s, int worker)
+{
+    if (s->o.election)
+        return worker % 2 == 0 ? TURN_CAMPAIGN : TURN_STARTED;
+    return s->with[worker].takes;
+}
+
 static GPtrArray *arguments(const struct scene *s, int worker)
 {
     const struct actor_options *o = &s->with[worker];
     GPtrArray *argv = g_ptr_array_new_with_free_func(g_free);
     char *connect = connect_string(s, worker);
-    int path = worker % s->o.paths;
+    const unsigned paths = o->paths != 0 ? o->paths : 1u << worker % s->o.paths;
 
     for (int i = 0; s->o.lab && s->o.lab->within[o->host][i]; i++)
         g_ptr_array_add(argv, g_strdup(s->o.lab->within[o->host][i]));
@@ -100,9 +108,9 @@ static GPtrArray *arguments(const struct scene *s, int worker)
     g_ptr_array_add(argv, g_strdup("worker"));
     g_ptr_array_add(argv, g_strdup_printf("--id=%d", worker));
     g_ptr_array_add(argv, g_strdup_printf("--connect=%s", connect));
-    g_ptr_array_add(argv, g_strdup_printf("--path=/faults/%d", path));
+    g_ptr_array_add(argv, g_strdup_printf("--takes=%d", (int)kind_of_turns(s, worker)));
+    g_ptr_array_add(argv, g_strdup_printf("--paths=%u", paths));
     g_ptr_array_add(argv, g_strdup_printf("--dir=%s", s->scratch.path));
-    g_ptr_array_add(argv, g_strdup_printf("--file=%s/register.%d", s->scratch.path, path));
     g_ptr_array_add(argv, g_strdup_printf("--timeout=%d", s->o.timeout_ms));
     g_ptr_array_add(argv, g_strdup_printf("--tick=%d", s->o.tick_ms));
     g_ptr_array_add(argv, g_strdup_printf("--hold-min=%d", o->hold_min_ms));
@@ -110,10 +118,6 @@ static GPtrArray *arguments(const struct scene *s, int worker)
     g_ptr_array_add(argv, g_strdup_printf("--rest=%d", o->rest_ms));
     g_ptr_array_add(argv, g_strdup_printf("--retain=%d", o->retain_ms));
     g_ptr_array_add(argv, g_strdup_printf("--seed=%d", o->seed + s->actor[worker].number));
-    if (o->both)
-        g_ptr_array_add(argv, g_strdup("--both"));
-    if (s->o.election)
-        g_ptr_array_add(argv, g_strdup("--election"));
     g_ptr_array_add(argv, NULL);
     g_free(connect);
     return argv;

@@ -3,6 +3,7 @@
 #define FAULTS_SCENE_H
 
 #include "judge.h"
+#include "turn.h"
 
 #include "tests/support/lab.h"
 #include "tests/support/process.h"
@@ -37,7 +38,8 @@ struct actor_options {
     int hold_min_ms, hold_max_ms; /* HOLD_ON: until told */
     int rest_ms;                  /* at most, between two rounds */
     int retain_ms;                /* of a mutex */
-    bool both;                    /* it locks another path, too: see turn.h */
+    enum turn_kind takes;         /* not of candidates */
+    unsigned paths;               /* bit p: path p; 0: path w % paths of worker w */
     int seed;
     int host; /* of the lab, where it runs */
 };

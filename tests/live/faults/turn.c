@@ -44,35 +44,78 @@ static int give_back(struct turn *t)
     return err;
 }
 
-int turn_new(struct turn *t, const struct turn_options *o, zkl_session *s, const char *path,
-             const char *id)
+static int new_election(struct turn *t, const struct turn_options *o)
 {
-    zkl_mutex_options mo = ZKL_MUTEX_OPTIONS_INIT;
     int err;
 
-    *t = (struct turn){.kind = o->kind};
-    mo.retain_ms = o->retain_ms;
-    if (o->kind == TURN_LOCK)
-        return zkl_mutex_new(&t->mutex, s, path, &mo);
-    if (o->kind == TURN_BOTH)
-        return zkl_multilock_new(&t->both, s, (const char *[]){path, TURN_OTHER_PATH}, 2, NULL);
     pthread_mutex_init(&t->monitor, NULL);
     pthread_cond_init(&t->changed, NULL);
-    err = zkl_election_new(&t->election, s, path, id, NULL);
+    err = zkl_election_new(&t->election, o->session, o->paths[0], o->id, NULL);
     if (err == 0 && o->kind == TURN_STARTED)
         err = zkl_election_start(t->election, on_event, t);
     return err;
 }
 
-int turn_take(struct turn *t, zkl_grant **ret)
+int turn_new(struct turn *t, const struct turn_options *o)
 {
-    if (t->kind == TURN_LOCK)
+    zkl_mutex_options mo = ZKL_MUTEX_OPTIONS_INIT;
+    zkl_semaphore_options so = ZKL_SEMAPHORE_OPTIONS_INIT;
+
+    *t = (struct turn){.kind = o->kind};
+    mo.retain_ms = o->retain_ms;
+    so.limit = TURN_LIMIT;
+    so.numbered = o->kind == TURN_NUMBERED;
+    switch (o->kind) {
+    case TURN_LOCK:
+        return zkl_mutex_new(&t->mutex, o->session, o->paths[0], &mo);
+    case TURN_SEVERAL:
+        return zkl_multilock_new(&t->several, o->session, o->paths, o->count, NULL);
+    case TURN_RWLOCK:
+        return zkl_rwlock_new(&t->rwlock, o->session, o->paths[0], NULL);
+    case TURN_PERMITS:
+    case TURN_NUMBERED:
+        return zkl_semaphore_new(&t->semaphore, o->session, o->paths[0], &so);
+    default:
+        return new_election(t, o);
+    }
+}
+
+static int take_side(struct turn *t, const claim *c, zkl_grant **ret)
+{
+    t->shared = c->kind == CLAIM_READ;
+    if (t->shared)
+        return zkl_rwlock_lock_shared(t->rwlock, ZKL_FOREVER, ret);
+    return zkl_rwlock_lock(t->rwlock, ZKL_FOREVER, ret);
+}
+
+int turn_take(struct turn *t, const claim *c, zkl_grant **ret)
+{
+    switch (t->kind) {
+    case TURN_LOCK:
         return zkl_mutex_lock(t->mutex, ZKL_FOREVER, ret);
-    if (t->kind == TURN_BOTH)
-        return zkl_multilock_lock(t->both, ZKL_FOREVER, ret);
-    if (t->kind == TURN_CAMPAIGN)
+    case TURN_SEVERAL:
+        return zkl_multilock_lock(t->several, ZKL_FOREVER, ret);
+    case TURN_RWLOCK:
+        return take_side(t, c, ret);
+    case TURN_PERMITS:
+    case TURN_NUMBERED:
+        return zkl_semaphore_acquire(t->semaphore, c->permits, ZKL_FOREVER, ret);
+    case TURN_CAMPAIGN:
         return zkl_election_campaign(t->election, ZKL_FOREVER, ret);
-    return take_lent(t, ret);
+    default:
+        return take_lent(t, ret);
+    }
+}
+
+int turn_read_too(struct turn *t)
+{
+    return zkl_rwlock_lock_shared(t->rwlock, ZKL_FOREVER, NULL);
+}
+
+int turn_downgrade(struct turn *t)
+{
+    t->shared = true;
+    return zkl_rwlock_unlock(t->rwlock);
 }
 
 static int release(zkl_grant *grant)
@@ -87,20 +130,29 @@ int turn_give(struct turn *t, zkl_grant *grant)
 {
     int err;
 
-    if (t->kind == TURN_LOCK)
+    switch (t->kind) {
+    case TURN_LOCK:
         return zkl_mutex_unlock(t->mutex);
-    if (t->kind == TURN_BOTH)
+    case TURN_RWLOCK:
+        return t->shared ? zkl_rwlock_unlock_shared(t->rwlock) : zkl_rwlock_unlock(t->rwlock);
+    case TURN_SEVERAL:
+    case TURN_PERMITS:
+    case TURN_NUMBERED:
         return release(grant);
-    if (t->kind == TURN_STARTED)
+    case TURN_CAMPAIGN:
+        err = zkl_election_resign(t->election);
+        zkl_grant_release(grant);
+        return err;
+    default:
         return give_back(t);
-    err = zkl_election_resign(t->election);
-    zkl_grant_release(grant);
-    return err;
+    }
 }
 
 void turn_free(struct turn *t)
 {
     zkl_mutex_free(t->mutex);
-    zkl_multilock_free(t->both);
+    zkl_multilock_free(t->several);
+    zkl_rwlock_free(t->rwlock);
+    zkl_semaphore_free(t->semaphore);
     zkl_election_free(t->election);
 }

@@ -2,21 +2,33 @@
 #ifndef FAULTS_TURN_H
 #define FAULTS_TURN_H
 
+#include "claim.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <zkl.h>
 
-/* TURN_BOTH locks TURN_OTHER_PATH with its path. TURN_CAMPAIGN asks for each term; TURN_STARTED
- * lets the library campaign on and on. */
-enum turn_kind { TURN_LOCK, TURN_BOTH, TURN_CAMPAIGN, TURN_STARTED };
+/* TURN_CAMPAIGN asks for each term; TURN_STARTED lets the library campaign on and on. */
+enum turn_kind {
+    TURN_LOCK,
+    TURN_SEVERAL,
+    TURN_RWLOCK,
+    TURN_PERMITS,
+    TURN_NUMBERED,
+    TURN_CAMPAIGN,
+    TURN_STARTED
+};
 
-#define TURN_OTHER_PATH "/faults/other"
+enum { TURN_LIMIT = 4 }; /* permits of each semaphore */
 
 struct turn {
     enum turn_kind kind;
     zkl_mutex *mutex;
-    zkl_multilock *both;
+    zkl_multilock *several;
+    zkl_rwlock *rwlock;
+    zkl_semaphore *semaphore;
     zkl_election *election;
+    bool shared; /* of a read-write lock: the present turn reads */
     /* Of TURN_STARTED: */
     pthread_mutex_t monitor;
     pthread_cond_t changed;
@@ -28,12 +40,20 @@ struct turn {
 struct turn_options {
     enum turn_kind kind;
     int64_t retain_ms; /* of a lock */
+    zkl_session *session;
+    const char *const *paths;
+    size_t count;   /* more than one for TURN_SEVERAL */
+    const char *id; /* of a candidate */
 };
 
 /* They answer as the library does. What is made stands still in memory to the session's end. */
-int turn_new(struct turn *t, const struct turn_options *o, zkl_session *s, const char *path,
-             const char *id);
-int turn_take(struct turn *t, zkl_grant **ret); /* waits; lent until given back */
+int turn_new(struct turn *t, const struct turn_options *o);
+int turn_take(struct turn *t, const claim *c, zkl_grant **ret); /* waits; lent until given back */
+
+/* A writer goes one level deeper as a reader, and then leaves that of writing. */
+int turn_read_too(struct turn *t);
+int turn_downgrade(struct turn *t);
+
 int turn_give(struct turn *t, zkl_grant *grant);
 void turn_free(struct turn *t);
 

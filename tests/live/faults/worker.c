@@ -18,22 +18,28 @@ enum {
     NAP_MS = 6,   /* at most, between the check and the act */
     ACT_MS = 5,   /* between two acts, on average */
     SHORT_HOLD_MS = 15,
-    LONG_HOLD = 20,          /* one in so many may last longer */
-    LAST_MS = 20,            /* at most, the hold after the last order */
+    LONG_HOLD = 20, /* one in so many may last longer */
+    LAST_MS = 20,   /* at most, the hold after the last order */
+    READERS = 60,
+    DOWNGRADED = 50,         /* per cent of the turns, and of those of writers */
     REGISTER_FAILURE = -1000 /* beside the library's codes */
 };
 
 struct worker {
     int id, timeout_ms, tick_ms, hold_min_ms, hold_max_ms, rest_ms, retain_ms, seed;
-    char *connect, *path, *dir, *file;
+    int takes; /* an enum turn_kind */
+    int paths; /* bit p: /faults/p */
+    char *connect, *dir;
     int record;
     FILE *log;
     GRand *rand;
     zkl_session *session;
-    gboolean both;     /* locks another path, too */
-    gboolean election; /* leads, instead of taking a lock */
-    struct turn takes;
+    struct turn source;
+    claim claim;
+    bool reads;     /* it has or came to have the shared side */
+    bool downgrade; /* a writer that is to read in the end */
     zkl_grant *grant;
+    uint64_t part[CLAIM_PARTS_MAX]; /* its token at each path */
     uint64_t token, turn;
     int64_t seen, until; /* of this grant: the last look that found it valid, its deadline then */
     int64_t recorded;    /* the deadline that was recorded last */
@@ -108,19 +114,87 @@ static bool look(struct worker *w)
     return true;
 }
 
-static void on_write(enum register_answer answer, int64_t value, void *data)
+struct act {
+    struct worker *w;
+    struct register_use use;
+};
+
+static void on_used(enum register_answer answer, int64_t value, void *data)
 {
-    record(data, answer == REGISTER_ACCEPTED ? EV_WRITE : EV_REFUSED, value);
+    const struct act *a = data;
+    const event e = {.ns = history_now(),
+                     .worker = a->w->id,
+                     .pid = getpid(),
+                     .kind = answer == REGISTER_REFUSED ? EV_REFUSED
+                             : a->use.reads             ? EV_READ
+                                                        : EV_WRITE,
+                     .value = value,
+                     .token = a->use.token,
+                     .turn = a->use.turn};
+
+    history_add_event(a->w->record, &e);
 }
 
-/* Checks, and acts a moment later: what no lock can prevent, and the register must. */
+static int nth_path(const struct worker *w, int nth)
+{
+    int path = g_bit_nth_lsf((gulong)w->paths, -1);
+
+    while (nth-- > 0)
+        path = g_bit_nth_lsf((gulong)w->paths, path);
+    return path;
+}
+
+/* Checks, and acts a moment later: what no lock can prevent, and the register must. Permits are for
+ * what several do at once: there is no register for that. */
 static void act(struct worker *w)
 {
-    if (!look(w))
+    if (!look(w) || w->claim.permits > 0)
         return;
     pause_ms(g_rand_int_range(w->rand, 0, NAP_MS + 1));
-    if (register_write(w->file, w->token, w->turn, on_write, w) == REGISTER_FAILED)
+    const int nth = g_rand_int_range(w->rand, 0, (gint)zkl_grant_count(w->grant));
+    struct act a = {w, {w->part[nth], w->turn, w->reads}};
+    char *file = g_strdup_printf("%s/register.%d", w->dir, nth_path(w, nth));
+    if (register_use(file, &a.use, on_used, &a) == REGISTER_FAILED)
         record(w, EV_ERROR, REGISTER_FAILURE);
+    g_free(file);
+}
+
+/* A writer may become a reader, and permits are two or so. */
+static void draw_claim(struct worker *w)
+{
+    claim *c = &w->claim;
+
+    *c = (claim){.paths = (unsigned)w->paths};
+    if (w->takes == TURN_SEVERAL)
+        c->kind = CLAIM_SEVERAL;
+    if (w->takes == TURN_RWLOCK)
+        c->kind = g_rand_int_range(w->rand, 0, 100) < READERS ? CLAIM_READ : CLAIM_WRITE;
+    w->reads = c->kind == CLAIM_READ;
+    w->downgrade = c->kind == CLAIM_WRITE && g_rand_int_range(w->rand, 0, 100) < DOWNGRADED;
+    if (w->takes != TURN_PERMITS && w->takes != TURN_NUMBERED)
+        return;
+    c->kind = w->takes == TURN_PERMITS ? CLAIM_PERMITS : CLAIM_NUMBERED;
+    c->permits = g_rand_int_range(w->rand, 1, TURN_LIMIT);
+    c->limit = TURN_LIMIT;
+}
+
+/* What else the grant says. */
+static void record_more(struct worker *w)
+{
+    int numbers[TURN_LIMIT];
+    int count = zkl_grant_slots(w->grant, numbers, TURN_LIMIT);
+    int err = zkl_grant_tokens(w->grant, w->part, CLAIM_PARTS_MAX);
+    uint64_t mask = 0;
+
+    record(w, EV_OWNER, zkl_grant_session_id(w->grant));
+    for (size_t i = 1; err == 0 && i < zkl_grant_count(w->grant); i++)
+        record(w, EV_PART, (int64_t)w->part[i]);
+    for (int i = 0; i < count; i++)
+        mask |= UINT64_C(1) << numbers[i];
+    if (mask != 0)
+        record(w, EV_NUMBERS, (int64_t)mask);
+    if (err != 0 || count < 0)
+        record(w, EV_ERROR, err != 0 ? err : count);
 }
 
 static bool acquire(struct worker *w)
@@ -128,8 +202,9 @@ static bool acquire(struct worker *w)
     int err;
 
     w->next = false;
-    record(w, EV_WANT, 0);
-    err = turn_take(&w->takes, &w->grant);
+    draw_claim(w);
+    record(w, EV_WANT, claim_pack(&w->claim));
+    err = turn_take(&w->source, &w->claim, &w->grant);
     if (err != 0) {
         record(w, EV_ERROR, err);
         return false;
@@ -141,11 +216,30 @@ static bool acquire(struct worker *w)
     w->until = w->recorded = w->seen + left * 1000000;
     const event e = {w->seen, w->id, getpid(), EV_GRANT, left, w->token, w->turn};
     history_add_event(w->record, &e);
-    record(w, EV_OWNER, zkl_grant_session_id(w->grant));
+    record_more(w);
     err = zkl_grant_on_change(w->grant, changed, w);
     if (err != 0)
         record(w, EV_ERROR, err);
     return true;
+}
+
+/* It reads from now on, and others may. */
+static void downgrade(struct worker *w)
+{
+    int err;
+
+    w->downgrade = false;
+    if (!look(w))
+        return;
+    record_seen(w);
+    err = turn_read_too(&w->source);
+    if (err == 0) {
+        record(w, EV_DOWNGRADE, 0);
+        w->reads = true;
+        err = turn_downgrade(&w->source);
+    }
+    if (err != 0 && err != ZKL_ELOST)
+        record(w, EV_ERROR, err);
 }
 
 /* Mostly short, now and then long. */
@@ -171,6 +265,8 @@ static bool hold(struct worker *w)
             return false;
         if (g_rand_int_range(w->rand, 0, ACT_MS) == 0)
             act(w);
+        if (w->downgrade && history_now() - begun >= ms * INT64_C(500000))
+            downgrade(w);
         listen_ms(w, LOOK_MS);
     }
     return true;
@@ -182,7 +278,7 @@ static void leave(struct worker *w, bool lost)
 
     record_seen(w);
     record(w, lost ? EV_LOST : EV_RELEASE, 0);
-    err = turn_give(&w->takes, w->grant);
+    err = turn_give(&w->source, w->grant);
     w->grant = NULL;
     if (err == ZKL_ELOST)
         record(w, EV_ELOST, 0);
@@ -198,18 +294,28 @@ static void take_log(zkl_log_level level, const char *line, void *data)
     fflush(w->log);
 }
 
-/* Among candidates there are both kinds. */
-static enum turn_kind kind_of_turn(const struct worker *w)
+/* What the turns are at, once there is a session. */
+static int open_source(struct worker *w, const char *name)
 {
-    if (!w->election)
-        return w->both ? TURN_BOTH : TURN_LOCK;
-    return w->id % 2 == 0 ? TURN_CAMPAIGN : TURN_STARTED;
+    struct turn_options to = {.kind = (enum turn_kind)w->takes,
+                              .retain_ms = w->retain_ms,
+                              .session = w->session,
+                              .id = name};
+    char *paths[CLAIM_PARTS_MAX];
+    int err;
+
+    for (int p = nth_path(w, 0); p >= 0; p = g_bit_nth_lsf((gulong)w->paths, p))
+        paths[to.count++] = g_strdup_printf("/faults/%d", p);
+    to.paths = (const char *const *)paths;
+    err = turn_new(&w->source, &to);
+    while (to.count > 0)
+        g_free(paths[--to.count]);
+    return err;
 }
 
 static bool open_all(struct worker *w)
 {
     zkl_session_options so = ZKL_SESSION_OPTIONS_INIT;
-    const struct turn_options to = {kind_of_turn(w), w->retain_ms};
     char *name = g_strdup_printf("w%d.%d", w->id, (int)getpid());
     char *log = g_strdup_printf("%s/%s.log", w->dir, name);
     int err = ZKL_EINVAL;
@@ -225,7 +331,7 @@ static bool open_all(struct worker *w)
     if (w->record >= 0 && w->log)
         err = zkl_session_open(&w->session, w->connect, &so, NULL);
     if (err == 0)
-        err = turn_new(&w->takes, &to, w->session, w->path, name);
+        err = open_source(w, name);
     if (err != 0)
         fprintf(stderr, "%s: no session: %s\n", name, zkl_strerror(err));
     g_free(name);
@@ -238,17 +344,15 @@ static bool parse(struct worker *w, int argc, char **argv)
     const GOptionEntry entries[] = {
         {"id", 0, 0, G_OPTION_ARG_INT, &w->id, NULL, NULL},
         {"connect", 0, 0, G_OPTION_ARG_STRING, &w->connect, NULL, NULL},
-        {"path", 0, 0, G_OPTION_ARG_STRING, &w->path, NULL, NULL},
+        {"takes", 0, 0, G_OPTION_ARG_INT, &w->takes, NULL, NULL},
+        {"paths", 0, 0, G_OPTION_ARG_INT, &w->paths, NULL, NULL},
         {"dir", 0, 0, G_OPTION_ARG_STRING, &w->dir, NULL, NULL},
-        {"file", 0, 0, G_OPTION_ARG_STRING, &w->file, NULL, NULL},
         {"timeout", 0, 0, G_OPTION_ARG_INT, &w->timeout_ms, NULL, NULL},
         {"tick", 0, 0, G_OPTION_ARG_INT, &w->tick_ms, NULL, NULL},
         {"hold-min", 0, 0, G_OPTION_ARG_INT, &w->hold_min_ms, NULL, NULL},
         {"hold-max", 0, 0, G_OPTION_ARG_INT, &w->hold_max_ms, NULL, NULL},
         {"rest", 0, 0, G_OPTION_ARG_INT, &w->rest_ms, NULL, NULL},
         {"retain", 0, 0, G_OPTION_ARG_INT, &w->retain_ms, NULL, NULL},
-        {"both", 0, 0, G_OPTION_ARG_NONE, &w->both, NULL, NULL},
-        {"election", 0, 0, G_OPTION_ARG_NONE, &w->election, NULL, NULL},
         {"seed", 0, 0, G_OPTION_ARG_INT, &w->seed, NULL, NULL},
         {0},
     };
@@ -258,7 +362,7 @@ static bool parse(struct worker *w, int argc, char **argv)
     g_option_context_add_main_entries(context, entries, NULL);
     ok = g_option_context_parse(context, &argc, &argv, NULL);
     g_option_context_free(context);
-    return ok && w->connect && w->path && w->dir && w->file;
+    return ok && w->connect && w->paths != 0 && w->dir;
 }
 
 int worker_main(int argc, char **argv)
@@ -277,7 +381,7 @@ int worker_main(int argc, char **argv)
             leave(&w, hold(&w));
         listen_ms(&w, g_rand_int_range(w.rand, 0, w.rest_ms + 1));
     } while (well && !last);
-    turn_free(&w.takes);
+    turn_free(&w.source);
     zkl_session_close(w.session);
     record(&w, EV_DONE, 0);
     return 0;

@@ -1,4 +1,5 @@
-/* A process that takes a lock or leads, acts on the register while it may, and records all of it.
+/* A process that takes what a lock gives, or leads, acts on the register while it may, and records
+ * all of it.
  * It knows nothing but the public interface of zkl. */
 #ifndef FAULTS_WORKER_H
 #define FAULTS_WORKER_H
