@@ -1,12 +1,23 @@
 """Judges what contenders recorded: judge.py COUNTER HISTORY LEAST PID=GRANTS...
 
+judge.py --waits HISTORY...
+
 COUNTER and HISTORY are the files of `contend` (see peers.sh); each process says how many turns it
-had, LEAST or more. Prints one line with figures, then one for each fault; fails if there is any."""
+had, LEAST or more. Prints one line with figures, then one for each fault; fails if there is any.
+With --waits it prints the longest wait of each kind."""
 
 import collections
 import sys
 
 Use = collections.namedtuple("Use", "begin end kind pid token found left")
+
+
+LIMIT = 4  # permits of a semaphore
+
+
+def numbered(use):
+    """It has numbers, a bit for each, that nobody else has."""
+    return use.kind.endswith("-numbered")
 
 
 def shared(use):
@@ -59,6 +70,30 @@ def at_once(reads):
     return most
 
 
+def doubles(uses):
+    """How many had a number that another still had."""
+    count, there = 0, []
+    for use in uses:
+        there = [other for other in there if other.end > use.begin]
+        count += any(other.found & use.found for other in there)
+        there.append(use)
+    return count
+
+
+def judge_numbers(uses, faults):
+    """The figures."""
+    double = doubles(uses)
+    changed = sum(use.found != use.left for use in uses)
+    wrong = sum(not 0 < use.found < 1 << LIMIT for use in uses)
+    if double:
+        faults.append("%d had a number that another still had" % double)
+    if changed:
+        faults.append("%d had other numbers in the end" % changed)
+    if wrong:
+        faults.append("%d had no number, or one beyond the limit" % wrong)
+    return ", %d with numbers, %d at once, %d twice" % (len(uses), at_once(uses), double)
+
+
 def longest_wait(uses):
     """From the end of a use to the same process's next, in nanoseconds."""
     longest, ends = 0, {}
@@ -72,10 +107,12 @@ def judge(lines, counter, least, grants):
     """The line of figures, and the faults."""
     faults = []
     uses = pairs(lines, faults)
-    writes = [use for use in uses if not shared(use)]
-    reads = [use for use in uses if shared(use)]
+    counted = [use for use in uses if numbered(use)]
+    locked = [use for use in uses if not numbered(use)]
+    writes = [use for use in locked if not shared(use)]
+    reads = [use for use in locked if shared(use)]
     lost = len(writes) - counter
-    over = overlaps(uses)
+    over = overlaps(locked)
     back = sum(a.token >= b.token for a, b in zip(writes, writes[1:]))
     changed = sum(use.found != use.left for use in reads)
     had = collections.Counter(use.pid for use in uses)
@@ -96,7 +133,21 @@ def judge(lines, counter, least, grants):
     if reads:
         figures += ", %d reads, %d at once" % (len(reads), at_once(reads))
         figures += ", longest wait %d ms" % (longest_wait(uses) // 1000000)
+    if counted:
+        figures += judge_numbers(counted, faults)
     return figures, faults
+
+
+def waits(*histories):
+    """Of each kind, by the name of the kind."""
+    uses = []
+    for history in histories:
+        with open(history, encoding="ascii") as file:
+            uses += pairs(file.readlines(), [])
+    kinds = sorted({use.kind for use in uses})
+    each = [longest_wait([use for use in uses if use.kind == kind]) for kind in kinds]
+    print(", ".join("%s %d ms" % (k, ns // 1000000) for k, ns in zip(kinds, each)))
+    return 0
 
 
 def main(counter, history, least, *grants):
@@ -113,4 +164,4 @@ def main(counter, history, least, *grants):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(waits(*sys.argv[2:]) if sys.argv[1] == "--waits" else main(*sys.argv[1:]))

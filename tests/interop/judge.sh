@@ -18,6 +18,11 @@ judged() { # WHAT VERDICT COUNTER LEAST PID=GRANTS...
     expect "$what" "$verdict" "$status:$out"
 }
 
+judge_waits() {
+    cat >"$scratch/history"
+    "$python" -B "$here/judge.py" --waits "$scratch/history"
+}
+
 judged "two take turns" "0:2 increments, 0 lost, 0 overlaps" 2 1 11=1 12=1 <<'H'
 100 begin zkl 11 5 0
 200 end zkl 11 5 1
@@ -64,6 +69,23 @@ judged "readers one behind the other" "0:0 increments, 0 lost, 0 overlaps, 3 rea
 7000200 begin zkl-read 11 8 0
 7000300 end zkl-read 11 8 0
 H
+judged "numbers of several" "0:0 increments, 0 lost, 0 overlaps, 3 with numbers, 2 at once, 0 twice" 0 1 11=1 12=1 13=1 <<'H'
+100 begin zkl-numbered 11 5 3
+110 begin zkl-numbered 12 6 4
+200 end zkl-numbered 11 5 3
+200 begin zkl-numbered 13 4 2
+300 end zkl-numbered 12 6 4
+310 end zkl-numbered 13 4 2
+H
+expect "the longest wait of each kind" "zkl-read 7 ms, zkl-write 0 ms" "$(judge_waits <<'H'
+100 begin zkl-read 11 5 0
+200 end zkl-read 11 5 0
+300 begin zkl-write 12 6 0
+400 end zkl-write 12 6 1
+7000200 begin zkl-read 11 8 1
+7000300 end zkl-read 11 8 1
+H
+)"
 judged "nothing happened, as was wanted" "0:0 increments, 0 lost, 0 overlaps" 0 0 </dev/null
 
 judged "an overlap without loss" $'1:2 increments, 0 lost, 1 overlaps\n1 began before another\'s end' 2 1 11=1 12=1 <<'H'
@@ -104,6 +126,28 @@ judged "a token that does not rise" $'1:2 increments, 0 lost, 0 overlaps\n1 toke
 200 end zkl 11 7 1
 210 begin curator 12 7 1
 300 end curator 12 7 2
+H
+judged "a number that two have" $'1:0 increments, 0 lost, 0 overlaps, 2 with numbers, 2 at once, 1 twice\n1 had a number that another still had' 0 1 11=1 12=1 <<'H'
+100 begin zkl-numbered 11 5 3
+110 begin zkl-numbered 12 6 6
+200 end zkl-numbered 11 5 3
+300 end zkl-numbered 12 6 6
+H
+judged "a number that two have, one between them" $'1:0 increments, 0 lost, 0 overlaps, 3 with numbers, 2 at once, 1 twice\n1 had a number that another still had' 0 1 11=1 12=1 13=1 <<'H'
+100 begin zkl-numbered 11 5 1
+110 begin zkl-numbered 12 6 2
+120 end zkl-numbered 12 6 2
+190 begin zkl-numbered 13 7 1
+200 end zkl-numbered 11 5 1
+300 end zkl-numbered 13 7 1
+H
+judged "numbers that change, none, and one too high" $'1:0 increments, 0 lost, 0 overlaps, 3 with numbers, 1 at once, 0 twice\n1 had other numbers in the end\n2 had no number, or one beyond the limit' 0 1 11=3 <<'H'
+100 begin zkl-numbered 11 5 1
+110 end zkl-numbered 11 5 2
+120 begin zkl-numbered 11 6 0
+130 end zkl-numbered 11 6 0
+140 begin zkl-numbered 11 7 16
+150 end zkl-numbered 11 7 16
 H
 judged "no progress" $'1:1 increments, 0 lost, 0 overlaps\n12 had 0 turns, not 1' 1 1 11=1 12=0 <<'H'
 100 begin zkl 11 7 0

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Processes of different libraries increment a counter under the lock of one path: none is lost, and
 # no two are there at once, where the libraries see each other; and where they do not, that shows.
-# The same for writers beside readers who look, and sixteen processes of zkl. ZKL_CELL_SECONDS is how
-# long each set of them is at it.
+# The same for writers beside readers who look, and sixteen processes of zkl that do all sorts of it at
+# once. ZKL_CELL_SECONDS is how long each set of them is at it; ZKL_CELLS, a pattern, chooses sets.
 # shellcheck disable=SC2154
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
@@ -13,30 +13,43 @@ seconds=${ZKL_CELL_SECONDS:-5}
 least=3 # turns of each process
 cells=0
 
-# The names of two processes for each kind, no process twice.
-choose() { # KIND...
-    local kind family
+wanted() { # KIND...
+    [[ $* =~ ${ZKL_CELLS-} ]]
+}
+
+# The names of two processes for each kind, no process twice, and which group they are of.
+choose() { # KIND... [+ KIND...]...
+    local kind family group=
     local -A used=()
-    names=() kinds=()
+    names=() kinds=() groups=()
     for kind; do
+        if [ "$kind" = + ]; then
+            group=$((group + 1))
+            continue
+        fi
         family=$(family_of "$kind")
         used[$family]=$((${used[$family]:-0} + 2))
         names+=("$family$((used[$family] - 1))" "$family${used[$family]}")
         kinds+=("$kind" "$kind")
+        groups+=("$group" "$group")
     done
 }
 
-# All at one path, of a name that has nothing to say to any library. What they came to is in $out,
-# the figures first, and in $status.
-contend() { # SECONDS KIND...
-    local time=$1 i turns=() path
+# All of a group at one path, of a name that has nothing to say to any library. What the first group
+# came to is in $out, the figures first, and in $status.
+contend() { # SECONDS KIND... [+ KIND...]...
+    local time=$1 i group path
     shift
     cells=$((cells + 1)) path=/interop/cell$cells
-    echo "0 0" >"$scratch/counter"
-    : >"$scratch/history"
     choose "$@"
+    turns=()
+    for group in "${groups[@]}"; do
+        echo "0 0" >"$scratch/counter$group"
+        : >"$scratch/history$group"
+    done
     for i in "${!names[@]}"; do
-        tell "${names[i]}" "contend $path ${kinds[i]} $scratch/counter $scratch/history $time $least 0"
+        group=${groups[i]}
+        tell "${names[i]}" "contend $path${group:+-$group} ${kinds[i]} $scratch/counter$group $scratch/history$group $time $least 0"
     done
     for i in "${!names[@]}"; do
         hear "${names[i]}"
@@ -46,15 +59,24 @@ contend() { # SECONDS KIND...
     for i in "${!names[@]}"; do
         ask "${names[i]}" join
         [[ $answer =~ ^ok\ ([0-9]+)\ ([0-9]+)$ ]] || fail "${names[i]} ends" "$answer"
-        turns+=("${pid_of_peer[${names[i]}]}=${BASH_REMATCH[1]}")
+        turns[i]="${pid_of_peer[${names[i]}]}=${BASH_REMATCH[1]}"
         errors=$((errors + BASH_REMATCH[2]))
     done
-    run "$python" -B "$here/judge.py" "$scratch/counter" "$scratch/history" "$least" "${turns[@]}"
+    judge ""
+}
+
+judge() { # GROUP
+    local i had=()
+    for i in "${!names[@]}"; do
+        if [ "${groups[i]}" = "$1" ]; then had+=("${turns[i]}"); fi
+    done
+    run "$python" -B "$here/judge.py" "$scratch/counter$1" "$scratch/history$1" "$least" "${had[@]}"
 }
 
 # They exclude each other.
 together() { # KIND...
     local what="$*, two each"
+    wanted "$@" || return
     contend "$seconds" "$@"
     expect_match "$what: excluded each other" '^0:[1-9][0-9]* increments, 0 lost, 0 overlaps(, [1-9][0-9]* reads, [1-9][0-9]* at once, longest wait [0-9]+ ms)?$' "$status:$out"
     echo "    $out in $seconds s"
@@ -67,6 +89,7 @@ together() { # KIND...
 # what they come to, which is an error for it.
 deadlocks() { # KIND...
     local tries what="$*, two each"
+    wanted "$@" || return
     for ((tries = 1; tries <= 30; tries++)); do
         contend 1 "$@"
         [[ $out =~ ,\ 0\ lost,\ 0\ overlaps ]] || break
@@ -81,13 +104,35 @@ deadlocks() { # KIND...
 # The same of read-write locks; their readers have it together. If there were not more of them than of
 # writers, all might take turns one by one for ever.
 together_rw() { # KIND...
-    together "$@"
+    together "$@" || return
     expect_match "$*: readers were there at once" ' ([2-9]|[1-9][0-9]+) at once, ' "${out%%$'\n'*}"
+}
+
+# Processes of zkl that lock, lock two paths, read, write and take permits with numbers, at once.
+mixed() { # SECONDS
+    local what="sixteen at once" kinds_of=(zkl zkl-multi + zkl-read zkl-read zkl-read zkl-write + zkl-numbered zkl-numbered)
+    wanted "${kinds_of[@]}" || return
+    contend "$1" "${kinds_of[@]}"
+    expect_match "$what: locks, of one path and of two, excluded each other" \
+        '^0:[1-9][0-9]* increments, 0 lost, 0 overlaps$' "$status:$out"
+    echo "    $out in $1 s"
+    judge 1
+    expect_match "$what: writers had it alone, readers together" \
+        '^0:[1-9][0-9]* increments, 0 lost, 0 overlaps, [1-9][0-9]* reads, ([2-9]|[1-9][0-9]+) at once, longest wait [0-9]+ ms$' "$status:$out"
+    echo "    $out"
+    judge 2
+    expect_match "$what: nobody had another's number" \
+        '^0:0 increments, 0 lost, 0 overlaps, [1-9][0-9]* with numbers, [2-4] at once, 0 twice$' "$status:$out"
+    echo "    $out"
+    echo "    longest waits: $("$python" -B "$here/judge.py" --waits "$scratch"/history{,1,2})"
+    expect "$what: no error" 0 "$errors"
+    for what in "" -and -1 -2; do expect_empty "nothing is left at $cells$what" "/interop/cell$cells$what"; done
 }
 
 # They do not, as is known of them: so this test can tell.
 apart() { # KIND...
     local tries what="$*, two each"
+    wanted "$@" || return
     for ((tries = 1; tries <= 30; tries++)); do
         contend 1 "$@"
         [[ $out =~ [1-9][0-9]*\ overlaps ]] && [[ ! $out =~ \ 0\ lost ]] && break
@@ -120,21 +165,21 @@ same_clock kazoo1
 together zkl curator
 together zkl kazoo-curator
 together curator kazoo-curator
-together zkl-retain curator kazoo-curator
-expect_match "its threads had later turns of a token, too" ' zkl-retain [0-9]+ [0-9]+\.[1-9]' "$(<"$scratch/history")"
+together zkl-retain curator kazoo-curator &&
+    expect_match "its threads had later turns of a token, too" ' zkl-retain [0-9]+ [0-9]+\.[1-9]' "$(<"$scratch/history")"
 together zkl-kazoo kazoo
 together zkl-apache apache
 together zkl-apache curator kazoo-curator
 together zkl-multi curator-multi
-together zkl-multi curator-multi curator
-expect_empty "nor at the second path" "/interop/cell$cells-and"
+together zkl-multi curator-multi curator &&
+    expect_empty "nor at the second path" "/interop/cell$cells-and"
 seconds=${ZKL_CELL_SECONDS:-3}
 for i in {5..16}; do start_zkl "zkl$i"; done
 together_rw zkl-read zkl-read zkl-write
 together_rw zkl-read zkl-read zkl-write curator-read curator-write
 together_rw zkl-read zkl-read zkl-read zkl-write kazoo-extra-read kazoo-extra-write
 together_rw zkl-read zkl-read zkl-read zkl-write curator-read curator-write kazoo-curator-read kazoo-curator-write
-together_rw zkl-read zkl-read zkl-read zkl-read zkl-read zkl-write zkl-write zkl-write
+mixed $((${ZKL_CELL_SECONDS:-2} * 3 / 2))
 
 apart none
 apart kazoo curator

@@ -20,7 +20,7 @@ struct attempt {
     int threads;
     atomic_bool told;
     char kind[32];
-    bool reads;
+    bool reads, numbers;
     int counter, history;
     int64_t end_ns;
     long least;
@@ -113,6 +113,16 @@ static int use(struct attempt *c, struct pair by)
     return err;
 }
 
+/* Who has numbers says which, and has them for a while. */
+static int use_numbers(struct attempt *c, struct pair by)
+{
+    const uint64_t had = peer_lock_numbers(c->lock);
+    int err = record(c, now_ns(), "begin", by, had);
+
+    usleep((useconds_t)(1000 + random() % 4000));
+    return err ? err : record(c, now_ns(), "end", by, peer_lock_numbers(c->lock));
+}
+
 static bool turn(struct attempt *c)
 {
     zkl_grant *g;
@@ -122,7 +132,8 @@ static bool turn(struct attempt *c)
         fprintf(stderr, "%s: lock: %s\n", c->kind, zkl_strerror(err));
         return false;
     }
-    int used = use(c, (struct pair){zkl_grant_token(g), zkl_grant_turn(g)});
+    const struct pair by = {zkl_grant_token(g), zkl_grant_turn(g)};
+    int used = c->numbers ? use_numbers(c, by) : use(c, by);
     if (used)
         fprintf(stderr, "%s: counter: %s\n", c->kind, strerror(-used));
     err = peer_lock_release(c->lock);
@@ -190,6 +201,7 @@ struct attempt *contend_start(zkl_session *s, char **args)
     srandom((unsigned)getpid());
     snprintf(c->kind, sizeof c->kind, "%s", args[1]);
     c->reads = peer_reads(args[1]);
+    c->numbers = peer_numbers(args[1]);
     c->counter = open(args[2], O_RDWR | O_CLOEXEC);
     c->history = open(args[3], O_WRONLY | O_APPEND | O_CLOEXEC);
     c->end_ns = now_ns() + atol(args[4]) * INT64_C(1000000000);

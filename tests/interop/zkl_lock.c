@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RETAIN_MS = 1000, TIMED_MS = 300, PATH_SIZE = 256 };
+enum { RETAIN_MS = 1000, TIMED_MS = 300, PATH_SIZE = 256, LIMIT = 4 };
 
-enum side { MUTEX, READ, WRITE, MULTI };
+enum side { MUTEX, READ, WRITE, MULTI, NUMBERED };
 
 struct kind {
     const char *name;
@@ -24,7 +24,8 @@ struct peer_lock {
     zkl_mutex *mutex;
     zkl_rwlock *rwlock;
     zkl_multilock *all;
-    zkl_grant *grant; /* of the multilock */
+    zkl_semaphore *semaphore;
+    zkl_grant *grant; /* of either of these two */
 };
 
 static const struct kind kinds[] = {
@@ -37,6 +38,7 @@ static const struct kind kinds[] = {
     {.name = "zkl-write", .side = WRITE},
     {.name = "zkl-multi", .side = MULTI},
     {.name = "zkl-multi-timed", .side = MULTI, .limit_ms = TIMED_MS},
+    {.name = "zkl-numbered", .side = NUMBERED},
 };
 
 /* NULL: unknown. */
@@ -62,6 +64,23 @@ bool peer_reads(const char *kind)
     return k && k->side == READ;
 }
 
+bool peer_numbers(const char *kind)
+{
+    const struct kind *k = find(kind);
+
+    return k && k->side == NUMBERED;
+}
+
+uint64_t peer_lock_numbers(const struct peer_lock *l)
+{
+    int numbers[LIMIT], count = zkl_grant_slots(l->grant, numbers, LIMIT);
+    uint64_t mask = 0;
+
+    for (int i = 0; i < count; i++)
+        mask |= UINT64_C(1) << numbers[i];
+    return mask;
+}
+
 static int make_mutex(zkl_mutex **ret, zkl_session *s, const char *path, const struct kind *k)
 {
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
@@ -82,6 +101,15 @@ static int make_multilock(zkl_multilock **ret, zkl_session *s, const char *path)
     return zkl_multilock_new(ret, s, paths, 2, NULL);
 }
 
+static int make_semaphore(zkl_semaphore **ret, zkl_session *s, const char *path)
+{
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+
+    o.limit = LIMIT;
+    o.numbered = 1;
+    return zkl_semaphore_new(ret, s, path, &o);
+}
+
 static int make(struct peer_lock *l, zkl_session *s, const char *path)
 {
     switch (l->kind->side) {
@@ -89,6 +117,8 @@ static int make(struct peer_lock *l, zkl_session *s, const char *path)
         return make_mutex(&l->mutex, s, path, l->kind);
     case MULTI:
         return make_multilock(&l->all, s, path);
+    case NUMBERED:
+        return make_semaphore(&l->semaphore, s, path);
     default:
         return zkl_rwlock_new(&l->rwlock, s, path, NULL);
     }
@@ -118,6 +148,15 @@ static int take_all(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret)
     return err;
 }
 
+/* One or two. */
+static int take_permits(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret)
+{
+    int err = zkl_semaphore_acquire(l->semaphore, 1 + (int)(random() % 2), timeout_ms, ret);
+
+    l->grant = err ? NULL : *ret;
+    return err;
+}
+
 int peer_lock_take(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret)
 {
     switch (l->kind->side) {
@@ -127,12 +166,14 @@ int peer_lock_take(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret)
         return zkl_rwlock_lock(l->rwlock, timeout_ms, ret);
     case MULTI:
         return take_all(l, timeout_ms, ret);
+    case NUMBERED:
+        return take_permits(l, timeout_ms, ret);
     default:
         return zkl_mutex_lock(l->mutex, timeout_ms, ret);
     }
 }
 
-static int release_all(struct peer_lock *l)
+static int release_grant(struct peer_lock *l)
 {
     const bool lost = zkl_grant_state(l->grant) == ZKL_LOST;
 
@@ -149,7 +190,8 @@ int peer_lock_release(struct peer_lock *l)
     case WRITE:
         return zkl_rwlock_unlock(l->rwlock);
     case MULTI:
-        return release_all(l);
+    case NUMBERED:
+        return release_grant(l);
     default:
         return zkl_mutex_unlock(l->mutex);
     }
@@ -162,5 +204,6 @@ void peer_lock_free(struct peer_lock *l)
     zkl_mutex_free(l->mutex);
     zkl_rwlock_free(l->rwlock);
     zkl_multilock_free(l->all);
+    zkl_semaphore_free(l->semaphore);
     free(l);
 }

@@ -13,12 +13,17 @@ int peer_threads(const char *kind);
 /* Whether it shares the lock, by which it reads and does not write. */
 bool peer_reads(const char *kind);
 
-/* A mutex, either side of a read-write lock, or a multilock of two paths: PATH and PATH-and. */
+/* Whether it takes permits with numbers: nobody else has those. */
+bool peer_numbers(const char *kind);
+
+/* A mutex, either side of a read-write lock, a multilock of two paths, PATH and PATH-and, or a
+ * semaphore. */
 struct peer_lock;
 
 /* Returns as zkl_mutex_new(); ZKL_EINVAL: also if the kind is unknown. */
 int peer_lock_new(struct peer_lock **ret, zkl_session *s, const char *path, const char *kind);
 int peer_lock_take(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret);
+uint64_t peer_lock_numbers(const struct peer_lock *l); /* bit n: it has number n */
 int peer_lock_release(struct peer_lock *l);
 void peer_lock_free(struct peer_lock *l); /* releases; NULL is ignored */
 
