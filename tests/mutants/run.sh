@@ -38,6 +38,7 @@ programs=(
     "explore|recipes/||tests/explore/explore|--contenders 2 --faults 1"
     "golden|||tests/sim/golden/golden|"
     "sim|||tests/sim/sim|--schedules 300"
+    "judge|tests/live/faults/||tests/live/faults/judge_test|"
     "leaks|lib/|-fsanitize=leak|tests/unit/unit|"
 )
 

@@ -1,0 +1,42 @@
+/* What the parts of a worker share. */
+#ifndef FAULTS_WORKER_PARTS_H
+#define FAULTS_WORKER_PARTS_H
+
+#include "turn.h"
+
+#include "tests/demo/history.h"
+
+#include <stdio.h>
+
+struct worker {
+    int id, timeout_ms, tick_ms, hold_min_ms, hold_max_ms, rest_ms, retain_ms, seed;
+    int takes; /* an enum turn_kind */
+    int paths; /* bit p: /faults/p */
+    char *connect, *dir;
+    int record;
+    FILE *log;
+    GRand *rand;
+    zkl_session *session;
+    struct turn source;
+    claim claim;
+    bool reads;     /* it has or came to have the shared side */
+    bool downgrade; /* a writer that is to read in the end */
+    zkl_grant *grant;
+    uint64_t part[CLAIM_PARTS_MAX]; /* its token at each path */
+    uint64_t token, turn;
+    int64_t seen, until; /* of this grant: the last look that found it valid, its deadline then */
+    int64_t recorded;    /* the deadline that was recorded last */
+    bool next, ended;    /* orders */
+};
+
+int worker_path(const struct worker *w, int nth); /* -1: it has fewer */
+
+void worker_record(const struct worker *w, event_kind kind, int64_t value);
+void worker_listen_ms(struct worker *w, int ms); /* waits so long for an order, and takes it */
+
+/* One turn. */
+bool worker_acquire(struct worker *w); /* false: that has failed */
+bool worker_hold(struct worker *w);    /* whether it was lost */
+void worker_leave(struct worker *w, bool lost);
+
+#endif
