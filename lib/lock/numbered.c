@@ -82,6 +82,7 @@ static void on_admitted(void *context, zkl_grant *grant, const zkl_error *error)
     n->contender = NULL;
     n->grant = grant;
     n->answered = true;
+    n->chosen = false;
     n->machine = (struct numbering){.state = NUMBERING_IDLE, .tag = n->machine.tag + 1};
     if (error)
         decide(n, error);

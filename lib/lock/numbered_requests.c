@@ -160,13 +160,22 @@ static void on_written(struct request *r, const struct store_reply *reply)
     answered(r->context, r, reply, (struct numbering_event){.kind = NUMBERING_EV_WRITTEN});
 }
 
+/* Once for a node: a set whose answer was lost may have been read by those behind, and then been
+ * written over. */
+static void choose(struct numbered *n)
+{
+    if (!n->chosen)
+        numbering_choose((const int32_t *)(const void *)n->used->data, n->used->len, n->numbers,
+                         numbered_permits(n));
+    n->chosen = true;
+}
+
 /* What somebody else has written in place of the payload is heard of as ever: by the version. */
 static void write_numbers(struct numbered *n)
 {
     struct request *r = request_for(n, STORE_SET, grant_full_node(n->grant), on_written);
 
-    numbering_choose((const int32_t *)(const void *)n->used->data, n->used->len, n->numbers,
-                     numbered_permits(n));
+    choose(n);
     r->what.version = n->version;
     r->what.data = numbered_text(n);
     r->what.length = (int)strlen(r->what.data);

@@ -1,0 +1,105 @@
+/* The driver of numbered permits: what is read and written on the way from admission to numbers. */
+#include "by_hand.h"
+#include "suites.h"
+
+#include <string.h>
+
+#define OTHER "_c_other-s1-lease-0000000003"
+
+static struct {
+    zkl_session *s;
+    zkl_semaphore *m;
+    zkl_op *op;
+    zkl_grant *grant;
+    char *node;
+} st;
+
+static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    (void)data;
+    CHECK(error == NULL);
+    st.grant = grant;
+}
+
+static void answer_list(bool other)
+{
+    char *names[] = {strrchr(st.node, '/') + 1, (char *)(uintptr_t)OTHER};
+
+    ANSWER(STORE_LIST, "/root/s", .rc = STORE_OK, .names = names, .count = 1 + other, .mzxid = 2);
+}
+
+static void answer_data(const char *node, const char *data, int version)
+{
+    ANSWER(STORE_GET, node, .rc = STORE_OK, .data = data, .length = (int)strlen(data),
+           .version = version, .mzxid = 2);
+}
+
+/* Two of three permits, with another's, are there: admitted, and the list of whom to read is asked
+ * for. */
+static void admit(void)
+{
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+
+    o.numbered = 1;
+    st.s = hand_session();
+    hand_stand_alone(st.s);
+    st.grant = NULL;
+    REQUIRE(zkl_semaphore_new(&st.m, st.s, "/s", &o) == 0);
+    REQUIRE(zkl_semaphore_acquire_async(st.m, 1, ZKL_FOREVER, on_acquired, NULL, &st.op) == 0);
+    st.node = fake_created_name("/root/s", 7);
+    REQUIRE(st.node != NULL);
+    ANSWER(STORE_CREATE, "/root/s", .rc = STORE_OK, .path = st.node, .czxid = 100,
+           .ephemeral_owner = st.s->id);
+    answer_data("/root/s", "3", 1);
+    answer_list(true);
+}
+
+static void end(void)
+{
+    zkl_grant_release(st.grant);
+    zkl_op_free(st.op);
+    zkl_semaphore_free(st.m);
+    g_free(st.node);
+    hand_close(st.s);
+}
+
+static void check_written(const char *numbers)
+{
+    const struct store_request set = fake_request(STORE_SET, st.node);
+
+    REQUIRE(set.path != NULL);
+    CHECK(g_str_has_suffix(set.data, numbers));
+}
+
+/* The set was done, its answer lost, and its data written over: who came behind has read the
+ * numbers, so that they stay, though a lower one is free by now. */
+static void numbers_that_may_be_known_stay(void)
+{
+    int slot = -1;
+
+    admit();
+    answer_list(true);
+    answer_data(st.node, "who", 0);
+    answer_data("/root/s/" OTHER, "who\nzkl numbers 0", 1);
+    check_written("\nzkl numbers 1");
+    ANSWER(STORE_SET, st.node, .rc = STORE_UNKNOWN);
+    hand_pass(st.s, 1000);
+    ANSWER(STORE_GET, st.node, .rc = STORE_OK, .ephemeral_owner = st.s->id); /* for its watch */
+    ANSWER(STORE_SET, st.node, .rc = STORE_BADVERSION);
+    answer_list(false);
+    answer_data(st.node, "__REVOKE__", 2);
+    check_written("\nzkl numbers 1");
+    ANSWER(STORE_SET, st.node, .rc = STORE_OK);
+    zkl_session_dispatch(st.s);
+    REQUIRE(st.grant != NULL);
+    CHECK_INT(zkl_grant_slots(st.grant, &slot, 1), 1);
+    CHECK_INT(slot, 1);
+    end();
+}
+
+static const struct test_case cases[] = {
+    {"numbers_that_may_be_known_stay", numbers_that_may_be_known_stay},
+    {NULL, NULL},
+};
+
+const struct test_suite numbered_suite = {.name = "numbered", .cases = cases};
