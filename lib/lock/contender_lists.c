@@ -92,8 +92,12 @@ static void on_listed(struct request *r, const struct store_reply *reply)
     g_free(children);
 }
 
+/* The request before it in the same step may have been refused at once, and have ended the attempt:
+ * a watch would outlive it. */
 void contender_ask_list(struct contender *c, const struct action *a)
 {
+    if (c->retired)
+        return;
     c->list =
         contender_request(c, STORE_LIST, g_strdup(admission_path(c->admission)), on_listed, a->tag);
     if (a->watch)

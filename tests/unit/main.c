@@ -12,7 +12,7 @@ int main(int argc, char **argv)
         &rule_suite,
         &rule_kind_suite,
         &permits_suite,
-        &numbered_suite,
+        &semaphore_suite,
         &numbering_suite,
         &attempt_bounds_suite,
         &attempt_diagram_suite,

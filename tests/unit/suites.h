@@ -11,7 +11,7 @@ extern const struct test_suite rollback_suite;
 extern const struct test_suite rule_suite;
 extern const struct test_suite rule_kind_suite;
 extern const struct test_suite permits_suite;
-extern const struct test_suite numbered_suite;
+extern const struct test_suite semaphore_suite;
 extern const struct test_suite numbering_suite;
 extern const struct test_suite attempt_bounds_suite;
 extern const struct test_suite attempt_diagram_suite;

@@ -1,4 +1,5 @@
-/* The driver of numbered permits: what is read and written on the way from admission to numbers. */
+/* The driver of a semaphore: what is asked of the server on the way to permits, and to their
+ * numbers. */
 #include "by_hand.h"
 #include "suites.h"
 
@@ -11,13 +12,14 @@ static struct {
     zkl_semaphore *m;
     zkl_op *op;
     zkl_grant *grant;
+    int code;
     char *node;
 } st;
 
 static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
 {
     (void)data;
-    CHECK(error == NULL);
+    st.code = error ? error->code : 0;
     st.grant = grant;
 }
 
@@ -34,24 +36,41 @@ static void answer_data(const char *node, const char *data, int version)
            .version = version, .mzxid = 2);
 }
 
-/* Two of three permits, with another's, are there: admitted, and the list of whom to read is asked
- * for. */
-static void admit(void)
+static void begin(void)
+{
+    st.s = hand_session();
+    hand_stand_alone(st.s);
+}
+
+static void acquire(const zkl_semaphore_options *o, int permits)
+{
+    st.grant = NULL;
+    st.code = 1;
+    REQUIRE(zkl_semaphore_new(&st.m, st.s, "/s", o) == 0);
+    REQUIRE(zkl_semaphore_acquire_async(st.m, permits, ZKL_FOREVER, on_acquired, NULL, &st.op) ==
+            0);
+    st.node = fake_created_name("/root/s", 7);
+    REQUIRE(st.node != NULL);
+}
+
+/* Its list shows another's permit. */
+static void enter(const char *limit)
+{
+    ANSWER(STORE_CREATE, "/root/s", .rc = STORE_OK, .path = st.node, .czxid = 100,
+           .ephemeral_owner = st.s->id);
+    answer_data("/root/s", limit, 1);
+    answer_list(true);
+}
+
+/* Admitted: the list of whom to read is asked for. */
+static void admit_numbered(void)
 {
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
 
     o.numbered = 1;
-    st.s = hand_session();
-    hand_stand_alone(st.s);
-    st.grant = NULL;
-    REQUIRE(zkl_semaphore_new(&st.m, st.s, "/s", &o) == 0);
-    REQUIRE(zkl_semaphore_acquire_async(st.m, 1, ZKL_FOREVER, on_acquired, NULL, &st.op) == 0);
-    st.node = fake_created_name("/root/s", 7);
-    REQUIRE(st.node != NULL);
-    ANSWER(STORE_CREATE, "/root/s", .rc = STORE_OK, .path = st.node, .czxid = 100,
-           .ephemeral_owner = st.s->id);
-    answer_data("/root/s", "3", 1);
-    answer_list(true);
+    begin();
+    acquire(&o, 1);
+    enter("3");
 }
 
 static void end(void)
@@ -77,7 +96,7 @@ static void numbers_that_may_be_known_stay(void)
 {
     int slot = -1;
 
-    admit();
+    admit_numbered();
     answer_list(true);
     answer_data(st.node, "who", 0);
     answer_data("/root/s/" OTHER, "who\nzkl numbers 0", 1);
@@ -97,9 +116,36 @@ static void numbers_that_may_be_known_stay(void)
     end();
 }
 
+static void on_queue(void *data)
+{
+    (void)data;
+}
+
+/* The first in line watches limit and children. Where there is no room for the first watch it
+ * fails, and leaves no other behind. */
+static void too_much_is_watched(void)
+{
+    zkl_watch *watch;
+
+    begin();
+    REQUIRE(zkl_queue_watch(&watch, st.s, "/s", on_queue, NULL) == 0);
+    ANSWER(STORE_SYNC, "/root/s", .rc = STORE_OK);
+    ANSWER(STORE_LIST, "/root/s", .rc = STORE_OK);
+    acquire(NULL, 2);
+    st.s->watched_bytes = 512 * 1024;
+    enter("2");
+    zkl_session_dispatch(st.s);
+    CHECK_INT(st.code, ZKL_ELIMIT);
+    CHECK_INT(fake_count(STORE_LIST, "/root/s"), 0);
+    st.s->watched_bytes = 0;
+    zkl_watch_free(watch);
+    end();
+}
+
 static const struct test_case cases[] = {
+    {"too_much_is_watched", too_much_is_watched},
     {"numbers_that_may_be_known_stay", numbers_that_may_be_known_stay},
     {NULL, NULL},
 };
 
-const struct test_suite numbered_suite = {.name = "numbered", .cases = cases};
+const struct test_suite semaphore_suite = {.name = "semaphore", .cases = cases};
