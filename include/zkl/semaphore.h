@@ -10,8 +10,8 @@ ZKL_BEGIN
 /* Fill with ZKL_SEMAPHORE_OPTIONS_INIT, then change members. Since 0.1. */
 typedef struct zkl_semaphore_options {
     size_t size;         /* sizeof(zkl_semaphore_options); see zkl/session.h */
-    const char *name;    /* who contends, as shown by zkl ls: UTF-8, at most 1024 bytes; NULL: host
-                            and process id */
+    const char *name;    /* who contends, as shown by zkl ls: UTF-8, at most 1024 bytes, one line if
+                            numbered; NULL: host and process id */
     zkl_parents parents; /* of path's parents; default: containers. path itself is persistent,
                             since the limit is kept there */
     int limit;    /* how many permits there are: 1 and more; it is written where path has no limit
@@ -46,7 +46,7 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  * The grants of a semaphore are valid at the same time, so a resource that only accepts rising
  * tokens does not go with more than one permit; zkl_grant_multi() does.
  *
- * permits is 1 and more. timeout_ms: 0 does not wait for other contenders, ZKL_FOREVER has no
+ * permits is 1 and more, and at most 1000 if they are numbered. timeout_ms: 0 does not wait for other contenders, ZKL_FOREVER has no
  * limit. Returns 0: acquired; ZKL_EBUSY: timeout_ms is 0, and the permits are not free or another
  * contender is first; ZKL_ETIMEDOUT: not acquired within timeout_ms; ZKL_ELIMIT: more permits than
  * the limit, as it is now or was lowered to while waiting; or the session watches too many paths
@@ -61,7 +61,7 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  *   ZKL_EOVERFLOW: the sequence numbers of path are used up;
  *   ZKL_EPROTO: the server gave an invalid answer;
  *   ZKL_ECLOSED: the session was closed or the semaphore freed;
- *   ZKL_EINVAL: m or ret is NULL, or permits is less than 1;
+ *   ZKL_EINVAL: m or ret is NULL, or permits is out of range;
  *   ZKL_ECHILD.
  * After a failure no node is left behind. Since 0.1. */
 ZKL_API int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms,
@@ -70,7 +70,7 @@ ZKL_API int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout
 /* Acquires so many permits without blocking. fn(grant, err, data) is called exactly once if this
  * function returns 0, and never if it returns an error. The callee owns the grant. Unless ret is
  * NULL, the operation is stored in *ret; free it with zkl_op_free().
- * Returns 0; ZKL_EINVAL: m or fn is NULL, or permits is less than 1; ZKL_ECLOSED; ZKL_ECHILD.
+ * Returns 0; ZKL_EINVAL: m or fn is NULL, or permits is out of range; ZKL_ECLOSED; ZKL_ECHILD.
  * err then has one of the codes of zkl_semaphore_acquire(), except ZKL_EDEADLK, ZKL_EINVAL and
  * ZKL_ECHILD; or ZKL_ECANCELED after zkl_op_cancel(). Since 0.1. */
 ZKL_API int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t timeout_ms,

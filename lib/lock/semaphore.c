@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "handle.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
@@ -5,6 +7,9 @@
 #include "lib/base/path.h"
 #include "op.h"
 #include "semaphore_handle.h"
+
+/* So many numbers fit into a node's data, whatever they are. */
+enum { NUMBERED_MAX = 1000 };
 
 const char *semaphore_path(const zkl_semaphore *m)
 {
@@ -52,6 +57,8 @@ static const char *check_options(const zkl_semaphore_options *o)
         return wrong;
     if (o->numbered & ~1)
         return "numbered must be 0 or 1";
+    if (o->numbered && o->name && strchr(o->name, '\n'))
+        return "name has a line break, and the numbers are a line behind it";
     if (o->limit < 0)
         return "limit must not be negative";
     return NULL;
@@ -118,10 +125,10 @@ static zkl_op *start(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_acqu
 
 static int check_permits(const zkl_semaphore *m, int permits)
 {
-    if (permits > 0)
+    if (permits > 0 && (!m->numbered || permits <= NUMBERED_MAX))
         return 0;
-    return error_set(ZKL_EINVAL, semaphore_path(m), "%s: permits must be 1 or more",
-                     semaphore_path(m));
+    return error_set(ZKL_EINVAL, semaphore_path(m), "%s: permits must be 1 %s", semaphore_path(m),
+                     m->numbered ? "to 1000" : "or more");
 }
 
 int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_grant **ret)

@@ -2,6 +2,7 @@
 #include "fake_store.h"
 #include "suites.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -46,6 +47,34 @@ static void bad_semaphore(void)
     CHECK_INT(zkl_grant_slots(NULL, &limit, 1), ZKL_EINVAL);
     zkl_semaphore_free(m);
     zkl_semaphore_free(NULL);
+    zkl_session_close(s);
+}
+
+static void on_permits(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    (void)error;
+    (void)data;
+    zkl_grant_release(grant);
+}
+
+/* Numbers are a line of the node's data, and have to fit into it. */
+static void bad_numbered_semaphore(void)
+{
+    zkl_session *s = fake_session();
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+    zkl_semaphore *m;
+    zkl_grant *g;
+
+    o.name = "who\nzkl numbers 0";
+    REQUIRE(zkl_semaphore_new(&m, s, "/a", &o) == 0);
+    zkl_semaphore_free(m);
+    o.numbered = 1;
+    CHECK_INT(zkl_semaphore_new(&m, s, "/a", &o), ZKL_EINVAL);
+    o.name = "who";
+    REQUIRE(zkl_semaphore_new(&m, s, "/a", &o) == 0);
+    CHECK_INT(zkl_semaphore_acquire(m, 1001, 0, &g), ZKL_EINVAL);
+    CHECK_INT(zkl_semaphore_acquire_async(m, INT_MAX, 0, on_permits, NULL, NULL), ZKL_EINVAL);
+    zkl_semaphore_free(m);
     zkl_session_close(s);
 }
 
@@ -239,6 +268,7 @@ static void inside_a_callback(void)
 static const struct test_case cases[] = {
     {"bad_mutex", bad_mutex},
     {"bad_semaphore", bad_semaphore},
+    {"bad_numbered_semaphore", bad_numbered_semaphore},
     {"no_grant_given", no_grant_given},
     {"no_session_given", no_session_given},
     {"no_election_given", no_election_given},
