@@ -71,14 +71,26 @@ static bool is_unused(const struct store_reply *reply)
             observe_data(reply->data, (size_t)reply->length, &token, &at));
 }
 
+/* The limit that an answered read of the directory shows, which is known from here on; 0: none. */
+static int32_t take_limit(const struct contender *c, const struct store_reply *reply)
+{
+    struct permit_limit *limit = contender_limit(c);
+    const int32_t value = limit_read(reply->data, (size_t)reply->length);
+
+    if (value > 0) {
+        limit->value = value;
+        limit->zxid = reply->mzxid;
+    }
+    return value;
+}
+
 /* The server does not tell a container from a persistent node: what we would make as a container,
- * and is as empty as one we made, may go. So may a semaphore's, which is made again with its limit.
- */
+ * and is as empty as one we made, may go. So may a semaphore's, which is made again with this
+ * limit. */
 static bool may_go(const struct contender *c, const struct store_reply *reply)
 {
     if (contender_limit(c))
-        return reply->children == 0 && c->machine.has_limit &&
-               limit_read(reply->data, (size_t)reply->length) > 0;
+        return reply->children == 0 && c->machine.has_limit && take_limit(c, reply) > 0;
     return c->parents == ZKL_PARENTS_CONTAINER && is_unused(reply);
 }
 
@@ -137,22 +149,17 @@ static void write_limit(struct contender *c, uint32_t tag, int32_t version, bool
 static void on_data(struct request *r, const struct store_reply *reply)
 {
     struct contender *c = r->context;
-    struct permit_limit *limit = contender_limit(c);
     struct event ev = {.kind = EV_LIMIT_READ, .data_zxid = reply->mzxid};
 
     if (r->what.watch)
         watch_answered(c->session, r, reply, &c->head->limit_subscription);
-    if (reply->rc == STORE_OK && reply->length == 0 && limit->initial > 0) {
+    if (reply->rc == STORE_OK && reply->length == 0 && contender_limit(c)->initial > 0) {
         write_limit(c, r->tag, reply->version, r->what.watch);
         contender_unref(c);
         return;
     }
     if (reply->rc == STORE_OK)
-        ev.limit = limit_read(reply->data, (size_t)reply->length);
-    if (ev.limit > 0) {
-        limit->value = ev.limit;
-        limit->zxid = reply->mzxid;
-    }
+        ev.limit = take_limit(c, reply);
     contender_answer(r, reply, &ev);
 }
 

@@ -116,6 +116,26 @@ static void numbers_that_may_be_known_stay(void)
     end();
 }
 
+/* Where the numbers are used up the directory is made anew: with the limit that it had last. */
+static void directory_made_anew(void)
+{
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+
+    o.limit = 3;
+    begin();
+    acquire(&o, 1);
+    ANSWER(STORE_CREATE, "/root/s", .rc = STORE_OK, .czxid = 100, .ephemeral_owner = st.s->id,
+           .path = "/root/s/_c_x-lease-2147483647");
+    answer_data("/root/s", "3", 0);
+    answer_data("/root/s", "5", 1);
+    ANSWER(STORE_DELETE, "/root/s/", .rc = STORE_OK);
+    ANSWER(STORE_DELETE, "/root/s", .rc = STORE_OK);
+    ANSWER(STORE_CREATE, "/root/s/", .rc = STORE_NONODE);
+    ANSWER(STORE_CREATE, "/root", .rc = STORE_EXISTS);
+    CHECK_STR(fake_request(STORE_CREATE, "/root/s").data, "5");
+    end();
+}
+
 static void on_queue(void *data)
 {
     (void)data;
@@ -143,6 +163,7 @@ static void too_much_is_watched(void)
 }
 
 static const struct test_case cases[] = {
+    {"directory_made_anew", directory_made_anew},
     {"too_much_is_watched", too_much_is_watched},
     {"numbers_that_may_be_known_stay", numbers_that_may_be_known_stay},
     {NULL, NULL},
