@@ -138,11 +138,11 @@ ZKL_API int zkl_session_dispatch(zkl_session *s);
  * that is so, the library opens a new session on the new servers instead of going on with the old
  * ones (ZKL_SESSION_REPLACED): waiters enter the queue again. A grant that is held when the
  * connection is lost keeps the session on the old servers: it is kept if they take the session back
- * before its deadline, and is LOST otherwise. Let the old servers run, therefore, until locks that
- * matter have been given back; to change them one by one nothing is lost if some of them are always
- * up. Requests under way when a connection ends are repeated, or settled as after any lost
- * connection. Returns 0; ZKL_EINVAL: s is NULL, connect is invalid or has another chroot;
- * ZKL_ECLOSED; ZKL_ECHILD. Since 0.1. */
+ * before its deadline, and is LOST otherwise; so does a member inside of a double barrier. Let the
+ * old servers run, therefore, until locks that matter have been given back; to change them one by
+ * one nothing is lost if some of them are always up. Requests under way when a connection ends are
+ * repeated, or settled as after any lost connection. Returns 0; ZKL_EINVAL: s is NULL, connect is
+ * invalid or has another chroot; ZKL_ECLOSED; ZKL_ECHILD. Since 0.1. */
 ZKL_API int zkl_session_set_servers(zkl_session *s, const char *connect);
 
 /* Returns the id of the present ZooKeeper session. Returns 0 before the first, in a forked child

@@ -41,8 +41,12 @@ static bool is_busy(const struct participant *p)
     return ((const struct doubles *)p)->list.length > 0;
 }
 
+/* Without a deadline ahead the servers may have ended the session: then nothing is held that would
+ * keep it from being given up. */
 static bool holds(const struct participant *p)
 {
+    if (!proofs_valid(&p->session->proofs, clock_now()))
+        return false;
     for (const GList *l = ((const struct doubles *)p)->list.head; l; l = l->next) {
         const struct barrier *machine = &((const zkl_double_barrier *)l->data)->machine;
         if (machine->own && (machine->state == BARRIER_INSIDE || machine->leaving))

@@ -3,6 +3,8 @@
 #include "by_hand.h"
 #include "suites.h"
 
+#include <string.h>
+
 static void fire_timers(zkl_session *s)
 {
     hand_pass(s, 0);
@@ -66,6 +68,50 @@ static void held(void)
     hand_close(s);
 }
 
+static void on_entered(const zkl_error *err, void *data)
+{
+    *(int *)data = err ? err->code : 0;
+}
+
+/* Alone at a barrier of one. */
+static void enter_barrier(zkl_double_barrier *b, zkl_session *s)
+{
+    int code = 1;
+
+    REQUIRE(zkl_double_barrier_enter_async(b, ZKL_FOREVER, on_entered, &code) == 0);
+    char *node = g_strdup(fake_request(STORE_CREATE, "/root/d/").path);
+    REQUIRE(node != NULL);
+    ANSWER(STORE_CREATE, node, .rc = STORE_OK, .path = node, .czxid = 5);
+    ANSWER(STORE_GET, "/root/d", .rc = STORE_OK);
+    ANSWER(STORE_STAT, "/root/d/ready", .rc = STORE_NONODE);
+    char *names[] = {strrchr(node, '/') + 1};
+    ANSWER(STORE_LIST, "/root/d", .rc = STORE_OK, .names = names, .count = 1);
+    ANSWER(STORE_STAT, node, .rc = STORE_OK, .czxid = 5);
+    ANSWER(STORE_MULTI, "/root/d", .rc = STORE_OK);
+    zkl_session_dispatch(s);
+    CHECK_INT(code, 0);
+    g_free(node);
+}
+
+/* A member inside is, as long as the old servers may take the session back. */
+static void member_inside(void)
+{
+    zkl_session *s = hand_session();
+    zkl_double_barrier *b;
+
+    REQUIRE(zkl_double_barrier_new(&b, s, "/d", 1, NULL) == 0);
+    enter_barrier(b, s);
+    CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
+    fake_event(STORE_EV_DOWN);
+    hand_pass(s, HAND_DEADLINE_MS - 1000);
+    CHECK_STR(fake_hosts(), "fake:1");
+    hand_pass(s, 2000);
+    CHECK_STR(fake_hosts(), "other:2");
+    CHECK_INT(zkl_double_barrier_leave(b, ZKL_FOREVER), ZKL_ELOST);
+    zkl_double_barrier_free(b);
+    hand_close(s);
+}
+
 /* One that was never connected. */
 static void before_a_connection(void)
 {
@@ -95,6 +141,7 @@ static void bad_arguments(void)
 static const struct test_case cases[] = {
     {"when_the_connection_is_lost", when_the_connection_is_lost},
     {"held", held},
+    {"member_inside", member_inside},
     {"before_a_connection", before_a_connection},
     {"bad_arguments", bad_arguments},
     {NULL, NULL},
