@@ -144,11 +144,9 @@ static void *do_nothing(void *unused)
     return unused;
 }
 
-int play_main(char **argv)
+int play_run(const char *name, enum call call, unsigned nth, int error)
 {
-    const struct play *play = find(argv[0]);
-    enum call call = find_call(argv[1]);
-    unsigned nth = (unsigned)atoi(argv[2]);
+    const struct play *play = find(name);
 
     EXPECT(play && call < CALLS);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
@@ -159,7 +157,7 @@ int play_main(char **argv)
     /* With the first thread a sanitizer's own may come. */
     play_thread(do_nothing, NULL, NULL);
     play_begin();
-    fault_set(call, nth, atoi(argv[3]));
+    fault_set(call, nth, error);
     play->fn();
     play_end();
     fault_end();
@@ -168,4 +166,9 @@ int play_main(char **argv)
     for (call = 0; call < CALLS && nth == 0; call++)
         printf("%s %u\n", fault_names[call], fault_count(call));
     return 0;
+}
+
+int play_main(char **argv)
+{
+    return play_run(argv[0], find_call(argv[1]), (unsigned)atoi(argv[2]), atoi(argv[3]));
 }

@@ -16,10 +16,10 @@ struct play {
 
 extern const struct play plays_fake[], plays_client[]; /* each ends with a NULL name */
 
-/* "--play NAME CALL N ERROR" in argv: plays it with that fault and answers the exit status, after a
- * line that says whether the fault was reached; with N = 0 a line for each call and how often it
- * was made. */
-int play_main(char **argv);
+/* Plays it with that fault and returns the exit status, after a line that says whether the fault
+ * was reached; with nth 0 a line for each call and how often it was made. */
+int play_run(const char *name, enum call call, unsigned nth, int error);
+int play_main(char **argv); /* the same of "NAME CALL N ERROR", for whoever plays one by hand */
 
 /* Like assert(), but ends the process with a line and status 1. */
 #define EXPECT(condition)                                                                          \

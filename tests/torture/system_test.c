@@ -1,6 +1,7 @@
-/* Each call that can fail, failed in turn: `--play` runs one scenario with one fault, here for
- * every n until the scenario makes no n-th call. */
+/* Each call that can fail, failed in turn: a launcher plays one scenario with one fault, here for
+ * every n until the scenario makes no n-th call; `--play NAME CALL N ERROR` plays one. */
 #include "client.h"
+#include "launcher.h"
 #include "play.h"
 #include "runner.h"
 
@@ -16,7 +17,7 @@
 
 #include "memory.h"
 
-enum { WORKERS = 12, NTH_MAX = 2000 };
+enum { NTH_MAX = 2000 };
 
 /* What may happen to a call. death: the library ends the process with these words, since it cannot
  * keep its promises. */
@@ -82,33 +83,6 @@ static const struct fault {
     {CALL_answer, ZOPERATIONTIMEOUT, NULL, false},
 };
 
-struct result {
-    int status;
-    char *text;
-};
-
-static struct result play(const char *name, const struct fault *f, unsigned nth)
-{
-    struct result r = {.status = -1};
-    char *err = NULL, *n = g_strdup_printf("%u", nth), *error = g_strdup_printf("%d", f->error);
-    char *argv[] = {"/proc/self/exe",
-                    "--play",
-                    (char *)(uintptr_t)name,
-                    (char *)(uintptr_t)fault_names[f->call],
-                    n,
-                    error,
-                    NULL};
-
-    if (g_spawn_sync(NULL, argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, &r.text, &err, &r.status, NULL))
-        r.text = g_realloc(r.text, strlen(r.text) + strlen(err) + 1);
-    if (r.text)
-        strcat(r.text, err);
-    g_free(err);
-    g_free(n);
-    g_free(error);
-    return r;
-}
-
 static bool is_as_it_should_be(const struct fault *f, const struct result *r, bool *ret_reached)
 {
     if (WIFEXITED(r->status)) {
@@ -125,6 +99,7 @@ struct round {
     const char *name;
     const char *counts; /* how often it makes each call when nothing fails */
     gint next;
+    gint workers; /* each has a launcher of its own */
 };
 
 static unsigned count_of(const char *counts, enum call call)
@@ -142,10 +117,10 @@ static unsigned count_of(const char *counts, enum call call)
 }
 
 /* False: the scenario made no nth such call. */
-static bool run_nth(const char *name, const struct fault *f, unsigned nth)
+static bool run_nth(int launcher, const char *name, const struct fault *f, unsigned nth)
 {
     bool reached = false;
-    struct result r = play(name, f, nth);
+    struct result r = launcher_play(launcher, name, f->call, nth, f->error);
 
     if (!is_as_it_should_be(f, &r, &reached))
         runner_fail(__FILE__, __LINE__, "%s with %s no. %u failing (%d): status 0x%x\n%s", name,
@@ -158,12 +133,13 @@ static bool run_nth(const char *name, const struct fault *f, unsigned nth)
 static void *run_faults(void *data)
 {
     struct round *round = data;
+    int launcher = g_atomic_int_add(&round->workers, 1);
 
     for (size_t i; (i = (size_t)g_atomic_int_add(&round->next, 1)) < G_N_ELEMENTS(faults);) {
         unsigned nth = 1;
         if (count_of(round->counts, faults[i].call) == 0)
             continue;
-        while (nth <= NTH_MAX && run_nth(round->name, &faults[i], nth))
+        while (nth <= NTH_MAX && run_nth(launcher, round->name, &faults[i], nth))
             nth++;
     }
     return NULL;
@@ -173,9 +149,10 @@ static void *run_memory(void *data)
 {
     static const struct fault refused = {CALL_malloc, ENOMEM, "failed to allocate", true};
     struct round *round = data;
+    int launcher = g_atomic_int_add(&round->workers, 1);
 
     for (unsigned nth; (nth = (unsigned)g_atomic_int_add(&round->next, 1) + 1) <= NTH_MAX;) {
-        if (!run_nth(round->name, &refused, nth))
+        if (!run_nth(launcher, round->name, &refused, nth))
             break;
     }
     return NULL;
@@ -185,15 +162,15 @@ static void *run_memory(void *data)
 static void run_play(void *(*work)(void *round))
 {
     const char *name = strchr(runner_current(), '.') + 1;
-    struct result r = play(name, &faults[0], 0);
+    struct result r = launcher_play(0, name, 0, 0, 0);
     struct round round = {.name = name, .counts = r.text};
-    pthread_t threads[WORKERS];
+    pthread_t threads[LAUNCHERS];
 
     if (!CHECK_INT(r.status, 0))
         puts(r.text);
-    for (int i = 0; i < WORKERS; i++)
+    for (int i = 0; i < LAUNCHERS; i++)
         REQUIRE(pthread_create(&threads[i], NULL, work, &round) == 0);
-    for (int i = 0; i < WORKERS; i++)
+    for (int i = 0; i < LAUNCHERS; i++)
         pthread_join(threads[i], NULL);
     g_free(r.text);
 }
@@ -219,7 +196,7 @@ static void every_call_is_made(void)
 
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
         for (const struct play *p = all[i]; p->name; p++) {
-            struct result r = play(p->name, &faults[0], 0);
+            struct result r = launcher_play(0, p->name, 0, 0, 0);
             for (enum call call = 0; call < CALLS; call++)
                 made[call] += count_of(r.text, call);
             g_free(r.text);
@@ -253,6 +230,7 @@ int main(int argc, char **argv)
 
     if (argc == 6 && strcmp(argv[1], "--play") == 0)
         return play_main(argv + 2);
+    launchers_start();
     add_cases(fake_cases, plays_fake);
     add_cases(client_cases, plays_client);
     return runner_main(argc, argv, suites);
