@@ -37,7 +37,8 @@ bool attempt_invariant(const struct attempt *c)
         return false;
     if (c->limit_watched && !c->first)
         return false;
-    if (c->state == ST_FIRST && (c->kind != CHILD_LEASE || !c->limit_watched || c->try_only))
+    if (c->state == ST_FIRST &&
+        (c->kind != CHILD_LEASE || c->limit_watched == c->counts || c->try_only))
         return false;
     if (c->state == ST_SUCCEEDING && (c->kind == CHILD_LEASE || c->ahead < 2 || c->long_queue == 0))
         return false;
@@ -51,6 +52,8 @@ static bool is_stale(const struct attempt *c, const struct event *ev)
                         kind == EV_LISTED || kind == EV_HINT_READ || kind == EV_READ ||
                         kind == EV_WATCHED || kind == EV_RESET || kind == EV_LIMIT_READ;
 
+    if (kind == EV_LIMIT_READ && c->counts) /* nobody asked for it */
+        return true;
     if ((kind == EV_LISTED || kind == EV_LIMIT_READ) && c->looking && ev->tag == ATTEMPT_LOOK_TAG)
         return false;
     return answer && ev->tag != c->tag;

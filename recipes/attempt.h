@@ -12,6 +12,7 @@
  *   own node or session gone: REENTERING, and when admitted CREATING
  *   a writer becomes a reader: HOLDING, where attempt_downgrade.c has a diagram of its own
  *   semaphore, all ahead are admitted: LISTING ──> FIRST ── children or limit changed ──> LISTING
+ *   Curator's semaphore, too many children: the same
  *
  * Requests but the create are answered definitely by the layer below, which retries them through
  * disconnections; it answers none of an earlier session (EV_REPLACED comes instead). */
@@ -240,6 +241,7 @@ struct attempt {
     bool heeds : 1;                 /* the own node is watched for what is written there, too */
     bool asked : 1;                 /* to give way, as a read of the own node has shown */
     /* of a semaphore: */
+    bool counts : 1;         /* Curator's: every child is a permit, and .limit is set for good */
     bool has_limit : 1;      /* to make the directory with */
     bool first : 1;          /* whatever may admit it is watched, or is going to be */
     bool limit_watched : 1;  /* the directory's data have a watch, which has not fired */
@@ -264,6 +266,9 @@ struct attempt {
 };
 
 void attempt_init(struct attempt *c, enum child_kind kind, bool try_only);
+
+/* Of one just set up, of a lease in Curator's layout: so many children may there be. */
+void attempt_count_leases(struct attempt *c, int32_t limit);
 
 /* Takes one event, appends what is to be done to *out (emptied first). */
 void attempt_step(struct attempt *c, const struct event *ev, struct actions *out);

@@ -25,7 +25,7 @@ static void enter(struct attempt *c, struct actions *out)
 {
     forget_place(c);
     attempt_ask(c, out, ACT_CREATE);
-    if (c->kind == CHILD_LEASE && c->limit_zxid == 0)
+    if (c->kind == CHILD_LEASE && !c->counts && c->limit_zxid == 0)
         attempt_act(out, ACT_READ_LIMIT)->tag = c->tag;
     attempt_act(out, ACT_LIST)->tag = c->tag;
     out->list[out->count - 1].watch = c->watch_children;

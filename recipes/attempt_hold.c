@@ -77,7 +77,7 @@ static void look(struct attempt *c, struct actions *out)
         return;
     }
     c->looking = true;
-    if (c->kind == CHILD_LEASE)
+    if (c->kind == CHILD_LEASE && !c->counts)
         attempt_act(out, ACT_READ_LIMIT)->tag = ATTEMPT_LOOK_TAG;
     struct action *a = attempt_act(out, ACT_LIST);
     a->tag = ATTEMPT_LOOK_TAG;

@@ -3,6 +3,14 @@
 #include "attempt_steps.h"
 #include "rule.h"
 
+void attempt_count_leases(struct attempt *c, int32_t limit)
+{
+    c->counts = true;
+    c->has_limit = true;
+    c->permits = 1;
+    c->limit = limit;
+}
+
 /* The limit is read first: where both are of one instant, neither is older than the request. */
 static void look(struct attempt *c, struct actions *out, bool limit)
 {
@@ -19,12 +27,12 @@ static void look(struct attempt *c, struct actions *out, bool limit)
 static void look_as_first(struct attempt *c, struct actions *out)
 {
     c->first = true;
-    look(c, out, !c->limit_watched);
+    look(c, out, !c->counts && !c->limit_watched);
 }
 
 bool attempt_lacks_limit(struct attempt *c, const struct event *ev, struct actions *out)
 {
-    if (c->kind != CHILD_LEASE || c->limit_zxid == ev->data_zxid)
+    if (c->kind != CHILD_LEASE || c->counts || c->limit_zxid == ev->data_zxid)
         return false;
     if (attempt_next_round(c, out))
         look(c, out, true);
@@ -59,7 +67,7 @@ static void admit(struct attempt *c, struct actions *out, const struct place *pl
     c->first = false;
     if (c->others == OTHERS_NONE)
         c->others = OTHERS_UNKNOWN;
-    if (place->behind)
+    if (place->behind && !c->counts)
         attempt_act(out, ACT_TOUCH);
     attempt_move(c, ST_CLAIMING);
 }
@@ -67,10 +75,10 @@ static void admit(struct attempt *c, struct actions *out, const struct place *pl
 static void wait_in_line(struct attempt *c, const struct event *ev, struct actions *out,
                          const struct place *place)
 {
-    if (!c->first && place->permits_ahead > (uint64_t)c->limit) {
+    if (!c->first && !c->counts && place->permits_ahead > (uint64_t)c->limit) {
         attempt_ask(c, out, ACT_WATCH);
         attempt_wait_for(c, out, place->predecessor);
-    } else if (!c->first || !c->limit_watched) {
+    } else if (!c->first || (!c->counts && !c->limit_watched)) {
         look_as_first(c, out);
     } else if (!ev->watched) {
         attempt_fail(c, out, ATTEMPT_LIMIT);
@@ -80,12 +88,19 @@ static void wait_in_line(struct attempt *c, const struct event *ev, struct actio
     }
 }
 
+/* With the own ones. Where all children count, so does one that came later. */
+static uint64_t permits_taken(const struct attempt *c, const struct event *ev,
+                              const struct place *place)
+{
+    return c->counts ? ev->count : place->permits_ahead + c->permits;
+}
+
 void attempt_take_place(struct attempt *c, const struct event *ev, struct actions *out,
                         const struct place *place)
 {
     if ((uint64_t)c->permits > (uint64_t)c->limit)
         attempt_fail(c, out, ATTEMPT_PERMITS);
-    else if (place->permits_ahead + c->permits <= (uint64_t)c->limit)
+    else if (permits_taken(c, ev, place) <= (uint64_t)c->limit)
         admit(c, out, place);
     else if (c->try_only)
         attempt_fail(c, out, ATTEMPT_BUSY);

@@ -123,6 +123,12 @@ void play_start_permits(uint32_t permits, bool try_only)
     play.c.limit_zxid = 9;
 }
 
+void play_start_lease(bool try_only)
+{
+    play_start_as(CHILD_LEASE, try_only);
+    attempt_count_leases(&play.c, 2);
+}
+
 void play_start_in_long_queue(uint32_t long_queue)
 {
     play_start(false);

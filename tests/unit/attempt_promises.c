@@ -183,7 +183,8 @@ static bool refused_wrongly(void)
     bool counts = step.before.state == ST_LISTING && step.ev.kind == EV_LISTED &&
                   step.ev.tag == step.before.tag && step.ev.answer == ANSWER_OK &&
                   count_ahead() != UINT32_MAX &&
-                  (play.c.kind != CHILD_LEASE || step.ev.data_zxid == step.before.limit_zxid);
+                  (play.c.kind != CHILD_LEASE || play.c.counts ||
+                   step.ev.data_zxid == step.before.limit_zxid);
     bool refused = false;
 
     for (uint32_t i = 0; i < play.out.count; i++)
@@ -196,6 +197,8 @@ static bool is_room(void)
 {
     uint64_t permits = step.before.permits;
 
+    if (step.before.counts)
+        return step.ev.count <= (size_t)step.before.limit;
     for (size_t i = 0; i < step.ev.count; i++) {
         const struct child *o = &step.ev.children[i];
         if (o->kind == CHILD_LEASE && !o->own &&

@@ -118,30 +118,37 @@ static void walk_to_the_end(void)
         fail_walk(broken);
 }
 
-static void start(bool leases)
+/* Whose semaphore: ours, or Curator's, where all children count. */
+enum walkers { LOCKS, PERMITS, LEASES };
+
+static void start(enum walkers who)
 {
     static const enum child_kind kinds[] = {CHILD_LOCK, CHILD_READ, CHILD_LOCK, CHILD_WRITE};
 
-    if (leases)
+    if (who == PERMITS)
         play_start_permits((uint32_t)(1 + walk.seed % 4), walk.seed % 5 == 0);
+    else if (who == LEASES)
+        play_start_lease(walk.seed % 5 == 0);
     else
         play_start_as(kinds[walk.seed % 4], walk.seed % 5 == 0);
-    play.c.strict = walk.seed % 7 == 0;
-    if (leases)
+    play.c.strict = who != LEASES && walk.seed % 7 == 0;
+    if (who != LOCKS)
         return;
     play.c.long_queue = (uint32_t)(walk.seed % 4);
     play.c.watch_children = walk.seed % 2;
 }
 
-static void walk_as(bool leases)
+static void walk_as(enum walkers who)
 {
-    const int never = leases ? ST_SUCCEEDING : ST_FIRST; /* that is of another kind */
+    /* What is of another kind. */
+    const int never = who == LOCKS ? ST_FIRST : ST_SUCCEEDING,
+              nor = who == LEASES ? ST_WAITING : never;
     unsigned reached[ST_COUNT] = {0}, downgraded = 0;
     unsigned long steps = 0;
     void (*old)(int) = signal(SIGABRT, on_abort_signal);
     for (walk.seed = 1; walk.seed <= WALK_ATTEMPTS; walk.seed++) {
         walk.random = walk.seed;
-        start(leases);
+        start(who);
         for (int i = 0; i < WALK_STEPS; i++, steps++) {
             random_event();
             if (!walk_one_step())
@@ -153,9 +160,9 @@ static void walk_as(bool leases)
     }
     signal(SIGABRT, old);
     CHECK(steps >= 200000);
-    CHECK(leases || downgraded > 100);
+    CHECK(who != LOCKS || downgraded > 100);
     for (int s = 0; s < ST_COUNT; s++)
-        if (!CHECK(s == never ||
+        if (!CHECK(s == never || s == nor ||
                    reached[s] > 100)) /* a walk that does not get there says nothing */
             runner_fail(__FILE__, __LINE__, "%s: %u", attempt_state_name((enum attempt_state)s),
                         reached[s]);
@@ -163,17 +170,23 @@ static void walk_as(bool leases)
 
 static void random_walk(void)
 {
-    walk_as(false);
+    walk_as(LOCKS);
 }
 
 static void random_walk_of_a_lease(void)
 {
-    walk_as(true);
+    walk_as(PERMITS);
+}
+
+static void random_walk_in_curators_layout(void)
+{
+    walk_as(LEASES);
 }
 
 static const struct test_case cases[] = {
     {"random_walk", random_walk},
     {"random_walk_of_a_lease", random_walk_of_a_lease},
+    {"random_walk_in_curators_layout", random_walk_in_curators_layout},
     {NULL, NULL},
 };
 

@@ -14,6 +14,7 @@ int main(int argc, char **argv)
         &permits_suite,
         &semaphore_suite,
         &numbering_suite,
+        &leasing_suite,
         &attempt_bounds_suite,
         &attempt_diagram_suite,
         &attempt_queue_suite,

@@ -337,6 +337,74 @@ static void holder_hears_of_others(void)
     STEP("listed refused", ST_HOLDING, "others unknown");
 }
 
+/* ---- Curator's layout: all children count ---- */
+
+static void start_lease(void)
+{
+    play_start_lease(false);
+    STEP("enter", ST_CREATING, "create, list");
+    STEP("created 7", ST_LISTING, "");
+}
+
+static void leases_are_counted(void)
+{
+    start_lease();
+    STEP("listed 7* z30", ST_HOLDING, "grant, arm"); /* what the data are is no matter */
+    start_lease();
+    STEP("listed 5 7*", ST_HOLDING, "grant, arm");
+    start_lease();
+    STEP("listed 7* 8", ST_HOLDING, "grant, arm"); /* nobody waits for our touch */
+    start_lease();
+    STEP("listed 4 5 7*", ST_LISTING, "list-watch");
+    start_lease();
+    STEP("listed 7* 8 9", ST_LISTING, "list-watch"); /* those that came later, too */
+    start_lease();
+    STEP("listed 4? 5? 7*", ST_LISTING, "list-watch"); /* whatever they are called */
+}
+
+static void lease_waits_for_room(void)
+{
+    start_lease();
+    SAY("listed 4 5 7*");
+    STEP("left listed 4 5 7*", ST_FIRST, "");
+    STEP("children", ST_LISTING, "list-watch");
+    STEP("left listed 4 5 6? 7*", ST_FIRST, "");
+    STEP("children", ST_LISTING, "list-watch");
+    STEP("left listed 5 7*", ST_HOLDING, "grant, arm");
+    start_lease();
+    SAY("listed 4 5 7*");
+    STEP("listed 4 5 7*", ST_DONE, "fail limit, delete"); /* too much is watched */
+}
+
+static void lease_of_a_try(void)
+{
+    play_start_lease(true);
+    SAY("enter");
+    SAY("created 7");
+    STEP("listed 4 5 7*", ST_DONE, "fail busy, delete");
+}
+
+static void lease_goes(void)
+{
+    start_lease();
+    SAY("listed 4 5 7*");
+    SAY("left listed 4 5 7*");
+    SAY("children");
+    STEP("left listed 4 5", ST_REENTERING, "delete, admit");
+    STEP("enter", ST_CREATING, "create, list");
+    STEP("created nonode", ST_PARENTS, "parents");
+}
+
+static void holder_of_a_lease_hears_of_others(void)
+{
+    start_lease();
+    SAY("listed 5 7*");
+    STEP("look", ST_HOLDING, "list-watch");
+    STEP("left listed 5 7*", ST_HOLDING, "others none");
+    STEP("children", ST_HOLDING, "arm, list-watch");
+    STEP("left listed 5 7* 8", ST_HOLDING, "others wait");
+}
+
 static const struct test_case cases[] = {
     {"limits", limits},
     {"limit_is_read_once", limit_is_read_once},
@@ -365,6 +433,11 @@ static const struct test_case cases[] = {
     {"predecessor_was_touched_before", predecessor_was_touched_before},
     {"predecessor_is_older_than_the_limit", predecessor_is_older_than_the_limit},
     {"holder_hears_of_others", holder_hears_of_others},
+    {"leases_are_counted", leases_are_counted},
+    {"lease_waits_for_room", lease_waits_for_room},
+    {"lease_of_a_try", lease_of_a_try},
+    {"lease_goes", lease_goes},
+    {"holder_of_a_lease_hears_of_others", holder_of_a_lease_hears_of_others},
     {NULL, NULL},
 };
 
