@@ -7,21 +7,32 @@
 
 ZKL_BEGIN
 
+/* Whose semaphore it is: all contenders at one path must have the same layout. Since 0.1. */
+typedef enum zkl_semaphore_layout {
+    ZKL_SEMAPHORE_ZKL = 0,    /* our own: one directory, which has the limit in its data */
+    ZKL_SEMAPHORE_CURATOR = 1 /* that of Curator's InterProcessSemaphoreV2, and its protocol: a lock
+                                 at path/locks, and a node for each permit in path/leases */
+} zkl_semaphore_layout;
+
 /* Fill with ZKL_SEMAPHORE_OPTIONS_INIT, then change members. Since 0.1. */
 typedef struct zkl_semaphore_options {
     size_t size;         /* sizeof(zkl_semaphore_options); see zkl/session.h */
     const char *name;    /* who contends, as shown by zkl ls: UTF-8, at most 1024 bytes, one line if
                             numbered; NULL: host and process id */
     zkl_parents parents; /* of path's parents; default: containers. path itself is persistent,
-                            since the limit is kept there */
+                            since the limit is kept there; in Curator's layout it is a parent */
     int limit;    /* how many permits there are: 1 and more; it is written where path has no limit
-                     yet, and does not matter where it has one. 0 (the default): path must have one */
-    int numbered; /* 1: each permit gets a number: see zkl_grant_slots(); 0: none gets one */
+                     yet, and does not matter where it has one. 0 (the default): path must have one.
+                     Curator's layout keeps no limit: there it is needed, goes for this handle alone,
+                     and must be the same in all processes */
+    int numbered; /* 1: each permit gets a number: see zkl_grant_slots(); 0: none gets one. In
+                     Curator's layout it must be 0 */
+    zkl_semaphore_layout layout; /* default: ZKL */
 } zkl_semaphore_options;
 
 #define ZKL_SEMAPHORE_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(zkl_semaphore_options), NULL, ZKL_PARENTS_CONTAINER, 0, 0                           \
+        sizeof(zkl_semaphore_options), NULL, ZKL_PARENTS_CONTAINER, 0, 0, ZKL_SEMAPHORE_ZKL        \
     }
 
 /* Creates a handle for the semaphore at path and stores it in *ret. path is absolute, without
@@ -46,24 +57,24 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  * The grants of a semaphore are valid at the same time, so a resource that only accepts rising
  * tokens does not go with more than one permit; zkl_grant_multi() does.
  *
- * permits is 1 and more, and at most 1000 if they are numbered. timeout_ms: 0 does not wait for other contenders, ZKL_FOREVER has no
- * limit. Returns 0: acquired; ZKL_EBUSY: timeout_ms is 0, and the permits are not free or another
- * contender is first; ZKL_ETIMEDOUT: not acquired within timeout_ms; ZKL_ELIMIT: more permits than
- * the limit, as it is now or was lowered to while waiting; or the session watches too many paths
- * (512 KiB in all); ZKL_ENOENT: path has no limit, and options name none; or it has other data;
- *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
- *     without an answer);
- *   ZKL_EAUTH: the server refused the session's credentials;
- *   ZKL_EACCES: the server refused permission at path;
- *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_ELAYOUT: path has a child that is not of such a semaphore;
- *   ZKL_EPATH: path is, or is below, an ephemeral node;
- *   ZKL_EOVERFLOW: the sequence numbers of path are used up;
- *   ZKL_EPROTO: the server gave an invalid answer;
- *   ZKL_ECLOSED: the session was closed or the semaphore freed;
- *   ZKL_EINVAL: m or ret is NULL, or permits is out of range;
- *   ZKL_ECHILD.
- * After a failure no node is left behind. Since 0.1. */
+ * In Curator's layout one permit is acquired at a time: Curator itself takes several one after the
+ * other, so that two who have a part each wait for each other. While somebody waits for a permit it
+ * has the lock, and a call with timeout_ms 0 is refused; also while somebody else is just acquiring
+ * a permit that is free. The grant's token rises with the node in path/leases.
+ *
+ * permits is 1 and more, at most 1000 if they are numbered, and 1 in Curator's layout. timeout_ms:
+ * 0 does not wait for other contenders, ZKL_FOREVER has no limit. Returns 0: acquired; ZKL_EBUSY:
+ * timeout_ms is 0, and the permits are not free or another contender is first; ZKL_ETIMEDOUT: not
+ * acquired within timeout_ms; ZKL_ELIMIT: more permits than the limit, as it is now or was lowered
+ * to while waiting; or the session watches too many paths (512 KiB in all); ZKL_ENOENT: path has no
+ * limit, and options name none; or it has other data; ZKL_EUNREACHABLE, ZKL_EHOST: the time passed
+ * without a connection (with timeout_ms 0 also without an answer); ZKL_EAUTH: the server refused
+ * the session's credentials; ZKL_EACCES: the server refused permission at path; ZKL_EDEADLK: called
+ * inside a callback; ZKL_ELAYOUT: path has a child that is not of such a semaphore, or is of
+ * another layout; ZKL_EPATH: path is, or is below, an ephemeral node; ZKL_EOVERFLOW: the sequence
+ * numbers of path are used up; ZKL_EPROTO: the server gave an invalid answer; ZKL_ECLOSED: the
+ * session was closed or the semaphore freed; ZKL_EINVAL: m or ret is NULL, or permits is out of
+ * range; ZKL_ECHILD. After a failure no node is left behind. Since 0.1. */
 ZKL_API int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms,
                                   zkl_grant **ret);
 
@@ -99,7 +110,7 @@ ZKL_API int zkl_grant_slots(const zkl_grant *g, int *buf, size_t count);
  *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH, ZKL_EACCES, ZKL_EPROTO, ZKL_ECLOSED as
  *     for zkl_semaphore_acquire();
  *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_EINVAL: m or ret is NULL;
+ *   ZKL_EINVAL: m or ret is NULL, or Curator's layout, which keeps no limit;
  *   ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_semaphore_get_limit(zkl_semaphore *m, int64_t timeout_ms, int *ret);

@@ -39,8 +39,9 @@ struct contender_spec {
     enum name_style style;
     int rank; /* part of the name: see layout_name() */
     struct permit_limit
-        *limit;    /* of a semaphore, an rc_box: .rank permits are asked for; NULL: it is none */
-    bool numbered; /* of a semaphore: for numbered.h */
+        *limit;     /* of a semaphore, an rc_box: .rank permits are asked for; NULL: it is none */
+    bool numbered;  /* of a semaphore: for numbered.h */
+    int32_t leases; /* the limit of Curator's semaphore: for leased.h; 0: it is none */
     bool try_only;
     bool strict; /* a child that is no contender is an error */
     bool hints;  /* in a long queue it leaves a head hint in the directory's data, and goes by it */

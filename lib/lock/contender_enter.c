@@ -35,7 +35,9 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->machine.strict = spec->strict;
     c->machine.watch_children = spec->watch_children;
     c->machine.heeds = spec->heeds;
-    if (spec->limit)
+    if (spec->leases > 0)
+        attempt_count_leases(&c->machine, spec->leases);
+    else if (spec->limit)
         contender_use_limit(c);
     else
         c->machine.long_queue = spec->hints ? contender_long_queue : 0;

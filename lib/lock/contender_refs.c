@@ -48,7 +48,9 @@ struct contender *contender_new(struct permit_limit *limit)
 
 struct permit_limit *contender_limit(const struct contender *c)
 {
-    return c->machine.kind == CHILD_LEASE ? ((const struct lease *)c)->limit : NULL;
+    const bool has = c->machine.kind == CHILD_LEASE && !c->machine.counts;
+
+    return has ? ((const struct lease *)c)->limit : NULL;
 }
 
 void contender_unref(struct contender *c)

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "grant.h"
+#include "leased.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/thread.h"
@@ -14,14 +15,14 @@
 #include "retained.h"
 
 /* What it is by, until it is decided. */
-enum op_by { BY_CONTENDER, BY_TURN, BY_NUMBERED, BY_MULTI };
+enum op_by { BY_CONTENDER, BY_TURN, BY_NUMBERED, BY_LEASED, BY_MULTI };
 
 struct zkl_op {
     atomic_int refs; /* the user's, and ours until it is told */
     /* guarded by the monitor: */
     bool decided;
     bool begun; /* the completion: too late to cancel */
-    enum op_by by : 2;
+    enum op_by by : 3;
     /* never changed: */
     zkl_session *session;
     zkl_acquired_fn fn;
@@ -32,6 +33,7 @@ struct zkl_op {
         struct contender *contender;
         struct turn_waiter *waiter;
         struct numbered *numbered;
+        struct leased *leased;
         struct multi_attempt *multi;
     };
     struct limit *limit; /* NULL: none */
@@ -120,6 +122,8 @@ void op_abort(zkl_op *op, int code, const char *text)
         retained_give_up(op->waiter, code, text);
     else if (op->by == BY_NUMBERED)
         numbered_abort(op->numbered, code, text);
+    else if (op->by == BY_LEASED)
+        leased_abort(op->leased, code, text);
     else if (op->by == BY_MULTI)
         multi_attempt_abort(op->multi, code, text);
     else
@@ -193,6 +197,17 @@ static void enter_numbered(zkl_op *op, const struct contender_spec *spec)
     op->by = BY_NUMBERED;
 }
 
+static void enter_leased(zkl_op *op, const struct contender_spec *spec)
+{
+    if (!begin(op))
+        return;
+    struct leased *l = leased_enter(op->session, spec, on_decided, op);
+    if (op->decided)
+        return;
+    op->leased = l;
+    op->by = BY_LEASED;
+}
+
 static void wait_for_turn(zkl_op *op, struct retained *r, const struct turn_caller *caller)
 {
     if (!begin(op))
@@ -242,6 +257,8 @@ zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms
     spec->try_only = timeout_ms == 0;
     if (op && spec->numbered)
         enter_numbered(op, spec);
+    else if (op && spec->leases > 0)
+        enter_leased(op, spec);
     else if (op)
         enter(op, spec);
     return op;

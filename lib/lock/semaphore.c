@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <string.h>
 
 #include "handle.h"
@@ -61,6 +62,12 @@ static const char *check_options(const zkl_semaphore_options *o)
         return "name has a line break, and the numbers are a line behind it";
     if (o->limit < 0)
         return "limit must not be negative";
+    if ((unsigned)o->layout > ZKL_SEMAPHORE_CURATOR)
+        return "layout is none of zkl_semaphore_layout";
+    if (o->layout == ZKL_SEMAPHORE_CURATOR && o->limit == 0)
+        return "Curator's layout keeps no limit: one must be given";
+    if (o->layout == ZKL_SEMAPHORE_CURATOR && o->numbered)
+        return "Curator's layout has no numbers";
     return NULL;
 }
 
@@ -75,6 +82,7 @@ static zkl_semaphore *semaphore_new(zkl_session *s, const char *path,
     m->payload = handle_new_payload(o->name, 0);
     m->parents = o->parents;
     m->numbered = o->numbered;
+    m->leases = o->layout == ZKL_SEMAPHORE_CURATOR ? o->limit : 0;
     m->limit = g_rc_box_new0(struct permit_limit);
     m->limit->initial = o->limit;
     return m;
@@ -114,8 +122,9 @@ static zkl_op *start(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_acqu
                                   .style = STYLE_GUARDED,
                                   .rank = m->numbered ? -permits : permits,
                                   .numbered = m->numbered,
-                                  .limit = m->limit,
-                                  .strict = true};
+                                  .limit = m->leases > 0 ? NULL : m->limit,
+                                  .leases = m->leases,
+                                  .strict = m->leases == 0};
 
     session_lock(m->session);
     zkl_op *op = op_start(m->session, &spec, timeout_ms, fn, data, &m->waiters);
@@ -125,10 +134,14 @@ static zkl_op *start(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_acqu
 
 static int check_permits(const zkl_semaphore *m, int permits)
 {
-    if (permits > 0 && (!m->numbered || permits <= NUMBERED_MAX))
+    const int most = m->leases > 0 ? 1 : m->numbered ? NUMBERED_MAX : INT_MAX;
+
+    if (permits > 0 && permits <= most)
         return 0;
-    return error_set(ZKL_EINVAL, semaphore_path(m), "%s: permits must be 1 %s", semaphore_path(m),
-                     m->numbered ? "to 1000" : "or more");
+    return error_set(ZKL_EINVAL, semaphore_path(m), "%s: permits must be 1%s", semaphore_path(m),
+                     most == 1         ? " in Curator's layout"
+                     : most == INT_MAX ? " or more"
+                                       : " to 1000");
 }
 
 int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_grant **ret)

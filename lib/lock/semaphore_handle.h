@@ -13,6 +13,7 @@ struct zkl_semaphore {
     char *payload; /* GRefString */
     zkl_parents parents;
     bool numbered;
+    int32_t leases; /* the limit in Curator's layout; 0: it is our own */
     /* guarded by the monitor: */
     struct permit_limit *limit; /* an rc_box */
     GQueue waiters;             /* of zkl_op: acquiring */

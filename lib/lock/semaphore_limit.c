@@ -154,6 +154,16 @@ static void begin(struct exchange *x, int64_t timeout_ms)
     ask(x, STORE_GET, 0);
 }
 
+static int check(const zkl_semaphore *m)
+{
+    const int code = semaphore_check_blocking(m);
+
+    if (!code && m->leases > 0)
+        return error_set(ZKL_EINVAL, semaphore_path(m), "%s: Curator's layout keeps no limit",
+                         semaphore_path(m));
+    return code;
+}
+
 /* Whoever posted still has the monitor. */
 static int exchange(zkl_semaphore *m, int32_t limit, int64_t timeout_ms, int *ret)
 {
@@ -185,7 +195,7 @@ static int exchange(zkl_semaphore *m, int32_t limit, int64_t timeout_ms, int *re
 
 int zkl_semaphore_get_limit(zkl_semaphore *m, int64_t timeout_ms, int *ret)
 {
-    const int code = semaphore_check_blocking(m);
+    const int code = check(m);
 
     if (code)
         return code;
@@ -196,7 +206,7 @@ int zkl_semaphore_get_limit(zkl_semaphore *m, int64_t timeout_ms, int *ret)
 
 int zkl_semaphore_set_limit(zkl_semaphore *m, int limit, int64_t timeout_ms)
 {
-    const int code = semaphore_check_blocking(m);
+    const int code = check(m);
 
     if (code)
         return code;

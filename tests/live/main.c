@@ -50,6 +50,7 @@ int main(int argc, char **argv)
         &retained_try_suite,
         &giving_way_suite,
         &semaphore_suite,
+        &leases_suite,
         &retained_wanted_suite,
         &retained_end_suite,
         &dispatch_suite,

@@ -6,6 +6,7 @@
 
 extern const struct test_suite mutex_basic_suite;
 extern const struct test_suite semaphore_suite;
+extern const struct test_suite leases_suite;
 extern const struct test_suite mutex_layout_suite;
 extern const struct test_suite mutex_owner_suite;
 extern const struct test_suite mutex_callback_suite;

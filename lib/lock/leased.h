@@ -1,0 +1,19 @@
+/* An acquisition of a permit in the layout of Curator's InterProcessSemaphoreV2: a contender for
+ * the lock below the path, and one whose node is the lease; recipes/leasing.h decides. All with the
+ * monitor held. docs/design/leases.md has the argument. */
+#ifndef LIB_LEASED_H
+#define LIB_LEASED_H
+
+#include "contender.h"
+
+struct leased;
+
+/* As contender_enter(); spec->directory is the semaphore's path, and spec->leases its limit. The
+ * grant is the lease's. */
+struct leased *leased_enter(zkl_session *s, const struct contender_spec *spec,
+                            contender_decided decided, void *context);
+
+/* As contender_abort(). */
+void leased_abort(struct leased *l, int code, const char *text);
+
+#endif

@@ -1,0 +1,331 @@
+/* A semaphore in the layout of Curator's InterProcessSemaphoreV2: a lock at path/locks, and whoever
+ * has it makes a node in path/leases and waits until there are few enough. */
+#include "fourletter.h"
+#include "live.h"
+#include "mutex_actors.h"
+#include "suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static zkl_semaphore *semaphore(zkl_session *s, const char *path, int limit)
+{
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+    zkl_semaphore *m = NULL;
+
+    o.limit = limit;
+    o.layout = ZKL_SEMAPHORE_CURATOR;
+    REQUIRE(zkl_semaphore_new(&m, s, path, &o) == 0);
+    return m;
+}
+
+static zkl_grant *acquire(zkl_semaphore *m)
+{
+    zkl_grant *g = NULL;
+
+    REQUIRE(zkl_semaphore_acquire(m, 1, ZKL_FOREVER, &g) == 0);
+    return g;
+}
+
+static int count(struct live *t, const char *below)
+{
+    char *path = g_strconcat(t->lock, below, NULL);
+    const int n = live_contenders(t, path);
+
+    g_free(path);
+    return n;
+}
+
+/* So many have the lock or wait for it, and so many leases are there. */
+static bool stands(struct live *t, int locks, int leases)
+{
+    return count(t, "/locks") == locks && count(t, "/leases") == leases;
+}
+
+static void begin(zkl_semaphore *m, struct completion *c)
+{
+    REQUIRE(zkl_semaphore_acquire_async(m, 1, ZKL_FOREVER, completion_take, c, NULL) == 0);
+}
+
+/* The path of the only child below; free() it. */
+static char *only_child(struct live *t, const char *below)
+{
+    char *path = g_strconcat(t->lock, below, NULL), **nodes = live_queue(t, path);
+
+    REQUIRE(nodes[0] != NULL && nodes[1] == NULL);
+    char *node = strdup(nodes[0]);
+    g_strfreev(nodes);
+    g_free(path);
+    return node;
+}
+
+static void permits_are_shared(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *m = semaphore(t->session, t->lock, 2);
+    zkl_grant *a = acquire(m), *b = acquire(m), *none = NULL;
+    struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
+    struct Stat stat;
+    char *below = g_strconcat(t->lock, "/leases/_c_", NULL);
+
+    CHECK(g_str_has_prefix(zkl_grant_node(a), below));
+    CHECK(strstr(zkl_grant_node(a), "-lease-") != NULL);
+    REQUIRE(raw_exists(t->admin, zkl_grant_node(b), &stat) == ZOK);
+    CHECK_INT(stat.czxid, zkl_grant_token(b));
+    LIVE_UNTIL(stands(t, 0, 2));
+    CHECK_INT(zkl_semaphore_acquire(m, 1, 0, &none), ZKL_EBUSY);
+    LIVE_UNTIL(stands(t, 0, 2));
+    begin(m, &c);
+    LIVE_UNTIL(stands(t, 1, 3)); /* it waits with the lock held */
+    begin(m, &d);
+    LIVE_UNTIL(stands(t, 2, 3));
+    CHECK_INT(completion_calls(&c), 0);
+    zkl_grant_release(b);
+    CHECK_INT(completion_wait(&c), 0);
+    LIVE_UNTIL(stands(t, 1, 3));
+    CHECK_INT(completion_calls(&d), 0);
+    zkl_grant_release(a);
+    CHECK_INT(completion_wait(&d), 0);
+    zkl_grant_release(c.grant);
+    zkl_grant_release(d.grant);
+    LIVE_UNTIL(stands(t, 0, 0));
+    g_free(below);
+    zkl_semaphore_free(m);
+    live_end(t);
+}
+
+/* Whatever is in path/leases is a permit that somebody has. */
+static void every_child_counts(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *m = semaphore(t->session, t->lock, 2);
+    zkl_grant *a = acquire(m), *none = NULL;
+    struct completion c = COMPLETION_INIT;
+    char *odd = g_strconcat(t->lock, "/leases/odd", NULL);
+
+    REQUIRE(raw_create(t->admin, odd, "", 0, 0, NULL) == ZOK);
+    CHECK_INT(zkl_semaphore_acquire(m, 1, 0, &none), ZKL_EBUSY);
+    begin(m, &c);
+    LIVE_UNTIL(stands(t, 1, 2));
+    CHECK_INT(completion_calls(&c), 0);
+    REQUIRE(raw_delete(t->admin, odd) == ZOK);
+    CHECK_INT(completion_wait(&c), 0);
+    zkl_grant_release(a);
+    zkl_grant_release(c.grant);
+    g_free(odd);
+    zkl_semaphore_free(m);
+    live_end(t);
+}
+
+static void gives_up(void)
+{
+    struct live *t = live_begin();
+    zkl_session *other = live_open(t, t->connect, NULL);
+    zkl_semaphore *m = semaphore(t->session, t->lock, 1), *n = semaphore(other, t->lock, 1);
+    zkl_grant *a = acquire(m), *none = NULL;
+    struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
+
+    CHECK_INT(zkl_semaphore_acquire(n, 1, 100, &none), ZKL_ETIMEDOUT);
+    CHECK_ERROR(ZKL_ETIMEDOUT, t->lock);
+    LIVE_UNTIL(stands(t, 0, 1));
+    LIVE_UNTIL(fourletter_watches_of(t->port, zkl_session_id(other)) == 0);
+    begin(n, &c);
+    LIVE_UNTIL(stands(t, 1, 2));
+    begin(m, &d);
+    LIVE_UNTIL(stands(t, 2, 2));
+    zkl_semaphore_free(n);
+    CHECK_INT(completion_wait(&c), ZKL_ECLOSED);
+    LIVE_UNTIL(stands(t, 1, 2)); /* the next one has the lock now */
+    zkl_grant_release(a);
+    CHECK_INT(completion_wait(&d), 0);
+    zkl_grant_release(d.grant);
+    zkl_semaphore_free(m);
+    live_end(t);
+}
+
+static void loss(void)
+{
+    struct live *t = live_begin();
+    zkl_session *other = live_open(t, t->connect, NULL);
+    zkl_semaphore *m = semaphore(t->session, t->lock, 1), *n = semaphore(other, t->lock, 1);
+    zkl_grant *a = acquire(n);
+    struct completion c = COMPLETION_INIT;
+    struct changes changes = CHANGES_INIT;
+
+    REQUIRE(zkl_grant_on_change(a, changes_take, &changes) == 0);
+    begin(m, &c);
+    LIVE_UNTIL(stands(t, 1, 2));
+    REQUIRE(raw_expire(t->port, zkl_session_id(other)));
+    changes_wait(&changes, ZKL_LOST);
+    CHECK_INT(completion_wait(&c), 0);
+    zkl_grant_release(a);
+    CHECK_INT(changes_seen(&changes, ZKL_LOST), 1);
+    zkl_grant_release(c.grant);
+    zkl_semaphore_free(m);
+    zkl_semaphore_free(n);
+    live_end(t);
+}
+
+/* A lease that waits without the lock could wait for another that does: it goes, and its owner
+ * queues for the lock again. */
+static void lock_goes_while_it_waits(void)
+{
+    struct live *t = live_begin();
+    zkl_session *other = live_open(t, t->connect, NULL);
+    zkl_semaphore *m = semaphore(t->session, t->lock, 1), *n = semaphore(other, t->lock, 1);
+    zkl_grant *a = acquire(m);
+    struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
+
+    begin(n, &c);
+    LIVE_UNTIL(stands(t, 1, 2));
+    char *lock = only_child(t, "/locks");
+    begin(m, &d);
+    LIVE_UNTIL(stands(t, 2, 2));
+    REQUIRE(raw_delete(t->admin, lock) == ZOK);
+    LIVE_UNTIL(stands(t, 2, 2) && raw_exists(t->admin, lock, NULL) == ZNONODE);
+    session_settle(t, other);
+    LIVE_UNTIL(stands(t, 2, 2));
+    zkl_grant_release(a);
+    CHECK_INT(completion_wait(&d), 0); /* which has the lock, and was behind */
+    CHECK_INT(completion_calls(&c), 0);
+    zkl_grant_release(d.grant);
+    CHECK_INT(completion_wait(&c), 0);
+    zkl_grant_release(c.grant);
+    LIVE_UNTIL(stands(t, 0, 0));
+    free(lock);
+    zkl_semaphore_free(m);
+    zkl_semaphore_free(n);
+    live_end(t);
+}
+
+/* Both nodes go with the session, and it begins again with the lock. */
+static void session_ends_while_it_waits(void)
+{
+    struct live *t = live_begin();
+    zkl_session *other = live_open(t, t->connect, NULL);
+    zkl_semaphore *m = semaphore(t->session, t->lock, 1), *n = semaphore(other, t->lock, 1);
+    zkl_grant *a = acquire(m);
+    struct completion c = COMPLETION_INIT;
+
+    begin(n, &c);
+    LIVE_UNTIL(stands(t, 1, 2));
+    char *lock = only_child(t, "/locks");
+    REQUIRE(raw_expire(t->port, zkl_session_id(other)));
+    LIVE_UNTIL(raw_exists(t->admin, lock, NULL) == ZNONODE && stands(t, 1, 2));
+    CHECK_INT(completion_calls(&c), 0);
+    zkl_grant_release(a);
+    CHECK_INT(completion_wait(&c), 0);
+    zkl_grant_release(c.grant);
+    LIVE_UNTIL(stands(t, 0, 0));
+    free(lock);
+    zkl_semaphore_free(m);
+    zkl_semaphore_free(n);
+    live_end(t);
+}
+
+/* Who comes second is refused, whichever layout it has. */
+static void two_layouts(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+    zkl_semaphore *m = semaphore(t->session, t->lock, 2), *own = NULL;
+    zkl_grant *a = acquire(m), *none = NULL;
+
+    o.limit = 2;
+    REQUIRE(zkl_semaphore_new(&own, t->session, t->lock, &o) == 0);
+    CHECK_INT(zkl_semaphore_acquire(own, 1, 1000, &none), ZKL_ELAYOUT);
+    zkl_grant_release(a);
+    LIVE_UNTIL(stands(t, 0, 0));
+    char *path = g_strconcat(t->lock, "/leases", NULL);
+    REQUIRE(raw_delete(t->admin, path) == ZOK);
+    g_free(path);
+    path = g_strconcat(t->lock, "/locks", NULL);
+    REQUIRE(raw_delete(t->admin, path) == ZOK);
+    g_free(path);
+    REQUIRE(zkl_semaphore_acquire(own, 1, ZKL_FOREVER, &a) == 0);
+    CHECK_INT(zkl_semaphore_acquire(m, 1, 1000, &none), ZKL_ELAYOUT);
+    CHECK_ERROR(ZKL_ELAYOUT, t->lock);
+    LIVE_UNTIL(stands(t, 0, 0));
+    zkl_grant_release(a);
+    zkl_semaphore_free(m);
+    zkl_semaphore_free(own);
+    live_end(t);
+}
+
+static int new_with(struct live *t, int limit, int numbered, int layout)
+{
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+    zkl_semaphore *m;
+
+    o.limit = limit;
+    o.numbered = numbered;
+    o.layout = (zkl_semaphore_layout)layout;
+    return zkl_semaphore_new(&m, t->session, t->lock, &o);
+}
+
+static void what_is_refused(void)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *m = semaphore(t->session, t->lock, 2);
+    zkl_grant *none = NULL;
+    int limit;
+
+    CHECK_INT(new_with(t, 2, 0, 2), ZKL_EINVAL);
+    CHECK_INT(new_with(t, 0, 0, ZKL_SEMAPHORE_CURATOR), ZKL_EINVAL);
+    CHECK_INT(new_with(t, 2, 1, ZKL_SEMAPHORE_CURATOR), ZKL_EINVAL);
+    CHECK_INT(zkl_semaphore_acquire(m, 2, 0, &none), ZKL_EINVAL);
+    CHECK_ERROR(ZKL_EINVAL, t->lock);
+    CHECK_INT(zkl_semaphore_get_limit(m, ZKL_FOREVER, &limit), ZKL_EINVAL);
+    CHECK_INT(zkl_semaphore_set_limit(m, 2, ZKL_FOREVER), ZKL_EINVAL);
+    zkl_semaphore_free(m);
+    live_end(t);
+}
+
+/* Many at once on two sessions, never more than the limit: each reads how many there are. */
+static void many_at_once(void)
+{
+    enum { COUNT = 24, LIMIT = 3 };
+    struct live *t = live_begin();
+    zkl_session *other = live_open(t, t->connect, NULL);
+    zkl_semaphore *m[] = {semaphore(t->session, t->lock, LIMIT), semaphore(other, t->lock, LIMIT)};
+    struct completion all[COUNT];
+    int held = 0, released = 0;
+
+    for (int i = 0; i < COUNT; i++) {
+        all[i] = (struct completion)COMPLETION_INIT;
+        begin(m[i % 2], &all[i]);
+    }
+    while (released < COUNT) {
+        held = 0;
+        for (int i = 0; i < COUNT; i++)
+            held += completion_calls(&all[i]) > 0 && all[i].grant != NULL;
+        CHECK(held <= LIMIT);
+        for (int i = 0; i < COUNT; i++) {
+            if (completion_calls(&all[i]) == 0 || !all[i].grant)
+                continue;
+            zkl_grant_release(all[i].grant);
+            all[i].grant = NULL;
+            released++;
+            break;
+        }
+    }
+    LIVE_UNTIL(stands(t, 0, 0));
+    zkl_semaphore_free(m[0]);
+    zkl_semaphore_free(m[1]);
+    live_end(t);
+}
+
+static const struct test_case cases[] = {
+    {"permits_are_shared", permits_are_shared},
+    {"every_child_counts", every_child_counts},
+    {"gives_up", gives_up},
+    {"loss", loss},
+    {"lock_goes_while_it_waits", lock_goes_while_it_waits},
+    {"session_ends_while_it_waits", session_ends_while_it_waits},
+    {"two_layouts", two_layouts},
+    {"what_is_refused", what_is_refused},
+    {"many_at_once", many_at_once},
+    {NULL, NULL},
+};
+
+const struct test_suite leases_suite = {.name = "leases", .cases = cases, .init = live_init};
