@@ -57,7 +57,8 @@ static int open_semaphore(struct lock *l, zkl_session *session)
     options.name = l->options.name;
     options.parents = l->options.parents;
     options.limit = l->options.slots;
-    options.numbered = 1;
+    options.layout = l->options.layout;
+    options.numbered = options.layout == ZKL_SEMAPHORE_ZKL; /* the other one has no numbers */
     return zkl_semaphore_new(&l->semaphore, session, l->options.path, &options);
 }
 

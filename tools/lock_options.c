@@ -47,9 +47,22 @@ static int check_slots(struct lock_options *o, const char *text)
     return GO_ON;
 }
 
+static int check_layout(struct lock_options *o, const char *text)
+{
+    if (!text)
+        return GO_ON;
+    if (o->slots == 0)
+        return fail(STATUS_USAGE, "--layout: only a semaphore has one (--slots)");
+    if (strcmp(text, "curator") == 0)
+        o->layout = ZKL_SEMAPHORE_CURATOR;
+    else if (strcmp(text, "zkl") != 0)
+        return fail(STATUS_USAGE, "--layout: must be zkl or curator, not %s", text);
+    return GO_ON;
+}
+
 int lock_options_parse(struct lock_options *o, struct settings *settings, int argc, char **argv)
 {
-    char *peer = NULL, *on_revoke = NULL, *slots = NULL;
+    char *peer = NULL, *on_revoke = NULL, *slots = NULL, *layout = NULL;
     const GOptionEntry entries[] = {
         {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name,
          "Name of this contender in zkl ls (host and process)", "NAME"},
@@ -67,6 +80,9 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
          "Have a read-write lock alone; it is no lock without -s and -x", NULL},
         {"slots", 0, 0, G_OPTION_ARG_FILENAME, &slots,
          "Take one of N slots of a semaphore; ZKL_SLOT is its number, from 0", "N"},
+        {"layout", 0, 0, G_OPTION_ARG_FILENAME, &layout,
+         "With --slots: zkl (default), or curator to share it with Curator, without ZKL_SLOT",
+         "LAYOUT"},
         {"exclusive", 'e', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &o->exclusive, NULL, NULL},
         G_OPTION_ENTRY_NULL};
     struct command_line line = {
@@ -96,6 +112,8 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
     if (status == GO_ON)
         status = check_slots(o, slots);
     if (status == GO_ON)
+        status = check_layout(o, layout);
+    if (status == GO_ON)
         status = command_line_check(&line);
     if (status == GO_ON)
         status = command_line_command(&line);
@@ -103,6 +121,7 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
     g_free(peer);
     g_free(on_revoke);
     g_free(slots);
+    g_free(layout);
     return status;
 }
 

@@ -16,7 +16,8 @@ struct lock_options {
     zkl_peer peer;
     gboolean strict;
     int slots; /* the limit of a semaphore, of which one permit is taken; 0: it is none */
-    gboolean shared, exclusive; /* a read-write lock, to read or to write; neither: a mutex */
+    zkl_semaphore_layout layout; /* of that */
+    gboolean shared, exclusive;  /* a read-write lock, to read or to write; neither: a mutex */
     bool term_on_revoke;
     int64_t grace_ms; /* GRACE_DEFAULT: not given */
     int64_t kill_after_ms;

@@ -23,6 +23,8 @@ for bad in 0 -1 x 2147483648; do
 done
 refused "--slots -s" 64 "^zkl: --slots: a semaphore is neither" lock --slots 2 -s $L true
 refused "--slots --peer" 64 "^zkl: --slots: a semaphore has no" lock --slots 2 --peer kazoo $L true
+refused "--layout kazoo" 64 "^zkl: --layout: must be zkl or curator, not kazoo" lock --slots 2 --layout kazoo $L true
+refused "--layout without --slots" 64 "^zkl: --layout: only a semaphore" lock --layout curator $L true
 refused "--slots --and" 64 "^zkl: --slots: a semaphore is at one path" lock --slots 2 $L --and $L-b true
 
 take a --slots 2
@@ -43,6 +45,11 @@ touch "$scratch/b.go" "$scratch/c.go"
 wait_until "all are gone" has_contenders $L 0
 run "$ZKL" lock --slots 5 $L printenv ZKL_SLOT
 expect "a lone one" "0:0" "$status:$out"
+run env -u ZKL_SLOT "$ZKL" lock --slots 1 --layout curator $L-curator sh -c 'echo "${ZKL_SLOT-none} $ZKL_NODE"'
+expect_match "in Curator's layout: no number" "^0:none $L-curator/leases/_c_.*-lease-[0-9]{10}\$" "$status:$out"
+"$ADMIN" create $L-curator/leases/other ""
+refused "whatever is there counts" 1 "^zkl: $L-curator: held by somebody else" lock -n --slots 1 --layout curator $L-curator true
+refused "its own layout there" 64 "^zkl: $L-curator: \"le" lock --slots 1 $L-curator true
 run env -u ZKL_SLOT "$ZKL" lock $L-other sh -c 'echo "${ZKL_SLOT-none}"'
 expect "a mutex has no slot" none "$out"
 finish
