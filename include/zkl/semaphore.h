@@ -62,19 +62,27 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  * has the lock, and a call with timeout_ms 0 is refused; also while somebody else is just acquiring
  * a permit that is free. The grant's token rises with the node in path/leases.
  *
- * permits is 1 and more, at most 1000 if they are numbered, and 1 in Curator's layout. timeout_ms:
- * 0 does not wait for other contenders, ZKL_FOREVER has no limit. Returns 0: acquired; ZKL_EBUSY:
- * timeout_ms is 0, and the permits are not free or another contender is first; ZKL_ETIMEDOUT: not
- * acquired within timeout_ms; ZKL_ELIMIT: more permits than the limit, as it is now or was lowered
- * to while waiting; or the session watches too many paths (512 KiB in all); ZKL_ENOENT: path has no
- * limit, and options name none; or it has other data; ZKL_EUNREACHABLE, ZKL_EHOST: the time passed
- * without a connection (with timeout_ms 0 also without an answer); ZKL_EAUTH: the server refused
- * the session's credentials; ZKL_EACCES: the server refused permission at path; ZKL_EDEADLK: called
- * inside a callback; ZKL_ELAYOUT: path has a child that is not of such a semaphore, or is of
- * another layout; ZKL_EPATH: path is, or is below, an ephemeral node; ZKL_EOVERFLOW: the sequence
- * numbers of path are used up; ZKL_EPROTO: the server gave an invalid answer; ZKL_ECLOSED: the
- * session was closed or the semaphore freed; ZKL_EINVAL: m or ret is NULL, or permits is out of
- * range; ZKL_ECHILD. After a failure no node is left behind. Since 0.1. */
+ * permits is 1 and more, at most 1000 if they are numbered, and 1 in Curator's layout.
+ * timeout_ms: 0 does not wait for other contenders, ZKL_FOREVER has no limit.
+ * Returns 0: acquired; or
+ *   ZKL_EBUSY: timeout_ms is 0, and the permits are not free or another contender is first;
+ *   ZKL_ETIMEDOUT: not acquired within timeout_ms;
+ *   ZKL_ELIMIT: more permits than the limit, as it is now or was lowered to while waiting; or the
+ *     session watches too many paths (512 KiB in all);
+ *   ZKL_ENOENT: path has no limit, and options name none; or it has other data;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
+ *     without an answer);
+ *   ZKL_EAUTH: the server refused the session's credentials;
+ *   ZKL_EACCES: the server refused permission at path;
+ *   ZKL_EDEADLK: called inside a callback;
+ *   ZKL_ELAYOUT: path has a child that is not of such a semaphore, or is of another layout;
+ *   ZKL_EPATH: path is, or is below, an ephemeral node;
+ *   ZKL_EOVERFLOW: the sequence numbers of path are used up;
+ *   ZKL_EPROTO: the server gave an invalid answer;
+ *   ZKL_ECLOSED: the session was closed or the semaphore freed;
+ *   ZKL_EINVAL: m or ret is NULL, or permits is out of range;
+ *   ZKL_ECHILD.
+ * After a failure no node is left behind. Since 0.1. */
 ZKL_API int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms,
                                   zkl_grant **ret);
 
