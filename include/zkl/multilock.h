@@ -78,6 +78,12 @@ ZKL_API void zkl_multilock_free(zkl_multilock *l);
  * After a failure no node is left behind at any path. Since 0.1. */
 ZKL_API int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms, zkl_grant **ret);
 
+/* Acquires all paths or none like zkl_multilock_lock(), and can be ended by another thread: see
+ * zkl_canceler_cancel(). canceler may be NULL, and must be valid until this returns.
+ * Returns as zkl_multilock_lock(), or ZKL_ECANCELED: canceler was canceled. Since 0.1. */
+ZKL_API int zkl_multilock_lock_cancelable(zkl_multilock *l, int64_t timeout_ms,
+                                          zkl_canceler *canceler, zkl_grant **ret);
+
 /* Acquires all paths or none without blocking. fn(grant, err, data) is called exactly once if this
  * function returns 0, and never if it returns an error. The callee owns the grant. Unless ret is
  * NULL, the operation is stored in *ret; free it with zkl_op_free().

@@ -86,6 +86,12 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
 ZKL_API int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms,
                                   zkl_grant **ret);
 
+/* Acquires so many permits like zkl_semaphore_acquire(), and can be ended by another thread: see
+ * zkl_canceler_cancel(). canceler may be NULL, and must be valid until this returns.
+ * Returns as zkl_semaphore_acquire(), or ZKL_ECANCELED: canceler was canceled. Since 0.1. */
+ZKL_API int zkl_semaphore_acquire_cancelable(zkl_semaphore *m, int permits, int64_t timeout_ms,
+                                             zkl_canceler *canceler, zkl_grant **ret);
+
 /* Acquires so many permits without blocking. fn(grant, err, data) is called exactly once if this
  * function returns 0, and never if it returns an error. The callee owns the grant. Unless ret is
  * NULL, the operation is stored in *ret; free it with zkl_op_free().

@@ -60,12 +60,16 @@ void zkl_canceler_cancel(zkl_canceler *c)
     g_queue_clear(&ops);
 }
 
-bool canceler_is_canceled(zkl_canceler *c)
+int canceler_check(zkl_canceler *c, const char *path)
 {
+    if (!c)
+        return 0;
     pthread_mutex_lock(&c->lock);
     const bool canceled = c->canceled;
     pthread_mutex_unlock(&c->lock);
-    return canceled;
+    return canceled
+               ? error_set(ZKL_ECANCELED, path, "%s%scanceled", path ? path : "", path ? ": " : "")
+               : 0;
 }
 
 /* Whoever cancels from here on finds the operation; who has done so before is found here. */
@@ -96,5 +100,13 @@ int canceler_wait(zkl_canceler *c, zkl_op *op, zkl_grant **ret)
     enter(c, op, &link);
     code = op_wait(op, ret);
     leave(c, &link);
+    return code;
+}
+
+int canceler_end_call(zkl_canceler *c, zkl_op *op, zkl_grant **ret)
+{
+    const int code = op ? canceler_wait(c, op, ret) : ZKL_ECLOSED;
+
+    zkl_op_free(op);
     return code;
 }

@@ -121,9 +121,7 @@ static int check_wait(const struct handle *h, const struct wish *wish)
     if (callbacks_inside())
         return error_set(ZKL_EDEADLK, handle_path(h), "%s: locking would wait inside a callback",
                          handle_path(h));
-    if (wish->canceler && canceler_is_canceled(wish->canceler))
-        return error_set(ZKL_ECANCELED, handle_path(h), "%s: canceled", handle_path(h));
-    return 0;
+    return canceler_check(wish->canceler, handle_path(h));
 }
 
 /* Locks as the owner who has no hold, or one that is over. */

@@ -1,6 +1,7 @@
 /* The handle of a lock at several paths: what is checked and put in order, and its acquisitions. */
 #include <string.h>
 
+#include "canceler.h"
 #include "handle.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
@@ -143,6 +144,12 @@ static zkl_op *start(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_fn fn, v
 
 int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms, zkl_grant **ret)
 {
+    return zkl_multilock_lock_cancelable(l, timeout_ms, NULL, ret);
+}
+
+int zkl_multilock_lock_cancelable(zkl_multilock *l, int64_t timeout_ms, zkl_canceler *canceler,
+                                  zkl_grant **ret)
+{
     int code = check(l);
 
     if (code)
@@ -151,8 +158,10 @@ int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms, zkl_grant **ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_multilock_lock: ret is NULL");
     if (callbacks_inside())
         return error_set(ZKL_EDEADLK, NULL, "zkl_multilock_lock: called in a callback");
+    if ((code = canceler_check(canceler, NULL)))
+        return code;
     g_atomic_int_inc(&l->refs);
-    code = op_end_blocking(start(l, timeout_ms, NULL, NULL), ret);
+    code = canceler_end_call(canceler, start(l, timeout_ms, NULL, NULL), ret);
     multilock_unref(l);
     return code;
 }

@@ -314,14 +314,6 @@ int op_wait(zkl_op *op, zkl_grant **ret)
     return 0;
 }
 
-int op_end_blocking(zkl_op *op, zkl_grant **ret)
-{
-    const int code = op ? op_wait(op, ret) : ZKL_ECLOSED;
-
-    zkl_op_free(op);
-    return code;
-}
-
 int op_end_async(zkl_op *op, zkl_op **ret)
 {
     if (!op)

@@ -1,6 +1,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "canceler.h"
 #include "handle.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
@@ -146,6 +147,12 @@ static int check_permits(const zkl_semaphore *m, int permits)
 
 int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_grant **ret)
 {
+    return zkl_semaphore_acquire_cancelable(m, permits, timeout_ms, NULL, ret);
+}
+
+int zkl_semaphore_acquire_cancelable(zkl_semaphore *m, int permits, int64_t timeout_ms,
+                                     zkl_canceler *canceler, zkl_grant **ret)
+{
     int code = semaphore_check_blocking(m);
 
     if (!code)
@@ -154,8 +161,10 @@ int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl
         return code;
     if (!ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_semaphore_acquire: ret is NULL");
+    if ((code = canceler_check(canceler, semaphore_path(m))))
+        return code;
     g_atomic_int_inc(&m->refs);
-    code = op_end_blocking(start(m, permits, timeout_ms, NULL, NULL), ret);
+    code = canceler_end_call(canceler, start(m, permits, timeout_ms, NULL, NULL), ret);
     semaphore_unref(m);
     return code;
 }

@@ -201,11 +201,13 @@ static void use_counter(struct scene *c)
     g_free(path);
 }
 
-static void acquire(struct scene *c)
+static void acquire(struct scene *c, zkl_canceler *by)
 {
     zkl_grant *grant = NULL;
 
-    CHECK_INT(zkl_semaphore_acquire(c->semaphore, 1, ZKL_FOREVER, &grant), 0);
+    CHECK_INT(by ? zkl_semaphore_acquire_cancelable(c->semaphore, 1, ZKL_FOREVER, by, &grant)
+                 : zkl_semaphore_acquire(c->semaphore, 1, ZKL_FOREVER, &grant),
+              0);
     zkl_grant_release(grant);
 }
 
@@ -220,11 +222,13 @@ static int make_multilock(struct scene *c, zkl_multilock **ret)
     return code;
 }
 
-static void lock_all(zkl_multilock *l)
+static void lock_all(zkl_multilock *l, zkl_canceler *by)
 {
     zkl_grant *grant = NULL;
 
-    CHECK_INT(zkl_multilock_lock(l, ZKL_FOREVER, &grant), 0);
+    CHECK_INT(by ? zkl_multilock_lock_cancelable(l, ZKL_FOREVER, by, &grant)
+                 : zkl_multilock_lock(l, ZKL_FOREVER, &grant),
+              0);
     zkl_grant_release(grant);
 }
 
@@ -293,9 +297,10 @@ static void lock_all(zkl_multilock *l)
     X(zkl_grant_turn, zkl_grant_turn(c->grant))                                                    \
     X(zkl_last_error, zkl_last_error(&error))                                                      \
     X(zkl_multilock_free, FREED(multilock, zkl_multilock_free))                                    \
-    X(zkl_multilock_lock, lock_all(c->multilock))                                                  \
+    X(zkl_multilock_lock, lock_all(c->multilock, NULL))                                            \
     X(zkl_multilock_lock_async,                                                                    \
       zkl_multilock_lock_async(c->multilock, ZKL_FOREVER, on_acquired, c, NULL))                   \
+    X(zkl_multilock_lock_cancelable, lock_all(c->multilock, c->canceler))                          \
     X(zkl_multilock_new, make_multilock(c, &c->made.multilock))                                    \
     X(zkl_mutex_depth, zkl_mutex_depth(c->mutex))                                                  \
     X(zkl_mutex_free, FREED(mutex, zkl_mutex_free))                                                \
@@ -331,9 +336,10 @@ static void lock_all(zkl_multilock *l)
     X(zkl_rwlock_new, zkl_rwlock_new(&c->made.rwlock, c->session, c->t->lock, NULL))               \
     X(zkl_rwlock_unlock, write_and_read(c->rwlock))                                                \
     X(zkl_rwlock_unlock_shared, write_and_read(c->rwlock))                                         \
-    X(zkl_semaphore_acquire, acquire(c))                                                           \
+    X(zkl_semaphore_acquire, acquire(c, NULL))                                                     \
     X(zkl_semaphore_acquire_async,                                                                 \
       zkl_semaphore_acquire_async(c->semaphore, 1, ZKL_FOREVER, on_acquired, c, NULL))             \
+    X(zkl_semaphore_acquire_cancelable, acquire(c, c->canceler))                                   \
     X(zkl_semaphore_free, FREED(semaphore, zkl_semaphore_free))                                    \
     X(zkl_semaphore_get_limit, zkl_semaphore_get_limit(c->semaphore, ZKL_FOREVER, &c->limit))      \
     X(zkl_semaphore_new, zkl_semaphore_new(&c->made.semaphore, c->session, c->t->lock, NULL))      \
@@ -599,6 +605,8 @@ static const struct waiting {
     {"zkl_mutex_lock_cancelable", BY_SERVER, false, false},
     {"zkl_rwlock_lock", BY_SERVER, false, false},
     {"zkl_multilock_lock", BY_SERVER, false, false},
+    {"zkl_multilock_lock_cancelable", BY_SERVER, false, false},
+    {"zkl_semaphore_acquire_cancelable", BY_SERVER, false, false},
     {"zkl_election_campaign", BY_SERVER, false, false},
     {"zkl_election_candidates", BY_SERVER, false, false},
     {"zkl_election_leader", BY_SERVER, false, false},

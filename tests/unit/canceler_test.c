@@ -135,6 +135,87 @@ static void before_it_waits(void)
     stop();
 }
 
+/* Of what belongs to no owner: permits, and several paths. */
+static zkl_semaphore *permits;
+static zkl_multilock *all;
+
+static void start_unowned(void)
+{
+    static const char *const paths[] = {"/l", "/k"};
+    zkl_semaphore_options options = ZKL_SEMAPHORE_OPTIONS_INIT;
+
+    options.limit = 1;
+    start(0);
+    REQUIRE(zkl_semaphore_new(&permits, s, "/l", &options) == 0);
+    REQUIRE(zkl_multilock_new(&all, s, paths, G_N_ELEMENTS(paths), NULL) == 0);
+}
+
+static void stop_unowned(void)
+{
+    zkl_semaphore_free(permits);
+    zkl_multilock_free(all);
+    stop();
+}
+
+static void *acquire(void *data)
+{
+    struct caller *caller = data;
+
+    caller->code =
+        zkl_semaphore_acquire_cancelable(permits, 1, ZKL_FOREVER, caller->canceler, &caller->grant);
+    zkl_last_error(&caller->why);
+    return NULL;
+}
+
+static void *lock_all(void *data)
+{
+    struct caller *caller = data;
+
+    caller->code =
+        zkl_multilock_lock_cancelable(all, ZKL_FOREVER, caller->canceler, &caller->grant);
+    zkl_last_error(&caller->why);
+    return NULL;
+}
+
+static void unowned_while_it_waits(void)
+{
+    static void *(*const calls[])(void *) = {acquire, lock_all};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+        struct caller a = {.code = 0};
+
+        start_unowned();
+        a.canceler = c;
+        a.unlocked = ZKL_EPERM; /* there is nothing to unlock */
+        REQUIRE(pthread_create(&a.thread, NULL, calls[i], &a) == 0);
+        wait_asked(STORE_LIST, "/l");
+        zkl_canceler_cancel(c);
+        expect_canceled(&a);
+        stop_unowned();
+    }
+}
+
+static void unowned_before_it_waits(void)
+{
+    zkl_grant *grant = NULL;
+    zkl_error why;
+
+    start_unowned();
+    zkl_canceler_cancel(c);
+    CHECK_INT(zkl_semaphore_acquire_cancelable(permits, 1, ZKL_FOREVER, c, &grant), ZKL_ECANCELED);
+    CHECK_INT(zkl_last_error(&why), ZKL_ECANCELED);
+    CHECK_STR(why.text, "/l: canceled");
+    CHECK_INT(zkl_multilock_lock_cancelable(all, ZKL_FOREVER, c, &grant), ZKL_ECANCELED);
+    CHECK_INT(zkl_last_error(&why), ZKL_ECANCELED);
+    CHECK_STR(why.text, "canceled");
+    CHECK(grant == NULL);
+    CHECK(!fake_is_asked(STORE_CREATE, "/l"));
+    CHECK_INT(zkl_semaphore_acquire_cancelable(NULL, 1, 0, c, &grant), ZKL_EINVAL);
+    CHECK_INT(zkl_semaphore_acquire_cancelable(permits, 0, 0, c, &grant), ZKL_EINVAL);
+    CHECK_INT(zkl_multilock_lock_cancelable(all, 0, c, NULL), ZKL_EINVAL);
+    stop_unowned();
+}
+
 static void *lock_shared(void *data)
 {
     struct caller *caller = data;
@@ -264,6 +345,8 @@ static const struct test_case cases[] = {
     {"while_it_waits", while_it_waits},
     {"while_it_waits_for_a_turn", while_it_waits_for_a_turn},
     {"before_it_waits", before_it_waits},
+    {"unowned_while_it_waits", unowned_while_it_waits},
+    {"unowned_before_it_waits", unowned_before_it_waits},
     {"all_who_wait_with_it", all_who_wait_with_it},
     {"of_who_holds", of_who_holds},
     {"at_any_moment", at_any_moment},
