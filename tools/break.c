@@ -90,7 +90,8 @@ int verb_break(struct settings *settings, int argc, char **argv)
                           "node by force.\nWho made it may still believe that it holds the lock: "
                           "see zkl(1).";
     zkl_session *session = NULL;
-    int status = options_parse_path(settings, entries, summary, argc, argv, &b.path, &b.node);
+    int status =
+        options_parse_path(settings, entries, summary, argc, argv, &b.path, "NODE", &b.node);
 
     if (status == GO_ON && !b.yes && !(isatty(STDIN_FILENO) && isatty(STDERR_FILENO)))
         status = fail(STATUS_USAGE,

@@ -38,7 +38,7 @@ int verb_ls(struct settings *settings, int argc, char **argv)
     zkl_session *session = NULL;
     const char *path;
     int64_t timeout_ms;
-    int status = options_parse_path(settings, entries, summary, argc, argv, &path, NULL);
+    int status = options_parse_path(settings, entries, summary, argc, argv, &path, NULL, NULL);
 
     if (status == GO_ON)
         status = connect_timeout_ms(settings, &timeout_ms);

@@ -59,14 +59,14 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
 /* Operands, and options before and after each. */
 static int parse_operands(struct settings *settings, const GOptionEntry *const *tables,
                           const char *synopsis, const char *summary, int argc, char **argv,
-                          const char **operands, int most)
+                          const char **operands, const char *second)
 {
     const char *verb = argv[0];
     int status = options_parse(settings, tables, synopsis, summary, &argc, &argv);
 
     if (status == GO_ON && argc < 2)
         status = fail(STATUS_USAGE, "no PATH given; \"zkl %s --help\" lists the options", verb);
-    for (int i = 0; i < most && status == GO_ON && argc > 1; i++) {
+    for (int i = 0; i < (second ? 2 : 1) && status == GO_ON && argc > 1; i++) {
         operands[i] = argv[1];
         argc--;
         argv++;
@@ -74,23 +74,25 @@ static int parse_operands(struct settings *settings, const GOptionEntry *const *
     }
     if (status == GO_ON && argc > 1)
         status =
-            fail(STATUS_USAGE, "%s: only one %s can be given", argv[1], most > 1 ? "NODE" : "PATH");
+            fail(STATUS_USAGE, "%s: only one %s can be given", argv[1], second ? second : "PATH");
     return status;
 }
 
 int options_parse_path(struct settings *settings, const GOptionEntry *entries, const char *summary,
-                       int argc, char **argv, const char **ret, const char **ret_node)
+                       int argc, char **argv, const char **ret, const char *second,
+                       const char **ret_second)
 {
     const GOptionEntry *const tables[] = {entries, NULL};
     const char *operands[2] = {NULL, NULL};
-    char *synopsis = g_strdup_printf("%s PATH %s[OPTION...]", argv[0], ret_node ? "[NODE] " : "");
-    int status =
-        parse_operands(settings, tables, synopsis, summary, argc, argv, operands, ret_node ? 2 : 1);
+    char *more = second ? g_strdup_printf("[%s] ", second) : g_strdup("");
+    char *synopsis = g_strdup_printf("%s PATH %s[OPTION...]", argv[0], more);
+    int status = parse_operands(settings, tables, synopsis, summary, argc, argv, operands, second);
 
     *ret = operands[0];
-    if (ret_node)
-        *ret_node = operands[1];
+    if (second)
+        *ret_second = operands[1];
     g_free(synopsis);
+    g_free(more);
     return status;
 }
 

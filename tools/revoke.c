@@ -21,7 +21,7 @@ int verb_revoke(struct settings *settings, int argc, char **argv)
     zkl_session *session = NULL;
     const char *path, *node;
     int64_t timeout_ms;
-    int status = options_parse_path(settings, entries, summary, argc, argv, &path, &node);
+    int status = options_parse_path(settings, entries, summary, argc, argv, &path, "NODE", &node);
 
     if (status == GO_ON)
         status = connect_timeout_ms(settings, &timeout_ms);

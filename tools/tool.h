@@ -42,6 +42,7 @@ typedef int (*verb_fn)(struct settings *settings, int argc, char **argv);
 
 int verb_break(struct settings *settings, int argc, char **argv);
 int verb_elect(struct settings *settings, int argc, char **argv);
+int verb_limit(struct settings *settings, int argc, char **argv);
 int verb_lock(struct settings *settings, int argc, char **argv);
 int verb_ls(struct settings *settings, int argc, char **argv);
 int verb_revoke(struct settings *settings, int argc, char **argv);
@@ -57,9 +58,10 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
                   const char *synopsis, const char *summary, int *argc, char ***argv);
 
 /* The same for a verb whose operand is one PATH, before and after options of one table; and behind
- * it perhaps a NODE, NULL if there is none. ret_node NULL: there may be none. */
+ * it perhaps what is called second, NULL if it is not given. second NULL: nothing may be there. */
 int options_parse_path(struct settings *settings, const GOptionEntry *entries, const char *summary,
-                       int argc, char **argv, const char **ret, const char **ret_node);
+                       int argc, char **argv, const char **ret, const char *second,
+                       const char **ret_second);
 
 /* The number that is all of text; false if it is none. */
 bool seconds_parse(const char *text, double *ret);

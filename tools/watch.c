@@ -331,7 +331,7 @@ int verb_watch(struct settings *settings, int argc, char **argv)
         {"once", 0, 0, G_OPTION_ARG_NONE, &w.once, "Show it once, like zkl ls", NULL},
         G_OPTION_ENTRY_NULL};
     const char *summary = "Shows who holds the lock PATH and who waits, and updates it.";
-    int status = options_parse_path(settings, entries, summary, argc, argv, &w.path, NULL);
+    int status = options_parse_path(settings, entries, summary, argc, argv, &w.path, NULL, NULL);
 
     return status == GO_ON ? watch(&w) : status;
 }

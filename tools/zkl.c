@@ -14,6 +14,7 @@ static const struct verb {
 } verbs[] = {
     {"break", verb_break, "remove a contender by force"},
     {"elect", verb_elect, "run a command while leading; show who leads"},
+    {"limit", verb_limit, "show or set how many slots a semaphore has"},
     {"lock", verb_lock, "run a command while holding a lock"},
     {"ls", verb_ls, "show who holds a lock and who waits"},
     {"revoke", verb_revoke, "ask the holder of a lock to give way"},

@@ -27,8 +27,22 @@ refused "--layout kazoo" 64 "^zkl: --layout: must be zkl or curator, not kazoo" 
 refused "--layout without --slots" 64 "^zkl: --layout: only a semaphore" lock --layout curator $L true
 refused "--slots --and" 64 "^zkl: --slots: a semaphore is at one path" lock --slots 2 $L --and $L-b true
 
+refused "limit without PATH" 64 "no PATH given" limit
+refused "limit with too much" 64 "^zkl: 3: only one N can be given\$" limit $L 2 3
+for bad in 0 -1 x "" 2147483648; do
+    refused "limit \"$bad\"" 64 "^zkl: .*$bad" limit $L -- "$bad"
+done
+refused "limit of a bad path" 64 'path "a"' limit a
+refused "the limit of no path" 1 "^zkl: $L-none: no such path\$" limit $L-none
+refused "nor is it set there" 1 "^zkl: $L-none: no such path\$" limit $L-none 2
+
 take a --slots 2
 wait_until "the first runs" runs a
+run "$ZKL" limit $L
+expect "the limit is the first one's" "0:2" "$status:$out"
+"$ADMIN" create $L-text some-text
+refused "what is no limit" 64 "^zkl: $L-text: its data are no limit" limit $L-text
+refused "is not written over" 64 "^zkl: $L-text: its data are no limit" limit $L-text 2
 take b --slots 2
 wait_until "the second runs beside it" runs b
 take c --slots 2
@@ -41,6 +55,15 @@ wait_until "those are gone" has_contenders $L 3
 touch "$scratch/a.go"
 wait_until "the third runs" runs c
 expect "the slot of the first" 0 "$(<"$scratch/c.slot")"
+take d --slots 2
+wait_until "another one waits" has_contenders $L 3
+run "$ZKL" limit $L 3
+expect "the limit is raised" "0:" "$status:$out"
+wait_until "and it runs" runs d
+run "$ZKL" limit $L
+expect "as it says" "0:3" "$status:$out"
+run "$ZKL" limit $L 2
+touch "$scratch/d.go"
 touch "$scratch/b.go" "$scratch/c.go"
 wait_until "all are gone" has_contenders $L 0
 run "$ZKL" lock --slots 5 $L printenv ZKL_SLOT

@@ -11,7 +11,7 @@ run "$ZKL" --version
 expect "--version" "0" "$status"
 expect_match "--version names itself" '^zkl [0-9]+\.[0-9]+\.[0-9]+$' "$out"
 run "$ZKL" help
-expect_match "help lists the commands" '  elect .*  lock .*  ls .*  watch ' "${out//$'\n'/ }"
+expect_match "help lists the commands" '  elect .*  limit .*  lock .*  ls .*  watch ' "${out//$'\n'/ }"
 expect "help succeeds" "0" "$status"
 run "$ZKL" help help
 expect_match "help help does as well" '^0:.*  elect .*  lock .*  ls .*  watch ' "$status:${out//$'\n'/ }"

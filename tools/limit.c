@@ -1,0 +1,67 @@
+/* zkl limit: the limit that a semaphore's contenders have agreed on. */
+#include "connect.h"
+#include "contenders.h"
+
+#include <stdio.h>
+
+static int failed(const char *path)
+{
+    if (zkl_last_error(NULL) == ZKL_ENOENT)
+        return fail(STATUS_CONFLICT, "%s: no such path", path);
+    return contenders_failed(path);
+}
+
+/* limit 0: shows it. */
+static int run(zkl_session *session, const char *path, int limit, int64_t timeout_ms)
+{
+    zkl_semaphore *semaphore;
+    int code = zkl_semaphore_new(&semaphore, session, path, NULL);
+
+    if (code)
+        return failed(path);
+    const bool show = limit == 0;
+    code = show ? zkl_semaphore_get_limit(semaphore, timeout_ms, &limit)
+                : zkl_semaphore_set_limit(semaphore, limit, timeout_ms);
+    zkl_semaphore_free(semaphore);
+    if (code)
+        return failed(path);
+    if (show)
+        printf("%d\n", limit);
+    return STATUS_OK;
+}
+
+static int parse_limit(const char *text, int *ret)
+{
+    guint64 limit;
+
+    *ret = 0;
+    if (!text)
+        return GO_ON;
+    if (!g_ascii_string_to_unsigned(text, 10, 1, INT32_MAX, &limit, NULL))
+        return fail(STATUS_USAGE, "N: must be a number from 1 on, not %s", text);
+    *ret = (int)limit;
+    return GO_ON;
+}
+
+int verb_limit(struct settings *settings, int argc, char **argv)
+{
+    const GOptionEntry entries[] = {G_OPTION_ENTRY_NULL};
+    const char *summary = "Shows how many slots the semaphore PATH has, or sets that to N.\n"
+                          "A lower limit takes no slot from anybody.";
+    zkl_session *session = NULL;
+    const char *path, *text;
+    int64_t timeout_ms;
+    int limit,
+        status = options_parse_path(settings, entries, summary, argc, argv, &path, "N", &text);
+
+    if (status == GO_ON)
+        status = parse_limit(text, &limit);
+    if (status == GO_ON)
+        status = connect_timeout_ms(settings, &timeout_ms);
+    if (status == GO_ON)
+        status = session_open(settings, &session);
+    if (status == GO_ON)
+        status = run(session, path, limit, timeout_ms);
+    zkl_session_close(session);
+    return status;
+}
