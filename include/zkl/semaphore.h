@@ -65,7 +65,8 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  * permits is 1 and more, at most 1000 if they are numbered, and 1 in Curator's layout.
  * timeout_ms: 0 does not wait for other contenders, ZKL_FOREVER has no limit.
  * Returns 0: acquired; or
- *   ZKL_EBUSY: timeout_ms is 0, and the permits are not free or another contender is first;
+ *   ZKL_EBUSY: timeout_ms is 0, and the permits are not free, or another contender is first or is
+ *     to get its numbers first;
  *   ZKL_ETIMEDOUT: not acquired within timeout_ms;
  *   ZKL_ELIMIT: more permits than the limit, as it is now or was lowered to while waiting; or the
  *     session watches too many paths (512 KiB in all);

@@ -162,14 +162,27 @@ void numbered_abort(struct numbered *n, int code, const char *text)
     decide(n, &why);
 }
 
+/* Another contender has no numbers yet. */
+static void wait_for(struct numbered *n, const struct numbering_action *a)
+{
+    if (!n->spec.try_only) {
+        numbered_ask(n, a);
+        return;
+    }
+    numbered_step(n, &(struct numbering_event){.kind = NUMBERING_EV_END});
+    numbered_fail(n, ZKL_EBUSY);
+}
+
 static void perform(struct numbered *n, const struct numbering_action *a)
 {
     switch (a->kind) {
     case NUMBERING_ACT_LIST:
     case NUMBERING_ACT_READ:
-    case NUMBERING_ACT_WATCH:
     case NUMBERING_ACT_WRITE:
         numbered_ask(n, a);
+        break;
+    case NUMBERING_ACT_WATCH:
+        wait_for(n, a);
         break;
     case NUMBERING_ACT_UNWATCH:
         watch_drop(&n->subscription, false);

@@ -42,13 +42,12 @@ static void begin(void)
     hand_stand_alone(st.s);
 }
 
-static void acquire(const zkl_semaphore_options *o, int permits)
+static void acquire(const zkl_semaphore_options *o, int permits, int64_t timeout_ms)
 {
     st.grant = NULL;
     st.code = 1;
     REQUIRE(zkl_semaphore_new(&st.m, st.s, "/s", o) == 0);
-    REQUIRE(zkl_semaphore_acquire_async(st.m, permits, ZKL_FOREVER, on_acquired, NULL, &st.op) ==
-            0);
+    REQUIRE(zkl_semaphore_acquire_async(st.m, permits, timeout_ms, on_acquired, NULL, &st.op) == 0);
     st.node = fake_created_name("/root/s", 7);
     REQUIRE(st.node != NULL);
 }
@@ -63,13 +62,13 @@ static void enter(const char *limit)
 }
 
 /* Admitted: the list of whom to read is asked for. */
-static void admit_numbered(void)
+static void admit_numbered(int64_t timeout_ms)
 {
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
 
     o.numbered = 1;
     begin();
-    acquire(&o, 1);
+    acquire(&o, 1, timeout_ms);
     enter("3");
 }
 
@@ -96,7 +95,7 @@ static void numbers_that_may_be_known_stay(void)
 {
     int slot = -1;
 
-    admit_numbered();
+    admit_numbered(ZKL_FOREVER);
     answer_list(true);
     answer_data(st.node, "who", 0);
     answer_data("/root/s/" OTHER, "who\nzkl numbers 0", 1);
@@ -116,6 +115,20 @@ static void numbers_that_may_be_known_stay(void)
     end();
 }
 
+/* A try waits for nobody, whatever it waits for. */
+static void try_behind_one_without_numbers(void)
+{
+    admit_numbered(0);
+    answer_list(true);
+    answer_data(st.node, "who", 0);
+    answer_data("/root/s/" OTHER, "__REVOKE__", 2);
+    zkl_session_dispatch(st.s);
+    CHECK_INT(st.code, ZKL_EBUSY);
+    CHECK(fake_is_asked(STORE_DELETE, st.node));
+    CHECK_INT(fake_count(STORE_GET, "/root/s/" OTHER), 0);
+    end();
+}
+
 /* Where the numbers are used up the directory is made anew: with the limit that it had last. */
 static void directory_made_anew(void)
 {
@@ -123,7 +136,7 @@ static void directory_made_anew(void)
 
     o.limit = 3;
     begin();
-    acquire(&o, 1);
+    acquire(&o, 1, ZKL_FOREVER);
     ANSWER(STORE_CREATE, "/root/s", .rc = STORE_OK, .czxid = 100, .ephemeral_owner = st.s->id,
            .path = "/root/s/_c_x-lease-2147483647");
     answer_data("/root/s", "3", 0);
@@ -151,7 +164,7 @@ static void too_much_is_watched(void)
     REQUIRE(zkl_queue_watch(&watch, st.s, "/s", on_queue, NULL) == 0);
     ANSWER(STORE_SYNC, "/root/s", .rc = STORE_OK);
     ANSWER(STORE_LIST, "/root/s", .rc = STORE_OK);
-    acquire(NULL, 2);
+    acquire(NULL, 2, ZKL_FOREVER);
     st.s->watched_bytes = 512 * 1024;
     enter("2");
     zkl_session_dispatch(st.s);
@@ -163,6 +176,7 @@ static void too_much_is_watched(void)
 }
 
 static const struct test_case cases[] = {
+    {"try_behind_one_without_numbers", try_behind_one_without_numbers},
     {"directory_made_anew", directory_made_anew},
     {"too_much_is_watched", too_much_is_watched},
     {"numbers_that_may_be_known_stay", numbers_that_may_be_known_stay},
