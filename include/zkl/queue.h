@@ -138,9 +138,9 @@ ZKL_API int zkl_queue_break(zkl_session *s, const char *path, const char *node, 
  * containers, the default. A contender that enters at the same time is not harmed, since it creates
  * the directory again; its number then begins again with 0, and tokens go on rising. Of an
  * election, the proclaimed data goes, too. Returns 0: path does not exist any more; ZKL_ENOTEMPTY:
- * it has children, contenders or others; ZKL_ELAYOUT: it has data that this library did not write;
- *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed, with a connection or, for that
- *     reason, without one; path may have been removed, or may be later;
+ * it has children, contenders or others; ZKL_ELAYOUT: it has data that this library did not write,
+ * or the limit of a semaphore; ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed, with a
+ * connection or, for that reason, without one; path may have been removed, or may be later;
  *   ZKL_EACCES, ZKL_EPROTO: the server refused it;
  *   ZKL_EAUTH: the server refused the session's credentials;
  *   ZKL_EDEADLK: called inside a callback;

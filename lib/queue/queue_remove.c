@@ -14,12 +14,15 @@ static struct removal *removal_of(struct call *c)
     return (struct removal *)c;
 }
 
+/* The delete is sent once: before another one what stands there by then is looked at. */
 static void ask(struct removal *removal, enum store_kind kind,
                 void (*done)(struct request *r, const struct store_reply *reply))
 {
+    struct request *r = request_new(kind, g_strdup(removal->call.path), done, removal);
+
     call_ref(&removal->call);
-    request_send(removal->call.session,
-                 request_new(kind, g_strdup(removal->call.path), done, removal));
+    r->once = kind == STORE_DELETE;
+    request_send(removal->call.session, r);
 }
 
 static void on_read(struct request *r, const struct store_reply *reply);
@@ -30,12 +33,12 @@ static void begin(struct removal *removal)
         ask(removal, STORE_GET, on_read);
 }
 
-/* To either request; when the session ended it begins again in the next one. */
+/* To either request; without an answer, or in the next session, it begins again. */
 static void answered(struct removal *removal, enum store_rc rc)
 {
     if (rc == STORE_OK || rc == STORE_NONODE)
         call_end(&removal->call, 0, NULL);
-    else if (rc == STORE_GONE)
+    else if (rc == STORE_UNKNOWN || rc == STORE_GONE)
         begin(removal);
     else
         call_end(&removal->call, call_error(rc), NULL);
