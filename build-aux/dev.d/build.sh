@@ -58,11 +58,21 @@ configure_build() { # NAME
     fi
 }
 
+# Tests that mostly wait gain nothing from the optimizer, which is half of a compiler's work. Those that
+# compute do; and with ASan all are compiled with it, since some warnings come from it.
+unoptimized() { # NAME: what make is to evaluate
+    case $1 in
+    gcc | tsan | clang) echo tests/{cli,demo,hazards,interop,live,support,torture,unit}/%.{o,lo} ": CFLAGS += -O0" ;;
+    esac
+}
+
 # Makes TARGETS in _build/NAME. Half of a small file's time is libtool's, a script: for that the
 # simplest shell is the quickest.
 build() { # NAME TARGET…
+    local flags
+    flags=$(unoptimized "$1")
     configure_build "$1"
-    step "build $1" make -C "_build/$1" -j"$jobs" SHELL=/bin/sh "${@:2}"
+    step "build $1" make -C "_build/$1" -j"$jobs" SHELL=/bin/sh ${flags:+--eval="$flags"} "${@:2}"
 }
 
 # A TSan program needs its address space where it expects it, and newer kernels randomize further

@@ -11,16 +11,16 @@ in_list() { # LIST WORD
     [[ $1 == *" $2 "* ]]
 }
 
-# The file that an #include means, as a path from the root; system headers as they are written.
+# The file that an #include means, as a path from the root, in $target; system headers as they are
+# written. There are thousands: a process only where folders have to be gone up.
 resolve() { # ROOT FILE HEADER
-    local place
-    for place in "${2%/*}/$3" "$3" "include/$3"; do
-        if [ -e "$1/$place" ] || [ -e "$1/$place.in" ]; then
-            (cd "$1" && realpath -m --relative-to=. "$place")
+    for target in "${2%/*}/$3" "$3" "include/$3"; do
+        if [ -e "$1/$target" ] || [ -e "$1/$target.in" ]; then
+            [[ $target != *./* ]] || target=$(cd "$1" && realpath -m --relative-to=. "$target")
             return
         fi
     done
-    echo "$3"
+    target=$3
 }
 
 # May a file in lib/FROM include one in lib/TO?
@@ -71,7 +71,7 @@ offences() { # ROOT
         recipes lib include tools examples bench tests 2>/dev/null) |
         sed -E 's/:.*[<"]([^>"]+)[>"]$/ \1/' |
         while read -r file header; do
-            target=$(resolve "$1" "$file" "$header")
+            resolve "$1" "$file" "$header"
             allowed "$file" "$target" || echo "$file: $header"
         done
 }

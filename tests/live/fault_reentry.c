@@ -89,7 +89,7 @@ static void begin(int timeout_ms)
     seen.least_ms = timeout_ms;
     seen.longest_us = seen.turns = 0;
     first = g_strconcat(fault.path, "/_c_first-lock-", NULL);
-    waiters = g_new0(struct acquisition, waiter_count);
+    waiters = g_new0(struct acquisition, (gsize)waiter_count);
     for (int i = 0; i < sessions; i++) {
         struct party *p = &parties[i];
         p->session = fault_proxied(timeout_ms);
@@ -165,8 +165,8 @@ static void delete_directory(void)
 {
     char **names = raw_children(fault.direct, fault.path);
     int count = (int)g_strv_length(names) + 1;
-    zoo_op_t *ops = g_new0(zoo_op_t, count);
-    zoo_op_result_t *results = g_new0(zoo_op_result_t, count);
+    zoo_op_t *ops = g_new0(zoo_op_t, (gsize)count);
+    zoo_op_result_t *results = g_new0(zoo_op_result_t, (gsize)count);
 
     for (int i = 0; i < count - 1; i++) {
         char *path = g_strconcat(fault.path, "/", names[i], NULL);

@@ -286,7 +286,7 @@ static void many_small_ones(void)
 /* The next ones of that path are taken to be as long. */
 static void answer_list(const char *path, int count)
 {
-    char **names = g_new(char *, count);
+    char **names = g_new(char *, (gsize)count);
 
     for (int i = 0; i < count; i++)
         names[i] = (char *)(uintptr_t) "x";
