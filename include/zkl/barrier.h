@@ -36,8 +36,8 @@ typedef struct zkl_barrier_options {
  *   ZKL_ECLOSED: the session was closed, or the handle freed;
  *   ZKL_ECHILD;
  * and what its own comment names. The forms that end in _async return 0, ZKL_EINVAL (also if fn is
- * NULL), ZKL_ECLOSED or ZKL_ECHILD, and call fn(err, data) exactly once if they return 0; err then
- * has one of the other codes. Lost connections are survived in silence. */
+ * NULL), ZKL_ECLOSED, ZKL_ECHILD, ZKL_EBUSY or ZKL_EPERM, and call fn(err, data) exactly once if
+ * they return 0; err then has one of the other codes. Lost connections are survived in silence. */
 
 /* ---- a barrier: closed while its node exists ---- */
 
@@ -96,7 +96,8 @@ ZKL_API void zkl_double_barrier_free(zkl_double_barrier *b);
  * Also returns
  *   ZKL_ELOST: the session expired while the member waited, and its node with it. Others may have
  *     entered with it before that;
- *   ZKL_EBUSY: the member is inside, or another call of this handle is in progress.
+ *   ZKL_EBUSY: the member is inside, another call of this handle is in progress, or the node of a
+ *     call that failed is still to be deleted.
  * Since 0.1. */
 ZKL_API int zkl_double_barrier_enter(zkl_double_barrier *b, int64_t timeout_ms);
 ZKL_API int zkl_double_barrier_enter_async(zkl_double_barrier *b, int64_t timeout_ms,

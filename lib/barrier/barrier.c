@@ -21,7 +21,7 @@ struct barrier_call {
     GList link;
     enum wish wish;
     struct subscription watch;
-    bool waits; /* for the watch */
+    bool waits; /* for the watch, or for the next session */
 };
 
 static struct barrier_call *call_of(struct call *c)
@@ -133,8 +133,7 @@ static void on_fired(void *context, bool gone)
         ask_read(c);
 }
 
-static void begin_wait(struct barrier_call *c);
-
+/* A watch that was left while the session ends would end with it: the next one begins anew. */
 static void on_read(struct request *r, const struct store_reply *reply)
 {
     struct barrier_call *c = r->context;
@@ -142,9 +141,7 @@ static void on_read(struct request *r, const struct store_reply *reply)
     watch_answered(c->call.session, r, reply, &c->watch);
     if (reply->rc == STORE_NONODE)
         end(c, 0);
-    else if (reply->rc == STORE_GONE && c->of)
-        begin_wait(c);
-    else if (reply->rc == STORE_OK && c->of)
+    else if ((reply->rc == STORE_OK || reply->rc == STORE_GONE) && c->of)
         c->waits = true;
     else if (c->of)
         end(c, call_error(reply->rc));

@@ -1,0 +1,9 @@
+/* What tests/sim/barriers plays besides. */
+#ifndef SIM_BARRIERS_H
+#define SIM_BARRIERS_H
+
+#include "runner.h"
+
+extern const struct test_suite sim_counters;
+
+#endif

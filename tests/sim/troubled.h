@@ -1,0 +1,25 @@
+/* A few clients of one stage, and faults from its seed: one client at a time is in trouble, now for
+ * a moment, now for longer than its session lasts. */
+#ifndef SIM_TROUBLED_H
+#define SIM_TROUBLED_H
+
+#include "client.h"
+#include "stage.h"
+
+enum { TROUBLED_CLIENTS = 3, TROUBLED_TIMEOUT_MS = 3000 };
+
+struct troubled {
+    struct stage *stage;
+    struct client *clients[TROUBLED_CLIENTS];
+    int64_t healed[TROUBLED_CLIENTS]; /* when its last trouble was over; NEVER: it is in it */
+    struct alarm fault;
+    unsigned victim, faults;
+};
+
+void troubled_begin(struct troubled *t, uint64_t seed);
+void troubled_heal(struct troubled *t); /* for good */
+
+/* Ends the clients, and expects that the oracle found nothing. */
+void troubled_end(struct troubled *t);
+
+#endif
