@@ -104,20 +104,20 @@ int verb_watch(struct settings *settings, int argc, char **argv)
 {
     const GOptionEntry none[] = {G_OPTION_ENTRY_NULL};
     const char *path;
-    int status = options_parse_path(settings, none, "", argc, argv, &path, NULL);
+    int status = options_parse_path(settings, none, "", argc, argv, &path, NULL, NULL);
 
     forget();
     return status == GO_ON ? STATUS_OK : status;
 }
 
-/* The same with a NODE behind PATH, and never without PATH. */
-static int parse_node(struct settings *settings, int argc, char **argv)
+/* The same with another operand behind PATH, and never without PATH. */
+static int parse_two(struct settings *settings, int argc, char **argv, const char *name)
 {
     const GOptionEntry none[] = {G_OPTION_ENTRY_NULL};
-    const char *path = NULL, *node = NULL;
-    int status = options_parse_path(settings, none, "", argc, argv, &path, &node);
+    const char *path = NULL, *second = NULL;
+    int status = options_parse_path(settings, none, "", argc, argv, &path, name, &second);
 
-    CHECK(path || !node);
+    CHECK(path || !second);
     CHECK(path || status != GO_ON);
     forget();
     return status == GO_ON ? STATUS_OK : status;
@@ -125,12 +125,17 @@ static int parse_node(struct settings *settings, int argc, char **argv)
 
 int verb_revoke(struct settings *settings, int argc, char **argv)
 {
-    return parse_node(settings, argc, argv);
+    return parse_two(settings, argc, argv, "NODE");
 }
 
 int verb_break(struct settings *settings, int argc, char **argv)
 {
-    return parse_node(settings, argc, argv);
+    return parse_two(settings, argc, argv, "NODE");
+}
+
+int verb_limit(struct settings *settings, int argc, char **argv)
+{
+    return parse_two(settings, argc, argv, "N");
 }
 
 static void check_said(const GString *err, int status)
