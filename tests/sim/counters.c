@@ -27,20 +27,22 @@ static int64_t now(void)
 
 /* ---- the linker puts this before the library's ---- */
 
-static bool has_ended(const void *call)
+static bool has_ended(const void *done)
 {
-    return ((const struct call *)call)->ended;
+    const struct call *c = (const struct call *)((const char *)done - offsetof(struct call, done));
+
+    return c->ended;
 }
 
-int __real_call_wait(struct call *c);
-int __wrap_call_wait(struct call *c);
-int __wrap_call_wait(struct call *c)
+void __real_thread_wait(sem_t *done);
+void __wrap_thread_wait(sem_t *done);
+void __wrap_thread_wait(sem_t *done)
 {
     struct host *before = host_enter(NULL);
 
-    stage_run(show.t.stage, NEVER - 1, has_ended, c);
+    stage_run(show.t.stage, NEVER - 1, has_ended, done);
     host_enter(before);
-    return __real_call_wait(c);
+    __real_thread_wait(done);
 }
 
 /* ---- the schedule ---- */
