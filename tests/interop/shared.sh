@@ -1,13 +1,14 @@
 #!/bin/bash
 # Barriers and counters of zkl, Curator and kazoo on the same paths: each heeds the others', sums are
-# exact, and where one of them does not keep the rules, that shows.
+# exact, and where one of them does not keep the rules, that shows. ZKL_CELL_SECONDS is how long the
+# rounds of barriers and the sums go on.
 # shellcheck disable=SC2154
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
 # shellcheck source=tests/interop/peers.sh
 . "$(dirname "$0")/peers.sh"
 begin_peers
-seconds=${ZKL_CELL_SECONDS:-5}
+seconds=${ZKL_CELL_SECONDS:-3}
 limit=60000 # ms; only a hang reaches it
 
 start_lockers 2
@@ -34,7 +35,63 @@ for owner in zkl1 java1 kazoo1; do
     expect "an open one keeps nobody" ok "$answer"
 done
 
-# One that nobody opens: so these cells can fail.
+has_answered() { # NAME
+    read -r -t 0 <&"${from_peer[$1]}"
+}
+
+# How many of them have gone on, and should not have, into $early.
+count_early() { # NAME...
+    local name
+    for name; do
+        if has_answered "$name"; then early=$((early + 1)); fi
+    done
+}
+
+# They answer "ok" to what they were told; how many did not, into $wrong.
+hear_all() { # NAME...
+    local name
+    for name; do
+        hear "$name"
+        [ "$answer" = ok ] || wrong=$((wrong + 1))
+    done
+}
+
+# One closes, five wait, and it opens: again and again, by turns.
+close_and_open() { # PATH SECONDS
+    local path=$1 end=$((SECONDS + $2)) all=(zkl1 java1 kazoo1 zkl2 java2 kazoo2) owner others
+    rounds=0 early=0 wrong=0
+    while ((SECONDS < end || rounds < ${#all[@]})); do
+        owner=${all[rounds % ${#all[@]}]}
+        others=("${all[@]/$owner/}")
+        ask "$owner" "bset $path"
+        [ "$answer" = ok ] || wrong=$((wrong + 1))
+        # shellcheck disable=SC2068
+        for name in ${others[@]}; do tell "$name" "bwait $path $limit"; done
+        sleep 0.0$((RANDOM % 5))
+        # shellcheck disable=SC2068
+        count_early ${others[@]}
+        tell "$owner" "bremove $path"
+        # shellcheck disable=SC2068
+        hear_all "$owner" ${others[@]}
+        rounds=$((rounds + 1))
+    done
+}
+
+close_and_open /interop/rounds "$seconds"
+expect "six open and close a barrier by turns in $seconds s: $rounds rounds, nobody passed it closed" "0 early, 0 wrong" \
+    "$early early, $wrong wrong"
+
+# A third party opens one behind its owner's back: so these rounds can tell.
+early=0
+ask java1 "bset /interop/leaky"
+for name in zkl1 zkl2 kazoo1; do tell $name "bwait /interop/leaky $limit"; done
+"$ADMIN" delete /interop/leaky
+for name in zkl1 zkl2 kazoo1; do wait_until "$name goes on" has_answered $name; done
+count_early zkl1 zkl2 kazoo1
+expect "whoever passes before the owner has opened it is seen" 3 "$early"
+hear_all zkl1 zkl2 kazoo1
+
+# One that nobody opens.
 ask java1 "bset /interop/shut"
 ask zkl1 "bwait /interop/shut 200"
 expect "a barrier that stays closed lets nobody pass" late "$answer"
@@ -82,6 +139,33 @@ meet java1 java2 zkl1
 meet zkl1 kazoo1
 meet kazoo1 zkl1
 
+# Rounds at one path, one behind the other; who comes last, and who leaves last, is drawn each time. Nobody
+# is inside before the last has come, nor out before the last leaves.
+meet_often() { # PATH SECONDS NAME...
+    local path=$1 end=$((SECONDS + $2)) all last first
+    shift 2
+    rounds=0 early=0 wrong=0
+    while ((SECONDS < end || rounds < 3)); do
+        for verb in "denter $path $#" dleave; do
+            mapfile -t all < <(shuf -e "$@")
+            first=("${all[@]:1}") last=${all[0]}
+            for name in "${first[@]}"; do tell "$name" "$verb $limit"; done
+            sleep 0.0$((RANDOM % 5))
+            count_early "${first[@]}"
+            tell "$last" "$verb $limit"
+            hear_all "$@"
+        done
+        rounds=$((rounds + 1))
+    done
+    expect "$* meet in $seconds s: $rounds rounds, together in and together out" "0 early, 0 wrong" \
+        "$early early, $wrong wrong"
+    expect_empty "and leave nothing" "$path"
+}
+
+meet_often /interop/often-ours "$seconds" zkl1 zkl2
+meet_often /interop/often "$seconds" zkl1 java1 zkl2 java2
+meet_often /interop/often-kazoo "$seconds" zkl1 kazoo1
+
 # Alone nobody of ours enters, whatever was left behind; Curator passes by what it finds.
 ask zkl1 "denter /interop/alone 2 300"
 expect "zkl does not enter alone" late "$answer"
@@ -89,8 +173,12 @@ expect_empty "and leaves nothing" /interop/alone
 "$ADMIN" create /interop/alone/ready ""
 ask zkl1 "denter /interop/alone 2 300"
 expect "zkl does not enter by a ready of before" late "$answer"
-ask java1 "denter /interop/alone 2 300"
-expect "Curator does: so this cell can tell" ok "$answer"
+early=0
+tell java1 "denter /interop/alone 2 300"
+wait_until "Curator enters" has_answered java1
+count_early java1
+hear java1
+expect "Curator does: so these rounds can tell" "ok 1" "$answer $early"
 ask java1 "dleave 5000"
 
 # ---- counters: no increment is lost ----
