@@ -8,7 +8,7 @@
 # shellcheck source=tests/interop/peers.sh
 . "$(dirname "$0")/peers.sh"
 begin_peers
-seconds=${ZKL_CELL_SECONDS:-3}
+seconds=${ZKL_CELL_SECONDS:-2} brief=${ZKL_CELL_SECONDS:-1}
 limit=60000 # ms; only a hang reaches it
 
 start_lockers 2
@@ -77,8 +77,8 @@ close_and_open() { # PATH SECONDS
     done
 }
 
-close_and_open /interop/rounds "$seconds"
-expect "six open and close a barrier by turns in $seconds s: $rounds rounds, nobody passed it closed" "0 early, 0 wrong" \
+close_and_open /interop/rounds "$brief"
+expect "six open and close a barrier by turns in $brief s: $rounds rounds, nobody passed it closed" "0 early, 0 wrong" \
     "$early early, $wrong wrong"
 
 # A third party opens one behind its owner's back: so these rounds can tell.
@@ -157,14 +157,14 @@ meet_often() { # PATH SECONDS NAME...
         done
         rounds=$((rounds + 1))
     done
-    expect "$* meet in $seconds s: $rounds rounds, together in and together out" "0 early, 0 wrong" \
+    expect "$* meet in $brief s: $rounds rounds, together in and together out" "0 early, 0 wrong" \
         "$early early, $wrong wrong"
     expect_empty "and leave nothing" "$path"
 }
 
-meet_often /interop/often-ours "$seconds" zkl1 zkl2
-meet_often /interop/often "$seconds" zkl1 java1 zkl2 java2
-meet_often /interop/often-kazoo "$seconds" zkl1 kazoo1
+meet_often /interop/often-ours "$brief" zkl1 zkl2
+meet_often /interop/often "$brief" zkl1 java1 zkl2 java2
+meet_often /interop/often-kazoo "$brief" zkl1 kazoo1
 
 # Alone nobody of ours enters, whatever was left behind; Curator passes by what it finds.
 ask zkl1 "denter /interop/alone 2 300"

@@ -216,6 +216,21 @@ static void rejects_a_permit_too_many(void)
     trial_expect(-1);
 }
 
+/* Each semaphore has its own. */
+static void accepts_permits_elsewhere(void)
+{
+    claim elsewhere = numbered(3);
+
+    counted();
+    elsewhere.paths = 2;
+    want(3, 7, elsewhere);
+    starts(12, 7, 4, 107);
+    at(12, 7, EV_NUMBERS, 7, 4);
+    at(39, 7, EV_SEEN, 890, 4);
+    at(39, 7, EV_RELEASE, 0, 4);
+    trial_expect(-1);
+}
+
 static void rejects_a_permit_that_is_promised(void)
 {
     counted();
@@ -376,6 +391,7 @@ static const struct test_case cases[] = {
     {"accepts_a_reader_after_a_third_party", accepts_a_reader_after_a_third_party},
     {"accepts_permits", accepts_permits},
     {"rejects_a_permit_too_many", rejects_a_permit_too_many},
+    {"accepts_permits_elsewhere", accepts_permits_elsewhere},
     {"rejects_a_permit_that_is_promised", rejects_a_permit_that_is_promised},
     {"rejects_a_number_twice", rejects_a_number_twice},
     {"rejects_wrong_numbers", rejects_wrong_numbers},
