@@ -64,12 +64,35 @@ static void accepts_readers(void)
     CHECK_INT(j->of[CLAIM_READ].longest_wait, MS(10));
     CHECK_INT(j->of[CLAIM_WRITE].grants, 1);
     CHECK_INT(j->of[CLAIM_WRITE].longest_wait, MS(35));
+    CHECK_INT(j->longest_unused, 0); /* a reader may have been there */
     judgement_free(j);
-    trial_drop(EV_SEEN, 10, 1); /* it did not see itself own when the other one came */
-    j = trial_hear(0);
+}
+
+static void expect_readers(guint count)
+{
+    judgement *j = trial_hear(0);
+
     CHECK(judgement_passes(j));
-    CHECK_INT(j->readers, 2); /* the second time they were */
+    CHECK_INT(j->readers, count);
     judgement_free(j);
+}
+
+/* At one path, and when one comes the others see themselves own later. */
+static void counts_readers(void)
+{
+    const claim elsewhere = {CLAIM_READ, 2, 0, 0};
+
+    shared();
+    trial_drop(EV_SEEN, 14, 3);
+    trial_drop(EV_SEEN, 14, 3);
+    expect_readers(2); /* the first two */
+    trial_drop(EV_SEEN, 10, 1);
+    expect_readers(1);
+    want(1, 1, elsewhere);
+    starts(11, 1, 7, 101);
+    at(70, 1, EV_SEEN, 890, 7);
+    at(71, 1, EV_RELEASE, 0, 7);
+    expect_readers(1);
 }
 
 static void rejects_a_reader_beside_a_writer(void)
@@ -205,6 +228,10 @@ static void rejects_a_permit_too_many(void)
     starts(12, 6, 4, 106);
     at(19, 6, EV_RELEASE, 0, 4);
     trial_expect(1);
+    judgement *j = trial_hear(0);
+    CHECK_INT(j->overlaps, 1);
+    CHECK_INT(j->permits, 4);
+    judgement_free(j);
     counted();
     want(3, 6, permits(1)); /* w4 comes, too, when the three are taken */
     starts(25, 6, 4, 106);
@@ -347,6 +374,16 @@ static void rejects_a_part_of_them(void)
     trial_expect(2);
 }
 
+/* Killed before it could say what it has at the second path, where somebody was before. */
+static void accepts_one_killed_with_a_part(void)
+{
+    several();
+    want(41, 0, both);
+    starts(42, 0, 8, 100);
+    at(43, 0, EV_KILL, 0, 0);
+    trial_expect(-1);
+}
+
 static void rejects_falling_tokens_at_one_of_them(void)
 {
     several();
@@ -383,6 +420,7 @@ static void accepts_a_third_party_at_one_of_them(void)
 
 static const struct test_case cases[] = {
     {"accepts_readers", accepts_readers},
+    {"counts_readers", counts_readers},
     {"rejects_a_reader_beside_a_writer", rejects_a_reader_beside_a_writer},
     {"rejects_a_writer_beside_readers", rejects_a_writer_beside_readers},
     {"rejects_a_broken_promise_of_sharing", rejects_a_broken_promise_of_sharing},
@@ -398,6 +436,7 @@ static const struct test_case cases[] = {
     {"accepts_several_paths", accepts_several_paths},
     {"rejects_another_at_one_of_them", rejects_another_at_one_of_them},
     {"rejects_a_part_of_them", rejects_a_part_of_them},
+    {"accepts_one_killed_with_a_part", accepts_one_killed_with_a_part},
     {"rejects_falling_tokens_at_one_of_them", rejects_falling_tokens_at_one_of_them},
     {"rejects_a_careless_register_at_one_of_them", rejects_a_careless_register_at_one_of_them},
     {"accepts_a_third_party_at_one_of_them", accepts_a_third_party_at_one_of_them},

@@ -56,6 +56,11 @@ static void accepts(void)
     CHECK_INT(j->longest_wait, MS(2300));
     CHECK_INT(j->worst_succession, MS(290));
     judgement_free(j);
+    trial.service_ns = MS(290) - 1;
+    j = trial_hear(0);
+    trial.service_ns = MS(3500);
+    CHECK_INT(j->slow_successions, 1);
+    judgement_free(j);
 }
 
 /* Granted, stopped, and over when it was first looked at: nobody believed in it. */
@@ -94,6 +99,9 @@ static void rejects_overlap(void)
     fresh();
     trial_insert((event){MS(3501), 2, 12, EV_SEEN, 1, 5, 0});
     trial_expect(1);
+    judgement *j = trial_hear(0);
+    CHECK_INT(j->overlaps, 1);
+    judgement_free(j);
     fresh();
     trial_insert(
         (event){MS(3999), 2, 12, EV_SEEN, 1, 5, 0}); /* the stopped holder: first thing on waking */

@@ -1,7 +1,7 @@
 /* A history, spoilt at will, and what the judge says of it. */
 #include "judge_trial.h"
 
-struct trial trial = {.idle_ns = MS(1500)};
+struct trial trial = {.idle_ns = MS(1500), .service_ns = MS(3500)};
 
 void trial_begin(const event *given, guint count)
 {
@@ -52,7 +52,7 @@ judgement *trial_hear(int nodes_left)
                       .paths = 2,
                       .nodes_left = nodes_left,
                       .garbled = trial.garbled,
-                      .service_ns = MS(3500),
+                      .service_ns = trial.service_ns,
                       .idle_ns = trial.idle_ns};
 
     g_array_sort(trial.events, by_time);

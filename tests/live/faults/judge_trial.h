@@ -12,7 +12,7 @@
 struct trial {
     GArray *events;
     bool garbled;
-    int64_t idle_ns;
+    int64_t idle_ns, service_ns;
 };
 
 extern struct trial trial;
