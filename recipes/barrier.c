@@ -143,14 +143,14 @@ static size_t lowest(const struct barrier_members *m, uint64_t bound)
     return i;
 }
 
-/* The last one; count: there is none. */
+/* The last one. There is one, behind the own. */
 static size_t highest(const struct barrier_members *m, uint64_t bound)
 {
-    size_t i = m->count;
+    size_t i = m->count - 1;
 
-    while (i > 0 && (i - 1 == m->own || m->czxids[i - 1] == 0 || m->czxids[i - 1] > bound))
+    while (m->czxids[i] == 0 || m->czxids[i] > bound)
         i--;
-    return i == 0 ? m->count : i - 1;
+    return i;
 }
 
 static bool has_own(const struct barrier_members *m)

@@ -28,7 +28,9 @@ static struct show {
     } members[TROUBLED_CLIENTS];
     unsigned wanted; /* of a double barrier */
     unsigned passed, failed;
-    bool over; /* nothing new is begun */
+    unsigned closed, opened;
+    int64_t closed_at; /* when the barrier last was */
+    bool over;         /* nothing new is begun */
     struct alarm closer;
 } show;
 
@@ -49,10 +51,10 @@ static void turn_in(struct member *m, int64_t most_ms)
     m->turn.at = now() + stage_between(show.t.stage, 1, most_ms) * MS;
 }
 
-static void begin(uint64_t seed, void (*turn)(void *data))
+static void begin(uint64_t seed, void (*turn)(void *data), void (*look)(void))
 {
     show = (struct show){0};
-    troubled_begin(&show.t, seed);
+    troubled_begin(&show.t, seed, look);
     for (int i = 0; i < TROUBLED_CLIENTS; i++) {
         struct member *m = &show.members[i];
 
@@ -83,20 +85,28 @@ static void finish(bool (*look)(const void *unused))
     CHECK(show.t.faults > SECONDS / 10);
 }
 
-/* ---- a barrier, which an administrator closes and opens ---- */
+/* ---- a barrier, which one of them closes and opens ---- */
 
 static int code_of(const zkl_error *err)
 {
     return err ? err->code : 0;
 }
 
-/* Called after every step of the world. */
+/* After every step of the world. */
+static void look(void)
+{
+    const bool closed = world_exists(show.t.stage->world, PATH, NULL, NULL);
+
+    if (closed)
+        show.closed_at = now();
+    for (int i = 0; i < TROUBLED_CLIENTS && !closed; i++)
+        show.members[i].full_at = now();
+}
+
 static bool look_at_barrier(const void *unused)
 {
     (void)unused;
-    for (int i = 0; i < TROUBLED_CLIENTS; i++)
-        if (!world_exists(show.t.stage->world, PATH, NULL, NULL))
-            show.members[i].full_at = now();
+    look();
     return show.over && all_outside();
 }
 
@@ -128,28 +138,40 @@ static void on_wait(void *data)
         stage_wrong(show.t.stage, "nobody can wait");
 }
 
+/* Of the first of them. */
 static void on_closer(void *unused)
 {
+    const struct member *m = &show.members[0];
+    const int64_t since = now();
+    const bool opens = show.over || world_exists(show.t.stage->world, PATH, NULL, NULL);
+    const int64_t limit_ms = show.over ? ZKL_FOREVER : stage_between(show.t.stage, 0, 4000);
+    const int err =
+        opens ? zkl_barrier_remove(m->barrier, limit_ms) : zkl_barrier_set(m->barrier, limit_ms);
+
     (void)unused;
-    if (show.over || world_exists(show.t.stage->world, PATH, NULL, NULL))
-        world_admin_delete(show.t.stage->world, PATH);
-    else
-        world_admin_create(show.t.stage->world, PATH, "", false);
+    if (err == 0 && (opens ? m->full_at : show.closed_at) < since)
+        stage_wrong(show.t.stage, "it was never %s", opens ? "opened" : "closed");
+    if (err != 0 && err != ZKL_ETIMEDOUT && err != ZKL_EUNREACHABLE)
+        stage_wrong(show.t.stage, "it cannot be opened or closed: %d", err);
+    show.opened += err == 0 && opens;
+    show.closed += err == 0 && !opens;
     if (!show.over)
         show.closer.at = now() + stage_between(show.t.stage, 1, 2000) * MS;
 }
 
 static void play_barrier(uint64_t seed)
 {
-    begin(seed, on_wait);
+    begin(seed, on_wait, look);
     for (int i = 0; i < TROUBLED_CLIENTS; i++)
         REQUIRE(zkl_barrier_new(&show.members[i].barrier, show.t.clients[i]->session, PATH, NULL) ==
                 0);
-    show.closer = (struct alarm){now(), NULL, on_closer, NULL};
+    show.closer = (struct alarm){now(), show.t.clients[0], on_closer, NULL};
     stage_add_alarm(show.t.stage, &show.closer);
     stage_run(show.t.stage, now() + SECONDS * 1000 * MS, look_at_barrier, NULL);
     show.closer.at = now();
     finish(look_at_barrier);
+    show.closer.at = NEVER;
+    CHECK(show.closed > 1 && show.opened > 1);
     for (int i = 0; i < TROUBLED_CLIENTS; i++)
         zkl_barrier_free(show.members[i].barrier);
     troubled_end(&show.t);
@@ -173,7 +195,7 @@ static void waits_on_in_the_next_session(void)
 {
     struct member *m = &show.members[0];
 
-    begin(1, on_wait);
+    begin(1, on_wait, NULL);
     show.t.fault.at = NEVER;
     for (int i = 0; i < TROUBLED_CLIENTS; i++)
         show.members[i].turn.at = NEVER;
@@ -308,7 +330,7 @@ static void on_meeting(void *data)
 
 static void play_meetings(uint64_t seed)
 {
-    begin(seed, on_meeting);
+    begin(seed, on_meeting, NULL);
     show.wanted = 2 + (unsigned)(seed % 2);
     for (int i = 0; i < TROUBLED_CLIENTS; i++)
         REQUIRE(zkl_double_barrier_new(&show.members[i].meeting, show.t.clients[i]->session, PATH,

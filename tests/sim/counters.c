@@ -3,7 +3,6 @@
  * lets the world go on until it has ended; meanwhile other clients may call. */
 #include "barriers.h"
 
-#include "lib/session/call.h"
 #include "troubled.h"
 
 #define MS INT64_C(1000000)
@@ -25,28 +24,6 @@ static int64_t now(void)
     return stage_now(show.t.stage);
 }
 
-/* ---- the linker puts this before the library's ---- */
-
-static bool has_ended(const void *done)
-{
-    const struct call *c = (const struct call *)((const char *)done - offsetof(struct call, done));
-
-    return c->ended;
-}
-
-void __real_thread_wait(sem_t *done);
-void __wrap_thread_wait(sem_t *done);
-void __wrap_thread_wait(sem_t *done)
-{
-    struct host *before = host_enter(NULL);
-
-    stage_run(show.t.stage, NEVER - 1, has_ended, done);
-    host_enter(before);
-    __real_thread_wait(done);
-}
-
-/* ---- the schedule ---- */
-
 static void on_add(void *data)
 {
     struct adder *a = data;
@@ -65,7 +42,7 @@ static void on_add(void *data)
 static void begin(uint64_t seed)
 {
     show = (struct show){.numbers = g_hash_table_new(NULL, NULL)};
-    troubled_begin(&show.t, seed);
+    troubled_begin(&show.t, seed, NULL);
     for (int i = 0; i < TROUBLED_CLIENTS; i++) {
         struct adder *a = &show.adders[i];
 

@@ -1,5 +1,6 @@
 #include "troubled.h"
 
+#include "lib/session/call.h"
 #include "runner.h"
 
 #define MS INT64_C(1000000)
@@ -37,7 +38,8 @@ static void trouble(struct troubled *t, unsigned victim)
 
 static void heal(struct troubled *t, unsigned victim)
 {
-    trace_line(t->stage->trace, stage_now(t->stage), host_name(t->clients[victim]->host), "is healed");
+    trace_line(t->stage->trace, stage_now(t->stage), host_name(t->clients[victim]->host),
+               "is healed");
     world_heal(t->clients[victim]->host, -1);
     if (host_is_paused(t->clients[victim]->host))
         client_resume(t->clients[victim]);
@@ -60,7 +62,34 @@ static void on_fault(void *data)
     t->fault.at = stage_now(stage) + pause_ms * MS;
 }
 
-void troubled_begin(struct troubled *t, uint64_t seed)
+/* ---- calls that block: the linker puts this before the library's ---- */
+
+static struct stage *playing;
+static void (*looking)(void);
+
+static bool has_ended(const void *done)
+{
+    const struct call *c = (const struct call *)((const char *)done - offsetof(struct call, done));
+
+    if (looking)
+        looking();
+    return c->ended;
+}
+
+void __real_thread_wait(sem_t *done);
+void __wrap_thread_wait(sem_t *done);
+void __wrap_thread_wait(sem_t *done)
+{
+    struct host *before = host_enter(NULL);
+
+    stage_run(playing, NEVER - 1, has_ended, done);
+    host_enter(before);
+    __real_thread_wait(done);
+}
+
+/* ---- the schedule ---- */
+
+void troubled_begin(struct troubled *t, uint64_t seed, void (*look)(void))
 {
     const struct world_config config = {.servers = SERVERS,
                                         .tick_ms = TICK_MS,
@@ -69,6 +98,8 @@ void troubled_begin(struct troubled *t, uint64_t seed)
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
 
     *t = (struct troubled){.stage = stage_new(seed, config, NULL)};
+    playing = t->stage;
+    looking = look;
     options.session_timeout_ms = TROUBLED_TIMEOUT_MS;
     for (int i = 0; i < TROUBLED_CLIENTS; i++) {
         char name[] = {(char)('A' + i), '\0'};

@@ -1,5 +1,6 @@
 /* A few clients of one stage, and faults from its seed: one client at a time is in trouble, now for
- * a moment, now for longer than its session lasts. */
+ * a moment, now for longer than its session lasts. A call that blocks lets the world go on until it
+ * has ended; meanwhile others may call. */
 #ifndef SIM_TROUBLED_H
 #define SIM_TROUBLED_H
 
@@ -16,7 +17,8 @@ struct troubled {
     unsigned victim, faults;
 };
 
-void troubled_begin(struct troubled *t, uint64_t seed);
+/* look, unless it is NULL, is called after each step of the world while a call blocks. */
+void troubled_begin(struct troubled *t, uint64_t seed, void (*look)(void));
 void troubled_heal(struct troubled *t); /* for good */
 
 /* Ends the clients, and expects that the oracle found nothing. */

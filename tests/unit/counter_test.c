@@ -60,7 +60,7 @@ static char *describe(const struct counter *c, const struct counter_action *a)
 static void play(const struct exchange *x)
 {
     struct counter c = x->machine;
-    struct counter_action a;
+    struct counter_action a = {.kind = COUNTER_ACT_PASS};
 
     for (int k = 0; k < STEPS_MAX && x->steps[k].acts; k++) {
         if (!counter_step(&c, &x->steps[k].heard, &a)) {
@@ -250,7 +250,7 @@ static void ends(void)
 static void others_are_faster(void)
 {
     struct counter c = {ADD_TWO};
-    struct counter_action a;
+    struct counter_action a = {.kind = COUNTER_ACT_PASS};
 
     CHECK(counter_step(&c, &(struct counter_event){.kind = COUNTER_EV_BEGIN}, &a));
     for (int i = 0; i < COUNTER_TRIES; i++) {

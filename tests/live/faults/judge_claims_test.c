@@ -83,6 +83,9 @@ static void counts_readers(void)
     const claim elsewhere = {CLAIM_READ, 2, 0, 0};
 
     shared();
+    trial_drop(EV_SEEN, 10, 1);
+    expect_readers(2); /* the last two */
+    shared();
     trial_drop(EV_SEEN, 14, 3);
     trial_drop(EV_SEEN, 14, 3);
     expect_readers(2); /* the first two */
@@ -216,6 +219,7 @@ static void accepts_permits(void)
     judgement *j = trial_hear(0);
     CHECK(judgement_passes(j));
     CHECK_INT(j->permits, 3);
+    CHECK_INT(j->readers, 0);
     CHECK_INT(j->of[CLAIM_NUMBERED].grants, 3);
     CHECK_INT(j->of[CLAIM_NUMBERED].longest_wait, MS(28));
     judgement_free(j);
@@ -281,13 +285,32 @@ static void rejects_a_number_twice(void)
     trial_pick(EV_RELEASE, 12, 1)->ns = MS(36);
     trial_pick(EV_SEEN, 12, 1)->ns = MS(35);
     trial_expect(1);
-    trial_pick(EV_NUMBERS, 14, 3)->value = 1;
+    trial_pick(EV_NUMBERS, 14, 3)->value = 1; /* of the first of all */
     trial_expect(-1);
+    trial_pick(EV_SEEN, 10, 2)->ns = MS(31);
+    trial_pick(EV_RELEASE, 10, 2)->ns = MS(32);
+    trial_pick(EV_SEEN, 12, 1)->ns = MS(25);
+    trial_pick(EV_RELEASE, 12, 1)->ns = MS(26);
+    trial_expect(1);
+    trial_pick(EV_RELEASE, 10, 2)->ns = MS(29);
+    trial_pick(EV_SEEN, 10, 2)->ns = MS(28);
+    trial_pick(EV_RELEASE, 12, 1)->ns = MS(36);
     trial_pick(EV_NUMBERS, 14, 3)->value = 4;
     trial_pick(EV_SEEN, 12, 1)->ns = MS(20);
     trial_pick(EV_RELEASE, 12, 1)->kind = EV_KILL; /* its deadline is ahead */
     trial_pick(EV_KILL, 12, 1)->ns = MS(21);
     trial_expect(2);
+}
+
+/* Over when it was first looked at: nobody believed in it. */
+static void accepts_permits_seen_too_late(void)
+{
+    counted();
+    want(3, 6, permits(3));
+    at(15, 6, EV_GRANT, 0, 4);
+    at(15, 6, EV_TOLD, 0, 4);
+    at(16, 6, EV_LOST, 0, 4);
+    trial_expect(-1);
 }
 
 static void rejects_wrong_numbers(void)
@@ -432,6 +455,7 @@ static const struct test_case cases[] = {
     {"accepts_permits_elsewhere", accepts_permits_elsewhere},
     {"rejects_a_permit_that_is_promised", rejects_a_permit_that_is_promised},
     {"rejects_a_number_twice", rejects_a_number_twice},
+    {"accepts_permits_seen_too_late", accepts_permits_seen_too_late},
     {"rejects_wrong_numbers", rejects_wrong_numbers},
     {"accepts_several_paths", accepts_several_paths},
     {"rejects_another_at_one_of_them", rejects_another_at_one_of_them},

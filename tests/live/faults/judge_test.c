@@ -324,6 +324,14 @@ static void accepts_turns(void)
     judgement_free(j);
     trial_insert((event){MS(37), 1, 11, EV_REFUSED, 0, 2, 0}); /* a write of the first comes late */
     trial_expect(-1);
+    trial_insert((event){MS(38), 1, 11, EV_WANT, 0, 2, 1});
+    trial_insert((event){MS(39), 1, 11, EV_GRANT, 0, 2, 2}); /* over when it was looked at */
+    trial_insert((event){MS(40), 1, 11, EV_TOLD, 0, 2, 2});
+    trial_insert((event){MS(41), 1, 11, EV_LOST, 0, 2, 2});
+    j = trial_hear(0);
+    CHECK(judgement_passes(j));
+    CHECK_INT(j->turns, 1);
+    judgement_free(j);
 }
 
 static event *pick_turn(event_kind kind, uint64_t turn)
