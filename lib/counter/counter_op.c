@@ -162,11 +162,14 @@ static void ask_set(struct op *op, const struct counter_action *a)
     request_send(op->call.session, r);
 }
 
-/* Refused for its version by the leader: what was asked for before is done by then, or never. */
+/* Refused by the leader, as there is no such node: what was asked for before is done by then, or
+ * never. (The counter itself comes to every version, if it is written long enough.) */
 static void ask_pass(struct op *op)
 {
-    struct request *r = request_for(op, STORE_SET, on_passed);
+    struct request *r;
 
+    call_ref(&op->call);
+    r = request_new(STORE_SET, g_strconcat(op->call.path, "/none", NULL), on_passed, op);
     r->what.version = INT_MAX;
     request_send(op->call.session, r);
 }

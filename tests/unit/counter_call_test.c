@@ -140,7 +140,8 @@ static void no_parents(void)
     end(&c, ZKL_EACCES);
 }
 
-/* A set without an answer: what the quorum refuses goes before the read that tells. */
+/* A set without an answer: what the quorum refuses, whatever version the counter has come to, goes
+ * before the read that tells. */
 static void lost_answer(void)
 {
     struct call c;
@@ -152,6 +153,7 @@ static void lost_answer(void)
     CHECK(!fake_is_asked(STORE_SET, NODE));
     fake_event(STORE_EV_UP);
     CHECK_INT(fake_request(STORE_SET, NODE).version, INT32_MAX);
+    CHECK(strcmp(fake_request(STORE_SET, NODE).path, NODE) != 0);
     CHECK(!fake_is_asked(STORE_GET, NODE));
     ANSWER(STORE_SET, NODE, .rc = STORE_BADVERSION);
     answer_value("\0\0\0\7", 4, 3);
