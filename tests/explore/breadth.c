@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cycle.h"
+#include "fair.h"
 
 struct found {
     guint32 number, parent;
@@ -17,7 +17,7 @@ struct search {
     const struct breadth_world *world;
     GHashTable *known; /* a set of struct found */
     GPtrArray *all;    /* of struct found, in the order in which they were found */
-    GArray *edges, *first_edge;
+    struct fair *fair;
     guint64 transitions;
     struct found *next; /* room for the next one */
 };
@@ -88,7 +88,7 @@ static bool expand(struct search *s, const struct found *f)
         s->transitions++;
         fair += s->world->is_fair(steps[k]);
         if (s->world->is_fair(steps[k]))
-            g_array_append_val(s->edges, to->number);
+            fair_add(s->fair, to->number);
         if ((broken = s->world->broken(to->state)))
             print_way(s, to);
     }
@@ -101,7 +101,7 @@ static bool expand(struct search *s, const struct found *f)
 
 static bool has_cycle(const struct search *s)
 {
-    struct cycle cycle = cycle_find(s->first_edge, s->edges);
+    struct cycle cycle = fair_find_cycle(s->fair);
 
     if (cycle.length > 0) {
         print_way(s, s->all->pdata[cycle.states[0]]);
@@ -116,8 +116,7 @@ bool breadth_search(const struct breadth_world *world, const char *title)
     struct search s = {.world = world,
                        .known = g_hash_table_new(hash, equal),
                        .all = g_ptr_array_new_with_free_func(g_free),
-                       .edges = g_array_new(FALSE, FALSE, sizeof(guint32)),
-                       .first_edge = g_array_new(FALSE, FALSE, sizeof(guint32))};
+                       .fair = fair_new()};
     bool whole = true;
 
     state_size = world->size;
@@ -125,16 +124,14 @@ bool breadth_search(const struct breadth_world *world, const char *title)
     world->init(s.next->state);
     add(&s, 0, (struct breadth_step){0, 0});
     for (guint i = 0; i < s.all->len && whole; i++) {
-        guint edge = s.edges->len;
-        g_array_append_val(s.first_edge, edge);
         whole = expand(&s, s.all->pdata[i]);
+        fair_end(s.fair);
     }
     whole = whole && !has_cycle(&s);
     printf("%s: %u states, %" G_GUINT64_FORMAT " transitions\n", title, s.all->len, s.transitions);
     g_hash_table_unref(s.known);
     g_ptr_array_unref(s.all);
-    g_array_unref(s.edges);
-    g_array_unref(s.first_edge);
+    fair_free(s.fair);
     g_free(s.next);
     return whole;
 }

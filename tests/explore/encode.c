@@ -72,6 +72,7 @@ static uint64_t client_key(const struct encoder *e, int i)
     key = key << 5 | (c->asks_count ? c->asks[0].kind : 31U);
     key = key << 5 | (c->replies_count ? c->replies[0].kind : 31U);
     key = key << 4 | (uint64_t)(c->connected | c->in_time << 1 | c->expired << 2 | c->grant << 3);
+    key = key << 4 | c->faults;
     return key;
 }
 
@@ -119,6 +120,22 @@ static void put_order(struct encoder *e, uint32_t order)
     put(e, lower);
 }
 
+/* What was, as far as it will be asked for: whether a grant is right when it is made, and why its
+ * node is gone while it is valid. */
+static int past_of(const struct state *st, const struct node *n)
+{
+    const struct client *c = &st->clients[n->client];
+    int past = 0;
+
+    if (n->id != c->id)
+        return 0;
+    if (!c->decided)
+        past |= n->headed | (n->czxid <= st->last_token) << 1 | (n->czxid <= st->last_alone) << 2;
+    if (!c->decided || c->grant)
+        past |= n->forced << 3 | n->heard << 4;
+    return past;
+}
+
 static void put_table(struct encoder *e)
 {
     const struct state *st = e->st;
@@ -129,8 +146,7 @@ static void put_table(struct encoder *e)
         const struct client *client = &st->clients[n->client];
         put(e, e->place[n->client]);
         put(e, at_most(client->id - n->id, 2) << 4 | at_most(client->session - n->session, 1));
-        put(e, n->forced | n->heard << 1 | n->headed << 2 | (n->czxid <= st->last_token) << 3 |
-                   (n->czxid <= st->last_alone) << 4 | n->read << 5 | n->late << 6 | n->asked << 7);
+        put(e, past_of(st, n) | n->read << 5 | n->late << 6 | n->asked << 7);
         put_order(e, n->order);
         put_number(e, n->number);
     }
@@ -138,7 +154,6 @@ static void put_table(struct encoder *e)
     put_number(e, st->next);
     put(e, st->directory);
     put_hint(e, st->hint);
-    put(e, st->faults);
 }
 
 static void put_log(struct encoder *e)
@@ -205,6 +220,11 @@ static void put_client(struct encoder *e, int i)
     const struct client *c = &e->st->clients[i];
 
     put(e, (int)model_config.kinds[i] << 1 | model_config.retains[i]);
+    if (model_is_at_rest(e->st, i)) {
+        put(e, MODEL_NONE);
+        return;
+    }
+    put(e, c->faults);
     put_machine(e, c);
     put_node(e, c->node);
     put_node(e, c->predecessor);
@@ -237,20 +257,21 @@ static uint64_t mix(uint64_t h)
     return h ^ h >> 32;
 }
 
-/* Two independent 64-bit hashes of the same bytes. */
+/* Two independent 64-bit hashes of the same bytes, a half of the second left out. */
 static struct fingerprint hash(struct encoder *e)
 {
-    struct fingerprint f = {UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xc2b2ae3d27d4eb4f)};
+    uint64_t a = UINT64_C(0x9e3779b97f4a7c15), b = UINT64_C(0xc2b2ae3d27d4eb4f);
 
     while (e->count % 8)
         put(e, 0);
     for (size_t k = 0; k < e->count / 8; k++) {
-        f.a = (f.a ^ e->words[k]) * UINT64_C(0xff51afd7ed558ccd);
-        f.a ^= f.a >> 31;
-        f.b = (f.b + e->words[k]) * UINT64_C(0xc4ceb9fe1a85ec53);
-        f.b ^= f.b >> 33;
+        a = (a ^ e->words[k]) * UINT64_C(0xff51afd7ed558ccd);
+        a ^= a >> 31;
+        b = (b + e->words[k]) * UINT64_C(0xc4ceb9fe1a85ec53);
+        b ^= b >> 33;
     }
-    return (struct fingerprint){mix(f.a ^ e->count), mix(f.b)};
+    a = mix(a ^ e->count);
+    return (struct fingerprint){{(uint32_t)a, (uint32_t)(a >> 32), (uint32_t)mix(b)}};
 }
 
 struct fingerprint encode_state(const struct state *st)

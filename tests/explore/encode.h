@@ -5,7 +5,7 @@
 #include "model.h"
 
 struct fingerprint {
-    uint64_t a, b;
+    uint32_t words[3];
 };
 
 /* Equal for states that differ only in names: which of the like contenders is which, absolute

@@ -12,7 +12,7 @@
 struct run {
     const char *what;
     struct model_config config;
-    bool soak; /* with --full only */
+    enum { ALWAYS, TWICE, SOAK } when; /* TWICE: in every order, too; SOAK: with --full only */
 };
 
 enum { NEAR_END = INT32_MAX - 1 };
@@ -54,78 +54,78 @@ enum { NEAR_END = INT32_MAX - 1 };
     }
 
 static const struct run runs[] = {
-    {"mutex", {.contenders = 1, .faults = 4, .kinds = LOCKS}, false},
-    {"mutex", {.contenders = 2, .faults = 3, .kinds = LOCKS}, false},
-    {"mutex", {.contenders = 3, .faults = 1, .kinds = LOCKS}, false},
-    {"lagging servers", {.contenders = 2, .faults = 2, .lag = true, .kinds = LOCKS}, false},
-    {"head hints", {.contenders = 3, .faults = 1, .long_queue = 2, .kinds = LOCKS}, false},
+    {"mutex", {.contenders = 1, .faults = 4, .kinds = LOCKS}, ALWAYS},
+    {"mutex", {.contenders = 2, .faults = 2, .kinds = LOCKS}, ALWAYS},
+    {"mutex", {.contenders = 3, .faults = 1, .kinds = LOCKS}, ALWAYS},
+    {"lagging servers", {.contenders = 2, .faults = 1, .lag = true, .kinds = LOCKS}, TWICE},
+    {"head hints", {.contenders = 3, .faults = 1, .long_queue = 2, .kinds = LOCKS}, ALWAYS},
     {"head hints, no directory",
      {.contenders = 3, .faults = 1, .no_directory = true, .long_queue = 2, .kinds = LOCKS},
-     false},
+     ALWAYS},
     {"head hints, lagging servers",
      {.contenders = 3, .faults = 0, .lag = true, .long_queue = 2, .kinds = LOCKS},
-     false},
+     ALWAYS},
     {"head hints among others' data",
      {.contenders = 3, .faults = 1, .foreign = true, .long_queue = 1, .kinds = LOCKS},
-     false},
+     ALWAYS},
     {"one only tries",
      {.contenders = 2, .faults = 2, .kinds = LOCKS, .try_only = {false, true}},
-     false},
+     ALWAYS},
     {"one only tries, the other retains",
      {.contenders = 2, .faults = 2, .kinds = LOCKS, .try_only = {false, true}, .retains = {true}},
-     false},
+     ALWAYS},
     {"two only try, one retains",
      {.contenders = 3,
       .faults = 0,
       .kinds = LOCKS,
       .try_only = {false, true, true},
       .retains = {true, false, true}},
-     false},
-    {"numbers run out", {.contenders = 2, .faults = 2, .next = NEAR_END, .kinds = LOCKS}, false},
+     ALWAYS},
+    {"numbers run out", {.contenders = 2, .faults = 2, .next = NEAR_END, .kinds = LOCKS}, ALWAYS},
     {"no directory",
      {.contenders = 2, .faults = 1, .no_directory = true, .lag = true, .kinds = LOCKS},
-     false},
-    {"latches", {.contenders = 2, .faults = 2, .kinds = LATCHES}, false},
-    {"a latch and a lock", {.contenders = 2, .faults = 2, .kinds = MIXED}, false},
-    {"latches and a lock", {.contenders = 3, .faults = 1, .kinds = MIXED}, false},
-    {"Apache's and a lock", {.contenders = 2, .faults = 2, .kinds = APACHE}, false},
-    {"a peer and a lock", {.contenders = 2, .faults = 1, .kinds = APACHE, .peers = true}, false},
+     ALWAYS},
+    {"latches", {.contenders = 2, .faults = 2, .kinds = LATCHES}, ALWAYS},
+    {"a latch and a lock", {.contenders = 2, .faults = 2, .kinds = MIXED}, ALWAYS},
+    {"latches and a lock", {.contenders = 3, .faults = 1, .kinds = MIXED}, ALWAYS},
+    {"Apache's and a lock", {.contenders = 2, .faults = 2, .kinds = APACHE}, ALWAYS},
+    {"a peer and a lock", {.contenders = 2, .faults = 1, .kinds = APACHE, .peers = true}, TWICE},
     {"a latch and a lock at the end",
      {.contenders = 2, .faults = 1, .next = NEAR_END, .kinds = MIXED},
-     false},
+     ALWAYS},
     {"a writer and a reader",
      {.contenders = 2, .faults = 1, .kinds = WRITERS, .downgrades = true, .no_library = true},
-     false},
+     TWICE},
     {"writers and a reader",
      {.contenders = 3, .faults = 0, .kinds = WRITERS, .downgrades = true, .no_library = true},
-     false},
+     ALWAYS},
     {"readers and a writer",
      {.contenders = 3, .faults = 0, .kinds = READERS, .downgrades = true, .no_library = true},
-     false},
+     ALWAYS},
     {"a writer and a reader, lagging servers",
      {.contenders = 2,
-      .faults = 1,
+      .faults = 0,
       .kinds = WRITERS,
       .downgrades = true,
       .no_library = true,
       .lag = true},
-     false},
+     ALWAYS},
     {"a reader and a lock",
      {.contenders = 2,
       .faults = 2,
       .kinds = READERS_AND_LOCK,
       .downgrades = true,
       .no_library = true},
-     false},
+     ALWAYS},
     {"a writer and a reader",
      {.contenders = 2, .faults = 2, .kinds = WRITERS, .downgrades = true, .no_library = true},
-     true},
+     SOAK},
     {"writers and a reader",
      {.contenders = 3, .faults = 2, .kinds = WRITERS, .downgrades = true, .no_library = true},
-     true},
+     SOAK},
     {"readers and a writer",
      {.contenders = 3, .faults = 2, .kinds = READERS, .downgrades = true, .no_library = true},
-     true},
+     SOAK},
     {"writers and a reader, lagging servers",
      {.contenders = 3,
       .faults = 1,
@@ -133,35 +133,43 @@ static const struct run runs[] = {
       .downgrades = true,
       .no_library = true,
       .lag = true},
-     true},
-    {"mutex", {.contenders = 2, .faults = 4, .kinds = LOCKS}, true},
-    {"mutex", {.contenders = 3, .faults = 2, .kinds = LOCKS}, true},
-    {"mutex", {.contenders = 4, .faults = 1, .kinds = LOCKS}, true},
-    {"head hints", {.contenders = 3, .faults = 1, .long_queue = 1, .kinds = LOCKS}, true},
+     SOAK},
+    {"a writer and a reader, lagging servers",
+     {.contenders = 2,
+      .faults = 1,
+      .kinds = WRITERS,
+      .downgrades = true,
+      .no_library = true,
+      .lag = true},
+     SOAK},
+    {"mutex", {.contenders = 2, .faults = 4, .kinds = LOCKS}, SOAK},
+    {"mutex", {.contenders = 3, .faults = 2, .kinds = LOCKS}, SOAK},
+    {"mutex", {.contenders = 4, .faults = 1, .kinds = LOCKS}, SOAK},
+    {"head hints", {.contenders = 3, .faults = 1, .long_queue = 1, .kinds = LOCKS}, SOAK},
     {"head hints, lagging servers",
      {.contenders = 3, .faults = 1, .lag = true, .long_queue = 2, .kinds = LOCKS},
-     true},
-    {"lagging servers", {.contenders = 2, .faults = 3, .lag = true, .kinds = LOCKS}, true},
-    {"lagging servers", {.contenders = 3, .faults = 1, .lag = true, .kinds = LOCKS}, true},
+     SOAK},
+    {"lagging servers", {.contenders = 2, .faults = 3, .lag = true, .kinds = LOCKS}, SOAK},
+    {"lagging servers", {.contenders = 3, .faults = 1, .lag = true, .kinds = LOCKS}, SOAK},
     {"one only tries",
      {.contenders = 3, .faults = 2, .kinds = LOCKS, .try_only = {false, false, true}},
-     true},
+     SOAK},
     {"one only tries, another retains",
      {.contenders = 3,
       .faults = 1,
       .kinds = LOCKS,
       .try_only = {false, false, true},
       .retains = {true}},
-     true},
-    {"numbers run out", {.contenders = 2, .faults = 3, .next = NEAR_END, .kinds = LOCKS}, true},
+     SOAK},
+    {"numbers run out", {.contenders = 2, .faults = 3, .next = NEAR_END, .kinds = LOCKS}, SOAK},
 };
 
 static struct options {
     gint contenders, faults;
     gint64 max_states;
     gchar *only;
-    gboolean full;
-} options = {.contenders = 0, .faults = -1, .max_states = 20000000};
+    gboolean full, every_order;
+} options = {.contenders = 0, .faults = -1, .max_states = 400000000};
 
 static int passed, failed, skipped;
 
@@ -172,8 +180,14 @@ bool search_is_slow(void)
     return instrumented && *instrumented;
 }
 
-static void run(const struct run *r)
+bool search_tries_every_order(void)
 {
+    return options.every_order;
+}
+
+static enum search_end run(const struct run *r, struct search_ends *ret_ends)
+{
+    enum search_end end;
     char *title;
 
     model_config = r->config;
@@ -183,27 +197,38 @@ static void run(const struct run *r)
         model_config.faults = options.faults;
     else if (search_is_slow() && model_config.faults > 0)
         model_config.faults--;
-    title = g_strdup_printf("%s, %d contenders, %d faults", r->what, model_config.contenders,
-                            model_config.faults);
-    switch (search_run(title, (uint32_t)options.max_states)) {
-    case SEARCH_HOLDS:
-        passed++;
-        break;
-    case SEARCH_BROKEN:
-        failed++;
-        break;
-    case SEARCH_CUT:
-        skipped++;
-        break;
-    }
+    title = g_strdup_printf("%s, %d contenders, %d faults%s", r->what, model_config.contenders,
+                            model_config.faults, options.every_order ? ", every order" : "");
+    end = search_run(title, (uint32_t)options.max_states, ret_ends);
     g_free(title);
+    passed += end == SEARCH_HOLDS;
+    failed += end == SEARCH_BROKEN;
+    skipped += end == SEARCH_CUT;
+    return end;
+}
+
+/* What is left out leads nowhere else: in every order it ends in the same states. */
+static void run_twice(const struct run *r)
+{
+    const gboolean every_order = options.every_order;
+    struct search_ends ends, others;
+
+    if (run(r, &ends) != SEARCH_HOLDS || r->when != TWICE || search_uses_library())
+        return;
+    options.every_order = !every_order;
+    if (run(r, &others) == SEARCH_HOLDS) {
+        const bool same = ends.count == others.count && ends.sum == others.sum;
+        printf("%s\n", same ? "the ends are the same" : "BROKEN: the ends differ");
+        failed += !same;
+    }
+    options.every_order = every_order;
 }
 
 static bool is_chosen(const struct run *r)
 {
     if (options.only && !strstr(r->what, options.only))
         return false;
-    return (!r->soak || options.full) && (!r->config.no_library || !search_uses_library());
+    return (r->when != SOAK || options.full) && (!r->config.no_library || !search_uses_library());
 }
 
 /* A search that does not get there says nothing. Who is first in line is a semaphore's contender,
@@ -232,7 +257,9 @@ static bool parse(int argc, char **argv)
         {"max-states", 0, 0, G_OPTION_ARG_INT64, &options.max_states, "or walks: give up beyond",
          "N"},
         {"only", 0, 0, G_OPTION_ARG_STRING, &options.only, "runs with that in their name", "TEXT"},
-        {"full", 0, 0, G_OPTION_ARG_NONE, &options.full, "larger bounds: hours", NULL},
+        {"every-order", 0, 0, G_OPTION_ARG_NONE, &options.every_order,
+         "nothing is left out that leads to the same", NULL},
+        {"full", 0, 0, G_OPTION_ARG_NONE, &options.full, "larger bounds: hours, GB", NULL},
         {NULL, 0, 0, 0, NULL, NULL, NULL},
     };
     GOptionContext *context = g_option_context_new(NULL);
@@ -256,7 +283,7 @@ int main(int argc, char **argv)
     puts(search_about());
     for (size_t i = 0; i < G_N_ELEMENTS(runs); i++)
         if (is_chosen(&runs[i]))
-            run(&runs[i]);
+            run_twice(&runs[i]);
     if (!options.only && options.contenders == 0 && options.faults < 0 && failed + skipped == 0)
         check_reached();
     printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);

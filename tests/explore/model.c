@@ -8,13 +8,35 @@
 
 struct model_config model_config;
 
-void model_init(struct state *st)
+struct model_shares model_first_shares(void)
+{
+    return (struct model_shares){.of = {(uint8_t)model_config.faults}};
+}
+
+/* One fault goes from the last that has some, but for the very last, to the one behind it, and so
+ * do all that the very last had. */
+bool model_next_shares(struct model_shares *shares)
+{
+    const int last = model_config.contenders - 1;
+    const uint8_t rest = shares->of[last];
+    int k = last - 1;
+
+    while (k >= 0 && !shares->of[k])
+        k--;
+    if (k < 0)
+        return false;
+    shares->of[last] = 0;
+    shares->of[k]--;
+    shares->of[k + 1] = (uint8_t)(rest + 1);
+    return true;
+}
+
+void model_init(struct state *st, const struct model_shares *shares)
 {
     memset(st, 0, sizeof(*st));
     st->next = model_config.next;
     st->directory = !model_config.no_directory;
     st->hint.node = model_config.foreign ? MODEL_FOREIGN : MODEL_NONE;
-    st->faults = (uint8_t)model_config.faults;
     for (int i = 0; i < MODEL_CONTENDERS; i++) {
         struct client *c = &st->clients[i];
         attempt_init(&c->machine, model_config.kinds[i], model_config.try_only[i]);
@@ -25,6 +47,7 @@ void model_init(struct state *st)
         c->id = c->session = 1;
         c->established = c->connected = c->in_time = true;
         c->sees_directory = st->directory;
+        c->faults = shares->of[i];
     }
 }
 
@@ -39,6 +62,20 @@ enum child_kind model_node_kind(const struct node *n)
     enum child_kind kind = n->read ? CHILD_READ : model_config.kinds[n->client];
 
     return model_config.peers && kind == CHILD_APACHE ? CHILD_LOCK : kind;
+}
+
+bool model_is_at_rest(const struct state *st, int i)
+{
+    const struct client *c = &st->clients[i];
+
+    if (c->machine.state != ST_DONE || !c->retired || !c->decided || c->grant || c->stopping)
+        return false;
+    if (c->asks_count || c->replies_count || c->watched || c->expired || c->purge || c->lapse_due)
+        return false;
+    for (int n = 0; n < MODEL_NODES; n++)
+        if ((st->standing & MODEL_BIT(n)) && st->nodes[n].client == i)
+            return false;
+    return true;
 }
 
 static void require(bool ok, const char *what)

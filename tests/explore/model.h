@@ -106,8 +106,9 @@ struct client {
     /* the user */
     bool told_asked; /* was told so */
     bool decided;
-    bool grant;    /* held, and its deadline ahead */
-    bool stopping; /* was told of its loss, and is not through with that */
+    bool grant;     /* held, and its deadline ahead */
+    bool stopping;  /* was told of its loss, and is not through with that */
+    uint8_t faults; /* that may still happen to it, to its server, its session or its nodes */
     uint8_t asks_count, replies_count;
     struct ask asks[MODEL_QUEUE];
     struct reply replies[MODEL_QUEUE];
@@ -151,7 +152,6 @@ struct state {
     uint16_t standing;   /* nodes, at the leader */
     bool directory;
     struct hint hint;
-    uint8_t faults; /* left */
     uint8_t broken; /* enum broken */
     uint8_t log_count;
     struct change log[MODEL_LOG];
@@ -176,11 +176,23 @@ struct model_config {
 
 extern struct model_config model_config;
 
-void model_init(struct state *st);
+/* Faults are divided among the contenders beforehand, so that whoever has none left can be told
+ * apart (reduce.h): a state for each division begins. */
+struct model_shares {
+    uint8_t of[MODEL_CONTENDERS];
+};
+
+struct model_shares model_first_shares(void);
+bool model_next_shares(struct model_shares *shares); /* false: that was the last */
+
+void model_init(struct state *st, const struct model_shares *shares);
 size_t model_size(void); /* of the part of a state that is in use */
 
 /* What its name says that it is. */
 enum child_kind model_node_kind(const struct node *n);
+
+/* Nothing can happen to i any more, and nobody will look at it. */
+bool model_is_at_rest(const struct state *st, int i);
 
 /* Forgets nodes that nothing refers to any more. */
 void model_collect(struct state *st);

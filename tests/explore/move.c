@@ -106,26 +106,24 @@ static bool can(const struct state *st, enum move_kind kind, int i)
 int move_list(const struct state *st, struct move moves[MOVES_MAX])
 {
     int count = 0;
-    int kinds = st->faults ? MOVE_FORCE_DELETE : MOVE_LOSE;
 
-    for (int kind = 0; kind < kinds; kind++)
+    for (int kind = 0; kind < MOVE_FORCE_DELETE; kind++)
         for (int i = 0; i < model_config.contenders; i++)
-            if (can(st, (enum move_kind)kind, i))
+            if ((kind < MOVE_LOSE || st->clients[i].faults) && can(st, (enum move_kind)kind, i))
                 moves[count++] = (struct move){.kind = (uint8_t)kind, .client = (uint8_t)i};
     for (int i = 0; i < model_config.contenders; i++)
         if (can(st, MOVE_CONNECT, i) && server_has_missed(st, i))
             moves[count++] = (struct move){MOVE_CONNECT, (uint8_t)i, true};
-    if (!st->faults)
-        return count;
     for (uint8_t n = 0; n < MODEL_NODES; n++) {
-        if (!(st->standing & MODEL_BIT(n)))
+        if (!(st->standing & MODEL_BIT(n)) || !st->clients[st->nodes[n].client].faults)
             continue;
         moves[count++] = (struct move){MOVE_FORCE_DELETE, st->nodes[n].client, n};
         if (is_watched(st, n) || !st->nodes[n].asked)
             moves[count++] = (struct move){MOVE_TOUCH, st->nodes[n].client, n};
     }
-    if (st->directory && !st->standing)
-        moves[count++] = (struct move){.kind = MOVE_REAP};
+    for (int i = 0; i < model_config.contenders; i++)
+        if (st->directory && !st->standing && st->clients[i].faults && !model_is_at_rest(st, i))
+            moves[count++] = (struct move){.kind = MOVE_REAP, .client = (uint8_t)i};
     return count;
 }
 
@@ -239,7 +237,7 @@ static void do_to_server(struct state *st, struct move move)
 void move_do(struct state *st, struct move move)
 {
     if (move.kind >= MOVE_LOSE)
-        st->faults--;
+        st->clients[move.client].faults--;
     do_to_client(st, move);
     do_to_server(st, move);
     server_settle(st);

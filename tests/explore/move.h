@@ -22,7 +22,7 @@ enum move_kind {
     MOVE_DOWNGRADE,
     /* perhaps never */
     MOVE_EXPIRE,
-    /* faults: one of the budget each */
+    /* faults: one of its client's share each */
     MOVE_LOSE,
     MOVE_LOSE_DONE,
     MOVE_REFUSE,
@@ -42,7 +42,7 @@ struct move {
     uint8_t kind, client, node;
 };
 
-enum { MOVES_MAX = MODEL_CONTENDERS * (MOVE_COUNT + 1) + 2 * MODEL_NODES };
+enum { MOVES_MAX = MODEL_CONTENDERS * (MOVE_COUNT + 2) + 2 * MODEL_NODES };
 
 /* All that can happen in st; how many. */
 int move_list(const struct state *st, struct move moves[MOVES_MAX]);

@@ -209,12 +209,15 @@ static bool step(struct walk *w, struct move move)
 static unsigned walk(struct walk *w)
 {
     struct move moves[MOVES_MAX];
+    struct model_shares shares = {.of = {0}};
     unsigned done = 0;
     bool same = true;
 
+    for (int k = 0; k < model_config.faults; k++)
+        shares.of[seeded_below(&w->chance, (uint32_t)model_config.contenders)]++;
     g_string_truncate(w->told, 0);
     w->faulty = 1 + seeded_below(&w->chance, FAULTY_MAX);
-    model_init(&w->st);
+    model_init(&w->st, &shares);
     library_open();
     for (int count; same && done < MOVES && (count = move_list(&w->st, moves)) > 0; done++)
         same = step(w, choose(w, moves, count));
@@ -222,8 +225,9 @@ static unsigned walk(struct walk *w)
     return same ? done : 0;
 }
 
-enum search_end search_run(const char *title, uint32_t max_states)
+enum search_end search_run(const char *title, uint32_t max_states, struct search_ends *ret_ends)
 {
+    (void)ret_ends;
     struct walk w = {.chance = g_str_hash(title),
                      .told = g_string_new(NULL),
                      .model = g_string_new(NULL),

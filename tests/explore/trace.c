@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "reduce.h"
+#include "search.h"
+
 /* "waiting #1 (2 asked)*": the star is a valid grant. */
 static void print_client(const struct state *st, int i)
 {
@@ -32,32 +35,44 @@ static void print_move(const struct state *before, struct move move, const struc
     putchar('\n');
 }
 
-/* The states are made anew, from the moves. */
+static bool told(const struct state *before, struct move move, const struct state *then, void *data)
+{
+    (void)data;
+    print_move(before, move, then);
+    return !then->broken && !search_tries_every_order();
+}
+
+/* The states are made anew, from the moves. The first has the number of its shares. */
 static void replay(const struct visited *v, uint32_t state, struct state *st)
 {
-    struct state before;
+    const struct move move = visited_move(v, state);
 
-    if (visited_parent(v, state) == VISITED_NONE) {
-        model_init(st);
-        print_move(NULL, (struct move){.kind = 0}, st);
+    if (move.kind < MOVE_COUNT) {
+        replay(v, visited_parent(v, state), st);
+        reduce_do(st, move, told, NULL);
         return;
     }
-    replay(v, visited_parent(v, state), &before);
-    *st = before;
-    move_do(st, visited_move(v, state));
-    print_move(&before, visited_move(v, state), st);
+    struct model_shares shares = model_first_shares();
+    for (int k = 0; k < move.client; k++)
+        model_next_shares(&shares);
+    model_init(st, &shares);
+    print_move(NULL, move, st);
 }
 
 void trace_print(const struct visited *v, uint32_t state, const struct move *more)
 {
     struct state st;
-    char text[100];
 
     replay(v, state, &st);
-    if (!more)
-        return;
-    move_describe(&st, *more, text, sizeof(text));
-    printf("   + %s\n", text);
+    if (more)
+        reduce_do(&st, *more, told, NULL);
+}
+
+static bool quiet(const struct state *before, struct move move, const struct state *then,
+                  void *data)
+{
+    (void)before, (void)move, (void)then, (void)data;
+    return !search_tries_every_order();
 }
 
 static bool step_to(struct state *st, const struct fingerprint *wanted)
@@ -67,12 +82,11 @@ static bool step_to(struct state *st, const struct fingerprint *wanted)
 
     for (int k = 0; k < count; k++) {
         struct state to = *st;
-        move_do(&to, moves[k]);
+        reduce_do(&to, moves[k], quiet, NULL);
         struct fingerprint print = encode_state(&to);
         if (!move_is_fair(moves[k]) || memcmp(&print, wanted, sizeof(print)) != 0)
             continue;
-        print_move(st, moves[k], &to);
-        *st = to;
+        reduce_do(st, moves[k], told, NULL);
         return true;
     }
     return false;

@@ -2,7 +2,7 @@
 #ifndef EXPLORE_TRACE_H
 #define EXPLORE_TRACE_H
 
-#include "cycle.h"
+#include "fair.h"
 #include "visited.h"
 
 /* The moves to a state, and one more behind it (NULL: none), each with what it led to. */

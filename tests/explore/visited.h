@@ -1,5 +1,4 @@
-/* The states seen, as 128-bit fingerprints, each with the move that first led to it. With ten
- * million states, two of them share a fingerprint with a probability of about 1e-25. */
+/* The states seen, as 96-bit fingerprints, each with the move that first led to it. */
 #ifndef EXPLORE_VISITED_H
 #define EXPLORE_VISITED_H
 
