@@ -275,21 +275,6 @@ static void of_who_holds(void)
     stop();
 }
 
-static bool answer_own(const struct store_request *request, struct store_reply *reply)
-{
-    static char path[128], *names[1];
-
-    *reply = (struct store_reply){
-        .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID, .czxid = 5, .names = names};
-    if (request->kind == STORE_CREATE) {
-        g_snprintf(path, sizeof path, "%s0000000007", request->path);
-        reply->path = path;
-    }
-    names[0] = path[0] ? strrchr(path, '/') + 1 : path;
-    reply->count = request->kind == STORE_LIST;
-    return strcmp(request->path, "/l") == 0 || g_str_has_prefix(request->path, "/l/");
-}
-
 static void *cancel(void *unused)
 {
     (void)unused;
@@ -307,7 +292,7 @@ static void at_any_moment(void)
         pthread_t canceling;
 
         start(i % 2 ? 60000 : 0);
-        fake_answer_at_once(answer_own);
+        fake_answer_at_once(fake_alone);
         REQUIRE(pthread_create(&canceling, NULL, cancel, NULL) == 0);
         begin(&a, c);
         pthread_join(canceling, NULL);
@@ -324,7 +309,7 @@ static void at_any_moment(void)
 static void depth(void)
 {
     start(0);
-    fake_answer_at_once(answer_own);
+    fake_answer_at_once(fake_alone);
     zkl_canceler_cancel(c);
     for (int level = 1; level <= 3; level++) {
         CHECK_INT(zkl_mutex_lock_cancelable(m, ZKL_FOREVER, level > 1 ? c : NULL, NULL), 0);

@@ -86,21 +86,6 @@ out:
 
 /* ---- the library's ---- */
 
-static bool answer_own(const struct store_request *request, struct store_reply *reply)
-{
-    static char path[128], *names[1];
-
-    *reply = (struct store_reply){
-        .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID, .czxid = 5, .names = names};
-    if (request->kind == STORE_CREATE) {
-        g_snprintf(path, sizeof path, "%s0000000007", request->path);
-        reply->path = path;
-    }
-    names[0] = path[0] ? strrchr(path, '/') + 1 : path;
-    reply->count = request->kind == STORE_LIST;
-    return request->kind != STORE_DELETE && strstr(request->path, "/l") != NULL;
-}
-
 static zkl_session *s;
 static zkl_grant *granted;
 
@@ -131,7 +116,7 @@ static void locks(void)
     ZKL_AUTO(zkl_mutex) m = NULL;
 
     s = fake_session();
-    fake_answer_at_once(answer_own);
+    fake_answer_at_once(fake_alone);
     REQUIRE(zkl_mutex_new(&m, s, "/l", NULL) == 0);
     for (int i = 0; i < 4; i++) {
         CHECK_INT(lock_in_a_scope(m, i & 1, i & 2), i & 2 ? 1 : 2);
@@ -165,7 +150,7 @@ static void rwlocks(void)
     ZKL_AUTO(zkl_rwlock) l = NULL;
 
     s = fake_session();
-    fake_answer_at_once(answer_own);
+    fake_answer_at_once(fake_alone);
     REQUIRE(zkl_rwlock_new(&first, s, "/l", NULL) == 0);
     REQUIRE(zkl_rwlock_new(&l, s, "/l", NULL) == 0);
     for (int i = 0; i < 2; i++) {
@@ -194,7 +179,7 @@ static void grants(void)
     ZKL_AUTO(zkl_mutex) m = NULL;
 
     s = hand_session();
-    fake_answer_at_once(answer_own);
+    fake_answer_at_once(fake_alone);
     REQUIRE(zkl_mutex_new(&m, s, "/l", NULL) == 0);
     {
         ZKL_AUTO(zkl_op) op = NULL;
@@ -219,62 +204,42 @@ static void on_queue(void *data)
     (void)data;
 }
 
-/* What is not freed here, LeakSanitizer finds. */
-static void handles(void)
-{
-    static const char *const paths[] = {"/l", "/m"};
-
-    {
-        ZKL_AUTO(zkl_session) session = fake_session();
-        ZKL_AUTO(zkl_election) election = NULL;
-        ZKL_AUTO(zkl_multilock) all = NULL;
-        ZKL_AUTO(zkl_canceler) canceler = NULL;
-        ZKL_AUTO(zkl_watch) watch = NULL;
-        ZKL_AUTO(zkl_queue) queue = NULL;
-        ZKL_AUTO(zkl_semaphore) semaphore = NULL;
-        ZKL_AUTO(zkl_barrier) barrier = NULL;
-        ZKL_AUTO(zkl_double_barrier) member = NULL;
-        ZKL_AUTO(zkl_counter) counter = NULL;
-        CHECK_INT(zkl_semaphore_new(&semaphore, session, "/l", NULL), 0);
-        CHECK_INT(zkl_barrier_new(&barrier, session, "/l", NULL), 0);
-        CHECK_INT(zkl_double_barrier_new(&member, session, "/l", 2, NULL), 0);
-        CHECK_INT(zkl_counter_new(&counter, session, "/l", ZKL_COUNTER_64), 0);
-        CHECK_INT(zkl_election_new(&election, session, "/l", "me", NULL), 0);
-        CHECK_INT(zkl_multilock_new(&all, session, paths, G_N_ELEMENTS(paths), NULL), 0);
-        CHECK_INT(zkl_canceler_new(&canceler), 0);
-        CHECK_INT(zkl_queue_watch(&watch, session, "/l", on_queue, NULL), 0);
-        fake_answer_at_once(answer_own);
-        CHECK_INT(zkl_queue_read(&queue, session, "/l", NULL, ZKL_FOREVER), 0);
-        fake_answer_at_once(NULL);
+/* A function of that name with each handle in its scope. What is not freed, LeakSanitizer finds. */
+#define HANDLES(name, GUARD)                                                                       \
+    static void name(void)                                                                         \
+    {                                                                                              \
+        static const char *const paths[] = {"/l", "/m"};                                           \
+        GUARD(zkl_session) session = fake_session();                                               \
+        GUARD(zkl_election) election = NULL;                                                       \
+        GUARD(zkl_multilock) all = NULL;                                                           \
+        GUARD(zkl_canceler) canceler = NULL;                                                       \
+        GUARD(zkl_watch) watch = NULL;                                                             \
+        GUARD(zkl_queue) queue = NULL;                                                             \
+        GUARD(zkl_mutex) mutex = NULL;                                                             \
+        GUARD(zkl_semaphore) semaphore = NULL;                                                     \
+        GUARD(zkl_barrier) barrier = NULL;                                                         \
+        GUARD(zkl_double_barrier) member = NULL;                                                   \
+        GUARD(zkl_counter) counter = NULL;                                                         \
+        CHECK_INT(zkl_election_new(&election, session, "/l", "me", NULL), 0);                      \
+        CHECK_INT(zkl_multilock_new(&all, session, paths, G_N_ELEMENTS(paths), NULL), 0);          \
+        CHECK_INT(zkl_canceler_new(&canceler), 0);                                                 \
+        CHECK_INT(zkl_queue_watch(&watch, session, "/l", on_queue, NULL), 0);                      \
+        CHECK_INT(zkl_mutex_new(&mutex, session, "/l", NULL), 0);                                  \
+        CHECK_INT(zkl_semaphore_new(&semaphore, session, "/l", NULL), 0);                          \
+        CHECK_INT(zkl_barrier_new(&barrier, session, "/l", NULL), 0);                              \
+        CHECK_INT(zkl_double_barrier_new(&member, session, "/l", 2, NULL), 0);                     \
+        CHECK_INT(zkl_counter_new(&counter, session, "/l", ZKL_COUNTER_64), 0);                    \
+        fake_answer_at_once(fake_alone);                                                           \
+        CHECK_INT(zkl_queue_read(&queue, session, "/l", NULL, ZKL_FOREVER), 0);                    \
+        fake_answer_at_once(NULL);                                                                 \
     }
-    g_autoptr(zkl_session) session = fake_session();
-    g_autoptr(zkl_election) election = NULL;
-    g_autoptr(zkl_multilock) all = NULL;
-    g_autoptr(zkl_canceler) canceler = NULL;
-    g_autoptr(zkl_watch) watch = NULL;
-    g_autoptr(zkl_queue) queue = NULL;
-    g_autoptr(zkl_mutex) mutex = NULL;
-    g_autoptr(zkl_semaphore) semaphore = NULL;
-    g_autoptr(zkl_barrier) barrier = NULL;
-    g_autoptr(zkl_double_barrier) member = NULL;
-    g_autoptr(zkl_counter) counter = NULL;
-    CHECK_INT(zkl_semaphore_new(&semaphore, session, "/l", NULL), 0);
-    CHECK_INT(zkl_barrier_new(&barrier, session, "/l", NULL), 0);
-    CHECK_INT(zkl_double_barrier_new(&member, session, "/l", 2, NULL), 0);
-    CHECK_INT(zkl_counter_new(&counter, session, "/l", ZKL_COUNTER_64), 0);
-    CHECK_INT(zkl_election_new(&election, session, "/l", "me", NULL), 0);
-    CHECK_INT(zkl_mutex_new(&mutex, session, "/l", NULL), 0);
-    CHECK_INT(zkl_multilock_new(&all, session, paths, G_N_ELEMENTS(paths), NULL), 0);
-    CHECK_INT(zkl_canceler_new(&canceler), 0);
-    CHECK_INT(zkl_queue_watch(&watch, session, "/l", on_queue, NULL), 0);
-    fake_answer_at_once(answer_own);
-    CHECK_INT(zkl_queue_read(&queue, session, "/l", NULL, ZKL_FOREVER), 0);
-    fake_answer_at_once(NULL);
-}
+HANDLES(handles, ZKL_AUTO)
+HANDLES(handles_of_glib, g_autoptr)
 
 static const struct test_case cases[] = {
     {"ways_out", ways_out}, {"locks", locks},     {"rwlocks", rwlocks},
-    {"grants", grants},     {"handles", handles}, {NULL, NULL},
+    {"grants", grants},     {"handles", handles}, {"handles_of_glib", handles_of_glib},
+    {NULL, NULL},
 };
 
 const struct test_suite cleanup_suite = {.name = "cleanup", .cases = cases};

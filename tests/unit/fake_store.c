@@ -168,6 +168,21 @@ void fake_answer_at_once(fake_answerer *fn)
     fake.at_once = fn;
 }
 
+bool fake_alone(const struct store_request *request, struct store_reply *reply)
+{
+    static char path[128], *names[1];
+
+    *reply = (struct store_reply){
+        .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID, .czxid = 5, .names = names};
+    if (request->kind == STORE_CREATE) {
+        g_snprintf(path, sizeof path, "%s0000000007", request->path);
+        reply->path = path;
+    }
+    names[0] = path[0] ? strrchr(path, '/') + 1 : path;
+    reply->count = request->kind == STORE_LIST;
+    return g_str_has_suffix(request->path, "/l") || strstr(request->path, "/l/");
+}
+
 void fake_event_of(enum store_event event, int64_t id, int timeout_ms)
 {
     pthread_mutex_t *monitor = fake.sink.monitor;
