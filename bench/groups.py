@@ -7,7 +7,7 @@ import time
 
 import figures
 import servers
-from subjects import BARE, CURATOR_SEVERAL, LEAST, PEERS, SEVERAL, ZKL, Worker, ours
+from subjects import BARE, CURATORS, LEAST, PEERS, PERMITS, READERS, SEVERAL, ZKL, Worker, ours
 
 
 class Group:
@@ -52,7 +52,7 @@ class Group:
             if subject.name not in self.left_out:
                 return step(subject)
         except (RuntimeError, OSError, subprocess.SubprocessError) as e:
-            if subject not in PEERS + [CURATOR_SEVERAL]:
+            if subject not in PEERS + [*CURATORS.values()]:
                 raise
             self.left_out[subject.name] = str(e)
         return None
@@ -81,21 +81,26 @@ def counters(server):
     return server.counters() if isinstance(server, servers.ZooKeeper) else None
 
 
+def beside(kind):
+    return [ours("zkl", "loop-zkl", kind), CURATORS[kind]]
+
+
 class Loop(Group):
     """Lock and unlock, by one process or by several on one lock."""
+
+    holders = 1  # that may be there at once; 0: any number
 
     def __init__(self, name, processes, seconds):
         super().__init__(name, [BARE, ZKL, LEAST] + PEERS, processes, ["ms=%d" % (seconds * 1000)])
         self.seconds, self.met = seconds, {}
 
     def arguments(self, subject, server):
-        """Each subject has a file of its own, in which holders prove that they are alone."""
+        """Each subject has a file of its own, in which holders prove that they are not too many."""
         more = []
-        if self.processes > 1 and subject is not BARE:
-            more = [
-                "inside="
-                + os.path.join(server.folder, self.name.replace(" ", "-") + "-" + subject.name)
-            ]
+        if self.processes > 1 and self.holders and subject is not BARE:
+            file = self.name.replace(" ", "-") + "-" + subject.name
+            more = ["inside=" + os.path.join(server.folder, file)]
+            more += ["holders=%d" % self.holders] if self.holders > 1 else []
         return super().arguments(subject, server) + more
 
     def round(self, subject, order):
@@ -124,11 +129,27 @@ class Several(Loop):
 
     def __init__(self, name, processes, seconds):
         super().__init__(name, processes, seconds)
-        self.subjects = [
-            ours("one-path", "loop-zkl"),
-            ours("zkl", "loop-zkl", SEVERAL),
-            CURATOR_SEVERAL,
-        ]
+        self.subjects = [ours("one-path", "loop-zkl")] + beside(SEVERAL)
+
+
+class Readers(Loop):
+    """A read-write lock that all read at once."""
+
+    holders = 0
+
+    def __init__(self, name, processes, seconds):
+        super().__init__(name, processes, seconds)
+        self.subjects = beside(READERS)
+
+
+class Permits(Loop):
+    """A semaphore of which each process takes one."""
+
+    holders = PERMITS
+
+    def __init__(self, name, processes, seconds):
+        super().__init__(name, processes, seconds)
+        self.subjects = beside("permits=%d" % PERMITS)
 
 
 RETAIN = "retain=1000"  # ms: longer than any of its locks is idle

@@ -1,4 +1,5 @@
-/* zkl_mutex_lock() and zkl_mutex_unlock(); with paths=N, a zkl_multilock at N of them. */
+/* zkl_mutex_lock() and zkl_mutex_unlock(); with paths=N, a zkl_multilock at N of them; with shared=1,
+ * a zkl_rwlock's readers; with permits=N, a permit of a zkl_semaphore that has N. */
 #include <glib.h>
 #include <stdlib.h>
 
@@ -8,8 +9,11 @@
 
 struct locker {
     zkl_mutex *mutex;
-    zkl_multilock *all; /* instead */
-    zkl_grant *grant;   /* its */
+    /* Instead: */
+    zkl_multilock *all;
+    zkl_rwlock *readers;
+    zkl_semaphore *semaphore;
+    zkl_grant *grant; /* of all, or of the semaphore */
 };
 
 /* The first path is as given, the others have a number behind it. */
@@ -23,28 +27,49 @@ static void open_all(struct locker *l, zkl_session *s, const char *path, int cou
     g_strfreev(paths);
 }
 
+static void open_semaphore(struct locker *l, zkl_session *s, const char *path, int permits)
+{
+    zkl_semaphore_options options = ZKL_SEMAPHORE_OPTIONS_INIT;
+
+    options.limit = permits;
+    user_require(zkl_semaphore_new(&l->semaphore, s, path, &options));
+}
+
 struct locker *locker_open(const char *address, const char *path)
 {
     struct locker *l = g_new0(struct locker, 1);
-    const int count = atoi(option("paths", "1"));
+    zkl_session *s = user_session(address);
+    const int count = atoi(option("paths", "1")), permits = atoi(option("permits", "0"));
 
     if (count > 1)
-        open_all(l, user_session(address), path, count);
+        open_all(l, s, path, count);
+    else if (permits > 0)
+        open_semaphore(l, s, path, permits);
+    else if (option_number("shared", 0))
+        user_require(zkl_rwlock_new(&l->readers, s, path, NULL));
     else
-        user_require(zkl_mutex_new(&l->mutex, user_session(address), path, NULL));
+        user_require(zkl_mutex_new(&l->mutex, s, path, NULL));
     return l;
 }
 
 void locker_acquire(struct locker *l)
 {
-    user_require(l->all ? zkl_multilock_lock(l->all, ZKL_FOREVER, &l->grant)
-                        : zkl_mutex_lock(l->mutex, ZKL_FOREVER, NULL));
+    if (l->all)
+        user_require(zkl_multilock_lock(l->all, ZKL_FOREVER, &l->grant));
+    else if (l->semaphore)
+        user_require(zkl_semaphore_acquire(l->semaphore, 1, ZKL_FOREVER, &l->grant));
+    else if (l->readers)
+        user_require(zkl_rwlock_lock_shared(l->readers, ZKL_FOREVER, NULL));
+    else
+        user_require(zkl_mutex_lock(l->mutex, ZKL_FOREVER, NULL));
 }
 
 void locker_release(struct locker *l)
 {
-    if (l->all)
-        zkl_grant_release(l->grant);
-    else
+    if (l->readers)
+        user_require(zkl_rwlock_unlock_shared(l->readers));
+    else if (l->mutex)
         user_require(zkl_mutex_unlock(l->mutex));
+    else
+        zkl_grant_release(l->grant);
 }

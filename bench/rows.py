@@ -89,6 +89,13 @@ def several_rows(title, results):
     yield rates(title, "zkl ÷ Curator", zkl, curator)
 
 
+def beside_rows(title, what, results):
+    zkl, curator = results["zkl"], results.get("Curator", [])
+    yield Row("%s: zkl" % title, [1.0], per_s(zkl), sample=zkl)
+    yield measured(title, "Curator's %s ÷ zkl" % what, curator, zkl)
+    yield rates(title, "zkl ÷ Curator", zkl, curator)
+
+
 def pair_rows(title, results):
     """Each node is a hand-over, if not to itself. Those that rest let the other have it anyway, so
     that what they keep is only in its way."""

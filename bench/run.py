@@ -35,8 +35,8 @@ def arguments():
         "--only",
         metavar="PATTERN",
         default="",
-        help="of the groups uncontended, N processes, 1000 locks, retained, retained by two, "
-        "crowd of N, local, tool: those that match; the results go to _build/bench",
+        help="of the groups uncontended, N processes, four paths by N, readers by N, semaphore by N, "
+        "1000 locks, retained, retained by two, crowd of N, local, tool: those that match; the results go to _build/bench",
     )
     p.add_argument("--processes", type=numbers, default=[2, 8, 32], metavar="N,…")
     p.add_argument(
@@ -55,6 +55,8 @@ def plan(args):
     out = [groups.Loop("uncontended", 1, args.seconds)]
     out += [groups.Loop("%d processes" % n, n, args.seconds) for n in args.processes]
     out += [groups.Several("four paths by %d" % n, n, args.seconds) for n in (1, 2)]
+    out += [groups.Readers("readers by %d" % n, n, args.seconds) for n in [1] + args.processes[1:]]
+    out += [groups.Permits("semaphore by %d" % n, n, args.seconds) for n in args.processes[-1:]]
     out += (
         [groups.Many(args.seconds), groups.Retained("retained", args.seconds)]
         + [groups.Pair("retained by two", args.seconds)]
@@ -82,6 +84,11 @@ def all_rows(results):
             out += rows.loop_rows(name, samples, size)
         elif name.startswith("four paths"):
             out += rows.several_rows(name, samples)
+        elif name.startswith("readers"):
+            out += rows.beside_rows(name, "InterProcessReadWriteLock", samples)
+        elif name.startswith("semaphore"):
+            title = name.replace("semaphore", "semaphore of %d" % subjects.PERMITS)
+            out += rows.beside_rows(title, "InterProcessSemaphoreV2", samples)
         elif name.startswith("crowd"):
             crowds[size] = samples
             out += rows.crowd_rows(size, samples)

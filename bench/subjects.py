@@ -77,8 +77,9 @@ def curator(*options):
     )
 
 
-SEVERAL = "paths=4"
-CURATOR, CURATOR_SEVERAL = curator(), curator(SEVERAL)
+SEVERAL, READERS, PERMITS = "paths=4", "shared=1", 8
+CURATOR = curator()
+CURATORS = {kind: curator(kind) for kind in (SEVERAL, READERS, "permits=%d" % PERMITS)}
 PEERS = [
     CURATOR,
     Subject(

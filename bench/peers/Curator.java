@@ -1,4 +1,6 @@
-// Curator's InterProcessMutex, with paths=N its InterProcessMultiLock, in the loop of bench/loop.c; the protocol is that of bench/common.h.
+// Curator's InterProcessMutex in the loop of bench/loop.c; with paths=N its InterProcessMultiLock, with
+// shared=1 the readers of its InterProcessReadWriteLock, with permits=N a lease of its
+// InterProcessSemaphoreV2. The protocol is that of bench/common.h.
 import com.sun.management.OperatingSystemMXBean;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -18,10 +20,46 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMultiLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
+import org.apache.curator.framework.recipes.locks.Lease;
 import org.apache.curator.retry.RetryOneTime;
 
 public class Curator {
+    interface Locker {
+        void acquire() throws Exception;
+
+        void release() throws Exception;
+    }
+
+    static Locker of(InterProcessLock lock) {
+        return new Locker() {
+            public void acquire() throws Exception {
+                lock.acquire();
+            }
+
+            public void release() throws Exception {
+                lock.release();
+            }
+        };
+    }
+
+    static Locker of(InterProcessSemaphoreV2 semaphore) {
+        return new Locker() {
+            Lease lease;
+
+            public void acquire() throws Exception {
+                lease = semaphore.acquire();
+            }
+
+            public void release() {
+                semaphore.returnLease(lease);
+            }
+        };
+    }
+
     static long ops, violations, longest;
+    static int holders;
     static final TreeMap<Long, Integer> waits = new TreeMap<>();
 
     static void add(long ns) {
@@ -35,12 +73,22 @@ public class Curator {
         return os.getProcessCpuTime() / 1000;
     }
 
-    static void turn(InterProcessLock lock, FileChannel file, boolean stay, long end)
+    /** A byte of the file that nobody else has, as in bench/loop.c. */
+    static FileLock enter(FileChannel file) throws Exception {
+        for (int place = 0; file != null && place < holders; place++) {
+            FileLock inside = file.tryLock(place, 1, false);
+            if (inside != null)
+                return inside;
+        }
+        return null;
+    }
+
+    static void turn(Locker lock, FileChannel file, boolean stay, long end)
             throws Exception {
         long asked = System.nanoTime();
         lock.acquire();
         long held = System.nanoTime();
-        FileLock inside = file == null ? null : file.tryLock();
+        FileLock inside = enter(file);
         if (file != null && inside == null)
             violations++;
         add(held - asked);
@@ -53,7 +101,7 @@ public class Curator {
         lock.release();
     }
 
-    static void round(InterProcessLock lock, FileChannel file, boolean stay, long window)
+    static void round(Locker lock, FileChannel file, boolean stay, long window)
             throws Exception {
         ops = violations = longest = 0;
         waits.clear();
@@ -69,12 +117,19 @@ public class Curator {
                 + "},\"longest_ns\":" + longest + "}");
     }
 
-    static InterProcessLock open(CuratorFramework client, String path, int count) {
+    static Locker open(CuratorFramework client, String path, Map<String, String> options) {
+        int count = Integer.parseInt(options.getOrDefault("paths", "1"));
+        if (options.containsKey("permits"))
+            return of(new InterProcessSemaphoreV2(client, path,
+                    Integer.parseInt(options.get("permits"))));
+        if (options.containsKey("shared"))
+            return of(new InterProcessReadWriteLock(client, path).readLock());
+        if (count == 1)
+            return of(new InterProcessMutex(client, path));
         List<String> paths = new ArrayList<>();
         for (int i = 0; i < count; i++)
             paths.add(i == 0 ? path : path + "-" + i);
-        return count == 1 ? new InterProcessMutex(client, path)
-                : new InterProcessMultiLock(client, paths);
+        return of(new InterProcessMultiLock(client, paths));
     }
 
     public static void main(String[] args) throws Exception {
@@ -85,8 +140,8 @@ public class Curator {
                 options.get("address"), 30000, 15000, new RetryOneTime(100));
         client.start();
         client.blockUntilConnected();
-        InterProcessLock lock = open(client, options.get("lock"),
-                Integer.parseInt(options.getOrDefault("paths", "1")));
+        Locker lock = open(client, options.get("lock"), options);
+        holders = Integer.parseInt(options.getOrDefault("holders", "1"));
         FileChannel file = null;
         if (options.containsKey("inside"))
             file = FileChannel.open(Path.of(options.get("inside")), StandardOpenOption.CREATE,
