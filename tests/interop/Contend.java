@@ -71,7 +71,7 @@ final class Contend extends Thread {
         long number = counter.read(token);
 
         counter.record(begin, "begin", token, number);
-        boolean reads = kind.endsWith("-read");
+        boolean reads = kind.endsWith("-read") || kind.startsWith(PermitHold.KIND);
         if (reads || ThreadLocalRandom.current().nextInt(4) == 0) {
             pause(1 + ThreadLocalRandom.current().nextInt(4));
         }

@@ -10,6 +10,9 @@ abstract class Hold {
         if (kind.startsWith("curator-multi")) {
             return new MultiHold(client, path, kind.equals("curator-multi-reversed"));
         }
+        if (kind.startsWith(PermitHold.KIND)) {
+            return new PermitHold(client, path, kind);
+        }
         return new CuratorHold(client, path, kind);
     }
 

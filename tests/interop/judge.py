@@ -20,8 +20,13 @@ def numbered(use):
     return use.kind.endswith("-numbered")
 
 
+def permits(use):
+    """Of a kind like zkl-permit3 the limit that it goes by, else 0."""
+    return int(use.kind.partition("-permit")[2] or 0)
+
+
 def shared(use):
-    return use.kind.endswith("-read")
+    return use.kind.endswith("-read") or permits(use) > 0
 
 
 def pair(token):
@@ -115,6 +120,7 @@ def judge(lines, counter, least, grants):
     over = overlaps(locked)
     back = sum(a.token >= b.token for a, b in zip(writes, writes[1:]))
     changed = sum(use.found != use.left for use in reads)
+    limit = min(map(permits, uses), default=0)
     had = collections.Counter(use.pid for use in uses)
     if lost:
         faults.append("the counter is %d after %d increments" % (counter, len(writes)))
@@ -122,6 +128,8 @@ def judge(lines, counter, least, grants):
         faults.append("%d began before another's end" % over)
     if back:
         faults.append("%d tokens do not rise" % back)
+    if limit and at_once(uses) > limit:
+        faults.append("%d had one of %d permits at once" % (at_once(uses), limit))
     if changed:
         faults.append("%d readers saw a change" % changed)
     for pid in sorted(set(had) | set(grants)):

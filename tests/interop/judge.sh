@@ -86,6 +86,14 @@ expect "the longest wait of each kind" "zkl-read 7 ms, zkl-write 0 ms" "$(judge_
 7000300 end zkl-read 11 8 1
 H
 )"
+judged "two of two permits" "0:0 increments, 0 lost, 0 overlaps, 3 reads, 2 at once, longest wait 0 ms" 0 1 11=1 12=1 13=1 <<'H'
+100 begin zkl-permit2 11 5 0
+150 begin curator-permit2 12 6 0
+200 end zkl-permit2 11 5 0
+200 begin zkl-permit2 13 7 0
+300 end curator-permit2 12 6 0
+300 end zkl-permit2 13 7 0
+H
 judged "nothing happened, as was wanted" "0:0 increments, 0 lost, 0 overlaps" 0 0 </dev/null
 
 judged "an overlap without loss" $'1:2 increments, 0 lost, 1 overlaps\n1 began before another\'s end' 2 1 11=1 12=1 <<'H'
@@ -126,6 +134,14 @@ judged "a token that does not rise" $'1:2 increments, 0 lost, 0 overlaps\n1 toke
 200 end zkl 11 7 1
 210 begin curator 12 7 1
 300 end curator 12 7 2
+H
+judged "three of two permits" $'1:0 increments, 0 lost, 0 overlaps, 3 reads, 3 at once, longest wait 0 ms\n3 had one of 2 permits at once' 0 1 11=1 12=1 13=1 <<'H'
+100 begin zkl-permit2 11 5 0
+150 begin curator-permit4 12 6 0
+199 begin curator-permit4 13 7 0
+200 end zkl-permit2 11 5 0
+300 end curator-permit4 12 6 0
+300 end curator-permit4 13 7 0
 H
 judged "a number that two have" $'1:0 increments, 0 lost, 0 overlaps, 2 with numbers, 2 at once, 1 twice\n1 had a number that another still had' 0 1 11=1 12=1 <<'H'
 100 begin zkl-numbered 11 5 3

@@ -129,6 +129,31 @@ mixed() { # SECONDS
     for what in "" -and -1 -2; do expect_empty "nothing is left at $cells$what" "/interop/cell$cells$what"; done
 }
 
+# Permits of a semaphore: several at once, and never more than the limit.
+together_permits() { # LIMIT KIND...
+    local limit=$1 what="${*:2}, two each"
+    shift
+    wanted "$@" || return
+    contend "$seconds" "$@"
+    expect_match "$what: several at once, and never more than the limit" "^0:0 increments, 0 lost, 0 overlaps, [1-9][0-9]* reads, [2-$limit] at once, longest wait [0-9]+ ms\$" "$status:$out"
+    echo "    $out in $seconds s"
+    ((errors == 0)) || err=$(tail -n 2 "$scratch"/{java,kazoo,zkl}*.err)
+    expect "$what: no error" 0 "$errors"
+    for what in locks leases; do expect_empty "$*: nothing is left in $what" "/interop/cell$cells/$what"; done
+}
+
+# They go by other limits, or do not see each other, as is known of them: so the lowest is exceeded.
+exceeds() { # KIND...
+    local tries what="$*, two each"
+    wanted "$@" || return
+    for ((tries = 1; tries <= 30; tries++)); do
+        contend 1 "$@"
+        [[ $out =~ \ had\ one\ of\  ]] && break
+    done
+    expect_match "$what: more than the limit" '^1:0 increments.* [4-9] at once.* [4-9] had one of 3 permits at once' "$status:${out//$'\n'/ }"
+    echo "    ${out##*$'\n'} in try $tries of 1 s"
+}
+
 # They do not, as is known of them: so this test can tell.
 apart() { # KIND...
     local tries what="$*, two each"
@@ -180,7 +205,16 @@ together_rw zkl-read zkl-read zkl-write curator-read curator-write
 together_rw zkl-read zkl-read zkl-read zkl-write kazoo-extra-read kazoo-extra-write
 together_rw zkl-read zkl-read zkl-read zkl-write curator-read curator-write kazoo-curator-read kazoo-curator-write
 mixed $((${ZKL_CELL_SECONDS:-2} * 3 / 2))
+together_permits 3 zkl-permit3 zkl-permit3 curator-permit3 curator-permit3
+if wanted zkl-permit3; then
+    ask zkl1 "hold /interop/cell$cells zkl-own-permit3"
+    expect_match "zkl's own layout is refused where Curator's is" ' of an incompatible recipe' "$answer"
+fi
+together_permits 3 zkl-permit3 zkl-permit3 zkl-permit3 zkl-permit3 zkl-permit3 curator-permit3
 
+exceeds zkl-permit3 curator-permit4
+exceeds zkl-permit3 zkl-permit3 kazoo-permit3
+exceeds curator-permit3 curator-permit3 kazoo-permit3
 apart none
 apart kazoo curator
 apart kazoo zkl

@@ -3,7 +3,7 @@
 import os
 import time
 
-from kazoo.recipe.lock import Lock, ReadLock, WriteLock
+from kazoo.recipe.lock import Lock, ReadLock, Semaphore, WriteLock
 
 from peer_contend import Contend
 from peer_shared import Shared
@@ -52,6 +52,14 @@ class NoLock:
         pass
 
 
+class Permit(Semaphore):
+    """Of a semaphore whose leases are children of its path; tells the name of its own."""
+
+    @property
+    def node(self):
+        return self.create_path.rpartition("/")[2]
+
+
 class Locks:
     def __init__(self, client):
         self.client = client
@@ -63,6 +71,8 @@ class Locks:
         """A new object each time: one that is kept believes that its path is still there."""
         if kind == "none":
             return NoLock()
+        if kind.startswith("kazoo-permit"):
+            return Permit(self.client, path, max_leases=int(kind[len("kazoo-permit") :]))
         recipe, extra = KINDS[kind]
         return recipe(self.client, path, "kazoo-%d" % os.getpid(), extra_lock_patterns=extra)
 

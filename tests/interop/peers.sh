@@ -25,7 +25,7 @@
 # three numbers, the last token, the count, and which turn of that token it was (0 but for zkl-retain;
 # it may be left out); reading and writing it are two steps, now and then with a pause between. A kind of
 # -read reads twice instead, always with a pause, and must see the same; one of -numbered has permits of
-# four and tells their numbers, a bit for each, in place of the count. With FENCED 1 a step with a lower
+# four and tells their numbers, a bit for each, in place of the count; one of -permitN reads, too. With FENCED 1 a step with a lower
 # token than the last, or the same and a lower turn, is refused, which is an error.
 # HISTORY gets a line at the beginning and, unless there is an error, at the end of each turn:
 #   NANOSECONDS begin|end KIND PID TOKEN COUNT
@@ -33,7 +33,8 @@
 #
 # Kinds: zkl and, with other options, zkl-strict, zkl-kazoo, zkl-apache, zkl-retain, which contends by several
 # threads, zkl-read, zkl-write, zkl-numbered, zkl-multi and zkl-multi-timed, which gives up after 0.3 s, the two at PATH and PATH-and
-# (zkl_lock.c); curator-multi and curator-multi-reversed at the same paths (MultiHold.java); curator, curator-revocable,
+# zkl-permit3 in the layout of Curator's semaphore, zkl-own-permit3
+# (zkl_lock.c); curator-permitN and kazoo-permitN, of semaphores with that limit; curator-multi and curator-multi-reversed at the same paths (MultiHold.java); curator, curator-revocable,
 # curator-read, curator-write, apache (ZooKeeper's WriteLock; Locks.java); kazoo and those of
 # peer_locks.py. PEER_SESSION_MS is the session timeout of them all.
 # shellcheck shell=bash disable=SC2154

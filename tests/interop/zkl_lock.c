@@ -7,7 +7,7 @@
 
 enum { RETAIN_MS = 1000, TIMED_MS = 300, PATH_SIZE = 256, LIMIT = 4 };
 
-enum side { MUTEX, READ, WRITE, MULTI, NUMBERED };
+enum side { MUTEX, READ, WRITE, MULTI, NUMBERED, PERMIT };
 
 struct kind {
     const char *name;
@@ -17,6 +17,8 @@ struct kind {
     int strict;
     int64_t retain_ms;
     int64_t limit_ms; /* of waiting; 0: as long as the caller likes */
+    int permits;      /* the limit of a semaphore */
+    zkl_semaphore_layout layout;
 };
 
 struct peer_lock {
@@ -38,7 +40,9 @@ static const struct kind kinds[] = {
     {.name = "zkl-write", .side = WRITE},
     {.name = "zkl-multi", .side = MULTI},
     {.name = "zkl-multi-timed", .side = MULTI, .limit_ms = TIMED_MS},
-    {.name = "zkl-numbered", .side = NUMBERED},
+    {.name = "zkl-numbered", .side = NUMBERED, .permits = LIMIT},
+    {.name = "zkl-permit3", .side = PERMIT, .permits = 3, .layout = ZKL_SEMAPHORE_CURATOR},
+    {.name = "zkl-own-permit3", .side = PERMIT, .permits = 3},
 };
 
 /* NULL: unknown. */
@@ -61,7 +65,7 @@ bool peer_reads(const char *kind)
 {
     const struct kind *k = find(kind);
 
-    return k && k->side == READ;
+    return k && (k->side == READ || k->side == PERMIT);
 }
 
 bool peer_numbers(const char *kind)
@@ -101,12 +105,14 @@ static int make_multilock(zkl_multilock **ret, zkl_session *s, const char *path)
     return zkl_multilock_new(ret, s, paths, 2, NULL);
 }
 
-static int make_semaphore(zkl_semaphore **ret, zkl_session *s, const char *path)
+static int make_semaphore(zkl_semaphore **ret, zkl_session *s, const char *path,
+                          const struct kind *k)
 {
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
 
-    o.limit = LIMIT;
-    o.numbered = 1;
+    o.limit = k->permits;
+    o.numbered = k->side == NUMBERED;
+    o.layout = k->layout;
     return zkl_semaphore_new(ret, s, path, &o);
 }
 
@@ -118,7 +124,8 @@ static int make(struct peer_lock *l, zkl_session *s, const char *path)
     case MULTI:
         return make_multilock(&l->all, s, path);
     case NUMBERED:
-        return make_semaphore(&l->semaphore, s, path);
+    case PERMIT:
+        return make_semaphore(&l->semaphore, s, path, l->kind);
     default:
         return zkl_rwlock_new(&l->rwlock, s, path, NULL);
     }
@@ -148,10 +155,11 @@ static int take_all(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret)
     return err;
 }
 
-/* One or two. */
+/* One; with numbers, one or two. */
 static int take_permits(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret)
 {
-    int err = zkl_semaphore_acquire(l->semaphore, 1 + (int)(random() % 2), timeout_ms, ret);
+    const int more = l->kind->side == NUMBERED ? (int)(random() % 2) : 0;
+    int err = zkl_semaphore_acquire(l->semaphore, 1 + more, timeout_ms, ret);
 
     l->grant = err ? NULL : *ret;
     return err;
@@ -167,6 +175,7 @@ int peer_lock_take(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret)
     case MULTI:
         return take_all(l, timeout_ms, ret);
     case NUMBERED:
+    case PERMIT:
         return take_permits(l, timeout_ms, ret);
     default:
         return zkl_mutex_lock(l->mutex, timeout_ms, ret);
@@ -191,6 +200,7 @@ int peer_lock_release(struct peer_lock *l)
         return zkl_rwlock_unlock(l->rwlock);
     case MULTI:
     case NUMBERED:
+    case PERMIT:
         return release_grant(l);
     default:
         return zkl_mutex_unlock(l->mutex);

@@ -10,7 +10,7 @@ enum { PEER_THREADS_MAX = 3 };
 /* How many threads contend through one lock of the kind. */
 int peer_threads(const char *kind);
 
-/* Whether it shares the lock, by which it reads and does not write. */
+/* Whether it shares the lock, by which it reads and does not write; so does one of a semaphore. */
 bool peer_reads(const char *kind);
 
 /* Whether it takes permits with numbers: nobody else has those. */
