@@ -15,6 +15,7 @@ int main(int argc, char **argv)
         &semaphore_suite,
         &numbering_suite,
         &leasing_suite,
+        &leased_suite,
         &attempt_bounds_suite,
         &attempt_diagram_suite,
         &attempt_queue_suite,

@@ -14,6 +14,7 @@ extern const struct test_suite permits_suite;
 extern const struct test_suite semaphore_suite;
 extern const struct test_suite numbering_suite;
 extern const struct test_suite leasing_suite;
+extern const struct test_suite leased_suite;
 extern const struct test_suite attempt_bounds_suite;
 extern const struct test_suite attempt_diagram_suite;
 extern const struct test_suite attempt_queue_suite;

@@ -1,0 +1,245 @@
+/* A permit in Curator's layout: what is asked of the server, in which order, and what becomes of
+ * the lock and the lease when the other one, the path or the session goes. */
+#include "by_hand.h"
+#include "suites.h"
+
+#include <glib.h>
+#include <string.h>
+
+enum { NUMBER = 7 };
+
+static struct story {
+    zkl_session *s;
+    zkl_semaphore *m;
+    zkl_op *op;
+    zkl_grant *grant;
+    zkl_error error;
+    int calls;
+} story;
+
+static const char *const locks = "/root/l/locks", *const leases = "/root/l/leases";
+
+static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    (void)data;
+    story.calls++;
+    story.grant = grant;
+    if (error)
+        story.error = *error;
+}
+
+static void begin(int64_t timeout_ms)
+{
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+
+    o.limit = 2;
+    o.layout = ZKL_SEMAPHORE_CURATOR;
+    story = (struct story){.s = hand_session()};
+    hand_stand_alone(story.s);
+    REQUIRE(zkl_semaphore_new(&story.m, story.s, "/l", &o) == 0);
+    REQUIRE(zkl_semaphore_acquire_async(story.m, 1, timeout_ms, on_acquired, NULL, &story.op) == 0);
+}
+
+static void end(void)
+{
+    zkl_grant_release(story.grant);
+    zkl_op_free(story.op);
+    zkl_semaphore_free(story.m);
+    hand_close(story.s);
+}
+
+/* The create and the list behind it, with so many others before. The name; g_free() it. */
+static char *enter(const char *directory, int others)
+{
+    char one[] = "_c_a-lease-0000000001", two[] = "_c_b-lease-0000000002";
+    char *node = fake_created_name(directory, NUMBER);
+
+    REQUIRE(node != NULL);
+    char *names[] = {strrchr(node, '/') + 1, one, two};
+    ANSWER(STORE_CREATE, directory, .rc = STORE_OK, .path = node, .czxid = 5,
+           .ephemeral_owner = story.s->id);
+    ANSWER(STORE_LIST, directory, .rc = STORE_OK, .names = names, .count = 1 + others);
+    return node;
+}
+
+/* What has been done up to there: the lock is held, and so many leases are before ours. */
+static void lease(int others)
+{
+    g_free(enter(locks, 0));
+    g_free(enter(leases, others));
+}
+
+static void check_listed(char *other)
+{
+    char locks_name[] = "locks", leases_name[] = "leases",
+         *names[] = {locks_name, leases_name, other};
+
+    CHECK_STR(fake_request(STORE_LIST, "/root/l").path, "/root/l");
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = names, .count = other ? 3 : 2);
+    zkl_session_dispatch(story.s);
+}
+
+static void expect_failed(int code, const char *text)
+{
+    zkl_session_dispatch(story.s);
+    CHECK_INT(story.calls, 1);
+    CHECK(story.grant == NULL);
+    CHECK_INT(story.error.code, code);
+    CHECK(strstr(story.error.text, text) != NULL);
+    CHECK_STR(story.error.path, "/l");
+}
+
+static void lock_then_lease_then_path(void)
+{
+    begin(ZKL_FOREVER);
+    CHECK(!fake_is_asked(STORE_CREATE, leases));
+    g_free(enter(locks, 0));
+    CHECK(fake_is_asked(STORE_CREATE, leases));
+    CHECK(!fake_is_asked(STORE_DELETE, locks));
+    char *node = enter(leases, 1);
+    CHECK(fake_place(STORE_DELETE, locks) >= 0);
+    CHECK(fake_place(STORE_DELETE, locks) < fake_place(STORE_LIST, "/root/l"));
+    CHECK_INT(story.calls, 0);
+    check_listed(NULL);
+    REQUIRE(story.grant != NULL);
+    CHECK_STR(zkl_grant_node(story.grant), node + strlen("/root"));
+    CHECK(!fake_is_asked(STORE_DELETE, leases));
+    g_free(node);
+    end();
+}
+
+/* Other children are no matter; another layout's contender is. */
+static void another_layout(void)
+{
+    char stranger[] = "data", other[] = "_c_x-n2-lease-0000000004";
+
+    begin(ZKL_FOREVER);
+    lease(0);
+    check_listed(stranger);
+    CHECK(story.grant != NULL);
+    end();
+    begin(ZKL_FOREVER);
+    lease(0);
+    check_listed(other);
+    expect_failed(ZKL_ELAYOUT, other);
+    CHECK(fake_is_asked(STORE_DELETE, leases));
+    end();
+}
+
+static void path_cannot_be_listed(void)
+{
+    static const struct {
+        enum store_rc rc;
+        int code;
+    } rows[] = {{STORE_NOAUTH, ZKL_EACCES}, {STORE_BAD, ZKL_EPROTO}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        begin(ZKL_FOREVER);
+        lease(0);
+        ANSWER(STORE_LIST, "/root/l", .rc = rows[i].rc);
+        expect_failed(rows[i].code, zkl_strerror(rows[i].code));
+        CHECK(fake_is_asked(STORE_DELETE, leases));
+        end();
+    }
+}
+
+/* The lease went with it. */
+static void path_is_gone(void)
+{
+    begin(ZKL_FOREVER);
+    lease(0);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_NONODE);
+    CHECK(fake_is_asked(STORE_DELETE, leases));
+    CHECK(!fake_is_asked(STORE_CREATE, locks));
+    hand_pass(story.s, 0);
+    CHECK(fake_is_asked(STORE_CREATE, locks));
+    CHECK_INT(story.calls, 0);
+    lease(0);
+    check_listed(NULL);
+    CHECK(story.grant != NULL);
+    end();
+}
+
+static void waits_for_room(void)
+{
+    begin(ZKL_FOREVER);
+    g_free(enter(locks, 0));
+    char *node = enter(leases, 2);
+    char one[] = "_c_a-lease-0000000001", two[] = "_c_b-lease-0000000002";
+    char *names[] = {strrchr(node, '/') + 1, one, two};
+    CHECK(fake_is_watching(STORE_LIST, leases));
+    ANSWER(STORE_LIST, leases, .rc = STORE_OK, .names = names, .count = 3);
+    CHECK(!fake_is_asked(STORE_DELETE, locks));
+    fake_fire(leases, STORE_FIRED_CHILDREN);
+    ANSWER(STORE_LIST, leases, .rc = STORE_OK, .names = names, .count = 2);
+    CHECK(fake_is_asked(STORE_DELETE, locks));
+    check_listed(NULL);
+    CHECK(story.grant != NULL);
+    g_free(node);
+    end();
+}
+
+/* The lease is deleted first: the next one has the lock then, and counts. */
+static void caller_gives_up(void)
+{
+    begin(1000);
+    g_free(enter(locks, 0));
+    g_free(enter(leases, 2));
+    hand_pass(story.s, 1000);
+    expect_failed(ZKL_ETIMEDOUT, "1000 ms");
+    CHECK(fake_place(STORE_DELETE, leases) >= 0);
+    CHECK(fake_place(STORE_DELETE, leases) < fake_place(STORE_DELETE, locks));
+    end();
+    begin(ZKL_FOREVER);
+    lease(0);
+    zkl_op_cancel(story.op);
+    expect_failed(ZKL_ECANCELED, "canceled");
+    CHECK(fake_is_asked(STORE_DELETE, leases));
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK); /* too late */
+    CHECK_INT(story.calls, 1);
+    end();
+}
+
+/* It begins again with the lock, wherever it was. */
+static void session_ends(void)
+{
+    for (int with_lease = 0; with_lease < 3; with_lease++) {
+        begin(ZKL_FOREVER);
+        g_free(enter(locks, 0));
+        if (with_lease > 0)
+            g_free(enter(leases, with_lease == 1 ? 2 : 0));
+        fake_event(STORE_EV_EXPIRED);
+        fake_event_of(STORE_EV_BEGIN, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+        fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+        hand_pass(story.s, 0);
+        CHECK_INT(fake_count(STORE_CREATE, leases), 0);
+        CHECK_INT(fake_count(STORE_CREATE, locks), 1);
+        CHECK_INT(story.calls, 0);
+        end();
+    }
+}
+
+static void session_is_closed(void)
+{
+    begin(ZKL_FOREVER);
+    g_free(enter(locks, 0));
+    hand_close(story.s);
+    CHECK_INT(story.calls, 1);
+    CHECK_INT(story.error.code, ZKL_ECLOSED);
+    zkl_op_free(story.op);
+    zkl_semaphore_free(story.m);
+}
+
+static const struct test_case cases[] = {
+    {"lock_then_lease_then_path", lock_then_lease_then_path},
+    {"another_layout", another_layout},
+    {"path_cannot_be_listed", path_cannot_be_listed},
+    {"path_is_gone", path_is_gone},
+    {"waits_for_room", waits_for_room},
+    {"caller_gives_up", caller_gives_up},
+    {"session_ends", session_ends},
+    {"session_is_closed", session_is_closed},
+    {NULL, NULL},
+};
+
+const struct test_suite leased_suite = {.name = "leased", .cases = cases};
