@@ -8,7 +8,8 @@
 
 ZKL_BEGIN
 
-/* How a counter is stored: the library never guesses. Big-endian, two's complement. Since 0.1. */
+/* How a counter is stored: big-endian, two's complement, in so many bytes. The library never
+ * guesses the width. Since 0.1. */
 typedef enum zkl_counter_width {
     ZKL_COUNTER_32 = 4, /* 4 bytes, -2^31 to 2^31 - 1: Curator's SharedCount and
                            DistributedAtomicInteger, kazoo's Counter with support_curator=True */
@@ -17,48 +18,53 @@ typedef enum zkl_counter_width {
 
 /* Creates a handle for the counter at path and stores it in *ret. path is as for zkl_mutex_new().
  * Sends nothing to the server. Free the handle with zkl_counter_free().
- * Returns 0; ZKL_EINVAL: ret or s is NULL, path is invalid, or width is none of zkl_counter_width;
- * ZKL_ECLOSED; ZKL_ECHILD. Since 0.1. */
+ *
+ * Returns 0; or
+ *   ZKL_EINVAL: ret or s is NULL, path is invalid, or width is no value of zkl_counter_width;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
+ * Since 0.1. */
 ZKL_API int zkl_counter_new(zkl_counter **ret, zkl_session *s, const char *path,
                             zkl_counter_width width);
 
-/* Frees the handle; the node stays. No call with c may begin or be in progress on another thread.
- * NULL is ignored. In a forked child it does nothing. Since 0.1. */
+/* Frees the handle; the node stays. No call with c may begin afterwards, or be in progress on
+ * another thread. NULL is ignored. In a forked child it does nothing. Since 0.1. */
 ZKL_API void zkl_counter_free(zkl_counter *c);
 
-/* The functions below block for timeout_ms at most; 0 means one session timeout. Each returns
- *   0;
+/* The functions below block for timeout_ms at most; 0 means one session timeout. Each returns 0; or
  *   ZKL_ELAYOUT: the node's data has neither the width's number of bytes nor none; no data is 0;
  *   ZKL_EACCES, ZKL_EPATH, ZKL_EPROTO: the server refused to read, create or set the node;
- *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed, with a connection or, for that
- *     reason, without one;
+ *   ZKL_ETIMEDOUT: the time passed while there was a connection;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
  *   ZKL_EAUTH: the server refused the session's credentials;
  *   ZKL_EDEADLK: called inside a callback;
  *   ZKL_EINVAL: c or a required output is NULL;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  *
- * Those that write also return
+ * The functions that write also return
  *   ZKL_EOVERFLOW: the new number does not fit the width;
- *   ZKL_EBUSY: other clients were faster, 1,000 times;
- *   ZKL_EUNKNOWN: the number may have been written, or may be later. The connection broke before
- *     the answer came, and what the node says since does not tell: another client may have written
- *     the same number, or one more since; or the time passed or the session ended meanwhile.
- *   After every other result but 0 nothing was written, nor will be. They never write twice: each
- *   write asks for the version of the node that was read before, and is tried again only when it is
- *   certain that it was not applied. They create a missing node, with the number 0 first, as a
- *   persistent node; missing parents become containers.
+ *   ZKL_EBUSY: other clients wrote the counter first, 1,000 times in a row;
+ *   ZKL_EUNKNOWN: the number may have been written, or may be written later. The connection broke
+ *     before the answer came, and the node's present data does not tell: another client may have
+ *     written the same number, or another number afterwards. Or the time passed or the session
+ *     ended before the answer came.
+ * After every result except 0 and ZKL_EUNKNOWN, nothing was written and nothing will be written.
+ *
+ * These functions never write twice. Each write names the version of the node that was read before
+ * it, and is tried again only when it is certain that it was not applied. A missing node is created
+ * as a persistent node with the number 0, and then written. Missing parents become containers.
  *
  * fence may be NULL. Otherwise it is a grant of the counter's own session, and the number is
- * written only while the grant's node exists, as by zkl_grant_multi(), which also finds out what
- * happened if the connection breaks. Two more results are then possible:
+ * written only while the grant's node exists, as by zkl_grant_multi(). That also finds out what
+ * happened if the connection breaks. Functions with a fence also return
  *   ZKL_ELOST, ZKL_EPERM: the grant was lost or released.
  */
 
-/* Stores the number in *ret; 0 if the node does not exist. The server catches up with the leader
- * first, so a number whose write has returned before this call begins is seen. Since 0.1. */
+/* Stores the number in *ret; 0 if the node does not exist. The server first catches up with the
+ * leader. So the function sees every number whose write returned before this call began.
+ * Since 0.1. */
 ZKL_API int zkl_counter_get(zkl_counter *c, int64_t timeout_ms, int64_t *ret);
 
-/* Writes a number, whatever it was before. Since 0.1. */
+/* Writes value, whatever the number was before. Since 0.1. */
 ZKL_API int zkl_counter_set(zkl_counter *c, int64_t value, zkl_grant *fence, int64_t timeout_ms);
 
 /* Adds delta, which may be negative, and stores the new number in *ret; ret may be NULL.
@@ -66,8 +72,11 @@ ZKL_API int zkl_counter_set(zkl_counter *c, int64_t value, zkl_grant *fence, int
 ZKL_API int zkl_counter_add(zkl_counter *c, int64_t delta, zkl_grant *fence, int64_t timeout_ms,
                             int64_t *ret);
 
-/* Writes value if the number is expected; a missing node is 0. Also returns ZKL_EVERSION: it is
- * another number. Since 0.1. */
+/* Writes value if the number is expected. A missing node has the number 0.
+ *
+ * Also returns
+ *   ZKL_EVERSION: the number is not equal to expected.
+ * Since 0.1. */
 ZKL_API int zkl_counter_compare_and_set(zkl_counter *c, int64_t expected, int64_t value,
                                         zkl_grant *fence, int64_t timeout_ms);
 
