@@ -1,4 +1,4 @@
-/* A grant: the right that a contender has while it holds the lock. It knows until when. */
+/* A grant: the right to a lock that its holder has. A grant knows its own deadline. */
 #ifndef ZKL_GRANT_H
 #define ZKL_GRANT_H
 
@@ -11,122 +11,137 @@ typedef enum zkl_state {
     ZKL_HELD = 0,    /* owned, and recently proved */
     ZKL_SUSPECT = 1, /* owned, but no proof arrives: finish or checkpoint, start nothing new */
     ZKL_LOST = 2,    /* no longer owned, against the holder's will */
-    ZKL_RELEASED = 3 /* no longer owned: the holder gave it back */
+    ZKL_RELEASED = 3 /* no longer owned: the holder released it */
 } zkl_state;
 
 /* Called at a change of state, on a library thread. Since 0.1. */
 typedef void (*zkl_grant_fn)(zkl_grant *grant, zkl_state state, void *data);
 
-/* Returns the fencing token: the czxid of the contender's node, which rises from one holder of a
- * path to the next; see also zkl_grant_turn() and zkl_grant_tokens(). It never changes and can
- * always be read, also after a loss and in a forked child. Returns 0, which no grant has, for NULL.
+/* Returns the fencing token: the czxid of the contender's node. It rises from one holder of a path
+ * to the next; see also zkl_grant_turn() and zkl_grant_tokens(). It never changes and can always be
+ * read, also after a loss and in a forked child. Returns 0 for NULL; no grant has that token.
  * Since 0.1. */
 ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
 
-/* Returns of how many nodes the grant is: one for each path of a zkl_multilock, and 1 for every
+/* Returns the number of nodes of the grant: one for each path of a zkl_multilock, and 1 for every
  * other kind of grant. Returns 0 for NULL. Since 0.1. */
 ZKL_API size_t zkl_grant_count(const zkl_grant *g);
 
-/* Stores the fencing token of each node in tokens, in the order in which the paths were given to
- * zkl_multilock_new(). The first one is that of zkl_grant_token(). count is how many tokens has
- * room for, at least zkl_grant_count(). Can be read whenever the token can.
- * Returns 0; ZKL_EINVAL: g or tokens is NULL; ZKL_ERANGE: count is too small. Since 0.1. */
+/* Stores the fencing token of each node in tokens, in the order in which zkl_multilock_new() got
+ * the paths. The first one is the token that zkl_grant_token() returns. count is the number of
+ * tokens for which there is room, at least zkl_grant_count(). The tokens can be read whenever
+ * zkl_grant_token() can.
+ *
+ * Returns 0; or
+ *   ZKL_EINVAL: g or tokens is NULL;
+ *   ZKL_ERANGE: count is too small.
+ * Since 0.1. */
 ZKL_API int zkl_grant_tokens(const zkl_grant *g, uint64_t *tokens, size_t count);
 
 /* Returns the number of the grant's turn, from 0. A mutex that retains (retain_ms) grants one node,
- * and so one token, several times; the turn rises with each. So the pair (token, turn) rises with
- * every grant of a path, and a resource compares the turns of equal tokens. Can be read whenever
- * the token can. Returns 0 for every other kind of grant, and for NULL. Since 0.1. */
+ * and so one token, several times, and the turn rises with each grant. So the pair (token, turn)
+ * rises with every grant of a path, and a resource compares the turns of equal tokens. The turn can
+ * be read whenever the token can. Returns 0 for every other kind of grant, and for NULL.
+ * Since 0.1. */
 ZKL_API uint64_t zkl_grant_turn(const zkl_grant *g);
 
+/* The size of a fence in bytes, with its final 0. Since 0.1. */
 enum { ZKL_FENCE_SIZE = 33 };
 
 /* Writes token and turn into buf, each as 16 lower-case hexadecimal digits, and a final 0. These
  * strings sort as the pairs do, by strcmp() and as text in a database. size is the size of buf, at
  * least ZKL_FENCE_SIZE.
- * Returns 0; ZKL_EINVAL: g or buf is NULL; ZKL_ERANGE: size is too small. Since 0.1. */
+ *
+ * Returns 0; or
+ *   ZKL_EINVAL: g or buf is NULL;
+ *   ZKL_ERANGE: size is too small.
+ * Since 0.1. */
 ZKL_API int zkl_grant_fence(const zkl_grant *g, char *buf, size_t size);
 
-/* Returns for how many milliseconds, rounded down, no other client can acquire the lock. They count
- * from the reading of the clocks inside the call, not from its return, since the thread may be
- * stopped in between; zkl_grant_deadline() gives the instant itself. Returns 0 when the grant was
- * lost or released, in the last millisecond before the deadline, in a forked child and for NULL.
- * Reads two clocks and a few words of memory: it needs no thread of the library to run.
- * Since 0.1. */
+/* Returns for how many milliseconds, rounded down, no other client can acquire the lock. The time
+ * counts from the moment inside the call at which the clocks are read. It does not count from the
+ * return, since the thread may be stopped in between; zkl_grant_deadline() gives the instant
+ * itself. Returns 0 if the grant was lost or released, in the last millisecond before the deadline,
+ * in a forked child and for NULL. The function reads two clocks and a few words of memory. It works
+ * even if no thread of the library runs. Since 0.1. */
 ZKL_API int64_t zkl_grant_remaining_ms(const zkl_grant *g);
 
-/* An instant on two clocks of this machine. All its processes read the same values, unless they
- * have time namespaces of their own. Since 0.1. */
+/* An instant on two clocks of this machine. All processes of the machine read the same values,
+ * unless they have time namespaces of their own. Since 0.1. */
 typedef struct zkl_deadline {
     int64_t boottime_ns;      /* on CLOCK_BOOTTIME */
     int64_t monotonic_raw_ns; /* on CLOCK_MONOTONIC_RAW */
 } zkl_deadline;
 
 /* Stores the grant's deadline in *ret: no other client can acquire the lock before one of the two
- * clocks has reached its value. The deadline moves. A proof makes it later; it becomes earlier when
+ * clocks has reached its value. The deadline moves. A proof makes it later. It becomes earlier when
  * a server negotiates a shorter session timeout, or when the grant is lost or released. Costs as
  * little as zkl_grant_remaining_ms().
- * Returns
- *   0: the grant is owned, and both values are ahead of their clocks;
- *   ZKL_ELOST (it was lost), ZKL_EPERM (it was released), ZKL_ECHILD: both values are 0;
+ *
+ * Returns 0 if the grant is owned and both values are ahead of their clocks; or
+ *   ZKL_ELOST: the grant was lost; both values are 0;
+ *   ZKL_EPERM: the grant was released; both values are 0;
+ *   ZKL_ECHILD: called in a forked child; both values are 0;
  *   ZKL_EINVAL: g or ret is NULL, and nothing is stored.
  * Since 0.1. */
 ZKL_API int zkl_grant_deadline(const zkl_grant *g, zkl_deadline *ret);
 
-/* Returns the state at the instant when the clock was read inside the call. It is LOST from the
- * deadline on, even if no thread of the library has run since. Costs as little as
+/* Returns the state at the moment inside the call at which the clocks are read. The state is LOST
+ * from the deadline on, even if no thread of the library has run since. Costs as little as
  * zkl_grant_remaining_ms(). Returns ZKL_LOST in a forked child and for NULL. Since 0.1. */
 ZKL_API zkl_state zkl_grant_state(const zkl_grant *g);
 
-/* Returns the path of the contender's node, without the chroot of the session's connect string.
- * The string is valid as long as the grant. Returns NULL for NULL. Since 0.1. */
+/* Returns the path of the contender's node, without the chroot of the session's connect string. The
+ * string is valid as long as the grant. Returns NULL for NULL. Since 0.1. */
 ZKL_API const char *zkl_grant_node(const zkl_grant *g);
 
-/* Returns the path of the node at the path that was given to zkl_multilock_new() as number i, from
- * 0, as zkl_grant_node() does. Returns NULL for NULL, and if i is not below zkl_grant_count().
- * Since 0.1. */
+/* Returns the path of the node at path i, as zkl_grant_node() does. i is the index, from 0, of a
+ * path in the paths of zkl_multilock_new(). Returns NULL for NULL, and if i is not less than
+ * zkl_grant_count(). Since 0.1. */
 ZKL_API const char *zkl_grant_node_at(const zkl_grant *g, size_t i);
 
 /* Returns the id of the ZooKeeper session that owns the node. Returns 0 for NULL. Since 0.1. */
 ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);
 
 /* Registers fn(g, state, data), which is called at every later change of state. If the state is not
- * HELD, fn is also called once with the present one. The last call is LOST or RELEASED, exactly
- * once; g is valid during that call. A call may come late: ask zkl_grant_state() for the present
- * state. Registrations add up, and end with the grant.
- * Returns
- *   0;
+ * HELD, fn is also called once with the present state. The last call has the state LOST or
+ * RELEASED, and comes exactly once; g is valid during that call. A call may come late:
+ * zkl_grant_state() returns the present state. Registrations add up, and end with the grant.
+ *
+ * Returns 0; or
  *   ZKL_EINVAL: g or fn is NULL;
  *   ZKL_ECLOSED: the session was closed, and fn could not be called;
  *   ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data);
 
-/* Registers fn(g, state, data), which is called once, when another contender waits for the lock; if
- * one waits already, it is called now. A child of the lock's directory that comes or goes counts as
- * a contender, and so does another caller of a mutex that does not retain. state is that at the
- * time of the news; the call may come late. What happens after the grant has ended is not reported.
- * Costs a list of the directory, which leaves a watch there, unless there is one already or
- * somebody waits. Registrations add up, and end with the grant.
- * Returns as zkl_grant_on_change(). Since 0.1. */
+/* Registers fn(g, state, data), which is called once, when another contender waits for the lock. If
+ * a contender already waits, fn is called now. Every child that appears in or disappears from the
+ * lock's directory counts as a contender. So does another caller of a mutex that does not retain.
+ * state is the state when the library heard of the contender; the call may come late. A contender
+ * that arrives after the grant has ended is not reported. The registration costs one list of the
+ * directory, which leaves a watch there, unless a watch is there already or a contender already
+ * waits. Registrations add up, and end with the grant. Returns as zkl_grant_on_change().
+ * Since 0.1. */
 ZKL_API int zkl_grant_on_wanted(zkl_grant *g, zkl_grant_fn fn, void *data);
 
-/* Registers fn(g, state, data), which is called once, when somebody asks the holder to give way; if
- * that has happened already, also before the grant, it is called now. Such a request is made by
- * zkl_queue_revoke(), by zkl revoke and by Curator's Revoker: they set the data of the grant's node
- * to "__REVOKE__", which replaces the payload. Nothing is forced: the holder may give the lock
- * back, later or never. state is that at the time of the news; the call may come late. What happens
- * after the grant has ended is not reported. Costs a read of the node, which leaves a watch there,
- * unless there is one already. Registrations add up, and end with the grant. Returns as
- * zkl_grant_on_change(). Since 0.1. */
+/* Registers fn(g, state, data), which is called once, when somebody asks the holder to give way. If
+ * that has happened already, also before the grant, fn is called now. zkl_queue_revoke(), zkl
+ * revoke and Curator's Revoker make such a request: they set the data of the grant's node to
+ * "__REVOKE__", which replaces the payload. The request forces nothing: the holder may release the
+ * lock now, later or never. state is the state when the library heard of the request; the call may
+ * come late. A request that comes after the grant has ended is not reported. The registration costs
+ * one read of the node, which leaves a watch there, unless a watch is there already. Registrations
+ * add up, and end with the grant. Returns as zkl_grant_on_change(). Since 0.1. */
 ZKL_API int zkl_grant_on_revoke(zkl_grant *g, zkl_grant_fn fn, void *data);
 
-/* Releases a grant that the caller owns: one that an asynchronous acquisition or a campaign gave.
- * Must not be called for a grant that zkl_mutex_lock() lent. May be called from any thread. Unless
- * a mutex retains the node, it is deleted in the background, until that is confirmed or the session
- * has ended; this function never waits for the server. g is invalid afterwards, except inside
- * callbacks of it that have already begun. NULL is ignored. In a forked child it does nothing.
- * Since 0.1. */
+/* Releases a grant that the caller owns: one that an asynchronous acquisition, a campaign,
+ * zkl_semaphore_acquire() or zkl_multilock_lock() gave. Must not be called for a grant that is
+ * lent: one that zkl_mutex_lock(), zkl_rwlock_lock() or zkl_rwlock_lock_shared() gave. May be
+ * called from any thread. Unless a mutex retains the node, the library deletes it in the
+ * background, and tries until the deletion is confirmed or the session has ended. Never waits for
+ * the server. g is invalid afterwards, except inside callbacks of g that have already begun. NULL
+ * is ignored. In a forked child it does nothing. Since 0.1. */
 ZKL_API void zkl_grant_release(zkl_grant *g);
 
 ZKL_END
