@@ -1,5 +1,5 @@
-/* Leader election: candidates queue below one path, and the first of them leads. The right to lead
- * is a grant. A term is the time from the acquisition of that grant to its end. */
+/* Leader election. Candidates queue below one path, and the first candidate leads. The right to
+ * lead is a grant. A term is the time from the acquisition of that grant to its end. */
 #ifndef ZKL_ELECTION_H
 #define ZKL_ELECTION_H
 
@@ -12,8 +12,8 @@
 
 ZKL_BEGIN
 
-/* How the nodes of candidates are named. Candidates of LATCH and those of SELECTOR or KAZOO do not
- * wait for each other: a contender that arrives second gets ZKL_ELAYOUT. Since 0.1. */
+/* How the nodes of candidates are named. Candidates of LATCH and candidates of SELECTOR or KAZOO do
+ * not wait for each other: the one that arrives second fails with ZKL_ELAYOUT. Since 0.1. */
 typedef enum zkl_layout {
     ZKL_LAYOUT_LATCH = 0,    /* "-latch-", like Curator's LeaderLatch */
     ZKL_LAYOUT_SELECTOR = 1, /* "-lock-", like Curator's LeaderSelector, and like a lock */
@@ -29,13 +29,14 @@ typedef struct zkl_election_options {
     zkl_parents parents; /* default: containers */
     int requeue;         /* 1 (default): campaigns again after each end of a term; 0: stops after
                             one term */
-    int priority;        /* 0 (default) to 999; one above 0 is part of the node's name */
+    int priority;        /* 0 (default) to 999; a priority above 0 is part of the node's name */
     int yield;           /* 1: a leader is asked to step down when a candidate of higher priority
-                            waits, and a winner that finds one waiting lets it lead first. Both
-                            then watch all candidates. 0 (default): no */
-    int64_t min_term_ms; /* with yield, a term is not asked to end before; 0 (default) or more */
-    int64_t max_term_ms; /* after that long a term is asked to end if any candidate waits;
-                            0 (default): never */
+                            waits. A winner that finds such a candidate waiting lets it lead first.
+                            Both then watch all candidates. 0 (default): no */
+    int64_t min_term_ms; /* with yield, a leader is not asked to step down before its term has
+                            lasted this long; 0 (default) or more */
+    int64_t max_term_ms; /* when a term has lasted this long and any candidate waits, the leader is
+                            asked to step down; 0 (default): never */
 } zkl_election_options;
 
 #define ZKL_ELECTION_OPTIONS_INIT                                                                  \
@@ -45,38 +46,44 @@ typedef struct zkl_election_options {
 
 /* Creates a handle for the election at path and stores it in *ret. path is as for zkl_mutex_new().
  * candidate_id is the payload of the candidate's node: UTF-8, at most 1024 bytes, possibly empty.
- * If it is NULL the handle is no candidate: it can only ask (leader, candidates, watch). A
- * transaction of the term adds a line to the payload; see zkl_grant_multi(). options may be NULL.
- * Sends nothing to the server. Free the handle with zkl_election_free().
- * Returns 0; ZKL_EINVAL: ret or s is NULL, or path, candidate_id or options are invalid;
- * ZKL_ECLOSED; ZKL_ECHILD. Since 0.1. */
+ * If candidate_id is NULL, the handle is no candidate: only zkl_election_leader(),
+ * zkl_election_candidates() and zkl_election_watch() work with it. A transaction of the term adds a
+ * line to the payload; see zkl_grant_multi(). options may be NULL. Sends nothing to the server.
+ * Free the handle with zkl_election_free().
+ *
+ * Returns 0; or
+ *   ZKL_EINVAL: ret or s is NULL, or path, candidate_id or options are invalid;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
+ * Since 0.1. */
 ZKL_API int zkl_election_new(zkl_election **ret, zkl_session *s, const char *path,
                              const char *candidate_id, const zkl_election_options *options);
 
-/* Frees the handle. It first resigns, like zkl_election_resign(): the term, if any, ends, and a
- * campaign in progress fails with ZKL_ECLOSED. The handle's watches end, but are still to be freed.
- * A started election still delivers its events, up to ZKL_ELECTION_STOPPED; its data must be valid
- * until then. Grants that the caller owns stay valid until released. Never waits, neither for the
- * server nor for callbacks. NULL is ignored. In a forked child it does nothing. Since 0.1. */
+/* Frees the handle. First resigns, like zkl_election_resign(): the term, if any, ends, and a
+ * campaign in progress fails with ZKL_ECLOSED. The watches of the handle end, but must still be
+ * freed. A started election still delivers its events, up to ZKL_ELECTION_STOPPED; its data must be
+ * valid until then. Grants that the caller owns stay valid until they are released. Never waits,
+ * neither for the server nor for callbacks. NULL is ignored. In a forked child it does nothing.
+ * Since 0.1. */
 ZKL_API void zkl_election_free(zkl_election *e);
 
 /* ---- one term at a time ---- */
 
-/* Queues, and returns when this candidate leads. Unless ret is NULL, the grant is stored in *ret
- * and the caller owns it. zkl_grant_release() or zkl_election_resign() ends the term; after a
- * resignation the grant is still to be released. If ret is NULL, only the handle has the grant. If
- * this candidate leads already, returns 0 at once with another reference to the same grant.
- * Returns
- *   0: this candidate leads;
+/* Enters the queue, and returns when this candidate leads. Unless ret is NULL, the grant is stored
+ * in *ret and the caller owns it. zkl_grant_release() or zkl_election_resign() ends the term. After
+ * zkl_election_resign() the grant must still be released. If ret is NULL, only the handle has the
+ * grant. If this candidate leads already, the function returns 0 at once, with another reference to
+ * the same grant.
+ *
+ * Returns 0 if this candidate leads; or
  *   ZKL_EBUSY: timeout_ms is 0 and another candidate is first; or this handle is already
  *     campaigning, also by zkl_election_start();
- *   ZKL_ETIMEDOUT: it did not lead within timeout_ms;
+ *   ZKL_ETIMEDOUT: the candidate did not lead within timeout_ms;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
  *     without an answer);
  *   ZKL_EAUTH: the server refused the session's credentials;
  *   ZKL_EACCES: the server refused permission at path;
  *   ZKL_ECANCELED: zkl_election_resign() was called meanwhile;
- *   ZKL_ELAYOUT: a child that came first belongs to an incompatible recipe or layout;
+ *   ZKL_ELAYOUT: a child that arrived first belongs to an incompatible recipe or layout;
  *   ZKL_EPATH: path is, or is below, an ephemeral node;
  *   ZKL_EOVERFLOW: the sequence numbers of path are used up;
  *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all);
@@ -88,27 +95,27 @@ ZKL_API void zkl_election_free(zkl_election *e);
  * After a failure no node is left behind. Since 0.1. */
 ZKL_API int zkl_election_campaign(zkl_election *e, int64_t timeout_ms, zkl_grant **ret);
 
-/* Campaigns without blocking. fn(grant, err, data) is called exactly once if this function returns
- * 0, and never if it returns an error. The callee owns the grant. Unless ret is NULL, the operation
- * is stored in *ret, to be freed with zkl_op_free(). If this candidate leads already, *ret is NULL,
- * since nothing is left to cancel, and fn gets another reference to the same grant.
- * Returns
- *   0;
+/* Campaigns without blocking. If the function returns 0, fn(grant, err, data) is called exactly
+ * once; if it returns an error, fn is never called. The callee owns the grant. Unless ret is NULL,
+ * the operation is stored in *ret; free it with zkl_op_free(). If this candidate leads already, fn
+ * gets another reference to the same grant. *ret is then NULL, since there is nothing to cancel.
+ *
+ * Returns 0; or
  *   ZKL_EBUSY: this handle is already campaigning, also by zkl_election_start();
  *   ZKL_EINVAL: e or fn is NULL, or e is no candidate;
  *   ZKL_ECLOSED: the session was closed;
  *   ZKL_ECHILD.
- * err then has one of the codes of zkl_election_campaign(), except ZKL_EDEADLK, ZKL_EINVAL and
- * ZKL_ECHILD; ZKL_EBUSY means that timeout_ms is 0 and another candidate is first. It is
+ * err has one of the codes of zkl_election_campaign(), except ZKL_EDEADLK, ZKL_EINVAL and
+ * ZKL_ECHILD. ZKL_EBUSY means that timeout_ms is 0 and another candidate is first. err is
  * ZKL_ECANCELED also after zkl_op_cancel(). Since 0.1. */
 ZKL_API int zkl_election_campaign_async(zkl_election *e, int64_t timeout_ms, zkl_acquired_fn fn,
                                         void *data, zkl_op **ret);
 
-/* Ends what this handle has begun: the term, whose node is deleted in the background; a campaign,
+/* Ends what this handle has begun: a term, whose node is deleted in the background; a campaign,
  * which fails with ZKL_ECANCELED; and what zkl_election_start() began. Never waits for the server.
- * Returns
- *   0;
- *   ZKL_EPERM: it was neither leading nor campaigning;
+ *
+ * Returns 0; or
+ *   ZKL_EPERM: the candidate was neither leading nor campaigning;
  *   ZKL_ELOST: the term had been lost;
  *   ZKL_EINVAL: e is NULL or no candidate;
  *   ZKL_ECHILD.
@@ -117,39 +124,39 @@ ZKL_API int zkl_election_resign(zkl_election *e);
 
 /* ---- again and again ---- */
 
-/* Since 0.1. */
+/* What happened to a started election. Since 0.1. */
 typedef enum zkl_election_event {
-    ZKL_ELECTION_LEADING = 1, /* a term begins. The grant is lent until the DEPOSED or RESIGNED of
-                                 this term. Ask the grant before each action: the event may come
-                                 so late that the term is over */
-    ZKL_ELECTION_SUSPECT = 2, /* no proof arrives: the term may end soon */
-    ZKL_ELECTION_HELD = 3,    /* proved again after SUSPECT */
-    ZKL_ELECTION_ASKED = 4,   /* asked to step down: for a candidate of higher priority, after
-                                 max_term_ms, or by somebody (zkl_grant_on_revoke() says how), which
-                                 needs no option. When ready, call zkl_election_yield(). Once a term
-                               */
-    ZKL_ELECTION_DEPOSED =
-        5,                     /* the term was lost: stop at once. When this call has returned, the
-                                  node is deleted, if it still exists, and the next campaign begins */
+    ZKL_ELECTION_LEADING = 1,  /* a term begins. The grant is lent until the DEPOSED or RESIGNED of
+                                  this term. Check the grant before each action: the event may come
+                                  so late that the term is over */
+    ZKL_ELECTION_SUSPECT = 2,  /* no proof arrives: the term may end soon */
+    ZKL_ELECTION_HELD = 3,     /* the term is proved again after SUSPECT */
+    ZKL_ELECTION_ASKED = 4,    /* the leader is asked to step down: for a candidate of higher
+                                  priority, after max_term_ms, or by a request as for
+                                  zkl_grant_on_revoke(), which needs no option. When ready, call
+                                  zkl_election_yield(). Comes at most once a term */
+    ZKL_ELECTION_DEPOSED = 5,  /* the term was lost: stop at once. When this call has returned, the
+                                  node is deleted, if it still exists, and the next campaign
+                                  begins */
     ZKL_ELECTION_RESIGNED = 6, /* the term was ended by resign, yield or a transaction */
     ZKL_ELECTION_FAILED = 7,   /* a campaign failed with err; the next one begins after a pause */
-    ZKL_ELECTION_STOPPED = 8   /* the last event. err gives the reason; NULL: it was asked to stop,
-                                  or its one term ended without a loss */
+    ZKL_ELECTION_STOPPED = 8   /* the last event. err is the reason. NULL: the election was asked
+                                  to stop, or its one term ended without a loss */
 } zkl_election_event;
 
 /* Called on a library thread, in the order of events. grant is lent from LEADING to DEPOSED or
  * RESIGNED and must not be released; it is NULL for the other events. err is not NULL for FAILED,
- * may be for STOPPED, and is valid during the call. Since 0.1. */
+ * and may be NULL for STOPPED. It is valid during the call. Since 0.1. */
 typedef void (*zkl_election_fn)(zkl_election *e, zkl_election_event event, zkl_grant *grant,
                                 const zkl_error *err, void *data);
 
-/* Campaigns, leads, and campaigns again, and reports it to fn, until zkl_election_resign(),
- * zkl_election_free(), zkl_session_close() or, with requeue 0, the end of the first term. It
- * continues after failures, 1 s after the first and then twice as late each time, up to 30 s; but
- * not after ZKL_EAUTH and ZKL_ECLOSED. The end of the ZooKeeper session ends a term, but not the
- * campaigning.
- * Returns
- *   0;
+/* Campaigns, leads, campaigns again, and reports each event to fn. It continues until
+ * zkl_election_resign(), zkl_election_free(), zkl_session_close() or, with requeue 0, the end of
+ * the first term. It also continues after every failure except ZKL_EAUTH and ZKL_ECLOSED. The next
+ * campaign then begins after a pause: 1 s after the first failure, and twice as long after each
+ * further one, up to 30 s. The end of the ZooKeeper session ends a term, but not the campaigning.
+ *
+ * Returns 0; or
  *   ZKL_EBUSY: this handle campaigns or leads already. It may be started again inside the call of
  *     ZKL_ELECTION_STOPPED;
  *   ZKL_EINVAL: e or fn is NULL, or e is no candidate;
@@ -158,10 +165,10 @@ typedef void (*zkl_election_fn)(zkl_election *e, zkl_election_event event, zkl_g
  * Since 0.1. */
 ZKL_API int zkl_election_start(zkl_election *e, zkl_election_fn fn, void *data);
 
-/* Ends the term of a started election and queues again, as the last candidate; with requeue 0 it
- * stops. Never waits for the server.
- * Returns
- *   0;
+/* Ends the term of a started election. The candidate queues again, as the last one; with requeue 0
+ * the election stops. Never waits for the server.
+ *
+ * Returns 0; or
  *   ZKL_EPERM: the election was not started, or this candidate does not lead;
  *   ZKL_ELOST: the term had been lost;
  *   ZKL_EINVAL: e is NULL or no candidate;
@@ -169,11 +176,11 @@ ZKL_API int zkl_election_start(zkl_election *e, zkl_election_fn fn, void *data);
  * Since 0.1. */
 ZKL_API int zkl_election_yield(zkl_election *e);
 
-/* Since 0.1. */
+/* What a candidate does now. Since 0.1. */
 typedef enum zkl_candidacy {
     ZKL_CANDIDACY_NONE = 0,    /* not campaigning */
     ZKL_CANDIDACY_QUEUED = 1,  /* in the queue, or about to enter it */
-    ZKL_CANDIDACY_LEADING = 2, /* it has a valid grant */
+    ZKL_CANDIDACY_LEADING = 2, /* leading: the grant is valid */
     ZKL_CANDIDACY_PAUSED = 3   /* a campaign failed; the next one begins soon */
 } zkl_candidacy;
 
@@ -182,12 +189,12 @@ typedef struct zkl_election_status {
     size_t size; /* set by the caller to sizeof(zkl_election_status); after the call, how many bytes
                     were filled */
     zkl_candidacy candidacy;
-    int ahead;      /* QUEUED: how many candidates were before it when it last looked; -1: not known
-                       yet, or not QUEUED */
+    int ahead;      /* QUEUED: how many candidates were ahead when the library last listed them; -1:
+                       not known yet, or not QUEUED */
     uint64_t token; /* LEADING: the fencing token; otherwise 0 */
     uint64_t terms; /* how many terms this handle has begun */
-    zkl_error last; /* why the last campaign or term ended; .code is 0 if none did, or if it was
-                       asked to */
+    zkl_error last; /* why the last campaign or term ended; .code is 0 if none has ended yet, or if
+                       the last one was asked to end */
 } zkl_election_status;
 
 #define ZKL_ELECTION_STATUS_INIT                                                                   \
@@ -199,18 +206,22 @@ typedef struct zkl_election_status {
     }
 
 /* Stores the status in *ret. Never waits.
- * Returns 0; ZKL_EINVAL: e or ret is NULL, or ret->size is too small; ZKL_ECHILD. Since 0.1. */
+ *
+ * Returns 0; or
+ *   ZKL_EINVAL: e or ret is NULL, or ret->size is too small;
+ *   ZKL_ECHILD.
+ * Since 0.1. */
 ZKL_API int zkl_election_get_status(zkl_election *e, zkl_election_status *ret);
 
 /* ---- who leads ---- */
 
-/* Asks the servers for the first candidate, which leads or is about to. Stores its id in buf, of
- * size bytes, with a final 0, complete and as valid UTF-8; and its token in *ret_token, unless that
- * is NULL. buf may be NULL if size is 0. Blocks for one session timeout at most.
- * Returns
- *   0;
- *   ZKL_ENOENT: nobody leads, or path does not exist;
- *   ZKL_ERANGE: buf is too small; *ret_token is stored all the same;
+/* Asks the servers for the first candidate, which leads or is about to lead. Stores its id in buf,
+ * of size bytes: complete, as valid UTF-8, with a final 0. Unless ret_token is NULL, stores its
+ * token in *ret_token. buf may be NULL if size is 0. Blocks for one session timeout at most.
+ *
+ * Returns 0; or
+ *   ZKL_ENOENT: no candidate leads, or path does not exist;
+ *   ZKL_ERANGE: buf is too small; *ret_token is stored nevertheless;
  *   ZKL_EACCES: the server refused permission to read path or the candidate;
  *   ZKL_ETIMEDOUT: the servers did not answer in time;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
@@ -223,11 +234,11 @@ ZKL_API int zkl_election_get_status(zkl_election *e, zkl_election_status *ret);
 ZKL_API int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_token);
 
 /* Reads the candidates of this handle's layout in order, the leader first, and stores the snapshot
- * in *ret. Their owner is the candidate's id. The server first catches up with its leader (sync).
- * options may be NULL. Blocks for timeout_ms at most; 0 means one session timeout. Free the
- * snapshot with zkl_queue_free().
- * Returns
- *   0;
+ * in *ret. The owner of a contender in the snapshot is the candidate's id. The server first catches
+ * up with its leader (sync). options may be NULL. Blocks for timeout_ms at most; 0 means one
+ * session timeout. Free the snapshot with zkl_queue_free().
+ *
+ * Returns 0; or
  *   ZKL_ENOENT: path does not exist;
  *   ZKL_EACCES: the server refused permission to read path or a candidate;
  *   ZKL_ETIMEDOUT: the servers did not answer in time;
@@ -241,29 +252,39 @@ ZKL_API int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_
 ZKL_API int zkl_election_candidates(zkl_election *e, const zkl_queue_options *options,
                                     int64_t timeout_ms, zkl_queue **ret);
 
-/* Publishes data, of size bytes, as the leader's: at most 64 KiB, possibly empty. A transaction
- * that the term's grant fences stores it as the data of path itself, below a line with the token.
- * The candidate's node keeps the id, followed by the line of that transaction (see
- * zkl_grant_multi()). Watches of the election report it. data may be NULL if size is 0. Returns 0:
- * published. After every other result but ZKL_EUNKNOWN it was not, nor will be; ZKL_EPERM: this
- * candidate does not lead; ZKL_ELOST: the term was lost; ZKL_ELIMIT: size is more than 65536, or
- * 2^31 transactions of one grant; ZKL_EACCES: the server refused permission to write path or the
- * candidate's node; ZKL_EUNKNOWN: it may or may not have been published: the time passed, the
- * session ended, the connection broke three times, or a third party wrote the node, before an
- * answer came; ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH: the time passed before it was
- * sent, with a connection or, for that reason, without one; ZKL_EPROTO: the server gave an invalid
- * answer; ZKL_EDEADLK: called inside a callback; call zkl_election_proclaim_async() there;
+/* Publishes data, of size bytes, as the leader's data: at most 64 KiB, possibly empty. A
+ * transaction that the term's grant fences stores it as the data of path itself, below a line with
+ * the token. The candidate's node keeps the id, followed by the line of that transaction (see
+ * zkl_grant_multi()). Watches of the election report the data. data may be NULL if size is 0.
+ *
+ * Returns 0 if the data was published; or
+ *   ZKL_EPERM: this candidate does not lead;
+ *   ZKL_ELOST: the term was lost;
+ *   ZKL_ELIMIT: size is more than 65536, or the grant has made 2^31 transactions;
+ *   ZKL_EACCES: the server refused permission to write path or the candidate's node;
+ *   ZKL_EUNKNOWN: the data may or may not have been published. Before an answer came, the time
+ *     passed, the session ended, the connection broke three times, or a third party wrote the node;
+ *   ZKL_ETIMEDOUT: the time passed before the request was sent, while there was a connection;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH: the time passed before the request was sent, without a
+ *     connection, for that reason;
+ *   ZKL_EPROTO: the server gave an invalid answer;
+ *   ZKL_EDEADLK: called inside a callback; call zkl_election_proclaim_async() there;
  *   ZKL_EINVAL: e is NULL or no candidate, or data is NULL and size is not 0;
  *   ZKL_ECLOSED, ZKL_ECHILD.
+ * After every result except 0 and ZKL_EUNKNOWN, the data was not published and will not be.
  * Since 0.1. */
 ZKL_API int zkl_election_proclaim(zkl_election *e, const void *data, size_t size,
                                   int64_t timeout_ms);
 
-/* Publishes data like zkl_election_proclaim(), without blocking. data is copied. fn(err, fn_data)
- * is called exactly once if this function returns 0, and never if it returns an error. Returns 0;
- * ZKL_EPERM, ZKL_ELOST, ZKL_ELIMIT, ZKL_ECLOSED, ZKL_ECHILD; ZKL_EINVAL, also if fn is NULL. err
- * then has ZKL_EACCES, ZKL_EUNKNOWN, ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH or
- * ZKL_EPROTO, or ZKL_ELOST or ZKL_ECLOSED if that happened later. Since 0.1. */
+/* Publishes data like zkl_election_proclaim(), without blocking. data is copied. If the function
+ * returns 0, fn(err, fn_data) is called exactly once; if it returns an error, fn is never called.
+ *
+ * Returns 0; or
+ *   ZKL_EPERM, ZKL_ELOST, ZKL_ELIMIT: as zkl_election_proclaim();
+ *   ZKL_EINVAL: as zkl_election_proclaim(), or fn is NULL;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
+ * err has ZKL_EACCES, ZKL_EUNKNOWN, ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH or
+ * ZKL_EPROTO; or ZKL_ELOST or ZKL_ECLOSED if that happened later. Since 0.1. */
 ZKL_API int zkl_election_proclaim_async(zkl_election *e, const void *data, size_t size,
                                         int64_t timeout_ms, zkl_multi_fn fn, void *fn_data);
 
@@ -281,18 +302,21 @@ typedef struct zkl_leader {
 typedef void (*zkl_leader_fn)(const zkl_leader *leader, void *data);
 
 /* Watches who leads. Calls fn with the present leader (the first candidate), and at every change:
- * another token, nobody, or other proclaimed data. Unless ret is NULL, the watch is stored in *ret
- * and must be freed with zkl_watch_free(). Its calls end with that, with the handle or with the
- * session.
+ * another token, no leader, or other proclaimed data. Unless ret is NULL, the watch is stored in
+ * *ret and must be freed with zkl_watch_free(). The calls end with zkl_watch_free(), with the
+ * handle or with the session.
  *
  * Tokens rise: nothing is reported twice or out of order, also across disconnections and sessions.
- * A leader is reported again after "nobody" only in another term. One whose token is lower than one
- * reported counts as nobody. Tokens begin anew when the session was replaced because the servers'
- * data has gone back (see zkl(7)). A term that begins and ends between two looks is not reported.
- * Nothing is reported while there is no connection. Errors, such as a lack of permission, are
- * logged, and the library tries again.
+ * After "no leader", a leader is reported again only in another term. A leader whose token is lower
+ * than a reported one counts as no leader. Tokens begin anew when the session was replaced because
+ * the servers' data has gone back (see zkl(7)). A term that begins and ends between two reads of
+ * the candidates is not reported. Nothing is reported while there is no connection. Errors, such as
+ * a lack of permission, are logged, and the library tries again.
  *
- * Returns 0; ZKL_EINVAL: e or fn is NULL; ZKL_ECLOSED; ZKL_ECHILD. Since 0.1. */
+ * Returns 0; or
+ *   ZKL_EINVAL: e or fn is NULL;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
+ * Since 0.1. */
 ZKL_API int zkl_election_watch(zkl_election *e, zkl_leader_fn fn, void *data, zkl_watch **ret);
 
 ZKL_END
