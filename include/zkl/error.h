@@ -11,25 +11,27 @@ enum {
     ZKL_EINVAL = -1,    /* an argument is invalid: a path, connect string, option or NULL */
     ZKL_ENOMEM = -2,    /* the system refused a thread or a descriptor */
     ZKL_ETIMEDOUT = -3, /* the time limit passed: the lock was not acquired, or no answer came */
-    ZKL_EBUSY = -4,     /* another contender is first, and timeout_ms is 0; the election's
-                           handle is already campaigning, the member already in its barrier; or
-                           other clients were faster, again and again */
+    ZKL_EBUSY = -4,     /* another contender is first, and timeout_ms is 0; the election's handle
+                           is already campaigning; the member is already in its barrier; or other
+                           clients wrote the counter first, 1,000 times */
     ZKL_ECANCELED = -5, /* zkl_op_cancel(), zkl_canceler_cancel() or zkl_election_resign() ended the
                            acquisition */
-    ZKL_EPERM = -6,     /* the caller does not hold this lock, or does not lead */
+    ZKL_EPERM = -6,     /* the caller does not hold this lock, does not lead, or is not inside */
     ZKL_ELOST = -7,     /* the grant was lost */
-    ZKL_ECLOSED = -8,   /* the session, mutex or election was closed or freed */
-    ZKL_EDEADLK = -9,   /* would block inside a callback, or wait for itself */
+    ZKL_ECLOSED = -8,   /* the session was closed, or the handle freed */
+    ZKL_EDEADLK = -9,   /* the call would block inside a callback, or wait for its own caller */
     ZKL_ECHILD = -10,   /* called in a forked child */
     ZKL_EHOST = -11,    /* no server name can be resolved */
     ZKL_EUNREACHABLE = -12, /* no server answers */
     ZKL_EACCES = -13,       /* the server refused for lack of permission */
     ZKL_EAUTH = -14,        /* the server refused the credentials */
-    ZKL_EPATH = -15,        /* the path is below an ephemeral node */
+    ZKL_EPATH = -15,        /* the path is below an ephemeral node, which cannot have children */
     ZKL_EOVERFLOW = -16,    /* the sequence numbers of the directory are used up, or a number
-                             does not fit its counter */
-    ZKL_ELIMIT = -17,       /* too much at once: watched paths, or data in a transaction */
-    ZKL_ENOENT = -18,       /* no such node, or nobody leads */
+                               does not fit its counter */
+    ZKL_ELIMIT = -17,       /* a limit is exceeded: permits, watched paths, transactions of a grant,
+                               or data in one of them */
+    ZKL_ENOENT = -18,       /* the node does not exist, nobody holds or leads, or the semaphore has
+                               no limit */
     ZKL_ERANGE = -19,       /* the buffer is too small */
     ZKL_EPROTO = -20,       /* the server gave an answer that no ZooKeeper should give */
     ZKL_EEXIST = -21,       /* the node exists already */
@@ -47,13 +49,13 @@ typedef struct zkl_error {
     char text[256]; /* one sentence */
 } zkl_error;
 
-/* Returns a constant text for a code, "unknown error" for a number that is none; never NULL. May be
+/* Returns a constant text for a code, or "unknown error" for any other number; never NULL. May be
  * called anywhere, also in a forked child. Since 0.1. */
 ZKL_API const char *zkl_strerror(int err);
 
-/* Copies the calling thread's last failure to *ret, unless ret is NULL, and returns its code. If
- * there was no failure yet, the code is 0. A success does not reset it. May be called anywhere,
- * also in a forked child. Since 0.1. */
+/* Copies the calling thread's last failure to *ret, unless ret is NULL, and returns its code. The
+ * code is 0 if there was no failure yet. A success does not reset it. May be called anywhere, also
+ * in a forked child. Since 0.1. */
 ZKL_API int zkl_last_error(zkl_error *ret);
 
 ZKL_END

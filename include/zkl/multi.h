@@ -1,5 +1,5 @@
-/* Fenced transactions: changes to nodes that are applied all together, and only while the node of a
- * grant exists. */
+/* Fenced transactions: several changes of nodes that are applied together, and only while the node
+ * of a grant exists. */
 #ifndef ZKL_MULTI_H
 #define ZKL_MULTI_H
 
@@ -8,74 +8,85 @@
 
 ZKL_BEGIN
 
-/* Since 0.1. */
+/* What a change does. Since 0.1. */
 typedef enum zkl_change_kind {
     ZKL_CHANGE_CREATE = 1, /* creates a persistent node with the session's ACL */
     ZKL_CHANGE_SET = 2,    /* replaces the node's data */
     ZKL_CHANGE_DELETE = 3, /* deletes the node, which must have no children */
-    ZKL_CHANGE_CHECK = 4   /* changes nothing: the node must exist and have that version */
+    ZKL_CHANGE_CHECK = 4   /* changes nothing: the node must exist and have the version */
 } zkl_change_kind;
 
 /* One change. Since 0.1. */
 typedef struct zkl_change {
     zkl_change_kind kind;
     int32_t version;  /* SET, DELETE, CHECK: the version of the node's data; -1: any */
-    const char *path; /* as for zkl_mutex_new(); not a node of the grant */
+    const char *path; /* as for zkl_mutex_new(); must not be a node of the grant */
     const void *data; /* CREATE, SET: the new data; NULL: none */
     size_t size;      /* of data, in bytes */
 } zkl_change;
 
-/* A flag: the transaction also gives the lock back. As soon as it has begun the grant is RELEASED,
- * whatever the result, since nobody could say from when on another client holds the lock. The node
- * is deleted with the changes, or right after the server refused them. It has not begun, and
- * nothing has changed, after ZKL_EINVAL, ZKL_ELIMIT, ZKL_EPERM, ZKL_ECLOSED, ZKL_ECHILD and
- * ZKL_EDEADLK. The caller must still call zkl_mutex_unlock(), which then returns 0, or
- * zkl_grant_release(). Since 0.1. */
+/* A flag: the transaction also releases the lock. The grant is RELEASED as soon as the transaction
+ * has begun, whatever the result, since no client knows the instant from which another one may hold
+ * the lock. The node is deleted with the changes, or right after the server refused them. After
+ * ZKL_EINVAL, ZKL_ELIMIT, ZKL_EPERM, ZKL_ECLOSED, ZKL_ECHILD and ZKL_EDEADLK the transaction has
+ * not begun, and nothing has changed. The caller must still call zkl_mutex_unlock(), which then
+ * returns 0, or zkl_grant_release(). Since 0.1. */
 #define ZKL_MULTI_RELEASE 1u
 
-/* Applies all of changes or none of them, in one transaction. The servers refuse it unless g's node
- * exists (of a lock at several paths, all nodes), so that no pause, network delay or clock lets a
- * change of a lost grant through. It is applied once: if the connection breaks before the answer,
- * the library finds out what happened. count may be 0, and changes is then not used. flags is 0 or
- * ZKL_MULTI_RELEASE. May be called from any thread.
- * Returns
- *   0: all changes were applied. After every other result but ZKL_EUNKNOWN none was, nor will be;
+/* Applies all of changes or none of them, in one transaction. count is the number of changes. If
+ * count is 0, changes is not used. flags is 0 or ZKL_MULTI_RELEASE. May be called from any thread.
+ *
+ * The servers refuse the transaction unless g's node exists (for a lock at several paths, all
+ * nodes). So no pause, network delay or clock lets a change of a lost grant through. The
+ * transaction is applied at most once: if the connection breaks before the answer, the library
+ * finds out what happened.
+ *
+ * Returns 0 if all changes were applied; or
  *   ZKL_ELOST: the grant was lost;
  *   ZKL_EPERM: the grant had been released;
  *   ZKL_ENOENT, ZKL_EEXIST, ZKL_EVERSION, ZKL_ENOTEMPTY, ZKL_EACCES, ZKL_EPATH, ZKL_EPROTO: the
  *     server refused a change; zkl_last_error() gives its path;
- *   ZKL_EUNKNOWN: the transaction may have been applied, or may be later. The time passed, the
- *     session ended, or the connection broke three times, before an answer came; or it broke and a
- *     third party wrote or deleted the node. With ZKL_MULTI_RELEASE also: it broke and the node no
- *     longer exists, because of the transaction unless a third party deleted it;
- *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH: the time passed before it was sent,
- *     with a connection or, for that reason, without one;
- *   ZKL_ELIMIT: more than 1,000,000 bytes in all, or 2^31 transactions of one grant;
+ *   ZKL_EUNKNOWN: the transaction may have been applied, or may be applied later. Before an answer
+ *     came, the time passed, the session ended, or the connection broke three times; or the
+ *     connection broke and a third party wrote or deleted the node. With ZKL_MULTI_RELEASE also:
+ *     the connection broke and the node no longer exists; the transaction deleted it unless a third
+ *     party did;
+ *   ZKL_ETIMEDOUT: the time passed before the transaction was sent, while there was a connection;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH: the time passed before the transaction was sent,
+ *     without a connection, for that reason;
+ *   ZKL_ELIMIT: the changes have more than 1,000,000 bytes in all, or the grant has made 2^31
+ *     transactions;
  *   ZKL_EDEADLK: called inside a callback; call zkl_grant_multi_async() there;
  *   ZKL_EINVAL: g is NULL; changes is NULL and count is not 0; a change or a flag is invalid;
  *   ZKL_ECLOSED, ZKL_ECHILD.
+ * After every result except 0 and ZKL_EUNKNOWN, no change was applied and none will be.
  *
- * Each transaction writes the grant's node, of several the first: its payload, and below that a
- * line with a number that no other transaction of the grant has ("zkl tx 7"). By that number the
- * library sees whether a transaction without an answer was applied, so nobody else may write such a
- * line there. This library shows payloads without the line; other libraries show both.
+ * Each transaction writes the grant's node; if there are several nodes, the first one. It writes
+ * the payload, and below it a line with a number that no other transaction of the grant has
+ * ("zkl tx 7"). By that number the library sees whether a transaction without an answer was
+ * applied. So no other program may write such a line there. This library shows payloads without the
+ * line; other libraries show both.
  *
- * Transactions of one grant are applied in the order of the calls. When one has returned 0, those
- * before it that returned ZKL_EUNKNOWN have been applied already or never will be. Each transaction
- * wakes the next contender for one read. Since 0.1. */
+ * Transactions of one grant are applied in the order of the calls. When one has returned 0, every
+ * earlier one that returned ZKL_EUNKNOWN either has been applied already or never will be. Each
+ * transaction wakes the next contender for one read. Since 0.1. */
 ZKL_API int zkl_grant_multi(zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags,
                             int64_t timeout_ms);
 
-/* The completion of a transaction, called on a library thread. err is NULL if it was applied;
- * otherwise it is valid during the call. Since 0.1. */
+/* The completion of a transaction, called on a library thread. err is NULL if the transaction was
+ * applied; otherwise err is valid during the call. Since 0.1. */
 typedef void (*zkl_multi_fn)(const zkl_error *err, void *data);
 
-/* Applies a transaction like zkl_grant_multi(), without blocking. What changes points to is copied.
- * fn(err, data) is called exactly once if this function returns 0, and never if it returns an
- * error.
- * Returns 0; ZKL_ELOST, ZKL_EPERM, ZKL_ELIMIT, ZKL_ECLOSED, ZKL_ECHILD; ZKL_EINVAL, also if fn is
- * NULL. err then has one of the other codes of zkl_grant_multi(), or ZKL_ELOST or ZKL_ECLOSED if
- * that happened later. Since 0.1. */
+/* Applies a transaction like zkl_grant_multi(), without blocking. changes and what it points to are
+ * copied. If the function returns 0, fn(err, data) is called exactly once; if it returns an error,
+ * fn is never called.
+ *
+ * Returns 0; or
+ *   ZKL_ELOST, ZKL_EPERM, ZKL_ELIMIT: as zkl_grant_multi();
+ *   ZKL_EINVAL: as zkl_grant_multi(), or fn is NULL;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
+ * err has one of the other codes of zkl_grant_multi(); or ZKL_ELOST or ZKL_ECLOSED if that happened
+ * later. Since 0.1. */
 ZKL_API int zkl_grant_multi_async(zkl_grant *g, const zkl_change *changes, size_t count,
                                   unsigned flags, int64_t timeout_ms, zkl_multi_fn fn, void *data);
 

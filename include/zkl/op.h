@@ -1,4 +1,4 @@
-/* An acquisition in progress: it completes exactly once and can be canceled before that. */
+/* An acquisition in progress. It completes exactly once, and can be canceled before that. */
 #ifndef ZKL_OP_H
 #define ZKL_OP_H
 
@@ -8,19 +8,20 @@
 ZKL_BEGIN
 
 /* The completion of an acquisition, called exactly once, on a library thread. On success err is
- * NULL and the callee owns grant: it ends it with zkl_grant_release(). On failure grant is NULL and
- * err, which is valid during the call, gives the reason. It may call any function. Since 0.1. */
+ * NULL, and the callee owns grant and ends it with zkl_grant_release(). On failure grant is NULL,
+ * and err gives the reason; err is valid during the call. The function may call any function of the
+ * library. Since 0.1. */
 typedef void (*zkl_acquired_fn)(zkl_grant *grant, const zkl_error *err, void *data);
 
-/* The completion of an operation that gives no grant, called exactly once, on a library thread. err
- * is NULL on success; otherwise it is valid during the call. It may call any function. Since 0.1.
- */
+/* The completion of an operation that gives no grant, called exactly once, on a library thread. On
+ * success err is NULL. On failure err gives the reason and is valid during the call. The function
+ * may call any function of the library. Since 0.1. */
 typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
 
-/* Cancels an acquisition. If its completion has not begun, this always succeeds: the completion is
- * then called with ZKL_ECANCELED, and a grant that was already acquired is released. If it has
- * begun, this does nothing. Never blocks. NULL is ignored. In a forked child it does nothing.
- * Since 0.1. */
+/* Cancels an acquisition. If the completion has not begun, the cancellation always succeeds: the
+ * completion is called with ZKL_ECANCELED, and a grant that was already acquired is released. If
+ * the completion has begun, the function does nothing. Never blocks. NULL is ignored. In a forked
+ * child it does nothing. Since 0.1. */
 ZKL_API void zkl_op_cancel(zkl_op *op);
 
 /* Frees the caller's handle, before or after the completion. The acquisition itself continues. NULL
