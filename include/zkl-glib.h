@@ -1,4 +1,4 @@
-/* For programs with a GLib main loop, which then runs the callbacks of a session. */
+/* For programs with a GLib main loop. The main loop runs the callbacks of a session. */
 #ifndef ZKL_GLIB_H
 #define ZKL_GLIB_H
 
@@ -10,13 +10,13 @@ ZKL_BEGIN
 /* Creates a source that calls zkl_session_dispatch(s) when callbacks wait. s must have been opened
  * with the option dispatch. Attach the source to the context whose thread is to run the callbacks,
  * and destroy it before zkl_session_close(). The caller owns the source (g_source_unref()).
- * Returns NULL if s is NULL, has not that option or is used in a forked child; zkl_last_error()
- * gives the reason. Since 0.1. */
+ * Returns NULL if s is NULL, was opened without the option dispatch, or is used in a forked child;
+ * zkl_last_error() then gives the reason. Since 0.1. */
 ZKL_API GSource *zkl_glib_source_new(zkl_session *s);
 
 ZKL_END
 
-/* For g_autoptr(): zkl/cleanup.h says what that means. Since 0.1. */
+/* For g_autoptr(). zkl/cleanup.h describes scope guards. Since 0.1. */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_session, zkl_session_close)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_mutex, zkl_mutex_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_multilock, zkl_multilock_free)

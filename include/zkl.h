@@ -1,25 +1,28 @@
 /* zkl: ZooKeeper locks and leaders for C. This header includes the whole public interface.
  *
- * Conventions. Each holds for every function whose own comment does not say otherwise:
- * - A function that returns int returns 0, or a negative ZKL_E… code. zkl_last_error() then gives
- *   the calling thread's last failure with the path it concerns and a sentence.
- * - NULL: functions that free, close, release or cancel ignore it. Others return ZKL_EINVAL for a
- *   handle, path, function or required output that is NULL. Outputs and options that may be NULL
- *   are named in the comment. Outputs are written on success only.
+ * Conventions. Each one holds for every function whose own comment does not say otherwise:
+ * - A function of type int returns 0, or a negative ZKL_E… code. After an error, zkl_last_error()
+ *   returns the calling thread's last failure, with the path concerned and a sentence.
+ * - A list of results names each code with its cause. A code without a cause means what
+ *   zkl/error.h says: ZKL_ECLOSED that the session was closed or the handle freed, ZKL_ECHILD that
+ *   the function was called in a forked child.
+ * - Functions that free, close, release or cancel ignore NULL. Other functions return ZKL_EINVAL
+ *   for a handle, path, function or required output that is NULL. The comment names the outputs and
+ *   options that may be NULL. Outputs are written on success only.
  * - A timeout_ms is in milliseconds. 0 does not wait for other contenders. It does wait for the
  *   server, for one session timeout at most. ZKL_FOREVER, like every negative number, has no limit.
- * - Any thread may call any function, also inside a callback. A function that would
- *   have to block inside a callback returns ZKL_EDEADLK instead.
+ * - Any thread may call any function, also inside a callback. A function that would have to block
+ *   inside a callback returns ZKL_EDEADLK instead.
  * - Callbacks of a session run one at a time, in the order of events, with no lock of the library
- *   held. They run on a library thread; in a session that was opened with the option dispatch they
+ *   held. They run on a library thread. In a session that was opened with the option dispatch they
  *   run inside zkl_session_dispatch(). "On a library thread" means either.
- * - No function is a cancellation point (pthread_cancel()), like pthread_mutex_lock().
- * - The library copies strings and data that it is given. A string that it returns belongs to the
- *   object that it was asked of, and is valid as long as that object.
+ * - No function is a cancellation point (pthread_cancel()); pthread_mutex_lock() is none either.
+ * - The library copies the strings and data that it gets. A string that it returns belongs to the
+ *   object from which it was read, and is valid as long as that object.
  * - A function that is called in a forked child returns ZKL_ECHILD and changes nothing.
- * - A function that creates a handle from a session has its output first; a function of a handle
+ * - A function that creates a handle from a session has its output first. A function of a handle
  *   has its outputs last.
- * - Structs of options begin with their size; fill them with their ZKL_…_OPTIONS_INIT. */
+ * - Structs of options begin with their size. Fill them with their ZKL_…_OPTIONS_INIT. */
 #ifndef ZKL_H
 #define ZKL_H
 

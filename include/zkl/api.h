@@ -19,26 +19,26 @@
 #define ZKL_END
 #endif
 
-/* No time limit, for every timeout_ms. Since 0.1. */
+/* A timeout_ms without limit. Since 0.1. */
 #define ZKL_FOREVER ((int64_t)-1)
 
 ZKL_BEGIN
 
 /* The handles. All are opaque. Since 0.1. */
-typedef struct zkl_session zkl_session;     /* a ZooKeeper session; replaced after it expires */
+typedef struct zkl_session zkl_session;     /* one ZooKeeper session after the other */
 typedef struct zkl_mutex zkl_mutex;         /* a reentrant, fair, fenced mutex on one path */
 typedef struct zkl_multilock zkl_multilock; /* locks at several paths, all or none */
 typedef struct zkl_rwlock zkl_rwlock; /* a reentrant, fair, fenced read-write lock on one path */
 typedef struct zkl_semaphore zkl_semaphore; /* a fair semaphore on one path */
-typedef struct zkl_grant zkl_grant;         /* the right that the holder of a lock has */
+typedef struct zkl_grant zkl_grant;         /* the right to a lock that its holder has */
 typedef struct zkl_op zkl_op;               /* an acquisition in progress */
 typedef struct zkl_canceler zkl_canceler;   /* ends blocking calls */
 typedef struct zkl_queue zkl_queue;         /* a snapshot of the contenders of one path */
 typedef struct zkl_watch zkl_watch;         /* reports changes of a queue or of a leader */
 typedef struct zkl_election zkl_election;   /* a candidate at one path */
-typedef struct zkl_barrier zkl_barrier;     /* a node that keeps others waiting */
+typedef struct zkl_barrier zkl_barrier;     /* a node: clients wait while it exists */
 typedef struct zkl_double_barrier zkl_double_barrier; /* a member of a double barrier */
-typedef struct zkl_counter zkl_counter;               /* a number that a node holds */
+typedef struct zkl_counter zkl_counter;               /* a number in the data of a node */
 
 ZKL_END
 

@@ -1,7 +1,8 @@
-/* Scope guards: handles that are freed, grants that are released and locks that are unlocked when
- * their variable goes out of scope, however that happens: at the closing brace, by return, goto,
- * break or continue; in the reverse order of declaration. For compilers with the attribute cleanup
- * (GCC, Clang); with others this header declares nothing. zkl-glib.h has the same for g_autoptr().
+/* Scope guards. When their variable goes out of scope, handles are freed, grants are released and
+ * locks are unlocked, in the reverse order of declaration. It does not matter how the scope ends:
+ * at the closing brace, by return, goto, break or continue. This needs a compiler with the
+ * attribute cleanup (GCC, Clang); with others this header declares nothing. zkl-glib.h has the same
+ * for g_autoptr().
  *
  *     ZKL_AUTO(zkl_mutex) mutex = NULL;
  *     if (zkl_mutex_new(&mutex, session, "/lock", NULL) != 0)
@@ -10,9 +11,9 @@
  *     if (!locker)
  *         return -1;
  *
- * Initialize each: what is NULL is left alone. To keep a handle beyond the scope, copy the pointer
- * and set the variable to NULL. longjmp() and pthread_exit() without C++ support skip the guards,
- * and so does the end of the process. */
+ * Initialize every variable; a variable that is NULL is ignored. To keep a handle beyond the scope,
+ * copy the pointer and set the variable to NULL. longjmp(), pthread_exit() without C++ support, and
+ * the end of the process skip the guards. */
 #ifndef ZKL_CLEANUP_H
 #define ZKL_CLEANUP_H
 
@@ -38,11 +39,11 @@ ZKL_BEGIN
 /* Declares a variable of type type *, which type_cleanup(&variable) ends. Since 0.1. */
 #define ZKL_AUTO(type) __attribute__((cleanup(type##_cleanup))) type *
 
-/* One level of a mutex that the calling thread holds, and that the end of the scope unlocks. It
- * belongs to the thread as the level does, and must end before the mutex is freed. Since 0.1. */
+/* One level of a mutex that the calling thread holds. The end of the scope unlocks it. A locker
+ * belongs to the thread, as the level does, and must end before the mutex is freed. Since 0.1. */
 typedef struct zkl_mutex_locker zkl_mutex_locker;
 
-/* Locks m like zkl_mutex_lock(). Returns NULL if that failed; zkl_last_error() gives the reason.
+/* Locks m like zkl_mutex_lock(). Returns NULL if that fails; zkl_last_error() gives the reason.
  * Since 0.1. */
 static inline zkl_mutex_locker *zkl_mutex_locker_new(zkl_mutex *m, int64_t timeout_ms,
                                                      zkl_grant **ret)
@@ -57,7 +58,7 @@ static inline void zkl_mutex_locker_free(zkl_mutex_locker *locker)
         zkl_mutex_unlock((zkl_mutex *)locker);
 }
 
-/* The same of a read-write lock: a level of writing, and one of reading. Since 0.1. */
+/* The same for a read-write lock: one level of writing, and one level of reading. Since 0.1. */
 typedef struct zkl_rwlock_writer zkl_rwlock_writer;
 typedef struct zkl_rwlock_reader zkl_rwlock_reader;
 
@@ -85,8 +86,8 @@ static inline void zkl_rwlock_reader_free(zkl_rwlock_reader *reader)
         zkl_rwlock_unlock_shared((zkl_rwlock *)reader);
 }
 
-/* What ZKL_AUTO() calls. Of an operation only the handle is freed: what it completes with must
- * outlive the scope. Since 0.1. */
+/* The functions that ZKL_AUTO() calls. For an operation, only the handle is freed: the data of its
+ * completion must outlive the scope. Since 0.1. */
 static inline void zkl_session_cleanup(zkl_session **p)
 {
     zkl_session_close(*p);
