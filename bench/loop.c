@@ -22,8 +22,7 @@ struct inside {
 
 static bool lock_byte(const struct inside *in, short type)
 {
-    struct flock byte = {
-        .l_type = type, .l_whence = SEEK_SET, .l_start = in->place, .l_len = 1};
+    struct flock byte = {.l_type = type, .l_whence = SEEK_SET, .l_start = in->place, .l_len = 1};
 
     return fcntl(in->file, F_OFD_SETLK, &byte) == 0;
 }

@@ -38,8 +38,8 @@ int op_ahead(const zkl_op *op);
  * thread's last error. */
 int op_wait(zkl_op *op, zkl_grant **ret);
 
-/* What a call of the interface that does not block ends with: its own reference goes to ret, if that
- * is not NULL. op NULL: it could not begin, as the thread's last error says. */
+/* What a call of the interface that does not block ends with: its own reference goes to ret, if
+ * that is not NULL. op NULL: it could not begin, as the thread's last error says. */
 int op_end_async(zkl_op *op, zkl_op **ret);
 
 /* Ends all of them with that error. */
