@@ -195,7 +195,7 @@ static void perform(struct numbered *n, const struct numbering_action *a)
             contender_vanished(grant_contender(n->grant));
         break;
     case NUMBERING_ACT_FAIL:
-        numbered_fail(n, ZKL_EACCES);
+        numbered_fail(n, n->denied ? ZKL_EACCES : ZKL_EPROTO);
         break;
     }
 }

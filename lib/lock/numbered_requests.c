@@ -29,6 +29,7 @@ static void answered(struct numbered *n, const struct request *r, const struct s
         ev.answer = NUMBERING_CHANGED;
     else if (reply->rc != STORE_OK)
         ev.answer = NUMBERING_REFUSED;
+    n->denied = reply->rc == STORE_NOAUTH;
     if (reply->rc != STORE_GONE && n->decided)
         numbered_step(n, &ev);
     numbered_unref(n);

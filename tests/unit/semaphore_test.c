@@ -129,6 +129,49 @@ static void try_behind_one_without_numbers(void)
     end();
 }
 
+static void on_cancel(void)
+{
+    zkl_op_cancel(st.op);
+}
+
+static void on_free(void)
+{
+    zkl_semaphore_free(st.m);
+    st.m = NULL;
+}
+
+static void on_refusal(void)
+{
+    ANSWER(STORE_LIST, "/root/s", .rc = STORE_NOAUTH);
+}
+
+static void on_odd_answer(void)
+{
+    ANSWER(STORE_LIST, "/root/s", .rc = STORE_BAD);
+}
+
+/* Whatever ends it on the way to its numbers, the node goes. */
+static void given_up_before_its_numbers(void)
+{
+    static const struct {
+        void (*give_up)(void);
+        int code;
+    } rows[] = {{on_cancel, ZKL_ECANCELED},
+                {on_free, ZKL_ECLOSED},
+                {on_refusal, ZKL_EACCES},
+                {on_odd_answer, ZKL_EPROTO}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        admit_numbered(ZKL_FOREVER);
+        CHECK(fake_is_asked(STORE_LIST, "/root/s"));
+        rows[i].give_up();
+        zkl_session_dispatch(st.s);
+        CHECK_INT(st.code, rows[i].code);
+        CHECK(st.grant == NULL && fake_is_asked(STORE_DELETE, st.node));
+        end();
+    }
+}
+
 /* Where the numbers are used up the directory is made anew: with the limit that it had last. */
 static void directory_made_anew(void)
 {
@@ -177,6 +220,7 @@ static void too_much_is_watched(void)
 
 static const struct test_case cases[] = {
     {"try_behind_one_without_numbers", try_behind_one_without_numbers},
+    {"given_up_before_its_numbers", given_up_before_its_numbers},
     {"directory_made_anew", directory_made_anew},
     {"too_much_is_watched", too_much_is_watched},
     {"numbers_that_may_be_known_stay", numbers_that_may_be_known_stay},
