@@ -83,6 +83,10 @@ static int change(zkl_session *s, char *hosts)
         g_free(hosts);
         return error_set(ZKL_ECLOSED, NULL, "the session was closed");
     }
+    if (strcmp(hosts, s->hosts) == 0) { /* a new session would cost every place in line */
+        g_free(hosts);
+        return 0;
+    }
     g_free(s->hosts);
     g_free(s->shown_hosts);
     s->hosts = hosts;

@@ -43,6 +43,25 @@ static void when_the_connection_is_lost(void)
     hand_close(s);
 }
 
+/* The list that it has changes nothing: whoever waits keeps its place. */
+static void same_list(void)
+{
+    zkl_session *s = hand_session();
+    struct acquisition a;
+
+    hand_enter(&a, s, ZKL_FOREVER);
+    CHECK_INT(zkl_session_set_servers(s, "fake:1/root"), 0);
+    fake_event(STORE_EV_DOWN);
+    fire_timers(s);
+    CHECK(fake_is_asked(STORE_CREATE, "/root/l")); /* by the same session still */
+    fake_event(STORE_EV_UP);
+    CHECK_INT(zkl_session_id(s), FAKE_SESSION_ID);
+    zkl_op_cancel(a.op);
+    zkl_session_dispatch(s);
+    hand_leave(&a);
+    hand_close(s);
+}
+
 /* What is held keeps the session, which the old servers may take back. */
 static void held(void)
 {
@@ -140,6 +159,7 @@ static void bad_arguments(void)
 
 static const struct test_case cases[] = {
     {"when_the_connection_is_lost", when_the_connection_is_lost},
+    {"same_list", same_list},
     {"held", held},
     {"member_inside", member_inside},
     {"before_a_connection", before_a_connection},
