@@ -169,7 +169,7 @@ static struct options {
     gint64 max_states;
     gchar *only;
     gboolean full, every_order;
-} options = {.contenders = 0, .faults = -1, .max_states = 400000000};
+} options = {.contenders = 0, .faults = -1, .max_states = 250000000};
 
 static int passed, failed, skipped;
 

@@ -116,6 +116,11 @@ static void cannot_be_had(void)
     }
     refused();
     STEP("read nonode", ST_DONE, "revoke, delete-shared");
+    hold(CHILD_WRITE);
+    STEP("timer", ST_HOLDING, "read");
+    SAY("read 7");
+    SAY("downgrade");
+    STEP("shared-created refused", ST_HOLDING, "arm"); /* it has its watch */
 }
 
 /* Removed before the read node was there, another writer may have come in: both must go. */

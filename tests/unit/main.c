@@ -82,6 +82,7 @@ int main(int argc, char **argv)
         &barrier_suite,
         &options_suite,
         &handle_suite,
+        &rwlock_suite,
         &queue_change_suite,
         &queue_suite,
         &queue_watch_suite,

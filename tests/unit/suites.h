@@ -81,6 +81,7 @@ extern const struct test_suite session_suite;
 extern const struct test_suite servers_suite;
 extern const struct test_suite barrier_suite;
 extern const struct test_suite handle_suite;
+extern const struct test_suite rwlock_suite;
 extern const struct test_suite queue_change_suite;
 extern const struct test_suite queue_suite;
 extern const struct test_suite queue_watch_suite;
