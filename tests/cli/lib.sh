@@ -245,6 +245,26 @@ let_go() { # the holder's status
     status_of "$holder"
 }
 
+# A holder in the background at $L, by a name, whose command shows a variable in NAME.has and runs
+# until there is NAME.go.
+hold_as() { # VARIABLE NAME OPTION...
+    local variable=$1 name=$2
+    shift 2
+    # shellcheck disable=SC2016
+    "$ZKL" lock "$@" --name "$name" "$L" sh -c \
+        'printenv "$2" >"$1.has"; until [ -e "$1.go" ]; do sleep 0.02; done' sh "$scratch/$name" "$variable" &
+    remember $!
+}
+
+runs() { # NAME
+    [ -s "$scratch/$1.has" ]
+}
+
+# Who is in line at $L: state, kind and name, a line each.
+states() {
+    "$ZKL" ls --json "$L" | sed -nE 's/.*"state": "([a-z]+)".*"kind": "([a-z]+)".*"owner": "([a-z0-9]+)".*/\1 \2 \3/p'
+}
+
 # A candidate in the background, $candidate, whose command, after the options, runs until it is told
 # to end by TERM or by a file. What happens is in the files ID.terms (one line for each: process,
 # token), ID.termed, ID.lines and ID.err.

@@ -1,22 +1,12 @@
 #!/bin/bash
 # zkl lock -s and -x: readers share, a writer is alone; what ls and watch say; beside a mutex.
-# shellcheck disable=SC2016
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_server
 begin
 L=/cli/rwlock
 
-# A holder of its own name, whose command runs until its file says so.
-share() { # NAME OPTION...
-    local name=$1
-    shift
-    "$ZKL" lock "$@" --name "$name" $L sh -c \
-        'echo "$ZKL_NODE" >"$1.node"; until [ -e "$1.go" ]; do sleep 0.02; done' sh "$scratch/$name" &
-    remember $!
-}
-runs() { [ -s "$scratch/$1.node" ]; }
-states() { "$ZKL" ls --json $L | sed -nE 's/.*"state": "([a-z]+)".*"kind": "([a-z]+)".*"owner": "([a-z0-9]+)".*/\1 \2 \3/p'; }
+share() { hold_as ZKL_NODE "$@"; } # NAME OPTION...
 says() { grep -q "$1" "$scratch/watched"; }
 
 for way in "-s -x" "--shared --exclusive" "-s -e"; do
@@ -52,11 +42,11 @@ expect "the second holds on" $'holds read r2\nwaiting write w3\nwaiting read r4'
 touch "$scratch/r2.go"
 wait_until "the writer runs" runs w3
 expect "alone" $'holds write w3\nwaiting read r4' "$(states)"
-expect_match "its node" "^$L/_c_[0-9a-f-]+-__WRIT__[0-9]{10}\$" "$(<"$scratch/w3.node")"
+expect_match "its node" "^$L/_c_[0-9a-f-]+-__WRIT__[0-9]{10}\$" "$(<"$scratch/w3.has")"
 wait_until "watch has seen that" says 'holds .* write zkl .* w3$'
 touch "$scratch/w3.go"
 wait_until "the last reader runs" runs r4
-expect_match "its node" "^$L/_c_[0-9a-f-]+-__READ__[0-9]{10}\$" "$(<"$scratch/r4.node")"
+expect_match "its node" "^$L/_c_[0-9a-f-]+-__READ__[0-9]{10}\$" "$(<"$scratch/r4.has")"
 wait_until "watch has seen that" says 'holds .* read zkl .* r4$'
 touch "$scratch/r4.go"
 expect_no_node "nothing is left" $L

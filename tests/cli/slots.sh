@@ -7,16 +7,7 @@ need_server
 begin
 L=/cli/slots
 
-# A holder of its own name, whose command runs until its file says so.
-take() { # NAME OPTION...
-    local name=$1
-    shift
-    "$ZKL" lock "$@" --name "$name" $L sh -c \
-        'echo "$ZKL_SLOT" >"$1.slot"; until [ -e "$1.go" ]; do sleep 0.02; done' sh "$scratch/$name" &
-    remember $!
-}
-runs() { [ -s "$scratch/$1.slot" ]; }
-states() { "$ZKL" ls --json $L | sed -nE 's/.*"state": "([a-z]+)".*"kind": "([a-z]+)".*"owner": "([a-z0-9]+)".*/\1 \2 \3/p'; }
+take() { hold_as ZKL_SLOT "$@"; } # NAME OPTION...
 
 for bad in 0 -1 x 2147483648; do
     refused "--slots $bad" 64 "^zkl: --slots: must be a number" lock --slots=$bad $L true
@@ -47,14 +38,14 @@ take b --slots 2
 wait_until "the second runs beside it" runs b
 take c --slots 2
 wait_until "a third waits" has_contenders $L 3
-expect "their slots" "0 1" "$(cat "$scratch/a.slot") $(cat "$scratch/b.slot")"
+expect "their slots" "0 1" "$(cat "$scratch/a.has") $(cat "$scratch/b.has")"
 expect "who holds, in order" $'holds lease a\nholds lease b\nwaiting lease c' "$(states)"
 refused "one that tries" 1 "^zkl: $L: " lock -n --slots 2 $L true
 refused "a mutex" 64 "^zkl: $L: \"_c_.*\" is of a semaphore\$" lock $L true
 wait_until "those are gone" has_contenders $L 3
 touch "$scratch/a.go"
 wait_until "the third runs" runs c
-expect "the slot of the first" 0 "$(<"$scratch/c.slot")"
+expect "the slot of the first" 0 "$(<"$scratch/c.has")"
 take d --slots 2
 wait_until "another one waits" has_contenders $L 3
 run "$ZKL" limit $L 3

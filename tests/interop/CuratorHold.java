@@ -1,50 +1,38 @@
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
-import org.apache.curator.framework.recipes.locks.LockPath;
 
 /** Curator's mutex, revocable or not, and either side of its read-write lock. */
-final class CuratorHold extends Hold {
-    private final InterProcessMutex lock;
+final class CuratorHold extends LockHold {
     private final AtomicInteger asked = new AtomicInteger();
 
     CuratorHold(CuratorFramework client, String path, String kind) {
+        this(mutex(client, path, kind));
+        if (kind.equals("curator-revocable")) {
+            mutex.makeRevocable(held -> asked.incrementAndGet());
+        }
+    }
+
+    private CuratorHold(InterProcessMutex mutex) {
+        super(mutex, mutex);
+    }
+
+    private static InterProcessMutex mutex(CuratorFramework client, String path, String kind) {
         switch (kind) {
-        case "curator-revocable":
-            lock = new InterProcessMutex(client, path);
-            lock.makeRevocable(held -> asked.incrementAndGet());
-            break;
         case "curator":
-            lock = new InterProcessMutex(client, path);
-            break;
+        case "curator-revocable":
+            return new InterProcessMutex(client, path);
         case "curator-read":
-            lock = new InterProcessReadWriteLock(client, path).readLock();
-            break;
+            return new InterProcessReadWriteLock(client, path).readLock();
         case "curator-write":
-            lock = new InterProcessReadWriteLock(client, path).writeLock();
-            break;
+            return new InterProcessReadWriteLock(client, path).writeLock();
         default:
             throw new IllegalArgumentException("no kind " + kind);
         }
-    }
-
-    @Override
-    boolean acquire(boolean wait) throws Exception {
-        if (wait) {
-            lock.acquire();
-            return true;
-        }
-        return lock.acquire(0, TimeUnit.MILLISECONDS);
-    }
-
-    @Override
-    String node() {
-        return LockPath.of(lock);
     }
 
     @Override
@@ -53,15 +41,10 @@ final class CuratorHold extends Hold {
     }
 
     @Override
-    void release() throws Exception {
-        lock.release();
-    }
-
-    @Override
     Collection<String> list() throws Exception {
         List<String> names = new ArrayList<>();
 
-        for (String node : lock.getParticipantNodes()) {
+        for (String node : mutex.getParticipantNodes()) {
             names.add(node.substring(node.lastIndexOf('/') + 1));
         }
         return names;
