@@ -82,10 +82,13 @@ ZKL_API void zkl_multilock_free(zkl_multilock *l);
  * After a failure no node is left behind at any path. Since 0.1. */
 ZKL_API int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms, zkl_grant **ret);
 
-/* Acquires all paths or none like zkl_multilock_lock(), but another thread can end the wait with
- * zkl_canceler_cancel(). canceler may be NULL. It must be valid until this function returns.
+/* Acquires all paths or none like zkl_multilock_lock(). Another thread can end the call with
+ * zkl_canceler_cancel(). canceler may be NULL; otherwise it must be valid until the function
+ * returns.
  *
- * Returns as zkl_multilock_lock(), or ZKL_ECANCELED: canceler was canceled. Since 0.1. */
+ * Returns as zkl_multilock_lock(); or
+ *   ZKL_ECANCELED: canceler was canceled.
+ * Since 0.1. */
 ZKL_API int zkl_multilock_lock_cancelable(zkl_multilock *l, int64_t timeout_ms,
                                           zkl_canceler *canceler, zkl_grant **ret);
 

@@ -95,11 +95,13 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
 ZKL_API int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms,
                                   zkl_grant **ret);
 
-/* Acquires the given number of permits like zkl_semaphore_acquire(), but another thread can end the
- * wait with zkl_canceler_cancel(). canceler may be NULL. It must be valid until this function
- * returns.
+/* Acquires the given number of permits like zkl_semaphore_acquire(). Another thread can end the
+ * call with zkl_canceler_cancel(). canceler may be NULL; otherwise it must be valid until the
+ * function returns.
  *
- * Returns as zkl_semaphore_acquire(), or ZKL_ECANCELED: canceler was canceled. Since 0.1. */
+ * Returns as zkl_semaphore_acquire(); or
+ *   ZKL_ECANCELED: canceler was canceled.
+ * Since 0.1. */
 ZKL_API int zkl_semaphore_acquire_cancelable(zkl_semaphore *m, int permits, int64_t timeout_ms,
                                              zkl_canceler *canceler, zkl_grant **ret);
 
