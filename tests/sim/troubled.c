@@ -12,7 +12,7 @@ static void trouble(struct troubled *t, unsigned victim)
     struct stage *stage = t->stage;
     struct client *c = t->clients[victim];
 
-    const unsigned sort = stage_below(stage, 6);
+    const unsigned sort = stage_below(stage, 7);
 
     t->faults++;
     t->healed[victim] = NEVER;
@@ -31,6 +31,10 @@ static void trouble(struct troubled *t, unsigned victim)
     case 4:
         client_pause(c, false);
         break;
+    case 5:
+        t->lagging = (int)stage_below(stage, SERVERS);
+        world_lag(stage->world, t->lagging, stage_between(stage, 10, 500) * MS);
+        break;
     default:
         world_cut(c->host, -1, stage_chance(stage, 70), true);
     }
@@ -40,6 +44,9 @@ static void heal(struct troubled *t, unsigned victim)
 {
     trace_line(t->stage->trace, stage_now(t->stage), host_name(t->clients[victim]->host),
                "is healed");
+    if (t->lagging >= 0)
+        world_lag(t->stage->world, t->lagging, 0);
+    t->lagging = -1;
     world_heal(t->clients[victim]->host, -1);
     if (host_is_paused(t->clients[victim]->host))
         client_resume(t->clients[victim]);
@@ -97,7 +104,7 @@ void troubled_begin(struct troubled *t, uint64_t seed, void (*look)(void))
                                         .latency_max_us = LATENCY_US};
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
 
-    *t = (struct troubled){.stage = stage_new(seed, config, NULL)};
+    *t = (struct troubled){.stage = stage_new(seed, config, NULL), .lagging = -1};
     playing = t->stage;
     looking = look;
     options.session_timeout_ms = TROUBLED_TIMEOUT_MS;

@@ -15,6 +15,7 @@ struct troubled {
     int64_t healed[TROUBLED_CLIENTS]; /* when its last trouble was over; NEVER: it is in it */
     struct alarm fault;
     unsigned victim, faults;
+    int lagging; /* a server; -1: none */
 };
 
 /* look, unless it is NULL, is called after each step of the world while a call blocks. */
