@@ -56,11 +56,13 @@ static void on_directory(struct request *r, const struct store_reply *reply)
     double_unref(b);
 }
 
+/* Where the first is refused at once it is over, and a watch would outlive it. */
 static void ask_look(zkl_double_barrier *b, uint32_t tag)
 {
     request_send(b->spec.session, double_request(b, STORE_GET, b->spec.path, on_directory, tag));
-    double_send_watching(b, double_request(b, STORE_STAT, b->ready, on_ready, tag),
-                         &b->ready_watch);
+    if (tag == b->machine.tag)
+        double_send_watching(b, double_request(b, STORE_STAT, b->ready, on_ready, tag),
+                             &b->ready_watch);
 }
 
 static void on_opened(struct request *r, const struct store_reply *reply)

@@ -1,6 +1,8 @@
 /* The machine of a member of a double barrier, in exchanges: what it hears, and what it asks for
- * then. tests/explore/rounds has every interleaving. */
+ * then. tests/explore/rounds has every interleaving. And its driver, refused at once. */
 #include "recipes/barrier.h"
+
+#include "by_hand.h"
 #include "suites.h"
 
 #include <glib.h>
@@ -368,10 +370,46 @@ static void bounds(void)
     CHECK_INT(barrier_bound_read(NULL, 0), 0);
 }
 
+static bool refuse_reading(const struct store_request *request, struct store_reply *reply)
+{
+    *reply = (struct store_reply){.rc = STORE_BAD};
+    return request->kind == STORE_GET && strcmp(request->path, "/root/d") == 0;
+}
+
+static void on_done(const zkl_error *err, void *data)
+{
+    *(int *)data = err ? err->code : 0;
+}
+
+/* Refused before it is sent: the watch that would be asked for behind it would outlive the member.
+ */
+static void look_is_refused_at_once(void)
+{
+    zkl_session *s = hand_session();
+    zkl_double_barrier *b;
+    int code = 1;
+
+    REQUIRE(zkl_double_barrier_new(&b, s, "/d", 1, NULL) == 0);
+    REQUIRE(zkl_double_barrier_enter_async(b, ZKL_FOREVER, on_done, &code) == 0);
+    fake_answer_at_once(refuse_reading);
+    ANSWER(STORE_CREATE, "/root/d/", .rc = STORE_OK, .czxid = 5);
+    fake_answer_at_once(NULL);
+    CHECK(!fake_is_asked(STORE_STAT, "/root/d/ready"));
+    ANSWER(STORE_DELETE, "/root/d/", .rc = STORE_OK);
+    zkl_session_dispatch(s);
+    CHECK_INT(code, ZKL_EPROTO);
+    zkl_double_barrier_free(b);
+    hand_close(s);
+}
+
 static const struct test_case cases[] = {
-    {"entering", entering}, {"leaving", leaving},
-    {"stopped", stopped},   {"session_ends", session_ends},
-    {"table", table},       {"bounds", bounds},
+    {"look_is_refused_at_once", look_is_refused_at_once},
+    {"entering", entering},
+    {"leaving", leaving},
+    {"stopped", stopped},
+    {"session_ends", session_ends},
+    {"table", table},
+    {"bounds", bounds},
     {NULL, NULL},
 };
 
