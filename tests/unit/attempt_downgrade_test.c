@@ -48,10 +48,13 @@ static void refused(void)
 static void moved(void)
 {
     uint64_t token;
+    uint32_t tag;
 
     proved();
     token = play.c.token;
+    tag = play.c.tag;
     STEP("moved", ST_HOLDING, "delete-exclusive, arm");
+    CHECK(play.c.tag > tag); /* no answer that is under way is the newest */
     CHECK_INT(play.c.downgrade, DOWNGRADE_NONE);
     CHECK_INT(play.c.kind, CHILD_READ);
     CHECK_INT(play.c.token, token);

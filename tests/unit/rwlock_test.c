@@ -149,9 +149,102 @@ static void options(void)
     }
 }
 
+/* ---- a writer becomes a reader ---- */
+
+enum { MADE, UNKNOWN, GONE, TOOK };
+
+static int turn_of_events;
+static char write_node[128];
+static zkl_grant *grant;
+
+/* Reads alone: the write node is there or not, the read node is whenever it is looked for. */
+static bool answer_reads(const struct store_request *request, struct store_reply *reply)
+{
+    const bool of_writer = strstr(request->path, "-__WRIT__") != NULL;
+
+    *reply = (struct store_reply){.rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID, .czxid = 5};
+    if (of_writer && turn_of_events == GONE)
+        reply->rc = STORE_NONODE;
+    if (of_writer && turn_of_events == TOOK)
+        reply->ephemeral_owner = FAKE_SESSION_ID + 1;
+    return request->kind == STORE_GET || request->kind == STORE_STAT;
+}
+
+static void wait_asked(enum store_kind kind, const char *path)
+{
+    while (!fake_is_asked(kind, path))
+        g_usleep(1000);
+}
+
+/* Holds on both sides, gives the writer's back, and is asked to create the read node. */
+static char *begin_down(int events)
+{
+    zkl_rwlock_options o = ZKL_RWLOCK_OPTIONS_INIT;
+
+    o.name = "who";
+    turn_of_events = events;
+    begin(&o);
+    REQUIRE(zkl_rwlock_lock(l, ZKL_FOREVER, NULL) == 0);
+    REQUIRE(zkl_rwlock_lock_shared(l, 0, &grant) == 0);
+    g_strlcpy(write_node, zkl_grant_node(grant), sizeof write_node);
+    fake_answer_at_once(answer_reads);
+    CHECK_INT(zkl_rwlock_unlock(l), 0);
+    wait_asked(STORE_CREATE, "/l");
+    const struct store_request asked = fake_request(STORE_CREATE, "/l");
+    CHECK_INT(asked.mode, STORE_EPHEMERAL);
+    CHECK_INT(asked.length, 3);
+    CHECK(memcmp(asked.data, "who", 3) == 0);
+    return g_strdup(asked.path);
+}
+
+static void becomes_a_reader(void)
+{
+    static const int events[] = {MADE, UNKNOWN};
+
+    for (int i = 0; i < 2; i++) {
+        char *path = begin_down(events[i]);
+        CHECK(g_str_has_suffix(path, "-__READ__0000000007"));
+        ANSWER(STORE_CREATE, "/l", .rc = events[i] == MADE ? STORE_OK : STORE_UNKNOWN, .path = path,
+               .ephemeral_owner = FAKE_SESSION_ID);
+        wait_asked(STORE_DELETE, write_node);
+        CHECK_STR(zkl_grant_node(grant), path);
+        CHECK_INT(zkl_grant_token(grant), 5);
+        CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
+        CHECK(!fake_is_asked(STORE_DELETE, path));
+        ANSWER(STORE_DELETE, write_node, .rc = STORE_OK);
+        CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
+        wait_asked(STORE_DELETE, path);
+        end();
+        g_free(path);
+    }
+}
+
+/* Without the write node it cannot be told who came in between. */
+static void write_node_was_gone(void)
+{
+    static const int events[] = {GONE, TOOK};
+
+    for (int i = 0; i < 2; i++) {
+        char *path = begin_down(events[i]);
+        ANSWER(STORE_CREATE, "/l", .rc = STORE_OK, .path = path,
+               .ephemeral_owner = FAKE_SESSION_ID);
+        wait_asked(STORE_DELETE, path);
+        CHECK_INT(zkl_grant_state(grant), ZKL_LOST);
+        CHECK_STR(zkl_grant_node(grant), write_node);
+        CHECK_INT(zkl_rwlock_unlock_shared(l), ZKL_ELOST);
+        end();
+        g_free(path);
+    }
+}
+
 static const struct test_case cases[] = {
-    {"bad_rwlock", bad_rwlock}, {"sides", sides}, {"sides_async", sides_async},
-    {"options", options},       {NULL, NULL},
+    {"bad_rwlock", bad_rwlock},
+    {"sides", sides},
+    {"sides_async", sides_async},
+    {"options", options},
+    {"becomes_a_reader", becomes_a_reader},
+    {"write_node_was_gone", write_node_was_gone},
+    {NULL, NULL},
 };
 
 const struct test_suite rwlock_suite = {"rwlock", NULL, NULL, cases};
