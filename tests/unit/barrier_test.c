@@ -3,6 +3,7 @@
 #include "recipes/barrier.h"
 
 #include "by_hand.h"
+#include "exchange.h"
 #include "suites.h"
 
 #include <glib.h>
@@ -72,9 +73,7 @@ static void play(const struct exchange *x)
         for (uint32_t i = 0; i < actions.count; i++)
             put(text, &actions.list[i]);
         g_string_append_printf(text, " = %s", barrier_state_name(b.state));
-        if (!CHECK_STR(text->str, x->steps[k].acts))
-            runner_fail(__FILE__, __LINE__, "%s, step %d", x->what, k + 1);
-        g_string_free(text, TRUE);
+        exchange_check(g_string_free(text, FALSE), x->steps[k].acts, x->what, k);
     }
 }
 

@@ -1,6 +1,6 @@
 #include "candidacy_play.h"
 
-#include "runner.h"
+#include "exchange.h"
 
 #include <glib.h>
 
@@ -58,9 +58,7 @@ void candidacy_play(const struct candidacy_exchange *rows, size_t count)
         struct candidacy c = rows[i].machine;
         for (int k = 0; k < CANDIDACY_STEPS_MAX && rows[i].steps[k].acts; k++) {
             char *acts = play_step(&c, &rows[i].steps[k].heard);
-            if (!CHECK_STR(acts, rows[i].steps[k].acts))
-                runner_fail(__FILE__, __LINE__, "%s, step %d", rows[i].what, k + 1);
-            g_free(acts);
+            exchange_check(acts, rows[i].steps[k].acts, rows[i].what, k);
         }
     }
 }

@@ -1,4 +1,5 @@
 /* The machine of a children watch, in exchanges: what it is told, and what it asks for then. */
+#include "exchange.h"
 #include "recipes/back_off.h"
 #include "recipes/children.h"
 #include "suites.h"
@@ -68,9 +69,7 @@ static void play(const struct exchange *x)
         for (uint32_t i = 0; i < actions.count; i++)
             put(text, &actions.list[i]);
         g_string_append_printf(text, " = %s", children_state_name(c.state));
-        if (!CHECK_STR(text->str, x->steps[k].acts))
-            runner_fail(__FILE__, __LINE__, "%s, step %d", x->what, k + 1);
-        g_string_free(text, TRUE);
+        exchange_check(g_string_free(text, FALSE), x->steps[k].acts, x->what, k);
     }
 }
 

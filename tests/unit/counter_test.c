@@ -1,5 +1,6 @@
 /* The machine of an operation on a counter, in exchanges: what it hears, and what it asks for then.
  */
+#include "exchange.h"
 #include "recipes/counter.h"
 #include "suites.h"
 
@@ -69,9 +70,7 @@ static void play(const struct exchange *x)
             continue;
         }
         char *text = describe(&c, &a);
-        if (!CHECK_STR(text, x->steps[k].acts))
-            runner_fail(__FILE__, __LINE__, "%s, step %d", x->what, k + 1);
-        g_free(text);
+        exchange_check(text, x->steps[k].acts, x->what, k);
     }
 }
 

@@ -1,4 +1,5 @@
 /* The machine of a lock at several paths, in exchanges: what it is told, and what it asks for. */
+#include "exchange.h"
 #include "recipes/multi_lock.h"
 #include "suites.h"
 
@@ -76,9 +77,7 @@ static void play(const struct row *rows, size_t count)
         multi_lock_init(&m, paths);
         for (int k = 0; k < STEPS_MAX && rows[i].steps[k].acts; k++) {
             char *acts = step(&m, paths, numbers, &rows[i].steps[k].told);
-            if (!CHECK_STR(acts, rows[i].steps[k].acts))
-                runner_fail(__FILE__, __LINE__, "%s, step %d", rows[i].what, k + 1);
-            g_free(acts);
+            exchange_check(acts, rows[i].steps[k].acts, rows[i].what, k);
         }
     }
 }

@@ -1,4 +1,5 @@
 /* What an observer is told: tokens rise, nothing twice. */
+#include "exchange.h"
 #include "observe.h"
 
 #include "seeded.h"
@@ -185,9 +186,7 @@ static void play(const struct exchange *rows, size_t count)
             for (uint32_t n = 0; n < actions.count; n++)
                 put(text, &actions.list[n]);
             g_string_append_printf(text, " = %s %s", nodes[o.node], datas[o.data]);
-            if (!CHECK_STR(text->str, rows[i].steps[k].acts))
-                runner_fail(__FILE__, __LINE__, "%s, step %d", rows[i].what, k + 1);
-            g_string_free(text, TRUE);
+            exchange_check(g_string_free(text, FALSE), rows[i].steps[k].acts, rows[i].what, k);
         }
     }
 }

@@ -1,6 +1,6 @@
 #include "retain_play.h"
 
-#include "runner.h"
+#include "exchange.h"
 
 #include <glib.h>
 
@@ -48,9 +48,7 @@ static void play(const struct retain_row *row)
     retain_init(&r);
     for (int k = 0; k < RETAIN_STEPS_MAX && row->steps[k].acts; k++) {
         char *acts = retain_play_step(&r, &row->steps[k].told);
-        if (!CHECK_STR(acts, row->steps[k].acts))
-            runner_fail(__FILE__, __LINE__, "%s, step %d", row->what, k + 1);
-        g_free(acts);
+        exchange_check(acts, row->steps[k].acts, row->what, k);
     }
 }
 

@@ -1,6 +1,6 @@
 #include "transaction_play.h"
 
-#include "runner.h"
+#include "exchange.h"
 
 #include <glib.h>
 
@@ -39,9 +39,7 @@ static void play(const struct exchange *x)
 
     for (int i = 0; i < EXCHANGE_MAX && x->steps[i].acts; i++) {
         char *acts = exchange_step(&t, &x->steps[i].ev);
-        if (!CHECK_STR(acts, x->steps[i].acts))
-            runner_fail(__FILE__, __LINE__, "%s, step %d", x->what, i + 1);
-        g_free(acts);
+        exchange_check(acts, x->steps[i].acts, x->what, i);
     }
 }
 
