@@ -74,9 +74,20 @@ need_kazoo() {
     lacking kazoo
 }
 
+# Once for all scripts: whoever comes first compiles, the others wait for that.
 build_peer() {
-    class_path=$curator:$write_lock:/usr/share/java/slf4j-simple.jar:$scratch/classes
-    run javac "${javac_options[@]}" -Xlint:all,-classfile,-path -Werror -cp "$class_path" -d "$scratch/classes" "$here"/*.java
+    local classes=$top_builddir/tests/interop/classes lock
+    class_path=$curator:$write_lock:/usr/share/java/slf4j-simple.jar:$classes
+    mkdir -p "$classes"
+    exec {lock}>"$classes/lock"
+    flock "$lock"
+    status=0 err=
+    if [ ! -e "$classes/made" ] || [ -n "$(find "$here" -maxdepth 1 \( -name '*.java' -o -type d \) -newer "$classes/made")" ]; then
+        touch "$classes/begun"
+        run javac "${javac_options[@]}" -Xlint:all,-classfile,-path -Werror -cp "$class_path" -d "$classes" "$here"/*.java
+        [ "$status" -ne 0 ] || mv "$classes/begun" "$classes/made"
+    fi
+    exec {lock}>&-
     expect "the Java programs compile" "0:" "$status:$err"
     [ "$status" -eq 0 ] || finish
 }
