@@ -105,6 +105,22 @@ static void sides(void)
     end();
 }
 
+static void sides_cancelable(void)
+{
+    zkl_canceler *canceler;
+
+    begin(NULL);
+    REQUIRE(zkl_canceler_new(&canceler) == 0);
+    CHECK_INT(zkl_rwlock_lock_cancelable(l, ZKL_FOREVER, canceler, NULL), 0);
+    CHECK(strstr(made, "-__WRIT__"));
+    CHECK_INT(zkl_rwlock_unlock(l), 0);
+    CHECK_INT(zkl_rwlock_lock_shared_cancelable(l, ZKL_FOREVER, canceler, NULL), 0);
+    CHECK(strstr(made, "-__READ__"));
+    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
+    end();
+    zkl_canceler_free(canceler);
+}
+
 static zkl_grant *_Atomic granted;
 
 static void on_acquired(zkl_grant *grant, const zkl_error *error, void *user)
@@ -154,6 +170,7 @@ static void options(void)
 enum { MADE, UNKNOWN, GONE, TOOK };
 
 static int turn_of_events;
+static atomic_int reads_of_reader, reads_of_writer; /* but those that leave a watch */
 static char write_node[128];
 static zkl_grant *grant;
 
@@ -167,6 +184,8 @@ static bool answer_reads(const struct store_request *request, struct store_reply
         reply->rc = STORE_NONODE;
     if (of_writer && turn_of_events == TOOK)
         reply->ephemeral_owner = FAKE_SESSION_ID + 1;
+    if (request->kind == STORE_GET && !request->watch)
+        atomic_fetch_add(of_writer ? &reads_of_writer : &reads_of_reader, 1);
     return request->kind == STORE_GET || request->kind == STORE_STAT;
 }
 
@@ -183,6 +202,7 @@ static char *begin_down(int events)
 
     o.name = "who";
     turn_of_events = events;
+    reads_of_reader = reads_of_writer = 0;
     begin(&o);
     REQUIRE(zkl_rwlock_lock(l, ZKL_FOREVER, NULL) == 0);
     REQUIRE(zkl_rwlock_lock_shared(l, 0, &grant) == 0);
@@ -208,6 +228,8 @@ static void becomes_a_reader(void)
                .ephemeral_owner = FAKE_SESSION_ID);
         wait_asked(STORE_DELETE, write_node);
         CHECK_STR(zkl_grant_node(grant), path);
+        CHECK_INT(reads_of_reader, events[i] == UNKNOWN);
+        CHECK_INT(reads_of_writer, 1);
         CHECK_INT(zkl_grant_token(grant), 5);
         CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
         CHECK(!fake_is_asked(STORE_DELETE, path));
@@ -240,6 +262,7 @@ static void write_node_was_gone(void)
 static const struct test_case cases[] = {
     {"bad_rwlock", bad_rwlock},
     {"sides", sides},
+    {"sides_cancelable", sides_cancelable},
     {"sides_async", sides_async},
     {"options", options},
     {"becomes_a_reader", becomes_a_reader},
