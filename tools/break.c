@@ -44,10 +44,12 @@ static int confirm(const struct breaking *b)
     if (b->yes)
         return GO_ON;
     fflush(stdout);
-    fprintf(stderr, "The next contender is let in as soon as this node is gone. Who made it may "
-                    "believe that it\nstill holds the lock until it hears of that, at the latest "
-                    "at its deadline. Until then only\nthe token protects what it writes.\n"
-                    "Remove this node? [y/N] ");
+    fprintf(stderr,
+            "The next contender acquires the lock as soon as this node is gone. The process that "
+            "made the\nnode may believe that it still holds the lock until it hears of the "
+            "removal, or until its\ndeadline at the latest. Until then only the token protects "
+            "what it writes.\n"
+            "Remove this node? [y/N] ");
     if (!fgets(line, sizeof line, stdin) || !is_yes(g_strchomp(line)))
         return fail(STATUS_CONFLICT, "%s: not removed", b->path);
     return GO_ON;
@@ -58,7 +60,7 @@ static int remove_node(const struct breaking *b, zkl_session *session, const zkl
     if (zkl_queue_break(session, b->path, c->node, c->token, b->timeout_ms) == 0)
         return STATUS_OK;
     if (zkl_last_error(NULL) == ZKL_ENOENT)
-        return fail(STATUS_CONFLICT, "%s: it has left meanwhile", b->path);
+        return fail(STATUS_CONFLICT, "%s: the contender has left meanwhile", b->path);
     return contenders_failed(b->path);
 }
 
@@ -86,16 +88,16 @@ int verb_break(struct settings *settings, int argc, char **argv)
     struct breaking b = {.yes = FALSE};
     const GOptionEntry entries[] = {{"yes", 0, 0, G_OPTION_ARG_NONE, &b.yes, "Do not ask", NULL},
                                     G_OPTION_ENTRY_NULL};
-    const char *summary = "Shows who holds the lock PATH, or the contender NODE, and removes its "
-                          "node by force.\nWho made it may still believe that it holds the lock: "
-                          "see zkl(1).";
+    const char *summary =
+        "Shows the holder of the lock PATH, or the contender NODE, and removes its node by "
+        "force.\nA holder that was removed may still believe that it holds the lock: see zkl(1).";
     zkl_session *session = NULL;
     int status =
         options_parse_path(settings, entries, summary, argc, argv, &b.path, "NODE", &b.node);
 
     if (status == GO_ON && !b.yes && !(isatty(STDIN_FILENO) && isatty(STDERR_FILENO)))
         status = fail(STATUS_USAGE,
-                      "%s: there is no terminal to ask on; --yes removes the node "
+                      "%s: there is no terminal for the question; --yes removes the node "
                       "without asking",
                       b.path);
     if (status == GO_ON)

@@ -133,7 +133,7 @@ int elect_options_parse(struct elect_options *o, struct settings *settings, int 
     const GOptionEntry entries[] = {
         {"once", 0, 0, G_OPTION_ARG_NONE, &o->once, "Lead once, then exit like zkl lock", NULL},
         {"layout", 0, 0, G_OPTION_ARG_FILENAME, &raw.layout,
-         "How nodes are named: latch (default), selector or kazoo", "LAYOUT"},
+         "Names of the nodes: latch (default), selector or kazoo", "LAYOUT"},
         {"priority", 0, 0, G_OPTION_ARG_INT, &o->election.priority,
          "Priority of this candidate, 0 to 999 (0); see --yield", "N"},
         {"yield", 0, 0, G_OPTION_ARG_NONE, &raw.yield,
@@ -145,7 +145,7 @@ int elect_options_parse(struct elect_options *o, struct settings *settings, int 
         {"listen", 0, 0, G_OPTION_ARG_NONE, &raw.listen,
          "Write a line for each change of leader; runs no command", NULL},
         {"leader", 0, 0, G_OPTION_ARG_NONE, &raw.leader,
-         "Write who leads, and exit; runs no command", NULL},
+         "Write the leader and exit; runs no command", NULL},
         {"json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Write one JSON object a line", NULL},
         G_OPTION_ENTRY_NULL};
     struct command_line line = {

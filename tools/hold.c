@@ -100,8 +100,8 @@ static void stop_with_child(struct hold *h, int signo)
         return;
     }
     terminal_take_back(&h->terminal);
-    say("%s: stopped, so the lock cannot be renewed: unless continued before it ends in %.1f s, "
-        "the command is ended",
+    say("%s: stopped, so the lock cannot be renewed and ends in %.1f s; the command is then ended, "
+        "unless zkl is continued before",
         h->options->path, (double)zkl_grant_remaining_ms(h->loss.grant) / 1000);
     continued = terminal_stop_us(signo);
     stand_in(h);

@@ -38,7 +38,7 @@ static int parse_limit(const char *text, int *ret)
     if (!text)
         return GO_ON;
     if (!g_ascii_string_to_unsigned(text, 10, 1, INT32_MAX, &limit, NULL))
-        return fail(STATUS_USAGE, "N: must be a number from 1 on, not %s", text);
+        return fail(STATUS_USAGE, "N: must be a number of 1 or more, not %s", text);
     *ret = (int)limit;
     return GO_ON;
 }
@@ -46,8 +46,8 @@ static int parse_limit(const char *text, int *ret)
 int verb_limit(struct settings *settings, int argc, char **argv)
 {
     const GOptionEntry entries[] = {G_OPTION_ENTRY_NULL};
-    const char *summary = "Shows how many slots the semaphore PATH has, or sets that to N.\n"
-                          "A lower limit takes no slot from anybody.";
+    const char *summary = "Shows how many slots the semaphore PATH has, or sets that number to N.\n"
+                          "A lower limit takes no slots from their holders.";
     zkl_session *session = NULL;
     const char *path, *text;
     int64_t timeout_ms;

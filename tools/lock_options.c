@@ -36,13 +36,13 @@ static int check_slots(struct lock_options *o, const char *text)
     if (!text)
         return GO_ON;
     if (!g_ascii_string_to_unsigned(text, 10, 1, INT32_MAX, &slots, NULL))
-        return fail(STATUS_USAGE, "--slots: must be a number from 1 on, not %s", text);
+        return fail(STATUS_USAGE, "--slots: must be a number of 1 or more, not %s", text);
     if (o->shared || o->exclusive)
-        return fail(STATUS_USAGE, "--slots: a semaphore is neither shared nor exclusive (-s, -x)");
+        return fail(STATUS_USAGE, "--slots: cannot be combined with -s or -x");
     if (o->others)
-        return fail(STATUS_USAGE, "--slots: a semaphore is at one path (--and)");
+        return fail(STATUS_USAGE, "--slots: cannot be combined with --and");
     if (o->peer != ZKL_PEER_CURATOR)
-        return fail(STATUS_USAGE, "--slots: a semaphore has no --peer");
+        return fail(STATUS_USAGE, "--slots: cannot be combined with --peer");
     o->slots = (int)slots;
     return GO_ON;
 }
@@ -52,7 +52,7 @@ static int check_layout(struct lock_options *o, const char *text)
     if (!text)
         return GO_ON;
     if (o->slots == 0)
-        return fail(STATUS_USAGE, "--layout: only a semaphore has one (--slots)");
+        return fail(STATUS_USAGE, "--layout: needs --slots");
     if (strcmp(text, "curator") == 0)
         o->layout = ZKL_SEMAPHORE_CURATOR;
     else if (strcmp(text, "zkl") != 0)
@@ -75,13 +75,13 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
         {"on-revoke", 0, 0, G_OPTION_ARG_FILENAME, &on_revoke,
          "When asked to give way (zkl revoke): ignore (default) or term", "WHAT"},
         {"shared", 's', 0, G_OPTION_ARG_NONE, &o->shared,
-         "Share a read-write lock with others that do", NULL},
+         "Share a read-write lock with other readers", NULL},
         {"exclusive", 'x', 0, G_OPTION_ARG_NONE, &o->exclusive,
-         "Have a read-write lock alone; it is no lock without -s and -x", NULL},
+         "Hold a read-write lock alone; without -s and -x: a mutex", NULL},
         {"slots", 0, 0, G_OPTION_ARG_FILENAME, &slots,
          "Take one of N slots of a semaphore; ZKL_SLOT is its number, from 0", "N"},
         {"layout", 0, 0, G_OPTION_ARG_FILENAME, &layout,
-         "With --slots: zkl (default), or curator to share it with Curator, without ZKL_SLOT",
+         "With --slots: zkl (default), or curator, shared with Curator and without ZKL_SLOT",
          "LAYOUT"},
         {"exclusive", 'e', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &o->exclusive, NULL, NULL},
         G_OPTION_ENTRY_NULL};
@@ -90,7 +90,7 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
         .options = o,
         .verb = "lock",
         .synopsis = "lock PATH [--and PATH2...] [OPTION...] [--] COMMAND [ARG...] | -c STRING",
-        .summary = "Runs COMMAND while holding the lock PATH. Exits with its status.",
+        .summary = "Runs COMMAND while it holds the lock PATH. Exits with the status of COMMAND.",
         .entries = entries,
     };
     int status = command_line_begin(&line, argc, argv);
@@ -98,15 +98,15 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
     if (status == GO_ON)
         status = command_line_operand(&line, "PATH", &o->path);
     if (status == GO_ON && o->shared && o->exclusive)
-        status = fail(STATUS_USAGE, "-s and -x: only one of them can be given");
+        status = fail(STATUS_USAGE, "-s and -x exclude each other");
     if (status == GO_ON && (o->shared || o->exclusive) && o->others)
-        status = fail(STATUS_USAGE, "--and: not with -s or -x");
+        status = fail(STATUS_USAGE, "--and: cannot be combined with -s or -x");
     if (status == GO_ON && o->name && !*o->name)
         status = fail(STATUS_USAGE, "--name: must not be empty");
     if (status == GO_ON)
         status = check_peer(o, peer);
     if (status == GO_ON && (o->shared || o->exclusive) && o->peer != ZKL_PEER_CURATOR)
-        status = fail(STATUS_USAGE, "--peer %s: has no read-write lock (-s, -x)", peer);
+        status = fail(STATUS_USAGE, "--peer %s: cannot be combined with -s or -x", peer);
     if (status == GO_ON)
         status = check_on_revoke(o, on_revoke);
     if (status == GO_ON)

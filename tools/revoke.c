@@ -16,8 +16,9 @@ static int ask(zkl_session *session, const char *path, const char *node, int64_t
 int verb_revoke(struct settings *settings, int argc, char **argv)
 {
     const GOptionEntry entries[] = {G_OPTION_ENTRY_NULL};
-    const char *summary = "Asks whoever holds the lock PATH, or the contender NODE, to give way, "
-                          "and shows who was asked.\nDoes not wait until it has.";
+    const char *summary =
+        "Asks the holder of the lock PATH, or the contender NODE, to give way, and shows who was "
+        "asked.\nDoes not wait for the holder.";
     zkl_session *session = NULL;
     const char *path, *node;
     int64_t timeout_ms;

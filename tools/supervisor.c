@@ -218,8 +218,8 @@ static void on_refused(const struct process *p, void *data)
 {
     const struct supervisor *s = data;
 
-    say("%s: process %d (%s) cannot be signalled, it runs as another user; no new term begins "
-        "while it lives",
+    say("%s: process %d (%s) cannot be signalled because it runs as another user; no new term "
+        "begins while it lives",
         s->options->run.path, (int)p->pid, p->name[0] ? p->name : "?");
 }
 

@@ -328,9 +328,9 @@ int verb_watch(struct settings *settings, int argc, char **argv)
                       .up = true};
     const GOptionEntry entries[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &w.json, "Write a JSON object for each snapshot", NULL},
-        {"once", 0, 0, G_OPTION_ARG_NONE, &w.once, "Show it once, like zkl ls", NULL},
+        {"once", 0, 0, G_OPTION_ARG_NONE, &w.once, "Write one snapshot, like zkl ls", NULL},
         G_OPTION_ENTRY_NULL};
-    const char *summary = "Shows who holds the lock PATH and who waits, and updates it.";
+    const char *summary = "Shows who holds the lock PATH and who waits, as it changes.";
     int status = options_parse_path(settings, entries, summary, argc, argv, &w.path, NULL, NULL);
 
     return status == GO_ON ? watch(&w) : status;

@@ -18,7 +18,7 @@ static const struct verb {
     {"lock", verb_lock, "run a command while holding a lock"},
     {"ls", verb_ls, "show who holds a lock and who waits"},
     {"revoke", verb_revoke, "ask the holder of a lock to give way"},
-    {"watch", verb_watch, "show the same, and update it"},
+    {"watch", verb_watch, "show who holds a lock and who waits, as it changes"},
 };
 
 static const struct verb *find_verb(const char *name)

@@ -11,11 +11,11 @@ says() { grep -q "$1" "$scratch/watched"; }
 
 for way in "-s -x" "--shared --exclusive" "-s -e"; do
     # shellcheck disable=SC2086
-    refused "$way" 64 "^zkl: -s and -x: only one of them" lock $way $L true
+    refused "$way" 64 "^zkl: -s and -x exclude each other" lock $way $L true
 done
 for way in "-s --peer kazoo" "-x --peer apache"; do
     # shellcheck disable=SC2086
-    refused "$way" 64 "^zkl: --peer [a-z]*: has no read-write lock" lock $way $L true
+    refused "$way" 64 "^zkl: --peer [a-z]*: cannot be combined with -s or -x" lock $way $L true
 done
 
 "$ZKL" watch $L >"$scratch/watched" 2>/dev/null &

@@ -12,11 +12,11 @@ take() { hold_as ZKL_SLOT "$@"; } # NAME OPTION...
 for bad in 0 -1 x 2147483648; do
     refused "--slots $bad" 64 "^zkl: --slots: must be a number" lock --slots=$bad $L true
 done
-refused "--slots -s" 64 "^zkl: --slots: a semaphore is neither" lock --slots 2 -s $L true
-refused "--slots --peer" 64 "^zkl: --slots: a semaphore has no" lock --slots 2 --peer kazoo $L true
+refused "--slots -s" 64 "^zkl: --slots: cannot be combined with -s" lock --slots 2 -s $L true
+refused "--slots --peer" 64 "^zkl: --slots: cannot be combined with --peer" lock --slots 2 --peer kazoo $L true
 refused "--layout kazoo" 64 "^zkl: --layout: must be zkl or curator, not kazoo" lock --slots 2 --layout kazoo $L true
-refused "--layout without --slots" 64 "^zkl: --layout: only a semaphore" lock --layout curator $L true
-refused "--slots --and" 64 "^zkl: --slots: a semaphore is at one path" lock --slots 2 $L --and $L-b true
+refused "--layout without --slots" 64 "^zkl: --layout: needs --slots" lock --layout curator $L true
+refused "--slots --and" 64 "^zkl: --slots: cannot be combined with --and" lock --slots 2 $L --and $L-b true
 
 refused "limit without PATH" 64 "no PATH given" limit
 refused "limit with too much" 64 "^zkl: 3: only one N can be given\$" limit $L 2 3

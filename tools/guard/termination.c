@@ -135,10 +135,10 @@ static void give_up(struct termination *e)
 
     e->given_up = true;
     if (p.pid > 0)
-        say("%s: process %d (%s) does not end although killed", e->options->path, (int)p.pid,
+        say("%s: process %d (%s) was killed and does not end", e->options->path, (int)p.pid,
             p.name);
     else
-        say("%s: the command does not end although killed", e->options->path);
+        say("%s: the command was killed and does not end", e->options->path);
 }
 
 /* While the lock is ours it is waited for, however long. */

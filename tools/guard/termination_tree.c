@@ -23,8 +23,8 @@ static void on_refused(const struct process *p, void *data)
 
     append_visible(name, p->name[0] ? p->name : "?");
     status_line(e->options->status_fd, "refused %d %s", (int)p->pid, name->str);
-    say("%s: process %d (%s) cannot be signalled, it runs as another user; while it lives the lock "
-        "is not released",
+    say("%s: process %d (%s) cannot be signalled because it runs as another user; the lock is not "
+        "released while it lives",
         e->options->path, (int)p->pid, name->str);
     g_string_free(name, TRUE);
 }
