@@ -66,6 +66,8 @@ static void enter(struct contender *c)
     c->admission->entering++;
     if (!c->link.data)
         begin(c);
+    if (contender_limit(c))
+        contender_use_limit(c);
     contender_step(c, &(struct event){.kind = EV_ENTER});
 }
 

@@ -29,6 +29,7 @@ struct permit_limit {
     int32_t initial; /* for a directory that has none; 0: that is an error */
     int32_t value;   /* as last read */
     uint64_t zxid;   /* when that was written; 0: it was not read yet */
+    int64_t session; /* that read it: where the servers' data has gone back, zxids come again */
 };
 
 struct contender_spec {

@@ -80,6 +80,7 @@ static int32_t take_limit(const struct contender *c, const struct store_reply *r
     if (value > 0) {
         limit->value = value;
         limit->zxid = reply->mzxid;
+        limit->session = c->session->id;
     }
     return value;
 }

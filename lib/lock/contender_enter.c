@@ -37,9 +37,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->machine.heeds = spec->heeds;
     if (spec->leases > 0)
         attempt_count_leases(&c->machine, spec->leases);
-    else if (spec->limit)
-        contender_use_limit(c);
-    else
+    else if (!spec->limit)
         c->machine.long_queue = spec->hints ? contender_long_queue : 0;
     admission_arrive(c, !spec->local);
     if (spec->local)

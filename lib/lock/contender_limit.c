@@ -13,7 +13,7 @@ void contender_use_limit(struct contender *c)
     c->machine.permits = (uint32_t)abs(c->rank);
     c->machine.has_limit = limit->initial > 0;
     c->machine.limit = limit->value;
-    c->machine.limit_zxid = limit->zxid;
+    c->machine.limit_zxid = limit->session == c->session->id ? limit->zxid : 0;
 }
 
 char *contender_limit_text(const struct contender *c)

@@ -201,7 +201,8 @@ void contender_ask_directory(struct contender *c, const struct action *a);
 
 /* ---- contender_limit.c: of a semaphore ---- */
 
-/* The machine of one of a semaphore, just set up, is told what is known of the limit. */
+/* The machine of one of a semaphore, about to enter, is told what its session knows of the limit.
+ */
 void contender_use_limit(struct contender *c);
 
 /* Sets the own node's data to what they are, until it is done or the node is gone. */

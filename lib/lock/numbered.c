@@ -75,6 +75,29 @@ static void succeed(struct numbered *n)
     decide(n, NULL);
 }
 
+static void begin(struct numbered *n)
+{
+    n->entering = true;
+    numbered_step(n, &(struct numbering_event){.kind = NUMBERING_EV_BEGIN});
+    n->entering = false;
+}
+
+static void on_refused(void *data)
+{
+    const struct numbered *n = data;
+
+    numbered_fail(data, n->denied ? ZKL_EACCES : ZKL_EPROTO);
+}
+
+/* A request may be refused as it is sent. */
+static void fail_as_refused(struct numbered *n)
+{
+    if (n->entering)
+        timers_arm(n->session->timers, &n->timer, clock_now().boot, on_refused, n);
+    else
+        on_refused(n);
+}
+
 static void on_admitted(void *context, zkl_grant *grant, const zkl_error *error)
 {
     struct numbered *n = context;
@@ -87,7 +110,7 @@ static void on_admitted(void *context, zkl_grant *grant, const zkl_error *error)
     if (error)
         decide(n, error);
     else
-        numbered_step(n, &(struct numbering_event){.kind = NUMBERING_EV_BEGIN});
+        begin(n);
 }
 
 static void enter(struct numbered *n);
@@ -195,7 +218,7 @@ static void perform(struct numbered *n, const struct numbering_action *a)
             contender_vanished(grant_contender(n->grant));
         break;
     case NUMBERING_ACT_FAIL:
-        numbered_fail(n, n->denied ? ZKL_EACCES : ZKL_EPROTO);
+        fail_as_refused(n);
         break;
     }
 }

@@ -26,6 +26,7 @@ struct numbered {
     struct local_callers callers;     /* of the session's, until then */
     bool restarting;
     bool answered; /* by the present contender */
+    bool entering; /* the contender tells of its admission, and must not end meanwhile */
     bool denied;   /* the last answer was that permission was refused */
 };
 

@@ -203,6 +203,8 @@ static void numbers_in_data(void)
         {"who 3 4", 0, 7, 0},
         {"zkl numbers 3", 0, 13, 0},
         {"\nzkl numbers", 0, 12, 0},
+        {"\nzkl numbers 9 19", 2, 0, 19},
+        {"\nzkl numbers-3", 0, 14, 0},
         {"\nzkl numbers 3 ", 0, 15, 0},
         {"\nzkl numbers  3", 0, 15, 0},
         {"\nzkl numbers 2147483648", 0, 23, 0},

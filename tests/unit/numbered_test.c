@@ -1,0 +1,558 @@
+/* From the admission of a contender to the numbers of its permits: what is asked, and who is told
+ * what. The limit is 4. */
+#include "semaphore_story.h"
+#include "suites.h"
+
+#include <string.h>
+
+#define OWN_DATA(numbers) "me\nzkl numbers" numbers
+#define OTHERS_DATA(numbers) "other\nzkl numbers" numbers
+
+static struct permit_story st;
+
+static void begin(int permits)
+{
+    permit_story_begin(&st, 4, true);
+    permit_story_acquire(&st, permits, ZKL_FOREVER);
+}
+
+static void admit(const char *names)
+{
+    permit_story_created(&st);
+    permit_story_limited(&st, "4");
+    permit_story_listed(&st, names);
+}
+
+/* Admitted, and the list that tells of others is answered. */
+static void enter(int permits, const char *names)
+{
+    begin(permits);
+    admit(names);
+    permit_story_told(&st, 0, 0);
+    permit_story_listed(&st, names);
+}
+
+static void check_slots(const char *expected)
+{
+    int slots[4];
+    GString *text = g_string_new(NULL);
+
+    REQUIRE(st.grant != NULL);
+    const int count = zkl_grant_slots(st.grant, slots, G_N_ELEMENTS(slots));
+    for (int i = 0; i < count; i++)
+        g_string_append_printf(text, " %d", slots[i]);
+    CHECK_STR(text->str, expected);
+    g_string_free(text, TRUE);
+}
+
+static void write_numbers(const char *data, int version)
+{
+    permit_story_sets(&st, st.node, data, version);
+    permit_story_told(&st, 0, 0);
+    ANSWER(STORE_SET, st.node, .rc = STORE_OK);
+    permit_story_told(&st, 1, 0);
+}
+
+static bool is_read(const char *name)
+{
+    char *path = permit_story_node(&st, name);
+    const bool asked = fake_is_asked(STORE_GET, path);
+
+    g_free(path);
+    return asked;
+}
+
+static void fire(const char *name, bool gone)
+{
+    char *path = permit_story_node(&st, name);
+
+    fake_watch(path, gone);
+    g_free(path);
+}
+
+/* ---- the numbers ---- */
+
+static void alone(void)
+{
+    begin(2);
+    CHECK(strstr(fake_request(STORE_CREATE, STORY_PATH).path, "-s2-lease-") != NULL);
+    admit("*");
+    CHECK(!fake_is_asked(STORE_GET, st.node));
+    permit_story_listed(&st, "*");
+    CHECK(!fake_is_asked(STORE_SET, st.node));
+    permit_story_read(&st, "*", "me", 0);
+    write_numbers(OWN_DATA(" 0 1"), 0);
+    check_slots(" 0 1");
+    int slot;
+    CHECK_INT(zkl_grant_slots(st.grant, &slot, 1), ZKL_ERANGE);
+    permit_story_release(&st);
+    permit_story_end(&st);
+}
+
+/* Of those before it that are numbered, in whatever order they answer; and of no other. */
+static void lowest_that_are_free(void)
+{
+    enter(1, "s3 n4 s5 * s8");
+    CHECK(is_read("s3") && is_read("s5") && is_read("*"));
+    CHECK(!is_read("n4") && !is_read("s8"));
+    permit_story_read(&st, "s5", OTHERS_DATA(" 0"), 1);
+    permit_story_read(&st, "*", "me", 3);
+    CHECK(!fake_is_asked(STORE_SET, st.node) || st.grant == NULL);
+    permit_story_read(&st, "s3", OTHERS_DATA(" 1"), 1);
+    fake_answer(STORE_SET, st.node, (struct store_reply){.rc = STORE_OK}); /* the touch */
+    write_numbers(OWN_DATA(" 2"), 3);
+    check_slots(" 2");
+    permit_story_end(&st);
+}
+
+static void between_those_of_others(void)
+{
+    enter(2, "ss3 *");
+    permit_story_read(&st, "*", "me", 0);
+    permit_story_read(&st, "ss3", OTHERS_DATA(" 0 2"), 1);
+    write_numbers(OWN_DATA(" 1 3"), 0);
+    check_slots(" 1 3");
+    permit_story_end(&st);
+}
+
+/* What a transaction has left behind them is no number. */
+static void behind_a_transaction(void)
+{
+    enter(1, "s3 *");
+    permit_story_read(&st, "*", "me", 0);
+    permit_story_read(&st, "s3", OTHERS_DATA(" 0") "\nzkl tx 1", 2);
+    write_numbers(OWN_DATA(" 1"), 0);
+    permit_story_end(&st);
+}
+
+static void one_that_is_gone_has_none(void)
+{
+    char *path;
+
+    enter(1, "s3 s4 *");
+    permit_story_read(&st, "*", "me", 0);
+    path = permit_story_node(&st, "s3");
+    ANSWER(STORE_GET, path, .rc = STORE_NONODE);
+    permit_story_read(&st, "s4", OTHERS_DATA(" 1"), 1);
+    write_numbers(OWN_DATA(" 0"), 0);
+    g_free(path);
+    permit_story_end(&st);
+}
+
+/* A set that was done, and its answer lost: they are its own, in order. */
+static void found_in_its_own_data(void)
+{
+    enter(2, "*");
+    permit_story_read(&st, "*", OWN_DATA(" 3 1"), 1);
+    permit_story_told(&st, 1, 0);
+    CHECK(!fake_is_asked(STORE_SET, st.node));
+    check_slots(" 1 3");
+    permit_story_end(&st);
+}
+
+/* Not as many as its permits: they are of nobody. */
+static void too_few_in_its_own_data(void)
+{
+    enter(2, "*");
+    permit_story_read(&st, "*", OWN_DATA(" 1"), 1);
+    write_numbers(OWN_DATA(" 0 1"), 1);
+    permit_story_end(&st);
+}
+
+/* ---- waiting for those of others ---- */
+
+static void wait_for(const char *who)
+{
+    char *path = permit_story_node(&st, who);
+
+    CHECK(fake_is_watching(STORE_GET, path));
+    CHECK(!fake_is_asked(STORE_SET, st.node));
+    g_free(path);
+}
+
+/* For the first that has none; whether it changes or goes, all is read anew. */
+static void waits_for_one_without(void)
+{
+    for (int gone = 0; gone < 2; gone++) {
+        enter(1, "s3 s4 s5 *");
+        permit_story_read(&st, "*", "me", 0);
+        permit_story_read(&st, "s5", "other", 0);
+        permit_story_read(&st, "s4", "other", 0);
+        permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
+        CHECK(!is_read("s5"));
+        wait_for("s4");
+        permit_story_read(&st, "s4", "other", 0);
+        CHECK(!fake_is_asked(STORE_LIST, STORY_PATH));
+        fire("s4", gone);
+        permit_story_listed(&st, gone ? "s3 *" : "s3 s4 *");
+        permit_story_read(&st, "*", "me", 0);
+        permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
+        if (!gone)
+            permit_story_read(&st, "s4", OTHERS_DATA(" 2"), 1);
+        write_numbers(OWN_DATA(" 1"), 0);
+        permit_story_end(&st);
+    }
+}
+
+/* It has them, or is gone, before the watch is there. */
+static void has_them_meanwhile(void)
+{
+    for (int gone = 0; gone < 2; gone++) {
+        char *path;
+
+        enter(1, "s3 *");
+        path = permit_story_node(&st, "s3");
+        permit_story_read(&st, "*", "me", 0);
+        permit_story_read(&st, "s3", "other", 0);
+        if (gone)
+            ANSWER(STORE_GET, path, .rc = STORE_NONODE);
+        else
+            permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
+        permit_story_listed(&st, gone ? "*" : "s3 *");
+        fire("s3", false); /* of no interest any more */
+        permit_story_read(&st, "*", "me", 0);
+        if (!gone)
+            permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
+        write_numbers(gone ? OWN_DATA(" 0") : OWN_DATA(" 1"), 0);
+        g_free(path);
+        permit_story_end(&st);
+    }
+}
+
+/* ---- what goes wrong ---- */
+
+/* The set may have been done, and written over since: those behind go by it. So the same numbers
+ * are written, though others are free by now. */
+static void own_node_was_changed(void)
+{
+    enter(1, "s3 *");
+    permit_story_read(&st, "*", "me", 0);
+    permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
+    permit_story_sets(&st, st.node, OWN_DATA(" 1"), 0);
+    ANSWER(STORE_SET, st.node, .rc = STORE_BADVERSION);
+    permit_story_told(&st, 0, 0);
+    permit_story_listed(&st, "*");
+    permit_story_read(&st, "*", "__REVOKE__", 2);
+    write_numbers(OWN_DATA(" 1"), 2);
+    check_slots(" 1");
+    permit_story_end(&st);
+}
+
+static void check_enters_again(void)
+{
+    permit_story_told(&st, 0, 0);
+    hand_pass_proved(st.s, 1);
+    CHECK_INT(fake_count(STORE_CREATE, STORY_PATH "/"), 1);
+    permit_story_created(&st);
+    permit_story_listed(&st, "*");
+    permit_story_listed(&st, "*");
+    permit_story_read(&st, "*", "me", 0);
+    write_numbers(OWN_DATA(" 0"), 0);
+    check_slots(" 0");
+    permit_story_release(&st);
+    permit_story_end(&st);
+}
+
+static void own_node_is_gone(void)
+{
+    enter(1, "*");
+    ANSWER(STORE_GET, st.node, .rc = STORE_NONODE);
+    check_enters_again();
+    enter(1, "s3 *");
+    permit_story_read(&st, "*", "me", 0);
+    permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
+    ANSWER(STORE_SET, st.node, .rc = STORE_NONODE);
+    check_enters_again();
+    begin(1);
+    admit("*");
+    ANSWER(STORE_LIST, STORY_PATH, .rc = STORE_NONODE);
+    check_enters_again();
+}
+
+static void refuse(enum store_rc rc, int code)
+{
+    static const enum {
+        LIST,
+        OWN,
+        OTHER,
+        WATCH,
+        WRITE,
+        STEPS
+    } steps[] = {LIST, OWN, OTHER, WATCH, WRITE};
+    char *path;
+
+    for (int step = 0; step < STEPS; step++) {
+        begin(1);
+        admit("s3 *");
+        path = permit_story_node(&st, "s3");
+        if (steps[step] == LIST)
+            ANSWER(STORE_LIST, STORY_PATH, .rc = rc);
+        else
+            permit_story_listed(&st, "s3 *");
+        if (steps[step] == OWN)
+            ANSWER(STORE_GET, st.node, .rc = rc);
+        else if (steps[step] > OWN)
+            permit_story_read(&st, "*", "me", 0);
+        if (steps[step] == OTHER)
+            ANSWER(STORE_GET, path, .rc = rc);
+        else if (steps[step] > OTHER)
+            permit_story_read(&st, "s3", steps[step] == WRITE ? OTHERS_DATA(" 0") : "other", 0);
+        if (steps[step] == WATCH)
+            ANSWER(STORE_GET, path, .rc = rc);
+        else if (steps[step] == WRITE)
+            ANSWER(STORE_SET, st.node, .rc = rc);
+        permit_story_told(&st, 1, code);
+        CHECK_STR(st.error.path, "/s");
+        CHECK(fake_is_asked(STORE_DELETE, st.node));
+        g_free(path);
+        permit_story_end(&st);
+    }
+}
+
+static void refused(void)
+{
+    refuse(STORE_NOAUTH, ZKL_EACCES);
+    refuse(STORE_BAD, ZKL_EPROTO);
+}
+
+static bool refuse_lists(const struct store_request *request, struct store_reply *reply)
+{
+    *reply = (struct store_reply){.rc = STORE_BAD};
+    return request->kind == STORE_LIST;
+}
+
+/* In the midst of its admission; its contender's own timers must not outlive it. */
+static void refused_at_once(void)
+{
+    begin(1);
+    permit_story_created(&st);
+    permit_story_limited(&st, "4");
+    fake_answer_at_once(refuse_lists);
+    permit_story_listed(&st, "*");
+    fake_answer_at_once(NULL);
+    hand_pass_proved(st.s, 1);
+    permit_story_told(&st, 1, ZKL_EPROTO);
+    CHECK_INT(fake_count(STORE_DELETE, st.node), 1);
+    ANSWER(STORE_DELETE, st.node, .rc = STORE_OK);
+    permit_story_acquire(&st, 1, ZKL_FOREVER); /* in the same memory, perhaps */
+    hand_pass_proved(st.s, 1000);
+    CHECK(!fake_is_asked(STORE_GET, st.node));
+    permit_story_end(&st);
+}
+
+static void canceled(void)
+{
+    static const enum {
+        ADMITTED,
+        READING,
+        WAITING,
+        WRITING,
+        STEPS
+    } steps[] = {ADMITTED, READING, WAITING, WRITING};
+
+    for (int step = 0; step < STEPS; step++) {
+        begin(1);
+        admit("s3 *");
+        if (steps[step] > ADMITTED)
+            permit_story_listed(&st, "s3 *");
+        if (steps[step] > READING) {
+            permit_story_read(&st, "*", "me", 0);
+            permit_story_read(&st, "s3", steps[step] == WRITING ? OTHERS_DATA(" 0") : "other", 0);
+        }
+        if (steps[step] == WAITING)
+            permit_story_read(&st, "s3", "other", 0);
+        zkl_op_cancel(st.op);
+        permit_story_told(&st, 1, ZKL_ECANCELED);
+        CHECK_STR(st.error.text, "/s: canceled");
+        CHECK(fake_is_asked(STORE_DELETE, st.node));
+        if (steps[step] == WAITING) {
+            fire("s3", true);
+            CHECK(!fake_is_asked(STORE_LIST, STORY_PATH));
+        }
+        if (steps[step] == ADMITTED)
+            permit_story_listed(&st, "s3 *");
+        else if (steps[step] == READING)
+            permit_story_read(&st, "s3", "other", 0);
+        else if (steps[step] == WRITING)
+            ANSWER(STORE_SET, st.node, .rc = STORE_OK);
+        permit_story_told(&st, 1, ZKL_ECANCELED);
+        permit_story_end(&st);
+    }
+}
+
+static void canceled_before_its_admission(void)
+{
+    begin(1);
+    permit_story_created(&st);
+    zkl_op_cancel(st.op);
+    permit_story_told(&st, 1, ZKL_ECANCELED);
+    CHECK(fake_is_asked(STORE_DELETE, st.node));
+    permit_story_end(&st);
+}
+
+/* Admitted again by nobody. */
+/* What it has waited for is of no interest in another session. */
+static void session_replaced_while_waiting(void)
+{
+    enter(1, "s3 *");
+    permit_story_read(&st, "*", "me", 0);
+    permit_story_read(&st, "s3", "other", 0);
+    permit_story_read(&st, "s3", "other", 0);
+    permit_story_replace(&st, 8);
+    admit("*");
+    fire("s3", true);
+    permit_story_listed(&st, "*");
+    permit_story_read(&st, "*", "me", 0);
+    write_numbers(OWN_DATA(" 0"), 0);
+    permit_story_end(&st);
+}
+
+static void canceled_before_it_enters_again(void)
+{
+    enter(1, "*");
+    ANSWER(STORE_GET, st.node, .rc = STORE_NONODE);
+    zkl_op_cancel(st.op);
+    permit_story_told(&st, 1, ZKL_ECANCELED);
+    hand_pass_proved(st.s, 1000);
+    CHECK_INT(fake_count(STORE_CREATE, STORY_PATH "/"), 0);
+    permit_story_end(&st);
+}
+
+static void closed_before_it_enters_again(void)
+{
+    enter(1, "*");
+    ANSWER(STORE_GET, st.node, .rc = STORE_NONODE);
+    hand_close(st.s);
+    CHECK_INT(st.calls, 1);
+    CHECK_INT(st.error.code, ZKL_ECLOSED);
+    st.s = NULL;
+    permit_story_end(&st);
+}
+
+static void timed_out(void)
+{
+    permit_story_begin(&st, 4, true);
+    permit_story_acquire(&st, 1, 1000);
+    admit("s3 *");
+    permit_story_listed(&st, "s3 *");
+    permit_story_read(&st, "*", "me", 0);
+    permit_story_read(&st, "s3", "other", 0);
+    permit_story_read(&st, "s3", "other", 0);
+    hand_pass_proved(st.s, 999);
+    permit_story_told(&st, 0, 0);
+    hand_pass_proved(st.s, 1);
+    permit_story_told(&st, 1, ZKL_ETIMEDOUT);
+    CHECK(fake_is_asked(STORE_DELETE, st.node));
+    permit_story_end(&st);
+}
+
+static void not_admitted(void)
+{
+    begin(5);
+    admit("*");
+    permit_story_told(&st, 1, ZKL_ELIMIT);
+    permit_story_acquire(&st, 1, 0);
+    permit_story_created(&st);
+    permit_story_listed(&st, "n2 n3 n4 n5 *");
+    permit_story_told(&st, 1, ZKL_EBUSY);
+    permit_story_end(&st);
+}
+
+/* ---- sessions ---- */
+
+/* Of the session before nothing counts. */
+static void session_replaced(void)
+{
+    char *path;
+
+    enter(1, "s3 *");
+    path = g_strdup(st.node);
+    permit_story_replace(&st, 8);
+    permit_story_told(&st, 0, 0);
+    permit_story_created(&st);
+    CHECK(strcmp(path, st.node) != 0);
+    permit_story_limited(&st, "4");
+    permit_story_listed(&st, "*");
+    permit_story_listed(&st, "*");
+    permit_story_read(&st, "*", "me", 0);
+    write_numbers(OWN_DATA(" 0"), 0);
+    CHECK_INT(zkl_grant_session_id(st.grant), 8);
+    g_free(path);
+    permit_story_end(&st);
+}
+
+static void session_closed(void)
+{
+    enter(1, "*");
+    hand_close(st.s);
+    CHECK_INT(st.calls, 1);
+    CHECK_INT(st.error.code, ZKL_ECLOSED);
+    CHECK(st.grant == NULL);
+    st.s = NULL;
+    permit_story_end(&st);
+}
+
+static void credentials_refused(void)
+{
+    enter(1, "*");
+    fake_event(STORE_EV_AUTH);
+    permit_story_told(&st, 1, ZKL_EAUTH);
+    permit_story_end(&st);
+}
+
+/* The deadline passes while others are waited for: its place is gone with it. */
+static void admission_lapses(void)
+{
+    enter(1, "*");
+    permit_story_read(&st, "*", "me", 0);
+    hand_pass(st.s, FAKE_TIMEOUT_MS);
+    permit_story_told(&st, 0, 0);
+    CHECK(fake_is_asked(STORE_DELETE, st.node));
+    CHECK(fake_is_asked(STORE_CREATE, STORY_PATH "/"));
+    ANSWER(STORE_SET, st.node, .rc = STORE_OK);
+    permit_story_told(&st, 0, 0);
+    permit_story_end(&st);
+}
+
+static void lost(void)
+{
+    enter(1, "*");
+    permit_story_read(&st, "*", "me", 0);
+    write_numbers(OWN_DATA(" 0"), 0);
+    permit_story_replace(&st, 8);
+    CHECK_INT(zkl_grant_state(st.grant), ZKL_LOST);
+    check_slots(" 0");
+    CHECK(!fake_is_asked(STORE_CREATE, STORY_PATH));
+    permit_story_end(&st);
+}
+
+static const struct test_case cases[] = {
+    {"alone", alone},
+    {"lowest_that_are_free", lowest_that_are_free},
+    {"between_those_of_others", between_those_of_others},
+    {"behind_a_transaction", behind_a_transaction},
+    {"one_that_is_gone_has_none", one_that_is_gone_has_none},
+    {"found_in_its_own_data", found_in_its_own_data},
+    {"too_few_in_its_own_data", too_few_in_its_own_data},
+    {"waits_for_one_without", waits_for_one_without},
+    {"has_them_meanwhile", has_them_meanwhile},
+    {"own_node_was_changed", own_node_was_changed},
+    {"own_node_is_gone", own_node_is_gone},
+    {"refused", refused},
+    {"refused_at_once", refused_at_once},
+    {"canceled", canceled},
+    {"canceled_before_its_admission", canceled_before_its_admission},
+    {"session_replaced_while_waiting", session_replaced_while_waiting},
+    {"canceled_before_it_enters_again", canceled_before_it_enters_again},
+    {"closed_before_it_enters_again", closed_before_it_enters_again},
+    {"timed_out", timed_out},
+    {"not_admitted", not_admitted},
+    {"session_replaced", session_replaced},
+    {"session_closed", session_closed},
+    {"credentials_refused", credentials_refused},
+    {"admission_lapses", admission_lapses},
+    {"lost", lost},
+    {NULL, NULL},
+};
+
+const struct test_suite numbered_suite = {.name = "numbered", .cases = cases};

@@ -1,0 +1,534 @@
+/* The driver of a semaphore's contender: the limit, whom it hears, and the touch. */
+#include "semaphore_story.h"
+#include "suites.h"
+
+#include <string.h>
+
+static struct permit_story st;
+
+static void begin(int permits)
+{
+    permit_story_begin(&st, 4, false);
+    permit_story_acquire(&st, permits, ZKL_FOREVER);
+}
+
+/* The limit is 2, unless begin() is followed by something else. */
+static void enter(const char *names)
+{
+    permit_story_created(&st);
+    permit_story_limited(&st, "2");
+    permit_story_listed(&st, names);
+}
+
+static void hold(const char *names)
+{
+    begin(1);
+    enter(names);
+    permit_story_told(&st, 1, 0);
+}
+
+/* ---- the limit ---- */
+
+static void free_permits(void)
+{
+    int slot;
+
+    begin(2);
+    CHECK(strstr(fake_request(STORE_CREATE, STORY_PATH).path, "-n2-lease-") != NULL);
+    CHECK_STR(fake_request(STORE_CREATE, STORY_PATH).data, "me");
+    CHECK(!fake_is_watching(STORE_GET, STORY_PATH));
+    CHECK(!fake_is_watching(STORE_LIST, STORY_PATH));
+    enter("*");
+    permit_story_told(&st, 1, 0);
+    CHECK(!fake_is_asked(STORE_SET, STORY_PATH));
+    CHECK_INT(zkl_grant_token(st.grant), 5);
+    CHECK_INT(zkl_grant_slots(st.grant, &slot, 1), 0);
+    permit_story_release(&st);
+    permit_story_end(&st);
+}
+
+/* It is read once, until a list shows that it was changed. */
+static void limit_is_kept(void)
+{
+    hold("*");
+    permit_story_release(&st);
+    permit_story_acquire(&st, 2, ZKL_FOREVER);
+    CHECK(!fake_is_asked(STORE_GET, STORY_PATH));
+    permit_story_created(&st);
+    st.zxid = 10;
+    permit_story_listed(&st, "*");
+    permit_story_told(&st, 0, 0);
+    CHECK(fake_is_asked(STORE_GET, STORY_PATH));
+    CHECK(fake_is_asked(STORE_LIST, STORY_PATH));
+    permit_story_limited(&st, "1");
+    permit_story_listed(&st, "*");
+    permit_story_told(&st, 1, ZKL_ELIMIT);
+    CHECK(fake_is_asked(STORE_DELETE, st.node));
+    permit_story_end(&st);
+}
+
+/* The servers' data may have gone back since, and zxids come again. */
+static void limit_of_another_session(void)
+{
+    hold("*");
+    permit_story_release(&st);
+    permit_story_replace(&st, 8);
+    permit_story_acquire(&st, 2, ZKL_FOREVER);
+    CHECK(fake_is_asked(STORE_GET, STORY_PATH));
+    permit_story_created(&st);
+    permit_story_limited(&st, "1");
+    permit_story_listed(&st, "*");
+    permit_story_told(&st, 1, ZKL_ELIMIT);
+    permit_story_end(&st);
+}
+
+/* One that waits, too. */
+static void limit_of_another_session_while_waiting(void)
+{
+    begin(1);
+    enter("n3 n4 n5 *");
+    permit_story_replace(&st, 8);
+    permit_story_created(&st);
+    permit_story_limited(&st, "1");
+    permit_story_listed(&st, "n3 *");
+    permit_story_told(&st, 0, 0);
+    CHECK(fake_is_watching(STORE_LIST, STORY_PATH));
+    permit_story_end(&st);
+}
+
+static void more_than_the_limit(void)
+{
+    begin(3);
+    enter("*");
+    permit_story_told(&st, 1, ZKL_ELIMIT);
+    CHECK(fake_is_asked(STORE_DELETE, st.node));
+    permit_story_end(&st);
+}
+
+static void answer_nonode(void)
+{
+    ANSWER(STORE_CREATE, STORY_PATH "/", .rc = STORE_NONODE);
+    fake_answer(STORE_GET, STORY_PATH, (struct store_reply){.rc = STORE_NONODE});
+    ANSWER(STORE_LIST, STORY_PATH, .rc = STORE_NONODE);
+}
+
+/* With the limit that is known, which an administrator may have changed. */
+static void directory_is_made(void)
+{
+    begin(1);
+    answer_nonode();
+    CHECK_STR(fake_request(STORE_CREATE, STORY_PATH).data, "4");
+    CHECK_INT(fake_request(STORE_CREATE, STORY_PATH).length, 1);
+    CHECK_INT(fake_request(STORE_CREATE, STORY_PATH).mode, STORE_PERSISTENT);
+    ANSWER(STORE_CREATE, STORY_PATH, .rc = STORE_OK);
+    ANSWER(STORE_CREATE, "/root", .rc = STORE_EXISTS);
+    enter("*");
+    permit_story_told(&st, 1, 0);
+    permit_story_release(&st);
+    permit_story_acquire(&st, 1, ZKL_FOREVER);
+    answer_nonode();
+    CHECK_STR(fake_request(STORE_CREATE, STORY_PATH).data, "2");
+    permit_story_end(&st);
+}
+
+static void nobody_names_a_limit(void)
+{
+    permit_story_begin(&st, 0, false);
+    permit_story_acquire(&st, 1, ZKL_FOREVER);
+    answer_nonode();
+    permit_story_told(&st, 1, ZKL_ENOENT);
+    CHECK(!fake_is_asked(STORE_CREATE, STORY_PATH));
+    permit_story_acquire(&st, 1, ZKL_FOREVER);
+    permit_story_created(&st);
+    permit_story_limited(&st, "");
+    permit_story_told(&st, 1, ZKL_ENOENT);
+    permit_story_end(&st);
+}
+
+static void no_limit(void)
+{
+    begin(1);
+    permit_story_created(&st);
+    permit_story_limited(&st, "x");
+    permit_story_told(&st, 1, ZKL_ENOENT);
+    permit_story_acquire(&st, 1, ZKL_FOREVER); /* nothing was learnt from that */
+    CHECK(fake_is_asked(STORE_GET, STORY_PATH));
+    permit_story_end(&st);
+}
+
+/* For exactly the version that had none; and whoever did it, it is read then. */
+static void limit_is_written(void)
+{
+    static const enum store_rc rcs[] = {STORE_OK, STORE_BADVERSION};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rcs); i++) {
+        begin(3);
+        permit_story_created(&st);
+        permit_story_limited(&st, "");
+        permit_story_sets(&st, STORY_PATH, "4", 4);
+        permit_story_told(&st, 0, 0);
+        ANSWER(STORE_SET, STORY_PATH, .rc = rcs[i]);
+        permit_story_limited(&st, rcs[i] == STORE_OK ? "4" : "2");
+        permit_story_listed(&st, "*");
+        permit_story_told(&st, 1, rcs[i] == STORE_OK ? 0 : ZKL_ELIMIT);
+        permit_story_end(&st);
+    }
+}
+
+static void limit_cannot_be_written(void)
+{
+    permit_story_begin(&st, 1, false);
+    permit_story_acquire(&st, 1, ZKL_FOREVER);
+    permit_story_created(&st);
+    permit_story_limited(&st, "");
+    ANSWER(STORE_SET, STORY_PATH, .rc = STORE_NOAUTH);
+    permit_story_told(&st, 1, ZKL_EACCES);
+    permit_story_end(&st);
+}
+
+static void limit_cannot_be_read(void)
+{
+    begin(1);
+    permit_story_created(&st);
+    ANSWER(STORE_GET, STORY_PATH, .rc = STORE_NOAUTH);
+    permit_story_told(&st, 1, ZKL_EACCES);
+    permit_story_end(&st);
+}
+
+/* Nobody waits for what an earlier session had asked. */
+static void session_ends_while_the_limit_is_written(void)
+{
+    begin(1);
+    permit_story_created(&st);
+    permit_story_limited(&st, "");
+    ANSWER(STORE_SET, STORY_PATH, .rc = STORE_GONE);
+    permit_story_replace(&st, 8);
+    enter("*");
+    permit_story_told(&st, 1, 0);
+    permit_story_end(&st);
+}
+
+/* ---- waiting ---- */
+
+static void first_in_line(const char *names)
+{
+    begin(1);
+    enter(names);
+    CHECK(fake_is_watching(STORE_GET, STORY_PATH));
+    CHECK(fake_is_watching(STORE_LIST, STORY_PATH));
+    permit_story_limited(&st, "2");
+    permit_story_listed(&st, names);
+    permit_story_told(&st, 0, 0);
+}
+
+static void first_hears_of_a_release(void)
+{
+    first_in_line("n3 n4 *");
+    fake_fire(STORY_PATH, STORE_FIRED_CHILDREN);
+    CHECK(!fake_is_asked(STORE_GET, STORY_PATH));
+    CHECK(fake_is_watching(STORE_LIST, STORY_PATH));
+    permit_story_listed(&st, "n4 *");
+    permit_story_told(&st, 1, 0);
+    permit_story_end(&st);
+}
+
+static void first_hears_of_the_limit(void)
+{
+    first_in_line("n3 n4 *");
+    fake_watch(STORY_PATH, false);
+    CHECK(fake_is_watching(STORE_GET, STORY_PATH));
+    st.zxid = 10;
+    permit_story_limited(&st, "3");
+    permit_story_listed(&st, "n3 n4 *");
+    permit_story_told(&st, 1, 0);
+    /* Whoever holds does not go by it. */
+    fake_watch(STORY_PATH, false);
+    CHECK(!fake_is_asked(STORE_GET, STORY_PATH));
+    permit_story_end(&st);
+}
+
+/* Also where it had to write it: a set leaves no watch. */
+static void first_watches_what_it_writes(void)
+{
+    begin(1);
+    enter("n3 n4 *");
+    permit_story_limited(&st, "");
+    permit_story_sets(&st, STORY_PATH, "4", 4);
+    ANSWER(STORE_SET, STORY_PATH, .rc = STORE_OK);
+    CHECK(fake_is_watching(STORE_GET, STORY_PATH));
+    permit_story_limited(&st, "2");
+    permit_story_listed(&st, "n3 n4 *");
+    fake_watch(STORY_PATH, false);
+    CHECK(fake_is_asked(STORE_GET, STORY_PATH));
+    permit_story_told(&st, 0, 0);
+    permit_story_end(&st);
+}
+
+static bool refuse_reads(const struct store_request *request, struct store_reply *reply)
+{
+    *reply = (struct store_reply){.rc = STORE_BAD};
+    return request->kind == STORE_GET;
+}
+
+/* Who is refused at once leaves no watch behind. */
+static void first_is_refused_at_once(void)
+{
+    begin(1);
+    permit_story_created(&st);
+    permit_story_limited(&st, "2");
+    fake_answer_at_once(refuse_reads);
+    permit_story_listed(&st, "n3 n4 *");
+    fake_answer_at_once(NULL);
+    permit_story_told(&st, 1, ZKL_EPROTO);
+    CHECK(!fake_is_asked(STORE_LIST, STORY_PATH));
+    CHECK_INT(g_hash_table_size(st.s->watches), 0);
+    permit_story_end(&st);
+}
+
+static void behind_hears_of_the_touch(void)
+{
+    char *node;
+
+    begin(1);
+    enter("n3 n4 n5 *");
+    node = permit_story_node(&st, "n5");
+    CHECK(fake_is_watching(STORE_GET, node));
+    CHECK(!fake_is_asked(STORE_LIST, STORY_PATH));
+    permit_story_read(&st, "n5", "other", 0);
+    permit_story_told(&st, 0, 0);
+    fake_watch(node, false);
+    CHECK(fake_is_watching(STORE_GET, STORY_PATH));
+    CHECK(fake_is_watching(STORE_LIST, STORY_PATH));
+    g_free(node);
+    permit_story_end(&st);
+}
+
+static void try_of_what_is_not_free(void)
+{
+    permit_story_begin(&st, 4, false);
+    permit_story_acquire(&st, 1, 0);
+    enter("n3 n4 *");
+    permit_story_told(&st, 1, ZKL_EBUSY);
+    CHECK(fake_is_asked(STORE_DELETE, st.node));
+    permit_story_end(&st);
+}
+
+static void timed_out(void)
+{
+    permit_story_begin(&st, 4, false);
+    permit_story_acquire(&st, 1, 1000);
+    enter("nn3 *");
+    permit_story_limited(&st, "2");
+    permit_story_listed(&st, "nn3 *");
+    hand_pass_proved(st.s, 999);
+    permit_story_told(&st, 0, 0);
+    hand_pass_proved(st.s, 1);
+    permit_story_told(&st, 1, ZKL_ETIMEDOUT);
+    CHECK(fake_is_asked(STORE_DELETE, st.node));
+    permit_story_end(&st);
+}
+
+/* ---- the touch ---- */
+
+static void touched(void)
+{
+    hold("* n8");
+    permit_story_sets(&st, st.node, "me", 0);
+    ANSWER(STORE_SET, st.node, .rc = STORE_OK);
+    CHECK(!fake_is_asked(STORE_SET, st.node));
+    CHECK(!fake_is_asked(STORE_GET, st.node));
+    permit_story_end(&st);
+}
+
+/* What somebody else has written there stays. */
+static void touched_until_it_succeeds(void)
+{
+    hold("* n8");
+    for (int version = 1; version < 4; version++) {
+        ANSWER(STORE_SET, st.node, .rc = STORE_BADVERSION);
+        CHECK(!fake_is_asked(STORE_SET, st.node));
+        permit_story_read(&st, "*", "__REVOKE__", version);
+        permit_story_sets(&st, st.node, "__REVOKE__", version);
+    }
+    ANSWER(STORE_SET, st.node, .rc = STORE_OK);
+    CHECK(!fake_is_asked(STORE_GET, st.node));
+    permit_story_end(&st);
+}
+
+static void touch_is_refused(void)
+{
+    static const struct {
+        enum store_rc rc;
+        int warnings;
+    } rows[] = {{STORE_NOAUTH, 1}, {STORE_BAD, 1}, {STORE_NONODE, 0}, {STORE_OK, 0}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        hold("* n8");
+        ANSWER(STORE_SET, st.node, .rc = rows[i].rc);
+        zkl_session_dispatch(st.s);
+        CHECK_INT(st.warnings, rows[i].warnings);
+        CHECK(!fake_is_asked(STORE_GET, st.node));
+        CHECK_INT(zkl_grant_state(st.grant), ZKL_HELD);
+        permit_story_end(&st);
+    }
+}
+
+static void touch_finds_nothing(void)
+{
+    hold("* n8");
+    ANSWER(STORE_SET, st.node, .rc = STORE_BADVERSION);
+    ANSWER(STORE_GET, st.node, .rc = STORE_NONODE);
+    CHECK(!fake_is_asked(STORE_SET, st.node));
+    permit_story_end(&st);
+}
+
+static void released_while_touched(void)
+{
+    hold("* n8");
+    zkl_grant_release(st.grant);
+    st.grant = NULL;
+    ANSWER(STORE_SET, st.node, .rc = STORE_BADVERSION);
+    CHECK(fake_is_asked(STORE_DELETE, st.node));
+    permit_story_end(&st);
+}
+
+/* ---- the handle ---- */
+
+static void named_by_its_host(void)
+{
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+
+    permit_story_begin(&st, 4, false);
+    zkl_semaphore_free(st.semaphore);
+    o.limit = 1;
+    REQUIRE(zkl_semaphore_new(&st.semaphore, st.s, "/s", &o) == 0);
+    permit_story_acquire(&st, 1, ZKL_FOREVER);
+    char *end = g_strdup_printf("%s pid %d", g_get_host_name(), (int)getpid());
+    CHECK_STR(fake_request(STORE_CREATE, STORY_PATH).data, end);
+    g_free(end);
+    permit_story_end(&st);
+}
+
+static void longest_name(void)
+{
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+    char name[1026];
+    zkl_semaphore *m = NULL;
+
+    permit_story_begin(&st, 4, false);
+    memset(name, 'x', sizeof name - 1);
+    name[1025] = '\0';
+    o.name = name;
+    CHECK_INT(zkl_semaphore_new(&m, st.s, "/s", &o), ZKL_EINVAL);
+    name[1024] = '\0';
+    CHECK_INT(zkl_semaphore_new(&m, st.s, "/s", &o), 0);
+    zkl_semaphore_free(m);
+    permit_story_end(&st);
+}
+
+static void canceled(void)
+{
+    first_in_line("n3 n4 *");
+    zkl_op_cancel(st.op);
+    permit_story_told(&st, 1, ZKL_ECANCELED);
+    CHECK(fake_is_asked(STORE_DELETE, st.node));
+    permit_story_end(&st);
+}
+
+/* What is held stays. */
+static void freed(void)
+{
+    zkl_grant *held;
+
+    hold("*");
+    held = st.grant;
+    st.grant = NULL;
+    permit_story_acquire(&st, 2, ZKL_FOREVER);
+    zkl_semaphore_free(st.semaphore);
+    st.semaphore = NULL;
+    permit_story_told(&st, 1, ZKL_ECLOSED);
+    CHECK_INT(zkl_grant_state(held), ZKL_HELD);
+    zkl_grant_release(held);
+    permit_story_end(&st);
+}
+
+static void session_closed(void)
+{
+    zkl_semaphore *m;
+    zkl_grant *none = NULL;
+    int limit;
+
+    begin(1);
+    hand_close(st.s);
+    CHECK_INT(st.calls, 1);
+    CHECK_INT(st.error.code, ZKL_ECLOSED);
+    CHECK_INT(zkl_semaphore_acquire(st.semaphore, 1, 0, &none), ZKL_ECLOSED);
+    CHECK_INT(zkl_semaphore_get_limit(st.semaphore, 0, &limit), ZKL_ECLOSED);
+    CHECK_INT(zkl_semaphore_new(&m, st.s, "/s", NULL), ZKL_ECLOSED);
+    st.s = NULL;
+    permit_story_end(&st);
+}
+
+static int in_callback[4];
+
+static void on_change(zkl_grant *grant, zkl_state state, void *data)
+{
+    zkl_grant *none = NULL;
+    int limit;
+
+    (void)grant;
+    (void)state;
+    (void)data;
+    in_callback[0] = zkl_semaphore_acquire(st.semaphore, 1, 0, &none);
+    in_callback[1] = zkl_semaphore_get_limit(st.semaphore, 0, &limit);
+    in_callback[2] = zkl_semaphore_set_limit(st.semaphore, 1, 0);
+    in_callback[3] = zkl_semaphore_acquire_async(st.semaphore, 0, 0, NULL, NULL, NULL);
+}
+
+static void inside_a_callback(void)
+{
+    hold("*");
+    CHECK_INT(zkl_grant_on_change(st.grant, on_change, NULL), 0);
+    permit_story_release(&st);
+    zkl_session_dispatch(st.s);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(in_callback[i], ZKL_EDEADLK);
+    CHECK_INT(in_callback[3], ZKL_EINVAL);
+    permit_story_end(&st);
+}
+
+static const struct test_case cases[] = {
+    {"free_permits", free_permits},
+    {"limit_is_kept", limit_is_kept},
+    {"limit_of_another_session", limit_of_another_session},
+    {"limit_of_another_session_while_waiting", limit_of_another_session_while_waiting},
+    {"more_than_the_limit", more_than_the_limit},
+    {"directory_is_made", directory_is_made},
+    {"nobody_names_a_limit", nobody_names_a_limit},
+    {"no_limit", no_limit},
+    {"limit_is_written", limit_is_written},
+    {"limit_cannot_be_written", limit_cannot_be_written},
+    {"limit_cannot_be_read", limit_cannot_be_read},
+    {"session_ends_while_the_limit_is_written", session_ends_while_the_limit_is_written},
+    {"first_hears_of_a_release", first_hears_of_a_release},
+    {"first_hears_of_the_limit", first_hears_of_the_limit},
+    {"first_watches_what_it_writes", first_watches_what_it_writes},
+    {"first_is_refused_at_once", first_is_refused_at_once},
+    {"behind_hears_of_the_touch", behind_hears_of_the_touch},
+    {"try_of_what_is_not_free", try_of_what_is_not_free},
+    {"timed_out", timed_out},
+    {"touched", touched},
+    {"touched_until_it_succeeds", touched_until_it_succeeds},
+    {"touch_is_refused", touch_is_refused},
+    {"touch_finds_nothing", touch_finds_nothing},
+    {"released_while_touched", released_while_touched},
+    {"named_by_its_host", named_by_its_host},
+    {"longest_name", longest_name},
+    {"canceled", canceled},
+    {"freed", freed},
+    {"session_closed", session_closed},
+    {"inside_a_callback", inside_a_callback},
+    {NULL, NULL},
+};
+
+const struct test_suite semaphore_driver_suite = {.name = "semaphore_driver", .cases = cases};
