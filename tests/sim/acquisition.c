@@ -146,8 +146,24 @@ static void tell_entering(const struct acquisition *a, const char *what)
     g_free(more);
 }
 
+static int ask_for_permits(struct client *p, struct acquisition *a)
+{
+    a->permits = stage_chance(p->stage, 65) ? 1 : 1 + (int)stage_below(p->stage, PERMITS_MAX);
+    a->numbered = stage_chance(p->stage, 50);
+    a->names_limit = p->names_limit[a->path];
+    if (p->stage->trace) {
+        char *more = g_strdup_printf("%d%s", a->permits, a->numbered ? ", with numbers" : "");
+        tell(a, "would have permits: ", more);
+        g_free(more);
+    }
+    return zkl_semaphore_acquire_async(p->semaphore[a->path][a->numbered], a->permits,
+                                       a->timeout_ms, on_acquired, a, &a->op);
+}
+
 static int ask(struct client *p, struct acquisition *a)
 {
+    if (client_counting)
+        return ask_for_permits(p, a);
     if (!client_sharing)
         return zkl_mutex_lock_async(a->mutex, a->timeout_ms, on_acquired, a, &a->op);
     a->shared = stage_chance(p->stage, 50);

@@ -17,7 +17,7 @@ enum turn {
     TURN_ENDED   /* its process was killed */
 };
 
-enum { WATCHERS = 2 };
+enum { WATCHERS = 2, PERMITS_MAX = 4 };
 
 struct watcher {
     struct acquisition *acquisition;
@@ -54,6 +54,9 @@ struct acquisition {
     char *why;          /* and the sentence about it */
     zkl_peer peer;
     bool strict;
+    int permits; /* of a semaphore */
+    bool numbered, names_limit;
+    int slots[PERMITS_MAX];
     struct acquisition *with; /* of a lock at both paths: that of the other; NULL: it is of one */
     bool led;                 /* by it, which has the operation and the grant */
     void (*then)(struct acquisition *a, enum turn turn);

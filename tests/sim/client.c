@@ -78,7 +78,7 @@ void client_free(void *process)
     g_free(process);
 }
 
-bool client_retaining, client_sharing;
+bool client_retaining, client_sharing, client_counting;
 
 /* Of the random numbers of a schedule none is used up, so that it stays what it is without. */
 static void choose_to_retain(struct client *p, int path, zkl_mutex_options *options)
@@ -120,25 +120,50 @@ static void free_mutexes(struct client *p, int path)
         zkl_mutex_free(p->mutex[path][i]);
 }
 
-static void make_locks(struct client *p, int path)
+static void make_rwlock(struct client *p, int path)
 {
     zkl_rwlock_options options = ZKL_RWLOCK_OPTIONS_INIT;
 
-    if (!client_sharing) {
-        make_mutexes(p, path);
-        return;
-    }
     options.name = host_name(p->host);
     if (zkl_rwlock_new(&p->rwlock[path], p->session, client_paths[path], &options) != 0)
         stage_wrong(p->stage, "no read-write lock could be made");
 }
 
-static void free_locks(struct client *p, int path)
+/* Some leave it to others to say how many there are. */
+static void make_semaphores(struct client *p, int path)
+{
+    zkl_semaphore_options options = ZKL_SEMAPHORE_OPTIONS_INIT;
+    uint64_t state = p->stage->random + g_str_hash(host_name(p->host)) + (uint64_t)path;
+
+    options.name = host_name(p->host);
+    options.limit = seeded_below(&state, 5) == 0 ? 0 : 1 + (int)seeded_below(&state, 4);
+    p->names_limit[path] = options.limit > 0;
+    for (options.numbered = 0; options.numbered <= 1; options.numbered++)
+        if (zkl_semaphore_new(&p->semaphore[path][options.numbered], p->session, client_paths[path],
+                              &options) != 0)
+            stage_wrong(p->stage, "no semaphore could be made");
+}
+
+static void make_locks(struct client *p, int path)
 {
     if (client_sharing)
-        zkl_rwlock_free(p->rwlock[path]);
+        make_rwlock(p, path);
+    else if (client_counting)
+        make_semaphores(p, path);
     else
+        make_mutexes(p, path);
+}
+
+static void free_locks(struct client *p, int path)
+{
+    if (client_sharing) {
+        zkl_rwlock_free(p->rwlock[path]);
+    } else if (client_counting) {
+        zkl_semaphore_free(p->semaphore[path][0]);
+        zkl_semaphore_free(p->semaphore[path][1]);
+    } else {
         free_mutexes(p, path);
+    }
 }
 
 static void make_both(struct client *p)

@@ -34,6 +34,9 @@ extern bool client_retaining;
 /* Whether all mutexes are read-write locks instead. */
 extern bool client_sharing;
 
+/* Or semaphores. */
+extern bool client_counting;
+
 struct client {
     struct stage *stage;
     struct host *host;
@@ -49,6 +52,8 @@ struct client {
     bool locks_both; /* one acquisition at a time, of both paths, and no other */
     zkl_peer peers[LINES];
     bool strict[LINES];
+    zkl_semaphore *semaphore[PATHS][2]; /* instead of a mutex; the second one is numbered */
+    bool names_limit[PATHS];            /* both do */
     bool dead;
     int64_t due, due_at; /* of the first timer: by its own clock, and in truth */
     int64_t timers_late; /* ns: it does not run them sooner */

@@ -4,8 +4,10 @@
  *   sim --seed N                                       that one, with its trace
  *   sim --retain ...                                   the same, and a third of the mutexes retain
  *   sim --share ...                                    the same with read-write locks
+ *   sim --permits ...                                  the same with semaphores
  *
- * Without arguments it plays a quarter as many again with --retain, and with --share.
+ * Without arguments it plays a quarter as many again with --retain, and with --share, and some with
+ * --permits.
  */
 #include <glib.h>
 #include <stdio.h>
@@ -23,7 +25,7 @@ enum { SCHEDULES = 10000, SCHEDULES_INSTRUMENTED = 500 };
 
 static struct {
     gint64 schedules, seconds, from, seed;
-    gboolean retain, share;
+    gboolean retain, share, permits;
 } asked = {.schedules = 0, .seconds = 0, .from = 1, .seed = -1};
 
 static const GOptionEntry entries[] = {
@@ -33,6 +35,7 @@ static const GOptionEntry entries[] = {
     {"seed", 0, 0, G_OPTION_ARG_INT64, &asked.seed, "play that one and write its trace", "SEED"},
     {"retain", 0, 0, G_OPTION_ARG_NONE, &asked.retain, "a third of the mutexes retain", NULL},
     {"share", 0, 0, G_OPTION_ARG_NONE, &asked.share, "all mutexes are read-write locks", NULL},
+    {"permits", 0, 0, G_OPTION_ARG_NONE, &asked.permits, "or semaphores", NULL},
     G_OPTION_ENTRY_NULL,
 };
 
@@ -87,9 +90,10 @@ static void explain(const struct workers_result *result)
         return;
     workers_replay(result->failed[0].seed);
     printf("Again: tests/sim/sim%s --seed %" G_GUINT64_FORMAT "\n",
-           client_retaining ? " --retain"
-           : client_sharing ? " --share"
-                            : "",
+           client_retaining  ? " --retain"
+           : client_sharing  ? " --share"
+           : client_counting ? " --permits"
+                             : "",
            result->failed[0].seed);
 }
 
@@ -122,11 +126,25 @@ static unsigned play_plan(const struct workers_plan *plan)
     return (result.failures > 0 ? 1U : 0U) + (enough ? 0U : 1U);
 }
 
-static unsigned play_sort(const struct workers_plan *plan, bool retain, bool share)
+static unsigned play_sort(const struct workers_plan *plan, bool retain, bool share, bool permits)
 {
     client_retaining = retain;
     client_sharing = share;
+    client_counting = permits;
     return play_plan(plan);
+}
+
+/* Without arguments: the sorts that have arguments of their own. */
+static unsigned play_others(struct workers_plan plan)
+{
+    const uint64_t schedules = plan.schedules;
+    unsigned failed = 0;
+
+    plan.schedules = schedules / 4;
+    failed += play_sort(&plan, true, false, false);
+    failed += play_sort(&plan, false, true, false);
+    plan.schedules = schedules / 30;
+    return failed + play_sort(&plan, false, false, true);
 }
 
 static int play_many(void)
@@ -135,14 +153,13 @@ static int play_many(void)
     struct workers_result result;
     unsigned failed = 0, played = 2;
 
-    client_retaining = client_sharing = false;
+    client_retaining = client_sharing = client_counting = false;
     failed += play_known(&result);
-    failed += play_sort(&plan, asked.retain, asked.share);
-    if (!asked.retain && !asked.share && asked.schedules == 0 && asked.seconds == 0) {
-        plan.schedules /= 4;
-        failed += play_sort(&plan, true, false);
-        failed += play_sort(&plan, false, true);
-        played += 4;
+    failed += play_sort(&plan, asked.retain, asked.share, asked.permits);
+    if (!asked.retain && !asked.share && !asked.permits && asked.schedules == 0 &&
+        asked.seconds == 0) {
+        failed += play_others(plan);
+        played += 6;
     }
     printf("%u passed, %u failed, 0 skipped\n", (unsigned)seeds_count + played - failed, failed);
     return failed ? 1 : 0;
@@ -156,6 +173,7 @@ int main(int argc, char **argv)
     session_store = &world_store;
     client_retaining = asked.retain;
     client_sharing = asked.share;
+    client_counting = asked.permits;
     if (asked.seed >= 0)
         return workers_replay((uint64_t)asked.seed) ? 0 : 1;
     return play_many();

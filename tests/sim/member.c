@@ -24,7 +24,7 @@ void member_draw(struct roles *roles, uint64_t seed)
 {
     uint64_t chance = seed ^ STREAM;
 
-    if (client_sharing || seeded_below(&chance, 100) >= BOTH_PERCENT)
+    if (client_sharing || client_counting || seeded_below(&chance, 100) >= BOTH_PERCENT)
         return;
     roles->paths = PATHS;
     roles->both = 1 + seeded_below(&chance, roles->members);
@@ -67,7 +67,9 @@ static void hold(struct slot *slot)
         acquisition_watch(slot->acquisition);
     if (slot->member->roles->writes)
         write_some(slot);
-    if (stage->calm)
+    if (slot->member->roles->lingering)
+        slot->act.at = NEVER;
+    else if (stage->calm)
         slot->act.at = stage_now(stage) + stage_between(stage, 0, 20 * MS);
     else if (how < 10)
         let_go(slot);
@@ -266,8 +268,11 @@ void member_calm(struct member *m)
     m->life.at = NEVER;
     for (unsigned i = 0; i < m->roles->slots; i++) {
         struct slot *slot = &m->slots[i];
-        if (slot->acquisition && slot->acquisition->grant)
-            slot->act.at = stage_now(stage) + stage_between(stage, 0, 50 * MS);
+        if (!slot->acquisition || !slot->acquisition->grant)
+            continue;
+        slot->act.at = m->roles->lingering && stage_chance(stage, 50)
+                           ? NEVER
+                           : stage_now(stage) + stage_between(stage, 0, 50 * MS);
     }
 }
 

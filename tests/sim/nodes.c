@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "client.h"
+#include "permits.h"
 #include "stage.h"
 #include "waking.h"
 
 enum { DIGITS = 10 };
 
-static const char *const infixes[] = {"-lock-", "-latch-", "__lock__", "-__READ__", "-__WRIT__"};
+static const char *const infixes[] = {"-lock-",    "-latch-",   "__lock__",
+                                      "-__READ__", "-__WRIT__", "-lease-"};
 
 /* Where the number begins; NULL: it is no contender's name. */
 static const char *find_number(const char *path)
@@ -45,6 +47,7 @@ void oracle_init(struct oracle *o)
     o->holding = g_ptr_array_new();
     o->down = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     o->doubtful = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    permits_init(o);
     waking_init(o);
 }
 
@@ -60,6 +63,7 @@ void oracle_clear(struct oracle *o)
     g_ptr_array_unref(o->earlier);
     g_hash_table_unref(o->down);
     g_hash_table_unref(o->doubtful);
+    permits_clear(o);
     waking_clear(o);
 }
 
@@ -142,7 +146,7 @@ static void check_crowd(struct stage *stage, const struct contender_node *own)
     const struct client *p = own->line < PATHS ? client_of(stage, own->session) : NULL;
     unsigned count = 0;
 
-    if (!p || p->locks_both || stage->oracle.refusing || client_sharing)
+    if (!p || p->locks_both || stage->oracle.refusing || client_sharing || client_counting)
         return;
     for (guint i = 0; i < stage->oracle.standing->len; i++) {
         const struct contender_node *n = stage->oracle.standing->pdata[i];
@@ -203,6 +207,7 @@ static void add(struct stage *stage, const struct note *note)
     n->session = note->session;
     n->zxid = note->zxid;
     note_sharing(o, n);
+    permits_note_name(n);
     if (before) {
         g_hash_table_steal(o->nodes, before->path);
         g_ptr_array_add(o->earlier, before);
@@ -248,7 +253,7 @@ static void remove_node(struct stage *stage, const struct note *note)
     look_who_is_first(stage, n->line);
     n->next = next_of(o, n);
     if (nodes_was_taken(n)) {
-        n->behind = nodes_before(o, n) != NULL;
+        n->behind = client_counting ? n->room == 0 : nodes_before(o, n) != NULL;
         g_ptr_array_add(o->taken, n);
     }
 }

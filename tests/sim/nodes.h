@@ -11,6 +11,10 @@ struct contender_node {
     int64_t session; /* its owner */
     uint64_t zxid;
     bool reader, writer; /* of a read-write lock */
+    uint32_t permits;    /* of a semaphore, that it asks for; */
+    bool numbered;       /* with numbers */
+    bool overwritten;    /* its data were, by an administrator */
+    int32_t room;        /* the highest limit at which there was room for it; 0: never */
     bool useless;        /* made by a downgrade, when the write node was gone: it holds nobody up */
     bool gone;
     bool late; /* when it was made, another stood before it */

@@ -7,6 +7,7 @@
 #include "foreign_node.h"
 #include "nodes.h"
 #include "order.h"
+#include "permits.h"
 #include "tables.h"
 #include "waking.h"
 
@@ -52,6 +53,7 @@ static void excuse(struct stage *stage, struct acquisition *a)
 void oracle_note(struct stage *stage, const struct note *note)
 {
     nodes_note(stage, note);
+    permits_note(stage, note);
     waking_note(stage, note);
 }
 
@@ -99,10 +101,10 @@ static void check_place(struct stage *stage, const struct acquisition *a,
  * step comes in any order. Only of a mutex is it known when that was: the winner of an election
  * looks at its rivals first. A later turn goes by the proof of the first, as a hold does: in the
  * first 20 ms the own node may not be watched, nor the children. Of a lock at both paths one is
- * held before the other comes. */
+ * held before the other comes, and numbers come after the admission. */
 static bool is_known_gone(const struct acquisition *a, const struct contender_node *n)
 {
-    return a->path < PATHS && a->turn == 0 && !a->with && n->known_in != 0 &&
+    return a->path < PATHS && a->turn == 0 && !a->with && !a->numbered && n->known_in != 0 &&
            n->known_in < a->process->heard_in;
 }
 
@@ -125,6 +127,8 @@ static void check_grant(struct stage *stage, struct acquisition *a)
               "is given a grant, but its session has proved itself since its node was gone");
     else if (n->gone)
         excuse(stage, a);
+    else if (client_counting)
+        permits_check_grant(stage, a, n);
     else
         check_place(stage, a, n);
     if (n && nodes_is_adopted(&stage->oracle, a->node))
@@ -163,6 +167,9 @@ static bool fits(const struct stage *stage, const struct acquisition *a)
         return o->numbers_end;
     case ZKL_ELAYOUT:
         return foreign_nodes_explain(stage, a->path, a->peer, a->strict, a->why, a->entered_at);
+    case ZKL_ELIMIT:
+    case ZKL_ENOENT:
+        return permits_explain(stage, a);
     default:
         return false;
     }
@@ -184,6 +191,7 @@ static void count(struct tally *t, const struct acquisition *a)
     t->turns += a->turn > 0;
     t->cancels += a->code == ZKL_ECANCELED;
     t->refused += a->code == ZKL_ELAYOUT;
+    t->beyond += a->code == ZKL_ELIMIT;
     t->timeouts += a->code == ZKL_ETIMEDOUT || a->code == ZKL_EUNREACHABLE;
 }
 
@@ -317,6 +325,8 @@ static void check_holding(struct stage *stage)
                 wrong(stage, a, "its node was taken away, but its grant does not end");
         } else if (is_undone(stage, a)) {
             continue;
+        } else if (client_counting) {
+            g_ptr_array_add(stage->oracle.believing, a);
         } else if (*holder && !(a->shared && (*holder)->shared)) {
             char *other = acquisition_name(*holder);
             char *text = g_strdup_printf("it and %s hold at once", other);
@@ -327,6 +337,7 @@ static void check_holding(struct stage *stage)
             *holder = a;
         }
     }
+    permits_check_believing(stage);
 }
 
 void oracle_check(struct stage *stage)

@@ -1,8 +1,8 @@
 /* What must be true, whatever happens. From the world's notes it knows which contenders stand at
  * the leader; from the grants themselves, read by their holders' own clocks, who believes what.
  *
- *  - at most one valid grant on a path, whatever the layouts, readers apart; none whose node is
- * gone, unless a third party took it;
+ *  - at most one valid grant on a path, whatever the layouts, readers and permits (permits.h)
+ *    apart; none whose node is gone, unless a third party took it;
  *  - the pairs of token and turn rise; whoever is granted has the lowest number that stands;
  *  - nobody is granted by what was read of a node before a proof of the session that was sent when
  * a third party had taken that node;
@@ -37,6 +37,7 @@ struct oracle {
     GPtrArray *fallen;    /* of them, in the present step */
     GPtrArray *taken;     /* of them, by a third party, and not known to their session yet */
     GPtrArray *holding;   /* of struct acquisition: with a grant in their hands */
+    GPtrArray *believing; /* of them, in the present look: of a semaphore, and valid */
     GHashTable *down;     /* sessions that know that they are disconnected */
     GHashTable *shaken;   /* sessions that may have watches too many */
     GPtrArray *watching;  /* of waking.c's */
@@ -46,6 +47,7 @@ struct oracle {
     uint64_t last_alone[LINES_MAX];  /* token, of one that shares with nobody */
     unsigned last_number[LINES_MAX]; /* of the acquisition */
     GArray *heads[LINES_MAX];        /* of each line, of struct head: who was first, in turn */
+    GArray *limits[LINES_MAX];       /* of permits.c's: of each path, in turn */
     bool always;                     /* look at each step, not only when something changed hands */
     bool look;
     bool refusing, refusing_writes, numbers_end; /* errors that are to be expected */

@@ -76,6 +76,7 @@ struct roles {
     uint32_t kinds; /* of faults, a bit for each, that happen in this schedule */
     bool writes;    /* holders make fenced transactions */
     bool lives;     /* processes end in the middle */
+    bool lingering; /* all is well, and who is granted anything now keeps it */
     struct member member[MEMBERS_MAX];
     struct fault fault[FAULTS_MAX];
     unsigned both;    /* so many of the members lock both paths */
@@ -96,6 +97,9 @@ struct roles {
     bool restores;        /* the server's data goes back */
     bool kept;            /* to what it was */
     struct alarm restoring;
+    uint64_t limiting; /* chance of limits.c */
+    bool limits;       /* change */
+    struct alarm limits_alarm;
     unsigned actors; /* 0: there are none */
     unsigned lines;  /* of them */
     struct actor actor[ACTORS_MAX];
@@ -135,6 +139,11 @@ void admin_start(struct roles *roles);
 void revoker_draw(struct roles *roles, uint64_t seed);
 void revoker_start(struct roles *roles);
 void revoker_end(struct roles *roles); /* when the stage is over */
+
+/* ---- who changes the limits of semaphores: limits.c ---- */
+
+void limits_draw(struct roles *roles, uint64_t seed);
+void limits_start(struct roles *roles);
 
 /* ---- limbo.c ---- */
 

@@ -2,6 +2,7 @@
 
 #include "foreign_node.h"
 #include "lib/lock/contender.h"
+#include "permits.h"
 #include "recipes/head_hint.h"
 #include "roles.h"
 #include "unit/seeded.h"
@@ -10,7 +11,7 @@
 #define MS INT64_C(1000000)
 
 /* The longest pause between two tries to delete what was refused is 30 s. */
-enum { CALM_MS = 60000, END_MS = 20000 };
+enum { CALM_MS = 60000, END_MS = 20000, LINGER_MS = 200 };
 
 /* So few are a long queue in every other schedule. */
 enum { LONG_ALREADY = 2 };
@@ -95,6 +96,26 @@ static bool is_over(const void *data)
     return world_session_count(((const struct roles *)data)->stage->world) == 0;
 }
 
+static bool is_served(const void *data)
+{
+    return permits_are_used(((const struct roles *)data)->stage);
+}
+
+/* Whoever finds room is served, though others hold on. */
+static void linger(struct roles *roles)
+{
+    struct stage *stage = roles->stage;
+
+    roles->lingering = true;
+    for (unsigned i = 0; i < roles->members; i++)
+        member_calm(&roles->member[i]);
+    stage_run(stage, stage_now(stage) + LINGER_MS * MS, NULL, NULL);
+    if (!stage_run(stage, stage_now(stage) + (CALM_MS + 4 * roles->timeout_ms) * MS, is_served,
+                   roles))
+        permits_at_rest(stage);
+    roles->lingering = false;
+}
+
 static void calm_down(struct roles *roles)
 {
     struct stage *stage = roles->stage;
@@ -103,6 +124,8 @@ static void calm_down(struct roles *roles)
     stage->calm = true;
     fault_calm(roles);
     foreign_nodes_calm(roles);
+    if (client_counting)
+        linger(roles);
     for (unsigned i = 0; i < roles->members; i++)
         member_calm(&roles->member[i]);
     actors_calm(roles);
@@ -138,6 +161,7 @@ static void play(struct roles *roles)
     admin_start(roles);
     revoker_start(roles);
     restore_start(roles);
+    limits_start(roles);
     for (unsigned i = 0; i < roles->members; i++) {
         draw_options(roles, &roles->member[i]);
         member_start(roles, i);
@@ -149,11 +173,13 @@ static void play(struct roles *roles)
     end(roles);
 }
 
-/* Read-write locks: nobody else is on their paths, and the servers' data do not go back. */
+/* Read-write locks and semaphores: nobody else is on their paths; and of the former the servers'
+ * data do not go back. */
 static void leave_alone(struct roles *roles)
 {
     roles->actors = 0;
-    roles->has_foreign = roles->styles = roles->restores = false;
+    roles->has_foreign = roles->styles = false;
+    roles->restores = roles->restores && client_counting;
 }
 
 char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
@@ -172,7 +198,8 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
     revoker_draw(roles, seed);
     limbo_draw(roles, seed, config.latency_max_us);
     restore_draw(roles, seed);
-    if (client_sharing)
+    limits_draw(roles, seed);
+    if (client_sharing || client_counting)
         leave_alone(roles);
     play(roles);
     tally_add(tally, &roles->stage->tally);

@@ -41,6 +41,11 @@ static const struct {
     {"turns", offsetof(struct tally, turns), 300, false},
     {"downgrades", offsetof(struct tally, downgrades), 500, false},
     {"yielded to tries", offsetof(struct tally, yielded), 10, false},
+    {"numbered", offsetof(struct tally, numbered), 1000, false},
+    {"of several permits", offsetof(struct tally, several), 1000, false},
+    {"limits", offsetof(struct tally, limits), 1000, false},
+    {"beyond the limit", offsetof(struct tally, beyond), 300, false},
+    {"served beside others", offsetof(struct tally, served), 100, false},
 };
 
 /* A path with locks alone. */
@@ -57,6 +62,11 @@ static bool is_of_retention(int i)
 {
     return counts[i].at == offsetof(struct tally, turns) ||
            counts[i].at == offsetof(struct tally, yielded);
+}
+
+static bool is_of_permits(int i)
+{
+    return counts[i].at >= offsetof(struct tally, numbered);
 }
 
 void tally_note(struct tally *t, const struct note *note)
@@ -88,7 +98,9 @@ static bool is_needed(int i)
         return client_sharing;
     if (is_of_retention(i))
         return client_retaining;
-    return counts[i].of_all || !client_sharing;
+    if (is_of_permits(i))
+        return client_counting;
+    return counts[i].of_all || !(client_sharing || client_counting);
 }
 
 bool tally_suffices(const struct tally *t, uint64_t schedules)

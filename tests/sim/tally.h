@@ -25,9 +25,12 @@ struct tally {
     uint64_t restores;                  /* the server's data went back */
     uint64_t revoked;                   /* heard that they were asked to give way */
     uint64_t both;                      /* grants of both paths at once */
-    uint64_t turns;      /* grants without a node of their own, where mutexes retain */
-    uint64_t yielded;    /* grants of tries that found another first, where mutexes retain */
-    uint64_t downgrades; /* of writers, where there are any */
+    uint64_t turns;             /* grants without a node of their own, where mutexes retain */
+    uint64_t yielded;           /* grants of tries that found another first, where mutexes retain */
+    uint64_t downgrades;        /* of writers, where there are any */
+    uint64_t numbered, several; /* grants: with numbers; of more than one permit */
+    uint64_t limits, beyond;    /* changes of limits; asked for more than those */
+    uint64_t served;            /* while others held on */
 };
 
 void tally_note(struct tally *t, const struct note *note);

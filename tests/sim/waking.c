@@ -133,14 +133,14 @@ static bool is_left_over(const struct oracle *o, const struct note *note,
     return w && w->left && w->setting + w->removing > 0 && n->next != note->session;
 }
 
-/* Who looks on is told of the first one's end as well. A writer's end lets in all readers behind.
- */
+/* Who looks on is told of the first one's end as well. A writer's end lets in all readers behind;
+ * and for the numbers of one several may wait. */
 static void hear_fired(struct stage *stage, const struct note *note)
 {
     const struct oracle *o = &stage->oracle;
     struct contender_node *n = note->fired == STORE_FIRED_GONE ? nodes_find(o, note->path) : NULL;
 
-    if (!n || n->reader || n->writer || note->session == n->session ||
+    if (!n || n->reader || n->writer || n->numbered || note->session == n->session ||
         g_hash_table_contains(o->shaken, &note->session) ||
         onlookers_look_at(stage, note->host, n->line) || is_left_over(o, note, n))
         return;

@@ -41,6 +41,8 @@ static void note_part(const struct server *leader, const struct txn *txn, const 
 
     if (p->kind == STORE_GET)
         return;
+    if (p->data)
+        n.data = g_bytes_get_data(p->data, &n.length);
     n.kind = p->kind == STORE_CREATE   ? NOTE_CREATED
              : p->kind == STORE_DELETE ? NOTE_DELETED
                                        : NOTE_CHANGED;

@@ -19,6 +19,14 @@ bool world_exists(const struct world *w, const char *path, int64_t *ret_owner, u
     return n != NULL;
 }
 
+const char *world_data(const struct world *w, const char *path, size_t *ret_length)
+{
+    const struct node *n = find(w, path);
+
+    *ret_length = 0;
+    return n && n->data ? g_bytes_get_data(n->data, ret_length) : NULL;
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);

@@ -25,9 +25,9 @@ enum { WORLD_SERVERS_MAX = 5 };
 /* ---- what can be heard ---- */
 
 enum note_kind {
-    NOTE_CREATED,     /* path, session (0: not ephemeral), zxid; at the leader's commit */
+    NOTE_CREATED,     /* path, session (0: not ephemeral), zxid, data; at the leader's commit */
     NOTE_DELETED,     /* path, session of the context (0: none), cause; at the leader's commit */
-    NOTE_CHANGED,     /* path */
+    NOTE_CHANGED,     /* path, data; host: NULL if an administrator did it */
     NOTE_SESSION,     /* session, host: established by commit */
     NOTE_EXPIRING,    /* session: its time is up, at server; its nodes go with the commit, each with
                          its own note. At a leader without majority nothing comes of it. */
@@ -53,6 +53,8 @@ struct note {
     enum note_kind kind;
     struct host *host; /* or NULL */
     const char *path;  /* or NULL; good during the call only */
+    const char *data;  /* the same */
+    size_t length;     /* of data */
     int64_t session;
     uint64_t zxid;
     enum cause cause;
@@ -175,6 +177,8 @@ void world_refuse(struct world *w, enum store_kind kind, const char *path);
 /* ---- looking, at the leader's (newest) state ---- */
 
 bool world_exists(const struct world *w, const char *path, int64_t *ret_owner, uint64_t *ret_czxid);
+/* NULL: there is no such node, or it has no data. Good until it changes. */
+const char *world_data(const struct world *w, const char *path, size_t *ret_length);
 /* Names, sorted, NULL at the end; NULL if there is no such node. g_strfreev() it. */
 char **world_children(const struct world *w, const char *path);
 unsigned world_node_count(const struct world *w);    /* but those of a fresh server */

@@ -1,0 +1,55 @@
+/* An administrator who changes the limits of semaphores, and now and then writes over a node. Drawn
+ * from a stream of its own, as admin.c's is. */
+#include "roles.h"
+#include "unit/seeded.h"
+
+#define MS INT64_C(1000000)
+#define STREAM UINT64_C(0x6c696d6974735f35)
+
+enum { SCHEDULES_PERCENT = 60, HIGHEST = 5 };
+
+void limits_draw(struct roles *roles, uint64_t seed)
+{
+    roles->limiting = seed ^ STREAM;
+    roles->limits = client_counting && seeded_below(&roles->limiting, 100) < SCHEDULES_PERCENT;
+}
+
+static int64_t soon(struct roles *roles)
+{
+    return stage_now(roles->stage) +
+           (int64_t)(seeded_next(&roles->limiting) % (uint64_t)(roles->timeout_ms * MS));
+}
+
+/* Who waits, too; what is written there says nothing. Transactions fail if it happens too often. */
+static void write_over_somebody(struct stage *stage)
+{
+    char *node = g_strdup(oracle_some_node(stage));
+
+    if (node)
+        world_admin_set(stage->world, node, "x");
+    g_free(node);
+}
+
+static void on_change(void *data)
+{
+    struct roles *roles = data;
+    struct stage *stage = roles->stage;
+    const char *path = client_paths[seeded_below(&roles->limiting, roles->paths)];
+    char text[2] = {(char)('1' + seeded_below(&roles->limiting, HIGHEST)), 0};
+
+    if (stage->calm)
+        return;
+    if (seeded_below(&roles->limiting, 4) == 0 && !roles->writes)
+        write_over_somebody(stage);
+    else
+        stage->tally.limits += world_admin_set(stage->world, path, text);
+    roles->limits_alarm.at = soon(roles);
+}
+
+void limits_start(struct roles *roles)
+{
+    roles->limits_alarm = (struct alarm){NEVER, NULL, on_change, roles};
+    if (roles->limits)
+        roles->limits_alarm.at = soon(roles);
+    stage_add_alarm(roles->stage, &roles->limits_alarm);
+}

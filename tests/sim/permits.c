@@ -1,0 +1,286 @@
+#include "permits.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+#include "recipes/limit.h"
+#include "stage.h"
+
+/* Of a path, from then on until the next; 0: there is none. */
+struct limit {
+    int32_t limit;
+    int64_t at;
+};
+
+void permits_init(struct oracle *o)
+{
+    const struct limit none = {0, 0};
+
+    o->believing = g_ptr_array_new();
+    for (int i = 0; i < LINES; i++) {
+        o->limits[i] = g_array_new(FALSE, FALSE, sizeof(struct limit));
+        g_array_append_val(o->limits[i], none);
+    }
+}
+
+void permits_clear(struct oracle *o)
+{
+    for (int i = 0; i < LINES; i++)
+        g_array_unref(o->limits[i]);
+    g_ptr_array_unref(o->believing);
+}
+
+/* ---- what is noted ---- */
+
+/* "-n3-lease-" asks for three, "-s3-lease-" for three with numbers. */
+void permits_note_name(struct contender_node *n)
+{
+    const char *word = g_strrstr(n->path, "-lease-"), *at = word;
+
+    n->permits = 1;
+    while (at && at > n->path && g_ascii_isdigit(at[-1]))
+        at--;
+    if (at == word || (!g_str_has_prefix(at - 2, "-n") && !g_str_has_prefix(at - 2, "-s")))
+        return;
+    n->permits = (uint32_t)strtoul(at, NULL, 10);
+    n->numbered = at[-1] == 's';
+}
+
+static int32_t limit_now(const struct oracle *o, int line)
+{
+    return g_array_index(o->limits[line], struct limit, o->limits[line]->len - 1).limit;
+}
+
+/* The permits of all that stand before it, and its own. Those that the servers had lost and have
+ * again may be gone for whoever listed them. */
+static uint64_t permits_up_to(const struct oracle *o, const struct contender_node *own)
+{
+    uint64_t sum = 0;
+
+    for (guint i = 0; i < o->standing->len; i++) {
+        const struct contender_node *n = o->standing->pdata[i];
+        if (n->line == own->line && nodes_is_usable(n) && !n->undone && n->number <= own->number)
+            sum += n->permits;
+    }
+    return sum;
+}
+
+static bool has_room(const struct oracle *o, const struct contender_node *n)
+{
+    return nodes_is_usable(n) && !n->undone &&
+           permits_up_to(o, n) <= (uint64_t)limit_now(o, n->line);
+}
+
+static void note_room(const struct oracle *o)
+{
+    for (guint i = 0; i < o->standing->len; i++) {
+        struct contender_node *n = o->standing->pdata[i];
+        if (has_room(o, n))
+            n->room = MAX(n->room, limit_now(o, n->line));
+    }
+}
+
+static void set_limit(struct stage *stage, int line, const char *data, size_t length)
+{
+    const struct limit limit = {data ? limit_read(data, length) : 0, stage_now(stage)};
+
+    g_array_append_val(stage->oracle.limits[line], limit);
+}
+
+static void note_limit(struct stage *stage, const struct note *note)
+{
+    for (int line = 0; line < PATHS; line++)
+        if (strcmp(note->path, client_paths[line]) == 0)
+            set_limit(stage, line, note->kind == NOTE_DELETED ? NULL : note->data, note->length);
+}
+
+static void note_data(const struct stage *stage, const struct note *note)
+{
+    struct contender_node *n = nodes_find(&stage->oracle, note->path);
+
+    if (n && !note->host)
+        n->overwritten = true;
+}
+
+static void restore(struct stage *stage)
+{
+    size_t length;
+
+    for (int line = 0; line < PATHS; line++) {
+        const char *data = world_data(stage->world, client_paths[line], &length);
+        set_limit(stage, line, data, length);
+    }
+}
+
+void permits_note(struct stage *stage, const struct note *note)
+{
+    if (!client_counting)
+        return;
+    if (note->kind == NOTE_RESTORED)
+        restore(stage);
+    else if (note->kind <= NOTE_CHANGED)
+        note_limit(stage, note);
+    else
+        return;
+    if (note->kind == NOTE_CHANGED)
+        note_data(stage, note);
+    note_room(&stage->oracle);
+    struct contender_node *n =
+        note->kind == NOTE_CREATED ? nodes_find(&stage->oracle, note->path) : NULL;
+    if (n)
+        n->late = n->room == 0;
+}
+
+/* ---- grants ---- */
+
+static void wrong(struct stage *stage, const struct acquisition *a, const char *what)
+{
+    char *name = acquisition_name(a);
+
+    stage_wrong(stage, "%s on %s (%s): %s", name, client_paths[a->path], a->node, what);
+    g_free(name);
+}
+
+static void check_slots(struct stage *stage, struct acquisition *a, const struct contender_node *n)
+{
+    const int count = zkl_grant_slots(a->grant, a->slots, PERMITS_MAX);
+
+    if (count != (a->numbered ? a->permits : 0))
+        wrong(stage, a, "has more or fewer numbers than permits");
+    for (int i = 0; i < count; i++)
+        if (a->slots[i] < 0 || a->slots[i] >= n->room || (i > 0 && a->slots[i] <= a->slots[i - 1]))
+            wrong(stage, a, "has numbers that are not in order, or not below the limit");
+}
+
+void permits_check_grant(struct stage *stage, struct acquisition *a, const struct contender_node *n)
+{
+    struct tally *t = &stage->tally;
+
+    if (n->room == 0)
+        wrong(stage, a, "is granted, but there was never room for it");
+    else if ((int)n->permits != a->permits || n->numbered != a->numbered)
+        wrong(stage, a, "is granted something else than was asked for");
+    else
+        check_slots(stage, a, n);
+    t->handovers += n->late;
+    t->numbered += a->numbered;
+    t->several += a->permits > 1;
+    t->served += stage->calm && n->late && stage->oracle.holding->len > 1;
+}
+
+static bool share_a_number(const struct acquisition *a, const struct acquisition *b)
+{
+    for (int i = 0; a->numbered && i < a->permits; i++)
+        for (int k = 0; b->numbered && k < b->permits; k++)
+            if (a->slots[i] == b->slots[k])
+                return true;
+    return false;
+}
+
+/* Of those who believe on that path a is the last in line. */
+static void check_sum(struct stage *stage, const struct acquisition *a,
+                      const struct contender_node *last, int64_t sum)
+{
+    if (sum <= last->room)
+        return;
+    char *text = g_strdup_printf("it and those before it hold %" PRId64
+                                 " permits, and the limit was %" PRId32,
+                                 sum, last->room);
+    wrong(stage, a, text);
+    g_free(text);
+}
+
+static void check_believer(struct stage *stage, const struct acquisition *a)
+{
+    const GPtrArray *believing = stage->oracle.believing;
+    const struct contender_node *own = nodes_find(&stage->oracle, a->node);
+    int64_t sum = 0;
+
+    for (guint i = 0; i < believing->len; i++) {
+        const struct acquisition *b = believing->pdata[i];
+        const struct contender_node *n = nodes_find(&stage->oracle, b->node);
+        if (b->path != a->path || n->number > own->number)
+            continue;
+        sum += b->permits;
+        if (b != a && share_a_number(a, b))
+            wrong(stage, a, "has a number that another has, too");
+    }
+    check_sum(stage, a, own, sum);
+}
+
+void permits_check_believing(struct stage *stage)
+{
+    GPtrArray *believing = stage->oracle.believing;
+
+    for (guint i = 0; i < believing->len; i++)
+        check_believer(stage, believing->pdata[i]);
+    g_ptr_array_set_size(believing, 0);
+}
+
+/* ---- failures ---- */
+
+bool permits_explain(const struct stage *stage, const struct acquisition *a)
+{
+    const GArray *limits = stage->oracle.limits[a->path];
+
+    for (guint i = limits->len; client_counting && i-- > 0;) {
+        const struct limit *l = &g_array_index(limits, struct limit, i);
+        if (a->code == ZKL_ELIMIT ? l->limit > 0 && l->limit < a->permits
+                                  : l->limit == 0 && !a->names_limit)
+            return true;
+        if (l->at < a->entered_at)
+            break;
+    }
+    return false;
+}
+
+/* ---- when all is well ---- */
+
+static bool was_granted(const struct stage *stage, const struct contender_node *n)
+{
+    for (guint i = 0; i < stage->acquisitions->len; i++) {
+        const struct acquisition *a = stage->acquisitions->pdata[i];
+        if (g_strcmp0(a->node, n->path) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Numbers that somebody has written over are not known as long as their node stands. */
+static bool lacks_numbers(const struct oracle *o, const struct contender_node *own)
+{
+    for (guint i = 0; own->numbered && i < o->standing->len; i++) {
+        const struct contender_node *n = o->standing->pdata[i];
+        if (n->line == own->line && n->numbered && n->overwritten && n->number < own->number)
+            return true;
+    }
+    return false;
+}
+
+/* NULL: nobody does. */
+static const struct contender_node *who_waits_in_vain(const struct stage *stage)
+{
+    const struct oracle *o = &stage->oracle;
+
+    for (guint i = 0; i < o->standing->len; i++) {
+        const struct contender_node *n = o->standing->pdata[i];
+        if (has_room(o, n) && !was_granted(stage, n) && !lacks_numbers(o, n))
+            return n;
+    }
+    return NULL;
+}
+
+bool permits_are_used(const struct stage *stage)
+{
+    return who_waits_in_vain(stage) == NULL;
+}
+
+void permits_at_rest(struct stage *stage)
+{
+    const struct contender_node *n = who_waits_in_vain(stage);
+
+    if (n)
+        stage_wrong(stage, "%s is not granted, though there is room and all is well", n->path);
+}
