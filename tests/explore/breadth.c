@@ -7,95 +7,189 @@
 
 #include "fair.h"
 
-struct found {
-    guint32 number, parent;
+enum { SLOTS_FIRST = 1 << 12 };
+
+/* Of what a state looks like. */
+struct print {
+    guint64 a, b;
+};
+
+struct origin {
+    guint32 parent;
     struct breadth_step by;
-    _Alignas(8) guint8 state[];
 };
 
 struct search {
     const struct breadth_world *world;
-    GHashTable *known; /* a set of struct found */
-    GPtrArray *all;    /* of struct found, in the order in which they were found */
+    GArray *prints;  /* of struct print: of all, in the order in which they were found */
+    GArray *origins; /* of struct origin, of all */
+    GArray *slots;   /* of guint32: which of them, and 1; 0: free; open addressing */
+    GQueue *ahead;   /* of GByteArray: those whose steps are to be tried, packed */
     struct fair *fair;
     guint64 transitions;
-    struct found *next; /* room for the next one */
+    guint8 *state, *next, *plain; /* as the world has them; what next looks like */
 };
 
-static size_t state_size; /* of the present search: a hash table's functions hear of no other */
+/* ---- states ---- */
 
-static guint hash(gconstpointer key)
+static guint64 mix(guint64 h)
 {
-    const struct found *f = key;
-    guint64 h = 1469598103934665603U, word;
+    h = (h ^ h >> 33) * G_GUINT64_CONSTANT(0xff51afd7ed558ccd);
+    h = (h ^ h >> 33) * G_GUINT64_CONSTANT(0xc4ceb9fe1a85ec53);
+    return h ^ h >> 33;
+}
 
-    for (size_t i = 0; i < state_size; i += sizeof word) {
+/* Two independent hashes of 64 bits. */
+static struct print print_of(const guint8 *state, size_t size)
+{
+    struct print p = {G_GUINT64_CONSTANT(0x9e3779b97f4a7c15),
+                      G_GUINT64_CONSTANT(0xc2b2ae3d27d4eb4f)};
+    guint64 word;
+
+    for (size_t i = 0; i < size; i += sizeof word) {
         word = 0;
-        memcpy(&word, &f->state[i], MIN(sizeof word, state_size - i));
-        h = (h ^ word) * 1099511628211U;
-        h ^= h >> 29;
+        memcpy(&word, &state[i], MIN(sizeof word, size - i));
+        p.a = (p.a ^ word) * G_GUINT64_CONSTANT(0xff51afd7ed558ccd);
+        p.a ^= p.a >> 31;
+        p.b = (p.b + word) * G_GUINT64_CONSTANT(0xc4ceb9fe1a85ec53);
+        p.b ^= p.b >> 33;
     }
-    return (guint)(h ^ h >> 32);
+    return (struct print){mix(p.a), mix(p.b)};
 }
 
-static gboolean equal(gconstpointer a, gconstpointer b)
+/* Most bytes are 0: how many of them, how many others, these; and so on. */
+static GByteArray *pack(const guint8 *state, size_t size)
 {
-    return memcmp(((const struct found *)a)->state, ((const struct found *)b)->state, state_size) ==
-           0;
+    GByteArray *packed = g_byte_array_new();
+
+    for (size_t i = 0; i < size;) {
+        guint8 counts[2] = {0, 0};
+        while (i + counts[0] < size && counts[0] < G_MAXUINT8 && state[i + counts[0]] == 0)
+            counts[0]++;
+        i += counts[0];
+        while (i + counts[1] < size && counts[1] < G_MAXUINT8 && state[i + counts[1]] != 0)
+            counts[1]++;
+        g_byte_array_append(packed, counts, 2);
+        g_byte_array_append(packed, &state[i], counts[1]);
+        i += counts[1];
+    }
+    return packed;
 }
 
-static void print_way(const struct search *s, const struct found *f)
+static void unpack(const GByteArray *packed, guint8 *state, size_t size)
 {
-    if (f->number > 0)
-        print_way(s, s->all->pdata[f->parent]);
-    s->world->print(f->state, f->number > 0 ? &f->by : NULL);
+    size_t to = 0;
+
+    memset(state, 0, size);
+    for (guint at = 0; at < packed->len; at += 2U + packed->data[at + 1]) {
+        to += packed->data[at];
+        memcpy(&state[to], &packed->data[at + 2], packed->data[at + 1]);
+        to += packed->data[at + 1];
+    }
 }
 
-static struct found *room(void)
+static const struct origin *origin_of(const struct search *s, guint32 number)
 {
-    return g_malloc0(sizeof(struct found) + state_size);
+    return &g_array_index(s->origins, struct origin, number);
 }
 
-/* s->next, unless it is known. */
-static const struct found *add(struct search *s, guint32 parent, struct breadth_step by)
+/* Makes it anew, step by step, into state. */
+static void print_way(const struct search *s, guint32 number, guint8 *state)
 {
-    const struct found *known = g_hash_table_lookup(s->known, s->next);
-    struct found *f = s->next;
+    const struct origin *from = origin_of(s, number);
 
-    if (known)
-        return known;
-    f->number = s->all->len;
-    f->parent = parent;
-    f->by = by;
-    g_ptr_array_add(s->all, f);
-    g_hash_table_add(s->known, f);
-    s->world->reached(f->state);
-    s->next = room();
-    return f;
+    if (number == 0) {
+        memset(state, 0, s->world->size);
+        s->world->init(state);
+    } else {
+        print_way(s, from->parent, state);
+        s->world->take(state, from->by);
+    }
+    s->world->print(state, number > 0 ? &from->by : NULL);
 }
 
-/* Tries all that can happen to f. What is broken is printed. */
-static bool expand(struct search *s, const struct found *f)
+/* ---- those that were found ---- */
+
+/* Where it is, or belongs. */
+static guint32 *find(const struct search *s, const struct print *p)
+{
+    size_t at = p->a & (s->slots->len - 1);
+    guint32 *slot;
+
+    for (;; at = (at + 1) & (s->slots->len - 1)) {
+        slot = &g_array_index(s->slots, guint32, at);
+        if (*slot == 0)
+            return slot;
+        const struct print *other = &g_array_index(s->prints, struct print, *slot - 1);
+        if (other->a == p->a && other->b == p->b)
+            return slot;
+    }
+}
+
+static void grow(struct search *s)
+{
+    const guint size = s->slots->len * 2;
+
+    g_array_set_size(s->slots, 0);
+    g_array_set_size(s->slots, size);
+    for (guint32 i = 0; i < s->prints->len; i++)
+        *find(s, &g_array_index(s->prints, struct print, i)) = i + 1;
+}
+
+/* The number of s->next, which is new unless one that looks the same was found before. */
+static guint32 add(struct search *s, guint32 parent, struct breadth_step by)
+{
+    const struct breadth_world *w = s->world;
+    const struct origin origin = {parent, by};
+    guint8 *looks = s->next;
+
+    if (w->plain) {
+        memcpy(s->plain, s->next, w->size);
+        w->plain(s->plain);
+        looks = s->plain;
+    }
+    const struct print print = print_of(looks, w->size);
+    guint32 *slot = find(s, &print);
+    if (*slot)
+        return *slot - 1;
+    g_array_append_val(s->prints, print);
+    g_array_append_val(s->origins, origin);
+    *slot = s->prints->len;
+    g_queue_push_tail(s->ahead, pack(s->next, w->size));
+    w->reached(s->next);
+    if (s->prints->len * 2 > s->slots->len)
+        grow(s);
+    return s->prints->len - 1;
+}
+
+static void print_broken(const struct search *s, guint32 number, const char *broken)
+{
+    print_way(s, number, s->next);
+    printf("BROKEN: %s\n", broken);
+}
+
+/* Tries all that can happen to s->state. What is broken is printed. */
+static bool expand(struct search *s, guint32 number)
 {
     struct breadth_step steps[BREADTH_STEPS];
-    int count = s->world->list(f->state, steps), fair = 0;
+    int count = s->world->list(s->state, steps), fair = 0;
     const char *broken = NULL;
 
-    for (int k = 0; k < count && !broken; k++) {
-        memcpy(s->next->state, f->state, state_size);
-        s->world->take(s->next->state, steps[k]);
-        const struct found *to = add(s, f->number, steps[k]);
+    for (int k = 0; k < count; k++) {
+        memcpy(s->next, s->state, s->world->size);
+        s->world->take(s->next, steps[k]);
+        const guint32 to = add(s, number, steps[k]);
         s->transitions++;
         fair += s->world->is_fair(steps[k]);
         if (s->world->is_fair(steps[k]))
-            fair_add(s->fair, to->number);
-        if ((broken = s->world->broken(to->state)))
-            print_way(s, to);
+            fair_add(s->fair, to);
+        if ((broken = s->world->broken(s->next))) {
+            print_broken(s, to, broken);
+            return false;
+        }
     }
-    if (fair == 0 && !broken && (broken = s->world->stuck(f->state)))
-        print_way(s, f);
-    if (broken)
-        printf("BROKEN: %s\n", broken);
+    if (fair == 0 && (broken = s->world->stuck(s->state)))
+        print_broken(s, number, broken);
     return !broken;
 }
 
@@ -103,36 +197,57 @@ static bool has_cycle(const struct search *s)
 {
     struct cycle cycle = fair_find_cycle(s->fair);
 
-    if (cycle.length > 0) {
-        print_way(s, s->all->pdata[cycle.states[0]]);
-        puts("BROKEN: it never ends");
-    }
+    if (cycle.length > 0)
+        print_broken(s, cycle.states[0], "it never ends");
     g_free(cycle.states);
     return cycle.length > 0;
 }
 
+static void begin(struct search *s, const struct breadth_world *world)
+{
+    *s = (struct search){.world = world,
+                         .prints = g_array_new(FALSE, FALSE, sizeof(struct print)),
+                         .origins = g_array_new(FALSE, FALSE, sizeof(struct origin)),
+                         .slots = g_array_new(FALSE, TRUE, sizeof(guint32)),
+                         .ahead = g_queue_new(),
+                         .fair = fair_new(),
+                         .state = g_malloc0(world->size),
+                         .next = g_malloc0(world->size),
+                         .plain = g_malloc0(world->size)};
+    g_array_set_size(s->slots, SLOTS_FIRST);
+    world->init(s->next);
+    add(s, 0, (struct breadth_step){0, 0});
+}
+
+static void end(struct search *s)
+{
+    g_array_unref(s->prints);
+    g_array_unref(s->origins);
+    g_array_unref(s->slots);
+    g_queue_free_full(s->ahead, (GDestroyNotify)g_byte_array_unref);
+    fair_free(s->fair);
+    g_free(s->state);
+    g_free(s->next);
+    g_free(s->plain);
+}
+
 bool breadth_search(const struct breadth_world *world, const char *title)
 {
-    struct search s = {.world = world,
-                       .known = g_hash_table_new(hash, equal),
-                       .all = g_ptr_array_new_with_free_func(g_free),
-                       .fair = fair_new()};
+    struct search s;
     bool whole = true;
 
-    state_size = world->size;
-    s.next = room();
-    world->init(s.next->state);
-    add(&s, 0, (struct breadth_step){0, 0});
-    for (guint i = 0; i < s.all->len && whole; i++) {
-        whole = expand(&s, s.all->pdata[i]);
+    begin(&s, world);
+    for (guint32 i = 0; whole && !g_queue_is_empty(s.ahead); i++) {
+        GByteArray *packed = g_queue_pop_head(s.ahead);
+        unpack(packed, s.state, world->size);
+        g_byte_array_unref(packed);
+        whole = expand(&s, i);
         fair_end(s.fair);
     }
     whole = whole && !has_cycle(&s);
-    printf("%s: %u states, %" G_GUINT64_FORMAT " transitions\n", title, s.all->len, s.transitions);
-    g_hash_table_unref(s.known);
-    g_ptr_array_unref(s.all);
-    fair_free(s.fair);
-    g_free(s.next);
+    printf("%s: %u states, %" G_GUINT64_FORMAT " transitions\n", title, s.prints->len,
+           s.transitions);
+    end(&s);
     return whole;
 }
 

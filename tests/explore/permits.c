@@ -50,6 +50,11 @@ static void take(void *state, struct breadth_step step)
     permits_take(state, step);
 }
 
+static void plain(void *state)
+{
+    permits_plain(state);
+}
+
 static bool is_fair(struct breadth_step step)
 {
     return step.kind < PERMITS_ENTER;
@@ -99,6 +104,7 @@ static const struct breadth_world world = {.size = sizeof(struct permits_state),
                                            .init = init,
                                            .list = list,
                                            .take = take,
+                                           .plain = plain,
                                            .is_fair = is_fair,
                                            .broken = broken,
                                            .stuck = stuck,

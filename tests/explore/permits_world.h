@@ -116,6 +116,9 @@ extern struct permits_config permits_config;
 void permits_init(struct permits_state *st);
 int permits_list(const struct permits_state *st, struct breadth_step *steps);
 void permits_take(struct permits_state *st, struct breadth_step step);
+/* permits_plain.c: the same of all that differ only in names. */
+void permits_plain(struct permits_state *st);
+
 const char *permits_broken_text(enum permits_broken broken);
 const char *permits_move_text(enum permits_move move);
 

@@ -1,0 +1,122 @@
+/* Every interleaving of a few contenders with numbered permits and faults, breadth first.
+ * usage: numbers [--full] */
+#include <glib.h>
+#include <stdio.h>
+
+#include "numbers_world.h"
+
+static const struct {
+    const char *what;
+    struct numbers_config config;
+    bool soak; /* with --full only */
+} runs[] = {
+    {"limit 2, two contenders", {2, 2, 2, {1, 1}}, false},
+    {"limit 3, two contenders, one of two permits", {2, 2, 3, {1, 2}}, false},
+    {"limit 2, three contenders", {3, 0, 2, {1, 1, 1}}, false},
+    {"limit 3, three contenders", {3, 1, 3, {1, 1, 1}}, true},
+    {"limit 3, three contenders", {3, 2, 3, {1, 1, 1}}, true},
+    {"limit 2, three contenders", {3, 2, 2, {1, 1, 1}}, true},
+    {"limit 3, three contenders, one of two permits", {3, 2, 3, {1, 1, 2}}, true},
+};
+
+static uint32_t reached; /* by any search: a bit for each state of the machine */
+
+static void init(void *state)
+{
+    numbers_init(state);
+}
+
+static int list(const void *state, struct breadth_step *steps)
+{
+    return numbers_list(state, steps);
+}
+
+static void take(void *state, struct breadth_step step)
+{
+    numbers_take(state, step);
+}
+
+static void plain(void *state)
+{
+    numbers_plain(state);
+}
+
+static bool is_fair(struct breadth_step step)
+{
+    return step.kind < NUMBERS_ENTER;
+}
+
+static const char *broken(const void *state)
+{
+    const enum numbers_broken what =
+        (enum numbers_broken)((const struct numbers_state *)state)->broken;
+
+    return what ? numbers_broken_text(what) : NULL;
+}
+
+static const char *stuck(const void *state)
+{
+    const enum numbers_broken what = numbers_check_end(state);
+
+    return what ? numbers_broken_text(what) : NULL;
+}
+
+static void print(const void *state, const struct breadth_step *by)
+{
+    const struct numbers_state *st = state;
+
+    printf("  %s %d: limit %d;", by ? numbers_move_text((enum numbers_move)by->kind) : "begin",
+           by ? by->at : 0, st->limit);
+    for (int i = 0; i < numbers_config.clients; i++)
+        printf(" %s%s", numbering_state_name(st->clients[i].machine.state),
+               st->clients[i].believes ? "!" : "");
+    for (int n = 0; n < st->made; n++)
+        if (st->standing & NUMBERS_BIT(n))
+            printf(", %d of %d has %#x", n, st->nodes[n].client, st->nodes[n].numbers);
+    putchar('\n');
+}
+
+/* Whose admission ends, enters again; none is over. */
+static void note_reached(const void *state)
+{
+    const struct numbers_state *st = state;
+
+    reached |= 1U << NUMBERING_OVER;
+    for (int i = 0; i < numbers_config.clients; i++)
+        reached |= 1U << st->clients[i].machine.state;
+}
+
+static const struct breadth_world world = {.size = sizeof(struct numbers_state),
+                                           .init = init,
+                                           .list = list,
+                                           .take = take,
+                                           .plain = plain,
+                                           .is_fair = is_fair,
+                                           .broken = broken,
+                                           .stuck = stuck,
+                                           .print = print,
+                                           .reached = note_reached};
+
+static const char *configure(size_t search, bool full)
+{
+    numbers_config = runs[search].config;
+    return runs[search].soak && !full ? NULL : runs[search].what;
+}
+
+static const char *state_name(int state)
+{
+    return numbering_state_name((enum numbering_state)state);
+}
+
+int main(int argc, char **argv)
+{
+    const struct breadth_program program = {.world = &world,
+                                            .count = G_N_ELEMENTS(runs),
+                                            .configure = configure,
+                                            .faults = &numbers_config.faults,
+                                            .reached = &reached,
+                                            .states = NUMBERING_STATES,
+                                            .state_name = state_name};
+
+    return breadth_main(&program, argc, argv);
+}
