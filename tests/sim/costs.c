@@ -486,6 +486,103 @@ static void readers_and_writers(void)
     end();
 }
 
+enum { PERMITS = 2 };
+
+static zkl_semaphore *semaphores[ACTORS];
+
+static void begin_counting(bool numbered)
+{
+    zkl_semaphore_options options = ZKL_SEMAPHORE_OPTIONS_INIT;
+
+    begin(2 * MS); /* nobody holds for long */
+    options.limit = PERMITS;
+    options.numbered = numbered;
+    for (int i = 0; i < ACTORS; i++) {
+        struct host *before = host_enter(actors[i].host);
+        REQUIRE(zkl_semaphore_new(&semaphores[i], actors[i].session, "/l", &options) == 0);
+        host_enter(before);
+    }
+}
+
+static void end_counting(void)
+{
+    for (int i = 0; i < ACTORS; i++) {
+        struct host *before = host_enter(actors[i].host);
+        zkl_semaphore_free(semaphores[i]);
+        host_enter(before);
+    }
+    end();
+}
+
+static void count_in(int i)
+{
+    struct waiter *w = &waiters[i];
+
+    *w = (struct waiter){.actor = &actors[i % ACTORS]};
+    struct host *before = host_enter(w->actor->host);
+    CHECK_INT(
+        zkl_semaphore_acquire_async(semaphores[i % ACTORS], 1, ZKL_FOREVER, on_acquired, w, NULL),
+        0);
+    host_enter(before);
+    pass(10 * MS);
+}
+
+/* The limit is read by a handle's first contender, and then when it has changed. */
+static void permits_that_are_free(void)
+{
+    begin_counting(false);
+    count_in(0); /* makes the directory */
+    leave(0);
+    costs = (struct costs){0};
+    count_in(1);
+    leave(1);
+    CHECK_COSTS(costs, .create = 1, .list = 1, .read = 1, .delete = 1, .changes = 2);
+    costs = (struct costs){0};
+    count_in(1);
+    leave(1);
+    CHECK_COSTS(costs, .create = 1, .list = 1, .delete = 1, .changes = 2);
+    end_counting();
+}
+
+/* One waiter hears of it, however many wait: the first in line, which touches its node when it is
+ * admitted, so that the next one becomes the first. The third event is the echo of the own watch of
+ * who leaves; the second read is for that of the one admitted before, 20 ms later. */
+static void permits_given_on(void)
+{
+    enum { WAITERS = 12 };
+
+    begin_counting(false);
+    for (int i = 0; i < PERMITS + WAITERS; i++)
+        count_in(i);
+    for (int i = 0; i < 3; i++) {
+        costs = (struct costs){0};
+        leave(i);
+        pass(10 * MS);
+        REQUIRE(waiters[PERMITS + i].grant && !waiters[PERMITS + i + 1].grant);
+        CHECK_COSTS(costs, .list = 2, .read = i == 0 ? 1 : 2, .set = 1, .delete = 1, .others = 2,
+                    .changes = 2, .events = 3);
+    }
+    end_counting();
+}
+
+static void numbers_of_permits(void)
+{
+    begin_counting(true);
+    count_in(0);
+    leave(0);
+    costs = (struct costs){0};
+    count_in(0);
+    CHECK_COSTS(costs, .create = 1, .list = 2, .read = 1, .set = 1, .changes = 2);
+    costs = (struct costs){0};
+    count_in(1); /* and the limit, and the numbers of the one before */
+    CHECK_COSTS(costs, .create = 1, .list = 2, .read = 3, .set = 1, .changes = 2);
+    costs = (struct costs){0};
+    leave(0);
+    leave(1);
+    CHECK_COSTS(costs, .delete = 2, .changes = 2);
+    end_counting();
+}
+
 static void downgraded(void)
 {
     begin(SHORT);
@@ -791,6 +888,9 @@ static const struct test_case cases[] = {
     {"several_paths_that_wait", several_paths_that_wait},
     {"held_for_longer", held_for_longer},
     {"readers_and_writers", readers_and_writers},
+    {"permits_that_are_free", permits_that_are_free},
+    {"permits_given_on", permits_given_on},
+    {"numbers_of_permits", numbers_of_permits},
     {"downgraded", downgraded},
     {"first_span", first_span},
     {"turns_of_a_span", turns_of_a_span},
