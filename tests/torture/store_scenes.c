@@ -419,6 +419,36 @@ static void both_transactions(void)
     end(next);
 }
 
+/* The first in line is told of a release, and the next one is the first then. */
+static void acquire_in_turn(bool numbered)
+{
+    struct acquisition *t[3];
+
+    t[0] = stage_acquire(stage_join("a"), LOCK_OTHER, numbered);
+    stage_await(t[0]);
+    t[1] = stage_acquire(stage_join("b"), LOCK_OTHER, numbered);
+    stage_run(1000);
+    t[2] = stage_acquire(stage_join("c"), LOCK_OTHER, numbered);
+    stage_run(1000);
+    for (int i = 0; i < 9; i++) { /* who has lost its place is last */
+        stage_release(t[i % 3]);
+        stage_run(1000);
+    }
+    for (int i = 0; i < 3; i++)
+        end(t[i]);
+    stage_admin_delete(LOCK_OTHER); /* and with it watches that the server would not remove */
+}
+
+static void permits(void)
+{
+    acquire_in_turn(false);
+}
+
+static void numbers(void)
+{
+    acquire_in_turn(true);
+}
+
 const struct scene scenes[] = {
     {"alone", alone, "0", 9, false, 0},
     {"between_sessions", between_sessions, "0 0", 16, true, 0},
@@ -449,5 +479,7 @@ const struct scene scenes[] = {
     {"both_half", both_half, "0 -3", 15, false, 0},
     {"both_node_deleted", both_node_deleted, "0-", 12, false, 0},
     {"both_transactions", both_transactions, "0 0; 0 0", 25, true, 0},
+    {"permits", permits, "0 0 0", 30, true, 0},
+    {"numbers", numbers, "0 0 0", 40, true, 0},
     {NULL, NULL, NULL, 0, false, 0},
 };

@@ -35,6 +35,7 @@ static void free_acquisition(struct acquisition *t)
     zkl_op_free(t->op);
     zkl_mutex_free(t->mutex);
     zkl_rwlock_free(t->rwlock);
+    zkl_semaphore_free(t->semaphore);
     zkl_multilock_free(t->both);
     g_free(t->node);
     g_free(t->other_node);
@@ -132,6 +133,21 @@ struct acquisition *stage_share(struct actor *a, const char *path, bool shared)
     MUST(zkl_rwlock_new(&t->rwlock, a->session, path, NULL) == 0);
     MUST((shared ? zkl_rwlock_lock_shared_async
                  : zkl_rwlock_lock_async)(t->rwlock, ZKL_FOREVER, on_acquired, t, &t->op) == 0);
+    host_enter(before);
+    return t;
+}
+
+struct acquisition *stage_acquire(struct actor *a, const char *path, bool numbered)
+{
+    struct acquisition *t = &stage.acquisitions[stage.acquisition_count++];
+    struct host *before = host_enter(a->host);
+    zkl_semaphore_options options = ZKL_SEMAPHORE_OPTIONS_INIT;
+
+    options.limit = 1;
+    options.numbered = numbered;
+    *t = (struct acquisition){.actor = a, .path = path};
+    MUST(zkl_semaphore_new(&t->semaphore, a->session, path, &options) == 0);
+    MUST(zkl_semaphore_acquire_async(t->semaphore, 1, ZKL_FOREVER, on_acquired, t, &t->op) == 0);
     host_enter(before);
     return t;
 }

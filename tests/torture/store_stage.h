@@ -30,6 +30,7 @@ struct acquisition {
     zkl_mutex *mutex;   /* or */
     zkl_rwlock *rwlock; /* or */
     zkl_multilock *both;
+    zkl_semaphore *semaphore;
     zkl_op *op;
     zkl_grant *grant; /* until it is given back */
     char *node;       /* NULL: not granted */
@@ -70,6 +71,8 @@ struct acquisition *stage_lock(struct actor *a, const char *path, int64_t timeou
 struct acquisition *stage_share(struct actor *a, const char *path, bool shared); /* for ever */
 void stage_downgrade(struct acquisition *t); /* a writer goes on as a reader, if it was granted */
 bool stage_shares(const struct acquisition *t); /* its grant is a reader's */
+/* The one permit that there is. */
+struct acquisition *stage_acquire(struct actor *a, const char *path, bool numbered);
 /* The same at LOCK_PATH and LOCK_OTHER. */
 struct acquisition *stage_lock_both(struct actor *a, int64_t timeout_ms);
 void stage_cancel(struct acquisition *t);
