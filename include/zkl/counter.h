@@ -8,8 +8,8 @@
 
 ZKL_BEGIN
 
-/* How a counter is stored: big-endian, two's complement, in so many bytes. The library never
- * guesses the width. Since 0.1. */
+/* The width of a counter's number, which is stored big-endian, in two's complement. The library
+ * never guesses the width. Since 0.1. */
 typedef enum zkl_counter_width {
     ZKL_COUNTER_32 = 4, /* 4 bytes, -2^31 to 2^31 - 1: Curator's SharedCount and
                            DistributedAtomicInteger, kazoo's Counter with support_curator=True */
