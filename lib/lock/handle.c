@@ -22,18 +22,17 @@ void handle_unref(struct handle *h)
 {
     if (!g_atomic_int_dec_and_test(&h->refs))
         return;
-    if (h->kind->end) {
-        session_lock(h->session);
+    session_lock(h->session); /* contenders share the strings */
+    if (h->kind->end)
         h->kind->end(h);
-        session_unlock(h->session);
-    }
+    g_ref_string_release(h->path);
+    if (h->payload)
+        g_ref_string_release(h->payload);
+    session_unlock(h->session);
     g_hash_table_unref(h->holds);
     pthread_mutex_destroy(&h->lock);
     session_unref(h->session);
-    g_ref_string_release(h->path);
     g_free(h->name);
-    if (h->payload)
-        g_ref_string_release(h->payload);
     g_free(h);
 }
 

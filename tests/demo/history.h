@@ -48,6 +48,9 @@ typedef enum event_kind {
     EV_KINDS
 } event_kind;
 
+/* Of a mask of kinds. */
+#define EV_BIT(kind) (UINT64_C(1) << (kind))
+
 typedef struct event {
     int64_t ns; /* CLOCK_BOOTTIME, one clock for all processes of the machine */
     int worker; /* from 0; whom it is about */

@@ -158,14 +158,15 @@ void run_pause(run *r, int ms)
         step(r);
 }
 
-static guint count_events(const run *r, unsigned kinds, int worker, int64_t since)
+static guint count_events(const run *r, uint64_t kinds, int worker, int64_t since)
 {
     guint n = 0;
 
     for (guint i = 0; i < r->h->events->len; i++) {
         const event *e = &g_array_index(r->h->events, event, i);
 
-        n += (kinds & (1u << e->kind)) && e->ns >= since && (worker < 0 || e->worker == worker);
+        n +=
+            (kinds & EV_BIT(e->kind)) != 0 && e->ns >= since && (worker < 0 || e->worker == worker);
     }
     return n;
 }
@@ -186,7 +187,7 @@ static bool stuck(const run *r, int64_t begun)
     return run_interrupted || history_now() > last + (int64_t)LIMIT_MS * 1000000;
 }
 
-bool run_await(run *r, unsigned kinds, int worker, int64_t since, guint count)
+bool run_await(run *r, uint64_t kinds, int worker, int64_t since, guint count)
 {
     int64_t begun = history_now();
 
@@ -205,7 +206,7 @@ bool run_await_made(run *r, int increments)
 {
     int64_t begun = history_now();
 
-    while (count_events(r, 1u << EV_WRITE, -1, 0) < (guint)increments) {
+    while (count_events(r, EV_BIT(EV_WRITE), -1, 0) < (guint)increments) {
         if (!alive(r, -1) || stuck(r, begun))
             return false;
         step(r);
@@ -271,7 +272,7 @@ bool run_start(run *r, const run_options *o)
         if (!run_spawn(r, w))
             return false;
     for (int w = 0; w < o->workers; w++) {
-        if (!run_await(r, 1u << EV_READY, w, 0, 1)) {
+        if (!run_await(r, EV_BIT(EV_READY), w, 0, 1)) {
             fprintf(stderr, "demo: w%d did not get ready\n", w + 1);
             return false;
         }

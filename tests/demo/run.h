@@ -54,9 +54,9 @@ void run_record(run *r, int worker, event_kind kind, int64_t value);
 void run_kill(run *r, int worker); /* signal 9, and the record of it */
 void run_pause(run *r, int ms);    /* time passes; the history is followed */
 
-/* Waits until so many events of these kinds (a mask of 1u << kind) about a worker (-1: any) are
+/* Waits until so many events of these kinds (a mask of EV_BIT()) about a worker (-1: any) are
  * recorded since this instant. false: a limit, an interrupt, or nobody is left to do it. */
-bool run_await(run *r, unsigned kinds, int worker, int64_t since, guint count);
+bool run_await(run *r, uint64_t kinds, int worker, int64_t since, guint count);
 bool run_await_made(run *r, int increments);
 bool run_await_end(run *r); /* every worker has ended */
 

@@ -2,7 +2,7 @@
 #include "progress.h"
 #include "run.h"
 
-#define IS(kind) (1u << (kind))
+#define IS(kind) EV_BIT(kind)
 
 enum { LOOK_MS = 150 /* before a fault, so that the picture shows that the target held */ };
 

@@ -16,7 +16,7 @@ static bool has_node(const struct permits_message *m)
 
 static uint16_t bit_of(uint8_t node)
 {
-    return node == PERMITS_NO_NODE ? 0 : PERMITS_BIT(node);
+    return (uint16_t)(node == PERMITS_NO_NODE ? 0 : PERMITS_BIT(node));
 }
 
 static uint16_t named_by(const struct permits_client *c)
@@ -27,7 +27,7 @@ static uint16_t named_by(const struct permits_client *c)
         nodes |= (uint16_t)(c->asks[k].names | bit_of(c->asks[k].node));
     for (int k = 0; k < c->answered; k++)
         nodes |= (uint16_t)(c->answers[k].names | bit_of(c->answers[k].node));
-    return nodes | (c->machine.has_node ? PERMITS_BIT(c->machine.number) : 0);
+    return (uint16_t)(nodes | (c->machine.has_node ? PERMITS_BIT(c->machine.number) : 0));
 }
 
 struct places {

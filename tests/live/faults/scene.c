@@ -215,13 +215,13 @@ void scene_poll(struct scene *s)
 }
 
 /* What the worker's present process did last, of these kinds (a mask); NULL: none of them. */
-static const event *latest(struct scene *s, int worker, unsigned kinds)
+static const event *latest(struct scene *s, int worker, uint64_t kinds)
 {
     scene_poll(s);
     for (guint i = s->h->events->len; i > 0; i--) {
         const event *e = &g_array_index(s->h->events, event, i - 1);
 
-        if (e->pid == s->actor[worker].pid && kinds >> e->kind & 1)
+        if (e->pid == s->actor[worker].pid && (kinds & EV_BIT(e->kind)) != 0)
             return e;
     }
     return NULL;
@@ -229,7 +229,7 @@ static const event *latest(struct scene *s, int worker, unsigned kinds)
 
 static const event *latest_hold(struct scene *s, int worker)
 {
-    const event *e = latest(s, worker, 1u << EV_GRANT | 1u << EV_RELEASE | 1u << EV_LOST);
+    const event *e = latest(s, worker, EV_BIT(EV_GRANT) | EV_BIT(EV_RELEASE) | EV_BIT(EV_LOST));
 
     return e && e->kind == EV_GRANT ? e : NULL;
 }
@@ -241,7 +241,7 @@ bool scene_holds(struct scene *s, int worker)
 
 bool scene_waits(struct scene *s, int worker)
 {
-    const event *e = latest(s, worker, 1u << EV_WANT | 1u << EV_GRANT | 1u << EV_ERROR);
+    const event *e = latest(s, worker, EV_BIT(EV_WANT) | EV_BIT(EV_GRANT) | EV_BIT(EV_ERROR));
 
     return e && e->kind == EV_WANT;
 }
