@@ -83,6 +83,8 @@ int main(int argc, char **argv)
         &session_suite,
         &servers_suite,
         &barrier_suite,
+        &group_suite,
+        &member_suite,
         &options_suite,
         &handle_suite,
         &rwlock_suite,

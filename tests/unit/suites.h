@@ -83,6 +83,8 @@ extern const struct test_suite error_suite;
 extern const struct test_suite session_suite;
 extern const struct test_suite servers_suite;
 extern const struct test_suite barrier_suite;
+extern const struct test_suite group_suite;
+extern const struct test_suite member_suite;
 extern const struct test_suite handle_suite;
 extern const struct test_suite rwlock_suite;
 extern const struct test_suite queue_change_suite;

@@ -1,0 +1,128 @@
+/* What is told of a group; and what a mark says of a process. */
+#include "recipes/group.h"
+#include "recipes/process_id.h"
+#include "suites.h"
+
+#include <glib.h>
+#include <string.h>
+
+static void differences(void)
+{
+    static const struct {
+        struct group_node told, now;
+        const char *news;
+        uint64_t at;
+    } rows[] = {
+        {{0, 0}, {0, 0}, "", 0},
+        {{0, 0}, {5, 5}, "joined", 5},
+        {{0, 0}, {5, 9}, "joined", 5},
+        {{5, 5}, {5, 5}, "", 0},
+        {{5, 5}, {5, 6}, "changed", 6},
+        {{5, 6}, {5, 5}, "", 0}, /* by a server that lags */
+        {{5, 6}, {7, 7}, "left joined", 7},
+        {{7, 7}, {5, 6}, "left joined", 5}, /* the data have gone back */
+        {{5, 6}, {0, 0}, "left", 0},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct group_node told = rows[i].told;
+        struct group_news news = group_see(&told, rows[i].now);
+        char *text = g_strdup_printf("%s%s%s%s", news.left ? "left" : "",
+                                     news.left && news.joined ? " " : "",
+                                     news.joined ? "joined" : "", news.changed ? "changed" : "");
+        CHECK_STR(text, rows[i].news);
+        CHECK_INT(news.at, rows[i].at);
+        const struct group_node then = *rows[i].news ? rows[i].now : rows[i].told;
+        CHECK(told.czxid == then.czxid && told.mzxid == then.mzxid);
+        g_free(text);
+    }
+}
+
+static void old_lists(void)
+{
+    struct group g = {.changed = 0};
+
+    CHECK(group_list(&g, 5));
+    CHECK(group_list(&g, 5));
+    CHECK(group_list(&g, 7));
+    CHECK(!group_list(&g, 6));
+    CHECK(group_list(&g, 7));
+    group_rewind(&g);
+    CHECK(group_list(&g, 2));
+}
+
+static const struct process_id self = {"0f3f8a52-1111-2222-3333-444455556666", "host.example",
+                                       4026531836, 77, 123456};
+
+static void processes_as_text(void)
+{
+    static const char *const wrong[] = {
+        "",
+        "zkl process 2 1 2 3 b h",
+        "zkl process 1 1 2 3 b",
+        "zkl process 1 1 2 3 b h ",
+        "zkl process 1 1 2 3 b h x",
+        "zkl process 1 1 0 3 b h",
+        "zkl process 1 1 2147483648 3 b h",
+        "zkl process 1 18446744073709551616 2 3 b h",
+        "zkl process 1 1 -2 3 b h",
+        "zkl process 1 1 2 3  h",
+        "zkl process 1 1  3 b h",
+        "zkl process 1 1 2 3 0f3f8a52-1111-2222-3333-4444555566667 h",
+    };
+    struct process_id read, odd = {.host = "a b\n", .pid = 2147483647, .space = UINT64_MAX};
+    char text[PROCESS_ID_TEXT];
+    size_t length = process_id_write(&self, text);
+
+    CHECK_STR(text, "zkl process 1 4026531836 77 123456 "
+                    "0f3f8a52-1111-2222-3333-444455556666 host.example");
+    CHECK_INT(length, strlen(text));
+    REQUIRE(process_id_read(text, length, &read));
+    CHECK_STR(read.boot, self.boot);
+    CHECK_STR(read.host, self.host);
+    CHECK(read.space == self.space && read.pid == self.pid && read.start == self.start);
+    CHECK(!process_id_read(text, length - strlen("host.example"), &read));
+    length = process_id_write(&odd, text);
+    CHECK_STR(text, "zkl process 1 18446744073709551615 2147483647 0 - a?b?");
+    REQUIRE(process_id_read(text, length, &read));
+    CHECK_STR(read.boot, "");
+    CHECK(read.space == UINT64_MAX && read.pid == 2147483647);
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++)
+        if (!CHECK(!process_id_read(wrong[i], strlen(wrong[i]), &read)))
+            runner_fail(__FILE__, __LINE__, "\"%s\"", wrong[i]);
+    memset(odd.host, 'h', PROCESS_ID_HOST);
+    memset(odd.boot, 'b', PROCESS_ID_BOOT);
+    odd.start = UINT64_MAX;
+    length = process_id_write(&odd, text);
+    CHECK(length < sizeof text && process_id_read(text, length, &read));
+    text[length] = 'h';
+    CHECK(!process_id_read(text, length + 1, &read));
+}
+
+static void who_is_dead(void)
+{
+    struct process_id other = self;
+
+    CHECK(!process_id_is_dead(&other, &self, true)); /* ourselves */
+    CHECK(!process_id_is_dead(&other, &self, false));
+    other.start++;
+    CHECK(process_id_is_dead(&other, &self, true)); /* we have its process id now */
+    other.pid++;
+    CHECK(!process_id_is_dead(&other, &self, true));
+    CHECK(process_id_is_dead(&other, &self, false));
+    other.space++;
+    CHECK(!process_id_is_dead(&other, &self, false)); /* another container */
+    other.space--;
+    other.boot[0] = '1';
+    CHECK(!process_id_is_dead(&other, &self, false)); /* another host, or before its reboot */
+    struct process_id unknown = {.pid = 5, .space = 1}, we = {.pid = 6, .space = 1};
+    CHECK(!process_id_is_dead(&unknown, &we, false));
+}
+
+static const struct test_case cases[] = {{"differences", differences},
+                                         {"old_lists", old_lists},
+                                         {"processes_as_text", processes_as_text},
+                                         {"who_is_dead", who_is_dead},
+                                         {NULL, NULL}};
+
+const struct test_suite group_suite = {"group", NULL, NULL, cases};

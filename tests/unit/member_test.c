@@ -1,0 +1,397 @@
+/* The machine of a member, in exchanges: what it hears, and what it asks for and tells then.
+ * tests/explore/members has every interleaving of two. */
+#include "recipes/member.h"
+#include "suites.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define EV(name, ...)                                                                              \
+    {                                                                                              \
+        .kind = MEMBER_EV_##name, .valid = true, ##__VA_ARGS__                                     \
+    }
+/* With the deadline behind. */
+#define LAPSED(name, ...)                                                                          \
+    {                                                                                              \
+        .kind = MEMBER_EV_##name, ##__VA_ARGS__                                                    \
+    }
+#define STALE 1000
+
+enum { STEPS_MAX = 14 };
+
+struct exchange {
+    const char *what;
+    struct {
+        struct member_event heard; /* an answer is to what was asked last, unless it is stale */
+        const char *acts;
+    } steps[STEPS_MAX];
+};
+
+static void put_told(GString *text, const struct member_action *a)
+{
+    static const char *const words[] = {"out",  "joined", "suspect", "proved",
+                                        "busy", "failed", "written", "unwritten"};
+    static const char *const whys[] = {"deadline", "session", "deleted", "left"};
+
+    g_string_append_printf(text, "%s", words[a->tell]);
+    if (a->tell == MEMBER_TELL_OUT)
+        g_string_append_printf(text, ":%s", whys[a->why]);
+    if (a->tell == MEMBER_TELL_JOINED || a->tell == MEMBER_TELL_BUSY)
+        g_string_append_printf(text, ":%d", (int)a->czxid);
+}
+
+static void put(GString *text, const struct member_action *a)
+{
+    static const char *const words[] = {"create", "read",   "judge",  "claim", "mark",
+                                        "unmark", "set",    "delete", "pass",  "arm",
+                                        "disarm", "ignore", "",       "over"};
+
+    if (text->len)
+        g_string_append_c(text, ' ');
+    if (a->kind == MEMBER_ACT_TELL) {
+        put_told(text, a);
+        return;
+    }
+    g_string_append(text, words[a->kind]);
+    if (a->kind == MEMBER_ACT_READ && !a->watch)
+        g_string_append(text, "-once");
+    if (a->kind >= MEMBER_ACT_JUDGE && a->kind <= MEMBER_ACT_UNMARK)
+        g_string_append_printf(text, ":%d", (int)a->czxid);
+    if (a->kind == MEMBER_ACT_SET)
+        g_string_append_printf(text, ":%d", a->version);
+    if (a->kind == MEMBER_ACT_ARM)
+        g_string_append_printf(text, ":%d", (int)(a->at / 1000000));
+}
+
+static void play(const struct exchange *x)
+{
+    struct member m = {.look_every = 1000000};
+
+    for (int k = 0; k < STEPS_MAX && x->steps[k].acts; k++) {
+        struct member_event ev = x->steps[k].heard;
+        struct member_actions actions;
+        GString *text = g_string_new(NULL);
+        ev.tag = ev.tag == STALE ? m.tag - 1 : m.tag;
+        member_step(&m, &ev, &actions);
+        for (uint32_t i = 0; i < actions.count; i++)
+            put(text, &actions.list[i]);
+        g_string_append_printf(text, "%s= %s", text->len ? " " : "", member_state_name(m.state));
+        if (!CHECK_STR(text->str, x->steps[k].acts))
+            runner_fail(__FILE__, __LINE__, "%s, step %d", x->what, k + 1);
+        g_string_free(text, TRUE);
+    }
+}
+
+static void play_all(const struct exchange *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        play(&rows[i]);
+}
+
+#define BEGIN                                                                                      \
+    {                                                                                              \
+        EV(BEGIN), "create = creating"                                                             \
+    }
+#define MADE                                                                                       \
+    {                                                                                              \
+        EV(CREATED, .czxid = 5), "mark:5 written read joined:5 = in"                               \
+    }
+#define SEEN                                                                                       \
+    {                                                                                              \
+        EV(READ, .own = true, .czxid = 5, .same = true), "= in"                                    \
+    }
+#define JOINED BEGIN, MADE, SEEN
+#define OTHER                                                                                      \
+    BEGIN, {EV(EXISTS), "read = reading"},                                                         \
+    {                                                                                              \
+        EV(READ, .czxid = 3), "judge:3 = judging"                                                  \
+    }
+#define WAITING                                                                                    \
+    OTHER,                                                                                         \
+    {                                                                                              \
+        EV(JUDGED), "arm:1 busy:3 = waiting"                                                       \
+    }
+
+static void joining(void)
+{
+    static const struct exchange rows[] = {
+        {"made", {JOINED}},
+        {"twice begun", {BEGIN, {EV(BEGIN), "= creating"}}},
+        {"made, and the answer was lost",
+         {BEGIN,
+          {EV(EXISTS), "read = reading"},
+          {EV(READ, .own = true, .czxid = 5, .same = true), "mark:5 written joined:5 = in"}}},
+        {"with data that are older now",
+         {BEGIN,
+          {EV(UPDATE), "= creating"},
+          {EV(EXISTS), "read = reading"},
+          {EV(READ, .own = true, .czxid = 5, .version = 7), "mark:5 joined:5 set:7 = in"},
+          {EV(SET, .version = 8), "written = in"}}},
+        {"gone when it was read",
+         {BEGIN, {EV(EXISTS), "read = reading"}, {EV(NO_NODE), "create = creating"}}},
+        {"a stale answer", {BEGIN, {EV(CREATED, .tag = STALE, .czxid = 4), "= creating"}, MADE}},
+        {"not proved yet",
+         {BEGIN,
+          {LAPSED(CREATED, .czxid = 5), "mark:5 written read = in"},
+          {EV(STANDING), "joined:5 = in"}}},
+        {"gone while it was read",
+         {BEGIN, MADE, {EV(NO_NODE), "out:deleted unmark:5 create = creating"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
+}
+
+static void staying(void)
+{
+    static const struct exchange rows[] = {
+        {"in doubt",
+         {JOINED,
+          {EV(STANDING, .suspect = true), "suspect = in"},
+          {EV(STANDING, .suspect = true), "= in"},
+          {EV(STANDING), "proved = in"}}},
+        {"past its deadline",
+         {JOINED,
+          {EV(STANDING, .suspect = true), "suspect = in"},
+          {LAPSED(STANDING, .suspect = true), "out:deadline = in"},
+          {LAPSED(STANDING, .suspect = true), "= in"},
+          {EV(STANDING), "joined:5 = in"}}},
+        {"in another session",
+         {JOINED,
+          {LAPSED(REPLACED), "out:session create = creating"},
+          {EV(CREATED, .czxid = 9), "mark:9 written read joined:9 = in"}}},
+        {"past its deadline, then in another session",
+         {JOINED,
+          {LAPSED(STANDING), "out:deadline = in"},
+          {LAPSED(REPLACED), "create = creating"}}},
+        {"deleted", {JOINED, {EV(FIRED, .gone = true), "out:deleted unmark:5 create = creating"}}},
+        {"changed", {JOINED, {EV(FIRED), "read = in"}, SEEN}},
+        {"changed by somebody else, and again",
+         {JOINED,
+          {EV(FIRED), "read = in"},
+          {EV(READ, .own = true, .czxid = 5, .version = 3), "= in"},
+          {EV(UPDATE), "set:3 = in"}}},
+        {"deleted, and another was faster",
+         {JOINED,
+          {EV(FIRED), "read = in"},
+          {EV(READ, .czxid = 8), "out:deleted unmark:5 judge:8 = judging"}}},
+        {"deleted, and made by a create that came late",
+         {JOINED,
+          {EV(FIRED), "read = in"},
+          {EV(READ, .own = true, .czxid = 8, .same = true),
+           "out:deleted unmark:5 mark:8 written joined:8 = in"}}},
+        {"not to be read", {JOINED, {EV(FIRED), "read = in"}, {EV(REFUSED), "= in"}}},
+        {"closed", {JOINED, {EV(STOP), "out:left disarm ignore over = over"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
+}
+
+static void data(void)
+{
+    static const struct exchange rows[] = {
+        {"set", {JOINED, {EV(UPDATE), "set:0 = in"}, {EV(SET, .version = 1), "written = in"}}},
+        {"one after the other",
+         {JOINED,
+          {EV(UPDATE), "set:0 = in"},
+          {EV(UPDATE), "= in"},
+          {EV(SET, .version = 1), "written set:1 = in"},
+          {EV(SET, .version = 2), "written = in"}}},
+        {"the own change is heard first",
+         {JOINED,
+          {EV(UPDATE), "set:0 = in"},
+          {EV(FIRED), "read = in"},
+          {EV(READ, .own = true, .czxid = 5, .version = 1, .same = true), "= in"}}},
+        {"the answer was lost",
+         {JOINED,
+          {EV(UPDATE), "set:0 = in"},
+          {EV(OUTDATED), "read = in"},
+          {EV(READ, .own = true, .czxid = 5, .version = 1, .same = true), "written = in"}}},
+        {"somebody else had written",
+         {JOINED,
+          {EV(UPDATE), "set:0 = in"},
+          {EV(OUTDATED), "read = in"},
+          {EV(READ, .own = true, .czxid = 5, .version = 4), "set:4 = in"}}},
+        {"refused",
+         {JOINED,
+          {EV(UPDATE), "set:0 = in"},
+          {EV(REFUSED), "unwritten = in"},
+          {EV(STANDING), "= in"},
+          {EV(UPDATE), "set:0 = in"}}},
+        {"the node was gone",
+         {JOINED,
+          {EV(UPDATE), "set:0 = in"},
+          {EV(NO_NODE), "out:deleted unmark:5 create = creating"},
+          {EV(CREATED, .czxid = 6), "mark:6 written read joined:6 = in"}}},
+        {"before it is made",
+         {BEGIN,
+          {EV(UPDATE), "= creating"},
+          {EV(CREATED, .czxid = 5), "mark:5 written read joined:5 = in"},
+          {EV(READ, .own = true, .czxid = 5), "set:0 = in"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
+}
+
+static void of_another(void)
+{
+    static const struct exchange rows[] = {
+        {"that lives",
+         {WAITING,
+          {EV(TIMER), "judge:3 = judging"},
+          {EV(JUDGED, .now = 1000000), "arm:2 = waiting"},
+          {EV(FIRED, .gone = true), "disarm create = creating"}}},
+        {"that is dead",
+         {OTHER,
+          {EV(JUDGED, .dead = true), "claim:3 = claiming"},
+          {EV(CLAIMED), "create = creating"}}},
+        {"that dies",
+         {WAITING,
+          {EV(TIMER), "judge:3 = judging"},
+          {EV(JUDGED, .dead = true), "claim:3 = claiming"},
+          {EV(FIRED, .gone = true), "= claiming"},
+          {EV(CLAIMED), "create = creating"}}},
+        {"that writes",
+         {WAITING,
+          {EV(FIRED), "disarm read = reading"},
+          {EV(READ, .czxid = 4), "judge:4 = judging"},
+          {EV(JUDGED), "arm:1 busy:4 = waiting"}}},
+        {"that is gone while it is judged",
+         {OTHER,
+          {EV(FIRED, .gone = true), "create = creating"},
+          {EV(JUDGED, .tag = STALE), "= creating"}}},
+        {"that writes while it is judged", {OTHER, {EV(FIRED), "read = reading"}}},
+        {"and a session that ends", {WAITING, {EV(REPLACED), "disarm create = creating"}}},
+        {"and then none",
+         {WAITING, {EV(LEAVE), "disarm ignore over = over"}, {EV(LEAVE), "= over"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
+}
+
+static void leaving(void)
+{
+    static const struct exchange rows[] = {
+        {"of a member",
+         {JOINED,
+          {EV(LEAVE), "out:left ignore unmark:5 delete = leaving"},
+          {EV(LEAVE), "= leaving"},
+          {EV(DELETED), "disarm ignore over = over"}}},
+        {"before it began", {{EV(LEAVE), "disarm ignore over = over"}}},
+        {"while it is made",
+         {BEGIN,
+          {EV(LEAVE), "= creating"},
+          {EV(CREATED, .czxid = 5), "ignore delete = leaving"},
+          {EV(NO_NODE), "disarm ignore over = over"}}},
+        {"while it is made, and the answer was lost",
+         {BEGIN,
+          {EV(LEAVE), "= creating"},
+          {EV(EXISTS), "read-once = reading"},
+          {EV(READ, .own = true, .czxid = 5), "ignore delete = leaving"}}},
+        {"where another has it",
+         {BEGIN,
+          {EV(LEAVE), "= creating"},
+          {EV(EXISTS), "read-once = reading"},
+          {EV(READ, .czxid = 5), "disarm ignore over = over"}}},
+        {"where it is refused",
+         {BEGIN, {EV(LEAVE), "= creating"}, {EV(REFUSED), "disarm ignore over = over"}}},
+        {"and the answer is lost",
+         {JOINED,
+          {EV(LEAVE), "out:left ignore unmark:5 delete = leaving"},
+          {EV(UNKNOWN), "pass = passing"},
+          {EV(PASSED), "read-once = settling"},
+          {EV(READ, .own = true, .czxid = 5), "ignore delete = leaving"},
+          {EV(UNKNOWN), "pass = passing"},
+          {EV(PASSED), "read-once = settling"},
+          {EV(NO_NODE), "disarm ignore over = over"}}},
+        {"and another has it by then",
+         {JOINED,
+          {EV(LEAVE), "out:left ignore unmark:5 delete = leaving"},
+          {EV(UNKNOWN), "pass = passing"},
+          {EV(PASSED), "read-once = settling"},
+          {EV(READ, .czxid = 6), "disarm ignore over = over"}}},
+        {"and nobody may see whose it is",
+         {JOINED,
+          {EV(LEAVE), "out:left ignore unmark:5 delete = leaving"},
+          {EV(UNKNOWN), "pass = passing"},
+          {EV(PASSED), "read-once = settling"},
+          {EV(REFUSED), "disarm ignore over = over"}}},
+        {"with its session",
+         {JOINED,
+          {EV(LEAVE), "out:left ignore unmark:5 delete = leaving"},
+          {EV(REPLACED), "disarm ignore over = over"}}},
+        {"while it is made, with its session",
+         {BEGIN, {EV(LEAVE), "= creating"}, {EV(REPLACED), "disarm ignore over = over"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
+}
+
+static void refused(void)
+{
+    static const struct exchange rows[] = {
+        {"again and again",
+         {BEGIN,
+          {EV(REFUSED), "arm:1000 failed = backed off"},
+          {EV(TIMER), "disarm create = creating"},
+          {EV(REFUSED), "arm:2000 = backed off"},
+          {EV(TIMER), "disarm create = creating"},
+          MADE,
+          SEEN,
+          {EV(REPLACED), "out:session create = creating"},
+          {EV(REFUSED), "arm:1000 failed = backed off"},
+          {EV(LEAVE), "disarm ignore over = over"}}},
+        {"to read another's",
+         {BEGIN,
+          {EV(EXISTS), "read = reading"},
+          {EV(REFUSED), "arm:1000 failed = backed off"},
+          {EV(REPLACED), "disarm create = creating"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
+}
+
+/* What the invariant is asserted for. */
+static void invariants(void)
+{
+    static const struct member wrong[] = {
+        {.state = MEMBER_CREATING, .told_in = true},
+        {.state = MEMBER_WAITING, .czxid = 1, .checks = true},
+        {.state = MEMBER_LEAVING, .czxid = 1, .sets = true},
+        {.state = MEMBER_JUDGING, .czxid = 1, .marked = true},
+        {.state = MEMBER_IN, .czxid = 2, .told_in = true, .told_czxid = 1},
+        {.state = MEMBER_IN, .czxid = 2, .told_suspect = true},
+        {.state = MEMBER_IN},
+        {.state = MEMBER_SETTLING},
+        {.state = MEMBER_CLAIMING},
+        {.state = MEMBER_CREATING, .czxid = 1},
+        {.state = MEMBER_IN, .czxid = 1, .leaves = true},
+        {.state = MEMBER_BACKED_OFF, .back_off_ms = 1000},
+        {.state = MEMBER_BACKED_OFF, .told_failed = true},
+    };
+    static const struct member right[] = {
+        {.state = MEMBER_OUT},
+        {.state = MEMBER_CREATING, .leaves = true},
+        {.state = MEMBER_READING, .leaves = true},
+        {.state = MEMBER_IN, .czxid = 1, .told_in = true, .told_czxid = 1, .told_suspect = true},
+        {.state = MEMBER_PASSING, .czxid = 1},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++)
+        if (!CHECK(!member_invariant(&wrong[i])))
+            runner_fail(__FILE__, __LINE__, "wrong %zu", i);
+    for (size_t i = 0; i < G_N_ELEMENTS(right); i++)
+        if (!CHECK(member_invariant(&right[i])))
+            runner_fail(__FILE__, __LINE__, "right %zu", i);
+    CHECK(member_may_move(MEMBER_IN, MEMBER_LEAVING));
+    CHECK(!member_may_move(MEMBER_OVER, MEMBER_CREATING));
+    CHECK(!member_may_move(MEMBER_READING, MEMBER_CLAIMING));
+    CHECK(!member_may_move(MEMBER_PASSING, MEMBER_LEAVING));
+    CHECK_STR(member_state_name(MEMBER_STATES), "?");
+}
+
+static const struct test_case cases[] = {
+    {"joining", joining},       {"staying", staying}, {"data", data},
+    {"of_another", of_another}, {"leaving", leaving}, {"refused", refused},
+    {"invariants", invariants}, {NULL, NULL}};
+
+const struct test_suite member_suite = {"member", NULL, NULL, cases};
