@@ -31,6 +31,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_semaphore, zkl_semaphore_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_barrier, zkl_barrier_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_double_barrier, zkl_double_barrier_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_counter, zkl_counter_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_member, zkl_member_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_members, zkl_members_free)
 #ifdef ZKL_AUTO
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_mutex_locker, zkl_mutex_locker_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_rwlock_writer, zkl_rwlock_writer_free)

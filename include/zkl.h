@@ -33,6 +33,7 @@
 #include <zkl/election.h>
 #include <zkl/error.h>
 #include <zkl/grant.h>
+#include <zkl/member.h>
 #include <zkl/multi.h>
 #include <zkl/multilock.h>
 #include <zkl/mutex.h>

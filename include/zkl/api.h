@@ -39,6 +39,8 @@ typedef struct zkl_election zkl_election;   /* a candidate at one path */
 typedef struct zkl_barrier zkl_barrier;     /* a node: clients wait while it exists */
 typedef struct zkl_double_barrier zkl_double_barrier; /* a member of a double barrier */
 typedef struct zkl_counter zkl_counter;               /* a number in the data of a node */
+typedef struct zkl_member zkl_member;                 /* a member of a group */
+typedef struct zkl_members zkl_members;               /* a snapshot of the members of a group */
 
 ZKL_END
 

@@ -23,6 +23,7 @@
 #include <zkl/counter.h>
 #include <zkl/election.h>
 #include <zkl/grant.h>
+#include <zkl/member.h>
 #include <zkl/multilock.h>
 #include <zkl/mutex.h>
 #include <zkl/op.h>
@@ -171,6 +172,16 @@ static inline void zkl_double_barrier_cleanup(zkl_double_barrier **p)
 static inline void zkl_counter_cleanup(zkl_counter **p)
 {
     zkl_counter_free(*p);
+}
+
+static inline void zkl_member_cleanup(zkl_member **p)
+{
+    zkl_member_free(*p);
+}
+
+static inline void zkl_members_cleanup(zkl_members **p)
+{
+    zkl_members_free(*p);
 }
 
 ZKL_END

@@ -189,6 +189,8 @@ static void log_failure(const struct children_watch *cw, enum children_refusal w
     static const int codes[] = {
         [CHILDREN_DENIED] = ZKL_EACCES, [CHILDREN_ODD] = ZKL_EPROTO, [CHILDREN_LIMIT] = ZKL_ELIMIT};
 
+    if (!cw->kind->doing)
+        return;
     log_line(cw->session->log, ZKL_LOG_WARN, "%s: %s: %s", cw->directory, cw->kind->doing,
              zkl_strerror(codes[why]));
 }

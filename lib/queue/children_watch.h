@@ -14,7 +14,7 @@
 struct children_watch;
 
 struct children_watch_kind {
-    const char *doing; /* for the log */
+    const char *doing; /* for the log; NULL: whoever waits is told */
     bool watch; /* the first list leaves a watch; otherwise children_watch_again() asks for one */
     int64_t gap_ns, gap_each_ns; /* from a query to the next one, and for each child more */
     void (*up)(struct children_watch *cw);    /* another connection; may be NULL, as the next */

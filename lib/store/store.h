@@ -72,6 +72,7 @@ struct store_reply {
     const char *path; /* CREATE: the name made */
     uint64_t czxid;   /* CREATE, GET, LIST, STAT: of the node's stat */
     uint64_t mzxid;   /* of the last change of its data */
+    uint64_t pzxid;   /* of the last change of its children */
     int32_t version;
     int64_t ephemeral_owner;
     int64_t ctime_ms;

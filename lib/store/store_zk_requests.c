@@ -98,6 +98,7 @@ static void use_stat(const void *data, struct store_reply *reply, const struct S
     note_zxid(op->store, stat->pzxid);
     reply->czxid = (uint64_t)stat->czxid;
     reply->mzxid = (uint64_t)stat->mzxid;
+    reply->pzxid = (uint64_t)stat->pzxid;
     reply->version = stat->version;
     reply->ephemeral_owner = stat->ephemeralOwner;
     reply->ctime_ms = stat->ctime;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Which way the folders of lib/ call: base <- store <- session <- lock, queue <- election; session <-
-# barrier; lock <- counter. A table of functions may point up; a name may not. So with the files of
+# barrier; lock <- counter; queue <- member. A table of functions may point up; a name may not. So with the files of
 # an attempt in recipes/: attempt_common <- attempt_downgrade <- attempt_hold, and attempt_common <- attempt_enter, attempt_wait, attempt_hold
 # <- attempt, and no phase calls another.
 # shellcheck source=tests/lint/common.sh
@@ -12,13 +12,15 @@ if [ -n "${ZKL_INSTRUMENTED-}" ]; then
 fi
 
 declare -A above=(
-    [base]="store session lock queue barrier counter election"
-    [store]="session lock queue barrier counter election"
-    [session]="lock queue barrier counter election"
-    [lock]="queue barrier counter election"
-    [queue]="lock barrier counter election"
-    [barrier]="lock queue counter election"
-    [counter]="queue barrier election"
+    [base]="store session lock queue barrier counter election member"
+    [store]="session lock queue barrier counter election member"
+    [session]="lock queue barrier counter election member"
+    [lock]="queue barrier counter election member"
+    [queue]="lock barrier counter election member"
+    [barrier]="lock queue counter election member"
+    [counter]="queue barrier election member"
+    [election]="barrier counter member"
+    [member]="lock barrier counter election"
     [attempt_common]="attempt_downgrade attempt_enter attempt_wait attempt_hold attempt"
     [attempt_downgrade]="attempt_enter attempt_wait attempt_hold attempt"
     [attempt_enter]="attempt_wait attempt_hold attempt"
@@ -47,7 +49,7 @@ objects() { # FOLDER
     esac
 }
 
-for folder in "${!above[@]}" election attempt; do
+for folder in "${!above[@]}" attempt; do
     # Words by design.
     # shellcheck disable=SC2046
     defined $(objects "$folder") >"$scratch/$folder.names"
@@ -71,6 +73,8 @@ queue grant_ref
 lock election_leads
 barrier grant_ref
 counter queue_read
+election member_quit
+member grant_ref
 attempt_common attempt_step_enter
 attempt_downgrade attempt_step_hold
 attempt_enter attempt_step_wait

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Which way the layers look: include <- recipes <- lib <- tests, and tools -> include; within lib
-# base <- store <- session <- lock, queue <- election; session <- barrier; lock <- counter.
+# base <- store <- session <- lock, queue <- election; session <- barrier; lock <- counter; queue <- member.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -28,9 +28,9 @@ below() { # FROM TO
     case $2 in
     "$1" | base) ;;
     store) [ "$1" != base ] ;;
-    session) [[ $1 =~ ^(lock|queue|barrier|counter|election)$ ]] ;;
+    session) [[ $1 =~ ^(lock|queue|barrier|counter|election|member)$ ]] ;;
     lock) [[ $1 =~ ^(counter|election)$ ]] ;;
-    queue) [ "$1" = election ] ;;
+    queue) [[ $1 =~ ^(election|member)$ ]] ;;
     *) return 1 ;;
     esac
 }

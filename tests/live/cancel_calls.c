@@ -232,6 +232,46 @@ static void lock_all(zkl_multilock *l, zkl_canceler *by)
     zkl_grant_release(grant);
 }
 
+static void use_member(struct scene *c)
+{
+    char *path = g_strdup_printf("%s/g", c->t->path);
+    zkl_deadline deadline;
+    zkl_member *m;
+
+    CHECK_INT(zkl_member_join(&m, c->session, path, "a", NULL, 0, NULL), 0);
+    CHECK_INT(zkl_member_wait(m, ZKL_FOREVER), 0);
+    CHECK_INT(zkl_member_update(m, "x", 1, ZKL_FOREVER), 0);
+    CHECK_INT(zkl_member_wait_async(m, ZKL_FOREVER, on_multi, c), 0);
+    CHECK_INT(zkl_member_update_async(m, "y", 1, ZKL_FOREVER, on_multi, c), 0);
+    CHECK(zkl_member_token(m) != 0);
+    CHECK(zkl_member_state(m) <= ZKL_SUSPECT && zkl_member_remaining_ms(m) > 0);
+    CHECK_INT(zkl_member_deadline(m, &deadline), 0);
+    CHECK_INT(zkl_member_leave_async(m, ZKL_FOREVER, on_multi, c), 0);
+    CHECK_INT(zkl_member_leave(m, ZKL_FOREVER), 0);
+    zkl_member_free(m);
+    g_free(path);
+}
+
+static void on_members(zkl_members_event event, const zkl_member_info *member,
+                       const zkl_members *all, void *data)
+{
+    (void)event, (void)member, (void)all, (void)data;
+}
+
+static void use_members(struct scene *c)
+{
+    zkl_members *ms;
+    zkl_watch *w;
+
+    CHECK_INT(zkl_members_read(&ms, c->session, c->t->path, NULL, ZKL_FOREVER), 0);
+    CHECK(zkl_members_get(ms, zkl_members_count(ms)) == NULL);
+    zkl_members_free(ms);
+    CHECK_INT(zkl_members_wait(c->session, c->t->path, 0, NULL, ZKL_FOREVER), 0);
+    CHECK_INT(zkl_members_wait_async(c->session, c->t->path, 0, NULL, ZKL_FOREVER, on_multi, c), 0);
+    CHECK_INT(zkl_members_watch(&w, c->session, c->t->path, NULL, on_members, c), 0);
+    zkl_watch_free(w);
+}
+
 #define FREED(field, function) (function(c->field), c->field = NULL)
 
 /* In the order of the map. */
@@ -296,6 +336,25 @@ static void lock_all(zkl_multilock *l, zkl_canceler *by)
     X(zkl_grant_tokens, zkl_grant_tokens(c->grant, &c->token, 1))                                  \
     X(zkl_grant_turn, zkl_grant_turn(c->grant))                                                    \
     X(zkl_last_error, zkl_last_error(&error))                                                      \
+    X(zkl_member_deadline, use_member(c))                                                          \
+    X(zkl_member_free, use_member(c))                                                              \
+    X(zkl_member_join, use_member(c))                                                              \
+    X(zkl_member_leave, use_member(c))                                                             \
+    X(zkl_member_leave_async, use_member(c))                                                       \
+    X(zkl_member_remaining_ms, use_member(c))                                                      \
+    X(zkl_member_state, use_member(c))                                                             \
+    X(zkl_member_token, use_member(c))                                                             \
+    X(zkl_member_update, use_member(c))                                                            \
+    X(zkl_member_update_async, use_member(c))                                                      \
+    X(zkl_member_wait, use_member(c))                                                              \
+    X(zkl_member_wait_async, use_member(c))                                                        \
+    X(zkl_members_count, use_members(c))                                                           \
+    X(zkl_members_free, use_members(c))                                                            \
+    X(zkl_members_get, use_members(c))                                                             \
+    X(zkl_members_read, use_members(c))                                                            \
+    X(zkl_members_wait, use_members(c))                                                            \
+    X(zkl_members_wait_async, use_members(c))                                                      \
+    X(zkl_members_watch, use_members(c))                                                           \
     X(zkl_multilock_free, FREED(multilock, zkl_multilock_free))                                    \
     X(zkl_multilock_lock, lock_all(c->multilock, NULL))                                            \
     X(zkl_multilock_lock_async,                                                                    \

@@ -15,6 +15,7 @@ int main(int argc, char **argv)
         &thread_cancel_suite,    &rwlock_suite,
         &rwlock_downgrade_suite, &mutex_admin_suite,
         &mutex_parents_suite,    &barrier_suite,
+        &member_suite,           &members_suite,
         &double_barrier_suite,   &double_barrier_round_suite,
         &counter_call_suite,     &queue_order_suite,
         &queue_read_suite,       &queue_watch_suite,

@@ -24,6 +24,8 @@ extern const struct test_suite rwlock_downgrade_suite;
 extern const struct test_suite mutex_admin_suite;
 extern const struct test_suite mutex_parents_suite;
 extern const struct test_suite barrier_suite;
+extern const struct test_suite member_suite;
+extern const struct test_suite members_suite;
 extern const struct test_suite double_barrier_suite;
 extern const struct test_suite double_barrier_round_suite;
 extern const struct test_suite counter_call_suite;

@@ -5,6 +5,7 @@ static void use_stat(struct ask *ask, const struct node *n)
 {
     ask->reply.czxid = n->czxid;
     ask->reply.mzxid = n->mzxid;
+    ask->reply.pzxid = n->pzxid;
     ask->reply.version = n->version;
     ask->reply.ephemeral_owner = n->ephemeral_owner;
     ask->reply.ctime_ms = n->ctime_ms;

@@ -1,0 +1,268 @@
+/* Group membership: who is there. A member is an ephemeral node below the group's path, which the
+ * library creates again whenever its session was replaced. Observers read the members, wait for a
+ * number of them, or hear of each that joins, leaves or changes. In the layout of Curator's
+ * GroupMember (and PersistentNode) or of kazoo's Party. */
+#ifndef ZKL_MEMBER_H
+#define ZKL_MEMBER_H
+
+#include <zkl/api.h>
+#include <zkl/error.h>
+#include <zkl/grant.h>
+#include <zkl/mutex.h>
+#include <zkl/op.h>
+#include <zkl/watch.h>
+
+ZKL_BEGIN
+
+/* How members are stored. Since 0.1. */
+typedef enum zkl_member_layout {
+    ZKL_MEMBER_GROUP = 0, /* Curator's GroupMember: the node's name is the id, and it holds the
+                             data. Every child of the path is a member */
+    ZKL_MEMBER_PARTY = 1  /* kazoo's Party: the node is "<32 hex digits>__party__" and holds the id.
+                             There are no data, and several members may have one id. Other children
+                             of the path are none. Use it with persistent parents */
+} zkl_member_layout;
+
+/* ---- being a member ---- */
+
+/* What happens to a member. Since 0.1. */
+typedef enum zkl_member_event {
+    ZKL_MEMBER_JOINED = 1,  /* its node exists, and others see it */
+    ZKL_MEMBER_SUSPECT = 2, /* no proof arrives: it may be GONE soon */
+    ZKL_MEMBER_PROVED = 3,  /* after SUSPECT: proved again */
+    ZKL_MEMBER_GONE = 4,    /* others may think that it is gone. It joins again by itself, which may
+                               be with the same node and token */
+    ZKL_MEMBER_BUSY = 5,    /* another session has the id: joins when that node is gone. Once for
+                               each node of another */
+    ZKL_MEMBER_FAILED = 6,  /* the server refused a request with err; it is tried again, 1 s later
+                               and then twice as late each time, up to 30 s. Once until it joins */
+    ZKL_MEMBER_LEFT = 7     /* the last event. err gives the reason; NULL: it was asked to leave */
+} zkl_member_event;
+
+/* Why a member is GONE. Since 0.1. */
+typedef enum zkl_member_reason {
+    ZKL_MEMBER_DEADLINE = 1, /* no proof came in time */
+    ZKL_MEMBER_SESSION = 2,  /* the ZooKeeper session has ended */
+    ZKL_MEMBER_DELETED = 3   /* somebody else has deleted its node */
+} zkl_member_reason;
+
+/* What comes with an event. Valid during the call, with all that it points to. Later versions may
+ * append members. Since 0.1. */
+typedef struct zkl_member_news {
+    uint64_t token;           /* the node's czxid: its own, for BUSY that of the other one */
+    int again;                /* JOINED: 1 if it had joined before */
+    zkl_member_reason reason; /* GONE; 0 otherwise */
+    int64_t session_id;       /* BUSY: of the other node; 0 if that is not ephemeral */
+    const char *owner;        /* BUSY: the other's host and process id, if it is a member of this
+                                 library and says so; otherwise "" */
+    const zkl_error *err;     /* FAILED, LEFT; NULL otherwise */
+} zkl_member_news;
+
+/* Called on a library thread, in the order of events. Since 0.1. */
+typedef void (*zkl_member_fn)(zkl_member *m, zkl_member_event event, const zkl_member_news *news,
+                              void *data);
+
+/* Fill with ZKL_MEMBER_OPTIONS_INIT, then change members. Since 0.1. */
+typedef struct zkl_member_options {
+    size_t size; /* sizeof(zkl_member_options); see zkl/session.h */
+    zkl_member_layout layout;
+    zkl_parents parents; /* how missing directories are created; default: containers */
+    zkl_member_fn fn;    /* hears of events; NULL: nobody does */
+    void *fn_data;
+} zkl_member_options;
+
+#define ZKL_MEMBER_OPTIONS_INIT                                                                    \
+    {                                                                                              \
+        sizeof(zkl_member_options), ZKL_MEMBER_GROUP, ZKL_PARENTS_CONTAINER, NULL, NULL            \
+    }
+
+/* Joins the group at path as the member id, and stores the handle in *ret. From here on the member
+ * joins, and joins again after each end of the session and after its node was deleted, until
+ * zkl_member_leave(), zkl_member_free() or zkl_session_close(). Never waits: zkl_member_wait()
+ * does. path is as for zkl_mutex_new(). id is the name of a node: UTF-8, 1 to 255 bytes, without
+ * '/' and control characters, not "." or "..". data, of size bytes, is copied: at most 64 KiB;
+ * NULL if size is 0. options may be NULL.
+ *
+ * Two members never share an id (but in a party). A node of that name which belongs to another
+ * session is waited for, until that session ends or its member leaves. It is deleted only if it
+ * was left behind: by a former session of this zkl_session, or by a process of this library whose
+ * mark shows that it ran under the same kernel and in the same namespace of process ids, and lives
+ * no more. The mark of a member is an ephemeral node below "PATH-__owners__"; where the server
+ * refuses to create it, such a node is waited for too.
+ *
+ * Returns
+ *   0;
+ *   ZKL_EBUSY: a member of this session has this path and id, and has not left;
+ *   ZKL_EINVAL: ret or s is NULL; path, id, data or options are invalid; or a party is given data;
+ *   ZKL_ECLOSED; ZKL_ECHILD.
+ * Since 0.1. */
+ZKL_API int zkl_member_join(zkl_member **ret, zkl_session *s, const char *path, const char *id,
+                            const void *data, size_t size, const zkl_member_options *options);
+
+/* Leaves, unless that was done, without waiting for the server, and frees the handle. Calls in
+ * progress fail with ZKL_ECLOSED. Events still come, up to ZKL_MEMBER_LEFT: the handle that they
+ * get must be used no more, and what fn_data points to must be valid until then. No call with m may
+ * begin afterwards. NULL is ignored. In a forked child it does nothing. Since 0.1. */
+ZKL_API void zkl_member_free(zkl_member *m);
+
+/* The functions below that have a timeout_ms block for that long at most; 0 means one session
+ * timeout. Each returns
+ *   0;
+ *   ZKL_EACCES, ZKL_EPATH, ZKL_EPROTO: the server refused a request;
+ *   ZKL_EBUSY: the time passed, and another session has the id: the error says which, and which
+ *     process if that is known;
+ *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed, with a connection or, for that
+ *     reason, without one;
+ *   ZKL_EAUTH: the server refused the session's credentials;
+ *   ZKL_EPERM: the member has left;
+ *   ZKL_EDEADLK: called inside a callback;
+ *   ZKL_EINVAL: m is NULL;
+ *   ZKL_ECLOSED: the session was closed, or the handle freed;
+ *   ZKL_ECHILD.
+ * The forms that end in _async return 0, ZKL_EPERM, ZKL_EINVAL (also if fn is NULL), ZKL_ECLOSED or
+ * ZKL_ECHILD, and call fn(err, data) exactly once if they return 0. None of them ends the
+ * membership when its time has passed. */
+
+/* Waits until the member has joined. Since 0.1. */
+ZKL_API int zkl_member_wait(zkl_member *m, int64_t timeout_ms);
+ZKL_API int zkl_member_wait_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn, void *fn_data);
+
+/* Gives the member other data, and waits until its node has them, or newer ones. data is copied, as
+ * by zkl_member_join(). From the call on they are the present data: if the wait fails they are
+ * still written as soon as that is possible, unless the server refused them, and also when the
+ * member joins again. Data of an earlier update never come back. What somebody else writes into
+ * the node stays until the next update. Also returns ZKL_EINVAL: data are invalid, or the member is
+ * of a party. Since 0.1. */
+ZKL_API int zkl_member_update(zkl_member *m, const void *data, size_t size, int64_t timeout_ms);
+ZKL_API int zkl_member_update_async(zkl_member *m, const void *data, size_t size,
+                                    int64_t timeout_ms, zkl_done_fn fn, void *fn_data);
+
+/* Leaves, and waits until the node is deleted: by this member, with its session, or by somebody
+ * else. If the time passes, the deletion goes on in the background. A member that has left never
+ * joins again. Returns 0 also if it had left before. Since 0.1. */
+ZKL_API int zkl_member_leave(zkl_member *m, int64_t timeout_ms);
+ZKL_API int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn,
+                                   void *fn_data);
+
+/* Returns the state at the instant when the clock was read inside the call: ZKL_HELD: a member;
+ * ZKL_SUSPECT: a member, but no proof arrives; ZKL_LOST: not a member now, or others may think so;
+ * ZKL_RELEASED: it leaves or has left. It is LOST from the deadline on, even if no thread of the
+ * library has run since. After that it becomes HELD again, with the same token, if the session
+ * turns out to have lived on. Returns ZKL_LOST in a forked child and for NULL. Since 0.1. */
+ZKL_API zkl_state zkl_member_state(const zkl_member *m);
+
+/* Returns the czxid of the member's node, by which observers know it: each node that it creates has
+ * a higher one. 0: it has none now. Since 0.1. */
+ZKL_API uint64_t zkl_member_token(const zkl_member *m);
+
+/* Returns for how many milliseconds, rounded down, nobody can see the member gone, unless somebody
+ * deletes its node. They count from the reading of the clocks inside the call. 0: it is not a
+ * member, or others may think so; in a forked child; for NULL. Needs no thread of the library to
+ * run. Since 0.1. */
+ZKL_API int64_t zkl_member_remaining_ms(const zkl_member *m);
+
+/* Stores the instant until which nobody can see the member gone in *ret. It moves, as that of a
+ * grant does (zkl_grant_deadline()).
+ * Returns 0; ZKL_ELOST (not a member now), ZKL_EPERM (it leaves or has left), ZKL_ECHILD: both
+ * values are 0; ZKL_EINVAL: m or ret is NULL. Since 0.1. */
+ZKL_API int zkl_member_deadline(const zkl_member *m, zkl_deadline *ret);
+
+/* ---- observing ---- */
+
+/* One member. Later versions may append members. Since 0.1. */
+typedef struct zkl_member_info {
+    uint64_t token;     /* the node's czxid: another one is another node, whatever the id */
+    const char *id;     /* as valid UTF-8 */
+    const char *node;   /* the name of the child */
+    const void *data;   /* never NULL, also if size is 0 */
+    size_t size;        /* of data, in bytes */
+    int64_t session_id; /* of the node's session; 0: not ephemeral */
+    int64_t ctime_ms;   /* when the server created it, in ms since 1970 by the server's clock */
+} zkl_member_info;
+
+/* Fill with ZKL_MEMBERS_OPTIONS_INIT, then change members. Since 0.1. */
+typedef struct zkl_members_options {
+    size_t size; /* sizeof(zkl_members_options); see zkl/session.h */
+    zkl_member_layout layout;
+} zkl_members_options;
+
+#define ZKL_MEMBERS_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(zkl_members_options), ZKL_MEMBER_GROUP                                              \
+    }
+
+/* Reads the members of the group at path, in the order of their ids (of strcmp()), and stores them
+ * in *ret. The server first catches up with its leader. A path that does not exist has none. path
+ * is as for zkl_mutex_new(); options may be NULL. Blocks for timeout_ms at most; 0 means one
+ * session timeout. Free them with zkl_members_free().
+ * Returns
+ *   0;
+ *   ZKL_EACCES: the server refused permission to read path or a member;
+ *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed, with a connection or, for that
+ *     reason, without one;
+ *   ZKL_EAUTH: the server refused the session's credentials;
+ *   ZKL_EPROTO: the server gave an invalid answer;
+ *   ZKL_EDEADLK: called inside a callback;
+ *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
+ *   ZKL_ECLOSED; ZKL_ECHILD.
+ * Since 0.1. */
+ZKL_API int zkl_members_read(zkl_members **ret, zkl_session *s, const char *path,
+                             const zkl_members_options *options, int64_t timeout_ms);
+
+/* Returns how many there are; 0 for NULL. Since 0.1. */
+ZKL_API size_t zkl_members_count(const zkl_members *ms);
+
+/* Returns one of them, from 0, which is valid as long as ms; NULL if there is none of that number,
+ * or ms is NULL. Since 0.1. */
+ZKL_API const zkl_member_info *zkl_members_get(const zkl_members *ms, size_t i);
+
+/* Frees them. NULL is ignored. Since 0.1. */
+ZKL_API void zkl_members_free(zkl_members *ms);
+
+/* What an observer hears. Since 0.1. */
+typedef enum zkl_members_event {
+    ZKL_MEMBERS_JOINED = 1,  /* member is there, and was not told before */
+    ZKL_MEMBERS_LEFT = 2,    /* member is not there any more; it is as told last */
+    ZKL_MEMBERS_CHANGED = 3, /* member has other data, or the same written anew */
+    ZKL_MEMBERS_ALL = 4      /* behind one or more of these, and once at the beginning: all that are
+                                there now. member is NULL */
+} zkl_members_event;
+
+/* Called on a library thread. member and all are valid during the call; all is NULL but for ALL.
+ * Since 0.1. */
+typedef void (*zkl_members_fn)(zkl_members_event event, const zkl_member_info *member,
+                               const zkl_members *all, void *data);
+
+/* Watches the members of the group at path, which may not exist yet. Calls fn for each that is
+ * there, and from then on for each that joins, leaves or changes; those that left come first, the
+ * others in the order in which they joined or changed. The calls are those differences between two
+ * readings: a node that is created and deleted in between, or changes twice, is not told or told
+ * once; one that is made anew with the same id has LEFT and JOINED, with another token. Nothing is
+ * told twice, also across disconnections and sessions, unless the group's path itself was missing
+ * meanwhile, or the servers' data have gone back (see zkl(7)). Nothing is told without a
+ * connection; on the next one the differences are told once. Errors, such as a lack of permission,
+ * are logged, and the library tries again.
+ *
+ * Costs one watch on the path, one on each member while the session has room for them (512 KiB of
+ * paths), and for each change a list and a read of what is new; changes that come within 100 ms and
+ * 0.1 ms for each member, or before fn has returned, share one list. Beyond that room changes of
+ * data are seen with the next list only.
+ *
+ * Unless ret is NULL, the watch is stored in *ret and must be freed with zkl_watch_free(). Its
+ * calls end with that or with the session. options may be NULL. Returns 0; ZKL_EINVAL: s or fn is
+ * NULL, or path or options are invalid; ZKL_ECLOSED; ZKL_ECHILD. Since 0.1. */
+ZKL_API int zkl_members_watch(zkl_watch **ret, zkl_session *s, const char *path,
+                              const zkl_members_options *options, zkl_members_fn fn, void *data);
+
+/* Waits until at least count members are there. Returns as zkl_members_read(); ZKL_ETIMEDOUT: there
+ * were fewer. The form that ends in _async returns 0, ZKL_EINVAL (also if fn is NULL), ZKL_ECLOSED
+ * or ZKL_ECHILD, and calls fn(err, fn_data) exactly once if it returns 0. Since 0.1. */
+ZKL_API int zkl_members_wait(zkl_session *s, const char *path, size_t count,
+                             const zkl_members_options *options, int64_t timeout_ms);
+ZKL_API int zkl_members_wait_async(zkl_session *s, const char *path, size_t count,
+                                   const zkl_members_options *options, int64_t timeout_ms,
+                                   zkl_done_fn fn, void *fn_data);
+
+ZKL_END
+
+#endif

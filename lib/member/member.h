@@ -1,0 +1,81 @@
+/* A member of a group: recipes/member.h decides. docs/design/members.md has the argument. */
+#ifndef LIB_MEMBER_H
+#define LIB_MEMBER_H
+
+#include "lib/session/call.h"
+#include "lib/session/request.h"
+#include "lib/session/watch.h"
+#include "process.h"
+#include "recipes/member.h"
+#include "standing.h"
+
+/* All guarded by the monitor, but what is set when it is made, and .standing and .token. */
+struct zkl_member {
+    int refs; /* the user's, each request's and message's, and while it is not over */
+    unsigned generation;
+    zkl_session *session;
+    zkl_member_options options;
+    char *directory; /* with chroot, like the next */
+    char *owners;    /* where marks are */
+    char *id;
+    struct process_id self;
+
+    struct member machine;
+    struct standing standing;
+    _Atomic uint64_t token;
+    GList link;  /* in those of the session that are not over */
+    bool left;   /* or is to */
+    bool joined; /* once at least */
+    bool suspect;
+    GBytes *data;
+    char *node; /* full path */
+    struct subscription watch;
+    struct timer timer;
+    GQueue calls;      /* of struct member_call */
+    zkl_error refusal; /* the last one; .code 0: none */
+    /* the one that has the id: */
+    int64_t other_session;
+    struct process_id other;      /* .pid 0: unknown */
+    struct store_change claim[2]; /* of the transaction under way */
+    char *claimed_mark;           /* in it */
+};
+
+/* ---- member.c ---- */
+
+void member_ref(zkl_member *m);
+void member_unref(zkl_member *m); /* with the monitor; the session has another reference */
+void member_happens(zkl_member *m, struct member_event ev);
+void member_quit(zkl_member *m);
+
+/* That of the data which the next UPDATE is about. */
+uint32_t member_next_generation(const zkl_member *m);
+
+/* NULL, or what is wrong with them. */
+const char *member_check_data(const void *data, size_t size, zkl_member_layout layout);
+
+/* Whether that session is a former one of the member's own. */
+bool member_had(const zkl_member *m, int64_t session_id);
+
+/* ---- member_calls.c ---- */
+
+/* What the machine tells: events, and the ends of calls. */
+void member_tell(zkl_member *m, const struct member_action *a);
+void member_tell_left(zkl_member *m);
+void member_end_calls(zkl_member *m, const zkl_error *why);
+
+/* ---- member_requests.c, member_mark.c ---- */
+
+/* Does what the machine asks of the server. */
+void member_ask(zkl_member *m, const struct member_action *a);
+void member_ask_mark(zkl_member *m, const struct member_action *a);
+
+/* A name that nobody had yet, in a party; the id otherwise. */
+void member_name(zkl_member *m);
+
+/* Between the two: */
+struct request *member_request(zkl_member *m, enum store_kind kind, char *path,
+                               void (*done)(struct request *r, const struct store_reply *reply),
+                               uint32_t tag);
+void member_answer(zkl_member *m, uint32_t tag, enum member_event_kind kind);
+
+#endif

@@ -1,0 +1,297 @@
+/* What a member asks of the server about its node. */
+#include <limits.h>
+#include <string.h>
+
+#include "lib/base/error.h"
+#include "lib/base/layout.h"
+#include "lib/session/parents.h"
+#include "member.h"
+
+/* ---- in general ---- */
+
+struct request *member_request(zkl_member *m, enum store_kind kind, char *path,
+                               void (*done)(struct request *r, const struct store_reply *reply),
+                               uint32_t tag)
+{
+    struct request *r = request_new(kind, path, done, m);
+
+    member_ref(m);
+    r->tag = tag;
+    return r;
+}
+
+void member_answer(zkl_member *m, uint32_t tag, enum member_event_kind kind)
+{
+    member_happens(m, (struct member_event){.kind = kind, .tag = tag});
+}
+
+static struct request *about_node(zkl_member *m, enum store_kind kind,
+                                  void (*done)(struct request *r, const struct store_reply *reply),
+                                  uint32_t tag)
+{
+    return member_request(m, kind, g_strdup(m->node), done, tag);
+}
+
+static void refuse(zkl_member *m, uint32_t tag, int code)
+{
+    const char *path = session_path(m->session, m->node);
+
+    error_fill(&m->refusal, code, path, "%s: %s", path, zkl_strerror(code));
+    member_answer(m, tag, MEMBER_EV_REFUSED);
+}
+
+static void carry(const zkl_member *m, struct request *r)
+{
+    gsize size;
+    const void *data = g_bytes_get_data(m->data, &size);
+
+    r->what.data = g_memdup2(data, size);
+    r->what.length = (int)size;
+}
+
+/* ---- the node is made ---- */
+
+static void ask_create(zkl_member *m, uint32_t tag);
+
+struct parents_wish {
+    zkl_member *member;
+    uint32_t tag;
+};
+
+static void on_parents(void *context, enum store_rc rc)
+{
+    struct parents_wish *wish = context;
+    zkl_member *m = wish->member;
+
+    if (rc == STORE_OK && wish->tag == m->machine.tag)
+        ask_create(m, wish->tag);
+    else if (rc != STORE_OK && rc != STORE_GONE)
+        refuse(m, wish->tag, call_error(rc));
+    member_unref(m);
+    g_free(wish);
+}
+
+static void ask_parents(zkl_member *m, uint32_t tag)
+{
+    struct parents_wish *wish = g_new(struct parents_wish, 1);
+    const enum store_mode mode =
+        m->options.parents == ZKL_PARENTS_CONTAINER ? STORE_CONTAINER : STORE_PERSISTENT;
+
+    *wish = (struct parents_wish){m, tag};
+    member_ref(m);
+    parents_make(m->session, m->node, mode, on_parents, wish);
+}
+
+static void on_created(struct request *r, const struct store_reply *reply)
+{
+    zkl_member *m = r->context;
+
+    if (reply->rc == STORE_OK)
+        member_happens(m, (struct member_event){
+                              .kind = MEMBER_EV_CREATED, .tag = r->tag, .czxid = reply->czxid});
+    else if (reply->rc == STORE_EXISTS)
+        member_answer(m, r->tag, MEMBER_EV_EXISTS);
+    else if (reply->rc == STORE_NONODE && r->tag == m->machine.tag)
+        ask_parents(m, r->tag);
+    else if (reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
+        refuse(m, r->tag, call_error(reply->rc));
+    member_unref(m);
+}
+
+static void ask_create(zkl_member *m, uint32_t tag)
+{
+    struct request *r = about_node(m, STORE_CREATE, on_created, tag);
+
+    r->what.mode = STORE_EPHEMERAL;
+    carry(m, r);
+    request_send(m->session, r);
+}
+
+void member_name(zkl_member *m)
+{
+    char *id, *name;
+
+    if (m->options.layout == ZKL_MEMBER_GROUP && m->node)
+        return;
+    id = layout_new_id(STYLE_KAZOO, false);
+    name = m->options.layout == ZKL_MEMBER_GROUP ? g_strdup(m->id)
+                                                 : g_strconcat(id, "__party__", NULL);
+    g_free(m->node);
+    m->node = g_strconcat(m->directory, "/", name, NULL);
+    g_free(name);
+    g_free(id);
+}
+
+/* ---- and read ---- */
+
+static bool has_newest_data(const zkl_member *m, const struct store_reply *reply)
+{
+    gsize size;
+    const void *data = g_bytes_get_data(m->data, &size);
+
+    return (gsize)MAX(reply->length, 0) == size &&
+           (size == 0 || memcmp(data, reply->data, size) == 0);
+}
+
+static void take_node(zkl_member *m, uint32_t tag, const struct store_reply *reply)
+{
+    const bool own = reply->ephemeral_owner != 0 && reply->ephemeral_owner == m->session->id;
+
+    if (!own && tag == m->machine.tag) {
+        m->other_session = reply->ephemeral_owner;
+        m->other = (struct process_id){.pid = 0};
+    }
+    member_happens(m, (struct member_event){.kind = MEMBER_EV_READ,
+                                            .tag = tag,
+                                            .own = own,
+                                            .czxid = reply->czxid,
+                                            .version = reply->version,
+                                            .same = has_newest_data(m, reply)});
+}
+
+static void on_read(struct request *r, const struct store_reply *reply)
+{
+    zkl_member *m = r->context;
+
+    if (r->what.watch)
+        watch_answered(m->session, r, reply, &m->watch);
+    if (reply->rc == STORE_OK)
+        take_node(m, r->tag, reply);
+    else if (reply->rc == STORE_NONODE)
+        member_answer(m, r->tag, MEMBER_EV_NO_NODE);
+    else if (reply->rc != STORE_GONE)
+        refuse(m, r->tag, call_error(reply->rc));
+    member_unref(m);
+}
+
+static void on_fired(void *context, bool gone)
+{
+    member_happens(context, (struct member_event){.kind = MEMBER_EV_FIRED, .gone = gone});
+}
+
+static void ask_read(zkl_member *m, const struct member_action *a)
+{
+    struct request *r = about_node(m, STORE_GET, on_read, a->tag);
+
+    m->watch.fired = on_fired;
+    m->watch.context = m;
+    if (!a->watch || watch_add(m->session, r, &m->watch)) {
+        request_send(m->session, r);
+        return;
+    }
+    request_free(r);
+    refuse(m, a->tag, ZKL_ELIMIT);
+    member_unref(m);
+}
+
+/* ---- and set ---- */
+
+static void on_set(struct request *r, const struct store_reply *reply)
+{
+    zkl_member *m = r->context;
+
+    if (reply->rc == STORE_OK)
+        member_happens(m, (struct member_event){.kind = MEMBER_EV_SET,
+                                                .tag = r->tag,
+                                                .version = r->what.version + 1});
+    else if (reply->rc == STORE_BADVERSION)
+        member_answer(m, r->tag, MEMBER_EV_OUTDATED);
+    else if (reply->rc == STORE_NONODE)
+        member_answer(m, r->tag, MEMBER_EV_NO_NODE);
+    else if (reply->rc != STORE_GONE)
+        refuse(m, r->tag, call_error(reply->rc));
+    member_unref(m);
+}
+
+static void ask_set(zkl_member *m, const struct member_action *a)
+{
+    struct request *r = about_node(m, STORE_SET, on_set, a->tag);
+
+    r->what.version = a->version;
+    carry(m, r);
+    request_send(m->session, r);
+}
+
+/* ---- and deleted ---- */
+
+/* Where that is refused it is said once, and tried again until the session is replaced for it. */
+static void on_deleted(struct request *r, const struct store_reply *reply)
+{
+    zkl_member *m = r->context;
+
+    if (reply->rc == STORE_UNKNOWN) {
+        member_answer(m, r->tag, MEMBER_EV_UNKNOWN);
+    } else if (reply->rc != STORE_GONE) {
+        if (reply->rc != STORE_OK && reply->rc != STORE_NONODE)
+            request_delete(m->session, g_strdup(r->what.path));
+        member_answer(m, r->tag, MEMBER_EV_DELETED);
+    }
+    member_unref(m);
+}
+
+static void ask_delete(zkl_member *m, const struct member_action *a)
+{
+    struct request *r = about_node(m, STORE_DELETE, on_deleted, a->tag);
+
+    r->once = true; /* another may have the id by the time of a second try */
+    request_send(m->session, r);
+}
+
+static void on_passed(struct request *r, const struct store_reply *reply)
+{
+    zkl_member *m = r->context;
+
+    if (reply->rc != STORE_GONE)
+        member_answer(m, r->tag, MEMBER_EV_PASSED);
+    member_unref(m);
+}
+
+/* Refused for its version by the leader: what was asked for before is done by then, or never. */
+static void ask_pass(zkl_member *m, const struct member_action *a)
+{
+    struct request *r = about_node(m, STORE_SET, on_passed, a->tag);
+
+    r->what.version = INT_MAX;
+    request_send(m->session, r);
+}
+
+/* ---- actions ---- */
+
+static void on_timer(void *data)
+{
+    member_happens(data, (struct member_event){.kind = MEMBER_EV_TIMER});
+}
+
+void member_ask(zkl_member *m, const struct member_action *a)
+{
+    switch (a->kind) {
+    case MEMBER_ACT_CREATE:
+        member_name(m);
+        ask_create(m, a->tag);
+        break;
+    case MEMBER_ACT_READ:
+        ask_read(m, a);
+        break;
+    case MEMBER_ACT_SET:
+        ask_set(m, a);
+        break;
+    case MEMBER_ACT_DELETE:
+        ask_delete(m, a);
+        break;
+    case MEMBER_ACT_PASS:
+        ask_pass(m, a);
+        break;
+    case MEMBER_ACT_ARM:
+        timers_arm(m->session->timers, &m->timer, a->at, on_timer, m);
+        break;
+    case MEMBER_ACT_DISARM:
+        timers_cancel(&m->timer);
+        break;
+    case MEMBER_ACT_IGNORE:
+        watch_drop(&m->watch, m->machine.state == MEMBER_LEAVING);
+        break;
+    default:
+        member_ask_mark(m, a);
+        break;
+    }
+}

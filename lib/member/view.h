@@ -1,0 +1,54 @@
+/* A view of a group: lists its members and reads each, again whenever they may have changed.
+ * Observers keep one; who reads the members once, or waits for a number of them, has one meanwhile.
+ * All with the monitor held. */
+#ifndef LIB_VIEW_H
+#define LIB_VIEW_H
+
+#include "lib/queue/children_watch.h"
+#include "members.h"
+#include "recipes/group.h"
+
+struct view {
+    struct children_watch watch; /* one of the session's; the first member */
+    zkl_member_layout layout;
+    bool counts;  /* the number of members is all that matters */
+    bool watches; /* each member is watched */
+    /* Each member that was listed was read since, or a number of them counted. */
+    void (*seen)(struct view *v, size_t count);
+    void (*failed)(struct view *v, int code); /* the server refused a request; may be NULL */
+    void (*free)(struct view *v);
+
+    struct group group;
+    GHashTable *entries; /* name -> struct view_entry */
+    unsigned asked;      /* reads under way */
+    bool news;           /* a list was taken since the last time that it was seen */
+    bool again;          /* what was listed has changed meanwhile */
+};
+
+/* One name. */
+struct view_entry {
+    struct view *view;
+    char *name;
+    bool listed;
+    bool dirty; /* to be read, again */
+    const struct request *asked;
+    struct group_node now, told;
+    struct member_box *now_box, *told_box; /* NULL: none */
+    struct subscription watch;
+};
+
+/* Fills in what is all zero but for the members above group, which are set already, with one
+ * reference: the session's list. Then children_watch_query(). */
+void view_init(struct view *v, zkl_session *s, const char *path);
+
+/* Whoever was called by seen() is done with what it saw: forgets who is gone, and looks again if
+ * anything has changed since. */
+void view_settle(struct view *v);
+
+/* Tries again to be seen: where seen() could do nothing with it. */
+void view_conclude(struct view *v);
+
+/* References to all that are there. */
+GPtrArray *view_boxes(const struct view *v);
+
+#endif

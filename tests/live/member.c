@@ -1,0 +1,507 @@
+/* A member of a group: its node is there while it is, and never anybody else's. */
+#include "member.h"
+#include "process.h"
+#include "suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- what they share ---- */
+
+void group_story_begin(struct group_story *s)
+{
+    pthread_mutex_init(&s->lock, NULL);
+    s->text = g_string_new(NULL);
+}
+
+void group_story_end(struct group_story *s)
+{
+    g_string_free(s->text, TRUE);
+}
+
+char *group_story_text(struct group_story *s)
+{
+    pthread_mutex_lock(&s->lock);
+    char *text = g_strdup(s->text->str);
+    pthread_mutex_unlock(&s->lock);
+    return text;
+}
+
+bool group_story_is(struct group_story *s, const char *text)
+{
+    char *now = group_story_text(s);
+    bool same = strcmp(now, text) == 0;
+
+    g_free(now);
+    return same;
+}
+
+bool group_story_ends(struct group_story *s, const char *text)
+{
+    char *now = group_story_text(s);
+    bool ends = g_str_has_suffix(now, text);
+
+    g_free(now);
+    return ends;
+}
+
+static void add(struct group_story *s, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    pthread_mutex_lock(&s->lock);
+    if (s->text->len > 0)
+        g_string_append_c(s->text, ' ');
+    g_string_append_vprintf(s->text, format, list);
+    pthread_mutex_unlock(&s->lock);
+    va_end(list);
+}
+
+void group_on_member(zkl_member *m, zkl_member_event event, const zkl_member_news *news, void *data)
+{
+    static const char *const words[] = {
+        [ZKL_MEMBER_JOINED] = "joined", [ZKL_MEMBER_SUSPECT] = "suspect",
+        [ZKL_MEMBER_PROVED] = "proved", [ZKL_MEMBER_GONE] = "gone",
+        [ZKL_MEMBER_BUSY] = "busy",     [ZKL_MEMBER_FAILED] = "failed",
+        [ZKL_MEMBER_LEFT] = "left"};
+    static const char *const reasons[] = {[ZKL_MEMBER_DEADLINE] = ":deadline",
+                                          [ZKL_MEMBER_SESSION] = ":session",
+                                          [ZKL_MEMBER_DELETED] = ":deleted"};
+
+    (void)m;
+    add(data, "%s%s", news->again ? "again" : words[event],
+        news->reason ? reasons[news->reason] : "");
+}
+
+void group_on_members(zkl_members_event event, const zkl_member_info *member,
+                      const zkl_members *all, void *data)
+{
+    static const char words[] = {
+        [ZKL_MEMBERS_JOINED] = '+', [ZKL_MEMBERS_LEFT] = '-', [ZKL_MEMBERS_CHANGED] = '~'};
+
+    if (event == ZKL_MEMBERS_ALL)
+        add(data, "%zu", zkl_members_count(all));
+    else if (event == ZKL_MEMBERS_LEFT)
+        add(data, "-%s", member->id);
+    else
+        add(data, "%c%s=%.*s", words[event], member->id, (int)member->size,
+            (const char *)member->data);
+}
+
+zkl_member *group_join(zkl_session *s, const char *id, const char *text, struct group_story *story)
+{
+    zkl_member_options o = ZKL_MEMBER_OPTIONS_INIT;
+    zkl_member *m;
+
+    o.fn = story ? group_on_member : NULL;
+    o.fn_data = story;
+    REQUIRE(zkl_member_join(&m, s, fault.path, id, text, text ? strlen(text) : 0, &o) == 0);
+    return m;
+}
+
+char *group_node(const char *id)
+{
+    return g_strconcat(fault.path, "/", id, NULL);
+}
+
+bool group_has(const char *id, const char *text)
+{
+    char *path = group_node(id), *data = raw_get(fault.direct, path, NULL);
+    bool same = data && strcmp(data, text) == 0;
+
+    free(data);
+    g_free(path);
+    return same;
+}
+
+/* ---- a member ---- */
+
+static int marks(void)
+{
+    char *path = g_strconcat(fault.path, "-__owners__", NULL);
+    char **names = raw_children(fault.direct, path);
+    int count = names ? (int)g_strv_length(names) : 0;
+
+    g_strfreev(names);
+    g_free(path);
+    return count;
+}
+
+static void joins_and_leaves(void)
+{
+    struct group_story story;
+    struct Stat stat;
+    zkl_deadline deadline;
+
+    fault_begin();
+    group_story_begin(&story);
+    zkl_session *s = fault_direct(FAULT_LONG_MS);
+    zkl_member *m = group_join(s, "a", "10.0.0.1:80", &story);
+    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
+    char *path = group_node("a");
+    CHECK_INT(raw_exists(fault.direct, path, &stat), ZOK);
+    CHECK(stat.ephemeralOwner == zkl_session_id(s));
+    CHECK(zkl_member_token(m) == (uint64_t)stat.czxid);
+    CHECK(group_has("a", "10.0.0.1:80"));
+    CHECK_INT(zkl_member_state(m), ZKL_HELD);
+    CHECK(zkl_member_remaining_ms(m) > 0);
+    CHECK_INT(zkl_member_deadline(m, &deadline), 0);
+    CHECK(deadline.boottime_ns > 0 && deadline.monotonic_raw_ns > 0);
+    EVENTUALLY(marks() == 1);
+    CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
+    CHECK_INT(raw_exists(fault.direct, path, NULL), ZNONODE);
+    EVENTUALLY(marks() == 0);
+    CHECK_INT(zkl_member_state(m), ZKL_RELEASED);
+    CHECK_INT(zkl_member_remaining_ms(m), 0);
+    CHECK_INT(zkl_member_deadline(m, &deadline), ZKL_EPERM);
+    CHECK(zkl_member_token(m) == 0);
+    CHECK_INT(zkl_member_update(m, "b", 1, FAULT_LIMIT_MS), ZKL_EPERM);
+    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), ZKL_EPERM);
+    CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
+    EVENTUALLY(group_story_is(&story, "joined left"));
+    zkl_member_free(m);
+    fault_end();
+    group_story_end(&story);
+    g_free(path);
+}
+
+/* What is freed leaves, and what leaves makes room for the next one at once. */
+static void one_after_the_other(void)
+{
+    fault_begin();
+    zkl_session *s = fault_direct(FAULT_LONG_MS);
+    for (int i = 0; i < 20; i++) {
+        zkl_member *m = group_join(s, "a", i % 2 ? "odd" : "even", NULL), *other;
+        CHECK_INT(zkl_member_join(&other, s, fault.path, "a", NULL, 0, NULL), ZKL_EBUSY);
+        if (i % 3)
+            CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
+        zkl_member_free(m);
+    }
+    zkl_member *last = group_join(s, "a", "last", NULL);
+    CHECK_INT(zkl_member_wait(last, FAULT_LIMIT_MS), 0);
+    CHECK(group_has("a", "last"));
+    zkl_member_free(last);
+    fault_end();
+}
+
+/* Of each request the answer is lost once: the member finds out what it did. */
+static void answers_are_lost(void)
+{
+    struct group_story story;
+
+    fault_begin();
+    group_story_begin(&story);
+    zkl_session *s = fault_proxied(FAULT_LONG_MS);
+    raw_create(fault.direct, "/fault", "", 0, 0, NULL);
+    proxy_lose_reply_to(fault.proxy, PROXY_OP_CREATE2);
+    zkl_member *m = group_join(s, "a", "one", &story);
+    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
+    CHECK(group_has("a", "one"));
+    uint64_t token = zkl_member_token(m);
+    EVENTUALLY(marks() == 1);
+    proxy_lose_reply_to(fault.proxy, PROXY_OP_SET_DATA);
+    for (int i = 0; i < 10; i++) {
+        char *text = g_strdup_printf("two %d", i);
+        CHECK_INT(zkl_member_update(m, text, strlen(text), FAULT_LIMIT_MS), 0);
+        CHECK(group_has("a", text));
+        g_free(text);
+    }
+    CHECK(zkl_member_token(m) == token);
+    proxy_lose_reply_to(fault.proxy, PROXY_OP_DELETE);
+    CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
+    zkl_member_free(m);
+    EVENTUALLY(group_story_ends(&story, "left"));
+    fault_end();
+    group_story_end(&story);
+    raw_delete(fault.direct, "/fault");
+}
+
+/* In a new session it is there again, with its present data; its token rises. */
+static void joins_again(void)
+{
+    struct group_story story;
+
+    fault_begin();
+    group_story_begin(&story);
+    zkl_session *s = fault_proxied(FAULT_LONG_MS);
+    zkl_member *m = group_join(s, "a", "first", &story);
+    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_update(m, "second", 6, FAULT_LIMIT_MS), 0);
+    uint64_t before = zkl_member_token(m);
+    proxy_freeze(fault.proxy, PROXY_BOTH);
+    fault_expire(zkl_session_id(s));
+    proxy_thaw(fault.proxy);
+    EVENTUALLY(group_story_ends(&story, "again"));
+    CHECK(zkl_member_token(m) > before);
+    CHECK(group_has("a", "second"));
+    CHECK_INT(zkl_member_state(m), ZKL_HELD);
+    char *path = group_node("a");
+    before = zkl_member_token(m);
+    CHECK_INT(raw_delete(fault.direct, path), ZOK);
+    EVENTUALLY(group_story_ends(&story, "gone:deleted again"));
+    CHECK(zkl_member_token(m) > before);
+    CHECK(group_has("a", "second"));
+    zkl_member_free(m);
+    fault_end();
+    group_story_end(&story);
+    g_free(path);
+}
+
+/* Others may think so from the deadline on, which it knows alone. */
+static void knows_its_deadline(void)
+{
+    struct group_story story;
+
+    fault_begin();
+    group_story_begin(&story);
+    zkl_session *s = fault_proxied(FAULT_SHORT_MS);
+    zkl_member *m = group_join(s, "a", NULL, &story);
+    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
+    proxy_freeze(fault.proxy, PROXY_BOTH);
+    char *path = group_node("a");
+    EVENTUALLY(zkl_member_state(m) == ZKL_LOST);
+    CHECK_INT(zkl_member_remaining_ms(m), 0);
+    CHECK_INT(raw_exists(fault.direct, path, NULL), ZOK); /* nobody has seen it gone yet */
+    EVENTUALLY(group_story_ends(&story, "gone:deadline"));
+    EVENTUALLY(raw_exists(fault.direct, path, NULL) == ZNONODE);
+    proxy_heal(fault.proxy);
+    EVENTUALLY(group_story_ends(&story, "again"));
+    EVENTUALLY(zkl_member_state(m) == ZKL_HELD);
+    zkl_member_free(m);
+    fault_end();
+    group_story_end(&story);
+    g_free(path);
+}
+
+/* ---- two of one id ---- */
+
+static void two_of_one_id(void)
+{
+    struct group_story first, second;
+    zkl_error error;
+
+    fault_begin();
+    group_story_begin(&first);
+    group_story_begin(&second);
+    zkl_session *s = fault_direct(FAULT_LONG_MS), *other = fault_proxied(FAULT_LONG_MS);
+    zkl_member *m = group_join(s, "a", "first", &first);
+    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
+    EVENTUALLY(marks() == 1);
+    zkl_member *waits = group_join(other, "a", "second", &second);
+    CHECK_INT(zkl_member_wait(waits, 1500), ZKL_EBUSY);
+    CHECK_INT(zkl_last_error(&error), ZKL_EBUSY);
+    char *pid = g_strdup_printf("pid %d", (int)getpid());
+    CHECK(strstr(error.text, pid) != NULL);
+    EVENTUALLY(group_story_is(&second, "busy"));
+    CHECK(group_has("a", "first"));
+    proxy_lose_reply_to(fault.proxy, PROXY_OP_CREATE2);
+    CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_wait(waits, FAULT_LIMIT_MS), 0);
+    CHECK(group_has("a", "second"));
+    EVENTUALLY(group_story_is(&first, "joined left"));
+    zkl_member_free(m);
+    zkl_member_free(waits);
+    fault_end();
+    group_story_end(&first);
+    group_story_end(&second);
+    g_free(pid);
+}
+
+/* A delete whose answer was lost is not sent again to whoever has the id by then. */
+static void deletes_its_own_only(void)
+{
+    struct group_story second;
+
+    fault_begin();
+    group_story_begin(&second);
+    zkl_session *s = fault_proxied(FAULT_LONG_MS), *other = fault_direct(FAULT_LONG_MS);
+    zkl_member *m = group_join(s, "a", "first", NULL);
+    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
+    zkl_member *waits = group_join(other, "a", "second", &second);
+    EVENTUALLY(group_story_is(&second, "busy"));
+    EVENTUALLY(marks() == 1);
+    char *mark = g_strconcat(fault.path, "-__owners__", NULL);
+    raw_delete_tree(fault.direct, mark); /* so that the first delete is the node's */
+    proxy_lose_reply_to(fault.proxy, PROXY_OP_DELETE);
+    proxy_lose_reply_to(fault.proxy, PROXY_OP_DELETE);
+    CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_wait(waits, FAULT_LIMIT_MS), 0);
+    zkl_member_free(m);
+    EVENTUALLY(group_story_is(&second, "busy joined"));
+    zkl_member_free(waits);
+    EVENTUALLY(group_story_is(&second, "busy joined left"));
+    fault_end();
+    group_story_end(&second);
+    g_free(mark);
+}
+
+/* The mark of a process of this host, with that process id. */
+static void mark_as(const char *id, const char *text, pid_t pid, struct raw *owner)
+{
+    char *path = group_node(id), *boot, made[RAW_PATH_SIZE];
+    struct Stat node;
+    struct stat space;
+
+    REQUIRE(g_file_get_contents("/proc/sys/kernel/random/boot_id", &boot, NULL, NULL));
+    REQUIRE(stat("/proc/self/ns/pid", &space) == 0);
+    char *data = g_strdup_printf("zkl process 1 %llu %d 1 %s host",
+                                 (unsigned long long)space.st_ino, (int)pid, g_strstrip(boot));
+    REQUIRE(raw_create(owner, path, text, (int)strlen(text), ZOO_EPHEMERAL, made) == ZOK);
+    REQUIRE(raw_exists(owner, path, &node) == ZOK);
+    char *mark =
+        g_strdup_printf("%s-__owners__/%s-%016llx", fault.path, id, (unsigned long long)node.czxid);
+    REQUIRE(raw_create(owner, mark, data, (int)strlen(data), ZOO_EPHEMERAL, made) == ZOK);
+    g_free(mark);
+    g_free(data);
+    g_free(boot);
+    g_free(path);
+}
+
+/* The node of a process that lives is left alone; when it is dead, it goes at once. */
+static void left_behind(void)
+{
+    struct group_story story;
+    struct raw *owner;
+    pid_t pid;
+
+    fault_begin();
+    group_story_begin(&story);
+    zkl_session *s = fault_direct(FAULT_LONG_MS);
+    zkl_member *probe = group_join(s, "probe", NULL, NULL);
+    CHECK_INT(zkl_member_wait(probe, FAULT_LIMIT_MS), 0);
+    EVENTUALLY(marks() == 1); /* and so the directories are there */
+    owner = raw_open_timeout(zk_server_connect(fault.server), 60000);
+    REQUIRE(owner != NULL);
+    pid = process_spawn(
+        &(struct process_options){.argv = (const char *[]){"sleep", "1000", NULL}, .input = -1});
+    REQUIRE(pid > 0);
+    mark_as("a", "old", pid, owner);
+    zkl_member *m = group_join(s, "a", "new", &story);
+    CHECK_INT(zkl_member_wait(m, 2500), ZKL_EBUSY);
+    CHECK(group_has("a", "old"));
+    process_end(pid, SIGKILL, 10000);
+    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
+    CHECK(group_has("a", "new"));
+    EVENTUALLY(group_story_is(&story, "busy joined"));
+    EVENTUALLY(marks() == 2);
+    raw_close(owner);
+    CHECK(group_has("a", "new"));
+    zkl_member_free(m);
+    zkl_member_free(probe);
+    fault_end();
+    group_story_end(&story);
+}
+
+/* ---- calls ---- */
+
+static void on_member_waits(zkl_member *m, zkl_member_event event, const zkl_member_news *news,
+                            void *data)
+{
+    (void)news;
+    if (event == ZKL_MEMBER_JOINED)
+        atomic_store((atomic_int *)data, zkl_member_update(m, "x", 1, 1000));
+}
+
+static void bad_calls(void)
+{
+    zkl_member_options o = ZKL_MEMBER_OPTIONS_INIT;
+    atomic_int inside = 0;
+    zkl_member *m;
+
+    fault_begin();
+    zkl_session *s = fault_direct(FAULT_LONG_MS);
+    static const char *const ids[] = {"", "a/b", ".", "..", "a\nb", "\xff", NULL};
+    for (size_t i = 0; i < G_N_ELEMENTS(ids); i++)
+        CHECK_INT(zkl_member_join(&m, s, fault.path, ids[i], NULL, 0, NULL), ZKL_EINVAL);
+    char *longest = g_strnfill(256, 'a'), *data = g_malloc0(65537);
+    CHECK_INT(zkl_member_join(&m, s, fault.path, longest, NULL, 0, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_member_join(&m, s, fault.path, "a", data, 65537, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_member_join(&m, s, fault.path, "a", NULL, 1, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_member_join(&m, s, "a", "a", NULL, 0, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_member_join(NULL, s, fault.path, "a", NULL, 0, NULL), ZKL_EINVAL);
+    o.layout = ZKL_MEMBER_PARTY;
+    CHECK_INT(zkl_member_join(&m, s, fault.path, "a", "x", 1, &o), ZKL_EINVAL);
+    o.layout = (zkl_member_layout)2;
+    CHECK_INT(zkl_member_join(&m, s, fault.path, "a", NULL, 0, &o), ZKL_EINVAL);
+    o.layout = ZKL_MEMBER_GROUP;
+    o.fn = on_member_waits;
+    o.fn_data = &inside;
+    longest[255] = '\0';
+    REQUIRE(zkl_member_join(&m, s, fault.path, longest, data, 65536, &o) == 0);
+    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
+    EVENTUALLY(atomic_load(&inside) == ZKL_EDEADLK);
+    CHECK_INT(zkl_member_update(m, NULL, 1, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_member_state(NULL), ZKL_LOST);
+    CHECK(zkl_member_token(NULL) == 0 && zkl_member_remaining_ms(NULL) == 0);
+    zkl_member_free(m);
+    zkl_member_free(NULL);
+    fault_end();
+    g_free(longest);
+    g_free(data);
+}
+
+/* A closed session ends what waits, and tells. */
+static void closing(void)
+{
+    struct group_story story;
+    zkl_member *m;
+
+    fault_begin();
+    group_story_begin(&story);
+    zkl_session *s = fault_direct(FAULT_LONG_MS);
+    m = group_join(s, "a", NULL, &story);
+    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
+    fault_close(s);
+    EVENTUALLY(group_story_is(&story, "joined left"));
+    CHECK_INT(zkl_member_state(m), ZKL_RELEASED);
+    CHECK_INT(zkl_member_wait(m, 0), ZKL_ECLOSED);
+    CHECK_INT(zkl_member_leave(m, 0), ZKL_ECLOSED);
+    zkl_member_free(m);
+    EVENTUALLY(!group_has("a", ""));
+    fault_end();
+    group_story_end(&story);
+}
+
+static void of_a_party(void)
+{
+    zkl_member_options o = ZKL_MEMBER_OPTIONS_INIT;
+    zkl_member *a, *b;
+
+    fault_begin();
+    o.layout = ZKL_MEMBER_PARTY;
+    o.parents = ZKL_PARENTS_PERSISTENT;
+    zkl_session *s = fault_direct(FAULT_LONG_MS);
+    REQUIRE(zkl_member_join(&a, s, fault.path, "same", NULL, 0, &o) == 0);
+    REQUIRE(zkl_member_join(&b, s, fault.path, "same", NULL, 0, &o) == 0);
+    CHECK_INT(zkl_member_wait(a, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_wait(b, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_update(a, "x", 1, 0), ZKL_EINVAL);
+    char **names = raw_children(fault.direct, fault.path);
+    CHECK_INT(g_strv_length(names), 2);
+    CHECK(g_str_has_suffix(names[0], "__party__") && strlen(names[0]) == 32 + 9);
+    CHECK(group_has(names[0], "same") && group_has(names[1], "same"));
+    g_strfreev(names);
+    CHECK_INT(marks(), 0);
+    zkl_member_free(a);
+    zkl_member_free(b);
+    fault_end();
+}
+
+static const struct test_case cases[] = {{"joins_and_leaves", joins_and_leaves},
+                                         {"one_after_the_other", one_after_the_other},
+                                         {"answers_are_lost", answers_are_lost},
+                                         {"joins_again", joins_again},
+                                         {"knows_its_deadline", knows_its_deadline},
+                                         {"two_of_one_id", two_of_one_id},
+                                         {"deletes_its_own_only", deletes_its_own_only},
+                                         {"left_behind", left_behind},
+                                         {"bad_calls", bad_calls},
+                                         {"closing", closing},
+                                         {"of_a_party", of_a_party},
+                                         {NULL, NULL}};
+
+const struct test_suite member_suite = {"member", fault_start, fault_stop, cases};
