@@ -23,8 +23,8 @@ static const struct {
     [MEMBER_CLAIMING] = {"claiming", ANEW},
     [MEMBER_WAITING] = {"waiting", ANEW | BIT(MEMBER_READING) | BIT(MEMBER_JUDGING)},
     [MEMBER_IN] = {"in", ANEW | BIT(MEMBER_IN) | BIT(MEMBER_JUDGING) | BIT(MEMBER_LEAVING)},
-    [MEMBER_BACKED_OFF] = {"backed off", ANEW},
-    [MEMBER_LEAVING] = {"leaving", BIT(MEMBER_PASSING) | BIT(MEMBER_OVER)},
+    [MEMBER_BACKED_OFF] = {"backed off", ANEW | BIT(MEMBER_READING)},
+    [MEMBER_LEAVING] = {"leaving", BIT(MEMBER_LEAVING) | BIT(MEMBER_PASSING) | BIT(MEMBER_OVER)},
     [MEMBER_PASSING] = {"passing", BIT(MEMBER_SETTLING) | BIT(MEMBER_OVER)},
     [MEMBER_SETTLING] = {"settling", BIT(MEMBER_LEAVING) | BIT(MEMBER_OVER)},
     [MEMBER_OVER] = {"over", 0},
@@ -52,7 +52,9 @@ static bool is_about_another(const struct member *m)
 
 bool member_invariant(const struct member *m)
 {
-    if ((m->told_in || m->checks || m->sets || m->marked) && m->state != MEMBER_IN)
+    if ((m->told_in || m->checks || m->sets || m->marks) && m->state != MEMBER_IN)
+        return false;
+    if (m->marked && (m->marks || m->unmarked || (m->state != MEMBER_IN && !is_ending(m))))
         return false;
     if (m->told_in && m->told_czxid != m->czxid)
         return false;
@@ -60,7 +62,9 @@ bool member_invariant(const struct member *m)
         return false;
     if ((m->czxid != 0) != (m->state == MEMBER_IN || is_ending(m) || is_about_another(m)))
         return false;
-    if (m->leaves && m->state != MEMBER_CREATING && m->state != MEMBER_READING)
+    if (m->leaves && m->state != MEMBER_CREATING && m->state != MEMBER_READING && !m->marks)
+        return false;
+    if (m->leaves && m->told_in)
         return false;
     return (m->back_off_ms != 0) == m->told_failed;
 }
@@ -105,7 +109,8 @@ static void move(struct member *m, enum member_state to)
 {
     assert(member_may_move(m->state, to));
     m->state = to;
-    m->checks = m->sets = m->marked = false;
+    m->checks = m->sets = m->marks = false;
+    m->marked &= is_ending(m);
 }
 
 /* ---- beginning ---- */
@@ -131,18 +136,23 @@ static void end(struct member *m, struct member_actions *out)
     act(out, MEMBER_ACT_OVER);
 }
 
-/* The mark goes first: without it nobody takes the node for that of a dead process. */
 static void quit(struct member *m, struct member_actions *out, uint64_t czxid)
 {
-    bool marked = m->marked;
-
     move(m, MEMBER_LEAVING);
     m->czxid = czxid;
     m->leaves = false;
     act(out, MEMBER_ACT_IGNORE);
-    if (marked)
-        act(out, MEMBER_ACT_UNMARK)->czxid = czxid;
-    ask(m, out, MEMBER_ACT_DELETE);
+    ask(m, out, MEMBER_ACT_DELETE)->fenced = m->marked;
+}
+
+/* There may be a node of ours, by a create that was not answered. */
+static void quit_if_any(struct member *m, struct member_actions *out)
+{
+    if (m->state == MEMBER_BACKED_OFF)
+        act(out, MEMBER_ACT_DISARM);
+    m->leaves = true;
+    move(m, MEMBER_READING);
+    ask(m, out, MEMBER_ACT_READ);
 }
 
 static void read_watching(struct member *m, struct member_actions *out)
@@ -159,8 +169,9 @@ static void enter(struct member *m, struct member_actions *out, uint64_t czxid, 
     m->back_off_ms = 0;
     m->told_failed = false;
     m->told_busy = 0;
-    m->marked = true;
-    act(out, MEMBER_ACT_MARK)->czxid = czxid;
+    m->marks = !m->unmarked;
+    if (m->marks)
+        act(out, MEMBER_ACT_MARK)->czxid = czxid;
 }
 
 static void note_written(struct member *m, struct member_actions *out, uint32_t what)
@@ -173,7 +184,7 @@ static void note_written(struct member *m, struct member_actions *out, uint32_t 
 static void lose(struct member *m, struct member_actions *out)
 {
     tell_out(m, out, MEMBER_WHY_DELETED);
-    if (m->marked)
+    if (m->marked || m->marks)
         act(out, MEMBER_ACT_UNMARK)->czxid = m->czxid;
 }
 
@@ -182,6 +193,15 @@ static void judge(struct member *m, struct member_actions *out, uint64_t czxid)
     move(m, MEMBER_JUDGING);
     m->czxid = czxid;
     ask(m, out, MEMBER_ACT_JUDGE);
+}
+
+static void go_on_without(struct member *m, struct member_actions *out)
+{
+    lose(m, out);
+    if (m->leaves)
+        end(m, out);
+    else
+        create(m, out);
 }
 
 /* ---- of the user and the session ---- */
@@ -210,7 +230,11 @@ static void on_leave(struct member *m, const struct member_event *ev, struct mem
         m->leaves = true;
     } else if (m->state == MEMBER_IN) {
         tell_out(m, out, MEMBER_WHY_LEFT);
-        quit(m, out, m->czxid);
+        m->leaves = m->marks;
+        if (!m->leaves)
+            quit(m, out, m->czxid);
+    } else if (m->state == MEMBER_BACKED_OFF) {
+        quit_if_any(m, out);
     } else if (m->state != MEMBER_OVER && !is_ending(m)) {
         end(m, out);
     }
@@ -260,8 +284,7 @@ static void on_fired(struct member *m, const struct member_event *ev, struct mem
         m->checks = true;
         read_watching(m, out);
     } else if (m->state == MEMBER_IN) {
-        lose(m, out);
-        create(m, out);
+        go_on_without(m, out);
     } else if (m->state != MEMBER_JUDGING && m->state != MEMBER_WAITING) {
         return; /* an answer is on its way that tells more */
     } else if (ev->gone) {
@@ -317,15 +340,18 @@ static void read_first(struct member *m, const struct member_event *ev, struct m
 static void read_again(struct member *m, const struct member_event *ev, struct member_actions *out)
 {
     m->checks = false;
-    if (!ev->own) {
+    if (!ev->own || ev->czxid != m->czxid)
         lose(m, out);
+    if (m->leaves && !ev->own) {
+        end(m, out);
+        return;
+    }
+    if (!ev->own) {
         judge(m, out, ev->czxid);
         return;
     }
-    if (ev->czxid != m->czxid) { /* deleted, and made once more by a create that came late */
-        lose(m, out);
+    if (ev->czxid != m->czxid) /* deleted, and made once more by a create that came late */
         enter(m, out, ev->czxid, ev->version);
-    }
     if (!m->sets)
         m->version = ev->version;
     if (ev->same && !m->sets && m->written != m->wanted)
@@ -347,13 +373,12 @@ static void on_read(struct member *m, const struct member_event *ev, struct memb
 static void on_no_node(struct member *m, const struct member_event *ev, struct member_actions *out)
 {
     (void)ev;
-    if (m->leaves || is_ending(m)) {
-        end(m, out);
-        return;
-    }
     if (m->state == MEMBER_IN)
-        lose(m, out);
-    create(m, out);
+        go_on_without(m, out);
+    else if (m->leaves || is_ending(m))
+        end(m, out);
+    else
+        create(m, out);
 }
 
 static void on_judged(struct member *m, const struct member_event *ev, struct member_actions *out)
@@ -378,8 +403,9 @@ static void on_claimed(struct member *m, const struct member_event *ev, struct m
 
 static void on_set(struct member *m, const struct member_event *ev, struct member_actions *out)
 {
+    (void)ev;
     m->sets = false;
-    m->version = ev->version;
+    m->version++;
     note_written(m, out, m->sent);
 }
 
@@ -398,9 +424,33 @@ static void on_deleted(struct member *m, const struct member_event *ev, struct m
     end(m, out);
 }
 
-static void on_unknown(struct member *m, const struct member_event *ev, struct member_actions *out)
+static void on_marked(struct member *m, const struct member_event *ev, struct member_actions *out)
+{
+    if (!m->marks || ev->czxid != m->czxid)
+        return;
+    m->marks = false;
+    m->marked = !ev->gone;
+    if (m->leaves)
+        quit(m, out, m->czxid);
+}
+
+/* Nobody can take the node for that of a dead process, so it needs no fence. */
+static void on_unmarked(struct member *m, const struct member_event *ev, struct member_actions *out)
 {
     (void)ev;
+    m->marked = m->sets = false;
+    if (m->state == MEMBER_LEAVING)
+        quit(m, out, m->czxid);
+    else if (m->state == MEMBER_CLAIMING)
+        create(m, out);
+}
+
+static void on_unknown(struct member *m, const struct member_event *ev, struct member_actions *out)
+{
+    if (m->state == MEMBER_IN) {
+        on_outdated(m, ev, out);
+        return;
+    }
     move(m, MEMBER_PASSING);
     ask(m, out, MEMBER_ACT_PASS);
 }
@@ -427,7 +477,9 @@ static void back_off(struct member *m, const struct member_event *ev, struct mem
 /* Who may not see whose a node is does not delete it. */
 static void on_refused(struct member *m, const struct member_event *ev, struct member_actions *out)
 {
-    if (m->leaves || is_ending(m)) {
+    if (m->state == MEMBER_CREATING && m->leaves) {
+        quit_if_any(m, out);
+    } else if ((m->state == MEMBER_READING && m->leaves) || is_ending(m)) {
         end(m, out);
     } else if (m->state == MEMBER_IN && m->sets && ev->tag == m->set_tag) {
         m->sets = false;
@@ -444,8 +496,8 @@ static void on_refused(struct member *m, const struct member_event *ev, struct m
 
 static void pursue_data(struct member *m, struct member_actions *out)
 {
-    if (m->state != MEMBER_IN || m->sets || m->checks || m->written == m->wanted ||
-        m->denied == m->wanted)
+    if (m->state != MEMBER_IN || m->leaves || m->sets || m->checks || m->marks ||
+        m->written == m->wanted || m->denied == m->wanted)
         return;
     m->sets = true;
     m->sent = m->wanted;
@@ -453,13 +505,15 @@ static void pursue_data(struct member *m, struct member_actions *out)
     struct member_action *a = act(out, MEMBER_ACT_SET);
     a->tag = m->set_tag;
     a->version = m->version;
+    a->fenced = m->marked;
+    a->czxid = m->czxid;
 }
 
 static void conclude(struct member *m, const struct member_event *ev, struct member_actions *out)
 {
     if (m->told_in && !ev->valid)
         tell_out(m, out, MEMBER_WHY_DEADLINE);
-    if (m->state != MEMBER_IN || !ev->valid)
+    if (m->state != MEMBER_IN || !ev->valid || m->leaves)
         return;
     if (!m->told_in) {
         tell(m, out, MEMBER_TELL_JOINED);
@@ -484,6 +538,7 @@ void member_step(struct member *m, const struct member_event *ev, struct member_
         [MEMBER_EV_LEAVE] = on_leave,       [MEMBER_EV_STOP] = on_stop,
         [MEMBER_EV_REPLACED] = on_replaced, [MEMBER_EV_STANDING] = on_standing,
         [MEMBER_EV_TIMER] = on_timer,       [MEMBER_EV_FIRED] = on_fired,
+        [MEMBER_EV_MARKED] = on_marked,     [MEMBER_EV_UNMARKED] = on_unmarked,
         [MEMBER_EV_CREATED] = on_created,   [MEMBER_EV_EXISTS] = on_exists,
         [MEMBER_EV_READ] = on_read,         [MEMBER_EV_NO_NODE] = on_no_node,
         [MEMBER_EV_JUDGED] = on_judged,     [MEMBER_EV_CLAIMED] = on_claimed,

@@ -16,12 +16,15 @@
  *
  * Whose node it is, its ephemeral owner tells. That of another session is deleted only together
  * with the mark that its process has left for this one node (by its czxid) and that proves the
- * process dead, in one transaction: it fails when anybody was faster. The own node is deleted by
- * requests that are sent once; when one is not answered, something that the quorum refuses is asked
- * first (PASSING), and then whose the node is. So nobody deletes what a living process has made.
+ * process dead, in one transaction: it fails when anybody was faster. Where a mark stands, the own
+ * node is set and deleted by such transactions as well, since a request may be applied when its
+ * process is dead and another has the id. Each is sent once; when a delete is not answered,
+ * something that the quorum refuses is asked first (PASSING), and then whose the node is. So nobody
+ * deletes what a living process has made.
  *
  * Data has a generation: the newest is wanted, and written when the node has it. A set asks for the
- * version that the node is known to have, so one that comes late writes nothing back. */
+ * version that the node is known to have, so one that comes late writes nothing back; it is sent
+ * once, since the version says nothing when the node is another's. */
 #ifndef RECIPES_MEMBER_H
 #define RECIPES_MEMBER_H
 
@@ -52,7 +55,8 @@ enum member_event_kind {
     MEMBER_EV_REPLACED, /* it has ended, and its nodes with it; another one has begun */
     MEMBER_EV_STANDING, /* .valid or .suspect may have changed */
     MEMBER_EV_TIMER,
-    MEMBER_EV_FIRED, /* the watch on the node: .gone */
+    MEMBER_EV_FIRED,  /* the watch on the node: .gone */
+    MEMBER_EV_MARKED, /* to MARK, of the node .czxid: it stands, or may; .gone: it does not */
     /* answers, with the .tag of the action */
     MEMBER_EV_CREATED,  /* .czxid */
     MEMBER_EV_EXISTS,   /* to CREATE */
@@ -63,9 +67,10 @@ enum member_event_kind {
     MEMBER_EV_SET,      /* to SET: applied */
     MEMBER_EV_OUTDATED, /* to SET: another version */
     MEMBER_EV_DELETED,
-    MEMBER_EV_UNKNOWN, /* to DELETE: no answer */
-    MEMBER_EV_PASSED,  /* to PASS: whatever the answer was */
-    MEMBER_EV_REFUSED  /* to CREATE, READ, SET, for good */
+    MEMBER_EV_UNKNOWN,  /* to SET, DELETE: no answer */
+    MEMBER_EV_UNMARKED, /* to SET, DELETE, CLAIM: there is no mark, nor will be */
+    MEMBER_EV_PASSED,   /* to PASS: whatever the answer was */
+    MEMBER_EV_REFUSED   /* to CREATE, READ, SET, for good */
 };
 
 enum member_action_kind {
@@ -73,12 +78,12 @@ enum member_action_kind {
     MEMBER_ACT_READ,   /* .watch */
     MEMBER_ACT_JUDGE,  /* read the mark of the node .czxid */
     MEMBER_ACT_CLAIM,  /* delete that mark, and the node */
-    MEMBER_ACT_MARK,   /* make the mark of the own node .czxid; nobody waits for it */
-    MEMBER_ACT_UNMARK, /* and delete it; the same */
-    MEMBER_ACT_SET,    /* the newest data, for .version */
-    MEMBER_ACT_DELETE,
-    MEMBER_ACT_PASS, /* something that the quorum refuses */
-    MEMBER_ACT_ARM,  /* the timer: .at */
+    MEMBER_ACT_MARK,   /* make the mark of the own node .czxid */
+    MEMBER_ACT_UNMARK, /* and delete it; nobody waits for that */
+    MEMBER_ACT_SET,    /* the newest data, for .version; .fenced: if the mark .czxid is there */
+    MEMBER_ACT_DELETE, /* .fenced: with the mark .czxid, or not at all */
+    MEMBER_ACT_PASS,   /* something that the quorum refuses */
+    MEMBER_ACT_ARM,    /* the timer: .at */
     MEMBER_ACT_DISARM,
     MEMBER_ACT_IGNORE, /* the watch goes */
     MEMBER_ACT_TELL,   /* .tell, .why, .czxid */
@@ -123,7 +128,7 @@ struct member_action {
     enum member_action_kind kind;
     enum member_tell tell;
     enum member_why why;
-    bool watch;
+    bool watch, fenced;
     uint32_t tag;
     uint64_t czxid;
     int32_t version;
@@ -139,11 +144,15 @@ struct member_actions {
 
 /* All 0 but for what is set at the beginning. */
 struct member {
-    int64_t look_every; /* ns; set at the beginning: between two looks at who is waited for */
+    /* set at the beginning: */
+    int64_t look_every; /* ns, between two looks at who is waited for */
+    bool unmarked;      /* nobody else wants its name, so there are no marks */
+    /* since then: */
     enum member_state state;
     bool leaves;     /* LEAVE was heard; the answer to what is under way comes first */
     bool checks;     /* IN: the node is being read */
-    bool marked;     /* IN: a mark was asked for */
+    bool marks;      /* IN: a mark was asked for, and not answered */
+    bool marked;     /* IN and on: it stands, as far as is known */
     uint32_t tag;    /* answers to earlier requests are stale */
     uint64_t czxid;  /* IN, LEAVING and on: of the own node; JUDGING to WAITING: of the other one */
     int32_t version; /* IN: of the own node's data, as far as is known */

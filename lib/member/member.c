@@ -27,7 +27,6 @@ void member_unref(zkl_member *m)
     g_free(m->owners);
     g_free(m->id);
     g_free(m->node);
-    g_free(m->claimed_mark);
     g_free(m);
 }
 
@@ -307,6 +306,7 @@ static zkl_member *member_new(zkl_session *s, const char *path, const char *id,
     m->id = g_strdup(id);
     m->link.data = m;
     m->machine.look_every = LOOK_EVERY_NS;
+    m->machine.unmarked = o->layout == ZKL_MEMBER_PARTY;
     process_self(&m->self);
     member_name(m);
     standing_set(&m->standing, ZKL_LOST, (struct instant){.boot = 0});

@@ -35,9 +35,7 @@ struct zkl_member {
     zkl_error refusal; /* the last one; .code 0: none */
     /* the one that has the id: */
     int64_t other_session;
-    struct process_id other;      /* .pid 0: unknown */
-    struct store_change claim[2]; /* of the transaction under way */
-    char *claimed_mark;           /* in it */
+    struct process_id other; /* .pid 0: unknown */
 };
 
 /* ---- member.c ---- */
@@ -73,6 +71,13 @@ void member_ask_mark(zkl_member *m, const struct member_action *a);
 void member_name(zkl_member *m);
 
 /* Between the two: */
+
+/* A transaction about the node, not sent yet: SET, of the newest data for that version, if the mark
+ * of the node czxid is there; or DELETE, of both. done hears what it came to, unless there was no
+ * mark. */
+struct request *member_fenced(zkl_member *m, enum store_kind kind, uint64_t czxid, int32_t version,
+                              void (*done)(zkl_member *m, const struct request *r,
+                                           enum store_rc rc));
 struct request *member_request(zkl_member *m, enum store_kind kind, char *path,
                                void (*done)(struct request *r, const struct store_reply *reply),
                                uint32_t tag);

@@ -9,62 +9,68 @@ static char *mark_path(const zkl_member *m, uint64_t czxid)
     return g_strdup_printf("%s/%s-%016" G_GINT64_MODIFIER "x", m->owners, m->id, (gint64)czxid);
 }
 
-static bool has_marks(const zkl_member *m)
-{
-    return m->options.layout == ZKL_MEMBER_GROUP;
-}
-
 /* ---- the own ---- */
-
-static void ask_mark(zkl_member *m, char *path, bool again);
 
 struct mark_wish {
     zkl_member *member;
-    char *path;
+    uint64_t czxid;
+    bool again; /* there are parents now */
 };
+
+static void ask_mark(zkl_member *m, uint64_t czxid, bool again);
+
+static void end_wish(struct mark_wish *wish)
+{
+    member_unref(wish->member);
+    g_free(wish);
+}
+
+static void marked(const struct mark_wish *wish, bool stands)
+{
+    member_happens(
+        wish->member,
+        (struct member_event){.kind = MEMBER_EV_MARKED, .czxid = wish->czxid, .gone = !stands});
+}
 
 static void on_parents(void *context, enum store_rc rc)
 {
     struct mark_wish *wish = context;
-    zkl_member *m = wish->member;
 
-    if (rc == STORE_OK && m->machine.marked)
-        ask_mark(m, g_steal_pointer(&wish->path), true);
-    g_free(wish->path);
-    g_free(wish);
-    member_unref(m);
-}
-
-static void ask_parents(zkl_member *m, const char *path)
-{
-    struct mark_wish *wish = g_new(struct mark_wish, 1);
-
-    *wish = (struct mark_wish){m, g_strdup(path)};
-    member_ref(m);
-    parents_make(m->session, path, STORE_CONTAINER, on_parents, wish);
+    if (rc == STORE_OK)
+        ask_mark(wish->member, wish->czxid, true);
+    else if (rc != STORE_GONE)
+        marked(wish, false);
+    end_wish(wish);
 }
 
 static void on_marked(struct request *r, const struct store_reply *reply)
 {
-    zkl_member *m = r->context;
+    struct mark_wish *wish = r->context;
+    zkl_session *s = wish->member->session;
 
-    if (reply->rc == STORE_NONODE && r->tag == 0)
-        ask_parents(m, r->what.path);
-    else if (reply->rc == STORE_NOAUTH)
-        log_line(m->session->log, ZKL_LOG_INFO,
-                 "%s: cannot create it, so nobody can see that "
-                 "member's process die: %s",
+    if (reply->rc == STORE_NONODE && !wish->again) {
+        parents_make(s, r->what.path, STORE_CONTAINER, on_parents, wish);
+        return;
+    }
+    if (reply->rc == STORE_NOAUTH)
+        log_line(s->log, ZKL_LOG_INFO,
+                 "%s: cannot create it, so nobody can see that member's process die: %s",
                  r->what.path, zkl_strerror(ZKL_EACCES));
-    member_unref(m);
+    if (reply->rc != STORE_GONE)
+        marked(wish, reply->rc == STORE_OK || reply->rc == STORE_UNKNOWN);
+    end_wish(wish);
 }
 
 /* Sent once: one that came late would stand when its member is gone. */
-static void ask_mark(zkl_member *m, char *path, bool again)
+static void ask_mark(zkl_member *m, uint64_t czxid, bool again)
 {
+    struct mark_wish *wish = g_new(struct mark_wish, 1);
+    struct request *r = request_new(STORE_CREATE, mark_path(m, czxid), on_marked, wish);
     char text[PROCESS_ID_TEXT];
     size_t length = process_id_write(&m->self, text);
-    struct request *r = member_request(m, STORE_CREATE, path, on_marked, again);
 
+    *wish = (struct mark_wish){m, czxid, again};
+    member_ref(m);
     r->once = true;
     r->what.mode = STORE_EPHEMERAL;
     r->what.data = g_memdup2(text, length);
@@ -76,6 +82,60 @@ static void on_unmarked(struct request *r, const struct store_reply *reply)
 {
     (void)reply;
     member_unref(r->context);
+}
+
+/* ---- behind a mark ---- */
+
+struct fenced {
+    zkl_member *member;
+    char *mark, *node;
+    GBytes *data;
+    struct store_change changes[2];
+    void (*done)(zkl_member *m, const struct request *r, enum store_rc rc);
+};
+
+static void on_fenced(struct request *r, const struct store_reply *reply)
+{
+    struct fenced *f = r->context;
+
+    if (reply->rc == STORE_NONODE && reply->failed == 0)
+        member_answer(f->member, r->tag, MEMBER_EV_UNMARKED);
+    else
+        f->done(f->member, r, reply->rc);
+    g_bytes_unref(f->data);
+    g_free(f->mark);
+    g_free(f->node);
+    member_unref(f->member);
+    g_free(f);
+}
+
+struct request *member_fenced(zkl_member *m, enum store_kind kind, uint64_t czxid, int32_t version,
+                              void (*done)(zkl_member *m, const struct request *r,
+                                           enum store_rc rc))
+{
+    struct fenced *f = g_new0(struct fenced, 1);
+    gsize size;
+
+    *f = (struct fenced){.member = m,
+                         .mark = mark_path(m, czxid),
+                         .node = g_strdup(m->node),
+                         .data = g_bytes_ref(m->data),
+                         .done = done};
+    f->changes[0] = (struct store_change){.kind = kind == STORE_DELETE ? STORE_DELETE : STORE_GET,
+                                          .path = f->mark,
+                                          .length = -1,
+                                          .version = -1};
+    f->changes[1] =
+        (struct store_change){.kind = kind, .path = f->node, .length = -1, .version = version};
+    if (kind == STORE_SET) {
+        f->changes[1].data = g_bytes_get_data(f->data, &size);
+        f->changes[1].length = (int)size;
+    }
+    member_ref(m);
+    struct request *r = request_new(STORE_MULTI, g_strdup(m->node), on_fenced, f);
+    r->what.changes = f->changes;
+    r->what.count = G_N_ELEMENTS(f->changes);
+    return r;
 }
 
 /* ---- that of another ---- */
@@ -105,28 +165,17 @@ static void on_mark_read(struct request *r, const struct store_reply *reply)
     member_unref(m);
 }
 
-static void on_claimed(struct request *r, const struct store_reply *reply)
+static void on_claimed(zkl_member *m, const struct request *r, enum store_rc rc)
 {
-    zkl_member *m = r->context;
-
-    if (reply->rc != STORE_GONE)
+    if (rc != STORE_GONE)
         member_answer(m, r->tag, MEMBER_EV_CLAIMED);
-    member_unref(m);
 }
 
 static void ask_claim(zkl_member *m, const struct member_action *a)
 {
-    char *mark = mark_path(m, a->czxid);
-    struct request *r = member_request(m, STORE_MULTI, g_strdup(m->node), on_claimed, a->tag);
+    struct request *r = member_fenced(m, STORE_DELETE, a->czxid, -1, on_claimed);
 
-    m->claim[0] =
-        (struct store_change){.kind = STORE_DELETE, .path = mark, .length = -1, .version = -1};
-    m->claim[1] =
-        (struct store_change){.kind = STORE_DELETE, .path = m->node, .length = -1, .version = -1};
-    g_free(m->claimed_mark);
-    m->claimed_mark = mark;
-    r->what.changes = m->claim;
-    r->what.count = G_N_ELEMENTS(m->claim);
+    r->tag = a->tag;
     request_send(m->session, r);
 }
 
@@ -134,13 +183,11 @@ void member_ask_mark(zkl_member *m, const struct member_action *a)
 {
     switch (a->kind) {
     case MEMBER_ACT_MARK:
-        if (has_marks(m))
-            ask_mark(m, mark_path(m, a->czxid), false);
+        ask_mark(m, a->czxid, false);
         break;
     case MEMBER_ACT_UNMARK:
-        if (has_marks(m))
-            request_send(m->session,
-                         member_request(m, STORE_DELETE, mark_path(m, a->czxid), on_unmarked, 0));
+        request_send(m->session,
+                     member_request(m, STORE_DELETE, mark_path(m, a->czxid), on_unmarked, 0));
         break;
     case MEMBER_ACT_JUDGE:
         request_send(m->session,

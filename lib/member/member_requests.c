@@ -186,54 +186,69 @@ static void ask_read(zkl_member *m, const struct member_action *a)
 
 /* ---- and set ---- */
 
+static void was_set(zkl_member *m, const struct request *r, enum store_rc rc)
+{
+    if (rc == STORE_OK)
+        member_happens(m, (struct member_event){.kind = MEMBER_EV_SET, .tag = r->tag});
+    else if (rc == STORE_BADVERSION)
+        member_answer(m, r->tag, MEMBER_EV_OUTDATED);
+    else if (rc == STORE_NONODE)
+        member_answer(m, r->tag, MEMBER_EV_NO_NODE);
+    else if (rc == STORE_UNKNOWN)
+        member_answer(m, r->tag, MEMBER_EV_UNKNOWN);
+    else if (rc != STORE_GONE)
+        refuse(m, r->tag, call_error(rc));
+}
+
 static void on_set(struct request *r, const struct store_reply *reply)
 {
-    zkl_member *m = r->context;
-
-    if (reply->rc == STORE_OK)
-        member_happens(m, (struct member_event){.kind = MEMBER_EV_SET,
-                                                .tag = r->tag,
-                                                .version = r->what.version + 1});
-    else if (reply->rc == STORE_BADVERSION)
-        member_answer(m, r->tag, MEMBER_EV_OUTDATED);
-    else if (reply->rc == STORE_NONODE)
-        member_answer(m, r->tag, MEMBER_EV_NO_NODE);
-    else if (reply->rc != STORE_GONE)
-        refuse(m, r->tag, call_error(reply->rc));
-    member_unref(m);
+    was_set(r->context, r, reply->rc);
+    member_unref(r->context);
 }
 
 static void ask_set(zkl_member *m, const struct member_action *a)
 {
-    struct request *r = about_node(m, STORE_SET, on_set, a->tag);
+    struct request *r;
 
-    r->what.version = a->version;
-    carry(m, r);
+    if (a->fenced) {
+        r = member_fenced(m, STORE_SET, a->czxid, a->version, was_set);
+    } else {
+        r = about_node(m, STORE_SET, on_set, a->tag);
+        r->what.version = a->version;
+        carry(m, r);
+    }
+    r->tag = a->tag;
+    r->once = true; /* another may have the id by the time of a second try */
     request_send(m->session, r);
 }
 
 /* ---- and deleted ---- */
 
 /* Where that is refused it is said once, and tried again until the session is replaced for it. */
-static void on_deleted(struct request *r, const struct store_reply *reply)
+static void was_deleted(zkl_member *m, const struct request *r, enum store_rc rc)
 {
-    zkl_member *m = r->context;
-
-    if (reply->rc == STORE_UNKNOWN) {
+    if (rc == STORE_UNKNOWN) {
         member_answer(m, r->tag, MEMBER_EV_UNKNOWN);
-    } else if (reply->rc != STORE_GONE) {
-        if (reply->rc != STORE_OK && reply->rc != STORE_NONODE)
-            request_delete(m->session, g_strdup(r->what.path));
+    } else if (rc != STORE_GONE) {
+        if (rc != STORE_OK && rc != STORE_NONODE)
+            request_delete(m->session, g_strdup(m->node));
         member_answer(m, r->tag, MEMBER_EV_DELETED);
     }
-    member_unref(m);
+}
+
+static void on_deleted(struct request *r, const struct store_reply *reply)
+{
+    was_deleted(r->context, r, reply->rc);
+    member_unref(r->context);
 }
 
 static void ask_delete(zkl_member *m, const struct member_action *a)
 {
-    struct request *r = about_node(m, STORE_DELETE, on_deleted, a->tag);
+    struct request *r = a->fenced ? member_fenced(m, STORE_DELETE, a->czxid, -1, was_deleted)
+                                  : about_node(m, STORE_DELETE, on_deleted, a->tag);
 
-    r->once = true; /* another may have the id by the time of a second try */
+    r->tag = a->tag;
+    r->once = true; /* as a set */
     request_send(m->session, r);
 }
 

@@ -203,15 +203,18 @@ static void answers_are_lost(void)
     CHECK(group_has("a", "one"));
     uint64_t token = zkl_member_token(m);
     EVENTUALLY(marks() == 1);
-    proxy_lose_reply_to(fault.proxy, PROXY_OP_SET_DATA);
     for (int i = 0; i < 10; i++) {
         char *text = g_strdup_printf("two %d", i);
+        if (i % 3 == 0)
+            proxy_lose_reply_to(fault.proxy, PROXY_OP_MULTI);
+        if (i % 3 == 1)
+            proxy_lose_request_to(fault.proxy, PROXY_OP_MULTI);
         CHECK_INT(zkl_member_update(m, text, strlen(text), FAULT_LIMIT_MS), 0);
         CHECK(group_has("a", text));
         g_free(text);
     }
     CHECK(zkl_member_token(m) == token);
-    proxy_lose_reply_to(fault.proxy, PROXY_OP_DELETE);
+    proxy_lose_reply_to(fault.proxy, PROXY_OP_MULTI);
     CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
     zkl_member_free(m);
     EVENTUALLY(group_story_ends(&story, "left"));
@@ -325,8 +328,7 @@ static void deletes_its_own_only(void)
     EVENTUALLY(group_story_is(&second, "busy"));
     EVENTUALLY(marks() == 1);
     char *mark = g_strconcat(fault.path, "-__owners__", NULL);
-    raw_delete_tree(fault.direct, mark); /* so that the first delete is the node's */
-    proxy_lose_reply_to(fault.proxy, PROXY_OP_DELETE);
+    raw_delete_tree(fault.direct, mark); /* so that it has no fence */
     proxy_lose_reply_to(fault.proxy, PROXY_OP_DELETE);
     CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
     CHECK_INT(zkl_member_wait(waits, FAULT_LIMIT_MS), 0);

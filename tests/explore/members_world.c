@@ -1,0 +1,562 @@
+#include "members_world.h"
+
+#include <string.h>
+
+struct group_config group_config;
+
+static const struct {
+    const char *text;
+    bool fair, fault;
+} moves[GROUP_MOVES] = {
+    [GROUP_SERVE] = {"the server takes up a request of", true, false},
+    [GROUP_DELIVER] = {"an answer or event reaches", true, false},
+    [GROUP_BEGIN] = {"joins", true, false},
+    [GROUP_TIMER] = {"looks again", true, false},
+    [GROUP_PROVE] = {"proves its session", true, false},
+    [GROUP_EXPIRE] = {"the server ends session", true, false},
+    [GROUP_REPLACE] = {"hears that its session has expired", true, false},
+    [GROUP_LEAVE] = {"leaves", false, false},
+    [GROUP_UPDATE] = {"has other data", false, false},
+    [GROUP_BREAK] = {"the connection breaks of", false, true},
+    [GROUP_LATE] = {"a late request is applied of session", false, false},
+    [GROUP_LAPSE] = {"the deadline passes of", false, true},
+    [GROUP_ABANDON] = {"opens another session", false, true},
+    [GROUP_CRASH] = {"crashes", false, true},
+    [GROUP_REFUSE] = {"the server refuses a create of", false, true},
+    [GROUP_DELETE] = {"an administrator deletes the node", false, true},
+};
+
+static const char *const texts[GROUP_BROKEN_COUNT] = {
+    [GROUP_WHOLE] = "nothing",
+    [GROUP_BELIEVED] = "believes in a node that is not there, or is another's",
+    [GROUP_ROBBED] = "the node of a process that lives was deleted by another",
+    [GROUP_OLD] = "older data were written",
+    [GROUP_REMAINS] = "a node stands of one that has left",
+    [GROUP_STUCK] = "nothing can happen, and one is not in who could be",
+    [GROUP_FULL] = "the world is too small",
+};
+
+const char *group_broken_text(enum group_broken broken)
+{
+    return texts[broken];
+}
+
+const char *group_move_text(enum group_move kind)
+{
+    return moves[kind].text;
+}
+
+bool group_is_fair(struct breadth_step step)
+{
+    return moves[step.kind].fair;
+}
+
+static bool open_session(struct group_state *st, int at)
+{
+    for (int i = 1; i < GROUP_SESSIONS; i++) {
+        if (st->s[i].process == 0) {
+            st->s[i].process = (uint8_t)(at + 1);
+            st->p[at].session = (uint8_t)i;
+            st->p[at].valid = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+void group_init(struct group_state *st)
+{
+    memset(st, 0, sizeof *st);
+    st->faults = (uint8_t)group_config.faults;
+    for (int i = 0; i < group_config.processes; i++) {
+        st->p[i].updates = (uint8_t)group_config.updates;
+        st->p[i].may_leave = group_config.leaves;
+        open_session(st, i);
+    }
+}
+
+/* ---- the driver ---- */
+
+static void ignore(struct group_process *p)
+{
+    uint8_t kept = 0;
+
+    p->watches = false;
+    for (uint8_t i = 0; i < p->heard; i++)
+        if (p->hear[i].kind != MEMBER_EV_FIRED)
+            p->hear[kept++] = p->hear[i];
+    memset(&p->hear[kept], 0, sizeof p->hear[0] * (size_t)(p->heard - kept));
+    p->heard = kept;
+}
+
+static void perform(struct group_state *st, int at, const struct member_action *a)
+{
+    struct group_process *p = &st->p[at];
+
+    switch (a->kind) {
+    case MEMBER_ACT_ARM:
+    case MEMBER_ACT_DISARM:
+    case MEMBER_ACT_TELL:
+    case MEMBER_ACT_OVER:
+        return;
+    case MEMBER_ACT_IGNORE:
+        ignore(p);
+        return;
+    default:
+        break;
+    }
+    if (p->asked == GROUP_ASKED)
+        group_fail(st, GROUP_FULL);
+    else
+        p->ask[p->asked++] = (struct group_ask){.kind = (uint8_t)a->kind,
+                                                .watch = a->watch,
+                                                .fenced = a->fenced,
+                                                .tag = (uint8_t)a->tag,
+                                                .gen = (uint8_t)p->machine.wanted,
+                                                .version = (uint8_t)a->version,
+                                                .czxid = a->czxid};
+}
+
+static void step(struct group_state *st, int at, struct member_event ev)
+{
+    struct group_process *p = &st->p[at];
+    struct member_actions actions;
+
+    ev.valid = p->valid;
+    member_step(&p->machine, &ev, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        perform(st, at, &actions.list[i]);
+}
+
+static void step_kind(struct group_state *st, int at, enum member_event_kind kind)
+{
+    step(st, at, (struct member_event){.kind = kind});
+}
+
+/* While a read is under way that leaves a watch, the watch does not fire. */
+static bool is_read_again(const struct group_process *p)
+{
+    for (int i = 0; i < p->asked; i++)
+        if (p->ask[i].kind == MEMBER_ACT_READ && p->ask[i].watch)
+            return true;
+    for (int i = 0; i < p->heard; i++)
+        if (p->hear[i].answer && p->hear[i].ask.kind == MEMBER_ACT_READ && p->hear[i].ask.watch)
+            return true;
+    return false;
+}
+
+/* By its mark, which was there, and now: its process is dead, or it is a former session of ours. */
+static bool is_dead(const struct group_state *st, int at)
+{
+    const struct group_process *p = &st->p[at];
+    const int other = st->s[p->other].process - 1;
+
+    return other == at ? p->other != p->session : st->p[other].crashed;
+}
+
+static void deliver(struct group_state *st, int at)
+{
+    struct group_process *p = &st->p[at];
+    const struct group_heard h = p->hear[0];
+
+    p->heard--;
+    memmove(&p->hear[0], &p->hear[1], sizeof p->hear[0] * p->heard);
+    memset(&p->hear[p->heard], 0, sizeof p->hear[0]);
+    if (h.kind == MEMBER_EV_STANDING || (h.kind == MEMBER_EV_FIRED && is_read_again(p)))
+        return;
+    if (h.kind == MEMBER_EV_READ && !h.own && h.ask.tag == p->machine.tag)
+        p->other = h.owner;
+    step(st, at,
+         (struct member_event){.kind = h.kind,
+                               .tag = h.ask.tag,
+                               .czxid = h.czxid,
+                               .version = h.version,
+                               .own = h.own,
+                               .same = h.gen == p->machine.wanted,
+                               .gone = h.gone,
+                               .dead = h.dead && is_dead(st, at)});
+}
+
+/* ---- connections and sessions ---- */
+
+static bool is_once(enum member_action_kind kind)
+{
+    return kind == MEMBER_ACT_DELETE || kind == MEMBER_ACT_SET || kind == MEMBER_ACT_MARK;
+}
+
+static void put_late(struct group_state *st, int session, const struct group_ask *a)
+{
+    struct group_session *s = &st->s[session];
+
+    if (group_is_write((enum member_action_kind)a->kind) && s->late < GROUP_ASKED)
+        s->writes[s->late++] = *a;
+}
+
+/* What was not answered is asked again, in order, but what is asked once; what the server had not
+ * taken up it may still. Events stay: the watches are set again, and tell what was missed. */
+static void break_connection(struct group_state *st, int at)
+{
+    struct group_process *p = &st->p[at];
+    struct group_ask again[GROUP_ASKED + GROUP_HEARD];
+    struct group_heard kept[GROUP_HEARD];
+    uint8_t asked = 0, heard = 0;
+
+    memset(again, 0, sizeof again);
+    memset(kept, 0, sizeof kept);
+    for (int i = 0; i < p->heard; i++) {
+        if (!p->hear[i].answer)
+            kept[heard++] = p->hear[i];
+        else if (is_once((enum member_action_kind)p->hear[i].ask.kind))
+            kept[heard++] = (struct group_heard){.kind = MEMBER_EV_UNKNOWN, .ask = p->hear[i].ask};
+        else
+            again[asked++] = p->hear[i].ask;
+    }
+    for (int i = 0; i < p->asked; i++) {
+        put_late(st, p->session, &p->ask[i]);
+        if (!is_once((enum member_action_kind)p->ask[i].kind))
+            again[asked++] = p->ask[i];
+        else if (heard < GROUP_HEARD)
+            kept[heard++] = (struct group_heard){.kind = MEMBER_EV_UNKNOWN, .ask = p->ask[i]};
+    }
+    for (int i = 0; i < heard; i++)
+        if (kept[i].kind == MEMBER_EV_UNKNOWN && kept[i].ask.kind == MEMBER_ACT_MARK)
+            kept[i] = (struct group_heard){.kind = MEMBER_EV_MARKED, .czxid = kept[i].ask.czxid};
+    if (asked > GROUP_ASKED)
+        group_fail(st, GROUP_FULL);
+    memcpy(p->ask, again, sizeof p->ask);
+    memcpy(p->hear, kept, sizeof p->hear);
+    p->asked = asked > GROUP_ASKED ? GROUP_ASKED : asked;
+    p->heard = heard;
+}
+
+static void drop_all(struct group_process *p)
+{
+    memset(p->ask, 0, sizeof p->ask);
+    memset(p->hear, 0, sizeof p->hear);
+    p->asked = p->heard = 0;
+    p->watches = false;
+}
+
+static void replace(struct group_state *st, int at)
+{
+    drop_all(&st->p[at]);
+    st->p[at].valid = false; /* nothing is proved between the two */
+    step_kind(st, at, MEMBER_EV_REPLACED);
+    open_session(st, at);
+    step_kind(st, at, MEMBER_EV_STANDING);
+}
+
+static void leave_behind(struct group_state *st, int at)
+{
+    const struct group_process *p = &st->p[at];
+
+    for (int i = 0; i < p->asked; i++)
+        put_late(st, p->session, &p->ask[i]);
+}
+
+static void crash(struct group_state *st, int at)
+{
+    struct group_process *p = &st->p[at];
+    const uint8_t session = p->session;
+
+    leave_behind(st, at);
+    memset(p, 0, sizeof *p);
+    p->crashed = true;
+    p->session = session;
+}
+
+/* ---- moves ---- */
+
+static void take(struct group_state *st, struct breadth_step by)
+{
+    struct group_process *p = &st->p[by.at < GROUP_PROCESSES ? by.at : 0];
+
+    switch (by.kind) {
+    case GROUP_SERVE:
+    case GROUP_REFUSE:
+        group_serve(st, by.at, by.kind == GROUP_REFUSE);
+        break;
+    case GROUP_DELIVER:
+        deliver(st, by.at);
+        break;
+    case GROUP_BEGIN:
+        p->begun = true;
+        step_kind(st, by.at, MEMBER_EV_BEGIN);
+        break;
+    case GROUP_TIMER:
+        step_kind(st, by.at, MEMBER_EV_TIMER);
+        break;
+    case GROUP_PROVE:
+    case GROUP_LAPSE:
+        p->valid = by.kind == GROUP_PROVE;
+        step_kind(st, by.at, MEMBER_EV_STANDING);
+        break;
+    case GROUP_EXPIRE:
+        group_end_session(st, by.at);
+        break;
+    case GROUP_REPLACE:
+        replace(st, by.at);
+        break;
+    case GROUP_LEAVE:
+        p->may_leave = false;
+        step_kind(st, by.at, MEMBER_EV_LEAVE);
+        break;
+    case GROUP_UPDATE:
+        p->updates--;
+        step_kind(st, by.at, MEMBER_EV_UPDATE);
+        break;
+    case GROUP_BREAK:
+        break_connection(st, by.at);
+        break;
+    case GROUP_LATE:
+        group_apply_late(st, by.at);
+        break;
+    case GROUP_ABANDON:
+        leave_behind(st, by.at);
+        replace(st, by.at);
+        break;
+    case GROUP_CRASH:
+        crash(st, by.at);
+        break;
+    default:
+        st->administered = true;
+        group_remove(st, -1);
+        break;
+    }
+}
+
+static bool has_room(const struct group_state *st)
+{
+    return st->s[GROUP_SESSIONS - 1].process == 0;
+}
+
+/* Nobody keeps it, or its process believes in it no more. */
+static bool may_expire(const struct group_state *st, int session)
+{
+    const struct group_session *s = &st->s[session];
+    const struct group_process *p = &st->p[s->process ? s->process - 1 : 0];
+
+    if (s->process == 0 || s->ended)
+        return false;
+    return p->crashed || p->session != session || (!p->valid && has_room(st));
+}
+
+static bool matters(const struct group_state *st, int at)
+{
+    const struct group_process *p = &st->p[at];
+
+    return p->machine.state == MEMBER_BACKED_OFF ||
+           (p->machine.state == MEMBER_WAITING && is_dead(st, at) &&
+            group_has_mark(st, p->machine.czxid, p->other));
+}
+
+static bool is_possible_to(const struct group_state *st, enum group_move kind, int at)
+{
+    const struct group_process *p = &st->p[at];
+    const bool alive = !st->s[p->session].ended, in = p->begun && p->machine.state != MEMBER_OVER;
+
+    switch (kind) {
+    case GROUP_SERVE:
+        return p->asked > 0 && alive;
+    case GROUP_DELIVER:
+        return p->heard > 0;
+    case GROUP_BEGIN:
+        return !p->begun;
+    case GROUP_TIMER:
+        return matters(st, at);
+    case GROUP_PROVE:
+        return !p->valid && alive;
+    case GROUP_REPLACE:
+        return !alive && p->heard == 0 && has_room(st);
+    case GROUP_LEAVE:
+        return in && p->may_leave;
+    case GROUP_UPDATE:
+        return in && p->updates > 0;
+    case GROUP_BREAK:
+        return p->asked + p->heard > 0 && alive;
+    case GROUP_LAPSE:
+        return p->begun && p->valid;
+    case GROUP_ABANDON:
+        return in && alive && has_room(st);
+    case GROUP_CRASH:
+        return p->begun;
+    case GROUP_REFUSE:
+        return p->asked > 0 && alive && p->ask[0].kind == MEMBER_ACT_CREATE;
+    default:
+        return false;
+    }
+}
+
+int group_list_moves(const struct group_state *st, struct breadth_step *steps)
+{
+    int count = 0;
+
+    for (uint8_t kind = 0; kind < GROUP_MOVES; kind++) {
+        if (moves[kind].fault && st->faults == 0)
+            continue;
+        if (kind == GROUP_DELETE && group_config.administrator && st->owner)
+            steps[count++] = (struct breadth_step){kind, 0};
+        for (uint8_t at = 0; at < group_config.processes; at++)
+            if (!st->p[at].crashed && is_possible_to(st, kind, at))
+                steps[count++] = (struct breadth_step){kind, at};
+        for (uint8_t s = 1; s < GROUP_SESSIONS; s++)
+            if ((kind == GROUP_EXPIRE && may_expire(st, s)) ||
+                (kind == GROUP_LATE && st->s[s].late > 0 && !st->s[s].ended))
+                steps[count++] = (struct breadth_step){kind, s};
+    }
+    return count;
+}
+
+/* ---- numbers: only their order matters, and of tags, whether they are the present ones ---- */
+
+enum { NUMBERS_MAX = 256 };
+
+struct numbers {
+    uint64_t *list[NUMBERS_MAX];
+    int count;
+};
+
+static void add(struct numbers *all, uint64_t *number)
+{
+    if (*number)
+        all->list[all->count++] = number;
+}
+
+static void collect(struct group_state *st, struct numbers *all)
+{
+    add(all, &st->zxid);
+    add(all, &st->czxid);
+    for (int i = 0; i < GROUP_MARKS; i++)
+        add(all, &st->mark[i].czxid);
+    for (int i = 0; i < GROUP_SESSIONS; i++)
+        for (int k = 0; k < st->s[i].late; k++)
+            add(all, &st->s[i].writes[k].czxid);
+    for (int i = 0; i < GROUP_PROCESSES; i++) {
+        struct group_process *p = &st->p[i];
+        add(all, &p->machine.czxid);
+        add(all, &p->machine.told_czxid);
+        add(all, &p->machine.told_busy);
+        for (int k = 0; k < p->asked; k++)
+            add(all, &p->ask[k].czxid);
+        for (int k = 0; k < p->heard; k++) {
+            add(all, &p->hear[k].czxid);
+            add(all, &p->hear[k].ask.czxid);
+        }
+    }
+}
+
+static void rank(struct group_state *st)
+{
+    struct numbers all = {.count = 0};
+    uint64_t ranks[NUMBERS_MAX];
+
+    collect(st, &all);
+    for (int i = 0; i < all.count; i++) {
+        ranks[i] = 1;
+        for (int k = 0; k < all.count; k++) {
+            bool first = true;
+            for (int n = 0; n < k; n++)
+                first &= *all.list[n] != *all.list[k];
+            ranks[i] += first && *all.list[k] < *all.list[i];
+        }
+    }
+    for (int i = 0; i < all.count; i++)
+        *all.list[i] = ranks[i];
+}
+
+static uint8_t renumbered(const struct member *m, uint8_t tag)
+{
+    return tag == m->tag ? 2 : m->sets && tag == m->set_tag ? 1 : 0;
+}
+
+static void renumber(struct group_process *p)
+{
+    struct member *m = &p->machine;
+
+    for (int i = 0; i < p->asked; i++)
+        p->ask[i].tag = renumbered(m, p->ask[i].tag);
+    for (int i = 0; i < p->heard; i++)
+        p->hear[i].ask.tag = renumbered(m, p->hear[i].ask.tag);
+    m->set_tag = m->sets ? renumbered(m, (uint8_t)m->set_tag) : 0;
+    m->tag = 2;
+}
+
+/* What nobody will look at again is the same in all states. */
+static void forget(struct group_process *p)
+{
+    struct member *m = &p->machine;
+
+    if (m->state == MEMBER_OVER) {
+        drop_all(p);
+        *m = (struct member){.state = MEMBER_OVER};
+        p->other = p->updates = 0;
+        p->may_leave = false;
+    }
+    if (!m->told_in)
+        m->told_czxid = 0;
+    if (m->state != MEMBER_IN)
+        m->version = 0;
+    if (m->state != MEMBER_JUDGING && m->state != MEMBER_WAITING)
+        p->other = 0;
+    m->told_busy = 0; /* nothing follows from it */
+    m->back_off_ms = m->told_failed ? 1 : 0;
+}
+
+static void forget_sessions(struct group_state *st)
+{
+    for (int i = 0; i < GROUP_SESSIONS; i++)
+        for (int k = 0; k < st->s[i].late; k++)
+            st->s[i].writes[k].tag = 0;
+}
+
+/* In a node that is there, and its own; unless an administrator has just deleted it. */
+static void check_beliefs(struct group_state *st)
+{
+    for (int i = 0; i < group_config.processes; i++) {
+        const struct group_process *p = &st->p[i];
+        if (p->crashed || !p->machine.told_in || st->administered)
+            continue;
+        if (!p->valid || st->owner != p->session || st->czxid != p->machine.told_czxid)
+            group_fail(st, GROUP_BELIEVED);
+    }
+}
+
+void group_do(struct group_state *st, struct breadth_step by)
+{
+    if (moves[by.kind].fault)
+        st->faults--;
+    take(st, by);
+    check_beliefs(st);
+    for (int i = 0; i < group_config.processes; i++) {
+        if (st->p[i].crashed)
+            continue;
+        forget(&st->p[i]);
+        renumber(&st->p[i]);
+    }
+    forget_sessions(st);
+    rank(st);
+}
+
+static bool is_waiting_rightly(const struct group_state *st, int at)
+{
+    const struct group_process *p = &st->p[at];
+
+    return p->machine.state == MEMBER_WAITING && st->owner != 0 && st->czxid == p->machine.czxid;
+}
+
+enum group_broken group_check_end(const struct group_state *st)
+{
+    for (int i = 0; i < group_config.processes; i++) {
+        const struct group_process *p = &st->p[i];
+        const bool over = p->machine.state == MEMBER_OVER;
+        if (p->crashed)
+            continue;
+        if (over && st->owner == p->session)
+            return GROUP_REMAINS;
+        if (!over && !is_waiting_rightly(st, i) &&
+            (!p->machine.told_in || p->machine.written != p->machine.wanted ||
+             st->gen != p->machine.wanted))
+            return GROUP_STUCK;
+    }
+    return GROUP_WHOLE;
+}
