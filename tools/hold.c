@@ -78,7 +78,7 @@ static void pass_on(struct hold *h, int signo)
 static void stand_in(struct hold *h)
 {
     struct termination *e = &h->guard->termination;
-    const bool late = zkl_grant_remaining_ms(h->loss.grant) <= termination_margin_ms(e) / 2;
+    const bool late = loss_remaining_ms(&h->loss) <= termination_margin_ms(e) / 2;
 
     if (shared_cause(h->shared) == CAUSE_ENDED || atomic_load(&h->shared->gone) ||
         !(late || h->guard->dead))
@@ -102,7 +102,7 @@ static void stop_with_child(struct hold *h, int signo)
     terminal_take_back(&h->terminal);
     say("%s: stopped, so the lock cannot be renewed and ends in %.1f s; the command is then ended, "
         "unless zkl is continued before",
-        h->options->path, (double)zkl_grant_remaining_ms(h->loss.grant) / 1000);
+        h->options->path, (double)loss_remaining_ms(&h->loss) / 1000);
     continued = terminal_stop_us(signo);
     stand_in(h);
     if (!running(h))
@@ -158,11 +158,10 @@ static void on_signal(struct hold *h, int signo)
 }
 
 /* On a thread of the library. */
-static void on_revoke(zkl_grant *grant, zkl_state state, void *data)
+static void on_revoke(zkl_state state, void *data)
 {
     struct hold *h = data;
 
-    (void)grant;
     (void)state;
     atomic_store(&h->revoked, true);
     events_wake(h->events);
@@ -214,7 +213,7 @@ static bool over(const struct hold *h)
 /* Often enough that the guard's deadline is never old by more than the grace leaves room for. */
 static int64_t next_ms(const struct hold *h)
 {
-    const int64_t left = zkl_grant_remaining_ms(h->loss.grant);
+    const int64_t left = loss_remaining_ms(&h->loss);
 
     if (!running(h) || h->guard->dead)
         return LOOK_MS;
@@ -259,7 +258,7 @@ static int result(const struct hold *h)
                         g_strerror(err));
         return ended >= ENDED_BY_SIGNAL ? ended - ENDED_BY_SIGNAL + STATUS_SIGNAL : ended;
     case CAUSE_GUARD:
-        return zkl_grant_remaining_ms(h->loss.grant) > 0 ? STATUS_INTERNAL : STATUS_LOST;
+        return loss_remaining_ms(&h->loss) > 0 ? STATUS_INTERNAL : STATUS_LOST;
     default:
         return STATUS_LOST;
     }
@@ -273,7 +272,7 @@ static int run_command(struct hold *h)
     h->lending = terminal_is_ours(&h->terminal);
     /* From here on Ctrl-Z at us is the command's: we stop when it has. */
     events_catch(h->events, SIGTSTP);
-    if (!guard_run(h->guard, h->loss.grant, h->lending, h->events))
+    if (!guard_run(h->guard, h->loss.right, h->lending, h->events))
         return fail(STATUS_INTERNAL, "%s: cannot reach the guard: %s", h->options->path,
                     g_strerror(errno));
     watch(h);
@@ -285,7 +284,7 @@ static int run_command(struct hold *h)
     return result(h);
 }
 
-struct hold *hold_new(struct guard *guard, zkl_grant *grant, struct events *events)
+struct hold *hold_new(struct guard *guard, struct right *right, struct events *events)
 {
     struct hold *h = g_new0(struct hold, 1);
 
@@ -294,9 +293,9 @@ struct hold *hold_new(struct guard *guard, zkl_grant *grant, struct events *even
     h->shared = guard->termination.shared;
     h->events = events;
     sigemptyset(&h->early);
-    loss_init(&h->loss, guard, grant, events);
+    loss_init(&h->loss, guard, right, events);
     if (h->options->term_on_revoke)
-        zkl_grant_on_revoke(grant, on_revoke, h);
+        right->ops->on_revoke(right, on_revoke, h);
     return h;
 }
 

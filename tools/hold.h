@@ -8,6 +8,7 @@
 #include "tool.h"
 
 struct guard;
+struct right;
 
 /* GO_ON, or STATUS_USAGE after a message, if that grace leaves no steady time to work. */
 int hold_check_grace(int64_t grace_ms, int session_timeout_ms);
@@ -15,8 +16,8 @@ int hold_check_grace(int64_t grace_ms, int session_timeout_ms);
 /* The grace that is meant. */
 int64_t hold_grace_ms(int64_t grace_ms, int session_timeout_ms);
 
-/* Prepares for holding grant; guard and events must outlive it. */
-struct hold *hold_new(struct guard *guard, zkl_grant *grant, struct events *events);
+/* Prepares for holding right; that, guard and events must outlive it. */
+struct hold *hold_new(struct guard *guard, struct right *right, struct events *events);
 
 /* Lets the guard run the command under the grant, and returns the exit status. The grant is
  * released before the return: at the command's end; after a loss, or a signal that ended it, when

@@ -1,5 +1,5 @@
-/* What the grant says, passed on: zkl_grant_deadline() is true even when no thread of the library
- * has run for a while. */
+/* What the right says, passed on: its deadline is true even when no thread of the library has run
+ * for a while. */
 #include "loss.h"
 #include "guard/channel.h"
 #include "hold.h"
@@ -34,7 +34,7 @@ void loss_publish(struct loss *l)
     bool farther;
 
     pthread_mutex_lock(&l->lock);
-    zkl_grant_deadline(l->grant, &deadline); /* 0 when it is not ours any more */
+    l->right->ops->deadline(l->right, &deadline);
     farther = shared_set_deadline(l->guard->termination.shared, &deadline);
     pthread_mutex_unlock(&l->lock);
     if (!farther)
@@ -43,11 +43,10 @@ void loss_publish(struct loss *l)
 
 /* On a thread of the library. What it waits for is done by the guard, and told by the main thread.
  */
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void on_change(zkl_state state, void *data)
 {
     struct loss *l = data;
 
-    (void)grant;
     if (state == ZKL_RELEASED)
         return;
     loss_publish(l);
@@ -62,14 +61,19 @@ static void on_change(zkl_grant *grant, zkl_state state, void *data)
     pthread_mutex_unlock(&l->lock);
 }
 
-void loss_init(struct loss *l, struct guard *guard, zkl_grant *grant, struct events *events)
+void loss_init(struct loss *l, struct guard *guard, struct right *right, struct events *events)
 {
-    *l = (struct loss){.grant = grant, .guard = guard, .events = events};
-    guard->token = zkl_grant_token(grant);
+    *l = (struct loss){.right = right, .guard = guard, .events = events};
+    guard->token = right->ops->token(right);
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->over, NULL);
     loss_publish(l);
-    zkl_grant_on_change(grant, on_change, l);
+    right->ops->on_change(right, on_change, l);
+}
+
+int64_t loss_remaining_ms(const struct loss *l)
+{
+    return l->right->ops->remaining_ms(l->right);
 }
 
 static bool safe(const struct loss *l, int64_t left)
@@ -77,14 +81,14 @@ static bool safe(const struct loss *l, int64_t left)
     const struct hold_options *o = l->guard->termination.options;
 
     return left > termination_grace_ms(&l->guard->termination) &&
-           (o->on_suspect == ON_SUSPECT_IGNORE || zkl_grant_state(l->grant) == ZKL_HELD);
+           (o->on_suspect == ON_SUSPECT_IGNORE || l->right->ops->state(l->right) == ZKL_HELD);
 }
 
 int loss_wait_safe(struct loss *l)
 {
     int64_t left;
 
-    while (!safe(l, left = zkl_grant_remaining_ms(l->grant))) {
+    while (!safe(l, left = loss_remaining_ms(l))) {
         int signo;
 
         if (left == 0) {
@@ -109,5 +113,5 @@ void loss_finish(struct loss *l)
     l->gone = true;
     pthread_cond_broadcast(&l->over);
     pthread_mutex_unlock(&l->lock);
-    zkl_grant_release(l->grant);
+    l->right->ops->release(l->right);
 }

@@ -7,7 +7,7 @@
 #include "guard/guard.h"
 
 struct loss {
-    zkl_grant *grant;
+    struct right *right;
     struct guard *guard;
     struct events *events;
     pthread_mutex_t lock; /* of the deadline told, and of gone */
@@ -15,7 +15,9 @@ struct loss {
     bool gone; /* no member of the group lives: the library may delete the node */
 };
 
-void loss_init(struct loss *l, struct guard *guard, zkl_grant *grant, struct events *events);
+void loss_init(struct loss *l, struct guard *guard, struct right *right, struct events *events);
+
+int64_t loss_remaining_ms(const struct loss *l);
 
 /* Waits until the command may begin: more than the grace is ahead, and nothing in doubt, where that
  * matters. GO_ON, or a status: the lock was lost, or a signal came. */

@@ -1,6 +1,7 @@
-/* zkl ls: the queue of one path, for people or as JSON. */
+/* zkl ls: the queue of one path, or the members of a group there, for people or as JSON. */
 #include "connect.h"
 #include "contenders.h"
+#include "members.h"
 
 #include <stdio.h>
 
@@ -14,6 +15,42 @@ static void print_json(const zkl_queue *q)
     g_string_free(out, TRUE);
 }
 
+static bool has_ephemeral(const zkl_members *ms)
+{
+    for (size_t i = 0; i < zkl_members_count(ms); i++)
+        if (zkl_members_get(ms, i)->session_id != 0)
+            return true;
+    return false;
+}
+
+static void print_members(const zkl_members *ms, bool json)
+{
+    GString *out = json ? g_string_new("[") : members_table(ms);
+
+    for (size_t i = 0; json && i < zkl_members_count(ms); i++) {
+        g_string_append(out, i == 0 ? "\n  " : ",\n  ");
+        member_json(out, "kind", "member", zkl_members_get(ms, i));
+    }
+    if (json)
+        g_string_append(out, "\n]\n");
+    fputs(out->str, stdout);
+    g_string_free(out, TRUE);
+}
+
+/* Nobody contends there: is it a group? */
+static bool show_members(zkl_session *session, const char *path, int64_t timeout_ms, bool json)
+{
+    zkl_members *ms;
+
+    if (zkl_members_read(&ms, session, path, NULL, timeout_ms) != 0)
+        return false;
+    const bool group = has_ephemeral(ms);
+    if (group)
+        print_members(ms, json);
+    zkl_members_free(ms);
+    return group;
+}
+
 static int show(zkl_session *session, const char *path, int64_t timeout_ms, bool json)
 {
     zkl_queue *q;
@@ -21,9 +58,10 @@ static int show(zkl_session *session, const char *path, int64_t timeout_ms, bool
 
     if (status != STATUS_OK)
         return status;
-    if (json)
+    const bool group = zkl_queue_count(q) == 0 && show_members(session, path, timeout_ms, json);
+    if (!group && json)
         print_json(q);
-    else
+    else if (!group)
         contenders_print(q, path);
     zkl_queue_free(q);
     return status;

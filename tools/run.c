@@ -52,7 +52,14 @@ void attempt_end(zkl_grant *grant, const zkl_error *error, void *data)
 {
     struct attempt *a = data;
 
-    a->grant = grant;
+    if (grant)
+        right_of_grant(&a->own, grant);
+    attempt_end_as(a, grant ? &a->own.right : NULL, error);
+}
+
+void attempt_end_as(struct attempt *a, struct right *right, const zkl_error *error)
+{
+    a->right = right;
     if (error)
         a->error = *error;
     atomic_store(&a->done, true);
@@ -112,16 +119,17 @@ static int acquire(struct run *t)
         while (events_until(t->events, &a->done) != 0)
             continue; /* it comes soon, server or not */
     }
-    if (signo != 0 && a->grant)
-        zkl_grant_release(a->grant);
+    if (signo != 0 && a->right)
+        a->right->ops->release(a->right);
     if (signo != 0)
         return STATUS_SIGNAL + signo;
-    return a->grant ? GO_ON : not_acquired(t);
+    return a->right ? GO_ON : not_acquired(t);
 }
 
 static int hold(struct run *t)
 {
-    const guint64 token = zkl_grant_token(t->attempt.grant);
+    struct right *right = t->attempt.right;
+    const guint64 token = right->ops->token(right);
     int status;
 
     t->hold_options.session_timeout_ms = zkl_session_timeout_ms(t->session);
@@ -130,7 +138,7 @@ static int hold(struct run *t)
     if (t->settings->verbose)
         say("%s: held with token %" G_GUINT64_FORMAT, t->options->path, token);
     status_line(t->options->status_fd, "held %" G_GUINT64_FORMAT, token);
-    t->hold = hold_new(&t->guard, t->attempt.grant, t->events);
+    t->hold = hold_new(&t->guard, right, t->events);
     status = hold_run(t->hold);
     t->cause = hold_cause(t->hold);
     t->key = hold_key(t->hold);

@@ -45,6 +45,7 @@ int verb_elect(struct settings *settings, int argc, char **argv);
 int verb_limit(struct settings *settings, int argc, char **argv);
 int verb_lock(struct settings *settings, int argc, char **argv);
 int verb_ls(struct settings *settings, int argc, char **argv);
+int verb_member(struct settings *settings, int argc, char **argv);
 int verb_revoke(struct settings *settings, int argc, char **argv);
 int verb_watch(struct settings *settings, int argc, char **argv);
 

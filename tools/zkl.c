@@ -17,6 +17,7 @@ static const struct verb {
     {"limit", verb_limit, "show or set how many slots a semaphore has"},
     {"lock", verb_lock, "run a command while holding a lock"},
     {"ls", verb_ls, "show who holds a lock and who waits"},
+    {"member", verb_member, "run a command as a member of a group; show the members"},
     {"revoke", verb_revoke, "ask the holder of a lock to give way"},
     {"watch", verb_watch, "show who holds a lock and who waits, as it changes"},
 };

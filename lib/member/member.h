@@ -60,6 +60,7 @@ bool member_had(const zkl_member *m, int64_t session_id);
 void member_tell(zkl_member *m, const struct member_action *a);
 void member_tell_left(zkl_member *m);
 void member_end_calls(zkl_member *m, const zkl_error *why);
+void member_end_hopes(zkl_member *m); /* of being in, since it is to leave */
 
 /* ---- member_requests.c, member_mark.c ---- */
 

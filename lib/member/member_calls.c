@@ -197,6 +197,16 @@ void member_tell(zkl_member *m, const struct member_action *a)
     }
 }
 
+void member_end_hopes(zkl_member *m)
+{
+    const char *path = session_path(m->session, m->node);
+    zkl_error left;
+
+    error_fill(&left, ZKL_EPERM, path, "%s: the member has left", path);
+    end_those(m, WISH_JOINED, 0, &left);
+    end_those(m, WISH_WRITTEN, UINT32_MAX, &left);
+}
+
 void member_tell_left(zkl_member *m)
 {
     zkl_session *s = m->session;

@@ -11,6 +11,7 @@
 #include "text.h"
 #include "tools/connect.h"
 #include "tools/elect_options.h"
+#include "tools/member_options.h"
 #include "tools/status_line.h"
 
 /* What the last zkl lock was told, if it took it. */
@@ -96,6 +97,18 @@ int verb_elect(struct settings *settings, int argc, char **argv)
         status = session_open(settings, &session);
     zkl_session_close(session);
     elect_options_free(&o);
+    return status == GO_ON ? STATUS_OK : status;
+}
+
+int verb_member(struct settings *settings, int argc, char **argv)
+{
+    struct member_options o;
+    int status = member_options_parse(&o, settings, argc, argv);
+
+    forget();
+    if (status == GO_ON)
+        CHECK(o.run.path && (o.mode != MEMBER_RUN) == !o.run.command);
+    member_options_free(&o);
     return status == GO_ON ? STATUS_OK : status;
 }
 

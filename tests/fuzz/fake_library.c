@@ -90,3 +90,29 @@ gboolean g_file_get_contents(const char *name, char **contents, gsize *length, G
         *length = strlen(*contents);
     return TRUE;
 }
+
+/* No path is that of a group. */
+int zkl_members_read(zkl_members **ret, zkl_session *s, const char *path,
+                     const zkl_members_options *options, int64_t timeout_ms)
+{
+    (void)s, (void)path, (void)options, (void)timeout_ms;
+    *ret = NULL;
+    return 0;
+}
+
+size_t zkl_members_count(const zkl_members *ms)
+{
+    (void)ms;
+    return 0;
+}
+
+const zkl_member_info *zkl_members_get(const zkl_members *ms, size_t i)
+{
+    (void)ms, (void)i;
+    return NULL;
+}
+
+void zkl_members_free(zkl_members *ms)
+{
+    (void)ms;
+}

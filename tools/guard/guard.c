@@ -45,25 +45,18 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct eve
     return true;
 }
 
-static int slot_of(const zkl_grant *grant)
-{
-    int slot;
-
-    return zkl_grant_slots(grant, &slot, 1) == 1 ? slot : -1;
-}
-
-bool guard_run(struct guard *g, zkl_grant *grant, bool front, struct events *events)
+bool guard_run(struct guard *g, struct right *right, bool front, struct events *events)
 {
     const struct hold_options *o = g->termination.options;
     const struct message message = {.kind = MESSAGE_START,
                                     .front = front,
                                     .session_timeout_ms = o->session_timeout_ms,
                                     .grace_ms = o->grace_ms,
-                                    .token = zkl_grant_token(grant),
-                                    .session_id = zkl_grant_session_id(grant),
-                                    .slot = slot_of(grant)};
+                                    .token = right->ops->token(right),
+                                    .session_id = right->ops->session_id(right),
+                                    .slot = right->ops->slot(right)};
 
-    char *text = grant_text(grant);
+    char *text = right->ops->text(right);
     events_add(events, g->channel);
     g->envp = command_environment(o, text, message.token, message.session_id, message.slot);
     g->running = channel_send(g->channel, &message, text);

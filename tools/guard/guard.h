@@ -4,6 +4,7 @@
 #define ZKL_TOOLS_GUARD_H
 
 #include "../events.h"
+#include "right.h"
 #include "termination.h"
 
 struct guard {
@@ -20,7 +21,7 @@ struct guard {
 bool guard_start(struct guard *g, const struct hold_options *options, struct events *events);
 
 /* Tells it to run the command; front: with the terminal. false when it is dead. */
-bool guard_run(struct guard *g, zkl_grant *grant, bool front, struct events *events);
+bool guard_run(struct guard *g, struct right *right, bool front, struct events *events);
 
 /* From any thread. */
 void guard_tell(struct guard *g, int kind, int value);

@@ -1,0 +1,120 @@
+#!/bin/bash
+# zkl member: the command runs while it is a member; --list, --listen, --exec; zkl ls.
+# shellcheck disable=SC2016
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+server_options=(--tick 200)
+need_server
+begin
+G=/cli/group
+
+# shellcheck disable=SC2317
+listed() { # TEXT: the ids, on one line
+    [ "$("$ZKL" member --list $G | awk 'NR > 1 { print $1 }' | paste -sd' ')" = "$1" ]
+}
+# shellcheck disable=SC2317
+heard() { # FILE LINE
+    grep -qx "$2" "$scratch/$1"
+}
+# shellcheck disable=SC2317
+ran_last() { # LINE
+    [ "$(tail -n 1 "$scratch/ran")" = "$1" ]
+}
+# A member until $scratch/ID.quit is there.
+join() { # ID OPTION...
+    local id=$1
+    shift
+    "$ZKL" member $G "$id" "$@" -- bash -c 'echo "$ZKL_NODE $ZKL_TOKEN" >"$1"
+        until [ -e "$2" ]; do sleep 0.05; done' bash "$scratch/$id.node" "$scratch/$id.quit" \
+        2>"$scratch/$id.err" &
+    member=$!
+    remember "$member"
+}
+
+run "$ZKL" member --list $G
+expect "nobody is there, nor the path" "1::" "$status:$out:$err"
+run "$ZKL" member $G one --data 'a b' -- sh -c 'echo "$ZKL_NODE"; exit 7'
+expect "the command's status" "7:$G/one:" "$status:$out:$err"
+run "$ZKL" member --list $G
+expect "and it has left" "1:" "$status:$out"
+
+"$ZKL" member --listen $G >"$scratch/text" 2>"$scratch/listen.err" &
+text=$!
+"$ZKL" member --listen --json --exec 'echo "$ZKL_COUNT:$(echo "$ZKL_MEMBERS" | paste -sd,)" >>"'"$scratch"'/ran"' \
+    $G >"$scratch/json" 2>>"$scratch/listen.err" &
+json=$!
+remember "$text" "$json"
+wait_until "--exec is run at the beginning" heard ran 0:
+join b --data $'10.0.0.2:80\e'
+b=$member
+wait_until "b is there" listed b
+join a
+a=$member
+wait_until "a is there" listed "a b"
+token=$(cut -d' ' -f2 "$scratch/b.node")
+run "$ZKL" member --list --json $G
+expect_match "--list --json" "^\{\"token\": [0-9]+, \"id\": \"a\", \"data\": \"\", \"session\": \"0x[0-9a-f]+\"\}"$'\n'"\{\"token\": $token, \"id\": \"b\", \"data\": \"10.0.0.2:80\\\\u001b\", " "$out"
+run "$ZKL" ls $G
+expect_match "zkl ls shows members" "^ID +TOKEN +SESSION +DATA"$'\n'"a .*-"$'\n'"b +$token +0x[0-9a-f]+ +10.0.0.2:80\\\\x1b$" "$out"
+run "$ZKL" ls --json $G
+expect_match "and as JSON" '^\['$'\n''  \{"kind": "member", "token": [0-9]+, "id": "a".*\]$' "$out"
+wait_until "--listen: joined" heard text "joined $token b 10.0.0.2:80.x1b"
+wait_until "--exec: both" heard ran 2:a,b
+
+# Who has the id.
+run "$ZKL" member $G b -n -- true
+expect_match "-n: another has the id, and who" "^1:zkl: $G: session 0x[0-9a-f]+ has the id b, of [^ ]+ pid $b"$'\n' "$status:$err"
+run "$ZKL" member $G b -w 0.3 -- true
+expect "-w" 1 "$status"
+
+# A member that is killed goes with its command, and can be back at once.
+kill -9 "$b"
+status_of "$b" 2>"$scratch/killed"
+rm "$scratch/b.node"
+join b --data again
+b=$member
+wait_until "b is back long before its session would have ended" test -s "$scratch/b.node"
+wait_until "told as left and joined" heard text "left $token b 10.0.0.2:80.x1b"
+expect_match "with a higher token" "^$G/b [0-9]+$" "$(<"$scratch/b.node")"
+again=$(cut -d' ' -f2 "$scratch/b.node")
+if ((again > token)); then pass "higher"; else fail "higher" "$again, $token"; fi
+wait_until "joined again" heard text "joined $again b again"
+
+# Who loses its node loses its command.
+if [ -x "$ADMIN" ]; then
+    "$ADMIN" delete $G/a
+    status_of "$a"
+    expect "deleted: the command is ended" 75 "$?"
+    wait_until "a has left" listed b
+fi
+touch "$scratch/b.quit" "$scratch/a.quit"
+status_of "$b"
+expect "b has left by itself" 0 "$?"
+wait_until "told" heard text "left $again b again"
+wait_until "--exec: nobody" ran_last 0:
+join c
+wait_until "c is there" listed c
+kill -TERM "$member"
+status_of "$member"
+expect "TERM" 143 "$?"
+wait_until "c has left" heard text "left .* c"
+kill "$text" "$json"
+status_of "$text"
+expect "TERM ends --listen" 143 "$?"
+status_of "$json"
+expect "nothing is told twice" "$(sort "$scratch/text" | uniq | wc -l)" "$(wc -l <"$scratch/text")"
+
+run "$ZKL" member --layout party $G/p me -- "$ZKL" member --list --layout party $G/p
+expect_match "a party" '^0:ID.*'$'\n''me ' "$status:$out"
+
+refused "no command" 64 'no command to run' member $G a
+refused "no ID" 64 'no ID given' member $G
+refused "--json without a look" 64 '--json needs' member --json $G a true
+refused "--exec without --listen" 64 '--exec needs' member --exec x --list $G
+refused "--data in a look" 64 '--data' member --data x --list $G
+refused "--data of a party" 64 '--data' member --data x --layout party $G a true
+refused "an unknown layout" 64 'must be group or party' member --layout x $G a true
+refused "an operand too many" 64 'take one PATH' member --list $G x
+refused "an ID that is no name" 64 'no name of a node' member $G a/b true
+expect_no_node "nothing is left" $G
+finish

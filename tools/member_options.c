@@ -1,0 +1,114 @@
+/* PATH and ID before the command; or PATH alone, to look. */
+#include "member_options.h"
+#include "command_line.h"
+
+#include <string.h>
+
+/* What the tables of options fill and nobody else needs. */
+struct raw {
+    gboolean list, listen;
+    char *layout;
+};
+
+static int check_layout(struct member_options *o, const char *text)
+{
+    if (!text || strcmp(text, "group") == 0)
+        o->layout = ZKL_MEMBER_GROUP;
+    else if (strcmp(text, "party") == 0)
+        o->layout = ZKL_MEMBER_PARTY;
+    else
+        return fail(STATUS_USAGE, "--layout: must be group or party, not %s", text);
+    /* kazoo takes it that a directory stays. */
+    if (o->layout == ZKL_MEMBER_PARTY)
+        o->run.parents = ZKL_PARENTS_PERSISTENT;
+    return GO_ON;
+}
+
+static int check_mode(struct member_options *o, const struct raw *raw)
+{
+    if (raw->list && raw->listen)
+        return fail(STATUS_USAGE, "--list and --listen exclude each other");
+    o->mode = raw->listen ? MEMBER_LISTEN : raw->list ? MEMBER_LIST : MEMBER_RUN;
+    if (o->json && o->mode == MEMBER_RUN)
+        return fail(STATUS_USAGE, "--json needs --list or --listen");
+    if (o->exec && o->mode != MEMBER_LISTEN)
+        return fail(STATUS_USAGE, "--exec needs --listen");
+    if (o->data && o->mode != MEMBER_RUN)
+        return fail(STATUS_USAGE, "--data: --list and --listen are no members");
+    return check_layout(o, raw->layout);
+}
+
+static int take_member(struct member_options *o, struct command_line *l, const struct raw *raw)
+{
+    int status = command_line_operand(l, "ID", &o->id);
+
+    /* Any of these may have stood behind ID. */
+    if (status == GO_ON)
+        status = check_mode(o, raw);
+    if (status == GO_ON && o->mode != MEMBER_RUN)
+        return fail(STATUS_USAGE, "%s: --list and --listen take one PATH and no command", o->id);
+    if (status == GO_ON && o->data && o->layout == ZKL_MEMBER_PARTY)
+        return fail(STATUS_USAGE, "--data: a member of a party has none");
+    if (status == GO_ON)
+        status = command_line_check(l);
+    return status == GO_ON ? command_line_command(l) : status;
+}
+
+static int take_operands(struct member_options *o, struct command_line *l, const struct raw *raw)
+{
+    int status = command_line_operand(l, "PATH", &o->run.path);
+
+    if (status == GO_ON)
+        status = check_mode(o, raw);
+    if (status != GO_ON)
+        return status;
+    if (o->mode == MEMBER_RUN)
+        return take_member(o, l, raw);
+    if (l->argc > 1)
+        return fail(STATUS_USAGE, "%s: --list and --listen take one PATH and no command",
+                    l->argv[1]);
+    return GO_ON;
+}
+
+int member_options_parse(struct member_options *o, struct settings *settings, int argc, char **argv)
+{
+    struct raw raw = {.list = FALSE};
+    const GOptionEntry entries[] = {
+        {"data", 0, 0, G_OPTION_ARG_FILENAME, &o->data, "What the member's node holds", "STRING"},
+        {"layout", 0, 0, G_OPTION_ARG_FILENAME, &raw.layout,
+         "How members are stored: group (default) or party", "LAYOUT"},
+        {"list", 0, 0, G_OPTION_ARG_NONE, &raw.list, "Write the members, and exit; runs no command",
+         NULL},
+        {"listen", 0, 0, G_OPTION_ARG_NONE, &raw.listen,
+         "Write a line for each change; runs no command", NULL},
+        {"exec", 0, 0, G_OPTION_ARG_FILENAME, &o->exec,
+         "With --listen, run STRING after changes, once for those that come together", "STRING"},
+        {"json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Write one JSON object a line", NULL},
+        G_OPTION_ENTRY_NULL};
+    struct command_line line = {
+        .settings = settings,
+        .options = &o->run,
+        .verb = "member",
+        .synopsis = "member PATH ID [OPTION...] [--] COMMAND [ARG...] | -c STRING",
+        .summary = "Runs COMMAND while it is the member ID of the group PATH. Exits with its "
+                   "status.\nWith --list PATH or --listen PATH, shows the members.",
+        .entries = entries,
+    };
+    int status;
+
+    *o = (struct member_options){.mode = MEMBER_RUN};
+    status = command_line_begin(&line, argc, argv);
+    if (status == GO_ON)
+        status = take_operands(o, &line, &raw);
+    command_line_end(&line);
+    g_free(raw.layout);
+    return status;
+}
+
+void member_options_free(struct member_options *o)
+{
+    lock_options_free(&o->run);
+    g_free(o->id);
+    g_free(o->data);
+    g_free(o->exec);
+}

@@ -1,0 +1,24 @@
+/* The command line of zkl member. */
+#ifndef ZKL_TOOLS_MEMBER_OPTIONS_H
+#define ZKL_TOOLS_MEMBER_OPTIONS_H
+
+#include "lock_options.h"
+
+enum member_mode { MEMBER_RUN, MEMBER_LIST, MEMBER_LISTEN };
+
+struct member_options {
+    struct lock_options run; /* of --list and --listen path alone */
+    enum member_mode mode;
+    char *id;
+    char *data;
+    char *exec; /* NULL: nothing is run at a change */
+    zkl_member_layout layout;
+    gboolean json;
+};
+
+/* GO_ON, or a status after a message; member_options_free() in both cases. */
+int member_options_parse(struct member_options *o, struct settings *settings, int argc,
+                         char **argv);
+void member_options_free(struct member_options *o);
+
+#endif

@@ -1,0 +1,46 @@
+#include "members.h"
+#include "json.h"
+#include "table.h"
+
+void append_member_data(GString *out, const zkl_member_info *m)
+{
+    char *text = g_utf8_make_valid(m->data, (gssize)m->size);
+
+    append_visible(out, text);
+    g_free(text);
+}
+
+void member_json(GString *out, const char *key, const char *value, const zkl_member_info *m)
+{
+    char *data = g_utf8_make_valid(m->data, (gssize)m->size);
+
+    g_string_append_c(out, '{');
+    if (key)
+        g_string_append_printf(out, "\"%s\": \"%s\", ", key, value);
+    g_string_append_printf(out, "\"token\": %" G_GUINT64_FORMAT ", \"id\": ", (guint64)m->token);
+    json_string(out, m->id);
+    g_string_append(out, ", \"data\": ");
+    json_string(out, data);
+    g_string_append_printf(out, ", \"session\": \"0x%" G_GINT64_MODIFIER "x\"}", m->session_id);
+    g_free(data);
+}
+
+GString *members_table(const zkl_members *ms)
+{
+    static const char *const heads[] = {"ID", "TOKEN", "SESSION", "DATA"};
+
+    if (zkl_members_count(ms) == 0)
+        return g_string_new(NULL);
+    struct table *table = table_new(heads, G_N_ELEMENTS(heads), 2);
+    for (size_t i = 0; i < zkl_members_count(ms); i++) {
+        const zkl_member_info *m = zkl_members_get(ms, i);
+        char *data = g_utf8_make_valid(m->data, (gssize)m->size);
+
+        table_cell(table, m->id);
+        table_cell_printf(table, "%" G_GUINT64_FORMAT, (guint64)m->token);
+        table_cell_printf(table, "0x%" G_GINT64_MODIFIER "x", m->session_id);
+        table_cell(table, m->size > 0 ? data : "-");
+        g_free(data);
+    }
+    return table_end(table);
+}

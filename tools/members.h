@@ -1,0 +1,16 @@
+/* Members of a group as text, for zkl member and ls. */
+#ifndef ZKL_TOOLS_MEMBERS_H
+#define ZKL_TOOLS_MEMBERS_H
+
+#include "tool.h"
+
+/* A line of heads, and one for each; "" if there is none. */
+GString *members_table(const zkl_members *ms);
+
+/* One object; key and value first, unless key is NULL. */
+void member_json(GString *out, const char *key, const char *value, const zkl_member_info *m);
+
+/* Adds the data, made visible. */
+void append_member_data(GString *out, const zkl_member_info *m);
+
+#endif
