@@ -1,15 +1,17 @@
-"""kazoo's barriers and its counter in Curator's format: see peers.sh for the commands."""
+"""kazoo's barriers, its party and its counter in Curator's format: see peers.sh for the commands."""
 
 import time
 
 from kazoo.recipe.barrier import Barrier, DoubleBarrier
 from kazoo.recipe.counter import Counter
+from kazoo.recipe.party import Party
 
 
 class Shared:
     def __init__(self, client):
         self.client = client
         self.inside = None
+        self.party = None
 
     def add(self, path, seconds):
         """Its `+=` tries again until it was not overtaken."""
@@ -37,6 +39,15 @@ class Shared:
             return "ok" if self.inside.participating else "late"
         if verb == "dleave":
             self.inside.leave()
+            return "ok"
+        if verb == "pjoin":
+            self.party = Party(self.client, args[0], args[1])
+            self.party.join()
+            return "ok"
+        if verb == "plist":
+            return "ok %s" % ",".join(sorted(Party(self.client, args[0])))
+        if verb == "gleave":
+            self.party.leave()
             return "ok"
         if verb == "add":
             return "ok %d" % self.add(args[0], float(args[2]))

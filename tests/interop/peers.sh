@@ -14,6 +14,11 @@
 #   bset PATH, bremove PATH, bwait PATH MS       a barrier: "ok", or "late" when it was not opened
 #   denter PATH MEMBERS MS, dleave MS            a double barrier: the same
 #   add PATH 4|8 SECONDS   increments a counter of so many bytes: "ok INCREMENTS"
+#   gjoin PATH ID DATA, gleave                   Java and zkl: a member of a group: "ok"
+#   glist PATH             the members that it sees: "ok ID=DATA,..."; Java sees those of its own group
+#   pnode PATH ID DATA, pdrop                    Java alone: Curator's PersistentNode of that name
+#   pjoin PATH ID, gleave, plist PATH            kazoo and zkl: a party: "ok", "ok ID,ID..."
+#   gset PATH ID DATA      zkl alone: other data
 #   blind PATH 8 SECONDS   zkl's alone: reads and writes it in two steps
 #
 # Java alone takes `revoke NODE`, Java and zkl `asked` ("ok COUNT": how often the holder was asked to give

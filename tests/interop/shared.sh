@@ -1,6 +1,6 @@
 #!/bin/bash
-# Barriers and counters of zkl, Curator and kazoo on the same paths: each heeds the others', sums are
-# exact, and where one of them does not keep the rules, that shows. ZKL_CELL_SECONDS is how long the
+# Barriers, counters and groups of zkl, Curator and kazoo on the same paths: each heeds the others',
+# sums are exact, and where one of them does not keep the rules, that shows. ZKL_CELL_SECONDS is how long the
 # rounds of barriers and the sums go on.
 # shellcheck disable=SC2154
 # shellcheck source=tests/cli/lib.sh
@@ -95,6 +95,48 @@ hear_all zkl1 zkl2 kazoo1
 ask java1 "bset /interop/shut"
 ask zkl1 "bwait /interop/shut 200"
 expect "a barrier that stays closed lets nobody pass" late "$answer"
+
+# ---- groups: each sees the others', and their data ----
+
+# shellcheck disable=SC2317
+sees() { # NAME COMMAND ANSWER
+    ask "$1" "$2"
+    [ "$answer" = "$3" ]
+}
+expect_seen() { # WHAT NAME COMMAND ANSWER
+    if wait_until "$1" sees "$2" "$3" "$4"; then pass "$1"; fi
+}
+
+group=/interop/group
+ask java1 "gjoin $group java one"
+ask zkl1 "gjoin $group zkl two"
+expect "zkl joins a group" ok "$answer"
+ask java2 "pnode $group node three"
+expect "a PersistentNode" ok "$answer"
+expect_seen "zkl sees Curator's members" zkl2 "glist $group" "ok java=one,node=three,zkl=two"
+expect_seen "Curator sees zkl's member" java1 "glist $group" "ok java=one,node=three,zkl=two"
+ask zkl1 "gset $group zkl four"
+expect_seen "and its new data" java1 "glist $group" "ok java=one,node=three,zkl=four"
+ask zkl1 gleave
+expect_seen "and that it has left" java1 "glist $group" "ok java=one,node=three"
+ask zkl2 "gjoin $group two x"
+ask java1 gleave
+ask java2 pdrop
+expect_seen "zkl sees them leave" zkl1 "glist $group" "ok two=x"
+ask zkl2 gleave
+
+party=/interop/party
+ask kazoo1 "pjoin $party kazoo"
+ask zkl1 "pjoin $party zkl"
+expect "zkl joins a party" ok "$answer"
+ask kazoo2 "pjoin $party kazoo"
+expect_seen "zkl sees kazoo's members" zkl2 "plist $party" "ok kazoo,kazoo,zkl"
+expect_seen "kazoo sees zkl's member" kazoo1 "plist $party" "ok kazoo,kazoo,zkl"
+ask zkl1 gleave
+expect_seen "and that it has left" kazoo2 "plist $party" "ok kazoo,kazoo"
+ask kazoo1 gleave
+ask kazoo2 gleave
+expect_seen "zkl sees them leave" zkl1 "plist $party" ok
 
 # ---- double barriers: together in, together out ----
 

@@ -1,4 +1,4 @@
-/* Barriers and counters for zkl-peer: see peers.sh for the commands. */
+/* Barriers, counters and groups for zkl-peer: see peers.sh for the commands. */
 #include "zkl_peer.h"
 
 #include <inttypes.h>
@@ -8,6 +8,7 @@
 #include <time.h>
 
 static zkl_double_barrier *inside;
+static zkl_member *member;
 
 static int of_barrier(zkl_session *s, char **words)
 {
@@ -79,13 +80,70 @@ static int add_blindly(zkl_session *s, char **words, long *added)
     return err;
 }
 
+static int join(zkl_session *s, char **words)
+{
+    const bool party = words[0][0] == 'p';
+    zkl_member_options o = ZKL_MEMBER_OPTIONS_INIT;
+
+    zkl_member_free(member);
+    member = NULL;
+    o.layout = party ? ZKL_MEMBER_PARTY : ZKL_MEMBER_GROUP;
+    o.parents = party ? ZKL_PARENTS_PERSISTENT : ZKL_PARENTS_CONTAINER;
+    int err = zkl_member_join(&member, s, words[1], words[2], party ? NULL : words[3],
+                              party ? 0 : strlen(words[3]), &o);
+    return err ? err : zkl_member_wait(member, ZKL_FOREVER);
+}
+
+static int list(zkl_session *s, char **words)
+{
+    const bool party = words[0][0] == 'p';
+    const zkl_members_options o = {sizeof o, party ? ZKL_MEMBER_PARTY : ZKL_MEMBER_GROUP};
+    zkl_members *ms;
+    int err = zkl_members_read(&ms, s, words[1], &o, ZKL_FOREVER);
+
+    if (err)
+        return err;
+    printf("ok ");
+    for (size_t i = 0; i < zkl_members_count(ms); i++) {
+        const zkl_member_info *m = zkl_members_get(ms, i);
+        printf("%s%s%s%.*s", i ? "," : "", m->id, party ? "" : "=", (int)m->size,
+               (const char *)m->data);
+    }
+    puts("");
+    fflush(stdout);
+    zkl_members_free(ms);
+    return 0;
+}
+
+/* False: it is about something else. */
+static bool group_obey(zkl_session *s, char **words, int count, int *ret)
+{
+    const char *verb = words[0];
+
+    if ((count == 4 && strcmp(verb, "gjoin") == 0) || (count == 3 && strcmp(verb, "pjoin") == 0))
+        *ret = join(s, words);
+    else if (count == 4 && strcmp(verb, "gset") == 0)
+        *ret = zkl_member_update(member, words[3], strlen(words[3]), ZKL_FOREVER);
+    else if (count == 1 && strcmp(verb, "gleave") == 0)
+        *ret = zkl_member_leave(member, ZKL_FOREVER);
+    else
+        return false;
+    return true;
+}
+
 bool shared_obey(zkl_session *s, char **words, int count)
 {
     const char *verb = words[0];
     long added = 0;
     int err;
 
-    if (count >= 2 && strcmp(verb, "blind") != 0 && verb[0] == 'b')
+    if (count == 2 && (strcmp(verb, "glist") == 0 || strcmp(verb, "plist") == 0)) {
+        err = list(s, words);
+        if (!err)
+            return true;
+    } else if (group_obey(s, words, count, &err)) {
+        ; /* told below */
+    } else if (count >= 2 && strcmp(verb, "blind") != 0 && verb[0] == 'b')
         err = of_barrier(s, words);
     else if (count == 4 && strcmp(verb, "denter") == 0)
         err = enter(s, words);
@@ -112,4 +170,5 @@ bool shared_obey(zkl_session *s, char **words, int count)
 void shared_end(void)
 {
     zkl_double_barrier_free(inside);
+    zkl_member_free(member);
 }
