@@ -68,6 +68,10 @@ static void processes_as_text(void)
         "zkl process 1 1 -2 3 b h",
         "zkl process 1 1 2 3  h",
         "zkl process 1 1  3 b h",
+        "zkl process 1 1 2  b h",
+        "zkl process 1x1 2 3 b h",
+        "zkl process 1 1 2 3 b\x7f h",
+        "zkl process 1 10 2 3 b h\x7f",
         "zkl process 1 1 2 3 0f3f8a52-1111-2222-3333-4444555566667 h",
     };
     struct process_id read, odd = {.host = "a b\n", .pid = 2147483647, .space = UINT64_MAX};
@@ -87,6 +91,10 @@ static void processes_as_text(void)
     REQUIRE(process_id_read(text, length, &read));
     CHECK_STR(read.boot, "");
     CHECK(read.space == UINT64_MAX && read.pid == 2147483647);
+    odd.space = 10;
+    odd.host[0] = 0x7f;
+    process_id_write(&odd, text);
+    CHECK_STR(text, "zkl process 1 10 2147483647 0 - ??b?");
     for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++)
         if (!CHECK(!process_id_read(wrong[i], strlen(wrong[i]), &read)))
             runner_fail(__FILE__, __LINE__, "\"%s\"", wrong[i]);

@@ -16,6 +16,7 @@
         .kind = MEMBER_EV_##name, ##__VA_ARGS__                                                    \
     }
 #define STALE 1000
+#define OF_SET 1001
 
 enum { STEPS_MAX = 14 };
 
@@ -58,7 +59,7 @@ static void put(GString *text, const struct member_action *a)
         g_string_append(text, "-once");
     if (a->kind >= MEMBER_ACT_JUDGE && a->kind <= MEMBER_ACT_UNMARK)
         g_string_append_printf(text, ":%d", (int)a->czxid);
-    if (a->fenced)
+    if (a->fenced && CHECK_INT(a->czxid, 5))
         g_string_append(text, "-fenced");
     if (a->kind == MEMBER_ACT_SET)
         g_string_append_printf(text, ":%d", a->version);
@@ -74,7 +75,7 @@ static void play(const struct exchange *x)
         struct member_event ev = x->steps[k].heard;
         struct member_actions actions;
         GString *text = g_string_new(NULL);
-        ev.tag = ev.tag == STALE ? m.tag - 1 : m.tag;
+        ev.tag = ev.tag == STALE ? m.tag - 1 : ev.tag == OF_SET ? m.set_tag : m.tag;
         member_step(&m, &ev, &actions);
         for (uint32_t i = 0; i < actions.count; i++)
             put(text, &actions.list[i]);
@@ -204,7 +205,20 @@ static void staying(void)
           {EV(READ, .own = true, .czxid = 8, .same = true),
            "out:deleted unmark:5 mark:8 written joined:8 = in"}}},
         {"not to be read", false, {JOINED, {EV(FIRED), "read = in"}, {EV(REFUSED), "= in"}}},
-        {"closed", false, {JOINED, {EV(STOP), "out:left disarm ignore over = over"}}},
+        {"closed",
+         false,
+         {JOINED,
+          {EV(STOP), "out:left disarm ignore over = over"},
+          {EV(STOP), "= over"},
+          {EV(REPLACED), "= over"},
+          {EV(BEGIN), "= over"}}},
+        {"before it began", false, {{EV(REPLACED), "= out"}, {EV(TIMER), "= out"}}},
+        {"a timer too late", false, {JOINED, {EV(TIMER), "= in"}}},
+        {"of a party, deleted",
+         true,
+         {BEGIN,
+          {EV(CREATED, .czxid = 5), "written read joined:5 = in"},
+          {EV(FIRED, .gone = true), "out:deleted create = creating"}}},
     };
 
     play_all(rows, G_N_ELEMENTS(rows));
@@ -261,6 +275,30 @@ static void data(void)
           {EV(MARKED, .czxid = 4), "= in"},
           {EV(MARKED, .czxid = 5), "set-fenced:0 = in"},
           {EV(SET), "written = in"}}},
+        {"before its own node was read",
+         false,
+         {BEGIN, MADE, MARKED, {EV(UPDATE), "= in"}, {EV(REFUSED), "set-fenced:0 = in"}}},
+        {"while its node is read",
+         false,
+         {JOINED,
+          {EV(FIRED), "read = in"},
+          {EV(UPDATE), "= in"},
+          {EV(READ, .own = true, .czxid = 5, .version = 3), "set-fenced:3 = in"}}},
+        {"and its node is read meanwhile",
+         false,
+         {JOINED,
+          {EV(UPDATE), "set-fenced:0 = in"},
+          {EV(FIRED), "read = in"},
+          {EV(READ, .own = true, .czxid = 5, .version = 7), "= in"},
+          {EV(SET, .tag = OF_SET), "written = in"},
+          {EV(UPDATE), "set-fenced:1 = in"}}},
+        {"and its node is not to be read meanwhile",
+         false,
+         {JOINED,
+          {EV(UPDATE), "set-fenced:0 = in"},
+          {EV(FIRED), "read = in"},
+          {EV(REFUSED), "= in"},
+          {EV(SET, .tag = OF_SET), "written = in"}}},
         {"where there are no marks",
          false,
          {BEGIN,
@@ -426,6 +464,13 @@ static void leaving(void)
           {EV(UNKNOWN), "pass = passing"},
           {EV(PASSED), "read-once = settling"},
           {EV(READ, .czxid = 6), "disarm ignore over = over"}}},
+        {"and a late create has made another",
+         false,
+         {JOINED,
+          {EV(LEAVE), "out:left ignore delete-fenced = leaving"},
+          {EV(UNKNOWN), "pass = passing"},
+          {EV(PASSED), "read-once = settling"},
+          {EV(READ, .own = true, .czxid = 6), "disarm ignore over = over"}}},
         {"and nobody may see whose it is",
          false,
          {JOINED,
