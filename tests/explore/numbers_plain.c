@@ -6,7 +6,7 @@
 
 static uint8_t bit_of(uint8_t node)
 {
-    return node == NUMBERS_NO_NODE ? 0 : NUMBERS_BIT(node);
+    return (uint8_t)(node == NUMBERS_NO_NODE ? 0 : NUMBERS_BIT(node));
 }
 
 static uint8_t named_by(const struct numbers_client *c)
