@@ -17,10 +17,12 @@ line() { grep -q "^$1" "$scratch/lines"; }
 # A command that leaves a member, deaf or not, of its group or not, and ends as it is told to:
 # $holder, $member.
 leaves() { # LAST-WORDS MS LAUNCHER [OPTION...]
-    local words=$1 ms=$2 launcher=$3
+    local words=$1 ms=$2 launcher=$3 first=:
     shift 3
+    [[ $words != trap* ]] || first=${words%%;*} # before anybody takes it for ready
     rm -f "$scratch"/{ready,lines,act}
     "${heard[@]}" "$ZKL" lock $L --status-fd 9 "$@" -- sh -c '
+        '"$first"'
         '"$launcher"' "$tools/stamp" "$scratch/act" '"$ms"' >/dev/null 2>&1 &
         echo $! >"$scratch/member"; until [ -s "$scratch/act" ]; do sleep 0.05; done
         touch "$scratch/ready"

@@ -151,6 +151,8 @@ static bool is_dead(const struct group_state *st, int at)
     const struct group_process *p = &st->p[at];
     const int other = st->s[p->other].process - 1;
 
+    if (other < 0)
+        return false;
     return other == at ? p->other != p->session : st->p[other].crashed;
 }
 

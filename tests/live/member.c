@@ -48,7 +48,7 @@ bool group_story_ends(struct group_story *s, const char *text)
     return ends;
 }
 
-static void add(struct group_story *s, const char *format, ...)
+G_GNUC_PRINTF(2, 3) static void add(struct group_story *s, const char *format, ...)
 {
     va_list list;
 
