@@ -220,7 +220,7 @@ void group_serve(struct group_state *st, int at, bool refused)
     if (refused)
         reply.kind = MEMBER_EV_REFUSED;
     else if (a.kind == MEMBER_ACT_READ)
-        reply.kind = read_node(st, at, &a, &reply);
+        reply.kind = (uint8_t)read_node(st, at, &a, &reply);
     else if (a.kind == MEMBER_ACT_PASS)
         reply.kind = MEMBER_EV_PASSED;
     else if (a.kind == MEMBER_ACT_JUDGE)

@@ -22,7 +22,7 @@ static struct show {
         zkl_barrier *barrier;
         zkl_double_barrier *meeting;
         struct alarm turn;
-        enum { OUTSIDE, ENTERING, INSIDE, LEAVING } state;
+        enum place { OUTSIDE, ENTERING, INSIDE, LEAVING } state;
         int64_t since;   /* of the state */
         int64_t full_at; /* when its node last stood among enough; the barrier was last open */
     } members[TROUBLED_CLIENTS];
@@ -39,7 +39,7 @@ static int64_t now(void)
     return stage_now(show.t.stage);
 }
 
-static void enter_state(struct member *m, int state)
+static void enter_state(struct member *m, enum place state)
 {
     m->state = state;
     m->since = now();

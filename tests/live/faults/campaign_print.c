@@ -45,8 +45,8 @@ static void print_kinds(const struct campaign *c)
 
     for (int k = 0; k < CLAIM_KINDS; k++)
         if (roles_claims(c->roles) >> k & 1)
-            printf("  %-34s %8u grants, longest wait %.2f s\n", claim_kind_name(k), j->of[k].grants,
-                   (double)j->of[k].longest_wait / 1e9);
+            printf("  %-34s %8u grants, longest wait %.2f s\n", claim_kind_name((claim_kind)k),
+                   j->of[k].grants, (double)j->of[k].longest_wait / 1e9);
     if (j->readers > 0)
         row("readers at once", j->readers);
     if (j->downgrades > 0)
@@ -64,8 +64,8 @@ static void demand(const struct campaign *c, int *failed)
     for (int k = 0; k < CLAIM_KINDS; k++) {
         if (!(claims >> k & 1) || j->of[k].grants >= (guint)MAX(1, c->grants))
             continue;
-        printf("FAILED: %s: %u grants, %d were wanted\n", claim_kind_name(k), j->of[k].grants,
-               MAX(1, c->grants));
+        printf("FAILED: %s: %u grants, %d were wanted\n", claim_kind_name((claim_kind)k),
+               j->of[k].grants, MAX(1, c->grants));
         ++*failed;
     }
     if (roles_retain(c->roles) && j->turns == 0) {
