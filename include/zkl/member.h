@@ -1,7 +1,7 @@
-/* Group membership: who is there. A member is an ephemeral node below the group's path, which the
- * library creates again whenever its session was replaced. Observers read the members, wait for a
- * number of them, or hear of each that joins, leaves or changes. In the layout of Curator's
- * GroupMember (and PersistentNode) or of kazoo's Party. */
+/* Group membership: which processes are there. A member is an ephemeral node below the group's
+ * path, which the library creates again whenever its session was replaced. Observers read the
+ * members, wait for a number of them, or hear of each that joins, leaves or changes. In the layout
+ * of Curator's GroupMember (and PersistentNode) or of kazoo's Party. */
 #ifndef ZKL_MEMBER_H
 #define ZKL_MEMBER_H
 
