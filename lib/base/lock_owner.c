@@ -29,10 +29,10 @@ static void at_exit(void *data)
         me->on_exit(me->number);
 }
 
-static void arm(void)
+static void arm(struct self *me)
 {
-    self.armed = true;
-    if (pthread_setspecific((pthread_key_t)atomic_load(&key), &self) != 0)
+    me->armed = true;
+    if (pthread_setspecific((pthread_key_t)atomic_load(&key), me) != 0)
         g_error("zkl: cannot set a thread-specific value");
 }
 
@@ -50,22 +50,31 @@ bool lock_owner_watch(void)
     return true;
 }
 
+/* Where a function names a thread's variable, a library calls for its address each time. */
+G_NO_INLINE static struct self *find_self(void)
+{
+    return &self;
+}
+
 uint64_t lock_owner_thread(void)
 {
     static _Atomic uint64_t last;
+    struct self *me = find_self();
 
-    if (self.number == 0)
-        self.number = atomic_fetch_add(&last, 1) + 1;
-    return self.number;
+    if (me->number == 0)
+        me->number = atomic_fetch_add(&last, 1) + 1;
+    return me->number;
 }
 
 void lock_owner_count(int change, void (*on_exit)(uint64_t owner))
 {
-    if (fork_is_child(self.generation))
-        self.holds = 0; /* the parent's */
-    self.generation = fork_generation;
-    self.on_exit = on_exit;
-    if (!self.armed)
-        arm();
-    self.holds += change;
+    struct self *me = find_self();
+
+    if (fork_is_child(me->generation))
+        me->holds = 0; /* the parent's */
+    me->generation = fork_generation;
+    me->on_exit = on_exit;
+    if (!me->armed)
+        arm(me);
+    me->holds += change;
 }

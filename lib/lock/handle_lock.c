@@ -121,7 +121,7 @@ static int check_wait(const struct handle *h, const struct wish *wish)
     if (callbacks_inside())
         return error_set(ZKL_EDEADLK, handle_path(h), "%s: locking would wait inside a callback",
                          handle_path(h));
-    return canceler_check(wish->canceler, handle_path(h));
+    return wish->canceler ? canceler_check(wish->canceler, handle_path(h)) : 0;
 }
 
 /* Locks as the owner who has no hold, or one that is over. */
@@ -212,14 +212,14 @@ static bool undo_level(struct handle *h, struct hold *hold, bool shared)
 int handle_unlock(struct handle *h, bool shared)
 {
     const uint64_t key = caller_key(h);
-    const char *path = handle_path(h);
     bool owned;
 
     pthread_mutex_lock(&h->lock);
     struct hold *hold = find_hold(h, key);
     if (!hold || (shared ? hold->shared : hold->depth - hold->shared) == 0) {
         pthread_mutex_unlock(&h->lock);
-        return error_set(ZKL_EPERM, path, "%s: the caller does not hold it%s", path,
+        return error_set(ZKL_EPERM, handle_path(h), "%s: the caller does not hold it%s",
+                         handle_path(h),
                          !hold || hold->depth == 0 ? ""
                          : shared                  ? " as a reader"
                                                    : " as a writer");
@@ -228,7 +228,7 @@ int handle_unlock(struct handle *h, bool shared)
     pthread_mutex_unlock(&h->lock);
     if (owned)
         return 0;
-    return error_set(ZKL_ELOST, path, "%s: the grant was lost", path);
+    return error_set(ZKL_ELOST, handle_path(h), "%s: the grant was lost", handle_path(h));
 }
 
 int handle_lock_async(struct handle *h, const char *what, bool shared, int64_t timeout_ms,

@@ -247,7 +247,8 @@ void retained_step(struct retained *r, struct retain_event ev)
         ev = g_array_index(r->pending, struct retain_event, i);
         step_once(r, &ev);
     }
-    g_array_set_size(r->pending, 0);
+    if (r->pending->len > 0)
+        g_array_set_size(r->pending, 0);
     r->stepping = false;
     show(r);
     const bool busy = r->machine.state != RETAIN_NONE, was_busy = r->busy;

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,6 +84,27 @@ static int count_nodes(struct scene *s, struct raw *r)
     return count;
 }
 
+/* Whose they are tells a server that kept a node from a contender that forgot one. */
+static void name_nodes(struct scene *s, struct raw *r)
+{
+    struct Stat stat = {.ephemeralOwner = 0};
+
+    for (int path = 0; path < s->o.paths; path++) {
+        char *name = g_strdup_printf("/faults/%d", path);
+        char **children = raw_children(r, name);
+        for (char **child = children; child && *child; child++) {
+            char *node = g_strconcat(name, "/", *child, NULL);
+            char *payload = raw_get(r, node, &stat);
+            printf("  left: %s of session %" PRIx64 ", made by %" PRIx64 ": %s\n", node,
+                   (uint64_t)stat.ephemeralOwner, (uint64_t)stat.czxid, payload ? payload : "");
+            free(payload);
+            g_free(node);
+        }
+        g_strfreev(children);
+        g_free(name);
+    }
+}
+
 /* Those that were killed leave theirs to the end of their sessions. */
 static int nodes_left(struct scene *s)
 {
@@ -92,6 +114,8 @@ static int nodes_left(struct scene *s)
 
     while (r && (count = count_nodes(s, r)) > 0 && g_get_monotonic_time() < deadline)
         g_usleep(50000);
+    if (count > 0)
+        name_nodes(s, r);
     raw_close(r);
     return r ? count : INT32_MAX;
 }
