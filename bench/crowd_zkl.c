@@ -7,7 +7,7 @@
 #include "common.h"
 #include "user.h"
 
-static zkl_mutex **mutexes;
+static zkl_mutex **mutexes; /* one for each waiter: those of one would queue up without nodes */
 static zkl_mutex *held;
 static int64_t sessions, waiters;
 static atomic_int left;
@@ -32,8 +32,7 @@ static void enter(void)
 {
     atomic_store(&left, (int)waiters);
     for (int64_t i = 0; i < waiters; i++)
-        user_require(
-            zkl_mutex_lock_async(mutexes[i % sessions], ZKL_FOREVER, on_acquired, NULL, NULL));
+        user_require(zkl_mutex_lock_async(mutexes[i], ZKL_FOREVER, on_acquired, NULL, NULL));
 }
 
 static void play(void)
@@ -58,6 +57,18 @@ static void play(void)
     answer_end();
 }
 
+static void open_mutexes(const char *path)
+{
+    zkl_session **session = g_new0(zkl_session *, (gsize)sessions);
+
+    for (int64_t i = 0; i < sessions; i++)
+        session[i] = user_session(option("address", ""));
+    mutexes = g_new0(zkl_mutex *, (gsize)waiters);
+    for (int64_t i = 0; i < waiters; i++)
+        user_require(zkl_mutex_new(&mutexes[i], session[i % sessions], path, NULL));
+    g_free(session);
+}
+
 int main(int argc, char **argv)
 {
     const char *path;
@@ -67,9 +78,7 @@ int main(int argc, char **argv)
     sessions = option_number("sessions", 1);
     waiters = option_number("waiters", 100);
     sem_init(&drained, 0, 0);
-    mutexes = g_new0(zkl_mutex *, (gsize)sessions);
-    for (int64_t i = 0; i < sessions; i++)
-        user_require(zkl_mutex_new(&mutexes[i], user_session(option("address", "")), path, NULL));
+    open_mutexes(path);
     user_require(zkl_mutex_new(&held, user_session(option("address", "")), path, NULL));
     for (;;) {
         user_require(zkl_mutex_lock(held, ZKL_FOREVER, NULL));
