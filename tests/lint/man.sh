@@ -43,6 +43,26 @@ if command -v groff >/dev/null; then
     echo '.NOSUCH' >"$scratch/page.3"
     expect_some "sees a planted warning" "$(warnings "$scratch/page.3")"
 fi
+# Exported functions that have no page of their own.
+pageless() { # LINKS
+    sed -nE 's/^ *(zkl_[a-z_]+);$/\1/p' "$top_srcdir/lib/libzkl.map" | sort | comm -23 - <(cut -d' ' -f1 "$1" | sort)
+}
+
+# The pages that man/pages.py would write otherwise.
+stale() { # ROOT
+    (cd "$1" && python3 -B man/pages.py --check)
+}
+
+expect_none "every function has a page" "$(pageless "$top_srcdir/man/links")"
+grep -v zkl_mutex_lock "$top_srcdir/man/links" >"$scratch/links"
+expect_some "sees a function without page" "$(pageless "$scratch/links")"
+if command -v python3 >/dev/null; then
+    expect_none "the pages are those of the headers" "$(stale "$top_srcdir")"
+    mkdir "$scratch/stale" && cp -r "$top_srcdir"/{man,include} "$scratch/stale"
+    chmod -R u+w "$scratch/stale"
+    sed -i '/ZKL_EPERM: the caller does not hold/d' "$scratch/stale/include/zkl/mutex.h"
+    expect_some "sees a header that has changed" "$(stale "$scratch/stale")"
+fi
 expect_none "zkl(3) names every function, error and header" "$(unnamed "$top_srcdir/man/zkl.3")"
 grep -v ZKL_EBUSY "$top_srcdir/man/zkl.3" >"$scratch/short.3"
 expect_some "sees one that is missing" "$(unnamed "$scratch/short.3")"

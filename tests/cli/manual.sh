@@ -1,0 +1,36 @@
+#!/bin/bash
+# The programs of man/zkl_*.3 do what they say.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_server
+begin
+: "${top_builddir:=$PWD}" "${top_srcdir:=$PWD}"
+
+declare -A prints=(
+    [barrier]=$'closed: others wait here\nopen'
+    [canceler]="the other thread ended the wait"
+    [cleanup]="locked to the end of this scope"
+    [counter]=42
+    [election]="web1 leads"
+    [error]='invalid argument: path "jobs/nightly": it must begin with a slash'
+    [glib]="acquired, in the main loop"
+    [grant]="held for more than a second"
+    [member]="web1 at 10.0.0.1:80"
+    [multi]="written under the lock"
+    [multilock]="both, with a token for each"
+    [mutex]=$'locked\nat work'
+    [op]=acquired
+    [queue]="one holds it"
+    [rwlock]=$'writing, alone\nreading, with other readers'
+    [semaphore]="slot 0 of 4"
+    [session]="a session of 6000 ms"
+    [watch]="read the queue now"
+    [zookeeper]="written under the lock"
+)
+
+for source in "$top_srcdir"/man/examples/*.c; do
+    name=${source##*/} name=${name%.c}
+    run "$top_builddir/man/examples/$name" "$ZKL_CONNECT/$name"
+    expect "$name" "0:${prints[$name]-}:" "$status:$out:$err"
+done
+finish
