@@ -2,7 +2,7 @@
 # Which way the folders of lib/ call: base <- store <- session <- lock, queue <- election; session <-
 # barrier; lock <- counter; queue <- member. A table of functions may point up; a name may not. So with the files of
 # an attempt in recipes/: attempt_common <- attempt_downgrade <- attempt_hold, and attempt_common <- attempt_enter, attempt_wait, attempt_hold
-# <- attempt, and no phase calls another.
+# <- attempt, and no phase calls another; and of a member: member_common <- member_join, member_wait, member_in, member_leave <- member.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -21,11 +21,16 @@ declare -A above=(
     [counter]="queue barrier election member"
     [election]="barrier counter member"
     [member]="lock barrier counter election"
-    [attempt_common]="attempt_downgrade attempt_enter attempt_wait attempt_hold attempt"
-    [attempt_downgrade]="attempt_enter attempt_wait attempt_hold attempt"
-    [attempt_enter]="attempt_wait attempt_hold attempt"
-    [attempt_wait]="attempt_enter attempt_hold attempt"
-    [attempt_hold]="attempt_enter attempt_wait attempt"
+    [attempt_common.c]="attempt_downgrade.c attempt_enter.c attempt_wait.c attempt_hold.c attempt.c"
+    [attempt_downgrade.c]="attempt_enter.c attempt_wait.c attempt_hold.c attempt.c"
+    [attempt_enter.c]="attempt_wait.c attempt_hold.c attempt.c"
+    [attempt_wait.c]="attempt_enter.c attempt_hold.c attempt.c"
+    [attempt_hold.c]="attempt_enter.c attempt_wait.c attempt.c"
+    [member_common.c]="member_join.c member_wait.c member_in.c member_leave.c member.c"
+    [member_join.c]="member_wait.c member_in.c member_leave.c member.c"
+    [member_wait.c]="member_join.c member_in.c member_leave.c member.c"
+    [member_in.c]="member_join.c member_wait.c member_leave.c member.c"
+    [member_leave.c]="member_join.c member_wait.c member_in.c member.c"
 )
 
 defined() { # OBJECT...
@@ -42,14 +47,14 @@ climbs() { # FOLDER OBJECT...
     done
 }
 
-objects() { # FOLDER
+objects() { # FOLDER of lib, or FILE of recipes
     case $1 in
-    attempt*) echo "$top_builddir/recipes/.libs/librecipes_la-$1.o" ;;
+    *.c) echo "$top_builddir/recipes/.libs/librecipes_la-${1%.c}.o" ;;
     *) echo "$top_builddir/lib/$1/.libs/lib$1"_la-*.o ;;
     esac
 }
 
-for folder in "${!above[@]}" attempt; do
+for folder in "${!above[@]}" attempt.c member.c; do
     # Words by design.
     # shellcheck disable=SC2046
     defined $(objects "$folder") >"$scratch/$folder.names"
@@ -75,10 +80,15 @@ barrier grant_ref
 counter queue_read
 election member_quit
 member grant_ref
-attempt_common attempt_step_enter
-attempt_downgrade attempt_step_hold
-attempt_enter attempt_step_wait
-attempt_wait attempt_begin_claiming
-attempt_hold attempt_step
+attempt_common.c attempt_step_enter
+attempt_downgrade.c attempt_step_hold
+attempt_enter.c attempt_step_wait
+attempt_wait.c attempt_begin_claiming
+attempt_hold.c attempt_step
+member_common.c member_step_in
+member_join.c member_step_wait
+member_wait.c member_step_join
+member_in.c member_step_leave
+member_leave.c member_step
 PLANTED
 finish
