@@ -3,7 +3,7 @@
  * all who came later. The server handles their requests in order, and those behind cannot be
  * granted before them; but what thousands had under way at once would lie in memory between what
  * stays, and before the proofs of the session at the server. */
-#include "contender_requests.h"
+#include "contender_state.h"
 #include "lib/session/incarnation.h"
 #include "local_queue.h"
 #include "locks.h"

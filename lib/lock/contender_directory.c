@@ -2,7 +2,7 @@
  * hints there, and gives it up when its numbers are used up. */
 #include <string.h>
 
-#include "contender_requests.h"
+#include "contender_state.h"
 #include "locks.h"
 #include "recipes/limit.h"
 #include "recipes/observe.h"

@@ -1,7 +1,7 @@
 /* A writer's grant goes on as a reader's: recipes/attempt_downgrade.c decides, this does it. */
 #include <string.h>
 
-#include "contender_requests.h"
+#include "contender_state.h"
 #include "grant.h"
 #include "multi.h"
 #include "recipes/revoke.h"

@@ -1,5 +1,5 @@
 /* How an attempt begins. */
-#include "contender_requests.h"
+#include "contender_state.h"
 #include "local_queue.h"
 #include "locks.h"
 #include "recipes/rule.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "contender_requests.h"
+#include "contender_state.h"
 #include "lib/base/log.h"
 
 void contender_use_limit(struct contender *c)

@@ -1,6 +1,6 @@
 /* Lists of the directory: what is in them, the watch that they may leave, and nodes of ours that
  * they show. */
-#include "contender_requests.h"
+#include "contender_state.h"
 
 #include <string.h>
 

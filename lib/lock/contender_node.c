@@ -2,7 +2,7 @@
  * the server gave say it all. */
 #include <string.h>
 
-#include "contender_requests.h"
+#include "contender_state.h"
 
 void contender_new_id(struct contender *c)
 {

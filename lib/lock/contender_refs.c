@@ -1,6 +1,6 @@
 /* What a contender is made of, and for how long: references to it, those of its requests, and the
  * admission that it shares with others. */
-#include "contender_requests.h"
+#include "contender_state.h"
 #include "locks.h"
 
 /* ---- the admission ---- */

@@ -1,5 +1,5 @@
 /* What an attempt does with its own node, and with the one that it waits for. */
-#include "contender_requests.h"
+#include "contender_state.h"
 
 #include <limits.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * others wait, that it is asked to give way, proofs, its end. */
 #include <string.h>
 
-#include "contender_requests.h"
+#include "contender_state.h"
 #include "grant.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"

@@ -155,7 +155,7 @@ static void recall(struct state *st, int i)
         recall_ask(st, i, ASK_LIST, EV_LISTED);
 }
 
-/* ---- lib/lock/contender.c ---- */
+/* ---- lib/lock/contender_step.c ---- */
 
 /* retire() */
 static void retire(struct client *c)

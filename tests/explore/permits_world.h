@@ -1,7 +1,7 @@
 /* Contenders of one semaphore, each with a session of its own, and administrators, as a flat value
- * for exhaustive search. A driver is as much of lib/lock/contender.c as matters here; there is one
- * server, and deadlines are always ahead. Holders may hold for ever: whoever could be admitted then
- * and is not, waits in vain. */
+ * for exhaustive search. A driver is as much of lib/lock/contender_step.c as matters here; there is
+ * one server, and deadlines are always ahead. Holders may hold for ever: whoever could be admitted
+ * then and is not, waits in vain. */
 #ifndef EXPLORE_PERMITS_WORLD_H
 #define EXPLORE_PERMITS_WORLD_H
 

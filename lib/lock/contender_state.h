@@ -1,6 +1,7 @@
-/* The part of the driver that talks to the store. Only contender*.c include this. */
-#ifndef LIB_CONTENDER_REQUESTS_H
-#define LIB_CONTENDER_REQUESTS_H
+/* The inside of the driver: the state of one attempt, and what contender*.c and admission.c do for
+ * each other. */
+#ifndef LIB_CONTENDER_STATE_H
+#define LIB_CONTENDER_STATE_H
 
 #include "contender.h"
 #include "lib/base/layout.h"
@@ -64,19 +65,23 @@ struct head_state {
     bool by_deadline;       /* in the session's list of that name */
 };
 
+/* ---- contender_step.c ---- */
+
+void contender_step(struct contender *c, struct event *ev);
+void contender_step_kind(struct contender *c, enum event_kind kind); /* which says it all */
+
 struct head_state *contender_head(struct contender *c);
 
-/* What would enter the queue but was not sent yet will not be. */
-void contender_recall(struct contender *c);
+/* ---- contender_requests.c ---- */
 
 /* Does what the action asks for the own node or the predecessor. */
 void contender_ask_node(struct contender *c, const struct action *a);
 
+/* What would enter the queue but was not sent yet will not be. */
+void contender_recall(struct contender *c);
+
 /* Deletes the node that is the own one until then; its path is taken. */
 void contender_delete(struct contender *c, char *node);
-
-void contender_step(struct contender *c, struct event *ev);
-void contender_step_kind(struct contender *c, enum event_kind kind); /* which says it all */
 
 /* Steps with the answer, unless its session is over: the recipe hears of that by EV_REPLACED. */
 void contender_answer(struct request *r, const struct store_reply *reply, struct event *ev);

@@ -1,6 +1,6 @@
-#include "contender.h"
-
-#include "contender_requests.h"
+/* One step of an attempt: its recipe hears of an event, and what it asks for then is done, here or
+ * by another file of the driver. */
+#include "contender_state.h"
 #include "grant.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
