@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "election.h"
+#include "election_state.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/lock/grant.h"

@@ -3,7 +3,7 @@
 #ifndef LIB_ELECTION_CANDIDACY_H
 #define LIB_ELECTION_CANDIDACY_H
 
-#include "election.h"
+#include "election_state.h"
 #include "lib/session/watch.h"
 #include "recipes/candidacy.h"
 

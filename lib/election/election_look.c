@@ -1,9 +1,10 @@
-/* Who leads and who waits, asked once. */
+/* Who leads and who waits: asked once, and observed. */
 #include <string.h>
 
-#include "election.h"
+#include "election_state.h"
 #include "lib/base/error.h"
 #include "lib/queue/queue.h"
+#include "observer.h"
 
 int zkl_election_candidates(zkl_election *e, const zkl_queue_options *options, int64_t timeout_ms,
                             zkl_queue **ret)
@@ -71,5 +72,40 @@ int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_t
         zkl_queue_free(line);
     }
     let_go(e);
+    return code;
+}
+
+/* ---- an observer ---- */
+
+static struct observer *observer_new(zkl_election *e, zkl_leader_fn fn, void *data)
+{
+    struct observer *o = g_new0(struct observer, 1);
+
+    o->kind = e->kind;
+    o->fn = fn;
+    o->data = data;
+    children_watch_init(&o->watch, e->session, e->directory, &observer_kind, &e->observers);
+    observer_listen(o);
+    return o;
+}
+
+int zkl_election_watch(zkl_election *e, zkl_leader_fn fn, void *data, zkl_watch **ret)
+{
+    int code = election_check(e, false);
+
+    if (code)
+        return code;
+    if (!fn)
+        return error_set(ZKL_EINVAL, election_path(e), "zkl_election_watch: fn is NULL");
+    session_lock(e->session);
+    if (e->session->closing) {
+        code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    } else {
+        struct observer *o = observer_new(e, fn, data);
+        if (ret)
+            *ret = children_watch_handle(&o->watch);
+        children_watch_query(&o->watch);
+    }
+    session_unlock(e->session);
     return code;
 }

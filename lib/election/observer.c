@@ -1,7 +1,5 @@
 #include "observer.h"
 
-#include "lib/base/error.h"
-
 void observer_free(struct children_watch *cw)
 {
     struct observer *o = (struct observer *)cw;
@@ -71,39 +69,4 @@ void observer_rewind_all(GQueue *observers)
 {
     for (GList *l = observers->head; l; l = l->next)
         observe_rewind(&((struct observer *)l->data)->machine.told);
-}
-
-/* ---- the handle ---- */
-
-static struct observer *observer_new(zkl_election *e, zkl_leader_fn fn, void *data)
-{
-    struct observer *o = g_new0(struct observer, 1);
-
-    o->kind = e->kind;
-    o->fn = fn;
-    o->data = data;
-    children_watch_init(&o->watch, e->session, e->directory, &observer_kind, &e->observers);
-    observer_listen(o);
-    return o;
-}
-
-int zkl_election_watch(zkl_election *e, zkl_leader_fn fn, void *data, zkl_watch **ret)
-{
-    int code = election_check(e, false);
-
-    if (code)
-        return code;
-    if (!fn)
-        return error_set(ZKL_EINVAL, election_path(e), "zkl_election_watch: fn is NULL");
-    session_lock(e->session);
-    if (e->session->closing) {
-        code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
-    } else {
-        struct observer *o = observer_new(e, fn, data);
-        if (ret)
-            *ret = children_watch_handle(&o->watch);
-        children_watch_query(&o->watch);
-    }
-    session_unlock(e->session);
-    return code;
 }

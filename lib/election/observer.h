@@ -3,8 +3,10 @@
 #ifndef LIB_OBSERVER_H
 #define LIB_OBSERVER_H
 
-#include "election.h"
+#include <zkl/election.h>
+
 #include "lib/queue/children_watch.h"
+#include "recipes/child.h"
 #include "recipes/observe.h"
 
 struct observer {

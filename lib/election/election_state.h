@@ -1,7 +1,7 @@
 /* An election handle's inside. All with the monitor held, which guards what is not set at the
  * start. */
-#ifndef LIB_ELECTION_H
-#define LIB_ELECTION_H
+#ifndef LIB_ELECTION_STATE_H
+#define LIB_ELECTION_STATE_H
 
 #include "lib/lock/contender.h"
 #include "lib/lock/op.h"
@@ -28,7 +28,7 @@ struct zkl_election {
     GList link;       /* of its session's */
 };
 
-/* ---- election.c ---- */
+/* ---- election_term.c ---- */
 
 /* 0, or the error that every entry point returns first; candidate: the handle must be one. */
 int election_check(const zkl_election *e, bool candidate);
@@ -43,6 +43,9 @@ void election_unref(zkl_election *e); /* the session has another reference */
 void election_set_grant(zkl_election *e, zkl_grant *grant);
 
 bool election_leads(const zkl_election *e);
+
+/* Why the term ended, if there was one. */
+void election_blame_end(const zkl_election *e, zkl_error *ret);
 
 /* A campaign begins: a term that has ended is no matter of the handle's any more. */
 void election_forget(zkl_election *e);
