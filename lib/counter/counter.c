@@ -1,28 +1,8 @@
-#include "counter.h"
-
+/* A counter: its handle and its calls. */
+#include "counter_state.h"
 #include "lib/base/error.h"
 #include "lib/lock/grant.h"
 #include "lib/session/call.h"
-
-int counter_result(const zkl_counter *c, enum counter_verdict verdict)
-{
-    static const struct {
-        int code;
-        const char *text;
-    } results[] = {
-        [COUNTER_DONE] = {0, NULL},
-        [COUNTER_MISMATCH] = {ZKL_EVERSION, "it is another number"},
-        [COUNTER_OVERFLOW] = {ZKL_EOVERFLOW, "the new number does not fit"},
-        [COUNTER_ODD] = {ZKL_ELAYOUT, "its data is no number of that many bytes"},
-        [COUNTER_BUSY] = {ZKL_EBUSY, "other clients were faster, again and again"},
-        [COUNTER_UNKNOWN] = {ZKL_EUNKNOWN, "it may or may not have been written"},
-    };
-    const char *path = session_path(c->session, c->path);
-
-    if (verdict == COUNTER_DONE)
-        return 0;
-    return error_set(results[verdict].code, path, "%s: %s", path, results[verdict].text);
-}
 
 int zkl_counter_new(zkl_counter **ret, zkl_session *s, const char *path, zkl_counter_width width)
 {

@@ -1,6 +1,6 @@
 /* Operations behind a fence: a read, and then a transaction of the grant's, which the servers
  * refuse when the number was written since. */
-#include "counter.h"
+#include "counter_state.h"
 #include "lib/base/error.h"
 
 struct fenced {

@@ -2,7 +2,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "counter.h"
+#include "counter_state.h"
 #include "lib/base/error.h"
 #include "lib/session/call.h"
 #include "lib/session/parents.h"
@@ -231,6 +231,26 @@ static void on_begin(struct call *c)
 }
 
 static const struct call_ops ops = {.begin = on_begin, .stop = on_stop, .free = on_free};
+
+int counter_result(const zkl_counter *c, enum counter_verdict verdict)
+{
+    static const struct {
+        int code;
+        const char *text;
+    } results[] = {
+        [COUNTER_DONE] = {0, NULL},
+        [COUNTER_MISMATCH] = {ZKL_EVERSION, "it is another number"},
+        [COUNTER_OVERFLOW] = {ZKL_EOVERFLOW, "the new number does not fit"},
+        [COUNTER_ODD] = {ZKL_ELAYOUT, "its data is no number of that many bytes"},
+        [COUNTER_BUSY] = {ZKL_EBUSY, "other clients were faster, again and again"},
+        [COUNTER_UNKNOWN] = {ZKL_EUNKNOWN, "it may or may not have been written"},
+    };
+    const char *path = session_path(c->session, c->path);
+
+    if (verdict == COUNTER_DONE)
+        return 0;
+    return error_set(results[verdict].code, path, "%s: %s", path, results[verdict].text);
+}
 
 /* What is known when it has ended; the error of a refusal or of a time that passed is the call's.
  */

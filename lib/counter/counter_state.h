@@ -1,6 +1,6 @@
 /* Counters: the handle, one operation at the server, the same behind a fence. */
-#ifndef LIB_COUNTER_H
-#define LIB_COUNTER_H
+#ifndef LIB_COUNTER_STATE_H
+#define LIB_COUNTER_STATE_H
 
 #include "lib/session/core.h"
 #include "recipes/counter.h"
@@ -11,11 +11,11 @@ struct zkl_counter {
     unsigned width;
 };
 
+/* ---- counter_op.c ---- */
+
 /* What zkl_counter_…() returns for the verdict of an operation but COUNTER_REFUSED, which is the
  * thread's last error then. */
 int counter_result(const zkl_counter *c, enum counter_verdict verdict);
-
-/* ---- counter_op.c ---- */
 
 /* Does what wish says, and leaves in it what came of it: .next, .version, .czxid. absent may be
  * NULL: where COUNTER_GET did not find the node. 0, or the thread's last error. */
