@@ -171,25 +171,26 @@ static void print_broken(const struct search *s, guint32 number, const char *bro
 /* Tries all that can happen to s->state. What is broken is printed. */
 static bool expand(struct search *s, guint32 number)
 {
+    const struct breadth_world *w = s->world;
     struct breadth_step steps[BREADTH_STEPS];
-    int count = s->world->list(s->state, steps), fair = 0;
-    const char *broken = NULL;
+    int count = w->list(s->state, steps), fair = 0, broken = 0;
 
     for (int k = 0; k < count; k++) {
-        memcpy(s->next, s->state, s->world->size);
-        s->world->take(s->next, steps[k]);
+        memcpy(s->next, s->state, w->size);
+        w->take(s->next, steps[k]);
         const guint32 to = add(s, number, steps[k]);
         s->transitions++;
-        fair += s->world->is_fair(steps[k]);
-        if (s->world->is_fair(steps[k]))
+        if (steps[k].kind < w->unfair) {
+            fair++;
             fair_add(s->fair, to);
-        if ((broken = s->world->broken(s->next))) {
-            print_broken(s, to, broken);
+        }
+        if ((broken = s->next[w->broken])) {
+            print_broken(s, to, w->texts[broken]);
             return false;
         }
     }
-    if (fair == 0 && (broken = s->world->stuck(s->state)))
-        print_broken(s, number, broken);
+    if (fair == 0 && (broken = w->check_end(s->state)))
+        print_broken(s, number, w->texts[broken]);
     return !broken;
 }
 

@@ -16,17 +16,17 @@ struct breadth_step {
 };
 
 struct breadth_world {
-    size_t size; /* of a state */
+    size_t size;              /* of a state */
+    size_t broken;            /* where the byte of it is that says what is wrong; 0: nothing */
+    const char *const *texts; /* for each value of that byte */
+    int unfair;               /* kinds of steps below happen sooner or later, unless they cannot */
     void (*init)(void *state);
     /* Makes the same of all that differ only in names; NULL: none do. */
     void (*plain)(void *state);
     /* What can happen next; at most BREADTH_STEPS. */
     int (*list)(const void *state, struct breadth_step *steps);
     void (*take)(void *state, struct breadth_step step);
-    bool (*is_fair)(struct breadth_step step); /* it happens sooner or later, unless it cannot */
-    /* What is wrong, NULL: nothing; and what is if nothing fair can happen any more. */
-    const char *(*broken)(const void *state);
-    const char *(*stuck)(const void *state);
+    int (*check_end)(const void *state); /* what is wrong if nothing fair can happen any more */
     /* On one line; by is NULL for the beginning. */
     void (*print)(const void *state, const struct breadth_step *by);
     void (*reached)(const void *state); /* each, once */

@@ -30,35 +30,6 @@ static const struct {
 
 static uint32_t reached; /* by any search: a bit for each state of the machine */
 
-static void init(void *state)
-{
-    handle_init(state);
-}
-
-static int list(const void *state, struct breadth_step *steps)
-{
-    return handle_moves(state, steps);
-}
-
-static void take(void *state, struct breadth_step step)
-{
-    handle_do(state, step);
-}
-
-static const char *broken(const void *state)
-{
-    enum handle_broken what = (enum handle_broken)((const struct handle_state *)state)->broken;
-
-    return what ? handle_broken_text(what) : NULL;
-}
-
-static const char *stuck(const void *state)
-{
-    enum handle_broken what = handle_check_end(state);
-
-    return what ? handle_broken_text(what) : NULL;
-}
-
 static void print(const void *state, const struct breadth_step *by)
 {
     const struct handle_state *st = state;
@@ -80,12 +51,13 @@ static void note_reached(const void *state)
 }
 
 static const struct breadth_world world = {.size = sizeof(struct handle_state),
-                                           .init = init,
-                                           .list = list,
-                                           .take = take,
-                                           .is_fair = handle_is_fair,
-                                           .broken = broken,
-                                           .stuck = stuck,
+                                           .broken = offsetof(struct handle_state, broken),
+                                           .texts = handle_broken_texts,
+                                           .unfair = HANDLE_YIELD,
+                                           .init = handle_init,
+                                           .list = handle_moves,
+                                           .take = handle_do,
+                                           .check_end = handle_check_end,
                                            .print = print,
                                            .reached = note_reached};
 

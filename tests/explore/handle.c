@@ -4,7 +4,7 @@
 
 struct handle_config handle_config;
 
-static const char *const texts[HANDLE_BROKEN_COUNT] = {
+const char *const handle_broken_texts[HANDLE_BROKEN_COUNT] = {
     [HANDLE_WHOLE] = "nothing",
     [HANDLE_ATTEMPTS] = "two attempts at a time, or an attempt beside a grant",
     [HANDLE_INVALID] = "leads without a valid grant, or twice by one",
@@ -16,11 +16,6 @@ static const char *const texts[HANDLE_BROKEN_COUNT] = {
     [HANDLE_FINALLY] = "an attempt of which nothing can come",
     [HANDLE_STUCK] = "nothing can happen, but somebody waits",
 };
-
-const char *handle_broken_text(enum handle_broken broken)
-{
-    return texts[broken];
-}
 
 void handle_fail(struct handle_state *st, enum handle_broken broken)
 {
@@ -244,8 +239,10 @@ static bool may_rest(const struct handle_state *st, const struct handle_candidac
     }
 }
 
-enum handle_broken handle_check_end(const struct handle_state *st)
+int handle_check_end(const void *state)
 {
+    const struct handle_state *st = state;
+
     for (uint8_t i = 0; i < st->begun; i++) {
         const struct handle_candidacy *c = &st->c[i];
         const struct step_down *d = &c->machine.step_down;

@@ -108,13 +108,12 @@ struct handle_config {
 
 extern struct handle_config handle_config;
 
-void handle_init(struct handle_state *st);
-int handle_moves(const struct handle_state *st, struct breadth_step *steps);
-void handle_do(struct handle_state *st, struct breadth_step step);
-bool handle_is_fair(struct breadth_step step);
+void handle_init(void *state);
+int handle_moves(const void *state, struct breadth_step *steps);
+void handle_do(void *state, struct breadth_step step);
 
 /* Nothing but faults can happen. */
-enum handle_broken handle_check_end(const struct handle_state *st);
+int handle_check_end(const void *state); /* enum handle_broken */
 
 /* ---- for handle_moves.c ---- */
 
@@ -125,7 +124,7 @@ void handle_push(struct handle_state *st, uint8_t at, enum handle_message what);
 /* Of whoever is in line. */
 void handle_changed(struct handle_state *st);
 
-const char *handle_broken_text(enum handle_broken broken);
+extern const char *const handle_broken_texts[HANDLE_BROKEN_COUNT];
 const char *handle_move_text(enum handle_move kind);
 
 #endif

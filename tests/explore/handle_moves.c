@@ -1,46 +1,42 @@
 #include <string.h>
 
+#include "flat.h"
 #include "handle.h"
 
 static const struct {
     const char *text;
-    bool fair, fault;
+    bool fault;
     bool each; /* of each candidacy */
 } moves[HANDLE_MOVES] = {
-    [HANDLE_TIMER] = {"the timer", true, false, true},
-    [HANDLE_WIN] = {"the attempt wins", true, false, true},
-    [HANDLE_LISTED] = {"a list comes", true, false, true},
-    [HANDLE_FIRE] = {"the watch fires", true, false, true},
-    [HANDLE_NOTICE] = {"the loss is noticed", true, false, true},
-    [HANDLE_OBEY] = {"the user steps down", true, false, true},
-    [HANDLE_DELIVER] = {"a callback is called", true, false, false},
-    [HANDLE_CONNECT] = {"connects", true, false, false},
-    [HANDLE_YIELD] = {"the user yields", false, false, false},
-    [HANDLE_RESIGN] = {"the user resigns", false, false, false},
-    [HANDLE_START] = {"the user starts again", false, false, false},
-    [HANDLE_RIVAL] = {"a rival comes", false, false, false},
-    [HANDLE_HIGHER] = {"a rival of higher priority comes", false, false, false},
-    [HANDLE_LEAVES] = {"the rival leaves", false, false, false},
-    [HANDLE_FAIL] = {"the attempt fails", false, true, true},
-    [HANDLE_UNLISTED] = {"the list is refused", false, true, true},
-    [HANDLE_UNLEFT] = {"a list comes that leaves no watch", false, true, true},
-    [HANDLE_UNWATCHED] = {"the next watch will be one too many", false, true, false},
-    [HANDLE_LAPSE] = {"the grant's deadline passes", false, true, true},
-    [HANDLE_DELETE] = {"an administrator deletes the node", false, true, true},
-    [HANDLE_EXPIRE] = {"the session is replaced", false, true, false},
-    [HANDLE_BREAK] = {"the connection breaks", false, true, false},
-    [HANDLE_REFUSE] = {"the credentials are refused", false, true, false},
-    [HANDLE_CLOSE] = {"the session is closed", false, true, false},
+    [HANDLE_TIMER] = {"the timer", false, true},
+    [HANDLE_WIN] = {"the attempt wins", false, true},
+    [HANDLE_LISTED] = {"a list comes", false, true},
+    [HANDLE_FIRE] = {"the watch fires", false, true},
+    [HANDLE_NOTICE] = {"the loss is noticed", false, true},
+    [HANDLE_OBEY] = {"the user steps down", false, true},
+    [HANDLE_DELIVER] = {"a callback is called", false, false},
+    [HANDLE_CONNECT] = {"connects", false, false},
+    [HANDLE_YIELD] = {"the user yields", false, false},
+    [HANDLE_RESIGN] = {"the user resigns", false, false},
+    [HANDLE_START] = {"the user starts again", false, false},
+    [HANDLE_RIVAL] = {"a rival comes", false, false},
+    [HANDLE_HIGHER] = {"a rival of higher priority comes", false, false},
+    [HANDLE_LEAVES] = {"the rival leaves", false, false},
+    [HANDLE_FAIL] = {"the attempt fails", true, true},
+    [HANDLE_UNLISTED] = {"the list is refused", true, true},
+    [HANDLE_UNLEFT] = {"a list comes that leaves no watch", true, true},
+    [HANDLE_UNWATCHED] = {"the next watch will be one too many", true, false},
+    [HANDLE_LAPSE] = {"the grant's deadline passes", true, true},
+    [HANDLE_DELETE] = {"an administrator deletes the node", true, true},
+    [HANDLE_EXPIRE] = {"the session is replaced", true, false},
+    [HANDLE_BREAK] = {"the connection breaks", true, false},
+    [HANDLE_REFUSE] = {"the credentials are refused", true, false},
+    [HANDLE_CLOSE] = {"the session is closed", true, false},
 };
 
 const char *handle_move_text(enum handle_move kind)
 {
     return moves[kind].text;
-}
-
-bool handle_is_fair(struct breadth_step step)
-{
-    return moves[step.kind].fair;
 }
 
 static void step(struct handle_state *st, uint8_t at, enum candidacy_event_kind kind)
@@ -57,8 +53,10 @@ static void start(struct handle_state *st)
     step(st, at, CANDIDACY_EV_TIMER);
 }
 
-void handle_init(struct handle_state *st)
+void handle_init(void *state)
 {
+    struct handle_state *st = state;
+
     memset(st, 0, sizeof *st);
     st->up = true;
     st->arrivals = (uint8_t)handle_config.arrivals;
@@ -105,9 +103,7 @@ static void answer_list(struct handle_state *st, uint8_t at, enum handle_move ki
                                  .count = st->rival ? 2 : 1,
                                  .own = own};
 
-    c->lists--;
-    memmove(&c->list[0], &c->list[1], sizeof l * (HANDLE_LISTS - 1));
-    memset(&c->list[HANDLE_LISTS - 1], 0, sizeof l);
+    flat_remove(c->list, &c->lists, sizeof l, 0);
     if (l.gone)
         ev.kind = CANDIDACY_EV_GONE;
     else if (kind == HANDLE_UNLISTED)
@@ -145,9 +141,7 @@ static void deliver(struct handle_state *st)
     const uint8_t at = st->message[0].of;
     const enum handle_message what = (enum handle_message)st->message[0].what;
 
-    st->messages--;
-    memmove(&st->message[0], &st->message[1], sizeof st->message[0] * (HANDLE_MESSAGES - 1));
-    memset(&st->message[HANDLE_MESSAGES - 1], 0, sizeof st->message[0]);
+    flat_remove(st->message, &st->messages, sizeof st->message[0], 0);
     hear(st, at, what);
     if (what != MESSAGE_LOST && what != MESSAGE_RELEASED)
         return;
@@ -322,8 +316,9 @@ static void forget(struct handle_candidacy *c)
         c->machine = (struct candidacy){.state = c->machine.state};
 }
 
-void handle_do(struct handle_state *st, struct breadth_step s)
+void handle_do(void *state, struct breadth_step s)
 {
+    struct handle_state *st = state;
     const enum handle_move kind = (enum handle_move)s.kind;
 
     st->faults -= moves[kind].fault;
@@ -406,8 +401,9 @@ static bool may_happen(const struct handle_state *st, enum handle_move kind)
     }
 }
 
-int handle_moves(const struct handle_state *st, struct breadth_step *steps)
+int handle_moves(const void *state, struct breadth_step *steps)
 {
+    const struct handle_state *st = state;
     const bool full = st->messages > HANDLE_MESSAGES - 4;
     int n = 0;
 

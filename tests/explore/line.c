@@ -6,26 +6,26 @@ struct line_config line_config;
 
 static const struct {
     const char *text;
-    bool fair, fault;
+    bool fault;
 } moves[LINE_MOVES] = {
-    [LINE_BEGIN] = {"the next one begins", true, false},
-    [LINE_SERVE] = {"the leader answers", true, false},
-    [LINE_CONNECT] = {"connects", true, false},
-    [LINE_LAG] = {"a server answers that shows version", false, false},
-    [LINE_DECIDE] = {"the leader takes up a sending without an answer,", false, false},
-    [LINE_TIMEOUT] = {"its time is over: transaction", false, false},
-    [LINE_BREAK] = {"the connection breaks", false, true},
-    [LINE_BUSY] = {"the next sending will not be taken", false, true},
-    [LINE_REFUSE] = {"a change is refused", false, true},
-    [LINE_REFUSE_FENCE] = {"the fence is refused", false, true},
-    [LINE_REFUSE_READ] = {"the read is refused", false, true},
-    [LINE_WRITE] = {"a third party writes", false, true},
-    [LINE_DELETE] = {"a third party deletes the node", false, true},
-    [LINE_EXPIRE] = {"the session ends", false, true},
-    [LINE_LAPSE] = {"the grant is lost", false, true},
+    [LINE_BEGIN] = {"the next one begins", false},
+    [LINE_SERVE] = {"the leader answers", false},
+    [LINE_CONNECT] = {"connects", false},
+    [LINE_LAG] = {"a server answers that shows version", false},
+    [LINE_DECIDE] = {"the leader takes up a sending without an answer,", false},
+    [LINE_TIMEOUT] = {"its time is over: transaction", false},
+    [LINE_BREAK] = {"the connection breaks", true},
+    [LINE_BUSY] = {"the next sending will not be taken", true},
+    [LINE_REFUSE] = {"a change is refused", true},
+    [LINE_REFUSE_FENCE] = {"the fence is refused", true},
+    [LINE_REFUSE_READ] = {"the read is refused", true},
+    [LINE_WRITE] = {"a third party writes", true},
+    [LINE_DELETE] = {"a third party deletes the node", true},
+    [LINE_EXPIRE] = {"the session ends", true},
+    [LINE_LAPSE] = {"the grant is lost", true},
 };
 
-static const char *const texts[LINE_BROKEN_COUNT] = {
+const char *const line_broken_texts[LINE_BROKEN_COUNT] = {
     [LINE_WHOLE] = "nothing",
     [LINE_FALSE] = "told applied, and it is not",
     [LINE_AFTER] = "applied, though told that it never will be",
@@ -38,23 +38,15 @@ static const char *const texts[LINE_BROKEN_COUNT] = {
     [LINE_STUCK] = "nothing can happen, but somebody waits",
 };
 
-const char *line_broken_text(enum line_broken broken)
-{
-    return texts[broken];
-}
-
 const char *line_move_text(enum line_move kind)
 {
     return moves[kind].text;
 }
 
-bool line_is_fair(struct breadth_step step)
+void line_init(void *state)
 {
-    return moves[step.kind].fair;
-}
+    struct line_state *st = state;
 
-void line_init(struct line_state *st)
-{
     memset(st, 0, sizeof *st);
     st->up = st->ready = true;
     st->faults = (uint8_t)line_config.faults;
@@ -315,8 +307,9 @@ static void strike(struct line_state *st, enum line_move kind)
     st->lost = st->lost || kind == LINE_LAPSE;
 }
 
-void line_do(struct line_state *st, struct breadth_step s)
+void line_do(void *state, struct breadth_step s)
 {
+    struct line_state *st = state;
     const enum line_move kind = (enum line_move)s.kind;
 
     st->faults -= moves[kind].fault;
@@ -389,8 +382,9 @@ static bool may_happen(const struct line_state *st, enum line_move kind)
     }
 }
 
-int line_list(const struct line_state *st, struct breadth_step *steps)
+int line_list(const void *state, struct breadth_step *steps)
 {
+    const struct line_state *st = state;
     int n = 0;
 
     for (uint8_t kind = 0; kind < LINE_MOVES; kind++) {
@@ -410,8 +404,10 @@ int line_list(const struct line_state *st, struct breadth_step *steps)
     return n;
 }
 
-enum line_broken line_check_end(const struct line_state *st)
+int line_check_end(const void *state)
 {
+    const struct line_state *st = state;
+
     if (st->machine.state != TX_IDLE || st->begun < line_config.txs)
         return LINE_STUCK;
     for (int i = 0; i < line_config.txs; i++) {

@@ -91,17 +91,16 @@ struct line_config {
 
 extern struct line_config line_config;
 
-void line_init(struct line_state *st);
+void line_init(void *state);
 
 _Static_assert(LINE_MOVES + LINE_VERSIONS + LINE_LATE + LINE_TXS <= BREADTH_STEPS, "");
-int line_list(const struct line_state *st, struct breadth_step *steps);
-void line_do(struct line_state *st, struct breadth_step step);
-bool line_is_fair(struct breadth_step step);
+int line_list(const void *state, struct breadth_step *steps);
+void line_do(void *state, struct breadth_step step);
 
 /* Nothing but faults can happen. */
-enum line_broken line_check_end(const struct line_state *st);
+int line_check_end(const void *state); /* enum line_broken */
 
-const char *line_broken_text(enum line_broken broken);
+extern const char *const line_broken_texts[LINE_BROKEN_COUNT];
 const char *line_move_text(enum line_move kind);
 
 #endif

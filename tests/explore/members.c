@@ -27,35 +27,6 @@ static const struct {
 
 static uint32_t reached; /* by any search: a bit for each state of the machine */
 
-static void init(void *state)
-{
-    group_init(state);
-}
-
-static int list(const void *state, struct breadth_step *steps)
-{
-    return group_list_moves(state, steps);
-}
-
-static void take(void *state, struct breadth_step step)
-{
-    group_do(state, step);
-}
-
-static const char *broken(const void *state)
-{
-    enum group_broken what = (enum group_broken)((const struct group_state *)state)->broken;
-
-    return what ? group_broken_text(what) : NULL;
-}
-
-static const char *stuck(const void *state)
-{
-    enum group_broken what = group_check_end(state);
-
-    return what ? group_broken_text(what) : NULL;
-}
-
 static void print(const void *state, const struct breadth_step *by)
 {
     const struct group_state *st = state;
@@ -78,12 +49,13 @@ static void note_reached(const void *state)
 }
 
 static const struct breadth_world world = {.size = sizeof(struct group_state),
-                                           .init = init,
-                                           .list = list,
-                                           .take = take,
-                                           .is_fair = group_is_fair,
-                                           .broken = broken,
-                                           .stuck = stuck,
+                                           .broken = offsetof(struct group_state, broken),
+                                           .texts = group_broken_texts,
+                                           .unfair = GROUP_LEAVE,
+                                           .init = group_init,
+                                           .list = group_list_moves,
+                                           .take = group_do,
+                                           .check_end = group_check_end,
                                            .print = print,
                                            .reached = note_reached};
 

@@ -1,6 +1,7 @@
 /* The server of the processes that want one id: a node, marks, sessions. */
 #include <string.h>
 
+#include "flat.h"
 #include "members_world.h"
 
 void group_fail(struct group_state *st, enum group_broken broken)
@@ -179,9 +180,7 @@ void group_apply_late(struct group_state *st, int session)
     struct group_heard unheard = {.kind = 0};
     const struct group_ask first = s->writes[0];
 
-    s->late--;
-    memmove(&s->writes[0], &s->writes[1], sizeof s->writes[0] * s->late);
-    memset(&s->writes[s->late], 0, sizeof s->writes[0]);
+    flat_remove(s->writes, &s->late, sizeof first, 0);
     write_one(st, session, &first, &unheard);
 }
 
@@ -210,9 +209,7 @@ void group_serve(struct group_state *st, int at, bool refused)
     const struct group_ask a = p->ask[0];
     struct group_heard reply = {.answer = true, .ask = a};
 
-    p->asked--;
-    memmove(&p->ask[0], &p->ask[1], sizeof p->ask[0] * p->asked);
-    memset(&p->ask[p->asked], 0, sizeof p->ask[0]);
+    flat_remove(p->ask, &p->asked, sizeof a, 0);
     if (group_is_write((enum member_action_kind)a.kind) || a.kind == MEMBER_ACT_PASS) {
         s->late = 0; /* done by now, or never */
         memset(s->writes, 0, sizeof s->writes);

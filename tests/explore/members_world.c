@@ -2,31 +2,33 @@
 
 #include <string.h>
 
+#include "flat.h"
+
 struct group_config group_config;
 
 static const struct {
     const char *text;
-    bool fair, fault;
+    bool fault;
 } moves[GROUP_MOVES] = {
-    [GROUP_SERVE] = {"the server takes up a request of", true, false},
-    [GROUP_DELIVER] = {"an answer or event reaches", true, false},
-    [GROUP_BEGIN] = {"joins", true, false},
-    [GROUP_TIMER] = {"looks again", true, false},
-    [GROUP_PROVE] = {"proves its session", true, false},
-    [GROUP_EXPIRE] = {"the server ends session", true, false},
-    [GROUP_REPLACE] = {"hears that its session has expired", true, false},
-    [GROUP_LEAVE] = {"leaves", false, false},
-    [GROUP_UPDATE] = {"has other data", false, false},
-    [GROUP_BREAK] = {"the connection breaks of", false, true},
-    [GROUP_LATE] = {"a late request is applied of session", false, false},
-    [GROUP_LAPSE] = {"the deadline passes of", false, true},
-    [GROUP_ABANDON] = {"opens another session", false, true},
-    [GROUP_CRASH] = {"crashes", false, true},
-    [GROUP_REFUSE] = {"the server refuses a create of", false, true},
-    [GROUP_DELETE] = {"an administrator deletes the node", false, true},
+    [GROUP_SERVE] = {"the server takes up a request of", false},
+    [GROUP_DELIVER] = {"an answer or event reaches", false},
+    [GROUP_BEGIN] = {"joins", false},
+    [GROUP_TIMER] = {"looks again", false},
+    [GROUP_PROVE] = {"proves its session", false},
+    [GROUP_EXPIRE] = {"the server ends session", false},
+    [GROUP_REPLACE] = {"hears that its session has expired", false},
+    [GROUP_LEAVE] = {"leaves", false},
+    [GROUP_UPDATE] = {"has other data", false},
+    [GROUP_BREAK] = {"the connection breaks of", true},
+    [GROUP_LATE] = {"a late request is applied of session", false},
+    [GROUP_LAPSE] = {"the deadline passes of", true},
+    [GROUP_ABANDON] = {"opens another session", true},
+    [GROUP_CRASH] = {"crashes", true},
+    [GROUP_REFUSE] = {"the server refuses a create of", true},
+    [GROUP_DELETE] = {"an administrator deletes the node", true},
 };
 
-static const char *const texts[GROUP_BROKEN_COUNT] = {
+const char *const group_broken_texts[GROUP_BROKEN_COUNT] = {
     [GROUP_WHOLE] = "nothing",
     [GROUP_BELIEVED] = "believes in a node that is not there, or is another's",
     [GROUP_ROBBED] = "the node of a process that lives was deleted by another",
@@ -36,19 +38,9 @@ static const char *const texts[GROUP_BROKEN_COUNT] = {
     [GROUP_FULL] = "the world is too small",
 };
 
-const char *group_broken_text(enum group_broken broken)
-{
-    return texts[broken];
-}
-
 const char *group_move_text(enum group_move kind)
 {
     return moves[kind].text;
-}
-
-bool group_is_fair(struct breadth_step step)
-{
-    return moves[step.kind].fair;
 }
 
 static bool open_session(struct group_state *st, int at)
@@ -64,8 +56,10 @@ static bool open_session(struct group_state *st, int at)
     return false;
 }
 
-void group_init(struct group_state *st)
+void group_init(void *state)
 {
+    struct group_state *st = state;
+
     memset(st, 0, sizeof *st);
     st->faults = (uint8_t)group_config.faults;
     for (int i = 0; i < group_config.processes; i++) {
@@ -161,9 +155,7 @@ static void deliver(struct group_state *st, int at)
     struct group_process *p = &st->p[at];
     const struct group_heard h = p->hear[0];
 
-    p->heard--;
-    memmove(&p->hear[0], &p->hear[1], sizeof p->hear[0] * p->heard);
-    memset(&p->hear[p->heard], 0, sizeof p->hear[0]);
+    flat_remove(p->hear, &p->heard, sizeof h, 0);
     if (h.kind == MEMBER_EV_STANDING || (h.kind == MEMBER_EV_FIRED && is_read_again(p)))
         return;
     if (h.kind == MEMBER_EV_READ && !h.own && h.ask.tag == p->machine.tag)
@@ -389,8 +381,9 @@ static bool is_possible_to(const struct group_state *st, enum group_move kind, i
     }
 }
 
-int group_list_moves(const struct group_state *st, struct breadth_step *steps)
+int group_list_moves(const void *state, struct breadth_step *steps)
 {
+    const struct group_state *st = state;
     int count = 0;
 
     for (uint8_t kind = 0; kind < GROUP_MOVES; kind++) {
@@ -411,59 +404,35 @@ int group_list_moves(const struct group_state *st, struct breadth_step *steps)
 
 /* ---- numbers: only their order matters, and of tags, whether they are the present ones ---- */
 
-enum { NUMBERS_MAX = 256 };
-
-struct numbers {
-    uint64_t *list[NUMBERS_MAX];
-    int count;
-};
-
-static void add(struct numbers *all, uint64_t *number)
+static void collect(struct group_state *st, struct flat_numbers *all)
 {
-    if (*number)
-        all->list[all->count++] = number;
-}
-
-static void collect(struct group_state *st, struct numbers *all)
-{
-    add(all, &st->zxid);
-    add(all, &st->czxid);
+    flat_add(all, &st->zxid);
+    flat_add(all, &st->czxid);
     for (int i = 0; i < GROUP_MARKS; i++)
-        add(all, &st->mark[i].czxid);
+        flat_add(all, &st->mark[i].czxid);
     for (int i = 0; i < GROUP_SESSIONS; i++)
         for (int k = 0; k < st->s[i].late; k++)
-            add(all, &st->s[i].writes[k].czxid);
+            flat_add(all, &st->s[i].writes[k].czxid);
     for (int i = 0; i < GROUP_PROCESSES; i++) {
         struct group_process *p = &st->p[i];
-        add(all, &p->machine.czxid);
-        add(all, &p->machine.told_czxid);
-        add(all, &p->machine.told_busy);
+        flat_add(all, &p->machine.czxid);
+        flat_add(all, &p->machine.told_czxid);
+        flat_add(all, &p->machine.told_busy);
         for (int k = 0; k < p->asked; k++)
-            add(all, &p->ask[k].czxid);
+            flat_add(all, &p->ask[k].czxid);
         for (int k = 0; k < p->heard; k++) {
-            add(all, &p->hear[k].czxid);
-            add(all, &p->hear[k].ask.czxid);
+            flat_add(all, &p->hear[k].czxid);
+            flat_add(all, &p->hear[k].ask.czxid);
         }
     }
 }
 
 static void rank(struct group_state *st)
 {
-    struct numbers all = {.count = 0};
-    uint64_t ranks[NUMBERS_MAX];
+    struct flat_numbers all = {.count = 0};
 
     collect(st, &all);
-    for (int i = 0; i < all.count; i++) {
-        ranks[i] = 1;
-        for (int k = 0; k < all.count; k++) {
-            bool first = true;
-            for (int n = 0; n < k; n++)
-                first &= *all.list[n] != *all.list[k];
-            ranks[i] += first && *all.list[k] < *all.list[i];
-        }
-    }
-    for (int i = 0; i < all.count; i++)
-        *all.list[i] = ranks[i];
+    flat_rank(&all);
 }
 
 static uint8_t renumbered(const struct member *m, uint8_t tag)
@@ -523,8 +492,10 @@ static void check_beliefs(struct group_state *st)
     }
 }
 
-void group_do(struct group_state *st, struct breadth_step by)
+void group_do(void *state, struct breadth_step by)
 {
+    struct group_state *st = state;
+
     if (moves[by.kind].fault)
         st->faults--;
     take(st, by);
@@ -546,8 +517,10 @@ static bool is_waiting_rightly(const struct group_state *st, int at)
     return p->machine.state == MEMBER_WAITING && st->owner != 0 && st->czxid == p->machine.czxid;
 }
 
-enum group_broken group_check_end(const struct group_state *st)
+int group_check_end(const void *state)
 {
+    const struct group_state *st = state;
+
     for (int i = 0; i < group_config.processes; i++) {
         const struct group_process *p = &st->p[i];
         const bool over = p->machine.state == MEMBER_OVER;

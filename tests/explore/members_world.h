@@ -101,13 +101,12 @@ struct group_config {
 
 extern struct group_config group_config;
 
-void group_init(struct group_state *st);
-int group_list_moves(const struct group_state *st, struct breadth_step *steps);
-void group_do(struct group_state *st, struct breadth_step step);
-bool group_is_fair(struct breadth_step step);
-enum group_broken group_check_end(const struct group_state *st);
+void group_init(void *state);
+int group_list_moves(const void *state, struct breadth_step *steps);
+void group_do(void *state, struct breadth_step step);
+int group_check_end(const void *state); /* enum group_broken */
 
-const char *group_broken_text(enum group_broken broken);
+extern const char *const group_broken_texts[GROUP_BROKEN_COUNT];
 const char *group_move_text(enum group_move kind);
 
 /* ---- members_server.c ---- */

@@ -71,15 +71,14 @@ struct multilock_config {
 
 extern struct multilock_config multilock_config;
 
-void multilock_init(struct multilock_state *st);
-int multilock_list(const struct multilock_state *st, struct breadth_step *steps);
-void multilock_take(struct multilock_state *st, struct breadth_step step);
-bool multilock_is_fair(struct breadth_step step);
+void multilock_init(void *state);
+int multilock_list(const void *state, struct breadth_step *steps);
+void multilock_take(void *state, struct breadth_step step);
 
 /* Nothing but faults can happen. */
-enum multilock_broken multilock_check_end(const struct multilock_state *st);
+int multilock_check_end(const void *state); /* enum multilock_broken */
 
-const char *multilock_broken_text(enum multilock_broken broken);
+extern const char *const multilock_broken_texts[MULTILOCK_BROKEN_COUNT];
 const char *multilock_move_text(enum multilock_move kind);
 
 /* ---- multilock_client.c: what a client does; multilock_check.c: whether that is right ---- */

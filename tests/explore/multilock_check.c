@@ -1,6 +1,6 @@
 #include "multilock.h"
 
-static const char *const texts[MULTILOCK_BROKEN_COUNT] = {
+const char *const multilock_broken_texts[MULTILOCK_BROKEN_COUNT] = {
     [MULTILOCK_WHOLE] = "nothing",
     [MULTILOCK_EXCLUSION] = "two hold one path",
     [MULTILOCK_ALL] = "a grant, but not all of its nodes are first",
@@ -9,11 +9,6 @@ static const char *const texts[MULTILOCK_BROKEN_COUNT] = {
     [MULTILOCK_STUCK] = "nothing can happen, but somebody waits",
     [MULTILOCK_LEFT] = "a node is left that nobody wants",
 };
-
-const char *multilock_broken_text(enum multilock_broken broken)
-{
-    return texts[broken];
-}
 
 void multilock_require(struct multilock_state *st, bool holds, enum multilock_broken broken)
 {
@@ -85,8 +80,10 @@ void multilock_check(struct multilock_state *st)
     }
 }
 
-enum multilock_broken multilock_check_end(const struct multilock_state *st)
+int multilock_check_end(const void *state)
 {
+    const struct multilock_state *st = state;
+
     for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++) {
         const struct multilock_client *c = &st->c[i];
         if (c->rounds > 0 ||

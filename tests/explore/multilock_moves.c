@@ -1,23 +1,24 @@
 #include <string.h>
 
+#include "flat.h"
 #include "multilock.h"
 
 struct multilock_config multilock_config;
 
 static const struct {
     const char *text;
-    bool fair, fault;
+    bool fault;
 } moves[MULTILOCK_MOVES] = {
-    [MULTILOCK_SERVE] = {"the server has a request of", true, false},
-    [MULTILOCK_ANSWER] = {"an answer comes to", true, false},
-    [MULTILOCK_HEAD] = {"the first in line is", true, false},
-    [MULTILOCK_BEGIN] = {"locks:", true, false},
-    [MULTILOCK_RELEASE] = {"unlocks:", true, false},
-    [MULTILOCK_DELETE] = {"an administrator deletes a node of", false, true},
-    [MULTILOCK_LAPSE] = {"the deadline passes of", false, true},
-    [MULTILOCK_EXPIRE] = {"the session is replaced of", false, true},
-    [MULTILOCK_FAIL] = {"an attempt fails of", false, true},
-    [MULTILOCK_ABORT] = {"gives up:", false, true},
+    [MULTILOCK_SERVE] = {"the server has a request of", false},
+    [MULTILOCK_ANSWER] = {"an answer comes to", false},
+    [MULTILOCK_HEAD] = {"the first in line is", false},
+    [MULTILOCK_BEGIN] = {"locks:", false},
+    [MULTILOCK_RELEASE] = {"unlocks:", false},
+    [MULTILOCK_DELETE] = {"an administrator deletes a node of", true},
+    [MULTILOCK_LAPSE] = {"the deadline passes of", true},
+    [MULTILOCK_EXPIRE] = {"the session is replaced of", true},
+    [MULTILOCK_FAIL] = {"an attempt fails of", true},
+    [MULTILOCK_ABORT] = {"gives up:", true},
 };
 
 /* .at is the client, and which of its paths. */
@@ -36,13 +37,10 @@ const char *multilock_move_text(enum multilock_move kind)
     return moves[kind].text;
 }
 
-bool multilock_is_fair(struct breadth_step step)
+void multilock_init(void *state)
 {
-    return moves[step.kind].fair;
-}
+    struct multilock_state *st = state;
 
-void multilock_init(struct multilock_state *st)
-{
     memset(st, 0, sizeof *st);
     st->faults = (uint8_t)multilock_config.faults;
     for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++) {
@@ -54,20 +52,12 @@ void multilock_init(struct multilock_state *st)
 
 /* ---- the server ---- */
 
-static void remove_node(struct multilock_state *st, uint8_t place, uint8_t at)
-{
-    const uint8_t last = --st->queue[place].count;
-
-    memmove(&st->queue[place].owner[at], &st->queue[place].owner[at + 1], last - at);
-    st->queue[place].owner[last] = 0;
-}
-
 /* Deletes come in the order of creates. */
 static void remove_oldest(struct multilock_state *st, uint8_t client, uint8_t place)
 {
     for (uint8_t i = 0; i < st->queue[place].count; i++) {
         if (st->queue[place].owner[i] == client) {
-            remove_node(st, place, i);
+            flat_remove(st->queue[place].owner, &st->queue[place].count, 1, i);
             return;
         }
     }
@@ -85,9 +75,7 @@ static struct multilock_wire take_first(struct multilock_wire *wires, uint8_t *c
 {
     const struct multilock_wire first = wires[0];
 
-    --*count;
-    memmove(&wires[0], &wires[1], sizeof first * (MULTILOCK_WIRES - 1));
-    memset(&wires[MULTILOCK_WIRES - 1], 0, sizeof first);
+    flat_remove(wires, count, sizeof first, 0);
     return first;
 }
 
@@ -195,8 +183,10 @@ static void happen(struct multilock_state *st, enum multilock_move kind, uint8_t
         multilock_step(st, client, (struct multi_lock_event){.kind = MULTI_LOCK_EV_ABORT});
 }
 
-void multilock_take(struct multilock_state *st, struct breadth_step step)
+void multilock_take(void *state, struct breadth_step step)
 {
+    struct multilock_state *st = state;
+
     st->faults -= moves[step.kind].fault;
     happen(st, (enum multilock_move)step.kind, client_of(step.at), path_of(step.at));
     for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++)
@@ -271,8 +261,9 @@ static int list_client(const struct multilock_state *st, uint8_t client, struct 
     return n;
 }
 
-int multilock_list(const struct multilock_state *st, struct breadth_step *steps)
+int multilock_list(const void *state, struct breadth_step *steps)
 {
+    const struct multilock_state *st = state;
     int n = 0;
 
     for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++) {

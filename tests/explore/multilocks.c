@@ -28,35 +28,6 @@ static const struct {
 
 static uint32_t reached; /* by any search: a bit for each state of the machine */
 
-static void init(void *state)
-{
-    multilock_init(state);
-}
-
-static int list(const void *state, struct breadth_step *steps)
-{
-    return multilock_list(state, steps);
-}
-
-static void take(void *state, struct breadth_step step)
-{
-    multilock_take(state, step);
-}
-
-static const char *broken(const void *state)
-{
-    const struct multilock_state *st = state;
-
-    return st->broken ? multilock_broken_text((enum multilock_broken)st->broken) : NULL;
-}
-
-static const char *stuck(const void *state)
-{
-    const enum multilock_broken what = multilock_check_end(state);
-
-    return what ? multilock_broken_text(what) : NULL;
-}
-
 static void print(const void *state, const struct breadth_step *by)
 {
     const struct multilock_state *st = state;
@@ -88,12 +59,13 @@ static void note_reached(const void *state)
 }
 
 static const struct breadth_world world = {.size = sizeof(struct multilock_state),
-                                           .init = init,
-                                           .list = list,
-                                           .take = take,
-                                           .is_fair = multilock_is_fair,
-                                           .broken = broken,
-                                           .stuck = stuck,
+                                           .broken = offsetof(struct multilock_state, broken),
+                                           .texts = multilock_broken_texts,
+                                           .unfair = MULTILOCK_DELETE,
+                                           .init = multilock_init,
+                                           .list = multilock_list,
+                                           .take = multilock_take,
+                                           .check_end = multilock_check_end,
                                            .print = print,
                                            .reached = note_reached};
 

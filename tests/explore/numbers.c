@@ -21,46 +21,6 @@ static const struct {
 
 static uint32_t reached; /* by any search: a bit for each state of the machine */
 
-static void init(void *state)
-{
-    numbers_init(state);
-}
-
-static int list(const void *state, struct breadth_step *steps)
-{
-    return numbers_list(state, steps);
-}
-
-static void take(void *state, struct breadth_step step)
-{
-    numbers_take(state, step);
-}
-
-static void plain(void *state)
-{
-    numbers_plain(state);
-}
-
-static bool is_fair(struct breadth_step step)
-{
-    return step.kind < NUMBERS_ENTER;
-}
-
-static const char *broken(const void *state)
-{
-    const enum numbers_broken what =
-        (enum numbers_broken)((const struct numbers_state *)state)->broken;
-
-    return what ? numbers_broken_text(what) : NULL;
-}
-
-static const char *stuck(const void *state)
-{
-    const enum numbers_broken what = numbers_check_end(state);
-
-    return what ? numbers_broken_text(what) : NULL;
-}
-
 static void print(const void *state, const struct breadth_step *by)
 {
     const struct numbers_state *st = state;
@@ -87,13 +47,14 @@ static void note_reached(const void *state)
 }
 
 static const struct breadth_world world = {.size = sizeof(struct numbers_state),
-                                           .init = init,
-                                           .list = list,
-                                           .take = take,
-                                           .plain = plain,
-                                           .is_fair = is_fair,
-                                           .broken = broken,
-                                           .stuck = stuck,
+                                           .broken = offsetof(struct numbers_state, broken),
+                                           .texts = numbers_broken_texts,
+                                           .unfair = NUMBERS_ENTER,
+                                           .init = numbers_init,
+                                           .list = numbers_list,
+                                           .take = numbers_take,
+                                           .plain = numbers_plain,
+                                           .check_end = numbers_check_end,
                                            .print = print,
                                            .reached = note_reached};
 

@@ -88,8 +88,10 @@ static void swap(struct numbers_state *st, uint8_t a, uint8_t b)
     }
 }
 
-void numbers_plain(struct numbers_state *st)
+void numbers_plain(void *state)
 {
+    struct numbers_state *st = state;
+
     for (int rounds = 1; rounds < numbers_config.clients; rounds++)
         for (uint8_t i = 0; i + 1 < numbers_config.clients; i++)
             if (numbers_config.permits[i] == numbers_config.permits[i + 1] &&

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flat.h"
+
 struct numbers_config numbers_config;
 
 static void require(bool ok, const char *what)
@@ -89,9 +91,7 @@ static void serve(struct numbers_state *st, int i)
     struct numbers_client *c = &st->clients[i];
     struct numbers_message m = c->asks[0];
 
-    c->asked--;
-    memmove(&c->asks[0], &c->asks[1], c->asked * sizeof m);
-    memset(&c->asks[c->asked], 0, sizeof m);
+    flat_remove(c->asks, &c->asked, sizeof m, 0);
     if (m.kind == ASK_LIST)
         m.names = st->standing;
     else if (m.kind == ASK_WRITE)
@@ -289,9 +289,7 @@ static void deliver(struct numbers_state *st, int i)
                                  .answer = (enum numbering_answer)m.answer,
                                  .tag = m.current ? c->machine.tag : c->machine.tag - 1};
 
-    c->answered--;
-    memmove(&c->answers[0], &c->answers[1], c->answered * sizeof m);
-    memset(&c->answers[c->answered], 0, sizeof m);
+    flat_remove(c->answers, &c->answered, sizeof m, 0);
     if (!c->admitted || c->believes || (m.kind == EVENT_NODE && c->waits_for != m.node))
         return;
     if (m.kind == ASK_LIST)
@@ -328,8 +326,10 @@ static void lose(struct numbers_client *c)
 
 /* ---- moves ---- */
 
-void numbers_init(struct numbers_state *st)
+void numbers_init(void *state)
 {
+    struct numbers_state *st = state;
+
     memset(st, 0, sizeof *st);
     st->limit = numbers_config.limit;
     st->faults = (uint8_t)numbers_config.faults;
@@ -376,8 +376,9 @@ static bool can(const struct numbers_state *st, enum numbers_move move, int i)
     }
 }
 
-int numbers_list(const struct numbers_state *st, struct breadth_step *steps)
+int numbers_list(const void *state, struct breadth_step *steps)
 {
+    const struct numbers_state *st = state;
     const int moves = st->faults ? NUMBERS_CHANGE : NUMBERS_LOSE;
     int count = 0;
 
@@ -455,8 +456,10 @@ static void delete_node(struct numbers_state *st, uint8_t node)
     remove_node(st, node);
 }
 
-void numbers_take(struct numbers_state *st, struct breadth_step by)
+void numbers_take(void *state, struct breadth_step by)
 {
+    struct numbers_state *st = state;
+
     if (by.kind >= NUMBERS_LOSE)
         st->faults--;
     if (by.kind == NUMBERS_LIMIT)
@@ -470,8 +473,10 @@ void numbers_take(struct numbers_state *st, struct breadth_step by)
     numbers_drop_nodes(st);
 }
 
-enum numbers_broken numbers_check_end(const struct numbers_state *st)
+int numbers_check_end(const void *state)
 {
+    const struct numbers_state *st = state;
+
     for (int i = 0; i < numbers_config.clients; i++) {
         const struct numbers_client *c = &st->clients[i];
         if (is_numbering(c) && c->machine.state != NUMBERING_WAITING)
@@ -488,19 +493,14 @@ enum numbers_broken numbers_check_end(const struct numbers_state *st)
 
 /* ---- words ---- */
 
-const char *numbers_broken_text(enum numbers_broken broken)
-{
-    static const char *const texts[NUMBERS_BROKEN_COUNT] = {
-        [NUMBERS_WHOLE] = "nothing",
-        [NUMBERS_SHARED] = "two who believe that they hold have the same number",
-        [NUMBERS_BEYOND] = "a number is not below the limit, or there are not as many as permits",
-        [NUMBERS_ASLEEP] = "it waits for numbers that are known, and will never hear of them",
-        [NUMBERS_LEFT] = "a node is left that nobody wants",
-        [NUMBERS_ACTION] = "an action that nobody understands",
-    };
-
-    return texts[broken];
-}
+const char *const numbers_broken_texts[NUMBERS_BROKEN_COUNT] = {
+    [NUMBERS_WHOLE] = "nothing",
+    [NUMBERS_SHARED] = "two who believe that they hold have the same number",
+    [NUMBERS_BEYOND] = "a number is not below the limit, or there are not as many as permits",
+    [NUMBERS_ASLEEP] = "it waits for numbers that are known, and will never hear of them",
+    [NUMBERS_LEFT] = "a node is left that nobody wants",
+    [NUMBERS_ACTION] = "an action that nobody understands",
+};
 
 const char *numbers_move_text(enum numbers_move move)
 {

@@ -92,13 +92,13 @@ extern struct numbers_config numbers_config;
 
 #define NUMBERS_BIT(n) ((uint8_t)(1U << (n)))
 
-void numbers_init(struct numbers_state *st);
-int numbers_list(const struct numbers_state *st, struct breadth_step *steps);
-void numbers_take(struct numbers_state *st, struct breadth_step step);
+void numbers_init(void *state);
+int numbers_list(const void *state, struct breadth_step *steps);
+void numbers_take(void *state, struct breadth_step step);
 /* Nothing more happens by itself: what is wrong with that? */
-enum numbers_broken numbers_check_end(const struct numbers_state *st);
+int numbers_check_end(const void *state); /* enum numbers_broken */
 
-const char *numbers_broken_text(enum numbers_broken broken);
+extern const char *const numbers_broken_texts[NUMBERS_BROKEN_COUNT];
 const char *numbers_move_text(enum numbers_move move);
 
 /* ---- numbers_plain.c ---- */
@@ -106,6 +106,6 @@ const char *numbers_move_text(enum numbers_move move);
 /* Nodes that nobody names are none. */
 void numbers_drop_nodes(struct numbers_state *st);
 /* The same of all that differ only in names. */
-void numbers_plain(struct numbers_state *st);
+void numbers_plain(void *state);
 
 #endif

@@ -35,46 +35,6 @@ static const struct {
 
 static uint32_t reached; /* by any search: a bit for each state of the machine */
 
-static void init(void *state)
-{
-    permits_init(state);
-}
-
-static int list(const void *state, struct breadth_step *steps)
-{
-    return permits_list(state, steps);
-}
-
-static void take(void *state, struct breadth_step step)
-{
-    permits_take(state, step);
-}
-
-static void plain(void *state)
-{
-    permits_plain(state);
-}
-
-static bool is_fair(struct breadth_step step)
-{
-    return step.kind < PERMITS_ENTER;
-}
-
-static const char *broken(const void *state)
-{
-    const enum permits_broken what =
-        (enum permits_broken)((const struct permits_state *)state)->broken;
-
-    return what ? permits_broken_text(what) : NULL;
-}
-
-static const char *stuck(const void *state)
-{
-    const enum permits_broken what = permits_check_end(state);
-
-    return what ? permits_broken_text(what) : NULL;
-}
-
 static void print(const void *state, const struct breadth_step *by)
 {
     const struct permits_state *st = state;
@@ -101,13 +61,14 @@ static void note_reached(const void *state)
 }
 
 static const struct breadth_world world = {.size = sizeof(struct permits_state),
-                                           .init = init,
-                                           .list = list,
-                                           .take = take,
-                                           .plain = plain,
-                                           .is_fair = is_fair,
-                                           .broken = broken,
-                                           .stuck = stuck,
+                                           .broken = offsetof(struct permits_state, broken),
+                                           .texts = permits_broken_texts,
+                                           .unfair = PERMITS_ENTER,
+                                           .init = permits_init,
+                                           .list = permits_list,
+                                           .take = permits_take,
+                                           .plain = permits_plain,
+                                           .check_end = permits_check_end,
                                            .print = print,
                                            .reached = note_reached};
 

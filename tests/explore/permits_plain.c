@@ -180,8 +180,10 @@ static void sort_clients(struct permits_state *st)
                 swap(st, i, i + 1);
 }
 
-void permits_plain(struct permits_state *st)
+void permits_plain(void *state)
 {
+    struct permits_state *st = state;
+
     forget(st);
     drop_nodes(st);
     rank_zxids(st);

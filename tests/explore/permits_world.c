@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flat.h"
+
 struct permits_config permits_config;
 
 static void step(struct permits_state *st, int i, struct event *ev);
@@ -260,9 +262,7 @@ static void deliver(struct permits_state *st, int i)
     struct permits_client *c = &st->clients[i];
     const struct permits_message m = c->answers[0];
 
-    c->answered--;
-    memmove(&c->answers[0], &c->answers[1], c->answered * sizeof m);
-    memset(&c->answers[c->answered], 0, sizeof m);
+    flat_remove(c->answers, &c->answered, sizeof m, 0);
     if (m.kind >= EVENT_NODE)
         watch_fired(st, i, &m);
     else
@@ -319,8 +319,10 @@ static void expire(struct permits_state *st, int i)
 
 /* ---- moves ---- */
 
-void permits_init(struct permits_state *st)
+void permits_init(void *state)
 {
+    struct permits_state *st = state;
+
     memset(st, 0, sizeof *st);
     st->limit = st->highest = permits_config.limit;
     st->limit_zxid = st->zxid = 1;
@@ -372,8 +374,9 @@ static bool can(const struct permits_state *st, enum permits_move move, int i)
     }
 }
 
-int permits_list(const struct permits_state *st, struct breadth_step *steps)
+int permits_list(const void *state, struct breadth_step *steps)
 {
+    const struct permits_state *st = state;
     const int moves = st->faults ? PERMITS_DELETE_NODE : PERMITS_LOSE;
     int count = 0;
 
@@ -443,8 +446,10 @@ static void take_client(struct permits_state *st, enum permits_move move, int i)
     }
 }
 
-void permits_take(struct permits_state *st, struct breadth_step step)
+void permits_take(void *state, struct breadth_step step)
 {
+    struct permits_state *st = state;
+
     if (step.kind >= PERMITS_LOSE)
         st->faults--;
     if (step.kind == PERMITS_SET_LIMIT || step.kind >= PERMITS_DELETE_NODE)
@@ -453,8 +458,10 @@ void permits_take(struct permits_state *st, struct breadth_step step)
         take_client(st, (enum permits_move)step.kind, step.at);
 }
 
-enum permits_broken permits_check_end(const struct permits_state *st)
+int permits_check_end(const void *state)
 {
+    const struct permits_state *st = state;
+
     for (int i = 0; i < permits_config.clients; i++) {
         const struct permits_client *c = &st->clients[i];
         const enum attempt_state s = c->machine.state;
@@ -474,20 +481,15 @@ enum permits_broken permits_check_end(const struct permits_state *st)
 
 /* ---- words ---- */
 
-const char *permits_broken_text(enum permits_broken broken)
-{
-    static const char *const texts[PERMITS_BROKEN_COUNT] = {
-        [PERMITS_WHOLE] = "nothing",
-        [PERMITS_GRANT] = "granted, and there was never room for it",
-        [PERMITS_LIMIT] = "more permits are held than there ever were",
-        [PERMITS_REFUSE] = "refused without reason",
-        [PERMITS_ASLEEP] = "there is room for one that waits, and it will never hear of it",
-        [PERMITS_LEFT] = "a node is left that nobody wants",
-        [PERMITS_ACTION] = "an action that nobody understands",
-    };
-
-    return texts[broken];
-}
+const char *const permits_broken_texts[PERMITS_BROKEN_COUNT] = {
+    [PERMITS_WHOLE] = "nothing",
+    [PERMITS_GRANT] = "granted, and there was never room for it",
+    [PERMITS_LIMIT] = "more permits are held than there ever were",
+    [PERMITS_REFUSE] = "refused without reason",
+    [PERMITS_ASLEEP] = "there is room for one that waits, and it will never hear of it",
+    [PERMITS_LEFT] = "a node is left that nobody wants",
+    [PERMITS_ACTION] = "an action that nobody understands",
+};
 
 const char *permits_move_text(enum permits_move move)
 {

@@ -113,17 +113,17 @@ extern struct permits_config permits_config;
 
 /* ---- permits_world.c: the clients, and what can happen ---- */
 
-void permits_init(struct permits_state *st);
-int permits_list(const struct permits_state *st, struct breadth_step *steps);
-void permits_take(struct permits_state *st, struct breadth_step step);
+void permits_init(void *state);
+int permits_list(const void *state, struct breadth_step *steps);
+void permits_take(void *state, struct breadth_step step);
 /* permits_plain.c: the same of all that differ only in names. */
-void permits_plain(struct permits_state *st);
+void permits_plain(void *state);
 
-const char *permits_broken_text(enum permits_broken broken);
+extern const char *const permits_broken_texts[PERMITS_BROKEN_COUNT];
 const char *permits_move_text(enum permits_move move);
 
 /* Nothing more happens by itself: what is wrong with that? */
-enum permits_broken permits_check_end(const struct permits_state *st);
+int permits_check_end(const void *state); /* enum permits_broken */
 
 /* ---- permits_server.c ---- */
 

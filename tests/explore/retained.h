@@ -151,15 +151,14 @@ struct retained_config {
 
 extern struct retained_config retained_config;
 
-void retained_init(struct retained_state *st);
-int retained_list(const struct retained_state *st, struct breadth_step *steps);
-void retained_do(struct retained_state *st, struct breadth_step step);
-bool retained_is_fair(struct breadth_step step);
+void retained_init(void *state);
+int retained_list(const void *state, struct breadth_step *steps);
+void retained_do(void *state, struct breadth_step step);
 
 /* Nothing but faults can happen. */
-enum retained_broken retained_check_end(const struct retained_state *st);
+int retained_check_end(const void *state); /* enum retained_broken */
 
-const char *retained_broken_text(enum retained_broken broken);
+extern const char *const retained_broken_texts[RETAINED_BROKEN_COUNT];
 const char *retained_move_text(enum retained_move kind);
 
 /* ---- of the files of this world among each other ---- */

@@ -1,5 +1,4 @@
-#include <string.h>
-
+#include "flat.h"
 #include "retained.h"
 
 /* That somebody else is there, or may be. */
@@ -133,8 +132,6 @@ void retained_deliver(struct retained_state *st, uint8_t h, bool refused)
     struct retained_handle *handle = &st->h[h];
     const struct retained_wire a = handle->answer[0];
 
-    handle->answers--;
-    memmove(&handle->answer[0], &handle->answer[1], sizeof a * (RETAINED_ANSWERS - 1));
-    memset(&handle->answer[RETAINED_ANSWERS - 1], 0, sizeof a);
+    flat_remove(handle->answer, &handle->answers, sizeof a, 0);
     dispatch(st, h, &a, refused);
 }

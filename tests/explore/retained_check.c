@@ -1,6 +1,6 @@
 #include "retained.h"
 
-static const char *const texts[RETAINED_BROKEN_COUNT] = {
+const char *const retained_broken_texts[RETAINED_BROKEN_COUNT] = {
     [RETAINED_WHOLE] = "nothing",
     [RETAINED_EXCLUSION] = "two valid turns at a time",
     [RETAINED_UNSURE] = "a turn begins in doubt, behind the deadline or behind the delete",
@@ -16,11 +16,6 @@ static const char *const texts[RETAINED_BROKEN_COUNT] = {
     [RETAINED_STUCK] = "nothing can happen, but somebody waits",
     [RETAINED_LEFT] = "a node is left that nobody wants",
 };
-
-const char *retained_broken_text(enum retained_broken broken)
-{
-    return texts[broken];
-}
 
 void retained_require(struct retained_state *st, bool holds, enum retained_broken broken)
 {
@@ -62,8 +57,9 @@ void retained_check(struct retained_state *st)
 
 /* ---- at the end ---- */
 
-enum retained_broken retained_check_end(const struct retained_state *st)
+int retained_check_end(const void *state)
 {
+    const struct retained_state *st = state;
     int idle = 0;
 
     if (st->foreign)

@@ -1,6 +1,6 @@
 #include <assert.h>
-#include <string.h>
 
+#include "flat.h"
 #include "retained.h"
 
 bool retained_is_sure(const struct retained_handle *h)
@@ -29,9 +29,7 @@ static uint8_t take_from_line(struct retained_handle *h, uint8_t at)
 {
     const uint8_t caller = h->line[at];
 
-    h->waiting--;
-    memmove(&h->line[at], &h->line[at + 1], (size_t)(RETAINED_CALLERS - at - 1));
-    h->line[RETAINED_CALLERS - 1] = 0;
+    flat_remove(h->line, &h->waiting, 1, at);
     return caller;
 }
 

@@ -1,39 +1,40 @@
 #include <string.h>
 
+#include "flat.h"
 #include "retained.h"
 
 struct retained_config retained_config;
 
 static const struct {
     const char *text;
-    bool fair, fault;
+    bool fault;
     uint8_t each; /* of each handle 1, of each caller 2 */
 } moves[RETAINED_MOVES] = {
-    [RETAINED_SERVE] = {"the server does what was sent", true, false, 1},
-    [RETAINED_DELIVER] = {"an answer or event comes", true, false, 1},
-    [RETAINED_TIMER] = {"the timer", true, false, 1},
-    [RETAINED_END_TOLD] = {"the end of the node is told", true, false, 1},
-    [RETAINED_DOUBT] = {"the session is in doubt", true, false, 1},
-    [RETAINED_CONNECT] = {"connects", true, false, 1},
-    [RETAINED_PROVE] = {"the doubt is over", true, false, 1},
-    [RETAINED_FOREIGN_GRANT] = {"the foreigner has it", true, false, 0},
-    [RETAINED_FOREIGN_LEAVE] = {"the foreigner leaves", true, false, 0},
-    [RETAINED_UNLOCK] = {"unlocks", true, false, 2},
-    [RETAINED_LOCK] = {"locks", false, false, 2},
-    [RETAINED_TRY] = {"tries", false, false, 2},
-    [RETAINED_GIVE_UP] = {"gives up", false, false, 2},
-    [RETAINED_UNLOCK_END] = {"unlocks what cannot go on", false, false, 2},
-    [RETAINED_IDLE_TIMER] = {"the timer, in doubt", false, false, 1},
-    [RETAINED_YIELD] = {"yields", false, false, 1},
-    [RETAINED_CLOSE] = {"is closed", false, false, 1},
-    [RETAINED_LAPSE] = {"the deadline passes", false, false, 1},
-    [RETAINED_EXPIRE] = {"the session expires", false, false, 1},
-    [RETAINED_FOREIGN_COME] = {"the foreigner comes", false, false, 0},
-    [RETAINED_TICKS] = {"time passes", false, false, 0},
-    [RETAINED_BREAK] = {"the connection breaks", false, true, 1},
-    [RETAINED_FAIL] = {"the attempt fails", false, true, 1},
-    [RETAINED_UNLOOKED] = {"the list is refused", false, true, 1},
-    [RETAINED_DELETE] = {"an administrator deletes the node", false, true, 1},
+    [RETAINED_SERVE] = {"the server does what was sent", false, 1},
+    [RETAINED_DELIVER] = {"an answer or event comes", false, 1},
+    [RETAINED_TIMER] = {"the timer", false, 1},
+    [RETAINED_END_TOLD] = {"the end of the node is told", false, 1},
+    [RETAINED_DOUBT] = {"the session is in doubt", false, 1},
+    [RETAINED_CONNECT] = {"connects", false, 1},
+    [RETAINED_PROVE] = {"the doubt is over", false, 1},
+    [RETAINED_FOREIGN_GRANT] = {"the foreigner has it", false, 0},
+    [RETAINED_FOREIGN_LEAVE] = {"the foreigner leaves", false, 0},
+    [RETAINED_UNLOCK] = {"unlocks", false, 2},
+    [RETAINED_LOCK] = {"locks", false, 2},
+    [RETAINED_TRY] = {"tries", false, 2},
+    [RETAINED_GIVE_UP] = {"gives up", false, 2},
+    [RETAINED_UNLOCK_END] = {"unlocks what cannot go on", false, 2},
+    [RETAINED_IDLE_TIMER] = {"the timer, in doubt", false, 1},
+    [RETAINED_YIELD] = {"yields", false, 1},
+    [RETAINED_CLOSE] = {"is closed", false, 1},
+    [RETAINED_LAPSE] = {"the deadline passes", false, 1},
+    [RETAINED_EXPIRE] = {"the session expires", false, 1},
+    [RETAINED_FOREIGN_COME] = {"the foreigner comes", false, 0},
+    [RETAINED_TICKS] = {"time passes", false, 0},
+    [RETAINED_BREAK] = {"the connection breaks", true, 1},
+    [RETAINED_FAIL] = {"the attempt fails", true, 1},
+    [RETAINED_UNLOOKED] = {"the list is refused", true, 1},
+    [RETAINED_DELETE] = {"an administrator deletes the node", true, 1},
 };
 
 const char *retained_move_text(enum retained_move kind)
@@ -41,13 +42,10 @@ const char *retained_move_text(enum retained_move kind)
     return moves[kind].text;
 }
 
-bool retained_is_fair(struct breadth_step step)
+void retained_init(void *state)
 {
-    return moves[step.kind].fair;
-}
+    struct retained_state *st = state;
 
-void retained_init(struct retained_state *st)
-{
     memset(st, 0, sizeof *st);
     st->arrivals = (uint8_t)retained_config.arrivals;
     st->ticks = (uint8_t)retained_config.ticks;
@@ -113,9 +111,7 @@ static void give_up(struct retained_state *st, uint8_t h, uint8_t caller)
 
     while (handle->line[at] != caller)
         at++;
-    handle->waiting--;
-    memmove(&handle->line[at], &handle->line[at + 1], (size_t)(RETAINED_CALLERS - at - 1));
-    handle->line[RETAINED_CALLERS - 1] = 0;
+    flat_remove(handle->line, &handle->waiting, 1, at);
     handle->caller[caller] = CALLER_OUT;
     retained_step(st, h, (struct retain_event){.kind = RETAIN_EV_GAVE_UP, .first = at == 0});
 }
@@ -226,8 +222,9 @@ static void happen(struct retained_state *st, enum retained_move kind)
     }
 }
 
-void retained_do(struct retained_state *st, struct breadth_step s)
+void retained_do(void *state, struct breadth_step s)
 {
+    struct retained_state *st = state;
     const enum retained_move kind = (enum retained_move)s.kind;
     const uint8_t h = s.at / RETAINED_CALLERS, caller = s.at % RETAINED_CALLERS;
 
@@ -348,8 +345,9 @@ static int list_each(const struct retained_state *st, enum retained_move kind, u
     return n;
 }
 
-int retained_list(const struct retained_state *st, struct breadth_step *steps)
+int retained_list(const void *state, struct breadth_step *steps)
 {
+    const struct retained_state *st = state;
     int n = 0;
 
     for (uint8_t kind = 0; kind < RETAINED_MOVES; kind++) {

@@ -1,6 +1,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "flat.h"
 #include "retained.h"
 
 int retained_find(const struct retained_state *st, uint8_t owner, uint8_t generation)
@@ -57,10 +58,7 @@ void retained_foreign_come(struct retained_state *st)
 
 void retained_remove(struct retained_state *st, uint8_t at)
 {
-    st->nodes--;
-    memmove(&st->node[at], &st->node[at + 1],
-            sizeof st->node[0] * (size_t)(RETAINED_NODES - at - 1));
-    memset(&st->node[RETAINED_NODES - 1], 0, sizeof st->node[0]);
+    flat_remove(st->node, &st->nodes, sizeof st->node[0], at);
     changed(st);
 }
 
@@ -82,20 +80,13 @@ static void list(struct retained_state *st, uint8_t h, const struct retained_wir
         st->node[own].waits = true;
 }
 
-static void shift(struct retained_wire *wires, uint8_t *count, int capacity)
-{
-    --*count;
-    memmove(&wires[0], &wires[1], sizeof wires[0] * (size_t)(capacity - 1));
-    memset(&wires[capacity - 1], 0, sizeof wires[0]);
-}
-
 void retained_serve(struct retained_state *st, uint8_t h)
 {
     struct retained_handle *handle = &st->h[h];
     const struct retained_wire r = handle->request[0];
     int own;
 
-    shift(handle->request, &handle->requests, RETAINED_REQUESTS);
+    flat_remove(handle->request, &handle->requests, sizeof handle->request[0], 0);
     if (r.what == REQUEST_CREATE) {
         create(st, h, r.generation);
         answer(handle, ANSWER_CREATED, r.generation)->watch = r.watch;

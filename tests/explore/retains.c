@@ -36,36 +36,6 @@ static const struct {
 
 static uint32_t reached; /* by any search: a bit for each state of the machine */
 
-static void init(void *state)
-{
-    retained_init(state);
-}
-
-static int list(const void *state, struct breadth_step *steps)
-{
-    return retained_list(state, steps);
-}
-
-static void take(void *state, struct breadth_step step)
-{
-    retained_do(state, step);
-}
-
-static const char *broken(const void *state)
-{
-    enum retained_broken what =
-        (enum retained_broken)((const struct retained_state *)state)->broken;
-
-    return what ? retained_broken_text(what) : NULL;
-}
-
-static const char *stuck(const void *state)
-{
-    enum retained_broken what = retained_check_end(state);
-
-    return what ? retained_broken_text(what) : NULL;
-}
-
 static void print(const void *state, const struct breadth_step *by)
 {
     const struct retained_state *st = state;
@@ -93,12 +63,13 @@ static void note_reached(const void *state)
 }
 
 static const struct breadth_world world = {.size = sizeof(struct retained_state),
-                                           .init = init,
-                                           .list = list,
-                                           .take = take,
-                                           .is_fair = retained_is_fair,
-                                           .broken = broken,
-                                           .stuck = stuck,
+                                           .broken = offsetof(struct retained_state, broken),
+                                           .texts = retained_broken_texts,
+                                           .unfair = RETAINED_LOCK,
+                                           .init = retained_init,
+                                           .list = retained_list,
+                                           .take = retained_do,
+                                           .check_end = retained_check_end,
                                            .print = print,
                                            .reached = note_reached};
 

@@ -2,23 +2,25 @@
 
 #include <string.h>
 
+#include "flat.h"
+
 struct round_config round_config;
 
 static const struct {
     const char *text;
-    bool fair, fault;
+    bool fault;
 } moves[ROUND_MOVES] = {
-    [ROUND_SERVE] = {"the server takes up a request of", true, false},
-    [ROUND_DELIVER] = {"an answer or event reaches", true, false},
-    [ROUND_ENTER] = {"enters", true, false},
-    [ROUND_LEAVE] = {"leaves", true, false},
-    [ROUND_STOP] = {"the time is over of", false, true},
-    [ROUND_EXPIRE] = {"the session ends of", false, true},
-    [ROUND_CRASH] = {"crashes", false, true},
-    [ROUND_FOREIGN] = {"another library makes ready", false, true},
+    [ROUND_SERVE] = {"the server takes up a request of", false},
+    [ROUND_DELIVER] = {"an answer or event reaches", false},
+    [ROUND_ENTER] = {"enters", false},
+    [ROUND_LEAVE] = {"leaves", false},
+    [ROUND_STOP] = {"the time is over of", true},
+    [ROUND_EXPIRE] = {"the session ends of", true},
+    [ROUND_CRASH] = {"crashes", true},
+    [ROUND_FOREIGN] = {"another library makes ready", true},
 };
 
-static const char *const texts[ROUND_BROKEN_COUNT] = {
+const char *const round_broken_texts[ROUND_BROKEN_COUNT] = {
     [ROUND_WHOLE] = "nothing",
     [ROUND_FEW] = "entered, and there were never enough",
     [ROUND_MANY] = "more are inside than asked for",
@@ -28,19 +30,9 @@ static const char *const texts[ROUND_BROKEN_COUNT] = {
     [ROUND_STUCK] = "nothing can happen, but somebody waits",
 };
 
-const char *round_broken_text(enum round_broken broken)
-{
-    return texts[broken];
-}
-
 const char *round_move_text(enum round_move kind)
 {
     return moves[kind].text;
-}
-
-bool round_is_fair(struct breadth_step step)
-{
-    return moves[step.kind].fair;
 }
 
 static void fail(struct round_state *st, enum round_broken broken)
@@ -49,8 +41,10 @@ static void fail(struct round_state *st, enum round_broken broken)
         st->broken = (uint8_t)broken;
 }
 
-void round_init(struct round_state *st)
+void round_init(void *state)
 {
+    struct round_state *st = state;
+
     memset(st, 0, sizeof *st);
     st->faults = (uint8_t)round_config.faults;
     for (int i = 0; i < round_config.members; i++) {
@@ -65,23 +59,6 @@ static void hear(struct round_member *m, struct round_heard what)
 {
     if (m->heard < ROUND_HEARD)
         m->hear[m->heard++] = what;
-}
-
-static struct round_heard pop_heard(struct round_member *m)
-{
-    struct round_heard first = m->hear[0];
-
-    m->heard--;
-    memmove(&m->hear[0], &m->hear[1], sizeof m->hear[0] * m->heard);
-    memset(&m->hear[m->heard], 0, sizeof m->hear[0]);
-    return first;
-}
-
-static void pop_asked(struct round_member *m)
-{
-    m->asked--;
-    memmove(&m->ask[0], &m->ask[1], sizeof m->ask[0] * m->asked);
-    memset(&m->ask[m->asked], 0, sizeof m->ask[0]);
 }
 
 /* A subscription that was dropped does not fire, whatever is on its way. */
@@ -235,7 +212,7 @@ static void serve(struct round_state *st, int at)
     if (answered)
         hear(m, reply);
     if (answered || m->ask[0].kind == BARRIER_ACT_AWAIT)
-        pop_asked(m);
+        flat_remove(m->ask, &m->asked, sizeof m->ask[0], 0);
     else
         m->ask[0].listed = true;
 }
@@ -310,8 +287,9 @@ static void step(struct round_state *st, int at, struct barrier_event ev)
 static void deliver(struct round_state *st, int at)
 {
     struct round_member *m = &st->m[at];
-    const struct round_heard h = pop_heard(m);
+    const struct round_heard h = m->hear[0];
 
+    flat_remove(m->hear, &m->heard, sizeof h, 0);
     if (h.kind == BARRIER_EV_COUNTED)
         memcpy(m->members, h.counted, sizeof m->members);
     if (h.kind == BARRIER_EV_GONE && h.tag == m->machine.tag)
@@ -400,8 +378,9 @@ static bool is_possible(const struct round_state *st, enum round_move kind, int 
     }
 }
 
-int round_list(const struct round_state *st, struct breadth_step *steps)
+int round_list(const void *state, struct breadth_step *steps)
 {
+    const struct round_state *st = state;
     int count = 0;
 
     for (uint8_t kind = 0; kind < ROUND_MOVES; kind++) {
@@ -415,63 +394,39 @@ int round_list(const struct round_state *st, struct breadth_step *steps)
 
 /* ---- numbers: only their order matters, and of tags, whether they are the present one ---- */
 
-enum { NUMBERS_MAX = 128 };
-
-struct numbers {
-    uint64_t *list[NUMBERS_MAX];
-    int count;
-};
-
-static void add(struct numbers *all, uint64_t *number)
+static void collect(struct round_state *st, struct flat_numbers *all)
 {
-    if (*number)
-        all->list[all->count++] = number;
-}
-
-static void collect(struct round_state *st, struct numbers *all)
-{
-    add(all, &st->zxid);
-    add(all, &st->ready);
-    add(all, &st->bound);
+    flat_add(all, &st->zxid);
+    flat_add(all, &st->ready);
+    flat_add(all, &st->bound);
     for (int i = 0; i < ROUND_MEMBERS; i++) {
         struct round_member *m = &st->m[i];
-        add(all, &st->node[i]);
-        add(all, &m->machine.czxid);
-        add(all, &m->machine.before);
-        add(all, &m->machine.bound);
+        flat_add(all, &st->node[i]);
+        flat_add(all, &m->machine.czxid);
+        flat_add(all, &m->machine.before);
+        flat_add(all, &m->machine.bound);
         for (int k = 0; k < ROUND_MEMBERS; k++)
-            add(all, &m->members[k]);
+            flat_add(all, &m->members[k]);
         for (int k = 0; k < m->asked; k++) {
-            add(all, &m->ask[k].bound);
+            flat_add(all, &m->ask[k].bound);
             for (int n = 0; n < ROUND_MEMBERS; n++)
-                add(all, &m->ask[k].names[n]);
+                flat_add(all, &m->ask[k].names[n]);
         }
         for (int k = 0; k < m->heard; k++) {
-            add(all, &m->hear[k].zxid);
-            add(all, &m->hear[k].bound);
+            flat_add(all, &m->hear[k].zxid);
+            flat_add(all, &m->hear[k].bound);
             for (int n = 0; n < ROUND_MEMBERS; n++)
-                add(all, &m->hear[k].counted[n]);
+                flat_add(all, &m->hear[k].counted[n]);
         }
     }
 }
 
 static void rank(struct round_state *st)
 {
-    struct numbers all = {.count = 0};
-    uint64_t ranks[NUMBERS_MAX];
+    struct flat_numbers all = {.count = 0};
 
     collect(st, &all);
-    for (int i = 0; i < all.count; i++) {
-        ranks[i] = 1;
-        for (int k = 0; k < all.count; k++) {
-            bool first = true;
-            for (int n = 0; n < k; n++)
-                first &= *all.list[n] != *all.list[k];
-            ranks[i] += first && *all.list[k] < *all.list[i];
-        }
-    }
-    for (int i = 0; i < all.count; i++)
-        *all.list[i] = ranks[i];
+    flat_rank(&all);
 }
 
 /* What the machine will not look at again is the same in all states. */
@@ -524,8 +479,10 @@ static void age(struct round_state *st)
     st->version = 1;
 }
 
-void round_do(struct round_state *st, struct breadth_step by)
+void round_do(void *state, struct breadth_step by)
 {
+    struct round_state *st = state;
+
     if (moves[by.kind].fault)
         st->faults--;
     take(st, by);
@@ -539,8 +496,9 @@ void round_do(struct round_state *st, struct breadth_step by)
     age(st);
 }
 
-enum round_broken round_check_end(const struct round_state *st)
+int round_check_end(const void *state)
 {
+    const struct round_state *st = state;
     int entering = 0;
 
     for (int i = 0; i < round_config.members; i++) {

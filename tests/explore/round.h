@@ -78,13 +78,12 @@ struct round_config {
 
 extern struct round_config round_config;
 
-void round_init(struct round_state *st);
-int round_list(const struct round_state *st, struct breadth_step *steps);
-void round_do(struct round_state *st, struct breadth_step step);
-bool round_is_fair(struct breadth_step step);
-enum round_broken round_check_end(const struct round_state *st);
+void round_init(void *state);
+int round_list(const void *state, struct breadth_step *steps);
+void round_do(void *state, struct breadth_step step);
+int round_check_end(const void *state); /* enum round_broken */
 
-const char *round_broken_text(enum round_broken broken);
+extern const char *const round_broken_texts[ROUND_BROKEN_COUNT];
 const char *round_move_text(enum round_move kind);
 
 #endif

@@ -22,35 +22,6 @@ static const struct {
 
 static uint32_t reached; /* by any search: a bit for each state of the machine */
 
-static void init(void *state)
-{
-    round_init(state);
-}
-
-static int list(const void *state, struct breadth_step *steps)
-{
-    return round_list(state, steps);
-}
-
-static void take(void *state, struct breadth_step step)
-{
-    round_do(state, step);
-}
-
-static const char *broken(const void *state)
-{
-    enum round_broken what = (enum round_broken)((const struct round_state *)state)->broken;
-
-    return what ? round_broken_text(what) : NULL;
-}
-
-static const char *stuck(const void *state)
-{
-    enum round_broken what = round_check_end(state);
-
-    return what ? round_broken_text(what) : NULL;
-}
-
 static void print(const void *state, const struct breadth_step *by)
 {
     const struct round_state *st = state;
@@ -72,12 +43,13 @@ static void note_reached(const void *state)
 }
 
 static const struct breadth_world world = {.size = sizeof(struct round_state),
-                                           .init = init,
-                                           .list = list,
-                                           .take = take,
-                                           .is_fair = round_is_fair,
-                                           .broken = broken,
-                                           .stuck = stuck,
+                                           .broken = offsetof(struct round_state, broken),
+                                           .texts = round_broken_texts,
+                                           .unfair = ROUND_STOP,
+                                           .init = round_init,
+                                           .list = round_list,
+                                           .take = round_do,
+                                           .check_end = round_check_end,
                                            .print = print,
                                            .reached = note_reached};
 

@@ -22,35 +22,6 @@ static const struct {
 
 static uint32_t reached; /* by any search: a bit for each state of the machine */
 
-static void init(void *state)
-{
-    line_init(state);
-}
-
-static int list(const void *state, struct breadth_step *steps)
-{
-    return line_list(state, steps);
-}
-
-static void take(void *state, struct breadth_step step)
-{
-    line_do(state, step);
-}
-
-static const char *broken(const void *state)
-{
-    enum line_broken what = (enum line_broken)((const struct line_state *)state)->broken;
-
-    return what ? line_broken_text(what) : NULL;
-}
-
-static const char *stuck(const void *state)
-{
-    enum line_broken what = line_check_end(state);
-
-    return what ? line_broken_text(what) : NULL;
-}
-
 static void print(const void *state, const struct breadth_step *by)
 {
     const struct line_state *st = state;
@@ -67,12 +38,13 @@ static void note_reached(const void *state)
 }
 
 static const struct breadth_world world = {.size = sizeof(struct line_state),
-                                           .init = init,
-                                           .list = list,
-                                           .take = take,
-                                           .is_fair = line_is_fair,
-                                           .broken = broken,
-                                           .stuck = stuck,
+                                           .broken = offsetof(struct line_state, broken),
+                                           .texts = line_broken_texts,
+                                           .unfair = LINE_LAG,
+                                           .init = line_init,
+                                           .list = line_list,
+                                           .take = line_do,
+                                           .check_end = line_check_end,
                                            .print = print,
                                            .reached = note_reached};
 
