@@ -2,30 +2,11 @@
  * has it makes a node in path/leases and waits until there are few enough. */
 #include "fourletter.h"
 #include "live.h"
-#include "mutex_actors.h"
+#include "semaphore_actors.h"
 #include "suites.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static zkl_semaphore *semaphore(zkl_session *s, const char *path, int limit)
-{
-    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
-    zkl_semaphore *m = NULL;
-
-    o.limit = limit;
-    o.layout = ZKL_SEMAPHORE_CURATOR;
-    REQUIRE(zkl_semaphore_new(&m, s, path, &o) == 0);
-    return m;
-}
-
-static zkl_grant *acquire(zkl_semaphore *m)
-{
-    zkl_grant *g = NULL;
-
-    REQUIRE(zkl_semaphore_acquire(m, 1, ZKL_FOREVER, &g) == 0);
-    return g;
-}
 
 static int count(struct live *t, const char *below)
 {
@@ -40,11 +21,6 @@ static int count(struct live *t, const char *below)
 static bool stands(struct live *t, int locks, int leases)
 {
     return count(t, "/locks") == locks && count(t, "/leases") == leases;
-}
-
-static void begin(zkl_semaphore *m, struct completion *c)
-{
-    REQUIRE(zkl_semaphore_acquire_async(m, 1, ZKL_FOREVER, completion_take, c, NULL) == 0);
 }
 
 /* The path of the only child below; free() it. */
@@ -62,8 +38,8 @@ static char *only_child(struct live *t, const char *below)
 static void permits_are_shared(void)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = semaphore(t->session, t->lock, 2);
-    zkl_grant *a = acquire(m), *b = acquire(m), *none = NULL;
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_LEASES);
+    zkl_grant *a = semaphore_acquire(m, 1), *b = semaphore_acquire(m, 1), *none = NULL;
     struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
     struct Stat stat;
     char *below = g_strconcat(t->lock, "/leases/_c_", NULL);
@@ -75,9 +51,9 @@ static void permits_are_shared(void)
     LIVE_UNTIL(stands(t, 0, 2));
     CHECK_INT(zkl_semaphore_acquire(m, 1, 0, &none), ZKL_EBUSY);
     LIVE_UNTIL(stands(t, 0, 2));
-    begin(m, &c);
+    semaphore_begin(m, 1, &c);
     LIVE_UNTIL(stands(t, 1, 3)); /* it waits with the lock held */
-    begin(m, &d);
+    semaphore_begin(m, 1, &d);
     LIVE_UNTIL(stands(t, 2, 3));
     CHECK_INT(completion_calls(&c), 0);
     zkl_grant_release(b);
@@ -98,14 +74,14 @@ static void permits_are_shared(void)
 static void every_child_counts(void)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = semaphore(t->session, t->lock, 2);
-    zkl_grant *a = acquire(m), *none = NULL;
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_LEASES);
+    zkl_grant *a = semaphore_acquire(m, 1), *none = NULL;
     struct completion c = COMPLETION_INIT;
     char *odd = g_strconcat(t->lock, "/leases/odd", NULL);
 
     REQUIRE(raw_create(t->admin, odd, "", 0, 0, NULL) == ZOK);
     CHECK_INT(zkl_semaphore_acquire(m, 1, 0, &none), ZKL_EBUSY);
-    begin(m, &c);
+    semaphore_begin(m, 1, &c);
     LIVE_UNTIL(stands(t, 1, 2));
     CHECK_INT(completion_calls(&c), 0);
     REQUIRE(raw_delete(t->admin, odd) == ZOK);
@@ -121,17 +97,18 @@ static void gives_up(void)
 {
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
-    zkl_semaphore *m = semaphore(t->session, t->lock, 1), *n = semaphore(other, t->lock, 1);
-    zkl_grant *a = acquire(m), *none = NULL;
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 1, SEMAPHORE_LEASES),
+                  *n = semaphore_open(other, t->lock, 1, SEMAPHORE_LEASES);
+    zkl_grant *a = semaphore_acquire(m, 1), *none = NULL;
     struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
 
     CHECK_INT(zkl_semaphore_acquire(n, 1, 100, &none), ZKL_ETIMEDOUT);
     CHECK_ERROR(ZKL_ETIMEDOUT, t->lock);
     LIVE_UNTIL(stands(t, 0, 1));
     LIVE_UNTIL(fourletter_watches_of(t->port, zkl_session_id(other)) == 0);
-    begin(n, &c);
+    semaphore_begin(n, 1, &c);
     LIVE_UNTIL(stands(t, 1, 2));
-    begin(m, &d);
+    semaphore_begin(m, 1, &d);
     LIVE_UNTIL(stands(t, 2, 2));
     zkl_semaphore_free(n);
     CHECK_INT(completion_wait(&c), ZKL_ECLOSED);
@@ -143,27 +120,14 @@ static void gives_up(void)
     live_end(t);
 }
 
+static bool one_waits(struct live *t)
+{
+    return stands(t, 1, 2);
+}
+
 static void loss(void)
 {
-    struct live *t = live_begin();
-    zkl_session *other = live_open(t, t->connect, NULL);
-    zkl_semaphore *m = semaphore(t->session, t->lock, 1), *n = semaphore(other, t->lock, 1);
-    zkl_grant *a = acquire(n);
-    struct completion c = COMPLETION_INIT;
-    struct changes changes = CHANGES_INIT;
-
-    REQUIRE(zkl_grant_on_change(a, changes_take, &changes) == 0);
-    begin(m, &c);
-    LIVE_UNTIL(stands(t, 1, 2));
-    REQUIRE(raw_expire(t->port, zkl_session_id(other)));
-    changes_wait(&changes, ZKL_LOST);
-    CHECK_INT(completion_wait(&c), 0);
-    zkl_grant_release(a);
-    CHECK_INT(changes_seen(&changes, ZKL_LOST), 1);
-    zkl_grant_release(c.grant);
-    zkl_semaphore_free(m);
-    zkl_semaphore_free(n);
-    live_end(t);
+    semaphore_loss(SEMAPHORE_LEASES, one_waits);
 }
 
 /* A lease that waits without the lock could wait for another that does: it goes, and its owner
@@ -172,14 +136,15 @@ static void lock_goes_while_it_waits(void)
 {
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
-    zkl_semaphore *m = semaphore(t->session, t->lock, 1), *n = semaphore(other, t->lock, 1);
-    zkl_grant *a = acquire(m);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 1, SEMAPHORE_LEASES),
+                  *n = semaphore_open(other, t->lock, 1, SEMAPHORE_LEASES);
+    zkl_grant *a = semaphore_acquire(m, 1);
     struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
 
-    begin(n, &c);
+    semaphore_begin(n, 1, &c);
     LIVE_UNTIL(stands(t, 1, 2));
     char *lock = only_child(t, "/locks");
-    begin(m, &d);
+    semaphore_begin(m, 1, &d);
     LIVE_UNTIL(stands(t, 2, 2));
     REQUIRE(raw_delete(t->admin, lock) == ZOK);
     LIVE_UNTIL(stands(t, 2, 2) && raw_exists(t->admin, lock, NULL) == ZNONODE);
@@ -203,11 +168,12 @@ static void session_ends_while_it_waits(void)
 {
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
-    zkl_semaphore *m = semaphore(t->session, t->lock, 1), *n = semaphore(other, t->lock, 1);
-    zkl_grant *a = acquire(m);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 1, SEMAPHORE_LEASES),
+                  *n = semaphore_open(other, t->lock, 1, SEMAPHORE_LEASES);
+    zkl_grant *a = semaphore_acquire(m, 1);
     struct completion c = COMPLETION_INIT;
 
-    begin(n, &c);
+    semaphore_begin(n, 1, &c);
     LIVE_UNTIL(stands(t, 1, 2));
     char *lock = only_child(t, "/locks");
     REQUIRE(raw_expire(t->port, zkl_session_id(other)));
@@ -228,8 +194,8 @@ static void two_layouts(void)
 {
     struct live *t = live_begin();
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
-    zkl_semaphore *m = semaphore(t->session, t->lock, 2), *own = NULL;
-    zkl_grant *a = acquire(m), *none = NULL;
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_LEASES), *own = NULL;
+    zkl_grant *a = semaphore_acquire(m, 1), *none = NULL;
 
     o.limit = 2;
     REQUIRE(zkl_semaphore_new(&own, t->session, t->lock, &o) == 0);
@@ -266,7 +232,7 @@ static int new_with(struct live *t, int limit, int numbered, int layout)
 static void what_is_refused(void)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = semaphore(t->session, t->lock, 2);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_LEASES);
     zkl_grant *none = NULL;
     int limit;
 
@@ -287,14 +253,12 @@ static void many_at_once(void)
     enum { COUNT = 24, LIMIT = 3 };
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
-    zkl_semaphore *m[] = {semaphore(t->session, t->lock, LIMIT), semaphore(other, t->lock, LIMIT)};
+    zkl_semaphore *m[] = {semaphore_open(t->session, t->lock, LIMIT, SEMAPHORE_LEASES),
+                          semaphore_open(other, t->lock, LIMIT, SEMAPHORE_LEASES)};
     struct completion all[COUNT];
     int held = 0, released = 0;
 
-    for (int i = 0; i < COUNT; i++) {
-        all[i] = (struct completion)COMPLETION_INIT;
-        begin(m[i % 2], &all[i]);
-    }
+    semaphore_begin_all(m, all, COUNT);
     while (released < COUNT) {
         held = 0;
         for (int i = 0; i < COUNT; i++)

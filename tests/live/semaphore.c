@@ -1,34 +1,16 @@
 /* A semaphore: who has its permits, who hears of a release, what its limit is. */
 #include "fourletter.h"
 #include "live.h"
-#include "mutex_actors.h"
+#include "semaphore_actors.h"
 #include "suites.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static zkl_semaphore *semaphore(zkl_session *s, const char *path, int limit)
-{
-    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
-    zkl_semaphore *m = NULL;
-
-    o.limit = limit;
-    REQUIRE(zkl_semaphore_new(&m, s, path, &o) == 0);
-    return m;
-}
-
-static zkl_grant *acquire(zkl_semaphore *m, int permits)
-{
-    zkl_grant *g = NULL;
-
-    REQUIRE(zkl_semaphore_acquire(m, permits, ZKL_FOREVER, &g) == 0);
-    return g;
-}
-
 /* One that waits, in its place of n children. */
 static void queue(struct live *t, zkl_semaphore *m, int permits, struct completion *c, int n)
 {
-    REQUIRE(zkl_semaphore_acquire_async(m, permits, ZKL_FOREVER, completion_take, c, NULL) == 0);
+    semaphore_begin(m, permits, c);
     LIVE_UNTIL(live_contenders(t, t->lock) == n);
     session_settle(t, t->session);
     CHECK_INT(completion_calls(c), 0);
@@ -50,8 +32,8 @@ static void check_limit(struct live *t, const char *due)
 static void permits_are_shared(void)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = semaphore(t->session, t->lock, 2);
-    zkl_grant *a = acquire(m, 1), *b = acquire(m, 1), *c = NULL;
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_PLAIN);
+    zkl_grant *a = semaphore_acquire(m, 1), *b = semaphore_acquire(m, 1), *c = NULL;
     struct Stat stat;
 
     CHECK_INT(zkl_semaphore_acquire(m, 1, 0, &c), ZKL_EBUSY);
@@ -64,7 +46,7 @@ static void permits_are_shared(void)
     CHECK_INT(stat.czxid, zkl_grant_token(b));
     CHECK_INT(stat.version, 0); /* nobody was behind: nobody was told */
     zkl_grant_release(a);
-    c = acquire(m, 1);
+    c = semaphore_acquire(m, 1);
     zkl_grant_release(b);
     zkl_grant_release(c);
     LIVE_UNTIL(live_contenders(t, t->lock) == 0);
@@ -76,9 +58,9 @@ static void permits_are_shared(void)
 static void release_reaches_the_first_in_line(void)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = semaphore(t->session, t->lock, 2),
-                  *n = semaphore(live_open(t, t->connect, NULL), t->lock, 2);
-    zkl_grant *a = acquire(m, 1), *b = acquire(n, 1);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_PLAIN),
+                  *n = semaphore_open(live_open(t, t->connect, NULL), t->lock, 2, SEMAPHORE_PLAIN);
+    zkl_grant *a = semaphore_acquire(m, 1), *b = semaphore_acquire(n, 1);
     struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
 
     queue(t, m, 1, &c, 3);
@@ -100,8 +82,8 @@ static void release_reaches_the_first_in_line(void)
 static void all_or_nothing_in_order(void)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = semaphore(t->session, t->lock, 3);
-    zkl_grant *a = acquire(m, 2), *e = NULL;
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 3, SEMAPHORE_PLAIN);
+    zkl_grant *a = semaphore_acquire(m, 2), *e = NULL;
     struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
 
     queue(t, m, 2, &c, 2);
@@ -121,8 +103,9 @@ static void limit_is_raised(void)
 {
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
-    zkl_semaphore *m = semaphore(t->session, t->lock, 1), *admin = semaphore(other, t->lock, 0);
-    zkl_grant *a = acquire(m, 1);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 1, SEMAPHORE_PLAIN),
+                  *admin = semaphore_open(other, t->lock, 0, SEMAPHORE_PLAIN);
+    zkl_grant *a = semaphore_acquire(m, 1);
     struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
     int limit = 0;
 
@@ -145,8 +128,8 @@ static void limit_is_raised(void)
 static void limit_is_lowered(void)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = semaphore(t->session, t->lock, 2);
-    zkl_grant *a = acquire(m, 1), *b = acquire(m, 1);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_PLAIN);
+    zkl_grant *a = semaphore_acquire(m, 1), *b = semaphore_acquire(m, 1);
     struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
 
     queue(t, m, 2, &c, 3);
@@ -169,7 +152,7 @@ static void limit_is_lowered(void)
 static void more_than_the_limit(void)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = semaphore(t->session, t->lock, 2);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_PLAIN);
     zkl_grant *g = NULL;
 
     CHECK_INT(zkl_semaphore_acquire(m, 3, ZKL_FOREVER, &g), ZKL_ELIMIT);
@@ -183,8 +166,8 @@ static void more_than_the_limit(void)
 static void whose_limit(void)
 {
     struct live *t = live_begin();
-    zkl_semaphore *none = semaphore(t->session, t->lock, 0),
-                  *three = semaphore(t->session, t->lock, 3);
+    zkl_semaphore *none = semaphore_open(t->session, t->lock, 0, SEMAPHORE_PLAIN),
+                  *three = semaphore_open(t->session, t->lock, 3, SEMAPHORE_PLAIN);
     zkl_grant *g = NULL;
     int limit;
 
@@ -194,10 +177,10 @@ static void whose_limit(void)
     live_make_directory(t);
     CHECK_INT(zkl_semaphore_acquire(none, 1, ZKL_FOREVER, &g), ZKL_ENOENT);
     CHECK_INT(zkl_semaphore_get_limit(none, ZKL_FOREVER, &limit), ZKL_ELAYOUT);
-    zkl_grant_release(acquire(three, 3));
+    zkl_grant_release(semaphore_acquire(three, 3));
     check_limit(t, "3");
     CHECK_INT(zkl_semaphore_set_limit(none, 2, ZKL_FOREVER), 0);
-    zkl_grant_release(acquire(none, 2));
+    zkl_grant_release(semaphore_acquire(none, 2));
     CHECK_INT(zkl_semaphore_acquire(three, 3, ZKL_FOREVER, &g), ZKL_ELIMIT);
     REQUIRE(raw_set(t->admin, t->lock, "some text", 9) == ZOK);
     CHECK_INT(zkl_semaphore_acquire(three, 1, ZKL_FOREVER, &g), ZKL_ENOENT);
@@ -214,8 +197,9 @@ static void gives_up(void)
 {
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
-    zkl_semaphore *m = semaphore(t->session, t->lock, 1), *n = semaphore(other, t->lock, 1);
-    zkl_grant *a = acquire(m, 1), *none = NULL;
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 1, SEMAPHORE_PLAIN),
+                  *n = semaphore_open(other, t->lock, 1, SEMAPHORE_PLAIN);
+    zkl_grant *a = semaphore_acquire(m, 1), *none = NULL;
     struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
     zkl_op *op;
 
@@ -240,8 +224,8 @@ static void gives_up(void)
 static void touch_keeps_what_others_wrote(void)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = semaphore(t->session, t->lock, 1);
-    zkl_grant *a = acquire(m, 1);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 1, SEMAPHORE_PLAIN);
+    zkl_grant *a = semaphore_acquire(m, 1);
     struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
 
     queue(t, m, 1, &c, 2);
@@ -263,27 +247,14 @@ static void touch_keeps_what_others_wrote(void)
     live_end(t);
 }
 
-/* A session that ends by force: its holder hears it, its permit is the next one's. */
+static bool one_waits(struct live *t)
+{
+    return live_contenders(t, t->lock) == 2;
+}
+
 static void loss(void)
 {
-    struct live *t = live_begin();
-    zkl_session *other = live_open(t, t->connect, NULL);
-    zkl_semaphore *m = semaphore(t->session, t->lock, 1), *n = semaphore(other, t->lock, 1);
-    zkl_grant *a = acquire(n, 1);
-    struct completion c = COMPLETION_INIT;
-    struct changes changes = CHANGES_INIT;
-
-    REQUIRE(zkl_grant_on_change(a, changes_take, &changes) == 0);
-    queue(t, m, 1, &c, 2);
-    REQUIRE(raw_expire(t->port, zkl_session_id(other)));
-    changes_wait(&changes, ZKL_LOST);
-    CHECK_INT(completion_wait(&c), 0);
-    zkl_grant_release(a);
-    CHECK_INT(changes_seen(&changes, ZKL_LOST), 1);
-    zkl_grant_release(c.grant);
-    zkl_semaphore_free(m);
-    zkl_semaphore_free(n);
-    live_end(t);
+    semaphore_loss(SEMAPHORE_PLAIN, one_waits);
 }
 
 static void take_wanted(zkl_grant *grant, zkl_state state, void *data)
@@ -297,14 +268,14 @@ static void take_wanted(zkl_grant *grant, zkl_state state, void *data)
 static void wanted(void)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = semaphore(t->session, t->lock, 2);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_PLAIN);
     struct gate gate = GATE_INIT;
-    zkl_grant *a = acquire(m, 1), *b;
+    zkl_grant *a = semaphore_acquire(m, 1), *b;
     struct completion c = COMPLETION_INIT;
 
     REQUIRE(zkl_grant_on_wanted(a, take_wanted, &gate) == 0);
     session_settle(t, t->session);
-    b = acquire(m, 1);
+    b = semaphore_acquire(m, 1);
     session_settle(t, t->session);
     CHECK(!gate.entered);
     queue(t, m, 1, &c, 3);
@@ -321,9 +292,9 @@ static void wanted(void)
 static void others_children(void)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = semaphore(t->session, t->lock, 2);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_PLAIN);
     zkl_mutex *mutex = live_mutex(t->session, t->lock);
-    zkl_grant *g = acquire(m, 1), *none = NULL;
+    zkl_grant *g = semaphore_acquire(m, 1), *none = NULL;
 
     CHECK_INT(zkl_mutex_lock(mutex, 1000, NULL), ZKL_ELAYOUT);
     zkl_grant_release(g);
@@ -336,17 +307,6 @@ static void others_children(void)
     zkl_mutex_free(mutex);
     zkl_semaphore_free(m);
     live_end(t);
-}
-
-static zkl_semaphore *numbered(zkl_session *s, const char *path, int limit)
-{
-    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
-    zkl_semaphore *m = NULL;
-
-    o.limit = limit;
-    o.numbered = 1;
-    REQUIRE(zkl_semaphore_new(&m, s, path, &o) == 0);
-    return m;
 }
 
 /* The numbers of g in words. */
@@ -365,8 +325,10 @@ static void check_slots(const zkl_grant *g, const char *due)
 static void numbers(void)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = numbered(t->session, t->lock, 4), *plain = semaphore(t->session, t->lock, 4);
-    zkl_grant *a = acquire(m, 1), *b = acquire(m, 2), *c = acquire(plain, 1);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 4, SEMAPHORE_NUMBERED),
+                  *plain = semaphore_open(t->session, t->lock, 4, SEMAPHORE_PLAIN);
+    zkl_grant *a = semaphore_acquire(m, 1), *b = semaphore_acquire(m, 2),
+              *c = semaphore_acquire(plain, 1);
     struct completion d = COMPLETION_INIT, e = COMPLETION_INIT;
     int none;
 
@@ -385,7 +347,7 @@ static void numbers(void)
     CHECK_INT(completion_wait(&e), 0);
     check_slots(e.grant, "1 2 3");
     zkl_grant_release(d.grant);
-    a = acquire(m, 1);
+    a = semaphore_acquire(m, 1);
     check_slots(a, "0");
     zkl_grant_release(a);
     zkl_grant_release(e.grant);
@@ -400,16 +362,13 @@ static void numbers_at_once(void)
     enum { COUNT = 32 };
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
-    zkl_semaphore *m[] = {numbered(t->session, t->lock, COUNT), numbered(other, t->lock, COUNT)};
+    zkl_semaphore *m[] = {semaphore_open(t->session, t->lock, COUNT, SEMAPHORE_NUMBERED),
+                          semaphore_open(other, t->lock, COUNT, SEMAPHORE_NUMBERED)};
     struct completion all[COUNT];
     bool seen[COUNT] = {false};
     int slot = -1;
 
-    for (int i = 0; i < COUNT; i++) {
-        all[i] = (struct completion)COMPLETION_INIT;
-        REQUIRE(zkl_semaphore_acquire_async(m[i % 2], 1, ZKL_FOREVER, completion_take, &all[i],
-                                            NULL) == 0);
-    }
+    semaphore_begin_all(m, all, COUNT);
     for (int i = 0; i < COUNT; i++) {
         REQUIRE(completion_wait(&all[i]) == 0);
         CHECK_INT(zkl_grant_slots(all[i].grant, &slot, 1), 1);
@@ -427,11 +386,11 @@ static void numbers_at_once(void)
 static void numbers_and_transactions(void)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = numbered(t->session, t->lock, 3);
-    zkl_grant *a = acquire(m, 2), *b;
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 3, SEMAPHORE_NUMBERED);
+    zkl_grant *a = semaphore_acquire(m, 2), *b;
 
     REQUIRE(zkl_grant_multi(a, NULL, 0, 0, ZKL_FOREVER) == 0);
-    b = acquire(m, 1);
+    b = semaphore_acquire(m, 1);
     check_slots(a, "0 1");
     check_slots(b, "2");
     REQUIRE(zkl_grant_multi(b, NULL, 0, 0, ZKL_FOREVER) == 0);
@@ -439,7 +398,7 @@ static void numbers_and_transactions(void)
     CHECK(strstr(data, "\nzkl numbers 2\nzkl tx ") != NULL);
     free(data);
     zkl_grant_release(a);
-    a = acquire(m, 1);
+    a = semaphore_acquire(m, 1);
     check_slots(a, "0");
     zkl_grant_release(a);
     zkl_grant_release(b);
@@ -452,8 +411,9 @@ static void numbers_behind_a_new_session(void)
 {
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
-    zkl_semaphore *m = numbered(t->session, t->lock, 2), *n = numbered(other, t->lock, 2);
-    zkl_grant *a = acquire(m, 1);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_NUMBERED),
+                  *n = semaphore_open(other, t->lock, 2, SEMAPHORE_NUMBERED);
+    zkl_grant *a = semaphore_acquire(m, 1);
     struct completion c = COMPLETION_INIT;
 
     REQUIRE(raw_set(t->admin, zkl_grant_node(a), "__REVOKE__", 10) == ZOK);
@@ -473,8 +433,8 @@ static void numbers_behind_a_new_session(void)
 static void numbers_that_are_not_known(void)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = numbered(t->session, t->lock, 2);
-    zkl_grant *a = acquire(m, 1), *none = NULL;
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_NUMBERED);
+    zkl_grant *a = semaphore_acquire(m, 1), *none = NULL;
     struct completion c = COMPLETION_INIT;
 
     REQUIRE(raw_set(t->admin, zkl_grant_node(a), "__REVOKE__", 10) == ZOK);
@@ -492,8 +452,8 @@ static void numbers_that_are_not_known(void)
 static void freed_meanwhile(void)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = semaphore(t->session, t->lock, 1);
-    zkl_grant *a = acquire(m, 1);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 1, SEMAPHORE_PLAIN);
+    zkl_grant *a = semaphore_acquire(m, 1);
     struct completion c = COMPLETION_INIT;
 
     queue(t, m, 1, &c, 2);
