@@ -24,6 +24,21 @@ static void loses(int ms, int worker, uint64_t token)
     at(ms, worker, EV_LOST, 0, token);
 }
 
+/* A grant is seen for the last time and released at other times, or has another token. */
+static void ends(int process, uint64_t token, int seen_ms, int released_ms)
+{
+    trial_pick(EV_SEEN, process, token)->ns = MS(seen_ms);
+    trial_pick(EV_RELEASE, process, token)->ns = MS(released_ms);
+}
+
+static void renumber(int process, uint64_t token, uint64_t to)
+{
+    static const event_kind kinds[] = {EV_GRANT, EV_OWNER, EV_SEEN, EV_RELEASE};
+
+    for (guint i = 0; i < G_N_ELEMENTS(kinds); i++)
+        trial_pick(kinds[i], process, token)->token = to;
+}
+
 static const claim reading = {CLAIM_READ, 1, 0, 0}, writing = {CLAIM_WRITE, 1, 0, 0};
 
 /* w0 and w2 read at once; then w4 writes and goes on as a reader, beside w0. */
@@ -139,20 +154,11 @@ static void rejects_a_broken_promise_of_sharing(void)
 static void rejects_falling_tokens_of_writers(void)
 {
     shared();
-    trial_pick(EV_GRANT, 10, 1)->token = 9; /* above the writer's */
-    trial_pick(EV_OWNER, 10, 1)->token = 9;
-    trial_pick(EV_SEEN, 10, 1)->token = 9;
-    trial_pick(EV_RELEASE, 10, 1)->token = 9;
+    renumber(10, 1, 9); /* above the writer's */
     trial_expect(3);
     shared();
-    trial_pick(EV_GRANT, 10, 1)->token = 2; /* readers among themselves: 2, then 1 */
-    trial_pick(EV_OWNER, 10, 1)->token = 2;
-    trial_pick(EV_SEEN, 10, 1)->token = 2;
-    trial_pick(EV_RELEASE, 10, 1)->token = 2;
-    trial_pick(EV_GRANT, 12, 2)->token = 1;
-    trial_pick(EV_OWNER, 12, 2)->token = 1;
-    trial_pick(EV_SEEN, 12, 2)->token = 1;
-    trial_pick(EV_RELEASE, 12, 2)->token = 1;
+    renumber(10, 1, 2); /* readers among themselves: 2, then 1 */
+    renumber(12, 2, 1);
     trial_expect(-1);
 }
 
@@ -174,8 +180,7 @@ static void accepts_a_reader_after_a_third_party(void)
     want(56, 2, writing);
     starts(66, 2, 5, 102);
     at(67, 2, EV_RELEASE, 0, 5);
-    trial_pick(EV_SEEN, 10, 4)->ns = MS(65);
-    trial_pick(EV_RELEASE, 10, 4)->ns = MS(65);
+    ends(10, 4, 65, 65);
     trial_expect(-1);
     trial_pick(EV_DELETE, 0, 99)->value = 105;
     trial_expect(1);
@@ -242,8 +247,7 @@ static void rejects_a_permit_too_many(void)
     at(39, 6, EV_SEEN, 890, 4);
     at(39, 6, EV_RELEASE, 0, 4);
     trial_expect(1);
-    trial_pick(EV_SEEN, 16, 4)->ns = MS(29);
-    trial_pick(EV_RELEASE, 16, 4)->ns = MS(29);
+    ends(16, 4, 29, 29);
     trial_expect(-1);
 }
 
@@ -280,25 +284,18 @@ static void rejects_a_permit_that_is_promised(void)
 static void rejects_a_number_twice(void)
 {
     counted();
-    trial_pick(EV_RELEASE, 10, 2)->ns = MS(29); /* there are permits enough */
-    trial_pick(EV_SEEN, 10, 2)->ns = MS(28);
-    trial_pick(EV_RELEASE, 12, 1)->ns = MS(36);
-    trial_pick(EV_SEEN, 12, 1)->ns = MS(35);
+    ends(10, 2, 28, 29); /* there are permits enough */
+    ends(12, 1, 35, 36);
     trial_expect(1);
     trial_pick(EV_NUMBERS, 14, 3)->value = 1; /* of the first of all */
     trial_expect(-1);
-    trial_pick(EV_SEEN, 10, 2)->ns = MS(31);
-    trial_pick(EV_RELEASE, 10, 2)->ns = MS(32);
-    trial_pick(EV_SEEN, 12, 1)->ns = MS(25);
-    trial_pick(EV_RELEASE, 12, 1)->ns = MS(26);
+    ends(10, 2, 31, 32);
+    ends(12, 1, 25, 26);
     trial_expect(1);
-    trial_pick(EV_RELEASE, 10, 2)->ns = MS(29);
-    trial_pick(EV_SEEN, 10, 2)->ns = MS(28);
-    trial_pick(EV_RELEASE, 12, 1)->ns = MS(36);
+    ends(10, 2, 28, 29);
+    ends(12, 1, 20, 21);
     trial_pick(EV_NUMBERS, 14, 3)->value = 4;
-    trial_pick(EV_SEEN, 12, 1)->ns = MS(20);
     trial_pick(EV_RELEASE, 12, 1)->kind = EV_KILL; /* its deadline is ahead */
-    trial_pick(EV_KILL, 12, 1)->ns = MS(21);
     trial_expect(2);
 }
 
@@ -325,8 +322,7 @@ static void rejects_wrong_numbers(void)
         trial_pick(EV_SEEN, 12, 1)->ns = MS(11);
         trial_pick(EV_SEEN, 12, 1)->value = 1;
         trial_pick(EV_GRANT, 12, 1)->value = 1;
-        trial_pick(EV_RELEASE, 10, 2)->ns = MS(29);
-        trial_pick(EV_SEEN, 10, 2)->ns = MS(28);
+        ends(10, 2, 28, 29);
         trial_expect(-1);
         trial_pick(EV_NUMBERS, 10, 2)->value = wrong[i];
         trial_expect(8);
@@ -374,11 +370,12 @@ static void accepts_several_paths(void)
 static void rejects_another_at_one_of_them(void)
 {
     for (int w = 1; w <= 2; w++) {
+        const uint64_t token = w == 1 ? 5 : 4;
         several();
-        trial_pick(EV_GRANT, 10 + w, w == 1 ? 5 : 4)->ns = MS(19);
+        trial_pick(EV_GRANT, 10 + w, token)->ns = MS(19);
         trial_expect(1);
         several();
-        trial_pick(EV_GRANT, 10 + w, w == 1 ? 5 : 4)->ns = MS(29); /* a promise */
+        trial_pick(EV_GRANT, 10 + w, token)->ns = MS(29); /* a promise */
         trial_pick(EV_RELEASE, 10, 1)->kind = EV_KILL;
         trial_expect(2);
     }
@@ -392,8 +389,7 @@ static void rejects_a_part_of_them(void)
     trial_pick(EV_WRITE, 11, 5)->value = 1;
     trial_expect(8);
     trial_drop(EV_RELEASE, 10, 1);
-    at(21, 0, EV_KILL, 0,
-       0); /* before it could say; and that its promise holds is seen all the same */
+    at(21, 0, EV_KILL, 0, 0); /* before it could say; its promise is seen to hold all the same */
     trial_expect(2);
 }
 
