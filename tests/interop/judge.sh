@@ -8,10 +8,14 @@
 need_kazoo
 begin
 
-# The history is on standard input.
+# The history is on standard input: of a turn both records, or one line "BEGIN-END KIND PID TOKEN FOUND-LEFT".
+take_history() {
+    sed -E 's/^([0-9]+)-([0-9]+) (.*) ([0-9]+)-([0-9]+)$/\1 begin \3 \4\n\2 end \3 \5/' >"$scratch/history"
+}
+
 judged() { # WHAT VERDICT COUNTER LEAST PID=GRANTS...
     local what=$1 verdict=$2
-    cat >"$scratch/history"
+    take_history
     echo "7 $3" >"$scratch/counter"
     shift 3
     run "$python" -B "$here/judge.py" "$scratch/counter" "$scratch/history" "$@"
@@ -19,33 +23,24 @@ judged() { # WHAT VERDICT COUNTER LEAST PID=GRANTS...
 }
 
 judge_waits() {
-    cat >"$scratch/history"
+    take_history
     "$python" -B "$here/judge.py" --waits "$scratch/history"
 }
 
 judged "two take turns" "0:2 increments, 0 lost, 0 overlaps" 2 1 11=1 12=1 <<'H'
-100 begin zkl 11 5 0
-200 end zkl 11 5 1
-200 begin curator 12 7 1
-300 end curator 12 7 2
+100-200 zkl 11 5 0-1
+200-300 curator 12 7 1-2
 H
 judged "turns of one token" "0:4 increments, 0 lost, 0 overlaps" 4 1 11=3 12=1 <<'H'
-100 begin zkl-retain 11 5 0
-200 end zkl-retain 11 5 1
-200 begin zkl-retain 11 5.1 1
-210 end zkl-retain 11 5.1 2
-220 begin zkl-retain 11 5.10 2
-230 end zkl-retain 11 5.10 3
-240 begin curator 12 7 3
-300 end curator 12 7 4
+100-200 zkl-retain 11 5 0-1
+200-210 zkl-retain 11 5.1 1-2
+220-230 zkl-retain 11 5.10 2-3
+240-300 curator 12 7 3-4
 H
 judged "turns that fall" $'1:3 increments, 0 lost, 0 overlaps\n2 tokens do not rise' 3 1 11=3 <<'H'
-100 begin zkl-retain 11 5.9 0
-200 end zkl-retain 11 5.9 1
-200 begin zkl-retain 11 5.2 1
-210 end zkl-retain 11 5.2 2
-220 begin zkl-retain 11 5.2 2
-230 end zkl-retain 11 5.2 3
+100-200 zkl-retain 11 5.9 0-1
+200-210 zkl-retain 11 5.2 1-2
+220-230 zkl-retain 11 5.2 2-3
 H
 judged "lines of one instant come in any order" "0:2 increments, 0 lost, 0 overlaps" 2 1 11=1 12=1 <<'H'
 200 begin curator 12 7 1
@@ -54,128 +49,86 @@ judged "lines of one instant come in any order" "0:2 increments, 0 lost, 0 overl
 200 end zkl 11 5 1
 H
 judged "readers overlap" "0:1 increments, 0 lost, 0 overlaps, 2 reads, 2 at once, longest wait 0 ms" 1 1 11=1 12=1 13=1 <<'H'
-100 begin curator-write 13 4 0
-110 end curator-write 13 4 1
-120 begin curator-read 11 5 1
-150 begin kazoo-read 12 6 1
-200 end curator-read 11 5 1
-300 end kazoo-read 12 6 1
+100-110 curator-write 13 4 0-1
+120-200 curator-read 11 5 1-1
+150-300 kazoo-read 12 6 1-1
 H
 judged "readers one behind the other" "0:0 increments, 0 lost, 0 overlaps, 3 reads, 1 at once, longest wait 7 ms" 0 1 11=2 12=1 <<'H'
-100 begin zkl-read 11 5 0
-200 end zkl-read 11 5 0
-200 begin curator-read 12 6 0
-300 end curator-read 12 6 0
-7000200 begin zkl-read 11 8 0
-7000300 end zkl-read 11 8 0
+100-200 zkl-read 11 5 0-0
+200-300 curator-read 12 6 0-0
+7000200-7000300 zkl-read 11 8 0-0
 H
 judged "numbers of several" "0:0 increments, 0 lost, 0 overlaps, 3 with numbers, 2 at once, 0 twice" 0 1 11=1 12=1 13=1 <<'H'
-100 begin zkl-numbered 11 5 3
-110 begin zkl-numbered 12 6 4
-200 end zkl-numbered 11 5 3
-200 begin zkl-numbered 13 4 2
-300 end zkl-numbered 12 6 4
-310 end zkl-numbered 13 4 2
+100-200 zkl-numbered 11 5 3-3
+110-300 zkl-numbered 12 6 4-4
+200-310 zkl-numbered 13 4 2-2
 H
 expect "the longest wait of each kind" "zkl-read 7 ms, zkl-write 0 ms" "$(judge_waits <<'H'
-100 begin zkl-read 11 5 0
-200 end zkl-read 11 5 0
-300 begin zkl-write 12 6 0
-400 end zkl-write 12 6 1
-7000200 begin zkl-read 11 8 1
-7000300 end zkl-read 11 8 1
+100-200 zkl-read 11 5 0-0
+300-400 zkl-write 12 6 0-1
+7000200-7000300 zkl-read 11 8 1-1
 H
 )"
 judged "two of two permits" "0:0 increments, 0 lost, 0 overlaps, 3 reads, 2 at once, longest wait 0 ms" 0 1 11=1 12=1 13=1 <<'H'
-100 begin zkl-permit2 11 5 0
-150 begin curator-permit2 12 6 0
-200 end zkl-permit2 11 5 0
-200 begin zkl-permit2 13 7 0
-300 end curator-permit2 12 6 0
-300 end zkl-permit2 13 7 0
+100-200 zkl-permit2 11 5 0-0
+150-300 curator-permit2 12 6 0-0
+200-300 zkl-permit2 13 7 0-0
 H
 judged "nothing happened, as was wanted" "0:0 increments, 0 lost, 0 overlaps" 0 0 </dev/null
 
 judged "an overlap without loss" $'1:2 increments, 0 lost, 1 overlaps\n1 began before another\'s end' 2 1 11=1 12=1 <<'H'
-100 begin zkl 11 5 0
-200 end zkl 11 5 1
-199 begin curator 12 7 1
-300 end curator 12 7 2
+100-200 zkl 11 5 0-1
+199-300 curator 12 7 1-2
 H
 judged "one within a long one, behind a short one" $'1:3 increments, 0 lost, 2 overlaps\n2 began before another\'s end' 3 1 11=1 12=2 <<'H'
-100 begin zkl 11 5 0
-120 begin curator 12 6 0
-130 end curator 12 6 1
-150 begin curator 12 7 1
-160 end curator 12 7 2
-200 end zkl 11 5 3
+100-200 zkl 11 5 0-3
+120-130 curator 12 6 0-1
+150-160 curator 12 7 1-2
 H
 judged "a lost increment" $'1:2 increments, 1 lost, 0 overlaps\nthe counter is 1 after 2 increments' 1 1 11=1 12=1 <<'H'
-100 begin zkl 11 5 0
-200 end zkl 11 5 1
-210 begin curator 12 7 0
-300 end curator 12 7 1
+100-200 zkl 11 5 0-1
+210-300 curator 12 7 0-1
 H
 judged "a counter that nobody raised" $'1:0 increments, -1 lost, 0 overlaps\nthe counter is 1 after 0 increments' 1 0 </dev/null
 judged "a reader beside a writer" $'1:1 increments, 0 lost, 1 overlaps, 1 reads, 1 at once, longest wait 0 ms\n1 began before another\'s end' 1 1 11=1 12=1 <<'H'
-100 begin curator-read 11 5 0
-150 begin kazoo-write 12 6 0
-200 end curator-read 11 5 0
-300 end kazoo-write 12 6 1
+100-200 curator-read 11 5 0-0
+150-300 kazoo-write 12 6 0-1
 H
 judged "a writer beside a reader" $'1:1 increments, 0 lost, 1 overlaps, 1 reads, 1 at once, longest wait 0 ms\n1 began before another\'s end\n1 readers saw a change' 1 1 11=1 12=1 <<'H'
-100 begin kazoo-write 12 4 0
-150 begin curator-read 11 5 0
-200 end kazoo-write 12 4 1
-300 end curator-read 11 5 1
+100-200 kazoo-write 12 4 0-1
+150-300 curator-read 11 5 0-1
 H
 judged "a token that does not rise" $'1:2 increments, 0 lost, 0 overlaps\n1 tokens do not rise' 2 1 11=1 12=1 <<'H'
-100 begin zkl 11 7 0
-200 end zkl 11 7 1
-210 begin curator 12 7 1
-300 end curator 12 7 2
+100-200 zkl 11 7 0-1
+210-300 curator 12 7 1-2
 H
 judged "three of two permits" $'1:0 increments, 0 lost, 0 overlaps, 3 reads, 3 at once, longest wait 0 ms\n3 had one of 2 permits at once' 0 1 11=1 12=1 13=1 <<'H'
-100 begin zkl-permit2 11 5 0
-150 begin curator-permit4 12 6 0
-199 begin curator-permit4 13 7 0
-200 end zkl-permit2 11 5 0
-300 end curator-permit4 12 6 0
-300 end curator-permit4 13 7 0
+100-200 zkl-permit2 11 5 0-0
+150-300 curator-permit4 12 6 0-0
+199-300 curator-permit4 13 7 0-0
 H
 judged "a number that two have" $'1:0 increments, 0 lost, 0 overlaps, 2 with numbers, 2 at once, 1 twice\n1 had a number that another still had' 0 1 11=1 12=1 <<'H'
-100 begin zkl-numbered 11 5 3
-110 begin zkl-numbered 12 6 6
-200 end zkl-numbered 11 5 3
-300 end zkl-numbered 12 6 6
+100-200 zkl-numbered 11 5 3-3
+110-300 zkl-numbered 12 6 6-6
 H
 judged "a number that two have, one between them" $'1:0 increments, 0 lost, 0 overlaps, 3 with numbers, 2 at once, 1 twice\n1 had a number that another still had' 0 1 11=1 12=1 13=1 <<'H'
-100 begin zkl-numbered 11 5 1
-110 begin zkl-numbered 12 6 2
-120 end zkl-numbered 12 6 2
-190 begin zkl-numbered 13 7 1
-200 end zkl-numbered 11 5 1
-300 end zkl-numbered 13 7 1
+100-200 zkl-numbered 11 5 1-1
+110-120 zkl-numbered 12 6 2-2
+190-300 zkl-numbered 13 7 1-1
 H
 judged "numbers that change, none, and one too high" $'1:0 increments, 0 lost, 0 overlaps, 3 with numbers, 1 at once, 0 twice\n1 had other numbers in the end\n2 had no number, or one beyond the limit' 0 1 11=3 <<'H'
-100 begin zkl-numbered 11 5 1
-110 end zkl-numbered 11 5 2
-120 begin zkl-numbered 11 6 0
-130 end zkl-numbered 11 6 0
-140 begin zkl-numbered 11 7 16
-150 end zkl-numbered 11 7 16
+100-110 zkl-numbered 11 5 1-2
+120-130 zkl-numbered 11 6 0-0
+140-150 zkl-numbered 11 7 16-16
 H
 judged "no progress" $'1:1 increments, 0 lost, 0 overlaps\n12 had 0 turns, not 1' 1 1 11=1 12=0 <<'H'
-100 begin zkl 11 7 0
-200 end zkl 11 7 1
+100-200 zkl 11 7 0-1
 H
 judged "a turn without a record" $'1:1 increments, 0 lost, 0 overlaps\n11 had 2 turns and recorded 1' 1 1 11=2 <<'H'
-100 begin zkl 11 7 0
-200 end zkl 11 7 1
+100-200 zkl 11 7 0-1
 H
 judged "a stranger" $'1:1 increments, 0 lost, 0 overlaps\n11 had None turns and recorded 1' 1 1 <<'H'
-100 begin zkl 11 7 0
-200 end zkl 11 7 1
+100-200 zkl 11 7 0-1
 H
 judged "one that never ends" $'1:0 increments, 0 lost, 0 overlaps\n11 never ends' 0 0 11=0 <<'H'
 100 begin zkl 11 7 0
