@@ -44,6 +44,9 @@ typedef struct zkl_election_options {
         sizeof(zkl_election_options), ZKL_LAYOUT_LATCH, ZKL_PARENTS_CONTAINER, 1, 0, 0, 0, 0       \
     }
 
+/* As zkl_session_options_init() does. Since 0.1. */
+ZKL_API int zkl_election_options_init(zkl_election_options *ret, size_t size);
+
 /* Creates a handle for the election at path and stores it in *ret. path is as for zkl_mutex_new().
  * candidate_id is the payload of the candidate's node: UTF-8, at most 1024 bytes, possibly empty.
  * If candidate_id is NULL, the handle is no candidate: only zkl_election_leader(),

@@ -60,6 +60,9 @@ typedef struct zkl_mutex_options {
             0, 16, 0, 0                                                                            \
     }
 
+/* As zkl_session_options_init() does. Since 0.1. */
+ZKL_API int zkl_mutex_options_init(zkl_mutex_options *ret, size_t size);
+
 /* Creates a handle for the lock at path and stores it in *ret. path is absolute, without trailing
  * slash, "//", "." and ".." parts. options may be NULL. Sends nothing to the server. Free the
  * handle with zkl_mutex_free().

@@ -93,6 +93,14 @@ typedef struct zkl_session_options {
             60000, 0, 1000, NULL, 0                                                                \
     }
 
+/* Fills *ret as ZKL_SESSION_OPTIONS_INIT does, for languages that cannot use the macro. size is the
+ * size of the caller's struct: no more is written, and it becomes ret->size. What the library does
+ * not know of a larger struct becomes 0. Every other struct of options has such a function. It may
+ * be called in a forked child. Returns 0; or
+ *   ZKL_EINVAL: ret is NULL, or size is smaller than the struct of version 0.1 or larger than 4096.
+ * Since 0.1. */
+ZKL_API int zkl_session_options_init(zkl_session_options *ret, size_t size);
+
 /* Opens a session and stores it in *ret. connect is "host:port,host:port/chroot". The default port
  * is 2181; an IPv6 address is in brackets. The function checks only the syntax of connect and never
  * waits for a server: a daemon may start before its ensemble. options and reterr may be NULL.

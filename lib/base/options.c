@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "error.h"
+
 enum {
     SIZE_MAX_SANE = 4096, /* of any version to come */
     NAME_MAX_BYTES = 1024
@@ -25,6 +27,18 @@ const char *options_take(void *ret, size_t size, const void *given)
     }
     memcpy(ret, given, size);
     return NULL;
+}
+
+int options_give(void *ret, size_t size, const void *defaults, size_t known)
+{
+    if (!ret)
+        return error_set(ZKL_EINVAL, NULL, "ret is NULL");
+    if (size < known || size > SIZE_MAX_SANE)
+        return error_set(ZKL_EINVAL, NULL, "size is invalid: it is that of the struct of options");
+    memset(ret, 0, size);
+    memcpy(ret, defaults, known);
+    memcpy(ret, &size, sizeof size);
+    return 0;
 }
 
 const char *options_check(const char *name, zkl_parents parents)

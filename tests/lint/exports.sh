@@ -27,7 +27,7 @@ difference() { # LEFT RIGHT: "<" only in the left, ">" only in the right list
     diff <(echo "$1") <(echo "$2") | grep '^[<>]'
 }
 
-headers=("$top_srcdir"/include/*.h "$top_srcdir"/include/zkl/*.h)
+headers=("$top_srcdir"/include/*.h "$top_srcdir"/include/zkl/*.h "$top_srcdir"/include/zkl/version.h.in)
 declarations=$(declared "${headers[@]}")
 map=$(mapped "$top_srcdir/lib/libzkl.map")
 expect_some "headers declare something" "$declarations"
@@ -60,6 +60,17 @@ if said=$("$top_builddir/tests/lint/own_names" 2>&1); then
 else
     fail "a program with names of the library's inside" "$said"
 fi
+
+# The functions that fill structs of options, as the macros of headers ask for them.
+fillers() { # HEADER...
+    sed -nE 's/^#define (ZKL_[A-Z]+_OPTIONS_INIT)\b.*/\1/p' "$@" | tr '[:upper:]' '[:lower:]' | sort
+}
+mapped_fillers=$(grep '_options_init$' <<<"$map")
+expect_none "macros of options (<) and functions that do the same (>) agree" \
+    "$(difference "$(fillers "${headers[@]}")" "$mapped_fillers")"
+printf '#define ZKL_PLANTED_OPTIONS_INIT \\\n    {0}\n' >"$scratch/planted.h"
+expect_some "sees a macro of options without a function" \
+    "$(difference "$(fillers "${headers[@]}" "$scratch/planted.h")" "$mapped_fillers")"
 
 # Each is called by a thread that is cancelled.
 cancelled=$(sed -nE 's/^ +X\((zkl_[a-z_]+),.*/\1/p' "$top_srcdir/tests/live/cancel_calls.c" | sort)

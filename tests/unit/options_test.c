@@ -100,6 +100,76 @@ static void sizes(void)
     zkl_session_close(s);
 }
 
+/* ---- functions beside the macros ---- */
+
+#define INIT_FUNCTIONS(X)                                                                          \
+    X(barrier_options, ZKL_BARRIER_OPTIONS_INIT)                                                   \
+    X(election_options, ZKL_ELECTION_OPTIONS_INIT)                                                 \
+    X(member_options, ZKL_MEMBER_OPTIONS_INIT)                                                     \
+    X(members_options, ZKL_MEMBERS_OPTIONS_INIT)                                                   \
+    X(multilock_options, ZKL_MULTILOCK_OPTIONS_INIT)                                               \
+    X(mutex_options, ZKL_MUTEX_OPTIONS_INIT)                                                       \
+    X(queue_options, ZKL_QUEUE_OPTIONS_INIT)                                                       \
+    X(rwlock_options, ZKL_RWLOCK_OPTIONS_INIT)                                                     \
+    X(semaphore_options, ZKL_SEMAPHORE_OPTIONS_INIT)                                               \
+    X(session_options, ZKL_SESSION_OPTIONS_INIT)
+
+/* Static, so that the bytes between members are 0. */
+#define DEFINE_FILL(type, init)                                                                    \
+    static const zkl_##type macro_##type = init;                                                   \
+    static int fill_##type(void *ret, size_t size)                                                 \
+    {                                                                                              \
+        return zkl_##type##_init(ret, size);                                                       \
+    }
+INIT_FUNCTIONS(DEFINE_FILL)
+
+#define ROW(type, init) {&macro_##type, sizeof macro_##type, fill_##type},
+static const struct filler {
+    const void *macro;
+    size_t size;
+    int (*fill)(void *ret, size_t size);
+} fillers[] = {INIT_FUNCTIONS(ROW)};
+
+/* Of a caller whose struct has that size; all that is not to be written is 0xaa before. */
+static void fill(const struct filler *f, size_t size, int code)
+{
+    unsigned char bytes[BYTES], wanted[BYTES];
+
+    memset(bytes, 0xaa, sizeof bytes);
+    memset(wanted, 0xaa, sizeof wanted);
+    if (code == 0) {
+        memset(wanted, 0, size);
+        memcpy(wanted, f->macro, f->size);
+        memcpy(wanted, &size, sizeof size);
+    }
+    CHECK_INT(f->fill(bytes, size), code);
+    CHECK(memcmp(bytes, wanted, sizeof bytes) == 0);
+    CHECK_INT(f->fill(NULL, size), ZKL_EINVAL);
+}
+
+static void init_functions(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(fillers); i++) {
+        const struct filler *f = &fillers[i];
+        fill(f, f->size, 0);
+        fill(f, f->size + 1, 0);
+        fill(f, 4096, 0);
+        fill(f, 4097, ZKL_EINVAL);
+        fill(f, f->size - 1, ZKL_EINVAL);
+        fill(f, 0, ZKL_EINVAL);
+    }
+}
+
+static void version(void)
+{
+    char *numbers =
+        g_strdup_printf("%d.%d.%d", ZKL_VERSION_MAJOR, ZKL_VERSION_MINOR, ZKL_VERSION_PATCH);
+
+    CHECK_STR(zkl_version(), ZKL_VERSION);
+    CHECK_STR(zkl_version(), numbers);
+    g_free(numbers);
+}
+
 static void status_size(void)
 {
     zkl_session *s = fake_session();
@@ -145,9 +215,8 @@ static void zeros(void)
 }
 
 static const struct test_case cases[] = {
-    {"sizes", sizes},
-    {"status_size", status_size},
-    {"zeros", zeros},
-    {NULL, NULL},
+    {"sizes", sizes},     {"init_functions", init_functions},
+    {"version", version}, {"status_size", status_size},
+    {"zeros", zeros},     {NULL, NULL},
 };
 const struct test_suite options_suite = {"options", NULL, NULL, cases};
