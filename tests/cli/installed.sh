@@ -1,0 +1,62 @@
+#!/bin/bash
+# What is installed is enough for a program in somebody else's tree: with the shared library, with
+# the archive under names of its own, and with a GLib main loop.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+: "${top_srcdir:=$PWD}" "${CC:=cc}"
+# Read before the server is started: an instrumented library needs instrumented programs.
+if [ -n "${ZKL_INSTRUMENTED-}" ] || ! command -v pkg-config >/dev/null; then
+    skip "an instrumented build, or no pkg-config"
+    finish
+fi
+need_server
+begin
+unset MAKEFLAGS MFLAGS MAKELEVEL
+root=$scratch/root theirs=$scratch/theirs # a third party's
+mkdir "$theirs"
+
+run make -C "$top_builddir" install DESTDIR="$root"
+expect "make install" 0 "$status"
+pkgconfig=$(dirname "$(find "$root" -name zkl.pc)")
+libdir=$(dirname "$pkgconfig")
+# It was configured for another place than this.
+sed -i -E "s,^([a-z_]+)=/,\1=$root/," "$pkgconfig"/*.pc
+export PKG_CONFIG_PATH=$pkgconfig
+
+expect "both modules have the library's version" "$("$ZKL" --version) $("$ZKL" --version)" \
+    "zkl $(pkg-config --modversion zkl) zkl $(pkg-config --modversion zkl-glib)"
+expect_match "zkl alone links no GLib" '^-L[^ ]+ -lzkl *$' "$(pkg-config --libs zkl)"
+expect_match "zkl-glib links both" '-lzkl.*-lglib-2\.0' "$(pkg-config --libs zkl-glib)"
+expect_match "zkl as an archive links all that it needs" '-lzkl.*-lzookeeper_mt.*-pthread.*-lglib-2\.0' \
+    "$(pkg-config --static --libs zkl)"
+
+compile() { # PROGRAM SOURCE FLAG...
+    local program=$theirs/$1
+    cp "$top_srcdir/$2" "$program.c"
+    shift 2
+    # shellcheck disable=SC2086
+    run $CC -Wall -Werror "$program.c" -o "$program" "$@"
+    expect "$(basename "$program") compiles" "0:" "$status:$err"
+}
+
+# shellcheck disable=SC2046
+compile shared examples/lock.c $(pkg-config --cflags --libs zkl)
+run env LD_LIBRARY_PATH="$libdir" "$theirs/shared" "$ZKL_CONNECT"
+expect_match "it locks" '^mine, with token [0-9]+$' "$out"
+# shellcheck disable=SC2046
+compile in-glib examples/leader_glib.c $(pkg-config --cflags --libs zkl-glib)
+run env LD_LIBRARY_PATH="$libdir" "$theirs/in-glib"
+expect "it runs as far as its usage" 64 "$status"
+
+# An installation without a shared library; the archive is the one that `make check` makes anyway
+# if none was configured.
+if [ ! -e "$libdir/libzkl.a" ]; then cp "$top_builddir/tests/lint/.libs/libarchive.a" "$libdir/libzkl.a"; fi
+rm -f "$libdir"/libzkl.so* "$libdir/libzkl.la"
+# shellcheck disable=SC2046
+compile own-names tests/lint/own_names.c $(pkg-config --static --cflags --libs zkl)
+run "$theirs/own-names" "$ZKL_CONNECT"
+expect "it locks, and nobody calls its functions" "0:success, own functions called 0 times by others" "$status:$out"
+
+run make -C "$top_builddir" uninstall DESTDIR="$root"
+expect "nothing is left when it is removed" "$libdir/libzkl.a" "$(find "$root" -type f -o -type l)"
+finish
