@@ -38,7 +38,8 @@ enum store_rc {
     STORE_NOAUTH,
     STORE_NOCHILDREN, /* the parent is ephemeral */
     STORE_NOTEMPTY,
-    STORE_BAD, /* refused for another reason */
+    STORE_BAD,           /* refused for another reason */
+    STORE_UNIMPLEMENTED, /* the server does not know this operation, and has done nothing */
     /* not answers of the server: */
     STORE_UNKNOWN, /* it may or may not have been done */
     STORE_GONE     /* the session is over */
@@ -59,6 +60,7 @@ struct store_request {
     const char *data; /* CREATE, SET */
     int length;
     enum store_mode mode;               /* CREATE */
+    bool plain;                         /* CREATE: by the operation that every server knows */
     int32_t version;                    /* SET; DELETE is unconditional */
     bool watch;                         /* GET, LIST, STAT */
     bool of_list;                       /* UNWATCH: which; see there */
@@ -70,7 +72,7 @@ struct store_request {
 struct store_reply {
     enum store_rc rc;
     const char *path; /* CREATE: the name made */
-    uint64_t czxid;   /* CREATE, GET, LIST, STAT: of the node's stat */
+    uint64_t czxid;   /* CREATE unless plain, GET, LIST, STAT: of the node's stat */
     uint64_t mzxid;   /* of the last change of its data */
     uint64_t pzxid;   /* of the last change of its children */
     int32_t version;

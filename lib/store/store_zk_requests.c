@@ -35,6 +35,8 @@ static enum store_rc map_rc(int rc)
         return STORE_NOCHILDREN;
     case ZNOTEMPTY:
         return STORE_NOTEMPTY;
+    case ZUNIMPLEMENTED:
+        return STORE_UNIMPLEMENTED;
     case ZCONNECTIONLOSS:
     case ZOPERATIONTIMEOUT:
     case ZRUNTIMEINCONSISTENCY:
@@ -115,6 +117,11 @@ static void on_created(int rc, const char *path, const struct Stat *stat, const 
     finish(data, &reply, rc);
 }
 
+static void on_created_plain(int rc, const char *path, const void *data)
+{
+    finish(data, &(struct store_reply){.path = path}, rc);
+}
+
 static void on_data(int rc, const char *value, int length, const struct Stat *stat,
                     const void *data)
 {
@@ -179,6 +186,9 @@ static int start_create(struct store *store, const struct store_request *r, stru
     if (r->mode == STORE_CONTAINER)
         mode = ZOO_CONTAINER;
 #endif
+    if (r->plain)
+        return zoo_acreate(store->zh, r->path, r->data, r->length, store_zk_acl(store, r->path),
+                           mode, on_created_plain, op);
     return zoo_acreate2(store->zh, r->path, r->data, r->length, store_zk_acl(store, r->path), mode,
                         on_created, op);
 }

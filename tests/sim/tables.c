@@ -32,6 +32,7 @@ const char *rc_name(enum store_rc rc)
         [STORE_NOCHILDREN] = "no children here",
         [STORE_NOTEMPTY] = "not empty",
         [STORE_BAD] = "bad",
+        [STORE_UNIMPLEMENTED] = "unknown operation",
         [STORE_UNKNOWN] = "unknown",
         [STORE_GONE] = "session over",
     };

@@ -42,6 +42,7 @@ struct proxy_stats {
     uint64_t events;        /* watches that fired */
     uint64_t dropped;       /* messages that proxy_drop() swallowed */
     uint64_t lost;          /* messages that proxy_lose_…() swallowed */
+    uint64_t refused;       /* requests that proxy_refuse() and proxy_hang_up_on() kept away */
 };
 
 struct proxy *proxy_start(int target_port);        /* NULL if there is no port or thread */
@@ -83,6 +84,11 @@ void proxy_target(struct proxy *p, int port);
  * the request itself is not forwarded and both sides are reset. Once for each call. */
 void proxy_lose_reply_to(struct proxy *p, int op);
 void proxy_lose_request_to(struct proxy *p, int op);
+
+/* As servers that do not know this type of request: each is answered, in its turn, that it is
+ * unimplemented (-6); or both sides are reset. */
+void proxy_refuse(struct proxy *p, int op);
+void proxy_hang_up_on(struct proxy *p, int op);
 
 /* Whoever connects says where it can be found itself: this "host:port" in the first bytes that it
  * sends becomes the other, which must be as long. Raw proxies only. */

@@ -115,6 +115,18 @@ void proxy_lose_request_to(struct proxy *p, int op)
     commit(p);
 }
 
+void proxy_refuse(struct proxy *p, int op)
+{
+    orders_lock(p)->refused |= UINT64_C(1) << op;
+    commit(p);
+}
+
+void proxy_hang_up_on(struct proxy *p, int op)
+{
+    orders_lock(p)->hung_up_on |= UINT64_C(1) << op;
+    commit(p);
+}
+
 void proxy_rewrite(struct proxy *p, const char *from, const char *to)
 {
     orders_lock(p);

@@ -21,6 +21,7 @@ struct orders {
     int segment;
     bool lose_request, lose_reply;
     int lose_request_op, lose_reply_op;
+    uint64_t refused, hung_up_on; /* bits of enum proxy_op */
 };
 
 struct proxy {

@@ -11,12 +11,26 @@ enum {
     REQUEST_HEAD = LENGTH + 8,
     REPLY_HEAD = LENGTH + 16,
     XID_EVENT = -1,
-    XID_PING = -2
+    XID_PING = -2,
+    TYPE = LENGTH + 4,  /* where it is in a request */
+    ERROR = LENGTH + 12 /* and in a reply */
 };
+enum { UNIMPLEMENTED = -6, REFUSED = 127 /* no type of request */ };
 
 static uint32_t be32(const uint8_t *b)
 {
     return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+static void put_be32(uint8_t *b, uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        b[i] = (uint8_t)(value >> (24 - 8 * i));
+}
+
+static bool is_among(uint64_t types, int32_t type)
+{
+    return type >= 0 && type < 64 && (types >> type & 1);
 }
 
 static bool matches(int wanted, int32_t type)
@@ -24,6 +38,7 @@ static bool matches(int wanted, int32_t type)
     return wanted == type || (wanted == PROXY_OP_ANY && type != PROXY_OP_PING);
 }
 
+/* One that is refused becomes a sync, which changes nothing and is answered in its turn. */
 static enum verdict judge_request(struct link *l, int32_t xid, int32_t type)
 {
     struct proxy *p = l->proxy;
@@ -32,8 +47,18 @@ static enum verdict judge_request(struct link *l, int32_t xid, int32_t type)
         p->stats.lost++;
         return RESET;
     }
+    if (is_among(p->orders.hung_up_on, type)) {
+        p->stats.refused++;
+        return RESET;
+    }
     if (p->orders.dropping & PROXY_TO_SERVER)
         return DISCARD;
+    if (is_among(p->orders.refused, type) && xid > 0) {
+        p->stats.refused++;
+        put_be32(l->stream[UP].head + TYPE, PROXY_OP_SYNC);
+        l->type[xid % UNDERWAY] = REFUSED;
+        return FORWARD;
+    }
     if (p->orders.lose_reply && matches(p->orders.lose_reply_op, type)) {
         p->orders.lose_reply = false;
         l->losing = true;
@@ -58,6 +83,8 @@ static enum verdict judge_reply(struct link *l, int32_t xid)
         p->stats.events++;
     else if (xid != XID_PING)
         p->stats.replies++;
+    if (xid > 0 && l->type[xid % UNDERWAY] == REFUSED)
+        put_be32(l->stream[DOWN].head + ERROR, (uint32_t)UNIMPLEMENTED);
     if (xid > 0)
         p->stats.answers[l->type[xid % UNDERWAY]]++;
     return FORWARD;

@@ -283,6 +283,25 @@ static void lose(void)
     end();
 }
 
+/* As servers that do not know the operation. */
+static void refuse(void)
+{
+    struct proxy_stats stats;
+    begin();
+    proxy_refuse(proxy, PROXY_OP_CREATE);
+    CHECK_INT(raw_create(client, "/unknown", NULL, -1, 0, NULL), ZUNIMPLEMENTED);
+    CHECK_INT(raw_create(client, "/unknown", NULL, -1, 0, NULL), ZUNIMPLEMENTED);
+    CHECK_INT(raw_exists(client, "/unknown", NULL), ZNONODE);
+    proxy_heal(proxy);
+    CHECK_INT(raw_create(client, "/unknown", NULL, -1, 0, NULL), ZOK);
+    proxy_hang_up_on(proxy, PROXY_OP_CREATE);
+    CHECK_INT(raw_create(client, "/hung-up", NULL, -1, 0, NULL), ZCONNECTIONLOSS);
+    CHECK_INT(raw_exists(direct, "/hung-up", NULL), ZNONODE);
+    proxy_get_stats(proxy, &stats);
+    CHECK_INT(stats.refused, 3);
+    end();
+}
+
 static void target_down(void)
 {
     begin();
@@ -338,6 +357,7 @@ static const struct test_case cases[] = {{"counts", counts},
                                          {"segment", segment},
                                          {"target", target},
                                          {"lose", lose},
+                                         {"refuse", refuse},
                                          {"target_down", target_down},
                                          {"many_threads", many_threads},
                                          {NULL, NULL}};

@@ -126,6 +126,11 @@ bool world_set_counter(struct world *w, const char *path, int32_t next)
     return true;
 }
 
+void world_lack(struct world *w, enum world_lacks lacks)
+{
+    w->config.lacks = lacks;
+}
+
 void world_refuse(struct world *w, enum store_kind kind, const char *path)
 {
     if (kind == STORE_SYNC) {

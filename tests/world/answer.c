@@ -59,6 +59,10 @@ void answer_read(struct server *s, struct ask *ask)
 
     enum watch_kind watch = kind == STORE_LIST || ask->of_list ? WATCH_CHILDREN : WATCH_NODE;
 
+    if (ask->unknown) {
+        ask->reply.rc = STORE_UNIMPLEMENTED;
+        return;
+    }
     if (kind == STORE_UNWATCH) {
         ask->reply.rc = watches_remove(s, ask->conn, watch, ask->path) ? STORE_OK : STORE_BAD;
         return;
@@ -82,5 +86,6 @@ void answer_write(const struct server *s, struct ask *ask, const struct txn *txn
     const struct node *n = tree_find(s->tree, g_array_index(txn->parts, struct part, 0).path);
     ask->reply_path = g_ref_string_acquire(n->path);
     ask->reply.path = ask->reply_path;
-    use_stat(ask, n);
+    if (!ask->plain)
+        use_stat(ask, n);
 }

@@ -63,6 +63,7 @@ struct ask *ask_of(const struct store_request *request)
     ask->path = request->path ? g_ref_string_new(request->path) : NULL;
     ask->data = bytes_of(request->data, request->length);
     ask->mode = request->mode;
+    ask->plain = request->plain;
     ask->version = request->kind == STORE_DELETE ? -1 : request->version;
     ask->watch = request->watch;
     ask->of_list = request->of_list;
@@ -92,6 +93,8 @@ void ask_unref(struct ask *ask)
 
 bool ask_is_write(const struct ask *ask)
 {
+    if (ask->unknown)
+        return false;
     return ask->kind == STORE_CREATE || ask->kind == STORE_DELETE || ask->kind == STORE_SET ||
            ask->kind >= STORE_MULTI;
 }

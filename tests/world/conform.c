@@ -29,6 +29,14 @@ struct store_request req_create(const char *path, enum store_mode mode)
     return (struct store_request){.kind = STORE_CREATE, .path = path, .mode = mode};
 }
 
+struct store_request req_create_plain(const char *path, enum store_mode mode)
+{
+    struct store_request what = req_create(path, mode);
+
+    what.plain = true;
+    return what;
+}
+
 struct store_request req_watch(const char *path)
 {
     return (struct store_request){.kind = STORE_GET, .path = path, .watch = true};

@@ -41,7 +41,9 @@ struct bench {
 
     bool (*expire)(int64_t session);                        /* closed by somebody else */
     bool (*refuse)(enum store_kind kind, const char *path); /* for the path and its children */
-    bool (*count_from)(const char *path, int32_t next);     /* with no client there */
+    /* The servers do not know containers, or create2, either. */
+    void (*lack)(void *link, bool create2);
+    bool (*count_from)(const char *path, int32_t next); /* with no client there */
     int (*leader)(void);
     bool (*crash)(int server, bool down);
     void (*lag)(int server, int ms);   /* a follower hears of everything that much later */
@@ -101,6 +103,7 @@ const struct answer *ask(struct client *c, struct store_request request);
 
 struct store_request req(enum store_kind kind, const char *path);
 struct store_request req_create(const char *path, enum store_mode mode);
+struct store_request req_create_plain(const char *path, enum store_mode mode);
 struct store_request req_watch(const char *path);
 struct store_request req_watch_list(const char *path);
 struct store_request req_watch_stat(const char *path);

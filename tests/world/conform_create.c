@@ -197,6 +197,73 @@ CASE(below_ephemeral)
     g_free(below);
 }
 
+/* ---- operations that not all servers know ---- */
+
+CASE(plain)
+{
+    static const enum store_mode modes[] = {STORE_PERSISTENT, STORE_EPHEMERAL};
+    struct client *c = client_new();
+
+    bench->lack(client_link(c), true);
+    for (size_t i = 0; i < G_N_ELEMENTS(modes); i++) {
+        const struct answer *a = ask(c, req_create_plain(at("p"), modes[i]));
+        CHECK_INT(a->rc, STORE_OK);
+        CHECK_STR(a->path, at("p"));
+        CHECK_INT(a->czxid, 0);
+        CHECK_INT(a->ephemeral_owner, 0);
+        const struct answer *stat = ask(c, req(STORE_STAT, at("p")));
+        CHECK(stat->czxid > 0);
+        CHECK_INT(stat->ephemeral_owner, modes[i] == STORE_EPHEMERAL ? client_session(c) : 0);
+        RC(c, req_create_plain(at("p"), modes[i]), STORE_EXISTS);
+        RC(c, req(STORE_DELETE, at("p")), STORE_OK);
+    }
+    RC(c, req_create_plain(at("no/p"), STORE_EPHEMERAL), STORE_NONODE);
+}
+
+CASE(plain_sequential)
+{
+    struct client *c = client_new();
+    const char *prefix = at("n-");
+    const struct answer *a = ask(c, req_create_plain(prefix, NUMBERED));
+
+    CHECK_STR(suffix(a, prefix), "0000000000");
+    CHECK_INT(ask(c, req(STORE_STAT, a->path))->ephemeral_owner, client_session(c));
+    CHECK_STR(suffix(ask(c, req_create(prefix, NUMBERED)), prefix), "0000000001");
+}
+
+CASE(containers_unknown)
+{
+    struct client *c = client_new();
+
+    bench->lack(client_link(c), false);
+    RC(c, req_create(at("p"), STORE_CONTAINER), STORE_UNIMPLEMENTED);
+    RC(c, req(STORE_STAT, at("p")), STORE_NONODE);
+    CHECK_INT(number(c, at("n-")), 0);
+    check_plain(c, at("p"), STORE_PERSISTENT, 0);
+}
+
+/* It is answered in its turn, and is no end of anything. */
+CASE(create2_unknown)
+{
+    struct client *c = client_new();
+    const struct store_request requests[] = {
+        req_create_plain(at("before"), STORE_PERSISTENT),
+        req_create(at("n-"), NUMBERED),
+        req(STORE_LIST, at("")),
+    };
+    struct answer *a[G_N_ELEMENTS(requests)];
+
+    bench->lack(client_link(c), true);
+    submit_all(c, requests, G_N_ELEMENTS(requests), a, false);
+    CHECK_INT(await(a[0])->rc, STORE_OK);
+    CHECK_INT(await(a[1])->rc, STORE_UNIMPLEMENTED);
+    CHECK_STR(await(a[2])->names[0], "before");
+    CHECK(a[2]->names[1] == NULL);
+    CHECK(a[0]->place < a[1]->place && a[1]->place < a[2]->place);
+    RC(c, req_create(at("p"), STORE_CONTAINER), STORE_UNIMPLEMENTED);
+    CHECK_INT(events(c, STORE_EV_DOWN), 0);
+}
+
 static const struct test_case cases[] = {
     LISTED(persistent),
     LISTED(container),
@@ -213,6 +280,10 @@ static const struct test_case cases[] = {
     LISTED(without_parent),
     LISTED(existing),
     LISTED(below_ephemeral),
+    LISTED(plain),
+    LISTED(plain_sequential),
+    LISTED(containers_unknown),
+    LISTED(create2_unknown),
     {NULL, NULL},
 };
 const struct test_suite conform_create_suite = {"create", conform_init, NULL, cases};

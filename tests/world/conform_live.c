@@ -144,6 +144,13 @@ static bool refuse(enum store_kind kind, const char *path)
     return ok;
 }
 
+static void lack(void *link, bool create2)
+{
+    proxy_refuse(link, PROXY_OP_CREATE_CONTAINER);
+    if (create2)
+        proxy_refuse(link, PROXY_OP_CREATE2);
+}
+
 static bool count_from(const char *path, int32_t next)
 {
     return zk_server_set_cversion(server, path, next);
@@ -192,6 +199,7 @@ int main(int argc, char **argv)
         .lose = lose,
         .expire = expire,
         .refuse = refuse,
+        .lack = lack,
         .count_from = count_from,
         .leader = leader,
         .crash = crash,

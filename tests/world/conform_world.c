@@ -179,6 +179,12 @@ static bool refuse(enum store_kind kind, const char *path)
     return true;
 }
 
+static void lack(void *link, bool create2)
+{
+    (void)link;
+    world_lack(world, create2 ? LACKS_CREATE2 : LACKS_CONTAINERS);
+}
+
 static bool count_from(const char *path, int32_t next)
 {
     return world_set_counter(world, path, next);
@@ -225,6 +231,7 @@ int main(int argc, char **argv)
         .lose = lose,
         .expire = expire,
         .refuse = refuse,
+        .lack = lack,
         .count_from = count_from,
         .leader = leader,
         .crash = crash,

@@ -156,8 +156,8 @@ static void test_cut_leader(void)
     SEND(r, .kind = STORE_SYNC, .path = "/"); /* behind what is proposed */
     UNTIL(!p->up && !r->up);
     /* It may serve them once more before it gives up. */
-    CHECK(g_str_has_prefix(p->heard->str, "down /b=8 "));
-    CHECK(g_str_has_prefix(r->heard->str, "down /=8 "));
+    CHECK(g_str_has_prefix(p->heard->str, "down /b=9 "));
+    CHECK(g_str_has_prefix(r->heard->str, "down /=9 "));
     UNTIL(q->up && world_leader(world) >= 0 && world_leader(world) != old);
     CHECK_INT(GET(q, "/b"), STORE_NONODE);
     CHECK_INT(CREATE(q, "/b"), STORE_OK);

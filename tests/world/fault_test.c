@@ -43,14 +43,14 @@ static void test_reset(void)
     SEND(p, .kind = STORE_CREATE, .path = "/a");
     world_reset(p->host);
     UNTIL(p->up);
-    HEARD(p, "down /a=8 up ");
+    HEARD(p, "down /a=9 up ");
     CHECK(!world_exists(world, "/a", NULL, NULL));
     SEND(p, .kind = STORE_CREATE, .path = "/b");
     SEND(p, .kind = STORE_CREATE, .path = "/c");
     world_reset_after_effect(p->host);
     CHECK(!puppet_send(p, (struct store_request){.kind = STORE_GET, .path = "/b"}));
     UNTIL(p->up);
-    HEARD(p, "down /b=8 /c=8 up ");
+    HEARD(p, "down /b=9 /c=9 up ");
     CHECK(world_exists(world, "/b", NULL, NULL) && world_exists(world, "/c", NULL, NULL));
     CHECK_INT(world_session_count(world), 1);
     /* An answer that waited for a host to resume has not arrived. */
@@ -60,7 +60,7 @@ static void test_reset(void)
     world_reset(p->host);
     host_resume(p->host);
     pass(SECOND);
-    HEARD(p, "down /d=8 up ");
+    HEARD(p, "down /d=9 up ");
     CHECK(world_exists(world, "/d", NULL, NULL));
     end_world();
 }
@@ -83,7 +83,7 @@ static void test_break(void)
         for (int i = 0; i < 3; i++)
             g_free(paths[i]);
     }
-    HEARD(p, "/a0=0 down /b0=8 /c0=8 up /a1=0 down /b1=8 /c1=8 up ");
+    HEARD(p, "/a0=0 down /b0=9 /c0=9 up /a1=0 down /b1=9 /c1=9 up ");
     end_world();
 }
 
@@ -200,7 +200,7 @@ static void test_close(void)
     struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
     SEND(p, .kind = STORE_CREATE, .path = "/a", .mode = STORE_EPHEMERAL_SEQUENTIAL);
     puppet_close(p);
-    HEARD(p, "/a=9 ");
+    HEARD(p, "/a=10 ");
     pass(SECOND);
     CHECK_INT(world_session_count(world), 0);
     CHECK_INT(ended_by, CAUSE_CLOSE);

@@ -25,6 +25,7 @@ struct ask {
     char *path; /* GRefString, or NULL */
     GBytes *data;
     enum store_mode mode;
+    bool plain;
     int32_t version;
     bool watch, of_list;
     GArray *parts; /* of struct part; MULTI: what is asked for */
@@ -38,6 +39,7 @@ struct ask {
     struct conn *conn; /* NULL: nobody is to be answered any more */
     unsigned server;   /* which got it from the client */
     bool settled;
+    bool unknown; /* the server does not know that operation */
     struct store_reply reply;
     GPtrArray *names; /* of GRefString: what the reply points to */
     char *reply_path; /* GRefString */

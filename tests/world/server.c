@@ -99,8 +99,19 @@ static bool touch(struct server *s, int64_t session)
     return true;
 }
 
+static bool is_unknown(const struct world_config *config, const struct ask *ask)
+{
+    return ask->kind == STORE_CREATE && !ask->plain &&
+           config->lacks >= (ask->mode == STORE_CONTAINER ? LACKS_CONTAINERS : LACKS_CREATE2);
+}
+
 static void take(struct server *s, struct conn *conn, struct ask *ask)
 {
+    ask->unknown = is_unknown(&s->w->config, ask);
+    if (ask->unknown && s->w->config.hangs_up) {
+        conn_server_closes(conn);
+        return;
+    }
     s->w->counts.requests[ask->kind]++;
     ask->server = s->number;
     ask->session = conn->session;

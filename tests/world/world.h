@@ -67,6 +67,9 @@ struct note {
     enum store_fired fired;
 };
 
+/* Operations that the servers do not know: what each lacks, those behind it lack, too. */
+enum world_lacks { LACKS_NOTHING, LACKS_CONTAINERS, LACKS_CREATE2 };
+
 typedef void (*world_note_fn)(const struct note *note, void *data);
 
 /* ---- making one ---- */
@@ -78,7 +81,9 @@ struct world_config {
     int sync_limit;                     /* ticks until a follower without leader gives up; 0: 5 */
     int latency_min_us, latency_max_us; /* of each message, drawn anew; 0, 0: 100 .. 500 */
     int reap_ms;                        /* how often empty containers are looked for; 0: never */
-    world_note_fn note;                 /* may be NULL; must not call the world */
+    enum world_lacks lacks;
+    bool hangs_up;      /* what is not known ends the connection, without an answer */
+    world_note_fn note; /* may be NULL; must not call the world */
     void *note_data;
 };
 
@@ -170,6 +175,8 @@ bool world_expire(struct world *w, int64_t session); /* closed by somebody else 
 void world_reap(struct world *w);                    /* empty containers that had children, now */
 /* The next number handed out. At its end, 2147483647, it stands still, as on an idle server. */
 bool world_set_counter(struct world *w, const char *path, int32_t next);
+/* From now on, as if the servers were others. */
+void world_lack(struct world *w, enum world_lacks lacks);
 /* Requests of this kind on path and below are refused; SYNC: none is any more. Of a STORE_MULTI
  * each change counts as what it is (GET: a check), and all of it as STORE_MULTI. */
 void world_refuse(struct world *w, enum store_kind kind, const char *path);
