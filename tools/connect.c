@@ -6,7 +6,7 @@
 
 #define DEFAULT_CONNECT "127.0.0.1:2181"
 
-static const char *connect_string(const struct settings *settings)
+const char *connect_string(const struct settings *settings)
 {
     const char *env = g_getenv("ZKL_CONNECT");
 

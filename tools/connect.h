@@ -5,6 +5,9 @@
 #include "events.h"
 #include "tool.h"
 
+/* What --connect, ZKL_CONNECT or the default says. */
+const char *connect_string(const struct settings *settings);
+
 /* Opens a session as the settings say; no server is asked yet. GO_ON, or a status after a message.
  */
 int session_open(const struct settings *settings, zkl_session **ret);

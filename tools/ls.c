@@ -1,4 +1,5 @@
 /* zkl ls: the queue of one path, or the members of a group there, for people or as JSON. */
+#include "children.h"
 #include "connect.h"
 #include "contenders.h"
 #include "members.h"
@@ -69,9 +70,12 @@ static int show(zkl_session *session, const char *path, int64_t timeout_ms, bool
 
 int verb_ls(struct settings *settings, int argc, char **argv)
 {
-    gboolean json = FALSE;
+    gboolean json = FALSE, children = FALSE;
     const GOptionEntry entries[] = {
-        {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Write a JSON array", NULL}, G_OPTION_ENTRY_NULL};
+        {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Write a JSON array", NULL},
+        {"children", 0, 0, G_OPTION_ARG_NONE, &children,
+         "Write the names of all children of PATH, which may be /", NULL},
+        G_OPTION_ENTRY_NULL};
     const char *summary = "Shows who holds the lock PATH and who waits, in order.";
     zkl_session *session = NULL;
     const char *path;
@@ -83,7 +87,8 @@ int verb_ls(struct settings *settings, int argc, char **argv)
     if (status == GO_ON)
         status = session_open(settings, &session);
     if (status == GO_ON)
-        status = show(session, path, timeout_ms, json);
+        status = children ? children_show(settings, session, path, timeout_ms, json)
+                          : show(session, path, timeout_ms, json);
     zkl_session_close(session);
     return status;
 }

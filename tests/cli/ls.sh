@@ -14,6 +14,28 @@ expect "nobody there" "0::zkl: $L: no contenders" "$status:$out:$err"
 run "$ZKL" ls $L --json
 expect "nobody there, as JSON" "0:[]:" "$status:$out:$err"
 
+# Names of children, whatever they are.
+N=/cli/names
+"$ZKL" lock $N/b true
+"$ZKL" lock $N/a true
+run "$ZKL" ls --children $N
+expect "children" $'0:a\nb:' "$status:$out:$err"
+run "$ZKL" ls --children --json $N
+expect "children, as JSON" $'0:[\n  "a",\n  "b"\n]:' "$status:$out:$err"
+run "$ZKL" ls --children --json $N/a
+expect "no children" "0:[]:" "$status:$out:$err"
+run "$ZKL" ls / --children
+expect_match "children of the root" $'^0:(.*\n)?cli\n(.*\n)?zookeeper$' "$status:$out"
+run "$ZKL" --connect "$ZKL_CONNECT/cli/names" ls --children /
+expect "children of a chroot" $'0:a\nb:' "$status:$out:$err"
+run "$ZKL" --connect "$ZKL_CONNECT/cli" ls --children /names
+expect "children below a chroot" $'0:a\nb:' "$status:$out:$err"
+refused "children of a missing path" 1 "^zkl: $N/none: no such path\$" ls $N/none --children
+refused "children of what is no path" 64 "^zkl: x: " ls x --children
+refused "children, and no server" 69 "127.0.0.1:1" --connect 127.0.0.1:1 --connect-timeout 0.5 ls --children /
+run "$ZKL" --auth digest:me:secret --acl auth::cdrwa lock $N/mine/lock true
+refused "children that may not be seen" 77 "^zkl: $N/mine: permission denied\$" ls $N/mine --children
+
 hold $L --name "first, Zoë"
 "$ZKL" lock $L --name second true &
 second=$!

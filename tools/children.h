@@ -1,0 +1,12 @@
+/* The names below a path, whatever they are: for people, and for shells that complete paths. */
+#ifndef ZKL_TOOLS_CHILDREN_H
+#define ZKL_TOOLS_CHILDREN_H
+
+#include "tool.h"
+
+/* Writes the names of path's children, sorted, a line each or as a JSON array. path may be "/".
+ * Waits timeout_ms at most. The exit status; after a message if it is not STATUS_OK. */
+int children_show(const struct settings *settings, zkl_session *session, const char *path,
+                  int64_t timeout_ms, bool json);
+
+#endif
