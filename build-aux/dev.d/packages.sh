@@ -6,7 +6,7 @@ build_packages=(gcc libc6-dev make autoconf automake libtool pkg-config
 # The server is in libzookeeper-java: `zookeeper` adds scripts and a graphical Java we do not use,
 # and `zookeeperd` would start a service. iproute2 makes the networks that tests cut.
 server_packages=(libzookeeper-java default-jre-headless iproute2)
-check_packages=(clang clang-format g++ binutils)
+check_packages=(clang clang-format g++ binutils rpm zsh)
 # What bench/plot.py draws with.
 plot_packages=(python3-matplotlib)
 # Other libraries that take the same locks. ZooKeeper's own recipes come with its server.
@@ -15,6 +15,8 @@ interop_packages=(default-jdk-headless libcurator-recipes-java python3-kazoo)
 # the benchmark uses none of those, it has its own.
 bench_packages=(etcd-server golang-go golang-etcd-server-dev redis-server
     libhiredis-dev postgresql libpq-dev)
+# What makes clean roots. Their own packages are installed in them.
+deb_packages=(mmdebstrap iproute2)
 # libFuzzer is C++.
 fuzz_packages=(clang libclang-rt-14-dev g++)
 

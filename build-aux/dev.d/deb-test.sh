@@ -1,0 +1,79 @@
+#!/bin/bash
+# Of ./dev deb, inside a clean root: installs the packages that lie beside this file, runs their tests,
+# removes and purges them, and compares what there is with what there was.
+set -u
+cd "$(dirname "$0")" || exit 1
+ours=(libzkl0 libzkl-dev zkl libzkl-doc)
+passed=0 failed=0
+
+verdict() { # WHAT COMMAND...
+    local what=$1
+    shift
+    if "$@"; then
+        passed=$((passed + 1))
+        echo "ok: $what"
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $what"
+    fi
+}
+
+# What the packages and their tests need of Debian, but for one another.
+needed() {
+    {
+        for package in ./*.deb; do dpkg-deb -f "$package" Depends Pre-Depends; done | sed 's/^[A-Za-z-]*: //'
+        sed -n '/^Depends:$/,/^[A-Z]/s/^ //p' debian/tests/control
+    } | tr ',' '\n' | sed 's/^ *//' | grep -vE '^(libzkl|zkl)|^$' | sort -u | paste -sd,
+}
+
+# With a network.
+prepare() {
+    set -e
+    apt-get update
+    apt-get satisfy -y --no-install-recommends "$(needed)"
+    useradd --create-home tester
+}
+
+# Each file, and what dpkg knows.
+everything() {
+    find / -xdev \( -path /proc -o -path /dev -o -path /sys -o -path /tmp -o -path /src -o -path /var/log -o -path /var/cache/apt \) -prune -o \
+        -printf '%y %m %u:%g %p %l\n' | sort
+    dpkg-query -W -f '${db:Status-Status} ${Package} ${Version}\n' | sort
+}
+
+as_tester() {
+    runuser -u tester -- "$@"
+}
+
+# Only what was there before may be there.
+nothing_left() { # BEFORE
+    ! diff "$1" <(everything)
+}
+
+# Configuration is what remove may leave; we have none.
+gone() {
+    ! dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${ours[@]}" 2>/dev/null | grep -v ^not-installed
+}
+
+# That the comparison sees something.
+planted_is_seen() {
+    touch /usr/lib/planted
+    ! nothing_left /tmp/before >/dev/null
+}
+
+run() {
+    everything >/tmp/before
+    verdict "the program does not compile before" bash -c '! runuser -u tester -- debian/tests/program 2>/dev/null'
+    verdict "they are installed" dpkg -i ./*.deb
+    for test in program command; do verdict "debian/tests/$test" as_tester debian/tests/$test; done
+    verdict "the manual is there" test -e /usr/share/man/man1/zkl.1.gz -a -e /usr/share/man/man3/zkl.3.gz
+    verdict "the unit is there" test -e /lib/systemd/system/standby@.service
+    verdict "they are removed" dpkg --remove "${ours[@]}"
+    verdict "nothing is left when they are removed" gone
+    verdict "they are purged" dpkg --purge "${ours[@]}"
+    verdict "nothing is left when they are purged" nothing_left /tmp/before
+    verdict "a file that is left would be seen" planted_is_seen
+    echo "$passed passed, $failed failed, 0 skipped"
+}
+
+"$1"

@@ -1,0 +1,94 @@
+# ./dev deb: Debian's packages, built in one clean root and tested in another. Sourced by ./dev.
+# shellcheck shell=bash disable=SC2154
+
+deb_folder=$root/_build/deb
+roots=$deb_folder/roots
+sudo=()
+
+# What is committed, and nothing that lies beside it.
+export_head() {
+    rm -rf "$deb_folder/zkl" "$deb_folder"/*.deb
+    mkdir -p "$deb_folder/zkl"
+    git archive HEAD | tar -x -C "$deb_folder/zkl"
+}
+
+can_make_roots() {
+    if ((EUID != 0)); then
+        command -v sudo >/dev/null || return 1
+        sudo=(sudo)
+    fi
+    "${sudo[@]}" unshare --mount --pid --fork --net true 2>/dev/null
+}
+
+# Nothing of a root is mounted outside the namespaces that in_root makes.
+remove_roots() {
+    "${sudo[@]}" rm -rf --one-file-system "$roots"
+}
+
+# As a program that a step can run: NETWORK is yes or no, which is no other address than this root's own.
+# Whatever is left in it ends with COMMAND.
+in_root() { # NETWORK ROOT COMMAND...
+    local namespaces=(--mount --pid --fork --kill-child)
+    [ "$1" = yes ] || namespaces+=(--net)
+    # shellcheck disable=SC2016
+    "${sudo[@]}" unshare "${namespaces[@]}" bash -euc '
+        [ "$1" = yes ] || ip link set lo up
+        mount -t proc proc "$2/proc"
+        mount --rbind /dev "$2/dev"
+        exec chroot "$2" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/root ${http_proxy:+http_proxy="$http_proxy"} \
+            DEBIAN_FRONTEND=noninteractive "${@:3}"' in_root "$@" </dev/null
+}
+
+make_roots() {
+    local release sources=/etc/apt/sources.list.d/debian.sources
+    # shellcheck disable=SC1091
+    release=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
+    [ -n "$release" ] || release=stable
+    remove_roots
+    mkdir -p "$roots"
+    [ -e "$sources" ] || sources=
+    step "a clean root of $release" "${sudo[@]}" mmdebstrap --quiet --variant=minbase --skip=cleanup/apt/lists "$release" "$roots/build" $sources
+    step "a second one" "${sudo[@]}" cp -a --reflink=auto "$roots/build" "$roots/test"
+}
+
+build_packages_in_root() {
+    "${sudo[@]}" mkdir "$roots/build/src"
+    "${sudo[@]}" cp -a "$deb_folder/zkl" "$roots/build/src/zkl"
+    step "what the build needs" in_root yes "$roots/build" bash /src/zkl/build-aux/dev.d/deb-build.sh prepare
+    step "build and lintian, without network" in_root no "$roots/build" bash /src/zkl/build-aux/dev.d/deb-build.sh build
+    "${sudo[@]}" find "$roots/build/src" -maxdepth 1 -type f -name "*.deb" -exec cp {} "$deb_folder" \;
+}
+
+test_packages_in_root() {
+    local log
+    "${sudo[@]}" mkdir -p "$roots/test/src/zkl"
+    "${sudo[@]}" cp -a "$deb_folder"/*.deb "$deb_folder/zkl/debian" "$deb_folder/zkl/README.md" \
+        "$deb_folder/zkl/build-aux/dev.d/deb-test.sh" "$roots/test/src/zkl"
+    step "what the tests need" in_root yes "$roots/test" bash /src/zkl/deb-test.sh prepare
+    log=$(log_name "test of packages")
+    in_root no "$roots/test" bash /src/zkl/deb-test.sh run >"$log" 2>&1 || true
+    grep -vE '^(\(Reading|Setting|Selecting|Preparing|Unpacking|Removing|Processing|Purging)' "$log" | sed 's/^/  /'
+    tail -n 1 "$log" | grep -qE '^[1-9][0-9]* passed, 0 failed, 0 skipped$' || die "deb: the packages failed a test; see ${log#"$root"/}"
+}
+
+build_packages_here() {
+    say "no clean root can be made without root and namespaces, so they are built on this machine, and that they are installed and removed without a trace is not tested"
+    need_packages debhelper lintian build-essential "${build_packages[@]}"
+    step "build and lintian" bash "$deb_folder/zkl/build-aux/dev.d/deb-build.sh" build
+}
+
+deb() {
+    git rev-parse --git-dir >/dev/null 2>&1 || die "deb builds what is committed, and this is no git clone"
+    need_packages "${deb_packages[@]}"
+    mkdir -p "$deb_folder"
+    export_head
+    if can_make_roots; then
+        trap remove_roots EXIT
+        make_roots
+        build_packages_in_root
+        test_packages_in_root
+    else
+        build_packages_here
+    fi
+    say "built: $(cd "$root" && echo _build/deb/*.deb)"
+}

@@ -1,0 +1,126 @@
+#!/bin/bash
+# Packages: each installed file is in one of them, each exported symbol in the symbols file, one version
+# everywhere; and the completions are shell.
+# shellcheck source=tests/lint/common.sh
+. "$(dirname "$0")/common.sh"
+
+debian=$top_srcdir/debian
+spec=$top_srcdir/packaging/zkl.spec
+
+# ---- symbols ----
+
+mapped() { # MAP: symbols with their versions, "zkl_lock@ZKL_0.1 0.1.0" (of a node ZKL_0.1)
+    awk '/^[A-Z]+_[0-9.]+ \{/ { node = $1; sub(/^[A-Z]+_/, "", $1); since = $1 ".0" }
+        /^ *zkl_[a-z0-9_]+;/ { sub(";", "", $1); print $1 "@" node " " since }
+        /^\}/ { print node "@" node " " since }' "$1" | sort
+}
+
+listed() { # SYMBOLS-FILE
+    sed -nE 's/^ ([^ ]+@[^ ]+ [^ ]+)$/\1/p' "$1" | sort
+}
+
+difference() { # LEFT RIGHT
+    diff <(echo "$1") <(echo "$2") | grep '^[<>]'
+}
+
+symbols=$(mapped "$top_srcdir/lib/libzkl.map")
+expect_some "the map has symbols" "$symbols"
+expect_none "libzkl.map (<) and debian/libzkl0.symbols (>) agree" "$(difference "$symbols" "$(listed "$debian/libzkl0.symbols")")"
+grep -v zkl_mutex_lock@ "$debian/libzkl0.symbols" >"$scratch/symbols"
+expect_some "sees a symbol that is missing" "$(difference "$symbols" "$(listed "$scratch/symbols")")"
+
+# ---- versions ----
+
+version=$(sed -nE 's/^m4_define\(\[zkl_(major|minor|patch)\], \[([0-9]+)\]\)$/\2/p' "$top_srcdir/configure.ac" | paste -sd .)
+other_versions() { # CHANGELOG SPEC
+    sed -nE '1s/^zkl \(([^)]*)\).*/debian\/changelog: \1/p' "$1" | grep -vF ": $version"
+    sed -nE 's/^Version: *(.*)/zkl.spec: \1/p; /^%changelog/,$s/^\* .* - ([0-9.]+)-[0-9]+$/zkl.spec, changelog: \1/p' "$2" | head -n 2 |
+        grep -vFx -e "zkl.spec: $version" -e "zkl.spec, changelog: $version"
+}
+expect_some "there is a version" "$version"
+expect_none "everywhere it is $version" "$(other_versions "$debian/changelog" "$spec")"
+sed '1s/(.*)/(0.0.9)/' "$debian/changelog" >"$scratch/changelog"
+expect_some "sees another one of Debian's" "$(other_versions "$scratch/changelog" "$spec")"
+sed 's/^Version:.*/Version: 0.0.9/' "$spec" >"$scratch/other.spec"
+expect_some "sees another one of the spec's" "$(other_versions "$debian/changelog" "$scratch/other.spec")"
+
+# ---- files ----
+
+# Some variables of the Makefile, as it expands them; a folder below the prefix as one below usr.
+folders() { # VARIABLE...
+    # shellcheck disable=SC2016
+    printf 'include Makefile\nfolders:\n\t@echo %s\n' "$(printf '$(%s) ' "$@")" |
+        MAKEFLAGS='' make -s -C "$top_builddir" -f - folders | tail -n 1
+}
+
+# What make install brings, as packages have it.
+installed() {
+    local prefix
+    prefix=$(folders prefix)
+    MAKEFLAGS='' make -s -C "$top_builddir" install DESTDIR="$scratch/root" >"$scratch/install.log" 2>&1 || {
+        tail -n 3 "$scratch/install.log" >&2
+        return
+    }
+    (cd "$scratch/root$prefix" && find . -not -type d | sed 's,^\./,usr/,')
+}
+
+# Debian's patterns with its folders as ours: those of an architecture, of units and of zsh.
+debian_patterns() {
+    sed -E '/^docs\//d; s/ .*//; s,^usr/lib/\*/,usr/lib/,; s,^lib/systemd,usr/lib/systemd,' "$debian"/*.install "$debian/not-installed"
+}
+
+# The spec's macros, without rpm.
+spec_patterns() {
+    sed -nE '/^%(files|install)/,/^%(package|changelog)/p' "$spec" |
+        sed -nE 's,^rm ,,; s,%\{buildroot\},,g; s,%\{_bindir\},usr/bin,g; s,%\{_prefix\},usr,g; s,%\{_libdir\},usr/lib,g
+            s,%\{_includedir\},usr/include,g; s,%\{_mandir\},usr/share/man,g; s,%\{_docdir\},usr/share/doc,g
+            s,%\{_datadir\},usr/share,g; s,%\{name\},zkl,g; /^usr/p' | tr ' ' '\n' | sed 's,/$,,'
+}
+
+# Files that no pattern takes, and patterns that take none. A folder takes what is in it.
+unpackaged() { # PATTERNS FILES
+    local pattern file
+    while read -r file; do
+        while read -r pattern; do
+            # shellcheck disable=SC2053
+            [[ $file = $pattern || $file = $pattern/* ]] && continue 2
+        done <<<"$1"
+        echo "in no package: $file"
+    done <<<"$2"
+    while read -r pattern; do
+        while read -r file; do
+            # shellcheck disable=SC2053
+            [[ $file = $pattern || $file = $pattern/* ]] && continue 2
+        done <<<"$2"
+        echo "nothing is: $pattern"
+    done <<<"$1"
+}
+
+files=$(installed)
+expect_some "make install brings files" "$files"
+# An archive is configured only where it is wanted.
+grep -q 'libzkl\.a$' <<<"$files" || files+=$'\nusr/lib/libzkl.a'
+expect_none "Debian's packages have all of them" "$(unpackaged "$(debian_patterns)" "$files")"
+expect_none "the spec has all but the archive" "$(unpackaged "$(spec_patterns)" "$(grep -v 'libzkl\.a$' <<<"$files")")"
+expect_some "sees a file in no package" "$(unpackaged "$(debian_patterns)" "$files"$'\nusr/bin/planted')"
+expect_some "sees a pattern without a file" "$(unpackaged "$(debian_patterns)"$'\nusr/planted' "$files")"
+expect_none "the unit starts the command that is installed" "$(
+    grep -L "^ExecStart=$(folders bindir)/zkl " "$scratch/root$(folders systemdsystemunitdir)/standby@.service")"
+
+# ---- syntax ----
+
+if command -v rpmspec >/dev/null; then
+    expect_none "rpm reads the spec" "$(rpmspec -P "$spec" 2>&1 >/dev/null)"
+    sed '/^%description$/d' "$spec" >"$scratch/bad.spec"
+    expect_some "sees a bad spec" "$(rpmspec -P "$scratch/bad.spec" 2>&1 >/dev/null)"
+else
+    missing rpmspec
+fi
+completion=$top_srcdir/tools/completion
+expect_none "bash reads its completion" "$(bash -n "$completion/zkl.bash" 2>&1)"
+if command -v zsh >/dev/null; then
+    expect_none "zsh reads its completion" "$(zsh -n "$completion/_zkl" 2>&1)"
+else
+    missing zsh
+fi
+finish
