@@ -10,11 +10,11 @@ passed=0 failed=0 skipped=0 # of all the tests shown so far
 # and name the same lines with -g1.
 configure_args() { # NAME
     case $1 in
-    gcc) echo "--enable-werror CC=gcc" ;;
-    asan) echo "--enable-werror CC=gcc --enable-sanitizer=address,undefined CFLAGS='-g1 -O1'" ;;
-    tsan) echo "--enable-werror CC=gcc --enable-sanitizer=thread CFLAGS='-g1 -O1'" ;;
-    clang) echo "--enable-werror CC=clang" ;;
-    fuzz) echo "--enable-werror CC=clang --enable-sanitizer=address,undefined --enable-fuzzer" ;;
+    gcc) echo "--enable-werror CC=gcc CXX=g++" ;;
+    asan) echo "--enable-werror CC=gcc CXX=g++ --enable-sanitizer=address,undefined CFLAGS='-g1 -O1' CXXFLAGS='-g1 -O1'" ;;
+    tsan) echo "--enable-werror CC=gcc CXX=g++ --enable-sanitizer=thread CFLAGS='-g1 -O1' CXXFLAGS='-g1 -O1'" ;;
+    clang) echo "--enable-werror CC=clang CXX=clang++" ;;
+    fuzz) echo "--enable-werror CC=clang CXX=clang++ --enable-sanitizer=address,undefined --enable-fuzzer" ;;
     o1) echo "CC=gcc --disable-shared CFLAGS=-O1" ;; # for mutants: quick to link, and many make warnings
     coverage) echo "CC=gcc --enable-coverage" ;;
     *) die "there is no build called \"$1\"" ;;

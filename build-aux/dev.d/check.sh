@@ -129,7 +129,7 @@ stage_abilities() {
     refused 'zoo_aremove_all_watches.*on the server too' zkl_cv_zoo_aremove_all_watches=no
     refused 'libglib2.0-dev' PKG_CONFIG_LIBDIR=/nonexistent
     refused 'pkg-config' ac_cv_path_PKG_CONFIG= ac_cv_path_ac_pt_PKG_CONFIG=
-    accepted 'without ZOO_CONTAINER, and as an archive alone' all zkl_cv_zoo_container=no --disable-shared
+    accepted 'without ZOO_CONTAINER and C++, and as an archive alone' all zkl_cv_zoo_container=no zkl_cv_cxx=no CXX=/nonexistent --disable-shared
     archive_is_ours
     accepted 'the shared library without warnings, nodelete' lib/libzkl.la zkl_cv_cc_flag__Wall=no zkl_cv_ld_flag__Wl__z_nodelete=no
 }

@@ -1,12 +1,12 @@
 # What the commands need from Debian, and how it comes. Sourced by ./dev.
 # shellcheck shell=bash disable=SC2034
 
-build_packages=(gcc libc6-dev make autoconf automake libtool pkg-config
+build_packages=(gcc g++ libc6-dev make autoconf automake libtool pkg-config
     libglib2.0-dev libzookeeper-mt-dev libcunit1-dev)
 # The server is in libzookeeper-java: `zookeeper` adds scripts and a graphical Java we do not use,
 # and `zookeeperd` would start a service. iproute2 makes the networks that tests cut.
 server_packages=(libzookeeper-java default-jre-headless iproute2)
-check_packages=(clang clang-format g++ binutils rpm zsh)
+check_packages=(clang clang-format binutils rpm zsh)
 # What bench/plot.py draws with.
 plot_packages=(python3-matplotlib)
 # Other libraries that take the same locks. ZooKeeper's own recipes come with its server.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Every C file is as clang-format would write it (.clang-format; `./dev format` applies it).
+# Every C and C++ file is as clang-format would write it (.clang-format; `./dev format` applies it).
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -8,7 +8,7 @@ if ! command -v clang-format >/dev/null; then
     finish
 fi
 cd "$top_srcdir" || exit 99
-mapfile -t files < <(find recipes lib include tools examples bench tests -name '*.[ch]' \
+mapfile -t files < <(find recipes lib include tools examples bench tests \( -name '*.[ch]' -o -name '*.[ch]pp' \) \
     -not -path include/zkl/version.h | sort)
 complaints=$(clang-format --dry-run -Werror "${files[@]}" 2>&1 | grep error:)
 for file in "${files[@]}"; do

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Each public header compiles alone, twice in a row, as strict C99 and as C++17.
+# Each public header compiles alone, twice in a row, as strict C99 and as C++17; those of C++ with more
+# warnings, and zkl.hpp with each compiler that is there.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -33,10 +34,15 @@ headers+=(zkl/version.h)
 echo 'uint64_t zkl_planted(void);' >"$scratch/planted.h"
 
 check_all C99 "$CC" -std=c99 -x c
-# Looked for here, not by configure: nothing but this test is C++.
-cxx=${CXX-$(command -v g++ clang++ c++ | head -n 1)}
-if [ -n "$cxx" ]; then
-    check_all C++17 "$cxx" -std=c++17 -x c++
+mapfile -t compilers < <(command -v g++ clang++)
+if [ "${#compilers[@]}" -gt 0 ]; then
+    check_all C++17 "${compilers[0]}" -std=c++17 -x c++
+    mapfile -t headers < <(cd "$top_srcdir/include" && printf '%s\n' zkl.hpp zkl/*.hpp)
+    warnings+=' -Wshadow -Wconversion'
+    for cxx in "${compilers[@]}"; do
+        check_all "C++17 by ${cxx##*/}" "$cxx" -std=c++17 -x c++
+        headers=(zkl.hpp)
+    done
 else
     missing "a C++ compiler"
 fi

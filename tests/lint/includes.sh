@@ -6,6 +6,8 @@
 
 pure_headers=' stdint.h stdbool.h stddef.h string.h limits.h assert.h '
 c99_headers=" ${pure_headers} inttypes.h stdarg.h stdio.h stdlib.h errno.h time.h "
+cxx_headers=' atomic chrono cstddef cstdint cstdio exception functional memory mutex optional string string_view '
+cxx_headers+='system_error type_traits unordered_map utility vector '
 
 in_list() { # LIST WORD
     [[ $1 == *" $2 "* ]]
@@ -52,11 +54,13 @@ allowed() { # FILE TARGET
     lib/store/store_zk*.h) [[ $1 =~ ^lib/(store|lock)/store_zk ]] ;;
     lib/*) [[ $1 == tests/* ]] || { [[ $1 == lib/* ]] && below "$(folder "$1")" "$(folder "$2")"; } ;;
     recipes/*) [[ $1 =~ ^(recipes|lib|tests)/ ]] ;;
+    include/*.hpp) [[ $1 =~ ^(include|examples|tests)/.*\.[ch]pp$ ]] ;;
     include/*) [[ $1 != recipes/* ]] ;;
     glib*.h | gio/*) [[ $1 != recipes/* && ($1 != include/* || $1 == include/zkl-glib.h) ]] ;;
     *)
         case $1 in
         recipes/*) in_list "$pure_headers" "$2" ;;
+        include/*.hpp) in_list "$cxx_headers" "$2" ;;
         include/*) in_list "$c99_headers" "$2" ;;
         esac
         ;;
@@ -66,7 +70,7 @@ allowed() { # FILE TARGET
 # Every include that looks the wrong way, one "file: header" a line.
 offences() { # ROOT
     local file header target
-    (cd "$1" && grep -rEo --include='*.[ch]' --include='*.h.in' \
+    (cd "$1" && grep -rEo --include='*.[ch]' --include='*.[ch]pp' --include='*.h.in' \
         '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"][^>"]+[>"]' \
         recipes lib include tools examples bench tests 2>/dev/null) |
         sed -E 's/:.*[<"]([^>"]+)[>"]$/ \1/' |
@@ -83,7 +87,7 @@ while read -r file header; do
     tree=$scratch/tree
     rm -rf "$tree"
     mkdir -p "$tree"/{recipes,lib/{base,store,session,lock,queue,election},include/zkl,tools/guard,examples,bench,tests/support}
-    touch "$tree"/{recipes/name,include/zkl,tools/tool,tools/hold,tests/support/server}.h
+    touch "$tree"/{recipes/name,include/zkl,tools/tool,tools/hold,tests/support/server}.h "$tree/include/zkl.hpp"
     touch "$tree"/lib/{base/log,store/store,store/store_zk,session/core,lock/grant,queue/queue,election/election}.h
     echo "#include $header" >"$tree/$file"
     expect_some "sees $header in $file" "$(offences "$tree")"
@@ -97,6 +101,10 @@ include/zkl/lock.h <glib.h>
 include/zkl/lock.h <pthread.h>
 include/zkl/lock.h "lib/store/store.h"
 include/zkl/lock.h <zookeeper/zookeeper.h>
+include/zkl.h <zkl.hpp>
+include/zkl.hpp <pthread.h>
+include/zkl.hpp <thread>
+lib/session/driver.c <zkl.hpp>
 lib/session/driver.c <zookeeper/zookeeper.h>
 tools/hold.c <zookeeper/zookeeper.h>
 lib/session/driver.c <zkl-zookeeper.h>

@@ -6,7 +6,7 @@
 
 unlisted() { # ROOT
     (cd "$1" && find recipes lib include tools examples man bench tests -type f \
-        \( -name '*.[ch1-8]' -o -name '*.sh' -o -name '*.map' \) -not -path include/zkl/version.h) | sort |
+        \( -name '*.[ch1-8]' -o -name '*.[ch]pp' -o -name '*.sh' -o -name '*.map' \) -not -path include/zkl/version.h) | sort |
         comm -23 - <(cat "$1"/*/Makefile.inc "$1"/*/*/Makefile.inc 2>/dev/null | tr -s '[:space:]=' '\n' | sort -u)
 }
 
@@ -58,8 +58,9 @@ expect_none "every suite is run, once" "$(suites_amiss "$top_srcdir")"
 
 mkdir -p "$scratch"/{recipes,lib,include,tools,examples,man,bench,tests}
 echo 'SOURCES = lib/listed.c' >"$scratch/lib/Makefile.inc"
-touch "$scratch/lib/listed.c" "$scratch/tests/planted.c"
-expect_some "sees a planted file" "$(unlisted "$scratch")"
+touch "$scratch/lib/listed.c" "$scratch/tests/planted.c" "$scratch/include/planted.hpp"
+expect_some "sees a planted file" "$(unlisted "$scratch" | grep -F .c)"
+expect_some "sees a planted C++ header" "$(unlisted "$scratch" | grep -F .hpp)"
 echo '`lib/planted.c`' >"$scratch/HACKING.md"
 expect_some "sees a planted name" "$(lost "$scratch")"
 mkdir "$scratch/tests/planted"

@@ -18,7 +18,7 @@ unnamed() { # PAGE
     {
         sed -nE 's/^ *(zkl_[a-z_]+);$/\1/p' "$top_srcdir/lib/libzkl.map"
         sed -nE 's/^ *(ZKL_E[A-Z]+) = .*/\1/p' "$top_srcdir/include/zkl/error.h"
-        (cd "$top_srcdir/include" && printf '%s\n' zkl/*.h ./*.h | sed 's,^\./,,')
+        (cd "$top_srcdir/include" && printf '%s\n' zkl/*.h ./*.h ./*.hpp | sed 's,^\./,,')
     } | while read -r word; do
         sed 's/\\-/-/g' "$1" | grep -qE "(^|[^a-zA-Z_])${word/./\\.}([^a-z_]|\$)" || echo "$word"
     done

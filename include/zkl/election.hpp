@@ -1,0 +1,253 @@
+/* C++: leader election. zkl.hpp has the conventions. */
+#ifndef ZKL_ELECTION_HPP
+#define ZKL_ELECTION_HPP
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+#include <zkl/election.h>
+#include <zkl/op.hpp>
+#include <zkl/session.hpp>
+
+namespace zkl
+{
+
+/* As zkl_election_options. Since 0.1. */
+struct election_options {
+    zkl_layout layout = ZKL_LAYOUT_LATCH;
+    zkl_parents parents = ZKL_PARENTS_CONTAINER;
+    bool requeue = true;
+    int priority = 0;
+    bool yield = false;
+    std::chrono::milliseconds min_term{0};
+    std::chrono::milliseconds max_term{0};
+};
+
+/* The first candidate, which leads or is about to lead. Since 0.1. */
+struct leader {
+    std::uint64_t token;
+    std::string id;
+};
+
+/* What happens to a started election. Since 0.1. */
+struct election_event {
+    zkl_election_event kind;
+    std::shared_ptr<const grant> term; /* from LEADING to DEPOSED or RESIGNED the grant of the term,
+                                          or an empty one if LEADING came too late; otherwise NULL.
+                                          Look at it before each action of a leader. A copy may be
+                                          kept: the last one that is destroyed ends the term, but
+                                          the election itself has one until the term has ended */
+    std::error_code reason;            /* of FAILED and STOPPED */
+};
+
+using election_function = std::function<void(const election_event &event)>;
+
+namespace detail
+{
+
+/* Shared by the object and its started election, which may have events still to tell. */
+struct candidate {
+    explicit candidate(zkl_election *made) noexcept : handle(made)
+    {
+    }
+
+    candidate(const candidate &) = delete;
+    candidate &operator=(const candidate &) = delete;
+
+    ~candidate()
+    {
+        zkl_election_free(handle);
+    }
+
+    zkl_election *const handle;
+    std::atomic<bool> started{false}; /* until STOPPED is told */
+};
+
+struct candidacy {
+    shared_environment where;
+    std::shared_ptr<const election_function> fn;
+    std::shared_ptr<candidate> who;
+    std::shared_ptr<const grant> term;
+};
+
+/* The lent grant ends with its callback, and the executor may run later: so a reference is taken.
+ * It is that of the same term, since nothing else of the candidate can begin before STOPPED. */
+inline std::shared_ptr<const grant> take_term(const candidacy &c)
+{
+    zkl_grant *own = nullptr;
+
+    zkl_election_campaign(c.who->handle, 0, &own);
+    return std::make_shared<const grant>(own, c.where);
+}
+
+inline void on_election(zkl_election *, zkl_election_event kind, zkl_grant *, const zkl_error *err,
+                        void *data) noexcept
+{
+    auto *c = static_cast<candidacy *>(data);
+    election_event event{kind, nullptr, {}};
+
+    if (kind == ZKL_ELECTION_LEADING)
+        c->term = take_term(*c);
+    event.term = c->term;
+    if (kind == ZKL_ELECTION_DEPOSED || kind == ZKL_ELECTION_RESIGNED)
+        c->term.reset();
+    check(err ? err->code : 0, event.reason);
+    if (kind == ZKL_ELECTION_STOPPED)
+        c->who->started = false; /* it may be started again inside */
+    post(c->where, [fn = c->fn, event] { (*fn)(event); });
+    if (kind == ZKL_ELECTION_STOPPED)
+        delete c;
+}
+
+inline zkl_election_options to_c(const election_options &o) noexcept
+{
+    zkl_election_options c = ZKL_ELECTION_OPTIONS_INIT;
+
+    c.layout = o.layout;
+    c.parents = o.parents;
+    c.requeue = o.requeue ? 1 : 0;
+    c.priority = o.priority;
+    c.yield = o.yield ? 1 : 0;
+    c.min_term_ms = o.min_term.count();
+    c.max_term_ms = o.max_term.count();
+    return c;
+}
+
+} // namespace detail
+
+/* A candidate, or with an id that is std::nullopt somebody who only looks. zkl/election.h describes
+ * the functions. Since 0.1. */
+class election
+{
+  public:
+    /* Sends nothing to the server. */
+    election(const session &s, const std::string &path, const std::optional<std::string> &id,
+             const election_options &options = {})
+        : where_(s.environment())
+    {
+        zkl_election *made = nullptr;
+        const zkl_election_options c = detail::to_c(options);
+
+        detail::check(zkl_election_new(&made, s.native_handle(), path.c_str(),
+                                       id ? id->c_str() : nullptr, &c));
+        who_ = std::make_shared<detail::candidate>(made);
+    }
+
+    election(const election &) = delete;
+    election &operator=(const election &) = delete;
+
+    /* Resigns, without waiting. A started election still tells its events, up to STOPPED. Grants of
+     * campaigns stay valid until they are released, but their term has ended. */
+    ~election()
+    {
+        zkl_election_resign(who_->handle);
+    }
+
+    /* Returns the grant when this candidate leads. Its destructor ends the term. Throws errc::busy
+     * while the election is started. */
+    grant campaign()
+    {
+        return detail::acquire(where_, [&](auto *g) { return get(ZKL_FOREVER, g); });
+    }
+
+    grant campaign(std::error_code &ec) noexcept
+    {
+        return detail::acquire(where_, ec, [&](auto *g) { return get(ZKL_FOREVER, g); });
+    }
+
+    /* An empty grant if another candidate leads, now or within limit. */
+    grant try_campaign()
+    {
+        return detail::try_acquire(where_, [&](auto *g) { return get(0, g); });
+    }
+
+    template <class Rep, class Period>
+    grant try_campaign_for(const std::chrono::duration<Rep, Period> &limit)
+    {
+        return detail::try_acquire(where_,
+                                   [&](auto *g) { return get(detail::milliseconds(limit), g); });
+    }
+
+    template <class Rep, class Period>
+    operation campaign_async(const std::chrono::duration<Rep, Period> &limit, acquired_function fn)
+    {
+        return detail::acquire_async(where_, std::move(fn), [&](auto *done, void *data, auto *op) {
+            return who_->started ? ZKL_EBUSY
+                                 : zkl_election_campaign_async(
+                                       who_->handle, detail::milliseconds(limit), done, data, op);
+        });
+    }
+
+    /* Campaigns, leads and campaigns again, and tells fn of it on the executor, in order: see
+     * zkl_election_start(). With an executor the node of a deposed leader may be deleted before fn
+     * has heard of it. Throws errc::busy before a former start has told STOPPED. */
+    void start(election_function fn)
+    {
+        auto c = std::make_unique<detail::candidacy>(detail::candidacy{
+            where_, std::make_shared<const election_function>(std::move(fn)), who_, nullptr});
+
+        if (who_->started.exchange(true))
+            throw error({ZKL_EBUSY, "", ""});
+        const int code = zkl_election_start(who_->handle, detail::on_election, c.get());
+        if (code == 0) {
+            c.release();
+            return;
+        }
+        who_->started = false;
+        detail::fail(code);
+    }
+
+    /* Ends the term, the campaign, or what start() began. Throws errc::not_owner if there is
+     * nothing to end. */
+    void resign()
+    {
+        detail::check(zkl_election_resign(who_->handle));
+    }
+
+    /* Ends the term of a started election, which campaigns again. */
+    void yield()
+    {
+        detail::check(zkl_election_yield(who_->handle));
+    }
+
+    /* Asks the servers; std::nullopt: nobody leads. */
+    std::optional<leader> get_leader() const
+    {
+        std::vector<char> id(4096);
+        std::uint64_t token = 0;
+        int code;
+
+        while ((code = zkl_election_leader(who_->handle, id.data(), id.size(), &token)) ==
+               ZKL_ERANGE)
+            id.resize(id.size() * 2);
+        if (code == ZKL_ENOENT)
+            return std::nullopt;
+        detail::check(code);
+        return leader{token, id.data()};
+    }
+
+    zkl_election *native_handle() const noexcept
+    {
+        return who_->handle;
+    }
+
+  private:
+    int get(std::int64_t timeout_ms, zkl_grant **ret) noexcept
+    {
+        return who_->started ? ZKL_EBUSY : zkl_election_campaign(who_->handle, timeout_ms, ret);
+    }
+
+    detail::shared_environment where_;
+    std::shared_ptr<detail::candidate> who_;
+};
+
+} // namespace zkl
+
+#endif

@@ -1,0 +1,265 @@
+/* C++: grants. zkl.hpp has the conventions. */
+#ifndef ZKL_GRANT_HPP
+#define ZKL_GRANT_HPP
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+#include <zkl/callback.hpp>
+#include <zkl/error.hpp>
+#include <zkl/grant.h>
+#include <zkl/semaphore.h>
+
+namespace zkl
+{
+
+/* As zkl_state. Since 0.1. */
+enum class grant_state {
+    held = ZKL_HELD,
+    suspect = ZKL_SUSPECT,
+    lost = ZKL_LOST,
+    released = ZKL_RELEASED
+};
+
+namespace detail
+{
+
+using change_callback = callback<grant_state>;
+using call_registry = registry<callback<>>;
+
+/* The call with a final state is the last one. */
+inline void on_grant_change(zkl_grant *, zkl_state state, void *data) noexcept
+{
+    auto *call = static_cast<change_callback *>(data);
+
+    (*call)(static_cast<grant_state>(state));
+    if (state == ZKL_LOST || state == ZKL_RELEASED)
+        delete call;
+}
+
+/* A call that comes once or never, and may come late: its entry goes with it or with the grant. */
+inline void on_grant_call(zkl_grant *, zkl_state, void *data) noexcept
+{
+    if (const auto call = call_registry::instance().remove(data))
+        (*call)();
+}
+
+inline void on_grant_end(zkl_grant *, zkl_state state, void *data) noexcept
+{
+    if (state == ZKL_LOST || state == ZKL_RELEASED)
+        call_registry::instance().remove(data);
+}
+
+} // namespace detail
+
+/* A grant that somebody else owns: the lent one of a mutex or read-write lock, valid until the
+ * owner's last unlock, or the one inside a zkl::grant. A copy refers to the same grant. One that is
+ * made without a grant has the token 0, and is lost. What can fail throws zkl::error. Since 0.1. */
+class grant_view
+{
+  public:
+    grant_view() noexcept = default;
+
+    grant_view(zkl_grant *handle, detail::shared_environment where) noexcept
+        : handle_(handle), where_(std::move(where))
+    {
+    }
+
+    /* The fencing token, and the turn of a mutex that retains. Send them with every write. */
+    std::uint64_t token() const noexcept
+    {
+        return zkl_grant_token(handle_);
+    }
+
+    std::uint64_t turn() const noexcept
+    {
+        return zkl_grant_turn(handle_);
+    }
+
+    /* Token and turn as 32 hexadecimal digits, which sort as the pairs do. */
+    std::string fence() const
+    {
+        char text[ZKL_FENCE_SIZE];
+
+        detail::check(zkl_grant_fence(handle_, text, sizeof text));
+        return text;
+    }
+
+    /* The token of each path of a multilock. */
+    std::vector<std::uint64_t> tokens() const
+    {
+        std::vector<std::uint64_t> all(zkl_grant_count(handle_));
+
+        if (handle_)
+            detail::check(zkl_grant_tokens(handle_, all.data(), all.size()));
+        return all;
+    }
+
+    /* The numbers of a semaphore's permits; empty if they have none. */
+    std::vector<int> slots() const
+    {
+        std::vector<int> all(1000);
+
+        all.resize(static_cast<std::size_t>(
+            detail::check(zkl_grant_slots(handle_, all.data(), all.size()))));
+        return all;
+    }
+
+    /* The state now: it is true even if no thread of the library runs. */
+    grant_state state() const noexcept
+    {
+        return static_cast<grant_state>(zkl_grant_state(handle_));
+    }
+
+    /* Whether the lock is owned now: held or suspect. */
+    bool owned() const noexcept
+    {
+        return state() == grant_state::held || state() == grant_state::suspect;
+    }
+
+    /* For how long no other client can acquire the lock, from a moment inside the call on. */
+    std::chrono::milliseconds remaining() const noexcept
+    {
+        return std::chrono::milliseconds(zkl_grant_remaining_ms(handle_));
+    }
+
+    /* That instant, on two clocks of this machine. Throws errc::lost or errc::not_owner at its end.
+     */
+    zkl_deadline deadline() const
+    {
+        zkl_deadline at;
+
+        detail::check(zkl_grant_deadline(handle_, &at));
+        return at;
+    }
+
+    zkl_deadline deadline(std::error_code &ec) const noexcept
+    {
+        zkl_deadline at = {0, 0};
+
+        detail::check(zkl_grant_deadline(handle_, &at), ec);
+        return at;
+    }
+
+    std::string node() const
+    {
+        const char *path = zkl_grant_node(handle_);
+        return path ? path : "";
+    }
+
+    /* Registers fn, which is called on the executor: at every later change of state, and at once if
+     * the state is not held; the last call is for lost or released. It may come late, and after
+     * this object has gone: fn must not refer to what may have gone by then. */
+    void on_change(std::function<void(grant_state)> fn) const
+    {
+        auto call = std::make_unique<detail::change_callback>(where_, std::move(fn));
+
+        detail::check(zkl_grant_on_change(handle_, detail::on_grant_change, call.get()));
+        call.release();
+    }
+
+    /* The same, called for a loss only. */
+    void on_lost(std::function<void()> fn) const
+    {
+        on_change([fn = std::move(fn)](grant_state now) {
+            if (now == grant_state::lost)
+                fn();
+        });
+    }
+
+    /* Registers fn, which is called on the executor at most once: when another contender waits, or
+     * when somebody asks the holder to give way. */
+    void on_wanted(std::function<void()> fn) const
+    {
+        register_call(zkl_grant_on_wanted, std::move(fn));
+    }
+
+    void on_revoke(std::function<void()> fn) const
+    {
+        register_call(zkl_grant_on_revoke, std::move(fn));
+    }
+
+    /* For the C functions that have no C++ form, such as zkl_grant_multi(). NULL: no grant. */
+    zkl_grant *native_handle() const noexcept
+    {
+        return handle_;
+    }
+
+    /* Whether there is a grant, be it owned, lost or released. */
+    explicit operator bool() const noexcept
+    {
+        return handle_ != nullptr;
+    }
+
+  protected:
+    zkl_grant *handle_ = nullptr;
+
+  private:
+    /* The end first: whatever comes behind it finds no entry. */
+    void register_call(int (*c)(zkl_grant *, zkl_grant_fn, void *), std::function<void()> fn) const
+    {
+        auto &all = detail::call_registry::instance();
+        void *const key = all.add({where_, std::move(fn)});
+        int code = zkl_grant_on_change(handle_, detail::on_grant_end, key);
+
+        if (code == 0)
+            code = c(handle_, detail::on_grant_call, key);
+        if (code == 0)
+            return;
+        zkl_error e;
+        zkl_last_error(&e);
+        all.remove(key);
+        throw error(e);
+    }
+
+    detail::shared_environment where_;
+};
+
+/* A grant that this object owns: of a semaphore, a multilock, a campaign or an asynchronous
+ * acquisition. The destructor releases it, from any thread, without waiting for the server. It may
+ * be moved, and may outlive the lock and the session. Since 0.1. */
+class grant : public grant_view
+{
+  public:
+    grant() noexcept = default;
+
+    grant(zkl_grant *handle, detail::shared_environment where) noexcept
+        : grant_view(handle, std::move(where))
+    {
+    }
+
+    grant(grant &&other) noexcept : grant_view(other)
+    {
+        other.handle_ = nullptr;
+    }
+
+    grant &operator=(grant &&other) noexcept
+    {
+        if (this != &other) {
+            release();
+            grant_view::operator=(other);
+            other.handle_ = nullptr;
+        }
+        return *this;
+    }
+
+    ~grant()
+    {
+        zkl_grant_release(handle_);
+    }
+
+    void release() noexcept
+    {
+        zkl_grant_release(std::exchange(handle_, nullptr));
+    }
+};
+
+} // namespace zkl
+
+#endif

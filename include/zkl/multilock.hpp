@@ -1,0 +1,159 @@
+/* C++: the lock at several paths. zkl.hpp has the conventions. */
+#ifndef ZKL_MULTILOCK_HPP
+#define ZKL_MULTILOCK_HPP
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+#include <zkl/multilock.h>
+#include <zkl/op.hpp>
+#include <zkl/session.hpp>
+
+namespace zkl
+{
+
+/* As zkl_multilock_options. Since 0.1. */
+struct multilock_options {
+    std::string name;
+    zkl_parents parents = ZKL_PARENTS_CONTAINER;
+    zkl_peer peer = ZKL_PEER_CURATOR;
+    bool strict = false;
+};
+
+namespace detail
+{
+
+struct multilock_freer {
+    void operator()(zkl_multilock *l) const noexcept
+    {
+        zkl_multilock_free(l);
+    }
+};
+
+/* The strings are the options'. */
+inline zkl_multilock_options to_c(const multilock_options &o) noexcept
+{
+    zkl_multilock_options c = ZKL_MULTILOCK_OPTIONS_INIT;
+
+    c.name = text_or_null(o.name);
+    c.parents = o.parents;
+    c.peer = o.peer;
+    c.strict = o.strict ? 1 : 0;
+    return c;
+}
+
+} // namespace detail
+
+/* A lock at several paths, all or none. It belongs to no thread: its one grant may be moved to any
+ * thread, and its destructor releases all paths. zkl/multilock.h describes the functions, and why
+ * there is no deadlock: prefer it to std::scoped_lock with several zkl::mutex. Since 0.1. */
+class multilock
+{
+  public:
+    /* Sends nothing to the server. */
+    multilock(const session &s, const std::vector<std::string> &paths,
+              const multilock_options &options = {})
+    {
+        detail::check(make(s, paths, options));
+    }
+
+    multilock(const session &s, const std::vector<std::string> &paths,
+              const multilock_options &options, std::error_code &ec) noexcept
+    {
+        detail::check(make(s, paths, options), ec);
+    }
+
+    /* Waits without limit. */
+    grant acquire()
+    {
+        return detail::acquire(where_, [&](auto *g) { return get(ZKL_FOREVER, g); });
+    }
+
+    grant acquire(const canceler &c)
+    {
+        return detail::acquire(where_, [&](auto *g) {
+            return zkl_multilock_lock_cancelable(handle_.get(), ZKL_FOREVER, c.native_handle(), g);
+        });
+    }
+
+    grant acquire(std::error_code &ec) noexcept
+    {
+        return detail::acquire(where_, ec, [&](auto *g) { return get(ZKL_FOREVER, g); });
+    }
+
+    /* An empty grant if another contender is first at a path, now or within limit. Every other
+     * failure throws. The one with ec sets it for every reason. */
+    grant try_acquire()
+    {
+        return detail::try_acquire(where_, [&](auto *g) { return get(0, g); });
+    }
+
+    template <class Rep, class Period>
+    grant try_acquire_for(const std::chrono::duration<Rep, Period> &limit)
+    {
+        return detail::try_acquire(where_,
+                                   [&](auto *g) { return get(detail::milliseconds(limit), g); });
+    }
+
+    template <class Rep, class Period>
+    grant try_acquire_for(const std::chrono::duration<Rep, Period> &limit,
+                          std::error_code &ec) noexcept
+    {
+        return detail::acquire(where_, ec,
+                               [&](auto *g) { return get(detail::milliseconds(limit), g); });
+    }
+
+    template <class Clock, class Duration>
+    grant try_acquire_until(const std::chrono::time_point<Clock, Duration> &limit)
+    {
+        return detail::try_acquire(where_,
+                                   [&](auto *g) { return get(detail::milliseconds(limit), g); });
+    }
+
+    template <class Rep, class Period>
+    operation acquire_async(const std::chrono::duration<Rep, Period> &limit, acquired_function fn)
+    {
+        return detail::acquire_async(where_, std::move(fn), [&](auto *done, void *data, auto *op) {
+            return zkl_multilock_lock_async(handle_.get(), detail::milliseconds(limit), done, data,
+                                            op);
+        });
+    }
+
+    zkl_multilock *native_handle() const noexcept
+    {
+        return handle_.get();
+    }
+
+  private:
+    int make(const session &s, const std::vector<std::string> &paths,
+             const multilock_options &options)
+    {
+        zkl_multilock *made = nullptr;
+        const zkl_multilock_options c = detail::to_c(options);
+        std::vector<const char *> names;
+
+        where_ = s.environment();
+        for (const std::string &path : paths)
+            names.push_back(path.c_str());
+        const int code =
+            zkl_multilock_new(&made, s.native_handle(), names.data(), names.size(), &c);
+        handle_.reset(made);
+        return code;
+    }
+
+    int get(std::int64_t timeout_ms, zkl_grant **ret) noexcept
+    {
+        return zkl_multilock_lock(handle_.get(), timeout_ms, ret);
+    }
+
+    detail::shared_environment where_;
+    std::unique_ptr<zkl_multilock, detail::multilock_freer> handle_;
+};
+
+} // namespace zkl
+
+#endif

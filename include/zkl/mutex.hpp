@@ -1,0 +1,231 @@
+/* C++: the mutex. zkl.hpp has the conventions. */
+#ifndef ZKL_MUTEX_HPP
+#define ZKL_MUTEX_HPP
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <zkl/mutex.h>
+#include <zkl/op.hpp>
+#include <zkl/session.hpp>
+
+namespace zkl
+{
+
+/* As zkl_mutex_options. Since 0.1. */
+struct mutex_options {
+    std::string name; /* "": host, process id and thread */
+    zkl_parents parents = ZKL_PARENTS_CONTAINER;
+    std::function<std::uint64_t()> key; /* empty: the calling thread is the owner. If it throws, the
+                                           process ends by std::terminate() */
+    zkl_peer peer = ZKL_PEER_CURATOR;
+    bool strict = false;
+    std::chrono::milliseconds retain{0};
+    int local_turns = 16;
+    std::chrono::milliseconds slice{0};
+    bool fence64 = false;
+};
+
+namespace detail
+{
+
+using key_function = std::function<std::uint64_t()>;
+
+inline std::uint64_t call_key(void *data) noexcept
+{
+    return (*static_cast<const key_function *>(data))();
+}
+
+struct mutex_freer {
+    void operator()(zkl_mutex *m) const noexcept
+    {
+        zkl_mutex_free(m);
+    }
+};
+
+/* The strings are the options'. */
+inline zkl_mutex_options to_c(const mutex_options &o, const key_function *key) noexcept
+{
+    zkl_mutex_options c = ZKL_MUTEX_OPTIONS_INIT;
+
+    c.name = text_or_null(o.name);
+    c.parents = o.parents;
+    c.key = key ? call_key : nullptr;
+    c.key_data = const_cast<key_function *>(key);
+    c.peer = o.peer;
+    c.strict = o.strict ? 1 : 0;
+    c.retain_ms = o.retain.count();
+    c.local_turns = o.local_turns;
+    c.slice_ms = o.slice.count();
+    c.fence64 = o.fence64 ? 1 : 0;
+    return c;
+}
+
+} // namespace detail
+
+/* A reentrant, fair, fenced mutex: a TimedLockable, for std::unique_lock, std::lock_guard and
+ * std::scoped_lock. It belongs to the thread that locked it, so unlock it there; a std::unique_lock
+ * must not be moved to another thread. It may be locked again by its owner. zkl/mutex.h describes
+ * the functions; a limit that is negative counts as 0. Since 0.1. */
+class mutex
+{
+  public:
+    /* Sends nothing to the server. Throws errc::invalid_argument for an invalid path. */
+    mutex(const session &s, const std::string &path, const mutex_options &options = {})
+    {
+        detail::check(make(s, path, options));
+    }
+
+    mutex(const session &s, const std::string &path, const mutex_options &options,
+          std::error_code &ec) noexcept
+    {
+        detail::check(make(s, path, options), ec);
+    }
+
+    mutex(const mutex &) = delete;
+    mutex &operator=(const mutex &) = delete;
+
+    /* Releases what is still held or retained, without waiting for the server; calls in other
+     * threads that wait fail with errc::closed. No call may begin afterwards, so a
+     * std::unique_lock must have ended. */
+    ~mutex() = default;
+
+    /* Waits without limit. Throws if the lock cannot be acquired at all, for example
+     * errc::no_permission, and errc::lost if this thread has still to unlock a grant that was
+     * lost. */
+    void lock()
+    {
+        detail::check(acquire(ZKL_FOREVER, nullptr));
+    }
+
+    void lock(std::error_code &ec) noexcept
+    {
+        detail::check(acquire(ZKL_FOREVER, nullptr), ec);
+    }
+
+    /* Throws errc::canceled if c is canceled meanwhile. */
+    void lock(const canceler &c)
+    {
+        detail::check(acquire(ZKL_FOREVER, c.native_handle()));
+    }
+
+    /* Return false if another contender holds the lock, or has held it all the time. Throw for
+     * every other reason, for example errc::unreachable. Those with ec set it for every reason. */
+    bool try_lock()
+    {
+        return detail::locked(acquire(0, nullptr));
+    }
+
+    bool try_lock(std::error_code &ec) noexcept
+    {
+        return detail::check(acquire(0, nullptr), ec) == 0;
+    }
+
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period> &limit)
+    {
+        return detail::locked(acquire(detail::milliseconds(limit), nullptr));
+    }
+
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period> &limit, const canceler &c)
+    {
+        return detail::locked(acquire(detail::milliseconds(limit), c.native_handle()));
+    }
+
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period> &limit, std::error_code &ec) noexcept
+    {
+        return detail::check(acquire(detail::milliseconds(limit), nullptr), ec) == 0;
+    }
+
+    template <class Clock, class Duration>
+    bool try_lock_until(const std::chrono::time_point<Clock, Duration> &limit)
+    {
+        return detail::locked(acquire(detail::milliseconds(limit), nullptr));
+    }
+
+    /* Throws errc::not_owner if this thread does not hold the lock: in the destructor of a
+     * std::unique_lock this ends the process. That the grant had been lost is no failure. The form
+     * with ec reports that, too. Never waits for the server. */
+    void unlock()
+    {
+        detail::unlocked(zkl_mutex_unlock(handle_.get()));
+    }
+
+    void unlock(std::error_code &ec) noexcept
+    {
+        detail::check(zkl_mutex_unlock(handle_.get()), ec);
+    }
+
+    /* The grant of this thread, lent until its last unlock. Throws errc::not_owner if the thread
+     * does not hold the lock, and errc::lost if the grant was lost. */
+    grant_view grant() const
+    {
+        zkl_grant *g = nullptr;
+
+        if (depth() == 0)
+            throw error({ZKL_EPERM, "", ""});
+        detail::check(zkl_mutex_lock(handle_.get(), 0, &g)); /* one level deeper, and back */
+        zkl_mutex_unlock(handle_.get());
+        return {g, where_};
+    }
+
+    /* How many levels this thread has still to unlock. */
+    int depth() const
+    {
+        return detail::check(zkl_mutex_depth(handle_.get()));
+    }
+
+    /* Releases a lock that the handle retains and nobody uses. */
+    void yield()
+    {
+        detail::check(zkl_mutex_yield(handle_.get()));
+    }
+
+    /* Acquires the lock without blocking, within limit, for no thread: the grant may be moved to
+     * any thread, is not reentrant, and is released by its destructor. */
+    template <class Rep, class Period>
+    operation lock_async(const std::chrono::duration<Rep, Period> &limit, acquired_function fn)
+    {
+        return detail::acquire_async(where_, std::move(fn), [&](auto *done, void *data, auto *op) {
+            return zkl_mutex_lock_async(handle_.get(), detail::milliseconds(limit), done, data, op);
+        });
+    }
+
+    zkl_mutex *native_handle() const noexcept
+    {
+        return handle_.get();
+    }
+
+  private:
+    int make(const session &s, const std::string &path, const mutex_options &options)
+    {
+        zkl_mutex *made = nullptr;
+
+        where_ = s.environment();
+        if (options.key)
+            key_ = std::make_unique<const detail::key_function>(options.key);
+        const zkl_mutex_options c = detail::to_c(options, key_.get());
+        const int code = zkl_mutex_new(&made, s.native_handle(), path.c_str(), &c);
+        handle_.reset(made);
+        return code;
+    }
+
+    int acquire(std::int64_t timeout_ms, zkl_canceler *c) noexcept
+    {
+        return zkl_mutex_lock_cancelable(handle_.get(), timeout_ms, c, nullptr);
+    }
+
+    detail::shared_environment where_;
+    std::unique_ptr<const detail::key_function> key_;
+    std::unique_ptr<zkl_mutex, detail::mutex_freer> handle_;
+};
+
+} // namespace zkl
+
+#endif

@@ -1,0 +1,168 @@
+/* C++: acquisitions in progress, and cancelers. zkl.hpp has the conventions. */
+#ifndef ZKL_OP_HPP
+#define ZKL_OP_HPP
+
+#include <functional>
+#include <memory>
+#include <system_error>
+#include <utility>
+#include <zkl/callback.hpp>
+#include <zkl/canceler.h>
+#include <zkl/error.hpp>
+#include <zkl/grant.hpp>
+#include <zkl/op.h>
+
+namespace zkl
+{
+
+namespace detail
+{
+
+struct op_freer {
+    void operator()(zkl_op *op) const noexcept
+    {
+        zkl_op_free(op);
+    }
+};
+
+struct canceler_freer {
+    void operator()(zkl_canceler *c) const noexcept
+    {
+        zkl_canceler_free(c);
+    }
+};
+
+} // namespace detail
+
+/* One thread ends the waits of others: see zkl/canceler.h. No call that uses it may be in progress
+ * when it is destroyed. Since 0.1. */
+class canceler
+{
+  public:
+    canceler()
+    {
+        zkl_canceler *made = nullptr;
+
+        detail::check(zkl_canceler_new(&made));
+        handle_.reset(made);
+    }
+
+    void cancel() noexcept
+    {
+        zkl_canceler_cancel(handle_.get());
+    }
+
+    zkl_canceler *native_handle() const noexcept
+    {
+        return handle_.get();
+    }
+
+  private:
+    std::unique_ptr<zkl_canceler, detail::canceler_freer> handle_;
+};
+
+/* Called on the executor exactly once. On success ec is 0 and the callee has the grant: if it does
+ * not keep it, the grant is released. Since 0.1. */
+using acquired_function = std::function<void(std::error_code ec, grant g)>;
+
+/* An asynchronous acquisition. The destructor does not end it. Since 0.1. */
+class operation
+{
+  public:
+    operation() noexcept = default;
+
+    explicit operation(zkl_op *op) noexcept : handle_(op)
+    {
+    }
+
+    /* If the completion has not begun, it gets errc::canceled: see zkl_op_cancel(). A completion
+     * that was given to the executor has begun. */
+    void cancel() noexcept
+    {
+        zkl_op_cancel(handle_.get());
+    }
+
+  private:
+    std::unique_ptr<zkl_op, detail::op_freer> handle_;
+};
+
+namespace detail
+{
+
+struct completion {
+    shared_environment where;
+    std::shared_ptr<const acquired_function> fn;
+};
+
+/* A grant that the executor drops with the task is released. */
+inline void on_acquired(zkl_grant *handle, const zkl_error *err, void *data) noexcept
+{
+    const std::unique_ptr<completion> done(static_cast<completion *>(data));
+    auto given = std::make_shared<grant>(handle, done->where);
+    std::error_code ec;
+
+    check(err ? err->code : 0, ec);
+    post(done->where, [fn = done->fn, ec, given] { (*fn)(ec, std::move(*given)); });
+}
+
+/* start(fn, data, ret) begins it. */
+template <class Start>
+operation acquire_async(const shared_environment &where, acquired_function fn, Start start)
+{
+    auto done = std::make_unique<completion>(
+        completion{where, std::make_shared<const acquired_function>(std::move(fn))});
+    zkl_op *op = nullptr;
+
+    check(start(on_acquired, done.get(), &op));
+    done.release();
+    return operation(op);
+}
+
+/* A grant from acquire_it(ret). By value, since the handle may be destroyed meanwhile. */
+template <class Acquire> grant acquire(shared_environment where, Acquire acquire_it)
+{
+    zkl_grant *handle = nullptr;
+
+    check(acquire_it(&handle));
+    return grant(handle, std::move(where));
+}
+
+template <class Acquire>
+grant acquire(shared_environment where, std::error_code &ec, Acquire acquire_it) noexcept
+{
+    zkl_grant *handle = nullptr;
+
+    check(acquire_it(&handle), ec);
+    return grant(handle, std::move(where));
+}
+
+/* None if somebody else holds. */
+template <class Acquire> grant try_acquire(shared_environment where, Acquire acquire_it)
+{
+    zkl_grant *handle = nullptr;
+    const int code = acquire_it(&handle);
+
+    if (!is_taken(code))
+        check(code);
+    return grant(handle, std::move(where));
+}
+
+/* What a lock has returned: false if somebody else holds. */
+inline bool locked(int code)
+{
+    return !is_taken(code) && check(code) == 0;
+}
+
+/* What an unlock has returned. That the grant had been lost is known from the grant; in a forked
+ * child nothing is locked. So neither ends a scope by an exception. */
+inline void unlocked(int code)
+{
+    if (code != ZKL_ELOST && code != ZKL_ECHILD)
+        check(code);
+}
+
+} // namespace detail
+
+} // namespace zkl
+
+#endif

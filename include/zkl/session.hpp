@@ -1,0 +1,247 @@
+/* C++: the session. zkl.hpp has the conventions. */
+#ifndef ZKL_SESSION_HPP
+#define ZKL_SESSION_HPP
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+#include <zkl/callback.hpp>
+#include <zkl/error.hpp>
+#include <zkl/session.h>
+
+namespace zkl
+{
+
+/* As zkl_session_options, with two members more. Since 0.1. */
+struct session_options {
+    std::chrono::milliseconds session_timeout{10000};
+    std::string auth_scheme; /* "": no credentials */
+    std::string auth;
+    std::string acl;                                                     /* "": the default */
+    std::function<void(zkl_log_level level, std::string_view line)> log; /* empty: stderr. It is
+                                called on a library thread, never on the executor. */
+    zkl_log_level log_level = ZKL_LOG_WARN;
+    std::chrono::milliseconds tick{0};
+    int drift_permille = 100;
+    std::chrono::milliseconds warm{60000};
+    bool dispatch = false;
+    int retain_max = 1000;
+    std::vector<std::pair<std::string, std::string>> path_acls; /* paths and ACLs */
+
+    executor run; /* runs the callbacks; empty: they run where the library calls them, which is its
+                     callback thread, or with dispatch session::dispatch() */
+    exception_hook thrown; /* gets what callbacks and the executor throw; empty:
+                              std::terminate() */
+};
+
+namespace detail
+{
+
+struct session_closer {
+    void operator()(zkl_session *s) const noexcept
+    {
+        zkl_session_close(s);
+    }
+};
+
+using log_function = std::function<void(zkl_log_level, std::string_view)>;
+
+struct log_entry {
+    shared_environment where;
+    log_function fn;
+};
+
+inline void on_log(zkl_log_level level, const char *line, void *data) noexcept
+{
+    if (const auto entry = registry<log_entry>::instance().find(data))
+        entry->where->guard([&] { entry->fn(level, line); });
+}
+
+/* After the session was closed: lines that still come are dropped. */
+struct log_remover {
+    void operator()(void *key) const noexcept
+    {
+        registry<log_entry>::instance().remove(key);
+    }
+};
+
+inline void on_session_change(zkl_session *, zkl_session_event event, std::int64_t id,
+                              void *data) noexcept
+{
+    auto *call = static_cast<callback<zkl_session_event, std::int64_t> *>(data);
+
+    (*call)(event, id);
+    if (event == ZKL_SESSION_CLOSED)
+        delete call;
+}
+
+inline int saturated(std::chrono::milliseconds value) noexcept
+{
+    const auto count = value.count();
+    return count > 2000000000 ? 2000000000 : count < -1 ? -1 : static_cast<int>(count);
+}
+
+/* What is invalid there is so here. The strings are the options'. */
+inline zkl_session_options to_c(const session_options &o, const std::vector<zkl_path_acl> &acls)
+{
+    zkl_session_options c = ZKL_SESSION_OPTIONS_INIT;
+
+    c.session_timeout_ms = saturated(o.session_timeout);
+    c.auth_scheme = text_or_null(o.auth_scheme);
+    c.auth = text_or_null(o.auth);
+    c.acl = text_or_null(o.acl);
+    c.log_level = o.log_level;
+    c.tick_ms = saturated(o.tick);
+    c.drift_permille = o.drift_permille;
+    c.warm_ms = o.warm.count();
+    c.dispatch = o.dispatch ? 1 : 0;
+    c.retain_max = o.retain_max;
+    c.path_acls = acls.empty() ? nullptr : acls.data();
+    c.path_acl_count = acls.size();
+    return c;
+}
+
+} // namespace detail
+
+/* A zkl_session, closed by the destructor. Any thread may call any function. Since 0.1. */
+class session
+{
+  public:
+    /* Opens a session, like zkl_session_open(): it does not wait for a server. */
+    explicit session(const std::string &connect, const session_options &options = {})
+    {
+        detail::check(open(connect, options));
+    }
+
+    session(const std::string &connect, const session_options &options,
+            std::error_code &ec) noexcept
+    {
+        detail::check(open(connect, options), ec);
+    }
+
+    session(session &&) noexcept = default;
+
+    session &operator=(session &&other) noexcept
+    {
+        close();
+        where_ = std::move(other.where_);
+        log_ = std::move(other.log_);
+        handle_ = std::move(other.handle_);
+        return *this;
+    }
+
+    ~session()
+    {
+        close();
+    }
+
+    /* Ends the session, like zkl_session_close(): waits for callbacks that are running or queued,
+     * and up to 5 s for the server; but not inside a callback, where lines of the log that come
+     * later are dropped. Tasks that the executor has got are the executor's: they may run later.
+     * Locks and grants of the session may be destroyed before it or after it. */
+    void close() noexcept
+    {
+        handle_.reset();
+        log_.reset();
+    }
+
+    /* Waits until there is a connection; throws errc::unreachable and the like if there is none in
+     * time. */
+    template <class Rep, class Period>
+    void wait(const std::chrono::duration<Rep, Period> &limit) const
+    {
+        detail::check(zkl_session_wait(handle_.get(), detail::milliseconds(limit)));
+    }
+
+    template <class Rep, class Period>
+    bool wait(const std::chrono::duration<Rep, Period> &limit, std::error_code &ec) const noexcept
+    {
+        return detail::check(zkl_session_wait(handle_.get(), detail::milliseconds(limit)), ec) == 0;
+    }
+
+    /* Calls fn(event, id) at every later event, on the executor: see zkl_session_on_change(). */
+    void on_change(std::function<void(zkl_session_event event, std::int64_t id)> fn) const
+    {
+        auto call = std::make_unique<detail::callback<zkl_session_event, std::int64_t>>(
+            where_, std::move(fn));
+        detail::check(zkl_session_on_change(handle_.get(), detail::on_session_change, call.get()));
+        call.release();
+    }
+
+    /* For a session with the option dispatch: see zkl_session_fd() and zkl_session_dispatch(). */
+    int fd() const
+    {
+        return detail::check(zkl_session_fd(handle_.get()));
+    }
+
+    void dispatch() const
+    {
+        detail::check(zkl_session_dispatch(handle_.get()));
+    }
+
+    void set_servers(const std::string &connect) const
+    {
+        detail::check(zkl_session_set_servers(handle_.get(), connect.c_str()));
+    }
+
+    /* The id of the present ZooKeeper session; 0: there was none yet. */
+    std::int64_t id() const noexcept
+    {
+        return zkl_session_id(handle_.get());
+    }
+
+    /* The negotiated session timeout. */
+    std::chrono::milliseconds timeout() const
+    {
+        return std::chrono::milliseconds(detail::check(zkl_session_timeout_ms(handle_.get())));
+    }
+
+    /* For the C functions that have no C++ form. NULL: closed, or moved from. */
+    zkl_session *native_handle() const noexcept
+    {
+        return handle_.get();
+    }
+
+    /* For the other headers. */
+    const detail::shared_environment &environment() const noexcept
+    {
+        return where_;
+    }
+
+  private:
+    int open(const std::string &connect, const session_options &options)
+    {
+        std::vector<zkl_path_acl> acls;
+        zkl_session *opened = nullptr;
+
+        for (const auto &[path, acl] : options.path_acls)
+            acls.push_back({path.c_str(), acl.c_str()});
+        zkl_session_options c = detail::to_c(options, acls);
+        where_ = std::make_shared<const detail::environment>(
+            detail::environment{options.run, options.thrown});
+        if (options.log) {
+            log_.reset(detail::registry<detail::log_entry>::instance().add({where_, options.log}));
+            c.log = detail::on_log;
+            c.log_data = log_.get();
+        }
+        const int code = zkl_session_open(&opened, connect.c_str(), &c, nullptr);
+        handle_.reset(opened);
+        if (code != 0)
+            close();
+        return code;
+    }
+
+    detail::shared_environment where_;
+    std::unique_ptr<void, detail::log_remover> log_;
+    std::unique_ptr<zkl_session, detail::session_closer> handle_;
+};
+
+} // namespace zkl
+
+#endif

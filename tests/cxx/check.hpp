@@ -1,0 +1,75 @@
+/* What the tests of zkl.hpp share: cases, checks and waiting for conditions. */
+#ifndef CXX_CHECK_HPP
+#define CXX_CHECK_HPP
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+#include <zkl.hpp>
+
+namespace test
+{
+
+using namespace std::chrono_literals;
+
+/* Only a hang reaches it. */
+constexpr std::chrono::seconds limit(60);
+
+struct test_case {
+    const char *name;
+    void (*fn)();
+};
+
+const std::vector<test_case> &plain_cases();
+const std::vector<test_case> &lock_cases();
+const std::vector<test_case> &loss_cases();
+const std::vector<test_case> &callback_cases();
+const std::vector<test_case> &election_cases();
+
+/* The servers that ZKL_CONNECT names. */
+std::string servers();
+
+/* Another path each time. */
+std::string path();
+
+void failed(const char *what, const char *file, int line);
+
+template <class Condition> bool until(Condition condition)
+{
+    const auto end = std::chrono::steady_clock::now() + limit;
+
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > end)
+            return false;
+        std::this_thread::sleep_for(5ms);
+    }
+    return true;
+}
+
+/* The code of the zkl::error that fn throws; none: 0. */
+template <class Fn> std::error_code thrown(Fn fn)
+{
+    try {
+        fn();
+    } catch (const zkl::error &e) {
+        return e.code();
+    }
+    return {};
+}
+
+/* An administrator removes the contender's node. */
+void remove_node(const zkl::session &s, const std::string &path, const zkl::grant_view &g);
+
+} // namespace test
+
+/* May be used in any thread. */
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            test::failed(#condition, __FILE__, __LINE__);                                          \
+    } while (0)
+
+#endif

@@ -1,0 +1,26 @@
+#!/bin/bash
+# zkl.hpp on a throwaway server.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/../cli/lib.sh"
+cxx=$top_builddir/tests/cxx/cxx
+
+if [ ! -x "$cxx" ]; then
+    if [ "${ZKL_REQUIRE_SERVER-}" = 1 ]; then fail "a C++ compiler is missing"; else skip "no C++ compiler"; fi
+    finish
+fi
+need_server
+begin
+
+# What a callback throws and nobody catches ends the process, at once.
+run "$cxx" --throw
+expect "an exception that nobody catches: SIGABRT" 134 "$status"
+expect_match "which says why" 'nobody catches this' "$err"
+
+"$cxx" >"$scratch/cases"
+status=$?
+cat "$scratch/cases"
+closing=$(tail -n 1 "$scratch/cases")
+expect_match "its cases end" '^[0-9]+ passed, [0-9]+ failed' "$closing"
+expect "with success" 0 "$status"
+passed=$((passed + ${closing%% *}))
+finish

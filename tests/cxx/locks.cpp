@@ -1,0 +1,193 @@
+/* Locks as the standard's classes use them, and grants as values. */
+#include "check.hpp"
+
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+
+namespace
+{
+
+using namespace test;
+
+void unique_lock()
+{
+    const zkl::session s(servers()), other(servers());
+    const std::string at = path();
+    zkl::mutex mine(s, at), theirs(other, at);
+    std::error_code ec;
+
+    {
+        std::unique_lock lock(mine, limit);
+        CHECK(lock.owns_lock() && mine.depth() == 1);
+        const zkl::grant_view g = mine.grant();
+        CHECK(g && g.owned() && g.token() > 0 && g.turn() == 0 && g.remaining() > 0ms);
+        CHECK(g.deadline().boottime_ns > 0 && g.fence().size() == ZKL_FENCE_SIZE - 1);
+        CHECK(g.node().rfind(at + "/", 0) == 0 && g.tokens() == std::vector{g.token()});
+        CHECK(mine.depth() == 1);
+        CHECK(!theirs.try_lock());
+        CHECK(!theirs.try_lock(ec) && ec == zkl::errc::busy);
+        CHECK(!theirs.try_lock_for(20ms));
+        CHECK(!theirs.try_lock_until(std::chrono::steady_clock::now() + 20ms));
+        CHECK(!theirs.try_lock_for(20ms, ec) && ec == std::errc::timed_out);
+        const std::lock_guard again(mine);
+        CHECK(mine.depth() == 2 && mine.grant().token() == g.token());
+    }
+    CHECK(mine.depth() == 0 && thrown([&] { mine.grant(); }) == zkl::errc::not_owner);
+    CHECK(theirs.try_lock_for(limit, ec) && !ec);
+    theirs.unlock(ec);
+    CHECK(!ec);
+    theirs.unlock(ec);
+    CHECK(ec == zkl::errc::not_owner);
+}
+
+/* The thread that locked unlocks. */
+void owner()
+{
+    const zkl::session s(servers());
+    zkl::mutex m(s, path());
+    std::lock_guard lock(m);
+
+    std::thread([&] {
+        CHECK(m.depth() == 0);
+        CHECK(thrown([&] { m.unlock(); }) == zkl::errc::not_owner);
+    }).join();
+    CHECK(m.depth() == 1);
+}
+
+/* But with a key it belongs to who has that number. */
+void owner_by_key()
+{
+    const zkl::session s(servers());
+    zkl::mutex_options options;
+    options.key = [] { return std::uint64_t{7}; };
+    zkl::mutex m(s, path(), options);
+
+    m.lock();
+    std::thread([&] { m.unlock(); }).join();
+    CHECK(m.depth() == 0);
+}
+
+void shared_lock()
+{
+    const zkl::session s(servers()), other(servers());
+    const std::string at = path();
+    zkl::rwlock mine(s, at), theirs(other, at);
+    std::error_code ec;
+
+    {
+        std::shared_lock one(mine);
+        std::shared_lock two(theirs, limit);
+        CHECK(one && two && mine.grant().token() < theirs.grant().token());
+        CHECK(!theirs.try_lock(ec) && ec == zkl::errc::deadlock); /* this thread reads it */
+        zkl::rwlock third(other, at);
+        CHECK(!third.try_lock() && !third.try_lock_for(20ms));
+        CHECK(third.try_lock_shared_for(limit));
+        third.unlock_shared();
+        CHECK(mine.depth() == 1);
+    }
+    std::unique_lock write(mine, limit);
+    CHECK(write && !theirs.try_lock_shared() && !theirs.try_lock_shared_for(20ms));
+    mine.lock_shared();
+    write.unlock(); /* continues to read */
+    CHECK(theirs.try_lock_shared_until(std::chrono::system_clock::now() + limit));
+    theirs.unlock_shared();
+    mine.unlock_shared(ec);
+    CHECK(!ec);
+}
+
+void retained()
+{
+    const zkl::session s(servers()), other(servers());
+    const std::string at = path();
+    zkl::mutex_options options;
+    options.retain = limit;
+    options.name = "retains";
+    zkl::mutex m(s, at, options);
+
+    m.lock();
+    const auto token = m.grant().token();
+    m.unlock();
+    m.lock();
+    CHECK(m.grant().token() == token && m.grant().turn() == 1);
+    m.unlock();
+    m.yield();
+    m.lock();
+    CHECK(m.grant().token() > token);
+    m.unlock();
+    CHECK(zkl::mutex(other, at).try_lock_for(limit)); /* its destructor unlocks */
+}
+
+/* Two permits; a grant goes to another thread, where it ends. */
+void semaphore()
+{
+    const zkl::session s(servers());
+    zkl::semaphore_options options;
+    options.limit = 2;
+    options.numbered = true;
+    zkl::semaphore m(s, path(), options);
+    std::error_code ec;
+
+    zkl::grant one = m.acquire(), two = m.try_acquire_for(limit);
+    CHECK(one && two && one.token() < two.token());
+    CHECK(one.slots().size() == 1 && one.slots() != two.slots());
+    CHECK(!m.try_acquire() && !m.try_acquire_for(20ms));
+    CHECK(!m.try_acquire_for(20ms, 1, ec) && ec == zkl::errc::timed_out);
+    CHECK(thrown([&] { m.acquire(3); }) == zkl::errc::limit);
+    std::thread([moved = std::move(one)] { CHECK(moved.owned()); }).join();
+    CHECK(!one);
+    const zkl::grant_view old = two;
+    two = m.try_acquire_for(limit); /* releases what it had */
+    CHECK(two.owned());
+    zkl::grant three = m.acquire(1, ec);
+    CHECK(!ec && three.owned() && three.token() > two.token());
+    three.release();
+    CHECK(!three && three.token() == 0);
+}
+
+void multilock()
+{
+    const zkl::session s(servers()), other(servers());
+    const std::string a = path(), b = path();
+    zkl::multilock both(s, {b, a});
+    zkl::mutex m(other, a);
+    std::error_code ec;
+
+    {
+        zkl::grant g = both.acquire();
+        CHECK(g.tokens().size() == 2 && g.tokens()[0] == g.token());
+        CHECK(!m.try_lock());
+    }
+    CHECK(m.try_lock_for(limit));
+    CHECK(!both.try_acquire() && !both.try_acquire_for(20ms));
+    CHECK(!both.try_acquire_for(20ms, ec) && ec == zkl::errc::timed_out);
+    CHECK(thrown([&] { zkl::multilock(s, {a, a}); }) == zkl::errc::invalid_argument);
+    m.unlock();
+}
+
+void canceler()
+{
+    const zkl::session s(servers()), other(servers());
+    const std::string at = path();
+    zkl::mutex mine(s, at), theirs(other, at);
+    zkl::canceler c;
+    std::lock_guard lock(mine);
+
+    std::thread waits(
+        [&] { CHECK(thrown([&] { theirs.lock(c); }) == std::errc::operation_canceled); });
+    c.cancel();
+    waits.join();
+    CHECK(thrown([&] { theirs.try_lock_for(limit, c); }) == zkl::errc::canceled);
+}
+
+} // namespace
+
+const std::vector<test::test_case> &test::lock_cases()
+{
+    static const std::vector<test_case> cases = {
+        {"unique_lock", unique_lock}, {"owner", owner},       {"owner_by_key", owner_by_key},
+        {"shared_lock", shared_lock}, {"retained", retained}, {"semaphore", semaphore},
+        {"multilock", multilock},     {"canceler", canceler},
+    };
+    return cases;
+}

@@ -1,0 +1,90 @@
+/* cxx: the tests of zkl.hpp at the servers that ZKL_CONNECT names. `cxx --throw` lets a callback
+ * throw without anybody who catches, and must not return. */
+#include "check.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <unistd.h>
+
+namespace
+{
+
+std::atomic<int> failures{0};
+
+/* A hang in one case ends the program. */
+constexpr unsigned case_limit = 120;
+
+bool run(const test::test_case &one)
+{
+    const int before = failures;
+
+    alarm(case_limit);
+    try {
+        one.fn();
+    } catch (const std::exception &e) {
+        test::failed(e.what(), one.name, 0);
+    }
+    alarm(0);
+    std::cout << (failures == before ? "ok: " : "FAILED: ") << one.name << std::endl;
+    return failures == before;
+}
+
+void throw_uncaught()
+{
+    const zkl::session s(test::servers());
+    std::atomic<bool> called{false};
+
+    s.on_change([&called](zkl_session_event, std::int64_t) {
+        called = true;
+        throw std::runtime_error("nobody catches this");
+    });
+    test::until([&] { return called.load(); });
+    std::this_thread::sleep_for(test::limit); /* the process is about to end */
+}
+
+} // namespace
+
+std::string test::servers()
+{
+    const char *connect = std::getenv("ZKL_CONNECT");
+    return connect ? connect : "";
+}
+
+std::string test::path()
+{
+    static std::atomic<int> last{0};
+    return "/cxx/" + std::to_string(++last);
+}
+
+void test::failed(const char *what, const char *file, int line)
+{
+    ++failures;
+    std::cout << file << ":" << line << ": " << what << std::endl;
+}
+
+void test::remove_node(const zkl::session &s, const std::string &path, const zkl::grant_view &g)
+{
+    const std::string node = g.node();
+    const std::string name = node.substr(node.rfind('/') + 1);
+
+    CHECK(zkl_queue_break(s.native_handle(), path.c_str(), name.c_str(), g.token(), 0) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    int passed = 0, all = 0;
+
+    if (argc == 2 && std::strcmp(argv[1], "--throw") == 0) {
+        throw_uncaught();
+        return 0;
+    }
+    for (const auto *cases : {&test::plain_cases(), &test::lock_cases(), &test::loss_cases(),
+                              &test::callback_cases(), &test::election_cases()})
+        for (const auto &one : *cases) {
+            ++all;
+            passed += run(one) ? 1 : 0;
+        }
+    std::cout << passed << " passed, " << all - passed << " failed, 0 skipped" << std::endl;
+    return passed == all ? 0 : 1;
+}
