@@ -11,6 +11,7 @@ fi
 need_server
 begin
 
+ulimit -c 0
 # What a callback throws and nobody catches ends the process, at once.
 run "$cxx" --throw
 expect "an exception that nobody catches: SIGABRT" 134 "$status"

@@ -51,10 +51,16 @@ void session_first()
     zkl::grant g = permits.acquire();
     std::unique_lock lock(m);
     std::vector<zkl::grant_state> states;
+    std::vector<std::error_code> reasons;
 
     g.on_change([&states](zkl::grant_state now) { states.push_back(now); });
+    e.start([&reasons](const zkl::election_event &event) {
+        if (event.kind == ZKL_ELECTION_STOPPED)
+            reasons.push_back(event.reason);
+    });
     s.reset(); /* waits for the callback */
     CHECK(states == std::vector{zkl::grant_state::lost});
+    CHECK(reasons == std::vector{zkl::make_error_code(zkl::errc::closed)});
     CHECK(!g.owned() && g.token() > 0);
     lock.unlock();
     CHECK(thrown([&] { m.lock(); }) == zkl::errc::closed);
@@ -97,6 +103,22 @@ void freed_while_waited_for()
     CHECK(wanted.get_future().wait_for(limit) == std::future_status::ready);
     m.reset();
     waits.join();
+
+    zkl::semaphore_options options;
+    options.limit = 1;
+    auto permits = std::make_unique<zkl::semaphore>(s, path(), options);
+    zkl::semaphore *const asked = permits.get();
+    std::promise<void> again;
+    const zkl::grant all = permits->acquire();
+    all.on_wanted([&again] { again.set_value(); });
+    std::thread also([&] {
+        std::error_code ec;
+        CHECK(!asked->acquire(1, ec) && ec == zkl::errc::closed);
+    });
+    CHECK(again.get_future().wait_for(limit) == std::future_status::ready);
+    permits.reset();
+    also.join();
+    CHECK(all.owned());
 }
 
 /* Nothing may keep a user's object when its calls are over. */
