@@ -14,4 +14,16 @@ run "$top_builddir/examples/lock" "$ZKL_CONNECT"
 expect_match "it locks" '^0:mine, with token [1-9][0-9]*$' "$status:$out"
 run "$ZKL" ls /jobs/nightly
 expect "and leaves nothing" "0:" "$status:$out"
+
+sed -n '/^```cpp$/,/^```$/p' "$top_srcdir/README.md" | sed '1d;$d' >"$scratch/readme.cpp"
+run diff "$top_srcdir/examples/lock.cpp" "$scratch/readme.cpp"
+expect "the README shows examples/lock.cpp" "0:" "$status:$out"
+if [ -x "$top_builddir/examples/lock-cxx" ]; then
+    run "$top_builddir/examples/lock-cxx" "$ZKL_CONNECT"
+    expect_match "it locks, too" '^0:mine, with token [1-9][0-9]*$' "$status:$out"
+    run "$top_builddir/examples/lock-cxx"
+    expect "without a server it says so" "1:1" "$status:$(wc -l <"$scratch/err")"
+else
+    skip "no C++ compiler: examples/lock.cpp"
+fi
 finish
