@@ -1,36 +1,37 @@
 /* zkl for C++17: ZooKeeper locks and leaders. This header includes the C++ interface, which is
- * inline code over the C interface; link with libzkl alone. zkl.h and the headers that it includes
- * say what each function does, and everything there holds here as well. What C++ adds:
+ * inline code over the C interface: link with libzkl alone. zkl.h and the headers that it includes
+ * say what each function does, and all that holds here as well. What C++ adds:
  *
- * - Objects own their C handle and free it in their destructor. native_handle() gives it to the C
- *   functions that have no C++ form (barriers, counters, queues, zkl_grant_multi()).
+ * - An object owns its C handle, which its destructor frees. native_handle() gives it to the C
+ *   functions that have no C++ form: barriers, counters, queues, zkl_grant_multi().
  * - Functions throw zkl::error, a std::system_error whose code() is one of zkl::errc. Those whose
- *   last parameter is a std::error_code are noexcept and set it, to 0 on success. Memory that runs
- *   out ends the process there, as in the library itself.
- * - Time limits are std::chrono durations, rounded up to milliseconds. One that is negative counts
- * as 0; functions without a limit wait without limit. try_… return false or an empty grant if
- * somebody else holds, and throw for every other reason.
- * - zkl::mutex and zkl::rwlock work with std::unique_lock, std::lock_guard and std::shared_lock.
- * They belong to the thread that locked them. Everything else belongs to no thread; a zkl::grant
- *   may be moved to another one, and its destructor releases it.
+ *   last parameter is a std::error_code are noexcept and set it, to 0 on success. If memory runs
+ *   out there, the process ends, as it does in the library itself.
+ * - Time limits are std::chrono durations. They are rounded up to milliseconds, and a negative one
+ *   counts as 0. Functions without a limit wait without limit. Those named try_... return false or
+ *   an empty grant if somebody else holds, and throw for every other reason.
+ * - zkl::mutex and zkl::rwlock work with std::unique_lock, std::lock_guard and std::shared_lock,
+ *   and belong to the thread that locked them. Grants of every other kind belong to no thread: a
+ *   zkl::grant may be moved to another one, and its destructor releases it.
  * - A grant knows until when it is owned: remaining(), deadline(), state(). Look at it before each
- *   action. Callbacks tell the same later.
+ *   action. Callbacks tell the same, but later.
  *
- * Callbacks are std::functions. They run one at a time, in order. Where they run is said by
- * session_options::run, an executor that gets each call as a task. Without one they run on the
- * library's callback thread (or inside session::dispatch()): they must not block there, and locks
- * throw errc::deadlock. Nothing waits for callbacks but session::close() and its destructor, so a
- * callback must own what it refers to, or refer to what outlives the session. What was given to an
- * executor is run by the executor: end its tasks after the session and before what they refer to.
+ * Callbacks are std::functions and run one at a time, in the order of events. The executor
+ * session_options::run gets each call as a task. Without it they run on the library's callback
+ * thread, or inside session::dispatch(): they must not block there, and a lock throws
+ * errc::deadlock. An exception that leaves a callback, or the executor, goes to the hook
+ * session_options::thrown, on the same thread. If there is no hook, or the hook throws, the process
+ * ends by std::terminate(). No exception passes through C.
  *
- * An exception that leaves a callback, or the executor, goes to session_options::thrown, on the
- * same thread. If there is no such hook, or the hook throws, the process ends by std::terminate().
- * No exception passes through C.
+ * A callback may come late. Of all destructors only that of the session waits for callbacks: those
+ * that are running or queued have returned, or were given to the executor, when it returns (unless
+ * it runs inside a callback). So declare what callbacks refer to before the session, or let them
+ * own it. Tasks of the executor that have not run yet are the executor's own.
  *
- * Destructors never wait for a server, but for that of a session (see session::close()). Any order
- * is safe: locks and grants of a session that was closed are lost or closed. Destroy a mutex or
- * rwlock after every std::unique_lock of it, and when no call to it is in progress in another
- * thread that would begin another one. Since 0.1. */
+ * Destructors never wait for a server, but for the session's: up to 5 s. Their order does not
+ * matter: locks, grants and elections may go before their session or after it. But a mutex or
+ * rwlock must not go before the std::unique_lock that refers to it. In a forked child destructors
+ * change nothing. Since 0.1. */
 #ifndef ZKL_HPP
 #define ZKL_HPP
 
