@@ -52,6 +52,7 @@ static void end(struct members_call *c, const zkl_error *why)
     c->look = NULL;
     l->call = NULL;
     children_watch_stop(&l->view.watch);
+    children_watch_unref(&l->view.watch);
     if (why)
         call_end_as(&c->call, why);
     else
@@ -138,6 +139,7 @@ static void on_begin(struct call *call)
     l->view.free = on_free;
     view_init(&l->view, call->session, session_path(call->session, call->path));
     c->look = l;
+    l->view.watch.refs++; /* the call's: when the session is closed, the look may be told first */
     l->view.watch.refs++; /* it may end at once */
     children_watch_query(&l->view.watch);
     children_watch_unref(&l->view.watch);

@@ -140,17 +140,26 @@ static void reads_and_waits(void)
     fault_end();
 }
 
+/* Whether the session's observers or its waits are told first, which is the order in which it has
+ * had the first of either. */
 static void closing_ends_waits(void)
 {
-    atomic_int done = 0;
+    for (int observed = 0; observed < 2; observed++) {
+        struct group_story story;
+        atomic_int done = 0;
 
-    fault_begin();
-    zkl_session *s = fault_direct(FAULT_LONG_MS);
-    CHECK_INT(zkl_members_wait_async(s, fault.path, 2, NULL, ZKL_FOREVER, on_done, &done), 0);
-    CHECK_INT(zkl_members_wait_async(s, fault.path, 2, NULL, 100, NULL, NULL), ZKL_EINVAL);
-    fault_close(s);
-    CHECK_INT(atomic_load(&done), ZKL_ECLOSED);
-    fault_end();
+        fault_begin();
+        group_story_begin(&story);
+        zkl_session *s = fault_direct(FAULT_LONG_MS);
+        zkl_watch *w = observed ? watch(s, &story) : NULL;
+        CHECK_INT(zkl_members_wait_async(s, fault.path, 2, NULL, ZKL_FOREVER, on_done, &done), 0);
+        CHECK_INT(zkl_members_wait_async(s, fault.path, 2, NULL, 100, NULL, NULL), ZKL_EINVAL);
+        fault_close(s);
+        CHECK_INT(atomic_load(&done), ZKL_ECLOSED);
+        zkl_watch_free(w);
+        fault_end();
+        group_story_end(&story);
+    }
 }
 
 /* A change costs its observer a list and a read, and many at a time cost a few. */
