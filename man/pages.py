@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 PAGES = "barrier canceler cleanup counter election error grant member multi multilock mutex op queue rwlock semaphore session watch".split()
-OTHER = {"glib": "zkl-glib.h", "zookeeper": "zkl-zookeeper.h"}
+OTHER = {"glib": "zkl-glib.h", "version": "zkl/version.h", "zookeeper": "zkl-zookeeper.h"}
 
 # What the whole family has in common, beside what each function says.
 THREADS = {
@@ -214,7 +214,8 @@ def description(lines):
 def main():
     files, links = {}, []
     for name, header in ({name: "zkl/%s.h" % name for name in PAGES} | OTHER).items():
-        text = Path("include", header).read_text()
+        file = Path("include", header)
+        text = (file if file.exists() else file.with_suffix(".h.in")).read_text()
         files["man/zkl_%s.3" % name] = page(name, header, text, Path("man/examples/%s.c" % name).read_text())
         links += ["%s zkl_%s" % (function_name(d), name) for _, d in declarations(text) if d.startswith("ZKL_API")]
     files["man/links"] = "\n".join(sorted(links)) + "\n"
