@@ -47,7 +47,7 @@ as_tester() {
 
 # Only what was there before may be there.
 nothing_left() { # BEFORE
-    ! diff "$1" <(everything)
+    diff "$1" <(everything)
 }
 
 # Configuration is what remove may leave; we have none.

@@ -56,7 +56,7 @@ build_packages_in_root() {
     "${sudo[@]}" cp -a "$deb_folder/zkl" "$roots/build/src/zkl"
     step "what the build needs" in_root yes "$roots/build" bash /src/zkl/build-aux/dev.d/deb-build.sh prepare
     step "build and lintian, without network" in_root no "$roots/build" bash /src/zkl/build-aux/dev.d/deb-build.sh build
-    "${sudo[@]}" find "$roots/build/src" -maxdepth 1 -type f -name "*.deb" -exec cp {} "$deb_folder" \;
+    "${sudo[@]}" find "$roots/build/src" -maxdepth 1 -type f -name "*.deb" ! -name "*-dbgsym_*" -exec cp {} "$deb_folder" \;
 }
 
 test_packages_in_root() {
