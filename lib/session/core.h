@@ -15,6 +15,7 @@
 #include "lib/base/fork.h"
 #include "lib/base/timers.h"
 #include "lib/store/store.h"
+#include "recipes/create_form.h"
 #include "recipes/proofs.h"
 #include "recipes/rollback.h"
 
@@ -87,7 +88,9 @@ struct zkl_session {
     uint64_t asked;     /* so many */
     unsigned under_way; /* what those sent and not answered weigh */
     bool flushing;
-    uint32_t listed[64]; /* how many names the last list had: by a hash of its path */
+    struct create_forms forms; /* of creates that the servers know */
+    bool creating;             /* a plain create is under way whose stat is read, too */
+    uint32_t listed[64];       /* how many names the last list had: by a hash of its path */
     struct timer retry_timer;
     GHashTable *watches; /* a set of struct watch */
     size_t watched_bytes;

@@ -1,5 +1,6 @@
 #include "request.h"
 
+#include "creating.h"
 #include "proof_chain.h"
 
 #define RETRY_NS (100 * CLOCK_MS)
@@ -30,6 +31,7 @@ void request_free(struct request *r)
 {
     g_free((char *)(uintptr_t)r->what.path);
     g_free((char *)(uintptr_t)r->what.data);
+    g_free(r->made);
     g_free(r);
 }
 
@@ -75,6 +77,8 @@ static unsigned weigh(zkl_session *s, const struct request *r)
 
 static bool has_room(zkl_session *s, const struct request *r)
 {
+    if (s->creating)
+        return false;
     return s->under_way == 0 || s->under_way + weigh(s, r) <= WINDOW;
 }
 
@@ -86,20 +90,20 @@ static void come_back(zkl_session *s, struct request *r, const struct store_repl
         *listed_at(s, r) = (uint32_t)reply->count;
 }
 
-static void on_reply(void *context, const struct store_reply *reply)
+static void prove(zkl_session *s, const struct request *r, const struct store_reply *reply)
 {
-    struct request *r = context;
-    zkl_session *s = r->session;
+    if (reply->rc >= STORE_BAD || r->connection != s->connection)
+        return;
+    s->confirmed = s->connection;
+    proof_chain_proved(s, r->made ? PROOF_ANCHOR : r->proves, r->sent);
+}
 
-    come_back(s, r, reply);
+static void answer(zkl_session *s, struct request *r, const struct store_reply *reply)
+{
     if (reply->rc == STORE_UNKNOWN && !r->once) {
         park(s, r);
         retry_later(s);
         return;
-    }
-    if (reply->rc < STORE_BAD && r->connection == s->connection) {
-        s->confirmed = s->connection;
-        proof_chain_proved(s, r->proves, r->sent);
     }
     r->done(r, reply);
     request_free(r);
@@ -107,12 +111,36 @@ static void on_reply(void *context, const struct store_reply *reply)
         request_flush(s);
 }
 
+static bool submit_weighed(zkl_session *s, struct request *r);
+
+static void on_reply(void *context, const struct store_reply *reply)
+{
+    struct request *r = context;
+    zkl_session *s = r->session;
+    struct store_reply told = *reply;
+
+    come_back(s, r, reply);
+    prove(s, r, reply);
+    if (r->what.kind == STORE_CREATE && !creating_answered(s, r, &told)) {
+        if (submit_weighed(s, r))
+            return;
+        told = (struct store_reply){.rc = STORE_UNKNOWN};
+    }
+    if (told.rc == STORE_UNIMPLEMENTED)
+        told.rc = STORE_BAD;
+    answer(s, r, &told);
+}
+
 static bool submit(zkl_session *s, struct request *r)
 {
+    struct store_request what = r->what;
+
     r->parked = false;
     r->sent = clock_now();
     r->connection = s->connection;
-    return s->ops->submit(s->store, &r->what, on_reply, r);
+    if (what.kind == STORE_CREATE)
+        creating_send(s, r, &what);
+    return s->ops->submit(s->store, &what, on_reply, r);
 }
 
 /* Its answer may come before this returns. */
@@ -126,6 +154,8 @@ static bool submit_weighed(zkl_session *s, struct request *r)
         return true;
     s->under_way -= weight;
     r->weight = 0;
+    if (r->what.kind == STORE_CREATE)
+        creating_unsent(s, r);
     return false;
 }
 

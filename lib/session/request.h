@@ -14,14 +14,16 @@ struct request {
     void (*done)(struct request *r, const struct store_reply *reply);
     void *context; /* for done: ours to name, not to free */
     uint32_t tag;
-    /* private */
+    /* private; thousands may wait, so without gaps */
+    bool parked;
+    enum create_op op : 8; /* CREATE: as it was sent last */
     zkl_session *session;
     GList link;
     uint64_t number; /* of all that were asked for */
     unsigned weight; /* while it is under way */
-    bool parked;
-    struct instant sent;
     uint32_t connection;
+    struct instant sent;
+    char *made; /* by a plain create, whose stat is being read */
 };
 
 /* A request about path, which it takes. Change what is needed, then send it. */

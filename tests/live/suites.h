@@ -23,6 +23,7 @@ extern const struct test_suite rwlock_suite;
 extern const struct test_suite rwlock_downgrade_suite;
 extern const struct test_suite mutex_admin_suite;
 extern const struct test_suite mutex_parents_suite;
+extern const struct test_suite old_servers_suite;
 extern const struct test_suite barrier_suite;
 extern const struct test_suite member_suite;
 extern const struct test_suite members_suite;

@@ -5,9 +5,10 @@
  *   sim --retain ...                                   the same, and a third of the mutexes retain
  *   sim --share ...                                    the same with read-write locks
  *   sim --permits ...                                  the same with semaphores
+ *   sim --lacking ...                                  on servers that do not know all operations
  *
  * Without arguments it plays a quarter as many again with --retain, and with --share, and some with
- * --permits.
+ * --permits, and with --lacking.
  */
 #include <glib.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "client.h"
 #include "lib/base/timers.h"
 #include "lib/session/core.h"
+#include "schedule.h"
 #include "seeds.h"
 #include "workers.h"
 #include "world/world.h"
@@ -25,7 +27,7 @@ enum { SCHEDULES = 10000, SCHEDULES_INSTRUMENTED = 500 };
 
 static struct {
     gint64 schedules, seconds, from, seed;
-    gboolean retain, share, permits;
+    gboolean retain, share, permits, lacking;
 } asked = {.schedules = 0, .seconds = 0, .from = 1, .seed = -1};
 
 static const GOptionEntry entries[] = {
@@ -36,6 +38,8 @@ static const GOptionEntry entries[] = {
     {"retain", 0, 0, G_OPTION_ARG_NONE, &asked.retain, "a third of the mutexes retain", NULL},
     {"share", 0, 0, G_OPTION_ARG_NONE, &asked.share, "all mutexes are read-write locks", NULL},
     {"permits", 0, 0, G_OPTION_ARG_NONE, &asked.permits, "or semaphores", NULL},
+    {"lacking", 0, 0, G_OPTION_ARG_NONE, &asked.lacking, "servers do not know all operations",
+     NULL},
     G_OPTION_ENTRY_NULL,
 };
 
@@ -89,7 +93,8 @@ static void explain(const struct workers_result *result)
     if (result->failures == 0)
         return;
     workers_replay(result->failed[0].seed);
-    printf("Again: tests/sim/sim%s --seed %" G_GUINT64_FORMAT "\n",
+    printf("Again: tests/sim/sim%s%s --seed %" G_GUINT64_FORMAT "\n",
+           schedule_lacking ? " --lacking" : "",
            client_retaining  ? " --retain"
            : client_sharing  ? " --share"
            : client_counting ? " --permits"
@@ -144,7 +149,12 @@ static unsigned play_others(struct workers_plan plan)
     failed += play_sort(&plan, true, false, false);
     failed += play_sort(&plan, false, true, false);
     plan.schedules = schedules / 30;
-    return failed + play_sort(&plan, false, false, true);
+    failed += play_sort(&plan, false, false, true);
+    plan.schedules = schedules / 8;
+    schedule_lacking = true;
+    failed += play_sort(&plan, false, false, false);
+    schedule_lacking = false;
+    return failed;
 }
 
 static int play_many(void)
@@ -153,13 +163,14 @@ static int play_many(void)
     struct workers_result result;
     unsigned failed = 0, played = 2;
 
-    client_retaining = client_sharing = client_counting = false;
+    client_retaining = client_sharing = client_counting = schedule_lacking = false;
     failed += play_known(&result);
+    schedule_lacking = asked.lacking;
     failed += play_sort(&plan, asked.retain, asked.share, asked.permits);
-    if (!asked.retain && !asked.share && !asked.permits && asked.schedules == 0 &&
+    if (!asked.retain && !asked.share && !asked.permits && !asked.lacking && asked.schedules == 0 &&
         asked.seconds == 0) {
         failed += play_others(plan);
-        played += 6;
+        played += 8;
     }
     printf("%u passed, %u failed, 0 skipped\n", (unsigned)seeds_count + played - failed, failed);
     return failed ? 1 : 0;
@@ -174,6 +185,7 @@ int main(int argc, char **argv)
     client_retaining = asked.retain;
     client_sharing = asked.share;
     client_counting = asked.permits;
+    schedule_lacking = asked.lacking;
     if (asked.seed >= 0)
         return workers_replay((uint64_t)asked.seed) ? 0 : 1;
     return play_many();

@@ -19,6 +19,16 @@ enum { LONG_ALREADY = 2 };
 enum { RATE_PPM = 95000 };
 enum { LATENCIES_MIN = 60 }; /* that a session timeout must be worth */
 
+bool schedule_lacking;
+
+static void draw_lacks(struct world_config *config, uint64_t seed)
+{
+    if (!schedule_lacking)
+        return;
+    config->lacks = seed % 2 ? LACKS_CREATE2 : LACKS_CONTAINERS;
+    config->hangs_up = seed % 4 > 1;
+}
+
 static struct world_config draw_world(uint64_t *random, int *ret_timeout_ms)
 {
     static const int latencies[][2] = {{100, 500}, {100, 5000}, {1000, 1000}, {5000, 30000}};
@@ -188,6 +198,7 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
     struct roles *roles = g_new0(struct roles, 1);
     struct world_config config = draw_world(&random, &roles->timeout_ms);
 
+    draw_lacks(&config, seed);
     contender_long_queue = seed % 2 ? LONG_ALREADY : LONG_QUEUE;
     roles->stage = stage_new(random, config, trace);
     draw_roles(roles, &config);

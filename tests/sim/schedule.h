@@ -7,6 +7,10 @@
 #include "tally.h"
 #include "trace.h"
 
+/* The servers do not know all operations: without containers, or without create2, either, and of
+ * each sort some that end the connection instead of saying so. */
+extern bool schedule_lacking;
+
 /* NULL: all was well; else what was wrong, in a sentence: g_free() it. Adds to *tally, and writes
  * to trace unless that is NULL. */
 char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally);

@@ -70,6 +70,8 @@ int main(int argc, char **argv)
         &retained_seam_suite,
         &children_suite,
         &counter_suite,
+        &create_form_suite,
+        &creating_suite,
         &counter_call_suite,
         &proofs_suite,
         &proofs_clock_suite,

@@ -71,6 +71,8 @@ extern const struct test_suite retain_guard_suite;
 extern const struct test_suite retained_seam_suite;
 extern const struct test_suite children_suite;
 extern const struct test_suite counter_suite;
+extern const struct test_suite create_form_suite;
+extern const struct test_suite creating_suite;
 extern const struct test_suite counter_call_suite;
 extern const struct test_suite proofs_suite;
 extern const struct test_suite proofs_clock_suite;

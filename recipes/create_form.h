@@ -1,0 +1,57 @@
+/* By which operation a node is created. Old servers, and other servers that speak ZooKeeper's
+ * protocol, know no containers, or no create that returns the node's stat ("create2") either:
+ *
+ *     containers and create2 ──> no containers ──> create alone
+ *
+ * What a server does not know it has not done, and it says so. Some end the connection instead:
+ * when that has happened several times, and the operation was never answered, it counts as unknown,
+ * too. What was found out stays, also for servers that know more: every server knows the last form.
+ * docs/design/servers.md has the argument. */
+#ifndef RECIPES_CREATE_FORM_H
+#define RECIPES_CREATE_FORM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum create_op {
+    CREATE_PLAIN, /* its answer has the name only */
+    CREATE_STAT,  /* "create2" */
+    CREATE_CONTAINER,
+    CREATE_OPS
+};
+
+enum create_form {
+    FORM_CONTAINERS,    /* all there is */
+    FORM_NO_CONTAINERS, /* persistent nodes in place of containers */
+    FORM_PLAIN          /* the same, and the stat is read behind the create */
+};
+
+/* So many connections have to end. */
+enum { CREATE_LOST_MAX = 3 };
+
+/* All zero: nothing was heard yet. */
+struct create_forms {
+    enum create_form form;
+    struct {
+        bool known;          /* it was answered */
+        uint8_t lost;        /* connections that ended instead, in a row */
+        uint32_t connection; /* the last of them */
+    } ops[CREATE_OPS];
+};
+
+/* What a node is to be created by now. */
+enum create_op create_forms_op(const struct create_forms *f, bool container);
+
+/* It was answered: done, or not done for a reason that the server knows. */
+void create_op_answered(struct create_forms *f, enum create_op op);
+
+/* The server does not know it; or the connection of that number ended before an answer. Each
+ * returns whether the form has changed by that. */
+bool create_op_unknown(struct create_forms *f, enum create_op op);
+bool create_op_lost(struct create_forms *f, enum create_op op, uint32_t connection);
+
+/* A node, read behind its plain create, with that ephemeralOwner: it is the one that was created if
+ * it belongs to the session, which has created one node of that name. */
+bool create_is_own(int64_t ephemeral_owner, int64_t session);
+
+#endif

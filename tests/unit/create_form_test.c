@@ -1,0 +1,104 @@
+/* By which operation nodes are created, where a server does not know all of them. */
+#include "recipes/create_form.h"
+
+#include "runner.h"
+#include "suites.h"
+
+#include <stddef.h>
+
+static void check_ops(const struct create_forms *f, enum create_op container, enum create_op other)
+{
+    CHECK_INT(create_forms_op(f, true), container);
+    CHECK_INT(create_forms_op(f, false), other);
+}
+
+static void all_at_first(void)
+{
+    check_ops(&(struct create_forms){0}, CREATE_CONTAINER, CREATE_STAT);
+}
+
+/* Each refusal of what was under way is heard; the form changes once. */
+static void without_containers(void)
+{
+    struct create_forms f = {0};
+
+    create_op_answered(&f, CREATE_STAT);
+    CHECK(create_op_unknown(&f, CREATE_CONTAINER));
+    CHECK(!create_op_unknown(&f, CREATE_CONTAINER));
+    check_ops(&f, CREATE_STAT, CREATE_STAT);
+    CHECK(create_op_unknown(&f, CREATE_STAT));
+    check_ops(&f, CREATE_PLAIN, CREATE_PLAIN);
+}
+
+static void without_create2(void)
+{
+    struct create_forms f = {0};
+
+    CHECK(create_op_unknown(&f, CREATE_STAT));
+    check_ops(&f, CREATE_PLAIN, CREATE_PLAIN);
+    CHECK(!create_op_unknown(&f, CREATE_CONTAINER));
+    CHECK(!create_op_unknown(&f, CREATE_STAT));
+    CHECK(!create_op_unknown(&f, CREATE_PLAIN));
+    check_ops(&f, CREATE_PLAIN, CREATE_PLAIN);
+}
+
+/* Each connection counts once, however many creates were under way. */
+static void hung_up_on(void)
+{
+    struct create_forms f = {0};
+
+    CHECK(!create_op_lost(&f, CREATE_STAT, 1));
+    CHECK(!create_op_lost(&f, CREATE_STAT, 1));
+    CHECK(!create_op_lost(&f, CREATE_STAT, 3));
+    CHECK(!create_op_lost(&f, CREATE_STAT, 3));
+    check_ops(&f, CREATE_CONTAINER, CREATE_STAT);
+    CHECK(create_op_lost(&f, CREATE_STAT, 5));
+    check_ops(&f, CREATE_PLAIN, CREATE_PLAIN);
+    for (uint32_t connection = 7; connection < 17; connection += 2) {
+        CHECK(!create_op_lost(&f, CREATE_STAT, connection));
+        CHECK(!create_op_lost(&f, CREATE_PLAIN, connection));
+    }
+}
+
+static void hung_up_on_for_containers(void)
+{
+    struct create_forms f = {0};
+
+    for (uint32_t connection = 1; connection < CREATE_LOST_MAX; connection++) {
+        create_op_answered(&f, CREATE_STAT);
+        CHECK(!create_op_lost(&f, CREATE_CONTAINER, connection));
+    }
+    CHECK(create_op_lost(&f, CREATE_CONTAINER, CREATE_LOST_MAX));
+    check_ops(&f, CREATE_STAT, CREATE_STAT);
+}
+
+/* What was answered once is known: a bad network says nothing against it. */
+static void lost_though_it_is_known(void)
+{
+    struct create_forms f = {0};
+
+    create_op_answered(&f, CREATE_STAT);
+    for (uint32_t connection = 1; connection < 10; connection++)
+        CHECK(!create_op_lost(&f, CREATE_STAT, connection));
+    check_ops(&f, CREATE_CONTAINER, CREATE_STAT);
+}
+
+static void whose_node_it_is(void)
+{
+    CHECK(create_is_own(7, 7));
+    CHECK(!create_is_own(8, 7));
+    CHECK(!create_is_own(0, 7));
+    CHECK(!create_is_own(0, 0)); /* a persistent node, and no session */
+}
+
+static const struct test_case cases[] = {
+    {"all_at_first", all_at_first},
+    {"without_containers", without_containers},
+    {"without_create2", without_create2},
+    {"hung_up_on", hung_up_on},
+    {"hung_up_on_for_containers", hung_up_on_for_containers},
+    {"lost_though_it_is_known", lost_though_it_is_known},
+    {"whose_node_it_is", whose_node_it_is},
+    {NULL, NULL},
+};
+const struct test_suite create_form_suite = {"create_form", NULL, NULL, cases};
