@@ -265,6 +265,7 @@ static void use_members(struct scene *c)
 
     CHECK_INT(zkl_members_read(&ms, c->session, c->t->path, NULL, ZKL_FOREVER), 0);
     CHECK(zkl_members_get(ms, zkl_members_count(ms)) == NULL);
+    CHECK((zkl_shard_owner(ms, 1) == NULL) == (zkl_members_count(ms) == 0));
     zkl_members_free(ms);
     CHECK_INT(zkl_members_wait(c->session, c->t->path, 0, NULL, ZKL_FOREVER), 0);
     CHECK_INT(zkl_members_wait_async(c->session, c->t->path, 0, NULL, ZKL_FOREVER, on_multi, c), 0);
@@ -380,6 +381,7 @@ static void init_options(void)
     X(zkl_member_wait_async, use_member(c))                                                        \
     X(zkl_members_count, use_members(c))                                                           \
     X(zkl_members_free, use_members(c))                                                            \
+    X(zkl_shard_owner, use_members(c))                                                             \
     X(zkl_members_get, use_members(c))                                                             \
     X(zkl_members_options_init, init_options())                                                    \
     X(zkl_members_read, use_members(c))                                                            \

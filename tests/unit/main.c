@@ -86,6 +86,7 @@ int main(int argc, char **argv)
         &servers_suite,
         &barrier_suite,
         &group_suite,
+        &shards_suite,
         &member_suite,
         &options_suite,
         &handle_suite,
