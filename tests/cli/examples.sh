@@ -85,6 +85,56 @@ else
 fi
 expect_no_node "retained: nothing is left" $E/turns
 
+# Shards are shared out; who is killed is replaced, and who comes back gets its own again.
+# shellcheck disable=SC2317
+serve() { # ID: $daemon
+    "$top_builddir/examples/shards" "$ZKL_CONNECT" $E/work 8 "$1" >>"$scratch/shards-$1" &
+    daemon=$!
+    remember "$daemon"
+}
+lines_of() { wc -l <"$scratch/shards-$1"; }
+# Which shards a host works on: it takes turns of each again and again.
+works_on() { # ID SHARDS
+    tail -n "+$((since + 1))" "$scratch/shards-$1" | sed -n 's/^shard \([0-9]*\) .*/\1/p' | sort -u | paste -sd' ' | grep -qx "$2"
+}
+now_works_on() { # WHAT ID SHARDS
+    local since
+    # shellcheck disable=SC2317
+    settled() {
+        since=$(lines_of "$1")
+        for ((round = 0; round < 20; round++)); do pause; done
+        works_on "$1" "$2"
+    }
+    if wait_until "$1" settled "$2" "$3"; then pass "$1"; fi
+}
+serve a
+a=$daemon
+now_works_on "one has all shards" a "0 1 2 3 4 5 6 7"
+serve b
+b=$daemon
+serve c
+c=$daemon
+now_works_on "a has its own" a "0 2 4"
+now_works_on "b has its own" b "1 5 6 7"
+now_works_on "c has its own" c "3"
+kill -9 "$b"
+status_of "$b"
+now_works_on "b was killed: a has more" a "0 [0-7 ]*2 [0-7 ]*4.*"
+expect "two have all" 8 "$(cat "$scratch"/shards-[ac] | sed -n 's/^shard \([0-9]*\) .*/\1/p' | sort -u | wc -l)"
+serve b
+b=$daemon
+now_works_on "b is back, and has its own" b "1 5 6 7"
+now_works_on "and a no more" a "0 2 4"
+kill -TERM "$a" "$b" "$c"
+for daemon in "$a" "$b" "$c"; do
+    status_of "$daemon"
+    expect "shards: ends when asked to" 0 "$?"
+done
+cat "$scratch"/shards-? | sed 's/.* fence //' | sort | uniq -d >"$scratch/twice"
+expect "no two turns have one fence" "" "$(<"$scratch/twice")"
+run "$top_builddir/examples/shards" x
+expect "shards: usage" 64 "$status"
+
 # The unit: what systemd would run, with its words put in, does run; and tells that it is ready.
 unit=$top_srcdir/examples/standby@.service
 line=$(sed -n 's/^ExecStart=//p' "$unit")
