@@ -11,7 +11,7 @@
 static int parse(struct command_line *l)
 {
     struct raw_options *raw = &l->raw;
-    const GOptionEntry common[] = {
+    const GOptionEntry limits[] = {
         {"nonblock", 'n', 0, G_OPTION_ARG_NONE, &raw->nonblock,
          "Fail if another contender is first", NULL},
         {"timeout", 'w', 0, G_OPTION_ARG_FILENAME, &raw->timeout,
@@ -19,6 +19,8 @@ static int parse(struct command_line *l)
         {"wait", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_FILENAME, &raw->timeout, NULL, NULL},
         {"conflict-exit-code", 'E', 0, G_OPTION_ARG_INT, &l->options->conflict_status,
          "Exit status if -n or -w fails (1)", "N"},
+        G_OPTION_ENTRY_NULL};
+    const GOptionEntry common[] = {
         {"command", 'c', 0, G_OPTION_ARG_FILENAME, &raw->shell_command,
          "Run STRING with $SHELL or /bin/sh", "STRING"},
         {"grace", 0, 0, G_OPTION_ARG_FILENAME, &raw->grace,
@@ -38,7 +40,8 @@ static int parse(struct command_line *l)
         {"parents", 0, 0, G_OPTION_ARG_FILENAME, &raw->parents,
          "Create missing parents as: container or persistent", "KIND"},
         G_OPTION_ENTRY_NULL};
-    const GOptionEntry *const tables[] = {l->entries, common, NULL};
+    const GOptionEntry *const tables[] = {l->entries, l->waits ? common : limits,
+                                          l->waits ? NULL : common, NULL};
 
     return options_parse(l->settings, tables, l->synopsis, l->summary, &l->argc, &l->argv);
 }

@@ -26,6 +26,7 @@ struct command_line {
     const char *synopsis;
     const char *summary;
     const GOptionEntry *entries; /* the verb's own */
+    bool waits;                  /* for as long as it takes: there are no -n, -w and -E */
     struct raw_options raw;
     int argc;
     char **argv;

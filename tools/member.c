@@ -1,6 +1,7 @@
 /* zkl member: the right is a membership. It ends for good when it is GONE once: by then the command
  * has been ended. */
 #include "member_look.h"
+#include "members.h"
 #include "run.h"
 
 #include <string.h>
@@ -136,8 +137,7 @@ static void say_busy(struct membership *m, const zkl_member_news *news)
 
     if (atomic_load(&m->joined))
         return;
-    say("%s: session 0x%" G_GINT64_MODIFIER "x has the id %s%s%s", o->path, news->session_id,
-        m->options.id, *news->owner ? ", of " : "", news->owner);
+    say_id_is_taken(o->path, m->options.id, news);
     if (o->timeout_ms == 0 && !atomic_load(&m->attempt->done))
         attempt_end_as(m->attempt, NULL, &error);
 }

@@ -44,3 +44,9 @@ GString *members_table(const zkl_members *ms)
     }
     return table_end(table);
 }
+
+void say_id_is_taken(const char *path, const char *id, const zkl_member_news *news)
+{
+    say("%s: session 0x%" G_GINT64_MODIFIER "x has the id %s%s%s", path, news->session_id, id,
+        *news->owner ? ", of " : "", news->owner);
+}

@@ -1,4 +1,4 @@
-/* Members of a group as text, for zkl member and ls. */
+/* Members of a group as text, for zkl member, shards and ls. */
 #ifndef ZKL_TOOLS_MEMBERS_H
 #define ZKL_TOOLS_MEMBERS_H
 
@@ -12,5 +12,8 @@ void member_json(GString *out, const char *key, const char *value, const zkl_mem
 
 /* Adds the data, made visible. */
 void append_member_data(GString *out, const zkl_member_info *m);
+
+/* Says who else has the id: of ZKL_MEMBER_BUSY. */
+void say_id_is_taken(const char *path, const char *id, const zkl_member_news *news);
 
 #endif

@@ -47,6 +47,7 @@ int verb_lock(struct settings *settings, int argc, char **argv);
 int verb_ls(struct settings *settings, int argc, char **argv);
 int verb_member(struct settings *settings, int argc, char **argv);
 int verb_revoke(struct settings *settings, int argc, char **argv);
+int verb_shards(struct settings *settings, int argc, char **argv);
 int verb_watch(struct settings *settings, int argc, char **argv);
 
 /* options.c */
@@ -54,7 +55,7 @@ int verb_watch(struct settings *settings, int argc, char **argv);
 /* Parses options up to the first operand and moves what is left to the front. GO_ON, or a status
  * after a message. tables: a verb's, OPTION_TABLES at most, up to NULL; the global options are
  * accepted too. */
-#define OPTION_TABLES 2
+#define OPTION_TABLES 3
 int options_parse(struct settings *settings, const GOptionEntry *const *tables,
                   const char *synopsis, const char *summary, int *argc, char ***argv);
 

@@ -12,6 +12,7 @@
 #include "tools/connect.h"
 #include "tools/elect_options.h"
 #include "tools/member_options.h"
+#include "tools/shards_options.h"
 #include "tools/status_line.h"
 
 /* What the last zkl lock was told, if it took it. */
@@ -109,6 +110,20 @@ int verb_member(struct settings *settings, int argc, char **argv)
     if (status == GO_ON)
         CHECK(o.run.path && (o.mode != MEMBER_RUN) == !o.run.command);
     member_options_free(&o);
+    return status == GO_ON ? STATUS_OK : status;
+}
+
+int verb_shards(struct settings *settings, int argc, char **argv)
+{
+    struct shards_options o;
+    int status = shards_options_parse(&o, settings, argc, argv);
+
+    forget();
+    if (status == GO_ON) {
+        check_ranges(&o.run);
+        CHECK(o.count > 0 && o.id && o.drain_ms >= 0 && o.run.timeout_ms == ZKL_FOREVER);
+    }
+    shards_options_free(&o);
     return status == GO_ON ? STATUS_OK : status;
 }
 

@@ -87,6 +87,7 @@ int main(int argc, char **argv)
         &barrier_suite,
         &group_suite,
         &shards_suite,
+        &shards_plan_suite,
         &member_suite,
         &options_suite,
         &handle_suite,

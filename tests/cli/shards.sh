@@ -1,0 +1,173 @@
+#!/bin/bash
+# zkl shards: a command for each shard; hosts that come, go and are killed; what ends a command.
+# shellcheck disable=SC2016
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+server_options=(--tick 200)
+need_server
+begin
+G=/cli/shards
+
+# A host in the background, $host, with 8 shards. Each command writes "ID PID TOKEN" into a file of
+# its shard, which it keeps locked, and runs until TERM.
+begin_host() { # ID [OPTION...]
+    local id=$1
+    shift
+    "$ZKL" shards --session-timeout 4000 $G 8 --id "$id" --status-fd 9 "$@" -- bash -c '
+        exec 8>>"$1/$ZKL_SHARD.lock"
+        flock -n 8 || echo "shard $ZKL_SHARD: $2 $ZKL_TOKEN" >>"$1/overlaps"
+        trap "exit 0" TERM
+        echo "$2 $$ $ZKL_TOKEN" >>"$1/$ZKL_SHARD.log"
+        while :; do sleep 0.05 8>&-; done' bash "$scratch" "$id" \
+        9>>"$scratch/$id.lines" 2>>"$scratch/$id.err" &
+    host=$!
+    remember "$host"
+}
+# shellcheck disable=SC2317
+served() { # HOSTS: by whom each shard is, in order
+    local k id pid
+    for ((k = 0; k < ${#1}; k++)); do
+        read -r id pid _ < <(tail -n 1 "$scratch/$k.log" 2>/dev/null) && [ "$id" = "${1:k:1}" ] &&
+            ! gone "$pid" || return 1
+    done
+}
+begun() { # how many commands ever
+    cat "$scratch"/?.log | wc -l
+}
+# shellcheck disable=SC2317
+listed() { # IDS [PATH]
+    [ "$("$ZKL" member --list "${2-$G}/members" | awk 'NR > 1 { print $1 }' | paste -sd' ')" = "$1" ]
+}
+member_process() { # PID: the first child
+    local first
+    read -r first _ < <(echo "$(<"/proc/$1/task/$1/children")") && echo "$first"
+}
+
+# One host has them all.
+begin_host a
+a=$host
+if wait_until "one host serves all" served aaaaaaaa; then pass "one host serves all"; fi
+expect "it is a member" 0 "$(listed a; echo $?)"
+token=$(tail -n 1 "$scratch/3.log" | cut -d' ' -f3)
+expect_match "its lock, by its name" "HOLDS +$token .* a +_c_" "$("$ZKL" ls $G/shards/3)"
+if wait_until "--status-fd: held, with the token" grep -qx "held 3 $token" "$scratch/a.lines"; then pass "--status-fd: held"; fi
+
+# More hosts: only what they own moves. The owners are the same for ever.
+begin_host b
+b=$host
+begin_host c
+c=$host
+if wait_until "three hosts" served abacabbb; then pass "each has its own"; fi
+expect "nothing else has moved" 13 "$(begun)"
+wait_until "--status-fd: ended" grep -q "^ended 1 " "$scratch/a.lines"
+expect "--status-fd: asked, and ended" "asked 1,ended 1 0" "$(grep -E '^(asked|ended) 1( |$)' "$scratch/a.lines" | paste -sd,)"
+
+# One is killed without warning: its commands end, and its shards move.
+mapfile -t pids < <(tail -qn 1 "$scratch"/[1567].log | cut -d' ' -f2)
+kill -9 "$b"
+status_of "$b" 2>/dev/null
+for pid in "${pids[@]}"; do wait_until "killed: its command $pid ends" gone "$pid"; done
+if wait_until "two hosts" served acacaaaa; then pass "its shards have moved"; fi
+expect "and no other" 17 "$(begun)"
+wait_until "it is seen gone" listed "a c"
+begin_host b
+b=$host
+if wait_until "back" served abacabbb; then pass "back, it gets its own again"; fi
+expect "and no other is moved" 21 "$(begun)"
+
+# Asked by name.
+run "$ZKL" revoke $G/shards/0
+# shellcheck disable=SC2317
+again() { [ "$(wc -l <"$scratch/0.log")" = 2 ]; }
+wait_until "revoked: it begins again" again
+wait_until "revoked: served" served abacabbb
+expect "revoked: with another token" 2 "$(cut -d' ' -f3 "$scratch/0.log" | sort -u | wc -l)"
+
+# A shard's own process is killed: its command is, too, and begins again.
+read -r _ pid _ < <(tail -n 1 "$scratch/3.log")
+lines=$(wc -l <"$scratch/3.log")
+for shard in $(<"/proc/$c/task/$c/children"); do
+    [ "$shard" = "$(member_process "$c")" ] || kill -9 "$shard"
+done
+wait_until "the command of a killed process ends" gone "$pid"
+# shellcheck disable=SC2317
+once_more() { [ "$(wc -l <"$scratch/3.log")" -gt "$lines" ]; }
+wait_until "and begins again" once_more
+wait_until "where it was" served abacabbb
+
+# Without its member a host does not go on.
+kill -9 "$(member_process "$c")"
+status_of "$c"
+expect "the member's process is killed" 70 "$?"
+expect_match "and says so" "member's process was killed" "$(<"$scratch/c.err")"
+wait_until "the others serve" served abababbb
+kill -TERM "$a"
+status_of "$a"
+expect "TERM" 143 "$?"
+wait_until "the last one serves" served bbbbbbbb
+kill -HUP "$b"
+status_of "$b"
+expect "HUP" 129 "$?"
+# shellcheck disable=SC2317
+all_ended() { [ -z "$(for k in {0..7}; do "$ZKL" ls "$G/shards/$k"; done 2>/dev/null)" ]; }
+if wait_until "nothing is left" all_ended; then pass "nothing is left"; fi
+wait_until "nobody is there" listed ""
+expect "no shard was ever served twice" "" "$(cat "$scratch/overlaps" 2>/dev/null)"
+for k in 0 1 2 3 4 5 6 7; do
+    expect "shard $k: its tokens rise" "" "$(cut -d' ' -f3 "$scratch/$k.log" | sort -cun 2>&1)"
+done
+
+# The environment; and a command that does not end when it is asked to.
+"$ZKL" shards $G/one 1 --id x --drain 0.5 -- bash -c 'trap "" TERM
+    env | grep ^ZKL_ | sort >"$1/env.new"; readlink /proc/self/fd/0 >"$1/input"; echo $$ >"$1/pid"; mv "$1/env.new" "$1/env"
+    while :; do sleep 0.05; done' bash "$scratch" 2>"$scratch/x.err" &
+host=$!
+remember "$host"
+wait_until "it runs" test -s "$scratch/env"
+expect "the environment" "$G/one/shards/0 0 1" "$(sed -nE 's/^ZKL_(SHARDS?|PATH)=//p' "$scratch/env" | paste -sd' ')"
+expect_match "and of the lock" "ZKL_NODE=$G/one/shards/0/_c_.*ZKL_SESSION=0x[0-9a-f]+.*ZKL_TOKEN=[0-9]+" "$(paste -sd' ' "$scratch/env")"
+expect "there is nothing to read" /dev/null "$(<"$scratch/input")"
+kill -TERM "$host"
+status_of "$host"
+expect "--drain: it ends all the same" 143 "$?"
+expect "and so has the command" 0 "$(gone "$(<"$scratch/pid")"; echo $?)"
+rm "$scratch/env"
+"$ZKL" shards $G/one 1 --id x --drain 3600 -c 'trap "" TERM; echo $$ >'"$scratch"'/env; while :; do sleep 0.05; done' 2>"$scratch/x.err" &
+host=$!
+remember "$host"
+wait_until "it runs" test -s "$scratch/env"
+kill -TERM "$host"
+wait_until "it has heard" listed "" $G/one
+kill -TERM "$host"
+status_of "$host"
+expect "a second TERM does not wait" 143 "$?"
+
+# A command that ends.
+"$ZKL" shards $G/two 1 --id x -c 'echo >>'"$scratch"'/ends; exit 3' 2>"$scratch/x.err" &
+host=$!
+remember "$host"
+# shellcheck disable=SC2317
+twice() { [ "$(wc -l <"$scratch/ends")" -ge 2 ]; }
+if wait_until "it is run again" twice; then pass "it is run again"; fi
+expect_match "after a pause" "^zkl: $G/two/shards/0: ended with status 3, again in 1 s" "$(<"$scratch/x.err")"
+kill -TERM "$host"
+status_of "$host"
+run "$ZKL" shards $G/two 4 --id x -- "$scratch/none"
+expect_match "no such command" "^127:zkl: $scratch/none: No such file" "$status:$err"
+run "$ZKL" shards $G/two 4 --id a/b true
+expect "an ID that is no name" 64 "$status"
+run "$ZKL" --connect 127.0.0.1:1 --connect-timeout 0.3 shards $G 4 true
+expect "no server" 69 "$status"
+run "$ZKL" --auth digest:me:secret --acl auth::cdrwa lock $G/closed/x true
+run "$ZKL" shards $G/closed 4 --id x true
+expect "no permission" 77 "$status"
+
+refused "no N" 64 'no N given' shards $G
+for n in 0 -1 x 65537 ""; do refused "N: $n" 64 'N: must be' shards $G -- "$n" true; done
+refused "no command" 64 'no command' shards $G 4
+refused "-n" 64 'unknown option' shards -n $G 4 true
+refused "--drain" 64 '--drain' shards --drain soon $G 4 true
+refused "--grace" 64 '--grace' shards --grace 20 $G 4 true
+run "$ZKL" shards --help
+expect_match "--help" '--drain' "$out"
+finish

@@ -1,0 +1,291 @@
+/* What a host does about a shard; and what several hosts do about one, by a model of its lock. */
+#include "suites.h"
+#include "tools/shards_plan.h"
+
+#include <glib.h>
+
+enum { DRAIN = 4000, DOUBT = 6000 };
+
+/* A plan and what it is told, a step after the other. */
+struct play {
+    struct shard_plan plan;
+    struct shard_facts facts;
+    int64_t due;
+};
+
+static struct play begin(void)
+{
+    return (struct play){.facts = {.now = 100000,
+                                   .confirmed = true,
+                                   .confirmed_since = 100000,
+                                   .drain_ms = DRAIN,
+                                   .doubt_ms = DOUBT}};
+}
+
+static enum shard_act step(struct play *p, int64_t after)
+{
+    p->facts.now += after;
+    const enum shard_act act = shard_step(&p->plan, &p->facts, &p->due);
+
+    CHECK(shard_plan_valid(&p->plan));
+    CHECK(p->due > p->facts.now); /* nothing is due again at once */
+    return act;
+}
+
+static struct play hold(void)
+{
+    struct play p = begin();
+
+    p.facts.owned = true;
+    CHECK_INT(step(&p, 0), SHARD_REST);
+    CHECK_INT(step(&p, SHARD_SETTLE_MS), SHARD_SEEK);
+    p.facts.granted = true;
+    CHECK_INT(step(&p, 10), SHARD_REST);
+    CHECK_INT(p.plan.state, SHARD_HELD);
+    return p;
+}
+
+static void seeks_when_the_view_has_settled(void)
+{
+    struct play p = begin();
+
+    CHECK_INT(step(&p, 10000), SHARD_REST);
+    p.facts.owned = true;
+    CHECK_INT(step(&p, 0), SHARD_REST);
+    CHECK_INT(p.due, p.facts.now + SHARD_SETTLE_MS);
+    CHECK_INT(step(&p, SHARD_SETTLE_MS - 1), SHARD_REST);
+    p.facts.owned = false;
+    CHECK_INT(step(&p, 0), SHARD_REST);
+    CHECK_INT(p.due, INT64_MAX);
+    p.facts.owned = true;
+    CHECK_INT(step(&p, 1), SHARD_REST); /* anew */
+    p.facts.confirmed = false;
+    CHECK_INT(step(&p, SHARD_SETTLE_MS), SHARD_REST);
+    p.facts.confirmed = true;
+    CHECK_INT(step(&p, 1), SHARD_REST); /* and again */
+    CHECK_INT(step(&p, SHARD_SETTLE_MS - 1), SHARD_SEEK);
+    CHECK_INT(step(&p, 0), SHARD_REST); /* once */
+}
+
+static void no_longer_seeks_what_another_owns(void)
+{
+    struct play p = begin();
+
+    p.facts.owned = true;
+    step(&p, 0);
+    CHECK_INT(step(&p, SHARD_SETTLE_MS), SHARD_SEEK);
+    p.facts.confirmed = p.facts.owned = false;
+    CHECK_INT(step(&p, 1000), SHARD_REST); /* nobody knows */
+    p.facts.confirmed = true;
+    CHECK_INT(step(&p, 0), SHARD_STOP);
+    shard_ended(&p.plan, true, p.facts.now);
+    CHECK_INT(p.plan.pause_ms, 0); /* it was asked to */
+}
+
+static void keeps_what_nobody_asks_for(void)
+{
+    struct play p = hold();
+
+    p.facts.owned = false;
+    CHECK_INT(step(&p, 100000), SHARD_REST);
+    CHECK_INT(p.due, INT64_MAX);
+    p.facts.wanted = true;
+    CHECK_INT(step(&p, 0), SHARD_STOP);
+    CHECK_INT(p.due, p.facts.now + DRAIN);
+}
+
+static void keeps_what_is_its_own(void)
+{
+    struct play p = hold();
+
+    p.facts.wanted = true; /* by somebody with an older view, who will leave */
+    CHECK_INT(step(&p, 100000), SHARD_REST);
+    p.facts.owned = false;
+    CHECK_INT(step(&p, 0), SHARD_STOP);
+}
+
+static void gives_way_to_a_request_by_name(void)
+{
+    struct play p = hold();
+
+    p.facts.revoked = true;
+    CHECK_INT(step(&p, 0), SHARD_STOP);
+}
+
+static void unconfirmed_gives_up_when_others_must_have_seen_it_gone(void)
+{
+    struct play p = hold();
+
+    p.facts.confirmed = false;
+    p.facts.confirmed_since = p.facts.now;
+    CHECK_INT(step(&p, 2 * DOUBT), SHARD_REST); /* nobody asks */
+    p.facts.confirmed_since = p.facts.now;
+    p.facts.wanted = true;
+    CHECK_INT(step(&p, DOUBT - 1), SHARD_REST);
+    CHECK_INT(p.due, p.facts.now + 1);
+    CHECK_INT(step(&p, 1), SHARD_STOP);
+}
+
+static void drains_for_so_long_at_most(void)
+{
+    struct play p = hold();
+
+    p.facts.stop = true;
+    CHECK_INT(step(&p, 0), SHARD_STOP);
+    CHECK_INT(step(&p, DRAIN - 1), SHARD_REST);
+    CHECK_INT(step(&p, 1), SHARD_KILL);
+    CHECK_INT(step(&p, 100000), SHARD_REST);
+    shard_ended(&p.plan, true, p.facts.now);
+    CHECK_INT(step(&p, 100000), SHARD_REST); /* the host ends */
+    p = hold();
+    p.facts.stop = true;
+    CHECK_INT(step(&p, 0), SHARD_STOP);
+    p.facts.hurry = true;
+    CHECK_INT(step(&p, 1), SHARD_KILL);
+}
+
+static void pauses_after_failures(void)
+{
+    static const int64_t pauses[] = {1000, 2000, 4000, 8000, 16000, 30000, 30000};
+    struct play p = hold();
+
+    for (size_t i = 0; i < G_N_ELEMENTS(pauses); i++) {
+        shard_ended(&p.plan, true, p.facts.now);
+        CHECK(shard_plan_valid(&p.plan));
+        CHECK_INT(p.plan.pause_ms, pauses[i]);
+        p.facts.granted = false;
+        CHECK_INT(step(&p, pauses[i] - 1), SHARD_REST);
+        CHECK_INT(step(&p, 1), SHARD_SEEK);
+        p.facts.granted = true;
+        CHECK_INT(step(&p, 10), SHARD_REST);
+    }
+    step(&p, SHARD_PAUSE_LAST_MS);
+    shard_ended(&p.plan, true, p.facts.now);
+    CHECK_INT(p.plan.pause_ms, SHARD_PAUSE_FIRST_MS); /* it has worked for a while */
+    shard_ended(&p.plan, false, p.facts.now);
+    CHECK_INT(p.plan.pause_ms, 0); /* lost: at once */
+}
+
+/* ---- several hosts and one shard ---- */
+
+enum { HOSTS = 4, LINE = 8 };
+
+struct model {
+    struct play hosts[HOSTS];
+    int line[LINE], waiting; /* the lock's contenders, in order */
+    int owner;               /* by the members that there are */
+    int holder, moves;
+    int64_t ends_at[HOSTS]; /* when its process ends that was asked to; 0: it was not */
+};
+
+static void leave(struct model *m, int host)
+{
+    int left = 0;
+
+    for (int i = 0; i < m->waiting; i++)
+        if (m->line[i] != host)
+            m->line[left++] = m->line[i];
+    m->waiting = left;
+    m->ends_at[host] = 0;
+    m->hosts[host].facts.granted = m->hosts[host].facts.wanted = false;
+    shard_ended(&m->hosts[host].plan, false, m->hosts[host].facts.now);
+}
+
+/* The lock's own doing. */
+static void grant(struct model *m)
+{
+    if (m->waiting == 0)
+        return;
+    struct play *first = &m->hosts[m->line[0]];
+    first->facts.granted = true;
+    if (m->waiting > 1)
+        first->facts.wanted = true;
+    m->moves += m->holder != m->line[0];
+    m->holder = m->line[0];
+}
+
+static void act(struct model *m, int host, int64_t now, GRand *rand)
+{
+    struct play *p = &m->hosts[host];
+
+    p->facts.now = now;
+    switch (step(p, 0)) {
+    case SHARD_SEEK:
+        m->line[m->waiting++] = host;
+        break;
+    case SHARD_STOP:
+        m->ends_at[host] = now + g_rand_int_range(rand, 1, 2 * DRAIN);
+        break;
+    case SHARD_KILL:
+        m->ends_at[host] = now + 1;
+        break;
+    default:
+        break;
+    }
+    if (m->ends_at[host] != 0 && now >= m->ends_at[host])
+        leave(m, host);
+}
+
+/* A host hears of the owner when it does. */
+static void tell(struct model *m, int host, bool confirmed)
+{
+    struct shard_facts *f = &m->hosts[host].facts;
+
+    if (confirmed != f->confirmed)
+        f->confirmed_since = f->now;
+    f->confirmed = confirmed;
+    if (confirmed)
+        f->owned = m->owner == host;
+}
+
+static void turn(struct model *m, int64_t now, GRand *rand)
+{
+    for (int host = 0; host < HOSTS; host++)
+        act(m, host, now, rand);
+    grant(m);
+    CHECK(m->waiting <= HOSTS);
+}
+
+static void hosts_agree_in_the_end(void)
+{
+    for (guint32 seed = 1; seed <= 50; seed++) {
+        GRand *rand = g_rand_new_with_seed(seed);
+        struct model m = {.holder = -1};
+        int64_t now = 100000;
+        for (int host = 0; host < HOSTS; host++)
+            m.hosts[host] = begin();
+        for (int i = 0; i < 2000; i++, now += 20) {
+            if (g_rand_int_range(rand, 0, 100) == 0)
+                m.owner = g_rand_int_range(rand, 0, HOSTS);
+            if (g_rand_int_range(rand, 0, 10) == 0)
+                tell(&m, g_rand_int_range(rand, 0, HOSTS), g_rand_int_range(rand, 0, 4) > 0);
+            turn(&m, now, rand);
+        }
+        for (int host = 0; host < HOSTS; host++)
+            tell(&m, host, true);
+        for (int i = 0; i < 2000; i++, now += 20)
+            turn(&m, now, rand);
+        CHECK(m.waiting == 1 && m.line[0] == m.owner);
+        CHECK_INT(m.hosts[m.owner].plan.state, SHARD_HELD);
+        const int moves = m.moves;
+        for (int i = 0; i < 2000; i++, now += 20)
+            turn(&m, now, rand);
+        CHECK_INT(m.moves, moves); /* and it stays there */
+        g_rand_free(rand);
+    }
+}
+
+static const struct test_case cases[] = {
+    {"seeks_when_the_view_has_settled", seeks_when_the_view_has_settled},
+    {"no_longer_seeks_what_another_owns", no_longer_seeks_what_another_owns},
+    {"keeps_what_nobody_asks_for", keeps_what_nobody_asks_for},
+    {"keeps_what_is_its_own", keeps_what_is_its_own},
+    {"gives_way_to_a_request_by_name", gives_way_to_a_request_by_name},
+    {"unconfirmed_gives_up_when_others_must_have_seen_it_gone",
+     unconfirmed_gives_up_when_others_must_have_seen_it_gone},
+    {"drains_for_so_long_at_most", drains_for_so_long_at_most},
+    {"pauses_after_failures", pauses_after_failures},
+    {"hosts_agree_in_the_end", hosts_agree_in_the_end},
+    {NULL, NULL},
+};
+const struct test_suite shards_plan_suite = {"shards_plan", NULL, NULL, cases};

@@ -1,0 +1,154 @@
+#include "shards_member.h"
+#include "closing.h"
+#include "connect.h"
+#include "members.h"
+
+#include <pthread.h>
+#include <string.h>
+
+struct shards_member {
+    const struct shards_options *options;
+    struct shards_report *report;
+    struct events *events, *above;
+    char *group;
+    zkl_session *session;
+    zkl_member *member;
+    zkl_error error; /* why it could not join, before: */
+    atomic_bool failed;
+    pthread_mutex_t lock; /* of: */
+    uint64_t joined;      /* its token; 0: others may think that it is gone */
+    uint64_t seen;        /* the token of its id in the last view */
+    bool ever;            /* it has joined once */
+};
+
+/* ---- events, on a thread of the library ---- */
+
+/* With the lock held. The time first: who sees it with the state of before waits the longer. */
+static void publish(struct shards_member *m)
+{
+    const bool confirmed = m->joined != 0 && m->joined == m->seen;
+
+    if (confirmed != atomic_load(&m->report->confirmed)) {
+        atomic_store(&m->report->confirmed_since, now_ms());
+        atomic_store(&m->report->confirmed, confirmed);
+    }
+    events_wake(m->above);
+}
+
+static void set_joined(struct shards_member *m, uint64_t token)
+{
+    pthread_mutex_lock(&m->lock);
+    m->joined = token;
+    m->ever |= token != 0;
+    publish(m);
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* Later failures are not the end: it is a member again as soon as it can. */
+static void fail_first(struct shards_member *m, const zkl_error *err)
+{
+    pthread_mutex_lock(&m->lock);
+    if (!m->ever && !atomic_load(&m->failed)) {
+        m->error = *err;
+        atomic_store(&m->failed, true);
+        events_wake(m->events);
+    }
+    pthread_mutex_unlock(&m->lock);
+}
+
+static void on_event(zkl_member *member, zkl_member_event event, const zkl_member_news *news,
+                     void *data)
+{
+    struct shards_member *m = data;
+
+    (void)member;
+    switch (event) {
+    case ZKL_MEMBER_JOINED:
+        set_joined(m, news->token);
+        break;
+    case ZKL_MEMBER_GONE:
+    case ZKL_MEMBER_LEFT:
+        set_joined(m, 0);
+        break;
+    case ZKL_MEMBER_BUSY:
+        say_id_is_taken(m->group, m->options->id, news);
+        break;
+    case ZKL_MEMBER_FAILED:
+        fail_first(m, news->err);
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_members(zkl_members_event event, const zkl_member_info *member,
+                       const zkl_members *all, void *data)
+{
+    struct shards_member *m = data;
+
+    (void)member;
+    if (event != ZKL_MEMBERS_ALL)
+        return;
+    pthread_mutex_lock(&m->lock);
+    m->seen = 0;
+    for (size_t i = 0; i < zkl_members_count(all); i++)
+        if (strcmp(zkl_members_get(all, i)->id, m->options->id) == 0)
+            m->seen = zkl_members_get(all, i)->token;
+    for (int k = 0; k < m->options->count; k++) {
+        const zkl_member_info *owner = zkl_shard_owner(all, (uint64_t)k);
+
+        atomic_store(&m->report->shards[k].owned, owner && strcmp(owner->id, m->options->id) == 0);
+    }
+    publish(m);
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- the way there ---- */
+
+static int join(struct shards_member *m)
+{
+    const struct shards_options *o = m->options;
+    zkl_member_options options = ZKL_MEMBER_OPTIONS_INIT;
+    zkl_error error = {0};
+
+    options.parents = o->run.parents;
+    options.fn = on_event;
+    options.fn_data = m;
+    if (zkl_members_watch(NULL, m->session, m->group, NULL, on_members, m) == 0 &&
+        zkl_member_join(&m->member, m->session, m->group, o->id, o->data,
+                        o->data ? strlen(o->data) : 0, &options) == 0)
+        return GO_ON;
+    zkl_last_error(&error);
+    return fail_error(&error, m->group);
+}
+
+/* Until it is told to end. */
+static int stay(struct shards_member *m)
+{
+    const int signo = events_until(m->events, &m->failed);
+
+    return signo != 0 ? STATUS_SIGNAL + signo : fail_error(&m->error, m->group);
+}
+
+int shards_member_run(const struct settings *settings, const struct shards_options *options,
+                      struct events *events, struct events *above, struct shards_report *report)
+{
+    struct shards_member m = {.options = options,
+                              .report = report,
+                              .events = events,
+                              .above = above,
+                              .lock = PTHREAD_MUTEX_INITIALIZER};
+    int status = session_open(settings, &m.session);
+
+    m.group = g_strconcat(options->run.path, "/members", NULL);
+    if (status == GO_ON)
+        status = session_connect(settings, &m.session, ZKL_FOREVER, events);
+    if (status == GO_ON)
+        status = join(&m);
+    if (status == GO_ON)
+        status = stay(&m);
+    closing_close(m.session, CLOSING_PATIENCE_MS);
+    zkl_member_free(m.member);
+    g_free(m.group);
+    return status;
+}

@@ -1,0 +1,75 @@
+/* PATH and N before the command. */
+#include "shards_options.h"
+#include "command_line.h"
+
+#define DRAIN_DEFAULT_MS 10000
+#define SHARDS_MAX 65536
+
+static int take_count(struct shards_options *o, struct command_line *l)
+{
+    char *text = NULL;
+    guint64 count = 0;
+    int status = command_line_operand(l, "N", &text);
+
+    if (status == GO_ON && !g_ascii_string_to_unsigned(text, 10, 1, SHARDS_MAX, &count, NULL))
+        status = fail(STATUS_USAGE, "N: must be 1 to %d, not %s", SHARDS_MAX, text);
+    o->count = (int)count;
+    g_free(text);
+    return status;
+}
+
+static int take_operands(struct shards_options *o, struct command_line *l)
+{
+    int status = command_line_operand(l, "PATH", &o->run.path);
+
+    if (status == GO_ON)
+        status = take_count(o, l);
+    return status;
+}
+
+int shards_options_parse(struct shards_options *o, struct settings *settings, int argc, char **argv)
+{
+    char *drain = NULL;
+    const GOptionEntry entries[] = {
+        {"id", 0, 0, G_OPTION_ARG_FILENAME, &o->id,
+         "The name of this member, which keeps its shards (host name)", "ID"},
+        {"data", 0, 0, G_OPTION_ARG_FILENAME, &o->data, "What the member's node holds", "STRING"},
+        {"drain", 0, 0, G_OPTION_ARG_FILENAME, &drain,
+         "KILL a command that has not ended SECS after TERM (10)", "SECS"},
+        G_OPTION_ENTRY_NULL};
+    struct command_line line = {
+        .settings = settings,
+        .options = &o->run,
+        .verb = "shards",
+        .synopsis = "shards PATH N [OPTION...] [--] COMMAND [ARG...] | -c STRING",
+        .summary = "Shares N shards out among the hosts that run this at PATH. Runs COMMAND for "
+                   "each shard that this host has,\nwith its number, from 0, in ZKL_SHARD, while "
+                   "it holds the shard's lock.",
+        .entries = entries,
+        .waits = true,
+    };
+    int status;
+
+    *o = (struct shards_options){.drain_ms = DRAIN_DEFAULT_MS};
+    status = command_line_begin(&line, argc, argv);
+    if (status == GO_ON)
+        status = take_operands(o, &line);
+    if (status == GO_ON)
+        status = command_line_time("--drain", drain, &o->drain_ms);
+    if (status == GO_ON)
+        status = command_line_check(&line);
+    if (status == GO_ON)
+        status = command_line_command(&line);
+    if (!o->id)
+        o->id = g_strdup(g_get_host_name());
+    command_line_end(&line);
+    g_free(drain);
+    return status;
+}
+
+void shards_options_free(struct shards_options *o)
+{
+    lock_options_free(&o->run);
+    g_free(o->id);
+    g_free(o->data);
+}

@@ -1,0 +1,20 @@
+/* The command line of zkl shards. */
+#ifndef ZKL_TOOLS_SHARDS_OPTIONS_H
+#define ZKL_TOOLS_SHARDS_OPTIONS_H
+
+#include "lock_options.h"
+
+struct shards_options {
+    struct lock_options run;
+    int count; /* of shards */
+    char *id;
+    char *data;
+    int64_t drain_ms;
+};
+
+/* GO_ON, or a status after a message; shards_options_free() in both cases. */
+int shards_options_parse(struct shards_options *o, struct settings *settings, int argc,
+                         char **argv);
+void shards_options_free(struct shards_options *o);
+
+#endif

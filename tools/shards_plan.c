@@ -1,0 +1,112 @@
+#include "shards_plan.h"
+
+static void look(struct shard_plan *s, const struct shard_facts *f)
+{
+    /* It says nothing, and what it says next must last again. */
+    if (!f->confirmed || f->owned != s->mine)
+        s->since = f->now;
+    if (f->confirmed)
+        s->mine = f->owned;
+}
+
+static enum shard_act end(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
+{
+    s->state = SHARD_ENDING;
+    s->kill_at = f->now + f->drain_ms;
+    *ret_due = s->kill_at;
+    return SHARD_STOP;
+}
+
+static enum shard_act when_out(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
+{
+    const int64_t settled = s->since + SHARD_SETTLE_MS;
+
+    if (f->stop || !f->confirmed || !s->mine)
+        return SHARD_REST;
+    *ret_due = settled > s->not_before ? settled : s->not_before;
+    if (f->now < *ret_due)
+        return SHARD_REST;
+    *ret_due = INT64_MAX;
+    s->state = SHARD_SEEKING;
+    return SHARD_SEEK;
+}
+
+static enum shard_act when_held(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
+{
+    const int64_t gone_at = f->confirmed_since + f->doubt_ms;
+
+    if (f->stop || f->revoked)
+        return end(s, f, ret_due);
+    if (!f->wanted || (f->confirmed && s->mine))
+        return SHARD_REST;
+    if (f->confirmed || f->now >= gone_at)
+        return end(s, f, ret_due);
+    *ret_due = gone_at;
+    return SHARD_REST;
+}
+
+static enum shard_act when_seeking(struct shard_plan *s, const struct shard_facts *f,
+                                   int64_t *ret_due)
+{
+    if (f->granted) {
+        s->state = SHARD_HELD;
+        s->held_at = f->now;
+        return when_held(s, f, ret_due);
+    }
+    return f->stop || (f->confirmed && !s->mine) ? end(s, f, ret_due) : SHARD_REST;
+}
+
+static enum shard_act when_ending(struct shard_plan *s, const struct shard_facts *f,
+                                  int64_t *ret_due)
+{
+    *ret_due = s->kill_at;
+    if (f->now < s->kill_at && !f->hurry)
+        return SHARD_REST;
+    *ret_due = INT64_MAX;
+    s->state = SHARD_KILLED;
+    s->kill_at = 0;
+    return SHARD_KILL;
+}
+
+enum shard_act shard_step(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
+{
+    *ret_due = INT64_MAX;
+    look(s, f);
+    switch (s->state) {
+    case SHARD_OUT:
+        return when_out(s, f, ret_due);
+    case SHARD_SEEKING:
+        return when_seeking(s, f, ret_due);
+    case SHARD_HELD:
+        return when_held(s, f, ret_due);
+    case SHARD_ENDING:
+        return when_ending(s, f, ret_due);
+    default:
+        return SHARD_REST;
+    }
+}
+
+static int64_t next_pause(const struct shard_plan *s, int64_t now)
+{
+    if (s->pause_ms == 0 || (s->held_at != 0 && now - s->held_at >= SHARD_PAUSE_LAST_MS))
+        return SHARD_PAUSE_FIRST_MS; /* it has worked for a while */
+    return s->pause_ms * 2 < SHARD_PAUSE_LAST_MS ? s->pause_ms * 2 : SHARD_PAUSE_LAST_MS;
+}
+
+void shard_ended(struct shard_plan *s, bool failed, int64_t now)
+{
+    const bool by_itself = s->state == SHARD_SEEKING || s->state == SHARD_HELD;
+
+    s->pause_ms = by_itself && failed ? next_pause(s, now) : 0;
+    s->not_before = now + s->pause_ms;
+    s->state = SHARD_OUT;
+    s->held_at = s->kill_at = 0;
+}
+
+bool shard_plan_valid(const struct shard_plan *s)
+{
+    return s->state <= SHARD_KILLED && (s->kill_at != 0) == (s->state == SHARD_ENDING) &&
+           (s->held_at == 0 || s->state >= SHARD_HELD) &&
+           (s->held_at != 0 || s->state != SHARD_HELD) && s->pause_ms >= 0 &&
+           s->pause_ms <= SHARD_PAUSE_LAST_MS;
+}

@@ -1,0 +1,66 @@
+/* What a host does about one shard: pure, so that it can be tested alone. Times are in ms by
+ * now_ms().
+ *
+ *   OUT --seek--> SEEKING --granted--> HELD --stop--> ENDING --kill--> KILLED
+ *                    \-------------stop-------------/
+ *   and from each but OUT to OUT, when its process has ended.
+ *
+ * The lock is what keeps two hosts from one shard; this decides who asks for it. A host seeks the
+ * shards that it owns by a view of the members which has itself in it, and has said so for a while.
+ * What it holds it keeps, whatever the view says, until somebody asks: then it gives up what
+ * another one owns. Without such a view it begins nothing, and gives up what is asked for only when
+ * others must have seen it gone. */
+#ifndef ZKL_TOOLS_SHARDS_PLAN_H
+#define ZKL_TOOLS_SHARDS_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A view counts when it has been the same for so long: those who start together do not pass shards
+ * around. */
+#define SHARD_SETTLE_MS 500
+
+/* After a command that has ended by itself; then twice as late each time. */
+#define SHARD_PAUSE_FIRST_MS 1000
+#define SHARD_PAUSE_LAST_MS 30000
+
+enum shard_state { SHARD_OUT, SHARD_SEEKING, SHARD_HELD, SHARD_ENDING, SHARD_KILLED };
+
+/* SEEK starts its process, STOP asks it to end, KILL lets it wait no longer. */
+enum shard_act { SHARD_REST, SHARD_SEEK, SHARD_STOP, SHARD_KILL };
+
+/* All 0 at the beginning. */
+struct shard_plan {
+    enum shard_state state;
+    bool mine;          /* by the last view that counted */
+    int64_t since;      /* when that view began to say so */
+    int64_t held_at;    /* HELD and after it; 0: not yet */
+    int64_t kill_at;    /* ENDING; 0 otherwise */
+    int64_t not_before; /* OUT: of the next attempt */
+    int64_t pause_ms;   /* behind the last failure; 0: there was none */
+};
+
+struct shard_facts {
+    int64_t now;
+    int64_t confirmed_since; /* since when it is, or is not, confirmed */
+    int64_t drain_ms;        /* how long a command may take to end */
+    int64_t doubt_ms;        /* after which others must have seen us gone */
+    bool confirmed;          /* the view has us in it, as we are */
+    bool owned;              /* by that view */
+    bool granted;            /* SEEKING: the lock is ours */
+    bool wanted;             /* HELD: another contender waits */
+    bool revoked;            /* somebody has asked for it by name */
+    bool stop;               /* the host ends */
+    bool hurry;              /* and was told twice */
+};
+
+/* What to do now; *ret_due is when to ask again if nothing happens before, INT64_MAX for never. */
+enum shard_act shard_step(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due);
+
+/* Its process has ended. failed: by itself, rather than for want of the lock. */
+void shard_ended(struct shard_plan *s, bool failed, int64_t now);
+
+/* The invariant: true after each step. */
+bool shard_plan_valid(const struct shard_plan *s);
+
+#endif
