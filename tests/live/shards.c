@@ -1,0 +1,325 @@
+/* shards [--seconds N] [--seed N]: eight hosts run "zkl shards", each behind a proxy of its own.
+ * They are killed, stopped, cut off and started again, and so are their children. At no time two
+ * commands may run for one shard, and in the end its owner runs each. Then hosts leave and come
+ * back one by one: a shard moves only from or to that host.
+ *
+ * With --serve DIR it is the command: the file of its shard is locked while it runs. */
+#include "recipes/shards.h"
+#include "process.h"
+#include "proxy.h"
+#include "raw.h"
+#include "runner.h"
+#include "server.h"
+#include "shards_served.h"
+
+#include <glib.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HOSTS = 8, SHARDS = 32, TICK_MS = 200, TIMEOUT_MS = 4000, LIMIT_S = 120 };
+
+#define PATH "/work/s"
+
+/* ---- the hosts ---- */
+
+static struct host {
+    struct proxy *proxy;
+    pid_t pid;
+    char *id;
+} hosts[HOSTS];
+
+static struct zk_server *server;
+static struct raw *admin;
+static struct scratch scratch;
+static const char *self;
+static int seconds = 15;
+static guint32 seed = 1;
+
+static void start(struct host *h)
+{
+    const char *zkl = getenv("ZKL");
+    char *timeout = g_strdup_printf("%d", TIMEOUT_MS), *count = g_strdup_printf("%d", SHARDS);
+    char *log = g_strdup_printf("%s/log.%s", scratch.path, h->id);
+    const char *const argv[] = {zkl ? zkl : "tools/zkl",
+                                "shards",
+                                "--connect",
+                                proxy_connect(h->proxy),
+                                "--session-timeout",
+                                timeout,
+                                "--connect-timeout",
+                                "60",
+                                "--id",
+                                h->id,
+                                "--drain",
+                                "2",
+                                PATH,
+                                count,
+                                "--",
+                                self,
+                                "--serve",
+                                scratch.path,
+                                h->id,
+                                NULL};
+
+    h->pid = process_spawn(&(struct process_options){.argv = argv, .log = log, .input = -1});
+    REQUIRE(h->pid > 0);
+    g_free(timeout);
+    g_free(count);
+    g_free(log);
+}
+
+/* The member's process, and one for each shard. */
+static GArray *children(const struct host *h)
+{
+    char *path = g_strdup_printf("/proc/%d/task/%d/children", (int)h->pid, (int)h->pid);
+    GArray *found = g_array_new(FALSE, FALSE, sizeof(pid_t));
+    char *text = NULL;
+
+    if (g_file_get_contents(path, &text, NULL, NULL)) {
+        char **words = g_strsplit(g_strstrip(text), " ", -1);
+        for (int i = 0; words[i]; i++) {
+            const pid_t pid = (pid_t)atoi(words[i]);
+            if (pid > 0)
+                g_array_append_val(found, pid);
+        }
+        g_strfreev(words);
+        g_free(text);
+    }
+    g_free(path);
+    return found;
+}
+
+static void signal_child(const struct host *h, GRand *rand, int signo)
+{
+    GArray *found = children(h);
+
+    if (found->len > 0)
+        kill(g_array_index(found, pid_t, g_rand_int_range(rand, 0, (gint32)found->len)), signo);
+    g_array_unref(found);
+}
+
+static void heal(struct host *h)
+{
+    GArray *found = children(h);
+
+    proxy_heal(h->proxy);
+    kill(h->pid, SIGCONT);
+    for (guint i = 0; i < found->len; i++)
+        kill(g_array_index(found, pid_t, i), SIGCONT);
+    g_array_unref(found);
+    if (!process_gone(h->pid))
+        return;
+    process_end(h->pid, SIGKILL, 10000);
+    start(h);
+}
+
+static void disturb(GRand *rand)
+{
+    struct host *h = &hosts[g_rand_int_range(rand, 0, HOSTS)];
+
+    switch (g_rand_int_range(rand, 0, 9)) {
+    case 0:
+    case 1:
+        kill(h->pid, SIGKILL); /* back with the next heal() */
+        break;
+    case 2:
+        kill(h->pid, SIGSTOP);
+        break;
+    case 3:
+        signal_child(h, rand, SIGKILL);
+        break;
+    case 4:
+        signal_child(h, rand, SIGSTOP);
+        break;
+    case 5:
+        proxy_cut(h->proxy);
+        break;
+    case 6:
+        proxy_freeze(h->proxy, PROXY_BOTH);
+        break;
+    default:
+        heal(h);
+        break;
+    }
+}
+
+/* ---- who is to serve ---- */
+
+static int owner(int shard, const struct host *but)
+{
+    int best = -1;
+
+    for (int i = 0; i < HOSTS; i++)
+        if (&hosts[i] != but && (best < 0 || shard_weight(hosts[i].id, (uint64_t)shard) >
+                                                 shard_weight(hosts[best].id, (uint64_t)shard)))
+            best = i;
+    return best;
+}
+
+static bool is_with_owner(int shard, const struct host *but)
+{
+    GPtrArray *ids = served_by(scratch.path, shard);
+    const bool with_owner =
+        ids->len > 0 && strcmp(ids->pdata[ids->len - 1], hosts[owner(shard, but)].id) == 0;
+
+    g_ptr_array_unref(ids);
+    return with_owner && is_served(scratch.path, shard);
+}
+
+/* Once it is seen nothing else is worth waiting for. */
+static void judge(void)
+{
+    char *text = overlaps(scratch.path);
+
+    if (text)
+        runner_fail(__FILE__, __LINE__, "overlaps:\n%s", text);
+    REQUIRE(!text);
+}
+
+static void wait_settled(const struct host *but)
+{
+    const int64_t limit = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
+    int shard = 0;
+
+    while (shard < SHARDS && g_get_monotonic_time() < limit) {
+        judge();
+        if (is_with_owner(shard, but))
+            shard++;
+        else
+            g_usleep(50000);
+    }
+    if (shard < SHARDS)
+        runner_fail(__FILE__, __LINE__, "shard %d is not with %s, its owner", shard,
+                    hosts[owner(shard, but)].id);
+    REQUIRE(shard == SHARDS);
+}
+
+/* ---- the test ---- */
+
+static void begin(void)
+{
+    const struct zk_server_options options = {.tick_ms = TICK_MS};
+
+    REQUIRE((server = zk_server_start(&options)) != NULL);
+    REQUIRE((admin = raw_open(zk_server_connect(server))) != NULL);
+    REQUIRE(scratch_make(&scratch, "shards"));
+    for (int i = 0; i < HOSTS; i++) {
+        REQUIRE((hosts[i].proxy = proxy_start(zk_server_port(server, 0))) != NULL);
+        hosts[i].id = g_strdup_printf("host-%d", i);
+        start(&hosts[i]);
+    }
+}
+
+static void under_faults(void)
+{
+    GRand *rand = g_rand_new_with_seed(seed);
+    const int64_t end = g_get_monotonic_time() + seconds * G_USEC_PER_SEC;
+    int begun, moves;
+
+    while (g_get_monotonic_time() < end) {
+        disturb(rand);
+        g_usleep((gulong)g_rand_int_range(rand, 20000, 400000));
+    }
+    for (int i = 0; i < HOSTS; i++)
+        heal(&hosts[i]);
+    wait_settled(NULL);
+    moves = count_moves(scratch.path, SHARDS, &begun);
+    CHECK(moves > 0);
+    printf("seed %u: %d commands, %d moves under faults\n", seed, begun, moves);
+    g_rand_free(rand);
+}
+
+/* One host less, or one more: what it owns moves, and nothing else. */
+static void change(int *moves, int *wanted)
+{
+    const int changes = seconds < 60 ? 3 : HOSTS;
+    int begun;
+
+    *wanted = *moves = 0;
+    const int before = count_moves(scratch.path, SHARDS, &begun);
+    for (int i = 0; i < changes; i++) {
+        process_end(hosts[i].pid, SIGTERM, 30000);
+        wait_settled(&hosts[i]);
+        start(&hosts[i]);
+        wait_settled(NULL);
+        for (int shard = 0; shard < SHARDS; shard++)
+            *wanted += 2 * (owner(shard, NULL) == i);
+    }
+    *moves = count_moves(scratch.path, SHARDS, &begun) - before;
+    printf("%d changes of %d hosts with %d shards: %.2f moves a change, 1/n are %.2f\n",
+           2 * changes, HOSTS, SHARDS, *moves / (2.0 * changes), (double)SHARDS / HOSTS);
+}
+
+static bool nothing_is_left(void)
+{
+    bool left = false;
+
+    for (int shard = 0; shard < SHARDS && !left; shard++) {
+        char *path = g_strdup_printf(PATH "/shards/%d", shard);
+        char **names = raw_children(admin, path);
+        left = is_served(scratch.path, shard) || (names && names[0]);
+        g_strfreev(names);
+        g_free(path);
+    }
+    return !left;
+}
+
+static void eight_hosts(void)
+{
+    int moves, wanted;
+
+    begin();
+    wait_settled(NULL);
+    under_faults();
+    change(&moves, &wanted);
+    CHECK_INT(moves, wanted);
+    for (int i = 0; i < HOSTS; i++)
+        kill(hosts[i].pid, SIGTERM);
+    for (int i = 0; i < HOSTS; i++)
+        process_end(hosts[i].pid, SIGTERM, 30000);
+    const int64_t limit = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
+    while (!nothing_is_left() && g_get_monotonic_time() < limit)
+        g_usleep(50000);
+    CHECK(nothing_is_left());
+    judge();
+    for (int i = 0; i < HOSTS; i++) {
+        proxy_stop(hosts[i].proxy);
+        g_free(hosts[i].id);
+    }
+    raw_close(admin);
+    zk_server_stop(server);
+    scratch_remove(&scratch);
+}
+
+static int init(void)
+{
+    if (!zk_server_available())
+        runner_skip("no server");
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {{"eight_hosts", eight_hosts}, {NULL, NULL}};
+    static const struct test_suite suite = {"shards", init, NULL, cases};
+    const struct test_suite *const suites[] = {&suite, NULL};
+    char *none[] = {argv[0], NULL};
+
+    if (argc == 4 && strcmp(argv[1], "--serve") == 0)
+        return serve_shard(argv[2], argv[3]);
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--seconds") == 0)
+            seconds = atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--seed") == 0)
+            seed = (guint32)strtoul(argv[i + 1], NULL, 10);
+    }
+    char *path = g_file_read_link("/proc/self/exe", NULL);
+    self = path;
+    g_setenv("ZKL_TEST_TIMEOUT", "900", FALSE); /* it waits for conditions, again and again */
+    int status = runner_main(1, none, suites);
+    g_free(path);
+    return status;
+}
