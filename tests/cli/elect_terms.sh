@@ -14,8 +14,8 @@ short=(--session-timeout 3000)
 depose() {
     "$ADMIN" delete "$E/$("$ZKL" ls $E | sed -n '2s/.* //p')"
 }
-told() { # ID: what was told, without numbers
-    cut -d' ' -f1,2 "$scratch/$1.lines" | sed -E 's/ [0-9]+$//' | paste -sd,
+told() { # ID [FILTER]: what was told, without numbers
+    cut -d' ' -f1,2 "$scratch/$1.lines" | paste -sd, | "${2-cat}" | sed -E 's/ [0-9]+(,|$)/\1/g'
 }
 # shellcheck disable=SC2317
 told_times() { # ID PATTERN TIMES
@@ -48,7 +48,7 @@ if [ -x "$ADMIN" ]; then
     wait_until "a leads again" has_led a 2
     wait_until "b's command is ended" gone "$command"
     wait_until "b is in line again" has_contenders $E 2
-    expect "b is told of as deposed" "waiting,held,started,ending KILL,ended,lost revoked,waiting" "$(told b)"
+    expect "b is told of as deposed" "waiting,held,started,ending KILL,ended,lost revoked,waiting" "$(told b kill_told_first)"
 else
     skip "zk-admin is not built: deposed twice"
 fi
@@ -226,7 +226,7 @@ if [ -x "$ADMIN" ]; then
     wait_until "b leads meanwhile" has_led b 1
     what="--on-lost hangs: that it leads no more is told"
     if wait_until "$what" notified "STATUS=no longer leader, running --on-lost"; then pass "$what"; fi
-    expect "--on-lost hangs: what was told" "waiting,held,started,ending KILL,ended,lost revoked,on-lost started" "$(told hang)"
+    expect "--on-lost hangs: what was told" "waiting,held,started,ending KILL,ended,lost revoked,on-lost started" "$(told hang kill_told_first)"
     kill -TERM "$hang"
     wait_until "TERM is passed on" notified STOPPING
     kill -TERM "$hang"
@@ -258,7 +258,7 @@ if [ -x "$ADMIN" ]; then
 
     hang --on-lost-timeout 0.2
     if wait_until "--on-lost-timeout: it leads again" has_led hang 2; then pass "--on-lost-timeout: it leads again"; fi
-    expect "--on-lost-timeout: what was told" "waiting,held,started,ending KILL,ended,lost revoked,on-lost started,on-lost ending,on-lost ending,on-lost ended,waiting,held,started" "$(told hang)"
+    expect "--on-lost-timeout: what was told" "waiting,held,started,ending KILL,ended,lost revoked,on-lost started,on-lost ending,on-lost ending,on-lost ended,waiting,held,started" "$(told hang kill_told_first)"
     expect "--on-lost-timeout: TERM, then KILL" "on-lost ending 15,on-lost ending 9,on-lost ended 137" "$(grep -E 'on-lost e' "$scratch/hang.lines" | paste -sd,)"
     expect_match "--on-lost-timeout: one line says so" "zkl: --on-lost: $E: still running after 0.2 s" "$(<"$scratch/hang.err")"
     quit hang "$hang"

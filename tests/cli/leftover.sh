@@ -33,10 +33,10 @@ leaves() { # LAST-WORDS MS LAUNCHER [OPTION...]
     member=$(<"$scratch/member")
     remember "$member"
 }
-expect_rest() { # WHAT STATUS LINES
+expect_rest() { # WHAT STATUS LINES [FILTER]
     status_of "$holder"
     expect "$1: status" "$2" $?
-    expect "$1: what was told" "waiting,held,started,$3" "$(lines)"
+    expect "$1: what was told" "waiting,held,started,$3" "$(lines | "${4-cat}")"
 }
 
 # It ends by itself: nobody is ended, whatever signal but those that ask to end was passed on.
@@ -80,7 +80,7 @@ expect "--leave-daemons: the daemon is left alone" no "$(gone "$member" && echo 
 kill -9 "$member"
 leaves 'while :; do sleep 0.05; done' -1 setsid --leave-daemons
 "$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
-expect_rest "--leave-daemons, lost" 75 "ending KILL,ended 137,lost revoked"
+expect_rest "--leave-daemons, lost" 75 "ending KILL,ended 137,lost revoked" kill_told_first
 expect "--leave-daemons, lost: the daemon is left alone" no "$(gone "$member" && echo gone || echo no)"
 kill -9 "$member"
 leaves 'while :; do sleep 0.05; done' -1 "timeout 1000" --leave-daemons --kill-after 0.3

@@ -75,6 +75,12 @@ no_server() {
     finish
 }
 
+# A filter of LINE,LINE,... told of a lost lock: both zkl and its guard kill the command then, and say
+# so afterwards. Where zkl was faster the guard may say first how it ended.
+kill_told_first() {
+    sed -E 's/(^|,)ended 137,(ending KILL( [0-9]+)?)(,|$)/\1\2,ended 137\4/'
+}
+
 # Everything a script leaves in the background is ended with it, each by its own id.
 begin() {
     scratch=$(mktemp -d)
