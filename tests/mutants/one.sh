@@ -20,8 +20,11 @@ verdict() { # WORDS
 }
 
 # The mutant is found before the archives that hold the original. That it does not link is a fault of
-# this script.
+# this script. What was linked last may be the same program, with other arguments.
+linked=
 link() { # PROGRAM
+    [ -z "$linked" ] || ! cmp -s "$folder/$linked.link" "$folder/$1.link" || return 0
+    linked=$1
     # shellcheck source=/dev/null
     (cd "$folder/build" && . "$folder/$1.link") 2>"$own/errors" || {
         cat "$own/errors" >&2

@@ -19,16 +19,20 @@ every=${3:-1} seed=${4:-0}
 export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTIONS=suppressions=$sources/tests/support/lsan.supp:print_suppressions=0
 
 files=(recipes/attempt.c recipes/attempt_common.c recipes/attempt_downgrade.c recipes/attempt_enter.c recipes/attempt_permits.c recipes/attempt_wait.c recipes/attempt_hold.c
-    recipes/back_off.c recipes/barrier.c recipes/candidacy.c recipes/children.c recipes/counter.c recipes/group.c recipes/head_hint.c recipes/limit.c recipes/member.c recipes/member_common.c recipes/member_in.c recipes/member_join.c recipes/member_leave.c recipes/member_wait.c recipes/multi_lock.c recipes/numbering.c recipes/process_id.c recipes/proofs.c recipes/name.c
+    recipes/back_off.c recipes/barrier.c recipes/candidacy.c recipes/children.c recipes/counter.c recipes/group.c recipes/head_hint.c recipes/leasing.c recipes/limit.c recipes/member.c recipes/member_common.c recipes/member_in.c recipes/member_join.c recipes/member_leave.c recipes/member_wait.c recipes/multi_lock.c recipes/numbering.c recipes/process_id.c recipes/proofs.c recipes/name.c
     recipes/observe.c recipes/retain.c recipes/rule.c recipes/shards.c recipes/step_down.c recipes/transaction.c recipes/transaction_data.c
-    lib/lock/contender_step.c lib/lock/contender_directory.c lib/lock/contender_downgrade.c lib/lock/contender_enter.c lib/lock/contender_limit.c lib/lock/contender_lists.c lib/lock/contender_refs.c lib/lock/contender_requests.c lib/lock/contender_tell.c lib/lock/grant.c lib/lock/grant_tell.c lib/lock/handle.c lib/lock/handle_lock.c lib/lock/locks.c lib/lock/multi_attempt.c lib/lock/numbered.c lib/lock/numbered_requests.c lib/lock/op.c lib/lock/release.c lib/lock/retained.c lib/lock/retained_callers.c lib/lock/rwlock.c lib/lock/semaphore.c lib/lock/semaphore_limit.c lib/lock/turn.c lib/lock/whole.c lib/session/incarnation.c lib/session/proof_chain.c lib/session/request.c lib/session/request_delete.c lib/session/watch.c)
+    lib/lock/contender_step.c lib/lock/contender_directory.c lib/lock/contender_downgrade.c lib/lock/contender_enter.c lib/lock/contender_limit.c lib/lock/contender_lists.c lib/lock/contender_refs.c lib/lock/contender_requests.c lib/lock/contender_tell.c lib/lock/grant.c lib/lock/grant_tell.c lib/lock/handle.c lib/lock/handle_lock.c lib/lock/leased.c lib/lock/locks.c lib/lock/multi_attempt.c lib/lock/numbered.c lib/lock/numbered_requests.c lib/lock/op.c lib/lock/release.c lib/lock/retained.c lib/lock/retained_callers.c lib/lock/rwlock.c lib/lock/semaphore.c lib/lock/semaphore_limit.c lib/lock/turn.c lib/lock/whole.c lib/session/incarnation.c lib/session/proof_chain.c lib/session/request.c lib/session/request_delete.c lib/session/watch.c)
 
 # In the order in which they are tried, the quick ones first: name, the files that are in it, flags
 # to link with, program, arguments. What only leaks survives all but the last.
 programs=(
-    "recipes|recipes/||tests/unit/unit|name rule attempt_* proofs* transaction* candidacy* step_down children observe retain* barrier counter group shards member multi_lock permits numbering"
+    "recipes|recipes/||tests/unit/unit|name rule attempt_* proofs* transaction* candidacy* step_down children observe retain* barrier counter group shards member multi_lock permits numbering leasing"
     "replay|lib/||tests/explore/replay|--max-states 400"
-    "semaphores|lib/lock/||tests/unit/unit|semaphore semaphore_driver numbered limit_call"
+    "semaphores|lib/lock/||tests/unit/unit|semaphore semaphore_driver numbered limit_call leased"
+    "locks|lib/lock/||tests/unit/unit|multilock rwlock handle"
+    "leaks-of-locks|lib/lock/|-fsanitize=leak|tests/unit/unit|semaphore semaphore_driver numbered limit_call leased multilock rwlock handle"
+    "counts|lib/counter/||tests/unit/unit|counter_call"
+    "rendezvous|lib/barrier/||tests/unit/unit|barrier"
     "unit|||tests/unit/unit|"
     "transactions|recipes/transaction||tests/explore/transactions|"
     "candidacies|recipes/candidacy||tests/explore/candidacies|"

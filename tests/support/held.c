@@ -21,7 +21,10 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
 
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
-    held--;
+    if (held-- == 0) {
+        dprintf(2, "a thread unlocks what it has not locked\n");
+        abort();
+    }
     return __real_pthread_mutex_unlock(mutex);
 }
 
