@@ -29,13 +29,33 @@ zkl_session *hand_session_with(const zkl_session_options *options)
     return s;
 }
 
-zkl_session *hand_session(void)
+static zkl_session *open_up(const zkl_session_options *options)
 {
-    zkl_session *s = hand_session_with(NULL);
+    zkl_session *s = hand_session_with(options);
 
     fake_event(STORE_EV_BEGIN);
     fake_event(STORE_EV_UP);
     return s;
+}
+
+zkl_session *hand_session(void)
+{
+    return open_up(NULL);
+}
+
+static void count_warning(zkl_log_level level, const char *line, void *data)
+{
+    (void)line;
+    *(int *)data += level == ZKL_LOG_WARN;
+}
+
+zkl_session *hand_session_counting(int *warnings)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+
+    o.log = count_warning;
+    o.log_data = warnings;
+    return open_up(&o);
 }
 
 void hand_close(zkl_session *s)

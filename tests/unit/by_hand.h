@@ -12,6 +12,7 @@ enum { HAND_DEADLINE_MS = 8950 };
 /* Moves time to 0 and opens one. */
 zkl_session *hand_session(void);
 zkl_session *hand_session_with(const zkl_session_options *options); /* not connected */
+zkl_session *hand_session_counting(int *warnings);                  /* those that are logged */
 void hand_close(zkl_session *s);
 
 /* Both clocks go on; what comes due meanwhile runs at its time. */

@@ -78,6 +78,98 @@ static void bad_numbered_semaphore(void)
     zkl_session_close(s);
 }
 
+static void limit_in_curators_layout(void)
+{
+    zkl_session *s = fake_session();
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+    zkl_semaphore *m;
+    zkl_error why;
+    int limit = 3;
+
+    o.layout = ZKL_SEMAPHORE_CURATOR;
+    o.limit = 1;
+    REQUIRE(zkl_semaphore_new(&m, s, "/a", &o) == 0);
+    CHECK_INT(zkl_semaphore_get_limit(m, 0, &limit), ZKL_EINVAL);
+    CHECK_INT(limit, 3);
+    CHECK_INT(zkl_semaphore_set_limit(m, 1, 0), ZKL_EINVAL);
+    zkl_last_error(&why);
+    CHECK_STR(why.text, "/a: Curator's layout keeps no limit");
+    zkl_semaphore_free(m);
+    zkl_session_close(s);
+}
+
+/* What is wrong is named, and what is not is taken. */
+static void semaphore_layouts(void)
+{
+    static const struct {
+        int numbered, limit, layout;
+        const char *wrong; /* in the text of the error; NULL: nothing */
+    } rows[] = {
+        {0, 0, 0, NULL},
+        {1, 1, 0, NULL},
+        {-1, 0, 0, "numbered must be"},
+        {2, 0, 0, "numbered must be"},
+        {0, -1, 0, "limit must not be negative"},
+        {0, 1, -1, "layout is none"},
+        {0, 1, ZKL_SEMAPHORE_CURATOR + 1, "layout is none"},
+        {0, 1, ZKL_SEMAPHORE_CURATOR, NULL},
+        {0, 0, ZKL_SEMAPHORE_CURATOR, "one must be given"},
+        {1, 1, ZKL_SEMAPHORE_CURATOR, "has no numbers"},
+    };
+    zkl_session *s = fake_session();
+    zkl_semaphore *m;
+    zkl_error why;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+        o.numbered = rows[i].numbered;
+        o.limit = rows[i].limit;
+        o.layout = (zkl_semaphore_layout)rows[i].layout;
+        CHECK_INT(zkl_semaphore_new(&m, s, "/a", &o), rows[i].wrong ? ZKL_EINVAL : 0);
+        zkl_last_error(&why);
+        if (rows[i].wrong)
+            CHECK(strstr(why.text, rows[i].wrong) != NULL);
+        else
+            zkl_semaphore_free(m);
+    }
+    zkl_session_close(s);
+}
+
+static void semaphore_permits(void)
+{
+    static const struct {
+        zkl_semaphore_options o;
+        int most;
+        const char *wrong;
+    } rows[] = {
+        {{sizeof(zkl_semaphore_options), .limit = 1}, INT_MAX, "/a: permits must be 1 or more"},
+        {{sizeof(zkl_semaphore_options), .numbered = 1}, 1000, "/a: permits must be 1 to 1000"},
+        {{sizeof(zkl_semaphore_options), .limit = 2, .layout = ZKL_SEMAPHORE_CURATOR},
+         1,
+         "/a: permits must be 1 in Curator's layout"},
+    };
+    zkl_session *s = fake_session();
+    zkl_semaphore *m;
+    zkl_error why;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const int wrong[] = {-1, 0, rows[i].most == INT_MAX ? INT_MIN : rows[i].most + 1};
+
+        REQUIRE(zkl_semaphore_new(&m, s, "/a", &rows[i].o) == 0);
+        for (size_t k = 0; k < G_N_ELEMENTS(wrong); k++) {
+            CHECK_INT(zkl_semaphore_acquire_async(m, wrong[k], 0, on_permits, NULL, NULL),
+                      ZKL_EINVAL);
+            zkl_last_error(&why);
+            CHECK_STR(why.text, rows[i].wrong);
+            CHECK_STR(why.path, "/a");
+        }
+        CHECK_INT(zkl_semaphore_acquire_async(m, 1, 0, on_permits, NULL, NULL), 0);
+        CHECK_INT(zkl_semaphore_acquire_async(m, rows[i].most, 0, on_permits, NULL, NULL), 0);
+        zkl_semaphore_free(m);
+    }
+    zkl_session_close(s);
+}
+
 static void bad_mutex(void)
 {
     zkl_session *s = fake_session();
@@ -269,6 +361,9 @@ static const struct test_case cases[] = {
     {"bad_mutex", bad_mutex},
     {"bad_semaphore", bad_semaphore},
     {"bad_numbered_semaphore", bad_numbered_semaphore},
+    {"limit_in_curators_layout", limit_in_curators_layout},
+    {"semaphore_layouts", semaphore_layouts},
+    {"semaphore_permits", semaphore_permits},
     {"no_grant_given", no_grant_given},
     {"no_session_given", no_session_given},
     {"no_election_given", no_election_given},

@@ -6,6 +6,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "lib/lock/locks.h"
+
 enum { NUMBER = 7 };
 
 static struct story {
@@ -15,6 +17,7 @@ static struct story {
     zkl_grant *grant;
     zkl_error error;
     int calls;
+    int warnings; /* that were logged */
 } story;
 
 static const char *const locks = "/root/l/locks", *const leases = "/root/l/leases";
@@ -34,7 +37,8 @@ static void begin(int64_t timeout_ms)
 
     o.limit = 2;
     o.layout = ZKL_SEMAPHORE_CURATOR;
-    story = (struct story){.s = hand_session()};
+    story = (struct story){.calls = 0};
+    story.s = hand_session_counting(&story.warnings);
     hand_stand_alone(story.s);
     REQUIRE(zkl_semaphore_new(&story.m, story.s, "/l", &o) == 0);
     REQUIRE(zkl_semaphore_acquire_async(story.m, 1, timeout_ms, on_acquired, NULL, &story.op) == 0);
@@ -45,6 +49,7 @@ static void end(void)
     zkl_grant_release(story.grant);
     zkl_op_free(story.op);
     zkl_semaphore_free(story.m);
+    CHECK_INT(locks_of(story.s)->local_callers.length, 0);
     hand_close(story.s);
 }
 
@@ -214,9 +219,91 @@ static void session_ends(void)
         hand_pass(story.s, 0);
         CHECK_INT(fake_count(STORE_CREATE, leases), 0);
         CHECK_INT(fake_count(STORE_CREATE, locks), 1);
+        zkl_session_dispatch(story.s);
         CHECK_INT(story.calls, 0);
+        CHECK_INT(story.warnings, 1); /* of the session, nothing else was had */
         end();
     }
+}
+
+/* What is granted is the holder's: it is warned of a loss, and nothing begins again. */
+static void granted_and_lost(void)
+{
+    begin(ZKL_FOREVER);
+    lease(0);
+    check_listed(NULL);
+    REQUIRE(story.grant != NULL);
+    fake_event(STORE_EV_EXPIRED);
+    hand_pass(story.s, 0);
+    zkl_session_dispatch(story.s);
+    CHECK_INT(zkl_grant_state(story.grant), ZKL_LOST);
+    CHECK_INT(story.calls, 1);
+    CHECK_INT(story.warnings, 2); /* of the session and the grant */
+    CHECK(!fake_is_asked(STORE_CREATE, locks));
+    end();
+}
+
+/* Either cannot be had; of a lease the lock is given back. */
+static void cannot_enter(void)
+{
+    begin(ZKL_FOREVER);
+    ANSWER(STORE_CREATE, locks, .rc = STORE_NOAUTH);
+    zkl_session_dispatch(story.s);
+    CHECK_INT(story.calls, 1);
+    CHECK_INT(story.error.code, ZKL_EACCES);
+    CHECK_STR(story.error.path, "/l/locks");
+    end();
+    begin(ZKL_FOREVER);
+    g_free(enter(locks, 0));
+    ANSWER(STORE_CREATE, leases, .rc = STORE_NOAUTH);
+    zkl_session_dispatch(story.s);
+    CHECK_INT(story.calls, 1);
+    CHECK_INT(story.error.code, ZKL_EACCES);
+    CHECK_STR(story.error.path, "/l/leases");
+    CHECK(fake_is_asked(STORE_DELETE, locks));
+    end();
+}
+
+/* Whoever tries does not wait, neither for the lock nor for a lease. */
+static void try_only(void)
+{
+    begin(0);
+    char *node = fake_created_name(locks, NUMBER), other[] = "_c_a-lock-0000000001";
+    char *names[] = {strrchr(node, '/') + 1, other};
+    ANSWER(STORE_CREATE, locks, .rc = STORE_OK, .path = node, .czxid = 5,
+           .ephemeral_owner = story.s->id);
+    ANSWER(STORE_LIST, locks, .rc = STORE_OK, .names = names, .count = 2);
+    zkl_session_dispatch(story.s);
+    CHECK_INT(story.calls, 1);
+    CHECK_INT(story.error.code, ZKL_EBUSY);
+    g_free(node);
+    end();
+    begin(0);
+    g_free(enter(locks, 0));
+    g_free(enter(leases, 2));
+    zkl_session_dispatch(story.s);
+    CHECK_INT(story.calls, 1);
+    CHECK_INT(story.error.code, ZKL_EBUSY);
+    end();
+}
+
+static bool answer_locks(const struct store_request *request, struct store_reply *reply)
+{
+    return fake_alone(request, reply) && request->kind != STORE_DELETE &&
+           g_str_has_prefix(request->path, locks);
+}
+
+/* Before its contender is known: it is left once. */
+static void locked_at_once(void)
+{
+    fake_answer_at_once(answer_locks);
+    begin(ZKL_FOREVER);
+    fake_answer_at_once(NULL);
+    g_free(enter(leases, 0));
+    CHECK_INT(fake_count(STORE_DELETE, locks), 1);
+    check_listed(NULL);
+    REQUIRE(story.grant != NULL);
+    end();
 }
 
 static void session_is_closed(void)
@@ -238,6 +325,10 @@ static const struct test_case cases[] = {
     {"waits_for_room", waits_for_room},
     {"caller_gives_up", caller_gives_up},
     {"session_ends", session_ends},
+    {"granted_and_lost", granted_and_lost},
+    {"cannot_enter", cannot_enter},
+    {"try_only", try_only},
+    {"locked_at_once", locked_at_once},
     {"session_is_closed", session_is_closed},
     {NULL, NULL},
 };

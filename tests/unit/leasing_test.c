@@ -142,6 +142,22 @@ static void stale_checks(void)
     CHECK_INT(out.count, 0);
 }
 
+/* Where an event leads; NULL: nothing happens. */
+static const char *const leads[LEASING_STATES][LEASING_EV_ABORT + 1] = {
+    [LEASING_IDLE] = {[LEASING_EV_BEGIN] = "locking", [LEASING_EV_ABORT] = "over"},
+    [LEASING_LOCKING] = {[LEASING_EV_LOCKED] = "leasing",
+                         [LEASING_EV_LOCK_FAILED] = "over",
+                         [LEASING_EV_ABORT] = "over"},
+    [LEASING_LEASING] = {[LEASING_EV_LEASED] = "checking",
+                         [LEASING_EV_LOCK_LOST] = "restarting",
+                         [LEASING_EV_LEASE_FAILED] = "over",
+                         [LEASING_EV_ABORT] = "over"},
+    [LEASING_CHECKING] = {[LEASING_EV_CHECKED] = "granted",
+                          [LEASING_EV_LEASE_LOST] = "restarting",
+                          [LEASING_EV_ABORT] = "over"},
+    [LEASING_RESTARTING] = {[LEASING_EV_BEGIN] = "locking", [LEASING_EV_ABORT] = "over"},
+};
+
 /* Whatever comes in whatever state: the moves are the table's, and nothing is left behind. */
 static void any_event_in_any_state(void)
 {
@@ -154,6 +170,10 @@ static void any_event_in_any_state(void)
             CHECK(leasing_invariant(&l));
             give((enum leasing_event_kind)kind, LEASING_ALONE, l.tag);
             CHECK((int)l.state == state || leasing_may_move((enum leasing_state)state, l.state));
+            const char *to = leads[state][kind];
+            CHECK_STR(leasing_state_name(l.state),
+                      to ? to : leasing_state_name((enum leasing_state)state));
+            CHECK_INT(out.count > 0, to != NULL);
         }
     }
 }

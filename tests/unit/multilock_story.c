@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "lib/lock/locks.h"
+
 static const char *const directories[STORY_PATHS] = {"/root/a", "/root/b", "/root/c"};
 static const char *const other = "_c_other-lock-0000000003";
 
@@ -19,7 +21,8 @@ void multi_story_begin(struct multi_story *story)
 {
     static const char *const paths[STORY_PATHS] = {"/b", "/a", "/c"};
 
-    *story = (struct multi_story){.s = hand_session()};
+    *story = (struct multi_story){.calls = 0};
+    story->s = hand_session_counting(&story->warnings);
     hand_stand_alone(story->s);
     REQUIRE(zkl_multilock_new(&story->lock, story->s, paths, STORY_PATHS, NULL) == 0);
 }
@@ -55,8 +58,10 @@ void multi_story_end(struct multi_story *story)
     zkl_multilock_free(story->lock);
     for (int i = 0; i < STORY_PATHS; i++)
         g_free(story->node[i]);
-    if (story->s)
+    if (story->s) {
+        CHECK_INT(locks_of(story->s)->local_callers.length, 0);
         hand_close(story->s);
+    }
 }
 
 static void answer_create(struct multi_story *story, int at)

@@ -16,6 +16,7 @@ struct multi_story {
     int calls;
     char *node[STORY_PATHS];           /* that was named last, of /a, /b, /c */
     int losses, releases, wanted;      /* told of the grant */
+    int warnings;                      /* that were logged */
     int nodes_deleted_before_the_loss; /* asked for by then */
 };
 

@@ -58,6 +58,29 @@ static void released(void)
     multi_story_end(&st);
 }
 
+static bool answer_a(const struct store_request *request, struct store_reply *reply)
+{
+    fake_alone(request, reply);
+    return request->kind != STORE_DELETE && g_str_has_prefix(request->path, "/root/a");
+}
+
+/* Before its contender is known: it is left once. */
+static void granted_at_once(void)
+{
+    multi_story_begin(&st);
+    fake_answer_at_once(answer_a);
+    multi_story_lock(&st, ZKL_FOREVER);
+    fake_answer_at_once(NULL);
+    multi_story_first(&st, 'b');
+    multi_story_first(&st, 'c');
+    check_told(1, 0);
+    zkl_grant_release(st.grant);
+    st.grant = NULL;
+    multi_story_asked(STORE_DELETE, "abc");
+    CHECK_INT(fake_count(STORE_DELETE, "/root/a"), 1);
+    multi_story_end(&st);
+}
+
 /* Behind what is waited for nothing stays queued or held. */
 static void waits_in_order(void)
 {
@@ -260,6 +283,24 @@ static void in_doubt(void)
     multi_story_end(&st);
 }
 
+/* A part of it is. */
+static void in_doubt_when_it_is_whole(void)
+{
+    multi_story_begin(&st);
+    multi_story_lock(&st, ZKL_FOREVER);
+    multi_story_first(&st, 'a');
+    multi_story_first(&st, 'b');
+    fake_event(STORE_EV_DOWN);
+    fake_event(STORE_EV_UP);
+    multi_story_first(&st, 'c');
+    check_told(1, 0);
+    CHECK_INT(zkl_grant_state(st.grant), ZKL_SUSPECT);
+    hand_pass(st.s, 10);
+    hand_stand_alone(st.s);
+    CHECK_INT(zkl_grant_state(st.grant), ZKL_HELD);
+    multi_story_end(&st);
+}
+
 /* /a is lost while /b is waited for: /b is left before /a is entered again. */
 static void lost_while_another_is_waited_for(void)
 {
@@ -318,6 +359,7 @@ static void session_replaced(void)
     multi_story_first(&st, 'b');
     multi_story_first(&st, 'c');
     check_told(1, 0);
+    CHECK_INT(st.warnings, 1); /* of the session, nothing else was had */
     CHECK_INT(zkl_grant_session_id(st.grant), 8);
     multi_story_end(&st);
 }
@@ -331,6 +373,7 @@ static void session_replaced_while_held(void)
     multi_story_dispatch(&st);
     CHECK_INT(st.losses, 1);
     multi_story_asked(STORE_CREATE, "");
+    CHECK_INT(st.warnings, 1 + STORY_PATHS); /* of the session, and of each node */
     multi_story_end(&st);
 }
 
@@ -387,6 +430,33 @@ static void wanted(void)
     multi_story_dispatch(&st);
     CHECK_INT(st.wanted, 2);
     multi_story_end(&st);
+}
+
+/* Its path was wanted before the others were had. */
+static void wanted_before_it_is_whole(void)
+{
+    char *names[2] = {NULL, (char *)(uintptr_t) "_c_other-lock-0000000099"};
+
+    for (char path = 'a'; path <= 'c'; path++) {
+        const char directory[] = {'/', 'r', 'o', 'o', 't', '/', path, '\0'};
+
+        multi_story_begin(&st);
+        multi_story_lock(&st, ZKL_FOREVER);
+        char *node = fake_created_name(directory, 7);
+        names[0] = strrchr(node, '/') + 1;
+        ANSWER(STORE_CREATE, directory, .rc = STORE_OK, .path = node, .czxid = 9,
+               .ephemeral_owner = st.s->id);
+        ANSWER(STORE_LIST, directory, .rc = STORE_OK, .names = names, .count = 2);
+        for (char rest = 'a'; rest <= 'c'; rest++)
+            if (rest != path)
+                multi_story_first(&st, rest);
+        check_told(1, 0);
+        CHECK_INT(zkl_grant_on_wanted(st.grant, on_wanted, &st), 0);
+        multi_story_dispatch(&st);
+        CHECK_INT(st.wanted, 1);
+        g_free(node);
+        multi_story_end(&st);
+    }
 }
 
 static void on_applied(const zkl_error *error, void *data)
@@ -463,6 +533,24 @@ static void released_by_a_transaction_and_lost(void)
     multi_story_end(&st);
 }
 
+/* Whatever it comes to, there is nothing left to give back. */
+static void transaction_decided_after_the_loss(void)
+{
+    for (unsigned flags = 0; flags <= ZKL_MULTI_RELEASE; flags += ZKL_MULTI_RELEASE) {
+        int code;
+
+        multi_story_begin(&st);
+        multi_story_hold(&st);
+        apply(flags, &code);
+        hand_pass(st.s, FAKE_TIMEOUT_MS);
+        multi_story_dispatch(&st);
+        ANSWER(STORE_MULTI, "/root/b", .rc = STORE_NONODE, .failed = 0);
+        multi_story_dispatch(&st);
+        CHECK_INT(code, ZKL_ELOST);
+        multi_story_end(&st);
+    }
+}
+
 /* Of which node it is makes no difference: the grant is lost. */
 static void transaction_without_a_node(void)
 {
@@ -513,6 +601,32 @@ static void check_ops(void)
 
 /* ---- arguments ---- */
 
+/* What is asked of the parts of a whole, of a mutex. */
+static void one_path(void)
+{
+    struct acquisition a;
+    uint64_t token = 0;
+    zkl_error why;
+    zkl_session *s = hand_session();
+
+    hand_stand_alone(s);
+    hand_hold(&a, s);
+    CHECK_INT(zkl_grant_count(a.grant), 1);
+    CHECK_INT(zkl_grant_tokens(a.grant, &token, 0), ZKL_ERANGE);
+    CHECK_INT(zkl_grant_tokens(a.grant, &token, 1), 0);
+    CHECK_INT(token, zkl_grant_token(a.grant));
+    CHECK_STR(zkl_grant_node_at(a.grant, 0), zkl_grant_node(a.grant));
+    CHECK(zkl_grant_node_at(a.grant, 1) == NULL);
+    CHECK_INT(zkl_grant_tokens(a.grant, NULL, 1), ZKL_EINVAL);
+    zkl_last_error(&why);
+    CHECK_STR(why.text, "zkl_grant_tokens: tokens is NULL");
+    CHECK_INT(zkl_grant_tokens(NULL, &token, 1), ZKL_EINVAL);
+    zkl_last_error(&why);
+    CHECK_STR(why.text, "zkl_grant_tokens: g is NULL");
+    hand_leave(&a);
+    hand_close(s);
+}
+
 static void arguments(void)
 {
     static const char *const paths[] = {"/a", "/b", "/a", "/x/", NULL};
@@ -555,6 +669,7 @@ static void arguments(void)
 static const struct test_case cases[] = {
     {"free_paths", free_paths},
     {"released", released},
+    {"granted_at_once", granted_at_once},
     {"waits_in_order", waits_in_order},
     {"leaves_what_is_being_made", leaves_what_is_being_made},
     {"busy", busy},
@@ -568,6 +683,7 @@ static const struct test_case cases[] = {
     {"node_deleted_unwatched", node_deleted_unwatched},
     {"deadline_passes", deadline_passes},
     {"in_doubt", in_doubt},
+    {"in_doubt_when_it_is_whole", in_doubt_when_it_is_whole},
     {"lost_while_another_is_waited_for", lost_while_another_is_waited_for},
     {"lapses_while_another_is_waited_for", lapses_while_another_is_waited_for},
     {"session_replaced", session_replaced},
@@ -575,11 +691,14 @@ static const struct test_case cases[] = {
     {"session_closed", session_closed},
     {"credentials_refused", credentials_refused},
     {"wanted", wanted},
+    {"wanted_before_it_is_whole", wanted_before_it_is_whole},
     {"transactions", transactions},
     {"released_by_a_transaction_and_lost", released_by_a_transaction_and_lost},
+    {"transaction_decided_after_the_loss", transaction_decided_after_the_loss},
     {"transaction_without_a_node", transaction_without_a_node},
     {"transaction_refused", transaction_refused},
     {"check_ops", check_ops},
+    {"one_path", one_path},
     {"arguments", arguments},
     {NULL, NULL},
 };

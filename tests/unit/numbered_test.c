@@ -170,10 +170,14 @@ static void wait_for(const char *who)
     g_free(path);
 }
 
-/* For the first that has none; whether it changes or goes, all is read anew. */
+/* For the first that has none; whether it changes or goes, all is read anew, and what was read
+ * before is forgotten. */
 static void waits_for_one_without(void)
 {
-    for (int gone = 0; gone < 2; gone++) {
+    static const char *const listed[] = {"s3 s4 *", "s3 *", "*"};
+    static const char *const written[] = {OWN_DATA(" 1"), OWN_DATA(" 1"), OWN_DATA(" 0")};
+
+    for (int gone = 0; gone < 3; gone++) {
         enter(1, "s3 s4 s5 *");
         permit_story_read(&st, "*", "me", 0);
         permit_story_read(&st, "s5", "other", 0);
@@ -184,12 +188,13 @@ static void waits_for_one_without(void)
         permit_story_read(&st, "s4", "other", 0);
         CHECK(!fake_is_asked(STORE_LIST, STORY_PATH));
         fire("s4", gone);
-        permit_story_listed(&st, gone ? "s3 *" : "s3 s4 *");
+        permit_story_listed(&st, listed[gone]);
         permit_story_read(&st, "*", "me", 0);
-        permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
-        if (!gone)
+        if (gone < 2)
+            permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
+        if (gone < 1)
             permit_story_read(&st, "s4", OTHERS_DATA(" 2"), 1);
-        write_numbers(OWN_DATA(" 1"), 0);
+        write_numbers(written[gone], 0);
         permit_story_end(&st);
     }
 }
@@ -208,6 +213,7 @@ static void has_them_meanwhile(void)
             ANSWER(STORE_GET, path, .rc = STORE_NONODE);
         else
             permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
+        CHECK_INT(fake_count(STORE_UNWATCH, path), !gone);
         permit_story_listed(&st, gone ? "*" : "s3 *");
         fire("s3", false); /* of no interest any more */
         permit_story_read(&st, "*", "me", 0);
@@ -267,6 +273,10 @@ static void own_node_is_gone(void)
     admit("*");
     ANSWER(STORE_LIST, STORY_PATH, .rc = STORE_NONODE);
     check_enters_again();
+    enter(1, "s3 *");
+    ANSWER(STORE_GET, st.node, .rc = STORE_NONODE);
+    permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1); /* of no interest any more */
+    check_enters_again();
 }
 
 static void refuse(enum store_rc rc, int code)
@@ -313,6 +323,22 @@ static void refused(void)
 {
     refuse(STORE_NOAUTH, ZKL_EACCES);
     refuse(STORE_BAD, ZKL_EPROTO);
+}
+
+/* There is no room for the watch on the one that it waits for. */
+static void too_much_is_watched(void)
+{
+    enter(1, "s3 *");
+    permit_story_read(&st, "*", "me", 0);
+    const size_t before = st.s->watched_bytes;
+    st.s->watched_bytes = 512 * 1024;
+    permit_story_read(&st, "s3", "other", 0);
+    st.s->watched_bytes = before;
+    permit_story_told(&st, 1, ZKL_ELIMIT);
+    CHECK_STR(st.error.path, "/s");
+    CHECK(!is_read("s3"));
+    CHECK(fake_is_asked(STORE_DELETE, st.node));
+    permit_story_end(&st);
 }
 
 static bool refuse_lists(const struct store_request *request, struct store_reply *reply)
@@ -380,6 +406,45 @@ static void canceled(void)
     }
 }
 
+static int lists;
+
+/* But the list that its numbers need. */
+static bool answer_admission(const struct store_request *request, struct store_reply *reply)
+{
+    static char *name;
+
+    if (request->kind == STORE_CREATE) {
+        st.node = g_strdup_printf("%s0000000007", request->path);
+        name = strrchr(st.node, '/') + 1;
+    }
+    lists += request->kind == STORE_LIST;
+    *reply = (struct store_reply){.rc = STORE_OK,
+                                  .path = st.node,
+                                  .czxid = 5,
+                                  .mzxid = 9,
+                                  .ephemeral_owner = FAKE_SESSION_ID,
+                                  .data = "4",
+                                  .length = 1,
+                                  .names = &name,
+                                  .count = 1};
+    return lists < 2;
+}
+
+/* Before its contender is known to be one. */
+static void admitted_at_once(void)
+{
+    permit_story_begin(&st, 4, true);
+    lists = 0;
+    fake_answer_at_once(answer_admission);
+    permit_story_acquire(&st, 1, ZKL_FOREVER);
+    fake_answer_at_once(NULL);
+    CHECK(fake_is_asked(STORE_LIST, STORY_PATH));
+    zkl_op_cancel(st.op);
+    permit_story_told(&st, 1, ZKL_ECANCELED);
+    CHECK(fake_is_asked(STORE_DELETE, st.node));
+    permit_story_end(&st);
+}
+
 static void canceled_before_its_admission(void)
 {
     begin(1);
@@ -422,6 +487,19 @@ static void closed_before_it_enters_again(void)
 {
     enter(1, "*");
     ANSWER(STORE_GET, st.node, .rc = STORE_NONODE);
+    hand_close(st.s);
+    CHECK_INT(st.calls, 1);
+    CHECK_INT(st.error.code, ZKL_ECLOSED);
+    st.s = NULL;
+    permit_story_end(&st);
+}
+
+static void closed_when_it_has_entered_again(void)
+{
+    enter(1, "*");
+    ANSWER(STORE_GET, st.node, .rc = STORE_NONODE);
+    hand_pass_proved(st.s, 1);
+    CHECK_INT(fake_count(STORE_CREATE, STORY_PATH "/"), 1);
     hand_close(st.s);
     CHECK_INT(st.calls, 1);
     CHECK_INT(st.error.code, ZKL_ECLOSED);
@@ -539,12 +617,15 @@ static const struct test_case cases[] = {
     {"own_node_was_changed", own_node_was_changed},
     {"own_node_is_gone", own_node_is_gone},
     {"refused", refused},
+    {"too_much_is_watched", too_much_is_watched},
     {"refused_at_once", refused_at_once},
     {"canceled", canceled},
+    {"admitted_at_once", admitted_at_once},
     {"canceled_before_its_admission", canceled_before_its_admission},
     {"session_replaced_while_waiting", session_replaced_while_waiting},
     {"canceled_before_it_enters_again", canceled_before_it_enters_again},
     {"closed_before_it_enters_again", closed_before_it_enters_again},
+    {"closed_when_it_has_entered_again", closed_when_it_has_entered_again},
     {"timed_out", timed_out},
     {"not_admitted", not_admitted},
     {"session_replaced", session_replaced},

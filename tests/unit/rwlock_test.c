@@ -2,6 +2,7 @@
 #include "fake_store.h"
 #include "suites.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -10,6 +11,8 @@ static zkl_rwlock *l;
 static char made[128]; /* the contender's node */
 static char data[64];
 static const char *beside; /* another child */
+static bool odd;           /* the node's name is none that we would give */
+static atomic_int deleted; /* requests for that */
 
 /* The store has what it was asked to create, and what stands beside it. */
 static bool answer(const struct store_request *request, struct store_reply *reply)
@@ -19,10 +22,13 @@ static bool answer(const struct store_request *request, struct store_reply *repl
     *reply = (struct store_reply){
         .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID, .czxid = 5, .names = names};
     if (request->kind == STORE_CREATE) {
-        g_snprintf(made, sizeof made, "%s0000000007", request->path);
+        char **parts = g_strsplit(request->path, "-__", 2);
+        g_snprintf(made, sizeof made, "%s%s-__%s0000000007", parts[0], odd ? "-odd" : "", parts[1]);
+        g_strfreev(parts);
         g_snprintf(data, sizeof data, "%.*s", request->length, request->data);
         reply->path = made;
     }
+    atomic_fetch_add(&deleted, request->kind == STORE_DELETE);
     names[0] = made[0] ? strrchr(made, '/') + 1 : made;
     names[1] = (char *)beside;
     reply->count = request->kind == STORE_LIST ? beside ? 2 : 1 : 0;
@@ -32,6 +38,7 @@ static bool answer(const struct store_request *request, struct store_reply *repl
 static void begin(const zkl_rwlock_options *options)
 {
     made[0] = data[0] = '\0';
+    deleted = 0;
     beside = NULL;
     s = fake_session();
     fake_answer_at_once(answer);
@@ -121,13 +128,49 @@ static void sides_cancelable(void)
     zkl_canceler_free(canceler);
 }
 
+static void *lock_and_end(void *code)
+{
+    *(int *)code = zkl_rwlock_lock(l, ZKL_FOREVER, NULL);
+    return NULL;
+}
+
+static void owner_ends(void)
+{
+    pthread_t thread;
+    int code;
+
+    begin(NULL);
+    REQUIRE(pthread_create(&thread, NULL, lock_and_end, &code) == 0);
+    pthread_join(thread, NULL);
+    CHECK_INT(code, 0);
+    while (atomic_load(&deleted) == 0)
+        g_usleep(1000);
+    end();
+}
+
 static zkl_grant *_Atomic granted;
+static atomic_int failed;
 
 static void on_acquired(zkl_grant *grant, const zkl_error *error, void *user)
 {
-    (void)error;
     (void)user;
     atomic_store(&granted, grant);
+    atomic_store(&failed, error ? error->code : 0);
+}
+
+/* Who waits is told. */
+static void freed(void)
+{
+    begin(NULL);
+    fake_answer_at_once(NULL);
+    atomic_store(&failed, 0);
+    CHECK_INT(zkl_rwlock_lock_async(l, ZKL_FOREVER, on_acquired, NULL, NULL), 0);
+    zkl_rwlock_free(l);
+    l = NULL;
+    while (atomic_load(&failed) == 0)
+        g_usleep(1000);
+    CHECK_INT(failed, ZKL_ECLOSED);
+    end();
 }
 
 static void sides_async(void)
@@ -167,10 +210,11 @@ static void options(void)
 
 /* ---- a writer becomes a reader ---- */
 
-enum { MADE, UNKNOWN, GONE, TOOK };
+enum { MADE, UNKNOWN, GONE, TOOK, CHANGED };
 
 static int turn_of_events;
 static atomic_int reads_of_reader, reads_of_writer; /* but those that leave a watch */
+static atomic_int watches_of_writer, applied;
 static char write_node[128];
 static zkl_grant *grant;
 
@@ -184,6 +228,7 @@ static bool answer_reads(const struct store_request *request, struct store_reply
         reply->rc = STORE_NONODE;
     if (of_writer && turn_of_events == TOOK)
         reply->ephemeral_owner = FAKE_SESSION_ID + 1;
+    atomic_fetch_add(&watches_of_writer, of_writer && request->watch);
     if (request->kind == STORE_GET && !request->watch)
         atomic_fetch_add(of_writer ? &reads_of_writer : &reads_of_reader, 1);
     return request->kind == STORE_GET || request->kind == STORE_STAT;
@@ -195,6 +240,20 @@ static void wait_asked(enum store_kind kind, const char *path)
         g_usleep(1000);
 }
 
+static void on_applied(const zkl_error *error, void *user)
+{
+    (void)user;
+    atomic_store(&applied, error ? error->code : 0);
+}
+
+static void change_something(void)
+{
+    const zkl_change change = {ZKL_CHANGE_CREATE, 0, "/x", "1", 1};
+
+    atomic_store(&applied, 1);
+    CHECK_INT(zkl_grant_multi_async(grant, &change, 1, 0, ZKL_FOREVER, on_applied, NULL), 0);
+}
+
 /* Holds on both sides, gives the writer's back, and is asked to create the read node. */
 static char *begin_down(int events)
 {
@@ -202,12 +261,14 @@ static char *begin_down(int events)
 
     o.name = "who";
     turn_of_events = events;
-    reads_of_reader = reads_of_writer = 0;
+    reads_of_reader = reads_of_writer = watches_of_writer = 0;
     begin(&o);
     REQUIRE(zkl_rwlock_lock(l, ZKL_FOREVER, NULL) == 0);
     REQUIRE(zkl_rwlock_lock_shared(l, 0, &grant) == 0);
     g_strlcpy(write_node, zkl_grant_node(grant), sizeof write_node);
     fake_answer_at_once(answer_reads);
+    if (events == CHANGED)
+        change_something();
     CHECK_INT(zkl_rwlock_unlock(l), 0);
     wait_asked(STORE_CREATE, "/l");
     const struct store_request asked = fake_request(STORE_CREATE, "/l");
@@ -219,10 +280,13 @@ static char *begin_down(int events)
 
 static void becomes_a_reader(void)
 {
-    static const int events[] = {MADE, UNKNOWN};
+    static const int events[] = {MADE, UNKNOWN, MADE};
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
+        odd = i == 2;
         char *path = begin_down(events[i]);
+        CHECK_INT(strstr(write_node, "-odd-") != NULL, odd);
+        CHECK(strstr(path, "-odd-") == NULL);
         CHECK(g_str_has_suffix(path, "-__READ__0000000007"));
         ANSWER(STORE_CREATE, "/l", .rc = events[i] == MADE ? STORE_OK : STORE_UNKNOWN, .path = path,
                .ephemeral_owner = FAKE_SESSION_ID);
@@ -239,6 +303,7 @@ static void becomes_a_reader(void)
         end();
         g_free(path);
     }
+    odd = false;
 }
 
 /* Without the write node it cannot be told who came in between. */
@@ -259,14 +324,37 @@ static void write_node_was_gone(void)
     }
 }
 
+/* It waits for the end of a transaction, and there is nothing left to move then. */
+static void lost_before_it_moves(void)
+{
+    char *path = begin_down(CHANGED);
+
+    ANSWER(STORE_CREATE, "/l", .rc = STORE_OK, .path = path, .ephemeral_owner = FAKE_SESSION_ID);
+    while (atomic_load(&reads_of_writer) == 0 || atomic_load(&watches_of_writer) == 0)
+        g_usleep(1000);
+    fake_watch(write_node, true);
+    CHECK_INT(zkl_grant_state(grant), ZKL_LOST);
+    ANSWER(STORE_MULTI, "/l", .rc = STORE_NONODE);
+    while (atomic_load(&applied) == 1)
+        g_usleep(1000);
+    CHECK_INT(applied, ZKL_ELOST);
+    CHECK_STR(zkl_grant_node(grant), write_node);
+    CHECK_INT(zkl_rwlock_unlock_shared(l), ZKL_ELOST);
+    end();
+    g_free(path);
+}
+
 static const struct test_case cases[] = {
     {"bad_rwlock", bad_rwlock},
     {"sides", sides},
     {"sides_cancelable", sides_cancelable},
+    {"owner_ends", owner_ends},
+    {"freed", freed},
     {"sides_async", sides_async},
     {"options", options},
     {"becomes_a_reader", becomes_a_reader},
     {"write_node_was_gone", write_node_was_gone},
+    {"lost_before_it_moves", lost_before_it_moves},
     {NULL, NULL},
 };
 

@@ -145,6 +145,16 @@ static void nobody_names_a_limit(void)
     permit_story_end(&st);
 }
 
+static void one_is_a_limit(void)
+{
+    permit_story_begin(&st, 1, false);
+    permit_story_acquire(&st, 1, ZKL_FOREVER);
+    answer_nonode();
+    CHECK_STR(fake_request(STORE_CREATE, STORY_PATH).data, "1");
+    permit_story_told(&st, 0, 0);
+    permit_story_end(&st);
+}
+
 static void no_limit(void)
 {
     begin(1);
@@ -505,6 +515,7 @@ static const struct test_case cases[] = {
     {"more_than_the_limit", more_than_the_limit},
     {"directory_is_made", directory_is_made},
     {"nobody_names_a_limit", nobody_names_a_limit},
+    {"one_is_a_limit", one_is_a_limit},
     {"no_limit", no_limit},
     {"limit_is_written", limit_is_written},
     {"limit_cannot_be_written", limit_cannot_be_written},

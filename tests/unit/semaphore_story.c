@@ -3,27 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/lock/locks.h"
+
 enum { OWN_NUMBER = 7, NAMES_MAX = 8, OWN_ZXID = 5, LIMIT_ZXID = 9 };
-
-static void on_log(zkl_log_level level, const char *line, void *data)
-{
-    struct permit_story *story = data;
-
-    (void)line;
-    story->warnings += level == ZKL_LOG_WARN;
-}
 
 void permit_story_begin(struct permit_story *story, int limit, bool numbered)
 {
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
 
-    zkl_session_options session_options = ZKL_SESSION_OPTIONS_INIT;
-
-    session_options.log = on_log;
-    session_options.log_data = story;
-    *story = (struct permit_story){.s = hand_session_with(&session_options), .zxid = LIMIT_ZXID};
-    fake_event(STORE_EV_BEGIN);
-    fake_event(STORE_EV_UP);
+    *story = (struct permit_story){.zxid = LIMIT_ZXID};
+    story->s = hand_session_counting(&story->warnings);
     hand_stand_alone(story->s);
     o.limit = limit;
     o.numbered = numbered;
@@ -56,8 +45,10 @@ void permit_story_end(struct permit_story *story)
     zkl_grant_release(story->grant);
     zkl_op_free(story->op);
     zkl_semaphore_free(story->semaphore);
-    if (story->s)
+    if (story->s) {
+        CHECK_INT(locks_of(story->s)->local_callers.length, 0);
         hand_close(story->s);
+    }
     g_free(story->node);
 }
 
