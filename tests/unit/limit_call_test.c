@@ -34,6 +34,7 @@ static void begin(struct call *c, int limit, int64_t timeout_ms)
     REQUIRE(pthread_create(&c->thread, NULL, ask, c) == 0);
     while (!fake_is_asked(STORE_GET, NODE))
         g_usleep(1000);
+    CHECK_INT(fake_request(STORE_GET, NODE).length, 0);
 }
 
 static void end(struct call *c, int code)
@@ -71,6 +72,19 @@ static void got(void)
     answer("12", 3);
     end(&c, 0);
     CHECK_INT(c.value, 12);
+}
+
+static void got_in_time(void)
+{
+    struct call c;
+
+    begin(&c, 0, 300);
+    answer("12", 3);
+    pthread_join(c.thread, NULL);
+    CHECK_INT(c.value, 12);
+    hand_pass(c.s, 300); /* of no interest any more */
+    zkl_semaphore_free(c.semaphore);
+    hand_close(c.s);
 }
 
 static void is_none(void)
@@ -261,6 +275,7 @@ static void credentials_are_refused(void)
 
 static const struct test_case cases[] = {
     {"got", got},
+    {"got_in_time", got_in_time},
     {"is_none", is_none},
     {"set", set},
     {"is_set_already", is_set_already},

@@ -551,9 +551,11 @@ static void transaction_decided_after_the_loss(void)
     }
 }
 
-/* Of which node it is makes no difference: the grant is lost. */
+/* Of which node it is makes no difference: the grant is lost, and the other nodes go. */
 static void transaction_without_a_node(void)
 {
+    static const char *const others[] = {"ac", "bc", "ab"};
+
     for (int failed = 0; failed < STORY_PATHS; failed++) {
         int code;
 
@@ -565,6 +567,7 @@ static void transaction_without_a_node(void)
         multi_story_dispatch(&st);
         CHECK_INT(code, ZKL_ELOST);
         CHECK_INT(st.losses, 1);
+        multi_story_asked(STORE_DELETE, others[failed]);
         multi_story_end(&st);
     }
 }

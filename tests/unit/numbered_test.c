@@ -142,12 +142,16 @@ static void one_that_is_gone_has_none(void)
 /* A set that was done, and its answer lost: they are its own, in order. */
 static void found_in_its_own_data(void)
 {
-    enter(2, "*");
-    permit_story_read(&st, "*", OWN_DATA(" 3 1"), 1);
-    permit_story_told(&st, 1, 0);
-    CHECK(!fake_is_asked(STORE_SET, st.node));
-    check_slots(" 1 3");
-    permit_story_end(&st);
+    static const char *const data[] = {OWN_DATA(" 1 3"), OWN_DATA(" 3 1")};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(data); i++) {
+        enter(2, "*");
+        permit_story_read(&st, "*", data[i], 1);
+        permit_story_told(&st, 1, 0);
+        CHECK(!fake_is_asked(STORE_SET, st.node));
+        check_slots(" 1 3");
+        permit_story_end(&st);
+    }
 }
 
 /* Not as many as its permits: they are of nobody. */
@@ -197,6 +201,19 @@ static void waits_for_one_without(void)
         write_numbers(written[gone], 0);
         permit_story_end(&st);
     }
+}
+
+/* And for no other. */
+static void waits_for_the_last_one(void)
+{
+    enter(1, "s3 s4 s5 *");
+    permit_story_read(&st, "*", "me", 0);
+    permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
+    permit_story_read(&st, "s4", OTHERS_DATA(" 1"), 1);
+    permit_story_read(&st, "s5", "other", 0);
+    CHECK(!is_read("s4"));
+    wait_for("s5");
+    permit_story_end(&st);
 }
 
 /* It has them, or is gone, before the watch is there. */
@@ -613,6 +630,7 @@ static const struct test_case cases[] = {
     {"found_in_its_own_data", found_in_its_own_data},
     {"too_few_in_its_own_data", too_few_in_its_own_data},
     {"waits_for_one_without", waits_for_one_without},
+    {"waits_for_the_last_one", waits_for_the_last_one},
     {"has_them_meanwhile", has_them_meanwhile},
     {"own_node_was_changed", own_node_was_changed},
     {"own_node_is_gone", own_node_is_gone},
