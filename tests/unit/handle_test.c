@@ -144,7 +144,7 @@ static void semaphore_permits(void)
     } rows[] = {
         {{sizeof(zkl_semaphore_options), .limit = 1}, INT_MAX, "/a: permits must be 1 or more"},
         {{sizeof(zkl_semaphore_options), .numbered = 1}, 1000, "/a: permits must be 1 to 1000"},
-        {{sizeof(zkl_semaphore_options), .limit = 2, .layout = ZKL_SEMAPHORE_CURATOR},
+        {{sizeof(zkl_semaphore_options), .limit = 1, .layout = ZKL_SEMAPHORE_CURATOR},
          1,
          "/a: permits must be 1 in Curator's layout"},
     };

@@ -31,17 +31,23 @@ static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
         story.error = *error;
 }
 
-static void begin(int64_t timeout_ms)
+static void begin_with(int limit, int64_t timeout_ms)
 {
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
 
-    o.limit = 2;
+    o.name = "me";
+    o.limit = limit;
     o.layout = ZKL_SEMAPHORE_CURATOR;
     story = (struct story){.calls = 0};
     story.s = hand_session_counting(&story.warnings);
     hand_stand_alone(story.s);
     REQUIRE(zkl_semaphore_new(&story.m, story.s, "/l", &o) == 0);
     REQUIRE(zkl_semaphore_acquire_async(story.m, 1, timeout_ms, on_acquired, NULL, &story.op) == 0);
+}
+
+static void begin(int64_t timeout_ms)
+{
+    begin_with(2, timeout_ms);
 }
 
 static void end(void)
@@ -111,6 +117,61 @@ static void lock_then_lease_then_path(void)
     CHECK(!fake_is_asked(STORE_DELETE, leases));
     g_free(node);
     end();
+}
+
+static void again(void)
+{
+    begin(ZKL_FOREVER);
+    for (int i = 0; i < 2; i++) {
+        CHECK_STR(fake_request(STORE_CREATE, locks).data, "me");
+        g_free(enter(locks, 0));
+        CHECK_STR(fake_request(STORE_CREATE, leases).data, "me");
+        g_free(enter(leases, 0));
+        check_listed(NULL);
+        REQUIRE(story.grant != NULL);
+        zkl_grant_release(story.grant);
+        story.grant = NULL;
+        ANSWER(STORE_DELETE, locks, .rc = STORE_OK);
+        ANSWER(STORE_DELETE, leases, .rc = STORE_OK);
+        zkl_op_free(story.op);
+        REQUIRE(zkl_semaphore_acquire_async(story.m, 1, ZKL_FOREVER, on_acquired, NULL,
+                                            &story.op) == 0);
+    }
+    end();
+}
+
+/* There the limit is not kept. */
+static void leases_are_made(void)
+{
+    begin_with(1, ZKL_FOREVER);
+    g_free(enter(locks, 0));
+    ANSWER(STORE_CREATE, leases, .rc = STORE_NONODE);
+    ANSWER(STORE_LIST, leases, .rc = STORE_NONODE);
+    CHECK_STR(fake_request(STORE_CREATE, leases).path, leases);
+    CHECK_INT(fake_request(STORE_CREATE, leases).length, 0);
+    end();
+}
+
+/* So many children are there, whatever they are; it is not asked what the directory says. */
+static void as_many_as_the_limit(void)
+{
+    for (int limit = 1; limit <= 2; limit++) {
+        char other[] = "data", *node, *names[2] = {NULL, other};
+
+        begin_with(limit, ZKL_FOREVER);
+        g_free(enter(locks, 0));
+        node = fake_created_name(leases, NUMBER);
+        REQUIRE(node != NULL);
+        names[0] = strrchr(node, '/') + 1;
+        ANSWER(STORE_CREATE, leases, .rc = STORE_OK, .path = node, .czxid = 5,
+               .ephemeral_owner = story.s->id);
+        CHECK(!fake_is_asked(STORE_GET, leases));
+        ANSWER(STORE_LIST, leases, .rc = STORE_OK, .names = names, .count = limit);
+        check_listed(NULL);
+        CHECK(story.grant != NULL);
+        g_free(node);
+        end();
+    }
 }
 
 /* Other children are no matter; another layout's contender is. */
@@ -319,6 +380,9 @@ static void session_is_closed(void)
 
 static const struct test_case cases[] = {
     {"lock_then_lease_then_path", lock_then_lease_then_path},
+    {"again", again},
+    {"leases_are_made", leases_are_made},
+    {"as_many_as_the_limit", as_many_as_the_limit},
     {"another_layout", another_layout},
     {"path_cannot_be_listed", path_cannot_be_listed},
     {"path_is_gone", path_is_gone},

@@ -58,26 +58,55 @@ static void released(void)
     multi_story_end(&st);
 }
 
-static bool answer_a(const struct store_request *request, struct store_reply *reply)
+static const char *at_once; /* below that */
+
+static bool answer(const struct store_request *request, struct store_reply *reply)
 {
     fake_alone(request, reply);
-    return request->kind != STORE_DELETE && g_str_has_prefix(request->path, "/root/a");
+    return request->kind != STORE_DELETE && g_str_has_prefix(request->path, at_once);
 }
 
-/* Before its contender is known: it is left once. */
+/* Before their contenders are known: each is left once. */
 static void granted_at_once(void)
 {
+    static const char *const below[] = {"/root/a", "/root/"};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(below); i++) {
+        multi_story_begin(&st);
+        at_once = below[i];
+        fake_answer_at_once(answer);
+        multi_story_lock(&st, ZKL_FOREVER);
+        fake_answer_at_once(NULL);
+        if (i == 0) {
+            multi_story_first(&st, 'b');
+            multi_story_first(&st, 'c');
+        }
+        check_told(1, 0);
+        zkl_grant_release(st.grant);
+        st.grant = NULL;
+        multi_story_asked(STORE_DELETE, "abc");
+        CHECK_INT(fake_count(STORE_DELETE, "/root/a"), 1);
+        multi_story_end(&st);
+    }
+}
+
+static bool refuse_a(const struct store_request *request, struct store_reply *reply)
+{
+    *reply = (struct store_reply){.rc = STORE_NOAUTH};
+    return g_str_has_prefix(request->path, "/root/a");
+}
+
+/* Before the others have entered: they are left all the same. */
+static void refused_at_once(void)
+{
     multi_story_begin(&st);
-    fake_answer_at_once(answer_a);
+    fake_answer_at_once(refuse_a);
     multi_story_lock(&st, ZKL_FOREVER);
     fake_answer_at_once(NULL);
+    check_told(1, ZKL_EACCES);
     multi_story_first(&st, 'b');
     multi_story_first(&st, 'c');
-    check_told(1, 0);
-    zkl_grant_release(st.grant);
-    st.grant = NULL;
-    multi_story_asked(STORE_DELETE, "abc");
-    CHECK_INT(fake_count(STORE_DELETE, "/root/a"), 1);
+    multi_story_asked(STORE_DELETE, "bc");
     multi_story_end(&st);
 }
 
@@ -673,6 +702,7 @@ static const struct test_case cases[] = {
     {"free_paths", free_paths},
     {"released", released},
     {"granted_at_once", granted_at_once},
+    {"refused_at_once", refused_at_once},
     {"waits_in_order", waits_in_order},
     {"leaves_what_is_being_made", leaves_what_is_being_made},
     {"busy", busy},

@@ -323,6 +323,19 @@ static void try_of_what_is_not_free(void)
     permit_story_end(&st);
 }
 
+static void behind_what_is_no_contender(void)
+{
+    char other[] = "data", *names[2] = {NULL, other};
+
+    begin(1);
+    permit_story_created(&st);
+    permit_story_limited(&st, "2");
+    names[0] = strrchr(st.node, '/') + 1;
+    ANSWER(STORE_LIST, STORY_PATH, .rc = STORE_OK, .names = names, .count = 2, .mzxid = st.zxid);
+    permit_story_told(&st, 1, ZKL_ELAYOUT);
+    permit_story_end(&st);
+}
+
 static void timed_out(void)
 {
     permit_story_begin(&st, 4, false);
@@ -417,6 +430,27 @@ static void named_by_its_host(void)
     CHECK_STR(fake_request(STORE_CREATE, STORY_PATH).data, end);
     g_free(end);
     permit_story_end(&st);
+}
+
+static void parents(void)
+{
+    static const enum store_mode modes[] = {
+        [ZKL_PARENTS_CONTAINER] = STORE_CONTAINER, [ZKL_PARENTS_PERSISTENT] = STORE_PERSISTENT};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(modes); i++) {
+        zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+
+        permit_story_begin(&st, 4, false);
+        zkl_semaphore_free(st.semaphore);
+        o.limit = 1;
+        o.parents = (zkl_parents)i;
+        REQUIRE(zkl_semaphore_new(&st.semaphore, st.s, "/s", &o) == 0);
+        permit_story_acquire(&st, 1, ZKL_FOREVER);
+        answer_nonode();
+        ANSWER(STORE_CREATE, STORY_PATH, .rc = STORE_NONODE);
+        CHECK_INT(fake_request(STORE_CREATE, "/root").mode, modes[i]);
+        permit_story_end(&st);
+    }
 }
 
 static void longest_name(void)
@@ -527,6 +561,7 @@ static const struct test_case cases[] = {
     {"first_is_refused_at_once", first_is_refused_at_once},
     {"behind_hears_of_the_touch", behind_hears_of_the_touch},
     {"try_of_what_is_not_free", try_of_what_is_not_free},
+    {"behind_what_is_no_contender", behind_what_is_no_contender},
     {"timed_out", timed_out},
     {"touched", touched},
     {"touched_until_it_succeeds", touched_until_it_succeeds},
@@ -534,6 +569,7 @@ static const struct test_case cases[] = {
     {"touch_finds_nothing", touch_finds_nothing},
     {"released_while_touched", released_while_touched},
     {"named_by_its_host", named_by_its_host},
+    {"parents", parents},
     {"longest_name", longest_name},
     {"canceled", canceled},
     {"freed", freed},
