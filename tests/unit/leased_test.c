@@ -83,10 +83,11 @@ static void lease(int others)
 static void check_listed(char *other)
 {
     char locks_name[] = "locks", leases_name[] = "leases",
-         *names[] = {locks_name, leases_name, other};
+         *names[] = {other, locks_name, leases_name};
 
     CHECK_STR(fake_request(STORE_LIST, "/root/l").path, "/root/l");
-    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = names, .count = other ? 3 : 2);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = other ? names : names + 1,
+           .count = other ? 3 : 2);
     zkl_session_dispatch(story.s);
 }
 
@@ -226,6 +227,18 @@ static void path_is_gone(void)
     end();
 }
 
+static void canceled_before_it_begins_again(void)
+{
+    begin(ZKL_FOREVER);
+    lease(0);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_NONODE);
+    zkl_op_cancel(story.op);
+    expect_failed(ZKL_ECANCELED, "canceled");
+    hand_pass(story.s, 1);
+    CHECK(!fake_is_asked(STORE_CREATE, locks));
+    end();
+}
+
 static void waits_for_room(void)
 {
     begin(ZKL_FOREVER);
@@ -235,6 +248,7 @@ static void waits_for_room(void)
     char *names[] = {strrchr(node, '/') + 1, one, two};
     CHECK(fake_is_watching(STORE_LIST, leases));
     ANSWER(STORE_LIST, leases, .rc = STORE_OK, .names = names, .count = 3);
+    hand_pass_proved(story.s, 20000); /* a proof is no end of it */
     CHECK(!fake_is_asked(STORE_DELETE, locks));
     fake_fire(leases, STORE_FIRED_CHILDREN);
     ANSWER(STORE_LIST, leases, .rc = STORE_OK, .names = names, .count = 2);
@@ -283,6 +297,9 @@ static void session_ends(void)
         zkl_session_dispatch(story.s);
         CHECK_INT(story.calls, 0);
         CHECK_INT(story.warnings, 1); /* of the session, nothing else was had */
+        lease(0);
+        check_listed(NULL);
+        CHECK(story.grant != NULL);
         end();
     }
 }
@@ -386,6 +403,7 @@ static const struct test_case cases[] = {
     {"another_layout", another_layout},
     {"path_cannot_be_listed", path_cannot_be_listed},
     {"path_is_gone", path_is_gone},
+    {"canceled_before_it_begins_again", canceled_before_it_begins_again},
     {"waits_for_room", waits_for_room},
     {"caller_gives_up", caller_gives_up},
     {"session_ends", session_ends},
