@@ -39,22 +39,45 @@ static guint64 mix(guint64 h)
     return h ^ h >> 33;
 }
 
-/* Two independent hashes of 64 bits. */
+static guint64 word_at(const guint8 *state, size_t at, size_t size)
+{
+    guint64 word = 0;
+
+    if (at + sizeof word <= size)
+        memcpy(&word, &state[at], sizeof word);
+    else
+        memcpy(&word, &state[at], size - at);
+    return word;
+}
+
+/* Two independent hashes of 64 bits: of the words that are not 0, which few are, and of where. */
 static struct print print_of(const guint8 *state, size_t size)
 {
     struct print p = {G_GUINT64_CONSTANT(0x9e3779b97f4a7c15),
                       G_GUINT64_CONSTANT(0xc2b2ae3d27d4eb4f)};
-    guint64 word;
 
-    for (size_t i = 0; i < size; i += sizeof word) {
-        word = 0;
-        memcpy(&word, &state[i], MIN(sizeof word, size - i));
+    for (size_t i = 0; i < size; i += sizeof(guint64)) {
+        const guint64 word = word_at(state, i, size);
+        if (word == 0)
+            continue;
         p.a = (p.a ^ word) * G_GUINT64_CONSTANT(0xff51afd7ed558ccd);
-        p.a ^= p.a >> 31;
+        p.a = (p.a ^ p.a >> 31) + i;
         p.b = (p.b + word) * G_GUINT64_CONSTANT(0xc4ceb9fe1a85ec53);
-        p.b ^= p.b >> 33;
+        p.b = (p.b ^ p.b >> 33) ^ i;
     }
     return (struct print){mix(p.a), mix(p.b)};
+}
+
+/* How many bytes are 0 from there on, as far as a byte can count. */
+static guint8 count_zeros(const guint8 *state, size_t from, size_t size)
+{
+    size_t at = from, end = MIN(size, from + G_MAXUINT8);
+
+    while (at + sizeof(guint64) <= end && word_at(state, at, size) == 0)
+        at += sizeof(guint64);
+    while (at < end && state[at] == 0)
+        at++;
+    return (guint8)(at - from);
 }
 
 /* Most bytes are 0: how many of them, how many others, these; and so on. */
@@ -63,9 +86,7 @@ static GByteArray *pack(const guint8 *state, size_t size)
     GByteArray *packed = g_byte_array_new();
 
     for (size_t i = 0; i < size;) {
-        guint8 counts[2] = {0, 0};
-        while (i + counts[0] < size && counts[0] < G_MAXUINT8 && state[i + counts[0]] == 0)
-            counts[0]++;
+        guint8 counts[2] = {count_zeros(state, i, size), 0};
         i += counts[0];
         while (i + counts[1] < size && counts[1] < G_MAXUINT8 && state[i + counts[1]] != 0)
             counts[1]++;

@@ -1,7 +1,6 @@
 #include "flat.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <string.h>
 
 void flat_remove(void *list, uint8_t *count, size_t size, int at)
@@ -21,19 +20,28 @@ void flat_add(struct flat_numbers *all, uint64_t *number)
         all->list[all->count++] = number;
 }
 
+/* How many of these are lower. */
+static int place_of(const uint64_t *sorted, int count, uint64_t number)
+{
+    while (count > 0 && sorted[count - 1] >= number)
+        count--;
+    return count;
+}
+
 void flat_rank(const struct flat_numbers *all)
 {
-    uint64_t ranks[FLAT_NUMBERS];
+    uint64_t sorted[FLAT_NUMBERS];
+    int count = 0;
 
     for (int i = 0; i < all->count; i++) {
-        ranks[i] = 1;
-        for (int k = 0; k < all->count; k++) {
-            bool first = true;
-            for (int n = 0; n < k; n++)
-                first &= *all->list[n] != *all->list[k];
-            ranks[i] += first && *all->list[k] < *all->list[i];
-        }
+        const uint64_t number = *all->list[i];
+        const int at = place_of(sorted, count, number);
+        if (at < count && sorted[at] == number)
+            continue;
+        memmove(&sorted[at + 1], &sorted[at], sizeof sorted[0] * (size_t)(count - at));
+        sorted[at] = number;
+        count++;
     }
     for (int i = 0; i < all->count; i++)
-        *all->list[i] = ranks[i];
+        *all->list[i] = 1 + (uint64_t)place_of(sorted, count, *all->list[i]);
 }
