@@ -151,12 +151,19 @@ static void trampoline(void)
         run.current->test_case->fn();
 }
 
-static bool wanted(const char *suite, const char *name, char **patterns, int count)
+static bool matches(const char *suite, const char *name, char **patterns, int count)
 {
     for (int i = 0; i < count; i++)
         if (fnmatch(patterns[i], name, 0) == 0 || fnmatch(patterns[i], suite, 0) == 0)
             return true;
-    return count == 0;
+    return false;
+}
+
+static bool wanted(const char *suite, const char *name, char **patterns, int count)
+{
+    if (count > 0 && strcmp(patterns[0], "-x") == 0)
+        return !matches(suite, name, patterns + 1, count - 1);
+    return count == 0 || matches(suite, name, patterns, count);
 }
 
 static bool register_suite(const struct test_suite *suite, char **patterns, int count, bool list)

@@ -27,7 +27,8 @@ enum {
 };
 
 /* Runs the cases whose "suite.case", or whose suite, matches one of the glob patterns in argv; all
- * without patterns. -l lists them instead. suites ends with NULL. To be called in main's thread.
+ * without patterns. After -x: those that match none. -l lists them instead. suites ends with NULL.
+ * To be called in main's thread.
  * Each test may last $ZKL_TEST_TIMEOUT seconds (default 120), then the process aborts. */
 int runner_main(int argc, char **argv, const struct test_suite *const *suites);
 

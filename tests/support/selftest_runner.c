@@ -117,6 +117,7 @@ static void statuses(void)
     expect("planted.skip", NULL, NULL, 77, "\n0 passed, 0 failed, 1 skipped\n", ": no reason\n");
     expect("planted.pass", "planted.skip", NULL, 0, "\n1 passed, 0 failed, 1 skipped\n", NULL);
     expect("planted.[fp]a[is]*", NULL, NULL, 1, "\n1 passed, 2 failed, 0 skipped\n", NULL);
+    expect("-x", "[!s]*", NULL, 77, "\n0 passed, 0 failed, 2 skipped\n", NULL);
     expect("nothing.like.it", NULL, NULL, 99, NULL, NULL);
 }
 
