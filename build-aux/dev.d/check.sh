@@ -1,11 +1,11 @@
 # ./dev check: every stage, its time and its counts, and one last line for all of them.
 #
-# Two lanes share the machine: in the foreground tests, which mostly wait; beside them the compilers,
-# and then more tests. One lane waits for the other where both need a folder, so that they never
-# touch it at the same time. A lane is a process group of its own, so that it can be ended as a whole.
+# Three lanes share the machine: two of tests, which mostly wait, and one of compilers, which take what
+# the tests leave. One lane waits for another where both need a folder, so that they never touch it
+# at the same time. A lane is a process group of its own, so that it can be ended as a whole.
 # shellcheck shell=bash disable=SC2154,SC2030,SC2031
 
-lane=    # the background lane's process group
+lanes=() # the background lanes' process groups
 group=   # that of the stage now running
 results= # a folder with each stage's output, counts and, when it has ended, a mark
 
@@ -15,8 +15,11 @@ end_group() {
 }
 
 end_check() {
+    local lane
     end_group
-    [ -z "$lane" ] || kill -- "-$lane" 2>/dev/null || true
+    for lane in "${lanes[@]}"; do
+        kill -- "-$lane" 2>/dev/null || true
+    done
     rm -rf "$results"
 }
 
@@ -29,11 +32,11 @@ results_of() { # TITLE
     echo "$results/${1//[^A-Za-z0-9]/-}"
 }
 
-# Until the other lane has ended that stage, or has itself ended.
-await() { # TITLE
+# Until another lane has ended that stage, or has itself ended.
+await() { # TITLE LANE
     local mark
     mark=$(results_of "$1").ended
-    until [ -e "$mark" ] || [ -e "$results/lane.ended" ]; do sleep 0.5; done
+    until [ -e "$mark" ] || [ -e "$results/$2.ended" ]; do sleep 0.5; done
 }
 
 # Runs FUNCTION as the stage TITLE: prints its output at its end, in one piece, after a line with
@@ -201,37 +204,44 @@ stage_distcheck() {
     passed=1
 }
 
-beside_tests() {
+# The tests have the processors when they need them.
+compilers() {
+    renice -n 5 -p "$BASHPID" >/dev/null || true
     stage "build with ASan and UBSan" stage_build asan memory-tests
     stage "build with TSan" stage_build tsan thread-tests
-    stage "TSan: tests" stage_tests tsan check-threads
     stage "configure without this and that" stage_abilities
     stage "make distcheck, with clang" stage_distcheck
-    await "lint"
+}
+
+more_tests() {
+    await "build with ASan and UBSan" compilers
+    stage "ASan and UBSan: tests" stage_tests asan check-memory
+    await "lint" foreground
     stage "gcc: other libraries" stage_tests gcc check-interop
 }
 
-end_lane() {
+end_lane() { # LANE
     end_group
-    { : >"$results/lane.ended"; } 2>/dev/null || true
+    { : >"$results/$1.ended"; } 2>/dev/null || true
 }
 
-# Starts a background lane; at most one at a time.
-in_background() { # FUNCTION
+# Starts a background lane.
+in_background() { # LANE
     set -m
     (
         set +m
-        trap end_lane EXIT
+        lanes=()
+        trap 'end_lane "$1"' EXIT
         trap "exit 143" TERM
         "$1"
     ) &
-    lane=$!
+    lanes+=($!)
     set +m
 }
 
-join_lane() {
-    wait "$lane" || true
-    lane=
+join_lanes() {
+    wait "${lanes[@]}" || true
+    lanes=()
 }
 
 check() {
@@ -246,13 +256,14 @@ check() {
 
     stage "build with gcc" stage_build_gcc
     [ ! -s "$server_classes" ] || export ZKL_SERVER_CLASSES=$server_classes
-    in_background beside_tests
-    test_jobs=$((jobs + 2)) # in this lane
+    test_jobs=$((jobs + 2)) # most wait, and compilers let them go first
+    in_background compilers
+    in_background more_tests
     stage "gcc: tests" stage_tests gcc check-code
     stage "lint" stage_tests gcc check-lint
-    await "build with ASan and UBSan"
-    stage "ASan and UBSan: tests" stage_tests asan check-memory
-    join_lane
+    await "build with TSan" compilers
+    stage "TSan: tests" stage_tests tsan check-threads
+    join_lanes
 
     passed=0 failed=0 skipped=0
     for counts in "$results"/*.counts; do
