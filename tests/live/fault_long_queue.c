@@ -4,9 +4,21 @@
 #include "recipes/head_hint.h"
 #include "suites.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 enum { COUNTED = 20, FEW = 2 * LONG_QUEUE + COUNTED + 2, MANY = 4 * LONG_QUEUE };
 
 static struct acquisition acquisitions[MANY];
+
+/* Half of it does for TSan: what the server is asked and has done says nothing to it, and the
+ * threads do the same. The other builds have all. */
+static bool is_for_threads(void)
+{
+    const char *instrumented = getenv("ZKL_INSTRUMENTED");
+
+    return instrumented && strstr(instrumented, "thread");
+}
 
 /* Waiters in the order of their numbers, each with a handle of its own. */
 static void queue_up(zkl_session *s, int count)
@@ -50,7 +62,8 @@ static void check_hand_overs(int count)
 static void costs_the_same_for_all(void)
 {
     check_hand_overs(FEW);
-    check_hand_overs(MANY);
+    if (!is_for_threads())
+        check_hand_overs(MANY);
 }
 
 /* A hint that never comes, or whose answer does not, or one that is not read at once: slower, and
@@ -65,7 +78,9 @@ static void cut_at_the_hint(void)
         {proxy_lose_request_to, PROXY_OP_GET_DATA}, {proxy_lose_reply_to, PROXY_OP_GET_DATA},
         {proxy_lose_request_to, PROXY_OP_DELETE},   {proxy_lose_reply_to, PROXY_OP_DELETE},
     };
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+    const size_t halves = is_for_threads() ? 2 : 1; /* the lost replies */
+
+    for (size_t i = halves - 1; i < G_N_ELEMENTS(rows); i += halves) {
         fault_begin();
         struct history *h = history_new();
         queue_up(fault_proxied(FAULT_LONG_MS), FEW);
