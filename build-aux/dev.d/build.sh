@@ -39,11 +39,12 @@ bootstrap() {
     step "autoreconf" autoreconf -fi
 }
 
+# Of a script the simplest shell makes least work; tests/cli/clone.sh lets configure choose.
 configure_in() { # FOLDER ARG…
     local folder=$1
     shift
     mkdir -p "$folder"
-    (cd "$folder" && "$root/configure" -q "$@")
+    (cd "$folder" && CONFIG_SHELL=/bin/sh "$root/configure" -q "$@")
 }
 
 # Configures _build/NAME when needed.

@@ -208,6 +208,7 @@ stage_distcheck() {
 # The tests have the processors when they need them.
 compilers() {
     renice -n 5 -p "$BASHPID" >/dev/null || true
+    export CONFIG_SHELL=/bin/sh # see configure_in
     stage "build with ASan and UBSan" stage_build asan memory-tests
     stage "build with TSan" stage_build tsan thread-tests
     stage "configure without this and that" stage_abilities

@@ -28,7 +28,7 @@ steps=$(sed -n 's/^    \(autoreconf -fi && .*\)/\1/p' README.md)
 expect "the README has the steps" \
     "autoreconf -fi && ./configure && make && sudo make install && sudo ldconfig" "$steps"
 steps=${steps//sudo make install/make install DESTDIR="$scratch/root"}
-steps=${steps//make /make -j2 }
+steps=${steps//make /make -j2 SHELL=/bin/sh }
 run bash -c "${steps% && sudo ldconfig}"
 if [ "$status" -eq 0 ]; then pass "and they work"; else fail "and they work" "$(tail -n 20 "$scratch/out" "$scratch/err")"; fi
 run tools/zkl --version
