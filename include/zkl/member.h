@@ -225,8 +225,8 @@ ZKL_API const zkl_member_info *zkl_members_get(const zkl_members *ms, size_t i);
 /* Returns the owner of a shard: the one of these members that should do the work of that number.
  * It is found by rendezvous hashing of the ids, so that all who see the same ids have the same
  * owner, whatever library version they run. If a member joins or leaves, about 1/n of the shards
- * change owners: those of that member alone. An id is so what keeps a member's shards; it should be
- * the host's name rather than a process id.
+ * change owners: those of that member alone. A member has the same shards as long as it has the
+ * same id, so use the host's name rather than a process id.
  *
  * Members may see different lists for a while, and one that is gone may run on. So an owner must
  * also hold a lock for the shard before it works on it, and give up the lock when another owner
