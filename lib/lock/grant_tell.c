@@ -94,6 +94,8 @@ void grant_call(zkl_grant *g, enum grant_call call)
     g->called[call] = true;
     if (told->parts)
         told->called[call] = true;
+    if (zkl_grant_state(told) >= ZKL_LOST)
+        return;
     for (guint i = 0; callees && i < callees->len; i++)
         tell_one(told, &g_array_index(callees, struct watcher, i), zkl_grant_state(told));
     if (callees)

@@ -403,6 +403,24 @@ static void wanted_here(void)
     stop();
 }
 
+/* Whoever comes now waits for the end of a grant that is lost, and not for its holder. */
+static void wanted_too_late(void)
+{
+    int wanted = 0;
+
+    start();
+    lock(0, ZKL_FOREVER);
+    answer_entry(false);
+    CHECK_INT(zkl_grant_on_wanted(callers[0].grant, count_wanted, &wanted), 0);
+    answer_look(0);
+    hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
+    CHECK_INT(zkl_grant_state(callers[0].grant), ZKL_LOST); /* which no thread has noticed yet */
+    lock(1, ZKL_FOREVER);
+    zkl_session_dispatch(s);
+    CHECK_INT(wanted, 0);
+    stop();
+}
+
 /* If each entered in the midst of the one before, so many would not have room on the stack. */
 static bool refuse_all(const struct store_request *request, struct store_reply *reply)
 {
@@ -497,6 +515,7 @@ static const struct test_case cases[] = {
     {"credentials_refused", credentials_refused},
     {"session_replaced", session_replaced},
     {"wanted_here", wanted_here},
+    {"wanted_too_late", wanted_too_late},
     {"all_fail_at_once", all_fail_at_once},
     {"coming_up", coming_up},
     {"memory_of_a_caller", memory_of_a_caller},
