@@ -19,6 +19,8 @@ bool member_invariant(const struct member *m)
 {
     if ((m->told_in || m->checks || m->sets || m->marks) && m->state != MEMBER_IN)
         return false;
+    if (m->refused && m->state != MEMBER_IN && m->state != MEMBER_READING && !member_is_ending(m))
+        return false;
     if (m->marked && (m->marks || m->unmarked || (m->state != MEMBER_IN && !member_is_ending(m))))
         return false;
     if (m->told_in && m->told_czxid != m->czxid)
@@ -44,6 +46,7 @@ static void on_replaced(struct member *m, struct member_actions *out)
 {
     if (m->state == MEMBER_OUT)
         return;
+    m->stands = false;
     member_report_out(m, out, MEMBER_WHY_SESSION);
     if (m->leaves || member_is_ending(m))
         member_finish(m, out);

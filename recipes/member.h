@@ -13,6 +13,8 @@
  *            └──gone, or changed: READING────────────────────────────────────────────────────<┘
  *
  * A refusal leads to BACKED_OFF, whose timer begins at CREATING; another session begins there too.
+ * Who is refused while it leaves goes on at SETTLING when the timer has come; and who is not to
+ * read its own node, and watch it, tries that again.
  *
  * Whose node it is, its ephemeral owner tells. That of another session is deleted only together
  * with the mark that its process has left for this one node (by its czxid) and that proves the
@@ -151,6 +153,8 @@ struct member {
     enum member_state state;
     bool leaves;     /* LEAVE was heard; the answer to what is under way comes first */
     bool checks;     /* IN: the node is being read */
+    bool stands;     /* a node of its name, as a create has shown, and nobody knows whose */
+    bool refused;    /* what was asked of the own node: the timer asks again */
     bool marks;      /* IN: a mark was asked for, and not answered */
     bool marked;     /* IN and on: it stands, as far as is known */
     uint32_t tag;    /* answers to earlier requests are stale */

@@ -1,6 +1,7 @@
 /* The table of moves, and what several phases do in the same way. */
 #include <assert.h>
 
+#include "back_off.h"
 #include "member_steps.h"
 
 /* Another session begins anew, or ends what was ending. */
@@ -21,9 +22,10 @@ static const struct {
     [MEMBER_WAITING] = {"waiting", ANEW | BIT(MEMBER_READING) | BIT(MEMBER_JUDGING)},
     [MEMBER_IN] = {"in", ANEW | BIT(MEMBER_IN) | BIT(MEMBER_JUDGING) | BIT(MEMBER_LEAVING)},
     [MEMBER_BACKED_OFF] = {"backed off", ANEW | BIT(MEMBER_READING)},
-    [MEMBER_LEAVING] = {"leaving", BIT(MEMBER_LEAVING) | BIT(MEMBER_PASSING) | BIT(MEMBER_OVER)},
+    [MEMBER_LEAVING] = {"leaving", BIT(MEMBER_LEAVING) | BIT(MEMBER_PASSING) |
+                                       BIT(MEMBER_SETTLING) | BIT(MEMBER_OVER)},
     [MEMBER_PASSING] = {"passing", BIT(MEMBER_SETTLING) | BIT(MEMBER_OVER)},
-    [MEMBER_SETTLING] = {"settling", BIT(MEMBER_LEAVING) | BIT(MEMBER_OVER)},
+    [MEMBER_SETTLING] = {"settling", BIT(MEMBER_LEAVING) | BIT(MEMBER_SETTLING) | BIT(MEMBER_OVER)},
     [MEMBER_OVER] = {"over", 0},
 };
 
@@ -46,7 +48,7 @@ void member_move(struct member *m, enum member_state to)
 {
     assert(member_may_move(m->state, to));
     m->state = to;
-    m->checks = m->sets = m->marks = false;
+    m->checks = m->sets = m->marks = m->refused = false;
     m->marked &= member_is_ending(m);
 }
 
@@ -138,6 +140,17 @@ void member_begin_leaving(struct member *m, struct member_actions *out, uint64_t
     m->leaves = false;
     member_act(out, MEMBER_ACT_IGNORE);
     member_act_tagged(m, out, MEMBER_ACT_DELETE)->fenced = m->marked;
+}
+
+void member_try_later(struct member *m, const struct member_event *ev, struct member_actions *out)
+{
+    m->tag++;
+    m->refused = m->leaves || member_is_ending(m);
+    m->back_off_ms = back_off_next(m->back_off_ms);
+    member_act(out, MEMBER_ACT_ARM)->at = ev->now + m->back_off_ms * 1000000;
+    if (!m->told_failed)
+        member_report(m, out, MEMBER_TELL_FAILED);
+    m->told_failed = true;
 }
 
 void member_finish(struct member *m, struct member_actions *out)

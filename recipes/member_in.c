@@ -1,5 +1,6 @@
 /* The own node stands: it is marked and watched, its data follows what is wanted, and the user is
  * told whether others may think that it is gone. */
+#include "back_off.h"
 #include "member_steps.h"
 
 /* ---- the node ---- */
@@ -29,9 +30,11 @@ static void on_leave(struct member *m, struct member_actions *out)
         member_begin_leaving(m, out, m->czxid);
 }
 
+/* Whether the own node is as it was. */
 static void check(struct member *m, struct member_actions *out)
 {
     m->checks = true;
+    m->refused = false;
     member_read_watching(m, out);
 }
 
@@ -46,7 +49,7 @@ static void on_fired(struct member *m, const struct member_event *ev, struct mem
 /* Somebody may have written other data: those stay until the next update. */
 static void on_read(struct member *m, const struct member_event *ev, struct member_actions *out)
 {
-    m->checks = false;
+    m->checks = m->refused = false;
     if (!ev->own || ev->czxid != m->czxid)
         lose(m, out);
     if (m->leaves && !ev->own) {
@@ -98,7 +101,9 @@ static void on_refused(struct member *m, const struct member_event *ev, struct m
         m->denied = m->sent;
         member_report(m, out, MEMBER_TELL_UNWRITTEN);
     } else {
-        m->checks = false; /* without a watch: the deadline has to do */
+        m->checks = false; /* without a watch: the deadline has to do meanwhile */
+        m->refused = true;
+        member_act(out, MEMBER_ACT_ARM)->at = ev->now + BACK_OFF_LAST_MS * INT64_C(1000000);
     }
 }
 
@@ -112,6 +117,10 @@ void member_step_in(struct member *m, const struct member_event *ev, struct memb
         break;
     case MEMBER_EV_FIRED:
         on_fired(m, ev, out);
+        break;
+    case MEMBER_EV_TIMER:
+        if (m->refused && !m->checks)
+            check(m, out);
         break;
     case MEMBER_EV_NO_NODE:
         go_on_without(m, out);

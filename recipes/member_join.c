@@ -1,6 +1,5 @@
 /* From nothing to a node of our own, or to the question whether the process of another's is dead.
  */
-#include "back_off.h"
 #include "member_steps.h"
 
 /* There may be a node of ours, by a create that was not answered. */
@@ -13,16 +12,10 @@ static void leave_if_any(struct member *m, struct member_actions *out)
     member_act_tagged(m, out, MEMBER_ACT_READ);
 }
 
-/* The user is told once; the pauses between the tries get longer. */
 static void back_off(struct member *m, const struct member_event *ev, struct member_actions *out)
 {
     member_move(m, MEMBER_BACKED_OFF);
-    m->tag++;
-    m->back_off_ms = back_off_next(m->back_off_ms);
-    member_act(out, MEMBER_ACT_ARM)->at = ev->now + m->back_off_ms * 1000000;
-    if (!m->told_failed)
-        member_report(m, out, MEMBER_TELL_FAILED);
-    m->told_failed = true;
+    member_try_later(m, ev, out);
 }
 
 static void step_out(struct member *m, const struct member_event *ev, struct member_actions *out)
@@ -38,6 +31,7 @@ static void step_out(struct member *m, const struct member_event *ev, struct mem
 
 static void on_created(struct member *m, const struct member_event *ev, struct member_actions *out)
 {
+    m->stands = false;
     if (m->leaves) {
         member_begin_leaving(m, out, ev->czxid);
         return;
@@ -51,6 +45,7 @@ static void on_created(struct member *m, const struct member_event *ev, struct m
 /* Perhaps by a create of ours whose answer was lost. */
 static void on_exists(struct member *m, struct member_actions *out)
 {
+    m->stands = true;
     member_move(m, MEMBER_READING);
     member_act_tagged(m, out, MEMBER_ACT_READ)->watch = !m->leaves;
 }
@@ -72,6 +67,7 @@ static void step_creating(struct member *m, const struct member_event *ev,
 
 static void on_read(struct member *m, const struct member_event *ev, struct member_actions *out)
 {
+    m->stands = m->refused = false;
     if (m->leaves) {
         if (ev->own)
             member_begin_leaving(m, out, ev->czxid);
@@ -86,22 +82,39 @@ static void on_read(struct member *m, const struct member_event *ev, struct memb
     }
 }
 
-/* Who may not see whose a node is does not delete it. */
+static void on_no_node(struct member *m, struct member_actions *out)
+{
+    m->stands = false;
+    if (m->leaves)
+        member_finish(m, out);
+    else
+        member_begin_creating(m, out);
+}
+
+/* Who may not see whose a node is does not delete it. If it may be the own one, it looks again. */
+static void on_not_seen(struct member *m, const struct member_event *ev, struct member_actions *out)
+{
+    if (!m->leaves)
+        back_off(m, ev, out);
+    else if (m->stands)
+        member_try_later(m, ev, out);
+    else
+        member_finish(m, out);
+}
+
 static void step_reading(struct member *m, const struct member_event *ev,
                          struct member_actions *out)
 {
-    const bool not_seen = ev->kind == MEMBER_EV_NO_NODE || ev->kind == MEMBER_EV_REFUSED;
-
     if (ev->kind == MEMBER_EV_LEAVE)
         m->leaves = true;
     else if (ev->kind == MEMBER_EV_READ)
         on_read(m, ev, out);
-    else if (not_seen && m->leaves)
-        member_finish(m, out);
     else if (ev->kind == MEMBER_EV_NO_NODE)
-        member_begin_creating(m, out);
+        on_no_node(m, out);
     else if (ev->kind == MEMBER_EV_REFUSED)
-        back_off(m, ev, out);
+        on_not_seen(m, ev, out);
+    else if (ev->kind == MEMBER_EV_TIMER && m->refused)
+        member_act_tagged(m, out, MEMBER_ACT_READ);
 }
 
 void member_step_join(struct member *m, const struct member_event *ev, struct member_actions *out)

@@ -56,6 +56,10 @@ void member_begin_creating(struct member *m, struct member_actions *out);
 void member_begin_judging(struct member *m, struct member_actions *out, uint64_t czxid);
 void member_begin_in(struct member *m, struct member_actions *out, uint64_t czxid, int32_t version);
 void member_begin_leaving(struct member *m, struct member_actions *out, uint64_t czxid);
+
+/* The user is told once; the pauses between the tries get longer. */
+void member_try_later(struct member *m, const struct member_event *ev, struct member_actions *out);
+
 void member_finish(struct member *m, struct member_actions *out);
 
 #endif

@@ -185,6 +185,7 @@ static void retire(zkl_member *m)
     publish(m);
     g_queue_unlink(&members_of(s)->list, &m->link);
     member_tell_left(m);
+    s->orphans -= m->orphan;
     if (!s->closing)
         begin_next(s, m->node);
     incarnation_retired(s);

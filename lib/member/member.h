@@ -27,6 +27,7 @@ struct zkl_member {
     bool left;   /* or is to */
     bool joined; /* once at least */
     bool suspect;
+    bool orphan; /* its node stands, and cannot be deleted */
     GBytes *data;
     char *node; /* full path */
     struct subscription watch;
@@ -60,7 +61,8 @@ bool member_had(const zkl_member *m, int64_t session_id);
 void member_tell(zkl_member *m, const struct member_action *a);
 void member_tell_left(zkl_member *m);
 void member_end_calls(zkl_member *m, const zkl_error *why);
-void member_end_hopes(zkl_member *m); /* of being in, since it is to leave */
+void member_end_hopes(zkl_member *m);     /* of being in, since it is to leave */
+void member_refuse_leaves(zkl_member *m); /* its node cannot be deleted now */
 
 /* ---- member_requests.c, member_mark.c ---- */
 

@@ -207,6 +207,11 @@ void member_end_hopes(zkl_member *m)
     end_those(m, WISH_WRITTEN, UINT32_MAX, &left);
 }
 
+void member_refuse_leaves(zkl_member *m)
+{
+    end_those(m, WISH_LEFT, 0, &m->refusal);
+}
+
 void member_tell_left(zkl_member *m)
 {
     zkl_session *s = m->session;
@@ -244,6 +249,9 @@ static void on_begin(struct call *call)
 {
     struct member_call *c = (struct member_call *)call;
 
+    /* The deadline may have passed, and no thread have run since. */
+    if (c->wish == WISH_JOINED)
+        member_happens(c->of, (struct member_event){.kind = MEMBER_EV_STANDING});
     if (has_already(c->of, c->wish))
         end(c, NULL);
     else if (c->wish == WISH_WRITTEN)

@@ -32,11 +32,19 @@ static void marked(const struct mark_wish *wish, bool stands)
         (struct member_event){.kind = MEMBER_EV_MARKED, .czxid = wish->czxid, .gone = !stands});
 }
 
+/* Its node may have gone meanwhile, and nobody would delete the mark. */
+static bool is_wanted(const struct mark_wish *wish)
+{
+    const struct member *machine = &wish->member->machine;
+
+    return machine->marks && machine->czxid == wish->czxid;
+}
+
 static void on_parents(void *context, enum store_rc rc)
 {
     struct mark_wish *wish = context;
 
-    if (rc == STORE_OK)
+    if (rc == STORE_OK && is_wanted(wish))
         ask_mark(wish->member, wish->czxid, true);
     else if (rc != STORE_GONE)
         marked(wish, false);
@@ -76,12 +84,6 @@ static void ask_mark(zkl_member *m, uint64_t czxid, bool again)
     r->what.data = g_memdup2(text, length);
     r->what.length = (int)length;
     request_send(m->session, r);
-}
-
-static void on_unmarked(struct request *r, const struct store_reply *reply)
-{
-    (void)reply;
-    member_unref(r->context);
 }
 
 /* ---- behind a mark ---- */
@@ -186,8 +188,7 @@ void member_ask_mark(zkl_member *m, const struct member_action *a)
         ask_mark(m, a->czxid, false);
         break;
     case MEMBER_ACT_UNMARK:
-        request_send(m->session,
-                     member_request(m, STORE_DELETE, mark_path(m, a->czxid), on_unmarked, 0));
+        request_delete(m->session, mark_path(m, a->czxid)); /* logged, and tried again and again */
         break;
     case MEMBER_ACT_JUDGE:
         request_send(m->session,

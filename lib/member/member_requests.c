@@ -4,6 +4,8 @@
 
 #include "lib/base/error.h"
 #include "lib/base/layout.h"
+#include "lib/base/log.h"
+#include "lib/session/incarnation.h"
 #include "lib/session/parents.h"
 #include "member.h"
 
@@ -37,6 +39,8 @@ static void refuse(zkl_member *m, uint32_t tag, int code)
     const char *path = session_path(m->session, m->node);
 
     error_fill(&m->refusal, code, path, "%s: %s", path, zkl_strerror(code));
+    if (m->machine.state >= MEMBER_LEAVING)
+        member_refuse_leaves(m);
     member_answer(m, tag, MEMBER_EV_REFUSED);
 }
 
@@ -224,15 +228,28 @@ static void ask_set(zkl_member *m, const struct member_action *a)
 
 /* ---- and deleted ---- */
 
-/* Where that is refused it is said once, and tried again until the session is replaced for it. */
+/* It stands as long as the session does, which ends if nobody else needs it. Not one that is for
+ * request_delete(): what is deleted late may be another's. */
+static void keep_orphan(zkl_member *m)
+{
+    zkl_session *s = m->session;
+
+    if (!m->orphan)
+        log_line(s->log, ZKL_LOG_ERROR, "cannot delete %s", m->refusal.text);
+    s->orphans += !m->orphan;
+    m->orphan = true;
+    incarnation_purge(s);
+}
+
 static void was_deleted(zkl_member *m, const struct request *r, enum store_rc rc)
 {
     if (rc == STORE_UNKNOWN) {
         member_answer(m, r->tag, MEMBER_EV_UNKNOWN);
+    } else if (rc == STORE_OK || rc == STORE_NONODE) {
+        member_answer(m, r->tag, rc == STORE_OK ? MEMBER_EV_DELETED : MEMBER_EV_NO_NODE);
     } else if (rc != STORE_GONE) {
-        if (rc != STORE_OK && rc != STORE_NONODE)
-            request_delete(m->session, g_strdup(m->node));
-        member_answer(m, r->tag, MEMBER_EV_DELETED);
+        refuse(m, r->tag, call_error(rc));
+        keep_orphan(m);
     }
 }
 
