@@ -34,14 +34,28 @@ static struct request *about_node(zkl_member *m, enum store_kind kind,
     return member_request(m, kind, g_strdup(m->node), done, tag);
 }
 
+/* Its node stands, or may, as long as the session does, which ends if nobody else needs it. Not one
+ * for request_delete(): what that deletes late may be another's. */
+static void keep_orphan(zkl_member *m)
+{
+    zkl_session *s = m->session;
+
+    if (!m->orphan)
+        log_line(s->log, ZKL_LOG_ERROR, "cannot delete %s", m->refusal.text);
+    s->orphans += !m->orphan;
+    m->orphan = true;
+    member_refuse_leaves(m);
+    incarnation_purge(s);
+}
+
 static void refuse(zkl_member *m, uint32_t tag, int code)
 {
     const char *path = session_path(m->session, m->node);
 
     error_fill(&m->refusal, code, path, "%s: %s", path, zkl_strerror(code));
-    if (m->machine.state >= MEMBER_LEAVING)
-        member_refuse_leaves(m);
     member_answer(m, tag, MEMBER_EV_REFUSED);
+    if (m->left && m->machine.refused)
+        keep_orphan(m);
 }
 
 static void carry(const zkl_member *m, struct request *r)
@@ -228,19 +242,6 @@ static void ask_set(zkl_member *m, const struct member_action *a)
 
 /* ---- and deleted ---- */
 
-/* It stands as long as the session does, which ends if nobody else needs it. Not one that is for
- * request_delete(): what is deleted late may be another's. */
-static void keep_orphan(zkl_member *m)
-{
-    zkl_session *s = m->session;
-
-    if (!m->orphan)
-        log_line(s->log, ZKL_LOG_ERROR, "cannot delete %s", m->refusal.text);
-    s->orphans += !m->orphan;
-    m->orphan = true;
-    incarnation_purge(s);
-}
-
 static void was_deleted(zkl_member *m, const struct request *r, enum store_rc rc)
 {
     if (rc == STORE_UNKNOWN) {
@@ -249,7 +250,6 @@ static void was_deleted(zkl_member *m, const struct request *r, enum store_rc rc
         member_answer(m, r->tag, rc == STORE_OK ? MEMBER_EV_DELETED : MEMBER_EV_NO_NODE);
     } else if (rc != STORE_GONE) {
         refuse(m, r->tag, call_error(rc));
-        keep_orphan(m);
     }
 }
 

@@ -282,10 +282,22 @@ static void on_up(struct participant *p)
     children_watch_up_all(&((struct views *)p)->list);
 }
 
+/* What is read from now on may be older than what was told, and is told. */
+static void rewind_view(struct view *v)
+{
+    GHashTableIter i;
+    void *value;
+
+    group_rewind(&v->group);
+    g_hash_table_iter_init(&i, v->entries);
+    while (g_hash_table_iter_next(&i, NULL, &value))
+        ((struct view_entry *)value)->told.mzxid = 0;
+}
+
 static void on_rewound(struct participant *p)
 {
     for (GList *l = ((struct views *)p)->list.head; l; l = l->next)
-        group_rewind(&((struct view *)l->data)->group);
+        rewind_view(l->data);
 }
 
 static void on_closed(struct participant *p)
