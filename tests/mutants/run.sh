@@ -51,6 +51,8 @@ programs=(
     "sim|||tests/sim/sim|--schedules 300"
     "judge|tests/live/faults/||tests/live/faults/judge_test|"
     "sim-permits|||tests/sim/sim|--permits --schedules 300"
+    "sim-members|recipes/member||tests/sim/sim|--members --schedules 300"
+    "sim-groups|recipes/group||tests/sim/sim|--members --schedules 300"
     "leaks|lib/|-fsanitize=leak|tests/unit/unit|"
 )
 

@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "candidate.h"
+#include "group.h"
 #include "lib/session/core.h"
 #include "onlooker.h"
+#include "processes.h"
 #include "unit/seeded.h"
 
 const char *const client_paths[LINES] = {"/a", "/b/c", "/e", "/e", "/a"};
@@ -69,6 +71,7 @@ struct client *client_new(struct stage *stage, const char *name, int rate_ppm,
     p->options.dispatch = 1;
     p->dispatch_at = NEVER;
     p->running_since = stage_now(stage);
+    processes_add(p);
     g_ptr_array_add(stage->processes, p);
     return p;
 }
@@ -78,7 +81,7 @@ void client_free(void *process)
     g_free(process);
 }
 
-bool client_retaining, client_sharing, client_counting;
+bool client_retaining, client_sharing, client_counting, client_grouping;
 
 /* Of the random numbers of a schedule none is used up, so that it stays what it is without. */
 static void choose_to_retain(struct client *p, int path, zkl_mutex_options *options)
@@ -222,9 +225,11 @@ static void end_session(struct client *p)
     for (int i = 0; i < LINES; i++)
         acquisition_expect_closed(p, i);
     candidates_expect_closed(p);
+    group_close(p);
     zkl_session_close(p->session);
     candidates_closed(p);
     onlookers_closed(p);
+    group_closed(p);
     for (int i = 0; i < PATHS; i++)
         free_locks(p, i);
     zkl_multilock_free(p->both);
@@ -248,6 +253,7 @@ void client_kill(struct client *p)
     acquisition_abandon(p);
     candidates_abandon(p);
     onlookers_abandon(p);
+    group_abandon(p);
     if (p->session)
         end_session(p);
 }

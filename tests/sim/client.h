@@ -37,6 +37,9 @@ extern bool client_sharing;
 /* Or semaphores. */
 extern bool client_counting;
 
+/* Or nobody locks anything: all join groups (group.h). */
+extern bool client_grouping;
+
 struct client {
     struct stage *stage;
     struct host *host;
@@ -55,6 +58,8 @@ struct client {
     zkl_semaphore *semaphore[PATHS][2]; /* instead of a mutex; the second one is numbered */
     bool names_limit[PATHS];            /* both do */
     bool dead;
+    unsigned machine; /* that it runs on, with that process id, since then */
+    uint64_t pid, started;
     int64_t due, due_at; /* of the first timer: by its own clock, and in truth */
     int64_t timers_late; /* ns: it does not run them sooner */
     int64_t dispatch_at; /* NEVER: no callback waits */

@@ -77,19 +77,18 @@ static void expire(struct fault *f)
 
 static void delete_node(struct fault *f)
 {
-    const char *path = oracle_some_node(stage_of(f));
+    char *path = client_grouping ? groups_node(f->roles) : g_strdup(oracle_some_node(stage_of(f)));
 
-    if (path) {
-        char *copy = g_strdup(path);
-        world_admin_delete(stage_of(f)->world, copy);
-        g_free(copy);
-    }
+    if (path)
+        world_admin_delete(stage_of(f)->world, path);
+    g_free(path);
 }
 
 static const char *some_path(const struct fault *f)
 {
+    if (client_grouping)
+        return groups_path(f->roles);
     const char *election = actors_path(f->roles);
-
     return election ? election : client_paths[stage_below(stage_of(f), f->roles->paths)];
 }
 

@@ -6,9 +6,10 @@
  *   sim --share ...                                    the same with read-write locks
  *   sim --permits ...                                  the same with semaphores
  *   sim --lacking ...                                  on servers that do not know all operations
+ *   sim --members ...                                  members of groups and observers instead
  *
  * Without arguments it plays a quarter as many again with --retain, and with --share, and some with
- * --permits, and with --lacking.
+ * --permits, with --lacking and with --members.
  */
 #include <glib.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ enum { SCHEDULES = 10000, SCHEDULES_INSTRUMENTED = 500 };
 
 static struct {
     gint64 schedules, seconds, from, seed;
-    gboolean retain, share, permits, lacking;
+    gboolean retain, share, permits, lacking, members;
 } asked = {.schedules = 0, .seconds = 0, .from = 1, .seed = -1};
 
 static const GOptionEntry entries[] = {
@@ -40,6 +41,7 @@ static const GOptionEntry entries[] = {
     {"permits", 0, 0, G_OPTION_ARG_NONE, &asked.permits, "or semaphores", NULL},
     {"lacking", 0, 0, G_OPTION_ARG_NONE, &asked.lacking, "servers do not know all operations",
      NULL},
+    {"members", 0, 0, G_OPTION_ARG_NONE, &asked.members, "or members of groups", NULL},
     G_OPTION_ENTRY_NULL,
 };
 
@@ -98,6 +100,7 @@ static void explain(const struct workers_result *result)
            client_retaining  ? " --retain"
            : client_sharing  ? " --share"
            : client_counting ? " --permits"
+           : client_grouping ? " --members"
                              : "",
            result->failed[0].seed);
 }
@@ -131,11 +134,29 @@ static unsigned play_plan(const struct workers_plan *plan)
     return (result.failures > 0 ? 1U : 0U) + (enough ? 0U : 1U);
 }
 
-static unsigned play_sort(const struct workers_plan *plan, bool retain, bool share, bool permits)
+/* One of these, or none: as it is without. */
+enum sort { SORT_MIXED, SORT_RETAIN, SORT_SHARE, SORT_PERMITS, SORT_MEMBERS };
+
+static enum sort asked_sort(void)
 {
-    client_retaining = retain;
-    client_sharing = share;
-    client_counting = permits;
+    return asked.retain    ? SORT_RETAIN
+           : asked.share   ? SORT_SHARE
+           : asked.permits ? SORT_PERMITS
+           : asked.members ? SORT_MEMBERS
+                           : SORT_MIXED;
+}
+
+static void choose(enum sort sort)
+{
+    client_retaining = sort == SORT_RETAIN;
+    client_sharing = sort == SORT_SHARE;
+    client_counting = sort == SORT_PERMITS;
+    client_grouping = sort == SORT_MEMBERS;
+}
+
+static unsigned play_sort(const struct workers_plan *plan, enum sort sort)
+{
+    choose(sort);
     return play_plan(plan);
 }
 
@@ -146,15 +167,16 @@ static unsigned play_others(struct workers_plan plan)
     unsigned failed = 0;
 
     plan.schedules = schedules / 4;
-    failed += play_sort(&plan, true, false, false);
-    failed += play_sort(&plan, false, true, false);
+    failed += play_sort(&plan, SORT_RETAIN);
+    failed += play_sort(&plan, SORT_SHARE);
     plan.schedules = schedules / 30;
-    failed += play_sort(&plan, false, false, true);
+    failed += play_sort(&plan, SORT_PERMITS);
     plan.schedules = schedules / 8;
     schedule_lacking = true;
-    failed += play_sort(&plan, false, false, false);
+    failed += play_sort(&plan, SORT_MIXED);
     schedule_lacking = false;
-    return failed;
+    plan.schedules = schedules / 5;
+    return failed + play_sort(&plan, SORT_MEMBERS);
 }
 
 static int play_many(void)
@@ -163,14 +185,15 @@ static int play_many(void)
     struct workers_result result;
     unsigned failed = 0, played = 2;
 
-    client_retaining = client_sharing = client_counting = schedule_lacking = false;
+    choose(SORT_MIXED);
+    schedule_lacking = false;
     failed += play_known(&result);
     schedule_lacking = asked.lacking;
-    failed += play_sort(&plan, asked.retain, asked.share, asked.permits);
-    if (!asked.retain && !asked.share && !asked.permits && !asked.lacking && asked.schedules == 0 &&
+    failed += play_sort(&plan, asked_sort());
+    if (asked_sort() == SORT_MIXED && !asked.lacking && asked.schedules == 0 &&
         asked.seconds == 0) {
         failed += play_others(plan);
-        played += 8;
+        played += 10;
     }
     printf("%u passed, %u failed, 0 skipped\n", (unsigned)seeds_count + played - failed, failed);
     return failed ? 1 : 0;
@@ -182,9 +205,7 @@ int main(int argc, char **argv)
         return 99;
     timers_by_hand = true;
     session_store = &world_store;
-    client_retaining = asked.retain;
-    client_sharing = asked.share;
-    client_counting = asked.permits;
+    choose(asked_sort());
     schedule_lacking = asked.lacking;
     if (asked.seed >= 0)
         return workers_replay((uint64_t)asked.seed) ? 0 : 1;

@@ -178,6 +178,7 @@ static void wake_slots(struct member *m)
             slot->act.at = roles_soon(m->roles, stage_chance(m->roles->stage, 60) ? 200 : 2);
     }
     actors_wake(m);
+    groups_wake(m);
 }
 
 static void be_born(struct member *m)

@@ -2,6 +2,7 @@
  * exception of the rule of one holder, as whatever third parties do; but all that wait are served,
  * and nothing is left. Locks alone: what is proclaimed, observed and written goes by tokens, which
  * begin anew. */
+#include "group.h"
 #include "roles.h"
 #include "unit/seeded.h"
 
@@ -34,7 +35,8 @@ void restore_draw(struct roles *roles, uint64_t seed)
 static void on_aftermath(void *data)
 {
     struct roles *roles = data;
-    int64_t session = oracle_restored(roles->stage);
+    int64_t session =
+        client_grouping ? group_restored(roles->stage->group) : oracle_restored(roles->stage);
 
     if (session)
         world_expire(roles->stage->world, session);

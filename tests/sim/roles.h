@@ -6,7 +6,7 @@
 #include "client.h"
 #include "stage.h"
 
-enum { MEMBERS_MAX = 4, SLOTS_MAX = 3, FAULTS_MAX = 3, ACTORS_MAX = 8 };
+enum { MEMBERS_MAX = 4, SLOTS_MAX = 3, FAULTS_MAX = 3, ACTORS_MAX = 8, SEATS_MAX = 8 };
 
 struct roles;
 struct member;
@@ -32,6 +32,15 @@ struct actor {
     struct candidate *candidate;     /* NULL: none */
     struct acquisition *acquisition; /* CAMPAIGNER's */
     struct onlooker *onlooker;
+    struct alarm act;
+};
+
+/* Who joins groups, once after another, or observes them. */
+struct seat {
+    struct member *member;
+    bool views;
+    struct joiner *joiner; /* NULL: none */
+    struct viewer *viewer;
     struct alarm act;
 };
 
@@ -104,6 +113,11 @@ struct roles {
     unsigned lines;  /* of them */
     struct actor actor[ACTORS_MAX];
     struct limbo limbo;
+    uint64_t grouping; /* chance of groups.c */
+    unsigned seats;    /* 0: there are no groups */
+    struct seat seat[SEATS_MAX];
+    struct alarm looking; /* whether observers know what they must */
+    bool making_room;     /* members leave, for others that want their ids */
 };
 
 /* A time from now on, of the order of a session timeout / part. */
@@ -128,6 +142,22 @@ bool actors_are_settled(const void *roles);
 void actors_at_rest(const struct roles *roles);
 void actors_end(struct roles *roles); /* everybody resigns, nobody observes */
 bool actors_are_empty(const struct roles *roles);
+
+/* ---- members of groups, and observers: groups.c ---- */
+
+void groups_draw(struct roles *roles, uint64_t seed, int sync_limit);
+void groups_start(struct roles *roles);
+void groups_wake(struct member *m);           /* its process has a session */
+const char *groups_path(struct roles *roles); /* for faults */
+char *groups_node(struct roles *roles);       /* the same: to be freed; NULL: there is none */
+
+/* When all is well: whoever wants in is in, and every observer knows. */
+void groups_calm(struct roles *roles);
+bool groups_are_settled(const void *roles);
+void groups_at_rest(const struct roles *roles);
+void groups_end(struct roles *roles); /* all leave, nobody observes */
+bool groups_are_empty(const struct roles *roles);
+void groups_at_end(const struct roles *roles);
 
 /* ---- who deletes nodes at the worst moment: admin.c ---- */
 

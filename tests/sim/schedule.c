@@ -97,7 +97,7 @@ static bool is_settled(const void *data)
         if (!member_is_done(&roles->member[i]))
             return false;
     }
-    return actors_are_empty(roles) && write_all_answered(roles->stage) &&
+    return actors_are_empty(roles) && groups_are_empty(roles) && write_all_answered(roles->stage) &&
            oracle_is_clean(roles->stage);
 }
 
@@ -126,6 +126,18 @@ static void linger(struct roles *roles)
     roles->lingering = false;
 }
 
+/* All are in, one after the other where they want the same; then all leave. */
+static void serve_groups(struct roles *roles)
+{
+    struct stage *stage = roles->stage;
+
+    groups_calm(roles);
+    if (!stage_run(stage, stage_now(stage) + (2 * CALM_MS + 4 * roles->timeout_ms) * MS,
+                   groups_are_settled, roles))
+        groups_at_rest(roles);
+    groups_end(roles);
+}
+
 static void calm_down(struct roles *roles)
 {
     struct stage *stage = roles->stage;
@@ -144,9 +156,13 @@ static void calm_down(struct roles *roles)
                    actors_are_settled, roles))
         actors_at_rest(roles);
     actors_end(roles);
+    if (client_grouping)
+        serve_groups(roles);
     if (!stage_run(stage, stage_now(stage) + (CALM_MS + 4 * roles->timeout_ms) * MS, is_settled,
-                   roles))
+                   roles)) {
+        groups_at_end(roles);
         oracle_at_rest(stage);
+    }
     write_at_rest(stage);
 }
 
@@ -172,6 +188,7 @@ static void play(struct roles *roles)
     revoker_start(roles);
     restore_start(roles);
     limits_start(roles);
+    groups_start(roles);
     for (unsigned i = 0; i < roles->members; i++) {
         draw_options(roles, &roles->member[i]);
         member_start(roles, i);
@@ -183,13 +200,13 @@ static void play(struct roles *roles)
     end(roles);
 }
 
-/* Read-write locks and semaphores: nobody else is on their paths; and of the former the servers'
- * data do not go back. */
+/* Read-write locks, semaphores and groups: nobody else is on their paths; and of the first the
+ * servers' data do not go back. */
 static void leave_alone(struct roles *roles)
 {
     roles->actors = 0;
     roles->has_foreign = roles->styles = false;
-    roles->restores = roles->restores && client_counting;
+    roles->restores = roles->restores && (client_counting || client_grouping);
 }
 
 char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
@@ -210,8 +227,10 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
     limbo_draw(roles, seed, config.latency_max_us);
     restore_draw(roles, seed);
     limits_draw(roles, seed);
-    if (client_sharing || client_counting)
+    if (client_sharing || client_counting || client_grouping)
         leave_alone(roles);
+    if (client_grouping)
+        groups_draw(roles, seed, config.sync_limit);
     play(roles);
     tally_add(tally, &roles->stage->tally);
     char *wrong = g_steal_pointer(&roles->stage->wrong);

@@ -7,6 +7,7 @@
 #include "candidate.h"
 #include "client.h"
 #include "foreign_node.h"
+#include "group.h"
 #include "lib/base/layout.h"
 #include "onlooker.h"
 #include "unit/seeded.h"
@@ -47,6 +48,7 @@ static void on_note(const struct note *note, void *data)
     oracle_note(stage, note);
     foreign_nodes_note(stage, note);
     write_note(stage, note);
+    group_note(stage, note);
 }
 
 struct stage *stage_new(uint64_t seed, struct world_config config, struct trace *trace)
@@ -79,6 +81,7 @@ void stage_free(struct stage *stage)
     g_ptr_array_unref(stage->onlookers);
     g_ptr_array_unref(stage->candidates);
     g_ptr_array_unref(stage->acquisitions);
+    group_free(stage->group);
     g_ptr_array_unref(stage->processes);
     g_ptr_array_unref(stage->alarms);
     world_free(stage->world);
@@ -231,6 +234,7 @@ bool stage_run(struct stage *stage, int64_t until, bool (*done)(const void *data
 {
     for (;;) {
         oracle_check(stage);
+        group_check(stage);
         if (stage->wrong)
             return false;
         if (done && done(data))

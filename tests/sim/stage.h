@@ -12,6 +12,7 @@
 #include "world/world.h"
 
 struct client;
+struct group;
 
 /* Something that acts: its fn is called when at has come, at being NEVER again by then. It belongs
  * to a process, and acts only while that runs, or to nobody. Lives in what it belongs to. */
@@ -39,6 +40,7 @@ struct stage {
     GPtrArray *writes;
     GPtrArray *foreign_nodes; /* of foreign_node.c */
     GPtrArray *alarms;
+    struct group *group; /* NULL: nobody joins or observes any */
     struct {
         struct pollfd fds[STAGE_SESSIONS_MAX];
         size_t count;

@@ -46,6 +46,14 @@ static const struct {
     {"limits", offsetof(struct tally, limits), 1000, false},
     {"beyond the limit", offsetof(struct tally, beyond), 300, false},
     {"served beside others", offsetof(struct tally, served), 100, false},
+    {"joins", offsetof(struct tally, joins), 8000, false},
+    {"members gone", offsetof(struct tally, gone), 1500, false},
+    {"ids of others", offsetof(struct tally, busy), 2000, false},
+    {"updates", offsetof(struct tally, updates), 10000, false},
+    {"leaves", offsetof(struct tally, leaves), 4000, false},
+    {"nodes of the dead", offsetof(struct tally, claims), 300, false},
+    {"seen by observers", offsetof(struct tally, seen), 15000, false},
+    {"numbers reached", offsetof(struct tally, counted), 2000, false},
 };
 
 /* A path with locks alone. */
@@ -64,9 +72,23 @@ static bool is_of_retention(int i)
            counts[i].at == offsetof(struct tally, yielded);
 }
 
+static bool is_of_groups(int i)
+{
+    return counts[i].at >= offsetof(struct tally, joins);
+}
+
+/* Where nobody locks anything. */
+static bool is_of_the_world(int i)
+{
+    const size_t at = counts[i].at;
+
+    return at == offsetof(struct tally, steps) || at == offsetof(struct tally, restores) ||
+           (at >= offsetof(struct tally, resets) && at <= offsetof(struct tally, leaders));
+}
+
 static bool is_of_permits(int i)
 {
-    return counts[i].at >= offsetof(struct tally, numbered);
+    return counts[i].at >= offsetof(struct tally, numbered) && !is_of_groups(i);
 }
 
 void tally_note(struct tally *t, const struct note *note)
@@ -94,6 +116,8 @@ void tally_print(const struct tally *t)
 
 static bool is_needed(int i)
 {
+    if (client_grouping || is_of_groups(i))
+        return client_grouping && (is_of_groups(i) || is_of_the_world(i));
     if (counts[i].at == offsetof(struct tally, downgrades))
         return client_sharing;
     if (is_of_retention(i))

@@ -31,6 +31,11 @@ struct tally {
     uint64_t numbered, several; /* grants: with numbers; of more than one permit */
     uint64_t limits, beyond;    /* changes of limits; asked for more than those */
     uint64_t served;            /* while others held on */
+    /* of groups: */
+    uint64_t joins, gone, busy; /* told to members */
+    uint64_t updates, leaves;   /* that succeeded */
+    uint64_t claims;            /* nodes of dead processes, deleted by others */
+    uint64_t seen, counted;     /* told to observers; numbers of members that were reached */
 };
 
 void tally_note(struct tally *t, const struct note *note);
