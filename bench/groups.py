@@ -295,6 +295,30 @@ class Crowd(Group):
         return dict(sample, **queueing)
 
 
+class Members(Group):
+    """A group that all join at once, and what one observer of it costs."""
+
+    warm = 0
+    most = 3  # long ones
+    SESSION = 5000  # as of a crowd
+
+    def __init__(self, members):
+        super().__init__(
+            "group of %d" % members,
+            [
+                ours("members-bare"),
+                ours("members-mark", "members-bare", "mark=1"),
+                ours("members-zkl"),
+            ],
+            options=["members=%d" % members, "sessions=%d" % -(-members // self.SESSION)],
+        )
+
+    def play(self, subject):
+        worker = self.workers[subject][0]
+        worker.tell()
+        return worker.answer(300)
+
+
 class Local(Group):
     """What asks no server."""
 

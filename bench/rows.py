@@ -3,6 +3,7 @@ import figures
 
 LEAST = "a lock's requests without zkl"
 LONG_QUEUE = 256  # as in recipes/head_hint.h
+SINGLE_CHANGES = 5  # as in members_zkl.c
 
 
 class Row:
@@ -233,6 +234,50 @@ def crowd_growth(crowds):
                 goal="1 ± 0.2",
                 bound=(0.8, 1.2),
             )
+
+
+def storm_rows(title, results):
+    bare, mark, zkl = (results["members-" + n] for n in ("bare", "mark", "zkl"))
+    for name, samples in (
+        ("bare creates", bare),
+        ("a member's requests without zkl", mark),
+        ("zkl", zkl),
+    ):
+        yield Row(
+            "%s: all join, %s ÷ bare creates" % (title, name),
+            figures.ratios(samples, bare, "storm_s"),
+            "%.2f s, %.0f B from the server and %.0f µs of processor time each"
+            % tuple(figures.of(samples, "storm_" + key) for key in ("s", "bytes", "cpu_us")),
+        )
+    yield Row(
+        "%s: all join, zkl ÷ its requests without zkl" % title,
+        figures.ratios(zkl, mark, "storm_s"),
+    )
+
+
+def group_rows(members, results):
+    """A list a change at most: of many at once much less."""
+    title, zkl = "group of %s" % format(members, ","), results["members-zkl"]
+    yield from storm_rows(title, results)
+    yield Row(
+        "%s: an observer begins, bytes a member ÷ 1 B" % title,
+        [s["first_bytes"] for s in zkl],
+        "all in %.2f s" % figures.of(zkl, "first_s"),
+    )
+    for phase, what, count in (
+        ("single", "one change after the other", SINGLE_CHANGES),
+        ("burst", "a tenth change at once", members // 10),
+        ("leave", "all leave at once", members),
+        ("watched", "all join at once", members),
+    ):
+        yield Row(
+            "%s: an observer's lists a change, %s" % (title, what),
+            [s[phase + "_lists"] / count for s in zkl],
+            "%.0f lists, %.0f B a change, all in %.2f s"
+            % tuple(figures.of(zkl, "%s_%s" % (phase, key)) for key in ("lists", "bytes", "s")),
+            goal="≤ 1",
+            bound=(None, 1),
+        )
 
 
 def local_rows(samples):

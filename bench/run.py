@@ -36,11 +36,14 @@ def arguments():
         metavar="PATTERN",
         default="",
         help="of the groups uncontended, N processes, four paths by N, readers by N, semaphore by N, "
-        "1000 locks, retained, retained by two, crowd of N, local, tool: those that match; the results go to _build/bench",
+        "1000 locks, retained, retained by two, crowd of N, group of N, local, tool: those that match; the results go to _build/bench",
     )
     p.add_argument("--processes", type=numbers, default=[2, 8, 32], metavar="N,…")
     p.add_argument(
         "--crowds", type=numbers, default=[100, 1000, 10000], metavar="N,…", help="waiters"
+    )
+    p.add_argument(
+        "--members", type=numbers, default=[1000], metavar="N,…", help="of a group"
     )
     p.add_argument(
         "--no-sync",
@@ -61,6 +64,7 @@ def plan(args):
         [groups.Many(args.seconds), groups.Retained("retained", args.seconds)]
         + [groups.Pair("retained by two", args.seconds)]
         + [groups.Crowd(n) for n in args.crowds]
+        + [groups.Members(n) for n in args.members]
         + [groups.Local(), tool.Tool()]
     )
     return [g for g in out if re.search(args.only, g.name)]
@@ -92,6 +96,8 @@ def all_rows(results):
         elif name.startswith("crowd"):
             crowds[size] = samples
             out += rows.crowd_rows(size, samples)
+        elif name.startswith("group of"):
+            out += rows.group_rows(size, samples)
         elif name == "1000 locks":
             out += rows.many_rows(samples)
         elif name == "retained":
