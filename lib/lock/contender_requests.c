@@ -27,6 +27,7 @@ static void on_created(struct request *r, const struct store_reply *reply)
         .kind = EV_CREATED, .czxid = reply->czxid, .ephemeral_owner = reply->ephemeral_owner};
 
     c->create = NULL;
+    c->unsure += reply->rc == STORE_UNKNOWN;
     if (reply->rc == STORE_OK) {
         const char *name = strrchr(reply->path, '/') + 1;
         struct child child;
@@ -167,6 +168,7 @@ void contender_ask_node(struct contender *c, const struct action *a)
         ask_barrier(c, a->tag);
         break;
     case ACT_ADOPT:
+        c->unsure -= c->unsure > 0;
         contender_set_node(c, c->listed->names[a->id], c->machine.number);
         break;
     case ACT_PROVE:
