@@ -227,6 +227,7 @@ echo 1<>enter
 status_of $first
 run diff <(sed -E 's/^[0-9]{2,}$/TOKEN/' readme.txt) <(sed -E 's/^[0-9]{2,}$/TOKEN/' shown.txt)
 expect "the README shows what happens" "0:" "$status:$out"
-sed -n '/^```python$/,/^```$/p' "$top_srcdir/README.md" | sed '1d;$d' >lines
+sed -n '/^## With Java and Python/,$p' "$top_srcdir/README.md" |
+    sed -n '/^```python$/,/^```$/{p;/^```$/q}' | sed '1d;$d' >lines
 expect "and the lines that kazoo needs" "$(sed -n '/^class /,/^$/p' nightly.py)" "$(<lines)"
 finish
