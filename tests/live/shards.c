@@ -29,6 +29,7 @@ static struct host {
     struct proxy *proxy;
     pid_t pid;
     char *id;
+    bool ends; /* it was killed, or its member, without which it ends when it hears of that */
 } hosts[HOSTS];
 
 static struct zk_server *server;
@@ -66,12 +67,13 @@ static void start(struct host *h)
 
     h->pid = process_spawn(&(struct process_options){.argv = argv, .log = log, .input = -1});
     REQUIRE(h->pid > 0);
+    h->ends = false;
     g_free(timeout);
     g_free(count);
     g_free(log);
 }
 
-/* The member's process, and one for each shard. */
+/* The member's process, which is the first one, and one for each shard. */
 static GArray *children(const struct host *h)
 {
     char *path = g_strdup_printf("/proc/%d/task/%d/children", (int)h->pid, (int)h->pid);
@@ -92,12 +94,15 @@ static GArray *children(const struct host *h)
     return found;
 }
 
-static void signal_child(const struct host *h, GRand *rand, int signo)
+static void signal_child(struct host *h, GRand *rand, int signo)
 {
     GArray *found = children(h);
 
-    if (found->len > 0)
-        kill(g_array_index(found, pid_t, g_rand_int_range(rand, 0, (gint32)found->len)), signo);
+    if (found->len > 0) {
+        const gint32 i = g_rand_int_range(rand, 0, (gint32)found->len);
+        kill(g_array_index(found, pid_t, i), signo);
+        h->ends |= i == 0 && signo == SIGKILL;
+    }
     g_array_unref(found);
 }
 
@@ -116,6 +121,21 @@ static void heal(struct host *h)
     start(h);
 }
 
+/* Who was stopped hears only now that its member was killed, drains, and ends. */
+static void heal_all(void)
+{
+    const int64_t limit = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
+
+    for (int i = 0; i < HOSTS; i++)
+        heal(&hosts[i]);
+    for (int i = 0; i < HOSTS; i++) {
+        while (hosts[i].ends && !process_gone(hosts[i].pid) && g_get_monotonic_time() < limit)
+            g_usleep(50000);
+        heal(&hosts[i]);
+        REQUIRE(!hosts[i].ends);
+    }
+}
+
 static void disturb(GRand *rand)
 {
     struct host *h = &hosts[g_rand_int_range(rand, 0, HOSTS)];
@@ -124,6 +144,7 @@ static void disturb(GRand *rand)
     case 0:
     case 1:
         kill(h->pid, SIGKILL); /* back with the next heal() */
+        h->ends = true;
         break;
     case 2:
         kill(h->pid, SIGSTOP);
@@ -223,8 +244,7 @@ static void under_faults(void)
         disturb(rand);
         g_usleep((gulong)g_rand_int_range(rand, 20000, 400000));
     }
-    for (int i = 0; i < HOSTS; i++)
-        heal(&hosts[i]);
+    heal_all();
     wait_settled(NULL);
     moves = count_moves(scratch.path, SHARDS, &begun);
     CHECK(moves > 0);
