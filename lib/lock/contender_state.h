@@ -39,7 +39,7 @@ struct contender {
     GSequenceIter *place; /* among those outside; NULL: it is not */
     int refs;             /* being at it, each request under way, each step */
     int rank;
-    int32_t number; /* of the own node */
+    int32_t number;  /* of the own node */
     unsigned unsure; /* so many creates may be done yet, or were and are not known */
     unsigned parents_left;
     unsigned blame; /* how much of the directory's path an error is about; 0: all */
