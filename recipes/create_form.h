@@ -4,9 +4,10 @@
  *     containers and create2 ──> no containers ──> create alone
  *
  * What a server does not know it has not done, and it says so. Some end the connection instead:
- * when that has happened several times, and the operation was never answered, it counts as unknown,
- * too. What was found out stays, also for servers that know more: every server knows the last form.
- * docs/design/servers.md has the argument. */
+ * when that has happened several times, to connections on which the server had answered something
+ * else, and the operation was never answered, it counts as unknown, too. What was found out stays,
+ * also for servers that know more: every server knows the last form. docs/design/servers.md has the
+ * argument. */
 #ifndef RECIPES_CREATE_FORM_H
 #define RECIPES_CREATE_FORM_H
 
@@ -34,8 +35,9 @@ struct create_forms {
     enum create_form form;
     struct {
         bool known;          /* it was answered */
-        uint8_t lost;        /* connections that ended instead, in a row */
-        uint32_t connection; /* the last of them */
+        bool doubted;        /* a connection ended instead */
+        uint8_t lost;        /* so many of those on which something else was answered */
+        uint32_t connection; /* the last of these */
     } ops[CREATE_OPS];
 };
 
@@ -45,10 +47,14 @@ enum create_op create_forms_op(const struct create_forms *f, bool container);
 /* It was answered: done, or not done for a reason that the server knows. */
 void create_op_answered(struct create_forms *f, enum create_op op);
 
-/* The server does not know it; or the connection of that number ended before an answer. Each
- * returns whether the form has changed by that. */
+/* The server does not know it; or the connection of that number ended before an answer, served:
+ * another request was answered on it. Each returns whether the form has changed by that. */
 bool create_op_unknown(struct create_forms *f, enum create_op op);
-bool create_op_lost(struct create_forms *f, enum create_op op, uint32_t connection);
+bool create_op_lost(struct create_forms *f, enum create_op op, uint32_t connection, bool served);
+
+/* Whether it is to be sent only on a connection on which something was answered: it may be what
+ * ends connections, and then its own loss tells that from a bad network. */
+bool create_op_doubted(const struct create_forms *f, enum create_op op);
 
 /* A node, read behind its plain create, with that ephemeralOwner: it is the one that was created if
  * it belongs to the session, which has created one node of that name. */

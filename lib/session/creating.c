@@ -7,6 +7,15 @@ static bool is_ephemeral(const struct request *r)
     return r->what.mode == STORE_EPHEMERAL || r->what.mode == STORE_EPHEMERAL_SEQUENTIAL;
 }
 
+bool creating_must_wait(const zkl_session *s, const struct request *r)
+{
+    if (s->creating)
+        return true;
+    return r->what.kind == STORE_CREATE && s->confirmed != s->connection &&
+           create_op_doubted(&s->forms,
+                             create_forms_op(&s->forms, r->what.mode == STORE_CONTAINER));
+}
+
 void creating_send(zkl_session *s, struct request *r, struct store_request *what)
 {
     if (r->made) {
@@ -38,7 +47,8 @@ static void tell_form(zkl_session *s, bool told)
              plain ? "new nodes are read once more, and " : "");
 }
 
-/* A session that is being closed ends its connection itself. */
+/* What ends with its session says nothing of the create, nor what fails on a standing connection:
+ * only a server, or the network, ends a connection in the middle. */
 static void learn(zkl_session *s, const struct request *r, enum store_rc rc)
 {
     bool changed = false;
@@ -47,8 +57,8 @@ static void learn(zkl_session *s, const struct request *r, enum store_rc rc)
         changed = create_op_unknown(&s->forms, r->op);
     else if (rc < STORE_UNKNOWN)
         create_op_answered(&s->forms, r->op);
-    else if (!s->closing)
-        changed = create_op_lost(&s->forms, r->op, r->connection);
+    else if (rc == STORE_UNKNOWN && r->connection != s->connection)
+        changed = create_op_lost(&s->forms, r->op, r->connection, s->confirmed == r->connection);
     if (changed)
         tell_form(s, rc == STORE_UNIMPLEMENTED);
 }

@@ -359,6 +359,9 @@ static void open_actor(int i)
     session_ref(a->session);
     session_lock(a->session);
     connect(a, library_session_id(i, 1));
+    /* The model has only servers that know all operations, and no answers to wait for in doubt. */
+    create_op_answered(&a->session->forms, CREATE_STAT);
+    create_op_answered(&a->session->forms, CREATE_CONTAINER);
     session_unlock(a->session);
 }
 

@@ -47,17 +47,48 @@ static void hung_up_on(void)
 {
     struct create_forms f = {0};
 
-    CHECK(!create_op_lost(&f, CREATE_STAT, 1));
-    CHECK(!create_op_lost(&f, CREATE_STAT, 1));
-    CHECK(!create_op_lost(&f, CREATE_STAT, 3));
-    CHECK(!create_op_lost(&f, CREATE_STAT, 3));
+    CHECK(!create_op_lost(&f, CREATE_STAT, 1, true));
+    CHECK(!create_op_lost(&f, CREATE_STAT, 1, true));
+    CHECK(!create_op_lost(&f, CREATE_STAT, 3, true));
+    CHECK(!create_op_lost(&f, CREATE_STAT, 3, true));
     check_ops(&f, CREATE_CONTAINER, CREATE_STAT);
-    CHECK(create_op_lost(&f, CREATE_STAT, 5));
+    CHECK(create_op_lost(&f, CREATE_STAT, 5, true));
     check_ops(&f, CREATE_PLAIN, CREATE_PLAIN);
     for (uint32_t connection = 7; connection < 17; connection += 2) {
-        CHECK(!create_op_lost(&f, CREATE_STAT, connection));
-        CHECK(!create_op_lost(&f, CREATE_PLAIN, connection));
+        CHECK(!create_op_lost(&f, CREATE_STAT, connection, true));
+        CHECK(!create_op_lost(&f, CREATE_PLAIN, connection, true));
     }
+    CHECK(!create_op_doubted(&f, CREATE_PLAIN)); /* there is nothing else to send */
+}
+
+/* A connection that never worked says nothing against the operation, and those that did count. */
+static void lost_where_nothing_is_answered(void)
+{
+    struct create_forms f = {0};
+
+    for (uint32_t connection = 1; connection < 19; connection += 2)
+        CHECK(!create_op_lost(&f, CREATE_STAT, connection, false));
+    for (uint32_t connection = 1; connection < CREATE_LOST_MAX; connection++) {
+        CHECK(!create_op_lost(&f, CREATE_STAT, 20 + 4 * connection, true));
+        CHECK(!create_op_lost(&f, CREATE_STAT, 22 + 4 * connection, false));
+    }
+    check_ops(&f, CREATE_CONTAINER, CREATE_STAT);
+    CHECK(create_op_lost(&f, CREATE_STAT, 50, true));
+}
+
+/* From its first loss, wherever that was, until it is answered. */
+static void doubted(void)
+{
+    struct create_forms f = {0};
+
+    CHECK(!create_op_doubted(&f, CREATE_STAT));
+    create_op_lost(&f, CREATE_STAT, 1, false);
+    CHECK(create_op_doubted(&f, CREATE_STAT));
+    CHECK(!create_op_doubted(&f, CREATE_CONTAINER));
+    create_op_answered(&f, CREATE_STAT);
+    CHECK(!create_op_doubted(&f, CREATE_STAT));
+    create_op_lost(&f, CREATE_STAT, 3, true);
+    CHECK(!create_op_doubted(&f, CREATE_STAT));
 }
 
 static void hung_up_on_for_containers(void)
@@ -66,9 +97,9 @@ static void hung_up_on_for_containers(void)
 
     for (uint32_t connection = 1; connection < CREATE_LOST_MAX; connection++) {
         create_op_answered(&f, CREATE_STAT);
-        CHECK(!create_op_lost(&f, CREATE_CONTAINER, connection));
+        CHECK(!create_op_lost(&f, CREATE_CONTAINER, connection, true));
     }
-    CHECK(create_op_lost(&f, CREATE_CONTAINER, CREATE_LOST_MAX));
+    CHECK(create_op_lost(&f, CREATE_CONTAINER, CREATE_LOST_MAX, true));
     check_ops(&f, CREATE_STAT, CREATE_STAT);
 }
 
@@ -79,7 +110,7 @@ static void lost_though_it_is_known(void)
 
     create_op_answered(&f, CREATE_STAT);
     for (uint32_t connection = 1; connection < 10; connection++)
-        CHECK(!create_op_lost(&f, CREATE_STAT, connection));
+        CHECK(!create_op_lost(&f, CREATE_STAT, connection, true));
     check_ops(&f, CREATE_CONTAINER, CREATE_STAT);
 }
 
@@ -97,6 +128,8 @@ static const struct test_case cases[] = {
     {"without_create2", without_create2},
     {"hung_up_on", hung_up_on},
     {"hung_up_on_for_containers", hung_up_on_for_containers},
+    {"lost_where_nothing_is_answered", lost_where_nothing_is_answered},
+    {"doubted", doubted},
     {"lost_though_it_is_known", lost_though_it_is_known},
     {"whose_node_it_is", whose_node_it_is},
     {NULL, NULL},

@@ -243,21 +243,100 @@ static void create2_unknown(void)
     end(1);
 }
 
-/* The session goes on elsewhere, and knows what it knew. */
+static void serve(void)
+{
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_NONODE);
+}
+
+static void lose(const char *path)
+{
+    fake_event(STORE_EV_DOWN);
+    fake_answer(STORE_GET, "/zookeeper/config", (struct store_reply){.rc = STORE_UNKNOWN});
+    ANSWER(STORE_CREATE, path, .rc = STORE_UNKNOWN);
+}
+
+/* The session goes on elsewhere, and knows what it knew. The first hang-up takes the answers to
+ * other requests with it; then the create waits for one, and what is behind the create as well. */
 static void hung_up_on(void)
+{
+    struct heard node, list;
+
+    begin(FORM_CONTAINERS);
+    create("/l/y", STORE_EPHEMERAL, false, &node);
+    send(STORE_LIST, "/l", &list);
+    for (int i = 0; i <= CREATE_LOST_MAX; i++) {
+        check_sent("/l/y", STORE_EPHEMERAL, false);
+        CHECK(fake_is_asked(STORE_LIST, "/l"));
+        lose("/l/y");
+        ANSWER(STORE_LIST, "/l", .rc = STORE_UNKNOWN);
+        fake_event(STORE_EV_UP);
+        if (i == CREATE_LOST_MAX)
+            break;
+        CHECK(!fake_is_asked(STORE_CREATE, "/l/y"));
+        CHECK(!fake_is_asked(STORE_LIST, "/l"));
+        serve();
+    }
+    check_sent("/l/y", STORE_EPHEMERAL, true);
+    end(1);
+}
+
+/* Only creates wait, and until one is answered: what is known is sent at once, as ever. */
+static void lost_and_answered(void)
+{
+    struct heard node, list;
+
+    begin(FORM_CONTAINERS);
+    create("/l/y", STORE_EPHEMERAL, true, &node);
+    lose("/l/y");
+    fake_event(STORE_EV_UP);
+    send(STORE_LIST, "/l", &list);
+    CHECK(fake_is_asked(STORE_LIST, "/l"));
+    create("/l/y", STORE_EPHEMERAL, true, &node);
+    CHECK(!fake_is_asked(STORE_CREATE, "/l/y"));
+    serve();
+    ANSWER(STORE_CREATE, "/l/y", .rc = STORE_EXISTS);
+    create("/l/z", STORE_EPHEMERAL, false, &node);
+    for (int i = 0; i <= CREATE_LOST_MAX; i++) {
+        check_sent("/l/z", STORE_EPHEMERAL, false);
+        lose("/l/z");
+        fake_event(STORE_EV_UP);
+    }
+    end(0);
+}
+
+/* A server that is busy answers later, on the same connection. */
+static void lost_on_a_standing_connection(void)
 {
     struct heard node;
 
     begin(FORM_CONTAINERS);
     create("/l/y", STORE_EPHEMERAL, false, &node);
-    for (int i = 0; i < CREATE_LOST_MAX; i++) {
+    serve();
+    ANSWER(STORE_CREATE, "/l/y", .rc = STORE_UNKNOWN);
+    hand_pass(s, 100);
+    check_sent("/l/y", STORE_EPHEMERAL, false);
+    CHECK(!create_op_doubted(&s->forms, CREATE_STAT));
+    end(0);
+}
+
+/* Our own doing. */
+static void sessions_end(void)
+{
+    struct heard node;
+
+    begin(FORM_CONTAINERS);
+    for (int i = 0; i <= CREATE_LOST_MAX; i++) {
+        serve();
+        create("/l/y", STORE_EPHEMERAL, false, &node);
         check_sent("/l/y", STORE_EPHEMERAL, false);
-        fake_event(STORE_EV_DOWN);
-        ANSWER(STORE_CREATE, "/l/y", .rc = STORE_UNKNOWN);
+        fake_event(STORE_EV_EXPIRED);
+        check_heard(&node, 1, STORE_GONE);
+        fake_event(STORE_EV_BEGIN);
         fake_event(STORE_EV_UP);
     }
-    check_sent("/l/y", STORE_EPHEMERAL, true);
-    end(1);
+    create("/l/y", STORE_EPHEMERAL, false, &node);
+    check_sent("/l/y", STORE_EPHEMERAL, false);
+    end(0);
 }
 
 static const struct test_case cases[] = {
@@ -269,6 +348,9 @@ static const struct test_case cases[] = {
     {"containers_unknown", containers_unknown},
     {"create2_unknown", create2_unknown},
     {"hung_up_on", hung_up_on},
+    {"lost_and_answered", lost_and_answered},
+    {"lost_on_a_standing_connection", lost_on_a_standing_connection},
+    {"sessions_end", sessions_end},
     {NULL, NULL},
 };
 const struct test_suite creating_suite = {"creating", NULL, NULL, cases};
