@@ -94,12 +94,13 @@ static GArray *children(const struct host *h)
     return found;
 }
 
+/* rand is NULL for the member. */
 static void signal_child(struct host *h, GRand *rand, int signo)
 {
     GArray *found = children(h);
 
     if (found->len > 0) {
-        const gint32 i = g_rand_int_range(rand, 0, (gint32)found->len);
+        const gint32 i = rand ? g_rand_int_range(rand, 0, (gint32)found->len) : 0;
         kill(g_array_index(found, pid_t, i), signo);
         h->ends |= i == 0 && signo == SIGKILL;
     }
@@ -134,6 +135,17 @@ static void heal_all(void)
         heal(&hosts[i]);
         REQUIRE(!hosts[i].ends);
     }
+}
+
+/* A host that is healed before it can hear of this. */
+static void kill_member_of_stopped(void)
+{
+    int i = 0;
+
+    while (i < HOSTS - 1 && hosts[i].ends)
+        i++;
+    kill(hosts[i].pid, SIGSTOP);
+    signal_child(&hosts[i], NULL, SIGKILL);
 }
 
 static void disturb(GRand *rand)
@@ -244,6 +256,7 @@ static void under_faults(void)
         disturb(rand);
         g_usleep((gulong)g_rand_int_range(rand, 20000, 400000));
     }
+    kill_member_of_stopped();
     heal_all();
     wait_settled(NULL);
     moves = count_moves(scratch.path, SHARDS, &begun);
