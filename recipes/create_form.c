@@ -10,7 +10,7 @@ enum create_op create_forms_op(const struct create_forms *f, bool container)
 void create_op_answered(struct create_forms *f, enum create_op op)
 {
     f->ops[op].known = true;
-    f->ops[op].doubted = false;
+    f->ops[op].lost = 0;
 }
 
 /* Containers came to ZooKeeper after create2. */
@@ -26,18 +26,10 @@ bool create_op_unknown(struct create_forms *f, enum create_op op)
 
 bool create_op_lost(struct create_forms *f, enum create_op op, uint32_t connection, bool served)
 {
-    if (f->ops[op].known || op == CREATE_PLAIN)
-        return false;
-    f->ops[op].doubted = true;
-    if (!served || f->ops[op].connection == connection)
+    if (f->ops[op].known || op == CREATE_PLAIN || !served || f->ops[op].connection == connection)
         return false;
     f->ops[op].connection = connection;
     return ++f->ops[op].lost >= CREATE_LOST_MAX && create_op_unknown(f, op);
-}
-
-bool create_op_doubted(const struct create_forms *f, enum create_op op)
-{
-    return f->ops[op].doubted;
 }
 
 bool create_is_own(int64_t ephemeral_owner, int64_t session)

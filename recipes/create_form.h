@@ -35,7 +35,6 @@ struct create_forms {
     enum create_form form;
     struct {
         bool known;          /* it was answered */
-        bool doubted;        /* a connection ended instead */
         uint8_t lost;        /* so many of those on which something else was answered */
         uint32_t connection; /* the last of these */
     } ops[CREATE_OPS];
@@ -51,10 +50,6 @@ void create_op_answered(struct create_forms *f, enum create_op op);
  * another request was answered on it. Each returns whether the form has changed by that. */
 bool create_op_unknown(struct create_forms *f, enum create_op op);
 bool create_op_lost(struct create_forms *f, enum create_op op, uint32_t connection, bool served);
-
-/* Whether it is to be sent only on a connection on which something was answered: it may be what
- * ends connections, and then its own loss tells that from a bad network. */
-bool create_op_doubted(const struct create_forms *f, enum create_op op);
 
 /* A node, read behind its plain create, with that ephemeralOwner: it is the one that was created if
  * it belongs to the session, which has created one node of that name. */

@@ -7,15 +7,6 @@ static bool is_ephemeral(const struct request *r)
     return r->what.mode == STORE_EPHEMERAL || r->what.mode == STORE_EPHEMERAL_SEQUENTIAL;
 }
 
-bool creating_must_wait(const zkl_session *s, const struct request *r)
-{
-    if (s->creating)
-        return true;
-    return r->what.kind == STORE_CREATE && s->confirmed != s->connection &&
-           create_op_doubted(&s->forms,
-                             create_forms_op(&s->forms, r->what.mode == STORE_CONTAINER));
-}
-
 void creating_send(zkl_session *s, struct request *r, struct store_request *what)
 {
     if (r->made) {

@@ -7,10 +7,6 @@
 
 #include "request.h"
 
-/* Whether r, of any kind, is not to be sent yet: something else is to be answered first, and then
- * all that waits is looked at again. */
-bool creating_must_wait(const zkl_session *s, const struct request *r);
-
 /* r, a create, is about to be sent as *what. */
 void creating_send(zkl_session *s, struct request *r, struct store_request *what);
 

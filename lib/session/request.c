@@ -77,7 +77,7 @@ static unsigned weigh(zkl_session *s, const struct request *r)
 
 static bool has_room(zkl_session *s, const struct request *r)
 {
-    if (creating_must_wait(s, r))
+    if (s->creating)
         return false;
     return s->under_way == 0 || s->under_way + weigh(s, r) <= WINDOW;
 }

@@ -58,7 +58,6 @@ static void hung_up_on(void)
         CHECK(!create_op_lost(&f, CREATE_STAT, connection, true));
         CHECK(!create_op_lost(&f, CREATE_PLAIN, connection, true));
     }
-    CHECK(!create_op_doubted(&f, CREATE_PLAIN)); /* there is nothing else to send */
 }
 
 /* A connection that never worked says nothing against the operation, and those that did count. */
@@ -74,21 +73,6 @@ static void lost_where_nothing_is_answered(void)
     }
     check_ops(&f, CREATE_CONTAINER, CREATE_STAT);
     CHECK(create_op_lost(&f, CREATE_STAT, 50, true));
-}
-
-/* From its first loss, wherever that was, until it is answered. */
-static void doubted(void)
-{
-    struct create_forms f = {0};
-
-    CHECK(!create_op_doubted(&f, CREATE_STAT));
-    create_op_lost(&f, CREATE_STAT, 1, false);
-    CHECK(create_op_doubted(&f, CREATE_STAT));
-    CHECK(!create_op_doubted(&f, CREATE_CONTAINER));
-    create_op_answered(&f, CREATE_STAT);
-    CHECK(!create_op_doubted(&f, CREATE_STAT));
-    create_op_lost(&f, CREATE_STAT, 3, true);
-    CHECK(!create_op_doubted(&f, CREATE_STAT));
 }
 
 static void hung_up_on_for_containers(void)
@@ -129,7 +113,6 @@ static const struct test_case cases[] = {
     {"hung_up_on", hung_up_on},
     {"hung_up_on_for_containers", hung_up_on_for_containers},
     {"lost_where_nothing_is_answered", lost_where_nothing_is_answered},
-    {"doubted", doubted},
     {"lost_though_it_is_known", lost_though_it_is_known},
     {"whose_node_it_is", whose_node_it_is},
     {NULL, NULL},
