@@ -37,10 +37,12 @@ wait_until "it is not there, in JSON" says json '"exists": false'
 hold $L --name one
 one=$holder
 wait_until "one holds" says lines ' holds .* one$'
+wait_until "one holds, in JSON" says json '"holding": 1, "waiting": 0'
 "$ZKL" lock $L --name "second, 2" sh -c 'until [ -e "$1/go" ]; do sleep 0.05; done' sh "$scratch" &
 second=$!
 remember "$second"
 wait_until "the second waits" says lines ' waits .* second, 2$'
+wait_until "the second waits, in JSON" says json '"holding": 1, "waiting": 1'
 "$ZKL" lock $L --name third -w 1 true 2>/dev/null &
 third=$!
 remember "$third"
