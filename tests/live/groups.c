@@ -7,7 +7,7 @@
 #include "process.h"
 #include "proxy.h"
 #include "raw.h"
-#include "runner.h"
+#include "seeded.h"
 #include "server.h"
 
 #include <glib.h>
@@ -114,9 +114,7 @@ static struct worker {
 static struct zk_server *server;
 static struct raw *admin;
 static struct scratch scratch;
-static const char *self;
-static int seconds = 6;
-static guint32 seed = 1;
+static struct seeded campaign = {.seconds = 6, .seed = 1};
 
 static const char *id_of(int w)
 {
@@ -133,7 +131,8 @@ static char *log_of(int w, int life)
 static void start(int w)
 {
     char *log = log_of(w, ++workers[w].lives);
-    const char *const argv[] = {self, "--worker", proxy_connect(workers[w].proxy), id_of(w), NULL};
+    const char *const argv[] = {campaign.self, "--worker", proxy_connect(workers[w].proxy),
+                                id_of(w), NULL};
 
     workers[w].pid =
         process_spawn(&(struct process_options){.argv = argv, .log = log, .input = -1});
@@ -367,7 +366,7 @@ static void judge(void)
 static void under_faults(void)
 {
     const struct zk_server_options options = {.tick_ms = TICK_MS};
-    GRand *rand = g_rand_new_with_seed(seed);
+    GRand *rand = g_rand_new_with_seed(campaign.seed);
     int lives = 0;
 
     REQUIRE((server = zk_server_start(&options)) != NULL);
@@ -377,7 +376,7 @@ static void under_faults(void)
         REQUIRE((workers[w].proxy = proxy_start(zk_server_port(server, 0))) != NULL);
         start(w);
     }
-    const int64_t end = g_get_monotonic_time() + seconds * G_USEC_PER_SEC;
+    const int64_t end = g_get_monotonic_time() + campaign.seconds * G_USEC_PER_SEC;
     while (g_get_monotonic_time() < end) {
         disturb(rand);
         g_usleep((gulong)g_rand_int_range(rand, 20000, 250000));
@@ -397,8 +396,8 @@ static void under_faults(void)
     }
     judge();
     CHECK(told.joined > WORKERS * WORKERS && told.beliefs > 0);
-    printf("seed %u: %d lives, %d joins, %d leaves, %d changes and %d views told\n", seed, lives,
-           told.joined, told.left, told.changed, told.all);
+    printf("seed %u: %d lives, %d joins, %d leaves, %d changes and %d views told\n", campaign.seed,
+           lives, told.joined, told.left, told.changed, told.all);
     for (int w = 0; w < WORKERS; w++)
         proxy_stop(workers[w].proxy);
     raw_close(admin);
@@ -407,31 +406,11 @@ static void under_faults(void)
     g_rand_free(rand);
 }
 
-static int init(void)
-{
-    if (!zk_server_available())
-        runner_skip("no server");
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {{"under_faults", under_faults}, {NULL, NULL}};
-    static const struct test_suite suite = {"groups", init, NULL, cases};
-    const struct test_suite *const suites[] = {&suite, NULL};
-    char *none[] = {argv[0], NULL};
 
     if (argc == 4 && strcmp(argv[1], "--worker") == 0)
         return work(argv[2], argv[3]);
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (strcmp(argv[i], "--seconds") == 0)
-            seconds = atoi(argv[i + 1]);
-        else if (strcmp(argv[i], "--seed") == 0)
-            seed = (guint32)strtoul(argv[i + 1], NULL, 10);
-    }
-    char *path = g_file_read_link("/proc/self/exe", NULL);
-    self = path;
-    int status = runner_main(1, none, suites);
-    g_free(path);
-    return status;
+    return seeded_main(&campaign, argc, argv, "groups", cases);
 }

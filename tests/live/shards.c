@@ -8,7 +8,7 @@
 #include "process.h"
 #include "proxy.h"
 #include "raw.h"
-#include "runner.h"
+#include "seeded.h"
 #include "server.h"
 #include "shards_served.h"
 
@@ -35,9 +35,7 @@ static struct host {
 static struct zk_server *server;
 static struct raw *admin;
 static struct scratch scratch;
-static const char *self;
-static int seconds = 15;
-static guint32 seed = 1;
+static struct seeded campaign = {.seconds = 15, .seed = 1};
 
 static void start(struct host *h)
 {
@@ -59,7 +57,7 @@ static void start(struct host *h)
                                 PATH,
                                 count,
                                 "--",
-                                self,
+                                campaign.self,
                                 "--serve",
                                 scratch.path,
                                 h->id,
@@ -248,8 +246,8 @@ static void begin(void)
 
 static void under_faults(void)
 {
-    GRand *rand = g_rand_new_with_seed(seed);
-    const int64_t end = g_get_monotonic_time() + seconds * G_USEC_PER_SEC;
+    GRand *rand = g_rand_new_with_seed(campaign.seed);
+    const int64_t end = g_get_monotonic_time() + campaign.seconds * G_USEC_PER_SEC;
     int begun, moves;
 
     while (g_get_monotonic_time() < end) {
@@ -261,14 +259,14 @@ static void under_faults(void)
     wait_settled(NULL);
     moves = count_moves(scratch.path, SHARDS, &begun);
     CHECK(moves > 0);
-    printf("seed %u: %d commands, %d moves under faults\n", seed, begun, moves);
+    printf("seed %u: %d commands, %d moves under faults\n", campaign.seed, begun, moves);
     g_rand_free(rand);
 }
 
 /* One host less, or one more: what it owns moves, and nothing else. */
 static void change(int *moves, int *wanted)
 {
-    const int changes = seconds < 60 ? 3 : HOSTS;
+    const int changes = campaign.seconds < 60 ? 3 : HOSTS;
     int begun;
 
     *wanted = *moves = 0;
@@ -327,32 +325,12 @@ static void eight_hosts(void)
     scratch_remove(&scratch);
 }
 
-static int init(void)
-{
-    if (!zk_server_available())
-        runner_skip("no server");
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {{"eight_hosts", eight_hosts}, {NULL, NULL}};
-    static const struct test_suite suite = {"shards", init, NULL, cases};
-    const struct test_suite *const suites[] = {&suite, NULL};
-    char *none[] = {argv[0], NULL};
 
     if (argc == 4 && strcmp(argv[1], "--serve") == 0)
         return serve_shard(argv[2], argv[3]);
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (strcmp(argv[i], "--seconds") == 0)
-            seconds = atoi(argv[i + 1]);
-        else if (strcmp(argv[i], "--seed") == 0)
-            seed = (guint32)strtoul(argv[i + 1], NULL, 10);
-    }
-    char *path = g_file_read_link("/proc/self/exe", NULL);
-    self = path;
     g_setenv("ZKL_TEST_TIMEOUT", "900", FALSE); /* it waits for conditions, again and again */
-    int status = runner_main(1, none, suites);
-    g_free(path);
-    return status;
+    return seeded_main(&campaign, argc, argv, "shards", cases);
 }

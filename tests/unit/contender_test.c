@@ -385,7 +385,10 @@ static void adopts_an_odd_name(void)
     zkl_session_dispatch(s);
     REQUIRE(a.grant != NULL);
     CHECK_STR(zkl_grant_node(a.grant), node + strlen("/root"));
-    stop();
+    hand_leave(&a);
+    hand_pass(s, 1000);
+    CHECK(!fake_is_asked(STORE_LIST, "/root/l")); /* no other can come late */
+    hand_close(s);
     g_free(node);
     g_free(odd);
 }

@@ -1,0 +1,33 @@
+#include "seeded.h"
+
+#include "server.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int init(void)
+{
+    if (!zk_server_available())
+        runner_skip("no server");
+    return 0;
+}
+
+int seeded_main(struct seeded *s, int argc, char **argv, const char *suite,
+                const struct test_case *cases)
+{
+    const struct test_suite only = {suite, init, NULL, cases};
+    const struct test_suite *const suites[] = {&only, NULL};
+    char *none[] = {argv[0], NULL};
+
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--seconds") == 0)
+            s->seconds = atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--seed") == 0)
+            s->seed = (guint32)strtoul(argv[i + 1], NULL, 10);
+    }
+    char *path = g_file_read_link("/proc/self/exe", NULL);
+    s->self = path;
+    int status = runner_main(1, none, suites);
+    g_free(path);
+    return status;
+}

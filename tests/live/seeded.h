@@ -1,0 +1,19 @@
+/* A program with one long test of random faults: --seconds N, --seed N. */
+#ifndef LIVE_SEEDED_H
+#define LIVE_SEEDED_H
+
+#include "runner.h"
+
+#include <glib.h>
+
+struct seeded {
+    int seconds; /* the default, then what is asked for */
+    guint32 seed;
+    const char *self; /* the path of this program, while the test runs */
+};
+
+/* Runs the test, which is skipped without a server; the exit status. */
+int seeded_main(struct seeded *s, int argc, char **argv, const char *suite,
+                const struct test_case *cases);
+
+#endif
