@@ -164,14 +164,15 @@ ZKL_API int zkl_session_dispatch(zkl_session *s);
  * must be the same as before. The list that the session has already changes nothing. Never waits.
  *
  * The present connection stays. The present ZooKeeper session also keeps the list with which it was
- * made until it ends. When there is no connection, no grant is held and no member is inside a
- * double barrier, the library ends that ZooKeeper session and opens a new one on the new servers
- * (ZKL_SESSION_REPLACED). Waiters then enter the queue again. If the connection is lost while a
- * grant is held or a member is inside, the session stays on the old servers. If they take the
- * session back before the deadline, the grant continues; otherwise it is LOST. The same holds for a
- * member. So let the old servers run until locks that matter have been released. If servers are
- * changed one by one and some of them are always up, nothing is lost. Requests that are in progress
- * when a connection ends are repeated, or settled as after any lost connection.
+ * made until it ends. When there is no connection, no grant is held, and no member is inside a
+ * double barrier or in a group, the library ends that ZooKeeper session and opens a new one on the
+ * new servers (ZKL_SESSION_REPLACED). Waiters then enter the queue again, and members of a group
+ * join again. If the connection is lost while a grant is held or a member is in, the session stays
+ * on the old servers. If they take the session back before the deadline, the grant continues;
+ * otherwise it is LOST. The same holds for a member. So let the old servers run until locks that
+ * matter have been released. If servers are changed one by one and some of them are always up,
+ * nothing is lost. Requests that are in progress when a connection ends are repeated, or settled as
+ * after any lost connection.
  *
  * Returns 0; or
  *   ZKL_EINVAL: s is NULL, or connect is invalid or has another chroot;

@@ -54,8 +54,11 @@ static bool is_busy(const struct participant *p)
     return ((const struct members *)p)->list.length > 0;
 }
 
+/* Without a deadline ahead others may see it gone already: nothing keeps the session then. */
 static bool holds(const struct participant *p)
 {
+    if (!proofs_valid(&p->session->proofs, clock_now()))
+        return false;
     for (const GList *l = ((const struct members *)p)->list.head; l; l = l->next)
         if (((const zkl_member *)l->data)->machine.state == MEMBER_IN)
             return true;

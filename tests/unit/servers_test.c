@@ -112,6 +112,16 @@ static void enter_barrier(zkl_double_barrier *b, zkl_session *s)
     g_free(node);
 }
 
+static void check_moves_at_the_deadline(zkl_session *s)
+{
+    CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
+    fake_event(STORE_EV_DOWN);
+    hand_pass(s, HAND_DEADLINE_MS - 1000);
+    CHECK_STR(fake_hosts(), "fake:1");
+    hand_pass(s, 2000);
+    CHECK_STR(fake_hosts(), "other:2");
+}
+
 /* A member inside is, as long as the old servers may take the session back. */
 static void member_inside(void)
 {
@@ -120,14 +130,26 @@ static void member_inside(void)
 
     REQUIRE(zkl_double_barrier_new(&b, s, "/d", 1, NULL) == 0);
     enter_barrier(b, s);
-    CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
-    fake_event(STORE_EV_DOWN);
-    hand_pass(s, HAND_DEADLINE_MS - 1000);
-    CHECK_STR(fake_hosts(), "fake:1");
-    hand_pass(s, 2000);
-    CHECK_STR(fake_hosts(), "other:2");
+    check_moves_at_the_deadline(s);
     CHECK_INT(zkl_double_barrier_leave(b, ZKL_FOREVER), ZKL_ELOST);
     zkl_double_barrier_free(b);
+    hand_close(s);
+}
+
+/* So is one of a group, which joins again on the new servers. */
+static void member_of_a_group(void)
+{
+    zkl_session *s = hand_session();
+    zkl_member *m;
+
+    REQUIRE(zkl_member_join(&m, s, "/g", "a", NULL, 0, NULL) == 0);
+    ANSWER(STORE_CREATE, "/root/g/a", .rc = STORE_OK, .czxid = 5);
+    CHECK_INT(zkl_member_state(m), ZKL_HELD);
+    check_moves_at_the_deadline(s);
+    fake_event(STORE_EV_BEGIN);
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+    CHECK(fake_is_asked(STORE_CREATE, "/root/g/a"));
+    zkl_member_free(m);
     hand_close(s);
 }
 
@@ -162,6 +184,7 @@ static const struct test_case cases[] = {
     {"same_list", same_list},
     {"held", held},
     {"member_inside", member_inside},
+    {"member_of_a_group", member_of_a_group},
     {"before_a_connection", before_a_connection},
     {"bad_arguments", bad_arguments},
     {NULL, NULL},
