@@ -411,63 +411,6 @@ static void deletes_what_was_made(void)
     stop();
 }
 
-/* A server had kept the create back, and it is done after all: when another was made instead, was
- * granted and is gone. */
-static void deletes_what_is_made_late(void)
-{
-    start();
-    hand_enter(&a, s, ZKL_FOREVER);
-    char *late = fake_created_name("/root/l", 9), *name = strrchr(late, '/') + 1;
-    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
-    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
-    ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
-    list(0, NULL);
-    created(4);
-    char *own = own_name();
-    list(1, &own);
-    zkl_session_dispatch(s);
-    REQUIRE(a.grant != NULL);
-    hand_leave(&a);
-    hand_pass(s, 999);
-    CHECK(!fake_is_asked(STORE_LIST, "/root/l"));
-    hand_pass(s, 1);
-    list(0, NULL); /* not yet */
-    hand_pass(s, 3000);
-    list(1, &name);
-    CHECK(fake_is_asked(STORE_DELETE, late));
-    for (int pause = 9; pause <= 81; pause *= 3) {
-        hand_pass(s, pause * 1000);
-        list(0, NULL);
-    }
-    hand_pass(s, 243 * 1000);
-    CHECK(!fake_is_asked(STORE_LIST, "/root/l"));
-    g_free(late);
-    hand_close(s);
-}
-
-/* What may come late goes with its session; a list that is under way is for nothing then. */
-static void nothing_is_late_in_another_session(void)
-{
-    for (int asked = 0; asked < 2; asked++) {
-        start();
-        hand_enter(&a, s, 0);
-        ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
-        ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
-        zkl_op_cancel(a.op);
-        ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
-        list(0, NULL);
-        hand_leave(&a);
-        hand_pass(s, asked ? 1000 : 500);
-        CHECK_INT(fake_is_asked(STORE_LIST, "/root/l"), asked);
-        fake_event(STORE_EV_EXPIRED);
-        fake_event(STORE_EV_BEGIN);
-        fake_event(STORE_EV_UP);
-        hand_pass(s, 1000);
-        CHECK(!fake_is_asked(STORE_LIST, "/root/l"));
-        hand_close(s);
-    }
-}
-
 /* Nobody can tell what was made: the end of the session removes it. */
 static void leave_an_orphan(enum store_rc rc, int code)
 {
@@ -602,8 +545,6 @@ static const struct test_case cases[] = {
     {"adopts_what_was_made", adopts_what_was_made},
     {"adopts_an_odd_name", adopts_an_odd_name},
     {"deletes_what_was_made", deletes_what_was_made},
-    {"deletes_what_is_made_late", deletes_what_is_made_late},
-    {"nothing_is_late_in_another_session", nothing_is_late_in_another_session},
     {"replaces_the_session_for_an_orphan", replaces_the_session_for_an_orphan},
     {"finds_an_orphan", finds_an_orphan},
     {"replaces_the_session_when_nothing_is_held_any_more",

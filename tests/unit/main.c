@@ -34,6 +34,7 @@ int main(int argc, char **argv)
         &grant_quick_suite,
         &grant_suite,
         &contender_suite,
+        &late_create_suite,
         &semaphore_driver_suite,
         &numbered_suite,
         &limit_call_suite,

@@ -43,6 +43,7 @@ extern const struct test_suite multi_doubt_suite;
 extern const struct test_suite grant_quick_suite;
 extern const struct test_suite grant_suite;
 extern const struct test_suite contender_suite;
+extern const struct test_suite late_create_suite;
 extern const struct test_suite semaphore_driver_suite;
 extern const struct test_suite numbered_suite;
 extern const struct test_suite limit_call_suite;
