@@ -46,7 +46,8 @@ enum children_refusal {
     CHILDREN_NOT_REFUSED,
     CHILDREN_DENIED, /* no permission */
     CHILDREN_ODD,    /* an answer that should not be */
-    CHILDREN_LIMIT   /* too much is watched */
+    CHILDREN_LIMIT,  /* too much is watched */
+    CHILDREN_OLDER   /* than what was read before */
 };
 
 struct children_event {

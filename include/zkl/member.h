@@ -259,9 +259,11 @@ typedef void (*zkl_members_fn)(zkl_members_event event, const zkl_member_info *m
  * readings: a node that is created and deleted in between, or changes twice, is not told or told
  * once; one that is made anew with the same id has LEFT and JOINED, with another token. Nothing is
  * told twice, also across disconnections and sessions, unless the group's path itself was missing
- * meanwhile, or the servers' data have gone back (see zkl(7)). Nothing is told without a
- * connection; on the next one the differences are told once. Errors, such as a lack of permission,
- * are logged, and the library tries again.
+ * meanwhile, or the servers' data have gone back (see zkl(7)). If a server has older data than were
+ * told, nothing is told until it has newer ones, or for one session timeout at least: then the data
+ * have gone back, and the differences are told. Nothing is told without a connection; on the next
+ * one the differences are told once. Errors, such as a lack of permission, are logged, and the
+ * library tries again.
  *
  * Costs one watch on the path, one on each member while the session has room for them (512 KiB of
  * paths), and for each change a list and a read of what is new; changes that come within 100 ms and

@@ -48,6 +48,14 @@ struct member_box *member_box_new(const char *name, zkl_member_layout layout,
     return box;
 }
 
+bool member_boxes_differ(const struct member_box *a, const struct member_box *b)
+{
+    return a && b && a != b &&
+           (a->info.session_id != b->info.session_id || a->info.size != b->info.size ||
+            memcmp(a->info.data, b->info.data, a->info.size) != 0 ||
+            strcmp(a->info.id, b->info.id) != 0);
+}
+
 bool members_counts(const char *name, zkl_member_layout layout)
 {
     return layout == ZKL_MEMBER_GROUP || strstr(name, "__party__") != NULL;

@@ -18,6 +18,9 @@ struct member_box *member_box_new(const char *name, zkl_member_layout layout,
 struct member_box *member_box_ref(struct member_box *box);
 void member_box_unref(struct member_box *box); /* NULL is ignored */
 
+/* Whether they say different things of the same node; either may be NULL, which is no node. */
+bool member_boxes_differ(const struct member_box *a, const struct member_box *b);
+
 /* Whether a child of that name is a member. */
 bool members_counts(const char *name, zkl_member_layout layout);
 

@@ -70,12 +70,13 @@ struct news {
 static void collect(struct view_entry *e, GArray *all)
 {
     static const struct group_node none;
+    struct member_box *now = e->listed ? e->now_box : NULL;
     struct news n = {.before = e->told_box};
 
-    n.what = group_see(&e->told, e->listed ? e->now : none);
+    n.what = group_see(&e->told, now ? e->now : none, member_boxes_differ(e->told_box, now));
     if (!n.what.left && !n.what.joined && !n.what.changed)
         return;
-    n.now = e->listed && e->now_box ? member_box_ref(e->now_box) : NULL;
+    n.now = now ? member_box_ref(now) : NULL;
     e->told_box = n.now ? member_box_ref(n.now) : NULL;
     g_array_append_val(all, n);
 }

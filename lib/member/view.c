@@ -129,7 +129,8 @@ void view_conclude(struct view *v)
             return; /* its session ended, or it was refused: it is read with the next list */
         count += e->listed && e->now_box;
     }
-    v->seen(v, count);
+    if (!view_is_older(v) || !view_holds_back(v))
+        v->seen(v, count);
 }
 
 static gboolean is_done_with(void *name, void *value, void *data)
@@ -146,6 +147,7 @@ void view_settle(struct view *v)
     const bool again = v->again;
 
     v->news = v->again = false;
+    group_told(&v->group);
     g_hash_table_foreach_remove(v->entries, is_done_with, NULL);
     if (v->watch.machine.state != CHILDREN_READING)
         return; /* it is being listed anew, or will be */
@@ -196,9 +198,10 @@ static void on_listed(struct children_watch *cw, const struct store_reply *reply
 
     (void)watched;
     if (v->watches && !group_list(&v->group, reply->pzxid)) {
-        children_watch_found(cw, reply->count); /* by a server that lags: listed again, later */
-        children_watch_fired(cw);
-        return;
+        if (view_holds_back(v))
+            return;
+        group_list(&v->group, reply->pzxid);
+        view_reread(v);
     }
     if (v->counts) {
         count(v, reply);
@@ -232,6 +235,11 @@ static void on_children_fired(void *context, bool gone)
     look_again(context);
 }
 
+static void on_connected(struct children_watch *cw)
+{
+    group_connected(&((struct view *)cw)->group);
+}
+
 static void on_failed(struct children_watch *cw)
 {
     static const int codes[] = {
@@ -262,8 +270,8 @@ static void on_free(struct children_watch *cw)
 
 #define GAP .gap_ns = 100 * CLOCK_MS, .gap_each_ns = CLOCK_MS / 10
 #define CALLS                                                                                      \
-    .listed = on_listed, .missing = on_missing, .failed = on_failed, .stop = on_stop,              \
-    .free = on_free
+    .up = on_connected, .listed = on_listed, .missing = on_missing, .failed = on_failed,           \
+    .stop = on_stop, .free = on_free
 
 static const struct children_watch_kind observes = {
     .doing = "watching the members", .watch = true, GAP, CALLS};
@@ -282,22 +290,10 @@ static void on_up(struct participant *p)
     children_watch_up_all(&((struct views *)p)->list);
 }
 
-/* What is read from now on may be older than what was told, and is told. */
-static void rewind_view(struct view *v)
-{
-    GHashTableIter i;
-    void *value;
-
-    group_rewind(&v->group);
-    g_hash_table_iter_init(&i, v->entries);
-    while (g_hash_table_iter_next(&i, NULL, &value))
-        ((struct view_entry *)value)->told.mzxid = 0;
-}
-
 static void on_rewound(struct participant *p)
 {
     for (GList *l = ((struct views *)p)->list.head; l; l = l->next)
-        rewind_view(l->data);
+        group_rewind(&((struct view *)l->data)->group);
 }
 
 static void on_closed(struct participant *p)

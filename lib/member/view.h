@@ -51,4 +51,15 @@ void view_conclude(struct view *v);
 /* References to all that are there. */
 GPtrArray *view_boxes(const struct view *v);
 
+/* ---- view_older.c: data that are older than what was told ---- */
+
+/* A list or a member is. Returns whether all is to be read again, later; else it counts. */
+bool view_holds_back(struct view *v);
+
+/* Whether any member is, as it was read. Those are read again with the next list. */
+bool view_is_older(const struct view *v);
+
+/* All are, if they are listed. */
+void view_reread(struct view *v);
+
 #endif

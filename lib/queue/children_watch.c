@@ -153,6 +153,12 @@ void children_watch_refused(struct children_watch *cw, enum store_rc rc)
     step(cw, refusal(rc, cw->machine.tag));
 }
 
+void children_watch_older(struct children_watch *cw)
+{
+    step(cw, (struct children_event){
+                 .kind = CHILDREN_EV_REFUSED, .tag = cw->machine.tag, .why = CHILDREN_OLDER});
+}
+
 uint32_t children_watch_number(const struct children_watch *cw)
 {
     return cw->machine.tag;
@@ -192,7 +198,8 @@ static void log_failure(const struct children_watch *cw, enum children_refusal w
     if (!cw->kind->doing)
         return;
     log_line(cw->session->log, ZKL_LOG_WARN, "%s: %s: %s", cw->directory, cw->kind->doing,
-             zkl_strerror(codes[why]));
+             why == CHILDREN_OLDER ? "the server has older data than were read before"
+                                   : zkl_strerror(codes[why]));
 }
 
 static void perform(struct children_watch *cw, const struct children_action *a)

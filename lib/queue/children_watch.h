@@ -76,6 +76,9 @@ void children_watch_found(struct children_watch *cw, int count);
 /* An answer to the kind's own request that is none. */
 void children_watch_refused(struct children_watch *cw, enum store_rc rc);
 
+/* What was read is older than what was read before: all again, later. */
+void children_watch_older(struct children_watch *cw);
+
 /* Which query it is. */
 uint32_t children_watch_number(const struct children_watch *cw);
 

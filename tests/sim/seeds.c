@@ -36,3 +36,10 @@ const struct known_seed seeds[] = {
 };
 
 const size_t seeds_count = sizeof seeds / sizeof *seeds;
+
+const struct known_seed member_seeds[] = {
+    {5008952,
+     "an observer that tells all members as they are read, but not that one has older data"},
+};
+
+const size_t member_seeds_count = sizeof member_seeds / sizeof *member_seeds;

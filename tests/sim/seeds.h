@@ -15,4 +15,8 @@ struct known_seed {
 extern const struct known_seed seeds[];
 extern const size_t seeds_count;
 
+/* With --members. */
+extern const struct known_seed member_seeds[];
+extern const size_t member_seeds_count;
+
 #endif

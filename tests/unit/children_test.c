@@ -43,7 +43,7 @@ static void put(GString *text, const struct children_action *a)
         [CHILDREN_ACT_ARM] = "arm",       [CHILDREN_ACT_DISARM] = "disarm",
         [CHILDREN_ACT_STOP] = "stop",
     };
-    static const char *const whys[] = {"", "denied", "odd", "limit"};
+    static const char *const whys[] = {"", "denied", "odd", "limit", "older"};
 
     g_string_append_printf(text, "%s%s%s", text->len ? " " : "", words[a->kind],
                            a->watch ? "+watch" : "");

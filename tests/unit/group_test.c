@@ -10,23 +10,25 @@ static void differences(void)
 {
     static const struct {
         struct group_node told, now;
+        bool other;
         const char *news;
         uint64_t at;
     } rows[] = {
-        {{0, 0}, {0, 0}, "", 0},
-        {{0, 0}, {5, 5}, "joined", 5},
-        {{0, 0}, {5, 9}, "joined", 5},
-        {{5, 5}, {5, 5}, "", 0},
-        {{5, 5}, {5, 6}, "changed", 6},
-        {{5, 6}, {5, 5}, "", 0}, /* by a server that lags */
-        {{5, 6}, {7, 7}, "left joined", 7},
-        {{7, 7}, {5, 6}, "left joined", 5}, /* the data have gone back */
-        {{5, 6}, {0, 0}, "left", 0},
+        {{0, 0}, {0, 0}, false, "", 0},
+        {{0, 0}, {5, 5}, false, "joined", 5},
+        {{0, 0}, {5, 9}, false, "joined", 5},
+        {{5, 5}, {5, 5}, false, "", 0},
+        {{5, 5}, {5, 5}, true, "changed", 5}, /* the data have gone back, and on again */
+        {{5, 5}, {5, 6}, false, "changed", 6},
+        {{5, 6}, {5, 5}, false, "changed", 5}, /* the data have gone back */
+        {{5, 6}, {7, 7}, true, "left joined", 7},
+        {{7, 7}, {5, 6}, false, "left joined", 5}, /* the same */
+        {{5, 6}, {0, 0}, false, "left", 0},
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         struct group_node told = rows[i].told;
-        struct group_news news = group_see(&told, rows[i].now);
+        struct group_news news = group_see(&told, rows[i].now, rows[i].other);
         char *text = g_strdup_printf("%s%s%s%s", news.left ? "left" : "",
                                      news.left && news.joined ? " " : "",
                                      news.joined ? "joined" : "", news.changed ? "changed" : "");
@@ -49,6 +51,38 @@ static void old_lists(void)
     CHECK(group_list(&g, 7));
     group_rewind(&g);
     CHECK(group_list(&g, 2));
+}
+
+/* Only the same node can be older than it was. */
+static void older_members(void)
+{
+    CHECK(group_is_older((struct group_node){5, 6}, (struct group_node){5, 5}));
+    CHECK(!group_is_older((struct group_node){5, 6}, (struct group_node){5, 6}));
+    CHECK(!group_is_older((struct group_node){5, 6}, (struct group_node){5, 7}));
+    CHECK(!group_is_older((struct group_node){5, 6}, (struct group_node){4, 4}));
+    CHECK(!group_is_older((struct group_node){0, 0}, (struct group_node){0, 0}));
+}
+
+/* What is older is held back until it has been older for long, on one connection. */
+static void held_back(void)
+{
+    struct group g = {.changed = 7};
+
+    CHECK(group_holds_back(&g, 100, 50));
+    CHECK(group_holds_back(&g, 149, 50));
+    group_connected(&g);
+    CHECK(group_holds_back(&g, 150, 50));
+    CHECK(group_holds_back(&g, 199, 50));
+    group_told(&g); /* it was not older any more */
+    CHECK(group_holds_back(&g, 200, 50));
+    CHECK(!group_list(&g, 6));
+    CHECK(!group_holds_back(&g, 250, 50));
+    CHECK(group_list(&g, 6));
+    CHECK(!group_holds_back(&g, 251, 50)); /* nor is what is read behind that list */
+    group_told(&g);
+    CHECK(group_holds_back(&g, 252, 50));
+    group_rewind(&g); /* the session knows */
+    CHECK(!group_holds_back(&g, 253, 50));
 }
 
 static const struct process_id self = {"0f3f8a52-1111-2222-3333-444455556666", "host.example",
@@ -129,6 +163,8 @@ static void who_is_dead(void)
 
 static const struct test_case cases[] = {{"differences", differences},
                                          {"old_lists", old_lists},
+                                         {"older_members", older_members},
+                                         {"held_back", held_back},
                                          {"processes_as_text", processes_as_text},
                                          {"who_is_dead", who_is_dead},
                                          {NULL, NULL}};

@@ -87,6 +87,7 @@ int main(int argc, char **argv)
         &servers_suite,
         &barrier_suite,
         &group_suite,
+        &members_watch_suite,
         &shards_suite,
         &shards_plan_suite,
         &member_suite,

@@ -87,6 +87,7 @@ extern const struct test_suite session_suite;
 extern const struct test_suite servers_suite;
 extern const struct test_suite barrier_suite;
 extern const struct test_suite group_suite;
+extern const struct test_suite members_watch_suite;
 extern const struct test_suite shards_suite;
 extern const struct test_suite shards_plan_suite;
 extern const struct test_suite member_suite;

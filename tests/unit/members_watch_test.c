@@ -1,0 +1,225 @@
+/* What an observer of a group makes of a server that has older data than it was told: one that
+ * lags, or whose data have gone back. */
+#include "by_hand.h"
+#include "suites.h"
+
+#include <string.h>
+
+#define GROUP "/root/g"
+
+enum { STEP_MS = 50 };
+
+/* The server, and what is told of it. */
+static struct story {
+    zkl_session *s;
+    zkl_watch *watch;
+    uint64_t pzxid, czxid, mzxid;
+    const char *data;
+    int lists, reads;
+    GString *told;
+} story;
+
+static void on_members(zkl_members_event event, const zkl_member_info *member,
+                       const zkl_members *all, void *data)
+{
+    static const char signs[] = " +-~=";
+    const zkl_member_info *m = all ? zkl_members_get(all, 0) : member;
+
+    (void)data;
+    g_string_append_printf(story.told, "%c%d:%.*s ", signs[event], m ? (int)m->token : 0,
+                           m ? (int)m->size : 0, m ? (const char *)m->data : "");
+}
+
+static void serve(void)
+{
+    static char member[] = "m";
+    char *names[] = {member};
+
+    fake_answer(STORE_SYNC, GROUP, (struct store_reply){.rc = STORE_OK});
+    if (fake_answer(
+            STORE_LIST, GROUP,
+            (struct store_reply){
+                .rc = STORE_OK, .names = names, .count = story.czxid != 0, .pzxid = story.pzxid}))
+        story.lists++;
+    if (fake_answer(STORE_GET, GROUP "/m",
+                    (struct store_reply){.rc = STORE_OK,
+                                         .czxid = story.czxid,
+                                         .mzxid = story.mzxid,
+                                         .data = story.data,
+                                         .length = (int)strlen(story.data)}))
+        story.reads++;
+    zkl_session_dispatch(story.s);
+}
+
+static void pass(int ms)
+{
+    for (; ms > 0; ms -= STEP_MS) {
+        hand_pass_proved(story.s, STEP_MS);
+        serve();
+    }
+}
+
+#define TOLD(text)                                                                                 \
+    do {                                                                                           \
+        CHECK_STR(story.told->str, text);                                                          \
+        g_string_truncate(story.told, 0);                                                          \
+    } while (0)
+
+/* One member, which has been told; then another connection. */
+static void begin(void)
+{
+    story = (struct story){.s = hand_session(),
+                           .pzxid = 7,
+                           .czxid = 5,
+                           .mzxid = 9,
+                           .data = "new",
+                           .told = g_string_new(NULL)};
+    hand_stand_alone(story.s);
+    REQUIRE(zkl_members_watch(&story.watch, story.s, "/g", NULL, on_members, NULL) == 0);
+    pass(1000);
+    TOLD("+5:new =5:new ");
+    CHECK_INT(story.lists, 1);
+    CHECK_INT(story.reads, 1);
+    story.lists = story.reads = 0;
+}
+
+static void reconnect(void)
+{
+    fake_event(STORE_EV_DOWN);
+    fake_event(STORE_EV_UP);
+}
+
+static void expire(void)
+{
+    fake_event(STORE_EV_EXPIRED);
+    fake_event(STORE_EV_BEGIN);
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+}
+
+static void end(void)
+{
+    zkl_watch_free(story.watch);
+    hand_close(story.s);
+    g_string_free(story.told, TRUE);
+}
+
+/* At once, and 1, 3 and 7 s later; none of it is told. */
+static void older_lists_are_read_less_and_less_often(void)
+{
+    begin();
+    story.pzxid = 4;
+    story.czxid = 0;
+    reconnect();
+    pass(900);
+    CHECK_INT(story.lists, 1);
+    pass(FAKE_TIMEOUT_MS - 1000);
+    CHECK_INT(story.lists, 4);
+    CHECK_INT(story.reads, 0);
+    TOLD("");
+    end();
+}
+
+/* Behind one session timeout it is all there is. */
+static void older_lists_count_in_the_end(void)
+{
+    begin();
+    story.pzxid = story.czxid = story.mzxid = 4;
+    story.data = "old";
+    expire();
+    pass(FAKE_TIMEOUT_MS - 100);
+    TOLD("");
+    pass(FAKE_TIMEOUT_MS);
+    TOLD("-5:new +4:old =4:old ");
+    CHECK_INT(story.lists, 5);
+    pass(10 * FAKE_TIMEOUT_MS);
+    CHECK_INT(story.lists, 5);
+    end();
+}
+
+/* The list is the same. */
+static void older_members_count_in_the_end(void)
+{
+    begin();
+    story.mzxid = 6;
+    story.data = "old";
+    expire();
+    pass(FAKE_TIMEOUT_MS - 100);
+    CHECK_INT(story.lists, 4);
+    CHECK_INT(story.reads, 4);
+    TOLD("");
+    pass(FAKE_TIMEOUT_MS);
+    TOLD("~5:old =5:old ");
+    end();
+}
+
+/* In the same session each member is watched, but not by a server that has forgotten its data. */
+static void members_of_older_lists_are_read_again(void)
+{
+    begin();
+    story.pzxid = 4;
+    story.mzxid = 6;
+    story.data = "old";
+    reconnect();
+    pass(FAKE_TIMEOUT_MS - 100);
+    CHECK_INT(story.reads, 0);
+    TOLD("");
+    pass(FAKE_TIMEOUT_MS);
+    TOLD("~5:old =5:old ");
+    CHECK_INT(story.reads, 1);
+    end();
+}
+
+/* A server that lagged catches up. */
+static void newer_data_are_told_at_once(void)
+{
+    begin();
+    story.pzxid = 4;
+    story.czxid = 0;
+    expire();
+    pass(500);
+    story.pzxid = 11;
+    story.czxid = 5;
+    story.mzxid = 10;
+    story.data = "newer";
+    pass(1000);
+    TOLD("~5:newer =5:newer ");
+    CHECK_INT(story.lists, 2);
+    end();
+}
+
+/* Each connection may be to another server: its time begins anew. */
+static void each_connection_is_given_time(void)
+{
+    begin();
+    story.pzxid = 4;
+    story.czxid = 0;
+    for (int i = 0; i < 3; i++) {
+        reconnect();
+        pass(FAKE_TIMEOUT_MS - 1000);
+        TOLD("");
+    }
+    end();
+}
+
+/* Where the servers' data have gone back, zxids come again. */
+static void other_data_of_the_same_zxid_are_told(void)
+{
+    begin();
+    story.data = "other";
+    expire();
+    pass(500);
+    TOLD("~5:other =5:other ");
+    end();
+}
+
+static const struct test_case cases[] = {
+    {"older_lists_are_read_less_and_less_often", older_lists_are_read_less_and_less_often},
+    {"older_lists_count_in_the_end", older_lists_count_in_the_end},
+    {"older_members_count_in_the_end", older_members_count_in_the_end},
+    {"members_of_older_lists_are_read_again", members_of_older_lists_are_read_again},
+    {"newer_data_are_told_at_once", newer_data_are_told_at_once},
+    {"each_connection_is_given_time", each_connection_is_given_time},
+    {"other_data_of_the_same_zxid_are_told", other_data_of_the_same_zxid_are_told},
+    {NULL, NULL},
+};
+const struct test_suite members_watch_suite = {"members_watch", NULL, NULL, cases};
