@@ -87,7 +87,9 @@ static void on_set(struct member *m, struct member_actions *out)
     member_report_written(m, out, m->sent);
 }
 
-/* By a set of ours whose answer was lost, or by somebody else. */
+/* By a set of ours whose answer was lost, or by somebody else. Without a mark nobody can take the
+ * node for a dead process's, so it needs no fence; but it may have gone with its mark, where the
+ * servers' data have gone back. */
 static void on_outdated(struct member *m, struct member_actions *out)
 {
     m->sets = false;
@@ -131,8 +133,9 @@ void member_step_in(struct member *m, const struct member_event *ev, struct memb
     case MEMBER_EV_MARKED:
         on_marked(m, ev, out);
         break;
-    case MEMBER_EV_UNMARKED: /* nobody can take the node for a dead process's: it needs no fence */
-        m->marked = m->sets = false;
+    case MEMBER_EV_UNMARKED:
+        m->marked = false;
+        on_outdated(m, out);
         break;
     case MEMBER_EV_SET:
         on_set(m, out);

@@ -9,6 +9,13 @@ static void finish_without(struct member *m, struct member_actions *out)
     member_finish(m, out);
 }
 
+/* Whose the node is, before it is deleted once more. */
+static void settle(struct member *m, struct member_actions *out)
+{
+    member_move(m, MEMBER_SETTLING);
+    member_act_tagged(m, out, MEMBER_ACT_READ);
+}
+
 static void step_leaving(struct member *m, const struct member_event *ev,
                          struct member_actions *out)
 {
@@ -20,9 +27,10 @@ static void step_leaving(struct member *m, const struct member_event *ev,
         member_move(m, MEMBER_PASSING);
         member_act_tagged(m, out, MEMBER_ACT_PASS);
     } else if (ev->kind == MEMBER_EV_UNMARKED) {
-        /* Nobody can take the node for that of a dead process, so it needs no fence. */
+        /* Nobody can take the node for that of a dead process, so it needs no fence; but where the
+         * servers' data have gone back it may have gone with its mark, and be another's now. */
         m->marked = false;
-        member_begin_leaving(m, out, m->czxid);
+        settle(m, out);
     }
 }
 
@@ -33,13 +41,6 @@ static void step_settling(struct member *m, const struct member_event *ev,
         member_begin_leaving(m, out, m->czxid);
     else if (ev->kind == MEMBER_EV_READ || ev->kind == MEMBER_EV_NO_NODE)
         finish_without(m, out);
-}
-
-/* Whose the node is, before it is deleted once more. */
-static void settle(struct member *m, struct member_actions *out)
-{
-    member_move(m, MEMBER_SETTLING);
-    member_act_tagged(m, out, MEMBER_ACT_READ);
 }
 
 /* Who may not see whose a node is, or not delete it, tries that later. */

@@ -40,6 +40,8 @@ const size_t seeds_count = sizeof seeds / sizeof *seeds;
 const struct known_seed member_seeds[] = {
     {5008952,
      "an observer that tells all members as they are read, but not that one has older data"},
+    {5000057,
+     "a node deleted without a fence, as the mark was not there, and neither was the node"},
 };
 
 const size_t member_seeds_count = sizeof member_seeds / sizeof *member_seeds;
