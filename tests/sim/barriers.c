@@ -54,7 +54,7 @@ static void turn_in(struct member *m, int64_t most_ms)
 static void begin(uint64_t seed, void (*turn)(void *data), void (*look)(void))
 {
     show = (struct show){0};
-    troubled_begin(&show.t, seed, look);
+    troubled_begin(&show.t, TROUBLED_CLIENTS, seed, look);
     for (int i = 0; i < TROUBLED_CLIENTS; i++) {
         struct member *m = &show.members[i];
 
@@ -358,7 +358,7 @@ static const struct test_case cases[] = {
     {NULL, NULL},
 };
 static const struct test_suite barriers = {"barriers", NULL, NULL, cases};
-static const struct test_suite *const suites[] = {&barriers, &sim_counters, NULL};
+static const struct test_suite *const suites[] = {&barriers, &sim_counters, &sim_shards, NULL};
 
 int main(int argc, char **argv)
 {

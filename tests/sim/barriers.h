@@ -4,6 +4,6 @@
 
 #include "runner.h"
 
-extern const struct test_suite sim_counters;
+extern const struct test_suite sim_counters, sim_shards;
 
 #endif

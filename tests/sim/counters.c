@@ -42,7 +42,7 @@ static void on_add(void *data)
 static void begin(uint64_t seed)
 {
     show = (struct show){.numbers = g_hash_table_new(NULL, NULL)};
-    troubled_begin(&show.t, seed, NULL);
+    troubled_begin(&show.t, TROUBLED_CLIENTS, seed, NULL);
     for (int i = 0; i < TROUBLED_CLIENTS; i++) {
         struct adder *a = &show.adders[i];
 

@@ -61,7 +61,7 @@ static void on_fault(void *data)
 
     heal(t, t->victim);
     if (stage_chance(stage, 60)) {
-        t->victim = stage_below(stage, TROUBLED_CLIENTS);
+        t->victim = stage_below(stage, t->count);
         trouble(t, t->victim);
         pause_ms = stage_chance(stage, 80) ? stage_between(stage, 1, 300)
                                            : stage_between(stage, 1, 2 * TROUBLED_TIMEOUT_MS);
@@ -96,7 +96,7 @@ void __wrap_thread_wait(sem_t *done)
 
 /* ---- the schedule ---- */
 
-void troubled_begin(struct troubled *t, uint64_t seed, void (*look)(void))
+void troubled_begin(struct troubled *t, unsigned clients, uint64_t seed, void (*look)(void))
 {
     const struct world_config config = {.servers = SERVERS,
                                         .tick_ms = TICK_MS,
@@ -104,11 +104,11 @@ void troubled_begin(struct troubled *t, uint64_t seed, void (*look)(void))
                                         .latency_max_us = LATENCY_US};
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
 
-    *t = (struct troubled){.stage = stage_new(seed, config, NULL), .lagging = -1};
+    *t = (struct troubled){.stage = stage_new(seed, config, NULL), .count = clients, .lagging = -1};
     playing = t->stage;
     looking = look;
     options.session_timeout_ms = TROUBLED_TIMEOUT_MS;
-    for (int i = 0; i < TROUBLED_CLIENTS; i++) {
+    for (unsigned i = 0; i < t->count; i++) {
         char name[] = {(char)('A' + i), '\0'};
         t->clients[i] = client_new(t->stage, name, 0, &options);
         client_open(t->clients[i]);
@@ -121,13 +121,13 @@ void troubled_begin(struct troubled *t, uint64_t seed, void (*look)(void))
 void troubled_heal(struct troubled *t)
 {
     t->fault.at = NEVER;
-    for (unsigned i = 0; i < TROUBLED_CLIENTS; i++)
+    for (unsigned i = 0; i < t->count; i++)
         heal(t, i);
 }
 
 void troubled_end(struct troubled *t)
 {
-    for (int i = 0; i < TROUBLED_CLIENTS; i++)
+    for (unsigned i = 0; i < t->count; i++)
         client_close(t->clients[i]);
     stage_run(t->stage, stage_now(t->stage) + 4 * TROUBLED_TIMEOUT_MS * MS, NULL, NULL);
     CHECK_STR(t->stage->wrong, NULL);

@@ -7,19 +7,21 @@
 #include "client.h"
 #include "stage.h"
 
-enum { TROUBLED_CLIENTS = 3, TROUBLED_TIMEOUT_MS = 3000 };
+enum { TROUBLED_CLIENTS = 3, TROUBLED_MOST = 6, TROUBLED_TIMEOUT_MS = 3000 };
 
 struct troubled {
     struct stage *stage;
-    struct client *clients[TROUBLED_CLIENTS];
-    int64_t healed[TROUBLED_CLIENTS]; /* when its last trouble was over; NEVER: it is in it */
+    unsigned count;
+    struct client *clients[TROUBLED_MOST];
+    int64_t healed[TROUBLED_MOST]; /* when its last trouble was over; NEVER: it is in it */
     struct alarm fault;
     unsigned victim, faults;
     int lagging; /* a server; -1: none */
 };
 
-/* look, unless it is NULL, is called after each step of the world while a call blocks. */
-void troubled_begin(struct troubled *t, uint64_t seed, void (*look)(void));
+/* With so many clients. look, unless it is NULL, is called after each step of the world while a
+ * call blocks. */
+void troubled_begin(struct troubled *t, unsigned clients, uint64_t seed, void (*look)(void));
 void troubled_heal(struct troubled *t); /* for good */
 
 /* Ends the clients, and expects that the oracle found nothing. */

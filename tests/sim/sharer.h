@@ -1,0 +1,51 @@
+/* A host that shares shards with others: it decides by tools/shards_plan.h, over a member, locks
+ * and zkl_shard_owner(), as zkl shards does it with processes. It has a session for its member and
+ * one for its locks. */
+#ifndef SIM_SHARER_H
+#define SIM_SHARER_H
+
+#include <zkl.h>
+
+#include "client.h"
+#include "tools/shards_plan.h"
+
+enum { SHARDS = 4, SHARER_DRAIN_MS = 800 };
+
+struct shard_slot {
+    struct sharer *sharer;
+    zkl_mutex *mutex;
+    zkl_op *op;
+    zkl_grant *grant;
+    struct shard_plan plan;
+    bool owned, granted, wanted;
+    bool over;       /* lost, or not granted */
+    int64_t ends_at; /* its command, which was told to end; ms; 0: it was not */
+};
+
+struct sharer {
+    char id[2];
+    struct client *client, *locker;
+    void (*careless)(struct shard_facts *f); /* makes it decide otherwise; NULL: it does not */
+    zkl_member *member;
+    zkl_watch *watch;
+    uint64_t joined, seen; /* as in tools/shards_member.c */
+    bool confirmed;
+    int64_t confirmed_since;
+    bool stops; /* it gives up its shards, or has */
+    bool ended;
+    struct shard_slot slots[SHARDS];
+    unsigned grants;
+    struct alarm turn;
+};
+
+/* Joins, and begins to observe. All but id, client, locker and careless is 0. */
+void sharer_begin(struct sharer *h);
+void sharer_stop(struct sharer *h);          /* leaves, and then gives up its shards */
+bool sharer_is_idle(const struct sharer *h); /* it has none */
+void sharer_go_on(struct sharer *h);         /* joins again: it was stopped, and is idle */
+void sharer_end(struct sharer *h);           /* for good, whatever it has */
+
+/* Its command runs. A guard ends it by the deadline of its lock. */
+bool sharer_works(const struct sharer *h, int shard);
+
+#endif
