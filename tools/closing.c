@@ -119,20 +119,24 @@ static void await_hang_up(int fd, int64_t until)
             return;
 }
 
-/* fds are in order; behind them is room for one more. What ends a command around us is not for us:
- * outside leads out of its cgroup. */
+void closing_detach(int outside)
+{
+    prctl(PR_SET_NAME, CLOSING_NAME);
+    setsid();
+    while (write(outside, "0", 1) < 0 && errno == EINTR)
+        continue;
+}
+
+/* fds are in order; behind them is room for one more. */
 static _Noreturn void remain(int *fds, size_t count, int parent, int outside)
 {
     char nothing;
     int64_t until;
 
-    setsid();
-    while (write(outside, "0", 1) < 0 && errno == EINTR)
-        continue;
+    closing_detach(outside);
     fds[count] = fcntl(parent, F_DUPFD, fds[count - 1] + 1);
     if (fds[count] < 0 || !close_others(fds, count + 1))
         _exit(STATUS_INTERNAL);
-    prctl(PR_SET_NAME, CLOSING_NAME);
     while (read(fds[count], &nothing, sizeof nothing) < 0 && errno == EINTR)
         continue;
     until = monotonic_ms() + REMAIN_MS;

@@ -15,4 +15,8 @@ void closing_prepare(void);
  * seconds, so that the nodes go as soon as the server goes on. */
 void closing_close(zkl_session *session, int64_t patience_ms);
 
+/* A process that closes a session is no part of any command: what ends a command around us is not
+ * for it. outside is cgroup_open_outside()'s; -1: none. Async-signal-safe. */
+void closing_detach(int outside);
+
 #endif

@@ -40,6 +40,7 @@ static int connect_first(struct run *t)
 
     if (status != GO_ON)
         return status;
+    guard_claim(&t->guard, t->session);
     if (o->timeout_ms > 0) {
         o->timeout_ms -= now_ms() - began;
         if (o->timeout_ms < 1)
@@ -139,6 +140,7 @@ static int hold(struct run *t)
         say("%s: held with token %" G_GUINT64_FORMAT, t->options->path, token);
     status_line(t->options->status_fd, "held %" G_GUINT64_FORMAT, token);
     t->hold = hold_new(&t->guard, right, t->events);
+    guard_claim(&t->guard, t->session); /* another one perhaps: the first has ended since */
     status = hold_run(t->hold);
     t->cause = hold_cause(t->hold);
     t->key = hold_key(t->hold);
@@ -170,6 +172,7 @@ int run_once(struct run *t)
     int status;
 
     t->hold_options = (struct hold_options){
+        .settings = t->settings,
         .path = t->options->path,
         .others = t->options->others,
         .candidate = t->candidate,

@@ -184,6 +184,46 @@ ZKL_API int zkl_session_set_servers(zkl_session *s, const char *connect);
  * child and for NULL. Since 0.1. */
 ZKL_API int64_t zkl_session_id(zkl_session *s);
 
+/* The id of a ZooKeeper session, and the password with which any process can take it up. Since 0.1.
+ */
+typedef struct zkl_session_claim {
+    int64_t id;
+    unsigned char password[16];
+} zkl_session_claim;
+
+/* Stores in *ret what another process needs for zkl_session_end(). It is valid for the present
+ * ZooKeeper session only: read it again after ZKL_SESSION_REPLACED. Keep it secret, since whoever
+ * has it can hold the session's locks and end them.
+ *
+ * Returns 0; or
+ *   ZKL_EINVAL: s or ret is NULL;
+ *   ZKL_EUNREACHABLE: there is no ZooKeeper session at the moment;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
+ * Since 0.1. */
+ZKL_API int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret);
+
+/* Ends the ZooKeeper session of another process, which is dead. Its nodes are deleted at once,
+ * instead of after the session timeout. Call this only when nothing that worked under the session's
+ * locks runs any more: their next holders begin at once, whatever the deadline was. A process that
+ * lives after all may learn of it only at its deadline.
+ *
+ * connect and options are those of the dead process. The function takes the session up on a
+ * connection of its own, ends it, and asks the servers whether it has ended. It waits for the
+ * servers for timeout_ms at most (0 or more), and a few seconds for a server that does not finish
+ * the close of a connection. It calls no callback, also if options have a log. It may be called in
+ * a forked child.
+ *
+ * Returns 0 if the servers know no session of that id and password any more; or
+ *   ZKL_EINVAL: claim is NULL, its id is 0, timeout_ms is negative, or connect or options are
+ *     invalid;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: no server has confirmed it in time, for that reason. The session
+ *     may live for one session timeout more;
+ *   ZKL_EDEADLK: called inside a callback;
+ *   ZKL_ENOMEM: the system refused a thread.
+ * Since 0.1. */
+ZKL_API int zkl_session_end(const char *connect, const zkl_session_options *options,
+                            const zkl_session_claim *claim, int64_t timeout_ms);
+
 /* Returns the negotiated session timeout in milliseconds. Before the first connection, returns the
  * timeout of the options. Returns ZKL_EINVAL if s is NULL, and ZKL_ECHILD in a forked child.
  * Since 0.1. */

@@ -141,6 +141,12 @@ bool session_wait_change(zkl_session *s, const struct timespec *until);
 /* What the user calls a full path: without the chroot, if it lies in it. */
 const char *session_path(const zkl_session *s, const char *full);
 
+/* The options that are given, over the defaults in *o; returns what is wrong with them, or NULL. */
+const char *session_take_options(zkl_session_options *o, const zkl_session_options *given);
+
+/* Both to be freed; or ZKL_EINVAL. */
+int session_split_connect(const char *connect, char **ret_hosts, char **ret_chroot);
+
 /* What sessions are opened over: tests put another store here before. */
 extern const struct store_ops *session_store;
 

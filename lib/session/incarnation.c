@@ -34,8 +34,12 @@ static void retry_begin(void *data)
 
 void incarnation_begin(zkl_session *s)
 {
-    const struct store_config config = {s->hosts, s->wanted_timeout_ms, s->auth_scheme, s->auth,
-                                        s->acl,   s->acl_rules};
+    const struct store_config config = {.hosts = s->hosts,
+                                        .timeout_ms = s->wanted_timeout_ms,
+                                        .auth_scheme = s->auth_scheme,
+                                        .auth = s->auth,
+                                        .acl = s->acl,
+                                        .acl_rules = s->acl_rules};
     const struct store_sink sink = {on_store_event, on_store_watch, on_store_closed, s,
                                     &s->monitor};
 

@@ -97,18 +97,25 @@ static int change(zkl_session *s, char *hosts)
     return 0;
 }
 
+int session_split_connect(const char *connect, char **ret_hosts, char **ret_chroot)
+{
+    const char *wrong = path_split_connect(connect, ret_hosts, ret_chroot);
+
+    if (!wrong)
+        return 0;
+    return error_set(ZKL_EINVAL, connect, "connect string \"%.100s\": %s", connect ? connect : "",
+                     wrong);
+}
+
 int zkl_session_set_servers(zkl_session *s, const char *connect)
 {
     int code = session_check(s);
     char *hosts, *chroot;
-    const char *wrong;
 
+    if (!code)
+        code = session_split_connect(connect, &hosts, &chroot);
     if (code)
         return code;
-    wrong = path_split_connect(connect, &hosts, &chroot);
-    if (wrong)
-        return error_set(ZKL_EINVAL, connect, "connect string \"%.100s\": %s",
-                         connect ? connect : "", wrong);
     const bool same = strcmp(chroot, s->chroot) == 0;
     g_free(chroot);
     if (!same) {

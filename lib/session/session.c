@@ -79,7 +79,7 @@ static const char *check_options(const zkl_session_options *o)
 }
 
 /* In a struct that was only zeroed nothing may be less safe than by default. */
-static const char *take_options(zkl_session_options *o, const zkl_session_options *given)
+const char *session_take_options(zkl_session_options *o, const zkl_session_options *given)
 {
     const zkl_session_options usual = *o;
     const char *wrong = options_take(o, sizeof *o, given);
@@ -194,15 +194,12 @@ int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_o
 
     if (!ret)
         return refuse_open(reterr, ZKL_EINVAL, NULL, "zkl_session_open: ret is NULL");
-    wrong = take_options(&o, options);
+    wrong = session_take_options(&o, options);
     if (wrong)
         return refuse_open(reterr, ZKL_EINVAL, "options", wrong);
-    wrong = path_split_connect(connect, &hosts, &chroot);
-    if (wrong) {
-        char *text =
-            g_strdup_printf("connect string \"%.100s\": %s", connect ? connect : "", wrong);
-        refuse_open(reterr, ZKL_EINVAL, connect, text);
-        g_free(text);
+    if (session_split_connect(connect, &hosts, &chroot) != 0) {
+        if (reterr)
+            zkl_last_error(reterr);
         return ZKL_EINVAL;
     }
     fork_watch();

@@ -120,8 +120,17 @@ struct store_sink {
     pthread_mutex_t *monitor;
 };
 
+/* What another process can take a session up with. */
+enum { STORE_PASSWORD = 16 };
+
+struct store_claim {
+    int64_t id;
+    unsigned char password[STORE_PASSWORD];
+};
+
 struct store_config {
-    const char *hosts; /* host:port,… without chroot */
+    const char *hosts;               /* host:port,… without chroot */
+    const struct store_claim *claim; /* the session to take up, copied; NULL: a new one */
     int timeout_ms;
     const char *auth_scheme, *auth, *acl;
     const GArray *acl_rules; /* of struct acl_rule; NULL: none */
@@ -142,6 +151,8 @@ struct store_ops {
      * back. */
     void *(*borrow)(struct store *store);
     void (*give_back)(struct store *store);
+    /* Of the present session; false if there is none. NULL: nobody else can take one up. */
+    bool (*claim)(struct store *store, struct store_claim *ret);
 };
 
 /* libzookeeper_mt. */

@@ -176,7 +176,8 @@ static enum store_event make_handle(struct store *store, zhandle_t **ret)
         return STORE_EV_DOWN;
     }
     tell(store, STORE_EV_BEGIN);
-    *ret = zookeeper_init2(hosts, store_zk_event, store->timeout_ms, NULL, store,
+    *ret = zookeeper_init2(hosts, store_zk_event, store->timeout_ms,
+                           store->claimed.client_id != 0 ? &store->claimed : NULL, store,
                            ZOO_NO_LOG_CLIENTENV, on_log);
     int error = errno;
     g_free(hosts);
@@ -268,6 +269,25 @@ static void *keep(void *data)
     return NULL;
 }
 
+_Static_assert(sizeof(((clientid_t *)NULL)->passwd) == STORE_PASSWORD, "the library's length");
+
+static bool claim(struct store *store, struct store_claim *ret)
+{
+    const clientid_t *id = store->zh && !store->over ? zoo_client_id(store->zh) : NULL;
+
+    if (!id || id->client_id == 0)
+        return false;
+    ret->id = id->client_id;
+    memcpy(ret->password, id->passwd, STORE_PASSWORD);
+    return true;
+}
+
+static void take_claim(struct store *store, const struct store_claim *given)
+{
+    store->claimed.client_id = given->id;
+    memcpy(store->claimed.passwd, given->password, STORE_PASSWORD);
+}
+
 static int open_store(struct store **ret, const struct store_config *config,
                       const struct store_sink *sink)
 {
@@ -278,6 +298,8 @@ static int open_store(struct store **ret, const struct store_config *config,
     store->auth_scheme = g_strdup(config->auth_scheme);
     store->auth = g_strdup(config->auth ? config->auth : "");
     store->timeout_ms = config->timeout_ms;
+    if (config->claim)
+        take_claim(store, config->claim);
     store->auth_owed = config->auth_scheme != NULL;
     store_zk_use_acls(store, config);
     thread_cond_init(&store->wake);
@@ -311,4 +333,5 @@ static void give_back(struct store *store)
         pthread_cond_signal(&store->wake);
 }
 
-const struct store_ops store_zk = {open_store, requests_submit, close_store, borrow, give_back};
+const struct store_ops store_zk = {open_store, requests_submit, close_store,
+                                   borrow,     give_back,       claim};

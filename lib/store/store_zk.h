@@ -18,9 +18,10 @@ struct store {
     struct store_sink sink;
     char *hosts, *auth_scheme, *auth;
     int timeout_ms;
-    GArray *acls;   /* of struct store_acl, the session's first */
-    zhandle_t *zh;  /* NULL before it is made and once closing */
-    bool auth_owed; /* the library has not got the credentials yet */
+    clientid_t claimed; /* the session to take up; all 0: a new one */
+    GArray *acls;       /* of struct store_acl, the session's first */
+    zhandle_t *zh;      /* NULL before it is made and once closing */
+    bool auth_owed;     /* the library has not got the credentials yet */
     bool closing, over;
     bool away;             /* it was connected, and is not */
     _Atomic uint64_t seen; /* the largest zxid in any answer: at most what the library has seen */

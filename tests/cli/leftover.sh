@@ -156,7 +156,10 @@ kill_term() { # [AND-ITS-GUARD]
     local child guard
     for child in $(child_of "$leader"); do
         guard=$(guard_of "$child")
-        [ -z "$guard" ] || kill -9 "$child" ${1:+"$guard"}
+        [ -n "$guard" ] || continue
+        # Between two signals it would still run --on-lost, and be killed before that has ended.
+        [ -z "${1-}" ] || kill -STOP "$guard"
+        kill -9 "$child" ${1:+"$guard"}
     done
 }
 kill_term "and its guard"
@@ -405,8 +408,10 @@ closing_outside() {
     done 2>/dev/null
     return 1
 }
+none_closes() { ! closing_outside; }
 closes_outside() {
     local outer
+    wait_until "closing: that of a tool killed before is over" none_closes
     begin_gate
     export gate
     hold $L-inner

@@ -46,6 +46,7 @@ struct scene {
     } made; /* by the call */
     struct zoo_op check;
     zkl_deadline deadline;
+    zkl_session_claim claim;
     atomic_int calls; /* of callbacks */
     atomic_bool gate; /* shut: callbacks wait there */
     atomic_int at_gate;
@@ -131,6 +132,14 @@ static void open_other(struct scene *c)
     zkl_session_options o = options_of(c);
 
     zkl_session_open(&c->made.session, "127.0.0.1:1", &o, NULL);
+}
+
+/* A session of nobody. */
+static int end_other(struct scene *c)
+{
+    const zkl_session_claim claim = {.id = 1};
+
+    return zkl_session_end(c->t->connect, NULL, &claim, 10000);
 }
 
 static zkl_mutex_options retaining(void)
@@ -445,6 +454,8 @@ static void init_options(void)
     X(zkl_session_close, FREED(session, zkl_session_close))                                        \
     X(zkl_session_dispatch, zkl_session_dispatch(c->session))                                      \
     X(zkl_session_fd, zkl_session_fd(c->session))                                                  \
+    X(zkl_session_end, end_other(c))                                                               \
+    X(zkl_session_get_claim, zkl_session_get_claim(c->session, &c->claim))                         \
     X(zkl_session_id, zkl_session_id(c->session))                                                  \
     X(zkl_session_on_change, zkl_session_on_change(c->session, on_session, c))                     \
     X(zkl_session_open, open_other(c))                                                             \

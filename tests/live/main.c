@@ -15,6 +15,7 @@ int main(int argc, char **argv)
         &mutex_cancel_suite,
         &mutex_change_suite,
         &mutex_end_suite,
+        &session_end_suite,
         &mutex_fork_suite,
         &multilock_suite,
         &thread_cancel_suite,

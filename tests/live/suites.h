@@ -15,6 +15,7 @@ extern const struct test_suite mutex_cancel_suite;
 extern const struct test_suite mutex_change_suite;
 extern const struct test_suite multilock_suite;
 extern const struct test_suite mutex_end_suite;
+extern const struct test_suite session_end_suite;
 extern const struct test_suite mutex_fork_suite;
 extern const struct test_suite thread_cancel_suite;
 extern const struct test_suite thread_refused_suite;

@@ -127,7 +127,8 @@ static void fake_give_back(struct store *store)
     (void)store;
 }
 
-const struct store_ops fake_ops = {fake_open, fake_submit, fake_close, fake_borrow, fake_give_back};
+const struct store_ops fake_ops = {fake_open,   fake_submit,    fake_close,
+                                   fake_borrow, fake_give_back, NULL};
 
 zkl_session *fake_open_session(const char *connect, const zkl_session_options *options)
 {

@@ -45,6 +45,19 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct eve
     return true;
 }
 
+void guard_claim(struct guard *g, zkl_session *session)
+{
+    struct shared *s = g->termination.shared;
+    zkl_session_claim claim;
+
+    if (zkl_session_get_claim(session, &claim) != 0)
+        return;
+    /* In this order: who is killed in between leaves none. */
+    atomic_store(&s->claimed, false);
+    s->claim = claim;
+    atomic_store(&s->claimed, true);
+}
+
 bool guard_run(struct guard *g, struct right *right, bool front, struct events *events)
 {
     const struct hold_options *o = g->termination.options;
@@ -124,6 +137,7 @@ void guard_finish(struct guard *g, struct events *events)
 
     events->vital = 0;
     events_remove(events, g->channel);
+    atomic_store(&g->termination.shared->finished, true);
     if (!g->running)
         close(g->channel); /* which ends it */
     kill(g->termination.guard, SIGCONT);

@@ -20,6 +20,10 @@ struct guard {
  * other, so that it may call everything. options must outlive it. false after a message. */
 bool guard_start(struct guard *g, const struct hold_options *options, struct events *events);
 
+/* The session that it ends when the tool is dead and the command is gone; none before the first
+ * call. */
+void guard_claim(struct guard *g, zkl_session *session);
+
 /* Tells it to run the command; front: with the terminal. false when it is dead. */
 bool guard_run(struct guard *g, struct right *right, bool front, struct events *events);
 

@@ -1,5 +1,6 @@
 /* The guard itself: one thread, nobody's key or signal, and one thing to do. What it must know is
  * in memory that the tool writes, so that it does not depend on the tool's being awake. */
+#include "../orphan.h"
 #include "../status_line.h"
 #include "../tool.h"
 #include "channel.h"
@@ -35,6 +36,7 @@ struct guarding {
     int64_t pause_at;     /* by now_ms(): it is looked for who runs */
     zkl_state state;
     struct on_lost on_lost;
+    bool session_ended;
 };
 
 static void nudge(const struct guarding *g)
@@ -314,6 +316,18 @@ static void arm(struct guarding *g)
                                                 g->termination.kill_at - now_ms())));
 }
 
+/* The lock of a dead tool need not wait for its session to expire, once nothing runs under it. */
+static void end_session(struct guarding *g)
+{
+    const struct shared *s = g->shared;
+
+    if (!g->tool_dead || g->session_ended || g->termination.given_up || !atomic_load(&s->claimed) ||
+        atomic_load(&s->finished))
+        return;
+    g->session_ended = true;
+    orphan_end_session(g->options.settings, &s->claim);
+}
+
 static void run_on_lost(struct guarding *g)
 {
     const bool alone = g->tool_dead;
@@ -321,12 +335,16 @@ static void run_on_lost(struct guarding *g)
     /* A lock around ours does not wait for this. */
     prctl(PR_SET_NAME, "zkl-on-lost");
     nudge(g);
-    if (g->leader == 0)
+    if (g->leader == 0) {
+        end_session(g);
         return;
+    }
     on_lost_start(&g->on_lost, &g->termination, g->envp, g->original);
+    end_session(g);
     while (!on_lost_over(&g->on_lost, &g->events)) {
         events_wait(&g->events);
         hear(g);
+        end_session(g);
         if (g->tool_dead && !alone)
             on_lost_signal(&g->on_lost, SIGKILL); /* so is what the tool waited for */
     }

@@ -12,6 +12,7 @@
 enum on_suspect { ON_SUSPECT_IGNORE, ON_SUSPECT_STOP, ON_SUSPECT_TERM };
 
 struct hold_options {
+    const struct settings *settings;
     const char *path;      /* for messages and the command's environment */
     char **others;         /* paths that are locked with it; NULL: none */
     const char *candidate; /* whose id it is in an election; NULL in none */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <zkl/grant.h>
+#include <zkl/session.h>
 
 /* Decided once, by whoever is first. */
 enum exit_cause {
@@ -44,10 +45,13 @@ struct shared {
     atomic_bool paused;     /* we have stopped the leader, while the lock is in doubt */
     atomic_bool killed;     /* somebody sends KILL */
     atomic_bool kill_told;
-    atomic_int kill_left; /* how much of the lock was left then, in ms */
-    atomic_bool gone;     /* nothing of the tree lives: the node may be deleted */
-    atomic_bool told;     /* --on-lost is being run, or has been */
-    atomic_int on_lost;   /* its process, until it is reaped */
+    atomic_int kill_left;    /* how much of the lock was left then, in ms */
+    atomic_bool gone;        /* nothing of the tree lives: the node may be deleted */
+    atomic_bool told;        /* --on-lost is being run, or has been */
+    atomic_int on_lost;      /* its process, until it is reaped */
+    zkl_session_claim claim; /* of the tool's session */
+    atomic_bool claimed;     /* it is complete */
+    atomic_bool finished;    /* the tool has closed its session, and does not end otherwise */
 };
 
 /* NULL with errno set. */

@@ -1,0 +1,112 @@
+/* A ZooKeeper session that another process ends. */
+#include "live.h"
+#include "mutex_actors.h"
+#include "ports.h"
+#include "suites.h"
+
+#include <string.h>
+
+enum { LONG_MS = 60000, SESSION_MS = 6000 };
+
+/* Its holder does not hear of it before the server tells; whoever waits has the lock at once. */
+static void ends_at_once(void)
+{
+    struct live *t = live_begin();
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    o.session_timeout_ms = SESSION_MS;
+    zkl_session *dead = live_open(t, t->connect, &o);
+    zkl_mutex *held = live_mutex(dead, t->lock), *wanted = live_mutex(t->session, t->lock);
+    zkl_grant *grant;
+    zkl_session_claim claim;
+    REQUIRE(zkl_mutex_lock(held, 0, &grant) == 0);
+    struct locker *next = locker_queue(t, wanted, t->lock, 2);
+    REQUIRE(zkl_session_get_claim(dead, &claim) == 0);
+    CHECK(claim.id == zkl_session_id(dead));
+    CHECK_INT(zkl_session_end(t->connect, &o, &claim, LONG_MS), 0);
+    CHECK_INT(locker_result(next), 0);
+    LIVE_UNTIL(zkl_grant_state(grant) == ZKL_LOST);
+    LIVE_UNTIL(zkl_session_id(dead) != claim.id);
+    /* There is none any more, as there is none with another password. */
+    CHECK_INT(zkl_session_end(t->connect, NULL, &claim, LONG_MS), 0);
+    CHECK_INT(locker_end(next), 0);
+    zkl_mutex_unlock(held);
+    zkl_grant_release(grant);
+    zkl_mutex_free(held);
+    zkl_mutex_free(wanted);
+    live_end(t);
+}
+
+static void wrong_password(void)
+{
+    struct live *t = live_begin();
+    zkl_session_claim claim;
+    REQUIRE(zkl_session_get_claim(t->session, &claim) == 0);
+    claim.password[0] ^= 1;
+    CHECK_INT(zkl_session_end(t->connect, NULL, &claim, LONG_MS), 0);
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
+    CHECK(claim.id == zkl_session_id(t->session));
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+static void end_inside(zkl_grant *grant, const zkl_error *error, void *code)
+{
+    const zkl_session_claim claim = {.id = 1};
+    (void)error;
+    *(int *)code = zkl_session_end("127.0.0.1", NULL, &claim, 0);
+    zkl_grant_release(grant);
+}
+
+static void refused(void)
+{
+    struct live *t = live_begin();
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    const zkl_session_claim none = {.id = 0}, some = {.id = 1};
+    zkl_session_claim claim;
+    int code = 0;
+    CHECK_INT(zkl_session_get_claim(NULL, &claim), ZKL_EINVAL);
+    CHECK_INT(zkl_session_get_claim(t->session, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_session_end(t->connect, NULL, NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_session_end(t->connect, NULL, &none, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_session_end(t->connect, NULL, &some, -1), ZKL_EINVAL);
+    CHECK_INT(zkl_session_end("a:b", NULL, &some, 0), ZKL_EINVAL);
+    o.size = 0;
+    CHECK_INT(zkl_session_end(t->connect, &o, &some, 0), ZKL_EINVAL);
+    CHECK_ERROR(ZKL_EINVAL, "size");
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, end_inside, &code, NULL) == 0);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0 && code != 0);
+    CHECK_INT(code, ZKL_EDEADLK);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+static void nobody_there(void)
+{
+    struct live *t = live_begin();
+    const zkl_session_claim some = {.id = 1};
+    struct held_port port;
+    REQUIRE(port_hold(&port));
+    char *dead = g_strdup_printf("127.0.0.1:%d", port.port);
+    zkl_session *s = live_open_only(t, dead, NULL);
+    zkl_session_claim claim;
+    CHECK_INT(zkl_session_get_claim(s, &claim), ZKL_EUNREACHABLE);
+    CHECK_INT(zkl_session_end(dead, NULL, &some, 300), ZKL_EUNREACHABLE);
+    CHECK_INT(zkl_session_end("no-such-host.invalid", NULL, &some, 3000), ZKL_EHOST);
+    CHECK_ERROR(ZKL_EHOST, "no-such-host");
+    g_free(dead);
+    live_close(t, s);
+    port_release(&port);
+    live_end(t);
+}
+
+static const struct test_case cases[] = {
+    {"ends_at_once", ends_at_once},
+    {"wrong_password", wrong_password},
+    {"refused", refused},
+    {"nobody_there", nobody_there},
+    {NULL, NULL},
+};
+const struct test_suite session_end_suite = {"session_end", live_init, NULL, cases};

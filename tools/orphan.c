@@ -1,0 +1,40 @@
+/* Ends the session of a dead zkl, in a process of its own: servers may be slow. */
+#include "orphan.h"
+#include "closing.h"
+#include "connect.h"
+#include "guard/cgroup.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+/* Any file that stays open might keep somebody waiting for its end. */
+static void close_files(void)
+{
+    const int nothing = open("/dev/null", O_RDWR);
+
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        dup2(nothing, fd);
+    close_range(STDERR_FILENO + 1, ~0U, 0);
+}
+
+void orphan_end_session(const struct settings *settings, const zkl_session_claim *claim)
+{
+    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+    sigset_t none;
+    int outside;
+
+    options.session_timeout_ms = settings->session_timeout_ms;
+    outside = cgroup_open_outside();
+    if (fork() == 0) {
+        closing_detach(outside);
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL); /* a service manager may wish it to end */
+        close_files();
+        /* By then it has expired. */
+        zkl_session_end(connect_string(settings), &options, claim, settings->session_timeout_ms);
+        _exit(STATUS_OK);
+    }
+    if (outside >= 0)
+        close(outside);
+}
