@@ -118,8 +118,11 @@ static void ask(struct contender *c, const struct action *a)
     }
 }
 
+/* What was granted in the same step may have been given back at once: a timer would outlive it. */
 static void arm(struct contender *c, int64_t ms)
 {
+    if (c->retired)
+        return;
     timers_arm(c->session->timers, &contender_head(c)->timer, clock_now().boot + ms * CLOCK_MS,
                on_timer, c);
 }

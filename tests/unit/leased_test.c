@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/lock/locks.h"
+#include "recipes/attempt.h"
 
 enum { NUMBER = 7 };
 
@@ -384,6 +385,28 @@ static void locked_at_once(void)
     end();
 }
 
+static bool refuse_leases(const struct store_request *request, struct store_reply *reply)
+{
+    *reply = (struct store_reply){.rc = STORE_BAD};
+    return request->kind == STORE_CREATE && g_str_has_prefix(request->path, leases);
+}
+
+/* The lock is given back in the midst of being granted: nothing of it comes later. */
+static void lease_refused_at_once(void)
+{
+    begin(ZKL_FOREVER);
+    fake_answer_at_once(refuse_leases);
+    g_free(enter(locks, 0));
+    fake_answer_at_once(NULL);
+    zkl_session_dispatch(story.s);
+    CHECK_INT(story.calls, 1);
+    CHECK_INT(story.error.code, ZKL_EPROTO);
+    CHECK_INT(fake_count(STORE_DELETE, locks), 1);
+    hand_pass_proved(story.s, ATTEMPT_OWN_WATCH_MS);
+    CHECK(!fake_is_asked(STORE_GET, locks));
+    end();
+}
+
 static void session_is_closed(void)
 {
     begin(ZKL_FOREVER);
@@ -411,6 +434,7 @@ static const struct test_case cases[] = {
     {"cannot_enter", cannot_enter},
     {"try_only", try_only},
     {"locked_at_once", locked_at_once},
+    {"lease_refused_at_once", lease_refused_at_once},
     {"session_is_closed", session_is_closed},
     {NULL, NULL},
 };
