@@ -5,6 +5,7 @@ const char *const multilock_broken_texts[MULTILOCK_BROKEN_COUNT] = {
     [MULTILOCK_EXCLUSION] = "two hold one path",
     [MULTILOCK_ALL] = "a grant, but not all of its nodes are first",
     [MULTILOCK_ORDER] = "queued or holding behind a path that is waited for",
+    [MULTILOCK_LIMIT] = "more permits are held than there are",
     [MULTILOCK_WIRE] = "more is under way than there is room for",
     [MULTILOCK_STUCK] = "nothing can happen, but somebody waits",
     [MULTILOCK_LEFT] = "a node is left that nobody wants",
@@ -25,20 +26,30 @@ int multilock_nodes(const struct multilock_state *st, uint8_t client, uint8_t pl
     return nodes;
 }
 
-/* With the node of its present attempt: what an earlier one left goes first. */
+bool multilock_is_few(const struct multilock_state *st, uint8_t place)
+{
+    return st->queue[place].count <= (multilock_is_counted(place) ? multilock_config.limit : 1);
+}
+
+/* With the node of its present attempt: what an earlier one left goes first, or counts. */
 bool multilock_is_head(const struct multilock_state *st, uint8_t client, uint32_t path)
 {
     const uint8_t place = multilock_place(client, path);
 
+    if (multilock_is_counted(place))
+        return multilock_nodes(st, client, place) > 0 && multilock_is_few(st, place);
     return st->queue[place].count > 0 && st->queue[place].owner[0] == client &&
            multilock_nodes(st, client, place) == 1;
 }
 
-static bool holds_place(const struct multilock_client *c, uint8_t client, uint8_t place)
+/* That its lock is lost, one who takes leases may not have heard yet. */
+static bool holds_place(const struct multilock_state *st, uint8_t client, uint8_t place)
 {
+    const struct multilock_client *c = &st->c[client];
+
     for (uint32_t i = 0; i < c->machine.count; i++) {
         if (multilock_place(client, i) == place && c->paths[i].place == MULTI_LOCK_HELD)
-            return true;
+            return !multilock_takes_leases(client) || multilock_nodes(st, client, place) > 0;
     }
     return false;
 }
@@ -48,8 +59,11 @@ static void check_exclusion(struct multilock_state *st)
     for (uint8_t place = 0; place < MULTILOCK_PLACES; place++) {
         int holders = 0;
         for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++)
-            holders += holds_place(&st->c[i], i, place);
-        multilock_require(st, holders <= 1, MULTILOCK_EXCLUSION);
+            holders += holds_place(st, i, place);
+        if (multilock_is_counted(place))
+            multilock_require(st, holders <= multilock_config.limit, MULTILOCK_LIMIT);
+        else
+            multilock_require(st, holders <= 1, MULTILOCK_EXCLUSION);
     }
 }
 
@@ -69,29 +83,50 @@ static void check_order(struct multilock_state *st, uint8_t client)
     }
 }
 
+/* Of what is granted: with a permit the lock is given back. */
+static bool has_node(const struct multilock_state *st, uint8_t client, uint32_t path)
+{
+    const uint8_t place = multilock_place(client, path);
+
+    if (multilock_takes_leases(client))
+        return !multilock_is_counted(place) || multilock_nodes(st, client, place) > 0;
+    return multilock_is_head(st, client, path);
+}
+
 void multilock_check(struct multilock_state *st)
 {
     check_exclusion(st);
     for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++) {
         const struct multilock_client *c = &st->c[i];
         for (uint32_t k = 0; k < c->machine.count && c->machine.state == MULTI_LOCK_HOLDING; k++)
-            multilock_require(st, multilock_is_head(st, i, k), MULTILOCK_ALL);
-        check_order(st, i);
+            multilock_require(st, has_node(st, i, k), MULTILOCK_ALL);
+        if (!multilock_takes_leases(i))
+            check_order(st, i);
     }
+}
+
+/* For ever. */
+static bool keeps(const struct multilock_state *st, uint8_t client)
+{
+    return multilock_config.client[client].keeps &&
+           st->c[client].machine.state == MULTI_LOCK_HOLDING;
 }
 
 int multilock_check_end(const void *state)
 {
     const struct multilock_state *st = state;
+    uint8_t kept = 0;
 
     for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++) {
         const struct multilock_client *c = &st->c[i];
-        if (c->rounds > 0 ||
-            (c->machine.state != MULTI_LOCK_IDLE && c->machine.state != MULTI_LOCK_DONE))
+        if (keeps(st, i))
+            kept++;
+        else if (c->rounds > 0 ||
+                 (c->machine.state != MULTI_LOCK_IDLE && c->machine.state != MULTI_LOCK_DONE))
             return MULTILOCK_STUCK;
     }
     for (uint8_t place = 0; place < MULTILOCK_PLACES; place++) {
-        if (st->queue[place].count > 0)
+        if (st->queue[place].count > (multilock_is_counted(place) ? kept : 0))
             return MULTILOCK_LEFT;
     }
     return MULTILOCK_WHOLE;

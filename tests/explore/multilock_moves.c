@@ -12,6 +12,7 @@ static const struct {
     [MULTILOCK_SERVE] = {"the server has a request of", false},
     [MULTILOCK_ANSWER] = {"an answer comes to", false},
     [MULTILOCK_HEAD] = {"the first in line is", false},
+    [MULTILOCK_HEAR] = {"the end of its node is heard by", false},
     [MULTILOCK_BEGIN] = {"locks:", false},
     [MULTILOCK_RELEASE] = {"unlocks:", false},
     [MULTILOCK_DELETE] = {"an administrator deletes a node of", true},
@@ -50,53 +51,6 @@ void multilock_init(void *state)
     }
 }
 
-/* ---- the server ---- */
-
-/* Deletes come in the order of creates. */
-static void remove_oldest(struct multilock_state *st, uint8_t client, uint8_t place)
-{
-    for (uint8_t i = 0; i < st->queue[place].count; i++) {
-        if (st->queue[place].owner[i] == client) {
-            flat_remove(st->queue[place].owner, &st->queue[place].count, 1, i);
-            return;
-        }
-    }
-}
-
-static void remove_all(struct multilock_state *st, uint8_t client)
-{
-    for (uint8_t place = 0; place < MULTILOCK_PLACES; place++) {
-        while (multilock_nodes(st, client, place) > 0)
-            remove_oldest(st, client, place);
-    }
-}
-
-static struct multilock_wire take_first(struct multilock_wire *wires, uint8_t *count)
-{
-    const struct multilock_wire first = wires[0];
-
-    flat_remove(wires, count, sizeof first, 0);
-    return first;
-}
-
-static void serve(struct multilock_state *st, uint8_t client)
-{
-    struct multilock_client *c = &st->c[client];
-    struct multilock_wire w = take_first(c->request, &c->requests);
-    const uint8_t place = multilock_place(client, w.path);
-
-    if (w.what == WIRE_DELETE) {
-        remove_oldest(st, client, place);
-        return;
-    }
-    w.what = WIRE_CREATED;
-    w.ahead = st->queue[place].count > 0;
-    multilock_require(st, st->queue[place].count < MULTILOCK_NODES, MULTILOCK_WIRE);
-    st->queue[place].owner[st->queue[place].count++] = client;
-    multilock_require(st, c->answers < MULTILOCK_WIRES, MULTILOCK_WIRE);
-    c->answer[c->answers++] = w;
-}
-
 /* ---- faults ---- */
 
 static uint32_t held(const struct multilock_client *c)
@@ -108,10 +62,18 @@ static uint32_t held(const struct multilock_client *c)
     return held;
 }
 
+/* The end of a lock's node that is heard late does no harm; that of what is granted is heard at
+ * once, as whoever deletes it must know. */
+static bool hears_late(uint8_t client, uint32_t path)
+{
+    return multilock_takes_leases(client) && !multilock_is_counted(multilock_place(client, path));
+}
+
 static void delete_node(struct multilock_state *st, uint8_t client, uint32_t path)
 {
-    remove_oldest(st, client, multilock_place(client, path));
-    multilock_lost(st, client, path);
+    multilock_remove_oldest(st, client, multilock_place(client, path));
+    if (!hears_late(client, path))
+        multilock_user(client)->lost(st, client, path);
 }
 
 /* Each that is lost deletes its own node; the machine may be at it again by then. */
@@ -123,7 +85,7 @@ static void lapse(struct multilock_state *st, uint8_t client)
         if (!(lost & 1U << i) || !(held(&st->c[client]) & 1U << i))
             continue;
         multilock_ask(st, client, WIRE_DELETE, i, false);
-        multilock_lost(st, client, i);
+        multilock_user(client)->lost(st, client, i);
     }
 }
 
@@ -133,7 +95,7 @@ static void expire(struct multilock_state *st, uint8_t client)
     struct multilock_client *c = &st->c[client];
     const uint32_t lost = held(c);
 
-    remove_all(st, client);
+    multilock_remove_all(st, client);
     c->requests = c->answers = 0;
     memset(c->request, 0, sizeof c->request);
     memset(c->answer, 0, sizeof c->answer);
@@ -143,18 +105,41 @@ static void expire(struct multilock_state *st, uint8_t client)
     }
     for (uint32_t i = 0; i < c->machine.count; i++) {
         if (lost & 1U << i)
-            multilock_lost(st, client, i);
+            multilock_user(client)->lost(st, client, i);
     }
 }
 
-/* Its node goes, if there is one yet. */
+/* Its node goes, if there is one yet. With a lease that is admitted it is the look at the path that
+ * fails. */
 static void fail(struct multilock_state *st, uint8_t client, uint32_t path)
 {
-    remove_oldest(st, client, multilock_place(client, path));
-    multilock_step(st, client, (struct multi_lock_event){MULTI_LOCK_EV_FAILED, .path = path});
+    if (st->c[client].paths[path].place == MULTI_LOCK_HELD) {
+        multilock_checked(st, client, LEASING_MIXED);
+        return;
+    }
+    multilock_remove_oldest(st, client, multilock_place(client, path));
+    multilock_user(client)->failed(st, client, path);
 }
 
 /* ---- what happens ---- */
+
+/* Heard later: by then there may be more. */
+static void become_head(struct multilock_state *st, uint8_t client, uint32_t path)
+{
+    if (multilock_is_counted(multilock_place(client, path)))
+        multilock_answer(
+            st, client,
+            (struct multilock_wire){.what = WIRE_LISTED, .path = (uint8_t)path, .current = true});
+    else
+        multilock_user(client)->granted(st, client, path);
+}
+
+static void begin(struct multilock_state *st, uint8_t client)
+{
+    if (st->c[client].machine.state != MULTI_LOCK_ACQUIRING)
+        st->c[client].rounds--;
+    multilock_user(client)->begin(st, client);
+}
 
 static void happen(struct multilock_state *st, enum multilock_move kind, uint8_t client,
                    uint32_t path)
@@ -162,15 +147,17 @@ static void happen(struct multilock_state *st, enum multilock_move kind, uint8_t
     struct multilock_client *c = &st->c[client];
 
     if (kind == MULTILOCK_SERVE)
-        serve(st, client);
+        multilock_serve(st, client);
     else if (kind == MULTILOCK_ANSWER)
-        multilock_created(st, client, take_first(c->answer, &c->answers));
+        multilock_answered(st, client, multilock_take_first(c->answer, &c->answers));
     else if (kind == MULTILOCK_HEAD)
-        multilock_granted(st, client, path);
+        become_head(st, client, path);
+    else if (kind == MULTILOCK_HEAR)
+        multilock_user(client)->lost(st, client, path);
     else if (kind == MULTILOCK_BEGIN)
-        multilock_begin(st, client);
+        begin(st, client);
     else if (kind == MULTILOCK_RELEASE)
-        multilock_release(st, client);
+        multilock_user(client)->release(st, client);
     else if (kind == MULTILOCK_DELETE)
         delete_node(st, client, path);
     else if (kind == MULTILOCK_LAPSE)
@@ -180,7 +167,7 @@ static void happen(struct multilock_state *st, enum multilock_move kind, uint8_t
     else if (kind == MULTILOCK_FAIL)
         fail(st, client, path);
     else
-        multilock_step(st, client, (struct multi_lock_event){.kind = MULTI_LOCK_EV_ABORT});
+        multilock_user(client)->abort(st, client);
 }
 
 void multilock_take(void *state, struct breadth_step step)
@@ -199,15 +186,21 @@ void multilock_take(void *state, struct breadth_step step)
 static bool may_at_path(const struct multilock_state *st, enum multilock_move kind, uint8_t client,
                         uint32_t path)
 {
-    const enum multi_lock_place place = st->c[client].paths[path].place;
+    const struct multilock_client *c = &st->c[client];
+    const enum multi_lock_place place = c->paths[path].place;
 
     if (kind == MULTILOCK_HEAD)
         return place == MULTI_LOCK_WAITING && multilock_is_head(st, client, path) &&
-               !multilock_is_unanswered(&st->c[client], path);
+               !multilock_is_unanswered(c, path) && !multilock_is_listed(c, path);
+    if (kind == MULTILOCK_HEAR)
+        return place == MULTI_LOCK_HELD && hears_late(client, path) &&
+               multilock_nodes(st, client, multilock_place(client, path)) == 0;
     if (kind == MULTILOCK_DELETE)
-        return place == MULTI_LOCK_HELD;
-    return kind == MULTILOCK_FAIL && place == MULTI_LOCK_WAITING &&
-           !multilock_is_unanswered(&st->c[client], path);
+        return place == MULTI_LOCK_HELD &&
+               multilock_nodes(st, client, multilock_place(client, path)) > 0;
+    return kind == MULTILOCK_FAIL &&
+           ((place == MULTI_LOCK_WAITING && !multilock_is_unanswered(c, path)) ||
+            (place == MULTI_LOCK_HELD && c->leasing.state == LEASING_CHECKING));
 }
 
 static bool may_happen(const struct multilock_state *st, enum multilock_move kind, uint8_t client)
@@ -221,10 +214,11 @@ static bool may_happen(const struct multilock_state *st, enum multilock_move kin
     case MULTILOCK_ANSWER:
         return c->answers > 0;
     case MULTILOCK_BEGIN:
-        return c->rounds > 0 &&
-               (c->machine.state == MULTI_LOCK_IDLE || c->machine.state == MULTI_LOCK_DONE);
+        return c->leasing.state == LEASING_RESTARTING ||
+               (c->rounds > 0 &&
+                (c->machine.state == MULTI_LOCK_IDLE || c->machine.state == MULTI_LOCK_DONE));
     case MULTILOCK_RELEASE:
-        return c->machine.state == MULTI_LOCK_HOLDING;
+        return c->machine.state == MULTI_LOCK_HOLDING && !multilock_config.client[client].keeps;
     case MULTILOCK_LAPSE:
         return held(c) > 0;
     case MULTILOCK_EXPIRE:
@@ -238,12 +232,13 @@ static bool may_happen(const struct multilock_state *st, enum multilock_move kin
 
 static bool is_of_path(enum multilock_move kind)
 {
-    return kind == MULTILOCK_HEAD || kind == MULTILOCK_DELETE || kind == MULTILOCK_FAIL;
+    return kind == MULTILOCK_HEAD || kind == MULTILOCK_HEAR || kind == MULTILOCK_DELETE ||
+           kind == MULTILOCK_FAIL;
 }
 
 static int list_client(const struct multilock_state *st, uint8_t client, struct breadth_step *steps)
 {
-    const bool faults = st->faults > 0 && !multilock_config.client[client].nested;
+    const bool faults = st->faults > 0 && multilock_user(client)->abort != NULL;
     int n = 0;
 
     for (uint8_t kind = 0; kind < MULTILOCK_MOVES; kind++) {

@@ -1,13 +1,28 @@
 /* Every interleaving of locks at several paths with one another, with somebody who takes the same
- * paths one by one, and with a few faults, breadth first. usage: multilocks [--full] */
+ * paths one by one, and with a few faults, breadth first; and the same of those who take permits in
+ * Curator's layout. usage: multilocks [--full] */
 #include <glib.h>
 #include <stdio.h>
 
 #include "multilock.h"
 
-#define LOCKS(x, y) .client = {{x, false}, {y, false}}
-#define NESTED(x, y, z) .client = {{x, false}, {y, false}, {z, true}}
-#define THREE(x, y, z) .client = {{x, false}, {y, false}, {z, false}}
+#define AT_ONCE(x)                                                                                 \
+    {                                                                                              \
+        x, &multilock_at_once, false                                                               \
+    }
+#define LOCKS(x, y) .client = {AT_ONCE(x), AT_ONCE(y)}
+#define NESTED(x, y, z) .client = {AT_ONCE(x), AT_ONCE(y), {z, &multilock_nested, false}}
+#define THREE(x, y, z) .client = {AT_ONCE(x), AT_ONCE(y), AT_ONCE(z)}
+
+#define LEASE                                                                                      \
+    {                                                                                              \
+        "01", &multilock_leases, false                                                             \
+    }
+#define KEPT                                                                                       \
+    {                                                                                              \
+        "01", &multilock_leases, true                                                              \
+    }
+#define LEASES(...) .client = {__VA_ARGS__}, .rounds = 1
 
 static const struct {
     const char *what;
@@ -20,13 +35,19 @@ static const struct {
     {"and one by one", {NESTED("01", "01", "01"), .rounds = 1, .faults = 1}, false},
     {"and one by one again", {NESTED("01", "01", "01"), .rounds = 2, .faults = 0}, false},
     {"in a ring", {THREE("01", "12", "02"), .rounds = 1, .faults = 1}, false},
+    {"a permit for two", {LEASES(LEASE, LEASE), .faults = 2, .limit = 1}, false},
+    {"a permit for three", {LEASES(LEASE, LEASE, LEASE), .faults = 1, .limit = 1}, false},
+    {"two permits, one kept", {LEASES(KEPT, LEASE, LEASE), .faults = 1, .limit = 2}, false},
     {"two locks again", {LOCKS("01", "01"), .rounds = 2, .faults = 2}, true},
     {"two locks of three", {LOCKS("012", "012"), .rounds = 1, .faults = 2}, true},
     {"and one by one", {NESTED("01", "01", "01"), .rounds = 1, .faults = 2}, true},
     {"in a ring", {THREE("01", "12", "02"), .rounds = 1, .faults = 2}, true},
+    {"a permit for three", {LEASES(LEASE, LEASE, LEASE), .faults = 2, .limit = 1}, true},
+    {"two permits for three", {LEASES(LEASE, LEASE, LEASE), .faults = 2, .limit = 2}, true},
+    {"two permits, one kept", {LEASES(KEPT, LEASE, LEASE), .faults = 2, .limit = 2}, true},
 };
 
-static uint32_t reached; /* by any search: a bit for each state of the machine */
+static uint32_t reached; /* by any search: a bit for each state of the machines */
 
 static void print(const void *state, const struct breadth_step *by)
 {
@@ -36,7 +57,8 @@ static void print(const void *state, const struct breadth_step *by)
            by ? by->at % MULTILOCK_CLIENTS : 0);
     for (int i = 0; i < MULTILOCK_CLIENTS; i++) {
         const struct multilock_client *c = &st->c[i];
-        printf(" %s ", multi_lock_state_name(c->machine.state));
+        printf(" %s ", multilock_config.limit > 0 ? leasing_state_name(c->leasing.state)
+                                                  : multi_lock_state_name(c->machine.state));
         for (uint32_t k = 0; k < c->machine.count; k++)
             putchar("-ewh"[c->paths[k].place]);
         printf(" %d/%d,", c->requests, c->answers);
@@ -55,7 +77,8 @@ static void note_reached(const void *state)
     const struct multilock_state *st = state;
 
     for (int i = 0; i < MULTILOCK_CLIENTS; i++)
-        reached |= 1U << st->c[i].machine.state;
+        reached |= multilock_config.limit > 0 ? 1U << (MULTI_LOCK_STATES + st->c[i].leasing.state)
+                                              : 1U << st->c[i].machine.state;
 }
 
 static const struct breadth_world world = {.size = sizeof(struct multilock_state),
@@ -77,7 +100,9 @@ static const char *configure(size_t search, bool full)
 
 static const char *state_name(int state)
 {
-    return multi_lock_state_name((enum multi_lock_state)state);
+    return state < MULTI_LOCK_STATES
+               ? multi_lock_state_name((enum multi_lock_state)state)
+               : leasing_state_name((enum leasing_state)(state - MULTI_LOCK_STATES));
 }
 
 int main(int argc, char **argv)
@@ -87,7 +112,7 @@ int main(int argc, char **argv)
                                             .configure = configure,
                                             .faults = &multilock_config.faults,
                                             .reached = &reached,
-                                            .states = MULTI_LOCK_STATES,
+                                            .states = MULTI_LOCK_STATES + LEASING_STATES,
                                             .state_name = state_name};
 
     return breadth_main(&program, argc, argv);

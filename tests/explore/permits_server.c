@@ -18,12 +18,13 @@ void permits_push_answer(struct permits_client *c, struct permits_message messag
     c->answers[c->answered++] = message;
 }
 
-/* By the order of the creates, an independent opinion. */
+/* By the order of the creates, an independent opinion; leases are in none. */
 bool permits_server_room(const struct permits_state *st, uint8_t node)
 {
+    const uint8_t last = permits_config.leases ? (uint8_t)(st->made - 1) : node;
     unsigned sum = 0;
 
-    for (uint8_t n = 0; n <= node; n++)
+    for (uint8_t n = 0; n <= last; n++)
         if (st->standing & PERMITS_BIT(n))
             sum += permits_config.permits[st->nodes[n].client];
     return sum <= st->limit;

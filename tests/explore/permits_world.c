@@ -333,7 +333,9 @@ void permits_init(void *state)
         attempt_init(&c->machine, CHILD_LEASE, false);
         c->machine.permits = permits_config.permits[i];
         c->machine.has_limit = true;
-        if (permits_config.limit_known) {
+        if (permits_config.leases) {
+            attempt_count_leases(&c->machine, permits_config.limit);
+        } else if (permits_config.limit_known) {
             c->machine.limit = permits_config.limit;
             c->machine.limit_zxid = 1;
         }

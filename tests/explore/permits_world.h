@@ -105,6 +105,7 @@ struct permits_config {
     uint8_t limit, limit_max;
     uint8_t permits[PERMITS_CLIENTS];
     bool limit_known; /* to all, at first */
+    bool leases;      /* in Curator's layout: who waits is counted, too, and who came later */
 };
 
 extern struct permits_config permits_config;

@@ -1,0 +1,124 @@
+/* One who takes a permit in Curator's layout: the lock at its first path, a lease at its second. As
+ * much of lib/lock/leased.c as matters. */
+#include "multilock.h"
+
+enum { LOCK, LEASE };
+
+static void enter(struct multilock_state *st, uint8_t client, uint32_t path)
+{
+    st->c[client].paths[path].place = MULTI_LOCK_ENTERING;
+    multilock_enter(st, client, path);
+}
+
+static void leave(struct multilock_state *st, uint8_t client, uint32_t path)
+{
+    st->c[client].paths[path].place = MULTI_LOCK_OUT;
+    multilock_leave(st, client, path);
+}
+
+/* To begin again is MULTILOCK_BEGIN, too. */
+static void perform(struct multilock_state *st, uint8_t client, const struct leasing_action *a)
+{
+    switch (a->kind) {
+    case LEASING_ACT_LOCK:
+        enter(st, client, LOCK);
+        break;
+    case LEASING_ACT_UNLOCK:
+        leave(st, client, LOCK);
+        break;
+    case LEASING_ACT_LEASE:
+        enter(st, client, LEASE);
+        break;
+    case LEASING_ACT_LEAVE:
+        leave(st, client, LEASE);
+        break;
+    case LEASING_ACT_CHECK:
+        multilock_ask(st, client, WIRE_CHECK, LEASE, true);
+        break;
+    case LEASING_ACT_RESTART:
+        break;
+    case LEASING_ACT_GRANT:
+        st->c[client].machine.state = MULTI_LOCK_HOLDING;
+        break;
+    case LEASING_ACT_FAIL:
+        st->c[client].machine.state = MULTI_LOCK_DONE;
+        break;
+    }
+}
+
+static void step(struct multilock_state *st, uint8_t client, enum leasing_event_kind kind,
+                 enum leasing_answer answer)
+{
+    struct leasing *l = &st->c[client].leasing;
+    struct leasing_actions actions;
+
+    leasing_step(l, &(struct leasing_event){.kind = kind, .answer = answer, .tag = l->tag},
+                 &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        perform(st, client, &actions.list[i]);
+}
+
+static void on_begin(struct multilock_state *st, uint8_t client)
+{
+    struct multilock_client *c = &st->c[client];
+
+    if (c->leasing.state != LEASING_RESTARTING)
+        c->leasing = (struct leasing){.state = LEASING_IDLE};
+    c->machine.state = MULTI_LOCK_ACQUIRING;
+    step(st, client, LEASING_EV_BEGIN, LEASING_ALONE);
+}
+
+static void on_release(struct multilock_state *st, uint8_t client)
+{
+    st->c[client].machine.state = MULTI_LOCK_DONE;
+    leave(st, client, LEASE);
+}
+
+static void on_waits(struct multilock_state *st, uint8_t client, uint32_t path)
+{
+    st->c[client].paths[path].place = MULTI_LOCK_WAITING;
+}
+
+static void on_granted(struct multilock_state *st, uint8_t client, uint32_t path)
+{
+    st->c[client].paths[path].place = MULTI_LOCK_HELD;
+    step(st, client, path == LOCK ? LEASING_EV_LOCKED : LEASING_EV_LEASED, LEASING_ALONE);
+}
+
+/* What was granted to the user is the grant's business. */
+static void on_lost(struct multilock_state *st, uint8_t client, uint32_t path)
+{
+    struct multilock_client *c = &st->c[client];
+
+    c->paths[path].place = MULTI_LOCK_OUT;
+    if (c->machine.state == MULTI_LOCK_HOLDING)
+        c->machine.state = MULTI_LOCK_DONE;
+    else
+        step(st, client, path == LOCK ? LEASING_EV_LOCK_LOST : LEASING_EV_LEASE_LOST,
+             LEASING_ALONE);
+}
+
+static void on_failed(struct multilock_state *st, uint8_t client, uint32_t path)
+{
+    st->c[client].paths[path].place = MULTI_LOCK_OUT;
+    step(st, client, path == LOCK ? LEASING_EV_LOCK_FAILED : LEASING_EV_LEASE_FAILED,
+         LEASING_ALONE);
+}
+
+static void on_abort(struct multilock_state *st, uint8_t client)
+{
+    step(st, client, LEASING_EV_ABORT, LEASING_ALONE);
+}
+
+void multilock_checked(struct multilock_state *st, uint8_t client, enum leasing_answer answer)
+{
+    step(st, client, LEASING_EV_CHECKED, answer);
+}
+
+const struct multilock_user multilock_leases = {.begin = on_begin,
+                                                .release = on_release,
+                                                .waits = on_waits,
+                                                .granted = on_granted,
+                                                .lost = on_lost,
+                                                .failed = on_failed,
+                                                .abort = on_abort};
