@@ -148,8 +148,10 @@ static void tell_entering(const struct acquisition *a, const char *what)
 
 static int ask_for_permits(struct client *p, struct acquisition *a)
 {
-    a->permits = stage_chance(p->stage, 65) ? 1 : 1 + (int)stage_below(p->stage, PERMITS_MAX);
-    a->numbered = stage_chance(p->stage, 50);
+    a->permits = client_leasing || stage_chance(p->stage, 65)
+                     ? 1
+                     : 1 + (int)stage_below(p->stage, PERMITS_MAX);
+    a->numbered = !client_leasing && stage_chance(p->stage, 50);
     a->names_limit = p->names_limit[a->path];
     if (p->stage->trace) {
         char *more = g_strdup_printf("%d%s", a->permits, a->numbered ? ", with numbers" : "");

@@ -40,7 +40,7 @@ void actors_draw(struct roles *roles, uint64_t seed)
     if (!chance(roles, PERCENT))
         return;
     roles->actors = 2 + below(roles, ACTORS_MAX - 1);
-    roles->lines = chance(roles, 50) ? 1 : LINES - PATHS;
+    roles->lines = chance(roles, 50) ? 1 : LINE_LOCKS - PATHS;
 }
 
 const char *actors_path(struct roles *roles)

@@ -6,10 +6,18 @@
 #include "group.h"
 #include "lib/session/core.h"
 #include "onlooker.h"
+#include "permits.h"
 #include "processes.h"
 #include "unit/seeded.h"
 
-const char *const client_paths[LINES] = {"/a", "/b/c", "/e", "/e", "/a"};
+const char *const client_paths[LINES] = {"/a", "/b/c", "/e", "/e", "/a", "/a/locks", "/b/c/locks"};
+
+const char *client_directory(int line)
+{
+    static const char *const leases[PATHS] = {"/a/leases", "/b/c/leases"};
+
+    return client_leasing && line < PATHS ? leases[line] : client_paths[line];
+}
 
 bool client_has_latches(int line)
 {
@@ -32,8 +40,9 @@ int client_line(const char *path)
     size_t length = (size_t)(name - path);
 
     for (int i = 0; i < LINES; i++) {
-        if (client_has_latches(i) == latch && strlen(client_paths[i]) == length &&
-            strncmp(client_paths[i], path, length) == 0)
+        const char *directory = client_directory(i);
+        if (client_has_latches(i) == latch && strlen(directory) == length &&
+            strncmp(directory, path, length) == 0)
             return i;
     }
     return -1;
@@ -81,7 +90,7 @@ void client_free(void *process)
     g_free(process);
 }
 
-bool client_retaining, client_sharing, client_counting, client_grouping;
+bool client_retaining, client_sharing, client_counting, client_leasing, client_grouping;
 
 /* Of the random numbers of a schedule none is used up, so that it stays what it is without. */
 static void choose_to_retain(struct client *p, int path, zkl_mutex_options *options)
@@ -139,9 +148,12 @@ static void make_semaphores(struct client *p, int path)
     uint64_t state = p->stage->random + g_str_hash(host_name(p->host)) + (uint64_t)path;
 
     options.name = host_name(p->host);
-    options.limit = seeded_below(&state, 5) == 0 ? 0 : 1 + (int)seeded_below(&state, 4);
+    options.limit = client_leasing                 ? permits_limit(&p->stage->oracle, path)
+                    : seeded_below(&state, 5) == 0 ? 0
+                                                   : 1 + (int)seeded_below(&state, 4);
+    options.layout = client_leasing ? ZKL_SEMAPHORE_CURATOR : ZKL_SEMAPHORE_ZKL;
     p->names_limit[path] = options.limit > 0;
-    for (options.numbered = 0; options.numbered <= 1; options.numbered++)
+    for (options.numbered = 0; options.numbered <= (client_leasing ? 0 : 1); options.numbered++)
         if (zkl_semaphore_new(&p->semaphore[path][options.numbered], p->session, client_paths[path],
                               &options) != 0)
             stage_wrong(p->stage, "no semaphore could be made");

@@ -16,10 +16,14 @@ enum {
     LINE_LATCH = PATHS,
     LINE_SELECTOR,
     LINE_BESIDE, /* a latch's election on the path of a mutex */
-    LINES
+    LINE_LOCKS,  /* of the semaphores of client_leasing: the lock of each path */
+    LINES = LINE_LOCKS + PATHS
 };
 
 extern const char *const client_paths[LINES];
+
+/* Where the nodes of a line are: that path, or leases below it. */
+const char *client_directory(int line);
 
 /* The line of a contender's node; -1: it is none. */
 int client_line(const char *path);
@@ -34,8 +38,8 @@ extern bool client_retaining;
 /* Whether all mutexes are read-write locks instead. */
 extern bool client_sharing;
 
-/* Or semaphores. */
-extern bool client_counting;
+/* Or semaphores; and whether those are in Curator's layout, which is of no use alone. */
+extern bool client_counting, client_leasing;
 
 /* Or nobody locks anything: all join groups (group.h). */
 extern bool client_grouping;

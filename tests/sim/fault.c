@@ -89,7 +89,13 @@ static const char *some_path(const struct fault *f)
     if (client_grouping)
         return groups_path(f->roles);
     const char *election = actors_path(f->roles);
-    return election ? election : client_paths[stage_below(stage_of(f), f->roles->paths)];
+    if (election)
+        return election;
+    const int path = (int)stage_below(stage_of(f), f->roles->paths);
+    const int lines[] = {path, LINE_LOCKS + path};
+    return client_leasing && stage_chance(stage_of(f), 70)
+               ? client_directory(lines[stage_below(stage_of(f), G_N_ELEMENTS(lines))])
+               : client_paths[path];
 }
 
 static void delete_directory(struct fault *f)

@@ -1,17 +1,19 @@
 /* An administrator who changes the limits of semaphores, and now and then writes over a node. Drawn
- * from a stream of its own, as admin.c's is. */
+ * from a stream of its own, as admin.c's is. In Curator's layout all agree on a limit for good. */
+#include "permits.h"
 #include "roles.h"
 #include "unit/seeded.h"
 
 #define MS INT64_C(1000000)
 #define STREAM UINT64_C(0x6c696d6974735f35)
 
-enum { SCHEDULES_PERCENT = 60, HIGHEST = 5 };
+enum { SCHEDULES_PERCENT = 60, HIGHEST = 5, LEASES_MOST = 3 };
 
 void limits_draw(struct roles *roles, uint64_t seed)
 {
     roles->limiting = seed ^ STREAM;
-    roles->limits = client_counting && seeded_below(&roles->limiting, 100) < SCHEDULES_PERCENT;
+    roles->limits = client_counting && !client_leasing &&
+                    seeded_below(&roles->limiting, 100) < SCHEDULES_PERCENT;
 }
 
 static int64_t soon(struct roles *roles)
@@ -48,6 +50,8 @@ static void on_change(void *data)
 
 void limits_start(struct roles *roles)
 {
+    for (int path = 0; client_leasing && path < PATHS; path++)
+        permits_agree(roles->stage, path, 1 + (int32_t)seeded_below(&roles->limiting, LEASES_MOST));
     roles->limits_alarm = (struct alarm){NEVER, NULL, on_change, roles};
     if (roles->limits)
         roles->limits_alarm.at = soon(roles);

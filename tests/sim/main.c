@@ -5,11 +5,12 @@
  *   sim --retain ...                                   the same, and a third of the mutexes retain
  *   sim --share ...                                    the same with read-write locks
  *   sim --permits ...                                  the same with semaphores
+ *   sim --leases ...                                   the same with semaphores in Curator's layout
  *   sim --lacking ...                                  on servers that do not know all operations
  *   sim --members ...                                  members of groups and observers instead
  *
  * Without arguments it plays a quarter as many again with --retain, and with --share, and some with
- * --permits, with --lacking and with --members.
+ * --permits, with --leases, with --lacking and with --members.
  */
 #include <glib.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ enum { SCHEDULES = 10000, SCHEDULES_INSTRUMENTED = 500 };
 
 static struct {
     gint64 schedules, seconds, from, seed;
-    gboolean retain, share, permits, lacking, members;
+    gboolean retain, share, permits, leases, lacking, members;
 } asked = {.schedules = 0, .seconds = 0, .from = 1, .seed = -1};
 
 static const GOptionEntry entries[] = {
@@ -39,6 +40,7 @@ static const GOptionEntry entries[] = {
     {"retain", 0, 0, G_OPTION_ARG_NONE, &asked.retain, "a third of the mutexes retain", NULL},
     {"share", 0, 0, G_OPTION_ARG_NONE, &asked.share, "all mutexes are read-write locks", NULL},
     {"permits", 0, 0, G_OPTION_ARG_NONE, &asked.permits, "or semaphores", NULL},
+    {"leases", 0, 0, G_OPTION_ARG_NONE, &asked.leases, "or those in Curator's layout", NULL},
     {"lacking", 0, 0, G_OPTION_ARG_NONE, &asked.lacking, "servers do not know all operations",
      NULL},
     {"members", 0, 0, G_OPTION_ARG_NONE, &asked.members, "or members of groups", NULL},
@@ -99,6 +101,7 @@ static void explain(const struct workers_result *result)
            schedule_lacking ? " --lacking" : "",
            client_retaining  ? " --retain"
            : client_sharing  ? " --share"
+           : client_leasing  ? " --leases"
            : client_counting ? " --permits"
            : client_grouping ? " --members"
                              : "",
@@ -136,13 +139,14 @@ static unsigned play_plan(const struct workers_plan *plan)
 }
 
 /* One of these, or none: as it is without. */
-enum sort { SORT_MIXED, SORT_RETAIN, SORT_SHARE, SORT_PERMITS, SORT_MEMBERS };
+enum sort { SORT_MIXED, SORT_RETAIN, SORT_SHARE, SORT_PERMITS, SORT_LEASES, SORT_MEMBERS };
 
 static enum sort asked_sort(void)
 {
     return asked.retain    ? SORT_RETAIN
            : asked.share   ? SORT_SHARE
            : asked.permits ? SORT_PERMITS
+           : asked.leases  ? SORT_LEASES
            : asked.members ? SORT_MEMBERS
                            : SORT_MIXED;
 }
@@ -151,7 +155,8 @@ static void choose(enum sort sort)
 {
     client_retaining = sort == SORT_RETAIN;
     client_sharing = sort == SORT_SHARE;
-    client_counting = sort == SORT_PERMITS;
+    client_leasing = sort == SORT_LEASES;
+    client_counting = sort == SORT_PERMITS || client_leasing;
     client_grouping = sort == SORT_MEMBERS;
 }
 
@@ -172,6 +177,7 @@ static unsigned play_others(struct workers_plan plan)
     failed += play_sort(&plan, SORT_SHARE);
     plan.schedules = schedules / 30;
     failed += play_sort(&plan, SORT_PERMITS);
+    failed += play_sort(&plan, SORT_LEASES);
     plan.schedules = schedules / 8;
     schedule_lacking = true;
     failed += play_sort(&plan, SORT_MIXED);
@@ -195,7 +201,7 @@ static int play_many(void)
     if (asked_sort() == SORT_MIXED && !asked.lacking && asked.schedules == 0 &&
         asked.seconds == 0) {
         failed += play_others(plan);
-        played += 10;
+        played += 12;
     }
     printf("%u passed, %u failed, 0 skipped\n", played - failed, failed);
     return failed ? 1 : 0;

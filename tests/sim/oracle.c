@@ -101,11 +101,12 @@ static void check_place(struct stage *stage, const struct acquisition *a,
  * step comes in any order. Only of a mutex is it known when that was: the winner of an election
  * looks at its rivals first. A later turn goes by the proof of the first, as a hold does: in the
  * first 20 ms the own node may not be watched, nor the children. Of a lock at both paths one is
- * held before the other comes, and numbers come after the admission. */
+ * held before the other comes; numbers come after the admission, and so does the look at the path
+ * of leases. */
 static bool is_known_gone(const struct acquisition *a, const struct contender_node *n)
 {
-    return a->path < PATHS && a->turn == 0 && !a->with && !a->numbered && n->known_in != 0 &&
-           n->known_in < a->process->heard_in;
+    return a->path < PATHS && a->turn == 0 && !a->with && !a->numbered && !client_leasing &&
+           n->known_in != 0 && n->known_in < a->process->heard_in;
 }
 
 static void check_grant(struct stage *stage, struct acquisition *a)

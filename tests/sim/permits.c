@@ -48,9 +48,16 @@ void permits_note_name(struct contender_node *n)
     n->numbered = at[-1] == 's';
 }
 
-static int32_t limit_now(const struct oracle *o, int line)
+int32_t permits_limit(const struct oracle *o, int line)
 {
     return g_array_index(o->limits[line], struct limit, o->limits[line]->len - 1).limit;
+}
+
+/* Leases are counted in no order, whatever their numbers. */
+static bool counts_for(const struct contender_node *n, const struct contender_node *own)
+{
+    return n->line == own->line && !n->undone &&
+           (client_leasing || (nodes_is_usable(n) && n->number <= own->number));
 }
 
 /* The permits of all that stand before it, and its own. Those that the servers had lost and have
@@ -61,7 +68,7 @@ static uint64_t permits_up_to(const struct oracle *o, const struct contender_nod
 
     for (guint i = 0; i < o->standing->len; i++) {
         const struct contender_node *n = o->standing->pdata[i];
-        if (n->line == own->line && nodes_is_usable(n) && !n->undone && n->number <= own->number)
+        if (counts_for(n, own))
             sum += n->permits;
     }
     return sum;
@@ -70,7 +77,7 @@ static uint64_t permits_up_to(const struct oracle *o, const struct contender_nod
 static bool has_room(const struct oracle *o, const struct contender_node *n)
 {
     return nodes_is_usable(n) && !n->undone &&
-           permits_up_to(o, n) <= (uint64_t)limit_now(o, n->line);
+           permits_up_to(o, n) <= (uint64_t)permits_limit(o, n->line);
 }
 
 static void note_room(const struct oracle *o)
@@ -78,15 +85,22 @@ static void note_room(const struct oracle *o)
     for (guint i = 0; i < o->standing->len; i++) {
         struct contender_node *n = o->standing->pdata[i];
         if (has_room(o, n))
-            n->room = MAX(n->room, limit_now(o, n->line));
+            n->room = MAX(n->room, permits_limit(o, n->line));
     }
 }
 
+void permits_agree(struct stage *stage, int line, int32_t limit)
+{
+    const struct limit agreed = {limit, stage_now(stage)};
+
+    g_array_append_val(stage->oracle.limits[line], agreed);
+}
+
+/* In Curator's layout the data say nothing. */
 static void set_limit(struct stage *stage, int line, const char *data, size_t length)
 {
-    const struct limit limit = {data ? limit_read(data, length) : 0, stage_now(stage)};
-
-    g_array_append_val(stage->oracle.limits[line], limit);
+    if (!client_leasing)
+        permits_agree(stage, line, data ? limit_read(data, length) : 0);
 }
 
 static void note_limit(struct stage *stage, const struct note *note)
@@ -179,7 +193,8 @@ static bool share_a_number(const struct acquisition *a, const struct acquisition
     return false;
 }
 
-/* Of those who believe on that path a is the last in line. */
+/* Of those who believe on that path a is the last in line; of leases, which are in none, that one
+ * has all others before it. */
 static void check_sum(struct stage *stage, const struct acquisition *a,
                       const struct contender_node *last, int64_t sum)
 {
@@ -259,28 +274,49 @@ static bool lacks_numbers(const struct oracle *o, const struct contender_node *o
     return false;
 }
 
-/* NULL: nobody does. */
-static const struct contender_node *who_waits_in_vain(const struct stage *stage)
+/* In Curator's layout somebody always waits for the lock, or with it, until all are had. */
+static bool has_unused_leases(const struct stage *stage, int path)
+{
+    const struct oracle *o = &stage->oracle;
+    int32_t had = 0;
+    bool waits = false;
+
+    for (guint i = 0; i < o->standing->len; i++) {
+        const struct contender_node *n = o->standing->pdata[i];
+        had += n->line == path && was_granted(stage, n);
+    }
+    for (guint i = 0; i < stage->acquisitions->len; i++) {
+        const struct acquisition *a = stage->acquisitions->pdata[i];
+        waits = waits || (a->path == path && !a->completed && !a->abandoned);
+    }
+    return waits && had < permits_limit(o, path);
+}
+
+/* Of a node, or that of a semaphore; NULL: nobody does. */
+static const char *where_one_waits_in_vain(const struct stage *stage)
 {
     const struct oracle *o = &stage->oracle;
 
     for (guint i = 0; i < o->standing->len; i++) {
         const struct contender_node *n = o->standing->pdata[i];
         if (has_room(o, n) && !was_granted(stage, n) && !lacks_numbers(o, n))
-            return n;
+            return n->path;
     }
+    for (int path = 0; client_leasing && path < PATHS; path++)
+        if (has_unused_leases(stage, path))
+            return client_paths[path];
     return NULL;
 }
 
 bool permits_are_used(const struct stage *stage)
 {
-    return who_waits_in_vain(stage) == NULL;
+    return where_one_waits_in_vain(stage) == NULL;
 }
 
 void permits_at_rest(struct stage *stage)
 {
-    const struct contender_node *n = who_waits_in_vain(stage);
+    const char *path = where_one_waits_in_vain(stage);
 
-    if (n)
-        stage_wrong(stage, "%s is not granted, though there is room and all is well", n->path);
+    if (path)
+        stage_wrong(stage, "%s is not granted, though there is room and all is well", path);
 }

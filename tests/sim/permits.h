@@ -8,7 +8,11 @@
  *  - a grant has as many permits as were asked for, and as many numbers where they were asked for,
  *    in order and below such a limit; of those who believe that they hold none has another's;
  *  - only who asks for more than the limit is refused for that;
- *  - when all is well, whoever finds room is granted, though others hold on. */
+ *  - when all is well, whoever finds room is granted, though others hold on.
+ *
+ * In Curator's layout the limit stays, and whoever is granted a permit found no more leases than
+ * that at some instant, with its own: so no more are held, whatever the order. When all is well,
+ * nobody waits, for the lock or with it, while there are fewer. */
 #ifndef SIM_PERMITS_H
 #define SIM_PERMITS_H
 
@@ -16,6 +20,10 @@
 
 void permits_init(struct oracle *o);
 void permits_clear(struct oracle *o);
+
+/* The limit now; and all are to agree on one, in Curator's layout. */
+int32_t permits_limit(const struct oracle *o, int line);
+void permits_agree(struct stage *stage, int line, int32_t limit);
 
 /* What its name says. */
 void permits_note_name(struct contender_node *n);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* least: in a thousand schedules. */
+/* least: in a thousand schedules; half as many of Curator's semaphores, which wait for a lock. */
 static const struct {
     const char *name;
     size_t at;
@@ -123,7 +123,8 @@ static bool is_needed(int i)
     if (is_of_retention(i))
         return client_retaining;
     if (is_of_permits(i))
-        return client_counting;
+        return client_counting &&
+               (!client_leasing || counts[i].at == offsetof(struct tally, served));
     return counts[i].of_all || !(client_sharing || client_counting);
 }
 
@@ -132,7 +133,7 @@ bool tally_suffices(const struct tally *t, uint64_t schedules)
     bool enough = true;
 
     for (int i = 0; i < COUNTS; i++) {
-        uint64_t least = counts[i].least * schedules / 1000;
+        const uint64_t least = counts[i].least * schedules / (client_leasing ? 2000 : 1000);
         if (*at(t, i) >= least || !is_needed(i))
             continue;
         printf("too few %s: %" PRIu64 ", at least %" PRIu64 " are needed\n", counts[i].name,
