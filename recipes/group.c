@@ -10,8 +10,7 @@ struct group_news group_see(struct group_node *told, struct group_node now, bool
     news.left = !same && told->czxid != 0;
     news.joined = !same && now.czxid != 0;
     news.changed = same;
-    if (now.czxid != 0)
-        news.at = same ? now.mzxid : now.czxid;
+    news.at = same ? now.mzxid : now.czxid;
     *told = now;
     return news;
 }

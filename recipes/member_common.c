@@ -144,7 +144,6 @@ void member_begin_leaving(struct member *m, struct member_actions *out, uint64_t
 
 void member_try_later(struct member *m, const struct member_event *ev, struct member_actions *out)
 {
-    m->tag++;
     m->refused = m->leaves || member_is_ending(m);
     m->back_off_ms = back_off_next(m->back_off_ms);
     member_act(out, MEMBER_ACT_ARM)->at = ev->now + m->back_off_ms * 1000000;
@@ -158,7 +157,6 @@ void member_finish(struct member *m, struct member_actions *out)
     member_move(m, MEMBER_OVER);
     m->czxid = 0;
     m->leaves = false;
-    m->tag++;
     member_act(out, MEMBER_ACT_DISARM);
     member_act(out, MEMBER_ACT_IGNORE);
     member_act(out, MEMBER_ACT_OVER);

@@ -34,7 +34,6 @@ static void on_leave(struct member *m, struct member_actions *out)
 static void check(struct member *m, struct member_actions *out)
 {
     m->checks = true;
-    m->refused = false;
     member_read_watching(m, out);
 }
 
@@ -117,12 +116,12 @@ void member_step_in(struct member *m, const struct member_event *ev, struct memb
     case MEMBER_EV_LEAVE:
         on_leave(m, out);
         break;
-    case MEMBER_EV_FIRED:
-        on_fired(m, ev, out);
-        break;
     case MEMBER_EV_TIMER:
         if (m->refused && !m->checks)
             check(m, out);
+        break;
+    case MEMBER_EV_FIRED:
+        on_fired(m, ev, out);
         break;
     case MEMBER_EV_NO_NODE:
         go_on_without(m, out);

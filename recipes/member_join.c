@@ -67,7 +67,7 @@ static void step_creating(struct member *m, const struct member_event *ev,
 
 static void on_read(struct member *m, const struct member_event *ev, struct member_actions *out)
 {
-    m->stands = m->refused = false;
+    m->stands = false;
     if (m->leaves) {
         if (ev->own)
             member_begin_leaving(m, out, ev->czxid);

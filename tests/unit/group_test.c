@@ -50,7 +50,9 @@ static void old_lists(void)
     CHECK(!group_list(&g, 6));
     CHECK(group_list(&g, 7));
     group_rewind(&g);
+    CHECK(group_list(&g, 0));
     CHECK(group_list(&g, 2));
+    CHECK(!group_list(&g, 1));
 }
 
 /* Only the same node can be older than it was. */

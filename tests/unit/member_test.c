@@ -63,8 +63,17 @@ static void put(GString *text, const struct member_action *a)
         g_string_append(text, "-fenced");
     if (a->kind == MEMBER_ACT_SET)
         g_string_append_printf(text, ":%d", a->version);
-    if (a->kind == MEMBER_ACT_ARM)
+    if (a->kind == MEMBER_ACT_ARM && CHECK_INT(a->at % 1000000, 0))
         g_string_append_printf(text, ":%d", (int)(a->at / 1000000));
+}
+
+static void check_tag(const struct member *m, const struct member_action *a)
+{
+    if (a->kind == MEMBER_ACT_SET)
+        CHECK_INT(a->tag, m->set_tag);
+    else if (a->kind == MEMBER_ACT_CREATE || a->kind == MEMBER_ACT_READ ||
+             a->kind == MEMBER_ACT_DELETE)
+        CHECK_INT(a->tag, m->tag);
 }
 
 static void play(const struct exchange *x)
@@ -77,8 +86,10 @@ static void play(const struct exchange *x)
         GString *text = g_string_new(NULL);
         ev.tag = ev.tag == STALE ? m.tag - 1 : ev.tag == OF_SET ? m.set_tag : m.tag;
         member_step(&m, &ev, &actions);
-        for (uint32_t i = 0; i < actions.count; i++)
+        for (uint32_t i = 0; i < actions.count; i++) {
             put(text, &actions.list[i]);
+            check_tag(&m, &actions.list[i]);
+        }
         g_string_append_printf(text, "%s= %s", text->len ? " " : "", member_state_name(m.state));
         if (!CHECK_STR(text->str, x->steps[k].acts))
             runner_fail(__FILE__, __LINE__, "%s, step %d", x->what, k + 1);
@@ -108,7 +119,18 @@ static void play_all(const struct exchange *rows, size_t count)
     {                                                                                              \
         EV(MARKED, .czxid = 5), "= in"                                                             \
     }
+#define AS_BEFORE(state)                                                                           \
+    {EV(STANDING), "= " state}, {EV(TIMER), "= " state},                                           \
+    {                                                                                              \
+        EV(BEGIN), "= " state                                                                      \
+    }
 #define JOINED BEGIN, MADE, SEEN, MARKED
+/* Nothing can stand: whoever may not see that is done. */
+#define LEFT_UNSEEN                                                                                \
+    {EV(LEAVE), "= creating"}, {EV(REFUSED), "read-once = reading"},                               \
+    {                                                                                              \
+        EV(REFUSED), "disarm ignore over = over"                                                   \
+    }
 #define OTHER                                                                                      \
     BEGIN, {EV(EXISTS), "read = reading"},                                                         \
     {                                                                                              \
@@ -138,6 +160,9 @@ static void joining(void)
           {EV(READ, .own = true, .czxid = 5, .version = 7), "mark:5 joined:5 = in"},
           {EV(MARKED, .czxid = 5), "set-fenced:7 = in"},
           {EV(SET), "written = in"}}},
+        {"when nothing is answered yet",
+         false,
+         {BEGIN, AS_BEFORE("creating"), {EV(EXISTS), "read = reading"}, AS_BEFORE("reading")}},
         {"gone when it was read",
          false,
          {BEGIN, {EV(EXISTS), "read = reading"}, {EV(NO_NODE), "create = creating"}}},
@@ -277,6 +302,13 @@ static void data(void)
           {EV(REFUSED), "unwritten = in"},
           {EV(STANDING), "= in"},
           {EV(UPDATE), "set-fenced:0 = in"}}},
+        {"refused, and another has the same",
+         false,
+         {JOINED,
+          {EV(UPDATE), "set-fenced:0 = in"},
+          {EV(REFUSED), "unwritten = in"},
+          {EV(FIRED), "read = in"},
+          {EV(READ, .czxid = 8, .same = true), "out:deleted unmark:5 judge:8 = judging"}}},
         {"the node was gone",
          false,
          {JOINED,
@@ -351,6 +383,11 @@ static void data(void)
 static void of_another(void)
 {
     static const struct exchange rows[] = {
+        {"while its mark is read", false, {OTHER, AS_BEFORE("judging")}},
+        {"while it is waited for", false, {WAITING, {EV(STANDING), "= waiting"}}},
+        {"while it is claimed",
+         false,
+         {OTHER, {EV(JUDGED, .dead = true), "claim:3 = claiming"}, AS_BEFORE("claiming")}},
         {"that lives",
          false,
          {WAITING,
@@ -374,6 +411,18 @@ static void of_another(void)
          {OTHER,
           {EV(JUDGED, .dead = true), "claim:3 = claiming"},
           {EV(UNMARKED), "create = creating"}}},
+        {"that has it again when the servers' data have gone back",
+         false,
+         {BEGIN,
+          {EV(EXISTS), "read = reading"},
+          {EV(READ, .czxid = 1), "judge:1 = judging"},
+          {EV(JUDGED), "arm:1 busy:1 = waiting"},
+          {EV(FIRED, .gone = true), "disarm create = creating"},
+          MADE,
+          {EV(FIRED, .gone = true), "out:deleted unmark:5 create = creating"},
+          {EV(EXISTS), "read = reading"},
+          {EV(READ, .czxid = 1), "judge:1 = judging"},
+          {EV(JUDGED), "arm:1 busy:1 = waiting"}}},
         {"that writes",
          false,
          {WAITING,
@@ -481,8 +530,39 @@ static void leaving(void)
           {EV(LEAVE), "= creating"},
           {EV(REFUSED), "read-once = reading"},
           {EV(REFUSED), "arm:2000 = reading"},
+          {EV(STANDING), "= reading"},
           {EV(TIMER), "read-once = reading"},
           {EV(READ, .own = true, .czxid = 5), "ignore delete = leaving"}}},
+        {"where it may have stood, was made, and deleted",
+         false,
+         {BEGIN,
+          {EV(EXISTS), "read = reading"},
+          {EV(REFUSED), "arm:1000 failed = backed off"},
+          {EV(TIMER), "disarm create = creating"},
+          MADE,
+          SEEN,
+          MARKED,
+          {EV(FIRED, .gone = true), "out:deleted unmark:5 create = creating"},
+          LEFT_UNSEEN}},
+        {"where it was another's, which is gone",
+         false,
+         {WAITING, {EV(FIRED, .gone = true), "disarm create = creating"}, LEFT_UNSEEN}},
+        {"where it was gone when it was read",
+         false,
+         {BEGIN, {EV(EXISTS), "read = reading"}, {EV(NO_NODE), "create = creating"}, LEFT_UNSEEN}},
+        {"while it is read",
+         false,
+         {BEGIN,
+          {EV(EXISTS), "read = reading"},
+          {EV(LEAVE), "= reading"},
+          {EV(READ, .own = true, .czxid = 5), "ignore delete = leaving"}}},
+        {"where it stood in another session, and nobody may see whose it is",
+         false,
+         {BEGIN,
+          {EV(EXISTS), "read = reading"},
+          {EV(REFUSED), "arm:1000 failed = backed off"},
+          {EV(REPLACED), "disarm create = creating"},
+          LEFT_UNSEEN}},
         {"where it is refused, and stands",
          false,
          {BEGIN,
@@ -504,7 +584,9 @@ static void leaving(void)
          {JOINED,
           {EV(LEAVE), "out:left ignore delete-fenced = leaving"},
           {EV(UNKNOWN), "pass = passing"},
+          AS_BEFORE("passing"),
           {EV(PASSED), "read-once = settling"},
+          AS_BEFORE("settling"),
           {EV(READ, .czxid = 6), "unmark:5 disarm ignore over = over"}}},
         {"and a late create has made another",
          false,
@@ -564,6 +646,7 @@ static void refused(void)
          false,
          {BEGIN,
           {EV(REFUSED), "arm:1000 failed = backed off"},
+          {EV(STANDING), "= backed off"},
           {EV(TIMER), "disarm create = creating"},
           {EV(REFUSED), "arm:2000 = backed off"},
           {EV(TIMER), "disarm create = creating"},
@@ -582,6 +665,21 @@ static void refused(void)
     };
 
     play_all(rows, G_N_ELEMENTS(rows));
+}
+
+/* After 2^32 updates they are not taken for none; those before it begins are none the less. */
+static void generations(void)
+{
+    const struct member_event update = EV(UPDATE), begin = EV(BEGIN);
+    struct member m = {.wanted = UINT32_MAX};
+    struct member_actions actions;
+
+    member_step(&m, &update, &actions);
+    CHECK_INT(m.wanted, 1);
+    member_step(&m, &update, &actions);
+    member_step(&m, &begin, &actions);
+    CHECK_INT(m.wanted, 2);
+    CHECK_INT(m.sent, 2);
 }
 
 /* What the invariant is asserted for. */
@@ -636,8 +734,8 @@ static void invariants(void)
 }
 
 static const struct test_case cases[] = {
-    {"joining", joining},       {"staying", staying}, {"data", data},
-    {"of_another", of_another}, {"leaving", leaving}, {"refused", refused},
-    {"invariants", invariants}, {NULL, NULL}};
+    {"joining", joining},         {"staying", staying},       {"data", data},
+    {"of_another", of_another},   {"leaving", leaving},       {"refused", refused},
+    {"generations", generations}, {"invariants", invariants}, {NULL, NULL}};
 
 const struct test_suite member_suite = {"member", NULL, NULL, cases};
