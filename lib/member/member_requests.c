@@ -153,12 +153,10 @@ static bool has_newest_data(const zkl_member *m, const struct store_reply *reply
 
 static void take_node(zkl_member *m, uint32_t tag, const struct store_reply *reply)
 {
-    const bool own = reply->ephemeral_owner != 0 && reply->ephemeral_owner == m->session->id;
+    const bool own = reply->ephemeral_owner == m->session->id;
 
-    if (!own && tag == m->machine.tag) {
-        m->other_session = reply->ephemeral_owner;
-        m->other = (struct process_id){.pid = 0};
-    }
+    m->other_session = reply->ephemeral_owner; /* if it is another's */
+    m->other = (struct process_id){.pid = 0};
     member_happens(m, (struct member_event){.kind = MEMBER_EV_READ,
                                             .tag = tag,
                                             .own = own,

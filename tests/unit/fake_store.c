@@ -7,7 +7,7 @@ enum { ASKED_MAX = 4096 };
 
 struct asked {
     enum store_kind kind;
-    char *path, *data, *changes;
+    char *path, *data, *changes, *changed_data;
     struct store_request what; /* but its pointers */
     store_done done;           /* NULL: answered */
     void *context;
@@ -51,6 +51,17 @@ static char *describe(const struct store_request *request)
     return g_string_free(text, FALSE);
 }
 
+/* What the changes write, one behind the other. */
+static char *written(const struct store_request *request)
+{
+    GString *text = g_string_new(NULL);
+
+    for (int i = 0; i < request->count; i++)
+        if (request->changes[i].data)
+            g_string_append_len(text, request->changes[i].data, request->changes[i].length);
+    return g_string_free(text, FALSE);
+}
+
 /* With a NUL behind it. */
 static char *copy(const char *data, int length)
 {
@@ -76,6 +87,7 @@ static bool fake_submit(struct store *store, const struct store_request *request
                                                   g_strdup(request->path),
                                                   copy(request->data, request->length),
                                                   describe(request),
+                                                  written(request),
                                                   *request,
                                                   done,
                                                   context};
@@ -110,6 +122,7 @@ static void fake_close(struct store *store)
         g_clear_pointer(&store->asked[i].path, g_free);
         g_clear_pointer(&store->asked[i].data, g_free);
         g_clear_pointer(&store->asked[i].changes, g_free);
+        g_clear_pointer(&store->asked[i].changed_data, g_free);
     }
     store->count = 0;
     if (pthread_create(&thread, NULL, report_closed, g_memdup2(&fake.sink, sizeof fake.sink)) == 0)
@@ -295,4 +308,13 @@ char *fake_changes(const char *path)
     char *changes = a ? g_strdup(a->changes) : NULL;
     pthread_mutex_unlock(fake.sink.monitor);
     return changes;
+}
+
+char *fake_changed_data(const char *path)
+{
+    pthread_mutex_lock(fake.sink.monitor);
+    struct asked *a = find(STORE_MULTI, path);
+    char *data = a ? g_strdup(a->changed_data) : NULL;
+    pthread_mutex_unlock(fake.sink.monitor);
+    return data;
 }

@@ -39,6 +39,7 @@ bool fake_is_watching(enum store_kind kind, const char *path); /* it asks for a 
 char *fake_created_name(const char *path, int number);
 /* A STORE_MULTI's changes as "set /a/b 0; delete /c -1", NULL if there is none. */
 char *fake_changes(const char *path);
+char *fake_changed_data(const char *path); /* all that these write, one behind the other */
 
 #define ANSWER(kind, path, ...) CHECK(fake_answer(kind, path, (struct store_reply){__VA_ARGS__}))
 

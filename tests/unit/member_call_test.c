@@ -1,0 +1,293 @@
+/* How the calls of a member's users end. */
+#include "lib/member/process.h"
+#include "member_story.h"
+#include "suites.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define LEFT "/g/a: the member has left"
+
+static void waits(void)
+{
+    struct member_outcome before, behind, later;
+
+    mstory_begin(NULL);
+    mstory_wait(ZKL_FOREVER, &before);
+    mstory_pending(&before);
+    mstory_joined();
+    mstory_ended(&before, 0, NULL);
+    mstory_wait(ZKL_FOREVER, &behind);
+    mstory_ended(&behind, 0, NULL);
+    mstory_replace(FAKE_SESSION_ID + 1);
+    mstory_wait(ZKL_FOREVER, &later);
+    mstory_pending(&later);
+    ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_OK, .czxid = 9);
+    mstory_ended(&later, 0, NULL);
+    mstory_end();
+}
+
+/* Each when its data, or newer ones, are there. */
+static void updates_in_turn(void)
+{
+    struct member_outcome o[3];
+
+    mstory_begin(NULL);
+    mstory_joined();
+    mstory_update("two", &o[0]);
+    mstory_update("three", &o[1]);
+    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_OK);
+    mstory_ended(&o[0], 0, NULL);
+    mstory_pending(&o[1]);
+    mstory_update("four", &o[2]);
+    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_OK);
+    mstory_ended(&o[1], 0, NULL);
+    mstory_pending(&o[2]);
+    char *data = fake_changed_data(STORY_NODE);
+    CHECK_STR(data, "four");
+    g_free(data);
+    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_NOAUTH);
+    mstory_ended(&o[2], ZKL_EACCES, NULL);
+    mstory_end();
+}
+
+/* An update that is refused ends those before it, not those behind. */
+static void refused_in_turn(void)
+{
+    struct member_outcome first, second;
+
+    mstory_begin(NULL);
+    mstory_joined();
+    mstory_update("two", &first);
+    mstory_update("three", &second);
+    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_NOAUTH);
+    mstory_ended(&first, ZKL_EACCES, NULL);
+    CHECK_STR(first.error.path, "/g/a");
+    mstory_pending(&second);
+    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_OK);
+    mstory_ended(&second, 0, NULL);
+    mstory_end();
+}
+
+/* Whoever waits to be in, or to be written, is told that neither can be now. */
+static void create_is_refused(void)
+{
+    struct member_outcome in, written;
+
+    mstory_begin(NULL);
+    mstory_wait(ZKL_FOREVER, &in);
+    mstory_update("two", &written);
+    ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_NOAUTH);
+    mstory_ended(&in, ZKL_EACCES, NULL);
+    mstory_ended(&written, ZKL_EACCES, NULL);
+    hand_pass(mstory.s, 1000);
+    const struct store_request r = fake_request(STORE_CREATE, STORY_NODE);
+    CHECK_STR(r.data, "two");
+    mstory_end();
+}
+
+/* The reason, as far as it is known better than that the time has passed. */
+static void time_passes(void)
+{
+    struct member_outcome in, out;
+    char *why = g_strdup_printf("/g/a: %s", zkl_strerror(ZKL_ETIMEDOUT));
+
+    mstory_begin(NULL);
+    mstory_wait(300, &in);
+    hand_pass(mstory.s, 299);
+    mstory_pending(&in);
+    hand_pass(mstory.s, 1);
+    mstory_ended(&in, ZKL_ETIMEDOUT, NULL);
+    fake_event(STORE_EV_DOWN);
+    mstory_wait(300, &in);
+    hand_pass(mstory.s, 300);
+    mstory_ended(&in, ZKL_EUNREACHABLE, NULL);
+    fake_event(STORE_EV_UP);
+    ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_NOAUTH);
+    mstory_wait(300, &in);
+    mstory_leave(300, &out);
+    hand_pass(mstory.s, 300);
+    mstory_ended(&in, ZKL_EPERM, LEFT);
+    mstory_ended(&out, ZKL_ETIMEDOUT, NULL);
+    g_free(why);
+    mstory_end();
+}
+
+static void is_backed_off(void)
+{
+    struct member_outcome in;
+
+    mstory_begin(NULL);
+    ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_NOAUTH);
+    mstory_wait(300, &in);
+    hand_pass(mstory.s, 300);
+    mstory_ended(&in, ZKL_EACCES, NULL);
+    mstory_end();
+}
+
+/* Who has the id is said, also to those who call later; without a connection that is the reason. */
+static void another_has_the_id(void)
+{
+    struct process_id self;
+    char text[PROCESS_ID_TEXT];
+    const char *prefix = "/g/a: session 0x9 has this id";
+
+    process_self(&self);
+    const int length = (int)process_id_write(&self, text);
+    for (int named = 0; named < 2; named++) {
+        struct member_outcome in;
+        char *why = named ? g_strdup_printf("%s, of %s pid %d", prefix, self.host, (int)getpid())
+                          : g_strdup(prefix);
+        mstory_begin(NULL);
+        mstory_taken(STORY_OTHER);
+        ANSWER(STORE_GET, STORY_OTHER_MARK, .rc = named ? STORE_OK : STORE_NONODE,
+               .ephemeral_owner = STORY_OTHER, .data = text, .length = length);
+        mstory_wait(300, &in);
+        hand_pass(mstory.s, 300);
+        mstory_ended(&in, ZKL_EBUSY, why);
+        CHECK_STR(in.error.path, "/g/a");
+        fake_event(STORE_EV_DOWN);
+        mstory_wait(300, &in);
+        hand_pass(mstory.s, 300);
+        mstory_ended(&in, ZKL_EUNREACHABLE, NULL);
+        mstory_end();
+        g_free(why);
+    }
+}
+
+static void leaving_ends_calls(void)
+{
+    struct member_outcome in, written, out, again;
+
+    mstory_begin(NULL);
+    mstory_wait(ZKL_FOREVER, &in);
+    mstory_update("two", &written);
+    mstory_leave(ZKL_FOREVER, &out);
+    mstory_ended(&in, ZKL_EPERM, LEFT);
+    mstory_ended(&written, ZKL_EPERM, LEFT);
+    CHECK_STR(in.error.path, "/g/a");
+    mstory_pending(&out);
+    CHECK_INT(zkl_member_wait_async(mstory.m, 0, mstory_done, &in), ZKL_EPERM);
+    CHECK_INT(zkl_member_update_async(mstory.m, "x", 1, 0, mstory_done, &in), ZKL_EPERM);
+    mstory_leave(ZKL_FOREVER, &again);
+    ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_OK, .czxid = 5);
+    CHECK(!fake_is_asked(STORE_CREATE, STORY_MARK)); /* it goes at once */
+    ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_OK);
+    mstory_ended(&out, 0, NULL);
+    mstory_ended(&again, 0, NULL);
+    mstory_told("left");
+    mstory_leave(ZKL_FOREVER, &again);
+    mstory_ended(&again, 0, NULL);
+    CHECK(!fake_is_asked(STORE_DELETE, STORY_NODE));
+    mstory_end();
+}
+
+static void freeing_ends_calls(void)
+{
+    struct member_outcome in, out;
+
+    mstory_begin(NULL);
+    mstory_joined();
+    mstory_told("joined 5");
+    mstory_leave(ZKL_FOREVER, &out);
+    mstory_free();
+    mstory_ended(&out, ZKL_ECLOSED, "the member was freed");
+    CHECK_STR(out.error.path, "/g/a");
+    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_OK);
+    mstory_told("left");
+    mstory_end();
+    mstory_begin(NULL);
+    mstory_wait(ZKL_FOREVER, &in);
+    mstory_free();
+    mstory_ended(&in, ZKL_ECLOSED, "the member was freed");
+    ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_OK, .czxid = 5);
+    ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_OK);
+    mstory_told("left");
+    mstory_end();
+}
+
+static void closing_ends_calls(void)
+{
+    struct member_outcome in, out, late;
+
+    for (int joined = 0; joined < 2; joined++) {
+        mstory_begin(NULL);
+        if (joined)
+            mstory_joined();
+        else
+            mstory_wait(ZKL_FOREVER, &in);
+        mstory_told(joined ? "joined 5" : "");
+        mstory_leave(ZKL_FOREVER, &out);
+        hand_close(mstory.s);
+        CHECK_INT(out.calls, 1);
+        CHECK_INT(out.error.code, ZKL_ECLOSED);
+        CHECK_STR(mstory.told->str, "left the session was closed");
+        CHECK_INT(zkl_member_wait_async(mstory.m, 0, mstory_done, &late), ZKL_ECLOSED);
+        CHECK_INT(zkl_member_leave_async(mstory.m, 0, mstory_done, &late), ZKL_ECLOSED);
+        CHECK_INT(zkl_member_state(mstory.m), ZKL_RELEASED);
+        mstory_free();
+        g_string_free(mstory.told, TRUE);
+    }
+}
+
+/* For good: one that joins then is told the same. */
+static void credentials_are_refused(void)
+{
+    struct member_outcome in;
+    char *why = g_strdup_printf("left %s", zkl_strerror(ZKL_EAUTH));
+    zkl_member *other;
+
+    mstory_begin(NULL);
+    mstory_wait(ZKL_FOREVER, &in);
+    fake_event(STORE_EV_AUTH);
+    mstory_ended(&in, ZKL_EAUTH, NULL);
+    mstory_told(why);
+    CHECK_INT(zkl_member_wait_async(mstory.m, 0, mstory_done, &in), ZKL_EPERM);
+    REQUIRE(zkl_member_join(&other, mstory.s, "/g", "b", NULL, 0, NULL) == 0);
+    CHECK_INT(zkl_member_state(other), ZKL_RELEASED);
+    CHECK(!fake_is_asked(STORE_CREATE, "/root/g/b"));
+    zkl_member_free(other);
+    g_free(why);
+    mstory_end();
+}
+
+static void no_member_given(void)
+{
+    zkl_deadline deadline;
+
+    mstory_begin(NULL);
+    CHECK_INT(zkl_member_state(NULL), ZKL_LOST);
+    CHECK(zkl_member_token(NULL) == 0);
+    CHECK_INT(zkl_member_remaining_ms(NULL), 0);
+    CHECK_INT(zkl_member_deadline(NULL, &deadline), ZKL_EINVAL);
+    CHECK_INT(zkl_member_deadline(mstory.m, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_member_wait(NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_member_update(NULL, "x", 1, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_member_leave(NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_member_wait_async(NULL, 0, mstory_done, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_member_update_async(NULL, "x", 1, 0, mstory_done, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_member_leave_async(NULL, 0, mstory_done, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_member_wait_async(mstory.m, 0, NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_member_update_async(mstory.m, "x", 1, 0, NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_member_leave_async(mstory.m, 0, NULL, NULL), ZKL_EINVAL);
+    zkl_member_free(NULL);
+    mstory_end();
+}
+
+static const struct test_case cases[] = {
+    {"waits", waits},
+    {"updates_in_turn", updates_in_turn},
+    {"refused_in_turn", refused_in_turn},
+    {"create_is_refused", create_is_refused},
+    {"time_passes", time_passes},
+    {"is_backed_off", is_backed_off},
+    {"another_has_the_id", another_has_the_id},
+    {"leaving_ends_calls", leaving_ends_calls},
+    {"freeing_ends_calls", freeing_ends_calls},
+    {"closing_ends_calls", closing_ends_calls},
+    {"credentials_are_refused", credentials_are_refused},
+    {"no_member_given", no_member_given},
+    {NULL, NULL},
+};
+
+const struct test_suite member_call_suite = {.name = "member_call", .cases = cases};

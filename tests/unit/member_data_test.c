@@ -1,0 +1,262 @@
+/* How a member sets its data, and how it leaves: with a mark as a fence or without. */
+#include "lib/member/member.h"
+#include "member_story.h"
+#include "suites.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* ---- data ---- */
+
+static void is_set(void)
+{
+    static const struct {
+        enum store_rc rc;
+        int failed;
+        enum store_kind next; /* about the node; STORE_SYNC: nothing */
+        const char *told;
+        int ends; /* the update with that; 1: not yet */
+    } rows[] = {
+        {STORE_OK, 0, STORE_SYNC, "", 0},
+        {STORE_BADVERSION, 1, STORE_GET, "", 1},
+        {STORE_UNKNOWN, 0, STORE_GET, "", 1},
+        {STORE_NONODE, 1, STORE_CREATE, "gone 5 deleted", 1},
+        {STORE_NONODE, 0, STORE_SET, "", 1}, /* there is no mark */
+        {STORE_NOAUTH, 1, STORE_SYNC, "", ZKL_EACCES},
+        {STORE_BAD, 1, STORE_SYNC, "", ZKL_EPROTO},
+    };
+    static const enum store_kind kinds[] = {STORE_GET, STORE_CREATE, STORE_SET, STORE_MULTI};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct member_outcome o;
+        mstory_begin(NULL);
+        mstory_joined();
+        mstory_told("joined 5");
+        mstory_update("two", &o);
+        mstory_sets(true, "two", 0);
+        ANSWER(STORE_MULTI, STORY_NODE, .rc = rows[i].rc, .failed = rows[i].failed);
+        for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++)
+            CHECK_INT(fake_is_asked(kinds[k], STORY_NODE), rows[i].next == kinds[k]);
+        mstory_told(rows[i].told);
+        if (rows[i].ends <= 0)
+            mstory_ended(&o, rows[i].ends, NULL);
+        else
+            mstory_pending(&o);
+        mstory_end();
+    }
+}
+
+static void is_set_plainly(void)
+{
+    static const struct {
+        enum store_rc rc;
+        enum store_kind next;
+        int ends;
+    } rows[] = {{STORE_OK, STORE_SYNC, 0},
+                {STORE_BADVERSION, STORE_GET, 1},
+                {STORE_UNKNOWN, STORE_GET, 1},
+                {STORE_NONODE, STORE_CREATE, 1},
+                {STORE_NOAUTH, STORE_SYNC, ZKL_EACCES}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct member_outcome o;
+        mstory_begin(NULL);
+        mstory_created();
+        mstory_read();
+        ANSWER(STORE_CREATE, STORY_MARK, .rc = STORE_NOAUTH);
+        mstory_update("two", &o);
+        mstory_sets(false, "two", 0);
+        ANSWER(STORE_SET, STORY_NODE, .rc = rows[i].rc);
+        CHECK(!fake_is_asked(STORE_SET, STORY_NODE));
+        CHECK_INT(fake_is_asked(STORE_GET, STORY_NODE), rows[i].next == STORE_GET);
+        CHECK_INT(fake_is_asked(STORE_CREATE, STORY_NODE), rows[i].next == STORE_CREATE);
+        if (rows[i].ends <= 0)
+            mstory_ended(&o, rows[i].ends, NULL);
+        else
+            mstory_pending(&o);
+        mstory_end();
+    }
+}
+
+static void counts_versions(void)
+{
+    struct member_outcome o;
+
+    mstory_begin(NULL);
+    mstory_created();
+    mstory_read();
+    ANSWER(STORE_CREATE, STORY_MARK, .rc = STORE_NOAUTH);
+    mstory_update("two", &o);
+    ANSWER(STORE_SET, STORY_NODE, .rc = STORE_OK);
+    mstory_update("three", &o);
+    mstory_sets(false, "three", 1);
+    mstory_end();
+}
+
+/* ---- leaving ---- */
+
+static void check_deletes(void)
+{
+    char *changes = fake_changes(STORY_NODE);
+    char *data = fake_changed_data(STORY_NODE);
+
+    CHECK_STR(changes, "delete " STORY_MARK " -1; delete " STORY_NODE " -1");
+    CHECK_STR(data, "");
+    g_free(data);
+    g_free(changes);
+}
+
+static void leaves(void)
+{
+    static const struct {
+        enum store_rc rc;
+        int failed;
+        enum store_kind next; /* STORE_SYNC: it is over */
+    } rows[] = {{STORE_OK, 0, STORE_SYNC},
+                {STORE_NONODE, 1, STORE_SYNC},
+                {STORE_NONODE, 0, STORE_DELETE},
+                {STORE_UNKNOWN, 0, STORE_SET}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct member_outcome o;
+        mstory_begin(NULL);
+        mstory_joined();
+        mstory_told("joined 5");
+        mstory_leave(ZKL_FOREVER, &o);
+        CHECK(!fake_is_asked(STORE_UNWATCH, STORY_NODE));
+        check_deletes();
+        ANSWER(STORE_MULTI, STORY_NODE, .rc = rows[i].rc, .failed = rows[i].failed);
+        CHECK(!fake_is_asked(STORE_MULTI, STORY_NODE));
+        CHECK_INT(fake_is_asked(STORE_DELETE, STORY_NODE), rows[i].next == STORE_DELETE);
+        CHECK_INT(fake_is_asked(STORE_SET, STORY_NODE), rows[i].next == STORE_SET);
+        CHECK_INT(fake_is_asked(STORE_DELETE, STORY_MARK), rows[i].failed == 1);
+        if (rows[i].next == STORE_SYNC) {
+            mstory_ended(&o, 0, NULL);
+            mstory_told("left");
+        } else {
+            mstory_pending(&o);
+        }
+        mstory_end();
+    }
+}
+
+static void leaves_without_a_mark(void)
+{
+    static const enum store_rc rows[] = {STORE_OK, STORE_NONODE, STORE_UNKNOWN};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct member_outcome o;
+        mstory_begin(NULL);
+        mstory_created();
+        ANSWER(STORE_CREATE, STORY_MARK, .rc = STORE_NOAUTH);
+        mstory_told("joined 5");
+        mstory_leave(ZKL_FOREVER, &o);
+        CHECK(!fake_is_asked(STORE_MULTI, STORY_NODE));
+        ANSWER(STORE_DELETE, STORY_NODE, .rc = rows[i]);
+        CHECK(!fake_is_asked(STORE_DELETE, STORY_NODE));
+        CHECK_INT(fake_is_asked(STORE_SET, STORY_NODE), rows[i] == STORE_UNKNOWN);
+        mstory_told(rows[i] == STORE_UNKNOWN ? "" : "left");
+        mstory_end();
+    }
+}
+
+/* What the quorum refuses goes before the question whose the node is. */
+static void asks_what_became_of_it(void)
+{
+    static const enum store_rc passed[] = {STORE_OK, STORE_BADVERSION, STORE_NONODE, STORE_NOAUTH};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(passed); i++) {
+        struct member_outcome o;
+        mstory_begin(NULL);
+        mstory_joined();
+        mstory_told("joined 5");
+        mstory_leave(ZKL_FOREVER, &o);
+        ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_UNKNOWN);
+        CHECK_INT(fake_request(STORE_SET, STORY_NODE).version, INT_MAX);
+        CHECK(!mstory.m->timer.at);
+        CHECK(!fake_is_asked(STORE_GET, STORY_NODE));
+        ANSWER(STORE_SET, STORY_NODE, .rc = passed[i]);
+        CHECK(fake_is_asked(STORE_GET, STORY_NODE));
+        CHECK(!fake_is_watching(STORE_GET, STORY_NODE));
+        ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5,
+               .ephemeral_owner = FAKE_SESSION_ID);
+        check_deletes();
+        ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_OK);
+        mstory_ended(&o, 0, NULL);
+        mstory_told("left");
+        CHECK(!fake_is_asked(STORE_UNWATCH, STORY_NODE)); /* the delete fires it */
+        fake_watch(STORY_NODE, true);
+        CHECK_INT(mstory.s->watched_bytes, 0);
+        mstory_end();
+    }
+}
+
+/* The session ends with it, as nobody else needs it. */
+static void may_not_leave(void)
+{
+    struct member_outcome first, second;
+
+    mstory_begin(NULL);
+    mstory_joined();
+    mstory_told("joined 5");
+    mstory_leave(ZKL_FOREVER, &first);
+    mstory_leave(ZKL_FOREVER, &second);
+    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_NOAUTH, .failed = 1);
+    mstory_ended(&first, ZKL_EACCES, NULL);
+    mstory_ended(&second, ZKL_EACCES, NULL);
+    CHECK_STR(first.error.path, "/g/a");
+    CHECK(mstory_logged("cannot delete /g/a: "));
+    CHECK(g_str_has_prefix(mstory.told->str, "failed /g/a: "));
+    g_string_truncate(mstory.told, 0);
+    CHECK_INT(mstory.s->orphans, 1);
+    mstory.log[0] = '\0';
+    hand_pass(mstory.s, 0);
+    CHECK_INT(mstory.s->id, 0);
+    CHECK_INT(mstory.s->orphans, 0);
+    mstory_told("left");
+    mstory_end();
+}
+
+/* Or it is deleted at last: whoever holds the session keeps it. */
+static void may_leave_later(void)
+{
+    struct acquisition holder;
+    struct member_outcome o;
+
+    mstory_begin(NULL);
+    hand_stand_alone(mstory.s);
+    hand_hold(&holder, mstory.s);
+    mstory_joined();
+    mstory_leave(ZKL_FOREVER, &o);
+    for (int64_t pause = 1000; pause <= 2000; pause *= 2) {
+        ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_NOAUTH, .failed = 1);
+        CHECK_INT(mstory.s->orphans, 1);
+        hand_pass_proved(mstory.s, pause);
+        ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5,
+               .ephemeral_owner = FAKE_SESSION_ID);
+    }
+    CHECK(mstory_logged("cannot delete"));
+    CHECK(!strstr(strstr(mstory.log, "cannot delete") + 1, "cannot delete")); /* once */
+    check_deletes();
+    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_OK);
+    CHECK_INT(mstory.s->orphans, 0);
+    CHECK(mstory.s->id != 0);
+    hand_leave(&holder);
+    hand_pass_proved(mstory.s, 1000);
+    CHECK(mstory.s->id != 0);
+    mstory_end();
+}
+
+static const struct test_case cases[] = {
+    {"is_set", is_set},
+    {"is_set_plainly", is_set_plainly},
+    {"counts_versions", counts_versions},
+    {"leaves", leaves},
+    {"leaves_without_a_mark", leaves_without_a_mark},
+    {"asks_what_became_of_it", asks_what_became_of_it},
+    {"may_not_leave", may_not_leave},
+    {"may_leave_later", may_leave_later},
+    {NULL, NULL},
+};
+
+const struct test_suite member_data_suite = {.name = "member_data", .cases = cases};
