@@ -180,9 +180,31 @@ static void nothing_is_late_in_another_session(void)
         fake_event(STORE_EV_EXPIRED);
         fake_event(STORE_EV_BEGIN);
         fake_event(STORE_EV_UP);
-        hand_pass(s, 1000);
+        hand_pass(s, 1000 * 1000);
         CHECK(!fake_is_asked(STORE_LIST, "/root/l"));
         hand_close(s);
+    }
+}
+
+/* Likewise where nothing will work any more, and a list is answered all the same. */
+static void nothing_is_late_behind_the_end(void)
+{
+    for (int asked = 0; asked < 2; asked++) {
+        s = hand_session();
+        char *late = leave(4), *name = strrchr(late, '/') + 1;
+        hand_pass(s, asked ? 1000 : 500);
+        fake_event(STORE_EV_AUTH);
+        if (asked)
+            list(1, &name);
+        hand_pass(s, 1000 * 1000);
+        CHECK(!fake_is_asked(STORE_LIST, "/root/l"));
+        CHECK(!fake_is_asked(STORE_DELETE, late));
+        hand_close(s);
+        s = hand_session();
+        g_free(leave(4));
+        hand_pass(s, asked ? 1000 : 500);
+        hand_close(s);
+        g_free(late);
     }
 }
 
@@ -193,6 +215,7 @@ static const struct test_case cases[] = {
     {"begins_anew_while_it_lists", begins_anew_while_it_lists},
     {"forgets_the_oldest", forgets_the_oldest},
     {"nothing_is_late_in_another_session", nothing_is_late_in_another_session},
+    {"nothing_is_late_behind_the_end", nothing_is_late_behind_the_end},
     {NULL, NULL},
 };
 

@@ -86,6 +86,7 @@ int main(int argc, char **argv)
         &session_suite,
         &servers_suite,
         &barrier_suite,
+        &barrier_call_suite,
         &group_suite,
         &members_watch_suite,
         &shards_suite,

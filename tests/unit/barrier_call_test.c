@@ -1,0 +1,421 @@
+/* Calls of barriers over a store that answers what the test says: what they ask for, and how they
+ * end. tests/sim/barriers plays them in a world. */
+#include "by_hand.h"
+#include "suites.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define NODE "/root/b/c"
+
+struct outcome {
+    int calls, code;
+    char text[128];
+};
+
+static zkl_session *s;
+static zkl_barrier *b;
+
+static void on_done(const zkl_error *err, void *data)
+{
+    struct outcome *o = data;
+
+    o->calls++;
+    o->code = err ? err->code : 0;
+    g_strlcpy(o->text, err ? err->text : "", sizeof o->text);
+}
+
+static void check_ended(const struct outcome *o, int code)
+{
+    zkl_session_dispatch(s);
+    CHECK_INT(o->calls, 1);
+    CHECK_INT(o->code, code);
+}
+
+static void check_pending(const struct outcome *o)
+{
+    zkl_session_dispatch(s);
+    CHECK_INT(o->calls, 0);
+}
+
+static void begin_with(const zkl_barrier_options *options)
+{
+    s = hand_session();
+    REQUIRE(zkl_barrier_new(&b, s, "/b/c", options) == 0);
+}
+
+static void end(void)
+{
+    zkl_barrier_free(b);
+    hand_close(s);
+}
+
+static void wait_for(struct outcome *o)
+{
+    *o = (struct outcome){.calls = 0};
+    CHECK_INT(zkl_barrier_wait_async(b, ZKL_FOREVER, on_done, o), 0);
+}
+
+/* ---- closing and opening: these block ---- */
+
+struct blocking {
+    int (*call)(zkl_barrier *b, int64_t timeout_ms);
+    int code;
+    zkl_error why;
+    pthread_t thread;
+};
+
+static void *run(void *data)
+{
+    struct blocking *c = data;
+
+    c->code = c->call(b, ZKL_FOREVER);
+    zkl_last_error(&c->why);
+    return NULL;
+}
+
+static void call(struct blocking *c, int (*fn)(zkl_barrier *b, int64_t timeout_ms),
+                 enum store_kind kind)
+{
+    *c = (struct blocking){.call = fn};
+    REQUIRE(pthread_create(&c->thread, NULL, run, c) == 0);
+    while (!fake_is_asked(kind, NODE))
+        g_usleep(1000);
+}
+
+static void check_returns(struct blocking *c, int code)
+{
+    pthread_join(c->thread, NULL);
+    CHECK_INT(c->code, code);
+    if (code && code != ZKL_ECLOSED)
+        CHECK_STR(c->why.path, "/b/c");
+}
+
+static void closes(void)
+{
+    static const enum store_mode modes[] = {
+        [ZKL_PARENTS_CONTAINER] = STORE_CONTAINER, [ZKL_PARENTS_PERSISTENT] = STORE_PERSISTENT};
+    struct blocking c;
+
+    for (int parents = 0; parents < 2; parents++) {
+        zkl_barrier_options o = ZKL_BARRIER_OPTIONS_INIT;
+        o.name = parents ? "me" : NULL;
+        o.parents = (zkl_parents)parents;
+        begin_with(&o);
+        call(&c, zkl_barrier_set, STORE_CREATE);
+        const struct store_request r = fake_request(STORE_CREATE, NODE);
+        CHECK_INT(r.mode, STORE_PERSISTENT);
+        CHECK_INT(r.length, strlen(r.data));
+        CHECK_INT(strcmp(r.data, "me") == 0, parents);
+        ANSWER(STORE_CREATE, NODE, .rc = STORE_NONODE);
+        CHECK_INT(fake_request(STORE_CREATE, "/root").mode, modes[parents]);
+        CHECK_INT(fake_request(STORE_CREATE, "/root/b").mode, modes[parents]);
+        ANSWER(STORE_CREATE, "/root", .rc = STORE_EXISTS);
+        ANSWER(STORE_CREATE, "/root/b", .rc = STORE_OK);
+        ANSWER(STORE_CREATE, NODE, .rc = parents ? STORE_EXISTS : STORE_OK);
+        check_returns(&c, 0);
+        end();
+    }
+}
+
+static void may_not_close(void)
+{
+    static const struct {
+        enum store_rc node, parent;
+        int code;
+    } rows[] = {{STORE_NOAUTH, STORE_OK, ZKL_EACCES},
+                {STORE_NOCHILDREN, STORE_OK, ZKL_EPATH},
+                {STORE_BAD, STORE_OK, ZKL_EPROTO},
+                {STORE_NONODE, STORE_NOAUTH, ZKL_EACCES}};
+    struct blocking c;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        begin_with(NULL);
+        call(&c, zkl_barrier_set, STORE_CREATE);
+        ANSWER(STORE_CREATE, NODE, .rc = rows[i].node);
+        if (rows[i].node == STORE_NONODE) {
+            ANSWER(STORE_CREATE, "/root", .rc = STORE_EXISTS);
+            ANSWER(STORE_CREATE, "/root/b", .rc = rows[i].parent);
+        }
+        check_returns(&c, rows[i].code);
+        CHECK(!fake_is_asked(STORE_CREATE, NODE));
+        end();
+    }
+}
+
+static void opens(void)
+{
+    static const struct {
+        enum store_rc rc;
+        int code;
+    } rows[] = {{STORE_OK, 0},
+                {STORE_NONODE, 0},
+                {STORE_NOTEMPTY, ZKL_ENOTEMPTY},
+                {STORE_NOAUTH, ZKL_EACCES}};
+    struct blocking c;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        begin_with(NULL);
+        call(&c, zkl_barrier_remove, STORE_DELETE);
+        ANSWER(STORE_DELETE, NODE, .rc = rows[i].rc);
+        check_returns(&c, rows[i].code);
+        end();
+    }
+}
+
+static void next_session(void)
+{
+    fake_event(STORE_EV_EXPIRED);
+    fake_event(STORE_EV_BEGIN);
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+}
+
+/* Each goes on in the next session, also in the middle of its parents. */
+static void goes_on_in_the_next_session(void)
+{
+    struct blocking c;
+
+    begin_with(NULL);
+    call(&c, zkl_barrier_remove, STORE_DELETE);
+    next_session();
+    CHECK_INT(fake_count(STORE_DELETE, NODE), 1);
+    ANSWER(STORE_DELETE, NODE, .rc = STORE_OK);
+    check_returns(&c, 0);
+    call(&c, zkl_barrier_set, STORE_CREATE);
+    next_session();
+    CHECK_INT(fake_count(STORE_CREATE, NODE), 1);
+    ANSWER(STORE_CREATE, NODE, .rc = STORE_NONODE);
+    next_session();
+    CHECK_INT(fake_count(STORE_CREATE, NODE), 1);
+    ANSWER(STORE_CREATE, NODE, .rc = STORE_OK);
+    check_returns(&c, 0);
+    end();
+}
+
+static void closing_ends_calls(void)
+{
+    struct blocking set, removal;
+    struct outcome o;
+
+    begin_with(NULL);
+    call(&set, zkl_barrier_set, STORE_CREATE);
+    call(&removal, zkl_barrier_remove, STORE_DELETE);
+    wait_for(&o);
+    session_ref(s);
+    hand_close(s);
+    check_returns(&set, ZKL_ECLOSED);
+    check_returns(&removal, ZKL_ECLOSED);
+    CHECK_INT(o.calls, 1);
+    CHECK_INT(o.code, ZKL_ECLOSED);
+    CHECK_INT(zkl_barrier_wait_async(b, 0, on_done, &o), ZKL_ECLOSED);
+    CHECK_INT(zkl_barrier_wait(b, 0), ZKL_ECLOSED);
+    zkl_barrier_free(b);
+    CHECK_INT(zkl_barrier_new(&b, s, "/b", NULL), ZKL_ECLOSED);
+    session_unref(s);
+}
+
+/* What is asked for is over: nothing more is asked. */
+static void freeing_ends_calls(void)
+{
+    struct outcome first, second;
+
+    begin_with(NULL);
+    wait_for(&first);
+    ANSWER(STORE_SYNC, NODE, .rc = STORE_OK);
+    ANSWER(STORE_GET, NODE, .rc = STORE_OK);
+    wait_for(&second);
+    zkl_barrier_free(b);
+    check_ended(&first, ZKL_ECLOSED);
+    check_ended(&second, ZKL_ECLOSED);
+    CHECK_STR(first.text, "the barrier was freed");
+    ANSWER(STORE_GET, NODE, .rc = STORE_OK);
+    CHECK(fake_is_asked(STORE_UNWATCH, NODE));
+    hand_close(s);
+    zkl_barrier_free(NULL);
+}
+
+/* ---- waiting ---- */
+
+static void waits(void)
+{
+    struct outcome o;
+
+    begin_with(NULL);
+    wait_for(&o);
+    CHECK(fake_place(STORE_SYNC, NODE) < fake_place(STORE_GET, NODE));
+    CHECK(fake_is_watching(STORE_GET, NODE));
+    ANSWER(STORE_SYNC, NODE, .rc = STORE_OK);
+    ANSWER(STORE_GET, NODE, .rc = STORE_OK);
+    check_pending(&o);
+    fake_watch(NODE, false); /* somebody has written into it */
+    check_pending(&o);
+    CHECK(!fake_is_asked(STORE_SYNC, NODE));
+    ANSWER(STORE_GET, NODE, .rc = STORE_OK);
+    fake_watch(NODE, true);
+    check_ended(&o, 0);
+    CHECK(!fake_is_asked(STORE_UNWATCH, NODE));
+    wait_for(&o);
+    ANSWER(STORE_GET, NODE, .rc = STORE_NONODE);
+    check_ended(&o, 0);
+    ANSWER(STORE_SYNC, NODE, .rc = STORE_OK);
+    wait_for(&o);
+    ANSWER(STORE_SYNC, NODE, .rc = STORE_NOAUTH); /* the read tells */
+    check_pending(&o);
+    ANSWER(STORE_GET, NODE, .rc = STORE_NOAUTH);
+    check_ended(&o, ZKL_EACCES);
+    end();
+}
+
+/* From the beginning, whether the watch was there, or the read was on its way. */
+static void waits_on_in_the_next_session(void)
+{
+    for (int read = 0; read < 2; read++) {
+        struct outcome o;
+        begin_with(NULL);
+        wait_for(&o);
+        ANSWER(STORE_SYNC, NODE, .rc = STORE_OK);
+        if (read)
+            ANSWER(STORE_GET, NODE, .rc = STORE_OK);
+        next_session();
+        check_pending(&o);
+        CHECK_INT(fake_count(STORE_SYNC, NODE), 1);
+        CHECK_INT(fake_count(STORE_GET, NODE), 1);
+        ANSWER(STORE_SYNC, NODE, .rc = STORE_OK);
+        ANSWER(STORE_GET, NODE, .rc = STORE_OK);
+        fake_watch(NODE, true);
+        check_ended(&o, 0);
+        end();
+    }
+}
+
+/* The session ends while the read that a change has caused is parked: it is read once in the next.
+ */
+static void reads_again_in_the_next_session(void)
+{
+    struct outcome o;
+
+    begin_with(NULL);
+    wait_for(&o);
+    ANSWER(STORE_SYNC, NODE, .rc = STORE_OK);
+    ANSWER(STORE_GET, NODE, .rc = STORE_OK);
+    fake_watch(NODE, false);
+    next_session();
+    CHECK_INT(fake_count(STORE_GET, NODE), 1);
+    ANSWER(STORE_GET, NODE, .rc = STORE_NONODE);
+    check_ended(&o, 0);
+    end();
+}
+
+static void waits_in_vain(void)
+{
+    struct outcome o = {.calls = 0};
+
+    begin_with(NULL);
+    CHECK_INT(zkl_barrier_wait_async(b, 300, on_done, &o), 0);
+    ANSWER(STORE_SYNC, NODE, .rc = STORE_OK);
+    ANSWER(STORE_GET, NODE, .rc = STORE_OK);
+    hand_pass(s, 300);
+    check_ended(&o, ZKL_ETIMEDOUT);
+    CHECK(fake_is_asked(STORE_UNWATCH, NODE));
+    ANSWER(STORE_UNWATCH, NODE, .rc = STORE_OK);
+    fake_watch(NODE, true);
+    s->watched_bytes += 512 * 1024;
+    wait_for(&o);
+    check_ended(&o, ZKL_ELIMIT);
+    CHECK(!fake_is_asked(STORE_GET, NODE));
+    s->watched_bytes -= 512 * 1024;
+    wait_for(&o);
+    fake_event(STORE_EV_AUTH);
+    check_ended(&o, ZKL_EAUTH);
+    end();
+}
+
+/* ---- bad arguments ---- */
+
+static void bad_arguments(void)
+{
+    zkl_barrier_options o = ZKL_BARRIER_OPTIONS_INIT;
+    zkl_double_barrier *d = NULL;
+    struct outcome out;
+
+    begin_with(NULL);
+    zkl_barrier *other = NULL;
+    CHECK_INT(zkl_barrier_new(NULL, s, "/b", NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_barrier_new(&other, NULL, "/b", NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_barrier_new(&other, s, "b", NULL), ZKL_EINVAL);
+    o.name = "\xff";
+    CHECK_INT(zkl_barrier_new(&other, s, "/b", &o), ZKL_EINVAL);
+    CHECK_INT(zkl_double_barrier_new(&d, s, "/b", 1, &o), ZKL_EINVAL);
+    o.name = NULL;
+    o.parents = (zkl_parents)2;
+    CHECK_INT(zkl_barrier_new(&other, s, "/b", &o), ZKL_EINVAL);
+    o.size = 0;
+    CHECK_INT(zkl_barrier_new(&other, s, "/b", &o), ZKL_EINVAL);
+    CHECK(other == NULL);
+    CHECK_INT(zkl_barrier_set(NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_barrier_remove(NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_barrier_wait(NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_barrier_wait_async(NULL, 0, on_done, &out), ZKL_EINVAL);
+    CHECK_INT(zkl_barrier_wait_async(b, 0, NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_double_barrier_new(NULL, s, "/b", 1, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_double_barrier_new(&d, NULL, "/b", 1, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_double_barrier_new(&d, s, "b", 1, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_double_barrier_new(&d, s, "/b", 0, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_double_barrier_new(&d, s, "/b", 1001, NULL), ZKL_EINVAL);
+    CHECK(d == NULL);
+    for (int members = 1; members <= 1000; members += 999) {
+        CHECK_INT(zkl_double_barrier_new(&d, s, "/b", members, NULL), 0);
+        CHECK_INT(zkl_double_barrier_enter_async(d, 0, NULL, NULL), ZKL_EINVAL);
+        CHECK_INT(zkl_double_barrier_leave_async(d, 0, NULL, NULL), ZKL_EINVAL);
+        zkl_double_barrier_free(d);
+    }
+    CHECK_INT(zkl_double_barrier_enter(NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_double_barrier_leave(NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_double_barrier_enter_async(NULL, 0, on_done, &out), ZKL_EINVAL);
+    CHECK_INT(zkl_double_barrier_leave_async(NULL, 0, on_done, &out), ZKL_EINVAL);
+    zkl_double_barrier_free(NULL);
+    end();
+}
+
+static void on_change(zkl_session *session, zkl_session_event event, int64_t id, void *data)
+{
+    int *codes = data;
+
+    (void)session;
+    (void)id;
+    if (event != ZKL_SESSION_CONNECTED)
+        return;
+    codes[0] = zkl_barrier_wait(b, 0);
+    codes[1] = zkl_barrier_set(b, 0);
+    codes[2] = zkl_barrier_remove(b, 0);
+}
+
+static void inside_a_callback(void)
+{
+    int codes[3] = {0};
+
+    begin_with(NULL);
+    REQUIRE(zkl_session_on_change(s, on_change, codes) == 0);
+    zkl_session_dispatch(s);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(codes[i], ZKL_EDEADLK);
+    end();
+}
+
+static const struct test_case cases[] = {
+    {"closes", closes},
+    {"may_not_close", may_not_close},
+    {"opens", opens},
+    {"goes_on_in_the_next_session", goes_on_in_the_next_session},
+    {"closing_ends_calls", closing_ends_calls},
+    {"freeing_ends_calls", freeing_ends_calls},
+    {"waits", waits},
+    {"waits_on_in_the_next_session", waits_on_in_the_next_session},
+    {"reads_again_in_the_next_session", reads_again_in_the_next_session},
+    {"waits_in_vain", waits_in_vain},
+    {"bad_arguments", bad_arguments},
+    {"inside_a_callback", inside_a_callback},
+    {NULL, NULL},
+};
+
+const struct test_suite barrier_call_suite = {.name = "barrier_call", .cases = cases};
