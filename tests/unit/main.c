@@ -87,6 +87,8 @@ int main(int argc, char **argv)
         &servers_suite,
         &barrier_suite,
         &barrier_call_suite,
+        &double_enter_suite,
+        &double_leave_suite,
         &group_suite,
         &members_watch_suite,
         &shards_suite,

@@ -21,7 +21,7 @@ static void is_set(void)
         {STORE_BADVERSION, 1, STORE_GET, "", 1},
         {STORE_UNKNOWN, 0, STORE_GET, "", 1},
         {STORE_NONODE, 1, STORE_CREATE, "gone 5 deleted", 1},
-        {STORE_NONODE, 0, STORE_SET, "", 1}, /* there is no mark */
+        {STORE_NONODE, 0, STORE_GET, "", 1}, /* there is no mark */
         {STORE_NOAUTH, 1, STORE_SYNC, "", ZKL_EACCES},
         {STORE_BAD, 1, STORE_SYNC, "", ZKL_EPROTO},
     };
@@ -114,7 +114,7 @@ static void leaves(void)
         enum store_kind next; /* STORE_SYNC: it is over */
     } rows[] = {{STORE_OK, 0, STORE_SYNC},
                 {STORE_NONODE, 1, STORE_SYNC},
-                {STORE_NONODE, 0, STORE_DELETE},
+                {STORE_NONODE, 0, STORE_GET},
                 {STORE_UNKNOWN, 0, STORE_SET}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -127,7 +127,8 @@ static void leaves(void)
         check_deletes();
         ANSWER(STORE_MULTI, STORY_NODE, .rc = rows[i].rc, .failed = rows[i].failed);
         CHECK(!fake_is_asked(STORE_MULTI, STORY_NODE));
-        CHECK_INT(fake_is_asked(STORE_DELETE, STORY_NODE), rows[i].next == STORE_DELETE);
+        CHECK(!fake_is_asked(STORE_DELETE, STORY_NODE));
+        CHECK_INT(fake_is_asked(STORE_GET, STORY_NODE), rows[i].next == STORE_GET);
         CHECK_INT(fake_is_asked(STORE_SET, STORY_NODE), rows[i].next == STORE_SET);
         CHECK_INT(fake_is_asked(STORE_DELETE, STORY_MARK), rows[i].failed == 1);
         if (rows[i].next == STORE_SYNC) {

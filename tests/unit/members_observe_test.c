@@ -121,22 +121,6 @@ static void is_gone_when_it_is_read(void)
     observed_end();
 }
 
-/* By a server that lags: it is listed anew, not at once. */
-static void list_is_old(void)
-{
-    observed_begin_with_two();
-    hand_pass(observed.s, 1000);
-    fake_event(STORE_EV_DOWN);
-    fake_event(STORE_EV_UP);
-    ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);
-    observed_listed(8, "a");
-    observed_told("");
-    observed_rest(1);
-    observed_listed(9, "a b");
-    observed_told("");
-    observed_end();
-}
-
 /* Its watch fires while it is being read, or others are. */
 static void changes_while_they_are_read(void)
 {
@@ -326,7 +310,6 @@ static const struct test_case cases[] = {
     {"reads_what_has_changed", reads_what_has_changed},
     {"tells_who_left", tells_who_left},
     {"is_gone_when_it_is_read", is_gone_when_it_is_read},
-    {"list_is_old", list_is_old},
     {"changes_while_they_are_read", changes_while_they_are_read},
     {"children_change_while_they_are_read", children_change_while_they_are_read},
     {"is_told_slowly", is_told_slowly},

@@ -87,6 +87,8 @@ extern const struct test_suite session_suite;
 extern const struct test_suite servers_suite;
 extern const struct test_suite barrier_suite;
 extern const struct test_suite barrier_call_suite;
+extern const struct test_suite double_enter_suite;
+extern const struct test_suite double_leave_suite;
 extern const struct test_suite group_suite;
 extern const struct test_suite members_watch_suite;
 extern const struct test_suite shards_suite;

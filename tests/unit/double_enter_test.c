@@ -1,0 +1,235 @@
+/* Members of double barriers that enter: what they ask for, and what they make of each answer.
+ * tests/sim/barriers plays them in a world. */
+#include "meeting.h"
+#include "suites.h"
+
+#include <string.h>
+
+static void opens_with_the_last(void)
+{
+    meeting_begin(2);
+    meeting_enter(ZKL_FOREVER);
+    const struct store_request r = fake_request(STORE_CREATE, meeting.own);
+    CHECK_INT(r.mode, STORE_EPHEMERAL);
+    CHECK(r.length > 0 && r.length == (int)strlen(r.data));
+    meeting_made();
+    meeting_looked();
+    meeting_listed("ready * " OTHER);
+    CHECK(!fake_is_asked(STORE_STAT, READY));
+    meeting_stat_of("*", 10);
+    CHECK(!fake_is_asked(STORE_MULTI, PATH));
+    meeting_stat_of(OTHER, 8);
+    meeting_changes("set " PATH " 4; create " READY " -1", "dirzkl round 1 10");
+    ANSWER(STORE_MULTI, PATH, .rc = STORE_OK);
+    meeting_ended(0);
+    CHECK(fake_is_asked(STORE_UNWATCH, READY));
+    meeting_end();
+}
+
+/* The directory is missing; the answer was lost, and it is there; or not. */
+static void makes_its_node(void)
+{
+    meeting_begin(1);
+    meeting_enter(ZKL_FOREVER);
+    ANSWER(STORE_CREATE, meeting.own, .rc = STORE_NONODE);
+    CHECK_INT(fake_request(STORE_CREATE, PATH).mode, STORE_CONTAINER);
+    ANSWER(STORE_CREATE, "/root", .rc = STORE_EXISTS);
+    ANSWER(STORE_CREATE, PATH, .rc = STORE_OK);
+    ANSWER(STORE_CREATE, meeting.own, .rc = STORE_EXISTS);
+    ANSWER(STORE_STAT, meeting.own, .rc = STORE_NONODE);
+    ANSWER(STORE_CREATE, meeting.own, .rc = STORE_EXISTS);
+    ANSWER(STORE_STAT, meeting.own, .rc = STORE_OK, .czxid = 10);
+    meeting_looked();
+    meeting_listed("*");
+    meeting_stat_of("*", 10);
+    meeting_changes("set " PATH " 4; create " READY " -1", "dirzkl round 1 10");
+    meeting_end();
+}
+
+/* Of another's ready the time of its last change counts, of ours the bound. */
+static void is_let_in_by_ready(void)
+{
+    static const struct {
+        const char *data;
+        uint64_t mzxid;
+        bool inside;
+    } rows[] = {{"zkl round 1 10", 12, true},
+                {"zkl round 1 9", 12, false},
+                {"", 12, true},
+                {"", 9, false},
+                {NULL, 12, true}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        meeting_begin(2);
+        meeting_enter(ZKL_FOREVER);
+        meeting_made();
+        ANSWER(STORE_GET, PATH, .rc = STORE_OK, .version = 4);
+        ANSWER(STORE_STAT, READY, .rc = STORE_OK);
+        CHECK(!fake_is_watching(STORE_GET, READY));
+        ANSWER(STORE_GET, READY, .rc = STORE_OK, .mzxid = rows[i].mzxid, .data = rows[i].data,
+               .length = rows[i].data ? (int)strlen(rows[i].data) : -1);
+        CHECK_INT(fake_is_asked(STORE_LIST, PATH), !rows[i].inside);
+        if (rows[i].inside)
+            meeting_ended(0);
+        meeting_end();
+    }
+}
+
+/* It was left behind: set anew; ready went while it was read. */
+static void replaces_ready(void)
+{
+    meeting_begin(2);
+    meeting_enter(ZKL_FOREVER);
+    meeting_made();
+    ANSWER(STORE_GET, PATH, .rc = STORE_OK, .version = 4);
+    ANSWER(STORE_STAT, READY, .rc = STORE_OK);
+    ANSWER(STORE_GET, READY, .rc = STORE_OK, .mzxid = 7, .data = "zkl round 1 6", .length = 13);
+    meeting_listed("* " OTHER);
+    meeting_stat_of("*", 10);
+    meeting_stat_of(OTHER, 8);
+    meeting_changes("set " PATH " 4; set " READY " -1", "zkl round 1 10");
+    ANSWER(STORE_MULTI, PATH, .rc = STORE_BADVERSION);
+    ANSWER(STORE_GET, PATH, .rc = STORE_OK, .version = 5);
+    ANSWER(STORE_STAT, READY, .rc = STORE_OK);
+    ANSWER(STORE_GET, READY, .rc = STORE_NONODE);
+    CHECK(fake_is_asked(STORE_LIST, PATH));
+    meeting_end();
+}
+
+/* By another, or by itself when its answer was lost: it looks again. */
+static void is_overtaken(void)
+{
+    static const enum store_rc rows[] = {STORE_BADVERSION, STORE_EXISTS, STORE_NONODE};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        meeting_begin(1);
+        meeting_enter(ZKL_FOREVER);
+        meeting_made();
+        meeting_looked();
+        meeting_listed("*");
+        meeting_stat_of("*", 10);
+        ANSWER(STORE_MULTI, PATH, .rc = rows[i]);
+        CHECK(fake_is_asked(STORE_GET, PATH));
+        meeting_pending();
+        meeting_end();
+    }
+}
+
+static void waits_for_ready(void)
+{
+    meeting_begin(2);
+    meeting_enter(ZKL_FOREVER);
+    meeting_made();
+    meeting_looked();
+    meeting_listed("*");
+    meeting_stat_of("*", 10);
+    meeting_pending();
+    CHECK(!fake_is_asked(STORE_MULTI, PATH));
+    fake_fire(READY, STORE_FIRED_CREATED);
+    ANSWER(STORE_GET, PATH, .rc = STORE_OK, .version = 5);
+    ANSWER(STORE_STAT, READY, .rc = STORE_OK);
+    ANSWER(STORE_GET, READY, .rc = STORE_OK, .mzxid = 12, .data = "zkl round 1 10", .length = 14);
+    meeting_ended(0);
+    meeting_end();
+}
+
+/* One of the round before is waited for; what it writes into its node is of no interest. */
+static void waits_for_the_round_before(void)
+{
+    for (int gone = 0; gone < 2; gone++) {
+        meeting_begin(2);
+        meeting_enter(ZKL_FOREVER);
+        meeting_made();
+        ANSWER(STORE_GET, PATH, .rc = STORE_OK, .version = 4);
+        ANSWER(STORE_STAT, READY, .rc = STORE_OK);
+        ANSWER(STORE_GET, READY, .rc = STORE_OK, .mzxid = 9, .data = "zkl round 1 8", .length = 13);
+        meeting_listed(LATER " * " OTHER);
+        meeting_stat_of(LATER, 9);
+        meeting_stat_of("*", 10);
+        meeting_stat_of(OTHER, 8);
+        CHECK(fake_is_watching(STORE_GET, PATH "/" OTHER));
+        ANSWER(STORE_GET, PATH "/" OTHER, .rc = gone ? STORE_NONODE : STORE_OK);
+        if (!gone) {
+            fake_watch(PATH "/" OTHER, false);
+            CHECK(fake_is_watching(STORE_GET, PATH "/" OTHER));
+            ANSWER(STORE_GET, PATH "/" OTHER, .rc = STORE_OK);
+            fake_watch(PATH "/" OTHER, true);
+        }
+        CHECK(fake_is_asked(STORE_GET, PATH));
+        meeting_pending();
+        meeting_end();
+    }
+}
+
+/* Whatever is refused, its node goes before that is told. */
+static void is_refused(void)
+{
+    enum { NODE, PARENT, OWN, DIRECTORY, STAT, DATA, LIST, MEMBER, OPEN, AWAIT, STAGES };
+
+    for (int stage = NODE; stage < STAGES; stage++) {
+        const struct store_reply refusal = {.rc = STORE_NOAUTH}, ok = {.rc = STORE_OK};
+        meeting_begin(stage == OPEN ? 1 : 2);
+        meeting_enter(ZKL_FOREVER);
+        if (stage == PARENT) {
+            ANSWER(STORE_CREATE, meeting.own, .rc = STORE_NONODE);
+            ANSWER(STORE_CREATE, "/root", .rc = STORE_EXISTS);
+            fake_answer(STORE_CREATE, PATH, refusal);
+        } else if (stage == NODE) {
+            fake_answer(STORE_CREATE, meeting.own, refusal);
+        } else if (stage == OWN) {
+            ANSWER(STORE_CREATE, meeting.own, .rc = STORE_EXISTS);
+            fake_answer(STORE_STAT, meeting.own, refusal);
+        } else {
+            meeting_made();
+            fake_answer(STORE_GET, PATH, stage == DIRECTORY ? refusal : ok);
+        }
+        if (stage >= STAT)
+            fake_answer(STORE_STAT, READY, stage == STAT ? refusal : ok);
+        if (stage >= DATA)
+            fake_answer(
+                STORE_GET, READY,
+                stage == DATA ? refusal
+                : stage == AWAIT
+                    ? (struct store_reply){.mzxid = 9, .data = "zkl round 1 8", .length = 13}
+                    : (struct store_reply){.rc = STORE_NONODE});
+        if (stage == LIST)
+            fake_answer(STORE_LIST, PATH, refusal);
+        if (stage >= MEMBER)
+            meeting_listed(stage == OPEN ? "*" : "* " OTHER);
+        if (stage == MEMBER) {
+            fake_answer(STORE_STAT, meeting.own, refusal);
+        } else if (stage > MEMBER) {
+            meeting_stat_of("*", 10);
+        }
+        if (stage == OPEN)
+            fake_answer(STORE_MULTI, PATH, refusal);
+        if (stage == AWAIT) {
+            meeting_stat_of(OTHER, 8);
+            fake_answer(STORE_GET, PATH "/" OTHER, refusal);
+        }
+        if (stage > PARENT && stage != OWN) {
+            meeting_pending();
+            ANSWER(STORE_DELETE, meeting.own, .rc = STORE_OK);
+        }
+        zkl_session_dispatch(meeting.s);
+        char *why = g_strdup_printf("/d: %s", zkl_strerror(ZKL_EACCES));
+        if (!CHECK_STR(meeting.out.text, why))
+            runner_fail(__FILE__, __LINE__, "stage %d", stage);
+        g_free(why);
+        meeting_end();
+    }
+}
+
+static const struct test_case cases[] = {
+    {"opens_with_the_last", opens_with_the_last},
+    {"makes_its_node", makes_its_node},
+    {"is_let_in_by_ready", is_let_in_by_ready},
+    {"replaces_ready", replaces_ready},
+    {"is_overtaken", is_overtaken},
+    {"waits_for_ready", waits_for_ready},
+    {"waits_for_the_round_before", waits_for_the_round_before},
+    {"is_refused", is_refused},
+    {NULL, NULL},
+};
+
+const struct test_suite double_enter_suite = {.name = "double_enter", .cases = cases};

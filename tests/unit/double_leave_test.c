@@ -1,0 +1,215 @@
+/* Members of double barriers that leave, or whose calls end otherwise. */
+#include "meeting.h"
+#include "suites.h"
+
+/* ---- leaving ---- */
+
+/* The last removes ready with its own node; where ready is gone, its node alone. */
+static void leaves_as_the_last(void)
+{
+    static const enum store_rc rows[] = {STORE_OK, STORE_NONODE, STORE_NOAUTH};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        meeting_begin(2);
+        meeting_inside();
+        meeting_leave(ZKL_FOREVER);
+        meeting_listed("* ready");
+        meeting_stat_of("*", 10);
+        char *both = g_strdup_printf("delete %s -1; delete " READY " -1", meeting.own);
+        meeting_changes(both, "");
+        g_free(both);
+        ANSWER(STORE_MULTI, PATH, .rc = rows[i]);
+        CHECK_INT(fake_is_asked(STORE_DELETE, meeting.own), rows[i] != STORE_OK);
+        if (rows[i] != STORE_OK) {
+            meeting_pending();
+            ANSWER(STORE_DELETE, meeting.own, .rc = STORE_NONODE);
+        }
+        meeting_ended(0);
+        meeting_end();
+    }
+}
+
+/* Its own node first, unless it is the lowest: that one waits for the highest. */
+static void leaves_with_others(void)
+{
+    meeting_begin(2);
+    meeting_inside();
+    meeting_leave(ZKL_FOREVER);
+    meeting_listed(OTHER " * ready");
+    meeting_stat_of(OTHER, 8);
+    meeting_stat_of("*", 10);
+    ANSWER(STORE_DELETE, meeting.own, .rc = STORE_OK);
+    meeting_pending();
+    ANSWER(STORE_GET, PATH "/" OTHER, .rc = STORE_OK);
+    fake_watch(PATH "/" OTHER, true);
+    meeting_ended(0);
+    meeting_inside();
+    meeting_leave(ZKL_FOREVER);
+    meeting_listed("* " LATER);
+    meeting_stat_of("*", 10);
+    meeting_stat_of(LATER, 9);
+    CHECK(!fake_is_asked(STORE_DELETE, meeting.own));
+    ANSWER(STORE_GET, PATH "/" LATER, .rc = STORE_NONODE);
+    CHECK(fake_is_asked(STORE_MULTI, PATH));
+    ANSWER(STORE_MULTI, PATH, .rc = STORE_OK);
+    meeting_ended(0);
+    meeting_end();
+}
+
+/* The directory is gone, and the own node with it. */
+static void leaves_nothing(void)
+{
+    meeting_begin(2);
+    meeting_inside();
+    meeting_leave(ZKL_FOREVER);
+    ANSWER(STORE_LIST, PATH, .rc = STORE_NONODE);
+    meeting_ended(0);
+    meeting_end();
+}
+
+/* It has left all the same: the delete is tried again and again. */
+static void may_not_delete(void)
+{
+    meeting_begin(2);
+    meeting_inside();
+    meeting_leave(ZKL_FOREVER);
+    meeting_listed("* " OTHER);
+    meeting_stat_of("*", 10);
+    meeting_stat_of(OTHER, 8);
+    ANSWER(STORE_DELETE, meeting.own, .rc = STORE_NOAUTH);
+    CHECK(fake_is_asked(STORE_DELETE, meeting.own));
+    ANSWER(STORE_GET, PATH "/" OTHER, .rc = STORE_NONODE);
+    meeting_ended(0);
+    meeting_end();
+}
+
+/* ---- ends ---- */
+
+/* Its node goes first; without an answer it is told one session timeout later. */
+static void time_passes(void)
+{
+    for (int answered = 0; answered < 2; answered++) {
+        meeting_begin(2);
+        meeting_enter(300);
+        meeting_made();
+        meeting_looked();
+        hand_pass(meeting.s, 300);
+        meeting_pending();
+        CHECK_INT(zkl_double_barrier_enter_async(meeting.b, 0, meeting_done, NULL), ZKL_EBUSY);
+        hand_pass(meeting.s, FAKE_TIMEOUT_MS - 1);
+        meeting_pending();
+        if (answered)
+            ANSWER(STORE_DELETE, meeting.own, .rc = STORE_OK);
+        else
+            hand_pass(meeting.s, 1);
+        meeting_ended(ZKL_ETIMEDOUT);
+        CHECK_INT(zkl_double_barrier_enter_async(meeting.b, 0, meeting_done, NULL),
+                  answered ? 0 : ZKL_EBUSY);
+        hand_pass(meeting.s, FAKE_TIMEOUT_MS);
+        meeting_end();
+    }
+}
+
+static void one_call_at_a_time(void)
+{
+    meeting_begin(2);
+    CHECK_INT(zkl_double_barrier_leave_async(meeting.b, 0, meeting_done, NULL), ZKL_EPERM);
+    meeting_enter(ZKL_FOREVER);
+    CHECK_INT(zkl_double_barrier_enter_async(meeting.b, 0, meeting_done, NULL), ZKL_EBUSY);
+    CHECK_INT(zkl_double_barrier_leave_async(meeting.b, 0, meeting_done, NULL), ZKL_EBUSY);
+    meeting_end();
+    meeting.out.calls = 0;
+    meeting_begin(2);
+    meeting_inside();
+    CHECK_INT(zkl_double_barrier_enter_async(meeting.b, 0, meeting_done, NULL), ZKL_EBUSY);
+    meeting_leave(ZKL_FOREVER);
+    CHECK_INT(zkl_double_barrier_leave_async(meeting.b, 0, meeting_done, NULL), ZKL_EBUSY);
+    meeting_end();
+}
+
+/* At once: the node goes in the background, if anybody answers. */
+static void is_freed(void)
+{
+    meeting_begin(2);
+    meeting_enter(ZKL_FOREVER);
+    meeting_made();
+    zkl_double_barrier_free(meeting.b);
+    zkl_session_dispatch(meeting.s);
+    CHECK_STR(meeting.out.text, "the barrier was freed");
+    meeting_ended(ZKL_ECLOSED);
+    CHECK(fake_is_asked(STORE_DELETE, meeting.own));
+    ANSWER(STORE_DELETE, meeting.own, .rc = STORE_OK);
+    hand_close(meeting.s);
+    g_free(meeting.own);
+    meeting_begin(2);
+    meeting_inside();
+    zkl_double_barrier_free(meeting.b);
+    CHECK(fake_is_asked(STORE_DELETE, meeting.own));
+    hand_close(meeting.s);
+    g_free(meeting.own);
+}
+
+static void is_closed(void)
+{
+    meeting_begin(2);
+    meeting_enter(ZKL_FOREVER);
+    meeting_made();
+    session_ref(meeting.s);
+    hand_close(meeting.s);
+    CHECK_INT(meeting.out.calls, 1);
+    CHECK_INT(meeting.out.code, ZKL_ECLOSED);
+    CHECK_INT(zkl_double_barrier_enter_async(meeting.b, 0, meeting_done, NULL), ZKL_ECLOSED);
+    zkl_double_barrier_free(meeting.b);
+    session_unref(meeting.s);
+    g_free(meeting.own);
+    meeting_begin(2);
+    meeting_enter(ZKL_FOREVER);
+    fake_event(STORE_EV_AUTH);
+    meeting_ended(ZKL_EAUTH);
+    meeting_end();
+}
+
+/* What was not sent is asked in the next one; where a node may have been, others may have counted
+ * it. */
+static void session_ends(void)
+{
+    meeting_begin(2);
+    meeting_enter(ZKL_FOREVER);
+    meeting_next_session();
+    meeting_ended(ZKL_ELOST);
+    fake_event(STORE_EV_DOWN);
+    CHECK_INT(zkl_double_barrier_enter_async(meeting.b, ZKL_FOREVER, meeting_done, NULL), 0);
+    meeting_next_session();
+    meeting_pending();
+    CHECK_INT(fake_count(STORE_CREATE, PATH "/"), 1);
+    meeting_take_own();
+    ANSWER(STORE_CREATE, meeting.own, .rc = STORE_NONODE);
+    meeting_next_session();
+    meeting_pending();
+    CHECK_INT(fake_count(STORE_CREATE, PATH "/"), 1);
+    meeting_take_own();
+    meeting_made();
+    meeting_next_session();
+    meeting_ended(ZKL_ELOST);
+    meeting_inside();
+    meeting_next_session();
+    CHECK(!fake_is_asked(STORE_GET, "/root") && !fake_is_asked(STORE_LIST, "/root"));
+    meeting_leave(ZKL_FOREVER);
+    meeting_ended(ZKL_ELOST);
+    meeting_end();
+}
+
+static const struct test_case cases[] = {
+    {"leaves_as_the_last", leaves_as_the_last},
+    {"leaves_with_others", leaves_with_others},
+    {"leaves_nothing", leaves_nothing},
+    {"may_not_delete", may_not_delete},
+    {"time_passes", time_passes},
+    {"one_call_at_a_time", one_call_at_a_time},
+    {"is_freed", is_freed},
+    {"is_closed", is_closed},
+    {"session_ends", session_ends},
+    {NULL, NULL},
+};
+
+const struct test_suite double_leave_suite = {.name = "double_leave", .cases = cases};
