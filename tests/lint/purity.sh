@@ -5,7 +5,7 @@
 
 # Names that begin like the harmless ones but allocate, remember or depend on the locale.
 impure_str='str(n?dup|tok|error|signal|coll|xfrm|ftime|ptime|fmon).*'
-pure="(mem|str)[a-z]+|__(mem|str)[a-z]+_chk|__assert_fail|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_"
+pure="(mem|str)[a-z]+|__assert_fail|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_"
 
 impurities() { # OBJECT…
     $NM --defined-only "$@" | awk 'NF == 3 { print $3 }' | sort -u >"$scratch/defined"
