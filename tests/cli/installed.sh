@@ -23,6 +23,18 @@ libdir=$(dirname "$pkgconfig")
 sed -i -E "s,^([a-z_]+)=/,\1=$root/," "$pkgconfig"/*.pc
 export PKG_CONFIG_PATH=$pkgconfig
 
+# A page that refers to another one is a page of its own under another name.
+pageless() {
+    local page text other
+    while read -r page; do
+        read -r text other <"$page"
+        [ "$text" != .so ] || grep -q '^\.SH NAME' "$(dirname "$page")/../$other" || echo "$page"
+    done
+}
+pages=$(find "$root" -name 'zkl_*.3')
+expect_match "there are pages of functions" '/zkl_mutex_lock\.3' "$pages"
+expect "each of them is found" "" "$(pageless <<<"$pages")"
+
 expect "both modules have the library's version" "$("$ZKL" --version) $("$ZKL" --version)" \
     "zkl $(pkg-config --modversion zkl) zkl $(pkg-config --modversion zkl-glib)"
 expect_match "zkl alone links no GLib" '^-L[^ ]+ -lzkl *$' "$(pkg-config --libs zkl)"
