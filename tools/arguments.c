@@ -45,11 +45,10 @@ static int take_value(const GOptionEntry *entry, const char *option, const char 
         return take_number(entry->arg_data, option, value);
     if (entry->arg == G_OPTION_ARG_FILENAME_ARRAY)
         return append(entry->arg_data, value);
-    if (entry->arg == G_OPTION_ARG_DOUBLE) {
-        if (seconds_parse(value, entry->arg_data))
-            return GO_ON;
-        return fail(STATUS_USAGE, "%s: not a time in seconds: %s", option, value);
-    }
+    if (entry->arg == G_OPTION_ARG_INT64)
+        return option_time(option, value,
+                           strcmp(entry->arg_description, "MS") == 0 ? DURATION_MS : DURATION_S,
+                           entry->arg_data);
     g_free(*text);
     *text = g_strdup(value);
     return GO_ON;

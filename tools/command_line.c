@@ -83,11 +83,7 @@ static char **shell_command(const char *string)
 
 int command_line_time(const char *option, const char *text, int64_t *ret)
 {
-    double seconds;
-
-    if (text && !(seconds_parse(text, &seconds) && seconds_to_ms(seconds, ret)))
-        return fail(STATUS_USAGE, "%s: not a time: %s", option, text);
-    return GO_ON;
+    return text ? option_time(option, text, DURATION_S, ret) : GO_ON;
 }
 
 static int check_times(struct lock_options *o, const struct raw_options *raw)
@@ -95,12 +91,11 @@ static int check_times(struct lock_options *o, const struct raw_options *raw)
     if (raw->nonblock && raw->timeout)
         return fail(STATUS_USAGE, "-n and -w exclude each other");
     o->timeout_ms = raw->nonblock ? 0 : ZKL_FOREVER;
-    if (raw->timeout && !(seconds_parse(raw->timeout, &o->timeout_s) &&
-                          seconds_to_ms(o->timeout_s, &o->timeout_ms)))
-        return fail(STATUS_USAGE, "-w: not a time in seconds: %s", raw->timeout);
-    if (command_line_time("--grace", raw->grace, &o->grace_ms) != GO_ON ||
+    if (command_line_time("-w", raw->timeout, &o->timeout_ms) != GO_ON ||
+        command_line_time("--grace", raw->grace, &o->grace_ms) != GO_ON ||
         command_line_time("--kill-after", raw->kill_after, &o->kill_after_ms) != GO_ON)
         return STATUS_USAGE;
+    o->wait_ms = o->timeout_ms;
     return command_line_time("--on-lost-timeout", raw->on_lost_timeout, &o->on_lost_ms);
 }
 

@@ -46,8 +46,7 @@ int command_line_command(struct command_line *l);
 
 void command_line_end(struct command_line *l);
 
-/* Seconds to milliseconds; a message that names the option if that is no such time. NULL: nothing
- * given, *ret stays. */
+/* As option_time(), of seconds. NULL: nothing given, *ret stays. */
 int command_line_time(const char *option, const char *text, int64_t *ret);
 
 #endif

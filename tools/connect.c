@@ -87,7 +87,7 @@ static int open_failed(const struct settings *settings, const zkl_error *error)
         return fail(STATUS_USAGE, "--acl %s: %s%s", settings->acl, error->text,
                     strstr(error->text, "credentials") ? " (--auth or --auth-file)" : "");
     if (error->code == ZKL_EINVAL && g_str_has_prefix(error->text, "session_timeout_ms "))
-        return fail(STATUS_USAGE, "--session-timeout %d: %s", settings->session_timeout_ms,
+        return fail(STATUS_USAGE, "--session-timeout %d: %s ms", (int)settings->session_timeout_ms,
                     error->text + strlen("session_timeout_ms "));
     return fail_error(error, connect_string(settings));
 }
@@ -108,7 +108,7 @@ int session_open(const struct settings *settings, zkl_session **ret)
         options.auth_scheme = auth;
         options.auth = colon + 1;
     }
-    options.session_timeout_ms = settings->session_timeout_ms;
+    options.session_timeout_ms = (int)settings->session_timeout_ms;
     options.acl = settings->acl;
     options.log = settings->verbose ? log_line : log_nothing;
     options.log_level = settings->verbose ? ZKL_LOG_INFO : ZKL_LOG_ERROR;
@@ -121,10 +121,10 @@ int session_open(const struct settings *settings, zkl_session **ret)
 
 int connect_timeout_ms(const struct settings *settings, int64_t *ret)
 {
-    if (seconds_to_ms(settings->connect_timeout_s, ret) && *ret > 0)
+    *ret = settings->connect_timeout_ms;
+    if (*ret > 0)
         return GO_ON;
-    return fail(STATUS_USAGE, "--connect-timeout: must be more than 0 seconds: %g",
-                settings->connect_timeout_s);
+    return fail(STATUS_USAGE, "--connect-timeout: must be more than 0 seconds: 0");
 }
 
 /* On a thread of the library: the waiting thread looks again. */

@@ -10,7 +10,7 @@ struct lock_options {
     char **others;       /* of zkl lock alone: paths that are locked with it; NULL: none */
     char **command;      /* what to execute, ends with NULL */
     int64_t timeout_ms;  /* 0: try, ZKL_FOREVER: no -w */
-    double timeout_s;    /* as given, for the message */
+    int64_t wait_ms;     /* -w as given, for the message */
     int conflict_status; /* -E */
     char *name;          /* of zkl lock alone, like the next five */
     zkl_peer peer;

@@ -1,9 +1,8 @@
 /* Option parsing: the global options are understood before the verb and after it. */
 #include "arguments.h"
 
-#include <math.h>
+#include <limits.h>
 #include <stdio.h>
-#include <string.h>
 
 /* tables: those of one verb and the global one, in the order of the help. */
 static int show_help(const GOptionEntry *const *tables, const char *synopsis, const char *summary)
@@ -17,6 +16,8 @@ static int show_help(const GOptionEntry *const *tables, const char *synopsis, co
     g_option_context_set_main_group(context, main_group);
     g_option_context_set_summary(context, summary);
     g_option_context_set_help_enabled(context, FALSE);
+    g_option_context_set_description(context, "SECS and MS are numbers, or times as 500ms, 30s, "
+                                              "5m and 1h.\n");
     text = g_option_context_get_help(context, TRUE, NULL);
     fputs(text, stdout);
     g_free(text);
@@ -31,9 +32,9 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
     const GOptionEntry global[] = {
         {"connect", 0, 0, G_OPTION_ARG_FILENAME, &settings->connect,
          "Servers: host:port,... with an optional /chroot", "HOSTS"},
-        {"session-timeout", 0, 0, G_OPTION_ARG_INT, &settings->session_timeout_ms,
+        {"session-timeout", 0, 0, G_OPTION_ARG_INT64, &settings->session_timeout_ms,
          "ZooKeeper session timeout (30000)", "MS"},
-        {"connect-timeout", 0, 0, G_OPTION_ARG_DOUBLE, &settings->connect_timeout_s,
+        {"connect-timeout", 0, 0, G_OPTION_ARG_INT64, &settings->connect_timeout_ms,
          "Fail if there is no session within SECS (10)", "SECS"},
         {"auth", 0, 0, G_OPTION_ARG_FILENAME, &settings->auth, "Credentials: digest:user:password",
          "SCHEME:CRED"},
@@ -53,6 +54,9 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
         all[count++] = *tables++;
     all[count] = global;
     status = arguments_parse(all, argc, argv);
+    if (status == GO_ON && settings->session_timeout_ms > INT_MAX)
+        status = fail(STATUS_USAGE, "--session-timeout: more than 1000000000 ms: %" G_GINT64_FORMAT,
+                      settings->session_timeout_ms);
     return status == GO_ON && help ? show_help(all, synopsis, summary) : status;
 }
 
@@ -96,20 +100,10 @@ int options_parse_path(struct settings *settings, const GOptionEntry *entries, c
     return status;
 }
 
-bool seconds_parse(const char *text, double *ret)
+int option_time(const char *option, const char *text, enum duration_unit bare, int64_t *ret_ms)
 {
-    char *end;
-
-    /* Decimal, which g_ascii_strtod() alone does not demand; nor that nothing is before it. */
-    *ret = g_ascii_strtod(text, &end);
-    return end != text && !*end && !text[strspn(text, "+-.0123456789eE")];
-}
-
-bool seconds_to_ms(double seconds, int64_t *ret)
-{
-    /* Ten years: beyond that it is a slip, and far from any overflow. */
-    if (!isfinite(seconds) || seconds < 0 || seconds > 3.2e8)
-        return false;
-    *ret = (int64_t)(seconds * 1000 + 0.999999);
-    return true;
+    if (duration_parse(text, bare, ret_ms))
+        return GO_ON;
+    return fail(STATUS_USAGE, "%s: not a time in %s, nor one with a unit (500ms, 30s, 5m, 1h): %s",
+                option, bare == DURATION_MS ? "milliseconds" : "seconds", text);
 }

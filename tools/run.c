@@ -21,7 +21,7 @@ static int last_failure(const char *subject)
 /* What can be refused is refused before any server is asked. */
 static int prepare(struct run *t)
 {
-    int status = hold_check_grace(t->options->grace_ms, t->settings->session_timeout_ms);
+    int status = hold_check_grace(t->options->grace_ms, (int)t->settings->session_timeout_ms);
 
     if (status == GO_ON)
         status = session_open(t->settings, &t->session);
@@ -77,7 +77,8 @@ static int not_acquired(const struct run *t)
     case ZKL_EBUSY:
         return fail(o->conflict_status, "%s: held by somebody else", path);
     case ZKL_ETIMEDOUT:
-        return fail(o->conflict_status, "%s: not acquired within %g s", path, o->timeout_s);
+        return fail(o->conflict_status, "%s: not acquired within %g s", path,
+                    (double)o->wait_ms / 1000);
     case ZKL_EHOST:
     case ZKL_EUNREACHABLE: /* there was a session before: it is the lock that did not come */
         return fail(o->conflict_status, "%s: not acquired in time: %s", path,

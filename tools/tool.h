@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <zkl.h>
 
+#include "duration.h"
+
 /* Numbers of sysexits(3) where there is one, of the shell for what cannot be run. Those that say
  * "permanent" are the same when tried again, and examples/standby@.service lists them. */
 enum {
@@ -29,8 +31,8 @@ enum {
 /* The global options, with their defaults filled in by main(). */
 struct settings {
     char *connect;
-    int session_timeout_ms;
-    double connect_timeout_s;
+    int64_t session_timeout_ms; /* an int, when the options are parsed */
+    int64_t connect_timeout_ms;
     char *auth;
     char *auth_file;
     char *acl;
@@ -65,11 +67,9 @@ int options_parse_path(struct settings *settings, const GOptionEntry *entries, c
                        int argc, char **argv, const char **ret, const char *second,
                        const char **ret_second);
 
-/* The number that is all of text; false if it is none. */
-bool seconds_parse(const char *text, double *ret);
-
-/* Seconds with a fraction to milliseconds, rounded up; false if negative, not finite or absurd. */
-bool seconds_to_ms(double seconds, int64_t *ret);
+/* The value of an option that takes a time: duration_parse(), with a message if that is none.
+ * GO_ON or STATUS_USAGE. */
+int option_time(const char *option, const char *text, enum duration_unit bare, int64_t *ret_ms);
 
 /* say.c */
 

@@ -107,7 +107,7 @@ static int run(struct settings *settings, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct settings settings = {.session_timeout_ms = 30000, .connect_timeout_s = 10};
+    struct settings settings = {.session_timeout_ms = 30000, .connect_timeout_ms = 10000};
     int status;
 
     setlocale(LC_CTYPE, "");

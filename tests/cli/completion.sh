@@ -45,6 +45,9 @@ for option in "--parents :container persistent" "--on-suspect :ignore stop term"
     "--on-suspect s:stop" "--parents=p:persistent" "--name :" "-w :" "-nE :"; do
     expect_offered "zkl lock ${option%%:*}" "${option#*:}"
 done
+expect_offered "zkl lock -w 5" "5h 5m 5ms 5s"
+expect_offered "zkl --session-timeout=30" "30h 30m 30ms 30s"
+expect_offered "zkl lock --grace 1.5m" "1.5m 1.5ms"
 expect_offered "zkl elect /a me --layout " "kazoo latch selector"
 expect_offered "zkl ls " "/"
 expect_offered "zkl ls j" ""

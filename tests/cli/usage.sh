@@ -59,6 +59,19 @@ for seconds in inf -inf nan -nan 1e99 "" 1x; do
     refused "--grace \"$seconds\"" 64 "^zkl: --grace: .*: $seconds\$" lock --grace "$seconds" /a touch "$ran"
     refused "--kill-after \"$seconds\"" 64 "^zkl: --kill-after: .*: $seconds\$" lock --kill-after "$seconds" /a touch "$ran"
 done
+# Every time takes units, and the error says what a bare number would be.
+no_time='not a time in seconds, nor one with a unit \(500ms, 30s, 5m, 1h\): 5d$'
+for option in -w --grace --kill-after --on-lost-timeout --connect-timeout; do
+    refused "lock $option 5d" 64 "^zkl: $option: $no_time" lock $option 5d /a touch "$ran"
+done
+for option in --min-term --max-term; do
+    refused "elect $option 5d" 64 "^zkl: $option: $no_time" elect --yield $option 5d /a me touch "$ran"
+done
+refused "shards --drain 5d" 64 "^zkl: --drain: $no_time" shards --drain 5d /a 2 touch "$ran"
+refused "--session-timeout 5d" 64 "^zkl: --session-timeout: not a time in milliseconds, nor .*: 5d\$" --session-timeout 5d lock /a touch "$ran"
+refused "--session-timeout in seconds" 64 "--session-timeout 100: must be 200 to 1000000000 ms" --session-timeout 0.1s lock /a touch "$ran"
+refused "--session-timeout in hours" 64 "--session-timeout: more than .* ms: 3600000000\$" --session-timeout 1000h lock /a touch "$ran"
+refused "--grace in milliseconds" 64 "--grace: 4\.6 s.*30\.0 s.*4\.500 s" --session-timeout 0.5m lock --grace 4600ms /a touch "$ran"
 refused "-n and -w nan" 64 "-n and -w" lock -n -w nan /a touch "$ran"
 refused "an attached value that is none" 64 "5x" lock -nE5x /a touch "$ran"
 
@@ -172,9 +185,10 @@ refused "a path of 100 KiB" 64 "/aaa" lock "/$(head -c 100000 /dev/zero | tr '\0
 for hosts in "" : host: :2181 host:port host:0 host:65536 "a,,b" "[::1" "host/no//chroot" "host/end/"; do
     refused "--connect \"$hosts\"" 64 "connect.*${hosts//[/\\[}" --connect "$hosts" lock /a touch "$ran"
 done
-for ms in 0 -1 99; do
+for ms in 0 99; do
     refused "--session-timeout $ms" 64 "--session-timeout $ms: " --session-timeout $ms lock /a touch "$ran"
 done
+refused "--session-timeout -1" 64 "^zkl: --session-timeout: not a time .*: -1\$" --session-timeout -1 lock /a touch "$ran"
 refused "--session-timeout no number" 64 "long" --session-timeout long lock /a touch "$ran"
 refused "an IPv6 address without brackets" 64 'connect string "::1": .*brackets' --connect ::1 lock /a touch "$ran"
 refused "and with a port" 64 'connect string "a,fe80::1:2181": .*brackets' --connect a,fe80::1:2181 lock /a touch "$ran"

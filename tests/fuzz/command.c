@@ -45,8 +45,7 @@ static void check_ranges(const struct lock_options *o)
     CHECK(o->status_fd > 0 || o->status_fd == STATUS_FD_NONE);
     CHECK(o->on_suspect >= ON_SUSPECT_IGNORE && o->on_suspect <= ON_SUSPECT_TERM);
     CHECK(!o->on_lost || g_strv_length(o->on_lost) == 3);
-    CHECK(o->timeout_ms <= 0 || (double)o->timeout_ms >= o->timeout_s * 1000);
-    CHECK(o->timeout_ms <= 0 || (double)o->timeout_ms <= o->timeout_s * 1000 + 1);
+    CHECK_INT(o->timeout_ms, o->wait_ms);
 }
 
 /* All but the command. */

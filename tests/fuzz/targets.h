@@ -14,6 +14,7 @@ struct fuzz_target {
 
 void fuzz_acl(const uint8_t *data, size_t size);
 void fuzz_command(const uint8_t *data, size_t size);
+void fuzz_durations(const uint8_t *data, size_t size);
 void fuzz_attempt(const uint8_t *data, size_t size);
 void fuzz_proofs(const uint8_t *data, size_t size);
 void fuzz_names(const uint8_t *data, size_t size);

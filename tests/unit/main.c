@@ -101,6 +101,7 @@ int main(int argc, char **argv)
         &member_state_suite,
         &members_call_suite,
         &members_observe_suite,
+        &duration_suite,
         &options_suite,
         &handle_suite,
         &rwlock_suite,

@@ -54,6 +54,10 @@ _zkl_values() { # KIND SUMMARY
     FILE) compopt -o default 2>/dev/null ;;
     PATH*) _zkl_paths ;;
     STRING) COMPREPLY=($(compgen -c -- "$cur")) ;;
+    SECS | MS)
+        [[ $cur =~ ^[0-9.]+ ]] || return 0
+        COMPREPLY=($(compgen -W "${BASH_REMATCH[0]}"{ms,s,m,h} -- "$cur"))
+        ;;
     *)
         [[ $2 =~ :\ ($list)$ ]] || return 0
         list=${BASH_REMATCH[1]/ (default)/}
