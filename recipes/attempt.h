@@ -21,6 +21,7 @@
 
 #include "child.h"
 #include "head_hint.h"
+#include "loss.h"
 
 enum attempt_state {
     ST_IDLE,
@@ -94,6 +95,7 @@ struct event {
     bool in_time;        /* a deadline of the present session is ahead */
     bool gone;           /* EV_*_FIRED: the node was deleted */
     int error;           /* EV_ABORT: what the caller is told */
+    enum loss loss;      /* EV_REPLACED, EV_END: why the session ended */
     uint32_t connection; /* the one it came on; another number after each loss of it */
     /* EV_CREATED, EV_READ; czxid EV_WATCHED, too */
     int32_t number;
@@ -188,6 +190,7 @@ struct action {
     uint32_t id;
     int32_t number;
     int error;
+    enum loss loss; /* ACT_REVOKE */
 };
 
 enum { ATTEMPT_ACTIONS = 8 };

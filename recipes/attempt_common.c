@@ -127,11 +127,11 @@ void attempt_finish(struct attempt *c, struct actions *out)
     attempt_move(c, ST_DONE);
 }
 
-void attempt_end_without_node(struct attempt *c, struct actions *out, bool with_session)
+void attempt_end_without_node(struct attempt *c, struct actions *out, enum loss loss)
 {
     if (c->state == ST_HOLDING)
-        attempt_act(out, ACT_REVOKE);
-    if (with_session)
+        attempt_act(out, ACT_REVOKE)->loss = loss;
+    if (loss != LOSS_DELETED)
         c->downgrade = DOWNGRADE_NONE;
     attempt_drop_shared(c, out);
     c->has_node = false;

@@ -73,7 +73,7 @@ static void on_read(struct attempt *c, const struct event *ev, struct actions *o
 static void on_proof(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (attempt_is_own_gone(ev)) {
-        attempt_end_without_node(c, out, false);
+        attempt_end_without_node(c, out, LOSS_DELETED);
     } else if (ev->answer != ANSWER_OK) {
         try_later(c, out);
     } else {

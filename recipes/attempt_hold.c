@@ -112,7 +112,7 @@ static void on_looked(struct attempt *c, const struct event *ev, struct actions 
 static void on_own_read(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (attempt_is_own_gone(ev))
-        attempt_end_without_node(c, out, false);
+        attempt_end_without_node(c, out, LOSS_DELETED);
     else if (ev->answer == ANSWER_OK)
         attempt_own_watched(c, ev);
     else
@@ -138,7 +138,7 @@ static void step_holding(struct attempt *c, const struct event *ev, struct actio
         attempt_finish(c, out);
         break;
     case EV_LAPSED:
-        attempt_act(out, ACT_REVOKE);
+        attempt_act(out, ACT_REVOKE)->loss = LOSS_DEADLINE;
         attempt_move(c, ST_LAPSED);
         break;
     case EV_TIMER:
@@ -164,7 +164,7 @@ static void step_holding(struct attempt *c, const struct event *ev, struct actio
         break;
     case EV_OWN_FIRED:
         if (ev->gone)
-            attempt_end_without_node(c, out, false);
+            attempt_end_without_node(c, out, LOSS_DELETED);
         else
             attempt_ask(c, out, ACT_READ);
         break;
@@ -220,7 +220,7 @@ void attempt_begin_leaving(struct attempt *c, const struct event *ev, struct act
 void attempt_step_hold(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (ev->kind == EV_REPLACED || ev->kind == EV_END)
-        attempt_end_without_node(c, out, true);
+        attempt_end_without_node(c, out, ev->loss);
     else if (c->state != ST_HOLDING && ev->kind == EV_CHILDREN_FIRED)
         c->others = OTHERS_WAIT;
     else if (c->state == ST_PROVING && ev->kind == EV_READ)

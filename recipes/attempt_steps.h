@@ -83,8 +83,9 @@ void attempt_drop_shared(struct attempt *c, struct actions *out);
 /* Ends the attempt with whatever is left of it at the server. */
 void attempt_finish(struct attempt *c, struct actions *out);
 
-/* The own node went. What a downgrade created stands on its own, but goes with the session, too. */
-void attempt_end_without_node(struct attempt *c, struct actions *out, bool with_session);
+/* The own node went, as LOSS_DELETED alone, or else with the session. What a downgrade created
+ * stands on its own, but goes with the session, too. */
+void attempt_end_without_node(struct attempt *c, struct actions *out, enum loss loss);
 
 /* The caller gets its answer, and with fail that is all. */
 void attempt_tell(struct attempt *c, struct actions *out, int error);

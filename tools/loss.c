@@ -35,6 +35,8 @@ void loss_publish(struct loss *l)
 
     pthread_mutex_lock(&l->lock);
     l->right->ops->deadline(l->right, &deadline);
+    if (deadline.boottime_ns == 0)
+        atomic_store(&l->guard->termination.shared->loss, (int)l->right->ops->loss(l->right));
     farther = shared_set_deadline(l->guard->termination.shared, &deadline);
     pthread_mutex_unlock(&l->lock);
     if (!farther)
@@ -92,10 +94,12 @@ int loss_wait_safe(struct loss *l)
         int signo;
 
         if (left == 0) {
+            loss_publish(l);
             shared_decide(l->guard->termination.shared, CAUSE_REVOKED);
             termination_over(&l->guard->termination);
-            return fail(STATUS_LOST, "%s: the lock was lost before the command began",
-                        l->guard->termination.options->path);
+            return fail(STATUS_LOST, "%s: the lock was lost before the command began: %s",
+                        l->guard->termination.options->path,
+                        zkl_strloss(l->right->ops->loss(l->right)));
         }
         events_arm(l->events, LOOK_MS);
         events_wait(l->events);

@@ -16,6 +16,7 @@ struct membership {
     uint64_t token;
     int64_t session_id;
     atomic_bool joined, over;
+    atomic_int loss;      /* a zkl_loss */
     pthread_mutex_t lock; /* of: */
     right_fn fn;
     void *data;
@@ -63,6 +64,12 @@ static zkl_state state(struct right *r)
     return remaining_ms(r) > 0 ? zkl_member_state(of(r)->member) : ZKL_LOST;
 }
 
+/* It may be heard later than the end itself. */
+static zkl_loss loss(struct right *r)
+{
+    return (zkl_loss)atomic_load(&of(r)->loss);
+}
+
 static void on_change(struct right *r, right_fn fn, void *data)
 {
     struct membership *m = of(r);
@@ -99,6 +106,7 @@ static int slot(struct right *r)
 static const struct right_ops right_ops = {.token = token,
                                            .session_id = session_id,
                                            .state = state,
+                                           .loss = loss,
                                            .remaining_ms = remaining_ms,
                                            .deadline = deadline,
                                            .on_change = on_change,
@@ -118,6 +126,17 @@ static void change(struct membership *m, zkl_state now)
     pthread_mutex_unlock(&m->lock);
     if (fn)
         fn(now, data);
+}
+
+static void lose(struct membership *m, zkl_member_reason reason)
+{
+    static const zkl_loss losses[] = {[ZKL_MEMBER_DEADLINE] = ZKL_LOSS_DEADLINE,
+                                      [ZKL_MEMBER_SESSION] = ZKL_LOSS_EXPIRED,
+                                      [ZKL_MEMBER_DELETED] = ZKL_LOSS_DELETED};
+
+    atomic_store(&m->loss, (int)losses[reason]);
+    atomic_store(&m->over, true);
+    change(m, ZKL_LOST);
 }
 
 static void join(struct membership *m, const zkl_member_news *news)
@@ -159,8 +178,7 @@ static void on_event(zkl_member *member, zkl_member_event event, const zkl_membe
         change(m, ZKL_HELD);
         break;
     case ZKL_MEMBER_GONE:
-        atomic_store(&m->over, true);
-        change(m, ZKL_LOST);
+        lose(m, news->reason);
         break;
     case ZKL_MEMBER_BUSY:
         say_busy(m, news);

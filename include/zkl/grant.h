@@ -14,6 +14,23 @@ typedef enum zkl_state {
     ZKL_RELEASED = 3 /* no longer owned: the holder released it */
 } zkl_state;
 
+/* Why a grant was lost. If several things happened, the first of which the library heard counts.
+ * Later versions may append reasons. Since 0.1. */
+typedef enum zkl_loss {
+    ZKL_LOSS_NONE = 0, /* it was not lost */
+    ZKL_LOSS_DEADLINE =
+        1,                /* the deadline passed, because no server confirmed the session in time */
+    ZKL_LOSS_EXPIRED = 2, /* the servers have ended the ZooKeeper session: it expired, or another
+                             client closed it */
+    ZKL_LOSS_DELETED = 3, /* somebody else deleted the node, for example with zkl_queue_break() */
+    ZKL_LOSS_CLOSED = 4,  /* zkl_session_close() was called */
+    ZKL_LOSS_REPLACED = 5, /* the library gave up the ZooKeeper session for a new one, because the
+                              servers no longer accepted it: their data has gone back, or what
+                              answers is no ZooKeeper */
+    ZKL_LOSS_REFUSED = 6,  /* the server refused the session's credentials */
+    ZKL_LOSS_FORKED = 7    /* the caller is a forked child, which never owns a grant */
+} zkl_loss;
+
 /* Called at a change of state, on a library thread. Since 0.1. */
 typedef void (*zkl_grant_fn)(zkl_grant *grant, zkl_state state, void *data);
 
@@ -90,6 +107,18 @@ ZKL_API int zkl_grant_deadline(const zkl_grant *g, zkl_deadline *ret);
  * from the deadline on, even if no thread of the library has run since. Costs as little as
  * zkl_grant_remaining_ms(). Returns ZKL_LOST in a forked child and for NULL. Since 0.1. */
 ZKL_API zkl_state zkl_grant_state(const zkl_grant *g);
+
+/* Returns why the grant was lost, or ZKL_LOSS_NONE if zkl_grant_state() does not return ZKL_LOST.
+ * The reason is set together with the state LOST and never changes after that. So it can be read as
+ * soon as zkl_grant_state() has returned ZKL_LOST or a callback has got that state, for as long as
+ * the grant is valid. May be called from any thread. Costs as little as zkl_grant_remaining_ms().
+ * Returns ZKL_LOSS_NONE for NULL. Since 0.1. */
+ZKL_API zkl_loss zkl_grant_loss(const zkl_grant *g);
+
+/* Returns a constant text for a reason, such as "somebody else deleted the node", or "unknown
+ * reason" for any other number; never NULL. May be called anywhere, also in a forked child.
+ * Since 0.1. */
+ZKL_API const char *zkl_strloss(zkl_loss loss);
 
 /* Returns the path of the contender's node, without the chroot of the session's connect string. The
  * string is valid as long as the grant. Returns NULL for NULL. Since 0.1. */

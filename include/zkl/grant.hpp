@@ -117,6 +117,12 @@ class grant_view
         return static_cast<grant_state>(zkl_grant_state(handle_));
     }
 
+    /* Why it was lost; ZKL_LOSS_NONE if it was not. zkl_strloss() gives the text. */
+    zkl_loss loss() const noexcept
+    {
+        return zkl_grant_loss(handle_);
+    }
+
     /* Whether the lock is owned now: held or suspect. */
     bool owned() const noexcept
     {

@@ -54,15 +54,17 @@ static void on_timer(void *data);
 
 /* A node that may still stand goes when the callbacks have returned, so that what they stop is
  * stopped before another is granted; but a callback that hangs holds it up one timeout at most. */
-static void lose(struct contender *c)
+static void lose(struct contender *c, enum loss loss)
 {
     zkl_session *s = c->session;
 
+    const zkl_loss before = grant_told_loss(c->grant); /* by its deadline */
     /* RELEASED by a transaction, with its node. */
     if (!c->idle && grant_told_state(c->grant) != ZKL_RELEASED)
-        log_line(s->log, ZKL_LOG_WARN, "%s: lost", grant_full_node(c->grant));
+        log_line(s->log, ZKL_LOG_WARN, "%s: lost: %s", grant_full_node(c->grant),
+                 zkl_strloss(before ? before : (zkl_loss)loss));
     c->refs++;
-    if (grant_lose(c->grant, on_told, c)) {
+    if (grant_lose(c->grant, loss, on_told, c)) {
         timers_arm(s->timers, &contender_head(c)->timer,
                    clock_now().boot + s->timeout_ms * CLOCK_MS, on_timer, c);
     } else {
@@ -137,7 +139,7 @@ static void perform(struct contender *c, const struct action *a)
         admission_enter(c);
         break;
     case ACT_REVOKE:
-        lose(c);
+        lose(c, a->loss);
         break;
     case ACT_OTHERS:
         contender_tell_others(c, a->others);

@@ -2,9 +2,12 @@
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 
+/* What a word is made of. */
+enum { STATE_BITS = 2, LOSS_BITS = 3, LOW_BITS = STATE_BITS + LOSS_BITS };
+
 static uint64_t pack(int64_t boot_ns, zkl_state state)
 {
-    return (uint64_t)(boot_ns / 1000) << 2 | (uint64_t)state;
+    return (uint64_t)(boot_ns / 1000) << LOW_BITS | (uint64_t)state;
 }
 
 static zkl_state word_state(uint64_t word)
@@ -14,7 +17,18 @@ static zkl_state word_state(uint64_t word)
 
 static int64_t word_boot(uint64_t word)
 {
-    return (int64_t)(word >> 2) * 1000;
+    return (int64_t)(word >> LOW_BITS) * 1000;
+}
+
+static zkl_loss word_loss(uint64_t word)
+{
+    return (zkl_loss)(word >> STATE_BITS & ((1U << LOSS_BITS) - 1));
+}
+
+/* An owned word, ended. */
+static uint64_t to_state(uint64_t word, zkl_state state, enum loss loss)
+{
+    return (word & ~UINT64_C(3)) | (uint64_t)loss << STATE_BITS | (uint64_t)state;
 }
 
 static bool is_owned(uint64_t word)
@@ -43,7 +57,7 @@ static uint64_t settle(const zkl_grant *g, struct view *ret)
 
     while (is_owned(word)) {
         ret->deadline = (struct instant){word_boot(word), atomic_load(&mutable_g->raw)};
-        uint64_t before = word, lost = (word & ~UINT64_C(3)) | ZKL_LOST;
+        uint64_t before = word, lost = to_state(word, ZKL_LOST, LOSS_DEADLINE);
         ret->left = instant_left(clock_now(), ret->deadline);
         if (ret->left == 0 && atomic_compare_exchange_weak(&mutable_g->word, &word, lost))
             word = lost;
@@ -110,6 +124,15 @@ zkl_state zkl_grant_state(const zkl_grant *g)
         return ZKL_LOST;
     uint64_t word = atomic_load(&g->word);
     return word_state(grant_is_surely_owned(g, word) ? word : settle(g, &view));
+}
+
+zkl_loss zkl_grant_loss(const zkl_grant *g)
+{
+    struct view view;
+
+    if (!g)
+        return ZKL_LOSS_NONE;
+    return fork_is_child(g->generation) ? ZKL_LOSS_FORKED : word_loss(settle(g, &view));
 }
 
 /* ---- the runtime's side ---- */
@@ -187,7 +210,7 @@ bool grant_set_deadline(zkl_grant *g, struct instant deadline, bool proved)
 }
 
 /* From an owned state to another; false if it was not owned any more. */
-bool grant_change(zkl_grant *g, zkl_state to)
+bool grant_change(zkl_grant *g, zkl_state to, enum loss loss)
 {
     struct view view;
     uint64_t word = settle(g, &view);
@@ -195,7 +218,7 @@ bool grant_change(zkl_grant *g, zkl_state to)
     while (is_owned(word)) {
         if (word_state(word) == to)
             return true;
-        if (atomic_compare_exchange_weak(&g->word, &word, (word & ~UINT64_C(3)) | (uint64_t)to)) {
+        if (atomic_compare_exchange_weak(&g->word, &word, to_state(word, to, loss))) {
             if (to != ZKL_LOST)
                 grant_tell(g, to);
             return true;
@@ -206,20 +229,20 @@ bool grant_change(zkl_grant *g, zkl_state to)
 
 void grant_suspect(zkl_grant *g)
 {
-    grant_change(g, ZKL_SUSPECT);
+    grant_change(g, ZKL_SUSPECT, LOSS_NONE);
     if (g->turn)
-        grant_change(g->turn, ZKL_SUSPECT);
+        grant_change(g->turn, ZKL_SUSPECT, LOSS_NONE);
 }
 
-bool grant_lose(zkl_grant *g, void (*then)(void *data), void *data)
+bool grant_lose(zkl_grant *g, enum loss loss, void (*then)(void *data), void *data)
 {
     zkl_grant *told = g->turn ? g->turn : g; /* nobody knows a span or a part */
     bool anybody = told->watchers->len > 0 || (told != g && told->loss_heard);
 
     told->loss_heard = anybody;
-    grant_change(g, ZKL_LOST);
+    grant_change(g, ZKL_LOST, loss);
     if (told != g)
-        grant_change(told, ZKL_LOST);
+        grant_change(told, ZKL_LOST, loss);
     grant_tell(told, ZKL_LOST);
     return anybody && callbacks_push(g->session->callbacks, then, data);
 }
@@ -229,9 +252,14 @@ zkl_state grant_told_state(const zkl_grant *g)
     return zkl_grant_state(g->turn ? g->turn : g);
 }
 
+zkl_loss grant_told_loss(const zkl_grant *g)
+{
+    return zkl_grant_loss(g->turn ? g->turn : g);
+}
+
 bool grant_disown(zkl_grant *g)
 {
-    return grant_change(g, ZKL_RELEASED);
+    return grant_change(g, ZKL_RELEASED, LOSS_NONE);
 }
 
 void grant_detach(zkl_grant *g)

@@ -4,6 +4,7 @@
 #define LIB_GRANT_H
 
 #include "lib/session/core.h"
+#include "recipes/loss.h"
 
 struct contender;
 
@@ -25,13 +26,15 @@ void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data);
 bool grant_set_deadline(zkl_grant *g, struct instant deadline, bool proved);
 void grant_suspect(zkl_grant *g);
 
-/* The contender lost it: tells those who asked to be told. then(data) runs behind them on the
- * callback thread, without the monitor; false: nobody is told, and then will not be called. */
-bool grant_lose(zkl_grant *g, void (*then)(void *data), void *data);
+/* The contender lost it for that reason: tells those who asked to be told. then(data) runs behind
+ * them on the callback thread, without the monitor; false: nobody is told, and then will not be
+ * called. */
+bool grant_lose(zkl_grant *g, enum loss loss, void (*then)(void *data), void *data);
 
 /* That of a grant or, where it is a span or a part, of its turn or whole: the one that the user
  * knows. */
 zkl_state grant_told_state(const zkl_grant *g);
+zkl_loss grant_told_loss(const zkl_grant *g);
 
 /* What a holder is called for, once. */
 enum grant_call {

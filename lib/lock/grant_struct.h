@@ -11,11 +11,11 @@ struct multi_attempt;
 struct retained;
 
 /* State and deadline are one word, so that a proof and a loss cannot cross: microseconds of
- * CLOCK_BOOTTIME above the two bits of the state. What else a deadline has, raw and sure, is
- * written before the word and read after it, and a reader who then finds the clock short of the
- * deadline looks at the word once more. If that is the same, it was owned after the clock was read,
- * and what was read with it is of its own deadline or of one already proved; without that look, it
- * could be of one whose proof came too late and was turned away. */
+ * CLOCK_BOOTTIME above the three bits of the loss and the two of the state. What else a deadline
+ * has, raw and sure, is written before the word and read after it, and a reader who then finds the
+ * clock short of the deadline looks at the word once more. If that is the same, it was owned after
+ * the clock was read, and what was read with it is of its own deadline or of one already proved;
+ * without that look, it could be of one whose proof came too late and was turned away. */
 struct zkl_grant {
     atomic_int refs;
     unsigned generation;
@@ -53,7 +53,7 @@ struct zkl_grant {
 GArray *grant_watchers_new(void);
 bool grant_is_listened_to(const zkl_grant *g);  /* somebody is still to be told something */
 void grant_tell(zkl_grant *g, zkl_state state); /* a change of state */
-bool grant_change(zkl_grant *g, zkl_state to);
+bool grant_change(zkl_grant *g, zkl_state to, enum loss loss); /* loss: of LOST alone */
 bool grant_is_surely_owned(const zkl_grant *g, uint64_t word);
 
 #endif

@@ -3,6 +3,28 @@
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 
+_Static_assert((int)LOSS_NONE == ZKL_LOSS_NONE && (int)LOSS_DEADLINE == ZKL_LOSS_DEADLINE &&
+                   (int)LOSS_EXPIRED == ZKL_LOSS_EXPIRED && (int)LOSS_DELETED == ZKL_LOSS_DELETED &&
+                   (int)LOSS_CLOSED == ZKL_LOSS_CLOSED && (int)LOSS_REPLACED == ZKL_LOSS_REPLACED &&
+                   (int)LOSS_REFUSED == ZKL_LOSS_REFUSED,
+               "the same numbers");
+
+const char *zkl_strloss(zkl_loss loss)
+{
+    static const char *const texts[] = {
+        [ZKL_LOSS_NONE] = "not lost",
+        [ZKL_LOSS_DEADLINE] = "it could not be renewed before its deadline",
+        [ZKL_LOSS_EXPIRED] = "the ZooKeeper session expired, or another client closed it",
+        [ZKL_LOSS_DELETED] = "somebody else deleted the node",
+        [ZKL_LOSS_CLOSED] = "the session was closed",
+        [ZKL_LOSS_REPLACED] = "the servers no longer accept the ZooKeeper session",
+        [ZKL_LOSS_REFUSED] = "the server refused the credentials",
+        [ZKL_LOSS_FORKED] = "called in a forked child",
+    };
+
+    return (unsigned)loss < G_N_ELEMENTS(texts) ? texts[loss] : "unknown reason";
+}
+
 struct watcher {
     zkl_grant_fn fn;
     void *data;

@@ -103,7 +103,7 @@ static void renew(struct contender *c, void *unused)
     (void)unused;
     contender_new_id(c);
     c->unsure = 0;
-    contender_step_kind(c, EV_REPLACED);
+    contender_step(c, &(struct event){.kind = EV_REPLACED, .loss = c->session->ended});
     /* Of one that was let in when another ended with the requests of the old session. */
     contender_recall(c);
 }
@@ -121,7 +121,7 @@ static void end(struct contender *c, void *error)
     const zkl_error *e = error;
 
     contender_abort(c, e->code, e->text);
-    contender_step_kind(c, EV_END);
+    contender_step(c, &(struct event){.kind = EV_END, .loss = c->session->ended});
 }
 
 static void end_all(struct locks *all, int code, const char *text)

@@ -107,7 +107,7 @@ struct turn_end turn_end(zkl_grant *turn)
     turn->retained = NULL;
     if (!given_back)
         end.now = end_at_once(turn);
-    end.owned = given_back || end.now > 0 || grant_change(turn, ZKL_RELEASED);
+    end.owned = given_back || end.now > 0 || grant_change(turn, ZKL_RELEASED, LOSS_NONE);
     if (given_back || !end.owned)
         return end;
     span->turn = NULL;

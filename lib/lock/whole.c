@@ -21,7 +21,7 @@ zkl_grant *whole_new(zkl_grant *const *parts, uint32_t count, struct multi_attem
         for (int call = 0; call < GRANT_CALLS; call++)
             whole->called[call] = whole->called[call] || parts[i]->called[call];
         if (zkl_grant_state(parts[i]) != ZKL_HELD)
-            grant_change(whole, zkl_grant_state(parts[i]));
+            grant_change(whole, zkl_grant_state(parts[i]), (enum loss)zkl_grant_loss(parts[i]));
     }
     return whole;
 }

@@ -16,6 +16,7 @@
 #include "lib/base/timers.h"
 #include "lib/store/store.h"
 #include "recipes/create_form.h"
+#include "recipes/loss.h"
 #include "recipes/proofs.h"
 #include "recipes/rollback.h"
 
@@ -64,6 +65,7 @@ struct zkl_session {
     bool host_unknown;
     bool refused;             /* credentials: for good */
     struct rollback rollback; /* what servers say while there is no connection */
+    enum loss ended;          /* why the last incarnation has ended */
     bool resurrected;         /* what it had deleted may stand again: the data had gone back */
     struct {
         struct timer timer;

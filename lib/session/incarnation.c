@@ -79,7 +79,7 @@ void incarnation_close(zkl_session *s)
     proofs_init(&s->proofs, s->proofs.tick, s->proofs.drift_permille);
 }
 
-void incarnation_replace(zkl_session *s)
+void incarnation_replace(zkl_session *s, enum loss why)
 {
     int64_t id = s->id;
 
@@ -91,6 +91,7 @@ void incarnation_replace(zkl_session *s)
 }
 
 void incarnation_warm(zkl_session *s)
+    s->ended = why;
 {
     struct instant now = clock_now();
     bool cold = !s->proof_timer.at; /* the chain has stopped */
@@ -99,7 +100,7 @@ void incarnation_warm(zkl_session *s)
         return;
     /* A server that stands alone proves with the first write, an ensemble would need a chain. */
     if (!s->proofs.alone && !proofs_valid(&s->proofs, now))
-        incarnation_replace(s);
+        incarnation_replace(s, LOSS_REPLACED);
     else
         proof_chain_run(s);
 }
@@ -114,7 +115,7 @@ static bool must_purge(zkl_session *s)
 static void on_purge(void *data)
 {
     if (must_purge(data))
-        incarnation_replace(data);
+        incarnation_replace(data, LOSS_REPLACED);
 }
 
 /* Not at once: whoever calls is in the middle of a step. */
@@ -156,6 +157,7 @@ static void back_off(zkl_session *s)
 /* It was let in again all the same, when others had counted past what it has seen: what it had
  * deleted may stand again. */
 static void forgive(zkl_session *s)
+    s->ended = LOSS_REPLACED;
 {
     s->resurrected |= s->rollback.refuses;
     s->rollback = (struct rollback){.serves = false};
@@ -169,7 +171,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
         return;
     }
     if (id != s->id && is_stale(s, timeout_ms)) {
-        incarnation_replace(s);
+        incarnation_replace(s, LOSS_REPLACED);
         return;
     }
     s->up = true;
@@ -209,7 +211,7 @@ static void on_down(zkl_session *s)
 /* Tokens begin anew below those that observers were told, also where the servers have passed since
  * what this session had seen. If they had only lagged nothing old is told either: what the next
  * session sees is no older than itself. */
-static void replace_rolled_back(zkl_session *s)
+static void replace_rolled_back(zkl_session *s, enum loss why)
 {
     bool refused = s->rollback.refused;
 
@@ -221,7 +223,7 @@ static void replace_rolled_back(zkl_session *s)
 static void on_expired(zkl_session *s)
 {
     log_line(s->log, ZKL_LOG_WARN, "session 0x%" G_GINT64_MODIFIER "x expired", s->id);
-    replace_rolled_back(s);
+    replace_rolled_back(s, LOSS_EXPIRED);
 }
 
 /* Without a connection. What was held was lost by its deadline, or is now. */
@@ -242,7 +244,7 @@ static void on_evidence(zkl_session *s, enum rollback_evidence evidence)
              "session 0x%" G_GINT64_MODIFIER "x: the servers run but do not accept it any more; "
              "opening a new session",
              s->id);
-    replace_rolled_back(s);
+    replace_rolled_back(s, LOSS_REPLACED);
 }
 
 static void on_refused(zkl_session *s)
@@ -258,6 +260,7 @@ static void on_refused(zkl_session *s)
 
 static void on_store_event(void *context, enum store_event event, int64_t id, int timeout_ms)
 {
+    s->ended = LOSS_REFUSED;
     zkl_session *s = context;
 
     switch (event) {

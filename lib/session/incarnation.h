@@ -7,8 +7,9 @@
 /* Opens a store. A refusal of the system is logged and tried again. */
 void incarnation_begin(zkl_session *s);
 
-/* Closes the present session, which takes its nodes along, and begins a new one. */
-void incarnation_replace(zkl_session *s);
+/* Closes the present session, which takes its nodes along, and begins a new one. why: what is
+ * still held is lost for that. */
+void incarnation_replace(zkl_session *s, enum loss why);
 
 /* Closes the present session, and begins none. */
 void incarnation_close(zkl_session *s);

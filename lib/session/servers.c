@@ -42,7 +42,7 @@ static void look(void *data)
         return;
     }
     log_line(s->log, ZKL_LOG_INFO, "a new session on %s", s->shown_hosts);
-    incarnation_replace(s);
+    incarnation_replace(s, LOSS_REPLACED);
 }
 
 /* Not at once: others are to hear of it first. */

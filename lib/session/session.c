@@ -337,6 +337,7 @@ void zkl_session_close(zkl_session *s)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     session_lock(s);
     s->closing = true;
+    s->ended = LOSS_CLOSED;
     pthread_cond_broadcast(&s->changed);
     participants_tell(s, NEWS_CLOSED);
     session_tell(s, ZKL_SESSION_CLOSED, s->id);

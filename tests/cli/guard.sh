@@ -136,7 +136,7 @@ if [ -x "$ADMIN" ]; then
     status_of $holder
     expect "the node deleted" 75 "$?"
     expect "the node deleted: --on-lost" "revoked $L" "$(<"$scratch/lost")"
-    expect_lines "the node deleted" "waiting,held TOKEN,started PID,ending KILL,ended 137,lost revoked" kill_told_first
+    expect_lines "the node deleted" "waiting,held TOKEN,started PID,ending KILL,ended 137,lost revoked deleted" kill_told_first
 else
     skip "zk-admin is not built: a deleted node"
 fi

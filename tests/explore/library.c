@@ -222,7 +222,7 @@ static void purge(struct actor *a)
 
     need(fire(&a->session->purge_timer), "its session is not to go");
     if (a->session->id == id)
-        incarnation_replace(a->session);
+        incarnation_replace(a->session, LOSS_REPLACED);
 }
 
 /* Of zkl_session_close() what does not wait. */
@@ -260,7 +260,7 @@ static void do_move(struct actor *a, const struct state *before, struct move mov
         purge(a);
         break;
     case MOVE_REPLACE:
-        incarnation_replace(a->session);
+        incarnation_replace(a->session, LOSS_REPLACED);
         break;
     case MOVE_PROOF:
         prove(a);

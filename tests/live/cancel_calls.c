@@ -370,6 +370,7 @@ static void init_options(void)
     X(zkl_grant_remaining_ms, zkl_grant_remaining_ms(c->grant))                                    \
     X(zkl_grant_session_id, zkl_grant_session_id(c->grant))                                        \
     X(zkl_grant_slots, zkl_grant_slots(c->grant, &c->limit, 1))                                    \
+    X(zkl_grant_loss, zkl_grant_loss(c->grant))                                                    \
     X(zkl_grant_state, zkl_grant_state(c->grant))                                                  \
     X(zkl_grant_token, zkl_grant_token(c->grant))                                                  \
     X(zkl_grant_tokens, zkl_grant_tokens(c->grant, &c->token, 1))                                  \
@@ -466,6 +467,7 @@ static void init_options(void)
     X(zkl_strerror, zkl_strerror(0))                                                               \
     X(zkl_version, zkl_version())                                                                  \
     X(zkl_watch_free, FREED(watch, zkl_watch_free))
+    X(zkl_strloss, zkl_strloss(ZKL_LOSS_NONE))                                                     \
 
 #define DEFINE(name, expression)                                                                   \
     static void call_##name(struct scene *c)                                                       \

@@ -34,7 +34,7 @@ static void set_room(long mb)
 static void replace(zkl_session *s)
 {
     session_lock(s);
-    incarnation_replace(s);
+    incarnation_replace(s, LOSS_REPLACED);
     session_unlock(s);
 }
 

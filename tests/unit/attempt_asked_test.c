@@ -66,10 +66,10 @@ static void node_is_gone(void)
 {
     play_reach(ST_HOLDING);
     SAY("heed");
-    STEP("read nonode", ST_DONE, "revoke");
+    STEP("read nonode", ST_DONE, "revoke deleted");
     play_reach(ST_HOLDING);
     SAY("heed");
-    STEP("read 7 others asked", ST_DONE, "revoke");
+    STEP("read 7 others asked", ST_DONE, "revoke deleted");
     STEP("heed", ST_DONE, "");
 }
 

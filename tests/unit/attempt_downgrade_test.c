@@ -118,7 +118,7 @@ static void cannot_be_had(void)
         CHECK_INT(play.c.downgrade, DOWNGRADE_CREATING);
     }
     refused();
-    STEP("read nonode", ST_DONE, "revoke, delete-shared");
+    STEP("read nonode", ST_DONE, "revoke deleted, delete-shared");
     hold(CHILD_WRITE);
     STEP("timer", ST_HOLDING, "read");
     SAY("read 7");
@@ -133,7 +133,7 @@ static void write_node_was_gone(void)
 
     for (int i = 0; i < 2; i++) {
         confirmed();
-        STEP(answers[i], ST_DONE, "revoke, delete-shared");
+        STEP(answers[i], ST_DONE, "revoke deleted, delete-shared");
     }
     confirmed();
     STEP("exclusive-read refused", ST_HOLDING, "read, arm");
@@ -181,17 +181,17 @@ static void lost_meanwhile(void)
 
     for (int i = 0; i < 5; i++) {
         ways[i]();
-        STEP("lapsed", ST_LAPSED, "revoke");
+        STEP("lapsed", ST_LAPSED, "revoke deadline");
         STEP("shared-created unknown", ST_LAPSED, "");
         STEP("shared-read nonode", ST_LAPSED, "");
         STEP("moved", ST_LAPSED, "");
         STEP("timer", ST_LAPSED, "");
         STEP("release", ST_DONE, "delete-shared, delete");
         ways[i]();
-        STEP("own gone", ST_DONE, "revoke, delete-shared");
+        STEP("own gone", ST_DONE, "revoke deleted, delete-shared");
     }
     moved();
-    STEP("own gone", ST_DONE, "revoke");
+    STEP("own gone", ST_DONE, "revoke deleted");
     moved();
     SAY("lapsed");
     STEP("release", ST_DONE, "delete");
@@ -201,12 +201,13 @@ static void lost_meanwhile(void)
 static void session_ends_meanwhile(void)
 {
     static const char *const ends[] = {"replaced", "end"};
+    static const char *const revokes[] = {"revoke expired", "revoke closed"};
 
     for (int i = 0; i < 2; i++) {
         begin();
-        STEP(ends[i], ST_DONE, "revoke");
+        STEP(ends[i], ST_DONE, revokes[i]);
         confirmed();
-        STEP(ends[i], ST_DONE, "revoke");
+        STEP(ends[i], ST_DONE, revokes[i]);
         confirmed();
         SAY("lapsed");
         STEP(ends[i], ST_DONE, "");

@@ -35,7 +35,7 @@ static void silent(void)
     STEP("watched", ST_WAITING, "");
     STEP("pred gone", ST_HOLDING, "grant");
     CHECK(play.c.own_watched);
-    STEP("own gone", ST_DONE, "revoke");
+    STEP("own gone", ST_DONE, "revoke deleted");
 }
 
 /* That answer comes behind all that happened before, as an event does. */
@@ -174,7 +174,7 @@ static void both_in_one_transaction(void)
 {
     watch_own();
     STEP("pred gone", ST_HOLDING, "grant");
-    STEP("own gone", ST_DONE, "revoke");
+    STEP("own gone", ST_DONE, "revoke deleted");
 
     watch_own();
     STEP("own gone", ST_WAITING, "");

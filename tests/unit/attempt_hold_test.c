@@ -6,7 +6,7 @@
 static void lapse(void)
 {
     play_reach(ST_HOLDING);
-    STEP("nodeadline lapsed", ST_LAPSED, "revoke");
+    STEP("nodeadline lapsed", ST_LAPSED, "revoke deadline");
     STEP("extended", ST_LAPSED, ""); /* the session may well survive: the grant does not */
     STEP("lapsed", ST_LAPSED, "");
     STEP("timer", ST_LAPSED, "");
@@ -19,7 +19,7 @@ static void lapse_then_own_node_gone(void)
     play_reach(ST_HOLDING);
     SAY("timer");
     SAY("read 7");
-    STEP("lapsed", ST_LAPSED, "revoke");
+    STEP("lapsed", ST_LAPSED, "revoke deadline");
     SAY("own gone");
     SAY("release");
     CHECK_INT(play.c.state, ST_DONE);
@@ -30,7 +30,7 @@ static void lapse_before_the_own_watch_is_answered(void)
 {
     play_reach(ST_HOLDING);
     SAY("timer");
-    STEP("lapsed", ST_LAPSED, "revoke");
+    STEP("lapsed", ST_LAPSED, "revoke deadline");
     STEP("read 7", ST_LAPSED, "");
     STEP("release", ST_DONE, "delete");
 }
@@ -40,7 +40,7 @@ static void own_node_deleted_by_another(void)
     play_reach(ST_HOLDING);
     SAY("timer");
     SAY("read 7");
-    STEP("own gone", ST_DONE, "revoke");
+    STEP("own gone", ST_DONE, "revoke deleted");
     STEP("own gone", ST_DONE, "");
     STEP("lapsed", ST_DONE, "");
     STEP("release", ST_DONE, "");
@@ -50,14 +50,14 @@ static void own_node_found_missing_when_watched(void)
 {
     play_reach(ST_HOLDING);
     STEP("timer", ST_HOLDING, "read");
-    STEP("read nonode", ST_DONE, "revoke");
+    STEP("read nonode", ST_DONE, "revoke deleted");
 }
 
 static void own_node_found_to_be_of_another_session(void)
 {
     play_reach(ST_HOLDING);
     SAY("timer");
-    STEP("read 7 others", ST_DONE, "revoke"); /* not ours to delete */
+    STEP("read 7 others", ST_DONE, "revoke deleted"); /* not ours to delete */
 }
 
 /* Somebody set its data, as Curator's revoker does: the watch is used up. */
@@ -69,7 +69,7 @@ static void own_node_changed(void)
     STEP("own changed", ST_HOLDING, "read");
     STEP("read 7", ST_HOLDING, "");
     STEP("own changed", ST_HOLDING, "read");
-    STEP("read nonode", ST_DONE, "revoke");
+    STEP("read nonode", ST_DONE, "revoke deleted");
 }
 
 /* That it cannot be watched is no reason to end a hold, but one to try again. */
@@ -97,9 +97,10 @@ static void abort_after_the_grant(void)
 static void session_ends_while_holding(void)
 {
     static const char *const ends[] = {"replaced", "end"};
+    static const char *const revokes[] = {"revoke expired", "revoke closed"};
     for (size_t i = 0; i < 2; i++) {
         play_reach(ST_HOLDING);
-        STEP(ends[i], ST_DONE, "revoke");
+        STEP(ends[i], ST_DONE, revokes[i]);
         STEP("release", ST_DONE, "");
         play_reach(ST_LAPSED);
         STEP(ends[i], ST_DONE, ""); /* told already */

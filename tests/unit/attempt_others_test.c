@@ -47,7 +47,7 @@ static void own_node_is_what_went(void)
     hold("listed 7* left");
     STEP("children", ST_HOLDING, "arm, others wait");
     STEP("timer", ST_HOLDING, "read");
-    STEP("read nonode", ST_DONE, "revoke");
+    STEP("read nonode", ST_DONE, "revoke deleted");
 }
 
 static void somebody_is_behind(void)
@@ -142,7 +142,7 @@ static void beside_the_own_watch(void)
     look();
     SAY("timer");
     STEP("listed 7* left", ST_HOLDING, "others none");
-    STEP("read nonode", ST_DONE, "revoke");
+    STEP("read nonode", ST_DONE, "revoke deleted");
 }
 
 static void not_answered_any_more(void)

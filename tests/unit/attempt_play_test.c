@@ -62,6 +62,11 @@ static const char *const others_words[] = {
     [OTHERS_WAIT] = "wait",
 };
 
+static const char *const loss_words[] = {
+    [LOSS_NONE] = "none",       [LOSS_DEADLINE] = "deadline", [LOSS_EXPIRED] = "expired",
+    [LOSS_DELETED] = "deleted", [LOSS_CLOSED] = "closed",
+};
+
 static const char *const error_words[] = {
     [ATTEMPT_BUSY] = "busy",
     [ATTEMPT_REFUSED] = "refused",
@@ -240,6 +245,9 @@ bool play_event(struct event *ev, const char *words)
             return false;
     if (ev->kind == EV_ABORT || ev->kind == EV_END)
         ev->error = PLAY_ERROR;
+    ev->loss = ev->kind == EV_REPLACED ? LOSS_EXPIRED
+               : ev->kind == EV_END    ? LOSS_CLOSED
+                                       : LOSS_NONE;
     ev->tag = play.tags[ev->kind] - stale;
     return true;
 }
@@ -320,7 +328,6 @@ static int put_action(char *text, size_t size, const struct action *a)
         [ACT_RESET] = "reset",
         [ACT_ARM] = "arm",
         [ACT_GRANT] = "grant",
-        [ACT_REVOKE] = "revoke",
         [ACT_ORPHAN] = "orphan",
         [ACT_READ_HINT] = "read-hint",
         [ACT_PROVE] = "prove",
@@ -346,6 +353,9 @@ static int put_action(char *text, size_t size, const struct action *a)
         return snprintf(text, size, a->watch ? "limit-watch" : "limit");
     case ACT_OTHERS:
         return snprintf(text, size, "others %s", others_words[a->others]);
+    case ACT_REVOKE:
+        return snprintf(text, size, "revoke %s",
+                        a->loss <= LOSS_CLOSED ? loss_words[a->loss] : "?");
     case ACT_SET_HINT:
         return snprintf(text, size, "hint v%d", a->number);
     case ACT_DELETE_SPARE:

@@ -136,7 +136,7 @@ static void somebody_comes(void)
     SAY("children");
     STEP("listed 8r left", ST_HOLDING, "others unknown");
     STEP("timer", ST_HOLDING, "read");
-    STEP("read nonode", ST_DONE, "revoke");
+    STEP("read nonode", ST_DONE, "revoke deleted");
 }
 
 static void who_wants_a_writer(void)

@@ -49,7 +49,7 @@ static void it_yields(void)
     STEP("watched", ST_WAITING, "");
     STEP("pred gone", ST_HOLDING, "grant");
     STEP("timer", ST_HOLDING, ""); /* of the wait; the own node is watched */
-    STEP("own gone", ST_DONE, "revoke");
+    STEP("own gone", ST_DONE, "revoke deleted");
 }
 
 /* As where nobody was first: from here on the server alone is waited for. */

@@ -152,7 +152,7 @@ static void walks(void)
 
 static void lose(void)
 {
-    grant_lose(g, NULL, NULL);
+    grant_lose(g, LOSS_DEADLINE, NULL, NULL);
 }
 
 static void release(void)

@@ -233,7 +233,7 @@ static void told_at_once_what_is_not_held(void)
     check_told(&suspect, 2, ZKL_RELEASED);
     zkl_grant_on_change(g, on_change, &released);
     check_told(&released, 1, ZKL_RELEASED);
-    CHECK(!grant_lose(g, on_then, &released)); /* nobody is left to be told */
+    CHECK(!grant_lose(g, LOSS_DEADLINE, on_then, &released)); /* nobody is left to be told */
     check_told(&released, 1, ZKL_RELEASED);
     check_told(&suspect, 2, ZKL_RELEASED);
     stop();
@@ -251,11 +251,11 @@ static void told_once_of_a_loss(void)
     zkl_grant_on_change(g, on_change, &late);
     check_told(&early, 0, ZKL_HELD);
     check_told(&late, 0, ZKL_HELD);
-    CHECK(grant_lose(g, on_then, &late));
+    CHECK(grant_lose(g, LOSS_DEADLINE, on_then, &late));
     check_told(&early, 1, ZKL_LOST);
     check_told(&late, 1, ZKL_LOST);
     CHECK_INT(late.thens, 1);
-    CHECK(!grant_lose(g, on_then, &late));
+    CHECK(!grant_lose(g, LOSS_DEADLINE, on_then, &late));
     check_told(&late, 1, ZKL_LOST);
     CHECK_INT(late.thens, 1);
     grant_detach(g);
@@ -270,7 +270,7 @@ static void lost_before_the_deadline(void)
 
     start();
     zkl_grant_on_change(g, on_change, &told);
-    CHECK(grant_lose(g, on_then, &told));
+    CHECK(grant_lose(g, LOSS_DEADLINE, on_then, &told));
     CHECK_INT(zkl_grant_state(g), ZKL_LOST);
     CHECK_INT(zkl_grant_remaining_ms(g), 0);
     check_told(&told, 1, ZKL_LOST);
@@ -278,7 +278,7 @@ static void lost_before_the_deadline(void)
 
     start();
     grant_suspect(g);
-    CHECK(!grant_lose(g, on_then, &told));
+    CHECK(!grant_lose(g, LOSS_DEADLINE, on_then, &told));
     CHECK_INT(zkl_grant_state(g), ZKL_LOST);
     stop();
 }
@@ -352,7 +352,7 @@ static void after_the_session_was_closed(void)
     CHECK_INT(zkl_grant_on_change(g, on_change, &told), ZKL_ECLOSED);
     grant_suspect(g); /* nobody can be told any more */
     CHECK_INT(told.calls, 0);
-    CHECK(!grant_lose(g, on_then, &told));
+    CHECK(!grant_lose(g, LOSS_DEADLINE, on_then, &told));
     grant_unref(g);
     g = NULL;
     s = NULL;

@@ -359,7 +359,9 @@ static void servers_have_gone_back(void)
         CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
         CHECK_INT(s->id, 0);
         check_events("replaced 7; ");
-        char *wanted = g_strdup_printf("%s%s: lost; %s", rows[i].refusal, a.node, REPLACED_LINE);
+        char *wanted =
+            g_strdup_printf("%s%s: lost: it could not be renewed before its deadline; %s",
+                            rows[i].refusal, a.node, REPLACED_LINE);
         check_logged(wanted);
         g_free(wanted);
         fake_event(STORE_EV_BEGIN);

@@ -50,7 +50,7 @@ static void on_fired(void *context, bool gone)
     if (subscriber->drops)
         watch_drop(&subscriber->drops->subscription, false);
     if (subscriber->ends)
-        incarnation_replace(s);
+        incarnation_replace(s, LOSS_REPLACED);
 }
 
 static void start(void)

@@ -33,6 +33,8 @@ void on_lost_start(struct on_lost *o, const struct termination *e, char **envp,
         atomic_exchange(&e->shared->told, true))
         return;
     s.envp = g_environ_setenv(g_strdupv(envp), "ZKL_LOST", exit_cause_name(cause), TRUE);
+    if (termination_loss_name(e))
+        s.envp = g_environ_setenv(s.envp, "ZKL_LOST_BY", termination_loss_name(e), TRUE);
     pid = spawn(&s);
     if (pid < 0)
         say("--on-lost: cannot fork: %s", g_strerror(errno));

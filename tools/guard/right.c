@@ -22,6 +22,11 @@ static zkl_state state(struct right *r)
     return zkl_grant_state(of(r)->grant);
 }
 
+static zkl_loss loss(struct right *r)
+{
+    return zkl_grant_loss(of(r)->grant);
+}
+
 static int64_t remaining_ms(struct right *r)
 {
     return zkl_grant_remaining_ms(of(r)->grant);
@@ -82,6 +87,7 @@ static int slot(struct right *r)
 static const struct right_ops ops = {.token = token,
                                      .session_id = session_id,
                                      .state = state,
+                                     .loss = loss,
                                      .remaining_ms = remaining_ms,
                                      .deadline = deadline,
                                      .on_change = on_change,

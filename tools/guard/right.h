@@ -13,6 +13,7 @@ struct right_ops {
     uint64_t (*token)(struct right *r);
     int64_t (*session_id)(struct right *r);
     zkl_state (*state)(struct right *r);
+    zkl_loss (*loss)(struct right *r);
     int64_t (*remaining_ms)(struct right *r);
     void (*deadline)(struct right *r, zkl_deadline *ret); /* 0 when it is over */
     void (*on_change)(struct right *r, right_fn fn, void *data);

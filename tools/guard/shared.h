@@ -37,6 +37,7 @@ struct shared {
     atomic_int stopped;     /* the signal that has stopped the leader, until the tool takes it */
     atomic_int ended;       /* how the leader has ended */
     atomic_int state;       /* the grant's, a zkl_state */
+    atomic_int loss;        /* a zkl_loss, before until is 0 */
     atomic_bool asked;      /* to step down */
     atomic_bool to_end;     /* a signal that asks to end was passed on: what is left ends too */
     atomic_bool to_kill;    /* so was a second one: KILL to all */

@@ -19,6 +19,18 @@ const char *exit_cause_name(enum exit_cause cause)
     return names[cause];
 }
 
+const char *termination_loss_name(const struct termination *e)
+{
+    static const char *const names[] = {
+        [ZKL_LOSS_EXPIRED] = "expired", [ZKL_LOSS_DELETED] = "deleted",
+        [ZKL_LOSS_CLOSED] = "closed",   [ZKL_LOSS_REPLACED] = "replaced",
+        [ZKL_LOSS_REFUSED] = "refused", [ZKL_LOSS_FORKED] = "forked",
+    };
+    const int loss = atomic_load(&e->shared->loss);
+
+    return shared_cause(e->shared) == CAUSE_REVOKED ? names[loss] : NULL;
+}
+
 /* However short the grace: a process must be woken and a signal delivered meanwhile. */
 #define MARGIN_LEAST_PER_TIMEOUT 64
 
@@ -59,6 +71,9 @@ static void explain_kill(const struct termination *e, enum exit_cause why)
         say("%s: the guard is dead; the command is killed", path);
     else if (why == CAUSE_ASKED)
         say("%s: asked to step down; the command is killed", path);
+    else if (why == CAUSE_REVOKED && atomic_load(&e->shared->loss) != ZKL_LOSS_NONE)
+        say("%s: the lock is lost: %s; the command is killed", path,
+            zkl_strloss((zkl_loss)atomic_load(&e->shared->loss)));
     else
         say("%s: the lock is lost; the command is killed", path);
 }
@@ -151,6 +166,14 @@ static bool never_gone(struct termination *e)
     return late && shared_left_ms(e->shared) == 0;
 }
 
+static void announce_loss(const struct termination *e)
+{
+    const char *loss = termination_loss_name(e);
+
+    status_line(e->options->status_fd, "lost %s%s%s", exit_cause_name(shared_cause(e->shared)),
+                loss ? " " : "", loss ? loss : "");
+}
+
 bool termination_over(struct termination *e)
 {
     const pid_t leader = shared_bar(e->shared);
@@ -159,7 +182,7 @@ bool termination_over(struct termination *e)
         return false;
     termination_leader_ended(e);
     if (!atomic_exchange(&e->shared->gone, true))
-        status_line(e->options->status_fd, "lost %s", exit_cause_name(shared_cause(e->shared)));
+        announce_loss(e);
     return true;
 }
 

@@ -61,4 +61,7 @@ int64_t termination_rest_ms(const struct termination *e);
 /* The word for it. */
 const char *exit_cause_name(enum exit_cause cause);
 
+/* The word for how a lock was lost before its deadline, if it was and that is known; or NULL. */
+const char *termination_loss_name(const struct termination *e);
+
 #endif
