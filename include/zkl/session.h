@@ -37,6 +37,30 @@ typedef enum zkl_session_event {
     ZKL_SESSION_CLOSED = 5     /* zkl_session_close() was called; the last event */
 } zkl_session_event;
 
+/* Why a session has no connection, as far as the library has found out. It asks the servers on
+ * connections of its own: when the session is opened, after 0.3 s, and then four times in a session
+ * timeout. Of several servers the most telling answer counts. Later versions may append reasons.
+ * Since 0.1. */
+typedef enum zkl_outage {
+    ZKL_OUTAGE_NONE = 0,         /* there is a connection */
+    ZKL_OUTAGE_UNKNOWN = 1,      /* the reason is not known, or not known yet */
+    ZKL_OUTAGE_HOST = 2,         /* no server name can be resolved */
+    ZKL_OUTAGE_NO_ROUTE = 3,     /* the network has no way to a server */
+    ZKL_OUTAGE_REFUSED = 4,      /* connections are refused: nobody listens there */
+    ZKL_OUTAGE_SILENT = 5,       /* nothing comes back */
+    ZKL_OUTAGE_HANGS_UP = 6,     /* connections are closed without a word: the server may have too
+                                    many from this address */
+    ZKL_OUTAGE_NOT_SERVING = 7,  /* a ZooKeeper answers that does not serve: it is starting, or has
+                                    no quorum */
+    ZKL_OUTAGE_FOREIGN = 8,      /* what answers is not ZooKeeper */
+    ZKL_OUTAGE_TLS = 9,          /* what answers speaks TLS, and the session does not */
+    ZKL_OUTAGE_DESCRIPTORS = 10, /* this process or machine has no file descriptor left */
+    ZKL_OUTAGE_MEMORY = 11,      /* the system refuses memory or a thread */
+    ZKL_OUTAGE_ROLLED_BACK = 12, /* the servers' data is older than what the session has seen */
+    ZKL_OUTAGE_AUTH = 13,        /* the server refused the credentials */
+    ZKL_OUTAGE_CLOSED = 14       /* zkl_session_close() was called */
+} zkl_outage;
+
 /* Called on a library thread, in the order of events. id is the id of the ZooKeeper session
  * concerned, or 0 if there was none yet. Since 0.1. */
 typedef void (*zkl_session_fn)(zkl_session *s, zkl_session_event event, int64_t id, void *data);
@@ -124,6 +148,12 @@ ZKL_API int zkl_session_open(zkl_session **ret, const char *connect,
  *   ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
+
+/* Returns why the session has no connection at this moment, or ZKL_OUTAGE_NONE if it has one. The
+ * errors ZKL_EUNREACHABLE, ZKL_EHOST and ZKL_EAUTH of a session say the same in their text. May be
+ * called from any thread, also inside a callback, and never waits for a server. Returns
+ * ZKL_OUTAGE_UNKNOWN if s is NULL and in a forked child. Since 0.1. */
+ZKL_API zkl_outage zkl_session_outage(zkl_session *s);
 
 /* Registers fn(s, event, id, data), which is called at every later event. If there is a connection
  * already, fn is also called once with ZKL_SESSION_CONNECTED. Registrations add up, and end with

@@ -196,6 +196,12 @@ class session
         return zkl_session_id(handle_.get());
     }
 
+    /* Why there is no connection now, or ZKL_OUTAGE_NONE. */
+    zkl_outage outage() const noexcept
+    {
+        return zkl_session_outage(handle_.get());
+    }
+
     /* The negotiated session timeout. */
     std::chrono::milliseconds timeout() const
     {

@@ -78,7 +78,11 @@ static void on_closed(void *context)
 /* Takes the session up and closes it, with the monitor held. 0 while there is time to ask again. */
 static int take_up_and_close(struct ending *e, const struct store_config *config)
 {
-    const struct store_sink sink = {on_event, on_watch, on_closed, e, &e->monitor};
+    const struct store_sink sink = {.event = on_event,
+                                    .watch = on_watch,
+                                    .closed = on_closed,
+                                    .context = e,
+                                    .monitor = &e->monitor};
     struct store *store;
     bool more = true;
 

@@ -86,25 +86,6 @@ int session_check_open(zkl_session *s)
     return closing ? error_set(ZKL_ECLOSED, NULL, "the session was closed") : 0;
 }
 
-int session_why_down(const zkl_session *s, zkl_error *ret)
-{
-    if (s->refused)
-        return error_fill(ret, ZKL_EAUTH, s->shown_hosts, "%s: %s", s->shown_hosts,
-                          zkl_strerror(ZKL_EAUTH));
-    if (s->foreigners)
-        return error_fill(ret, ZKL_EUNREACHABLE, s->shown_hosts,
-                          "%s: the server that answers there is not ZooKeeper", s->shown_hosts);
-    if (s->host_unknown)
-        return error_fill(ret, ZKL_EHOST, s->shown_hosts, "%s: no server name can be resolved",
-                          s->shown_hosts);
-    if (s->rollback.refuses)
-        return error_fill(ret, ZKL_EUNREACHABLE, s->shown_hosts,
-                          "%s: the servers' data is older than what the session has seen",
-                          s->shown_hosts);
-    return error_fill(ret, ZKL_EUNREACHABLE, s->shown_hosts, "%s: no server answers",
-                      s->shown_hosts);
-}
-
 /* Others have the monitor meanwhile, and leave their own state. */
 bool session_wait_change(zkl_session *s, const struct timespec *until)
 {

@@ -59,13 +59,14 @@ struct zkl_session {
     bool up;
     int64_t id; /* of the ZooKeeper session, 0 before it is made */
     int timeout_ms;
-    struct instant begun; /* before the session was asked for */
-    bool reopened;        /* this session was opened anew to be fresh */
-    bool foreigners;      /* what answers is no ZooKeeper */
+    struct instant begun;       /* before the session was asked for */
+    bool reopened;              /* this session was opened anew to be fresh */
+    bool foreigners;            /* what answers is no ZooKeeper */
+    enum store_trouble trouble; /* why there is no connection, as far as the store knows */
     bool host_unknown;
     bool refused;             /* credentials: for good */
-    struct rollback rollback; /* what servers say while there is no connection */
     enum loss ended;          /* why the last incarnation has ended */
+    struct rollback rollback; /* what servers say while there is no connection */
     bool resurrected;         /* what it had deleted may stand again: the data had gone back */
     struct {
         struct timer timer;

@@ -27,6 +27,13 @@ static void on_store_closed(void *context)
     session_unref(s);
 }
 
+static void on_store_trouble(void *context, enum store_trouble trouble)
+{
+    zkl_session *s = context;
+
+    s->trouble = s->up ? TROUBLE_UNKNOWN : trouble;
+}
+
 static void retry_begin(void *data)
 {
     incarnation_begin(data);
@@ -40,8 +47,8 @@ void incarnation_begin(zkl_session *s)
                                         .auth = s->auth,
                                         .acl = s->acl,
                                         .acl_rules = s->acl_rules};
-    const struct store_sink sink = {on_store_event, on_store_watch, on_store_closed, s,
-                                    &s->monitor};
+    const struct store_sink sink = {on_store_event, on_store_watch,  on_store_closed, s,
+                                    &s->monitor,    on_store_trouble};
 
     outage_begin(s);
     if (s->ops->open(&s->store, &config, &sink) == 0) {
@@ -49,6 +56,7 @@ void incarnation_begin(zkl_session *s)
         session_ref(s);
         return;
     }
+    s->trouble = TROUBLE_MEMORY;
     if (outage_is_news(s, OUTAGE_SYSTEM))
         log_line(s->log, ZKL_LOG_ERROR, "%s: %s", s->shown_hosts, zkl_strerror(ZKL_ENOMEM));
     timers_arm(s->timers, &s->open_timer, clock_now().boot + OPEN_RETRY_NS, retry_begin, s);
@@ -83,6 +91,7 @@ void incarnation_replace(zkl_session *s, enum loss why)
 {
     int64_t id = s->id;
 
+    s->ended = why;
     incarnation_close(s);
     incarnation_begin(s);
     participants_tell(s, NEWS_REPLACED);
@@ -91,7 +100,6 @@ void incarnation_replace(zkl_session *s, enum loss why)
 }
 
 void incarnation_warm(zkl_session *s)
-    s->ended = why;
 {
     struct instant now = clock_now();
     bool cold = !s->proof_timer.at; /* the chain has stopped */
@@ -149,6 +157,7 @@ static void back_off(zkl_session *s)
         log_line(s->log, ZKL_LOG_WARN, "%s: the server that answers there is not ZooKeeper",
                  s->shown_hosts);
     incarnation_close(s);
+    s->ended = LOSS_REPLACED;
     s->foreigners = true;
     timers_arm(s->timers, &s->open_timer, clock_now().boot + OPEN_RETRY_NS, retry_begin, s);
     participants_tell(s, NEWS_REPLACED);
@@ -157,7 +166,6 @@ static void back_off(zkl_session *s)
 /* It was let in again all the same, when others had counted past what it has seen: what it had
  * deleted may stand again. */
 static void forgive(zkl_session *s)
-    s->ended = LOSS_REPLACED;
 {
     s->resurrected |= s->rollback.refuses;
     s->rollback = (struct rollback){.serves = false};
@@ -178,6 +186,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     s->connection++;
     s->host_unknown = false;
     s->foreigners = false;
+    s->trouble = TROUBLE_UNKNOWN;
     s->timeout_ms = timeout_ms;
     if (id != s->id) {
         s->id = id;
@@ -215,7 +224,7 @@ static void replace_rolled_back(zkl_session *s, enum loss why)
 {
     bool refused = s->rollback.refused;
 
-    incarnation_replace(s);
+    incarnation_replace(s, why);
     if (refused)
         participants_tell(s, NEWS_REWOUND);
 }
@@ -251,6 +260,7 @@ static void on_refused(zkl_session *s)
 {
     s->up = false;
     s->refused = true;
+    s->ended = LOSS_REFUSED;
     outage_stop(s);
     participants_tell(s, NEWS_REFUSED);
     request_drop_all(s);
@@ -260,7 +270,6 @@ static void on_refused(zkl_session *s)
 
 static void on_store_event(void *context, enum store_event event, int64_t id, int timeout_ms)
 {
-    s->ended = LOSS_REFUSED;
     zkl_session *s = context;
 
     switch (event) {

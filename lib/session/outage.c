@@ -1,9 +1,85 @@
 #include "outage.h"
 
+#include "lib/base/error.h"
 #include "lib/base/log.h"
 
 /* A connection that is back within the first was never missed. */
 enum { FIRST_MS = 1000, AGAIN_MS = 60000 };
+
+/* ---- why ---- */
+
+static zkl_outage of_trouble(enum store_trouble trouble)
+{
+    static const zkl_outage outages[] = {
+        [TROUBLE_UNKNOWN] = ZKL_OUTAGE_UNKNOWN,
+        [TROUBLE_NO_ROUTE] = ZKL_OUTAGE_NO_ROUTE,
+        [TROUBLE_REFUSED] = ZKL_OUTAGE_REFUSED,
+        [TROUBLE_SILENT] = ZKL_OUTAGE_SILENT,
+        [TROUBLE_HANGS_UP] = ZKL_OUTAGE_HANGS_UP,
+        [TROUBLE_FOREIGN] = ZKL_OUTAGE_FOREIGN,
+        [TROUBLE_TLS] = ZKL_OUTAGE_TLS,
+        [TROUBLE_NOT_SERVING] = ZKL_OUTAGE_NOT_SERVING,
+        [TROUBLE_NONE] = ZKL_OUTAGE_UNKNOWN,
+        [TROUBLE_MEMORY] = ZKL_OUTAGE_MEMORY,
+        [TROUBLE_DESCRIPTORS] = ZKL_OUTAGE_DESCRIPTORS,
+    };
+
+    return outages[trouble];
+}
+
+/* What is certain goes before what was found out by asking; but a name may be unknown, and TLS
+ * nonsense to us, for a reason of that kind. */
+static zkl_outage why(const zkl_session *s)
+{
+    if (s->refused)
+        return ZKL_OUTAGE_AUTH;
+    if (s->trouble >= TROUBLE_MEMORY || s->trouble == TROUBLE_TLS)
+        return of_trouble(s->trouble);
+    if (s->foreigners)
+        return ZKL_OUTAGE_FOREIGN;
+    if (s->host_unknown)
+        return ZKL_OUTAGE_HOST;
+    return s->rollback.refuses ? ZKL_OUTAGE_ROLLED_BACK : of_trouble(s->trouble);
+}
+
+int session_why_down(const zkl_session *s, zkl_error *ret)
+{
+    static const char *const texts[] = {
+        [ZKL_OUTAGE_UNKNOWN] = "no server answers",
+        [ZKL_OUTAGE_HOST] = "no server name can be resolved",
+        [ZKL_OUTAGE_NO_ROUTE] = "no server answers: there is no route to it",
+        [ZKL_OUTAGE_REFUSED] = "no server answers: connection refused",
+        [ZKL_OUTAGE_SILENT] = "no server answers: nothing comes back",
+        [ZKL_OUTAGE_HANGS_UP] = "no server answers: it closes the connection at once; it may have "
+                                "too many from this address",
+        [ZKL_OUTAGE_NOT_SERVING] = "the server that answers there does not serve: it is starting, "
+                                   "or has no quorum",
+        [ZKL_OUTAGE_FOREIGN] = "the server that answers there is not ZooKeeper",
+        [ZKL_OUTAGE_TLS] = "the server that answers there speaks TLS, and this connection does not",
+        [ZKL_OUTAGE_DESCRIPTORS] = "cannot connect: no file descriptor is left",
+        [ZKL_OUTAGE_MEMORY] = "cannot connect: the system refuses memory or a thread",
+        [ZKL_OUTAGE_ROLLED_BACK] = "the servers' data is older than what the session has seen",
+    };
+    const zkl_outage outage = why(s);
+    const int code = outage == ZKL_OUTAGE_AUTH   ? ZKL_EAUTH
+                     : outage == ZKL_OUTAGE_HOST ? ZKL_EHOST
+                                                 : ZKL_EUNREACHABLE;
+
+    return error_fill(ret, code, s->shown_hosts, "%s: %s", s->shown_hosts,
+                      code == ZKL_EAUTH ? zkl_strerror(code) : texts[outage]);
+}
+
+zkl_outage zkl_session_outage(zkl_session *s)
+{
+    if (session_check(s))
+        return ZKL_OUTAGE_UNKNOWN;
+    session_lock(s);
+    const zkl_outage outage = s->closing ? ZKL_OUTAGE_CLOSED : s->up ? ZKL_OUTAGE_NONE : why(s);
+    session_unlock(s);
+    return outage;
+}
+
+/* ---- what is said of it ---- */
 
 static int seconds(const zkl_session *s)
 {
@@ -13,10 +89,10 @@ static int seconds(const zkl_session *s)
 static void on_time(void *data)
 {
     zkl_session *s = data;
-    zkl_error why;
+    zkl_error error;
 
-    session_why_down(s, &why);
-    log_line(s->log, ZKL_LOG_WARN, "no connection for %d s: %s", seconds(s), why.text);
+    session_why_down(s, &error);
+    log_line(s->log, ZKL_LOG_WARN, "no connection for %d s: %s", seconds(s), error.text);
     s->outage.told = true;
     timers_arm(s->timers, &s->outage.timer, clock_now().boot + AGAIN_MS * CLOCK_MS, on_time, s);
 }

@@ -1,148 +1,21 @@
 #include "probe.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glib.h>
-#include <netdb.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lib/base/clock.h"
 #include "lib/base/layout.h"
+#include "probe_ask.h"
 
-enum { PATIENCE_MS = 300, ANSWER_MAX = 96, QUESTION_MAX = 64 };
-
-struct question {
-    size_t length;
-    uint8_t bytes[QUESTION_MAX];
-};
-
-/* One connection, for one question; a host may have several addresses. */
-struct probe {
-    guint host; /* its place in the list */
-    const struct question *question;
-    int fd; /* -1: the server has closed it, or said enough */
-    bool asked;
-    char answer[ANSWER_MAX + 1];
-    size_t length;
-};
-
-static int open_to(const struct addrinfo *a)
-{
-    int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
-
-    if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) != 0 && errno != EINPROGRESS) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
-static void open_host(GArray *probes, guint number, const char *host_port,
-                      const struct question *questions, guint count)
-{
-    const char *colon = strrchr(host_port, ':');
-    char *host = g_strndup(host_port, (gsize)(colon - host_port));
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    struct addrinfo *list = NULL;
-
-    if (getaddrinfo(host, colon + 1, &hints, &list) == 0) {
-        for (const struct addrinfo *a = list; a; a = a->ai_next) {
-            for (guint i = 0; i < count; i++) {
-                struct probe p = {.host = number, .question = &questions[i], .fd = open_to(a)};
-                g_array_append_val(probes, p);
-            }
-        }
-        freeaddrinfo(list);
-    }
-    g_free(host);
-}
+/* ---- is that a ZooKeeper? ---- */
 
 bool probe_is_zookeeper(const char *answer)
 {
     return strstr(answer, " version: ") || strstr(answer, "srvr is not executed") ||
            strstr(answer, "This ZooKeeper instance");
 }
-
-static void end(struct probe *p)
-{
-    close(p->fd);
-    p->fd = -1; /* poll() passes it over */
-}
-
-static void hear(struct probe *p)
-{
-    ssize_t n = recv(p->fd, p->answer + p->length, ANSWER_MAX - p->length, 0);
-
-    if (n > 0)
-        p->length += (size_t)n;
-    if (n <= 0 || p->length == ANSWER_MAX)
-        end(p);
-}
-
-static void step(struct probe *p, short events)
-{
-    if (!p->asked && (events & POLLOUT)) {
-        const struct question *q = p->question;
-        p->asked = send(p->fd, q->bytes, q->length, MSG_NOSIGNAL) == (ssize_t)q->length;
-        if (!p->asked)
-            end(p);
-    } else if (events & (POLLIN | POLLERR | POLLHUP)) {
-        hear(p);
-    }
-}
-
-/* True while there is somebody to wait for. */
-static bool poll_once(GArray *probes, int timeout_ms)
-{
-    struct pollfd *fds = g_new0(struct pollfd, probes->len);
-    bool open = false;
-
-    for (guint i = 0; i < probes->len; i++) {
-        const struct probe *p = &g_array_index(probes, struct probe, i);
-        fds[i] = (struct pollfd){p->fd, p->asked ? POLLIN : POLLIN | POLLOUT, 0};
-        open = open || p->fd >= 0;
-    }
-    int ready = open ? poll(fds, probes->len, timeout_ms) : 0;
-    if (ready < 0 && errno != EINTR)
-        open = false;
-    if (ready > 0) {
-        for (guint i = 0; i < probes->len; i++) {
-            if (fds[i].revents)
-                step(&g_array_index(probes, struct probe, i), fds[i].revents);
-        }
-    }
-    g_free(fds);
-    return open;
-}
-
-/* Puts each question to each address of each host; of struct probe, in that order. */
-static GArray *ask_all(char *const *hosts, const struct question *questions, guint count)
-{
-    GArray *probes = g_array_new(FALSE, FALSE, sizeof(struct probe));
-
-    for (guint i = 0; hosts[i]; i++)
-        open_host(probes, i, hosts[i], questions, count);
-    struct instant end_at = instant_add(clock_now(), PATIENCE_MS * CLOCK_MS);
-    for (int64_t left; (left = instant_left(clock_now(), end_at)) > 0;) {
-        if (!poll_once(probes, (int)(left / CLOCK_MS) + 1))
-            break;
-    }
-    return probes;
-}
-
-static void free_all(GArray *probes)
-{
-    for (guint i = 0; i < probes->len; i++) {
-        if (g_array_index(probes, struct probe, i).fd >= 0)
-            end(&g_array_index(probes, struct probe, i));
-    }
-    g_array_unref(probes);
-}
-
-/* ---- is that a ZooKeeper? ---- */
 
 static bool is_foreign(const GArray *probes, guint host)
 {
@@ -154,22 +27,111 @@ static bool is_foreign(const GArray *probes, guint host)
     return false;
 }
 
-char *probe_hosts(const char *hosts)
+/* ---- why does it not serve? ---- */
+
+/* TLS 1.2 at most, with ciphers that servers had for long: some answer, if only that it will not
+ * do. The random number need not be one. */
+static const struct question hello = {
+    52, {22, 3, 1, 0, 47, 1, 0, 0, 43, 3, 3, [43] = 0, 0, 4, 0xc0, 0x2f, 0, 0x9c, 1, 0}};
+
+/* A record of a handshake, or an alert. */
+static bool is_tls(const struct probe *p)
 {
-    static const struct question srvr = {4, "srvr"};
+    return p->length >= 2 && (p->answer[0] == 22 || p->answer[0] == 21) && p->answer[1] == 3;
+}
+
+static enum store_trouble of_errno(int error)
+{
+    switch (error) {
+    case EMFILE:
+    case ENFILE:
+        return TROUBLE_DESCRIPTORS;
+    case ENOMEM:
+    case ENOBUFS:
+        return TROUBLE_MEMORY;
+    case ECONNREFUSED:
+        return TROUBLE_REFUSED;
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case EADDRNOTAVAIL:
+        return TROUBLE_NO_ROUTE;
+    case ECONNRESET:
+    case EPIPE:
+        return TROUBLE_HANGS_UP;
+    default:
+        return TROUBLE_UNKNOWN;
+    }
+}
+
+/* What it says to "srvr". */
+static enum store_trouble of_probe(const struct probe *p)
+{
+    if (is_tls(p))
+        return TROUBLE_TLS;
+    if (p->length > 0 && !probe_is_zookeeper(p->answer))
+        return TROUBLE_FOREIGN;
+    if (p->length > 0)
+        return strstr(p->answer, "not currently serving") ? TROUBLE_NOT_SERVING : TROUBLE_NONE;
+    if (p->error != 0)
+        return of_errno(p->error);
+    return p->fd >= 0 ? TROUBLE_SILENT : TROUBLE_HANGS_UP;
+}
+
+enum store_trouble probe_own_trouble(void)
+{
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const enum store_trouble trouble = fd < 0 ? of_errno(errno) : TROUBLE_UNKNOWN;
+
+    if (fd >= 0)
+        close(fd);
+    return trouble;
+}
+
+static enum store_trouble worst(const GArray *probes)
+{
+    enum store_trouble trouble = probe_own_trouble();
+
+    for (guint i = 0; i < probes->len; i++)
+        trouble = MAX(trouble, of_probe(&g_array_index(probes, struct probe, i)));
+    return trouble;
+}
+
+static const struct question srvr = {4, "srvr"};
+
+char *probe_hosts(const char *hosts, enum store_trouble *ret)
+{
     char **list = g_strsplit(hosts, ",", -1);
-    GArray *probes = ask_all(list, &srvr, 1);
+    GArray *probes = probe_ask_all(list, &srvr, 1);
     GString *good = g_string_new(NULL);
 
     for (guint i = 0; list[i]; i++) {
         if (!is_foreign(probes, i))
             g_string_append_printf(good, "%s%s", good->len ? "," : "", list[i]);
     }
-    free_all(probes);
+    *ret = worst(probes);
+    probe_free_all(probes);
     g_strfreev(list);
     bool any = good->len > 0;
     char *text = g_string_free(good, !any);
     return any ? text : NULL;
+}
+
+enum store_trouble probe_trouble(const char *hosts)
+{
+    char **list = g_strsplit(hosts, ",", -1);
+    GArray *probes = probe_ask_all(list, &srvr, 1);
+    enum store_trouble trouble = worst(probes);
+
+    probe_free_all(probes);
+    if (trouble == TROUBLE_SILENT || trouble == TROUBLE_HANGS_UP) {
+        probes = probe_ask_all(list, &hello, 1);
+        for (guint i = 0; i < probes->len; i++)
+            if (is_tls(&g_array_index(probes, struct probe, i)))
+                trouble = TROUBLE_TLS;
+        probe_free_all(probes);
+    }
+    g_strfreev(list);
+    return trouble;
 }
 
 /* ---- does it let us in? ---- */
@@ -221,7 +183,7 @@ enum rollback_evidence probe_zxid(const char *hosts, uint64_t seen)
 {
     const struct question greetings[] = {greeting(0), greeting(seen), greeting(0)};
     char **list = g_strsplit(hosts, ",", -1);
-    GArray *probes = ask_all(list, greetings, G_N_ELEMENTS(greetings));
+    GArray *probes = probe_ask_all(list, greetings, G_N_ELEMENTS(greetings));
     bool taken = false, refused = false;
 
     for (guint i = 0; i < probes->len; i += G_N_ELEMENTS(greetings)) {
@@ -230,7 +192,7 @@ enum rollback_evidence probe_zxid(const char *hosts, uint64_t seen)
         refused |= serves && is_refused(&p[1]);
         taken |= serves && !is_refused(&p[1]);
     }
-    free_all(probes);
+    probe_free_all(probes);
     g_strfreev(list);
     return taken ? ROLLBACK_SERVES : refused ? ROLLBACK_REFUSES : ROLLBACK_NONE;
 }

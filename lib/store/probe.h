@@ -11,11 +11,19 @@
 #include <stdint.h>
 
 #include "recipes/rollback.h"
+#include "store.h"
 
 /* The hosts, "host:port,…", but those that answer as no ZooKeeper would; NULL when none is left. A
  * host that cannot be resolved or reached, or says nothing, stays. To be freed. Blocks for name
  * resolution, and then a moment at most. */
-char *probe_hosts(const char *hosts);
+char *probe_hosts(const char *hosts, enum store_trouble *ret);
+
+/* The same trouble, but that those who are silent or hang up are asked whether they speak TLS. To a
+ * ZooKeeper that is nonsense, of which it writes a line into its log. Blocks twice as long. */
+enum store_trouble probe_trouble(const char *hosts);
+
+/* Of these only what this process itself lacks, or UNKNOWN. */
+enum store_trouble probe_own_trouble(void);
 
 /* The judgement alone: "Zookeeper version: …" or what a compatible server calls itself, or that the
  * word is not in the whitelist, or that the server does not serve yet. */

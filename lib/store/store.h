@@ -103,6 +103,23 @@ enum store_event {
     STORE_EV_REFUSED   /* one does, and none takes who has: its data has gone back */
 };
 
+/* Why no server serves us, as far as connections of our own tell. Of several servers that counts
+ * which comes last here. */
+enum store_trouble {
+    TROUBLE_UNKNOWN,
+    TROUBLE_NO_ROUTE,
+    TROUBLE_REFUSED,     /* nobody listens there */
+    TROUBLE_SILENT,      /* nothing comes back */
+    TROUBLE_HANGS_UP,    /* the connection is closed without a word */
+    TROUBLE_FOREIGN,     /* what answers is no ZooKeeper */
+    TROUBLE_TLS,         /* what answers speaks TLS */
+    TROUBLE_NOT_SERVING, /* a ZooKeeper that does not serve: it has no quorum, say */
+    TROUBLE_NONE,        /* one serves */
+    /* of our own: */
+    TROUBLE_MEMORY, /* or threads */
+    TROUBLE_DESCRIPTORS
+};
+
 /* Why a watch fired. */
 enum store_fired {
     STORE_FIRED_CHANGED = 0,
@@ -118,6 +135,8 @@ struct store_sink {
     void (*closed)(void *context);
     void *context;
     pthread_mutex_t *monitor;
+    /* While there is no connection, what is known of why; NULL: of no interest. */
+    void (*trouble)(void *context, enum store_trouble trouble);
 };
 
 /* What another process can take a session up with. */

@@ -24,6 +24,7 @@
 
 enum {
     RETRY_MS = 500,  /* between attempts to make a handle */
+    LOOK_MS = 300,   /* until it is asked why there is no first connection */
     DRAIN_MS = 2000, /* for answers under way, at close */
     PROBES = 4,      /* of the servers, in a session timeout without a connection */
 };
@@ -43,7 +44,8 @@ static void on_session(struct store *store, zhandle_t *zh, int state)
     void *context = store->sink.context;
 
     store->away = false;
-    if (state == ZOO_CONNECTED_STATE) {
+    store->up = state == ZOO_CONNECTED_STATE;
+    if (store->up) {
         give_auth(store);
         store->sink.event(context, STORE_EV_UP, zoo_client_id(zh)->client_id, zoo_recv_timeout(zh));
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {
@@ -119,6 +121,14 @@ static void tell(struct store *store, enum store_event event)
     pthread_mutex_unlock(store->sink.monitor);
 }
 
+static void tell_trouble(struct store *store, enum store_trouble trouble)
+{
+    pthread_mutex_lock(store->sink.monitor);
+    if (!store->closing && store->sink.trouble)
+        store->sink.trouble(store->sink.context, trouble);
+    pthread_mutex_unlock(store->sink.monitor);
+}
+
 static void free_store(struct store *store)
 {
     requests_free_all(store);
@@ -136,9 +146,10 @@ static bool wait_until(struct store *store, const struct timespec *until)
     return pthread_cond_timedwait(&store->wake, store->sink.monitor, until) != ETIMEDOUT;
 }
 
-static bool is_away(const struct store *store)
+/* A connection is tried. */
+static bool is_down(const struct store *store)
 {
-    return store->away && !store->closing;
+    return !store->up && !store->over && !store->closing;
 }
 
 static void wait_retry(struct store *store)
@@ -163,15 +174,18 @@ static void tell_hosts(const char *all, const char *good)
 /* Without the monitor: it may block. Returns why there is none, for as much as it is news. */
 static enum store_event make_handle(struct store *store, zhandle_t **ret)
 {
-    char *hosts = probe_hosts(store->hosts);
+    enum store_trouble trouble;
+    char *hosts = probe_hosts(store->hosts, &trouble);
 
     *ret = NULL;
+    tell_trouble(store, trouble);
     if (!hosts)
         return STORE_EV_FOREIGN;
     if (strcmp(hosts, store->hosts) != 0)
         tell_hosts(store->hosts, hosts);
     /* The library ends the process where the system refuses it one. */
     if (!thread_can_start_two()) {
+        tell_trouble(store, TROUBLE_MEMORY);
         g_free(hosts);
         return STORE_EV_DOWN;
     }
@@ -181,6 +195,8 @@ static enum store_event make_handle(struct store *store, zhandle_t **ret)
                            ZOO_NO_LOG_CLIENTENV, on_log);
     int error = errno;
     g_free(hosts);
+    if (!*ret && probe_own_trouble() != TROUBLE_UNKNOWN)
+        tell_trouble(store, probe_own_trouble());
     if (*ret)
         zoo_set_servers_resolution_delay(*ret, -1);
     /* What else it may want, threads and descriptors, is no fault of the names. */
@@ -217,23 +233,28 @@ static void drain(struct store *store, zhandle_t *zh)
 }
 
 /* While there is no connection: is that the servers' doing? The monitor is held but meanwhile. */
-static void look_around(struct store *store)
+static void look_around(struct store *store, int after_ms)
 {
     static const enum store_event told[] = {
         [ROLLBACK_NONE] = STORE_EV_UNSERVED,
         [ROLLBACK_SERVES] = STORE_EV_SERVED,
         [ROLLBACK_REFUSES] = STORE_EV_REFUSED,
     };
-    struct timespec until = clock_after_ms(store->timeout_ms / PROBES);
+    struct timespec until = clock_after_ms(after_ms);
+    enum rollback_evidence evidence = ROLLBACK_NONE;
 
-    while (is_away(store) && wait_until(store, &until))
+    while (is_down(store) && wait_until(store, &until))
         continue;
-    if (!is_away(store))
+    if (!is_down(store))
         return;
+    const bool away = store->away;
     pthread_mutex_unlock(store->sink.monitor);
-    enum rollback_evidence evidence = probe_zxid(store->hosts, store->seen);
+    if (away)
+        evidence = probe_zxid(store->hosts, store->seen);
+    if (evidence == ROLLBACK_NONE)
+        tell_trouble(store, probe_trouble(store->hosts));
     pthread_mutex_lock(store->sink.monitor);
-    if (is_away(store))
+    if (is_down(store) && away)
         store->sink.event(store->sink.context, told[evidence], 0, 0);
 }
 
@@ -250,9 +271,11 @@ static void *keep(void *data)
         if (!store->over)
             give_auth(store);
     }
+    if (is_down(store))
+        look_around(store, LOOK_MS);
     while (!store->closing) {
-        if (store->away)
-            look_around(store);
+        if (is_down(store))
+            look_around(store, store->timeout_ms / PROBES);
         else
             pthread_cond_wait(&store->wake, monitor);
     }

@@ -23,6 +23,7 @@ struct store {
     zhandle_t *zh;      /* NULL before it is made and once closing */
     bool auth_owed;     /* the library has not got the credentials yet */
     bool closing, over;
+    bool up;               /* there is a connection */
     bool away;             /* it was connected, and is not */
     _Atomic uint64_t seen; /* the largest zxid in any answer: at most what the library has seen */
     unsigned borrowed;     /* users of zh who have not given it back */

@@ -216,6 +216,21 @@ refused "an unknown host" 69 "no.such.host.invalid" --connect no.such.host.inval
 ZKL_CONNECT=$nobody refused "ZKL_CONNECT" 69 "$nobody" --connect-timeout 0.5 lock /a touch "$ran"
 ZKL_CONNECT=127.0.0.1:2 refused "--connect goes before ZKL_CONNECT" 69 "$nobody" --connect $nobody --connect-timeout 0.5 lock /a touch "$ran"
 
+# Why no server answers, for each kind of it.
+refused "nobody listens" 69 "^zkl: $nobody: no server answers: connection refused\$" --connect $nobody --connect-timeout 1 ls /a
+fakes() { # KIND REGEX
+    local port
+    mkfifo "$scratch/$1.port"
+    python3 "$top_srcdir/tests/cli/fake_server.py" "$1" >"$scratch/$1.port" 2>/dev/null &
+    remember $!
+    read -r port <"$scratch/$1.port"
+    refused "a server that is $1" 69 "^zkl: 127\.0\.0\.1:$port: $2\$" --connect "127.0.0.1:$port" --connect-timeout 3 ls /a
+}
+fakes silent "no server answers: nothing comes back"
+fakes hangs-up "no server answers: it closes the connection at once; it may have too many from this address"
+fakes not-serving "the server that answers there does not serve: it is starting, or has no quorum"
+fakes foreign "the server that answers there is not ZooKeeper"
+fakes tls "the server that answers there speaks TLS, and this connection does not"
 # The library's lines end once.
 run "$ZKL" -v --connect $nobody --connect-timeout 0.5 lock /a touch "$ran"
 expect_match "-v says what happens" "zookeeper_close" "$err"

@@ -463,6 +463,7 @@ static void init_options(void)
     X(zkl_session_options_init, init_options())                                                    \
     X(zkl_session_set_servers, zkl_session_set_servers(c->session, proxy_connect(c->proxy)))       \
     X(zkl_session_timeout_ms, zkl_session_timeout_ms(c->session))                                  \
+    X(zkl_session_outage, zkl_session_outage(c->session))                                          \
     X(zkl_session_wait, zkl_session_wait(c->session, ZKL_FOREVER))                                 \
     X(zkl_strerror, zkl_strerror(0))                                                               \
     X(zkl_version, zkl_version())                                                                  \

@@ -197,6 +197,13 @@ bool fake_alone(const struct store_request *request, struct store_reply *reply)
     return g_str_has_suffix(request->path, "/l") || strstr(request->path, "/l/");
 }
 
+void fake_trouble(enum store_trouble trouble)
+{
+    session_lock(fake.sink.context);
+    fake.sink.trouble(fake.sink.context, trouble);
+    session_unlock(fake.sink.context);
+}
+
 void fake_event_of(enum store_event event, int64_t id, int timeout_ms)
 {
     pthread_mutex_t *monitor = fake.sink.monitor;

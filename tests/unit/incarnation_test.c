@@ -536,7 +536,57 @@ static void no_timer_outlives_its_session(void)
     }
 }
 
+/* As a value and in words, whatever the store finds out. */
+static void told_why(void)
+{
+    static const struct {
+        enum store_trouble trouble;
+        zkl_outage outage;
+        const char *text;
+    } rows[] = {
+        {TROUBLE_NO_ROUTE, ZKL_OUTAGE_NO_ROUTE, "no server answers: there is no route to it"},
+        {TROUBLE_REFUSED, ZKL_OUTAGE_REFUSED, "no server answers: connection refused"},
+        {TROUBLE_SILENT, ZKL_OUTAGE_SILENT, "no server answers: nothing comes back"},
+        {TROUBLE_HANGS_UP, ZKL_OUTAGE_HANGS_UP, "no server answers: it closes the connection"},
+        {TROUBLE_NOT_SERVING, ZKL_OUTAGE_NOT_SERVING, "does not serve: it is starting, or has no"},
+        {TROUBLE_FOREIGN, ZKL_OUTAGE_FOREIGN, "the server that answers there is not ZooKeeper"},
+        {TROUBLE_TLS, ZKL_OUTAGE_TLS, "speaks TLS, and this connection does not"},
+        {TROUBLE_MEMORY, ZKL_OUTAGE_MEMORY, "the system refuses memory or a thread"},
+        {TROUBLE_DESCRIPTORS, ZKL_OUTAGE_DESCRIPTORS, "no file descriptor is left"},
+        {TROUBLE_NONE, ZKL_OUTAGE_UNKNOWN, "fake:1: no server answers"},
+    };
+    zkl_error error;
+
+    prepare();
+    CHECK_INT(zkl_session_outage(s), ZKL_OUTAGE_UNKNOWN);
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        fake_trouble(rows[i].trouble);
+        CHECK_INT(zkl_session_outage(s), rows[i].outage);
+        CHECK_INT(zkl_session_wait(s, 0), ZKL_EUNREACHABLE);
+        zkl_last_error(&error);
+        if (!CHECK(strstr(error.text, rows[i].text) != NULL))
+            runner_fail(__FILE__, __LINE__, "%s", error.text);
+    }
+    fake_event(STORE_EV_HOST);
+    CHECK_INT(zkl_session_outage(s), ZKL_OUTAGE_HOST);
+    fake_trouble(TROUBLE_DESCRIPTORS); /* names cannot be looked up without */
+    CHECK_INT(zkl_session_outage(s), ZKL_OUTAGE_DESCRIPTORS);
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+    CHECK_INT(zkl_session_outage(s), ZKL_OUTAGE_NONE);
+    fake_trouble(TROUBLE_SILENT); /* too late */
+    fake_event(STORE_EV_DOWN);
+    CHECK_INT(zkl_session_outage(s), ZKL_OUTAGE_UNKNOWN);
+    fake_event(STORE_EV_REFUSED);
+    CHECK_INT(zkl_session_outage(s), ZKL_OUTAGE_ROLLED_BACK);
+    fake_event(STORE_EV_AUTH);
+    CHECK_INT(zkl_session_outage(s), ZKL_OUTAGE_AUTH);
+    CHECK_INT(zkl_session_outage(NULL), ZKL_OUTAGE_UNKNOWN);
+    stop();
+}
+
 static const struct test_case cases[] = {
+    {"told_why", told_why},
     {"listeners_are_told", listeners_are_told},
     {"why_there_is_no_connection", why_there_is_no_connection},
     {"who_waits_is_woken", who_waits_is_woken},

@@ -5,6 +5,7 @@
 #include <glib.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -46,7 +47,7 @@ static void *serve(void *data)
     return NULL;
 }
 
-static void start(struct server *server)
+static void open_listener(struct server *server)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t size = sizeof address;
@@ -57,6 +58,11 @@ static void start(struct server *server)
     REQUIRE(listen(server->listener, MANY) == 0);
     REQUIRE(getsockname(server->listener, (struct sockaddr *)&address, &size) == 0);
     g_snprintf(server->hosts, sizeof server->hosts, "127.0.0.1:%d", ntohs(address.sin_port));
+}
+
+static void start(struct server *server)
+{
+    open_listener(server);
     REQUIRE(pthread_create(&server->thread, NULL, serve, server) == 0);
 }
 
@@ -102,7 +108,114 @@ static void nobody_listens(void)
     CHECK_INT(probe_zxid(server.hosts, 5), ROLLBACK_NONE);
 }
 
+/* ---- why nobody serves ---- */
+
+/* Says that to whatever begins with a byte, and keeps the connection; NULL: hangs up. */
+struct speaker {
+    int listener;
+    uint8_t to;
+    const char *words;
+    size_t length;
+};
+
+static void *speak(void *data)
+{
+    const struct speaker *speaker = data;
+    GArray *kept = g_array_new(FALSE, FALSE, sizeof(int));
+    uint8_t first;
+
+    for (int fd; (fd = accept(speaker->listener, NULL, NULL)) >= 0;) {
+        if (!speaker->words) {
+            close(fd);
+            continue;
+        }
+        g_array_append_val(kept, fd);
+        if (recv(fd, &first, 1, 0) == 1 && first == speaker->to)
+            CHECK_INT(send(fd, speaker->words, speaker->length, MSG_NOSIGNAL), speaker->length);
+    }
+    for (guint i = 0; i < kept->len; i++)
+        close(g_array_index(kept, int, i));
+    g_array_unref(kept);
+    return NULL;
+}
+
+static const char alert[] = {21, 3, 3, 0, 2, 2, 40}, server_hello[] = {22, 3, 3, 0, 80, 2};
+
+static void troubles(void)
+{
+    static const struct {
+        uint8_t to;
+        const char *words;
+        size_t length;
+        enum store_trouble wanted;
+    } rows[] = {
+        {0, NULL, 0, TROUBLE_HANGS_UP},
+        {0, "", 0, TROUBLE_SILENT},
+        {'s', "-ERR unknown command", 20, TROUBLE_FOREIGN},
+        {'s', "Zookeeper version: 3.8.0", 24, TROUBLE_NONE},
+        {'s', "srvr is not executed because", 28, TROUBLE_NONE},
+        {'s', "This ZooKeeper instance is not currently serving requests", 57, TROUBLE_NOT_SERVING},
+        {'s', alert, sizeof alert, TROUBLE_TLS},
+        {22, alert, sizeof alert, TROUBLE_TLS},
+        {22, server_hello, sizeof server_hello, TROUBLE_TLS},
+        {22, "HTTP/1.1 400", 12, TROUBLE_SILENT},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct server server = {.room = 0};
+        struct speaker speaker = {
+            .to = rows[i].to, .words = rows[i].words, .length = rows[i].length};
+        pthread_t thread;
+
+        open_listener(&server);
+        speaker.listener = server.listener;
+        REQUIRE(pthread_create(&thread, NULL, speak, &speaker) == 0);
+        const enum store_trouble heard = probe_trouble(server.hosts);
+        shutdown(server.listener, SHUT_RDWR);
+        pthread_join(thread, NULL);
+        close(server.listener);
+        if (heard != rows[i].wanted)
+            runner_fail(__FILE__, __LINE__, "row %zu: %d", i, (int)heard);
+    }
+}
+
+/* The listener is gone, and its port with it. */
+static void trouble_of_nobody(void)
+{
+    struct server server = {.room = MANY};
+    char *good;
+    enum store_trouble trouble;
+
+    start(&server);
+    stop(&server);
+    CHECK_INT(probe_trouble(server.hosts), TROUBLE_REFUSED);
+    good = probe_hosts(server.hosts, &trouble);
+    CHECK_STR(good, server.hosts);
+    CHECK_INT(trouble, TROUBLE_REFUSED);
+    g_free(good);
+    CHECK_INT(probe_trouble("no.such.host.invalid:1"), TROUBLE_UNKNOWN);
+}
+
+static void trouble_of_our_own(void)
+{
+    struct rlimit before, none;
+    const int next = dup(STDERR_FILENO);
+
+    REQUIRE(next >= 0 && getrlimit(RLIMIT_NOFILE, &before) == 0);
+    none = (struct rlimit){(rlim_t)next, before.rlim_max};
+    close(next);
+    CHECK_INT(probe_own_trouble(), TROUBLE_UNKNOWN);
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    const enum store_trouble own = probe_own_trouble(), all = probe_trouble("127.0.0.1:1");
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK_INT(own, TROUBLE_DESCRIPTORS);
+    CHECK_INT(all, TROUBLE_DESCRIPTORS);
+}
+
 static const struct test_case cases[] = {
+    {"troubles", troubles},
+    {"trouble_of_nobody", trouble_of_nobody},
+    {"trouble_of_our_own", trouble_of_our_own},
     {"greetings", greetings},
     {"nobody_listens", nobody_listens},
     {NULL, NULL},
