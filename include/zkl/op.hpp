@@ -82,6 +82,12 @@ class operation
         zkl_op_cancel(handle_.get());
     }
 
+    /* How many contenders were ahead when the queue was last listed; -1: see zkl_op_ahead(). */
+    int ahead() const noexcept
+    {
+        return zkl_op_ahead(handle_.get());
+    }
+
   private:
     std::unique_ptr<zkl_op, detail::op_freer> handle_;
 };

@@ -5,6 +5,7 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/session/incarnation.h"
+#include "local_queue.h"
 #include "locks.h"
 
 static void detach_grant(struct contender *c)
@@ -57,8 +58,8 @@ static void on_timer(void *data);
 static void lose(struct contender *c, enum loss loss)
 {
     zkl_session *s = c->session;
-
     const zkl_loss before = grant_told_loss(c->grant); /* by its deadline */
+
     /* RELEASED by a transaction, with its node. */
     if (!c->idle && grant_told_state(c->grant) != ZKL_RELEASED)
         log_line(s->log, ZKL_LOG_WARN, "%s: lost: %s", grant_full_node(c->grant),
@@ -254,13 +255,21 @@ struct head_state *contender_head(struct contender *c)
 
 /* ---- what is asked of it by who began it ---- */
 
-int contender_ahead(const struct contender *c)
+static int ahead_of_node(const struct contender *c)
 {
     enum attempt_state state = c->machine.state;
 
-    if (state == ST_PROVING || state == ST_CLAIMING)
+    if (state == ST_PROVING || state == ST_CLAIMING || state == ST_HOLDING)
         return 0;
     return c->machine.ahead > 0 ? (int)c->machine.ahead : -1;
+}
+
+int contender_ahead(const struct contender *c)
+{
+    const int callers = local_queue_ahead(c);
+    const int nodes = ahead_of_node(callers > 0 ? c->local->inside : c);
+
+    return nodes < 0 ? -1 : nodes + callers;
 }
 
 void contender_abort(struct contender *c, int code, const char *text)

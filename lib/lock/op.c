@@ -343,6 +343,16 @@ void zkl_op_cancel(zkl_op *op)
     session_unlock(op->session);
 }
 
+int zkl_op_ahead(zkl_op *op)
+{
+    if (!op || fork_is_child(op->session->generation))
+        return -1;
+    session_lock(op->session);
+    const int ahead = op_ahead(op);
+    session_unlock(op->session);
+    return ahead;
+}
+
 void zkl_op_free(zkl_op *op)
 {
     if (op && !fork_is_child(op->session->generation))

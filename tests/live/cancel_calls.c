@@ -415,6 +415,7 @@ static void init_options(void)
     X(zkl_mutex_options_init, init_options())                                                      \
     X(zkl_mutex_unlock, take_turns(c->mutex))                                                      \
     X(zkl_mutex_yield, zkl_mutex_yield(c->mutex))                                                  \
+    X(zkl_op_ahead, zkl_op_ahead(c->op))                                                           \
     X(zkl_op_cancel, zkl_op_cancel(c->op))                                                         \
     X(zkl_op_free, FREED(op, zkl_op_free))                                                         \
     X(zkl_queue_break, zkl_queue_break(c->session, c->t->path, "none", 1, ZKL_FOREVER))            \
@@ -462,13 +463,13 @@ static void init_options(void)
     X(zkl_session_open, open_other(c))                                                             \
     X(zkl_session_options_init, init_options())                                                    \
     X(zkl_session_set_servers, zkl_session_set_servers(c->session, proxy_connect(c->proxy)))       \
-    X(zkl_session_timeout_ms, zkl_session_timeout_ms(c->session))                                  \
     X(zkl_session_outage, zkl_session_outage(c->session))                                          \
+    X(zkl_session_timeout_ms, zkl_session_timeout_ms(c->session))                                  \
     X(zkl_session_wait, zkl_session_wait(c->session, ZKL_FOREVER))                                 \
     X(zkl_strerror, zkl_strerror(0))                                                               \
+    X(zkl_strloss, zkl_strloss(ZKL_LOSS_NONE))                                                     \
     X(zkl_version, zkl_version())                                                                  \
     X(zkl_watch_free, FREED(watch, zkl_watch_free))
-    X(zkl_strloss, zkl_strloss(ZKL_LOSS_NONE))                                                     \
 
 #define DEFINE(name, expression)                                                                   \
     static void call_##name(struct scene *c)                                                       \
