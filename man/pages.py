@@ -82,16 +82,6 @@ def code_of(text):
     return re.sub(r"^([.'])", r"\\&\1", s, flags=re.M)
 
 
-def paragraphs(lines):
-    group = []
-    for line in lines + [""]:
-        if line:
-            group.append(line.strip())
-        elif group:
-            yield group
-            group = []
-
-
 def list_of(text):
     """What is before a list of errors, its entries (codes, why), and what is behind it."""
     listed = re.search(r"\n {2,}ZKL_E", text)
@@ -204,10 +194,25 @@ def common(comment):
     return out
 
 
+def listed(lines):
+    """A paragraph that names things in a list, one an entry: "  name, name: what it is"."""
+    out, words, name = [], [], None
+    for line in lines + ["  : "]:
+        start = re.match(r"  ([a-z][a-z, -]*)?: (.*)", line)
+        behind = name and not line.startswith(" ")
+        if start or behind:
+            out += ([".TP", ".B " + code_of(name)] if name else []) + ([text_of(words)] if words else [])
+            out += [".PP"] if behind else []
+            name, words = (start.group(1), [start.group(2)]) if start else (None, [line])
+        else:
+            words.append(line.strip())
+    return out
+
+
 def description(lines):
     out = []
-    for n, group in enumerate(paragraphs(lines)):
-        out += ([".PP"] if n else []) + [text_of(group)]
+    for group in re.split(r"\n\n+", "\n".join(lines).strip("\n")):
+        out += ([".PP"] if out else []) + listed(group.split("\n")) if group else []
     return out
 
 

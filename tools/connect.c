@@ -16,21 +16,15 @@ const char *connect_string(const struct settings *settings)
 }
 
 /* The library's own lines are for -v; a failure is told once, by its result. */
-static void log_line(zkl_log_level level, const char *line, void *data)
+static void log_line(const zkl_log_record *record, void *data)
 {
-    size_t length = strlen(line);
-
-    (void)level;
     (void)data;
-    while (length > 0 && g_ascii_isspace(line[length - 1]))
-        length--; /* libzookeeper ends some of its lines itself */
-    say("%.*s", (int)length, line);
+    say("%s", record->text);
 }
 
-static void log_nothing(zkl_log_level level, const char *line, void *data)
+static void log_nothing(const zkl_log_record *record, void *data)
 {
-    (void)level;
-    (void)line;
+    (void)record;
     (void)data;
 }
 

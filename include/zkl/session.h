@@ -15,15 +15,54 @@ typedef enum zkl_log_level {
     ZKL_LOG_DEBUG = 4
 } zkl_log_level;
 
-/* Receives one line without newline. The line is valid during the call. Called on a library thread,
- * in the order of the lines. The function must not block for long, since other callbacks wait for
- * it.
+/* One line of the log. The library fills it. Since 0.1. */
+typedef struct zkl_log_record {
+    size_t size; /* of the library's struct: a later version may have more members */
+    zkl_log_level level;
+    const char *event;   /* what happened: one of the names below, never NULL */
+    int64_t session_id;  /* of the ZooKeeper session; 0: there was none */
+    const char *path;    /* of the lock or node concerned, without chroot; NULL: none */
+    const char *text;    /* a sentence without newline, which has all of it; never NULL */
+    uint64_t suppressed; /* lines of this event that were left out, if this line tells of that */
+} zkl_log_record;
+
+/* Receives one line. The record and its strings are valid during the call. Called on a library
+ * thread, in the order of the lines. The function must not block for long, since other callbacks
+ * wait for it.
  *
- * Lines of libzookeeper itself name no session: each session of the process that has a log callback
- * receives them. Lines about libzookeeper's attempts to connect have the level ZKL_LOG_DEBUG.
- * Without a connection there is one warning after a second and one each minute, and another one
- * when there is a connection again. Since 0.1. */
-typedef void (*zkl_log_fn)(zkl_log_level level, const char *line, void *data);
+ * The events of a session:
+ *   session: a ZooKeeper session was made (ZKL_LOG_INFO);
+ *   no-connection: there is no connection, for how long, after how many attempts, and why. This
+ *     line comes after 1 s, after 60 s more, and then at pauses that double up to an hour;
+ *   connected-again: there is a connection after such a line;
+ *   expired: the ZooKeeper session has expired;
+ *   data-went-back: the servers' data is older than what the session has seen;
+ *   rejected: the servers do not accept the session any more for that reason;
+ *   not-zookeeper: what answers is not ZooKeeper;
+ *   old-servers: the servers do not know a kind of node, and others are made;
+ *   servers-changed: a session was opened on the new list of servers (ZKL_LOG_INFO);
+ *   no-resources: the system refuses a thread (ZKL_LOG_ERROR).
+ * Of a lock, a queue or a member:
+ *   lost: a grant was lost;
+ *   thread-ended: a thread ended that held a lock, which was released;
+ *   delete-refused, list-refused: a permission lacks, and a node of the library may stay
+ *     (ZKL_LOG_ERROR);
+ *   set-refused, mark-refused: a permission lacks, and others learn of something later;
+ *   watch-failed: a watch of a directory pauses;
+ *   incompatible-node, foreign-node: the directory has a child of another recipe, or of none;
+ *   numbers-end: the sequence numbers of the directory are running out.
+ * Of libzookeeper:
+ *   libzookeeper: one of its own lines;
+ *   libzookeeper-connect: the same, about an attempt to connect (ZKL_LOG_DEBUG).
+ * Levels that are not given are ZKL_LOG_WARN. A later version may add events.
+ *
+ * In 60 s at most 10 lines of one event are delivered; the tenth says so. The number of the others
+ * is in a line of that event with suppressed, before the next line after these 60 s, or when the
+ * session is closed. After such a line the time is twice as long as before, at most an hour.
+ * Without a callback, stderr receives the same lines, but none of libzookeeper. A process that has
+ * more than 16 sessions may receive a line of libzookeeper in the log of another one of them. Since
+ * 0.1. */
+typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
 
 /* What happened to a session. Since 0.1. */
 typedef enum zkl_session_event {

@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -23,9 +22,10 @@ struct session_options {
     std::chrono::milliseconds session_timeout{10000};
     std::string auth_scheme; /* "": no credentials */
     std::string auth;
-    std::string acl;                                                     /* "": the default */
-    std::function<void(zkl_log_level level, std::string_view line)> log; /* empty: stderr. It is
-                                called on a library thread, never on the executor. */
+    std::string acl; /* "": the default */
+    std::function<void(const zkl_log_record &record)>
+        log; /* empty: stderr. It is called on a library thread, never on the executor. The record
+                is valid during the call. */
     zkl_log_level log_level = ZKL_LOG_WARN;
     std::chrono::milliseconds tick{0};
     int drift_permille = 100;
@@ -50,17 +50,17 @@ struct session_closer {
     }
 };
 
-using log_function = std::function<void(zkl_log_level, std::string_view)>;
+using log_function = std::function<void(const zkl_log_record &)>;
 
 struct log_entry {
     shared_environment where;
     log_function fn;
 };
 
-inline void on_log(zkl_log_level level, const char *line, void *data) noexcept
+inline void on_log(const zkl_log_record *record, void *data) noexcept
 {
     if (const auto entry = registry<log_entry>::instance().find(data))
-        entry->where->guard([&] { entry->fn(level, line); });
+        entry->where->guard([&] { entry->fn(*record); });
 }
 
 /* After the session was closed: lines that still come are dropped. */

@@ -3,56 +3,92 @@
 #include <glib.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "callbacks.h"
+#include "clock.h"
 #include "log_stderr.h"
+
+enum { LINES_MAX = 10, PERIOD_S = 60, PERIOD_MAX_S = 3600 }; /* of one event */
+
+/* What one event has had in its period. */
+struct quota {
+    const char *event;
+    zkl_log_level level;
+    int64_t until; /* CLOCK_BOOTTIME ns */
+    int period_s;
+    unsigned lines;
+    uint64_t suppressed;
+};
 
 struct log {
     zkl_log_fn fn;
     void *data;
     zkl_log_level level;
     struct callbacks *callbacks;
-    GList link; /* in the list of all logs */
+    unsigned slot;
+    _Atomic int64_t session_id;
+    atomic_uint attempts;
+    GArray *quotas; /* of struct quota; guarded by the lock, as what follows */
+    GList link;     /* in the list of all logs */
     bool retired;
 };
 
 struct line {
     zkl_log_fn fn;
     void *data;
-    zkl_log_level level;
-    char text[];
+    zkl_log_record record; /* owns path and text */
 };
 
 static pthread_mutex_t lock =
     PTHREAD_MUTEX_INITIALIZER; /* before the callback queue's and that of the lines for stderr */
 static GQueue logs = G_QUEUE_INIT;
+static unsigned slots_given;
 
 struct log *log_new(zkl_log_fn fn, void *data, zkl_log_level level, struct callbacks *callbacks)
 {
     struct log *log = g_new0(struct log, 1);
 
-    *log = (struct log){.fn = fn, .data = data, .level = level, .callbacks = callbacks};
+    log->fn = fn;
+    log->data = data;
+    log->level = level;
+    log->callbacks = callbacks;
+    log->quotas = g_array_new(FALSE, FALSE, sizeof(struct quota));
     log->link.data = log;
     pthread_mutex_lock(&lock);
+    log->slot = slots_given++ % LOG_SLOTS;
     g_queue_push_tail_link(&logs, &log->link);
     pthread_mutex_unlock(&lock);
     return log;
 }
 
-void log_retire(struct log *log)
-{
-    pthread_mutex_lock(&lock);
-    if (!log->retired)
-        g_queue_unlink(&logs, &log->link);
-    log->retired = true;
-    pthread_mutex_unlock(&lock);
-}
-
 void log_free(struct log *log)
 {
     log_retire(log);
+    g_array_unref(log->quotas);
     g_free(log);
+}
+
+void log_session(struct log *log, int64_t id)
+{
+    atomic_store(&log->session_id, id);
+}
+
+unsigned log_slot(const struct log *log)
+{
+    return log->slot;
+}
+
+void log_attempt(struct log *log)
+{
+    if (log)
+        atomic_fetch_add(&log->attempts, 1);
+}
+
+unsigned log_attempts(struct log *log)
+{
+    return atomic_load(&log->attempts);
 }
 
 void log_flush(const struct log *log)
@@ -75,48 +111,167 @@ void log_after_fork(bool child)
     pthread_mutex_unlock(&lock);
 }
 
+/* ---- one line, with the lock held ---- */
+
+static void free_line(struct line *line)
+{
+    g_free((char *)(uintptr_t)line->record.path);
+    g_free((char *)(uintptr_t)line->record.text);
+    g_free(line);
+}
+
 static void deliver(void *data)
 {
     struct line *line = data;
 
-    line->fn(line->level, line->text, line->data);
-    g_free(line);
+    line->fn(&line->record, line->data);
+    free_line(line);
 }
 
-static void write_line(struct log *log, zkl_log_level level, const char *text)
+static void write_line(struct log *log, const zkl_log_record *record)
 {
     if (!log->fn) {
-        log_stderr(text);
+        log_stderr(record->text);
         return;
     }
-    size_t size = strlen(text) + 1;
-    struct line *line = g_malloc(sizeof *line + size);
-    *line = (struct line){log->fn, log->data, level};
-    memcpy(line->text, text, size);
+    struct line *line = g_new(struct line, 1);
+    *line = (struct line){log->fn, log->data, *record};
+    line->record.size = sizeof line->record;
+    line->record.session_id = atomic_load(&log->session_id);
+    line->record.path = g_strdup(record->path);
+    line->record.text = g_strdup(record->text);
     if (!callbacks_push(log->callbacks, deliver, line))
-        g_free(line);
+        free_line(line);
 }
 
-void log_line(struct log *log, zkl_log_level level, const char *format, ...)
+/* ---- how many there may be ---- */
+
+static void write_suppressed(struct log *log, struct quota *q)
+{
+    char *text;
+
+    if (q->suppressed == 0)
+        return;
+    text = g_strdup_printf("%" G_GUINT64_FORMAT " more line%s of the event %s left out",
+                           q->suppressed, q->suppressed == 1 ? "" : "s", q->event);
+    write_line(
+        log, &(zkl_log_record){
+                 .level = q->level, .event = q->event, .text = text, .suppressed = q->suppressed});
+    g_free(text);
+}
+
+static struct quota quota_begin(const char *event, int period_s, int64_t now)
+{
+    return (struct quota){
+        .event = event, .until = now + period_s * 1000 * CLOCK_MS, .period_s = period_s};
+}
+
+/* Periods that are over: what was left out in them is said. What goes on for long may have as many
+ * lines in a longer one. */
+static void end_periods(struct log *log, int64_t now)
+{
+    for (guint i = log->quotas->len; i-- > 0;) {
+        struct quota *q = &g_array_index(log->quotas, struct quota, i);
+        if (now < q->until)
+            continue;
+        write_suppressed(log, q);
+        if (q->suppressed > 0)
+            *q = quota_begin(q->event, MIN(2 * q->period_s, PERIOD_MAX_S), now);
+        else
+            g_array_remove_index_fast(log->quotas, i);
+    }
+}
+
+static struct quota *quota_of(struct log *log, const char *event, int64_t now)
+{
+    const struct quota new = quota_begin(event, PERIOD_S, now);
+
+    for (guint i = 0; i < log->quotas->len; i++) {
+        struct quota *q = &g_array_index(log->quotas, struct quota, i);
+        if (strcmp(q->event, event) == 0)
+            return q;
+    }
+    g_array_append_val(log->quotas, new);
+    return &g_array_index(log->quotas, struct quota, log->quotas->len - 1);
+}
+
+/* The last line that is delivered says that others are not, so that nobody takes it for the end. */
+static void write_limited(struct log *log, const zkl_log_record *record)
+{
+    const int64_t now = clock_now().boot;
+    zkl_log_record last = *record;
+    char *text = NULL;
+
+    end_periods(log, now);
+    struct quota *q = quota_of(log, record->event, now);
+    q->level = record->level;
+    if (q->lines == LINES_MAX) {
+        q->suppressed++;
+        return;
+    }
+    if (++q->lines == LINES_MAX)
+        last.text = text =
+            g_strdup_printf("%s (more such lines are only counted, for %d s)", record->text,
+                            (int)((q->until - now) / (1000 * CLOCK_MS)));
+    write_line(log, &last);
+    g_free(text);
+}
+
+static void end_all_periods(struct log *log)
+{
+    for (guint i = 0; i < log->quotas->len; i++)
+        write_suppressed(log, &g_array_index(log->quotas, struct quota, i));
+}
+
+void log_retire(struct log *log)
+{
+    pthread_mutex_lock(&lock);
+    if (!log->retired) {
+        end_all_periods(log);
+        g_queue_unlink(&logs, &log->link);
+    }
+    log->retired = true;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- where lines come from ---- */
+
+void log_line(struct log *log, zkl_log_level level, const char *event, const char *path,
+              const char *format, ...)
 {
     va_list list;
 
-    if (level > log->level)
+    if (!log || level > log->level)
         return;
     va_start(list, format);
     char *text = g_strdup_vprintf(format, list);
     va_end(list);
-    write_line(log, level, text);
+    pthread_mutex_lock(&lock);
+    write_limited(log,
+                  &(zkl_log_record){.level = level, .event = event, .path = path, .text = text});
+    pthread_mutex_unlock(&lock);
     g_free(text);
 }
 
-void log_library(zkl_log_level level, const char *line)
+/* libzookeeper ends some of its lines itself. */
+void log_library(unsigned slot, zkl_log_level level, enum library_line kind, const char *text)
 {
+    char *line = g_strchomp(g_strdup(text));
+    const zkl_log_record record = {.level = level,
+                                   .event = kind == LIBRARY_LINE ? "libzookeeper"
+                                                                 : "libzookeeper-connect",
+                                   .text = line};
+
     pthread_mutex_lock(&lock);
     for (GList *l = logs.head; l; l = l->next) {
         struct log *log = l->data;
+        if (log->slot != slot)
+            continue;
+        if (kind == LIBRARY_FAILED)
+            log_attempt(log);
         if (log->fn && level <= log->level)
-            write_line(log, level, line);
+            write_limited(log, &record);
     }
     pthread_mutex_unlock(&lock);
+    g_free(line);
 }

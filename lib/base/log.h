@@ -1,4 +1,5 @@
-/* Where lines go: to the session's callback, in order with its other callbacks, or to stderr. */
+/* Where lines go: to the session's callback, in order with its other callbacks, or to stderr. Of
+ * one event only so many a minute; the others are counted, and their number is a line later. */
 #ifndef LIB_LOG_H
 #define LIB_LOG_H
 
@@ -12,6 +13,9 @@ struct callbacks;
 struct log *log_new(zkl_log_fn fn, void *data, zkl_log_level level, struct callbacks *callbacks);
 void log_free(struct log *log);
 
+/* The id of the ZooKeeper session, for the lines from here on; 0: there is none. */
+void log_session(struct log *log, int64_t id);
+
 /* The callback queue ends: no more lines of the library. */
 void log_retire(struct log *log);
 
@@ -22,12 +26,30 @@ void log_flush(const struct log *log);
 void log_before_fork(void);
 void log_after_fork(bool child);
 
-/* Callable with any lock held: they only queue. */
-void log_line(struct log *log, zkl_log_level level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Callable with any lock held: it only queues. log NULL: nobody. event is a literal; path may be
+ * NULL. */
+void log_line(struct log *log, zkl_log_level level, const char *event, const char *path,
+              const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* A line of libzookeeper, which does not say whose it is: to every log of the process that has a
- * callback. It never goes to stderr: losing a connection is told by other means. */
-void log_library(zkl_log_level level, const char *line);
+/* ---- libzookeeper's lines, which do not say whose they are ---- */
+
+/* So many log functions can be told apart. If a process has more sessions, some share one. */
+enum { LOG_SLOTS = 16 };
+
+unsigned log_slot(const struct log *log);
+
+enum library_line {
+    LIBRARY_LINE,
+    LIBRARY_CONNECTS, /* it is about an attempt to connect */
+    LIBRARY_FAILED    /* which has failed */
+};
+
+/* A line to every log of the slot that has a callback. It never goes to stderr: losing a connection
+ * is told by other means. */
+void log_library(unsigned slot, zkl_log_level level, enum library_line kind, const char *text);
+
+/* An attempt to connect has failed; how many have. With any lock held. */
+void log_attempt(struct log *log);
+unsigned log_attempts(struct log *log);
 
 #endif

@@ -47,9 +47,9 @@ static void on_own_set(struct request *r, const struct store_reply *reply)
         request_send(c->session,
                      contender_request(c, STORE_GET, g_strdup(r->what.path), on_own_data, 0));
     else if (reply->rc == STORE_NOAUTH || reply->rc == STORE_BAD)
-        log_line(c->session->log, ZKL_LOG_WARN,
-                 "%s: cannot be set, so that the next in line waits until it is gone",
-                 r->what.path);
+        log_line(
+            c->session->log, ZKL_LOG_WARN, "set-refused", session_path(c->session, r->what.path),
+            "%s: cannot be set, so that the next in line waits until it is gone", r->what.path);
     contender_unref(c);
 }
 

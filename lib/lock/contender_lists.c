@@ -19,14 +19,16 @@ static bool is_news(struct contender *c, const char *matter)
 static void log_unrelated(struct contender *c, const struct child *child, const char *name)
 {
     struct log *log = c->session->log;
+    const char *directory = admission_path(c->admission),
+               *path = session_path(c->session, directory);
 
     if (child->kind == CHILD_FOREIGN && is_news(c, "foreign ")) {
-        log_line(log, ZKL_LOG_INFO, "%s: ignoring \"%.100s\", which is not a contender",
-                 admission_path(c->admission), name);
+        log_line(log, ZKL_LOG_INFO, "foreign-node", path,
+                 "%s: ignoring \"%.100s\", which is not a contender", directory, name);
     } else if (child->kind != CHILD_FOREIGN && is_news(c, "unrelated ")) {
         char *text = layout_incompatible(name);
-        log_line(log, ZKL_LOG_WARN, "%s: %s: its recipe does not wait for the contenders here",
-                 admission_path(c->admission), text);
+        log_line(log, ZKL_LOG_WARN, "incompatible-node", path,
+                 "%s: %s: its recipe does not wait for the contenders here", directory, text);
         g_free(text);
     }
 }

@@ -62,8 +62,8 @@ static void lose(struct contender *c, enum loss loss)
 
     /* RELEASED by a transaction, with its node. */
     if (!c->idle && grant_told_state(c->grant) != ZKL_RELEASED)
-        log_line(s->log, ZKL_LOG_WARN, "%s: lost: %s", grant_full_node(c->grant),
-                 zkl_strloss(before ? before : (zkl_loss)loss));
+        log_line(s->log, ZKL_LOG_WARN, "lost", zkl_grant_node(c->grant), "%s: lost: %s",
+                 grant_full_node(c->grant), zkl_strloss(before ? before : (zkl_loss)loss));
     c->refs++;
     if (grant_lose(c->grant, loss, on_told, c)) {
         timers_arm(s->timers, &contender_head(c)->timer,
@@ -83,8 +83,9 @@ static void note_orphan(struct contender *c)
 
     if (!c->orphan) {
         s->orphans++;
-        log_line(s->log, ZKL_LOG_ERROR, "%s: cannot list it, and a node of ours may be there",
-                 admission_path(c->admission));
+        log_line(
+            s->log, ZKL_LOG_ERROR, "list-refused", session_path(s, admission_path(c->admission)),
+            "%s: cannot list it, and a node of ours may be there", admission_path(c->admission));
     }
     c->orphan = true;
     incarnation_purge(s);

@@ -17,7 +17,7 @@ void contender_tell_granted(struct contender *c)
     char *node = contender_node(c);
 
     if (c->machine.number >= RULE_NUMBER_WARN)
-        log_line(s->log, ZKL_LOG_WARN,
+        log_line(s->log, ZKL_LOG_WARN, "numbers-end", session_path(s, node),
                  "%s: the sequence numbers of its directory end at 2147483647", node);
     c->grant = grant_new(s, c, node, c->payload, c->machine.token);
     g_free(node);

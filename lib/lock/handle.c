@@ -211,7 +211,7 @@ void handle_thread_ends(uint64_t owner)
         pthread_mutex_lock(&h->lock);
         struct hold *hold = g_hash_table_lookup(h->holds, &owner);
         if (hold && hold->depth > 0) {
-            log_line(h->session->log, ZKL_LOG_WARN,
+            log_line(h->session->log, ZKL_LOG_WARN, "thread-ended", handle_path(h),
                      "%s: released, because the thread that held it ended", h->path);
             handle_end_hold(h, hold, true);
         }

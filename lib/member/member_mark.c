@@ -61,7 +61,7 @@ static void on_marked(struct request *r, const struct store_reply *reply)
         return;
     }
     if (reply->rc == STORE_NOAUTH)
-        log_line(s->log, ZKL_LOG_INFO,
+        log_line(s->log, ZKL_LOG_INFO, "mark-refused", session_path(s, r->what.path),
                  "%s: cannot create it, so nobody can see that member's process die: %s",
                  r->what.path, zkl_strerror(ZKL_EACCES));
     if (reply->rc != STORE_GONE)

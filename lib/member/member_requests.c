@@ -41,7 +41,8 @@ static void keep_orphan(zkl_member *m)
     zkl_session *s = m->session;
 
     if (!m->orphan)
-        log_line(s->log, ZKL_LOG_ERROR, "cannot delete %s", m->refusal.text);
+        log_line(s->log, ZKL_LOG_ERROR, "delete-refused", m->refusal.path, "cannot delete %s",
+                 m->refusal.text);
     s->orphans += !m->orphan;
     m->orphan = true;
     member_refuse_leaves(m);

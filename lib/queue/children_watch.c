@@ -197,7 +197,8 @@ static void log_failure(const struct children_watch *cw, enum children_refusal w
 
     if (!cw->kind->doing)
         return;
-    log_line(cw->session->log, ZKL_LOG_WARN, "%s: %s: %s", cw->directory, cw->kind->doing,
+    log_line(cw->session->log, ZKL_LOG_WARN, "watch-failed",
+             session_path(cw->session, cw->directory), "%s: %s: %s", cw->directory, cw->kind->doing,
              why == CHILDREN_OLDER ? "the server has older data than were read before"
                                    : zkl_strerror(codes[why]));
 }

@@ -70,7 +70,9 @@ struct zkl_session {
     bool resurrected;         /* what it had deleted may stand again: the data had gone back */
     struct {
         struct timer timer;
-        int64_t since; /* CLOCK_BOOTTIME ns */
+        int64_t since;    /* CLOCK_BOOTTIME ns */
+        int64_t pause_ms; /* before the line after the next */
+        unsigned attempts_before;
         bool on, told;
         unsigned facts; /* of outage.h: said already */
     } outage;

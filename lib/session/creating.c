@@ -31,7 +31,7 @@ static void tell_form(zkl_session *s, bool told)
 {
     const bool plain = s->forms.form == FORM_PLAIN;
 
-    log_line(s->log, ZKL_LOG_WARN,
+    log_line(s->log, ZKL_LOG_WARN, "old-servers", NULL,
              "the servers %s %s: %smissing directories become persistent nodes, which nobody "
              "removes",
              told ? "do not know" : "seem not to know", plain ? "create2" : "containers",

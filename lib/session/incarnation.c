@@ -46,7 +46,8 @@ void incarnation_begin(zkl_session *s)
                                         .auth_scheme = s->auth_scheme,
                                         .auth = s->auth,
                                         .acl = s->acl,
-                                        .acl_rules = s->acl_rules};
+                                        .acl_rules = s->acl_rules,
+                                        .log = s->log};
     const struct store_sink sink = {on_store_event, on_store_watch,  on_store_closed, s,
                                     &s->monitor,    on_store_trouble};
 
@@ -58,7 +59,8 @@ void incarnation_begin(zkl_session *s)
     }
     s->trouble = TROUBLE_MEMORY;
     if (outage_is_news(s, OUTAGE_SYSTEM))
-        log_line(s->log, ZKL_LOG_ERROR, "%s: %s", s->shown_hosts, zkl_strerror(ZKL_ENOMEM));
+        log_line(s->log, ZKL_LOG_ERROR, "no-resources", NULL, "%s: %s", s->shown_hosts,
+                 zkl_strerror(ZKL_ENOMEM));
     timers_arm(s->timers, &s->open_timer, clock_now().boot + OPEN_RETRY_NS, retry_begin, s);
 }
 
@@ -95,6 +97,7 @@ void incarnation_replace(zkl_session *s, enum loss why)
     incarnation_close(s);
     incarnation_begin(s);
     participants_tell(s, NEWS_REPLACED);
+    log_session(s->log, s->id); /* what they logged was of the session that has ended */
     if (id != 0)
         session_tell(s, ZKL_SESSION_REPLACED, id);
 }
@@ -154,13 +157,14 @@ static void back_off(zkl_session *s)
 {
     outage_begin(s);
     if (outage_is_news(s, OUTAGE_FOREIGN))
-        log_line(s->log, ZKL_LOG_WARN, "%s: the server that answers there is not ZooKeeper",
-                 s->shown_hosts);
+        log_line(s->log, ZKL_LOG_WARN, "not-zookeeper", NULL,
+                 "%s: the server that answers there is not ZooKeeper", s->shown_hosts);
     incarnation_close(s);
     s->ended = LOSS_REPLACED;
     s->foreigners = true;
     timers_arm(s->timers, &s->open_timer, clock_now().boot + OPEN_RETRY_NS, retry_begin, s);
     participants_tell(s, NEWS_REPLACED);
+    log_session(s->log, 0);
 }
 
 /* It was let in again all the same, when others had counted past what it has seen: what it had
@@ -190,9 +194,10 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     s->timeout_ms = timeout_ms;
     if (id != s->id) {
         s->id = id;
+        log_session(s->log, id);
         proofs_created(&s->proofs, s->begun, timeout_ms * CLOCK_MS);
-        log_line(s->log, ZKL_LOG_INFO, "session 0x%" G_GINT64_MODIFIER "x, timeout %d ms", id,
-                 timeout_ms);
+        log_line(s->log, ZKL_LOG_INFO, "session", NULL,
+                 "session 0x%" G_GINT64_MODIFIER "x, timeout %d ms", id, timeout_ms);
     } else {
         proofs_reconnected(&s->proofs, timeout_ms * CLOCK_MS);
     }
@@ -231,7 +236,8 @@ static void replace_rolled_back(zkl_session *s, enum loss why)
 
 static void on_expired(zkl_session *s)
 {
-    log_line(s->log, ZKL_LOG_WARN, "session 0x%" G_GINT64_MODIFIER "x expired", s->id);
+    log_line(s->log, ZKL_LOG_WARN, "expired", NULL, "session 0x%" G_GINT64_MODIFIER "x expired",
+             s->id);
     replace_rolled_back(s, LOSS_EXPIRED);
 }
 
@@ -243,13 +249,13 @@ static void on_evidence(zkl_session *s, enum rollback_evidence evidence)
 
     rollback_heard(&s->rollback, evidence, now);
     if (evidence == ROLLBACK_REFUSES && outage_is_news(s, OUTAGE_REFUSED))
-        log_line(s->log, ZKL_LOG_WARN,
+        log_line(s->log, ZKL_LOG_WARN, "data-went-back", NULL,
                  "session 0x%" G_GINT64_MODIFIER "x: the servers' data is older than what this "
                  "session has seen: restored, emptied or late",
                  s->id);
     if (!rollback_is_final(&s->rollback, now, timeout))
         return;
-    log_line(s->log, ZKL_LOG_WARN,
+    log_line(s->log, ZKL_LOG_WARN, "rejected", NULL,
              "session 0x%" G_GINT64_MODIFIER "x: the servers run but do not accept it any more; "
              "opening a new session",
              s->id);

@@ -3,8 +3,9 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 
-/* A connection that is back within the first was never missed. */
-enum { FIRST_MS = 1000, AGAIN_MS = 60000 };
+/* A connection that is back within the first was never missed. Each later pause is twice as long as
+ * the one before, up to the last. */
+enum { FIRST_MS = 1000, AGAIN_MS = 60000, LAST_MS = 3600000 };
 
 /* ---- why ---- */
 
@@ -86,15 +87,29 @@ static int seconds(const zkl_session *s)
     return (int)((clock_now().boot - s->outage.since) / (1000 * CLOCK_MS));
 }
 
+/* Those that have failed since, as far as libzookeeper logs them. */
+static char *describe_attempts(const zkl_session *s)
+{
+    const unsigned failed = log_attempts(s->log) - s->outage.attempts_before;
+
+    return failed == 0 ? g_strdup("")
+                       : g_strdup_printf(", %u attempt%s", failed, failed == 1 ? "" : "s");
+}
+
 static void on_time(void *data)
 {
     zkl_session *s = data;
     zkl_error error;
 
     session_why_down(s, &error);
-    log_line(s->log, ZKL_LOG_WARN, "no connection for %d s: %s", seconds(s), error.text);
+    char *attempts = describe_attempts(s);
+    log_line(s->log, ZKL_LOG_WARN, "no-connection", NULL, "no connection for %d s%s: %s",
+             seconds(s), attempts, error.text);
+    g_free(attempts);
     s->outage.told = true;
-    timers_arm(s->timers, &s->outage.timer, clock_now().boot + AGAIN_MS * CLOCK_MS, on_time, s);
+    timers_arm(s->timers, &s->outage.timer, clock_now().boot + s->outage.pause_ms * CLOCK_MS,
+               on_time, s);
+    s->outage.pause_ms = MIN(2 * s->outage.pause_ms, LAST_MS);
 }
 
 void outage_begin(zkl_session *s)
@@ -103,6 +118,8 @@ void outage_begin(zkl_session *s)
         return;
     s->outage.on = true;
     s->outage.since = clock_now().boot;
+    s->outage.pause_ms = AGAIN_MS;
+    s->outage.attempts_before = log_attempts(s->log);
     timers_arm(s->timers, &s->outage.timer, s->outage.since + FIRST_MS * CLOCK_MS, on_time, s);
 }
 
@@ -115,9 +132,12 @@ void outage_stop(zkl_session *s)
 
 void outage_end(zkl_session *s)
 {
+    char *attempts = describe_attempts(s);
+
     if (s->outage.told)
-        log_line(s->log, ZKL_LOG_WARN, "%s: connected again after %d s", s->shown_hosts,
-                 seconds(s));
+        log_line(s->log, ZKL_LOG_WARN, "connected-again", NULL, "%s: connected again after %d s%s",
+                 s->shown_hosts, seconds(s), attempts);
+    g_free(attempts);
     outage_stop(s);
 }
 

@@ -1,5 +1,5 @@
-/* What is said of a time without a connection: a line when it begins, one a minute and one when it
- * ends, whatever libzookeeper does meanwhile. With the monitor held. */
+/* What is said of a time without a connection: a line when it begins, more at pauses that grow, and
+ * one when it ends, whatever libzookeeper does meanwhile. With the monitor held. */
 #ifndef LIB_OUTAGE_H
 #define LIB_OUTAGE_H
 

@@ -58,7 +58,8 @@ static void refuse(zkl_session *s, const char *path)
     if (find_refusal(s, path))
         return;
     refusal = g_new0(struct refusal, 1);
-    log_line(s->log, ZKL_LOG_ERROR, "%s: cannot delete it: %s", path, zkl_strerror(ZKL_EACCES));
+    log_line(s->log, ZKL_LOG_ERROR, "delete-refused", session_path(s, path),
+             "%s: cannot delete it: %s", path, zkl_strerror(ZKL_EACCES));
     refusal->session = s;
     refusal->path = g_strdup(path);
     refusal->pause = PAUSE_FIRST_MS * CLOCK_MS;

@@ -41,7 +41,7 @@ static void look(void *data)
         look_at(servers, AGAIN_NS);
         return;
     }
-    log_line(s->log, ZKL_LOG_INFO, "a new session on %s", s->shown_hosts);
+    log_line(s->log, ZKL_LOG_INFO, "servers-changed", NULL, "a new session on %s", s->shown_hosts);
     incarnation_replace(s, LOSS_REPLACED);
 }
 

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct log;
 struct store;
 
 enum store_kind {
@@ -153,6 +154,7 @@ struct store_config {
     int timeout_ms;
     const char *auth_scheme, *auth, *acl;
     const GArray *acl_rules; /* of struct acl_rule; NULL: none */
+    struct log *log;         /* outlives the store; NULL: none */
 };
 
 struct store_ops {

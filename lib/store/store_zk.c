@@ -89,30 +89,6 @@ void store_zk_event(zhandle_t *zh, int type, int state, const char *path, void *
     pthread_mutex_unlock(store->sink.monitor);
 }
 
-/* What the library says of each attempt to connect: an outage is told by other means. */
-static bool is_of_connecting(const char *line)
-{
-    static const char *const functions[] = {"@handle_socket_error_msg@", "@zookeeper_interest@",
-                                            "@check_events@", "@resolve_hosts@"};
-
-    for (size_t i = 0; i < G_N_ELEMENTS(functions); i++) {
-        if (strstr(line, functions[i]))
-            return true;
-    }
-    return false;
-}
-
-/* The library's log function has no context. */
-static void on_log(const char *line)
-{
-    zkl_log_level level = is_of_connecting(line)        ? ZKL_LOG_DEBUG
-                          : strstr(line, ":ZOO_ERROR@") ? ZKL_LOG_ERROR
-                          : strstr(line, ":ZOO_WARN@")  ? ZKL_LOG_WARN
-                          : strstr(line, ":ZOO_INFO@")  ? ZKL_LOG_INFO
-                                                        : ZKL_LOG_DEBUG;
-    log_library(level, line);
-}
-
 static void tell(struct store *store, enum store_event event)
 {
     pthread_mutex_lock(store->sink.monitor);
@@ -160,13 +136,12 @@ static void wait_retry(struct store *store)
         continue;
 }
 
-static void tell_hosts(const char *all, const char *good)
+static void tell_hosts(struct store *store, const char *good)
 {
-    char *shown = path_show_hosts(all), *shown_good = path_show_hosts(good);
-    char *line = g_strdup_printf("of %s only %s are ZooKeeper servers", shown, shown_good);
+    char *shown = path_show_hosts(store->hosts), *shown_good = path_show_hosts(good);
 
-    log_library(ZKL_LOG_WARN, line);
-    g_free(line);
+    log_line(store->log, ZKL_LOG_WARN, "not-zookeeper", NULL, "of %s only %s are ZooKeeper servers",
+             shown, shown_good);
     g_free(shown);
     g_free(shown_good);
 }
@@ -182,7 +157,7 @@ static enum store_event make_handle(struct store *store, zhandle_t **ret)
     if (!hosts)
         return STORE_EV_FOREIGN;
     if (strcmp(hosts, store->hosts) != 0)
-        tell_hosts(store->hosts, hosts);
+        tell_hosts(store, hosts);
     /* The library ends the process where the system refuses it one. */
     if (!thread_can_start_two()) {
         tell_trouble(store, TROUBLE_MEMORY);
@@ -192,7 +167,7 @@ static enum store_event make_handle(struct store *store, zhandle_t **ret)
     tell(store, STORE_EV_BEGIN);
     *ret = zookeeper_init2(hosts, store_zk_event, store->timeout_ms,
                            store->claimed.client_id != 0 ? &store->claimed : NULL, store,
-                           ZOO_NO_LOG_CLIENTENV, on_log);
+                           ZOO_NO_LOG_CLIENTENV, store_zk_log(store->log));
     int error = errno;
     g_free(hosts);
     if (!*ret && probe_own_trouble() != TROUBLE_UNKNOWN)
@@ -214,6 +189,7 @@ static zhandle_t *keep_trying(struct store *store)
         pthread_mutex_lock(store->sink.monitor);
         if (zh)
             break;
+        log_attempt(store->log);
         if (!store->closing && why != STORE_EV_DOWN)
             store->sink.event(store->sink.context, why, 0, 0);
         wait_retry(store);
@@ -317,6 +293,7 @@ static int open_store(struct store **ret, const struct store_config *config,
     struct store *store = g_new0(struct store, 1);
 
     store->sink = *sink;
+    store->log = config->log;
     store->hosts = g_strdup(config->hosts);
     store->auth_scheme = g_strdup(config->auth_scheme);
     store->auth = g_strdup(config->auth ? config->auth : "");

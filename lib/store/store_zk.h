@@ -16,6 +16,7 @@ struct store_acl {
 
 struct store {
     struct store_sink sink;
+    struct log *log; /* NULL: none */
     char *hosts, *auth_scheme, *auth;
     int timeout_ms;
     clientid_t claimed; /* the session to take up; all 0: a new one */
@@ -38,6 +39,13 @@ void store_zk_use_acls(struct store *store, const struct store_config *config);
 /* That of a node to be made. */
 const struct ACL_vector *store_zk_acl(const struct store *store, const char *path);
 
+/* ---- store_zk_log.c ---- */
+
+/* Takes the library's lines for that log; NULL: for none. */
+log_callback_fn store_zk_log(const struct log *log);
+
+/* ---- store_zk_requests.c ---- */
+
 /* For store_ops.submit. */
 bool requests_submit(struct store *store, const struct store_request *request, store_done done,
                      void *context);
@@ -47,6 +55,8 @@ void requests_fail_all(struct store *store);
 
 /* When the library can call no more. */
 void requests_free_all(struct store *store);
+
+/* ---- store_zk.c ---- */
 
 /* The watcher of the session and of every node: with one pair of function and context the library
  * calls it once per event, however many watches there are. */

@@ -192,8 +192,8 @@ void log()
     const auto watched = std::make_shared<int>(0);
     zkl::session_options options;
     options.log_level = ZKL_LOG_DEBUG;
-    options.log = [&lines, watched](zkl_log_level level, std::string_view line) {
-        CHECK(level >= ZKL_LOG_ERROR && !line.empty());
+    options.log = [&lines, watched](const zkl_log_record &record) {
+        CHECK(record.level >= ZKL_LOG_ERROR && *record.event && *record.text);
         ++lines;
     };
     options.path_acls = {{"/cxx", "world:anyone:cdrwa"}};

@@ -153,11 +153,11 @@ static bool increment(worker *w)
 }
 
 /* Warnings about the faults we make are expected; they go to a file, not between the drawings. */
-static void take_log(zkl_log_level level, const char *line, void *data)
+static void take_log(const zkl_log_record *record, void *data)
 {
     const worker *w = data;
 
-    fprintf(w->log, "%.6f %d %s\n", (double)history_now() / 1e9, (int)level, line);
+    fprintf(w->log, "%.6f %d %s\n", (double)history_now() / 1e9, (int)record->level, record->text);
     fflush(w->log);
 }
 

@@ -339,10 +339,9 @@ const char *library_do(const struct state *before, struct move move, const struc
 
 /* ---- sessions ---- */
 
-static void on_log(zkl_log_level level, const char *line, void *data)
+static void on_log(const zkl_log_record *record, void *data)
 {
-    (void)level;
-    (void)line;
+    (void)record;
     (void)data;
 }
 

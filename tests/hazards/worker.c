@@ -37,9 +37,9 @@ static bool told_to(void)
     return read(STDIN_FILENO, &byte, 1) == 1;
 }
 
-static void log_nothing(zkl_log_level level, const char *line, void *data)
+static void log_nothing(const zkl_log_record *record, void *data)
 {
-    (void)level, (void)line, (void)data;
+    (void)record, (void)data;
 }
 
 static bool is_raw(const struct self *s)

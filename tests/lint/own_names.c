@@ -20,9 +20,9 @@ OWN(path_check)
 OWN(session_ref)
 OWN(session_unref)
 
-static void ignore_line(zkl_log_level level, const char *line, void *data)
+static void ignore_line(const zkl_log_record *record, void *data)
 {
-    (void)level, (void)line, (void)data;
+    (void)record, (void)data;
 }
 
 int main(int argc, char **argv)

@@ -156,37 +156,58 @@ static void unreachable_port(void)
 }
 
 struct lines {
-    atomic_int all, outage;
+    const char *other; /* what no line may name */
+    atomic_int all, outage, connecting;
 };
 
-static void on_line(zkl_log_level level, const char *line, void *data)
+static void on_line(const zkl_log_record *record, void *data)
 {
     struct lines *lines = data;
 
-    (void)level;
-    atomic_fetch_add(&lines->outage, strstr(line, "no connection for ") != NULL);
+    if (strcmp(record->event, "no-connection") == 0) {
+        CHECK(strstr(record->text, " attempts: 127.0.0.1:"));
+        atomic_fetch_add(&lines->outage, 1);
+    }
+    CHECK(!lines->other || !strstr(record->text, lines->other));
+    atomic_fetch_add(&lines->connecting, strcmp(record->event, "libzookeeper-connect") == 0);
     atomic_fetch_add(&lines->all, 1);
 }
 
-/* libzookeeper tries a hundred times before the first line. */
+static zkl_session *open_logging(struct live *t, const char *connect, struct lines *lines,
+                                 zkl_log_level level)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+
+    o.session_timeout_ms = 600;
+    o.log = on_line;
+    o.log_data = lines;
+    o.log_level = level;
+    return live_open_only(t, connect, &o);
+}
+
+/* libzookeeper tries a hundred times before the first line. Who wants to read of that reads of some
+ * of them, and another session of the process reads nothing. */
 static void absence_is_told_once(void)
 {
     struct live *t = live_begin();
-    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
-    struct lines lines = {.all = 0};
+    struct lines usual = {.all = 0}, curious = {.all = 0}, elsewhere = {.all = 0};
     struct held_port port;
 
     REQUIRE(port_hold(&port));
     char *connect = g_strdup_printf("127.0.0.1:%d", port.port);
-    o.session_timeout_ms = 600;
-    o.log = on_line;
-    o.log_data = &lines;
+    elsewhere.other = connect;
     zoo_set_debug_level(ZOO_LOG_LEVEL_INFO); /* as it is but in tests */
-    zkl_session *s = live_open_only(t, connect, &o);
-    LIVE_UNTIL(atomic_load(&lines.outage) > 0);
+    zkl_session *there = open_logging(t, t->connect, &elsewhere, ZKL_LOG_DEBUG);
+    zkl_session *s = open_logging(t, connect, &usual, ZKL_LOG_WARN);
+    zkl_session *c = open_logging(t, connect, &curious, ZKL_LOG_DEBUG);
+    LIVE_UNTIL(atomic_load(&usual.outage) > 0 && atomic_load(&curious.outage) > 0 &&
+               atomic_load(&elsewhere.all) > 0);
+    CHECK_INT(atomic_load(&usual.all), 1);
+    CHECK_INT(atomic_load(&curious.connecting), 10);
     zoo_set_debug_level((ZooLogLevel)0);
-    CHECK_INT(atomic_load(&lines.all), 1);
+    live_close(t, there);
     live_close(t, s);
+    live_close(t, c);
     g_free(connect);
     port_release(&port);
     live_end(t);

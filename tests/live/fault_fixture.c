@@ -100,9 +100,9 @@ void fault_end(void)
 
 /* ---- sessions ---- */
 
-static void log_nothing(zkl_log_level level, const char *line, void *data)
+static void log_nothing(const zkl_log_record *record, void *data)
 {
-    (void)level, (void)line, (void)data; /* losses are what these tests are for */
+    (void)record, (void)data; /* losses are what these tests are for */
 }
 
 zkl_session *fault_session_options(const char *connect, const zkl_session_options *options)

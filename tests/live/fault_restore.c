@@ -28,15 +28,16 @@ static void on_session(zkl_session *s, zkl_session_event event, int64_t id, void
     atomic_fetch_add(&u->replaced, event == ZKL_SESSION_REPLACED);
 }
 
-static void on_log(zkl_log_level level, const char *line, void *data)
+static void on_log(const zkl_log_record *record, void *data)
 {
     struct user *u = data;
 
     if (g_getenv("ZKL_TEST_LOG"))
-        fprintf(stderr, "%d %s\n", level, line);
-    atomic_fetch_add(&u->refused, strstr(line, "older than what this session has seen") != NULL);
-    atomic_fetch_add(&u->warned,
-                     level == ZKL_LOG_WARN && strstr(line, "do not accept it any more"));
+        fprintf(stderr, "%d %s\n", record->level, record->text);
+    atomic_fetch_add(&u->refused,
+                     strstr(record->text, "older than what this session has seen") != NULL);
+    atomic_fetch_add(&u->warned, record->level == ZKL_LOG_WARN &&
+                                     strstr(record->text, "do not accept it any more"));
 }
 
 static void on_queue(void *data)

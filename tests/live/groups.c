@@ -62,9 +62,9 @@ static void ignore(const zkl_error *err, void *data)
     (void)err, (void)data;
 }
 
-static void log_nothing(zkl_log_level level, const char *line, void *data)
+static void log_nothing(const zkl_log_record *record, void *data)
 {
-    (void)level, (void)line, (void)data; /* losses are what this is for */
+    (void)record, (void)data; /* losses are what this is for */
 }
 
 /* Whether it believes at an instant before the deadline was read. */

@@ -102,12 +102,11 @@ void live_check_error(int code, const char *named, const char *file, int line)
 
 /* ---- sessions ---- */
 
-static void on_line(zkl_log_level level, const char *line, void *data)
+static void on_line(const zkl_log_record *record, void *data)
 {
     struct live *t = data;
-    (void)level;
     pthread_mutex_lock(&t->mutex);
-    g_ptr_array_add(t->lines, g_strdup(line));
+    g_ptr_array_add(t->lines, g_strdup(record->text));
     pthread_mutex_unlock(&t->mutex);
 }
 

@@ -29,10 +29,9 @@ static void thread_ends(void)
     fault_end();
 }
 
-static void count_lost(zkl_log_level level, const char *line, void *count)
+static void count_lost(const zkl_log_record *record, void *count)
 {
-    (void)level;
-    if (strstr(line, ": lost"))
+    if (strstr(record->text, ": lost"))
         atomic_fetch_add((atomic_int *)count, 1);
 }
 

@@ -27,9 +27,9 @@ struct actor {
     int wrong;
 };
 
-static void log_nothing(zkl_log_level level, const char *line, void *data)
+static void log_nothing(const zkl_log_record *record, void *data)
 {
-    (void)level, (void)line, (void)data;
+    (void)record, (void)data;
 }
 
 static void *lock_once(void *data)

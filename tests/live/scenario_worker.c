@@ -146,9 +146,9 @@ static void say(const char *what, uint64_t number)
     fflush(stdout);
 }
 
-static void log_nothing(zkl_log_level level, const char *line, void *data)
+static void log_nothing(const zkl_log_record *record, void *data)
 {
-    (void)level, (void)line, (void)data;
+    (void)record, (void)data;
 }
 
 static void *look_on(void *data)

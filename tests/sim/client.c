@@ -48,14 +48,13 @@ int client_line(const char *path)
     return -1;
 }
 
-static void on_log(zkl_log_level level, const char *line, void *data)
+static void on_log(const zkl_log_record *record, void *data)
 {
     struct client *p = data;
 
-    (void)level;
     if (!p->stage->trace || p->dead)
         return;
-    char *text = trace_shorten(p->stage->trace, line);
+    char *text = trace_shorten(p->stage->trace, record->text);
     trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "logs: %s", text);
     g_free(text);
 }

@@ -63,10 +63,9 @@ void stage_end(void)
     timers_by_hand = false;
 }
 
-static void log_nothing(zkl_log_level level, const char *line, void *data)
+static void log_nothing(const zkl_log_record *record, void *data)
 {
-    (void)level;
-    (void)line;
+    (void)record;
     (void)data;
 }
 

@@ -43,10 +43,9 @@ zkl_session *hand_session(void)
     return open_up(NULL);
 }
 
-static void count_warning(zkl_log_level level, const char *line, void *data)
+static void count_warning(const zkl_log_record *record, void *data)
 {
-    (void)line;
-    *(int *)data += level == ZKL_LOG_WARN;
+    *(int *)data += record->level == ZKL_LOG_WARN;
 }
 
 zkl_session *hand_session_counting(int *warnings)

@@ -28,10 +28,10 @@ static void on_done(struct request *r, const struct store_reply *reply)
     g_strlcpy(heard->path, reply->path ? reply->path : "", sizeof heard->path);
 }
 
-static void count_warning(zkl_log_level level, const char *line, void *data)
+static void count_warning(const zkl_log_record *record, void *data)
 {
     (void)data;
-    if (level == ZKL_LOG_WARN && strstr(line, "the servers "))
+    if (record->level == ZKL_LOG_WARN && strstr(record->text, "the servers "))
         atomic_fetch_add(&warnings, 1);
 }
 

@@ -106,9 +106,9 @@ static void others_directory(void)
     check_kept(ZKL_PARENTS_CONTAINER, (struct store_reply){.rc = STORE_NOAUTH});
 }
 
-static void count_line(zkl_log_level level, const char *line, void *data)
+static void count_line(const zkl_log_record *record, void *data)
 {
-    if (level == ZKL_LOG_ERROR && strstr(line, "cannot delete it"))
+    if (record->level == ZKL_LOG_ERROR && strstr(record->text, "cannot delete it"))
         atomic_fetch_add((atomic_int *)data, 1);
 }
 

@@ -13,11 +13,10 @@ static char lines[512]; /* of the log */
 static int changes;
 static zkl_state last;
 
-static void on_log(zkl_log_level level, const char *line, void *data)
+static void on_log(const zkl_log_record *record, void *data)
 {
-    (void)level;
     (void)data;
-    g_strlcat(lines, line, sizeof lines);
+    g_strlcat(lines, record->text, sizeof lines);
 }
 
 static void on_change(zkl_grant *grant, zkl_state state, void *data)

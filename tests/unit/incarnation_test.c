@@ -10,11 +10,10 @@ static zkl_session *s;
 static struct acquisition a;
 static GString *events, *lines;
 
-static void on_log(zkl_log_level level, const char *line, void *data)
+static void on_log(const zkl_log_record *record, void *data)
 {
-    (void)level;
     (void)data;
-    g_string_append_printf(lines, "%s; ", line);
+    g_string_append_printf(lines, "%s; ", record->text);
 }
 
 static void on_event(zkl_session *session, zkl_session_event event, int64_t id, void *data)

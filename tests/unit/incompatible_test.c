@@ -14,11 +14,11 @@ static zkl_session *s;
 static struct acquisition a;
 static char lines[1024];
 
-static void on_log(zkl_log_level level, const char *line, void *data)
+static void on_log(const zkl_log_record *record, void *data)
 {
     (void)data;
-    if (level == ZKL_LOG_WARN)
-        g_strlcat(lines, line, sizeof lines);
+    if (record->level == ZKL_LOG_WARN)
+        g_strlcat(lines, record->text, sizeof lines);
 }
 
 static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)

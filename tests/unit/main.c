@@ -84,6 +84,7 @@ int main(int argc, char **argv)
         &acl_suite,
         &error_suite,
         &log_stderr_suite,
+        &log_suite,
         &session_suite,
         &servers_suite,
         &barrier_suite,

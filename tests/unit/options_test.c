@@ -188,10 +188,9 @@ static void status_size(void)
     zkl_session_close(s);
 }
 
-static void count_warning(zkl_log_level level, const char *line, void *data)
+static void count_warning(const zkl_log_record *record, void *data)
 {
-    (void)line;
-    if (level == ZKL_LOG_WARN)
+    if (record->level == ZKL_LOG_WARN)
         atomic_fetch_add((atomic_int *)data, 1);
 }
 

@@ -8,11 +8,11 @@ static zkl_session *s;
 static struct acquisition holder; /* while something is held the session is kept */
 static int errors;
 
-static void on_log(zkl_log_level level, const char *line, void *data)
+static void on_log(const zkl_log_record *record, void *data)
 {
     (void)data;
-    if (level == ZKL_LOG_ERROR)
-        errors += g_str_has_prefix(line, "/root/x: cannot delete it");
+    if (record->level == ZKL_LOG_ERROR)
+        errors += g_str_has_prefix(record->text, "/root/x: cannot delete it");
 }
 
 static void start(void)

@@ -22,11 +22,10 @@ static int told;                                        /* states, or that other
 static zkl_state last;
 static char lines[512]; /* of the log */
 
-static void on_log(zkl_log_level level, const char *line, void *data)
+static void on_log(const zkl_log_record *record, void *data)
 {
-    (void)level;
     (void)data;
-    g_strlcat(lines, line, sizeof lines);
+    g_strlcat(lines, record->text, sizeof lines);
 }
 
 static void start(void)

@@ -168,10 +168,9 @@ static void expired(void)
     g_free(second);
 }
 
-static void take_line(zkl_log_level level, const char *line, void *data)
+static void take_line(const zkl_log_record *record, void *data)
 {
-    (void)level;
-    if (strstr(line, "\"junk\""))
+    if (strstr(record->text, "\"junk\""))
         atomic_fetch_add((atomic_int *)data, 1);
 }
 

@@ -32,6 +32,7 @@ extern const struct test_suite attempt_downgrade_suite;
 extern const struct test_suite attempt_walk_suite;
 extern const struct test_suite driver_suite;
 extern const struct test_suite log_stderr_suite;
+extern const struct test_suite log_suite;
 extern const struct test_suite options_suite;
 extern const struct test_suite multi_suite;
 extern const struct test_suite multi_lock_suite;

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static void take_log(zkl_log_level level, const char *line, void *data)
+static void take_log(const zkl_log_record *record, void *data)
 {
     const struct worker *w = data;
 
-    fprintf(w->log, "%.6f %d %s\n", (double)history_now() / 1e9, (int)level, line);
+    fprintf(w->log, "%.6f %d %s\n", (double)history_now() / 1e9, (int)record->level, record->text);
     fflush(w->log);
 }
 
