@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-PAGES = "barrier canceler cleanup counter election error grant member multi multilock mutex op queue rwlock semaphore session watch".split()
+PAGES = "barrier canceler cleanup counter election error grant member multi multilock mutex op queue rwlock semaphore session stats watch".split()
 OTHER = {"glib": "zkl-glib.h", "version": "zkl/version.h", "zookeeper": "zkl-zookeeper.h"}
 
 # What the whole family has in common, beside what each function says.

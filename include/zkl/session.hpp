@@ -13,6 +13,7 @@
 #include <zkl/callback.hpp>
 #include <zkl/error.hpp>
 #include <zkl/session.h>
+#include <zkl/stats.h>
 
 namespace zkl
 {
@@ -206,6 +207,14 @@ class session
     std::chrono::milliseconds timeout() const
     {
         return std::chrono::milliseconds(detail::check(zkl_session_timeout_ms(handle_.get())));
+    }
+
+    /* What the session has done so far: zkl_stats_prometheus() renders it. */
+    zkl_stats stats() const
+    {
+        zkl_stats all = ZKL_STATS_INIT;
+        detail::check(zkl_session_stats(handle_.get(), &all));
+        return all;
     }
 
     /* For the C functions that have no C++ form. NULL: closed, or moved from. */

@@ -118,6 +118,14 @@ bool callbacks_push(struct callbacks *cb, void (*fn)(void *data), void *data)
     return open;
 }
 
+unsigned callbacks_queued(struct callbacks *cb)
+{
+    pthread_mutex_lock(&cb->lock);
+    const unsigned queued = cb->queue.length;
+    pthread_mutex_unlock(&cb->lock);
+    return queued;
+}
+
 /* With the lock held: everything before upto was called, by this thread or by another. */
 static void call_upto(struct callbacks *cb, uint64_t upto)
 {

@@ -17,6 +17,9 @@ int callbacks_fd(const struct callbacks *cb);
 /* Appends fn(data). False when stopped: it will not be called. Callable with any lock held. */
 bool callbacks_push(struct callbacks *cb, void (*fn)(void *data), void *data);
 
+/* How many wait to be called. */
+unsigned callbacks_queued(struct callbacks *cb);
+
 /* Waits until everything pushed so far has returned; by_user, calls it. Not from a callback. */
 void callbacks_flush(struct callbacks *cb);
 

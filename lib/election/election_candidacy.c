@@ -10,6 +10,7 @@
 #include "lib/lock/grant.h"
 #include "lib/lock/release.h"
 #include "lib/session/request.h"
+#include "lib/session/stats.h"
 
 static void unref(struct election_candidacy *c)
 {
@@ -84,12 +85,25 @@ static void on_news(void *context, enum contender_news news)
         step(context, (struct candidacy_event){.kind = CANDIDACY_EV_REVOKED});
 }
 
+static void count(const struct election_candidacy *c, zkl_grant *grant, const zkl_error *error)
+{
+    zkl_session *s = c->election->session;
+    const int64_t now = clock_boot();
+
+    s->stats.waiting--;
+    if (grant)
+        grant_began(grant, now - c->entered, now);
+    else
+        stats_failed(s, error->code);
+}
+
 static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
 {
     struct election_candidacy *c = context;
     struct candidacy_event ev = {.kind = CANDIDACY_EV_WON};
 
     c->contender = NULL;
+    count(c, grant, error);
     if (grant) {
         c->grant = grant;
         contender_hear(grant_contender(grant), on_news);
@@ -156,6 +170,9 @@ static void on_change(zkl_grant *grant, zkl_state state, void *data)
 static void enter(struct election_candidacy *c)
 {
     const struct contender_spec spec = election_spec(c->election);
+
+    c->entered = clock_boot();
+    c->election->session->stats.waiting++;
     struct contender *entered = contender_enter(c->election->session, &spec, on_decided, c);
 
     if (c->machine.state == CANDIDACY_QUEUED) /* it was not decided at once */

@@ -15,6 +15,7 @@ struct election_candidacy {
     void *data;
     struct contender *contender; /* QUEUED */
     zkl_grant *grant;            /* CHECKING to STOPPING: a reference */
+    int64_t entered;             /* CLOCK_BOOTTIME ns: the last attempt */
     struct timer timer;
     struct subscription subscription; /* in the candidates */
     zkl_error failure;                /* of the last attempt */

@@ -219,6 +219,8 @@ bool grant_change(zkl_grant *g, zkl_state to, enum loss loss)
         if (word_state(word) == to)
             return true;
         if (atomic_compare_exchange_weak(&g->word, &word, to_state(word, to, loss))) {
+            if (to == ZKL_RELEASED && g->since != 0)
+                grant_ended(g, clock_boot());
             if (to != ZKL_LOST)
                 grant_tell(g, to);
             return true;
@@ -243,6 +245,7 @@ bool grant_lose(zkl_grant *g, enum loss loss, void (*then)(void *data), void *da
     grant_change(g, ZKL_LOST, loss);
     if (told != g)
         grant_change(told, ZKL_LOST, loss);
+    grant_count_loss(told);
     grant_tell(told, ZKL_LOST);
     return anybody && callbacks_push(g->session->callbacks, then, data);
 }

@@ -22,6 +22,9 @@ void grant_unref(zkl_grant *g); /* without the monitor held, unless another refe
 /* As zkl_grant_on_change(), for whom the calls are sure to come: before the session is closed. */
 void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data);
 
+/* The user gets it now, CLOCK_BOOTTIME ns, and has waited for it so long: it is counted. */
+void grant_began(zkl_grant *g, int64_t wait_ns, int64_t now);
+
 /* A new deadline; a later one is a proof, which ends SUSPECT. False: it was lost meanwhile. */
 bool grant_set_deadline(zkl_grant *g, struct instant deadline, bool proved);
 void grant_suspect(zkl_grant *g);

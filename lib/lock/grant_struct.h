@@ -20,6 +20,8 @@ struct zkl_grant {
     atomic_int refs;
     unsigned generation;
     uint64_t token;
+    int64_t since; /* CLOCK_BOOTTIME ns of the time that the user has had it; 0: is not counted, or
+                      no more. Guarded by the monitor */
     int64_t session_id;
     char *payload;
     _Atomic(char *) full_node; /* of a downgraded writer the read node */
@@ -55,5 +57,11 @@ bool grant_is_listened_to(const zkl_grant *g);  /* somebody is still to be told 
 void grant_tell(zkl_grant *g, zkl_state state); /* a change of state */
 bool grant_change(zkl_grant *g, zkl_state to, enum loss loss); /* loss: of LOST alone */
 bool grant_is_surely_owned(const zkl_grant *g, uint64_t word);
+
+/* ---- grant_count.c ---- */
+
+/* It has ended now, CLOCK_BOOTTIME ns; and the same if it was lost. */
+void grant_ended(zkl_grant *g, int64_t now);
+void grant_count_loss(zkl_grant *g);
 
 #endif

@@ -9,6 +9,7 @@
 #include "lib/base/error.h"
 #include "lib/base/thread.h"
 #include "lib/session/call.h"
+#include "lib/session/stats.h"
 #include "multi_attempt.h"
 #include "numbered.h"
 #include "release.h"
@@ -39,7 +40,10 @@ struct zkl_op {
     struct limit *limit; /* NULL: none */
     GQueue *waiters;     /* of whoever may end it; until decided */
     GList link;
-    zkl_grant *grant;
+    union {
+        int64_t began_ns; /* CLOCK_BOOTTIME; until decided */
+        zkl_grant *grant; /* then; NULL: there is none */
+    };
     zkl_error *error; /* once decided; NULL: there is a grant */
 };
 
@@ -75,10 +79,22 @@ static void deliver(void *data)
     op_unref(op);
 }
 
+static void count(const zkl_op *op, zkl_grant *grant, const zkl_error *error)
+{
+    const int64_t now = clock_boot();
+
+    op->session->stats.waiting--;
+    if (grant)
+        grant_began(grant, now - op->began_ns, now);
+    else
+        stats_failed(op->session, error->code);
+}
+
 static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
 {
     zkl_op *op = context;
 
+    count(op, grant, error);
     if (op->limit)
         timers_cancel(&op->limit->timer);
     if (op->waiters)
@@ -106,6 +122,8 @@ static void abort_decided(zkl_op *op, int code, const char *text)
     error_fill(op->error, code, NULL, "%s", text);
     if (!op->grant)
         return;
+    op->session->stats.acquisitions_discarded++;
+    stats_failed(op->session, code);
     grant_give_back(op->grant);
     grant_unref(op->grant);
     op->grant = NULL;
@@ -158,6 +176,8 @@ static zkl_op *op_new(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, vo
     op->fn = fn;
     op->data = data;
     op->link.data = op;
+    op->began_ns = clock_boot();
+    s->stats.waiting++;
     return op;
 }
 

@@ -45,6 +45,8 @@ zkl_grant *retained_take(struct retained *r, uint64_t owner)
         .retained = r, .caller = caller, .decided = take, .context = &turn, .link.data = &r->quick};
     g_queue_push_tail_link(&r->waiting, &r->quick.link);
     retained_step(r, ev);
+    if (turn)
+        grant_began(turn, 0, ev.now);
     return turn;
 }
 

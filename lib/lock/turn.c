@@ -107,6 +107,8 @@ struct turn_end turn_end(zkl_grant *turn)
     turn->retained = NULL;
     if (!given_back)
         end.now = end_at_once(turn);
+    if (end.now > 0)
+        grant_ended(turn, end.now);
     end.owned = given_back || end.now > 0 || grant_change(turn, ZKL_RELEASED, LOSS_NONE);
     if (given_back || !end.owned)
         return end;

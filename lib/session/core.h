@@ -103,6 +103,8 @@ struct zkl_session {
     GQueue refusals;         /* of struct refusal: deletes that the server refuses */
     GHashTable *logged;      /* what is said once */
     GPtrArray *participants; /* of struct participant */
+
+    zkl_stats stats; /* but for what can be seen elsewhere */
 };
 
 /* Waking libzookeeper's thread is a write(), and so a point where a caller's thread could be

@@ -188,12 +188,14 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     }
     s->up = true;
     s->connection++;
+    s->stats.connections++;
     s->host_unknown = false;
     s->foreigners = false;
     s->trouble = TROUBLE_UNKNOWN;
     s->timeout_ms = timeout_ms;
     if (id != s->id) {
         s->id = id;
+        s->stats.sessions++;
         log_session(s->log, id);
         proofs_created(&s->proofs, s->begun, timeout_ms * CLOCK_MS);
         log_line(s->log, ZKL_LOG_INFO, "session", NULL,
@@ -214,6 +216,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
 static void on_down(zkl_session *s)
 {
     outage_begin(s);
+    s->stats.disconnections += s->up;
     s->up = false;
     s->connection++;
     proofs_disconnected(&s->proofs);

@@ -4,6 +4,7 @@
 
 #include "participant.h"
 #include "request.h"
+#include "stats.h"
 
 /* Present on every server, and outside any chroot. */
 #define SYSTEM_PATH "/zookeeper"
@@ -47,6 +48,8 @@ void proof_chain_proved(zkl_session *s, enum proof_kind kind, struct instant sen
 {
     bool step = kind == PROOF_SYNC || kind == PROOF_RENEWAL;
 
+    if (kind == PROOF_RENEWAL)
+        stats_renewed(s, sent);
     if (proofs_answered(&s->proofs, kind, sent, clock_now()))
         spread_deadline(s, NEWS_PROVED);
     if (step)

@@ -1,5 +1,7 @@
 #include "request.h"
 
+#include <string.h>
+
 #include "creating.h"
 #include "proof_chain.h"
 
@@ -82,8 +84,29 @@ static bool has_room(zkl_session *s, const struct request *r)
     return s->under_way == 0 || s->under_way + weigh(s, r) <= WINDOW;
 }
 
+static void count_sent(zkl_session *s, const struct store_request *what)
+{
+    s->stats.requests++;
+    s->stats.request_bytes += strlen(what->path) + (uint64_t)MAX(what->length, 0);
+    for (int i = 0; i < what->count; i++)
+        s->stats.request_bytes +=
+            strlen(what->changes[i].path) + (uint64_t)MAX(what->changes[i].length, 0);
+}
+
+static void count_answered(zkl_session *s, const struct store_reply *reply)
+{
+    if (reply->rc >= STORE_UNKNOWN)
+        return;
+    s->stats.answers++;
+    s->stats.answer_bytes +=
+        (uint64_t)MAX(reply->length, 0) + (reply->path ? strlen(reply->path) : 0);
+    for (int i = 0; i < reply->count; i++)
+        s->stats.answer_bytes += strlen(reply->names[i]);
+}
+
 static void come_back(zkl_session *s, struct request *r, const struct store_reply *reply)
 {
+    count_answered(s, reply);
     s->under_way -= r->weight;
     r->weight = 0;
     if (r->what.kind == STORE_LIST && reply->rc < STORE_UNKNOWN)
@@ -140,6 +163,7 @@ static bool submit(zkl_session *s, struct request *r)
     r->connection = s->connection;
     if (what.kind == STORE_CREATE)
         creating_send(s, r, &what);
+    count_sent(s, &what);
     return s->ops->submit(s->store, &what, on_reply, r);
 }
 

@@ -145,6 +145,8 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     s->watches = watch_table_new();
     s->logged = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     s->participants = g_ptr_array_new();
+    s->stats = (zkl_stats)ZKL_STATS_INIT;
+    s->stats.deadline_left_least_ms = -1;
     s->listeners = g_array_new(FALSE, FALSE, sizeof(struct session_listener));
     proofs_init(&s->proofs, o->tick_ms * CLOCK_MS, o->drift_permille);
     pthread_mutex_init(&s->monitor, NULL);

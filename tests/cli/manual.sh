@@ -24,6 +24,7 @@ declare -A prints=(
     [rwlock]=$'writing, alone\nreading, with other readers'
     [semaphore]="slot 0 of 4"
     [session]="a session of 6000 ms"
+    [stats]="1 connection"
     [version]="compiled and running with the same version"
     [watch]="read the queue now"
     [zookeeper]="written under the lock"

@@ -47,6 +47,7 @@ struct scene {
     struct zoo_op check;
     zkl_deadline deadline;
     zkl_session_claim claim;
+    zkl_stats stats;
     atomic_int calls; /* of callbacks */
     atomic_bool gate; /* shut: callbacks wait there */
     atomic_int at_gate;
@@ -375,6 +376,7 @@ static void init_options(void)
     X(zkl_grant_token, zkl_grant_token(c->grant))                                                  \
     X(zkl_grant_tokens, zkl_grant_tokens(c->grant, &c->token, 1))                                  \
     X(zkl_grant_turn, zkl_grant_turn(c->grant))                                                    \
+    X(zkl_histogram_bound_ns, zkl_histogram_bound_ns(0))                                           \
     X(zkl_last_error, zkl_last_error(&error))                                                      \
     X(zkl_member_deadline, use_member(c))                                                          \
     X(zkl_member_free, use_member(c))                                                              \
@@ -464,8 +466,10 @@ static void init_options(void)
     X(zkl_session_options_init, init_options())                                                    \
     X(zkl_session_set_servers, zkl_session_set_servers(c->session, proxy_connect(c->proxy)))       \
     X(zkl_session_outage, zkl_session_outage(c->session))                                          \
+    X(zkl_session_stats, zkl_session_stats(c->session, &c->stats))                                 \
     X(zkl_session_timeout_ms, zkl_session_timeout_ms(c->session))                                  \
     X(zkl_session_wait, zkl_session_wait(c->session, ZKL_FOREVER))                                 \
+    X(zkl_stats_prometheus, zkl_stats_prometheus(&c->stats, NULL, 0, NULL, 0))                     \
     X(zkl_strerror, zkl_strerror(0))                                                               \
     X(zkl_strloss, zkl_strloss(ZKL_LOSS_NONE))                                                     \
     X(zkl_version, zkl_version())                                                                  \
@@ -619,6 +623,7 @@ static struct scene *begin(bool dispatch)
     return c;
 }
 
+c->stats = (zkl_stats)ZKL_STATS_INIT;
 static void end(struct scene *c)
 {
     clear(c);

@@ -86,6 +86,7 @@ int main(int argc, char **argv)
         &log_stderr_suite,
         &log_suite,
         &session_suite,
+        &stats_suite,
         &servers_suite,
         &barrier_suite,
         &barrier_call_suite,

@@ -86,6 +86,7 @@ extern const struct test_suite path_suite;
 extern const struct test_suite acl_suite;
 extern const struct test_suite error_suite;
 extern const struct test_suite session_suite;
+extern const struct test_suite stats_suite;
 extern const struct test_suite servers_suite;
 extern const struct test_suite barrier_suite;
 extern const struct test_suite barrier_call_suite;

@@ -1,0 +1,106 @@
+/* What a session has done, in numbers; and the same as metrics for Prometheus. */
+#ifndef ZKL_STATS_H
+#define ZKL_STATS_H
+
+#include <zkl/api.h>
+
+ZKL_BEGIN
+
+/* How many buckets a histogram has. Since 0.1. */
+#define ZKL_HISTOGRAM_BUCKETS 16
+
+/* How long something took. Since 0.1. */
+typedef struct zkl_histogram {
+    uint64_t count;
+    uint64_t sum_ns;
+    uint64_t buckets[ZKL_HISTOGRAM_BUCKETS]; /* buckets[i]: how many took no longer than
+                                                zkl_histogram_bound_ns(i), and longer than the bound
+                                                before it */
+} zkl_histogram;
+
+/* The numbers of a session. Those of the first three groups only grow, from the opening of the
+ * session on. Fill with ZKL_STATS_INIT. Since 0.1. */
+typedef struct zkl_stats {
+    size_t size; /* set by the caller to sizeof(zkl_stats); after the call, how many bytes were
+                    filled */
+
+    /* Acquisitions: of locks, permits and leadership. The levels of a reentrant lock count as one,
+     * the turns of a lock that is retained as one each. */
+    uint64_t acquisitions;           /* that ended with a grant */
+    uint64_t acquisitions_discarded; /* of those: given back at once, since the call had failed */
+    uint64_t failed_busy;            /* calls that ended with ZKL_EBUSY */
+    uint64_t failed_timeout;         /* ZKL_ETIMEDOUT */
+    uint64_t failed_canceled;        /* ZKL_ECANCELED */
+    uint64_t failed_closed;          /* ZKL_ECLOSED */
+    uint64_t failed_unreachable;     /* ZKL_EUNREACHABLE, ZKL_EHOST */
+    uint64_t failed_denied;          /* ZKL_EACCES, ZKL_EAUTH */
+    uint64_t failed_other;           /* another error */
+    zkl_histogram wait;              /* from the call to the grant */
+    zkl_histogram hold;              /* from the grant to its end */
+    uint64_t lost_deadline;          /* grants lost: the deadline passed */
+    uint64_t lost_expired;           /* the ZooKeeper session ended, for whatever reason */
+    uint64_t lost_deleted;           /* the node was deleted */
+    uint64_t lost_closed;            /* the session was closed */
+
+    /* The connection. */
+    uint64_t sessions;       /* ZooKeeper sessions that were made */
+    uint64_t connections;    /* connections that were made */
+    uint64_t disconnections; /* connections that were lost */
+    uint64_t
+        attempts_failed;   /* attempts to connect that failed, as far as libzookeeper logs them */
+    zkl_histogram renewal; /* from sending a renewal of the session to its answer */
+
+    /* Requests. Bytes are those of paths, names and data, without the headers of the protocol. */
+    uint64_t requests; /* sent */
+    uint64_t answers;  /* received */
+    uint64_t request_bytes;
+    uint64_t answer_bytes;
+
+    /* At present. */
+    uint64_t connected;             /* 1: there is a connection; 0: there is none */
+    uint64_t held;                  /* grants that are held */
+    uint64_t waiting;               /* acquisitions in progress */
+    uint64_t requests_queued;       /* requests that wait for a connection, or for room */
+    uint64_t callbacks_queued;      /* callbacks that wait to be called */
+    int64_t deadline_left_ms;       /* until grants are lost unless the session is renewed; -1: no
+                                       grant is held */
+    int64_t deadline_left_least_ms; /* the least of that so far, when a renewal came; -1: none came
+                                       while a grant was held */
+} zkl_stats;
+
+#define ZKL_STATS_INIT                                                                             \
+    {                                                                                              \
+        .size = sizeof(zkl_stats)                                                                  \
+    }
+
+/* A label of a metric. Since 0.1. */
+typedef struct zkl_label {
+    const char *name;  /* letters, digits and _, no digit first and no __ */
+    const char *value; /* any text; what is not UTF-8 in it is replaced */
+} zkl_label;
+
+/* Returns the upper bound of a bucket in nanoseconds: the same numbers in every version, from 1 µs
+ * to an hour. Returns INT64_MAX for the last bucket and for numbers behind it. Since 0.1. */
+ZKL_API int64_t zkl_histogram_bound_ns(size_t bucket);
+
+/* Stores the numbers of s in *ret. Never waits for a server. May be called inside a callback.
+ *
+ * Returns 0; or
+ *   ZKL_EINVAL: s or ret is NULL, or ret->size is smaller than the struct of version 0.1;
+ *   ZKL_ECHILD.
+ * Since 0.1. */
+ZKL_API int zkl_session_stats(zkl_session *s, zkl_stats *ret);
+
+/* Writes the numbers to buf in Prometheus' text format, as metrics whose names begin with zkl_.
+ * Each has the given labels. At most size bytes are written, with a final 0 byte; buf may be NULL
+ * if size is 0. Two such texts are not valid as one file, since each describes all metrics.
+ *
+ * Returns the length of the whole text without the 0 byte, which may be size or more: then the text
+ * was cut. Returns ZKL_EINVAL if stats is NULL or its size too small, or if a label is not valid.
+ * May be called in a forked child. Since 0.1. */
+ZKL_API int zkl_stats_prometheus(const zkl_stats *stats, const zkl_label *labels, size_t count,
+                                 char *buf, size_t size);
+
+ZKL_END
+
+#endif

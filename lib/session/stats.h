@@ -1,0 +1,27 @@
+/* What a session counts for zkl_session_stats(). All with the monitor held. */
+#ifndef LIB_STATS_H
+#define LIB_STATS_H
+
+#include "core.h"
+
+extern const int64_t stats_bounds_ns[ZKL_HISTOGRAM_BUCKETS - 1];
+
+/* Most times are short, or rare. */
+static inline void stats_add_time(zkl_histogram *h, int64_t ns)
+{
+    unsigned i = 0;
+
+    while (i < ZKL_HISTOGRAM_BUCKETS - 1 && ns > stats_bounds_ns[i])
+        i++;
+    h->count++;
+    h->sum_ns += (uint64_t)ns;
+    h->buckets[i]++;
+}
+
+/* An acquisition has ended with that code. */
+void stats_failed(zkl_session *s, int code);
+
+/* A renewal that was sent then is answered, and the deadline not yet put off. */
+void stats_renewed(zkl_session *s, struct instant sent);
+
+#endif

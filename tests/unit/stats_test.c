@@ -1,0 +1,306 @@
+/* What a session counts of itself, and how that looks to Prometheus. */
+#include <string.h>
+
+#include "by_hand.h"
+#include "suites.h"
+
+static zkl_session *s;
+static struct acquisition a;
+
+static void start(void)
+{
+    s = hand_session();
+}
+
+static void stop(void)
+{
+    hand_close(s);
+}
+
+static zkl_stats stats(void)
+{
+    zkl_stats all = ZKL_STATS_INIT;
+
+    CHECK_INT(zkl_session_stats(s, &all), 0);
+    CHECK_INT(all.size, sizeof all);
+    return all;
+}
+
+static void bad_sizes(void)
+{
+    static const size_t sizes[] = {0, sizeof(zkl_stats) - 1};
+    struct {
+        zkl_stats all;
+        char more[8];
+    } larger = {.all = {.size = sizeof larger}, .more = "xxxxxxx"};
+    zkl_stats all = ZKL_STATS_INIT;
+
+    start();
+    CHECK_INT(zkl_session_stats(NULL, &all), ZKL_EINVAL);
+    CHECK_INT(zkl_session_stats(s, NULL), ZKL_EINVAL);
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        all = (zkl_stats){.size = sizes[i]};
+        CHECK_INT(zkl_session_stats(s, &all), ZKL_EINVAL);
+        CHECK_INT(zkl_stats_prometheus(&all, NULL, 0, NULL, 0), ZKL_EINVAL);
+    }
+    CHECK_INT(zkl_session_stats(s, &larger.all), 0); /* of a later version */
+    CHECK_INT(larger.all.size, sizeof(zkl_stats));
+    CHECK_STR(larger.more, "xxxxxxx");
+    stop();
+}
+
+static void check_times(const zkl_histogram *h, uint64_t count, int64_t ms)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < ZKL_HISTOGRAM_BUCKETS; i++)
+        sum += h->buckets[i];
+    CHECK_INT(sum, count);
+    CHECK_INT(h->count, count);
+    CHECK_INT(h->sum_ns, ms * CLOCK_MS);
+}
+
+/* 300 ms to the grant, 700 ms to its end. */
+static void a_lock_is_counted(void)
+{
+    start();
+    hand_enter(&a, s, ZKL_FOREVER);
+    CHECK_INT(stats().waiting, 1);
+    hand_pass(s, 300);
+    hand_answer_entry(&a, -1);
+    CHECK_INT(stats().held, 1);
+    CHECK_INT(stats().waiting, 0);
+    zkl_session_dispatch(s);
+    hand_pass(s, 700);
+    CHECK_INT(stats().deadline_left_ms, HAND_DEADLINE_MS - 1000);
+    hand_leave(&a);
+    zkl_stats now = stats();
+    CHECK_INT(now.acquisitions, 1);
+    CHECK_INT(now.held, 0);
+    CHECK_INT(now.deadline_left_ms, -1);
+    check_times(&now.wait, 1, 300);
+    check_times(&now.hold, 1, 700);
+    CHECK_INT(now.wait.buckets[9], 1);
+    CHECK(zkl_histogram_bound_ns(9) == 500 * CLOCK_MS);
+    CHECK(zkl_histogram_bound_ns(8) == 100 * CLOCK_MS);
+    CHECK(zkl_histogram_bound_ns(ZKL_HISTOGRAM_BUCKETS - 1) == INT64_MAX);
+    CHECK(now.requests >= 3 && now.answers >= 2 && now.request_bytes > 0 && now.answer_bytes > 0);
+    CHECK_INT(now.connections, 1);
+    CHECK_INT(now.sessions, 1);
+    stop();
+}
+
+/* What takes part in a loss: the session's end, time, a deletion, the user. */
+static void end_session(void)
+{
+    fake_event(STORE_EV_EXPIRED);
+}
+
+static void let_time_pass(void)
+{
+    hand_pass(s, HAND_DEADLINE_MS);
+}
+
+static void delete_node(void)
+{
+    zkl_session *session = s;
+
+    hand_pass(session, 20);
+    ANSWER(STORE_GET, a.node, .rc = STORE_NONODE);
+}
+
+static void losses_are_told_apart(void)
+{
+    static const struct {
+        void (*lose)(void);
+        size_t counter;
+    } ways[] = {{end_session, offsetof(zkl_stats, lost_expired)},
+                {let_time_pass, offsetof(zkl_stats, lost_deadline)},
+                {delete_node, offsetof(zkl_stats, lost_deleted)}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(ways); i++) {
+        start();
+        hand_hold(&a, s);
+        ways[i].lose();
+        const zkl_stats now = stats();
+        CHECK_INT(now.lost_expired + now.lost_deadline + now.lost_deleted + now.lost_closed, 1);
+        CHECK_INT(*(const uint64_t *)(const void *)((const char *)&now + ways[i].counter), 1);
+        CHECK_INT(now.held, 0);
+        CHECK_INT(now.hold.count, 1);
+        hand_leave(&a);
+        CHECK_INT(stats().hold.count, 1);
+        stop();
+    }
+}
+
+static void failures_are_told_apart(void)
+{
+    start();
+    hand_enter(&a, s, 0);
+    hand_answer_entry(&a, 1);
+    CHECK_INT(stats().failed_busy, 1);
+    hand_leave(&a);
+    hand_enter(&a, s, 100);
+    hand_pass(s, 100);
+    CHECK_INT(stats().failed_timeout, 1);
+    hand_leave(&a);
+    hand_enter(&a, s, ZKL_FOREVER);
+    zkl_op_cancel(a.op);
+    CHECK_INT(stats().failed_canceled, 1);
+    hand_leave(&a);
+    stop();
+}
+
+static void a_grant_nobody_gets(void)
+{
+    start();
+    hand_enter(&a, s, ZKL_FOREVER);
+    hand_answer_entry(&a, -1);
+    zkl_op_cancel(a.op); /* it is not told yet */
+    CHECK_INT(stats().acquisitions, 1);
+    CHECK_INT(stats().acquisitions_discarded, 1);
+    CHECK_INT(stats().failed_canceled, 1);
+    CHECK_INT(stats().held, 0);
+    CHECK_INT(stats().waiting, 0);
+    hand_leave(&a);
+    stop();
+}
+
+/* Turns of a handle that retains: one each, without a request. */
+static void turns_are_counted(void)
+{
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    zkl_mutex *m;
+
+    start();
+    fake_answer_at_once(fake_alone);
+    o.retain_ms = 1000;
+    REQUIRE(zkl_mutex_new(&m, s, "/l", &o) == 0);
+    for (int i = 1; i <= 3; i++) {
+        REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+        CHECK_INT(stats().held, 1);
+        hand_pass(s, 10);
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+        const zkl_stats now = stats();
+        CHECK_INT(now.acquisitions, i);
+        CHECK_INT(now.held, 0);
+        check_times(&now.hold, (uint64_t)i, 10 * i);
+    }
+    zkl_mutex_free(m);
+    fake_answer_at_once(NULL);
+    stop();
+}
+
+static void renewals_are_timed(void)
+{
+    start();
+    hand_stand_alone(s);
+    const uint64_t before = stats().renewal.count;
+    hand_hold(&a, s);
+    CHECK_INT(stats().deadline_left_least_ms, -1);
+    hand_pass_proved(s, 20000);
+    const zkl_stats now = stats();
+    CHECK(now.renewal.count > before + 5);
+    CHECK(now.deadline_left_least_ms > 0 && now.deadline_left_least_ms < HAND_DEADLINE_MS);
+    hand_leave(&a);
+    stop();
+}
+
+static void connections_are_counted(void)
+{
+    start();
+    fake_event(STORE_EV_DOWN);
+    CHECK_INT(stats().connected, 0);
+    fake_event(STORE_EV_UP);
+    fake_event(STORE_EV_EXPIRED);
+    fake_event(STORE_EV_BEGIN);
+    fake_event_of(STORE_EV_UP, 8, FAKE_TIMEOUT_MS);
+    const zkl_stats now = stats();
+    CHECK_INT(now.connections, 3);
+    CHECK_INT(now.disconnections, 1);
+    CHECK_INT(now.sessions, 2);
+    CHECK_INT(now.connected, 1);
+    stop();
+}
+
+/* ---- the text ---- */
+
+static void bad_labels(void)
+{
+    static const zkl_label bad[] = {{"", "x"},   {"1a", "x"},     {"a-b", "x"}, {"__a", "x"},
+                                    {NULL, "x"}, {"a", NULL},     {"le", "x"},  {"kind", "x"},
+                                    {"ä", "x"},  {"reason", "x"}, {"a b", "x"}};
+    static const zkl_label twice[] = {{"a", "1"}, {"a", "2"}};
+    const zkl_stats none = ZKL_STATS_INIT;
+    char buf[1];
+
+    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++)
+        CHECK_INT(zkl_stats_prometheus(&none, &bad[i], 1, NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_stats_prometheus(&none, twice, 2, NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_stats_prometheus(&none, NULL, 1, NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_stats_prometheus(&none, NULL, 0, NULL, 1), ZKL_EINVAL);
+    CHECK_INT(zkl_stats_prometheus(NULL, NULL, 0, buf, 1), ZKL_EINVAL);
+}
+
+static char *rendered(const zkl_stats *all, const zkl_label *labels, size_t count)
+{
+    const int length = zkl_stats_prometheus(all, labels, count, NULL, 0);
+
+    REQUIRE(length > 0);
+    char *text = g_malloc((gsize)length + 1), cut[10];
+    CHECK_INT(zkl_stats_prometheus(all, labels, count, text, (size_t)length + 1), length);
+    CHECK_INT(strlen(text), length);
+    CHECK_INT(zkl_stats_prometheus(all, labels, count, cut, sizeof cut), length);
+    CHECK_STR(cut, "# HELP zk");
+    return text;
+}
+
+static void text_is_prometheus(void)
+{
+    static const char *const lines[] = {
+        "# HELP zkl_acquisitions_total Acquisitions that ended with a grant.\n"
+        "# TYPE zkl_acquisitions_total counter\n"
+        "zkl_acquisitions_total{path=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\"} 5\n",
+        "# TYPE zkl_wait_seconds histogram\n"
+        "zkl_wait_seconds_bucket{path=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\",le=\"1e-06\"} 2\n",
+        ",le=\"3600\"} 2\n",
+        ",le=\"+Inf\"} 3\n",
+        "zkl_wait_seconds_sum{path=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\"} 7200.000000001\n",
+        "zkl_grants_lost_total{path=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\",kind=\"deadline\"} "
+        "7\n",
+        "_1=\"\"} 1.050\n",
+    };
+    const zkl_label labels[] = {{"path", "/a\\b\"c\nd\xff"}, {"_1", ""}};
+    zkl_stats all = ZKL_STATS_INIT;
+
+    all.acquisitions = 5;
+    all.lost_deadline = 7;
+    all.wait = (zkl_histogram){3, UINT64_C(7200000000001), {2, [ZKL_HISTOGRAM_BUCKETS - 1] = 1}};
+    all.deadline_left_ms = 1050;
+    all.deadline_left_least_ms = -1;
+    char *text = rendered(&all, labels, G_N_ELEMENTS(labels));
+    for (size_t i = 0; i < G_N_ELEMENTS(lines); i++)
+        CHECK(strstr(text, lines[i]));
+    CHECK(!strstr(text, "zkl_deadline_left_least_seconds"));
+    g_free(text);
+    text = rendered(&all, NULL, 0);
+    CHECK(strstr(text, "\nzkl_acquisitions_total 5\n"));
+    CHECK(strstr(text, "\nzkl_wait_seconds_bucket{le=\"+Inf\"} 3\n"));
+    g_free(text);
+}
+
+static const struct test_case cases[] = {
+    {"bad_sizes", bad_sizes},
+    {"a_lock_is_counted", a_lock_is_counted},
+    {"losses_are_told_apart", losses_are_told_apart},
+    {"failures_are_told_apart", failures_are_told_apart},
+    {"a_grant_nobody_gets", a_grant_nobody_gets},
+    {"turns_are_counted", turns_are_counted},
+    {"renewals_are_timed", renewals_are_timed},
+    {"connections_are_counted", connections_are_counted},
+    {"bad_labels", bad_labels},
+    {"text_is_prometheus", text_is_prometheus},
+    {NULL, NULL},
+};
+
+const struct test_suite stats_suite = {.name = "stats", .cases = cases};
