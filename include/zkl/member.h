@@ -175,7 +175,7 @@ ZKL_API int zkl_member_deadline(const zkl_member *m, zkl_deadline *ret);
 /* One member. Later versions may append members. Since 0.1. */
 typedef struct zkl_member_info {
     uint64_t token;     /* the node's czxid: another one is another node, whatever the id */
-    const char *id;     /* as valid UTF-8 */
+    const char *id;     /* as valid UTF-8 without control characters */
     const char *node;   /* the name of the child */
     const void *data;   /* never NULL, also if size is 0 */
     size_t size;        /* of data, in bytes */

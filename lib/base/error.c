@@ -2,9 +2,10 @@
 
 #include <glib.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "clean.h"
 
 static _Thread_local zkl_error last;
 
@@ -51,19 +52,6 @@ int zkl_last_error(zkl_error *ret)
     return last.code;
 }
 
-/* Copies text without control characters; what does not fit ends in "...". */
-static void copy_clean(char *to, size_t size, const char *from)
-{
-    size_t length = strlen(from);
-    bool cut = length >= size;
-
-    if (cut)
-        length = size - 4;
-    for (size_t i = 0; i < length; i++)
-        to[i] = (unsigned char)from[i] < ' ' || from[i] == 0x7f ? '?' : from[i];
-    strcpy(to + length, cut ? "..." : "");
-}
-
 __attribute__((format(printf, 4, 0))) static int fill(zkl_error *ret, int code, const char *path,
                                                       const char *format, va_list list)
 {
@@ -71,8 +59,8 @@ __attribute__((format(printf, 4, 0))) static int fill(zkl_error *ret, int code, 
 
     vsnprintf(text, sizeof text, format, list);
     ret->code = code;
-    copy_clean(ret->path, sizeof ret->path, path ? path : "");
-    copy_clean(ret->text, sizeof ret->text, text);
+    clean_copy(ret->path, sizeof ret->path, path ? path : "");
+    clean_copy(ret->text, sizeof ret->text, text);
     return code;
 }
 

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clean.h"
 #include "clock.h"
 #include "thread.h"
 
@@ -29,8 +30,10 @@ static bool prepared;
 static bool writing; /* there is a writer: as long as there are lines */
 static bool stuck;   /* somebody has waited for it in vain */
 
-static struct line *line_new(const char *text)
+/* It may name nodes, and quote what is in them. */
+static struct line *line_new(const char *raw)
 {
+    char *text = clean_text(raw, -1);
     size_t length = strlen(text), size = length + strlen("zkl: \n");
     struct line *line = g_malloc(sizeof *line + size + 1);
 
@@ -38,6 +41,7 @@ static struct line *line_new(const char *text)
     memcpy(line->text, "zkl: ", 5);
     memcpy(line->text + 5, text, length);
     memcpy(line->text + 5 + length, "\n", 2);
+    g_free(text);
     return line;
 }
 

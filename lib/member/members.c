@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "lib/base/clean.h"
+
 struct zkl_members {
     GPtrArray *boxes; /* of struct member_box */
 };
@@ -38,8 +40,8 @@ struct member_box *member_box_new(const char *name, zkl_member_layout layout,
         memcpy(data, reply->data, length);
     data[length] = '\0';
     box->info = (zkl_member_info){.token = reply->czxid,
-                                  .id = party ? g_utf8_make_valid(data, (gssize)length)
-                                              : g_utf8_make_valid(name, -1),
+                                  .id = party ? clean_text(data, (gssize)length)
+                                              : clean_text(name, -1),
                                   .node = g_strdup(name),
                                   .data = data,
                                   .size = party ? 0 : length,

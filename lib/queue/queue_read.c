@@ -1,7 +1,6 @@
 /* Exchanges with the server for a snapshot; the one that fills it: list, then a read of each node.
  */
-#include <string.h>
-
+#include "lib/base/clean.h"
 #include "lib/base/error.h"
 #include "lib/base/thread.h"
 #include "lib/session/request.h"
@@ -45,18 +44,6 @@ static int rc_to_error(enum store_rc rc)
 void queue_refused(zkl_queue *q, enum store_rc rc)
 {
     fail(q, rc_to_error(rc));
-}
-
-/* What others wrote is shown to people: valid UTF-8, no control characters. */
-static char *clean_text(const char *data, int length)
-{
-    char *text = g_utf8_make_valid(data ? data : "", length);
-
-    for (char *at = text; *at; at = g_utf8_next_char(at)) {
-        if (g_unichar_iscntrl(g_utf8_get_char(at)))
-            memset(at, '?', (size_t)(g_utf8_next_char(at) - at));
-    }
-    return text;
 }
 
 static struct request *request_for(zkl_queue *q, enum store_kind kind, char *path,

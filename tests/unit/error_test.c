@@ -27,8 +27,14 @@ static void cleaned_and_cut(void)
     CHECK_STR(e.path, "/a?[2J?");
     CHECK_INT(strlen(e.text), sizeof e.text - 1);
     CHECK_STR(e.text + sizeof e.text - 5, "x...");
+    error_fill(&e, ZKL_EPERM, "/\xc2\x9b\xff\xc3", "%s", "Zo\xc3\xab\r\n\xed\xa0\x80");
+    CHECK_STR(e.path, "/????"); /* a character of C1, and two bytes that are no UTF-8 */
+    CHECK_STR(e.text, "Zo\xc3\xab?????");
     CHECK_INT(error_fill(&e, ZKL_EPERM, NULL, "%s", ""), ZKL_EPERM);
     CHECK_STR(e.path, "");
+    memcpy(longer + sizeof e.text - 5, "\xc3\xab", 2); /* of which only half would fit */
+    error_fill(&e, ZKL_EPERM, NULL, "%s", longer);
+    CHECK_STR(e.text + sizeof e.text - 6, "x...");
     longer[sizeof e.text - 1] = '\0'; /* just fits */
     error_fill(&e, ZKL_EPERM, NULL, "%s", longer);
     CHECK_STR(e.text, longer);

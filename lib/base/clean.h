@@ -1,0 +1,16 @@
+/* What others wrote, as people may see it: valid UTF-8 without control characters, so that it
+ * drives no terminal and stays on its line. */
+#ifndef LIB_CLEAN_H
+#define LIB_CLEAN_H
+
+#include <glib.h>
+
+/* Invalid bytes, and NUL, become U+FFFD; each byte of a control character becomes '?'. length -1:
+ * up to the NUL. To be freed. */
+char *clean_text(const char *data, gssize length);
+
+/* The same without allocation: copies text to to, of size bytes, 4 at least, where each invalid
+ * byte is a '?', too. What does not fit ends in "...". */
+void clean_copy(char *to, size_t size, const char *text);
+
+#endif
