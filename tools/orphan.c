@@ -24,7 +24,7 @@ void orphan_end_session(const struct settings *settings, const zkl_session_claim
     sigset_t none;
     int outside;
 
-    options.session_timeout_ms = settings->session_timeout_ms;
+    options.session_timeout_ms = (int)settings->session_timeout_ms;
     outside = cgroup_open_outside();
     if (fork() == 0) {
         closing_detach(outside);

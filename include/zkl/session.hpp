@@ -212,7 +212,8 @@ class session
     /* What the session has done so far: zkl_stats_prometheus() renders it. */
     zkl_stats stats() const
     {
-        zkl_stats all = ZKL_STATS_INIT;
+        zkl_stats all{};
+        all.size = sizeof all;
         detail::check(zkl_session_stats(handle_.get(), &all));
         return all;
     }

@@ -39,14 +39,14 @@ struct member_box *member_box_new(const char *name, zkl_member_layout layout,
     if (length > 0)
         memcpy(data, reply->data, length);
     data[length] = '\0';
-    box->info = (zkl_member_info){.token = reply->czxid,
-                                  .id = party ? clean_text(data, (gssize)length)
-                                              : clean_text(name, -1),
-                                  .node = g_strdup(name),
-                                  .data = data,
-                                  .size = party ? 0 : length,
-                                  .session_id = reply->ephemeral_owner,
-                                  .ctime_ms = reply->ctime_ms};
+    box->info =
+        (zkl_member_info){.token = reply->czxid,
+                          .id = party ? clean_text(data, (gssize)length) : clean_text(name, -1),
+                          .node = g_strdup(name),
+                          .data = data,
+                          .size = party ? 0 : length,
+                          .session_id = reply->ephemeral_owner,
+                          .ctime_ms = reply->ctime_ms};
     return box;
 }
 

@@ -619,11 +619,11 @@ static struct scene *begin(bool dispatch)
     c->t = live_begin();
     c->proxy = proxy_start(c->t->port);
     c->dispatch = dispatch;
+    c->stats = (zkl_stats)ZKL_STATS_INIT;
     prepare(c);
     return c;
 }
 
-c->stats = (zkl_stats)ZKL_STATS_INIT;
 static void end(struct scene *c)
 {
     clear(c);

@@ -61,7 +61,8 @@ static void lines_have_all(void)
     check_next(0, "3 session 7 - 0 session 0x7, timeout 10000 ms");
     check_count(1);
     fake_event(STORE_EV_EXPIRED);
-    char *lost = g_strdup_printf("2 lost 7 %s 0 %s: lost", zkl_grant_node(a.grant), a.node);
+    char *lost = g_strdup_printf("2 lost 7 %s 0 %s: lost: %s", zkl_grant_node(a.grant), a.node,
+                                 zkl_strloss(ZKL_LOSS_EXPIRED));
     check_next(0, "2 expired 7 - 0 session 0x7 expired");
     check_next(1, lost);
     check_count(2);

@@ -14,11 +14,10 @@ static char lines[512]; /* of the log */
 static int told;        /* losses */
 static zkl_loss told_loss;
 
-static void on_log(zkl_log_level level, const char *line, void *data)
+static void on_log(const zkl_log_record *record, void *data)
 {
-    (void)level;
     (void)data;
-    g_strlcat(lines, line, sizeof lines);
+    g_strlcat(lines, record->text, sizeof lines);
     g_strlcat(lines, "; ", sizeof lines);
 }
 

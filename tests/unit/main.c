@@ -105,7 +105,6 @@ int main(int argc, char **argv)
         &members_call_suite,
         &members_observe_suite,
         &duration_suite,
-        &member_suite,
         &options_suite,
         &handle_suite,
         &rwlock_suite,

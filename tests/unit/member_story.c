@@ -32,11 +32,10 @@ static void on_event(zkl_member *m, zkl_member_event event, const zkl_member_new
     put(mstory.told, event, news);
 }
 
-static void on_log(zkl_log_level level, const char *line, void *data)
+static void on_log(const zkl_log_record *record, void *data)
 {
-    (void)level;
     (void)data;
-    g_strlcat(mstory.log, line, sizeof mstory.log);
+    g_strlcat(mstory.log, record->text, sizeof mstory.log);
 }
 
 void mstory_begin(const zkl_member_options *options)

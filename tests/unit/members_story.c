@@ -21,11 +21,10 @@ void observed_on_members(zkl_members_event event, const zkl_member_info *member,
                                (const char *)member->data);
 }
 
-static void on_log(zkl_log_level level, const char *line, void *data)
+static void on_log(const zkl_log_record *record, void *data)
 {
-    (void)level;
     (void)data;
-    g_strlcat(observed.log, line, sizeof observed.log);
+    g_strlcat(observed.log, record->text, sizeof observed.log);
 }
 
 void observed_open(void)
