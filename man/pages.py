@@ -8,8 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-PAGES = "barrier canceler cleanup counter election error grant member multi multilock mutex op queue rwlock semaphore session stats watch".split()
-OTHER = {"glib": "zkl-glib.h", "version": "zkl/version.h", "zookeeper": "zkl-zookeeper.h"}
+from headers import comment_text, declarations, function_name, headers, list_of
 
 # What the whole family has in common, beside what each function says.
 THREADS = {
@@ -41,34 +40,6 @@ ALSO = {
 }
 
 
-def comment_text(comment):
-    """The lines of a comment without its stars; a line of a list keeps its indent."""
-    body = comment.strip()[2:-2]
-    lines = [re.sub(r"^ \* ?", "", line).rstrip() for line in body.split("\n")]
-    return [lines[0].strip()] + lines[1:]
-
-
-def items(text):
-    """(comment, declaration) of all that a header declares, in its order; a comment may stand alone."""
-    inner = text[text.index("ZKL_BEGIN") + len("ZKL_BEGIN") : text.rindex("ZKL_END")]
-    for comment, code in re.findall(r"(/\*(?:(?!\*/).)*\*/\n)?((?:[^\n/][^\n]*\n)*)", inner, re.S):
-        if comment or code:
-            yield comment, code
-
-
-def declarations(text):
-    """The items, one for each function; a heading between them is none."""
-    for comment, code in items(text):
-        if not code and not comment.startswith("/* ----"):
-            yield comment, ""
-        while code.startswith("ZKL_API"):
-            end = code.index(";") + 1
-            yield comment, code[:end]
-            comment, code = "", code[end:].lstrip("\n")
-        if re.match(r"static|struct|typedef|enum|#define", code):
-            yield comment, code.rstrip()
-
-
 def text_of(words):
     """A paragraph as roff: names of functions bold, nothing taken for a request."""
     s = " ".join(words).replace("\\", "\\e").replace("…", "...")
@@ -80,21 +51,6 @@ def text_of(words):
 def code_of(text):
     s = text.replace("\\", "\\e").replace("-", "\\-").replace("…", "...")
     return re.sub(r"^([.'])", r"\\&\1", s, flags=re.M)
-
-
-def list_of(text):
-    """What is before a list of errors, its entries (codes, why), and what is behind it."""
-    listed = re.search(r"\n {2,}ZKL_E", text)
-    if not listed:
-        return text, [], ""
-    tail = text[listed.start() + 1 :]
-    end = re.search(r"\n(?! )", tail)
-    entries = tail[: end.start()] if end else tail
-    errors = []
-    for entry in re.split(r";\n(?= +\w)", entries):
-        codes, _, why = " ".join(entry.split()).rstrip(".").partition(": ")
-        errors.append((codes, why + "." if why else ""))
-    return text[: listed.start()], errors, tail[end.end() :] if end else ""
 
 
 def split(lines):
@@ -114,10 +70,6 @@ def split(lines):
 
 def prototype(code):
     return re.sub(r"\s+", " ", code.replace("ZKL_API ", "", 1))
-
-
-def function_name(code):
-    return re.search(r"\b(zkl_\w+)\(", code).group(1)
 
 
 def page(name, header, text, example):
@@ -218,9 +170,7 @@ def description(lines):
 
 def main():
     files, links = {}, []
-    for name, header in ({name: "zkl/%s.h" % name for name in PAGES} | OTHER).items():
-        file = Path("include", header)
-        text = (file if file.exists() else file.with_suffix(".h.in")).read_text()
+    for name, header, text in headers():
         files["man/zkl_%s.3" % name] = page(name, header, text, Path("man/examples/%s.c" % name).read_text())
         links += ["%s zkl_%s" % (function_name(d), name) for _, d in declarations(text) if d.startswith("ZKL_API")]
     files["man/links"] = "\n".join(sorted(links)) + "\n"

@@ -119,6 +119,17 @@ stage_tests() { # NAME TARGET
     show_tests "$1"
 }
 
+# Of these tests it is recorded which function returned which error; lint compares that with the manual.
+seen=$root/_build/gcc/seen
+stage_code_tests() {
+    rm -f "$seen"
+    ZKL_SEEN=$seen stage_tests gcc check-code
+}
+
+stage_lint() {
+    ZKL_SEEN=$seen stage_tests gcc check-lint
+}
+
 # configure must name what is missing, in one sentence, and get by without what is optional.
 stage_abilities() {
     local scratch=_build/abilities
@@ -261,8 +272,8 @@ check() {
     test_jobs=$((jobs + 2)) # most wait, and compilers let them go first
     in_background compilers
     in_background more_tests
-    stage "gcc: tests" stage_tests gcc check-code
-    stage "lint" stage_tests gcc check-lint
+    stage "gcc: tests" stage_code_tests
+    stage "lint" stage_lint
     await "build with TSan" compilers
     stage "TSan: tests" stage_tests tsan check-threads
     join_lanes

@@ -29,11 +29,10 @@ ZKL_API int zkl_barrier_options_init(zkl_barrier_options *ret, size_t size);
 
 /* Every function below that has a timeout_ms blocks for timeout_ms at most; 0 means one session
  * timeout. Each of them survives a lost connection without an error. Each returns 0; or
- *   ZKL_EACCES, ZKL_EPATH, ZKL_EPROTO: the server refused a request;
+ *   ZKL_EACCES, ZKL_EPROTO: the server refused a request;
  *   ZKL_ETIMEDOUT: the time passed while there was a connection;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
  *   ZKL_EAUTH: the server refused the session's credentials;
- *   ZKL_ELIMIT: too many watches;
  *   ZKL_EDEADLK: called inside a callback;
  *   ZKL_EINVAL: a handle is NULL;
  *   ZKL_ECLOSED: the session was closed, or the handle freed;
@@ -67,6 +66,9 @@ ZKL_API void zkl_barrier_free(zkl_barrier *b);
 
 /* Closes the barrier: creates its node, as a persistent one, unless it exists. After an error the
  * barrier may have been closed, or may be closed later, unless the server refused a request.
+ *
+ * Also returns
+ *   ZKL_EPATH: path is below an ephemeral node.
  * Since 0.1. */
 ZKL_API int zkl_barrier_set(zkl_barrier *b, int64_t timeout_ms);
 
@@ -81,7 +83,11 @@ ZKL_API int zkl_barrier_remove(zkl_barrier *b, int64_t timeout_ms);
 /* Waits until the barrier is open. The server first catches up with the leader, so the function
  * waits for a barrier that was closed before the call began. If the ZooKeeper session expires, the
  * wait continues in the next one. The function may miss that a barrier was open if it is closed
- * again at once. Since 0.1. */
+ * again at once.
+ *
+ * Also returns
+ *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all).
+ * Since 0.1. */
 ZKL_API int zkl_barrier_wait(zkl_barrier *b, int64_t timeout_ms);
 ZKL_API int zkl_barrier_wait_async(zkl_barrier *b, int64_t timeout_ms, zkl_done_fn fn, void *data);
 
@@ -118,6 +124,8 @@ ZKL_API void zkl_double_barrier_free(zkl_double_barrier *b);
  * Also returns
  *   ZKL_ELOST: the session expired while the member waited, and its node is gone. Other members may
  *     have entered with this member before that;
+ *   ZKL_EPATH: path is, or is below, an ephemeral node;
+ *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all);
  *   ZKL_EBUSY: the member is inside, another call of this handle is in progress, or the node of a
  *     call that failed is not deleted yet.
  * Since 0.1. */
@@ -132,6 +140,7 @@ ZKL_API int zkl_double_barrier_enter_async(zkl_double_barrier *b, int64_t timeou
  * Also returns
  *   ZKL_ELOST: the session has expired since the member entered, and its node is gone. Other
  *     members may have concluded that this member had left;
+ *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all);
  *   ZKL_EPERM: the member is not inside;
  *   ZKL_EBUSY: another call of this handle is in progress.
  * Since 0.1. */

@@ -32,7 +32,7 @@ ZKL_API void zkl_counter_free(zkl_counter *c);
 
 /* The functions below block for timeout_ms at most; 0 means one session timeout. Each returns 0; or
  *   ZKL_ELAYOUT: the node's data has neither the width's number of bytes nor none; no data is 0;
- *   ZKL_EACCES, ZKL_EPATH, ZKL_EPROTO: the server refused to read, create or set the node;
+ *   ZKL_EACCES, ZKL_EPROTO: the server refused to read, create or set the node;
  *   ZKL_ETIMEDOUT: the time passed while there was a connection;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
  *   ZKL_EAUTH: the server refused the session's credentials;
@@ -41,6 +41,7 @@ ZKL_API void zkl_counter_free(zkl_counter *c);
  *   ZKL_ECLOSED, ZKL_ECHILD.
  *
  * The functions that write also return
+ *   ZKL_EPATH: path is below an ephemeral node;
  *   ZKL_EOVERFLOW: the new number does not fit the width;
  *   ZKL_EBUSY: other clients wrote the counter first, 1,000 times in a row;
  *   ZKL_EUNKNOWN: the number may have been written, or may be written later. The connection broke

@@ -268,8 +268,7 @@ ZKL_API int zkl_election_candidates(zkl_election *e, const zkl_queue_options *op
  *   ZKL_EUNKNOWN: the data may or may not have been published. Before an answer came, the time
  *     passed, the session ended, the connection broke three times, or a third party wrote the node;
  *   ZKL_ETIMEDOUT: the time passed before the request was sent, while there was a connection;
- *   ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH: the time passed before the request was sent, without a
- *     connection, for that reason;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed before the request was sent, without a connection;
  *   ZKL_EPROTO: the server gave an invalid answer;
  *   ZKL_EDEADLK: called inside a callback; call zkl_election_proclaim_async() there;
  *   ZKL_EINVAL: e is NULL or no candidate, or data is NULL and size is not 0;
@@ -286,8 +285,8 @@ ZKL_API int zkl_election_proclaim(zkl_election *e, const void *data, size_t size
  *   ZKL_EPERM, ZKL_ELOST, ZKL_ELIMIT: as zkl_election_proclaim();
  *   ZKL_EINVAL: as zkl_election_proclaim(), or fn is NULL;
  *   ZKL_ECLOSED, ZKL_ECHILD.
- * err has ZKL_EACCES, ZKL_EUNKNOWN, ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH or
- * ZKL_EPROTO; or ZKL_ELOST or ZKL_ECLOSED if that happened later. Since 0.1. */
+ * err has ZKL_EACCES, ZKL_EUNKNOWN, ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST or ZKL_EPROTO; or
+ * ZKL_ELOST or ZKL_ECLOSED if that happened later. Since 0.1. */
 ZKL_API int zkl_election_proclaim_async(zkl_election *e, const void *data, size_t size,
                                         int64_t timeout_ms, zkl_multi_fn fn, void *fn_data);
 

@@ -1,7 +1,7 @@
 /* Group membership: which processes are there. A member is an ephemeral node below the group's
  * path, which the library creates again whenever its session was replaced. Observers read the
- * members, wait for a number of them, or hear of each that joins, leaves or changes. In the layout
- * of Curator's GroupMember (and PersistentNode) or of kazoo's Party. */
+ * members, wait for a number of them, or get a call for each that joins, leaves or changes. The
+ * layout is that of Curator's GroupMember (and PersistentNode) or of kazoo's Party. */
 #ifndef ZKL_MEMBER_H
 #define ZKL_MEMBER_H
 
@@ -67,7 +67,7 @@ typedef struct zkl_member_options {
     size_t size; /* sizeof(zkl_member_options); see zkl/session.h */
     zkl_member_layout layout;
     zkl_parents parents; /* how missing directories are created; default: containers */
-    zkl_member_fn fn;    /* hears of events; NULL: nobody does */
+    zkl_member_fn fn;    /* called at each event; NULL: none is reported */
     void *fn_data;
 } zkl_member_options;
 
@@ -86,47 +86,54 @@ ZKL_API int zkl_member_options_init(zkl_member_options *ret, size_t size);
  * '/' and control characters, not "." or "..". data, of size bytes, is copied: at most 64 KiB;
  * NULL if size is 0. options may be NULL.
  *
- * Two members never share an id (but in a party). A node of that name which belongs to another
- * session is waited for, until that session ends or its member leaves. It is deleted only if it
- * was left behind: by a former session of this zkl_session, or by a process of this library whose
- * mark shows that it ran under the same kernel and in the same namespace of process ids, and lives
- * no more. The mark of a member is an ephemeral node below "PATH-__owners__"; where the server
- * refuses to create it, such a node is waited for too.
+ * Except in a party, two members never share an id. If a node of that name belongs to another
+ * session, the member waits until that session ends or its member leaves. The library deletes such
+ * a node only if it was left behind: by a former session of this zkl_session, or by a process of
+ * this library that no longer lives. The other's mark must show that it ran under the same kernel
+ * and in the same namespace of process ids. The mark of a member is an ephemeral node below
+ * "PATH-__owners__". Without a mark, since the server refused to create it, the member waits.
  *
- * Returns
- *   0;
+ * Returns 0; or
  *   ZKL_EBUSY: a member of this session has this path and id, and has not left;
  *   ZKL_EINVAL: ret or s is NULL; path, id, data or options are invalid; or a party is given data;
- *   ZKL_ECLOSED; ZKL_ECHILD.
+ *   ZKL_ECLOSED, ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_member_join(zkl_member **ret, zkl_session *s, const char *path, const char *id,
                             const void *data, size_t size, const zkl_member_options *options);
 
-/* Leaves, unless that was done, without waiting for the server, and frees the handle. Calls in
- * progress fail with ZKL_ECLOSED. Events still come, up to ZKL_MEMBER_LEFT: the handle that they
- * get must be used no more, and what fn_data points to must be valid until then. No call with m may
- * begin afterwards. NULL is ignored. In a forked child it does nothing. Since 0.1. */
+/* Leaves, unless the member has left already, and frees the handle. Never waits for the server.
+ * Calls in progress fail with ZKL_ECLOSED. Events still come, up to ZKL_MEMBER_LEFT: their handle
+ * must not be used any more, and what fn_data points to must be valid until then. No call with m
+ * may begin afterwards. NULL is ignored. In a forked child it does nothing. Since 0.1. */
 ZKL_API void zkl_member_free(zkl_member *m);
 
 /* The functions below that have a timeout_ms block for that long at most; 0 means one session
- * timeout. Each returns
- *   0;
- *   ZKL_EACCES, ZKL_EPATH, ZKL_EPROTO: the server refused a request;
- *   ZKL_EBUSY: the time passed, and another session has the id: the error says which, and which
- *     process if that is known;
- *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed, with a connection or, for that
- *     reason, without one;
+ * timeout. None of them ends the membership when its time has passed. Each returns 0; or
+ *   ZKL_EACCES, ZKL_EPROTO: the server refused a request;
+ *   ZKL_ETIMEDOUT: the time passed while there was a connection;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
  *   ZKL_EAUTH: the server refused the session's credentials;
- *   ZKL_EPERM: the member has left;
  *   ZKL_EDEADLK: called inside a callback;
  *   ZKL_EINVAL: m is NULL;
  *   ZKL_ECLOSED: the session was closed, or the handle freed;
  *   ZKL_ECHILD.
- * The forms that end in _async return 0, ZKL_EPERM, ZKL_EINVAL (also if fn is NULL), ZKL_ECLOSED or
- * ZKL_ECHILD, and call fn(err, data) exactly once if they return 0. None of them ends the
- * membership when its time has passed. */
+ *
+ * The functions whose names end in _async do not block. If they return 0, fn(err, fn_data) is
+ * called exactly once; if they return an error, fn is never called. Each returns 0; or
+ *   ZKL_EINVAL: m or fn is NULL, or as the function of the same name without _async;
+ *   ZKL_EPERM: as that function;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
+ * err has one of the codes of that function, except ZKL_EPERM, ZKL_EDEADLK, ZKL_EINVAL and
+ * ZKL_ECHILD. */
 
-/* Waits until the member has joined. Since 0.1. */
+/* Waits until the member has joined.
+ *
+ * Also returns
+ *   ZKL_EBUSY: the time passed, and another session has the id: the error says which, and which
+ *     process if that is known;
+ *   ZKL_EPATH: path is, or is below, an ephemeral node;
+ *   ZKL_EPERM: the member has left.
+ * Since 0.1. */
 ZKL_API int zkl_member_wait(zkl_member *m, int64_t timeout_ms);
 ZKL_API int zkl_member_wait_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn, void *fn_data);
 
@@ -134,15 +141,19 @@ ZKL_API int zkl_member_wait_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn
  * by zkl_member_join(). From the call on they are the present data: if the wait fails they are
  * still written as soon as that is possible, unless the server refused them, and also when the
  * member joins again. Data of an earlier update never come back. What somebody else writes into
- * the node stays until the next update. Also returns ZKL_EINVAL: data are invalid, or the member is
- * of a party. Since 0.1. */
+ * the node stays until the next update.
+ *
+ * Also returns
+ *   ZKL_EINVAL: data are invalid, or the member is of a party;
+ *   ZKL_EBUSY, ZKL_EPATH, ZKL_EPERM: as zkl_member_wait().
+ * Since 0.1. */
 ZKL_API int zkl_member_update(zkl_member *m, const void *data, size_t size, int64_t timeout_ms);
 ZKL_API int zkl_member_update_async(zkl_member *m, const void *data, size_t size,
                                     int64_t timeout_ms, zkl_done_fn fn, void *fn_data);
 
 /* Leaves, and waits until the node is deleted: by this member, with its session, or by somebody
  * else. If the time passes, the deletion goes on in the background. A member that has left never
- * joins again. Returns 0 also if it had left before. Since 0.1. */
+ * joins again; to leave again is no error. Since 0.1. */
 ZKL_API int zkl_member_leave(zkl_member *m, int64_t timeout_ms);
 ZKL_API int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn,
                                    void *fn_data);
@@ -164,10 +175,15 @@ ZKL_API uint64_t zkl_member_token(const zkl_member *m);
  * run. Since 0.1. */
 ZKL_API int64_t zkl_member_remaining_ms(const zkl_member *m);
 
-/* Stores the instant until which nobody can see the member gone in *ret. It moves, as that of a
+/* Stores in *ret the instant until which nobody can see the member gone. It moves, as that of a
  * grant does (zkl_grant_deadline()).
- * Returns 0; ZKL_ELOST (not a member now), ZKL_EPERM (it leaves or has left), ZKL_ECHILD: both
- * values are 0; ZKL_EINVAL: m or ret is NULL. Since 0.1. */
+ *
+ * Returns 0; or
+ *   ZKL_ELOST: it is not a member now; both values are 0;
+ *   ZKL_EPERM: it leaves or has left; both values are 0;
+ *   ZKL_ECHILD: called in a forked child; both values are 0;
+ *   ZKL_EINVAL: m or ret is NULL, and nothing is stored.
+ * Since 0.1. */
 ZKL_API int zkl_member_deadline(const zkl_member *m, zkl_deadline *ret);
 
 /* ---- observing ---- */
@@ -201,16 +217,16 @@ ZKL_API int zkl_members_options_init(zkl_members_options *ret, size_t size);
  * in *ret. The server first catches up with its leader. A path that does not exist has none. path
  * is as for zkl_mutex_new(); options may be NULL. Blocks for timeout_ms at most; 0 means one
  * session timeout. Free them with zkl_members_free().
- * Returns
- *   0;
+ *
+ * Returns 0; or
  *   ZKL_EACCES: the server refused permission to read path or a member;
- *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed, with a connection or, for that
- *     reason, without one;
+ *   ZKL_ETIMEDOUT: the servers did not answer in time;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
  *   ZKL_EAUTH: the server refused the session's credentials;
  *   ZKL_EPROTO: the server gave an invalid answer;
  *   ZKL_EDEADLK: called inside a callback;
  *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
- *   ZKL_ECLOSED; ZKL_ECHILD.
+ *   ZKL_ECLOSED, ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_members_read(zkl_members **ret, zkl_session *s, const char *path,
                              const zkl_members_options *options, int64_t timeout_ms);
@@ -239,46 +255,58 @@ ZKL_API const zkl_member_info *zkl_shard_owner(const zkl_members *ms, uint64_t s
 /* Frees them. NULL is ignored. Since 0.1. */
 ZKL_API void zkl_members_free(zkl_members *ms);
 
-/* What an observer hears. Since 0.1. */
+/* The events of an observer. Since 0.1. */
 typedef enum zkl_members_event {
-    ZKL_MEMBERS_JOINED = 1,  /* member is there, and was not told before */
-    ZKL_MEMBERS_LEFT = 2,    /* member is not there any more; it is as told last */
+    ZKL_MEMBERS_JOINED = 1,  /* member is there, and was not reported before */
+    ZKL_MEMBERS_LEFT = 2,    /* member has left; it is as it was last reported */
     ZKL_MEMBERS_CHANGED = 3, /* member has other data, or the same written anew */
-    ZKL_MEMBERS_ALL = 4      /* behind one or more of these, and once at the beginning: all that are
-                                there now. member is NULL */
+    ZKL_MEMBERS_ALL = 4      /* after one or more of the others, and once at the beginning: all has
+                                the present members. member is NULL */
 } zkl_members_event;
 
-/* Called on a library thread. member and all are valid during the call; all is NULL but for ALL.
- * Since 0.1. */
+/* Called on a library thread. member and all are valid during the call. all is NULL except for
+ * ALL. Since 0.1. */
 typedef void (*zkl_members_fn)(zkl_members_event event, const zkl_member_info *member,
                                const zkl_members *all, void *data);
 
-/* Watches the members of the group at path, which may not exist yet. Calls fn for each that is
- * there, and from then on for each that joins, leaves or changes; those that left come first, the
- * others in the order in which they joined or changed. The calls are those differences between two
- * readings: a node that is created and deleted in between, or changes twice, is not told or told
- * once; one that is made anew with the same id has LEFT and JOINED, with another token. Nothing is
- * told twice, also across disconnections and sessions, unless the group's path itself was missing
- * meanwhile, or the servers' data have gone back (see zkl(7)). If a server has older data than were
- * told, nothing is told until it has newer ones, or for one session timeout at least: then the data
- * have gone back, and the differences are told. Nothing is told without a connection; on the next
- * one the differences are told once. Errors, such as a lack of permission, are logged, and the
- * library tries again.
+/* Watches the members of the group at path, which may not exist yet. Calls fn for each present
+ * member, and later for each that joins, leaves or changes. Members that left come first, the
+ * others in the order in which they joined or changed.
+ *
+ * The calls report the differences between two readings. A node that is created and deleted in
+ * between is not reported; one that changes twice is reported once. A node that was deleted and
+ * created again with the same id is reported as LEFT and JOINED, with another token. No difference
+ * is reported twice, also across disconnections and sessions, unless the group's path itself was
+ * missing meanwhile, or the servers' data has gone back (see zkl(7)). If a server has older data
+ * than was reported, there are no calls until it has newer data, or for one session timeout at
+ * least; after that the data has gone back, and the differences are reported. Without a connection
+ * there are no calls; the next connection brings the differences since the last one. Errors, such
+ * as a lack of permission, are logged, and the library tries again.
  *
  * Costs one watch on the path, one on each member while the session has room for them (512 KiB of
- * paths), and for each change a list and a read of what is new; changes that come within 100 ms and
- * 0.1 ms for each member, or before fn has returned, share one list. Beyond that room changes of
- * data are seen with the next list only.
+ * paths), and for each change a list and a read of what is new. Changes that come within 100 ms and
+ * 0.1 ms for each member, or before fn has returned, share one list. A change of the data of a
+ * member for whose watch there was no room is seen only with the next list.
  *
- * Unless ret is NULL, the watch is stored in *ret and must be freed with zkl_watch_free(). Its
- * calls end with that or with the session. options may be NULL. Returns 0; ZKL_EINVAL: s or fn is
- * NULL, or path or options are invalid; ZKL_ECLOSED; ZKL_ECHILD. Since 0.1. */
+ * Unless ret is NULL, the watch is stored in *ret and must be freed with zkl_watch_free(). The
+ * calls end with zkl_watch_free() or with the session. options may be NULL.
+ *
+ * Returns 0; or
+ *   ZKL_EINVAL: s or fn is NULL, or path or options are invalid;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
+ * Since 0.1. */
 ZKL_API int zkl_members_watch(zkl_watch **ret, zkl_session *s, const char *path,
                               const zkl_members_options *options, zkl_members_fn fn, void *data);
 
-/* Waits until at least count members are there. Returns as zkl_members_read(); ZKL_ETIMEDOUT: there
- * were fewer. The form that ends in _async returns 0, ZKL_EINVAL (also if fn is NULL), ZKL_ECLOSED
- * or ZKL_ECHILD, and calls fn(err, fn_data) exactly once if it returns 0. Since 0.1. */
+/* Waits until the group has at least count members. The form that ends in _async does not block. If
+ * it returns 0, fn(err, fn_data) is called exactly once; if it returns an error, fn is never
+ * called. It returns only ZKL_EINVAL (also if fn is NULL), ZKL_ECLOSED and ZKL_ECHILD itself, and
+ * err has one of the other codes.
+ *
+ * Returns as zkl_members_read(), but
+ *   ZKL_ETIMEDOUT: the time passed while there was a connection, and there were fewer members;
+ *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all).
+ * Since 0.1. */
 ZKL_API int zkl_members_wait(zkl_session *s, const char *path, size_t count,
                              const zkl_members_options *options, int64_t timeout_ms);
 ZKL_API int zkl_members_wait_async(zkl_session *s, const char *path, size_t count,

@@ -52,8 +52,8 @@ typedef struct zkl_change {
  *     the connection broke and the node no longer exists; the transaction deleted it unless a third
  *     party did;
  *   ZKL_ETIMEDOUT: the time passed before the transaction was sent, while there was a connection;
- *   ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH: the time passed before the transaction was sent,
- *     without a connection, for that reason;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed before the transaction was sent, without a
+ *     connection;
  *   ZKL_ELIMIT: the changes have more than 1,000,000 bytes in all, or the grant has made 2^31
  *     transactions;
  *   ZKL_EDEADLK: called inside a callback; call zkl_grant_multi_async() there;

@@ -164,7 +164,7 @@ ZKL_API int zkl_mutex_unlock(zkl_mutex *m);
  *
  * Returns 0; or
  *   ZKL_EINVAL: m is NULL;
- *   ZKL_ECLOSED, ZKL_ECHILD.
+ *   ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_mutex_yield(zkl_mutex *m);
 

@@ -83,6 +83,8 @@ kill_told_first() {
 
 # Everything a script leaves in the background is ended with it, each by its own id.
 begin() {
+    # Commands record, too, which errors they saw: tests/seen/seen.c.
+    [ -z "${ZKL_SEEN-}" ] || export LD_PRELOAD="$top_builddir/tests/seen/.libs/libpreload.so"
     scratch=$(mktemp -d)
     mkfifo "$scratch/.silent" # what nobody writes to
     background=()

@@ -83,6 +83,8 @@ int main(int argc, char **argv)
         &path_suite,
         &acl_suite,
         &error_suite,
+        &every_call_suite,
+        &some_calls_suite,
         &log_stderr_suite,
         &log_suite,
         &session_suite,

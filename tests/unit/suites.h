@@ -85,6 +85,8 @@ extern const struct test_suite proofs_steady_suite;
 extern const struct test_suite path_suite;
 extern const struct test_suite acl_suite;
 extern const struct test_suite error_suite;
+extern const struct test_suite every_call_suite;
+extern const struct test_suite some_calls_suite;
 extern const struct test_suite session_suite;
 extern const struct test_suite stats_suite;
 extern const struct test_suite servers_suite;

@@ -1,0 +1,31 @@
+#!/bin/bash
+# The manual names the errors that tests have seen, and no others. ZKL_SEEN is the record of all tests that have run
+# (tests/seen/seen.c): ./dev check gives it. Without one, only that a difference would be found.
+# shellcheck source=tests/lint/common.sh
+. "$(dirname "$0")/common.sh"
+
+if ! command -v python3 >/dev/null; then
+    missing python3
+    finish
+fi
+
+# Where the lists and a record differ.
+differences() { # ROOT RECORD
+    (cd "$1" && python3 -B man/errors.py "$2" 2>&1)
+}
+
+if [ -n "${ZKL_SEEN-}" ]; then
+    expect_none "the manual's errors are those that tests have seen" "$(differences "$top_srcdir" "$ZKL_SEEN")"
+fi
+
+(cd "$top_srcdir" && python3 -B man/errors.py) >"$scratch/said"
+expect_none "a record of what the manual says is no difference" "$(differences "$top_srcdir" "$scratch/said")"
+sed '/^zkl_mutex_unlock\x0/s/x/./' "$scratch/said" >"$scratch/less"
+expect_some "sees an error that no test has seen" "$(differences "$top_srcdir" "$scratch/less" | grep 'zkl_mutex_unlock.*no test has seen')"
+mkdir "$scratch/tree" && cp -r "$top_srcdir"/{man,include} "$scratch/tree"
+chmod -R u+w "$scratch/tree"
+sed -i '/ZKL_EPERM: the caller does not hold this lock;/d' "$scratch/tree/include/zkl/mutex.h"
+expect_some "sees an error that the manual does not name" "$(differences "$scratch/tree" "$scratch/said" | grep 'zkl_mutex_unlock: a test has seen ZKL_EPERM')"
+sed '/^zkl_mutex_unlock\x0/d' "$scratch/said" >"$scratch/without"
+expect_some "sees a function that no test has called" "$(differences "$top_srcdir" "$scratch/without" | grep 'zkl_mutex_unlock.*no test has seen')"
+finish

@@ -1,0 +1,32 @@
+# From the public headers, a line for each function that returns an error: CALL(NAME, PARAMETERS, ARGUMENTS); or, of
+# one that has a completion, BEGIN(NAME, the completion's DATA, PARAMETERS, ARGUMENTS). For seen.c.
+/^ZKL_API int / {
+    text = $0
+    while (text !~ /;$/ && (getline line) > 0)
+        text = text line
+    gsub(/ +/, " ", text)
+    match(text, /zkl_[a-z0-9_]+\(/)
+    name = substr(text, RSTART, RLENGTH - 1)
+    parameters = substr(text, RSTART + RLENGTH, length(text) - RSTART - RLENGTH - 1)
+    # The results of these are none of errors: what another function returned, and a number.
+    if (name == "zkl_last_error" || name == "zkl_op_ahead")
+        next
+    arguments = completion = completion_data = ""
+    count = split(parameters, part, ",")
+    for (i = 1; i <= count; i++) {
+        argument = part[i]
+        sub(/.*[ *]/, "", argument)
+        if (part[i] ~ /zkl_(acquired|done|multi)_fn /) {
+            completion = part[i] ~ /acquired/ ? "acquired" : "done"
+            argument = "told ? seen_" completion " : " argument
+        } else if (completion && !completion_data) {
+            completion_data = argument
+            argument = "told ? told : " argument
+        }
+        arguments = arguments (i > 1 ? ", " : "") argument
+    }
+    if (completion)
+        printf "BEGIN(%s, %s, (%s), (%s))\n", name, completion_data, parameters, arguments
+    else
+        printf "CALL(%s, (%s), (%s))\n", name, parameters, arguments
+}
