@@ -52,7 +52,7 @@ using election_function = std::function<void(const election_event &event)>;
 namespace detail
 {
 
-/* Shared by the object and its started election, which may have events still to tell. */
+/* Shared by the object and its started election, which may still have events to deliver. */
 struct candidate {
     explicit candidate(zkl_election *made) noexcept : handle(made)
     {
@@ -67,7 +67,7 @@ struct candidate {
     }
 
     zkl_election *const handle;
-    std::atomic<bool> started{false}; /* until STOPPED is told */
+    std::atomic<bool> started{false}; /* until STOPPED has been delivered */
 };
 
 struct candidacy {
@@ -143,8 +143,8 @@ class election
     election(const election &) = delete;
     election &operator=(const election &) = delete;
 
-    /* Resigns, without waiting. A started election still tells its events, up to STOPPED. Grants of
-     * campaigns stay valid until they are released, but their term has ended. */
+    /* Resigns, without waiting. A started election still delivers its events, up to STOPPED. Grants
+     * of campaigns stay valid until they are released, but their term has ended. */
     ~election()
     {
         zkl_election_resign(who_->handle);
@@ -185,9 +185,9 @@ class election
         });
     }
 
-    /* Campaigns, leads and campaigns again, and tells fn of it on the executor, in order: see
+    /* Campaigns, leads and campaigns again. Calls fn with each event on the executor, in order: see
      * zkl_election_start(). With an executor the node of a deposed leader may be deleted before fn
-     * has heard of it. Throws errc::busy before a former start has told STOPPED. */
+     * is called. Throws errc::busy until a former start has delivered STOPPED. */
     void start(election_function fn)
     {
         auto c = std::make_unique<detail::candidacy>(detail::candidacy{
