@@ -132,10 +132,7 @@ static void on_stop(struct call *call, const zkl_error *given)
 
     if (c->of && c->wish != WISH_LEFT)
         explain(c->of, &why);
-    if (c->of)
-        end(c, &why);
-    else
-        call_end_as(call, &why);
+    end(c, &why);
 }
 
 static int on_enter(struct call *call);
@@ -223,7 +220,7 @@ void member_tell_left(zkl_member *m)
         error_fill(&why, ZKL_ECLOSED, path, "the session was closed");
     else if (s->refused)
         error_fill(&why, ZKL_EAUTH, path, "%s", zkl_strerror(ZKL_EAUTH));
-    end_those(m, WISH_LEFT, 0, why.code == 0 ? NULL : &why);
+    end_those(m, WISH_LEFT, 0, &why);
     error_fill(&left, ZKL_EPERM, path, "%s: the member has left", path);
     member_end_calls(m, why.code ? &why : &left);
     push(m, ZKL_MEMBER_LEFT, (zkl_member_news){.token = 0}, why.code ? &why : NULL, NULL);

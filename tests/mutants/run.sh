@@ -30,7 +30,7 @@ files=(recipes/attempt.c recipes/attempt_common.c recipes/attempt_downgrade.c re
 # Suites of the unit tests that drive one part of the library.
 locks="multilock rwlock handle late_create"
 rendezvous="barrier barrier_call double_enter double_leave servers"
-groups="member_call member_data member_mark member_node member_state members_call members_observe members_watch shards servers"
+groups="member_call member_data member_join member_mark member_node member_state members_call members_observe members_watch shards servers"
 
 # In the order in which they are tried, the quick ones first: name, the files that are in it, flags
 # to link with, program, arguments. What only leaks survives all but the last.

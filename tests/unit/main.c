@@ -101,6 +101,7 @@ int main(int argc, char **argv)
         &member_suite,
         &member_call_suite,
         &member_data_suite,
+        &member_join_suite,
         &member_mark_suite,
         &member_node_suite,
         &member_state_suite,

@@ -251,29 +251,6 @@ static void credentials_are_refused(void)
     mstory_end();
 }
 
-static void no_member_given(void)
-{
-    zkl_deadline deadline;
-
-    mstory_begin(NULL);
-    CHECK_INT(zkl_member_state(NULL), ZKL_LOST);
-    CHECK(zkl_member_token(NULL) == 0);
-    CHECK_INT(zkl_member_remaining_ms(NULL), 0);
-    CHECK_INT(zkl_member_deadline(NULL, &deadline), ZKL_EINVAL);
-    CHECK_INT(zkl_member_deadline(mstory.m, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_member_wait(NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_member_update(NULL, "x", 1, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_member_leave(NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_member_wait_async(NULL, 0, mstory_done, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_member_update_async(NULL, "x", 1, 0, mstory_done, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_member_leave_async(NULL, 0, mstory_done, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_member_wait_async(mstory.m, 0, NULL, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_member_update_async(mstory.m, "x", 1, 0, NULL, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_member_leave_async(mstory.m, 0, NULL, NULL), ZKL_EINVAL);
-    zkl_member_free(NULL);
-    mstory_end();
-}
-
 static const struct test_case cases[] = {
     {"waits", waits},
     {"updates_in_turn", updates_in_turn},
@@ -286,7 +263,6 @@ static const struct test_case cases[] = {
     {"freeing_ends_calls", freeing_ends_calls},
     {"closing_ends_calls", closing_ends_calls},
     {"credentials_are_refused", credentials_are_refused},
-    {"no_member_given", no_member_given},
     {NULL, NULL},
 };
 
