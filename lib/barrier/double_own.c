@@ -83,7 +83,6 @@ void double_ask_join(zkl_double_barrier *b, uint32_t tag)
     b->own_name = layout_new_id(STYLE_GUARDED, false);
     g_free(b->node);
     b->node = g_strconcat(b->spec.path, "/", b->own_name, NULL);
-    b->sent = false;
     ask_create(b, tag);
 }
 

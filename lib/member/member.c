@@ -223,8 +223,6 @@ void member_happens(zkl_member *m, struct member_event ev)
 
 void member_quit(zkl_member *m)
 {
-    if (m->left)
-        return;
     m->left = true;
     member_end_hopes(m);
     member_happens(m, (struct member_event){.kind = MEMBER_EV_LEAVE});

@@ -115,6 +115,24 @@ static void is_overtaken(void)
     }
 }
 
+/* What was read of it before is no more. */
+static void forgets_who_is_gone(void)
+{
+    meeting_begin(2);
+    meeting_enter(ZKL_FOREVER);
+    meeting_made();
+    for (int gone = 0; gone < 2; gone++) {
+        meeting_looked();
+        meeting_listed("* " OTHER);
+        meeting_stat_of("*", 10);
+        meeting_stat_of(OTHER, gone ? 0 : 8);
+        CHECK_INT(fake_is_asked(STORE_MULTI, PATH), !gone);
+        if (!gone)
+            ANSWER(STORE_MULTI, PATH, .rc = STORE_BADVERSION);
+    }
+    meeting_end();
+}
+
 static void waits_for_ready(void)
 {
     meeting_begin(2);
@@ -226,6 +244,7 @@ static const struct test_case cases[] = {
     {"is_let_in_by_ready", is_let_in_by_ready},
     {"replaces_ready", replaces_ready},
     {"is_overtaken", is_overtaken},
+    {"forgets_who_is_gone", forgets_who_is_gone},
     {"waits_for_ready", waits_for_ready},
     {"waits_for_the_round_before", waits_for_the_round_before},
     {"is_refused", is_refused},

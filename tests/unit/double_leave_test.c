@@ -29,6 +29,20 @@ static void leaves_as_the_last(void)
     }
 }
 
+/* Its node goes with the session: nothing is asked in the next one. */
+static void leaves_with_its_session(void)
+{
+    meeting_begin(2);
+    meeting_inside();
+    meeting_leave(ZKL_FOREVER);
+    meeting_listed("* ready");
+    meeting_stat_of("*", 10);
+    meeting_next_session();
+    meeting_ended(0);
+    CHECK(!fake_is_asked(STORE_DELETE, PATH));
+    meeting_end();
+}
+
 /* Its own node first, unless it is the lowest: that one waits for the highest. */
 static void leaves_with_others(void)
 {
@@ -39,6 +53,7 @@ static void leaves_with_others(void)
     meeting_stat_of(OTHER, 8);
     meeting_stat_of("*", 10);
     ANSWER(STORE_DELETE, meeting.own, .rc = STORE_OK);
+    CHECK(!fake_is_asked(STORE_DELETE, meeting.own));
     meeting_pending();
     ANSWER(STORE_GET, PATH "/" OTHER, .rc = STORE_OK);
     fake_watch(PATH "/" OTHER, true);
@@ -201,6 +216,7 @@ static void session_ends(void)
 
 static const struct test_case cases[] = {
     {"leaves_as_the_last", leaves_as_the_last},
+    {"leaves_with_its_session", leaves_with_its_session},
     {"leaves_with_others", leaves_with_others},
     {"leaves_nothing", leaves_nothing},
     {"may_not_delete", may_not_delete},

@@ -214,9 +214,13 @@ static void claims_a_dead_one(void)
 static void of_a_former_session(void)
 {
     static const struct {
-        int sessions;
+        int sessions, connections;
         bool marked, claims;
-    } rows[] = {{1, true, true}, {63, true, true}, {64, true, false}, {1, false, false}};
+    } rows[] = {{1, 0, true, true},
+                {1, 64, true, true},
+                {63, 0, true, true},
+                {64, 0, true, false},
+                {1, 0, false, false}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         char *text = mark_of(false);
@@ -224,6 +228,10 @@ static void of_a_former_session(void)
         mstory_joined();
         for (int n = 1; n <= rows[i].sessions; n++)
             mstory_replace(FAKE_SESSION_ID + 100 + n);
+        for (int n = 0; n < rows[i].connections; n++) {
+            fake_event(STORE_EV_DOWN);
+            fake_event_of(STORE_EV_UP, mstory.s->id, FAKE_TIMEOUT_MS);
+        }
         zkl_session_dispatch(mstory.s);
         g_string_truncate(mstory.told, 0);
         mstory_taken(FAKE_SESSION_ID);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- its state ---- */
@@ -168,9 +169,34 @@ static void has_left(void)
     mstory_joined();
     mstory_leave(ZKL_FOREVER, &o);
     check_state(ZKL_RELEASED, 0, 0, ZKL_EPERM);
+    hand_pass(mstory.s, 100);
     ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_OK);
     mstory_told("joined 5; left");
     check_state(ZKL_RELEASED, 0, 0, ZKL_EPERM);
+    CHECK(mstory.s->warm_until.boot == clock_now().boot + mstory.s->warm_ns);
+    mstory_end();
+}
+
+/* In a child the parent's is none; it may have its own. */
+static void in_a_child(void)
+{
+    int status = -1;
+
+    mstory_begin(NULL);
+    mstory_joined();
+    const pid_t child = fork();
+    if (child == 0) {
+        zkl_deadline deadline;
+        bool right = zkl_member_state(mstory.m) == ZKL_LOST &&
+                     zkl_member_remaining_ms(mstory.m) == 0 && zkl_member_token(mstory.m) == 5 &&
+                     zkl_member_deadline(mstory.m, &deadline) == ZKL_ECHILD;
+        zkl_member_free(mstory.m);
+        mstory_begin(NULL);
+        mstory_joined();
+        _exit(right && zkl_member_state(mstory.m) == ZKL_HELD ? 0 : 1);
+    }
+    CHECK_INT(waitpid(child, &status, 0), child);
+    CHECK_INT(status, 0);
     mstory_end();
 }
 
@@ -214,6 +240,7 @@ static const struct test_case cases[] = {
     {"doubt_ends_with_the_session", doubt_ends_with_the_session},
     {"session_ends_meanwhile", session_ends_meanwhile},
     {"has_left", has_left},
+    {"in_a_child", in_a_child},
     {"this_process", this_process},
     {NULL, NULL},
 };
