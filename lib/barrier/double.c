@@ -293,7 +293,6 @@ int zkl_double_barrier_new(zkl_double_barrier **ret, zkl_session *s, const char 
     b->refs = 1;
     b->link.data = b;
     b->machine.wanted = (size_t)members;
-    b->own_name = g_strdup("");
     b->ready = g_strconcat(b->spec.path, "/ready", NULL);
     b->names = g_ptr_array_new_with_free_func(g_free);
     b->czxids = g_array_new(FALSE, TRUE, sizeof(uint64_t));

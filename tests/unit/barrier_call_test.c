@@ -15,6 +15,7 @@ struct outcome {
 
 static zkl_session *s;
 static zkl_barrier *b;
+static zkl_double_barrier *double_barrier;
 
 static void on_done(const zkl_error *err, void *data)
 {
@@ -388,17 +389,21 @@ static void on_change(zkl_session *session, zkl_session_event event, int64_t id,
     codes[0] = zkl_barrier_wait(b, 0);
     codes[1] = zkl_barrier_set(b, 0);
     codes[2] = zkl_barrier_remove(b, 0);
+    codes[3] = zkl_double_barrier_enter(double_barrier, 0);
+    codes[4] = zkl_double_barrier_leave(double_barrier, 0);
 }
 
 static void inside_a_callback(void)
 {
-    int codes[3] = {0};
+    int codes[5] = {0};
 
     begin_with(NULL);
+    REQUIRE(zkl_double_barrier_new(&double_barrier, s, "/d", 2, NULL) == 0);
     REQUIRE(zkl_session_on_change(s, on_change, codes) == 0);
     zkl_session_dispatch(s);
-    for (int i = 0; i < 3; i++)
+    for (size_t i = 0; i < G_N_ELEMENTS(codes); i++)
         CHECK_INT(codes[i], ZKL_EDEADLK);
+    zkl_double_barrier_free(double_barrier);
     end();
 }
 

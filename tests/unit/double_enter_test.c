@@ -179,61 +179,102 @@ static void waits_for_the_round_before(void)
     }
 }
 
+/* What is under way when something goes wrong. */
+enum stage { NODE, PARENT, OWN, DIRECTORY, STAT, DATA, LIST, MEMBER, OPEN, AWAIT, STAGES };
+
+/* To what the stage is about; the answer is for the others. */
+static void answer(enum stage stage, enum stage now, enum store_kind kind, const char *path,
+                   struct store_reply reply)
+{
+    if (now < stage)
+        CHECK(fake_answer(kind, path, reply));
+}
+
+static void come_to_node(enum stage stage)
+{
+    meeting_begin(stage == OPEN ? 1 : 2);
+    meeting_enter(ZKL_FOREVER);
+    if (stage == PARENT) {
+        ANSWER(STORE_CREATE, meeting.own, .rc = STORE_NONODE);
+        ANSWER(STORE_CREATE, "/root", .rc = STORE_EXISTS);
+    } else if (stage == OWN) {
+        ANSWER(STORE_CREATE, meeting.own, .rc = STORE_EXISTS);
+    } else if (stage != NODE) {
+        meeting_made();
+    }
+}
+
+static void come_to(enum stage stage)
+{
+    const struct store_reply ok = {.rc = STORE_OK};
+
+    come_to_node(stage);
+    answer(stage, DIRECTORY, STORE_GET, PATH, ok);
+    answer(stage, STAT, STORE_STAT, READY, ok);
+    answer(stage, DATA, STORE_GET, READY,
+           stage == AWAIT ? (struct store_reply){.mzxid = 9, .data = "zkl round 1 8", .length = 13}
+                          : (struct store_reply){.rc = STORE_NONODE});
+    if (stage > LIST)
+        meeting_listed(stage == OPEN ? "*" : "* " OTHER);
+    if (stage > MEMBER)
+        meeting_stat_of("*", 10);
+    if (stage == AWAIT)
+        meeting_stat_of(OTHER, 8);
+}
+
 /* Whatever is refused, its node goes before that is told. */
 static void is_refused(void)
 {
-    enum { NODE, PARENT, OWN, DIRECTORY, STAT, DATA, LIST, MEMBER, OPEN, AWAIT, STAGES };
+    static const enum store_kind kinds[] = {
+        [NODE] = STORE_CREATE,   [PARENT] = STORE_CREATE, [OWN] = STORE_STAT,
+        [DIRECTORY] = STORE_GET, [STAT] = STORE_STAT,     [DATA] = STORE_GET,
+        [LIST] = STORE_LIST,     [MEMBER] = STORE_STAT,   [OPEN] = STORE_MULTI,
+        [AWAIT] = STORE_GET};
+    char *why = g_strdup_printf("/d: %s", zkl_strerror(ZKL_EACCES));
 
-    for (int stage = NODE; stage < STAGES; stage++) {
-        const struct store_reply refusal = {.rc = STORE_NOAUTH}, ok = {.rc = STORE_OK};
-        meeting_begin(stage == OPEN ? 1 : 2);
-        meeting_enter(ZKL_FOREVER);
-        if (stage == PARENT) {
-            ANSWER(STORE_CREATE, meeting.own, .rc = STORE_NONODE);
-            ANSWER(STORE_CREATE, "/root", .rc = STORE_EXISTS);
-            fake_answer(STORE_CREATE, PATH, refusal);
-        } else if (stage == NODE) {
-            fake_answer(STORE_CREATE, meeting.own, refusal);
-        } else if (stage == OWN) {
-            ANSWER(STORE_CREATE, meeting.own, .rc = STORE_EXISTS);
-            fake_answer(STORE_STAT, meeting.own, refusal);
-        } else {
-            meeting_made();
-            fake_answer(STORE_GET, PATH, stage == DIRECTORY ? refusal : ok);
-        }
-        if (stage >= STAT)
-            fake_answer(STORE_STAT, READY, stage == STAT ? refusal : ok);
-        if (stage >= DATA)
-            fake_answer(
-                STORE_GET, READY,
-                stage == DATA ? refusal
-                : stage == AWAIT
-                    ? (struct store_reply){.mzxid = 9, .data = "zkl round 1 8", .length = 13}
-                    : (struct store_reply){.rc = STORE_NONODE});
-        if (stage == LIST)
-            fake_answer(STORE_LIST, PATH, refusal);
-        if (stage >= MEMBER)
-            meeting_listed(stage == OPEN ? "*" : "* " OTHER);
-        if (stage == MEMBER) {
-            fake_answer(STORE_STAT, meeting.own, refusal);
-        } else if (stage > MEMBER) {
-            meeting_stat_of("*", 10);
-        }
-        if (stage == OPEN)
-            fake_answer(STORE_MULTI, PATH, refusal);
-        if (stage == AWAIT) {
-            meeting_stat_of(OTHER, 8);
-            fake_answer(STORE_GET, PATH "/" OTHER, refusal);
-        }
-        if (stage > PARENT && stage != OWN) {
+    for (enum stage stage = NODE; stage < STAGES; stage++) {
+        come_to(stage);
+        ANSWER(kinds[stage], PATH, .rc = STORE_NOAUTH);
+        if (stage > OWN) {
             meeting_pending();
             ANSWER(STORE_DELETE, meeting.own, .rc = STORE_OK);
         }
         zkl_session_dispatch(meeting.s);
-        char *why = g_strdup_printf("/d: %s", zkl_strerror(ZKL_EACCES));
         if (!CHECK_STR(meeting.out.text, why))
             runner_fail(__FILE__, __LINE__, "stage %d", stage);
-        g_free(why);
+        meeting_end();
+    }
+    g_free(why);
+}
+
+/* Others may have counted its node, unless none can have been made. */
+static void session_ends_meanwhile(void)
+{
+    for (enum stage stage = NODE; stage < STAGES; stage++) {
+        come_to(stage);
+        meeting_next_session();
+        if (stage == PARENT)
+            meeting_pending();
+        else
+            meeting_ended(ZKL_ELOST);
+        CHECK_INT(fake_is_asked(STORE_CREATE, PATH "/"), stage == PARENT);
+        CHECK(!fake_is_asked(STORE_DELETE, PATH) && !fake_is_asked(STORE_GET, PATH));
+        meeting_end();
+    }
+}
+
+/* Those that it needs no more are removed on the server, too. */
+static void drops_its_watches(void)
+{
+    for (int freed = 0; freed < 2; freed++) {
+        come_to(AWAIT);
+        ANSWER(STORE_GET, PATH "/" OTHER, .rc = STORE_OK);
+        if (freed)
+            zkl_double_barrier_free(g_steal_pointer(&meeting.b));
+        else
+            fake_fire(READY, STORE_FIRED_CHANGED);
+        CHECK(fake_is_asked(STORE_UNWATCH, PATH "/" OTHER));
+        CHECK_INT(fake_is_asked(STORE_UNWATCH, READY), freed);
         meeting_end();
     }
 }
@@ -248,6 +289,8 @@ static const struct test_case cases[] = {
     {"waits_for_ready", waits_for_ready},
     {"waits_for_the_round_before", waits_for_the_round_before},
     {"is_refused", is_refused},
+    {"session_ends_meanwhile", session_ends_meanwhile},
+    {"drops_its_watches", drops_its_watches},
     {NULL, NULL},
 };
 

@@ -2,6 +2,8 @@
 #include "meeting.h"
 #include "suites.h"
 
+#include <string.h>
+
 /* ---- leaving ---- */
 
 /* The last removes ready with its own node; where ready is gone, its node alone. */
@@ -125,20 +127,50 @@ static void time_passes(void)
     }
 }
 
+static void check_busy(int code, const char *what)
+{
+    zkl_error why;
+
+    CHECK_INT(code, ZKL_EBUSY);
+    zkl_last_error(&why);
+    CHECK(strstr(why.text, what) != NULL);
+    CHECK_STR(why.path, "/d");
+}
+
 static void one_call_at_a_time(void)
 {
     meeting_begin(2);
     CHECK_INT(zkl_double_barrier_leave_async(meeting.b, 0, meeting_done, NULL), ZKL_EPERM);
+    CHECK_INT(zkl_double_barrier_leave(meeting.b, 0), ZKL_EPERM);
     meeting_enter(ZKL_FOREVER);
-    CHECK_INT(zkl_double_barrier_enter_async(meeting.b, 0, meeting_done, NULL), ZKL_EBUSY);
-    CHECK_INT(zkl_double_barrier_leave_async(meeting.b, 0, meeting_done, NULL), ZKL_EBUSY);
+    check_busy(zkl_double_barrier_enter_async(meeting.b, 0, meeting_done, NULL), "another call");
+    check_busy(zkl_double_barrier_leave_async(meeting.b, 0, meeting_done, NULL), "another call");
     meeting_end();
-    meeting.out.calls = 0;
     meeting_begin(2);
     meeting_inside();
-    CHECK_INT(zkl_double_barrier_enter_async(meeting.b, 0, meeting_done, NULL), ZKL_EBUSY);
+    check_busy(zkl_double_barrier_enter_async(meeting.b, 0, meeting_done, NULL), "is inside");
+    check_busy(zkl_double_barrier_enter(meeting.b, 0), "is inside");
     meeting_leave(ZKL_FOREVER);
-    CHECK_INT(zkl_double_barrier_leave_async(meeting.b, 0, meeting_done, NULL), ZKL_EBUSY);
+    check_busy(zkl_double_barrier_leave_async(meeting.b, 0, meeting_done, NULL), "another call");
+    meeting_end();
+}
+
+/* Whoever waits or is inside needs the session: it is kept proved, and one that is not any more is
+ * replaced before a node is made in it. */
+static void session_is_in_use(void)
+{
+    meeting_begin(2);
+    hand_stand_alone(meeting.s);
+    meeting_inside();
+    hand_pass_proved(meeting.s, 70 * 1000);
+    CHECK(meeting.s->proof_timer.at != 0);
+    meeting_end();
+    meeting_begin(2);
+    hand_pass(meeting.s, 70 * 1000);
+    CHECK(!meeting.s->proof_timer.at);
+    CHECK_INT(zkl_double_barrier_enter_async(meeting.b, ZKL_FOREVER, meeting_done, NULL), 0);
+    CHECK_INT(meeting.s->id, 0);
+    CHECK(!fake_is_asked(STORE_CREATE, PATH));
     meeting_end();
 }
 
@@ -181,6 +213,8 @@ static void is_closed(void)
     meeting_enter(ZKL_FOREVER);
     fake_event(STORE_EV_AUTH);
     meeting_ended(ZKL_EAUTH);
+    CHECK_INT(zkl_double_barrier_enter_async(meeting.b, ZKL_FOREVER, meeting_done, NULL), 0);
+    meeting_ended(ZKL_EAUTH);
     meeting_end();
 }
 
@@ -222,6 +256,7 @@ static const struct test_case cases[] = {
     {"may_not_delete", may_not_delete},
     {"time_passes", time_passes},
     {"one_call_at_a_time", one_call_at_a_time},
+    {"session_is_in_use", session_is_in_use},
     {"is_freed", is_freed},
     {"is_closed", is_closed},
     {"session_ends", session_ends},

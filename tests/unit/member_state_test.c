@@ -177,6 +177,29 @@ static void has_left(void)
     mstory_end();
 }
 
+/* Members need the session, as other users do. */
+static void session_is_in_use(void)
+{
+    zkl_member *other;
+
+    mstory_begin(NULL);
+    hand_stand_alone(mstory.s);
+    mstory_joined();
+    hand_pass_proved(mstory.s, 70 * 1000);
+    CHECK(mstory.s->proof_timer.at != 0);
+    mstory_end();
+    mstory_begin(NULL);
+    mstory_free();
+    ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_EXISTS);
+    ANSWER(STORE_GET, STORY_NODE, .rc = STORE_NONODE);
+    hand_pass(mstory.s, 70 * 1000);
+    CHECK(!mstory.s->proof_timer.at);
+    REQUIRE(zkl_member_join(&other, mstory.s, "/g", "b", NULL, 0, NULL) == 0);
+    CHECK_INT(mstory.s->id, 0);
+    zkl_member_free(other);
+    mstory_end();
+}
+
 /* In a child the parent's is none; it may have its own. */
 static void in_a_child(void)
 {
@@ -240,6 +263,7 @@ static const struct test_case cases[] = {
     {"doubt_ends_with_the_session", doubt_ends_with_the_session},
     {"session_ends_meanwhile", session_ends_meanwhile},
     {"has_left", has_left},
+    {"session_is_in_use", session_is_in_use},
     {"in_a_child", in_a_child},
     {"this_process", this_process},
     {NULL, NULL},

@@ -136,6 +136,24 @@ static void member_inside(void)
     hand_close(s);
 }
 
+/* One that waits for others is not: it has nothing to lose. */
+static void member_waiting(void)
+{
+    zkl_session *s = hand_session();
+    zkl_double_barrier *b;
+    int code = 1;
+
+    REQUIRE(zkl_double_barrier_new(&b, s, "/d", 2, NULL) == 0);
+    REQUIRE(zkl_double_barrier_enter_async(b, ZKL_FOREVER, on_entered, &code) == 0);
+    ANSWER(STORE_CREATE, "/root/d/", .rc = STORE_OK, .czxid = 5);
+    CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
+    fake_event(STORE_EV_DOWN);
+    fire_timers(s);
+    CHECK_STR(fake_hosts(), "other:2");
+    zkl_double_barrier_free(b);
+    hand_close(s);
+}
+
 /* So is one of a group, which joins again on the new servers. */
 static void member_of_a_group(void)
 {
@@ -184,6 +202,7 @@ static const struct test_case cases[] = {
     {"same_list", same_list},
     {"held", held},
     {"member_inside", member_inside},
+    {"member_waiting", member_waiting},
     {"member_of_a_group", member_of_a_group},
     {"before_a_connection", before_a_connection},
     {"bad_arguments", bad_arguments},
