@@ -239,6 +239,45 @@ static void get_is_behind_a_sync(void)
     zkl_session_close(c.s);
 }
 
+/* Reads of 8 bytes, a missing counter, and comparisons. */
+static bool serve(const struct store_request *r, struct store_reply *reply)
+{
+    static char number[] = "\0\0\0\1\0\0\0\2";
+
+    *reply = (struct store_reply){.rc = STORE_OK, .data = number, .length = 8, .version = 3};
+    if (g_str_has_suffix(r->path, "/missing"))
+        reply->rc = STORE_NONODE;
+    if (r->kind == STORE_SET)
+        CHECK(r->length == 8 && r->version == 3 && memcmp(r->data, "\0\0\0\1\0\0\0\5", 8) == 0);
+    return true;
+}
+
+static void wide(void)
+{
+    const int64_t number = (INT64_C(1) << 32) + 2;
+    zkl_session *s = fake_session();
+    zkl_counter *c, *missing;
+    int64_t value = -1;
+
+    REQUIRE(zkl_counter_new(&c, s, NODE, ZKL_COUNTER_64) == 0);
+    REQUIRE(zkl_counter_new(&missing, s, "/missing", ZKL_COUNTER_64) == 0);
+    fake_answer_at_once(serve);
+    CHECK_INT(zkl_counter_get(c, 1000, &value), 0);
+    CHECK(value == number);
+    CHECK_INT(zkl_counter_get(missing, 1000, &value), 0);
+    CHECK_INT(value, 0);
+    CHECK_INT(zkl_counter_compare_and_set(c, 7, 8, NULL, 1000), ZKL_EVERSION);
+    CHECK_INT(zkl_counter_compare_and_set(c, number, number + 3, NULL, 1000), 0);
+    CHECK_INT(zkl_counter_set(c, number + 3, NULL, 1000), 0);
+    CHECK_INT(zkl_counter_add(c, 3, NULL, 1000, NULL), 0);
+    CHECK_INT(zkl_counter_add(c, INT64_MAX, NULL, 1000, &value), ZKL_EOVERFLOW);
+    CHECK_INT(value, 0);
+    fake_answer_at_once(NULL);
+    zkl_counter_free(c);
+    zkl_counter_free(missing);
+    zkl_session_close(s);
+}
+
 static void in_callback(zkl_session *s, zkl_session_event event, int64_t id, void *data)
 {
     struct call *c = data;
@@ -252,13 +291,18 @@ static void in_callback(zkl_session *s, zkl_session_event event, int64_t id, voi
 static void bad_arguments(void)
 {
     zkl_session *s = fake_session();
-    zkl_counter *c = NULL;
+    zkl_counter *c = NULL, *other = NULL;
     int64_t value;
 
     CHECK_INT(zkl_counter_new(NULL, s, NODE, ZKL_COUNTER_32), ZKL_EINVAL);
+    zkl_error why;
+    zkl_last_error(&why);
+    CHECK_STR(why.text, "zkl_counter_new: ret is NULL");
     CHECK_INT(zkl_counter_new(&c, NULL, NODE, ZKL_COUNTER_32), ZKL_EINVAL);
     CHECK_INT(zkl_counter_new(&c, s, "n", ZKL_COUNTER_32), ZKL_EINVAL);
     CHECK_INT(zkl_counter_new(&c, s, NODE, (zkl_counter_width)5), ZKL_EINVAL);
+    zkl_last_error(&why);
+    CHECK_STR(why.text, "zkl_counter_new: width is none of zkl_counter_width");
     CHECK(c == NULL);
     REQUIRE(zkl_counter_new(&c, s, NODE, ZKL_COUNTER_32) == 0);
     CHECK_INT(zkl_counter_get(NULL, 0, &value), ZKL_EINVAL);
@@ -272,6 +316,7 @@ static void bad_arguments(void)
     zkl_session_close(s);
     CHECK_INT(inside.code, ZKL_EDEADLK);
     CHECK_INT(zkl_counter_set(c, 1, NULL, 0), ZKL_ECLOSED);
+    CHECK_INT(zkl_counter_new(&other, s, NODE, ZKL_COUNTER_32), ZKL_ECLOSED); /* c has it still */
     zkl_counter_free(c);
     zkl_counter_free(NULL);
 }
@@ -286,6 +331,7 @@ static const struct test_case cases[] = {
     {"parked", parked},
     {"session_ends", session_ends},
     {"get_is_behind_a_sync", get_is_behind_a_sync},
+    {"wide", wide},
     {"bad_arguments", bad_arguments},
     {NULL, NULL},
 };
