@@ -192,6 +192,13 @@ static void count(struct view *v, const struct store_reply *reply)
     v->seen(v, members);
 }
 
+/* What is read from now on may be older than what was told, and is told. */
+static void rewind_view(struct view *v)
+{
+    group_rewind(&v->group);
+    view_reread(v);
+}
+
 static void on_listed(struct children_watch *cw, const struct store_reply *reply, bool watched)
 {
     struct view *v = (struct view *)cw;
@@ -200,8 +207,8 @@ static void on_listed(struct children_watch *cw, const struct store_reply *reply
     if (v->watches && !group_list(&v->group, reply->pzxid)) {
         if (view_holds_back(v))
             return;
+        rewind_view(v);
         group_list(&v->group, reply->pzxid);
-        view_reread(v);
     }
     if (v->counts) {
         count(v, reply);
@@ -293,7 +300,7 @@ static void on_up(struct participant *p)
 static void on_rewound(struct participant *p)
 {
     for (GList *l = ((struct views *)p)->list.head; l; l = l->next)
-        group_rewind(&((struct view *)l->data)->group);
+        rewind_view(l->data);
 }
 
 static void on_closed(struct participant *p)

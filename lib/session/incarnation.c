@@ -168,11 +168,15 @@ static void back_off(zkl_session *s)
 }
 
 /* It was let in again all the same, when others had counted past what it has seen: what it had
- * deleted may stand again. */
+ * deleted may stand again, and what it watches may have gone back unnoticed. */
 static void forgive(zkl_session *s)
 {
+    const bool refused = s->rollback.refused;
+
     s->resurrected |= s->rollback.refuses;
     s->rollback = (struct rollback){.serves = false};
+    if (refused)
+        participants_tell(s, NEWS_REWOUND);
     incarnation_purge(s);
 }
 

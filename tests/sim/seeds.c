@@ -42,6 +42,7 @@ const struct known_seed member_seeds[] = {
      "an observer that tells all members as they are read, but not that one has older data"},
     {5000057,
      "a node deleted without a fence, as the mark was not there, and neither was the node"},
+    {5014326, "a member not read again where the same session was let in behind a restore"},
 };
 
 const size_t member_seeds_count = sizeof member_seeds / sizeof *member_seeds;

@@ -201,6 +201,27 @@ static void each_connection_is_given_time(void)
     end();
 }
 
+/* A session that was refused before it was let in, and has a member, so that it goes on: what it
+ * watches is read again, and told at once. */
+static void refused_sessions_read_all_again(void)
+{
+    zkl_member *m;
+
+    begin();
+    REQUIRE(zkl_member_join(&m, story.s, "/h", "a", NULL, 0, NULL) == 0);
+    ANSWER(STORE_CREATE, "/root/h/a", .rc = STORE_OK, .czxid = 10);
+    story.mzxid = 6;
+    story.data = "old";
+    fake_event(STORE_EV_DOWN);
+    fake_event(STORE_EV_REFUSED);
+    fake_event(STORE_EV_UP);
+    pass(500);
+    TOLD("~5:old =5:old ");
+    CHECK_INT(story.reads, 1);
+    zkl_member_free(m);
+    end();
+}
+
 /* Where the servers' data have gone back, zxids come again. */
 static void other_data_of_the_same_zxid_are_told(void)
 {
@@ -219,6 +240,7 @@ static const struct test_case cases[] = {
     {"members_of_older_lists_are_read_again", members_of_older_lists_are_read_again},
     {"newer_data_are_told_at_once", newer_data_are_told_at_once},
     {"each_connection_is_given_time", each_connection_is_given_time},
+    {"refused_sessions_read_all_again", refused_sessions_read_all_again},
     {"other_data_of_the_same_zxid_are_told", other_data_of_the_same_zxid_are_told},
     {NULL, NULL},
 };
