@@ -6,9 +6,9 @@
 #include "lib/base/error.h"
 #include "lib/base/options.h"
 #include "lib/session/incarnation.h"
-#include "lib/session/participant.h"
+#include "member_session.h"
 
-enum { ID_MAX = 255, DATA_MAX = 64 * 1024, FORMER_MAX = 64 };
+enum { ID_MAX = 255, DATA_MAX = 64 * 1024 };
 
 #define LOOK_EVERY_NS (1000 * CLOCK_MS)
 
@@ -30,139 +30,6 @@ void member_unref(zkl_member *m)
     g_free(m);
 }
 
-/* ---- all of a session that are not over ---- */
-
-struct members {
-    struct participant participant;
-    GQueue list; /* of zkl_member */
-    GArray *had; /* of int64_t: the ids of the present session and of those before */
-};
-
-static void note_session(struct members *all)
-{
-    const int64_t id = all->participant.session->id;
-
-    if (id == 0 || (all->had->len > 0 && g_array_index(all->had, int64_t, all->had->len - 1) == id))
-        return;
-    if (all->had->len == FORMER_MAX)
-        g_array_remove_index(all->had, 0);
-    g_array_append_val(all->had, id);
-}
-
-static bool is_busy(const struct participant *p)
-{
-    return ((const struct members *)p)->list.length > 0;
-}
-
-/* Without a deadline ahead others may see it gone already: nothing keeps the session then. */
-static bool holds(const struct participant *p)
-{
-    if (!proofs_valid(&p->session->proofs, clock_now()))
-        return false;
-    for (const GList *l = ((const struct members *)p)->list.head; l; l = l->next)
-        if (((const zkl_member *)l->data)->machine.state == MEMBER_IN)
-            return true;
-    return false;
-}
-
-/* Stepping one may end others: each is held until its turn. */
-static void step_all(struct participant *p, enum member_event_kind kind)
-{
-    const GQueue *list = &((struct members *)p)->list;
-    guint n = 0, count = list->length;
-    zkl_member **all = g_new(zkl_member *, count);
-
-    for (GList *l = list->head; l; l = l->next) {
-        all[n] = l->data;
-        member_ref(all[n++]);
-    }
-    for (n = 0; n < count; n++) {
-        member_happens(all[n], (struct member_event){.kind = kind});
-        member_unref(all[n]);
-    }
-    g_free(all);
-}
-
-static void set_suspect(struct participant *p, bool suspect)
-{
-    for (GList *l = ((struct members *)p)->list.head; l; l = l->next)
-        ((zkl_member *)l->data)->suspect = suspect;
-}
-
-static void on_up(struct participant *p)
-{
-    note_session((struct members *)p);
-}
-
-static void on_deadline(struct participant *p)
-{
-    step_all(p, MEMBER_EV_STANDING);
-}
-
-static void on_proved(struct participant *p)
-{
-    set_suspect(p, false);
-    step_all(p, MEMBER_EV_STANDING);
-}
-
-static void on_suspect(struct participant *p)
-{
-    set_suspect(p, true);
-    step_all(p, MEMBER_EV_STANDING);
-}
-
-static void on_replaced(struct participant *p)
-{
-    set_suspect(p, false);
-    step_all(p, MEMBER_EV_REPLACED);
-}
-
-static void on_over(struct participant *p)
-{
-    step_all(p, MEMBER_EV_STOP);
-}
-
-static void free_members(struct participant *p)
-{
-    g_array_unref(((struct members *)p)->had);
-    g_free((struct members *)p);
-}
-
-static const struct participant_ops participant = {.is_busy = is_busy,
-                                                   .holds = holds,
-                                                   .on = {[NEWS_UP] = on_up,
-                                                          [NEWS_PROVED] = on_proved,
-                                                          [NEWS_DEADLINE] = on_deadline,
-                                                          [NEWS_SUSPECT] = on_suspect,
-                                                          [NEWS_LAPSED] = on_deadline,
-                                                          [NEWS_REPLACED] = on_replaced,
-                                                          [NEWS_REFUSED] = on_over,
-                                                          [NEWS_CLOSED] = on_over},
-                                                   .free = free_members};
-
-static struct members *members_of(zkl_session *s)
-{
-    struct members *found = (struct members *)participant_find(s, &participant);
-
-    if (!found) {
-        found = g_new0(struct members, 1);
-        found->had = g_array_new(FALSE, FALSE, sizeof(int64_t));
-        participant_add(s, &found->participant, &participant);
-        note_session(found);
-    }
-    return found;
-}
-
-bool member_had(const zkl_member *m, int64_t session_id)
-{
-    const GArray *had = members_of(m->session)->had;
-
-    for (guint i = 0; i < had->len; i++)
-        if (g_array_index(had, int64_t, i) == session_id)
-            return session_id != m->session->id;
-    return false;
-}
-
 /* ---- steps ---- */
 
 static void publish(zkl_member *m)
@@ -178,19 +45,24 @@ static void publish(zkl_member *m)
     standing_set(&m->standing, state, m->session->proofs.deadline);
 }
 
-static void begin_next(zkl_session *s, const char *node);
+static void begin(zkl_member *m)
+{
+    member_happens(m, (struct member_event){.kind = MEMBER_EV_BEGIN});
+}
 
 static void retire(zkl_member *m)
 {
     zkl_session *s = m->session;
+    zkl_member *next;
 
     m->left = true;
     publish(m);
-    g_queue_unlink(&members_of(s)->list, &m->link);
+    members_remove(m);
     member_tell_left(m);
     s->orphans -= m->orphan;
-    if (!s->closing)
-        begin_next(s, m->node);
+    next = members_find(s, m->node);
+    if (next && !s->closing)
+        begin(next);
     incarnation_retired(s);
     member_unref(m); /* the list's */
 }
@@ -234,28 +106,6 @@ uint32_t member_next_generation(const zkl_member *m)
 }
 
 /* ---- the handle ---- */
-
-static void begin(zkl_member *m)
-{
-    member_happens(m, (struct member_event){.kind = MEMBER_EV_BEGIN});
-}
-
-/* The first of the session with that node; NULL: there is none. */
-static zkl_member *find(zkl_session *s, const char *node)
-{
-    for (GList *l = members_of(s)->list.head; l; l = l->next)
-        if (strcmp(((zkl_member *)l->data)->node, node) == 0)
-            return l->data;
-    return NULL;
-}
-
-static void begin_next(zkl_session *s, const char *node)
-{
-    zkl_member *next = find(s, node);
-
-    if (next)
-        begin(next);
-}
 
 static const char *check_id(const char *id)
 {
@@ -324,13 +174,12 @@ static int enter(zkl_member *m)
 
     if (s->closing)
         return error_set(ZKL_ECLOSED, NULL, "the session was closed");
-    struct members *all = members_of(s);
-    const zkl_member *before = find(s, m->node);
-    for (GList *l = all->list.head; l; l = l->next)
-        if (strcmp(((zkl_member *)l->data)->node, m->node) == 0 && !((zkl_member *)l->data)->left)
+    const zkl_member *before = members_find(s, m->node);
+    for (const zkl_member *i = before; i; i = i->behind)
+        if (!i->left)
             return error_set(ZKL_EBUSY, path, "%s: a member of this session has this id", path);
     member_ref(m);
-    g_queue_push_tail_link(&all->list, &m->link);
+    members_add(m);
     if (s->refused) {
         member_happens(m, (struct member_event){.kind = MEMBER_EV_STOP});
         return 0;

@@ -23,9 +23,10 @@ struct zkl_member {
     struct member machine;
     struct standing standing;
     _Atomic uint64_t token;
-    GList link;  /* in those of the session that are not over */
-    bool left;   /* or is to */
-    bool joined; /* once at least */
+    GList link;         /* in those of the session that are not over */
+    zkl_member *behind; /* of them, with the same node: the next; NULL: none */
+    bool left;          /* or is to */
+    bool joined;        /* once at least */
     bool suspect;
     bool orphan; /* its node stands, and cannot be deleted */
     GBytes *data;
@@ -51,9 +52,6 @@ uint32_t member_next_generation(const zkl_member *m);
 
 /* NULL, or what is wrong with them. */
 const char *member_check_data(const void *data, size_t size, zkl_member_layout layout);
-
-/* Whether that session is a former one of the member's own. */
-bool member_had(const zkl_member *m, int64_t session_id);
 
 /* ---- member_calls.c ---- */
 

@@ -3,6 +3,7 @@
 #include "lib/base/log.h"
 #include "lib/session/parents.h"
 #include "member.h"
+#include "member_session.h"
 
 static char *mark_path(const zkl_member *m, uint64_t czxid)
 {

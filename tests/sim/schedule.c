@@ -2,6 +2,7 @@
 
 #include "foreign_node.h"
 #include "lib/lock/contender.h"
+#include "lib/member/member_session.h"
 #include "permits.h"
 #include "recipes/head_hint.h"
 #include "roles.h"
@@ -217,6 +218,7 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
 
     draw_lacks(&config, seed);
     contender_long_queue = seed % 2 ? LONG_ALREADY : LONG_QUEUE;
+    members_many = seed / 2 % 2 ? 0 : MEMBERS_MANY;
     roles->stage = stage_new(random, config, trace);
     draw_roles(roles, &config);
     member_draw(roles, seed);

@@ -96,6 +96,7 @@ int main(int argc, char **argv)
         &double_leave_suite,
         &group_suite,
         &members_watch_suite,
+        &member_session_suite,
         &shards_suite,
         &shards_plan_suite,
         &member_suite,

@@ -96,6 +96,7 @@ extern const struct test_suite double_enter_suite;
 extern const struct test_suite double_leave_suite;
 extern const struct test_suite group_suite;
 extern const struct test_suite members_watch_suite;
+extern const struct test_suite member_session_suite;
 extern const struct test_suite shards_suite;
 extern const struct test_suite shards_plan_suite;
 extern const struct test_suite member_suite;

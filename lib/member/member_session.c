@@ -1,0 +1,206 @@
+/* All members of a session that are not over: what they hear of it, who has the same node. */
+#include "member_session.h"
+
+#include "lib/session/participant.h"
+#include "member.h"
+
+enum { FORMER_MAX = 64 };
+
+/* By which part of a session timeout the deadlines of many may be early. */
+enum { EARLY_PART = 64 };
+
+unsigned members_many = MEMBERS_MANY;
+
+struct members {
+    struct participant participant;
+    GQueue list;       /* of zkl_member */
+    GHashTable *nodes; /* node -> the first that has it, and others behind that one; no parties' */
+    GArray *had;       /* of int64_t: the ids of the present session and of those before */
+    bool suspect;      /* some are, until there is a proof */
+    int64_t shown;     /* all that are in show that deadline, or a later one; CLOCK_BOOTTIME ns */
+};
+
+static void note_session(struct members *all)
+{
+    const int64_t id = all->participant.session->id;
+
+    if (id == 0 || (all->had->len > 0 && g_array_index(all->had, int64_t, all->had->len - 1) == id))
+        return;
+    if (all->had->len == FORMER_MAX)
+        g_array_remove_index(all->had, 0);
+    g_array_append_val(all->had, id);
+}
+
+static bool is_busy(const struct participant *p)
+{
+    return ((const struct members *)p)->list.length > 0;
+}
+
+/* Without a deadline ahead others may see it gone already: nothing keeps the session then. */
+static bool holds(const struct participant *p)
+{
+    if (!proofs_valid(&p->session->proofs, clock_now()))
+        return false;
+    for (const GList *l = ((const struct members *)p)->list.head; l; l = l->next)
+        if (((const zkl_member *)l->data)->machine.state == MEMBER_IN)
+            return true;
+    return false;
+}
+
+/* Stepping one may end others: each is held until its turn. */
+static void step_all(struct participant *p, enum member_event_kind kind)
+{
+    const GQueue *list = &((struct members *)p)->list;
+    guint n = 0, count = list->length;
+    zkl_member **all = g_new(zkl_member *, count);
+
+    ((struct members *)p)->shown = p->session->proofs.deadline.boot;
+    for (GList *l = list->head; l; l = l->next) {
+        all[n] = l->data;
+        member_ref(all[n++]);
+    }
+    for (n = 0; n < count; n++) {
+        member_happens(all[n], (struct member_event){.kind = kind});
+        member_unref(all[n]);
+    }
+    g_free(all);
+}
+
+static void set_suspect(struct participant *p, bool suspect)
+{
+    for (GList *l = ((struct members *)p)->list.head; l; l = l->next)
+        ((zkl_member *)l->data)->suspect = suspect;
+}
+
+static void on_up(struct participant *p)
+{
+    note_session((struct members *)p);
+}
+
+static void on_deadline(struct participant *p)
+{
+    step_all(p, MEMBER_EV_STANDING);
+}
+
+/* Where a server stands alone each write that it answers is a proof, and a thousand members that
+ * join would each be stepped a thousand times. So many show a deadline that is a little too early,
+ * until it has moved by more. */
+static bool is_worth_showing(const struct members *all)
+{
+    const zkl_session *s = all->participant.session;
+
+    return all->suspect || all->list.length < members_many ||
+           s->proofs.deadline.boot - all->shown >= s->timeout_ms * CLOCK_MS / EARLY_PART;
+}
+
+static void on_proved(struct participant *p)
+{
+    struct members *all = (struct members *)p;
+
+    if (!is_worth_showing(all))
+        return;
+    all->suspect = false;
+    set_suspect(p, false);
+    step_all(p, MEMBER_EV_STANDING);
+}
+
+static void on_suspect(struct participant *p)
+{
+    set_suspect(p, true);
+    step_all(p, MEMBER_EV_STANDING);
+    ((struct members *)p)->suspect = true;
+}
+
+static void on_replaced(struct participant *p)
+{
+    set_suspect(p, false);
+    step_all(p, MEMBER_EV_REPLACED);
+}
+
+static void on_over(struct participant *p)
+{
+    step_all(p, MEMBER_EV_STOP);
+}
+
+static void free_members(struct participant *p)
+{
+    g_array_unref(((struct members *)p)->had);
+    g_hash_table_unref(((struct members *)p)->nodes);
+    g_free((struct members *)p);
+}
+
+static const struct participant_ops participant = {.is_busy = is_busy,
+                                                   .holds = holds,
+                                                   .on = {[NEWS_UP] = on_up,
+                                                          [NEWS_PROVED] = on_proved,
+                                                          [NEWS_DEADLINE] = on_deadline,
+                                                          [NEWS_SUSPECT] = on_suspect,
+                                                          [NEWS_LAPSED] = on_deadline,
+                                                          [NEWS_REPLACED] = on_replaced,
+                                                          [NEWS_REFUSED] = on_over,
+                                                          [NEWS_CLOSED] = on_over},
+                                                   .free = free_members};
+
+static struct members *members_of(zkl_session *s)
+{
+    struct members *found = (struct members *)participant_find(s, &participant);
+
+    if (!found) {
+        found = g_new0(struct members, 1);
+        found->had = g_array_new(FALSE, FALSE, sizeof(int64_t));
+        found->nodes = g_hash_table_new(g_str_hash, g_str_equal);
+        found->shown = s->proofs.deadline.boot;
+        participant_add(s, &found->participant, &participant);
+        note_session(found);
+    }
+    return found;
+}
+
+bool member_had(const zkl_member *m, int64_t session_id)
+{
+    const GArray *had = members_of(m->session)->had;
+
+    for (guint i = 0; i < had->len; i++)
+        if (g_array_index(had, int64_t, i) == session_id)
+            return session_id != m->session->id;
+    return false;
+}
+
+/* ---- who has a node ---- */
+
+zkl_member *members_find(zkl_session *s, const char *node)
+{
+    return g_hash_table_lookup(members_of(s)->nodes, node);
+}
+
+void members_add(zkl_member *m)
+{
+    struct members *all = members_of(m->session);
+    zkl_member *last = members_find(m->session, m->node);
+
+    g_queue_push_tail_link(&all->list, &m->link);
+    while (last && last->behind)
+        last = last->behind;
+    if (last)
+        last->behind = m;
+    else if (m->options.layout == ZKL_MEMBER_GROUP)
+        g_hash_table_insert(all->nodes, m->node, m);
+}
+
+void members_remove(zkl_member *m)
+{
+    struct members *all = members_of(m->session);
+    zkl_member *before = members_find(m->session, m->node);
+
+    g_queue_unlink(&all->list, &m->link);
+    if (before == m) {
+        g_hash_table_remove(all->nodes, m->node);
+        if (m->behind)
+            g_hash_table_insert(all->nodes, m->behind->node, m->behind);
+        return;
+    }
+    while (before && before->behind != m)
+        before = before->behind;
+    if (before)
+        before->behind = m->behind;
+}

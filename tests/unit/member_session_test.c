@@ -1,0 +1,134 @@
+/* The members of one session: what each answer costs all of them, and who has an id in turn. */
+#include "by_hand.h"
+#include "lib/member/member_session.h"
+#include "suites.h"
+
+#define GROUP "/root/g"
+
+enum { STEP_MS = 50 };
+
+static zkl_member *join(zkl_session *s, const char *id)
+{
+    zkl_member *m = NULL;
+
+    REQUIRE(zkl_member_join(&m, s, "/g", id, NULL, 0, NULL) == 0);
+    return m;
+}
+
+static void create(const char *node, uint64_t czxid)
+{
+    ANSWER(STORE_CREATE, node, .rc = STORE_OK, .czxid = czxid);
+}
+
+/* The server answers the create of another member, which was sent just now. */
+static zkl_member *prove(zkl_session *s, const char *id, uint64_t czxid)
+{
+    char *node = g_strconcat(GROUP "/", id, NULL);
+    zkl_member *m = join(s, id);
+
+    create(node, czxid);
+    g_free(node);
+    return m;
+}
+
+/* Each write that a server answers which stands alone is a proof. Of few members each shows its
+ * deadline at once; of many it may be early by a part of the session timeout. */
+static void play_proofs(bool many)
+{
+    zkl_session *s = hand_session();
+    zkl_member *members[4];
+
+    members_many = many ? 2 : MEMBERS_MANY;
+    hand_stand_alone(s);
+    members[0] = prove(s, "a", 5);
+    const int64_t most = zkl_member_remaining_ms(members[0]);
+    CHECK(most > 0);
+    hand_pass(s, STEP_MS);
+    members[1] = prove(s, "b", 6);
+    CHECK_INT(zkl_member_remaining_ms(members[1]), most);
+    CHECK_INT(zkl_member_remaining_ms(members[0]), many ? most - STEP_MS : most);
+    hand_pass(s, FAKE_TIMEOUT_MS / 64);
+    members[2] = prove(s, "c", 7);
+    CHECK_INT(zkl_member_remaining_ms(members[0]), most);
+    CHECK_INT(zkl_member_remaining_ms(members[1]), most);
+    hand_pass(s, STEP_MS);
+    members[3] = prove(s, "d", 8);
+    CHECK_INT(zkl_member_remaining_ms(members[0]), many ? most - STEP_MS : most);
+    /* Whoever is in doubt hears at once that it is in doubt no more. */
+    fake_event(STORE_EV_DOWN);
+    CHECK_INT(zkl_member_state(members[0]), ZKL_SUSPECT);
+    hand_pass(s, STEP_MS);
+    fake_event(STORE_EV_UP);
+    hand_stand_alone(s);
+    for (int i = 0; i < 4; i++) {
+        CHECK_INT(zkl_member_state(members[i]), ZKL_HELD);
+        zkl_member_free(members[i]);
+    }
+    hand_close(s);
+    members_many = MEMBERS_MANY;
+}
+
+static void each_proof_moves_the_deadlines_of_few(void)
+{
+    play_proofs(false);
+}
+
+static void deadlines_of_many_may_be_early(void)
+{
+    play_proofs(true);
+}
+
+/* Who joins afterwards has nothing to do with it. */
+static void doubt_is_over_for_all(void)
+{
+    zkl_session *s = hand_session();
+
+    members_many = 0;
+    hand_stand_alone(s);
+    zkl_member *m = join(s, "a");
+    hand_pass_proved(s, 0);
+    fake_event(STORE_EV_DOWN);
+    hand_pass(s, STEP_MS);
+    fake_event(STORE_EV_UP);
+    hand_stand_alone(s);
+    create(GROUP "/a", 5);
+    CHECK_INT(zkl_member_state(m), ZKL_HELD);
+    zkl_member_free(m);
+    hand_close(s);
+    members_many = MEMBERS_MANY;
+}
+
+/* One behind the other, and who has left while it waited is passed by. */
+static void members_of_one_id_take_turns(void)
+{
+    zkl_session *s = hand_session();
+    zkl_member *first = join(s, "a"), *next = NULL;
+
+    CHECK_INT(zkl_member_join(&next, s, "/g", "a", NULL, 0, NULL), ZKL_EBUSY);
+    create(GROUP "/a", 5);
+    zkl_member_free(first);
+    zkl_member_free(join(s, "a"));
+    zkl_member *last = join(s, "a");
+    zkl_member *other = join(s, "b");
+    CHECK_INT(zkl_member_join(&next, s, "/g", "a", NULL, 0, NULL), ZKL_EBUSY);
+    CHECK(!fake_is_asked(STORE_CREATE, GROUP "/a"));
+    create(GROUP "/b", 6);
+    create(GROUP "-__owners__/a", 7);
+    REQUIRE(fake_is_asked(STORE_MULTI, GROUP "/a"));
+    CHECK(!fake_is_asked(STORE_CREATE, GROUP "/a"));
+    ANSWER(STORE_MULTI, GROUP "/a", .rc = STORE_OK);
+    create(GROUP "/a", 8);
+    CHECK_INT(zkl_member_token(last), 8);
+    zkl_member_free(last);
+    zkl_member_free(other);
+    hand_close(s);
+}
+
+static const struct test_case cases[] = {
+    {"each_proof_moves_the_deadlines_of_few", each_proof_moves_the_deadlines_of_few},
+    {"deadlines_of_many_may_be_early", deadlines_of_many_may_be_early},
+    {"doubt_is_over_for_all", doubt_is_over_for_all},
+    {"members_of_one_id_take_turns", members_of_one_id_take_turns},
+    {NULL, NULL},
+};
+const struct test_suite member_session_suite = {"member_session", NULL, NULL, cases};
