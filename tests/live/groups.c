@@ -366,7 +366,6 @@ static void judge(void)
 static void under_faults(void)
 {
     const struct zk_server_options options = {.tick_ms = TICK_MS};
-    GRand *rand = g_rand_new_with_seed(campaign.seed);
     int lives = 0;
 
     REQUIRE((server = zk_server_start(&options)) != NULL);
@@ -378,8 +377,8 @@ static void under_faults(void)
     }
     const int64_t end = g_get_monotonic_time() + campaign.seconds * G_USEC_PER_SEC;
     while (g_get_monotonic_time() < end) {
-        disturb(rand);
-        g_usleep((gulong)g_rand_int_range(rand, 20000, 250000));
+        disturb(campaign.rand);
+        g_usleep((gulong)g_rand_int_range(campaign.rand, 20000, 250000));
     }
     for (int w = 0; w < WORKERS; w++)
         proxy_heal(workers[w].proxy);
@@ -403,7 +402,6 @@ static void under_faults(void)
     raw_close(admin);
     zk_server_stop(server);
     scratch_remove(&scratch);
-    g_rand_free(rand);
 }
 
 int main(int argc, char **argv)

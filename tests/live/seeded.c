@@ -27,7 +27,9 @@ int seeded_main(struct seeded *s, int argc, char **argv, const char *suite,
     }
     char *path = g_file_read_link("/proc/self/exe", NULL);
     s->self = path;
+    s->rand = g_rand_new_with_seed(s->seed);
     int status = runner_main(1, none, suites);
+    g_rand_free(s->rand);
     g_free(path);
     return status;
 }

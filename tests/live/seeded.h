@@ -10,6 +10,7 @@ struct seeded {
     int seconds; /* the default, then what is asked for */
     guint32 seed;
     const char *self; /* the path of this program, while the test runs */
+    GRand *rand;      /* of the seed, while it runs: a failure ends it anywhere */
 };
 
 /* Runs the test, which is skipped without a server; the exit status. */

@@ -64,11 +64,11 @@ static void start(struct host *h)
                                 NULL};
 
     h->pid = process_spawn(&(struct process_options){.argv = argv, .log = log, .input = -1});
-    REQUIRE(h->pid > 0);
-    h->ends = false;
     g_free(timeout);
     g_free(count);
     g_free(log);
+    REQUIRE(h->pid > 0);
+    h->ends = false;
 }
 
 /* The member's process, which is the first one, and one for each shard. */
@@ -204,10 +204,12 @@ static bool is_with_owner(int shard, const struct host *but)
 static void judge(void)
 {
     char *text = overlaps(scratch.path);
+    const bool overlap = text != NULL;
 
-    if (text)
+    if (overlap)
         runner_fail(__FILE__, __LINE__, "overlaps:\n%s", text);
-    REQUIRE(!text);
+    g_free(text);
+    REQUIRE(!overlap);
 }
 
 static void wait_settled(const struct host *but)
@@ -246,13 +248,12 @@ static void begin(void)
 
 static void under_faults(void)
 {
-    GRand *rand = g_rand_new_with_seed(campaign.seed);
     const int64_t end = g_get_monotonic_time() + campaign.seconds * G_USEC_PER_SEC;
     int begun, moves;
 
     while (g_get_monotonic_time() < end) {
-        disturb(rand);
-        g_usleep((gulong)g_rand_int_range(rand, 20000, 400000));
+        disturb(campaign.rand);
+        g_usleep((gulong)g_rand_int_range(campaign.rand, 20000, 400000));
     }
     kill_member_of_stopped();
     heal_all();
@@ -260,7 +261,6 @@ static void under_faults(void)
     moves = count_moves(scratch.path, SHARDS, &begun);
     CHECK(moves > 0);
     printf("seed %u: %d commands, %d moves under faults\n", campaign.seed, begun, moves);
-    g_rand_free(rand);
 }
 
 /* One host less, or one more: what it owns moves, and nothing else. */
