@@ -37,6 +37,8 @@ static int parse(struct command_line *l)
          "End the --on-lost command after SECS (30)", "SECS"},
         {"status-fd", 0, 0, G_OPTION_ARG_FILENAME, &raw->status_fd,
          "Write a line for each change to descriptor N", "N"},
+        {"metrics-file", 0, 0, G_OPTION_ARG_FILENAME, &l->options->metrics_file,
+         "Write metrics for Prometheus' node exporter to FILE", "FILE"},
         {"parents", 0, 0, G_OPTION_ARG_FILENAME, &raw->parents,
          "Create missing parents as: container or persistent", "KIND"},
         G_OPTION_ENTRY_NULL};

@@ -71,7 +71,7 @@ static bool wants_more(const struct elect_options *o, const struct raw_options *
 {
     return o->once || o->election.priority != 0 || raw->yield || raw->min_term || raw->max_term ||
            common->nonblock || common->timeout || common->grace || common->on_suspect ||
-           common->on_lost || common->status_fd || common->parents ||
+           common->on_lost || common->status_fd || common->parents || o->run.metrics_file ||
            o->run.conflict_status != STATUS_CONFLICT;
 }
 

@@ -132,4 +132,5 @@ void lock_options_free(struct lock_options *o)
     g_free(o->name);
     g_strfreev(o->command);
     g_strfreev(o->on_lost);
+    g_free(o->metrics_file);
 }

@@ -2,6 +2,7 @@
 #include "run.h"
 #include "closing.h"
 #include "connect.h"
+#include "metrics.h"
 #include "status_line.h"
 
 #define LOOK_EVERY_MS 1000
@@ -112,6 +113,7 @@ static int acquire(struct run *t)
     if (t->settings->verbose)
         say("%s: queueing", t->options->path);
     status_line(t->options->status_fd, "waiting");
+    t->metrics = metrics_begin(t->options->metrics_file, t->options->path, t->session);
     a->events = t->events;
     if (t->ops->seek(t->self, t->options->timeout_ms, a) != 0)
         return last_failure(t->options->path);
@@ -159,6 +161,7 @@ static int run_steps(struct run *t)
         status = steps[i](t);
     if (status == STATUS_SIGNAL + SIGCHLD && !t->hold)
         status = fail(STATUS_INTERNAL, "%s: the guard is dead", t->options->path);
+    metrics_end(t->metrics);
     closing_close(t->session, t->hold ? PATIENCE_HOLDER_MS : CLOSING_PATIENCE_MS);
     if (t->hold && hold_kept(t->hold))
         status_line(t->options->status_fd, "released");

@@ -48,6 +48,7 @@ struct run {
     void *self;
 
     zkl_session *session;
+    struct metrics *metrics; /* of it; NULL: none */
     struct attempt attempt;
     struct hold_options hold_options;
     struct guard guard;

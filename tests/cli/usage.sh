@@ -164,7 +164,7 @@ for look in --listen --leader; do
 done
 # What they would not obey is not taken either.
 for option in -n -w1 -w=nan -E7 --grace=soon --grace=1 --on-suspect=term --on-lost=x --status-fd=1 --parents=twigs \
-    --once --priority=1 --yield --min-term=1 --max-term=x; do
+    --metrics-file=x --once --priority=1 --yield --min-term=1 --max-term=x; do
     for look in --listen --leader; do
         refused "$look and $option" 64 "$look: .*--layout and --json" elect $option $look /a
         refused "$look PATH $option" 64 "$look: .*--layout and --json" elect $look /a $option

@@ -1,0 +1,195 @@
+#include "metrics.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EVERY_MS = 5000, LAST_MS = 500 };
+
+/* Left to the thread where that hangs. */
+struct metrics {
+    char *file, *temporary, *path;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    zkl_session *session; /* NULL: about to be closed */
+    char *last;           /* what is to be written then */
+    bool told;            /* of a failure */
+    bool written;         /* the last, or it failed */
+    int users;            /* the thread, and who waits for it */
+};
+
+static void metrics_unref(struct metrics *m)
+{
+    pthread_mutex_lock(&m->lock);
+    const bool last = --m->users == 0;
+    pthread_mutex_unlock(&m->lock);
+    if (!last)
+        return;
+    pthread_mutex_destroy(&m->lock);
+    pthread_cond_destroy(&m->changed);
+    g_free(m->file);
+    g_free(m->temporary);
+    g_free(m->path);
+    g_free(m->last);
+    g_free(m);
+}
+
+static char *render(const struct metrics *m)
+{
+    const zkl_label label = {"path", m->path};
+    zkl_stats stats = ZKL_STATS_INIT;
+
+    if (zkl_session_stats(m->session, &stats) != 0)
+        return g_strdup("");
+    const size_t size = (size_t)zkl_stats_prometheus(&stats, &label, 1, NULL, 0) + 1;
+    char *text = g_malloc(size);
+    zkl_stats_prometheus(&stats, &label, 1, text, size);
+    return text;
+}
+
+static bool write_all(int fd, const char *text)
+{
+    size_t left = strlen(text);
+
+    while (left > 0) {
+        const ssize_t written = write(fd, text, left);
+        if (written < 0 && errno != EINTR)
+            return false;
+        if (written > 0) {
+            text += written;
+            left -= (size_t)written;
+        }
+    }
+    return true;
+}
+
+/* In one step for its reader. A reader of another user, as the node exporter is, may read it. */
+static bool replace(const struct metrics *m, const char *text)
+{
+    const int fd = open(m->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+
+    if (fd < 0)
+        return false;
+    const bool written = write_all(fd, text);
+    if (close(fd) == 0 && written && rename(m->temporary, m->file) == 0)
+        return true;
+    const int error = errno;
+    unlink(m->temporary);
+    errno = error;
+    return false;
+}
+
+/* Without the lock. One message is enough, since nothing else depends on the file. */
+static void write_text(struct metrics *m, const char *text)
+{
+    if (replace(m, text)) {
+        m->told = false;
+        return;
+    }
+    if (!m->told)
+        say("--metrics-file: %s: %s", m->file, g_strerror(errno));
+    m->told = true;
+}
+
+static struct timespec after_ms(int64_t ms)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += (time_t)(ms / 1000) + (t.tv_nsec + ms % 1000 * 1000000) / 1000000000;
+    t.tv_nsec = (t.tv_nsec + ms % 1000 * 1000000) % 1000000000;
+    return t;
+}
+
+/* With the lock held; false when the time is over. */
+static bool wait_until(struct metrics *m, const struct timespec *until)
+{
+    return pthread_cond_timedwait(&m->changed, &m->lock, until) != ETIMEDOUT;
+}
+
+static void *keep_writing(void *data)
+{
+    struct metrics *m = data;
+
+    pthread_mutex_lock(&m->lock);
+    while (m->session) {
+        const struct timespec until = after_ms(EVERY_MS);
+        char *text = render(m);
+        pthread_mutex_unlock(&m->lock);
+        write_text(m, text);
+        g_free(text);
+        pthread_mutex_lock(&m->lock);
+        while (m->session && wait_until(m, &until))
+            continue;
+    }
+    pthread_mutex_unlock(&m->lock);
+    write_text(m, m->last);
+    pthread_mutex_lock(&m->lock);
+    m->written = true;
+    pthread_cond_broadcast(&m->changed);
+    pthread_mutex_unlock(&m->lock);
+    metrics_unref(m);
+    return NULL;
+}
+
+/* No signal is for this thread. */
+static bool start(struct metrics *m)
+{
+    pthread_t thread;
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int error = pthread_create(&thread, NULL, keep_writing, m);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error == 0)
+        pthread_detach(thread);
+    return error == 0;
+}
+
+struct metrics *metrics_begin(const char *file, const char *path, zkl_session *session)
+{
+    pthread_condattr_t attr;
+
+    if (!file)
+        return NULL;
+    struct metrics *m = g_new0(struct metrics, 1);
+    m->file = g_strdup(file);
+    m->temporary = g_strdup_printf("%s.%d", file, (int)getpid());
+    m->path = g_strdup(path);
+    m->session = session;
+    m->users = 2;
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&m->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    if (start(m))
+        return m;
+    say("--metrics-file: the system refuses a thread");
+    m->users = 1;
+    metrics_unref(m);
+    return NULL;
+}
+
+void metrics_end(struct metrics *m)
+{
+    const struct timespec until = after_ms(LAST_MS);
+
+    if (!m)
+        return;
+    pthread_mutex_lock(&m->lock);
+    m->last = render(m);
+    m->session = NULL;
+    pthread_cond_broadcast(&m->changed);
+    while (!m->written && wait_until(m, &until))
+        continue;
+    pthread_mutex_unlock(&m->lock);
+    metrics_unref(m);
+}

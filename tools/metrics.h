@@ -1,0 +1,18 @@
+/* --metrics-file: the numbers of the session, for the textfile collector of Prometheus' node
+ * exporter. A thread of its own writes them, which nothing waits for but a moment at the end: a
+ * file system that hangs or is full does not harm the lock. */
+#ifndef ZKL_TOOLS_METRICS_H
+#define ZKL_TOOLS_METRICS_H
+
+#include <zkl.h>
+
+struct metrics;
+
+/* Writes to file now, and again every few seconds; path becomes a label. The session must live
+ * until metrics_end(). file NULL: NULL is returned, and nothing done. */
+struct metrics *metrics_begin(const char *file, const char *path, zkl_session *session);
+
+/* Writes what there is a last time. NULL is ignored. */
+void metrics_end(struct metrics *m);
+
+#endif
