@@ -37,10 +37,12 @@ typedef struct zkl_stats {
     uint64_t failed_other;           /* another error */
     zkl_histogram wait;              /* from the call to the grant */
     zkl_histogram hold;              /* from the grant to its end */
-    uint64_t lost_deadline;          /* grants lost: the deadline passed */
-    uint64_t lost_expired;           /* the ZooKeeper session ended, for whatever reason */
-    uint64_t lost_deleted;           /* the node was deleted */
-    uint64_t lost_closed;            /* the session was closed */
+    uint64_t lost_deadline;          /* grants lost, because of ZKL_LOSS_DEADLINE */
+    uint64_t lost_expired;           /* ZKL_LOSS_EXPIRED */
+    uint64_t lost_deleted;           /* ZKL_LOSS_DELETED */
+    uint64_t lost_closed;            /* ZKL_LOSS_CLOSED */
+    uint64_t lost_replaced;          /* ZKL_LOSS_REPLACED */
+    uint64_t lost_refused;           /* ZKL_LOSS_REFUSED */
 
     /* The connection. */
     uint64_t sessions;       /* ZooKeeper sessions that were made */
@@ -70,7 +72,8 @@ typedef struct zkl_stats {
 
 #define ZKL_STATS_INIT                                                                             \
     {                                                                                              \
-        .size = sizeof(zkl_stats)                                                                  \
+        sizeof(zkl_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, {0}}, {0, 0, {0}}, 0, 0, 0, 0, 0, 0,  \
+            0, 0, 0, 0, {0, 0, {0}}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                               \
     }
 
 /* A label of a metric. Since 0.1. */

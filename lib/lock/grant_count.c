@@ -23,20 +23,36 @@ void grant_ended(zkl_grant *g, int64_t now)
     g->since = 0;
 }
 
-/* All that is known of why. */
-static uint64_t *losses_like(const zkl_grant *g)
+static void count_loss(zkl_stats *stats, zkl_loss loss)
 {
-    zkl_session *s = g->session;
-
-    return s->closing                               ? &s->stats.lost_closed
-           : g->session_id != s->id                 ? &s->stats.lost_expired
-           : !proofs_valid(&s->proofs, clock_now()) ? &s->stats.lost_deadline
-                                                    : &s->stats.lost_deleted;
+    switch (loss) {
+    case ZKL_LOSS_NONE:
+    case ZKL_LOSS_FORKED: /* neither is a loss of ours */
+        break;
+    case ZKL_LOSS_DEADLINE:
+        stats->lost_deadline++;
+        break;
+    case ZKL_LOSS_EXPIRED:
+        stats->lost_expired++;
+        break;
+    case ZKL_LOSS_DELETED:
+        stats->lost_deleted++;
+        break;
+    case ZKL_LOSS_CLOSED:
+        stats->lost_closed++;
+        break;
+    case ZKL_LOSS_REPLACED:
+        stats->lost_replaced++;
+        break;
+    case ZKL_LOSS_REFUSED:
+        stats->lost_refused++;
+        break;
+    }
 }
 
 void grant_count_loss(zkl_grant *g)
 {
     if (g->since != 0)
-        ++*losses_like(g);
+        count_loss(&g->session->stats, zkl_grant_loss(g));
     grant_ended(g, clock_boot());
 }

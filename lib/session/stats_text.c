@@ -43,6 +43,8 @@ static const struct sample samples[] = {
     LOST(expired),
     LOST(deleted),
     LOST(closed),
+    LOST(replaced),
+    LOST(refused),
     SAMPLE(COUNTER, sessions, "sessions_total", "", "ZooKeeper sessions made."),
     SAMPLE(COUNTER, connections, "connections_total", "", "Connections made."),
     SAMPLE(COUNTER, disconnections, "disconnections_total", "", "Connections lost."),

@@ -109,6 +109,11 @@ static void delete_node(void)
     ANSWER(STORE_GET, a.node, .rc = STORE_NONODE);
 }
 
+static void refuse_credentials(void)
+{
+    fake_event(STORE_EV_AUTH);
+}
+
 static void losses_are_told_apart(void)
 {
     static const struct {
@@ -116,14 +121,17 @@ static void losses_are_told_apart(void)
         size_t counter;
     } ways[] = {{end_session, offsetof(zkl_stats, lost_expired)},
                 {let_time_pass, offsetof(zkl_stats, lost_deadline)},
-                {delete_node, offsetof(zkl_stats, lost_deleted)}};
+                {delete_node, offsetof(zkl_stats, lost_deleted)},
+                {refuse_credentials, offsetof(zkl_stats, lost_refused)}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(ways); i++) {
         start();
         hand_hold(&a, s);
         ways[i].lose();
         const zkl_stats now = stats();
-        CHECK_INT(now.lost_expired + now.lost_deadline + now.lost_deleted + now.lost_closed, 1);
+        CHECK_INT(now.lost_expired + now.lost_deadline + now.lost_deleted + now.lost_closed +
+                      now.lost_replaced + now.lost_refused,
+                  1);
         CHECK_INT(*(const uint64_t *)(const void *)((const char *)&now + ways[i].counter), 1);
         CHECK_INT(now.held, 0);
         CHECK_INT(now.hold.count, 1);
