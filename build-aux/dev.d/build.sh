@@ -60,10 +60,10 @@ configure_build() { # NAME
 }
 
 # Tests that mostly wait gain nothing from the optimizer, which is half of a compiler's work. Those that
-# compute do; and with ASan all are compiled with it, since some warnings come from it.
+# compute do.
 unoptimized() { # NAME: what make is to evaluate
     case $1 in
-    gcc | tsan | clang) echo tests/{cli,demo,hazards,interop,live,support,torture,unit}/%.{o,lo} ": CFLAGS += -O0 -U_FORTIFY_SOURCE" ;;
+    gcc | asan | tsan | clang) echo tests/{cli,demo,hazards,interop,live,support,torture,unit}/%.{o,lo} ": CFLAGS += -O0 -U_FORTIFY_SOURCE" ;;
     esac
 }
 
