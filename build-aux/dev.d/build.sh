@@ -63,7 +63,7 @@ configure_build() { # NAME
 # compute do.
 unoptimized() { # NAME: what make is to evaluate
     case $1 in
-    gcc | asan | tsan | clang) echo tests/{cli,demo,hazards,interop,live,support,torture,unit}/%.{o,lo} ": CFLAGS += -O0 -U_FORTIFY_SOURCE" ;;
+    gcc | asan | tsan) echo tests/{cli,demo,hazards,interop,live,support,torture,unit}/%.{o,lo} ": CFLAGS += -O0 -U_FORTIFY_SOURCE" ;;
     esac
 }
 

@@ -113,7 +113,7 @@ static int by_name(const void *a, const void *b)
 
 static char **sorted(char *const *names, int count)
 {
-    char **copy = g_new0(char *, count + 1);
+    char **copy = g_new0(char *, (gsize)count + 1);
 
     for (int i = 0; i < count; i++)
         copy[i] = g_strdup(names[i]);
