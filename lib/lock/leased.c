@@ -193,7 +193,7 @@ static void decide(struct leased *l, zkl_grant *grant, const zkl_error *error)
 
     l->decided = NULL;
     timers_cancel(&l->timer);
-    g_queue_unlink(&locks_of(l->session)->local_callers, &l->callers.link);
+    local_callers_remove(locks_of(l->session), &l->callers);
     decided(l->context, grant, error);
     leased_unref(l);
 }
@@ -302,9 +302,7 @@ struct leased *leased_enter(zkl_session *s, const struct contender_spec *spec,
 
     l->decided = decided;
     l->context = context;
-    l->callers =
-        (struct local_callers){.abort = on_session_end, .context = l, .link.data = &l->callers};
-    g_queue_push_tail_link(&locks_of(s)->local_callers, &l->callers.link);
+    local_callers_add(locks_of(s), &l->callers, on_session_end, l);
     step_kind(l, LEASING_EV_BEGIN);
     return l;
 }

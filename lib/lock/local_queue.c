@@ -8,7 +8,7 @@ void local_queue_unref(struct local_queue *q)
 {
     if (--q->refs > 0)
         return;
-    g_queue_unlink(&q->all->local_callers, &q->callers.link);
+    local_callers_remove(q->all, &q->callers);
     g_free(q);
 }
 

@@ -20,8 +20,7 @@ struct local_queue *local_queue_new(zkl_session *s)
 
     q->refs = 1;
     q->all = locks_of(s);
-    q->callers = (struct local_callers){.abort = end_calls, .context = q, .link.data = &q->callers};
-    g_queue_push_tail_link(&q->all->local_callers, &q->callers.link);
+    local_callers_add(q->all, &q->callers, end_calls, q);
     return q;
 }
 

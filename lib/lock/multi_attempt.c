@@ -200,15 +200,20 @@ static void step_once(struct multi_attempt *a, const struct multi_lock_event *ev
         perform(a, ev, &actions.list[i]);
 }
 
+static void abort_callers(void *attempt, const zkl_error *why)
+{
+    multi_attempt_abort(attempt, why->code, why->text);
+}
+
 /* Whoever waits is told if the session ends: before its contenders are, which would enter again. */
 static void list_callers(struct multi_attempt *a)
 {
     const bool waits = a->machine.state == MULTI_LOCK_ACQUIRING;
 
     if (waits && !a->listed)
-        g_queue_push_tail_link(&a->all->local_callers, &a->callers.link);
+        local_callers_add(a->all, &a->callers, abort_callers, a);
     else if (!waits && a->listed)
-        g_queue_unlink(&a->all->local_callers, &a->callers.link);
+        local_callers_remove(a->all, &a->callers);
     a->listed = waits;
 }
 
@@ -249,11 +254,6 @@ static void step(struct multi_attempt *a, struct multi_lock_event ev)
 
 /* ---- what the caller does ---- */
 
-static void abort_callers(void *attempt, const zkl_error *why)
-{
-    multi_attempt_abort(attempt, why->code, why->text);
-}
-
 struct multi_attempt *multi_attempt_begin(zkl_session *s, const struct contender_spec *spec,
                                           const struct multi_path *paths, uint32_t count,
                                           contender_decided decided, void *context)
@@ -267,8 +267,6 @@ struct multi_attempt *multi_attempt_begin(zkl_session *s, const struct contender
     a->spec = *spec;
     g_ref_string_acquire(a->spec.payload);
     a->all = locks_of(s);
-    a->callers =
-        (struct local_callers){.abort = abort_callers, .context = a, .link.data = &a->callers};
     a->decided = decided;
     a->context = context;
     a->pending = g_array_new(FALSE, FALSE, sizeof(struct multi_lock_event));

@@ -118,7 +118,7 @@ static void enter(struct numbered *n);
 static void end_restart(struct numbered *n)
 {
     if (n->restarting)
-        g_queue_unlink(&locks_of(n->session)->local_callers, &n->callers.link);
+        local_callers_remove(locks_of(n->session), &n->callers);
     n->restarting = false;
     timers_cancel(&n->timer);
 }
@@ -137,9 +137,7 @@ static void on_session_end(void *context, const zkl_error *why)
 static void restart(struct numbered *n)
 {
     n->restarting = true;
-    n->callers =
-        (struct local_callers){.abort = on_session_end, .context = n, .link.data = &n->callers};
-    g_queue_push_tail_link(&locks_of(n->session)->local_callers, &n->callers.link);
+    local_callers_add(locks_of(n->session), &n->callers, on_session_end, n);
     timers_arm(n->session->timers, &n->timer, clock_now().boot, on_restart, n);
 }
 

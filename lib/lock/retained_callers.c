@@ -123,8 +123,7 @@ struct retained *retained_new(zkl_session *s, const struct contender_spec *spec,
     r->spec.retains = true;
     r->pending = g_array_new(FALSE, FALSE, sizeof(struct retain_event));
     r->idle_link.data = r;
-    r->callers = (struct local_callers){.abort = end_calls, .context = r, .link.data = &r->callers};
     r->all = locks_of(s);
-    g_queue_push_tail_link(&r->all->local_callers, &r->callers.link);
+    local_callers_add(r->all, &r->callers, end_calls, r);
     return r;
 }
