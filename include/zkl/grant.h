@@ -40,14 +40,15 @@ typedef void (*zkl_grant_fn)(zkl_grant *grant, zkl_state state, void *data);
  * Since 0.1. */
 ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
 
-/* Returns the number of nodes of the grant: one for each path of a zkl_multilock, and 1 for every
- * other kind of grant. Returns 0 for NULL. Since 0.1. */
+/* Returns the number of nodes of the grant: one for each path of a zkl_multilock, one for each
+ * permit of a semaphore in Curator's layout, and 1 for every other kind of grant. Returns 0 for
+ * NULL. Since 0.1. */
 ZKL_API size_t zkl_grant_count(const zkl_grant *g);
 
 /* Stores the fencing token of each node in tokens, in the order in which zkl_multilock_new() got
- * the paths. The first one is the token that zkl_grant_token() returns. count is the number of
- * tokens for which there is room, at least zkl_grant_count(). The tokens can be read whenever
- * zkl_grant_token() can.
+ * the paths, or in any order for permits. The first one is the token that zkl_grant_token()
+ * returns. count is the number of tokens for which there is room, at least zkl_grant_count(). The
+ * tokens can be read whenever zkl_grant_token() can.
  *
  * Returns 0; or
  *   ZKL_EINVAL: g or tokens is NULL;
@@ -125,8 +126,8 @@ ZKL_API const char *zkl_strloss(zkl_loss loss);
 ZKL_API const char *zkl_grant_node(const zkl_grant *g);
 
 /* Returns the path of the node at path i, as zkl_grant_node() does. i is the index, from 0, of a
- * path in the paths of zkl_multilock_new(). Returns NULL for NULL, and if i is not less than
- * zkl_grant_count(). Since 0.1. */
+ * path in the paths of zkl_multilock_new(), or of a permit. Returns NULL for NULL, and if i is not
+ * less than zkl_grant_count(). Since 0.1. */
 ZKL_API const char *zkl_grant_node_at(const zkl_grant *g, size_t i);
 
 /* Returns the id of the ZooKeeper session that owns the node. Returns 0 for NULL. Since 0.1. */

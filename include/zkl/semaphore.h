@@ -65,14 +65,16 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  * rising tokens therefore works only with a semaphore of one permit. zkl_grant_multi() works with
  * any number.
  *
- * In Curator's layout one call acquires one permit. Curator itself acquires several permits one
- * after the other, so two clients that each have some of their permits can wait for each other.
- * While a contender waits for a permit it holds the lock at path/locks. Calls with timeout_ms 0
- * then fail with ZKL_EBUSY, also if that contender is just acquiring a permit that is free. The
- * token of the grant is the czxid of its node in path/leases.
+ * In Curator's layout each permit is a node of its own in path/leases. The grant has a token for
+ * each node, its czxid (zkl_grant_tokens()), and is lost as soon as one node is. While a contender
+ * waits for permits it holds the lock at path/locks. Calls with timeout_ms 0 then fail with
+ * ZKL_EBUSY, also if that contender is just acquiring permits that are free. Curator itself
+ * acquires several permits one after the other. A client of Curator that has some of its permits,
+ * and a contender of zkl that waits for several with the lock, can therefore wait for each other
+ * until the time limit of one of them. Contenders of zkl never wait for each other in this way.
  *
- * permits is 1 or more; at most 1000 if permits are numbered; 1 in Curator's layout. timeout_ms: 0
- * does not wait for other contenders, ZKL_FOREVER has no limit.
+ * permits is 1 or more; at most 1000 if permits are numbered; at most 64 in Curator's layout.
+ * timeout_ms: 0 does not wait for other contenders, ZKL_FOREVER has no limit.
  *
  * Returns 0; or
  *   ZKL_EBUSY: timeout_ms is 0, and the permits are not free, or another contender is first or

@@ -6,23 +6,28 @@
 #include "lib/base/error.h"
 #include "lib/session/request.h"
 #include "locks.h"
+#include "multi_attempt.h"
 #include "recipes/leasing.h"
 #include "recipes/name.h"
+#include "release.h"
 
-/* The lock or the lease. */
+/* The lock or the lease; of several leases their whole. */
 struct part {
     struct leased *leased;
-    char *directory;             /* GRefString */
-    struct contender *contender; /* NULL: none, or decided */
-    struct contender *holder;    /* of what was granted; NULL: none, or its end was heard */
-    zkl_grant *grant;            /* ours; NULL: none */
-    bool entering;               /* in contender_enter() */
+    char *directory;               /* GRefString */
+    struct contender *contender;   /* NULL: none, or decided */
+    struct multi_attempt *several; /* instead; NULL: none, or decided */
+    struct contender *holder;      /* of what was granted; NULL: none, or its end was heard, or it
+                                      is a whole */
+    zkl_grant *grant;              /* ours; NULL: none */
+    bool entering;                 /* it may be decided before its pointer is known */
     enum leasing_event_kind granted, failed, lost;
 };
 
 struct leased {
     zkl_session *session; /* which outlives it */
     struct contender_spec spec;
+    uint32_t permits;          /* so many leases are taken */
     contender_decided decided; /* NULL: it was called */
     void *context;
     int refs; /* until it is decided, each check under way, each step */
@@ -88,6 +93,21 @@ static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
     step_kind(p->leased, p->granted);
 }
 
+/* Also when they are left: then nobody wants to know. */
+static void on_several_decided(void *context, zkl_grant *grant, const zkl_error *error)
+{
+    struct part *p = context;
+
+    if (!p->several && !p->entering)
+        return;
+    p->several = NULL;
+    p->entering = false;
+    if (error)
+        p->leased->why = *error;
+    p->grant = grant;
+    step_kind(p->leased, grant ? p->granted : p->failed);
+}
+
 /* ---- what the machine asks ---- */
 
 static void enter(struct part *p, const struct contender_spec *spec)
@@ -123,15 +143,35 @@ static void enter_lease(struct leased *l)
     enter(&l->lease, &spec);
 }
 
+/* A contender each: none of them is behind another, so that all stand while one waits. */
+static void enter_leases(struct leased *l)
+{
+    struct multi_path paths[MULTI_LOCK_PATHS];
+    struct part *p = &l->lease;
+
+    for (uint32_t i = 0; i < l->permits; i++)
+        paths[i] = (struct multi_path){.directory = p->directory, .given = i};
+    p->entering = true;
+    struct multi_attempt *several =
+        multi_attempt_begin(l->session, &l->spec, paths, l->permits, on_several_decided, p);
+    if (p->entering)
+        p->several = several;
+    p->entering = false;
+}
+
 /* Nothing of it is heard any more. */
 static void leave(struct part *p)
 {
-    struct contender *c = p->contender, *holder = p->holder;
+    struct contender *c = g_steal_pointer(&p->contender), *holder = g_steal_pointer(&p->holder);
+    struct multi_attempt *several = g_steal_pointer(&p->several);
 
-    p->contender = p->holder = NULL;
+    if (p->grant && !holder)
+        grant_give_back(p->grant);
     drop_grant(p);
     if (c)
         contender_abandon(c);
+    if (several)
+        multi_attempt_abort(several, ZKL_ECANCELED, zkl_strerror(ZKL_ECANCELED));
     if (!holder)
         return;
     contender_forget(holder);
@@ -163,13 +203,25 @@ static enum leasing_answer check(struct leased *l, const struct store_reply *rep
     return LEASING_ALONE;
 }
 
+/* Of a single one its contender tells. */
+static bool are_leases_lost(const struct leased *l, const struct store_reply *reply)
+{
+    return l->permits > 1 && l->machine.state == LEASING_CHECKING &&
+           (reply->rc == STORE_GONE || zkl_grant_state(l->lease.grant) == ZKL_LOST);
+}
+
 static void on_checked(struct request *r, const struct store_reply *reply)
 {
     struct leased *l = r->context;
+    const bool current = l->decided && r->tag == l->machine.tag;
 
-    if (reply->rc != STORE_GONE && l->decided && r->tag == l->machine.tag)
+    if (current && are_leases_lost(l, reply)) {
+        leave(&l->lease);
+        step_kind(l, LEASING_EV_LEASE_LOST);
+    } else if (current && reply->rc != STORE_GONE) {
         step(l, &(struct leasing_event){
                     .kind = LEASING_EV_CHECKED, .answer = check(l, reply), .tag = r->tag});
+    }
     leased_unref(l);
 }
 
@@ -203,8 +255,10 @@ static void give(struct leased *l)
     zkl_grant *grant = g_steal_pointer(&l->lease.grant);
     struct contender *holder = g_steal_pointer(&l->lease.holder);
 
-    contender_forget(holder);
-    contender_set_idle(holder, false);
+    if (holder) {
+        contender_forget(holder);
+        contender_set_idle(holder, false);
+    }
     decide(l, grant, NULL);
 }
 
@@ -218,7 +272,10 @@ static void perform(struct leased *l, const struct leasing_action *a)
         leave(&l->lock);
         break;
     case LEASING_ACT_LEASE:
-        enter_lease(l);
+        if (l->permits > 1)
+            enter_leases(l);
+        else
+            enter_lease(l);
         break;
     case LEASING_ACT_LEAVE:
         leave(&l->lease);
@@ -280,6 +337,8 @@ static struct leased *leased_new(zkl_session *s, const struct contender_spec *sp
     l->session = s;
     l->refs = 1;
     l->spec = *spec;
+    l->permits = (uint32_t)spec->rank;
+    l->spec.rank = 1;
     g_ref_string_acquire(l->spec.directory);
     g_ref_string_acquire(l->spec.payload);
     l->lock = (struct part){.leased = l,
@@ -303,6 +362,9 @@ struct leased *leased_enter(zkl_session *s, const struct contender_spec *spec,
     l->decided = decided;
     l->context = context;
     local_callers_add(locks_of(s), &l->callers, on_session_end, l);
-    step_kind(l, LEASING_EV_BEGIN);
+    if (spec->rank > spec->leases)
+        leased_abort(l, ZKL_ELIMIT, "more permits than the limit");
+    else
+        step_kind(l, LEASING_EV_BEGIN);
     return l;
 }

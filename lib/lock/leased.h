@@ -1,6 +1,6 @@
-/* An acquisition of a permit in the layout of Curator's InterProcessSemaphoreV2: a contender for
- * the lock below the path, and one whose node is the lease; recipes/leasing.h decides. All with the
- * monitor held. docs/design/leases.md has the argument. */
+/* An acquisition of permits in the layout of Curator's InterProcessSemaphoreV2: a contender for
+ * the lock below the path, and one for each permit, whose node is the lease; recipes/leasing.h
+ * decides. All with the monitor held. docs/design/leases.md has the argument. */
 #ifndef LIB_LEASED_H
 #define LIB_LEASED_H
 
@@ -8,8 +8,9 @@
 
 struct leased;
 
-/* As contender_enter(); spec->directory is the semaphore's path, and spec->leases its limit. The
- * grant is the lease's. */
+/* As contender_enter(); spec->directory is the semaphore's path, spec->leases its limit, and
+ * spec->rank how many permits: at most MULTI_LOCK_PATHS. The grant is the lease's, or the whole of
+ * all leases. */
 struct leased *leased_enter(zkl_session *s, const struct contender_spec *spec,
                             contender_decided decided, void *context);
 

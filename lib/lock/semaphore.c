@@ -8,6 +8,7 @@
 #include "lib/base/options.h"
 #include "lib/base/path.h"
 #include "op.h"
+#include "recipes/multi_lock.h"
 #include "semaphore_handle.h"
 
 /* So many numbers fit into a node's data, whatever they are. */
@@ -135,14 +136,14 @@ static zkl_op *start(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_acqu
 
 static int check_permits(const zkl_semaphore *m, int permits)
 {
-    const int most = m->leases > 0 ? 1 : m->numbered ? NUMBERED_MAX : INT_MAX;
+    const int most = m->leases > 0 ? MULTI_LOCK_PATHS : m->numbered ? NUMBERED_MAX : INT_MAX;
 
     if (permits > 0 && permits <= most)
         return 0;
     return error_set(ZKL_EINVAL, semaphore_path(m), "%s: permits must be 1%s", semaphore_path(m),
-                     most == 1         ? " in Curator's layout"
-                     : most == INT_MAX ? " or more"
-                                       : " to 1000");
+                     most == MULTI_LOCK_PATHS ? " to 64 in Curator's layout"
+                     : most == INT_MAX        ? " or more"
+                                              : " to 1000");
 }
 
 int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_grant **ret)

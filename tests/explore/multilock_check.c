@@ -42,16 +42,18 @@ bool multilock_is_head(const struct multilock_state *st, uint8_t client, uint32_
            multilock_nodes(st, client, place) == 1;
 }
 
-/* That its lock is lost, one who takes leases may not have heard yet. */
-static bool holds_place(const struct multilock_state *st, uint8_t client, uint8_t place)
+/* How often; several leases are at one place. That its lock is lost, one who takes leases may not
+ * have heard yet. */
+static int holds_place(const struct multilock_state *st, uint8_t client, uint8_t place)
 {
     const struct multilock_client *c = &st->c[client];
+    int held = 0;
 
-    for (uint32_t i = 0; i < c->machine.count; i++) {
-        if (multilock_place(client, i) == place && c->paths[i].place == MULTI_LOCK_HELD)
-            return !multilock_takes_leases(client) || multilock_nodes(st, client, place) > 0;
-    }
-    return false;
+    if (multilock_takes_leases(client) && multilock_nodes(st, client, place) == 0)
+        return 0;
+    for (uint32_t i = 0; i < c->machine.count; i++)
+        held += multilock_place(client, i) == place && c->paths[i].place == MULTI_LOCK_HELD;
+    return held;
 }
 
 static void check_exclusion(struct multilock_state *st)
@@ -83,13 +85,14 @@ static void check_order(struct multilock_state *st, uint8_t client)
     }
 }
 
-/* Of what is granted: with a permit the lock is given back. */
+/* Of what is granted: with permits the lock is given back. */
 static bool has_node(const struct multilock_state *st, uint8_t client, uint32_t path)
 {
     const uint8_t place = multilock_place(client, path);
 
     if (multilock_takes_leases(client))
-        return !multilock_is_counted(place) || multilock_nodes(st, client, place) > 0;
+        return !multilock_is_counted(place) ||
+               multilock_nodes(st, client, place) >= (int)st->c[client].machine.count - 1;
     return multilock_is_head(st, client, path);
 }
 
@@ -120,7 +123,7 @@ int multilock_check_end(const void *state)
     for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++) {
         const struct multilock_client *c = &st->c[i];
         if (keeps(st, i))
-            kept++;
+            kept = (uint8_t)(kept + c->machine.count - 1);
         else if (c->rounds > 0 ||
                  (c->machine.state != MULTI_LOCK_IDLE && c->machine.state != MULTI_LOCK_DONE))
             return MULTILOCK_STUCK;

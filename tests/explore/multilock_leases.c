@@ -1,5 +1,5 @@
-/* One who takes a permit in Curator's layout: the lock at its first path, a lease at its second. As
- * much of lib/lock/leased.c as matters. */
+/* One who takes permits in Curator's layout: the lock at its first path, a lease at each other one.
+ * As much of lib/lock/leased.c as matters. */
 #include "multilock.h"
 
 enum { LOCK, LEASE };
@@ -16,6 +16,27 @@ static void leave(struct multilock_state *st, uint8_t client, uint32_t path)
     multilock_leave(st, client, path);
 }
 
+static void enter_from(struct multilock_state *st, uint8_t client, uint32_t path)
+{
+    for (; path < st->c[client].machine.count; path++)
+        enter(st, client, path);
+}
+
+static void leave_from(struct multilock_state *st, uint8_t client, uint32_t path)
+{
+    for (uint32_t i = st->c[client].machine.count; i-- > path;)
+        if (st->c[client].paths[i].place != MULTI_LOCK_OUT)
+            leave(st, client, i);
+}
+
+static bool has_all(const struct multilock_client *c)
+{
+    for (uint32_t i = LEASE; i < c->machine.count; i++)
+        if (c->paths[i].place != MULTI_LOCK_HELD)
+            return false;
+    return true;
+}
+
 /* To begin again is MULTILOCK_BEGIN, too. */
 static void perform(struct multilock_state *st, uint8_t client, const struct leasing_action *a)
 {
@@ -27,10 +48,10 @@ static void perform(struct multilock_state *st, uint8_t client, const struct lea
         leave(st, client, LOCK);
         break;
     case LEASING_ACT_LEASE:
-        enter(st, client, LEASE);
+        enter_from(st, client, LEASE);
         break;
     case LEASING_ACT_LEAVE:
-        leave(st, client, LEASE);
+        leave_from(st, client, LEASE);
         break;
     case LEASING_ACT_CHECK:
         multilock_ask(st, client, WIRE_CHECK, LEASE, true);
@@ -71,7 +92,7 @@ static void on_begin(struct multilock_state *st, uint8_t client)
 static void on_release(struct multilock_state *st, uint8_t client)
 {
     st->c[client].machine.state = MULTI_LOCK_DONE;
-    leave(st, client, LEASE);
+    leave_from(st, client, LEASE);
 }
 
 static void on_waits(struct multilock_state *st, uint8_t client, uint32_t path)
@@ -82,25 +103,40 @@ static void on_waits(struct multilock_state *st, uint8_t client, uint32_t path)
 static void on_granted(struct multilock_state *st, uint8_t client, uint32_t path)
 {
     st->c[client].paths[path].place = MULTI_LOCK_HELD;
-    step(st, client, path == LOCK ? LEASING_EV_LOCKED : LEASING_EV_LEASED, LEASING_ALONE);
+    if (path == LOCK)
+        step(st, client, LEASING_EV_LOCKED, LEASING_ALONE);
+    else if (has_all(&st->c[client]))
+        step(st, client, LEASING_EV_LEASED, LEASING_ALONE);
 }
 
-/* What was granted to the user is the grant's business. */
+/* Of leases that are not admitted yet those behind it are left, and all are made anew. What was
+ * granted to the user is the grant's business, and all of it is lost. */
 static void on_lost(struct multilock_state *st, uint8_t client, uint32_t path)
 {
     struct multilock_client *c = &st->c[client];
 
     c->paths[path].place = MULTI_LOCK_OUT;
+    if (path == LOCK) {
+        step(st, client, LEASING_EV_LOCK_LOST, LEASING_ALONE);
+        return;
+    }
+    if (c->leasing.state == LEASING_LEASING) {
+        leave_from(st, client, path + 1);
+        enter_from(st, client, path);
+        return;
+    }
+    leave_from(st, client, LEASE);
     if (c->machine.state == MULTI_LOCK_HOLDING)
         c->machine.state = MULTI_LOCK_DONE;
     else
-        step(st, client, path == LOCK ? LEASING_EV_LOCK_LOST : LEASING_EV_LEASE_LOST,
-             LEASING_ALONE);
+        step(st, client, LEASING_EV_LEASE_LOST, LEASING_ALONE);
 }
 
 static void on_failed(struct multilock_state *st, uint8_t client, uint32_t path)
 {
     st->c[client].paths[path].place = MULTI_LOCK_OUT;
+    if (path > LOCK)
+        leave_from(st, client, LEASE);
     step(st, client, path == LOCK ? LEASING_EV_LOCK_FAILED : LEASING_EV_LEASE_FAILED,
          LEASING_ALONE);
 }

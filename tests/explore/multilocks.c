@@ -14,10 +14,12 @@
 #define NESTED(x, y, z) .client = {AT_ONCE(x), AT_ONCE(y), {z, &multilock_nested, false}}
 #define THREE(x, y, z) .client = {AT_ONCE(x), AT_ONCE(y), AT_ONCE(z)}
 
-#define LEASE                                                                                      \
+#define TAKES(x)                                                                                   \
     {                                                                                              \
-        "01", &multilock_leases, false                                                             \
+        x, &multilock_leases, false                                                                \
     }
+#define LEASE TAKES("01")
+#define TWO TAKES("011")
 #define KEPT                                                                                       \
     {                                                                                              \
         "01", &multilock_leases, true                                                              \
@@ -38,6 +40,8 @@ static const struct {
     {"a permit for two", {LEASES(LEASE, LEASE), .faults = 2, .limit = 1}, false},
     {"a permit for three", {LEASES(LEASE, LEASE, LEASE), .faults = 1, .limit = 1}, false},
     {"two permits, one kept", {LEASES(KEPT, LEASE, LEASE), .faults = 1, .limit = 2}, false},
+    {"two permits at once for two", {LEASES(TWO, TWO), .faults = 1, .limit = 2}, false},
+    {"three permits, two at once", {LEASES(TWO, TWO, LEASE), .faults = 0, .limit = 3}, false},
     {"two locks again", {LOCKS("01", "01"), .rounds = 2, .faults = 2}, true},
     {"two locks of three", {LOCKS("012", "012"), .rounds = 1, .faults = 2}, true},
     {"and one by one", {NESTED("01", "01", "01"), .rounds = 1, .faults = 2}, true},
@@ -45,6 +49,8 @@ static const struct {
     {"a permit for three", {LEASES(LEASE, LEASE, LEASE), .faults = 2, .limit = 1}, true},
     {"two permits for three", {LEASES(LEASE, LEASE, LEASE), .faults = 2, .limit = 2}, true},
     {"two permits, one kept", {LEASES(KEPT, LEASE, LEASE), .faults = 2, .limit = 2}, true},
+    {"two permits at once for two", {LEASES(TWO, TWO), .faults = 2, .limit = 2}, true},
+    {"three permits, two at once", {LEASES(TWO, TWO, LEASE), .faults = 1, .limit = 3}, true},
 };
 
 static uint32_t reached; /* by any search: a bit for each state of the machines */

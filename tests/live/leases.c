@@ -70,6 +70,40 @@ static void permits_are_shared(void)
     live_end(t);
 }
 
+/* Two that want the same two permits: one has both, the other none. */
+static void several_at_once(void)
+{
+    struct live *t = live_begin();
+    zkl_session *other = live_open(t, t->connect, NULL);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_LEASES),
+                  *n = semaphore_open(other, t->lock, 2, SEMAPHORE_LEASES);
+    zkl_grant *a = semaphore_acquire(m, 1), *none = NULL;
+    struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
+
+    CHECK_INT(zkl_semaphore_acquire(n, 2, 0, &none), ZKL_EBUSY);
+    LIVE_UNTIL(stands(t, 0, 1));
+    semaphore_begin(n, 2, &c);
+    LIVE_UNTIL(stands(t, 1, 3));
+    semaphore_begin(m, 2, &d);
+    LIVE_UNTIL(stands(t, 2, 3));
+    CHECK_INT(completion_calls(&c), 0);
+    zkl_grant_release(a);
+    CHECK_INT(completion_wait(&c), 0);
+    CHECK_INT(zkl_grant_count(c.grant), 2);
+    LIVE_UNTIL(stands(t, 1, 4));
+    CHECK_INT(completion_calls(&d), 0);
+    REQUIRE(raw_expire(t->port, zkl_session_id(other)));
+    CHECK_INT(completion_wait(&d), 0);
+    LIVE_UNTIL(zkl_grant_state(c.grant) == ZKL_LOST && stands(t, 0, 2));
+    zkl_grant_release(c.grant);
+    zkl_grant_release(d.grant);
+    LIVE_UNTIL(stands(t, 0, 0));
+    CHECK_INT(zkl_semaphore_acquire(m, 3, ZKL_FOREVER, &none), ZKL_ELIMIT);
+    zkl_semaphore_free(m);
+    zkl_semaphore_free(n);
+    live_end(t);
+}
+
 /* Whatever is in path/leases is a permit that somebody has. */
 static void every_child_counts(void)
 {
@@ -239,7 +273,7 @@ static void what_is_refused(void)
     CHECK_INT(new_with(t, 2, 0, 2), ZKL_EINVAL);
     CHECK_INT(new_with(t, 0, 0, ZKL_SEMAPHORE_CURATOR), ZKL_EINVAL);
     CHECK_INT(new_with(t, 2, 1, ZKL_SEMAPHORE_CURATOR), ZKL_EINVAL);
-    CHECK_INT(zkl_semaphore_acquire(m, 2, 0, &none), ZKL_EINVAL);
+    CHECK_INT(zkl_semaphore_acquire(m, 65, 0, &none), ZKL_EINVAL);
     CHECK_ERROR(ZKL_EINVAL, t->lock);
     CHECK_INT(zkl_semaphore_get_limit(m, ZKL_FOREVER, &limit), ZKL_EINVAL);
     CHECK_INT(zkl_semaphore_set_limit(m, 2, ZKL_FOREVER), ZKL_EINVAL);
@@ -281,6 +315,7 @@ static void many_at_once(void)
 
 static const struct test_case cases[] = {
     {"permits_are_shared", permits_are_shared},
+    {"several_at_once", several_at_once},
     {"every_child_counts", every_child_counts},
     {"gives_up", gives_up},
     {"loss", loss},

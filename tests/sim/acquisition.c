@@ -33,13 +33,29 @@ static void turn(struct acquisition *a, enum turn what)
 
 /* ---- what is heard ---- */
 
+static size_t expected_nodes(const struct acquisition *a)
+{
+    return a->with ? PATHS : client_leasing ? (size_t)a->permits : 1;
+}
+
+bool acquisition_has_node(const struct acquisition *a, const char *path)
+{
+    bool has = g_strcmp0(a->node, path) == 0;
+
+    for (int i = 0; i < PERMITS_MAX && a->more[i]; i++)
+        has = has || strcmp(a->more[i], path) == 0;
+    return has;
+}
+
 static void take_grant(struct acquisition *a, zkl_grant *grant)
 {
-    uint64_t tokens[PATHS] = {0};
+    uint64_t tokens[PERMITS_MAX] = {0};
 
-    if (zkl_grant_tokens(grant, tokens, PATHS) != 0 ||
-        zkl_grant_count(grant) != (a->with ? PATHS : 1))
+    if (zkl_grant_tokens(grant, tokens, PERMITS_MAX) != 0 ||
+        zkl_grant_count(grant) != expected_nodes(a))
         stage_wrong(a->process->stage, "a grant has the wrong number of tokens");
+    for (size_t i = 1; client_leasing && i < zkl_grant_count(grant); i++)
+        a->more[i - 1] = g_strdup(zkl_grant_node_at(grant, i));
     a->grant = grant;
     a->token = tokens[a->led];
     a->turn = zkl_grant_turn(grant);
@@ -148,9 +164,7 @@ static void tell_entering(const struct acquisition *a, const char *what)
 
 static int ask_for_permits(struct client *p, struct acquisition *a)
 {
-    a->permits = client_leasing || stage_chance(p->stage, 65)
-                     ? 1
-                     : 1 + (int)stage_below(p->stage, PERMITS_MAX);
+    a->permits = stage_chance(p->stage, 65) ? 1 : 1 + (int)stage_below(p->stage, PERMITS_MAX);
     a->numbered = !client_leasing && stage_chance(p->stage, 50);
     a->names_limit = p->names_limit[a->path];
     if (p->stage->trace) {
@@ -257,6 +271,8 @@ void acquisition_free(void *acquisition)
     struct acquisition *a = acquisition;
 
     zkl_op_free(a->op);
+    for (int i = 0; i < PERMITS_MAX; i++)
+        g_free(a->more[i]);
     g_free(a->node);
     g_free(a->why);
     g_free(a);

@@ -57,6 +57,7 @@ struct acquisition {
     int permits; /* of a semaphore */
     bool numbered, names_limit;
     int slots[PERMITS_MAX];
+    char *more[PERMITS_MAX];  /* nodes: of several leases all but the first */
     struct acquisition *with; /* of a lock at both paths: that of the other; NULL: it is of one */
     bool led;                 /* by it, which has the operation and the grant */
     void (*then)(struct acquisition *a, enum turn turn);
@@ -92,6 +93,9 @@ bool acquisition_downgrade(struct acquisition *a);
 
 /* Its grant may have another node since. */
 void acquisition_refresh(struct acquisition *a);
+
+/* The node is its own, or was. */
+bool acquisition_has_node(const struct acquisition *a, const char *path);
 
 /* The short name. */
 char *acquisition_name(const struct acquisition *a);

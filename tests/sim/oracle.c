@@ -259,7 +259,7 @@ static void check_fallen(struct stage *stage, const struct contender_node *n)
 {
     for (guint i = 0; i < stage->oracle.holding->len; i++) {
         struct acquisition *a = stage->oracle.holding->pdata[i];
-        if (strcmp(a->node, n->path) != 0)
+        if (!acquisition_has_node(a, n->path))
             continue;
         if (nodes_was_taken(n))
             excuse(stage, a);

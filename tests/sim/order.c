@@ -19,7 +19,7 @@ static bool was_granted(const struct stage *stage, const struct contender_node *
 {
     for (guint i = 0; i < stage->acquisitions->len; i++) {
         const struct acquisition *a = stage->acquisitions->pdata[i];
-        if (g_strcmp0(a->node, n->path) == 0)
+        if (acquisition_has_node(a, n->path))
             return true;
     }
     return false;

@@ -168,16 +168,27 @@ static void check_slots(struct stage *stage, struct acquisition *a, const struct
             wrong(stage, a, "has numbers that are not in order, or not below the limit");
 }
 
+/* Of several leases the others. */
+static void check_more(struct stage *stage, const struct acquisition *a)
+{
+    for (int i = 0; i < PERMITS_MAX && a->more[i]; i++) {
+        const struct contender_node *n = nodes_find(&stage->oracle, a->more[i]);
+        if (!n || n->line != a->path || n->room == 0)
+            wrong(stage, a, "is granted, but there was never room for all of it");
+    }
+}
+
 void permits_check_grant(struct stage *stage, struct acquisition *a, const struct contender_node *n)
 {
     struct tally *t = &stage->tally;
 
     if (n->room == 0)
         wrong(stage, a, "is granted, but there was never room for it");
-    else if ((int)n->permits != a->permits || n->numbered != a->numbered)
+    else if ((int)n->permits != (client_leasing ? 1 : a->permits) || n->numbered != a->numbered)
         wrong(stage, a, "is granted something else than was asked for");
     else
         check_slots(stage, a, n);
+    check_more(stage, a);
     t->handovers += n->late;
     t->numbered += a->numbered;
     t->several += a->permits > 1;
@@ -193,8 +204,8 @@ static bool share_a_number(const struct acquisition *a, const struct acquisition
     return false;
 }
 
-/* Of those who believe on that path a is the last in line; of leases, which are in none, that one
- * has all others before it. */
+/* Of those who believe on that path a is the last in line; of leases, which are in none, all count.
+ */
 static void check_sum(struct stage *stage, const struct acquisition *a,
                       const struct contender_node *last, int64_t sum)
 {
@@ -216,7 +227,7 @@ static void check_believer(struct stage *stage, const struct acquisition *a)
     for (guint i = 0; i < believing->len; i++) {
         const struct acquisition *b = believing->pdata[i];
         const struct contender_node *n = nodes_find(&stage->oracle, b->node);
-        if (b->path != a->path || n->number > own->number)
+        if (b->path != a->path || (!client_leasing && n->number > own->number))
             continue;
         sum += b->permits;
         if (b != a && share_a_number(a, b))
@@ -257,7 +268,7 @@ static bool was_granted(const struct stage *stage, const struct contender_node *
 {
     for (guint i = 0; i < stage->acquisitions->len; i++) {
         const struct acquisition *a = stage->acquisitions->pdata[i];
-        if (g_strcmp0(a->node, n->path) == 0)
+        if (acquisition_has_node(a, n->path))
             return true;
     }
     return false;
@@ -274,12 +285,12 @@ static bool lacks_numbers(const struct oracle *o, const struct contender_node *o
     return false;
 }
 
-/* In Curator's layout somebody always waits for the lock, or with it, until all are had. */
+/* In Curator's layout somebody always waits for the lock, or with it, until all are had, or too few
+ * are left for one who waits. */
 static bool has_unused_leases(const struct stage *stage, int path)
 {
     const struct oracle *o = &stage->oracle;
-    int32_t had = 0;
-    bool waits = false;
+    int32_t had = 0, wanted = 0;
 
     for (guint i = 0; i < o->standing->len; i++) {
         const struct contender_node *n = o->standing->pdata[i];
@@ -287,9 +298,10 @@ static bool has_unused_leases(const struct stage *stage, int path)
     }
     for (guint i = 0; i < stage->acquisitions->len; i++) {
         const struct acquisition *a = stage->acquisitions->pdata[i];
-        waits = waits || (a->path == path && !a->completed && !a->abandoned);
+        if (a->path == path && !a->completed && !a->abandoned)
+            wanted = MAX(wanted, a->permits);
     }
-    return waits && had < permits_limit(o, path);
+    return wanted > 0 && had + wanted <= permits_limit(o, path);
 }
 
 /* Of a node, or that of a semaphore; NULL: nobody does. */

@@ -124,7 +124,8 @@ static bool is_needed(int i)
         return client_retaining;
     if (is_of_permits(i))
         return client_counting &&
-               (!client_leasing || counts[i].at == offsetof(struct tally, served));
+               (!client_leasing || counts[i].at == offsetof(struct tally, several) ||
+                counts[i].at >= offsetof(struct tally, beyond));
     return counts[i].of_all || !(client_sharing || client_counting);
 }
 

@@ -145,8 +145,8 @@ static void semaphore_permits(void)
         {{sizeof(zkl_semaphore_options), .limit = 1}, INT_MAX, "/a: permits must be 1 or more"},
         {{sizeof(zkl_semaphore_options), .numbered = 1}, 1000, "/a: permits must be 1 to 1000"},
         {{sizeof(zkl_semaphore_options), .limit = 1, .layout = ZKL_SEMAPHORE_CURATOR},
-         1,
-         "/a: permits must be 1 in Curator's layout"},
+         64,
+         "/a: permits must be 1 to 64 in Curator's layout"},
     };
     zkl_session *s = fake_session();
     zkl_semaphore *m;

@@ -32,7 +32,7 @@ static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
         story.error = *error;
 }
 
-static void begin_with(int limit, int64_t timeout_ms)
+static void begin_several(int limit, int permits, int64_t timeout_ms)
 {
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
 
@@ -43,7 +43,13 @@ static void begin_with(int limit, int64_t timeout_ms)
     story.s = hand_session_counting(&story.warnings);
     hand_stand_alone(story.s);
     REQUIRE(zkl_semaphore_new(&story.m, story.s, "/l", &o) == 0);
-    REQUIRE(zkl_semaphore_acquire_async(story.m, 1, timeout_ms, on_acquired, NULL, &story.op) == 0);
+    REQUIRE(zkl_semaphore_acquire_async(story.m, permits, timeout_ms, on_acquired, NULL,
+                                        &story.op) == 0);
+}
+
+static void begin_with(int limit, int64_t timeout_ms)
+{
+    begin_several(limit, 1, timeout_ms);
 }
 
 static void begin(int64_t timeout_ms)
@@ -61,10 +67,10 @@ static void end(void)
 }
 
 /* The create and the list behind it, with so many others before. The name; g_free() it. */
-static char *enter(const char *directory, int others)
+static char *enter_as(const char *directory, int number, int others)
 {
     char one[] = "_c_a-lease-0000000001", two[] = "_c_b-lease-0000000002";
-    char *node = fake_created_name(directory, NUMBER);
+    char *node = fake_created_name(directory, number);
 
     REQUIRE(node != NULL);
     char *names[] = {strrchr(node, '/') + 1, one, two};
@@ -72,6 +78,11 @@ static char *enter(const char *directory, int others)
            .ephemeral_owner = story.s->id);
     ANSWER(STORE_LIST, directory, .rc = STORE_OK, .names = names, .count = 1 + others);
     return node;
+}
+
+static char *enter(const char *directory, int others)
+{
+    return enter_as(directory, NUMBER, others);
 }
 
 /* What has been done up to there: the lock is held, and so many leases are before ours. */
@@ -385,6 +396,142 @@ static void locked_at_once(void)
     end();
 }
 
+/* ---- several permits ---- */
+
+/* Of two leases, with so many other children each. */
+static void lease_two(int others)
+{
+    g_free(enter(locks, 0));
+    CHECK_INT(fake_count(STORE_CREATE, leases), 2);
+    g_free(enter_as(leases, NUMBER, others));
+    CHECK(!fake_is_asked(STORE_DELETE, locks));
+    g_free(enter_as(leases, NUMBER + 1, others));
+}
+
+static void all_at_once(void)
+{
+    begin_several(2, 2, ZKL_FOREVER);
+    lease_two(1);
+    CHECK(fake_is_asked(STORE_DELETE, locks));
+    check_listed(NULL);
+    REQUIRE(story.grant != NULL);
+    CHECK_INT(zkl_grant_count(story.grant), 2);
+    CHECK(strcmp(zkl_grant_node_at(story.grant, 0), zkl_grant_node_at(story.grant, 1)) != 0);
+    zkl_grant_release(g_steal_pointer(&story.grant));
+    CHECK_INT(fake_count(STORE_DELETE, leases), 2);
+    end();
+}
+
+/* The lists of both, with so many children. */
+static void list_both(char *const *nodes, int count)
+{
+    char other[] = "_c_a-lease-0000000001";
+
+    for (int i = 0; i < 2; i++) {
+        char *names[] = {strrchr(nodes[0], '/') + 1, strrchr(nodes[1], '/') + 1, other};
+        ANSWER(STORE_LIST, leases, .rc = STORE_OK, .names = names, .count = count);
+    }
+}
+
+/* None of them is given up while another waits: all stand, and the lock is kept. */
+static void all_or_nothing(void)
+{
+    begin_several(2, 2, ZKL_FOREVER);
+    g_free(enter(locks, 0));
+    char *nodes[] = {enter_as(leases, NUMBER, 2), enter_as(leases, NUMBER + 1, 2)};
+    list_both(nodes, 3);
+    CHECK(!fake_is_asked(STORE_DELETE, leases));
+    CHECK(!fake_is_asked(STORE_DELETE, locks));
+    fake_fire(leases, STORE_FIRED_CHILDREN);
+    list_both(nodes, 2);
+    CHECK(fake_is_asked(STORE_DELETE, locks));
+    check_listed(NULL);
+    REQUIRE(story.grant != NULL);
+    g_free(nodes[0]);
+    g_free(nodes[1]);
+    end();
+}
+
+static void several_given_up(void)
+{
+    begin_several(2, 2, 1000);
+    lease_two(2);
+    hand_pass(story.s, 1000);
+    zkl_session_dispatch(story.s);
+    CHECK_INT(story.calls, 1);
+    CHECK_INT(story.error.code, ZKL_ETIMEDOUT);
+    CHECK_INT(fake_count(STORE_DELETE, leases), 2);
+    CHECK(fake_place(STORE_DELETE, leases) < fake_place(STORE_DELETE, locks));
+    end();
+    begin_several(2, 2, 0);
+    g_free(enter(locks, 0));
+    g_free(enter_as(leases, NUMBER, 2));
+    char *second = fake_created_name(leases, NUMBER + 1);
+    ANSWER(STORE_CREATE, leases, .rc = STORE_OK, .path = second, .czxid = 6,
+           .ephemeral_owner = story.s->id);
+    g_free(second);
+    zkl_session_dispatch(story.s);
+    CHECK_INT(story.calls, 1);
+    CHECK_INT(story.error.code, ZKL_EBUSY);
+    CHECK_INT(fake_count(STORE_DELETE, leases), 2);
+    end();
+}
+
+/* One is deleted, or all go with the session, while the path is listed. */
+static void several_lost_before_they_are_given(void)
+{
+    for (int expires = 0; expires < 2; expires++) {
+        begin_several(2, 2, ZKL_FOREVER);
+        lease_two(1);
+        if (expires) {
+            fake_event(STORE_EV_EXPIRED);
+            fake_event_of(STORE_EV_BEGIN, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+            fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+        } else {
+            hand_pass_proved(story.s, ATTEMPT_OWN_WATCH_MS);
+            ANSWER(STORE_GET, leases, .rc = STORE_NONODE);
+            check_listed(NULL);
+        }
+        hand_pass(story.s, 0);
+        CHECK_INT(story.calls, 0);
+        CHECK_INT(fake_count(STORE_CREATE, locks), 1);
+        CHECK_INT(fake_count(STORE_CREATE, leases), 0);
+        zkl_op_cancel(story.op);
+        zkl_session_dispatch(story.s);
+        CHECK_INT(story.calls, 1);
+        end();
+    }
+}
+
+/* Who waits for the leases is told with who wants the permits, whichever comes first. */
+static void session_ends_with_several(void)
+{
+    begin_several(2, 2, ZKL_FOREVER);
+    lease_two(2);
+    zkl_semaphore *other;
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+    zkl_op *op;
+    o.limit = 1;
+    o.layout = ZKL_SEMAPHORE_CURATOR;
+    REQUIRE(zkl_semaphore_new(&other, story.s, "/m", &o) == 0);
+    REQUIRE(zkl_semaphore_acquire_async(other, 1, ZKL_FOREVER, on_acquired, NULL, &op) == 0);
+    hand_close(story.s);
+    CHECK_INT(story.calls, 2);
+    CHECK_INT(story.error.code, ZKL_ECLOSED);
+    zkl_op_free(op);
+    zkl_op_free(story.op);
+    zkl_semaphore_free(other);
+    zkl_semaphore_free(story.m);
+}
+
+static void more_than_the_limit(void)
+{
+    begin_several(2, 3, ZKL_FOREVER);
+    expect_failed(ZKL_ELIMIT, "more permits than the limit");
+    CHECK(!fake_is_asked(STORE_CREATE, locks));
+    end();
+}
+
 static bool refuse_leases(const struct store_request *request, struct store_reply *reply)
 {
     *reply = (struct store_reply){.rc = STORE_BAD};
@@ -434,6 +581,12 @@ static const struct test_case cases[] = {
     {"cannot_enter", cannot_enter},
     {"try_only", try_only},
     {"locked_at_once", locked_at_once},
+    {"all_at_once", all_at_once},
+    {"all_or_nothing", all_or_nothing},
+    {"several_given_up", several_given_up},
+    {"several_lost_before_they_are_given", several_lost_before_they_are_given},
+    {"session_ends_with_several", session_ends_with_several},
+    {"more_than_the_limit", more_than_the_limit},
     {"lease_refused_at_once", lease_refused_at_once},
     {"session_is_closed", session_is_closed},
     {NULL, NULL},
