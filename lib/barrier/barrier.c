@@ -34,7 +34,6 @@ static void end(struct barrier_call *c, int code)
     if (c->of)
         g_queue_unlink(&c->of->calls, &c->link);
     c->of = NULL;
-    c->waits = false;
     watch_drop(&c->watch, false);
     call_end(&c->call, code, NULL);
 }

@@ -15,7 +15,6 @@ struct outcome {
 
 static zkl_session *s;
 static zkl_barrier *b;
-static zkl_double_barrier *double_barrier;
 
 static void on_done(const zkl_error *err, void *data)
 {
@@ -235,6 +234,28 @@ static void freeing_ends_calls(void)
     zkl_barrier_free(NULL);
 }
 
+/* Nor is anything asked for when its parents, or its node, are answered then. */
+static void is_freed_meanwhile(void)
+{
+    for (int parents = 0; parents < 2; parents++) {
+        struct blocking c;
+        begin_with(NULL);
+        call(&c, zkl_barrier_set, STORE_CREATE);
+        if (parents)
+            ANSWER(STORE_CREATE, NODE, .rc = STORE_NONODE);
+        zkl_barrier_free(b);
+        check_returns(&c, ZKL_ECLOSED);
+        if (parents) {
+            ANSWER(STORE_CREATE, "/root", .rc = STORE_EXISTS);
+            ANSWER(STORE_CREATE, "/root/b", .rc = STORE_OK);
+        } else {
+            ANSWER(STORE_CREATE, NODE, .rc = STORE_NONODE);
+        }
+        CHECK(!fake_is_asked(STORE_CREATE, "/root"));
+        hand_close(s);
+    }
+}
+
 /* ---- waiting ---- */
 
 static void waits(void)
@@ -331,82 +352,6 @@ static void waits_in_vain(void)
     end();
 }
 
-/* ---- bad arguments ---- */
-
-static void bad_arguments(void)
-{
-    zkl_barrier_options o = ZKL_BARRIER_OPTIONS_INIT;
-    zkl_double_barrier *d = NULL;
-    struct outcome out;
-
-    begin_with(NULL);
-    zkl_barrier *other = NULL;
-    CHECK_INT(zkl_barrier_new(NULL, s, "/b", NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_barrier_new(&other, NULL, "/b", NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_barrier_new(&other, s, "b", NULL), ZKL_EINVAL);
-    o.name = "\xff";
-    CHECK_INT(zkl_barrier_new(&other, s, "/b", &o), ZKL_EINVAL);
-    CHECK_INT(zkl_double_barrier_new(&d, s, "/b", 1, &o), ZKL_EINVAL);
-    o.name = NULL;
-    o.parents = (zkl_parents)2;
-    CHECK_INT(zkl_barrier_new(&other, s, "/b", &o), ZKL_EINVAL);
-    o.size = 0;
-    CHECK_INT(zkl_barrier_new(&other, s, "/b", &o), ZKL_EINVAL);
-    CHECK(other == NULL);
-    CHECK_INT(zkl_barrier_set(NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_barrier_remove(NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_barrier_wait(NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_barrier_wait_async(NULL, 0, on_done, &out), ZKL_EINVAL);
-    CHECK_INT(zkl_barrier_wait_async(b, 0, NULL, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_double_barrier_new(NULL, s, "/b", 1, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_double_barrier_new(&d, NULL, "/b", 1, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_double_barrier_new(&d, s, "b", 1, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_double_barrier_new(&d, s, "/b", 0, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_double_barrier_new(&d, s, "/b", 1001, NULL), ZKL_EINVAL);
-    CHECK(d == NULL);
-    for (int members = 1; members <= 1000; members += 999) {
-        CHECK_INT(zkl_double_barrier_new(&d, s, "/b", members, NULL), 0);
-        CHECK_INT(zkl_double_barrier_enter_async(d, 0, NULL, NULL), ZKL_EINVAL);
-        CHECK_INT(zkl_double_barrier_leave_async(d, 0, NULL, NULL), ZKL_EINVAL);
-        zkl_double_barrier_free(d);
-    }
-    CHECK_INT(zkl_double_barrier_enter(NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_double_barrier_leave(NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_double_barrier_enter_async(NULL, 0, on_done, &out), ZKL_EINVAL);
-    CHECK_INT(zkl_double_barrier_leave_async(NULL, 0, on_done, &out), ZKL_EINVAL);
-    zkl_double_barrier_free(NULL);
-    end();
-}
-
-static void on_change(zkl_session *session, zkl_session_event event, int64_t id, void *data)
-{
-    int *codes = data;
-
-    (void)session;
-    (void)id;
-    if (event != ZKL_SESSION_CONNECTED)
-        return;
-    codes[0] = zkl_barrier_wait(b, 0);
-    codes[1] = zkl_barrier_set(b, 0);
-    codes[2] = zkl_barrier_remove(b, 0);
-    codes[3] = zkl_double_barrier_enter(double_barrier, 0);
-    codes[4] = zkl_double_barrier_leave(double_barrier, 0);
-}
-
-static void inside_a_callback(void)
-{
-    int codes[5] = {0};
-
-    begin_with(NULL);
-    REQUIRE(zkl_double_barrier_new(&double_barrier, s, "/d", 2, NULL) == 0);
-    REQUIRE(zkl_session_on_change(s, on_change, codes) == 0);
-    zkl_session_dispatch(s);
-    for (size_t i = 0; i < G_N_ELEMENTS(codes); i++)
-        CHECK_INT(codes[i], ZKL_EDEADLK);
-    zkl_double_barrier_free(double_barrier);
-    end();
-}
-
 static const struct test_case cases[] = {
     {"closes", closes},
     {"may_not_close", may_not_close},
@@ -414,12 +359,11 @@ static const struct test_case cases[] = {
     {"goes_on_in_the_next_session", goes_on_in_the_next_session},
     {"closing_ends_calls", closing_ends_calls},
     {"freeing_ends_calls", freeing_ends_calls},
+    {"is_freed_meanwhile", is_freed_meanwhile},
     {"waits", waits},
     {"waits_on_in_the_next_session", waits_on_in_the_next_session},
     {"reads_again_in_the_next_session", reads_again_in_the_next_session},
     {"waits_in_vain", waits_in_vain},
-    {"bad_arguments", bad_arguments},
-    {"inside_a_callback", inside_a_callback},
     {NULL, NULL},
 };
 

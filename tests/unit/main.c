@@ -91,6 +91,7 @@ int main(int argc, char **argv)
         &stats_suite,
         &servers_suite,
         &barrier_suite,
+        &barrier_bad_suite,
         &barrier_call_suite,
         &double_enter_suite,
         &double_leave_suite,

@@ -91,6 +91,7 @@ extern const struct test_suite session_suite;
 extern const struct test_suite stats_suite;
 extern const struct test_suite servers_suite;
 extern const struct test_suite barrier_suite;
+extern const struct test_suite barrier_bad_suite;
 extern const struct test_suite barrier_call_suite;
 extern const struct test_suite double_enter_suite;
 extern const struct test_suite double_leave_suite;
