@@ -59,7 +59,10 @@ static int refused(int code, const char *path)
     case ZBADARGUMENTS:
         return fail(STATUS_USAGE, "%s: not a path", path);
     case ZNOAUTH:
-        return fail(STATUS_NOPERM, "%s: permission denied", path);
+        return fail(STATUS_NOPERM,
+                    "%s: the server refused to list the children of it: the permission read (r) is "
+                    "missing",
+                    path);
     default:
         return fail(STATUS_UNAVAILABLE, "%s: the servers did not answer in time", path);
     }

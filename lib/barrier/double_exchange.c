@@ -1,6 +1,6 @@
 /* Requests and answers of a member of a double barrier, whatever they are about. */
 #include "double_requests.h"
-#include "lib/base/error.h"
+#include "lib/session/denial.h"
 
 void double_answer(zkl_double_barrier *b, uint32_t tag, enum barrier_event_kind kind)
 {
@@ -12,7 +12,7 @@ void double_refuse(zkl_double_barrier *b, uint32_t tag, int code)
     const char *path = session_path(b->spec.session, b->spec.path);
 
     if (tag == b->machine.tag)
-        error_fill(&b->error, code, path, "%s: %s", path, zkl_strerror(code));
+        denial_fill(b->spec.session, &b->error, code, path);
     double_answer(b, tag, BARRIER_EV_REFUSED);
 }
 

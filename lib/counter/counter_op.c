@@ -5,6 +5,7 @@
 #include "counter_state.h"
 #include "lib/base/error.h"
 #include "lib/session/call.h"
+#include "lib/session/denial.h"
 #include "lib/session/parents.h"
 #include "lib/session/request.h"
 
@@ -30,8 +31,13 @@ static struct counter_event refusal(struct op *op, enum store_rc rc)
 {
     if (rc == STORE_GONE)
         return (struct counter_event){.kind = COUNTER_EV_GONE};
-    if (!op->call.ended)
-        error_fill(&op->call.error, call_error(rc), NULL, "%s", zkl_strerror(call_error(rc)));
+    if (!op->call.ended) {
+        zkl_session *s = op->call.session;
+        char *text = denial_text(s, call_error(rc), session_path(s, op->call.path));
+
+        error_fill(&op->call.error, call_error(rc), NULL, "%s", text);
+        g_free(text);
+    }
     return (struct counter_event){.kind = COUNTER_EV_REFUSED};
 }
 

@@ -6,6 +6,7 @@
 #include "grant.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/session/denial.h"
 #include "local_queue.h"
 #include "recipes/rule.h"
 
@@ -40,12 +41,13 @@ static void give_layout(struct contender *c, uint32_t incompatible)
     c->decided(c->context, NULL, &e);
 }
 
-static const char *describe(int error, int code)
+/* NULL: as the code says. */
+static const char *describe(int error)
 {
     return error == ATTEMPT_NOCHILDREN ? "it is below an ephemeral node"
            : error == ATTEMPT_NOLIMIT  ? "it has no limit of a semaphore"
            : error == ATTEMPT_PERMITS  ? "more permits than the limit"
-                                       : zkl_strerror(code);
+                                       : NULL;
 }
 
 static void give_error(struct contender *c, int error)
@@ -61,8 +63,10 @@ static void give_error(struct contender *c, int error)
         [ATTEMPT_PERMITS] = ZKL_ELIMIT,   [ATTEMPT_NOLIMIT] = ZKL_ENOENT,
     };
 
-    if (error != ATTEMPT_ABORTED)
-        error_fill(&e, codes[error], path, "%s: %s", path, describe(error, codes[error]));
+    if (describe(error))
+        error_fill(&e, codes[error], path, "%s: %s", path, describe(error));
+    else if (error != ATTEMPT_ABORTED)
+        denial_fill(c->session, &e, codes[error], path);
     g_free(blamed);
     c->decided(c->context, NULL, error == ATTEMPT_ABORTED ? c->why : &e);
 }

@@ -4,6 +4,7 @@
 
 #include "grant.h"
 #include "lib/base/error.h"
+#include "lib/session/denial.h"
 #include "lib/session/request.h"
 #include "locks.h"
 #include "multi_attempt.h"
@@ -188,7 +189,7 @@ static enum leasing_answer check(struct leased *l, const struct store_reply *rep
     if (reply->rc == STORE_NONODE)
         return LEASING_GONE;
     if (reply->rc != STORE_OK) {
-        error_fill(&l->why, code, path, "%s: %s", path, zkl_strerror(code));
+        denial_fill(l->session, &l->why, code, path);
         return LEASING_REFUSED;
     }
     for (int i = 0; i < reply->count; i++) {

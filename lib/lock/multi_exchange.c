@@ -5,6 +5,7 @@
 #include "grant.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
+#include "lib/session/denial.h"
 #include "lib/session/request.h"
 #include "multi.h"
 #include "recipes/revoke.h"
@@ -50,7 +51,7 @@ static void tell(struct multi *m, int code, const char *path)
     m->told = true;
     timers_cancel(&m->timer);
     if (code)
-        error_fill(&m->error, code, path, "%s: %s", path, zkl_strerror(code));
+        denial_fill(m->session, &m->error, code, path);
     if (m->fn)
         callbacks_push(m->session->callbacks, deliver, m);
     else
@@ -199,6 +200,9 @@ static void on_answer(struct request *r, const struct store_reply *reply)
         ev.error = missing ? ZKL_ELOST : to_code(reply->rc);
         ev.failed = reply->failed;
     }
+    if (reply->rc == STORE_NOAUTH)
+        denial_note(m->session, m->changes[reply->failed].kind, m->changes[reply->failed].path,
+                    reply);
     if (missing && grant_contender(missing))
         contender_vanished(grant_contender(missing));
     step(m, ev);

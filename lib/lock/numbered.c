@@ -2,6 +2,7 @@
 
 #include "grant.h"
 #include "lib/base/error.h"
+#include "lib/session/denial.h"
 #include "numbered_state.h"
 #include "release.h"
 
@@ -52,7 +53,7 @@ void numbered_fail(struct numbered *n, int code)
     const char *path = session_path(n->session, n->spec.directory);
     zkl_error e;
 
-    error_fill(&e, code, path, "%s: %s", path, zkl_strerror(code));
+    denial_fill(n->session, &e, code, path);
     decide(n, &e);
 }
 

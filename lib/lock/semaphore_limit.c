@@ -6,6 +6,7 @@
 #include "lib/base/error.h"
 #include "lib/base/thread.h"
 #include "lib/session/call.h"
+#include "lib/session/denial.h"
 #include "lib/session/request.h"
 #include "recipes/limit.h"
 #include "semaphore_handle.h"
@@ -53,7 +54,9 @@ static void fail_store(struct exchange *x, enum store_rc rc)
 {
     const int code = rc == STORE_NONODE ? ZKL_ENOENT : rc == STORE_NOAUTH ? ZKL_EACCES : ZKL_EPROTO;
 
-    fail(x, code, zkl_strerror(code));
+    if (!x->over)
+        denial_fill(x->session, &x->error, code, session_path(x->session, x->path));
+    end(x);
 }
 
 static void ask(struct exchange *x, enum store_kind kind, int32_t version);

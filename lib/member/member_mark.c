@@ -1,6 +1,7 @@
 /* Marks: an ephemeral node beside each member's own, named by its id and czxid, which says whose
  * process it is. Who wants the id of a dead process deletes both nodes at once, or none. */
 #include "lib/base/log.h"
+#include "lib/session/denial.h"
 #include "lib/session/parents.h"
 #include "member.h"
 #include "member_session.h"
@@ -61,10 +62,14 @@ static void on_marked(struct request *r, const struct store_reply *reply)
         parents_make(s, r->what.path, STORE_CONTAINER, on_parents, wish);
         return;
     }
-    if (reply->rc == STORE_NOAUTH)
-        log_line(s->log, ZKL_LOG_INFO, "mark-refused", session_path(s, r->what.path),
+    if (reply->rc == STORE_NOAUTH) {
+        const char *path = session_path(s, r->what.path);
+        char *text = denial_text(s, ZKL_EACCES, path);
+        log_line(s->log, ZKL_LOG_INFO, "mark-refused", path,
                  "%s: cannot create it, so nobody can see that member's process die: %s",
-                 r->what.path, zkl_strerror(ZKL_EACCES));
+                 r->what.path, text);
+        g_free(text);
+    }
     if (reply->rc != STORE_GONE)
         marked(wish, reply->rc == STORE_OK || reply->rc == STORE_UNKNOWN);
     end_wish(wish);

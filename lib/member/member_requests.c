@@ -5,6 +5,7 @@
 #include "lib/base/error.h"
 #include "lib/base/layout.h"
 #include "lib/base/log.h"
+#include "lib/session/denial.h"
 #include "lib/session/incarnation.h"
 #include "lib/session/parents.h"
 #include "member.h"
@@ -53,7 +54,7 @@ static void refuse(zkl_member *m, uint32_t tag, int code)
 {
     const char *path = session_path(m->session, m->node);
 
-    error_fill(&m->refusal, code, path, "%s: %s", path, zkl_strerror(code));
+    denial_fill(m->session, &m->refusal, code, path);
     member_answer(m, tag, MEMBER_EV_REFUSED);
     if (m->left && m->machine.refused)
         keep_orphan(m);

@@ -2,6 +2,7 @@
 #include "lib/base/error.h"
 #include "lib/base/options.h"
 #include "lib/session/call.h"
+#include "lib/session/denial.h"
 #include "members_options.h"
 #include "view.h"
 
@@ -87,7 +88,7 @@ static void on_failed(struct view *v, int code)
 
     if (!l->call)
         return;
-    error_fill(&why, code, path, "%s: %s", path, zkl_strerror(code));
+    denial_fill(v->watch.session, &why, code, path);
     end(l->call, &why);
 }
 

@@ -3,6 +3,7 @@
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/session/denial.h"
 
 static void step(struct children_watch *cw, struct children_event ev);
 
@@ -194,13 +195,17 @@ static void log_failure(const struct children_watch *cw, enum children_refusal w
 {
     static const int codes[] = {
         [CHILDREN_DENIED] = ZKL_EACCES, [CHILDREN_ODD] = ZKL_EPROTO, [CHILDREN_LIMIT] = ZKL_ELIMIT};
+    const char *path;
+    char *text;
 
     if (!cw->kind->doing)
         return;
-    log_line(cw->session->log, ZKL_LOG_WARN, "watch-failed",
-             session_path(cw->session, cw->directory), "%s: %s: %s", cw->directory, cw->kind->doing,
-             why == CHILDREN_OLDER ? "the server has older data than were read before"
-                                   : zkl_strerror(codes[why]));
+    path = session_path(cw->session, cw->directory);
+    text = why == CHILDREN_OLDER ? g_strdup("the server has older data than were read before")
+                                 : denial_text(cw->session, codes[why], path);
+    log_line(cw->session->log, ZKL_LOG_WARN, "watch-failed", path, "%s: %s: %s", cw->directory,
+             cw->kind->doing, text);
+    g_free(text);
 }
 
 static void perform(struct children_watch *cw, const struct children_action *a)

@@ -3,6 +3,7 @@
 #include "lib/base/clean.h"
 #include "lib/base/error.h"
 #include "lib/base/thread.h"
+#include "lib/session/denial.h"
 #include "lib/session/request.h"
 #include "queue.h"
 #include "recipes/limit.h"
@@ -23,7 +24,7 @@ static void fail(zkl_queue *q, int code)
     const char *path = session_path(q->session, q->directory);
 
     if (!q->over)
-        error_fill(&q->error, code, path, "%s: %s", path, zkl_strerror(code));
+        denial_fill(q->session, &q->error, code, path);
     queue_end(q);
 }
 

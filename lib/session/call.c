@@ -1,5 +1,6 @@
 #include "call.h"
 
+#include "denial.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/path.h"
@@ -174,8 +175,10 @@ void call_end(struct call *c, int code, const char *text)
     const char *path = session_path(c->session, c->path);
     zkl_error why = {.code = 0};
 
-    if (code)
-        error_fill(&why, code, path, "%s: %s", path, text ? text : zkl_strerror(code));
+    if (code && text)
+        error_fill(&why, code, path, "%s: %s", path, text);
+    else if (code)
+        denial_fill(c->session, &why, code, path);
     call_end_as(c, &why);
 }
 

@@ -8,6 +8,7 @@
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "denial.h"
 #include "participant.h"
 
 enum { PATIENCE_MAX_MS = 60000 };
@@ -38,6 +39,7 @@ static void free_session(zkl_session *s)
     g_free(s->auth_scheme);
     g_free(s->auth);
     g_free(s->acl);
+    denial_forget(s);
     g_array_unref(s->acl_rules);
     g_free(s);
 }

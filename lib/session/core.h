@@ -99,8 +99,12 @@ struct zkl_session {
     struct timer retry_timer;
     GHashTable *watches; /* a set of struct watch */
     size_t watched_bytes;
-    unsigned orphans;        /* attempts whose node may stand and cannot be seen */
-    GQueue refusals;         /* of struct refusal: deletes that the server refuses */
+    unsigned orphans; /* attempts whose node may stand and cannot be seen */
+    GQueue refusals;  /* of struct refusal: deletes that the server refuses */
+    struct {
+        enum store_kind kind;
+        char *node;          /* whose permission was missing; NULL: none is known */
+    } denial;                /* what the server refused last, of denial.c */
     GHashTable *logged;      /* what is said once */
     GPtrArray *participants; /* of struct participant */
 

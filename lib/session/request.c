@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "creating.h"
+#include "denial.h"
 #include "proof_chain.h"
 
 #define RETRY_NS (100 * CLOCK_MS)
@@ -151,6 +152,8 @@ static void on_reply(void *context, const struct store_reply *reply)
     }
     if (told.rc == STORE_UNIMPLEMENTED)
         told.rc = STORE_BAD;
+    if (told.rc == STORE_NOAUTH)
+        denial_note(s, r->what.kind, r->what.path, &told);
     answer(s, r, &told);
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "denial.h"
 #include "incarnation.h"
 #include "lib/base/log.h"
 
@@ -58,8 +59,10 @@ static void refuse(zkl_session *s, const char *path)
     if (find_refusal(s, path))
         return;
     refusal = g_new0(struct refusal, 1);
+    char *text = denial_text(s, ZKL_EACCES, session_path(s, path));
     log_line(s->log, ZKL_LOG_ERROR, "delete-refused", session_path(s, path),
-             "%s: cannot delete it: %s", path, zkl_strerror(ZKL_EACCES));
+             "%s: cannot delete it: %s", path, text);
+    g_free(text);
     refusal->session = s;
     refusal->path = g_strdup(path);
     refusal->pause = PAUSE_FIRST_MS * CLOCK_MS;

@@ -85,7 +85,8 @@ struct store_reply {
     int length;
     char *const *names; /* LIST */
     int count;
-    int failed; /* MULTI: which change was refused */
+    int failed;   /* MULTI: which change was refused */
+    bool bad_acl; /* NOAUTH: because the ACL of a CREATE is none that the server takes */
 };
 
 typedef void (*store_done)(void *context, const struct store_reply *reply);

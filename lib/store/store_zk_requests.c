@@ -60,6 +60,7 @@ static void finish(const void *data, struct store_reply *reply, int rc)
     struct store *store = op->store;
 
     reply->rc = map_rc(rc);
+    reply->bad_acl = rc == ZINVALIDACL;
     pthread_mutex_lock(store->sink.monitor);
     g_queue_unlink(&store->ops, &op->link);
     if (op->done)

@@ -154,8 +154,8 @@ expect_match "below an ephemeral node: named" "^zkl: .*$L/_c_.*/below" "$err"
 # Permissions and parents.
 if [ -x "$ADMIN" ]; then
     "$ADMIN" create /cli-readonly x && "$ADMIN" readonly /cli-readonly
-    refused "no permission on the parent" 77 "/cli-readonly/lock" lock /cli-readonly/lock true
-    refused "no permission on the path" 77 "/cli-readonly" lock /cli-readonly true
+    refused "no permission on the parent" 77 "^zkl: /cli-readonly/lock: the server refused to create a child of /cli-readonly: the permission create \(c\) is missing\$" lock /cli-readonly/lock true
+    refused "no permission on the path" 77 "^zkl: /cli-readonly: the server refused to create a child of it: the permission create \(c\) is missing\$" lock /cli-readonly true
     run "$ZKL" --auth digest:me:secret --acl auth::cdrwa lock /cli-mine true
     expect "nodes with an ACL of one's own" 0 "$status"
     refused "closed to others" 77 "/cli-mine" lock /cli-mine true

@@ -34,7 +34,7 @@ refused "children of a missing path" 1 "^zkl: $N/none: no such path\$" ls $N/non
 refused "children of what is no path" 64 "^zkl: x: " ls x --children
 refused "children, and no server" 69 "127.0.0.1:1" --connect 127.0.0.1:1 --connect-timeout 0.5 ls --children /
 run "$ZKL" --auth digest:me:secret --acl auth::cdrwa lock $N/mine/lock true
-refused "children that may not be seen" 77 "^zkl: $N/mine: permission denied\$" ls $N/mine --children
+refused "children that may not be seen" 77 "^zkl: $N/mine: the server refused to list the children of it: the permission read \(r\) is missing\$" ls $N/mine --children
 
 hold $L --name "first, Zoë"
 "$ZKL" lock $L --name second true &

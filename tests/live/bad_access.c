@@ -20,7 +20,8 @@ static void open_directory(struct live *t, const char *path)
     REQUIRE(raw_set_acl(t->admin, path, &ZOO_OPEN_ACL_UNSAFE) == ZOK);
 }
 
-static void check_refused(zkl_session *s, const char *path, const char *named)
+/* why: which permission was missing for what. */
+static void check_refused(zkl_session *s, const char *path, const char *named, const char *why)
 {
     struct completion c = COMPLETION_INIT;
     zkl_mutex *m = live_mutex(s, path);
@@ -30,6 +31,7 @@ static void check_refused(zkl_session *s, const char *path, const char *named)
     REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &c, NULL) == 0);
     CHECK_INT(completion_wait(&c), ZKL_EACCES);
     CHECK_STR(c.error.path, named);
+    CHECK(strstr(c.error.text, why) != NULL);
     CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
     zkl_mutex_free(m);
 }
@@ -39,13 +41,15 @@ static void no_create(void)
 {
     struct live *t = live_begin();
     char *below = g_strdup_printf("%s/a/b/c", t->lock), *first = g_strdup_printf("%s/a", t->lock);
+    char *parent = g_strdup_printf(" a child of %s: the permission create (c) ", t->lock);
     make_directory(t, t->path, ZOO_PERM_ALL);
     make_directory(t, t->lock, ZOO_PERM_READ);
-    check_refused(t->session, t->lock, t->lock);
-    check_refused(t->session, below, first);
+    check_refused(t->session, t->lock, t->lock, " a child of it: the permission create (c) ");
+    check_refused(t->session, below, first, parent);
     open_directory(t, t->lock);
     g_free(below);
     g_free(first);
+    g_free(parent);
     live_end(t);
 }
 
@@ -53,12 +57,13 @@ static void no_create(void)
 static void no_list(void)
 {
     struct live *t = live_begin();
+    static const char no_read[] = "list the children of it: the permission read (r) is missing";
     zkl_queue *q;
     make_directory(t, t->path, ZOO_PERM_ALL);
     make_directory(t, t->lock, ZOO_PERM_CREATE | ZOO_PERM_DELETE);
-    check_refused(t->session, t->lock, t->lock);
+    check_refused(t->session, t->lock, t->lock, no_read);
     CHECK_INT(zkl_queue_read(&q, t->session, t->lock, NULL, ZKL_FOREVER), ZKL_EACCES);
-    CHECK_ERROR(ZKL_EACCES, t->lock);
+    CHECK_ERROR(ZKL_EACCES, no_read);
     open_directory(t, t->lock);
     LIVE_UNTIL(live_contenders(t, t->lock) == 0);
     live_end(t);
@@ -77,7 +82,7 @@ static void no_delete(void)
     REQUIRE(zkl_mutex_lock(held, ZKL_FOREVER, &g) == 0);
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
-    LIVE_UNTIL(live_logged(t, "permission") == 1);
+    LIVE_UNTIL(live_logged(t, "the permission delete (d) is missing") == 1);
     CHECK_INT(live_logged(t, t->lock), 1);
     session_settle(t, t->session);
     CHECK_INT(live_contenders(t, t->lock), 1);
@@ -133,8 +138,8 @@ static void users(void)
     REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
     CHECK_INT(zkl_mutex_lock(n, 0, NULL), ZKL_EBUSY);
-    check_refused(eve, t->lock, t->lock);
-    check_refused(t->session, t->lock, t->lock);
+    check_refused(eve, t->lock, t->lock, "create (c)");
+    check_refused(t->session, t->lock, t->lock, "create (c)");
     CHECK_INT(zkl_mutex_unlock(m), 0);
     CHECK_INT(zkl_mutex_lock(n, ZKL_FOREVER, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(n), 0);

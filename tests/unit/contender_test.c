@@ -109,13 +109,13 @@ static void cannot_make_its_directory(void)
     static const struct {
         enum store_rc parent, directory;
         int code;
-        const char *path;
+        const char *path, *text;
     } rows[] = {
-        {STORE_NOAUTH, STORE_NONODE, ZKL_EACCES, "/root"},
-        {STORE_EXISTS, STORE_NOAUTH, ZKL_EACCES, "/l"},
-        {STORE_NOCHILDREN, STORE_NONODE, ZKL_EPATH, "/root"},
-        {STORE_NOAUTH, STORE_OK, 0, NULL}, /* somebody else made it */
-        {STORE_NOAUTH, STORE_EXISTS, 0, NULL},
+        {STORE_NOAUTH, STORE_NONODE, ZKL_EACCES, "/root", "create a child of /: "},
+        {STORE_EXISTS, STORE_NOAUTH, ZKL_EACCES, "/l", "create a child of /root: "},
+        {STORE_NOCHILDREN, STORE_NONODE, ZKL_EPATH, "/root", "ephemeral"},
+        {STORE_NOAUTH, STORE_OK, 0, NULL, ""}, /* somebody else made it */
+        {STORE_NOAUTH, STORE_EXISTS, 0, NULL, ""},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         start();
@@ -126,6 +126,7 @@ static void cannot_make_its_directory(void)
         zkl_session_dispatch(s);
         CHECK_INT(a.error.code, rows[i].code);
         CHECK_INT(fake_count(STORE_CREATE, "/root/l/_c_"), rows[i].code == 0);
+        CHECK(strstr(a.error.text, rows[i].text) != NULL);
         if (rows[i].path && !CHECK(strstr(a.error.path, rows[i].path) != NULL))
             runner_fail(__FILE__, __LINE__, "%s", a.error.path);
         stop();
@@ -164,7 +165,8 @@ static void told_why(void)
         int code;
         const char *text;
     } rows[] = {
-        {STORE_NOAUTH, ZKL_EACCES, "/l: "},
+        {STORE_NOAUTH, ZKL_EACCES,
+         "/l: the server refused to create a child of it: the permission create (c) is missing"},
         {STORE_NOCHILDREN, ZKL_EPATH, "it is below an ephemeral node"},
         {STORE_BAD, ZKL_EPROTO, "/l: "},
     };

@@ -106,10 +106,13 @@ static void refused(void)
         enum store_kind kind;
         enum store_rc rc;
         int code;
+        const char *text;
     } table[] = {
-        {STORE_GET, STORE_NOAUTH, ZKL_EACCES},    {STORE_CREATE, STORE_NOCHILDREN, ZKL_EPATH},
-        {STORE_CREATE, STORE_NOAUTH, ZKL_EACCES}, {STORE_SET, STORE_NOAUTH, ZKL_EACCES},
-        {STORE_SET, STORE_BAD, ZKL_EPROTO},
+        {STORE_GET, STORE_NOAUTH, ZKL_EACCES, "read the data of it: the permission read (r) "},
+        {STORE_CREATE, STORE_NOCHILDREN, ZKL_EPATH, "ephemeral"},
+        {STORE_CREATE, STORE_NOAUTH, ZKL_EACCES, "a child of /dir: the permission create (c) "},
+        {STORE_SET, STORE_NOAUTH, ZKL_EACCES, "set the data of it: the permission write (w) "},
+        {STORE_SET, STORE_BAD, ZKL_EPROTO, "invalid answer"},
     };
     struct call c;
 
@@ -122,6 +125,7 @@ static void refused(void)
         ANSWER(table[i].kind, NODE, .rc = table[i].rc);
         end(&c, table[i].code);
         CHECK_STR(c.why.path, NODE);
+        CHECK(strstr(c.why.text, table[i].text) != NULL);
     }
     begin(&c, 1, ZKL_FOREVER);
     answer_value("12", 2, 0);

@@ -1,0 +1,81 @@
+#include "denial.h"
+
+#include <string.h>
+
+#include "lib/base/error.h"
+
+/* What the server demands, of the node itself or of its parent. */
+static const struct demand {
+    const char *words, *permission;
+    bool of_parent;
+} demands[] = {
+    [STORE_CREATE] = {"create a child of", "create (c)", true},
+    [STORE_DELETE] = {"delete a child of", "delete (d)", true},
+    [STORE_GET] = {"read the data of", "read (r)", false},
+    [STORE_LIST] = {"list the children of", "read (r)", false},
+    [STORE_SET] = {"set the data of", "write (w)", false},
+    [STORE_STAT] = {"read the state of", "read (r)", false},
+};
+
+void denial_forget(zkl_session *s)
+{
+    g_clear_pointer(&s->denial.node, g_free);
+}
+
+static char *parent_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash == path ? g_strdup("/") : g_strndup(path, (gsize)(slash - path));
+}
+
+/* An ACL that the server does not take is refused in the same way, but lacks no permission. */
+void denial_note(zkl_session *s, enum store_kind kind, const char *path,
+                 const struct store_reply *reply)
+{
+    denial_forget(s);
+    if (reply->bad_acl || kind >= G_N_ELEMENTS(demands) || !demands[kind].words)
+        return;
+    s->denial.kind = kind;
+    s->denial.node = demands[kind].of_parent ? parent_of(path) : g_strdup(path);
+}
+
+static bool is_at_or_below(const char *path, const char *above)
+{
+    const size_t length = strcmp(above, "/") == 0 ? 0 : strlen(above);
+
+    return strncmp(path, above, length) == 0 && (!path[length] || path[length] == '/');
+}
+
+/* Blamed may be what is above the chroot, too. */
+static bool concerns(const zkl_session *s, const char *path)
+{
+    const char *node = s->denial.node;
+    char *full = g_strconcat(s->chroot, path, NULL);
+    const bool related =
+        is_at_or_below(full, node) || is_at_or_below(node, full) || is_at_or_below(path, node);
+
+    g_free(full);
+    return related;
+}
+
+char *denial_text(const zkl_session *s, int code, const char *path)
+{
+    const struct demand *demand = &demands[s->denial.kind];
+    const char *node;
+
+    if (code != ZKL_EACCES || !s->denial.node || !concerns(s, path))
+        return g_strdup(zkl_strerror(code));
+    node = session_path(s, s->denial.node);
+    return g_strdup_printf("the server refused to %s %s: the permission %s is missing",
+                           demand->words, strcmp(node, path) == 0 ? "it" : node,
+                           demand->permission);
+}
+
+void denial_fill(const zkl_session *s, zkl_error *ret, int code, const char *path)
+{
+    char *text = denial_text(s, code, path);
+
+    error_fill(ret, code, path, "%s: %s", path, text);
+    g_free(text);
+}

@@ -1,0 +1,20 @@
+/* Which permission was missing, for which operation, at which node: what the server refused last is
+ * kept, and errors with ZKL_EACCES say it. With the monitor held. */
+#ifndef LIB_DENIAL_H
+#define LIB_DENIAL_H
+
+#include "core.h"
+
+/* The answer to an operation of that kind at path was STORE_NOAUTH. */
+void denial_note(zkl_session *s, enum store_kind kind, const char *path,
+                 const struct store_reply *reply);
+
+/* The text of code, which concerns path, as the user knows it. To be freed. */
+char *denial_text(const zkl_session *s, int code, const char *path);
+
+/* Fills *ret with code, path and that text. */
+void denial_fill(const zkl_session *s, zkl_error *ret, int code, const char *path);
+
+void denial_forget(zkl_session *s);
+
+#endif
