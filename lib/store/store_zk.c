@@ -6,7 +6,8 @@
  * - it resolves names at every turn of its loop: the resolution delay of -1 ends that;
  * - it ends the process when it is refused one of its two threads: two are tried before;
  * - init and close block (DNS, a mute server): a connector thread of the store does both;
- * - watch contexts may be used after removal: the context is the store, which outlives the handle.
+ * - watch contexts may be used after removal: the context is the store, which outlives the handle;
+ * - its sockets stay open in programs that are executed: each is closed on exec once connected.
  */
 #include <errno.h>
 #include <glib.h>
@@ -78,6 +79,8 @@ void store_zk_event(zhandle_t *zh, int type, int state, const char *path, void *
     struct store *store = context;
     enum store_fired fired;
 
+    if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE)
+        store_zk_keep_socket(zh);
     pthread_mutex_lock(store->sink.monitor);
     if (!store->closing && !store->over) {
         store->zh = zh;

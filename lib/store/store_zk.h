@@ -32,6 +32,12 @@ struct store {
     GQueue ops; /* of struct op: not answered by the library yet */
 };
 
+/* ---- store_zk_socket.c ---- */
+
+/* Keeps the connection of zh, which has just been made, from programs that this process executes.
+ * Without the monitor held, on the library's thread. */
+void store_zk_keep_socket(zhandle_t *zh);
+
 /* ---- store_zk_acl.c ---- */
 
 void store_zk_use_acls(struct store *store, const struct store_config *config);

@@ -42,6 +42,23 @@ def mutex(session, other, path):
         assert later.fence > grant.fence
 
 
+def sockets():
+    """Those that a program has which is executed now."""
+    show = "import os; print(*(os.path.realpath(e.path) for e in os.scandir('/proc/self/fd')))"
+    child = subprocess.run([sys.executable, "-c", show], close_fds=False, stdout=subprocess.PIPE, check=True)
+    return {name for name in child.stdout.split() if b"/socket:" in name}
+
+
+def not_inherited(session, other, path):
+    """The connections are there, but not in children."""
+    for one in session, other:
+        with one.mutex(path).hold(timeout=LIMIT):
+            pass
+    own = {os.path.realpath(e.path).encode() for e in os.scandir("/proc/self/fd")}
+    assert len([name for name in own - INHERITED if b"/socket:" in name]) >= 2, own
+    assert sockets() == INHERITED
+
+
 def owner(session, other, path):
     lock, caught = session.mutex(path), []
     with lock.hold():
@@ -155,10 +172,13 @@ def closed(session, other, path):
     other.semaphore(path).acquire(timeout=LIMIT).release()
 
 
+INHERITED = sockets()
+
+
 def main():
     passed = failed = 0
     with zkl.Session(CONNECT) as session, zkl.Session(CONNECT) as other:
-        for case in (mutex, owner, retained, lost, wanted, semaphore, election, errors, raised, closed):
+        for case in (mutex, not_inherited, owner, retained, lost, wanted, semaphore, election, errors, raised, closed):
             try:
                 case(session, other, "/python/" + case.__name__)
             except Exception as error:  # pylint: disable=broad-except

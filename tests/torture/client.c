@@ -211,6 +211,13 @@ WRAP(int, zoo_state, zhandle_t *zh)
     return zh->state;
 }
 
+WRAP(struct sockaddr *, zookeeper_get_connected_host, zhandle_t *zh, struct sockaddr *address,
+     socklen_t *length)
+{
+    (void)zh, (void)address, (void)length;
+    return NULL;
+}
+
 WRAP(int, zoo_recv_timeout, zhandle_t *zh)
 {
     (void)zh;
