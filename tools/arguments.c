@@ -41,6 +41,8 @@ static int take_value(const GOptionEntry *entry, const char *option, const char 
 
     if (!value)
         return fail(STATUS_USAGE, "%s: needs a value", option);
+    if (entry->arg == G_OPTION_ARG_CALLBACK)
+        return ((GOptionArgFunc)entry->arg_data)(option, value, NULL, NULL) ? GO_ON : STATUS_USAGE;
     if (entry->arg == G_OPTION_ARG_INT)
         return take_number(entry->arg_data, option, value);
     if (entry->arg == G_OPTION_ARG_FILENAME_ARRAY)

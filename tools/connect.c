@@ -1,6 +1,7 @@
 /* From the settings to a session that a server has confirmed. */
 #include "connect.h"
 #include "closing.h"
+#include "credentials.h"
 
 #include <string.h>
 
@@ -28,52 +29,6 @@ static void log_nothing(const zkl_log_record *record, void *data)
     (void)data;
 }
 
-/* What --auth-file names: one line. */
-static int read_auth_file(const char *name, char **ret)
-{
-    GError *error = NULL;
-    gsize length;
-    int status = GO_ON;
-
-    if (!g_file_get_contents(name, ret, &length, &error)) {
-        status = fail(STATUS_USAGE, "--auth-file: %s", error->message);
-        g_error_free(error);
-        return status;
-    }
-    if (strlen(*ret) != length || strchr(g_strchomp(*ret), '\n')) {
-        g_free(*ret);
-        status = fail(STATUS_USAGE, "--auth-file: %s: more than one line of text", name);
-    }
-    return status;
-}
-
-/* "scheme:credentials" from --auth or --auth-file; *ret stays NULL when neither was given. */
-static int read_auth(const struct settings *settings, char **ret)
-{
-    const char *colon;
-    char *text;
-    int status = GO_ON;
-
-    if (settings->auth && settings->auth_file)
-        return fail(STATUS_USAGE, "--auth and --auth-file exclude each other");
-    if (settings->auth)
-        text = g_strdup(settings->auth);
-    else if (settings->auth_file)
-        status = read_auth_file(settings->auth_file, &text);
-    else
-        return GO_ON;
-    if (status != GO_ON)
-        return status;
-    colon = strchr(text, ':');
-    if (!colon || colon == text || !colon[1]) {
-        g_free(text);
-        return fail(STATUS_USAGE,
-                    "--auth: expected SCHEME:CREDENTIALS, as in digest:user:password");
-    }
-    *ret = text;
-    return GO_ON;
-}
-
 /* The library names its own options; the reader of the message has given ours. */
 static int open_failed(const struct settings *settings, const zkl_error *error)
 {
@@ -90,18 +45,13 @@ int session_open(const struct settings *settings, zkl_session **ret)
 {
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
     zkl_error error = {0};
-    char *auth = NULL;
-    int status = read_auth(settings, &auth);
+    GArray *credentials;
+    int status = credentials_read(settings, &credentials);
 
     if (status != GO_ON)
         return status;
-    if (auth) {
-        char *colon = strchr(auth, ':');
-
-        *colon = '\0';
-        options.auth_scheme = auth;
-        options.auth = colon + 1;
-    }
+    options.credentials = (const zkl_credential *)(const void *)credentials->data;
+    options.credential_count = credentials->len;
     options.session_timeout_ms = (int)settings->session_timeout_ms;
     options.acl = settings->acl;
     options.log = settings->verbose ? log_line : log_nothing;
@@ -109,7 +59,8 @@ int session_open(const struct settings *settings, zkl_session **ret)
     closing_prepare();
     if (zkl_session_open(ret, connect_string(settings), &options, &error) != 0)
         status = open_failed(settings, &error);
-    g_free(auth);
+    g_array_unref(credentials);
+    credentials_forget();
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* Option parsing: the global options are understood before the verb and after it. */
 #include "arguments.h"
+#include "credentials.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -36,10 +37,10 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
          "ZooKeeper session timeout (30000)", "MS"},
         {"connect-timeout", 0, 0, G_OPTION_ARG_INT64, &settings->connect_timeout_ms,
          "Fail if there is no session within SECS (10)", "SECS"},
-        {"auth", 0, 0, G_OPTION_ARG_FILENAME, &settings->auth, "Credentials: digest:user:password",
-         "SCHEME:CRED"},
+        {"auth", 0, 0, G_OPTION_ARG_CALLBACK, credentials_take,
+         "Credentials: digest:user:password; may be repeated", "SCHEME:CRED"},
         {"auth-file", 0, 0, G_OPTION_ARG_FILENAME, &settings->auth_file,
-         "Read the credentials from FILE, hidden from ps(1)", "FILE"},
+         "Read credentials from FILE, a line each", "FILE"},
         {"acl", 0, 0, G_OPTION_ARG_FILENAME, &settings->acl,
          "Permissions of created nodes (world:anyone:cdrwa)", "ACL"},
         {"verbose", 'v', 0, G_OPTION_ARG_NONE, &settings->verbose,

@@ -33,7 +33,6 @@ struct settings {
     char *connect;
     int64_t session_timeout_ms; /* an int, when the options are parsed */
     int64_t connect_timeout_ms;
-    char *auth;
     char *auth_file;
     char *acl;
     gboolean verbose;
@@ -51,6 +50,11 @@ int verb_member(struct settings *settings, int argc, char **argv);
 int verb_revoke(struct settings *settings, int argc, char **argv);
 int verb_shards(struct settings *settings, int argc, char **argv);
 int verb_watch(struct settings *settings, int argc, char **argv);
+
+/* credentials.c */
+
+/* Wipes what was given, in a process that has opened its session or never opens one. */
+void credentials_forget(void);
 
 /* options.c */
 

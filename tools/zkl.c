@@ -1,4 +1,5 @@
 /* zkl: the command. Global options, then a verb, each in its own file. */
+#include "credentials.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -110,12 +111,13 @@ int main(int argc, char **argv)
     struct settings settings = {.session_timeout_ms = 30000, .connect_timeout_ms = 10000};
     int status;
 
+    credentials_hide();
     setlocale(LC_CTYPE, "");
     g_set_prgname("zkl");
     status = end_output(run(&settings, argc, argv));
     g_free(settings.connect);
-    g_free(settings.auth);
     g_free(settings.auth_file);
     g_free(settings.acl);
+    credentials_forget();
     return status;
 }

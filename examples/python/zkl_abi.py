@@ -60,7 +60,8 @@ class SessionOptions(ctypes.Structure):
                 ("auth", c_char_p), ("acl", c_char_p), ("log", c_void_p), ("log_data", c_void_p),
                 ("log_level", c_int), ("tick_ms", c_int), ("drift_permille", c_int),
                 ("warm_ms", c_int64), ("dispatch", c_int), ("retain_max", c_int),
-                ("path_acls", c_void_p), ("path_acl_count", c_size_t)]
+                ("path_acls", c_void_p), ("path_acl_count", c_size_t),
+                ("credentials", c_void_p), ("credential_count", c_size_t)]
 
 
 class MutexOptions(ctypes.Structure):

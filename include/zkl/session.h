@@ -111,6 +111,12 @@ typedef struct zkl_path_acl {
     const char *acl;  /* as the option acl; not NULL */
 } zkl_path_acl;
 
+/* Credentials for the servers. Since 0.1. */
+typedef struct zkl_credential {
+    const char *scheme; /* "digest"; not NULL */
+    const char *auth;   /* "user:password"; not NULL */
+} zkl_credential;
+
 /* Fill with ZKL_SESSION_OPTIONS_INIT, then change members.
  *
  * In this and every other struct of options, size says with which version of the struct the caller
@@ -125,10 +131,12 @@ typedef struct zkl_session_options {
     int session_timeout_ms;  /* default 10000; 200 to 10^9. The server may change it, within its
                                 own limits */
     const char *auth_scheme; /* "digest"; NULL: no credentials */
-    const char *auth;        /* the credentials of that scheme, "user:password"; both or none */
+    const char *auth;        /* the credentials of that scheme, "user:password"; both or none.
+                                The library copies them, and wipes its copy when the session has
+                                ended. libzookeeper's own copies are not wiped */
     const char *acl; /* the ACL of the nodes that the library creates, comma separated, as the
                         ZooKeeper shell takes it: "world:anyone:cdrwa" (the default, also for NULL),
-                        "auth::cdrwa" (needs auth)… */
+                        "auth::cdrwa" (needs credentials)… */
     zkl_log_fn log;  /* NULL: stderr */
     void *log_data;  /* argument of log */
     zkl_log_level
@@ -144,16 +152,19 @@ typedef struct zkl_session_options {
                            inside zkl_session_dispatch() */
     int retain_max; /* how many unused locks the session's mutexes retain: 0 or more, default 1000.
                        If there are more, the least recently used ones are released */
-    const zkl_path_acl *path_acls; /* ACLs by path, copied. If several match, the longest path
-                                      counts. NULL: acl for every node. Existing nodes keep their
-                                      ACL */
-    size_t path_acl_count;         /* the number of path_acls */
+    const zkl_path_acl *path_acls;     /* ACLs by path, copied. If several match, the longest path
+                                          counts. NULL: acl for every node. Existing nodes keep their
+                                          ACL */
+    size_t path_acl_count;             /* the number of path_acls */
+    const zkl_credential *credentials; /* more credentials, as auth: the session has the
+                                          permissions of all. NULL: no more */
+    size_t credential_count;           /* the number of credentials */
 } zkl_session_options;
 
 #define ZKL_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(zkl_session_options), 10000, NULL, NULL, NULL, NULL, NULL, ZKL_LOG_WARN, 0, 100,    \
-            60000, 0, 1000, NULL, 0                                                                \
+            60000, 0, 1000, NULL, 0, NULL, 0                                                       \
     }
 
 /* Fills *ret as ZKL_SESSION_OPTIONS_INIT does, for languages that cannot use the macro. size is the

@@ -33,7 +33,8 @@ struct session_options {
     std::chrono::milliseconds warm{60000};
     bool dispatch = false;
     int retain_max = 1000;
-    std::vector<std::pair<std::string, std::string>> path_acls; /* paths and ACLs */
+    std::vector<std::pair<std::string, std::string>> path_acls;   /* paths and ACLs */
+    std::vector<std::pair<std::string, std::string>> credentials; /* schemes and more credentials */
 
     executor run; /* runs the callbacks; empty: they run where the library calls them, which is its
                      callback thread, or with dispatch session::dispatch() */
@@ -89,7 +90,8 @@ inline int saturated(std::chrono::milliseconds value) noexcept
 }
 
 /* What is invalid there is so here. The strings are the options'. */
-inline zkl_session_options to_c(const session_options &o, const std::vector<zkl_path_acl> &acls)
+inline zkl_session_options to_c(const session_options &o, const std::vector<zkl_path_acl> &acls,
+                                const std::vector<zkl_credential> &credentials)
 {
     zkl_session_options c = ZKL_SESSION_OPTIONS_INIT;
 
@@ -105,6 +107,8 @@ inline zkl_session_options to_c(const session_options &o, const std::vector<zkl_
     c.retain_max = o.retain_max;
     c.path_acls = acls.empty() ? nullptr : acls.data();
     c.path_acl_count = acls.size();
+    c.credentials = credentials.empty() ? nullptr : credentials.data();
+    c.credential_count = credentials.size();
     return c;
 }
 
@@ -234,11 +238,14 @@ class session
     int open(const std::string &connect, const session_options &options)
     {
         std::vector<zkl_path_acl> acls;
+        std::vector<zkl_credential> credentials;
         zkl_session *opened = nullptr;
 
         for (const auto &[path, acl] : options.path_acls)
             acls.push_back({path.c_str(), acl.c_str()});
-        zkl_session_options c = detail::to_c(options, acls);
+        for (const auto &[scheme, auth] : options.credentials)
+            credentials.push_back({scheme.c_str(), auth.c_str()});
+        zkl_session_options c = detail::to_c(options, acls, credentials);
         where_ = std::make_shared<const detail::environment>(
             detail::environment{options.run, options.thrown});
         if (options.log) {

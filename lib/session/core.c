@@ -5,10 +5,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "denial.h"
 #include "lib/base/callbacks.h"
+#include "lib/base/credentials.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
-#include "denial.h"
 #include "participant.h"
 
 enum { PATIENCE_MAX_MS = 60000 };
@@ -36,8 +37,7 @@ static void free_session(zkl_session *s)
     g_free(s->hosts);
     g_free(s->shown_hosts);
     g_free(s->chroot);
-    g_free(s->auth_scheme);
-    g_free(s->auth);
+    credentials_unref(s->credentials);
     g_free(s->acl);
     denial_forget(s);
     g_array_unref(s->acl_rules);

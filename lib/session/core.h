@@ -37,9 +37,10 @@ struct zkl_session {
     gint refs;
     unsigned generation; /* of fork.h */
     const struct store_ops *ops;
-    char *hosts, *shown_hosts, *chroot, *auth_scheme, *auth, *acl; /* shown: in messages */
-    GArray *acl_rules;                                             /* of struct acl_rule */
-    size_t acl_length;                                             /* of the longest ACL's text */
+    char *hosts, *shown_hosts, *chroot, *acl; /* shown: in messages */
+    struct credentials *credentials;
+    GArray *acl_rules; /* of struct acl_rule */
+    size_t acl_length; /* of the longest ACL's text */
     int wanted_timeout_ms;
     int64_t warm_ns;
     size_t retain_max; /* idle spans */

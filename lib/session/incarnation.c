@@ -43,8 +43,7 @@ void incarnation_begin(zkl_session *s)
 {
     const struct store_config config = {.hosts = s->hosts,
                                         .timeout_ms = s->wanted_timeout_ms,
-                                        .auth_scheme = s->auth_scheme,
-                                        .auth = s->auth,
+                                        .credentials = s->credentials,
                                         .acl = s->acl,
                                         .acl_rules = s->acl_rules,
                                         .log = s->log};

@@ -5,6 +5,7 @@
 #include "incarnation.h"
 #include "lib/base/acl.h"
 #include "lib/base/callbacks.h"
+#include "lib/base/credentials.h"
 #include "lib/base/error.h"
 #include "lib/base/lock_owner.h"
 #include "lib/base/log.h"
@@ -29,7 +30,8 @@ static const char *check_acl(const zkl_session_options *o, const char *text)
         return "acl must be scheme:id:perms,… with perms of r, w, c, d and a";
     /* The server puts the session's own in its place, and refuses each create when there are none.
      */
-    for (guint i = 0; i < acl->len && !o->auth_scheme; i++) {
+    const bool known = o->auth_scheme || o->credential_count > 0;
+    for (guint i = 0; i < acl->len && !known; i++) {
         if (strcmp(g_array_index(acl, struct acl_entry, i).scheme, "auth") == 0)
             wrong = "acl has the scheme auth, which needs credentials";
     }
@@ -71,11 +73,7 @@ static const char *check_options(const zkl_session_options *o)
         return "retain_max must not be negative";
     if (o->dispatch != 0 && o->dispatch != 1)
         return "dispatch must be 0 or 1";
-    if (o->auth_scheme && !o->auth)
-        return "auth_scheme is given without auth";
-    if (o->auth && !o->auth_scheme)
-        return "auth is given without auth_scheme";
-    return NULL;
+    return credentials_check(o);
 }
 
 /* In a struct that was only zeroed nothing may be less safe than by default. */
@@ -133,8 +131,7 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     s->hosts = hosts;
     s->shown_hosts = path_show_hosts(hosts);
     s->chroot = chroot;
-    s->auth_scheme = g_strdup(o->auth_scheme);
-    s->auth = g_strdup(o->auth);
+    s->credentials = credentials_new(o);
     s->acl = g_strdup(o->acl);
     s->acl_rules = rules_new(o, chroot);
     s->acl_length = longest_acl(o);

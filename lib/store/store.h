@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct credentials;
 struct log;
 struct store;
 
@@ -153,7 +154,8 @@ struct store_config {
     const char *hosts;               /* host:port,… without chroot */
     const struct store_claim *claim; /* the session to take up, copied; NULL: a new one */
     int timeout_ms;
-    const char *auth_scheme, *auth, *acl;
+    struct credentials *credentials; /* NULL: none */
+    const char *acl;
     const GArray *acl_rules; /* of struct acl_rule; NULL: none */
     struct log *log;         /* outlives the store; NULL: none */
 };

@@ -17,6 +17,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/credentials.h"
 #include "lib/base/log.h"
 #include "lib/base/path.h"
 #include "lib/base/thread.h"
@@ -30,14 +31,26 @@ enum {
     PROBES = 4,      /* of the servers, in a session timeout without a connection */
 };
 
-static void give_auth(struct store *store)
+static void drop_credentials(struct store *store)
 {
-    if (!store->auth_owed)
-        return;
-    /* No completion: it would run under libzookeeper's own lock. A refusal comes as an event. */
-    int rc = zoo_add_auth(store->zh, store->auth_scheme, store->auth, (int)strlen(store->auth),
-                          NULL, NULL);
-    store->auth_owed = rc == ZINVALIDSTATE;
+    credentials_unref(store->credentials);
+    store->credentials = NULL;
+}
+
+/* The library keeps its own copy, for the connections to come. */
+static void give_credentials(struct store *store)
+{
+    const struct credentials *all = store->credentials;
+
+    for (; all && store->given < all->count; store->given++) {
+        const struct credential *c = &all->each[store->given];
+        /* No completion: it would run under libzookeeper's own lock. A refusal comes as an event.
+         */
+        int rc = zoo_add_auth(store->zh, c->scheme, c->secret, (int)strlen(c->secret), NULL, NULL);
+        if (rc == ZINVALIDSTATE)
+            return;
+    }
+    drop_credentials(store);
 }
 
 static void on_session(struct store *store, zhandle_t *zh, int state)
@@ -47,7 +60,7 @@ static void on_session(struct store *store, zhandle_t *zh, int state)
     store->away = false;
     store->up = state == ZOO_CONNECTED_STATE;
     if (store->up) {
-        give_auth(store);
+        give_credentials(store);
         store->sink.event(context, STORE_EV_UP, zoo_client_id(zh)->client_id, zoo_recv_timeout(zh));
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {
         store->over = true;
@@ -114,8 +127,7 @@ static void free_store(struct store *store)
     pthread_cond_destroy(&store->wake);
     g_array_unref(store->acls);
     g_free(store->hosts);
-    g_free(store->auth_scheme);
-    g_free(store->auth);
+    drop_credentials(store);
     g_free(store);
 }
 
@@ -248,7 +260,7 @@ static void *keep(void *data)
     if (zh && !store->closing) {
         store->zh = zh;
         if (!store->over)
-            give_auth(store);
+            give_credentials(store);
     }
     if (is_down(store))
         look_around(store, LOOK_MS);
@@ -298,12 +310,10 @@ static int open_store(struct store **ret, const struct store_config *config,
     store->sink = *sink;
     store->log = config->log;
     store->hosts = g_strdup(config->hosts);
-    store->auth_scheme = g_strdup(config->auth_scheme);
-    store->auth = g_strdup(config->auth ? config->auth : "");
+    store->credentials = config->credentials ? credentials_ref(config->credentials) : NULL;
     store->timeout_ms = config->timeout_ms;
     if (config->claim)
         take_claim(store, config->claim);
-    store->auth_owed = config->auth_scheme != NULL;
     store_zk_use_acls(store, config);
     thread_cond_init(&store->wake);
     if (thread_start_detached(keep, store) != 0) {

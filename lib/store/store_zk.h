@@ -17,12 +17,13 @@ struct store_acl {
 struct store {
     struct store_sink sink;
     struct log *log; /* NULL: none */
-    char *hosts, *auth_scheme, *auth;
+    char *hosts;
+    struct credentials *credentials; /* NULL: the library has got them all */
+    size_t given;                    /* so many of them */
     int timeout_ms;
     clientid_t claimed; /* the session to take up; all 0: a new one */
     GArray *acls;       /* of struct store_acl, the session's first */
     zhandle_t *zh;      /* NULL before it is made and once closing */
-    bool auth_owed;     /* the library has not got the credentials yet */
     bool closing, over;
     bool up;               /* there is a connection */
     bool away;             /* it was connected, and is not */

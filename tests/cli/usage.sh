@@ -115,10 +115,10 @@ refused "--grace more than steady" 64 "--grace: 4\.6 s.*30\.0 s.*4\.500 s" lock 
 refused "--grace below 0" 64 "--grace" lock --grace -1 /a touch "$ran"
 refused "--auth without a scheme" 64 "SCHEME" --auth secret lock /a touch "$ran"
 refused "--auth without credentials" 64 "SCHEME" --auth digest: lock /a touch "$ran"
-printf 'digest:a:b\ndigest:c:d\n' >"$scratch/two"
+printf 'digest:a:b\ndigest\n' >"$scratch/two"
 printf 'digest:a:b\0c\n' >"$scratch/nul"
 for file in two nul; do
-    refused "--auth-file of more than one line: $file" 64 "^zkl: --auth-file: .*$scratch/$file" --auth-file "$scratch/$file" lock /a touch "$ran"
+    refused "--auth-file that is not lines of credentials: $file" 64 "^zkl: --auth-file: .*$scratch/$file" --auth-file "$scratch/$file" lock /a touch "$ran"
 done
 refused "--auth-file that is not there" 64 "$scratch/none" --auth-file "$scratch/none" lock /a touch "$ran"
 for seconds in -1 0 nan inf; do

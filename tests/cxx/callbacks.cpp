@@ -197,6 +197,8 @@ void log()
         ++lines;
     };
     options.path_acls = {{"/cxx", "world:anyone:cdrwa"}};
+    options.credentials = {{"digest", "one:secret"}, {"digest", "two:secret"}};
+    options.acl = "auth::cdrwa"; /* needs credentials */
 
     {
         zkl::session s(servers(), options);

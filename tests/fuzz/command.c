@@ -211,9 +211,12 @@ static int run(GPtrArray *words)
     GString *out, *err;
     bool is_known = false;
 
+    char **argv = g_strdupv((char **)words->pdata); /* secrets are wiped in it */
+
     capture_begin();
-    int status = command_main((int)words->len - 1, (char **)words->pdata);
+    int status = command_main((int)words->len - 1, argv);
     capture_end(&out, &err);
+    g_strfreev(argv);
     for (size_t i = 0; i < G_N_ELEMENTS(known); i++)
         is_known |= status == known[i];
     if (!CHECK(is_known))

@@ -150,6 +150,39 @@ static void users(void)
     live_end(t);
 }
 
+/* A session has the permissions of all its credentials. */
+static void several_users(void)
+{
+    static const zkl_credential both[] = {{"digest", "alice:secret"}, {"digest", "eve:guess"}};
+    struct live *t = live_begin();
+    char *other = g_strconcat(t->lock, "-eve", NULL);
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    zkl_session *alice = open_as(t, "alice:secret"), *eve = open_as(t, "eve:guess");
+    const char *const paths[] = {t->lock, other};
+    zkl_session *const users[] = {alice, eve};
+
+    o.credentials = both;
+    o.credential_count = G_N_ELEMENTS(both);
+    zkl_session *s = live_open(t, t->connect, &o);
+    REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
+    for (size_t i = 0; i < 2; i++) {
+        zkl_mutex *own = live_mutex(users[i], paths[i]), *m = live_mutex(s, paths[i]);
+        CHECK_INT(zkl_mutex_lock(own, ZKL_FOREVER, NULL), 0);
+        check_refused(users[1 - i], paths[i], paths[i], "create (c)");
+        CHECK_INT(zkl_mutex_unlock(own), 0);
+        CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+        zkl_mutex_free(own);
+        zkl_mutex_free(m);
+    }
+    for (size_t i = 0; i < 2; i++)
+        REQUIRE(zoo_add_auth(raw_handle(t->admin), "digest", both[i].auth,
+                             (int)strlen(both[i].auth), NULL, NULL) == ZOK);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0 && live_contenders(t, other) == 0);
+    g_free(other);
+    live_end(t);
+}
+
 /* Credentials of a kind that the server does not know are refused for good. */
 static void unknown_scheme(void)
 {
@@ -256,6 +289,7 @@ static const struct test_case cases[] = {
     {"no_delete", no_delete},
     {"no_delete_and_again", no_delete_and_again},
     {"users", users},
+    {"several_users", several_users},
     {"unknown_scheme", unknown_scheme},
     {"invalid_acl", invalid_acl},
     {NULL, NULL},

@@ -18,6 +18,7 @@ static void refused_options(const zkl_session_options *o, const char *named)
 
 static void bad_options(void)
 {
+    static const zkl_credential no_auth = {"digest", NULL}, no_scheme = {NULL, "a:b"};
     static const struct {
         zkl_session_options o;
         const char *named;
@@ -33,6 +34,9 @@ static void bad_options(void)
         {OPTIONS(.dispatch = 2), "dispatch"},
         {OPTIONS(.auth_scheme = "digest"), "without auth"},
         {OPTIONS(.auth = "a:b"), "without auth_scheme"},
+        {OPTIONS(.credential_count = 1), "credential_count"},
+        {OPTIONS(.credentials = &no_auth, .credential_count = 1), "credentials"},
+        {OPTIONS(.credentials = &no_scheme, .credential_count = 1), "credentials"},
         {OPTIONS(.log_level = (zkl_log_level)-1), "log_level"},
         {OPTIONS(.log_level = (zkl_log_level)5), "log_level"},
 #undef OPTIONS

@@ -361,6 +361,7 @@ static void become_guard(struct guarding *g, struct events *tools)
 {
     setpgid(0, 0);
     say_without_waiting(); /* KILL may be due */
+    credentials_forget();
     prctl(PR_SET_NAME, GUARD_NAME);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     events_close(tools);

@@ -1,0 +1,58 @@
+#include "credentials.h"
+
+#include <glib.h>
+#include <string.h>
+
+const char *credentials_check(const zkl_session_options *o)
+{
+    if (o->auth_scheme && !o->auth)
+        return "auth_scheme is given without auth";
+    if (o->auth && !o->auth_scheme)
+        return "auth is given without auth_scheme";
+    if (o->credential_count > 0 && !o->credentials)
+        return "credentials is NULL and credential_count is not 0";
+    for (size_t i = 0; i < o->credential_count; i++) {
+        if (!o->credentials[i].scheme || !o->credentials[i].auth)
+            return "credentials has one without scheme or auth";
+    }
+    return NULL;
+}
+
+static void add(struct credentials *c, const char *scheme, const char *secret)
+{
+    c->each[c->count++] = (struct credential){g_strdup(scheme), g_strdup(secret)};
+}
+
+struct credentials *credentials_new(const zkl_session_options *o)
+{
+    const size_t most = o->credential_count + 1;
+    struct credentials *c = g_atomic_rc_box_alloc0(sizeof *c + most * sizeof(struct credential));
+
+    if (o->auth_scheme)
+        add(c, o->auth_scheme, o->auth);
+    for (size_t i = 0; i < o->credential_count; i++)
+        add(c, o->credentials[i].scheme, o->credentials[i].auth);
+    return c;
+}
+
+struct credentials *credentials_ref(struct credentials *c)
+{
+    return g_atomic_rc_box_acquire(c);
+}
+
+static void wipe(void *data)
+{
+    const struct credentials *c = data;
+
+    for (size_t i = 0; i < c->count; i++) {
+        g_free(c->each[i].scheme);
+        explicit_bzero(c->each[i].secret, strlen(c->each[i].secret));
+        g_free(c->each[i].secret);
+    }
+}
+
+void credentials_unref(struct credentials *c)
+{
+    if (c)
+        g_atomic_rc_box_release_full(c, wipe);
+}

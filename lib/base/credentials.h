@@ -1,0 +1,28 @@
+/* What a session proves to the servers who it is. One copy serves it and its connections; it is
+ * wiped with the last reference. Never changed, so any thread may read it. */
+#ifndef LIB_CREDENTIALS_H
+#define LIB_CREDENTIALS_H
+
+#include <stddef.h>
+
+#include "zkl/session.h"
+
+struct credential {
+    char *scheme, *secret;
+};
+
+struct credentials {
+    size_t count;
+    struct credential each[];
+};
+
+/* What is wrong with those of the options; NULL: nothing. */
+const char *credentials_check(const zkl_session_options *o);
+
+/* A copy of auth and credentials of the options. */
+struct credentials *credentials_new(const zkl_session_options *o);
+
+struct credentials *credentials_ref(struct credentials *c);
+void credentials_unref(struct credentials *c);
+
+#endif

@@ -1,0 +1,185 @@
+/* Secrets are wiped where they were read, and copied only for the library. */
+#include "credentials.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILE_MAX = 64 * 1024 };
+
+static GPtrArray *given; /* with --auth */
+static char *inherited;  /* ZKL_AUTH */
+static bool forgotten;
+
+static void wipe(void *secret)
+{
+    explicit_bzero(secret, strlen(secret));
+    g_free(secret);
+}
+
+/* Out of what others can see of a process. */
+static char *take(const char *text)
+{
+    char *secret = g_strdup(text);
+
+    explicit_bzero((char *)(uintptr_t)text, strlen(text));
+    return secret;
+}
+
+void credentials_hide(void)
+{
+    const char *text = getenv("ZKL_AUTH");
+
+    forgotten = false;
+    if (text)
+        inherited = take(text);
+    unsetenv("ZKL_AUTH");
+}
+
+gboolean credentials_take(const char *option, const char *word, gpointer data, GError **error)
+{
+    (void)option;
+    (void)data;
+    (void)error;
+    if (!given)
+        given = g_ptr_array_new_with_free_func(wipe);
+    g_ptr_array_add(given, take(word));
+    return TRUE;
+}
+
+void credentials_forget(void)
+{
+    g_clear_pointer(&given, g_ptr_array_unref);
+    g_clear_pointer(&inherited, wipe);
+    forgotten = true;
+}
+
+/* ---- one after the other ---- */
+
+static void clear(void *data)
+{
+    const zkl_credential *c = data;
+
+    g_free((char *)(uintptr_t)c->scheme);
+    wipe((char *)(uintptr_t)c->auth);
+}
+
+static int add(GArray *list, const char *source, const char *text)
+{
+    const char *colon = strchr(text, ':');
+
+    if (!colon || colon == text || !colon[1])
+        return fail(STATUS_USAGE, "%s: expected SCHEME:CREDENTIALS, as in digest:user:password",
+                    source);
+    const zkl_credential c = {g_strndup(text, (gsize)(colon - text)), g_strdup(colon + 1)};
+    g_array_append_val(list, c);
+    return GO_ON;
+}
+
+/* A line each; changes text. */
+static int add_lines(GArray *list, const char *source, char *text)
+{
+    int status = GO_ON;
+
+    while (text && status == GO_ON) {
+        char *line = strsep(&text, "\n");
+
+        if (*g_strchomp(line))
+            status = add(list, source, line);
+    }
+    if (status == GO_ON && list->len == 0)
+        status = fail(STATUS_USAGE, "%s: no credentials", source);
+    return status;
+}
+
+/* ---- where they come from ---- */
+
+/* As much as fits, or -1. */
+static ssize_t read_all(const char *name, char *buffer, size_t size)
+{
+    const int fd = open(name, O_RDONLY | O_CLOEXEC);
+    ssize_t length = 0, n = fd < 0 ? -1 : 1;
+
+    while (n > 0 && (size_t)length < size) {
+        n = read(fd, buffer + length, size - (size_t)length);
+        length += MAX(n, 0);
+    }
+    if (fd >= 0) {
+        const int error = errno;
+
+        close(fd);
+        errno = error;
+    }
+    return n < 0 ? -1 : length;
+}
+
+static int add_file(GArray *list, const char *option, const char *name)
+{
+    char *source = g_strdup_printf("%s: %s", option, name), buffer[FILE_MAX];
+    const ssize_t length = read_all(name, buffer, sizeof buffer);
+    int status;
+
+    if (length < 0)
+        status = fail(STATUS_USAGE, "%s: %s", source, g_strerror(errno));
+    else if (length == sizeof buffer || memchr(buffer, '\0', (size_t)length))
+        status = fail(STATUS_USAGE, "%s: not lines of text, less than 64 KiB", source);
+    else
+        status = (buffer[length] = '\0', add_lines(list, source, buffer));
+    explicit_bzero(buffer, sizeof buffer);
+    g_free(source);
+    return status;
+}
+
+static int add_given(GArray *list)
+{
+    int status = GO_ON;
+
+    for (guint i = 0; i < given->len && status == GO_ON; i++)
+        status = add(list, "--auth", given->pdata[i]);
+    return status;
+}
+
+static int add_inherited(GArray *list)
+{
+    char *text = g_strdup(inherited);
+    const size_t size = strlen(text);
+    const int status = add_lines(list, "ZKL_AUTH", text);
+
+    explicit_bzero(text, size);
+    g_free(text);
+    return status;
+}
+
+static int add_all(const struct settings *settings, GArray *list)
+{
+    const char *name = getenv("ZKL_AUTH_FILE");
+
+    if (given && settings->auth_file)
+        return fail(STATUS_USAGE, "--auth and --auth-file exclude each other");
+    if (given)
+        return add_given(list);
+    if (settings->auth_file)
+        return add_file(list, "--auth-file", settings->auth_file);
+    if (inherited && name && *name)
+        return fail(STATUS_USAGE, "ZKL_AUTH and ZKL_AUTH_FILE exclude each other");
+    if (inherited)
+        return add_inherited(list);
+    return name && *name ? add_file(list, "ZKL_AUTH_FILE", name) : GO_ON;
+}
+
+int credentials_read(const struct settings *settings, GArray **ret)
+{
+    GArray *list = g_array_new(FALSE, FALSE, sizeof(zkl_credential));
+    int status;
+
+    g_assert(!forgotten); /* nobody opens a second session, which would have none */
+    g_array_set_clear_func(list, clear);
+    status = add_all(settings, list);
+    if (status != GO_ON)
+        g_array_unref(list);
+    else
+        *ret = list;
+    return status;
+}

@@ -1,0 +1,18 @@
+/* What proves to the servers who we are: of --auth or --auth-file, or else of ZKL_AUTH or
+ * ZKL_AUTH_FILE. */
+#ifndef ZKL_TOOLS_CREDENTIALS_H
+#define ZKL_TOOLS_CREDENTIALS_H
+
+#include "tool.h"
+
+/* Takes ZKL_AUTH out of the environment: no process that is started later sees it. */
+void credentials_hide(void);
+
+/* Option --auth, which may be given again. */
+gboolean credentials_take(const char *option, const char *word, gpointer data, GError **error);
+
+/* GO_ON and an array of zkl_credential, whose last reference wipes them; or a status after a
+ * message, which shows no secret. */
+int credentials_read(const struct settings *settings, GArray **ret);
+
+#endif
