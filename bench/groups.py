@@ -7,7 +7,19 @@ import time
 
 import figures
 import servers
-from subjects import BARE, CURATORS, LEAST, PEERS, PERMITS, READERS, SEVERAL, ZKL, Worker, ours
+from subjects import (
+    BARE,
+    CURATORS,
+    LEAST,
+    PEERS,
+    PERMITS,
+    READERS,
+    SEVERAL,
+    WORKERS,
+    ZKL,
+    Worker,
+    ours,
+)
 
 
 class Group:
@@ -150,6 +162,25 @@ class Permits(Loop):
     def __init__(self, name, processes, seconds):
         super().__init__(name, processes, seconds)
         self.subjects = beside("permits=%d" % PERMITS)
+
+
+class Workers(Loop):
+    """Processes with a lock each, which wait for the server alone, on servers with different numbers of
+    threads."""
+
+    holders = 0
+
+    def __init__(self, processes, seconds):
+        super().__init__("workers", processes, seconds)
+        self.subjects = WORKERS
+
+    def start(self, subject, server):
+        self.servers[subject] = server
+        self.workers[subject] = [
+            Worker(subject.run + ["address=" + server.address, "lock=/bench/own-%d" % i] + self.options)
+            for i in range(self.processes)
+        ]
+        self.await_ready(subject)
 
 
 RETAIN = "retain=1000"  # ms: longer than any of its locks is idle

@@ -97,6 +97,14 @@ def beside_rows(title, what, results):
     yield rates(title, "zkl ÷ Curator", zkl, curator)
 
 
+def workers_rows(title, results):
+    usual = results["workers=default"]
+    yield Row("%s: zookeeper.nio.numWorkerThreads not set" % title, [1.0], per_s(usual), sample=usual)
+    for name, samples in results.items():
+        if samples is not usual:
+            yield measured(title, "%s ÷ not set" % name.replace("workers=", ""), samples, usual)
+
+
 def pair_rows(title, results):
     """Each node is a hand-over, if not to itself. Those that rest let the other have it anyway, so
     that what they keep is only in its way."""

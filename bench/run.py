@@ -36,7 +36,7 @@ def arguments():
         metavar="PATTERN",
         default="",
         help="of the groups uncontended, N processes, four paths by N, readers by N, semaphore by N, "
-        "1000 locks, retained, retained by two, crowd of N, group of N, local, tool: those that match; the results go to _build/bench",
+        "workers, 1000 locks, retained, retained by two, crowd of N, group of N, local, tool: those that match; the results go to _build/bench",
     )
     p.add_argument("--processes", type=numbers, default=[2, 8, 32], metavar="N,…")
     p.add_argument(
@@ -61,7 +61,8 @@ def plan(args):
     out += [groups.Readers("readers by %d" % n, n, args.seconds) for n in [1] + args.processes[1:]]
     out += [groups.Permits("semaphore by %d" % n, n, args.seconds) for n in args.processes[-1:]]
     out += (
-        [groups.Many(args.seconds), groups.Retained("retained", args.seconds)]
+        [groups.Workers(args.processes[-1], args.seconds)]
+        + [groups.Many(args.seconds), groups.Retained("retained", args.seconds)]
         + [groups.Pair("retained by two", args.seconds)]
         + [groups.Crowd(n) for n in args.crowds]
         + [groups.Members(n) for n in args.members]
@@ -98,6 +99,8 @@ def all_rows(results):
             out += rows.crowd_rows(size, samples)
         elif name.startswith("group of"):
             out += rows.group_rows(size, samples)
+        elif name == "workers":
+            out += rows.workers_rows(name, samples)
         elif name == "1000 locks":
             out += rows.many_rows(samples)
         elif name == "retained":

@@ -107,6 +107,7 @@ class ZooKeeper(Server):
     needs = ["java", "/usr/share/java/zookeeper.jar"]
     question, proof = b"srvr", "Mode: standalone"
     sync = True
+    jvm = ()  # more options of java
 
     def prepare(self):
         with open(os.path.join(self.folder, "zoo.cfg"), "w") as f:
@@ -123,6 +124,7 @@ class ZooKeeper(Server):
             "-Xms512m",
             "-Xmx1g",
             "-Dzookeeper.forceSync=%s" % ("yes" if self.sync else "no"),
+            *self.jvm,
             "-cp",
             "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-nop.jar",
             "org.apache.zookeeper.server.quorum.QuorumPeerMain",
@@ -136,6 +138,12 @@ class ZooKeeper(Server):
             for words in lines
             if len(words) == 2 and re.fullmatch(r"-?[0-9.]+(E-?[0-9]+)?", words[1])
         }
+
+
+def zookeeper_with(workers):
+    """A server of its own, with so many threads that read and write the connections."""
+    option = "-Dzookeeper.nio.numWorkerThreads=%d" % workers
+    return type("ZooKeeperWorkers", (ZooKeeper,), {"jvm": (option,)})
 
 
 class Etcd(Server):

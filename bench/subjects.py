@@ -63,6 +63,12 @@ def ours(name, program=None, *options):
     return Subject(name, servers.ZooKeeper, ["%s/bench/%s" % (BUILD, program or name)] + [*options])
 
 
+def on(server, name, program):
+    subject = ours(name, program)
+    subject.server = server
+    return subject
+
+
 BARE, ZKL, LEAST = ours("loop-bare"), ours("loop-zkl"), ours("loop-least")
 
 
@@ -78,6 +84,9 @@ def curator(*options):
 
 
 SEVERAL, READERS, PERMITS = "paths=4", "shared=1", 8
+WORKERS = [ours("workers=default", "loop-zkl")] + [
+    on(servers.zookeeper_with(n), "workers=%d" % n, "loop-zkl") for n in (0, 1, 16)
+]
 CURATOR = curator()
 CURATORS = {kind: curator(kind) for kind in (SEVERAL, READERS, "permits=%d" % PERMITS)}
 PEERS = [
