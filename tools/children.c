@@ -63,7 +63,7 @@ static int refused(int code, const char *path)
                     "%s: the server refused to list the children of it: the permission read (r) is "
                     "missing",
                     path);
-    default:
+    default: /* ZINVALIDSTATE, too: no connection */
         return fail(STATUS_UNAVAILABLE, "%s: the servers did not answer in time", path);
     }
 }
@@ -77,7 +77,6 @@ static void print(GPtrArray *names, bool json)
 {
     GString *out = g_string_new(json ? "[" : NULL);
 
-    g_ptr_array_sort(names, by_name);
     for (guint i = 0; i < names->len; i++) {
         if (json) {
             g_string_append(out, i == 0 ? "\n  " : ",\n  ");
@@ -93,46 +92,66 @@ static void print(GPtrArray *names, bool json)
     g_string_free(out, TRUE);
 }
 
-static int list(zkl_session *session, struct question *q, const char *path, int64_t timeout_ms,
-                bool json)
+/* The names, which are the caller's, or NULL with a code of libzookeeper. */
+static GPtrArray *get(zkl_session *session, struct question *q, int64_t timeout_ms, int *ret_code)
 {
     struct answer *a;
-    int status = STATUS_OK;
+    GPtrArray *names = NULL;
 
-    if (zkl_session_call(session, ask, q) != 0 || q->code == ZINVALIDSTATE)
-        return refused(ZCONNECTIONLOSS, path);
-    if (q->code != ZOK)
-        return refused(q->code, path);
+    *ret_code = zkl_session_call(session, ask, q) != 0 ? ZCONNECTIONLOSS : q->code;
+    if (*ret_code != ZOK)
+        return NULL;
     a = g_async_queue_timeout_pop(q->answers, (guint64)timeout_ms * 1000);
-    if (!a)
-        return refused(ZOPERATIONTIMEOUT, path);
-    if (a->code == ZOK)
-        print(a->names, json);
-    else
-        status = refused(a->code, path);
-    answer_free(a);
-    return status;
+    *ret_code = a ? a->code : ZOPERATIONTIMEOUT;
+    if (a && a->code == ZOK)
+        names = g_ptr_array_ref(a->names);
+    if (a)
+        answer_free(a);
+    return names;
+}
+
+static char *full_path(const struct settings *settings, const char *path)
+{
+    const char *chroot = strchr(connect_string(settings), '/');
+
+    if (!chroot || !chroot[1])
+        return g_strdup(path);
+    return strcmp(path, "/") == 0 ? g_strdup(chroot) : g_strconcat(chroot, path, NULL);
+}
+
+int children_read(const struct settings *settings, zkl_session *session, const char *path,
+                  int64_t timeout_ms, GPtrArray **ret)
+{
+    zkl_error error = {0};
+    struct question q = {0};
+    char *full;
+    int code;
+
+    if (zkl_session_wait(session, timeout_ms) != 0) {
+        zkl_last_error(&error);
+        return fail_error(&error, connect_string(settings));
+    }
+    full = full_path(settings, path);
+    q.path = full;
+    q.answers = g_async_queue_new_full(answer_free);
+    *ret = get(session, &q, timeout_ms, &code);
+    g_async_queue_unref(q.answers);
+    g_free(full);
+    if (!*ret)
+        return refused(code, path);
+    g_ptr_array_sort(*ret, by_name);
+    return STATUS_OK;
 }
 
 int children_show(const struct settings *settings, zkl_session *session, const char *path,
                   int64_t timeout_ms, bool json)
 {
-    const char *servers = connect_string(settings), *chroot = strchr(servers, '/');
-    zkl_error error = {0};
-    struct question q = {0};
-    char *full = NULL;
-    int status;
+    GPtrArray *names;
+    int status = children_read(settings, session, path, timeout_ms, &names);
 
-    if (zkl_session_wait(session, timeout_ms) != 0) {
-        zkl_last_error(&error);
-        return fail_error(&error, servers);
-    }
-    if (chroot && chroot[1])
-        full = strcmp(path, "/") == 0 ? g_strdup(chroot) : g_strconcat(chroot, path, NULL);
-    q.path = full ? full : path;
-    q.answers = g_async_queue_new_full(answer_free);
-    status = list(session, &q, path, timeout_ms, json);
-    g_async_queue_unref(q.answers);
-    g_free(full);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    print(names, json);
+    g_ptr_array_unref(names);
+    return STATUS_OK;
 }

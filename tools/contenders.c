@@ -1,6 +1,7 @@
 /* Contenders as text: a table for people, objects for programs. What others wrote decides nothing
  * here, and drives no terminal. */
 #include "contenders.h"
+#include "identity.h"
 #include "json.h"
 #include "table.h"
 
@@ -49,25 +50,21 @@ static bool is_address(const char *text)
     return inet_pton(AF_INET, plain, address) == 1 || inet_pton(AF_INET6, plain, address) == 1;
 }
 
-/* The length of HOST in "HOST pid N thread M", which zkl writes unless it is given a name; 0. */
-static size_t own_host(const char *text)
-{
-    const size_t length = strcspn(text, " ");
-    unsigned long long pid, thread;
-    int end = 0;
-
-    if (sscanf(text + length, " pid %20llu thread %20llu%n", &pid, &thread, &end) != 2)
-        return 0;
-    return text[length + (size_t)end] == '\0' ? length : 0;
-}
-
 char *contender_host(const zkl_contender *c)
 {
-    const size_t length = own_host(c->owner);
+    const struct identity i = identity_of(c);
 
-    if (length > 0)
-        return g_strndup(c->owner, length);
+    if (i.host)
+        return g_strndup(i.host, i.host_length);
     return is_address(c->owner) ? g_strdup(c->owner) : NULL;
+}
+
+/* Without what zkl writes behind a name. */
+static char *name_of(const zkl_contender *c)
+{
+    const struct identity i = identity_of(c);
+
+    return g_strndup(i.name, i.name_length);
 }
 
 bool contender_is_asked(const zkl_contender *c)
@@ -78,22 +75,16 @@ bool contender_is_asked(const zkl_contender *c)
 char *contender_owner(const zkl_contender *c)
 {
     GString *text = g_string_new(NULL);
+    char *name = name_of(c);
 
     if (contender_is_asked(c))
         g_string_append(text, "(asked to revoke)");
-    else if (c->owner[0])
-        append_visible(text, c->owner);
+    else if (name[0])
+        append_visible(text, name);
     else
         g_string_append_c(text, '-');
+    g_free(name);
     return g_string_free(text, FALSE);
-}
-
-/* The server's clock against ours: only for people to read, so that it may be a little wrong. */
-static int64_t age_ms(const zkl_contender *c)
-{
-    const int64_t age = g_get_real_time() / 1000 - c->ctime_ms;
-
-    return age > 0 ? age : 0;
 }
 
 static char *age_text(int64_t ms)
@@ -125,7 +116,8 @@ static struct table *heads(bool narrow)
 
 static void table_contender(struct table *t, const zkl_contender *c, size_t position, bool narrow)
 {
-    char *age = age_text(age_ms(c)), *host = contender_host(c), *owner = contender_owner(c);
+    char *age = age_text(identity_age_ms(c)), *host = contender_host(c),
+         *owner = contender_owner(c);
     const char *client = contender_client(c);
 
     if (c->holds)
@@ -204,20 +196,26 @@ static void json_string_or_null(GString *out, const char *key, const char *text)
 
 void contender_json(GString *out, const zkl_contender *c, size_t position)
 {
-    char *host = contender_host(c);
+    char *host = contender_host(c), *name = name_of(c);
+    const int64_t pid = identity_of(c).pid;
 
     g_string_append_printf(out, "{\"position\": %zu, \"state\": \"%s\", \"token\": %" PRIu64,
                            position, c->holds ? "holds" : "waiting", c->token);
-    g_string_append_printf(out, ", \"age_ms\": %" PRId64 ", \"created_ms\": %" PRId64, age_ms(c),
-                           c->ctime_ms);
+    g_string_append_printf(out, ", \"age_ms\": %" PRId64 ", \"created_ms\": %" PRId64,
+                           identity_age_ms(c), c->ctime_ms);
     json_string_or_null(out, "kind", contender_kind(c));
     json_string_or_null(out, "client", contender_client(c));
     json_string_or_null(out, "host", host);
     g_string_append_printf(out, ", \"session\": \"0x%" PRIx64 "\"", (uint64_t)c->session_id);
-    json_string_or_null(out, "owner", c->owner);
+    json_string_or_null(out, "owner", name);
     json_string_or_null(out, "node", c->node);
-    g_string_append_printf(out, ", \"number\": %" PRId64 ", \"retains\": %s}", c->number,
+    g_string_append_printf(out, ", \"number\": %" PRId64 ", \"retains\": %s, \"pid\": ", c->number,
                            c->retains ? "true" : "false");
+    if (pid > 0)
+        g_string_append_printf(out, "%" PRId64 "}", pid);
+    else
+        g_string_append(out, "null}");
+    g_free(name);
     g_free(host);
 }
 

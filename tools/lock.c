@@ -1,5 +1,6 @@
 /* zkl lock: the way to the grant is a mutex, a read-write lock, a semaphore, or a lock at several
  * paths. */
+#include "identity.h"
 #include "run.h"
 
 struct lock {
@@ -9,6 +10,7 @@ struct lock {
     zkl_semaphore *semaphore; /* or */
     zkl_multilock *all;       /* of several paths */
     zkl_op *op;
+    char *name; /* with host and process; NULL: the library's own */
 };
 
 static int open_all(struct lock *l, zkl_session *session)
@@ -17,7 +19,7 @@ static int open_all(struct lock *l, zkl_session *session)
     const guint count = 1 + g_strv_length(l->options.others);
     const char **paths = g_new(const char *, count);
 
-    options.name = l->options.name;
+    options.name = l->name;
     options.parents = l->options.parents;
     options.peer = l->options.peer;
     options.strict = l->options.strict;
@@ -33,7 +35,7 @@ static int open_mutex(struct lock *l, zkl_session *session)
 {
     zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
 
-    options.name = l->options.name;
+    options.name = l->name;
     options.parents = l->options.parents;
     options.peer = l->options.peer;
     options.strict = l->options.strict;
@@ -44,7 +46,7 @@ static int open_rwlock(struct lock *l, zkl_session *session)
 {
     zkl_rwlock_options options = ZKL_RWLOCK_OPTIONS_INIT;
 
-    options.name = l->options.name;
+    options.name = l->name;
     options.parents = l->options.parents;
     options.strict = l->options.strict;
     return zkl_rwlock_new(&l->rwlock, session, l->options.path, &options);
@@ -54,7 +56,7 @@ static int open_semaphore(struct lock *l, zkl_session *session)
 {
     zkl_semaphore_options options = ZKL_SEMAPHORE_OPTIONS_INIT;
 
-    options.name = l->options.name;
+    options.name = l->name;
     options.parents = l->options.parents;
     options.limit = l->options.slots;
     options.layout = l->options.layout;
@@ -66,6 +68,7 @@ static int lock_open(void *self, zkl_session *session)
 {
     struct lock *l = self;
 
+    l->name = identity_text(l->options.name);
     if (l->options.others)
         return open_all(l, session);
     if (l->options.slots > 0)
@@ -89,6 +92,13 @@ static int lock_seek(void *self, int64_t timeout_ms, struct attempt *attempt)
         l->rwlock, timeout_ms, attempt_end, attempt, &l->op);
 }
 
+static int lock_node(void *self, char *buf, size_t size)
+{
+    const struct lock *l = self;
+
+    return zkl_op_node(l->op, buf, size);
+}
+
 static void lock_give_up(void *self)
 {
     const struct lock *l = self;
@@ -105,10 +115,14 @@ static void lock_close(void *self)
     zkl_rwlock_free(l->rwlock);
     zkl_semaphore_free(l->semaphore);
     zkl_multilock_free(l->all);
+    g_free(l->name);
 }
 
-static const struct acquire_ops lock_ops = {
-    .open = lock_open, .seek = lock_seek, .give_up = lock_give_up, .close = lock_close};
+static const struct acquire_ops lock_ops = {.open = lock_open,
+                                            .seek = lock_seek,
+                                            .node = lock_node,
+                                            .give_up = lock_give_up,
+                                            .close = lock_close};
 
 int verb_lock(struct settings *settings, int argc, char **argv)
 {

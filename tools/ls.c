@@ -2,6 +2,7 @@
 #include "children.h"
 #include "connect.h"
 #include "contenders.h"
+#include "ls_tree.h"
 #include "members.h"
 
 #include <stdio.h>
@@ -70,9 +71,11 @@ static int show(zkl_session *session, const char *path, int64_t timeout_ms, bool
 
 int verb_ls(struct settings *settings, int argc, char **argv)
 {
-    gboolean json = FALSE, children = FALSE;
+    gboolean json = FALSE, children = FALSE, tree = FALSE;
     const GOptionEntry entries[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Write a JSON array", NULL},
+        {"recursive", 'r', 0, G_OPTION_ARG_NONE, &tree,
+         "Show who holds and how many wait, at PATH and everywhere below it", NULL},
         {"children", 0, 0, G_OPTION_ARG_NONE, &children,
          "Write the names of all children of PATH, which may be /", NULL},
         G_OPTION_ENTRY_NULL};
@@ -82,12 +85,15 @@ int verb_ls(struct settings *settings, int argc, char **argv)
     int64_t timeout_ms;
     int status = options_parse_path(settings, entries, summary, argc, argv, &path, NULL, NULL);
 
+    if (status == GO_ON && tree && children)
+        status = fail(STATUS_USAGE, "-r and --children exclude each other");
     if (status == GO_ON)
         status = connect_timeout_ms(settings, &timeout_ms);
     if (status == GO_ON)
         status = session_open(settings, &session);
     if (status == GO_ON)
         status = children ? children_show(settings, session, path, timeout_ms, json)
+                 : tree   ? ls_tree_show(settings, session, path, timeout_ms, json)
                           : show(session, path, timeout_ms, json);
     zkl_session_close(session);
     return status;

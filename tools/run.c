@@ -4,6 +4,7 @@
 #include "connect.h"
 #include "metrics.h"
 #include "status_line.h"
+#include "waiting.h"
 
 #define LOOK_EVERY_MS 1000
 
@@ -68,6 +69,25 @@ void attempt_end_as(struct attempt *a, struct right *right, const zkl_error *err
     events_wake(a->events);
 }
 
+/* And who it is, if that can be seen. */
+static int held(const struct run *t, const char *path, const char *what, const char *by)
+{
+    char *holder = waiting_holder(t->session, path);
+
+    say("%s: %s%s%s", path, what, holder ? by : "", holder ? holder : "");
+    g_free(holder);
+    return t->options->conflict_status;
+}
+
+static int not_in_time(const struct run *t, const char *path)
+{
+    char *what = g_strdup_printf("not acquired within %g s", (double)t->options->wait_ms / 1000);
+    const int status = held(t, path, what, "; held by ");
+
+    g_free(what);
+    return status;
+}
+
 static int not_acquired(const struct run *t)
 {
     const zkl_error *error = &t->attempt.error;
@@ -76,10 +96,9 @@ static int not_acquired(const struct run *t)
 
     switch (error->code) {
     case ZKL_EBUSY:
-        return fail(o->conflict_status, "%s: held by somebody else", path);
+        return held(t, path, "held by somebody else", ": ");
     case ZKL_ETIMEDOUT:
-        return fail(o->conflict_status, "%s: not acquired within %g s", path,
-                    (double)o->wait_ms / 1000);
+        return not_in_time(t, path);
     case ZKL_EHOST:
     case ZKL_EUNREACHABLE: /* there was a session before: it is the lock that did not come */
         return fail(o->conflict_status, "%s: not acquired in time: %s", path,
@@ -92,16 +111,23 @@ static int not_acquired(const struct run *t)
 /* 0, or the signal that asks us to end first. */
 static int await(struct run *t)
 {
+    struct waiting waiting;
     int signo = 0;
 
+    waiting_begin(&waiting, t);
     while (signo == 0 && !atomic_load(&t->attempt.done)) {
-        if (t->ops->look) {
+        const int64_t due = waiting_due_ms(&waiting);
+
+        if (t->ops->look)
             t->ops->look(t->self);
-            events_arm(t->events, LOOK_EVERY_MS);
-        }
+        if (t->ops->look || due >= 0)
+            events_arm(t->events, t->ops->look ? LOOK_EVERY_MS : due);
         events_wait(t->events);
         signo = events_asked_to_end(t->events);
+        if (signo == 0 && !atomic_load(&t->attempt.done))
+            waiting_look(&waiting);
     }
+    waiting_end(&waiting);
     return signo;
 }
 

@@ -27,6 +27,9 @@ struct acquire_ops {
     /* Once a second while it waits; NULL for nothing. */
     void (*look)(void *self);
 
+    /* The node with which it waits, as zkl_op_node(); NULL: nothing is shown of a wait. */
+    int (*node)(void *self, char *buf, size_t size);
+
     /* So that the attempt ends soon. */
     void (*give_up)(void *self);
 

@@ -38,6 +38,13 @@ void append_visible(GString *out, const char *text)
     }
 }
 
+const char *ordinal_suffix(int n)
+{
+    static const char *const suffixes[] = {"th", "st", "nd", "rd"};
+
+    return n % 10 > 3 || n / 10 % 10 == 1 ? suffixes[0] : suffixes[n % 10];
+}
+
 static int say_patience_ms = 100;
 
 /* poll(2) calls a pipe writable that has room for PIPE_BUF bytes, and a write of more would block;

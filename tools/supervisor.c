@@ -39,13 +39,6 @@ struct supervisor {
 
 /* ---- what is told ---- */
 
-static const char *ordinal_suffix(int n)
-{
-    static const char *const suffixes[] = {"th", "st", "nd", "rd"};
-
-    return n % 10 > 3 || n / 10 % 10 == 1 ? suffixes[0] : suffixes[n % 10];
-}
-
 static void tell_leading(struct supervisor *s)
 {
     GDateTime *since = g_date_time_new_from_unix_utc(atomic_load(&s->report->since));

@@ -90,6 +90,9 @@ int fail(int status, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* Says what the library answered, naming subject, and gives the exit status for it. */
 int fail_error(const zkl_error *error, const char *subject);
 
+/* "st" for 1st, and so on. */
+const char *ordinal_suffix(int n);
+
 /* Writes a whole line, or what of it fits: never waits for a slow reader longer than patience_ms.
  */
 void write_without_waiting(int fd, const GString *line, int patience_ms);

@@ -36,6 +36,21 @@ ZKL_API void zkl_op_cancel(zkl_op *op);
  * and leases in Curator's layout. Also returns -1 for NULL and in a forked child. Since 0.1. */
 ZKL_API int zkl_op_ahead(zkl_op *op);
 
+/* Writes the path of the node with which the acquisition waits into buf, without the chroot of the
+ * session's connect string. Of a lock at several paths it is the node at the path that is waited
+ * for. A waiter gets another node if its session is replaced. size is the size of buf. Sends no
+ * request.
+ *
+ * Returns 0; or
+ *   ZKL_ENOENT: no node is known: it was not created yet, a caller of the same handle goes first,
+ *     or the acquisition has completed; and for a mutex that retains, numbered permits of a
+ *     semaphore and leases in Curator's layout;
+ *   ZKL_ERANGE: size is too small;
+ *   ZKL_EINVAL: op or buf is NULL;
+ *   ZKL_ECHILD.
+ * Since 0.1. */
+ZKL_API int zkl_op_node(zkl_op *op, char *buf, size_t size);
+
 /* Frees the caller's handle, before or after the completion. The acquisition itself continues. NULL
  * is ignored. In a forked child it does nothing. Since 0.1. */
 ZKL_API void zkl_op_free(zkl_op *op);

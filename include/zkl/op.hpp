@@ -88,6 +88,12 @@ class operation
         return zkl_op_ahead(handle_.get());
     }
 
+    /* For the C functions that have no C++ form. NULL: no acquisition. */
+    zkl_op *native_handle() const noexcept
+    {
+        return handle_.get();
+    }
+
   private:
     std::unique_ptr<zkl_op, detail::op_freer> handle_;
 };

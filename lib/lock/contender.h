@@ -63,6 +63,9 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
 /* How many were first when it last looked; -1: it has not yet. Before decided. */
 int contender_ahead(const struct contender *c);
 
+/* The full path of its node; NULL: it has none, or none is known. To be freed. */
+char *contender_own_node(const struct contender *c);
+
 /* The caller gives up, before decided: it gets code and text. */
 void contender_abort(struct contender *c, int code, const char *text);
 

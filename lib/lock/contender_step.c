@@ -273,6 +273,11 @@ int contender_ahead(const struct contender *c)
     return nodes < 0 ? -1 : nodes + callers;
 }
 
+char *contender_own_node(const struct contender *c)
+{
+    return c->machine.has_node ? contender_node(c) : NULL;
+}
+
 void contender_abort(struct contender *c, int code, const char *text)
 {
     const char *path = session_path(c->session, admission_path(c->admission));

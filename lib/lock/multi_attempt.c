@@ -291,6 +291,13 @@ void multi_attempt_abort(struct multi_attempt *a, int code, const char *text)
     step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_ABORT});
 }
 
+struct contender *multi_attempt_waiting(const struct multi_attempt *a)
+{
+    const uint32_t front = multi_lock_front(&a->machine, a->places);
+
+    return front < a->machine.count ? a->part[front].contender : NULL;
+}
+
 void multi_attempt_release(struct multi_attempt *a, bool node_gone)
 {
     for (uint32_t i = 0; i < a->machine.count; i++) {

@@ -24,6 +24,9 @@ struct multi_attempt *multi_attempt_begin(zkl_session *s, const struct contender
 /* The caller gives up, before decided: it gets code and text. */
 void multi_attempt_abort(struct multi_attempt *a, int code, const char *text);
 
+/* The contender at the path that is waited for; NULL: there is none just now. Before decided. */
+struct contender *multi_attempt_waiting(const struct multi_attempt *a);
+
 /* The grant is given back; node_gone: it is known to be lost instead, with the node of the path
  * that the user gave first. */
 void multi_attempt_release(struct multi_attempt *a, bool node_gone);

@@ -373,6 +373,36 @@ int zkl_op_ahead(zkl_op *op)
     return ahead;
 }
 
+static char *node_of(const zkl_op *op)
+{
+    const struct contender *c = op->decided              ? NULL
+                                : op->by == BY_MULTI     ? multi_attempt_waiting(op->multi)
+                                : op->by == BY_CONTENDER ? op->contender
+                                                         : NULL;
+
+    return c ? contender_own_node(c) : NULL;
+}
+
+int zkl_op_node(zkl_op *op, char *buf, size_t size)
+{
+    int code = 0;
+
+    if (!op || !buf)
+        return error_set(ZKL_EINVAL, NULL, "zkl_op_node: %s is NULL", op ? "buf" : "op");
+    if (fork_is_child(op->session->generation))
+        return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
+    session_lock(op->session);
+    char *node = node_of(op);
+    session_unlock(op->session);
+    const char *path = node ? session_path(op->session, node) : NULL;
+    if (!path)
+        code = error_set(ZKL_ENOENT, NULL, "zkl_op_node: no node is known");
+    else if (g_strlcpy(buf, path, size) >= size)
+        code = error_set(ZKL_ERANGE, path, "%s: %s", path, zkl_strerror(ZKL_ERANGE));
+    g_free(node);
+    return code;
+}
+
 void zkl_op_free(zkl_op *op)
 {
     if (op && !fork_is_child(op->session->generation))

@@ -28,7 +28,7 @@ hold $L --name first
 run "$ZKL" revoke $L
 mapfile -t lines <<<"$out"
 expect "the holder is asked" "0:2" "$status:${#lines[@]}"
-expect_match "and shown as it was" '^HOLDS +[1-9][0-9]* +[0-9]+s  lock  zkl     -     0x[0-9a-f]+ +first +_c_[0-9a-f-]+-lock-[0-9]{10}$' "${lines[1]}"
+expect_match "and shown as it was" "^HOLDS +[1-9][0-9]* +[0-9]+s  lock  zkl     $(uname -n) +0x[0-9a-f]+ +first +_c_[0-9a-f-]+-lock-[0-9]{10}\$" "${lines[1]}"
 expect "its node says so" "HOLDS (asked to revoke)" "$(state_of $L)"
 run "$ZKL" revoke $L
 expect_match "asked again, that is what was there" '\(asked to revoke\) +_c_' "$out"
@@ -113,7 +113,7 @@ remember "$next"
 wait_until "the next waits" has_contenders $L 2
 refused "no such contender to break" 1 "^zkl: $L: no contender me\$" break --yes $L me
 run "$ZKL" break $L --yes
-expect_match "shown before it is removed" '^0:STATE .*HOLDS +[1-9][0-9]* +[0-9]+s  lock  zkl     -     0x[0-9a-f]+ +dead +_c_' "$status:$out"
+expect_match "shown before it is removed" "^0:STATE .*HOLDS +[1-9][0-9]* +[0-9]+s  lock  zkl     $(uname -n) +0x[0-9a-f]+ +dead +_c_" "$status:$out"
 status_of "$next"
 expect "the next one holds" "0 yes" "$? $(test -e "$scratch/next" && echo yes)"
 status_of "$holder"

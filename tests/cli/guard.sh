@@ -42,7 +42,7 @@ next_looks() {
 }
 
 expect_lines() { # WHAT LINE,LINE... [FILTER]: but for those of --on-lost, which may not be over yet
-    expect "$1: what was told" "$2" "$(sed -E "/^on-lost /d; s/^held [1-9][0-9]*$/held TOKEN/; s/^started $command$/started PID/
+    expect "$1: what was told" "$2" "$(sed -E "/^on-lost |^behind /d; s/^held [1-9][0-9]*$/held TOKEN/; s/^started $command$/started PID/
         s/^(ending [A-Z]+) [0-9]+$/\1/" "$scratch/lines" | paste -sd, | "${3-cat}")"
 }
 

@@ -45,8 +45,8 @@ run "$ZKL" ls $L
 mapfile -t lines <<<"$out"
 expect "one line each" 3 "${#lines[@]}"
 expect_match "heads" '^STATE +TOKEN +AGE +KIND +CLIENT +HOST +SESSION +OWNER +NODE$' "${lines[0]}"
-expect_match "the holder first" '^HOLDS +[1-9][0-9]* +[0-9]+s  lock  zkl     -     0x[0-9a-f]+ +first, Zoë  +_c_[0-9a-f-]+-lock-[0-9]{10}$' "${lines[1]}"
-expect_match "then the waiter" '^waiting #1  +[1-9][0-9]* +[0-9]+s  lock  zkl     -     0x[0-9a-f]+ +second  +_c_[0-9a-f-]+-lock-[0-9]{10}$' "${lines[2]}"
+expect_match "the holder first" "^HOLDS +[1-9][0-9]* +[0-9]+s  lock  zkl     $(uname -n) +0x[0-9a-f]+ +first, Zoë  +_c_[0-9a-f-]+-lock-[0-9]{10}\$" "${lines[1]}"
+expect_match "then the waiter" "^waiting #1  +[1-9][0-9]* +[0-9]+s  lock  zkl     $(uname -n) +0x[0-9a-f]+ +second  +_c_[0-9a-f-]+-lock-[0-9]{10}\$" "${lines[2]}"
 column() { # LINE WORD: where the word begins
     local before=${1%%"$2"*}
     echo ${#before}
@@ -57,12 +57,30 @@ expect "in each line" "$(column "${lines[0]}" NODE)" "$(column "${lines[2]}" _c_
 # One contender a line, so that a pattern can judge it.
 json_line() { # POSITION STATE OWNER
     printf '  \{"position": %d, "state": "%s", "token": [1-9][0-9]*, "age_ms": [0-9]+, ' "$1" "$2"
-    printf '"created_ms": 1[0-9]{12}, "kind": "lock", "client": "zkl", "host": null, "session": "0x[0-9a-f]+", "owner": "%s", ' "$3"
-    printf '"node": "_c_[0-9a-f-]+-lock-[0-9]{10}", "number": [0-9]+, "retains": false\}'
+    printf '"created_ms": 1[0-9]{12}, "kind": "lock", "client": "zkl", "host": "%s", "session": "0x[0-9a-f]+", "owner": "%s", ' "$(uname -n)" "$3"
+    printf '"node": "_c_[0-9a-f-]+-lock-[0-9]{10}", "number": [0-9]+, "retains": false, "pid": [1-9][0-9]*\}'
 }
 run "$ZKL" ls --json $L
 newline=$'\n'
 expect_match "JSON" "^\[$newline$(json_line 0 holds 'first, Zo\\u00eb'),$newline$(json_line 1 waiting second)$newline\]\$" "$out"
+
+# A tree: who holds, and how many wait.
+"$ZKL" lock $L/deep/er --slots 2 --name slot sleep 1000 &
+deep=$!
+remember "$deep"
+wait_until "the deep one holds" has_contenders $L/deep/er 1
+run "$ZKL" ls -r $L
+expect_match "-r" "^PATH +HOLDS +WAIT${newline}$L +first, Zoë on $(uname -n) \(pid [1-9][0-9]*, for [0-9]+ s\) +1${newline}$L/deep/er +slot on [^ ]+ \(pid $deep, for [0-9]+ s\) +0\$" "$out"
+run "$ZKL" ls -r /
+expect_match "-r of the root" "${newline}$L/deep/er +slot " "$out"
+run "$ZKL" --connect "$ZKL_CONNECT/cli" ls --recursive "${L#/cli}"
+expect_match "-r in a chroot" "${newline}${L#/cli}/deep/er +slot " "$out"
+run "$ZKL" ls -r --json $L
+expect_match "-r as JSON" "^\[${newline}  \{\"path\": \"$L\", \"holding\": 1, \"waiting\": 1, \"holder\": \{\"position\": 0, .*\"owner\": \"slot\".*\}\}${newline}\]\$" "$out"
+refused "-r of a missing path" 1 "^zkl: $N/none: no such path\$" ls -r $N/none
+refused "-r and --children" 64 "-r and --children" ls -r --children $L
+kill "$deep"
+status_of "$deep"
 let_go
 status_of $second
 
@@ -82,7 +100,7 @@ if [ -x "$ADMIN" ]; then
     expect "JSON is ASCII" "" "$(LC_ALL=C tr -d '\40-\176\n' <"$scratch/out")"
     # Every string between its quotes holds no bare quote and only known escapes.
     rest=$(sed -E 's/"([^"\\]|\\(["\\\/bfnrt]|u[0-9a-f]{4}))*"/S/g; s/-?[0-9]+/N/g' "$scratch/out" | tr -d ' \n')
-    one='\{S:N,S:S,S:N,S:N,S:N,S:S,S:null,S:null,S:S,S:S,S:S,S:N,S:false\}'
+    one='\{S:N,S:S,S:N,S:N,S:N,S:S,S:null,S:null,S:S,S:S,S:S,S:N,S:false,S:null\}'
     expect_match "JSON is well-formed" "^\[$one,$one,$one\]\$" "$rest"
     expect_match "no session owns a node that stays" '"session": "0x0"' "$out"
     refused "what they hold is held" 1 "$L: " lock -n $L true
@@ -151,7 +169,7 @@ waiting#2 write" "$(table '$1, $4' shared)"
     run "$ZKL" ls $L/kept
     expect_match "one that retains" $'\n''HOLDS \(retains\) .* first .*'$'\n''waiting #1 .* second ' "$out"
     run "$ZKL" ls $L/kept --json
-    expect "as JSON" 2 "$(grep -c '"number": [12], "retains": true}' "$scratch/out")"
+    expect "as JSON" 2 "$(grep -c '"number": [12], "retains": true, "pid": null}' "$scratch/out")"
 else
     skip "zk-admin is not built: foreign payloads"
 fi

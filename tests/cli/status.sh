@@ -10,7 +10,7 @@ export scratch
 L=/cli/status
 begin_gate
 
-lines() { sed -E 's/^held [1-9][0-9]*$/held TOKEN/; s/(^|^on-lost )started [1-9][0-9]*$/\1started PID/' "$scratch/lines" | paste -sd,; }
+lines() { sed -E '/^behind /d; s/^held [1-9][0-9]*$/held TOKEN/; s/(^|^on-lost )started [1-9][0-9]*$/\1started PID/' "$scratch/lines" | paste -sd,; }
 # shellcheck disable=SC2317
 line() { grep -q "^$1" "$scratch/lines"; }
 # shellcheck disable=SC2317

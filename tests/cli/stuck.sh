@@ -9,7 +9,7 @@ page=$top_srcdir/docs/guide/stuck.md
 
 # What differs from run to run, and the page's shortening of nodes' names.
 same() {
-    sed -E 's/_c_[0-9a-f.-]*-(lock|__READ__)/_c_ID-\1/; s/0x[0-9a-f]+/SESSION/; s/ [0-9]+ +[0-9]+s / N AGE /; s/ +/ /g'
+    sed -E 's/_c_[0-9a-f.-]*-(lock|__READ__)/_c_ID-\1/; s/0x[0-9a-f]+/SESSION/; s/ [0-9]+ +[0-9]+s / N AGE /; s/ +/ /g; s/ zkl ('"$(uname -n)"'|web1) / zkl HOST /; s/ on [^ ]+ \(pid [0-9]+, for [0-9]+ s\)/ on HOST (pid N)/'
 }
 
 hold() { # PATH NAME OPTION...

@@ -19,6 +19,7 @@ watch_into() { # FILE [OPTION...]
 says() { grep -qE "$2" "$scratch/$1"; }
 stamp='^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z '
 # Without the times, and with nodes, tokens and hosts told apart by their owners alone.
+here=$(uname -n)
 story() { # FILE
     sed -E "s/$stamp//; s/^([a-z]+) [1-9][0-9]* ([^ ]+ [^ ]+ [^ ]+) [^ ]+ /\1 \2 /" "$scratch/$1"
 }
@@ -59,13 +60,13 @@ wait_until "the second leaves" says lines ' left .* second, 2$'
 expect "each has its time" "" "$(grep -vE "$stamp" "$scratch/lines")"
 expect "changes, one a line" "missing
 exists
-holds lock zkl - one
-waits lock zkl - second, 2
-waits lock zkl - third
-left lock zkl - third
-left lock zkl - one
-holds lock zkl - second, 2
-left lock zkl - second, 2" "$(story lines)"
+holds lock zkl $here one
+waits lock zkl $here second, 2
+waits lock zkl $here third
+left lock zkl $here third
+left lock zkl $here one
+holds lock zkl $here second, 2
+left lock zkl $here second, 2" "$(story lines)"
 if command -v jq >/dev/null; then
     # It may look between the making of the path and that of the first node.
     expect "JSON: what there was" 'false 0 0 
@@ -103,7 +104,7 @@ if [ -x "$ADMIN" ]; then
     "$ADMIN" create $L/lock-2147483000 'by \033[31mhand'
     wait_until "it is asked" says asked ' asked '
     wait_until "somebody came" says asked ' waits .*hand$'
-    expect "asked, once" "holds lock zkl - me
+    expect "asked, once" "holds lock zkl $here me
 asked lock zkl - (asked to revoke)
 waits lock ? - by ?[31mhand" "$(story asked)"
     "$ADMIN" create "$L/x 9 lock-2147483001" $'\u202eevil pid 1 thread 1'
@@ -138,10 +139,10 @@ retainer_ends
 wait_until "it is over" says kept ' left .* next$'
 expect "who retains, where it holds" "holds lock zkl - retain
 retains lock zkl - retain
-waits lock zkl - next
+waits lock zkl $here next
 left lock zkl - retain
-holds lock zkl - next
-left lock zkl - next" "$(story kept | grep -v '^missing\|^exists')"
+holds lock zkl $here next
+left lock zkl $here next" "$(story kept | grep -v '^missing\|^exists')"
 kill -TERM "$watcher"
 status_of "$watcher"
 
@@ -175,11 +176,11 @@ let_go
 hold $L --name after
 gate heal
 wait_until "after holds" says cut ' holds .* after$'
-expect "the story goes on" "holds lock zkl - before
+expect "the story goes on" "holds lock zkl $here before
 disconnected
 connected
-left lock zkl - before
-holds lock zkl - after" "$(story cut | tail -n 5)"
+left lock zkl $here before
+holds lock zkl $here after" "$(story cut | tail -n 5)"
 wait_until "connected, in JSON" says cutjson '"connected": true.*after'
 kill -TERM "$cutjson"
 status_of "$cutjson"
@@ -251,7 +252,7 @@ text=$(frame)
 mapfile -t lines <<<"$text"
 expect_match "the title" "^$L  1 holds, 7 wait  connected  [0-9]{2}:[0-9]{2}:[0-9]{2}\$" "${lines[0]}"
 expect_match "the heads" '^STATE +TOKEN +AGE +KIND +CLIENT +HOST +OWNER +NODE$' "${lines[1]}"
-expect_match "the holder" '^HOLDS .* lock  zkl     -     holder  _c_' "${lines[2]}"
+expect_match "the holder" "^HOLDS .* lock  zkl     $here +holder  _c_" "${lines[2]}"
 expect_match "a waiter" '^waiting #4 .* w4  ' "${lines[6]}"
 expect "as many lines as there are rows" 8 "${#lines[@]}"
 expect_match "a line that is too long is cut" '…$' "${lines[2]}"

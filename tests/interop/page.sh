@@ -63,6 +63,11 @@ refusal() { # FILE
     esac
 }
 
+# What the second one said, but for who holds.
+said_without_holder() { # NAME
+    sed -E '1s/^(zkl: .* not acquired within 5 s); held by .*/\1/' "$scratch/$1.said"
+}
+
 execute() { # FILE
     case $1 in
     *.sh) PATH=$programs/bin:$PATH exec sh "$programs/$1" ;;

@@ -19,7 +19,7 @@ declare -A program=([a]=nightly.sh [b]=kazoo.sh [c]=apache.sh [d]=Nightly.java [
 letter() { # PROGRAM NAME
     local found printed said
     printed=$(<"$scratch/$2.out")
-    said=$(<"$scratch/$2.said")
+    said=$(said_without_holder "$2")
     found=$status:${printed:+token}:$said
     case $found in
     0:token:) echo X ;;

@@ -28,7 +28,7 @@ over() {
 
 kept_out() { # WHAT FILE
     come "$2" second $tree kept
-    expect "$1" "1::$(refusal "$2")" "$status:$(<"$scratch/second.out"):$(<"$scratch/second.said")"
+    expect "$1" "1::$(refusal "$2")" "$status:$(<"$scratch/second.out"):$(said_without_holder second)"
 }
 
 lets_in() { # WHAT FILE

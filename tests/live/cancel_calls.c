@@ -420,6 +420,7 @@ static void init_options(void)
     X(zkl_op_ahead, zkl_op_ahead(c->op))                                                           \
     X(zkl_op_cancel, zkl_op_cancel(c->op))                                                         \
     X(zkl_op_free, FREED(op, zkl_op_free))                                                         \
+    X(zkl_op_node, zkl_op_node(c->op, c->buf, sizeof c->buf))                                      \
     X(zkl_queue_break, zkl_queue_break(c->session, c->t->path, "none", 1, ZKL_FOREVER))            \
     X(zkl_queue_count, zkl_queue_count(c->queue))                                                  \
     X(zkl_queue_free, FREED(queue, zkl_queue_free))                                                \

@@ -1,5 +1,6 @@
 /* Set after the inherited copy, so that of nested locks the inner one's values win. */
 #include "environment.h"
+#include "../tool.h"
 
 #include <glib.h>
 #include <inttypes.h>
@@ -49,6 +50,8 @@ char **command_environment(const struct hold_options *o, const char *grant_text,
     envp = g_environ_setenv(envp, "ZKL_TOKEN", decimal, TRUE);
     envp = g_environ_setenv(envp, "ZKL_TOKENS", divider + 1, TRUE);
     envp = g_environ_setenv(envp, "ZKL_SESSION", session, TRUE);
+    if (o->settings->connect)
+        envp = g_environ_setenv(envp, "ZKL_CONNECT", o->settings->connect, TRUE);
     if (o->candidate)
         envp = g_environ_setenv(envp, "ZKL_CANDIDATE", o->candidate, TRUE);
     if (slot >= 0) {

@@ -1,0 +1,241 @@
+#include "waiting.h"
+#include "identity.h"
+#include "status_line.h"
+#include "table.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define FIRST_MS 1000
+#define REDRAW_MS 1000
+#define READ_EVERY_MS                                                                              \
+    10000 /* each waiter lists the queue so often at most, and leaves no watch                     \
+           */
+#define READ_MS 500
+#define NODE_MAX 2048
+
+#define OVER_IT "\r"
+#define END_OF_LINE "\033[K"
+
+/* Ours to write on, and nobody else's turn. */
+static bool has_terminal(const struct waiting *w)
+{
+    const char *term = g_getenv("TERM");
+
+    return !w->run->settings->verbose && isatty(STDERR_FILENO) && term && *term &&
+           strcmp(term, "dumb") != 0 && tcgetpgrp(STDERR_FILENO) == getpgrp();
+}
+
+static bool has_lines(const struct waiting *w)
+{
+    return w->run->settings->verbose || w->run->options->status_fd != STATUS_FD_NONE;
+}
+
+/* ---- reading ---- */
+
+/* The first so many contenders are known, of the others the names. */
+static zkl_queue *read_queue(zkl_session *session, const char *path, size_t most)
+{
+    zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
+    zkl_queue *queue = NULL;
+
+    options.max_nodes = most;
+    zkl_queue_read(&queue, session, path, &options, READ_MS);
+    return queue;
+}
+
+char *waiting_holder(zkl_session *session, const char *path)
+{
+    zkl_queue *queue = read_queue(session, path, 2);
+    const int64_t own = zkl_session_id(session);
+    char *text = NULL;
+
+    for (size_t i = 0; i < 2 && i < zkl_queue_count(queue) && !text; i++) {
+        const zkl_contender *c = zkl_queue_get(queue, i);
+        if (c->holds && c->session_id != own && c->token != 0 && c->owner[0])
+            text = identity_sentence(c);
+    }
+    zkl_queue_free(queue);
+    return text;
+}
+
+static void look_again(struct waiting *w)
+{
+    char path[NODE_MAX];
+    char *slash;
+
+    w->read_at = now_ms();
+    zkl_queue_free(w->queue);
+    g_free(w->node);
+    w->queue = NULL;
+    w->node = NULL;
+    if (w->run->ops->node(w->run->self, path, sizeof path) != 0)
+        return;
+    slash = strrchr(path, '/');
+    *slash = '\0';
+    w->node = g_strdup(slash + 1);
+    w->queue = read_queue(w->run->session, path, 1);
+}
+
+/* ---- what is told ---- */
+
+struct sight {
+    const zkl_contender *first; /* who holds; NULL: unknown */
+    size_t more;                /* hold besides */
+    size_t place;               /* among those who wait, from 1; 0: unknown */
+};
+
+/* Of permits it is not known here how many there are, so all are said to hold. */
+static struct sight see(const struct waiting *w)
+{
+    struct sight s = {.first = zkl_queue_get(w->queue, 0)};
+    size_t waiting = 0;
+
+    if (s.first && (strcmp(s.first->node, w->node) == 0 || s.first->token == 0))
+        s.first = NULL; /* we are next; or it has just gone */
+    for (size_t i = 0; i < zkl_queue_count(w->queue); i++) {
+        const zkl_contender *c = zkl_queue_get(w->queue, i);
+        const bool own = strcmp(c->node, w->node) == 0;
+        waiting += !c->holds;
+        s.more += c->holds && i > 0 && !own;
+        if (own && !c->holds)
+            s.place = waiting;
+        if (own)
+            break;
+    }
+    return s;
+}
+
+static char *describe(const struct sight *s)
+{
+    GString *text = g_string_new("waiting");
+
+    if (s->place > 0)
+        g_string_append_printf(text, ", %zu%s", s->place, ordinal_suffix((int)s->place));
+    if (s->first) {
+        char *holder = identity_sentence(s->first);
+        g_string_append_printf(text, ", behind %s", holder);
+        g_free(holder);
+    }
+    if (s->first && s->more > 0)
+        g_string_append_printf(text, " and %zu more", s->more);
+    return g_string_free(text, FALSE);
+}
+
+/* The path is known to who has typed it: it goes where there is no room. */
+static char *fit(const char *path, const char *text, int columns)
+{
+    char *whole = g_strdup_printf("zkl: %s: %s", path, text),
+         *less = g_strdup_printf("zkl: %s", text);
+    GString *visible = g_string_new(NULL), *line = g_string_new(NULL);
+
+    append_visible(visible, whole);
+    append_fitting(line, visible->str, columns);
+    if (strcmp(line->str, visible->str) != 0) {
+        g_string_truncate(line, 0);
+        append_fitting(line, less, columns);
+    }
+    g_string_free(visible, TRUE);
+    g_free(whole);
+    g_free(less);
+    return g_string_free(line, FALSE);
+}
+
+static void show(struct waiting *w, const char *text)
+{
+    struct winsize size = {0};
+
+    ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
+    char *line = fit(w->run->options->path, text, MAX(size.ws_col > 0 ? size.ws_col - 1 : 79, 2));
+    if (g_strcmp0(line, w->shown) != 0) {
+        GString *out = g_string_new(OVER_IT);
+        g_string_append_printf(out, "%s" END_OF_LINE, line);
+        write_without_waiting(STDERR_FILENO, out, 0);
+        g_string_free(out, TRUE);
+    }
+    g_free(w->shown);
+    w->shown = line;
+}
+
+static void hide(struct waiting *w)
+{
+    GString *out = g_string_new(OVER_IT END_OF_LINE);
+
+    if (w->shown)
+        write_without_waiting(STDERR_FILENO, out, 0);
+    g_string_free(out, TRUE);
+    g_clear_pointer(&w->shown, g_free);
+}
+
+static void tell_status(const struct waiting *w, const struct sight *s)
+{
+    const struct identity i = identity_of(s->first);
+    char *place = s->place > 0 ? g_strdup_printf("%zu", s->place) : g_strdup("-"),
+         *host = i.host ? g_strndup(i.host, i.host_length) : g_strdup("-");
+    GString *visible = g_string_new(NULL);
+
+    append_visible(visible, host);
+    status_line(w->run->options->status_fd, "behind %s %" PRIu64 " %" PRId64 " %.255s", place,
+                s->first->token, i.pid, visible->str);
+    g_string_free(visible, TRUE);
+    g_free(place);
+    g_free(host);
+}
+
+/* Once for each place behind each holder. */
+static void tell(struct waiting *w, const struct sight *s, const char *text)
+{
+    char *about = g_strdup_printf("%zu %" PRIu64, s->place, s->first ? s->first->token : 0);
+
+    if (s->first && g_strcmp0(about, w->told) != 0) {
+        if (w->run->settings->verbose)
+            say("%s: %s", w->run->options->path, text);
+        tell_status(w, s);
+        g_free(w->told);
+        w->told = g_steal_pointer(&about);
+    }
+    g_free(about);
+}
+
+/* ---- when ---- */
+
+void waiting_begin(struct waiting *w, const struct run *run)
+{
+    *w = (struct waiting){.run = run, .began = now_ms()};
+}
+
+int64_t waiting_due_ms(const struct waiting *w)
+{
+    if (!w->run->ops->node || !(has_terminal(w) || has_lines(w)))
+        return -1;
+    return MAX(w->began + FIRST_MS - now_ms(), w->read_at == 0 ? 1 : REDRAW_MS);
+}
+
+void waiting_look(struct waiting *w)
+{
+    const bool terminal = has_terminal(w);
+
+    if (!w->run->ops->node || now_ms() < w->began + FIRST_MS || !(terminal || has_lines(w)))
+        return;
+    if (w->read_at == 0 || now_ms() >= w->read_at + READ_EVERY_MS)
+        look_again(w);
+    if (!w->queue)
+        return;
+    const struct sight s = see(w);
+    char *text = describe(&s);
+    if (terminal)
+        show(w, text);
+    tell(w, &s, text);
+    g_free(text);
+}
+
+void waiting_end(struct waiting *w)
+{
+    hide(w);
+    zkl_queue_free(w->queue);
+    g_free(w->node);
+    g_free(w->told);
+    *w = (struct waiting){.run = w->run};
+}

@@ -1,0 +1,32 @@
+/* What is shown of a wait: the place in line, and who holds. On a terminal one line, which is
+ * written over itself; with -v and --status-fd a line for each change. */
+#ifndef ZKL_TOOLS_WAITING_H
+#define ZKL_TOOLS_WAITING_H
+
+#include "run.h"
+
+struct waiting {
+    const struct run *run;
+    int64_t began, read_at; /* by now_ms(); read_at 0: the queue was not read yet */
+    zkl_queue *queue;       /* as read last; NULL: not yet */
+    char *node;             /* ours, by its name; NULL: unknown */
+    char *told;             /* what the last lines were about */
+    char *shown;            /* on the terminal; NULL: nothing is */
+};
+
+void waiting_begin(struct waiting *w, const struct run *run);
+
+/* After how long to look next; below 0: nobody wants to see it. */
+int64_t waiting_due_ms(const struct waiting *w);
+
+/* Looks and shows, when it is time. Waits for the servers a moment at most. */
+void waiting_look(struct waiting *w);
+
+/* The terminal's line is as if nothing had been shown. */
+void waiting_end(struct waiting *w);
+
+/* Who holds path besides ourselves, as in identity_sentence(); NULL: unknown, or
+ * nameless. g_free() it. */
+char *waiting_holder(zkl_session *session, const char *path);
+
+#endif
