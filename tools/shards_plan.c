@@ -2,11 +2,10 @@
 
 static void look(struct shard_plan *s, const struct shard_facts *f)
 {
-    /* It says nothing, and what it says next must last again. */
-    if (!f->confirmed || f->owned != s->mine)
-        s->since = f->now;
-    if (f->confirmed)
-        s->mine = f->owned;
+    if (!f->confirmed || f->owned == s->mine)
+        return;
+    s->mine = f->owned;
+    s->since = f->now;
 }
 
 static enum shard_act end(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
@@ -19,7 +18,9 @@ static enum shard_act end(struct shard_plan *s, const struct shard_facts *f, int
 
 static enum shard_act when_out(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
 {
-    const int64_t settled = s->since + SHARD_SETTLE_MS;
+    /* Behind a doubt it must last again, even if it says the same. */
+    const int64_t since = s->since > f->confirmed_since ? s->since : f->confirmed_since;
+    const int64_t settled = since + SHARD_SETTLE_MS;
 
     if (f->stop || !f->confirmed || !s->mine)
         return SHARD_REST;

@@ -62,9 +62,27 @@ static void seeks_when_the_view_has_settled(void)
     p.facts.confirmed = false;
     CHECK_INT(step(&p, SHARD_SETTLE_MS), SHARD_REST);
     p.facts.confirmed = true;
+    p.facts.confirmed_since = p.facts.now;
     CHECK_INT(step(&p, 1), SHARD_REST); /* and again */
     CHECK_INT(step(&p, SHARD_SETTLE_MS - 1), SHARD_SEEK);
     CHECK_INT(step(&p, 0), SHARD_REST); /* once */
+}
+
+/* Nobody looks while there is nothing new. */
+static void a_view_settles_anew_behind_a_long_doubt(void)
+{
+    struct play p = begin();
+
+    p.facts.owned = true;
+    CHECK_INT(step(&p, 0), SHARD_REST);
+    p.facts.confirmed = false;
+    CHECK_INT(step(&p, 1), SHARD_REST);
+    p.facts.now += 100000;
+    p.facts.confirmed = true;
+    p.facts.confirmed_since = p.facts.now;
+    CHECK_INT(step(&p, 0), SHARD_REST);
+    CHECK_INT(p.due, p.facts.now + SHARD_SETTLE_MS);
+    CHECK_INT(step(&p, SHARD_SETTLE_MS), SHARD_SEEK);
 }
 
 static void no_longer_seeks_what_another_owns(void)
@@ -277,6 +295,7 @@ static void hosts_agree_in_the_end(void)
 
 static const struct test_case cases[] = {
     {"seeks_when_the_view_has_settled", seeks_when_the_view_has_settled},
+    {"a_view_settles_anew_behind_a_long_doubt", a_view_settles_anew_behind_a_long_doubt},
     {"no_longer_seeks_what_another_owns", no_longer_seeks_what_another_owns},
     {"keeps_what_nobody_asks_for", keeps_what_nobody_asks_for},
     {"keeps_what_is_its_own", keeps_what_is_its_own},

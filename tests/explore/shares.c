@@ -1,0 +1,338 @@
+/* Every interleaving of hosts that decide by tools/shards_plan.h about one shard, its lock, and a
+ * few faults, breadth first. Time passes in steps, and as late as it likes: all that is longer ago
+ * than anybody looks back is the same. usage: shares [--full] */
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "breadth.h"
+#include "tools/shards_plan.h"
+
+enum { HOSTS_MAX = 3, NOW = 1000000, STEP_MS = SHARD_SETTLE_MS };
+
+struct share_host {
+    struct shard_plan plan; /* as if it were always NOW */
+    int64_t confirmed_since;
+    bool confirmed, owned, granted, wanted, stop;
+    bool orders;   /* its process was told to end */
+    uint8_t place; /* in the lock's queue, from 1; 0: it is not in it */
+    uint8_t unused;
+};
+
+struct share_state {
+    struct share_host h[HOSTS_MAX];
+    uint8_t owner, faults, broken, unused[5];
+};
+
+enum share_broken { SHARE_WHOLE, SHARE_TWO, SHARE_STRAY, SHARE_BROKEN_COUNT };
+
+static const char *const broken_texts[SHARE_BROKEN_COUNT] = {
+    [SHARE_WHOLE] = "nothing",
+    [SHARE_TWO] = "two work on the shard",
+    [SHARE_STRAY] = "nothing can happen, and the shard is not with its owner alone",
+};
+
+enum share_move {
+    /* sooner or later; .at: whose */
+    SHARE_LOOK,   /* the host decides */
+    SHARE_END,    /* its process ends, that was told to */
+    SHARE_GRANT,  /* the lock is granted to the first in line */
+    SHARE_WANTED, /* who holds it hears of the next */
+    SHARE_LEARN,  /* the host sees who is there */
+    SHARE_TIME,
+    /* faults: one of the budget each */
+    SHARE_OWNER, /* others join or leave: .at should have it */
+    SHARE_DOUBT, /* the host does not see itself */
+    SHARE_LOSE,  /* its lock is lost, and the command ended before */
+    SHARE_STOP,  /* the host is to end */
+    SHARE_MOVES
+};
+
+static const char *const moves[SHARE_MOVES] = {
+    "looks",       "ends",         "is granted",  "is asked",       "sees all",
+    "time passes", "is to own it", "is in doubt", "loses the lock", "is to stop"};
+
+static int hosts, faults;
+
+/* ---- time ---- */
+
+static int64_t since(int64_t at, int64_t longest)
+{
+    return MAX(at, NOW - longest);
+}
+
+/* What nobody looks back to is the same, however long it is ago. */
+static void forget(struct share_host *h)
+{
+    h->confirmed_since = since(h->confirmed_since, STEP_MS);
+    h->plan.since = since(h->plan.since, STEP_MS);
+    h->plan.held_at = h->plan.held_at ? NOW : 0;
+    h->plan.not_before = 0;
+    h->plan.kill_at = h->plan.kill_at ? MAX(h->plan.kill_at, NOW) : 0;
+}
+
+static void pass(struct share_state *st)
+{
+    for (int i = 0; i < hosts; i++) {
+        st->h[i].confirmed_since -= STEP_MS;
+        st->h[i].plan.since -= STEP_MS;
+        if (st->h[i].plan.kill_at)
+            st->h[i].plan.kill_at -= STEP_MS;
+        forget(&st->h[i]);
+    }
+}
+
+/* ---- the lock ---- */
+
+static void leave(struct share_state *st, struct share_host *h)
+{
+    for (int i = 0; i < hosts && h->place; i++)
+        if (st->h[i].place > h->place)
+            st->h[i].place--;
+    h->place = 0;
+    h->granted = h->wanted = h->orders = false;
+    shard_ended(&h->plan, false, NOW);
+}
+
+static int in_line(const struct share_state *st)
+{
+    int count = 0;
+
+    for (int i = 0; i < hosts; i++)
+        count += st->h[i].place != 0;
+    return count;
+}
+
+/* ---- moves ---- */
+
+static void look(const struct share_state *st, struct share_host *h)
+{
+    const struct shard_facts facts = {.now = NOW,
+                                      .confirmed_since = h->confirmed_since,
+                                      .drain_ms = STEP_MS,
+                                      .doubt_ms = STEP_MS,
+                                      .confirmed = h->confirmed,
+                                      .owned = h->owned,
+                                      .granted = h->granted,
+                                      .wanted = h->wanted,
+                                      .stop = h->stop};
+    int64_t due;
+    const enum shard_act act = shard_step(&h->plan, &facts, &due);
+
+    if (act == SHARD_SEEK)
+        h->place = (uint8_t)(in_line(st) + 1);
+    else if (act != SHARD_REST)
+        h->orders = true;
+    forget(h);
+}
+
+static void learn(struct share_state *st, int i)
+{
+    struct share_host *h = &st->h[i];
+
+    if (!h->confirmed)
+        h->confirmed_since = NOW;
+    h->confirmed = true;
+    h->owned = st->owner == i;
+}
+
+static void doubt(struct share_host *h)
+{
+    if (h->confirmed)
+        h->confirmed_since = NOW;
+    h->confirmed = false;
+}
+
+/* Who goes on has what it owned. */
+static void stop(struct share_state *st, int i)
+{
+    doubt(&st->h[i]);
+    st->h[i].stop = true;
+    while (st->h[st->owner].stop)
+        st->owner = (uint8_t)((st->owner + 1) % hosts);
+}
+
+static void take(void *state, struct breadth_step step)
+{
+    struct share_state *st = state;
+    struct share_host *h = &st->h[step.at];
+    int working = 0;
+
+    if (step.kind >= SHARE_OWNER)
+        st->faults--;
+    switch ((enum share_move)step.kind) {
+    case SHARE_LOOK:
+        look(st, h);
+        break;
+    case SHARE_END:
+    case SHARE_LOSE:
+        leave(st, h);
+        break;
+    case SHARE_GRANT:
+        h->granted = true;
+        break;
+    case SHARE_WANTED:
+        h->wanted = true;
+        break;
+    case SHARE_LEARN:
+        learn(st, step.at);
+        break;
+    case SHARE_TIME:
+        pass(st);
+        break;
+    case SHARE_OWNER:
+        st->owner = step.at;
+        break;
+    case SHARE_DOUBT:
+        doubt(h);
+        break;
+    case SHARE_STOP:
+        stop(st, step.at);
+        break;
+    default:
+        break;
+    }
+    for (int i = 0; i < hosts; i++)
+        working += st->h[i].plan.held_at != 0;
+    if (working > 1)
+        st->broken = SHARE_TWO;
+}
+
+static bool is_possible(const struct share_state *st, enum share_move kind, int i)
+{
+    const struct share_host *h = &st->h[i];
+    int running = 0;
+
+    for (int k = 0; k < hosts; k++)
+        running += !st->h[k].stop;
+    switch (kind) {
+    case SHARE_END:
+        return h->orders;
+    case SHARE_GRANT:
+        return h->place == 1 && !h->granted;
+    case SHARE_WANTED:
+        return h->granted && !h->wanted && in_line(st) > 1;
+    case SHARE_LEARN:
+        return !h->stop;
+    case SHARE_TIME:
+        return i == 0;
+    case SHARE_OWNER:
+        return st->faults && !h->stop && st->owner != i;
+    case SHARE_DOUBT:
+        return st->faults && h->confirmed;
+    case SHARE_LOSE:
+        return st->faults && h->place;
+    case SHARE_STOP:
+        return st->faults && !h->stop && running > 1;
+    default:
+        return true;
+    }
+}
+
+/* What changes nothing does not happen. */
+static int list(const void *state, struct breadth_step *steps)
+{
+    int count = 0;
+
+    for (int kind = 0; kind < SHARE_MOVES; kind++) {
+        for (int i = 0; i < hosts; i++) {
+            const struct breadth_step step = {(uint8_t)kind, (uint8_t)i};
+            struct share_state next;
+            if (!is_possible(state, (enum share_move)kind, i))
+                continue;
+            memcpy(&next, state, sizeof next);
+            take(&next, step);
+            if (memcmp(&next, state, sizeof next) != 0)
+                steps[count++] = step;
+        }
+    }
+    return count;
+}
+
+static int check_end(const void *state)
+{
+    const struct share_state *st = state;
+
+    for (int i = 0; i < hosts; i++)
+        if (st->h[i].plan.state != (i == st->owner ? SHARD_HELD : SHARD_OUT))
+            return SHARE_STRAY;
+    return in_line(st) == 1 ? SHARE_WHOLE : SHARE_STRAY;
+}
+
+/* ---- the program ---- */
+
+static uint32_t reached;
+
+static void init(void *state)
+{
+    struct share_state *st = state;
+
+    memset(st, 0, sizeof *st);
+    st->faults = (uint8_t)faults;
+    for (int i = 0; i < hosts; i++) {
+        st->h[i].confirmed_since = NOW;
+        forget(&st->h[i]);
+    }
+}
+
+static const char *state_name(int state)
+{
+    static const char *const names[] = {"out", "seeking", "held", "ending", "killed"};
+
+    return names[state];
+}
+
+static void print(const void *state, const struct breadth_step *by)
+{
+    const struct share_state *st = state;
+
+    printf("  %s %d:", by ? moves[by->kind] : "the beginning", by ? by->at : 0);
+    for (int i = 0; i < hosts; i++)
+        printf(" %s%s%s, place %d;", state_name((int)st->h[i].plan.state),
+               st->h[i].confirmed ? "" : " (in doubt)", st->h[i].owned ? " (owns)" : "",
+               st->h[i].place);
+    printf(" owner %d\n", st->owner);
+}
+
+static void note_reached(const void *state)
+{
+    for (int i = 0; i < hosts; i++)
+        reached |= 1U << ((const struct share_state *)state)->h[i].plan.state;
+}
+
+static const char *configure(size_t search, bool full)
+{
+    static const struct {
+        const char *what;
+        int hosts, faults;
+        bool soak;
+    } runs[] = {
+        {"two hosts", 2, 3, false}, {"three hosts", 3, 2, false}, {"three hosts", 3, 3, true}};
+
+    hosts = runs[search].hosts;
+    faults = runs[search].faults;
+    return runs[search].soak && !full ? NULL : runs[search].what;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct breadth_world world = {.size = sizeof(struct share_state),
+                                               .broken = offsetof(struct share_state, broken),
+                                               .texts = broken_texts,
+                                               .unfair = SHARE_OWNER,
+                                               .init = init,
+                                               .list = list,
+                                               .take = take,
+                                               .check_end = check_end,
+                                               .print = print,
+                                               .reached = note_reached};
+    const struct breadth_program program = {.world = &world,
+                                            .count = 3,
+                                            .configure = configure,
+                                            .faults = &faults,
+                                            .reached = &reached,
+                                            .states = SHARD_KILLED + 1,
+                                            .state_name = state_name};
+
+    return breadth_main(&program, argc, argv);
+}
