@@ -48,10 +48,11 @@ static void may_not_make_it(void)
     static const struct {
         enum store_rc node, directory;
         int code;
-    } rows[] = {{STORE_NOAUTH, STORE_OK, ZKL_EACCES},
-                {STORE_NOCHILDREN, STORE_OK, ZKL_EPATH},
-                {STORE_NONODE, STORE_NOAUTH, ZKL_EACCES},
-                {STORE_NONODE, STORE_BAD, ZKL_EPROTO}};
+        const char *refused; /* NULL: as the code says */
+    } rows[] = {{STORE_NOAUTH, STORE_OK, ZKL_EACCES, "/g"},
+                {STORE_NOCHILDREN, STORE_OK, ZKL_EPATH, NULL},
+                {STORE_NONODE, STORE_NOAUTH, ZKL_EACCES, "/root"},
+                {STORE_NONODE, STORE_BAD, ZKL_EPROTO, NULL}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         struct member_outcome waits = {.calls = 0};
@@ -67,7 +68,11 @@ static void may_not_make_it(void)
             CHECK(!fake_is_asked(STORE_CREATE, STORY_NODE));
             hand_pass(mstory.s, 1);
         }
-        char *words = g_strdup_printf("failed /g/a: %s", zkl_strerror(rows[i].code));
+        char *words = rows[i].refused
+                          ? g_strdup_printf("failed /g/a: the server refused to create a child "
+                                            "of %s: the permission create (c) is missing",
+                                            rows[i].refused)
+                          : g_strdup_printf("failed /g/a: %s", zkl_strerror(rows[i].code));
         mstory_told(words); /* once */
         mstory_ended(&waits, rows[i].code, NULL);
         CHECK_STR(waits.error.path, "/g/a");
