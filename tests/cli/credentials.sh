@@ -87,6 +87,8 @@ copies() { # PID
 }
 can_look=
 command -v python3 >/dev/null && [ "$(copies $$)" -gt 0 ] 2>/dev/null && can_look=1
+# AddressSanitizer keeps a copy of the whole environment for itself.
+[ -z "${ZKL_INSTRUMENTED-}" ] || can_look=
 [ -n "$can_look" ] || skip "the memory of processes cannot be read"
 
 server=$(server_pid)

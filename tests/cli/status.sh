@@ -130,12 +130,13 @@ all_stopped() { [ "$(marked | grep -c ' T$')" -ge 6 ] && ! marked | grep -qv ' [
 has_tree() { [ "$(cat "$scratch"/tree.* | wc -l)" -eq 5 ]; }
 tree_in_doubt() { # OPTION...: $holder; $within is a zkl, $tree its and the others' processes
     rm -f "$scratch"/tree.*
+    export direct=$ZKL_CONNECT # the command is given the gate's
     "$ZKL" --connect "$gate" --session-timeout 60000 lock $L-tree --status-fd 9 "$@" -- env MARK="$$ tree" bash -c '
         note="echo \$\$ >>\$0; exec sleep 1000"
         setsid sh -c "$note" "$scratch/tree.1" &
         timeout 1000 sh -c "$note" "$scratch/tree.2" &
         (setsid sh -c "$note" "$scratch/tree.3" &)
-        "$ZKL" lock $0-within --session-timeout 8000 --status-fd 8 -- setsid -w sh -c "$note" "$scratch/tree.4" 8>"$scratch/within" &
+        "$ZKL" --connect "$direct" lock $0-within --session-timeout 8000 --status-fd 8 -- setsid -w sh -c "$note" "$scratch/tree.4" 8>"$scratch/within" &
         echo $! >"$scratch/zkl"
         setsid sh -c "echo \$\$ >\$0; while :; do setsid sh -c : & sleep 0.01; done" "$scratch/tree.5" &
         until [ -e "$scratch/quit" ]; do sleep 0.05; done

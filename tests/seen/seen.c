@@ -19,7 +19,16 @@
 #ifdef PRELOAD
 #include <dlfcn.h>
 #define DECLARE(name, parameters)
-#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#define REAL(name) ((__typeof__(&name))real(#name))
+
+/* An interpreter may have opened the library for itself alone: then it is not among those next. */
+static void *real(const char *name)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+    void *library = found ? NULL : dlopen("libzkl.so.0", RTLD_LAZY | RTLD_NOLOAD);
+
+    return library ? dlsym(library, name) : found;
+}
 #else
 #define DECLARE(name, parameters) int real_##name parameters;
 #define REAL(name) real_##name

@@ -56,7 +56,8 @@ _zkl_values() { # KIND SUMMARY
     STRING) COMPREPLY=($(compgen -c -- "$cur")) ;;
     SECS | MS)
         [[ $cur =~ ^[0-9.]+ ]] || return 0
-        COMPREPLY=($(compgen -W "${BASH_REMATCH[0]}"{ms,s,m,h} -- "$cur"))
+        list=${BASH_REMATCH[0]}
+        COMPREPLY=($(compgen -W "${list}ms ${list}s ${list}m ${list}h" -- "$cur"))
         ;;
     *)
         [[ $2 =~ :\ ($list)$ ]] || return 0
