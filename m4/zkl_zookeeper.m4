@@ -4,14 +4,30 @@
 # a link test. Each has a cached variable, zkl_cv_zoo_*, which can be forced on configure's command
 # line: that is how `./dev check` shows that each missing ability is told in one sentence.
 #
-# Sets ZOOKEEPER_CPPFLAGS, ZOOKEEPER_LIBS, and defines HAVE_ZOO_CONTAINER.
+# Sets ZOOKEEPER_CPPFLAGS, ZOOKEEPER_LIBS, and defines HAVE_ZOO_CONTAINER, HAVE_ZOO_TLS and
+# HAVE_ZOO_SASL.
 
-# ZKL_ZOO_ABILITY(NAME, CODE, IF-YES, IF-NO): does CODE, in main(), link?
+# ZKL_ZOO_ABILITY(NAME, CODE, IF-YES, IF-NO, PROLOGUE): does CODE, in main(), link?
 AC_DEFUN([ZKL_ZOO_ABILITY], [
 AC_CACHE_CHECK([libzookeeper_mt for $1], [zkl_cv_$1],
-    [AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <zookeeper/zookeeper.h>]], [[$2]])],
+    [AC_LINK_IFELSE([AC_LANG_PROGRAM([[$5
+#include <zookeeper/zookeeper.h>]], [[$2]])],
          [zkl_cv_$1=yes], [zkl_cv_$1=no])])
 AS_IF([test "$zkl_cv_$1" = yes], [$3], [$4])
+])
+
+# ZKL_ZOO_OPTIONAL(FUNCTION, MACRO, HEADER, LIBS, DEFINE, WHAT): a function that the client has if it
+# was built with another library, and that its header declares only where MACRO is defined. We call
+# that library, too.
+AC_DEFUN([ZKL_ZOO_OPTIONAL], [
+zkl_before_LIBS=$LIBS
+LIBS="$4 $LIBS"
+ZKL_ZOO_ABILITY([$1], [void *volatile p = (void *)$1; return p == (void *)0;],
+    [AC_DEFINE([$5], [1], [Define to 1 if the client has $6.])
+     ZOOKEEPER_LIBS="$ZOOKEEPER_LIBS $4"],
+    [LIBS=$zkl_before_LIBS],
+    [#define $2 1
+#include <$3>])
 ])
 
 # ZKL_ZOO_FUNCTION(NAME, WHY): a function we cannot do without.
@@ -51,6 +67,13 @@ ZKL_ZOO_FUNCTION([zoo_aremove_all_watches],
 # Optional: without container mode the parents we make are persistent and stay behind.
 ZKL_ZOO_ABILITY([zoo_container], [return ZOO_CONTAINER;],
     [AC_DEFINE([HAVE_ZOO_CONTAINER], [1], [Define to 1 if the client can make container nodes.])])
+
+# Optional: connections by TLS, and credentials by SASL. Debian 12's client has neither.
+ZKL_ZOO_OPTIONAL([zookeeper_init_ssl], [HAVE_OPENSSL_H], [openssl/ssl.h], [-lssl -lcrypto],
+    [HAVE_ZOO_TLS], [TLS])
+ZKL_ZOO_OPTIONAL([zookeeper_init_sasl], [HAVE_CYRUS_SASL_H], [sasl/sasl.h], [-lsasl2],
+    [HAVE_ZOO_SASL], [SASL])
+AM_CONDITIONAL([ZOO_TLS], [test "$zkl_cv_zookeeper_init_ssl" = yes])
 
 CPPFLAGS=$zkl_save_CPPFLAGS LIBS=$zkl_save_LIBS
 AC_SUBST([ZOOKEEPER_CPPFLAGS])

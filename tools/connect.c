@@ -35,6 +35,11 @@ static int open_failed(const struct settings *settings, const zkl_error *error)
     if (error->code == ZKL_EINVAL && g_str_has_prefix(error->text, "acl "))
         return fail(STATUS_USAGE, "--acl %s: %s%s", settings->acl, error->text,
                     strstr(error->text, "credentials") ? " (--auth or --auth-file)" : "");
+    if (error->code == ZKL_EINVAL && (settings->cacert || settings->cert || settings->key) &&
+        strcmp(error->path, "options") == 0)
+        return fail(STATUS_USAGE, "--cacert, --cert, --key: %s", error->text);
+    if (error->code == ZKL_EINVAL && strstr(error->text, " SASL"))
+        return fail(STATUS_USAGE, "--auth: %s", error->text);
     if (error->code == ZKL_EINVAL && g_str_has_prefix(error->text, "session_timeout_ms "))
         return fail(STATUS_USAGE, "--session-timeout %d: %s ms", (int)settings->session_timeout_ms,
                     error->text + strlen("session_timeout_ms "));
@@ -54,6 +59,9 @@ int session_open(const struct settings *settings, zkl_session **ret)
     options.credential_count = credentials->len;
     options.session_timeout_ms = (int)settings->session_timeout_ms;
     options.acl = settings->acl;
+    options.tls_ca = settings->cacert;
+    options.tls_cert = settings->cert;
+    options.tls_key = settings->key;
     options.log = settings->verbose ? log_line : log_nothing;
     options.log_level = settings->verbose ? ZKL_LOG_INFO : ZKL_LOG_ERROR;
     closing_prepare();

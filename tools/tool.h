@@ -35,6 +35,7 @@ struct settings {
     int64_t connect_timeout_ms;
     char *auth_file;
     char *acl;
+    char *cacert, *cert, *key;
     gboolean verbose;
 };
 

@@ -119,5 +119,8 @@ int main(int argc, char **argv)
     g_free(settings.auth_file);
     g_free(settings.acl);
     credentials_forget();
+    g_free(settings.cacert);
+    g_free(settings.cert);
+    g_free(settings.key);
     return status;
 }

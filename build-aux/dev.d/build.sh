@@ -14,6 +14,7 @@ configure_args() { # NAME
     asan) echo "--enable-werror CC=gcc CXX=g++ --enable-sanitizer=address,undefined CFLAGS='-g1 -O1' CXXFLAGS='-g1 -O0'" ;;
     tsan) echo "--enable-werror CC=gcc CXX=g++ --enable-sanitizer=thread CFLAGS='-g1 -O1' CXXFLAGS='-g1 -O0'" ;;
     clang) echo "--enable-werror CC=clang CXX=clang++" ;;
+    tls) echo "--enable-werror CC=gcc CXX=g++ --with-zookeeper=$root/_build/zookeeper-tls" ;;
     fuzz) echo "--enable-werror CC=clang CXX=clang++ --enable-sanitizer=address,undefined --enable-fuzzer" ;;
     o1) echo "CC=gcc --disable-shared CFLAGS=-O1" ;; # for mutants: quick to link, and many make warnings
     coverage) echo "CC=gcc --enable-coverage" ;;

@@ -17,6 +17,9 @@ bench_packages=(etcd-server golang-go golang-etcd-server-dev redis-server
     libhiredis-dev postgresql libpq-dev)
 # What makes clean roots. Their own packages are installed in them.
 deb_packages=(mmdebstrap iproute2)
+# What libzookeeper is built with for TLS and SASL, and what its tests need.
+tls_packages=(dpkg-dev libssl-dev libsasl2-dev libsasl2-modules openssl stunnel4 python3 libnetty-java
+    libnetty-tcnative-java libslf4j-java)
 # libFuzzer is C++.
 fuzz_packages=(clang libclang-rt-14-dev g++)
 

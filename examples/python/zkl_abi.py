@@ -61,7 +61,8 @@ class SessionOptions(ctypes.Structure):
                 ("log_level", c_int), ("tick_ms", c_int), ("drift_permille", c_int),
                 ("warm_ms", c_int64), ("dispatch", c_int), ("retain_max", c_int),
                 ("path_acls", c_void_p), ("path_acl_count", c_size_t),
-                ("credentials", c_void_p), ("credential_count", c_size_t)]
+                ("credentials", c_void_p), ("credential_count", c_size_t),
+                ("tls_ca", c_char_p), ("tls_cert", c_char_p), ("tls_key", c_char_p)]
 
 
 class MutexOptions(ctypes.Structure):

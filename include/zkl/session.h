@@ -97,7 +97,9 @@ typedef enum zkl_outage {
     ZKL_OUTAGE_MEMORY = 11,      /* the system refuses memory or a thread */
     ZKL_OUTAGE_ROLLED_BACK = 12, /* the servers' data is older than what the session has seen */
     ZKL_OUTAGE_AUTH = 13,        /* the server refused the credentials */
-    ZKL_OUTAGE_CLOSED = 14       /* zkl_session_close() was called */
+    ZKL_OUTAGE_CLOSED = 14,      /* zkl_session_close() was called */
+    ZKL_OUTAGE_CERTIFICATE = 15  /* by TLS: a certificate is not accepted, or what answers does not
+                                    speak TLS; zkl_session_wait() says more */
 } zkl_outage;
 
 /* Called on a library thread, in the order of events. id is the id of the ZooKeeper session
@@ -130,7 +132,8 @@ typedef struct zkl_session_options {
     size_t size;             /* sizeof(zkl_session_options); 0 is ZKL_EINVAL */
     int session_timeout_ms;  /* default 10000; 200 to 10^9. The server may change it, within its
                                 own limits */
-    const char *auth_scheme; /* "digest"; NULL: no credentials */
+    const char *auth_scheme; /* "digest"; "sasl" (DIGEST-MD5, if libzookeeper has SASL; not with
+                                TLS); NULL: no credentials */
     const char *auth;        /* the credentials of that scheme, "user:password"; both or none.
                                 The library copies them, and wipes its copy when the session has
                                 ended. libzookeeper's own copies are not wiped */
@@ -159,12 +162,22 @@ typedef struct zkl_session_options {
     const zkl_credential *credentials; /* more credentials, as auth: the session has the
                                           permissions of all. NULL: no more */
     size_t credential_count;           /* the number of credentials */
+    const char *tls_ca; /* TLS: a file of certificates in PEM, of the authorities that the servers'
+                           certificates must come from. NULL: no TLS */
+    const char
+        *tls_cert;       /* the file of our certificate and its chain, in PEM; needed with tls_ca */
+    const char *tls_key; /* the file of its private key, in PEM, without a passphrase; needed with
+                            tls_ca. A libzookeeper without TLS makes the three ZKL_EINVAL.
+                            Each time before a session is opened, each server is asked on another
+                            connection whether its certificate is valid and has the name in
+                            connect. On its own connection libzookeeper compares no name, and also
+                            accepts the system's authorities: see SECURITY.md */
 } zkl_session_options;
 
 #define ZKL_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(zkl_session_options), 10000, NULL, NULL, NULL, NULL, NULL, ZKL_LOG_WARN, 0, 100,    \
-            60000, 0, 1000, NULL, 0, NULL, 0                                                       \
+            60000, 0, 1000, NULL, 0, NULL, 0, NULL, NULL, NULL                                     \
     }
 
 /* Fills *ret as ZKL_SESSION_OPTIONS_INIT does, for languages that cannot use the macro. size is the

@@ -130,8 +130,9 @@ static int end_checked(const char *connect, const zkl_session_options *o,
     if (code)
         return code;
     memcpy(taken.password, claim->password, sizeof taken.password);
+    const struct tls_files tls = session_tls(o);
     const struct store_config config = {
-        .hosts = hosts, .claim = &taken, .timeout_ms = o->session_timeout_ms};
+        .hosts = hosts, .claim = &taken, .timeout_ms = o->session_timeout_ms, .tls = &tls};
     fork_watch();
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     code = end_session(&config, timeout_ms);

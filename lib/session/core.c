@@ -38,6 +38,8 @@ static void free_session(zkl_session *s)
     g_free(s->shown_hosts);
     g_free(s->chroot);
     credentials_unref(s->credentials);
+    tls_files_clear(&s->tls);
+    g_free(s->unusable);
     g_free(s->acl);
     denial_forget(s);
     g_array_unref(s->acl_rules);

@@ -15,6 +15,7 @@
 #include "lib/base/fork.h"
 #include "lib/base/timers.h"
 #include "lib/store/store.h"
+#include "lib/store/tls.h"
 #include "recipes/create_form.h"
 #include "recipes/loss.h"
 #include "recipes/proofs.h"
@@ -41,6 +42,7 @@ struct zkl_session {
     struct credentials *credentials;
     GArray *acl_rules; /* of struct acl_rule */
     size_t acl_length; /* of the longest ACL's text */
+    struct tls_files tls;
     int wanted_timeout_ms;
     int64_t warm_ns;
     size_t retain_max; /* idle spans */
@@ -65,6 +67,7 @@ struct zkl_session {
     bool foreigners;            /* what answers is no ZooKeeper */
     enum store_trouble trouble; /* why there is no connection, as far as the store knows */
     bool host_unknown;
+    char *unusable;           /* why no server is a partner for TLS; NULL: it is not known */
     bool refused;             /* credentials: for good */
     enum loss ended;          /* why the last incarnation has ended */
     struct rollback rollback; /* what servers say while there is no connection */
@@ -145,6 +148,9 @@ static inline void session_unlock_briefly(zkl_session *s)
 /* How long "without waiting" may wait for the server: a session timeout, of a server to be trusted
  * or of one that speaks nonsense. */
 int64_t session_patience_ms(const zkl_session *s);
+
+/* The files that the options name, which own the names. */
+struct tls_files session_tls(const zkl_session_options *o);
 
 /* With the monitor held, which is given up meanwhile: waits for s->changed; until NULL: for ever.
  * False when the time is over. */

@@ -27,6 +27,17 @@ static void on_store_closed(void *context)
     session_unref(s);
 }
 
+static void set_unusable(zkl_session *s, const char *why)
+{
+    g_free(s->unusable);
+    s->unusable = g_strdup(why);
+}
+
+static void on_store_unusable(void *context, const char *why)
+{
+    set_unusable(context, why);
+}
+
 static void on_store_trouble(void *context, enum store_trouble trouble)
 {
     zkl_session *s = context;
@@ -46,9 +57,10 @@ void incarnation_begin(zkl_session *s)
                                         .credentials = s->credentials,
                                         .acl = s->acl,
                                         .acl_rules = s->acl_rules,
-                                        .log = s->log};
-    const struct store_sink sink = {on_store_event, on_store_watch,  on_store_closed, s,
-                                    &s->monitor,    on_store_trouble};
+                                        .log = s->log,
+                                        .tls = &s->tls};
+    const struct store_sink sink = {on_store_event, on_store_watch,   on_store_closed,  s,
+                                    &s->monitor,    on_store_trouble, on_store_unusable};
 
     outage_begin(s);
     if (s->ops->open(&s->store, &config, &sink) == 0) {
@@ -195,6 +207,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     s->host_unknown = false;
     s->foreigners = false;
     s->trouble = TROUBLE_UNKNOWN;
+    set_unusable(s, NULL);
     s->timeout_ms = timeout_ms;
     if (id != s->id) {
         s->id = id;

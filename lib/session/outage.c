@@ -36,6 +36,8 @@ static zkl_outage why(const zkl_session *s)
         return ZKL_OUTAGE_AUTH;
     if (s->trouble >= TROUBLE_MEMORY || s->trouble == TROUBLE_TLS)
         return of_trouble(s->trouble);
+    if (s->unusable)
+        return ZKL_OUTAGE_CERTIFICATE;
     if (s->foreigners)
         return ZKL_OUTAGE_FOREIGN;
     if (s->host_unknown)
@@ -62,6 +64,8 @@ int session_why_down(const zkl_session *s, zkl_error *ret)
         [ZKL_OUTAGE_ROLLED_BACK] = "the servers' data is older than what the session has seen",
     };
     const zkl_outage outage = why(s);
+    if (outage == ZKL_OUTAGE_CERTIFICATE)
+        return error_fill(ret, ZKL_EUNREACHABLE, s->shown_hosts, "%s", s->unusable);
     const int code = outage == ZKL_OUTAGE_AUTH   ? ZKL_EAUTH
                      : outage == ZKL_OUTAGE_HOST ? ZKL_EHOST
                                                  : ZKL_EUNREACHABLE;

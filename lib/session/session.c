@@ -53,6 +53,19 @@ static const char *check_acls(const zkl_session_options *o)
     return wrong;
 }
 
+static const char *check_sasl(const zkl_session_options *o)
+{
+    bool sasl = g_strcmp0(o->auth_scheme, "sasl") == 0;
+
+    for (size_t i = 0; i < o->credential_count; i++)
+        sasl |= strcmp(o->credentials[i].scheme, "sasl") == 0;
+    if (!sasl)
+        return NULL;
+    if (o->tls_ca)
+        return "libzookeeper cannot do TLS and SASL together";
+    return store_sasl_unsupported();
+}
+
 static const char *check_options(const zkl_session_options *o)
 {
     const char *wrong = check_acls(o);
@@ -73,7 +86,15 @@ static const char *check_options(const zkl_session_options *o)
         return "retain_max must not be negative";
     if (o->dispatch != 0 && o->dispatch != 1)
         return "dispatch must be 0 or 1";
-    return credentials_check(o);
+    wrong = credentials_check(o);
+    return wrong ? wrong : check_sasl(o);
+}
+
+struct tls_files session_tls(const zkl_session_options *o)
+{
+    /* They are not written to. */
+    return (struct tls_files){(char *)(uintptr_t)o->tls_ca, (char *)(uintptr_t)o->tls_cert,
+                              (char *)(uintptr_t)o->tls_key};
 }
 
 /* In a struct that was only zeroed nothing may be less safe than by default. */
@@ -132,6 +153,8 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     s->shown_hosts = path_show_hosts(hosts);
     s->chroot = chroot;
     s->credentials = credentials_new(o);
+    const struct tls_files tls = session_tls(o);
+    s->tls = tls_files_copy(&tls);
     s->acl = g_strdup(o->acl);
     s->acl_rules = rules_new(o, chroot);
     s->acl_length = longest_acl(o);
@@ -184,6 +207,17 @@ static int refuse_open(zkl_error *reterr, int code, const char *path, const char
     return code;
 }
 
+static bool check_tls(const zkl_session_options *o, zkl_error *reterr)
+{
+    const struct tls_files tls = session_tls(o);
+    char *wrong = tls_files_check(&tls);
+
+    if (wrong)
+        refuse_open(reterr, ZKL_EINVAL, "options", wrong);
+    g_free(wrong);
+    return wrong == NULL;
+}
+
 int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_options *options,
                      zkl_error *reterr)
 {
@@ -199,6 +233,11 @@ int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_o
     if (session_split_connect(connect, &hosts, &chroot) != 0) {
         if (reterr)
             zkl_last_error(reterr);
+        return ZKL_EINVAL;
+    }
+    if (!check_tls(&o, reterr)) {
+        g_free(hosts);
+        g_free(chroot);
         return ZKL_EINVAL;
     }
     fork_watch();

@@ -7,7 +7,39 @@
 #include <unistd.h>
 
 #include "lib/base/layout.h"
+#include "lib/base/path.h"
 #include "probe_ask.h"
+
+/* ---- does it speak TLS as it should? ---- */
+
+static struct tls *of(const struct probe_tls *tls)
+{
+    return tls ? tls->tls : NULL;
+}
+
+static void explain(struct probe_tls *tls, const GArray *probes, char *const *hosts)
+{
+    for (guint i = 0; tls && i < probes->len; i++) {
+        const struct probe *p = &g_array_index(probes, struct probe, i);
+        if (!tls->why && tls_why(p->tls)) {
+            char *shown = path_show_hosts(hosts[p->host]);
+            tls->why = g_strdup_printf("%s: %s", shown, tls_why(p->tls));
+            g_free(shown);
+        }
+    }
+}
+
+/* Where no server does, libzookeeper's handshake may wait for ever. An answer is needed: by TLS 1.3
+ * a server looks at our certificate when we think that all is done. Names that cannot be resolved
+ * are for libzookeeper to tell. */
+static bool does_any_answer(const GArray *probes)
+{
+    bool any = probes->len == 0;
+
+    for (guint i = 0; i < probes->len; i++)
+        any |= g_array_index(probes, struct probe, i).length > 0;
+    return any;
+}
 
 /* ---- is that a ZooKeeper? ---- */
 
@@ -21,7 +53,8 @@ static bool is_foreign(const GArray *probes, guint host)
 {
     for (guint i = 0; i < probes->len; i++) {
         const struct probe *p = &g_array_index(probes, struct probe, i);
-        if (p->host == host && p->length > 0 && !probe_is_zookeeper(p->answer))
+        if (p->host == host &&
+            ((p->length > 0 && !probe_is_zookeeper(p->answer)) || tls_name_is_wrong(p->tls)))
             return true;
     }
     return false;
@@ -98,13 +131,15 @@ static enum store_trouble worst(const GArray *probes)
 
 static const struct question srvr = {4, "srvr"};
 
-char *probe_hosts(const char *hosts, enum store_trouble *ret)
+char *probe_hosts(const char *hosts, struct probe_tls *tls, enum store_trouble *ret)
 {
     char **list = g_strsplit(hosts, ",", -1);
-    GArray *probes = probe_ask_all(list, &srvr, 1);
+    GArray *probes = probe_ask_all(list, &srvr, 1, of(tls));
     GString *good = g_string_new(NULL);
+    const bool ready = !tls || does_any_answer(probes);
 
-    for (guint i = 0; list[i]; i++) {
+    explain(tls, probes, list);
+    for (guint i = 0; list[i] && ready; i++) {
         if (!is_foreign(probes, i))
             g_string_append_printf(good, "%s%s", good->len ? "," : "", list[i]);
     }
@@ -116,15 +151,16 @@ char *probe_hosts(const char *hosts, enum store_trouble *ret)
     return any ? text : NULL;
 }
 
-enum store_trouble probe_trouble(const char *hosts)
+enum store_trouble probe_trouble(const char *hosts, struct probe_tls *tls)
 {
     char **list = g_strsplit(hosts, ",", -1);
-    GArray *probes = probe_ask_all(list, &srvr, 1);
+    GArray *probes = probe_ask_all(list, &srvr, 1, of(tls));
     enum store_trouble trouble = worst(probes);
 
+    explain(tls, probes, list);
     probe_free_all(probes);
-    if (trouble == TROUBLE_SILENT || trouble == TROUBLE_HANGS_UP) {
-        probes = probe_ask_all(list, &hello, 1);
+    if (!tls && (trouble == TROUBLE_SILENT || trouble == TROUBLE_HANGS_UP)) {
+        probes = probe_ask_all(list, &hello, 1, NULL);
         for (guint i = 0; i < probes->len; i++)
             if (is_tls(&g_array_index(probes, struct probe, i)))
                 trouble = TROUBLE_TLS;
@@ -179,11 +215,11 @@ static bool is_refused(const struct probe *p)
 
 /* A server that begins or ceases to serve, or takes no more connections from this address, closes
  * some of them without a word, too: so it is to welcome one before and one behind. */
-enum rollback_evidence probe_zxid(const char *hosts, uint64_t seen)
+enum rollback_evidence probe_zxid(const char *hosts, uint64_t seen, struct probe_tls *tls)
 {
     const struct question greetings[] = {greeting(0), greeting(seen), greeting(0)};
     char **list = g_strsplit(hosts, ",", -1);
-    GArray *probes = probe_ask_all(list, greetings, G_N_ELEMENTS(greetings));
+    GArray *probes = probe_ask_all(list, greetings, G_N_ELEMENTS(greetings), of(tls));
     bool taken = false, refused = false;
 
     for (guint i = 0; i < probes->len; i += G_N_ELEMENTS(greetings)) {

@@ -12,15 +12,26 @@
 
 #include "recipes/rollback.h"
 #include "store.h"
+#include "tls.h"
+
+/* For each of the functions below; NULL: without TLS. */
+struct probe_tls {
+    struct tls *tls;
+    char *why; /* set by the functions: the first reason why one is no partner, or NULL. To be freed
+                */
+};
 
 /* The hosts, "host:port,…", but those that answer as no ZooKeeper would; NULL when none is left. A
  * host that cannot be resolved or reached, or says nothing, stays. To be freed. Blocks for name
- * resolution, and then a moment at most. */
-char *probe_hosts(const char *hosts, enum store_trouble *ret);
+ * resolution, and then a moment at most.
+ *
+ * With TLS a host whose certificate is for another name is left out, too, and none stays if the
+ * handshake succeeds with none. */
+char *probe_hosts(const char *hosts, struct probe_tls *tls, enum store_trouble *ret);
 
 /* The same trouble, but that those who are silent or hang up are asked whether they speak TLS. To a
  * ZooKeeper that is nonsense, of which it writes a line into its log. Blocks twice as long. */
-enum store_trouble probe_trouble(const char *hosts);
+enum store_trouble probe_trouble(const char *hosts, struct probe_tls *tls);
 
 /* Of these only what this process itself lacks, or UNKNOWN. */
 enum store_trouble probe_own_trouble(void);
@@ -31,6 +42,6 @@ bool probe_is_zookeeper(const char *answer);
 
 /* Whether servers serve, and take a client that has seen that zxid. Blocks as probe_hosts(). A
  * server writes a line about an unknown session into its log. */
-enum rollback_evidence probe_zxid(const char *hosts, uint64_t seen);
+enum rollback_evidence probe_zxid(const char *hosts, uint64_t seen, struct probe_tls *tls);
 
 #endif

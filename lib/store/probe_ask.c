@@ -10,7 +10,8 @@
 
 #include "lib/base/clock.h"
 
-enum { PATIENCE_MS = 300 };
+/* The first handshake of a server's Java takes its time. */
+enum { PATIENCE_MS = 300, TLS_PATIENCE_MS = 2000 };
 
 static int open_to(const struct addrinfo *a, int *ret_error)
 {
@@ -26,8 +27,20 @@ static int open_to(const struct addrinfo *a, int *ret_error)
     return fd;
 }
 
+static struct probe begin(const char *host, guint number, const struct question *question,
+                          const struct addrinfo *address, struct tls *tls)
+{
+    struct probe p = {.host = number, .question = question, .ready = !tls};
+
+    p.fd = open_to(address, &p.error);
+    p.events = tls ? POLLOUT : POLLIN | POLLOUT;
+    if (tls && p.fd >= 0)
+        p.tls = tls_stream_new(tls, p.fd, host);
+    return p;
+}
+
 static void open_host(GArray *probes, guint number, const char *host_port,
-                      const struct question *questions, guint count)
+                      const struct question *questions, guint count, struct tls *tls)
 {
     const char *colon = strrchr(host_port, ':');
     char *host = g_strndup(host_port, (gsize)(colon - host_port));
@@ -37,8 +50,7 @@ static void open_host(GArray *probes, guint number, const char *host_port,
     if (getaddrinfo(host, colon + 1, &hints, &list) == 0) {
         for (const struct addrinfo *a = list; a; a = a->ai_next) {
             for (guint i = 0; i < count; i++) {
-                struct probe p = {.host = number, .question = &questions[i]};
-                p.fd = open_to(a, &p.error);
+                const struct probe p = begin(host, number, &questions[i], a, tls);
                 g_array_append_val(probes, p);
             }
         }
@@ -53,10 +65,28 @@ static void end(struct probe *p)
     p->fd = -1; /* poll() passes it over */
 }
 
+static void ask(struct probe *p)
+{
+    const struct question *q = p->question;
+    const ssize_t sent = p->tls ? tls_send(p->tls, q->bytes, q->length)
+                                : send(p->fd, q->bytes, q->length, MSG_NOSIGNAL);
+
+    p->asked = sent == (ssize_t)q->length;
+    p->events = POLLIN;
+    if (!p->asked) {
+        p->error = errno;
+        end(p);
+    }
+}
+
 static void hear(struct probe *p)
 {
-    ssize_t n = recv(p->fd, p->answer + p->length, ANSWER_MAX - p->length, 0);
+    char *to = p->answer + p->length;
+    const size_t room = ANSWER_MAX - p->length;
+    const ssize_t n = p->tls ? tls_receive(p->tls, to, room) : recv(p->fd, to, room, 0);
 
+    if (n < 0 && p->tls && errno == EAGAIN)
+        return; /* a part of a record */
     if (n > 0)
         p->length += (size_t)n;
     if (n < 0)
@@ -65,18 +95,34 @@ static void hear(struct probe *p)
         end(p);
 }
 
+static void shake_hands(struct probe *p)
+{
+    switch (tls_shake_hands(p->tls)) {
+    case TLS_READS:
+        p->events = POLLIN;
+        break;
+    case TLS_WRITES:
+        p->events = POLLOUT;
+        break;
+    case TLS_READY:
+        p->ready = true;
+        ask(p);
+        break;
+    case TLS_FAILED:
+        p->error = errno;
+        end(p);
+        break;
+    }
+}
+
 static void step(struct probe *p, short events)
 {
-    if (!p->asked && (events & POLLOUT)) {
-        const struct question *q = p->question;
-        p->asked = send(p->fd, q->bytes, q->length, MSG_NOSIGNAL) == (ssize_t)q->length;
-        if (!p->asked) {
-            p->error = errno;
-            end(p);
-        }
-    } else if (events & (POLLIN | POLLERR | POLLHUP)) {
+    if (!p->ready)
+        shake_hands(p);
+    else if (!p->asked && (events & POLLOUT))
+        ask(p);
+    else if (events & (POLLIN | POLLERR | POLLHUP))
         hear(p);
-    }
 }
 
 /* True while there is somebody to wait for. */
@@ -87,7 +133,7 @@ static bool poll_once(GArray *probes, int timeout_ms)
 
     for (guint i = 0; i < probes->len; i++) {
         const struct probe *p = &g_array_index(probes, struct probe, i);
-        fds[i] = (struct pollfd){p->fd, p->asked ? POLLIN : POLLIN | POLLOUT, 0};
+        fds[i] = (struct pollfd){p->fd, p->events, 0};
         open = open || p->fd >= 0;
     }
     int ready = open ? poll(fds, probes->len, timeout_ms) : 0;
@@ -103,13 +149,15 @@ static bool poll_once(GArray *probes, int timeout_ms)
     return open;
 }
 
-GArray *probe_ask_all(char *const *hosts, const struct question *questions, guint count)
+GArray *probe_ask_all(char *const *hosts, const struct question *questions, guint count,
+                      struct tls *tls)
 {
+    const int64_t patience_ms = tls ? TLS_PATIENCE_MS : PATIENCE_MS;
     GArray *probes = g_array_new(FALSE, FALSE, sizeof(struct probe));
 
     for (guint i = 0; hosts[i]; i++)
-        open_host(probes, i, hosts[i], questions, count);
-    struct instant end_at = instant_add(clock_now(), PATIENCE_MS * CLOCK_MS);
+        open_host(probes, i, hosts[i], questions, count, tls);
+    struct instant end_at = instant_add(clock_now(), patience_ms * CLOCK_MS);
     for (int64_t left; (left = instant_left(clock_now(), end_at)) > 0;) {
         if (!poll_once(probes, (int)(left / CLOCK_MS) + 1))
             break;
@@ -120,8 +168,10 @@ GArray *probe_ask_all(char *const *hosts, const struct question *questions, guin
 void probe_free_all(GArray *probes)
 {
     for (guint i = 0; i < probes->len; i++) {
-        if (g_array_index(probes, struct probe, i).fd >= 0)
-            end(&g_array_index(probes, struct probe, i));
+        struct probe *p = &g_array_index(probes, struct probe, i);
+        tls_stream_free(p->tls);
+        if (p->fd >= 0)
+            end(p);
     }
     g_array_unref(probes);
 }

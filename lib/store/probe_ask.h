@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tls.h"
+
 enum { ANSWER_MAX = 96, QUESTION_MAX = 64 };
 
 struct question {
@@ -18,16 +20,19 @@ struct question {
 struct probe {
     guint host; /* its place in the list */
     const struct question *question;
-    int fd; /* -1: the server has closed it, or said enough */
-    bool asked;
-    int error; /* errno of what has failed; 0: nothing has */
+    int fd;                 /* -1: the server has closed it, or said enough */
+    short events;           /* to wait for */
+    struct tls_stream *tls; /* NULL: none */
+    bool ready, asked;      /* ready: to be asked */
+    int error;              /* errno of what has failed; 0: nothing has */
     char answer[ANSWER_MAX + 1];
     size_t length;
 };
 
-/* Puts each question to each address of each host; of struct probe, in that order. Blocks for name
- * resolution, and then a moment at most. */
-GArray *probe_ask_all(char *const *hosts, const struct question *questions, guint count);
+/* Puts each question to each address of each host; of struct probe, in that order. tls NULL: none.
+ * Blocks for name resolution, and then a moment at most. */
+GArray *probe_ask_all(char *const *hosts, const struct question *questions, guint count,
+                      struct tls *tls);
 
 void probe_free_all(GArray *probes);
 

@@ -16,6 +16,7 @@
 struct credentials;
 struct log;
 struct store;
+struct tls_files;
 
 enum store_kind {
     STORE_CREATE,
@@ -140,6 +141,8 @@ struct store_sink {
     pthread_mutex_t *monitor;
     /* While there is no connection, what is known of why; NULL: of no interest. */
     void (*trouble)(void *context, enum store_trouble trouble);
+    /* No server is a partner for TLS, for that reason; it goes on trying. NULL: of no interest. */
+    void (*unusable)(void *context, const char *why);
 };
 
 /* What another process can take a session up with. */
@@ -156,8 +159,9 @@ struct store_config {
     int timeout_ms;
     struct credentials *credentials; /* NULL: none */
     const char *acl;
-    const GArray *acl_rules; /* of struct acl_rule; NULL: none */
-    struct log *log;         /* outlives the store; NULL: none */
+    const GArray *acl_rules;     /* of struct acl_rule; NULL: none */
+    struct log *log;             /* outlives the store; NULL: none */
+    const struct tls_files *tls; /* NULL, or .ca is: no TLS */
 };
 
 struct store_ops {
@@ -178,6 +182,9 @@ struct store_ops {
     /* Of the present session; false if there is none. NULL: nobody else can take one up. */
     bool (*claim)(struct store *store, struct store_claim *ret);
 };
+
+/* NULL, or a sentence: libzookeeper does not know the credentials of the scheme "sasl". */
+const char *store_sasl_unsupported(void);
 
 /* libzookeeper_mt. */
 extern const struct store_ops store_zk;

@@ -44,6 +44,8 @@ static void give_credentials(struct store *store)
 
     for (; all && store->given < all->count; store->given++) {
         const struct credential *c = &all->each[store->given];
+        if (strcmp(c->scheme, STORE_SASL) == 0)
+            continue;
         /* No completion: it would run under libzookeeper's own lock. A refusal comes as an event.
          */
         int rc = zoo_add_auth(store->zh, c->scheme, c->secret, (int)strlen(c->secret), NULL, NULL);
@@ -128,6 +130,8 @@ static void free_store(struct store *store)
     g_array_unref(store->acls);
     g_free(store->hosts);
     drop_credentials(store);
+    store_zk_sasl_free(store->sasl);
+    tls_files_clear(&store->tls);
     g_free(store);
 }
 
@@ -161,18 +165,51 @@ static void tell_hosts(struct store *store, const char *good)
     g_free(shown_good);
 }
 
+/* The files are read again each time: certificates are renewed. NULL: without TLS, or there is a
+ * reason in *tls. */
+static struct probe_tls *use_tls(const struct store *store, struct probe_tls *tls)
+{
+    *tls = (struct probe_tls){NULL, NULL};
+    if (store->tls.ca)
+        tls->tls = tls_new(&store->tls, &tls->why);
+    return tls->tls ? tls : NULL;
+}
+
+/* Without the monitor. Tells the reason, too, unless it is no longer one. */
+static void end_tls(struct store *store, struct probe_tls *tls, bool tells)
+{
+    pthread_mutex_lock(store->sink.monitor);
+    if (tells && tls->why && !store->closing && !store->up && store->sink.unusable)
+        store->sink.unusable(store->sink.context, tls->why);
+    pthread_mutex_unlock(store->sink.monitor);
+    tls_free(tls->tls);
+    g_free(tls->why);
+}
+
+/* NULL: *ret is why. To be freed. */
+static char *find_hosts(struct store *store, enum store_event *ret)
+{
+    enum store_trouble trouble = TROUBLE_UNKNOWN;
+    struct probe_tls tls, *used = use_tls(store, &tls);
+    char *hosts = tls.why ? NULL : probe_hosts(store->hosts, used, &trouble);
+
+    *ret = store->tls.ca && trouble != TROUBLE_FOREIGN ? STORE_EV_DOWN : STORE_EV_FOREIGN;
+    tell_trouble(store, trouble);
+    end_tls(store, &tls, !hosts);
+    if (hosts && strcmp(hosts, store->hosts) != 0)
+        tell_hosts(store, hosts);
+    return hosts;
+}
+
 /* Without the monitor: it may block. Returns why there is none, for as much as it is news. */
 static enum store_event make_handle(struct store *store, zhandle_t **ret)
 {
-    enum store_trouble trouble;
-    char *hosts = probe_hosts(store->hosts, &trouble);
+    enum store_event why;
+    char *hosts = find_hosts(store, &why);
 
     *ret = NULL;
-    tell_trouble(store, trouble);
     if (!hosts)
-        return STORE_EV_FOREIGN;
-    if (strcmp(hosts, store->hosts) != 0)
-        tell_hosts(store, hosts);
+        return why;
     /* The library ends the process where the system refuses it one. */
     if (!thread_can_start_two()) {
         tell_trouble(store, TROUBLE_MEMORY);
@@ -180,9 +217,7 @@ static enum store_event make_handle(struct store *store, zhandle_t **ret)
         return STORE_EV_DOWN;
     }
     tell(store, STORE_EV_BEGIN);
-    *ret = zookeeper_init2(hosts, store_zk_event, store->timeout_ms,
-                           store->claimed.client_id != 0 ? &store->claimed : NULL, store,
-                           ZOO_NO_LOG_CLIENTENV, store_zk_log(store->log));
+    *ret = store_zk_init(store, hosts);
     int error = errno;
     g_free(hosts);
     if (!*ret && probe_own_trouble() != TROUBLE_UNKNOWN)
@@ -240,13 +275,28 @@ static void look_around(struct store *store, int after_ms)
         return;
     const bool away = store->away;
     pthread_mutex_unlock(store->sink.monitor);
-    if (away)
-        evidence = probe_zxid(store->hosts, store->seen);
-    if (evidence == ROLLBACK_NONE)
-        tell_trouble(store, probe_trouble(store->hosts));
+    struct probe_tls tls, *used = use_tls(store, &tls);
+    if (away && !tls.why)
+        evidence = probe_zxid(store->hosts, store->seen, used);
+    if (evidence == ROLLBACK_NONE && !tls.why)
+        tell_trouble(store, probe_trouble(store->hosts, used));
+    end_tls(store, &tls, evidence == ROLLBACK_NONE);
     pthread_mutex_lock(store->sink.monitor);
     if (is_down(store) && away)
         store->sink.event(store->sink.context, told[evidence], 0, 0);
+}
+
+/* The library does not tell when SASL fails. With the monitor held, but while it waits. */
+static void wait_for_news(struct store *store, zhandle_t *zh)
+{
+    const bool sasl = !store->over && store->sasl;
+
+    if (sasl && zoo_state(zh) == ZOO_AUTH_FAILED_STATE)
+        on_session(store, zh, ZOO_AUTH_FAILED_STATE);
+    else if (is_down(store))
+        look_around(store, sasl ? RETRY_MS : store->timeout_ms / PROBES);
+    else
+        pthread_cond_wait(&store->wake, store->sink.monitor);
 }
 
 static void *keep(void *data)
@@ -264,12 +314,8 @@ static void *keep(void *data)
     }
     if (is_down(store))
         look_around(store, LOOK_MS);
-    while (!store->closing) {
-        if (is_down(store))
-            look_around(store, store->timeout_ms / PROBES);
-        else
-            pthread_cond_wait(&store->wake, monitor);
-    }
+    while (!store->closing)
+        wait_for_news(store, zh);
     store->zh = NULL;
     while (store->borrowed > 0)
         pthread_cond_wait(&store->wake, monitor);
@@ -314,6 +360,8 @@ static int open_store(struct store **ret, const struct store_config *config,
     store->timeout_ms = config->timeout_ms;
     if (config->claim)
         take_claim(store, config->claim);
+    store->sasl = store_zk_sasl_new(store->credentials);
+    store->tls = tls_files_copy(config->tls);
     store_zk_use_acls(store, config);
     thread_cond_init(&store->wake);
     if (thread_start_detached(keep, store) != 0) {

@@ -6,6 +6,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include "store.h"
+#include "tls.h"
 
 /* The ACL of what is made at path and below; NULL: everywhere else. */
 struct store_acl {
@@ -20,6 +21,8 @@ struct store {
     char *hosts;
     struct credentials *credentials; /* NULL: the library has got them all */
     size_t given;                    /* so many of them */
+    struct tls_files tls;            /* .ca NULL: no TLS */
+    struct store_sasl *sasl;         /* NULL: no SASL */
     int timeout_ms;
     clientid_t claimed; /* the session to take up; all 0: a new one */
     GArray *acls;       /* of struct store_acl, the session's first */
@@ -45,6 +48,18 @@ void store_zk_use_acls(struct store *store, const struct store_config *config);
 
 /* That of a node to be made. */
 const struct ACL_vector *store_zk_acl(const struct store *store, const char *path);
+
+/* ---- store_zk_init.c ---- */
+
+/* As zookeeper_init2(), with the store's TLS or SASL. */
+zhandle_t *store_zk_init(struct store *store, const char *hosts);
+
+/* The scheme of credentials that are not given to the library by zoo_add_auth(). */
+#define STORE_SASL "sasl"
+
+/* What it needs of the credentials; NULL: there are none for it. Freed when there is no handle. */
+struct store_sasl *store_zk_sasl_new(const struct credentials *all);
+void store_zk_sasl_free(struct store_sasl *sasl);
 
 /* ---- store_zk_log.c ---- */
 

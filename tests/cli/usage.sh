@@ -120,6 +120,13 @@ printf 'digest:a:b\0c\n' >"$scratch/nul"
 for file in two nul; do
     refused "--auth-file that is not lines of credentials: $file" 64 "^zkl: --auth-file: .*$scratch/$file" --auth-file "$scratch/$file" lock /a touch "$ran"
 done
+# What this build may not have: `./dev tls` tests it where it is there.
+refused "--cacert alone" 64 "^zkl: --cacert, --cert, --key: TLS needs all of" --cacert "$scratch/a" lock /a touch "$ran"
+refused "a comma in a file's name" 64 "^zkl: --cacert, --cert, --key: .*comma" --cacert a,b --cert c --key d lock /a touch "$ran"
+run "$ZKL" --cacert "$scratch/none" --cert c --key d lock /a touch "$ran"
+expect_match "TLS that is not there says what to build" "^64:zkl: --cacert, --cert, --key: (this libzookeeper has no TLS: build .*--with-zookeeper.*|$scratch/none: .*)\$" "$status:$err"
+run "$ZKL" --connect 127.0.0.1:1 --connect-timeout 0.5 --auth sasl:a:b lock /a touch "$ran"
+expect_match "SASL that is not there says what to build" "^(64:zkl: --auth: this libzookeeper has no SASL: build .*--with-zookeeper|69:).*" "$status:$err"
 refused "--auth-file that is not there" 64 "$scratch/none" --auth-file "$scratch/none" lock /a touch "$ran"
 for seconds in -1 0 nan inf; do
     refused "--connect-timeout $seconds" 64 "--connect-timeout.*$seconds" --connect-timeout $seconds lock /a touch "$ran"

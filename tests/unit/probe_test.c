@@ -92,7 +92,7 @@ static void greetings(void)
             .before = rows[i].before, .room = rows[i].room, .refuses = rows[i].refuses};
 
         start(&server);
-        enum rollback_evidence heard = probe_zxid(server.hosts, 5);
+        enum rollback_evidence heard = probe_zxid(server.hosts, 5, NULL);
         stop(&server);
         if (heard != rows[i].wanted)
             runner_fail(__FILE__, __LINE__, "row %zu: %d", i, heard);
@@ -105,7 +105,7 @@ static void nobody_listens(void)
 
     start(&server);
     stop(&server);
-    CHECK_INT(probe_zxid(server.hosts, 5), ROLLBACK_NONE);
+    CHECK_INT(probe_zxid(server.hosts, 5, NULL), ROLLBACK_NONE);
 }
 
 /* ---- why nobody serves ---- */
@@ -170,7 +170,7 @@ static void troubles(void)
         open_listener(&server);
         speaker.listener = server.listener;
         REQUIRE(pthread_create(&thread, NULL, speak, &speaker) == 0);
-        const enum store_trouble heard = probe_trouble(server.hosts);
+        const enum store_trouble heard = probe_trouble(server.hosts, NULL);
         shutdown(server.listener, SHUT_RDWR);
         pthread_join(thread, NULL);
         close(server.listener);
@@ -188,12 +188,12 @@ static void trouble_of_nobody(void)
 
     start(&server);
     stop(&server);
-    CHECK_INT(probe_trouble(server.hosts), TROUBLE_REFUSED);
-    good = probe_hosts(server.hosts, &trouble);
+    CHECK_INT(probe_trouble(server.hosts, NULL), TROUBLE_REFUSED);
+    good = probe_hosts(server.hosts, NULL, &trouble);
     CHECK_STR(good, server.hosts);
     CHECK_INT(trouble, TROUBLE_REFUSED);
     g_free(good);
-    CHECK_INT(probe_trouble("no.such.host.invalid:1"), TROUBLE_UNKNOWN);
+    CHECK_INT(probe_trouble("no.such.host.invalid:1", NULL), TROUBLE_UNKNOWN);
 }
 
 static void trouble_of_our_own(void)
@@ -206,7 +206,7 @@ static void trouble_of_our_own(void)
     close(next);
     CHECK_INT(probe_own_trouble(), TROUBLE_UNKNOWN);
     REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
-    const enum store_trouble own = probe_own_trouble(), all = probe_trouble("127.0.0.1:1");
+    const enum store_trouble own = probe_own_trouble(), all = probe_trouble("127.0.0.1:1", NULL);
     REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
     CHECK_INT(own, TROUBLE_DESCRIPTORS);
     CHECK_INT(all, TROUBLE_DESCRIPTORS);

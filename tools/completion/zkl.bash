@@ -107,9 +107,9 @@ _zkl_walk() {
     local word
     for word in "${words[@]:1:${#words[@]}-2}"; do
         if [ -n "$pending" ]; then
-            [[ $last != --@(connect|auth|auth-file) ]] || server+=("$last=$word")
+            [[ $last != --@(connect|auth|auth-file|cacert|cert|key) ]] || server+=("$last=$word")
             pending=
-        elif [[ $word = --@(connect|auth|auth-file)=* ]]; then
+        elif [[ $word = --@(connect|auth|auth-file|cacert|cert|key)=* ]]; then
             server+=("$word")
         elif [ "$word" = -- ]; then
             dashes=yes

@@ -1,0 +1,51 @@
+/* TLS on connections of our own. libzookeeper does its own TLS, says only "error in ssl connect"
+ * when it fails, and compares no name (3.8, 3.9). So each server is asked first whether it shows a
+ * certificate of the given authority, for the name by which it is called, and takes ours; the
+ * reason why not is told. tls_openssl.c is the one file that knows OpenSSL; without a libzookeeper
+ * that has TLS there is tls_none.c. */
+#ifndef LIB_TLS_H
+#define LIB_TLS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Names of PEM files; all or none. */
+struct tls_files {
+    char *ca, *cert, *key;
+};
+
+struct tls_files tls_files_copy(const struct tls_files *files); /* NULL: of none */
+void tls_files_clear(struct tls_files *files);
+
+/* NULL, or a sentence about what is wrong with them, to be freed: it reads them. */
+char *tls_files_check(const struct tls_files *files);
+
+struct tls;        /* what all connections share */
+struct tls_stream; /* one of them */
+
+/* NULL: *ret_wrong is a sentence about what is wrong with the files, to be freed. */
+struct tls *tls_new(const struct tls_files *files, char **ret_wrong);
+void tls_free(struct tls *tls); /* NULL is fine */
+
+/* fd is the caller's, not blocking, and connected or about to be. */
+struct tls_stream *tls_stream_new(struct tls *tls, int fd, const char *host);
+void tls_stream_free(struct tls_stream *stream); /* NULL is fine */
+
+enum tls_step {
+    TLS_READS,  /* go on when fd can be read */
+    TLS_WRITES, /* or written */
+    TLS_READY,  /* the server is the one that it should be */
+    TLS_FAILED
+};
+enum tls_step tls_shake_hands(struct tls_stream *stream);
+
+/* As send(2) and recv(2). */
+ssize_t tls_send(struct tls_stream *stream, const void *data, size_t size);
+ssize_t tls_receive(struct tls_stream *stream, void *data, size_t size);
+
+/* Why it failed, or NULL. Valid as long as the stream. name_is_wrong: libzookeeper would see no
+ * fault. */
+const char *tls_why(const struct tls_stream *stream);
+bool tls_name_is_wrong(const struct tls_stream *stream);
+
+#endif
