@@ -6,6 +6,7 @@ usage: man/pages.py [--check] (in the top folder). man/links says which function
 """
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 from headers import comment_text, declarations, function_name, headers, list_of
@@ -164,7 +165,9 @@ def listed(lines):
 def description(lines):
     out = []
     for group in re.split(r"\n\n+", "\n".join(lines).strip("\n")):
-        out += ([".PP"] if out else []) + listed(group.split("\n")) if group else []
+        program = re.match(r"( {4}.*(\n|$))+$", group)
+        shown = [".in +4n", ".EX", code_of(textwrap.dedent(group)), ".EE", ".in"] if program else listed(group.split("\n"))
+        out += ([".PP"] if out else []) + shown if group else []
     return out
 
 
