@@ -6,7 +6,9 @@ build_packages=(gcc g++ libc6-dev make autoconf automake libtool pkg-config
 # The server is in libzookeeper-java: `zookeeper` adds scripts and a graphical Java we do not use,
 # and `zookeeperd` would start a service. iproute2 makes the networks that tests cut.
 server_packages=(libzookeeper-java default-jre-headless iproute2)
-check_packages=(clang clang-format binutils rpm zsh)
+# What makes HTML of the pages.
+docs_packages=(mandoc cmark-gfm python3)
+check_packages=(clang clang-format binutils rpm zsh "${docs_packages[@]}")
 # What bench/plot.py draws with.
 plot_packages=(python3-matplotlib)
 # Other libraries that take the same locks. ZooKeeper's own recipes come with its server.
