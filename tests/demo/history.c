@@ -22,7 +22,7 @@ static const char *const kind_names[EV_KINDS] = {
     [EV_REFUSED] = "refused", [EV_STOP] = "stop",       [EV_GOON] = "goon",
     [EV_DELETE] = "delete",   [EV_EVICT] = "evict",     [EV_FAULT] = "fault",
     [EV_PART] = "part",       [EV_NUMBERS] = "numbers", [EV_DOWNGRADE] = "downgrade",
-    [EV_READ] = "read",       [EV_LINE] = "line",
+    [EV_READ] = "read",       [EV_LINE] = "line",       [EV_COUNTED] = "counted",
 };
 
 int64_t history_now(void)

@@ -17,7 +17,7 @@ typedef enum event_kind {
     EV_WRITE,   /* acknowledged increment: value, token */
     EV_SUSPECT, /* the library says: connection gone: token */
     EV_HELD,    /* the library says: proved again: token */
-    EV_TOLD,    /* the library's callback says LOST: token */
+    EV_TOLD,    /* the library's callback says LOST: value = why, in tests/live/faults: token */
     EV_LOST,    /* the working thread saw LOST and has stopped: token */
     EV_ELOST,   /* its unlock answered ZKL_ELOST: token */
     EV_RELEASE, /* is about to unlock: token */
@@ -45,6 +45,7 @@ typedef enum event_kind {
     EV_DOWNGRADE, /* is about to go on as a reader: token */
     EV_READ,      /* the register let it read: value = the number of writes: token */
     EV_LINE,      /* waits in line: value = its session, token = that of its node */
+    EV_COUNTED,   /* what its session counted, at its end: token = of what (judge.h), value */
     EV_KINDS
 } event_kind;
 

@@ -12,6 +12,16 @@ static const char *const promises[VERDICTS] = {
     "V6 no node is left",
     "V7 each loss was told once",
     "V8 all paths or none, a number for each permit",
+    "V9 the sessions' counts are what was recorded",
+};
+
+static const char *const loss_names[] = {
+    [ZKL_LOSS_DEADLINE] = "lost to the deadline",
+    [ZKL_LOSS_EXPIRED] = "expired",
+    [ZKL_LOSS_DELETED] = "deleted",
+    [ZKL_LOSS_CLOSED] = "closed",
+    [ZKL_LOSS_REPLACED] = "replaced",
+    [ZKL_LOSS_REFUSED] = "refused",
 };
 
 enum { SHARED_OF = 50 }; /* grants of readers, of which some must have been at once */
@@ -55,6 +65,17 @@ static void print_kinds(const struct campaign *c)
         row("permits at once", j->permits);
 }
 
+/* The sums that the sessions counted, and those of the record. */
+static void print_counts(const judgement *j)
+{
+    printf("  counted by %u sessions, of recorded: grants %lld/%lld", j->sessions,
+           (long long)j->counted[COUNTED_GRANTS], (long long)j->recorded[COUNTED_GRANTS]);
+    for (int loss = ZKL_LOSS_DEADLINE; loss <= ZKL_LOSS_REFUSED; loss++)
+        printf(", %s %lld/%lld", loss_names[loss], (long long)j->counted[loss],
+               (long long)j->recorded[loss]);
+    printf("\n");
+}
+
 /* That the rules had something to be broken by. */
 static void demand(const struct campaign *c, int *failed)
 {
@@ -70,6 +91,11 @@ static void demand(const struct campaign *c, int *failed)
     }
     if (roles_retain(c->roles) && j->turns == 0) {
         printf("FAILED: nothing was retained\n");
+        ++*failed;
+    }
+    if (j->sessions != (guint)c->roles->count) {
+        printf("FAILED: %u sessions said what they counted, %d workers ended\n", j->sessions,
+               c->roles->count);
         ++*failed;
     }
     if (j->of[CLAIM_READ].grants >= SHARED_OF && j->readers < 2) {
@@ -112,6 +138,7 @@ void campaign_print(const struct campaign *c, int *passed, int *failed)
     row("grants after a loss or a kill", j->successions);
     row("  of them later than the aim", j->slow_successions);
     row_seconds("  the latest after the deadline", j->worst_succession);
+    print_counts(j);
     for (int v = 0; v < VERDICTS; v++) {
         guint count = count_violations(j, v);
 

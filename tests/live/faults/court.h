@@ -23,4 +23,7 @@ bool court_is_later(uint64_t token, uint64_t turn, uint64_t than, uint64_t than_
 /* V1, V2, V3 among grants, V8. */
 void court_exclusion(struct court *c);
 
+/* V9. */
+void court_counts(struct court *c);
+
 #endif

@@ -214,6 +214,7 @@ static void judge_all(struct court *c)
         c->j->of[court_nth(c, i)->claim.kind].grants++;
     }
     judge_calls(c);
+    court_counts(c);
     if (c->in->garbled)
         court_violate(c, 0, -1, 0, "the history has lines that make no sense");
     if (c->j->grants == 0)

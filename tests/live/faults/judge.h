@@ -8,7 +8,8 @@
  * V4 The register never accepts below a token, or turn of it, that wrote before, and loses no
  * write. V5 Every waiter that lives is served. V6 At rest no node is left. V7 A loss is told
  * exactly once, nothing after it, and late only while the holder was stopped. V8 Who got several
- * paths got all, and who got numbers got as many as permits, below the limit.
+ * paths got all, and who got numbers got as many as permits, below the limit. V9 What a session
+ * counted at its end is what its process recorded: grants, and losses by kind.
  *
  * Where a third party deleted the node or ended the session, V1 and V2 are not promised from then
  * on; the token (V3, V4) and being told (V7) are. */
@@ -17,7 +18,12 @@
 
 #include "hold.h"
 
-enum { VERDICTS = 9 }; /* V1 to V8; 0: the history makes no sense, or a call failed */
+#include <zkl/grant.h>
+
+enum { VERDICTS = 10 }; /* V1 to V9; 0: the history makes no sense, or a call failed */
+
+/* Of what a session's count is, beside each zkl_loss: in a history the token of EV_COUNTED. */
+enum { COUNTED_GRANTS = 0, COUNTED_WAITS = 8, COUNTED_HOLDS, COUNTED };
 
 typedef struct judge_input {
     const GArray *events; /* sorted by time */
@@ -50,6 +56,8 @@ typedef struct judgement {
     guint turns;       /* grants that were later turns of a token */
     guint kept;        /* places in line that were kept */
     guint third_party; /* holds that one took away */
+    guint sessions;    /* whose counts were compared; and the sums of both: */
+    int64_t counted[COUNTED], recorded[COUNTED];
     int nodes_left;
     int64_t longest_wait;     /* of those served */
     int64_t longest_unused;   /* of that, what passed after the one before had released it */

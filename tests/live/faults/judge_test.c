@@ -372,6 +372,57 @@ static void rejects_a_write_of_an_earlier_turn(void)
     trial_expect(4);
 }
 
+/* pid 11 had one grant, and pid 20 two, of which it lost one. */
+static void end_with_counts(void)
+{
+    static const int64_t grants[] = {1, 2}, deleted[] = {0, 1};
+
+    fresh();
+    trial_pick(EV_TOLD, 20, 6)->value = ZKL_LOSS_DELETED;
+    for (int i = 0; i < 2; i++) {
+        const int worker = 1 - i, pid = i == 0 ? 11 : 20;
+        for (int of = 0; of < COUNTED; of++) {
+            const bool is_grants = of == COUNTED_GRANTS || of >= COUNTED_WAITS;
+            const int64_t count = is_grants ? grants[i] : of == ZKL_LOSS_DELETED ? deleted[i] : 0;
+            trial_insert((event){S(8), worker, pid, EV_COUNTED, count, (uint64_t)of, 0});
+        }
+    }
+}
+
+static void accepts_counts(void)
+{
+    end_with_counts();
+    trial_expect(-1);
+    judgement *j = trial_hear(0);
+    CHECK_INT(j->sessions, 2);
+    CHECK_INT(j->counted[COUNTED_GRANTS], 3);
+    CHECK_INT(j->recorded[COUNTED_GRANTS], 3);
+    CHECK_INT(j->counted[ZKL_LOSS_DELETED], 1);
+    CHECK_INT(j->recorded[ZKL_LOSS_DELETED], 1);
+    judgement_free(j);
+}
+
+static void rejects_wrong_counts(void)
+{
+    for (int of = 0; of < COUNTED; of++) {
+        for (int by = -1; by <= 1; by += 2) {
+            end_with_counts();
+            trial_pick(EV_COUNTED, 20, (uint64_t)of)->value += by;
+            trial_expect(9);
+        }
+    }
+    end_with_counts();
+    trial_drop(EV_COUNTED, 20, COUNTED_HOLDS);
+    trial_expect(9);
+    end_with_counts(); /* another kind than the user was told */
+    trial_pick(EV_TOLD, 20, 6)->value = ZKL_LOSS_EXPIRED;
+    trial_expect(9);
+    end_with_counts(); /* the sums are right */
+    trial_pick(EV_COUNTED, 20, COUNTED_GRANTS)->value--;
+    trial_pick(EV_COUNTED, 11, COUNTED_GRANTS)->value++;
+    trial_expect(9);
+}
+
 static const struct test_case cases[] = {
     {"accepts", accepts},
     {"accepts_a_grant_seen_too_late", accepts_a_grant_seen_too_late},
@@ -393,6 +444,8 @@ static const struct test_case cases[] = {
     {"rejects_turns_that_do_not_rise", rejects_turns_that_do_not_rise},
     {"rejects_a_turn_of_anothers_token", rejects_a_turn_of_anothers_token},
     {"rejects_a_write_of_an_earlier_turn", rejects_a_write_of_an_earlier_turn},
+    {"accepts_counts", accepts_counts},
+    {"rejects_wrong_counts", rejects_wrong_counts},
     {NULL, NULL},
 };
 

@@ -1,9 +1,12 @@
 #include "worker.h"
 
+#include "judge.h"
 #include "worker_parts.h"
 
 #include <stdio.h>
 #include <unistd.h>
+
+enum { COUNT_LOOK_MS = 10, COUNT_LOOKS = 3000 }; /* at most, until all is counted */
 
 static void take_log(const zkl_log_record *record, void *data)
 {
@@ -84,6 +87,41 @@ static bool parse(struct worker *w, int argc, char **argv)
     return ok && w->connect && w->paths != 0 && w->dir;
 }
 
+static void record_count(const struct worker *w, uint64_t of, uint64_t count)
+{
+    const event e = {history_now(), w->id, getpid(), EV_COUNTED, (int64_t)count, of, 0};
+
+    history_add_event(w->record, &e);
+}
+
+/* The session may hear of a loss only after its user, and counts it then. A started election leads
+ * without being asked to: of that a count says nothing. */
+static void record_counts(struct worker *w)
+{
+    zkl_stats stats = ZKL_STATS_INIT;
+    int err = 0;
+
+    if (w->takes == TURN_STARTED)
+        return;
+    for (int left = COUNT_LOOKS; left > 0; left--) {
+        err = zkl_session_stats(w->session, &stats);
+        if (err != 0 || stats.held == 0)
+            break;
+        worker_listen_ms(w, COUNT_LOOK_MS);
+    }
+    if (err != 0)
+        worker_record(w, EV_ERROR, err);
+    record_count(w, COUNTED_GRANTS, stats.acquisitions - stats.acquisitions_discarded);
+    record_count(w, COUNTED_WAITS, stats.wait.count);
+    record_count(w, COUNTED_HOLDS, stats.hold.count);
+    record_count(w, ZKL_LOSS_DEADLINE, stats.lost_deadline);
+    record_count(w, ZKL_LOSS_EXPIRED, stats.lost_expired);
+    record_count(w, ZKL_LOSS_DELETED, stats.lost_deleted);
+    record_count(w, ZKL_LOSS_CLOSED, stats.lost_closed);
+    record_count(w, ZKL_LOSS_REPLACED, stats.lost_replaced);
+    record_count(w, ZKL_LOSS_REFUSED, stats.lost_refused);
+}
+
 int worker_main(int argc, char **argv)
 {
     static struct worker w; /* callbacks may outlive this function's frame */
@@ -100,6 +138,7 @@ int worker_main(int argc, char **argv)
             worker_leave(&w, worker_hold(&w));
         worker_listen_ms(&w, g_rand_int_range(w.rand, 0, w.rest_ms + 1));
     } while (well && !last);
+    record_counts(&w);
     turn_free(&w.source);
     zkl_session_close(w.session);
     worker_record(&w, EV_DONE, 0);

@@ -58,10 +58,14 @@ static void changed(zkl_grant *grant, zkl_state state, void *data)
 
     if (state == ZKL_RELEASED)
         return;
-    const event e = {
-        history_now(),         w->id, getpid(), kinds[state], 0, zkl_grant_token(grant),
-        zkl_grant_turn(grant),
-    };
+    const event e = {.ns = history_now(),
+                     .worker = w->id,
+                     .pid = getpid(),
+                     .kind = kinds[state],
+                     .value = zkl_grant_loss(grant),
+                     .token = zkl_grant_token(grant),
+                     .turn = zkl_grant_turn(grant)};
+
     history_add_event(w->record, &e);
 }
 
