@@ -1,5 +1,6 @@
 /* How an attempt begins. */
 #include "contender_state.h"
+#include "lib/base/probes.h"
 #include "local_queue.h"
 #include "locks.h"
 #include "recipes/rule.h"
@@ -39,6 +40,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
         attempt_count_leases(&c->machine, spec->leases);
     else if (!spec->limit)
         c->machine.long_queue = spec->hints ? contender_long_queue : 0;
+    PROBE(3, enter, spec->directory, s->id, (const char *)c->id);
     admission_arrive(c, !spec->local);
     if (spec->local)
         local_queue_arrive(spec->local, c);

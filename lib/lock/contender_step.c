@@ -4,6 +4,7 @@
 #include "grant.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/probes.h"
 #include "lib/session/incarnation.h"
 #include "local_queue.h"
 #include "locks.h"
@@ -205,8 +206,10 @@ void contender_step(struct contender *c, struct event *ev)
     }
     if (c->machine.state == ST_DONE && !c->retired)
         retire(c);
-    if (c->machine.state == ST_WAITING && !waited)
+    if (c->machine.state == ST_WAITING && !waited) {
+        PROBE(4, queued, admission_path(c->admission), s->id, (const char *)c->id, c->number);
         contender_tell(c, CONTENDER_WAITS);
+    }
     note_deadline(c);
     admission_passed(c);
     contender_unref(c);

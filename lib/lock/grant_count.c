@@ -1,5 +1,7 @@
-/* What is counted of grants: of those that users know, which spans and parts are not. */
+/* What is counted of grants, and told by probes: of those that users know, which spans and parts
+ * are not. */
 #include "grant_struct.h"
+#include "lib/base/probes.h"
 #include "lib/session/stats.h"
 
 void grant_began(zkl_grant *g, int64_t wait_ns, int64_t now)
@@ -10,17 +12,24 @@ void grant_began(zkl_grant *g, int64_t wait_ns, int64_t now)
     stats->held++;
     stats_add_time(&stats->wait, wait_ns);
     g->since = MAX(now, 1);
+    PROBE(4, granted, grant_full_node(g), g->session_id, g->token, wait_ns);
+}
+
+static void count_end(zkl_grant *g, int64_t now)
+{
+    zkl_stats *stats = &g->session->stats;
+
+    stats->held--;
+    stats_add_time(&stats->hold, now - g->since);
+    g->since = 0;
 }
 
 void grant_ended(zkl_grant *g, int64_t now)
 {
-    zkl_stats *stats = &g->session->stats;
-
     if (g->since == 0)
         return;
-    stats->held--;
-    stats_add_time(&stats->hold, now - g->since);
-    g->since = 0;
+    PROBE(4, released, grant_full_node(g), g->session_id, g->token, now - g->since);
+    count_end(g, now);
 }
 
 static void count_loss(zkl_stats *stats, zkl_loss loss)
@@ -52,7 +61,10 @@ static void count_loss(zkl_stats *stats, zkl_loss loss)
 
 void grant_count_loss(zkl_grant *g)
 {
-    if (g->since != 0)
-        count_loss(&g->session->stats, zkl_grant_loss(g));
-    grant_ended(g, clock_boot());
+    if (g->since == 0)
+        return;
+    const zkl_loss loss = zkl_grant_loss(g);
+    PROBE(4, lost, grant_full_node(g), g->session_id, g->token, (int)loss);
+    count_loss(&g->session->stats, loss);
+    count_end(g, clock_boot());
 }

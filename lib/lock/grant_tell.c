@@ -2,6 +2,7 @@
 #include "grant_struct.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
+#include "lib/base/probes.h"
 
 _Static_assert((int)LOSS_NONE == ZKL_LOSS_NONE && (int)LOSS_DEADLINE == ZKL_LOSS_DEADLINE &&
                    (int)LOSS_EXPIRED == ZKL_LOSS_EXPIRED && (int)LOSS_DELETED == ZKL_LOSS_DELETED &&
@@ -63,6 +64,10 @@ static void tell_one(zkl_grant *g, const struct watcher *watcher, zkl_state stat
 
 void grant_tell(zkl_grant *g, zkl_state state)
 {
+    if (g->since != 0 && state == ZKL_SUSPECT)
+        PROBE(3, suspect, grant_full_node(g), g->session_id, g->token);
+    else if (g->since != 0 && state == ZKL_HELD)
+        PROBE(3, held, grant_full_node(g), g->session_id, g->token);
     for (guint i = 0; i < g->watchers->len; i++)
         tell_one(g, &g_array_index(g->watchers, struct watcher, i), state);
     if (state == ZKL_LOST || state == ZKL_RELEASED)

@@ -4,6 +4,7 @@
 
 #include "creating.h"
 #include "denial.h"
+#include "lib/base/probes.h"
 #include "proof_chain.h"
 
 #define RETRY_NS (100 * CLOCK_MS)
@@ -143,6 +144,8 @@ static void on_reply(void *context, const struct store_reply *reply)
     zkl_session *s = r->session;
     struct store_reply told = *reply;
 
+    PROBE(5, request_answered, r->what.path, s->id, (int)r->what.kind, (const void *)r,
+          (int)reply->rc);
     come_back(s, r, reply);
     prove(s, r, reply);
     if (r->what.kind == STORE_CREATE && !creating_answered(s, r, &told)) {
@@ -167,6 +170,7 @@ static bool submit(zkl_session *s, struct request *r)
     if (what.kind == STORE_CREATE)
         creating_send(s, r, &what);
     count_sent(s, &what);
+    PROBE(4, request_sent, what.path, s->id, (int)what.kind, (const void *)r);
     return s->ops->submit(s->store, &what, on_reply, r);
 }
 
