@@ -7,12 +7,12 @@ stage_limit=${ZKL_STAGE_LIMIT:-1500} # seconds; a hang must not cost more
 passed=0 failed=0 skipped=0 # of all the tests shown so far
 
 # In the shell's words. Sanitizers find the same at -O1, which compiles in three quarters of the time,
-# and name the same lines with -g1. C++ has tests and examples only, whose compilers take much longer.
+# and name the same lines with -g1.
 configure_args() { # NAME
     case $1 in
-    gcc) echo "--enable-werror CC=gcc CXX=g++ CXXFLAGS='-g -O0'" ;;
-    asan) echo "--enable-werror CC=gcc CXX=g++ --enable-sanitizer=address,undefined CFLAGS='-g1 -O1' CXXFLAGS='-g1 -O0'" ;;
-    tsan) echo "--enable-werror CC=gcc CXX=g++ --enable-sanitizer=thread CFLAGS='-g1 -O1' CXXFLAGS='-g1 -O0'" ;;
+    gcc) echo "--enable-werror CC=gcc CXX=g++" ;;
+    asan) echo "--enable-werror CC=gcc CXX=g++ --enable-sanitizer=address,undefined CFLAGS='-g1 -O1' CXXFLAGS='-g1 -O1'" ;;
+    tsan) echo "--enable-werror CC=gcc CXX=g++ --enable-sanitizer=thread CFLAGS='-g1 -O1' CXXFLAGS='-g1 -O1'" ;;
     clang) echo "--enable-werror CC=clang CXX=clang++" ;;
     tls) echo "--enable-werror CC=gcc CXX=g++ --with-zookeeper=$root/_build/zookeeper-tls" ;;
     fuzz) echo "--enable-werror CC=clang CXX=clang++ --enable-sanitizer=address,undefined --enable-fuzzer" ;;
@@ -64,7 +64,10 @@ configure_build() { # NAME
 # compute do.
 unoptimized() { # NAME: what make is to evaluate
     case $1 in
-    gcc | asan | tsan) echo tests/{cli,demo,hazards,interop,live,support,torture,unit}/%.{o,lo} ": CFLAGS += -O0 -U_FORTIFY_SOURCE" ;;
+    gcc | asan | tsan)
+        echo tests/{cli,demo,hazards,interop,live,support,torture,unit}/%.{o,lo} ": CFLAGS += -O0 -U_FORTIFY_SOURCE"
+        echo "tests/cxx/%.o: CXXFLAGS += -O0 -U_FORTIFY_SOURCE"
+        ;;
     esac
 }
 

@@ -19,9 +19,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/credentials.h"
 #include "lib/base/log.h"
-#include "lib/base/path.h"
 #include "lib/base/thread.h"
-#include "probe.h"
 #include "store_zk.h"
 
 enum {
@@ -31,95 +29,11 @@ enum {
     PROBES = 4,      /* of the servers, in a session timeout without a connection */
 };
 
-static void drop_credentials(struct store *store)
-{
-    credentials_unref(store->credentials);
-    store->credentials = NULL;
-}
-
-/* The library keeps its own copy, for the connections to come. */
-static void give_credentials(struct store *store)
-{
-    const struct credentials *all = store->credentials;
-
-    for (; all && store->given < all->count; store->given++) {
-        const struct credential *c = &all->each[store->given];
-        if (strcmp(c->scheme, STORE_SASL) == 0)
-            continue;
-        /* No completion: it would run under libzookeeper's own lock. A refusal comes as an event.
-         */
-        int rc = zoo_add_auth(store->zh, c->scheme, c->secret, (int)strlen(c->secret), NULL, NULL);
-        if (rc == ZINVALIDSTATE)
-            return;
-    }
-    drop_credentials(store);
-}
-
-static void on_session(struct store *store, zhandle_t *zh, int state)
-{
-    void *context = store->sink.context;
-
-    store->away = false;
-    store->up = state == ZOO_CONNECTED_STATE;
-    if (store->up) {
-        give_credentials(store);
-        store->sink.event(context, STORE_EV_UP, zoo_client_id(zh)->client_id, zoo_recv_timeout(zh));
-    } else if (state == ZOO_EXPIRED_SESSION_STATE) {
-        store->over = true;
-        requests_fail_all(store);
-        store->sink.event(context, STORE_EV_EXPIRED, 0, 0);
-    } else if (state == ZOO_AUTH_FAILED_STATE) {
-        store->over = true;
-        requests_fail_all(store);
-        store->sink.event(context, STORE_EV_AUTH, 0, 0);
-    } else {
-        store->away = true;
-        pthread_cond_signal(&store->wake);
-        store->sink.event(context, STORE_EV_DOWN, 0, 0);
-    }
-}
-
-static bool to_fired(int type, enum store_fired *ret)
-{
-    *ret = type == ZOO_DELETED_EVENT   ? STORE_FIRED_GONE
-           : type == ZOO_CHILD_EVENT   ? STORE_FIRED_CHILDREN
-           : type == ZOO_CREATED_EVENT ? STORE_FIRED_CREATED
-                                       : STORE_FIRED_CHANGED;
-    return *ret != STORE_FIRED_CHANGED || type == ZOO_CHANGED_EVENT;
-}
-
-/* May run before zookeeper_init2() returns. */
-void store_zk_event(zhandle_t *zh, int type, int state, const char *path, void *context)
-{
-    struct store *store = context;
-    enum store_fired fired;
-
-    if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE)
-        store_zk_keep_socket(zh);
-    pthread_mutex_lock(store->sink.monitor);
-    if (!store->closing && !store->over) {
-        store->zh = zh;
-        if (type == ZOO_SESSION_EVENT)
-            on_session(store, zh, state);
-        else if (to_fired(type, &fired))
-            store->sink.watch(store->sink.context, path, fired);
-    }
-    pthread_mutex_unlock(store->sink.monitor);
-}
-
 static void tell(struct store *store, enum store_event event)
 {
     pthread_mutex_lock(store->sink.monitor);
     if (!store->closing)
         store->sink.event(store->sink.context, event, 0, 0);
-    pthread_mutex_unlock(store->sink.monitor);
-}
-
-static void tell_trouble(struct store *store, enum store_trouble trouble)
-{
-    pthread_mutex_lock(store->sink.monitor);
-    if (!store->closing && store->sink.trouble)
-        store->sink.trouble(store->sink.context, trouble);
     pthread_mutex_unlock(store->sink.monitor);
 }
 
@@ -129,7 +43,7 @@ static void free_store(struct store *store)
     pthread_cond_destroy(&store->wake);
     g_array_unref(store->acls);
     g_free(store->hosts);
-    drop_credentials(store);
+    store_zk_drop_credentials(store);
     store_zk_sasl_free(store->sasl);
     tls_files_clear(&store->tls);
     g_free(store);
@@ -155,64 +69,18 @@ static void wait_retry(struct store *store)
         continue;
 }
 
-static void tell_hosts(struct store *store, const char *good)
-{
-    char *shown = path_show_hosts(store->hosts), *shown_good = path_show_hosts(good);
-
-    log_line(store->log, ZKL_LOG_WARN, "not-zookeeper", NULL, "of %s only %s are ZooKeeper servers",
-             shown, shown_good);
-    g_free(shown);
-    g_free(shown_good);
-}
-
-/* The files are read again each time: certificates are renewed. NULL: without TLS, or there is a
- * reason in *tls. */
-static struct probe_tls *use_tls(const struct store *store, struct probe_tls *tls)
-{
-    *tls = (struct probe_tls){NULL, NULL};
-    if (store->tls.ca)
-        tls->tls = tls_new(&store->tls, &tls->why);
-    return tls->tls ? tls : NULL;
-}
-
-/* Without the monitor. Tells the reason, too, unless it is no longer one. */
-static void end_tls(struct store *store, struct probe_tls *tls, bool tells)
-{
-    pthread_mutex_lock(store->sink.monitor);
-    if (tells && tls->why && !store->closing && !store->up && store->sink.unusable)
-        store->sink.unusable(store->sink.context, tls->why);
-    pthread_mutex_unlock(store->sink.monitor);
-    tls_free(tls->tls);
-    g_free(tls->why);
-}
-
-/* NULL: *ret is why. To be freed. */
-static char *find_hosts(struct store *store, enum store_event *ret)
-{
-    enum store_trouble trouble = TROUBLE_UNKNOWN;
-    struct probe_tls tls, *used = use_tls(store, &tls);
-    char *hosts = tls.why ? NULL : probe_hosts(store->hosts, used, &trouble);
-
-    *ret = store->tls.ca && trouble != TROUBLE_FOREIGN ? STORE_EV_DOWN : STORE_EV_FOREIGN;
-    tell_trouble(store, trouble);
-    end_tls(store, &tls, !hosts);
-    if (hosts && strcmp(hosts, store->hosts) != 0)
-        tell_hosts(store, hosts);
-    return hosts;
-}
-
 /* Without the monitor: it may block. Returns why there is none, for as much as it is news. */
 static enum store_event make_handle(struct store *store, zhandle_t **ret)
 {
     enum store_event why;
-    char *hosts = find_hosts(store, &why);
+    char *hosts = store_zk_find_hosts(store, &why);
 
     *ret = NULL;
     if (!hosts)
         return why;
     /* The library ends the process where the system refuses it one. */
     if (!thread_can_start_two()) {
-        tell_trouble(store, TROUBLE_MEMORY);
+        store_zk_tell_trouble(store, TROUBLE_MEMORY);
         g_free(hosts);
         return STORE_EV_DOWN;
     }
@@ -221,7 +89,7 @@ static enum store_event make_handle(struct store *store, zhandle_t **ret)
     int error = errno;
     g_free(hosts);
     if (!*ret && probe_own_trouble() != TROUBLE_UNKNOWN)
-        tell_trouble(store, probe_own_trouble());
+        store_zk_tell_trouble(store, probe_own_trouble());
     if (*ret)
         zoo_set_servers_resolution_delay(*ret, -1);
     /* What else it may want, threads and descriptors, is no fault of the names. */
@@ -275,12 +143,12 @@ static void look_around(struct store *store, int after_ms)
         return;
     const bool away = store->away;
     pthread_mutex_unlock(store->sink.monitor);
-    struct probe_tls tls, *used = use_tls(store, &tls);
+    struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
     if (away && !tls.why)
         evidence = probe_zxid(store->hosts, store->seen, used);
     if (evidence == ROLLBACK_NONE && !tls.why)
-        tell_trouble(store, probe_trouble(store->hosts, used));
-    end_tls(store, &tls, evidence == ROLLBACK_NONE);
+        store_zk_tell_trouble(store, probe_trouble(store->hosts, used));
+    store_zk_end_tls(store, &tls, evidence == ROLLBACK_NONE);
     pthread_mutex_lock(store->sink.monitor);
     if (is_down(store) && away)
         store->sink.event(store->sink.context, told[evidence], 0, 0);
@@ -292,7 +160,7 @@ static void wait_for_news(struct store *store, zhandle_t *zh)
     const bool sasl = !store->over && store->sasl;
 
     if (sasl && zoo_state(zh) == ZOO_AUTH_FAILED_STATE)
-        on_session(store, zh, ZOO_AUTH_FAILED_STATE);
+        store_zk_session_event(store, zh, ZOO_AUTH_FAILED_STATE);
     else if (is_down(store))
         look_around(store, sasl ? RETRY_MS : store->timeout_ms / PROBES);
     else
@@ -310,7 +178,7 @@ static void *keep(void *data)
     if (zh && !store->closing) {
         store->zh = zh;
         if (!store->over)
-            give_credentials(store);
+            store_zk_give_credentials(store);
     }
     if (is_down(store))
         look_around(store, LOOK_MS);

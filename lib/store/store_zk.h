@@ -5,6 +5,7 @@
 #include <glib.h>
 #include <zookeeper/zookeeper.h>
 
+#include "probe.h"
 #include "store.h"
 #include "tls.h"
 
@@ -78,10 +79,31 @@ void requests_fail_all(struct store *store);
 /* When the library can call no more. */
 void requests_free_all(struct store *store);
 
-/* ---- store_zk.c ---- */
+/* ---- store_zk_event.c ---- */
 
 /* The watcher of the session and of every node: with one pair of function and context the library
- * calls it once per event, however many watches there are. */
+ * calls it once per event, however many watches there are. May run before the handle is known. */
 void store_zk_event(zhandle_t *zh, int type, int state, const char *path, void *store);
+
+/* What it does for the session, with the monitor held, like the next two. */
+void store_zk_session_event(struct store *store, zhandle_t *zh, int state);
+
+/* The library keeps its own copy, for the connections to come. */
+void store_zk_give_credentials(struct store *store);
+void store_zk_drop_credentials(struct store *store);
+
+/* ---- store_zk_find.c: all without the monitor held ---- */
+
+void store_zk_tell_trouble(struct store *store, enum store_trouble trouble);
+
+/* The files are read again each time: certificates are renewed. NULL: without TLS, or there is a
+ * reason in *tls. */
+struct probe_tls *store_zk_use_tls(const struct store *store, struct probe_tls *tls);
+
+/* Tells the reason, too, unless it is no longer one. */
+void store_zk_end_tls(struct store *store, struct probe_tls *tls, bool tells);
+
+/* The servers that may be asked; NULL: *ret is why there is none. To be freed. Blocks. */
+char *store_zk_find_hosts(struct store *store, enum store_event *ret);
 
 #endif

@@ -87,15 +87,16 @@ if [ -n "$server" ]; then
     expect "a short silence" 0 "$?"
 
     # Nor does it keep a waiter, or one whose command has ended: a process of its own tells the server,
-    # when that goes on, and holds neither a pipe nor a terminal meanwhile. The killed one's session
-    # lives on all the while: it is no session's end that removes the nodes.
+    # when that goes on, and holds neither a pipe nor a terminal meanwhile. The session of one that is killed with
+    # its guard lives on all the while: it is no session's end that removes the nodes.
     killed_and_left() {
         "$ZKL" lock $W --session-timeout 40000 true &
         killed=$!
         remember "$killed"
         wait_until "the one to be killed queues" has_contenders $W 2
         session=$(session_of 2)
-        kill -9 "$killed"
+        kill -STOP "$killed"
+        kill -9 "$(guard_of "$killed")" "$killed"
         status_of "$killed"
     }
     promptly() { # WHAT STATUS SIGNAL COMMAND...

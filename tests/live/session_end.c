@@ -29,8 +29,7 @@ static void ends_at_once(void)
     /* There is none any more, as there is none with another password. */
     CHECK_INT(zkl_session_end(t->connect, NULL, &claim, LONG_MS), 0);
     CHECK_INT(locker_end(next), 0);
-    zkl_mutex_unlock(held);
-    zkl_grant_release(grant);
+    CHECK_INT(zkl_mutex_unlock(held), ZKL_ELOST);
     zkl_mutex_free(held);
     zkl_mutex_free(wanted);
     live_end(t);

@@ -1,0 +1,56 @@
+/* Which servers the real store is to be connected to, and what keeps it from them. */
+#include <string.h>
+
+#include "lib/base/log.h"
+#include "lib/base/path.h"
+#include "store_zk.h"
+
+void store_zk_tell_trouble(struct store *store, enum store_trouble trouble)
+{
+    pthread_mutex_lock(store->sink.monitor);
+    if (!store->closing && store->sink.trouble)
+        store->sink.trouble(store->sink.context, trouble);
+    pthread_mutex_unlock(store->sink.monitor);
+}
+
+static void tell_hosts(struct store *store, const char *good)
+{
+    char *shown = path_show_hosts(store->hosts), *shown_good = path_show_hosts(good);
+
+    log_line(store->log, ZKL_LOG_WARN, "not-zookeeper", NULL, "of %s only %s are ZooKeeper servers",
+             shown, shown_good);
+    g_free(shown);
+    g_free(shown_good);
+}
+
+struct probe_tls *store_zk_use_tls(const struct store *store, struct probe_tls *tls)
+{
+    *tls = (struct probe_tls){NULL, NULL};
+    if (store->tls.ca)
+        tls->tls = tls_new(&store->tls, &tls->why);
+    return tls->tls ? tls : NULL;
+}
+
+void store_zk_end_tls(struct store *store, struct probe_tls *tls, bool tells)
+{
+    pthread_mutex_lock(store->sink.monitor);
+    if (tells && tls->why && !store->closing && !store->up && store->sink.unusable)
+        store->sink.unusable(store->sink.context, tls->why);
+    pthread_mutex_unlock(store->sink.monitor);
+    tls_free(tls->tls);
+    g_free(tls->why);
+}
+
+char *store_zk_find_hosts(struct store *store, enum store_event *ret)
+{
+    enum store_trouble trouble = TROUBLE_UNKNOWN;
+    struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
+    char *hosts = tls.why ? NULL : probe_hosts(store->hosts, used, &trouble);
+
+    *ret = store->tls.ca && trouble != TROUBLE_FOREIGN ? STORE_EV_DOWN : STORE_EV_FOREIGN;
+    store_zk_tell_trouble(store, trouble);
+    store_zk_end_tls(store, &tls, !hosts);
+    if (hosts && strcmp(hosts, store->hosts) != 0)
+        tell_hosts(store, hosts);
+    return hosts;
+}
