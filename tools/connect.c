@@ -46,9 +46,20 @@ static int open_failed(const struct settings *settings, const zkl_error *error)
     return fail_error(error, connect_string(settings));
 }
 
-int session_open(const struct settings *settings, zkl_session **ret)
+zkl_session_options connect_options(const struct settings *settings)
 {
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+
+    options.session_timeout_ms = (int)settings->session_timeout_ms;
+    options.tls_ca = settings->cacert;
+    options.tls_cert = settings->cert;
+    options.tls_key = settings->key;
+    return options;
+}
+
+int session_open(const struct settings *settings, zkl_session **ret)
+{
+    zkl_session_options options = connect_options(settings);
     zkl_error error = {0};
     GArray *credentials;
     int status = credentials_read(settings, &credentials);
@@ -57,11 +68,7 @@ int session_open(const struct settings *settings, zkl_session **ret)
         return status;
     options.credentials = (const zkl_credential *)(const void *)credentials->data;
     options.credential_count = credentials->len;
-    options.session_timeout_ms = (int)settings->session_timeout_ms;
     options.acl = settings->acl;
-    options.tls_ca = settings->cacert;
-    options.tls_cert = settings->cert;
-    options.tls_key = settings->key;
     options.log = settings->verbose ? log_line : log_nothing;
     options.log_level = settings->verbose ? ZKL_LOG_INFO : ZKL_LOG_ERROR;
     closing_prepare();

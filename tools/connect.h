@@ -8,6 +8,9 @@
 /* What --connect, ZKL_CONNECT or the default says. */
 const char *connect_string(const struct settings *settings);
 
+/* What any connection to the servers needs: the session timeout, and TLS. */
+zkl_session_options connect_options(const struct settings *settings);
+
 /* Opens a session as the settings say; no server is asked yet. GO_ON, or a status after a message.
  */
 int session_open(const struct settings *settings, zkl_session **ret);

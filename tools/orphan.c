@@ -20,12 +20,10 @@ static void close_files(void)
 
 void orphan_end_session(const struct settings *settings, const zkl_session_claim *claim)
 {
-    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+    const zkl_session_options options = connect_options(settings);
+    const int outside = cgroup_open_outside();
     sigset_t none;
-    int outside;
 
-    options.session_timeout_ms = (int)settings->session_timeout_ms;
-    outside = cgroup_open_outside();
     if (fork() == 0) {
         closing_detach(outside);
         sigemptyset(&none);
