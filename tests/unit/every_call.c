@@ -197,6 +197,8 @@ static union {
     zkl_watch *watch;
     zkl_grant *grant;
     zkl_deadline deadline;
+    zkl_session_claim claim;
+    zkl_stats stats;
     int64_t number;
     uint64_t token;
     char text[ZKL_FENCE_SIZE];

@@ -5,6 +5,8 @@
 #include "suites.h"
 
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static zkl_session *s;
 static struct acquisition a;
@@ -270,6 +272,23 @@ static void waited_for_in_vain(void)
     stop();
 }
 
+static void check_node(void)
+{
+    char node[256];
+    int status = 0;
+
+    CHECK_INT(zkl_op_node(a.op, node, sizeof node), 0);
+    CHECK_STR(node, a.node + strlen("/root"));
+    CHECK_INT(zkl_op_node(a.op, node, 4), ZKL_ERANGE);
+    CHECK_INT(zkl_op_node(NULL, node, sizeof node), ZKL_EINVAL);
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0)
+        _exit(zkl_op_node(a.op, node, sizeof node) == ZKL_ECHILD ? 0 : 1);
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK_INT(status, 0);
+}
+
 /* As the last list has shown it, without a request. */
 static void knows_its_place(void)
 {
@@ -278,6 +297,7 @@ static void knows_its_place(void)
     CHECK_INT(zkl_op_ahead(a.op), -1);
     hand_answer_entry(&a, 3);
     CHECK_INT(zkl_op_ahead(a.op), 1);
+    check_node();
     CHECK_INT(fake_count(STORE_LIST, "/root/l"), 0);
     ANSWER(STORE_GET, "/root/l/_c_other-lock-0000000003", .rc = STORE_OK);
     CHECK_INT(zkl_op_ahead(a.op), 1);

@@ -209,7 +209,25 @@ static void log_lines(void)
     zkl_mutex_free(m);
 }
 
+static int no_thread(struct store **ret, const struct store_config *config,
+                     const struct store_sink *sink)
+{
+    (void)ret, (void)config, (void)sink;
+    return -1;
+}
+
+static void ended_without_threads(void)
+{
+    const struct store_ops ops = {.open = no_thread};
+    const zkl_session_claim claim = {.id = 1};
+
+    session_store = &ops;
+    CHECK_INT(zkl_session_end("a", NULL, &claim, 1000), ZKL_ENOMEM);
+    session_store = &store_zk;
+}
+
 static const struct test_case cases[] = {
+    {"ended_without_threads", ended_without_threads},
     {"bad_options", bad_options},
     {"bad_arguments", bad_arguments},
     {"events", events},

@@ -214,7 +214,7 @@ static void *close_when_asleep(void *stat)
 {
     char state = 0;
 
-    for (int asleep = 0; asleep < 50; asleep = state == 'S' ? asleep + 1 : 0) {
+    for (int asleep = 0; asleep < 5; asleep = state == 'S' ? asleep + 1 : 0) {
         char *text = NULL;
         g_usleep(200);
         if (g_file_get_contents(stat, &text, NULL, NULL))
