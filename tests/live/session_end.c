@@ -4,7 +4,7 @@
 #include "ports.h"
 #include "suites.h"
 
-#include <string.h>
+#include <stdatomic.h>
 
 enum { LONG_MS = 60000, SESSION_MS = 6000 };
 
@@ -54,7 +54,7 @@ static void end_inside(zkl_grant *grant, const zkl_error *error, void *code)
 {
     const zkl_session_claim claim = {.id = 1};
     (void)error;
-    *(int *)code = zkl_session_end("127.0.0.1", NULL, &claim, 0);
+    atomic_store((atomic_int *)code, zkl_session_end("127.0.0.1", NULL, &claim, 0));
     zkl_grant_release(grant);
 }
 
@@ -64,7 +64,7 @@ static void refused(void)
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
     const zkl_session_claim none = {.id = 0}, some = {.id = 1};
     zkl_session_claim claim;
-    int code = 0;
+    atomic_int code = 0;
     CHECK_INT(zkl_session_get_claim(NULL, &claim), ZKL_EINVAL);
     CHECK_INT(zkl_session_get_claim(t->session, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_session_end(t->connect, NULL, NULL, 0), ZKL_EINVAL);
@@ -76,8 +76,8 @@ static void refused(void)
     CHECK_ERROR(ZKL_EINVAL, "size");
     zkl_mutex *m = live_mutex(t->session, t->lock);
     REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, end_inside, &code, NULL) == 0);
-    LIVE_UNTIL(live_contenders(t, t->lock) == 0 && code != 0);
-    CHECK_INT(code, ZKL_EDEADLK);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0 && atomic_load(&code) != 0);
+    CHECK_INT(atomic_load(&code), ZKL_EDEADLK);
     zkl_mutex_free(m);
     live_end(t);
 }
