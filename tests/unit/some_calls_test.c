@@ -161,11 +161,30 @@ static void watching(void)
 
 static void (*meanwhile)(void);
 
-static void *happen(void *unused)
+/* Only its thread's sleep shows that a call has begun: others may ask for something, too. */
+static void await_sleep(const char *stat)
 {
-    (void)unused;
+    char state = 0;
+
+    for (int asleep = 0; asleep < 5; asleep = state == 'S' ? asleep + 1 : 0) {
+        char *text = NULL;
+        g_usleep(200);
+        if (g_file_get_contents(stat, &text, NULL, NULL))
+            state = strrchr(text, ')')[2];
+        g_free(text);
+    }
+}
+
+static char *stat_of_thread(void)
+{
+    return g_strdup_printf("/proc/self/task/%d/stat", gettid());
+}
+
+static void *happen(void *stat)
+{
     while (estate.asked == 0)
         g_usleep(200);
+    await_sleep(stat);
     meanwhile();
     return NULL;
 }
@@ -182,6 +201,7 @@ static bool unlisted(const struct store_request *request, struct store_reply *re
 static void check_meanwhile(unsigned may, void (*fn)(void), int code)
 {
     pthread_t thread;
+    char *stat = stat_of_thread();
 
     meanwhile = fn;
     for (const struct every_call *c = every_call; c->name; c++) {
@@ -191,11 +211,12 @@ static void check_meanwhile(unsigned may, void (*fn)(void), int code)
         estate_silence(&estate);
         if (may == MEETS)
             fake_answer_at_once(unlisted);
-        REQUIRE(pthread_create(&thread, NULL, happen, NULL) == 0);
+        REQUIRE(pthread_create(&thread, NULL, happen, stat) == 0);
         every_check(c, 10 * LONG_MS, code);
         pthread_join(thread, NULL);
         estate_end(&estate);
     }
+    g_free(stat);
 }
 
 static void refuse_credentials(void)
@@ -208,19 +229,10 @@ static void close_session(void)
     estate_close(&estate);
 }
 
-/* It waits for a connection, and asks for nothing: only its thread's sleep shows that it has begun.
- */
+/* It waits for a connection, and asks for nothing. */
 static void *close_when_asleep(void *stat)
 {
-    char state = 0;
-
-    for (int asleep = 0; asleep < 5; asleep = state == 'S' ? asleep + 1 : 0) {
-        char *text = NULL;
-        g_usleep(200);
-        if (g_file_get_contents(stat, &text, NULL, NULL))
-            state = strrchr(text, ')')[2];
-        g_free(text);
-    }
+    await_sleep(stat);
     close_session();
     return NULL;
 }
@@ -228,7 +240,7 @@ static void *close_when_asleep(void *stat)
 static void closed_meanwhile(void)
 {
     pthread_t thread;
-    char *stat = g_strdup_printf("/proc/self/task/%d/stat", gettid());
+    char *stat = stat_of_thread();
 
     for (const struct every_call *c = every_call; c->name; c++) {
         if (!(c->may & CHANGES))
