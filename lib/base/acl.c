@@ -1,5 +1,6 @@
 #include "acl.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static void clear_entry(void *data)
@@ -58,11 +59,4 @@ GArray *acl_parse(const char *text)
         return list;
     g_array_unref(list);
     return NULL;
-}
-
-bool acl_covers(const char *above, const char *path)
-{
-    size_t length = strlen(above);
-
-    return strncmp(path, above, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }

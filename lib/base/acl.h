@@ -3,7 +3,6 @@
 #define LIB_ACL_H
 
 #include <glib.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 struct acl_entry {
@@ -19,8 +18,5 @@ GArray *acl_parse(const char *text);
 struct acl_rule {
     char *path, *acl;
 };
-
-/* Whether a rule for above is one for path: the same, or below it. */
-bool acl_covers(const char *above, const char *path);
 
 #endif

@@ -128,6 +128,13 @@ static const char *split_hosts(const char *hosts, GString *to)
     return wrong;
 }
 
+bool path_is_within(const char *path, const char *above)
+{
+    const size_t length = strcmp(above, "/") == 0 ? 0 : strlen(above);
+
+    return strncmp(path, above, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
 const char *path_split_connect(const char *connect, char **ret_hosts, char **ret_chroot)
 {
     const char *slash, *wrong = NULL;

@@ -13,6 +13,9 @@ const char *path_check(const char *path);
 /* 0, or the error that every call makes of that, already made the thread's last. */
 int path_error(const char *path);
 
+/* Whether path is above, or below it; "/" is above all. */
+bool path_is_within(const char *path, const char *above);
+
 /* Splits "host:port,…/chroot" into hosts with ports, as libzookeeper wants them, and the chroot
  * ("" if none); both to be freed. Returns NULL, or what is wrong, and then nothing is set. */
 const char *path_split_connect(const char *connect, char **ret_hosts, char **ret_chroot);

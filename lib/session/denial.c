@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/base/error.h"
+#include "lib/base/path.h"
 
 /* What the server demands, of the node itself or of its parent. */
 static const struct demand {
@@ -40,20 +41,13 @@ void denial_note(zkl_session *s, enum store_kind kind, const char *path,
     s->denial.node = demands[kind].of_parent ? parent_of(path) : g_strdup(path);
 }
 
-static bool is_at_or_below(const char *path, const char *above)
-{
-    const size_t length = strcmp(above, "/") == 0 ? 0 : strlen(above);
-
-    return strncmp(path, above, length) == 0 && (!path[length] || path[length] == '/');
-}
-
 /* Blamed may be what is above the chroot, too. */
 static bool concerns(const zkl_session *s, const char *path)
 {
     const char *node = s->denial.node;
     char *full = g_strconcat(s->chroot, path, NULL);
     const bool related =
-        is_at_or_below(full, node) || is_at_or_below(node, full) || is_at_or_below(path, node);
+        path_is_within(full, node) || path_is_within(node, full) || path_is_within(path, node);
 
     g_free(full);
     return related;

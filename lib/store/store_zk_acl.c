@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lib/base/acl.h"
+#include "lib/base/path.h"
 #include "store_zk.h"
 
 static void add_acl(struct store *store, const char *path, const char *text)
@@ -43,7 +44,7 @@ const struct ACL_vector *store_zk_acl(const struct store *store, const char *pat
 
     for (guint i = 1; i < store->acls->len; i++) {
         const struct store_acl *acl = &g_array_index(store->acls, struct store_acl, i);
-        if (acl_covers(acl->path, path) &&
+        if (path_is_within(path, acl->path) &&
             (!found->path || strlen(acl->path) > strlen(found->path)))
             found = acl;
     }
