@@ -246,7 +246,7 @@ static void decide(struct leased *l, zkl_grant *grant, const zkl_error *error)
 
     l->decided = NULL;
     timers_cancel(&l->timer);
-    local_callers_remove(locks_of(l->session), &l->callers);
+    local_callers_remove(&l->callers);
     decided(l->context, grant, error);
     leased_unref(l);
 }
@@ -362,7 +362,7 @@ struct leased *leased_enter(zkl_session *s, const struct contender_spec *spec,
 
     l->decided = decided;
     l->context = context;
-    local_callers_add(locks_of(s), &l->callers, on_session_end, l);
+    local_callers_add(&locks_of(s)->local_callers, &l->callers, on_session_end, l);
     if (spec->rank > spec->leases)
         leased_abort(l, ZKL_ELIMIT, "more permits than the limit");
     else

@@ -8,7 +8,7 @@ void local_queue_unref(struct local_queue *q)
 {
     if (--q->refs > 0)
         return;
-    local_callers_remove(q->all, &q->callers);
+    local_callers_remove(&q->callers);
     g_free(q);
 }
 

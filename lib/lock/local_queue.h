@@ -13,7 +13,6 @@ struct local_queue {
     unsigned refs;            /* the handle's, and one for each contender that has not left */
     struct contender *inside; /* whose node may stand; NULL: nobody waits either */
     GQueue waiting;           /* of struct contender, by .link */
-    struct locks *all;        /* of the session */
     struct local_callers callers;
 };
 

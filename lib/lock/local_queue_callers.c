@@ -19,8 +19,7 @@ struct local_queue *local_queue_new(zkl_session *s)
     struct local_queue *q = g_new0(struct local_queue, 1);
 
     q->refs = 1;
-    q->all = locks_of(s);
-    local_callers_add(q->all, &q->callers, end_calls, q);
+    local_callers_add(&locks_of(s)->local_callers, &q->callers, end_calls, q);
     return q;
 }
 

@@ -116,20 +116,6 @@ static void on_replaced(struct participant *p)
     admissions_open(all_of(p));
 }
 
-void local_callers_add(struct locks *all, struct local_callers *callers,
-                       void (*abort)(void *context, const zkl_error *why), void *context)
-{
-    *callers = (struct local_callers){.abort = abort, .context = context, .link.data = callers};
-    g_queue_push_tail_link(&all->local_callers, &callers->link);
-}
-
-void local_callers_remove(struct locks *all, struct local_callers *callers)
-{
-    if (all->next_callers == &callers->link)
-        all->next_callers = callers->link.next;
-    g_queue_unlink(&all->local_callers, &callers->link);
-}
-
 static void end(struct contender *c, void *error)
 {
     const zkl_error *e = error;
@@ -143,12 +129,7 @@ static void end_all(struct locks *all, int code, const char *text)
     zkl_error error;
 
     error_fill(&error, code, NULL, "%s", text);
-    all->next_callers = all->local_callers.head;
-    while (all->next_callers) {
-        struct local_callers *callers = all->next_callers->data;
-        all->next_callers = all->next_callers->next;
-        callers->abort(callers->context, &error);
-    }
+    local_callers_abort(&all->local_callers, &error);
     admissions_abort(all, &error);
     for_all(&all->contenders, end, &error);
     late_create_forget_all(all);

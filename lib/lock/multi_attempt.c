@@ -22,7 +22,6 @@ struct multi_attempt {
     struct multi_lock_path places[MULTI_LOCK_PATHS];
     zkl_session *session;
     struct contender_spec spec;
-    struct locks *all; /* of the session */
     struct local_callers callers;
     bool listed; /* in the session's list of them */
     contender_decided decided;
@@ -211,9 +210,9 @@ static void list_callers(struct multi_attempt *a)
     const bool waits = a->machine.state == MULTI_LOCK_ACQUIRING;
 
     if (waits && !a->listed)
-        local_callers_add(a->all, &a->callers, abort_callers, a);
+        local_callers_add(&locks_of(a->session)->local_callers, &a->callers, abort_callers, a);
     else if (!waits && a->listed)
-        local_callers_remove(a->all, &a->callers);
+        local_callers_remove(&a->callers);
     a->listed = waits;
 }
 
@@ -266,7 +265,6 @@ struct multi_attempt *multi_attempt_begin(zkl_session *s, const struct contender
     a->session = s;
     a->spec = *spec;
     g_ref_string_acquire(a->spec.payload);
-    a->all = locks_of(s);
     a->decided = decided;
     a->context = context;
     a->pending = g_array_new(FALSE, FALSE, sizeof(struct multi_lock_event));

@@ -119,7 +119,7 @@ static void enter(struct numbered *n);
 static void end_restart(struct numbered *n)
 {
     if (n->restarting)
-        local_callers_remove(locks_of(n->session), &n->callers);
+        local_callers_remove(&n->callers);
     n->restarting = false;
     timers_cancel(&n->timer);
 }
@@ -138,7 +138,7 @@ static void on_session_end(void *context, const zkl_error *why)
 static void restart(struct numbered *n)
 {
     n->restarting = true;
-    local_callers_add(locks_of(n->session), &n->callers, on_session_end, n);
+    local_callers_add(&locks_of(n->session)->local_callers, &n->callers, on_session_end, n);
     timers_arm(n->session->timers, &n->timer, clock_now().boot, on_restart, n);
 }
 

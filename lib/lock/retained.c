@@ -9,7 +9,7 @@ void retained_unref(struct retained *r)
     if (--r->refs > 0)
         return;
     timers_cancel(&r->timer);
-    local_callers_remove(r->all, &r->callers);
+    local_callers_remove(&r->callers);
     g_array_unref(r->pending);
     g_ref_string_release(r->spec.directory);
     g_free(r);

@@ -124,6 +124,6 @@ struct retained *retained_new(zkl_session *s, const struct contender_spec *spec,
     r->pending = g_array_new(FALSE, FALSE, sizeof(struct retain_event));
     r->idle_link.data = r;
     r->all = locks_of(s);
-    local_callers_add(r->all, &r->callers, end_calls, r);
+    local_callers_add(&r->all->local_callers, &r->callers, end_calls, r);
     return r;
 }
