@@ -17,9 +17,9 @@ static struct store {
     struct store_sink sink;
     struct asked asked[ASKED_MAX];
     int count;
-    fake_answerer *at_once; /* NULL: none */
-    char hosts[64];         /* of the last that was opened */
-    bool busy;              /* takes no request, and cannot be opened */
+    _Atomic(fake_answerer *) at_once; /* NULL: none; changed while other threads ask */
+    char hosts[64];                   /* of the last that was opened */
+    bool busy;                        /* takes no request, and cannot be opened */
 } fake;
 
 static int fake_open(struct store **ret, const struct store_config *config,
@@ -75,9 +75,10 @@ static char *copy(const char *data, int length)
 static bool fake_submit(struct store *store, const struct store_request *request, store_done done,
                         void *context)
 {
+    fake_answerer *at_once = store->at_once;
     struct store_reply reply;
 
-    if (store->at_once && store->at_once(request, &reply)) {
+    if (at_once && at_once(request, &reply)) {
         done(context, &reply);
         return true;
     }

@@ -57,6 +57,17 @@ static void bad_characters(void)
     CHECK(path_check("/\xef\xbf\xaf") == NULL); /* U+FFEF */
 }
 
+static void within(void)
+{
+    CHECK(path_is_within("/a", "/a"));
+    CHECK(path_is_within("/a/b", "/a"));
+    CHECK(path_is_within("/a", "/"));
+    CHECK(path_is_within("/", "/"));
+    CHECK(!path_is_within("/ab", "/a"));
+    CHECK(!path_is_within("/a", "/a/b"));
+    CHECK(!path_is_within("/", "/a"));
+}
+
 static void check_split(const char *connect, const char *hosts, const char *chroot)
 {
     char *got_hosts = NULL, *got_chroot = NULL;
@@ -133,13 +144,10 @@ static void shown_hosts(void)
 }
 
 static const struct test_case cases[] = {
-    {"good_paths", good_paths},
-    {"bad_paths", bad_paths},
-    {"bad_characters", bad_characters},
-    {"connect_strings", connect_strings},
-    {"bad_connect_strings", bad_connect_strings},
-    {"shown_hosts", shown_hosts},
-    {NULL, NULL},
+    {"good_paths", good_paths},           {"bad_paths", bad_paths},
+    {"bad_characters", bad_characters},   {"within", within},
+    {"connect_strings", connect_strings}, {"bad_connect_strings", bad_connect_strings},
+    {"shown_hosts", shown_hosts},         {NULL, NULL},
 };
 
 const struct test_suite path_suite = {"path", NULL, NULL, cases};

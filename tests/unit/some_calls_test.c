@@ -198,7 +198,25 @@ static bool unlisted(const struct store_request *request, struct store_reply *re
     return answered;
 }
 
-static void check_meanwhile(unsigned may, void (*fn)(void), int code)
+static void be_silent(void)
+{
+    estate_silence(&estate);
+}
+
+static void be_silent_about_others(void)
+{
+    be_silent();
+    fake_answer_at_once(unlisted);
+}
+
+/* Who waits for a connection asks for nothing. */
+static void disconnect(void)
+{
+    fake_event(STORE_EV_DOWN);
+    estate.asked++;
+}
+
+static void check_meanwhile(unsigned may, void (*before)(void), void (*fn)(void), int code)
 {
     pthread_t thread;
     char *stat = stat_of_thread();
@@ -208,9 +226,7 @@ static void check_meanwhile(unsigned may, void (*fn)(void), int code)
         if (!(c->may & may))
             continue;
         estate_begin(&estate);
-        estate_silence(&estate);
-        if (may == MEETS)
-            fake_answer_at_once(unlisted);
+        before();
         REQUIRE(pthread_create(&thread, NULL, happen, stat) == 0);
         every_check(c, 10 * LONG_MS, code);
         pthread_join(thread, NULL);
@@ -229,37 +245,12 @@ static void close_session(void)
     estate_close(&estate);
 }
 
-/* It waits for a connection, and asks for nothing. */
-static void *close_when_asleep(void *stat)
-{
-    await_sleep(stat);
-    close_session();
-    return NULL;
-}
-
-static void closed_meanwhile(void)
-{
-    pthread_t thread;
-    char *stat = stat_of_thread();
-
-    for (const struct every_call *c = every_call; c->name; c++) {
-        if (!(c->may & CHANGES))
-            continue;
-        estate_begin(&estate);
-        fake_event(STORE_EV_DOWN);
-        REQUIRE(pthread_create(&thread, NULL, close_when_asleep, stat) == 0);
-        every_check(c, 10 * LONG_MS, ZKL_ECLOSED);
-        pthread_join(thread, NULL);
-        estate_end(&estate);
-    }
-    g_free(stat);
-}
-
 static void ended_meanwhile(void)
 {
-    check_meanwhile(ENDED, refuse_credentials, ZKL_EAUTH);
-    check_meanwhile(OF_SESSION, close_session, ZKL_ECLOSED);
-    check_meanwhile(MEETS, end_session, ZKL_ELOST);
+    check_meanwhile(ENDED, be_silent, refuse_credentials, ZKL_EAUTH);
+    check_meanwhile(OF_SESSION, be_silent, close_session, ZKL_ECLOSED);
+    check_meanwhile(CHANGES, disconnect, close_session, ZKL_ECLOSED);
+    check_meanwhile(MEETS, be_silent_about_others, end_session, ZKL_ELOST);
 }
 
 /* ---- counters ---- */
@@ -396,7 +387,6 @@ static const struct test_case cases[] = {
     {"still_to_unlock", still_to_unlock},
     {"watching", watching},
     {"ended_meanwhile", ended_meanwhile},
-    {"closed_meanwhile", closed_meanwhile},
     {"counting", counting},
     {"too_much", too_much},
     {"changing", changing},
