@@ -5,6 +5,7 @@
 #include "closing.h"
 #include "guard/cgroup.h"
 #include "guard/processes.h"
+#include "worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -214,40 +215,17 @@ static void *close_session(void *data)
     return NULL;
 }
 
-/* By a thread that no signal is for. */
-static bool start_to_close(void)
-{
-    pthread_t thread;
-    sigset_t all, before;
-    int err;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    err = pthread_create(&thread, NULL, close_session, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (err == 0)
-        pthread_detach(thread);
-    return err == 0;
-}
-
 static bool confirmed(int64_t patience_ms)
 {
-    struct timespec until;
+    const struct timespec until = worker_after_ms(patience_ms);
     bool more = true;
     bool closed;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(patience_ms / 1000);
-    until.tv_nsec += (long)(patience_ms % 1000) * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
     pthread_mutex_lock(&closing.lock);
     while (!closing.quiet)
         pthread_cond_wait(&closing.changed, &closing.lock);
     while (!closing.closed && more)
-        more = pthread_cond_timedwait(&closing.changed, &closing.lock, &until) != ETIMEDOUT;
+        more = worker_await(&closing.changed, &closing.lock, &until);
     closed = closing.closed;
     pthread_mutex_unlock(&closing.lock);
     return closed;
@@ -255,17 +233,12 @@ static bool confirmed(int64_t patience_ms)
 
 void closing_close(zkl_session *session, int64_t patience_ms)
 {
-    pthread_condattr_t attr;
-
     if (!session)
         return;
     closing.session = session;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&closing.changed, &attr);
-    pthread_condattr_destroy(&attr);
+    worker_condition_init(&closing.changed);
     zkl_session_on_change(session, on_session, NULL);
-    if (!start_to_close())
+    if (worker_start(NULL, close_session, NULL) != 0)
         zkl_session_close(session);
     else if (!confirmed(patience_ms))
         leave_behind();

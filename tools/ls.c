@@ -75,7 +75,7 @@ int verb_ls(struct settings *settings, int argc, char **argv)
     const GOptionEntry entries[] = {
         {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Write a JSON array", NULL},
         {"recursive", 'r', 0, G_OPTION_ARG_NONE, &tree,
-         "Show who holds and how many wait, at PATH and everywhere below it", NULL},
+         "Show the holder and the number of waiters of PATH and of all paths below it", NULL},
         {"children", 0, 0, G_OPTION_ARG_NONE, &children,
          "Write the names of all children of PATH, which may be /", NULL},
         G_OPTION_ENTRY_NULL};

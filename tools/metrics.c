@@ -1,13 +1,12 @@
 #include "metrics.h"
 #include "tool.h"
+#include "worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { EVERY_MS = 5000, LAST_MS = 500 };
@@ -97,35 +96,19 @@ static void write_text(struct metrics *m, const char *text)
     m->told = true;
 }
 
-static struct timespec after_ms(int64_t ms)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += (time_t)(ms / 1000) + (t.tv_nsec + ms % 1000 * 1000000) / 1000000000;
-    t.tv_nsec = (t.tv_nsec + ms % 1000 * 1000000) % 1000000000;
-    return t;
-}
-
-/* With the lock held; false when the time is over. */
-static bool wait_until(struct metrics *m, const struct timespec *until)
-{
-    return pthread_cond_timedwait(&m->changed, &m->lock, until) != ETIMEDOUT;
-}
-
 static void *keep_writing(void *data)
 {
     struct metrics *m = data;
 
     pthread_mutex_lock(&m->lock);
     while (m->session) {
-        const struct timespec until = after_ms(EVERY_MS);
+        const struct timespec until = worker_after_ms(EVERY_MS);
         char *text = render(m);
         pthread_mutex_unlock(&m->lock);
         write_text(m, text);
         g_free(text);
         pthread_mutex_lock(&m->lock);
-        while (m->session && wait_until(m, &until))
+        while (m->session && worker_await(&m->changed, &m->lock, &until))
             continue;
     }
     pthread_mutex_unlock(&m->lock);
@@ -138,25 +121,8 @@ static void *keep_writing(void *data)
     return NULL;
 }
 
-/* No signal is for this thread. */
-static bool start(struct metrics *m)
-{
-    pthread_t thread;
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&thread, NULL, keep_writing, m);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error == 0)
-        pthread_detach(thread);
-    return error == 0;
-}
-
 struct metrics *metrics_begin(const char *file, const char *path, zkl_session *session)
 {
-    pthread_condattr_t attr;
-
     if (!file)
         return NULL;
     struct metrics *m = g_new0(struct metrics, 1);
@@ -166,11 +132,8 @@ struct metrics *metrics_begin(const char *file, const char *path, zkl_session *s
     m->session = session;
     m->users = 2;
     pthread_mutex_init(&m->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&m->changed, &attr);
-    pthread_condattr_destroy(&attr);
-    if (start(m))
+    worker_condition_init(&m->changed);
+    if (worker_start(NULL, keep_writing, m) == 0)
         return m;
     say("--metrics-file: the system refuses a thread");
     m->users = 1;
@@ -180,7 +143,7 @@ struct metrics *metrics_begin(const char *file, const char *path, zkl_session *s
 
 void metrics_end(struct metrics *m)
 {
-    const struct timespec until = after_ms(LAST_MS);
+    const struct timespec until = worker_after_ms(LAST_MS);
 
     if (!m)
         return;
@@ -188,7 +151,7 @@ void metrics_end(struct metrics *m)
     m->last = render(m);
     m->session = NULL;
     pthread_cond_broadcast(&m->changed);
-    while (!m->written && wait_until(m, &until))
+    while (!m->written && worker_await(&m->changed, &m->lock, &until))
         continue;
     pthread_mutex_unlock(&m->lock);
     metrics_unref(m);

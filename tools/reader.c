@@ -1,7 +1,5 @@
 #include "reader.h"
-
-#include <pthread.h>
-#include <time.h>
+#include "worker.h"
 
 /* From the end of one reading to the next. */
 #define PAUSE_MS 200
@@ -44,13 +42,9 @@ static void publish(struct reader *r, struct reading *reading)
 
 static void rest(struct reader *r)
 {
-    struct timespec until;
+    const struct timespec until = worker_after_ms(PAUSE_MS);
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += PAUSE_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    while (!r->over && pthread_cond_timedwait(&r->changed, &r->lock, &until) == 0)
+    while (!r->over && worker_await(&r->changed, &r->lock, &until))
         continue;
 }
 
@@ -80,20 +74,9 @@ static void *run(void *data)
 
 int reader_start(struct reader *r)
 {
-    pthread_condattr_t attr;
-    sigset_t all, before;
-    int err;
-
     pthread_mutex_init(&r->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&r->changed, &attr);
-    pthread_condattr_destroy(&attr);
-    /* Signals are the main thread's, also those that it will catch later. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    err = pthread_create(&r->thread, NULL, run, r);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    worker_condition_init(&r->changed);
+    const int err = worker_start(&r->thread, run, r);
     return err == 0 ? GO_ON : fail(STATUS_INTERNAL, "cannot start a thread: %s", g_strerror(err));
 }
 

@@ -52,7 +52,7 @@ void guard_claim(struct guard *g, zkl_session *session)
 
     if (zkl_session_get_claim(session, &claim) != 0)
         return;
-    /* In this order: who is killed in between leaves none. */
+    /* The flag is cleared first and set last: a kill in between leaves no half of a claim. */
     atomic_store(&s->claimed, false);
     s->claim = claim;
     atomic_store(&s->claimed, true);

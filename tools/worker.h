@@ -1,0 +1,23 @@
+/* A thread beside the main one, and waiting for it. */
+#ifndef ZKL_TOOLS_WORKER_H
+#define ZKL_TOOLS_WORKER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+/* Runs fn(data) in a thread that no signal is for: *ret, to be joined; detached if ret is NULL.
+ * Returns an errno value if the system refuses one. */
+int worker_start(pthread_t *ret, void *(*fn)(void *data), void *data);
+
+/* A condition for worker_await(). */
+void worker_condition_init(pthread_cond_t *condition);
+
+/* The time ms from now. */
+struct timespec worker_after_ms(int64_t ms);
+
+/* With lock held, which is released meanwhile. False when it is later than until. */
+bool worker_await(pthread_cond_t *condition, pthread_mutex_t *lock, const struct timespec *until);
+
+#endif
