@@ -193,7 +193,7 @@ static void forgive(zkl_session *s)
 
 static void on_up(zkl_session *s, int64_t id, int timeout_ms)
 {
-    if (timeout_ms <= 0 || timeout_ms > SESSION_TIMEOUT_MAX_MS) {
+    if (id == 0 || timeout_ms <= 0 || timeout_ms > SESSION_TIMEOUT_MAX_MS) {
         back_off(s);
         return;
     }

@@ -67,6 +67,13 @@ void store_zk_sasl_free(struct store_sasl *sasl);
 /* Takes the library's lines for that log; NULL: for none. */
 log_callback_fn store_zk_log(const struct log *log);
 
+/* ---- store_zk_check.c ---- */
+
+/* rc, or ZMARSHALLINGERROR: what libzookeeper hands over was not in the answer. */
+int store_zk_check_names(int rc, const struct String_vector *names);
+int store_zk_check_data(int rc, const char *value, int length);
+int store_zk_check_path(int rc, const char *path, const char *asked);
+
 /* ---- store_zk_requests.c ---- */
 
 /* For store_ops.submit. */

@@ -7,12 +7,14 @@ struct op {
     GList link;
     store_done done; /* NULL: answered by us already */
     void *context;
+    char *asked;              /* CREATE: the path */
     int count;                /* MULTI */
     zoo_op_result_t *results; /* written by the library until it has answered */
 };
 
 static void op_free(struct op *op)
 {
+    g_free(op->asked);
     g_free(op->results);
     g_free(op);
 }
@@ -111,8 +113,10 @@ static void use_stat(const void *data, struct store_reply *reply, const struct S
 
 static void on_created(int rc, const char *path, const struct Stat *stat, const void *data)
 {
+    const struct op *op = data;
     struct store_reply reply = {.path = path};
 
+    rc = store_zk_check_path(rc, path, op->asked);
     if (rc == ZOK)
         use_stat(data, &reply, stat);
     finish(data, &reply, rc);
@@ -120,6 +124,9 @@ static void on_created(int rc, const char *path, const struct Stat *stat, const 
 
 static void on_created_plain(int rc, const char *path, const void *data)
 {
+    const struct op *op = data;
+
+    rc = store_zk_check_path(rc, path, op->asked);
     finish(data, &(struct store_reply){.path = path}, rc);
 }
 
@@ -128,6 +135,7 @@ static void on_data(int rc, const char *value, int length, const struct Stat *st
 {
     struct store_reply reply = {.data = value, .length = length > 0 ? length : 0};
 
+    rc = store_zk_check_data(rc, value, length);
     if (rc == ZOK)
         use_stat(data, &reply, stat);
     finish(data, &reply, rc);
@@ -138,7 +146,8 @@ static void on_names(int rc, const struct String_vector *names, const struct Sta
 {
     struct store_reply reply = {.names = NULL};
 
-    if (rc == ZOK && names) {
+    rc = store_zk_check_names(rc, names);
+    if (rc == ZOK) {
         use_stat(data, &reply, stat);
         reply.names = names->data;
         reply.count = names->count;
@@ -187,6 +196,7 @@ static int start_create(struct store *store, const struct store_request *r, stru
     if (r->mode == STORE_CONTAINER)
         mode = ZOO_CONTAINER;
 #endif
+    op->asked = g_strdup(r->path);
     if (r->plain)
         return zoo_acreate(store->zh, r->path, r->data, r->length, store_zk_acl(store, r->path),
                            mode, on_created_plain, op);

@@ -205,12 +205,18 @@ static void quick_creation(void)
 
 static void no_zookeeper(void)
 {
-    static const int nonsense[] = {0, -1, SESSION_TIMEOUT_MAX_MS + 1};
+    static const struct {
+        int64_t id;
+        int timeout_ms;
+    } nonsense[] = {{FAKE_SESSION_ID, 0},
+                    {FAKE_SESSION_ID, -1},
+                    {FAKE_SESSION_ID, SESSION_TIMEOUT_MAX_MS + 1},
+                    {0, FAKE_TIMEOUT_MS}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(nonsense); i++) {
         prepare();
         fake_event(STORE_EV_BEGIN);
-        fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, nonsense[i]);
+        fake_event_of(STORE_EV_UP, nonsense[i].id, nonsense[i].timeout_ms);
         CHECK(!s->up && s->foreigners && !s->store);
         check_logged("fake:1: the server that answers there is not ZooKeeper; ");
         hand_pass(s, 999);
