@@ -8,6 +8,7 @@ int main(int argc, char **argv)
         &name_suite,
         &name_kind_suite,
         &probe_suite,
+        &probe_answers_suite,
         &store_check_suite,
         &rollback_suite,
         &rule_suite,

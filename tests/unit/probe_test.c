@@ -1,7 +1,6 @@
 /* What servers say to who has seen too much: only what they do on purpose counts. */
 #include "lib/store/probe.h"
 
-#include <arpa/inet.h>
 #include <glib.h>
 #include <pthread.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "probe_listener.h"
 #include "runner.h"
 #include "suites.h"
 
@@ -16,10 +16,9 @@ enum { GREETING = 49, WELCOME = 41, ZXID_AT = 8, MANY = 100 };
 
 /* Takes connections one by one; those behind the first so many it closes without a word. */
 struct server {
-    int listener;
+    struct probe_listener listener;
     int before, room; /* of these neither the first ones nor more than so many are welcome */
     bool refuses;     /* who has seen anything */
-    char hosts[32];
     pthread_t thread;
 };
 
@@ -38,7 +37,7 @@ static void *serve(void *data)
     struct server *server = data;
     uint8_t greeting[GREETING];
 
-    for (int number = 0, fd; (fd = accept(server->listener, NULL, NULL)) >= 0; number++) {
+    for (int number = 0, fd; (fd = accept(server->listener.fd, NULL, NULL)) >= 0; number++) {
         if (recv(fd, greeting, sizeof greeting, MSG_WAITALL) == GREETING &&
             is_welcome(server, number, greeting))
             CHECK_INT(send(fd, welcome, sizeof welcome, MSG_NOSIGNAL), WELCOME);
@@ -47,30 +46,17 @@ static void *serve(void *data)
     return NULL;
 }
 
-static void open_listener(struct server *server)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t size = sizeof address;
-
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    server->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    REQUIRE(bind(server->listener, (struct sockaddr *)&address, sizeof address) == 0);
-    REQUIRE(listen(server->listener, MANY) == 0);
-    REQUIRE(getsockname(server->listener, (struct sockaddr *)&address, &size) == 0);
-    g_snprintf(server->hosts, sizeof server->hosts, "127.0.0.1:%d", ntohs(address.sin_port));
-}
-
 static void start(struct server *server)
 {
-    open_listener(server);
+    probe_listen(&server->listener);
     REQUIRE(pthread_create(&server->thread, NULL, serve, server) == 0);
 }
 
 static void stop(struct server *server)
 {
-    shutdown(server->listener, SHUT_RDWR);
+    shutdown(server->listener.fd, SHUT_RDWR);
     pthread_join(server->thread, NULL);
-    close(server->listener);
+    close(server->listener.fd);
 }
 
 static void greetings(void)
@@ -92,7 +78,7 @@ static void greetings(void)
             .before = rows[i].before, .room = rows[i].room, .refuses = rows[i].refuses};
 
         start(&server);
-        enum rollback_evidence heard = probe_zxid(server.hosts, 5, NULL);
+        enum rollback_evidence heard = probe_zxid(server.listener.hosts, 5, NULL);
         stop(&server);
         if (heard != rows[i].wanted)
             runner_fail(__FILE__, __LINE__, "row %zu: %d", i, heard);
@@ -105,7 +91,7 @@ static void nobody_listens(void)
 
     start(&server);
     stop(&server);
-    CHECK_INT(probe_zxid(server.hosts, 5, NULL), ROLLBACK_NONE);
+    CHECK_INT(probe_zxid(server.listener.hosts, 5, NULL), ROLLBACK_NONE);
 }
 
 /* ---- why nobody serves ---- */
@@ -167,13 +153,13 @@ static void troubles(void)
             .to = rows[i].to, .words = rows[i].words, .length = rows[i].length};
         pthread_t thread;
 
-        open_listener(&server);
-        speaker.listener = server.listener;
+        probe_listen(&server.listener);
+        speaker.listener = server.listener.fd;
         REQUIRE(pthread_create(&thread, NULL, speak, &speaker) == 0);
-        const enum store_trouble heard = probe_trouble(server.hosts, NULL);
-        shutdown(server.listener, SHUT_RDWR);
+        const enum store_trouble heard = probe_trouble(server.listener.hosts, NULL);
+        shutdown(server.listener.fd, SHUT_RDWR);
         pthread_join(thread, NULL);
-        close(server.listener);
+        close(server.listener.fd);
         if (heard != rows[i].wanted)
             runner_fail(__FILE__, __LINE__, "row %zu: %d", i, (int)heard);
     }
@@ -188,9 +174,9 @@ static void trouble_of_nobody(void)
 
     start(&server);
     stop(&server);
-    CHECK_INT(probe_trouble(server.hosts, NULL), TROUBLE_REFUSED);
-    good = probe_hosts(server.hosts, NULL, &trouble);
-    CHECK_STR(good, server.hosts);
+    CHECK_INT(probe_trouble(server.listener.hosts, NULL), TROUBLE_REFUSED);
+    good = probe_hosts(server.listener.hosts, NULL, &trouble);
+    CHECK_STR(good, server.listener.hosts);
     CHECK_INT(trouble, TROUBLE_REFUSED);
     g_free(good);
     CHECK_INT(probe_trouble("no.such.host.invalid:1", NULL), TROUBLE_UNKNOWN);

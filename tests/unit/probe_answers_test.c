@@ -1,0 +1,165 @@
+/* Answers to the questions of our own that are cut anywhere, that lie, or that do not end. */
+#include "lib/store/probe.h"
+
+#include <arpa/inet.h>
+#include <glib.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "probe_listener.h"
+#include "runner.h"
+#include "suites.h"
+
+enum { GREETING = 49, WELCOME = 41, SRVR = 4, ENDLESS = 1 << 20, TRIES = 20 };
+
+static const char welcome[WELCOME] = {0, 0, 0, WELCOME - 4};
+
+struct server {
+    struct probe_listener listener;
+    size_t asks; /* length of the question */
+    const char *says;
+    size_t length;
+    unsigned times; /* it says that so often more */
+    pthread_t thread;
+};
+
+static void *serve(void *data)
+{
+    const struct server *server = data;
+    char question[GREETING];
+
+    for (int fd; (fd = accept(server->listener.fd, NULL, NULL)) >= 0;) {
+        CHECK_INT(recv(fd, question, server->asks, MSG_WAITALL), server->asks);
+        CHECK_INT(send(fd, server->says, server->length, MSG_NOSIGNAL), server->length);
+        for (unsigned left = server->times; left > 0; left--)
+            if (send(fd, server->says, server->length, MSG_NOSIGNAL) < 0)
+                break;
+        close(fd);
+    }
+    return NULL;
+}
+
+static void start(struct server *server)
+{
+    probe_listen(&server->listener);
+    REQUIRE(pthread_create(&server->thread, NULL, serve, server) == 0);
+}
+
+static void stop(struct server *server)
+{
+    shutdown(server->listener.fd, SHUT_RDWR);
+    pthread_join(server->thread, NULL);
+    close(server->listener.fd);
+}
+
+/* ---- of who has seen too much ---- */
+
+static enum rollback_evidence zxid_of(const char *says, size_t length, unsigned times)
+{
+    struct server server = {.asks = GREETING, .says = says, .length = length, .times = times};
+
+    start(&server);
+    enum rollback_evidence heard = probe_zxid(server.listener.hosts, 5, NULL);
+    stop(&server);
+    return heard;
+}
+
+/* Nobody waits longer than a moment for an answer, which a busy machine may need. */
+static void check_serves(const char *says, size_t length, unsigned times)
+{
+    enum rollback_evidence heard = ROLLBACK_NONE;
+
+    for (int left = TRIES; left > 0 && heard == ROLLBACK_NONE; left--)
+        heard = zxid_of(says, length, times);
+    CHECK_INT(heard, ROLLBACK_SERVES);
+}
+
+static void welcome_cut_at_each_byte(void)
+{
+    for (size_t length = 0; length < WELCOME - 1; length++)
+        CHECK_INT(zxid_of(welcome, length, 0), ROLLBACK_NONE);
+    check_serves(welcome, WELCOME - 1, 0);
+    check_serves(welcome, WELCOME, 0);
+}
+
+/* In its length or its protocol, the only numbers that are looked at. */
+static void welcome_that_lies(void)
+{
+    static const int32_t lies[] = {-1, INT32_MIN, INT32_MAX, 0, 1, 35, 38};
+    char said[WELCOME];
+
+    for (size_t i = 0; i < 2 * G_N_ELEMENTS(lies); i++) {
+        const int32_t lie = lies[i / 2];
+        if (i % 2 == 1 && lie == 0)
+            continue; /* the protocol's true number */
+        const uint32_t wire = htonl((uint32_t)lie);
+        memcpy(said, welcome, sizeof said);
+        memcpy(said + 4 * (i % 2), &wire, sizeof wire);
+        CHECK_INT(zxid_of(said, sizeof said, 0), ROLLBACK_NONE);
+    }
+}
+
+/* Of an answer without end no more is read than is of interest. */
+static void welcome_without_end(void)
+{
+    check_serves(welcome, sizeof welcome, ENDLESS);
+    CHECK_INT(zxid_of("\377\377\377\377", 4, ENDLESS), ROLLBACK_NONE);
+}
+
+/* ---- is that a ZooKeeper? ---- */
+
+static char *hosts_of(const char *says, size_t length, unsigned times, enum store_trouble *ret)
+{
+    struct server server = {.asks = SRVR, .says = says, .length = length, .times = times};
+
+    char *good = NULL;
+
+    start(&server);
+    *ret = TROUBLE_SILENT;
+    for (int left = TRIES; left > 0 && *ret == TROUBLE_SILENT; left--) {
+        g_free(good);
+        good = probe_hosts(server.listener.hosts, NULL, ret);
+    }
+    stop(&server);
+    return good;
+}
+
+/* Who says nothing stays; of who says something all must be there that a ZooKeeper is known by. */
+static void words_cut_at_each_byte(void)
+{
+    static const char words[] = "Zookeeper version: 3.8.0-5a02a05eddb59aee6ac762f7ea82e92a68eb9c0f";
+    const size_t known = strlen("Zookeeper version: ");
+    enum store_trouble trouble;
+
+    for (size_t length = 0; length < sizeof words; length++) {
+        char *good = hosts_of(words, length, 0, &trouble);
+        CHECK_INT(good != NULL, length == 0 || length >= known);
+        CHECK_INT(trouble, length == 0      ? TROUBLE_HANGS_UP
+                           : length < known ? TROUBLE_FOREIGN
+                                            : TROUBLE_NONE);
+        g_free(good);
+    }
+}
+
+static void words_without_end(void)
+{
+    enum store_trouble trouble;
+
+    CHECK(hosts_of("\0\377\033", 3, ENDLESS, &trouble) == NULL);
+    CHECK_INT(trouble, TROUBLE_FOREIGN);
+    CHECK(hosts_of("Zookeeper version", 17, ENDLESS, &trouble) == NULL);
+    CHECK_INT(trouble, TROUBLE_FOREIGN);
+}
+
+static const struct test_case cases[] = {
+    {"welcome_cut_at_each_byte", welcome_cut_at_each_byte},
+    {"welcome_that_lies", welcome_that_lies},
+    {"welcome_without_end", welcome_without_end},
+    {"words_cut_at_each_byte", words_cut_at_each_byte},
+    {"words_without_end", words_without_end},
+    {NULL, NULL},
+};
+
+const struct test_suite probe_answers_suite = {.name = "probe_answers", .cases = cases};
