@@ -4,6 +4,7 @@
 #ifndef SUPPORT_PROXY_H
 #define SUPPORT_PROXY_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,6 +31,9 @@ enum proxy_op {
     PROXY_OP_SET_WATCHES = 101,
     PROXY_OP_CLOSE = -11,
     PROXY_OP_ANY = -1000, /* any but pings */
+    /* Messages of the server's own: */
+    PROXY_OP_HANDSHAKE = -1001,
+    PROXY_OP_EVENT = -1002,
 };
 
 struct proxy_stats {
@@ -93,6 +97,12 @@ void proxy_hang_up_on(struct proxy *p, int op);
 /* Whoever connects says where it can be found itself: this "host:port" in the first bytes that it
  * sends becomes the other, which must be as long. Raw proxies only. */
 void proxy_rewrite(struct proxy *p, const char *from, const char *to);
+
+/* Each message to a client goes whole, with its length, through fn, which may change it; after
+ * false the connection ends. op is the type of its request. In the proxy's own thread; for
+ * connections made from now on. */
+typedef bool (*proxy_mangle_fn)(GByteArray *message, int op, void *data);
+void proxy_mangle(struct proxy *p, proxy_mangle_fn fn, void *data);
 
 /* Takes back all of the above, but for proxy_rewrite(). */
 void proxy_heal(struct proxy *p);

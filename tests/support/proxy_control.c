@@ -137,6 +137,14 @@ void proxy_rewrite(struct proxy *p, const char *from, const char *to)
     commit(p);
 }
 
+void proxy_mangle(struct proxy *p, proxy_mangle_fn fn, void *data)
+{
+    struct orders *o = orders_lock(p);
+    o->mangle = fn;
+    o->mangle_data = data;
+    commit(p);
+}
+
 void proxy_heal(struct proxy *p)
 {
     *orders_lock(p) = (struct orders){0};

@@ -53,6 +53,8 @@ struct link *link_new(struct proxy *p, int client)
     setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     if (p->kind != KIND_PROXY)
         l->stream[UP].raw = l->stream[DOWN].raw = true;
+    if (p->orders.mangle)
+        l->whole = g_byte_array_new();
     if (p->kind == KIND_PROXY || p->kind == KIND_RAW) {
         l->fd[DOWN] = connect_target(p->target_port, &l->connecting);
         if (l->fd[DOWN] < 0) {
@@ -70,6 +72,8 @@ void link_free(struct link *l, bool reset)
     close_fd(l->fd[DOWN], reset);
     g_queue_clear_full(&l->stream[UP].chunks, g_free);
     g_queue_clear_full(&l->stream[DOWN].chunks, g_free);
+    if (l->whole)
+        g_byte_array_unref(l->whole);
     g_free(l);
 }
 

@@ -22,6 +22,8 @@ struct orders {
     bool lose_request, lose_reply;
     int lose_request_op, lose_reply_op;
     uint64_t refused, hung_up_on; /* bits of enum proxy_op */
+    proxy_mangle_fn mangle;
+    void *mangle_data;
 };
 
 struct proxy {
@@ -76,6 +78,8 @@ struct link {
     bool losing;
     int32_t losing_xid;
     uint8_t type[UNDERWAY]; /* of a request, by its xid */
+    GByteArray *whole;      /* what has come of a message to the client; NULL: none is mangled */
+    int whole_op;
     struct stream stream[2];
 };
 

@@ -90,12 +90,24 @@ static enum verdict judge_reply(struct link *l, int32_t xid)
     return FORWARD;
 }
 
+static int op_of(const struct link *l, bool greeting, int32_t xid)
+{
+    if (greeting)
+        return PROXY_OP_HANDSHAKE;
+    return xid > 0            ? l->type[xid % UNDERWAY]
+           : xid == XID_PING  ? PROXY_OP_PING
+           : xid == XID_EVENT ? PROXY_OP_EVENT
+                              : PROXY_OP_SET_WATCHES;
+}
+
 static enum verdict judge(struct link *l, int direction)
 {
     struct stream *s = &l->stream[direction];
     size_t enough = direction == UP ? REQUEST_HEAD : REPLY_HEAD;
     bool greeting = !s->greeted;
     s->greeted = true;
+    if (direction == DOWN)
+        l->whole_op = op_of(l, greeting, (int32_t)be32(s->head + LENGTH));
     if (greeting || s->have < enough) {
         unsigned bit = direction == UP ? PROXY_TO_SERVER : PROXY_TO_CLIENT;
         return l->proxy->orders.dropping & bit ? DISCARD : FORWARD;
@@ -114,6 +126,24 @@ static size_t head_size(const struct stream *s, int direction)
     return MIN(most, LENGTH + (size_t)be32(s->head));
 }
 
+static void pass_on(struct link *l, int direction, const uint8_t *bytes, size_t length)
+{
+    if (direction == DOWN && l->whole)
+        g_byte_array_append(l->whole, bytes, (guint)length);
+    else
+        stream_push(l, direction, bytes, length);
+}
+
+/* A message has come whole. */
+static void pass_whole(struct link *l)
+{
+    const struct orders *o = &l->proxy->orders;
+    if (o->mangle && !o->mangle(l->whole, l->whole_op, o->mangle_data))
+        l->stream[DOWN].eof = true;
+    stream_push(l, DOWN, l->whole->data, l->whole->len);
+    g_byte_array_set_size(l->whole, 0);
+}
+
 static bool feed_head(struct link *l, int direction)
 {
     struct stream *s = &l->stream[direction];
@@ -129,7 +159,7 @@ static bool feed_head(struct link *l, int direction)
     s->discarding = verdict == DISCARD;
     s->left = LENGTH + (uint64_t)length - s->have;
     if (verdict == FORWARD)
-        stream_push(l, direction, s->head, s->have);
+        pass_on(l, direction, s->head, s->have);
     else if (verdict == DISCARD)
         l->proxy->stats.dropped++;
     s->have = 0;
@@ -139,7 +169,7 @@ static bool feed_head(struct link *l, int direction)
 bool messages_feed(struct link *l, int direction, const uint8_t *bytes, size_t length)
 {
     struct stream *s = &l->stream[direction];
-    while (length > 0) {
+    while (length > 0 && !s->eof) {
         size_t take = length;
         if (s->raw) {
             stream_push(l, direction, bytes, take);
@@ -147,7 +177,7 @@ bool messages_feed(struct link *l, int direction, const uint8_t *bytes, size_t l
             take = (size_t)MIN(s->left, (uint64_t)length);
             s->left -= take;
             if (!s->discarding)
-                stream_push(l, direction, bytes, take);
+                pass_on(l, direction, bytes, take);
         } else {
             take = MIN(head_size(s, direction) - s->have, length);
             memcpy(s->head + s->have, bytes, take);
@@ -157,6 +187,8 @@ bool messages_feed(struct link *l, int direction, const uint8_t *bytes, size_t l
         }
         bytes += take;
         length -= take;
+        if (direction == DOWN && l->whole && l->whole->len > 0 && s->left == 0)
+            pass_whole(l);
     }
     return true;
 }
