@@ -2,12 +2,7 @@
  * what was read since. Names stay with the driver.
  *
  * A member is its node, by its czxid: one of the same name that was made anew has left, and joined.
- *
- * What is read should never be older than what was told: within a session the servers see to it,
- * and in the next one the sync before its first list. It is older where a server lags all the same,
- * or where the servers' data have gone back, which nobody may have noticed. So what is older is
- * held back, and read again. When it has been older for one session timeout, nothing newer will
- * come, and it is told. */
+ * What is older than what was told is held back (newest.h). */
 #ifndef RECIPES_GROUP_H
 #define RECIPES_GROUP_H
 
@@ -36,29 +31,5 @@ struct group_news group_see(struct group_node *told, struct group_node now, bool
 
 /* Whether now is an earlier state of the node that was told. */
 bool group_is_older(struct group_node told, struct group_node now);
-
-/* All 0 at the beginning. */
-struct group {
-    uint64_t changed; /* the pzxid of the newest list: when the children changed last */
-    bool older;       /* what was read is older than what was told, */
-    int64_t since;    /* since then; ns */
-    bool rewound;     /* what is older counts */
-};
-
-/* A list of that pzxid: whether it is as new as what was seen before, and then counts. */
-bool group_list(struct group *g, uint64_t pzxid);
-
-/* What was read, a list or a member, is older than what was told: whether it is held back. If not,
- * the group is rewound. patience: for how long; ns. */
-bool group_holds_back(struct group *g, int64_t now, int64_t patience);
-
-/* Another connection: its server need not be the one that had older data. */
-void group_connected(struct group *g);
-
-/* All that is there was read, and was told. */
-void group_told(struct group *g);
-
-/* The servers' data have gone back: what was seen so far is no measure any more. */
-void group_rewind(struct group *g);
 
 #endif

@@ -147,7 +147,7 @@ void view_settle(struct view *v)
     const bool again = v->again;
 
     v->news = v->again = false;
-    group_told(&v->group);
+    newest_told(&v->newest);
     g_hash_table_foreach_remove(v->entries, is_done_with, NULL);
     if (v->watch.machine.state != CHILDREN_READING)
         return; /* it is being listed anew, or will be */
@@ -195,7 +195,7 @@ static void count(struct view *v, const struct store_reply *reply)
 /* What is read from now on may be older than what was told, and is told. */
 static void rewind_view(struct view *v)
 {
-    group_rewind(&v->group);
+    newest_rewind(&v->newest);
     view_reread(v);
 }
 
@@ -204,11 +204,11 @@ static void on_listed(struct children_watch *cw, const struct store_reply *reply
     struct view *v = (struct view *)cw;
 
     (void)watched;
-    if (v->watches && !group_list(&v->group, reply->pzxid)) {
+    if (v->watches && !newest_list(&v->newest, reply->pzxid)) {
         if (view_holds_back(v))
             return;
         rewind_view(v);
-        group_list(&v->group, reply->pzxid);
+        newest_list(&v->newest, reply->pzxid);
     }
     if (v->counts) {
         count(v, reply);
@@ -244,7 +244,7 @@ static void on_children_fired(void *context, bool gone)
 
 static void on_connected(struct children_watch *cw)
 {
-    group_connected(&((struct view *)cw)->group);
+    newest_connected(&((struct view *)cw)->newest);
 }
 
 static void on_failed(struct children_watch *cw)

@@ -7,6 +7,7 @@
 #include "lib/queue/children_watch.h"
 #include "members.h"
 #include "recipes/group.h"
+#include "recipes/newest.h"
 
 struct view {
     struct children_watch watch; /* one of the session's; the first member */
@@ -18,7 +19,7 @@ struct view {
     void (*failed)(struct view *v, int code); /* the server refused a request; may be NULL */
     void (*free)(struct view *v);
 
-    struct group group;
+    struct newest newest;
     GHashTable *entries; /* name -> struct view_entry */
     unsigned asked;      /* reads under way */
     bool news;           /* a list was taken since the last time that it was seen */

@@ -7,7 +7,7 @@ bool view_holds_back(struct view *v)
 {
     const int64_t patience = session_patience_ms(v->watch.session) * CLOCK_MS;
 
-    if (!group_holds_back(&v->group, clock_now().boot, patience))
+    if (!newest_holds_back(&v->newest, clock_now().boot, patience))
         return false;
     if (v->watch.machine.state == CHILDREN_READING)
         children_watch_older(&v->watch);

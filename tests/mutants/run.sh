@@ -19,7 +19,7 @@ every=${3:-1} seed=${4:-0}
 export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTIONS=suppressions=$sources/tests/support/lsan.supp:print_suppressions=0
 
 files=(recipes/attempt.c recipes/attempt_common.c recipes/attempt_downgrade.c recipes/attempt_enter.c recipes/attempt_permits.c recipes/attempt_wait.c recipes/attempt_hold.c
-    recipes/back_off.c recipes/barrier.c recipes/candidacy.c recipes/children.c recipes/counter.c recipes/group.c recipes/head_hint.c recipes/leasing.c recipes/limit.c recipes/member.c recipes/member_common.c recipes/member_in.c recipes/member_join.c recipes/member_leave.c recipes/member_wait.c recipes/multi_lock.c recipes/numbering.c recipes/process_id.c recipes/proofs.c recipes/name.c
+    recipes/back_off.c recipes/barrier.c recipes/candidacy.c recipes/children.c recipes/counter.c recipes/group.c recipes/head_hint.c recipes/leasing.c recipes/limit.c recipes/member.c recipes/member_common.c recipes/member_in.c recipes/member_join.c recipes/member_leave.c recipes/member_wait.c recipes/multi_lock.c recipes/newest.c recipes/numbering.c recipes/process_id.c recipes/proofs.c recipes/name.c
     recipes/observe.c recipes/retain.c recipes/rule.c recipes/shards.c recipes/step_down.c recipes/transaction.c recipes/transaction_data.c
     lib/barrier/barrier.c lib/barrier/double.c lib/barrier/double_exchange.c lib/barrier/double_members.c lib/barrier/double_own.c lib/barrier/double_requests.c lib/barrier/spec.c
     lib/counter/counter.c lib/counter/counter_op.c

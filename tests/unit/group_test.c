@@ -1,5 +1,6 @@
 /* What is told of a group; and what a mark says of a process. */
 #include "recipes/group.h"
+#include "recipes/newest.h"
 #include "recipes/process_id.h"
 #include "suites.h"
 
@@ -42,17 +43,17 @@ static void differences(void)
 
 static void old_lists(void)
 {
-    struct group g = {.changed = 0};
+    struct newest n = {.changed = 0};
 
-    CHECK(group_list(&g, 5));
-    CHECK(group_list(&g, 5));
-    CHECK(group_list(&g, 7));
-    CHECK(!group_list(&g, 6));
-    CHECK(group_list(&g, 7));
-    group_rewind(&g);
-    CHECK(group_list(&g, 0));
-    CHECK(group_list(&g, 2));
-    CHECK(!group_list(&g, 1));
+    CHECK(newest_list(&n, 5));
+    CHECK(newest_list(&n, 5));
+    CHECK(newest_list(&n, 7));
+    CHECK(!newest_list(&n, 6));
+    CHECK(newest_list(&n, 7));
+    newest_rewind(&n);
+    CHECK(newest_list(&n, 0));
+    CHECK(newest_list(&n, 2));
+    CHECK(!newest_list(&n, 1));
 }
 
 /* Only the same node can be older than it was. */
@@ -68,23 +69,23 @@ static void older_members(void)
 /* What is older is held back until it has been older for long, on one connection. */
 static void held_back(void)
 {
-    struct group g = {.changed = 7};
+    struct newest n = {.changed = 7};
 
-    CHECK(group_holds_back(&g, 100, 50));
-    CHECK(group_holds_back(&g, 149, 50));
-    group_connected(&g);
-    CHECK(group_holds_back(&g, 150, 50));
-    CHECK(group_holds_back(&g, 199, 50));
-    group_told(&g); /* it was not older any more */
-    CHECK(group_holds_back(&g, 200, 50));
-    CHECK(!group_list(&g, 6));
-    CHECK(!group_holds_back(&g, 250, 50));
-    CHECK(group_list(&g, 6));
-    CHECK(!group_holds_back(&g, 251, 50)); /* nor is what is read behind that list */
-    group_told(&g);
-    CHECK(group_holds_back(&g, 252, 50));
-    group_rewind(&g); /* the session knows */
-    CHECK(!group_holds_back(&g, 253, 50));
+    CHECK(newest_holds_back(&n, 100, 50));
+    CHECK(newest_holds_back(&n, 149, 50));
+    newest_connected(&n);
+    CHECK(newest_holds_back(&n, 150, 50));
+    CHECK(newest_holds_back(&n, 199, 50));
+    newest_told(&n); /* it was not older any more */
+    CHECK(newest_holds_back(&n, 200, 50));
+    CHECK(!newest_list(&n, 6));
+    CHECK(!newest_holds_back(&n, 250, 50));
+    CHECK(newest_list(&n, 6));
+    CHECK(!newest_holds_back(&n, 251, 50)); /* nor is what is read behind that list */
+    newest_told(&n);
+    CHECK(newest_holds_back(&n, 252, 50));
+    newest_rewind(&n); /* the session knows */
+    CHECK(!newest_holds_back(&n, 253, 50));
 }
 
 static const struct process_id self = {"0f3f8a52-1111-2222-3333-444455556666", "host.example",

@@ -1,0 +1,36 @@
+#include "newest.h"
+
+bool newest_list(struct newest *n, uint64_t pzxid)
+{
+    if (pzxid < n->changed)
+        return false;
+    n->changed = pzxid;
+    return true;
+}
+
+bool newest_holds_back(struct newest *n, int64_t now, int64_t patience)
+{
+    if (!n->rewound && !n->older)
+        n->since = now;
+    n->older = true;
+    if (!n->rewound && now - n->since < patience)
+        return true;
+    newest_rewind(n);
+    return false;
+}
+
+void newest_connected(struct newest *n)
+{
+    n->older = false;
+}
+
+void newest_told(struct newest *n)
+{
+    n->older = n->rewound = false;
+}
+
+void newest_rewind(struct newest *n)
+{
+    n->changed = 0;
+    n->rewound = true;
+}

@@ -1,0 +1,36 @@
+/* What is read should never be older than what was read before: within a session the servers see
+ * to it, and in the next one the sync before its first list. It is older where a server lags all
+ * the same, or where the servers' data have gone back, which nobody may have noticed. So what is
+ * older is held back, and read again. When it has been older for one session timeout, nothing newer
+ * will come, and it counts. */
+#ifndef RECIPES_NEWEST_H
+#define RECIPES_NEWEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* All 0 at the beginning. */
+struct newest {
+    uint64_t changed; /* the pzxid of the newest list: when the children changed last */
+    bool older;       /* what was read is older than what was told, */
+    int64_t since;    /* since then; ns */
+    bool rewound;     /* what is older counts */
+};
+
+/* A list of that pzxid: whether it is as new as what was seen before, and then counts. */
+bool newest_list(struct newest *n, uint64_t pzxid);
+
+/* What was read, a list or something else, is older than what was told: whether it is held back. If
+ * not, all is rewound. patience: for how long; ns. */
+bool newest_holds_back(struct newest *n, int64_t now, int64_t patience);
+
+/* Another connection: its server need not be the one that had older data. */
+void newest_connected(struct newest *n);
+
+/* All that is there was read, and was told. */
+void newest_told(struct newest *n);
+
+/* The servers' data have gone back: what was seen so far is no measure any more. */
+void newest_rewind(struct newest *n);
+
+#endif
