@@ -15,11 +15,6 @@ enum observe_tell observe_see(struct observe *o, uint64_t token, bool news)
     return !same || news ? OBSERVE_LEADER : OBSERVE_NOTHING;
 }
 
-void observe_rewind(struct observe *o)
-{
-    o->top = 0;
-}
-
 bool observe_data(const char *data, size_t length, uint64_t *ret_token, size_t *ret_at)
 {
     uint64_t token = 0;
@@ -67,7 +62,7 @@ bool observing_may_learn(enum observing_data from, enum observing_data to)
 
 bool observing_invariant(const struct observing *o)
 {
-    if (o->told.leads && !o->told.told)
+    if ((o->told.leads || o->met) && !o->told.told)
         return false;
     return o->data != OBSERVING_ASKED || o->data_tag != 0;
 }
@@ -92,15 +87,54 @@ static struct observing_action *act(struct observing_actions *out, enum observin
     return a;
 }
 
+/* ---- older data ---- */
+
+void observing_rewind(struct observing *o)
+{
+    o->told.top = 0;
+    o->data_zxid = 0;
+    newest_rewind(&o->newest);
+}
+
+/* What was read is older: is it held back? */
+static bool holds_back(struct observing *o, const struct observing_event *ev,
+                       struct observing_actions *out)
+{
+    if (!newest_holds_back(&o->newest, ev->now, ev->patience)) {
+        observing_rewind(o);
+        return false;
+    }
+    move(o, OBSERVING_LISTING);
+    act(out, OBSERVING_ACT_OLDER);
+    return true;
+}
+
+/* Whether the first in line should not be there behind the leader told: it was made before that one
+ * was first, or is gone, or another node has its token. On one connection a number has put it
+ * there. */
+static bool is_older(const struct observing *o, const struct observing_event *ev)
+{
+    const bool same = o->token == o->told.top;
+
+    if (o->met || o->used_up || o->told_used_up)
+        return false;
+    return o->token < o->told.top || (same && (!o->told.leads || ev->other_node));
+}
+
+/* ---- telling ---- */
+
 /* Only what carries the leader's own token is its own. */
 static void tell(struct observing *o, const struct observing_event *ev,
                  struct observing_actions *out, uint64_t token)
 {
     const bool own = o->data_token == token;
     const bool news = own ? !ev->same : ev->told_any;
-
-    act(out, OBSERVING_ACT_FOUND);
     const enum observe_tell what = observe_see(&o->told, token, news);
+
+    if (o->told.leads) {
+        o->met = true;
+        o->told_used_up = o->used_up;
+    }
     if (what == OBSERVE_NOTHING)
         return;
     struct observing_action *a = act(out, OBSERVING_ACT_TELL);
@@ -108,11 +142,23 @@ static void tell(struct observing *o, const struct observing_event *ev,
     a->data = own && what == OBSERVE_LEADER;
 }
 
+static void find(struct observing *o, const struct observing_event *ev,
+                 struct observing_actions *out, uint64_t token)
+{
+    newest_told(&o->newest);
+    act(out, OBSERVING_ACT_FOUND);
+    tell(o, ev, out, token);
+}
+
 static void conclude(struct observing *o, const struct observing_event *ev,
                      struct observing_actions *out)
 {
-    if (o->node == OBSERVING_SEEN && o->data == OBSERVING_KNOWN)
-        tell(o, ev, out, o->token);
+    if (o->node != OBSERVING_SEEN || o->data != OBSERVING_KNOWN)
+        return;
+    if (is_older(o, ev) && holds_back(o, ev, out))
+        tell(o, ev, out, 0);
+    else
+        find(o, ev, out, o->token);
 }
 
 static void read_node(struct observing *o, struct observing_actions *out)
@@ -147,19 +193,27 @@ static void on_up(struct observing *o, const struct observing_event *ev,
     (void)ev;
     (void)out;
     learn(o, OBSERVING_UNKNOWN);
+    newest_connected(&o->newest);
+    o->met = false;
 }
 
 static void on_missing(struct observing *o, const struct observing_event *ev,
                        struct observing_actions *out)
 {
     act(out, OBSERVING_ACT_DROP_NODE);
-    tell(o, ev, out, 0);
+    find(o, ev, out, 0);
 }
 
 /* Nobody is only told where a watch shows who comes. */
 static void on_listed(struct observing *o, const struct observing_event *ev,
                       struct observing_actions *out)
 {
+    if (!newest_list(&o->newest, ev->zxid)) {
+        if (holds_back(o, ev, out))
+            return;
+        newest_list(&o->newest, ev->zxid);
+    }
+    o->used_up = ev->used_up;
     if (!ev->some && ev->watched) {
         on_missing(o, ev, out);
     } else if (!ev->some) {
@@ -189,6 +243,18 @@ static void on_node(struct observing *o, const struct observing_event *ev,
     }
 }
 
+/* Whether it counts. */
+static bool take_data(struct observing *o, const struct observing_event *ev,
+                      struct observing_actions *out)
+{
+    if (ev->zxid < o->data_zxid && holds_back(o, ev, out)) {
+        learn(o, OBSERVING_UNKNOWN);
+        return false;
+    }
+    o->data_zxid = ev->zxid;
+    return true;
+}
+
 static void on_data(struct observing *o, const struct observing_event *ev,
                     struct observing_actions *out)
 {
@@ -199,6 +265,8 @@ static void on_data(struct observing *o, const struct observing_event *ev,
         act(out, OBSERVING_ACT_REFUSED);
         return;
     }
+    if (ev->answer == OBSERVING_READ && !take_data(o, ev, out))
+        return;
     learn(o, OBSERVING_KNOWN);
     o->data_token = ev->token;
     act(out, OBSERVING_ACT_TAKE_DATA);

@@ -6,13 +6,19 @@
  *
  * When the first one is gone, or a query begins for another reason, it is LISTING again; when its
  * node changes, READING. The election's own data, where leaders proclaim, are watched across terms:
- * they are UNKNOWN when they change, and on another connection. */
+ * they are UNKNOWN when they change, and on another connection.
+ *
+ * What is older than what was read before is held back (newest.h): a list, or the election's data.
+ * So is, on another connection, a first in line that was made before the leader told, unless a
+ * number that is used up put it there: it counts as nobody until then. */
 #ifndef RECIPES_OBSERVE_H
 #define RECIPES_OBSERVE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "newest.h"
 
 enum observe_tell { OBSERVE_NOTHING, OBSERVE_LEADER, OBSERVE_NOBODY };
 
@@ -26,9 +32,6 @@ struct observe {
 /* Takes the first in line (0: nobody is) and whether its proclaimed data is other than told. One
  * that a resource fenced by the tokens told so far would refuse counts as nobody. */
 enum observe_tell observe_see(struct observe *o, uint64_t token, bool news);
-
-/* The servers' data has gone back: the tokens told so far are no measure any more. */
-void observe_rewind(struct observe *o);
 
 /* ---- what is read ---- */
 
@@ -56,9 +59,14 @@ struct observing_event {
     bool data_watched; /* the election's data are, or will be with the next answer */
     bool told_any;     /* something proclaimed was told with the last leader */
     bool same;         /* it equals what is known now, or comes with this event */
+    bool other_node;   /* the first in line has another name than the last leader told */
+    int64_t now;       /* ns */
+    int64_t patience;  /* for how long what is older is held back; ns */
     /* by kind: */
-    bool some;    /* there is a first in line */
-    bool watched; /* the list has left a watch */
+    bool some;     /* there is a first in line */
+    bool watched;  /* the list has left a watch */
+    bool used_up;  /* the number of the first in line is */
+    uint64_t zxid; /* LISTED: of the last change of the children; DATA: of the data */
     bool gone;
     enum observing_answer answer;
     uint32_t tag;
@@ -75,6 +83,7 @@ enum observing_action_kind {
     OBSERVING_ACT_REREAD,     /* what the query has asked for is stale */
     OBSERVING_ACT_FIRED,      /* query again, without a sync */
     OBSERVING_ACT_REFUSED,    /* back off */
+    OBSERVING_ACT_OLDER,      /* the same: what was read is older than what was read before */
     OBSERVING_ACT_FOUND,      /* the query is over */
     OBSERVING_ACT_TELL,       /* .tell is a leader or nobody; .data: with what it proclaimed */
     OBSERVING_ACT_DROP_NODE,  /* its watch goes */
@@ -103,10 +112,18 @@ struct observing {
     uint64_t token;      /* SEEN */
     uint64_t data_token; /* KNOWN: who proclaimed, 0: nobody */
     uint32_t data_tag;   /* answers to earlier reads of the data are stale */
+    struct newest newest;
+    uint64_t data_zxid; /* of the newest data */
+    bool used_up;       /* the number of the first in line is */
+    bool told_used_up;  /* that of the last leader told was */
+    bool met;           /* it was the first on this connection */
 };
 
 void observing_step(struct observing *o, const struct observing_event *ev,
                     struct observing_actions *out);
+
+/* The servers' data have gone back: what was read and told so far is no measure any more. */
+void observing_rewind(struct observing *o);
 
 /* Asserted after each step. */
 bool observing_invariant(const struct observing *o);

@@ -7,6 +7,7 @@ void observer_free(struct children_watch *cw)
     g_clear_pointer(&o->told_data, g_bytes_unref);
     g_clear_pointer(&o->proclaimed, g_bytes_unref);
     g_free(o->node);
+    g_free(o->told_node);
     g_free(o->id);
     g_free(o);
 }
@@ -62,11 +63,15 @@ void observer_tell(struct observer *o, uint64_t token, GBytes *proclaimed)
     g_clear_pointer(&o->told_data, g_bytes_unref);
     if (proclaimed)
         o->told_data = g_bytes_ref(proclaimed);
+    if (token) {
+        g_free(o->told_node);
+        o->told_node = g_strdup(o->node);
+    }
     push(o, token);
 }
 
 void observer_rewind_all(GQueue *observers)
 {
     for (GList *l = observers->head; l; l = l->next)
-        observe_rewind(&((struct observer *)l->data)->machine.told);
+        observing_rewind(&((struct observer *)l->data)->machine);
 }

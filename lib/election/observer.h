@@ -17,6 +17,7 @@ struct observer {
     struct observing machine;
     GBytes *told_data;  /* proclaimed by the leader told; NULL: none */
     char *node, *id;    /* of the first in line */
+    char *told_node;    /* of the last leader told */
     GBytes *proclaimed; /* NULL: nothing, or not known */
     struct subscription node_subscription, data_subscription;
 };
@@ -29,7 +30,7 @@ void observer_listen(struct observer *o);
 /* The leader that was found, with what it proclaimed (NULL: nothing); token 0: nobody. */
 void observer_tell(struct observer *o, uint64_t token, GBytes *proclaimed);
 
-/* The servers have forgotten what was told: lower tokens are no older ones. */
+/* The servers' data have gone back: what was read and told so far is no measure any more. */
 void observer_rewind_all(GQueue *observers);
 
 /* The last reference is gone. */

@@ -1,6 +1,9 @@
 /* An observer's query, where children_watch.h has its beginning: recipes/observe.h decides. */
+#include "lib/base/clock.h"
 #include "lib/queue/queue.h"
 #include "observer.h"
+#include "recipes/name.h"
+#include "recipes/rule.h"
 
 /* What an event comes with. */
 struct report {
@@ -46,8 +49,10 @@ static void on_data_read(struct request *r, const struct store_reply *reply)
     const char *data = reply->data ? reply->data : "";
     size_t length = (size_t)MAX(reply->length, 0), at;
     struct report report = {.reply = reply};
-    struct observing_event ev = {
-        .kind = OBSERVING_EV_DATA, .tag = r->tag, .answer = to_answer(reply->rc)};
+    struct observing_event ev = {.kind = OBSERVING_EV_DATA,
+                                 .tag = r->tag,
+                                 .answer = to_answer(reply->rc),
+                                 .zxid = reply->mzxid};
 
     watch_answered(o->watch.session, r, reply, &o->data_subscription);
     if (reply->rc == STORE_OK && observe_data(data, length, &ev.token, &at))
@@ -57,14 +62,25 @@ static void on_data_read(struct request *r, const struct store_reply *reply)
     children_watch_unref(&o->watch);
 }
 
+static bool is_used_up(const char *name)
+{
+    struct child child;
+
+    name_parse(name, strlen(name), &child);
+    return rule_exhausted(child.number);
+}
+
 static void on_listed(struct children_watch *cw, const struct store_reply *reply, bool watched)
 {
     struct observer *o = (struct observer *)cw;
     const struct report report = {.first = queue_first(reply->names, reply->count, o->kind)};
 
     step(o,
-         (struct observing_event){
-             .kind = OBSERVING_EV_LISTED, .some = report.first != NULL, .watched = watched},
+         (struct observing_event){.kind = OBSERVING_EV_LISTED,
+                                  .some = report.first != NULL,
+                                  .used_up = report.first && is_used_up(report.first),
+                                  .zxid = reply->pzxid,
+                                  .watched = watched},
          &report);
 }
 
@@ -156,6 +172,9 @@ static void perform(struct observer *o, const struct observing_action *a,
     case OBSERVING_ACT_REFUSED:
         children_watch_refused(cw, report->reply->rc);
         break;
+    case OBSERVING_ACT_OLDER:
+        children_watch_older(cw);
+        break;
     case OBSERVING_ACT_FOUND:
         children_watch_found(cw, 0);
         break;
@@ -184,6 +203,9 @@ static void step(struct observer *o, struct observing_event ev, const struct rep
     ev.query = children_watch_number(&o->watch);
     ev.data_watched = o->data_subscription.watch != NULL;
     ev.told_any = o->told_data != NULL;
+    ev.other_node = g_strcmp0(o->node, o->told_node) != 0;
+    ev.now = clock_now().boot;
+    ev.patience = session_patience_ms(o->watch.session) * CLOCK_MS;
     ev.same =
         same_bytes(ev.kind == OBSERVING_EV_DATA ? report->proclaimed : o->proclaimed, o->told_data);
     observing_step(&o->machine, &ev, &actions);

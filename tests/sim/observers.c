@@ -20,7 +20,8 @@ enum {
     TERM_MS = 60, /* at least */
     BRIEF_MS = 20,
     SLACK_MS = 40, /* to look again, when it is back */
-    LIMIT_MS = 3600 * 1000
+    LIMIT_MS = 3600 * 1000,
+    OTHERS_WRITE = 1000
 };
 
 struct interval {
@@ -187,9 +188,9 @@ static struct client *open_client(const char *kind, unsigned i)
     return client;
 }
 
-static void begin(uint64_t seed, bool cuts)
+static void begin(uint64_t seed, int servers, bool cuts)
 {
-    const struct world_config config = {.servers = SERVERS,
+    const struct world_config config = {.servers = servers,
                                         .tick_ms = 500,
                                         .latency_min_us = LATENCY_US / 2,
                                         .latency_max_us = LATENCY_US};
@@ -300,7 +301,7 @@ static void watch_changes(uint64_t seed, unsigned changes, bool cuts)
 {
     unsigned gaps = 0;
 
-    begin(seed, cuts);
+    begin(seed, SERVERS, cuts);
     play(changes);
     show.stage->tally.steps = 0;
     CHECK(stage_run(show.stage, stage_now(show.stage) + 20 * TIMEOUT_MS * MS, all_know, NULL));
@@ -322,9 +323,77 @@ static void with_cuts(void)
     watch_changes(2, 1000, true);
 }
 
+/* ---- the server's data go back ---- */
+
+static bool somebody_leads(const void *unused)
+{
+    (void)unused;
+    for (unsigned i = 0; i < CANDIDATES; i++)
+        if (candidate_leads(show.actors[i].candidate))
+            return true;
+    return false;
+}
+
+static void cut_observers(bool cut)
+{
+    for (unsigned i = 0; i < OBSERVERS; i++) {
+        if (cut)
+            world_cut(show.watches[i].client->host, -1, true, true);
+        else
+            world_heal(show.watches[i].client->host, -1);
+    }
+}
+
+/* Other applications write until the server has passed what the observers have seen. */
+static void others_write(void)
+{
+    const char *path = client_directory(LINE_SELECTOR);
+
+    world_admin_create(show.stage->world, path, "", false);
+    for (int i = 0; i < OTHERS_WRITE; i++)
+        REQUIRE(world_admin_set(show.stage->world, path, ""));
+}
+
+/* While the observers are cut off, so that their sessions expire as any do. The leader of the
+ * restored data has a lower token than the one they were told of; and the list is older than theirs
+ * was, or, when another candidate comes late, newer. */
+static void watch_restore(uint64_t seed, bool joins)
+{
+    const zkl_election_options options = ZKL_ELECTION_OPTIONS_INIT;
+    struct stage *stage;
+
+    begin(seed, 1, false);
+    stage = show.stage;
+    stage_run(stage, 1000 * MS, NULL, NULL);
+    world_keep(stage->world);
+    play(20);
+    REQUIRE(stage_run(stage, stage_now(stage) + 20 * TIMEOUT_MS * MS, all_know, NULL));
+    cut_observers(true);
+    world_restore(stage->world);
+    onlookers_restored(stage);
+    stage_run(stage, stage_now(stage) + 4 * TIMEOUT_MS * MS, NULL, NULL);
+    CHECK(stage_run(stage, stage_now(stage) + 20 * TIMEOUT_MS * MS, somebody_leads, NULL));
+    others_write();
+    if (joins)
+        candidate_start(candidate_new(open_client("D", 0), LINE_LATCH, &options, on_event, NULL));
+    stage_run(stage, stage_now(stage) + TIMEOUT_MS * MS, NULL, NULL);
+    cut_observers(false);
+    CHECK(stage_run(stage, stage_now(stage) + 20 * TIMEOUT_MS * MS, all_know, NULL));
+    end();
+}
+
+static void behind_a_restore(void)
+{
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        watch_restore(seed, false);
+        watch_restore(seed, true);
+    }
+}
+
 static const struct test_case cases[] = {
     {"without_cuts", without_cuts},
     {"with_cuts", with_cuts},
+    {"behind_a_restore", behind_a_restore},
     {NULL, NULL},
 };
 static const struct test_suite observers = {"observers", NULL, NULL, cases};

@@ -74,7 +74,7 @@ static bool is_news(const struct onlooker *o, const zkl_leader *leader)
  * it, counts as nobody. */
 static uint64_t seen(const struct onlooker *o, uint64_t token)
 {
-    return token < o->top ? 0 : token;
+    return token < o->top && !o->restored ? 0 : token;
 }
 
 bool onlooker_knows(const struct onlooker *o)
@@ -106,17 +106,25 @@ static bool is_used_up(const struct onlooker *o, uint64_t token)
     return n && !nodes_is_usable(n);
 }
 
+static void begin_anew(struct onlooker *o)
+{
+    o->restored = false;
+    o->top = 0;
+}
+
 static void take(struct onlooker *o, const zkl_leader *leader)
 {
     bool same = o->any && o->token == leader->token;
     bool news = is_news(o, leader);
 
     o->token = leader->token;
+    if (o->restored && leader->token && leader->token <= o->top)
+        begin_anew(o);
     if (same && !(leader->token && news))
         wrong(o, "that was told before");
     else if (!same && leader->token && leader->token <= o->top)
         wrong(o, "that is not above what was told before");
-    else if (!same && !is_used_up(o, leader->token) && !find(o, leader->token))
+    else if (!same && !is_used_up(o, leader->token) && !find(o, leader->token) && !o->restored)
         wrong(o, leader->token ? "it has not been first since what was told before"
                                : "somebody was first all the time");
     o->any = true;
@@ -204,6 +212,12 @@ bool onlookers_look_at(const struct stage *stage, const struct host *host, int l
             return true;
     }
     return false;
+}
+
+void onlookers_restored(const struct stage *stage)
+{
+    for (guint i = 0; i < stage->onlookers->len; i++)
+        ((struct onlooker *)stage->onlookers->pdata[i])->restored = true;
 }
 
 void onlookers_closed(struct client *p)

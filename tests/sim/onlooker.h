@@ -23,6 +23,7 @@ struct onlooker {
     uint64_t token; /* the last thing told */
     char *said;     /* and what that leader had proclaimed; NULL: nothing */
     uint64_t top;   /* the highest token told */
+    bool restored;  /* tokens have begun anew since */
     guint at;       /* of the oracle's heads: the newest that was told */
     GArray *told;   /* of guint: all of them */
 };
@@ -40,6 +41,7 @@ bool onlooker_knows(const struct onlooker *o);
 /* Whether that host has one that looks at the line. */
 bool onlookers_look_at(const struct stage *stage, const struct host *host, int line);
 
+void onlookers_restored(const struct stage *stage);
 void onlookers_closed(struct client *p);
 void onlookers_abandon(struct client *p);
 

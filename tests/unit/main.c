@@ -63,6 +63,7 @@ int main(int argc, char **argv)
         &election_status_suite,
         &observe_suite,
         &observer_suite,
+        &observer_older_suite,
         &step_down_suite,
         &candidacy_suite,
         &candidacy_rivals_suite,

@@ -61,17 +61,17 @@ static void tokens_only_rise(void)
 /* When the servers' data went back: lower tokens count, and who led is gone. */
 static void tokens_begin_anew(void)
 {
-    struct observe o = {0};
+    struct observing o = {.node = OBSERVING_LISTING};
 
-    CHECK_INT(observe_see(&o, 9, false), OBSERVE_LEADER);
-    observe_rewind(&o);
-    CHECK_INT(observe_see(&o, 0, false), OBSERVE_NOBODY);
-    CHECK_INT(observe_see(&o, 2, false), OBSERVE_LEADER);
-    CHECK_INT(observe_see(&o, 1, false), OBSERVE_NOBODY);
-    observe_rewind(&o);
-    CHECK_INT(observe_see(&o, 1, false), OBSERVE_LEADER);
-    observe_rewind(&o);
-    CHECK_INT(observe_see(&o, 1, false), OBSERVE_LEADER);
+    CHECK_INT(observe_see(&o.told, 9, false), OBSERVE_LEADER);
+    observing_rewind(&o);
+    CHECK_INT(observe_see(&o.told, 0, false), OBSERVE_NOBODY);
+    CHECK_INT(observe_see(&o.told, 2, false), OBSERVE_LEADER);
+    CHECK_INT(observe_see(&o.told, 1, false), OBSERVE_NOBODY);
+    observing_rewind(&o);
+    CHECK_INT(observe_see(&o.told, 1, false), OBSERVE_LEADER);
+    observing_rewind(&o);
+    CHECK_INT(observe_see(&o.told, 1, false), OBSERVE_LEADER);
 }
 
 /* Whatever is seen: what is told of leaders rises, and nobody is not told twice in a row. */
@@ -143,7 +143,7 @@ enum { STEPS_MAX = 12 };
 #define LISTED(...) EV(LISTED, .some = true, .data_watched = true, ##__VA_ARGS__)
 #define NODE(number, zxid, ...)                                                                    \
     EV(NODE, .query = 7, .tag = (number), .token = (zxid), ##__VA_ARGS__)
-#define DATA(number, zxid, ...) EV(DATA, .tag = (number), .token = (zxid), ##__VA_ARGS__)
+#define DATA(number, czxid, ...) EV(DATA, .tag = (number), .token = (czxid), ##__VA_ARGS__)
 
 struct exchange {
     const char *what;
@@ -162,7 +162,7 @@ static void put(GString *text, const struct observing_action *a)
         [OBSERVING_ACT_REREAD] = "reread",       [OBSERVING_ACT_FIRED] = "fired",
         [OBSERVING_ACT_REFUSED] = "refused",     [OBSERVING_ACT_FOUND] = "found",
         [OBSERVING_ACT_TELL] = "tell",           [OBSERVING_ACT_DROP_NODE] = "drop",
-        [OBSERVING_ACT_DROP_DATA] = "drop-data",
+        [OBSERVING_ACT_DROP_DATA] = "drop-data", [OBSERVING_ACT_OLDER] = "older",
     };
     static const char *const tells[] = {"", " leader", " nobody"};
 
@@ -293,6 +293,99 @@ static void whose_data(void)
     play(rows, G_N_ELEMENTS(rows));
 }
 
+#define TOLD_FIVE                                                                                  \
+    {LISTED(.zxid = 9), "first read data 1 = reading asked"}, {NODE(7, 5), "node = seen asked"},   \
+    {                                                                                              \
+        DATA(1, 0, .zxid = 4), "take found tell leader = seen known"                               \
+    }
+#define ANEW                                                                                       \
+    {                                                                                              \
+        EV(UP), " = seen unknown"                                                                  \
+    }
+
+static void what_is_older(void)
+{
+    static const struct exchange rows[] = {
+        {"a list: all of it is read again, until it counts",
+         {TOLD_FIVE,
+          ANEW,
+          {LISTED(.zxid = 8, .now = 100, .patience = 50), "older = listing unknown"},
+          {LISTED(.zxid = 8, .now = 149, .patience = 50), "older = listing unknown"},
+          {LISTED(.zxid = 8, .now = 150, .patience = 50), "first read data 2 = reading asked"},
+          {NODE(7, 3), "node = seen asked"},
+          {DATA(2, 0, .zxid = 2), "take found tell leader = seen known"},
+          {LISTED(.zxid = 7, .now = 150, .patience = 50), "older = listing known"}}},
+        {"a list of nobody",
+         {TOLD_FIVE,
+          ANEW,
+          {EV(LISTED, .watched = true, .zxid = 8, .patience = 50), "older = listing unknown"},
+          {EV(LISTED, .watched = true, .zxid = 9, .patience = 50),
+           "drop found tell nobody = listing unknown"}}},
+        {"who was made before the leader told: nobody, until it counts",
+         {TOLD_FIVE,
+          ANEW,
+          {LISTED(.zxid = 9), "first read data 2 = reading asked"},
+          {DATA(2, 0, .zxid = 4), "take = reading known"},
+          {NODE(7, 4, .now = 100, .patience = 50), "node older tell nobody = listing known"},
+          {LISTED(.zxid = 9), "first read = reading known"},
+          {NODE(7, 4, .now = 149, .patience = 50), "node older = listing known"},
+          {LISTED(.zxid = 9), "first read = reading known"},
+          {NODE(7, 4, .now = 150, .patience = 50), "node found tell leader = seen known"}}},
+        {"it is gone meanwhile: the time of the next one begins anew",
+         {TOLD_FIVE,
+          ANEW,
+          {LISTED(.zxid = 9), "first read data 2 = reading asked"},
+          {DATA(2, 0, .zxid = 4), "take = reading known"},
+          {NODE(7, 4, .now = 100, .patience = 50), "node older tell nobody = listing known"},
+          {EV(LISTED, .watched = true, .zxid = 10), "drop found = listing known"},
+          {LISTED(.zxid = 11), "first read = reading known"},
+          {NODE(7, 3, .now = 150, .patience = 50), "node older = listing known"}}},
+        {"another node of its token",
+         {TOLD_FIVE,
+          ANEW,
+          {LISTED(.zxid = 9), "first read data 2 = reading asked"},
+          {DATA(2, 0, .zxid = 4), "take = reading known"},
+          {NODE(7, 5, .other_node = true, .patience = 50),
+           "node older tell nobody = listing known"}}},
+        {"it was gone, and is there again",
+         {TOLD_FIVE,
+          {EV(MISSING), "drop found tell nobody = seen known"},
+          ANEW,
+          {LISTED(.zxid = 9), "first read data 2 = reading asked"},
+          {DATA(2, 0, .zxid = 4), "take = reading known"},
+          {NODE(7, 5, .patience = 50), "node older = listing known"}}},
+        {"on the connection where it was seen only a number can put it there",
+         {TOLD_FIVE,
+          {LISTED(.zxid = 9), "first read = reading known"},
+          {NODE(7, 4, .patience = 50), "node found tell nobody = seen known"}}},
+        {"so it can where it is used up",
+         {TOLD_FIVE,
+          ANEW,
+          {LISTED(.zxid = 9, .used_up = true), "first read data 2 = reading asked"},
+          {DATA(2, 0, .zxid = 4), "take = reading known"},
+          {NODE(7, 4, .patience = 50), "node found tell nobody = seen known"}}},
+        {"the election's data",
+         {TOLD_FIVE,
+          ANEW,
+          {LISTED(.zxid = 9), "first read data 2 = reading asked"},
+          {NODE(7, 5), "node = seen asked"},
+          {DATA(2, 5, .zxid = 3, .now = 100, .patience = 50), "older = listing unknown"},
+          {LISTED(.zxid = 9), "first read data 3 = reading asked"},
+          {NODE(7, 5), "node = seen asked"},
+          {DATA(3, 5, .zxid = 3, .now = 150, .patience = 50),
+           "take found tell leader+data = seen known"}}},
+        {"no data are no older ones",
+         {TOLD_FIVE,
+          ANEW,
+          {LISTED(.zxid = 9), "first read data 2 = reading asked"},
+          {DATA(2, 0, .answer = OBSERVING_NO_NODE), "take = reading known"},
+          {EV(DATA_FIRED), "data 3 = reading asked"},
+          {DATA(3, 0, .zxid = 3, .patience = 50), "older = listing unknown"}}},
+    };
+
+    play(rows, G_N_ELEMENTS(rows));
+}
+
 /* The diagram. */
 static void moves(void)
 {
@@ -323,9 +416,13 @@ static void invariant(void)
         struct observing o;
         bool holds;
     } rows[] = {
-        {{.node = OBSERVING_LISTING}, true}, {{.told = {.told = true, .leads = true}}, true},
-        {{.told = {.leads = true}}, false},  {{.data = OBSERVING_ASKED, .data_tag = 1}, true},
+        {{.node = OBSERVING_LISTING}, true},
+        {{.told = {.told = true, .leads = true}}, true},
+        {{.told = {.leads = true}}, false},
+        {{.data = OBSERVING_ASKED, .data_tag = 1}, true},
         {{.data = OBSERVING_ASKED}, false},
+        {{.told = {.told = true}, .met = true}, true},
+        {{.met = true}, false},
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -344,6 +441,7 @@ static const struct test_case cases[] = {
     {"proclaimed_data", proclaimed_data},
     {"what_is_read", what_is_read},
     {"whose_data", whose_data},
+    {"what_is_older", what_is_older},
     {"moves", moves},
     {"invariant", invariant},
     {NULL, NULL},
