@@ -351,10 +351,10 @@ class Members(Group):
 
 
 class Local(Group):
-    """What asks no server."""
+    """What asks no server, by one program."""
 
-    def __init__(self):
-        super().__init__("local", [ours("local-zkl")])
+    def __init__(self, name, program):
+        super().__init__(name, [ours(program)])
 
     def play(self, subject):
         worker = self.workers[subject][0]

@@ -305,6 +305,21 @@ def local_rows(samples):
         yield Row("%s ÷ 1 ns" % what, ns(key), **below(limit, " ns"))
 
 
+def counting_rows(samples):
+    title = "statistics of a retained lock+unlock by the same thread"
+    yield Row(
+        "%s: counted − not counted ÷ 1 ns" % title,
+        [s["with_ns"] - s["without_ns"] for s in samples],
+        "%.1f ns − %.1f ns" % (figures.of(samples, "with_ns"), figures.of(samples, "without_ns")),
+        **below(20, " ns")
+    )
+    yield Row(
+        "%s: the calls alone ÷ 1 ns" % title,
+        [s["alone_ns"] for s in samples],
+        **below(20, " ns")
+    )
+
+
 def tool_rows(results):
     bare, zkl = results["once-bare"], results["zkl"]
     mib = [(z["resident"] - b["resident"]) / 2**20 for z, b in zip(zkl, bare)]

@@ -36,7 +36,7 @@ def arguments():
         metavar="PATTERN",
         default="",
         help="of the groups uncontended, N processes, four paths by N, readers by N, semaphore by N, "
-        "workers, 1000 locks, retained, retained by two, crowd of N, group of N, local, tool: those that match; the results go to _build/bench",
+        "workers, 1000 locks, retained, retained by two, crowd of N, group of N, local, counting, tool: those that match; the results go to _build/bench",
     )
     p.add_argument("--processes", type=numbers, default=[2, 8, 32], metavar="N,…")
     p.add_argument(
@@ -66,7 +66,8 @@ def plan(args):
         + [groups.Pair("retained by two", args.seconds)]
         + [groups.Crowd(n) for n in args.crowds]
         + [groups.Members(n) for n in args.members]
-        + [groups.Local(), tool.Tool()]
+        + [groups.Local("local", "local-zkl"), groups.Local("counting", "counting-zkl")]
+        + [tool.Tool()]
     )
     return [g for g in out if re.search(args.only, g.name)]
 
@@ -111,6 +112,8 @@ def all_rows(results):
         out += rows.crowd_growth(crowds)
     if "local" in results:
         out += rows.local_rows(results["local"]["local-zkl"])
+    if "counting" in results:
+        out += rows.counting_rows(results["counting"]["counting-zkl"])
     if "tool" in results:
         out += rows.tool_rows(results["tool"])
     return out

@@ -1,0 +1,118 @@
+/* What counting costs (zkl_session_stats) where a lock costs least: one thread locks and unlocks
+ * what its handle retains. It is linked with the library's objects, so that the calls which count
+ * go through this file. Turns of a few locks each count and do not, one after the other, so that a
+ * disturbance meets both; the medians are compared. What it costs to call and be refused here is in
+ * both, so the calls are measured by themselves as well. */
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "common.h"
+#include "user.h"
+
+enum { BATCH = 64, TURNS = 20000, RETAIN_MS = 60000 };
+
+void __real_grant_began(zkl_grant *g, int64_t wait_ns, int64_t now);
+void __real_grant_ended(zkl_grant *g, int64_t now);
+void __wrap_grant_began(zkl_grant *g, int64_t wait_ns, int64_t now);
+void __wrap_grant_ended(zkl_grant *g, int64_t now);
+
+static bool counting = true;
+static zkl_session *session;
+static zkl_mutex *mutex;
+
+void __wrap_grant_began(zkl_grant *g, int64_t wait_ns, int64_t now)
+{
+    if (counting)
+        __real_grant_began(g, wait_ns, now);
+}
+
+void __wrap_grant_ended(zkl_grant *g, int64_t now)
+{
+    if (counting)
+        __real_grant_ended(g, now);
+}
+
+static double turn(bool counts)
+{
+    const int64_t begun = now_ns();
+
+    counting = counts;
+    for (int i = 0; i < BATCH; i++) {
+        user_require(zkl_mutex_lock(mutex, ZKL_FOREVER, NULL));
+        user_require(zkl_mutex_unlock(mutex));
+    }
+    counting = true;
+    return (double)(now_ns() - begun) / BATCH;
+}
+
+/* The grant is counted already; what is counted here has ended before it goes on. */
+static double calls(zkl_grant *g)
+{
+    const int64_t begun = now_ns();
+
+    for (int64_t i = 0; i < BATCH; i++) {
+        __real_grant_ended(g, begun + i);
+        __real_grant_began(g, 0, begun + i);
+    }
+    return (double)(now_ns() - begun) / BATCH;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static void answer_median(const char *key, double *all)
+{
+    qsort(all, TURNS, sizeof *all, compare);
+    answer_number(key, all[TURNS / 2]);
+}
+
+static uint64_t counted(void)
+{
+    zkl_stats stats = ZKL_STATS_INIT;
+
+    user_require(zkl_session_stats(session, &stats));
+    return stats.acquisitions;
+}
+
+static void play(void)
+{
+    static double with[TURNS], without[TURNS], alone[TURNS];
+    const struct usage begin = usage_now();
+    const uint64_t before = counted();
+    zkl_grant *g;
+
+    for (int i = 0; i < TURNS; i++) {
+        with[i] = turn(true);
+        without[i] = turn(false);
+    }
+    if (counted() - before != (uint64_t)TURNS * BATCH)
+        fail("counted %llu of %d locks", (unsigned long long)(counted() - before), TURNS * BATCH);
+    user_require(zkl_mutex_lock(mutex, ZKL_FOREVER, &g));
+    for (int i = 0; i < TURNS; i++)
+        alone[i] = calls(g);
+    user_require(zkl_mutex_unlock(mutex));
+    answer_begin((long long)2 * TURNS * BATCH, begin);
+    answer_median("with_ns", with);
+    answer_median("without_ns", without);
+    answer_median("alone_ns", alone);
+    answer_end();
+}
+
+int main(int argc, char **argv)
+{
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+
+    (void)argc;
+    options_set(argv);
+    session = user_session(option("address", ""));
+    o.retain_ms = RETAIN_MS;
+    user_require(zkl_mutex_new(&mutex, session, option("lock", "/bench/counting"), &o));
+    say("READY");
+    while (told())
+        play();
+    return 0;
+}
