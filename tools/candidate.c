@@ -13,7 +13,13 @@ struct candidate {
     struct attempt *attempt;
     zkl_election *election;
     zkl_op *op; /* --once */
+    char *node; /* the name of ours in that session; NULL: was not seen yet */
+    int64_t node_session;
 };
+
+/* How many candidates are looked at, once for each session, to find our own. */
+#define CANDIDATES_READ 100
+#define READ_MS 500
 
 /* zkl elect looks at the report. From any thread. */
 static void tell(const struct candidate *c)
@@ -94,6 +100,38 @@ static void candidate_look(void *self)
         tell(c);
 }
 
+static void find_node(struct candidate *c, int64_t session)
+{
+    zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
+    zkl_queue *queue = NULL;
+
+    g_clear_pointer(&c->node, g_free);
+    c->node_session = session;
+    options.max_nodes = CANDIDATES_READ;
+    zkl_queue_read(&queue, c->run.session, c->options->run.path, &options, READ_MS);
+    for (size_t i = 0; i < zkl_queue_count(queue) && !c->node; i++) {
+        const zkl_contender *one = zkl_queue_get(queue, i);
+        if (one->token != 0 && one->session_id == session)
+            c->node = g_strdup(one->node);
+    }
+    zkl_queue_free(queue);
+}
+
+/* A started election has no operation that knows its node. */
+static int candidate_node(void *self, char *buf, size_t size)
+{
+    struct candidate *c = self;
+    const int64_t session = zkl_session_id(c->run.session);
+
+    if (!c->node || c->node_session != session)
+        find_node(c, session);
+    if (!c->node)
+        return ZKL_ENOENT;
+    return (size_t)g_snprintf(buf, size, "%s/%s", c->options->run.path, c->node) < size
+               ? 0
+               : ZKL_ERANGE;
+}
+
 static void candidate_give_up(void *self)
 {
     const struct candidate *c = self;
@@ -115,11 +153,13 @@ static void candidate_close(void *self)
 
     zkl_op_free(c->op);
     zkl_election_free(c->election);
+    g_free(c->node);
 }
 
 static const struct acquire_ops candidate_ops = {.open = candidate_open,
                                                  .seek = candidate_seek,
                                                  .look = candidate_look,
+                                                 .node = candidate_node,
                                                  .give_up = candidate_give_up,
                                                  .over = candidate_over,
                                                  .close = candidate_close};

@@ -69,13 +69,13 @@ void attempt_end_as(struct attempt *a, struct right *right, const zkl_error *err
     events_wake(a->events);
 }
 
-/* And who it is, if that can be seen. */
+/* And by whom, if that can be seen. */
 static int held(const struct run *t, const char *path, const char *what, const char *by)
 {
-    char *holder = waiting_holder(t->session, path);
+    char *holders = waiting_holders(t, path);
 
-    say("%s: %s%s%s", path, what, holder ? by : "", holder ? holder : "");
-    g_free(holder);
+    say("%s: %s%s%s", path, what, holders ? by : "", holders ? holders : "");
+    g_free(holders);
     return t->options->conflict_status;
 }
 
@@ -121,7 +121,8 @@ static int await(struct run *t)
         if (t->ops->look)
             t->ops->look(t->self);
         if (t->ops->look || due >= 0)
-            events_arm(t->events, t->ops->look ? LOOK_EVERY_MS : due);
+            events_arm(t->events,
+                       t->ops->look && (due < 0 || due > LOOK_EVERY_MS) ? LOOK_EVERY_MS : due);
         events_wait(t->events);
         signo = events_asked_to_end(t->events);
         if (signo == 0 && !atomic_load(&t->attempt.done))

@@ -14,6 +14,8 @@
     10000 /* each waiter lists the queue so often at most, and leaves no watch                     \
            */
 #define READ_MS 500
+#define ROOM 3  /* columns that stay free: the cursor's, and those of ^C */
+#define NAMED 3 /* holders, where there are several */
 #define NODE_MAX 2048
 
 #define OVER_IT "\r"
@@ -46,18 +48,47 @@ static zkl_queue *read_queue(zkl_session *session, const char *path, size_t most
     return queue;
 }
 
-char *waiting_holder(zkl_session *session, const char *path)
+static void append_holder(GString *text, const zkl_contender *c)
 {
-    zkl_queue *queue = read_queue(session, path, 2);
-    const int64_t own = zkl_session_id(session);
-    char *text = NULL;
+    char *holder = identity_sentence(c);
 
-    for (size_t i = 0; i < 2 && i < zkl_queue_count(queue) && !text; i++) {
+    g_string_append_printf(text, "%s%s", text->len > 0 ? ", " : "", holder);
+    g_free(holder);
+}
+
+/* Those of queue besides ourselves, at most so many. */
+static char *name_holders(const zkl_queue *queue, int64_t own, size_t most)
+{
+    GString *text = g_string_new(NULL);
+    size_t holders = 0, named = 0;
+
+    for (size_t i = 0; i < zkl_queue_count(queue) && holders < most; i++) {
         const zkl_contender *c = zkl_queue_get(queue, i);
-        if (c->holds && c->session_id != own && c->token != 0 && c->owner[0])
-            text = identity_sentence(c);
+        if (!c->holds || (c->token != 0 && c->session_id == own))
+            continue;
+        holders++;
+        if (named < NAMED && c->token != 0 && c->owner[0]) {
+            append_holder(text, c);
+            named++;
+        }
     }
+    if (named > 0 && holders > named)
+        g_string_append_printf(text, " and %zu more", holders - named);
+    return g_string_free(text, named == 0);
+}
+
+/* What Curator's leases say: there is a node for each permit, and those that came too late wait. */
+char *waiting_holders(const struct run *run, const char *path)
+{
+    const struct lock_options *o = run->options;
+    const bool leases = o->slots > 0 && o->layout == ZKL_SEMAPHORE_CURATOR;
+    char *where = g_strconcat(path, leases ? "/leases" : "", NULL);
+    zkl_queue *queue = read_queue(run->session, where, NAMED + 1);
+    char *text =
+        name_holders(queue, zkl_session_id(run->session), leases ? (size_t)o->slots : SIZE_MAX);
+
     zkl_queue_free(queue);
+    g_free(where);
     return text;
 }
 
@@ -87,7 +118,6 @@ struct sight {
     size_t place;               /* among those who wait, from 1; 0: unknown */
 };
 
-/* Of permits it is not known here how many there are, so all are said to hold. */
 static struct sight see(const struct waiting *w)
 {
     struct sight s = {.first = zkl_queue_get(w->queue, 0)};
@@ -108,15 +138,17 @@ static struct sight see(const struct waiting *w)
     return s;
 }
 
-static char *describe(const struct sight *s)
+static char *describe(const struct waiting *w, const struct sight *s)
 {
+    const char *behind = w->run->candidate ? "the leader is" : "behind";
+
     GString *text = g_string_new("waiting");
 
     if (s->place > 0)
         g_string_append_printf(text, ", %zu%s", s->place, ordinal_suffix((int)s->place));
     if (s->first) {
         char *holder = identity_sentence(s->first);
-        g_string_append_printf(text, ", behind %s", holder);
+        g_string_append_printf(text, ", %s %s", behind, holder);
         g_free(holder);
     }
     if (s->first && s->more > 0)
@@ -148,7 +180,8 @@ static void show(struct waiting *w, const char *text)
     struct winsize size = {0};
 
     ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
-    char *line = fit(w->run->options->path, text, MAX(size.ws_col > 0 ? size.ws_col - 1 : 79, 2));
+    char *line =
+        fit(w->run->options->path, text, MAX((size.ws_col > 0 ? size.ws_col : 80) - ROOM, 2));
     if (g_strcmp0(line, w->shown) != 0) {
         GString *out = g_string_new(OVER_IT);
         g_string_append_printf(out, "%s" END_OF_LINE, line);
@@ -224,7 +257,7 @@ void waiting_look(struct waiting *w)
     if (!w->queue)
         return;
     const struct sight s = see(w);
-    char *text = describe(&s);
+    char *text = describe(w, &s);
     if (terminal)
         show(w, text);
     tell(w, &s, text);

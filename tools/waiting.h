@@ -25,8 +25,8 @@ void waiting_look(struct waiting *w);
 /* The terminal's line is as if nothing had been shown. */
 void waiting_end(struct waiting *w);
 
-/* Who holds path besides ourselves, as in identity_sentence(); NULL: unknown, or
+/* Who holds path besides ourselves, as in identity_sentence(), the first few; NULL: unknown, or
  * nameless. g_free() it. */
-char *waiting_holder(zkl_session *session, const char *path);
+char *waiting_holders(const struct run *run, const char *path);
 
 #endif

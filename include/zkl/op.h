@@ -43,8 +43,8 @@ ZKL_API int zkl_op_ahead(zkl_op *op);
  *
  * Returns 0; or
  *   ZKL_ENOENT: no node is known: it was not created yet, a caller of the same handle goes first,
- *     or the acquisition has completed; and for a mutex that retains, numbered permits of a
- *     semaphore and leases in Curator's layout;
+ *     numbered permits are being numbered, or the acquisition has completed; and for a mutex that
+ *     retains and leases in Curator's layout;
  *   ZKL_ERANGE: size is too small;
  *   ZKL_EINVAL: op or buf is NULL;
  *   ZKL_ECHILD.

@@ -170,6 +170,11 @@ static void enter(struct numbered *n)
     numbered_unref(n);
 }
 
+const struct contender *numbered_waiting(const struct numbered *n)
+{
+    return n->contender;
+}
+
 void numbered_abort(struct numbered *n, int code, const char *text)
 {
     const char *path = session_path(n->session, n->spec.directory);

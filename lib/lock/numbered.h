@@ -12,6 +12,9 @@ struct numbered;
 struct numbered *numbered_enter(zkl_session *s, const struct contender_spec *spec,
                                 contender_decided decided, void *context);
 
+/* NULL: it has been admitted, or is to begin again. */
+const struct contender *numbered_waiting(const struct numbered *n);
+
 /* As contender_abort(). */
 void numbered_abort(struct numbered *n, int code, const char *text);
 

@@ -373,12 +373,27 @@ int zkl_op_ahead(zkl_op *op)
     return ahead;
 }
 
+static const struct contender *waiting_contender(const zkl_op *op)
+{
+    if (op->decided)
+        return NULL;
+    switch (op->by) {
+    case BY_CONTENDER:
+        return op->contender;
+    case BY_NUMBERED:
+        return numbered_waiting(op->numbered);
+    case BY_MULTI:
+        return multi_attempt_waiting(op->multi);
+    case BY_TURN:
+    case BY_LEASED:
+        break;
+    }
+    return NULL;
+}
+
 static char *node_of(const zkl_op *op)
 {
-    const struct contender *c = op->decided              ? NULL
-                                : op->by == BY_MULTI     ? multi_attempt_waiting(op->multi)
-                                : op->by == BY_CONTENDER ? op->contender
-                                                         : NULL;
+    const struct contender *c = waiting_contender(op);
 
     return c ? contender_own_node(c) : NULL;
 }

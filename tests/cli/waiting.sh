@@ -15,13 +15,14 @@ refused "-w as well" 1 "^zkl: $L: not acquired within 4 s; held by $who\$" lock 
 refused "of several paths, too" 1 "^zkl: $L: held by somebody else: $who\$" lock -n /cli/free --and $L true
 
 # A waiter on a terminal of so many columns. Its screen is what it has written.
-waits_on() { # COLUMNS TERM OPTION...
+on_terminal() { # COLUMNS TERM ARGUMENT...
     screen=$scratch/screen.$1.$2
     env --default-signal=INT,QUIT TERM="$2" script -qefc \
-        "stty cols $1; '$ZKL' lock ${*:3} $L sh -c 'echo \$((6 * 7))'" /dev/null <"$scratch/.silent" >"$screen" 2>&1 &
+        "stty cols $1; '$ZKL' ${*:3} sh -c 'echo \$((6 * 7))'" /dev/null <"$scratch/.silent" >"$screen" 2>&1 &
     waiter=$!
     remember "$waiter"
 }
+waits_on() { on_terminal "$1" "$2" lock "${@:3}" $L; } # COLUMNS TERM OPTION...
 # shellcheck disable=SC2317
 seen() { [[ $(tr -d '\r' <"$screen" | sed 's/\x1b\[K/\n/g') =~ $1 ]]; }
 exec 8<>"$scratch/.silent"
@@ -53,7 +54,7 @@ status_of "$verbose"
 # A narrow terminal: the path goes, and what does not fit.
 waits_on 44 xterm
 wait_until "narrow: the line" seen $'(^|\n)zkl: waiting, 2nd, behind release 7'
-expect "narrow: no line is longer" "" "$(tr -d '\r' <"$screen" | sed 's/\x1b\[K/\n/g' | grep -E '.{44}')"
+expect "narrow: no line is longer" "" "$(tr -d '\r' <"$screen" | sed 's/\x1b\[K/\n/g' | grep -E '.{42}')"
 wait_until "narrow: cut" seen '…'
 kill "$waiter"
 waits_on 100 dumb -w 1.5
@@ -67,6 +68,45 @@ let_go
 status_of "$third"
 expect "it has run" 0 "$?"
 expect_match "and what it writes begins a line" $'\r\e\\[K42\r\n$' "$(<"$third_screen")"$'\n'
+
+# So it is with slots, and with candidates; of several holders a few are named.
+S=/cli/waiting-slots C=/cli/waiting-leases E=/cli/waiting-elect
+stays() { # ARGUMENT...
+    "$ZKL" "$@" sleep 1000 &
+    remember $!
+}
+for _ in 1 2 3 4; do stays lock --slots 4 --name "release 7" $S; done
+for _ in 1 2 3; do stays lock --slots 2 --layout curator --name "release 7" $C; done
+stays elect $E first
+wait_until "all slots are taken" has_contenders $S 4
+wait_until "all leases are taken, and a third waits" has_contenders $C/leases 3
+wait_until "there is a leader" has_contenders $E 1
+stays elect $E second
+wait_until "a candidate waits" has_contenders $E 2
+refused "-n names holders of slots" 1 "^zkl: $S: held by somebody else: $who, $who, $who and 1 more\$" lock -n --slots 4 $S true
+refused "-n names holders of leases" 1 "^zkl: $C: held by somebody else: $who, $who\$" lock -n --slots 2 --layout curator $C true
+refused "-n names the leader" 1 "^zkl: $E: held by somebody else: first \\(for [0-9]+ s\\)\$" elect --once -n $E third true
+
+shows() { # PATH LINE STATUS VERB OPERAND...
+    local path=$1 wanted=$2 status=$3 verb=$4 background verbose
+    shift 4
+    rm -f "$scratch/lines" "$scratch/verbose"
+    on_terminal 100 xterm "$verb" "$@"
+    background=$waiter
+    wait_until "$verb $path: the line" seen "zkl: $path: $wanted"
+    kill "$background"
+    status_of "$background"
+    "$ZKL" -v "$verb" --status-fd 7 "$@" true 7>"$scratch/lines" 2>"$scratch/verbose" &
+    verbose=$!
+    remember "$verbose"
+    if wait_until "$verb -v" line verbose "^zkl: $path: $wanted\$"; then pass "$verb $path: -v"; fi
+    if wait_until "$verb --status-fd" line lines "^$status\$"; then pass "$verb $path: --status-fd"; fi
+    kill "$verbose"
+    status_of "$verbose"
+}
+shows $S "waiting, 1st, behind $who and 3 more" "behind 1 [1-9][0-9]* [1-9][0-9]* $here" lock --slots 4 $S
+shows $E "waiting, 2nd, the leader is first \\(for [0-9]+ s\\)" "behind 2 [1-9][0-9]* 0 -" elect $E third
+shows $E "waiting, 2nd, the leader is first \\(for [0-9]+ s\\)" "behind 2 [1-9][0-9]* 0 -" elect --once $E third
 
 # The servers of --connect are the command's, too.
 run env -u ZKL_CONNECT "$ZKL" --connect "$ZKL_CONNECT/cli" lock /chroot sh -c 'echo "$ZKL_CONNECT"'

@@ -53,6 +53,16 @@ static void write_numbers(const char *data, int version)
     permit_story_told(&st, 1, 0);
 }
 
+/* The node with which it waits. */
+static void check_node(bool known)
+{
+    char node[256];
+
+    CHECK_INT(zkl_op_node(st.op, node, sizeof node), known ? 0 : ZKL_ENOENT);
+    if (known)
+        CHECK_STR(node, st.node + strlen("/root"));
+}
+
 static bool is_read(const char *name)
 {
     char *path = permit_story_node(&st, name);
@@ -465,8 +475,11 @@ static void admitted_at_once(void)
 static void canceled_before_its_admission(void)
 {
     begin(1);
+    check_node(false);
     permit_story_created(&st);
+    check_node(true);
     zkl_op_cancel(st.op);
+    check_node(false);
     permit_story_told(&st, 1, ZKL_ECANCELED);
     CHECK(fake_is_asked(STORE_DELETE, st.node));
     permit_story_end(&st);
@@ -477,6 +490,7 @@ static void canceled_before_its_admission(void)
 static void session_replaced_while_waiting(void)
 {
     enter(1, "s3 *");
+    check_node(false);
     permit_story_read(&st, "*", "me", 0);
     permit_story_read(&st, "s3", "other", 0);
     permit_story_read(&st, "s3", "other", 0);
