@@ -9,7 +9,7 @@ page=$top_srcdir/man/zkl-hazards.7
 
 # As the program lists it: "N. name: title (guards)".
 listed_in_page() {
-    sed -nE -e 's/^\.SS "([0-9]+\. [a-z_]+: .*)"$/\1/p' -e '/^Guarded by$/{n;s/^\.IR "(.*)" \.$/(\1)/p;}' "$page" |
+    sed -nE -e 's/^\.Ss ([0-9]+\. [a-z_]+: .*)$/\1/p' -e '/^Guarded by$/{n;s/^\.Em (.*) \.$/(\1)/p;}' "$page" |
         paste -d ' ' - -
 }
 run "$HAZARDS" -l
