@@ -1,5 +1,5 @@
 # ZKL_CXX: is there a C++17 compiler that goes with CC? The library is C and does not need one; zkl.hpp's
-# tests and example do. Sets WARN_CXXFLAGS and the conditional HAVE_CXX.
+# tests and example do. Sets WARN_CXXFLAGS and the conditionals HAVE_CXX and, for ./dev, CXX_AT_ONCE.
 AC_DEFUN([ZKL_CXX], [
 AC_LANG_PUSH([C++])
 zkl_save_CXXFLAGS=$CXXFLAGS zkl_save_LDFLAGS=$LDFLAGS
@@ -19,4 +19,5 @@ CXXFLAGS=$zkl_save_CXXFLAGS LDFLAGS=$zkl_save_LDFLAGS
 AC_LANG_POP([C++])
 AC_SUBST([WARN_CXXFLAGS])
 AM_CONDITIONAL([HAVE_CXX], [test "$zkl_cv_cxx" = yes])
+AM_CONDITIONAL([CXX_AT_ONCE], [test "$zkl_cxx_at_once" = yes])
 ])

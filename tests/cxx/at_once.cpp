@@ -1,0 +1,7 @@
+/* All of the program as one translation unit. */
+#include "callbacks.cpp"
+#include "elections.cpp"
+#include "locks.cpp"
+#include "losses.cpp"
+#include "main.cpp"
+#include "plain.cpp"
