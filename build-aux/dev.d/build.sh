@@ -41,11 +41,22 @@ bootstrap() {
     step "autoreconf" autoreconf -fi
 }
 
+# The files of dependencies, empty as configure would make them, with some processes for each.
+make_depfiles() { # FOLDER
+    local file
+    sed -n 's,.*@am__quote@\(.*\)$(DEPDIR)\(.*\)@am__quote@ # am--include-marker$,\1.deps\2,p' Makefile.in |
+        (cd "$1" && while IFS= read -r file; do
+            [ -d "${file%/*}" ] || mkdir -p "${file%/*}"
+            [ -e "$file" ] || echo '# dummy' >"$file"
+        done)
+}
+
 # Of a script the simplest shell makes least work; tests/cli/clone.sh lets configure choose.
 configure_in() { # FOLDER ARG…
     local folder=$1
     shift
     mkdir -p "$folder"
+    make_depfiles "$folder"
     (cd "$folder" && CONFIG_SHELL=/bin/sh "$root/configure" -q "$@")
 }
 
