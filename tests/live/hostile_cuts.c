@@ -1,5 +1,6 @@
 /* Each reply of a session that waits, holds and releases ends at each of its bytes, and the
  * connection with it. The lock is granted all the same, with a node, and nothing stays behind. */
+#include "fourletter.h"
 #include "hostile.h"
 
 #include <stdio.h>
@@ -54,7 +55,9 @@ static void live_through(struct cutter *c)
     proxy_mangle(fault.proxy, cut, c);
     zkl_session *s = fault_session(proxy_connect(fault.proxy), FAULT_LONG_MS);
     acquisition_start(&mine, fault_mutex(s), ZKL_FOREVER);
-    EVENTUALLY(fault_children() == 2);
+    const char *ahead = zkl_grant_node(rival.grant);
+    EVENTUALLY(fault_children() == 2 &&
+               fourletter_has_watch(fault.port, zkl_session_id(s), ahead) == 1);
     CHECK_INT(atomic_load(&mine.done), 0);
     acquisition_end(&rival);
     REQUIRE(acquisition_granted(&mine));

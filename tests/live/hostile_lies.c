@@ -81,7 +81,7 @@ static const struct lie lies[] = {
     {PROXY_OP_GET_CHILDREN2, SAY, BODY, ENDS, false, EACH(INT32_MAX)},
     {PROXY_OP_GET_CHILDREN2, SAY, ITEM, WORKS, true, EACH(-1, INT32_MIN, 0, 1, 1000, INT32_MAX)},
     {PROXY_OP_GET_CHILDREN2, SHORTEN, 0, WORKS, true, EACH(40, 24, 28)},
-    {PROXY_OP_GET_CHILDREN2, SHORTEN, 0, ENDS, false, EACH(4, 8, 12, 16, 20, 23)},
+    {PROXY_OP_GET_CHILDREN2, SHORTEN, 0, ENDS, false, EACH(4, 8, 12, 16, 20, 23, 100)},
 
     {PROXY_OP_GET_DATA, SAY, LENGTH, WORKS, false, EACH(-1, INT32_MIN, INT32_MAX, 0, 1 << 20)},
     {PROXY_OP_GET_DATA, SAY, LENGTH, ENDS, false, EACH(1, 15, 16)},
@@ -156,9 +156,9 @@ static bool tell(GByteArray *message, int op, void *data)
         put(message, LENGTH, (int32_t)message->len - 4);
     }
     if (lie->how == AGAIN) {
-        char *copy = g_memdup2(message->data, message->len);
-        g_byte_array_append(message, (const uint8_t *)copy, message->len);
-        g_free(copy);
+        const guint length = message->len;
+        g_byte_array_set_size(message, 2 * length);
+        memcpy(message->data + length, message->data, length);
     }
     return true;
 }
@@ -193,7 +193,7 @@ static void live_through(const struct lie *lie, int32_t value)
     if (run.plain)
         CHECK_INT(run.creates, 1); /* its node is found, not made again */
     if (lie->fate == SEES)
-        CHECK_STR(run.said, run.line);
+        CHECK(g_str_has_suffix(run.said, run.line)); /* behind what a sanitizer says */
     show(&liar, &run);
     hostile_run_clear(&run);
 }

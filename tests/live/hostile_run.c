@@ -1,3 +1,4 @@
+#include "fourletter.h"
 #include "hostile.h"
 #include "process.h"
 
@@ -52,6 +53,15 @@ void hostile_run_clear(struct hostile_run *run)
     g_free(run->line);
 }
 
+/* Watches, too: otherwise the rival may be gone before it looks. */
+static bool waits(zkl_session *rival)
+{
+    struct fourletter_watches w;
+
+    return fault_children() == 2 && fourletter_wchs(fault.port, &w) &&
+           w.watches > fourletter_watches_of(fault.port, zkl_session_id(rival));
+}
+
 void hostile_run(struct hostile_run *run)
 {
     struct acquisition rival;
@@ -61,7 +71,8 @@ void hostile_run(struct hostile_run *run)
     const int fd = g_file_open_tmp("zkl-hostile-XXXXXX", &log, NULL);
     REQUIRE(fd >= 0);
     close(fd);
-    zkl_mutex *direct = fault_mutex(fault_direct(FAULT_LONG_MS));
+    zkl_session *s = fault_direct(FAULT_LONG_MS);
+    zkl_mutex *direct = fault_mutex(s);
     acquisition_queue(&rival, direct, 1);
     run->line = g_strdup_printf(HOSTILE_LINE, (size_t)1, zkl_grant_token(rival.grant));
     proxy_mangle(fault.proxy, run->mangle, run->data);
@@ -70,7 +81,7 @@ void hostile_run(struct hostile_run *run)
         proxy_refuse(fault.proxy, PROXY_OP_CREATE2);
     }
     const pid_t pid = start(run, log);
-    EVENTUALLY(fault_children() == 2 || process_gone(pid));
+    EVENTUALLY(waits(s) || process_gone(pid));
     acquisition_end(&rival);
     end(run, pid);
     run->creates = proxy_requests(fault.proxy, PROXY_OP_CREATE);
