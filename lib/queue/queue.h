@@ -26,6 +26,7 @@ struct zkl_queue {
     struct queue_wish wish;
     void (*begin)(zkl_queue *q); /* what it asks the server first */
     GArray *list;                /* of zkl_contender, in order from the list on */
+    uint64_t made, changed;      /* the directory, and its children last: the list's zxids */
     GHashTable *known; /* of zkl_contender by name: those of wish.previous that were read */
     int32_t limit;     /* of a semaphore of ours; 0: there is none */
     bool limit_read;

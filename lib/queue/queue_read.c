@@ -214,6 +214,17 @@ static bool lacks_limit(const zkl_queue *q, char *const *names, int count)
     return false;
 }
 
+/* In a directory that was made anew, and in older data, names come again. */
+static void take_zxids(zkl_queue *q, const struct store_reply *reply)
+{
+    const zkl_queue *previous = q->wish.previous;
+
+    q->made = reply->czxid;
+    q->changed = reply->pzxid;
+    if (q->known && (q->made != previous->made || q->changed < previous->changed))
+        g_clear_pointer(&q->known, g_hash_table_unref);
+}
+
 static void on_listed(struct request *r, const struct store_reply *reply)
 {
     zkl_queue *q = r->context;
@@ -230,6 +241,7 @@ static void on_listed(struct request *r, const struct store_reply *reply)
         queue_answered(q, reply->rc);
         return;
     }
+    take_zxids(q, reply);
     if (q->wish.head && (first = queue_first(reply->names, reply->count, q->wish.only)))
         enter(q, first);
     for (int i = 0; i < reply->count && !q->wish.head; i++)

@@ -407,6 +407,39 @@ static void not_again(void)
     zkl_queue_free(r.q);
 }
 
+/* In a directory that was made anew, or older than it was, the same name is another's. */
+static void another_of_that_name(void)
+{
+    static const struct {
+        uint64_t made, changed;
+        bool again;
+    } rows[] = {{3, 7, false}, {3, 8, false}, {3, 6, true}, {8, 8, true}};
+    static char first[] = "ex0000000001", second[] = "ex0000000002";
+    static char *names[] = {first, second};
+    struct store_reply list = {.rc = STORE_OK, .names = names, .count = 2, .czxid = 3, .pzxid = 7};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct reading r;
+        begin(&r, ZKL_FOREVER);
+        CHECK(fake_answer(STORE_LIST, "/b", list));
+        ANSWER(STORE_GET, "/b/ex0000000001", .rc = STORE_OK, .czxid = 4);
+        ANSWER(STORE_GET, "/b/ex0000000002", .rc = STORE_OK, .czxid = 5);
+        pthread_join(r.thread, NULL);
+        zkl_queue *before = r.q;
+        read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .previous = before});
+        ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 2, .czxid = rows[i].made,
+               .pzxid = rows[i].changed);
+        ANSWER(STORE_GET, "/b/ex0000000001", .rc = STORE_OK, .czxid = 9);
+        CHECK_INT(fake_is_asked(STORE_GET, "/b/ex0000000002"), rows[i].again);
+        fake_answer(STORE_GET, "/b/ex0000000002", (struct store_reply){.rc = STORE_OK, .czxid = 6});
+        end(&r);
+        REQUIRE(r.code == 0 && zkl_queue_count(r.q) == 2);
+        CHECK_INT(zkl_queue_get(r.q, 1)->token, rows[i].again ? 6 : 5);
+        zkl_queue_free(before);
+        zkl_queue_free(r.q);
+    }
+}
+
 /* Of whom only the name was known is no known one. */
 static void not_known_by_name_alone(void)
 {
@@ -477,6 +510,7 @@ static const struct test_case cases[] = {
     {"bad_arguments", bad_arguments},
     {"no_more_than", no_more_than},
     {"not_again", not_again},
+    {"another_of_that_name", another_of_that_name},
     {"not_known_by_name_alone", not_known_by_name_alone},
     {"who_holds", who_holds},
     {NULL, NULL},
