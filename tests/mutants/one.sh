@@ -37,7 +37,7 @@ run() { # PROGRAM
     (cd "$folder/build" && . "$folder/$1.run") >/dev/null 2>&1 </dev/null
 }
 
-export object=$own/mutant.o source=$own/mutant.c program=$own/program
+export object=$own/mutant.o recorded=$own/recorded.o source=$own/mutant.c program=$own/program
 {
     echo "#line 1 \"$file\""
     "$folder/mutate" "$folder/source/$file" "$site"
@@ -46,6 +46,8 @@ export object=$own/mutant.o source=$own/mutant.c program=$own/program
 (cd "$folder/build" && . "$folder/compile/${file//\//-}") 2>"$own/errors" || verdict uncompilable
 objcopy --strip-debug "$object" "$own/bare.o"
 ! cmp -s "$own/bare.o" "$folder/bare/${file//\//-}.o" || verdict same
+names=$folder/build/tests/seen/core.a.names
+[ ! -e "$names" ] || objcopy --redefine-syms="$names" "$object" "$recorded"
 while read -r name part; do
     [[ $file == "$part"* ]] || continue
     link "$name"
