@@ -99,6 +99,19 @@ static void tells_who_left(void)
     observed_end();
 }
 
+/* The watch on the children fires as well, and that one tells of more. */
+static void is_not_listed_for_one_that_is_gone(void)
+{
+    observed_begin_with_two();
+    hand_pass(observed.s, 1000);
+    fake_watch(GROUP "/a", true);
+    CHECK(!fake_is_asked(STORE_LIST, GROUP));
+    fake_fire(GROUP, STORE_FIRED_CHILDREN);
+    observed_listed(10, "b");
+    observed_told("-a=1 1");
+    observed_end();
+}
+
 /* It was in the list, and is gone. */
 static void is_gone_when_it_is_read(void)
 {
@@ -185,13 +198,16 @@ static void may_not_be_read(void)
     ANSWER(STORE_GET, GROUP "/a", .rc = STORE_NOAUTH);
     observed_told("");
     CHECK(strstr(observed.log, "watching the members: ") != NULL);
+    observed_changes("b"); /* is seen then, too */
+    CHECK(!fake_is_asked(STORE_LIST, GROUP));
     hand_pass(observed.s, 999);
     CHECK(!fake_is_asked(STORE_SYNC, GROUP));
     hand_pass(observed.s, 1);
     ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);
     observed_listed(9, "a b");
     observed_node("a", 5, 7, "2");
-    observed_told("~a=2 2");
+    observed_node("b", 6, 8, "2");
+    observed_told("~a=2 ~b=2 2");
     observed_end();
 }
 
@@ -309,6 +325,7 @@ static const struct test_case cases[] = {
     {"tells_in_order", tells_in_order},
     {"reads_what_has_changed", reads_what_has_changed},
     {"tells_who_left", tells_who_left},
+    {"is_not_listed_for_one_that_is_gone", is_not_listed_for_one_that_is_gone},
     {"is_gone_when_it_is_read", is_gone_when_it_is_read},
     {"changes_while_they_are_read", changes_while_they_are_read},
     {"children_change_while_they_are_read", children_change_while_they_are_read},

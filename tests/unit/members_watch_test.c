@@ -14,6 +14,7 @@ static struct story {
     zkl_session *s;
     zkl_watch *watch;
     uint64_t pzxid, czxid, mzxid;
+    int64_t owner; /* its session */
     const char *data;
     int lists, reads;
     GString *told;
@@ -45,6 +46,7 @@ static void serve(void)
                     (struct store_reply){.rc = STORE_OK,
                                          .czxid = story.czxid,
                                          .mzxid = story.mzxid,
+                                         .ephemeral_owner = story.owner,
                                          .data = story.data,
                                          .length = (int)strlen(story.data)}))
         story.reads++;
@@ -225,12 +227,27 @@ static void refused_sessions_read_all_again(void)
 /* Where the servers' data have gone back, zxids come again. */
 static void other_data_of_the_same_zxid_are_told(void)
 {
-    begin();
-    story.data = "other";
-    expire();
-    pass(500);
-    TOLD("~5:other =5:other ");
-    end();
+    static const struct {
+        const char *data;
+        int64_t owner;
+        const char *told;
+    } rows[] = {
+        {"new", 0, ""},
+        {"odd", 0, "~5:odd =5:odd "},
+        {"newer", 0, "~5:newer =5:newer "},
+        {"ne", 0, "~5:ne =5:ne "},
+        {"new", 8, "~5:new =5:new "},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        begin();
+        story.data = rows[i].data;
+        story.owner = rows[i].owner;
+        expire();
+        pass(500);
+        TOLD(rows[i].told);
+        end();
+    }
 }
 
 static const struct test_case cases[] = {
