@@ -36,7 +36,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->machine.strict = spec->strict;
     c->machine.watch_children = spec->watch_children;
     c->machine.heeds = spec->heeds;
-    if (spec->leases > 0)
+    if (spec->kind == CHILD_LEASE && !spec->limit)
         attempt_count_leases(&c->machine, spec->leases);
     else if (!spec->limit)
         c->machine.long_queue = spec->hints ? contender_long_queue : 0;

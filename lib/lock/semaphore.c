@@ -29,6 +29,7 @@ void semaphore_unref(zkl_semaphore *m)
     session_unref(m->session);
     g_ref_string_release(m->path);
     g_ref_string_release(m->payload);
+    g_clear_pointer(&m->counter, g_ref_string_release);
     g_free(m);
 }
 
@@ -66,8 +67,14 @@ static const char *check_options(const zkl_semaphore_options *o)
         return "limit must not be negative";
     if ((unsigned)o->layout > ZKL_SEMAPHORE_CURATOR)
         return "layout is none of zkl_semaphore_layout";
-    if (o->layout == ZKL_SEMAPHORE_CURATOR && o->limit == 0)
-        return "Curator's layout keeps no limit: one must be given";
+    if (o->limit_path && o->layout != ZKL_SEMAPHORE_CURATOR)
+        return "limit_path is given, and zkl's own layout keeps the limit itself";
+    if (o->limit_path && path_check(o->limit_path))
+        return "limit_path is no valid path";
+    if (o->limit_path && o->limit > 0)
+        return "both limit and limit_path are given";
+    if (o->layout == ZKL_SEMAPHORE_CURATOR && o->limit == 0 && !o->limit_path)
+        return "Curator's layout keeps no limit: limit or limit_path must be given";
     if (o->layout == ZKL_SEMAPHORE_CURATOR && o->numbered)
         return "Curator's layout has no numbers";
     return NULL;
@@ -84,7 +91,9 @@ static zkl_semaphore *semaphore_new(zkl_session *s, const char *path,
     m->payload = handle_new_payload(o->name, 0);
     m->parents = o->parents;
     m->numbered = o->numbered;
-    m->leases = o->layout == ZKL_SEMAPHORE_CURATOR ? o->limit : 0;
+    m->curator = o->layout == ZKL_SEMAPHORE_CURATOR;
+    m->leases = m->curator ? o->limit : 0;
+    m->counter = o->limit_path ? path_full(s->chroot, o->limit_path) : NULL;
     m->limit = g_rc_box_new0(struct permit_limit);
     m->limit->initial = o->limit;
     return m;
@@ -124,9 +133,10 @@ static zkl_op *start(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_acqu
                                   .style = STYLE_GUARDED,
                                   .rank = m->numbered ? -permits : permits,
                                   .numbered = m->numbered,
-                                  .limit = m->leases > 0 ? NULL : m->limit,
+                                  .limit = m->curator ? NULL : m->limit,
                                   .leases = m->leases,
-                                  .strict = m->leases == 0};
+                                  .counter = m->counter,
+                                  .strict = !m->curator};
 
     session_lock(m->session);
     zkl_op *op = op_start(m->session, &spec, timeout_ms, fn, data, &m->waiters);
@@ -136,7 +146,7 @@ static zkl_op *start(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_acqu
 
 static int check_permits(const zkl_semaphore *m, int permits)
 {
-    const int most = m->leases > 0 ? MULTI_LOCK_PATHS : m->numbered ? NUMBERED_MAX : INT_MAX;
+    const int most = m->curator ? MULTI_LOCK_PATHS : m->numbered ? NUMBERED_MAX : INT_MAX;
 
     if (permits > 0 && permits <= most)
         return 0;

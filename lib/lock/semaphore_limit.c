@@ -161,7 +161,7 @@ static int check(const zkl_semaphore *m)
 {
     const int code = semaphore_check_blocking(m);
 
-    if (!code && m->leases > 0)
+    if (!code && m->curator)
         return error_set(ZKL_EINVAL, semaphore_path(m), "%s: Curator's layout keeps no limit",
                          semaphore_path(m));
     return code;

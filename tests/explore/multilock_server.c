@@ -48,14 +48,16 @@ void multilock_serve(struct multilock_state *st, uint8_t client)
         multilock_remove_oldest(st, client, place);
         return;
     }
-    if (w.what == WIRE_CHECK) {
-        w.what = WIRE_CHECKED;
+    if (w.what == WIRE_CHECK || w.what == WIRE_LIMIT) {
+        c->watches = c->watches || w.what == WIRE_LIMIT;
+        w.what = w.what == WIRE_CHECK ? WIRE_CHECKED : WIRE_LIMITED;
+        w.count = st->limit;
         multilock_answer(st, client, w);
         return;
     }
     w.what = WIRE_CREATED;
     multilock_require(st, st->queue[place].count < MULTILOCK_NODES, MULTILOCK_WIRE);
     st->queue[place].owner[st->queue[place].count++] = client;
-    w.ahead = !multilock_is_few(st, place);
+    w.count = st->queue[place].count;
     multilock_answer(st, client, w);
 }
