@@ -6,6 +6,7 @@ import org.apache.curator.framework.CuratorFramework;
 final class Contend extends Thread {
     private static final long LIMIT_NS = TimeUnit.SECONDS.toNanos(60);
     private static final int AFTER_ERROR_MS = 20;
+    private static final int LONGER = 50; // with permits, so that several are had at once
 
     private final CuratorFramework client;
     private final String path;
@@ -71,9 +72,10 @@ final class Contend extends Thread {
         long number = counter.read(token);
 
         counter.record(begin, "begin", token, number);
-        boolean reads = kind.endsWith("-read") || kind.startsWith(PermitHold.KIND);
+        boolean permits = kind.startsWith(PermitHold.KIND);
+        boolean reads = kind.endsWith("-read") || permits;
         if (reads || ThreadLocalRandom.current().nextInt(4) == 0) {
-            pause(1 + ThreadLocalRandom.current().nextInt(4));
+            pause((permits ? LONGER : 1) * (1 + ThreadLocalRandom.current().nextInt(4)));
         }
         if (reads) {
             number = counter.read(token);

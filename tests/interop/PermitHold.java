@@ -1,38 +1,65 @@
 import java.util.Collection;
+import java.util.Collections;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.recipes.locks.Lease;
+import org.apache.curator.framework.recipes.shared.SharedCount;
 
-/** A permit of Curator's semaphore; its kind ends in the limit that it goes by. */
+/**
+ * Permits of Curator's semaphore. Its kind ends in the limit that it goes by, and in xN if it takes
+ * so many at once; 0 is the limit of the SharedCount at PATH-limit, which is made with 1.
+ */
 final class PermitHold extends Hold {
     static final String KIND = "curator-permit";
 
     private final InterProcessSemaphoreV2 semaphore;
+    private final SharedCount count;
     private final String leases;
-    private Lease lease;
+    private final int permits;
+    private Collection<Lease> held;
 
-    PermitHold(CuratorFramework client, String path, String kind) {
-        int limit = Integer.parseInt(kind.substring(KIND.length()));
+    PermitHold(CuratorFramework client, String path, String kind) throws Exception {
+        String[] numbers = kind.substring(KIND.length()).split("x");
+        int limit = Integer.parseInt(numbers[0]);
 
-        semaphore = new InterProcessSemaphoreV2(client, path, limit);
+        permits = numbers.length > 1 ? Integer.parseInt(numbers[1]) : 1;
+        count = limit == 0 ? new SharedCount(client, path + "-limit", 1) : null;
+        if (count == null) {
+            semaphore = new InterProcessSemaphoreV2(client, path, limit);
+        } else {
+            count.start();
+            semaphore = new InterProcessSemaphoreV2(client, path, count);
+        }
         leases = path + "/leases/";
+    }
+
+    private Collection<Lease> take(boolean wait) throws Exception {
+        if (permits > 1) {
+            return wait ? semaphore.acquire(permits)
+                        : semaphore.acquire(permits, 0, TimeUnit.MILLISECONDS);
+        }
+        Lease lease = wait ? semaphore.acquire() : semaphore.acquire(0, TimeUnit.MILLISECONDS);
+        return lease == null ? null : Collections.singleton(lease);
     }
 
     @Override
     boolean acquire(boolean wait) throws Exception {
-        lease = wait ? semaphore.acquire() : semaphore.acquire(0, TimeUnit.MILLISECONDS);
-        return lease != null;
+        held = take(wait);
+        return held != null;
     }
 
     @Override
     String node() {
-        return leases + lease.getNodeName();
+        return leases + held.iterator().next().getNodeName();
     }
 
     @Override
     void release() throws Exception {
-        lease.close();
+        semaphore.returnAll(held);
+        if (count != null) {
+            count.close();
+        }
     }
 
     @Override

@@ -21,8 +21,13 @@ def numbered(use):
 
 
 def permits(use):
-    """Of a kind like zkl-permit3 the limit that it goes by, else 0."""
-    return int(use.kind.partition("-permit")[2] or 0)
+    """Of a kind like zkl-permit3 or zkl-permit3x2 the limit that it goes by, else 0."""
+    return int(use.kind.partition("-permit")[2].partition("x")[0] or 0)
+
+
+def weight(use):
+    """How many permits it has: of zkl-permit3x2 two."""
+    return int(use.kind.partition("-permit")[2].partition("x")[2] or 1)
 
 
 def shared(use):
@@ -66,8 +71,10 @@ def overlaps(uses):
 
 
 def at_once(reads):
-    """How many there were at most."""
-    edges = sorted([(use.begin, 1) for use in reads] + [(use.end, -1) for use in reads])
+    """How many there were at most; of permits, how many were taken."""
+    edges = sorted(
+        [(use.begin, weight(use)) for use in reads] + [(use.end, -weight(use)) for use in reads]
+    )
     most = now = 0
     for _, step in edges:
         now += step
@@ -129,7 +136,7 @@ def judge(lines, counter, least, grants):
     if back:
         faults.append("%d tokens do not rise" % back)
     if limit and at_once(uses) > limit:
-        faults.append("%d had one of %d permits at once" % (at_once(uses), limit))
+        faults.append("%d of %d permits were taken at once" % (at_once(uses), limit))
     if changed:
         faults.append("%d readers saw a change" % changed)
     for pid in sorted(set(had) | set(grants)):

@@ -74,6 +74,11 @@ judged "two of two permits" "0:0 increments, 0 lost, 0 overlaps, 3 reads, 2 at o
 150-300 curator-permit2 12 6 0-0
 200-300 zkl-permit2 13 7 0-0
 H
+judged "two permits at once, and one" "0:0 increments, 0 lost, 0 overlaps, 3 reads, 3 at once, longest wait 0 ms" 0 1 11=1 12=1 13=1 <<'H'
+100-200 zkl-permit3x2 11 5 0-0
+150-300 curator-permit3 12 6 0-0
+200-300 curator-permit3x2 13 7 0-0
+H
 judged "nothing happened, as was wanted" "0:0 increments, 0 lost, 0 overlaps" 0 0 </dev/null
 
 judged "an overlap without loss" $'1:2 increments, 0 lost, 1 overlaps\n1 began before another\'s end' 2 1 11=1 12=1 <<'H'
@@ -102,10 +107,14 @@ judged "a token that does not rise" $'1:2 increments, 0 lost, 0 overlaps\n1 toke
 100-200 zkl 11 7 0-1
 210-300 curator 12 7 1-2
 H
-judged "three of two permits" $'1:0 increments, 0 lost, 0 overlaps, 3 reads, 3 at once, longest wait 0 ms\n3 had one of 2 permits at once' 0 1 11=1 12=1 13=1 <<'H'
+judged "three of two permits" $'1:0 increments, 0 lost, 0 overlaps, 3 reads, 3 at once, longest wait 0 ms\n3 of 2 permits were taken at once' 0 1 11=1 12=1 13=1 <<'H'
 100-200 zkl-permit2 11 5 0-0
 150-300 curator-permit4 12 6 0-0
 199-300 curator-permit4 13 7 0-0
+H
+judged "two permits at once of the last" $'1:0 increments, 0 lost, 0 overlaps, 2 reads, 4 at once, longest wait 0 ms\n4 of 3 permits were taken at once' 0 1 11=1 12=1 <<'H'
+100-200 zkl-permit3x2 11 5 0-0
+150-300 curator-permit4x2 12 6 0-0
 H
 judged "a number that two have" $'1:0 increments, 0 lost, 0 overlaps, 2 with numbers, 2 at once, 1 twice\n1 had a number that another still had' 0 1 11=1 12=1 <<'H'
 100-200 zkl-numbered 11 5 3-3

@@ -129,28 +129,74 @@ mixed() { # SECONDS
     for what in "" -and -1 -2; do expect_empty "nothing is left at $cells$what" "/interop/cell$cells$what"; done
 }
 
-# Permits of a semaphore: several at once, and never more than the limit.
+# Permits of a semaphore: several at once, of more than one holder, and never more than the limit.
 together_permits() { # LIMIT KIND...
-    local limit=$1 what="${*:2}, two each"
+    local limit=$1 few=2 what="${*:2}, two each"
     shift
     wanted "$@" || return
     contend "$seconds" "$@"
-    expect_match "$what: several at once, and never more than the limit" "^0:0 increments, 0 lost, 0 overlaps, [1-9][0-9]* reads, [2-$limit] at once, longest wait [0-9]+ ms\$" "$status:$out"
+    if [[ $* =~ x2 ]]; then few=3; fi
+    expect_match "$what: several at once, and never more than the limit" "^0:0 increments, 0 lost, 0 overlaps, [1-9][0-9]* reads, [$few-$limit] at once, longest wait [0-9]+ ms\$" "$status:$out"
     echo "    $out in $seconds s"
     ((errors == 0)) || err=$(tail -n 2 "$scratch"/{java,kazoo,zkl}*.err)
     expect "$what: no error" 0 "$errors"
     for what in locks leases; do expect_empty "$*: nothing is left in $what" "/interop/cell$cells/$what"; done
 }
 
+# The limit of Curator's SharedCount, which both heed while they wait, whoever changes it.
+follow_limit() {
+    local path=/interop/limited holder waiter
+    wanted zkl-permit0 curator-permit0 || return 0
+    ask zkl1 "hold $path zkl-permit0"
+    expect_match "where there is no such counter, it is an error" '^error: ' "$answer"
+    for holder in java1 zkl1; do
+        for waiter in zkl2 java2; do
+            ask $holder "limit $path-limit 1"
+            expect "$holder sets the limit" ok "$answer"
+            take_limited $holder
+            ask zkl3 "try $path zkl-permit0"
+            expect "there is no other permit" busy "$answer"
+            tell $waiter "hold $path $(limited $waiter)"
+            wait_until "$waiter waits for one" has_children "$path/leases" 2 || finish
+            ask $holder "limit $path-limit 2"
+            hear $waiter
+            expect_match "$waiter has one when $holder raises the limit" '^ok ' "$answer"
+            for name in $holder $waiter; do
+                ask "$name" release
+                expect "$name releases it" ok "$answer"
+            done
+        done
+    done
+    expect_empty "nothing is left in leases" "$path/leases"
+}
+
+limited() { # NAME: its kind
+    case $1 in
+    zkl*) echo zkl-permit0 ;;
+    *) echo curator-permit0 ;;
+    esac
+}
+
+take_limited() { # NAME
+    ask "$1" "hold $path $(limited "$1")"
+    expect_match "$1 has the only permit" '^ok ' "$answer"
+}
+
+# shellcheck disable=SC2317
+has_children() { # PATH COUNT
+    [ "$("$ADMIN" list "$1" 2>/dev/null | wc -w)" -eq "$2" ]
+}
+
 # They go by other limits, or do not see each other, as is known of them: so the lowest is exceeded.
-exceeds() { # KIND...
-    local tries what="$*, two each"
+exceeds() { # LOWEST KIND...
+    local tries limit=$1 what="${*:2}, two each"
+    shift
     wanted "$@" || return
     for ((tries = 1; tries <= 30; tries++)); do
         contend 1 "$@"
-        [[ $out =~ \ had\ one\ of\  ]] && break
+        [[ $out =~ \ permits\ were\ taken\  ]] && break
     done
-    expect_match "$what: more than the limit" '^1:0 increments.* [4-9] at once.* [4-9] had one of 3 permits at once' "$status:${out//$'\n'/ }"
+    expect_match "$what: more than the limit" "^1:0 increments.* [4-9] at once.* [4-9] of $limit permits were taken at once" "$status:${out//$'\n'/ }"
     echo "    ${out##*$'\n'} in try $tries of 1 s"
 }
 
@@ -211,10 +257,13 @@ if wanted zkl-permit3; then
     expect_match "zkl's own layout is refused where Curator's is" ' of an incompatible recipe' "$answer"
 fi
 together_permits 3 zkl-permit3 zkl-permit3 zkl-permit3 zkl-permit3 zkl-permit3 curator-permit3
+together_permits 4 zkl-permit4x2 zkl-permit4 curator-permit4x2 curator-permit4
+follow_limit
 
-exceeds zkl-permit3 curator-permit4
-exceeds zkl-permit3 zkl-permit3 kazoo-permit3
-exceeds curator-permit3 curator-permit3 kazoo-permit3
+exceeds 3 zkl-permit3 curator-permit4
+exceeds 4 zkl-permit4x2 curator-permit6x2
+exceeds 3 zkl-permit3 zkl-permit3 kazoo-permit3
+exceeds 3 curator-permit3 curator-permit3 kazoo-permit3
 apart none
 apart kazoo curator
 apart kazoo zkl

@@ -10,6 +10,7 @@ import time
 from kazoo.exceptions import LockTimeout
 
 LIMIT_NS = 60 * 10**9
+LONGER = 50  # with permits, so that several are had at once
 AFTER_ERROR_S = 0.02
 PATIENCE_S = 0.05
 
@@ -96,9 +97,10 @@ class Contend(threading.Thread):
         begin = time.monotonic_ns()
         number = self.counter.access(token)
         self.counter.record(begin, "begin", token, number)
-        reads = self.kind.endswith("-read") or "-permit" in self.kind
+        permits = "-permit" in self.kind
+        reads = self.kind.endswith("-read") or permits
         if reads or random.randrange(4) == 0:
-            time.sleep(random.uniform(0.001, 0.005))
+            time.sleep((LONGER if permits else 1) * random.uniform(0.001, 0.005))
         number = self.counter.access(token, None if reads else number + 1)
         self.counter.record(time.monotonic_ns(), "end", token, number)
 

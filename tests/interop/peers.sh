@@ -14,6 +14,7 @@
 #   bset PATH, bremove PATH, bwait PATH MS       a barrier: "ok", or "late" when it was not opened
 #   denter PATH MEMBERS MS, dleave MS            a double barrier: the same
 #   add PATH 4|8 SECONDS   increments a counter of so many bytes: "ok INCREMENTS"
+#   limit PATH NUMBER      Java and zkl: sets a counter of 4 bytes: "ok"
 #   gjoin PATH ID DATA, gleave                   Java and zkl: a member of a group: "ok"
 #   glist PATH             the members that it sees: "ok ID=DATA,..."; Java sees those of its own group
 #   pnode PATH ID DATA, pdrop                    Java alone: Curator's PersistentNode of that name
@@ -30,7 +31,7 @@
 # three numbers, the last token, the count, and which turn of that token it was (0 but for zkl-retain;
 # it may be left out); reading and writing it are two steps, now and then with a pause between. A kind of
 # -read reads twice instead, always with a pause, and must see the same; one of -numbered has permits of
-# four and tells their numbers, a bit for each, in place of the count; one of -permitN reads, too. With FENCED 1 a step with a lower
+# four and tells their numbers, a bit for each, in place of the count; one of -permitN reads, too, and has M permits at once if it is of -permitNxM. With FENCED 1 a step with a lower
 # token than the last, or the same and a lower turn, is refused, which is an error.
 # HISTORY gets a line at the beginning and, unless there is an error, at the end of each turn:
 #   NANOSECONDS begin|end KIND PID TOKEN COUNT
@@ -38,8 +39,9 @@
 #
 # Kinds: zkl and, with other options, zkl-strict, zkl-kazoo, zkl-apache, zkl-retain, which contends by several
 # threads, zkl-read, zkl-write, zkl-numbered, zkl-multi and zkl-multi-timed, which gives up after 0.3 s, the two at PATH and PATH-and
-# zkl-permit3 in the layout of Curator's semaphore, zkl-own-permit3
-# (zkl_lock.c); curator-permitN and kazoo-permitN, of semaphores with that limit; curator-multi and curator-multi-reversed at the same paths (MultiHold.java); curator, curator-revocable,
+# zkl-permit3 and others in the layout of Curator's semaphore, zkl-own-permit3
+# (zkl_lock.c); curator-permitN, curator-permitNxM and kazoo-permitN, of semaphores with that limit;
+# zkl-permit0 and curator-permit0, whose limit is the counter at PATH-limit; curator-multi and curator-multi-reversed at the same paths (MultiHold.java); curator, curator-revocable,
 # curator-read, curator-write, apache (ZooKeeper's WriteLock; Locks.java); kazoo and those of
 # peer_locks.py. PEER_SESSION_MS is the session timeout of them all.
 # shellcheck shell=bash disable=SC2154

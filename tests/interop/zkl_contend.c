@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LIMIT_S = 60, AFTER_ERROR_US = 20000, LINE_MAX_SIZE = 256 };
+enum { LIMIT_S = 60, AFTER_ERROR_US = 20000, LONGER = 50, LINE_MAX_SIZE = 256 };
 
 struct attempt {
     struct peer_lock *lock;
@@ -21,6 +21,7 @@ struct attempt {
     atomic_bool told;
     char kind[32];
     bool reads, numbers;
+    int longer; /* with permits, so that several are had at once */
     int counter, history;
     int64_t end_ns;
     long least;
@@ -104,7 +105,7 @@ static int use(struct attempt *c, struct pair by)
     if (!err)
         err = record(c, begin, "begin", by, number);
     if (c->reads || random() % 4 == 0)
-        usleep((useconds_t)(1000 + random() % 4000));
+        usleep((useconds_t)(c->longer * (1000 + random() % 4000)));
     number += !c->reads;
     if (!err)
         err = access_counter(c, by, &number, !c->reads);
@@ -202,6 +203,7 @@ struct attempt *contend_start(zkl_session *s, char **args)
     snprintf(c->kind, sizeof c->kind, "%s", args[1]);
     c->reads = peer_reads(args[1]);
     c->numbers = peer_numbers(args[1]);
+    c->longer = strstr(args[1], "-permit") ? LONGER : 1;
     c->counter = open(args[2], O_RDWR | O_CLOEXEC);
     c->history = open(args[3], O_WRONLY | O_APPEND | O_CLOEXEC);
     c->end_ns = now_ns() + atol(args[4]) * INT64_C(1000000000);

@@ -17,7 +17,8 @@ struct kind {
     int strict;
     int64_t retain_ms;
     int64_t limit_ms; /* of waiting; 0: as long as the caller likes */
-    int permits;      /* the limit of a semaphore */
+    int permits;      /* the limit of a semaphore; 0, of permits: the counter at PATH-limit */
+    int several;      /* so many permits at once; 0: one */
     zkl_semaphore_layout layout;
 };
 
@@ -42,6 +43,13 @@ static const struct kind kinds[] = {
     {.name = "zkl-multi-timed", .side = MULTI, .limit_ms = TIMED_MS},
     {.name = "zkl-numbered", .side = NUMBERED, .permits = LIMIT},
     {.name = "zkl-permit3", .side = PERMIT, .permits = 3, .layout = ZKL_SEMAPHORE_CURATOR},
+    {.name = "zkl-permit4", .side = PERMIT, .permits = 4, .layout = ZKL_SEMAPHORE_CURATOR},
+    {.name = "zkl-permit4x2",
+     .side = PERMIT,
+     .permits = 4,
+     .several = 2,
+     .layout = ZKL_SEMAPHORE_CURATOR},
+    {.name = "zkl-permit0", .side = PERMIT, .layout = ZKL_SEMAPHORE_CURATOR},
     {.name = "zkl-own-permit3", .side = PERMIT, .permits = 3},
 };
 
@@ -109,8 +117,11 @@ static int make_semaphore(zkl_semaphore **ret, zkl_session *s, const char *path,
                           const struct kind *k)
 {
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+    char limit_path[PATH_SIZE];
 
+    snprintf(limit_path, sizeof limit_path, "%s-limit", path);
     o.limit = k->permits;
+    o.limit_path = k->permits > 0 ? NULL : limit_path;
     o.numbered = k->side == NUMBERED;
     o.layout = k->layout;
     return zkl_semaphore_new(ret, s, path, &o);
@@ -155,11 +166,12 @@ static int take_all(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret)
     return err;
 }
 
-/* One; with numbers, one or two. */
+/* One, or as many as the kind says; with numbers, one or two. */
 static int take_permits(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret)
 {
     const int more = l->kind->side == NUMBERED ? (int)(random() % 2) : 0;
-    int err = zkl_semaphore_acquire(l->semaphore, 1 + more, timeout_ms, ret);
+    const int permits = l->kind->several > 0 ? l->kind->several : 1 + more;
+    int err = zkl_semaphore_acquire(l->semaphore, permits, timeout_ms, ret);
 
     l->grant = err ? NULL : *ret;
     return err;
