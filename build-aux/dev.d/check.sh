@@ -110,11 +110,14 @@ stage_build_gcc() {
     archive_server_classes
 }
 
-# The sanitizers' builds are many times slower: there the tests that go round and round do it less. TSan
-# has half of fault_long_queue: what it leaves out differs only in what the server is asked.
+# The tests that go round and round do it half as often as in ./dev soak, and less in the sanitizers'
+# builds, which are many times slower. Each of those has half of fault_long_queue: what they leave out
+# differs only in what the server is asked.
 stage_tests() { # NAME TARGET
+    local scale=20
     [ -e "_build/$1/.built" ] || die "$1 was not built, so its tests cannot run"
-    [ "$1" = gcc ] || export ZKL_TEST_SCALE=${ZKL_TEST_SCALE-20}
+    [ "$1" != gcc ] || scale=50
+    export ZKL_TEST_SCALE=${ZKL_TEST_SCALE-$scale}
     run_tests "$1" "$2"
     show_tests "$1"
 }

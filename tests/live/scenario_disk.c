@@ -19,7 +19,7 @@ static void s23_disk_stalls(void)
     static const int stalls_ms[] = {1900, 100, 600};
     struct rivals *c = begin();
 
-    for (int i = 0; i < fault_scaled(G_N_ELEMENTS(stalls_ms)); i++) {
+    for (size_t i = 0; i < G_N_ELEMENTS(stalls_ms); i++) {
         rivals_are_served(c);
         rivals_stay(c, true);
         zk_server_pause(fault.server, 0);
@@ -49,7 +49,7 @@ static void s23_disk_full(void)
 {
     struct rivals *c = begin();
 
-    for (int i = fault_scaled(2); i > 0; i--) {
+    for (int i = 2; i > 0; i--) {
         rivals_are_served(c);
         set_room(false);
         EVENTUALLY(zk_server_leader(fault.server) < 0);

@@ -84,7 +84,7 @@ static void s03_follower_cut_from_leader(void)
     scenario_begin(&lab);
     int node = follower(0);
     int holder = holder_at(node), waiter = holder_at(follower(1));
-    for (int ways = scenario_rounds(3); ways > 0; ways--) {
+    for (int ways = 3; ways > 0; ways--) {
         turn_to(holder, waiter);
         CHECK(between(node, true, ways & 1, ways & 2));
         scene_record(&scene, -1, EV_FAULT, ways, 0);
