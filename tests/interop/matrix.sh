@@ -9,7 +9,7 @@
 # shellcheck source=tests/interop/peers.sh
 . "$(dirname "$0")/peers.sh"
 begin_peers
-seconds=${ZKL_CELL_SECONDS:-5}
+seconds=${ZKL_CELL_SECONDS:-2}
 least=3 # turns of each process
 cells=0
 
@@ -244,13 +244,12 @@ together zkl-apache curator kazoo-curator
 together zkl-multi curator-multi
 together zkl-multi curator-multi curator &&
     expect_empty "nor at the second path" "/interop/cell$cells-and"
-seconds=${ZKL_CELL_SECONDS:-3}
 for i in {5..16}; do start_zkl "zkl$i"; done
 together_rw zkl-read zkl-read zkl-write
 together_rw zkl-read zkl-read zkl-write curator-read curator-write
 together_rw zkl-read zkl-read zkl-read zkl-write kazoo-extra-read kazoo-extra-write
 together_rw zkl-read zkl-read zkl-read zkl-write curator-read curator-write kazoo-curator-read kazoo-curator-write
-mixed $((${ZKL_CELL_SECONDS:-2} * 3 / 2))
+mixed $((seconds * 3 / 2))
 together_permits 3 zkl-permit3 zkl-permit3 curator-permit3 curator-permit3
 if wanted zkl-permit3; then
     ask zkl1 "hold /interop/cell$cells zkl-own-permit3"
