@@ -28,7 +28,7 @@
 #include "world/world.h"
 
 /* With those of play_others() 5,000, or 10,000. FEW: by chance they may lack what is rare. */
-enum { SCHEDULES = 2660, SCHEDULES_FULL = 5300, SCHEDULES_INSTRUMENTED = 500, FEW = 530 };
+enum { SCHEDULES = 2660, SCHEDULES_FULL = 5300, SCHEDULES_INSTRUMENTED = 300, FEW = 530 };
 
 static struct {
     gint64 schedules, seconds, from, seed;
