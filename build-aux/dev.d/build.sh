@@ -83,13 +83,21 @@ unoptimized() { # NAME: what make is to evaluate
     esac
 }
 
-# Makes TARGETS in _build/NAME. Half of a small file's time is libtool's, a script: for that the
-# simplest shell is the quickest.
+# Libtool is a script of 11,000 lines, and runs for each object of a library. The builds that make no
+# archives get by with a short one; distcheck and tests/cli/clone.sh have libtool's.
+quick_libtool() { # NAME: an assignment for make
+    case $1 in
+    gcc | asan | tsan) echo "LIBTOOL=/bin/sh $root/build-aux/dev.d/libtool.sh" ;;
+    esac
+}
+
+# Makes TARGETS in _build/NAME. For scripts the simplest shell is the quickest.
 build() { # NAME TARGET…
-    local flags
+    local flags libtool
     flags=$(unoptimized "$1")
+    libtool=$(quick_libtool "$1")
     configure_build "$1"
-    step "build $1" make -C "_build/$1" -j"$jobs" SHELL=/bin/sh ${flags:+--eval="$flags"} "${@:2}"
+    step "build $1" make -C "_build/$1" -j"$jobs" SHELL=/bin/sh ${libtool:+"$libtool"} ${flags:+--eval="$flags"} "${@:2}"
 }
 
 # A TSan program needs its address space where it expects it, and newer kernels randomize further
