@@ -46,3 +46,9 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
         local_queue_arrive(spec->local, c);
     return c;
 }
+
+void contender_set_leases(struct contender *c, int32_t leases)
+{
+    attempt_count_leases(&c->machine, leases);
+    contender_step_kind(c, EV_LIMIT_FIRED);
+}

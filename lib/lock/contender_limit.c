@@ -25,12 +25,6 @@ char *contender_limit_text(const struct contender *c)
     return g_strdup_printf("%d", limit->zxid ? limit->value : limit->initial);
 }
 
-void contender_set_leases(struct contender *c, int32_t leases)
-{
-    attempt_count_leases(&c->machine, leases);
-    contender_step_kind(c, EV_LIMIT_FIRED);
-}
-
 /* ---- the touch ---- */
 
 static void set_own(struct contender *c, char *path, const char *data, int length, int32_t version);
