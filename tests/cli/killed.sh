@@ -120,6 +120,41 @@ status_of "$leader"
 hold lock $L
 tr '\0' '\n' <"/proc/${members[0]}/environ" >"$scratch/environ"
 expect "the command's environment" "" "$(grep -i -E 'claim|passw' "$scratch/environ")"
+# What tool and guard share, and whether a core would have it.
+shared_in() { # PID
+    awk '/^[0-9a-f]+-/ { shared = $2 ~ /s$/ && $6 == "/dev/zero" }
+        shared && /^VmFlags:/ { print / dd( |$)/ ? "left out" : "dumped" }' "/proc/$1/smaps" | sort -u
+}
+for pid in $holder "$(guard_of $holder)"; do
+    expect "in no core: $(<"/proc/$pid/comm")" "left out" "$(shared_in "$pid")"
+done
 kill -9 $holder
 wait_until "the last one is killed: no node is left" has_contenders $L 0
+
+# One that lives has closed its session before it waits for --on-lost: if it is killed then, nothing is to be ended.
+# shellcheck disable=SC2317
+has_closed() { [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 | wc -l)" = 1 ] && [ -z "$(closing_for closed)" ]; }
+begin_gate
+SESSION_OF=closed "$ZKL" --connect "$gate" lock $L --session-timeout 1200000 --on-lost '
+    trap "touch \$scratch/asked" TERM
+    echo $$ >"$scratch/after.new"; mv "$scratch/after.new" "$scratch/after"
+    while :; do sleep 0.05; done' sleep 1000 2>"$scratch/holder.err" &
+holder=$!
+remember "$holder"
+wait_until "on-lost: the holder holds" has_contenders $L 1
+guard=$(guard_of $holder)
+"$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
+wait_until "on-lost: it is run" test -s "$scratch/after"
+members=("$(<"$scratch/after")")
+remember "${members[@]}"
+wait_until "on-lost: the session is closed" has_closed $holder
+kill -TERM $holder
+wait_until "on-lost: it waits for nothing else" test -e "$scratch/asked"
+gate silence
+kill -9 $holder
+wait_until "on-lost: it ends with its zkl" gone "${members[0]}"
+wait_until "on-lost: and so does the guard" gone "$guard"
+mapfile -t members < <(closing_for closed)
+remember "${members[@]}"
+expect "on-lost: a session that is closed is not ended" "" "${members[*]}"
 finish

@@ -231,6 +231,31 @@ given_up() {
 }
 if can_trace; then given_up; else skip "elect: what the guard gives up: tracing is forbidden"; fi
 
+# And the session of what is given up is left to expire: the guard of a killed zkl does not end it.
+session_given_up() {
+    rm -f "$scratch/ready"
+    hold_at_exit "$scratch/stay"
+    begin_gate
+    SESSION_OF=given-up "$ZKL" --connect "$gate" lock $L-stay --session-timeout 2000 "$tools/linger" "$scratch/stay" \
+        >"$scratch/ready" 2>"$scratch/stay.err" &
+    holder=$!
+    remember "$holder"
+    wait_until "given up: the command runs" test -s "$scratch/ready"
+    guard=$(guard_of $holder)
+    gate silence
+    kill -9 $holder
+    wait_until "given up: the guard ends" gone "$guard"
+    local enders
+    mapfile -t enders < <(closing_for given-up)
+    remember "${enders[@]}"
+    expect "given up: nobody ends the session" "" "${enders[*]}"
+    expect "given up: said" 1 "$(grep -c "was killed and does not end" "$scratch/stay.err")"
+    touch "$scratch/stay"
+    kill "$COPROC_PID"
+    wait "$COPROC_PID" 2>/dev/null
+}
+if can_trace; then session_given_up; else skip "the session of what is given up: tracing is forbidden"; fi
+
 # A command that runs as another user, which zkl may not signal.
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 others() { # WHAT HIDEPID

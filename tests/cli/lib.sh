@@ -307,6 +307,15 @@ child_of() { # PID
     done
 }
 
+# Who ends or closes the session of a zkl in whose environment SESSION_OF is NAME.
+closing_for() { # NAME
+    local process content
+    for process in /proc/[0-9]*; do
+        read_file "$process/comm" && [ "$content" = zkl-closing ] &&
+            tr '\0' '\n' 2>/dev/null <"$process/environ" | grep -qx "SESSION_OF=$1" && echo "${process#/proc/}"
+    done
+}
+
 # Whether linger works.
 can_trace() {
     "$tools/linger"
