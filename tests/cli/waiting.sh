@@ -87,20 +87,19 @@ refused "-n names holders of slots" 1 "^zkl: $S: held by somebody else: $who, $w
 refused "-n names holders of leases" 1 "^zkl: $C: held by somebody else: $who, $who\$" lock -n --slots 2 --layout curator $C true
 refused "-n names the leader" 1 "^zkl: $E: held by somebody else: first \\(for [0-9]+ s\\)\$" elect --once -n $E third true
 
-shows() { # PATH LINE STATUS VERB OPERAND...
-    local path=$1 wanted=$2 status=$3 verb=$4 background verbose
+shows() { # PATH LINE STATUS-LINE VERB OPERAND...
+    local path=$1 wanted=$2 told=$3 verb=$4 verbose
     shift 4
     rm -f "$scratch/lines" "$scratch/verbose"
     on_terminal 100 xterm "$verb" "$@"
-    background=$waiter
     wait_until "$verb $path: the line" seen "zkl: $path: $wanted"
-    kill "$background"
-    status_of "$background"
+    kill "$waiter"
+    status_of "$waiter"
     "$ZKL" -v "$verb" --status-fd 7 "$@" true 7>"$scratch/lines" 2>"$scratch/verbose" &
     verbose=$!
     remember "$verbose"
     if wait_until "$verb -v" line verbose "^zkl: $path: $wanted\$"; then pass "$verb $path: -v"; fi
-    if wait_until "$verb --status-fd" line lines "^$status\$"; then pass "$verb $path: --status-fd"; fi
+    if wait_until "$verb --status-fd" line lines "^$told\$"; then pass "$verb $path: --status-fd"; fi
     kill "$verbose"
     status_of "$verbose"
 }
