@@ -22,8 +22,8 @@ files=(recipes/attempt.c recipes/attempt_common.c recipes/attempt_downgrade.c re
     recipes/back_off.c recipes/barrier.c recipes/candidacy.c recipes/children.c recipes/counter.c recipes/group.c recipes/head_hint.c recipes/leasing.c recipes/limit.c recipes/member.c recipes/member_common.c recipes/member_in.c recipes/member_join.c recipes/member_leave.c recipes/member_wait.c recipes/multi_lock.c recipes/newest.c recipes/numbering.c recipes/process_id.c recipes/proofs.c recipes/name.c
     recipes/observe.c recipes/retain.c recipes/rule.c recipes/shards.c recipes/step_down.c recipes/transaction.c recipes/transaction_data.c
     lib/barrier/barrier.c lib/barrier/double.c lib/barrier/double_exchange.c lib/barrier/double_members.c lib/barrier/double_own.c lib/barrier/double_requests.c lib/barrier/spec.c
-    lib/counter/counter.c lib/counter/counter_op.c
-    lib/lock/contender_step.c lib/lock/contender_directory.c lib/lock/contender_downgrade.c lib/lock/contender_enter.c lib/lock/contender_limit.c lib/lock/contender_lists.c lib/lock/contender_refs.c lib/lock/contender_requests.c lib/lock/contender_tell.c lib/lock/grant.c lib/lock/grant_tell.c lib/lock/handle.c lib/lock/handle_lock.c lib/lock/late_create.c lib/lock/leased.c lib/lock/locks.c lib/lock/multi_attempt.c lib/lock/numbered.c lib/lock/numbered_requests.c lib/lock/op.c lib/lock/release.c lib/lock/retained.c lib/lock/retained_callers.c lib/lock/rwlock.c lib/lock/semaphore.c lib/lock/semaphore_limit.c lib/lock/turn.c lib/lock/whole.c
+    lib/counter/counter.c lib/counter/counter_fence.c lib/counter/counter_op.c
+    lib/lock/contender_step.c lib/lock/contender_directory.c lib/lock/contender_downgrade.c lib/lock/contender_enter.c lib/lock/contender_limit.c lib/lock/contender_lists.c lib/lock/contender_refs.c lib/lock/contender_requests.c lib/lock/contender_tell.c lib/lock/grant.c lib/lock/grant_tell.c lib/lock/handle.c lib/lock/handle_lock.c lib/lock/late_create.c lib/lock/leased.c lib/lock/leased_limit.c lib/lock/locks.c lib/lock/multi_attempt.c lib/lock/numbered.c lib/lock/numbered_requests.c lib/lock/op.c lib/lock/release.c lib/lock/retained.c lib/lock/retained_callers.c lib/lock/rwlock.c lib/lock/semaphore.c lib/lock/semaphore_limit.c lib/lock/turn.c lib/lock/whole.c
     lib/member/member.c lib/member/member_calls.c lib/member/member_mark.c lib/member/member_requests.c lib/member/member_session.c lib/member/member_state.c lib/member/members.c lib/member/members_call.c lib/member/members_watch.c lib/member/process.c lib/member/shards.c lib/member/standing.c lib/member/view.c lib/member/view_older.c
     lib/session/incarnation.c lib/session/proof_chain.c lib/session/request.c lib/session/request_delete.c lib/session/watch.c)
 
@@ -40,8 +40,8 @@ programs=(
     "semaphores|lib/lock/||tests/unit/unit|semaphore semaphore_driver numbered limit_call leased"
     "locks|lib/lock/||tests/unit/unit|$locks"
     "leaks-of-locks|lib/lock/|-fsanitize=leak|tests/unit/unit|semaphore semaphore_driver numbered limit_call leased $locks"
-    "counts|lib/counter/||tests/unit/unit|counter_call"
-    "leaks-of-counts|lib/counter/|-fsanitize=leak|tests/unit/unit|counter_call"
+    "counts|lib/counter/||tests/unit/unit|counter_call counter_fence"
+    "leaks-of-counts|lib/counter/|-fsanitize=leak|tests/unit/unit|counter_call counter_fence"
     "rendezvous|lib/barrier/||tests/unit/unit|$rendezvous"
     "leaks-of-rendezvous|lib/barrier/|-fsanitize=leak|tests/unit/unit|$rendezvous"
     "groups|lib/member/||tests/unit/unit|$groups"

@@ -78,6 +78,7 @@ int main(int argc, char **argv)
         &create_form_suite,
         &creating_suite,
         &counter_call_suite,
+        &counter_fence_suite,
         &credentials_suite,
         &proofs_suite,
         &proofs_clock_suite,
