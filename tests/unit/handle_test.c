@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <zkl-glib.h>
 #include <zkl-zookeeper.h>
 
@@ -368,6 +370,137 @@ static void inside_a_callback(void)
     zkl_mutex_free(in.m);
 }
 
+/* A handle at /l, where nobody else contends, of owners that are the number of the test's choice.
+ */
+static uint64_t owner;
+
+static zkl_mutex *mutex_of_owners(zkl_session *s)
+{
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    zkl_mutex *m;
+
+    o.name = "one";
+    o.key = same_key;
+    o.key_data = &owner;
+    fake_answer_at_once(fake_alone);
+    REQUIRE(zkl_mutex_new(&m, s, "/l", &o) == 0);
+    return m;
+}
+
+/* Who has unlocked is forgotten, and may lock again; and so may the one who did last. */
+static void owners_by_turns(void)
+{
+    static const uint64_t turns[] = {1, 2, 1, 1, 3, 2, 2, 1};
+    zkl_session *s = fake_session();
+    zkl_mutex *m = mutex_of_owners(s);
+    zkl_grant *g = NULL;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(turns); i++) {
+        owner = turns[i];
+        CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
+        CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, &g), 0);
+        CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
+        CHECK_INT(zkl_mutex_depth(m), 2);
+        CHECK_INT(zkl_grant_state(g), ZKL_HELD);
+        owner = 9;
+        CHECK_INT(zkl_mutex_depth(m), 0);
+        CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
+        owner = turns[i];
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+        CHECK_INT(zkl_mutex_depth(m), 0);
+    }
+    zkl_mutex_free(m);
+    fake_answer_at_once(NULL);
+    zkl_session_close(s);
+}
+
+static bool refuse_creates(const struct store_request *request, struct store_reply *reply)
+{
+    *reply = (struct store_reply){.rc = STORE_NOAUTH};
+    return request->kind == STORE_CREATE && strstr(request->path, "/l/") != NULL;
+}
+
+/* Nothing is left of an owner who did not get it, whether it had it before or not. */
+static void owner_is_refused(void)
+{
+    for (int before = 0; before < 2; before++) {
+        zkl_session *s = fake_session();
+        zkl_mutex *m = mutex_of_owners(s);
+        owner = 1;
+        if (before) {
+            CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
+            CHECK_INT(zkl_mutex_unlock(m), 0);
+        }
+        for (int i = 0; i < 2; i++) {
+            fake_answer_at_once(refuse_creates);
+            CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), ZKL_EACCES);
+            CHECK_INT(zkl_mutex_depth(m), 0);
+            CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
+        }
+        fake_answer_at_once(fake_alone);
+        CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+        zkl_mutex_free(m);
+        fake_answer_at_once(NULL);
+        zkl_session_close(s);
+    }
+}
+
+/* What was made of the options is what the server is asked for. */
+static void parents_as_asked(void)
+{
+    static const struct {
+        zkl_parents parents;
+        enum store_mode mode;
+    } rows[] = {{ZKL_PARENTS_CONTAINER, STORE_CONTAINER},
+                {ZKL_PARENTS_PERSISTENT, STORE_PERSISTENT}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+        zkl_session *s = fake_session();
+        zkl_mutex *m;
+        o.parents = rows[i].parents;
+        REQUIRE(zkl_mutex_new(&m, s, "/l", &o) == 0);
+        REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, on_permits, NULL, NULL) == 0);
+        ANSWER(STORE_CREATE, "/l/", .rc = STORE_NONODE);
+        CHECK_STR(fake_request(STORE_CREATE, "/l").path, "/l");
+        CHECK_INT(fake_request(STORE_CREATE, "/l").mode, rows[i].mode);
+        zkl_mutex_free(m);
+        zkl_session_close(s);
+    }
+}
+
+/* In parent and child, handles of the parent's and their own: one that hangs is ended. */
+static void handles_behind_a_fork(void)
+{
+    int status = 0;
+    zkl_session *s = fake_session();
+    zkl_mutex *before = mutex_of_owners(s), *m;
+
+    owner = 1;
+    CHECK_INT(zkl_mutex_lock(before, ZKL_FOREVER, NULL), 0);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        zkl_mutex_free(before);
+        s = fake_session();
+        m = mutex_of_owners(s);
+        const int code = zkl_mutex_lock(m, ZKL_FOREVER, NULL);
+        zkl_mutex_free(m);
+        _exit(code ? 1 : 0);
+    }
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    m = mutex_of_owners(s);
+    zkl_mutex_free(m);
+    CHECK_INT(zkl_mutex_unlock(before), 0);
+    zkl_mutex_free(before);
+    fake_answer_at_once(NULL);
+    zkl_session_close(s);
+}
+
 static const struct test_case cases[] = {
     {"bad_mutex", bad_mutex},
     {"bad_semaphore", bad_semaphore},
@@ -380,6 +513,10 @@ static const struct test_case cases[] = {
     {"no_election_given", no_election_given},
     {"no_queue_given", no_queue_given},
     {"one_key", one_key},
+    {"owners_by_turns", owners_by_turns},
+    {"owner_is_refused", owner_is_refused},
+    {"parents_as_asked", parents_as_asked},
+    {"handles_behind_a_fork", handles_behind_a_fork},
     {"inside_a_callback", inside_a_callback},
     {NULL, NULL},
 };
