@@ -26,10 +26,9 @@ built() { # FILE
         $1 == "Arguments:" && provider == "zkl" { print name, NF - 1 }' | sort -u
 }
 
-# The same by the page: lines like .BI "name(" "argument, argument" )
+# The same by the page: lines like .It Fn name "argument" "argument"
 listed() { # PAGE
-    sed -nE 's/^\.BI "([a-z_]+)\(" "(.*)" \)$/\1\t\2/p' "$1" |
-        awk -F'\t' '{ print $1, split($2, list, ", ") }' | sort -u
+    sed -n 's/^\.It Fn //p' "$1" | awk '{ print $1, NF - 1 }' | sort -u
 }
 
 # Each probe has a line of bpftrace and one of perf.
@@ -48,9 +47,9 @@ differing() { # PAGE
 expect_some "the library has probes" "$(built "$library")"
 expect_none "they are those of zkl-probes(7)" "$(differing "$page")"
 expect_none "each has its lines there" "$(without_line "$page")"
-sed '/^\.BI "lost(/s/, reason//' "$page" >"$scratch/fewer.7"
+sed '/^\.It Fn lost /s/ "reason"//' "$page" >"$scratch/fewer.7"
 expect_some "sees an argument that is not told" "$(differing "$scratch/fewer.7")"
-grep -v '^\.BI "queued(' "$page" >"$scratch/none.7"
+grep -v '^\.It Fn queued ' "$page" >"$scratch/none.7"
 expect_some "sees a probe that is not told" "$(differing "$scratch/none.7")"
 grep -v '^perf .*:held$' "$page" >"$scratch/lines.7"
 expect_some "sees a line that is missing" "$(without_line "$scratch/lines.7")"
