@@ -4,9 +4,9 @@
 : "${top_srcdir:=$PWD}"
 page=$top_srcdir/man/zkl-interop.7
 
-# Takes the marks of troff off what stands between .EX and .EE.
+# Takes the marks of troff off what stands between .Bd and .Ed.
 plain() {
-    sed '/^\.\\"/d; /^\.EX$/d; /^\.EE$/d; s/\\-/-/g; s/\\(aq/'\''/g; s/\\(ga/`/g; s/\\(ha/^/g; s/\\(ti/~/g; s/^\\&//; s/\\e/\\/g'
+    sed '/^\.\\"/d; /^\.Bd /d; /^\.Ed$/d; s/\\-/-/g; s/\\(aq/'\''/g; s/\\(ga/`/g; s/\\(ha/^/g; s/\\(ti/~/g; s/^\\&//; s/\\e/\\/g'
 }
 
 snippet() { # FILE

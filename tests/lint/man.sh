@@ -32,7 +32,7 @@ shown() { # PAGE
 # Lines of the programs in a page that man(1) would show otherwise than they are run.
 altered() { # PAGE
     groff -mandoc -Tutf8 -P-cbou -rLL=120n "$1" 2>/dev/null | sed 's/^ *//' >"$scratch/shown"
-    sed -n '/^\.EX$/,/^\.EE$/p' "$1" | plain | sed 's/^ *//' | grep -vxFf "$scratch/shown"
+    sed -n '/^\.Bd -literal/,/^\.Ed$/p' "$1" | plain | sed 's/^ *//' | grep -vxFf "$scratch/shown"
 }
 
 if command -v groff >/dev/null; then
