@@ -26,7 +26,7 @@ unnamed() { # PAGE
 
 # The program that it shows.
 shown() { # PAGE
-    sed -n '/^\.SH EXAMPLES/,/^\.fi/p' "$1" | sed '1,2d;$d' | sed 's/\\e/\\/g; s/\\-/-/g; s/^\\&//'
+    sed -n '/^\.Sh EXAMPLE/,/^\.Ed/p' "$1" | sed '1,2d;$d' | sed 's/\\e/\\/g; s/\\-/-/g; s/^\\&//'
 }
 
 # Lines of the programs in a page that man(1) would show otherwise than they are run.
