@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes man/zkl_NAME.3 from include/zkl/NAME.h and man/examples/NAME.c: a page for each header.
+"""Writes man/zkl_NAME.3 from include/zkl/NAME.h and man/examples/NAME.c: a page for each header, in
+mdoc(7).
 
 usage: man/pages.py [--check] (in the top folder). man/links says which function is on which page.
 --check writes nothing, and fails if a file differs.
@@ -11,47 +12,72 @@ from pathlib import Path
 
 from headers import comment_text, declarations, function_name, headers, list_of
 
+DATE = "November 23, 2026"
 # What the whole family has in common, beside what each function says.
 THREADS = {
     "cleanup": "A locker belongs to the thread that made it.",
     "election": "The functions of a started election are called on the thread for callbacks, one at a time.",
     "glib": "Callbacks run in the thread of the main context to which the source is attached.",
-    "mutex": "A lock that \\fBzkl_mutex_lock\\fP() acquired belongs to the calling thread, or to the owner that the option \\fIkey\\fP names.",
-    "rwlock": "A level belongs to the calling thread, or to the owner that the option \\fIkey\\fP names.",
+    "mutex": "A lock that\n.Fn zkl_mutex_lock\nacquired belongs to the calling thread, or to the owner that the option\n.Fa key\nnames.",
+    "rwlock": "A level belongs to the calling thread, or to the owner that the option\n.Fa key\nnames.",
     "semaphore": "A grant belongs to no thread: any thread may release it.",
     "multilock": "A grant belongs to no thread: any thread may release it.",
     "error": "Each thread has a last failure of its own.",
-    "session": "With the option \\fIdispatch\\fP, callbacks run inside \\fBzkl_session_dispatch\\fP().",
+    "session": "With the option\n.Fa dispatch ,\ncallbacks run inside\n.Fn zkl_session_dispatch .",
 }
 ALL_THREADS = (
-    "Any thread may call these functions, also inside a callback. A function that would have to wait there"
-    " returns ZKL_EDEADLK instead. Callbacks run one at a time, in the order of events, on a thread of the"
-    " library; see \\fBzkl\\fP(3), Threads and callbacks."
+    "Any thread may call these functions, also inside a callback.\nA function that would have to wait there"
+    " returns ZKL_EDEADLK instead.\nCallbacks run one at a time, in the order of events, on a thread of the"
+    " library; see\n.Xr zkl 3 ,\nThreads and callbacks."
 )
 ALSO = {
-    "session": ["zkl_glib.3", "zkl_zookeeper.3"],
-    "mutex": ["zkl_grant.3", "zkl_op.3", "zkl_canceler.3", "zkl_rwlock.3"],
-    "rwlock": ["zkl_grant.3", "zkl_mutex.3"],
-    "semaphore": ["zkl_grant.3", "zkl_canceler.3"],
-    "multilock": ["zkl_grant.3", "zkl_mutex.3"],
-    "grant": ["zkl_multi.3", "zkl_mutex.3"],
-    "election": ["zkl_grant.3", "zkl_watch.3"],
-    "queue": ["zkl_watch.3", "zkl.1"],
-    "member": ["zkl_watch.3", "zkl.1"],
+    "session": ["zkl_glib 3", "zkl_zookeeper 3"],
+    "mutex": ["zkl_grant 3", "zkl_op 3", "zkl_canceler 3", "zkl_rwlock 3"],
+    "rwlock": ["zkl_grant 3", "zkl_mutex 3"],
+    "semaphore": ["zkl_grant 3", "zkl_canceler 3"],
+    "multilock": ["zkl_grant 3", "zkl_mutex 3"],
+    "grant": ["zkl_multi 3", "zkl_mutex 3"],
+    "election": ["zkl_grant 3", "zkl_watch 3"],
+    "queue": ["zkl_watch 3", "zkl 1"],
+    "member": ["zkl_watch 3", "zkl 1"],
 }
+
+
+def safe(line):
+    """A line of text that is no request."""
+    return re.sub(r"^([.'])", r"\\&\1", line)
+
+
+def reference(match):
+    """A function or another page, with the marks around it, as a line of its own."""
+    before, function, page, section, behind = match.groups()
+    name = ".Fn " + function if function else ".Xr %s %s" % (page, section)
+    return "\n" + " ".join([name.replace(" ", " ( ", 1) if before else name, *behind]) + "\n"
 
 
 def text_of(words):
-    """A paragraph as roff: names of functions bold, nothing taken for a request."""
-    s = " ".join(words).replace("\\", "\\e").replace("…", "...")
-    s = re.sub(r"\b(zkl_\w+|pthread_\w+|zoo_\w+|poll)\(\)", r"\\fB\1\\fP()", s)
-    s = re.sub(r"\bzkl(-interop)?\((\d)\)", lambda m: "\\fBzkl%s\\fP(%s)" % ((m.group(1) or "").replace("-", "\\-"), m.group(2)), s)
-    return re.sub(r"^([.'])", r"\\&\1", re.sub(r"(?<=[.!?]) (?=[A-Z])", "\n", s), flags=re.M)
+    """A paragraph: sentences, and references, begin lines."""
+    s = re.sub(r"(?<=[.!?]) (?=[A-Z])", "\n", " ".join(words).replace("\\", "\\e").replace("…", "..."))
+    s = re.sub(r"(?<!\S)(\(?)(?:((?:zkl|pthread|zoo)_\w+|poll)\(\)|(zkl(?:-interop)?)\((\d)\))([.,:;)]*)(?!\S)", reference, s)
+    return "\n".join(safe(line.strip()) if not re.match(r"\.(Fn|Xr) ", line) else line for line in s.split("\n") if line.strip())
 
 
 def code_of(text):
-    s = text.replace("\\", "\\e").replace("-", "\\-").replace("…", "...")
-    return re.sub(r"^([.'])", r"\\&\1", s, flags=re.M)
+    return "\n".join(safe(line) for line in text.replace("\\", "\\e").replace("-", "\\-").replace("…", "...").split("\n"))
+
+
+def display(text):
+    return [".Bd -literal -offset indent", code_of(text), ".Ed", ".Pp"]
+
+
+def listing(entries):
+    return [".Bl -tag -width Ds", *entries, ".El", ".Pp"] if entries else []
+
+
+def tidy(lines):
+    """Without paragraphs that are none, before and behind what begins or ends one by itself."""
+    text = re.sub(r"^\.Pp\n(?=\.(?:B[dl]|E[dl]|It|Pp|S[hs])\b)", "", "\n".join(lines) + "\n", flags=re.M)
+    return re.sub(r"(?m)^(\.(?:It|S[hs]) .*\n)\.Pp\n", r"\1", text)
 
 
 def split(lines):
@@ -70,7 +96,8 @@ def split(lines):
 
 
 def prototype(code):
-    return re.sub(r"\s+", " ", code.replace("ZKL_API ", "", 1))
+    kind, name, parameters = re.match(r"ZKL_API (.*?)(zkl_\w+)\((.*)\);", " ".join(code.split())).groups()
+    return [".Ft " + kind.strip(), ".Fo " + name, *('.Fa "%s"' % p.strip() for p in parameters.split(",")), ".Fc"]
 
 
 def page(name, header, text, example):
@@ -80,13 +107,12 @@ def page(name, header, text, example):
     types = [(c, d) for c, d in all_items if d and not d.startswith("ZKL_API")]
     names = [function_name(d) for _, d in functions] or ["zkl_" + name]
     first = " ".join(title).split(". ")[0].rstrip(".")
-    out = ['.TH ZKL_%s 3 "" "zkl 0.1" "ZooKeeper locks and leaders"' % name.upper()]
-    out += ['.\\" Written by man/pages.py from include/%s and man/examples/%s.c.' % (header, name), ".nh", ".ad l"]
-    out += [".SH NAME", ", ".join(names) + " \\- " + first[0].lower() + first[1:]]
-    out += [".SH SYNOPSIS", ".nf", ".B #include <%s>" % ("zkl.h" if header.startswith("zkl/") else header)]
-    for _, d in functions:
-        out += [".PP", ".B " + code_of(prototype(d)).replace("\\-", "-")]
-    out += [".fi", ".SH DESCRIPTION"]
+    out = ['.\\" Written by man/pages.py from include/%s and man/examples/%s.c.' % (header, name)]
+    out += [".Dd " + DATE, ".Dt ZKL_%s 3" % name.upper(), ".Os zkl"]
+    out += ['.\\" Names must be found by searching: no word is broken.', ".hla none"]
+    out += [".Sh NAME", " ,\n".join(".Nm " + n for n in names), ".Nd " + first[0].lower() + first[1:]]
+    out += [".Sh SYNOPSIS", ".In " + ("zkl.h" if header.startswith("zkl/") else header)]
+    out += [line for _, d in functions for line in prototype(d)] + [".Sh DESCRIPTION"]
     rest = " ".join(title).split(". ", 1)
     if name == "cleanup":
         out += description(title)
@@ -98,44 +124,40 @@ def page(name, header, text, example):
     for c, d in functions:
         body, value, codes, since = split(comment_text(c)) if c else ([], "", [], "")
         fn = function_name(d)
-        out += [".SS %s()" % fn] + description(body)
+        out += [".Ss %s()" % fn] + description(body)
         if since:
-            out += [".PP", "Since %s." % since]
+            out += [".Pp", "Since %s." % since]
         if codes:
             value = value.replace("Also returns", "Returns what all have in common") + "; or one of the errors below."
             errors.append((fn, codes))
         if value:
             returns.append((fn, value))
     if types:
-        out.append(".SH TYPES")
+        out.append(".Sh TYPES")
         for c, d in types:
-            out += description(comment_text(c)) if c else []
-            out += [".PP", ".in +4n", ".EX", code_of(d), ".EE", ".in", ".PP"]
+            out += (description(comment_text(c)) if c else []) + [".Pp", *display(d)]
     if functions:
-        out.append(".SH RETURN VALUE")
-        for fn, value in returns:
-            out += [".TP", ".BR %s ()" % fn, text_of([value])]
+        out += [".Sh RETURN VALUE"] + listing([line for fn, value in returns for line in (".It Fn " + fn, text_of([value]))])
     if errors:
-        out.append(".SH ERRORS")
-        for fn, codes in errors:
-            out += [".TP", ".BR %s ()" % fn, ".RS"] + entries(codes) + [".RE"]
-    out += [".SH THREADS", ALL_THREADS]
+        out += [".Sh ERRORS"] + listing([line for fn, codes in errors for line in [".It Fn " + fn, *entries(codes)]])
+    out += [".Sh THREADS", ALL_THREADS]
     if name in THREADS:
-        out += [".PP", THREADS[name]]
-    out += [".SH EXAMPLE", ".in +4n", ".EX", code_of(example.rstrip()), ".EE", ".in"]
-    see = ["zkl.3"] + ALSO.get(name, []) + ["zkl.7"]
-    out += [".SH SEE ALSO", " ,\n".join(".BR %s (%s)" % tuple(s.rsplit(".", 1)) for s in see).replace(") ,", "),")]
-    return "\n".join(out) + "\n"
+        out += [".Pp", THREADS[name]]
+    out += [".Sh EXAMPLE", *display(example.rstrip())]
+    see = sorted(["zkl 3", "zkl 7"] + ALSO.get(name, []), key=lambda page: (page[-1], page))
+    out += [".Sh SEE ALSO", " ,\n".join(".Xr " + page for page in see)]
+    return tidy(out)
 
 
 def entries(errors):
-    out = []
+    """A list of errors, and what is said behind it."""
+    out, behind = [], []
     for codes, why in errors:
-        if not codes.startswith("ZKL_"):
-            out += [".PP", text_of(["and " + codes + "."])]
-            continue
-        out += [".TP", ".B " + codes, text_of([why or "As zkl(3) says."])]
-    return out
+        if codes.startswith("ZKL_"):
+            out += [".It Er " + codes.replace(",", " ,"), text_of([why or "As zkl(3) says."])]
+        else:
+            behind += [text_of(["and " + codes + "."])]
+    return listing(out) + behind
 
 
 def common(comment):
@@ -143,19 +165,23 @@ def common(comment):
     out, rest = [], "\n".join(comment_text(comment))
     while rest:
         text, errors, rest = list_of(rest)
-        out += [".PP"] + description(text.split("\n")) + entries(errors)
+        out += [".Pp"] + description(text.split("\n")) + [".Pp"] + entries(errors)
     return out
 
 
 def listed(lines):
     """A paragraph that names things in a list, one an entry: "  name, name: what it is"."""
-    out, words, name = [], [], None
+    out, entries, words, name = [], [], [], None
     for line in lines + ["  : "]:
         start = re.match(r"  ([a-z][a-z, -]*)?: (.*)", line)
         behind = name and not line.startswith(" ")
         if start or behind:
-            out += ([".TP", ".B " + code_of(name)] if name else []) + ([text_of(words)] if words else [])
-            out += [".PP"] if behind else []
+            if name:
+                entries += [".It Sy " + code_of(name), text_of(words)]
+            elif words:
+                out += [text_of(words)]
+            if behind or not start.group(1):
+                out, entries = out + listing(entries), []
             name, words = (start.group(1), [start.group(2)]) if start else (None, [line])
         else:
             words.append(line.strip())
@@ -166,8 +192,8 @@ def description(lines):
     out = []
     for group in re.split(r"\n\n+", "\n".join(lines).strip("\n")):
         program = re.match(r"( {4}.*(\n|$))+$", group)
-        shown = [".in +4n", ".EX", code_of(textwrap.dedent(group)), ".EE", ".in"] if program else listed(group.split("\n"))
-        out += ([".PP"] if out else []) + shown if group else []
+        if group:
+            out += [".Pp"] + (display(textwrap.dedent(group)) if program else listed(group.split("\n")))
     return out
 
 

@@ -33,13 +33,9 @@ def text(markup):
 
 
 def manual(roff):
-    """mandoc's HTML of man(7) loses empty lines of a program, and adds some before lines that are indented."""
-    shown = lambda match: re.sub("^$", r"\\ ", re.sub("^(?= )", r"\\&", match[0], flags=re.M), flags=re.M)
-    body = run(re.sub(r"^\.(?:EX|nf)$.*?^\.(?:EE|fi)$", shown, roff, flags=re.M | re.S), "mandoc", "-Thtml", "-Ofragment")
-    body = re.sub("^&#x00A0;$", "", body, flags=re.M).replace("</b></pre>\n<pre><b>", "</b><b>")
-    # A function is not a link to itself where it is first named: it is to be one to its page.
-    body = re.sub(r'<a class="permalink" href="[^"]*">(<code class="Fn")(?: id="[^"]*")?(>[^<]*</code>)</a>', r"\1\2", body)
-    return re.sub(r'<p class="Pp">\s*<br/>\s*</p>\n|(?<=</pre>\n)<br/>\n|<br/>\n(?=<pre>)', "", body)
+    """mandoc's HTML, but that a function is not a link to itself where it is first named: it is to be one to its page."""
+    body = run(roff, "mandoc", "-Thtml", "-Ofragment")
+    return re.sub(r'<a class="permalink" href="[^"]*">(<code class="Fn")(?: id="[^"]*")?(>[^<]*</code>)</a>', r"\1\2", body)
 
 
 class Site:

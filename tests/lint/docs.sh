@@ -38,13 +38,13 @@ expect_none "programs keep their empty and their indented lines" "$(
         python3 -B - "$program" "$scratch/html/man/$name.3.html" <<'PROGRAM'
 import html, re, sys
 program, page = (open(name).read() for name in sys.argv[1:])
-shown = [html.unescape(re.sub("<[^>]*>", "", part)) for part in re.findall("<pre>(.*?)</pre>", page, re.S)]
+shown = [html.unescape(re.sub("<[^>]*>", "", part)) + "\n" for part in re.findall("<pre>(.*?)</pre>", page, re.S)]
 if program not in shown:
     print(sys.argv[1])
 PROGRAM
     done)"
 expect_some "sees a dead link" "$(faults_with 'dead link: nowhere.md' sed -i '1a [gone](nowhere.md)' docs/guide/stuck.md)"
 expect_some "sees a heading that is not there" "$(faults_with '#no-such' sed -i '1a [gone](moving.md#no-such)' docs/guide/stuck.md)"
-expect_some "sees a manual page that is not there" "$(faults_with 'zkl_gone(3)' sed -i 's/zkl_mutex (3)/zkl_gone (3)/' man/zkl_rwlock.3)"
+expect_some "sees a manual page that is not there" "$(faults_with 'zkl_gone(3)' sed -i 's/Xr zkl_mutex 3/Xr zkl_gone 3/' man/zkl_rwlock.3)"
 expect_some "sees a page that the index has not" "$(faults_with 'docs/lost.md: not in the index' eval 'echo "# Lost" >docs/lost.md')"
 finish

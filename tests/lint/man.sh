@@ -13,6 +13,12 @@ warnings() { # FILE…
     done
 }
 
+# Lines of a narrow page that end within a word: a name that is broken is not found by searching.
+broken() { # FILE…
+    local page
+    for page; do groff -mandoc -Tutf8 -P-cbou -rLL=60n "$page" 2>/dev/null | grep $'\xe2\x80\x90$'; done
+}
+
 # What the page does not name: exported functions, error codes and headers.
 unnamed() { # PAGE
     {
@@ -37,12 +43,24 @@ altered() { # PAGE
 
 if command -v groff >/dev/null; then
     expect_none "the pages format without a warning" "$(warnings "$top_srcdir"/man/*.[1-8])"
+    expect_none "no word is broken, but for those of zkl(1)" "$(broken "$top_srcdir"/man/*.[2-8])"
+    grep -v '^\.hla ' "$page" >"$scratch/broken.7"
+    expect_some "sees a word that is broken" "$(broken "$scratch/broken.7")"
     expect_none "zkl-interop(7) shows its programs as they are" "$(altered "$page")"
     sed 's/\\e/\\/' "$page" >"$scratch/eaten.7"
     expect_some "sees a backslash that is eaten" "$(altered "$scratch/eaten.7")"
     echo '.NOSUCH' >"$scratch/page.3"
     expect_some "sees a planted warning" "$(warnings "$scratch/page.3")"
 fi
+expect_none "all pages are mdoc(7)" "$(grep -L '^\.Dd ' "$top_srcdir"/man/*.[1-8])"
+echo '.TH PAGE 3' >"$scratch/man.3"
+expect_some "sees a page that is man(7)" "$(grep -L '^\.Dd ' "$scratch/man.3")"
+if command -v mandoc >/dev/null; then
+    expect_none "mandoc has nothing to warn of" "$(mandoc -T lint -W warning "$top_srcdir"/man/*.[1-8] 2>&1)"
+    sed '/^\.Ed/d' "$page" >"$scratch/open.7"
+    expect_some "sees a display that does not end" "$(mandoc -T lint -W warning "$scratch/open.7" 2>&1)"
+fi
+
 # Exported functions that have no page of their own.
 pageless() { # LINKS
     sed -nE 's/^ *(zkl_[a-z_]+);$/\1/p' "$top_srcdir/lib/libzkl.map" | sort | comm -23 - <(cut -d' ' -f1 "$1" | sort)
