@@ -85,10 +85,11 @@ def split(lines):
     text = "\n".join(lines)
     since = re.search(r"\s*Since (\d+(?:\.\d+)*)\.?\s*$", text)
     head, errors, after = list_of(text[: since.start()] if since else text)
-    start = max(head.rfind("Returns"), head.rfind("Also returns"))
+    start = max([found.start() for found in re.finditer(r"\b(Returns?|Also returns)\b", head)], default=-1)
     returns = ""
     if errors and start >= 0:
         returns = re.sub(r"(; or|, but)?$", "", " ".join(head[start:].split()))
+        returns = re.sub(r"^Return\b", "Returns", returns)
         head = head[:start]
     elif start >= 0:
         returns = " ".join(re.findall(r"Returns (?:[^.]|\.(?! ))*\.", " ".join(head.split("\n"))))
