@@ -55,6 +55,13 @@ gone() {
     ! dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${ours[@]}" 2>/dev/null | grep -v ^not-installed
 }
 
+# All links of the copies lead to files.
+pages_are_there() {
+    local pages=/usr/share/doc/libzkl-doc/html
+    grep -q 'href="man/zkl_mutex.3.html"' $pages/index.html && [ -s $pages/man/zkl_mutex.3.html ] &&
+        [ -z "$(find $pages -xtype l)" ] && [ -n "$(find $pages -type l)" ]
+}
+
 # That the comparison sees something.
 planted_is_seen() {
     touch /usr/lib/planted
@@ -67,6 +74,7 @@ run() {
     verdict "they are installed" dpkg -i ./*.deb
     for test in program command; do verdict "debian/tests/$test" as_tester debian/tests/$test; done
     verdict "the manual is there" test -e /usr/share/man/man1/zkl.1.gz -a -e /usr/share/man/man3/zkl.3.gz
+    verdict "the pages are there as HTML, and as files what they link to" pages_are_there
     verdict "the unit is there" test -e /lib/systemd/system/standby@.service
     verdict "they are removed" dpkg --remove "${ours[@]}"
     verdict "nothing is left when they are removed" gone
