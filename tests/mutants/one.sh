@@ -19,13 +19,6 @@ verdict() { # WORDS
     exit 0
 }
 
-# Where the program records errors, the library's public functions have other names (tests/seen).
-rename() { # PROGRAM
-    grep -qF tests/seen/core.a "$folder/$1.link" || return 0
-    objcopy --redefine-syms=tests/seen/core.a.names "$object" "$own/renamed.o"
-    object=$own/renamed.o
-}
-
 # The mutant is found before the archives that hold the original. That it does not link is a fault of
 # this script. What was linked last may be the same program, with other arguments.
 linked=
@@ -33,7 +26,7 @@ link() { # PROGRAM
     [ -z "$linked" ] || ! cmp -s "$folder/$linked.link" "$folder/$1.link" || return 0
     linked=$1
     # shellcheck source=/dev/null
-    (cd "$folder/build" && rename "$1" && . "$folder/$1.link") 2>"$own/errors" || {
+    (cd "$folder/build" && . "$folder/$1.link") 2>"$own/errors" || {
         cat "$own/errors" >&2
         exit 255
     }
