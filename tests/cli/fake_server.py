@@ -1,6 +1,8 @@
 """What answers at a port and is no ZooKeeper that serves: fake_server.py KIND writes the port and runs until it is
-killed. KIND: silent, hangs-up, foreign, tls (which says nothing before five bytes, like the real ones), not-serving."""
+killed. KIND: silent, hangs-up, foreign, tls (which says nothing before five bytes, like the real ones), not-serving;
+handshake CERTIFICATE AUTHORITY: silent behind a complete handshake of TLS, in which it wants a certificate."""
 import socket
+import ssl
 import sys
 import threading
 
@@ -11,7 +13,16 @@ WORDS = {
 }
 
 
-def serve(connection, kind):
+def shake_hands(connection, certificate, authority):
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=authority)
+    tls.load_cert_chain(certificate)
+    tls.verify_mode = ssl.CERT_REQUIRED
+    return tls.wrap_socket(connection, server_side=True)
+
+
+def serve(connection, kind, *files):
+    if kind == "handshake":
+        connection, kind = shake_hands(connection, *files), "silent"
     with connection:
         heard = b""
         while kind != "hangs-up":
@@ -26,4 +37,4 @@ def serve(connection, kind):
 listener = socket.create_server(("127.0.0.1", 0))
 print(listener.getsockname()[1], flush=True)
 while True:
-    threading.Thread(target=serve, args=(listener.accept()[0], sys.argv[1]), daemon=True).start()
+    threading.Thread(target=serve, args=(listener.accept()[0], *sys.argv[1:]), daemon=True).start()

@@ -59,6 +59,24 @@ refused "a server with TLS, and we without" 69 "^zkl: $good_secure: .*(TLS|not Z
 refused "nobody there" 69 "127.0.0.1:1: no server answers" \
     "${tls[@]}" --connect 127.0.0.1:1 --connect-timeout 3 lock /tls/a true
 
+# Servers that say nothing, the second one after hands were shaken.
+say_nothing() { # KIND FILE...
+    python3 "$(dirname "$0")/../cli/fake_server.py" "$@" >"$scratch/port" 2>"$scratch/$1.log" &
+    remember $!
+    servers+=("$!")
+    wait_until "a server listens: $1" test -s "$scratch/port"
+    mute=127.0.0.1:$(<"$scratch/port")
+    rm "$scratch/port"
+}
+say_nothing silent
+refused "a server that says nothing" 69 "^zkl: $mute: no server answers: nothing comes back\$" \
+    "${tls[@]}" --connect "$mute" "${quick[@]}" lock /tls/a true
+say_nothing handshake "$scratch/right.both.pem" "$scratch/ca.pem"
+refused "a server that says nothing after the handshake" 69 "^zkl: $mute: no server answers: nothing comes back\$" \
+    "${tls[@]}" --connect "$mute" "${quick[@]}" lock /tls/a true
+run "$ZKL" "${tls[@]}" --connect "$mute,$good_secure" "${quick[@]}" lock /tls/a true
+expect "one good server beside one that says nothing" "0:" "$status:$err"
+
 # Those of several servers that will do.
 run "$ZKL" "${tls[@]}" --connect "$named_secure,127.0.0.1:1,$good_secure" "${quick[@]}" lock /tls/a true
 expect "one good server among others" "0:" "$status:$err"
