@@ -126,8 +126,7 @@ static int write_lines(const struct looking *l)
     while (status == GO_ON && (line = g_async_queue_try_pop(l->lines))) {
         char *whole = g_strconcat(line, "\n", NULL);
 
-        if (!events_print(l->events, whole))
-            status = STATUS_IOERR; /* main() says why */
+        status = events_print(l->events, whole);
         g_free(whole);
         g_free(line);
     }

@@ -261,15 +261,15 @@ int events_until(struct events *e, const atomic_bool *done)
     return 0;
 }
 
-bool events_print(const struct events *e, const char *text)
+int events_print(const struct events *e, const char *text)
 {
     sigset_t ours;
-    bool written;
 
     pthread_sigmask(SIG_SETMASK, &e->original, &ours);
-    written = fputs(text, stdout) >= 0 && fflush(stdout) == 0;
+    const bool written = fputs(text, stdout) >= 0 && fflush(stdout) == 0;
+    const int error = errno;
     pthread_sigmask(SIG_SETMASK, &ours, NULL);
-    return written;
+    return written ? GO_ON : fail_output(error);
 }
 
 int64_t now_ms(void)

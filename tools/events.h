@@ -60,8 +60,8 @@ int events_asked_to_end(struct events *e);
 int events_until(struct events *e, const atomic_bool *done);
 
 /* Writes text to standard output, with the signals undone: a reader who does not read keeps us from
- * no end, and one who is gone ends us. false if it cannot be written. */
-bool events_print(const struct events *e, const char *text);
+ * no end, and one who is gone ends us. GO_ON; STATUS_IOERR, said why, if it cannot be written. */
+int events_print(const struct events *e, const char *text);
 
 /* The clock that deadlines are thought in: it runs on in suspend and nobody can set it. */
 int64_t now_ms(void);

@@ -130,8 +130,7 @@ static int take_lines(struct looking *l)
             take_members(l, line);
             continue;
         }
-        if (!events_print(l->events, line))
-            status = STATUS_IOERR; /* main() says why */
+        status = events_print(l->events, line);
         g_free(line);
     }
     return status;

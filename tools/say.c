@@ -126,6 +126,11 @@ int fail(int status, const char *format, ...)
     return status;
 }
 
+int fail_output(int error)
+{
+    return fail(STATUS_IOERR, "standard output: %s", g_strerror(error));
+}
+
 static int status_of(int code)
 {
     switch (code) {

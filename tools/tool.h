@@ -88,6 +88,9 @@ void say_without_waiting(void);
 /* The same as say(), and returns status. */
 int fail(int status, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
+/* Says that standard output cannot be written, an errno value being why; returns STATUS_IOERR. */
+int fail_output(int error);
+
 /* Says what the library answered, naming subject, and gives the exit status for it. */
 int fail_error(const zkl_error *error, const char *subject);
 

@@ -198,18 +198,18 @@ static int draw(struct watch *w)
 static int print(struct watch *w)
 {
     GString *text;
-    bool written;
+    int status;
 
     if (w->view.reading == w->shown.reading && w->view.up == w->shown.up)
         return GO_ON;
     text = w->json ? view_json(w->path, &w->view) : view_lines(&w->shown, &w->view);
-    written = events_print(&w->events, text->str);
+    status = events_print(&w->events, text->str);
     g_string_free(text, TRUE);
     reading_unref(w->shown.reading);
     w->shown = w->view;
     if (w->shown.reading)
         g_atomic_rc_box_acquire(w->shown.reading);
-    return written ? GO_ON : STATUS_IOERR; /* main() says why */
+    return status;
 }
 
 static int show(struct watch *w)

@@ -47,9 +47,9 @@ static char *overview(void)
 /* Output that could not be written must not look like success. */
 static int end_output(int status)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if (status == STATUS_IOERR || (fflush(stdout) == 0 && !ferror(stdout)))
         return status;
-    return fail(STATUS_IOERR, "standard output: %s", g_strerror(errno));
+    return fail_output(errno);
 }
 
 static int show_help(struct settings *settings, int argc, char **argv)
