@@ -12,6 +12,9 @@
 #include <zkl-glib.h>
 #include <zkl-zookeeper.h>
 
+#include "lib/base/lock_owner.h"
+#include "lib/lock/locks.h"
+
 static void bad_semaphore(void)
 {
     zkl_session *s = fake_session();
@@ -471,6 +474,35 @@ static void parents_as_asked(void)
     }
 }
 
+static void *lock_both(void *mutexes)
+{
+    zkl_mutex **both = mutexes;
+
+    owner = lock_owner_thread();
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(zkl_mutex_lock(both[i], ZKL_FOREVER, NULL), 0);
+    return NULL;
+}
+
+/* What is the thread's goes with it, and what is its key's stays, whatever number that is. */
+static void thread_ends(void)
+{
+    zkl_session *s = fake_session();
+    zkl_mutex *both[] = {NULL, mutex_of_owners(s)};
+    pthread_t thread;
+
+    REQUIRE(zkl_mutex_new(&both[0], s, "/x/l", NULL) == 0);
+    REQUIRE(pthread_create(&thread, NULL, lock_both, both) == 0);
+    pthread_join(thread, NULL);
+    CHECK_INT(zkl_mutex_depth(both[1]), 1);
+    CHECK_INT(locks_of(s)->contenders.length, 1);
+    CHECK_INT(zkl_mutex_unlock(both[1]), 0);
+    zkl_mutex_free(both[0]);
+    zkl_mutex_free(both[1]);
+    fake_answer_at_once(NULL);
+    zkl_session_close(s);
+}
+
 /* In parent and child, handles of the parent's and their own: one that hangs is ended. */
 static void handles_behind_a_fork(void)
 {
@@ -516,6 +548,7 @@ static const struct test_case cases[] = {
     {"owners_by_turns", owners_by_turns},
     {"owner_is_refused", owner_is_refused},
     {"parents_as_asked", parents_as_asked},
+    {"thread_ends", thread_ends},
     {"handles_behind_a_fork", handles_behind_a_fork},
     {"inside_a_callback", inside_a_callback},
     {NULL, NULL},
