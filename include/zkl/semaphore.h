@@ -1,4 +1,5 @@
-/* A fair semaphore: a limited number of permits at one path. Each acquisition takes one or more. */
+/* A fair semaphore: a limited number of permits at one path. An acquisition takes one or more
+ * permits. */
 #ifndef ZKL_SEMAPHORE_H
 #define ZKL_SEMAPHORE_H
 

@@ -14,8 +14,8 @@ short=(--session-timeout 3000)
 depose() {
     "$ADMIN" delete "$E/$("$ZKL" ls $E | sed -n '2s/.* //p')"
 }
-told() { # ID [FILTER]: what was told, without numbers
-    cut -d' ' -f1,2 "$scratch/$1.lines" | paste -sd, | "${2-cat}" | sed -E 's/ [0-9]+(,|$)/\1/g'
+told() { # ID [FILTER]: what was told, without numbers, and without what a slow machine adds
+    cut -d' ' -f1,2 "$scratch/$1.lines" | sed '/^behind /d' | paste -sd, | "${2-cat}" | sed -E 's/ [0-9]+(,|$)/\1/g'
 }
 # shellcheck disable=SC2317
 told_times() { # ID PATTERN TIMES

@@ -28,7 +28,7 @@ pageless() {
     local page text other
     while read -r page; do
         read -r text other <"$page"
-        [ "$text" != .so ] || grep -q '^\.SH NAME' "$(dirname "$page")/../$other" || echo "$page"
+        [ "$text" != .so ] || grep -q '^\.Sh NAME' "$(dirname "$page")/../$other" || echo "$page"
     done
 }
 pages=$(find "$root" -name 'zkl_*.3')
