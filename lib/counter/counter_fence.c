@@ -58,7 +58,7 @@ static int try_once(const struct fenced *f, bool *faster)
     if (verdict != COUNTER_DONE)
         return counter_result(f->c, verdict);
     code = write_number(f, &seen, absent, f->wish->next);
-    *faster = code == ZKL_EVERSION || code == (absent ? ZKL_EEXIST : ZKL_ENOENT);
+    *faster = code == ZKL_EVERSION || code == ZKL_EEXIST || (code == ZKL_ENOENT && !absent);
     return code;
 }
 

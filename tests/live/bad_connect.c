@@ -165,7 +165,7 @@ static void on_line(const zkl_log_record *record, void *data)
     struct lines *lines = data;
 
     if (strcmp(record->event, "no-connection") == 0) {
-        CHECK(strstr(record->text, " attempts: 127.0.0.1:"));
+        CHECK(strstr(record->text, ": 127.0.0.1:"));
         atomic_fetch_add(&lines->outage, 1);
     }
     CHECK(!lines->other || !strstr(record->text, lines->other));
@@ -185,8 +185,8 @@ static zkl_session *open_logging(struct live *t, const char *connect, struct lin
     return live_open_only(t, connect, &o);
 }
 
-/* libzookeeper tries a hundred times before the first line. Who wants to read of that reads of some
- * of them, and another session of the process reads nothing. */
+/* libzookeeper tries a hundred times before the first line, or on a slow machine behind it. Who
+ * wants to read of that reads of some of them, and another session of the process reads nothing. */
 static void absence_is_told_once(void)
 {
     struct live *t = live_begin();
@@ -201,7 +201,7 @@ static void absence_is_told_once(void)
     zkl_session *s = open_logging(t, connect, &usual, ZKL_LOG_WARN);
     zkl_session *c = open_logging(t, connect, &curious, ZKL_LOG_DEBUG);
     LIVE_UNTIL(atomic_load(&usual.outage) > 0 && atomic_load(&curious.outage) > 0 &&
-               atomic_load(&elsewhere.all) > 0);
+               atomic_load(&curious.connecting) >= 10 && atomic_load(&elsewhere.all) > 0);
     CHECK_INT(atomic_load(&usual.all), 1);
     CHECK_INT(atomic_load(&curious.connecting), 10);
     zoo_set_debug_level((ZooLogLevel)0);

@@ -158,19 +158,10 @@ static int open_own(struct estate *e)
     return 0;
 }
 
-/* ThreadSanitizer takes a child's threads for the parent's, and ends it. */
-#ifdef __SANITIZE_THREAD__
-enum { THREADS_IN_CHILDREN = 0 };
-#else
-enum { THREADS_IN_CHILDREN = 1 };
-#endif
-
 static void child_has_its_own(void)
 {
-    if (!THREADS_IN_CHILDREN) {
-        runner_skip("ThreadSanitizer ends children that start threads");
+    if (!runner_starts_threads_in_children())
         return;
-    }
     struct live *t = live_begin();
     struct estate e = {.t = t, .mutex = live_mutex(t->session, t->lock)};
     REQUIRE(zkl_mutex_lock(e.mutex, ZKL_FOREVER, &e.grant) == 0);

@@ -59,6 +59,16 @@ void runner_skip(const char *why)
     pthread_mutex_unlock(&run.mutex);
 }
 
+bool runner_starts_threads_in_children(void)
+{
+#ifdef __SANITIZE_THREAD__
+    runner_skip("ThreadSanitizer ends children that start threads");
+    return false;
+#else
+    return true;
+#endif
+}
+
 void runner_fail(const char *file, int line, const char *format, ...)
 {
     va_list args;

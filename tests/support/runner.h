@@ -35,6 +35,9 @@ int runner_main(int argc, char **argv, const struct test_suite *const *suites);
 /* Marks the running test as skipped; it does not return from it. */
 void runner_skip(const char *why);
 
+/* Whether a child of ours may start threads. If not, the running test is marked as skipped. */
+bool runner_starts_threads_in_children(void);
+
 /* "suite.case", or NULL outside of tests. */
 const char *runner_current(void);
 

@@ -506,6 +506,8 @@ static void thread_ends(void)
 /* In parent and child, handles of the parent's and their own: one that hangs is ended. */
 static void handles_behind_a_fork(void)
 {
+    if (!runner_starts_threads_in_children())
+        return;
     int status = 0;
     zkl_session *s = fake_session();
     zkl_mutex *before = mutex_of_owners(s), *m;

@@ -161,23 +161,14 @@ static void refused(void)
     g_free(text);
 }
 
-/* ThreadSanitizer ends children that start threads. */
-#ifdef __SANITIZE_THREAD__
-enum { THREADS_IN_CHILDREN = 0 };
-#else
-enum { THREADS_IN_CHILDREN = 1 };
-#endif
-
 /* There with a sanitizer that reports leaks when a child exits, whichever compiler linked it. */
 int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
 /* A child has no writer, and writes nothing of its parent's, though that stands in a write. */
 static void forked(void)
 {
-    if (!THREADS_IN_CHILDREN) {
-        runner_skip("ThreadSanitizer ends children that start threads");
+    if (!runner_starts_threads_in_children())
         return;
-    }
     struct pipe_end p = pipe_begin();
     size_t room = fill();
     int status = -1, child_reads[2];
@@ -209,10 +200,10 @@ static void forked(void)
 /* A process that ends right behind a line. */
 static void at_exit(void)
 {
-    if (!THREADS_IN_CHILDREN || __lsan_do_recoverable_leak_check) {
+    if (__lsan_do_recoverable_leak_check)
         runner_skip("a sanitizer speaks in children");
+    if (__lsan_do_recoverable_leak_check || !runner_starts_threads_in_children())
         return;
-    }
     struct pipe_end p = pipe_begin();
     int status = -1;
 
