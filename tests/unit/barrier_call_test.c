@@ -165,9 +165,7 @@ static void opens(void)
 
 static void next_session(void)
 {
-    fake_event(STORE_EV_EXPIRED);
-    fake_event(STORE_EV_BEGIN);
-    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+    fake_next_session();
 }
 
 /* Each goes on in the next session, also in the middle of its parents. */

@@ -299,9 +299,7 @@ static void enters_anew_in_the_next_session(void)
     hand_enter(&a, s, ZKL_FOREVER);
     hand_answer_entry(&a, 3);
     char *old = g_strdup(a.node), *old_name = strrchr(old, '/') + 1;
-    fake_event(STORE_EV_EXPIRED);
-    fake_event(STORE_EV_BEGIN);
-    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+    fake_next_session();
     g_free(a.node);
     a.node = fake_created_name("/root/l", 9);
     REQUIRE(a.node != NULL);

@@ -219,6 +219,19 @@ void fake_event(enum store_event event)
     fake_event_of(event, FAKE_SESSION_ID, FAKE_TIMEOUT_MS);
 }
 
+void fake_reconnect(void)
+{
+    fake_event(STORE_EV_DOWN);
+    fake_event(STORE_EV_UP);
+}
+
+void fake_next_session(void)
+{
+    fake_event(STORE_EV_EXPIRED);
+    fake_event(STORE_EV_BEGIN);
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+}
+
 void fake_fire(const char *path, enum store_fired fired)
 {
     pthread_mutex_lock(fake.sink.monitor);

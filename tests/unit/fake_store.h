@@ -15,6 +15,8 @@ zkl_session *fake_open_session(const char *connect, const zkl_session_options *o
 void fake_event(enum store_event event);
 void fake_trouble(enum store_trouble trouble);
 void fake_event_of(enum store_event event, int64_t id, int timeout_ms);
+void fake_reconnect(void);    /* in the same session */
+void fake_next_session(void); /* this one has expired */
 void fake_watch(const char *path, bool gone);
 const char *fake_hosts(void); /* that the last store was opened for */
 void fake_busy(bool busy);    /* takes no request, and no other store can be opened */

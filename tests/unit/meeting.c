@@ -119,7 +119,5 @@ void meeting_leave(int64_t timeout_ms)
 
 void meeting_next_session(void)
 {
-    fake_event(STORE_EV_EXPIRED);
-    fake_event(STORE_EV_BEGIN);
-    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+    fake_next_session();
 }

@@ -235,9 +235,7 @@ static void in_the_next_session(void)
     hand_pass(observed.s, 1000);
     observed_changes("a");
     observed_listed(9, "a b");
-    fake_event(STORE_EV_EXPIRED);
-    fake_event(STORE_EV_BEGIN);
-    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+    fake_next_session();
     observed_told("");
     ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);
     observed_listed(10, "b c");

@@ -85,19 +85,6 @@ static void begin(void)
     story.lists = story.reads = 0;
 }
 
-static void reconnect(void)
-{
-    fake_event(STORE_EV_DOWN);
-    fake_event(STORE_EV_UP);
-}
-
-static void expire(void)
-{
-    fake_event(STORE_EV_EXPIRED);
-    fake_event(STORE_EV_BEGIN);
-    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
-}
-
 static void end(void)
 {
     zkl_watch_free(story.watch);
@@ -111,7 +98,7 @@ static void older_lists_are_read_less_and_less_often(void)
     begin();
     story.pzxid = 4;
     story.czxid = 0;
-    reconnect();
+    fake_reconnect();
     pass(900);
     CHECK_INT(story.lists, 1);
     pass(FAKE_TIMEOUT_MS - 1000);
@@ -127,7 +114,7 @@ static void older_lists_count_in_the_end(void)
     begin();
     story.pzxid = story.czxid = story.mzxid = 4;
     story.data = "old";
-    expire();
+    fake_next_session();
     pass(FAKE_TIMEOUT_MS - 100);
     TOLD("");
     pass(FAKE_TIMEOUT_MS);
@@ -144,7 +131,7 @@ static void older_members_count_in_the_end(void)
     begin();
     story.mzxid = 6;
     story.data = "old";
-    expire();
+    fake_next_session();
     pass(FAKE_TIMEOUT_MS - 100);
     CHECK_INT(story.lists, 4);
     CHECK_INT(story.reads, 4);
@@ -161,7 +148,7 @@ static void members_of_older_lists_are_read_again(void)
     story.pzxid = 4;
     story.mzxid = 6;
     story.data = "old";
-    reconnect();
+    fake_reconnect();
     pass(FAKE_TIMEOUT_MS - 100);
     CHECK_INT(story.reads, 0);
     TOLD("");
@@ -177,7 +164,7 @@ static void newer_data_are_told_at_once(void)
     begin();
     story.pzxid = 4;
     story.czxid = 0;
-    expire();
+    fake_next_session();
     pass(500);
     story.pzxid = 11;
     story.czxid = 5;
@@ -196,7 +183,7 @@ static void each_connection_is_given_time(void)
     story.pzxid = 4;
     story.czxid = 0;
     for (int i = 0; i < 3; i++) {
-        reconnect();
+        fake_reconnect();
         pass(FAKE_TIMEOUT_MS - 1000);
         TOLD("");
     }
@@ -243,7 +230,7 @@ static void other_data_of_the_same_zxid_are_told(void)
         begin();
         story.data = rows[i].data;
         story.owner = rows[i].owner;
-        expire();
+        fake_next_session();
         pass(500);
         TOLD(rows[i].told);
         end();

@@ -116,19 +116,6 @@ static void turn_to(const struct server *server)
     pass(200);
 }
 
-static void reconnect(void)
-{
-    fake_event(STORE_EV_DOWN);
-    fake_event(STORE_EV_UP);
-}
-
-static void expire(void)
-{
-    fake_event(STORE_EV_EXPIRED);
-    fake_event(STORE_EV_BEGIN);
-    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
-}
-
 /* What is older is told behind one session timeout on one connection: it is all there is. */
 static void what_is_older_counts_in_the_end(void)
 {
@@ -151,9 +138,9 @@ static void what_is_older_counts_in_the_end(void)
             begin(&at_first);
             story.server = rows[i].then;
             if (again)
-                reconnect();
+                fake_reconnect();
             else
-                expire();
+                fake_next_session();
             pass(FAKE_TIMEOUT_MS - 100);
             check_told(rows[i].told, rows[i].what);
             pass(FAKE_TIMEOUT_MS);
@@ -176,7 +163,7 @@ static void one_that_was_gone_counts_in_the_end(void)
     turn_to(&gone);
     check_told("nobody ", "gone");
     story.server = at_first;
-    expire();
+    fake_next_session();
     pass(FAKE_TIMEOUT_MS - 100);
     check_told("", "held back");
     pass(FAKE_TIMEOUT_MS);
@@ -189,7 +176,7 @@ static void it_is_read_less_and_less_often(void)
 {
     begin(&at_first);
     story.server = (struct server){12, B, 4, "", 13};
-    expire();
+    fake_next_session();
     pass(900);
     CHECK_INT(story.lists, 1);
     pass(FAKE_TIMEOUT_MS - 1000);
@@ -206,7 +193,7 @@ static void the_present_connection_shows_nothing_restored(void)
     for (int connections = 1; connections <= 2; connections++) {
         begin(&at_first);
         if (connections == 2) {
-            reconnect();
+            fake_reconnect();
             pass(1000);
             check_told("", "seen on this connection, too");
         }
@@ -229,7 +216,7 @@ static void used_up_numbers_show_nothing(void)
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         begin(&rows[i][0]);
         story.server = rows[i][1];
-        expire();
+        fake_next_session();
         pass(1000);
         check_told("nobody ", "at once");
         pass(10 * FAKE_TIMEOUT_MS);
@@ -243,7 +230,7 @@ static void newer_data_are_told_at_once(void)
 {
     begin(&at_first);
     story.server = (struct server){4, B, 4, "", 1};
-    expire();
+    fake_next_session();
     pass(500);
     story.server = (struct server){12, C, 12, "", 13};
     pass(1000);
@@ -261,7 +248,7 @@ static void each_connection_is_given_time(void)
         begin(&at_first);
         story.server = rows[i];
         for (int k = 0; k < 3; k++) {
-            reconnect();
+            fake_reconnect();
             pass(FAKE_TIMEOUT_MS - 1000);
             check_told(i > 0 && k == 0 ? "nobody " : "", "not long enough");
         }

@@ -174,9 +174,7 @@ static void servers_have_gone_back(void)
         fake_event(STORE_EV_REFUSED);
         if (passed)
             fake_event(STORE_EV_SERVED);
-        fake_event(STORE_EV_EXPIRED);
-        fake_event(STORE_EV_BEGIN);
-        fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+        fake_next_session();
         ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
         answer_list(A);
         ANSWER_NODE(A, 2, "a");

@@ -22,7 +22,6 @@ struct server {
     const char *says;
     size_t length;
     unsigned times; /* it says that so often more */
-    pthread_t thread;
 };
 
 static void *serve(void *data)
@@ -41,28 +40,15 @@ static void *serve(void *data)
     return NULL;
 }
 
-static void start(struct server *server)
-{
-    probe_listen(&server->listener);
-    REQUIRE(pthread_create(&server->thread, NULL, serve, server) == 0);
-}
-
-static void stop(struct server *server)
-{
-    shutdown(server->listener.fd, SHUT_RDWR);
-    pthread_join(server->thread, NULL);
-    close(server->listener.fd);
-}
-
 /* ---- of who has seen too much ---- */
 
 static enum rollback_evidence zxid_of(const char *says, size_t length, unsigned times)
 {
     struct server server = {.asks = GREETING, .says = says, .length = length, .times = times};
 
-    start(&server);
+    probe_listen(&server.listener, serve, &server);
     enum rollback_evidence heard = probe_zxid(server.listener.hosts, 5, NULL);
-    stop(&server);
+    probe_listen_end(&server.listener);
     return heard;
 }
 
@@ -116,13 +102,13 @@ static char *hosts_of(const char *says, size_t length, unsigned times, enum stor
 
     char *good = NULL;
 
-    start(&server);
+    probe_listen(&server.listener, serve, &server);
     *ret = TROUBLE_SILENT;
     for (int left = TRIES; left > 0 && *ret == TROUBLE_SILENT; left--) {
         g_free(good);
         good = probe_hosts(server.listener.hosts, NULL, ret);
     }
-    stop(&server);
+    probe_listen_end(&server.listener);
     return good;
 }
 

@@ -19,7 +19,6 @@ struct server {
     struct probe_listener listener;
     int before, room; /* of these neither the first ones nor more than so many are welcome */
     bool refuses;     /* who has seen anything */
-    pthread_t thread;
 };
 
 static bool is_welcome(const struct server *server, int number, const uint8_t *greeting)
@@ -46,19 +45,6 @@ static void *serve(void *data)
     return NULL;
 }
 
-static void start(struct server *server)
-{
-    probe_listen(&server->listener);
-    REQUIRE(pthread_create(&server->thread, NULL, serve, server) == 0);
-}
-
-static void stop(struct server *server)
-{
-    shutdown(server->listener.fd, SHUT_RDWR);
-    pthread_join(server->thread, NULL);
-    close(server->listener.fd);
-}
-
 static void greetings(void)
 {
     static const struct {
@@ -77,9 +63,9 @@ static void greetings(void)
         struct server server = {
             .before = rows[i].before, .room = rows[i].room, .refuses = rows[i].refuses};
 
-        start(&server);
+        probe_listen(&server.listener, serve, &server);
         enum rollback_evidence heard = probe_zxid(server.listener.hosts, 5, NULL);
-        stop(&server);
+        probe_listen_end(&server.listener);
         if (heard != rows[i].wanted)
             runner_fail(__FILE__, __LINE__, "row %zu: %d", i, heard);
     }
@@ -89,8 +75,8 @@ static void nobody_listens(void)
 {
     struct server server = {.room = MANY};
 
-    start(&server);
-    stop(&server);
+    probe_listen(&server.listener, serve, &server);
+    probe_listen_end(&server.listener);
     CHECK_INT(probe_zxid(server.listener.hosts, 5, NULL), ROLLBACK_NONE);
 }
 
@@ -98,7 +84,7 @@ static void nobody_listens(void)
 
 /* Says that to whatever begins with a byte, and keeps the connection; NULL: hangs up. */
 struct speaker {
-    int listener;
+    struct probe_listener listener;
     uint8_t to;
     const char *words;
     size_t length;
@@ -110,7 +96,7 @@ static void *speak(void *data)
     GArray *kept = g_array_new(FALSE, FALSE, sizeof(int));
     uint8_t first;
 
-    for (int fd; (fd = accept(speaker->listener, NULL, NULL)) >= 0;) {
+    for (int fd; (fd = accept(speaker->listener.fd, NULL, NULL)) >= 0;) {
         if (!speaker->words) {
             close(fd);
             continue;
@@ -148,18 +134,12 @@ static void troubles(void)
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        struct server server = {.room = 0};
         struct speaker speaker = {
             .to = rows[i].to, .words = rows[i].words, .length = rows[i].length};
-        pthread_t thread;
 
-        probe_listen(&server.listener);
-        speaker.listener = server.listener.fd;
-        REQUIRE(pthread_create(&thread, NULL, speak, &speaker) == 0);
-        const enum store_trouble heard = probe_trouble(server.listener.hosts, NULL);
-        shutdown(server.listener.fd, SHUT_RDWR);
-        pthread_join(thread, NULL);
-        close(server.listener.fd);
+        probe_listen(&speaker.listener, speak, &speaker);
+        const enum store_trouble heard = probe_trouble(speaker.listener.hosts, NULL);
+        probe_listen_end(&speaker.listener);
         if (heard != rows[i].wanted)
             runner_fail(__FILE__, __LINE__, "row %zu: %d", i, (int)heard);
     }
@@ -172,8 +152,8 @@ static void trouble_of_nobody(void)
     char *good;
     enum store_trouble trouble;
 
-    start(&server);
-    stop(&server);
+    probe_listen(&server.listener, serve, &server);
+    probe_listen_end(&server.listener);
     CHECK_INT(probe_trouble(server.listener.hosts, NULL), TROUBLE_REFUSED);
     good = probe_hosts(server.listener.hosts, NULL, &trouble);
     CHECK_STR(good, server.listener.hosts);
