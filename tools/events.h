@@ -59,8 +59,9 @@ int events_asked_to_end(struct events *e);
  * end first. */
 int events_until(struct events *e, const atomic_bool *done);
 
-/* Writes text to standard output, with the signals undone: a reader who does not read keeps us from
- * no end, and one who is gone ends us. GO_ON; STATUS_IOERR, said why, if it cannot be written. */
+/* Writes text to standard output. Signals act as they did before us: they end us while a reader
+ * does not read, and SIGPIPE ends us when it is gone. Returns GO_ON; or, after a message that says
+ * why, STATUS_IOERR. */
 int events_print(const struct events *e, const char *text);
 
 /* The clock that deadlines are thought in: it runs on in suspend and nobody can set it. */

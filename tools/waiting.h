@@ -25,8 +25,8 @@ void waiting_look(struct waiting *w);
 /* The terminal's line is as if nothing had been shown. */
 void waiting_end(struct waiting *w);
 
-/* Who holds path besides ourselves, as in identity_sentence(), the first few; NULL: unknown, or
- * nameless. g_free() it. */
+/* Names the first few holders of path besides ourselves, each as identity_sentence() does. NULL if
+ * they are not known or have no names. g_free() it. */
 char *waiting_holders(const struct run *run, const char *path);
 
 #endif
