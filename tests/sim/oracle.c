@@ -109,9 +109,22 @@ static bool is_known_gone(const struct acquisition *a, const struct contender_no
            n->known_in != 0 && n->known_in < a->process->heard_in;
 }
 
+/* Of several nodes one that is gone, whoever did it; NULL: all stand. */
+static const struct contender_node *
+gone_node(const struct stage *stage, const struct acquisition *a, const struct contender_node *n)
+{
+    for (int i = 0; !n->gone && i < PERMITS_MAX && a->more[i]; i++) {
+        const struct contender_node *more = nodes_find(&stage->oracle, a->more[i]);
+        if (more && more->gone)
+            return more;
+    }
+    return n->gone ? n : NULL;
+}
+
 static void check_grant(struct stage *stage, struct acquisition *a)
 {
     const struct contender_node *n = nodes_find(&stage->oracle, a->node);
+    const struct contender_node *gone = n ? gone_node(stage, a, n) : NULL;
 
     if (!n)
         wrong(stage, a, "is granted, but its node was never made");
@@ -119,14 +132,14 @@ static void check_grant(struct stage *stage, struct acquisition *a)
         wrong(stage, a, "its token is not the zxid that made its node");
     else if (!is_valid(a))
         stage->tally.stillborn++;
-    else if (n->gone && !nodes_was_taken(n))
+    else if (gone && !nodes_was_taken(gone))
         wrong(stage, a, "is given a grant that is valid, but its node is gone");
     else if (n->behind)
         wrong(stage, a, "is given a grant, but its node was gone before its predecessor's");
     else if (is_known_gone(a, n))
         wrong(stage, a,
               "is given a grant, but its session has proved itself since its node was gone");
-    else if (n->gone)
+    else if (gone)
         excuse(stage, a);
     else if (client_counting)
         permits_check_grant(stage, a, n);
@@ -238,6 +251,7 @@ void oracle_changed(struct stage *stage, const struct watcher *w, const zkl_gran
 void oracle_moved(struct stage *stage, struct acquisition *a)
 {
     const struct contender_node *n = nodes_find(&stage->oracle, a->node);
+    const struct contender_node *gone = n ? gone_node(stage, a, n) : NULL;
 
     if (!n)
         wrong(stage, a, "goes on with a node that was never made");
