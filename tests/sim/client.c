@@ -5,12 +5,14 @@
 #include "candidate.h"
 #include "group.h"
 #include "lib/session/core.h"
+#include "limit_log.h"
 #include "onlooker.h"
-#include "permits.h"
 #include "processes.h"
 #include "unit/seeded.h"
 
 const char *const client_paths[LINES] = {"/a", "/b/c", "/e", "/e", "/a", "/a/locks", "/b/c/locks"};
+
+const char *const client_counters[PATHS] = {"/limit-a", "/limit-c"};
 
 const char *client_directory(int line)
 {
@@ -141,15 +143,31 @@ static void make_rwlock(struct client *p, int path)
 }
 
 /* Some leave it to others to say how many there are. */
+static int some_limit(const struct client *p, int path)
+{
+    uint64_t state = p->stage->random + g_str_hash(host_name(p->host)) + (uint64_t)path;
+
+    return seeded_below(&state, 5) == 0 ? 0 : 1 + (int)seeded_below(&state, 4);
+}
+
+static void set_limit(const struct client *p, int path, zkl_semaphore_options *options)
+{
+    const struct oracle *o = &p->stage->oracle;
+
+    if (!client_leasing)
+        options->limit = some_limit(p, path);
+    else if (o->follows)
+        options->limit_path = client_counters[path];
+    else
+        options->limit = limit_log_now(o, path);
+}
+
 static void make_semaphores(struct client *p, int path)
 {
     zkl_semaphore_options options = ZKL_SEMAPHORE_OPTIONS_INIT;
-    uint64_t state = p->stage->random + g_str_hash(host_name(p->host)) + (uint64_t)path;
 
     options.name = host_name(p->host);
-    options.limit = client_leasing                 ? permits_limit(&p->stage->oracle, path)
-                    : seeded_below(&state, 5) == 0 ? 0
-                                                   : 1 + (int)seeded_below(&state, 4);
+    set_limit(p, path, &options);
     options.layout = client_leasing ? ZKL_SEMAPHORE_CURATOR : ZKL_SEMAPHORE_ZKL;
     p->names_limit[path] = options.limit > 0;
     for (options.numbered = 0; options.numbered <= (client_leasing ? 0 : 1); options.numbered++)

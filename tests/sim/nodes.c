@@ -35,7 +35,7 @@ static void free_node(void *node)
 void oracle_init(struct oracle *o)
 {
     for (int i = 0; i < LINES; i++) {
-        const struct head nobody = {0, 0};
+        const struct head nobody = {0, 0, NULL};
         o->heads[i] = g_array_new(FALSE, FALSE, sizeof(struct head));
         g_array_append_val(o->heads[i], nobody);
     }
@@ -106,12 +106,34 @@ const struct head *oracle_head(const struct stage *stage, int line)
     return &g_array_index(heads, struct head, heads->len - 1);
 }
 
+int64_t nodes_locked_at(const struct oracle *o, const struct contender_node *lease)
+{
+    const GArray *heads = o->heads[LINE_LOCKS + lease->line];
+    int64_t at = -1;
+
+    for (guint i = heads->len; i-- > 0;) {
+        const struct head *head = &g_array_index(heads, struct head, i);
+        if (!head->node || head->node->session != lease->session)
+            continue;
+        at = head->at;
+        if (!nodes_was_taken(head->node))
+            break;
+    }
+    return at;
+}
+
 /* Numbers that are used up count as before all others. */
 static bool is_before(const struct contender_node *a, const struct contender_node *b)
 {
     if (is_usable(a->number) != is_usable(b->number))
         return is_usable(b->number);
     return a->number < b->number;
+}
+
+/* Who waits for a lock passes by what has a number that is used up, and goes by itself. */
+static bool may_be_first(const struct contender_node *n)
+{
+    return n->line < LINE_LOCKS || nodes_is_usable(n);
 }
 
 /* Somebody has come or gone in the line. */
@@ -121,11 +143,11 @@ static void look_who_is_first(struct stage *stage, int line)
 
     for (guint i = 0; i < stage->oracle.standing->len; i++) {
         const struct contender_node *n = stage->oracle.standing->pdata[i];
-        if (n->line == line && (!first || is_before(n, first)))
+        if (n->line == line && may_be_first(n) && (!first || is_before(n, first)))
             first = n;
     }
-    const struct head head = {first ? first->zxid : 0, stage_now(stage)};
-    if (oracle_head(stage, line)->token != head.token)
+    const struct head head = {first ? first->zxid : 0, stage_now(stage), first};
+    if (oracle_head(stage, line)->token != head.token || oracle_head(stage, line)->node != first)
         g_array_append_val(stage->oracle.heads[line], head);
 }
 

@@ -5,6 +5,7 @@
 #include "candidate.h"
 #include "client.h"
 #include "foreign_node.h"
+#include "limit_log.h"
 #include "nodes.h"
 #include "order.h"
 #include "permits.h"
@@ -123,7 +124,7 @@ gone_node(const struct stage *stage, const struct acquisition *a, const struct c
 
 static void check_grant(struct stage *stage, struct acquisition *a)
 {
-    const struct contender_node *n = nodes_find(&stage->oracle, a->node);
+    struct contender_node *n = nodes_find(&stage->oracle, a->node);
     const struct contender_node *gone = n ? gone_node(stage, a, n) : NULL;
 
     if (!n)
@@ -183,7 +184,7 @@ static bool fits(const struct stage *stage, const struct acquisition *a)
         return foreign_nodes_explain(stage, a->path, a->peer, a->strict, a->why, a->entered_at);
     case ZKL_ELIMIT:
     case ZKL_ENOENT:
-        return permits_explain(stage, a);
+        return limit_log_explains(stage, a);
     default:
         return false;
     }
@@ -251,7 +252,6 @@ void oracle_changed(struct stage *stage, const struct watcher *w, const zkl_gran
 void oracle_moved(struct stage *stage, struct acquisition *a)
 {
     const struct contender_node *n = nodes_find(&stage->oracle, a->node);
-    const struct contender_node *gone = n ? gone_node(stage, a, n) : NULL;
 
     if (!n)
         wrong(stage, a, "goes on with a node that was never made");

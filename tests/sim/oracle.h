@@ -20,6 +20,7 @@
 #include "acquisition.h"
 #include "world/world.h"
 
+struct contender_node;
 struct stage;
 
 enum { LINES_MAX = 8 };
@@ -28,6 +29,7 @@ enum { LINES_MAX = 8 };
 struct head {
     uint64_t token;
     int64_t at;
+    const struct contender_node *node; /* its; NULL: nobody's */
 };
 
 struct oracle {
@@ -48,6 +50,7 @@ struct oracle {
     unsigned last_number[LINES_MAX]; /* of the acquisition */
     GArray *heads[LINES_MAX];        /* of each line, of struct head: who was first, in turn */
     GArray *limits[LINES_MAX];       /* of permits.c's: of each path, in turn */
+    bool follows;                    /* in Curator's layout: limits are numbers of counters */
     bool always;                     /* look at each step, not only when something changed hands */
     bool look;
     bool refusing, refusing_writes, numbers_end; /* errors that are to be expected */

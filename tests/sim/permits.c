@@ -2,33 +2,20 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "client.h"
-#include "recipes/limit.h"
+#include "limit_log.h"
 #include "stage.h"
-
-/* Of a path, from then on until the next; 0: there is none. */
-struct limit {
-    int32_t limit;
-    int64_t at;
-};
 
 void permits_init(struct oracle *o)
 {
-    const struct limit none = {0, 0};
-
     o->believing = g_ptr_array_new();
-    for (int i = 0; i < LINES; i++) {
-        o->limits[i] = g_array_new(FALSE, FALSE, sizeof(struct limit));
-        g_array_append_val(o->limits[i], none);
-    }
+    limit_log_init(o);
 }
 
 void permits_clear(struct oracle *o)
 {
-    for (int i = 0; i < LINES; i++)
-        g_array_unref(o->limits[i]);
+    limit_log_clear(o);
     g_ptr_array_unref(o->believing);
 }
 
@@ -46,11 +33,6 @@ void permits_note_name(struct contender_node *n)
         return;
     n->permits = (uint32_t)strtoul(at, NULL, 10);
     n->numbered = at[-1] == 's';
-}
-
-int32_t permits_limit(const struct oracle *o, int line)
-{
-    return g_array_index(o->limits[line], struct limit, o->limits[line]->len - 1).limit;
 }
 
 /* Leases are counted in no order, whatever their numbers. */
@@ -74,40 +56,27 @@ static uint64_t permits_up_to(const struct oracle *o, const struct contender_nod
     return sum;
 }
 
-static bool has_room(const struct oracle *o, const struct contender_node *n)
+static bool has_room(const struct oracle *o, const struct contender_node *n, int32_t limit)
 {
-    return nodes_is_usable(n) && !n->undone &&
-           permits_up_to(o, n) <= (uint64_t)permits_limit(o, n->line);
+    return nodes_is_usable(n) && !n->undone && limit > 0 && permits_up_to(o, n) <= (uint64_t)limit;
+}
+
+/* Whoever has read a limit of leases goes by it until it is granted, or has read the next. */
+static int32_t limit_for(const struct oracle *o, const struct contender_node *n)
+{
+    if (!client_leasing)
+        return limit_log_now(o, n->line);
+    return n->granted ? 0 : limit_log_highest(o, n->line, n->locked_at);
 }
 
 static void note_room(const struct oracle *o)
 {
     for (guint i = 0; i < o->standing->len; i++) {
         struct contender_node *n = o->standing->pdata[i];
-        if (has_room(o, n))
-            n->room = MAX(n->room, permits_limit(o, n->line));
+        const int32_t limit = n->line < PATHS ? limit_for(o, n) : 0;
+        if (has_room(o, n, limit))
+            n->room = MAX(n->room, limit);
     }
-}
-
-void permits_agree(struct stage *stage, int line, int32_t limit)
-{
-    const struct limit agreed = {limit, stage_now(stage)};
-
-    g_array_append_val(stage->oracle.limits[line], agreed);
-}
-
-/* In Curator's layout the data say nothing. */
-static void set_limit(struct stage *stage, int line, const char *data, size_t length)
-{
-    if (!client_leasing)
-        permits_agree(stage, line, data ? limit_read(data, length) : 0);
-}
-
-static void note_limit(struct stage *stage, const struct note *note)
-{
-    for (int line = 0; line < PATHS; line++)
-        if (strcmp(note->path, client_paths[line]) == 0)
-            set_limit(stage, line, note->kind == NOTE_DELETED ? NULL : note->data, note->length);
 }
 
 static void note_data(const struct stage *stage, const struct note *note)
@@ -118,28 +87,28 @@ static void note_data(const struct stage *stage, const struct note *note)
         n->overwritten = true;
 }
 
-static void restore(struct stage *stage)
+static void note_made(struct stage *stage, const struct note *note)
 {
-    size_t length;
+    struct contender_node *n = nodes_find(&stage->oracle, note->path);
 
-    for (int line = 0; line < PATHS; line++) {
-        const char *data = world_data(stage->world, client_paths[line], &length);
-        set_limit(stage, line, data, length);
-    }
+    if (!n || !client_leasing || n->line >= PATHS)
+        return;
+    n->locked_at = nodes_locked_at(&stage->oracle, n);
+    if (n->locked_at < 0)
+        stage_wrong(stage, "%s is made, though its owner never had the lock", n->path);
 }
 
 void permits_note(struct stage *stage, const struct note *note)
 {
     if (!client_counting)
         return;
-    if (note->kind == NOTE_RESTORED)
-        restore(stage);
-    else if (note->kind <= NOTE_CHANGED)
-        note_limit(stage, note);
-    else
+    if (note->kind > NOTE_CHANGED && note->kind != NOTE_RESTORED)
         return;
+    limit_log_note(stage, note);
     if (note->kind == NOTE_CHANGED)
         note_data(stage, note);
+    if (note->kind == NOTE_CREATED)
+        note_made(stage, note);
     note_room(&stage->oracle);
     struct contender_node *n =
         note->kind == NOTE_CREATED ? nodes_find(&stage->oracle, note->path) : NULL;
@@ -172,13 +141,15 @@ static void check_slots(struct stage *stage, struct acquisition *a, const struct
 static void check_more(struct stage *stage, const struct acquisition *a)
 {
     for (int i = 0; i < PERMITS_MAX && a->more[i]; i++) {
-        const struct contender_node *n = nodes_find(&stage->oracle, a->more[i]);
+        struct contender_node *n = nodes_find(&stage->oracle, a->more[i]);
+        if (n)
+            n->granted = true;
         if (!n || n->line != a->path || n->room == 0)
             wrong(stage, a, "is granted, but there was never room for all of it");
     }
 }
 
-void permits_check_grant(struct stage *stage, struct acquisition *a, const struct contender_node *n)
+void permits_check_grant(struct stage *stage, struct acquisition *a, struct contender_node *n)
 {
     struct tally *t = &stage->tally;
 
@@ -188,6 +159,7 @@ void permits_check_grant(struct stage *stage, struct acquisition *a, const struc
         wrong(stage, a, "is granted something else than was asked for");
     else
         check_slots(stage, a, n);
+    n->granted = true;
     check_more(stage, a);
     t->handovers += n->late;
     t->numbered += a->numbered;
@@ -206,22 +178,30 @@ static bool share_a_number(const struct acquisition *a, const struct acquisition
 
 /* Of those who believe on that path a is the last in line; of leases, which are in none, all count.
  */
-static void check_sum(struct stage *stage, const struct acquisition *a,
-                      const struct contender_node *last, int64_t sum)
+static void check_sum(struct stage *stage, const struct acquisition *a, int32_t room, int64_t sum)
 {
-    if (sum <= last->room)
+    if (sum <= room)
         return;
-    char *text = g_strdup_printf("it and those before it hold %" PRId64
-                                 " permits, and the limit was %" PRId32,
-                                 sum, last->room);
+    char *text = g_strdup_printf(
+        "it and those before it hold %" PRId64 " permits, and the limit was %" PRId32, sum, room);
     wrong(stage, a, text);
     g_free(text);
+}
+
+static int32_t highest_room(const struct stage *stage, const struct acquisition *a)
+{
+    int32_t room = nodes_find(&stage->oracle, a->node)->room;
+
+    for (int i = 0; i < PERMITS_MAX && a->more[i]; i++)
+        room = MAX(room, nodes_find(&stage->oracle, a->more[i])->room);
+    return room;
 }
 
 static void check_believer(struct stage *stage, const struct acquisition *a)
 {
     const GPtrArray *believing = stage->oracle.believing;
     const struct contender_node *own = nodes_find(&stage->oracle, a->node);
+    int32_t room = own->room;
     int64_t sum = 0;
 
     for (guint i = 0; i < believing->len; i++) {
@@ -230,10 +210,12 @@ static void check_believer(struct stage *stage, const struct acquisition *a)
         if (b->path != a->path || (!client_leasing && n->number > own->number))
             continue;
         sum += b->permits;
+        if (client_leasing)
+            room = MAX(room, highest_room(stage, b));
         if (b != a && share_a_number(a, b))
             wrong(stage, a, "has a number that another has, too");
     }
-    check_sum(stage, a, own, sum);
+    check_sum(stage, a, room, sum);
 }
 
 void permits_check_believing(struct stage *stage)
@@ -243,23 +225,6 @@ void permits_check_believing(struct stage *stage)
     for (guint i = 0; i < believing->len; i++)
         check_believer(stage, believing->pdata[i]);
     g_ptr_array_set_size(believing, 0);
-}
-
-/* ---- failures ---- */
-
-bool permits_explain(const struct stage *stage, const struct acquisition *a)
-{
-    const GArray *limits = stage->oracle.limits[a->path];
-
-    for (guint i = limits->len; client_counting && i-- > 0;) {
-        const struct limit *l = &g_array_index(limits, struct limit, i);
-        if (a->code == ZKL_ELIMIT ? l->limit > 0 && l->limit < a->permits
-                                  : l->limit == 0 && !a->names_limit)
-            return true;
-        if (l->at < a->entered_at)
-            break;
-    }
-    return false;
 }
 
 /* ---- when all is well ---- */
@@ -301,7 +266,7 @@ static bool has_unused_leases(const struct stage *stage, int path)
         if (a->path == path && !a->completed && !a->abandoned)
             wanted = MAX(wanted, a->permits);
     }
-    return wanted > 0 && had + wanted <= permits_limit(o, path);
+    return wanted > 0 && had + wanted <= limit_log_now(o, path);
 }
 
 /* Of a node, or that of a semaphore; NULL: nobody does. */
@@ -311,7 +276,8 @@ static const char *where_one_waits_in_vain(const struct stage *stage)
 
     for (guint i = 0; i < o->standing->len; i++) {
         const struct contender_node *n = o->standing->pdata[i];
-        if (has_room(o, n) && !was_granted(stage, n) && !lacks_numbers(o, n))
+        if (has_room(o, n, limit_log_now(o, n->line)) && !was_granted(stage, n) &&
+            !lacks_numbers(o, n))
             return n->path;
     }
     for (int path = 0; client_leasing && path < PATHS; path++)

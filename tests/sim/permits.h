@@ -10,9 +10,13 @@
  *  - only who asks for more than the limit is refused for that;
  *  - when all is well, whoever finds room is granted, though others hold on.
  *
- * In Curator's layout the limit stays, and whoever is granted a permit found no more leases than
- * that at some instant, with its own: so no more are held, whatever the order. When all is well,
- * nobody waits, for the lock or with it, while there are fewer. */
+ * In Curator's layout whoever is granted a permit found no more leases, with its own, than the
+ * limit at some instant, whatever the order: so no more are held. The limit stays, or is followed.
+ * Then it is the highest that its owner may have read by that instant: one that was in force since
+ * the owner's node was the first in line for the lock. An earlier one does not count, however long
+ * it was in force. So those who believe that they hold have no more than the highest that any of
+ * them may have read. A lease is made only by an owner whose node was first. When all is well,
+ * nobody waits, for the lock or with it, while there are fewer leases than the limit is then. */
 #ifndef SIM_PERMITS_H
 #define SIM_PERMITS_H
 
@@ -21,23 +25,15 @@
 void permits_init(struct oracle *o);
 void permits_clear(struct oracle *o);
 
-/* The limit now; and all are to agree on one, in Curator's layout. */
-int32_t permits_limit(const struct oracle *o, int line);
-void permits_agree(struct stage *stage, int line, int32_t limit);
-
 /* What its name says. */
 void permits_note_name(struct contender_node *n);
 
 /* Behind nodes_note(). */
 void permits_note(struct stage *stage, const struct note *note);
 
-void permits_check_grant(struct stage *stage, struct acquisition *a,
-                         const struct contender_node *n);
+void permits_check_grant(struct stage *stage, struct acquisition *a, struct contender_node *n);
 /* All that are in oracle.believing, which is empty then. */
 void permits_check_believing(struct stage *stage);
-
-/* Whether the limit was such, since it was asked, that it fails as it did. */
-bool permits_explain(const struct stage *stage, const struct acquisition *a);
 
 /* Everybody who finds room was granted; and who was not, though all is well. */
 bool permits_are_used(const struct stage *stage);

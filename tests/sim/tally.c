@@ -21,7 +21,7 @@ static const struct {
     {"timeouts", offsetof(struct tally, timeouts), 1000, true},
     {"refused", offsetof(struct tally, refused), 500, false},
     {"hand-overs", offsetof(struct tally, handovers), 8000, true},
-    {"adoptions", offsetof(struct tally, adoptions), 200, true},
+    {"adoptions", offsetof(struct tally, adoptions), 180, true},
     {"writes", offsetof(struct tally, writes), 1000, true},
     {"undecided writes", offsetof(struct tally, undecided), 50, true},
     {"late grants", offsetof(struct tally, stillborn), 20, true},
@@ -124,8 +124,7 @@ static bool is_needed(int i)
         return client_retaining;
     if (is_of_permits(i))
         return client_counting &&
-               (!client_leasing || counts[i].at == offsetof(struct tally, several) ||
-                counts[i].at >= offsetof(struct tally, beyond));
+               (!client_leasing || counts[i].at >= offsetof(struct tally, several));
     return counts[i].of_all || !(client_sharing || client_counting);
 }
 
