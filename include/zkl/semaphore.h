@@ -33,7 +33,8 @@ typedef struct zkl_semaphore_options {
     const char *limit_path;      /* in Curator's layout: the path of a counter of 4 bytes
                                     (ZKL_COUNTER_32, Curator's SharedCount), which must exist. Its
                                     number is the limit, for waiting contenders also while it
-                                    changes. limit must be 0 then. NULL (the default): none */
+                                    changes. It must not be at or below path/locks or path/leases.
+                                    limit must be 0 then. NULL (the default): none */
 } zkl_semaphore_options;
 
 #define ZKL_SEMAPHORE_OPTIONS_INIT                                                                 \
