@@ -95,14 +95,18 @@ static int not_acquired(const struct run *t)
     const char *path = o->others ? error->path : o->path;
 
     switch (error->code) {
-    case ZKL_EBUSY:
-        return held(t, path, "held by somebody else", ": ");
+    case ZKL_EBUSY: /* where slots are as many as a counter says, there may be none at all */
+        return o->slots_from ? held(t, path, "no slot is free", "; held by ")
+                             : held(t, path, "held by somebody else", ": ");
     case ZKL_ETIMEDOUT:
         return not_in_time(t, path);
     case ZKL_EHOST:
     case ZKL_EUNREACHABLE: /* there was a session before: it is the lock that did not come */
         return fail(o->conflict_status, "%s: not acquired in time: %s", path,
                     zkl_strerror(error->code));
+    case ZKL_ENOENT: /* of slots, and no conflict: whoever tries again must not wait for it */
+        fail_error(error, o->path);
+        return STATUS_USAGE;
     default:
         return fail_error(error, o->path);
     }

@@ -77,15 +77,27 @@ static char *name_holders(const zkl_queue *queue, int64_t own, size_t most)
     return g_string_free(text, named == 0);
 }
 
+/* How many of Curator's leases hold, at most; one that was just created may wait. */
+static size_t most_leases(zkl_session *session, const struct lock_options *o)
+{
+    zkl_counter *counter = NULL;
+    int64_t number = o->slots;
+
+    if (o->slots_from && zkl_counter_new(&counter, session, o->slots_from, ZKL_COUNTER_32) == 0)
+        zkl_counter_get(counter, READ_MS, &number);
+    zkl_counter_free(counter);
+    return (size_t)MAX(number, 0);
+}
+
 /* What Curator's leases say: there is a node for each permit, and those that came too late wait. */
 char *waiting_holders(const struct run *run, const char *path)
 {
     const struct lock_options *o = run->options;
-    const bool leases = o->slots > 0 && o->layout == ZKL_SEMAPHORE_CURATOR;
+    const bool leases = o->layout == ZKL_SEMAPHORE_CURATOR;
     char *where = g_strconcat(path, leases ? "/leases" : "", NULL);
     zkl_queue *queue = read_queue(run->session, where, NAMED + 1);
-    char *text =
-        name_holders(queue, zkl_session_id(run->session), leases ? (size_t)o->slots : SIZE_MAX);
+    char *text = name_holders(queue, zkl_session_id(run->session),
+                              leases ? most_leases(run->session, o) : SIZE_MAX);
 
     zkl_queue_free(queue);
     g_free(where);
