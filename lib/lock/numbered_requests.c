@@ -5,6 +5,7 @@
 #include "lib/session/request.h"
 #include "numbered_state.h"
 #include "recipes/name.h"
+#include "recipes/revoke.h"
 #include "recipes/rule.h"
 #include "recipes/transaction.h"
 
@@ -99,6 +100,7 @@ static int compare(gconstpointer a, gconstpointer b)
     return (x > y) - (x < y);
 }
 
+/* The numbers will replace what asks it to give way: nobody reads that later. */
 static void on_own_read(struct request *r, const struct store_reply *reply)
 {
     struct numbered *n = r->context;
@@ -107,6 +109,8 @@ static void on_own_read(struct request *r, const struct store_reply *reply)
 
     if (reply->rc == STORE_OK && r->tag == n->machine.tag) {
         n->version = reply->version;
+        if (revoke_asks(reply->data, reply->length, reply->version))
+            grant_call(n->grant, GRANT_ASKED);
         if (read_numbers(reply, own) == numbered_permits(n)) {
             g_array_sort(own, compare);
             memcpy(n->numbers, own->data, own->len * sizeof(int32_t));
@@ -171,7 +175,7 @@ static void choose(struct numbered *n)
     n->chosen = true;
 }
 
-/* What somebody else has written in place of the payload is heard of as ever: by the version. */
+/* What somebody else has written since the read is heard of by the version. */
 static void write_numbers(struct numbered *n)
 {
     struct request *r = request_for(n, STORE_SET, grant_full_node(n->grant), on_written);

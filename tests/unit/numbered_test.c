@@ -271,6 +271,48 @@ static void own_node_was_changed(void)
     permit_story_end(&st);
 }
 
+static void count_asked(zkl_grant *grant, zkl_state state, void *calls)
+{
+    (void)grant, (void)state;
+    ++*(int *)calls;
+}
+
+/* While it waited, or had no numbers yet. These are written over that, and it is heard all the
+ * same; once, whoever has seen it besides. */
+static void asked_to_give_way(void)
+{
+    for (int late = 0; late < 2; late++) {
+        int calls = 0;
+
+        enter(1, "*");
+        permit_story_read(&st, "*", late ? "me" : "__REVOKE__", late ? 0 : 1);
+        if (late) {
+            ANSWER(STORE_SET, st.node, .rc = STORE_BADVERSION);
+            permit_story_listed(&st, "*");
+            permit_story_read(&st, "*", "__REVOKE__", 1);
+        }
+        write_numbers(OWN_DATA(" 0"), 1);
+        CHECK_INT(zkl_grant_on_revoke(st.grant, count_asked, &calls), 0);
+        zkl_session_dispatch(st.s);
+        CHECK_INT(calls, 1);
+        permit_story_end(&st);
+    }
+}
+
+static void not_asked_to_give_way(void)
+{
+    int calls = 0;
+
+    enter(1, "*");
+    permit_story_read(&st, "*", "__REVOKE__", 0); /* so its own name */
+    write_numbers(OWN_DATA(" 0"), 0);
+    CHECK_INT(zkl_grant_on_revoke(st.grant, count_asked, &calls), 0);
+    permit_story_read(&st, "*", OWN_DATA(" 0"), 1);
+    zkl_session_dispatch(st.s);
+    CHECK_INT(calls, 0);
+    permit_story_end(&st);
+}
+
 static void check_enters_again(void)
 {
     permit_story_told(&st, 0, 0);
@@ -647,6 +689,8 @@ static const struct test_case cases[] = {
     {"waits_for_the_last_one", waits_for_the_last_one},
     {"has_them_meanwhile", has_them_meanwhile},
     {"own_node_was_changed", own_node_was_changed},
+    {"asked_to_give_way", asked_to_give_way},
+    {"not_asked_to_give_way", not_asked_to_give_way},
     {"own_node_is_gone", own_node_is_gone},
     {"refused", refused},
     {"too_much_is_watched", too_much_is_watched},
