@@ -17,8 +17,12 @@ static void answer(struct request *r, const struct store_reply *reply, enum even
                      &(struct event){.kind = kind, .ephemeral_owner = reply->ephemeral_owner});
 }
 
+/* One without an answer may still be done when what stands there by then is deleted. */
 static void on_created(struct request *r, const struct store_reply *reply)
 {
+    struct contender *c = r->context;
+
+    c->unsure += reply->rc == STORE_UNKNOWN;
     answer(r, reply, EV_SHARED_CREATED);
 }
 
