@@ -1,5 +1,6 @@
 /* The request that a holder give way, as Curator's Revoker makes it: its word is set into the
- * holder's node, in place of the payload. */
+ * holder's node, in place of the payload. The numbers of permits, which others read there, stay
+ * below it. */
 #ifndef RECIPES_REVOKE_H
 #define RECIPES_REVOKE_H
 
@@ -10,8 +11,9 @@
 #define REVOKE_WORD "__REVOKE__"
 
 /* Whether a contender's node with these data and that version has been asked: the word alone, or
- * above the line that a fenced transaction has left since (transaction.h). A node that was made
- * with the word as its payload has not. data may be NULL where length is not above 0. */
+ * above the line of numbers (numbering.h), and the line that a fenced transaction has left since
+ * (transaction.h). A node that was made with the word as its payload has not. data may be NULL
+ * where length is not above 0. */
 bool revoke_asks(const char *data, int length, int32_t version);
 
 #endif

@@ -143,9 +143,9 @@ ZKL_API int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t t
  * gets the lowest numbers that are free. No other contender has a number of the grant while the
  * grant is owned. A number becomes free only when its holder releases it, or when no server can
  * still consider the holder's session alive, which is after the deadline of the grant. Other
- * contenders read the numbers in the data of the grant's node. If somebody overwrites that data,
- * for example to ask the holder to give way (zkl_grant_on_revoke()), later contenders get no
- * numbers before this grant ends.
+ * contenders read the numbers in the data of the grant's node. If another program overwrites that
+ * data, later contenders get no numbers before this grant ends. zkl_queue_revoke() keeps the
+ * numbers.
  *
  * The numbers can be read whenever the token can.
  *

@@ -8,6 +8,7 @@
 #include "lib/session/denial.h"
 #include "lib/session/request.h"
 #include "multi.h"
+#include "recipes/numbering.h"
 #include "recipes/revoke.h"
 #include "release.h"
 #include "whole.h"
@@ -209,12 +210,18 @@ static void on_answer(struct request *r, const struct store_reply *reply)
     multi_unref(m);
 }
 
-/* Whoever asks the holder to give way has put that in place of the payload. It stays there: until
- * it was read nobody may have heard it, and the version that it has is read before it is asked for.
- */
-static const char *payload_of(const struct multi *m)
+/* What is written: payload, numbers, line. Whoever asks the holder to give way has put that in
+ * place of the payload. It stays there: until it was read nobody may have heard it, and the version
+ * that it has is read before it is asked for. */
+static char *text_of(const struct multi *m, uint32_t number)
 {
-    return grant_line(m->grant)->asked ? REVOKE_WORD : grant_payload(m->grant);
+    const char *payload = grant_payload(m->grant);
+    size_t length;
+
+    numbering_read(payload, strlen(payload), NULL, 0, &length);
+    if (grant_line(m->grant)->asked)
+        return g_strdup_printf(REVOKE_WORD "%s" TRANSACTION_WORDS "%u", payload + length, number);
+    return g_strdup_printf("%s" TRANSACTION_WORDS "%u", payload, number);
 }
 
 /* Of our sets, the one that has left these data. */
@@ -260,7 +267,7 @@ static struct request *ask(struct multi *m, enum store_kind kind,
 static void send(struct multi *m, const struct transaction_action *a)
 {
     struct request *r = ask(m, STORE_MULTI, on_answer);
-    char *data = g_strdup_printf("%s" TRANSACTION_WORDS "%u", payload_of(m), a->number);
+    char *data = text_of(m, a->number);
 
     m->changes[0].data = data;
     m->changes[0].length = (int)strlen(data);

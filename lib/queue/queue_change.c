@@ -5,7 +5,10 @@
 #include "lib/base/error.h"
 #include "lib/base/path.h"
 #include "queue.h"
+#include "recipes/name.h"
+#include "recipes/numbering.h"
 #include "recipes/revoke.h"
+#include "recipes/transaction.h"
 
 /* ---- the time that both exchanges have ---- */
 
@@ -63,30 +66,75 @@ static int read_some(zkl_queue **ret, zkl_session *s, const char *path, const ch
 
 /* ---- asking ---- */
 
-/* Who has left has given way. */
+static void on_numbers(struct request *r, const struct store_reply *reply);
+
+static void ask_numbers(zkl_queue *q, guint contender)
+{
+    request_send(q->session, queue_request(q, STORE_GET, contender, on_numbers));
+}
+
+/* Who has left has given way. Of numbered permits the data have changed since they were read. */
 static void on_asked(struct request *r, const struct store_reply *reply)
 {
     zkl_queue *q = r->context;
 
     if (reply->rc == STORE_NONODE)
         queue_forget(&g_array_index(q->list, zkl_contender, r->tag));
+    else if (reply->rc == STORE_BADVERSION && !q->over)
+        ask_numbers(q, r->tag);
     else if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
         queue_refused(q, reply->rc);
     queue_answered(q, reply->rc);
 }
 
-/* Of any version, as Curator's Revoker has it: to ask twice does no harm, so that a request without
- * an answer is made again, in another session, too. */
+/* numbers: the line below the word, or "". To ask twice does no harm, so that a request without an
+ * answer is made again, in another session, too. */
+static void set_word(zkl_queue *q, guint contender, const char *numbers, int32_t version)
+{
+    struct request *r = queue_request(q, STORE_SET, contender, on_asked);
+    char *data = g_strconcat(REVOKE_WORD, numbers, NULL);
+
+    r->what.data = data;
+    r->what.length = (int)strlen(data);
+    r->what.version = version;
+    request_send(q->session, r);
+}
+
+/* Those behind go by the numbers, and would wait for them. */
+static void on_numbers(struct request *r, const struct store_reply *reply)
+{
+    zkl_queue *q = r->context;
+
+    if (reply->rc == STORE_OK && !q->over) {
+        const char *data = reply->data ? reply->data : "";
+        uint32_t transaction;
+        size_t payload, length = transaction_payload(data, (size_t)reply->length, &transaction);
+        numbering_read(data, length, NULL, 0, &payload);
+        char *numbers = g_strndup(data + payload, length - payload);
+        set_word(q, r->tag, numbers, reply->version);
+        g_free(numbers);
+    } else if (reply->rc == STORE_NONODE) {
+        queue_forget(&g_array_index(q->list, zkl_contender, r->tag));
+    } else if (reply->rc != STORE_OK && reply->rc != STORE_GONE) {
+        queue_refused(q, reply->rc);
+    }
+    queue_answered(q, reply->rc);
+}
+
+/* Of any version, as Curator's Revoker has it, but for what Curator does not have. */
 static void begin_asking(zkl_queue *q)
 {
+    struct child child;
+
     for (guint i = 0; i < q->list->len; i++) {
-        if (!g_array_index(q->list, zkl_contender, i).node)
+        const char *node = g_array_index(q->list, zkl_contender, i).node;
+        if (!node)
             continue;
-        struct request *r = queue_request(q, STORE_SET, i, on_asked);
-        r->what.data = g_strdup(REVOKE_WORD);
-        r->what.length = (int)strlen(REVOKE_WORD);
-        r->what.version = -1;
-        request_send(q->session, r);
+        name_parse(node, strlen(node), &child);
+        if (child.numbered)
+            ask_numbers(q, i);
+        else
+            set_word(q, i, "", -1);
     }
     if (q->left == 0)
         queue_end(q);

@@ -238,6 +238,61 @@ static void broken(void)
     fault_end();
 }
 
+/* The number of a permit that is taken besides. */
+static int next_slot(zkl_semaphore *m)
+{
+    zkl_grant *g;
+    int slot = -1;
+
+    REQUIRE(zkl_semaphore_acquire(m, 1, FAULT_LIMIT_MS, &g) == 0);
+    CHECK_INT(zkl_grant_slots(g, &slot, 1), 1);
+    zkl_grant_release(g);
+    return slot;
+}
+
+static void hear(struct acquisition *a)
+{
+    REQUIRE(acquisition_granted(a));
+    CHECK_INT(zkl_grant_on_revoke(a->grant, told_fn, &a->told), 0);
+    EVENTUALLY(atomic_load(&a->told.count) == 1);
+}
+
+/* Asked while it waits, or while it holds: it hears, once, and its number is known to those behind,
+ * behind its transactions as well. */
+static void numbered_permits(void)
+{
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+    struct acquisition all, one;
+    zkl_semaphore *m;
+
+    begin();
+    o.limit = 2;
+    o.numbered = 1;
+    REQUIRE(zkl_semaphore_new(&m, fault_direct(FAULT_LONG_MS), fault.path, &o) == 0);
+    for (int waits = 0; waits < 2; waits++) {
+        acquisition_start_permits(&all, m, 2);
+        REQUIRE(acquisition_granted(&all));
+        if (!waits)
+            acquisition_end(&all);
+        acquisition_start_permits(&one, m, 1);
+        EVENTUALLY(waits ? fault_children() == 2 : acquisition_granted(&one));
+        char *node = waits ? fault_waiting_node(all.grant) : g_strdup(zkl_grant_node(one.grant));
+        ask(strrchr(node, '/') + 1, NULL);
+        g_free(node);
+        if (waits)
+            acquisition_end(&all);
+        hear(&one);
+        CHECK_INT(next_slot(m), 1);
+        CHECK_INT(zkl_grant_multi(one.grant, NULL, 0, 0, FAULT_LIMIT_MS), 0);
+        CHECK_INT(next_slot(m), 1);
+        CHECK_INT(atomic_load(&one.told.count), 1);
+        acquisition_end(&one);
+        EVENTUALLY(fault_children() == 0);
+    }
+    zkl_semaphore_free(m);
+    fault_end();
+}
+
 static const struct test_case cases[] = {
     {"behind_the_registration", behind_the_registration},
     {"before_the_registration", before_the_registration},
@@ -246,6 +301,7 @@ static const struct test_case cases[] = {
     {"retained_spans", retained_spans},
     {"leaders", leaders},
     {"among_transactions", among_transactions},
+    {"numbered_permits", numbered_permits},
     {"broken", broken},
     {NULL, NULL},
 };

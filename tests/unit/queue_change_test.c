@@ -143,6 +143,64 @@ static void readers_are_asked(void)
     zkl_queue_free(c.q);
 }
 
+static void answer_numbers(const char *path, const char *data, int version)
+{
+    wait_asked(STORE_GET, path);
+    ANSWER(STORE_GET, path, .rc = STORE_OK, .data = data, .length = (int)strlen(data),
+           .version = version, .czxid = 8);
+}
+
+static void check_sets(const char *path, const char *data, int version)
+{
+    wait_asked(STORE_SET, path);
+    const struct store_request r = fake_request(STORE_SET, path);
+
+    CHECK_INT(r.length, (int)strlen(data));
+    CHECK_STR(r.data, data);
+    CHECK_INT(r.version, version);
+}
+
+/* What others read in the node stays there, for exactly the version that it was read of. */
+static void numbers_stay(void)
+{
+    char node[] = "_c_a-s2-lease-0000000001", *names[] = {node};
+    static const char path[] = "/b/_c_a-s2-lease-0000000001";
+    struct call c;
+
+    begin(&c, node, 0);
+    wait_asked(STORE_LIST, "/b");
+    ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 1);
+    answer_numbers(path, "who", 0);
+    answer_numbers(path, "who", 0);
+    check_sets(path, "__REVOKE__", 0);
+    ANSWER(STORE_SET, path, .rc = STORE_BADVERSION);
+    answer_numbers(path, "who\nzkl numbers 3 4\nzkl tx 1", 2);
+    check_sets(path, "__REVOKE__\nzkl numbers 3 4", 2);
+    ANSWER(STORE_SET, path, .rc = STORE_OK);
+    end(&c, 0);
+}
+
+static void numbers_are_not_told(void)
+{
+    static const struct {
+        enum store_rc rc;
+        int code;
+    } rows[] = {{STORE_NONODE, ZKL_ENOENT}, {STORE_NOAUTH, ZKL_EACCES}, {STORE_BAD, ZKL_EPROTO}};
+    static const char path[] = "/b/_c_a-s1-lease-0000000001";
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        char node[] = "_c_a-s1-lease-0000000001", *names[] = {node};
+        struct call c;
+        begin(&c, node, 0);
+        wait_asked(STORE_LIST, "/b");
+        ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 1);
+        answer_numbers(path, "who", 0);
+        wait_asked(STORE_GET, path);
+        ANSWER(STORE_GET, path, .rc = rows[i].rc);
+        end(&c, rows[i].code);
+    }
+}
+
 /* Made again, whatever became of it, also in the next session. */
 static void answer_to_asking_is_lost(void)
 {
@@ -357,6 +415,8 @@ static const struct test_case cases[] = {
     {"holder_is_asked", holder_is_asked},
     {"waiter_is_asked", waiter_is_asked},
     {"readers_are_asked", readers_are_asked},
+    {"numbers_stay", numbers_stay},
+    {"numbers_are_not_told", numbers_are_not_told},
     {"answer_to_asking_is_lost", answer_to_asking_is_lost},
     {"nobody_is_asked", nobody_is_asked},
     {"bad_input", bad_input},
