@@ -144,6 +144,7 @@ void double_step(zkl_double_barrier *b, struct barrier_event ev)
     }
     if (!was_out && is_out) {
         g_queue_unlink(doubles_of(s), &b->link);
+        double_look_for_late(b);
         incarnation_retired(s);
         double_unref(b);
     }

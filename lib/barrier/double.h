@@ -24,6 +24,7 @@ struct zkl_double_barrier {
     zkl_error error;          /* why it fails */
     char *node;               /* its own; NULL: none was made */
     bool sent;                /* the request for it was */
+    bool late;                /* and more than once: it may be made again when it is gone */
     char *ready;
     char *own_name; /* the end of node */
     struct subscription ready_watch, member_watch;
@@ -43,6 +44,11 @@ struct zkl_double_barrier {
 void double_step(zkl_double_barrier *b, struct barrier_event ev);
 void double_ref(zkl_double_barrier *b);
 void double_unref(zkl_double_barrier *b); /* the session has another reference */
+
+/* ---- double_own.c ---- */
+
+/* The own node is gone, but may be made late: late_create.h. */
+void double_look_for_late(zkl_double_barrier *b);
 
 /* ---- double_requests.c ---- */
 

@@ -3,6 +3,7 @@
 
 #include "double_requests.h"
 #include "lib/base/layout.h"
+#include "lib/session/late_create.h"
 #include "lib/session/parents.h"
 
 static void ask_create(zkl_double_barrier *b, uint32_t tag);
@@ -55,6 +56,7 @@ static void on_created(struct request *r, const struct store_reply *reply)
 
     /* When its session ends: may there have been a node? */
     b->sent = reply->rc == STORE_EXISTS || (reply->rc == STORE_GONE && r->sent.boot != 0);
+    b->late |= r->repeated;
     if (reply->rc == STORE_OK)
         double_step(b, (struct barrier_event){
                            .kind = BARRIER_EV_JOINED, .tag = r->tag, .zxid = reply->czxid});
@@ -77,8 +79,17 @@ static void ask_create(zkl_double_barrier *b, uint32_t tag)
     request_send(b->spec.session, r);
 }
 
+/* One would count as a member, and nobody would ever delete it. */
+void double_look_for_late(zkl_double_barrier *b)
+{
+    if (b->late)
+        late_create_look(b->spec.session, b->spec.path, b->own_name);
+    b->late = false;
+}
+
 void double_ask_join(zkl_double_barrier *b, uint32_t tag)
 {
+    double_look_for_late(b);
     g_free(b->own_name);
     b->own_name = layout_new_id(STYLE_GUARDED, false);
     g_free(b->node);
@@ -92,8 +103,10 @@ static void on_quit(struct request *r, const struct store_reply *reply)
 
     if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
         request_delete(b->spec.session, g_strdup(b->node)); /* logged, and tried again and again */
-    if (reply->rc != STORE_GONE)
+    if (reply->rc != STORE_GONE) {
+        double_look_for_late(b);
         double_answer(b, r->tag, BARRIER_EV_QUIT);
+    }
     double_unref(b);
 }
 

@@ -1,7 +1,7 @@
 /* What a contender is made of, and for how long: references to it, those of its requests, and the
  * admission that it shares with others. */
 #include "contender_state.h"
-#include "late_create.h"
+#include "lib/session/late_create.h"
 #include "locks.h"
 
 /* ---- the admission ---- */
@@ -58,8 +58,8 @@ void contender_unref(struct contender *c)
 {
     if (--c->refs > 0)
         return;
-    if (c->unsure > 0 && !c->session->closing)
-        late_create_look(c->admission->all, c->admission->path, c->id);
+    if (c->unsure > 0)
+        late_create_look(c->session, c->admission->path, c->id);
     admission_unuse(c->admission);
     g_ref_string_release(c->payload);
     if (c->predecessor)

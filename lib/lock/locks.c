@@ -2,7 +2,6 @@
 
 #include "contender_state.h"
 #include "grant.h"
-#include "late_create.h"
 #include "lib/base/error.h"
 
 static struct locks *all_of(struct participant *p)
@@ -110,7 +109,6 @@ static void renew(struct contender *c, void *unused)
 
 static void on_replaced(struct participant *p)
 {
-    late_create_forget_all(all_of(p));
     admissions_close(all_of(p));
     for_all(&all_of(p)->contenders, renew, NULL);
     admissions_open(all_of(p));
@@ -132,7 +130,6 @@ static void end_all(struct locks *all, int code, const char *text)
     local_callers_abort(&all->local_callers, &error);
     admissions_abort(all, &error);
     for_all(&all->contenders, end, &error);
-    late_create_forget_all(all);
 }
 
 static void on_refused(struct participant *p)
@@ -150,7 +147,6 @@ static void free_locks(struct participant *p)
     struct locks *all = all_of(p);
 
     g_hash_table_unref(all->admissions);
-    g_hash_table_unref(all->late_creates);
     g_hash_table_unref(all->hint_refused);
     g_free(all);
 }
@@ -173,7 +169,6 @@ struct locks *locks_of(zkl_session *s)
     if (!all) {
         all = g_new0(struct locks, 1);
         all->admissions = g_hash_table_new(g_str_hash, g_str_equal);
-        all->late_creates = g_hash_table_new(g_str_hash, g_str_equal);
         all->hint_refused = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
         participant_add(s, &all->participant, &participant);
     }

@@ -13,10 +13,9 @@ struct locks {
     GQueue contenders;  /* of struct contender: all who have begun and are not done */
     GQueue by_deadline; /* those of them that go by the session's deadline */
     struct all_local_callers local_callers;
-    GQueue idle; /* of struct retained: those that hold for nobody, the longest first */
-    GHashTable *late_creates; /* directory -> struct late_create: nodes that may come yet */
-    GHashTable *admissions;   /* path -> struct admission: of admission.c */
-    bool admissions_closed;   /* while all hear that the session ended */
+    GQueue idle;            /* of struct retained: those that hold for nobody, the longest first */
+    GHashTable *admissions; /* path -> struct admission: of admission.c */
+    bool admissions_closed; /* while all hear that the session ended */
     GHashTable *hint_refused; /* directory -> int64_t: until when no hint is tried there again */
 };
 

@@ -126,6 +126,7 @@ static void prove(zkl_session *s, const struct request *r, const struct store_re
 static void answer(zkl_session *s, struct request *r, const struct store_reply *reply)
 {
     if (reply->rc == STORE_UNKNOWN && !r->once) {
+        r->repeated = true;
         park(s, r);
         retry_later(s);
         return;

@@ -16,6 +16,7 @@ struct request {
     uint32_t tag;
     /* private; thousands may wait, so without gaps */
     bool parked;
+    bool repeated;         /* for done, too: it was sent before, and that may still be done */
     enum create_op op : 8; /* CREATE: as it was sent last */
     zkl_session *session;
     GList link;

@@ -45,6 +45,108 @@ static void leaves_with_its_session(void)
     meeting_end();
 }
 
+/* Whether the own node is looked for that long after its end, and deleted. */
+static void check_looks(bool looks)
+{
+    char *name = strrchr(meeting.own, '/') + 1;
+
+    hand_pass_proved(meeting.s, 1000);
+    CHECK_INT(fake_is_asked(STORE_LIST, PATH), looks);
+    if (looks)
+        ANSWER(STORE_LIST, PATH, .rc = STORE_OK, .names = &name, .count = 1);
+    CHECK_INT(fake_is_asked(STORE_DELETE, meeting.own), looks);
+    hand_pass_proved(meeting.s, 3000);
+    CHECK_INT(fake_is_asked(STORE_LIST, PATH), looks);
+}
+
+/* It enters; lost: by the second of two creates. */
+static void enter_by(bool lost)
+{
+    meeting_enter(ZKL_FOREVER);
+    if (lost) {
+        fake_event(STORE_EV_DOWN);
+        ANSWER(STORE_CREATE, meeting.own, .rc = STORE_UNKNOWN);
+        fake_reconnect();
+    }
+    meeting_made();
+    meeting_looked();
+    meeting_listed("ready * " OTHER);
+    meeting_stat_of("*", 10);
+    meeting_stat_of(OTHER, 8);
+    ANSWER(STORE_MULTI, PATH, .rc = STORE_OK);
+    meeting_ended(0);
+}
+
+static void enter_again(bool lost)
+{
+    meeting_begin(2);
+    hand_stand_alone(meeting.s);
+    enter_by(lost);
+}
+
+static void leave_as_last(void)
+{
+    meeting_leave(ZKL_FOREVER);
+    meeting_listed("*");
+    meeting_stat_of("*", 10);
+    ANSWER(STORE_MULTI, PATH, .rc = STORE_OK);
+    meeting_ended(0);
+}
+
+/* The first create may be done when the node of the second is gone: deleted before that of the
+ * others, as the last, or by somebody else. */
+static void own_node_is_made_late(void)
+{
+    for (int lost = 0; lost < 2; lost++) {
+        enter_again(lost);
+        meeting_leave(ZKL_FOREVER);
+        meeting_listed(OTHER " *");
+        meeting_stat_of(OTHER, 8);
+        meeting_stat_of("*", 10);
+        ANSWER(STORE_DELETE, meeting.own, .rc = STORE_OK);
+        check_looks(lost);
+        meeting_end();
+        enter_again(lost);
+        leave_as_last();
+        check_looks(lost);
+        meeting_end();
+        enter_again(lost);
+        meeting_leave(ZKL_FOREVER);
+        meeting_listed("");
+        check_looks(lost);
+        meeting_end();
+    }
+}
+
+/* In another session nothing of this one is done, and the next node is no concern of it. */
+static void next_node_is_not_late(void)
+{
+    enter_again(true);
+    leave_as_last();
+    meeting_next_session();
+    enter_by(false);
+    leave_as_last();
+    check_looks(false);
+    meeting_end();
+}
+
+/* Somebody has deleted the own node before it entered: it makes another. */
+static void former_node_is_made_late(void)
+{
+    meeting_begin(2);
+    hand_stand_alone(meeting.s);
+    meeting_enter(ZKL_FOREVER);
+    fake_event(STORE_EV_DOWN);
+    ANSWER(STORE_CREATE, meeting.own, .rc = STORE_UNKNOWN);
+    fake_reconnect();
+    meeting_made();
+    meeting_looked();
+    meeting_listed(OTHER);
+    meeting_stat_of(OTHER, 8);
+    check_looks(true);
+    meeting_end();
+}
+
 /* Its own node first, unless it is the lowest: that one waits for the highest. */
 static void leaves_with_others(void)
 {
@@ -251,6 +353,9 @@ static void session_ends(void)
 static const struct test_case cases[] = {
     {"leaves_as_the_last", leaves_as_the_last},
     {"leaves_with_its_session", leaves_with_its_session},
+    {"own_node_is_made_late", own_node_is_made_late},
+    {"next_node_is_not_late", next_node_is_not_late},
+    {"former_node_is_made_late", former_node_is_made_late},
     {"leaves_with_others", leaves_with_others},
     {"leaves_nothing", leaves_nothing},
     {"may_not_delete", may_not_delete},
