@@ -10,7 +10,7 @@ ZKL_BEGIN
 
 /* What a change does. Since 0.1. */
 typedef enum zkl_change_kind {
-    ZKL_CHANGE_CREATE = 1, /* creates a persistent node with the session's ACL */
+    ZKL_CHANGE_CREATE = 1, /* creates a persistent node, with the session's ACL for path */
     ZKL_CHANGE_SET = 2,    /* replaces the node's data */
     ZKL_CHANGE_DELETE = 3, /* deletes the node, which must have no children */
     ZKL_CHANGE_CHECK = 4   /* changes nothing: the node must exist and have the version */

@@ -254,7 +254,8 @@ ZKL_API int zkl_session_fd(zkl_session *s);
 ZKL_API int zkl_session_dispatch(zkl_session *s);
 
 /* Gives the session another list of servers. connect is as for zkl_session_open(), and its chroot
- * must be the same as before. The list that the session has already changes nothing. Never waits.
+ * must be the same as before. The list that the session has already changes nothing. The list
+ * of the present ZooKeeper session takes back another one that was set since. Never waits.
  *
  * The present connection stays. The present ZooKeeper session also keeps the list with which it was
  * made until it ends. When there is no connection, no grant is held, and no member is inside a

@@ -17,7 +17,7 @@
 
 struct servers {
     struct participant participant;
-    bool changed; /* since the present handle was made */
+    char *used; /* the list of the present handle; NULL: that which the session has */
     struct timer timer;
 };
 
@@ -35,7 +35,7 @@ static void look(void *data)
     struct servers *servers = data;
     zkl_session *s = servers->participant.session;
 
-    if (!servers->changed || s->up || s->closing || s->refused)
+    if (!servers->used || s->up || s->closing || s->refused)
         return;
     if (participants_hold(s)) {
         look_at(servers, AGAIN_NS);
@@ -50,13 +50,13 @@ static void on_down(struct participant *p)
 {
     struct servers *servers = (struct servers *)p;
 
-    if (servers->changed && !p->session->up)
+    if (servers->used && !p->session->up)
         look_at(servers, 0);
 }
 
 static void on_replaced(struct participant *p)
 {
-    ((struct servers *)p)->changed = false;
+    g_clear_pointer(&((struct servers *)p)->used, g_free);
 }
 
 static void on_closed(struct participant *p)
@@ -64,20 +64,39 @@ static void on_closed(struct participant *p)
     timers_cancel(&((struct servers *)p)->timer);
 }
 
+static void free_servers(struct participant *p)
+{
+    g_free(((struct servers *)p)->used);
+    g_free(p);
+}
+
 static const struct participant_ops participant = {.on = {[NEWS_SUSPECT] = on_down,
                                                           [NEWS_LAPSED] = on_down,
                                                           [NEWS_REPLACED] = on_replaced,
-                                                          [NEWS_CLOSED] = on_closed}};
+                                                          [NEWS_CLOSED] = on_closed},
+                                                   .free = free_servers};
 
 static struct servers *servers_of(zkl_session *s)
 {
     return (struct servers *)participant_of(s, &participant, sizeof(struct servers));
 }
 
+/* Takes the list that the session had. One that comes back to that of the handle is no change. */
+static void note_used(struct servers *servers, char *former)
+{
+    if (servers->used)
+        g_free(former);
+    else
+        servers->used = former;
+    if (strcmp(servers->used, servers->participant.session->hosts) == 0)
+        g_clear_pointer(&servers->used, g_free);
+}
+
 /* Takes hosts. */
 static int change(zkl_session *s, char *hosts)
 {
     struct servers *servers;
+    char *former = s->hosts;
 
     if (s->closing) {
         g_free(hosts);
@@ -87,12 +106,11 @@ static int change(zkl_session *s, char *hosts)
         g_free(hosts);
         return 0;
     }
-    g_free(s->hosts);
     g_free(s->shown_hosts);
     s->hosts = hosts;
     s->shown_hosts = path_show_hosts(hosts);
     servers = servers_of(s);
-    servers->changed = true;
+    note_used(servers, former);
     look_at(servers, 0);
     return 0;
 }

@@ -44,12 +44,16 @@ static void when_the_connection_is_lost(void)
 }
 
 /* The list that it has changes nothing: whoever waits keeps its place. */
-static void same_list(void)
+static void keep_place(bool other_before)
 {
     zkl_session *s = hand_session();
     struct acquisition a;
 
     hand_enter(&a, s, ZKL_FOREVER);
+    if (other_before) {
+        CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
+        CHECK_INT(zkl_session_set_servers(s, "third:3/root"), 0);
+    }
     CHECK_INT(zkl_session_set_servers(s, "fake:1/root"), 0);
     fake_event(STORE_EV_DOWN);
     fire_timers(s);
@@ -59,6 +63,33 @@ static void same_list(void)
     zkl_op_cancel(a.op);
     zkl_session_dispatch(s);
     hand_leave(&a);
+    hand_close(s);
+}
+
+static void same_list(void)
+{
+    keep_place(false);
+}
+
+/* Nor does one that comes back before the session has used another. */
+static void same_list_again(void)
+{
+    keep_place(true);
+}
+
+/* What comes back behind that is a change. */
+static void former_list(void)
+{
+    zkl_session *s = hand_session();
+
+    CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
+    fake_event(STORE_EV_DOWN);
+    fire_timers(s);
+    CHECK_STR(fake_hosts(), "other:2");
+    CHECK_INT(zkl_session_set_servers(s, "third:3/root"), 0);
+    CHECK_INT(zkl_session_set_servers(s, "fake:1/root"), 0);
+    fire_timers(s);
+    CHECK_STR(fake_hosts(), "fake:1");
     hand_close(s);
 }
 
@@ -200,6 +231,8 @@ static void bad_arguments(void)
 static const struct test_case cases[] = {
     {"when_the_connection_is_lost", when_the_connection_is_lost},
     {"same_list", same_list},
+    {"same_list_again", same_list_again},
+    {"former_list", former_list},
     {"held", held},
     {"member_inside", member_inside},
     {"member_waiting", member_waiting},
