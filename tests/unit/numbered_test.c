@@ -313,6 +313,39 @@ static void not_asked_to_give_way(void)
     permit_story_end(&st);
 }
 
+static void on_applied(const zkl_error *err, void *calls)
+{
+    CHECK(err == NULL);
+    ++*(int *)calls;
+}
+
+static void check_writes(const char *data)
+{
+    char *written = fake_changed_data(STORY_PATH);
+
+    CHECK_STR(written, data);
+    g_free(written);
+}
+
+/* Its transactions leave the numbers where they are, below what asks it to give way as well. */
+static void numbers_stay_behind_transactions(void)
+{
+    int calls = 0;
+
+    enter(2, "*");
+    permit_story_read(&st, "*", "me", 0);
+    write_numbers(OWN_DATA(" 0 1"), 0);
+    CHECK_INT(zkl_grant_multi_async(st.grant, NULL, 0, 0, ZKL_FOREVER, on_applied, &calls), 0);
+    check_writes(OWN_DATA(" 0 1") "\nzkl tx 1");
+    ANSWER(STORE_MULTI, st.node, .rc = STORE_BADVERSION);
+    permit_story_read(&st, "*", "__REVOKE__\nzkl numbers 0 1", 2);
+    check_writes("__REVOKE__\nzkl numbers 0 1\nzkl tx 1");
+    ANSWER(STORE_MULTI, st.node, .rc = STORE_OK);
+    zkl_session_dispatch(st.s);
+    CHECK_INT(calls, 1);
+    permit_story_end(&st);
+}
+
 static void check_enters_again(void)
 {
     permit_story_told(&st, 0, 0);
@@ -691,6 +724,7 @@ static const struct test_case cases[] = {
     {"own_node_was_changed", own_node_was_changed},
     {"asked_to_give_way", asked_to_give_way},
     {"not_asked_to_give_way", not_asked_to_give_way},
+    {"numbers_stay_behind_transactions", numbers_stay_behind_transactions},
     {"own_node_is_gone", own_node_is_gone},
     {"refused", refused},
     {"too_much_is_watched", too_much_is_watched},
