@@ -76,7 +76,7 @@ static void sums_are_exact(void)
 {
     unsigned unknown = 0;
 
-    for (uint64_t seed = 1; seed <= SCHEDULES; seed++) {
+    for (uint64_t seed = troubled_schedules(SCHEDULES); seed > 0; seed--) {
         begin(seed);
         stage_run(show.t.stage, now() + SECONDS * 1000 * MS, NULL, NULL);
         unknown += show.unknown;

@@ -123,7 +123,7 @@ static char *play(uint64_t seed, void (*careless)(struct shard_facts *f))
 
 static void owners_have_their_shards_alone(void)
 {
-    for (uint64_t seed = 1; seed <= SCHEDULES; seed++) {
+    for (uint64_t seed = troubled_schedules(SCHEDULES); seed > 0; seed--) {
         char *wrong = play(seed, NULL);
         unsigned grants = 0;
         for (int i = 0; i < HOSTS; i++)
