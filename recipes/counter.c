@@ -111,7 +111,6 @@ static void end(struct counter *c, struct counter_action *out, enum counter_verd
     move(c, COUNTER_OVER);
     out->kind = COUNTER_ACT_END;
     out->verdict = verdict;
-    out->value = c->next;
 }
 
 static void set(struct counter *c, struct counter_action *out)

@@ -60,7 +60,7 @@ struct counter_event {
 };
 
 enum counter_verdict {
-    COUNTER_DONE,     /* .value */
+    COUNTER_DONE,     /* .next of the counter */
     COUNTER_MISMATCH, /* SWAP: it has another value */
     COUNTER_OVERFLOW, /* the result does not fit */
     COUNTER_ODD,      /* the data is no number of that width */
@@ -75,13 +75,12 @@ enum counter_action_kind {
     COUNTER_ACT_MAKE, /* with the number 0, if there is no such node */
     COUNTER_ACT_SET,  /* .bytes, for .version */
     COUNTER_ACT_PASS, /* something that the quorum refuses */
-    COUNTER_ACT_END   /* .verdict, .value */
+    COUNTER_ACT_END   /* .verdict */
 };
 
 struct counter_action {
     enum counter_action_kind kind;
     enum counter_verdict verdict;
-    int64_t value;
     int32_t version;
     uint8_t bytes[COUNTER_BYTES_MAX];
 };
@@ -96,7 +95,7 @@ struct counter {
     /* since then: */
     enum counter_state state;
     unsigned tries;
-    int64_t next; /* what is being set */
+    int64_t next; /* what is being set, then the result */
     int32_t version;
     uint64_t czxid;
 };

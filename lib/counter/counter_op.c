@@ -15,7 +15,7 @@ struct op {
     struct counter machine;
     enum counter_verdict verdict;
     bool absent;         /* the last read found no node */
-    struct request *set; /* the one under way */
+    struct request *set; /* the one under way, while the machine is COUNTER_SETTING */
 };
 
 static struct op *op_of(struct call *c)
@@ -77,7 +77,6 @@ static void on_set(struct request *r, const struct store_reply *reply)
     struct op *op = r->context;
     struct counter_event ev = {.kind = COUNTER_EV_OUTDATED}; /* it was never sent */
 
-    op->set = NULL;
     if (reply->rc == STORE_OK || reply->rc == STORE_NONODE || reply->rc == STORE_BADVERSION ||
         reply->rc == STORE_UNKNOWN)
         ev.kind = kinds[reply->rc];
@@ -183,7 +182,6 @@ static void ask_pass(struct op *op)
 static void end(struct op *op, const struct counter_action *a)
 {
     op->verdict = a->verdict;
-    op->machine.next = a->value;
     call_end_as(&op->call, &op->call.error);
 }
 
@@ -217,13 +215,12 @@ static void step(struct op *op, struct counter_event ev)
 static void on_stop(struct call *c, const zkl_error *why)
 {
     struct op *op = op_of(c);
-    struct request *set = op->set;
-    bool unsent = set && set->parked && set->sent.boot == 0;
+    const bool unsent = op->machine.state == COUNTER_SETTING && op->set->sent.boot == 0;
 
     op->call.error = *why;
     step(op, (struct counter_event){.kind = COUNTER_EV_TIMEOUT, .unsent = unsent});
     if (unsent)
-        request_recall(set);
+        request_recall(op->set);
 }
 
 static void on_free(struct call *c)
@@ -244,7 +241,6 @@ int counter_result(const zkl_counter *c, enum counter_verdict verdict)
         int code;
         const char *text;
     } results[] = {
-        [COUNTER_DONE] = {0, NULL},
         [COUNTER_MISMATCH] = {ZKL_EVERSION, "it is another number"},
         [COUNTER_OVERFLOW] = {ZKL_EOVERFLOW, "the new number does not fit"},
         [COUNTER_ODD] = {ZKL_ELAYOUT, "its data is no number of that many bytes"},

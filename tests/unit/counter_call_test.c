@@ -170,6 +170,20 @@ static void lost_answer(void)
     end(&c, ZKL_EUNKNOWN);
 }
 
+/* What comes before that read has to be answered by the quorum, or the read would tell nothing. */
+static void not_passed(void)
+{
+    struct call c;
+
+    begin(&c, 2, ZKL_FOREVER);
+    answer_value("\0\0\0\7", 4, 3);
+    fake_event(STORE_EV_DOWN);
+    ANSWER(STORE_SET, NODE, .rc = STORE_UNKNOWN);
+    fake_event(STORE_EV_UP);
+    ANSWER(STORE_SET, NODE, .rc = STORE_BAD);
+    end(&c, ZKL_EUNKNOWN);
+}
+
 /* Nothing was sent, or nobody knows. */
 static void late(void)
 {
@@ -191,15 +205,37 @@ static void late(void)
     end(&c, ZKL_EUNKNOWN); /* it was handed over once */
 }
 
-/* Waits for a connection, and is never sent. */
+/* Waits for a connection, and is never sent: also not when there is one again. */
 static void parked(void)
 {
-    struct call c = {.s = NULL};
+    struct call c;
 
     begin(&c, 1, 200);
     fake_event(STORE_EV_DOWN);
     answer_value("", 0, 0);
-    end(&c, ZKL_EUNREACHABLE);
+    pthread_join(c.thread, NULL);
+    CHECK_INT(c.code, ZKL_EUNREACHABLE);
+    fake_event(STORE_EV_UP);
+    CHECK(!fake_is_asked(STORE_SET, NODE));
+    zkl_counter_free(c.counter);
+    zkl_session_close(c.s);
+}
+
+/* The same, and another session comes before the time has passed: it begins anew. */
+static void parked_until_the_session_ends(void)
+{
+    struct call c;
+
+    begin(&c, 1, ZKL_FOREVER);
+    fake_event(STORE_EV_DOWN);
+    answer_value("\0\0\0\7", 4, 3);
+    fake_next_session();
+    CHECK(!fake_is_asked(STORE_SET, NODE));
+    answer_value("\0\0\0\11", 4, 4);
+    check_set("\0\0\0\12", 4);
+    ANSWER(STORE_SET, NODE, .rc = STORE_OK);
+    end(&c, 0);
+    CHECK_INT(c.value, 10);
 }
 
 static void session_ends(void)
@@ -276,6 +312,8 @@ static void wide(void)
     CHECK_INT(zkl_counter_add(c, 3, NULL, 1000, NULL), 0);
     CHECK_INT(zkl_counter_add(c, INT64_MAX, NULL, 1000, &value), ZKL_EOVERFLOW);
     CHECK_INT(value, 0);
+    CHECK_INT(zkl_counter_get(c, 1000, &value), 0);
+    CHECK_INT(zkl_last_error(NULL), ZKL_EOVERFLOW); /* a success leaves it */
     fake_answer_at_once(NULL);
     zkl_counter_free(c);
     zkl_counter_free(missing);
@@ -331,8 +369,10 @@ static const struct test_case cases[] = {
     {"refused", refused},
     {"no_parents", no_parents},
     {"lost_answer", lost_answer},
+    {"not_passed", not_passed},
     {"late", late},
     {"parked", parked},
+    {"parked_until_the_session_ends", parked_until_the_session_ends},
     {"session_ends", session_ends},
     {"get_is_behind_a_sync", get_is_behind_a_sync},
     {"wide", wide},

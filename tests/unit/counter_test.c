@@ -54,7 +54,7 @@ static char *describe(const struct counter *c, const struct counter_action *a)
     case COUNTER_ACT_END:
         break;
     }
-    return a->verdict == COUNTER_DONE ? g_strdup_printf("done %" G_GINT64_FORMAT, a->value)
+    return a->verdict == COUNTER_DONE ? g_strdup_printf("done %" G_GINT64_FORMAT, c->next)
                                       : g_strdup(verdicts[a->verdict]);
 }
 
