@@ -26,8 +26,7 @@ void handle_unref(struct handle *h)
     if (h->kind->end)
         h->kind->end(h);
     g_ref_string_release(h->path);
-    if (h->payload)
-        g_ref_string_release(h->payload);
+    g_clear_pointer(&h->payload, g_ref_string_release);
     session_unlock(h->session);
     g_hash_table_unref(h->holds);
     pthread_mutex_destroy(&h->lock);
@@ -178,8 +177,7 @@ static bool give_back(struct handle *h, zkl_grant *grant, bool last)
 
 void handle_forget_hold(struct handle *h, struct hold *hold)
 {
-    if (h->recent == hold)
-        h->recent = NULL;
+    h->recent = NULL;
     g_hash_table_remove(h->holds, &hold->key);
 }
 
@@ -192,10 +190,9 @@ static void forget_over(struct handle *h)
 
 bool handle_end_hold(struct handle *h, struct hold *hold, bool last)
 {
-    zkl_grant *grant = hold->grant;
+    zkl_grant *grant = g_steal_pointer(&hold->grant);
 
     hold->depth = hold->shared = 0;
-    hold->grant = NULL;
     forget_over(h);
     h->over = hold;
     return give_back(h, grant, last);
@@ -206,7 +203,7 @@ void handle_thread_ends(uint64_t owner)
     pthread_mutex_lock(&all_lock);
     for (GList *l = all.head; l; l = l->next) {
         struct handle *h = l->data;
-        if (h->key || fork_is_child(h->session->generation))
+        if (h->key)
             continue;
         pthread_mutex_lock(&h->lock);
         struct hold *hold = g_hash_table_lookup(h->holds, &owner);
@@ -255,7 +252,6 @@ void handle_free(struct handle *h)
     why = g_strdup_printf("the %s was freed", h->kind->what);
     op_abort_all(h->session, &h->waiters, ZKL_ECLOSED, why);
     g_free(why);
-    h->recent = NULL;
     g_hash_table_foreach_remove(h->holds, end_if_held, h);
     close_kind(h);
     pthread_mutex_unlock(&h->lock);

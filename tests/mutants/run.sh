@@ -31,7 +31,7 @@ files=(recipes/attempt.c recipes/attempt_common.c recipes/attempt_downgrade.c re
     lib/session/incarnation.c lib/session/late_create.c lib/session/proof_chain.c lib/session/request.c lib/session/request_delete.c lib/session/watch.c)
 
 # Suites of the unit tests that drive one part of the library.
-locks="multilock rwlock handle late_create"
+locks="multilock rwlock handle owner late_create"
 rendezvous="barrier barrier_bad barrier_call double_enter double_leave servers"
 groups="member_call member_data member_join member_mark member_node member_state members_call members_observe members_watch shards servers"
 

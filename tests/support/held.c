@@ -6,6 +6,8 @@
 
 int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __real_pthread_mutex_trylock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex);
 int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);
 
@@ -16,6 +18,14 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
     int error = __real_pthread_mutex_lock(mutex);
 
     held++;
+    return error;
+}
+
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+    int error = __real_pthread_mutex_trylock(mutex);
+
+    held += !error;
     return error;
 }
 

@@ -3,17 +3,10 @@
 #include "suites.h"
 
 #include <limits.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <zkl-glib.h>
 #include <zkl-zookeeper.h>
-
-#include "lib/base/lock_owner.h"
-#include "lib/lock/locks.h"
 
 static void bad_semaphore(void)
 {
@@ -291,54 +284,6 @@ static void no_queue_given(void)
     zkl_watch_free(NULL);
 }
 
-static uint64_t same_key(void *data)
-{
-    return *(uint64_t *)data;
-}
-
-struct locking {
-    zkl_mutex *m;
-    int code;
-};
-
-static void *lock(void *data)
-{
-    struct locking *l = data;
-
-    l->code = zkl_mutex_lock(l->m, ZKL_FOREVER, NULL);
-    return NULL;
-}
-
-static void wait_asked(enum store_kind kind, const char *path)
-{
-    while (!fake_is_asked(kind, path))
-        g_usleep(1000);
-}
-
-/* An owner by key that is acquiring elsewhere would wait for itself; freeing ends its wait. */
-static void one_key(void)
-{
-    zkl_session *s = fake_session();
-    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
-    uint64_t key = 7;
-    struct locking l;
-    pthread_t thread;
-
-    o.name = "one";
-    o.key = same_key;
-    o.key_data = &key;
-    REQUIRE(zkl_mutex_new(&l.m, s, "/b", &o) == 0);
-    CHECK_INT(zkl_mutex_lock_async(l.m, 0, NULL, NULL, NULL), ZKL_EINVAL);
-    REQUIRE(pthread_create(&thread, NULL, lock, &l) == 0);
-    wait_asked(STORE_CREATE, "/b");
-    CHECK_INT(zkl_mutex_lock(l.m, 0, NULL), ZKL_EDEADLK);
-    CHECK_INT(zkl_mutex_unlock(l.m), ZKL_EPERM);
-    zkl_mutex_free(l.m);
-    pthread_join(thread, NULL);
-    CHECK_INT(l.code, ZKL_ECLOSED);
-    zkl_session_close(s);
-}
-
 struct inside {
     zkl_session *s;
     zkl_mutex *m;
@@ -377,83 +322,6 @@ static void inside_a_callback(void)
     zkl_mutex_free(in.m);
 }
 
-/* A handle at /l, where nobody else contends, of owners that are the number of the test's choice.
- */
-static uint64_t owner;
-
-static zkl_mutex *mutex_of_owners(zkl_session *s)
-{
-    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
-    zkl_mutex *m;
-
-    o.name = "one";
-    o.key = same_key;
-    o.key_data = &owner;
-    fake_answer_at_once(fake_alone);
-    REQUIRE(zkl_mutex_new(&m, s, "/l", &o) == 0);
-    return m;
-}
-
-/* Who has unlocked is forgotten, and may lock again; and so may the one who did last. */
-static void owners_by_turns(void)
-{
-    static const uint64_t turns[] = {1, 2, 1, 1, 3, 2, 2, 1};
-    zkl_session *s = fake_session();
-    zkl_mutex *m = mutex_of_owners(s);
-    zkl_grant *g = NULL;
-
-    for (size_t i = 0; i < G_N_ELEMENTS(turns); i++) {
-        owner = turns[i];
-        CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
-        CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, &g), 0);
-        CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
-        CHECK_INT(zkl_mutex_depth(m), 2);
-        CHECK_INT(zkl_grant_state(g), ZKL_HELD);
-        owner = 9;
-        CHECK_INT(zkl_mutex_depth(m), 0);
-        CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
-        owner = turns[i];
-        CHECK_INT(zkl_mutex_unlock(m), 0);
-        CHECK_INT(zkl_mutex_unlock(m), 0);
-        CHECK_INT(zkl_mutex_depth(m), 0);
-    }
-    zkl_mutex_free(m);
-    fake_answer_at_once(NULL);
-    zkl_session_close(s);
-}
-
-static bool refuse_creates(const struct store_request *request, struct store_reply *reply)
-{
-    *reply = (struct store_reply){.rc = STORE_NOAUTH};
-    return request->kind == STORE_CREATE && strstr(request->path, "/l/") != NULL;
-}
-
-/* Nothing is left of an owner who did not get it, whether it had it before or not. */
-static void owner_is_refused(void)
-{
-    for (int before = 0; before < 2; before++) {
-        zkl_session *s = fake_session();
-        zkl_mutex *m = mutex_of_owners(s);
-        owner = 1;
-        if (before) {
-            CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
-            CHECK_INT(zkl_mutex_unlock(m), 0);
-        }
-        for (int i = 0; i < 2; i++) {
-            fake_answer_at_once(refuse_creates);
-            CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), ZKL_EACCES);
-            CHECK_INT(zkl_mutex_depth(m), 0);
-            CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
-        }
-        fake_answer_at_once(fake_alone);
-        CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
-        CHECK_INT(zkl_mutex_unlock(m), 0);
-        zkl_mutex_free(m);
-        fake_answer_at_once(NULL);
-        zkl_session_close(s);
-    }
-}
-
 /* What was made of the options is what the server is asked for. */
 static void parents_as_asked(void)
 {
@@ -478,67 +346,6 @@ static void parents_as_asked(void)
     }
 }
 
-static void *lock_both(void *mutexes)
-{
-    zkl_mutex **both = mutexes;
-
-    owner = lock_owner_thread();
-    for (int i = 0; i < 2; i++)
-        CHECK_INT(zkl_mutex_lock(both[i], ZKL_FOREVER, NULL), 0);
-    return NULL;
-}
-
-/* What is the thread's goes with it, and what is its key's stays, whatever number that is. */
-static void thread_ends(void)
-{
-    zkl_session *s = fake_session();
-    zkl_mutex *both[] = {NULL, mutex_of_owners(s)};
-    pthread_t thread;
-
-    REQUIRE(zkl_mutex_new(&both[0], s, "/x/l", NULL) == 0);
-    REQUIRE(pthread_create(&thread, NULL, lock_both, both) == 0);
-    pthread_join(thread, NULL);
-    CHECK_INT(zkl_mutex_depth(both[1]), 1);
-    CHECK_INT(locks_of(s)->contenders.length, 1);
-    CHECK_INT(zkl_mutex_unlock(both[1]), 0);
-    zkl_mutex_free(both[0]);
-    zkl_mutex_free(both[1]);
-    fake_answer_at_once(NULL);
-    zkl_session_close(s);
-}
-
-/* In parent and child, handles of the parent's and their own: one that hangs is ended. */
-static void handles_behind_a_fork(void)
-{
-    if (!runner_starts_threads_in_children())
-        return;
-    int status = 0;
-    zkl_session *s = fake_session();
-    zkl_mutex *before = mutex_of_owners(s), *m;
-
-    owner = 1;
-    CHECK_INT(zkl_mutex_lock(before, ZKL_FOREVER, NULL), 0);
-    const pid_t child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        alarm(20);
-        zkl_mutex_free(before);
-        s = fake_session();
-        m = mutex_of_owners(s);
-        const int code = zkl_mutex_lock(m, ZKL_FOREVER, NULL);
-        zkl_mutex_free(m);
-        _exit(code ? 1 : 0);
-    }
-    REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    m = mutex_of_owners(s);
-    zkl_mutex_free(m);
-    CHECK_INT(zkl_mutex_unlock(before), 0);
-    zkl_mutex_free(before);
-    fake_answer_at_once(NULL);
-    zkl_session_close(s);
-}
-
 static const struct test_case cases[] = {
     {"bad_mutex", bad_mutex},
     {"bad_semaphore", bad_semaphore},
@@ -550,12 +357,7 @@ static const struct test_case cases[] = {
     {"no_session_given", no_session_given},
     {"no_election_given", no_election_given},
     {"no_queue_given", no_queue_given},
-    {"one_key", one_key},
-    {"owners_by_turns", owners_by_turns},
-    {"owner_is_refused", owner_is_refused},
     {"parents_as_asked", parents_as_asked},
-    {"thread_ends", thread_ends},
-    {"handles_behind_a_fork", handles_behind_a_fork},
     {"inside_a_callback", inside_a_callback},
     {NULL, NULL},
 };

@@ -117,6 +117,7 @@ int main(int argc, char **argv)
         &duration_suite,
         &options_suite,
         &handle_suite,
+        &owner_suite,
         &rwlock_suite,
         &queue_change_suite,
         &queue_suite,

@@ -112,6 +112,53 @@ static void sides(void)
     end();
 }
 
+static void check_refused(int (*unlock)(zkl_rwlock *l), const char *text)
+{
+    zkl_error why;
+
+    CHECK_INT(unlock(l), ZKL_EPERM);
+    zkl_last_error(&why);
+    CHECK_STR(why.text, text);
+}
+
+static void check_levels(int levels, int of_readers)
+{
+    int shared = -1;
+
+    CHECK_INT(zkl_rwlock_depth(l, &shared), levels);
+    CHECK_INT(shared, of_readers);
+}
+
+/* Levels of both sides, undone in any order: each side has its own, and says so. */
+static void levels_of_sides(void)
+{
+    begin(NULL);
+    check_levels(0, 0);
+    check_refused(zkl_rwlock_unlock, "/l: the caller does not hold it");
+    for (int writers = 1; writers <= 2; writers++) {
+        CHECK_INT(zkl_rwlock_lock(l, ZKL_FOREVER, NULL), 0);
+        check_levels(writers, 0);
+        check_refused(zkl_rwlock_unlock_shared, "/l: the caller does not hold it as a reader");
+    }
+    for (int readers = 1; readers <= 2; readers++) {
+        CHECK_INT(zkl_rwlock_lock_shared(l, ZKL_FOREVER, NULL), 0);
+        check_levels(2 + readers, readers);
+    }
+    for (int readers = 1; readers >= 0; readers--) {
+        CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
+        check_levels(2 + readers, readers);
+    }
+    for (int writers = 1; writers >= 0; writers--) {
+        CHECK_INT(zkl_rwlock_unlock(l), 0);
+        check_levels(writers, 0);
+    }
+    check_refused(zkl_rwlock_unlock_shared, "/l: the caller does not hold it");
+    CHECK_INT(zkl_rwlock_lock_shared(l, ZKL_FOREVER, NULL), 0);
+    check_refused(zkl_rwlock_unlock, "/l: the caller does not hold it as a writer");
+    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
+    end();
+}
+
 static void sides_cancelable(void)
 {
     zkl_canceler *canceler;
@@ -278,6 +325,29 @@ static char *begin_down(int events)
     return g_strdup(asked.path);
 }
 
+/* As long as one level is a writer's, or there is nothing left to become a reader. */
+static void stays_a_writer(void)
+{
+    begin(NULL);
+    turn_of_events = MADE;
+    for (int i = 0; i < 2; i++)
+        REQUIRE(zkl_rwlock_lock(l, ZKL_FOREVER, &grant) == 0);
+    for (int i = 0; i < 2; i++)
+        REQUIRE(zkl_rwlock_lock_shared(l, 0, NULL) == 0);
+    fake_answer_at_once(answer_reads);
+    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
+    CHECK_INT(zkl_rwlock_unlock(l), 0);
+    CHECK(!fake_is_asked(STORE_CREATE, "/l"));
+    CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
+    fake_next_session();
+    while (zkl_grant_state(grant) != ZKL_LOST)
+        g_usleep(1000);
+    CHECK_INT(zkl_rwlock_unlock(l), ZKL_ELOST);
+    CHECK(!fake_is_asked(STORE_CREATE, "/l"));
+    CHECK_INT(zkl_rwlock_unlock_shared(l), ZKL_ELOST);
+    end();
+}
+
 static void becomes_a_reader(void)
 {
     static const int events[] = {MADE, UNKNOWN, MADE};
@@ -347,11 +417,13 @@ static void lost_before_it_moves(void)
 static const struct test_case cases[] = {
     {"bad_rwlock", bad_rwlock},
     {"sides", sides},
+    {"levels_of_sides", levels_of_sides},
     {"sides_cancelable", sides_cancelable},
     {"owner_ends", owner_ends},
     {"freed", freed},
     {"sides_async", sides_async},
     {"options", options},
+    {"stays_a_writer", stays_a_writer},
     {"becomes_a_reader", becomes_a_reader},
     {"write_node_was_gone", write_node_was_gone},
     {"lost_before_it_moves", lost_before_it_moves},

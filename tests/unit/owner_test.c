@@ -1,0 +1,439 @@
+/* Owners of mutexes: who may lock again, and what becomes of their locks when their thread ends,
+ * when the handle is freed, and when the process forks. */
+#include "fake_store.h"
+#include "suites.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/lock_owner.h"
+#include "lib/lock/handle.h"
+#include "lib/lock/locks.h"
+
+static uint64_t same_key(void *data)
+{
+    return *(uint64_t *)data;
+}
+
+struct locking {
+    zkl_mutex *m;
+    int code;
+    zkl_error why;
+};
+
+static void *lock(void *data)
+{
+    struct locking *l = data;
+
+    l->code = zkl_mutex_lock(l->m, ZKL_FOREVER, NULL);
+    zkl_last_error(&l->why);
+    return NULL;
+}
+
+static void wait_asked(enum store_kind kind, const char *path)
+{
+    while (!fake_is_asked(kind, path))
+        g_usleep(1000);
+}
+
+/* An owner by key that is acquiring elsewhere would wait for itself; freeing ends its wait. */
+static void one_key(void)
+{
+    zkl_session *s = fake_session();
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    uint64_t key = 7;
+    struct locking l;
+    pthread_t thread;
+
+    o.name = "one";
+    o.key = same_key;
+    o.key_data = &key;
+    REQUIRE(zkl_mutex_new(&l.m, s, "/b", &o) == 0);
+    CHECK_INT(zkl_mutex_lock_async(l.m, 0, NULL, NULL, NULL), ZKL_EINVAL);
+    REQUIRE(pthread_create(&thread, NULL, lock, &l) == 0);
+    wait_asked(STORE_CREATE, "/b");
+    CHECK_INT(zkl_mutex_lock(l.m, 0, NULL), ZKL_EDEADLK);
+    CHECK_INT(zkl_mutex_unlock(l.m), ZKL_EPERM);
+    zkl_mutex_free(l.m);
+    pthread_join(thread, NULL);
+    CHECK_INT(l.code, ZKL_ECLOSED);
+    CHECK_STR(l.why.text, "/b: the mutex was freed");
+    zkl_session_close(s);
+}
+
+/* A handle at /l, where nobody else contends, of owners that are the number of the test's choice.
+ */
+static uint64_t owner;
+
+static zkl_mutex *mutex_of_owners(zkl_session *s)
+{
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    zkl_mutex *m;
+
+    o.name = "one";
+    o.key = same_key;
+    o.key_data = &owner;
+    fake_answer_at_once(fake_alone);
+    REQUIRE(zkl_mutex_new(&m, s, "/l", &o) == 0);
+    return m;
+}
+
+/* Who has unlocked is forgotten, and may lock again; and so may the one who did last. */
+static void owners_by_turns(void)
+{
+    static const uint64_t turns[] = {1, 2, 1, 1, 3, 2, 2, 1};
+    zkl_session *s = fake_session();
+    zkl_mutex *m = mutex_of_owners(s);
+    zkl_grant *g = NULL;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(turns); i++) {
+        owner = turns[i];
+        CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
+        CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, &g), 0);
+        CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
+        CHECK_INT(zkl_mutex_depth(m), 2);
+        CHECK_INT(zkl_grant_state(g), ZKL_HELD);
+        owner = 9;
+        CHECK_INT(zkl_mutex_depth(m), 0);
+        CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
+        owner = turns[i];
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+        CHECK_INT(zkl_mutex_depth(m), 0);
+    }
+    zkl_mutex_free(m);
+    fake_answer_at_once(NULL);
+    zkl_session_close(s);
+}
+
+static bool refuse_creates(const struct store_request *request, struct store_reply *reply)
+{
+    *reply = (struct store_reply){.rc = STORE_NOAUTH};
+    return request->kind == STORE_CREATE && strstr(request->path, "/l/") != NULL;
+}
+
+/* Nothing is left of an owner who did not get it, whether it had it before or not. */
+static void owner_is_refused(void)
+{
+    for (int before = 0; before < 2; before++) {
+        zkl_session *s = fake_session();
+        zkl_mutex *m = mutex_of_owners(s);
+        owner = 1;
+        if (before) {
+            CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
+            CHECK_INT(zkl_mutex_unlock(m), 0);
+        }
+        for (int i = 0; i < 2; i++) {
+            fake_answer_at_once(refuse_creates);
+            CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), ZKL_EACCES);
+            CHECK_INT(zkl_mutex_depth(m), 0);
+            CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
+        }
+        fake_answer_at_once(fake_alone);
+        CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+        zkl_mutex_free(m);
+        fake_answer_at_once(NULL);
+        zkl_session_close(s);
+    }
+}
+
+static void on_grant(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    (void)error;
+    (void)data;
+    zkl_grant_release(grant);
+}
+
+static void *ask(void *mutex)
+{
+    char *name =
+        g_strdup_printf(" pid %d thread %" G_GUINT64_FORMAT, (int)getpid(), lock_owner_thread());
+
+    CHECK_INT(zkl_mutex_lock_async(mutex, ZKL_FOREVER, on_grant, NULL, NULL), 0);
+    const char *data = fake_request(STORE_CREATE, "/l/").data;
+    CHECK(data && g_str_has_suffix(data, name));
+    ANSWER(STORE_CREATE, "/l/", .rc = STORE_NOAUTH);
+    g_free(name);
+    return NULL;
+}
+
+/* By default a contender has the name of the thread that asks, whoever asked before. */
+static void names_of_threads(void)
+{
+    zkl_session *s = fake_session();
+    pthread_t thread;
+    zkl_mutex *m;
+
+    REQUIRE(zkl_mutex_new(&m, s, "/l", NULL) == 0);
+    ask(m);
+    REQUIRE(pthread_create(&thread, NULL, ask, m) == 0);
+    pthread_join(thread, NULL);
+    ask(m);
+    zkl_mutex_free(m);
+    zkl_session_close(s);
+}
+
+static struct locking waiter;
+static pthread_t freer;
+static char *node; /* of the waiter */
+
+static void *free_it(void *data)
+{
+    (void)data;
+    zkl_mutex_free(waiter.m);
+    return NULL;
+}
+
+/* Until somebody has the handle's lock, which is given up only behind the session's monitor. */
+static void wait_locked(zkl_mutex *m)
+{
+    struct handle *h = (struct handle *)m;
+
+    while (pthread_mutex_trylock(&h->lock) == 0) {
+        pthread_mutex_unlock(&h->lock);
+        g_usleep(1000);
+    }
+}
+
+/* The waiter is alone. But before it hears of that, another thread is in zkl_mutex_free(). */
+static bool free_and_answer(const struct store_request *request, struct store_reply *reply)
+{
+    static char *names[1];
+
+    if (request->kind != STORE_LIST)
+        return false;
+    fake_answer_at_once(NULL);
+    if (CHECK(pthread_create(&freer, NULL, free_it, NULL) == 0))
+        wait_locked(waiter.m);
+    names[0] = strrchr(node, '/') + 1;
+    *reply = (struct store_reply){.rc = STORE_OK, .names = names, .count = 1};
+    return true;
+}
+
+/* Nobody holds a mutex that was freed: what is granted meanwhile is released again. */
+static void freed_as_it_is_granted(void)
+{
+    zkl_session *s = fake_session();
+    pthread_t thread;
+
+    REQUIRE(zkl_mutex_new(&waiter.m, s, "/l", NULL) == 0);
+    REQUIRE(pthread_create(&thread, NULL, lock, &waiter) == 0);
+    wait_asked(STORE_LIST, "/l");
+    node = fake_created_name("/l", 7);
+    ANSWER(STORE_CREATE, "/l", .rc = STORE_OK, .path = node, .czxid = 5,
+           .ephemeral_owner = FAKE_SESSION_ID);
+    fake_event(STORE_EV_DOWN);
+    ANSWER(STORE_LIST, "/l", .rc = STORE_UNKNOWN);
+    fake_answer_at_once(free_and_answer);
+    fake_event(STORE_EV_UP);
+    pthread_join(thread, NULL);
+    pthread_join(freer, NULL);
+    CHECK_INT(waiter.code, ZKL_ECLOSED);
+    CHECK_STR(waiter.why.text, "/l: the mutex was freed");
+    CHECK(fake_is_asked(STORE_DELETE, node));
+    g_free(node);
+    zkl_session_close(s);
+}
+
+/* ---- threads that end ---- */
+
+static atomic_int warnings;
+
+static void count_warning(const zkl_log_record *record, void *data)
+{
+    (void)data;
+    CHECK_STR(record->event, "thread-ended");
+    CHECK(g_str_has_suffix(record->path, "/l"));
+    atomic_fetch_add(&warnings, 1);
+}
+
+/* What a thread leaves: two of its own locks that it holds, one that is a key's, one that it has
+ * unlocked, and one that it never had. */
+enum { HELD, RETAINED, OF_A_KEY, UNLOCKED, UNTOUCHED, HANDLES };
+
+static void *use(void *handles)
+{
+    zkl_mutex **m = handles;
+
+    owner = lock_owner_thread();
+    for (int i = HELD; i <= UNLOCKED; i++)
+        CHECK_INT(zkl_mutex_lock(m[i], ZKL_FOREVER, NULL), 0);
+    CHECK_INT(zkl_mutex_unlock(m[UNLOCKED]), 0);
+    for (int i = 0; i < HANDLES; i++) {
+        CHECK_INT(zkl_mutex_unlock(m[OF_A_KEY]), 0);
+        CHECK_INT(zkl_mutex_lock(m[OF_A_KEY], ZKL_FOREVER, NULL), 0);
+    }
+    return NULL;
+}
+
+/* What is the thread's goes with it, also where it would be retained; and what is its key's stays,
+ * whatever number that is. */
+static void thread_ends(void)
+{
+    static const char *const paths[HANDLES] = {"/a/l", "/b/l", "/l", "/c/l", "/d/l"};
+    zkl_session_options with_log = ZKL_SESSION_OPTIONS_INIT;
+    zkl_mutex *m[HANDLES];
+    pthread_t thread;
+
+    atomic_store(&warnings, 0);
+    with_log.log = count_warning;
+    zkl_session *s = fake_open_session("fake:1", &with_log);
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+    for (int i = 0; i < HANDLES; i++) {
+        zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+        o.retain_ms = i == RETAINED ? 60000 : 0;
+        if (i == OF_A_KEY)
+            m[i] = mutex_of_owners(s);
+        else
+            REQUIRE(zkl_mutex_new(&m[i], s, paths[i], &o) == 0);
+    }
+    REQUIRE(pthread_create(&thread, NULL, use, m) == 0);
+    pthread_join(thread, NULL);
+    CHECK_INT(zkl_mutex_depth(m[OF_A_KEY]), 1);
+    CHECK_INT(locks_of(s)->contenders.length, 1);
+    CHECK_INT(zkl_mutex_unlock(m[OF_A_KEY]), 0);
+    for (int i = 0; i < HANDLES; i++)
+        zkl_mutex_free(m[i]);
+    fake_answer_at_once(NULL);
+    zkl_session_close(s);
+    CHECK_INT(warnings, 2);
+}
+
+/* ---- forks ---- */
+
+/* One that hangs is ended. */
+static int use_in_child(void)
+{
+    alarm(20);
+    zkl_session *s = fake_session();
+    zkl_mutex *m = mutex_of_owners(s);
+    const int code = zkl_mutex_lock(m, ZKL_FOREVER, NULL);
+    zkl_mutex_free(m);
+    return code;
+}
+
+static void check_child(pid_t child)
+{
+    int status = 0;
+
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* In parent and child, handles of the parent's and their own. When the thread ends that both have,
+ * the child leaves alone what it holds in the parent. */
+static void handles_behind_a_fork(void)
+{
+    if (!runner_starts_threads_in_children())
+        return;
+    const uint64_t me = lock_owner_thread();
+    zkl_session *s = fake_session();
+    zkl_mutex *before[] = {mutex_of_owners(s), NULL}, *m;
+
+    owner = 1;
+    REQUIRE(zkl_mutex_new(&before[1], s, "/x/l", NULL) == 0);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(zkl_mutex_lock(before[i], ZKL_FOREVER, NULL), 0);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        zkl_mutex_free(before[0]);
+        const int code = use_in_child();
+        handle_thread_ends(me);
+        const struct hold *hold = g_hash_table_lookup(((struct handle *)before[1])->holds, &me);
+        _exit(code || !hold || hold->depth != 1);
+    }
+    check_child(child);
+    m = mutex_of_owners(s);
+    zkl_mutex_free(m);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(zkl_mutex_unlock(before[i]), 0);
+        zkl_mutex_free(before[i]);
+    }
+    fake_answer_at_once(NULL);
+    zkl_session_close(s);
+}
+
+struct ending {
+    zkl_session *s;
+    zkl_mutex *m;
+    sem_t locked, go, stopped, forked;
+};
+
+static void *lock_and_end(void *data)
+{
+    struct ending *e = data;
+
+    CHECK_INT(zkl_mutex_lock(e->m, ZKL_FOREVER, NULL), 0);
+    sem_post(&e->locked);
+    sem_wait(&e->go);
+    return NULL;
+}
+
+/* Has the session's monitor until there is a child, which must not be, or could have been. */
+static void *stop_session(void *data)
+{
+    struct ending *e = data;
+    struct timespec end;
+
+    session_lock(e->s);
+    sem_post(&e->stopped);
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec++;
+    sem_timedwait(&e->forked, &end);
+    session_unlock(e->s);
+    return NULL;
+}
+
+/* A fork waits for the thread that has the list of all handles, which would be in use for ever in
+ * the child. */
+static void fork_as_a_thread_ends(void)
+{
+    if (!runner_starts_threads_in_children())
+        return;
+    struct ending e = {.s = fake_session()};
+    pthread_t ends, stops;
+
+    for (sem_t *sem = &e.locked; sem <= &e.forked; sem++)
+        sem_init(sem, 0, 0);
+    fake_answer_at_once(fake_alone);
+    REQUIRE(zkl_mutex_new(&e.m, e.s, "/l", NULL) == 0);
+    REQUIRE(pthread_create(&ends, NULL, lock_and_end, &e) == 0);
+    sem_wait(&e.locked);
+    REQUIRE(pthread_create(&stops, NULL, stop_session, &e) == 0);
+    sem_wait(&e.stopped);
+    sem_post(&e.go);
+    wait_locked(e.m);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0)
+        _exit(use_in_child() != 0);
+    sem_post(&e.forked);
+    check_child(child);
+    pthread_join(ends, NULL);
+    pthread_join(stops, NULL);
+    zkl_mutex_free(e.m);
+    fake_answer_at_once(NULL);
+    zkl_session_close(e.s);
+}
+
+static const struct test_case cases[] = {
+    {"one_key", one_key},
+    {"owners_by_turns", owners_by_turns},
+    {"owner_is_refused", owner_is_refused},
+    {"names_of_threads", names_of_threads},
+    {"freed_as_it_is_granted", freed_as_it_is_granted},
+    {"thread_ends", thread_ends},
+    {"handles_behind_a_fork", handles_behind_a_fork},
+    {"fork_as_a_thread_ends", fork_as_a_thread_ends},
+    {NULL, NULL},
+};
+
+const struct test_suite owner_suite = {"owner", NULL, NULL, cases};
