@@ -157,7 +157,7 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
     const struct handle_options c = common(&o);
     zkl_mutex *m = handle_new(&kind, sizeof *m, s, path, &c);
     m->peer = o.peer;
-    if (o.retain_ms > 0)
+    if (o.retain_ms)
         start_retaining(m, &o);
     else
         start_local_queue(m);

@@ -220,6 +220,44 @@ static void bad_mutex(void)
     zkl_session_close(s);
 }
 
+static void bad_retention(void)
+{
+    static const char *const times = "retain_ms and slice_ms must be 0 to 86400000";
+    static const struct {
+        int64_t retain_ms, slice_ms;
+        int local_turns, fence64;
+        const char *wrong; /* NULL: nothing */
+    } rows[] = {
+        {-1, 0, 0, 0, times},
+        {86400001, 0, 0, 0, times},
+        {1, -1, 0, 0, times},
+        {1, 86400001, 0, 0, times},
+        {1, 0, -1, 0, "local_turns must not be negative"},
+        {1, 0, 0, -1, "fence64 must be 0 or 1"},
+        {1, 0, 0, 2, "fence64 must be 0 or 1"},
+        {86400000, 86400000, INT_MAX, 1, NULL},
+        {0, 0, 0, 0, NULL},
+    };
+    zkl_session *s = fake_session();
+    zkl_mutex *m;
+    zkl_error why;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+        o.retain_ms = rows[i].retain_ms;
+        o.slice_ms = rows[i].slice_ms;
+        o.local_turns = rows[i].local_turns;
+        o.fence64 = rows[i].fence64;
+        CHECK_INT(zkl_mutex_new(&m, s, "/a", &o), rows[i].wrong ? ZKL_EINVAL : 0);
+        zkl_last_error(&why);
+        if (rows[i].wrong)
+            CHECK_STR(why.text, rows[i].wrong);
+        else
+            zkl_mutex_free(m);
+    }
+    zkl_session_close(s);
+}
+
 static void no_grant_given(void)
 {
     CHECK_INT(zkl_grant_token(NULL), 0);
@@ -348,6 +386,7 @@ static void parents_as_asked(void)
 
 static const struct test_case cases[] = {
     {"bad_mutex", bad_mutex},
+    {"bad_retention", bad_retention},
     {"bad_semaphore", bad_semaphore},
     {"bad_numbered_semaphore", bad_numbered_semaphore},
     {"limit_in_curators_layout", limit_in_curators_layout},

@@ -428,6 +428,26 @@ static void all_at_once(void)
     end();
 }
 
+static bool answer_leases(const struct store_request *request, struct store_reply *reply)
+{
+    return fake_alone(request, reply) && request->kind != STORE_DELETE &&
+           g_str_has_prefix(request->path, leases);
+}
+
+/* Before their attempt is known: it is over, and only what it gave is given back. */
+static void all_at_once_for_nothing(void)
+{
+    begin_several(2, 2, ZKL_FOREVER);
+    fake_answer_at_once(answer_leases);
+    g_free(enter(locks, 0));
+    fake_answer_at_once(NULL);
+    char latch[] = "_c_a-latch-0000000001";
+    check_listed(latch);
+    expect_failed(ZKL_ELAYOUT, latch);
+    CHECK_INT(fake_count(STORE_DELETE, leases), 2);
+    end();
+}
+
 /* The lists of both, with so many children. */
 static void list_both(char *const *nodes, int count)
 {
@@ -839,6 +859,7 @@ static const struct test_case cases[] = {
     {"try_only", try_only},
     {"locked_at_once", locked_at_once},
     {"all_at_once", all_at_once},
+    {"all_at_once_for_nothing", all_at_once_for_nothing},
     {"all_or_nothing", all_or_nothing},
     {"several_given_up", several_given_up},
     {"several_lost_before_they_are_given", several_lost_before_they_are_given},
