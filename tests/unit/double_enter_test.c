@@ -249,6 +249,17 @@ static void is_refused(void)
     }
 }
 
+/* What was wrong once is forgotten when it enters. */
+static void is_refused_once(void)
+{
+    meeting_begin(2);
+    meeting_enter(ZKL_FOREVER);
+    ANSWER(STORE_CREATE, meeting.own, .rc = STORE_NOAUTH);
+    meeting_ended(ZKL_EACCES);
+    meeting_inside();
+    meeting_end();
+}
+
 /* Others may have counted its node, unless none can have been made. */
 static void session_ends_meanwhile(void)
 {
@@ -291,6 +302,7 @@ static const struct test_case cases[] = {
     {"waits_for_ready", waits_for_ready},
     {"waits_for_the_round_before", waits_for_the_round_before},
     {"is_refused", is_refused},
+    {"is_refused_once", is_refused_once},
     {"session_ends_meanwhile", session_ends_meanwhile},
     {"drops_its_watches", drops_its_watches},
     {NULL, NULL},

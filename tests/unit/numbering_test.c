@@ -167,6 +167,7 @@ static void invariant_sees(void)
         CHECK(!numbering_invariant(&wrong[i]));
         CHECK(numbering_invariant(&right[i]));
     }
+    CHECK_STR(numbering_state_name(NUMBERING_WRITING), "writing");
     CHECK_STR(numbering_state_name(NUMBERING_STATES), "?");
     for (int s = 0; s < NUMBERING_STATES; s++) {
         CHECK(!numbering_may_move(NUMBERING_NUMBERED, (enum numbering_state)s));
