@@ -23,8 +23,9 @@ static struct show {
         zkl_double_barrier *meeting;
         struct alarm turn;
         enum place { OUTSIDE, ENTERING, INSIDE, LEAVING } state;
-        int64_t since;   /* of the state */
-        int64_t full_at; /* when its node last stood among enough; the barrier was last open */
+        int64_t since;    /* of the state */
+        int64_t stood_at; /* when its node last stood */
+        int64_t full_at;  /* when it last stood among enough; the barrier was last open */
     } members[TROUBLED_CLIENTS];
     unsigned wanted; /* of a double barrier */
     unsigned passed, failed;
@@ -244,10 +245,14 @@ static bool look_at_members(const void *unused)
     unsigned count = 0;
 
     (void)unused;
+    for (int i = 0; i < TROUBLED_CLIENTS; i++) {
+        if (!stands(&show.members[i]))
+            continue;
+        count++;
+        show.members[i].stood_at = now();
+    }
     for (int i = 0; i < TROUBLED_CLIENTS; i++)
-        count += stands(&show.members[i]);
-    for (int i = 0; i < TROUBLED_CLIENTS; i++)
-        if (count >= show.wanted && stands(&show.members[i]))
+        if (count >= show.wanted && show.members[i].stood_at == now())
             show.members[i].full_at = now();
     return show.over && all_outside();
 }
@@ -283,13 +288,15 @@ static void on_entered(const zkl_error *err, void *data)
         turn_in(m, 300);
 }
 
-/* Whoever was inside before that one began to leave, and is still: they entered together. */
+/* Whoever was inside before that one began to leave, and is still: they entered together. Where
+ * more than are wanted come, others may have entered since its session ended. */
 static void expect_others_out(const struct member *m)
 {
     for (int i = 0; i < TROUBLED_CLIENTS; i++) {
         const struct member *other = &show.members[i];
 
-        if (other != m && other->state == INSIDE && other->since < m->since && stands(other))
+        if (other != m && other->state == INSIDE && other->since < MIN(m->since, m->stood_at) &&
+            stands(other))
             stage_wrong(show.t.stage, "%s has left, and %s is inside", host_name(m->client->host),
                         host_name(other->client->host));
     }
