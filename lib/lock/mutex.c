@@ -57,12 +57,11 @@ static zkl_op *start(struct handle *h, const struct hold *hold, bool shared, int
 static zkl_grant *take(struct handle *h, const struct hold *hold)
 {
     zkl_mutex *m = mutex_of(h);
-    zkl_grant *grant;
 
     if (!m->retained)
         return NULL;
     session_lock_briefly(h->session);
-    grant = retained_take(m->retained, hold->key);
+    zkl_grant *grant = retained_take(m->retained, hold->key);
     session_unlock_briefly(h->session);
     return grant;
 }

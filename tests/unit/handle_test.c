@@ -220,6 +220,32 @@ static void bad_mutex(void)
     zkl_session_close(s);
 }
 
+/* Whom the node of a mutex is named for. */
+static void peers(void)
+{
+    static const struct {
+        zkl_peer peer;
+        const char *begin, *end;
+    } rows[] = {{ZKL_PEER_CURATOR, "/a/_c_", "-lock-"},
+                {ZKL_PEER_KAZOO, "/a/", "__lock__"},
+                {ZKL_PEER_APACHE, "/a/_c_", "-lock-"}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+        zkl_session *s = fake_session();
+        zkl_mutex *m;
+        o.peer = rows[i].peer;
+        REQUIRE(zkl_mutex_new(&m, s, "/a", &o) == 0);
+        REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, on_permits, NULL, NULL) == 0);
+        const char *path = fake_request(STORE_CREATE, "/a/").path;
+        CHECK(path && g_str_has_prefix(path, rows[i].begin));
+        CHECK(path && g_str_has_suffix(path, rows[i].end));
+        CHECK_INT(zkl_mutex_yield(m), 0); /* it retains nothing */
+        zkl_mutex_free(m);
+        zkl_session_close(s);
+    }
+}
+
 static void bad_retention(void)
 {
     static const char *const times = "retain_ms and slice_ms must be 0 to 86400000";
@@ -386,6 +412,7 @@ static void parents_as_asked(void)
 
 static const struct test_case cases[] = {
     {"bad_mutex", bad_mutex},
+    {"peers", peers},
     {"bad_retention", bad_retention},
     {"bad_semaphore", bad_semaphore},
     {"bad_numbered_semaphore", bad_numbered_semaphore},
