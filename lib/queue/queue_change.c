@@ -73,17 +73,26 @@ static void ask_numbers(zkl_queue *q, guint contender)
     request_send(q->session, queue_request(q, STORE_GET, contender, on_numbers));
 }
 
-/* Who has left has given way. Of numbered permits the data have changed since they were read. */
+/* Who has left has given way. */
+static void answered(zkl_queue *q, guint contender, enum store_rc rc)
+{
+    if (rc == STORE_NONODE)
+        queue_forget(&g_array_index(q->list, zkl_contender, contender));
+    else if (rc != STORE_OK && rc != STORE_GONE)
+        queue_refused(q, rc);
+    queue_answered(q, rc);
+}
+
+/* Of numbered permits the data may have changed since they were read. */
 static void on_asked(struct request *r, const struct store_reply *reply)
 {
     zkl_queue *q = r->context;
 
-    if (reply->rc == STORE_NONODE)
-        queue_forget(&g_array_index(q->list, zkl_contender, r->tag));
-    else if (reply->rc == STORE_BADVERSION && !q->over)
-        ask_numbers(q, r->tag);
-    else if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
-        queue_refused(q, reply->rc);
+    if (reply->rc != STORE_BADVERSION || q->over) {
+        answered(q, r->tag, reply->rc);
+        return;
+    }
+    ask_numbers(q, r->tag);
     queue_answered(q, reply->rc);
 }
 
@@ -113,12 +122,8 @@ static void on_numbers(struct request *r, const struct store_reply *reply)
         char *numbers = g_strndup(data + payload, length - payload);
         set_word(q, r->tag, numbers, reply->version);
         g_free(numbers);
-    } else if (reply->rc == STORE_NONODE) {
-        queue_forget(&g_array_index(q->list, zkl_contender, r->tag));
-    } else if (reply->rc != STORE_OK && reply->rc != STORE_GONE) {
-        queue_refused(q, reply->rc);
     }
-    queue_answered(q, reply->rc);
+    answered(q, r->tag, reply->rc);
 }
 
 /* A writer that becomes a reader reads its first node for the last time when its second one stands:

@@ -100,9 +100,8 @@ void meeting_changes(const char *wanted, const char *data)
     g_free(changes);
 }
 
-void meeting_inside(void)
+void meeting_let_in(void)
 {
-    meeting_enter(ZKL_FOREVER);
     meeting_made();
     meeting_looked();
     meeting_listed("ready * " OTHER);
@@ -110,6 +109,12 @@ void meeting_inside(void)
     meeting_stat_of(OTHER, 8);
     ANSWER(STORE_MULTI, PATH, .rc = STORE_OK);
     meeting_ended(0);
+}
+
+void meeting_inside(void)
+{
+    meeting_enter(ZKL_FOREVER);
+    meeting_let_in();
 }
 
 void meeting_leave(int64_t timeout_ms)

@@ -43,8 +43,9 @@ void meeting_looked(void);
 void meeting_listed(const char *names);
 void meeting_stat_of(const char *name, uint64_t czxid);
 
-/* It enters a barrier of two as the second. */
+/* It enters a barrier of two as the second; let_in: it has asked for its node. */
 void meeting_inside(void);
+void meeting_let_in(void);
 
 /* The transaction that is asked for, and what it writes. */
 void meeting_changes(const char *wanted, const char *data);
