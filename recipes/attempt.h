@@ -244,7 +244,7 @@ struct attempt {
     bool heeds : 1;                 /* the own node is watched for what is written there, too */
     bool asked : 1;                 /* to give way, as a read of the own node has shown */
     /* of a semaphore: */
-    bool counts : 1;         /* Curator's: every child is a permit, and .limit is given */
+    bool counts : 1;         /* Curator's: every child is a permit, and .limit is set for good */
     bool has_limit : 1;      /* to make the directory with */
     bool first : 1;          /* whatever may admit it is watched, or is going to be */
     bool limit_watched : 1;  /* the directory's data have a watch, which has not fired */
@@ -270,8 +270,7 @@ struct attempt {
 
 void attempt_init(struct attempt *c, enum child_kind kind, bool try_only);
 
-/* Of a lease in Curator's layout: so many children may there be. For one just set up; or when that
- * has changed, and then EV_LIMIT_FIRED follows. */
+/* Of one just set up, of a lease in Curator's layout: so many children may there be. */
 void attempt_count_leases(struct attempt *c, int32_t limit);
 
 /* Takes one event, appends what is to be done to *out (emptied first). */

@@ -98,7 +98,7 @@ static uint64_t permits_taken(const struct attempt *c, const struct event *ev,
 void attempt_take_place(struct attempt *c, const struct event *ev, struct actions *out,
                         const struct place *place)
 {
-    if (!c->counts && (uint64_t)c->permits > (uint64_t)c->limit)
+    if ((uint64_t)c->permits > (uint64_t)c->limit)
         attempt_fail(c, out, ATTEMPT_PERMITS);
     else if (permits_taken(c, ev, place) <= (uint64_t)c->limit)
         admit(c, out, place);

@@ -10,12 +10,7 @@ static const struct {
     bool lock, lease; /* what it has */
 } table[LEASING_STATES] = {
     [LEASING_IDLE] = {"idle", BIT(LEASING_LOCKING) | BIT(LEASING_OVER), false, false},
-    [LEASING_LOCKING] = {"locking",
-                         BIT(LEASING_LIMITING) | BIT(LEASING_LEASING) | BIT(LEASING_OVER), true,
-                         false},
-    [LEASING_LIMITING] = {"limiting",
-                          BIT(LEASING_LEASING) | BIT(LEASING_RESTARTING) | BIT(LEASING_OVER), true,
-                          false},
+    [LEASING_LOCKING] = {"locking", BIT(LEASING_LEASING) | BIT(LEASING_OVER), true, false},
     [LEASING_LEASING] = {"leasing",
                          BIT(LEASING_CHECKING) | BIT(LEASING_RESTARTING) | BIT(LEASING_OVER), true,
                          true},
@@ -41,8 +36,7 @@ bool leasing_may_move(enum leasing_state from, enum leasing_state to)
  */
 bool leasing_invariant(const struct leasing *l)
 {
-    return l->lock == table[l->state].lock && l->lease == table[l->state].lease &&
-           (l->state != LEASING_LIMITING || l->follows);
+    return l->lock == table[l->state].lock && l->lease == table[l->state].lease;
 }
 
 static void act(struct leasing *l, struct leasing_actions *out, enum leasing_action_kind kind)
@@ -81,93 +75,17 @@ static void lock(struct leasing *l, struct leasing_actions *out)
     act(l, out, LEASING_ACT_LOCK);
 }
 
-/* As long as it has one of ours, a lease that can never be admitted would hold up all others. With
- * no permits at all nobody is held up. */
-static bool is_too_much(const struct leasing *l)
-{
-    return l->limit > 0 && l->permits > (uint32_t)l->limit;
-}
-
-static void refuse(struct leasing *l, struct leasing_actions *out)
-{
-    end(l, out, LEASING_OVER, LEASING_ACT_FAIL);
-    out->list[out->count - 1].few = true;
-}
-
-static void begin(struct leasing *l, struct leasing_actions *out)
-{
-    if (!l->follows && is_too_much(l))
-        refuse(l, out);
-    else
-        lock(l, out);
-}
-
-static void lease(struct leasing *l, struct leasing_actions *out)
-{
-    l->state = LEASING_LEASING;
-    l->lease = true;
-    act(l, out, LEASING_ACT_LEASE);
-}
-
-static void read_limit(struct leasing *l, struct leasing_actions *out)
-{
-    l->tag++;
-    act(l, out, LEASING_ACT_READ_LIMIT);
-}
-
 static void on_locking(struct leasing *l, const struct leasing_event *ev,
                        struct leasing_actions *out)
 {
-    if (ev->kind == LEASING_EV_LOCKED && l->follows) {
-        l->state = LEASING_LIMITING;
-        read_limit(l, out);
-    } else if (ev->kind == LEASING_EV_LOCKED) {
-        lease(l, out);
+    if (ev->kind == LEASING_EV_LOCKED) {
+        l->state = LEASING_LEASING;
+        l->lease = true;
+        act(l, out, LEASING_ACT_LEASE);
     } else if (ev->kind == LEASING_EV_LOCK_FAILED) {
         l->lock = false;
         end(l, out, LEASING_OVER, LEASING_ACT_FAIL);
     }
-}
-
-/* LIMITING, and LEASING with the limit followed. */
-static void on_limit(struct leasing *l, const struct leasing_event *ev, struct leasing_actions *out)
-{
-    if (ev->kind == LEASING_EV_LIMIT_FIRED) {
-        read_limit(l, out);
-        return;
-    }
-    if (ev->tag != l->tag)
-        return;
-    l->limit = ev->limit > 0 ? ev->limit : 0;
-    if (ev->kind == LEASING_EV_NO_LIMIT)
-        end(l, out, LEASING_OVER, LEASING_ACT_FAIL);
-    else if (is_too_much(l))
-        refuse(l, out);
-    else if (l->state == LEASING_LIMITING)
-        lease(l, out);
-    else
-        act(l, out, LEASING_ACT_SET_LIMIT);
-}
-
-static void lose_lock(struct leasing *l, struct leasing_actions *out)
-{
-    l->lock = false;
-    end(l, out, LEASING_RESTARTING, LEASING_ACT_RESTART);
-}
-
-static bool is_of_limit(const struct leasing *l, enum leasing_event_kind kind)
-{
-    return l->follows && (kind == LEASING_EV_LIMIT || kind == LEASING_EV_NO_LIMIT ||
-                          kind == LEASING_EV_LIMIT_FIRED);
-}
-
-static void on_limiting(struct leasing *l, const struct leasing_event *ev,
-                        struct leasing_actions *out)
-{
-    if (is_of_limit(l, ev->kind))
-        on_limit(l, ev, out);
-    else if (ev->kind == LEASING_EV_LOCK_LOST)
-        lose_lock(l, out);
 }
 
 static void on_leasing(struct leasing *l, const struct leasing_event *ev,
@@ -178,10 +96,9 @@ static void on_leasing(struct leasing *l, const struct leasing_event *ev,
         l->state = LEASING_CHECKING;
         l->tag++;
         act(l, out, LEASING_ACT_CHECK);
-    } else if (is_of_limit(l, ev->kind)) {
-        on_limit(l, ev, out);
     } else if (ev->kind == LEASING_EV_LOCK_LOST) {
-        lose_lock(l, out);
+        l->lock = false;
+        end(l, out, LEASING_RESTARTING, LEASING_ACT_RESTART);
     } else if (ev->kind == LEASING_EV_LEASE_FAILED) {
         l->lease = false;
         end(l, out, LEASING_OVER, LEASING_ACT_FAIL);
@@ -221,11 +138,9 @@ static void step(struct leasing *l, const struct leasing_event *ev, struct leasi
     if (ev->kind == LEASING_EV_ABORT)
         end(l, out, LEASING_OVER, LEASING_ACT_FAIL);
     else if (ev->kind == LEASING_EV_BEGIN && (s == LEASING_IDLE || s == LEASING_RESTARTING))
-        begin(l, out);
+        lock(l, out);
     else if (s == LEASING_LOCKING)
         on_locking(l, ev, out);
-    else if (s == LEASING_LIMITING)
-        on_limiting(l, ev, out);
     else if (s == LEASING_LEASING)
         on_leasing(l, ev, out);
     else if (s == LEASING_CHECKING)

@@ -4,12 +4,8 @@
  *
  *  begin         the lock is granted     the lease is        no other layout is there
  *  IDLE ──> LOCKING ───────────────> LEASING ──────> CHECKING ──────> GRANTED
- *              ^  │ it is followed: ^   │ the lock is lost │ the lease is lost
- *              │  └──> LIMITING ────┘   │                  │
+ *              ^                        │ the lock is lost │ the lease is lost
  *              └──again── RESTARTING <──┴──────────────────┘
- *
- * A limit that is followed is read under the lock, and again when it changes until all leases are
- * admitted. One of 0 or less admits nobody until it rises, as with Curator.
  *
  * What is refused, and the caller who gives up, end it: OVER. docs/design/leases.md has the
  * argument. */
@@ -22,7 +18,6 @@
 enum leasing_state {
     LEASING_IDLE,
     LEASING_LOCKING,
-    LEASING_LIMITING,   /* with the lock held, the limit is read */
     LEASING_LEASING,    /* with the lock held, a lease is made and waits to be admitted */
     LEASING_CHECKING,   /* it is admitted, and the lock given back: is there another layout? */
     LEASING_RESTARTING, /* until nothing else is at work */
@@ -36,9 +31,6 @@ enum leasing_event_kind {
     LEASING_EV_LOCKED,
     LEASING_EV_LOCK_FAILED,
     LEASING_EV_LOCK_LOST,
-    LEASING_EV_LIMIT,       /* .tag, .limit */
-    LEASING_EV_NO_LIMIT,    /* .tag: it could not be read, or is none */
-    LEASING_EV_LIMIT_FIRED, /* it is another one now than that which was read last */
     LEASING_EV_LEASED,
     LEASING_EV_LEASE_FAILED,
     LEASING_EV_LEASE_LOST,
@@ -57,17 +49,14 @@ struct leasing_event {
     enum leasing_event_kind kind;
     enum leasing_answer answer;
     uint32_t tag; /* that of the action */
-    int32_t limit;
 };
 
 enum leasing_action_kind {
     LEASING_ACT_LOCK,
-    LEASING_ACT_UNLOCK,     /* gives the lock back, or does not wait for it any longer */
-    LEASING_ACT_READ_LIMIT, /* .tag: leaves a watch, until the lock is not held any more */
-    LEASING_ACT_LEASE,      /* one for each permit, with the present limit */
-    LEASING_ACT_SET_LIMIT,  /* of leases that are not admitted yet */
-    LEASING_ACT_LEAVE,      /* as UNLOCK, of the lease */
-    LEASING_ACT_CHECK,      /* lists the path: .tag */
+    LEASING_ACT_UNLOCK, /* gives the lock back, or does not wait for it any longer */
+    LEASING_ACT_LEASE,  /* one for each permit */
+    LEASING_ACT_LEAVE,  /* as UNLOCK, of the lease */
+    LEASING_ACT_CHECK,  /* lists the path: .tag */
     LEASING_ACT_RESTART,
     LEASING_ACT_GRANT,
     LEASING_ACT_FAIL
@@ -76,7 +65,6 @@ enum leasing_action_kind {
 struct leasing_action {
     enum leasing_action_kind kind;
     uint32_t tag;
-    bool few; /* FAIL: the limit is less than the permits */
 };
 
 enum { LEASING_ACTIONS = 3 };
@@ -86,15 +74,10 @@ struct leasing_actions {
     struct leasing_action list[LEASING_ACTIONS];
 };
 
-/* All 0 but for what is set at the beginning. */
+/* All 0 at first. */
 struct leasing {
-    /* set at the beginning: */
-    uint32_t permits;
-    int32_t limit; /* of a limit that is followed: as last read */
-    bool follows;
-    /* since then: */
     enum leasing_state state;
-    uint32_t tag; /* of the newest check or read: answers to earlier ones are stale */
+    uint32_t tag; /* of the newest check: answers to earlier ones are stale */
     bool lock;    /* asked for, or held */
     bool lease;   /* made, or asked for */
 };

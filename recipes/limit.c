@@ -1,7 +1,5 @@
 #include "limit.h"
 
-#include "counter.h"
-
 int32_t limit_read(const char *data, size_t length)
 {
     int64_t value = 0;
@@ -14,14 +12,4 @@ int32_t limit_read(const char *data, size_t length)
             return 0;
     }
     return (int32_t)value;
-}
-
-bool limit_read_count(const void *data, size_t length, int32_t *ret)
-{
-    int64_t number;
-
-    if (length == 0 || !counter_decode(sizeof *ret, data, length, &number))
-        return false;
-    *ret = (int32_t)number;
-    return true;
 }

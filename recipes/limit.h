@@ -3,7 +3,6 @@
 #ifndef RECIPES_LIMIT_H
 #define RECIPES_LIMIT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,9 +11,5 @@ enum { LIMIT_SIZE = 12 };
 
 /* 1 to INT32_MAX; 0: the data is no limit. */
 int32_t limit_read(const char *data, size_t length);
-
-/* The same of a limit that is the number of Curator's SharedCount. False: the data is none, or
- * there is none. */
-bool limit_read_count(const void *data, size_t length, int32_t *ret);
 
 #endif

@@ -59,9 +59,7 @@ static int open_semaphore(struct lock *l, zkl_session *session)
     options.name = l->name;
     options.parents = l->options.parents;
     options.limit = l->options.slots;
-    options.limit_path = l->options.slots_from;
-    options.layout = l->options.layout;
-    options.numbered = options.layout == ZKL_SEMAPHORE_ZKL; /* the other one has no numbers */
+    options.numbered = 1;
     return zkl_semaphore_new(&l->semaphore, session, l->options.path, &options);
 }
 
@@ -72,7 +70,7 @@ static int lock_open(void *self, zkl_session *session)
     l->name = identity_text(l->options.name);
     if (l->options.others)
         return open_all(l, session);
-    if (l->options.slots > 0 || l->options.slots_from)
+    if (l->options.slots > 0)
         return open_semaphore(l, session);
     return l->options.shared || l->options.exclusive ? open_rwlock(l, session)
                                                      : open_mutex(l, session);

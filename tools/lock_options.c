@@ -29,18 +29,6 @@ static int check_on_revoke(struct lock_options *o, const char *text)
     return fail(STATUS_USAGE, "--on-revoke: must be ignore or term, not %s", text);
 }
 
-/* What a semaphore is not. */
-static int check_alone(const struct lock_options *o, const char *option)
-{
-    if (o->shared || o->exclusive)
-        return fail(STATUS_USAGE, "%s: cannot be combined with -s or -x", option);
-    if (o->others)
-        return fail(STATUS_USAGE, "%s: cannot be combined with --and", option);
-    if (o->peer != ZKL_PEER_CURATOR)
-        return fail(STATUS_USAGE, "%s: cannot be combined with --peer", option);
-    return GO_ON;
-}
-
 static int check_slots(struct lock_options *o, const char *text)
 {
     guint64 slots;
@@ -50,37 +38,18 @@ static int check_slots(struct lock_options *o, const char *text)
     if (!g_ascii_string_to_unsigned(text, 10, 1, INT32_MAX, &slots, NULL))
         return fail(STATUS_USAGE, "--slots: must be a number of 1 or more, not %s", text);
     o->slots = (int)slots;
-    return check_alone(o, "--slots");
-}
-
-static int check_layout(struct lock_options *o, const char *text)
-{
-    if (!text)
-        return GO_ON;
-    if (o->slots == 0 && !o->slots_from)
-        return fail(STATUS_USAGE, "--layout: needs --slots or --slots-from");
-    if (strcmp(text, "curator") == 0)
-        o->layout = ZKL_SEMAPHORE_CURATOR;
-    else if (strcmp(text, "zkl") != 0)
-        return fail(STATUS_USAGE, "--layout: must be zkl or curator, not %s", text);
+    if (o->shared || o->exclusive)
+        return fail(STATUS_USAGE, "--slots: cannot be combined with -s or -x");
+    if (o->others)
+        return fail(STATUS_USAGE, "--slots: cannot be combined with --and");
+    if (o->peer != ZKL_PEER_CURATOR)
+        return fail(STATUS_USAGE, "--slots: cannot be combined with --peer");
     return GO_ON;
-}
-
-/* zkl's own layout keeps the number itself. */
-static int check_slots_from(const struct lock_options *o)
-{
-    if (!o->slots_from)
-        return GO_ON;
-    if (o->slots > 0)
-        return fail(STATUS_USAGE, "--slots-from: cannot be combined with --slots");
-    if (o->layout != ZKL_SEMAPHORE_CURATOR)
-        return fail(STATUS_USAGE, "--slots-from: needs --layout curator");
-    return check_alone(o, "--slots-from");
 }
 
 int lock_options_parse(struct lock_options *o, struct settings *settings, int argc, char **argv)
 {
-    char *peer = NULL, *on_revoke = NULL, *slots = NULL, *layout = NULL;
+    char *peer = NULL, *on_revoke = NULL, *slots = NULL;
     const GOptionEntry entries[] = {
         {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name,
          "Name of this contender in zkl ls (host and process)", "NAME"},
@@ -98,10 +67,6 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
          "Hold a read-write lock alone; without -s and -x: a mutex", NULL},
         {"slots", 0, 0, G_OPTION_ARG_FILENAME, &slots,
          "Take one of N slots of a semaphore; ZKL_SLOT is its number, from 0", "N"},
-        {"slots-from", 0, 0, G_OPTION_ARG_FILENAME, &o->slots_from,
-         "Take one of as many slots as the counter PATH2 says; needs --layout curator", "PATH2"},
-        {"layout", 0, 0, G_OPTION_ARG_FILENAME, &layout,
-         "Of slots: zkl (default), or curator, shared with Curator and without ZKL_SLOT", "LAYOUT"},
         {"exclusive", 'e', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &o->exclusive, NULL, NULL},
         G_OPTION_ENTRY_NULL};
     struct command_line line = {
@@ -131,10 +96,6 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
     if (status == GO_ON)
         status = check_slots(o, slots);
     if (status == GO_ON)
-        status = check_layout(o, layout);
-    if (status == GO_ON)
-        status = check_slots_from(o);
-    if (status == GO_ON)
         status = command_line_check(&line);
     if (status == GO_ON)
         status = command_line_command(&line);
@@ -142,7 +103,6 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
     g_free(peer);
     g_free(on_revoke);
     g_free(slots);
-    g_free(layout);
     return status;
 }
 
@@ -150,7 +110,6 @@ void lock_options_free(struct lock_options *o)
 {
     g_free(o->path);
     g_strfreev(o->others);
-    g_free(o->slots_from);
     g_free(o->name);
     g_strfreev(o->command);
     g_strfreev(o->on_lost);

@@ -12,13 +12,11 @@ struct lock_options {
     int64_t timeout_ms;  /* 0: try, ZKL_FOREVER: no -w */
     int64_t wait_ms;     /* -w as given, for the message */
     int conflict_status; /* -E */
-    char *name;          /* of zkl lock alone, like the next six */
+    char *name;          /* of zkl lock alone, like those to term_on_revoke */
     zkl_peer peer;
     gboolean strict;
-    int slots;        /* the limit of a semaphore, of which one permit is taken; 0: it is none, */
-    char *slots_from; /* or this counter is the limit; NULL: none is */
-    zkl_semaphore_layout layout; /* of that */
-    gboolean shared, exclusive;  /* a read-write lock, to read or to write; neither: a mutex */
+    int slots; /* the limit of a semaphore, of which one permit is taken; 0: it is none */
+    gboolean shared, exclusive; /* a read-write lock, to read or to write; neither: a mutex */
     bool term_on_revoke;
     int64_t grace_ms; /* GRACE_DEFAULT: not given */
     int64_t kill_after_ms;

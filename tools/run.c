@@ -95,9 +95,8 @@ static int not_acquired(const struct run *t)
     const char *path = o->others ? error->path : o->path;
 
     switch (error->code) {
-    case ZKL_EBUSY: /* where slots are as many as a counter says, there may be none at all */
-        return o->slots_from ? held(t, path, "no slot is free", "; held by ")
-                             : held(t, path, "held by somebody else", ": ");
+    case ZKL_EBUSY:
+        return held(t, path, "held by somebody else", ": ");
     case ZKL_ETIMEDOUT:
         return not_in_time(t, path);
     case ZKL_EHOST:

@@ -56,13 +56,13 @@ static void append_holder(GString *text, const zkl_contender *c)
     g_free(holder);
 }
 
-/* Those of queue besides ourselves, at most so many. */
-static char *name_holders(const zkl_queue *queue, int64_t own, size_t most)
+/* Those of queue besides ourselves. */
+static char *name_holders(const zkl_queue *queue, int64_t own)
 {
     GString *text = g_string_new(NULL);
     size_t holders = 0, named = 0;
 
-    for (size_t i = 0; i < zkl_queue_count(queue) && holders < most; i++) {
+    for (size_t i = 0; i < zkl_queue_count(queue); i++) {
         const zkl_contender *c = zkl_queue_get(queue, i);
         if (!c->holds || (c->token != 0 && c->session_id == own))
             continue;
@@ -77,30 +77,12 @@ static char *name_holders(const zkl_queue *queue, int64_t own, size_t most)
     return g_string_free(text, named == 0);
 }
 
-/* How many of Curator's leases hold, at most; one that was just created may wait. */
-static size_t most_leases(zkl_session *session, const struct lock_options *o)
-{
-    zkl_counter *counter = NULL;
-    int64_t number = o->slots;
-
-    if (o->slots_from && zkl_counter_new(&counter, session, o->slots_from, ZKL_COUNTER_32) == 0)
-        zkl_counter_get(counter, READ_MS, &number);
-    zkl_counter_free(counter);
-    return (size_t)MAX(number, 0);
-}
-
-/* What Curator's leases say: there is a node for each permit, and those that came too late wait. */
 char *waiting_holders(const struct run *run, const char *path)
 {
-    const struct lock_options *o = run->options;
-    const bool leases = o->layout == ZKL_SEMAPHORE_CURATOR;
-    char *where = g_strconcat(path, leases ? "/leases" : "", NULL);
-    zkl_queue *queue = read_queue(run->session, where, NAMED + 1);
-    char *text = name_holders(queue, zkl_session_id(run->session),
-                              leases ? most_leases(run->session, o) : SIZE_MAX);
+    zkl_queue *queue = read_queue(run->session, path, NAMED + 1);
+    char *text = name_holders(queue, zkl_session_id(run->session));
 
     zkl_queue_free(queue);
-    g_free(where);
     return text;
 }
 

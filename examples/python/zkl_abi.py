@@ -73,7 +73,7 @@ class MutexOptions(ctypes.Structure):
 
 class SemaphoreOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("name", c_char_p), ("parents", c_int), ("limit", c_int),
-                ("numbered", c_int), ("layout", c_int), ("limit_path", c_char_p)]
+                ("numbered", c_int), ("layout", c_int)]
 
 
 class ElectionOptions(ctypes.Structure):

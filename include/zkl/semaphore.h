@@ -25,21 +25,16 @@ typedef struct zkl_semaphore_options {
                             the parents */
     int limit;    /* the number of permits, 1 or more. It is written if path has no limit yet, and
                      ignored if path has one. 0 (the default): path must have a limit.
-                     Curator's layout stores no limit: there this member applies to this handle
-                     only, and must be the same in all processes; or limit_path is given instead */
+                     Curator's layout stores no limit: there this member must be given. It
+                     applies to this handle only, and must be the same in all processes */
     int numbered; /* 1: each permit has a number (see zkl_grant_slots()); 0: none has one.
                      Must be 0 in Curator's layout */
     zkl_semaphore_layout layout; /* default: ZKL */
-    const char *limit_path;      /* in Curator's layout: the path of a counter of 4 bytes
-                                    (ZKL_COUNTER_32, Curator's SharedCount), which must exist. Its
-                                    number is the limit, for waiting contenders also while it
-                                    changes. It must not be at or below path/locks or path/leases.
-                                    limit must be 0 then. NULL (the default): none */
 } zkl_semaphore_options;
 
 #define ZKL_SEMAPHORE_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(zkl_semaphore_options), NULL, ZKL_PARENTS_CONTAINER, 0, 0, ZKL_SEMAPHORE_ZKL, NULL  \
+        sizeof(zkl_semaphore_options), NULL, ZKL_PARENTS_CONTAINER, 0, 0, ZKL_SEMAPHORE_ZKL        \
     }
 
 /* As zkl_session_options_init() does. Since 0.1. */
@@ -79,11 +74,6 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  * and a contender of zkl that waits for several with the lock, can therefore wait for each other
  * until the time limit of one of them. Contenders of zkl never wait for each other in this way.
  *
- * With the option limit_path a contender of Curator's layout reads the counter when it gets the
- * lock, and again when the counter changes while it waits. A lower limit takes no permits from
- * their holders. While the limit is 0 or less, nobody gets permits. Change the limit with
- * zkl_counter_set(), or with Curator's SharedCount.
- *
  * permits is 1 or more; at most 1000 if permits are numbered; at most 64 in Curator's layout.
  * timeout_ms: 0 does not wait for other contenders, ZKL_FOREVER has no limit.
  *
@@ -93,12 +83,11 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  *   ZKL_ETIMEDOUT: the permits were not acquired within timeout_ms;
  *   ZKL_ELIMIT: permits is more than the limit, also if the limit was lowered during the wait; or
  *     the session watches too many paths (512 KiB in all);
- *   ZKL_ENOENT: path has no limit and the options have none; or the data of path is no limit; or
- *     limit_path does not exist, or its data is no number of 4 bytes;
+ *   ZKL_ENOENT: path has no limit and the options have none; or the data of path is no limit;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
  *     without an answer);
  *   ZKL_EAUTH: the server refused the session's credentials;
- *   ZKL_EACCES: the server refused permission at path or limit_path;
+ *   ZKL_EACCES: the server refused permission at path;
  *   ZKL_EDEADLK: called inside a callback;
  *   ZKL_ELAYOUT: path has a child that does not belong to such a semaphore, or belongs to one of
  *     another layout;

@@ -22,7 +22,6 @@ struct semaphore_options {
     int limit = 0; /* 0: path must have a limit */
     bool numbered = false;
     zkl_semaphore_layout layout = ZKL_SEMAPHORE_ZKL;
-    std::string limit_path; /* empty: none */
 };
 
 namespace detail
@@ -45,7 +44,6 @@ inline zkl_semaphore_options to_c(const semaphore_options &o) noexcept
     c.limit = o.limit;
     c.numbered = o.numbered ? 1 : 0;
     c.layout = o.layout;
-    c.limit_path = text_or_null(o.limit_path);
     return c;
 }
 

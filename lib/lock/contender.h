@@ -42,8 +42,7 @@ struct contender_spec {
     struct permit_limit
         *limit;     /* of a semaphore, an rc_box: .rank permits are asked for; NULL: it is none */
     bool numbered;  /* of a semaphore: for numbered.h */
-    int32_t leases; /* the limit of Curator's semaphore: for leased.h; 0: it is none, or follows */
-    char *counter;  /* the same: GRefString, the path of the number that is the limit; NULL: none */
+    int32_t leases; /* the limit of Curator's semaphore: for leased.h; 0: it is none */
     bool try_only;
     bool strict; /* a child that is no contender is an error */
     bool hints;  /* in a long queue it leaves a head hint in the directory's data, and goes by it */
@@ -60,9 +59,6 @@ extern uint32_t contender_long_queue;
 /* Enters the queue. The pointer is good until decided was called. */
 struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,
                                   contender_decided decided, void *context);
-
-/* Of a lease of Curator's semaphore, before decided: its limit has changed. */
-void contender_set_leases(struct contender *c, int32_t leases);
 
 /* How many were first when it last looked; -1: it has not yet. Before decided. */
 int contender_ahead(const struct contender *c);

@@ -36,7 +36,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->machine.strict = spec->strict;
     c->machine.watch_children = spec->watch_children;
     c->machine.heeds = spec->heeds;
-    if (spec->kind == CHILD_LEASE && !spec->limit)
+    if (spec->leases > 0)
         attempt_count_leases(&c->machine, spec->leases);
     else if (!spec->limit)
         c->machine.long_queue = spec->hints ? contender_long_queue : 0;
@@ -45,10 +45,4 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     if (spec->local)
         local_queue_arrive(spec->local, c);
     return c;
-}
-
-void contender_set_leases(struct contender *c, int32_t leases)
-{
-    attempt_count_leases(&c->machine, leases);
-    contender_step_kind(c, EV_LIMIT_FIRED);
 }

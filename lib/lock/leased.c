@@ -1,16 +1,46 @@
+#include "leased.h"
+
 #include <string.h>
 
 #include "grant.h"
-#include "leased_state.h"
 #include "lib/base/error.h"
 #include "lib/session/denial.h"
 #include "lib/session/request.h"
+#include "local_callers.h"
 #include "locks.h"
 #include "multi_attempt.h"
+#include "recipes/leasing.h"
 #include "recipes/name.h"
 #include "release.h"
 
-void leased_unref(struct leased *l)
+/* The lock or the lease; of several leases their whole. */
+struct part {
+    struct leased *leased;
+    char *directory;               /* GRefString */
+    struct contender *contender;   /* NULL: none, or decided */
+    struct multi_attempt *several; /* instead; NULL: none, or decided */
+    struct contender *holder;      /* of what was granted; NULL: none, or its end was heard, or it
+                                      is a whole */
+    zkl_grant *grant;              /* ours; NULL: none */
+    bool entering;                 /* it may be decided before its pointer is known */
+    enum leasing_event_kind granted, failed, lost;
+};
+
+struct leased {
+    zkl_session *session; /* which outlives it */
+    struct contender_spec spec;
+    uint32_t permits;          /* so many leases are taken */
+    contender_decided decided; /* NULL: it was called */
+    void *context;
+    int refs; /* until it is decided, each check under way, each step */
+    struct leasing machine;
+    struct part lock, lease;
+    zkl_error why;                /* of what failed last */
+    struct timer timer;           /* to begin again */
+    struct local_callers callers; /* of the session's, until it is decided */
+};
+
+static void leased_unref(struct leased *l)
 {
     if (--l->refs > 0)
         return;
@@ -18,13 +48,14 @@ void leased_unref(struct leased *l)
     g_ref_string_release(l->lease.directory);
     g_ref_string_release(l->spec.directory);
     g_ref_string_release(l->spec.payload);
-    g_clear_pointer(&l->spec.counter, g_ref_string_release);
     g_free(l);
 }
 
+static void step(struct leased *l, const struct leasing_event *ev);
+
 static void step_kind(struct leased *l, enum leasing_event_kind kind)
 {
-    leased_step(l, &(struct leasing_event){.kind = kind});
+    step(l, &(struct leasing_event){.kind = kind});
 }
 
 /* ---- what contenders tell ---- */
@@ -110,7 +141,6 @@ static void enter_lease(struct leased *l)
     struct contender_spec spec = l->spec;
 
     spec.directory = l->lease.directory;
-    spec.leases = l->machine.limit;
     spec.news = on_news;
     enter(&l->lease, &spec);
 }
@@ -119,15 +149,13 @@ static void enter_lease(struct leased *l)
 static void enter_leases(struct leased *l)
 {
     struct multi_path paths[MULTI_LOCK_PATHS];
-    struct contender_spec spec = l->spec;
     struct part *p = &l->lease;
 
-    spec.leases = l->machine.limit;
     for (uint32_t i = 0; i < l->permits; i++)
         paths[i] = (struct multi_path){.directory = p->directory, .given = i};
     p->entering = true;
     struct multi_attempt *several =
-        multi_attempt_begin(l->session, &spec, paths, l->permits, on_several_decided, p);
+        multi_attempt_begin(l->session, &l->spec, paths, l->permits, on_several_decided, p);
     if (p->entering)
         p->several = several;
     p->entering = false;
@@ -193,8 +221,8 @@ static void on_checked(struct request *r, const struct store_reply *reply)
         leave(&l->lease);
         step_kind(l, LEASING_EV_LEASE_LOST);
     } else if (current && reply->rc != STORE_GONE) {
-        leased_step(l, &(struct leasing_event){
-                           .kind = LEASING_EV_CHECKED, .answer = check(l, reply), .tag = r->tag});
+        step(l, &(struct leasing_event){
+                    .kind = LEASING_EV_CHECKED, .answer = check(l, reply), .tag = r->tag});
     }
     leased_unref(l);
 }
@@ -236,15 +264,6 @@ static void give(struct leased *l)
     decide(l, grant, NULL);
 }
 
-static void fail(struct leased *l, bool few)
-{
-    const char *path = session_path(l->session, l->spec.directory);
-
-    if (few)
-        error_fill(&l->why, ZKL_ELIMIT, path, "%s: more permits than the limit", path);
-    decide(l, NULL, &l->why);
-}
-
 static void perform(struct leased *l, const struct leasing_action *a)
 {
     switch (a->kind) {
@@ -260,12 +279,6 @@ static void perform(struct leased *l, const struct leasing_action *a)
         else
             enter_lease(l);
         break;
-    case LEASING_ACT_READ_LIMIT:
-        leased_ask_limit(l, a->tag);
-        break;
-    case LEASING_ACT_SET_LIMIT:
-        leased_set_limit(l);
-        break;
     case LEASING_ACT_LEAVE:
         leave(&l->lease);
         break;
@@ -279,12 +292,12 @@ static void perform(struct leased *l, const struct leasing_action *a)
         give(l);
         break;
     case LEASING_ACT_FAIL:
-        fail(l, a->few);
+        decide(l, NULL, &l->why);
         break;
     }
 }
 
-void leased_step(struct leased *l, const struct leasing_event *ev)
+static void step(struct leased *l, const struct leasing_event *ev)
 {
     struct leasing_actions actions;
 
@@ -292,8 +305,6 @@ void leased_step(struct leased *l, const struct leasing_event *ev)
     leasing_step(&l->machine, ev, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         perform(l, &actions.list[i]);
-    if (!l->machine.lock)
-        leased_drop_limit(l);
     leased_unref(l);
 }
 
@@ -332,10 +343,6 @@ static struct leased *leased_new(zkl_session *s, const struct contender_spec *sp
     l->spec.rank = 1;
     g_ref_string_acquire(l->spec.directory);
     g_ref_string_acquire(l->spec.payload);
-    if (spec->counter)
-        g_ref_string_acquire(spec->counter);
-    l->machine = (struct leasing){
-        .permits = l->permits, .limit = spec->leases, .follows = spec->counter != NULL};
     l->lock = (struct part){.leased = l,
                             .directory = child_path(spec->directory, "/locks"),
                             .granted = LEASING_EV_LOCKED,
@@ -357,6 +364,9 @@ struct leased *leased_enter(zkl_session *s, const struct contender_spec *spec,
     l->decided = decided;
     l->context = context;
     local_callers_add(&locks_of(s)->local_callers, &l->callers, on_session_end, l);
-    step_kind(l, LEASING_EV_BEGIN);
+    if (spec->rank > spec->leases)
+        leased_abort(l, ZKL_ELIMIT, "more permits than the limit");
+    else
+        step_kind(l, LEASING_EV_BEGIN);
     return l;
 }

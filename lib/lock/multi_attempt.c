@@ -289,17 +289,6 @@ void multi_attempt_abort(struct multi_attempt *a, int code, const char *text)
     step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_ABORT});
 }
 
-void multi_attempt_set_leases(struct multi_attempt *a, int32_t leases)
-{
-    a->refs++;
-    a->spec.leases = leases;
-    for (uint32_t i = 0; i < a->machine.count; i++) {
-        if (a->part[i].contender)
-            contender_set_leases(a->part[i].contender, leases);
-    }
-    attempt_unref(a);
-}
-
 struct contender *multi_attempt_waiting(const struct multi_attempt *a)
 {
     const uint32_t front = multi_lock_front(&a->machine, a->places);

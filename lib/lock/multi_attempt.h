@@ -24,9 +24,6 @@ struct multi_attempt *multi_attempt_begin(zkl_session *s, const struct contender
 /* The caller gives up, before decided: it gets code and text. */
 void multi_attempt_abort(struct multi_attempt *a, int code, const char *text);
 
-/* Of leases of Curator's semaphore, before decided: their limit has changed. */
-void multi_attempt_set_leases(struct multi_attempt *a, int32_t leases);
-
 /* The contender at the path that is waited for; NULL: there is none just now. Before decided. */
 struct contender *multi_attempt_waiting(const struct multi_attempt *a);
 

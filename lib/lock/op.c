@@ -277,7 +277,7 @@ zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms
     spec->try_only = timeout_ms == 0;
     if (op && spec->numbered)
         enter_numbered(op, spec);
-    else if (op && (spec->leases > 0 || spec->counter))
+    else if (op && spec->leases > 0)
         enter_leased(op, spec);
     else if (op)
         enter(op, spec);

@@ -29,7 +29,6 @@ void semaphore_unref(zkl_semaphore *m)
     session_unref(m->session);
     g_ref_string_release(m->path);
     g_ref_string_release(m->payload);
-    g_clear_pointer(&m->counter, g_ref_string_release);
     g_free(m);
 }
 
@@ -67,42 +66,11 @@ static const char *check_options(const zkl_semaphore_options *o)
         return "limit must not be negative";
     if ((unsigned)o->layout > ZKL_SEMAPHORE_CURATOR)
         return "layout is none of zkl_semaphore_layout";
-    if (o->limit_path && o->layout != ZKL_SEMAPHORE_CURATOR)
-        return "limit_path is given, and zkl's own layout keeps the limit itself";
-    if (o->limit_path && o->limit > 0)
-        return "both limit and limit_path are given";
-    if (o->layout == ZKL_SEMAPHORE_CURATOR && o->limit == 0 && !o->limit_path)
-        return "Curator's layout keeps no limit: limit or limit_path must be given";
+    if (o->layout == ZKL_SEMAPHORE_CURATOR && o->limit == 0)
+        return "Curator's layout keeps no limit: limit must be given";
     if (o->layout == ZKL_SEMAPHORE_CURATOR && o->numbered)
         return "Curator's layout has no numbers";
     return NULL;
-}
-
-/* There every child is a lease or a contender, and the lock leaves hints in its data. */
-static bool is_among_leases(const char *limit_path, const char *path)
-{
-    static const char *const names[] = {"/locks", "/leases"};
-    bool among = false;
-
-    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-        char *directory = g_strconcat(path, names[i], NULL);
-        among = among || path_is_within(limit_path, directory);
-        g_free(directory);
-    }
-    return among;
-}
-
-static int check_limit_path(const char *path, const zkl_semaphore_options *o)
-{
-    const char *wrong = o->limit_path ? path_check(o->limit_path) : NULL;
-
-    if (wrong)
-        return error_set(ZKL_EINVAL, path, "%s: limit_path \"%.100s\": %s", path, o->limit_path,
-                         wrong);
-    if (!o->limit_path || !is_among_leases(o->limit_path, path))
-        return 0;
-    return error_set(ZKL_EINVAL, path, "%s: limit_path %s is where its permits are", path,
-                     o->limit_path);
 }
 
 static zkl_semaphore *semaphore_new(zkl_session *s, const char *path,
@@ -117,8 +85,6 @@ static zkl_semaphore *semaphore_new(zkl_session *s, const char *path,
     m->parents = o->parents;
     m->numbered = o->numbered;
     m->curator = o->layout == ZKL_SEMAPHORE_CURATOR;
-    m->leases = m->curator ? o->limit : 0;
-    m->counter = o->limit_path ? path_full(s->chroot, o->limit_path) : NULL;
     m->limit = g_rc_box_new0(struct permit_limit);
     m->limit->initial = o->limit;
     return m;
@@ -132,8 +98,6 @@ int zkl_semaphore_new(zkl_semaphore **ret, zkl_session *s, const char *path,
     int code =
         handle_check_new("zkl_semaphore_new", ret, s, path, wrong ? wrong : check_options(&o));
 
-    if (!code)
-        code = check_limit_path(path, &o);
     if (code)
         return code;
     *ret = semaphore_new(s, path, &o);
@@ -161,8 +125,7 @@ static zkl_op *start(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_acqu
                                   .rank = m->numbered ? -permits : permits,
                                   .numbered = m->numbered,
                                   .limit = m->curator ? NULL : m->limit,
-                                  .leases = m->leases,
-                                  .counter = m->counter,
+                                  .leases = m->curator ? m->limit->initial : 0,
                                   .strict = !m->curator};
 
     session_lock(m->session);

@@ -13,9 +13,7 @@ struct zkl_semaphore {
     char *payload; /* GRefString */
     zkl_parents parents;
     bool numbered;
-    bool curator;   /* in Curator's layout: */
-    int32_t leases; /* the limit; 0: that is */
-    char *counter;  /* this one's number, with chroot: a GRefString; NULL: none */
+    bool curator; /* in Curator's layout */
     /* guarded by the monitor: */
     struct permit_limit *limit; /* an rc_box */
     GQueue waiters;             /* of zkl_op: acquiring */

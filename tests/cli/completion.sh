@@ -68,7 +68,6 @@ export ZKL_COMPLETION_SECONDS=60
 "$ZKL" lock "$C/no space" true
 hold $C/held
 expect_offered "zkl ls /cl" "/cli"
-expect_offered "zkl lock --slots-from /cl" "/cli"
 expect_match "the root's children" '^/cli /zookeeper$' "$(offered "zkl ls /")"
 expect_offered "zkl lock -n $C/n" "$C/nightly $C/no\\ space $C/noon"
 expect_offered "zkl lock /a --and $C/noon/" "$C/noon/sun"

@@ -70,21 +70,18 @@ expect "it has run" 0 "$?"
 expect_match "and what it writes begins a line" $'\r\e\\[K42\r\n$' "$(<"$third_screen")"$'\n'
 
 # So it is with slots, and with candidates; of several holders a few are named.
-S=/cli/waiting-slots C=/cli/waiting-leases E=/cli/waiting-elect
+S=/cli/waiting-slots E=/cli/waiting-elect
 stays() { # ARGUMENT...
     "$ZKL" "$@" sleep 1000 &
     remember $!
 }
 for _ in 1 2 3 4; do stays lock --slots 4 --name "release 7" $S; done
-for _ in 1 2 3; do stays lock --slots 2 --layout curator --name "release 7" $C; done
 stays elect $E first
 wait_until "all slots are taken" has_contenders $S 4
-wait_until "all leases are taken, and a third waits" has_contenders $C/leases 3
 wait_until "there is a leader" has_contenders $E 1
 stays elect $E second
 wait_until "a candidate waits" has_contenders $E 2
 refused "-n names holders of slots" 1 "^zkl: $S: held by somebody else: $who, $who, $who and 1 more\$" lock -n --slots 4 $S true
-refused "-n names holders of leases" 1 "^zkl: $C: held by somebody else: $who, $who\$" lock -n --slots 2 --layout curator $C true
 refused "-n names the leader" 1 "^zkl: $E: held by somebody else: first \\(for [0-9]+ s\\)\$" elect --once -n $E third true
 
 shows() { # PATH LINE STATUS-LINE VERB OPERAND...

@@ -34,16 +34,6 @@ static int set(struct raw *r, const char *path, const char *data)
     return rc;
 }
 
-/* The counter that Curator's SharedCount is; made where there is none. */
-static int number(struct raw *r, const char *path, const char *text)
-{
-    const guint32 bytes = GUINT32_TO_BE((guint32)atoi(text));
-    const bool there = raw_exists(r, path, NULL) == ZOK;
-
-    return there ? raw_set(r, path, (const char *)&bytes, sizeof bytes)
-                 : raw_create(r, path, (const char *)&bytes, sizeof bytes, 0, NULL);
-}
-
 /* What everybody may do, and nobody more. */
 static int allow(struct raw *r, const char *path, int perms)
 {
@@ -77,8 +67,6 @@ static int act(struct raw *r, int argc, char **argv)
         return create(r, path, argv[3], ZOO_SEQUENCE);
     if (strcmp(verb, "set") == 0 && argc == 4)
         return set(r, path, argv[3]);
-    if (strcmp(verb, "number") == 0 && argc == 4)
-        return number(r, path, argv[3]);
     if (strcmp(verb, "delete") == 0)
         return raw_delete(r, path);
     if (strcmp(verb, "list") == 0)
@@ -97,8 +85,7 @@ int main(int argc, char **argv)
     int status;
 
     if (argc < 3 || !connect) {
-        fputs("usage: zk-admin create|sequence|set PATH DATA | number PATH N | "
-              "delete|list|readonly|hide PATH\n",
+        fputs("usage: zk-admin create|sequence|set PATH DATA | delete|list|readonly|hide PATH\n",
               stderr);
         return 64;
     }

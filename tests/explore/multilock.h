@@ -38,7 +38,6 @@ enum multilock_move {
     MULTILOCK_LAPSE,  /* its deadline passes */
     MULTILOCK_EXPIRE, /* its session is replaced */
     MULTILOCK_FAIL,   /* the attempt that it waits for */
-    MULTILOCK_LIMIT_CHANGES,
     MULTILOCK_ABORT,
     MULTILOCK_MOVES
 };
@@ -49,16 +48,13 @@ enum multilock_what {
     WIRE_CREATED,
     WIRE_LISTED, /* few enough nodes */
     WIRE_CHECK,  /* of another layout there are none */
-    WIRE_CHECKED,
-    WIRE_LIMIT, /* reads it, and leaves a watch */
-    WIRE_LIMITED,
-    WIRE_FIRED /* it has changed */
+    WIRE_CHECKED
 };
 
 struct multilock_wire {
     uint8_t what, path; /* of the client's, from 0 */
     bool current;       /* of the attempt that is at the path now */
-    uint8_t count;      /* CREATED, LISTED: nodes that were there; LIMITED: the limit */
+    bool ahead;         /* CREATED: others are */
 };
 
 /* Who does not lock all at once has no use for the machine but to say how far it is. */
@@ -68,7 +64,6 @@ struct multilock_client {
     struct leasing leasing;
     uint8_t requests, answers;
     uint8_t rounds; /* left */
-    bool watches;   /* the limit */
     struct multilock_wire request[MULTILOCK_WIRES], answer[MULTILOCK_WIRES];
 };
 
@@ -77,7 +72,6 @@ struct multilock_state {
     struct {
         uint8_t count, owner[MULTILOCK_NODES]; /* in order */
     } queue[MULTILOCK_PLACES];
-    uint8_t limit;  /* that is followed */
     uint8_t faults; /* left */
     uint8_t broken; /* enum multilock_broken */
 };
@@ -103,8 +97,7 @@ struct multilock_config {
         bool keeps; /* what it is granted */
     } client[MULTILOCK_CLIENTS];
     int rounds, faults;
-    uint8_t limit;       /* of leases, which are at place 1 then; 0: there are none */
-    uint8_t other_limit; /* to which it changes, and back; 0: it is fixed, else it is followed */
+    uint8_t limit; /* of leases, which are at place 1 then; 0: there are none */
 };
 
 extern struct multilock_config multilock_config;
@@ -143,14 +136,8 @@ void multilock_answered(struct multilock_state *st, uint8_t client, struct multi
 void multilock_enter(struct multilock_state *st, uint8_t client, uint32_t path);
 void multilock_leave(struct multilock_state *st, uint8_t client, uint32_t path);
 
-/* multilock_leases.c: the path was listed; but there is somebody of another layout. The limit is
- * that, or has changed. */
+/* multilock_leases.c: the path was listed; but there is somebody of another layout. */
 void multilock_checked(struct multilock_state *st, uint8_t client, enum leasing_answer answer);
-void multilock_limited(struct multilock_state *st, uint8_t client, uint8_t limit);
-void multilock_limit_fired(struct multilock_state *st, uint8_t client);
-
-/* What is under way for the attempt at the path is of no interest from here on. */
-void multilock_outdate(struct multilock_client *c, uint32_t path);
 
 /* Sends a request. */
 void multilock_ask(struct multilock_state *st, uint8_t client, enum multilock_what what,
@@ -164,9 +151,7 @@ bool multilock_is_listed(const struct multilock_client *c, uint32_t path);
 void multilock_forget(struct multilock_client *c);
 
 int multilock_nodes(const struct multilock_state *st, uint8_t client, uint8_t place);
-/* So many nodes are few enough to be granted with, as far as the client knows. */
-bool multilock_is_few(const struct multilock_state *st, uint8_t client, uint8_t place,
-                      uint8_t nodes);
+bool multilock_is_few(const struct multilock_state *st, uint8_t place); /* to be granted with */
 bool multilock_is_head(const struct multilock_state *st, uint8_t client, uint32_t path);
 void multilock_require(struct multilock_state *st, bool holds, enum multilock_broken broken);
 void multilock_check(struct multilock_state *st);

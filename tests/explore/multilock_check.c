@@ -1,7 +1,5 @@
 #include "multilock.h"
 
-#include <glib.h>
-
 const char *const multilock_broken_texts[MULTILOCK_BROKEN_COUNT] = {
     [MULTILOCK_WHOLE] = "nothing",
     [MULTILOCK_EXCLUSION] = "two hold one path",
@@ -28,12 +26,9 @@ int multilock_nodes(const struct multilock_state *st, uint8_t client, uint8_t pl
     return nodes;
 }
 
-bool multilock_is_few(const struct multilock_state *st, uint8_t client, uint8_t place,
-                      uint8_t nodes)
+bool multilock_is_few(const struct multilock_state *st, uint8_t place)
 {
-    const struct leasing *l = &st->c[client].leasing;
-
-    return nodes <= (!multilock_is_counted(place) ? 1 : l->limit);
+    return st->queue[place].count <= (multilock_is_counted(place) ? multilock_config.limit : 1);
 }
 
 /* With the node of its present attempt: what an earlier one left goes first, or counts. */
@@ -42,8 +37,7 @@ bool multilock_is_head(const struct multilock_state *st, uint8_t client, uint32_
     const uint8_t place = multilock_place(client, path);
 
     if (multilock_is_counted(place))
-        return multilock_nodes(st, client, place) > 0 &&
-               multilock_is_few(st, client, place, st->queue[place].count);
+        return multilock_nodes(st, client, place) > 0 && multilock_is_few(st, place);
     return st->queue[place].count > 0 && st->queue[place].owner[0] == client &&
            multilock_nodes(st, client, place) == 1;
 }
@@ -69,9 +63,7 @@ static void check_exclusion(struct multilock_state *st)
         for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++)
             holders += holds_place(st, i, place);
         if (multilock_is_counted(place))
-            multilock_require(st,
-                              holders <= MAX(multilock_config.limit, multilock_config.other_limit),
-                              MULTILOCK_LIMIT);
+            multilock_require(st, holders <= multilock_config.limit, MULTILOCK_LIMIT);
         else
             multilock_require(st, holders <= 1, MULTILOCK_EXCLUSION);
     }

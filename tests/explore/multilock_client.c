@@ -33,7 +33,8 @@ void multilock_ask(struct multilock_state *st, uint8_t client, enum multilock_wh
             .what = (uint8_t)what, .path = (uint8_t)path, .current = current};
 }
 
-void multilock_outdate(struct multilock_client *c, uint32_t path)
+/* What is under way for the attempt at the path is of no interest from here on. */
+static void outdate(struct multilock_client *c, uint32_t path)
 {
     for (uint8_t i = 0; i < c->requests; i++)
         c->request[i].current = c->request[i].current && c->request[i].path != path;
@@ -66,25 +67,20 @@ void multilock_leave(struct multilock_state *st, uint8_t client, uint32_t path)
 {
     if (!multilock_is_unanswered(&st->c[client], path))
         multilock_ask(st, client, WIRE_DELETE, path, false);
-    multilock_outdate(&st->c[client], path);
+    outdate(&st->c[client], path);
 }
 
 void multilock_enter(struct multilock_state *st, uint8_t client, uint32_t path)
 {
-    multilock_outdate(&st->c[client], path);
+    outdate(&st->c[client], path);
     multilock_ask(st, client, WIRE_CREATE, path, true);
-}
-
-static bool is_few(const struct multilock_state *st, uint8_t client, struct multilock_wire answer)
-{
-    return multilock_is_few(st, client, multilock_place(client, answer.path), answer.count);
 }
 
 static void created(struct multilock_state *st, uint8_t client, struct multilock_wire answer)
 {
     if (!answer.current)
         multilock_ask(st, client, WIRE_DELETE, answer.path, false);
-    else if (!is_few(st, client, answer))
+    else if (answer.ahead)
         multilock_user(client)->waits(st, client, answer.path);
     else
         multilock_user(client)->granted(st, client, answer.path);
@@ -94,13 +90,9 @@ void multilock_answered(struct multilock_state *st, uint8_t client, struct multi
 {
     if (answer.what == WIRE_CREATED)
         created(st, client, answer);
-    else if (answer.current && answer.what == WIRE_LISTED && is_few(st, client, answer))
+    else if (answer.current && answer.what == WIRE_LISTED)
         multilock_user(client)->granted(st, client, answer.path);
-    else if (answer.current && answer.what == WIRE_LIMITED)
-        multilock_limited(st, client, answer.count);
-    else if (answer.current && answer.what == WIRE_FIRED)
-        multilock_limit_fired(st, client);
-    else if (answer.current && answer.what == WIRE_CHECKED)
+    else if (answer.current)
         multilock_checked(st, client, LEASING_ALONE);
 }
 

@@ -47,12 +47,6 @@ static void perform(struct multilock_state *st, uint8_t client, const struct lea
     case LEASING_ACT_UNLOCK:
         leave(st, client, LOCK);
         break;
-    case LEASING_ACT_READ_LIMIT:
-        multilock_outdate(&st->c[client], LOCK);
-        multilock_ask(st, client, WIRE_LIMIT, LOCK, true);
-        break;
-    case LEASING_ACT_SET_LIMIT: /* those that wait are the first in line when there are few */
-        break;
     case LEASING_ACT_LEASE:
         enter_from(st, client, LEASE);
         break;
@@ -73,21 +67,16 @@ static void perform(struct multilock_state *st, uint8_t client, const struct lea
     }
 }
 
-static void step_with(struct multilock_state *st, uint8_t client, struct leasing_event ev)
+static void step(struct multilock_state *st, uint8_t client, enum leasing_event_kind kind,
+                 enum leasing_answer answer)
 {
     struct leasing *l = &st->c[client].leasing;
     struct leasing_actions actions;
 
-    ev.tag = l->tag;
-    leasing_step(l, &ev, &actions);
+    leasing_step(l, &(struct leasing_event){.kind = kind, .answer = answer, .tag = l->tag},
+                 &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         perform(st, client, &actions.list[i]);
-}
-
-static void step(struct multilock_state *st, uint8_t client, enum leasing_event_kind kind,
-                 enum leasing_answer answer)
-{
-    step_with(st, client, (struct leasing_event){.kind = kind, .answer = answer});
 }
 
 static void on_begin(struct multilock_state *st, uint8_t client)
@@ -95,9 +84,7 @@ static void on_begin(struct multilock_state *st, uint8_t client)
     struct multilock_client *c = &st->c[client];
 
     if (c->leasing.state != LEASING_RESTARTING)
-        c->leasing = (struct leasing){.permits = c->machine.count - 1,
-                                      .limit = multilock_config.limit,
-                                      .follows = multilock_config.other_limit > 0};
+        c->leasing = (struct leasing){.state = LEASING_IDLE};
     c->machine.state = MULTI_LOCK_ACQUIRING;
     step(st, client, LEASING_EV_BEGIN, LEASING_ALONE);
 }
@@ -162,16 +149,6 @@ static void on_abort(struct multilock_state *st, uint8_t client)
 void multilock_checked(struct multilock_state *st, uint8_t client, enum leasing_answer answer)
 {
     step(st, client, LEASING_EV_CHECKED, answer);
-}
-
-void multilock_limited(struct multilock_state *st, uint8_t client, uint8_t limit)
-{
-    step_with(st, client, (struct leasing_event){.kind = LEASING_EV_LIMIT, .limit = limit});
-}
-
-void multilock_limit_fired(struct multilock_state *st, uint8_t client)
-{
-    step(st, client, LEASING_EV_LIMIT_FIRED, LEASING_ALONE);
 }
 
 const struct multilock_user multilock_leases = {.begin = on_begin,

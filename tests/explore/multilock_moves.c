@@ -19,7 +19,6 @@ static const struct {
     [MULTILOCK_LAPSE] = {"the deadline passes of", true},
     [MULTILOCK_EXPIRE] = {"the session is replaced of", true},
     [MULTILOCK_FAIL] = {"an attempt fails of", true},
-    [MULTILOCK_LIMIT_CHANGES] = {"the limit changes, says", true},
     [MULTILOCK_ABORT] = {"gives up:", true},
 };
 
@@ -45,7 +44,6 @@ void multilock_init(void *state)
 
     memset(st, 0, sizeof *st);
     st->faults = (uint8_t)multilock_config.faults;
-    st->limit = multilock_config.limit;
     for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++) {
         const char *paths = multilock_config.client[i].paths;
         st->c[i].machine.count = paths ? (uint32_t)strlen(paths) : 0;
@@ -99,7 +97,6 @@ static void expire(struct multilock_state *st, uint8_t client)
 
     multilock_remove_all(st, client);
     c->requests = c->answers = 0;
-    c->watches = false;
     memset(c->request, 0, sizeof c->request);
     memset(c->answer, 0, sizeof c->answer);
     for (uint32_t i = 0; i < c->machine.count; i++) {
@@ -124,16 +121,6 @@ static void fail(struct multilock_state *st, uint8_t client, uint32_t path)
     multilock_user(client)->failed(st, client, path);
 }
 
-static void change_limit(struct multilock_state *st)
-{
-    st->limit = (uint8_t)(multilock_config.limit + multilock_config.other_limit - st->limit);
-    for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++) {
-        if (st->c[i].watches)
-            multilock_answer(st, i, (struct multilock_wire){.what = WIRE_FIRED, .current = true});
-        st->c[i].watches = false;
-    }
-}
-
 /* ---- what happens ---- */
 
 /* Heard later: by then there may be more. */
@@ -142,10 +129,7 @@ static void become_head(struct multilock_state *st, uint8_t client, uint32_t pat
     if (multilock_is_counted(multilock_place(client, path)))
         multilock_answer(
             st, client,
-            (struct multilock_wire){.what = WIRE_LISTED,
-                                    .path = (uint8_t)path,
-                                    .current = true,
-                                    .count = st->queue[multilock_place(client, path)].count});
+            (struct multilock_wire){.what = WIRE_LISTED, .path = (uint8_t)path, .current = true});
     else
         multilock_user(client)->granted(st, client, path);
 }
@@ -182,8 +166,6 @@ static void happen(struct multilock_state *st, enum multilock_move kind, uint8_t
         expire(st, client);
     else if (kind == MULTILOCK_FAIL)
         fail(st, client, path);
-    else if (kind == MULTILOCK_LIMIT_CHANGES)
-        change_limit(st);
     else
         multilock_user(client)->abort(st, client);
 }
@@ -243,8 +225,6 @@ static bool may_happen(const struct multilock_state *st, enum multilock_move kin
         return acquires || c->machine.state == MULTI_LOCK_HOLDING;
     case MULTILOCK_ABORT:
         return acquires;
-    case MULTILOCK_LIMIT_CHANGES:
-        return client == 0 && multilock_config.other_limit > 0;
     default:
         return false;
     }

@@ -48,16 +48,14 @@ void multilock_serve(struct multilock_state *st, uint8_t client)
         multilock_remove_oldest(st, client, place);
         return;
     }
-    if (w.what == WIRE_CHECK || w.what == WIRE_LIMIT) {
-        c->watches = c->watches || w.what == WIRE_LIMIT;
-        w.what = w.what == WIRE_CHECK ? WIRE_CHECKED : WIRE_LIMITED;
-        w.count = st->limit;
+    if (w.what == WIRE_CHECK) {
+        w.what = WIRE_CHECKED;
         multilock_answer(st, client, w);
         return;
     }
     w.what = WIRE_CREATED;
     multilock_require(st, st->queue[place].count < MULTILOCK_NODES, MULTILOCK_WIRE);
     st->queue[place].owner[st->queue[place].count++] = client;
-    w.count = st->queue[place].count;
+    w.ahead = !multilock_is_few(st, place);
     multilock_answer(st, client, w);
 }

@@ -26,8 +26,6 @@
     }
 #define LEASES(...) .client = {__VA_ARGS__}, .rounds = 1
 
-#define FOLLOWED(...) LEASES(__VA_ARGS__), .other_limit = 1
-
 static const struct {
     const char *what;
     struct multilock_config config;
@@ -44,8 +42,6 @@ static const struct {
     {"two permits, one kept", {LEASES(KEPT, LEASE, LEASE), .faults = 1, .limit = 2}, false},
     {"two permits at once for two", {LEASES(TWO, TWO), .faults = 1, .limit = 2}, false},
     {"three permits, two at once", {LEASES(TWO, TWO, LEASE), .faults = 0, .limit = 3}, false},
-    {"two permits or one for two", {FOLLOWED(LEASE, LEASE), .faults = 2, .limit = 2}, false},
-    {"two permits or one, two at once", {FOLLOWED(TWO, LEASE), .faults = 1, .limit = 2}, false},
     {"two locks again", {LOCKS("01", "01"), .rounds = 2, .faults = 2}, true},
     {"two locks of three", {LOCKS("012", "012"), .rounds = 1, .faults = 2}, true},
     {"and one by one", {NESTED("01", "01", "01"), .rounds = 1, .faults = 2}, true},

@@ -4,33 +4,24 @@ import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.recipes.locks.Lease;
-import org.apache.curator.framework.recipes.shared.SharedCount;
 
 /**
  * Permits of Curator's semaphore. Its kind ends in the limit that it goes by, and in xN if it takes
- * so many at once; 0 is the limit of the SharedCount at PATH-limit, which is made with 1.
+ * so many at once.
  */
 final class PermitHold extends Hold {
     static final String KIND = "curator-permit";
 
     private final InterProcessSemaphoreV2 semaphore;
-    private final SharedCount count;
     private final String leases;
     private final int permits;
     private Collection<Lease> held;
 
-    PermitHold(CuratorFramework client, String path, String kind) throws Exception {
+    PermitHold(CuratorFramework client, String path, String kind) {
         String[] numbers = kind.substring(KIND.length()).split("x");
-        int limit = Integer.parseInt(numbers[0]);
 
         permits = numbers.length > 1 ? Integer.parseInt(numbers[1]) : 1;
-        count = limit == 0 ? new SharedCount(client, path + "-limit", 1) : null;
-        if (count == null) {
-            semaphore = new InterProcessSemaphoreV2(client, path, limit);
-        } else {
-            count.start();
-            semaphore = new InterProcessSemaphoreV2(client, path, count);
-        }
+        semaphore = new InterProcessSemaphoreV2(client, path, Integer.parseInt(numbers[0]));
         leases = path + "/leases/";
     }
 
@@ -57,9 +48,6 @@ final class PermitHold extends Hold {
     @Override
     void release() throws Exception {
         semaphore.returnAll(held);
-        if (count != null) {
-            count.close();
-        }
     }
 
     @Override

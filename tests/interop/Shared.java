@@ -64,20 +64,10 @@ final class Shared {
         case "pdrop":
             node.close();
             return "ok";
-        case "limit":
-            setCount(words[1], Integer.parseInt(words[2]));
-            return "ok";
         case "add":
             return "ok " + add(words[1], words[2].equals("8"), Double.parseDouble(words[3]));
         default:
             return null;
-        }
-    }
-
-    private void setCount(String path, int number) throws Exception {
-        try (SharedCount count = new SharedCount(client, path, number)) {
-            count.start();
-            count.setCount(number);
         }
     }
 

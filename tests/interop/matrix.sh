@@ -143,50 +143,6 @@ together_permits() { # LIMIT KIND...
     for what in locks leases; do expect_empty "$*: nothing is left in $what" "/interop/cell$cells/$what"; done
 }
 
-# The limit of Curator's SharedCount, which both heed while they wait, whoever changes it.
-follow_limit() {
-    local path=/interop/limited holder waiter
-    wanted zkl-permit0 curator-permit0 || return 0
-    ask zkl1 "hold $path zkl-permit0"
-    expect_match "where there is no such counter, it is an error" '^error: ' "$answer"
-    for holder in java1 zkl1; do
-        for waiter in zkl2 java2; do
-            ask $holder "limit $path-limit 1"
-            expect "$holder sets the limit" ok "$answer"
-            take_limited $holder
-            ask zkl3 "try $path zkl-permit0"
-            expect "there is no other permit" busy "$answer"
-            tell $waiter "hold $path $(limited $waiter)"
-            wait_until "$waiter waits for one" has_children "$path/leases" 2 || finish
-            ask $holder "limit $path-limit 2"
-            hear $waiter
-            expect_match "$waiter has one when $holder raises the limit" '^ok ' "$answer"
-            for name in $holder $waiter; do
-                ask "$name" release
-                expect "$name releases it" ok "$answer"
-            done
-        done
-    done
-    expect_empty "nothing is left in leases" "$path/leases"
-}
-
-limited() { # NAME: its kind
-    case $1 in
-    zkl*) echo zkl-permit0 ;;
-    *) echo curator-permit0 ;;
-    esac
-}
-
-take_limited() { # NAME
-    ask "$1" "hold $path $(limited "$1")"
-    expect_match "$1 has the only permit" '^ok ' "$answer"
-}
-
-# shellcheck disable=SC2317
-has_children() { # PATH COUNT
-    [ "$("$ADMIN" list "$1" 2>/dev/null | wc -w)" -eq "$2" ]
-}
-
 # They go by other limits, or do not see each other, as is known of them: so the lowest is exceeded.
 exceeds() { # LOWEST KIND...
     local tries limit=$1 what="${*:2}, two each"
@@ -257,7 +213,6 @@ if wanted zkl-permit3; then
 fi
 together_permits 3 zkl-permit3 zkl-permit3 zkl-permit3 zkl-permit3 zkl-permit3 curator-permit3
 together_permits 4 zkl-permit4x2 zkl-permit4 curator-permit4x2 curator-permit4
-follow_limit
 
 exceeds 3 zkl-permit3 curator-permit4
 exceeds 4 zkl-permit4x2 curator-permit6x2

@@ -14,7 +14,6 @@
 #   bset PATH, bremove PATH, bwait PATH MS       a barrier: "ok", or "late" when it was not opened
 #   denter PATH MEMBERS MS, dleave MS            a double barrier: the same
 #   add PATH 4|8 SECONDS   increments a counter of so many bytes: "ok INCREMENTS"
-#   limit PATH NUMBER      Java and zkl: sets a counter of 4 bytes: "ok"
 #   gjoin PATH ID DATA, gleave                   Java and zkl: a member of a group: "ok"
 #   glist PATH             the members that it sees: "ok ID=DATA,..."; Java sees those of its own group
 #   pnode PATH ID DATA, pdrop                    Java alone: Curator's PersistentNode of that name
@@ -41,7 +40,7 @@
 # threads, zkl-read, zkl-write, zkl-numbered, zkl-multi and zkl-multi-timed, which gives up after 0.3 s, the two at PATH and PATH-and
 # zkl-permit3 and others in the layout of Curator's semaphore, zkl-own-permit3
 # (zkl_lock.c); curator-permitN, curator-permitNxM and kazoo-permitN, of semaphores with that limit;
-# zkl-permit0 and curator-permit0, whose limit is the counter at PATH-limit; curator-multi and curator-multi-reversed at the same paths (MultiHold.java); curator, curator-revocable,
+# curator-multi and curator-multi-reversed at the same paths (MultiHold.java); curator, curator-revocable,
 # curator-read, curator-write, apache (ZooKeeper's WriteLock; Locks.java); kazoo and those of
 # peer_locks.py. PEER_SESSION_MS is the session timeout of them all.
 # shellcheck shell=bash disable=SC2154

@@ -17,7 +17,7 @@ struct kind {
     int strict;
     int64_t retain_ms;
     int64_t limit_ms; /* of waiting; 0: as long as the caller likes */
-    int permits;      /* the limit of a semaphore; 0, of permits: the counter at PATH-limit */
+    int permits;      /* the limit of a semaphore */
     int several;      /* so many permits at once; 0: one */
     zkl_semaphore_layout layout;
 };
@@ -49,7 +49,6 @@ static const struct kind kinds[] = {
      .permits = 4,
      .several = 2,
      .layout = ZKL_SEMAPHORE_CURATOR},
-    {.name = "zkl-permit0", .side = PERMIT, .layout = ZKL_SEMAPHORE_CURATOR},
     {.name = "zkl-own-permit3", .side = PERMIT, .permits = 3},
 };
 
@@ -117,11 +116,8 @@ static int make_semaphore(zkl_semaphore **ret, zkl_session *s, const char *path,
                           const struct kind *k)
 {
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
-    char limit_path[PATH_SIZE];
 
-    snprintf(limit_path, sizeof limit_path, "%s-limit", path);
     o.limit = k->permits;
-    o.limit_path = k->permits > 0 ? NULL : limit_path;
     o.numbered = k->side == NUMBERED;
     o.layout = k->layout;
     return zkl_semaphore_new(ret, s, path, &o);

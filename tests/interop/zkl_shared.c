@@ -60,18 +60,6 @@ static int add(zkl_session *s, char **words, long *added)
     return err;
 }
 
-static int set_count(zkl_session *s, char **words)
-{
-    zkl_counter *c;
-    int err = zkl_counter_new(&c, s, words[1], ZKL_COUNTER_32);
-
-    if (err)
-        return err;
-    err = zkl_counter_set(c, atol(words[2]), NULL, ZKL_FOREVER);
-    zkl_counter_free(c);
-    return err;
-}
-
 /* Without the lock's protection: what such a counter is worth beside others. */
 static int add_blindly(zkl_session *s, char **words, long *added)
 {
@@ -163,8 +151,6 @@ bool shared_obey(zkl_session *s, char **words, int count)
         err = zkl_double_barrier_leave(inside, atol(words[1]));
     else if (count == 4 && strcmp(verb, "add") == 0)
         err = add(s, words, &added);
-    else if (count == 3 && strcmp(verb, "limit") == 0)
-        err = set_count(s, words);
     else if (count == 4 && strcmp(verb, "blind") == 0)
         err = add_blindly(s, words, &added);
     else

@@ -281,50 +281,6 @@ static void what_is_refused(void)
     live_end(t);
 }
 
-/* A counter's number, also while it changes; nobody has what it takes away before they release. */
-static void limit_is_a_counter(void)
-{
-    struct live *t = live_begin();
-    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
-    char *path = g_strconcat(t->lock, "/limit", NULL);
-    struct completion one = COMPLETION_INIT, two = COMPLETION_INIT;
-    zkl_grant *none = NULL;
-    zkl_semaphore *m;
-    zkl_counter *c;
-
-    o.layout = ZKL_SEMAPHORE_CURATOR;
-    o.limit_path = path;
-    REQUIRE(zkl_semaphore_new(&m, t->session, t->lock, &o) == 0);
-    REQUIRE(zkl_counter_new(&c, t->session, path, ZKL_COUNTER_32) == 0);
-    CHECK_INT(zkl_semaphore_acquire(m, 1, ZKL_FOREVER, &none), ZKL_ENOENT);
-    CHECK_ERROR(ZKL_ENOENT, path);
-    REQUIRE(zkl_counter_set(c, 1, NULL, 0) == 0);
-    zkl_grant *a = semaphore_acquire(m, 1);
-    CHECK_INT(zkl_semaphore_acquire(m, 2, ZKL_FOREVER, &none), ZKL_ELIMIT);
-    REQUIRE(zkl_counter_set(c, 2, NULL, 0) == 0);
-    semaphore_begin(m, 2, &two);
-    LIVE_UNTIL(stands(t, 1, 3));
-    REQUIRE(zkl_counter_set(c, 3, NULL, 0) == 0);
-    CHECK_INT(completion_wait(&two), 0);
-    REQUIRE(zkl_counter_set(c, 0, NULL, 0) == 0);
-    CHECK_INT(zkl_grant_state(two.grant), ZKL_HELD);
-    zkl_grant_release(a);
-    zkl_grant_release(two.grant);
-    LIVE_UNTIL(stands(t, 0, 0));
-    CHECK_INT(zkl_semaphore_acquire(m, 1, 0, &none), ZKL_EBUSY);
-    semaphore_begin(m, 1, &one);
-    LIVE_UNTIL(stands(t, 1, 1));
-    CHECK_INT(completion_calls(&one), 0);
-    REQUIRE(zkl_counter_set(c, 1, NULL, 0) == 0);
-    CHECK_INT(completion_wait(&one), 0);
-    zkl_grant_release(one.grant);
-    LIVE_UNTIL(stands(t, 0, 0));
-    zkl_counter_free(c);
-    zkl_semaphore_free(m);
-    g_free(path);
-    live_end(t);
-}
-
 /* Many at once on two sessions, never more than the limit: each reads how many there are. */
 static void many_at_once(void)
 {
@@ -367,7 +323,6 @@ static const struct test_case cases[] = {
     {"session_ends_while_it_waits", session_ends_while_it_waits},
     {"two_layouts", two_layouts},
     {"what_is_refused", what_is_refused},
-    {"limit_is_a_counter", limit_is_a_counter},
     {"many_at_once", many_at_once},
     {NULL, NULL},
 };

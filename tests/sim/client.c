@@ -12,8 +12,6 @@
 
 const char *const client_paths[LINES] = {"/a", "/b/c", "/e", "/e", "/a", "/a/locks", "/b/c/locks"};
 
-const char *const client_counters[PATHS] = {"/limit-a", "/limit-c"};
-
 const char *client_directory(int line)
 {
     static const char *const leases[PATHS] = {"/a/leases", "/b/c/leases"};
@@ -150,24 +148,12 @@ static int some_limit(const struct client *p, int path)
     return seeded_below(&state, 5) == 0 ? 0 : 1 + (int)seeded_below(&state, 4);
 }
 
-static void set_limit(const struct client *p, int path, zkl_semaphore_options *options)
-{
-    const struct oracle *o = &p->stage->oracle;
-
-    if (!client_leasing)
-        options->limit = some_limit(p, path);
-    else if (o->follows)
-        options->limit_path = client_counters[path];
-    else
-        options->limit = limit_log_now(o, path);
-}
-
 static void make_semaphores(struct client *p, int path)
 {
     zkl_semaphore_options options = ZKL_SEMAPHORE_OPTIONS_INIT;
 
     options.name = host_name(p->host);
-    set_limit(p, path, &options);
+    options.limit = client_leasing ? limit_log_now(&p->stage->oracle, path) : some_limit(p, path);
     options.layout = client_leasing ? ZKL_SEMAPHORE_CURATOR : ZKL_SEMAPHORE_ZKL;
     p->names_limit[path] = options.limit > 0;
     for (options.numbered = 0; options.numbered <= (client_leasing ? 0 : 1); options.numbered++)

@@ -25,9 +25,6 @@ extern const char *const client_paths[LINES];
 /* Where the nodes of a line are: that path, or leases below it. */
 const char *client_directory(int line);
 
-/* In Curator's layout: of the limit of each, where it is followed. */
-extern const char *const client_counters[PATHS];
-
 /* The line of a contender's node; -1: it is none. */
 int client_line(const char *path);
 bool client_has_latches(int line);

@@ -84,8 +84,6 @@ static void delete_node(struct fault *f)
     g_free(path);
 }
 
-enum { COUNTER_PERCENT = 20 }; /* of the faults at some path, where limits are followed */
-
 static const char *some_path(const struct fault *f)
 {
     if (client_grouping)
@@ -94,8 +92,6 @@ static const char *some_path(const struct fault *f)
     if (election)
         return election;
     const int path = (int)stage_below(stage_of(f), f->roles->paths);
-    if (stage_of(f)->oracle.follows && stage_chance(stage_of(f), COUNTER_PERCENT))
-        return client_counters[path];
     const int lines[] = {path, LINE_LOCKS + path};
     return client_leasing && stage_chance(stage_of(f), 70)
                ? client_directory(lines[stage_below(stage_of(f), G_N_ELEMENTS(lines))])

@@ -33,21 +33,6 @@ int32_t limit_log_now(const struct oracle *o, int line)
     return g_array_index(o->limits[line], struct limit, o->limits[line]->len - 1).limit;
 }
 
-/* Of one that began at that very instant nobody knows whether it came before. */
-int32_t limit_log_highest(const struct oracle *o, int line, int64_t since)
-{
-    const GArray *limits = o->limits[line];
-    int32_t highest = NO_NUMBER;
-
-    for (guint i = limits->len; i-- > 0;) {
-        const struct limit *l = &g_array_index(limits, struct limit, i);
-        highest = MAX(highest, l->limit);
-        if (l->at < since)
-            break;
-    }
-    return highest;
-}
-
 void limit_log_agree(struct stage *stage, int line, int32_t limit)
 {
     const struct limit agreed = {limit, stage_now(stage)};
@@ -57,27 +42,11 @@ void limit_log_agree(struct stage *stage, int line, int32_t limit)
 
 /* ---- what is noted ---- */
 
-static const char *kept_at(const struct oracle *o, int line)
-{
-    if (client_leasing)
-        return o->follows ? client_counters[line] : NULL;
-    return client_paths[line];
-}
-
-static int32_t read_number(const char *data, size_t length)
-{
-    int32_t number;
-
-    return data && limit_read_count(data, length, &number) ? MAX(number, 0) : NO_NUMBER;
-}
-
+/* In Curator's layout the data say nothing. */
 static void learn(struct stage *stage, int line, const char *data, size_t length)
 {
-    const int32_t limit = client_leasing ? read_number(data, length)
-                          : data         ? limit_read(data, length)
-                                         : 0;
-
-    limit_log_agree(stage, line, limit);
+    if (!client_leasing)
+        limit_log_agree(stage, line, data ? limit_read(data, length) : 0);
 }
 
 static void restore(struct stage *stage)
@@ -85,10 +54,8 @@ static void restore(struct stage *stage)
     size_t length;
 
     for (int line = 0; line < PATHS; line++) {
-        const char *path = kept_at(&stage->oracle, line);
-        const char *data = path ? world_data(stage->world, path, &length) : NULL;
-        if (path)
-            learn(stage, line, data, length);
+        const char *data = world_data(stage->world, client_paths[line], &length);
+        learn(stage, line, data, length);
     }
 }
 
@@ -99,7 +66,7 @@ void limit_log_note(struct stage *stage, const struct note *note)
         return;
     }
     for (int line = 0; line < PATHS; line++) {
-        if (g_strcmp0(note->path, kept_at(&stage->oracle, line)) == 0)
+        if (strcmp(note->path, client_paths[line]) == 0)
             learn(stage, line, note->kind == NOTE_DELETED ? NULL : note->data, note->length);
     }
 }
@@ -110,7 +77,7 @@ static bool explains(const struct acquisition *a, int32_t limit)
 {
     if (a->code == ZKL_ELIMIT)
         return limit > 0 && limit < a->permits;
-    return client_leasing ? limit == NO_NUMBER : limit == 0 && !a->names_limit;
+    return limit == 0 && !a->names_limit;
 }
 
 bool limit_log_explains(const struct stage *stage, const struct acquisition *a)

@@ -5,10 +5,9 @@
  *   sim --retain ...                                   the same, and a third of the mutexes retain
  *   sim --share ...                                    the same with read-write locks
  *   sim --permits ...                                  the same with semaphores
- *   sim --leases ...                                   the same with semaphores in Curator's
- * layout; half of the schedules follow a limit sim --lacking ... on servers that do not know all
- * operations sim --members ...                                  members of groups and observers
- * instead
+ *   sim --leases ...                                   the same with semaphores in Curator's layout
+ *   sim --lacking ...                                  on servers that do not know all operations
+ *   sim --members ...                                  members of groups and observers instead
  *
  *   sim [--full]                                       some of each sort
  *

@@ -106,20 +106,16 @@ const struct head *oracle_head(const struct stage *stage, int line)
     return &g_array_index(heads, struct head, heads->len - 1);
 }
 
-int64_t nodes_locked_at(const struct oracle *o, const struct contender_node *lease)
+bool nodes_had_lock(const struct oracle *o, const struct contender_node *lease)
 {
     const GArray *heads = o->heads[LINE_LOCKS + lease->line];
-    int64_t at = -1;
 
     for (guint i = heads->len; i-- > 0;) {
         const struct head *head = &g_array_index(heads, struct head, i);
-        if (!head->node || head->node->session != lease->session)
-            continue;
-        at = head->at;
-        if (!nodes_was_taken(head->node))
-            break;
+        if (head->node && head->node->session == lease->session)
+            return true;
     }
-    return at;
+    return false;
 }
 
 /* Numbers that are used up count as before all others. */

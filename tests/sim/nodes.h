@@ -15,8 +15,6 @@ struct contender_node {
     bool numbered;       /* with numbers */
     bool overwritten;    /* its data were, by an administrator */
     int32_t room;        /* the highest limit at which there was room for it; 0: never */
-    int64_t locked_at;   /* of a lease: when its owner had the lock, at the earliest */
-    bool granted;        /* the same: it counts no leases any more */
     bool useless;        /* made by a downgrade, when the write node was gone: it holds nobody up */
     bool gone;
     bool late; /* when it was made, another stood before it */
@@ -40,9 +38,8 @@ struct contender_node *nodes_find(const struct oracle *o, const char *path);
 /* The read node of a writer that was downgraded; NULL: there never was one. */
 struct contender_node *nodes_find_shared(const struct oracle *o, const char *path);
 
-/* Of a lease that is made: since when a node of its owner was the first in line for the lock; -1:
- * none ever was. One that somebody took away may be the one that counts, until that is heard. */
-int64_t nodes_locked_at(const struct oracle *o, const struct contender_node *lease);
+/* Of a lease that is made: a node of its owner was the first in line for the lock. */
+bool nodes_had_lock(const struct oracle *o, const struct contender_node *lease);
 
 /* Its number was not the last one that there is, or beyond. */
 bool nodes_is_usable(const struct contender_node *n);

@@ -124,7 +124,7 @@ gone_node(const struct stage *stage, const struct acquisition *a, const struct c
 
 static void check_grant(struct stage *stage, struct acquisition *a)
 {
-    struct contender_node *n = nodes_find(&stage->oracle, a->node);
+    const struct contender_node *n = nodes_find(&stage->oracle, a->node);
     const struct contender_node *gone = n ? gone_node(stage, a, n) : NULL;
 
     if (!n)

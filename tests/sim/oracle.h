@@ -50,7 +50,6 @@ struct oracle {
     unsigned last_number[LINES_MAX]; /* of the acquisition */
     GArray *heads[LINES_MAX];        /* of each line, of struct head: who was first, in turn */
     GArray *limits[LINES_MAX];       /* of permits.c's: of each path, in turn */
-    bool follows;                    /* in Curator's layout: limits are numbers of counters */
     bool always;                     /* look at each step, not only when something changed hands */
     bool look;
     bool refusing, refusing_writes, numbers_end; /* errors that are to be expected */

@@ -56,26 +56,18 @@ static uint64_t permits_up_to(const struct oracle *o, const struct contender_nod
     return sum;
 }
 
-static bool has_room(const struct oracle *o, const struct contender_node *n, int32_t limit)
+static bool has_room(const struct oracle *o, const struct contender_node *n)
 {
-    return nodes_is_usable(n) && !n->undone && limit > 0 && permits_up_to(o, n) <= (uint64_t)limit;
-}
-
-/* Whoever has read a limit of leases goes by it until it is granted, or has read the next. */
-static int32_t limit_for(const struct oracle *o, const struct contender_node *n)
-{
-    if (!client_leasing)
-        return limit_log_now(o, n->line);
-    return n->granted ? 0 : limit_log_highest(o, n->line, n->locked_at);
+    return nodes_is_usable(n) && !n->undone &&
+           permits_up_to(o, n) <= (uint64_t)limit_log_now(o, n->line);
 }
 
 static void note_room(const struct oracle *o)
 {
     for (guint i = 0; i < o->standing->len; i++) {
         struct contender_node *n = o->standing->pdata[i];
-        const int32_t limit = n->line < PATHS ? limit_for(o, n) : 0;
-        if (has_room(o, n, limit))
-            n->room = MAX(n->room, limit);
+        if (has_room(o, n))
+            n->room = MAX(n->room, limit_log_now(o, n->line));
     }
 }
 
@@ -89,12 +81,9 @@ static void note_data(const struct stage *stage, const struct note *note)
 
 static void note_made(struct stage *stage, const struct note *note)
 {
-    struct contender_node *n = nodes_find(&stage->oracle, note->path);
+    const struct contender_node *n = nodes_find(&stage->oracle, note->path);
 
-    if (!n || !client_leasing || n->line >= PATHS)
-        return;
-    n->locked_at = nodes_locked_at(&stage->oracle, n);
-    if (n->locked_at < 0)
+    if (n && client_leasing && n->line < PATHS && !nodes_had_lock(&stage->oracle, n))
         stage_wrong(stage, "%s is made, though its owner never had the lock", n->path);
 }
 
@@ -141,15 +130,13 @@ static void check_slots(struct stage *stage, struct acquisition *a, const struct
 static void check_more(struct stage *stage, const struct acquisition *a)
 {
     for (int i = 0; i < PERMITS_MAX && a->more[i]; i++) {
-        struct contender_node *n = nodes_find(&stage->oracle, a->more[i]);
-        if (n)
-            n->granted = true;
+        const struct contender_node *n = nodes_find(&stage->oracle, a->more[i]);
         if (!n || n->line != a->path || n->room == 0)
             wrong(stage, a, "is granted, but there was never room for all of it");
     }
 }
 
-void permits_check_grant(struct stage *stage, struct acquisition *a, struct contender_node *n)
+void permits_check_grant(struct stage *stage, struct acquisition *a, const struct contender_node *n)
 {
     struct tally *t = &stage->tally;
 
@@ -159,7 +146,6 @@ void permits_check_grant(struct stage *stage, struct acquisition *a, struct cont
         wrong(stage, a, "is granted something else than was asked for");
     else
         check_slots(stage, a, n);
-    n->granted = true;
     check_more(stage, a);
     t->handovers += n->late;
     t->numbered += a->numbered;
@@ -188,20 +174,10 @@ static void check_sum(struct stage *stage, const struct acquisition *a, int32_t 
     g_free(text);
 }
 
-static int32_t highest_room(const struct stage *stage, const struct acquisition *a)
-{
-    int32_t room = nodes_find(&stage->oracle, a->node)->room;
-
-    for (int i = 0; i < PERMITS_MAX && a->more[i]; i++)
-        room = MAX(room, nodes_find(&stage->oracle, a->more[i])->room);
-    return room;
-}
-
 static void check_believer(struct stage *stage, const struct acquisition *a)
 {
     const GPtrArray *believing = stage->oracle.believing;
     const struct contender_node *own = nodes_find(&stage->oracle, a->node);
-    int32_t room = own->room;
     int64_t sum = 0;
 
     for (guint i = 0; i < believing->len; i++) {
@@ -210,12 +186,10 @@ static void check_believer(struct stage *stage, const struct acquisition *a)
         if (b->path != a->path || (!client_leasing && n->number > own->number))
             continue;
         sum += b->permits;
-        if (client_leasing)
-            room = MAX(room, highest_room(stage, b));
         if (b != a && share_a_number(a, b))
             wrong(stage, a, "has a number that another has, too");
     }
-    check_sum(stage, a, room, sum);
+    check_sum(stage, a, own->room, sum);
 }
 
 void permits_check_believing(struct stage *stage)
@@ -276,8 +250,7 @@ static const char *where_one_waits_in_vain(const struct stage *stage)
 
     for (guint i = 0; i < o->standing->len; i++) {
         const struct contender_node *n = o->standing->pdata[i];
-        if (has_room(o, n, limit_log_now(o, n->line)) && !was_granted(stage, n) &&
-            !lacks_numbers(o, n))
+        if (has_room(o, n) && !was_granted(stage, n) && !lacks_numbers(o, n))
             return n->path;
     }
     for (int path = 0; client_leasing && path < PATHS; path++)

@@ -11,12 +11,9 @@
  *  - when all is well, whoever finds room is granted, though others hold on.
  *
  * In Curator's layout whoever is granted a permit found no more leases, with its own, than the
- * limit at some instant, whatever the order: so no more are held. The limit stays, or is followed.
- * Then it is the highest that its owner may have read by that instant: one that was in force since
- * the owner's node was the first in line for the lock. An earlier one does not count, however long
- * it was in force. So those who believe that they hold have no more than the highest that any of
- * them may have read. A lease is made only by an owner whose node was first. When all is well,
- * nobody waits, for the lock or with it, while there are fewer leases than the limit is then. */
+ * limit at some instant, whatever the order: so no more are held. The limit stays. A lease is made
+ * only by an owner whose node was the first in line for the lock. When all is well, nobody waits,
+ * for the lock or with it, while there are fewer leases than the limit. */
 #ifndef SIM_PERMITS_H
 #define SIM_PERMITS_H
 
@@ -31,7 +28,8 @@ void permits_note_name(struct contender_node *n);
 /* Behind nodes_note(). */
 void permits_note(struct stage *stage, const struct note *note);
 
-void permits_check_grant(struct stage *stage, struct acquisition *a, struct contender_node *n);
+void permits_check_grant(struct stage *stage, struct acquisition *a,
+                         const struct contender_node *n);
 /* All that are in oracle.believing, which is empty then. */
 void permits_check_believing(struct stage *stage);
 

@@ -107,7 +107,7 @@ struct roles {
     bool kept;            /* to what it was */
     struct alarm restoring;
     uint64_t limiting; /* chance of limits.c */
-    bool limits;       /* change: those of the path's data, or those that are followed */
+    bool limits;       /* change */
     struct alarm limits_alarm;
     unsigned actors; /* 0: there are none */
     unsigned lines;  /* of them */
@@ -174,7 +174,6 @@ void revoker_end(struct roles *roles); /* when the stage is over */
 
 void limits_draw(struct roles *roles, uint64_t seed);
 void limits_start(struct roles *roles);
-void limits_calm(struct roles *roles); /* whoever follows one can be served */
 
 /* ---- limbo.c ---- */
 

@@ -147,7 +147,6 @@ static void calm_down(struct roles *roles)
     stage->calm = true;
     fault_calm(roles);
     foreign_nodes_calm(roles);
-    limits_calm(roles);
     if (client_counting)
         linger(roles);
     for (unsigned i = 0; i < roles->members; i++)

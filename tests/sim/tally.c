@@ -124,12 +124,12 @@ static bool is_needed(int i)
         return client_retaining;
     if (is_of_permits(i))
         return client_counting &&
-               (!client_leasing || counts[i].at >= offsetof(struct tally, several));
+               (!client_leasing || counts[i].at == offsetof(struct tally, several) ||
+                counts[i].at >= offsetof(struct tally, beyond));
     return counts[i].of_all || !(client_sharing || client_counting);
 }
 
-/* In so many schedules. Where a semaphore of Curator's follows its limit, there are fewer waits to
- * be adopted. */
+/* In so many schedules. In Curator's layout there are fewer waits to be adopted. */
 static uint64_t least_of(int i, uint64_t schedules)
 {
     if (client_leasing && counts[i].at == offsetof(struct tally, adoptions))

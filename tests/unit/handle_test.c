@@ -85,16 +85,14 @@ static void limit_in_curators_layout(void)
     int limit = 3;
 
     o.layout = ZKL_SEMAPHORE_CURATOR;
-    for (o.limit = 1; o.limit >= 0; o.limit--) {
-        o.limit_path = o.limit ? NULL : "/n";
-        REQUIRE(zkl_semaphore_new(&m, s, "/a", &o) == 0);
-        CHECK_INT(zkl_semaphore_get_limit(m, 0, &limit), ZKL_EINVAL);
-        CHECK_INT(limit, 3);
-        CHECK_INT(zkl_semaphore_set_limit(m, 1, 0), ZKL_EINVAL);
-        zkl_last_error(&why);
-        CHECK_STR(why.text, "/a: Curator's layout keeps no limit");
-        zkl_semaphore_free(m);
-    }
+    o.limit = 1;
+    REQUIRE(zkl_semaphore_new(&m, s, "/a", &o) == 0);
+    CHECK_INT(zkl_semaphore_get_limit(m, 0, &limit), ZKL_EINVAL);
+    CHECK_INT(limit, 3);
+    CHECK_INT(zkl_semaphore_set_limit(m, 1, 0), ZKL_EINVAL);
+    zkl_last_error(&why);
+    CHECK_STR(why.text, "/a: Curator's layout keeps no limit");
+    zkl_semaphore_free(m);
     zkl_session_close(s);
 }
 
@@ -104,26 +102,17 @@ static void semaphore_layouts(void)
     static const struct {
         int numbered, limit, layout;
         const char *wrong; /* in the text of the error; NULL: nothing */
-        const char *limit_path;
     } rows[] = {
-        {0, 0, 0, NULL, NULL},
-        {1, 1, 0, NULL, NULL},
-        {-1, 0, 0, "numbered must be", NULL},
-        {2, 0, 0, "numbered must be", NULL},
-        {0, -1, 0, "limit must not be negative", NULL},
-        {0, 1, -1, "layout is none", NULL},
-        {0, 1, ZKL_SEMAPHORE_CURATOR + 1, "layout is none", NULL},
-        {0, 1, ZKL_SEMAPHORE_CURATOR, NULL, NULL},
-        {0, 0, ZKL_SEMAPHORE_CURATOR, "limit or limit_path must be given", NULL},
-        {0, 0, ZKL_SEMAPHORE_CURATOR, NULL, "/n"},
-        {0, 0, ZKL_SEMAPHORE_CURATOR, "/a: limit_path \"n\": it must begin with", "n"},
-        {0, 0, ZKL_SEMAPHORE_CURATOR, "limit_path /a/locks is where", "/a/locks"},
-        {0, 0, ZKL_SEMAPHORE_CURATOR, "limit_path /a/leases/n is where", "/a/leases/n"},
-        {0, 0, ZKL_SEMAPHORE_CURATOR, NULL, "/a/leases-n"},
-        {0, 0, ZKL_SEMAPHORE_CURATOR, NULL, "/a"},
-        {0, 1, ZKL_SEMAPHORE_CURATOR, "both limit and limit_path are given", "/n"},
-        {0, 0, ZKL_SEMAPHORE_ZKL, "limit_path is given, and zkl's own layout", "/n"},
-        {1, 1, ZKL_SEMAPHORE_CURATOR, "has no numbers", NULL},
+        {0, 0, 0, NULL},
+        {1, 1, 0, NULL},
+        {-1, 0, 0, "numbered must be"},
+        {2, 0, 0, "numbered must be"},
+        {0, -1, 0, "limit must not be negative"},
+        {0, 1, -1, "layout is none"},
+        {0, 1, ZKL_SEMAPHORE_CURATOR + 1, "layout is none"},
+        {0, 1, ZKL_SEMAPHORE_CURATOR, NULL},
+        {0, 0, ZKL_SEMAPHORE_CURATOR, "limit must be given"},
+        {1, 1, ZKL_SEMAPHORE_CURATOR, "has no numbers"},
     };
     zkl_session *s = fake_session();
     zkl_semaphore *m;
@@ -134,7 +123,6 @@ static void semaphore_layouts(void)
         o.numbered = rows[i].numbered;
         o.limit = rows[i].limit;
         o.layout = (zkl_semaphore_layout)rows[i].layout;
-        o.limit_path = rows[i].limit_path;
         CHECK_INT(zkl_semaphore_new(&m, s, "/a", &o), rows[i].wrong ? ZKL_EINVAL : 0);
         zkl_last_error(&why);
         if (rows[i].wrong)
@@ -155,9 +143,6 @@ static void semaphore_permits(void)
         {{sizeof(zkl_semaphore_options), .limit = 1}, INT_MAX, "/a: permits must be 1 or more"},
         {{sizeof(zkl_semaphore_options), .numbered = 1}, 1000, "/a: permits must be 1 to 1000"},
         {{sizeof(zkl_semaphore_options), .limit = 1, .layout = ZKL_SEMAPHORE_CURATOR},
-         64,
-         "/a: permits must be 1 to 64 in Curator's layout"},
-        {{sizeof(zkl_semaphore_options), .layout = ZKL_SEMAPHORE_CURATOR, .limit_path = "/n"},
          64,
          "/a: permits must be 1 to 64 in Curator's layout"},
     };

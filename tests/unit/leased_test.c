@@ -8,7 +8,6 @@
 
 #include "lib/lock/locks.h"
 #include "recipes/attempt.h"
-#include "recipes/counter.h"
 
 enum { NUMBER = 7 };
 
@@ -22,8 +21,7 @@ static struct story {
     int warnings; /* that were logged */
 } story;
 
-static const char *const locks = "/root/l/locks", *const leases = "/root/l/leases",
-                         *const counter = "/root/n";
+static const char *const locks = "/root/l/locks", *const leases = "/root/l/leases";
 
 static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
 {
@@ -34,14 +32,12 @@ static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
         story.error = *error;
 }
 
-/* limit 0: it is followed. */
 static void begin_several(int limit, int permits, int64_t timeout_ms)
 {
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
 
     o.name = "me";
     o.limit = limit;
-    o.limit_path = limit ? NULL : "/n";
     o.layout = ZKL_SEMAPHORE_CURATOR;
     story = (struct story){.calls = 0};
     story.s = hand_session_counting(&story.warnings);
@@ -552,261 +548,40 @@ static void session_ends_with_several(void)
 
 static void more_than_the_limit(void)
 {
-    begin_several(2, 3, ZKL_FOREVER);
-    expect_failed(ZKL_ELIMIT, "more permits than the limit");
-    CHECK(!fake_is_asked(STORE_CREATE, locks));
-    end();
-}
+    static const struct {
+        int limit, permits;
+    } rows[] = {{1, 1}, {2, 2}, {2, 3}, {1, 2}, {64, 64}, {63, 64}};
 
-/* ---- a limit that is followed ---- */
-
-static char *own[2]; /* the nodes of the leases */
-
-static void answer_limit(int limit)
-{
-    uint8_t data[COUNTER_BYTES_MAX];
-
-    counter_encode(ZKL_COUNTER_32, limit, data);
-    ANSWER(STORE_GET, counter, .rc = STORE_OK, .data = (const char *)data,
-           .length = ZKL_COUNTER_32);
-}
-
-/* With so many children. */
-static void list_once(int permits, int count)
-{
-    char one[] = "_c_a-lease-0000000001", two[] = "_c_b-lease-0000000002";
-    char *names[] = {strrchr(own[0], '/') + 1, permits > 1 ? strrchr(own[1], '/') + 1 : two, one};
-
-    ANSWER(STORE_LIST, leases, .rc = STORE_OK, .names = names, .count = count);
-}
-
-/* The list of each lease. */
-static void list_for(int permits, int count)
-{
-    for (int i = 0; i < permits; i++)
-        list_once(permits, count);
-}
-
-static void read_first(void)
-{
-    g_free(enter(locks, 0));
-    CHECK(fake_is_watching(STORE_GET, counter));
-    CHECK(!fake_is_asked(STORE_CREATE, leases));
-}
-
-/* The leases wait: there are two others. */
-static void wait_with(int permits, int limit)
-{
-    read_first();
-    answer_limit(limit);
-    CHECK_INT(fake_count(STORE_CREATE, leases), permits);
-    for (int i = 0; i < permits; i++)
-        own[i] = enter_as(leases, NUMBER + i, 2);
-    list_for(permits, 3);
-    CHECK_INT(fake_count(STORE_LIST, leases), 0);
-}
-
-static void end_following(void)
-{
-    g_clear_pointer(&own[0], g_free);
-    g_clear_pointer(&own[1], g_free);
-    end();
-}
-
-static void limit_changes(void)
-{
-    CHECK(!fake_is_asked(STORE_GET, counter));
-    fake_fire(counter, STORE_FIRED_CHANGED);
-    CHECK(fake_is_watching(STORE_GET, counter));
-}
-
-static void limit_is_read_under_the_lock(void)
-{
-    begin_several(0, 1, ZKL_FOREVER);
-    CHECK(!fake_is_asked(STORE_GET, counter));
-    read_first();
-    answer_limit(2);
-    CHECK(!fake_is_asked(STORE_UNWATCH, counter));
-    g_free(enter(leases, 1));
-    CHECK(fake_is_asked(STORE_DELETE, locks));
-    CHECK(fake_is_asked(STORE_UNWATCH, counter)); /* of no interest to a holder */
-    check_listed(NULL);
-    CHECK(story.grant != NULL);
-    end();
-}
-
-/* Leases that wait are counted anew with each limit. With none at all they go on waiting. */
-static void limit_rises(void)
-{
-    for (int permits = 1; permits <= 2; permits++) {
-        begin_several(0, permits, ZKL_FOREVER);
-        wait_with(permits, permits);
-        limit_changes();
-        answer_limit(0);
-        list_for(permits, 3);
-        CHECK(!fake_is_asked(STORE_DELETE, locks));
-        limit_changes();
-        answer_limit(3);
-        list_for(permits, 3);
-        CHECK(fake_is_asked(STORE_DELETE, locks));
-        check_listed(NULL);
-        REQUIRE(story.grant != NULL);
-        CHECK_INT(zkl_grant_count(story.grant), permits);
-        end_following();
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const bool few = rows[i].limit < rows[i].permits;
+        begin_several(rows[i].limit, rows[i].permits, ZKL_FOREVER);
+        if (few)
+            expect_failed(ZKL_ELIMIT, "more permits than the limit");
+        CHECK_INT(fake_is_asked(STORE_CREATE, locks), !few);
+        end();
     }
 }
 
-static void limit_falls(void)
-{
-    begin_several(0, 2, ZKL_FOREVER);
-    wait_with(2, 2);
-    limit_changes();
-    answer_limit(1);
-    expect_failed(ZKL_ELIMIT, "more permits than the limit");
-    CHECK_INT(fake_count(STORE_DELETE, leases), 2);
-    CHECK(fake_place(STORE_DELETE, leases) < fake_place(STORE_DELETE, locks));
-    end_following();
-}
-
-/* One is admitted and lost while the other waits: both are made anew, and go by the present limit.
- */
+/* One is admitted and lost while the other waits. */
 static void leases_are_made_anew(void)
 {
-    begin_several(0, 2, ZKL_FOREVER);
-    read_first();
-    answer_limit(2);
-    own[0] = enter_as(leases, NUMBER, 1);
-    own[1] = enter_as(leases, NUMBER + 1, 2);
-    list_once(2, 3);
-    limit_changes();
-    answer_limit(3);
-    CHECK_INT(fake_count(STORE_LIST, leases), 1);
-    hand_pass_proved(story.s, ATTEMPT_OWN_WATCH_MS);
-    ANSWER(STORE_GET, own[0], .rc = STORE_NONODE);
-    CHECK_INT(fake_count(STORE_CREATE, leases), 2);
-    ANSWER(STORE_LIST, leases, .rc = STORE_OK, .count = 0); /* of one that was left */
-    for (int i = 2; i < 4; i++)
-        g_free(enter_as(leases, NUMBER + i, 2));
-    CHECK(fake_is_asked(STORE_DELETE, locks));
-    end_following();
-}
+    char other[] = "_c_a-lease-0000000001";
 
-static void none_at_all(void)
-{
-    begin_several(0, 1, 0);
-    read_first();
-    answer_limit(-1);
-    g_free(enter(leases, 0));
-    zkl_session_dispatch(story.s);
-    CHECK_INT(story.calls, 1);
-    CHECK_INT(story.error.code, ZKL_EBUSY);
-    end();
-}
-
-/* At first, or when it has changed. */
-static void limit_cannot_be_read(void)
-{
-    static const struct {
-        struct store_reply reply;
-        int code;
-        const char *text;
-    } rows[] = {
-        {{.rc = STORE_NONODE}, ZKL_ENOENT, "/n: no such counter"},
-        {{.rc = STORE_OK, .data = "", .length = 0}, ZKL_ENOENT, "/n: its data is no number"},
-        {{.rc = STORE_OK, .data = "12", .length = 2}, ZKL_ENOENT, "/n: its data is no number"},
-        {{.rc = STORE_OK, .data = "12345678", .length = 8}, ZKL_ENOENT, "no number of 4 bytes"},
-        {{.rc = STORE_NOAUTH}, ZKL_EACCES, "the permission read (r) "},
-        {{.rc = STORE_BAD}, ZKL_EPROTO, "invalid answer"},
-    };
-
-    for (size_t i = 0; i < 2 * G_N_ELEMENTS(rows); i++) {
-        const size_t row = i / 2;
-        const bool waits = i % 2;
-        begin_several(0, 1, ZKL_FOREVER);
-        if (waits) {
-            wait_with(1, 1);
-            limit_changes();
-        } else {
-            read_first();
-        }
-        CHECK(fake_answer(STORE_GET, counter, rows[row].reply));
-        zkl_session_dispatch(story.s);
-        CHECK_INT(story.calls, 1);
-        CHECK_INT(story.error.code, rows[row].code);
-        CHECK_STR(story.error.path, "/n");
-        CHECK(strstr(story.error.text, rows[row].text) != NULL);
-        CHECK_INT(fake_count(STORE_DELETE, leases), waits);
-        CHECK_INT(fake_count(STORE_DELETE, locks), 1);
-        end_following();
-    }
-}
-
-static void limit_cannot_be_watched(void)
-{
-    begin_several(0, 1, ZKL_FOREVER);
-    const size_t before = story.s->watched_bytes;
-    story.s->watched_bytes = 512 * 1024;
+    begin_several(2, 2, ZKL_FOREVER);
     g_free(enter(locks, 0));
-    story.s->watched_bytes = before;
-    zkl_session_dispatch(story.s);
-    CHECK_INT(story.calls, 1);
-    CHECK_INT(story.error.code, ZKL_ELIMIT);
-    CHECK_STR(story.error.text, "/n: too much at once");
-    CHECK(!fake_is_asked(STORE_GET, counter));
+    char *nodes[] = {enter_as(leases, NUMBER, 1), enter_as(leases, NUMBER + 1, 2)};
+    char *names[] = {strrchr(nodes[0], '/') + 1, strrchr(nodes[1], '/') + 1, other};
+    ANSWER(STORE_LIST, leases, .rc = STORE_OK, .names = names, .count = 3);
+    hand_pass_proved(story.s, ATTEMPT_OWN_WATCH_MS);
+    ANSWER(STORE_GET, nodes[0], .rc = STORE_NONODE);
+    CHECK_INT(fake_count(STORE_CREATE, leases), 2);
+    CHECK(!fake_is_asked(STORE_DELETE, locks));
+    for (int i = 0; i < 2; i++) {
+        g_free(enter_as(leases, NUMBER + 2 + i, i));
+        g_free(nodes[i]);
+    }
     CHECK(fake_is_asked(STORE_DELETE, locks));
     end();
-}
-
-/* How far it comes: the limit is read, the lease waits, the limit is read again. */
-static void come_to(int phase)
-{
-    begin_several(0, 1, ZKL_FOREVER);
-    if (phase == 0) {
-        read_first();
-        return;
-    }
-    wait_with(1, 1);
-    if (phase == 2)
-        limit_changes();
-}
-
-/* What was asked before is heard no more. */
-static void given_up_while_followed(void)
-{
-    for (int phase = 0; phase < 3; phase++) {
-        come_to(phase);
-        zkl_op_cancel(story.op);
-        expect_failed(ZKL_ECANCELED, "canceled");
-        CHECK_INT(fake_is_asked(STORE_UNWATCH, counter), phase == 1);
-        if (phase == 1)
-            fake_fire(counter, STORE_FIRED_CHANGED);
-        else
-            answer_limit(3);
-        CHECK(!fake_is_asked(STORE_GET, counter));
-        CHECK(!fake_is_asked(STORE_CREATE, leases));
-        CHECK(fake_is_asked(STORE_UNWATCH, counter));
-        CHECK_INT(story.calls, 1);
-        end_following();
-    }
-}
-
-static void session_ends_while_followed(void)
-{
-    for (int phase = 0; phase < 3; phase++) {
-        come_to(phase);
-        fake_event(STORE_EV_EXPIRED);
-        fake_event_of(STORE_EV_BEGIN, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
-        fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
-        hand_pass(story.s, 0);
-        CHECK_INT(fake_count(STORE_CREATE, locks), 1);
-        CHECK(!fake_is_asked(STORE_GET, counter));
-        read_first();
-        answer_limit(1);
-        g_free(enter(leases, 0));
-        check_listed(NULL);
-        CHECK(story.grant != NULL);
-        end_following();
-    }
 }
 
 static bool refuse_leases(const struct store_request *request, struct store_reply *reply)
@@ -865,15 +640,7 @@ static const struct test_case cases[] = {
     {"several_lost_before_they_are_given", several_lost_before_they_are_given},
     {"session_ends_with_several", session_ends_with_several},
     {"more_than_the_limit", more_than_the_limit},
-    {"limit_is_read_under_the_lock", limit_is_read_under_the_lock},
-    {"limit_rises", limit_rises},
-    {"limit_falls", limit_falls},
     {"leases_are_made_anew", leases_are_made_anew},
-    {"none_at_all", none_at_all},
-    {"limit_cannot_be_read", limit_cannot_be_read},
-    {"limit_cannot_be_watched", limit_cannot_be_watched},
-    {"given_up_while_followed", given_up_while_followed},
-    {"session_ends_while_followed", session_ends_while_followed},
     {"lease_refused_at_once", lease_refused_at_once},
     {"session_is_closed", session_is_closed},
     {NULL, NULL},

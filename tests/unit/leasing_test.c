@@ -11,11 +11,10 @@ static struct leasing_actions out;
 static const char *actions(void)
 {
     static const char *const words[] = {
-        [LEASING_ACT_LOCK] = "lock",       [LEASING_ACT_UNLOCK] = "unlock",
-        [LEASING_ACT_LEASE] = "lease",     [LEASING_ACT_LEAVE] = "leave",
-        [LEASING_ACT_CHECK] = "check",     [LEASING_ACT_RESTART] = "restart",
-        [LEASING_ACT_GRANT] = "grant",     [LEASING_ACT_FAIL] = "fail",
-        [LEASING_ACT_READ_LIMIT] = "read", [LEASING_ACT_SET_LIMIT] = "set",
+        [LEASING_ACT_LOCK] = "lock",   [LEASING_ACT_UNLOCK] = "unlock",
+        [LEASING_ACT_LEASE] = "lease", [LEASING_ACT_LEAVE] = "leave",
+        [LEASING_ACT_CHECK] = "check", [LEASING_ACT_RESTART] = "restart",
+        [LEASING_ACT_GRANT] = "grant", [LEASING_ACT_FAIL] = "fail",
     };
     static char text[64];
 
@@ -23,7 +22,6 @@ static const char *actions(void)
     for (uint32_t i = 0; i < out.count; i++) {
         strcat(text, i ? " " : "");
         strcat(text, words[out.list[i].kind]);
-        strcat(text, out.list[i].few ? "-few" : "");
     }
     return text;
 }
@@ -144,102 +142,6 @@ static void stale_checks(void)
     CHECK_INT(out.count, 0);
 }
 
-/* ---- limits ---- */
-
-static void read_as(int32_t limit, uint32_t tag)
-{
-    const struct leasing_event ev = {.kind = LEASING_EV_LIMIT, .limit = limit, .tag = tag};
-
-    leasing_step(&l, &ev, &out);
-}
-
-static void start_following(uint32_t permits)
-{
-    l = (struct leasing){.permits = permits, .follows = true};
-    STEP(BEGIN, LOCKING, "lock");
-    STEP(LOCKED, LIMITING, "read");
-}
-
-static void fixed_limit(void)
-{
-    static const struct {
-        uint32_t permits;
-        int32_t limit;
-        const char *actions;
-    } rows[] = {{1, 1, "lock"}, {2, 2, "lock"}, {2, 1, "fail-few"}, {64, 63, "fail-few"}};
-
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        l = (struct leasing){.permits = rows[i].permits, .limit = rows[i].limit};
-        give(LEASING_EV_BEGIN, LEASING_ALONE, 0);
-        CHECK_STR(actions(), rows[i].actions);
-    }
-}
-
-/* Nothing stands by then but the lock. A limit that lets nobody in holds nobody up. */
-static void limit_is_read_first(void)
-{
-    static const struct {
-        uint32_t permits;
-        int32_t limit;
-        const char *actions;
-    } rows[] = {{1, 1, "lease"},         {2, 2, "lease"}, {2, 1, "unlock fail-few"},
-                {2, INT32_MAX, "lease"}, {1, 0, "lease"}, {1, -1, "lease"},
-                {64, INT32_MIN, "lease"}};
-
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        start_following(rows[i].permits);
-        read_as(rows[i].limit, l.tag);
-        CHECK_STR(actions(), rows[i].actions);
-        CHECK_INT(l.limit, rows[i].limit > 0 ? rows[i].limit : 0);
-        CHECK(l.state == (l.lease ? LEASING_LEASING : LEASING_OVER));
-    }
-}
-
-static void limit_is_followed(void)
-{
-    start_following(2);
-    read_as(2, l.tag);
-    STEP(LIMIT_FIRED, LEASING, "read");
-    read_as(5, l.tag);
-    CHECK_STR(actions(), "set");
-    CHECK_INT(l.limit, 5);
-    STEP(LIMIT_FIRED, LEASING, "read");
-    read_as(0, l.tag);
-    CHECK_STR(actions(), "set");
-    STEP(LIMIT_FIRED, LEASING, "read");
-    read_as(1, l.tag);
-    CHECK_STR(actions(), "leave unlock fail-few");
-    CHECK_INT(l.state, LEASING_OVER);
-}
-
-/* Of two reads the later one counts, and none of another attempt. */
-static void stale_limits(void)
-{
-    start_following(1);
-    read_as(3, l.tag - 1);
-    CHECK_INT(out.count, 0);
-    STEP(LOCK_LOST, RESTARTING, "restart");
-    const uint32_t tag = l.tag;
-    STEP(BEGIN, LOCKING, "lock");
-    STEP(LOCKED, LIMITING, "read");
-    read_as(3, tag);
-    CHECK_INT(out.count, 0);
-    read_as(3, l.tag);
-    CHECK_STR(actions(), "lease");
-    STEP(LIMIT_FIRED, LEASING, "read");
-    give(LEASING_EV_NO_LIMIT, LEASING_ALONE, l.tag - 1);
-    CHECK_INT(out.count, 0);
-}
-
-static void no_limit(void)
-{
-    start_following(1);
-    STEP(NO_LIMIT, OVER, "unlock fail");
-    start_following(1);
-    read_as(3, l.tag);
-    STEP(NO_LIMIT, OVER, "leave unlock fail");
-}
-
 /* Where an event leads; NULL: nothing happens. */
 static const char *const leads[LEASING_STATES][LEASING_EV_ABORT + 1] = {
     [LEASING_IDLE] = {[LEASING_EV_BEGIN] = "locking", [LEASING_EV_ABORT] = "over"},
@@ -256,27 +158,13 @@ static const char *const leads[LEASING_STATES][LEASING_EV_ABORT + 1] = {
     [LEASING_RESTARTING] = {[LEASING_EV_BEGIN] = "locking", [LEASING_EV_ABORT] = "over"},
 };
 
-/* The same where the limit is followed, as far as it is another. */
-static const char *const leads_following[LEASING_STATES][LEASING_EV_ABORT + 1] = {
-    [LEASING_LOCKING] = {[LEASING_EV_LOCKED] = "limiting"},
-    [LEASING_LIMITING] = {[LEASING_EV_LIMIT] = "leasing",
-                          [LEASING_EV_NO_LIMIT] = "over",
-                          [LEASING_EV_LIMIT_FIRED] = "limiting",
-                          [LEASING_EV_LOCK_LOST] = "restarting",
-                          [LEASING_EV_ABORT] = "over"},
-    [LEASING_LEASING] = {[LEASING_EV_LIMIT] = "leasing",
-                         [LEASING_EV_NO_LIMIT] = "over",
-                         [LEASING_EV_LIMIT_FIRED] = "leasing"},
-};
-
-static void any_event_in(enum leasing_state state, bool follows)
+static void any_event_in(enum leasing_state state)
 {
     for (int kind = 0; kind <= LEASING_EV_ABORT; kind++) {
-        const char *to = follows ? leads_following[state][kind] : NULL;
+        const char *to = leads[state][kind];
 
-        to = to ? to : leads[state][kind];
-        l = (struct leasing){.state = state, .follows = follows};
-        l.lock = state == LEASING_LOCKING || state == LEASING_LIMITING || state == LEASING_LEASING;
+        l = (struct leasing){.state = state};
+        l.lock = state == LEASING_LOCKING || state == LEASING_LEASING;
         l.lease = state == LEASING_LEASING || state == LEASING_CHECKING || state == LEASING_GRANTED;
         CHECK(leasing_invariant(&l));
         give((enum leasing_event_kind)kind, LEASING_ALONE, l.tag);
@@ -289,11 +177,8 @@ static void any_event_in(enum leasing_state state, bool follows)
 /* Whatever comes in whatever state: the moves are the table's, and nothing is left behind. */
 static void any_event_in_any_state(void)
 {
-    for (int state = 0; state < LEASING_STATES; state++) {
-        if (state != LEASING_LIMITING)
-            any_event_in((enum leasing_state)state, false);
-        any_event_in((enum leasing_state)state, true);
-    }
+    for (int state = 0; state < LEASING_STATES; state++)
+        any_event_in((enum leasing_state)state);
 }
 
 static void invariant_sees(void)
@@ -304,8 +189,6 @@ static void invariant_sees(void)
     CHECK(!leasing_invariant(&l));
     l = (struct leasing){.state = LEASING_OVER, .lease = true};
     CHECK(!leasing_invariant(&l));
-    l = (struct leasing){.state = LEASING_LIMITING, .lock = true};
-    CHECK(!leasing_invariant(&l)); /* nobody asked for it */
     CHECK(!leasing_may_move(LEASING_LOCKING, LEASING_GRANTED));
     CHECK(!leasing_may_move(LEASING_LEASING, LEASING_GRANTED));
     CHECK_STR(leasing_state_name(LEASING_STATES), "?");
@@ -320,11 +203,6 @@ static const struct test_case cases[] = {
     {"path_is_gone", path_is_gone},
     {"caller_gives_up", caller_gives_up},
     {"stale_checks", stale_checks},
-    {"fixed_limit", fixed_limit},
-    {"limit_is_read_first", limit_is_read_first},
-    {"limit_is_followed", limit_is_followed},
-    {"stale_limits", stale_limits},
-    {"no_limit", no_limit},
     {"any_event_in_any_state", any_event_in_any_state},
     {"invariant_sees", invariant_sees},
     {NULL, NULL},

@@ -74,19 +74,6 @@ bool world_admin_create(struct world *w, const char *path, const char *data, boo
     return decree(w, ask_of(&request), CAUSE_ADMIN);
 }
 
-bool world_admin_put(struct world *w, const char *path, const void *data, size_t length)
-{
-    const struct store_request request = {.kind = world_exists(w, path, NULL, NULL) ? STORE_SET
-                                                                                    : STORE_CREATE,
-                                          .path = path,
-                                          .data = data,
-                                          .length = (int)length,
-                                          .version = -1,
-                                          .mode = STORE_PERSISTENT};
-
-    return decree(w, ask_of(&request), CAUSE_ADMIN);
-}
-
 bool world_expire(struct world *w, int64_t session)
 {
     struct server *leader = world_working(w);

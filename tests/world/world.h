@@ -171,8 +171,6 @@ void world_restore(struct world *w);
 bool world_admin_delete(struct world *w, const char *path);                /* with all below */
 bool world_admin_set(struct world *w, const char *path, const char *data); /* any version */
 bool world_admin_create(struct world *w, const char *path, const char *data, bool container);
-/* Sets it, or creates it: persistent. */
-bool world_admin_put(struct world *w, const char *path, const void *data, size_t length);
 bool world_expire(struct world *w, int64_t session); /* closed by somebody else */
 void world_reap(struct world *w);                    /* empty containers that had children, now */
 /* The next number handed out. At its end, 2147483647, it stands still, as on an idle server. */
