@@ -60,9 +60,11 @@ bool candidacy_invariant(const struct candidacy *c)
         return false;
     if (is_told_to_lead(c) && back_off != 0)
         return false;
-    if (is_in(c, BIT(CANDIDACY_CHECKING) | BIT(CANDIDACY_PASSING)) && !c->step_down.yield)
+    if (is_in(c, BIT(CANDIDACY_CHECKING) | BIT(CANDIDACY_PASSING)) && !c->yield)
         return false;
-    if (c->state == CANDIDACY_ASKED && !c->step_down.others && !c->revoked)
+    if (c->higher && !c->yield)
+        return false;
+    if (c->state == CANDIDACY_ASKED && !c->higher && !c->revoked)
         return false;
     if (c->watched && !looks_out(c) && c->state != CANDIDACY_CHECKING)
         return false;
@@ -139,12 +141,6 @@ static void on_failed(struct candidacy *c, const struct candidacy_event *ev,
 
 /* ---- rivals ---- */
 
-/* Of its term. */
-static int64_t age_of(const struct candidacy *c, const struct candidacy_event *ev)
-{
-    return ev->now - c->began;
-}
-
 static void list(struct candidacy *c, struct candidacy_actions *out)
 {
     c->watched = true;
@@ -159,21 +155,16 @@ static void ignore(struct candidacy *c, struct candidacy_actions *out)
     act(out, CANDIDACY_ACT_IGNORE);
 }
 
-static bool lacks_watch(const struct candidacy *c, int64_t age)
+static bool lacks_watch(const struct candidacy *c)
 {
-    return step_down_watches(&c->step_down, age) && !c->watched;
+    return c->yield && !c->watched;
 }
 
-static void arm_next(const struct candidacy *c, const struct candidacy_event *ev,
-                     struct candidacy_actions *out)
+static void retry_later(const struct candidacy *c, const struct candidacy_event *ev,
+                        struct candidacy_actions *out)
 {
-    const int64_t age = age_of(c, ev);
-    int64_t next = step_down_next(&c->step_down, age);
-
-    if (lacks_watch(c, age) && next > age + CANDIDACY_RETRY_NS)
-        next = age + CANDIDACY_RETRY_NS;
-    if (next != INT64_MAX)
-        arm(out, c->began + next);
+    if (lacks_watch(c))
+        arm(out, ev->now + CANDIDACY_RETRY_NS);
 }
 
 /* Asked once a term, and never when it is over already. */
@@ -182,8 +173,8 @@ static void review(struct candidacy *c, const struct candidacy_event *ev,
 {
     if (c->state != CANDIDACY_LEADING || !ev->owned)
         return;
-    if (!c->revoked && !step_down_is_due(&c->step_down, age_of(c, ev))) {
-        arm_next(c, ev, out);
+    if (!c->revoked && !c->higher) {
+        retry_later(c, ev, out);
         return;
     }
     ignore(c, out);
@@ -194,7 +185,7 @@ static void review(struct candidacy *c, const struct candidacy_event *ev,
 static void look_out(struct candidacy *c, const struct candidacy_event *ev,
                      struct candidacy_actions *out)
 {
-    if (lacks_watch(c, age_of(c, ev)))
+    if (lacks_watch(c))
         list(c, out);
     review(c, ev, out);
 }
@@ -203,12 +194,11 @@ static void see(struct candidacy *c, const struct candidacy_event *ev)
 {
     struct child child;
 
-    c->step_down.higher = c->step_down.others = false;
     for (int i = 0; i < ev->count; i++) {
         const char *name = ev->names[i];
         name_parse(name, strlen(name), &child);
         if (child.kind == c->kind && strcmp(name, ev->own) != 0)
-            step_down_see(&c->step_down, name, strlen(name));
+            c->higher |= name_priority(name, strlen(name)) > c->priority;
     }
 }
 
@@ -219,7 +209,6 @@ static void lead(struct candidacy *c, const struct candidacy_event *ev,
 {
     move(c, CANDIDACY_LEADING);
     c->back_off_ms = 0;
-    c->began = ev->now;
     act(out, CANDIDACY_ACT_LEAD);
     look_out(c, ev, out);
 }
@@ -227,8 +216,8 @@ static void lead(struct candidacy *c, const struct candidacy_event *ev,
 static void on_won(struct candidacy *c, const struct candidacy_event *ev,
                    struct candidacy_actions *out)
 {
-    c->step_down.higher = c->step_down.others = c->revoked = false;
-    if (!c->step_down.yield) {
+    c->higher = c->revoked = false;
+    if (!c->yield) {
         lead(c, ev, out);
         return;
     }
@@ -255,7 +244,7 @@ static void on_answered(struct candidacy *c, const struct candidacy_event *ev,
         see(c, ev);
     if (c->state != CANDIDACY_CHECKING)
         review(c, ev, out);
-    else if (ev->kind == CANDIDACY_EV_GONE || !ev->owned || c->step_down.higher)
+    else if (ev->kind == CANDIDACY_EV_GONE || !ev->owned || c->higher)
         pass(c, ev, out);
     else
         lead(c, ev, out);
@@ -265,7 +254,7 @@ static void on_unwatched(struct candidacy *c, const struct candidacy_event *ev,
                          struct candidacy_actions *out)
 {
     if (c->state == CANDIDACY_LEADING && ev->owned)
-        arm_next(c, ev, out);
+        retry_later(c, ev, out);
 }
 
 static void on_fired(struct candidacy *c, const struct candidacy_event *ev,
@@ -275,8 +264,7 @@ static void on_fired(struct candidacy *c, const struct candidacy_event *ev,
     list(c, out);
 }
 
-/* Before it leads, it is asked as soon as it does. No term is too short for that: somebody wants
- * it. */
+/* Before it leads, it is asked as soon as it does. */
 static void on_revoked(struct candidacy *c, const struct candidacy_event *ev,
                        struct candidacy_actions *out)
 {

@@ -14,7 +14,6 @@
 #define RECIPES_CANDIDACY_H
 
 #include "child.h"
-#include "step_down.h"
 
 enum candidacy_state {
     CANDIDACY_PAUSED,   /* the timer begins the next attempt; the first begins so, too */
@@ -116,15 +115,16 @@ struct candidacy {
     /* set at the beginning: */
     enum child_kind kind; /* of candidates that wait for each other */
     bool requeue;         /* it campaigns again after each term */
-    struct step_down step_down;
+    bool yield;           /* to a candidate of higher priority */
+    int priority;
     /* since then: */
     enum candidacy_state state;
     enum candidacy_cause cause; /* STOPPING: what is told then */
+    bool higher;                /* a list of the present grant had a higher priority */
     bool revoked;               /* the present grant's node asks to give way */
     bool watched;               /* as in the event; from the next list on, at the latest */
     uint32_t tag;               /* of the newest list: answers to older ones are stale */
     int64_t back_off_ms;        /* behind the last failure; 0: there was none since the last term */
-    int64_t began;              /* LEADING, STOPPING: the term, ns */
 };
 
 void candidacy_step(struct candidacy *c, const struct candidacy_event *ev,

@@ -8,10 +8,7 @@
 struct raw {
     gboolean listen;
     gboolean leader;
-    gboolean yield;
     char *layout;
-    char *min_term;
-    char *max_term;
 };
 
 static int check_layout(struct elect_options *o, const char *text)
@@ -41,14 +38,12 @@ static int check_mode(struct elect_options *o, const struct raw *raw)
 }
 
 /* A candidate that steps down queues again, and one that queues again has no time limit. */
-static int check_terms(const struct elect_options *o, const struct raw *raw)
+static int check_terms(const struct elect_options *o)
 {
-    if (o->once && (raw->yield || raw->min_term || raw->max_term))
-        return fail(STATUS_USAGE, "--once excludes --yield, --min-term and --max-term");
+    if (o->once && o->election.yield)
+        return fail(STATUS_USAGE, "--once and --yield exclude each other");
     if (!o->once && o->run.timeout_ms != ZKL_FOREVER)
         return fail(STATUS_USAGE, "-n and -w need --once");
-    if (raw->min_term && !raw->yield)
-        return fail(STATUS_USAGE, "--min-term needs --yield");
     if (o->election.priority < 0 || o->election.priority > 999)
         return fail(STATUS_USAGE, "--priority: must be 0 to 999, not %d", o->election.priority);
     if (o->election.priority > 0 && o->election.layout == ZKL_LAYOUT_KAZOO)
@@ -66,12 +61,11 @@ static int check_id(const char *id)
 }
 
 /* Any option that is for a candidate or its command. */
-static bool wants_more(const struct elect_options *o, const struct raw_options *common,
-                       const struct raw *raw)
+static bool wants_more(const struct elect_options *o, const struct raw_options *common)
 {
-    return o->once || o->election.priority != 0 || raw->yield || raw->min_term || raw->max_term ||
-           common->nonblock || common->timeout || common->grace || common->on_suspect ||
-           common->on_lost || common->status_fd || common->parents || o->run.metrics_file ||
+    return o->once || o->election.priority != 0 || o->election.yield || common->nonblock ||
+           common->timeout || common->grace || common->on_suspect || common->on_lost ||
+           common->status_fd || common->parents || o->run.metrics_file ||
            o->run.conflict_status != STATUS_CONFLICT;
 }
 
@@ -84,7 +78,7 @@ static int check_rest(const struct elect_options *o, const struct command_line *
     if (too_much)
         return fail(STATUS_USAGE, "%s: --listen and --leader take one PATH and no command",
                     too_much);
-    if (wants_more(o, &l->raw, raw))
+    if (wants_more(o, &l->raw))
         return fail(STATUS_USAGE, "%s: only --layout and --json can be given with it",
                     raw->listen ? "--listen" : "--leader");
     return GO_ON;
@@ -104,12 +98,7 @@ static int take_candidate(struct elect_options *o, struct command_line *l, const
     if (status == GO_ON)
         status = command_line_check(l);
     if (status == GO_ON)
-        status = check_terms(o, raw);
-    if (status == GO_ON)
-        status = command_line_time("--min-term", raw->min_term, &o->election.min_term_ms);
-    if (status == GO_ON)
-        status = command_line_time("--max-term", raw->max_term, &o->election.max_term_ms);
-    o->election.yield = raw->yield;
+        status = check_terms(o);
     o->election.requeue = 0; /* each term has a process of its own */
     o->election.parents = o->run.parents;
     return status == GO_ON ? command_line_command(l) : status;
@@ -136,12 +125,8 @@ int elect_options_parse(struct elect_options *o, struct settings *settings, int 
          "Names of the nodes: latch (default), selector or kazoo", "LAYOUT"},
         {"priority", 0, 0, G_OPTION_ARG_INT, &o->election.priority,
          "Priority of this candidate, 0 to 999 (0); see --yield", "N"},
-        {"yield", 0, 0, G_OPTION_ARG_NONE, &raw.yield,
+        {"yield", 0, 0, G_OPTION_ARG_NONE, &o->election.yield,
          "Step down if a candidate of higher priority waits", NULL},
-        {"min-term", 0, 0, G_OPTION_ARG_FILENAME, &raw.min_term,
-         "With --yield, lead for at least SECS", "SECS"},
-        {"max-term", 0, 0, G_OPTION_ARG_FILENAME, &raw.max_term,
-         "Step down after SECS if another candidate waits", "SECS"},
         {"listen", 0, 0, G_OPTION_ARG_NONE, &raw.listen,
          "Write a line for each change of leader; runs no command", NULL},
         {"leader", 0, 0, G_OPTION_ARG_NONE, &raw.leader,
@@ -166,8 +151,6 @@ int elect_options_parse(struct elect_options *o, struct settings *settings, int 
         status = take_operands(o, &line, &raw);
     command_line_end(&line);
     g_free(raw.layout);
-    g_free(raw.min_term);
-    g_free(raw.max_term);
     return status;
 }
 

@@ -78,8 +78,7 @@ class SemaphoreOptions(ctypes.Structure):
 
 class ElectionOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("layout", c_int), ("parents", c_int), ("requeue", c_int),
-                ("priority", c_int), ("yield", c_int), ("min_term_ms", c_int64),
-                ("max_term_ms", c_int64)]
+                ("priority", c_int), ("yield", c_int)]
 
 
 GRANT_FN = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_void_p)

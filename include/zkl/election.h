@@ -21,8 +21,8 @@ typedef enum zkl_layout {
                                 persistent parents */
 } zkl_layout;
 
-/* Fill with ZKL_ELECTION_OPTIONS_INIT, then change members. requeue, yield, min_term_ms and
- * max_term_ms apply to zkl_election_start() only. Since 0.1. */
+/* Fill with ZKL_ELECTION_OPTIONS_INIT, then change members. requeue and yield apply to
+ * zkl_election_start() only. Since 0.1. */
 typedef struct zkl_election_options {
     size_t size; /* sizeof(zkl_election_options); see zkl/session.h */
     zkl_layout layout;
@@ -33,15 +33,11 @@ typedef struct zkl_election_options {
     int yield;           /* 1: a leader is asked to step down when a candidate of higher priority
                             waits. A winner that finds such a candidate waiting lets it lead first.
                             Both then watch all candidates. 0 (default): no */
-    int64_t min_term_ms; /* with yield, a leader is not asked to step down before its term has
-                            lasted this long; 0 (default) or more */
-    int64_t max_term_ms; /* when a term has lasted this long and any candidate waits, the leader is
-                            asked to step down; 0 (default): never */
 } zkl_election_options;
 
 #define ZKL_ELECTION_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(zkl_election_options), ZKL_LAYOUT_LATCH, ZKL_PARENTS_CONTAINER, 1, 0, 0, 0, 0       \
+        sizeof(zkl_election_options), ZKL_LAYOUT_LATCH, ZKL_PARENTS_CONTAINER, 1, 0, 0             \
     }
 
 /* As zkl_session_options_init() does. Since 0.1. */
@@ -135,9 +131,9 @@ typedef enum zkl_election_event {
     ZKL_ELECTION_SUSPECT = 2,  /* no proof arrives: the term may end soon */
     ZKL_ELECTION_HELD = 3,     /* the term is proved again after SUSPECT */
     ZKL_ELECTION_ASKED = 4,    /* the leader is asked to step down: for a candidate of higher
-                                  priority, after max_term_ms, or by a request as for
-                                  zkl_grant_on_revoke(), which needs no option. When ready, call
-                                  zkl_election_yield(). Comes at most once a term */
+                                  priority, or by a request as for zkl_grant_on_revoke(), which
+                                  needs no option. When ready, call zkl_election_yield(). Comes at
+                                  most once a term */
     ZKL_ELECTION_DEPOSED = 5,  /* the term was lost: stop at once. When this call has returned, the
                                   node is deleted, if it still exists, and the next campaign
                                   begins */
@@ -170,6 +166,14 @@ ZKL_API int zkl_election_start(zkl_election *e, zkl_election_fn fn, void *data);
 
 /* Ends the term of a started election. The candidate queues again, as the last one; with requeue 0
  * the election stops. Never waits for the server.
+ *
+ * A leader may call it whether it was asked or not, and so limits its own terms: here to a minute,
+ * with the time of ZKL_ELECTION_LEADING in began.
+ *
+ *     if (time(NULL) - began >= 60)
+ *         zkl_election_yield(e);
+ *
+ * If no other candidate waits, this one then leads again, with another token.
  *
  * Returns 0; or
  *   ZKL_EPERM: the election was not started, or this candidate does not lead;

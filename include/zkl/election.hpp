@@ -26,8 +26,6 @@ struct election_options {
     bool requeue = true;
     int priority = 0;
     bool yield = false;
-    std::chrono::milliseconds min_term{0};
-    std::chrono::milliseconds max_term{0};
 };
 
 /* The first candidate, which leads or is about to lead. Since 0.1. */
@@ -115,8 +113,6 @@ inline zkl_election_options to_c(const election_options &o) noexcept
     c.requeue = o.requeue ? 1 : 0;
     c.priority = o.priority;
     c.yield = o.yield ? 1 : 0;
-    c.min_term_ms = o.min_term.count();
-    c.max_term_ms = o.max_term.count();
     return c;
 }
 

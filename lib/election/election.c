@@ -28,8 +28,6 @@ static const char *check_options(const zkl_election_options *o)
         return "requeue and yield must be 0 or 1";
     if (o->priority < 0 || o->priority > NAME_PRIORITY_MAX)
         return "priority must be 0 to 999";
-    if (o->min_term_ms < 0 || o->max_term_ms < 0)
-        return "min_term_ms and max_term_ms must not be negative";
     return NULL;
 }
 

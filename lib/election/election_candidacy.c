@@ -323,11 +323,6 @@ int election_candidacy_tell(struct election_candidacy *c, enum candidacy_event_k
     return answer;
 }
 
-static int64_t to_ns(int64_t ms)
-{
-    return MIN(ms, INT64_MAX / CLOCK_MS / 4) * CLOCK_MS;
-}
-
 void election_candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
 {
     const zkl_election_options *o = &e->options;
@@ -338,12 +333,8 @@ void election_candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
     c->fn = fn;
     c->data = data;
     c->subscription = (struct subscription){.fired = on_fired, .context = c};
-    c->machine = (struct candidacy){.kind = e->kind,
-                                    .requeue = o->requeue,
-                                    .step_down = {.yield = o->yield,
-                                                  .priority = o->priority,
-                                                  .min_term = to_ns(o->min_term_ms),
-                                                  .max_term = to_ns(o->max_term_ms)}};
+    c->machine = (struct candidacy){
+        .kind = e->kind, .requeue = o->requeue, .yield = o->yield, .priority = o->priority};
     e->refs++;
     e->candidacy = c;
     on_timer(c);

@@ -161,17 +161,6 @@ wait_until "lower leads" has_led lower 1
 quit lower "$lower"
 expect_no_node "nothing is left" $E
 
-# Not before --min-term.
-began=${EPOCHREALTIME/./}
-lead $E low --yield --min-term 4
-low=$candidate
-wait_until "low leads" has_led low 1
-run "$ZKL" elect $E high --once --priority 1 true
-ended=${EPOCHREALTIME/./}
-expect "--min-term: not before" "0:yes" "$status:$( ((ended - began >= 4000000)) && echo yes)"
-kill -TERM "$low"
-status_of "$low"
-
 # One that is deaf to TERM is killed after the grace, and the lock is not given up before.
 "$ZKL" elect $E deaf --yield --grace 0.4 --session-timeout 20000 --status-fd 9 -- bash -c '
     trap "echo >$1/deaf.termed" TERM; echo "$$" >"$1/deaf.new"; mv "$1/deaf.new" "$1/deaf.terms"
@@ -299,18 +288,6 @@ if [ -x "$ADMIN" ] && can_trace; then
 else
     skip "zk-admin is not built, or tracing is forbidden: a late look at the tree"
 fi
-
-# After --max-term for anybody, not before; alone, one leads on.
-lead $E a --max-term 0.1
-a=$candidate
-wait_until "a leads" has_led a 1
-lead $E b --max-term 0.1
-b=$candidate
-wait_until "they take turns" has_led a 3
-wait_until "both of them" has_led b 3
-quit b "$b"
-quit a "$a"
-expect_no_node "nothing is left" $E
 
 # No server: tried again, later; a signal ends the pause.
 gate cut

@@ -27,7 +27,7 @@ expect_match "ls --help" '--json' "$out"
 run "$ZKL" watch --help
 expect_match "watch --help" '--once.*--connect' "${out//$'\n'/ }"
 run "$ZKL" elect --help
-expect_match "elect --help" '--max-term' "$out"
+expect_match "elect --help" '--yield' "$out"
 if [ -e /dev/full ]; then
     for args in --version --help help "lock --help" "help ls"; do
         # shellcheck disable=SC2086
@@ -64,9 +64,6 @@ no_time='not a time in seconds, nor one with a unit \(500ms, 30s, 5m, 1h\): 5d$'
 for option in -w --grace --kill-after --on-lost-timeout --connect-timeout; do
     refused "lock $option 5d" 64 "^zkl: $option: $no_time" lock $option 5d /a touch "$ran"
 done
-for option in --min-term --max-term; do
-    refused "elect $option 5d" 64 "^zkl: $option: $no_time" elect --yield $option 5d /a me touch "$ran"
-done
 refused "shards --drain 5d" 64 "^zkl: --drain: $no_time" shards --drain 5d /a 2 touch "$ran"
 refused "--session-timeout 5d" 64 "^zkl: --session-timeout: not a time in milliseconds, nor .*: 5d\$" --session-timeout 5d lock /a touch "$ran"
 refused "--session-timeout in seconds" 64 "--session-timeout 100: must be 200 to 1000000000 ms" --session-timeout 0.1s lock /a touch "$ran"
@@ -99,7 +96,6 @@ done
 refused "a leading 0 does not make a number octal" 64 "--session-timeout 101: " --session-timeout 0101 lock /a touch "$ran"
 for seconds in 0x10 " 1" "" 1x; do
     refused "--connect-timeout \"$seconds\"" 64 "^zkl: --connect-timeout: .*: $seconds\$" --connect-timeout "$seconds" ls /a
-    refused "--max-term \"$seconds\"" 64 "^zkl: --max-term: .*: $seconds\$" elect /a me --max-term "$seconds" touch "$ran"
 done
 refused "-E too large" 64 "-E.*256" lock -E 256 /a touch "$ran"
 refused "-E below 0" 64 "-E" lock -E -1 /a touch "$ran"
@@ -149,15 +145,9 @@ refused "elect: no layout of that name" 64 "latch, selector or kazoo, not lock" 
 for option in -n -w1; do
     refused "elect: $option without --once" 64 "--once" elect /a me $option touch "$ran"
 done
-for option in --yield --max-term=1 "--yield --min-term=1"; do
-    # shellcheck disable=SC2086
-    refused "elect: --once and $option" 64 "--once" elect /a $option me --once touch "$ran"
-done
-refused "elect: --min-term without --yield" 64 "--yield" elect /a me --min-term 1 touch "$ran"
-refused "elect: --min-term no time" 64 "--min-term: .*: soon" elect /a me --yield --min-term soon touch "$ran"
-refused "elect: --max-term no time" 64 "--max-term: .*: -1" elect /a me --max-term -1 touch "$ran"
-refused "elect: options again behind each operand" 64 "bunch" --acl x elect --layout latch --max-term 1 --acl y -c a /a \
-    --layout latch --max-term 2 -c b me --layout bunch --acl z touch "$ran"
+refused "elect: --once and --yield" 64 "--once" elect /a --yield me --once touch "$ran"
+refused "elect: options again behind each operand" 64 "bunch" --acl x elect --layout latch --on-lost a --acl y -c a /a \
+    --layout latch --on-lost b -c b me --layout bunch --acl z touch "$ran"
 refused "lock: options again behind PATH" 64 "twigs" lock --name a --parents container -w 1 /a --name b --parents twigs --wait 2 touch "$ran"
 refused "elect: --json and a command" 64 "--json" elect /a me --json touch "$ran"
 refused "elect: an option of lock" 64 "--name" elect /a me --name x touch "$ran"
@@ -171,7 +161,7 @@ for look in --listen --leader; do
 done
 # What they would not obey is not taken either.
 for option in -n -w1 -w=nan -E7 --grace=soon --grace=1 --on-suspect=term --on-lost=x --status-fd=1 --parents=twigs \
-    --metrics-file=x --once --priority=1 --yield --min-term=1 --max-term=x; do
+    --metrics-file=x --once --priority=1 --yield; do
     for look in --listen --leader; do
         refused "$look and $option" 64 "$look: .*--layout and --json" elect $option $look /a
         refused "$look PATH $option" 64 "$look: .*--layout and --json" elect $look /a $option

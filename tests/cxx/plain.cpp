@@ -129,8 +129,7 @@ auto members(const zkl_multilock_options &o)
 
 auto members(const zkl_election_options &o)
 {
-    return std::make_tuple(o.size, o.layout, o.parents, o.requeue, o.priority, o.yield,
-                           o.min_term_ms, o.max_term_ms);
+    return std::make_tuple(o.size, o.layout, o.parents, o.requeue, o.priority, o.yield);
 }
 
 void defaults()

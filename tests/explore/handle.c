@@ -115,28 +115,21 @@ static void list(struct handle_state *st, uint8_t at, const struct candidacy_act
     handle_step(st, at, (struct candidacy_event){.kind = CANDIDACY_EV_UNWATCHED});
 }
 
-static void arm(struct handle_state *st, struct handle_candidacy *c, int64_t due)
+static void arm(struct handle_state *st, struct handle_candidacy *c, int64_t delay)
 {
-    const int64_t left = due - c->now;
-
     if (c->machine.state == CANDIDACY_PAUSED)
         require(st,
-                left >= BACK_OFF_FIRST_MS * INT64_C(1000000) &&
-                    left <= BACK_OFF_LAST_MS * INT64_C(1000000),
+                delay >= BACK_OFF_FIRST_MS * INT64_C(1000000) &&
+                    delay <= BACK_OFF_LAST_MS * INT64_C(1000000),
                 HANDLE_PAUSE);
     c->armed = true;
-    c->due = due;
 }
 
 static void ask(struct handle_state *st, uint8_t at)
 {
     const struct handle_candidacy *c = &st->c[at];
-    const struct step_down *d = &c->machine.step_down;
-    const int64_t age = c->now - c->machine.began;
-    const bool higher = d->yield && (c->seen & SEEN_HIGHER) && age >= d->min_term;
-    const bool any = d->max_term > 0 && (c->seen & SEEN_ANY) && age >= d->max_term;
 
-    require(st, c->grant == GRANT_OWNED && (higher || any), HANDLE_ASKED);
+    require(st, c->grant == GRANT_OWNED && c->machine.yield && c->seen_higher, HANDLE_ASKED);
     handle_push(st, at, MESSAGE_ASKED);
 }
 
@@ -211,7 +204,6 @@ void handle_step(struct handle_state *st, uint8_t at, struct candidacy_event ev)
     struct handle_candidacy *c = &st->c[at];
     struct candidacy_actions actions;
 
-    ev.now = c->now;
     ev.refused = st->refused;
     ev.closing = st->closing;
     ev.superseded = is_superseded(st, at);
@@ -245,12 +237,10 @@ int handle_check_end(const void *state)
 
     for (uint8_t i = 0; i < st->begun; i++) {
         const struct handle_candidacy *c = &st->c[i];
-        const struct step_down *d = &c->machine.step_down;
         const bool present = st->present && i == st->begun - 1;
         if (!may_rest(st, c) || (c->machine.state != CANDIDACY_OVER && !present))
             return HANDLE_STUCK;
-        if (c->machine.state == CANDIDACY_LEADING && st->rival &&
-            ((d->yield && st->higher) || d->max_term > 0))
+        if (c->machine.state == CANDIDACY_LEADING && st->rival && c->machine.yield && st->higher)
             return HANDLE_ASKED;
     }
     return HANDLE_WHOLE;

@@ -66,8 +66,6 @@ enum handle_message {
     MESSAGE_RELEASED
 };
 
-enum { SEEN_ANY = 1, SEEN_HIGHER = 2 };
-
 struct handle_list {
     uint32_t tag;
     bool gone; /* with its session */
@@ -80,11 +78,10 @@ struct handle_candidacy {
     bool unnoticed;             /* the end of the grant has not been pushed to the callbacks yet */
     bool over;                  /* to be told behind the end of the term */
     uint8_t grant, watch, told; /* enum handle_… */
-    uint8_t seen;               /* in the last list of this term: SEEN_… */
+    bool seen_higher;           /* in the last list of this term */
     uint8_t lists;
     struct handle_list list[HANDLE_LISTS];
     bool armed;
-    int64_t now, due; /* since the term began, or since now */
 };
 
 struct handle_state {

@@ -73,7 +73,7 @@ static void win(struct handle_state *st, uint8_t at)
 
     c->attempt = false;
     c->grant = GRANT_OWNED;
-    c->seen = 0;
+    c->seen_higher = false;
     step(st, at, CANDIDACY_EV_WON);
 }
 
@@ -109,7 +109,7 @@ static void answer_list(struct handle_state *st, uint8_t at, enum handle_move ki
     else if (kind == HANDLE_UNLISTED)
         ev.kind = CANDIDACY_EV_UNLISTED;
     else if (l.tag == c->machine.tag)
-        c->seen = (uint8_t)((st->rival ? SEEN_ANY : 0) | (st->higher ? SEEN_HIGHER : 0));
+        c->seen_higher = st->higher;
     if (c->watch == WATCH_ASKED && c->lists == 0)
         c->watch = ev.kind == CANDIDACY_EV_LISTED && kind != HANDLE_UNLEFT ? WATCH_SET : WATCH_NONE;
     handle_step(st, at, ev);
@@ -230,7 +230,6 @@ static void happen_to(struct handle_state *st, uint8_t at, enum handle_move kind
 
     if (kind == HANDLE_TIMER) {
         c->armed = false;
-        c->now = c->due;
         step(st, at, CANDIDACY_EV_TIMER);
     } else if (kind == HANDLE_WIN) {
         win(st, at);
@@ -280,8 +279,8 @@ static void happen(struct handle_state *st, enum handle_move kind)
     }
 }
 
-/* What makes no difference is no part of the state: by how many lists one is stale, how late it is
- * once all has happened that comes with time, and what was on the way to an end that was told. */
+/* What makes no difference is no part of the state: by how many lists one is stale, and what was on
+ * the way to an end that was told. It is always 0 o'clock, since only the timer's delay matters. */
 static void forget_lists(struct handle_candidacy *c)
 {
     enum { STALE = 1, CURRENT };
@@ -290,28 +289,12 @@ static void forget_lists(struct handle_candidacy *c)
         c->list[k].tag = c->list[k].tag == c->machine.tag ? CURRENT : STALE;
     c->machine.tag = CURRENT;
     if (c->grant == GRANT_NONE)
-        c->seen = 0;
-}
-
-static void forget_time(struct handle_candidacy *c)
-{
-    const struct step_down *d = &c->machine.step_down;
-    const int64_t last = d->min_term > d->max_term ? d->min_term : d->max_term;
-    const bool leads =
-        c->machine.state == CANDIDACY_LEADING || c->machine.state == CANDIDACY_STOPPING;
-    int64_t passed = leads ? c->machine.began : c->now;
-
-    if (leads && c->now - passed > last)
-        passed = c->now - last;
-    c->machine.began = 0;
-    c->now -= passed;
-    c->due = c->armed ? c->due - passed : 0;
+        c->seen_higher = false;
 }
 
 static void forget(struct handle_candidacy *c)
 {
     forget_lists(c);
-    forget_time(c);
     if (c->told == TOLD_STOPPED && c->lists == 0)
         c->machine = (struct candidacy){.state = c->machine.state};
 }
@@ -387,7 +370,7 @@ static bool may_happen(const struct handle_state *st, enum handle_move kind)
     case HANDLE_RIVAL:
         return !st->rival && st->arrivals > 0;
     case HANDLE_HIGHER:
-        return !st->rival && st->arrivals > 0 && handle_config.machine.step_down.yield;
+        return !st->rival && st->arrivals > 0 && handle_config.machine.yield;
     case HANDLE_LEAVES:
         return st->rival;
     case HANDLE_UNWATCHED:

@@ -79,9 +79,7 @@ static void check_candidate(const struct elect_options *o)
     check_ranges(&o->run);
     CHECK(o->id[0] && g_utf8_validate(o->id, -1, NULL));
     CHECK(o->election.priority >= 0 && o->election.priority <= 999);
-    CHECK(o->election.min_term_ms >= 0 && o->election.max_term_ms >= 0);
-    CHECK(o->once ? !o->election.yield && !o->election.max_term_ms
-                  : o->run.timeout_ms == ZKL_FOREVER);
+    CHECK(o->once ? !o->election.yield : o->run.timeout_ms == ZKL_FOREVER);
 }
 
 int verb_elect(struct settings *settings, int argc, char **argv)

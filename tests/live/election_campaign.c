@@ -251,8 +251,6 @@ static void options_refused(struct live *t)
         {.size = sizeof(bad[0]), .yield = -1},
         {.size = sizeof(bad[0]), .priority = 1000},
         {.size = sizeof(bad[0]), .priority = -1},
-        {.size = sizeof(bad[0]), .min_term_ms = -1},
-        {.size = sizeof(bad[0]), .max_term_ms = -1},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         CHECK_INT(zkl_election_new(&e, t->session, t->lock, "a", &bad[i]), ZKL_EINVAL);

@@ -88,81 +88,10 @@ static void a_winner_lets_pass(void)
     live_end(t);
 }
 
-static void note_time(zkl_election *e, zkl_election_event event, void *asked_us)
-{
-    (void)e;
-    if (event == ZKL_ELECTION_ASKED)
-        *(int64_t *)asked_us = g_get_monotonic_time();
-}
-
-enum { MIN_TERM_MS = 400, MAX_TERM_MS = 300 };
-
-/* Waiting since the beginning, told when the least is over; once a term. */
-static void min_term(void)
-{
-    struct live *t = live_begin();
-    struct tale low = TALE_INIT, high = TALE_INIT;
-    int64_t asked_us = 0;
-    zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
-    o.yield = 1;
-    o.min_term_ms = MIN_TERM_MS;
-    zkl_election *l = election_with(t->session, t->lock, "low", &o),
-                 *h = candidate(t, "high", 1, 1);
-    low.then = note_time;
-    low.data = &asked_us;
-    int64_t begun = g_get_monotonic_time();
-    election_queue(t, l, &low, t->lock, 1);
-    TALE_WAIT(&low, "leading"); /* or it might let the other pass without having led */
-    REQUIRE(zkl_election_start(h, tale_event, &high) == 0);
-    TALE_WAIT(&low, "leading asked");
-    CHECK(asked_us - begun >= MIN_TERM_MS * 1000);
-    CHECK_INT(zkl_election_yield(l), 0);
-    TALE_WAIT(&high, "leading");
-    zkl_election_free(h);
-    TALE_WAIT(&low, "leading asked resigned leading");
-    zkl_election_free(l);
-    TALE_WAIT(&low, "leading asked resigned leading resigned stopped");
-    live_end(t);
-}
-
-/* Alone it may go on; with another, of whatever priority, it is asked: the one already there when
- * the time comes, or who comes later. */
-static void max_term(void)
-{
-    struct live *t = live_begin();
-    struct tale first = TALE_INIT, second = TALE_INIT;
-    int64_t asked_us = 0;
-    zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
-    o.max_term_ms = MAX_TERM_MS;
-    zkl_election *e = election_with(t->session, t->lock, "a", &o), *f = candidate(t, "b", 0, 0);
-    first.then = note_time;
-    first.data = &asked_us;
-    int64_t begun = g_get_monotonic_time();
-    election_queue(t, e, &first, t->lock, 1);
-    LIVE_UNTIL(live_watches(t) == 2); /* its own node, and from then on the children */
-    CHECK(g_get_monotonic_time() - begun >= MAX_TERM_MS * 1000);
-    CHECK_TALE(&first, "leading");
-    REQUIRE(zkl_election_start(f, tale_event, &second) == 0);
-    TALE_WAIT(&first, "leading asked");
-    CHECK_INT(zkl_election_yield(e), 0);
-    TALE_WAIT(&second, "leading");
-    LIVE_UNTIL(live_contenders(t, t->lock) == 2);
-    begun = g_get_monotonic_time();
-    zkl_election_yield(f);
-    TALE_WAIT(&first, "leading asked resigned leading asked");
-    CHECK(asked_us - begun >= MAX_TERM_MS * 1000);
-    zkl_election_free(e);
-    zkl_election_free(f);
-    LIVE_UNTIL(tale_ends(&first, "stopped") && tale_ends(&second, "stopped"));
-    live_end(t);
-}
-
 static const struct test_case cases[] = {
     {"a_leader_is_asked", a_leader_is_asked},
     {"not_without_the_option", not_without_the_option},
     {"a_winner_lets_pass", a_winner_lets_pass},
-    {"min_term", min_term},
-    {"max_term", max_term},
     {NULL, NULL},
 };
 const struct test_suite election_priority_suite = {"election_priority", live_init, NULL, cases};

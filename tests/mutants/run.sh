@@ -23,7 +23,7 @@ export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTION
 
 files=(recipes/attempt.c recipes/attempt_common.c recipes/attempt_downgrade.c recipes/attempt_enter.c recipes/attempt_permits.c recipes/attempt_wait.c recipes/attempt_hold.c
     recipes/back_off.c recipes/barrier.c recipes/candidacy.c recipes/children.c recipes/counter.c recipes/group.c recipes/head_hint.c recipes/leasing.c recipes/limit.c recipes/member.c recipes/member_common.c recipes/member_in.c recipes/member_join.c recipes/member_leave.c recipes/member_wait.c recipes/multi_lock.c recipes/newest.c recipes/numbering.c recipes/process_id.c recipes/proofs.c recipes/name.c
-    recipes/observe.c recipes/retain.c recipes/rule.c recipes/shards.c recipes/step_down.c recipes/transaction.c recipes/transaction_data.c
+    recipes/observe.c recipes/retain.c recipes/rule.c recipes/shards.c recipes/transaction.c recipes/transaction_data.c
     lib/barrier/barrier.c lib/barrier/double.c lib/barrier/double_exchange.c lib/barrier/double_members.c lib/barrier/double_own.c lib/barrier/double_requests.c lib/barrier/spec.c
     lib/counter/counter.c lib/counter/counter_fence.c lib/counter/counter_op.c
     lib/lock/contender_step.c lib/lock/contender_directory.c lib/lock/contender_downgrade.c lib/lock/contender_enter.c lib/lock/contender_limit.c lib/lock/contender_lists.c lib/lock/contender_refs.c lib/lock/contender_requests.c lib/lock/contender_tell.c lib/lock/grant.c lib/lock/grant_tell.c lib/lock/handle.c lib/lock/handle_lock.c lib/lock/leased.c lib/lock/locks.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/numbered.c lib/lock/numbered_requests.c lib/lock/op.c lib/lock/release.c lib/lock/retained.c lib/lock/retained_callers.c lib/lock/rwlock.c lib/lock/semaphore.c lib/lock/semaphore_limit.c lib/lock/turn.c lib/lock/whole.c
@@ -38,7 +38,7 @@ groups="member_call member_data member_join member_mark member_node member_state
 # In the order in which they are tried, the quick ones first: name, the files that are in it, flags
 # to link with, program, arguments. What only leaks survives all but the last.
 programs=(
-    "recipes|recipes/||tests/unit/unit|name rule attempt_* proofs* transaction* candidacy* step_down children observe retain* barrier counter group shards member multi_lock permits numbering leasing"
+    "recipes|recipes/||tests/unit/unit|name rule attempt_* proofs* transaction* candidacy* children observe retain* barrier counter group shards member multi_lock permits numbering leasing"
     "replay|lib/||tests/explore/replay|--max-states 400"
     "semaphores|lib/lock/||tests/unit/unit|semaphore semaphore_driver numbered limit_call leased"
     "locks|lib/lock/||tests/unit/unit|$locks"

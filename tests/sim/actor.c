@@ -58,10 +58,8 @@ static zkl_election_options draw_options(struct roles *roles)
     zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
 
     o.requeue = chance(roles, 85);
-    o.yield = chance(roles, 40);
-    o.priority = chance(roles, 40) ? (int)below(roles, 4) : 0;
-    o.min_term_ms = chance(roles, 30) ? up_to(roles, roles->timeout_ms) : 0;
-    o.max_term_ms = chance(roles, 40) ? 1 + up_to(roles, roles->timeout_ms) : 0;
+    o.yield = chance(roles, 60);
+    o.priority = chance(roles, 60) ? (int)below(roles, 4) : 0;
     if (foreign_nodes_kazoo(roles))
         o.layout = ZKL_LAYOUT_KAZOO; /* where it selects */
     return o;

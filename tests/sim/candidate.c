@@ -112,13 +112,11 @@ static void on_state(struct candidate *c, zkl_grant *grant, zkl_state state)
 
 static void on_asked(struct candidate *c)
 {
-    const zkl_election_options *o = &c->options;
-
     if (!c->term)
         wrong(c, "is ASKED without a term");
     else if (c->asked)
         wrong(c, "is ASKED twice in a term");
-    else if (!o->yield && o->max_term_ms == 0)
+    else if (!c->options.yield)
         wrong(c, "is ASKED, though that was not wanted");
     c->asked = true;
     stage_of(c)->tally.asked++;

@@ -35,7 +35,8 @@ static void put(GString *text, const struct candidacy_action *a)
 /* With what the driver adds. What has fired, or could not be left, is no watch any more. */
 static char *play_step(struct candidacy *c, const struct candidacy_heard *heard)
 {
-    const char *names[] = {heard->rival ? heard->rival : OWN_NAME, OWN_NAME};
+    const char *names[] = {heard->rival ? heard->rival : OWN_NAME, OWN_NAME,
+                           "_c_c-latch-0000000007"};
     struct candidacy_event ev = heard->ev;
     struct candidacy_actions actions;
     GString *text = g_string_new(NULL);
@@ -44,7 +45,7 @@ static char *play_step(struct candidacy *c, const struct candidacy_heard *heard)
     ev.watched = c->watched && !heard->unwatched && ev.kind != CANDIDACY_EV_FIRED &&
                  ev.kind != CANDIDACY_EV_UNWATCHED;
     ev.names = names;
-    ev.count = heard->rival ? 2 : 1;
+    ev.count = heard->rival ? 3 : 1;
     ev.own = OWN_NAME;
     candidacy_step(c, &ev, &actions);
     for (uint32_t i = 0; i < actions.count; i++)

@@ -18,11 +18,14 @@ enum { CANDIDACY_STEPS_MAX = 16 };
 #define TOLD_LOST(...) EV(TERM_TOLD, .unowned = true, .ev.lost = true, ##__VA_ARGS__)
 #define TOLD_RELEASED(...) EV(TERM_TOLD, .unowned = true, .ev.released = true, ##__VA_ARGS__)
 
-/* A list: its number, and who is in it beside the candidate itself. */
+/* A list: its number, and who is in it beside the candidate itself. Behind a rival comes one more,
+ * without a priority: one rival is enough. */
 #define LISTED(number, name, ...) EV(LISTED, .ev.tag = (number), .rival = (name), ##__VA_ARGS__)
 #define ALONE(number, ...) EV(LISTED, .ev.tag = (number), ##__VA_ARGS__)
 #define HIGHER "_c_b-p004-latch-0000000006"
 #define EQUAL "_c_b-p003-latch-0000000006"
+#define LOWER "_c_b-p002-latch-0000000006"
+#define PLAIN "_c_b-latch-0000000006"
 
 struct candidacy_heard {
     struct candidacy_event ev;

@@ -6,7 +6,7 @@
 #include <glib.h>
 
 #define REQUEUE .kind = CHILD_LATCH, .requeue = true
-#define YIELD REQUEUE, .step_down.yield = true, .step_down.priority = 3
+#define YIELD REQUEUE, .yield = true, .priority = 3
 
 static void terms(void)
 {
@@ -199,8 +199,8 @@ static void moves(void)
 /* Each that does not hold is broken by one thing. */
 static void invariant(void)
 {
-#define CHECKING .state = CANDIDACY_CHECKING, .step_down.yield = true
-#define ASKED .state = CANDIDACY_ASKED, .step_down.others = true
+#define CHECKING .state = CANDIDACY_CHECKING, .yield = true
+#define ASKED .state = CANDIDACY_ASKED, .yield = true, .higher = true
     static const struct {
         struct candidacy c;
         bool holds;
@@ -216,9 +216,9 @@ static void invariant(void)
         {{.state = CANDIDACY_QUEUED, .watched = true}, false},
         {{CHECKING, .back_off_ms = 2000, .watched = true}, true},
         {{.state = CANDIDACY_CHECKING}, false},
-        {{.state = CANDIDACY_PASSING, .step_down.yield = true}, true},
+        {{.state = CANDIDACY_PASSING, .yield = true}, true},
         {{.state = CANDIDACY_PASSING}, false},
-        {{.state = CANDIDACY_PASSING, .step_down.yield = true, .watched = true}, false},
+        {{.state = CANDIDACY_PASSING, .yield = true, .watched = true}, false},
         {{.state = CANDIDACY_LEADING, .watched = true}, true},
         {{.state = CANDIDACY_LEADING, .back_off_ms = 2000}, false},
         {{.state = CANDIDACY_LEADING, .cause = CANDIDACY_CAUSE_CLOSED}, false},
@@ -226,6 +226,8 @@ static void invariant(void)
         {{ASKED, .watched = true}, false},
         {{ASKED, .back_off_ms = 2000}, false},
         {{.state = CANDIDACY_ASKED}, false},
+        {{.state = CANDIDACY_ASKED, .revoked = true}, true},
+        {{.state = CANDIDACY_ASKED, .higher = true}, false},
         {{.state = CANDIDACY_STOPPING, .cause = CANDIDACY_CAUSE_CLOSED, .watched = true}, true},
         {{.state = CANDIDACY_STOPPING, .back_off_ms = 2000}, false},
         {{.state = CANDIDACY_OVER, .cause = CANDIDACY_CAUSE_CLOSED}, true},

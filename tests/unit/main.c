@@ -64,7 +64,6 @@ int main(int argc, char **argv)
         &observe_suite,
         &observer_suite,
         &observer_older_suite,
-        &step_down_suite,
         &candidacy_suite,
         &candidacy_rivals_suite,
         &retain_suite,

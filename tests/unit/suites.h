@@ -66,7 +66,6 @@ extern const struct test_suite election_status_suite;
 extern const struct test_suite observe_suite;
 extern const struct test_suite observer_suite;
 extern const struct test_suite observer_older_suite;
-extern const struct test_suite step_down_suite;
 extern const struct test_suite candidacy_suite;
 extern const struct test_suite candidacy_rivals_suite;
 extern const struct test_suite retain_suite;
