@@ -146,29 +146,6 @@ ZKL_API int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, 
 ZKL_API int zkl_queue_break(zkl_session *s, const char *path, const char *node, uint64_t token,
                             int64_t timeout_ms);
 
-/* Removes path, the directory of a lock or an election that is no longer used. path must have no
- * children, and its data, if any, must be what a lock or an election of this library wrote. The
- * function is rarely needed: the server itself removes directories that were created as containers,
- * the default. A contender that enters at the same time is not harmed: it creates the directory
- * again. Its number then begins with 0 again, while tokens continue to rise. The proclaimed data of
- * an election is removed with the directory. Blocks for timeout_ms at most; 0 means one session
- * timeout.
- *
- * Returns 0 if path does not exist any more; or
- *   ZKL_ENOTEMPTY: path has children, contenders or others;
- *   ZKL_ELAYOUT: path has other data, such as the limit of a semaphore;
- *   ZKL_ETIMEDOUT: the time passed while there was a connection; path may have been removed, or may
- *     be removed later;
- *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection; path may have been removed,
- *     or may be removed later;
- *   ZKL_EACCES, ZKL_EPROTO: the server refused a request;
- *   ZKL_EAUTH: the server refused the session's credentials;
- *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_EINVAL: s is NULL, or path is invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
-ZKL_API int zkl_queue_remove(zkl_session *s, const char *path, int64_t timeout_ms);
-
 /* Reports that a queue may have changed, but not how. Called on a library thread. The function
  * cannot read the queue itself (ZKL_EDEADLK); it should wake the thread that does. Since 0.1. */
 typedef void (*zkl_queue_fn)(void *data);

@@ -429,7 +429,6 @@ static void init_options(void)
     X(zkl_queue_read, zkl_queue_read(&c->made.queue, c->session, c->t->path, NULL, ZKL_FOREVER))   \
     X(zkl_queue_revoke,                                                                            \
       zkl_queue_revoke(&c->made.queue, c->session, c->t->path, NULL, ZKL_FOREVER))                 \
-    X(zkl_queue_remove, zkl_queue_remove(c->session, c->t->path, ZKL_FOREVER))                     \
     X(zkl_queue_watch, zkl_queue_watch(&c->made.watch, c->session, c->t->path, on_queue, c))       \
     X(zkl_rwlock_depth, zkl_rwlock_depth(c->rwlock, NULL))                                         \
     X(zkl_rwlock_free, FREED(rwlock, zkl_rwlock_free))                                             \

@@ -126,33 +126,8 @@ static void below_a_chroot(void)
     live_end(t);
 }
 
-/* Never with contenders, nor what somebody else keeps there. */
-static void removed(void)
-{
-    struct live *t = live_begin();
-    zkl_mutex *m = live_mutex(t->session, t->lock);
-
-    CHECK_INT(zkl_queue_remove(t->session, t->lock, 0), 0); /* there is none */
-    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
-    CHECK_INT(zkl_queue_remove(t->session, t->lock, 0), ZKL_ENOTEMPTY);
-    CHECK_ERROR(ZKL_ENOTEMPTY, t->lock);
-    CHECK_INT(zkl_mutex_unlock(m), 0);
-    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
-    REQUIRE(raw_set(t->admin, t->lock, "mine", 4) == ZOK);
-    CHECK_INT(zkl_queue_remove(t->session, t->lock, 0), ZKL_ELAYOUT);
-    REQUIRE(raw_set(t->admin, t->lock, "zkl head 1 _c_x-lock-0000000001", 31) == ZOK);
-    CHECK_INT(zkl_queue_remove(t->session, t->lock, 0), 0);
-    CHECK_INT(raw_exists(t->admin, t->lock, NULL), ZNONODE);
-    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0); /* made again */
-    CHECK_INT(zkl_mutex_unlock(m), 0);
-    CHECK_INT(zkl_queue_remove(NULL, t->lock, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_queue_remove(t->session, "x", 0), ZKL_EINVAL);
-    zkl_mutex_free(m);
-    live_end(t);
-}
-
 static const struct test_case cases[] = {
-    {"removed", removed},     {"missing_and_empty", missing_and_empty}, {"in_order", in_order},
-    {"of_others", of_others}, {"below_a_chroot", below_a_chroot},       {NULL, NULL},
+    {"missing_and_empty", missing_and_empty}, {"in_order", in_order}, {"of_others", of_others},
+    {"below_a_chroot", below_a_chroot},       {NULL, NULL},
 };
 const struct test_suite queue_read_suite = {"queue_read", live_init, NULL, cases};

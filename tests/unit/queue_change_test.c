@@ -409,36 +409,7 @@ static void closed_meanwhile(void)
     CHECK_INT(c.code, ZKL_ECLOSED);
 }
 
-static void *run_remove(void *data)
-{
-    struct call *c = data;
-
-    c->code = zkl_queue_remove(c->s, "/b", ZKL_FOREVER);
-    zkl_last_error(&c->why);
-    return NULL;
-}
-
-/* Whether it was removed is not known: what stands there now may be another's. */
-static void directory_is_looked_at_again(void)
-{
-    struct call c = {.s = fake_session()};
-
-    REQUIRE(pthread_create(&c.thread, NULL, run_remove, &c) == 0);
-    wait_asked(STORE_GET, "/b");
-    ANSWER(STORE_GET, "/b", .rc = STORE_OK);
-    wait_asked(STORE_DELETE, "/b");
-    ANSWER(STORE_DELETE, "/b", .rc = STORE_UNKNOWN);
-    while (!fake_is_asked(STORE_GET, "/b") && !fake_is_asked(STORE_DELETE, "/b"))
-        g_usleep(1000);
-    CHECK(!fake_is_asked(STORE_DELETE, "/b"));
-    fake_answer(STORE_DELETE, "/b", (struct store_reply){.rc = STORE_OK});
-    fake_answer(STORE_GET, "/b",
-                (struct store_reply){.rc = STORE_OK, .data = "another's", .length = 9});
-    end(&c, ZKL_ELAYOUT);
-}
-
 static const struct test_case cases[] = {
-    {"directory_is_looked_at_again", directory_is_looked_at_again},
     {"holder_is_asked", holder_is_asked},
     {"waiter_is_asked", waiter_is_asked},
     {"readers_are_asked", readers_are_asked},
