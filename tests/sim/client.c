@@ -92,12 +92,11 @@ void client_free(void *process)
 bool client_retaining, client_sharing, client_counting, client_leasing, client_grouping;
 
 /* Of the random numbers of a schedule none is used up, so that it stays what it is without. */
-static void choose_to_retain(struct client *p, int path, zkl_mutex_options *options)
+static void choose_to_retain(const struct client *p, int path, zkl_mutex_options *options)
 {
     uint64_t state = p->stage->random + g_str_hash(host_name(p->host)) + (uint64_t)path;
 
-    p->retains[path] = client_retaining && seeded_below(&state, 3) == 0;
-    if (!p->retains[path])
+    if (!client_retaining || seeded_below(&state, 3) != 0)
         return;
     options->retain_ms = 1 + seeded_below(&state, 20000);
     options->local_turns = (int)seeded_below(&state, 4);
@@ -121,7 +120,7 @@ static void make_mutexes(struct client *p, int path)
     for (int i = 0; i < HANDLES; i++) {
         if (zkl_mutex_new(&p->mutex[path][i], p->session, client_paths[path], &options) != 0)
             stage_wrong(p->stage, "no mutex could be made");
-        p->handles[path]++;
+        p->may_have[path] += options.retain_ms ? 2 : 1;
     }
 }
 
@@ -201,7 +200,7 @@ void client_open(struct client *p)
     if (zkl_session_open(&p->session, p->hosts, &p->options, NULL) != 0)
         g_error("no session could be opened");
     for (int i = 0; i < PATHS; i++) {
-        p->handles[i] = 0;
+        p->may_have[i] = 0;
         make_locks(p, i);
     }
     make_both(p);

@@ -52,9 +52,8 @@ struct client {
     zkl_session_options options;
     zkl_mutex *mutex[PATHS][HANDLES]; /* or */
     zkl_rwlock *rwlock[PATHS];
-    unsigned handles[PATHS]; /* how many this session has had there */
-    bool retains[LINES];     /* its mutex there */
-    uint64_t *styles;        /* chance of their peers and of strict; NULL: as by default */
+    unsigned may_have[PATHS]; /* nodes there, by all mutexes that this session has had */
+    uint64_t *styles;         /* chance of their peers and of strict; NULL: as by default */
     zkl_multilock *both;
     bool locks_both; /* one acquisition at a time, of both paths, and no other */
     zkl_peer peers[LINES];

@@ -170,9 +170,9 @@ static void check_crowd(struct stage *stage, const struct contender_node *own)
         const struct contender_node *n = stage->oracle.standing->pdata[i];
         count += n->session == own->session && n->line == own->line && !n->undone;
     }
-    if (count > p->handles[own->line] * (p->retains[own->line] ? 2 : 1))
-        stage_wrong(stage, "%u mutexes of one process have %u nodes on %s", p->handles[own->line],
-                    count, client_paths[own->line]);
+    if (count > p->may_have[own->line])
+        stage_wrong(stage, "the mutexes of one process have %u nodes on %s, and may have %u", count,
+                    client_paths[own->line], p->may_have[own->line]);
 }
 
 static const char read_word[] = "-__READ__", write_word[] = "-__WRIT__";
