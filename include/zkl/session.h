@@ -115,7 +115,8 @@ typedef struct zkl_path_acl {
 
 /* Credentials for the servers. Since 0.1. */
 typedef struct zkl_credential {
-    const char *scheme; /* "digest"; not NULL */
+    const char *scheme; /* "digest"; "sasl" (DIGEST-MD5, if libzookeeper has SASL; not with TLS);
+                           not NULL */
     const char *auth;   /* "user:password"; not NULL */
 } zkl_credential;
 
@@ -129,14 +130,9 @@ typedef struct zkl_credential {
  * other thread waits for the reader. While stderr accepts no data, lines beyond 64 KiB are dropped,
  * and their number is written later. Since 0.1. */
 typedef struct zkl_session_options {
-    size_t size;             /* sizeof(zkl_session_options); 0 is ZKL_EINVAL */
-    int session_timeout_ms;  /* default 10000; 200 to 10^9. The server may change it, within its
-                                own limits */
-    const char *auth_scheme; /* "digest"; "sasl" (DIGEST-MD5, if libzookeeper has SASL; not with
-                                TLS); NULL: no credentials */
-    const char *auth;        /* the credentials of that scheme, "user:password"; both or none.
-                                The library copies them, and wipes its copy when the session has
-                                ended. libzookeeper's own copies are not wiped */
+    size_t size;            /* sizeof(zkl_session_options); 0 is ZKL_EINVAL */
+    int session_timeout_ms; /* default 10000; 200 to 10^9. The server may change it, within its
+                               own limits */
     const char *acl; /* the ACL of the nodes that the library creates, comma separated, as the
                         ZooKeeper shell takes it: "world:anyone:cdrwa" (the default, also for NULL),
                         "auth::cdrwa" (needs credentials)… */
@@ -159,8 +155,9 @@ typedef struct zkl_session_options {
                                           counts. NULL: acl for every node. Existing nodes keep their
                                           ACL */
     size_t path_acl_count;             /* the number of path_acls */
-    const zkl_credential *credentials; /* more credentials, as auth: the session has the
-                                          permissions of all. NULL: no more */
+    const zkl_credential *credentials; /* the session has the permissions of all. NULL: none. The
+                                          library copies them, and wipes its copy when the session
+                                          has ended. libzookeeper's own copies are not wiped */
     size_t credential_count;           /* the number of credentials */
     const char *tls_ca; /* TLS: a file of certificates in PEM, of the authorities that the servers'
                            certificates must come from. NULL: no TLS */
@@ -176,8 +173,8 @@ typedef struct zkl_session_options {
 
 #define ZKL_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        sizeof(zkl_session_options), 10000, NULL, NULL, NULL, NULL, NULL, ZKL_LOG_WARN, 0, 100,    \
-            60000, 0, 1000, NULL, 0, NULL, 0, NULL, NULL, NULL                                     \
+        sizeof(zkl_session_options), 10000, NULL, NULL, NULL, ZKL_LOG_WARN, 0, 100, 60000, 0,      \
+            1000, NULL, 0, NULL, 0, NULL, NULL, NULL                                               \
     }
 
 /* Fills *ret as ZKL_SESSION_OPTIONS_INIT does, for languages that cannot use the macro. size is the

@@ -21,8 +21,6 @@ namespace zkl
 /* As zkl_session_options, with two members more. Since 0.1. */
 struct session_options {
     std::chrono::milliseconds session_timeout{10000};
-    std::string auth_scheme; /* "": no credentials */
-    std::string auth;
     std::string acl; /* "": the default */
     std::function<void(const zkl_log_record &record)>
         log; /* empty: stderr. It is called on a library thread, never on the executor. The record
@@ -34,7 +32,7 @@ struct session_options {
     bool dispatch = false;
     int retain_max = 1000;
     std::vector<std::pair<std::string, std::string>> path_acls;   /* paths and ACLs */
-    std::vector<std::pair<std::string, std::string>> credentials; /* schemes and more credentials */
+    std::vector<std::pair<std::string, std::string>> credentials; /* schemes and credentials */
 
     executor run; /* runs the callbacks; empty: they run where the library calls them, which is its
                      callback thread, or with dispatch session::dispatch() */
@@ -96,8 +94,6 @@ inline zkl_session_options to_c(const session_options &o, const std::vector<zkl_
     zkl_session_options c = ZKL_SESSION_OPTIONS_INIT;
 
     c.session_timeout_ms = saturated(o.session_timeout);
-    c.auth_scheme = text_or_null(o.auth_scheme);
-    c.auth = text_or_null(o.auth);
     c.acl = text_or_null(o.acl);
     c.log_level = o.log_level;
     c.tick_ms = saturated(o.tick);

@@ -5,10 +5,6 @@
 
 const char *credentials_check(const zkl_session_options *o)
 {
-    if (o->auth_scheme && !o->auth)
-        return "auth_scheme is given without auth";
-    if (o->auth && !o->auth_scheme)
-        return "auth is given without auth_scheme";
     if (o->credential_count > 0 && !o->credentials)
         return "credentials is NULL and credential_count is not 0";
     for (size_t i = 0; i < o->credential_count; i++) {
@@ -18,20 +14,16 @@ const char *credentials_check(const zkl_session_options *o)
     return NULL;
 }
 
-static void add(struct credentials *c, const char *scheme, const char *secret)
-{
-    c->each[c->count++] = (struct credential){g_strdup(scheme), g_strdup(secret)};
-}
-
 struct credentials *credentials_new(const zkl_session_options *o)
 {
-    const size_t most = o->credential_count + 1;
-    struct credentials *c = g_atomic_rc_box_alloc0(sizeof *c + most * sizeof(struct credential));
+    const size_t count = o->credential_count;
+    struct credentials *c = g_atomic_rc_box_alloc0(sizeof *c + count * sizeof(struct credential));
 
-    if (o->auth_scheme)
-        add(c, o->auth_scheme, o->auth);
-    for (size_t i = 0; i < o->credential_count; i++)
-        add(c, o->credentials[i].scheme, o->credentials[i].auth);
+    c->count = count;
+    for (size_t i = 0; i < count; i++) {
+        const zkl_credential *given = &o->credentials[i];
+        c->each[i] = (struct credential){g_strdup(given->scheme), g_strdup(given->auth)};
+    }
     return c;
 }
 

@@ -19,7 +19,7 @@ struct credentials {
 /* What is wrong with those of the options; NULL: nothing. */
 const char *credentials_check(const zkl_session_options *o);
 
-/* A copy of auth and credentials of the options. */
+/* A copy of those of the options. */
 struct credentials *credentials_new(const zkl_session_options *o);
 
 struct credentials *credentials_ref(struct credentials *c);

@@ -18,8 +18,7 @@ static const char *check_acl(const zkl_session_options *o, const char *text)
         return "acl must be scheme:id:perms,… with perms of r, w, c, d and a";
     /* The server puts the session's own in its place, and refuses each create when there are none.
      */
-    const bool known = o->auth_scheme || o->credential_count > 0;
-    for (guint i = 0; i < acl->len && !known; i++) {
+    for (guint i = 0; i < acl->len && o->credential_count == 0; i++) {
         if (strcmp(g_array_index(acl, struct acl_entry, i).scheme, "auth") == 0)
             wrong = "acl has the scheme auth, which needs credentials";
     }
@@ -43,7 +42,7 @@ static const char *check_acls(const zkl_session_options *o)
 
 static const char *check_sasl(const zkl_session_options *o)
 {
-    bool sasl = g_strcmp0(o->auth_scheme, "sasl") == 0;
+    bool sasl = false;
 
     for (size_t i = 0; i < o->credential_count; i++)
         sasl |= strcmp(o->credentials[i].scheme, "sasl") == 0;

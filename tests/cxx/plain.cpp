@@ -100,7 +100,7 @@ void codes()
 /* The defaults of C++ are those of C. */
 auto members(const zkl_session_options &o)
 {
-    return std::make_tuple(o.size, o.session_timeout_ms, o.auth_scheme, o.auth, o.acl, o.log,
+    return std::make_tuple(o.size, o.session_timeout_ms, o.acl, o.log,
                            o.log_data, o.log_level, o.tick_ms, o.drift_permille, o.warm_ms,
                            o.dispatch, o.retain_max, o.path_acls, o.path_acl_count, o.credentials,
                            o.credential_count);

@@ -121,9 +121,10 @@ static void no_delete_and_again(void)
 
 static zkl_session *open_as(struct live *t, const char *user)
 {
+    const zkl_credential credential = {"digest", user};
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
-    o.auth_scheme = "digest";
-    o.auth = user;
+    o.credentials = &credential;
+    o.credential_count = 1;
     o.acl = "auth::cdrwa";
     return live_open(t, t->connect, &o);
 }
@@ -187,11 +188,12 @@ static void several_users(void)
 static void unknown_scheme(void)
 {
     struct live *t = live_begin();
+    const zkl_credential credential = {"no-such-scheme", "x:y"};
     struct completion c = COMPLETION_INIT;
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
     zkl_queue *q;
-    o.auth_scheme = "no-such-scheme";
-    o.auth = "x:y";
+    o.credentials = &credential;
+    o.credential_count = 1;
     zkl_session *early = live_open_only(t, t->connect, &o);
     CHECK_INT(zkl_queue_read(&q, early, t->lock, NULL, ZKL_FOREVER), ZKL_EAUTH);
     zkl_session *s = live_open_only(t, t->connect, &o);

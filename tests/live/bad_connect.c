@@ -55,8 +55,8 @@ static void options(void)
     check_open("a", &o, "drift_permille");
     o = init, o.warm_ms = -1;
     check_open("a", &o, "warm_ms");
-    o = init, o.auth_scheme = "digest";
-    check_open("a", &o, "auth");
+    o = init, o.credential_count = 1;
+    check_open("a", &o, "credentials");
     const char *const acls[] = {
         "",         "world", "world:anyone", "world:anyone:", "world:anyone:x", "world:anyone:r,",
         ":anyone:r"};

@@ -267,10 +267,11 @@ static void try_busy(void)
 
 static void with_credentials(void)
 {
+    const zkl_credential credential = {"digest", "user:password"};
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
 
-    o.auth_scheme = "digest";
-    o.auth = "user:password";
+    o.credentials = &credential;
+    o.credential_count = 1;
     o.acl = "auth::cdrwa";
     zkl_session *s = play_open(greeter_start(), &o);
     EXPECT(zkl_session_wait(s, ZKL_FOREVER) == 0);

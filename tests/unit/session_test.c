@@ -32,8 +32,6 @@ static void bad_options(void)
         {OPTIONS(.drift_permille = 501), "drift_permille"},
         {OPTIONS(.warm_ms = -1), "warm_ms"},
         {OPTIONS(.dispatch = 2), "dispatch"},
-        {OPTIONS(.auth_scheme = "digest"), "without auth"},
-        {OPTIONS(.auth = "a:b"), "without auth_scheme"},
         {OPTIONS(.credential_count = 1), "credential_count"},
         {OPTIONS(.credentials = &no_auth, .credential_count = 1), "credentials"},
         {OPTIONS(.credentials = &no_scheme, .credential_count = 1), "credentials"},
