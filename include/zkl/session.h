@@ -106,13 +106,6 @@ typedef enum zkl_outage {
  * concerned, or 0 if there was none yet. Since 0.1. */
 typedef void (*zkl_session_fn)(zkl_session *s, zkl_session_event event, int64_t id, void *data);
 
-/* The ACL of the nodes that the library creates at path and below. It replaces the option acl
- * there. Since 0.1. */
-typedef struct zkl_path_acl {
-    const char *path; /* as for zkl_mutex_new() */
-    const char *acl;  /* as the option acl; not NULL */
-} zkl_path_acl;
-
 /* Credentials for the servers. Since 0.1. */
 typedef struct zkl_credential {
     const char *scheme; /* "digest"; "sasl" (DIGEST-MD5, if libzookeeper has SASL; not with TLS);
@@ -135,7 +128,7 @@ typedef struct zkl_session_options {
                                own limits */
     const char *acl; /* the ACL of the nodes that the library creates, comma separated, as the
                         ZooKeeper shell takes it: "world:anyone:cdrwa" (the default, also for NULL),
-                        "auth::cdrwa" (needs credentials)… */
+                        "auth::cdrwa" (needs credentials)… Existing nodes keep their ACL */
     zkl_log_fn log;  /* NULL: stderr */
     void *log_data;  /* argument of log */
     zkl_log_level
@@ -151,10 +144,6 @@ typedef struct zkl_session_options {
                            inside zkl_session_dispatch() */
     int retain_max; /* how many unused locks the session's mutexes retain: 0 or more, default 1000.
                        If there are more, the least recently used ones are released */
-    const zkl_path_acl *path_acls;     /* ACLs by path, copied. If several match, the longest path
-                                          counts. NULL: acl for every node. Existing nodes keep their
-                                          ACL */
-    size_t path_acl_count;             /* the number of path_acls */
     const zkl_credential *credentials; /* the session has the permissions of all. NULL: none. The
                                           library copies them, and wipes its copy when the session
                                           has ended. libzookeeper's own copies are not wiped */
@@ -174,7 +163,7 @@ typedef struct zkl_session_options {
 #define ZKL_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(zkl_session_options), 10000, NULL, NULL, NULL, ZKL_LOG_WARN, 0, 100, 60000, 0,      \
-            1000, NULL, 0, NULL, 0, NULL, NULL, NULL                                               \
+            1000, NULL, 0, NULL, NULL, NULL                                                        \
     }
 
 /* Fills *ret as ZKL_SESSION_OPTIONS_INIT does, for languages that cannot use the macro. size is the

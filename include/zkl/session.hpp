@@ -31,7 +31,6 @@ struct session_options {
     std::chrono::milliseconds warm{60000};
     bool dispatch = false;
     int retain_max = 1000;
-    std::vector<std::pair<std::string, std::string>> path_acls;   /* paths and ACLs */
     std::vector<std::pair<std::string, std::string>> credentials; /* schemes and credentials */
 
     executor run; /* runs the callbacks; empty: they run where the library calls them, which is its
@@ -88,7 +87,7 @@ inline int saturated(std::chrono::milliseconds value) noexcept
 }
 
 /* What is invalid there is so here. The strings are the options'. */
-inline zkl_session_options to_c(const session_options &o, const std::vector<zkl_path_acl> &acls,
+inline zkl_session_options to_c(const session_options &o,
                                 const std::vector<zkl_credential> &credentials)
 {
     zkl_session_options c = ZKL_SESSION_OPTIONS_INIT;
@@ -101,8 +100,6 @@ inline zkl_session_options to_c(const session_options &o, const std::vector<zkl_
     c.warm_ms = o.warm.count();
     c.dispatch = o.dispatch ? 1 : 0;
     c.retain_max = o.retain_max;
-    c.path_acls = acls.empty() ? nullptr : acls.data();
-    c.path_acl_count = acls.size();
     c.credentials = credentials.empty() ? nullptr : credentials.data();
     c.credential_count = credentials.size();
     return c;
@@ -233,15 +230,12 @@ class session
   private:
     int open(const std::string &connect, const session_options &options)
     {
-        std::vector<zkl_path_acl> acls;
         std::vector<zkl_credential> credentials;
         zkl_session *opened = nullptr;
 
-        for (const auto &[path, acl] : options.path_acls)
-            acls.push_back({path.c_str(), acl.c_str()});
         for (const auto &[scheme, auth] : options.credentials)
             credentials.push_back({scheme.c_str(), auth.c_str()});
-        zkl_session_options c = detail::to_c(options, acls, credentials);
+        zkl_session_options c = detail::to_c(options, credentials);
         where_ = std::make_shared<const detail::environment>(
             detail::environment{options.run, options.thrown});
         if (options.log) {

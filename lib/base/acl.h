@@ -14,9 +14,4 @@ struct acl_entry {
  * the text is wrong. Free with g_array_unref(). */
 GArray *acl_parse(const char *text);
 
-/* The ACL of what is made at path (full) and below. */
-struct acl_rule {
-    char *path, *acl;
-};
-
 #endif

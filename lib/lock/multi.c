@@ -59,7 +59,8 @@ static int check(const zkl_grant *g, const zkl_change *changes, size_t count, un
                          "zkl_grant_multi: g or changes is NULL, or a flag is unknown");
     if (grant_is_child(g))
         return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
-    size_t chroot = strlen(grant_session(g)->chroot), acl = grant_session(g)->acl_length;
+    const zkl_session *s = grant_session(g);
+    const size_t chroot = strlen(s->chroot), acl = strlen(s->acl ? s->acl : "");
     bytes = bytes_of_fence(g);
     for (size_t i = 0; i < count; i++) {
         const char *wrong = check_change(&changes[i], g);

@@ -42,7 +42,6 @@ static void free_session(zkl_session *s)
     g_free(s->unusable);
     g_free(s->acl);
     denial_forget(s);
-    g_array_unref(s->acl_rules);
     g_free(s);
 }
 

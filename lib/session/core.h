@@ -40,8 +40,6 @@ struct zkl_session {
     const struct store_ops *ops;
     char *hosts, *shown_hosts, *chroot, *acl; /* shown: in messages */
     struct credentials *credentials;
-    GArray *acl_rules; /* of struct acl_rule */
-    size_t acl_length; /* of the longest ACL's text */
     struct tls_files tls;
     int wanted_timeout_ms;
     int64_t warm_ns;

@@ -56,7 +56,6 @@ void incarnation_begin(zkl_session *s)
                                         .timeout_ms = s->wanted_timeout_ms,
                                         .credentials = s->credentials,
                                         .acl = s->acl,
-                                        .acl_rules = s->acl_rules,
                                         .log = s->log,
                                         .tls = &s->tls};
     const struct store_sink sink = {on_store_event, on_store_watch,   on_store_closed,  s,

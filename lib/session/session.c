@@ -3,7 +3,6 @@
 
 #include "core.h"
 #include "incarnation.h"
-#include "lib/base/acl.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/credentials.h"
 #include "lib/base/error.h"
@@ -20,36 +19,6 @@ const struct store_ops *session_store = &store_zk;
 
 /* ---- open ---- */
 
-static void clear_rule(void *data)
-{
-    struct acl_rule *rule = data;
-
-    g_free(rule->path);
-    g_free(rule->acl);
-}
-
-static size_t longest_acl(const zkl_session_options *o)
-{
-    size_t longest = strlen(o->acl ? o->acl : "");
-
-    for (size_t i = 0; i < o->path_acl_count; i++)
-        longest = MAX(longest, strlen(o->path_acls[i].acl));
-    return longest;
-}
-
-static GArray *rules_new(const zkl_session_options *o, const char *chroot)
-{
-    GArray *rules = g_array_new(FALSE, FALSE, sizeof(struct acl_rule));
-
-    g_array_set_clear_func(rules, clear_rule);
-    for (size_t i = 0; i < o->path_acl_count; i++) {
-        struct acl_rule rule = {g_strconcat(chroot, o->path_acls[i].path, NULL),
-                                g_strdup(o->path_acls[i].acl)};
-        g_array_append_val(rules, rule);
-    }
-    return rules;
-}
-
 static zkl_session *session_new(const zkl_session_options *o, char *hosts, char *chroot)
 {
     zkl_session *s = g_new0(zkl_session, 1);
@@ -64,8 +33,6 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     const struct tls_files tls = session_tls(o);
     s->tls = tls_files_copy(&tls);
     s->acl = g_strdup(o->acl);
-    s->acl_rules = rules_new(o, chroot);
-    s->acl_length = longest_acl(o);
     s->wanted_timeout_ms = o->session_timeout_ms;
     s->timeout_ms = o->session_timeout_ms;
     s->retain_max = (size_t)o->retain_max;

@@ -5,13 +5,12 @@
 #include "lib/base/acl.h"
 #include "lib/base/credentials.h"
 #include "lib/base/options.h"
-#include "lib/base/path.h"
 
 enum { TIMEOUT_MIN_MS = 200, DRIFT_MAX = 500 };
 
-static const char *check_acl(const zkl_session_options *o, const char *text)
+static const char *check_acl(const zkl_session_options *o)
 {
-    GArray *acl = acl_parse(text);
+    GArray *acl = acl_parse(o->acl);
     const char *wrong = NULL;
 
     if (!acl)
@@ -23,20 +22,6 @@ static const char *check_acl(const zkl_session_options *o, const char *text)
             wrong = "acl has the scheme auth, which needs credentials";
     }
     g_array_unref(acl);
-    return wrong;
-}
-
-static const char *check_acls(const zkl_session_options *o)
-{
-    const char *wrong = check_acl(o, o->acl);
-
-    if (o->path_acl_count > 0 && !o->path_acls)
-        return "path_acls is NULL and path_acl_count is not 0";
-    for (size_t i = 0; i < o->path_acl_count && !wrong; i++) {
-        if (path_check(o->path_acls[i].path) || !o->path_acls[i].acl)
-            return "path_acls has an invalid path, or no acl";
-        wrong = check_acl(o, o->path_acls[i].acl);
-    }
     return wrong;
 }
 
@@ -55,7 +40,7 @@ static const char *check_sasl(const zkl_session_options *o)
 
 static const char *check_options(const zkl_session_options *o)
 {
-    const char *wrong = check_acls(o);
+    const char *wrong = check_acl(o);
 
     if (wrong)
         return wrong;

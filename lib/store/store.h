@@ -159,7 +159,6 @@ struct store_config {
     int timeout_ms;
     struct credentials *credentials; /* NULL: none */
     const char *acl;
-    const GArray *acl_rules;     /* of struct acl_rule; NULL: none */
     struct log *log;             /* outlives the store; NULL: none */
     const struct tls_files *tls; /* NULL, or .ca is: no TLS */
 };

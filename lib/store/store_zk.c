@@ -41,7 +41,7 @@ static void free_store(struct store *store)
 {
     requests_free_all(store);
     pthread_cond_destroy(&store->wake);
-    g_array_unref(store->acls);
+    store_zk_drop_acl(store);
     g_free(store->hosts);
     store_zk_drop_credentials(store);
     store_zk_sasl_free(store->sasl);
@@ -230,7 +230,7 @@ static int open_store(struct store **ret, const struct store_config *config,
         take_claim(store, config->claim);
     store->sasl = store_zk_sasl_new(store->credentials);
     store->tls = tls_files_copy(config->tls);
-    store_zk_use_acls(store, config);
+    store_zk_use_acl(store, config->acl);
     thread_cond_init(&store->wake);
     if (thread_start_detached(keep, store) != 0) {
         free_store(store);

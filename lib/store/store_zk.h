@@ -9,13 +9,6 @@
 #include "store.h"
 #include "tls.h"
 
-/* The ACL of what is made at path and below; NULL: everywhere else. */
-struct store_acl {
-    char *path;
-    GArray *entries;          /* of struct acl_entry: owns what vector points to */
-    struct ACL_vector vector; /* its form for the library */
-};
-
 struct store {
     struct store_sink sink;
     struct log *log; /* NULL: none */
@@ -25,9 +18,10 @@ struct store {
     struct tls_files tls;            /* .ca NULL: no TLS */
     struct store_sasl *sasl;         /* NULL: no SASL */
     int timeout_ms;
-    clientid_t claimed; /* the session to take up; all 0: a new one */
-    GArray *acls;       /* of struct store_acl, the session's first */
-    zhandle_t *zh;      /* NULL before it is made and once closing */
+    clientid_t claimed;    /* the session to take up; all 0: a new one */
+    GArray *acl_entries;   /* of struct acl_entry: owns what acl points to */
+    struct ACL_vector acl; /* of each node to be made */
+    zhandle_t *zh;         /* NULL before it is made and once closing */
     bool closing, over;
     bool up;               /* there is a connection */
     bool away;             /* it was connected, and is not */
@@ -45,10 +39,9 @@ void store_zk_keep_socket(zhandle_t *zh);
 
 /* ---- store_zk_acl.c ---- */
 
-void store_zk_use_acls(struct store *store, const struct store_config *config);
-
-/* That of a node to be made. */
-const struct ACL_vector *store_zk_acl(const struct store *store, const char *path);
+/* That of each node to be made, from text as in acl.h. */
+void store_zk_use_acl(struct store *store, const char *text);
+void store_zk_drop_acl(struct store *store);
 
 /* ---- store_zk_init.c ---- */
 

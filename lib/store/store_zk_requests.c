@@ -198,18 +198,16 @@ static int start_create(struct store *store, const struct store_request *r, stru
 #endif
     op->asked = g_strdup(r->path);
     if (r->plain)
-        return zoo_acreate(store->zh, r->path, r->data, r->length, store_zk_acl(store, r->path),
-                           mode, on_created_plain, op);
-    return zoo_acreate2(store->zh, r->path, r->data, r->length, store_zk_acl(store, r->path), mode,
-                        on_created, op);
+        return zoo_acreate(store->zh, r->path, r->data, r->length, &store->acl, mode,
+                           on_created_plain, op);
+    return zoo_acreate2(store->zh, r->path, r->data, r->length, &store->acl, mode, on_created, op);
 }
 
 static void use_change(struct store *store, zoo_op_t *op, const struct store_change *c)
 {
     switch (c->kind) {
     case STORE_CREATE:
-        zoo_create_op_init(op, c->path, c->data, c->length, store_zk_acl(store, c->path),
-                           ZOO_PERSISTENT, NULL, 0);
+        zoo_create_op_init(op, c->path, c->data, c->length, &store->acl, ZOO_PERSISTENT, NULL, 0);
         break;
     case STORE_SET:
         zoo_set_op_init(op, c->path, c->data, c->length, c->version, NULL);

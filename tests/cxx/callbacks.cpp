@@ -196,7 +196,6 @@ void log()
         CHECK(record.level >= ZKL_LOG_ERROR && *record.event && *record.text);
         ++lines;
     };
-    options.path_acls = {{"/cxx", "world:anyone:cdrwa"}};
     options.credentials = {{"digest", "one:secret"}, {"digest", "two:secret"}};
     options.acl = "auth::cdrwa"; /* needs credentials */
 

@@ -100,10 +100,9 @@ void codes()
 /* The defaults of C++ are those of C. */
 auto members(const zkl_session_options &o)
 {
-    return std::make_tuple(o.size, o.session_timeout_ms, o.acl, o.log,
-                           o.log_data, o.log_level, o.tick_ms, o.drift_permille, o.warm_ms,
-                           o.dispatch, o.retain_max, o.path_acls, o.path_acl_count, o.credentials,
-                           o.credential_count);
+    return std::make_tuple(o.size, o.session_timeout_ms, o.acl, o.log, o.log_data, o.log_level,
+                           o.tick_ms, o.drift_permille, o.warm_ms, o.dispatch, o.retain_max,
+                           o.credentials, o.credential_count);
 }
 
 auto members(const zkl_mutex_options &o)
@@ -141,7 +140,7 @@ void defaults()
     const zkl_multilock_options multilock = ZKL_MULTILOCK_OPTIONS_INIT;
     const zkl_election_options election = ZKL_ELECTION_OPTIONS_INIT;
 
-    CHECK(members(zkl::detail::to_c(zkl::session_options{}, {}, {})) == members(session));
+    CHECK(members(zkl::detail::to_c(zkl::session_options{}, {})) == members(session));
     CHECK(members(zkl::detail::to_c(zkl::mutex_options{}, nullptr)) == members(mutex));
     CHECK(members(zkl::detail::to_c(zkl::rwlock_options{}, nullptr)) == members(rwlock));
     CHECK(members(zkl::detail::to_c(zkl::semaphore_options{})) == members(semaphore));
