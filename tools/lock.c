@@ -22,7 +22,6 @@ static int open_all(struct lock *l, zkl_session *session)
     options.name = l->name;
     options.parents = l->options.parents;
     options.peer = l->options.peer;
-    options.strict = l->options.strict;
     paths[0] = l->options.path;
     for (guint i = 1; i < count; i++)
         paths[i] = l->options.others[i - 1];
@@ -38,7 +37,6 @@ static int open_mutex(struct lock *l, zkl_session *session)
     options.name = l->name;
     options.parents = l->options.parents;
     options.peer = l->options.peer;
-    options.strict = l->options.strict;
     return zkl_mutex_new(&l->mutex, session, l->options.path, &options);
 }
 
@@ -48,7 +46,6 @@ static int open_rwlock(struct lock *l, zkl_session *session)
 
     options.name = l->name;
     options.parents = l->options.parents;
-    options.strict = l->options.strict;
     return zkl_rwlock_new(&l->rwlock, session, l->options.path, &options);
 }
 

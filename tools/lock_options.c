@@ -57,8 +57,6 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
          "Lock PATH2 as well, all paths or none; can be repeated", "PATH2"},
         {"peer", 0, 0, G_OPTION_ARG_FILENAME, &peer,
          "Other locks on PATH: curator (default), kazoo or apache", "LIBRARY"},
-        {"strict", 0, 0, G_OPTION_ARG_NONE, &o->strict,
-         "Fail if PATH has a child that is not a contender", NULL},
         {"on-revoke", 0, 0, G_OPTION_ARG_FILENAME, &on_revoke,
          "When asked to give way (zkl revoke): ignore (default) or term", "WHAT"},
         {"shared", 's', 0, G_OPTION_ARG_NONE, &o->shared,

@@ -14,7 +14,6 @@ struct lock_options {
     int conflict_status; /* -E */
     char *name;          /* of zkl lock alone, like those to term_on_revoke */
     zkl_peer peer;
-    gboolean strict;
     int slots; /* the limit of a semaphore, of which one permit is taken; 0: it is none */
     gboolean shared, exclusive; /* a read-write lock, to read or to write; neither: a mutex */
     bool term_on_revoke;

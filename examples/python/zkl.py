@@ -235,7 +235,7 @@ class Session:
         lib.zkl_session_wait(self._handle, ms(timeout))
 
     def mutex(self, path, **options):
-        """options are members of zkl_mutex_options: name, peer, strict, retain_ms…"""
+        """options are members of zkl_mutex_options: name, peer, retain_ms…"""
         return Mutex(self, path.encode(), options_of("mutex", MutexOptions, **options))
 
     def semaphore(self, path, limit=0, **options):

@@ -66,7 +66,7 @@ class SessionOptions(ctypes.Structure):
 
 class MutexOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("name", c_char_p), ("parents", c_int), ("key", c_void_p),
-                ("key_data", c_void_p), ("peer", c_int), ("strict", c_int), ("retain_ms", c_int64),
+                ("key_data", c_void_p), ("peer", c_int), ("retain_ms", c_int64),
                 ("local_turns", c_int), ("slice_ms", c_int64), ("fence64", c_int)]
 
 

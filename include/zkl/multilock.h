@@ -18,12 +18,11 @@ typedef struct zkl_multilock_options {
     const char *name;
     zkl_parents parents;
     zkl_peer peer;
-    int strict;
 } zkl_multilock_options;
 
 #define ZKL_MULTILOCK_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(zkl_multilock_options), NULL, ZKL_PARENTS_CONTAINER, ZKL_PEER_CURATOR, 0            \
+        sizeof(zkl_multilock_options), NULL, ZKL_PARENTS_CONTAINER, ZKL_PEER_CURATOR               \
     }
 
 /* As zkl_session_options_init() does. Since 0.1. */

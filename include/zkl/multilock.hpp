@@ -21,7 +21,6 @@ struct multilock_options {
     std::string name;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
     zkl_peer peer = ZKL_PEER_CURATOR;
-    bool strict = false;
 };
 
 namespace detail
@@ -42,7 +41,6 @@ inline zkl_multilock_options to_c(const multilock_options &o) noexcept
     c.name = text_or_null(o.name);
     c.parents = o.parents;
     c.peer = o.peer;
-    c.strict = o.strict ? 1 : 0;
     return c;
 }
 

@@ -39,7 +39,6 @@ typedef struct zkl_mutex_options {
                             the end of a thread releases nothing */
     void *key_data;      /* argument of key; must be valid as long as the mutex */
     zkl_peer peer;       /* default: CURATOR */
-    int strict;          /* 1: a child that is no contender is ZKL_ELAYOUT; 0: it is ignored */
     int64_t retain_ms;   /* how long the handle keeps the lock while no caller of the handle uses it
                             and no other contender waits: 0 to 86400000 ms. 0 (the default): not at
                             all. zkl(7), "Retained grants", says when this is worth while. The
@@ -57,7 +56,7 @@ typedef struct zkl_mutex_options {
 #define ZKL_MUTEX_OPTIONS_INIT                                                                     \
     {                                                                                              \
         sizeof(zkl_mutex_options), NULL, ZKL_PARENTS_CONTAINER, NULL, NULL, ZKL_PEER_CURATOR, 0,   \
-            0, 16, 0, 0                                                                            \
+            16, 0, 0                                                                               \
     }
 
 /* As zkl_session_options_init() does. Since 0.1. */
@@ -109,7 +108,7 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  *   ZKL_EDEADLK: called inside a callback by an owner that does not hold the lock; or another call
  *     with the same key is acquiring it;
  *   ZKL_ELAYOUT: a child that arrived first belongs to an incompatible recipe (a read-write lock,
- *     semaphore, latch…); or, with strict, a child is no contender;
+ *     semaphore, latch…);
  *   ZKL_EPATH: path is, or is below, an ephemeral node;
  *   ZKL_EOVERFLOW: the sequence numbers of path are used up;
  *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all);

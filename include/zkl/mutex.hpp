@@ -23,7 +23,6 @@ struct mutex_options {
     std::function<std::uint64_t()> key; /* empty: the calling thread is the owner. If it throws, the
                                            process ends by std::terminate() */
     zkl_peer peer = ZKL_PEER_CURATOR;
-    bool strict = false;
     std::chrono::milliseconds retain{0};
     int local_turns = 16;
     std::chrono::milliseconds slice{0};
@@ -57,7 +56,6 @@ inline zkl_mutex_options to_c(const mutex_options &o, const key_function *key) n
     c.key = key ? call_key : nullptr;
     c.key_data = const_cast<key_function *>(key);
     c.peer = o.peer;
-    c.strict = o.strict ? 1 : 0;
     c.retain_ms = o.retain.count();
     c.local_turns = o.local_turns;
     c.slice_ms = o.slice.count();

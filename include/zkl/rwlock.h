@@ -16,12 +16,11 @@ typedef struct zkl_rwlock_options {
     zkl_parents parents; /* default: containers */
     zkl_key_fn key;      /* NULL: the calling thread is the owner */
     void *key_data;
-    int strict; /* 1: a child that is no contender is ZKL_ELAYOUT; 0: it is ignored */
 } zkl_rwlock_options;
 
 #define ZKL_RWLOCK_OPTIONS_INIT                                                                    \
     {                                                                                              \
-        sizeof(zkl_rwlock_options), NULL, ZKL_PARENTS_CONTAINER, NULL, NULL, 0                     \
+        sizeof(zkl_rwlock_options), NULL, ZKL_PARENTS_CONTAINER, NULL, NULL                        \
     }
 
 /* As zkl_session_options_init() does. Since 0.1. */
@@ -65,8 +64,7 @@ ZKL_API void zkl_rwlock_free(zkl_rwlock *l);
  *
  * Returns as zkl_mutex_lock(), but
  *   ZKL_EBUSY: timeout_ms is 0, and a writer or a mutex is first;
- *   ZKL_ELAYOUT: a child that arrived first is neither a reader, nor a writer, nor a mutex; or,
- *     with strict, a child is no contender.
+ *   ZKL_ELAYOUT: a contender that arrived first is neither a reader, nor a writer, nor a mutex.
  * Since 0.1. */
 ZKL_API int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms, zkl_grant **ret);
 
@@ -78,8 +76,7 @@ ZKL_API int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms, zkl_grant 
  *
  * Returns as zkl_mutex_lock(), but
  *   ZKL_EDEADLK: also if this owner holds the lock only as a reader;
- *   ZKL_ELAYOUT: a child that arrived first is neither a reader, nor a writer, nor a mutex; or,
- *     with strict, a child is no contender.
+ *   ZKL_ELAYOUT: a contender that arrived first is neither a reader, nor a writer, nor a mutex.
  * Since 0.1. */
 ZKL_API int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms, zkl_grant **ret);
 

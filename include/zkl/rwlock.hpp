@@ -19,7 +19,6 @@ struct rwlock_options {
     std::string name;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
     std::function<std::uint64_t()> key; /* as in mutex_options */
-    bool strict = false;
 };
 
 namespace detail
@@ -41,7 +40,6 @@ inline zkl_rwlock_options to_c(const rwlock_options &o, const key_function *key)
     c.parents = o.parents;
     c.key = key ? call_key : nullptr;
     c.key_data = const_cast<key_function *>(key);
-    c.strict = o.strict ? 1 : 0;
     return c;
 }
 

@@ -33,7 +33,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
         contender_head(c)->news = spec->news;
     contender_new_id(c);
     attempt_init(&c->machine, spec->kind, spec->try_only);
-    c->machine.strict = spec->strict;
+    c->machine.strict = spec->limit != NULL;
     c->machine.watch_children = spec->watch_children;
     c->machine.heeds = spec->heeds;
     if (spec->leases > 0)

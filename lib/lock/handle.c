@@ -67,17 +67,6 @@ static void watch_forks(void)
 
 /* ---- new ---- */
 
-const char *handle_check_options(const struct handle_options *o)
-{
-    const char *wrong = options_check(o->name, o->parents);
-
-    if (wrong)
-        return wrong;
-    if (o->strict & ~1)
-        return "strict must be 0 or 1";
-    return NULL;
-}
-
 int handle_check_options_taken(const char *what, const void *ret, const zkl_session *s,
                                const char *wrong)
 {
@@ -111,7 +100,6 @@ void *handle_new(const struct handle_kind *kind, size_t size, zkl_session *s, co
     h->path = path_full(s->chroot, path);
     h->name = g_strdup(o->name);
     h->parents = o->parents;
-    h->strict = o->strict;
     h->key = o->key;
     h->key_data = o->key_data;
     h->holds = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
@@ -160,8 +148,7 @@ struct contender_spec handle_spec(struct handle *h)
     return (struct contender_spec){.directory = h->path,
                                    .payload = handle_payload(h),
                                    .parents = h->parents,
-                                   .style = STYLE_GUARDED,
-                                   .strict = h->strict};
+                                   .style = STYLE_GUARDED};
 }
 
 /* ---- giving back ---- */

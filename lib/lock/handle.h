@@ -40,7 +40,6 @@ struct handle {
     char *path; /* GRefString, with chroot */
     char *name; /* NULL: made for each contender */
     zkl_parents parents;
-    bool strict;
     zkl_key_fn key;
     void *key_data;
     pthread_mutex_t lock; /* before the monitor */
@@ -60,11 +59,7 @@ struct handle_options {
     zkl_parents parents;
     zkl_key_fn key;
     void *key_data;
-    int strict;
 };
-
-/* What is wrong with them; NULL: nothing. */
-const char *handle_check_options(const struct handle_options *o);
 
 /* 0, or the error of what, which creates a handle. wrong: what is wrong with its options, or NULL.
  * The first one is for a handle of several paths: those and session_check_open() are still to be

@@ -19,7 +19,6 @@ struct zkl_multilock {
     char *name; /* NULL: made for each call */
     zkl_parents parents;
     zkl_peer peer;
-    bool strict;
     GQueue waiters; /* of zkl_op: acquiring; guarded by the monitor */
     uint32_t count;
     struct multi_path paths[]; /* in order */
@@ -80,7 +79,6 @@ static zkl_multilock *multilock_new(zkl_session *s, const char *const *paths, si
     l->name = g_strdup(o->name);
     l->parents = o->parents;
     l->peer = o->peer;
-    l->strict = o->strict;
     l->count = (uint32_t)count;
     for (uint32_t i = 0; i < count; i++)
         l->paths[i] = (struct multi_path){path_full(s->chroot, paths[i]), i};
@@ -90,11 +88,8 @@ static zkl_multilock *multilock_new(zkl_session *s, const char *const *paths, si
 
 static const char *check_options(const zkl_multilock_options *o)
 {
-    const struct handle_options common = {
-        .name = o->name, .parents = o->parents, .strict = o->strict};
-
     return (unsigned)o->peer > ZKL_PEER_APACHE ? "peer is none of zkl_peer"
-                                               : handle_check_options(&common);
+                                               : options_check(o->name, o->parents);
 }
 
 int zkl_multilock_new(zkl_multilock **ret, zkl_session *s, const char *const *paths, size_t count,
@@ -131,7 +126,6 @@ static zkl_op *start(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_fn fn, v
                                   .parents = l->parents,
                                   .kind = l->peer == ZKL_PEER_APACHE ? CHILD_APACHE : CHILD_LOCK,
                                   .style = l->peer == ZKL_PEER_KAZOO ? STYLE_KAZOO : STYLE_GUARDED,
-                                  .strict = l->strict,
                                   .hints = true};
 
     session_lock(l->session);

@@ -96,19 +96,9 @@ static const struct handle_kind kind = {.what = what,
 
 /* ---- new ---- */
 
-static struct handle_options common(const zkl_mutex_options *o)
-{
-    return (struct handle_options){.name = o->name,
-                                   .parents = o->parents,
-                                   .key = o->key,
-                                   .key_data = o->key_data,
-                                   .strict = o->strict};
-}
-
 static const char *check_options(const zkl_mutex_options *o)
 {
-    const struct handle_options c = common(o);
-    const char *wrong = handle_check_options(&c);
+    const char *wrong = options_check(o->name, o->parents);
 
     if (wrong)
         return wrong;
@@ -153,8 +143,9 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
 
     if (code)
         return code;
-    const struct handle_options c = common(&o);
-    zkl_mutex *m = handle_new(&kind, sizeof *m, s, path, &c);
+    const struct handle_options common = {
+        .name = o.name, .parents = o.parents, .key = o.key, .key_data = o.key_data};
+    zkl_mutex *m = handle_new(&kind, sizeof *m, s, path, &common);
     m->peer = o.peer;
     if (o.retain_ms)
         start_retaining(m, &o);

@@ -36,13 +36,10 @@ int zkl_rwlock_new(zkl_rwlock **ret, zkl_session *s, const char *path,
 {
     zkl_rwlock_options o = ZKL_RWLOCK_OPTIONS_INIT;
     const char *wrong = options_take(&o, sizeof o, options);
-    const struct handle_options common = {.name = o.name,
-                                          .parents = o.parents,
-                                          .key = o.key,
-                                          .key_data = o.key_data,
-                                          .strict = o.strict};
+    const struct handle_options common = {
+        .name = o.name, .parents = o.parents, .key = o.key, .key_data = o.key_data};
     int code = handle_check_new("zkl_rwlock_new", ret, s, path,
-                                wrong ? wrong : handle_check_options(&common));
+                                wrong ? wrong : options_check(o.name, o.parents));
 
     if (code)
         return code;

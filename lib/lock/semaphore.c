@@ -53,8 +53,7 @@ int semaphore_check_blocking(const zkl_semaphore *m)
 
 static const char *check_options(const zkl_semaphore_options *o)
 {
-    const struct handle_options common = {.name = o->name, .parents = o->parents};
-    const char *wrong = handle_check_options(&common);
+    const char *wrong = options_check(o->name, o->parents);
 
     if (wrong)
         return wrong;
@@ -125,8 +124,7 @@ static zkl_op *start(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_acqu
                                   .rank = m->numbered ? -permits : permits,
                                   .numbered = m->numbered,
                                   .limit = m->curator ? NULL : m->limit,
-                                  .leases = m->curator ? m->limit->initial : 0,
-                                  .strict = !m->curator};
+                                  .leases = m->curator ? m->limit->initial : 0};
 
     session_lock(m->session);
     zkl_op *op = op_start(m->session, &spec, timeout_ms, fn, data, &m->waiters);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Children of other layouts and libraries: --peer, --strict, elect --layout, and what ls says.
+# Children of other layouts and libraries: --peer, elect --layout, and what ls says.
 # shellcheck disable=SC2016
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -119,13 +119,9 @@ for word in "_c_$UUID-__READ__" "_c_$UUID-__WRIT__" "${HEX}__rlock__" "_c_$UUID-
     "$ADMIN" delete "$L/$(grep -o "$word[0-9]*\$" "$scratch/out" || "$ZKL" ls $L | grep -o "$word[0-9]*\$")"
 done
 
-# --strict.
 "$ADMIN" create $L/junk x
 run "$ZKL" lock $L true
 expect "what is no contender is ignored" 0 "$status"
-refused "but not with --strict" 64 "^zkl: $L: \"junk\" is not a contender of any known layout\$" lock --strict $L true
 "$ADMIN" delete $L/junk
-run "$ZKL" lock --strict $L true
-expect "--strict, where there is none" 0 "$status"
 expect_no_node "nothing is left" $L
 finish

@@ -73,7 +73,7 @@ refused "-n and -w nan" 64 "-n and -w" lock -n -w nan /a touch "$ran"
 refused "an attached value that is none" 64 "5x" lock -nE5x /a touch "$ran"
 
 # A value for an option that takes none is not ignored: --nonblock=no would mean yes.
-for flag in nonblock=no verbose=0 strict=0 exclusive=no shared=no help=; do
+for flag in nonblock=no verbose=0 exclusive=no shared=no help=; do
     refused "lock --$flag" 64 "^zkl: --${flag%=*}: takes no value\$" lock --$flag /a touch "$ran"
     refused "lock --$flag behind PATH" 64 "^zkl: --${flag%=*}: takes no value\$" lock /a --$flag touch "$ran"
 done

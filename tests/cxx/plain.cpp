@@ -107,13 +107,13 @@ auto members(const zkl_session_options &o)
 
 auto members(const zkl_mutex_options &o)
 {
-    return std::make_tuple(o.size, o.name, o.parents, o.key, o.key_data, o.peer, o.strict,
-                           o.retain_ms, o.local_turns, o.slice_ms, o.fence64);
+    return std::make_tuple(o.size, o.name, o.parents, o.key, o.key_data, o.peer, o.retain_ms,
+                           o.local_turns, o.slice_ms, o.fence64);
 }
 
 auto members(const zkl_rwlock_options &o)
 {
-    return std::make_tuple(o.size, o.name, o.parents, o.key, o.key_data, o.strict);
+    return std::make_tuple(o.size, o.name, o.parents, o.key, o.key_data);
 }
 
 auto members(const zkl_semaphore_options &o)
@@ -123,7 +123,7 @@ auto members(const zkl_semaphore_options &o)
 
 auto members(const zkl_multilock_options &o)
 {
-    return std::make_tuple(o.size, o.name, o.parents, o.peer, o.strict);
+    return std::make_tuple(o.size, o.name, o.parents, o.peer);
 }
 
 auto members(const zkl_election_options &o)

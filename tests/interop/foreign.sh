@@ -52,9 +52,6 @@ ask zkl2 "hold $L zkl"
 expect "and another comes" ok "$(starts_with "$answer" ok)"
 ask zkl2 release
 
-ask zkl2 "try $L zkl-strict"
-expect_match "unless it is told to be strict" '^error: .* incompatible recipe$' "$answer"
-
 # A lock that outlives its session.
 for kind in kazoo kazoo-curator; do
     L=/interop/persistent_$kind

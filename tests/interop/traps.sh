@@ -135,8 +135,6 @@ over
 holding semaphore.py
 zkl_here lock -n /jobs/nightly -- true
 expect "a lock takes no notice of kazoo's semaphore" 0 "$status"
-zkl_here lock -n --strict /jobs/nightly -- true
-expect_match "unless it is strict" '^64:.* is not a contender of any known layout$' "$status:$err"
 over
 holding nightly.sh
 kept_out "kazoo's semaphore takes a lock for a lease" semaphore.py

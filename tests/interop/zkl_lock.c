@@ -14,7 +14,6 @@ struct kind {
     enum side side;
     zkl_peer peer;
     zkl_parents parents;
-    int strict;
     int64_t retain_ms;
     int64_t limit_ms; /* of waiting; 0: as long as the caller likes */
     int permits;      /* the limit of a semaphore */
@@ -33,7 +32,6 @@ struct peer_lock {
 
 static const struct kind kinds[] = {
     {.name = "zkl"},
-    {.name = "zkl-strict", .strict = 1},
     {.name = "zkl-kazoo", .peer = ZKL_PEER_KAZOO, .parents = ZKL_PARENTS_PERSISTENT},
     {.name = "zkl-apache", .peer = ZKL_PEER_APACHE},
     {.name = "zkl-retain", .retain_ms = RETAIN_MS},
@@ -98,7 +96,6 @@ static int make_mutex(zkl_mutex **ret, zkl_session *s, const char *path, const s
 
     o.peer = k->peer;
     o.parents = k->parents;
-    o.strict = k->strict;
     o.retain_ms = k->retain_ms;
     return zkl_mutex_new(ret, s, path, &o);
 }

@@ -1,5 +1,4 @@
-/* A mutex where children of other layouts stand, before it and behind; its peers' styles; strict.
- */
+/* A mutex where children of other layouts stand, before it and behind; its peers' styles. */
 #include "live.h"
 #include "mutex_actors.h"
 #include "suites.h"
@@ -16,12 +15,11 @@ static void uproot(struct live *t, char *path)
     g_free(path);
 }
 
-static zkl_mutex *mutex_with(struct live *t, zkl_peer peer, int strict)
+static zkl_mutex *mutex_with(struct live *t, zkl_peer peer)
 {
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
     zkl_mutex *m;
     o.peer = peer;
-    o.strict = strict;
     REQUIRE(zkl_mutex_new(&m, t->session, t->lock, &o) == 0);
     return m;
 }
@@ -55,7 +53,7 @@ static void refused_behind(void)
     struct live *t = live_begin();
     live_make_directory(t);
     for (size_t i = 0; i < G_N_ELEMENTS(incompatible); i++) {
-        zkl_mutex *m = mutex_with(t, i % 2 ? ZKL_PEER_KAZOO : ZKL_PEER_CURATOR, 0);
+        zkl_mutex *m = mutex_with(t, i % 2 ? ZKL_PEER_KAZOO : ZKL_PEER_CURATOR);
         char *child = live_foreign_node(t, incompatible[i], ZOO_SEQUENCE);
         check_refused(t, m, child);
         uproot(t, child);
@@ -137,12 +135,12 @@ static void peers_wait(void)
     struct live *t = live_begin();
     live_make_directory(t);
     for (zkl_peer peer = ZKL_PEER_CURATOR; peer <= ZKL_PEER_APACHE; peer++) {
-        zkl_mutex *m = mutex_with(t, peer, 0);
+        zkl_mutex *m = mutex_with(t, peer);
         for (size_t i = 0; i < G_N_ELEMENTS(locks); i++)
             check_waits(t, m, locks[i]);
         zkl_mutex_free(m);
     }
-    zkl_mutex *apache = mutex_with(t, ZKL_PEER_APACHE, 0);
+    zkl_mutex *apache = mutex_with(t, ZKL_PEER_APACHE);
     check_waits(t, apache, "x-" SESSION "-");
     check_waits(t, apache, "x--" SESSION "-");
     zkl_mutex_free(apache);
@@ -154,7 +152,7 @@ static void an_apache_queue(void)
 {
     struct live *t = live_begin();
     live_make_directory(t);
-    zkl_mutex *m = mutex_with(t, ZKL_PEER_APACHE, 0), *n = mutex_with(t, ZKL_PEER_APACHE, 0);
+    zkl_mutex *m = mutex_with(t, ZKL_PEER_APACHE), *n = mutex_with(t, ZKL_PEER_APACHE);
     char *first = live_foreign_node(t, "x-" SESSION "-", ZOO_SEQUENCE);
     struct locker *l = locker_queue(t, m, t->lock, 1);
     char *second = live_foreign_node(t, "x-5-", ZOO_SEQUENCE);
@@ -179,7 +177,7 @@ static void kazoos_style(void)
 {
     struct live *t = live_begin();
     live_make_directory(t);
-    zkl_mutex *m = mutex_with(t, ZKL_PEER_KAZOO, 0), *other = live_mutex(t->session, t->lock);
+    zkl_mutex *m = mutex_with(t, ZKL_PEER_KAZOO), *other = live_mutex(t->session, t->lock);
     char *kazoo = live_foreign_node(t, HEX "__lock__", ZOO_SEQUENCE);
     struct locker *l = locker_queue(t, m, t->lock, 1);
     struct locker *last = locker_queue(t, other, t->lock, 2);
@@ -199,24 +197,18 @@ static void kazoos_style(void)
     live_end(t);
 }
 
-/* What is no contender: ignored, or refused where it stands, before and behind alike. */
-static void strict(void)
+static void no_contenders(void)
 {
     static const char *const names[] = {"0", "junk", HEX, "lock-", "zz-0000009999", "n_0000000000"};
     struct live *t = live_begin();
     live_make_directory(t);
-    zkl_mutex *m = mutex_with(t, ZKL_PEER_CURATOR, 1), *lax = live_mutex(t->session, t->lock);
-    CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
-    CHECK_INT(zkl_mutex_unlock(m), 0);
+    zkl_mutex *m = live_mutex(t->session, t->lock);
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
         char *child = live_foreign_node(t, names[i], 0);
-        check_refused(t, m, child);
-        CHECK_INT(zkl_mutex_lock(lax, 0, NULL), 0);
-        CHECK_INT(zkl_mutex_unlock(lax), 0);
+        CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
+        CHECK_INT(zkl_mutex_unlock(m), 0);
         uproot(t, child);
     }
-    check_waits(t, m, "_c_" UUID "-lock-"); /* contenders are no matter */
-    zkl_mutex_free(lax);
     zkl_mutex_free(m);
     live_end(t);
 }
@@ -244,7 +236,7 @@ static const struct test_case cases[] = {
     {"peers_wait", peers_wait},
     {"an_apache_queue", an_apache_queue},
     {"kazoos_style", kazoos_style},
-    {"strict", strict},
+    {"no_contenders", no_contenders},
     {"asynchronously_refused", asynchronously_refused},
     {NULL, NULL},
 };

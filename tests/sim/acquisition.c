@@ -145,7 +145,6 @@ static struct acquisition *acquisition_new(struct client *p, int path, int64_t t
     a->timeout_ms = timeout_ms;
     a->entered_at = stage_now(p->stage);
     a->peer = p->peers[path];
-    a->strict = p->strict[path];
     return a;
 }
 
@@ -219,7 +218,6 @@ struct acquisition *acquisition_enter_both(struct client *p, int64_t timeout_ms,
     a->then = then;
     a->data = data;
     a->peer = b->peer = ZKL_PEER_CURATOR;
-    a->strict = b->strict = false;
     tell_entering(a, "enters both, ");
     if (zkl_multilock_lock_async(p->both, timeout_ms, on_both_acquired, a, &a->op) != 0)
         stage_wrong(p->stage, "an acquisition was refused although the session is open");

@@ -53,7 +53,6 @@ struct acquisition {
     int code;           /* what it completed with */
     char *why;          /* and the sentence about it */
     zkl_peer peer;
-    bool strict;
     int permits; /* of a semaphore */
     bool numbered, names_limit;
     int slots[PERMITS_MAX];

@@ -129,8 +129,7 @@ static bool may_fail(const struct candidate *c, const zkl_error *err)
     int64_t since = c->heard_at - 3 * c->process->options.session_timeout_ms * INT64_C(1000000);
 
     if (err && err->code == ZKL_ELAYOUT)
-        return foreign_nodes_explain(stage_of(c), c->line, ZKL_PEER_CURATOR, false, err->text,
-                                     since);
+        return foreign_nodes_explain(stage_of(c), c->line, ZKL_PEER_CURATOR, err->text, since);
     return err && ((err->code == ZKL_EACCES && o->refusing) ||
                    (err->code == ZKL_EOVERFLOW && o->numbers_end));
 }

@@ -110,13 +110,10 @@ static void make_mutexes(struct client *p, int path)
     zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
 
     options.name = host_name(p->host);
-    if (p->styles) {
+    if (p->styles)
         options.peer = (zkl_peer)seeded_below(p->styles, ZKL_PEER_APACHE + 1);
-        options.strict = seeded_below(p->styles, 4) == 0;
-    }
     choose_to_retain(p, path, &options);
     p->peers[path] = options.peer;
-    p->strict[path] = options.strict;
     for (int i = 0; i < HANDLES; i++) {
         if (zkl_mutex_new(&p->mutex[path][i], p->session, client_paths[path], &options) != 0)
             stage_wrong(p->stage, "no mutex could be made");

@@ -53,11 +53,10 @@ struct client {
     zkl_mutex *mutex[PATHS][HANDLES]; /* or */
     zkl_rwlock *rwlock[PATHS];
     unsigned may_have[PATHS]; /* nodes there, by all mutexes that this session has had */
-    uint64_t *styles;         /* chance of their peers and of strict; NULL: as by default */
+    uint64_t *styles;         /* chance of their peers; NULL: as by default */
     zkl_multilock *both;
     bool locks_both; /* one acquisition at a time, of both paths, and no other */
     zkl_peer peers[LINES];
-    bool strict[LINES];
     zkl_semaphore *semaphore[PATHS][2]; /* instead of a mutex; the second one is numbered */
     bool names_limit[PATHS];            /* both do */
     bool dead;

@@ -215,8 +215,8 @@ static bool is_first(const struct stage *stage, int line, int64_t number, int64_
     return false;
 }
 
-bool foreign_nodes_explain(const struct stage *stage, int line, zkl_peer peer, bool strict,
-                           const char *text, int64_t since)
+bool foreign_nodes_explain(const struct stage *stage, int line, zkl_peer peer, const char *text,
+                           int64_t since)
 {
     char *path = named(text, line);
     const struct contender_node *node = nodes_find(&stage->oracle, path);
@@ -227,9 +227,8 @@ bool foreign_nodes_explain(const struct stage *stage, int line, zkl_peer peer, b
     for (guint i = 0; i < stage->foreign_nodes->len && !explains; i++) {
         const struct foreign_node *n = stage->foreign_nodes->pdata[i];
         explains = strcmp(n->path, path) == 0 && (!n->gone || n->gone_at >= since) &&
-                   (forms[n->form].foreign
-                        ? strict
-                        : !is_waited_for(n, line, peer) && is_first(stage, line, n->number, since));
+                   !forms[n->form].foreign && !is_waited_for(n, line, peer) &&
+                   is_first(stage, line, n->number, since);
     }
     g_free(path);
     return explains;
@@ -262,7 +261,7 @@ const char *foreign_nodes_forbid(const struct stage *stage, const struct acquisi
         bool before = n->number == INT32_MAX || n->number <= own->number;
         if (n->gone || n->zxid > own->zxid || !is_in(n->path, a->path))
             continue;
-        if (forms[n->form].foreign ? a->strict : before && !is_passed_over(stage, n, own))
+        if (!forms[n->form].foreign && before && !is_passed_over(stage, n, own))
             return n->path;
     }
     return NULL;

@@ -35,8 +35,8 @@ void foreign_node_free(void *foreign_node);
 
 /* Whether the refusal names a child of that line's path that is reason enough for who entered at
  * since. */
-bool foreign_nodes_explain(const struct stage *stage, int line, zkl_peer peer, bool strict,
-                           const char *text, int64_t since);
+bool foreign_nodes_explain(const struct stage *stage, int line, zkl_peer peer, const char *text,
+                           int64_t since);
 
 /* One that stood there before the own node, and for which it may not wait: a grant is wrong. NULL:
  * there is none. */

@@ -181,7 +181,7 @@ static bool fits(const struct stage *stage, const struct acquisition *a)
     case ZKL_EOVERFLOW:
         return o->numbers_end;
     case ZKL_ELAYOUT:
-        return foreign_nodes_explain(stage, a->path, a->peer, a->strict, a->why, a->entered_at);
+        return foreign_nodes_explain(stage, a->path, a->peer, a->why, a->entered_at);
     case ZKL_ELIMIT:
     case ZKL_ENOENT:
         return limit_log_explains(stage, a);

@@ -13,12 +13,11 @@ const struct known_seed seeds[] = {
     {95, "what is proclaimed, not read again when it changes"},
     {361, "a watch on children that is ignored when it fires; an incompatible node that came first "
           "passed by"},
-    {289,
-     "an observer that trusts an empty list without a watch on it; the same of incompatible nodes"},
+    {289, "an incompatible node that came first passed by, beside an election"},
     {285, "a watch on an absent node that nobody remembers"},
     {288, "a winner's node left when it resigned while it looked at its rivals"},
-    {20, "a winner that lets others pass, but stays in line"},
-    {313, "strict without effect"},
+    {20, "a winner that lets others pass, but stays in line; an observer that trusts an empty list "
+         "without a watch on it"},
     {62, "a transaction told to be applied because another one of the grant was"},
     {441, "a peer of Apache's that does not wait for its locks"},
     {1010, "a watch that was confirmed when its waiter had gone, and is kept"},

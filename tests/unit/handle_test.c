@@ -193,11 +193,6 @@ static void bad_mutex(void)
         o.peer = (zkl_peer)peer;
         CHECK_INT(zkl_mutex_new(&m, s, "/a", &o), ZKL_EINVAL);
     }
-    o.peer = ZKL_PEER_APACHE;
-    for (int strict = -1; strict <= 2; strict += 3) {
-        o.strict = strict;
-        CHECK_INT(zkl_mutex_new(&m, s, "/a", &o), ZKL_EINVAL);
-    }
     CHECK_INT(zkl_mutex_lock(NULL, 0, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_mutex_unlock(NULL), ZKL_EINVAL);
     CHECK_INT(zkl_mutex_lock_async(NULL, 0, NULL, NULL, NULL), ZKL_EINVAL);

@@ -31,7 +31,7 @@ static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
 }
 
 /* Enters at that path below the chroot, and is answered number 7. */
-static void enter(const char *path, zkl_peer peer, int strict)
+static void enter(const char *path, zkl_peer peer)
 {
     zkl_session_options so = ZKL_SESSION_OPTIONS_INIT;
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
@@ -44,7 +44,6 @@ static void enter(const char *path, zkl_peer peer, int strict)
     fake_event(STORE_EV_UP);
     a = (struct acquisition){.calls = 0};
     o.peer = peer;
-    o.strict = strict;
     REQUIRE(zkl_mutex_new(&a.mutex, s, path, &o) == 0);
     REQUIRE(zkl_mutex_lock_async(a.mutex, ZKL_FOREVER, on_acquired, NULL, &a.op) == 0);
     a.node = fake_created_name("/root/", 7);
@@ -74,7 +73,7 @@ static void refused(void)
 {
     static const char node[] = "_c_" UUID "-__WRIT__0000000003";
 
-    enter("/l", ZKL_PEER_CURATOR, 0);
+    enter("/l", ZKL_PEER_CURATOR);
     list(node);
     CHECK_INT(a.calls, 1);
     CHECK(a.grant == NULL);
@@ -95,7 +94,7 @@ static void refused_at_a_long_path(void)
     memset(path, 'p', sizeof path - 1);
     path[0] = '/';
     path[sizeof path - 1] = '\0';
-    enter(path, ZKL_PEER_CURATOR, 0);
+    enter(path, ZKL_PEER_CURATOR);
     list("_c_" UUID "-latch-0000000003");
     CHECK_INT(a.error.code, ZKL_ELAYOUT);
     CHECK(g_str_has_prefix(a.error.text, "/pppp"));
@@ -111,20 +110,11 @@ static void refused_for_a_strange_name(void)
 
     memset(name, '\x1b', sizeof name - 1);
     g_strlcpy(name + 400, "latch-0000000003", sizeof name - 400);
-    enter("/l", ZKL_PEER_CURATOR, 0);
+    enter("/l", ZKL_PEER_CURATOR);
     list(name);
     CHECK_INT(a.error.code, ZKL_ELAYOUT);
     CHECK(strchr(a.error.text, '\x1b') == NULL);
     CHECK(strstr(a.error.text, "is of a latch's election") != NULL);
-    leave();
-}
-
-static void strictly_refused(void)
-{
-    enter("/l", ZKL_PEER_CURATOR, 1);
-    list("junk");
-    CHECK_INT(a.error.code, ZKL_ELAYOUT);
-    CHECK_STR(a.error.text, "/l: \"junk\" is not a contender of any known layout");
     leave();
 }
 
@@ -152,7 +142,7 @@ static void warned(void)
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        enter("/l", rows[i].peer, 0);
+        enter("/l", rows[i].peer);
         list(rows[i].name);
         CHECK(a.grant != NULL);
         char *due = layout_incompatible(rows[i].name);
@@ -169,15 +159,15 @@ static void peers(void)
 {
     static const char node[] = "x-72057594037927936-0000000003";
 
-    enter("/l", ZKL_PEER_CURATOR, 0);
+    enter("/l", ZKL_PEER_CURATOR);
     list(node);
     CHECK_INT(a.error.code, ZKL_ELAYOUT);
     leave();
-    enter("/l", ZKL_PEER_KAZOO, 0);
+    enter("/l", ZKL_PEER_KAZOO);
     list(node);
     CHECK_INT(a.error.code, ZKL_ELAYOUT);
     leave();
-    enter("/l", ZKL_PEER_APACHE, 0);
+    enter("/l", ZKL_PEER_APACHE);
     CHECK(g_str_has_prefix(a.node, "/root/l/_c_") && strstr(a.node, "-lock-"));
     list(node);
     CHECK_INT(a.calls, 0);
@@ -191,7 +181,7 @@ static void adopts_in_kazoos_style(void)
 {
     static char theirs[] = HEX "__lock__0000000003", *names[2] = {theirs, NULL};
 
-    enter("/l", ZKL_PEER_KAZOO, 0);
+    enter("/l", ZKL_PEER_KAZOO);
     list("junk");
     CHECK(g_regex_match_simple("^/root/l/[0-9a-f]{32}__lock__0000000007$", a.node, 0, 0));
     zkl_grant_release(a.grant);
@@ -216,7 +206,6 @@ static const struct test_case cases[] = {
     {"refused", refused},
     {"refused_at_a_long_path", refused_at_a_long_path},
     {"refused_for_a_strange_name", refused_for_a_strange_name},
-    {"strictly_refused", strictly_refused},
     {"warned", warned},
     {"peers", peers},
     {"adopts_in_kazoos_style", adopts_in_kazoos_style},

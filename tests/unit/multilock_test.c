@@ -683,7 +683,7 @@ static void arguments(void)
     options.size = 0;
     CHECK_INT(zkl_multilock_new(&l, s, paths, 2, &options), ZKL_EINVAL);
     options = (zkl_multilock_options)ZKL_MULTILOCK_OPTIONS_INIT;
-    options.strict = 2;
+    options.parents = (zkl_parents)7;
     CHECK_INT(zkl_multilock_new(&l, s, paths, 2, &options), ZKL_EINVAL);
     CHECK(l == NULL);
     CHECK_INT(zkl_multilock_new(&l, s, many, ZKL_MULTILOCK_PATHS, NULL), 0);

@@ -67,9 +67,6 @@ static void bad_rwlock(void)
     o = (zkl_rwlock_options)ZKL_RWLOCK_OPTIONS_INIT;
     o.parents = (zkl_parents)7;
     CHECK_INT(zkl_rwlock_new(&other, s, "/a", &o), ZKL_EINVAL);
-    o = (zkl_rwlock_options)ZKL_RWLOCK_OPTIONS_INIT;
-    o.strict = 2;
-    CHECK_INT(zkl_rwlock_new(&other, s, "/a", &o), ZKL_EINVAL);
     o = (zkl_rwlock_options){.size = 0};
     CHECK_INT(zkl_rwlock_new(&other, s, "/a", &o), ZKL_EINVAL);
     CHECK_INT(zkl_rwlock_lock(NULL, 0, NULL), ZKL_EINVAL);
@@ -239,20 +236,18 @@ static void sides_async(void)
     }
 }
 
-/* The node has the name; a foreign child is an error to one that is strict, and only to it. */
+/* The node has the name; a foreign child is no error. */
 static void options(void)
 {
-    for (int strict = 0; strict < 2; strict++) {
-        zkl_rwlock_options o = ZKL_RWLOCK_OPTIONS_INIT;
-        o.name = "who";
-        o.strict = strict;
-        begin(&o);
-        beside = "foreign";
-        CHECK_INT(zkl_rwlock_lock(l, ZKL_FOREVER, NULL), strict ? ZKL_ELAYOUT : 0);
-        CHECK_STR(data, "who");
-        CHECK_INT(zkl_rwlock_unlock(l), strict ? ZKL_EPERM : 0);
-        end();
-    }
+    zkl_rwlock_options o = ZKL_RWLOCK_OPTIONS_INIT;
+
+    o.name = "who";
+    begin(&o);
+    beside = "foreign";
+    CHECK_INT(zkl_rwlock_lock(l, ZKL_FOREVER, NULL), 0);
+    CHECK_STR(data, "who");
+    CHECK_INT(zkl_rwlock_unlock(l), 0);
+    end();
 }
 
 /* ---- a writer becomes a reader ---- */
