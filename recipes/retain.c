@@ -158,8 +158,6 @@ static void begin_turn(struct retain *r, struct retain_actions *out)
  * pay, there is one. */
 static bool may_pass(const struct retain *r, int64_t now)
 {
-    if (now - r->first < r->slice_ns)
-        return true;
     if (r->wanted)
         return r->gate > 0 && now - r->heard <= RETAIN_GATE_NS;
     return r->watched || may_retain(r, now) ||
@@ -352,10 +350,8 @@ static void step_span(struct retain *r, const struct retain_event *ev, struct re
 
 void retain_init(struct retain *r)
 {
-    *r = (struct retain){.retain_ns = r->retain_ns,
-                         .slice_ns = r->slice_ns,
-                         .local_turns = r->local_turns,
-                         .fence64 = r->fence64};
+    *r = (struct retain){
+        .retain_ns = r->retain_ns, .local_turns = r->local_turns, .fence64 = r->fence64};
 }
 
 void retain_step(struct retain *r, const struct retain_event *ev, struct retain_actions *out)

@@ -89,8 +89,7 @@ struct retain_actions {
 
 struct retain {
     /* set at the beginning */
-    int64_t retain_ns; /* how long an idle span lasts, above 0 */
-    int64_t slice_ns;  /* until then, from the first turn on, also later local callers go first */
+    int64_t retain_ns;    /* how long an idle span lasts, above 0 */
     uint32_t local_turns; /* how many local waiters go before a rival */
     bool fence64;         /* a span serves one owner */
 

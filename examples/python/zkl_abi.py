@@ -59,15 +59,14 @@ class SessionOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("session_timeout_ms", c_int), ("acl", c_char_p),
                 ("log", c_void_p), ("log_data", c_void_p), ("log_level", c_int),
                 ("tick_ms", c_int), ("drift_permille", c_int), ("warm_ms", c_int64),
-                ("dispatch", c_int), ("retain_max", c_int), ("credentials", c_void_p),
-                ("credential_count", c_size_t), ("tls_ca", c_char_p), ("tls_cert", c_char_p),
-                ("tls_key", c_char_p)]
+                ("dispatch", c_int), ("credentials", c_void_p), ("credential_count", c_size_t),
+                ("tls_ca", c_char_p), ("tls_cert", c_char_p), ("tls_key", c_char_p)]
 
 
 class MutexOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("name", c_char_p), ("parents", c_int), ("key", c_void_p),
                 ("key_data", c_void_p), ("peer", c_int), ("retain_ms", c_int64),
-                ("local_turns", c_int), ("slice_ms", c_int64), ("fence64", c_int)]
+                ("fence64", c_int)]
 
 
 class SemaphoreOptions(ctypes.Structure):

@@ -41,22 +41,19 @@ typedef struct zkl_mutex_options {
     zkl_peer peer;       /* default: CURATOR */
     int64_t retain_ms;   /* how long the handle keeps the lock while no caller of the handle uses it
                             and no other contender waits: 0 to 86400000 ms. 0 (the default): not at
-                            all. zkl(7), "Retained grants", says when this is worth while. The
-                            members below apply only if retain_ms is not 0 */
-    int local_turns;     /* how many callers of this handle that already wait when another contender
-                            arrives still go before that contender: 0 or more, default 16. None of
-                            them begins more than 50 ms after the arrival */
-    int64_t slice_ms;    /* for how long after the handle acquired the lock its callers go before
-                            another contender, also callers that arrive later: 0 to 86400000 ms,
-                            default 0 */
-    int fence64;         /* 1: no owner gets a token that another owner had, for resources that
-                            compare tokens but not turns. 0: owners may get turns of one token */
+                            all. Up to 16 callers of this handle that already wait when another
+                            contender arrives still go before that contender. None of them begins
+                            more than 50 ms after the arrival. A session retains up to 1000 unused
+                            locks; of more, the least recently used ones are released. zkl(7),
+                            "Retained grants", says when this is worth while */
+    int fence64;         /* with retain_ms. 1: no owner gets a token that another owner had, for
+                            resources that compare tokens but not turns. 0: owners may get turns of
+                            one token */
 } zkl_mutex_options;
 
 #define ZKL_MUTEX_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        sizeof(zkl_mutex_options), NULL, ZKL_PARENTS_CONTAINER, NULL, NULL, ZKL_PEER_CURATOR, 0,   \
-            16, 0, 0                                                                               \
+        sizeof(zkl_mutex_options), NULL, ZKL_PARENTS_CONTAINER, NULL, NULL, ZKL_PEER_CURATOR, 0, 0 \
     }
 
 /* As zkl_session_options_init() does. Since 0.1. */

@@ -24,8 +24,6 @@ struct mutex_options {
                                            process ends by std::terminate() */
     zkl_peer peer = ZKL_PEER_CURATOR;
     std::chrono::milliseconds retain{0};
-    int local_turns = 16;
-    std::chrono::milliseconds slice{0};
     bool fence64 = false;
 };
 
@@ -57,8 +55,6 @@ inline zkl_mutex_options to_c(const mutex_options &o, const key_function *key) n
     c.key_data = const_cast<key_function *>(key);
     c.peer = o.peer;
     c.retain_ms = o.retain.count();
-    c.local_turns = o.local_turns;
-    c.slice_ms = o.slice.count();
     c.fence64 = o.fence64 ? 1 : 0;
     return c;
 }

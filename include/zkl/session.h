@@ -142,8 +142,6 @@ typedef struct zkl_session_options {
                            session: 0 or more, default 60000 */
     int dispatch;       /* 0 (the default): callbacks run on a thread of the library; 1: they run
                            inside zkl_session_dispatch() */
-    int retain_max; /* how many unused locks the session's mutexes retain: 0 or more, default 1000.
-                       If there are more, the least recently used ones are released */
     const zkl_credential *credentials; /* the session has the permissions of all. NULL: none. The
                                           library copies them, and wipes its copy when the session
                                           has ended. libzookeeper's own copies are not wiped */
@@ -163,7 +161,7 @@ typedef struct zkl_session_options {
 #define ZKL_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(zkl_session_options), 10000, NULL, NULL, NULL, ZKL_LOG_WARN, 0, 100, 60000, 0,      \
-            1000, NULL, 0, NULL, NULL, NULL                                                        \
+            NULL, 0, NULL, NULL, NULL                                                              \
     }
 
 /* Fills *ret as ZKL_SESSION_OPTIONS_INIT does, for languages that cannot use the macro. size is the

@@ -30,7 +30,6 @@ struct session_options {
     int drift_permille = 100;
     std::chrono::milliseconds warm{60000};
     bool dispatch = false;
-    int retain_max = 1000;
     std::vector<std::pair<std::string, std::string>> credentials; /* schemes and credentials */
 
     executor run; /* runs the callbacks; empty: they run where the library calls them, which is its
@@ -99,7 +98,6 @@ inline zkl_session_options to_c(const session_options &o,
     c.drift_permille = o.drift_permille;
     c.warm_ms = o.warm.count();
     c.dispatch = o.dispatch ? 1 : 0;
-    c.retain_max = o.retain_max;
     c.credentials = credentials.empty() ? nullptr : credentials.data();
     c.credential_count = credentials.size();
     return c;

@@ -104,11 +104,8 @@ static const char *check_options(const zkl_mutex_options *o)
         return wrong;
     if ((unsigned)o->peer > ZKL_PEER_APACHE)
         return "peer is none of zkl_peer";
-    if (o->retain_ms < 0 || o->retain_ms > RETAIN_MAX_MS || o->slice_ms < 0 ||
-        o->slice_ms > RETAIN_MAX_MS)
-        return "retain_ms and slice_ms must be 0 to 86400000";
-    if (o->local_turns < 0)
-        return "local_turns must not be negative";
+    if (o->retain_ms < 0 || o->retain_ms > RETAIN_MAX_MS)
+        return "retain_ms must be 0 to 86400000";
     if (o->fence64 & ~1)
         return "fence64 must be 0 or 1";
     return NULL;
@@ -117,8 +114,7 @@ static const char *check_options(const zkl_mutex_options *o)
 static void start_retaining(zkl_mutex *m, const zkl_mutex_options *o)
 {
     const struct retain config = {.retain_ns = o->retain_ms * CLOCK_MS,
-                                  .slice_ns = o->slice_ms * CLOCK_MS,
-                                  .local_turns = (uint32_t)o->local_turns,
+                                  .local_turns = retained_local_turns,
                                   .fence64 = o->fence64};
 
     session_lock(m->handle.session);

@@ -9,6 +9,12 @@
 struct retained;
 struct turn_waiter;
 
+/* How many idle spans a session has, and how many local waiters go before a rival: tests put less
+ * here. */
+enum { RETAINED_MOST = 1000, RETAINED_LOCAL_TURNS = 16 };
+extern guint retained_most;
+extern uint32_t retained_local_turns;
+
 struct turn_caller {
     char *payload;  /* GRefString: of the node, if it enters for this caller */
     uint64_t owner; /* equal numbers: the same owner */

@@ -4,6 +4,9 @@
 #include "retained_state.h"
 #include "turn.h"
 
+guint retained_most = RETAINED_MOST;
+uint32_t retained_local_turns = RETAINED_LOCAL_TURNS;
+
 struct turn_waiter *retained_wait(struct retained *r, const struct turn_caller *caller,
                                   contender_decided decided, void *context)
 {
@@ -69,7 +72,7 @@ static void shed(struct locks *all)
 {
     GQueue *idle = &all->idle;
 
-    while (idle->length > all->participant.session->retain_max)
+    while (idle->length > retained_most)
         retained_yield(g_queue_peek_head(idle));
 }
 

@@ -43,7 +43,6 @@ struct zkl_session {
     struct tls_files tls;
     int wanted_timeout_ms;
     int64_t warm_ns;
-    size_t retain_max; /* idle spans */
     struct callbacks *callbacks;
     struct log *log;
     struct timers *timers;

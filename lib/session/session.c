@@ -35,7 +35,6 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     s->acl = g_strdup(o->acl);
     s->wanted_timeout_ms = o->session_timeout_ms;
     s->timeout_ms = o->session_timeout_ms;
-    s->retain_max = (size_t)o->retain_max;
     s->warm_ns = MIN(o->warm_ms, INT64_MAX / CLOCK_MS / 4) * CLOCK_MS;
     s->watches = watch_table_new();
     s->logged = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

@@ -54,8 +54,6 @@ static const char *check_options(const zkl_session_options *o)
         return "log_level is none of zkl_log_level";
     if (o->warm_ms < 0)
         return "warm_ms must not be negative";
-    if (o->retain_max < 0)
-        return "retain_max must not be negative";
     if (o->dispatch != 0 && o->dispatch != 1)
         return "dispatch must be 0 or 1";
     wrong = credentials_check(o);

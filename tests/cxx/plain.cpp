@@ -101,14 +101,14 @@ void codes()
 auto members(const zkl_session_options &o)
 {
     return std::make_tuple(o.size, o.session_timeout_ms, o.acl, o.log, o.log_data, o.log_level,
-                           o.tick_ms, o.drift_permille, o.warm_ms, o.dispatch, o.retain_max,
-                           o.credentials, o.credential_count);
+                           o.tick_ms, o.drift_permille, o.warm_ms, o.dispatch, o.credentials,
+                           o.credential_count);
 }
 
 auto members(const zkl_mutex_options &o)
 {
     return std::make_tuple(o.size, o.name, o.parents, o.key, o.key_data, o.peer, o.retain_ms,
-                           o.local_turns, o.slice_ms, o.fence64);
+                           o.fence64);
 }
 
 auto members(const zkl_rwlock_options &o)

@@ -20,7 +20,6 @@ enum {
 #define RETAINED_NOW INT64_C(1000000000000)
 #define RETAINED_TICK INT64_C(60000000)
 #define RETAINED_IDLE INT64_C(100000000)
-#define RETAINED_SLICE INT64_C(30000000)
 
 enum retained_broken {
     RETAINED_WHOLE,
@@ -118,7 +117,7 @@ struct retained_handle {
     bool dead;    /* the deadline of the span has passed, or its node is gone: to be told */
     bool deleted; /* its node, by an administrator */
     bool looking, watch /* at the server */, alone /* in the last list */;
-    bool heard, late, sliced;
+    bool heard, late;
     bool armed;
     int64_t due;
 };
@@ -142,7 +141,7 @@ struct retained_config {
     int handles, callers, locks; /* each caller so often */
     int arrivals, faults, ticks;
     uint32_t local_turns;
-    bool tries, fence64, slice;
+    bool tries, fence64;
     bool blind;   /* who has waited does not know who is behind */
     bool forever; /* an idle span has no end of its own */
     bool guard;   /* what it costs is looked at */

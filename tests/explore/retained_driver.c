@@ -63,7 +63,7 @@ static void check_turn(struct retained_state *st, uint8_t h, uint64_t turn)
     retained_require(st, own < 0 || turn >= st->node[own].served, RETAINED_TOKEN);
     if (own >= 0)
         st->node[own].served = (uint8_t)(turn + 1);
-    if (handle->heard && (!retained_config.slice || handle->sliced))
+    if (handle->heard)
         retained_require(st, handle->gate > 0 && !handle->late, RETAINED_GATE);
 }
 
@@ -118,7 +118,7 @@ void retained_forget_span(struct retained_handle *h)
             h->caller[i] = CALLER_STALE;
     }
     h->phase = PHASE_NONE;
-    h->heard = h->late = h->sliced = h->dead = h->looking = h->watch = h->deleted = false;
+    h->heard = h->late = h->dead = h->looking = h->watch = h->deleted = false;
     h->gate = 0;
 }
 

@@ -19,7 +19,7 @@ static void forget_time(struct retained_handle *h)
     struct retain *m = &h->machine;
     const bool used = m->state == RETAIN_TURN || m->state == RETAIN_IDLE;
 
-    keep(&m->first, used && retained_config.slice, RETAINED_SLICE);
+    keep(&m->first, used && retained_config.guard, RETAIN_GATE_NS + 1);
     keep(&m->used, m->state == RETAIN_IDLE, RETAINED_IDLE);
     keep(&m->heard, m->wanted, RETAIN_GATE_NS + 1);
     keep(&m->looked, retained_config.guard && m->looking, 2 * RETAINED_IDLE);

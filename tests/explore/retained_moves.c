@@ -54,7 +54,6 @@ void retained_init(void *state)
         struct retained_handle *h = &st->h[i];
         h->up = true;
         h->machine.retain_ns = RETAINED_IDLE;
-        h->machine.slice_ns = retained_config.slice ? RETAINED_SLICE : 0;
         h->machine.local_turns = retained_config.local_turns;
         h->machine.fence64 = retained_config.fence64;
         for (int k = 0; i < retained_config.handles && k < retained_config.callers; k++)
@@ -83,7 +82,6 @@ static void advance(struct retained_state *st, int64_t by)
         pass(&h->machine.off_until, by);
         h->due -= h->armed ? by : 0;
         h->late = h->late || (h->heard && by > RETAIN_GATE_NS);
-        h->sliced = h->sliced || (h->phase == PHASE_SPAN && by >= RETAINED_SLICE);
     }
 }
 

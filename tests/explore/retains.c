@@ -17,7 +17,6 @@ static const struct {
 } runs[] = {
     {"users", {HANDLES(1, 2, 2), OTHERS(1, 1), TURNS(1), USERS}, false},
     {"three callers", {HANDLES(1, 3, 2), OTHERS(1, 1), TURNS(1), .ticks = 1}, false},
-    {"a slice", {HANDLES(1, 3, 2), OTHERS(1, 0), TURNS(1), .ticks = 2, .slice = true}, false},
     {"a token for each",
      {HANDLES(1, 2, 2), OTHERS(1, 1), TURNS(1), .fence64 = true, .tries = true},
      false},

@@ -1,6 +1,7 @@
 /* A mutex that retains, and others who want the lock: an idle node goes when it is theirs to have,
  * or when nobody has used it for long. */
 #include "fault.h"
+#include "lib/lock/retained.h"
 #include "mutex_actors.h"
 #include "retained.h"
 #include "suites.h"
@@ -124,15 +125,14 @@ static void yields_when_asked(void)
 static void at_most_so_many(void)
 {
     enum { MUTEXES = 3 };
-    zkl_session_options so = ZKL_SESSION_OPTIONS_INIT;
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
     struct turn_seen seen[MUTEXES];
     zkl_mutex *m[MUTEXES];
 
     fault_begin();
-    so.retain_max = MUTEXES - 1;
+    retained_most = MUTEXES - 1;
     o.retain_ms = DAY_MS;
-    zkl_session *s = fault_session_options(zk_server_connect(fault.server), &so);
+    zkl_session *s = fault_direct(FAULT_LONG_MS);
     for (int i = 0; i < MUTEXES; i++) {
         char *path = g_strdup_printf("%s-%d", fault.path, i);
         m[i] = fault_mutex_options(s, path, &o);
@@ -150,24 +150,23 @@ static void at_most_so_many(void)
     take_turn(m[2], &seen[2], 1);
     for (int i = 0; i < MUTEXES; i++)
         CHECK_INT(zkl_mutex_yield(m[i]), 0);
+    retained_most = RETAINED_MOST;
     fault_end();
 }
 
-/* Three wait here and then another session does: how many of the three go first is an option. */
-static void queue_here_and_there(int local_turns, int64_t slice_ms, int first_here)
+/* Three wait here and then another session does, which goes first where none of the three may. */
+static void rival_first(void)
 {
     enum { HERE = 3 };
-    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
     struct told wanted = {.count = 0};
     struct acquisition a[HERE], b;
     struct turn_seen seen;
     zkl_grant *g;
 
     fault_begin();
-    o.retain_ms = DAY_MS;
-    o.local_turns = local_turns;
-    o.slice_ms = slice_ms;
-    zkl_mutex *m = fault_mutex_options(fault_proxied(FAULT_LONG_MS), fault.path, &o);
+    retained_local_turns = 0;
+    zkl_mutex *m = retaining(fault_proxied(FAULT_LONG_MS), DAY_MS);
+    retained_local_turns = RETAINED_LOCAL_TURNS;
     zkl_mutex *n = fault_mutex(fault_direct(FAULT_LONG_MS));
     retain_first(m, &seen);
     REQUIRE(zkl_mutex_lock(m, 0, &g) == 0);
@@ -177,35 +176,18 @@ static void queue_here_and_there(int local_turns, int64_t slice_ms, int first_he
     acquisition_queue(&b, n, 2);
     EVENTUALLY(atomic_load(&wanted.count) == 1);
     CHECK_INT(zkl_mutex_unlock(m), 0);
-    for (int i = 0; i < first_here; i++) {
-        REQUIRE(acquisition_granted(&a[i]));
-        check_turn(a[i].grant, &seen, (uint64_t)i + 2);
-        CHECK_INT(atomic_load(&b.done), 0);
-        acquisition_end(&a[i]);
-    }
     REQUIRE(acquisition_granted(&b));
     uint64_t theirs = zkl_grant_token(b.grant);
-    for (int i = first_here; i < HERE; i++)
+    for (int i = 0; i < HERE; i++)
         CHECK_INT(atomic_load(&a[i].done), 0);
     acquisition_end(&b);
-    for (int i = first_here; i < HERE; i++) {
+    for (int i = 0; i < HERE; i++) {
         REQUIRE(acquisition_granted(&a[i]));
         CHECK(zkl_grant_token(a[i].grant) > theirs);
         acquisition_end(&a[i]);
     }
     CHECK_INT(zkl_mutex_yield(m), 0);
     fault_end();
-}
-
-static void rival_first(void)
-{
-    queue_here_and_there(0, 0, 0);
-}
-
-/* In its slice all go first, whoever is heard of. */
-static void slice_first(void)
-{
-    queue_here_and_there(0, DAY_MS, 3);
 }
 
 static const struct test_case cases[] = {
@@ -216,7 +198,6 @@ static const struct test_case cases[] = {
     {"yields_when_asked", yields_when_asked},
     {"at_most_so_many", at_most_so_many},
     {"rival_first", rival_first},
-    {"slice_first", slice_first},
     {NULL, NULL},
 };
 const struct test_suite retained_rival_suite = {"retained_rival", fault_start, fault_stop, cases};

@@ -193,19 +193,6 @@ static void gate(void)
           {EV(3, LOCK), ""},
           {EV(52, UNLOCK), "turn 1"},
           {EV(52, UNLOCK), "enter end"}}},
-        {"a slice: later callers, too, from the first turn on",
-         {.slice_ns = MS(80)},
-         {HELD(LOCK),
-          {EV(5, RIVAL), ""},
-          {EV(6, LOCK), ""},
-          {EV(7, UNLOCK), "turn 2"},
-          {EV(8, LOCK), ""},
-          {EV(81, UNLOCK), "turn 3"},
-          {EV(81, LOCK), ""},
-          {EV(82, UNLOCK), "enter end"}}},
-        {"a slice is for those who wait",
-         {.slice_ns = MS(80)},
-         {HELD(LOCK), {EV(5, RIVAL), ""}, {EV(6, UNLOCK), "end"}}},
     };
 
     retain_play(rows, G_N_ELEMENTS(rows));

@@ -218,7 +218,6 @@ static void ends(void)
 static void init(void)
 {
     struct retain r = {.retain_ns = 1,
-                       .slice_ns = 2,
                        .local_turns = 3,
                        .fence64 = true,
                        .state = RETAIN_TURN,
@@ -227,7 +226,6 @@ static void init(void)
 
     retain_init(&r);
     CHECK_INT(r.retain_ns, 1);
-    CHECK_INT(r.slice_ns, 2);
     CHECK_INT(r.local_turns, 3);
     CHECK_INT(r.fence64, true);
     CHECK_INT(r.state, RETAIN_NONE);

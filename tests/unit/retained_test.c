@@ -1,6 +1,7 @@
 /* The driver of a mutex that retains: what is asked of the store, who is told what. */
 #include "lib/lock/contender.h"
 #include "lib/lock/locks.h"
+#include "lib/lock/retained.h"
 
 #include "by_hand.h"
 #include "suites.h"
@@ -38,7 +39,7 @@ static void start(void)
     options = (zkl_mutex_options)ZKL_MUTEX_OPTIONS_INIT;
     options.retain_ms = 1000;
     session_options.log = on_log;
-    session_options.retain_max = 1;
+    retained_most = 1;
     s = hand_session_with(&session_options);
     fake_event(STORE_EV_BEGIN);
     fake_event(STORE_EV_UP);
@@ -55,6 +56,8 @@ static void stop(void)
     zkl_op_free(b.op);
     zkl_mutex_free(m);
     hand_close(s);
+    retained_most = RETAINED_MOST;
+    retained_local_turns = RETAINED_LOCAL_TURNS;
 }
 
 static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
@@ -204,7 +207,7 @@ static void rival_of_an_idle_span(void)
 static void rival_of_a_turn(void)
 {
     start();
-    options.local_turns = 1;
+    retained_local_turns = 1;
     open_mutex();
     char *node = make_idle();
     lock(&a, ZKL_FOREVER);
