@@ -67,7 +67,7 @@ void locker_acquire(struct locker *l)
 void locker_release(struct locker *l)
 {
     if (l->readers)
-        user_require(zkl_rwlock_unlock_shared(l->readers));
+        user_require(zkl_rwlock_unlock(l->readers));
     else if (l->mutex)
         user_require(zkl_mutex_unlock(l->mutex));
     else

@@ -30,9 +30,6 @@ bool attempt_invariant(const struct attempt *c)
         return false;
     if (c->state == ST_WAITING && c->try_only && c->ahead > 1)
         return false;
-    if (c->downgrade != DOWNGRADE_NONE &&
-        (c->kind != CHILD_WRITE || !is_in(c, BIT(ST_HOLDING) | BIT(ST_LAPSED))))
-        return false;
     if (c->first && !is_in(c, BIT(ST_LISTING) | BIT(ST_FIRST) | BIT(ST_REENTERING) | BIT(ST_DONE)))
         return false;
     if (c->limit_watched && !c->first)

@@ -10,7 +10,6 @@
  *   the own node was watched before the head went, and silent: WAITING ──> CLAIMING
  *   a try waits for the only one ahead, if that retains and so may yield: ATTEMPT_YIELD_MS
  *   own node or session gone: REENTERING, and when admitted CREATING
- *   a writer becomes a reader: HOLDING, where attempt_downgrade.c has a diagram of its own
  *   semaphore, all ahead are admitted: LISTING ──> FIRST ── children or limit changed ──> LISTING
  *   Curator's semaphore, too many children: the same
  *
@@ -79,11 +78,6 @@ enum event_kind {
     EV_LOOK,           /* the holder asks whether others wait: answered by ACT_OTHERS */
     EV_HEED,           /* the holder will hear at once that it is asked to give way */
     EV_RELEASE,        /* the holder is done; or, when lapsed, its callbacks are */
-    EV_DOWNGRADE,      /* the holder, a writer, goes on as a reader */
-    EV_SHARED_CREATED, /* answer to ACT_CREATE_SHARED */
-    EV_SHARED_READ,    /* answer to ACT_READ_SHARED */
-    EV_EXCLUSIVE_READ, /* answer to ACT_READ_EXCLUSIVE */
-    EV_MOVED,          /* ACT_MOVE is done */
     EV_REPLACED,       /* the session ended and a new one is being opened */
     EV_END             /* the session ended and no other will follow */
 };
@@ -102,7 +96,7 @@ struct event {
     uint64_t czxid;
     int64_t ephemeral_owner; /* ephemeralOwner; EV_WATCHED, too */
     int64_t session;         /* the present session's id */
-    bool asked;              /* EV_READ, EV_EXCLUSIVE_READ: the data ask to give way (revoke.h) */
+    bool asked;              /* EV_READ: the data ask to give way (revoke.h) */
     /* EV_LISTED */
     const struct child *children;
     bool watched; /* the list has left a watch */
@@ -143,13 +137,6 @@ enum action_kind {
     ACT_ARM,      /* EV_TIMER after .number ms */
     ACT_OTHERS,   /* the holder hears .others; the last action of a step */
     ACT_ASKED,    /* the holder hears, once, that it is asked to give way; the last one, too */
-    ACT_CREATE_SHARED,    /* ephemeral: the read node with the own number */
-    ACT_READ_SHARED,      /* by that name */
-    ACT_READ_EXCLUSIVE,   /* the own node, when it is the write node still; leaves no watch */
-    ACT_MOVE,             /* the grant goes from the write node to the read node, when nothing is
-                             under way that needs the write node: EV_MOVED, at once or later */
-    ACT_DELETE_SHARED,    /* the read node, before it is the own node; guaranteed as ACT_DELETE */
-    ACT_DELETE_EXCLUSIVE, /* the write node, when it is not the own node any more; as well */
     ACT_GRANT,
     ACT_REVOKE,
     ACT_FAIL /* .error is the caller's answer */
@@ -195,16 +182,6 @@ struct action {
 
 enum { ATTEMPT_ACTIONS = 8 };
 
-/* How far a writer has come that becomes a reader. */
-enum attempt_downgrade {
-    DOWNGRADE_NONE,
-    DOWNGRADE_CREATING, /* the read node is being created */
-    DOWNGRADE_READING,  /* it may be there: read by its name */
-    DOWNGRADE_PAUSED,   /* it was refused, and is tried again */
-    DOWNGRADE_PROVING,  /* it was there and ours: did the write node stand until then? */
-    DOWNGRADE_MOVING    /* it did */
-};
-
 struct actions {
     uint32_t count;
     struct action list[ATTEMPT_ACTIONS];
@@ -226,7 +203,7 @@ enum attempt_error {
 
 struct attempt {
     enum attempt_state state;
-    enum child_kind kind; /* of the own node: a downgraded writer is a reader */
+    enum child_kind kind; /* of the own node */
     bool try_only;        /* do not wait for others, but see ATTEMPT_YIELD_MS */
     bool strict;          /* a child that is no contender is an error */
     bool has_node;        /* the own node's name is known */
@@ -236,10 +213,9 @@ struct attempt {
     bool shared_session;  /* the predecessor is of this session: its end can be that of both */
     bool hintable;        /* of head hints, see head_hint.h: .version is nobody else's data */
     /* of others; thousands may wait, and each has these: */
-    bool watch_children : 1; /* the first list is to leave a watch on the children */
-    bool waited : 1;         /* it has had a predecessor */
-    bool looking : 1;        /* EV_LOOK is not answered yet */
-    enum attempt_downgrade downgrade : 3;
+    bool watch_children : 1;        /* the first list is to leave a watch on the children */
+    bool waited : 1;                /* it has had a predecessor */
+    bool looking : 1;               /* EV_LOOK is not answered yet */
     enum attempt_others others : 2; /* OTHERS_NONE: the children are watched */
     bool heeds : 1;                 /* the own node is watched for what is written there, too */
     bool asked : 1;                 /* to give way, as a read of the own node has shown */

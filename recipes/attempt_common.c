@@ -107,18 +107,10 @@ void attempt_ask(struct attempt *c, struct actions *out, enum action_kind kind)
     attempt_act(out, kind)->tag = ++c->tag;
 }
 
-void attempt_drop_shared(struct attempt *c, struct actions *out)
-{
-    if (c->downgrade != DOWNGRADE_NONE)
-        attempt_act(out, ACT_DELETE_SHARED);
-    c->downgrade = DOWNGRADE_NONE;
-}
-
 void attempt_finish(struct attempt *c, struct actions *out)
 {
     if (c->watching)
         attempt_act(out, ACT_UNWATCH);
-    attempt_drop_shared(c, out);
     attempt_unwatch_limit(c, out);
     if (c->has_node)
         attempt_act(out, ACT_DELETE);
@@ -131,9 +123,6 @@ void attempt_end_without_node(struct attempt *c, struct actions *out, enum loss 
 {
     if (c->state == ST_HOLDING)
         attempt_act(out, ACT_REVOKE)->loss = loss;
-    if (loss != LOSS_DELETED)
-        c->downgrade = DOWNGRADE_NONE;
-    attempt_drop_shared(c, out);
     c->has_node = false;
     attempt_move(c, ST_DONE);
 }

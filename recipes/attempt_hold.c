@@ -85,12 +85,12 @@ static void look(struct attempt *c, struct actions *out)
 }
 
 /* The watch on the children would have told of the own node's end, too. Not all who come wait for a
- * reader or for a permit, and a downgrade changes the children itself: there a list tells. */
+ * reader or for a permit: there a list tells. */
 static void on_children_fired(struct attempt *c, struct actions *out)
 {
     if (!c->own_watched)
         attempt_act(out, ACT_ARM)->number = ATTEMPT_OWN_WATCH_MS;
-    if (c->kind != CHILD_READ && c->kind != CHILD_LEASE && c->downgrade == DOWNGRADE_NONE) {
+    if (c->kind != CHILD_READ && c->kind != CHILD_LEASE) {
         tell_others(c, out, OTHERS_WAIT);
         return;
     }
@@ -174,7 +174,6 @@ static void step_holding(struct attempt *c, const struct event *ev, struct actio
     default:
         break;
     }
-    attempt_step_downgrade(c, ev, out);
 }
 
 /* To look was refused. */

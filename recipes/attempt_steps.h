@@ -1,7 +1,7 @@
 /* How an attempt goes on: attempt.c hands an event to the phase that the attempt is in. A phase
  * moves on and returns; what the new state begins with, attempt.c asks of the phase that it belongs
  * to. So calls go one way, attempt.c -> enter, wait, hold -> attempt_common.c, and no phase calls
- * another; hold hands on to attempt_downgrade.c what concerns that. */
+ * another. */
 #ifndef RECIPES_ATTEMPT_STEPS_H
 #define RECIPES_ATTEMPT_STEPS_H
 
@@ -53,11 +53,6 @@ void attempt_begin_claiming(struct attempt *c, const struct event *ev, struct ac
  * answer. The event may say already that to look was refused. */
 void attempt_begin_leaving(struct attempt *c, const struct event *ev, struct actions *out);
 
-/* ---- attempt_downgrade.c ---- */
-
-/* Of a holder: an event that has nothing to do with a downgrade is ignored. */
-void attempt_step_downgrade(struct attempt *c, const struct event *ev, struct actions *out);
-
 /* ---- attempt_common.c ---- */
 
 /* What a list tells of others. */
@@ -76,15 +71,10 @@ struct action *attempt_act(struct actions *out, enum action_kind kind);
 /* A request whose answer makes those to earlier requests stale. */
 void attempt_ask(struct attempt *c, struct actions *out, enum action_kind kind);
 
-/* What a downgrade may have created goes; before the own node, or who waits for that would have to
- * wait for this one next. */
-void attempt_drop_shared(struct attempt *c, struct actions *out);
-
 /* Ends the attempt with whatever is left of it at the server. */
 void attempt_finish(struct attempt *c, struct actions *out);
 
-/* The own node went, as LOSS_DELETED alone, or else with the session. What a downgrade created
- * stands on its own, but goes with the session, too. */
+/* The own node went, as LOSS_DELETED alone, or else with the session. */
 void attempt_end_without_node(struct attempt *c, struct actions *out, enum loss loss);
 
 /* The caller gets its answer, and with fail that is all. */

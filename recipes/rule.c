@@ -104,8 +104,8 @@ struct place rule_place(const struct child *children, size_t count, enum child_k
         }
         if (child->old)
             place.spare = true;
-        /* A reader may have the number of the writer that it was, and both are of one owner. An
-         * equal number that is not ours can only be a forgery: wait for it, to be safe. */
+        /* Of Curator's, a writer and a reader of one owner may have the same number. One that is
+         * equal to ours can only be a forgery: wait for it, to be safe. */
         if (order_key(child->number) > key)
             see_behind(&place, child, kind);
         else

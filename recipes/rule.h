@@ -35,8 +35,8 @@ int rule_compare(int32_t a, int32_t b);
 /* Whether a contender of the own kind waits for one of the other that stands before it. */
 bool rule_waits(enum child_kind own, enum child_kind other);
 
-/* A read-write lock's: several may hold, and where a writer stood a reader with its number may
- * come. So who is next is told by a list alone. */
+/* A read-write lock's: several may hold, and where a writer of Curator stood a reader with its
+ * number may come. So who is next is told by a list alone. */
 bool rule_is_shared(enum child_kind kind);
 
 /* The place of the contender of that kind with that number. */

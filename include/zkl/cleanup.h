@@ -84,7 +84,7 @@ static inline zkl_rwlock_reader *zkl_rwlock_reader_new(zkl_rwlock *l, int64_t ti
 static inline void zkl_rwlock_reader_free(zkl_rwlock_reader *reader)
 {
     if (reader)
-        zkl_rwlock_unlock_shared((zkl_rwlock *)reader);
+        zkl_rwlock_unlock((zkl_rwlock *)reader);
 }
 
 /* The functions that ZKL_AUTO() calls. For an operation, only the handle is freed: the data of its

@@ -50,12 +50,12 @@ ZKL_API void zkl_rwlock_free(zkl_rwlock *l);
 /* Acquires the lock to read. A reader waits only for the writers (and mutexes) that arrived before
  * it. A reader that arrives behind a waiting writer waits until that writer is done, so neither
  * side starves. If the owner already holds the lock, as a reader or as a writer, the function goes
- * one level deeper at once and sends nothing. Unless ret is NULL, the grant is stored in *ret. It
- * is lent until the owner's last unlock.
+ * one level deeper at once and sends nothing: a writer that also reads holds the lock alone until
+ * its last unlock. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's
+ * last unlock.
  *
- * The token of a reader is the czxid of its node; a writer that was downgraded keeps its own token
- * (see zkl_rwlock_unlock()). The token of a reader is higher than that of every earlier writer and
- * lower than that of every later writer. The tokens of readers that hold the lock together say
+ * The token of a reader is the czxid of its node. It is higher than that of every earlier writer
+ * and lower than that of every later writer. The tokens of readers that hold the lock together say
  * nothing about each other. So a resource that compares tokens remembers the highest token of the
  * writers only, and serves a reader whose token is not lower than that one.
  *
@@ -91,52 +91,34 @@ ZKL_API int zkl_rwlock_lock_shared_cancelable(zkl_rwlock *l, int64_t timeout_ms,
 ZKL_API int zkl_rwlock_lock_cancelable(zkl_rwlock *l, int64_t timeout_ms, zkl_canceler *canceler,
                                        zkl_grant **ret);
 
-/* Returns how many levels of both kinds the caller still has to unlock, as zkl_mutex_depth() does.
- * Unless ret_shared is NULL, the number of levels of reading among them is stored in *ret_shared.
+/* Returns how many levels, of reading and of writing, the caller still has to unlock, as
+ * zkl_mutex_depth() does.
  *
  * Returns 0 or more; or
  *   ZKL_EINVAL: l is NULL;
  *   ZKL_ECHILD.
- * After an error *ret_shared is unchanged. Since 0.1. */
-ZKL_API int zkl_rwlock_depth(zkl_rwlock *l, int *ret_shared);
+ * Since 0.1. */
+ZKL_API int zkl_rwlock_depth(zkl_rwlock *l);
 
-/* Undoes one level of reading. The last level of both kinds deletes the node in the background.
- * Never waits for the server, nor for a callback that is running.
+/* Undoes the innermost level, one of reading or one of writing. The last level deletes the node in
+ * the background. Never waits for the server, nor for a callback that is running.
+ *
+ * A writer does not become a reader. To continue as a reader it would need a second node, and the
+ * exchange for that could be lost, late or interrupted in each of its steps. To let readers in,
+ * unlock and lock to read, and read again what you have read: another writer may come in between.
  *
  * Returns 0; or
- *   ZKL_EPERM: the caller has no level of reading;
+ *   ZKL_EPERM: the caller does not hold the lock;
  *   ZKL_ELOST: the grant had been lost; one level was undone nevertheless;
  *   ZKL_EINVAL: l is NULL;
  *   ZKL_ECHILD.
- * Since 0.1. */
-ZKL_API int zkl_rwlock_unlock_shared(zkl_rwlock *l);
-
-/* Undoes one level of writing, as zkl_rwlock_unlock_shared() undoes one of reading.
- *
- * If levels of reading remain when the last level of writing is undone, the owner becomes a reader:
- * it is downgraded. No other writer acquires the lock in between. The downgrade is done in the
- * background, also after a lost connection; other readers can acquire the lock when it is done. The
- * grant stays the same: its token, deadline, state and registrations continue. Its node changes to
- * one with "__READ__" in place of "__WRIT__". zkl_grant_node() then returns another string; both
- * strings stay valid as long as the grant. A transaction of zkl_grant_multi() is fenced by the node
- * that the grant has when the transaction begins. The downgrade waits for a transaction that is in
- * progress. An operation that zkl_grant_check_op() filled before the downgrade fails after it: fill
- * it again.
- *
- * If the server refuses to create the second node, the owner continues to exclude others as a
- * writer, and the library tries again every second.
- *
- * Returns 0; or
- *   ZKL_EPERM: the caller has no level of writing;
- *   ZKL_ELOST, ZKL_EINVAL, ZKL_ECHILD: as zkl_rwlock_unlock_shared().
  * Since 0.1. */
 ZKL_API int zkl_rwlock_unlock(zkl_rwlock *l);
 
 /* Acquire the lock like zkl_rwlock_lock_shared() and zkl_rwlock_lock(), without blocking. If the
  * function returns 0, fn(grant, err, data) is called exactly once; if it returns an error, fn is
- * never called. The lock belongs to no thread: it is not reentrant and cannot be downgraded. The
- * callee owns the grant. Unless ret is NULL, the operation is stored in *ret; free it with
- * zkl_op_free().
+ * never called. The lock belongs to no thread: it is not reentrant. The callee owns the grant.
+ * Unless ret is NULL, the operation is stored in *ret; free it with zkl_op_free().
  *
  * Return 0; or
  *   ZKL_EINVAL: l or fn is NULL;

@@ -111,7 +111,8 @@ class rwlock
         return detail::locked(write(detail::milliseconds(limit)));
     }
 
-    /* If this thread still reads, it continues to read, and no writer comes in between. */
+    /* As unlock_shared(), one level. A thread that locked to write holds the lock alone until its
+     * last unlock. */
     void unlock()
     {
         detail::unlocked(zkl_rwlock_unlock(handle_.get()));
@@ -169,31 +170,30 @@ class rwlock
 
     void unlock_shared()
     {
-        detail::unlocked(zkl_rwlock_unlock_shared(handle_.get()));
+        detail::unlocked(zkl_rwlock_unlock(handle_.get()));
     }
 
     void unlock_shared(std::error_code &ec) noexcept
     {
-        detail::check(zkl_rwlock_unlock_shared(handle_.get()), ec);
+        detail::check(zkl_rwlock_unlock(handle_.get()), ec);
     }
 
     /* The grant of this thread, which reads or writes: as mutex::grant(). */
     grant_view grant() const
     {
         zkl_grant *g = nullptr;
-        int reading = 0;
 
-        if (detail::check(zkl_rwlock_depth(handle_.get(), &reading)) == 0)
+        if (depth() == 0)
             throw error({ZKL_EPERM, "", ""});
         detail::check(zkl_rwlock_lock_shared(handle_.get(), 0, &g)); /* a level more, and back */
-        zkl_rwlock_unlock_shared(handle_.get());
+        zkl_rwlock_unlock(handle_.get());
         return {g, where_};
     }
 
     /* How many levels of both kinds this thread has still to unlock. */
     int depth() const
     {
-        return detail::check(zkl_rwlock_depth(handle_.get(), nullptr));
+        return detail::check(zkl_rwlock_depth(handle_.get()));
     }
 
     /* Without blocking, for no thread: as mutex::lock_async(). */

@@ -90,9 +90,6 @@ void contender_set_idle(struct contender *c, bool idle);
 /* Whoever heard its news does so no longer. */
 void contender_forget(struct contender *c);
 
-/* The holder, a writer, goes on as a reader: the same grant, of another node. */
-void contender_downgrade(struct contender *c);
-
 /* The holder is done. */
 void contender_release(struct contender *c);
 

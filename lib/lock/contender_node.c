@@ -53,15 +53,6 @@ char *contender_node(const struct contender *c)
     return path;
 }
 
-char *contender_node_as(const struct contender *c, enum child_kind kind)
-{
-    char *prefix = layout_name(c->style, kind, c->id, c->rank),
-         *path = g_strdup_printf("%s/%s%010d", admission_path(c->admission), prefix, c->number);
-
-    g_free(prefix);
-    return path;
-}
-
 void contender_set_node(struct contender *c, const char *name, int32_t number)
 {
     char *expected;

@@ -146,11 +146,11 @@ static void ask_predecessor(struct contender *c, char *path, uint32_t tag)
 
 /* ---- all of them ---- */
 
-void contender_delete(struct contender *c, char *node)
+static void delete_own(struct contender *c)
 {
     if (c->head)
         watch_drop(&c->head->own_subscription, true);
-    request_delete(c->session, node);
+    request_delete(c->session, contender_node(c));
 }
 
 static void prove(struct contender *c, uint32_t tag)
@@ -187,7 +187,7 @@ void contender_ask_node(struct contender *c, const struct action *a)
         watch_drop(&c->predecessor_subscription, false);
         break;
     case ACT_DELETE:
-        contender_delete(c, contender_node(c));
+        delete_own(c);
         break;
     default:
         g_assert_not_reached();

@@ -81,9 +81,6 @@ void contender_ask_node(struct contender *c, const struct action *a);
 /* What would enter the queue but was not sent yet will not be. */
 void contender_recall(struct contender *c);
 
-/* Deletes the node that is the own one until then; its path is taken. */
-void contender_delete(struct contender *c, char *node);
-
 /* Steps with the answer, unless its session is over: the recipe hears of that by EV_REPLACED. */
 void contender_answer(struct request *r, const struct store_reply *reply, struct event *ev);
 
@@ -110,11 +107,6 @@ void contender_ask_list(struct contender *c, const struct action *a);
 /* Nodes of this attempt in the snapshot. spare: but the own one. */
 void contender_delete_listed(struct contender *c, bool spare);
 
-/* ---- contender_downgrade.c ---- */
-
-/* Does what has to do with the read node of a writer that is downgraded. */
-void contender_ask_shared(struct contender *c, const struct action *a);
-
 /* ---- contender_node.c: all strings are the caller's ---- */
 
 /* A new incarnation, a new id: the old one's nodes are to be removed wherever they are seen. */
@@ -131,9 +123,6 @@ void contender_set_node(struct contender *c, const char *name, int32_t number);
 /* Its name and full path, while it is of the present id. */
 char *contender_name(const struct contender *c);
 char *contender_node(const struct contender *c);
-
-/* The path that a node of that kind has beside it, with the same number. */
-char *contender_node_as(const struct contender *c, enum child_kind kind);
 
 /* ---- contender_refs.c ---- */
 

@@ -110,14 +110,6 @@ static void ask(struct contender *c, const struct action *a)
     case ACT_DELETE_ALL:
         contender_delete_listed(c, a->kind == ACT_DELETE_SPARE);
         break;
-    case ACT_CREATE_SHARED:
-    case ACT_READ_SHARED:
-    case ACT_READ_EXCLUSIVE:
-    case ACT_MOVE:
-    case ACT_DELETE_SHARED:
-    case ACT_DELETE_EXCLUSIVE:
-        contender_ask_shared(c, a);
-        break;
     default:
         contender_ask_node(c, a);
     }
@@ -322,11 +314,6 @@ void contender_hear(struct contender *c, contender_news_fn news)
 void contender_heed(struct contender *c)
 {
     contender_step_kind(c, EV_HEED);
-}
-
-void contender_downgrade(struct contender *c)
-{
-    contender_step_kind(c, EV_DOWNGRADE);
 }
 
 void contender_release(struct contender *c)

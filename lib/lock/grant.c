@@ -146,7 +146,7 @@ zkl_grant *grant_new(zkl_session *s, struct contender *c, const char *node, cons
     g->generation = s->generation;
     g->token = token;
     g->session_id = s->id;
-    atomic_init(&g->full_node, g_strdup(node));
+    g->full_node = g_strdup(node);
     g->payload = g_strdup(payload);
     g->session = session_ref(s);
     set_limits(g, s->proofs.deadline);
@@ -176,8 +176,7 @@ void grant_unref(zkl_grant *g)
     for (int call = 0; call < GRANT_CALLS; call++)
         if (g->callees[call])
             g_array_unref(g->callees[call]);
-    g_free(atomic_load(&g->full_node));
-    g_free(g->former_node);
+    g_free(g->full_node);
     g_free(g->payload);
     g_free(g->slots);
     g_free(g);
@@ -303,20 +302,7 @@ struct multi_line *grant_line(zkl_grant *g)
 
 const char *grant_full_node(const zkl_grant *g)
 {
-    return atomic_load(&((zkl_grant *)(uintptr_t)g)->full_node);
-}
-
-const char *grant_former_node(const zkl_grant *g)
-{
-    return g->former_node;
-}
-
-/* The user may have the former one still. */
-void grant_move(zkl_grant *g, char *node)
-{
-    g->former_node = atomic_exchange(&g->full_node, node);
-    grant_line(g)->machine = (struct transaction){.state = TX_IDLE};
-    grant_line(g)->asked = false;
+    return g->full_node;
 }
 
 const char *grant_payload(const zkl_grant *g)

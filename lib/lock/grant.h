@@ -59,11 +59,6 @@ void grant_call(zkl_grant *g, enum grant_call call);
 /* From here on it is RELEASED, though its node stands (release.h). False: it was not owned. */
 bool grant_disown(zkl_grant *g);
 
-/* From here on its node is that one, at full path, which was just made and is taken: once at most,
- * and while no transaction of it is under way. */
-void grant_move(zkl_grant *g, char *node);
-const char *grant_former_node(const zkl_grant *g); /* NULL: it was not moved */
-
 /* The contender is done with it. */
 void grant_detach(zkl_grant *g);
 
@@ -74,8 +69,7 @@ int grant_check_state(const zkl_grant *g, zkl_state state);
 /* What its transactions need. */
 zkl_session *grant_session(const zkl_grant *g);
 struct multi_line *grant_line(zkl_grant *g);
-const char *
-grant_full_node(const zkl_grant *g); /* good as long as g, though there may be another */
+const char *grant_full_node(const zkl_grant *g);
 const char *grant_payload(const zkl_grant *g);
 
 /* Before anybody else has it: its permits have these numbers, and its node that payload. */

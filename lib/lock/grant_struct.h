@@ -24,8 +24,7 @@ struct zkl_grant {
                       no more. Guarded by the monitor */
     int64_t session_id;
     char *payload;
-    _Atomic(char *) full_node; /* of a downgraded writer the read node */
-    char *former_node;         /* the write node; NULL: it was none */
+    char *full_node;
     zkl_session *session;
     _Atomic uint64_t word;
     _Atomic int64_t raw;          /* CLOCK_MONOTONIC_RAW ns */

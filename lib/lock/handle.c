@@ -179,7 +179,7 @@ bool handle_end_hold(struct handle *h, struct hold *hold, bool last)
 {
     zkl_grant *grant = g_steal_pointer(&hold->grant);
 
-    hold->depth = hold->shared = 0;
+    hold->depth = 0;
     forget_over(h);
     h->over = hold;
     return give_back(h, grant, last);

@@ -14,7 +14,7 @@ struct handle;
 struct hold {
     uint64_t key;
     unsigned depth;   /* levels; 0: acquiring, or over */
-    unsigned shared;  /* how many of them are a reader's */
+    bool shared;      /* a reader's; what a writer's owner reads are levels like the others */
     zkl_grant *grant; /* ours, lent to the caller */
 };
 
@@ -112,8 +112,8 @@ void handle_thread_ends(uint64_t owner);
 int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, zkl_grant **ret);
 int handle_lock_cancelable(struct handle *h, bool shared, int64_t timeout_ms,
                            zkl_canceler *canceler, zkl_grant **ret);
-int handle_depth(struct handle *h, unsigned *ret_shared); /* of the caller */
-int handle_unlock(struct handle *h, bool shared);
+int handle_depth(struct handle *h); /* of the caller */
+int handle_unlock(struct handle *h);
 int handle_lock_async(struct handle *h, const char *what, bool shared, int64_t timeout_ms,
                       zkl_acquired_fn fn, void *data, zkl_op **ret);
 

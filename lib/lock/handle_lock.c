@@ -30,8 +30,8 @@ static struct hold *find_hold(struct handle *h, uint64_t key)
 
 /* ---- locking ---- */
 
-/* The owner is known here: one level deeper, if it may. A reader that would wait to write would
- * wait for every other one that does the same. */
+/* The owner is known here: one level deeper, if it may; the grant remains what it is. A reader that
+ * would wait to write would wait for every other one that does the same. */
 static int reenter(const struct handle *h, struct hold *hold, bool shared, zkl_grant **ret)
 {
     const char *path = handle_path(h);
@@ -41,10 +41,9 @@ static int reenter(const struct handle *h, struct hold *hold, bool shared, zkl_g
     if (zkl_grant_state(hold->grant) >= ZKL_LOST)
         return error_set(ZKL_ELOST, path,
                          "%s: the grant was lost or released, and is still to be unlocked", path);
-    if (!shared && hold->shared == hold->depth)
+    if (!shared && hold->shared)
         return error_set(ZKL_EDEADLK, path, "%s: this owner holds it as a reader", path);
     hold->depth++;
-    hold->shared += shared;
     if (ret)
         *ret = hold->grant;
     return 0;
@@ -63,7 +62,7 @@ static void set_hold(struct hold *hold, zkl_grant *grant, bool shared)
 {
     hold->grant = grant;
     hold->depth = grant != NULL;
-    hold->shared = grant && shared;
+    hold->shared = shared;
 }
 
 /* The attempt of a hold that the table has already, with h->lock held. */
@@ -171,60 +170,43 @@ int handle_lock_cancelable(struct handle *h, bool shared, int64_t timeout_ms,
 
 /* ---- levels ---- */
 
-int handle_depth(struct handle *h, unsigned *ret_shared)
+int handle_depth(struct handle *h)
 {
     const uint64_t key = caller_key(h);
 
     pthread_mutex_lock(&h->lock);
     const struct hold *hold = find_hold(h, key);
     const unsigned depth = hold ? hold->depth : 0;
-    *ret_shared = hold ? hold->shared : 0;
     pthread_mutex_unlock(&h->lock);
     return (int)MIN(depth, (unsigned)INT_MAX);
 }
 
 /* ---- unlocking ---- */
 
-/* What is left is a reader's: others that read may come in. One that has ended has no contender. */
-static void downgrade(const struct handle *h, const struct hold *hold)
-{
-    session_lock(h->session);
-    struct contender *c = grant_contender(hold->grant);
-    if (c)
-        contender_downgrade(c);
-    session_unlock(h->session);
-}
-
 /* With h->lock held. False: it was lost before. */
-static bool undo_level(struct handle *h, struct hold *hold, bool shared)
+static bool undo_level(struct handle *h, struct hold *hold)
 {
-    hold->shared -= shared;
     if (--hold->depth == 0) {
         if (!h->key)
             lock_owner_count(-1, handle_thread_ends);
         return handle_end_hold(h, hold, false);
     }
-    if (!shared && hold->shared == hold->depth)
-        downgrade(h, hold);
     return zkl_grant_state(hold->grant) != ZKL_LOST;
 }
 
-int handle_unlock(struct handle *h, bool shared)
+int handle_unlock(struct handle *h)
 {
     const uint64_t key = caller_key(h);
     bool owned;
 
     pthread_mutex_lock(&h->lock);
     struct hold *hold = find_hold(h, key);
-    if (!hold || (shared ? hold->shared : hold->depth - hold->shared) == 0) {
+    if (!hold || hold->depth == 0) {
         pthread_mutex_unlock(&h->lock);
-        return error_set(ZKL_EPERM, handle_path(h), "%s: the caller does not hold it%s",
-                         handle_path(h),
-                         !hold || hold->depth == 0 ? ""
-                         : shared                  ? " as a reader"
-                                                   : " as a writer");
+        return error_set(ZKL_EPERM, handle_path(h), "%s: the caller does not hold it",
+                         handle_path(h));
     }
-    owned = undo_level(h, hold, shared);
+    owned = undo_level(h, hold);
     pthread_mutex_unlock(&h->lock);
     if (owned)
         return 0;

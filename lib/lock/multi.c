@@ -124,13 +124,12 @@ static struct multi *multi_new(zkl_grant *g, const zkl_change *changes, size_t c
     m->release = release;
     m->link.data = m;
     sem_init(&m->ended, 0, 0);
-    add(m, STORE_SET, "", ""); /* its own node, and so the last: when it begins */
-    for (uint32_t i = 1; i < whole_count(g); i++)
-        add(m, STORE_GET, "", "");
+    for (uint32_t i = 0; i < whole_count(g); i++)
+        add(m, i == 0 ? STORE_SET : STORE_GET, "", grant_full_node(whole_part(g, i)));
     for (size_t i = 0; i < count; i++)
         add_user(m, &changes[i]);
     for (uint32_t i = 0; release && i < whole_count(g); i++)
-        add(m, STORE_DELETE, "", "");
+        add(m, STORE_DELETE, "", grant_full_node(whole_part(g, i)));
     return m;
 }
 

@@ -16,9 +16,7 @@
 struct multi_line {
     GQueue waiting; /* of struct multi, the first is under way */
     bool stepping;
-    bool asked;                    /* to give way, by the node's data as last read */
-    void (*when_idle)(void *data); /* NULL: nobody waits for that */
-    void *idle_data;
+    bool asked; /* to give way, by the node's data as last read */
     struct transaction machine;
 };
 
@@ -43,13 +41,6 @@ struct multi {
 
 /* Puts m behind the others of its grant. From here on it is told once, by fn or ended. */
 void multi_enter(struct multi *m);
-
-/* Calls fn(data) when no transaction of g is under way, perhaps at once; none begins before. One
- * such call of a grant waits at a time. */
-void multi_when_idle(zkl_grant *g, void (*fn)(void *data), void *data);
-
-/* Whoever waits for that is called, if none is under way. */
-void multi_tell_idle(struct multi_line *line);
 
 void multi_on_timeout(void *multi);
 

@@ -105,19 +105,6 @@ void multi_on_timeout(void *data)
         tell_late(m);
 }
 
-/* The grant may have been moved since m was made. */
-static void aim(struct multi *m)
-{
-    const int nodes = (int)whole_count(m->grant);
-
-    for (int i = 0; i < nodes; i++) {
-        const char *node = grant_full_node(whole_part(m->grant, (uint32_t)i));
-        m->changes[i].path = node;
-        if (m->release)
-            m->changes[m->count - nodes + i].path = node;
-    }
-}
-
 /* A loop, as many may be settled at once. */
 static void begin_next(zkl_grant *g)
 {
@@ -126,13 +113,8 @@ static void begin_next(zkl_grant *g)
     if (line->stepping)
         return;
     line->stepping = true;
-    for (struct multi *m;;) {
-        multi_tell_idle(line);
-        m = g_queue_peek_head(&line->waiting);
-        if (!m || m->begun)
-            break;
+    for (struct multi *m; (m = g_queue_peek_head(&line->waiting)) && !m->begun;) {
         m->begun = true;
-        aim(m);
         step(m, (struct transaction_event){
                     .kind = TX_EV_BEGIN, .release = m->release, .told = m->told});
     }

@@ -182,16 +182,15 @@ int zkl_mutex_lock_cancelable(zkl_mutex *m, int64_t timeout_ms, zkl_canceler *ca
 int zkl_mutex_depth(zkl_mutex *m)
 {
     int code = handle_check(handle_of(m), what);
-    unsigned shared;
 
-    return code ? code : handle_depth(&m->handle, &shared);
+    return code ? code : handle_depth(&m->handle);
 }
 
 int zkl_mutex_unlock(zkl_mutex *m)
 {
     int code = handle_check(handle_of(m), what);
 
-    return code ? code : handle_unlock(&m->handle, false);
+    return code ? code : handle_unlock(&m->handle);
 }
 
 int zkl_mutex_lock_async(zkl_mutex *m, int64_t timeout_ms, zkl_acquired_fn fn, void *data,

@@ -1,6 +1,4 @@
 /* A read-write lock: what handle.c does, for readers and writers. */
-#include <limits.h>
-
 #include "handle.h"
 #include "lib/base/options.h"
 #include "op.h"
@@ -89,34 +87,18 @@ int zkl_rwlock_lock_shared_cancelable(zkl_rwlock *l, int64_t timeout_ms, zkl_can
     return lock(l, true, timeout_ms, canceler, ret);
 }
 
-int zkl_rwlock_depth(zkl_rwlock *l, int *ret_shared)
-{
-    int code = handle_check(handle_of(l), what);
-    unsigned shared;
-
-    if (code)
-        return code;
-    code = handle_depth(&l->handle, &shared);
-    if (ret_shared)
-        *ret_shared = (int)MIN(shared, (unsigned)INT_MAX);
-    return code;
-}
-
-static int unlock(zkl_rwlock *l, bool shared)
+int zkl_rwlock_depth(zkl_rwlock *l)
 {
     int code = handle_check(handle_of(l), what);
 
-    return code ? code : handle_unlock(&l->handle, shared);
+    return code ? code : handle_depth(&l->handle);
 }
 
 int zkl_rwlock_unlock(zkl_rwlock *l)
 {
-    return unlock(l, false);
-}
+    int code = handle_check(handle_of(l), what);
 
-int zkl_rwlock_unlock_shared(zkl_rwlock *l)
-{
-    return unlock(l, true);
+    return code ? code : handle_unlock(&l->handle);
 }
 
 int zkl_rwlock_lock_async(zkl_rwlock *l, int64_t timeout_ms, zkl_acquired_fn fn, void *data,

@@ -70,7 +70,7 @@ static bool is_kept(const zkl_contender *c, enum child_kind by)
     return rule_waits(kind, by) || (kind == CHILD_LOCK && by == CHILD_READ);
 }
 
-/* A writer that is being downgraded has two nodes: what one is, the other is. */
+/* Curator's writer that reads has two nodes: what one is, the other is. */
 static bool is_of_one_owner(const zkl_contender *a, const zkl_contender *b)
 {
     return a->number == b->number && a->kind != b->kind &&

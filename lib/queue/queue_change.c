@@ -126,30 +126,6 @@ static void on_numbers(struct request *r, const struct store_reply *reply)
     answered(q, r->tag, reply->rc);
 }
 
-/* A writer that becomes a reader reads its first node for the last time when its second one stands:
- * what comes behind that read finds the second one. Mostly there is none. */
-static void on_reader_asked(struct request *r, const struct store_reply *reply)
-{
-    zkl_queue *q = r->context;
-
-    if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
-        queue_refused(q, reply->rc);
-    queue_answered(q, reply->rc);
-}
-
-static void ask_reader(zkl_queue *q, guint contender)
-{
-    struct request *r = queue_request(q, STORE_SET, contender, on_reader_asked);
-    char *path = (char *)(uintptr_t)r->what.path, *word = g_strrstr(path, "__WRIT__");
-
-    if (word)
-        memcpy(word, "__READ__", strlen("__READ__"));
-    r->what.data = g_strdup(REVOKE_WORD);
-    r->what.length = (int)strlen(REVOKE_WORD);
-    r->what.version = -1;
-    request_send(q->session, r);
-}
-
 /* Of any version, as Curator's Revoker has it, but for what Curator does not have. */
 static void begin_asking(zkl_queue *q)
 {
@@ -164,8 +140,6 @@ static void begin_asking(zkl_queue *q)
             ask_numbers(q, i);
         else
             set_word(q, i, "", -1);
-        if (child.kind == CHILD_WRITE && g_array_index(q->list, zkl_contender, i).node)
-            ask_reader(q, i);
     }
     if (q->left == 0)
         queue_end(q);

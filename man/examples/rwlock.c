@@ -11,10 +11,11 @@ int main(int argc, char **argv)
     if (zkl_rwlock_new(&l, s, "/data/index", NULL) == 0) {
         if (zkl_rwlock_lock(l, 10000, NULL) == 0) {
             puts("writing, alone");
-            zkl_rwlock_lock_shared(l, 0, NULL); /* at once: the thread writes */
-            zkl_rwlock_unlock(l);               /* no other writer comes in between */
+            zkl_rwlock_unlock(l);
+        }
+        if (zkl_rwlock_lock_shared(l, 10000, NULL) == 0) {
             puts("reading, with other readers");
-            zkl_rwlock_unlock_shared(l);
+            zkl_rwlock_unlock(l);
         }
         zkl_rwlock_free(l);
     }

@@ -89,11 +89,13 @@ void shared_lock()
     std::unique_lock write(mine, limit);
     CHECK(write && !theirs.try_lock_shared() && !theirs.try_lock_shared_for(20ms));
     mine.lock_shared();
-    write.unlock(); /* continues to read */
-    CHECK(theirs.try_lock_shared_until(std::chrono::system_clock::now() + limit));
-    theirs.unlock_shared();
+    CHECK(mine.depth() == 2);
+    write.unlock(); /* it still reads, and holds the lock alone */
+    CHECK(mine.depth() == 1 && !theirs.try_lock_shared() && !theirs.try_lock_shared_for(20ms));
     mine.unlock_shared(ec);
     CHECK(!ec);
+    CHECK(theirs.try_lock_shared_until(std::chrono::system_clock::now() + limit));
+    theirs.unlock_shared();
 }
 
 void retained()

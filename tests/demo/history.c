@@ -21,8 +21,8 @@ static const char *const kind_names[EV_KINDS] = {
     [EV_THAW] = "thaw",       [EV_OWNER] = "owner",     [EV_SEEN] = "seen",
     [EV_REFUSED] = "refused", [EV_STOP] = "stop",       [EV_GOON] = "goon",
     [EV_DELETE] = "delete",   [EV_EVICT] = "evict",     [EV_FAULT] = "fault",
-    [EV_PART] = "part",       [EV_NUMBERS] = "numbers", [EV_DOWNGRADE] = "downgrade",
-    [EV_READ] = "read",       [EV_LINE] = "line",       [EV_COUNTED] = "counted",
+    [EV_PART] = "part",       [EV_NUMBERS] = "numbers", [EV_READ] = "read",
+    [EV_LINE] = "line",       [EV_COUNTED] = "counted",
 };
 
 int64_t history_now(void)

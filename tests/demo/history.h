@@ -32,20 +32,19 @@ typedef enum event_kind {
     EV_CUT,     /* demo: its connection was silently frozen */
     EV_THAW,    /* demo: its connection was let go on */
     /* Of tests/live/faults alone: */
-    EV_OWNER,     /* value = the session of the grant: token */
-    EV_SEEN,      /* looked, and the grant still had value ms: token */
-    EV_REFUSED,   /* the register refused a write: token */
-    EV_STOP,      /* the process was stopped by a signal */
-    EV_GOON,      /* and is about to be let go on */
-    EV_DELETE,    /* a third party is about to delete the node of token, of the session value */
-    EV_EVICT,     /* a third party is about to end the session value by force */
-    EV_FAULT,     /* a fault begins: value = its number; worker = whose, -1: the servers' */
-    EV_PART,      /* of a grant of several paths: value = the token at the next one: token */
-    EV_NUMBERS,   /* of permits with numbers: bit n of value: number n: token */
-    EV_DOWNGRADE, /* is about to go on as a reader: token */
-    EV_READ,      /* the register let it read: value = the number of writes: token */
-    EV_LINE,      /* waits in line: value = its session, token = that of its node */
-    EV_COUNTED,   /* what its session counted, at its end: token = of what (judge.h), value */
+    EV_OWNER,   /* value = the session of the grant: token */
+    EV_SEEN,    /* looked, and the grant still had value ms: token */
+    EV_REFUSED, /* the register refused a write: token */
+    EV_STOP,    /* the process was stopped by a signal */
+    EV_GOON,    /* and is about to be let go on */
+    EV_DELETE,  /* a third party is about to delete the node of token, of the session value */
+    EV_EVICT,   /* a third party is about to end the session value by force */
+    EV_FAULT,   /* a fault begins: value = its number; worker = whose, -1: the servers' */
+    EV_PART,    /* of a grant of several paths: value = the token at the next one: token */
+    EV_NUMBERS, /* of permits with numbers: bit n of value: number n: token */
+    EV_READ,    /* the register let it read: value = the number of writes: token */
+    EV_LINE,    /* waits in line: value = its session, token = that of its node */
+    EV_COUNTED, /* what its session counted, at its end: token = of what (judge.h), value */
     EV_KINDS
 } event_kind;
 

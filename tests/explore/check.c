@@ -46,7 +46,7 @@ static bool is_preceded(const struct state *st, int i)
 
     for (int n = 0; n < MODEL_NODES; n++)
         if ((st->standing & MODEL_BIT(n)) && st->nodes[n].client != i &&
-            st->nodes[n].order < own->order && !st->nodes[n].late &&
+            st->nodes[n].czxid < own->czxid &&
             (model_node_kind(own) != CHILD_READ || model_node_kind(&st->nodes[n]) != CHILD_READ))
             return true;
     return false;
@@ -121,39 +121,13 @@ static bool asks_for(const struct client *c, enum ask_kind kind, int n)
     return false;
 }
 
-/* By its number or, what a downgrade has made, by its name. */
-static bool is_to_delete(const struct state *st, uint8_t kind, uint8_t node, int n)
-{
-    if (kind != ASK_DELETE_SHARED)
-        return kind == ASK_DELETE && node == n;
-    const struct node *a = &st->nodes[node], *b = &st->nodes[n];
-    return b->read && a->client == b->client && a->id == b->id && a->number == b->number;
-}
-
 /* Its delete is on the way, or the refusal that makes it be sent again. */
-static bool will_be_deleted(const struct state *st, const struct client *c, int n)
+static bool will_be_deleted(const struct client *c, int n)
 {
     for (int k = 0; k < c->replies_count; k++)
-        if (is_to_delete(st, c->replies[k].kind, c->replies[k].node, n))
+        if (c->replies[k].kind == ASK_DELETE && c->replies[k].node == n)
             return true;
-    for (int k = 0; k < c->asks_count; k++)
-        if (is_to_delete(st, c->asks[k].kind, c->asks[k].node, n))
-            return true;
-    return false;
-}
-
-/* What may still be made has its delete behind it. */
-static bool may_make(const struct client *c)
-{
-    bool may = false;
-
-    for (int k = 0; k < c->asks_count; k++) {
-        if (c->asks[k].kind == ASK_CREATE || c->asks[k].kind == ASK_CREATE_SHARED)
-            may = true;
-        else if (c->asks[k].kind == ASK_DELETE_SHARED)
-            may = false;
-    }
-    return may;
+    return asks_for(c, ASK_DELETE, n);
 }
 
 static bool hears_of(const struct client *c, uint8_t n)
@@ -168,7 +142,7 @@ static bool hears_of(const struct client *c, uint8_t n)
 /* One whose node a third party removed is excused; it must hear of it, though. */
 static enum broken check_holder(const struct state *st, const struct client *c)
 {
-    if (c->node == MODEL_NONE || st->nodes[c->node].late)
+    if (c->node == MODEL_NONE)
         return BROKEN_NO_NODE;
     if (stands(st, c->node))
         return BROKEN_NOT;
@@ -202,22 +176,22 @@ static enum broken check_done(const struct state *st, int i)
 
     if (!c->established || c->expired || c->purge)
         return BROKEN_NOT;
-    if (may_make(c))
+    if (asks_for(c, ASK_CREATE, MODEL_NONE))
         return BROKEN_ORPHAN;
     for (int n = 0; n < MODEL_NODES; n++)
         if (stands(st, (uint8_t)n) && st->nodes[n].client == i &&
-            st->nodes[n].session == c->session && !will_be_deleted(st, c, n))
+            st->nodes[n].session == c->session && !will_be_deleted(c, n))
             return BROKEN_ORPHAN;
     return BROKEN_NOT;
 }
 
 /* A watch that stands has a subscription, or goes with its node, or its removal is under way. */
-static enum broken check_watches(const struct state *st, const struct client *c)
+static enum broken check_watches(const struct client *c)
 {
     for (uint8_t n = 0; n < MODEL_NODES; n++)
         if ((c->armed & MODEL_BIT(n)) && !c->asked[n] && c->own_subscription.node != n &&
             c->predecessor_subscription.node != n && (c->watched & MODEL_BIT(n)) &&
-            !will_be_deleted(st, c, n))
+            !will_be_deleted(c, n))
             return BROKEN_WATCH;
     return BROKEN_NOT;
 }
@@ -253,7 +227,7 @@ enum broken check_state(const struct state *st)
         if (!broken && c->machine.state == ST_DONE)
             broken = check_done(st, i);
         if (!broken)
-            broken = check_watches(st, c);
+            broken = check_watches(c);
     }
     return broken;
 }

@@ -36,17 +36,6 @@ static void delete_own(struct state *st, int i, uint16_t names, uint8_t keep)
             model_push_ask(&st->clients[i], ASK_DELETE, n, 0);
 }
 
-/* grant_move() */
-static void move(struct state *st, int i)
-{
-    struct client *c = &st->clients[i];
-
-    c->former = c->node;
-    c->node = c->shared;
-    step_kind(st, i, EV_MOVED);
-    c->former = MODEL_NONE;
-}
-
 /* contender_ask() */
 static void ask(struct state *st, int i, const struct action *a, uint16_t names)
 {
@@ -108,25 +97,6 @@ static void ask(struct state *st, int i, const struct action *a, uint16_t names)
         break;
     case ACT_RESET:
         model_push_ask(c, ASK_DIRECTORY_READ, MODEL_NONE, a->tag);
-        break;
-    case ACT_CREATE_SHARED:
-        model_push_ask(c, ASK_CREATE_SHARED, c->node, 0);
-        break;
-    case ACT_READ_SHARED:
-        model_push_ask(c, ASK_READ_SHARED, c->node, 0);
-        break;
-    case ACT_READ_EXCLUSIVE:
-        model_push_ask(c, ASK_READ_EXCLUSIVE, c->node, 0);
-        break;
-    case ACT_MOVE: /* no transaction is ever under way */
-        move(st, i);
-        break;
-    case ACT_DELETE_SHARED:
-        model_push_ask(c, ASK_DELETE_SHARED, c->node, 0);
-        break;
-    case ACT_DELETE_EXCLUSIVE:
-        watches_drop(c, &c->own_subscription);
-        model_push_ask(c, ASK_DELETE, c->former, 0);
         break;
     default:
         st->broken = BROKEN_ACTION;
@@ -245,12 +215,6 @@ void driver_release(struct state *st, int i)
 {
     st->clients[i].grant = st->clients[i].stopping = false;
     step_kind(st, i, EV_RELEASE);
-}
-
-/* contender_downgrade() */
-void driver_downgrade(struct state *st, int i)
-{
-    step_kind(st, i, EV_DOWNGRADE);
 }
 
 /* on_timer() */

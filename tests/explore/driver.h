@@ -16,7 +16,6 @@ bool driver_is_old(const struct state *st, int i, int n);
 void driver_enter(struct state *st, int i);
 void driver_abort(struct state *st, int i);
 void driver_release(struct state *st, int i); /* by the user, or by the callbacks of a loss */
-void driver_downgrade(struct state *st, int i);
 void driver_timer(struct state *st, int i);
 
 void driver_deadline(struct state *st, int i);   /* it passes */

@@ -69,8 +69,8 @@ static uint64_t client_key(const struct encoder *e, int i)
     key = key << 8 | (c->node == MODEL_NONE ? MODEL_NONE : e->rank[c->node]);
     key = key << 4 | c->asks_count;
     key = key << 4 | c->replies_count;
-    key = key << 5 | (c->asks_count ? c->asks[0].kind : 31U);
-    key = key << 5 | (c->replies_count ? c->replies[0].kind : 31U);
+    key = key << 4 | (c->asks_count ? c->asks[0].kind : 15U);
+    key = key << 4 | (c->replies_count ? c->replies[0].kind : 15U);
     key = key << 4 | (uint64_t)(c->connected | c->in_time << 1 | c->expired << 2 | c->grant << 3);
     key = key << 4 | c->faults;
     return key;
@@ -110,16 +110,6 @@ static void put_number(struct encoder *e, int32_t number)
     put(e, at_most(INT32_MAX - number, 0xff));
 }
 
-/* Beside its czxid, by which it is ranked. */
-static void put_order(struct encoder *e, uint32_t order)
-{
-    int lower = 0;
-
-    for (int k = 0; k < e->nodes; k++)
-        lower += e->st->nodes[e->order[k]].order < order;
-    put(e, lower);
-}
-
 /* What was, as far as it will be asked for: whether a grant is right when it is made, and why its
  * node is gone while it is valid. */
 static int past_of(const struct state *st, const struct node *n)
@@ -146,8 +136,7 @@ static void put_table(struct encoder *e)
         const struct client *client = &st->clients[n->client];
         put(e, e->place[n->client]);
         put(e, at_most(client->id - n->id, 2) << 4 | at_most(client->session - n->session, 1));
-        put(e, past_of(st, n) | n->read << 5 | n->late << 6 | n->asked << 7);
-        put_order(e, n->order);
+        put(e, past_of(st, n) | n->asked << 5);
         put_number(e, n->number);
     }
     put_nodes(e, st->standing);
@@ -211,8 +200,7 @@ static void put_machine(struct encoder *e, const struct client *c)
     put(e, m->hintable && !m->told ? 1 + m->version : 0);
     put(e, m->hintable && !m->told ? (int)m->count : 0);
     put(e, own && own->number == m->number);
-    put(e, own && own->order == m->token);
-    put(e, (int)m->kind << 3 | (int)m->downgrade);
+    put(e, own && own->czxid == m->token);
 }
 
 static void put_client(struct encoder *e, int i)
@@ -228,7 +216,6 @@ static void put_client(struct encoder *e, int i)
     put_machine(e, c);
     put_node(e, c->node);
     put_node(e, c->predecessor);
-    put_node(e, c->shared);
     put_node(e, c->own_subscription.node);
     put_node(e, c->predecessor_subscription.node);
     put(e, c->retired | c->timer << 1 | c->established << 2 | c->connected << 3 | c->in_time << 4 |

@@ -39,7 +39,6 @@ enum { NEAR_END = INT32_MAX - 1 };
         CHILD_APACHE, CHILD_LOCK, CHILD_APACHE, CHILD_LOCK                                         \
     }
 
-/* Writers, which may go on as readers, and readers. */
 #define WRITERS                                                                                    \
     {                                                                                              \
         CHILD_WRITE, CHILD_READ, CHILD_WRITE, CHILD_READ                                           \
@@ -93,54 +92,17 @@ static const struct run runs[] = {
     {"a latch and a lock at the end",
      {.contenders = 2, .faults = 1, .next = NEAR_END, .kinds = MIXED},
      ALWAYS},
-    {"a writer and a reader",
-     {.contenders = 2, .faults = 1, .kinds = WRITERS, .downgrades = true, .no_library = true},
-     TWICE},
-    {"writers and a reader",
-     {.contenders = 3, .faults = 0, .kinds = WRITERS, .downgrades = true, .no_library = true},
-     ALWAYS},
-    {"readers and a writer",
-     {.contenders = 3, .faults = 0, .kinds = READERS, .downgrades = true, .no_library = true},
-     ALWAYS},
+    {"a writer and a reader", {.contenders = 2, .faults = 2, .kinds = WRITERS}, TWICE},
+    {"writers and a reader", {.contenders = 3, .faults = 1, .kinds = WRITERS}, ALWAYS},
+    {"readers and a writer", {.contenders = 3, .faults = 1, .kinds = READERS}, ALWAYS},
     {"a writer and a reader, lagging servers",
-     {.contenders = 2,
-      .faults = 0,
-      .kinds = WRITERS,
-      .downgrades = true,
-      .no_library = true,
-      .lag = true},
+     {.contenders = 2, .faults = 1, .kinds = WRITERS, .lag = true},
      ALWAYS},
-    {"a reader and a lock",
-     {.contenders = 2,
-      .faults = 2,
-      .kinds = READERS_AND_LOCK,
-      .downgrades = true,
-      .no_library = true},
-     ALWAYS},
-    {"a writer and a reader",
-     {.contenders = 2, .faults = 2, .kinds = WRITERS, .downgrades = true, .no_library = true},
-     SOAK},
-    {"writers and a reader",
-     {.contenders = 3, .faults = 2, .kinds = WRITERS, .downgrades = true, .no_library = true},
-     SOAK},
-    {"readers and a writer",
-     {.contenders = 3, .faults = 2, .kinds = READERS, .downgrades = true, .no_library = true},
-     SOAK},
+    {"a reader and a lock", {.contenders = 2, .faults = 2, .kinds = READERS_AND_LOCK}, ALWAYS},
+    {"writers and a reader", {.contenders = 3, .faults = 2, .kinds = WRITERS}, SOAK},
+    {"readers and a writer", {.contenders = 3, .faults = 2, .kinds = READERS}, SOAK},
     {"writers and a reader, lagging servers",
-     {.contenders = 3,
-      .faults = 1,
-      .kinds = WRITERS,
-      .downgrades = true,
-      .no_library = true,
-      .lag = true},
-     SOAK},
-    {"a writer and a reader, lagging servers",
-     {.contenders = 2,
-      .faults = 1,
-      .kinds = WRITERS,
-      .downgrades = true,
-      .no_library = true,
-      .lag = true},
+     {.contenders = 3, .faults = 1, .kinds = WRITERS, .lag = true},
      SOAK},
     {"mutex", {.contenders = 2, .faults = 4, .kinds = LOCKS}, SOAK},
     {"mutex", {.contenders = 3, .faults = 2, .kinds = LOCKS}, SOAK},
@@ -228,7 +190,7 @@ static bool is_chosen(const struct run *r)
 {
     if (options.only && !strstr(r->what, options.only))
         return false;
-    return (r->when != SOAK || options.full) && (!r->config.no_library || !search_uses_library());
+    return r->when != SOAK || options.full;
 }
 
 /* A search that does not get there says nothing. Who is first in line is a semaphore's contender,

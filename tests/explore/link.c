@@ -29,7 +29,7 @@ static bool have_one_name(const struct state *st, uint8_t a, uint8_t b)
 {
     const struct node *x = &st->nodes[a], *y = &st->nodes[b];
 
-    return x->client == y->client && x->id == y->id && x->number == y->number && x->read == y->read;
+    return x->client == y->client && x->id == y->id && x->number == y->number;
 }
 
 /* on_hint_read() */
@@ -116,17 +116,6 @@ static void created(struct state *st, int i, const struct reply *reply, struct e
     driver_step(st, i, ev);
 }
 
-static void shared_answered(struct state *st, int i, const struct reply *reply, struct event *ev)
-{
-    if (reply->answer == ANSWER_OK && reply->kind != ASK_READ_EXCLUSIVE)
-        st->clients[i].shared = reply->node;
-    use_stat(st, reply, ev);
-    ev->kind = reply->kind == ASK_CREATE_SHARED ? EV_SHARED_CREATED
-               : reply->kind == ASK_READ_SHARED ? EV_SHARED_READ
-                                                : EV_EXCLUSIVE_READ;
-    driver_step(st, i, ev);
-}
-
 static void answered(struct state *st, int i, const struct reply *reply)
 {
     struct client *c = &st->clients[i];
@@ -156,11 +145,6 @@ static void answered(struct state *st, int i, const struct reply *reply)
     case ASK_DIRECTORY_READ:
         directory_read(st, i, reply, &ev);
         break;
-    case ASK_CREATE_SHARED:
-    case ASK_READ_SHARED:
-    case ASK_READ_EXCLUSIVE:
-        shared_answered(st, i, reply, &ev);
-        break;
     default:
         ev.kind = reply->kind == ASK_BARRIER   ? EV_PASSED
                   : reply->kind == ASK_PARENTS ? EV_PARENTS_MADE
@@ -170,10 +154,10 @@ static void answered(struct state *st, int i, const struct reply *reply)
 }
 
 /* refuse() of lib/session/request.c: tried again, and the session goes. */
-static void delete_refused(struct client *c, const struct reply *reply)
+static void delete_refused(struct client *c, uint8_t node)
 {
     c->purge = true;
-    model_push_ask(c, (enum ask_kind)reply->kind, reply->node, 0);
+    model_push_ask(c, ASK_DELETE, node, 0);
 }
 
 void link_take(struct state *st, int i)
@@ -183,8 +167,8 @@ void link_take(struct state *st, int i)
 
     if (reply.kind == REPLY_FIRED)
         watch_fired(st, i, reply.node, reply.gone);
-    else if (reply.kind == ASK_DELETE || reply.kind == ASK_DELETE_SHARED)
-        delete_refused(c, &reply);
+    else if (reply.kind == ASK_DELETE)
+        delete_refused(c, reply.node);
     else if (reply.kind == ASK_UNWATCH)
         watches_removed(c, reply.node, ANSWER_OK);
     else
@@ -200,8 +184,6 @@ static void lost_once(struct state *st, int i, const struct ask *a)
     if (a->kind == ASK_CREATE)
         driver_step(st, i,
                     &(struct event){.kind = EV_CREATED, .answer = ANSWER_UNKNOWN, .tag = a->tag});
-    else if (a->kind == ASK_CREATE_SHARED)
-        driver_step(st, i, &(struct event){.kind = EV_SHARED_CREATED, .answer = ANSWER_UNKNOWN});
     else if (a->kind == ASK_UNWATCH)
         watches_removed(&st->clients[i], a->node, ANSWER_UNKNOWN);
 }
@@ -209,8 +191,7 @@ static void lost_once(struct state *st, int i, const struct ask *a)
 /* park(): those that are asked again stay before whatever is asked now */
 static void ask_again(struct client *c, const struct ask *a)
 {
-    if (a->kind != ASK_CREATE && a->kind != ASK_CREATE_SHARED && a->kind != ASK_UNWATCH &&
-        a->kind != ASK_HINT)
+    if (a->kind != ASK_CREATE && a->kind != ASK_UNWATCH && a->kind != ASK_HINT)
         model_push_ask(c, (enum ask_kind)a->kind, a->node, a->tag);
 }
 

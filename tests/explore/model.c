@@ -42,7 +42,7 @@ void model_init(struct state *st, const struct model_shares *shares)
         attempt_init(&c->machine, model_config.kinds[i], model_config.try_only[i]);
         c->machine.long_queue = model_config.long_queue;
         c->sees_hint = st->hint;
-        c->node = c->predecessor = c->shared = MODEL_NONE;
+        c->node = c->predecessor = MODEL_NONE;
         watches_clear(c);
         c->id = c->session = 1;
         c->established = c->connected = c->in_time = true;
@@ -59,7 +59,7 @@ size_t model_size(void)
 
 enum child_kind model_node_kind(const struct node *n)
 {
-    enum child_kind kind = n->read ? CHILD_READ : model_config.kinds[n->client];
+    enum child_kind kind = model_config.kinds[n->client];
 
     return model_config.peers && kind == CHILD_APACHE ? CHILD_LOCK : kind;
 }
@@ -129,11 +129,8 @@ static uint16_t nodes_of(struct client *c)
         c->node = MODEL_NONE;
     if (!c->machine.watching && c->machine.state != ST_SUCCEEDING)
         c->predecessor = MODEL_NONE;
-    if (c->machine.downgrade == DOWNGRADE_NONE)
-        c->shared = MODEL_NONE;
-    nodes |= bit_of(c->node) | bit_of(c->shared) | bit_of(c->predecessor) |
-             bit_of(c->own_subscription.node) | bit_of(c->predecessor_subscription.node) |
-             bit_of(c->sees_hint.node);
+    nodes |= bit_of(c->node) | bit_of(c->predecessor) | bit_of(c->own_subscription.node) |
+             bit_of(c->predecessor_subscription.node) | bit_of(c->sees_hint.node);
     for (int k = 0; k < c->asks_count; k++)
         nodes |= bit_of(c->asks[k].node);
     for (int k = 0; k < c->replies_count; k++)

@@ -37,10 +37,6 @@ enum ask_kind {
     ASK_HINT, /* its tag is the version */
     ASK_DIRECTORY_READ,
     ASK_DIRECTORY_DELETE,
-    ASK_CREATE_SHARED, /* of a downgrade, by the name: that of the write node, but of a reader */
-    ASK_READ_SHARED,
-    ASK_READ_EXCLUSIVE, /* of the write node */
-    ASK_DELETE_SHARED,
     REPLY_FIRED /* no answer but a watch's event */
 };
 
@@ -75,8 +71,6 @@ struct client {
     struct attempt machine;
     /* the driver */
     uint8_t node, predecessor;
-    uint8_t former; /* the write node, in the step that gives it up */
-    uint8_t shared; /* the read node of a downgrade, as soon as it was seen */
     struct model_subscription own_subscription, predecessor_subscription;
     uint8_t id; /* carried by its nodes; one for each incarnation */
     bool retired;
@@ -117,11 +111,8 @@ struct client {
 struct node {
     int32_t number;
     uint32_t czxid;
-    uint32_t order; /* czxid; of a downgraded writer's read node that of the write node */
     uint8_t client, id, session;
     bool used;
-    bool read;   /* made by a downgrade */
-    bool late;   /* the same, when the write node was gone */
     bool forced; /* removed by a third party */
     bool heard;  /* its client was told that it is gone */
     bool asked;  /* to give way */
@@ -170,8 +161,6 @@ struct model_config {
     bool peers; /* those of kind APACHE are ours, and called as locks */
     bool try_only[MODEL_CONTENDERS];
     bool retains[MODEL_CONTENDERS]; /* as its nodes' names say */
-    bool downgrades;                /* writers may become readers */
-    bool no_library;                /* the library is not taken through it */
 };
 
 extern struct model_config model_config;

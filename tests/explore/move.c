@@ -40,9 +40,8 @@ static bool server_is_changed_by(const struct client *c)
 {
     uint8_t kind = c->asks[0].kind;
 
-    return c->asks_count > 0 &&
-           (kind == ASK_CREATE || kind == ASK_PARENTS || kind == ASK_DELETE || kind == ASK_HINT ||
-            kind == ASK_DIRECTORY_DELETE || kind == ASK_CREATE_SHARED || kind == ASK_DELETE_SHARED);
+    return c->asks_count > 0 && (kind == ASK_CREATE || kind == ASK_PARENTS || kind == ASK_DELETE ||
+                                 kind == ASK_HINT || kind == ASK_DIRECTORY_DELETE);
 }
 
 static bool can(const struct state *st, enum move_kind kind, int i)
@@ -77,9 +76,6 @@ static bool can(const struct state *st, enum move_kind kind, int i)
         return c->grant;
     case MOVE_CALLBACKS:
         return c->stopping;
-    case MOVE_DOWNGRADE:
-        return model_config.downgrades && c->grant && c->machine.kind == CHILD_WRITE &&
-               c->machine.downgrade == DOWNGRADE_NONE;
     case MOVE_EXPIRE:
         return c->established && !c->expired && !c->in_time && (is_busy(c) || has_nodes(st, i));
     case MOVE_LOSE:
@@ -175,9 +171,6 @@ static void do_to_client(struct state *st, struct move move)
     case MOVE_CALLBACKS:
         driver_release(st, i);
         break;
-    case MOVE_DOWNGRADE:
-        driver_downgrade(st, i);
-        break;
     case MOVE_LOSE_DONE:
         server_do_unheard(st, i);
         link_down(st, i);
@@ -260,10 +253,6 @@ static const char *const asks[] = {
     [ASK_HINT] = "hint",
     [ASK_DIRECTORY_READ] = "read-directory",
     [ASK_DIRECTORY_DELETE] = "delete-directory",
-    [ASK_CREATE_SHARED] = "create-shared",
-    [ASK_READ_SHARED] = "read-shared",
-    [ASK_READ_EXCLUSIVE] = "prove-own",
-    [ASK_DELETE_SHARED] = "delete-shared",
     [REPLY_FIRED] = "watch event",
 };
 
@@ -293,7 +282,6 @@ static const char *const words[MOVE_COUNT] = {
     [MOVE_TELL_LAPSE] = "is told that its deadline passed",
     [MOVE_RELEASE] = "releases",
     [MOVE_CALLBACKS] = "its callbacks are through",
-    [MOVE_DOWNGRADE] = "goes on as a reader",
     [MOVE_EXPIRE] = "the server expires its session",
     [MOVE_LOSE] = "FAULT: loses its connection",
     [MOVE_LOSE_DONE] = "FAULT: loses its connection, but this is done:",

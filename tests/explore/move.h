@@ -19,7 +19,6 @@ enum move_kind {
     MOVE_TELL_LAPSE,
     MOVE_RELEASE,
     MOVE_CALLBACKS,
-    MOVE_DOWNGRADE,
     /* perhaps never */
     MOVE_EXPIRE,
     /* faults: one of its client's share each */

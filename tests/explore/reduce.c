@@ -21,7 +21,6 @@ static bool is_certain(const struct state *st, const struct client *c)
     switch (ask->kind) {
     case ASK_PROVE:
     case ASK_READ:
-    case ASK_READ_EXCLUSIVE:
         return !stands ||
                (st->nodes[n].session == c->session && &st->clients[st->nodes[n].client] == c);
     case ASK_WATCH:

@@ -9,7 +9,7 @@
 static bool is_change(uint8_t kind)
 {
     return kind == ASK_CREATE || kind == ASK_PARENTS || kind == ASK_DELETE || kind == ASK_HINT ||
-           kind == ASK_DIRECTORY_DELETE || kind == ASK_CREATE_SHARED || kind == ASK_DELETE_SHARED;
+           kind == ASK_DIRECTORY_DELETE;
 }
 
 /* ---- the leader ---- */
@@ -21,7 +21,7 @@ static bool must_wait(const struct state *st, int n, int earlier)
 
     if (model_node_kind(a) == CHILD_READ && model_node_kind(b) == CHILD_READ)
         return false;
-    return b->order < a->order && (a->client != b->client || a->id != b->id);
+    return b->czxid < a->czxid && (a->client != b->client || a->id != b->id);
 }
 
 static void note_heads(struct state *st)
@@ -57,7 +57,6 @@ static int new_node(struct state *st, int i)
             st->nodes[n] = (struct node){.used = true,
                                          .number = st->next,
                                          .czxid = ++st->czxid,
-                                         .order = st->czxid,
                                          .client = (uint8_t)i,
                                          .id = st->clients[i].id,
                                          .session = st->clients[i].session};
@@ -85,38 +84,6 @@ static void do_create(struct state *st, int i, struct reply *reply)
         reply->answer = ANSWER_EXISTS;
     } else {
         reply->node = (uint8_t)new_node(st, i);
-        append(st, CHANGE_CREATE, MODEL_BIT(reply->node));
-        if (st->next < INT32_MAX)
-            st->next++;
-    }
-}
-
-/* The read node beside the write node n, among nodes; or MODEL_NONE. */
-static uint8_t shared_beside(const struct state *st, uint8_t n, uint16_t nodes)
-{
-    const struct node *own = &st->nodes[n];
-
-    for (uint8_t k = 0; k < MODEL_NODES; k++)
-        if ((nodes & MODEL_BIT(k)) && st->nodes[k].read && st->nodes[k].client == own->client &&
-            st->nodes[k].id == own->id && st->nodes[k].number == own->number)
-            return k;
-    return MODEL_NONE;
-}
-
-static void do_create_shared(struct state *st, int i, uint8_t beside, struct reply *reply)
-{
-    if (!st->directory) {
-        reply->answer = ANSWER_NONODE;
-    } else if (shared_beside(st, beside, st->standing) != MODEL_NONE) {
-        reply->answer = ANSWER_EXISTS;
-    } else {
-        const struct node own = st->nodes[beside];
-        reply->node = (uint8_t)new_node(st, i);
-        st->nodes[reply->node].number = own.number;
-        st->nodes[reply->node].order = own.order;
-        st->nodes[reply->node].id = own.id;
-        st->nodes[reply->node].read = true;
-        st->nodes[reply->node].late = !(st->standing & MODEL_BIT(beside));
         append(st, CHANGE_CREATE, MODEL_BIT(reply->node));
         if (st->next < INT32_MAX)
             st->next++;
@@ -170,10 +137,6 @@ static struct reply do_change(struct state *st, int i, const struct ask *ask)
         do_hint(st, ask);
     } else if (ask->kind == ASK_DELETE) {
         do_delete(st, ask->node);
-    } else if (ask->kind == ASK_CREATE_SHARED) {
-        do_create_shared(st, i, ask->node, &reply);
-    } else if (ask->kind == ASK_DELETE_SHARED) {
-        do_delete(st, shared_beside(st, ask->node, st->standing));
     } else if (!st->directory) {
         reply.answer = ANSWER_NONODE;
     } else if (st->standing) {
@@ -297,7 +260,7 @@ static void follow_all(struct state *st, int i)
         server_follow(st, i);
 }
 
-static struct reply look(const struct state *st, struct client *c, const struct ask *ask)
+static struct reply look(struct client *c, const struct ask *ask)
 {
     struct reply reply = {.kind = ask->kind, .tag = ask->tag, .node = ask->node};
 
@@ -306,10 +269,6 @@ static struct reply look(const struct state *st, struct client *c, const struct 
         reply.hint = c->sees_hint;
         reply.names = c->sees_directory ? c->view : 0;
         reply.answer = c->sees_directory ? ANSWER_OK : ANSWER_NONODE;
-    } else if (ask->kind == ASK_READ_SHARED) {
-        const uint8_t found = shared_beside(st, ask->node, c->view);
-        reply.answer = found == MODEL_NONE ? ANSWER_NONODE : ANSWER_OK;
-        reply.node = found == MODEL_NONE ? ask->node : found;
     } else if (ask->kind == ASK_UNWATCH) {
         c->watched &= (uint16_t)~MODEL_BIT(ask->node);
     } else if (ask->kind != ASK_BARRIER && !(c->view & MODEL_BIT(ask->node))) {
@@ -345,8 +304,8 @@ void server_handle(struct state *st, int i)
     if (is_change(ask.kind) || ask.kind == ASK_BARRIER)
         follow_all(st, i);
     if (!is_change(ask.kind))
-        reply = look(st, c, &ask);
-    if (ask.kind != ASK_DELETE && ask.kind != ASK_DELETE_SHARED && ask.kind != ASK_HINT)
+        reply = look(c, &ask);
+    if (ask.kind != ASK_DELETE && ask.kind != ASK_HINT)
         model_push_reply(c, reply);
 }
 

@@ -200,7 +200,6 @@ int peer_lock_release(struct peer_lock *l)
 {
     switch (l->kind->side) {
     case READ:
-        return zkl_rwlock_unlock_shared(l->rwlock);
     case WRITE:
         return zkl_rwlock_unlock(l->rwlock);
     case MULTI:

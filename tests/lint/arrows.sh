@@ -1,7 +1,7 @@
 #!/bin/bash
 # Which way the folders of lib/ call: base <- store <- session <- lock, queue <- election; session <-
 # barrier; lock <- counter; queue <- member. A table of functions may point up; a name may not. So with the files of
-# an attempt in recipes/: attempt_common <- attempt_downgrade <- attempt_hold, and attempt_common <- attempt_enter, attempt_wait, attempt_hold
+# an attempt in recipes/: attempt_common <- attempt_enter, attempt_wait, attempt_hold
 # <- attempt, and no phase calls another; and of a member: member_common <- member_join, member_wait, member_in, member_leave <- member.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
@@ -21,8 +21,7 @@ declare -A above=(
     [counter]="queue barrier election member"
     [election]="barrier counter member"
     [member]="lock barrier counter election"
-    [attempt_common.c]="attempt_downgrade.c attempt_enter.c attempt_wait.c attempt_hold.c attempt.c"
-    [attempt_downgrade.c]="attempt_enter.c attempt_wait.c attempt_hold.c attempt.c"
+    [attempt_common.c]="attempt_enter.c attempt_wait.c attempt_hold.c attempt.c"
     [attempt_enter.c]="attempt_wait.c attempt_hold.c attempt.c"
     [attempt_wait.c]="attempt_enter.c attempt_hold.c attempt.c"
     [attempt_hold.c]="attempt_enter.c attempt_wait.c attempt.c"
@@ -81,7 +80,6 @@ counter queue_read
 election member_quit
 member grant_ref
 attempt_common.c attempt_step_enter
-attempt_downgrade.c attempt_step_hold
 attempt_enter.c attempt_step_wait
 attempt_wait.c attempt_begin_claiming
 attempt_hold.c attempt_step

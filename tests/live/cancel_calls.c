@@ -151,13 +151,12 @@ static zkl_mutex_options retaining(void)
     return o;
 }
 
-/* With a downgrade. */
 static void write_and_read(zkl_rwlock *l)
 {
     CHECK_INT(zkl_rwlock_lock(l, ZKL_FOREVER, NULL), 0);
     CHECK_INT(zkl_rwlock_lock_shared(l, ZKL_FOREVER, NULL), 0);
     CHECK_INT(zkl_rwlock_unlock(l), 0);
-    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
+    CHECK_INT(zkl_rwlock_unlock(l), 0);
 }
 
 /* The second one comes without the server. */
@@ -430,7 +429,7 @@ static void init_options(void)
     X(zkl_queue_revoke,                                                                            \
       zkl_queue_revoke(&c->made.queue, c->session, c->t->path, NULL, ZKL_FOREVER))                 \
     X(zkl_queue_watch, zkl_queue_watch(&c->made.watch, c->session, c->t->path, on_queue, c))       \
-    X(zkl_rwlock_depth, zkl_rwlock_depth(c->rwlock, NULL))                                         \
+    X(zkl_rwlock_depth, zkl_rwlock_depth(c->rwlock))                                               \
     X(zkl_rwlock_free, FREED(rwlock, zkl_rwlock_free))                                             \
     X(zkl_rwlock_lock, zkl_rwlock_lock(c->rwlock, ZKL_FOREVER, NULL))                              \
     X(zkl_rwlock_lock_async, zkl_rwlock_lock_async(c->rwlock, ZKL_FOREVER, on_acquired, c, NULL))  \
@@ -444,7 +443,6 @@ static void init_options(void)
     X(zkl_rwlock_new, zkl_rwlock_new(&c->made.rwlock, c->session, c->t->lock, NULL))               \
     X(zkl_rwlock_options_init, init_options())                                                     \
     X(zkl_rwlock_unlock, write_and_read(c->rwlock))                                                \
-    X(zkl_rwlock_unlock_shared, write_and_read(c->rwlock))                                         \
     X(zkl_semaphore_acquire, acquire(c, NULL))                                                     \
     X(zkl_semaphore_acquire_async,                                                                 \
       zkl_semaphore_acquire_async(c->semaphore, 1, ZKL_FOREVER, on_acquired, c, NULL))             \

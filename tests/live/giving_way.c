@@ -238,34 +238,6 @@ static void broken(void)
     fault_end();
 }
 
-/* Asked at any moment of its downgrade, it hears: by the one node or by the other. */
-static void downgraded_writers(void)
-{
-    enum { ROUNDS = 100 };
-    struct told *told = g_new0(struct told, ROUNDS); /* a call may come late */
-    zkl_rwlock *l;
-
-    begin();
-    REQUIRE(zkl_rwlock_new(&l, fault_direct(FAULT_LONG_MS), fault.path, NULL) == 0);
-    for (int i = 0; i < ROUNDS; i++) {
-        zkl_grant *g;
-        zkl_queue *q = NULL;
-        REQUIRE(zkl_rwlock_lock(l, FAULT_LIMIT_MS, &g) == 0);
-        REQUIRE(zkl_rwlock_lock_shared(l, 0, NULL) == 0);
-        CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told[i]), 0);
-        const char *writer = strrchr(zkl_grant_node(g), '/') + 1;
-        CHECK_INT(zkl_rwlock_unlock(l), 0);
-        if (zkl_queue_revoke(&q, asker, fault.path, writer, FAULT_LIMIT_MS) == 0)
-            EVENTUALLY(atomic_load(&told[i].count) == 1);
-        zkl_queue_free(q);
-        CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
-        EVENTUALLY(fault_children() == 0);
-    }
-    zkl_rwlock_free(l);
-    fault_end();
-    g_free(told);
-}
-
 /* The number of a permit that is taken besides. */
 static int next_slot(zkl_semaphore *m)
 {
@@ -329,7 +301,6 @@ static const struct test_case cases[] = {
     {"retained_spans", retained_spans},
     {"leaders", leaders},
     {"among_transactions", among_transactions},
-    {"downgraded_writers", downgraded_writers},
     {"numbered_permits", numbered_permits},
     {"broken", broken},
     {NULL, NULL},

@@ -20,7 +20,6 @@ int main(int argc, char **argv)
         &multilock_suite,
         &thread_cancel_suite,
         &rwlock_suite,
-        &rwlock_downgrade_suite,
         &mutex_admin_suite,
         &mutex_parents_suite,
         &barrier_suite,

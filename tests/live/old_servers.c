@@ -121,10 +121,10 @@ static void read_and_write(struct scene *c)
     REQUIRE(zkl_rwlock_new(&l, c->session, path, NULL) == 0);
     CHECK_INT(zkl_rwlock_lock(l, ZKL_FOREVER, &g), 0);
     check_token(c, zkl_grant_token(g), zkl_grant_node(g));
-    CHECK_INT(zkl_rwlock_lock_shared(l, ZKL_FOREVER, NULL),
-              0); /* a downgrade creates a node, too */
     CHECK_INT(zkl_rwlock_unlock(l), 0);
-    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
+    CHECK_INT(zkl_rwlock_lock_shared(l, ZKL_FOREVER, &g), 0);
+    check_token(c, zkl_grant_token(g), zkl_grant_node(g));
+    CHECK_INT(zkl_rwlock_unlock(l), 0);
     zkl_rwlock_free(l);
     g_free(path);
 }

@@ -52,7 +52,7 @@ static void tries_and_times_out(void)
     CHECK_INT(zkl_rwlock_lock(l, 0, NULL), ZKL_EBUSY);
     CHECK_INT(zkl_rwlock_lock(l, 50, NULL), ZKL_ETIMEDOUT);
     CHECK_INT(zkl_rwlock_lock_shared(l, 0, NULL), 0);
-    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
+    CHECK_INT(zkl_rwlock_unlock(l), 0);
     EVENTUALLY(fault_children() == 1);
     queue(&w, s, ALONE, 2);
     CHECK_INT(zkl_rwlock_lock_shared(l, 0, NULL), ZKL_EBUSY);
@@ -64,30 +64,34 @@ static void tries_and_times_out(void)
     fault_end();
 }
 
-/* Levels of both sorts, in any order; and no request but for the first and the last. */
+/* Levels of both sorts on one grant: it is a writer's until the last unlock, and neither a reader
+ * nor a writer comes in before. No request but for the first and the last. */
 static void levels(void)
 {
     zkl_grant *g, *again;
 
     fault_begin();
-    zkl_rwlock *l = fault_rwlock(fault_direct(FAULT_LONG_MS));
+    zkl_session *other = fault_direct(FAULT_LONG_MS);
+    zkl_rwlock *l = fault_rwlock(fault_direct(FAULT_LONG_MS)), *theirs = fault_rwlock(other);
     CHECK_INT(zkl_rwlock_unlock(l), ZKL_EPERM);
     REQUIRE(zkl_rwlock_lock(l, FAULT_LIMIT_MS, &g) == 0);
-    CHECK_INT(zkl_rwlock_unlock_shared(l), ZKL_EPERM);
-    CHECK_INT(zkl_rwlock_lock_shared(l, 0, &again), 0);
-    CHECK(again == g);
-    CHECK_INT(zkl_rwlock_lock(l, 0, &again), 0);
-    CHECK(again == g);
-    CHECK_INT(fault_children(), 1);
-    CHECK_INT(zkl_rwlock_unlock(l), 0);
-    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
-    CHECK_INT(zkl_rwlock_unlock_shared(l), ZKL_EPERM);
-    CHECK_INT(zkl_rwlock_lock_shared(l, 0, NULL), 0);
-    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
-    CHECK(g_strrstr(zkl_grant_node(g), "-__WRIT__") != NULL);
-    CHECK_INT(zkl_rwlock_unlock(l), 0);
+    for (int depth = 2; depth <= 4; depth++) {
+        CHECK_INT((depth == 3 ? zkl_rwlock_lock : zkl_rwlock_lock_shared)(l, 0, &again), 0);
+        CHECK(again == g);
+        CHECK_INT(zkl_rwlock_depth(l), depth);
+        CHECK_INT(fault_children(), 1);
+    }
+    for (int depth = 4; depth >= 1; depth--) {
+        CHECK_INT(zkl_rwlock_depth(l), depth);
+        CHECK(g_strrstr(zkl_grant_node(g), "-__WRIT__") != NULL);
+        CHECK_INT(zkl_rwlock_lock_shared(theirs, 0, NULL), ZKL_EBUSY);
+        CHECK_INT(zkl_rwlock_lock(theirs, 0, NULL), ZKL_EBUSY);
+        CHECK_INT(zkl_rwlock_unlock(l), 0);
+    }
     CHECK_INT(zkl_rwlock_unlock(l), ZKL_EPERM);
     EVENTUALLY(fault_children() == 0);
+    CHECK_INT(zkl_rwlock_lock_shared(theirs, 0, NULL), 0);
+    CHECK_INT(zkl_rwlock_unlock(theirs), 0);
     fault_end();
 }
 
@@ -99,9 +103,8 @@ static void no_upgrade(void)
     CHECK_INT(zkl_rwlock_lock(l, ZKL_FOREVER, NULL), ZKL_EDEADLK);
     CHECK_INT(zkl_rwlock_lock_shared(l, ZKL_FOREVER, NULL), 0);
     CHECK_INT(zkl_rwlock_lock(l, 0, NULL), ZKL_EDEADLK);
-    CHECK_INT(zkl_rwlock_unlock(l), ZKL_EPERM);
-    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
-    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
+    CHECK_INT(zkl_rwlock_unlock(l), 0);
+    CHECK_INT(zkl_rwlock_unlock(l), 0);
     CHECK_INT(zkl_rwlock_lock(l, FAULT_LIMIT_MS, NULL), 0);
     CHECK_INT(zkl_rwlock_unlock(l), 0);
     fault_end();
@@ -175,27 +178,30 @@ static void thread_ends(void)
     fault_end();
 }
 
-/* A loss is told to readers, too; each level still owes its unlock. */
-static void reader_loses(void)
+/* A loss is told to readers, too; each level still owes its unlock. Those of a writer that reads as
+ * well. */
+static void lost_with_levels(void)
 {
-    struct told told = {.count = 0};
-    zkl_grant *g;
+    for (int writes = 0; writes < 2; writes++) {
+        struct told told = {.count = 0};
+        zkl_grant *g;
 
-    fault_begin();
-    zkl_session *s = fault_proxied(FAULT_SHORT_MS);
-    zkl_rwlock *l = fault_rwlock(s);
-    REQUIRE(zkl_rwlock_lock_shared(l, FAULT_LIMIT_MS, &g) == 0);
-    CHECK_INT(zkl_rwlock_lock_shared(l, 0, NULL), 0);
-    CHECK_INT(zkl_grant_on_change(g, told_fn, &told), 0);
-    proxy_cut(fault.proxy);
-    EVENTUALLY(told_times(&told, ZKL_LOST) == 1);
-    CHECK_INT(zkl_rwlock_lock_shared(l, 0, NULL), ZKL_ELOST);
-    CHECK_INT(zkl_rwlock_lock(l, 0, NULL), ZKL_ELOST);
-    CHECK_INT(zkl_rwlock_unlock_shared(l), ZKL_ELOST);
-    CHECK_INT(zkl_rwlock_unlock_shared(l), ZKL_ELOST);
-    CHECK_INT(zkl_rwlock_unlock_shared(l), ZKL_EPERM);
-    proxy_heal(fault.proxy);
-    fault_end();
+        fault_begin();
+        zkl_session *s = fault_proxied(FAULT_SHORT_MS);
+        zkl_rwlock *l = fault_rwlock(s);
+        REQUIRE((writes ? zkl_rwlock_lock : zkl_rwlock_lock_shared)(l, FAULT_LIMIT_MS, &g) == 0);
+        CHECK_INT(zkl_rwlock_lock_shared(l, 0, NULL), 0);
+        CHECK_INT(zkl_grant_on_change(g, told_fn, &told), 0);
+        proxy_cut(fault.proxy);
+        EVENTUALLY(told_times(&told, ZKL_LOST) == 1);
+        CHECK_INT(zkl_rwlock_lock_shared(l, 0, NULL), ZKL_ELOST);
+        CHECK_INT(zkl_rwlock_lock(l, 0, NULL), ZKL_ELOST);
+        CHECK_INT(zkl_rwlock_unlock(l), ZKL_ELOST);
+        CHECK_INT(zkl_rwlock_unlock(l), ZKL_ELOST);
+        CHECK_INT(zkl_rwlock_unlock(l), ZKL_EPERM);
+        proxy_heal(fault.proxy);
+        fault_end();
+    }
 }
 
 static const struct test_case cases[] = {
@@ -206,7 +212,7 @@ static const struct test_case cases[] = {
     {"beside_a_mutex", beside_a_mutex},
     {"wanted_by_writers", wanted_by_writers},
     {"thread_ends", thread_ends},
-    {"reader_loses", reader_loses},
+    {"lost_with_levels", lost_with_levels},
     {0},
 };
 

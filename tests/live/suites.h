@@ -21,7 +21,6 @@ extern const struct test_suite thread_cancel_suite;
 extern const struct test_suite thread_refused_suite;
 extern const struct test_suite cancel_calls_suite;
 extern const struct test_suite rwlock_suite;
-extern const struct test_suite rwlock_downgrade_suite;
 extern const struct test_suite mutex_admin_suite;
 extern const struct test_suite mutex_parents_suite;
 extern const struct test_suite old_servers_suite;

@@ -5,7 +5,6 @@
 
 #include "candidate.h"
 #include "client.h"
-#include "lib/lock/contender.h"
 #include "lib/lock/grant.h"
 #include "nodes.h"
 #include "tables.h"
@@ -298,37 +297,6 @@ void acquisition_cancel(struct acquisition *a)
     host_enter(before);
 }
 
-/* Who locks in a thread does that by unlocking, which no thread does here. */
-bool acquisition_downgrade(struct acquisition *a)
-{
-    if (!client_sharing || a->shared || a->downgraded || !a->grant)
-        return false;
-    zkl_session *s = grant_session(a->grant);
-    struct host *before = host_enter(a->process->host);
-    tell(a, "goes on as a reader", "");
-    a->downgraded = true;
-    session_lock(s);
-    if (grant_contender(a->grant))
-        contender_downgrade(grant_contender(a->grant));
-    session_unlock(s);
-    host_enter(before);
-    return true;
-}
-
-void acquisition_refresh(struct acquisition *a)
-{
-    const char *node = a->grant ? zkl_grant_node_at(a->grant, a->led) : a->node;
-
-    if (strcmp(node, a->node) == 0)
-        return;
-    g_free(a->node);
-    a->node = g_strdup(node);
-    a->shared = true;
-    a->excused = false; /* of what became of the node before */
-    a->process->stage->tally.downgrades++;
-    oracle_moved(a->process->stage, a);
-}
-
 static void give_up(struct acquisition *a)
 {
     a->grant = NULL;
@@ -344,7 +312,6 @@ void acquisition_release(struct acquisition *a)
         return;
     struct host *before = host_enter(a->process->host);
     tell(a, "releases", "");
-    acquisition_refresh(a);
     give_up(a);
     if (a->with)
         give_up(a->with);

@@ -45,8 +45,7 @@ struct acquisition {
     bool lent;      /* a term of a started election: its grant is not ours */
     bool released;
     bool heeds;         /* revoker.c's */
-    bool shared;        /* a reader's, or a downgraded writer's */
-    bool downgraded;    /* asked for */
+    bool shared;        /* a reader's */
     bool excused;       /* a third party has taken its node away */
     int64_t ends_by;    /* when excused */
     int64_t lost_since; /* seen to be LOST, but not told yet; 0: not so */
@@ -86,12 +85,6 @@ void acquisition_hear(struct acquisition *a, zkl_grant *grant, zkl_state state);
 void acquisition_watch(struct acquisition *a); /* its grant, once more */
 void acquisition_cancel(struct acquisition *a);
 void acquisition_release(struct acquisition *a);
-
-/* A writer goes on as a reader; false: it is none. */
-bool acquisition_downgrade(struct acquisition *a);
-
-/* Its grant may have another node since. */
-void acquisition_refresh(struct acquisition *a);
 
 /* The node is its own, or was. */
 bool acquisition_has_node(const struct acquisition *a, const char *path);

@@ -583,24 +583,6 @@ static void numbers_of_permits(void)
     end_counting();
 }
 
-static void downgraded(void)
-{
-    begin(SHORT);
-    share(0, false);
-    share(1, true);
-    zkl_session *s = actors[0].session;
-    struct host *before = host_enter(actors[0].host);
-    costs = (struct costs){0};
-    session_lock(s);
-    contender_downgrade(grant_contender(waiters[0].grant));
-    session_unlock(s);
-    host_enter(before);
-    pass(SHORT);
-    REQUIRE(waiters[1].grant);
-    CHECK_COSTS(costs, .create = 1, .list = 1, .read = 1, .delete = 1, .changes = 2, .events = 1);
-    end();
-}
-
 /* ---- retained ---- */
 
 static void leave_when_granted(int i)
@@ -891,7 +873,6 @@ static const struct test_case cases[] = {
     {"permits_that_are_free", permits_that_are_free},
     {"permits_given_on", permits_given_on},
     {"numbers_of_permits", numbers_of_permits},
-    {"downgraded", downgraded},
     {"first_span", first_span},
     {"turns_of_a_span", turns_of_a_span},
     {"idle_span_is_recalled", idle_span_is_recalled},

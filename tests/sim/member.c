@@ -134,24 +134,11 @@ static void enter(struct slot *slot)
         slot->cancel.at = roles_soon(slot->member->roles, stage_chance(stage, 50) ? 500 : 1);
 }
 
-/* As a reader, with what it has held to write. */
-static bool goes_on(struct slot *slot)
-{
-    if (!client_sharing || stage_chance(stage_of(slot), 30) ||
-        !acquisition_downgrade(slot->acquisition))
-        return false;
-    if (slot->member->roles->writes && slot->acquisition->grant)
-        write_some(slot);
-    return true;
-}
-
 static void on_act(void *data)
 {
     struct slot *slot = data;
 
-    if (slot->acquisition && slot->acquisition->grant && goes_on(slot))
-        slot->act.at = roles_soon(slot->member->roles, stage_chance(stage_of(slot), 50) ? 100 : 3);
-    else if (slot->acquisition && slot->acquisition->grant)
+    if (slot->acquisition && slot->acquisition->grant)
         let_go(slot);
     else if (!slot->acquisition && !stage_of(slot)->calm && slot->member->process->session)
         enter(slot);

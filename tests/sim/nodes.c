@@ -175,36 +175,6 @@ static void check_crowd(struct stage *stage, const struct contender_node *own)
                     client_paths[own->line], p->may_have[own->line]);
 }
 
-static const char read_word[] = "-__READ__", write_word[] = "-__WRIT__";
-
-/* The one called as path, but with another word. */
-static struct contender_node *find_other(const struct oracle *o, const char *path, const char *word,
-                                         const char *other)
-{
-    const char *at = g_strrstr(path, word);
-
-    if (!at)
-        return NULL;
-    char *name = g_strdup_printf("%.*s%s%s", (int)(at - path), path, other, at + strlen(word));
-    struct contender_node *n = nodes_find(o, name);
-    g_free(name);
-    return n;
-}
-
-struct contender_node *nodes_find_shared(const struct oracle *o, const char *path)
-{
-    return find_other(o, path, write_word, read_word);
-}
-
-static void note_sharing(const struct oracle *o, struct contender_node *n)
-{
-    const struct contender_node *former = find_other(o, n->path, read_word, write_word);
-
-    n->reader = g_strrstr(n->path, read_word) != NULL;
-    n->writer = g_strrstr(n->path, write_word) != NULL;
-    n->useless = former && former->gone;
-}
-
 static void add(struct stage *stage, const struct note *note)
 {
     struct oracle *o = &stage->oracle;
@@ -224,7 +194,8 @@ static void add(struct stage *stage, const struct note *note)
     n->line = client_line(note->path);
     n->session = note->session;
     n->zxid = note->zxid;
-    note_sharing(o, n);
+    n->reader = g_strrstr(n->path, "-__READ__") != NULL;
+    n->writer = g_strrstr(n->path, "-__WRIT__") != NULL;
     permits_note_name(n);
     if (before) {
         g_hash_table_steal(o->nodes, before->path);
@@ -378,7 +349,7 @@ const struct contender_node *nodes_before(const struct oracle *o, const struct c
 {
     for (guint i = 0; i < o->standing->len; i++) {
         const struct contender_node *n = o->standing->pdata[i];
-        if (is_usable(n->number) && !n->undone && n->number < own->number && !n->useless &&
+        if (is_usable(n->number) && !n->undone && n->number < own->number &&
             !(n->reader && own->reader) && client_place(n->line) == client_place(own->line))
             return n;
     }

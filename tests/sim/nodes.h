@@ -15,7 +15,6 @@ struct contender_node {
     bool numbered;       /* with numbers */
     bool overwritten;    /* its data were, by an administrator */
     int32_t room;        /* the highest limit at which there was room for it; 0: never */
-    bool useless;        /* made by a downgrade, when the write node was gone: it holds nobody up */
     bool gone;
     bool late; /* when it was made, another stood before it */
     enum cause cause;
@@ -34,9 +33,6 @@ void nodes_note(struct stage *stage, const struct note *note);
 
 /* NULL: there never was one. */
 struct contender_node *nodes_find(const struct oracle *o, const char *path);
-
-/* The read node of a writer that was downgraded; NULL: there never was one. */
-struct contender_node *nodes_find_shared(const struct oracle *o, const char *path);
 
 /* Of a lease that is made: a node of its owner was the first in line for the lock. */
 bool nodes_had_lock(const struct oracle *o, const struct contender_node *lease);

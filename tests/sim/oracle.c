@@ -249,18 +249,6 @@ void oracle_changed(struct stage *stage, const struct watcher *w, const zkl_gran
     stage->tally.losses += state == ZKL_LOST && w == &a->watchers[0];
 }
 
-void oracle_moved(struct stage *stage, struct acquisition *a)
-{
-    const struct contender_node *n = nodes_find(&stage->oracle, a->node);
-
-    if (!n)
-        wrong(stage, a, "goes on with a node that was never made");
-    else if (n->useless)
-        wrong(stage, a, "goes on with a node that was made when its former one was gone");
-    else if (n->gone && nodes_was_taken(n))
-        excuse(stage, a);
-}
-
 void oracle_released(struct stage *stage, struct acquisition *a)
 {
     g_ptr_array_remove(stage->oracle.holding, a);
@@ -359,8 +347,6 @@ void oracle_check(struct stage *stage)
 {
     struct oracle *o = &stage->oracle;
 
-    for (guint i = 0; client_sharing && i < o->holding->len; i++)
-        acquisition_refresh(o->holding->pdata[i]);
     for (guint i = 0; i < o->fallen->len; i++)
         check_fallen(stage, o->fallen->pdata[i]);
     if (o->always || o->look || o->fallen->len > 0)

@@ -64,7 +64,6 @@ void oracle_note(struct stage *stage, const struct note *note);
 void oracle_completed(struct stage *stage, struct acquisition *a);
 void oracle_changed(struct stage *stage, const struct watcher *w, const zkl_grant *grant,
                     zkl_state state);
-void oracle_moved(struct stage *stage, struct acquisition *a); /* to another node */
 void oracle_released(struct stage *stage, struct acquisition *a);
 
 /* After each step. */

@@ -62,25 +62,6 @@ static int64_t own_asked_at(const struct heeder *h)
     return at == 0 && with ? asked_at(h, with->node) : at;
 }
 
-/* As if the node had the other word. */
-static bool was_asked_as(const struct heeder *h, const char *word, const char *other)
-{
-    char **parts = g_strsplit(h->node, word, 2);
-    char *name = g_strjoinv(other, parts);
-    const bool asked = asked_at(h, name) > 0;
-
-    g_free(name);
-    g_strfreev(parts);
-    return asked;
-}
-
-/* One that is downgraded may be asked before, and behind that. */
-static bool was_asked(const struct heeder *h)
-{
-    return own_asked_at(h) > 0 || was_asked_as(h, "-__READ__", "-__WRIT__") ||
-           was_asked_as(h, "-__WRIT__", "-__READ__");
-}
-
 static void on_revoke(zkl_grant *grant, zkl_state state, void *data)
 {
     struct heeder *h = data;
@@ -92,7 +73,7 @@ static void on_revoke(zkl_grant *grant, zkl_state state, void *data)
     stage->tally.revoked++;
     if (h->heard > 1)
         stage_wrong(stage, "%s hears twice that it is asked to give way", h->node);
-    if (!was_asked(h))
+    if (own_asked_at(h) == 0)
         stage_wrong(stage, "%s hears that it is asked to give way, and is not", h->node);
 }
 

@@ -39,7 +39,6 @@ static const struct {
     {"grants of both paths", offsetof(struct tally, both), 200, false},
     {"revoked", offsetof(struct tally, revoked), 50, false},
     {"turns", offsetof(struct tally, turns), 300, false},
-    {"downgrades", offsetof(struct tally, downgrades), 500, false},
     {"yielded to tries", offsetof(struct tally, yielded), 10, false},
     {"numbered", offsetof(struct tally, numbered), 1000, false},
     {"of several permits", offsetof(struct tally, several), 1000, false},
@@ -118,8 +117,6 @@ static bool is_needed(int i)
 {
     if (client_grouping || is_of_groups(i))
         return client_grouping && (is_of_groups(i) || is_of_the_world(i));
-    if (counts[i].at == offsetof(struct tally, downgrades))
-        return client_sharing;
     if (is_of_retention(i))
         return client_retaining;
     if (is_of_permits(i))

@@ -27,7 +27,6 @@ struct tally {
     uint64_t both;                      /* grants of both paths at once */
     uint64_t turns;             /* grants without a node of their own, where mutexes retain */
     uint64_t yielded;           /* grants of tries that found another first, where mutexes retain */
-    uint64_t downgrades;        /* of writers, where there are any */
     uint64_t numbered, several; /* grants: with numbers; of more than one permit */
     uint64_t limits, beyond;    /* changes of limits; asked for more than those */
     uint64_t served;            /* while others held on */

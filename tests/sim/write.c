@@ -94,13 +94,11 @@ static struct write *find(const struct stage *stage, const char *path)
     return NULL;
 }
 
-/* One that was released in a downgrade may have come to its other node. */
 static bool has_node(const struct stage *stage, const struct acquisition *a)
 {
-    const struct contender_node *lock = nodes_find(&stage->oracle, a->node),
-                                *shared = nodes_find_shared(&stage->oracle, a->node);
+    const struct contender_node *lock = nodes_find(&stage->oracle, a->node);
 
-    return (lock && !lock->gone) || (a->downgraded && shared && !shared->gone);
+    return lock && !lock->gone;
 }
 
 void write_note(struct stage *stage, const struct note *note)

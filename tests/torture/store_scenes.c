@@ -315,38 +315,6 @@ static void deletes_refused_while_holding(void)
     end(next);
 }
 
-/* Two transactions are on their way meanwhile. */
-static void downgraded(void)
-{
-    struct acquisition *writer = stage_share(stage_join("a"), LOCK_PATH, false);
-
-    stage_await(writer);
-    struct acquisition *reader = stage_share(stage_join("b"), LOCK_PATH, true);
-    stage_run(1000);
-    struct acquisition *next = stage_share(stage_join("c"), LOCK_PATH, false);
-    stage_run(1000);
-    stage_multi(writer, 0);
-    stage_downgrade(writer);
-    stage_multi(writer, 0);
-    if (rules_mere_loss())
-        stage_await(reader); /* else it may stand behind the next one */
-    stage_run(3000);
-    stage_release(writer);
-    end_in_turn((struct acquisition *const[]){reader, next, NULL});
-}
-
-static void released_in_a_downgrade(void)
-{
-    struct acquisition *writer = stage_share(stage_join("a"), LOCK_PATH, false);
-
-    stage_await(writer);
-    struct acquisition *reader = stage_share(stage_join("b"), LOCK_PATH, true);
-    stage_run(1000);
-    stage_downgrade(writer);
-    stage_release(writer);
-    end(reader);
-}
-
 /* ---- two paths ---- */
 
 static struct acquisition *hold_both(struct actor *a)
@@ -467,8 +435,6 @@ const struct scene scenes[] = {
     {"node_deleted", node_deleted, "0-", 10, false, 0},
     {"transactions", transactions, "0 0; 0 0", 25, false, 0},
     {"given_back", given_back, "0 0; 0 0", 25, true, 0},
-    {"downgraded", downgraded, "0 0 0; 0 0", 36, true, 0},
-    {"released_in_a_downgrade", released_in_a_downgrade, "0 0", 20, false, 0},
     {"numbers_reset", numbers_reset, "0 0", 20, false, ZKL_EOVERFLOW},
     {"numbers_used_up", numbers_used_up, "0 -16", 15, false, 0},
     {"deletes_refused", deletes_refused, "0 0", 25, false, 0},

@@ -164,19 +164,6 @@ struct acquisition *stage_lock_both(struct actor *a, int64_t timeout_ms)
     return t;
 }
 
-/* As unlocking does in a thread, of which there is none here. */
-void stage_downgrade(struct acquisition *t)
-{
-    zkl_session *s = t->actor->session;
-    struct host *before = host_enter(t->actor->host);
-
-    session_lock(s);
-    if (t->grant && grant_contender(t->grant))
-        contender_downgrade(grant_contender(t->grant));
-    session_unlock(s);
-    host_enter(before);
-}
-
 bool stage_shares(const struct acquisition *t)
 {
     return strstr(zkl_grant_node(t->grant), "-__READ__") != NULL;

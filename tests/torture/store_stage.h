@@ -69,7 +69,6 @@ void stage_end(void);
 struct actor *stage_join(const char *name);
 struct acquisition *stage_lock(struct actor *a, const char *path, int64_t timeout_ms);
 struct acquisition *stage_share(struct actor *a, const char *path, bool shared); /* for ever */
-void stage_downgrade(struct acquisition *t); /* a writer goes on as a reader, if it was granted */
 bool stage_shares(const struct acquisition *t); /* its grant is a reader's */
 /* The one permit that there is. */
 struct acquisition *stage_acquire(struct actor *a, const char *path, bool numbered);

@@ -8,20 +8,13 @@ static struct {
     uint32_t ahead; /* how many it waits for, as the last list said and what was heard since */
     bool silent; /* the watch on the own node was confirmed, on this connection, and did not fire */
     uint32_t silent_on;
-    bool related;                   /* the predecessor is of the same session */
-    bool shared_asked, shared_seen; /* the read node of a downgrade: may stand; was seen, ours */
-    bool exclusive_seen;            /* behind that, the write node */
+    bool related; /* the predecessor is of the same session */
 } step;
 
 enum event_kind promises_likely(uint32_t choice)
 {
     static const enum event_kind holding[] = {EV_TIMER,   EV_READ, EV_OWN_FIRED, EV_LAPSED,
                                               EV_RELEASE, EV_LOOK, EV_LISTED,    EV_CHILDREN_FIRED};
-    static const enum event_kind downgrading[] = {
-        [DOWNGRADE_NONE] = EV_DOWNGRADE,         [DOWNGRADE_CREATING] = EV_SHARED_CREATED,
-        [DOWNGRADE_READING] = EV_SHARED_READ,    [DOWNGRADE_PAUSED] = EV_TIMER,
-        [DOWNGRADE_PROVING] = EV_EXCLUSIVE_READ, [DOWNGRADE_MOVING] = EV_MOVED,
-    };
     static const enum event_kind likely[ST_COUNT] = {
         [ST_IDLE] = EV_ENTER,           [ST_CREATING] = EV_CREATED,
         [ST_PARENTS] = EV_PARENTS_MADE, [ST_SETTLING] = EV_LISTED,
@@ -45,8 +38,6 @@ enum event_kind promises_likely(uint32_t choice)
         return EV_PRED_FIRED;
     if (play.c.state == ST_SUCCEEDING && choice % 4 == 0)
         return EV_READ;
-    if (play.c.state == ST_HOLDING && play.c.kind == CHILD_WRITE && choice % 2)
-        return downgrading[play.c.downgrade];
     if (play.c.state == ST_HOLDING)
         return holding[choice % (sizeof(holding) / sizeof(*holding))];
     return likely[play.c.state];
@@ -69,11 +60,8 @@ static bool session_ended(void)
 
 static bool own_seen_gone(void)
 {
-    const bool read = step.ev.kind == EV_READ || (step.ev.kind == EV_EXCLUSIVE_READ &&
-                                                  step.before.downgrade == DOWNGRADE_PROVING);
-
     return (step.ev.kind == EV_OWN_FIRED && step.ev.gone) ||
-           (read &&
+           (step.ev.kind == EV_READ &&
             (step.ev.answer == ANSWER_NONODE || step.ev.ephemeral_owner != step.ev.session));
 }
 
@@ -239,35 +227,7 @@ static bool alone_without_reason(void)
 static bool told_of_children(void)
 {
     return did(ACT_OTHERS) ||
-           ((is_shared(step.before.kind) || play.c.kind == CHILD_LEASE) && play.c.looking);
-}
-
-/* The write node stands until the read node was seen, and nothing is left of what was asked for. */
-static const char *broken_downgrade(void)
-{
-    const enum attempt_downgrade at = step.before.downgrade;
-    const bool seen = step.ev.answer == ANSWER_OK && step.ev.ephemeral_owner == step.ev.session;
-    const bool answered = (step.ev.kind == EV_SHARED_CREATED && at == DOWNGRADE_CREATING) ||
-                          (step.ev.kind == EV_SHARED_READ && at == DOWNGRADE_READING);
-
-    if (step.before.state == ST_HOLDING && answered && seen)
-        step.shared_seen = true;
-    if (step.before.state == ST_HOLDING && step.ev.kind == EV_EXCLUSIVE_READ &&
-        at == DOWNGRADE_PROVING && seen)
-        step.exclusive_seen = step.shared_seen;
-    step.shared_asked |= did(ACT_CREATE_SHARED);
-    if ((did(ACT_MOVE) || did(ACT_DELETE_EXCLUSIVE)) && !step.exclusive_seen)
-        return "the write node goes, and no read node was seen before it";
-    if (did(ACT_DELETE_EXCLUSIVE) && (step.ev.kind != EV_MOVED || play.c.kind != CHILD_READ))
-        return "the write node goes before the grant was moved";
-    if (play.c.kind != step.before.kind && !did(ACT_DELETE_EXCLUSIVE))
-        return "a write node is left behind";
-    if (play.c.state == ST_DONE && step.before.state != ST_DONE && step.shared_asked &&
-        play.c.kind == CHILD_WRITE && !session_ended() && !did(ACT_DELETE_SHARED))
-        return "a read node is left behind";
-    if (play.c.token != step.before.token && step.before.state == ST_HOLDING)
-        return "the token changed";
-    return NULL;
+           ((play.c.kind == CHILD_READ || play.c.kind == CHILD_LEASE) && play.c.looking);
 }
 
 static const char *broken_promise(void)
@@ -299,8 +259,8 @@ static const char *broken_promise(void)
         return "thought to be alone";
     if (step.ev.kind == EV_CHILDREN_FIRED && b->state == ST_HOLDING && !told_of_children())
         return "not told of others";
-    if (broken_downgrade())
-        return broken_downgrade();
+    if (b->state == ST_HOLDING && c->token != b->token)
+        return "the token changed";
     if (out_of_turn())
         return "served out of turn";
     if (waits_in_a_try())
@@ -316,8 +276,6 @@ static const char *broken_promise(void)
 
 const char *promises_give(const struct event *ev)
 {
-    if (play.c.state == ST_IDLE)
-        step.shared_asked = step.shared_seen = step.exclusive_seen = false;
     step.before = play.c;
     step.ev = *ev;
     play_give(ev, __FILE__, __LINE__);

@@ -129,7 +129,7 @@ static void before_it_waits(void)
     REQUIRE(zkl_rwlock_new(&l, s, "/l", NULL) == 0);
     CHECK_INT(zkl_rwlock_lock_cancelable(l, ZKL_FOREVER, c, NULL), ZKL_ECANCELED);
     CHECK_INT(zkl_rwlock_lock_shared_cancelable(l, ZKL_FOREVER, c, NULL), ZKL_ECANCELED);
-    CHECK_INT(zkl_rwlock_depth(l, NULL), 0);
+    CHECK_INT(zkl_rwlock_depth(l), 0);
     zkl_rwlock_free(l);
     CHECK(!fake_is_asked(STORE_CREATE, "/l"));
     stop();
@@ -223,8 +223,8 @@ static void *lock_shared(void *data)
     caller->code =
         zkl_rwlock_lock_shared_cancelable(l, ZKL_FOREVER, caller->canceler, &caller->grant);
     zkl_last_error(&caller->why);
-    caller->depth = zkl_rwlock_depth(l, NULL);
-    caller->unlocked = zkl_rwlock_unlock_shared(l);
+    caller->depth = zkl_rwlock_depth(l);
+    caller->unlocked = zkl_rwlock_unlock(l);
     return NULL;
 }
 

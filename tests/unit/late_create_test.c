@@ -82,36 +82,6 @@ static void deletes_what_is_made_late(void)
     hand_close(s);
 }
 
-/* The read node of a downgrade as well, which has the number of the writer. */
-static void deletes_a_read_node_that_is_made_late(void)
-{
-    zkl_rwlock *l;
-    zkl_grant *grant;
-
-    s = hand_session();
-    REQUIRE(zkl_rwlock_new(&l, s, "/l", NULL) == 0);
-    fake_answer_at_once(fake_alone);
-    REQUIRE(zkl_rwlock_lock(l, ZKL_FOREVER, &grant) == 0);
-    fake_answer_at_once(NULL);
-    REQUIRE(zkl_rwlock_lock_shared(l, ZKL_FOREVER, NULL) == 0);
-    CHECK_INT(zkl_rwlock_unlock(l), 0);
-    char *late = g_strdup(fake_request(STORE_CREATE, "/root/l").path), *name;
-    REQUIRE(late != NULL);
-    name = strrchr(late, '/') + 1;
-    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
-    ANSWER(STORE_GET, late, .rc = STORE_NONODE);
-    CHECK_INT(zkl_rwlock_unlock_shared(l), 0);
-    ANSWER(STORE_CREATE, late, .rc = STORE_OK, .path = late, .ephemeral_owner = FAKE_SESSION_ID);
-    ANSWER(STORE_DELETE, late, .rc = STORE_OK);
-    zkl_rwlock_free(l);
-    check_listed_after(1000);
-    list(1, &name);
-    CHECK(fake_is_asked(STORE_DELETE, late));
-    check_intervals(3);
-    g_free(late);
-    hand_close(s);
-}
-
 /* Those of two contenders at once, and nobody else's. */
 static void deletes_all_that_are_made_late(void)
 {
@@ -240,7 +210,6 @@ static void nothing_is_late_behind_the_end(void)
 
 static const struct test_case cases[] = {
     {"deletes_what_is_made_late", deletes_what_is_made_late},
-    {"deletes_a_read_node_that_is_made_late", deletes_a_read_node_that_is_made_late},
     {"deletes_all_that_are_made_late", deletes_all_that_are_made_late},
     {"begins_anew_with_the_next", begins_anew_with_the_next},
     {"begins_anew_while_it_lists", begins_anew_while_it_lists},

@@ -31,7 +31,6 @@ int main(int argc, char **argv)
         &attempt_end_suite,
         &attempt_layout_suite,
         &attempt_shared_suite,
-        &attempt_downgrade_suite,
         &attempt_walk_suite,
         &grant_quick_suite,
         &grant_suite,

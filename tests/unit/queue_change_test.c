@@ -143,33 +143,6 @@ static void readers_are_asked(void)
     zkl_queue_free(c.q);
 }
 
-/* So is the node that a writer gets when it becomes a reader, behind the one that it has; whether
- * there is one or not. */
-static void writer_is_asked(void)
-{
-    static const struct {
-        enum store_rc rc;
-        int code;
-    } rows[] = {{STORE_NONODE, 0}, {STORE_OK, 0}, {STORE_NOAUTH, ZKL_EACCES}};
-    static const char writer[] = "/b/_c_a-__WRIT__0000000001",
-                      reader[] = "/b/_c_a-__READ__0000000001";
-
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        char node[] = "_c_a-__WRIT__0000000001", *names[] = {node};
-        struct call c;
-        begin(&c, NULL, 0);
-        wait_asked(STORE_LIST, "/b");
-        ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 1);
-        answer_read(writer, 8);
-        expect_asked(writer);
-        expect_asked(reader);
-        CHECK(fake_place(STORE_SET, writer) < fake_place(STORE_SET, reader));
-        ANSWER(STORE_SET, writer, .rc = STORE_OK);
-        ANSWER(STORE_SET, reader, .rc = rows[i].rc);
-        end(&c, rows[i].code);
-    }
-}
-
 static void answer_numbers(const char *path, const char *data, int version)
 {
     wait_asked(STORE_GET, path);
@@ -413,7 +386,6 @@ static const struct test_case cases[] = {
     {"holder_is_asked", holder_is_asked},
     {"waiter_is_asked", waiter_is_asked},
     {"readers_are_asked", readers_are_asked},
-    {"writer_is_asked", writer_is_asked},
     {"numbers_stay", numbers_stay},
     {"numbers_are_not_told", numbers_are_not_told},
     {"answer_to_asking_is_lost", answer_to_asking_is_lost},

@@ -187,7 +187,7 @@ static void holders(void)
           THEIRS("__READ__0000000004")},
          "hhww"},
         {{THEIRS("__WRIT__0000000001"), THEIRS("__READ__0000000002")}, "hw"},
-        /* one owner's, which is being downgraded */
+        /* one owner's, as Curator makes them for a writer that reads */
         {{THEIRS("__READ__0000000001"), THEIRS("__WRIT__0000000001"), THEIRS("__READ__0000000002")},
          "hhw"},
         {{THEIRS("__WRIT__0000000001"), THEIRS("__READ__0000000001"), THEIRS("__WRIT__0000000002")},

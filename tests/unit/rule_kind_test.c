@@ -89,7 +89,7 @@ static void readers_and_writers(void)
         {CHILD_LOCK, {R(2)}, 0, 0, false, true},
         {CHILD_LOCK, {W(2)}, 0, 0, false, true},
         {CHILD_LOCK, {R(8), L(2)}, 1, 2, true, false},
-        /* a downgraded writer, before and after it gave its write node up */
+        /* Curator's writer that becomes a reader, before and after it gave its write node up */
         {CHILD_READ, {W(5), R(5), R(6)}, 1, 5, false, false},
         {CHILD_READ, {R(5), R(6)}, 0, 0, false, false},
         {CHILD_WRITE, {W(5), R(5)}, 2, 5, false, false},
@@ -116,22 +116,6 @@ static void readers_and_writers(void)
         ok &= CHECK_INT(p.incompatible, rows[i].incompatible);
         if (!ok)
             runner_fail(__FILE__, __LINE__, "row %zu", i);
-    }
-}
-
-/* Both nodes of an owner that is being downgraded are its own. */
-static void both_nodes_are_ours(void)
-{
-    const struct child list[] = {
-        {.id = 1, .kind = CHILD_WRITE, .number = 7, .own = true},
-        {.id = 2, .kind = CHILD_READ, .number = 7, .own = true},
-        {.id = 3, .kind = CHILD_READ, .number = 9},
-    };
-
-    for (enum child_kind kind = CHILD_READ; kind <= CHILD_WRITE; kind++) {
-        struct place p = rule_place(list, 3, kind, 7);
-        CHECK(p.present && p.ahead == 0 && !p.incompatible);
-        CHECK_INT(p.behind, kind == CHILD_WRITE);
     }
 }
 
@@ -194,7 +178,6 @@ static const struct test_case cases[] = {
     {"kinds", kinds},
     {"incompatible", incompatible},
     {"readers_and_writers", readers_and_writers},
-    {"both_nodes_are_ours", both_nodes_are_ours},
     {"shared_kinds", shared_kinds},
     {"our_own_are_compatible", our_own_are_compatible},
     {"foreign_children", foreign_children},

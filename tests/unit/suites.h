@@ -30,7 +30,6 @@ extern const struct test_suite attempt_hold_suite;
 extern const struct test_suite attempt_end_suite;
 extern const struct test_suite attempt_layout_suite;
 extern const struct test_suite attempt_shared_suite;
-extern const struct test_suite attempt_downgrade_suite;
 extern const struct test_suite attempt_walk_suite;
 extern const struct test_suite driver_suite;
 extern const struct test_suite log_stderr_suite;

@@ -59,8 +59,6 @@ static void print_kinds(const struct campaign *c)
                    j->of[k].grants, (double)j->of[k].longest_wait / 1e9);
     if (j->readers > 0)
         row("readers at once", j->readers);
-    if (j->downgrades > 0)
-        row("writers that became readers", j->downgrades);
     if (j->permits > 0)
         row("permits at once", j->permits);
 }

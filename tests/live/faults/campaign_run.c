@@ -17,7 +17,6 @@ struct play {
     claim_kind wants[ACTORS_MAX]; /* by the last of those */
     int grants[CLAIM_KINDS];
     int later_turns; /* of tokens */
-    int downgrades;
 };
 
 static int64_t soon(struct play *p, int min_ms, int max_ms)
@@ -114,7 +113,6 @@ static void count_grants(struct play *p)
         if (e->kind == EV_GRANT)
             p->grants[p->wants[e->worker]]++;
         p->later_turns += e->kind == EV_GRANT && e->turn > 0;
-        p->downgrades += e->kind == EV_DOWNGRADE;
     }
 }
 
@@ -126,8 +124,7 @@ static bool has_enough(const struct play *p)
     for (int k = 0; k < CLAIM_KINDS; k++)
         if (claims >> k & 1 && p->grants[k] < MAX(1, p->c->grants))
             return false;
-    return (p->later_turns > 0 || !roles_retain(p->c->roles)) &&
-           (p->downgrades > 0 || !(claims >> CLAIM_WRITE & 1));
+    return p->later_turns > 0 || !roles_retain(p->c->roles);
 }
 
 static void step(struct play *p)

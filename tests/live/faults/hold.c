@@ -95,11 +95,9 @@ static void begin_hold(struct sweep *s, const event *e)
               .want = w ? w->since : 0,
               .start = e->ns,
               .end = INT64_MAX,
-              .third_party = INT64_MAX,
-              .shared = INT64_MAX};
+              .third_party = INT64_MAX};
 
     set_parts(&n);
-    n.shared = n.claim.kind == CLAIM_READ ? n.start : INT64_MAX;
     see(&n, e);
     end_wait(s, e, true);
     g_array_append_val(s->h->list, n);
@@ -165,8 +163,6 @@ static void take_of_hold(struct sweep *s, const event *e)
         take_part(n, (uint64_t)e->value);
     else if (e->kind == EV_NUMBERS)
         n->numbers = (uint64_t)e->value;
-    else if (e->kind == EV_DOWNGRADE)
-        n->shared = e->ns;
     else
         n->owed = true;
 }
@@ -185,7 +181,6 @@ static void take(struct sweep *s, const event *e)
     case EV_ELOST:
     case EV_PART:
     case EV_NUMBERS:
-    case EV_DOWNGRADE:
         take_of_hold(s, e);
         break;
     case EV_SUSPECT:
@@ -208,14 +203,9 @@ static void take(struct sweep *s, const event *e)
     }
 }
 
-/* The node of a writer that was downgraded is not that of its token any more. */
 static bool is_hit(const hold *n, const hold_part *part, const event *e)
 {
-    const bool moved = n->claim.kind == CLAIM_WRITE && n->shared <= e->ns;
-
-    if (e->kind == EV_EVICT || moved)
-        return n->session == e->value;
-    return part->token == e->token;
+    return e->kind == EV_EVICT ? n->session == e->value : part->token == e->token;
 }
 
 /* A third party's deed hits every hold of that node or session that is not over by then; a killed

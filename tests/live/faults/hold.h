@@ -39,7 +39,6 @@ typedef struct hold {
     int64_t told_at;     /* the first of them */
     guint after;         /* callbacks that came after it, whatever they said */
     int64_t third_party; /* when a third party took any part away; INT64_MAX: never */
-    int64_t shared;      /* from then on it only reads; INT64_MAX: never */
     uint64_t numbers;    /* bit n: it has the permit n */
 } hold;
 

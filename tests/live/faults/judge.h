@@ -51,7 +51,6 @@ typedef struct judgement {
     GArray *violations; /* of violation */
     struct judged_kind of[CLAIM_KINDS];
     guint readers, permits; /* that were believed in at once, at most */
-    guint downgrades;
     guint grants, losses, kills, overlaps, refused, unserved;
     guint turns;       /* grants that were later turns of a token */
     guint kept;        /* places in line that were kept */

@@ -42,7 +42,7 @@ static void compare(struct court *c, int path, const hold *a, const hold *b)
 {
     const int bound = a->pid == b->pid ? 0 : bond(a, hold_at(a, path)->third_party, b->start);
 
-    if (b->claim.kind == CLAIM_READ && a->shared <= b->start)
+    if (a->claim.kind == CLAIM_READ && b->claim.kind == CLAIM_READ)
         return;
     compare_tokens(c, path, a, b);
     if (bound == 1) {
@@ -107,7 +107,7 @@ static void count_readers(struct court *c, const hold *b)
     for (guint i = 0; i < c->h->list->len; i++) {
         const hold *a = court_nth(c, i);
 
-        if (a == b || a->start > b->start || a->path != b->path || a->shared > b->start)
+        if (a == b || a->start > b->start || a->path != b->path || a->claim.kind != CLAIM_READ)
             continue;
         count += bond(a, INT64_MAX, b->start) == 1;
     }
@@ -198,7 +198,6 @@ void court_exclusion(struct court *c)
         const hold *b = court_nth(c, i);
 
         c->j->turns += b->turn > 0 && b->seen > 0;
-        c->j->downgrades += b->claim.kind == CLAIM_WRITE && b->shared != INT64_MAX;
         judge_whole(c, b);
         count_readers(c, b);
         if (is_semaphore(b) && b->seen > 0) {

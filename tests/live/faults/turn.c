@@ -80,14 +80,6 @@ int turn_new(struct turn *t, const struct turn_options *o)
     }
 }
 
-static int take_side(struct turn *t, const claim *c, zkl_grant **ret)
-{
-    t->shared = c->kind == CLAIM_READ;
-    if (t->shared)
-        return zkl_rwlock_lock_shared(t->rwlock, ZKL_FOREVER, ret);
-    return zkl_rwlock_lock(t->rwlock, ZKL_FOREVER, ret);
-}
-
 int turn_take(struct turn *t, const claim *c, zkl_grant **ret)
 {
     switch (t->kind) {
@@ -96,7 +88,8 @@ int turn_take(struct turn *t, const claim *c, zkl_grant **ret)
     case TURN_SEVERAL:
         return zkl_multilock_lock(t->several, ZKL_FOREVER, ret);
     case TURN_RWLOCK:
-        return take_side(t, c, ret);
+        return (c->kind == CLAIM_READ ? zkl_rwlock_lock_shared : zkl_rwlock_lock)(t->rwlock,
+                                                                                  ZKL_FOREVER, ret);
     case TURN_PERMITS:
     case TURN_NUMBERED:
         return zkl_semaphore_acquire(t->semaphore, c->permits, ZKL_FOREVER, ret);
@@ -105,17 +98,6 @@ int turn_take(struct turn *t, const claim *c, zkl_grant **ret)
     default:
         return take_lent(t, ret);
     }
-}
-
-int turn_read_too(struct turn *t)
-{
-    return zkl_rwlock_lock_shared(t->rwlock, ZKL_FOREVER, NULL);
-}
-
-int turn_downgrade(struct turn *t)
-{
-    t->shared = true;
-    return zkl_rwlock_unlock(t->rwlock);
 }
 
 static int release(zkl_grant *grant)
@@ -134,7 +116,7 @@ int turn_give(struct turn *t, zkl_grant *grant)
     case TURN_LOCK:
         return zkl_mutex_unlock(t->mutex);
     case TURN_RWLOCK:
-        return t->shared ? zkl_rwlock_unlock_shared(t->rwlock) : zkl_rwlock_unlock(t->rwlock);
+        return zkl_rwlock_unlock(t->rwlock);
     case TURN_SEVERAL:
     case TURN_PERMITS:
     case TURN_NUMBERED:

@@ -28,7 +28,6 @@ struct turn {
     zkl_rwlock *rwlock;
     zkl_semaphore *semaphore;
     zkl_election *election;
-    bool shared; /* of a read-write lock: the present turn reads */
     /* Of TURN_STARTED: */
     pthread_mutex_t monitor;
     pthread_cond_t changed;
@@ -49,10 +48,6 @@ struct turn_options {
 /* They answer as the library does. What is made stands still in memory to the session's end. */
 int turn_new(struct turn *t, const struct turn_options *o);
 int turn_take(struct turn *t, const claim *c, zkl_grant **ret); /* waits; lent until given back */
-
-/* A writer goes one level deeper as a reader, and then leaves that of writing. */
-int turn_read_too(struct turn *t);
-int turn_downgrade(struct turn *t);
 
 int turn_give(struct turn *t, zkl_grant *grant);
 void turn_free(struct turn *t);

@@ -19,8 +19,6 @@ struct worker {
     zkl_session *session;
     struct turn source;
     claim claim;
-    bool reads;     /* it has or came to have the shared side */
-    bool downgrade; /* a writer that is to read in the end */
     zkl_grant *grant;
     uint64_t part[CLAIM_PARTS_MAX]; /* its token at each path */
     uint64_t token, turn;

@@ -14,10 +14,9 @@ enum {
     NAP_MS = 6,   /* at most, between the check and the act */
     ACT_MS = 5,   /* between two acts, on average */
     SHORT_HOLD_MS = 15,
-    LONG_HOLD = 20, /* one in so many may last longer */
-    LAST_MS = 20,   /* at most, the hold after the last order */
-    READERS = 60,
-    DOWNGRADED = 50,         /* per cent of the turns, and of those of writers */
+    LONG_HOLD = 20,          /* one in so many may last longer */
+    LAST_MS = 20,            /* at most, the hold after the last order */
+    READERS = 60,            /* per cent of the turns */
     REGISTER_FAILURE = -1000 /* beside the library's codes */
 };
 
@@ -131,14 +130,14 @@ static void act(struct worker *w)
         return;
     pause_ms(g_rand_int_range(w->rand, 0, NAP_MS + 1));
     const int nth = g_rand_int_range(w->rand, 0, (gint)zkl_grant_count(w->grant));
-    struct act a = {w, {w->part[nth], w->turn, w->reads}};
+    struct act a = {w, {w->part[nth], w->turn, w->claim.kind == CLAIM_READ}};
     char *file = g_strdup_printf("%s/register.%d", w->dir, worker_path(w, nth));
     if (register_use(file, &a.use, on_used, &a) == REGISTER_FAILED)
         worker_record(w, EV_ERROR, REGISTER_FAILURE);
     g_free(file);
 }
 
-/* A writer may become a reader, and permits are two or so. */
+/* Permits are two or so. */
 static void draw_claim(struct worker *w)
 {
     claim *c = &w->claim;
@@ -148,8 +147,6 @@ static void draw_claim(struct worker *w)
         c->kind = CLAIM_SEVERAL;
     if (w->takes == TURN_RWLOCK)
         c->kind = g_rand_int_range(w->rand, 0, 100) < READERS ? CLAIM_READ : CLAIM_WRITE;
-    w->reads = c->kind == CLAIM_READ;
-    w->downgrade = c->kind == CLAIM_WRITE && g_rand_int_range(w->rand, 0, 100) < DOWNGRADED;
     if (w->takes != TURN_PERMITS && w->takes != TURN_NUMBERED)
         return;
     c->kind = w->takes == TURN_PERMITS ? CLAIM_PERMITS : CLAIM_NUMBERED;
@@ -202,25 +199,6 @@ bool worker_acquire(struct worker *w)
     return true;
 }
 
-/* It reads from now on, and others may. */
-static void downgrade(struct worker *w)
-{
-    int err;
-
-    w->downgrade = false;
-    if (!look(w))
-        return;
-    record_seen(w);
-    err = turn_read_too(&w->source);
-    if (err == 0) {
-        worker_record(w, EV_DOWNGRADE, 0);
-        w->reads = true;
-        err = turn_downgrade(&w->source);
-    }
-    if (err != 0 && err != ZKL_ELOST)
-        worker_record(w, EV_ERROR, err);
-}
-
 /* Mostly short, now and then long. */
 static int draw_hold_ms(struct worker *w)
 {
@@ -244,8 +222,6 @@ bool worker_hold(struct worker *w)
             return false;
         if (g_rand_int_range(w->rand, 0, ACT_MS) == 0)
             act(w);
-        if (w->downgrade && history_now() - begun >= ms * INT64_C(500000))
-            downgrade(w);
         worker_listen_ms(w, LOOK_MS);
     }
     return true;
