@@ -338,7 +338,7 @@ class Members(Group):
             "group of %d" % members,
             [
                 ours("members-bare"),
-                ours("members-mark", "members-bare", "mark=1"),
+                ours("members-read", "members-bare", "read=1"),
                 ours("members-zkl"),
             ],
             options=["members=%d" % members, "sessions=%d" % -(-members // self.SESSION)],

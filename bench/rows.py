@@ -245,10 +245,10 @@ def crowd_growth(crowds):
 
 
 def storm_rows(title, results):
-    bare, mark, zkl = (results["members-" + n] for n in ("bare", "mark", "zkl"))
+    bare, read, zkl = (results["members-" + n] for n in ("bare", "read", "zkl"))
     for name, samples in (
         ("bare creates", bare),
-        ("a member's requests without zkl", mark),
+        ("a member's requests without zkl", read),
         ("zkl", zkl),
     ):
         yield Row(
@@ -259,7 +259,7 @@ def storm_rows(title, results):
         )
     yield Row(
         "%s: all join, zkl ÷ its requests without zkl" % title,
-        figures.ratios(zkl, mark, "storm_s"),
+        figures.ratios(zkl, read, "storm_s"),
     )
 
 

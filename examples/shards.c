@@ -53,7 +53,7 @@ static void on_member(zkl_member *m, zkl_member_event event, const zkl_member_ne
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
     if (event == ZKL_MEMBER_BUSY)
-        fprintf(stderr, "another process is %s: %s\n", id, news->owner);
+        fprintf(stderr, "session 0x%llx is %s\n", (unsigned long long)news->session_id, id);
     else if (event == ZKL_MEMBER_FAILED)
         fprintf(stderr, "cannot join: %s\n", news->err->text);
 }

@@ -1,28 +1,23 @@
 /* One member of a group: an ephemeral node of a fixed name that is always there while the session
  * is, and is never anybody else's.
  *
- *   OUT ──> CREATING ──made──────────────────────────────> MEMBER ──gone, or another session──┐
- *            ^  │ there is one                              ^ │ leave                         │
- *            │  v                                           │ v                               │
- *            ├─ READING ──of this session───────────────────┘ LEAVING ──gone──> OVER          │
- *            │  │ of another                                   │ ^ └─no answer─> PASSING     │
- *            │  v                                              │ └──still ours── SETTLING <──┘
- *            ├─ JUDGING ──its process lives, or nobody knows──> WAITING                       │
- *            │  │ dead                                           │ dead                       │
- *            ├─ CLAIMING <───────────────────────────────────────┘                            │
- *            └──gone, or changed: READING────────────────────────────────────────────────────<┘
+ *   OUT ──> CREATING ──made────────────────────────> IN ──gone, or another session──> CREATING
+ *            ^  │ there is one                       ^ │ leave
+ *            │  v                                    │ v
+ *            ├─ READING ──of this session────────────┘ LEAVING ──gone──> OVER
+ *            │  │ of another  ^                         │ ^ └─no answer─> PASSING
+ *            │  v             │                         │ └──still ours── SETTLING <──┘
+ *            └─ WAITING ──changed
  *
  * A refusal leads to BACKED_OFF, whose timer begins at CREATING; another session begins there too.
  * Who is refused while it leaves goes on at SETTLING when the timer has come; and who is not to
  * read its own node, and watch it, tries that again.
  *
- * Whose node it is, its ephemeral owner tells. That of another session is deleted only together
- * with the mark that its process has left for this one node (by its czxid) and that proves the
- * process dead, in one transaction: it fails when anybody was faster. Where a mark stands, the own
- * node is set and deleted by such transactions as well, since a request may be applied when its
- * process is dead and another has the id. Each is sent once; when a delete is not answered,
- * something that the quorum refuses is asked first (PASSING), and then whose the node is. So nobody
- * deletes what a living process has made.
+ * Whose node it is, its ephemeral owner tells. That of another session is waited for, whoever it
+ * is: that of a former session of our own, too. Nothing in ZooKeeper deletes a node only if it is
+ * of a certain session, and by then the next one may have it. The own node is deleted once; when
+ * that is not answered, something that the quorum refuses is asked first (PASSING), and then whose
+ * the node is.
  *
  * Data has a generation: the newest is wanted, and written when the node has it. A set asks for the
  * version that the node is known to have, so one that comes late writes nothing back; it is sent
@@ -37,8 +32,6 @@ enum member_state {
     MEMBER_OUT,
     MEMBER_CREATING,
     MEMBER_READING, /* whose is it? */
-    MEMBER_JUDGING, /* its mark is being read: is its process dead? */
-    MEMBER_CLAIMING,
     MEMBER_WAITING, /* for the end of another's node */
     MEMBER_IN,
     MEMBER_BACKED_OFF,
@@ -57,35 +50,27 @@ enum member_event_kind {
     MEMBER_EV_REPLACED, /* it has ended, and its nodes with it; another one has begun */
     MEMBER_EV_STANDING, /* .valid or .suspect may have changed */
     MEMBER_EV_TIMER,
-    MEMBER_EV_FIRED,  /* the watch on the node: .gone */
-    MEMBER_EV_MARKED, /* to MARK, of the node .czxid: it stands, or may; .gone: it does not */
+    MEMBER_EV_FIRED, /* the watch on the node: .gone */
     /* answers, with the .tag of the action */
     MEMBER_EV_CREATED,  /* .czxid */
     MEMBER_EV_EXISTS,   /* to CREATE */
     MEMBER_EV_READ,     /* .own, .czxid, .version, .same */
     MEMBER_EV_NO_NODE,  /* to READ, DELETE, SET */
-    MEMBER_EV_JUDGED,   /* .dead */
-    MEMBER_EV_CLAIMED,  /* or not: whatever the answer was */
     MEMBER_EV_SET,      /* to SET: applied */
     MEMBER_EV_OUTDATED, /* to SET: another version */
     MEMBER_EV_DELETED,
-    MEMBER_EV_UNKNOWN,  /* to SET, DELETE: no answer */
-    MEMBER_EV_UNMARKED, /* to SET, DELETE, CLAIM: there is no mark, nor will be */
-    MEMBER_EV_PASSED,   /* to PASS: whatever the answer was */
-    MEMBER_EV_REFUSED   /* to CREATE, READ, SET, for good */
+    MEMBER_EV_UNKNOWN, /* to SET, DELETE: no answer, or not sent */
+    MEMBER_EV_PASSED,  /* to PASS: whatever the answer was */
+    MEMBER_EV_REFUSED  /* to CREATE, READ, SET, for good */
 };
 
 enum member_action_kind {
     MEMBER_ACT_CREATE, /* with the newest data */
     MEMBER_ACT_READ,   /* .watch */
-    MEMBER_ACT_JUDGE,  /* read the mark of the node .czxid */
-    MEMBER_ACT_CLAIM,  /* delete that mark, and the node */
-    MEMBER_ACT_MARK,   /* make the mark of the own node .czxid */
-    MEMBER_ACT_UNMARK, /* and delete it; nobody waits for that */
-    MEMBER_ACT_SET,    /* the newest data, for .version; .fenced: if the mark .czxid is there */
-    MEMBER_ACT_DELETE, /* .fenced: with the mark .czxid, or not at all */
-    MEMBER_ACT_PASS,   /* something that the quorum refuses */
-    MEMBER_ACT_ARM,    /* the timer: .at */
+    MEMBER_ACT_SET,    /* the newest data, for .version */
+    MEMBER_ACT_DELETE,
+    MEMBER_ACT_PASS, /* something that the quorum refuses */
+    MEMBER_ACT_ARM,  /* the timer: .at */
     MEMBER_ACT_DISARM,
     MEMBER_ACT_IGNORE, /* the watch goes */
     MEMBER_ACT_TELL,   /* .tell, .why, .czxid */
@@ -123,14 +108,13 @@ struct member_event {
     bool own;  /* the node's owner is the present session */
     bool same; /* its data is the newest */
     bool gone;
-    bool dead; /* its mark proves that the process of the other node is */
 };
 
 struct member_action {
     enum member_action_kind kind;
     enum member_tell tell;
     enum member_why why;
-    bool watch, fenced;
+    bool watch;
     uint32_t tag;
     uint64_t czxid;
     int32_t version;
@@ -144,21 +128,15 @@ struct member_actions {
     struct member_action list[MEMBER_ACTIONS];
 };
 
-/* All 0 but for what is set at the beginning. */
+/* All 0 at the beginning. */
 struct member {
-    /* set at the beginning: */
-    int64_t look_every; /* ns, between two looks at who is waited for */
-    bool unmarked;      /* nobody else wants its name, so there are no marks */
-    /* since then: */
     enum member_state state;
     bool leaves;     /* LEAVE was heard; the answer to what is under way comes first */
     bool checks;     /* IN: the node is being read */
     bool stands;     /* a node of its name, as a create has shown, and nobody knows whose */
     bool refused;    /* what was asked of the own node: the timer asks again */
-    bool marks;      /* IN: a mark was asked for, and not answered */
-    bool marked;     /* IN and on: it stands, as far as is known */
     uint32_t tag;    /* answers to earlier requests are stale */
-    uint64_t czxid;  /* IN, LEAVING and on: of the own node; JUDGING to WAITING: of the other one */
+    uint64_t czxid;  /* IN, LEAVING and on: of the own node; WAITING: of the other one */
     int32_t version; /* IN: of the own node's data, as far as is known */
     uint32_t wanted; /* the newest data: 1 and up */
     uint32_t sent;   /* which the request under way carries, to CREATE or SET */

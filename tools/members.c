@@ -48,5 +48,5 @@ GString *members_table(const zkl_members *ms)
 void say_id_is_taken(const char *path, const char *id, const zkl_member_news *news)
 {
     say("%s: session 0x%" G_GINT64_MODIFIER "x has the id %s%s%s", path, news->session_id, id,
-        *news->owner ? ", of " : "", news->owner);
+        *news->data ? ": " : "", news->data);
 }

@@ -53,8 +53,8 @@ typedef struct zkl_member_news {
     int again;                /* JOINED: 1 if it had joined before */
     zkl_member_reason reason; /* GONE; 0 otherwise */
     int64_t session_id;       /* BUSY: of the other node; 0 if that is not ephemeral */
-    const char *owner;        /* BUSY: the other's host and process id, if it is a member of this
-                                 library and says so; otherwise "" */
+    const char *data;         /* BUSY: what the other node holds, as valid UTF-8 without control
+                                 characters; otherwise "" */
     const zkl_error *err;     /* FAILED, LEFT; NULL otherwise */
 } zkl_member_news;
 
@@ -87,11 +87,11 @@ ZKL_API int zkl_member_options_init(zkl_member_options *ret, size_t size);
  * NULL if size is 0. options may be NULL.
  *
  * Except in a party, two members never share an id. If a node of that name belongs to another
- * session, the member waits until that session ends or its member leaves. The library deletes such
- * a node only if it was left behind: by a former session of this zkl_session, or by a process of
- * this library that no longer lives. The other's mark must show that it ran under the same kernel
- * and in the same namespace of process ids. The mark of a member is an ephemeral node below
- * "PATH-__owners__". Without a mark, since the server refused to create it, the member waits.
+ * session, the member waits until that session ends or its member leaves. The library never deletes
+ * the node of another session, be it of a process that has died or a former one of this
+ * zkl_session. So a program that was killed, and is started again with a fixed id, waits until the
+ * servers have ended its old session: for about one session timeout. If it is not to wait, give it
+ * an id with a suffix for each start, as "web1-1718000000" with the time of the start.
  *
  * Returns 0; or
  *   ZKL_EBUSY: a member of this session has this path and id, and has not left;
@@ -129,8 +129,8 @@ ZKL_API void zkl_member_free(zkl_member *m);
 /* Waits until the member has joined.
  *
  * Also returns
- *   ZKL_EBUSY: the time passed, and another session has the id: the error says which, and which
- *     process if that is known;
+ *   ZKL_EBUSY: the time passed, and another session has the id: the error says which, and what its
+ *     node holds;
  *   ZKL_EPATH: path is, or is below, an ephemeral node;
  *   ZKL_EPERM: the member has left.
  * Since 0.1. */

@@ -24,7 +24,7 @@ struct member_event {
     bool again;
     zkl_member_reason reason; /* of GONE; 0 otherwise */
     std::int64_t session_id;
-    std::string owner;
+    std::string data;      /* of BUSY */
     std::error_code error; /* of FAILED and LEFT */
 };
 
@@ -49,13 +49,8 @@ inline void on_member(zkl_member *, zkl_member_event kind, const zkl_member_news
                       void *data) noexcept
 {
     auto *call = static_cast<callback<member_event> *>(data);
-    member_event event{kind,
-                       news->token,
-                       news->again != 0,
-                       news->reason,
-                       news->session_id,
-                       news->owner ? news->owner : "",
-                       {}};
+    member_event event{kind,       news->token, news->again != 0, news->reason, news->session_id,
+                       news->data, {}};
 
     check(news->err ? news->err->code : 0, event.error);
     (*call)(event);

@@ -10,8 +10,6 @@
 
 enum { ID_MAX = 255, DATA_MAX = 64 * 1024 };
 
-#define LOOK_EVERY_NS (1000 * CLOCK_MS)
-
 void member_ref(zkl_member *m)
 {
     m->refs++;
@@ -24,9 +22,9 @@ void member_unref(zkl_member *m)
     session_unref(m->session);
     g_bytes_unref(m->data);
     g_free(m->directory);
-    g_free(m->owners);
     g_free(m->id);
     g_free(m->node);
+    g_free(m->other_data);
     g_free(m);
 }
 
@@ -155,12 +153,8 @@ static zkl_member *member_new(zkl_session *s, const char *path, const char *id,
     m->session = session_ref(s);
     m->options = *o;
     m->directory = g_strconcat(s->chroot, path, NULL);
-    m->owners = g_strconcat(m->directory, "-__owners__", NULL);
     m->id = g_strdup(id);
     m->link.data = m;
-    m->machine.look_every = LOOK_EVERY_NS;
-    m->machine.unmarked = o->layout == ZKL_MEMBER_PARTY;
-    process_self(&m->self);
     member_name(m);
     standing_set(&m->standing, ZKL_LOST, (struct instant){.boot = 0});
     return m;

@@ -5,7 +5,6 @@
 #include "lib/session/call.h"
 #include "lib/session/request.h"
 #include "lib/session/watch.h"
-#include "process.h"
 #include "recipes/member.h"
 #include "standing.h"
 
@@ -15,10 +14,8 @@ struct zkl_member {
     unsigned generation;
     zkl_session *session;
     zkl_member_options options;
-    char *directory; /* with chroot, like the next */
-    char *owners;    /* where marks are */
+    char *directory; /* with chroot */
     char *id;
-    struct process_id self;
 
     struct member machine;
     struct standing standing;
@@ -30,14 +27,15 @@ struct zkl_member {
     bool suspect;
     bool orphan; /* its node stands, and cannot be deleted */
     GBytes *data;
-    char *node; /* full path */
+    char *node;    /* full path */
+    uint32_t seen; /* the connection on which that was last its own; 0: unknown */
     struct subscription watch;
     struct timer timer;
     GQueue calls;      /* of struct member_call */
     zkl_error refusal; /* the last one; .code 0: none */
     /* the one that has the id: */
     int64_t other_session;
-    struct process_id other; /* .pid 0: unknown */
+    char *other_data; /* what its node holds, as text */
 };
 
 /* ---- member.c ---- */
@@ -62,26 +60,12 @@ void member_end_calls(zkl_member *m, const zkl_error *why);
 void member_end_hopes(zkl_member *m);     /* of being in, since it is to leave */
 void member_refuse_leaves(zkl_member *m); /* its node cannot be deleted now */
 
-/* ---- member_requests.c, member_mark.c ---- */
+/* ---- member_requests.c ---- */
 
 /* Does what the machine asks of the server. */
 void member_ask(zkl_member *m, const struct member_action *a);
-void member_ask_mark(zkl_member *m, const struct member_action *a);
 
 /* A name that nobody had yet, in a party; the id otherwise. */
 void member_name(zkl_member *m);
-
-/* Between the two: */
-
-/* A transaction about the node, not sent yet: SET, of the newest data for that version, if the mark
- * of the node czxid is there; or DELETE, of both. done hears what it came to, unless there was no
- * mark. */
-struct request *member_fenced(zkl_member *m, enum store_kind kind, uint64_t czxid, int32_t version,
-                              void (*done)(zkl_member *m, const struct request *r,
-                                           enum store_rc rc));
-struct request *member_request(zkl_member *m, enum store_kind kind, char *path,
-                               void (*done)(struct request *r, const struct store_reply *reply),
-                               uint32_t tag);
-void member_answer(zkl_member *m, uint32_t tag, enum member_event_kind kind);
 
 #endif

@@ -12,13 +12,13 @@ struct message {
     zkl_member_event event;
     zkl_member_news news;
     zkl_error error; /* .code 0: none */
-    char *owner;
+    char *data;
 };
 
 static void free_message(struct message *msg)
 {
     member_unref(msg->member);
-    g_free(msg->owner);
+    g_free(msg->data);
     g_free(msg);
 }
 
@@ -28,7 +28,7 @@ static void deliver(void *data)
     zkl_member *m = msg->member;
     zkl_session *s = session_ref(m->session);
 
-    msg->news.owner = msg->owner ? msg->owner : "";
+    msg->news.data = msg->data ? msg->data : "";
     msg->news.err = msg->error.code ? &msg->error : NULL;
     m->options.fn(m, msg->event, &msg->news, m->options.fn_data);
     session_lock(s);
@@ -37,30 +37,21 @@ static void deliver(void *data)
     session_unref(s);
 }
 
-/* Takes owner. */
-static void push(zkl_member *m, zkl_member_event event, zkl_member_news news, const zkl_error *why,
-                 char *owner)
+static void push(zkl_member *m, zkl_member_event event, zkl_member_news news, const zkl_error *why)
 {
     struct message *msg;
 
-    if (!m->options.fn) {
-        g_free(owner);
+    if (!m->options.fn)
         return;
-    }
     msg = g_new0(struct message, 1);
-    *msg = (struct message){.member = m, .event = event, .news = news, .owner = owner};
+    *msg = (struct message){.member = m, .event = event, .news = news};
+    if (event == ZKL_MEMBER_BUSY)
+        msg->data = g_strdup(m->other_data);
     if (why)
         msg->error = *why;
     member_ref(m);
     if (!callbacks_push(m->session->callbacks, deliver, msg))
         free_message(msg);
-}
-
-static char *owner_text(const zkl_member *m)
-{
-    return m->other.pid == 0
-               ? NULL
-               : g_strdup_printf("%s pid %" G_GUINT64_FORMAT, m->other.host, (guint64)m->other.pid);
 }
 
 /* ---- calls ---- */
@@ -118,10 +109,8 @@ static void explain(const zkl_member *m, zkl_error *why)
     if (m->machine.state == MEMBER_BACKED_OFF && m->refusal.code) {
         *why = m->refusal;
     } else if (m->machine.state == MEMBER_WAITING) {
-        char *owner = owner_text(m);
         error_fill(why, ZKL_EBUSY, path, "%s: session 0x%" G_GINT64_MODIFIER "x has this id%s%s",
-                   path, m->other_session, owner ? ", of " : "", owner ? owner : "");
-        g_free(owner);
+                   path, m->other_session, *m->other_data ? ": " : "", m->other_data);
     }
 }
 
@@ -163,25 +152,25 @@ void member_tell(zkl_member *m, const struct member_action *a)
         if (a->why == MEMBER_WHY_LEFT)
             break;
         news.reason = reasons[a->why];
-        push(m, ZKL_MEMBER_GONE, news, NULL, NULL);
+        push(m, ZKL_MEMBER_GONE, news, NULL);
         break;
     case MEMBER_TELL_JOINED:
         news.again = m->joined;
         m->joined = true;
-        push(m, ZKL_MEMBER_JOINED, news, NULL, NULL);
+        push(m, ZKL_MEMBER_JOINED, news, NULL);
         end_those(m, WISH_JOINED, 0, NULL);
         break;
     case MEMBER_TELL_SUSPECT:
     case MEMBER_TELL_PROVED:
-        push(m, a->tell == MEMBER_TELL_SUSPECT ? ZKL_MEMBER_SUSPECT : ZKL_MEMBER_PROVED, news, NULL,
+        push(m, a->tell == MEMBER_TELL_SUSPECT ? ZKL_MEMBER_SUSPECT : ZKL_MEMBER_PROVED, news,
              NULL);
         break;
     case MEMBER_TELL_BUSY:
         news.session_id = m->other_session;
-        push(m, ZKL_MEMBER_BUSY, news, NULL, owner_text(m));
+        push(m, ZKL_MEMBER_BUSY, news, NULL);
         break;
     case MEMBER_TELL_FAILED:
-        push(m, ZKL_MEMBER_FAILED, (zkl_member_news){.token = 0}, &m->refusal, NULL);
+        push(m, ZKL_MEMBER_FAILED, (zkl_member_news){.token = 0}, &m->refusal);
         end_those(m, WISH_JOINED, 0, &m->refusal);
         end_those(m, WISH_WRITTEN, UINT32_MAX, &m->refusal);
         break;
@@ -223,7 +212,7 @@ void member_tell_left(zkl_member *m)
     end_those(m, WISH_LEFT, 0, &why);
     error_fill(&left, ZKL_EPERM, path, "%s: the member has left", path);
     member_end_calls(m, why.code ? &why : &left);
-    push(m, ZKL_MEMBER_LEFT, (zkl_member_news){.token = 0}, why.code ? &why : NULL, NULL);
+    push(m, ZKL_MEMBER_LEFT, (zkl_member_news){.token = 0}, why.code ? &why : NULL);
 }
 
 /* ---- the functions ---- */

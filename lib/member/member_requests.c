@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "lib/base/clean.h"
 #include "lib/base/error.h"
 #include "lib/base/layout.h"
 #include "lib/base/log.h"
@@ -12,27 +13,20 @@
 
 /* ---- in general ---- */
 
-struct request *member_request(zkl_member *m, enum store_kind kind, char *path,
-                               void (*done)(struct request *r, const struct store_reply *reply),
-                               uint32_t tag)
+static struct request *about_node(zkl_member *m, enum store_kind kind,
+                                  void (*done)(struct request *r, const struct store_reply *reply),
+                                  uint32_t tag)
 {
-    struct request *r = request_new(kind, path, done, m);
+    struct request *r = request_new(kind, g_strdup(m->node), done, m);
 
     member_ref(m);
     r->tag = tag;
     return r;
 }
 
-void member_answer(zkl_member *m, uint32_t tag, enum member_event_kind kind)
+static void answer(zkl_member *m, uint32_t tag, enum member_event_kind kind)
 {
     member_happens(m, (struct member_event){.kind = kind, .tag = tag});
-}
-
-static struct request *about_node(zkl_member *m, enum store_kind kind,
-                                  void (*done)(struct request *r, const struct store_reply *reply),
-                                  uint32_t tag)
-{
-    return member_request(m, kind, g_strdup(m->node), done, tag);
 }
 
 /* Its node stands, or may, as long as the session does, which ends if nobody else needs it. Not one
@@ -55,7 +49,7 @@ static void refuse(zkl_member *m, uint32_t tag, int code)
     const char *path = session_path(m->session, m->node);
 
     denial_fill(m->session, &m->refusal, code, path);
-    member_answer(m, tag, MEMBER_EV_REFUSED);
+    answer(m, tag, MEMBER_EV_REFUSED);
     if (m->left && m->machine.refused)
         keep_orphan(m);
 }
@@ -106,15 +100,17 @@ static void on_created(struct request *r, const struct store_reply *reply)
 {
     zkl_member *m = r->context;
 
-    if (reply->rc == STORE_OK)
+    if (reply->rc == STORE_OK) {
+        m->seen = r->connection;
         member_happens(m, (struct member_event){
                               .kind = MEMBER_EV_CREATED, .tag = r->tag, .czxid = reply->czxid});
-    else if (reply->rc == STORE_EXISTS)
-        member_answer(m, r->tag, MEMBER_EV_EXISTS);
-    else if (reply->rc == STORE_NONODE && r->tag == m->machine.tag)
+    } else if (reply->rc == STORE_EXISTS) {
+        answer(m, r->tag, MEMBER_EV_EXISTS);
+    } else if (reply->rc == STORE_NONODE && r->tag == m->machine.tag) {
         ask_parents(m, r->tag);
-    else if (reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
+    } else if (reply->rc != STORE_NONODE && reply->rc != STORE_GONE) {
         refuse(m, r->tag, call_error(reply->rc));
+    }
     member_unref(m);
 }
 
@@ -153,18 +149,30 @@ static bool has_newest_data(const zkl_member *m, const struct store_reply *reply
            (size == 0 || memcmp(data, reply->data, size) == 0);
 }
 
-static void take_node(zkl_member *m, uint32_t tag, const struct store_reply *reply)
+static void take_node(zkl_member *m, const struct request *r, const struct store_reply *reply)
 {
     const bool own = reply->ephemeral_owner == m->session->id;
 
-    m->other_session = reply->ephemeral_owner; /* if it is another's */
-    m->other = (struct process_id){.pid = 0};
+    if (own) {
+        m->seen = r->connection;
+    } else {
+        g_free(m->other_data);
+        m->other_session = reply->ephemeral_owner;
+        m->other_data = clean_text(reply->data, MAX(reply->length, 0));
+    }
     member_happens(m, (struct member_event){.kind = MEMBER_EV_READ,
-                                            .tag = tag,
+                                            .tag = r->tag,
                                             .own = own,
                                             .czxid = reply->czxid,
                                             .version = reply->version,
                                             .same = has_newest_data(m, reply)});
+}
+
+/* Nor will it be able to before a set or delete, which do without then. */
+static void cannot_read(zkl_member *m, uint32_t tag, int code)
+{
+    m->seen = 0;
+    refuse(m, tag, code);
 }
 
 static void on_read(struct request *r, const struct store_reply *reply)
@@ -174,11 +182,11 @@ static void on_read(struct request *r, const struct store_reply *reply)
     if (r->what.watch)
         watch_answered(m->session, r, reply, &m->watch);
     if (reply->rc == STORE_OK)
-        take_node(m, r->tag, reply);
+        take_node(m, r, reply);
     else if (reply->rc == STORE_NONODE)
-        member_answer(m, r->tag, MEMBER_EV_NO_NODE);
+        answer(m, r->tag, MEMBER_EV_NO_NODE);
     else if (reply->rc != STORE_GONE)
-        refuse(m, r->tag, call_error(reply->rc));
+        cannot_read(m, r->tag, call_error(reply->rc));
     member_unref(m);
 }
 
@@ -198,75 +206,68 @@ static void ask_read(zkl_member *m, const struct member_action *a)
         return;
     }
     request_free(r);
-    refuse(m, a->tag, ZKL_ELIMIT);
+    cannot_read(m, a->tag, ZKL_ELIMIT);
     member_unref(m);
 }
 
 /* ---- and set ---- */
 
-static void was_set(zkl_member *m, const struct request *r, enum store_rc rc)
+/* Sent once, as another may have the id by the time of a second try; and on the connection on which
+ * the node was seen, as another may have it where the servers' data have gone back since. */
+static void send_once(zkl_member *m, struct request *r)
 {
-    if (rc == STORE_OK)
-        member_happens(m, (struct member_event){.kind = MEMBER_EV_SET, .tag = r->tag});
-    else if (rc == STORE_BADVERSION)
-        member_answer(m, r->tag, MEMBER_EV_OUTDATED);
-    else if (rc == STORE_NONODE)
-        member_answer(m, r->tag, MEMBER_EV_NO_NODE);
-    else if (rc == STORE_UNKNOWN)
-        member_answer(m, r->tag, MEMBER_EV_UNKNOWN);
-    else if (rc != STORE_GONE)
-        refuse(m, r->tag, call_error(rc));
+    r->once = true;
+    r->only = m->seen != 0;
+    r->connection = m->seen;
+    request_send(m->session, r);
 }
 
 static void on_set(struct request *r, const struct store_reply *reply)
 {
-    was_set(r->context, r, reply->rc);
-    member_unref(r->context);
+    zkl_member *m = r->context;
+
+    if (reply->rc == STORE_OK)
+        answer(m, r->tag, MEMBER_EV_SET);
+    else if (reply->rc == STORE_BADVERSION)
+        answer(m, r->tag, MEMBER_EV_OUTDATED);
+    else if (reply->rc == STORE_NONODE)
+        answer(m, r->tag, MEMBER_EV_NO_NODE);
+    else if (reply->rc == STORE_UNKNOWN)
+        answer(m, r->tag, MEMBER_EV_UNKNOWN);
+    else if (reply->rc != STORE_GONE)
+        refuse(m, r->tag, call_error(reply->rc));
+    member_unref(m);
 }
 
 static void ask_set(zkl_member *m, const struct member_action *a)
 {
-    struct request *r;
+    struct request *r = about_node(m, STORE_SET, on_set, a->tag);
 
-    if (a->fenced) {
-        r = member_fenced(m, STORE_SET, a->czxid, a->version, was_set);
-    } else {
-        r = about_node(m, STORE_SET, on_set, a->tag);
-        r->what.version = a->version;
-        carry(m, r);
-    }
-    r->tag = a->tag;
-    r->once = true; /* another may have the id by the time of a second try */
-    request_send(m->session, r);
+    r->what.version = a->version;
+    carry(m, r);
+    send_once(m, r);
 }
 
 /* ---- and deleted ---- */
 
-static void was_deleted(zkl_member *m, const struct request *r, enum store_rc rc)
-{
-    if (rc == STORE_UNKNOWN) {
-        member_answer(m, r->tag, MEMBER_EV_UNKNOWN);
-    } else if (rc == STORE_OK || rc == STORE_NONODE) {
-        member_answer(m, r->tag, rc == STORE_OK ? MEMBER_EV_DELETED : MEMBER_EV_NO_NODE);
-    } else if (rc != STORE_GONE) {
-        refuse(m, r->tag, call_error(rc));
-    }
-}
-
 static void on_deleted(struct request *r, const struct store_reply *reply)
 {
-    was_deleted(r->context, r, reply->rc);
-    member_unref(r->context);
+    zkl_member *m = r->context;
+
+    if (reply->rc == STORE_OK)
+        answer(m, r->tag, MEMBER_EV_DELETED);
+    else if (reply->rc == STORE_NONODE)
+        answer(m, r->tag, MEMBER_EV_NO_NODE);
+    else if (reply->rc == STORE_UNKNOWN)
+        answer(m, r->tag, MEMBER_EV_UNKNOWN);
+    else if (reply->rc != STORE_GONE)
+        refuse(m, r->tag, call_error(reply->rc));
+    member_unref(m);
 }
 
 static void ask_delete(zkl_member *m, const struct member_action *a)
 {
-    struct request *r = a->fenced ? member_fenced(m, STORE_DELETE, a->czxid, -1, was_deleted)
-                                  : about_node(m, STORE_DELETE, on_deleted, a->tag);
-
-    r->tag = a->tag;
-    r->once = true; /* as a set */
-    request_send(m->session, r);
+    send_once(m, about_node(m, STORE_DELETE, on_deleted, a->tag));
 }
 
 static void on_passed(struct request *r, const struct store_reply *reply)
@@ -274,7 +275,7 @@ static void on_passed(struct request *r, const struct store_reply *reply)
     zkl_member *m = r->context;
 
     if (reply->rc != STORE_GONE)
-        member_answer(m, r->tag, MEMBER_EV_PASSED);
+        answer(m, r->tag, MEMBER_EV_PASSED);
     member_unref(m);
 }
 
@@ -322,8 +323,8 @@ void member_ask(zkl_member *m, const struct member_action *a)
     case MEMBER_ACT_IGNORE:
         watch_drop(&m->watch, m->machine.state == MEMBER_LEAVING);
         break;
-    default:
-        member_ask_mark(m, a);
+    case MEMBER_ACT_TELL: /* not about the server */
+    case MEMBER_ACT_OVER:
         break;
     }
 }

@@ -4,8 +4,6 @@
 #include "lib/session/participant.h"
 #include "member.h"
 
-enum { FORMER_MAX = 64 };
-
 /* By which part of a session timeout the deadlines of many may be early. */
 enum { EARLY_PART = 64 };
 
@@ -15,21 +13,9 @@ struct members {
     struct participant participant;
     GQueue list;       /* of zkl_member */
     GHashTable *nodes; /* node -> the first that has it, and others behind that one; no parties' */
-    GArray *had;       /* of int64_t: the ids of the present session and of those before */
     bool suspect;      /* some are, until there is a proof */
     int64_t shown;     /* all that are in show that deadline, or a later one; CLOCK_BOOTTIME ns */
 };
-
-static void note_session(struct members *all)
-{
-    const int64_t id = all->participant.session->id;
-
-    if (id == 0 || (all->had->len > 0 && g_array_index(all->had, int64_t, all->had->len - 1) == id))
-        return;
-    if (all->had->len == FORMER_MAX)
-        g_array_remove_index(all->had, 0);
-    g_array_append_val(all->had, id);
-}
 
 static bool is_busy(const struct participant *p)
 {
@@ -70,11 +56,6 @@ static void set_suspect(struct participant *p, bool suspect)
 {
     for (GList *l = ((struct members *)p)->list.head; l; l = l->next)
         ((zkl_member *)l->data)->suspect = suspect;
-}
-
-static void on_up(struct participant *p)
-{
-    note_session((struct members *)p);
 }
 
 static void on_deadline(struct participant *p)
@@ -124,15 +105,13 @@ static void on_over(struct participant *p)
 
 static void free_members(struct participant *p)
 {
-    g_array_unref(((struct members *)p)->had);
     g_hash_table_unref(((struct members *)p)->nodes);
     g_free((struct members *)p);
 }
 
 static const struct participant_ops participant = {.is_busy = is_busy,
                                                    .holds = holds,
-                                                   .on = {[NEWS_UP] = on_up,
-                                                          [NEWS_PROVED] = on_proved,
+                                                   .on = {[NEWS_PROVED] = on_proved,
                                                           [NEWS_DEADLINE] = on_deadline,
                                                           [NEWS_SUSPECT] = on_suspect,
                                                           [NEWS_LAPSED] = on_deadline,
@@ -147,23 +126,11 @@ static struct members *members_of(zkl_session *s)
 
     if (!found) {
         found = g_new0(struct members, 1);
-        found->had = g_array_new(FALSE, FALSE, sizeof(int64_t));
         found->nodes = g_hash_table_new(g_str_hash, g_str_equal);
         found->shown = s->proofs.deadline.boot;
         participant_add(s, &found->participant, &participant);
-        note_session(found);
     }
     return found;
-}
-
-bool member_had(const zkl_member *m, int64_t session_id)
-{
-    const GArray *had = members_of(m->session)->had;
-
-    for (guint i = 0; i < had->len; i++)
-        if (g_array_index(had, int64_t, i) == session_id)
-            return session_id != m->session->id;
-    return false;
 }
 
 /* ---- who has a node ---- */

@@ -5,9 +5,6 @@
 #include <stdbool.h>
 #include <zkl.h>
 
-/* Whether that session is a former one of the member's own. */
-bool member_had(const zkl_member *m, int64_t session_id);
-
 /* Those that are not over. */
 void members_add(zkl_member *m); /* behind others with the same node */
 void members_remove(zkl_member *m);

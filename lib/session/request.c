@@ -191,12 +191,17 @@ static bool submit_weighed(zkl_session *s, struct request *r)
     return false;
 }
 
+static bool is_too_late(const zkl_session *s, const struct request *r)
+{
+    return r->only && r->connection != s->connection;
+}
+
 void request_send(zkl_session *s, struct request *r)
 {
     r->session = s;
     r->number = s->asked++;
-    if (s->closing) {
-        r->done(r, &(struct store_reply){.rc = STORE_GONE});
+    if (s->closing || is_too_late(s, r)) {
+        r->done(r, &(struct store_reply){.rc = s->closing ? STORE_GONE : STORE_UNKNOWN});
         request_free(r);
     } else if (!s->up || !g_queue_is_empty(&s->parked) || !has_room(s, r)) {
         park(s, r);
@@ -215,6 +220,15 @@ bool request_try(zkl_session *s, struct request *r)
     return false;
 }
 
+static void end_parked(struct request *r, enum store_rc rc)
+{
+    const struct store_reply reply = {.rc = rc};
+
+    r->parked = false;
+    r->done(r, &reply);
+    request_free(r);
+}
+
 /* One that is answered at once would flush in turn. */
 void request_flush(zkl_session *s)
 {
@@ -223,22 +237,15 @@ void request_flush(zkl_session *s)
     s->flushing = true;
     while (s->up && !g_queue_is_empty(&s->parked) && has_room(s, s->parked.head->data)) {
         struct request *r = g_queue_pop_head_link(&s->parked)->data;
-        if (!submit_weighed(s, r)) {
+        if (is_too_late(s, r)) {
+            end_parked(r, STORE_UNKNOWN);
+        } else if (!submit_weighed(s, r)) {
             park(s, r);
             retry_later(s);
             break;
         }
     }
     s->flushing = false;
-}
-
-static void end_parked(struct request *r, enum store_rc rc)
-{
-    const struct store_reply reply = {.rc = rc};
-
-    r->parked = false;
-    r->done(r, &reply);
-    request_free(r);
 }
 
 void request_recall(struct request *r)

@@ -1,7 +1,8 @@
 /* Requests that survive disconnections: each is answered definitely, or with STORE_GONE when its
- * session ends; but a request marked once is told STORE_UNKNOWN. They are sent in the order in
- * which they were asked for, and no more of them at a time than a proof of the session may have to
- * wait for: a server takes one at a time from each connection. All with the monitor held. */
+ * session ends; but a request marked once is told STORE_UNKNOWN, as is one that is meant for an
+ * earlier connection. They are sent in the order in which they were asked for, and no more of them
+ * at a time than a proof of the session may have to wait for: a server takes one at a time from
+ * each connection. All with the monitor held. */
 #ifndef LIB_REQUEST_H
 #define LIB_REQUEST_H
 
@@ -10,6 +11,7 @@
 struct request {
     struct store_request what; /* owns path and data */
     bool once;
+    bool only; /* sent on .connection, and on no later one */
     enum proof_kind proves;
     void (*done)(struct request *r, const struct store_reply *reply);
     void *context; /* for done: ours to name, not to free */
@@ -20,9 +22,9 @@ struct request {
     enum create_op op : 8; /* CREATE: as it was sent last */
     zkl_session *session;
     GList link;
-    uint64_t number; /* of all that were asked for */
-    unsigned weight; /* while it is under way */
-    uint32_t connection;
+    uint64_t number;     /* of all that were asked for */
+    unsigned weight;     /* while it is under way */
+    uint32_t connection; /* on which it was sent last */
     struct instant sent;
     char *made; /* by a plain create, whose stat is being read */
 };

@@ -63,7 +63,7 @@ wait_until "--exec: both" heard ran 2:a,b
 
 # Who has the id.
 run "$ZKL" member $G b -n -- true
-expect_match "-n: another has the id, and who" "^1:zkl: $G: session 0x[0-9a-f]+ has the id b, of [^ ]+ pid $b"$'\n' "$status:$err"
+expect_match "-n: another has the id, and who" "^1:zkl: $G: session 0x[0-9a-f]+ has the id b: 10.0.0.2:80[?]"$'\n' "$status:$err"
 run "$ZKL" member $G b -w 0.3 -- true
 expect "-w" 1 "$status"
 

@@ -17,7 +17,6 @@ static const struct {
     {"two of one id", {.processes = 2, .faults = 2}, false},
     {"two with data", {.processes = 2, .faults = 1, .updates = 1, .leaves = true}, false},
     {"two that leave", {.processes = 2, .faults = 1, .leaves = true}, false},
-    {"two without marks", {.processes = 2, .faults = 1, .leaves = true, .unmarked = true}, false},
     {"two that leave", {.processes = 2, .faults = 2, .leaves = true}, true},
     {"two with an administrator",
      {.processes = 2, .faults = 2, .leaves = true, .administrator = true},

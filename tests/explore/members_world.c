@@ -13,7 +13,7 @@ static const struct {
     [GROUP_SERVE] = {"the server takes up a request of", false},
     [GROUP_DELIVER] = {"an answer or event reaches", false},
     [GROUP_BEGIN] = {"joins", false},
-    [GROUP_TIMER] = {"looks again", false},
+    [GROUP_TIMER] = {"tries again", false},
     [GROUP_PROVE] = {"proves its session", false},
     [GROUP_EXPIRE] = {"the server ends session", false},
     [GROUP_REPLACE] = {"hears that its session has expired", false},
@@ -31,7 +31,7 @@ static const struct {
 const char *const group_broken_texts[GROUP_BROKEN_COUNT] = {
     [GROUP_WHOLE] = "nothing",
     [GROUP_BELIEVED] = "believes in a node that is not there, or is another's",
-    [GROUP_ROBBED] = "the node of a process that lives was deleted by another",
+    [GROUP_ROBBED] = "a node was deleted by another session than its own",
     [GROUP_OLD] = "older data were written",
     [GROUP_REMAINS] = "a node stands of one that has left",
     [GROUP_STUCK] = "nothing can happen, and one is not in who could be",
@@ -104,11 +104,9 @@ static void perform(struct group_state *st, int at, const struct member_action *
     else
         p->ask[p->asked++] = (struct group_ask){.kind = (uint8_t)a->kind,
                                                 .watch = a->watch,
-                                                .fenced = a->fenced,
                                                 .tag = (uint8_t)a->tag,
                                                 .gen = (uint8_t)p->machine.wanted,
-                                                .version = (uint8_t)a->version,
-                                                .czxid = a->czxid};
+                                                .version = (uint8_t)a->version};
 }
 
 static void step(struct group_state *st, int at, struct member_event ev)
@@ -139,27 +137,14 @@ static bool is_read_again(const struct group_process *p)
     return false;
 }
 
-/* By its mark, which was there, and now: its process is dead, or it is a former session of ours. */
-static bool is_dead(const struct group_state *st, int at)
-{
-    const struct group_process *p = &st->p[at];
-    const int other = st->s[p->other].process - 1;
-
-    if (other < 0)
-        return false;
-    return other == at ? p->other != p->session : st->p[other].crashed;
-}
-
 static void deliver(struct group_state *st, int at)
 {
     struct group_process *p = &st->p[at];
     const struct group_heard h = p->hear[0];
 
     flat_remove(p->hear, &p->heard, sizeof h, 0);
-    if (h.kind == MEMBER_EV_STANDING || (h.kind == MEMBER_EV_FIRED && is_read_again(p)))
+    if (h.kind == MEMBER_EV_FIRED && is_read_again(p))
         return;
-    if (h.kind == MEMBER_EV_READ && !h.own && h.ask.tag == p->machine.tag)
-        p->other = h.owner;
     step(st, at,
          (struct member_event){.kind = h.kind,
                                .tag = h.ask.tag,
@@ -167,15 +152,14 @@ static void deliver(struct group_state *st, int at)
                                .version = h.version,
                                .own = h.own,
                                .same = h.gen == p->machine.wanted,
-                               .gone = h.gone,
-                               .dead = h.dead && is_dead(st, at)});
+                               .gone = h.gone});
 }
 
 /* ---- connections and sessions ---- */
 
 static bool is_once(enum member_action_kind kind)
 {
-    return kind == MEMBER_ACT_DELETE || kind == MEMBER_ACT_SET || kind == MEMBER_ACT_MARK;
+    return kind == MEMBER_ACT_DELETE || kind == MEMBER_ACT_SET;
 }
 
 static void put_late(struct group_state *st, int session, const struct group_ask *a)
@@ -212,9 +196,6 @@ static void break_connection(struct group_state *st, int at)
         else if (heard < GROUP_HEARD)
             kept[heard++] = (struct group_heard){.kind = MEMBER_EV_UNKNOWN, .ask = p->ask[i]};
     }
-    for (int i = 0; i < heard; i++)
-        if (kept[i].kind == MEMBER_EV_UNKNOWN && kept[i].ask.kind == MEMBER_ACT_MARK)
-            kept[i] = (struct group_heard){.kind = MEMBER_EV_MARKED, .czxid = kept[i].ask.czxid};
     if (asked > GROUP_ASKED)
         group_fail(st, GROUP_FULL);
     memcpy(p->ask, again, sizeof p->ask);
@@ -314,7 +295,7 @@ static void take(struct group_state *st, struct breadth_step by)
         break;
     default:
         st->administered = true;
-        group_remove(st, -1);
+        group_remove(st);
         break;
     }
 }
@@ -335,15 +316,6 @@ static bool may_expire(const struct group_state *st, int session)
     return p->crashed || p->session != session || (!p->valid && has_room(st));
 }
 
-static bool matters(const struct group_state *st, int at)
-{
-    const struct group_process *p = &st->p[at];
-
-    return p->machine.state == MEMBER_BACKED_OFF ||
-           (p->machine.state == MEMBER_WAITING && is_dead(st, at) &&
-            group_has_mark(st, p->machine.czxid, p->other));
-}
-
 static bool is_possible_to(const struct group_state *st, enum group_move kind, int at)
 {
     const struct group_process *p = &st->p[at];
@@ -357,7 +329,7 @@ static bool is_possible_to(const struct group_state *st, enum group_move kind, i
     case GROUP_BEGIN:
         return !p->begun;
     case GROUP_TIMER:
-        return matters(st, at);
+        return p->machine.state == MEMBER_BACKED_OFF;
     case GROUP_PROVE:
         return !p->valid && alive;
     case GROUP_REPLACE:
@@ -408,22 +380,13 @@ static void collect(struct group_state *st, struct flat_numbers *all)
 {
     flat_add(all, &st->zxid);
     flat_add(all, &st->czxid);
-    for (int i = 0; i < GROUP_MARKS; i++)
-        flat_add(all, &st->mark[i].czxid);
-    for (int i = 0; i < GROUP_SESSIONS; i++)
-        for (int k = 0; k < st->s[i].late; k++)
-            flat_add(all, &st->s[i].writes[k].czxid);
     for (int i = 0; i < GROUP_PROCESSES; i++) {
         struct group_process *p = &st->p[i];
         flat_add(all, &p->machine.czxid);
         flat_add(all, &p->machine.told_czxid);
         flat_add(all, &p->machine.told_busy);
-        for (int k = 0; k < p->asked; k++)
-            flat_add(all, &p->ask[k].czxid);
-        for (int k = 0; k < p->heard; k++) {
+        for (int k = 0; k < p->heard; k++)
             flat_add(all, &p->hear[k].czxid);
-            flat_add(all, &p->hear[k].ask.czxid);
-        }
     }
 }
 
@@ -460,15 +423,13 @@ static void forget(struct group_process *p)
     if (m->state == MEMBER_OVER) {
         drop_all(p);
         *m = (struct member){.state = MEMBER_OVER};
-        p->other = p->updates = 0;
+        p->updates = 0;
         p->may_leave = false;
     }
     if (!m->told_in)
         m->told_czxid = 0;
     if (m->state != MEMBER_IN)
         m->version = 0;
-    if (m->state != MEMBER_JUDGING && m->state != MEMBER_WAITING)
-        p->other = 0;
     m->told_busy = 0; /* nothing follows from it */
     m->back_off_ms = m->told_failed ? 1 : 0;
 }

@@ -7,12 +7,12 @@
 #include "breadth.h"
 #include "recipes/member.h"
 
-enum { GROUP_PROCESSES = 3, GROUP_SESSIONS = 6, GROUP_ASKED = 6, GROUP_HEARD = 8, GROUP_MARKS = 4 };
+enum { GROUP_PROCESSES = 3, GROUP_SESSIONS = 6, GROUP_ASKED = 6, GROUP_HEARD = 8 };
 
 enum group_broken {
     GROUP_WHOLE,
     GROUP_BELIEVED, /* believes in a node that is not there, or another's */
-    GROUP_ROBBED,   /* deleted the node of a process that lives */
+    GROUP_ROBBED,   /* deleted the node of another session than its present one */
     GROUP_OLD,      /* wrote older data */
     GROUP_REMAINS,  /* a node stands of one that has left */
     GROUP_STUCK,    /* nothing can happen, and somebody is not in who could be */
@@ -45,16 +45,15 @@ enum group_move {
 
 struct group_ask {
     uint8_t kind; /* enum member_action_kind */
-    bool watch, fenced;
+    bool watch;
     uint8_t tag, gen, version;
-    uint64_t czxid;
 };
 
 struct group_heard {
-    uint8_t kind;         /* enum member_event_kind */
-    bool answer;          /* to .ask, which is asked again if the connection breaks */
-    bool own, gone, dead; /* dead: the mark was there */
-    uint8_t version, gen, owner;
+    uint8_t kind; /* enum member_event_kind */
+    bool answer;  /* to .ask, which is asked again if the connection breaks */
+    bool own, gone;
+    uint8_t version, gen;
     uint64_t czxid;
     struct group_ask ask;
 };
@@ -67,7 +66,6 @@ struct group_process {
     struct group_ask ask[GROUP_ASKED];
     struct group_heard hear[GROUP_HEARD];
     bool watches;    /* the server has its watch on the node */
-    uint8_t other;   /* the session of the node that was read */
     uint8_t updates; /* left */
     bool may_leave;
 };
@@ -86,17 +84,13 @@ struct group_state {
     uint8_t owner; /* of the node, a session; 0: there is none */
     uint8_t version, gen;
     uint64_t czxid;
-    struct {
-        uint64_t czxid;
-        uint8_t session;
-    } mark[GROUP_MARKS];
     uint8_t faults, broken;
     bool administered;
 };
 
 struct group_config {
     int processes, faults, updates;
-    bool leaves, administrator, unmarked; /* unmarked: the server refuses marks */
+    bool leaves, administrator;
 };
 
 extern struct group_config group_config;
@@ -115,9 +109,8 @@ void group_fail(struct group_state *st, enum group_broken broken);
 void group_hear(struct group_state *st, int at, struct group_heard what);
 void group_serve(struct group_state *st, int at, bool refused); /* what it asked first */
 void group_apply_late(struct group_state *st, int session);     /* of its first late write */
-void group_remove(struct group_state *st, int by);              /* the node; by: a process, or -1 */
+void group_remove(struct group_state *st);                      /* the node */
 void group_end_session(struct group_state *st, int session);
-bool group_has_mark(const struct group_state *st, uint64_t czxid, int session);
 bool group_is_write(enum member_action_kind kind);
 
 #endif

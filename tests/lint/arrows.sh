@@ -1,8 +1,7 @@
 #!/bin/bash
 # Which way the folders of lib/ call: base <- store <- session <- lock, queue <- election; session <-
 # barrier; lock <- counter; queue <- member. A table of functions may point up; a name may not. So with the files of
-# an attempt in recipes/: attempt_common <- attempt_enter, attempt_wait, attempt_hold
-# <- attempt, and no phase calls another; and of a member: member_common <- member_join, member_wait, member_in, member_leave <- member.
+# an attempt in recipes/: attempt_common <- attempt_enter, attempt_wait, attempt_hold <- attempt, and no phase calls another.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -25,11 +24,6 @@ declare -A above=(
     [attempt_enter.c]="attempt_wait.c attempt_hold.c attempt.c"
     [attempt_wait.c]="attempt_enter.c attempt_hold.c attempt.c"
     [attempt_hold.c]="attempt_enter.c attempt_wait.c attempt.c"
-    [member_common.c]="member_join.c member_wait.c member_in.c member_leave.c member.c"
-    [member_join.c]="member_wait.c member_in.c member_leave.c member.c"
-    [member_wait.c]="member_join.c member_in.c member_leave.c member.c"
-    [member_in.c]="member_join.c member_wait.c member_leave.c member.c"
-    [member_leave.c]="member_join.c member_wait.c member_in.c member.c"
 )
 
 defined() { # OBJECT...
@@ -53,7 +47,7 @@ objects() { # FOLDER of lib, or FILE of recipes
     esac
 }
 
-for folder in "${!above[@]}" attempt.c member.c; do
+for folder in "${!above[@]}" attempt.c; do
     # Words by design.
     # shellcheck disable=SC2046
     defined $(objects "$folder") >"$scratch/$folder.names"
@@ -83,10 +77,5 @@ attempt_common.c attempt_step_enter
 attempt_enter.c attempt_step_wait
 attempt_wait.c attempt_begin_claiming
 attempt_hold.c attempt_step
-member_common.c member_step_in
-member_join.c member_step_wait
-member_wait.c member_step_join
-member_in.c member_step_leave
-member_leave.c member_step
 PLANTED
 finish

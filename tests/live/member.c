@@ -1,13 +1,9 @@
 /* A member of a group: its node is there while it is, and never anybody else's. */
 #include "member.h"
-#include "process.h"
 #include "suites.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* ---- what they share ---- */
 
@@ -120,17 +116,6 @@ bool group_has(const char *id, const char *text)
 
 /* ---- a member ---- */
 
-static int marks(void)
-{
-    char *path = g_strconcat(fault.path, "-__owners__", NULL);
-    char **names = raw_children(fault.direct, path);
-    int count = names ? (int)g_strv_length(names) : 0;
-
-    g_strfreev(names);
-    g_free(path);
-    return count;
-}
-
 static void joins_and_leaves(void)
 {
     struct group_story story;
@@ -151,10 +136,8 @@ static void joins_and_leaves(void)
     CHECK(zkl_member_remaining_ms(m) > 0);
     CHECK_INT(zkl_member_deadline(m, &deadline), 0);
     CHECK(deadline.boottime_ns > 0 && deadline.monotonic_raw_ns > 0);
-    EVENTUALLY(marks() == 1);
     CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
     CHECK_INT(raw_exists(fault.direct, path, NULL), ZNONODE);
-    EVENTUALLY(marks() == 0);
     CHECK_INT(zkl_member_state(m), ZKL_RELEASED);
     CHECK_INT(zkl_member_remaining_ms(m), 0);
     CHECK_INT(zkl_member_deadline(m, &deadline), ZKL_EPERM);
@@ -202,19 +185,18 @@ static void answers_are_lost(void)
     CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
     CHECK(group_has("a", "one"));
     uint64_t token = zkl_member_token(m);
-    EVENTUALLY(marks() == 1);
     for (int i = 0; i < 10; i++) {
         char *text = g_strdup_printf("two %d", i);
         if (i % 3 == 0)
-            proxy_lose_reply_to(fault.proxy, PROXY_OP_MULTI);
+            proxy_lose_reply_to(fault.proxy, PROXY_OP_SET_DATA);
         if (i % 3 == 1)
-            proxy_lose_request_to(fault.proxy, PROXY_OP_MULTI);
+            proxy_lose_request_to(fault.proxy, PROXY_OP_SET_DATA);
         CHECK_INT(zkl_member_update(m, text, strlen(text), FAULT_LIMIT_MS), 0);
         CHECK(group_has("a", text));
         g_free(text);
     }
     CHECK(zkl_member_token(m) == token);
-    proxy_lose_reply_to(fault.proxy, PROXY_OP_MULTI);
+    proxy_lose_reply_to(fault.proxy, PROXY_OP_DELETE);
     CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
     zkl_member_free(m);
     EVENTUALLY(group_story_ends(&story, "left"));
@@ -293,12 +275,12 @@ static void two_of_one_id(void)
     zkl_session *s = fault_direct(FAULT_LONG_MS), *other = fault_proxied(FAULT_LONG_MS);
     zkl_member *m = group_join(s, "a", "first", &first);
     CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
-    EVENTUALLY(marks() == 1);
     zkl_member *waits = group_join(other, "a", "second", &second);
     CHECK_INT(zkl_member_wait(waits, 1500), ZKL_EBUSY);
     CHECK_INT(zkl_last_error(&error), ZKL_EBUSY);
-    char *pid = g_strdup_printf("pid %d", (int)getpid());
-    CHECK(strstr(error.text, pid) != NULL);
+    char *who =
+        g_strdup_printf("session 0x%" G_GINT64_MODIFIER "x has this id: first", zkl_session_id(s));
+    CHECK(strstr(error.text, who) != NULL);
     EVENTUALLY(group_story_is(&second, "busy"));
     CHECK(group_has("a", "first"));
     proxy_lose_reply_to(fault.proxy, PROXY_OP_CREATE2);
@@ -311,7 +293,7 @@ static void two_of_one_id(void)
     fault_end();
     group_story_end(&first);
     group_story_end(&second);
-    g_free(pid);
+    g_free(who);
 }
 
 /* A delete whose answer was lost is not sent again to whoever has the id by then. */
@@ -326,9 +308,6 @@ static void deletes_its_own_only(void)
     CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
     zkl_member *waits = group_join(other, "a", "second", &second);
     EVENTUALLY(group_story_is(&second, "busy"));
-    EVENTUALLY(marks() == 1);
-    char *mark = g_strconcat(fault.path, "-__owners__", NULL);
-    raw_delete_tree(fault.direct, mark); /* so that it has no fence */
     proxy_lose_reply_to(fault.proxy, PROXY_OP_DELETE);
     CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
     CHECK_INT(zkl_member_wait(waits, FAULT_LIMIT_MS), 0);
@@ -338,64 +317,36 @@ static void deletes_its_own_only(void)
     EVENTUALLY(group_story_is(&second, "busy joined left"));
     fault_end();
     group_story_end(&second);
-    g_free(mark);
 }
 
-/* The mark of a process of this host, with that process id. */
-static void mark_as(const char *id, const char *text, pid_t pid, struct raw *owner)
-{
-    char *path = group_node(id), *boot, made[RAW_PATH_SIZE];
-    struct Stat node;
-    struct stat space;
-
-    REQUIRE(g_file_get_contents("/proc/sys/kernel/random/boot_id", &boot, NULL, NULL));
-    REQUIRE(stat("/proc/self/ns/pid", &space) == 0);
-    char *data = g_strdup_printf("zkl process 1 %llu %d 1 %s host",
-                                 (unsigned long long)space.st_ino, (int)pid, g_strstrip(boot));
-    REQUIRE(raw_create(owner, path, text, (int)strlen(text), ZOO_EPHEMERAL, made) == ZOK);
-    REQUIRE(raw_exists(owner, path, &node) == ZOK);
-    char *mark =
-        g_strdup_printf("%s-__owners__/%s-%016llx", fault.path, id, (unsigned long long)node.czxid);
-    REQUIRE(raw_create(owner, mark, data, (int)strlen(data), ZOO_EPHEMERAL, made) == ZOK);
-    g_free(mark);
-    g_free(data);
-    g_free(boot);
-    g_free(path);
-}
-
-/* The node of a process that lives is left alone; when it is dead, it goes at once. */
+/* The node of another session is left alone, until that session has ended. */
 static void left_behind(void)
 {
     struct group_story story;
-    struct raw *owner;
-    pid_t pid;
+    char made[RAW_PATH_SIZE];
 
     fault_begin();
     group_story_begin(&story);
     zkl_session *s = fault_direct(FAULT_LONG_MS);
     zkl_member *probe = group_join(s, "probe", NULL, NULL);
-    CHECK_INT(zkl_member_wait(probe, FAULT_LIMIT_MS), 0);
-    EVENTUALLY(marks() == 1); /* and so the directories are there */
-    owner = raw_open_timeout(zk_server_connect(fault.server), 60000);
+    CHECK_INT(zkl_member_wait(probe, FAULT_LIMIT_MS), 0); /* and so the directory is there */
+    struct raw *owner = raw_open_timeout(zk_server_connect(fault.server), 60000);
     REQUIRE(owner != NULL);
-    pid = process_spawn(
-        &(struct process_options){.argv = (const char *[]){"sleep", "1000", NULL}, .input = -1});
-    REQUIRE(pid > 0);
-    mark_as("a", "old", pid, owner);
+    char *path = group_node("a");
+    REQUIRE(raw_create(owner, path, "old", 3, ZOO_EPHEMERAL, made) == ZOK);
     zkl_member *m = group_join(s, "a", "new", &story);
     CHECK_INT(zkl_member_wait(m, 2500), ZKL_EBUSY);
     CHECK(group_has("a", "old"));
-    process_end(pid, SIGKILL, 10000);
+    EVENTUALLY(group_story_is(&story, "busy"));
+    raw_close(owner);
     CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
     CHECK(group_has("a", "new"));
     EVENTUALLY(group_story_is(&story, "busy joined"));
-    EVENTUALLY(marks() == 2);
-    raw_close(owner);
-    CHECK(group_has("a", "new"));
     zkl_member_free(m);
     zkl_member_free(probe);
     fault_end();
     group_story_end(&story);
+    g_free(path);
 }
 
 /* ---- calls ---- */
@@ -487,7 +438,6 @@ static void of_a_party(void)
     CHECK(g_str_has_suffix(names[0], "__party__") && strlen(names[0]) == 32 + 9);
     CHECK(group_has(names[0], "same") && group_has(names[1], "same"));
     g_strfreev(names);
-    CHECK_INT(marks(), 0);
     zkl_member_free(a);
     zkl_member_free(b);
     fault_end();

@@ -8,7 +8,6 @@
 #include "lib/session/core.h"
 #include "limit_log.h"
 #include "onlooker.h"
-#include "processes.h"
 #include "unit/seeded.h"
 
 const char *const client_paths[LINES] = {"/a", "/b/c", "/e", "/e", "/a", "/a/locks", "/b/c/locks"};
@@ -80,7 +79,6 @@ struct client *client_new(struct stage *stage, const char *name, int rate_ppm,
     p->options.dispatch = 1;
     p->dispatch_at = NEVER;
     p->running_since = stage_now(stage);
-    processes_add(p);
     g_ptr_array_add(stage->processes, p);
     return p;
 }

@@ -60,8 +60,6 @@ struct client {
     zkl_semaphore *semaphore[PATHS][2]; /* instead of a mutex; the second one is numbered */
     bool names_limit[PATHS];            /* both do */
     bool dead;
-    unsigned machine; /* that it runs on, with that process id, since then */
-    uint64_t pid, started;
     int64_t due, due_at; /* of the first timer: by its own clock, and in truth */
     int64_t timers_late; /* ns: it does not run them sooner */
     int64_t dispatch_at; /* NEVER: no callback waits */

@@ -135,16 +135,6 @@ char *group_remains(const struct group *g)
         if (n->gone_at == NEVER)
             return full_path(n);
     }
-    /* Marks may be back that had been deleted. */
-    for (int i = 0; i < GROUP_PATHS && !g->restored; i++) {
-        char *owners = g_strconcat(group_paths[i], "-__owners__", NULL);
-        char **marks = world_children(g->stage->world, owners);
-        char *left = marks && marks[0] ? g_strconcat(owners, "/", marks[0], NULL) : NULL;
-        g_strfreev(marks);
-        g_free(owners);
-        if (left)
-            return left;
-    }
     return NULL;
 }
 
@@ -219,11 +209,8 @@ static void note_deleted(struct group *g, const struct note *note, int path, con
     n->gone_at = stage_now(g->stage);
     n->taken = is_taken(g, n, note);
     g->administered[path] |= note->cause == CAUSE_ADMIN;
-    if (note->cause != CAUSE_REQUEST || !n->owner || n->owner->host == note->host)
-        return;
-    if (!n->owner->dead && !n->taken)
+    if (note->cause == CAUSE_REQUEST && !n->taken && n->session != note->session)
         wrong(g, n, note->host, "deletes");
-    g->stage->tally.claims += n->owner->dead;
 }
 
 static void note_changed(struct group *g, const struct note *note, int path, const char *name)

@@ -2,8 +2,8 @@
  * (viewer.h). What must be true, whatever happens:
  *
  *  - who says that it is a member has a node at the leader, with its own session as the owner,
- *    until a third party takes that; each node is deleted and written by its own process alone,
- *    but deleted by others when that is dead; data never grow older;
+ *    until a third party takes that; each node is deleted by its own session alone, and written by
+ *    its own process; data never grow older;
  *  - what a member is told of itself is a consistent story, and what its calls tell is so;
  *  - an observer's story is one, too: it joins, changes, leaves, nothing twice, in the order of
  *    tokens, each thing as it was once committed; with a connection it is told in time who has

@@ -37,7 +37,7 @@ static int64_t draw_timeout(struct roles *roles)
 
 const char *groups_path(struct roles *roles)
 {
-    static const char *const paths[] = {"/g", "/g", "/p", "/g-__owners__"};
+    static const char *const paths[] = {"/g", "/g", "/p"};
 
     return paths[below(roles, G_N_ELEMENTS(paths))];
 }

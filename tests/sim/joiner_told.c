@@ -24,8 +24,8 @@ static const char *check_busy(const struct joiner *j, const zkl_member_news *new
         return "it is told BUSY, and there was no such node";
     if (n->session != news->session_id)
         return "it is told another session than the one that had its id";
-    if (*news->owner && n->owner && !g_str_has_prefix(news->owner, host_name(n->owner->host)))
-        return "it is told another process than the one that had its id";
+    if (!g_ptr_array_find_with_equal_func(n->data, news->data, g_str_equal, NULL))
+        return "it is told what the node that had its id never held";
     return NULL;
 }
 

@@ -39,8 +39,8 @@ const size_t seeds_count = sizeof seeds / sizeof *seeds;
 const struct known_seed member_seeds[] = {
     {5008952,
      "an observer that tells all members as they are read, but not that one has older data"},
-    {5000057,
-     "a node deleted without a fence, as the mark was not there, and neither was the node"},
+    {5000057, "a node set, and deleted, on another connection than that on which it was seen, "
+              "behind a restore"},
     {5014326, "a member not read again where the same session was let in behind a restore"},
 };
 

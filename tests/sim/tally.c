@@ -50,7 +50,6 @@ static const struct {
     {"ids of others", offsetof(struct tally, busy), 2000, false},
     {"updates", offsetof(struct tally, updates), 10000, false},
     {"leaves", offsetof(struct tally, leaves), 4000, false},
-    {"nodes of the dead", offsetof(struct tally, claims), 300, false},
     {"seen by observers", offsetof(struct tally, seen), 15000, false},
     {"numbers reached", offsetof(struct tally, counted), 2000, false},
 };

@@ -33,7 +33,6 @@ struct tally {
     /* of groups: */
     uint64_t joins, gone, busy; /* told to members */
     uint64_t updates, leaves;   /* that succeeded */
-    uint64_t claims;            /* nodes of dead processes, deleted by others */
     uint64_t seen, counted;     /* told to observers; numbers of members that were reached */
 };
 

@@ -1,7 +1,6 @@
-/* What is told of a group; and what a mark says of a process. */
+/* What is told of a group. */
 #include "recipes/group.h"
 #include "recipes/newest.h"
-#include "recipes/process_id.h"
 #include "suites.h"
 
 #include <glib.h>
@@ -88,88 +87,10 @@ static void held_back(void)
     CHECK(!newest_holds_back(&n, 253, 50));
 }
 
-static const struct process_id self = {"0f3f8a52-1111-2222-3333-444455556666", "host.example",
-                                       4026531836, 77, 123456};
-
-static void processes_as_text(void)
-{
-    static const char *const wrong[] = {
-        "",
-        "zkl process 2 1 2 3 b h",
-        "zkl process 1 1 2 3 b",
-        "zkl process 1 1 2 3 b h ",
-        "zkl process 1 1 2 3 b h x",
-        "zkl process 1 1 0 3 b h",
-        "zkl process 1 1 2147483648 3 b h",
-        "zkl process 1 18446744073709551616 2 3 b h",
-        "zkl process 1 1 -2 3 b h",
-        "zkl process 1 1 2 3  h",
-        "zkl process 1 1  3 b h",
-        "zkl process 1 1 2  b h",
-        "zkl process 1x1 2 3 b h",
-        "zkl process 1 1 2 3 b\x7f h",
-        "zkl process 1 10 2 3 b h\x7f",
-        "zkl process 1 1 2 3 0f3f8a52-1111-2222-3333-4444555566667 h",
-    };
-    struct process_id read, odd = {.host = "a b\n", .pid = 2147483647, .space = UINT64_MAX};
-    char text[PROCESS_ID_TEXT];
-    size_t length = process_id_write(&self, text);
-
-    CHECK_STR(text, "zkl process 1 4026531836 77 123456 "
-                    "0f3f8a52-1111-2222-3333-444455556666 host.example");
-    CHECK_INT(length, strlen(text));
-    REQUIRE(process_id_read(text, length, &read));
-    CHECK_STR(read.boot, self.boot);
-    CHECK_STR(read.host, self.host);
-    CHECK(read.space == self.space && read.pid == self.pid && read.start == self.start);
-    CHECK(!process_id_read(text, length - strlen("host.example"), &read));
-    length = process_id_write(&odd, text);
-    CHECK_STR(text, "zkl process 1 18446744073709551615 2147483647 0 - a?b?");
-    REQUIRE(process_id_read(text, length, &read));
-    CHECK_STR(read.boot, "");
-    CHECK(read.space == UINT64_MAX && read.pid == 2147483647);
-    odd.space = 10;
-    odd.host[0] = 0x7f;
-    process_id_write(&odd, text);
-    CHECK_STR(text, "zkl process 1 10 2147483647 0 - ??b?");
-    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++)
-        if (!CHECK(!process_id_read(wrong[i], strlen(wrong[i]), &read)))
-            runner_fail(__FILE__, __LINE__, "\"%s\"", wrong[i]);
-    memset(odd.host, 'h', PROCESS_ID_HOST);
-    memset(odd.boot, 'b', PROCESS_ID_BOOT);
-    odd.start = UINT64_MAX;
-    length = process_id_write(&odd, text);
-    CHECK(length < sizeof text && process_id_read(text, length, &read));
-    text[length] = 'h';
-    CHECK(!process_id_read(text, length + 1, &read));
-}
-
-static void who_is_dead(void)
-{
-    struct process_id other = self;
-
-    CHECK(!process_id_is_dead(&other, &self, true)); /* ourselves */
-    CHECK(!process_id_is_dead(&other, &self, false));
-    other.start++;
-    CHECK(process_id_is_dead(&other, &self, true)); /* we have its process id now */
-    other.pid++;
-    CHECK(!process_id_is_dead(&other, &self, true));
-    CHECK(process_id_is_dead(&other, &self, false));
-    other.space++;
-    CHECK(!process_id_is_dead(&other, &self, false)); /* another container */
-    other.space--;
-    other.boot[0] = '1';
-    CHECK(!process_id_is_dead(&other, &self, false)); /* another host, or before its reboot */
-    struct process_id unknown = {.pid = 5, .space = 1}, we = {.pid = 6, .space = 1};
-    CHECK(!process_id_is_dead(&unknown, &we, false));
-}
-
 static const struct test_case cases[] = {{"differences", differences},
                                          {"old_lists", old_lists},
                                          {"older_members", older_members},
                                          {"held_back", held_back},
-                                         {"processes_as_text", processes_as_text},
-                                         {"who_is_dead", who_is_dead},
                                          {NULL, NULL}};
 
 const struct test_suite group_suite = {"group", NULL, NULL, cases};

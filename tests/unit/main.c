@@ -107,7 +107,6 @@ int main(int argc, char **argv)
         &member_call_suite,
         &member_data_suite,
         &member_join_suite,
-        &member_mark_suite,
         &member_node_suite,
         &member_state_suite,
         &members_call_suite,

@@ -1,10 +1,6 @@
 /* How the calls of a member's users end. */
-#include "lib/member/process.h"
 #include "member_story.h"
 #include "suites.h"
-
-#include <string.h>
-#include <unistd.h>
 
 #define LEFT "/g/a: the member has left"
 
@@ -36,17 +32,15 @@ static void updates_in_turn(void)
     mstory_joined();
     mstory_update("two", &o[0]);
     mstory_update("three", &o[1]);
-    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_OK);
+    ANSWER(STORE_SET, STORY_NODE, .rc = STORE_OK);
     mstory_ended(&o[0], 0, NULL);
     mstory_pending(&o[1]);
     mstory_update("four", &o[2]);
-    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_OK);
+    ANSWER(STORE_SET, STORY_NODE, .rc = STORE_OK);
     mstory_ended(&o[1], 0, NULL);
     mstory_pending(&o[2]);
-    char *data = fake_changed_data(STORY_NODE);
-    CHECK_STR(data, "four");
-    g_free(data);
-    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_NOAUTH);
+    mstory_sets("four", 2);
+    ANSWER(STORE_SET, STORY_NODE, .rc = STORE_NOAUTH);
     mstory_ended(&o[2], ZKL_EACCES, NULL);
     mstory_end();
 }
@@ -60,11 +54,11 @@ static void refused_in_turn(void)
     mstory_joined();
     mstory_update("two", &first);
     mstory_update("three", &second);
-    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_NOAUTH);
+    ANSWER(STORE_SET, STORY_NODE, .rc = STORE_NOAUTH);
     mstory_ended(&first, ZKL_EACCES, NULL);
     CHECK_STR(first.error.path, "/g/a");
     mstory_pending(&second);
-    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_OK);
+    ANSWER(STORE_SET, STORY_NODE, .rc = STORE_OK);
     mstory_ended(&second, 0, NULL);
     mstory_end();
 }
@@ -128,30 +122,21 @@ static void is_backed_off(void)
 /* Who has the id is said, also to those who call later; without a connection that is the reason. */
 static void another_has_the_id(void)
 {
-    struct process_id self;
-    char text[PROCESS_ID_TEXT];
-    const char *prefix = "/g/a: session 0x9 has this id";
-
-    process_self(&self);
-    const int length = (int)process_id_write(&self, text);
     for (int named = 0; named < 2; named++) {
         struct member_outcome in;
-        char *why = named ? g_strdup_printf("%s, of %s pid %d", prefix, self.host, (int)getpid())
-                          : g_strdup(prefix);
         mstory_begin(NULL);
-        mstory_taken(STORY_OTHER);
-        ANSWER(STORE_GET, STORY_OTHER_MARK, .rc = named ? STORE_OK : STORE_NONODE,
-               .ephemeral_owner = STORY_OTHER, .data = text, .length = length);
+        mstory_taken(STORY_OTHER, named ? "10.0.0.1:80" : "");
         mstory_wait(300, &in);
         hand_pass(mstory.s, 300);
-        mstory_ended(&in, ZKL_EBUSY, why);
+        mstory_ended(&in, ZKL_EBUSY,
+                     named ? "/g/a: session 0x9 has this id: 10.0.0.1:80"
+                           : "/g/a: session 0x9 has this id");
         CHECK_STR(in.error.path, "/g/a");
         fake_event(STORE_EV_DOWN);
         mstory_wait(300, &in);
         hand_pass(mstory.s, 300);
         mstory_ended(&in, ZKL_EUNREACHABLE, NULL);
         mstory_end();
-        g_free(why);
     }
 }
 
@@ -171,7 +156,6 @@ static void leaving_ends_calls(void)
     CHECK_INT(zkl_member_update_async(mstory.m, "x", 1, 0, mstory_done, &in), ZKL_EPERM);
     mstory_leave(ZKL_FOREVER, &again);
     ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_OK, .czxid = 5);
-    CHECK(!fake_is_asked(STORE_CREATE, STORY_MARK)); /* it goes at once */
     ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_OK);
     mstory_ended(&out, 0, NULL);
     mstory_ended(&again, 0, NULL);
@@ -193,7 +177,7 @@ static void freeing_ends_calls(void)
     mstory_free();
     mstory_ended(&out, ZKL_ECLOSED, "the member was freed");
     CHECK_STR(out.error.path, "/g/a");
-    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_OK);
+    ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_OK);
     mstory_told("left");
     mstory_end();
     mstory_begin(NULL);

@@ -1,4 +1,4 @@
-/* How a member sets its data, and how it leaves: with a mark as a fence or without. */
+/* How a member sets its data, and how it leaves. */
 #include "lib/member/member.h"
 #include "member_story.h"
 #include "suites.h"
@@ -12,20 +12,18 @@ static void is_set(void)
 {
     static const struct {
         enum store_rc rc;
-        int failed;
         enum store_kind next; /* about the node; STORE_SYNC: nothing */
         const char *told;
         int ends; /* the update with that; 1: not yet */
     } rows[] = {
-        {STORE_OK, 0, STORE_SYNC, "", 0},
-        {STORE_BADVERSION, 1, STORE_GET, "", 1},
-        {STORE_UNKNOWN, 0, STORE_GET, "", 1},
-        {STORE_NONODE, 1, STORE_CREATE, "gone 5 deleted", 1},
-        {STORE_NONODE, 0, STORE_GET, "", 1}, /* there is no mark */
-        {STORE_NOAUTH, 1, STORE_SYNC, "", ZKL_EACCES},
-        {STORE_BAD, 1, STORE_SYNC, "", ZKL_EPROTO},
+        {STORE_OK, STORE_SYNC, "", 0},
+        {STORE_BADVERSION, STORE_GET, "", 1},
+        {STORE_UNKNOWN, STORE_GET, "", 1},
+        {STORE_NONODE, STORE_CREATE, "gone 5 deleted", 1},
+        {STORE_NOAUTH, STORE_SYNC, "", ZKL_EACCES},
+        {STORE_BAD, STORE_SYNC, "", ZKL_EPROTO},
     };
-    static const enum store_kind kinds[] = {STORE_GET, STORE_CREATE, STORE_SET, STORE_MULTI};
+    static const enum store_kind kinds[] = {STORE_GET, STORE_CREATE, STORE_SET};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         struct member_outcome o;
@@ -33,43 +31,11 @@ static void is_set(void)
         mstory_joined();
         mstory_told("joined 5");
         mstory_update("two", &o);
-        mstory_sets(true, "two", 0);
-        ANSWER(STORE_MULTI, STORY_NODE, .rc = rows[i].rc, .failed = rows[i].failed);
+        mstory_sets("two", 0);
+        ANSWER(STORE_SET, STORY_NODE, .rc = rows[i].rc);
         for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++)
             CHECK_INT(fake_is_asked(kinds[k], STORY_NODE), rows[i].next == kinds[k]);
         mstory_told(rows[i].told);
-        if (rows[i].ends <= 0)
-            mstory_ended(&o, rows[i].ends, NULL);
-        else
-            mstory_pending(&o);
-        mstory_end();
-    }
-}
-
-static void is_set_plainly(void)
-{
-    static const struct {
-        enum store_rc rc;
-        enum store_kind next;
-        int ends;
-    } rows[] = {{STORE_OK, STORE_SYNC, 0},
-                {STORE_BADVERSION, STORE_GET, 1},
-                {STORE_UNKNOWN, STORE_GET, 1},
-                {STORE_NONODE, STORE_CREATE, 1},
-                {STORE_NOAUTH, STORE_SYNC, ZKL_EACCES}};
-
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        struct member_outcome o;
-        mstory_begin(NULL);
-        mstory_created();
-        mstory_read();
-        ANSWER(STORE_CREATE, STORY_MARK, .rc = STORE_NOAUTH);
-        mstory_update("two", &o);
-        mstory_sets(false, "two", 0);
-        ANSWER(STORE_SET, STORY_NODE, .rc = rows[i].rc);
-        CHECK(!fake_is_asked(STORE_SET, STORY_NODE));
-        CHECK_INT(fake_is_asked(STORE_GET, STORY_NODE), rows[i].next == STORE_GET);
-        CHECK_INT(fake_is_asked(STORE_CREATE, STORY_NODE), rows[i].next == STORE_CREATE);
         if (rows[i].ends <= 0)
             mstory_ended(&o, rows[i].ends, NULL);
         else
@@ -83,39 +49,83 @@ static void counts_versions(void)
     struct member_outcome o;
 
     mstory_begin(NULL);
-    mstory_created();
-    mstory_read();
-    ANSWER(STORE_CREATE, STORY_MARK, .rc = STORE_NOAUTH);
+    mstory_joined();
     mstory_update("two", &o);
     ANSWER(STORE_SET, STORY_NODE, .rc = STORE_OK);
     mstory_update("three", &o);
-    mstory_sets(false, "three", 1);
+    mstory_sets("three", 1);
     mstory_end();
 }
 
-/* ---- leaving ---- */
-
-static void check_deletes(void)
+/* The servers' data may have gone back since, and another have the name. */
+static void looks_first_on_another_connection(void)
 {
-    char *changes = fake_changes(STORY_NODE);
-    char *data = fake_changed_data(STORY_NODE);
+    struct member_outcome o;
 
-    CHECK_STR(changes, "delete " STORY_MARK " -1; delete " STORY_NODE " -1");
-    CHECK_STR(data, "");
-    g_free(data);
-    g_free(changes);
+    mstory_begin(NULL);
+    mstory_joined();
+    for (int down = 0; down < 2; down++) {
+        fake_event(STORE_EV_DOWN);
+        if (down)
+            mstory_update("three", &o);
+        fake_event(STORE_EV_UP);
+        if (!down)
+            mstory_update("two", &o);
+        CHECK(!fake_is_asked(STORE_SET, STORY_NODE));
+        ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5, .version = 2 + down,
+               .ephemeral_owner = FAKE_SESSION_ID);
+        mstory_sets(down ? "three" : "two", 2 + down);
+        ANSWER(STORE_SET, STORY_NODE, .rc = STORE_OK);
+        mstory_ended(&o, 0, NULL);
+    }
+    fake_reconnect();
+    zkl_session_dispatch(mstory.s);
+    g_string_truncate(mstory.told, 0);
+    mstory_leave(ZKL_FOREVER, &o);
+    CHECK(!fake_is_asked(STORE_DELETE, STORY_NODE));
+    ANSWER(STORE_SET, STORY_NODE, .rc = STORE_BADVERSION);
+    ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5, .ephemeral_owner = STORY_OTHER);
+    CHECK(!fake_is_asked(STORE_DELETE, STORY_NODE));
+    mstory_ended(&o, 0, NULL);
+    mstory_told("left");
+    mstory_end();
 }
+
+/* Whoever may not read its node does without, or would never be done. */
+static void cannot_look_first(void)
+{
+    struct member_outcome o;
+
+    for (int watched = 0; watched < 2; watched++) {
+        mstory_begin(NULL);
+        if (watched)
+            mstory.s->watched_bytes += 512 * 1024;
+        mstory_created();
+        if (!watched)
+            ANSWER(STORE_GET, STORY_NODE, .rc = STORE_NOAUTH);
+        CHECK(!fake_is_asked(STORE_GET, STORY_NODE));
+        fake_reconnect();
+        mstory_update("two", &o);
+        mstory_sets("two", 0);
+        ANSWER(STORE_SET, STORY_NODE, .rc = STORE_OK);
+        mstory_ended(&o, 0, NULL);
+        mstory_leave(ZKL_FOREVER, &o);
+        ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_OK);
+        mstory_ended(&o, 0, NULL);
+        if (watched)
+            mstory.s->watched_bytes -= 512 * 1024;
+        mstory_end();
+    }
+}
+
+/* ---- leaving ---- */
 
 static void leaves(void)
 {
     static const struct {
         enum store_rc rc;
-        int failed;
         enum store_kind next; /* STORE_SYNC: it is over */
-    } rows[] = {{STORE_OK, 0, STORE_SYNC},
-                {STORE_NONODE, 1, STORE_SYNC},
-                {STORE_NONODE, 0, STORE_GET},
-                {STORE_UNKNOWN, 0, STORE_SET}};
+    } rows[] = {{STORE_OK, STORE_SYNC}, {STORE_NONODE, STORE_SYNC}, {STORE_UNKNOWN, STORE_SET}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         struct member_outcome o;
@@ -124,39 +134,16 @@ static void leaves(void)
         mstory_told("joined 5");
         mstory_leave(ZKL_FOREVER, &o);
         CHECK(!fake_is_asked(STORE_UNWATCH, STORY_NODE));
-        check_deletes();
-        ANSWER(STORE_MULTI, STORY_NODE, .rc = rows[i].rc, .failed = rows[i].failed);
-        CHECK(!fake_is_asked(STORE_MULTI, STORY_NODE));
+        ANSWER(STORE_DELETE, STORY_NODE, .rc = rows[i].rc);
         CHECK(!fake_is_asked(STORE_DELETE, STORY_NODE));
         CHECK_INT(fake_is_asked(STORE_GET, STORY_NODE), rows[i].next == STORE_GET);
         CHECK_INT(fake_is_asked(STORE_SET, STORY_NODE), rows[i].next == STORE_SET);
-        CHECK_INT(fake_is_asked(STORE_DELETE, STORY_MARK), rows[i].failed == 1);
         if (rows[i].next == STORE_SYNC) {
             mstory_ended(&o, 0, NULL);
             mstory_told("left");
         } else {
             mstory_pending(&o);
         }
-        mstory_end();
-    }
-}
-
-static void leaves_without_a_mark(void)
-{
-    static const enum store_rc rows[] = {STORE_OK, STORE_NONODE, STORE_UNKNOWN};
-
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        struct member_outcome o;
-        mstory_begin(NULL);
-        mstory_created();
-        ANSWER(STORE_CREATE, STORY_MARK, .rc = STORE_NOAUTH);
-        mstory_told("joined 5");
-        mstory_leave(ZKL_FOREVER, &o);
-        CHECK(!fake_is_asked(STORE_MULTI, STORY_NODE));
-        ANSWER(STORE_DELETE, STORY_NODE, .rc = rows[i]);
-        CHECK(!fake_is_asked(STORE_DELETE, STORY_NODE));
-        CHECK_INT(fake_is_asked(STORE_SET, STORY_NODE), rows[i] == STORE_UNKNOWN);
-        mstory_told(rows[i] == STORE_UNKNOWN ? "" : "left");
         mstory_end();
     }
 }
@@ -172,7 +159,7 @@ static void asks_what_became_of_it(void)
         mstory_joined();
         mstory_told("joined 5");
         mstory_leave(ZKL_FOREVER, &o);
-        ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_UNKNOWN);
+        ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_UNKNOWN);
         CHECK_INT(fake_request(STORE_SET, STORY_NODE).version, INT_MAX);
         CHECK(!mstory.m->timer.at);
         CHECK(!fake_is_asked(STORE_GET, STORY_NODE));
@@ -181,8 +168,7 @@ static void asks_what_became_of_it(void)
         CHECK(!fake_is_watching(STORE_GET, STORY_NODE));
         ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5,
                .ephemeral_owner = FAKE_SESSION_ID);
-        check_deletes();
-        ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_OK);
+        ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_OK);
         mstory_ended(&o, 0, NULL);
         mstory_told("left");
         CHECK(!fake_is_asked(STORE_UNWATCH, STORY_NODE)); /* the delete fires it */
@@ -202,7 +188,7 @@ static void may_not_leave(void)
     mstory_told("joined 5");
     mstory_leave(ZKL_FOREVER, &first);
     mstory_leave(ZKL_FOREVER, &second);
-    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_NOAUTH, .failed = 1);
+    ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_NOAUTH);
     mstory_ended(&first, ZKL_EACCES, NULL);
     mstory_ended(&second, ZKL_EACCES, NULL);
     CHECK_STR(first.error.path, "/g/a");
@@ -230,7 +216,7 @@ static void may_leave_later(void)
     mstory_joined();
     mstory_leave(ZKL_FOREVER, &o);
     for (int64_t pause = 1000; pause <= 2000; pause *= 2) {
-        ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_NOAUTH, .failed = 1);
+        ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_NOAUTH);
         CHECK_INT(mstory.s->orphans, 1);
         hand_pass_proved(mstory.s, pause);
         ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5,
@@ -238,8 +224,7 @@ static void may_leave_later(void)
     }
     CHECK(mstory_logged("cannot delete"));
     CHECK(!strstr(strstr(mstory.log, "cannot delete") + 1, "cannot delete")); /* once */
-    check_deletes();
-    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_OK);
+    ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_OK);
     CHECK_INT(mstory.s->orphans, 0);
     CHECK(mstory.s->id != 0);
     hand_leave(&holder);
@@ -250,10 +235,10 @@ static void may_leave_later(void)
 
 static const struct test_case cases[] = {
     {"is_set", is_set},
-    {"is_set_plainly", is_set_plainly},
     {"counts_versions", counts_versions},
+    {"looks_first_on_another_connection", looks_first_on_another_connection},
+    {"cannot_look_first", cannot_look_first},
     {"leaves", leaves},
-    {"leaves_without_a_mark", leaves_without_a_mark},
     {"asks_what_became_of_it", asks_what_became_of_it},
     {"may_not_leave", may_not_leave},
     {"may_leave_later", may_leave_later},

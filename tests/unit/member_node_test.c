@@ -111,15 +111,12 @@ static void finds_its_node(void)
     ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5, .version = 2,
            .ephemeral_owner = FAKE_SESSION_ID, .data = "one", .length = 3);
     mstory_told("joined 5");
-    ANSWER(STORE_CREATE, STORY_MARK, .rc = STORE_OK);
-    CHECK(!fake_is_asked(STORE_MULTI, STORY_NODE)); /* it has the data */
+    CHECK(!fake_is_asked(STORE_SET, STORY_NODE)); /* it has the data */
     fake_watch(STORY_NODE, false);
     CHECK(fake_is_watching(STORE_GET, STORY_NODE));
     ANSWER(STORE_GET, STORY_NODE, .rc = STORE_NONODE);
     mstory_told("gone 5 deleted");
     CHECK(fake_is_asked(STORE_CREATE, STORY_NODE));
-    CHECK(fake_is_asked(STORE_DELETE, STORY_MARK));
-    CHECK(!fake_is_asked(STORE_GET, STORY_MARK));
     mstory_end();
 }
 
@@ -140,11 +137,10 @@ static void finds_data(void)
         ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_EXISTS);
         ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5, .version = 2,
                .ephemeral_owner = FAKE_SESSION_ID, .data = rows[i].data, .length = rows[i].length);
-        ANSWER(STORE_CREATE, STORY_MARK, .rc = STORE_OK);
         if (rows[i].data ? strcmp(rows[i].data, rows[i].wanted) == 0 : !*rows[i].wanted)
             mstory_ended(&o, 0, NULL);
         else
-            mstory_sets(true, rows[i].wanted, 2);
+            mstory_sets(rows[i].wanted, 2);
         mstory_end();
     }
 }
@@ -193,6 +189,94 @@ static void too_much_is_watched(void)
     mstory_end();
 }
 
+/* ---- another has its name ---- */
+
+/* The node is left alone, whatever it holds, until it is gone. */
+static void waits_for_another(void)
+{
+    static const struct {
+        int64_t session_id;
+        const char *data, *told;
+    } rows[] = {{STORY_OTHER, "", "busy 3 of 9"},
+                {STORY_OTHER, "10.0.0.1:80", "busy 3 of 9: 10.0.0.1:80"},
+                {STORY_OTHER, "one", "busy 3 of 9: one"}, /* as its own */
+                {STORY_OTHER, "\x1b\xff", "busy 3 of 9: ?\xef\xbf\xbd"},
+                {0, "stays", "busy 3 of 0: stays"}}; /* not ephemeral */
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        mstory_begin(NULL);
+        mstory_taken(rows[i].session_id, rows[i].data);
+        mstory_told(rows[i].told);
+        hand_pass(mstory.s, 2000);
+        CHECK(!fake_is_asked(STORE_GET, STORY_NODE) && !fake_is_asked(STORE_DELETE, STORY_NODE));
+        CHECK(!fake_is_asked(STORE_SET, STORY_NODE) && !fake_is_asked(STORE_CREATE, STORY_NODE));
+        fake_watch(STORY_NODE, true);
+        mstory_joined();
+        mstory_told("joined 5");
+        mstory_end();
+    }
+}
+
+/* Each node of another is told once, with what it holds when it is seen first. */
+static void another_writes(void)
+{
+    mstory_begin(NULL);
+    mstory_taken(STORY_OTHER, "one");
+    fake_watch(STORY_NODE, false);
+    CHECK(fake_is_watching(STORE_GET, STORY_NODE));
+    ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 3, .version = 1,
+           .ephemeral_owner = STORY_OTHER, .data = "two", .length = 3);
+    mstory_told("busy 3 of 9: one");
+    fake_watch(STORY_NODE, false);
+    ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 4, .ephemeral_owner = STORY_OTHER + 1);
+    mstory_told("busy 4 of 10");
+    fake_watch(STORY_NODE, false);
+    ANSWER(STORE_GET, STORY_NODE, .rc = STORE_NONODE);
+    mstory_joined();
+    mstory_told("joined 5");
+    mstory_end();
+}
+
+/* A former session of this very one has it, with the node that was its own. */
+static void of_a_former_session(void)
+{
+    mstory_begin(NULL);
+    mstory_joined();
+    mstory_replace(FAKE_SESSION_ID + 1);
+    mstory_told("joined 5; gone 5 session");
+    ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_EXISTS);
+    ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5, .ephemeral_owner = FAKE_SESSION_ID,
+           .data = "one", .length = 3);
+    char *words = g_strdup_printf("busy 5 of %d: one", (int)FAKE_SESSION_ID);
+    mstory_told(words);
+    g_free(words);
+    CHECK_INT(zkl_member_state(mstory.m), ZKL_LOST);
+    CHECK(zkl_member_token(mstory.m) == 0);
+    hand_pass(mstory.s, 2000);
+    CHECK(!fake_is_asked(STORE_DELETE, STORY_NODE) && !fake_is_asked(STORE_SET, STORY_NODE));
+    CHECK(!fake_is_asked(STORE_CREATE, STORY_NODE));
+    fake_watch(STORY_NODE, true);
+    ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_OK, .czxid = 9);
+    mstory_told("joined 9 again");
+    mstory_end();
+}
+
+/* Its watch goes with who leaves. */
+static void leaves_while_it_waits(void)
+{
+    struct member_outcome o;
+
+    mstory_begin(NULL);
+    mstory_taken(STORY_OTHER, "");
+    mstory_told("busy 3 of 9");
+    mstory_leave(ZKL_FOREVER, &o);
+    mstory_ended(&o, 0, NULL);
+    mstory_told("left");
+    CHECK(fake_is_asked(STORE_UNWATCH, STORY_NODE));
+    CHECK(!fake_is_asked(STORE_DELETE, STORY_NODE));
+    mstory_end();
+}
+
 /* A name that nobody had yet, each time; and its id. */
 static void of_a_party(void)
 {
@@ -232,6 +316,10 @@ static const struct test_case cases[] = {
     {"is_deleted", is_deleted},
     {"may_not_be_read", may_not_be_read},
     {"too_much_is_watched", too_much_is_watched},
+    {"waits_for_another", waits_for_another},
+    {"another_writes", another_writes},
+    {"of_a_former_session", of_a_former_session},
+    {"leaves_while_it_waits", leaves_while_it_waits},
     {"of_a_party", of_a_party},
     {NULL, NULL},
 };

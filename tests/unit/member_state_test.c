@@ -1,11 +1,7 @@
-/* What a member says of itself, and which process this is. */
-#include "lib/member/process.h"
+/* What a member says of itself. */
 #include "member_story.h"
 #include "suites.h"
 
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,28 +87,13 @@ static void doubt_ends_with_the_session(void)
 }
 
 /* What may be under way, in the order in which a member comes to it. */
-enum step { CREATES, READS, MARKS, PARENTS, SETS, DELETES, PASSES, SETTLES, JUDGES, CLAIMS, STEPS };
-
-/* Another has its name: a process that had this one's id before. */
-static void come_to_claim(bool claims)
-{
-    struct process_id dead;
-    char text[PROCESS_ID_TEXT];
-
-    mstory_taken(STORY_OTHER);
-    process_self(&dead);
-    dead.start++;
-    const int length = (int)process_id_write(&dead, text);
-    if (claims)
-        ANSWER(STORE_GET, STORY_OTHER_MARK, .rc = STORE_OK, .ephemeral_owner = STORY_OTHER,
-               .data = text, .length = length);
-}
+enum step { CREATES, READS, SETS, DELETES, PASSES, SETTLES, WAITS, STEPS };
 
 static void come_to_leave(enum step step, struct member_outcome *o)
 {
     mstory_leave(ZKL_FOREVER, o);
     if (step != DELETES)
-        ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_UNKNOWN);
+        ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_UNKNOWN);
     if (step == SETTLES)
         ANSWER(STORE_SET, STORY_NODE, .rc = STORE_NONODE);
 }
@@ -120,16 +101,12 @@ static void come_to_leave(enum step step, struct member_outcome *o)
 static void come_to(enum step step, bool leaves, struct member_outcome *o)
 {
     mstory_begin(NULL);
-    if (step >= JUDGES)
-        come_to_claim(step == CLAIMS);
-    else if (step >= READS)
+    if (step == WAITS)
+        mstory_taken(STORY_OTHER, "");
+    else if (step >= SETS)
+        mstory_joined();
+    else if (step == READS)
         mstory_created();
-    if (step >= MARKS && step <= SETTLES)
-        mstory_read();
-    if (step == PARENTS)
-        ANSWER(STORE_CREATE, STORY_MARK, .rc = STORE_NONODE);
-    else if (step >= SETS && step <= SETTLES)
-        ANSWER(STORE_CREATE, STORY_MARK, .rc = STORE_OK);
     if (leaves)
         come_to_leave(step, o);
     else
@@ -152,7 +129,7 @@ static void session_ends_meanwhile(void)
         CHECK_INT(fake_count(STORE_CREATE, "/root"), !leaves);
         CHECK_INT(fake_is_asked(STORE_CREATE, STORY_NODE), !leaves);
         CHECK(!fake_is_asked(STORE_GET, "/root") && !fake_is_asked(STORE_SET, "/root"));
-        CHECK(!fake_is_asked(STORE_MULTI, "/root") && !fake_is_asked(STORE_DELETE, "/root"));
+        CHECK(!fake_is_asked(STORE_DELETE, "/root"));
         if (!leaves) {
             mstory_pending(&o);
             CHECK_STR(fake_request(STORE_CREATE, STORY_NODE).data, "two");
@@ -170,7 +147,7 @@ static void has_left(void)
     mstory_leave(ZKL_FOREVER, &o);
     check_state(ZKL_RELEASED, 0, 0, ZKL_EPERM);
     hand_pass(mstory.s, 100);
-    ANSWER(STORE_MULTI, STORY_NODE, .rc = STORE_OK);
+    ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_OK);
     mstory_told("joined 5; left");
     check_state(ZKL_RELEASED, 0, 0, ZKL_EPERM);
     CHECK(mstory.s->warm_until.boot == clock_now().boot + mstory.s->warm_ns);
@@ -223,40 +200,6 @@ static void in_a_child(void)
     mstory_end();
 }
 
-/* ---- this process ---- */
-
-/* As the kernel says it elsewhere. */
-static void this_process(void)
-{
-    struct process_id self, other;
-    char host[PROCESS_ID_HOST + 1] = "", *boot, *stat, *link;
-    unsigned long long start = 0, space = 0;
-    int state;
-
-    process_self(&self);
-    CHECK_INT(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state), 0);
-    CHECK_INT(state, PTHREAD_CANCEL_ENABLE);
-    CHECK(self.pid == (uint64_t)getpid());
-    gethostname(host, sizeof host - 1);
-    CHECK_STR(self.host, host);
-    REQUIRE(g_file_get_contents("/proc/sys/kernel/random/boot_id", &boot, NULL, NULL));
-    CHECK_STR(self.boot, g_strstrip(boot));
-    REQUIRE(g_file_get_contents("/proc/self/stat", &stat, NULL, NULL));
-    char **fields = g_strsplit(strrchr(stat, ')') + 2, " ", -1);
-    start = g_ascii_strtoull(fields[19], NULL, 10);
-    CHECK(start != 0 && self.start == start);
-    link = g_file_read_link("/proc/self/ns/pid", NULL);
-    CHECK(sscanf(link, "pid:[%llu]", &space) == 1 && self.space == space);
-    CHECK(!process_is_dead(&self, &self));
-    other = self;
-    other.pid = (uint64_t)getppid();
-    CHECK(!process_is_dead(&other, &self));
-    g_free(link);
-    g_strfreev(fields);
-    g_free(stat);
-    g_free(boot);
-}
-
 static const struct test_case cases[] = {
     {"knows_its_deadline", knows_its_deadline},
     {"is_in_doubt", is_in_doubt},
@@ -265,7 +208,6 @@ static const struct test_case cases[] = {
     {"has_left", has_left},
     {"session_is_in_use", session_is_in_use},
     {"in_a_child", in_a_child},
-    {"this_process", this_process},
     {NULL, NULL},
 };
 

@@ -17,10 +17,10 @@ static void put(GString *told, zkl_member_event event, const zkl_member_news *ne
         g_string_append_printf(told, " %d", (int)news->token);
     g_string_append_printf(told, "%s%s", news->again ? " again" : "", reasons[news->reason]);
     if (event == ZKL_MEMBER_BUSY)
-        g_string_append_printf(told, " of %d%s%s", (int)news->session_id, *news->owner ? ", " : "",
-                               news->owner);
+        g_string_append_printf(told, " of %d%s%s", (int)news->session_id, *news->data ? ": " : "",
+                               news->data);
     else
-        CHECK(news->session_id == 0 && !*news->owner);
+        CHECK(news->session_id == 0 && !*news->data);
     if (news->err)
         g_string_append_printf(told, " %s", news->err->text);
 }
@@ -82,24 +82,18 @@ void mstory_created(void)
            .ephemeral_owner = FAKE_SESSION_ID);
 }
 
-void mstory_read(void)
+void mstory_joined(void)
 {
+    mstory_created();
     ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5, .ephemeral_owner = FAKE_SESSION_ID,
            .data = "one", .length = 3);
 }
 
-void mstory_joined(void)
-{
-    mstory_created();
-    mstory_read();
-    ANSWER(STORE_CREATE, STORY_MARK, .rc = STORE_OK, .path = STORY_MARK);
-}
-
-void mstory_taken(int64_t session_id)
+void mstory_taken(int64_t session_id, const char *data)
 {
     ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_EXISTS);
-    ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 3, .ephemeral_owner = session_id);
-    CHECK(fake_is_asked(STORE_GET, STORY_OTHER_MARK));
+    ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 3, .ephemeral_owner = session_id,
+           .data = data, .length = (int)strlen(data));
 }
 
 void mstory_told(const char *words)
@@ -157,32 +151,12 @@ void mstory_leave(int64_t timeout_ms, struct member_outcome *o)
     CHECK_INT(zkl_member_leave_async(mstory.m, timeout_ms, mstory_done, o), 0);
 }
 
-static void check_written(const char *written, const char *data)
+void mstory_sets(const char *data, int version)
 {
-    char *changes = fake_changes(STORY_NODE);
-    char *text = g_strdup_printf("check " STORY_MARK " -1; set " STORY_NODE " %s", written);
-    char *changed = fake_changed_data(STORY_NODE);
+    const struct store_request r = fake_request(STORE_SET, STORY_NODE);
 
-    CHECK_STR(changes, text);
-    CHECK_STR(changed, data);
-    g_free(changed);
-    g_free(text);
-    g_free(changes);
-}
-
-void mstory_sets(bool fenced, const char *data, int version)
-{
-    const struct store_request plain = fake_request(STORE_SET, STORY_NODE);
-    char text[16];
-
-    g_snprintf(text, sizeof text, "%d", version);
-    CHECK_INT(fake_is_asked(STORE_MULTI, STORY_NODE), fenced);
-    CHECK_INT(plain.path != NULL, !fenced);
-    if (fenced) {
-        check_written(text, data);
-    } else if (plain.path) {
-        CHECK_INT(plain.version, version);
-        CHECK_STR(plain.data, data);
-        CHECK_INT(plain.length, strlen(data));
-    }
+    REQUIRE(r.path != NULL);
+    CHECK_INT(r.version, version);
+    CHECK_STR(r.data ? r.data : "", data);
+    CHECK_INT(r.length, strlen(data));
 }

@@ -6,9 +6,6 @@
 #include "by_hand.h"
 
 #define STORY_NODE "/root/g/a"
-#define STORY_MARKS "/root/g-__owners__"
-#define STORY_MARK STORY_MARKS "/a-0000000000000005"
-#define STORY_OTHER_MARK STORY_MARKS "/a-0000000000000003"
 
 enum { STORY_OTHER = 9 /* another session */ };
 
@@ -27,13 +24,12 @@ void mstory_end(void);
 /* Another session takes the place of the present one. */
 void mstory_replace(int64_t id);
 
-/* The server's answers: its node, 5, is made, and read, and marked. */
+/* The server's answers: its node, 5, is made, and read. */
 void mstory_created(void);
-void mstory_read(void);
-void mstory_joined(void); /* all of these */
+void mstory_joined(void); /* both */
 
-/* Its name exists, and is that of the node 3 of that session; its mark is being read. */
-void mstory_taken(int64_t session_id);
+/* Its name exists, and is that of the node 3 of that session, with these data. */
+void mstory_taken(int64_t session_id, const char *data);
 
 /* Callbacks that are due are called; since the last time these were: "joined 5; gone 5 deleted". */
 void mstory_told(const char *words);
@@ -54,7 +50,7 @@ void mstory_done(const zkl_error *err, void *outcome);
 void mstory_ended(const struct member_outcome *o, int code, const char *text);
 void mstory_pending(const struct member_outcome *o);
 
-/* The newest data are to be set, in that way and for that version. */
-void mstory_sets(bool fenced, const char *data, int version);
+/* The newest data are to be set, for that version. */
+void mstory_sets(const char *data, int version);
 
 #endif

@@ -283,6 +283,54 @@ static void many_small_ones(void)
         CHECK_INT(heard[i].calls, 1);
 }
 
+static void send_here(uint32_t connection, struct heard *heard)
+{
+    struct request *r = request_new(STORE_SET, g_strdup("/b"), on_done, heard);
+
+    *heard = (struct heard){.calls = 0};
+    r->once = r->only = true;
+    r->connection = connection;
+    request_send(s, r);
+}
+
+/* Whether it waits for room or not. */
+static void sent_on_one_connection_only(void)
+{
+    struct heard heard[WINDOW], sent, parked;
+
+    s = hand_session();
+    const uint32_t first = s->connection;
+    send_here(first, &sent);
+    ANSWER(STORE_SET, "/b", .rc = STORE_OK);
+    check_heard(&sent, 1, STORE_OK);
+    fake_event(STORE_EV_DOWN);
+    send_here(first, &sent);
+    check_heard(&sent, 1, STORE_UNKNOWN);
+    fake_event(STORE_EV_UP);
+    send_here(first, &sent);
+    check_heard(&sent, 1, STORE_UNKNOWN);
+    for (int i = 0; i < WINDOW; i++) {
+        heard[i].again = false;
+        send(STORE_GET, "/a", false, &heard[i]);
+    }
+    send_here(s->connection, &sent);
+    send_here(s->connection, &parked);
+    CHECK(!fake_is_asked(STORE_SET, "/b"));
+    ANSWER(STORE_GET, "/a", .rc = STORE_OK);
+    CHECK(fake_is_asked(STORE_SET, "/b"));
+    fake_event(STORE_EV_DOWN);
+    ANSWER(STORE_SET, "/b", .rc = STORE_UNKNOWN);
+    check_heard(&sent, 1, STORE_UNKNOWN);
+    while (fake_answer(STORE_GET, "/a", (struct store_reply){.rc = STORE_UNKNOWN}))
+        continue;
+    fake_event(STORE_EV_UP);
+    ANSWER(STORE_GET, "/a", .rc = STORE_OK);
+    check_heard(&parked, 1, STORE_UNKNOWN);
+    CHECK(!fake_is_asked(STORE_SET, "/b"));
+    hand_close(s);
+    check_heard(&parked, 1, STORE_UNKNOWN);
+}
+
 /* The next ones of that path are taken to be as long. */
 static void answer_list(const char *path, int count)
 {
@@ -457,6 +505,7 @@ static const struct test_case cases[] = {
     {"over_with_the_session", over_with_the_session},
     {"closing", closing},
     {"many_small_ones", many_small_ones},
+    {"sent_on_one_connection_only", sent_on_one_connection_only},
     {"few_long_lists", few_long_lists},
     {"one_huge_list_at_a_time", one_huge_list_at_a_time},
     {"order_kept_through_disconnections", order_kept_through_disconnections},

@@ -107,7 +107,6 @@ extern const struct test_suite member_suite;
 extern const struct test_suite member_call_suite;
 extern const struct test_suite member_data_suite;
 extern const struct test_suite member_join_suite;
-extern const struct test_suite member_mark_suite;
 extern const struct test_suite member_node_suite;
 extern const struct test_suite member_state_suite;
 extern const struct test_suite members_call_suite;
