@@ -10,7 +10,7 @@ enum child_kind {
     CHILD_FOREIGN, /* no contender */
     CHILD_LOCK,    /* waits for locks; so does a candidate of a selector's election */
     CHILD_LATCH,   /* a candidate of a latch's election: waits for latches */
-    CHILD_APACHE,  /* a lock of Apache's own recipe: waits for both sorts of lock */
+    CHILD_APACHE,  /* a lock of Apache's own recipes: waits for both sorts of lock */
     CHILD_RUBY,    /* a lock of zk-ruby */
     CHILD_READ,    /* a read-write lock's readers and writers */
     CHILD_WRITE,

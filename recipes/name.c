@@ -10,6 +10,8 @@ enum { NUMBER_MIN = 10, NUMBER_MAX = 11 };
  * without. */
 enum { PRIORITY_LENGTH = 6, GUARD = 3, HEX = 32, GUARDED_VERSION = GUARD + 14, HEX_VERSION = 12 };
 
+enum { SESSION_HEX = 16 };
+
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -36,19 +38,42 @@ static const struct {
 
 enum { WORDS = sizeof words / sizeof *words };
 
-/* Apache's recipe has the session's decimal id in its names: "x-72057594037927936-". */
+/* How many characters of name from at on are small hexadecimal digits. */
+static size_t hex_digits(const char *name, size_t length, size_t at)
+{
+    size_t n = at;
+
+    while (n < length && (is_digit(name[n]) || (name[n] >= 'a' && name[n] <= 'f')))
+        n++;
+    return n - at;
+}
+
+/* Whether text, behind which there is more, is a signed number of 64 bits. */
+static bool is_session(const char *text, size_t length)
+{
+    const size_t sign = text[0] == '-';
+    const uint64_t most = (uint64_t)INT64_MAX + sign;
+    uint64_t value = 0;
+
+    for (size_t i = sign; i < length; i++) {
+        const uint64_t digit = (uint64_t)(text[i] - '0');
+        if (!is_digit(text[i]) || value > (most - digit) / 10)
+            return false;
+        value = value * 10 + digit;
+    }
+    return length > sign;
+}
+
+/* Apache's recipes have the session's id in their names: the one in Java as a signed number, the
+ * one in C as 16 hexadecimal digits. "x-72057594037927936-", "x-0100000000000000-". */
 static bool is_apache(const char *name, size_t length)
 {
-    size_t i = 2;
+    size_t id;
 
     if (length < 4 || memcmp(name, "x-", 2) != 0 || name[length - 1] != '-')
         return false;
-    i += name[i] == '-';
-    if (i == length - 1)
-        return false;
-    while (is_digit(name[i]))
-        i++;
-    return i == length - 1;
+    id = length - 3;
+    return is_session(name + 2, id) || (id == SESSION_HEX && hex_digits(name, length, 2) == id);
 }
 
 /* The kind of what ends in one of the words, and the length before that. */
@@ -125,9 +150,6 @@ static uint32_t read_permits(const char *name, size_t before, bool *ret_numbered
 
 const char *name_word(enum child_kind kind)
 {
-    /* Apache's recipe waits for ours as well, which can be found again after a lost answer. */
-    if (kind == CHILD_APACHE)
-        kind = CHILD_LOCK;
     for (size_t i = 0; i < WORDS; i++) {
         if (words[i].kind == kind)
             return words[i].text;
@@ -163,16 +185,6 @@ bool name_has_id(const char *name, size_t length, const char *id, size_t id_leng
 
     return guarded || (length > id_length + 1 && memcmp(name, id, id_length) == 0 &&
                        memcmp(name + id_length, "__", 2) == 0);
-}
-
-/* How many characters of name from at on are small hexadecimal digits. */
-static size_t hex_digits(const char *name, size_t length, size_t at)
-{
-    size_t n = at;
-
-    while (n < length && (is_digit(name[n]) || (name[n] >= 'a' && name[n] <= 'f')))
-        n++;
-    return n - at;
 }
 
 /* Where a UUID with dashes that begins at at has its dashes. */

@@ -11,7 +11,7 @@
  * old are left alone. Anything that is no contender becomes CHILD_FOREIGN with number 0. */
 void name_parse(const char *name, size_t length, struct child *out);
 
-/* What our own names of that kind end in, before the number. */
+/* What our own names of that kind end in, before the number; "" of a kind that is never ours. */
 const char *name_word(enum child_kind kind);
 
 /* The longest priority has three digits. */

@@ -5,8 +5,7 @@
 
 static int check_peer(struct lock_options *o, const char *text)
 {
-    static const char *const names[] = {
-        [ZKL_PEER_CURATOR] = "curator", [ZKL_PEER_KAZOO] = "kazoo", [ZKL_PEER_APACHE] = "apache"};
+    static const char *const names[] = {[ZKL_PEER_CURATOR] = "curator", [ZKL_PEER_KAZOO] = "kazoo"};
 
     for (size_t i = 0; text && i < G_N_ELEMENTS(names); i++) {
         if (strcmp(names[i], text) == 0) {
@@ -17,8 +16,7 @@ static int check_peer(struct lock_options *o, const char *text)
             return GO_ON;
         }
     }
-    return text ? fail(STATUS_USAGE, "--peer: must be curator, kazoo or apache, not %s", text)
-                : GO_ON;
+    return text ? fail(STATUS_USAGE, "--peer: must be curator or kazoo, not %s", text) : GO_ON;
 }
 
 static int check_on_revoke(struct lock_options *o, const char *text)
@@ -56,7 +54,7 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
         {"and", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->others,
          "Lock PATH2 as well, all paths or none; can be repeated", "PATH2"},
         {"peer", 0, 0, G_OPTION_ARG_FILENAME, &peer,
-         "Other locks on PATH: curator (default), kazoo or apache", "LIBRARY"},
+         "Other locks on PATH: curator (default) or kazoo", "LIBRARY"},
         {"on-revoke", 0, 0, G_OPTION_ARG_FILENAME, &on_revoke,
          "When asked to give way (zkl revoke): ignore (default) or term", "WHAT"},
         {"shared", 's', 0, G_OPTION_ARG_NONE, &o->shared,

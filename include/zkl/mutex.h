@@ -19,10 +19,10 @@ typedef enum zkl_parents {
  * mutex always waits for a contender that is named like a lock of Curator or kazoo. Since 0.1. */
 typedef enum zkl_peer {
     ZKL_PEER_CURATOR = 0, /* "_c_<uuid>-lock-": seen by Curator, go-zk, Apache's C and Java recipes,
-                             zk-ruby, and kazoo with the two lines of zkl-interop(7) */
-    ZKL_PEER_KAZOO = 1,   /* "<32 hex digits>__lock__": seen by unchanged kazoo and go-zk, not by
+                             zk-ruby, and kazoo with the two lines of zkl-interop(7). The mutex
+                             waits for Apache's two ("x-<session>-"), too */
+    ZKL_PEER_KAZOO = 1    /* "<32 hex digits>__lock__": seen by unchanged kazoo and go-zk, not by
                              Curator. Use it with persistent parents */
-    ZKL_PEER_APACHE = 2 /* like CURATOR; also waits for Apache's Java WriteLock ("x-<session>-") */
 } zkl_peer;
 
 /* Returns the number of the owner that calls. Equal numbers mean the same owner, which may lock

@@ -11,7 +11,7 @@ ZKL_BEGIN
 typedef enum zkl_kind {
     ZKL_KIND_LOCK = 1,   /* a lock, or a candidate of a LeaderSelector or of kazoo's Election */
     ZKL_KIND_LATCH = 2,  /* a candidate of a LeaderLatch */
-    ZKL_KIND_APACHE = 3, /* a lock of Apache's Java recipe */
+    ZKL_KIND_APACHE = 3, /* a lock of Apache's Java or C recipe */
     ZKL_KIND_RUBY = 4,   /* a lock of zk-ruby */
     ZKL_KIND_READ = 5,   /* a reader of a read-write lock */
     ZKL_KIND_WRITE = 6,  /* a writer of a read-write lock; those of kazoo have names of locks */

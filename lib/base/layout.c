@@ -74,7 +74,7 @@ char *layout_name(enum name_style style, enum child_kind kind, const char *id, i
 }
 
 /* A read-write lock's are silent here: only our own would wait for locks, nobody else's do. Of
- * zk-ruby's it is the exclusive ones that wait; Apache's recipe does not see kazoo's names. */
+ * zk-ruby's it is the exclusive ones that wait; Apache's recipes do not see kazoo's names. */
 bool layout_heeds(const char *name, enum name_style style, enum child_kind own)
 {
     struct child child;
@@ -84,7 +84,7 @@ bool layout_heeds(const char *name, enum name_style style, enum child_kind own)
         return name[0] == 'e';
     if (child.kind == CHILD_APACHE)
         return own != CHILD_LATCH && style == STYLE_GUARDED;
-    return child.kind == own || (child.kind == CHILD_LOCK && own == CHILD_APACHE);
+    return child.kind == own;
 }
 
 static const char *whose(enum child_kind kind)
@@ -93,7 +93,7 @@ static const char *whose(enum child_kind kind)
         [CHILD_FOREIGN] = "not a contender of any known layout",
         [CHILD_LOCK] = "of a lock or of a selector's election",
         [CHILD_LATCH] = "of a latch's election",
-        [CHILD_APACHE] = "of a lock of Apache's WriteLock, for which there is a peer setting",
+        [CHILD_APACHE] = "of a lock of Apache's WriteLock or zoo_lock.c",
         [CHILD_RUBY] = "of a lock of zk-ruby",
         [CHILD_READ] = "of a read-write lock",
         [CHILD_WRITE] = "of a read-write lock",

@@ -44,6 +44,7 @@ struct contender_spec {
     bool numbered;  /* of a semaphore: for numbered.h */
     int32_t leases; /* the limit of Curator's semaphore: for leased.h; 0: it is none */
     bool try_only;
+    bool joins_apache; /* of kind LOCK: it waits for CHILD_APACHE, too */
     bool hints; /* in a long queue it leaves a head hint in the directory's data, and goes by it */
     bool retains;              /* its handle does: its node's name says so */
     bool watch_children;       /* alone when it enters, it hears of a contender that comes */

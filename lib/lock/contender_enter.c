@@ -24,6 +24,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->parents = spec->parents;
     c->style = spec->style;
     c->retains = spec->retains;
+    c->joins_apache = spec->joins_apache;
     c->rank = spec->rank;
     c->decided = decided;
     c->context = context;

@@ -49,6 +49,7 @@ struct contender {
     enum progress progress;
     char id[CONTENDER_ID_SIZE];
     bool retains; /* its handle does */
+    bool joins_apache;
     bool retired;
     bool release_next; /* nobody had to be told of the loss */
     bool orphan;       /* counted in the session's */

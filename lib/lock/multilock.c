@@ -88,8 +88,8 @@ static zkl_multilock *multilock_new(zkl_session *s, const char *const *paths, si
 
 static const char *check_options(const zkl_multilock_options *o)
 {
-    return (unsigned)o->peer > ZKL_PEER_APACHE ? "peer is none of zkl_peer"
-                                               : options_check(o->name, o->parents);
+    return (unsigned)o->peer > ZKL_PEER_KAZOO ? "peer is none of zkl_peer"
+                                              : options_check(o->name, o->parents);
 }
 
 int zkl_multilock_new(zkl_multilock **ret, zkl_session *s, const char *const *paths, size_t count,
@@ -124,8 +124,9 @@ static zkl_op *start(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_fn fn, v
 {
     struct contender_spec spec = {.payload = handle_new_payload(l->name, lock_owner_thread()),
                                   .parents = l->parents,
-                                  .kind = l->peer == ZKL_PEER_APACHE ? CHILD_APACHE : CHILD_LOCK,
+                                  .kind = CHILD_LOCK,
                                   .style = l->peer == ZKL_PEER_KAZOO ? STYLE_KAZOO : STYLE_GUARDED,
+                                  .joins_apache = l->peer == ZKL_PEER_CURATOR,
                                   .hints = true};
 
     session_lock(l->session);

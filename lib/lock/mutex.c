@@ -30,8 +30,9 @@ static struct contender_spec spec_of(zkl_mutex *m)
 {
     struct contender_spec spec = handle_spec(&m->handle);
 
-    spec.kind = m->peer == ZKL_PEER_APACHE ? CHILD_APACHE : CHILD_LOCK;
+    spec.kind = CHILD_LOCK;
     spec.style = m->peer == ZKL_PEER_KAZOO ? STYLE_KAZOO : STYLE_GUARDED;
+    spec.joins_apache = m->peer == ZKL_PEER_CURATOR;
     spec.hints = true;
     spec.local = m->local;
     return spec;
@@ -102,7 +103,7 @@ static const char *check_options(const zkl_mutex_options *o)
 
     if (wrong)
         return wrong;
-    if ((unsigned)o->peer > ZKL_PEER_APACHE)
+    if ((unsigned)o->peer > ZKL_PEER_KAZOO)
         return "peer is none of zkl_peer";
     if (o->retain_ms < 0 || o->retain_ms > RETAIN_MAX_MS)
         return "retain_ms must be 0 to 86400000";

@@ -41,7 +41,7 @@ expect_offered "zkl --connect" "--connect --connect-timeout"
 expect_offered "zkl lock --on-" "--on-lost --on-lost-timeout --on-revoke --on-suspect"
 expect_offered "zkl --connect h:1,i:2/c lock -n --conn" "--connect --connect-timeout"
 expect_offered "zkl ls /a --js" "--json"
-for option in "--parents :container persistent" "--on-suspect :ignore stop term" "--peer :apache curator kazoo" \
+for option in "--parents :container persistent" "--on-suspect :ignore stop term" "--peer :curator kazoo" \
     "--on-suspect s:stop" "--parents=p:persistent" "--name :" "-w :" "-nE :"; do
     expect_offered "zkl lock ${option%%:*}" "${option#*:}"
 done

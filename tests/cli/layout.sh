@@ -19,7 +19,7 @@ ours='[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}'
 node_with() { # OPTION...
     run "$ZKL" lock "$@" $L sh -c 'echo "$ZKL_NODE"'
 }
-for options in "" --peer=curator "--peer apache"; do
+for options in "" --peer=curator; do
     # shellcheck disable=SC2086
     node_with $options
     expect_match "named with \"$options\"" "^$L/_c_$ours-lock-[0-9]{10}\$" "$out"
@@ -41,7 +41,7 @@ refused "elect --layout kazoo as well" 1 "$L: " elect --once -n --layout kazoo $
 let_go
 lead $L me
 wait_until "a latch leads" has_led me 1
-for options in "" -n "-w 20" "-E 5" "--peer apache" "--peer kazoo"; do
+for options in "" -n "-w 20" "-E 5" "--peer kazoo"; do
     # shellcheck disable=SC2086
     refused "lock $options behind a latch" 64 \
         "^zkl: $L: \"_c_$ours-latch-[0-9]{10}\" is of a latch's election\$" lock $options $L touch "$scratch/ran"
@@ -79,10 +79,9 @@ enter stays-elect elect --layout kazoo
 enter goes-lock lock --peer kazoo --parents container
 enter goes-order lock --parents container --peer kazoo
 enter goes-elect elect --layout kazoo --parents container
-enter goes-apache lock --peer apache
 enter goes-last lock --peer kazoo --peer curator
 if [ -n "${ZKL_CLI_INSIDE-}" ]; then
-    for directory in goes-lock goes-order goes-elect goes-apache goes-last; do
+    for directory in goes-lock goes-order goes-elect goes-last; do
         wait_until "/$directory is removed" is_gone $directory && pass "/$directory was a container"
     done
     for directory in stays-lock stays-elect; do
@@ -98,10 +97,11 @@ fi
 "$ADMIN" sequence $L/x-72057594037927936- '\022\064'
 run "$ZKL" ls $L
 expect_match "Apache's holds" $'\nHOLDS .* x-72057594037927936-[0-9]{10}' "$out"
-refused "a lock is refused behind Apache's" 64 \
-    "^zkl: $L: \"x-72057594037927936-[0-9]{10}\" is of a lock of Apache's WriteLock, for which there is a peer setting\$" lock $L true
-refused "with --peer apache it waits" 1 "$L: " lock -n --peer apache $L true
-"$ZKL" lock --peer apache $L true &
+refused "with kazoo's names a lock is refused behind it" 64 \
+    "^zkl: $L: \"x-72057594037927936-[0-9]{10}\" is of a lock of Apache's WriteLock or zoo_lock.c\$" lock --peer kazoo $L true
+refused "a writer as well" 64 "is of a lock of Apache's WriteLock or zoo_lock.c\$" lock -x $L true
+refused "a lock waits for it" 1 "$L: " lock -n $L true
+"$ZKL" lock $L true &
 waiter=$!
 remember "$waiter"
 wait_until "one waits" has_contenders $L 2

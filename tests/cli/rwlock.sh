@@ -13,7 +13,7 @@ for way in "-s -x" "--shared --exclusive" "-s -e"; do
     # shellcheck disable=SC2086
     refused "$way" 64 "^zkl: -s and -x exclude each other" lock $way $L true
 done
-for way in "-s --peer kazoo" "-x --peer apache"; do
+for way in "-s --peer kazoo" "-x --peer kazoo"; do
     # shellcheck disable=SC2086
     refused "$way" 64 "^zkl: --peer [a-z]*: cannot be combined with -s or -x" lock $way $L true
 done

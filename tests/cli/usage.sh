@@ -102,7 +102,7 @@ refused "-E below 0" 64 "-E" lock -E -1 /a touch "$ran"
 refused "-c and a command" 64 "-c" lock /a -c true touch "$ran"
 refused "--parents" 64 "twigs" lock --parents twigs /a touch "$ran"
 for peer in "" KAZOO zk-ruby kazo; do
-    refused "--peer \"$peer\"" 64 "^zkl: --peer: must be curator, kazoo or apache, not $peer\$" lock --peer "$peer" /a touch "$ran"
+    refused "--peer \"$peer\"" 64 "^zkl: --peer: must be curator or kazoo, not $peer\$" lock --peer "$peer" /a touch "$ran"
 done
 refused "--name that is empty" 64 "--name.*empty" lock --name= /a touch "$ran"
 refused "--peer without a value" 64 "--peer" lock /a --peer

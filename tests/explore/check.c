@@ -97,8 +97,9 @@ static bool is_incompatible(int i, const struct node *n)
 {
     enum child_kind kind = model_config.kinds[i], other = model_node_kind(n);
 
-    return kind == CHILD_LATCH  ? other != CHILD_LATCH
-           : kind == CHILD_LOCK ? other != CHILD_LOCK
+    return kind == CHILD_LATCH ? other != CHILD_LATCH
+           : kind == CHILD_LOCK
+               ? other != CHILD_LOCK && !(other == CHILD_APACHE && model_config.joins_apache)
            : kind == CHILD_READ || kind == CHILD_WRITE
                ? other != CHILD_READ && other != CHILD_WRITE && other != CHILD_LOCK
                : other != CHILD_LOCK && other != CHILD_APACHE;

@@ -33,7 +33,7 @@ enum { NEAR_END = INT32_MAX - 1 };
         CHILD_LATCH, CHILD_LOCK, CHILD_LATCH, CHILD_LOCK                                           \
     }
 
-/* Apache's own waits for our lock; the lock is refused behind it. With .peers it is one of ours. */
+/* Apache's own waits for our lock; the lock waits for it with .joins_apache, or is refused. */
 #define APACHE                                                                                     \
     {                                                                                              \
         CHILD_APACHE, CHILD_LOCK, CHILD_APACHE, CHILD_LOCK                                         \
@@ -88,7 +88,9 @@ static const struct run runs[] = {
     {"a latch and a lock", {.contenders = 2, .faults = 2, .kinds = MIXED}, ALWAYS},
     {"latches and a lock", {.contenders = 3, .faults = 1, .kinds = MIXED}, ALWAYS},
     {"Apache's and a lock", {.contenders = 2, .faults = 2, .kinds = APACHE}, ALWAYS},
-    {"a peer and a lock", {.contenders = 2, .faults = 1, .kinds = APACHE, .peers = true}, TWICE},
+    {"Apache's and a lock that joins it",
+     {.contenders = 2, .faults = 1, .kinds = APACHE, .joins_apache = true},
+     TWICE},
     {"a latch and a lock at the end",
      {.contenders = 2, .faults = 1, .next = NEAR_END, .kinds = MIXED},
      ALWAYS},

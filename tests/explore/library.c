@@ -152,6 +152,7 @@ static void enter(struct actor *a, int i)
                                   .kind = model_config.kinds[i],
                                   .try_only = model_config.try_only[i],
                                   .retains = model_config.retains[i],
+                                  .joins_apache = model_config.joins_apache,
                                   .hints = model_config.long_queue > 0};
 
     if (a->contender) {
@@ -367,7 +368,7 @@ static void open_actor(int i)
 /* Those of Apache's own are not ours, but played by the model alone. */
 static bool is_ours(int i)
 {
-    return model_config.kinds[i] != CHILD_APACHE || model_config.peers;
+    return model_config.kinds[i] != CHILD_APACHE;
 }
 
 void library_open(void)

@@ -59,9 +59,7 @@ size_t model_size(void)
 
 enum child_kind model_node_kind(const struct node *n)
 {
-    enum child_kind kind = model_config.kinds[n->client];
-
-    return model_config.peers && kind == CHILD_APACHE ? CHILD_LOCK : kind;
+    return model_config.kinds[n->client];
 }
 
 bool model_is_at_rest(const struct state *st, int i)

@@ -158,7 +158,7 @@ struct model_config {
     uint32_t long_queue; /* how many children are a long queue; 0: no hints */
     int32_t next;
     enum child_kind kinds[MODEL_CONTENDERS];
-    bool peers; /* those of kind APACHE are ours, and called as locks */
+    bool joins_apache; /* those of kind LOCK wait for those of kind APACHE, too */
     bool try_only[MODEL_CONTENDERS];
     bool retains[MODEL_CONTENDERS]; /* as its nodes' names say */
 };

@@ -5,6 +5,8 @@
 #include "recipes/name.h"
 #include "runner.h"
 
+#include <errno.h>
+
 enum { ID_MAX = 40 };
 
 /* What may stand before the number; the digits are "%010d" as the server prints it: ten characters,
@@ -19,10 +21,11 @@ static const struct {
     {"__WRIT__", CHILD_WRITE},
     {"lease-", CHILD_LEASE},
     {"\\A(?:ex|sh)", CHILD_RUBY},
+    {"\\Ax-[0-9a-f]{16}-", CHILD_APACHE},
     {"\\Ax--?[0-9]+-", CHILD_APACHE},
 };
 
-enum { FORMS = G_N_ELEMENTS(forms) };
+enum { FORMS = G_N_ELEMENTS(forms), DECIMAL = FORMS - 1 };
 
 static GRegex *compile(const char *begin)
 {
@@ -51,12 +54,25 @@ static gint64 number_of(int form, const char *name, size_t length)
     return number;
 }
 
-/* No name has two of the forms and a number in each that counts. */
+/* Of a name of the form DECIMAL. */
+static bool has_session_of_64_bits(const char *name, size_t length)
+{
+    char *text = g_strndup(name, length);
+
+    errno = 0;
+    g_ascii_strtoll(text + 2, NULL, 10);
+    g_free(text);
+    return errno != ERANGE;
+}
+
+/* No name has two of the forms, with a number that counts in each, but where both mean the same. */
 static enum child_kind oracle(const char *name, size_t length, int32_t *ret)
 {
     for (int i = 0; i < FORMS; i++) {
         gint64 number = number_of(i, name, length);
         if (number < G_MININT32 || number > G_MAXINT32)
+            continue;
+        if (i == DECIMAL && !has_session_of_64_bits(name, length))
             continue;
         *ret = (int32_t)number;
         return forms[i].kind;

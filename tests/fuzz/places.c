@@ -21,11 +21,11 @@ enum {
     FLAG_KIND = 32 /* three bits: which of forms[] */
 };
 
-/* What may stand before a number, the first being ours; w: a lock waits for it, a: one with a peer
- * of Apache's does. */
+/* What may stand before a number, the first being ours; l: a lock waits for it, a: one of Apache's
+ * does. */
 static const struct {
     const char *text, *waits;
-} forms[] = {{"lock-", "wa"},  {"latch-", ""},   {"x-5-", "a"},  {"ex", ""},
+} forms[] = {{"lock-", "la"},  {"latch-", ""},   {"x-5-", "a"},  {"ex", ""},
              {"__READ__", ""}, {"__WRIT__", ""}, {"lease-", ""}, {"__rlock__", ""}};
 
 static struct {
@@ -161,7 +161,7 @@ void fuzz_places(const uint8_t *data, size_t size)
     /* The order of the list is nobody's: as it came, turned around, and riffled. */
     for (int order = 0; order < 3; order++) {
         struct place place = rule_place(list.children, list.count, CHILD_LOCK, list.number);
-        check_place(&place, 'w');
+        check_place(&place, 'l');
         place = rule_place(list.children, list.count, CHILD_APACHE, list.number);
         check_place(&place, 'a');
         for (size_t i = 0; i < list.count / 2; i++)

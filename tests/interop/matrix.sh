@@ -195,8 +195,8 @@ together curator kazoo-curator
 together zkl-retain curator kazoo-curator &&
     expect_match "its threads had later turns of a token, too" ' zkl-retain [0-9]+ [0-9]+\.[1-9]' "$(<"$scratch/history")"
 together zkl-kazoo kazoo
-together zkl-apache apache
-together zkl-apache curator kazoo-curator
+together zkl apache
+together zkl-retain apache
 together zkl-multi curator-multi
 together zkl-multi curator-multi curator &&
     expect_empty "nor at the second path" "/interop/cell$cells-and"
@@ -221,7 +221,6 @@ exceeds 3 curator-permit3 curator-permit3 kazoo-permit3
 apart none
 apart kazoo curator
 apart kazoo zkl
-apart kazoo zkl-apache
 apart zkl-kazoo curator
 apart apache curator
 apart kazoo-read kazoo-write zkl-read zkl-write

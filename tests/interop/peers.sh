@@ -36,7 +36,7 @@
 #   NANOSECONDS begin|end KIND PID TOKEN COUNT
 # with the count found and the one left, and TOKEN.TURN for each later turn of a token. Errors are told on standard error too.
 #
-# Kinds: zkl and, with other options, zkl-kazoo, zkl-apache, zkl-retain, which contends by several
+# Kinds: zkl and, with other options, zkl-kazoo, zkl-retain, which contends by several
 # threads, zkl-read, zkl-write, zkl-numbered, zkl-multi and zkl-multi-timed, which gives up after 0.3 s, the two at PATH and PATH-and
 # zkl-permit3 and others in the layout of Curator's semaphore, zkl-own-permit3
 # (zkl_lock.c); curator-permitN, curator-permitNxM and kazoo-permitN, of semaphores with that limit;

@@ -33,7 +33,6 @@ struct peer_lock {
 static const struct kind kinds[] = {
     {.name = "zkl"},
     {.name = "zkl-kazoo", .peer = ZKL_PEER_KAZOO, .parents = ZKL_PARENTS_PERSISTENT},
-    {.name = "zkl-apache", .peer = ZKL_PEER_APACHE},
     {.name = "zkl-retain", .retain_ms = RETAIN_MS},
     {.name = "zkl-read", .side = READ},
     {.name = "zkl-write", .side = WRITE},

@@ -30,11 +30,12 @@ static const char *const incompatible[] = {
     HEX "__rlock__",
     "_c_" UUID "-latch-",
     "_c_" UUID "-lease-",
-    "x-" SESSION "-",
-    "x--5-",
     "ex",
     "sh",
 };
+
+/* Apache's, which do not wait for kazoo's names. */
+static const char *const apaches[] = {"x-" SESSION "-", "x--5-", "x-0100f6a2c3d4e5b7-"};
 
 /* Whatever the time limit: refused, told which child it is, and no node left. */
 static void check_refused(struct live *t, zkl_mutex *m, const char *child)
@@ -48,19 +49,26 @@ static void check_refused(struct live *t, zkl_mutex *m, const char *child)
     LIVE_UNTIL(live_contenders(t, t->lock) == 0);
 }
 
+static void check_refused_behind(struct live *t, zkl_peer peer, const char *name)
+{
+    zkl_mutex *m = mutex_with(t, peer);
+    char *child = live_foreign_node(t, name, ZOO_SEQUENCE);
+
+    check_refused(t, m, child);
+    uproot(t, child);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    zkl_mutex_free(m);
+}
+
 static void refused_behind(void)
 {
     struct live *t = live_begin();
     live_make_directory(t);
-    for (size_t i = 0; i < G_N_ELEMENTS(incompatible); i++) {
-        zkl_mutex *m = mutex_with(t, i % 2 ? ZKL_PEER_KAZOO : ZKL_PEER_CURATOR);
-        char *child = live_foreign_node(t, incompatible[i], ZOO_SEQUENCE);
-        check_refused(t, m, child);
-        uproot(t, child);
-        CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
-        CHECK_INT(zkl_mutex_unlock(m), 0);
-        zkl_mutex_free(m);
-    }
+    for (size_t i = 0; i < G_N_ELEMENTS(incompatible); i++)
+        check_refused_behind(t, i % 2 ? ZKL_PEER_KAZOO : ZKL_PEER_CURATOR, incompatible[i]);
+    for (size_t i = 0; i < G_N_ELEMENTS(apaches); i++)
+        check_refused_behind(t, ZKL_PEER_KAZOO, apaches[i]);
     live_end(t);
 }
 
@@ -134,16 +142,16 @@ static void peers_wait(void)
                                         HEX "-lock-"};
     struct live *t = live_begin();
     live_make_directory(t);
-    for (zkl_peer peer = ZKL_PEER_CURATOR; peer <= ZKL_PEER_APACHE; peer++) {
+    for (zkl_peer peer = ZKL_PEER_CURATOR; peer <= ZKL_PEER_KAZOO; peer++) {
         zkl_mutex *m = mutex_with(t, peer);
         for (size_t i = 0; i < G_N_ELEMENTS(locks); i++)
             check_waits(t, m, locks[i]);
         zkl_mutex_free(m);
     }
-    zkl_mutex *apache = mutex_with(t, ZKL_PEER_APACHE);
-    check_waits(t, apache, "x-" SESSION "-");
-    check_waits(t, apache, "x--" SESSION "-");
-    zkl_mutex_free(apache);
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    for (size_t i = 0; i < G_N_ELEMENTS(apaches); i++)
+        check_waits(t, m, apaches[i]);
+    zkl_mutex_free(m);
     live_end(t);
 }
 
@@ -152,7 +160,7 @@ static void an_apache_queue(void)
 {
     struct live *t = live_begin();
     live_make_directory(t);
-    zkl_mutex *m = mutex_with(t, ZKL_PEER_APACHE), *n = mutex_with(t, ZKL_PEER_APACHE);
+    zkl_mutex *m = live_mutex(t->session, t->lock), *n = live_mutex(t->session, t->lock);
     char *first = live_foreign_node(t, "x-" SESSION "-", ZOO_SEQUENCE);
     struct locker *l = locker_queue(t, m, t->lock, 1);
     char *second = live_foreign_node(t, "x-5-", ZOO_SEQUENCE);

@@ -188,7 +188,7 @@ def all_changes(tree, files):
             number, name, function, before, after = line.split("\t")
             seen[function, before, after] += 1
             changes.append(Change(file, function, seen[function, before, after], before, after, int(number),
-                                  int(name.split(":")[0])))
+                                  int(name.split(":")[1])))
     return changes
 
 

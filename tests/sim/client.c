@@ -109,7 +109,7 @@ static void make_mutexes(struct client *p, int path)
 
     options.name = host_name(p->host);
     if (p->styles)
-        options.peer = (zkl_peer)seeded_below(p->styles, ZKL_PEER_APACHE + 1);
+        options.peer = (zkl_peer)seeded_below(p->styles, ZKL_PEER_KAZOO + 1);
     choose_to_retain(p, path, &options);
     p->peers[path] = options.peer;
     for (int i = 0; i < HANDLES; i++) {

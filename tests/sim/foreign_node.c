@@ -21,15 +21,15 @@ struct foreign_node {
     int64_t gone_at;
 };
 
-/* Before and behind a serial number. locks, apache: whether a lock waits for it, and one with a
- * peer of Apache's. */
+/* Before and behind a serial number. locks, others: whether a lock waits for it, and whether one
+ * of kazoo's style and a candidate do. */
 static const struct {
     const char *before, *behind;
-    bool locks, apache, foreign;
+    bool locks, others, foreign;
 } forms[FOREIGN_FORMS] = {
     [FOREIGN_LOCK] = {"x", "-lock-", true, true, false},
-    [FOREIGN_APACHE] = {"x-", "-", false, true, false},
-    [FOREIGN_APACHE_NEGATIVE] = {"x--", "-", false, true, false},
+    [FOREIGN_APACHE] = {"x-", "-", true, false, false},
+    [FOREIGN_APACHE_NEGATIVE] = {"x--", "-", true, false, false},
     [FOREIGN_READER] = {"r", "__READ__", false, false, false},
     [FOREIGN_KAZOO_READER] = {"r", "__rlock__", false, false, false},
     [FOREIGN_WRITER] = {"w", "__WRIT__", false, false, false},
@@ -178,7 +178,7 @@ static bool is_waited_for(const struct foreign_node *n, int line, zkl_peer peer)
 {
     if (client_has_latches(line))
         return false;
-    return peer == ZKL_PEER_APACHE ? forms[n->form].apache : forms[n->form].locks;
+    return line < PATHS && peer == ZKL_PEER_CURATOR ? forms[n->form].locks : forms[n->form].others;
 }
 
 static bool is_in(const char *path, int line)
@@ -242,7 +242,7 @@ static bool is_passed_over(const struct stage *stage, const struct foreign_node 
     GHashTableIter i;
     void *data;
 
-    if (contender_long_queue == LONG_QUEUE || !forms[n->form].apache)
+    if (contender_long_queue == LONG_QUEUE || !forms[n->form].locks)
         return false;
     g_hash_table_iter_init(&i, stage->oracle.nodes);
     while (g_hash_table_iter_next(&i, NULL, &data)) {

@@ -18,8 +18,9 @@ const struct known_seed seeds[] = {
     {288, "a winner's node left when it resigned while it looked at its rivals"},
     {20, "a winner that lets others pass, but stays in line; an observer that trusts an empty list "
          "without a watch on it"},
+    {11, "a lock that passes Apache's by"},
     {62, "a transaction told to be applied because another one of the grant was"},
-    {441, "a peer of Apache's that does not wait for its locks"},
+    {441, "a lock that is refused behind Apache's"},
     {1010, "a watch that was confirmed when its waiter had gone, and is kept"},
     {97, "a grant when a deadline came at last, without another look at the own node"},
     {37682, "nothing: a waiter left behind a cut, before its watch was confirmed"},

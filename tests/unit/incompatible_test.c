@@ -128,16 +128,15 @@ static void warned(void)
     } rows[] = {
         {"latch-0000000009", ZKL_PEER_CURATOR, true},
         {"__READ__0000000009", ZKL_PEER_CURATOR, true},
-        {"__WRIT__0000000009", ZKL_PEER_APACHE, true},
+        {"__WRIT__0000000009", ZKL_PEER_CURATOR, true},
         {"lease-0000000009", ZKL_PEER_KAZOO, true},
         {"sh0000000009", ZKL_PEER_CURATOR, true},
         {"ex0000000009", ZKL_PEER_CURATOR, false},
         {"x-5-0000000009", ZKL_PEER_CURATOR, false},
         {"x-5-0000000009", ZKL_PEER_KAZOO, true},
-        {"x-5-0000000009", ZKL_PEER_APACHE, false},
+        {"x-0123456789abcdef-0000000009", ZKL_PEER_CURATOR, false},
         {"lock-0000000009", ZKL_PEER_CURATOR, false},
         {"lock-0000000009", ZKL_PEER_KAZOO, false},
-        {"lock-0000000009", ZKL_PEER_APACHE, false},
         {"junk", ZKL_PEER_CURATOR, false},
     };
 
@@ -154,25 +153,52 @@ static void warned(void)
     }
 }
 
-/* Apache's is waited for by whom it is a peer, and refuses the others. */
-static void peers(void)
+/* Apache's, which do not wait for kazoo's names, are waited for by those that they wait for. */
+static void apaches(void)
 {
-    static const char node[] = "x-72057594037927936-0000000003";
+    static const char *const nodes[] = {"x-72057594037927936-0000000003",
+                                        "x--72057594037927936-0000000003",
+                                        "x-0100f6a2c3d4e5b7-0000000003"};
 
-    enter("/l", ZKL_PEER_CURATOR);
-    list(node);
-    CHECK_INT(a.error.code, ZKL_ELAYOUT);
-    leave();
-    enter("/l", ZKL_PEER_KAZOO);
-    list(node);
-    CHECK_INT(a.error.code, ZKL_ELAYOUT);
-    leave();
-    enter("/l", ZKL_PEER_APACHE);
-    CHECK(g_str_has_prefix(a.node, "/root/l/_c_") && strstr(a.node, "-lock-"));
-    list(node);
-    CHECK_INT(a.calls, 0);
-    CHECK(fake_request(STORE_GET, "/root/l/x-72057594037927936-0000000003").watch);
-    leave();
+    for (size_t i = 0; i < G_N_ELEMENTS(nodes); i++) {
+        char *path = g_strconcat("/root/l/", nodes[i], NULL);
+        enter("/l", ZKL_PEER_KAZOO);
+        list(nodes[i]);
+        CHECK_INT(a.error.code, ZKL_ELAYOUT);
+        leave();
+        enter("/l", ZKL_PEER_CURATOR);
+        list(nodes[i]);
+        CHECK_INT(a.calls, 0);
+        CHECK(fake_request(STORE_GET, path).watch);
+        leave();
+        g_free(path);
+    }
+}
+
+/* The same of a lock at several paths. */
+static void apaches_at_several_paths(void)
+{
+    static const char *const paths[] = {"/l"};
+    zkl_multilock_options o = ZKL_MULTILOCK_OPTIONS_INIT;
+
+    for (o.peer = ZKL_PEER_CURATOR; o.peer <= ZKL_PEER_KAZOO; o.peer++) {
+        zkl_multilock *l;
+        s = hand_session_with(NULL);
+        fake_event(STORE_EV_BEGIN);
+        fake_event(STORE_EV_UP);
+        a = (struct acquisition){.calls = 0};
+        REQUIRE(zkl_multilock_new(&l, s, paths, 1, &o) == 0);
+        REQUIRE(zkl_multilock_lock_async(l, ZKL_FOREVER, on_acquired, NULL, &a.op) == 0);
+        a.node = fake_created_name("/root/", 7);
+        REQUIRE(a.node != NULL);
+        ANSWER(STORE_CREATE, "/root/", .rc = STORE_OK, .path = a.node, .czxid = 5,
+               .ephemeral_owner = FAKE_SESSION_ID);
+        list("x-5-0000000003");
+        CHECK_INT(a.error.code, o.peer == ZKL_PEER_KAZOO ? ZKL_ELAYOUT : 0);
+        CHECK_INT(fake_is_asked(STORE_GET, "/root/l/x-5-0000000003"), o.peer == ZKL_PEER_CURATOR);
+        zkl_multilock_free(l);
+        leave();
+    }
 }
 
 /* The answer to the create is lost: what was made in kazoo's style is found by its id, and nothing
@@ -207,7 +233,8 @@ static const struct test_case cases[] = {
     {"refused_at_a_long_path", refused_at_a_long_path},
     {"refused_for_a_strange_name", refused_for_a_strange_name},
     {"warned", warned},
-    {"peers", peers},
+    {"apaches", apaches},
+    {"apaches_at_several_paths", apaches_at_several_paths},
     {"adopts_in_kazoos_style", adopts_in_kazoos_style},
     {NULL, NULL},
 };

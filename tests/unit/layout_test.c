@@ -97,7 +97,6 @@ static void names(void)
 {
     expect_name(STYLE_GUARDED, CHILD_LOCK, 0, "_c_ID-lock-");
     expect_name(STYLE_GUARDED, CHILD_LATCH, 0, "_c_ID-latch-");
-    expect_name(STYLE_GUARDED, CHILD_APACHE, 0, "_c_ID-lock-");
     expect_name(STYLE_GUARDED, CHILD_LATCH, 7, "_c_ID-p007-latch-");
     expect_name(STYLE_GUARDED, CHILD_LEASE, 1, "_c_ID-lease-");
     expect_name(STYLE_GUARDED, CHILD_LEASE, -1, "_c_ID-s1-lease-");
@@ -112,12 +111,11 @@ static void names_are_known_again(void)
 {
     static const struct {
         enum name_style style;
-        enum child_kind kind, read_as;
-    } rows[] = {{STYLE_GUARDED, CHILD_LOCK, CHILD_LOCK},
-                {STYLE_GUARDED, CHILD_LATCH, CHILD_LATCH},
-                {STYLE_GUARDED, CHILD_APACHE, CHILD_LOCK},
-                {STYLE_KAZOO, CHILD_LOCK, CHILD_LOCK},
-                {STYLE_KAZOO, CHILD_LOCK, CHILD_LOCK}};
+        enum child_kind kind;
+    } rows[] = {{STYLE_GUARDED, CHILD_LOCK},
+                {STYLE_GUARDED, CHILD_LATCH},
+                {STYLE_KAZOO, CHILD_LOCK},
+                {STYLE_KAZOO, CHILD_LOCK}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         const bool retains = i % 2;
@@ -127,7 +125,7 @@ static void names_are_known_again(void)
         char *name = g_strconcat(begin, "0000000042", NULL);
         struct child child;
         name_parse(name, strlen(name), &child);
-        CHECK_INT(child.kind, rows[i].read_as);
+        CHECK_INT(child.kind, rows[i].kind);
         CHECK_INT(child.number, 42);
         CHECK_INT(child.retains, retains);
         CHECK(name_has_id(name, strlen(name), id, strlen(id)));
@@ -146,8 +144,7 @@ static void sentences(void)
         {"junk", "\"junk\" is not a contender of any known layout"},
         {"lock-0000000001", "\"lock-0000000001\" is of a lock or of a selector's election"},
         {"latch-0000000001", "\"latch-0000000001\" is of a latch's election"},
-        {"x-5-0000000001", "\"x-5-0000000001\" is of a lock of Apache's WriteLock, for which there "
-                           "is a peer setting"},
+        {"x-5-0000000001", "\"x-5-0000000001\" is of a lock of Apache's WriteLock or zoo_lock.c"},
         {"ex0000000001", "\"ex0000000001\" is of a lock of zk-ruby"},
         {"__READ__0000000001", "\"__READ__0000000001\" is of a read-write lock"},
         {"__WRIT__0000000001", "\"__WRIT__0000000001\" is of a read-write lock"},
@@ -164,26 +161,25 @@ static void sentences(void)
 /* Who waits for one of ours that came first, as the libraries are known to do. */
 static void heeds(void)
 {
-    enum { US = 4 };
+    enum { US = 3 };
     static const struct {
         const char *name;
-        const char *locks; /* of guarded lock, kazoo's style, peer apache, latch: y or n */
+        const char *locks; /* of guarded lock, kazoo's style, latch: y or n */
     } rows[] = {
-        {"_c_" UUID "-lock-0000000001", "yyyn"},
-        {HEX "__lock__0000000001", "yyyn"},
-        {"x-5-0000000001", "ynyn"},
-        {"ex0000000001", "yyyy"},
-        {"sh0000000001", "nnnn"},
-        {"__READ__0000000001", "nnnn"},
-        {"__WRIT__0000000001", "nnnn"},
-        {"__rlock__0000000001", "nnnn"},
-        {"lease-0000000001", "nnnn"},
-        {"latch-0000000001", "nnny"},
-        {"junk", "nnnn"},
+        {"_c_" UUID "-lock-0000000001", "yyn"},
+        {HEX "__lock__0000000001", "yyn"},
+        {"x-5-0000000001", "ynn"},
+        {"ex0000000001", "yyy"},
+        {"sh0000000001", "nnn"},
+        {"__READ__0000000001", "nnn"},
+        {"__WRIT__0000000001", "nnn"},
+        {"__rlock__0000000001", "nnn"},
+        {"lease-0000000001", "nnn"},
+        {"latch-0000000001", "nny"},
+        {"junk", "nnn"},
     };
-    static const enum name_style styles[US] = {STYLE_GUARDED, STYLE_KAZOO, STYLE_GUARDED,
-                                               STYLE_GUARDED};
-    static const enum child_kind kinds[US] = {CHILD_LOCK, CHILD_LOCK, CHILD_APACHE, CHILD_LATCH};
+    static const enum name_style styles[US] = {STYLE_GUARDED, STYLE_KAZOO, STYLE_GUARDED};
+    static const enum child_kind kinds[US] = {CHILD_LOCK, CHILD_LOCK, CHILD_LATCH};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
         for (int us = 0; us < US; us++)

@@ -202,6 +202,27 @@ static void rival_of_an_idle_span(void)
     stop();
 }
 
+/* Whoever waits for it is one, whatever recipe it is of. */
+static void rivals_of_other_recipes(void)
+{
+    static char curator[] = "_c_other-lock-0000000099", java[] = "x-5-0000000099",
+                c[] = "x-0123456789abcdef-0000000099";
+    static char *const rivals[] = {curator, java, c};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rivals); i++) {
+        start();
+        open_mutex();
+        lock(&a, ZKL_FOREVER);
+        char *node = answer_entry(7, false);
+        REQUIRE(a.grant != NULL);
+        unlock(&a);
+        char *names[] = {strrchr(node, '/') + 1, rivals[i]};
+        ANSWER(STORE_LIST, at, .rc = STORE_OK, .names = names, .count = 2);
+        check_deleted(node);
+        stop();
+    }
+}
+
 /* Who came before it was heard of goes first, and whoever comes later enters the queue before the
  * node goes. */
 static void rival_of_a_turn(void)
@@ -704,6 +725,7 @@ static const struct test_case cases[] = {
     {"turns", turns},
     {"of_a_thread", of_a_thread},
     {"rival_of_an_idle_span", rival_of_an_idle_span},
+    {"rivals_of_other_recipes", rivals_of_other_recipes},
     {"rival_of_a_turn", rival_of_a_turn},
     {"others_when_it_enters", others_when_it_enters},
     {"a_long_turn", a_long_turn},
