@@ -2,7 +2,7 @@
 import figures
 
 LEAST = "a lock's requests without zkl"
-LONG_QUEUE = 256  # as in recipes/head_hint.h
+LONG_QUEUE = 512  # as in recipes/head_hint.h
 SINGLE_CHANGES = 5  # as in members_zkl.c
 
 

@@ -67,7 +67,7 @@ bare loop creates an ephemeral sequential node, waits, deletes it and waits: no 
 bare chain each node's end is what deletes the next. A lock must ask for more than either: a list
 behind the create, and the own node: when the one before has gone, or watched before that, which is
 the proof. What it asks for "without zkl" is sent by a bare program in the order in which zkl sends
-it, in a crowd as in a queue of 256 or more, else as in a shorter one; it survives no failure. The
+it, in a crowd as in a queue of 512 or more, else as in a shorter one; it survives no failure. The
 server takes the requests of a connection one at a time, so each is paid for. Redis and PostgreSQL's advisory locks write nothing
 to disk; etcd waits for its disk as ZooKeeper does. Redis has no queue: those that wait ask again.
 

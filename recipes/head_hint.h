@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* Of so many children on, a queue is long: below, a list takes less time than one more write. */
-enum { LONG_QUEUE = 256 };
+enum { LONG_QUEUE = 512 };
 
 /* The node's name follows. */
 #define HINT_WORDS "zkl head 1 "

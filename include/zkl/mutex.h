@@ -64,7 +64,7 @@ ZKL_API int zkl_mutex_options_init(zkl_mutex_options *ret, size_t size);
  * handle with zkl_mutex_free().
  *
  * Two handles on one path are independent: if one thread locks both, the second call waits for the
- * first lock. When path has 256 children or more, the holder writes a hint into path's data
+ * first lock. When path has 512 children or more, the holder writes a hint into path's data
  * ("zkl head 1 " and the name of its node). The hint saves the next holder one list. The holder
  * never overwrites data that another program wrote.
  *

@@ -17,7 +17,7 @@
 #define SHORT ((ATTEMPT_OWN_WATCH_MS - 10) * MS)
 #define LONG ((ATTEMPT_OWN_WATCH_MS + 10) * MS)
 
-enum { ACTORS = 3, WAITERS_MAX = 1000 };
+enum { ACTORS = 3, CROWD = 1000, WAITERS_MAX = 3 * LONG_QUEUE };
 
 struct actor {
     struct host *host;
@@ -791,8 +791,8 @@ static void come(int count, void (*start)(struct waiter *w))
 
 static void come_at_once(void)
 {
-    come(WAITERS_MAX, lock_apart);
-    check_in_line(WAITERS_MAX, ABREAST);
+    come(CROWD, lock_apart);
+    check_in_line(CROWD, ABREAST);
     CHECK_INT(load.most_lists, ABREAST);
 }
 
@@ -803,7 +803,7 @@ static void they_enter_again_in_another_session(void)
     come_at_once();
     load = (struct load){0};
     CHECK(world_expire(world, zkl_session_id(actors[0].session)));
-    check_in_line(WAITERS_MAX - 1, ABREAST);
+    check_in_line(CROWD - 1, ABREAST);
     CHECK_INT(load.most_lists, ABREAST);
     end();
 }
@@ -815,7 +815,7 @@ static void they_enter_again_in_another_directory(void)
     come_at_once();
     load = (struct load){0};
     CHECK(world_admin_delete(world, "/l"));
-    check_in_line(WAITERS_MAX - 1, ABREAST);
+    check_in_line(CROWD - 1, ABREAST);
     CHECK(load.most_lists <= UNDER_WAY);
     end();
 }
@@ -827,11 +827,11 @@ static void callers_of_one_handle(void)
     uint64_t token = 0;
 
     begin(SHORT);
-    come(WAITERS_MAX, lock_here);
+    come(CROWD, lock_here);
     check_in_line(1, 1);
     CHECK_INT(load.most_lists, 1);
     hand_over(1); /* from the one that watched its own node */
-    for (int i = 1; i < WAITERS_MAX - 1; i++) {
+    for (int i = 1; i < CROWD - 1; i++) {
         REQUIRE(waiters[i].grant != NULL);
         CHECK(zkl_grant_token(waiters[i].grant) > token);
         token = zkl_grant_token(waiters[i].grant);
@@ -845,7 +845,7 @@ static void callers_of_one_handle(void)
 /* Another contender comes between two of them, each time. */
 static void callers_and_a_rival(void)
 {
-    enum { CALLERS = 10, RIVAL = WAITERS_MAX - 1 };
+    enum { CALLERS = 10, RIVAL = CROWD - 1 };
 
     begin(SHORT);
     come(CALLERS, lock_here);
