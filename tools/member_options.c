@@ -31,8 +31,6 @@ static int check_mode(struct member_options *o, const struct raw *raw)
     o->mode = raw->listen ? MEMBER_LISTEN : raw->list ? MEMBER_LIST : MEMBER_RUN;
     if (o->json && o->mode == MEMBER_RUN)
         return fail(STATUS_USAGE, "--json needs --list or --listen");
-    if (o->exec && o->mode != MEMBER_LISTEN)
-        return fail(STATUS_USAGE, "--exec needs --listen");
     if (o->data && o->mode != MEMBER_RUN)
         return fail(STATUS_USAGE, "--data: --list and --listen are no members");
     return check_layout(o, raw->layout);
@@ -81,8 +79,6 @@ int member_options_parse(struct member_options *o, struct settings *settings, in
          NULL},
         {"listen", 0, 0, G_OPTION_ARG_NONE, &raw.listen,
          "Write a line for each change; runs no command", NULL},
-        {"exec", 0, 0, G_OPTION_ARG_FILENAME, &o->exec,
-         "With --listen, run STRING after changes, once for those that come together", "STRING"},
         {"json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Write one JSON object a line", NULL},
         G_OPTION_ENTRY_NULL};
     struct command_line line = {
@@ -110,5 +106,4 @@ void member_options_free(struct member_options *o)
     lock_options_free(&o->run);
     g_free(o->id);
     g_free(o->data);
-    g_free(o->exec);
 }

@@ -11,7 +11,6 @@ struct member_options {
     enum member_mode mode;
     char *id;
     char *data;
-    char *exec; /* NULL: nothing is run at a change */
     zkl_member_layout layout;
     gboolean json;
 };

@@ -1,5 +1,5 @@
 #!/bin/bash
-# zkl member: the command runs while it is a member; --list, --listen, --exec; zkl ls.
+# zkl member: the command runs while it is a member; --list, --listen, and the manual's loop; zkl ls.
 # shellcheck disable=SC2016
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -40,11 +40,16 @@ expect "and it has left" "1:" "$status:$out"
 
 "$ZKL" member --listen $G >"$scratch/text" 2>"$scratch/listen.err" &
 text=$!
-"$ZKL" member --listen --json --exec 'echo "$ZKL_COUNT:$(echo "$ZKL_MEMBERS" | paste -sd,)" >>"'"$scratch"'/ran"' \
-    $G >"$scratch/json" 2>>"$scratch/listen.err" &
+"$ZKL" member --listen --json $G >"$scratch/json" 2>>"$scratch/listen.err" &
 json=$!
 remember "$text" "$json"
-wait_until "--exec is run at the beginning" heard ran 0:
+# The loop of zkl(1), as it is there.
+loop=$(sed -n '/^zkl member --listen .*| while read/,/^done$/p' "${top_srcdir:=$PWD}/man/zkl.1")
+expect "zkl(1) has a loop of four lines" 4 "$(wc -l <<<"$loop")"
+setsid bash -c 'zkl() { "$ZKL" "$@"; }; set-backends() { echo "$*" >>"$0/ran"; }
+'"${loop//\/services\/web/$G}" "$scratch" 2>"$scratch/loop.err" &
+loop=$!
+remember "$loop"
 join b --data $'10.0.0.2:80\e'
 b=$member
 wait_until "b is there" listed b
@@ -59,7 +64,9 @@ expect_match "zkl ls shows members" "^ID +TOKEN +SESSION +DATA"$'\n'"a .*-"$'\n'
 run "$ZKL" ls --json $G
 expect_match "and as JSON" '^\['$'\n''  \{"kind": "member", "token": [0-9]+, "id": "a".*\]$' "$out"
 wait_until "--listen: joined" heard text "joined $token b 10.0.0.2:80.x1b"
-wait_until "--exec: both" heard ran 2:a,b
+wait_until "the loop: both" ran_last "a b"
+# shellcheck disable=SC2046
+remember $(pgrep -g "$loop")
 
 # Who has the id.
 run "$ZKL" member $G b -n -- true
@@ -91,14 +98,14 @@ touch "$scratch/b.quit" "$scratch/a.quit"
 status_of "$b"
 expect "b has left by itself" 0 "$?"
 wait_until "told" heard text "left $again b again"
-wait_until "--exec: nobody" ran_last 0:
+wait_until "the loop: nobody" ran_last ""
 join c
 wait_until "c is there" listed c
 kill -TERM "$member"
 status_of "$member"
 expect "TERM" 143 "$?"
 wait_until "c has left" heard text "left .* c"
-kill "$text" "$json"
+kill -TERM "$text" "$json" "-$loop"
 status_of "$text"
 expect "TERM ends --listen" 143 "$?"
 status_of "$json"
@@ -110,7 +117,6 @@ expect_match "a party" '^0:ID.*'$'\n''me ' "$status:$out"
 refused "no command" 64 'no command to run' member $G a
 refused "no ID" 64 'no ID given' member $G
 refused "--json without a look" 64 '--json needs' member --json $G a true
-refused "--exec without --listen" 64 '--exec needs' member --exec x --list $G
 refused "--data in a look" 64 '--data' member --data x --list $G
 refused "--data of a party" 64 '--data' member --data x --layout party $G a true
 refused "an unknown layout" 64 'must be group or party' member --layout x $G a true
