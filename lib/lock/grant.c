@@ -109,7 +109,7 @@ int zkl_grant_deadline(const zkl_grant *g, zkl_deadline *ret)
 }
 
 /* Whether it is owned by one clock, which is enough until the deadline comes nearer. */
-bool grant_is_surely_owned(const zkl_grant *g, uint64_t word)
+static bool grant_is_surely_owned(const zkl_grant *g, uint64_t word)
 {
     int64_t sure = atomic_load(&g->sure);
 

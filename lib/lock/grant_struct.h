@@ -55,7 +55,6 @@ GArray *grant_watchers_new(void);
 bool grant_is_listened_to(const zkl_grant *g);  /* somebody is still to be told something */
 void grant_tell(zkl_grant *g, zkl_state state); /* a change of state */
 bool grant_change(zkl_grant *g, zkl_state to, enum loss loss); /* loss: of LOST alone */
-bool grant_is_surely_owned(const zkl_grant *g, uint64_t word);
 
 /* ---- grant_count.c ---- */
 

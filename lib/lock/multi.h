@@ -44,7 +44,6 @@ void multi_enter(struct multi *m);
 
 void multi_on_timeout(void *multi);
 
-void multi_unref(struct multi *m);
 void multi_end(struct multi *m); /* unref without the monitor held */
 
 #endif

@@ -13,7 +13,7 @@
 #include "release.h"
 #include "whole.h"
 
-void multi_unref(struct multi *m)
+static void multi_unref(struct multi *m)
 {
     if (--m->refs > 0)
         return;

@@ -32,7 +32,8 @@ void semaphore_unref(zkl_semaphore *m)
     g_free(m);
 }
 
-int semaphore_check(const zkl_semaphore *m)
+/* 0, or the error that every entry point returns first, already made the thread's last. */
+static int semaphore_check(const zkl_semaphore *m)
 {
     if (!m)
         return error_set(ZKL_EINVAL, NULL, "the semaphore is NULL");

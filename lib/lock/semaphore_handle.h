@@ -19,10 +19,7 @@ struct zkl_semaphore {
     GQueue waiters;             /* of zkl_op: acquiring */
 };
 
-/* 0, or the error that every entry point returns first, already made the thread's last. */
-int semaphore_check(const zkl_semaphore *m);
-
-/* The same for one that blocks. */
+/* 0, or the error that a blocking entry point returns first, already made the thread's last. */
 int semaphore_check_blocking(const zkl_semaphore *m);
 
 /* As the user sees it. */
