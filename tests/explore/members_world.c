@@ -34,7 +34,7 @@ const char *const group_broken_texts[GROUP_BROKEN_COUNT] = {
     [GROUP_ROBBED] = "a node was deleted by another session than its own",
     [GROUP_OLD] = "older data were written",
     [GROUP_REMAINS] = "a node stands of one that has left",
-    [GROUP_STUCK] = "nothing can happen, and one is not in who could be",
+    [GROUP_STUCK] = "nothing can happen, and one is not in who could be, or in who has left",
     [GROUP_FULL] = "the world is too small",
 };
 
@@ -64,7 +64,6 @@ void group_init(void *state)
     st->faults = (uint8_t)group_config.faults;
     for (int i = 0; i < group_config.processes; i++) {
         st->p[i].updates = (uint8_t)group_config.updates;
-        st->p[i].may_leave = group_config.leaves;
         open_session(st, i);
     }
 }
@@ -273,7 +272,7 @@ static void take(struct group_state *st, struct breadth_step by)
         replace(st, by.at);
         break;
     case GROUP_LEAVE:
-        p->may_leave = false;
+        p->left = true;
         step_kind(st, by.at, MEMBER_EV_LEAVE);
         break;
     case GROUP_UPDATE:
@@ -335,7 +334,7 @@ static bool is_possible_to(const struct group_state *st, enum group_move kind, i
     case GROUP_REPLACE:
         return !alive && p->heard == 0 && has_room(st);
     case GROUP_LEAVE:
-        return in && p->may_leave;
+        return in && group_config.leaves && !p->left;
     case GROUP_UPDATE:
         return in && p->updates > 0;
     case GROUP_BREAK:
@@ -424,7 +423,6 @@ static void forget(struct group_process *p)
         drop_all(p);
         *m = (struct member){.state = MEMBER_OVER};
         p->updates = 0;
-        p->may_leave = false;
     }
     if (!m->told_in)
         m->told_czxid = 0;
@@ -441,14 +439,15 @@ static void forget_sessions(struct group_state *st)
             st->s[i].writes[k].tag = 0;
 }
 
-/* In a node that is there, and its own; unless an administrator has just deleted it. */
+/* In a node that is its own, and that is there unless an administrator has just deleted it. */
 static void check_beliefs(struct group_state *st)
 {
     for (int i = 0; i < group_config.processes; i++) {
         const struct group_process *p = &st->p[i];
-        if (p->crashed || !p->machine.told_in || st->administered)
+        const bool stands = st->owner != 0 && st->czxid == p->machine.told_czxid;
+        if (p->crashed || !p->machine.told_in || (!stands && st->administered))
             continue;
-        if (!p->valid || st->owner != p->session || st->czxid != p->machine.told_czxid)
+        if (!p->valid || !stands || st->owner != p->session)
             group_fail(st, GROUP_BELIEVED);
     }
 }
@@ -489,6 +488,8 @@ int group_check_end(const void *state)
             continue;
         if (over && st->owner == p->session)
             return GROUP_REMAINS;
+        if (over != p->left)
+            return GROUP_STUCK;
         if (!over && !is_waiting_rightly(st, i) &&
             (!p->machine.told_in || p->machine.written != p->machine.wanted ||
              st->gen != p->machine.wanted))

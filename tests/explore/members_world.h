@@ -15,7 +15,7 @@ enum group_broken {
     GROUP_ROBBED,   /* deleted the node of another session than its present one */
     GROUP_OLD,      /* wrote older data */
     GROUP_REMAINS,  /* a node stands of one that has left */
-    GROUP_STUCK,    /* nothing can happen, and somebody is not in who could be */
+    GROUP_STUCK,    /* nothing can happen, and one is not in who could be, or in who has left */
     GROUP_FULL,     /* the world is too small */
     GROUP_BROKEN_COUNT
 };
@@ -67,7 +67,7 @@ struct group_process {
     struct group_heard hear[GROUP_HEARD];
     bool watches;    /* the server has its watch on the node */
     uint8_t updates; /* left */
-    bool may_leave;
+    bool left;
 };
 
 struct group_session {
