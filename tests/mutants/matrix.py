@@ -18,6 +18,7 @@ each change has its file and function, the line before and after it, and behind 
 import argparse
 import collections
 import concurrent.futures
+import filecmp
 import glob
 import hashlib
 import json
@@ -75,6 +76,10 @@ TEST_TIMEOUT = 20  # seconds for one case of a runner
 Change = collections.namedtuple("Change", "file function nth before after number line")
 
 
+def is_source(file):
+    return file.endswith(".c") and file.startswith(tuple(s + "/" for s in SOURCES))
+
+
 def die(text):
     sys.exit(f"matrix.py: {text}")
 
@@ -119,6 +124,18 @@ class Tree:
         run(["../configure", "-q", *self.configure], self.build, self.log)
         run(["make", "-s", "-j1", "SHELL=/bin/sh", *targets], self.build, self.log)
         open(self.path + ".built", "w").close()
+
+    def copy(self, other):
+        if not os.path.exists(self.path + ".built"):
+            shutil.rmtree(self.path, ignore_errors=True)
+            shutil.copytree(other.path, self.path, symlinks=True)
+            open(self.path + ".built", "w").close()
+
+    def restore(self, files):
+        """A run that was ended may have left a change."""
+        for file in files:
+            if is_source(file) and not filecmp.cmp(os.path.join(ROOT, file), self.source(file), shallow=False):
+                shutil.copyfile(os.path.join(ROOT, file), self.source(file))
 
     def object_files(self, file):
         """The objects of a source: of tools/guard each program has its own."""
@@ -181,7 +198,7 @@ def all_changes(tree, files):
     """Every change that is known, in an order that depends on the sources alone."""
     mutate = os.path.join(tree.build, "tests/mutants/mutate")
     changes = []
-    for file in sorted(f for f in files if f.endswith(".c") and any(f.startswith(s + "/") for s in SOURCES)):
+    for file in sorted(filter(is_source, files)):
         seen = collections.Counter()
         out = subprocess.run([mutate, file], cwd=ROOT, capture_output=True, check=True).stdout.decode()
         for line in out.splitlines():
@@ -238,7 +255,7 @@ def cover(folder, tree, entry):
         for line in out.decode().splitlines():
             for source in json.loads(line)["files"]:
                 file = os.path.relpath(os.path.realpath(os.path.join(tree.build, source["file"])), tree.path)
-                if file.endswith(".c") and file.startswith(tuple(s + "/" for s in SOURCES)):
+                if is_source(file):
                     for at in source["lines"]:
                         number = at["line_number"]
                         reach[file][number] = reach[file].get(number, False) or at["count"] > 0
@@ -430,10 +447,13 @@ def prepare(folder, jobs):
     trees = [Tree(folder, f"tree-{n}", o1) for n in range(jobs)]
     coverage = Tree(folder, "coverage", ["CC=gcc", "--disable-shared", "--enable-coverage", "--disable-dependency-tracking"])
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        made = [pool.submit(t.prepare, files, targets + ["tests/mutants/mutate"]) for t in trees]
-        made.append(pool.submit(coverage.prepare, files, targets))
+        made = [pool.submit(t.prepare, files, targets + more) for t, more in ((trees[0], ["tests/mutants/mutate"]), (coverage, []))]
         for m in made:
             m.result()
+        for tree in trees[1:]:
+            tree.copy(trees[0])
+        for tree in trees:
+            tree.restore(files)
         programs = list(entries(coverage))
         for c in [pool.submit(cover, folder, coverage, e) for e in programs]:
             c.result()
@@ -470,7 +490,7 @@ def main():
     parser.add_argument("--report", metavar="TABLE", help="only show what a table says")
     parser.add_argument("--table", default="_build/matrix.txt")
     parser.add_argument("--folder", default="_build/matrix")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--jobs", type=int, default=2 * os.cpu_count(), help="(most programs wait half of the time)")
     parser.add_argument("--minutes", type=float, default=90)
     args = parser.parse_args()
     if args.report:
