@@ -1,6 +1,6 @@
 /* Group membership: which processes are there. A member is an ephemeral node below the group's
  * path, which the library creates again whenever its session was replaced. Observers read the
- * members, wait for a number of them, or get a call for each that joins, leaves or changes. The
+ * members, or get a call for each that joins, leaves or changes. The
  * layout is that of Curator's GroupMember (and PersistentNode) or of kazoo's Party. */
 #ifndef ZKL_MEMBER_H
 #define ZKL_MEMBER_H
@@ -224,6 +224,7 @@ ZKL_API int zkl_members_options_init(zkl_members_options *ret, size_t size);
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
  *   ZKL_EAUTH: the server refused the session's credentials;
  *   ZKL_EPROTO: the server gave an invalid answer;
+ *   ZKL_ELIMIT: path does not exist, and the session watches too many paths (512 KiB in all);
  *   ZKL_EDEADLK: called inside a callback;
  *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
  *   ZKL_ECLOSED, ZKL_ECHILD.
@@ -297,21 +298,6 @@ typedef void (*zkl_members_fn)(zkl_members_event event, const zkl_member_info *m
  * Since 0.1. */
 ZKL_API int zkl_members_watch(zkl_watch **ret, zkl_session *s, const char *path,
                               const zkl_members_options *options, zkl_members_fn fn, void *data);
-
-/* Waits until the group has at least count members. The form that ends in _async does not block. If
- * it returns 0, fn(err, fn_data) is called exactly once; if it returns an error, fn is never
- * called. It returns only ZKL_EINVAL (also if fn is NULL), ZKL_ECLOSED and ZKL_ECHILD itself, and
- * err has one of the other codes.
- *
- * Returns as zkl_members_read(), but
- *   ZKL_ETIMEDOUT: the time passed while there was a connection, and there were fewer members;
- *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all).
- * Since 0.1. */
-ZKL_API int zkl_members_wait(zkl_session *s, const char *path, size_t count,
-                             const zkl_members_options *options, int64_t timeout_ms);
-ZKL_API int zkl_members_wait_async(zkl_session *s, const char *path, size_t count,
-                                   const zkl_members_options *options, int64_t timeout_ms,
-                                   zkl_done_fn fn, void *fn_data);
 
 ZKL_END
 

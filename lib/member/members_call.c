@@ -1,4 +1,4 @@
-/* Reading the members of a group once, and waiting for a number of them. */
+/* Reading the members of a group once. */
 #include "lib/base/error.h"
 #include "lib/base/options.h"
 #include "lib/session/call.h"
@@ -22,16 +22,9 @@ int members_options_take(zkl_members_options *o, const char *doing, zkl_session 
 
 struct look;
 
-/* What is looked for: .counts, and then how many. */
-struct wish {
-    bool counts;
-    size_t wanted;
-    zkl_member_layout layout;
-};
-
 struct members_call {
     struct call call;
-    struct wish wish;
+    zkl_member_layout layout;
     struct look *look; /* NULL once it has ended */
     zkl_members *ret;
 };
@@ -92,25 +85,14 @@ static void on_failed(struct view *v, int code)
     end(l->call, &why);
 }
 
-static void on_read(struct view *v, size_t count)
+static void on_read(struct view *v)
 {
     const struct look *l = (struct look *)v;
 
-    (void)count;
     if (!l->call)
         return;
     l->call->ret = members_new(view_boxes(v));
     end(l->call, NULL);
-}
-
-static void on_counted(struct view *v, size_t count)
-{
-    const struct look *l = (struct look *)v;
-
-    if (l->call && count >= l->call->wish.wanted)
-        end(l->call, NULL);
-    else if (l->call)
-        children_watch_found(&v->watch, (int)count);
 }
 
 static void on_free(struct view *v)
@@ -120,22 +102,14 @@ static void on_free(struct view *v)
 
 /* ---- beginning ---- */
 
-static int on_enter(struct call *call)
-{
-    return call->fn && call->session->closing
-               ? error_set(ZKL_ECLOSED, NULL, "the session was closed")
-               : 0;
-}
-
 static void on_begin(struct call *call)
 {
     struct members_call *c = (struct members_call *)call;
     struct look *l = g_new0(struct look, 1);
 
     l->call = c;
-    l->view.layout = c->wish.layout;
-    l->view.counts = c->wish.counts;
-    l->view.seen = c->wish.counts ? on_counted : on_read;
+    l->view.layout = c->layout;
+    l->view.seen = on_read;
     l->view.failed = on_failed;
     l->view.free = on_free;
     view_init(&l->view, call->session, session_path(call->session, call->path));
@@ -146,18 +120,7 @@ static void on_begin(struct call *call)
     children_watch_unref(&l->view.watch);
 }
 
-static const struct call_ops ops = {
-    .enter = on_enter, .begin = on_begin, .stop = on_stop, .free = on_call_free};
-
-static struct members_call *call_new(zkl_session *s, const char *path, const struct wish *wish,
-                                     zkl_done_fn fn, void *data)
-{
-    struct members_call *c = g_new0(struct members_call, 1);
-
-    c->wish = *wish;
-    call_init(&c->call, &ops, s, g_strconcat(s->chroot, path, NULL), fn, data);
-    return c;
-}
+static const struct call_ops ops = {.begin = on_begin, .stop = on_stop, .free = on_call_free};
 
 int zkl_members_read(zkl_members **ret, zkl_session *s, const char *path,
                      const zkl_members_options *options, int64_t timeout_ms)
@@ -170,40 +133,13 @@ int zkl_members_read(zkl_members **ret, zkl_session *s, const char *path,
     code = members_options_take(&o, "zkl_members_read", s, path, options, true);
     if (code)
         return code;
-    const struct wish wish = {.layout = o.layout};
-    struct members_call *c = call_new(s, path, &wish, NULL, NULL);
+    struct members_call *c = g_new0(struct members_call, 1);
+    c->layout = o.layout;
+    call_init(&c->call, &ops, s, g_strconcat(s->chroot, path, NULL), NULL, NULL);
     call_ref(&c->call); /* nobody else has it yet */
     code = call_run(&c->call, timeout_ms);
     if (!code)
         *ret = g_steal_pointer(&c->ret);
     call_free(&c->call);
     return code;
-}
-
-static int wait_for(zkl_session *s, const char *doing, const char *path, size_t count,
-                    const zkl_members_options *options, int64_t timeout_ms, zkl_done_fn fn,
-                    void *data)
-{
-    zkl_members_options o = ZKL_MEMBERS_OPTIONS_INIT;
-    int code = members_options_take(&o, doing, s, path, options, fn == NULL);
-
-    if (code)
-        return code;
-    const struct wish wish = {.counts = true, .wanted = count, .layout = o.layout};
-    return call_run(&call_new(s, path, &wish, fn, data)->call, timeout_ms);
-}
-
-int zkl_members_wait(zkl_session *s, const char *path, size_t count,
-                     const zkl_members_options *options, int64_t timeout_ms)
-{
-    return wait_for(s, "zkl_members_wait", path, count, options, timeout_ms, NULL, NULL);
-}
-
-int zkl_members_wait_async(zkl_session *s, const char *path, size_t count,
-                           const zkl_members_options *options, int64_t timeout_ms, zkl_done_fn fn,
-                           void *fn_data)
-{
-    if (!fn)
-        return error_set(ZKL_EINVAL, path, "zkl_members_wait_async: fn is NULL");
-    return wait_for(s, "zkl_members_wait_async", path, count, options, timeout_ms, fn, fn_data);
 }

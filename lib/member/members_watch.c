@@ -105,14 +105,13 @@ static void tell_all(struct observer *o, const GArray *all)
     }
 }
 
-static void on_seen(struct view *v, size_t count)
+static void on_seen(struct view *v)
 {
     struct observer *o = (struct observer *)v;
     GArray *all;
     GHashTableIter i;
     void *entry;
 
-    (void)count;
     if (o->telling > 0) {
         o->held = true;
         return;

@@ -118,7 +118,6 @@ void view_conclude(struct view *v)
 {
     GHashTableIter i;
     void *value;
-    size_t count = 0;
 
     if (!v->news || v->asked > 0 || v->watch.stopped)
         return;
@@ -127,10 +126,9 @@ void view_conclude(struct view *v)
         const struct view_entry *e = value;
         if (e->listed && e->dirty && !e->now_box)
             return; /* its session ended, or it was refused: it is read with the next list */
-        count += e->listed && e->now_box;
     }
     if (!view_is_older(v) || !view_holds_back(v))
-        v->seen(v, count);
+        v->seen(v);
 }
 
 static gboolean is_done_with(void *name, void *value, void *data)
@@ -183,15 +181,6 @@ static void forget_list(struct view *v)
         ((struct view_entry *)value)->listed = false;
 }
 
-static void count(struct view *v, const struct store_reply *reply)
-{
-    size_t members = 0;
-
-    for (int i = 0; i < reply->count; i++)
-        members += members_counts(reply->names[i], v->layout);
-    v->seen(v, members);
-}
-
 /* What is read from now on may be older than what was told, and is told. */
 static void rewind_view(struct view *v)
 {
@@ -210,10 +199,6 @@ static void on_listed(struct children_watch *cw, const struct store_reply *reply
         rewind_view(v);
         newest_list(&v->newest, reply->pzxid);
     }
-    if (v->counts) {
-        count(v, reply);
-        return;
-    }
     forget_list(v);
     for (int i = 0; i < reply->count; i++)
         if (members_counts(reply->names[i], v->layout))
@@ -227,10 +212,6 @@ static void on_missing(struct children_watch *cw)
 {
     struct view *v = (struct view *)cw;
 
-    if (v->counts) {
-        v->seen(v, 0);
-        return;
-    }
     forget_list(v);
     v->news = true;
     view_conclude(v);
@@ -275,15 +256,16 @@ static void on_free(struct children_watch *cw)
     v->free(v);
 }
 
-#define GAP .gap_ns = 100 * CLOCK_MS, .gap_each_ns = CLOCK_MS / 10
 #define CALLS                                                                                      \
     .up = on_connected, .listed = on_listed, .missing = on_missing, .failed = on_failed,           \
     .stop = on_stop, .free = on_free
 
-static const struct children_watch_kind observes = {
-    .doing = "watching the members", .watch = true, GAP, CALLS};
-static const struct children_watch_kind waits = {.watch = true, GAP, CALLS};
-static const struct children_watch_kind reads = {.watch = false, GAP, CALLS};
+static const struct children_watch_kind observes = {.doing = "watching the members",
+                                                    .watch = true,
+                                                    .gap_ns = 100 * CLOCK_MS,
+                                                    .gap_each_ns = CLOCK_MS / 10,
+                                                    CALLS};
+static const struct children_watch_kind reads = {CALLS};
 
 /* ---- all of a session ---- */
 
@@ -334,11 +316,7 @@ void view_init(struct view *v, zkl_session *s, const char *path)
 {
     char *directory = g_strconcat(s->chroot, path, NULL);
 
-    children_watch_init(&v->watch, s, directory,
-                        v->watches  ? &observes
-                        : v->counts ? &waits
-                                    : &reads,
-                        views_of(s));
+    children_watch_init(&v->watch, s, directory, v->watches ? &observes : &reads, views_of(s));
     v->watch.children.fired = on_children_fired;
     v->entries = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_entry);
     g_free(directory);

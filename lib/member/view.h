@@ -1,6 +1,5 @@
 /* A view of a group: lists its members and reads each, again whenever they may have changed.
- * Observers keep one; who reads the members once, or waits for a number of them, has one meanwhile.
- * All with the monitor held. */
+ * Observers keep one; who reads the members once has one meanwhile. All with the monitor held. */
 #ifndef LIB_VIEW_H
 #define LIB_VIEW_H
 
@@ -12,10 +11,8 @@
 struct view {
     struct children_watch watch; /* one of the session's; the first member */
     zkl_member_layout layout;
-    bool counts;  /* the number of members is all that matters */
-    bool watches; /* each member is watched */
-    /* Each member that was listed was read since, or a number of them counted. */
-    void (*seen)(struct view *v, size_t count);
+    bool watches;                             /* the list and each member are watched */
+    void (*seen)(struct view *v);             /* each member that was listed was read since */
     void (*failed)(struct view *v, int code); /* the server refused a request; may be NULL */
     void (*free)(struct view *v);
 

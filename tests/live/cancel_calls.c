@@ -276,8 +276,6 @@ static void use_members(struct scene *c)
     CHECK(zkl_members_get(ms, zkl_members_count(ms)) == NULL);
     CHECK((zkl_shard_owner(ms, 1) == NULL) == (zkl_members_count(ms) == 0));
     zkl_members_free(ms);
-    CHECK_INT(zkl_members_wait(c->session, c->t->path, 0, NULL, ZKL_FOREVER), 0);
-    CHECK_INT(zkl_members_wait_async(c->session, c->t->path, 0, NULL, ZKL_FOREVER, on_multi, c), 0);
     CHECK_INT(zkl_members_watch(&w, c->session, c->t->path, NULL, on_members, c), 0);
     zkl_watch_free(w);
 }
@@ -396,8 +394,6 @@ static void init_options(void)
     X(zkl_members_get, use_members(c))                                                             \
     X(zkl_members_options_init, init_options())                                                    \
     X(zkl_members_read, use_members(c))                                                            \
-    X(zkl_members_wait, use_members(c))                                                            \
-    X(zkl_members_wait_async, use_members(c))                                                      \
     X(zkl_members_watch, use_members(c))                                                           \
     X(zkl_multilock_free, FREED(multilock, zkl_multilock_free))                                    \
     X(zkl_multilock_lock, lock_all(c->multilock, NULL))                                            \

@@ -60,7 +60,8 @@ static void once_after_a_reconnect(void)
     group_story_begin(&story);
     zkl_session *s = fault_proxied(FAULT_LONG_MS), *other = fault_direct(FAULT_LONG_MS);
     zkl_member *a = group_join(other, "a", "1", NULL), *b = group_join(other, "b", "1", NULL);
-    CHECK_INT(zkl_members_wait(s, fault.path, 2, NULL, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_wait(a, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_wait(b, FAULT_LIMIT_MS), 0);
     zkl_watch *w = watch(s, &story);
     EVENTUALLY(group_story_is(&story, "+a=1 +b=1 2") || group_story_is(&story, "+b=1 +a=1 2"));
     for (int i = 0; i < 2; i++) {
@@ -90,15 +91,9 @@ static void once_after_a_reconnect(void)
     group_story_end(&story);
 }
 
-static void on_done(const zkl_error *err, void *data)
-{
-    atomic_store((atomic_int *)data, err ? err->code : 1);
-}
-
-static void reads_and_waits(void)
+static void reads_once(void)
 {
     zkl_members_options o = ZKL_MEMBERS_OPTIONS_INIT;
-    atomic_int done = 0;
     zkl_members *ms;
 
     fault_begin();
@@ -106,14 +101,10 @@ static void reads_and_waits(void)
     REQUIRE(zkl_members_read(&ms, s, fault.path, NULL, FAULT_LIMIT_MS) == 0);
     CHECK_INT(zkl_members_count(ms), 0);
     zkl_members_free(ms);
-    CHECK_INT(zkl_members_wait(s, fault.path, 0, NULL, FAULT_LIMIT_MS), 0);
-    CHECK_INT(zkl_members_wait(s, fault.path, 1, NULL, 300), ZKL_ETIMEDOUT);
-    CHECK_INT(zkl_members_wait_async(s, fault.path, 2, NULL, FAULT_LIMIT_MS, on_done, &done), 0);
     zkl_member *b = group_join(other, "b", "data of b", NULL);
-    CHECK_INT(zkl_members_wait(s, fault.path, 1, NULL, FAULT_LIMIT_MS), 0);
-    CHECK_INT(atomic_load(&done), 0);
     zkl_member *a = group_join(other, "a", NULL, NULL);
-    EVENTUALLY(atomic_load(&done) == 1);
+    CHECK_INT(zkl_member_wait(a, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_wait(b, FAULT_LIMIT_MS), 0);
     REQUIRE(zkl_members_read(&ms, s, fault.path, NULL, FAULT_LIMIT_MS) == 0);
     REQUIRE(zkl_members_count(ms) == 2);
     const zkl_member_info *first = zkl_members_get(ms, 0), *second = zkl_members_get(ms, 1);
@@ -133,33 +124,11 @@ static void reads_and_waits(void)
     zkl_members_free(ms);
     o.layout = (zkl_member_layout)5;
     CHECK_INT(zkl_members_read(&ms, s, fault.path, &o, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_members_wait(s, "nothing", 1, NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_members_read(&ms, s, "nothing", NULL, 0), ZKL_EINVAL);
     CHECK_INT(zkl_members_watch(NULL, s, fault.path, NULL, NULL, NULL), ZKL_EINVAL);
     zkl_member_free(a);
     zkl_member_free(b);
     fault_end();
-}
-
-/* Whether the session's observers or its waits are told first, which is the order in which it has
- * had the first of either. */
-static void closing_ends_waits(void)
-{
-    for (int observed = 0; observed < 2; observed++) {
-        struct group_story story;
-        atomic_int done = 0;
-
-        fault_begin();
-        group_story_begin(&story);
-        zkl_session *s = fault_direct(FAULT_LONG_MS);
-        zkl_watch *w = observed ? watch(s, &story) : NULL;
-        CHECK_INT(zkl_members_wait_async(s, fault.path, 2, NULL, ZKL_FOREVER, on_done, &done), 0);
-        CHECK_INT(zkl_members_wait_async(s, fault.path, 2, NULL, 100, NULL, NULL), ZKL_EINVAL);
-        fault_close(s);
-        CHECK_INT(atomic_load(&done), ZKL_ECLOSED);
-        zkl_watch_free(w);
-        fault_end();
-        group_story_end(&story);
-    }
 }
 
 /* A change costs its observer a list and a read, and many at a time cost a few. */
@@ -198,8 +167,7 @@ static void costs_a_list_a_change(void)
 
 static const struct test_case cases[] = {{"tells_differences", tells_differences},
                                          {"once_after_a_reconnect", once_after_a_reconnect},
-                                         {"reads_and_waits", reads_and_waits},
-                                         {"closing_ends_waits", closing_ends_waits},
+                                         {"reads_once", reads_once},
                                          {"costs_a_list_a_change", costs_a_list_a_change},
                                          {NULL, NULL}};
 

@@ -22,16 +22,11 @@ static void free_node(void *node)
 struct group *group_new(struct stage *stage)
 {
     struct group *g = g_new0(struct group, 1);
-    const struct group_count none = {0, 0};
 
     g->stage = stage;
     g->nodes = g_ptr_array_new_with_free_func(free_node);
     g->joiners = g_ptr_array_new_with_free_func(joiner_free);
     g->viewers = g_ptr_array_new_with_free_func(viewer_free);
-    for (int i = 0; i < GROUP_PATHS; i++) {
-        g->counts[i] = g_array_new(FALSE, FALSE, sizeof(struct group_count));
-        g_array_append_val(g->counts[i], none);
-    }
     return g;
 }
 
@@ -39,8 +34,6 @@ void group_free(struct group *g)
 {
     if (!g)
         return;
-    for (int i = 0; i < GROUP_PATHS; i++)
-        g_array_unref(g->counts[i]);
     g_ptr_array_unref(g->viewers);
     g_ptr_array_unref(g->joiners);
     g_ptr_array_unref(g->nodes);
@@ -69,7 +62,7 @@ struct member_node *group_standing(const struct group *g, int path, const char *
     return NULL;
 }
 
-guint group_size(const struct group *g, int path)
+static guint group_size(const struct group *g, int path)
 {
     guint size = 0;
 
@@ -78,26 +71,6 @@ guint group_size(const struct group *g, int path)
         size += n->path == path && n->gone_at == NEVER;
     }
     return size;
-}
-
-guint group_most(const struct group *g, int path, int64_t since)
-{
-    guint most = 0;
-
-    for (guint i = g->counts[path]->len; i-- > 0;) {
-        const struct group_count *c = &g_array_index(g->counts[path], struct group_count, i);
-        most = MAX(most, c->count);
-        if (c->at < since)
-            break;
-    }
-    return most;
-}
-
-static void count(struct group *g, int path)
-{
-    const struct group_count c = {stage_now(g->stage), group_size(g, path)};
-
-    g_array_append_val(g->counts[path], c);
 }
 
 static char *full_path(const struct member_node *n)
@@ -245,8 +218,6 @@ static void note_restored(struct group *g)
         }
         g_free(path);
     }
-    for (int i = 0; i < GROUP_PATHS; i++)
-        count(g, i);
 }
 
 void group_note(struct stage *stage, const struct note *note)
@@ -266,7 +237,6 @@ void group_note(struct stage *stage, const struct note *note)
     if (!g || note->kind > NOTE_CHANGED || (path = path_of(note->path, &name)) < 0)
         return;
     handlers[note->kind](g, note, path, name);
-    count(g, path);
 }
 
 /* ---- all of them ---- */

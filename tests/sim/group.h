@@ -34,17 +34,10 @@ struct member_node {
     bool undone;                /* the servers' data have gone back behind its end */
 };
 
-/* How many there were, from then on. */
-struct group_count {
-    int64_t at;
-    guint count;
-};
-
 struct group {
     struct stage *stage;
     GPtrArray *nodes; /* of struct member_node: all there ever were */
     GPtrArray *joiners, *viewers;
-    GArray *counts[GROUP_PATHS];
     int64_t stale_ns; /* what a connected observer is told is no older */
     bool restored;    /* tokens have begun anew */
     bool administered[GROUP_PATHS];
@@ -64,9 +57,6 @@ void group_abandon(struct client *p);  /* it is dead */
 struct member_node *group_find(const struct group *g, int path, const char *name, uint64_t token);
 /* The one that stands, or NULL. */
 struct member_node *group_standing(const struct group *g, int path, const char *name);
-guint group_size(const struct group *g, int path);
-/* The most that there were since then. */
-guint group_most(const struct group *g, int path, int64_t since);
 
 /* For faults: the path of a node that stands, which is to be freed, or NULL; the session of one
  * that had gone and was restored, 0: there is none. */

@@ -108,8 +108,6 @@ static void act_as_viewer(struct seat *seat)
     } else if (chance(roles, 10)) {
         viewer_end(seat->viewer);
         seat->viewer = NULL;
-    } else if (chance(roles, 30)) {
-        viewer_wait(seat->viewer, below(roles, 5), up_to(roles, 3 * roles->timeout_ms));
     }
 }
 

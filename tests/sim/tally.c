@@ -51,7 +51,6 @@ static const struct {
     {"updates", offsetof(struct tally, updates), 10000, false},
     {"leaves", offsetof(struct tally, leaves), 4000, false},
     {"seen by observers", offsetof(struct tally, seen), 15000, false},
-    {"numbers reached", offsetof(struct tally, counted), 2000, false},
 };
 
 /* A path with locks alone. */

@@ -33,7 +33,7 @@ struct tally {
     /* of groups: */
     uint64_t joins, gone, busy; /* told to members */
     uint64_t updates, leaves;   /* that succeeded */
-    uint64_t seen, counted;     /* told to observers; numbers of members that were reached */
+    uint64_t seen;              /* told to observers */
 };
 
 void tally_note(struct tally *t, const struct note *note);

@@ -68,47 +68,6 @@ void viewer_check(struct viewer *v)
     }
 }
 
-/* ---- a number of members ---- */
-
-struct wait {
-    struct viewer *viewer;
-    size_t count;
-    int64_t begun_at;
-};
-
-static void on_count(const zkl_error *err, void *data)
-{
-    struct wait *w = data;
-    struct viewer *v = w->viewer;
-    struct group *g = stage_of(v)->group;
-    const int code = err ? err->code : 0;
-
-    v->waited++;
-    if (!v->abandoned && code == 0 &&
-        group_most(g, v->path, w->begun_at - g->stale_ns) < w->count && !g->restored)
-        viewer_wrong(v, "all", "there were never so many");
-    if (!v->abandoned && code != 0 && code != ZKL_ETIMEDOUT && code != ZKL_EUNREACHABLE &&
-        code != ZKL_ECLOSED && !(code == ZKL_EACCES && stage_of(v)->oracle.refusing))
-        viewer_wrong(v, "all", "it cannot wait for a number of members");
-    stage_of(v)->tally.counted += code == 0;
-    g_free(w);
-}
-
-void viewer_wait(struct viewer *v, size_t count, int64_t timeout_ms)
-{
-    zkl_members_options options = ZKL_MEMBERS_OPTIONS_INIT;
-    struct wait *w = g_new(struct wait, 1);
-    struct host *before = host_enter(v->process->host);
-
-    *w = (struct wait){v, count, stage_now(stage_of(v))};
-    options.layout = v->path == GROUP_PARTY ? ZKL_MEMBER_PARTY : ZKL_MEMBER_GROUP;
-    v->waits++;
-    if (zkl_members_wait_async(v->process->session, group_paths[v->path], count, &options,
-                               timeout_ms, on_count, w) != 0)
-        viewer_wrong(v, "all", "nobody can wait");
-    host_enter(before);
-}
-
 /* ---- the handle ---- */
 
 struct viewer *viewer_new(struct client *p, int path)
@@ -175,8 +134,6 @@ void viewers_closed(struct client *p)
         struct viewer *v = g->viewers->pdata[i];
         if (v->process != p)
             continue;
-        if (v->waited < v->waits)
-            viewer_wrong(v, "all", "a call never ends");
         v->ended = true;
         zkl_watch_free(g_steal_pointer(&v->watch));
     }

@@ -12,14 +12,13 @@ struct viewer {
     int path;
     zkl_watch *watch;
     bool ended, abandoned;
-    bool any;               /* it was told who is there, once */
-    GHashTable *told;       /* name -> struct told: who is there, as it was told */
-    GHashTable *last;       /* name -> the last token that it was told */
-    int64_t well_since;     /* it has had a connection */
-    bool others;            /* since ALL somebody joined or changed */
-    bool news;              /* or left */
-    uint64_t batch;         /* the last token that joined since ALL */
-    unsigned waits, waited; /* for a number of members: begun, ended */
+    bool any;           /* it was told who is there, once */
+    GHashTable *told;   /* name -> struct told: who is there, as it was told */
+    GHashTable *last;   /* name -> the last token that it was told */
+    int64_t well_since; /* it has had a connection */
+    bool others;        /* since ALL somebody joined or changed */
+    bool news;          /* or left */
+    uint64_t batch;     /* the last token that joined since ALL */
 };
 
 /* One member as it was told. */
@@ -32,9 +31,6 @@ struct viewer *viewer_new(struct client *p, int path);
 void viewer_free(void *viewer);
 void viewer_end(struct viewer *v);
 bool viewer_is_there(const struct viewer *v);
-
-/* For so many members. */
-void viewer_wait(struct viewer *v, size_t count, int64_t timeout_ms);
 
 /* NULL: what it was told is so; else what is not. */
 const char *viewer_errs(const struct viewer *v);

@@ -1,124 +1,9 @@
-/* Who waits for a number of members, or reads them once. */
+/* Reading the members once, and calls that are refused at once. */
 #include "members_story.h"
 #include "suites.h"
 
+#include <pthread.h>
 #include <string.h>
-
-/* ---- waiting for a number ---- */
-
-struct outcome {
-    int calls, code;
-    char text[128];
-};
-
-static void on_done(const zkl_error *err, void *data)
-{
-    struct outcome *o = data;
-
-    o->calls++;
-    o->code = err ? err->code : 0;
-    g_strlcpy(o->text, err ? err->text : "", sizeof o->text);
-}
-
-static void wait_for(size_t count, zkl_member_layout layout, struct outcome *o)
-{
-    zkl_members_options options = ZKL_MEMBERS_OPTIONS_INIT;
-
-    options.layout = layout;
-    *o = (struct outcome){.calls = 0};
-    CHECK_INT(zkl_members_wait_async(observed.s, "/g", count, &options, 5000, on_done, o), 0);
-}
-
-static void check_outcome(const struct outcome *o, int calls, int code)
-{
-    zkl_session_dispatch(observed.s);
-    CHECK_INT(o->calls, calls);
-    CHECK_INT(o->code, code);
-}
-
-/* Without a read of any. */
-static void waits_for_a_number(void)
-{
-    struct outcome o;
-
-    observed_open();
-    wait_for(2, ZKL_MEMBER_GROUP, &o);
-    ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);
-    ANSWER(STORE_LIST, GROUP, .rc = STORE_NONODE);
-    ANSWER(STORE_STAT, GROUP, .rc = STORE_NONODE);
-    fake_fire(GROUP, STORE_FIRED_CREATED);
-    observed_rest(0);
-    observed_listed(9, "a");
-    CHECK(!fake_is_asked(STORE_GET, GROUP));
-    check_outcome(&o, 0, 0);
-    fake_fire(GROUP, STORE_FIRED_CHILDREN);
-    observed_rest(1);
-    observed_listed(8, "a b"); /* however old */
-    check_outcome(&o, 1, 0);
-    CHECK(fake_is_asked(STORE_UNWATCH, GROUP));
-    wait_for(0, ZKL_MEMBER_GROUP, &o);
-    ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);
-    ANSWER(STORE_LIST, GROUP, .rc = STORE_NONODE);
-    ANSWER(STORE_STAT, GROUP, .rc = STORE_NONODE);
-    check_outcome(&o, 1, 0);
-    wait_for(1, ZKL_MEMBER_PARTY, &o);
-    ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);
-    observed_listed(9, "a b");
-    check_outcome(&o, 0, 0);
-    fake_fire(GROUP, STORE_FIRED_CHILDREN);
-    hand_pass(observed.s, 101);
-    observed_listed(9, "a 0__party__");
-    check_outcome(&o, 1, 0);
-    hand_close(observed.s);
-}
-
-static void waits_in_vain(void)
-{
-    struct outcome o;
-
-    observed_open();
-    wait_for(1, ZKL_MEMBER_GROUP, &o);
-    ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);
-    ANSWER(STORE_LIST, GROUP, .rc = STORE_NOAUTH);
-    check_outcome(&o, 1, ZKL_EACCES);
-    CHECK_STR(o.text, "/g: the server refused to list the children of it: the permission read (r) "
-                      "is missing");
-    wait_for(1, ZKL_MEMBER_GROUP, &o);
-    ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);
-    ANSWER(STORE_LIST, GROUP, .rc = STORE_BAD);
-    check_outcome(&o, 1, ZKL_EPROTO);
-    observed.s->watched_bytes += 512 * 1024;
-    wait_for(1, ZKL_MEMBER_GROUP, &o);
-    ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);
-    check_outcome(&o, 1, ZKL_ELIMIT);
-    observed.s->watched_bytes -= 512 * 1024;
-    CHECK_STR(observed.log, ""); /* whoever waits is told */
-    wait_for(1, ZKL_MEMBER_GROUP, &o);
-    ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);
-    hand_pass(observed.s, 5000);
-    check_outcome(&o, 1, ZKL_ETIMEDOUT);
-    observed_listed(9, "a"); /* nobody waits for it */
-    wait_for(1, ZKL_MEMBER_GROUP, &o);
-    hand_close(observed.s);
-    CHECK_INT(o.calls, 1);
-    CHECK_INT(o.code, ZKL_ECLOSED);
-}
-
-static void bad_waits(void)
-{
-    struct outcome o;
-
-    observed_open();
-    CHECK_INT(zkl_members_wait(NULL, "/g", 1, NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_members_wait(observed.s, "g", 1, NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_members_wait_async(observed.s, "/g", 1, NULL, 0, NULL, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_members_wait_async(observed.s, "g", 1, NULL, 0, on_done, &o), ZKL_EINVAL);
-    session_ref(observed.s);
-    hand_close(observed.s);
-    CHECK_INT(zkl_members_wait_async(observed.s, "/g", 1, NULL, 0, on_done, &o), ZKL_ECLOSED);
-    CHECK_INT(zkl_members_wait(observed.s, "/g", 1, NULL, 0), ZKL_ECLOSED);
-    session_unref(observed.s);
-}
 
 static void bad_observers(void)
 {
@@ -215,6 +100,89 @@ static void reads_once(void)
     hand_close(observed.s);
 }
 
+/* ---- reading in another thread ---- */
+
+struct reading {
+    const char *path;
+    zkl_members *ms;
+    zkl_error why;
+    pthread_t thread;
+};
+
+static void *run(void *data)
+{
+    struct reading *r = data;
+
+    if (zkl_members_read(&r->ms, observed.s, r->path, NULL, 5000) != 0)
+        zkl_last_error(&r->why);
+    return NULL;
+}
+
+static void begin(struct reading *r, const char *path, const char *asked)
+{
+    *r = (struct reading){.path = path};
+    REQUIRE(pthread_create(&r->thread, NULL, run, r) == 0);
+    while (!fake_is_asked(STORE_SYNC, asked))
+        g_usleep(1000);
+}
+
+static void end(struct reading *r, int code)
+{
+    pthread_join(r->thread, NULL);
+    CHECK_INT(r->why.code, code);
+    CHECK(r->ms == NULL);
+}
+
+static void reads_in_vain(void)
+{
+    char *late[] = {(char *)(uintptr_t) "a"};
+    struct reading r;
+
+    observed_open();
+    begin(&r, "/g", GROUP);
+    ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);
+    ANSWER(STORE_LIST, GROUP, .rc = STORE_NOAUTH);
+    end(&r, ZKL_EACCES);
+    CHECK_STR(r.why.text, "/g: the server refused to list the children of it: the permission read "
+                          "(r) is missing");
+    begin(&r, "/g", GROUP);
+    ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);
+    ANSWER(STORE_LIST, GROUP, .rc = STORE_BAD);
+    end(&r, ZKL_EPROTO);
+    observed.s->watched_bytes += 512 * 1024;
+    begin(&r, "/g", GROUP);
+    ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);
+    ANSWER(STORE_LIST, GROUP, .rc = STORE_NONODE);
+    end(&r, ZKL_ELIMIT);
+    observed.s->watched_bytes -= 512 * 1024;
+    CHECK_STR(observed.log, ""); /* whoever reads is told */
+    begin(&r, "/g", GROUP);
+    ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);
+    hand_pass(observed.s, 5000);
+    end(&r, ZKL_ETIMEDOUT);
+    CHECK(!fake_is_watching(STORE_LIST, GROUP));
+    ANSWER(STORE_LIST, GROUP, .rc = STORE_OK, .names = late, .count = 1); /* nobody waits for it */
+    CHECK(!fake_is_asked(STORE_GET, GROUP "/a"));
+    hand_close(observed.s);
+}
+
+/* Whether the session's observers or its calls are told first, which is the order in which it has
+ * had the first of either. */
+static void closing_ends_a_read(void)
+{
+    for (int first = 0; first < 2; first++) {
+        struct reading r;
+
+        observed_open();
+        if (first)
+            CHECK_INT(zkl_members_watch(NULL, observed.s, "/g", NULL, observed_on_members, NULL),
+                      0);
+        begin(&r, "/h", "/root/h");
+        hand_close(observed.s);
+        end(&r, ZKL_ECLOSED);
+    }
+}
+
 /* By ids, and those of one id by nodes. */
 static void reads_a_party(void)
 {
@@ -242,13 +210,9 @@ static void reads_a_party(void)
 }
 
 static const struct test_case cases[] = {
-    {"waits_for_a_number", waits_for_a_number},
-    {"waits_in_vain", waits_in_vain},
-    {"bad_waits", bad_waits},
-    {"bad_observers", bad_observers},
-    {"reads_once", reads_once},
-    {"reads_a_party", reads_a_party},
-    {NULL, NULL},
+    {"bad_observers", bad_observers}, {"reads_once", reads_once},
+    {"reads_in_vain", reads_in_vain}, {"closing_ends_a_read", closing_ends_a_read},
+    {"reads_a_party", reads_a_party}, {NULL, NULL},
 };
 
 const struct test_suite members_call_suite = {.name = "members_call", .cases = cases};
