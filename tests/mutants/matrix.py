@@ -3,7 +3,7 @@
 
 Draws COUNT changes of those that tests/mutants/mutate knows, from lib, recipes and tools/guard, by SEED. Each is
 tried with every program that needs no server and whose coverage reaches the line, not only up to the first that
-fails. What fails is run a second time: only what fails twice has seen the change.
+fails. What fails is run a second time: only what fails twice has seen the change, until three programs have hung.
 
 The work is in FOLDER: two builds, a copy of the tree for each job, and a result for each change. A run that was
 ended, or whose time is over (status 75), continues with the same command. The last run writes the TABLE, in which
@@ -72,6 +72,7 @@ PROGRAMS = [
     ("shares", "tests/explore/shares", []),
 ]
 TEST_TIMEOUT = 20  # seconds for one case of a runner
+HANGS = 3  # a change that has hung so many programs is given a quarter of the time, and no second run
 
 Change = collections.namedtuple("Change", "file function nth before after number line")
 
@@ -288,7 +289,7 @@ def try_change(job, change, originals, then):
         original = file.read()
     mutate = os.path.join(tree.build, "tests/mutants/mutate")
     text = subprocess.run([mutate, source, str(change.number)], capture_output=True, check=True).stdout
-    saw = []
+    saw, hangs = [], 0
     try:
         if not originals[change.file]:
             return UNREACHED
@@ -308,10 +309,14 @@ def try_change(job, change, originals, then):
         for entry in programs:
             if then and saw:
                 break
-            limit = times[entry[0]] * 10 + 2 * TEST_TIMEOUT
-            status, output = execute(tree, scratch, entry, limit)
-            if status != 0:
-                status, output = execute(tree, scratch, entry, limit)
+            patience = TEST_TIMEOUT if hangs < HANGS else TEST_TIMEOUT // 4
+            limit = times[entry[0]] * 10 + 2 * patience
+            begin = time.monotonic()
+            for _ in range(2 if hangs < HANGS else 1):
+                status, output = execute(tree, scratch, entry, limit, {"ZKL_TEST_TIMEOUT": str(patience)})
+                if status == 0:
+                    break
+            hangs += status != 0 and time.monotonic() - begin > patience
             if status != 0:
                 name, suites = entry[0], seen_by(output)
                 saw.append(name if name.startswith("unit ") or not suites else name + " " + ",".join(suites))
@@ -531,9 +536,6 @@ def main():
         for w in [workers.submit(work, t) for t in trees]:
             w.result()
     valid = [i for i in sorted(pool.results) if pool.results[i] is not None][:count]
-    if time.monotonic() > until and len(valid) < count and pool.next < len(changes):
-        print(f"{len(valid)} of {count} tried: continue with the same command")
-        return 75
     rows = [(key(changes[i]), pool.results[i]) for i in valid]
     if then:
         known_keys = dict(rows)
@@ -543,6 +545,9 @@ def main():
         for k, saw in rows:
             out.write(f"\n{k}\n= {saw}\n")
     report(rows)
+    if len(valid) < count and pool.next < len(changes):
+        print(f"{len(valid)} of {count} tried: continue with the same command")
+        return 75
     return 0 if not then or compare(then, rows) else 1
 
 
