@@ -6,9 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room for the longest, with the 0 at its end. */
-enum { LIMIT_SIZE = 12 };
-
 /* 1 to INT32_MAX; 0: the data is no limit. */
 int32_t limit_read(const char *data, size_t length);
 

@@ -47,7 +47,7 @@ typedef struct zkl_log_record {
  *   thread-ended: a thread ended that held a lock, which was released;
  *   delete-refused, list-refused: a permission lacks, and a node of the library may stay
  *     (ZKL_LOG_ERROR);
- *   set-refused, mark-refused: a permission lacks, and others learn of something later;
+ *   set-refused: a permission lacks, and others learn of something later;
  *   watch-failed: a watch of a directory pauses;
  *   incompatible-node, foreign-node: the directory has a child of another recipe, or of none;
  *   numbers-end: the sequence numbers of the directory are running out.
