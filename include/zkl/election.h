@@ -45,10 +45,10 @@ ZKL_API int zkl_election_options_init(zkl_election_options *ret, size_t size);
 
 /* Creates a handle for the election at path and stores it in *ret. path is as for zkl_mutex_new().
  * candidate_id is the payload of the candidate's node: UTF-8, at most 1024 bytes, possibly empty.
- * If candidate_id is NULL, the handle is no candidate: only zkl_election_leader(),
- * zkl_election_candidates() and zkl_election_watch() work with it. A transaction of the term adds a
- * line to the payload; see zkl_grant_multi(). options may be NULL. Sends nothing to the server.
- * Free the handle with zkl_election_free().
+ * If candidate_id is NULL, the handle is no candidate: only zkl_election_leader() and
+ * zkl_election_watch() work with it. zkl_queue_read() shows the candidates. A transaction of the
+ * term adds a line to the payload; see zkl_grant_multi(). options may be NULL. Sends nothing to the
+ * server. Free the handle with zkl_election_free().
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret or s is NULL, or path, candidate_id or options are invalid;
@@ -239,25 +239,6 @@ ZKL_API int zkl_election_get_status(zkl_election *e, zkl_election_status *ret);
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_token);
-
-/* Reads the candidates of this handle's layout in order, the leader first, and stores the snapshot
- * in *ret. The owner of a contender in the snapshot is the candidate's id. The server first catches
- * up with its leader (sync). options may be NULL. Blocks for timeout_ms at most; 0 means one
- * session timeout. Free the snapshot with zkl_queue_free().
- *
- * Returns 0; or
- *   ZKL_ENOENT: path does not exist;
- *   ZKL_EACCES: the server refused permission to read path or a candidate;
- *   ZKL_ETIMEDOUT: the servers did not answer in time;
- *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
- *   ZKL_EAUTH: the server refused the session's credentials;
- *   ZKL_EPROTO: the server gave an invalid answer;
- *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_EINVAL: e or ret is NULL, or options are invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
-ZKL_API int zkl_election_candidates(zkl_election *e, const zkl_queue_options *options,
-                                    int64_t timeout_ms, zkl_queue **ret);
 
 /* Publishes data, of size bytes, as the leader's data: at most 64 KiB, possibly empty. A
  * transaction that the term's grant fences stores it as the data of path itself, below a line with

@@ -1,25 +1,10 @@
-/* Who leads and who waits: asked once, and observed. */
+/* Who leads: asked once, and observed. */
 #include <string.h>
 
 #include "election_state.h"
 #include "lib/base/error.h"
 #include "lib/queue/queue.h"
 #include "observer.h"
-
-int zkl_election_candidates(zkl_election *e, const zkl_queue_options *options, int64_t timeout_ms,
-                            zkl_queue **ret)
-{
-    int code = election_check(e, false);
-
-    if (code)
-        return code;
-    if (!ret)
-        return error_set(ZKL_EINVAL, election_path(e), "zkl_election_candidates: ret is NULL");
-    struct queue_wish wish = {.only = e->kind, .sync = true};
-    if ((code = queue_take_options(&wish, options)))
-        return code;
-    return queue_read(ret, e->session, e->directory, &wish, timeout_ms);
-}
 
 static int copy_leader(const zkl_election *e, const zkl_contender *leader, char *buf, size_t size,
                        uint64_t *ret_token)
@@ -62,7 +47,7 @@ int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_t
 
     if (code)
         return code;
-    const struct queue_wish wish = {.only = e->kind, .sync = true, .head = true};
+    const struct queue_wish wish = {.first = e->kind};
     if (!buf && size > 0)
         return error_set(ZKL_EINVAL, election_path(e), "zkl_election_leader: buf is NULL");
     hold(e);

@@ -201,32 +201,22 @@ int queue_read(zkl_queue **ret, zkl_session *s, const char *directory,
     return 0;
 }
 
-int queue_take_options(struct queue_wish *wish, const zkl_queue_options *options)
-{
-    zkl_queue_options o = ZKL_QUEUE_OPTIONS_INIT;
-    const char *wrong = options_take(&o, sizeof o, options);
-
-    if (wrong)
-        return error_set(ZKL_EINVAL, "options", "%s", wrong);
-    wish->max_nodes = o.max_nodes;
-    wish->previous = o.previous;
-    return 0;
-}
-
 int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path,
                    const zkl_queue_options *options, int64_t timeout_ms)
 {
-    struct queue_wish wish = {.only = CHILD_FOREIGN};
+    zkl_queue_options o = ZKL_QUEUE_OPTIONS_INIT;
+    const char *wrong;
     int code = session_check(s);
 
     if (code)
         return code;
     if (!ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_queue_read: ret is NULL");
-    if ((code = queue_take_options(&wish, options)))
-        return code;
+    if ((wrong = options_take(&o, sizeof o, options)))
+        return error_set(ZKL_EINVAL, "options", "%s", wrong);
     if ((code = path_error(path)))
         return code;
+    const struct queue_wish wish = {.max_nodes = o.max_nodes, .previous = o.previous};
     char *directory = g_strconcat(s->chroot, path, NULL);
     code = queue_read(ret, s, directory, &wish, timeout_ms);
     g_free(directory);

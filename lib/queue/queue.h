@@ -9,12 +9,11 @@
 #include "recipes/child.h"
 
 struct queue_wish {
-    enum child_kind only; /* CHILD_FOREIGN: contenders of every kind */
-    bool sync;            /* the server is to catch up with its leader before */
-    bool head;            /* nobody but the first; its payload complete, as valid UTF-8 */
-    bool holders;         /* nobody but those who hold */
-    const char *node;     /* nobody but the one of that name; NULL: whoever it is */
-    size_t max_nodes;     /* of zkl_queue_options, as the next */
+    enum child_kind first; /* nobody but the first of that kind, behind a sync, with the complete
+                              payload as valid UTF-8; CHILD_FOREIGN: all, of every kind */
+    bool holders;          /* nobody but those who hold */
+    const char *node;      /* nobody but the one of that name; NULL: whoever it is */
+    size_t max_nodes;      /* of zkl_queue_options, as the next */
     const zkl_queue *previous;
 };
 
@@ -40,9 +39,6 @@ struct zkl_queue {
 };
 
 /* ---- queue.c ---- */
-
-/* 0, or ZKL_EINVAL with the thread's last error set. */
-int queue_take_options(struct queue_wish *wish, const zkl_queue_options *options);
 
 /* As zkl_queue_read(); directory has the chroot. */
 int queue_read(zkl_queue **ret, zkl_session *s, const char *directory,

@@ -56,7 +56,7 @@ static int nobody(const char *path, const char *node)
 static int read_some(zkl_queue **ret, zkl_session *s, const char *path, const char *node,
                      int64_t timeout_ms)
 {
-    const struct queue_wish wish = {.only = CHILD_FOREIGN, .holders = !node, .node = node};
+    const struct queue_wish wish = {.holders = !node, .node = node};
     char *directory = g_strconcat(s->chroot, path, NULL);
     int code = queue_read(ret, s, directory, &wish, timeout_ms);
 

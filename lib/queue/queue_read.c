@@ -75,8 +75,8 @@ static void take(const zkl_queue *q, zkl_contender *c, const struct store_reply 
 {
     const int length = queue_payload_length(c->node, reply);
 
-    c->owner = q->wish.head ? g_utf8_make_valid(reply->data ? reply->data : "", length)
-                            : clean_text(reply->data, length);
+    c->owner = q->wish.first ? g_utf8_make_valid(reply->data ? reply->data : "", length)
+                             : clean_text(reply->data, length);
     c->token = reply->czxid;
     c->session_id = reply->ephemeral_owner;
     c->ctime_ms = reply->ctime_ms;
@@ -117,7 +117,7 @@ static void on_read(struct request *r, const struct store_reply *reply)
         queue_forget(&g_array_index(q->list, zkl_contender, r->tag));
     else if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
         queue_refused(q, reply->rc);
-    q->again |= q->wish.head && reply->rc == STORE_NONODE;
+    q->again |= q->wish.first && reply->rc == STORE_NONODE;
     queue_answered(q, reply->rc);
 }
 
@@ -151,8 +151,7 @@ static void enter(zkl_queue *q, const char *name)
     struct child child;
 
     name_parse(name, strlen(name), &child);
-    if (child.kind == CHILD_FOREIGN ||
-        (q->wish.only != CHILD_FOREIGN && child.kind != q->wish.only))
+    if (child.kind == CHILD_FOREIGN)
         return;
     zkl_contender c = {.node = g_strdup(name),
                        .number = child.number,
@@ -242,9 +241,9 @@ static void on_listed(struct request *r, const struct store_reply *reply)
         return;
     }
     take_zxids(q, reply);
-    if (q->wish.head && (first = queue_first(reply->names, reply->count, q->wish.only)))
+    if (q->wish.first && (first = queue_first(reply->names, reply->count, q->wish.first)))
         enter(q, first);
-    for (int i = 0; i < reply->count && !q->wish.head; i++)
+    for (int i = 0; i < reply->count && !q->wish.first; i++)
         enter(q, reply->names[i]);
     g_array_sort(q->list, compare);
     queue_mark_holders(q);
@@ -268,7 +267,7 @@ void queue_begin_reading(zkl_queue *q)
 {
     g_array_set_size(q->list, 0);
     q->limit_read = false;
-    if (q->wish.sync)
+    if (q->wish.first)
         ask(q, STORE_SYNC, on_synced);
     else
         ask(q, STORE_LIST, on_listed);

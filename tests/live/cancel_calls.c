@@ -336,8 +336,6 @@ static void init_options(void)
     X(zkl_election_campaign, zkl_election_campaign(c->election, ZKL_FOREVER, NULL))                \
     X(zkl_election_campaign_async,                                                                 \
       zkl_election_campaign_async(c->election, ZKL_FOREVER, on_acquired, c, NULL))                 \
-    X(zkl_election_candidates,                                                                     \
-      zkl_election_candidates(c->election, NULL, ZKL_FOREVER, &c->made.queue))                     \
     X(zkl_election_free, FREED(election, zkl_election_free))                                       \
     X(zkl_election_get_status, zkl_election_get_status(c->election, &status))                      \
     X(zkl_election_leader, zkl_election_leader(c->election, c->buf, sizeof c->buf, &c->token))     \
@@ -721,7 +719,6 @@ static const struct waiting {
     {"zkl_multilock_lock_cancelable", BY_SERVER, false, false},
     {"zkl_semaphore_acquire_cancelable", BY_SERVER, false, false},
     {"zkl_election_campaign", BY_SERVER, false, false},
-    {"zkl_election_candidates", BY_SERVER, false, false},
     {"zkl_election_leader", BY_SERVER, false, false},
     {"zkl_election_proclaim", BY_SERVER, false, true},
     {"zkl_queue_read", BY_SERVER, false, false},

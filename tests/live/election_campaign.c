@@ -213,11 +213,9 @@ struct inside {
 static void call_everything(zkl_grant *grant, const zkl_error *error, void *data)
 {
     struct inside *in = data;
-    zkl_queue *q;
     char buf[8];
     CHECK_INT(zkl_election_campaign(in->election, 0, NULL), 0); /* leads: nothing to wait for */
     CHECK_INT(zkl_election_leader(in->election, buf, sizeof(buf), NULL), ZKL_EDEADLK);
-    CHECK_INT(zkl_election_candidates(in->election, NULL, 0, &q), ZKL_EDEADLK);
     CHECK_INT(zkl_election_proclaim(in->election, "x", 1, 0), ZKL_EDEADLK);
     CHECK_INT(zkl_election_resign(in->election), 0);
     CHECK_INT(zkl_election_campaign(in->election, 0, NULL), ZKL_EDEADLK);
@@ -278,7 +276,6 @@ static void bad_arguments(void)
     CHECK_INT(zkl_election_campaign_async(e, 0, NULL, NULL, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_election_start(e, NULL, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_election_watch(e, NULL, NULL, &o), ZKL_EINVAL);
-    CHECK_INT(zkl_election_candidates(e, NULL, 0, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_election_leader(e, NULL, 5, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_election_get_status(e, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_election_get_status(e, &(zkl_election_status){.size = 0}), ZKL_EINVAL);
@@ -319,7 +316,6 @@ static int try_as_child(zkl_election *e, zkl_watch *o, zkl_session *s, const cha
 {
     zkl_election_status status = {.size = sizeof(status)};
     zkl_election *other;
-    zkl_queue *q;
     char buf[8];
     const int codes[] = {
         zkl_election_new(&other, s, path, "b", NULL),
@@ -330,7 +326,6 @@ static int try_as_child(zkl_election *e, zkl_watch *o, zkl_session *s, const cha
         zkl_election_yield(e),
         zkl_election_get_status(e, &status),
         zkl_election_leader(e, buf, sizeof(buf), NULL),
-        zkl_election_candidates(e, NULL, 0, &q),
         zkl_election_proclaim(e, "x", 1, 0),
         zkl_election_watch(e, tale_leader, NULL, NULL),
     };

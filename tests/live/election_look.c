@@ -11,19 +11,14 @@ static void nobody(void)
 {
     struct live *t = live_begin();
     zkl_election *e = election_of(t->session, t->lock, NULL);
-    zkl_queue *q = NULL;
     char buf[8] = "as was";
     uint64_t token = 7;
     CHECK_INT(zkl_election_leader(e, buf, sizeof(buf), &token), ZKL_ENOENT);
     CHECK_ERROR(ZKL_ENOENT, t->lock);
-    CHECK_INT(zkl_election_candidates(e, NULL, 0, &q), ZKL_ENOENT);
     live_make_directory(t);
     CHECK_INT(zkl_election_leader(e, buf, sizeof(buf), &token), ZKL_ENOENT);
     CHECK_STR(buf, "as was");
     CHECK_INT(token, 7);
-    REQUIRE(zkl_election_candidates(e, NULL, 0, &q) == 0);
-    CHECK_INT(zkl_queue_count(q), 0);
-    zkl_queue_free(q);
     zkl_election_free(e);
     live_end(t);
 }
@@ -64,26 +59,12 @@ static void candidates_in_order(void)
         e[i] = election_of(t->session, t->lock, id);
         election_queue(t, e[i], &tale[i], t->lock, i + 1);
     }
-    REQUIRE(zkl_election_candidates(look, NULL, ZKL_FOREVER, &q) == 0);
+    REQUIRE(zkl_queue_read(&q, t->session, t->lock, NULL, ZKL_FOREVER) == 0);
     REQUIRE(zkl_queue_count(q) == 3);
     for (int i = 0; i < 3; i++) {
         CHECK_INT(zkl_queue_get(q, (size_t)i)->owner[0], 'a' + i);
         CHECK_INT(zkl_queue_get(q, (size_t)i)->holds, i == 0);
     }
-    zkl_queue *few;
-    zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
-    options.max_nodes = 1;
-    REQUIRE(zkl_election_candidates(look, &options, ZKL_FOREVER, &few) == 0);
-    CHECK_INT(zkl_queue_count(few), 3);
-    CHECK_STR(zkl_queue_get(few, 0)->owner, "a");
-    CHECK_STR(zkl_queue_get(few, 1)->owner, ""); /* not read */
-    zkl_queue_free(few);
-    options = (zkl_queue_options){.size = sizeof(options), .previous = q};
-    REQUIRE(zkl_election_candidates(look, &options, ZKL_FOREVER, &few) == 0);
-    CHECK_STR(zkl_queue_get(few, 2)->owner, "c");
-    zkl_queue_free(few);
-    options.size = 1;
-    CHECK_INT(zkl_election_candidates(look, &options, ZKL_FOREVER, &few), ZKL_EINVAL);
     zkl_queue_free(q);
     CHECK_INT(zkl_election_leader(look, buf, sizeof(buf), NULL), 0);
     CHECK_STR(buf, "a");

@@ -296,7 +296,6 @@ static void no_session_given(void)
 static void no_election_given(void)
 {
     zkl_election_status status = {.size = sizeof status};
-    zkl_queue *q;
 
     CHECK_INT(zkl_election_campaign(NULL, 0, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_election_campaign_async(NULL, 0, NULL, NULL, NULL), ZKL_EINVAL);
@@ -305,7 +304,6 @@ static void no_election_given(void)
     CHECK_INT(zkl_election_yield(NULL), ZKL_EINVAL);
     CHECK_INT(zkl_election_get_status(NULL, &status), ZKL_EINVAL);
     CHECK_INT(zkl_election_leader(NULL, NULL, 0, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_election_candidates(NULL, NULL, 0, &q), ZKL_EINVAL);
     CHECK_INT(zkl_election_proclaim(NULL, NULL, 0, 0), ZKL_EINVAL);
     CHECK_INT(zkl_election_proclaim_async(NULL, NULL, 0, 0, NULL, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_election_watch(NULL, NULL, NULL, NULL), ZKL_EINVAL);
