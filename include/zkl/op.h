@@ -24,18 +24,6 @@ typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
  * child it does nothing. Since 0.1. */
 ZKL_API void zkl_op_cancel(zkl_op *op);
 
-/* Returns how many contenders were ahead of the acquisition when the library last listed the queue:
- * 0 if it is the next, 1 if it waits only for the holder, and so on. The call sends no request. A
- * waiter lists the queue when it enters, and again when the contender directly ahead of it has
- * gone; so the number may be too high, but never too low. zkl_queue_read() shows the queue as it
- * is. Of a mutex, the callers of the same handle count that go first. A reader counts only the
- * contenders that it waits for.
- *
- * Returns -1 if the number is not known: the queue was not listed yet, or the acquisition has
- * completed; and for a lock at several paths, a mutex that retains, numbered permits of a semaphore
- * and leases in Curator's layout. Also returns -1 for NULL and in a forked child. Since 0.1. */
-ZKL_API int zkl_op_ahead(zkl_op *op);
-
 /* Writes the path of the node with which the acquisition waits into buf, without the chroot of the
  * session's connect string. Of a lock at several paths it is the node at the path that is waited
  * for. A waiter gets another node if its session is replaced. size is the size of buf. Sends no

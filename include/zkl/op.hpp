@@ -82,12 +82,6 @@ class operation
         zkl_op_cancel(handle_.get());
     }
 
-    /* How many contenders were ahead when the queue was last listed; -1: see zkl_op_ahead(). */
-    int ahead() const noexcept
-    {
-        return zkl_op_ahead(handle_.get());
-    }
-
     /* For the C functions that have no C++ form. NULL: no acquisition. */
     zkl_op *native_handle() const noexcept
     {

@@ -251,21 +251,13 @@ struct head_state *contender_head(struct contender *c)
 
 /* ---- what is asked of it by who began it ---- */
 
-static int ahead_of_node(const struct contender *c)
+int contender_ahead(const struct contender *c)
 {
     enum attempt_state state = c->machine.state;
 
     if (state == ST_PROVING || state == ST_CLAIMING || state == ST_HOLDING)
         return 0;
     return c->machine.ahead > 0 ? (int)c->machine.ahead : -1;
-}
-
-int contender_ahead(const struct contender *c)
-{
-    const int callers = local_queue_ahead(c);
-    const int nodes = ahead_of_node(callers > 0 ? c->local->inside : c);
-
-    return nodes < 0 ? -1 : nodes + callers;
 }
 
 char *contender_own_node(const struct contender *c)

@@ -43,13 +43,6 @@ struct contender *local_queue_leave(struct contender *c)
     return next;
 }
 
-int local_queue_ahead(const struct contender *c)
-{
-    if (!c->local || c == c->local->inside)
-        return 0;
-    return 1 + g_queue_link_index(&c->local->waiting, (GList *)(uintptr_t)&c->link);
-}
-
 bool local_queue_waits(const struct contender *c)
 {
     return c->local && !g_queue_is_empty(&c->local->waiting);

@@ -31,9 +31,6 @@ struct contender *local_queue_next(struct local_queue *q);
 /* c's node is gone or going. As local_queue_next(); NULL also if c had left, or has no queue. */
 struct contender *local_queue_leave(struct contender *c);
 
-/* How many callers go before c, the one inside among them; 0: c is that one, or has no queue. */
-int local_queue_ahead(const struct contender *c);
-
 /* Whether others wait behind c. */
 bool local_queue_waits(const struct contender *c);
 

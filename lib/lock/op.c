@@ -253,7 +253,7 @@ static void enter_all(zkl_op *op, const struct contender_spec *spec, const struc
 
 int op_ahead(const zkl_op *op)
 {
-    return op->contender && op->by == BY_CONTENDER ? contender_ahead(op->contender) : -1;
+    return op->contender ? contender_ahead(op->contender) : -1;
 }
 
 static zkl_op *op_queue(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
@@ -361,16 +361,6 @@ void zkl_op_cancel(zkl_op *op)
     session_lock(op->session);
     op_abort(op, ZKL_ECANCELED, "canceled");
     session_unlock(op->session);
-}
-
-int zkl_op_ahead(zkl_op *op)
-{
-    if (!op || fork_is_child(op->session->generation))
-        return -1;
-    session_lock(op->session);
-    const int ahead = op_ahead(op);
-    session_unlock(op->session);
-    return ahead;
 }
 
 static const struct contender *waiting_contender(const zkl_op *op)

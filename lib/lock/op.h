@@ -31,7 +31,7 @@ void op_abort(zkl_op *op, int code, const char *text);
 /* One reference more; zkl_op_free() gives it up. */
 zkl_op *op_ref(zkl_op *op);
 
-/* As contender_ahead(). */
+/* As contender_ahead(), of what contends by itself at one path. */
 int op_ahead(const zkl_op *op);
 
 /* Without the monitor held. Blocks until it is decided; 0 and a grant of the caller's own, or the

@@ -410,7 +410,6 @@ static void init_options(void)
     X(zkl_mutex_options_init, init_options())                                                      \
     X(zkl_mutex_unlock, take_turns(c->mutex))                                                      \
     X(zkl_mutex_yield, zkl_mutex_yield(c->mutex))                                                  \
-    X(zkl_op_ahead, zkl_op_ahead(c->op))                                                           \
     X(zkl_op_cancel, zkl_op_cancel(c->op))                                                         \
     X(zkl_op_free, FREED(op, zkl_op_free))                                                         \
     X(zkl_op_node, zkl_op_node(c->op, c->buf, sizeof c->buf))                                      \

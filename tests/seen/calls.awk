@@ -8,8 +8,8 @@
     match(text, /zkl_[a-z0-9_]+\(/)
     name = substr(text, RSTART, RLENGTH - 1)
     parameters = substr(text, RSTART + RLENGTH, length(text) - RSTART - RLENGTH - 1)
-    # The results of these are none of errors: what another function returned, and a number.
-    if (name == "zkl_last_error" || name == "zkl_op_ahead")
+    # Its result is what another function returned.
+    if (name == "zkl_last_error")
         next
     arguments = completion = completion_data = ""
     count = split(parameters, part, ",")

@@ -500,25 +500,7 @@ static void memory_of_a_caller(void)
     CHECK_INT(more.calls, MORE);
 }
 
-/* Those before it here, and those before the one inside. */
-static void places_in_line(void)
-{
-    start();
-    lock_all();
-    for (int i = 0; i < CALLERS; i++)
-        CHECK_INT(zkl_op_ahead(callers[i].op), -1);
-    answer_entry(true);
-    for (int i = 0; i < CALLERS; i++)
-        CHECK_INT(zkl_op_ahead(callers[i].op), 1 + i);
-    zkl_op_cancel(callers[2].op);
-    zkl_session_dispatch(s);
-    CHECK_INT(zkl_op_ahead(callers[2].op), -1);
-    CHECK_INT(zkl_op_ahead(callers[3].op), 3);
-    stop();
-}
-
 static const struct test_case cases[] = {
-    {"places_in_line", places_in_line},
     {"one_after_the_other", one_after_the_other},
     {"handles_do_not_know_each_other", handles_do_not_know_each_other},
     {"tries_do_not_wait", tries_do_not_wait},
