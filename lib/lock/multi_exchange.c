@@ -5,6 +5,7 @@
 #include "grant.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
+#include "lib/session/call.h"
 #include "lib/session/denial.h"
 #include "lib/session/request.h"
 #include "multi.h"
@@ -133,18 +134,6 @@ static void end(struct multi *m, bool node_gone)
     grant_unref(g);
 }
 
-static int to_code(enum store_rc rc)
-{
-    static const int codes[] = {
-        [STORE_NONODE] = ZKL_ENOENT,       [STORE_EXISTS] = ZKL_EEXIST,
-        [STORE_BADVERSION] = ZKL_EVERSION, [STORE_NOAUTH] = ZKL_EACCES,
-        [STORE_NOCHILDREN] = ZKL_EPATH,    [STORE_NOTEMPTY] = ZKL_ENOTEMPTY,
-        [STORE_BAD] = ZKL_EPROTO,
-    };
-
-    return codes[rc];
-}
-
 static enum transaction_event_kind to_event(const struct store_reply *reply)
 {
     switch (reply->rc) {
@@ -180,7 +169,7 @@ static void on_answer(struct request *r, const struct store_reply *reply)
     struct transaction_event ev = {.kind = to_event(reply)};
 
     if (ev.kind == TX_EV_OUTDATED || ev.kind == TX_EV_REFUSED) {
-        ev.error = missing ? ZKL_ELOST : to_code(reply->rc);
+        ev.error = missing ? ZKL_ELOST : call_error(reply->rc);
         ev.failed = reply->failed;
     }
     if (reply->rc == STORE_NOAUTH)
@@ -232,7 +221,7 @@ static void on_read(struct request *r, const struct store_reply *reply)
     } else if (reply->rc == STORE_GONE) {
         ev.kind = TX_EV_GONE;
     } else {
-        ev.error = to_code(reply->rc);
+        ev.error = call_error(reply->rc);
     }
     step(m, ev);
     multi_unref(m);

@@ -3,6 +3,7 @@
 #include "lib/base/clean.h"
 #include "lib/base/error.h"
 #include "lib/base/thread.h"
+#include "lib/session/call.h"
 #include "lib/session/denial.h"
 #include "lib/session/request.h"
 #include "queue.h"
@@ -28,23 +29,9 @@ static void fail(zkl_queue *q, int code)
     queue_end(q);
 }
 
-static int rc_to_error(enum store_rc rc)
-{
-    switch (rc) {
-    case STORE_NONODE:
-        return ZKL_ENOENT;
-    case STORE_NOAUTH:
-        return ZKL_EACCES;
-    case STORE_NOTEMPTY:
-        return ZKL_ENOTEMPTY;
-    default:
-        return ZKL_EPROTO;
-    }
-}
-
 void queue_refused(zkl_queue *q, enum store_rc rc)
 {
-    fail(q, rc_to_error(rc));
+    fail(q, call_error(rc));
 }
 
 static struct request *request_for(zkl_queue *q, enum store_kind kind, char *path,
@@ -287,7 +274,6 @@ static void on_timeout(void *data)
 static void start(zkl_queue *q, int64_t timeout_ms)
 {
     zkl_session *s = q->session;
-    int64_t now = clock_now().boot, ms = timeout_ms == 0 ? session_patience_ms(s) : timeout_ms;
 
     if (s->closing) {
         fail(q, ZKL_ECLOSED);
@@ -297,8 +283,7 @@ static void start(zkl_queue *q, int64_t timeout_ms)
         fail(q, ZKL_EAUTH);
         return;
     }
-    if (ms >= 0 && ms < (INT64_MAX - now) / CLOCK_MS)
-        timers_arm(s->timers, &q->timer, now + ms * CLOCK_MS, on_timeout, q);
+    call_arm(s, &q->timer, timeout_ms, on_timeout, q);
     q->begin(q);
 }
 
