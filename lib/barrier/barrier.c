@@ -44,11 +44,6 @@ static void on_stop(struct call *call, const zkl_error *why)
     end(call_of(call), why->code); /* the first error counts */
 }
 
-static void on_free(struct call *call)
-{
-    g_free(call_of(call));
-}
-
 static struct request *request_for(struct barrier_call *c, enum store_kind kind,
                                    void (*done)(struct request *r, const struct store_reply *reply))
 {
@@ -240,11 +235,8 @@ static void on_replaced(struct call *call)
         begin_wait(c); /* otherwise a request is under way, whose answer tells */
 }
 
-static const struct call_ops ops = {.enter = on_enter,
-                                    .begin = on_begin,
-                                    .stop = on_stop,
-                                    .replaced = on_replaced,
-                                    .free = on_free};
+static const struct call_ops ops = {
+    .enter = on_enter, .begin = on_begin, .stop = on_stop, .replaced = on_replaced};
 
 /* fn NULL: blocks. */
 static int call(zkl_barrier *b, const char *doing, enum wish wish, int64_t timeout_ms,

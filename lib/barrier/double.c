@@ -187,11 +187,6 @@ static void on_stop(struct call *call, const zkl_error *why)
     double_step(b, (struct barrier_event){.kind = BARRIER_EV_STOP});
 }
 
-static void on_free(struct call *call)
-{
-    g_free(call_of(call));
-}
-
 /* 0, or why it cannot begin now. */
 static int may_begin(const zkl_double_barrier *b, bool enters)
 {
@@ -231,8 +226,7 @@ static void on_begin(struct call *call)
                 (struct barrier_event){.kind = c->enters ? BARRIER_EV_ENTER : BARRIER_EV_LEAVE});
 }
 
-static const struct call_ops ops = {
-    .enter = on_enter, .begin = on_begin, .stop = on_stop, .free = on_free};
+static const struct call_ops ops = {.enter = on_enter, .begin = on_begin, .stop = on_stop};
 
 /* fn NULL: blocks. */
 static int call(zkl_double_barrier *b, const char *doing, bool enters, int64_t timeout_ms,

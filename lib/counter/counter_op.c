@@ -223,17 +223,12 @@ static void on_stop(struct call *c, const zkl_error *why)
         request_recall(op->set);
 }
 
-static void on_free(struct call *c)
-{
-    g_free(op_of(c));
-}
-
 static void on_begin(struct call *c)
 {
     step(op_of(c), (struct counter_event){.kind = COUNTER_EV_BEGIN});
 }
 
-static const struct call_ops ops = {.begin = on_begin, .stop = on_stop, .free = on_free};
+static const struct call_ops ops = {.begin = on_begin, .stop = on_stop};
 
 int counter_result(const zkl_counter *c, enum counter_verdict verdict)
 {

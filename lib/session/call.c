@@ -105,7 +105,10 @@ void call_unref(struct call *c)
     session_unref(c->session);
     sem_destroy(&c->done);
     g_free(c->path);
-    c->ops->free(c);
+    if (c->ops->free)
+        c->ops->free(c);
+    else
+        g_free(c);
 }
 
 void call_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn)(void *data),

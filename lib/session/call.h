@@ -19,7 +19,7 @@ struct call_ops {
     void (*stop)(struct call *c, const zkl_error *why);
     /* The session has ended, and its watches with it; another one has begun. May be NULL. */
     void (*replaced)(struct call *c);
-    void (*free)(struct call *c);
+    void (*free)(struct call *c); /* NULL: g_free() does */
 };
 
 struct call {
