@@ -19,7 +19,7 @@ const char *semaphore_path(const zkl_semaphore *m)
     return session_path(m->session, m->path);
 }
 
-void semaphore_unref(zkl_semaphore *m)
+static void semaphore_unref(zkl_semaphore *m)
 {
     if (!g_atomic_int_dec_and_test(&m->refs))
         return;

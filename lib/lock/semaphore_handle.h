@@ -25,7 +25,4 @@ int semaphore_check_blocking(const zkl_semaphore *m);
 /* As the user sees it. */
 const char *semaphore_path(const zkl_semaphore *m);
 
-/* A reference less; without the monitor held. */
-void semaphore_unref(zkl_semaphore *m);
-
 #endif

@@ -1,80 +1,28 @@
 /* The limit as an administrator reads and sets it: one exchange with the server, which the caller
  * waits for. */
-#include <semaphore.h>
 #include <string.h>
 
 #include "lib/base/error.h"
-#include "lib/base/thread.h"
 #include "lib/session/call.h"
-#include "lib/session/denial.h"
 #include "lib/session/request.h"
 #include "recipes/limit.h"
 #include "semaphore_handle.h"
 
-/* Guarded by the monitor, but the semaphore. */
 struct exchange {
-    int refs;             /* the caller's, and that of a request under way */
-    zkl_session *session; /* which outlives it */
-    char *path;           /* GRefString */
-    int32_t limit;        /* to be set, 0: none; or what was read */
-    bool set, over;
-    zkl_error error;
-    struct timer timer;
-    sem_t done;
+    struct call call;
+    int32_t limit; /* to be set, 0: none; or what was read */
+    bool set;
 };
-
-static void exchange_unref(struct exchange *x)
-{
-    if (--x->refs > 0)
-        return;
-    sem_destroy(&x->done);
-    g_ref_string_release(x->path);
-    g_free(x);
-}
-
-static void end(struct exchange *x)
-{
-    if (x->over)
-        return;
-    x->over = true;
-    timers_cancel(&x->timer);
-    sem_post(&x->done);
-}
-
-static void fail(struct exchange *x, int code, const char *text)
-{
-    const char *path = session_path(x->session, x->path);
-
-    if (!x->over)
-        error_fill(&x->error, code, path, "%s: %s", path, text);
-    end(x);
-}
-
-static void fail_store(struct exchange *x, enum store_rc rc)
-{
-    const int code = rc == STORE_NONODE ? ZKL_ENOENT : rc == STORE_NOAUTH ? ZKL_EACCES : ZKL_EPROTO;
-
-    if (!x->over)
-        denial_fill(x->session, &x->error, code, session_path(x->session, x->path));
-    end(x);
-}
 
 static void ask(struct exchange *x, enum store_kind kind, int32_t version);
 
-/* The session went: the next one is asked, if there is one. */
-static bool is_gone(struct exchange *x, enum store_rc rc)
+/* Where the session went, the next one is asked. */
+static void refuse(struct exchange *x, enum store_rc rc)
 {
-    const zkl_session *s = x->session;
-
-    if (rc != STORE_GONE)
-        return false;
-    if (s->closing)
-        fail(x, ZKL_ECLOSED, "the session was closed");
-    else if (s->refused)
-        fail(x, ZKL_EAUTH, zkl_strerror(ZKL_EAUTH));
-    else
+    if (rc == STORE_GONE)
         ask(x, STORE_GET, 0);
-    return true;
+    else
+        call_end(&x->call, call_error(rc), NULL);
 }
 
 static void on_set(struct request *r, const struct store_reply *reply)
@@ -82,12 +30,12 @@ static void on_set(struct request *r, const struct store_reply *reply)
     struct exchange *x = r->context;
 
     if (reply->rc == STORE_OK)
-        end(x);
-    else if (reply->rc == STORE_BADVERSION && !x->over)
+        call_end(&x->call, 0, NULL);
+    else if (reply->rc == STORE_BADVERSION)
         ask(x, STORE_GET, 0);
-    else if (!is_gone(x, reply->rc))
-        fail_store(x, reply->rc);
-    exchange_unref(x);
+    else
+        refuse(x, reply->rc);
+    call_unref(&x->call);
 }
 
 /* A set whose answer was lost may have been done: then this shows what was set. */
@@ -96,12 +44,12 @@ static void take(struct exchange *x, const struct store_reply *reply)
     const int32_t limit = limit_read(reply->data, (size_t)reply->length);
 
     if (limit == 0 && (reply->length > 0 || !x->set)) {
-        fail(x, ZKL_ELAYOUT, "its data are no limit of a semaphore");
+        call_end(&x->call, ZKL_ELAYOUT, "its data are no limit of a semaphore");
     } else if (x->set && limit != x->limit) {
         ask(x, STORE_SET, reply->version);
     } else {
         x->limit = limit;
-        end(x);
+        call_end(&x->call, 0, NULL);
     }
 }
 
@@ -109,53 +57,44 @@ static void on_read(struct request *r, const struct store_reply *reply)
 {
     struct exchange *x = r->context;
 
-    if (reply->rc == STORE_OK && !x->over)
+    if (reply->rc != STORE_OK)
+        refuse(x, reply->rc);
+    else if (!x->call.ended)
         take(x, reply);
-    else if (reply->rc != STORE_OK && !is_gone(x, reply->rc))
-        fail_store(x, reply->rc);
-    exchange_unref(x);
+    call_unref(&x->call);
 }
 
 static void ask(struct exchange *x, enum store_kind kind, int32_t version)
 {
     struct request *r;
 
-    if (x->over)
+    if (x->call.ended)
         return;
-    x->refs++;
-    r = request_new(kind, g_strdup(x->path), kind == STORE_SET ? on_set : on_read, x);
+    call_ref(&x->call);
+    r = request_new(kind, g_strdup(x->call.path), kind == STORE_SET ? on_set : on_read, x);
     if (kind == STORE_SET) {
         r->what.data = g_strdup_printf("%d", x->limit);
         r->what.length = (int)strlen(r->what.data);
         r->what.version = version;
     }
-    request_send(x->session, r);
+    request_send(x->call.session, r);
 }
 
-static void on_timeout(void *data)
+static void on_begin(struct call *c)
 {
-    struct exchange *x = data;
-
-    if (x->session->up)
-        fail(x, ZKL_ETIMEDOUT, zkl_strerror(ZKL_ETIMEDOUT));
-    else if (!x->over)
-        session_why_down(x->session, &x->error);
-    end(x);
+    ask((struct exchange *)c, STORE_GET, 0);
 }
 
-static void begin(struct exchange *x, int64_t timeout_ms)
+/* A connection that is missing is no matter of this path. */
+static void on_stop(struct call *c, const zkl_error *why)
 {
-    zkl_session *s = x->session;
-
-    if (s->closing)
-        fail(x, ZKL_ECLOSED, "the session was closed");
-    else if (s->refused)
-        fail(x, ZKL_EAUTH, zkl_strerror(ZKL_EAUTH));
-    if (x->over)
-        return;
-    call_arm(s, &x->timer, timeout_ms, on_timeout, x);
-    ask(x, STORE_GET, 0);
+    if (why->code == ZKL_EUNREACHABLE || why->code == ZKL_EHOST)
+        call_end_as(c, why);
+    else
+        call_end(c, why->code, why->text);
 }
+
+static const struct call_ops ops = {.begin = on_begin, .stop = on_stop};
 
 static int check(const zkl_semaphore *m)
 {
@@ -167,32 +106,18 @@ static int check(const zkl_semaphore *m)
     return code;
 }
 
-/* Whoever posted still has the monitor. */
 static int exchange(zkl_semaphore *m, int32_t limit, int64_t timeout_ms, int *ret)
 {
     struct exchange *x = g_new0(struct exchange, 1);
-    zkl_session *s = m->session;
-    int code = 0;
 
-    x->refs = 1;
-    x->session = s;
-    x->path = g_ref_string_acquire(m->path);
     x->limit = limit;
     x->set = limit > 0;
-    sem_init(&x->done, 0, 0);
-    g_atomic_int_inc(&m->refs);
-    session_lock(s);
-    begin(x, timeout_ms);
-    session_unlock(s);
-    thread_wait(&x->done);
-    session_lock(s);
-    if (x->error.code)
-        code = error_keep(&x->error);
-    else if (ret)
+    call_init(&x->call, &ops, m->session, g_strdup(m->path), NULL, NULL);
+    call_ref(&x->call); /* for what was read; nobody else has it yet */
+    const int code = call_run(&x->call, timeout_ms);
+    if (!code && ret)
         *ret = x->limit;
-    exchange_unref(x);
-    session_unlock(s);
-    semaphore_unref(m);
+    call_free(&x->call);
     return code;
 }
 
