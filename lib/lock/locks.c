@@ -164,13 +164,11 @@ static const struct participant_ops participant = {.is_busy = is_busy,
 
 struct locks *locks_of(zkl_session *s)
 {
-    struct locks *all = (struct locks *)participant_find(s, &participant);
+    struct locks *all = (struct locks *)participant_of(s, &participant, sizeof(struct locks));
 
-    if (!all) {
-        all = g_new0(struct locks, 1);
+    if (!all->admissions) {
         all->admissions = g_hash_table_new(g_str_hash, g_str_equal);
         all->hint_refused = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-        participant_add(s, &all->participant, &participant);
     }
     return all;
 }

@@ -122,15 +122,13 @@ static const struct participant_ops participant = {.is_busy = is_busy,
 
 static struct members *members_of(zkl_session *s)
 {
-    struct members *found = (struct members *)participant_find(s, &participant);
+    struct members *all = (struct members *)participant_of(s, &participant, sizeof(struct members));
 
-    if (!found) {
-        found = g_new0(struct members, 1);
-        found->nodes = g_hash_table_new(g_str_hash, g_str_equal);
-        found->shown = s->proofs.deadline.boot;
-        participant_add(s, &found->participant, &participant);
+    if (!all->nodes) {
+        all->nodes = g_hash_table_new(g_str_hash, g_str_equal);
+        all->shown = s->proofs.deadline.boot;
     }
-    return found;
+    return all;
 }
 
 /* ---- who has a node ---- */

@@ -95,11 +95,6 @@ static void on_read(struct view *v)
     end(l->call, NULL);
 }
 
-static void on_free(struct view *v)
-{
-    g_free((struct look *)v);
-}
-
 /* ---- beginning ---- */
 
 static void on_begin(struct call *call)
@@ -111,7 +106,6 @@ static void on_begin(struct call *call)
     l->view.layout = c->layout;
     l->view.seen = on_read;
     l->view.failed = on_failed;
-    l->view.free = on_free;
     view_init(&l->view, call->session, session_path(call->session, call->path));
     c->look = l;
     l->view.watch.refs++; /* the call's: when the session is closed, the look may be told first */

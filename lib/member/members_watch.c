@@ -131,11 +131,6 @@ static void on_seen(struct view *v)
 
 /* ---- the handle ---- */
 
-static void on_free(struct view *v)
-{
-    g_free((struct observer *)v);
-}
-
 int zkl_members_watch(zkl_watch **ret, zkl_session *s, const char *path,
                       const zkl_members_options *options, zkl_members_fn fn, void *data)
 {
@@ -156,7 +151,6 @@ int zkl_members_watch(zkl_watch **ret, zkl_session *s, const char *path,
         observer->view.layout = o.layout;
         observer->view.watches = true;
         observer->view.seen = on_seen;
-        observer->view.free = on_free;
         view_init(&observer->view, s, path);
         if (ret)
             *ret = children_watch_handle(&observer->view.watch);

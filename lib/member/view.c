@@ -253,7 +253,7 @@ static void on_free(struct children_watch *cw)
     struct view *v = (struct view *)cw;
 
     g_hash_table_unref(v->entries);
-    v->free(v);
+    g_free(v);
 }
 
 #define CALLS                                                                                      \
@@ -290,26 +290,14 @@ static void on_closed(struct participant *p)
     children_watch_stop_all(&((struct views *)p)->list);
 }
 
-static void free_views(struct participant *p)
-{
-    g_free((struct views *)p);
-}
-
 static const struct participant_ops participant = {.on = {[NEWS_UP] = on_up,
                                                           [NEWS_REWOUND] = on_rewound,
                                                           [NEWS_REFUSED] = on_up,
-                                                          [NEWS_CLOSED] = on_closed},
-                                                   .free = free_views};
+                                                          [NEWS_CLOSED] = on_closed}};
 
 static GQueue *views_of(zkl_session *s)
 {
-    struct views *found = (struct views *)participant_find(s, &participant);
-
-    if (!found) {
-        found = g_new0(struct views, 1);
-        participant_add(s, &found->participant, &participant);
-    }
-    return &found->list;
+    return &((struct views *)participant_of(s, &participant, sizeof(struct views)))->list;
 }
 
 void view_init(struct view *v, zkl_session *s, const char *path)

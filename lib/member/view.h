@@ -1,5 +1,6 @@
 /* A view of a group: lists its members and reads each, again whenever they may have changed.
- * Observers keep one; who reads the members once has one meanwhile. All with the monitor held. */
+ * Observers keep one; who reads the members once has one meanwhile. It begins a larger struct,
+ * which ends with it. All with the monitor held. */
 #ifndef LIB_VIEW_H
 #define LIB_VIEW_H
 
@@ -14,7 +15,6 @@ struct view {
     bool watches;                             /* the list and each member are watched */
     void (*seen)(struct view *v);             /* each member that was listed was read since */
     void (*failed)(struct view *v, int code); /* the server refused a request; may be NULL */
-    void (*free)(struct view *v);
 
     struct newest newest;
     GHashTable *entries; /* name -> struct view_entry */

@@ -2,31 +2,19 @@
 
 #include "core.h"
 
-struct participant *participant_find(const zkl_session *s, const struct participant_ops *ops)
+struct participant *participant_of(zkl_session *s, const struct participant_ops *ops, size_t size)
 {
+    struct participant *p;
+
     for (guint i = 0; i < s->participants->len; i++) {
-        struct participant *p = s->participants->pdata[i];
+        p = s->participants->pdata[i];
         if (p->ops == ops)
             return p;
     }
-    return NULL;
-}
-
-void participant_add(zkl_session *s, struct participant *p, const struct participant_ops *ops)
-{
+    p = g_malloc0(size);
     p->ops = ops;
     p->session = s;
     g_ptr_array_add(s->participants, p);
-}
-
-struct participant *participant_of(zkl_session *s, const struct participant_ops *ops, size_t size)
-{
-    struct participant *p = participant_find(s, ops);
-
-    if (!p) {
-        p = g_malloc0(size);
-        participant_add(s, p, ops);
-    }
     return p;
 }
 

@@ -44,14 +44,8 @@ struct participant {
     zkl_session *session;
 };
 
-/* That of the session with these ops, NULL if it was not added yet. */
-struct participant *participant_find(const zkl_session *s, const struct participant_ops *ops);
-
-/* Takes p, which the session frees at its end. */
-void participant_add(zkl_session *s, struct participant *p, const struct participant_ops *ops);
-
-/* That one; when it was not added yet, a new one of size bytes, which is all 0 behind its first
- * member. */
+/* That of the session with these ops; the first time a new one of size bytes, which is all 0 behind
+ * its first member, and which the session frees at its end. */
 struct participant *participant_of(zkl_session *s, const struct participant_ops *ops, size_t size);
 
 /* ---- for the session: of all its participants ---- */

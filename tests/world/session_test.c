@@ -107,11 +107,10 @@ static void begin(int64_t warm_ms)
     host = world_host(world, "a", 0);
     struct host *before = host_enter(host);
     REQUIRE(zkl_session_open(&session, "any:1", &options, NULL) == 0);
-    user = g_new0(struct user, 1);
-    user->busy = true;
     freed = false;
     session_lock(session);
-    participant_add(session, &user->participant, &ops);
+    user = (struct user *)participant_of(session, &ops, sizeof *user);
+    user->busy = true;
     session_unlock(session);
     host_enter(before);
     run_for(SECOND);
@@ -199,8 +198,8 @@ static void found_by_its_ops(void)
 
     begin(0);
     session_lock(session);
-    CHECK(participant_find(session, &ops) == &user->participant);
-    CHECK(participant_find(session, &other) == NULL);
+    CHECK(participant_of(session, &ops, sizeof *user) == &user->participant);
+    CHECK(participant_of(session, &other, sizeof *user) != &user->participant);
     session_unlock(session);
     end();
 }
