@@ -29,14 +29,8 @@ struct zkl_op {
     zkl_acquired_fn fn;
     void *data;
     /* guarded by the monitor: */
-    sem_t *wake; /* of who blocks in op_wait() */
-    union {
-        struct contender *contender;
-        struct turn_waiter *waiter;
-        struct numbered *numbered;
-        struct leased *leased;
-        struct multi_attempt *multi;
-    };
+    sem_t *wake;         /* of who blocks in op_wait() */
+    void *way;           /* of that kind; NULL: it is decided, or has none yet */
     struct limit *limit; /* NULL: none */
     GQueue *waiters;     /* of whoever may end it; until decided */
     GList link;
@@ -100,7 +94,7 @@ static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
     if (op->waiters)
         g_queue_unlink(op->waiters, &op->link);
     op->waiters = NULL;
-    op->contender = NULL;
+    op->way = NULL;
     op->decided = true;
     op->grant = grant;
     if (error)
@@ -137,15 +131,15 @@ void op_abort(zkl_op *op, int code, const char *text)
     if (op->decided)
         abort_decided(op, code, text);
     else if (op->by == BY_TURN)
-        retained_give_up(op->waiter, code, text);
+        retained_give_up(op->way, code, text);
     else if (op->by == BY_NUMBERED)
-        numbered_abort(op->numbered, code, text);
+        numbered_abort(op->way, code, text);
     else if (op->by == BY_LEASED)
-        leased_abort(op->leased, code, text);
+        leased_abort(op->way, code, text);
     else if (op->by == BY_MULTI)
-        multi_attempt_abort(op->multi, code, text);
+        multi_attempt_abort(op->way, code, text);
     else
-        contender_abort(op->contender, code, text);
+        contender_abort(op->way, code, text);
 }
 
 static void on_timeout(void *data)
@@ -181,84 +175,17 @@ static zkl_op *op_new(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, vo
     return op;
 }
 
-/* False: it has failed already. */
-static bool begin(zkl_op *op)
-{
-    zkl_session *s = op->session;
-    zkl_error why;
-
-    if (s->refused) {
-        session_why_down(s, &why);
-        on_decided(op, NULL, &why);
-        return false;
-    }
-    if (op->limit)
-        call_arm(s, &op->limit->timer, op->limit->timeout_ms, on_timeout, op);
-    return true;
-}
-
-static void enter(zkl_op *op, const struct contender_spec *spec)
-{
-    if (!begin(op))
-        return;
-    struct contender *c = contender_enter(op->session, spec, on_decided, op);
-    if (!op->decided)
-        op->contender = c;
-}
-
-static void enter_numbered(zkl_op *op, const struct contender_spec *spec)
-{
-    if (!begin(op))
-        return;
-    struct numbered *n = numbered_enter(op->session, spec, on_decided, op);
-    if (op->decided)
-        return;
-    op->numbered = n;
-    op->by = BY_NUMBERED;
-}
-
-static void enter_leased(zkl_op *op, const struct contender_spec *spec)
-{
-    if (!begin(op))
-        return;
-    struct leased *l = leased_enter(op->session, spec, on_decided, op);
-    if (op->decided)
-        return;
-    op->leased = l;
-    op->by = BY_LEASED;
-}
-
-static void wait_for_turn(zkl_op *op, struct retained *r, const struct turn_caller *caller)
-{
-    if (!begin(op))
-        return;
-    struct turn_waiter *w = retained_wait(r, caller, on_decided, op);
-    if (op->decided)
-        return;
-    op->waiter = w;
-    op->by = BY_TURN;
-}
-
-static void enter_all(zkl_op *op, const struct contender_spec *spec, const struct multi_path *paths,
-                      uint32_t count)
-{
-    if (!begin(op))
-        return;
-    struct multi_attempt *a = multi_attempt_begin(op->session, spec, paths, count, on_decided, op);
-    if (op->decided)
-        return;
-    op->multi = a;
-    op->by = BY_MULTI;
-}
-
 int op_ahead(const zkl_op *op)
 {
-    return op->contender ? contender_ahead(op->contender) : -1;
+    return op->way ? contender_ahead(op->way) : -1;
 }
 
-static zkl_op *op_queue(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
-                        GQueue *waiters)
+/* NULL: the session is closed. It may have failed already. */
+static zkl_op *begin(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
+                     GQueue *waiters)
 {
+    zkl_error why;
+
     if (s->closing) {
         error_set(ZKL_ECLOSED, NULL, "the session was closed");
         return NULL;
@@ -266,32 +193,49 @@ static zkl_op *op_queue(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, 
     zkl_op *op = op_new(s, timeout_ms, fn, data);
     op->waiters = waiters;
     g_queue_push_tail_link(waiters, &op->link);
+    if (s->refused) {
+        session_why_down(s, &why);
+        on_decided(op, NULL, &why);
+    } else if (op->limit) {
+        call_arm(s, &op->limit->timer, timeout_ms, on_timeout, op);
+    }
     return op;
+}
+
+/* It may have been decided before this is known. */
+static void go(zkl_op *op, enum op_by by, void *way)
+{
+    if (op->decided)
+        return;
+    op->by = by;
+    op->way = way;
 }
 
 zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
                  zkl_acquired_fn fn, void *data, GQueue *waiters)
 {
-    zkl_op *op = op_queue(s, timeout_ms, fn, data, waiters);
+    zkl_op *op = begin(s, timeout_ms, fn, data, waiters);
 
     spec->try_only = timeout_ms == 0;
-    if (op && spec->numbered)
-        enter_numbered(op, spec);
-    else if (op && spec->leases > 0)
-        enter_leased(op, spec);
-    else if (op)
-        enter(op, spec);
+    if (!op || op->decided)
+        return op;
+    if (spec->numbered)
+        go(op, BY_NUMBERED, numbered_enter(s, spec, on_decided, op));
+    else if (spec->leases > 0)
+        go(op, BY_LEASED, leased_enter(s, spec, on_decided, op));
+    else
+        go(op, BY_CONTENDER, contender_enter(s, spec, on_decided, op));
     return op;
 }
 
 zkl_op *op_start_turn(zkl_session *s, struct retained *r, struct turn_caller *caller,
                       int64_t timeout_ms, zkl_acquired_fn fn, void *data, GQueue *waiters)
 {
-    zkl_op *op = op_queue(s, timeout_ms, fn, data, waiters);
+    zkl_op *op = begin(s, timeout_ms, fn, data, waiters);
 
     caller->tries = timeout_ms == 0;
-    if (op)
-        wait_for_turn(op, r, caller);
+    if (op && !op->decided)
+        go(op, BY_TURN, retained_wait(r, caller, on_decided, op));
     return op;
 }
 
@@ -299,11 +243,11 @@ zkl_op *op_start_multi(zkl_session *s, struct contender_spec *spec, const struct
                        uint32_t count, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
                        GQueue *waiters)
 {
-    zkl_op *op = op_queue(s, timeout_ms, fn, data, waiters);
+    zkl_op *op = begin(s, timeout_ms, fn, data, waiters);
 
     spec->try_only = timeout_ms == 0;
-    if (op)
-        enter_all(op, spec, paths, count);
+    if (op && !op->decided)
+        go(op, BY_MULTI, multi_attempt_begin(s, spec, paths, count, on_decided, op));
     return op;
 }
 
@@ -369,11 +313,11 @@ static const struct contender *waiting_contender(const zkl_op *op)
         return NULL;
     switch (op->by) {
     case BY_CONTENDER:
-        return op->contender;
+        return op->way;
     case BY_NUMBERED:
-        return numbered_waiting(op->numbered);
+        return numbered_waiting(op->way);
     case BY_MULTI:
-        return multi_attempt_waiting(op->multi);
+        return multi_attempt_waiting(op->way);
     case BY_TURN:
     case BY_LEASED:
         break;
