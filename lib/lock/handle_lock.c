@@ -143,29 +143,20 @@ static int lock_first(struct handle *h, struct hold *hold, uint64_t key, const s
     return code;
 }
 
-static int lock(struct handle *h, const struct wish *wish, zkl_grant **ret)
+int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, zkl_canceler *canceler,
+                zkl_grant **ret)
 {
+    const struct wish wish = {shared, timeout_ms, canceler};
     const uint64_t key = caller_key(h);
     int code;
 
     pthread_mutex_lock(&h->lock);
     struct hold *hold = find_hold(h, key);
     if (!hold || hold == h->over)
-        return lock_first(h, hold, key, wish, ret);
-    code = reenter(h, hold, wish->shared, ret);
+        return lock_first(h, hold, key, &wish, ret);
+    code = reenter(h, hold, shared, ret);
     pthread_mutex_unlock(&h->lock);
     return code;
-}
-
-int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, zkl_grant **ret)
-{
-    return lock(h, &(struct wish){.shared = shared, .timeout_ms = timeout_ms}, ret);
-}
-
-int handle_lock_cancelable(struct handle *h, bool shared, int64_t timeout_ms,
-                           zkl_canceler *canceler, zkl_grant **ret)
-{
-    return lock(h, &(struct wish){shared, timeout_ms, canceler}, ret);
 }
 
 /* ---- levels ---- */

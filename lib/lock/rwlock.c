@@ -62,7 +62,7 @@ static int lock(zkl_rwlock *l, bool shared, int64_t timeout_ms, zkl_canceler *ca
 {
     int code = handle_check(handle_of(l), what);
 
-    return code ? code : handle_lock_cancelable(&l->handle, shared, timeout_ms, canceler, ret);
+    return code ? code : handle_lock(&l->handle, shared, timeout_ms, canceler, ret);
 }
 
 int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms, zkl_grant **ret)
