@@ -75,10 +75,7 @@ static void end(struct member_call *c, const zkl_error *why)
         return;
     c->of = NULL;
     g_queue_unlink(&m->calls, &c->link);
-    if (why)
-        call_end_as(&c->call, why);
-    else
-        call_end(&c->call, 0, NULL);
+    call_end_as(&c->call, why);
     member_unref(m);
 }
 

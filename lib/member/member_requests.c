@@ -210,7 +210,7 @@ static void ask_read(zkl_member *m, const struct member_action *a)
     member_unref(m);
 }
 
-/* ---- and set ---- */
+/* ---- and set, or deleted ---- */
 
 /* Sent once, as another may have the id by the time of a second try; and on the connection on which
  * the node was seen, as another may have it where the servers' data have gone back since. */
@@ -222,12 +222,13 @@ static void send_once(zkl_member *m, struct request *r)
     request_send(m->session, r);
 }
 
-static void on_set(struct request *r, const struct store_reply *reply)
+/* A delete has no version that could be outdated. */
+static void on_changed(struct request *r, const struct store_reply *reply)
 {
     zkl_member *m = r->context;
 
     if (reply->rc == STORE_OK)
-        answer(m, r->tag, MEMBER_EV_SET);
+        answer(m, r->tag, r->what.kind == STORE_SET ? MEMBER_EV_SET : MEMBER_EV_DELETED);
     else if (reply->rc == STORE_BADVERSION)
         answer(m, r->tag, MEMBER_EV_OUTDATED);
     else if (reply->rc == STORE_NONODE)
@@ -241,33 +242,16 @@ static void on_set(struct request *r, const struct store_reply *reply)
 
 static void ask_set(zkl_member *m, const struct member_action *a)
 {
-    struct request *r = about_node(m, STORE_SET, on_set, a->tag);
+    struct request *r = about_node(m, STORE_SET, on_changed, a->tag);
 
     r->what.version = a->version;
     carry(m, r);
     send_once(m, r);
 }
 
-/* ---- and deleted ---- */
-
-static void on_deleted(struct request *r, const struct store_reply *reply)
-{
-    zkl_member *m = r->context;
-
-    if (reply->rc == STORE_OK)
-        answer(m, r->tag, MEMBER_EV_DELETED);
-    else if (reply->rc == STORE_NONODE)
-        answer(m, r->tag, MEMBER_EV_NO_NODE);
-    else if (reply->rc == STORE_UNKNOWN)
-        answer(m, r->tag, MEMBER_EV_UNKNOWN);
-    else if (reply->rc != STORE_GONE)
-        refuse(m, r->tag, call_error(reply->rc));
-    member_unref(m);
-}
-
 static void ask_delete(zkl_member *m, const struct member_action *a)
 {
-    send_once(m, about_node(m, STORE_DELETE, on_deleted, a->tag));
+    send_once(m, about_node(m, STORE_DELETE, on_changed, a->tag));
 }
 
 static void on_passed(struct request *r, const struct store_reply *reply)

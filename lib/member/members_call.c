@@ -47,10 +47,7 @@ static void end(struct members_call *c, const zkl_error *why)
     l->call = NULL;
     children_watch_stop(&l->view.watch);
     children_watch_unref(&l->view.watch);
-    if (why)
-        call_end_as(&c->call, why);
-    else
-        call_end(&c->call, 0, NULL);
+    call_end_as(&c->call, why);
 }
 
 static void on_stop(struct call *call, const zkl_error *why)

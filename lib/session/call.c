@@ -163,7 +163,8 @@ void call_end_as(struct call *c, const zkl_error *why)
     if (c->ended)
         return;
     c->ended = true;
-    c->error = *why;
+    if (why)
+        c->error = *why;
     timers_cancel(&c->timer);
     g_queue_unlink(calls_of(c->session), &c->link);
     if (!c->fn)

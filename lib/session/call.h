@@ -52,7 +52,7 @@ int call_run(struct call *c, int64_t timeout_ms);
 
 /* The result; the first one counts. */
 void call_end(struct call *c, int code, const char *text); /* text NULL: that of the code */
-void call_end_as(struct call *c, const zkl_error *why);    /* code 0: it is done */
+void call_end_as(struct call *c, const zkl_error *why);    /* NULL, or code 0: it is done */
 
 void call_ref(struct call *c);
 void call_unref(struct call *c);
