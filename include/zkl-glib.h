@@ -1,4 +1,5 @@
-/* For programs with a GLib main loop. The main loop runs the callbacks of a session. */
+/* For programs with a GLib main loop. The main loop runs the callbacks of a session. Every handle
+ * works with g_autoptr(); with zkl/cleanup.h the guards of locks do, too. */
 #ifndef ZKL_GLIB_H
 #define ZKL_GLIB_H
 
@@ -16,7 +17,7 @@ ZKL_API GSource *zkl_glib_source_new(zkl_session *s);
 
 ZKL_END
 
-/* For g_autoptr(). zkl/cleanup.h describes scope guards. Since 0.1. */
+/* zkl/cleanup.h describes scope guards. Since 0.1. */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_session, zkl_session_close)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_mutex, zkl_mutex_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(zkl_multilock, zkl_multilock_free)

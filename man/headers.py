@@ -24,9 +24,11 @@ def comment_text(comment):
 
 
 def items(text):
-    """(comment, declaration) of all that a header declares, in its order; a comment may stand alone."""
+    """(comment, declaration) of all that a header declares, in its order; a comment may stand alone. An empty line
+    ends a declaration, but not within its braces."""
     inner = text[text.index("ZKL_BEGIN") + len("ZKL_BEGIN") : text.rindex("ZKL_END")]
-    for comment, code in re.findall(r"(/\*(?:(?!\*/).)*\*/\n)?((?:[^\n/][^\n]*\n)*)", inner, re.S):
+    braced = r"(?:[^\n/ ][^\n]*)?\{\n(?:(?!\})[^\n]*\n)*"
+    for comment, code in re.findall(r"(/\*(?:(?!\*/).)*\*/\n)?((?:%s|[^\n/][^\n]*\n)*)" % braced, inner, re.S):
         if comment or code:
             yield comment, code
 

@@ -121,11 +121,12 @@ def page(name, header, text, example):
         out.append(text_of([rest[1]]))
     for c, d in all_items:
         out += common(c) if not d else []
-    returns, errors = [], []
+    returns, errors, described = [], [], ""
     for c, d in functions:
         body, value, codes, since = split(comment_text(c)) if c else ([], "", [], "")
         fn = function_name(d)
-        out += [".Ss %s()" % fn] + description(body)
+        described = fn if c else described
+        out += [".Ss %s()" % fn] + (description(body) if c else ["Described with\n.Fn %s ." % described])
         if since:
             out += [".Pp", "Since %s." % since]
         if codes:
@@ -137,7 +138,7 @@ def page(name, header, text, example):
         out.append(".Sh TYPES")
         for c, d in types:
             out += (description(comment_text(c)) if c else []) + [".Pp", *display(d)]
-    if functions:
+    if returns:
         out += [".Sh RETURN VALUE"] + listing([line for fn, value in returns for line in (".It Fn " + fn, text_of([value]))])
     if errors:
         out += [".Sh ERRORS"] + listing([line for fn, codes in errors for line in [".It Fn " + fn, *entries(codes)]])

@@ -1,4 +1,4 @@
-/* Counters: nodes whose data is a number, in the format of Curator's SharedCount,
+/* Counters: nodes whose data is a number. The format is that of Curator's SharedCount,
  * DistributedAtomicInteger and DistributedAtomicLong. */
 #ifndef ZKL_COUNTER_H
 #define ZKL_COUNTER_H

@@ -1,5 +1,5 @@
-/* Fenced transactions: several changes of nodes that are applied together, and only while the node
- * of a grant exists. */
+/* Fenced transactions. Several changes of nodes are applied together, and only while the node of a
+ * grant exists. */
 #ifndef ZKL_MULTI_H
 #define ZKL_MULTI_H
 

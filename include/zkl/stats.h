@@ -1,4 +1,4 @@
-/* What a session has done, in numbers; and the same as metrics for Prometheus. */
+/* What a session has done, in numbers and as metrics for Prometheus. */
 #ifndef ZKL_STATS_H
 #define ZKL_STATS_H
 

@@ -1,5 +1,6 @@
-/* A watch reports changes: of a queue (zkl_queue_watch()), of an election's leader
- * (zkl_election_watch()) or of the members of a group (zkl_members_watch()). */
+/* Watches of nodes that others change. A watch reports changes: of a queue (zkl_queue_watch()), of
+ * an election's leader (zkl_election_watch()) or of the members of a group (zkl_members_watch()).
+ */
 #ifndef ZKL_WATCH_H
 #define ZKL_WATCH_H
 

@@ -41,6 +41,31 @@ altered() { # PAGE
     sed -n '/^\.Bd -literal/,/^\.Ed$/p' "$1" | plain | sed 's/^ *//' | grep -vxFf "$scratch/shown"
 }
 
+# Sections in which nothing is.
+empty() { # FILE…
+    awk 'FNR == 1 { last = "" }
+        last != "" && /^\.S[hs] / && !(last ~ /^\.Sh/ && /^\.Ss/) { print FILENAME ": " last }
+        !/^\.\\"/ { last = /^\.S[hs] / ? $0 : "" }' "$@"
+}
+
+# Descriptions that are no line in a list of pages: long, or of more than a phrase.
+wordy() { # FILE…
+    grep -E '^\.Nd (.{100}|.*[;()])' "$@"
+}
+
+# Words that a header declares, and the page that is written from it does not have: members, too.
+undeclared() { # ROOT
+    local page header
+    for page in "$1"/man/zkl_*.3; do
+        header=$1/$(sed -nE '1s/.* from (include\/[^ ]*) .*/\1/p' "$page")
+        [ -e "$header" ] || header+=.in
+        tr '\n' '\v' <"$header" | sed -E 's,/\*([^*]|\*+[^*/])*\*+/|@\w+@,,g' | tr '\v' '\n' |
+            grep -vE '^#(if|else|end|include)|_(H|API|BEGIN|END)$|^G_DEFINE_AUTOPTR' |
+            grep -oE '\w+' | grep -vxE 'define|ZKL_API' | sort -u |
+            comm -23 - <(sed 's/\\-/-/g' "$page" | grep -oE '\w+' | sort -u) | sed "s,^,${page##*/}: ,"
+    done
+}
+
 if command -v groff >/dev/null; then
     expect_none "the pages format without a warning" "$(warnings "$top_srcdir"/man/*.[1-8])"
     expect_none "no word is broken, but for those of zkl(1)" "$(broken "$top_srcdir"/man/*.[2-8])"
@@ -52,6 +77,19 @@ if command -v groff >/dev/null; then
     echo '.NOSUCH' >"$scratch/page.3"
     expect_some "sees a planted warning" "$(warnings "$scratch/page.3")"
 fi
+expect_none "no section is empty" "$(empty "$top_srcdir"/man/*.[1-8])"
+printf '.Sh DESCRIPTION\n.Ss one()\n.Ss two()\nText.\n' >"$scratch/empty.3"
+expect_some "sees an empty part of a section" "$(empty "$scratch/empty.3")"
+printf '.Sh RETURN VALUE\n.Sh THREADS\nText.\n' >"$scratch/empty.3"
+expect_some "sees an empty section" "$(empty "$scratch/empty.3")"
+expect_none "every page is a short line in a list" "$(wordy "$top_srcdir"/man/*.[1-8])"
+echo '.Nd the version; made by configure' >"$scratch/wordy.3"
+expect_some "sees one that is none" "$(wordy "$scratch/wordy.3")"
+expect_none "each page has all that its header declares" "$(undeclared "$top_srcdir")"
+mkdir "$scratch/members" && cp -r "$top_srcdir"/{man,include} "$scratch/members"
+chmod -R u+w "$scratch/members"
+sed -i '/lost_refused;/d' "$scratch/members/man/zkl_stats.3"
+expect_some "sees a member that is missing" "$(undeclared "$scratch/members")"
 expect_none "all pages are mdoc(7)" "$(grep -L '^\.Dd ' "$top_srcdir"/man/*.[1-8])"
 echo '.TH PAGE 3' >"$scratch/man.3"
 expect_some "sees a page that is man(7)" "$(grep -L '^\.Dd ' "$scratch/man.3")"
