@@ -31,6 +31,7 @@ struct session_options {
     std::chrono::milliseconds warm{60000};
     bool dispatch = false;
     std::vector<std::pair<std::string, std::string>> credentials; /* schemes and credentials */
+    std::string tls_ca, tls_cert, tls_key;                        /* files in PEM; "": no TLS */
 
     executor run; /* runs the callbacks; empty: they run where the library calls them, which is its
                      callback thread, or with dispatch session::dispatch() */
@@ -100,6 +101,9 @@ inline zkl_session_options to_c(const session_options &o,
     c.dispatch = o.dispatch ? 1 : 0;
     c.credentials = credentials.empty() ? nullptr : credentials.data();
     c.credential_count = credentials.size();
+    c.tls_ca = text_or_null(o.tls_ca);
+    c.tls_cert = text_or_null(o.tls_cert);
+    c.tls_key = text_or_null(o.tls_key);
     return c;
 }
 

@@ -102,7 +102,7 @@ auto members(const zkl_session_options &o)
 {
     return std::make_tuple(o.size, o.session_timeout_ms, o.acl, o.log, o.log_data, o.log_level,
                            o.tick_ms, o.drift_permille, o.warm_ms, o.dispatch, o.credentials,
-                           o.credential_count);
+                           o.credential_count, o.tls_ca, o.tls_cert, o.tls_key);
 }
 
 auto members(const zkl_mutex_options &o)
@@ -157,6 +157,10 @@ void refused()
     options.session_timeout = std::chrono::hours(1000000); /* more ms than an int has */
     zkl::session none("127.0.0.1:1", options, ec);
     CHECK(ec == zkl::errc::invalid_argument && !none.native_handle());
+    options = {};
+    options.tls_ca = "a file and no other";
+    zkl::session half("127.0.0.1:1", options, ec);
+    CHECK(ec == zkl::errc::invalid_argument && !half.native_handle());
     const zkl::session s("127.0.0.1:1");
     CHECK(thrown([&] { zkl::mutex m(s, "relative"); }) == zkl::errc::invalid_argument);
     zkl::rwlock l(s, "/a/", {}, ec);

@@ -46,4 +46,40 @@ if [ "${#compilers[@]}" -gt 0 ]; then
 else
     missing "a C++ compiler"
 fi
+
+# The structs of options with their members, in order: "zkl_rwlock_options size name parents".
+structs_of_options() { # HEADER…
+    cat "$@" | tr '\n' ' ' | sed -E 's,/\*([^*]|\*+[^*/])*\*+/,,g; s/typedef struct zkl_/\n&/g' |
+        sed -nE 's/^typedef struct (zkl_\w+_options) (\{[^}]*\}).*/\1 \2/p' |
+        sed -E 's/[^;{]*\W(\w+);/\1 /g; s/\{//; s/ *\}//'
+}
+
+# Members that the C++ form of a struct does not set.
+unset_in_cxx() { # HPP…
+    local struct members member forms
+    while read -r struct _ members; do
+        grep -qE "^struct ${struct#zkl_} \{" "$@" || continue
+        mapfile -t forms < <(grep -lE "$struct c = " "$@")
+        for member in $members; do
+            grep -qE "\bc\.$member = " "${forms[@]:-/dev/null}" || echo "$struct: $member"
+        done
+    done <<<"$structs"
+}
+
+# Structs of which a Python form has other members.
+python_differs() { # PY
+    local struct members form
+    while read -r struct members; do
+        form=$(sed -n "/^class $(sed -E 's/^zkl//; s/_(.)/\u\1/g' <<<"$struct")(/,/^\$/p" "$1" | grep -oE '\("\w+"' | tr -d '("' | paste -sd ' ')
+        [ -z "$form" ] || [ "$form" = "$members" ] || echo "$struct: $form"
+    done <<<"$structs"
+}
+
+structs=$(structs_of_options "$top_srcdir"/include/zkl/*.h)
+expect_some "there are structs of options" "$structs"
+expect_none "C++ has all of their members" "$(unset_in_cxx "$top_srcdir"/include/zkl/*.hpp)"
+expect_none "Python has all of their members" "$(python_differs "$top_srcdir/examples/python/zkl_abi.py")"
+structs=${structs/zkl_session_options size/zkl_session_options size planted}
+expect_some "sees a member that C++ does not have" "$(unset_in_cxx "$top_srcdir"/include/zkl/*.hpp)"
+expect_some "sees a member that Python does not have" "$(python_differs "$top_srcdir/examples/python/zkl_abi.py")"
 finish
