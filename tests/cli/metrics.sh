@@ -48,6 +48,18 @@ made() { sed -nE 's/^# TYPE (zkl_[a-z_]+) .*/\1/p' "$prom" | sort -u; }
 # Left out where there is nothing to say of them.
 expect "the example is about metrics that there are" $'zkl_deadline_left_least_seconds\nzkl_deadline_left_seconds' \
     "$(comm -23 <(used "$rules" "$dashboard") <(made))"
+# Rules that compare a number that never comes back, and not what it was before: their alerts would never end.
+endless() { # RULES
+    grep -v '^ *#' "$1" | tr '\n' ' ' | sed 's/- alert:/\n&/g' | sed -nE 's/^- alert: (\w+) .*expr: (.*) labels:.*/\1 \2/p' |
+        while read -r alert expr; do
+            grep -oE '\bzkl_\w+_(total|least_seconds)\b' <<<"$expr" | sort -u | while read -r metric; do
+                grep -qE "$metric(\{[^}]*\})?\[" <<<"$expr" || echo "$alert: $metric"
+            done
+        done
+}
+expect "every alert can end" "" "$(endless "$rules")"
+sed 's/changes(.*) > 0/1/' "$rules" >"$scratch/endless.yml"
+expect "sees one that cannot" "ZklDeadlineNear: zkl_deadline_left_least_seconds" "$(endless "$scratch/endless.yml")"
 if command -v promtool >/dev/null; then
     expect "promtool: metrics" 0 "$(promtool check metrics <"$prom" >/dev/null 2>&1; echo $?)"
     run promtool check rules "$rules"
