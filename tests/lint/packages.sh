@@ -66,7 +66,7 @@ installed() {
 
 # Debian's patterns with its folders as ours: those of an architecture, of units and of zsh.
 debian_patterns() {
-    sed -E '/^docs\//d; s/ .*//; s,^usr/lib/\*/,usr/lib/,; s,^lib/systemd,usr/lib/systemd,' "$debian"/*.install "$debian/not-installed"
+    sed -E 's/ .*//; s,^usr/lib/\*/,usr/lib/,; s,^lib/systemd,usr/lib/systemd,' "$debian"/*.install "$debian/not-installed"
 }
 
 # The spec's macros, without rpm.
@@ -104,6 +104,42 @@ expect_none "Debian's packages have all of them" "$(unpackaged "$(debian_pattern
 expect_none "the spec has all but the archive" "$(unpackaged "$(spec_patterns)" "$(grep -v 'libzkl\.a$' <<<"$files")")"
 expect_some "sees a file in no package" "$(unpackaged "$(debian_patterns)" "$files"$'\nusr/bin/planted')"
 expect_some "sees a pattern without a file" "$(unpackaged "$(debian_patterns)"$'\nusr/planted' "$files")"
+# Pages and examples that make install does not bring.
+left_behind() { # FILES
+    (cd "$top_srcdir" && find docs examples -type f -not -name Makefile.inc -not -path '*/.*') | while read -r file; do
+        grep -qE "(^|/)${file##*/}\$" <<<"$1" || echo "$file"
+    done
+}
+expect_none "all pages and examples are installed" "$(left_behind "$files")"
+expect_some "sees an example that is not" "$(left_behind "$(grep -v rules.yml <<<"$files")")"
+
+# Links of an installed page to what is not installed.
+dead_links() { # FOLDER
+    local page link
+    (cd "$1" && find . -name '*.md' | while read -r page; do
+        grep -oE '\]\([^)#:]+[)#]' "$page" | sed -E 's/^..(.*).$/\1/' | while read -r link; do
+            [ -e "$(dirname "$page")/$link" ] || echo "$page: $link"
+        done
+    done)
+}
+
+# Where Debian has the pages.
+debian_pages() {
+    local from to
+    mkdir "$scratch/debian"
+    while read -r from to; do
+        mkdir -p "$scratch/debian/$to"
+        # The patterns are patterns.
+        # shellcheck disable=SC2086
+        (cd "$scratch/root$(folders prefix)" && cp -r ${from#usr/} "$scratch/debian/$to")
+    done < <(grep ' ' "$debian/libzkl-doc.install")
+    while read -r _ to; do touch "$scratch/debian/$to"; done < <(grep usr/share/doc/libzkl-dev/LICENSE "$debian/libzkl-doc.links")
+}
+pages=$scratch/root$(folders docdir)
+expect_none "no installed page has a dead link" "$(dead_links "$pages")"
+expect_none "nor has one of Debian's" "$(debian_pages; dead_links "$scratch/debian/usr/share/doc/libzkl-dev")"
+rm "$pages/docs/guide/tls.md"
+expect_some "sees a dead link" "$(dead_links "$pages")"
 expect_none "the unit starts the command that is installed" "$(
     grep -L "^ExecStart=$(folders bindir)/zkl " "$scratch/root$(folders systemdsystemunitdir)/standby@.service")"
 
