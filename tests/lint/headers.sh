@@ -75,6 +75,27 @@ python_differs() { # PY
     done <<<"$structs"
 }
 
+# How headers say that a struct may grow, as docs/stability.md has it.
+growth() { # HEADER…
+    cat "$@" | sed 's/^ \* */ /' | tr -d '\n' | sed 's,/\*,\n&,g' |
+        sed -nE '/typedef struct zkl_\w+_options /d
+            s/.*typedef struct (zkl_\w+) \{ *size_t size;.*/Structs with a size: \1/p; t
+            s/.*may append members.*typedef struct (zkl_\w+) \{.*/Structs behind a pointer: \1/p; t
+            s/.*typedef struct (zkl_\w+) \{.*/All other structs: \1/p' | sort
+}
+said_growth() { # PAGE
+    sed 's/^$/\v/' "$1" | tr '\n\v' ' \n' | sed -nE 's/^ *\*\*((Structs with|Structs behind|All other) [a-z ]*)\*\*/\1:/p' |
+        while IFS=: read -r kind rest; do
+            grep -oE '\bzkl_\w+' <<<"$rest" | sed "s/^/$kind: /"
+        done | sort
+}
+page=$top_srcdir/docs/stability.md
+grown=$(growth "$top_srcdir"/include/zkl/*.h)
+expect_some "there are structs that may grow" "$grown"
+expect_none "docs/stability.md (>) says what headers say (<)" "$(diff <(echo "$grown") <(said_growth "$page") | grep '^[<>]')"
+sed 's/ and .zkl_member_news.//' "$page" >"$scratch/stability.md"
+expect_some "sees a struct that the page has otherwise" "$(diff <(echo "$grown") <(said_growth "$scratch/stability.md"))"
+
 structs=$(structs_of_options "$top_srcdir"/include/zkl/*.h)
 expect_some "there are structs of options" "$structs"
 expect_none "C++ has all of their members" "$(unset_in_cxx "$top_srcdir"/include/zkl/*.hpp)"
