@@ -58,8 +58,6 @@ int shards_options_parse(struct shards_options *o, struct settings *settings, in
         status = command_line_time("--drain", drain, &o->drain_ms);
     if (status == GO_ON)
         status = command_line_check(&line);
-    if (status == GO_ON && o->run.metrics_file)
-        status = fail(STATUS_USAGE, "--metrics-file: one file cannot have the metrics of N locks");
     if (status == GO_ON)
         status = command_line_command(&line);
     if (!o->id)

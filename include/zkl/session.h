@@ -45,11 +45,13 @@ typedef struct zkl_log_record {
  * Of a lock, a queue or a member:
  *   lost: a grant was lost;
  *   thread-ended: a thread ended that held a lock, which was released;
- *   delete-refused, list-refused: a permission lacks, and a node of the library may stay
+ *   delete-refused, list-refused: a permission is missing, and a node of the library may stay
  *     (ZKL_LOG_ERROR);
- *   set-refused: a permission lacks, and others learn of something later;
+ *   set-refused: a permission is missing, and the next in line of a semaphore waits until the
+ *     node is gone;
  *   watch-failed: a watch of a directory pauses;
- *   incompatible-node, foreign-node: the directory has a child of another recipe, or of none;
+ *   incompatible-node: the directory has a child of another recipe;
+ *   foreign-node: the directory has a child that is no contender (ZKL_LOG_INFO);
  *   numbers-end: the sequence numbers of the directory are running out.
  * Of libzookeeper:
  *   libzookeeper: one of its own lines;

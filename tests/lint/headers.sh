@@ -1,6 +1,7 @@
 #!/bin/bash
 # Each public header compiles alone, twice in a row, as strict C99 and as C++17; those of C++ with more
-# warnings, and zkl.hpp with each compiler that is there.
+# warnings, and zkl.hpp with each compiler that is there. What C++, Python and a page say of structs, and what headers
+# say of the log, is so.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -46,6 +47,24 @@ if [ "${#compilers[@]}" -gt 0 ]; then
 else
     missing "a C++ compiler"
 fi
+
+# Events of the log with their levels, as the code writes them, and as zkl/session.h has them.
+written_events() { # SOURCE…
+    cat "$@" | tr -s ' \n' ' ' | grep -oE 'log_line\( ?[^,]*, ZKL_LOG_[A-Z]+, "[a-z-]+"' | sed -E 's/.*(ZKL_LOG_[A-Z]+), "(.*)"/\2 \1/' | sort -u
+}
+said_events() { # HEADER
+    sed -n '/^ \* The events of a session/,/^ \* Levels that/p' "$1" | sed 's/^ \* //' | tr '\n' ' ' | sed -E 's/[;.:] +  /\n/g' |
+        sed -nE 's/^([a-z-]+(, [a-z-]+)*):(.*(ZKL_LOG_[A-Z]+))?.*/\1 \4/p' | while read -r events; do
+            level=${events##* }
+            [[ $level == ZKL_* ]] || level=ZKL_LOG_WARN
+            grep -oE '\b[a-z-]+' <<<"${events% ZKL_*}" | sed "s/\$/ $level/"
+        done | grep -v ^libzookeeper | sort
+}
+events=$(written_events "$top_srcdir"/lib/*/*.c)
+expect_some "there are events of the log" "$events"
+expect_none "zkl/session.h (>) has the log's events (<)" "$(diff <(echo "$events") <(said_events "$top_srcdir/include/zkl/session.h") | grep '^[<>]')"
+sed 's/^ \* *set-refused:/ *   mark-refused:/' "$top_srcdir/include/zkl/session.h" >"$scratch/session.h"
+expect_some "sees an event that there is not" "$(diff <(echo "$events") <(said_events "$scratch/session.h") | grep '^> mark')"
 
 # The structs of options with their members, in order: "zkl_rwlock_options size name parents".
 structs_of_options() { # HEADER…
