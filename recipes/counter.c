@@ -12,8 +12,8 @@ static const struct {
     [COUNTER_READING] = {"reading", BIT(COUNTER_READING) | BIT(COUNTER_MAKING) |
                                         BIT(COUNTER_SETTING) | BIT(COUNTER_OVER)},
     [COUNTER_MAKING] = {"making", BIT(COUNTER_READING) | BIT(COUNTER_OVER)},
-    [COUNTER_SETTING] = {"setting",
-                         BIT(COUNTER_READING) | BIT(COUNTER_PASSING) | BIT(COUNTER_OVER)},
+    [COUNTER_SETTING] = {"setting", BIT(COUNTER_READING) | BIT(COUNTER_PASSING) |
+                                        BIT(COUNTER_CHECKING) | BIT(COUNTER_OVER)},
     [COUNTER_PASSING] = {"passing", BIT(COUNTER_CHECKING) | BIT(COUNTER_OVER)},
     [COUNTER_CHECKING] = {"checking", BIT(COUNTER_SETTING) | BIT(COUNTER_OVER)},
     [COUNTER_OVER] = {"over", 0},
@@ -116,7 +116,7 @@ static void end(struct counter *c, struct counter_action *out, enum counter_verd
 static void set(struct counter *c, struct counter_action *out)
 {
     if (c->tries == COUNTER_TRIES) {
-        end(c, out, COUNTER_BUSY);
+        end(c, out, c->doubted ? COUNTER_UNKNOWN : COUNTER_BUSY);
         return;
     }
     c->tries++;
@@ -125,10 +125,20 @@ static void set(struct counter *c, struct counter_action *out)
     counter_encode(c->width, c->next, out->bytes);
 }
 
+/* From that value on; or it has ended. */
+static bool writes(struct counter *c, int64_t value, struct counter_action *out)
+{
+    const enum counter_verdict verdict = counter_next(c, value, &c->next);
+
+    if (verdict == COUNTER_DONE && c->goal != COUNTER_GET)
+        return true;
+    end(c, out, verdict);
+    return false;
+}
+
 /* Every set is made, even of the number that it is: whoever watches the node expects it. */
 static void use(struct counter *c, const struct counter_event *ev, struct counter_action *out)
 {
-    enum counter_verdict verdict;
     int64_t value;
 
     if (!counter_decode(c->width, ev->data, ev->length, &value)) {
@@ -137,14 +147,12 @@ static void use(struct counter *c, const struct counter_event *ev, struct counte
     }
     c->version = ev->version;
     c->czxid = ev->czxid;
-    verdict = counter_next(c, value, &c->next);
-    if (verdict != COUNTER_DONE || c->goal == COUNTER_GET)
-        end(c, out, verdict);
-    else
+    if (writes(c, value, out))
         set(c, out);
 }
 
-/* The set was not answered, and is done by now or never will be: what was its version used for? */
+/* A set was not answered: what was its version used for? While that is the present one it may still
+ * come, but no second time for the same version. */
 static void judge(struct counter *c, const struct counter_event *ev, struct counter_action *out)
 {
     const int32_t next = (int32_t)((uint32_t)c->version + 1);
@@ -154,10 +162,13 @@ static void judge(struct counter *c, const struct counter_event *ev, struct coun
 
     if (ev->czxid != c->czxid || (ev->version != c->version && ev->version != next))
         end(c, out, COUNTER_UNKNOWN);
-    else if (ev->version == c->version || !same)
-        use(c, ev, out);
-    else /* ours, or the same number of another client: for a plain set that is as good */
+    else if (ev->version != c->version && same)
+        /* ours, or the same number of another client: for a plain set that is as good */
         end(c, out, c->goal == COUNTER_SET ? COUNTER_DONE : COUNTER_UNKNOWN);
+    else {
+        c->doubted = ev->version == c->version;
+        use(c, ev, out);
+    }
 }
 
 /* Nothing was set yet, or what was set is known. */
@@ -168,10 +179,8 @@ static void step_reading(struct counter *c, const struct counter_event *ev,
     case COUNTER_EV_VALUE:
         use(c, ev, out);
         break;
-    case COUNTER_EV_NO_NODE:
-        if (c->goal == COUNTER_GET)
-            end(c, out, COUNTER_DONE); /* 0 */
-        else
+    case COUNTER_EV_NO_NODE: /* 0: what is refused makes no node */
+        if (writes(c, 0, out))
             ask(c, out, COUNTER_MAKING, COUNTER_ACT_MAKE);
         break;
     case COUNTER_EV_REFUSED:
@@ -190,21 +199,23 @@ static void step_setting(struct counter *c, const struct counter_event *ev,
                          struct counter_action *out)
 {
     switch (ev->kind) {
-    case COUNTER_EV_SET:
-        end(c, out, COUNTER_DONE);
+    case COUNTER_EV_SET: /* of another node than was read? */
+        end(c, out,
+            ev->czxid == c->czxid || c->goal == COUNTER_SET ? COUNTER_DONE : COUNTER_UNKNOWN);
         break;
     case COUNTER_EV_OUTDATED:
     case COUNTER_EV_NO_NODE:
-        ask(c, out, COUNTER_READING, COUNTER_ACT_READ);
+        ask(c, out, c->doubted ? COUNTER_CHECKING : COUNTER_READING, COUNTER_ACT_READ);
         break;
     case COUNTER_EV_UNKNOWN:
+        c->doubted = true;
         ask(c, out, COUNTER_PASSING, COUNTER_ACT_PASS);
         break;
     case COUNTER_EV_REFUSED:
-        end(c, out, COUNTER_REFUSED);
+        end(c, out, c->doubted ? COUNTER_UNKNOWN : COUNTER_REFUSED);
         break;
     default:
-        end(c, out, ev->unsent ? COUNTER_LATE : COUNTER_UNKNOWN);
+        end(c, out, ev->unsent && !c->doubted ? COUNTER_LATE : COUNTER_UNKNOWN);
         break;
     }
 }

@@ -12,8 +12,13 @@
  *
  * Each set asks for the version that was read, so one sent twice is applied once at most. When the
  * answer is lost, a request that the quorum refuses comes first (PASSING): what the session asked
- * for before that is done by then, or never will be. The read behind it (CHECKING) tells what the
- * version was used for, unless another client may have written the same number. */
+ * for before that is done by then, but for what comes late (docs/design/nodes.md). The read behind
+ * it (CHECKING) tells what the version was used for, unless another client may have written the
+ * same number. If it was not used yet the set is doubted: it is sent again for that version, and
+ * when that is outdated, another read tells.
+ *
+ * A node that was made anew has versions that its predecessor had. The czxid of what was set tells
+ * the two apart, but only when it is done. */
 #ifndef RECIPES_COUNTER_H
 #define RECIPES_COUNTER_H
 
@@ -41,7 +46,7 @@ enum counter_event_kind {
     COUNTER_EV_VALUE,    /* to READ: .data, .length, .version, .czxid */
     COUNTER_EV_NO_NODE,  /* to READ, SET */
     COUNTER_EV_MADE,     /* to MAKE: it is there, whoever made it */
-    COUNTER_EV_SET,      /* to SET: applied */
+    COUNTER_EV_SET,      /* to SET: applied; .czxid */
     COUNTER_EV_OUTDATED, /* to SET: another version */
     COUNTER_EV_UNKNOWN,  /* to SET: no answer */
     COUNTER_EV_PASSED,   /* to PASS: whatever the answer was */
@@ -98,6 +103,7 @@ struct counter {
     int64_t next; /* what is being set, then the result */
     int32_t version;
     uint64_t czxid;
+    bool doubted; /* a set for .version was not answered, and may still come */
 };
 
 /* Each event brings exactly one action; none when it is over. */

@@ -47,12 +47,15 @@ ZKL_API void zkl_counter_free(zkl_counter *c);
  *   ZKL_EUNKNOWN: the number may have been written, or may be written later. The connection broke
  *     before the answer came, and the node's present data does not tell: another client may have
  *     written the same number, or another number afterwards. Or the time passed or the session
- *     ended before the answer came.
+ *     ended before the answer came. Or, without a fence, somebody deleted the node and made it anew
+ *     meanwhile: zkl_counter_add() and zkl_counter_compare_and_set() have written the number that
+ *     was due in the former node.
  * After every result except 0 and ZKL_EUNKNOWN, nothing was written and nothing will be written.
  *
  * These functions never write twice. Each write names the version of the node that was read before
- * it, and is tried again only when it is certain that it was not applied. A missing node is created
- * as a persistent node with the number 0, and then written. Missing parents become containers.
+ * it, and is tried again only where it cannot be applied twice. A missing node is created as a
+ * persistent node with the number 0, and then written, unless that is refused because of the
+ * number. Missing parents become containers.
  *
  * fence may be NULL. Otherwise it is a grant of the counter's own session, and the number is
  * written only while the grant's node exists, as by zkl_grant_multi(). That also finds out what

@@ -75,7 +75,7 @@ static void on_set(struct request *r, const struct store_reply *reply)
                                                     [STORE_BADVERSION] = COUNTER_EV_OUTDATED,
                                                     [STORE_UNKNOWN] = COUNTER_EV_UNKNOWN};
     struct op *op = r->context;
-    struct counter_event ev = {.kind = COUNTER_EV_OUTDATED}; /* it was never sent */
+    struct counter_event ev = {COUNTER_EV_OUTDATED, .czxid = reply->czxid}; /* or never sent */
 
     if (reply->rc == STORE_OK || reply->rc == STORE_NONODE || reply->rc == STORE_BADVERSION ||
         reply->rc == STORE_UNKNOWN)
@@ -167,8 +167,9 @@ static void ask_set(struct op *op, const struct counter_action *a)
     request_send(op->call.session, r);
 }
 
-/* Refused by the leader, as there is no such node: what was asked for before is done by then, or
- * never. (The counter itself comes to every version, if it is written long enough.) */
+/* Refused by the leader, as there is no such node: what was asked for before is done by then, but
+ * for what comes late. (The counter itself comes to every version, if it is written long enough.)
+ */
 static void ask_pass(struct op *op)
 {
     struct request *r;

@@ -75,7 +75,7 @@ struct store_request {
 struct store_reply {
     enum store_rc rc;
     const char *path; /* CREATE: the name made */
-    uint64_t czxid;   /* CREATE unless plain, GET, LIST, STAT: of the node's stat */
+    uint64_t czxid;   /* CREATE unless plain, GET, SET, LIST, STAT: of the node's stat */
     uint64_t mzxid;   /* of the last change of its data */
     uint64_t pzxid;   /* of the last change of its children */
     int32_t version;

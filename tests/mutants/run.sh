@@ -53,6 +53,7 @@ programs=(
     "transactions|recipes/transaction||tests/explore/transactions|"
     "candidacies|recipes/candidacy||tests/explore/candidacies|"
     "rounds|recipes/barrier||tests/explore/rounds|"
+    "additions|recipes/counter||tests/explore/additions|"
     "members|recipes/member||tests/explore/members|"
     "meetings|recipes/barrier||tests/sim/barriers|barriers*"
     "sums|recipes/counter||tests/sim/barriers|counters*"

@@ -93,6 +93,7 @@ void __wrap_thread_wait(sem_t *done)
 
     stage_run(playing, NEVER - 1, has_ended, done);
     host_enter(before);
+    CHECK_STR(playing->wrong, NULL); /* then it does not end */
     __real_thread_wait(done);
 }
 

@@ -74,7 +74,7 @@ static void added(void)
     ANSWER(STORE_SET, NODE, .rc = STORE_BADVERSION);
     answer_value("\0\0\0\10", 4, 4);
     check_set("\0\0\0\12", 4);
-    ANSWER(STORE_SET, NODE, .rc = STORE_OK, .version = 5);
+    ANSWER(STORE_SET, NODE, .rc = STORE_OK, .czxid = 5);
     end(&c, 0);
     CHECK_INT(c.value, 10);
 }
@@ -95,7 +95,7 @@ static void made(void)
     ANSWER(STORE_CREATE, NODE, .rc = STORE_EXISTS);
     answer_value("\0\0\0\0", 4, 0);
     check_set("\377\377\377\377", 0);
-    ANSWER(STORE_SET, NODE, .rc = STORE_OK, .version = 1);
+    ANSWER(STORE_SET, NODE, .rc = STORE_OK, .czxid = 5);
     end(&c, 0);
     CHECK_INT(c.value, -1);
 }
@@ -170,6 +170,35 @@ static void lost_answer(void)
     end(&c, ZKL_EUNKNOWN);
 }
 
+/* And comes late: behind all that, and before the same set that is sent again. */
+static void lost_answer_comes_late(void)
+{
+    struct call c;
+
+    begin(&c, 2, ZKL_FOREVER);
+    answer_value("\0\0\0\7", 4, 3);
+    fake_event(STORE_EV_DOWN);
+    ANSWER(STORE_SET, NODE, .rc = STORE_UNKNOWN);
+    fake_event(STORE_EV_UP);
+    ANSWER(STORE_SET, NODE "/none", .rc = STORE_NONODE);
+    answer_value("\0\0\0\7", 4, 3);
+    ANSWER(STORE_SET, NODE, .rc = STORE_BADVERSION);
+    answer_value("\0\0\0\11", 4, 4);
+    CHECK(!fake_is_asked(STORE_SET, NODE));
+    end(&c, ZKL_EUNKNOWN);
+}
+
+/* Between the read and the set: the version was the same, but its number is overwritten. */
+static void made_anew(void)
+{
+    struct call c;
+
+    begin(&c, 2, ZKL_FOREVER);
+    answer_value("\0\0\0\7", 4, 0);
+    ANSWER(STORE_SET, NODE, .rc = STORE_OK, .czxid = 6);
+    end(&c, ZKL_EUNKNOWN);
+}
+
 /* What comes before that read has to be answered by the quorum, or the read would tell nothing. */
 static void not_passed(void)
 {
@@ -233,7 +262,7 @@ static void parked_until_the_session_ends(void)
     CHECK(!fake_is_asked(STORE_SET, NODE));
     answer_value("\0\0\0\11", 4, 4);
     check_set("\0\0\0\12", 4);
-    ANSWER(STORE_SET, NODE, .rc = STORE_OK);
+    ANSWER(STORE_SET, NODE, .rc = STORE_OK, .czxid = 5);
     end(&c, 0);
     CHECK_INT(c.value, 10);
 }
@@ -269,7 +298,7 @@ static void get_is_behind_a_sync(void)
     begin(&c, 1, ZKL_FOREVER);
     CHECK(!fake_is_asked(STORE_SYNC, NODE));
     answer_value("", 0, 0);
-    ANSWER(STORE_SET, NODE, .rc = STORE_OK);
+    ANSWER(STORE_SET, NODE, .rc = STORE_OK, .czxid = 5);
     pthread_join(c.thread, NULL);
     CHECK_INT(zkl_counter_get(c.counter, 20, &c.value), ZKL_ETIMEDOUT);
     CHECK(fake_place(STORE_SYNC, NODE) >= 0);
@@ -369,6 +398,8 @@ static const struct test_case cases[] = {
     {"refused", refused},
     {"no_parents", no_parents},
     {"lost_answer", lost_answer},
+    {"lost_answer_comes_late", lost_answer_comes_late},
+    {"made_anew", made_anew},
     {"not_passed", not_passed},
     {"late", late},
     {"parked", parked},

@@ -156,7 +156,7 @@ static void added(void)
          2},
         {"it is made with its parents",
          {NONE, NOT(STORE_NONODE), NONE, SAYS(CREATE, .rc = STORE_OK), GOT("\0", 0),
-          SAYS(SET, .rc = STORE_OK, .version = 1), GOT("\0", 1), DONE},
+          SAYS(SET, .rc = STORE_OK, .czxid = 5), GOT("\0", 1), DONE},
          "get create=2 get make get plain get set:1=2",
          0,
          2},

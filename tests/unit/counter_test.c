@@ -15,6 +15,7 @@
 #define HOLDS(bytes, at) EV(VALUE, .data = (bytes), .length = 4, .version = (at), .czxid = 5)
 /* In another node, which was made since. */
 #define HOLDS_OTHER(bytes, at) EV(VALUE, .data = (bytes), .length = 4, .version = (at), .czxid = 6)
+#define IS_SET EV(SET, .czxid = 5)
 #define SEVEN "\0\0\0\7"
 #define NINE "\0\0\0\11"
 #define LAST "\177\377\377\377"
@@ -88,24 +89,28 @@ static void goals(void)
         {"get of no data", {GET}, {{EV(BEGIN), "read"}, {EV(VALUE), "done 0"}}},
         {"set",
          {SET_NINE},
-         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {EV(SET), "done 9"}}},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {IS_SET, "done 9"}}},
         {"set to what it is",
          {SET_NINE},
-         {{EV(BEGIN), "read"}, {HOLDS(NINE, 3), "set 9 for 3"}, {EV(SET), "done 9"}}},
+         {{EV(BEGIN), "read"}, {HOLDS(NINE, 3), "set 9 for 3"}, {IS_SET, "done 9"}}},
         {"add",
          {ADD_TWO},
-         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {EV(SET), "done 9"}}},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {IS_SET, "done 9"}}},
         {"add to none",
          {ADD_TWO},
          {{EV(BEGIN), "read"},
           {EV(NO_NODE), "make"},
           {EV(MADE), "read"},
           {HOLDS("\0\0\0\0", 0), "set 2 for 0"},
-          {EV(SET), "done 2"}}},
+          {IS_SET, "done 2"}}},
         {"swap",
          {SWAP},
-         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 0), "set 9 for 0"}, {EV(SET), "done 9"}}},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 0), "set 9 for 0"}, {IS_SET, "done 9"}}},
         {"swap of another", {SWAP}, {{EV(BEGIN), "read"}, {HOLDS(NINE, 0), "mismatch"}}},
+        {"swap of none", {SWAP}, {{EV(BEGIN), "read"}, {EV(NO_NODE), "mismatch"}}},
+        {"too much for none",
+         {4, COUNTER_ADD, .operand = INT64_C(1) << 31},
+         {{EV(BEGIN), "read"}, {EV(NO_NODE), "overflow"}}},
         {"swap that another was faster with",
          {SWAP},
          {{EV(BEGIN), "read"},
@@ -166,7 +171,25 @@ static void bounds(void)
     play_all(rows, G_N_ELEMENTS(rows));
 }
 
-/* A set without an answer is never sent again unless it is certain that it was not applied. */
+/* The version that was read is that of another node: its number is overwritten. */
+static void made_anew(void)
+{
+    static const struct exchange rows[] = {
+        {"add",
+         {ADD_TWO},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 0), "set 9 for 0"}, {EV(SET, .czxid = 6), "unknown"}}},
+        {"swap",
+         {SWAP},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 0), "set 9 for 0"}, {EV(SET, .czxid = 6), "unknown"}}},
+        {"set, whatever was there",
+         {SET_NINE},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 0), "set 9 for 0"}, {EV(SET, .czxid = 6), "done 9"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
+}
+
+/* A set without an answer is never sent again unless it cannot be applied twice. */
 static void doubt(void)
 {
     static const struct {
@@ -209,6 +232,43 @@ static void doubt(void)
         play(&x);
         g_free(sent);
     }
+}
+
+#define DOUBTED                                                                                    \
+    {EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {EV(UNKNOWN), "pass"},                  \
+        {EV(PASSED), "read"},                                                                      \
+    {                                                                                              \
+        HOLDS(SEVEN, 3), "set 9 for 3"                                                             \
+    }
+
+/* It may come behind all that, while its version is the present one. */
+static void comes_late(void)
+{
+    static const struct exchange rows[] = {
+        {"not at all", {ADD_TWO}, {DOUBTED, {IS_SET, "done 9"}}},
+        {"before the other one",
+         {ADD_TWO},
+         {DOUBTED, {EV(OUTDATED), "read"}, {HOLDS(NINE, 4), "unknown"}}},
+        {"as asked", {SET_NINE}, {DOUBTED, {EV(OUTDATED), "read"}, {HOLDS(NINE, 4), "done 9"}}},
+        {"behind another's",
+         {ADD_TWO},
+         {DOUBTED,
+          {EV(OUTDATED), "read"},
+          {HOLDS("\0\0\0\3", 4), "set 5 for 4"},
+          {EV(OUTDATED), "read"},
+          {HOLDS("\0\0\0\5", 5), "set 7 for 5"},
+          {EV(REFUSED), "refused"}}},
+        {"and the next one is not answered",
+         {ADD_TWO},
+         {DOUBTED, {EV(UNKNOWN), "pass"}, {EV(PASSED), "read"}, {HOLDS(NINE, 4), "unknown"}}},
+        {"and the node goes",
+         {ADD_TWO},
+         {DOUBTED, {EV(NO_NODE), "read"}, {EV(NO_NODE), "unknown"}}},
+        {"and nobody may set it", {ADD_TWO}, {DOUBTED, {EV(REFUSED), "unknown"}}},
+        {"and no other is sent", {ADD_TWO}, {DOUBTED, {EV(TIMEOUT, .unsent = true), "unknown"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
 }
 
 static void ends(void)
@@ -260,6 +320,10 @@ static void others_are_faster(void)
     }
     CHECK(counter_step(&c, &(struct counter_event)HOLDS(SEVEN, COUNTER_TRIES), &a));
     CHECK(a.kind == COUNTER_ACT_END && a.verdict == COUNTER_BUSY);
+    c = (struct counter){ADD_TWO, .tries = COUNTER_TRIES, .state = COUNTER_CHECKING,
+                         .doubted = true};
+    CHECK(counter_step(&c, &(struct counter_event)EV(VALUE), &a));
+    CHECK(a.kind == COUNTER_ACT_END && a.verdict == COUNTER_UNKNOWN);
 }
 
 /* A version is 32 bits, and the next one of the last is the first. */
@@ -346,7 +410,9 @@ static void table(void)
 static const struct test_case cases[] = {
     {"goals", goals},
     {"bounds", bounds},
+    {"made_anew", made_anew},
     {"doubt", doubt},
+    {"comes_late", comes_late},
     {"ends", ends},
     {"others_are_faster", others_are_faster},
     {"versions_wrap", versions_wrap},

@@ -81,11 +81,13 @@ void answer_write(const struct server *s, struct ask *ask, const struct txn *txn
 {
     ask->reply.rc = txn->rc;
     ask->reply.failed = txn->failed;
-    if (ask->kind != STORE_CREATE || txn->rc != STORE_OK)
+    if ((ask->kind != STORE_CREATE && ask->kind != STORE_SET) || txn->rc != STORE_OK)
         return;
     const struct node *n = tree_find(s->tree, g_array_index(txn->parts, struct part, 0).path);
-    ask->reply_path = g_ref_string_acquire(n->path);
-    ask->reply.path = ask->reply_path;
     if (!ask->plain)
         use_stat(ask, n);
+    if (ask->kind == STORE_SET)
+        return;
+    ask->reply_path = g_ref_string_acquire(n->path);
+    ask->reply.path = ask->reply_path;
 }

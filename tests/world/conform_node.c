@@ -84,6 +84,9 @@ CASE(made_anew)
     CHECK_INT(a->czxid, second);
     CHECK_INT(a->version, 0);
     CHECK_INT(a->length, 0);
+    a = ask(c, req_set(at("p"), "newer", 0)); /* whose version was 0 before, too */
+    CHECK_INT(a->czxid, second);
+    CHECK_INT(a->version, 1);
 }
 
 CASE(set_version)
