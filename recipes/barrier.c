@@ -126,6 +126,12 @@ static void quit(struct barrier *b, struct barrier_actions *out, enum barrier_th
     ask(b, out, BARRIER_ACT_QUIT)->last = then == BARRIER_THEN_DONE;
 }
 
+/* m->count: all that were not read yet. */
+static void read_member(struct barrier *b, struct barrier_actions *out, size_t member)
+{
+    ask(b, out, BARRIER_ACT_READ)->member = member;
+}
+
 static void await(struct barrier *b, struct barrier_actions *out, size_t member)
 {
     ask(b, out, BARRIER_ACT_AWAIT)->member = member;
@@ -133,12 +139,33 @@ static void await(struct barrier *b, struct barrier_actions *out, size_t member)
 
 /* ---- the members ---- */
 
-/* The first but the own that is there, and of the round of that bound. */
+static bool is_unread(const struct barrier_members *m, size_t member)
+{
+    return member < m->count && m->czxids[member] == BARRIER_UNREAD;
+}
+
+/* How many are there with a czxid in that range, both included. */
+static size_t count_of(const struct barrier_members *m, uint64_t from, uint64_t to)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->count; i++)
+        n += m->czxids[i] >= from && m->czxids[i] <= to;
+    return n;
+}
+
+/* May it be there, and of the round of that bound? */
+static bool is_of(const struct barrier_members *m, size_t member, uint64_t bound)
+{
+    return m->czxids[member] != 0 && (m->czxids[member] <= bound || is_unread(m, member));
+}
+
+/* The first but the own. */
 static size_t lowest(const struct barrier_members *m, uint64_t bound)
 {
     size_t i = 0;
 
-    while (i < m->count && (i == m->own || m->czxids[i] == 0 || m->czxids[i] > bound))
+    while (i < m->count && (i == m->own || !is_of(m, i, bound)))
         i++;
     return i;
 }
@@ -148,7 +175,7 @@ static size_t highest(const struct barrier_members *m, uint64_t bound)
 {
     size_t i = m->count - 1;
 
-    while (m->czxids[i] == 0 || m->czxids[i] > bound)
+    while (!is_of(m, i, bound))
         i--;
     return i;
 }
@@ -158,21 +185,11 @@ static bool has_own(const struct barrier_members *m)
     return m->own < m->count && m->czxids[m->own] != 0;
 }
 
-/* How many of the new round came no later than a member of that czxid. */
-static size_t place(const struct barrier *b, const struct barrier_members *m, uint64_t czxid)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < m->count; i++)
-        n += m->czxids[i] > b->before && m->czxids[i] <= czxid;
-    return n;
-}
-
 /* The czxid of the last of those who may enter; 0: there are too few. */
 static uint64_t find_bound(const struct barrier *b, const struct barrier_members *m)
 {
     for (size_t i = 0; i < m->count; i++) {
-        if (m->czxids[i] > b->before && place(b, m, m->czxids[i]) == b->wanted)
+        if (m->czxids[i] > b->before && count_of(m, b->before + 1, m->czxids[i]) == b->wanted)
             return m->czxids[i];
     }
     return 0;
@@ -224,17 +241,13 @@ static void open_round(struct barrier *b, struct barrier_actions *out, uint64_t 
     a->version = b->version;
 }
 
-static void on_counted(struct barrier *b, const struct barrier_members *m,
-                       struct barrier_actions *out)
+/* The czxid of each is known. */
+static void choose(struct barrier *b, const struct barrier_members *m, struct barrier_actions *out)
 {
     const size_t earlier = lowest(m, b->before);
     uint64_t bound;
 
-    if (!has_own(m)) {
-        join(b, out); /* somebody has deleted it */
-    } else if (b->fired) {
-        look(b, out); /* the members may be of a round that has begun since */
-    } else if (earlier < m->count) {
+    if (earlier < m->count) {
         move(b, BARRIER_WAITING);
         await(b, out, earlier);
     } else if ((bound = find_bound(b, m)) != 0) {
@@ -242,6 +255,28 @@ static void on_counted(struct barrier *b, const struct barrier_members *m,
     } else {
         move(b, BARRIER_WAITING);
     }
+}
+
+/* Where there is no round before, and there are no more members than may enter, whatever came last
+ * is their bound: nobody needs to be read. */
+static void on_counted(struct barrier *b, const struct barrier_event *ev,
+                       struct barrier_actions *out)
+{
+    const struct barrier_members *m = &ev->members;
+    const size_t count = count_of(m, 1, BARRIER_UNREAD);
+
+    if (!has_own(m))
+        join(b, out); /* somebody has deleted it */
+    else if (b->fired)
+        look(b, out); /* the members may be of a round that has begun since */
+    else if (count_of(m, BARRIER_UNREAD, BARRIER_UNREAD) == 0)
+        choose(b, m, out);
+    else if (!b->ready && count < b->wanted)
+        move(b, BARRIER_WAITING);
+    else if (!b->ready && count == b->wanted && ev->zxid >= b->czxid)
+        open_round(b, out, ev->zxid);
+    else
+        read_member(b, out, m->count);
 }
 
 /* Who is beyond the bound made ready for the others. */
@@ -255,10 +290,23 @@ static void on_opened(struct barrier *b, struct barrier_actions *out)
 
 /* ---- leaving ---- */
 
+/* The one, or all where there are others beyond the bound. False: it was read. */
+static bool is_to_be_read(struct barrier *b, const struct barrier_members *m,
+                          struct barrier_actions *out, size_t member)
+{
+    if (!is_unread(m, member))
+        return false;
+    read_member(b, out, count_of(m, b->bound + 1, BARRIER_UNREAD - 1) > 0 ? m->count : member);
+    return true;
+}
+
 static void leave(struct barrier *b, const struct barrier_members *m, struct barrier_actions *out)
 {
     const size_t first = lowest(m, b->bound);
+    size_t last;
 
+    if (is_to_be_read(b, m, out, first))
+        return;
     b->own = b->own && has_own(m); /* somebody may have deleted it */
     if (!b->own && first == m->count)
         end(b, out, BARRIER_DONE);
@@ -266,10 +314,10 @@ static void leave(struct barrier *b, const struct barrier_members *m, struct bar
         await(b, out, first);
     else if (first == m->count)
         quit(b, out, BARRIER_THEN_DONE);
-    else if (m->own < first)
-        await(b, out, highest(m, b->bound));
-    else
+    else if (m->own > first)
         quit(b, out, BARRIER_THEN_WAIT);
+    else if (!is_to_be_read(b, m, out, last = highest(m, b->bound)))
+        await(b, out, last);
 }
 
 static void on_leave(struct barrier *b, struct barrier_actions *out)
@@ -347,9 +395,11 @@ static void on_members(struct barrier *b, const struct barrier_event *ev,
                        struct barrier_actions *out)
 {
     if (b->state == BARRIER_COUNTING)
-        on_counted(b, &ev->members, out);
+        on_counted(b, ev, out);
     else if (b->state == BARRIER_WAITING)
         look(b, out);
+    else if (ev->kind == BARRIER_EV_GONE)
+        count(b, out, BARRIER_LEAVING); /* mostly nobody is there any more */
     else
         leave(b, &ev->members, out);
 }

@@ -14,10 +14,10 @@
  * and from wherever the own node stands by QUITTING to OUTSIDE when it is stopped.
  *
  * Who may enter: the n members with the lowest czxids of those who are not of the round before.
- * Whoever sees n of them makes ready, with the czxid of the last of the n as its bound, unless
- * anything about ready has changed since it was read. A member is let in by a ready that is younger
- * than its node and whose bound is not lower; another library's ready has no bound, and lets in
- * whoever was there.
+ * Whoever sees n of them makes ready, with the czxid of the last of the n as its bound, or where no
+ * others are there the zxid of the list, unless anything about ready has changed since it was read.
+ * A member is let in by a ready that is younger than its node and whose bound is not lower; another
+ * library's ready has no bound, and lets in whoever was there.
  *
  * A ready that does not let the own node in is of an earlier round. While one of the members that
  * it let in is still there, the others wait. With none of them it was left behind, and the next
@@ -25,7 +25,10 @@
  *
  * Leaving is Curator's: the lowest by name waits for the highest, the others delete their nodes and
  * wait for the lowest, which removes ready together with its own node. Members beyond the bound are
- * not waited for. */
+ * not waited for. When the one that was awaited is gone the members are listed again.
+ *
+ * A czxid is read only where it is needed: each member reads few others, as long as no more come
+ * than may enter. */
 #ifndef RECIPES_BARRIER_H
 #define RECIPES_BARRIER_H
 
@@ -37,7 +40,7 @@ enum barrier_state {
     BARRIER_OUTSIDE,
     BARRIER_JOINING,  /* the own node is being made */
     BARRIER_LOOKING,  /* ready is being read, with a watch */
-    BARRIER_COUNTING, /* the members are being listed and read */
+    BARRIER_COUNTING, /* the members are being listed, and read if need be */
     BARRIER_WAITING,  /* for ready to change, or for a member of the round before to leave */
     BARRIER_OPENING,  /* ready is being made */
     BARRIER_QUITTING, /* the own node is being deleted */
@@ -53,7 +56,8 @@ enum barrier_event_kind {
     BARRIER_EV_JOINED,    /* .zxid: the czxid of the own node */
     BARRIER_EV_LOOKED,    /* .zxid of ready's last change, 0: there is none; .bound, 0: not ours;
                              .version */
-    BARRIER_EV_COUNTED,   /* .members */
+    BARRIER_EV_COUNTED,   /* to COUNT: .members, all unread; .zxid of the last that came or went; to
+                             READ: .members */
     BARRIER_EV_OPENED,    /* by us */
     BARRIER_EV_OVERTAKEN, /* to OPEN: something has changed since ready was read */
     BARRIER_EV_QUIT,      /* the own node is gone */
@@ -66,9 +70,11 @@ enum barrier_event_kind {
     BARRIER_EV_OVER      /* there will be none */
 };
 
+#define BARRIER_UNREAD UINT64_MAX
+
 /* In the order of their names. */
 struct barrier_members {
-    const uint64_t *czxids; /* 0: gone */
+    const uint64_t *czxids; /* 0: gone; BARRIER_UNREAD: not known */
     size_t count;
     size_t own; /* its place; count: it is not among them */
 };
@@ -91,7 +97,8 @@ enum barrier_verdict {
 enum barrier_action_kind {
     BARRIER_ACT_JOIN,   /* make a node of a new name */
     BARRIER_ACT_LOOK,   /* read ready and leave a watch */
-    BARRIER_ACT_COUNT,  /* list the members and read each one's czxid */
+    BARRIER_ACT_COUNT,  /* list the members */
+    BARRIER_ACT_READ,   /* the czxid of .member, of those listed; their count: of each */
     BARRIER_ACT_OPEN,   /* for .version: make ready with .bound; .replace: set it */
     BARRIER_ACT_QUIT,   /* delete the own node, until that is certain; .last: and ready with it */
     BARRIER_ACT_AWAIT,  /* the end of .member */

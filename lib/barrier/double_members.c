@@ -8,11 +8,6 @@ static gint compare(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void counted(zkl_double_barrier *b, uint32_t tag)
-{
-    double_answer(b, tag, BARRIER_EV_COUNTED);
-}
-
 struct member_read {
     zkl_double_barrier *barrier;
     size_t place;
@@ -23,22 +18,24 @@ static void on_member(struct request *r, const struct store_reply *reply)
     struct member_read *read = r->context;
     zkl_double_barrier *b = read->barrier;
 
-    if (double_is_present(b, r) && reply->rc == STORE_OK)
-        g_array_index(b->czxids, uint64_t, read->place) = reply->czxid;
+    if (double_is_present(b, r) && (reply->rc == STORE_OK || reply->rc == STORE_NONODE))
+        g_array_index(b->czxids, uint64_t, read->place) = reply->czxid; /* 0 if it is gone */
     if (reply->rc == STORE_NOAUTH || reply->rc == STORE_BAD)
         double_refuse(b, r->tag, call_error(reply->rc));
     else if (double_is_present(b, r) && reply->rc != STORE_GONE && --b->unread == 0)
-        counted(b, r->tag);
+        double_answer(b, r->tag, BARRIER_EV_COUNTED);
     g_free(read);
     double_unref(b);
 }
 
-static void ask_members(zkl_double_barrier *b, uint32_t tag)
+/* All of those listed, or one. */
+void double_read(zkl_double_barrier *b, uint32_t tag, size_t member)
 {
-    const size_t count = b->names->len;
+    const bool all = member == b->names->len;
+    const size_t end = all ? member : member + 1;
 
-    b->unread = count;
-    for (size_t i = 0; i < count && tag == b->machine.tag; i++) {
+    b->unread = all ? end : 1;
+    for (size_t i = all ? 0 : member; i < end && tag == b->machine.tag; i++) {
         struct member_read *read = g_new(struct member_read, 1);
         char *path = g_strconcat(b->spec.path, "/", b->names->pdata[i], NULL);
         struct request *r = double_request(b, STORE_STAT, path, on_member, tag);
@@ -62,21 +59,13 @@ static void on_listed(struct request *r, const struct store_reply *reply)
                 g_ptr_array_add(b->names, g_strdup(reply->names[i]));
         }
         g_ptr_array_sort(b->names, compare);
-        g_array_set_size(b->czxids, 0);
         g_array_set_size(b->czxids, b->names->len);
-        if (b->names->len > 0)
-            ask_members(b, r->tag);
-        else
-            counted(b, r->tag);
+        for (guint i = 0; i < b->czxids->len; i++)
+            g_array_index(b->czxids, uint64_t, i) = BARRIER_UNREAD;
+        double_step(b, (struct barrier_event){
+                           .kind = BARRIER_EV_COUNTED, .tag = r->tag, .zxid = reply->pzxid});
     }
     double_unref(b);
-}
-
-void double_member_gone(zkl_double_barrier *b, uint32_t tag)
-{
-    if (tag == b->machine.tag)
-        g_array_index(b->czxids, uint64_t, b->awaited) = 0;
-    double_answer(b, tag, BARRIER_EV_GONE);
 }
 
 static void on_awaited(struct request *r, const struct store_reply *reply)
@@ -85,7 +74,7 @@ static void on_awaited(struct request *r, const struct store_reply *reply)
 
     watch_answered(b->spec.session, r, reply, &b->member_watch);
     if (reply->rc == STORE_NONODE)
-        double_member_gone(b, r->tag);
+        double_answer(b, r->tag, BARRIER_EV_GONE);
     else if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
         double_refuse(b, r->tag, call_error(reply->rc));
     double_unref(b);

@@ -110,7 +110,7 @@ static void on_member_fired(void *context, bool gone)
     zkl_double_barrier *b = context;
 
     if (gone)
-        double_member_gone(b, b->machine.tag);
+        double_answer(b, b->machine.tag, BARRIER_EV_GONE);
     else
         double_ask_member(b, b->machine.tag);
 }
@@ -136,6 +136,9 @@ void double_ask(zkl_double_barrier *b, const struct barrier_action *a)
         break;
     case BARRIER_ACT_COUNT:
         double_ask_list(b, a->tag);
+        break;
+    case BARRIER_ACT_READ:
+        double_read(b, a->tag, a->member);
         break;
     case BARRIER_ACT_OPEN:
         ask_open(b, a);

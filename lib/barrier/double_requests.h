@@ -30,7 +30,7 @@ void double_ask_quit(zkl_double_barrier *b, const struct barrier_action *a);
 /* ---- double_members.c ---- */
 
 void double_ask_list(zkl_double_barrier *b, uint32_t tag);
+void double_read(zkl_double_barrier *b, uint32_t tag, size_t member); /* their count: each */
 void double_ask_member(zkl_double_barrier *b, uint32_t tag);
-void double_member_gone(zkl_double_barrier *b, uint32_t tag);
 
 #endif

@@ -110,8 +110,7 @@ static void delete_node(struct round_state *st, int at)
         struct round_member *m = &st->m[i];
         if (m->watches != at + 1)
             continue;
-        hear(m, (struct round_heard){
-                    .kind = BARRIER_EV_GONE, .member = (uint8_t)at, .tag = m->watch_tag});
+        hear(m, (struct round_heard){.kind = BARRIER_EV_GONE, .tag = m->watch_tag});
         m->watches = 0;
         m->watch_tag = 0;
     }
@@ -124,15 +123,22 @@ static void write_ready(struct round_state *st, uint64_t bound)
     fire_ready(st);
 }
 
-static void serve_count(struct round_state *st, struct round_member *m, struct round_heard *reply)
+static void serve_count(const struct round_state *st, struct round_heard *reply)
 {
-    struct round_ask *a = &m->ask[0];
+    reply->listed = true;
+    reply->zxid = st->zxid;
+    memcpy(reply->counted, st->node, sizeof reply->counted);
+}
 
+static void serve_read(const struct round_state *st, const struct round_member *m,
+                       struct round_heard *reply)
+{
+    const struct round_ask *a = &m->ask[0];
+
+    memcpy(reply->counted, m->members, sizeof reply->counted);
     for (int i = 0; i < ROUND_MEMBERS; i++) {
-        if (!a->listed)
-            a->names[i] = st->node[i];
-        else if (a->names[i] == st->node[i])
-            reply->counted[i] = st->node[i];
+        if (a->member == ROUND_MEMBERS || a->member == i)
+            reply->counted[i] = m->names[i] == st->node[i] ? st->node[i] : 0;
     }
 }
 
@@ -155,12 +161,11 @@ static void serve_quit(struct round_state *st, int at, bool last)
     fire_ready(st);
 }
 
-static bool serve_await(struct round_state *st, struct round_member *m, struct round_heard *reply)
+static bool serve_await(struct round_state *st, struct round_member *m)
 {
     const struct round_ask *a = &m->ask[0];
 
-    reply->member = a->member;
-    if (!st->node[a->member] || st->node[a->member] != m->members[a->member])
+    if (!st->node[a->member] || st->node[a->member] != m->names[a->member])
         return true;
     m->watches = (uint8_t)(a->member + 1);
     m->watch_tag = a->tag;
@@ -185,8 +190,11 @@ static bool answer(struct round_state *st, int at, struct round_heard *reply)
         reply->bound = st->bound;
         return true;
     case BARRIER_ACT_COUNT:
-        serve_count(st, m, reply);
-        return a.listed;
+        serve_count(st, reply);
+        return true;
+    case BARRIER_ACT_READ:
+        serve_read(st, m, reply);
+        return true;
     case BARRIER_ACT_OPEN:
         serve_open(st, &a, reply);
         return true;
@@ -194,7 +202,7 @@ static bool answer(struct round_state *st, int at, struct round_heard *reply)
         serve_quit(st, at, a.last);
         return true;
     default:
-        return serve_await(st, m, reply);
+        return serve_await(st, m);
     }
 }
 
@@ -202,19 +210,16 @@ static void serve(struct round_state *st, int at)
 {
     static const uint8_t kinds[] = {
         [BARRIER_ACT_JOIN] = BARRIER_EV_JOINED,   [BARRIER_ACT_LOOK] = BARRIER_EV_LOOKED,
-        [BARRIER_ACT_COUNT] = BARRIER_EV_COUNTED, [BARRIER_ACT_OPEN] = BARRIER_EV_OPENED,
-        [BARRIER_ACT_QUIT] = BARRIER_EV_QUIT,     [BARRIER_ACT_AWAIT] = BARRIER_EV_GONE,
+        [BARRIER_ACT_COUNT] = BARRIER_EV_COUNTED, [BARRIER_ACT_READ] = BARRIER_EV_COUNTED,
+        [BARRIER_ACT_OPEN] = BARRIER_EV_OPENED,   [BARRIER_ACT_QUIT] = BARRIER_EV_QUIT,
+        [BARRIER_ACT_AWAIT] = BARRIER_EV_GONE,
     };
     struct round_member *m = &st->m[at];
     struct round_heard reply = {.kind = kinds[m->ask[0].kind], .tag = m->ask[0].tag};
-    bool answered = answer(st, at, &reply);
 
-    if (answered)
+    if (answer(st, at, &reply))
         hear(m, reply);
-    if (answered || m->ask[0].kind == BARRIER_ACT_AWAIT)
-        flat_remove(m->ask, &m->asked, sizeof m->ask[0], 0);
-    else
-        m->ask[0].listed = true;
+    flat_remove(m->ask, &m->asked, sizeof m->ask[0], 0);
 }
 
 /* ---- the driver ---- */
@@ -284,16 +289,24 @@ static void step(struct round_state *st, int at, struct barrier_event ev)
         perform(st, at, &actions.list[i]);
 }
 
+static void take_members(struct round_member *m, const struct round_heard *h)
+{
+    memcpy(m->members, h->counted, sizeof m->members);
+    if (!h->listed)
+        return;
+    memcpy(m->names, h->counted, sizeof m->names);
+    for (int i = 0; i < ROUND_MEMBERS; i++)
+        m->members[i] = m->names[i] ? BARRIER_UNREAD : 0;
+}
+
 static void deliver(struct round_state *st, int at)
 {
     struct round_member *m = &st->m[at];
     const struct round_heard h = m->hear[0];
 
     flat_remove(m->hear, &m->heard, sizeof h, 0);
-    if (h.kind == BARRIER_EV_COUNTED)
-        memcpy(m->members, h.counted, sizeof m->members);
-    if (h.kind == BARRIER_EV_GONE && h.tag == m->machine.tag)
-        m->members[h.member] = 0;
+    if (h.kind == BARRIER_EV_COUNTED && h.tag == m->machine.tag)
+        take_members(m, &h);
     step(st, at,
          (struct barrier_event){
              .kind = h.kind, .tag = h.tag, .zxid = h.zxid, .version = h.version, .bound = h.bound});
@@ -394,6 +407,12 @@ int round_list(const void *state, struct breadth_step *steps)
 
 /* ---- numbers: only their order matters, and of tags, whether they are the present one ---- */
 
+static void add_czxid(struct flat_numbers *all, uint64_t *czxid)
+{
+    if (*czxid != BARRIER_UNREAD)
+        flat_add(all, czxid);
+}
+
 static void collect(struct round_state *st, struct flat_numbers *all)
 {
     flat_add(all, &st->zxid);
@@ -405,18 +424,17 @@ static void collect(struct round_state *st, struct flat_numbers *all)
         flat_add(all, &m->machine.czxid);
         flat_add(all, &m->machine.before);
         flat_add(all, &m->machine.bound);
-        for (int k = 0; k < ROUND_MEMBERS; k++)
-            flat_add(all, &m->members[k]);
-        for (int k = 0; k < m->asked; k++) {
-            flat_add(all, &m->ask[k].bound);
-            for (int n = 0; n < ROUND_MEMBERS; n++)
-                flat_add(all, &m->ask[k].names[n]);
+        for (int k = 0; k < ROUND_MEMBERS; k++) {
+            add_czxid(all, &m->members[k]);
+            flat_add(all, &m->names[k]);
         }
+        for (int k = 0; k < m->asked; k++)
+            flat_add(all, &m->ask[k].bound);
         for (int k = 0; k < m->heard; k++) {
             flat_add(all, &m->hear[k].zxid);
             flat_add(all, &m->hear[k].bound);
             for (int n = 0; n < ROUND_MEMBERS; n++)
-                flat_add(all, &m->hear[k].counted[n]);
+                add_czxid(all, &m->hear[k].counted[n]);
         }
     }
 }
@@ -449,8 +467,10 @@ static void forget_past(struct round_member *m)
         b->czxid = 0;
     if (b->state != BARRIER_LOOKING && b->state != BARRIER_COUNTING)
         b->fired = false;
-    if (!walks)
+    if (!walks && !counts) {
         memset(m->members, 0, sizeof m->members);
+        memset(m->names, 0, sizeof m->names);
+    }
 }
 
 static void renumber(struct round_member *m)

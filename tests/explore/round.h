@@ -35,15 +35,15 @@ enum round_move {
 
 struct round_ask {
     uint8_t kind; /* enum barrier_action_kind */
-    bool replace, last, listed;
+    bool replace, last;
     uint8_t member, version;
     uint32_t tag;
-    uint64_t bound, names[ROUND_MEMBERS]; /* COUNT: what was listed */
+    uint64_t bound;
 };
 
 struct round_heard {
     uint8_t kind; /* enum barrier_event_kind */
-    uint8_t member;
+    bool listed;  /* COUNTED: the nodes, of which none is read */
     uint32_t tag;
     uint8_t version;
     uint64_t zxid, bound, counted[ROUND_MEMBERS];
@@ -55,6 +55,7 @@ struct round_member {
     struct round_ask ask[ROUND_ASKED];
     struct round_heard hear[ROUND_HEARD];
     uint64_t members[ROUND_MEMBERS]; /* the driver's */
+    uint64_t names[ROUND_MEMBERS];   /* what they were when listed */
     bool calls;                      /* the user waits */
     bool crashed;
     bool watches_ready;

@@ -583,6 +583,84 @@ static void numbers_of_permits(void)
     end_counting();
 }
 
+/* ---- double barriers ---- */
+
+enum { MEMBERS = 400, EACH_ENTERS = 10, EACH_LEAVES = 6 };
+
+static zkl_double_barrier *members[MEMBERS];
+static int met;
+
+static void on_met(const zkl_error *error, void *unused)
+{
+    (void)unused;
+    CHECK(error == NULL);
+    met++;
+}
+
+/* All of them, at once or one after the other: the requests of all that. */
+static unsigned meet(int count, bool enters, int64_t apart)
+{
+    const struct costs *c = &costs;
+
+    met = 0;
+    costs = (struct costs){0};
+    for (int i = 0; i < count; i++) {
+        struct host *before = host_enter(actors[i % ACTORS].host);
+        CHECK_INT((enters ? zkl_double_barrier_enter_async
+                          : zkl_double_barrier_leave_async)(members[i], ZKL_FOREVER, on_met, NULL),
+                  0);
+        host_enter(before);
+        pass(apart);
+    }
+    for (int i = 0; i < 1000 && met < count; i++)
+        pass(10 * MS);
+    CHECK_INT(met, count);
+    return c->create + c->list + c->read + c->set + c->delete + c->others;
+}
+
+static void begin_to_meet(int count)
+{
+    begin(SHORT);
+    for (int i = 0; i < count; i++) {
+        struct host *before = host_enter(actors[i % ACTORS].host);
+        REQUIRE(zkl_double_barrier_new(&members[i], actors[i % ACTORS].session, "/l", count,
+                                       NULL) == 0);
+        host_enter(before);
+    }
+}
+
+static void end_meeting(int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct host *before = host_enter(actors[i % ACTORS].host);
+        zkl_double_barrier_free(members[i]);
+        host_enter(before);
+    }
+    end();
+}
+
+/* So many for each member, however many there are. */
+static void meetings(void)
+{
+    static const struct {
+        int count;
+        int64_t apart;
+    } rows[] = {{20, 0}, {20, 5 * MS}, {MEMBERS, 0}, {MEMBERS, 5 * MS}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const unsigned count = (unsigned)rows[i].count;
+        begin_to_meet(rows[i].count);
+        for (int round = 0; round < 2; round++) {
+            const unsigned entered = meet(rows[i].count, true, rows[i].apart);
+            const unsigned left = meet(rows[i].count, false, rows[i].apart);
+            if (entered > EACH_ENTERS * count || left > EACH_LEAVES * count)
+                runner_fail(__FILE__, __LINE__, "%u enter with %u requests and leave with %u",
+                            count, entered, left);
+        }
+        end_meeting(rows[i].count);
+    }
+}
+
 /* ---- retained ---- */
 
 static void leave_when_granted(int i)
@@ -873,6 +951,7 @@ static const struct test_case cases[] = {
     {"permits_that_are_free", permits_that_are_free},
     {"permits_given_on", permits_given_on},
     {"numbers_of_permits", numbers_of_permits},
+    {"meetings", meetings},
     {"first_span", first_span},
     {"turns_of_a_span", turns_of_a_span},
     {"idle_span_is_recalled", idle_span_is_recalled},

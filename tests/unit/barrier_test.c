@@ -20,6 +20,7 @@
         __VA_ARGS__                                                                                \
     }
 #define STALE 1000
+#define UNREAD BARRIER_UNREAD
 
 enum { STEPS_MAX = 16, MEMBERS_MAX = 6 };
 
@@ -35,7 +36,7 @@ struct exchange {
 
 static void put(GString *text, const struct barrier_action *a)
 {
-    static const char *const words[] = {"join", "look",  "count",  "open",
+    static const char *const words[] = {"join", "look",  "count",  "read", "open",
                                         "quit", "await", "ignore", "tell"};
     static const char *const verdicts[] = {"done", "lost", "failed"};
 
@@ -45,7 +46,9 @@ static void put(GString *text, const struct barrier_action *a)
                                a->version);
     if (a->kind == BARRIER_ACT_QUIT && a->last)
         g_string_append(text, " last");
-    if (a->kind == BARRIER_ACT_AWAIT)
+    if (a->kind == BARRIER_ACT_READ && a->member == MEMBERS_MAX)
+        g_string_append(text, " all");
+    else if (a->kind == BARRIER_ACT_AWAIT || a->kind == BARRIER_ACT_READ)
         g_string_append_printf(text, " %d", (int)a->member);
     if (a->kind == BARRIER_ACT_TELL)
         g_string_append_printf(text, " %s", verdicts[a->verdict]);
@@ -141,6 +144,38 @@ static void entering(void)
           {EV(LOOKED, .zxid = 9, .bound = 8), .acts = "count = counting"},
           {COUNTED(0, 10, 8, 12), "await 1 = waiting"}}},
         {"alone", {ENTER, JOINED, NO_READY, {COUNTED(0, 10), " = waiting"}}},
+        {"fewer than are wanted", {ENTER, JOINED, NO_READY, {COUNTED(0, UNREAD), " = waiting"}}},
+        {"as many as are wanted",
+         {ENTER,
+          JOINED,
+          NO_READY,
+          {EV(COUNTED, .zxid = 11), 0, {UNREAD, UNREAD}, "open 11 for 4 = opening"}}},
+        {"as many, by a list that does not know of the own node",
+         {ENTER,
+          JOINED,
+          NO_READY,
+          {EV(COUNTED, .zxid = 9), 0, {UNREAD, UNREAD}, "read all = counting"},
+          {COUNTED(0, 10, 8), "open 10 for 4 = opening"}}},
+        {"more",
+         {ENTER,
+          JOINED,
+          NO_READY,
+          {COUNTED(0, UNREAD, UNREAD, UNREAD), "read all = counting"},
+          {COUNTED(0, 10, 8, 9), "open 9 for 4 = opening"}}},
+        {"as many, behind an older ready",
+         {ENTER,
+          JOINED,
+          {EV(LOOKED, .zxid = 9, .bound = 8), .acts = "count = counting"},
+          {COUNTED(0, UNREAD, UNREAD), "read all = counting"},
+          {COUNTED(0, 10, 8), "await 1 = waiting"}}},
+        {"ready has changed before they are read",
+         {ENTER,
+          JOINED,
+          NO_READY,
+          {EV(FIRED), .acts = " = counting"},
+          {COUNTED(0, UNREAD, UNREAD, UNREAD), "look = looking"}}},
+        {"the own node is not listed",
+         {ENTER, JOINED, NO_READY, {COUNTED(-1, UNREAD, UNREAD), "join = joining"}}},
         {"beyond the first two",
          {ENTER,
           JOINED,
@@ -185,20 +220,44 @@ static void leaving(void)
          {INSIDE,
           {EV(LEAVE), .acts = "count = leaving"},
           {COUNTED(1, 11, 10, 8, 9, 12), "await 3 = leaving"},
-          {EV(GONE), 1, {11, 10, 8, 0, 12}, "await 2 = leaving"},
-          {EV(GONE), 1, {11, 10, 0, 0, 12}, "ignore quit last = quitting"}}},
+          {EV(GONE), 1, {11, 10, 8, 9, 12}, "count = leaving"},
+          {COUNTED(1, 11, 10, 8, 0, 12), "await 2 = leaving"},
+          {EV(GONE), 1, {11, 10, 8, 0, 12}, "count = leaving"},
+          {COUNTED(1, 11, 10, 0, 0, 12), "ignore quit last = quitting"}}},
+        {"the lowest, who reads few",
+         {INSIDE,
+          {EV(LEAVE), .acts = "count = leaving"},
+          {COUNTED(0, UNREAD, UNREAD, UNREAD), "read 1 = leaving"},
+          {COUNTED(0, UNREAD, 8, UNREAD), "read 2 = leaving"},
+          {COUNTED(0, UNREAD, 8, 9), "await 2 = leaving"}}},
+        {"another, who reads few",
+         {INSIDE,
+          {EV(LEAVE), .acts = "count = leaving"},
+          {COUNTED(2, UNREAD, UNREAD, UNREAD, UNREAD), "read 0 = leaving"},
+          {COUNTED(2, 0, UNREAD, UNREAD, UNREAD), "read 1 = leaving"},
+          {COUNTED(2, 0, 8, UNREAD, UNREAD), "ignore quit = quitting"},
+          {EV(QUIT), 2, {0, 8, UNREAD, UNREAD}, "await 1 = leaving"}}},
+        {"beside those beyond",
+         {INSIDE,
+          {EV(LEAVE), .acts = "count = leaving"},
+          {COUNTED(2, UNREAD, UNREAD, UNREAD), "read 0 = leaving"},
+          {COUNTED(2, 11, UNREAD, UNREAD), "read all = leaving"},
+          {COUNTED(2, 11, 12, 10), "ignore quit last = quitting"}}},
         {"another",
          {INSIDE,
           {EV(LEAVE), .acts = "count = leaving"},
           {COUNTED(2, 11, 8, 10, 9), "ignore quit = quitting"},
           {EV(QUIT), 2, {11, 8, 10, 9}, "await 1 = leaving"},
-          {EV(GONE), 2, {11, 0, 10, 9}, "await 3 = leaving"},
-          {EV(GONE), 2, {11, 0, 10, 0}, "ignore tell done = outside"}}},
+          {EV(GONE), 2, {11, 8, 10, 9}, "count = leaving"},
+          {COUNTED(-1, 11, 0, 0, 9), "await 3 = leaving"},
+          {EV(GONE), -1, {11, 0, 0, 9}, "count = leaving"},
+          {COUNTED(-1, 11), "ignore tell done = outside"}}},
         {"the own node was deleted",
          {INSIDE,
           {EV(LEAVE), .acts = "count = leaving"},
           {COUNTED(-1, 8), "await 0 = leaving"},
-          {EV(GONE), -1, {0, 11}, "ignore tell done = outside"}}},
+          {EV(GONE), -1, {8}, "count = leaving"},
+          {COUNTED(-1, 0, 11), "ignore tell done = outside"}}},
     };
 
     play_all(rows, G_N_ELEMENTS(rows));
@@ -281,7 +340,8 @@ static void session_ends(void)
           {COUNTED(0, 10, 8), "await 1 = leaving"},
           {EV(REPLACED), .acts = "count = leaving"},
           {COUNTED(-1, 8), "await 0 = leaving"},
-          {EV(GONE), -1, {0, 12}, "ignore tell done = outside"}}},
+          {EV(GONE), -1, {8}, "count = leaving"},
+          {COUNTED(-1, 0, 12), "ignore tell done = outside"}}},
         {"the last that leaves",
          {INSIDE,
           {EV(LEAVE), .acts = "count = leaving"},

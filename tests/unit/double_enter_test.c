@@ -15,14 +15,30 @@ static void opens_with_the_last(void)
     meeting_made();
     meeting_looked();
     meeting_listed("ready * " OTHER);
-    CHECK(!fake_is_asked(STORE_STAT, READY));
-    meeting_stat_of("*", 10);
-    CHECK(!fake_is_asked(STORE_MULTI, PATH));
-    meeting_stat_of(OTHER, 8);
-    meeting_changes("set " PATH " 4; create " READY " -1", "dirzkl round 1 10");
+    CHECK(!fake_is_asked(STORE_STAT, PATH));
+    meeting_changes("set " PATH " 4; create " READY " -1", "dirzkl round 1 11");
     ANSWER(STORE_MULTI, PATH, .rc = STORE_OK);
     meeting_ended(0);
     CHECK(fake_is_asked(STORE_UNWATCH, READY));
+    meeting_end();
+}
+
+/* More than may enter: the first of them do, and it is read who they are. */
+static void opens_for_others(void)
+{
+    meeting_begin(2);
+    meeting_enter(ZKL_FOREVER);
+    meeting_made();
+    meeting_looked();
+    meeting_listed("ready * " OTHER " " LATER);
+    CHECK(!fake_is_asked(STORE_STAT, READY));
+    meeting_stat_of("*", 10);
+    meeting_stat_of(LATER, 9);
+    CHECK(!fake_is_asked(STORE_MULTI, PATH));
+    meeting_stat_of(OTHER, 8);
+    meeting_changes("set " PATH " 4; create " READY " -1", "dirzkl round 1 9");
+    ANSWER(STORE_MULTI, PATH, .rc = STORE_OK);
+    meeting_pending();
     meeting_end();
 }
 
@@ -41,8 +57,7 @@ static void makes_its_node(void)
     ANSWER(STORE_STAT, meeting.own, .rc = STORE_OK, .czxid = 10);
     meeting_looked();
     meeting_listed("*");
-    meeting_stat_of("*", 10);
-    meeting_changes("set " PATH " 4; create " READY " -1", "dirzkl round 1 10");
+    meeting_changes("set " PATH " 4; create " READY " -1", "dirzkl round 1 11");
     meeting_end();
 }
 
@@ -107,7 +122,6 @@ static void is_overtaken(void)
         meeting_made();
         meeting_looked();
         meeting_listed("*");
-        meeting_stat_of("*", 10);
         ANSWER(STORE_MULTI, PATH, .rc = rows[i]);
         CHECK(fake_is_asked(STORE_GET, PATH));
         meeting_pending();
@@ -123,8 +137,9 @@ static void forgets_who_is_gone(void)
     meeting_made();
     for (int gone = 0; gone < 2; gone++) {
         meeting_looked();
-        meeting_listed("* " OTHER);
+        meeting_listed("* " OTHER " " LATER);
         meeting_stat_of("*", 10);
+        meeting_stat_of(LATER, 0);
         meeting_stat_of(OTHER, gone ? 0 : 8);
         CHECK_INT(fake_is_asked(STORE_MULTI, PATH), !gone);
         if (!gone)
@@ -140,7 +155,6 @@ static void waits_for_ready(void)
     meeting_made();
     meeting_looked();
     meeting_listed("*");
-    meeting_stat_of("*", 10);
     meeting_pending();
     CHECK(!fake_is_asked(STORE_MULTI, PATH));
     fake_fire(READY, STORE_FIRED_CREATED);
@@ -215,11 +229,12 @@ static void come_to(enum stage stage)
            stage == AWAIT ? (struct store_reply){.mzxid = 9, .data = "zkl round 1 8", .length = 13}
                           : (struct store_reply){.rc = STORE_NONODE});
     if (stage > LIST)
-        meeting_listed(stage == OPEN ? "*" : "* " OTHER);
-    if (stage > MEMBER)
+        meeting_listed(stage == OPEN ? "*" : "* " OTHER " " LATER);
+    if (stage == AWAIT) {
         meeting_stat_of("*", 10);
-    if (stage == AWAIT)
         meeting_stat_of(OTHER, 8);
+        meeting_stat_of(LATER, 9);
+    }
 }
 
 /* Whatever is refused, its node goes before that is told. */
@@ -294,6 +309,7 @@ static void drops_its_watches(void)
 
 static const struct test_case cases[] = {
     {"opens_with_the_last", opens_with_the_last},
+    {"opens_for_others", opens_for_others},
     {"makes_its_node", makes_its_node},
     {"is_let_in_by_ready", is_let_in_by_ready},
     {"replaces_ready", replaces_ready},

@@ -12,6 +12,7 @@ bool estate_alone(const struct store_request *request, struct store_reply *reply
                                   .path = request->path,
                                   .ephemeral_owner = FAKE_SESSION_ID,
                                   .czxid = 5,
+                                  .pzxid = 5,
                                   .data = "",
                                   .names = names};
     if (!g_str_has_prefix(request->path, "/x"))

@@ -37,7 +37,8 @@ void meeting_ended(int code);
 void meeting_pending(void);
 
 /* The server's answers. The own node is 10; the directory has the version 4, and there is no ready;
- * children by names, divided by blanks, where "*" is the own node; one of them, 0: it is gone. */
+ * children by names, divided by blanks, where "*" is the own node, and the last of them came or
+ * went at 11; one of them, 0: it is gone. */
 void meeting_made(void);
 void meeting_looked(void);
 void meeting_listed(const char *names);
