@@ -57,7 +57,8 @@ zkl_session_options connect_options(const struct settings *settings)
     return options;
 }
 
-int session_open(const struct settings *settings, zkl_session **ret)
+int session_open_heard(const struct settings *settings, zkl_session **ret, zkl_log_fn heard,
+                       void *data)
 {
     zkl_session_options options = connect_options(settings);
     zkl_error error = {0};
@@ -69,14 +70,20 @@ int session_open(const struct settings *settings, zkl_session **ret)
     options.credentials = (const zkl_credential *)(const void *)credentials->data;
     options.credential_count = credentials->len;
     options.acl = settings->acl;
-    options.log = settings->verbose ? log_line : log_nothing;
-    options.log_level = settings->verbose ? ZKL_LOG_INFO : ZKL_LOG_ERROR;
+    options.log = heard;
+    options.log_data = data;
+    options.log_level = settings->verbose ? ZKL_LOG_INFO : ZKL_LOG_WARN;
     closing_prepare();
     if (zkl_session_open(ret, connect_string(settings), &options, &error) != 0)
         status = open_failed(settings, &error);
     g_array_unref(credentials);
     credentials_forget();
     return status;
+}
+
+int session_open(const struct settings *settings, zkl_session **ret)
+{
+    return session_open_heard(settings, ret, settings->verbose ? log_line : log_nothing, NULL);
 }
 
 int connect_timeout_ms(const struct settings *settings, int64_t *ret)

@@ -15,6 +15,10 @@ zkl_session_options connect_options(const struct settings *settings);
  */
 int session_open(const struct settings *settings, zkl_session **ret);
 
+/* The same; heard(record, data) receives what the library logs, as zkl_session_open() says. */
+int session_open_heard(const struct settings *settings, zkl_session **ret, zkl_log_fn heard,
+                       void *data);
+
 /* --connect-timeout: GO_ON, or STATUS_USAGE after a message; there is no connecting in no time. */
 int connect_timeout_ms(const struct settings *settings, int64_t *ret);
 

@@ -3,6 +3,7 @@
 #include "closing.h"
 #include "connect.h"
 #include "json.h"
+#include "listener.h"
 
 #include <stdio.h>
 
@@ -12,8 +13,14 @@ struct looking {
     struct events *events;
     zkl_session *session;
     zkl_election *election;
-    GAsyncQueue *lines; /* of --listen */
-    uint64_t token;     /* told last */
+};
+
+struct listening {
+    struct listener listener; /* the first member */
+    const struct elect_options *options;
+    zkl_election *election;
+    zkl_watch *observer;
+    uint64_t token; /* told last */
     bool told;
 };
 
@@ -27,7 +34,7 @@ static char *as_json(uint64_t token, const char *id)
         g_string_append_printf(out, "%" G_GUINT64_FORMAT ", \"id\": ", token);
         json_string(out, id);
     }
-    g_string_append_c(out, '}');
+    g_string_append(out, "}\n");
     return g_string_free(out, FALSE);
 }
 
@@ -41,6 +48,7 @@ static char *as_text(uint64_t token, const char *id)
         g_string_append_printf(out, "%" G_GUINT64_FORMAT " ", token);
         append_visible(out, id);
     }
+    g_string_append_c(out, '\n');
     return g_string_free(out, FALSE);
 }
 
@@ -88,7 +96,7 @@ static int show_leader(struct looking *l)
     if (l->options->json) {
         char *json = as_json(token, id);
 
-        puts(json);
+        fputs(json, stdout);
         g_free(json);
     } else if (id) {
         line = g_string_new(NULL);
@@ -102,59 +110,7 @@ static int show_leader(struct looking *l)
     return code == 0 ? STATUS_OK : STATUS_CONFLICT;
 }
 
-/* ---- --listen ---- */
-
-/* On a thread of the library, which must not wait for a slow reader. */
-static void on_leader(const zkl_leader *leader, void *data)
-{
-    struct looking *l = data;
-
-    if (l->told && leader->token == l->token)
-        return; /* it has proclaimed something */
-    l->told = true;
-    l->token = leader->token;
-    g_async_queue_push(l->lines, l->options->json ? as_json(leader->token, leader->id)
-                                                  : as_text(leader->token, leader->id));
-    events_wake(l->events);
-}
-
-static int write_lines(const struct looking *l)
-{
-    char *line;
-    int status = GO_ON;
-
-    while (status == GO_ON && (line = g_async_queue_try_pop(l->lines))) {
-        char *whole = g_strconcat(line, "\n", NULL);
-
-        status = events_print(l->events, whole);
-        g_free(whole);
-        g_free(line);
-    }
-    return status;
-}
-
-static int listen_on(struct looking *l)
-{
-    zkl_watch *observer;
-    int status = GO_ON;
-
-    l->lines = g_async_queue_new_full(g_free);
-    if (zkl_election_watch(l->election, on_leader, l, &observer) != 0)
-        return failed(l);
-    while (status == GO_ON) {
-        int signo;
-
-        events_wait(l->events);
-        signo = events_asked_to_end(l->events);
-        status = signo != 0 ? STATUS_SIGNAL + signo : write_lines(l);
-    }
-    zkl_watch_free(observer);
-    return status;
-}
-
-/* ---- both ---- */
-
-static int open_election(struct looking *l)
+static int look_for_leader(struct looking *l)
 {
     int status = session_open(l->settings, &l->session);
 
@@ -163,20 +119,85 @@ static int open_election(struct looking *l)
     if (zkl_election_new(&l->election, l->session, l->options->run.path, NULL,
                          &l->options->election) != 0)
         return failed(l);
-    return session_connect(l->settings, &l->session, ZKL_FOREVER, l->events);
+    status = session_connect(l->settings, &l->session, ZKL_FOREVER, l->events);
+    return status == GO_ON ? show_leader(l) : status;
 }
+
+/* ---- --listen ---- */
+
+/* On a thread of the library, which must not wait for a slow reader: the last leader counts. */
+static void on_leader(const zkl_leader *leader, void *data)
+{
+    struct listening *l = data;
+
+    if (l->told && leader->token == l->token)
+        return; /* it has proclaimed something */
+    l->told = true;
+    l->token = leader->token;
+    listener_tell(&l->listener,
+                  l->options->json ? as_json(leader->token, leader->id)
+                                   : as_text(leader->token, leader->id),
+                  false);
+}
+
+static int open_observed(struct onlooker *o)
+{
+    struct listening *l = (struct listening *)o;
+
+    return zkl_election_new(&l->election, o->session, o->path, NULL, &l->options->election) == 0
+               ? GO_ON
+               : onlooker_failed(o);
+}
+
+static int observe_leaders(struct onlooker *o)
+{
+    struct listening *l = (struct listening *)o;
+
+    return zkl_election_watch(l->election, on_leader, l, &l->observer) == 0 ? GO_ON
+                                                                            : onlooker_failed(o);
+}
+
+static int read_first_candidate(zkl_queue **ret, struct reader *r, size_t most)
+{
+    const struct listening *l = r->data;
+    zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
+
+    (void)most;
+    options.max_nodes = 1;
+    return zkl_election_candidates(l->election, &options, ZKL_FOREVER, ret);
+}
+
+static int listen_to_leaders(const struct settings *settings, const struct elect_options *options,
+                             struct events *events)
+{
+    static const struct onlooker_ops ops = {.open = open_observed,
+                                            .begin = observe_leaders,
+                                            .see = listener_see,
+                                            .end = listener_end,
+                                            .read = read_first_candidate};
+    struct listening l = {.options = options};
+    int status;
+
+    listener_init(&l.listener, settings, options->run.path, events, &ops);
+    status = onlooker_run(&l.listener.onlooker);
+    zkl_watch_free(l.observer);
+    zkl_election_free(l.election);
+    listener_clear(&l.listener);
+    return status;
+}
+
+/* ---- both ---- */
 
 int elect_look(const struct settings *settings, const struct elect_options *options,
                struct events *events)
 {
     struct looking l = {.settings = settings, .options = options, .events = events};
-    int status = open_election(&l);
+    int status;
 
-    if (status == GO_ON)
-        status = options->mode == ELECT_LISTEN ? listen_on(&l) : show_leader(&l);
+    if (options->mode == ELECT_LISTEN)
+        return listen_to_leaders(settings, options, events);
+    status = look_for_leader(&l);
     zkl_election_free(l.election);
     closing_close(l.session, CLOSING_PATIENCE_MS);
-    if (l.lines)
-        g_async_queue_unref(l.lines);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "member_look.h"
 #include "closing.h"
 #include "connect.h"
+#include "listener.h"
 #include "members.h"
 
 #include <stdio.h>
@@ -11,7 +12,12 @@ struct looking {
     const struct member_options *options;
     struct events *events;
     zkl_session *session;
-    GAsyncQueue *lines; /* of --listen */
+};
+
+struct listening {
+    struct listener listener; /* the first member */
+    const struct member_options *options;
+    zkl_watch *observer;
 };
 
 /* ---- as text ---- */
@@ -46,13 +52,17 @@ static GString *as_json(const zkl_members *ms)
     return out;
 }
 
-static int list(const struct looking *l)
+static int list(struct looking *l)
 {
     const zkl_members_options o = {sizeof o, l->options->layout};
     zkl_members *ms;
     int64_t timeout_ms;
-    int status = connect_timeout_ms(l->settings, &timeout_ms);
+    int status = session_open(l->settings, &l->session);
 
+    if (status == GO_ON)
+        status = session_connect(l->settings, &l->session, ZKL_FOREVER, l->events);
+    if (status == GO_ON)
+        status = connect_timeout_ms(l->settings, &timeout_ms);
     if (status != GO_ON)
         return status;
     if (zkl_members_read(&ms, l->session, l->options->run.path, &o, timeout_ms) != 0)
@@ -67,14 +77,15 @@ static int list(const struct looking *l)
 
 /* ---- --listen ---- */
 
-/* On a thread of the library, which must not wait for a slow reader. */
+/* On a thread of the library, which waits for a slow reader: meanwhile the library gathers what
+ * changes, and tells the difference. */
 static void on_members(zkl_members_event event, const zkl_member_info *member,
                        const zkl_members *all, void *data)
 {
     static const char *const words[] = {[ZKL_MEMBERS_JOINED] = "joined",
                                         [ZKL_MEMBERS_LEFT] = "left",
                                         [ZKL_MEMBERS_CHANGED] = "changed"};
-    struct looking *l = data;
+    struct listening *l = data;
 
     (void)all;
     if (event == ZKL_MEMBERS_ALL)
@@ -85,39 +96,40 @@ static void on_members(zkl_members_event event, const zkl_member_info *member,
     else
         append_line(line, words[event], member);
     g_string_append_c(line, '\n');
-    g_async_queue_push(l->lines, g_string_free(line, FALSE));
-    events_wake(l->events);
+    listener_tell(&l->listener, g_string_free(line, FALSE), true);
 }
 
-static int take_lines(const struct looking *l)
+static int observe_members(struct onlooker *o)
 {
-    char *line;
-    int status = GO_ON;
+    struct listening *l = (struct listening *)o;
+    const zkl_members_options options = {sizeof options, l->options->layout};
 
-    while (status == GO_ON && (line = g_async_queue_try_pop(l->lines))) {
-        status = events_print(l->events, line);
-        g_free(line);
-    }
-    return status;
+    return zkl_members_watch(&l->observer, o->session, o->path, &options, on_members, l) == 0
+               ? GO_ON
+               : onlooker_failed(o);
 }
 
-static int listen_on(struct looking *l)
+static int read_members(zkl_queue **ret, struct reader *r, size_t most)
 {
-    const zkl_members_options o = {sizeof o, l->options->layout};
-    zkl_watch *observer;
-    int status = GO_ON;
+    const struct listening *l = r->data;
+    const zkl_members_options options = {sizeof options, l->options->layout};
 
-    l->lines = g_async_queue_new_full(g_free);
-    if (zkl_members_watch(&observer, l->session, l->options->run.path, &o, on_members, l) != 0)
-        return failed(l);
-    while (status == GO_ON) {
-        int signo;
+    (void)most;
+    return members_try_read(ret, l->listener.onlooker.session, l->listener.onlooker.path, &options);
+}
 
-        events_wait(l->events);
-        signo = events_asked_to_end(l->events);
-        status = signo != 0 ? STATUS_SIGNAL + signo : take_lines(l);
-    }
-    zkl_watch_free(observer);
+static int listen_to_members(const struct settings *settings, const struct member_options *options,
+                             struct events *events)
+{
+    static const struct onlooker_ops ops = {
+        .begin = observe_members, .see = listener_see, .end = listener_end, .read = read_members};
+    struct listening l = {.options = options};
+    int status;
+
+    listener_init(&l.listener, settings, options->run.path, events, &ops);
+    status = onlooker_run(&l.listener.onlooker);
+    zkl_watch_free(l.observer);
+    listener_clear(&l.listener);
     return status;
 }
 
@@ -127,14 +139,11 @@ int member_look(const struct settings *settings, const struct member_options *op
                 struct events *events)
 {
     struct looking l = {.settings = settings, .options = options, .events = events};
-    int status = session_open(settings, &l.session);
+    int status;
 
-    if (status == GO_ON)
-        status = session_connect(settings, &l.session, ZKL_FOREVER, events);
-    if (status == GO_ON)
-        status = options->mode == MEMBER_LISTEN ? listen_on(&l) : list(&l);
+    if (options->mode == MEMBER_LISTEN)
+        return listen_to_members(settings, options, events);
+    status = list(&l);
     closing_close(l.session, CLOSING_PATIENCE_MS);
-    if (l.lines)
-        g_async_queue_unref(l.lines);
     return status;
 }

@@ -45,6 +45,17 @@ GString *members_table(const zkl_members *ms)
     return table_end(table);
 }
 
+int members_try_read(zkl_queue **ret, zkl_session *s, const char *path,
+                     const zkl_members_options *options)
+{
+    zkl_members *ms = NULL;
+    const int code = zkl_members_read(&ms, s, path, options, ZKL_FOREVER);
+
+    *ret = NULL;
+    zkl_members_free(ms);
+    return code;
+}
+
 void say_id_is_taken(const char *path, const char *id, const zkl_member_news *news)
 {
     say("%s: session 0x%" G_GINT64_MODIFIER "x has the id %s%s%s", path, news->session_id, id,

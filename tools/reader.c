@@ -17,15 +17,11 @@ void reading_unref(struct reading *r)
         g_atomic_rc_box_release_full(r, clear);
 }
 
-static struct reading *read_once(const struct reader *r, size_t most)
+static struct reading *read_once(struct reader *r, size_t most)
 {
-    zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
     struct reading *reading = g_atomic_rc_box_new0(struct reading);
 
-    options.max_nodes = most;
-    if (r->keeps && r->before)
-        options.previous = r->before->queue;
-    if (zkl_queue_read(&reading->queue, r->session, r->path, &options, ZKL_FOREVER) != 0)
+    if (r->read(&reading->queue, r, most) != 0)
         zkl_last_error(&reading->error);
     reading->time_ms = g_get_real_time() / 1000;
     return reading;

@@ -1,5 +1,5 @@
-/* A thread that reads a queue when it is asked to, at most five times a second, so that the main
- * thread waits for nothing but events. */
+/* A thread that reads a queue, or another thing, when it is asked to, at most five times a second,
+ * so that the main thread waits for nothing but events. */
 #ifndef ZKL_TOOLS_READER_H
 #define ZKL_TOOLS_READER_H
 
@@ -8,18 +8,22 @@
 
 /* What one reading came to; any number of owners. */
 struct reading {
-    zkl_queue *queue; /* NULL: */
+    zkl_queue *queue; /* NULL: none was read, or */
     zkl_error error;
     int64_t time_ms; /* wall clock, when it came */
 };
 
 void reading_unref(struct reading *r); /* NULL is ignored */
 
+struct reader;
+
+/* Without an end of its own: 0, or an error of the library's. most: as in reader_want(). */
+typedef int (*reader_fn)(zkl_queue **ret, struct reader *r, size_t most);
+
 struct reader {
-    zkl_session *session;
-    const char *path;
+    reader_fn read;
+    void *data; /* its own */
     struct events *events;
-    bool keeps; /* who waits is not read again: for who shows all */
     pthread_t thread;
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t changed;
@@ -28,7 +32,7 @@ struct reader {
     struct reading *newest, *before;
 };
 
-/* r has its first four members. GO_ON, or a status after a message. */
+/* r has its first three members. GO_ON, or a status after a message. */
 int reader_start(struct reader *r);
 
 /* From any thread: another reading, of at least the first most contenders; 0: of all. */

@@ -1,17 +1,16 @@
 #include "shards_member.h"
-#include "closing.h"
-#include "connect.h"
 #include "members.h"
+#include "onlooker.h"
 
 #include <pthread.h>
 #include <string.h>
 
 struct shards_member {
+    struct onlooker onlooker; /* the first member */
     const struct shards_options *options;
     struct shards_report *report;
-    struct events *events, *above;
-    char *group;
-    zkl_session *session;
+    struct events *above;
+    zkl_watch *observer;
     zkl_member *member;
     zkl_error error; /* why it could not join, before: */
     atomic_bool failed;
@@ -51,7 +50,7 @@ static void fail_first(struct shards_member *m, const zkl_error *err)
     if (!m->ever && !atomic_load(&m->failed)) {
         m->error = *err;
         atomic_store(&m->failed, true);
-        events_wake(m->events);
+        events_wake(m->onlooker.events);
     }
     pthread_mutex_unlock(&m->lock);
 }
@@ -71,7 +70,7 @@ static void on_event(zkl_member *member, zkl_member_event event, const zkl_membe
         set_joined(m, 0);
         break;
     case ZKL_MEMBER_BUSY:
-        say_id_is_taken(m->group, m->options->id, news);
+        say_id_is_taken(m->onlooker.path, m->options->id, news);
         break;
     case ZKL_MEMBER_FAILED:
         fail_first(m, news->err);
@@ -105,50 +104,54 @@ static void on_members(zkl_members_event event, const zkl_member_info *member,
 
 /* ---- the way there ---- */
 
-static int join(struct shards_member *m)
+static int join(struct onlooker *of)
 {
+    struct shards_member *m = (struct shards_member *)of;
     const struct shards_options *o = m->options;
     zkl_member_options options = ZKL_MEMBER_OPTIONS_INIT;
-    zkl_error error = {0};
 
     options.parents = o->run.parents;
     options.fn = on_event;
     options.fn_data = m;
-    if (zkl_members_watch(NULL, m->session, m->group, NULL, on_members, m) == 0 &&
-        zkl_member_join(&m->member, m->session, m->group, o->id, o->data,
-                        o->data ? strlen(o->data) : 0, &options) == 0)
-        return GO_ON;
-    zkl_last_error(&error);
-    return fail_error(&error, m->group);
+    return zkl_members_watch(&m->observer, of->session, of->path, NULL, on_members, m) == 0 &&
+                   zkl_member_join(&m->member, of->session, of->path, o->id, o->data,
+                                   o->data ? strlen(o->data) : 0, &options) == 0
+               ? GO_ON
+               : onlooker_failed(of);
 }
 
 /* Until it is told to end. */
-static int stay(struct shards_member *m)
+static int stay(struct onlooker *o, struct reading *newest)
 {
-    const int signo = events_until(m->events, &m->failed);
+    const struct shards_member *m = (struct shards_member *)o;
 
-    return signo != 0 ? STATUS_SIGNAL + signo : fail_error(&m->error, m->group);
+    reading_unref(newest); /* which only says that all is well */
+    return atomic_load(&m->failed) ? fail_error(&m->error, o->path) : GO_ON;
+}
+
+static int read_group(zkl_queue **ret, struct reader *r, size_t most)
+{
+    const struct onlooker *o = r->data;
+
+    (void)most;
+    return members_try_read(ret, o->session, o->path, NULL);
 }
 
 int shards_member_run(const struct settings *settings, const struct shards_options *options,
                       struct events *events, struct events *above, struct shards_report *report)
 {
-    struct shards_member m = {.options = options,
-                              .report = report,
-                              .events = events,
-                              .above = above,
-                              .lock = PTHREAD_MUTEX_INITIALIZER};
-    int status = session_open(settings, &m.session);
+    static const struct onlooker_ops ops = {.begin = join, .see = stay, .read = read_group};
+    char *group = g_strconcat(options->run.path, "/members", NULL);
+    struct shards_member m = {
+        .onlooker = {.settings = settings, .path = group, .events = events, .ops = &ops},
+        .options = options,
+        .report = report,
+        .above = above,
+        .lock = PTHREAD_MUTEX_INITIALIZER};
+    const int status = onlooker_run(&m.onlooker);
 
-    m.group = g_strconcat(options->run.path, "/members", NULL);
-    if (status == GO_ON)
-        status = session_connect(settings, &m.session, ZKL_FOREVER, events);
-    if (status == GO_ON)
-        status = join(&m);
-    if (status == GO_ON)
-        status = stay(&m);
-    closing_close(m.session, CLOSING_PATIENCE_MS);
+    zkl_watch_free(m.observer);
     zkl_member_free(m.member);
-    g_free(m.group);
+    g_free(group);
     return status;
 }

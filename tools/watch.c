@@ -3,31 +3,25 @@
  *
  * The library tells that something may have changed, a thread reads (reader.c), the main thread
  * writes. */
-#include "closing.h"
 #include "connect.h"
 #include "contenders.h"
+#include "onlooker.h"
 #include "screen.h"
 #include "view.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* The ages change, and what is written into a node is told by nobody. */
 #define TICK_MS 1000
 #define LOOK_MS 5000
 
 struct watch {
-    const struct settings *settings;
+    struct onlooker onlooker; /* the first member */
     const char *path;
     gboolean once, json;
     struct events events;
-    zkl_session *session;
     zkl_watch *told; /* by the library */
-    struct reader reader;
     struct screen screen;
     int64_t look_ms;         /* when a look is due without a change */
     struct view view, shown; /* shown owns its reading too */
@@ -38,17 +32,17 @@ struct watch {
 
 /* ---- once ---- */
 
-static int show_once(const struct watch *w)
+static int show_once(const struct watch *w, zkl_session *session)
 {
     struct reading reading = {.time_ms = g_get_real_time() / 1000};
     const struct view view = {.reading = &reading, .up = true};
     int64_t timeout_ms;
-    int status = connect_timeout_ms(w->settings, &timeout_ms);
+    int status = connect_timeout_ms(w->onlooker.settings, &timeout_ms);
     GString *line;
 
     if (status != GO_ON)
         return status;
-    status = contenders_read(&reading.queue, w->session, w->path, timeout_ms);
+    status = contenders_read(&reading.queue, session, w->path, timeout_ms);
     if (status != STATUS_OK)
         return status;
     if (w->json) {
@@ -69,7 +63,7 @@ static void take_screen(struct watch *w)
     screen_enter(&w->screen);
     if (w->screen.set)
         events_add(&w->events, w->screen.terminal.fd);
-    reader_want(&w->reader, (size_t)w->screen.rows);
+    reader_want(&w->onlooker.reader, (size_t)w->screen.rows);
 }
 
 static void give_screen(struct watch *w)
@@ -84,7 +78,7 @@ static void resize(struct watch *w)
     if (!w->screen.on)
         return;
     screen_measure(&w->screen);
-    reader_want(&w->reader, (size_t)w->screen.rows);
+    reader_want(&w->onlooker.reader, (size_t)w->screen.rows);
 }
 
 /* ---- what happens ---- */
@@ -100,8 +94,6 @@ static void on_session(zkl_session *s, zkl_session_event event, int64_t id, void
         w->since_ms = g_get_real_time() / 1000;
     w->up = up;
     pthread_mutex_unlock(&w->lock);
-    if (event == ZKL_SESSION_REFUSED)
-        reader_want_again(&w->reader); /* which says so */
     events_wake(&w->events);
 }
 
@@ -145,32 +137,6 @@ static int obey_keys(struct watch *w)
     return GO_ON;
 }
 
-/* The reader of our pipe is gone. */
-static int look_at_reader(void)
-{
-    struct pollfd out = {.fd = STDOUT_FILENO};
-
-    return poll(&out, 1, 0) > 0 && out.revents & POLLERR ? STATUS_SIGNAL + SIGPIPE : GO_ON;
-}
-
-static int see_reading(struct watch *w)
-{
-    struct reading *newest = reader_take(&w->reader);
-    int status;
-
-    if (!newest)
-        return GO_ON;
-    if (newest->queue || newest->error.code == ZKL_ENOENT) {
-        reading_unref(w->view.reading);
-        w->view.reading = newest;
-        return GO_ON;
-    }
-    give_screen(w); /* before what is said on it */
-    status = fail_error(&newest->error, w->path);
-    reading_unref(newest);
-    return status;
-}
-
 static void see_connection(struct watch *w)
 {
     pthread_mutex_lock(&w->lock);
@@ -188,7 +154,7 @@ static int draw(struct watch *w)
 
     g_string_free(text, TRUE);
     if (now_ms() >= w->look_ms) {
-        reader_want_again(&w->reader);
+        reader_want_again(&w->onlooker.reader);
         w->look_ms = now_ms() + LOOK_MS;
     }
     events_arm(&w->events, TICK_MS);
@@ -212,87 +178,82 @@ static int print(struct watch *w)
     return status;
 }
 
-static int show(struct watch *w)
+static int watch_see(struct onlooker *o, struct reading *newest)
 {
+    struct watch *w = (struct watch *)o;
+
+    if (newest) {
+        reading_unref(w->view.reading);
+        w->view.reading = newest;
+    }
+    see_connection(w);
     return w->screen.on ? draw(w) : print(w);
 }
 
-static int wait_for_more(struct watch *w)
+static int watch_heed(struct onlooker *o)
 {
-    int status;
+    struct watch *w = (struct watch *)o;
+    const int status = obey_signals(w);
 
-    events_wait(&w->events);
-    status = obey_signals(w);
-    if (status != GO_ON)
-        return status;
-    return w->screen.on ? obey_keys(w) : look_at_reader();
-}
-
-/* Looks before it waits: what came while we were connecting wakes nobody any more. */
-static int go_on(struct watch *w)
-{
-    int status = GO_ON;
-
-    while (status == GO_ON) {
-        see_connection(w);
-        status = see_reading(w);
-        if (status == GO_ON)
-            status = show(w);
-        if (status == GO_ON)
-            status = wait_for_more(w);
-    }
-    give_screen(w);
-    return status;
+    return status == GO_ON && w->screen.on ? obey_keys(w) : status;
 }
 
 /* ---- beginning and end ---- */
 
-/* A pipe that only we write to can be asked whether somebody reads it. */
-static bool is_pipe(void)
+static int watch_open(struct onlooker *o)
 {
-    struct stat stat;
+    struct watch *w = (struct watch *)o;
 
-    return fstat(STDOUT_FILENO, &stat) == 0 && S_ISFIFO(stat.st_mode) &&
-           (fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY;
+    return zkl_session_on_change(o->session, on_session, w) == 0 &&
+                   zkl_queue_watch(&w->told, o->session, w->path, reader_want_again, &o->reader) ==
+                       0
+               ? GO_ON
+               : onlooker_failed(o);
 }
 
-static int failed(const struct watch *w)
+static int watch_begin(struct onlooker *o)
 {
-    zkl_error error = {0};
+    struct watch *w = (struct watch *)o;
 
-    zkl_last_error(&error);
-    return fail_error(&error, w->path);
-}
-
-static int run(struct watch *w)
-{
-    const bool on_screen = !w->json && screen_is_there();
-    int status;
-
-    w->reader = (struct reader){
-        .session = w->session, .path = w->path, .events = &w->events, .keeps = !on_screen};
-    status = reader_start(&w->reader);
-    if (status != GO_ON) {
-        zkl_session_close(w->session);
-        return status;
-    }
-    if (zkl_session_on_change(w->session, on_session, w) != 0 ||
-        zkl_queue_watch(&w->told, w->session, w->path, reader_want_again, &w->reader) != 0)
-        status = failed(w);
-    if (status == GO_ON)
-        status = session_connect(w->settings, &w->session, ZKL_FOREVER, &w->events);
-    if (status == GO_ON && on_screen) {
+    if (!o->prints) {
         events_catch(&w->events, SIGTSTP);
         take_screen(w);
-    } else if (status == GO_ON && is_pipe()) {
-        events_add(&w->events, STDOUT_FILENO);
     }
-    if (status == GO_ON)
-        status = go_on(w);
-    reader_stop(&w->reader);
-    closing_close(w->session, CLOSING_PATIENCE_MS); /* told keeps what the reader may still ask */
-    w->session = NULL;
-    reader_join(&w->reader);
+    return GO_ON;
+}
+
+static void watch_end(struct onlooker *o)
+{
+    give_screen((struct watch *)o);
+}
+
+/* Who waits is not read again, where all is shown. */
+static int read_watched(zkl_queue **ret, struct reader *r, size_t most)
+{
+    const struct onlooker *o = r->data;
+    zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
+
+    options.max_nodes = most;
+    if (o->prints && r->before)
+        options.previous = r->before->queue;
+    return zkl_queue_read(ret, o->session, o->path, &options, ZKL_FOREVER);
+}
+
+static int watch_on(struct watch *w)
+{
+    static const struct onlooker_ops ops = {.open = watch_open,
+                                            .begin = watch_begin,
+                                            .see = watch_see,
+                                            .heed = watch_heed,
+                                            .end = watch_end,
+                                            .read = read_watched};
+    int status;
+
+    w->onlooker.path = w->path;
+    w->onlooker.events = &w->events;
+    w->onlooker.prints = w->json || !screen_is_there();
+    w->onlooker.ops = &ops;
+    status = onlooker_run(&w->onlooker);
     zkl_watch_free(w->told);
     reading_unref(w->view.reading);
     reading_unref(w->shown.reading);
@@ -301,27 +262,26 @@ static int run(struct watch *w)
 
 static int watch(struct watch *w)
 {
+    zkl_session *session = NULL;
     int status;
 
     if (w->once) {
-        status = session_open(w->settings, &w->session);
+        status = session_open(w->onlooker.settings, &session);
         if (status == GO_ON)
-            status = show_once(w);
-        zkl_session_close(w->session);
+            status = show_once(w, session);
+        zkl_session_close(session);
         return status;
     }
     if (!events_open(&w->events)) /* before there are threads */
         return STATUS_INTERNAL;
-    status = session_open(w->settings, &w->session);
-    if (status == GO_ON)
-        status = run(w);
+    status = watch_on(w);
     events_close(&w->events);
     return status;
 }
 
 int verb_watch(struct settings *settings, int argc, char **argv)
 {
-    struct watch w = {.settings = settings,
+    struct watch w = {.onlooker = {.settings = settings},
                       .view = {.up = true},
                       .shown = {.up = true},
                       .lock = PTHREAD_MUTEX_INITIALIZER,

@@ -125,4 +125,22 @@ wait_until "the second term, with the same credentials" has_led me 2
 expect "elect: no command line has it" "" "$(shown_in /proc/[0-9]*/cmdline)"
 expect "elect: no environment has it" "" "$(shown_in /proc/[0-9]*/environ)"
 expect "elect: nothing that is written has it" "" "$(shown_in "$scratch"/me.*)"
+
+# ---- refused on a later connection ----
+
+begin_gate
+lookers=()
+for look in watch "elect --listen" "member --listen"; do
+    # shellcheck disable=SC2086
+    ZKL_AUTH=$mine "$ZKL" --connect "$gate" $look $L/elect >"$scratch/$look.out" 2>"$scratch/$look.err" &
+    lookers+=("$!")
+    remember $!
+    wait_until "$look: it looks" test -s "$scratch/$look.out"
+done
+gate refuse
+for look in watch "elect --listen" "member --listen"; do
+    status_of "${lookers[0]}"
+    expect "$look: its credentials are refused" "77:zkl: $L/elect: the server refused the credentials" "$?:$(<"$scratch/$look.err")"
+    lookers=("${lookers[@]:1}")
+done
 finish

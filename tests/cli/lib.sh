@@ -131,6 +131,27 @@ expect_match() { # WHAT REGEX TEXT
     if [[ $3 =~ $2 ]]; then pass "$1"; else fail "$1" "wanted a match of: $2"$'\n'"found: $3"; fi
 }
 
+# shellcheck disable=SC2317
+lines() { # FILE NUMBER
+    [ "$(wc -l <"$scratch/$1")" -ge "$2" ]
+}
+
+# Listens into $scratch/free, and into $scratch/stalled, which nobody reads until unstall.
+stall() { # ARG...
+    mkfifo "$scratch/pipe"
+    exec 7<>"$scratch/pipe"
+    "$ZKL" "$@" >"$scratch/pipe" 2>"$scratch/stalled.err" 7>&- &
+    stalled=$!
+    "$ZKL" "$@" >"$scratch/free" 2>"$scratch/free.err" 7>&- &
+    free=$!
+    remember "$stalled" "$free"
+}
+unstall() {
+    cat "$scratch/pipe" >"$scratch/stalled" &
+    remember $!
+    exec 7>&-
+}
+
 # Runs zkl and expects a status, silence on stdout, and one line on stderr that names something.
 refused() { # WHAT STATUS REGEX ARG...
     local what=$1 wanted=$2 regex=$3
@@ -335,7 +356,7 @@ begin_gate() {
     read -r gate <&"${COPROC[0]}"
 }
 
-gate() { # silence|deafen|cut|heal|await
+gate() { # silence|deafen|cut|refuse|heal|await
     local answer
     echo "$1" >&"${COPROC[1]}"
     read -r answer <&"${COPROC[0]}"

@@ -111,6 +111,31 @@ expect "TERM ends --listen" 143 "$?"
 status_of "$json"
 expect "nothing is told twice" "$(sort "$scratch/text" | uniq | wc -l)" "$(wc -l <"$scratch/text")"
 
+# Who does not read: what changes meanwhile is gathered. Each line is 16 kB; a pipe has room for 64,
+# and so has the queue before it.
+if [ -x "$ADMIN" ]; then
+    long=$(head -c 16000 /dev/zero | tr '\0' x)
+    stall member --listen $G
+    for i in {10..25}; do
+        "$ADMIN" create "$G/$i$long" ""
+        wait_until "$i is told as joined" grep -q "^joined [0-9]* $i" "$scratch/free"
+        "$ADMIN" delete "$G/$i$long"
+        wait_until "$i is told as left" grep -q "^left [0-9]* $i" "$scratch/free"
+    done
+    "$ADMIN" create $G/last ""
+    unstall
+    wait_until "who does not read is told of the end" grep -q "^joined [0-9]* last" "$scratch/stalled"
+    expect "and not of all that there was" yes "$(lines stalled 16 || echo yes)"
+    expect "but who is told as joined and is gone is told as left" "$(sed -n 's/^joined \([0-9]* [0-9]\).*/\1/p' "$scratch/stalled")" \
+        "$(sed -n 's/^left \([0-9]* [0-9]\).*/\1/p' "$scratch/stalled")"
+    kill "$stalled" "$free"
+    status_of "$stalled"
+    status_of "$free"
+    "$ADMIN" delete $G/last
+else
+    skip "zk-admin is not built: a reader that does not read"
+fi
+
 run "$ZKL" member --layout party $G/p me -- "$ZKL" member --list --layout party $G/p
 expect_match "a party" '^0:ID.*'$'\n''me ' "$status:$out"
 

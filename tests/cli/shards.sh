@@ -161,6 +161,20 @@ expect "no server" 69 "$status"
 run "$ZKL" --auth digest:me:secret --acl auth::cdrwa lock $G/closed/x true
 run "$ZKL" shards $G/closed 4 --id x true
 expect "no permission" 77 "$status"
+if [ -x "$ADMIN" ]; then
+    begin_gate
+    "$ZKL" --connect "$gate" shards $G/three 1 --id x -- sleep 1000 2>"$scratch/x.err" &
+    host=$!
+    remember "$host"
+    wait_until "it is a member" listed x $G/three
+    gate cut
+    "$ADMIN" hide $G/three/members
+    gate heal
+    status_of "$host"
+    expect_match "it may not read the members any more" "^77:zkl: $G/three/members: .* read \(r\) is missing" "$?:$(<"$scratch/x.err")"
+else
+    skip "zk-admin is not built: it may not read the members any more"
+fi
 
 refused "no N" 64 'no N given' shards $G
 for n in 0 -1 x 65537 ""; do refused "N: $n" 64 'N: must be' shards $G -- "$n" true; done

@@ -186,11 +186,29 @@ kill -TERM "$cutjson"
 status_of "$cutjson"
 let_go
 
-# What may not be read.
+# What may not be read, from the beginning or from another connection on (servers keep changes from
+# those who may not read them): those who look on say so.
 if [ -x "$ADMIN" ]; then
     "$ADMIN" create /cli/closed x
     "$ADMIN" hide /cli/closed
-    refused "no permission" 77 "/cli/closed" watch /cli/closed
+    for look in watch "elect --listen" "member --listen"; do
+        "$ADMIN" create /cli/closing x
+        "$ADMIN" create /cli/closing/_c_0-latch-0000000000 "me"
+        # shellcheck disable=SC2086
+        "$ZKL" --connect "$gate" $look /cli/closing >"$scratch/closing" 2>"$scratch/closing.err" &
+        looker=$!
+        remember "$looker"
+        wait_until "$look: it looks" test -s "$scratch/closing"
+        gate cut
+        "$ADMIN" hide /cli/closing
+        gate heal
+        status_of "$looker"
+        expect_match "$look: no permission any more" "^77:zkl: /cli/closing: .* read \(r\) is missing\$" "$?:$(<"$scratch/closing.err")"
+        "$ADMIN" delete /cli/closing/_c_0-latch-0000000000
+        "$ADMIN" delete /cli/closing
+        # shellcheck disable=SC2086
+        refused "$look: no permission" 77 "/cli/closed" $look /cli/closed
+    done
 fi
 
 # ---- a terminal ----

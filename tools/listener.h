@@ -1,0 +1,31 @@
+/* Lines that a thread of the library makes of changes, on their way to standard output, which the
+ * main thread writes: zkl elect --listen, zkl member --listen. No more than 64 KiB of them wait for
+ * a reader that does not read. */
+#ifndef ZKL_TOOLS_LISTENER_H
+#define ZKL_TOOLS_LISTENER_H
+
+#include "onlooker.h"
+
+struct listener {
+    struct onlooker onlooker; /* the first member */
+    pthread_mutex_t lock;     /* of: */
+    pthread_cond_t room;
+    GQueue lines;
+    size_t bytes;
+    bool over;
+};
+
+/* Then onlooker_run(). */
+void listener_init(struct listener *l, const struct settings *settings, const char *path,
+                   struct events *events, const struct onlooker_ops *ops);
+void listener_clear(struct listener *l);
+
+/* On a thread of the library: one more line, which it takes. Where there is no room, each of them
+ * waits for some; else the oldest ones make room. */
+void listener_tell(struct listener *l, char *line, bool each);
+
+/* For its struct onlooker_ops. */
+int listener_see(struct onlooker *o, struct reading *newest);
+void listener_end(struct onlooker *o);
+
+#endif

@@ -1,0 +1,36 @@
+/* What zkl watch, zkl elect --listen, zkl member --listen and the member of zkl shards have in
+ * common: a session that is looked on from until a signal ends it, or until a watch of the
+ * library's, which goes on trying in silence, can read no more. Then a read says why. */
+#ifndef ZKL_TOOLS_ONLOOKER_H
+#define ZKL_TOOLS_ONLOOKER_H
+
+#include "reader.h"
+
+struct onlooker {
+    const struct settings *settings;
+    const char *path;
+    struct events *events;
+    bool prints; /* ends with the reader of standard output */
+    const struct onlooker_ops *ops;
+    /* since it runs: */
+    zkl_session *session;
+    struct reader reader;
+};
+
+/* Of the main thread, but for read. Each returns GO_ON, or a status after a message. */
+struct onlooker_ops {
+    int (*open)(struct onlooker *o);  /* before there is a connection; may be NULL */
+    int (*begin)(struct onlooker *o); /* there is one */
+    int (*see)(struct onlooker *o, struct reading *newest); /* takes newest; NULL: no other one */
+    int (*heed)(struct onlooker *o); /* signals; NULL: those that ask us to end do */
+    void (*end)(struct onlooker *o); /* before what is said last; may be NULL */
+    reader_fn read;                  /* on the reader's thread */
+};
+
+/* o has all but the session and the reader. Returns the exit status. The session is closed then. */
+int onlooker_run(struct onlooker *o);
+
+/* Says what the library has answered just now, and gives the exit status for it. */
+int onlooker_failed(const struct onlooker *o);
+
+#endif
