@@ -284,10 +284,11 @@ typedef void (*zkl_members_fn)(zkl_members_event event, const zkl_member_info *m
  * there are no calls; the next connection brings the differences since the last one. Errors, such
  * as a lack of permission, are logged, and the library tries again.
  *
- * Costs one watch on the path, one on each member while the session has room for them (512 KiB of
- * paths), and for each change a list and a read of what is new. Changes that come within 100 ms and
- * 0.1 ms for each member, or before fn has returned, share one list. A change of the data of a
- * member for whose watch there was no room is seen only with the next list.
+ * Costs one watch on the path, one on each member while the session watches less than 256 KiB of
+ * paths (the other 256 are for locks), and for each change a list and a read of what is new.
+ * Changes that come within 100 ms and 0.1 ms for each member, or before fn has returned, share one
+ * list. A change of the data of a member for whose watch there was no room is seen only with the
+ * next list.
  *
  * Unless ret is NULL, the watch is stored in *ret and must be freed with zkl_watch_free(). The
  * calls end with zkl_watch_free() or with the session. options may be NULL.

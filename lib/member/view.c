@@ -47,7 +47,7 @@ static struct view_entry *entry_of(struct view *v, const char *name)
     e->view = v;
     e->name = g_strdup(name);
     e->dirty = true;
-    e->watch = (struct subscription){.fired = on_entry_fired, .context = e};
+    e->watch = (struct subscription){.fired = on_entry_fired, .context = e, .optional = true};
     g_hash_table_insert(v->entries, e->name, e);
     return e;
 }

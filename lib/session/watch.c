@@ -2,8 +2,9 @@
 
 #include <string.h>
 
-/* At a reconnect libzookeeper sets all watches in one packet, of which the server takes 1 MiB. */
-enum { BYTES_MAX = 512 * 1024, BYTES_EACH = 8 };
+/* At a reconnect libzookeeper sets all watches in one packet, of which the server takes 1 MiB. What
+ * is optional leaves half of it to those who cannot do without. */
+enum { BYTES_MAX = 512 * 1024, BYTES_OPTIONAL = BYTES_MAX / 2, BYTES_EACH = 8 };
 
 #define RETRY_NS (100 * CLOCK_MS)
 
@@ -125,7 +126,8 @@ bool watch_add(zkl_session *s, struct request *r, struct subscription *i)
     struct watch *w = find_for(s, &r->what);
 
     if (!w) {
-        if (s->watched_bytes + strlen(r->what.path) + BYTES_EACH > BYTES_MAX)
+        const size_t most = i->optional ? BYTES_OPTIONAL : BYTES_MAX;
+        if (s->watched_bytes + strlen(r->what.path) + BYTES_EACH > most)
             return false;
         w = g_new0(struct watch, 1);
         w->session = s;

@@ -19,6 +19,7 @@ struct subscription {
     const struct request *asked; /* the newest, until it is answered */
     void (*fired)(void *context, bool gone);
     void *context;
+    bool optional; /* not needed: watched while others have room enough */
     GSList link;
 };
 
