@@ -253,6 +253,7 @@ static void *borrow(struct store *store)
     if (!store->zh || store->over)
         return NULL;
     store->borrowed++;
+    store->lent = true;
     return store->zh;
 }
 

@@ -27,6 +27,7 @@ struct store {
     bool away;             /* it was connected, and is not */
     _Atomic uint64_t seen; /* the largest zxid in any answer: at most what the library has seen */
     unsigned borrowed;     /* users of zh who have not given it back */
+    bool lent;             /* there was one, who may have left watches */
     pthread_cond_t wake;
     GQueue ops; /* of struct op: not answered by the library yet */
 };

@@ -240,6 +240,19 @@ static int start_multi(struct store *store, const struct store_request *r, struc
     return rc;
 }
 
+/* All of the path go, on the server too; but of a handle that was lent ours alone, as there may be
+ * one of the borrower's. The server then keeps its own until that fires or the connection ends. */
+static int start_unwatch(struct store *store, const struct store_request *r, struct op *op)
+{
+    const ZooWatcherType type = r->of_list ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
+    /* The header asks for a pointer to the function pointer, the code wants the function. */
+    void_completion_t *done = (void_completion_t *)(uintptr_t)on_void;
+
+    if (store->lent)
+        return zoo_aremove_watches(store->zh, r->path, type, store_zk_event, store, 0, done, op);
+    return zoo_aremove_all_watches(store->zh, r->path, type, 0, done, op);
+}
+
 static int start(struct store *store, const struct store_request *r, struct op *op)
 {
     switch (r->kind) {
@@ -259,10 +272,7 @@ static int start(struct store *store, const struct store_request *r, struct op *
     case STORE_SET:
         return zoo_aset(store->zh, r->path, r->data, r->length, r->version, on_stat, op);
     case STORE_UNWATCH:
-        /* The header asks for a pointer to the function pointer, the code wants the function. */
-        return zoo_aremove_all_watches(store->zh, r->path,
-                                       r->of_list ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA, 0,
-                                       (void_completion_t *)(uintptr_t)on_void, op);
+        return start_unwatch(store, r, op);
     case STORE_MULTI:
         return start_multi(store, r, op);
     case STORE_STAT:

@@ -55,7 +55,7 @@ static void own_transaction(void)
 
 static void count_call(zhandle_t *zh, void *data)
 {
-    CHECK(zoo_state(zh) != 0);
+    CHECK_INT(zoo_exists(zh, "/", 0, NULL), ZOK);
     ++*(int *)data;
 }
 
@@ -173,12 +173,57 @@ static void canceled(void)
     fault_end();
 }
 
+struct own_watch {
+    const char *node;
+    atomic_int gone;
+};
+
+static void on_own(zhandle_t *zh, int type, int state, const char *path, void *context)
+{
+    (void)zh, (void)state, (void)path;
+    if (type == ZOO_DELETED_EVENT)
+        atomic_fetch_add(&((struct own_watch *)context)->gone, 1);
+}
+
+static void watch_own(zhandle_t *zh, void *data)
+{
+    struct own_watch *w = data;
+    char nothing[1];
+    int length = sizeof nothing;
+
+    CHECK_INT(zoo_wget(zh, w->node, on_own, w, nothing, &length, NULL), ZOK);
+}
+
+/* Where the library needs its own no more. */
+static void own_watch_stays(void)
+{
+    struct acquisition a, waiter;
+    struct own_watch w = {.gone = 0};
+    int calls = 0;
+
+    fault_begin();
+    zkl_session *s = fault_proxied(FAULT_LONG_MS);
+    acquisition_queue(&a, fault_mutex(fault_direct(FAULT_LONG_MS)), 1);
+    w.node = zkl_grant_node(a.grant);
+    CHECK_INT(zkl_session_call(s, watch_own, &w), 0);
+    proxy_reset_stats(fault.proxy);
+    acquisition_queue(&waiter, fault_mutex(s), 2);
+    CHECK(proxy_wait_answers(fault.proxy, PROXY_OP_GET_DATA, 1, FAULT_LIMIT_MS));
+    zkl_op_cancel(waiter.op);
+    CHECK(acquisition_failed(&waiter, ZKL_ECANCELED));
+    EVENTUALLY(fault_children() == 1);
+    CHECK_INT(zkl_session_call(s, count_call, &calls), 0); /* behind what the library has asked */
+    CHECK_INT(raw_delete(fault.direct, w.node), ZOK);
+    EVENTUALLY(atomic_load(&w.gone) == 1);
+    acquisition_end(&waiter);
+    acquisition_end(&a);
+    fault_end();
+}
+
 static const struct test_case cases[] = {
-    {"own_transaction", own_transaction},
-    {"errors", errors},
-    {"close_waits", close_waits},
-    {"canceled", canceled},
-    {NULL, NULL},
+    {"own_transaction", own_transaction}, {"errors", errors},
+    {"close_waits", close_waits},         {"canceled", canceled},
+    {"own_watch_stays", own_watch_stays}, {NULL, NULL},
 };
 
 const struct test_suite fence_call_suite = {"fence_call", fault_start, fault_stop, cases};
