@@ -106,9 +106,10 @@ static void begin(struct attempt *c, const struct event *ev, struct actions *out
         attempt_begin_leaving(c, ev, out);
 }
 
-void attempt_init(struct attempt *c, enum child_kind kind, bool try_only)
+void attempt_init(struct attempt *c, enum rule rule, bool try_only)
 {
-    *c = (struct attempt){.state = ST_IDLE, .kind = kind, .try_only = try_only};
+    *c = (struct attempt){
+        .state = ST_IDLE, .rule = rule, .kind = rule_kind(rule), .try_only = try_only};
 }
 
 void attempt_step(struct attempt *c, const struct event *ev, struct actions *out)

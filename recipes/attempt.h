@@ -203,7 +203,8 @@ enum attempt_error {
 
 struct attempt {
     enum attempt_state state;
-    enum child_kind kind; /* of the own node */
+    enum rule rule;
+    enum child_kind kind; /* of the own node, which others see */
     bool try_only;        /* do not wait for others, but see ATTEMPT_YIELD_MS */
     bool strict;          /* a child that is no contender is an error */
     bool has_node;        /* the own node's name is known */
@@ -244,7 +245,7 @@ struct attempt {
     };
 };
 
-void attempt_init(struct attempt *c, enum child_kind kind, bool try_only);
+void attempt_init(struct attempt *c, enum rule rule, bool try_only);
 
 /* Of one just set up, of a lease in Curator's layout: so many children may there be. */
 void attempt_count_leases(struct attempt *c, int32_t limit);

@@ -121,7 +121,7 @@ static void on_settled(struct attempt *c, const struct event *ev, struct actions
     struct place place = {.found = false};
 
     if (ev->answer == ANSWER_OK)
-        place = rule_place(ev->children, ev->count, c->kind, INT32_MAX);
+        place = rule_place(ev->children, ev->count, c->rule, INT32_MAX);
     else if (ev->answer != ANSWER_NONODE) {
         fail_unsettled(c, out, ev->answer);
         return;

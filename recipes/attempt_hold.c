@@ -7,7 +7,7 @@
  * stands before. A version below 0 has come round, and may be the one that means any. */
 static bool is_to_hint(const struct attempt *c)
 {
-    return c->kind != CHILD_LEASE && rule_waits(c->kind, c->kind) && !rule_is_shared(c->kind) &&
+    return c->kind != CHILD_LEASE && rule_waits(c->rule, c->kind) && !rule_is_shared(c->kind) &&
            c->long_queue > 0 && c->count >= c->long_queue && c->hintable && c->version >= 0;
 }
 
@@ -105,7 +105,7 @@ static void on_looked(struct attempt *c, const struct event *ev, struct actions 
 
     c->looking = false;
     if (ev->answer == ANSWER_OK)
-        place = rule_place(ev->children, ev->count, c->kind, c->number);
+        place = rule_place(ev->children, ev->count, c->rule, c->number);
     tell_others(c, out, place.present ? attempt_others_in(c, ev, &place) : OTHERS_UNKNOWN);
 }
 

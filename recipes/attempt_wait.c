@@ -64,7 +64,7 @@ static void on_snapshot(struct attempt *c, const struct event *ev, struct action
         attempt_fail_answer(c, out, ev->answer);
         return;
     }
-    struct place place = rule_place(ev->children, ev->count, c->kind, c->number);
+    struct place place = rule_place(ev->children, ev->count, c->rule, c->number);
     uint32_t incompatible;
     if (!place.present) {
         attempt_reenter(c, out);

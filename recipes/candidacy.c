@@ -5,6 +5,7 @@
 
 #include "back_off.h"
 #include "name.h"
+#include "rule.h"
 
 #define BIT(state) (1U << (state))
 
@@ -197,7 +198,7 @@ static void see(struct candidacy *c, const struct candidacy_event *ev)
     for (int i = 0; i < ev->count; i++) {
         const char *name = ev->names[i];
         name_parse(name, strlen(name), &child);
-        if (child.kind == c->kind && strcmp(name, ev->own) != 0)
+        if (rule_waits(c->rule, child.kind) && strcmp(name, ev->own) != 0)
             c->higher |= name_priority(name, strlen(name)) > c->priority;
     }
 }

@@ -113,9 +113,9 @@ struct candidacy_actions {
 /* All 0 but for what is set at the beginning. */
 struct candidacy {
     /* set at the beginning: */
-    enum child_kind kind; /* of candidates that wait for each other */
-    bool requeue;         /* it campaigns again after each term */
-    bool yield;           /* to a candidate of higher priority */
+    enum rule rule;
+    bool requeue; /* it campaigns again after each term */
+    bool yield;   /* to a candidate of higher priority */
     int priority;
     /* since then: */
     enum candidacy_state state;

@@ -3,6 +3,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "rule.h"
+
 /* The server prints the number with "%010d": 10 characters, 11 for the lowest negative ones. */
 enum { NUMBER_MIN = 10, NUMBER_MAX = 11 };
 
@@ -23,17 +25,17 @@ static bool ends_with(const char *text, size_t length, const char *word)
     return length >= n && memcmp(text + length - n, word, n) == 0;
 }
 
-/* What stands before the number; of each kind the first is the one that we write. */
+/* What stands before the number; there is one for each kind. */
 static const struct {
     const char *text;
     enum child_kind kind;
     bool whole; /* nothing is before it */
 } words[] = {
-    {"lock-", CHILD_LOCK, false},     {"__lock__", CHILD_LOCK, false},
-    {"latch-", CHILD_LATCH, false},   {"__READ__", CHILD_READ, false},
-    {"__rlock__", CHILD_READ, false}, {"__WRIT__", CHILD_WRITE, false},
-    {"lease-", CHILD_LEASE, false},   {"ex", CHILD_RUBY, true},
-    {"sh", CHILD_RUBY, true},
+    {"lock-", CHILD_LOCK, false},           {"__lock__", CHILD_KAZOO, false},
+    {"latch-", CHILD_LATCH, false},         {"__READ__", CHILD_READ, false},
+    {"__rlock__", CHILD_KAZOO_READ, false}, {"__WRIT__", CHILD_WRITE, false},
+    {"lease-", CHILD_LEASE, false},         {"ex", CHILD_RUBY, true},
+    {"sh", CHILD_RUBY_SHARED, true},
 };
 
 enum { WORDS = sizeof words / sizeof *words };
@@ -220,12 +222,29 @@ static bool retains(const char *name, size_t length)
            memcmp(name + at + 1, NAME_UUID_RETAINS, digits) == 0 && version_at(name, length) == at;
 }
 
+static enum name_maker maker_of(const char *name, size_t length, enum child_kind kind)
+{
+    const bool guarded = is_guarded(name, length);
+    const size_t at = version_at(name, length);
+
+    if (kind == CHILD_APACHE)
+        return MAKER_APACHE;
+    if (kind == CHILD_RUBY || kind == CHILD_RUBY_SHARED)
+        return MAKER_RUBY;
+    if (at > 0 && name[at] == NAME_UUID_VERSION)
+        return MAKER_ZKL;
+    if (at > 0)
+        return guarded ? MAKER_CURATOR : MAKER_KAZOO;
+    return guarded && hex_digits(name, length, GUARD) == HEX ? MAKER_GO : MAKER_UNKNOWN;
+}
+
 void name_parse(const char *name, size_t length, struct child *out)
 {
     int32_t number = 0;
     size_t before;
 
     out->kind = parse(name, length, &number, &before);
+    out->rule = rule_of(out->kind, maker_of(name, length, out->kind));
     out->number = out->kind == CHILD_FOREIGN ? 0 : number;
     out->permits = 0;
     out->numbered = false;
@@ -236,18 +255,8 @@ void name_parse(const char *name, size_t length, struct child *out)
 
 enum name_maker name_maker(const char *name, size_t length)
 {
-    const bool guarded = is_guarded(name, length);
-    const size_t at = version_at(name, length);
-    struct child child;
+    int32_t number;
+    size_t before;
 
-    name_parse(name, length, &child);
-    if (child.kind == CHILD_APACHE)
-        return MAKER_APACHE;
-    if (child.kind == CHILD_RUBY)
-        return MAKER_RUBY;
-    if (at > 0 && name[at] == NAME_UUID_VERSION)
-        return MAKER_ZKL;
-    if (at > 0)
-        return guarded ? MAKER_CURATOR : MAKER_KAZOO;
-    return guarded && hex_digits(name, length, GUARD) == HEX ? MAKER_GO : MAKER_UNKNOWN;
+    return maker_of(name, length, parse(name, length, &number, &before));
 }

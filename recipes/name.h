@@ -7,8 +7,8 @@
 
 #include "child.h"
 
-/* Reads kind, number, permits and retains of a child's name of length bytes into out; id, own and
- * old are left alone. Anything that is no contender becomes CHILD_FOREIGN with number 0. */
+/* Reads kind, rule, number, permits and retains of a child's name of length bytes into out; id, own
+ * and old are left alone. Anything that is no contender becomes CHILD_FOREIGN with number 0. */
 void name_parse(const char *name, size_t length, struct child *out);
 
 /* What our own names of that kind end in, before the number; "" of a kind that is never ours. */
@@ -30,17 +30,6 @@ bool name_has_id(const char *name, size_t length, const char *id, size_t id_leng
 /* The three digits behind it where the handle retains, and nowhere else. Whoever else makes UUIDs
  * of version 8 hits them by accident; then a try waits in vain, see ATTEMPT_YIELD_MS. */
 #define NAME_UUID_RETAINS "e7a"
-
-enum name_maker {
-    MAKER_UNKNOWN,
-    MAKER_ZKL,
-    MAKER_CURATOR,
-    MAKER_KAZOO,
-    MAKER_GO,
-    MAKER_APACHE,
-    MAKER_RUBY,
-    MAKERS
-};
 
 /* Whose names look like that. */
 enum name_maker name_maker(const char *name, size_t length);

@@ -16,27 +16,64 @@ int rule_compare(int32_t a, int32_t b)
     return (order_key(a) > order_key(b)) - (order_key(a) < order_key(b));
 }
 
-/* What stands before a contender of the own kind. INCOMPATIBLE is what is not named. */
-enum relation { INCOMPATIBLE, WAITS, SHARES };
+#define OF(kind) (1U << CHILD_##kind)
+#define BY(maker) (1U << MAKER_##maker)
 
-static enum relation relation(enum child_kind own, enum child_kind other)
+enum {
+    LOCKS = OF(LOCK) | OF(KAZOO),
+    READERS = OF(READ) | OF(KAZOO_READ),
+    ALL = (1 << CHILD_KINDS) - 1,
+    ANYBODY = (1 << MAKERS) - 1,
+    AS_CURATOR = BY(CURATOR) | BY(KAZOO)
+};
+
+/* Who is seen as what, and whom it waits for. Libraries whose names are alike, or one with other
+ * options, share a row: it has whom any of them may wait for. tests/interop/sees.sh shows it. */
+static const struct {
+    enum child_kind kind;
+    unsigned makers; /* by whose names it is told; 0: by none */
+    unsigned waits, shares;
+} rules[RULES] = {
+    [RULE_LOCK] = {CHILD_LOCK, BY(ZKL), LOCKS | OF(APACHE), 0},
+    [RULE_SELECTOR] = {CHILD_LOCK, 0, LOCKS, 0},
+    [RULE_OWN_KAZOO] = {CHILD_KAZOO, BY(ZKL), LOCKS, 0},
+    [RULE_READ] = {CHILD_READ, ANYBODY & ~AS_CURATOR, LOCKS | OF(WRITE), READERS},
+    [RULE_WRITE] = {CHILD_WRITE, ANYBODY & ~AS_CURATOR, LOCKS | READERS | OF(WRITE), 0},
+    [RULE_LATCH] = {CHILD_LATCH, ANYBODY, OF(LATCH), 0},
+    [RULE_LEASE] = {CHILD_LEASE, ANYBODY, OF(LEASE), 0},
+    [RULE_CURATOR] = {CHILD_LOCK, AS_CURATOR, OF(LOCK), 0},
+    [RULE_CURATOR_READ] = {CHILD_READ, AS_CURATOR, OF(WRITE), READERS},
+    [RULE_CURATOR_WRITE] = {CHILD_WRITE, AS_CURATOR, OF(READ) | OF(WRITE), 0},
+    [RULE_KAZOO] = {CHILD_KAZOO, ANYBODY & ~BY(ZKL), LOCKS | READERS | OF(WRITE), 0},
+    [RULE_KAZOO_READ] = {CHILD_KAZOO_READ, ANYBODY, OF(KAZOO) | OF(WRITE), READERS},
+    [RULE_GO] = {CHILD_LOCK, BY(GO) | BY(UNKNOWN), LOCKS | READERS | OF(WRITE), 0},
+    [RULE_APACHE] = {CHILD_APACHE, ANYBODY, OF(LOCK) | OF(APACHE) | OF(LATCH) | OF(LEASE), 0},
+    [RULE_RUBY] = {CHILD_RUBY, ANYBODY, ALL, 0},
+    [RULE_RUBY_SHARED] = {CHILD_RUBY_SHARED, ANYBODY, OF(RUBY), OF(RUBY_SHARED)},
+};
+
+enum rule rule_of(enum child_kind kind, enum name_maker maker)
 {
-    static const enum relation to[CHILD_KINDS][CHILD_KINDS] = {
-        [CHILD_LOCK] = {[CHILD_LOCK] = WAITS},
-        [CHILD_LATCH] = {[CHILD_LATCH] = WAITS},
-        [CHILD_APACHE] = {[CHILD_LOCK] = WAITS, [CHILD_APACHE] = WAITS},
-        [CHILD_RUBY] = {[CHILD_LOCK] = WAITS, [CHILD_RUBY] = WAITS},
-        [CHILD_READ] = {[CHILD_LOCK] = WAITS, [CHILD_READ] = SHARES, [CHILD_WRITE] = WAITS},
-        [CHILD_WRITE] = {[CHILD_LOCK] = WAITS, [CHILD_READ] = WAITS, [CHILD_WRITE] = WAITS},
-        [CHILD_LEASE] = {[CHILD_LEASE] = WAITS},
-    };
+    enum rule rule = RULES - 1;
 
-    return to[own][other];
+    while (rule > RULE_NONE && (rules[rule].kind != kind || !(rules[rule].makers >> maker & 1)))
+        rule--;
+    return rule;
 }
 
-bool rule_waits(enum child_kind own, enum child_kind other)
+enum child_kind rule_kind(enum rule rule)
 {
-    return relation(own, other) == WAITS;
+    return rules[rule].kind;
+}
+
+bool rule_waits(enum rule rule, enum child_kind kind)
+{
+    return rules[rule].waits >> kind & 1;
+}
+
+bool rule_ignores(enum rule rule, enum child_kind kind)
+{
+    return !((rules[rule].waits | rules[rule].shares) >> kind & 1);
 }
 
 bool rule_is_shared(enum child_kind kind)
@@ -44,16 +81,14 @@ bool rule_is_shared(enum child_kind kind)
     return kind == CHILD_READ || kind == CHILD_WRITE;
 }
 
-/* One that stands before the contender of that kind. */
-static void see_ahead(struct place *place, const struct child *child, enum child_kind kind,
+/* One that stands before the contender of that rule. */
+static void see_ahead(struct place *place, const struct child *child, enum rule rule,
                       int64_t *nearest)
 {
-    switch (relation(kind, child->kind)) {
-    case INCOMPATIBLE:
+    if (rule_ignores(rule, child->kind)) {
         place->incompatible = true;
         place->incompatible_id = child->id;
-        break;
-    case WAITS:
+    } else if (rule_waits(rule, child->kind)) {
         place->ahead++;
         place->permits_ahead += child->permits;
         if (place->ahead == 1 || order_key(child->number) > *nearest) {
@@ -61,9 +96,6 @@ static void see_ahead(struct place *place, const struct child *child, enum child
             place->predecessor = child->id;
             place->retains = child->retains;
         }
-        break;
-    case SHARES:
-        break;
     }
 }
 
@@ -80,16 +112,16 @@ static void see_own(struct place *place, const struct child *child, int32_t numb
     place->found = true;
 }
 
+/* It waits for one that is seen as of that kind; one that asks for no permits, for all of them. */
 static void see_behind(struct place *place, const struct child *child, enum child_kind kind)
 {
-    if (!rule_waits(child->kind, kind))
+    if (!rule_waits(child->rule, kind))
         return;
     place->behind = true;
-    place->permits_behind += child->permits;
+    place->permits_behind += child->kind == CHILD_LEASE ? child->permits : UINT32_MAX;
 }
 
-struct place rule_place(const struct child *children, size_t count, enum child_kind kind,
-                        int32_t number)
+struct place rule_place(const struct child *children, size_t count, enum rule rule, int32_t number)
 {
     struct place place = {.own = 0};
     int64_t key = order_key(number), nearest = INT64_MIN;
@@ -107,9 +139,9 @@ struct place rule_place(const struct child *children, size_t count, enum child_k
         /* Of Curator's, a writer and a reader of one owner may have the same number. One that is
          * equal to ours can only be a forgery: wait for it, to be safe. */
         if (order_key(child->number) > key)
-            see_behind(&place, child, kind);
+            see_behind(&place, child, rule_kind(rule));
         else
-            see_ahead(&place, child, kind, &nearest);
+            see_ahead(&place, child, rule, &nearest);
     }
     return place;
 }

@@ -32,16 +32,24 @@ bool rule_exhausted(int32_t number);
 /* Queue order, as strcmp() would tell it. */
 int rule_compare(int32_t a, int32_t b);
 
-/* Whether a contender of the own kind waits for one of the other that stands before it. */
-bool rule_waits(enum child_kind own, enum child_kind other);
+/* That of a contender with names of that maker. */
+enum rule rule_of(enum child_kind kind, enum name_maker maker);
+
+/* What others see of a contender of that rule. */
+enum child_kind rule_kind(enum rule rule);
+
+/* Whether a contender of that rule waits for what is seen as of that kind and stands before it. */
+bool rule_waits(enum rule rule, enum child_kind kind);
+
+/* Whether it would hold beside that, though they do not share: one of ours is refused. */
+bool rule_ignores(enum rule rule, enum child_kind kind);
 
 /* A read-write lock's: several may hold, and where a writer of Curator stood a reader with its
  * number may come. So who is next is told by a list alone. */
 bool rule_is_shared(enum child_kind kind);
 
-/* The place of the contender of that kind with that number. */
-struct place rule_place(const struct child *children, size_t count, enum child_kind kind,
-                        int32_t number);
+/* The place of the contender of that rule with that number. */
+struct place rule_place(const struct child *children, size_t count, enum rule rule, int32_t number);
 
 /* Whether there is a child that is no contender; its id. */
 bool rule_foreign(const struct child *children, size_t count, uint32_t *ret_id);

@@ -91,7 +91,7 @@ void double_ask_join(zkl_double_barrier *b, uint32_t tag)
 {
     double_look_for_late(b);
     g_free(b->own_name);
-    b->own_name = layout_new_id(STYLE_GUARDED, false);
+    b->own_name = layout_new_id(CHILD_FOREIGN, false);
     g_free(b->node);
     b->node = g_strconcat(b->spec.path, "/", b->own_name, NULL);
     ask_create(b, tag);

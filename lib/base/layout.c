@@ -43,11 +43,11 @@ static char *new_uuid(bool retains)
     return uuid;
 }
 
-char *layout_new_id(enum name_style style, bool retains)
+char *layout_new_id(enum child_kind kind, bool retains)
 {
     char *uuid = new_uuid(retains);
 
-    if (style == STYLE_KAZOO) {
+    if (kind == CHILD_KAZOO) {
         char *to = uuid;
         for (const char *from = uuid; *from; from++) {
             if (*from != '-')
@@ -58,12 +58,12 @@ char *layout_new_id(enum name_style style, bool retains)
     return uuid;
 }
 
-char *layout_name(enum name_style style, enum child_kind kind, const char *id, int rank)
+char *layout_name(enum child_kind kind, const char *id, int rank)
 {
     const char *word = name_word(kind);
 
-    if (style == STYLE_KAZOO)
-        return g_strdup_printf("%s__lock__", id);
+    if (kind == CHILD_KAZOO)
+        return g_strconcat(id, word, NULL);
     if (kind == CHILD_LEASE && rank < 0)
         return g_strdup_printf("_c_%s-s%d-%s", id, -rank, word);
     if (kind == CHILD_LEASE && rank > 1)
@@ -71,20 +71,6 @@ char *layout_name(enum name_style style, enum child_kind kind, const char *id, i
     if (kind != CHILD_LEASE && rank > 0)
         return g_strdup_printf("_c_%s-p%03d-%s", id, rank, word);
     return g_strdup_printf("_c_%s-%s", id, word);
-}
-
-/* A read-write lock's are silent here: only our own would wait for locks, nobody else's do. Of
- * zk-ruby's it is the exclusive ones that wait; Apache's recipes do not see kazoo's names. */
-bool layout_heeds(const char *name, enum name_style style, enum child_kind own)
-{
-    struct child child;
-
-    name_parse(name, strlen(name), &child);
-    if (child.kind == CHILD_RUBY)
-        return name[0] == 'e';
-    if (child.kind == CHILD_APACHE)
-        return own != CHILD_LATCH && style == STYLE_GUARDED;
-    return child.kind == own;
 }
 
 static const char *whose(enum child_kind kind)
@@ -98,6 +84,9 @@ static const char *whose(enum child_kind kind)
         [CHILD_READ] = "of a read-write lock",
         [CHILD_WRITE] = "of a read-write lock",
         [CHILD_LEASE] = "of a semaphore",
+        [CHILD_KAZOO] = "of a lock or of a selector's election",
+        [CHILD_KAZOO_READ] = "of a read-write lock",
+        [CHILD_RUBY_SHARED] = "of a lock of zk-ruby",
     };
 
     return texts[kind];

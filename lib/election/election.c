@@ -88,7 +88,9 @@ static zkl_election *election_new(zkl_session *s, const char *path, const char *
     e->directory = path_full(s->chroot, path);
     e->id = id ? g_ref_string_new(id) : NULL;
     e->options = *o;
-    e->kind = o->layout == ZKL_LAYOUT_LATCH ? CHILD_LATCH : CHILD_LOCK;
+    e->rule = o->layout == ZKL_LAYOUT_LATCH   ? RULE_LATCH
+              : o->layout == ZKL_LAYOUT_KAZOO ? RULE_OWN_KAZOO
+                                              : RULE_SELECTOR;
     e->link.data = e;
     return e;
 }

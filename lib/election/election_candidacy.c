@@ -334,7 +334,7 @@ void election_candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
     c->data = data;
     c->subscription = (struct subscription){.fired = on_fired, .context = c};
     c->machine = (struct candidacy){
-        .kind = e->kind, .requeue = o->requeue, .yield = o->yield, .priority = o->priority};
+        .rule = e->rule, .requeue = o->requeue, .yield = o->yield, .priority = o->priority};
     e->refs++;
     e->candidacy = c;
     on_timer(c);

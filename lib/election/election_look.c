@@ -47,7 +47,7 @@ int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_t
 
     if (code)
         return code;
-    const struct queue_wish wish = {.first = e->kind};
+    const struct queue_wish wish = {.first = e->rule};
     if (!buf && size > 0)
         return error_set(ZKL_EINVAL, election_path(e), "zkl_election_leader: buf is NULL");
     hold(e);
@@ -66,7 +66,7 @@ static struct observer *observer_new(zkl_election *e, zkl_leader_fn fn, void *da
 {
     struct observer *o = g_new0(struct observer, 1);
 
-    o->kind = e->kind;
+    o->rule = e->rule;
     o->fn = fn;
     o->data = data;
     children_watch_init(&o->watch, e->session, e->directory, &observer_kind, &e->observers);

@@ -16,7 +16,7 @@ struct zkl_election {
     char *directory; /* GRefString, with chroot */
     char *id;        /* GRefString; NULL: it only looks */
     zkl_election_options options;
-    enum child_kind kind;
+    enum rule rule;
     /* at most one of these is under way: */
     struct campaign *campaign;
     struct election_candidacy *candidacy;

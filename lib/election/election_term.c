@@ -37,9 +37,7 @@ struct contender_spec election_spec(const zkl_election *e)
     return (struct contender_spec){.directory = e->directory,
                                    .payload = e->id,
                                    .parents = e->options.parents,
-                                   .kind = e->kind,
-                                   .style = e->options.layout == ZKL_LAYOUT_KAZOO ? STYLE_KAZOO
-                                                                                  : STYLE_GUARDED,
+                                   .rule = e->rule,
                                    .rank = e->options.priority};
 }
 

@@ -11,7 +11,7 @@
 
 struct observer {
     struct children_watch watch; /* one of its election's; the first member */
-    enum child_kind kind;
+    enum rule rule;              /* of its candidates */
     zkl_leader_fn fn;
     void *data;
     struct observing machine;

@@ -73,7 +73,7 @@ static bool is_used_up(const char *name)
 static void on_listed(struct children_watch *cw, const struct store_reply *reply, bool watched)
 {
     struct observer *o = (struct observer *)cw;
-    const struct report report = {.first = queue_first(reply->names, reply->count, o->kind)};
+    const struct report report = {.first = queue_first(reply->names, reply->count, o->rule)};
 
     step(o,
          (struct observing_event){.kind = OBSERVING_EV_LISTED,

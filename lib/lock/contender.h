@@ -36,15 +36,13 @@ struct contender_spec {
     char *directory; /* GRefString, with chroot */
     char *payload;   /* GRefString */
     zkl_parents parents;
-    enum child_kind kind; /* whom it waits for */
-    enum name_style style;
+    enum rule rule;
     int rank; /* part of the name: see layout_name() */
     struct permit_limit
         *limit;     /* of a semaphore, an rc_box: .rank permits are asked for; NULL: it is none */
     bool numbered;  /* of a semaphore: for numbered.h */
     int32_t leases; /* the limit of Curator's semaphore: for leased.h; 0: it is none */
     bool try_only;
-    bool joins_apache; /* of kind LOCK: it waits for CHILD_APACHE, too */
     bool hints; /* in a long queue it leaves a head hint in the directory's data, and goes by it */
     bool retains;              /* its handle does: its node's name says so */
     bool watch_children;       /* alone when it enters, it hears of a contender that comes */

@@ -22,9 +22,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->admission = admission_use(locks_of(s), spec->directory);
     c->payload = g_ref_string_acquire(spec->payload);
     c->parents = spec->parents;
-    c->style = spec->style;
     c->retains = spec->retains;
-    c->joins_apache = spec->joins_apache;
     c->rank = spec->rank;
     c->decided = decided;
     c->context = context;
@@ -32,8 +30,8 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
         (struct subscription){.fired = on_predecessor_fired, .context = c};
     if (spec->news)
         contender_head(c)->news = spec->news;
+    attempt_init(&c->machine, spec->rule, spec->try_only);
     contender_new_id(c);
-    attempt_init(&c->machine, spec->kind, spec->try_only);
     c->machine.strict = spec->limit != NULL;
     c->machine.watch_children = spec->watch_children;
     c->machine.heeds = spec->heeds;

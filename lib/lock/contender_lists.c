@@ -38,12 +38,10 @@ static void parse_child(struct contender *c, const char *name, uint32_t id, stru
     size_t length = strlen(name);
 
     name_parse(name, length, child);
-    if (child->kind == CHILD_APACHE && c->joins_apache)
-        child->kind = CHILD_LOCK;
     child->id = id;
     child->own = name_has_id(name, length, c->id, strlen(c->id));
     child->old = c->old_id && name_has_id(name, length, c->old_id, strlen(c->old_id));
-    if (!rule_waits(c->machine.kind, child->kind) && !layout_heeds(name, c->style, c->machine.kind))
+    if (rule_ignores(c->machine.rule, child->kind) && !rule_waits(child->rule, c->machine.kind))
         log_unrelated(c, child, name);
 }
 

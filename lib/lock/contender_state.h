@@ -45,11 +45,9 @@ struct contender {
     unsigned blame; /* how much of the directory's path an error is about; 0: all */
     enum answer parents_answer;
     zkl_parents parents;
-    enum name_style style;
     enum progress progress;
     char id[CONTENDER_ID_SIZE];
     bool retains; /* its handle does */
-    bool joins_apache;
     bool retired;
     bool release_next; /* nobody had to be told of the loss */
     bool orphan;       /* counted in the session's */

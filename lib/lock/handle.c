@@ -145,10 +145,8 @@ char *handle_payload(struct handle *h)
 
 struct contender_spec handle_spec(struct handle *h)
 {
-    return (struct contender_spec){.directory = h->path,
-                                   .payload = handle_payload(h),
-                                   .parents = h->parents,
-                                   .style = STYLE_GUARDED};
+    return (struct contender_spec){
+        .directory = h->path, .payload = handle_payload(h), .parents = h->parents};
 }
 
 /* ---- giving back ---- */

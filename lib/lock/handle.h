@@ -88,7 +88,7 @@ int handle_check(const struct handle *h, const char *what);
 /* As the user sees it. */
 const char *handle_path(const struct handle *h);
 
-/* The contenders of the calling thread, but for kind and style; and what is in their nodes, a
+/* The contenders of the calling thread, but for their rule; and what is in their nodes, a
  * GRefString of h's. With the monitor held. */
 struct contender_spec handle_spec(struct handle *h);
 char *handle_payload(struct handle *h);

@@ -127,8 +127,7 @@ static void enter_lock(struct leased *l)
     struct contender_spec spec = {.directory = l->lock.directory,
                                   .payload = l->spec.payload,
                                   .parents = l->spec.parents,
-                                  .kind = CHILD_LOCK,
-                                  .style = STYLE_GUARDED,
+                                  .rule = RULE_SELECTOR,
                                   .try_only = l->spec.try_only,
                                   .hints = true,
                                   .news = on_news};

@@ -124,9 +124,7 @@ static zkl_op *start(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_fn fn, v
 {
     struct contender_spec spec = {.payload = handle_new_payload(l->name, lock_owner_thread()),
                                   .parents = l->parents,
-                                  .kind = CHILD_LOCK,
-                                  .style = l->peer == ZKL_PEER_KAZOO ? STYLE_KAZOO : STYLE_GUARDED,
-                                  .joins_apache = l->peer == ZKL_PEER_CURATOR,
+                                  .rule = l->peer == ZKL_PEER_KAZOO ? RULE_OWN_KAZOO : RULE_LOCK,
                                   .hints = true};
 
     session_lock(l->session);

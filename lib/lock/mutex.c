@@ -30,9 +30,7 @@ static struct contender_spec spec_of(zkl_mutex *m)
 {
     struct contender_spec spec = handle_spec(&m->handle);
 
-    spec.kind = CHILD_LOCK;
-    spec.style = m->peer == ZKL_PEER_KAZOO ? STYLE_KAZOO : STYLE_GUARDED;
-    spec.joins_apache = m->peer == ZKL_PEER_CURATOR;
+    spec.rule = m->peer == ZKL_PEER_KAZOO ? RULE_OWN_KAZOO : RULE_LOCK;
     spec.hints = true;
     spec.local = m->local;
     return spec;

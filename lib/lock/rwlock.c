@@ -16,7 +16,7 @@ static zkl_op *start(struct handle *h, const struct hold *hold, bool shared, int
     struct contender_spec spec = handle_spec(h);
 
     (void)hold;
-    spec.kind = shared ? CHILD_READ : CHILD_WRITE;
+    spec.rule = shared ? RULE_READ : RULE_WRITE;
     return op_start(h->session, &spec, timeout_ms, fn, data, &h->waiters);
 }
 

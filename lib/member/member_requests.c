@@ -129,7 +129,7 @@ void member_name(zkl_member *m)
 
     if (m->options.layout == ZKL_MEMBER_GROUP && m->node)
         return;
-    id = layout_new_id(STYLE_KAZOO, false);
+    id = layout_new_id(CHILD_KAZOO, false);
     name = m->options.layout == ZKL_MEMBER_GROUP ? g_strdup(m->id)
                                                  : g_strconcat(id, "__party__", NULL);
     g_free(m->node);

@@ -49,25 +49,14 @@ int queue_payload_length(const char *name, const struct store_reply *reply)
 G_STATIC_ASSERT((int)ZKL_KIND_LEASE == (int)CHILD_LEASE);
 G_STATIC_ASSERT((int)ZKL_CLIENT_RUBY == (int)MAKER_RUBY);
 
-/* What rules it: zk-ruby's share ("sh") or do not ("ex"). */
-static enum child_kind rank(const zkl_contender *c)
+/* By one seen as of that kind: it waits, or, as one of ours, is refused. Of a semaphore's the limit
+ * tells. */
+static bool is_kept(const zkl_contender *c, const struct child *child, enum child_kind by)
 {
-    if (c->kind == ZKL_KIND_RUBY)
-        return c->node[0] == 's' ? CHILD_READ : CHILD_WRITE;
-    return (enum child_kind)c->kind;
-}
-
-/* Our own locks and candidates wait for whoever came first, or are refused. kazoo's writers are
- * called as its locks: among readers it is one of those. */
-static bool is_kept(const zkl_contender *c, enum child_kind by)
-{
-    const enum child_kind kind = rank(c);
-
-    if (c->client == ZKL_CLIENT_ZKL && (kind == CHILD_LOCK || kind == CHILD_LATCH))
-        return true;
-    if (kind == CHILD_LEASE)
+    if (child->kind == CHILD_LEASE)
         return false;
-    return rule_waits(kind, by) || (kind == CHILD_LOCK && by == CHILD_READ);
+    return rule_waits(child->rule, by) ||
+           (c->client == ZKL_CLIENT_ZKL && rule_ignores(child->rule, by));
 }
 
 /* Curator's writer that reads has two nodes: what one is, the other is. */
@@ -96,15 +85,17 @@ static void mark_admitted(zkl_queue *q)
 void queue_mark_holders(zkl_queue *q)
 {
     bool seen[CHILD_KINDS] = {false};
+    struct child child;
 
     for (guint i = 0; i < q->list->len; i++) {
         zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
+        name_parse(c->node, strlen(c->node), &child);
         c->holds = 1;
         for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++)
-            c->holds &= !(seen[kind] && is_kept(c, kind));
+            c->holds &= !(seen[kind] && is_kept(c, &child, kind));
         if (i > 0 && is_of_one_owner(c, c - 1))
             c->holds = c[-1].holds;
-        seen[rank(c)] = true;
+        seen[child.kind] = true;
     }
     if (q->limit > 0)
         mark_admitted(q);

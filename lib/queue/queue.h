@@ -9,11 +9,11 @@
 #include "recipes/child.h"
 
 struct queue_wish {
-    enum child_kind first; /* nobody but the first of that kind, behind a sync, with the complete
-                              payload as valid UTF-8; CHILD_FOREIGN: all, of every kind */
-    bool holders;          /* nobody but those who hold */
-    const char *node;      /* nobody but the one of that name; NULL: whoever it is */
-    size_t max_nodes;      /* of zkl_queue_options, as the next */
+    enum rule first;  /* nobody but the first that one of that rule waits for, behind a sync, with
+                         the complete payload as valid UTF-8; RULE_NONE: all, whatever they are */
+    bool holders;     /* nobody but those who hold */
+    const char *node; /* nobody but the one of that name; NULL: whoever it is */
+    size_t max_nodes; /* of zkl_queue_options, as the next */
     const zkl_queue *previous;
 };
 
@@ -80,7 +80,7 @@ void queue_end(zkl_queue *q);
 /* The contender has left. */
 void queue_forget(zkl_contender *c);
 
-/* The first contender of that kind among names; NULL: there is none. */
-const char *queue_first(char *const *names, int count, enum child_kind kind);
+/* The first among names for whom one of that rule waits; NULL: there is none. */
+const char *queue_first(char *const *names, int count, enum rule rule);
 
 #endif

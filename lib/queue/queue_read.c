@@ -108,7 +108,7 @@ static void on_read(struct request *r, const struct store_reply *reply)
     queue_answered(q, reply->rc);
 }
 
-const char *queue_first(char *const *names, int count, enum child_kind kind)
+const char *queue_first(char *const *names, int count, enum rule rule)
 {
     const char *first = NULL;
     int32_t lowest = 0;
@@ -116,7 +116,7 @@ const char *queue_first(char *const *names, int count, enum child_kind kind)
 
     for (int i = 0; i < count; i++) {
         name_parse(names[i], strlen(names[i]), &child);
-        if (child.kind != kind || (first && rule_compare(child.number, lowest) >= 0))
+        if (!rule_waits(rule, child.kind) || (first && rule_compare(child.number, lowest) >= 0))
             continue;
         first = names[i];
         lowest = child.number;
@@ -133,6 +133,15 @@ static int compare(gconstpointer a, gconstpointer b)
     return rule_compare((int32_t)x->number, (int32_t)y->number);
 }
 
+/* What it is, by whatever word others see it. */
+static zkl_kind kind_of(enum child_kind kind)
+{
+    return kind == CHILD_KAZOO         ? ZKL_KIND_LOCK
+           : kind == CHILD_KAZOO_READ  ? ZKL_KIND_READ
+           : kind == CHILD_RUBY_SHARED ? ZKL_KIND_RUBY
+                                       : (zkl_kind)kind;
+}
+
 static void enter(zkl_queue *q, const char *name)
 {
     struct child child;
@@ -142,7 +151,7 @@ static void enter(zkl_queue *q, const char *name)
         return;
     zkl_contender c = {.node = g_strdup(name),
                        .number = child.number,
-                       .kind = (zkl_kind)child.kind,
+                       .kind = kind_of(child.kind),
                        .client = (zkl_client)name_maker(name, strlen(name)),
                        .retains = child.retains};
     g_array_append_val(q->list, c);

@@ -5,7 +5,7 @@
 
 #include "handle.h"
 
-#define ALWAYS .kind = CHILD_LATCH, .priority = 3
+#define ALWAYS .rule = RULE_LATCH, .priority = 3
 #define AGAIN ALWAYS, .requeue = true
 #define YIELD .yield = true
 

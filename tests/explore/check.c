@@ -95,12 +95,12 @@ void check_asked(struct state *st, int i)
 /* Layouts of which one does not wait for the other, told apart by hand. */
 static bool is_incompatible(int i, const struct node *n)
 {
-    enum child_kind kind = model_config.kinds[i], other = model_node_kind(n);
+    const enum rule rule = model_config.rules[i];
+    const enum child_kind other = model_node_kind(n);
 
-    return kind == CHILD_LATCH ? other != CHILD_LATCH
-           : kind == CHILD_LOCK
-               ? other != CHILD_LOCK && !(other == CHILD_APACHE && model_config.joins_apache)
-           : kind == CHILD_READ || kind == CHILD_WRITE
+    return rule == RULE_LATCH      ? other != CHILD_LATCH
+           : rule == RULE_SELECTOR ? other != CHILD_LOCK
+           : rule == RULE_READ || rule == RULE_WRITE
                ? other != CHILD_READ && other != CHILD_WRITE && other != CHILD_LOCK
                : other != CHILD_LOCK && other != CHILD_APACHE;
 }

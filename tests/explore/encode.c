@@ -62,7 +62,7 @@ static void rank_nodes(struct encoder *e)
 static uint64_t client_key(const struct encoder *e, int i)
 {
     const struct client *c = &e->st->clients[i];
-    uint64_t key = (uint64_t)model_config.kinds[i] << 2 | (uint64_t)model_config.try_only[i] << 1 |
+    uint64_t key = (uint64_t)model_config.rules[i] << 2 | (uint64_t)model_config.try_only[i] << 1 |
                    model_config.retains[i];
 
     key = key << 8 | (uint64_t)c->machine.state;
@@ -207,7 +207,7 @@ static void put_client(struct encoder *e, int i)
 {
     const struct client *c = &e->st->clients[i];
 
-    put(e, (int)model_config.kinds[i] << 1 | model_config.retains[i]);
+    put(e, (int)model_config.rules[i] << 1 | model_config.retains[i]);
     if (model_is_at_rest(e->st, i)) {
         put(e, MODEL_NONE);
         return;

@@ -19,113 +19,114 @@ enum { NEAR_END = INT32_MAX - 1 };
 
 #define LOCKS                                                                                      \
     {                                                                                              \
-        CHILD_LOCK, CHILD_LOCK, CHILD_LOCK, CHILD_LOCK                                             \
+        RULE_LOCK, RULE_LOCK, RULE_LOCK, RULE_LOCK                                                 \
     }
 
 #define LATCHES                                                                                    \
     {                                                                                              \
-        CHILD_LATCH, CHILD_LATCH, CHILD_LATCH, CHILD_LATCH                                         \
+        RULE_LATCH, RULE_LATCH, RULE_LATCH, RULE_LATCH                                             \
     }
 
 /* A lock and latches: whoever comes behind the other is refused. */
 #define MIXED                                                                                      \
     {                                                                                              \
-        CHILD_LATCH, CHILD_LOCK, CHILD_LATCH, CHILD_LOCK                                           \
+        RULE_LATCH, RULE_LOCK, RULE_LATCH, RULE_LOCK                                               \
     }
 
-/* Apache's own waits for our lock; the lock waits for it with .joins_apache, or is refused. */
-#define APACHE                                                                                     \
+/* Apache's own waits for what is called as our lock; the lock waits for it, a candidate is refused.
+ */
+#define APACHE(ours)                                                                               \
     {                                                                                              \
-        CHILD_APACHE, CHILD_LOCK, CHILD_APACHE, CHILD_LOCK                                         \
+        RULE_APACHE, ours, RULE_APACHE, ours                                                       \
     }
 
 #define WRITERS                                                                                    \
     {                                                                                              \
-        CHILD_WRITE, CHILD_READ, CHILD_WRITE, CHILD_READ                                           \
+        RULE_WRITE, RULE_READ, RULE_WRITE, RULE_READ                                               \
     }
 #define READERS                                                                                    \
     {                                                                                              \
-        CHILD_READ, CHILD_WRITE, CHILD_READ, CHILD_WRITE                                           \
+        RULE_READ, RULE_WRITE, RULE_READ, RULE_WRITE                                               \
     }
 #define READERS_AND_LOCK                                                                           \
     {                                                                                              \
-        CHILD_READ, CHILD_LOCK, CHILD_WRITE, CHILD_LOCK                                            \
+        RULE_READ, RULE_LOCK, RULE_WRITE, RULE_LOCK                                                \
     }
 
 static const struct run runs[] = {
-    {"mutex", {.contenders = 1, .faults = 4, .kinds = LOCKS}, ALWAYS},
-    {"mutex", {.contenders = 2, .faults = 2, .kinds = LOCKS}, ALWAYS},
-    {"mutex", {.contenders = 3, .faults = 1, .kinds = LOCKS}, ALWAYS},
-    {"lagging servers", {.contenders = 2, .faults = 1, .lag = true, .kinds = LOCKS}, TWICE},
-    {"head hints", {.contenders = 3, .faults = 1, .long_queue = 2, .kinds = LOCKS}, ALWAYS},
+    {"mutex", {.contenders = 1, .faults = 4, .rules = LOCKS}, ALWAYS},
+    {"mutex", {.contenders = 2, .faults = 2, .rules = LOCKS}, ALWAYS},
+    {"mutex", {.contenders = 3, .faults = 1, .rules = LOCKS}, ALWAYS},
+    {"lagging servers", {.contenders = 2, .faults = 1, .lag = true, .rules = LOCKS}, TWICE},
+    {"head hints", {.contenders = 3, .faults = 1, .long_queue = 2, .rules = LOCKS}, ALWAYS},
     {"head hints, no directory",
-     {.contenders = 3, .faults = 1, .no_directory = true, .long_queue = 2, .kinds = LOCKS},
+     {.contenders = 3, .faults = 1, .no_directory = true, .long_queue = 2, .rules = LOCKS},
      ALWAYS},
     {"head hints, lagging servers",
-     {.contenders = 3, .faults = 0, .lag = true, .long_queue = 2, .kinds = LOCKS},
+     {.contenders = 3, .faults = 0, .lag = true, .long_queue = 2, .rules = LOCKS},
      ALWAYS},
     {"head hints among others' data",
-     {.contenders = 3, .faults = 1, .foreign = true, .long_queue = 1, .kinds = LOCKS},
+     {.contenders = 3, .faults = 1, .foreign = true, .long_queue = 1, .rules = LOCKS},
      ALWAYS},
     {"one only tries",
-     {.contenders = 2, .faults = 2, .kinds = LOCKS, .try_only = {false, true}},
+     {.contenders = 2, .faults = 2, .rules = LOCKS, .try_only = {false, true}},
      ALWAYS},
     {"one only tries, the other retains",
-     {.contenders = 2, .faults = 2, .kinds = LOCKS, .try_only = {false, true}, .retains = {true}},
+     {.contenders = 2, .faults = 2, .rules = LOCKS, .try_only = {false, true}, .retains = {true}},
      ALWAYS},
     {"two only try, one retains",
      {.contenders = 3,
       .faults = 0,
-      .kinds = LOCKS,
+      .rules = LOCKS,
       .try_only = {false, true, true},
       .retains = {true, false, true}},
      ALWAYS},
-    {"numbers run out", {.contenders = 2, .faults = 2, .next = NEAR_END, .kinds = LOCKS}, ALWAYS},
+    {"numbers run out", {.contenders = 2, .faults = 2, .next = NEAR_END, .rules = LOCKS}, ALWAYS},
     {"no directory",
-     {.contenders = 2, .faults = 1, .no_directory = true, .lag = true, .kinds = LOCKS},
+     {.contenders = 2, .faults = 1, .no_directory = true, .lag = true, .rules = LOCKS},
      ALWAYS},
-    {"latches", {.contenders = 2, .faults = 2, .kinds = LATCHES}, ALWAYS},
-    {"a latch and a lock", {.contenders = 2, .faults = 2, .kinds = MIXED}, ALWAYS},
-    {"latches and a lock", {.contenders = 3, .faults = 1, .kinds = MIXED}, ALWAYS},
-    {"Apache's and a lock", {.contenders = 2, .faults = 2, .kinds = APACHE}, ALWAYS},
-    {"Apache's and a lock that joins it",
-     {.contenders = 2, .faults = 1, .kinds = APACHE, .joins_apache = true},
-     TWICE},
+    {"latches", {.contenders = 2, .faults = 2, .rules = LATCHES}, ALWAYS},
+    {"a latch and a lock", {.contenders = 2, .faults = 2, .rules = MIXED}, ALWAYS},
+    {"latches and a lock", {.contenders = 3, .faults = 1, .rules = MIXED}, ALWAYS},
+    {"Apache's and a candidate",
+     {.contenders = 2, .faults = 2, .rules = APACHE(RULE_SELECTOR)},
+     ALWAYS},
+    {"Apache's and a lock", {.contenders = 2, .faults = 1, .rules = APACHE(RULE_LOCK)}, TWICE},
     {"a latch and a lock at the end",
-     {.contenders = 2, .faults = 1, .next = NEAR_END, .kinds = MIXED},
+     {.contenders = 2, .faults = 1, .next = NEAR_END, .rules = MIXED},
      ALWAYS},
-    {"a writer and a reader", {.contenders = 2, .faults = 2, .kinds = WRITERS}, TWICE},
-    {"writers and a reader", {.contenders = 3, .faults = 1, .kinds = WRITERS}, ALWAYS},
-    {"readers and a writer", {.contenders = 3, .faults = 1, .kinds = READERS}, ALWAYS},
+    {"a writer and a reader", {.contenders = 2, .faults = 2, .rules = WRITERS}, TWICE},
+    {"writers and a reader", {.contenders = 3, .faults = 1, .rules = WRITERS}, ALWAYS},
+    {"readers and a writer", {.contenders = 3, .faults = 1, .rules = READERS}, ALWAYS},
     {"a writer and a reader, lagging servers",
-     {.contenders = 2, .faults = 1, .kinds = WRITERS, .lag = true},
+     {.contenders = 2, .faults = 1, .rules = WRITERS, .lag = true},
      ALWAYS},
-    {"a reader and a lock", {.contenders = 2, .faults = 2, .kinds = READERS_AND_LOCK}, ALWAYS},
-    {"writers and a reader", {.contenders = 3, .faults = 2, .kinds = WRITERS}, SOAK},
-    {"readers and a writer", {.contenders = 3, .faults = 2, .kinds = READERS}, SOAK},
+    {"a reader and a lock", {.contenders = 2, .faults = 2, .rules = READERS_AND_LOCK}, ALWAYS},
+    {"writers and a reader", {.contenders = 3, .faults = 2, .rules = WRITERS}, SOAK},
+    {"readers and a writer", {.contenders = 3, .faults = 2, .rules = READERS}, SOAK},
     {"writers and a reader, lagging servers",
-     {.contenders = 3, .faults = 1, .kinds = WRITERS, .lag = true},
+     {.contenders = 3, .faults = 1, .rules = WRITERS, .lag = true},
      SOAK},
-    {"mutex", {.contenders = 2, .faults = 4, .kinds = LOCKS}, SOAK},
-    {"mutex", {.contenders = 3, .faults = 2, .kinds = LOCKS}, SOAK},
-    {"mutex", {.contenders = 4, .faults = 1, .kinds = LOCKS}, SOAK},
-    {"head hints", {.contenders = 3, .faults = 1, .long_queue = 1, .kinds = LOCKS}, SOAK},
+    {"mutex", {.contenders = 2, .faults = 4, .rules = LOCKS}, SOAK},
+    {"mutex", {.contenders = 3, .faults = 2, .rules = LOCKS}, SOAK},
+    {"mutex", {.contenders = 4, .faults = 1, .rules = LOCKS}, SOAK},
+    {"head hints", {.contenders = 3, .faults = 1, .long_queue = 1, .rules = LOCKS}, SOAK},
     {"head hints, lagging servers",
-     {.contenders = 3, .faults = 1, .lag = true, .long_queue = 2, .kinds = LOCKS},
+     {.contenders = 3, .faults = 1, .lag = true, .long_queue = 2, .rules = LOCKS},
      SOAK},
-    {"lagging servers", {.contenders = 2, .faults = 3, .lag = true, .kinds = LOCKS}, SOAK},
-    {"lagging servers", {.contenders = 3, .faults = 1, .lag = true, .kinds = LOCKS}, SOAK},
+    {"lagging servers", {.contenders = 2, .faults = 3, .lag = true, .rules = LOCKS}, SOAK},
+    {"lagging servers", {.contenders = 3, .faults = 1, .lag = true, .rules = LOCKS}, SOAK},
     {"one only tries",
-     {.contenders = 3, .faults = 2, .kinds = LOCKS, .try_only = {false, false, true}},
+     {.contenders = 3, .faults = 2, .rules = LOCKS, .try_only = {false, false, true}},
      SOAK},
     {"one only tries, another retains",
      {.contenders = 3,
       .faults = 1,
-      .kinds = LOCKS,
+      .rules = LOCKS,
       .try_only = {false, false, true},
       .retains = {true}},
      SOAK},
-    {"numbers run out", {.contenders = 2, .faults = 3, .next = NEAR_END, .kinds = LOCKS}, SOAK},
+    {"numbers run out", {.contenders = 2, .faults = 3, .next = NEAR_END, .rules = LOCKS}, SOAK},
 };
 
 static struct options {

@@ -149,10 +149,9 @@ static void enter(struct actor *a, int i)
     struct contender_spec spec = {.directory = g_ref_string_new(LIBRARY_DIRECTORY),
                                   .payload = g_ref_string_new("payload"),
                                   .parents = ZKL_PARENTS_CONTAINER,
-                                  .kind = model_config.kinds[i],
+                                  .rule = model_config.rules[i],
                                   .try_only = model_config.try_only[i],
                                   .retains = model_config.retains[i],
-                                  .joins_apache = model_config.joins_apache,
                                   .hints = model_config.long_queue > 0};
 
     if (a->contender) {
@@ -368,7 +367,7 @@ static void open_actor(int i)
 /* Those of Apache's own are not ours, but played by the model alone. */
 static bool is_ours(int i)
 {
-    return model_config.kinds[i] != CHILD_APACHE;
+    return model_config.rules[i] != RULE_APACHE;
 }
 
 void library_open(void)

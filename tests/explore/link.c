@@ -50,14 +50,6 @@ static void hints_read(struct state *st, int i, const struct reply *reply, struc
     driver_step(st, i, ev);
 }
 
-static enum child_kind kind_seen(int i, const struct node *n)
-{
-    const enum child_kind kind = model_node_kind(n);
-    const bool joins = model_config.joins_apache && model_config.kinds[i] == CHILD_LOCK;
-
-    return kind == CHILD_APACHE && joins ? CHILD_LOCK : kind;
-}
-
 /* parse_child(), for on_listed() */
 static void listed(struct state *st, int i, const struct reply *reply, struct event *ev)
 {
@@ -71,7 +63,8 @@ static void listed(struct state *st, int i, const struct reply *reply, struct ev
         if (reply->names & MODEL_BIT(n))
             children[ev->count++] =
                 (struct child){.id = (uint32_t)n,
-                               .kind = kind_seen(i, &st->nodes[n]),
+                               .kind = model_node_kind(&st->nodes[n]),
+                               .rule = model_config.rules[st->nodes[n].client],
                                .number = st->nodes[n].number,
                                .own = driver_is_own(st, i, n),
                                .old = driver_is_old(st, i, n),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recipes/rule.h"
 #include "watches.h"
 
 struct model_config model_config;
@@ -39,7 +40,7 @@ void model_init(struct state *st, const struct model_shares *shares)
     st->hint.node = model_config.foreign ? MODEL_FOREIGN : MODEL_NONE;
     for (int i = 0; i < MODEL_CONTENDERS; i++) {
         struct client *c = &st->clients[i];
-        attempt_init(&c->machine, model_config.kinds[i], model_config.try_only[i]);
+        attempt_init(&c->machine, model_config.rules[i], model_config.try_only[i]);
         c->machine.long_queue = model_config.long_queue;
         c->sees_hint = st->hint;
         c->node = c->predecessor = MODEL_NONE;
@@ -59,7 +60,7 @@ size_t model_size(void)
 
 enum child_kind model_node_kind(const struct node *n)
 {
-    return model_config.kinds[n->client];
+    return rule_kind(model_config.rules[n->client]);
 }
 
 bool model_is_at_rest(const struct state *st, int i)

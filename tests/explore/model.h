@@ -157,8 +157,7 @@ struct model_config {
     bool foreign;        /* its data are others' */
     uint32_t long_queue; /* how many children are a long queue; 0: no hints */
     int32_t next;
-    enum child_kind kinds[MODEL_CONTENDERS];
-    bool joins_apache; /* those of kind LOCK wait for those of kind APACHE, too */
+    enum rule rules[MODEL_CONTENDERS];
     bool try_only[MODEL_CONTENDERS];
     bool retains[MODEL_CONTENDERS]; /* as its nodes' names say */
 };

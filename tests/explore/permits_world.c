@@ -198,6 +198,7 @@ static void listed(struct permits_state *st, int i, const struct permits_message
             children[ev->count++] =
                 (struct child){.id = n,
                                .kind = CHILD_LEASE,
+                               .rule = RULE_LEASE,
                                .number = n,
                                .permits = permits_config.permits[st->nodes[n].client],
                                .own = is_own(st, i, n),
@@ -330,7 +331,7 @@ void permits_init(void *state)
     st->changes = (uint8_t)permits_config.changes;
     for (int i = 0; i < permits_config.clients; i++) {
         struct permits_client *c = &st->clients[i];
-        attempt_init(&c->machine, CHILD_LEASE, false);
+        attempt_init(&c->machine, RULE_LEASE, false);
         c->machine.permits = permits_config.permits[i];
         c->machine.has_limit = true;
         if (permits_config.leases) {

@@ -5,6 +5,7 @@
 #include "targets.h"
 
 #include "input.h"
+#include "recipes/rule.h"
 #include "runner.h"
 #include "unit/attempt_promises.h"
 
@@ -23,11 +24,11 @@ static void take_children(struct input *in, struct event *ev)
     ev->count = input_byte(in) % (PLAY_CHILDREN + 1);
     for (uint32_t i = 0; i < ev->count; i++) {
         unsigned flags = input_byte(in);
+        const enum rule rule = flags & 1 ? RULE_NONE : flags & 16 ? RULE_LATCH : RULE_LOCK;
         children[i] = (struct child){
             .id = i,
-            .kind = flags & 1    ? CHILD_FOREIGN
-                    : flags & 16 ? CHILD_LATCH
-                                 : CHILD_LOCK,
+            .kind = rule_kind(rule),
+            .rule = rule,
             .own = (flags & 2) != 0,
             .old = (flags & 4) != 0,
             .retains = (flags & 32) != 0,

@@ -15,12 +15,15 @@ static const struct {
     const char *pattern;
     enum child_kind kind;
 } forms[] = {
-    {"(?:lock-|__lock__)", CHILD_LOCK},
+    {"lock-", CHILD_LOCK},
+    {"__lock__", CHILD_KAZOO},
     {"latch-", CHILD_LATCH},
-    {"(?:__READ__|__rlock__)", CHILD_READ},
+    {"__READ__", CHILD_READ},
+    {"__rlock__", CHILD_KAZOO_READ},
     {"__WRIT__", CHILD_WRITE},
     {"lease-", CHILD_LEASE},
-    {"\\A(?:ex|sh)", CHILD_RUBY},
+    {"\\Aex", CHILD_RUBY},
+    {"\\Ash", CHILD_RUBY_SHARED},
     {"\\Ax-[0-9a-f]{16}-", CHILD_APACHE},
     {"\\Ax--?[0-9]+-", CHILD_APACHE},
 };
@@ -110,7 +113,8 @@ static void check_round_trip(const char *id, size_t id_length, int32_t number)
     static const struct {
         const char *before, *behind;
         size_t at;
-    } styles[] = {{"_c_", "-lock-", 3}, {"", "__lock__", 0}};
+        enum child_kind kind;
+    } styles[] = {{"_c_", "-lock-", 3, CHILD_LOCK}, {"", "__lock__", 0, CHILD_KAZOO}};
     struct child out;
 
     for (size_t i = 0; i < G_N_ELEMENTS(styles); i++) {
@@ -118,7 +122,7 @@ static void check_round_trip(const char *id, size_t id_length, int32_t number)
         g_string_append_len(name, id, (gssize)id_length);
         g_string_append_printf(name, "%s%010d", styles[i].behind, number);
         name_parse(name->str, name->len, &out);
-        CHECK_INT(out.kind, CHILD_LOCK);
+        CHECK_INT(out.kind, styles[i].kind);
         CHECK_INT(out.number, number);
         CHECK(name_has_id(name->str, name->len, id, id_length));
         name->str[styles[i].at + id_length] = '~';
@@ -164,9 +168,9 @@ static void check_maker(const char *name, size_t length)
     static GRegex *regexes[G_N_ELEMENTS(rows)];
     int32_t number;
     enum child_kind kind = oracle(name, length, &number);
-    enum name_maker due = kind == CHILD_APACHE ? MAKER_APACHE
-                          : kind == CHILD_RUBY ? MAKER_RUBY
-                                               : MAKER_UNKNOWN;
+    enum name_maker due = kind == CHILD_APACHE                              ? MAKER_APACHE
+                          : kind == CHILD_RUBY || kind == CHILD_RUBY_SHARED ? MAKER_RUBY
+                                                                            : MAKER_UNKNOWN;
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows) && due == MAKER_UNKNOWN; i++) {
         if (!regexes[i])

@@ -5,6 +5,7 @@
 
 #include "input.h"
 #include "recipes/name.h"
+#include "recipes/rule.h"
 #include "runner.h"
 #include "text.h"
 #include "unit/fake_store.h"
@@ -147,7 +148,7 @@ static void check_queue(const zkl_queue *q)
     CHECK(!zkl_queue_get(q, zkl_queue_count(q)));
     for (int i = 0; i < tree.count; i++) {
         const struct node *n = &tree.nodes[i];
-        CHECK_INT(n->seen, n->contender.kind == CHILD_LOCK && n->rc == STORE_OK);
+        CHECK_INT(n->seen, rule_waits(RULE_SELECTOR, n->contender.kind) && n->rc == STORE_OK);
     }
 }
 
@@ -165,7 +166,8 @@ static int expected_code(void)
         return code_of(tree.rc);
     for (int i = 0; i < tree.count; i++) {
         const struct node *n = &tree.nodes[i];
-        if (n->contender.kind == CHILD_LOCK && n->rc != STORE_OK && n->rc != STORE_NONODE)
+        if (rule_waits(RULE_SELECTOR, n->contender.kind) && n->rc != STORE_OK &&
+            n->rc != STORE_NONODE)
             return code_of(n->rc);
     }
     return 0;

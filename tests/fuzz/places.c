@@ -25,8 +25,8 @@ enum {
  * does. */
 static const struct {
     const char *text, *waits;
-} forms[] = {{"lock-", "la"},  {"latch-", ""},   {"x-5-", "a"},  {"ex", ""},
-             {"__READ__", ""}, {"__WRIT__", ""}, {"lease-", ""}, {"__rlock__", ""}};
+} forms[] = {{"lock-", "la"},  {"latch-", "a"},  {"x-5-", "a"},   {"ex", ""},
+             {"__READ__", ""}, {"__WRIT__", ""}, {"lease-", "a"}, {"__rlock__", ""}};
 
 static struct {
     struct child children[CHILDREN_MAX];
@@ -65,7 +65,7 @@ static void take_child(struct input *in)
                         .old = (flags & FLAG_OLD) != 0};
     name_parse(name, (size_t)length, c);
     c->retains = c->number % 2;
-    list.waits[c->id] = forms[form].waits;
+    list.waits[c->id] = c->kind == CHILD_KAZOO ? "l" : forms[form].waits;
     list.count++;
 }
 
@@ -160,9 +160,9 @@ void fuzz_places(const uint8_t *data, size_t size)
     check_order();
     /* The order of the list is nobody's: as it came, turned around, and riffled. */
     for (int order = 0; order < 3; order++) {
-        struct place place = rule_place(list.children, list.count, CHILD_LOCK, list.number);
+        struct place place = rule_place(list.children, list.count, RULE_SELECTOR, list.number);
         check_place(&place, 'l');
-        place = rule_place(list.children, list.count, CHILD_APACHE, list.number);
+        place = rule_place(list.children, list.count, RULE_APACHE, list.number);
         check_place(&place, 'a');
         for (size_t i = 0; i < list.count / 2; i++)
             swap(i, order == 0 ? list.count - 1 - i : list.count / 2 + i);

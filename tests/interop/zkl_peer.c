@@ -16,7 +16,7 @@ static zkl_session *session;
 static struct peer_lock *lock; /* the one held */
 static zkl_grant *held;
 static struct attempt *contend;
-static atomic_int asked; /* to give way, since it listens */
+static atomic_int asked, wanted; /* to give way, by others; since it listens */
 
 static void answer(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -90,16 +90,18 @@ static void state(void)
     answer("ok %s", names[zkl_grant_state(held)]);
 }
 
-static void on_revoke(zkl_grant *grant, zkl_state now, void *data)
+static void count_one(zkl_grant *grant, zkl_state now, void *counter)
 {
-    (void)grant, (void)now, (void)data;
-    atomic_fetch_add(&asked, 1);
+    (void)grant, (void)now;
+    atomic_fetch_add((atomic_int *)counter, 1);
 }
 
 static void heed(void)
 {
     atomic_store(&asked, 0);
-    answer_error(zkl_grant_on_revoke(held, on_revoke, NULL));
+    atomic_store(&wanted, 0);
+    zkl_grant_on_wanted(held, count_one, &wanted);
+    answer_error(zkl_grant_on_revoke(held, count_one, &asked));
 }
 
 /* Creates a node, if the lock still stands. */
@@ -154,6 +156,8 @@ static void obey(char **words, int count)
         heed();
     else if (is(words, count, "asked", 0) && held)
         answer("ok %d", atomic_load(&asked));
+    else if (is(words, count, "wanted", 0) && held)
+        answer("ok %d", atomic_load(&wanted));
     else if (is(words, count, "fenced", 2) && held)
         fenced(words[1], words[2]);
     else if (is(words, count, "contend", 7) && !contend)

@@ -204,12 +204,13 @@ static void left_after_reading(void)
  * writer's end its own reader may stand. */
 static void not_left_by_one_of_many(void)
 {
-    static const enum child_kind kinds[] = {CHILD_LOCK, CHILD_RUBY, CHILD_WRITE, CHILD_READ,
-                                            CHILD_LEASE};
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+    static const enum rule rules[] = {RULE_LOCK, RULE_OWN_KAZOO, RULE_WRITE, RULE_READ, RULE_LEASE};
+
+    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
         play_start_in_long_queue(1);
-        play.c.kind = kinds[i];
-        if (kinds[i] == CHILD_LEASE)
+        play.c.rule = rules[i];
+        play.c.kind = rule_kind(rules[i]);
+        if (rules[i] == RULE_LEASE)
             play.c.limit = 1;
         SAY("enter");
         SAY("created 7");

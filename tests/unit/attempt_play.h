@@ -37,7 +37,7 @@ struct play {
 extern struct play play;
 
 void play_start(bool try_only); /* a lock */
-void play_start_as(enum child_kind kind, bool try_only);
+void play_start_as(enum rule rule, bool try_only);
 void play_start_permits(uint32_t permits, bool try_only); /* of a semaphore, whose limit is 2 */
 void play_start_lease(bool try_only);               /* of Curator's semaphore, whose limit is 2 */
 void play_start_in_long_queue(uint32_t long_queue); /* so many are a long queue */

@@ -1,5 +1,6 @@
 #include "attempt_play.h"
 
+#include "rule.h"
 #include "runner.h"
 
 #include <stdio.h>
@@ -105,18 +106,18 @@ static int answered_by(enum action_kind kind)
 
 void play_start(bool try_only)
 {
-    play_start_as(CHILD_LOCK, try_only);
+    play_start_as(RULE_LOCK, try_only);
 }
 
-void play_start_as(enum child_kind kind, bool try_only)
+void play_start_as(enum rule rule, bool try_only)
 {
     play = (struct play){0};
-    attempt_init(&play.c, kind, try_only);
+    attempt_init(&play.c, rule, try_only);
 }
 
 void play_start_permits(uint32_t permits, bool try_only)
 {
-    play_start_as(CHILD_LEASE, try_only);
+    play_start_as(RULE_LEASE, try_only);
     play.c.permits = permits;
     play.c.has_limit = true;
     play.c.limit = 2;
@@ -125,7 +126,7 @@ void play_start_permits(uint32_t permits, bool try_only)
 
 void play_start_lease(bool try_only)
 {
-    play_start_as(CHILD_LEASE, try_only);
+    play_start_as(RULE_LEASE, try_only);
     attempt_count_leases(&play.c, 2);
 }
 
@@ -164,14 +165,16 @@ static bool read_number(struct event *ev, const char *word)
     }
     REQUIRE(play.count < PLAY_CHILDREN);
     const uint32_t permits = *end == 'x' ? (uint32_t)strtol(end + 1, &end, 10) : 1;
+    const enum rule rule = *end == '?'                  ? RULE_NONE
+                           : *end == '!'                ? RULE_LATCH
+                           : *end == 'r'                ? RULE_READ
+                           : *end == 'w'                ? RULE_WRITE
+                           : play.c.kind == CHILD_LEASE ? RULE_LEASE
+                                                        : RULE_LOCK;
     play.children[play.count] = (struct child){
         .id = (uint32_t)(200 + play.count),
-        .kind = *end == '?'                  ? CHILD_FOREIGN
-                : *end == '!'                ? CHILD_LATCH
-                : *end == 'r'                ? CHILD_READ
-                : *end == 'w'                ? CHILD_WRITE
-                : play.c.kind == CHILD_LEASE ? CHILD_LEASE
-                                             : CHILD_LOCK,
+        .kind = rule_kind(rule),
+        .rule = rule,
         .permits = permits,
         .number = *end == '?' ? 0 : (int32_t)number,
         .own = *end == '*',

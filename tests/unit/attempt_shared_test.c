@@ -2,63 +2,63 @@
 #include "attempt_play.h"
 #include "suites.h"
 
-static void start(enum child_kind kind, bool try_only)
+static void start(enum rule rule, bool try_only)
 {
-    play_start_as(kind, try_only);
+    play_start_as(rule, try_only);
     SAY("enter");
     SAY("created 7");
 }
 
 static void readers_hold_together(void)
 {
-    start(CHILD_READ, false);
+    start(RULE_READ, false);
     STEP("listed 3r 5r 7*", ST_HOLDING, "grant, arm");
-    start(CHILD_READ, false);
+    start(RULE_READ, false);
     STEP("listed 3r 7* 8w", ST_HOLDING, "grant, arm");
-    start(CHILD_READ, true);
+    start(RULE_READ, true);
     STEP("listed 3r 7*", ST_HOLDING, "grant, arm");
 }
 
 /* Not for the reader between, nor for those behind. */
 static void a_reader_waits_for_the_nearest_writer(void)
 {
-    start(CHILD_READ, false);
+    start(RULE_READ, false);
     STEP("listed 2w 3w 5r 7* 8w", ST_WAITING, "watch 3");
-    start(CHILD_READ, true);
+    start(RULE_READ, true);
     STEP("listed 3w 5r 7*", ST_DONE, "fail busy, delete");
 }
 
 static void a_writer_waits_for_anybody(void)
 {
-    start(CHILD_WRITE, false);
+    start(RULE_WRITE, false);
     STEP("listed 3w 5r 7*", ST_WAITING, "watch 5");
-    start(CHILD_WRITE, false);
+    start(RULE_WRITE, false);
     STEP("listed 5r 6w 7*", ST_WAITING, "watch 6");
-    start(CHILD_WRITE, true);
+    start(RULE_WRITE, true);
     STEP("listed 5r 7*", ST_DONE, "fail busy, delete");
-    start(CHILD_WRITE, true);
+    start(RULE_WRITE, true);
     STEP("listed 7* 8r", ST_HOLDING, "grant, arm");
 }
 
 /* Where the writer 5 went, the reader 5 may stand. No silence of the own node helps. */
 static void the_next_lists_anew(void)
 {
-    static const enum child_kind kinds[] = {CHILD_READ, CHILD_WRITE};
+    static const enum rule rules[] = {RULE_READ, RULE_WRITE};
 
     for (int i = 0; i < 2; i++) {
-        start(kinds[i], false);
+        start(rules[i], false);
         STEP("listed 5w 7*", ST_WAITING, "watch 5");
         STEP("watched", ST_WAITING, "");
         STEP("pred gone", ST_LISTING, "list");
         STEP("listed 7*", ST_HOLDING, "grant, arm");
     }
-    start(CHILD_WRITE, false);
+    start(RULE_WRITE, false);
     SAY("listed 5w 7*");
     SAY("pred gone");
     STEP("listed 5r 7*", ST_WAITING, "watch 5");
     SAY("pred gone");
     STEP("listed 7*", ST_HOLDING, "grant, arm");
-    start(CHILD_READ, false);
+    start(RULE_READ, false);
     SAY("listed 5w 7*");
     STEP("watched nonode", ST_LISTING, "list");
     STEP("listed 5r 7*", ST_HOLDING, "grant, arm");
@@ -66,7 +66,7 @@ static void the_next_lists_anew(void)
 
 static void adopted(void)
 {
-    play_start_as(CHILD_WRITE, false);
+    play_start_as(RULE_WRITE, false);
     SAY("enter");
     SAY("created unknown");
     SAY("passed");
@@ -81,7 +81,7 @@ static void adopted(void)
 /* Even if it is asked for. */
 static void no_head_hints(void)
 {
-    play_start_as(CHILD_WRITE, false);
+    play_start_as(RULE_WRITE, false);
     play.c.long_queue = 2;
     SAY("enter");
     SAY("created 7");
@@ -92,15 +92,15 @@ static void no_head_hints(void)
 
 static void mutexes(void)
 {
-    start(CHILD_READ, false);
+    start(RULE_READ, false);
     STEP("listed 5 7*", ST_WAITING, "watch 5");
-    start(CHILD_WRITE, false);
+    start(RULE_WRITE, false);
     STEP("listed 5 7*", ST_WAITING, "watch 5");
-    start(CHILD_LOCK, false);
+    start(RULE_LOCK, false);
     STEP("listed 5r 7*", ST_DONE, "fail layout 5, delete");
-    start(CHILD_LOCK, false);
+    start(RULE_LOCK, false);
     STEP("listed 5w 7*", ST_DONE, "fail layout 5, delete");
-    start(CHILD_READ, false);
+    start(RULE_READ, false);
     STEP("listed 5! 7*", ST_DONE, "fail layout 5, delete");
 }
 
@@ -108,7 +108,7 @@ static void mutexes(void)
 
 static void reader_looks(const char *listed, const char *actions)
 {
-    start(CHILD_READ, false);
+    start(RULE_READ, false);
     SAY("listed 5r 7*");
     STEP("look", ST_HOLDING, "list-watch");
     STEP(listed, ST_HOLDING, actions);
@@ -144,12 +144,12 @@ static void who_wants_a_writer(void)
     static const char *const listed[] = {"listed 7* 8r left", "listed 7* 8w left"};
 
     for (int i = 0; i < 2; i++) {
-        start(CHILD_WRITE, false);
+        start(RULE_WRITE, false);
         SAY("listed 7*");
         SAY("look");
         STEP(listed[i], ST_HOLDING, "others wait");
     }
-    start(CHILD_WRITE, false);
+    start(RULE_WRITE, false);
     SAY("listed 7*");
     SAY("look");
     SAY("listed 7* left");

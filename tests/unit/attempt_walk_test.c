@@ -1,5 +1,6 @@
 /* Random walks: whatever comes, in whatever order, the promises hold. */
 #include "attempt_promises.h"
+#include "rule.h"
 #include "seeded.h"
 #include "suites.h"
 
@@ -30,16 +31,16 @@ static void on_abort_signal(int sig) /* an assertion of the code says nothing of
     signal(sig, SIG_DFL);
 }
 
-static enum child_kind random_kind(void)
+static enum rule random_rule(void)
 {
-    static const enum child_kind shared[] = {CHILD_READ, CHILD_WRITE};
+    static const enum rule shared[] = {RULE_READ, RULE_WRITE};
 
     /* It takes three lists to be first in line. */
     if (below(play.c.kind == CHILD_LEASE ? 32 : 8) == 0)
-        return below(2) ? CHILD_FOREIGN : CHILD_LATCH;
+        return below(2) ? RULE_NONE : RULE_LATCH;
     if (play.c.kind == CHILD_LEASE)
-        return CHILD_LEASE;
-    return play.c.kind == CHILD_LOCK || below(8) == 0 ? CHILD_LOCK : shared[below(2)];
+        return RULE_LEASE;
+    return play.c.kind == CHILD_LOCK || below(8) == 0 ? RULE_LOCK : shared[below(2)];
 }
 
 static void random_children(void)
@@ -49,13 +50,15 @@ static void random_children(void)
     for (uint32_t i = 0; i < walk.ev.count; i++)
         walk.children[i] = (struct child){
             .id = i,
-            .kind = random_kind(),
+            .rule = random_rule(),
             .number = below(20) ? (int32_t)below(12) : INT32_MAX,
             .own = below(8) == 0,
             .old = below(16) == 0,
             .retains = below(2),
             .permits = 1 + below(3),
         };
+    for (uint32_t i = 0; i < walk.ev.count; i++)
+        walk.children[i].kind = rule_kind(walk.children[i].rule);
     if (walk.ev.count > 0 && below(10)) /* mostly the own node is there, and often first */
         walk.children[below((uint32_t)walk.ev.count)] =
             (struct child){.id = 7, .kind = play.c.kind, .number = play.c.number, .own = true};
@@ -123,14 +126,14 @@ enum walkers { LOCKS, PERMITS, LEASES };
 
 static void start(enum walkers who)
 {
-    static const enum child_kind kinds[] = {CHILD_LOCK, CHILD_READ, CHILD_LOCK, CHILD_WRITE};
+    static const enum rule rules[] = {RULE_LOCK, RULE_READ, RULE_LOCK, RULE_WRITE};
 
     if (who == PERMITS)
         play_start_permits((uint32_t)(1 + walk.seed % 4), walk.seed % 5 == 0);
     else if (who == LEASES)
         play_start_lease(walk.seed % 5 == 0);
     else
-        play_start_as(kinds[walk.seed % 4], walk.seed % 5 == 0);
+        play_start_as(rules[walk.seed % 4], walk.seed % 5 == 0);
     play.c.strict = who != LEASES && walk.seed % 7 == 0;
     if (who != LOCKS)
         return;

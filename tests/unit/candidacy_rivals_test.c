@@ -4,8 +4,8 @@
 
 #include <glib.h>
 
-#define YIELD .kind = CHILD_LATCH, .requeue = true, .yield = true, .priority = 3
-#define ZERO .kind = CHILD_LATCH, .requeue = true, .yield = true
+#define YIELD .rule = RULE_LATCH, .requeue = true, .yield = true, .priority = 3
+#define ZERO .rule = RULE_LATCH, .requeue = true, .yield = true
 
 static void winners(void)
 {
@@ -66,7 +66,7 @@ static void winners(void)
           {ALONE(1), "lead list 2"},
           {EV(UNWATCHED), "arm 1000"}}},
         {"without that option there is no look",
-         {.kind = CHILD_LATCH, .requeue = true, .priority = 3},
+         {.rule = RULE_LATCH, .requeue = true, .priority = 3},
          {{EV(TIMER), "enter"}, {EV(WON), "lead"}}},
     };
 
@@ -121,7 +121,7 @@ static void leaders(void)
           {EV(TIMER, .unowned = true, .unwatched = true), "list 3"},
           {EV(UNWATCHED, .unowned = true), ""}}},
         {"asked by its node, which needs no rival and no option, and once",
-         {.kind = CHILD_LATCH, .requeue = true},
+         {.rule = RULE_LATCH, .requeue = true},
          {{EV(TIMER), "enter"},
           {EV(WON), "lead"},
           {EV(REVOKED), "ignore ask"},

@@ -5,7 +5,7 @@
 
 #include <glib.h>
 
-#define REQUEUE .kind = CHILD_LATCH, .requeue = true
+#define REQUEUE .rule = RULE_LATCH, .requeue = true
 #define YIELD REQUEUE, .yield = true, .priority = 3
 
 static void terms(void)
@@ -25,12 +25,12 @@ static void terms(void)
          {REQUEUE},
          {{EV(TIMER), "enter"}, {EV(WON), "lead"}, {EV(YIELD, .unowned = true), "resign"}}},
         {"the only term is lost",
-         {.kind = CHILD_LATCH},
+         {.rule = RULE_LATCH},
          {{EV(TIMER), "enter"},
           {EV(WON), "lead"},
           {TOLD_LOST(), "ignore forget note lost stop-behind lost"}}},
         {"the only term is given back",
-         {.kind = CHILD_LATCH},
+         {.rule = RULE_LATCH},
          {{EV(TIMER), "enter"},
           {EV(WON), "lead"},
           {TOLD_RELEASED(), "ignore forget note none stop-behind none"}}},

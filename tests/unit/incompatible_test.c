@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define UUID "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+#define OUR_UUID "1b4e28ba-2fa1-81d2-883f-0016d3cca427"
 #define HEX "1b4e28ba2fa141d2883f0016d3cca427"
 
 static zkl_session *s;
@@ -127,8 +128,10 @@ static void warned(void)
         bool warned;
     } rows[] = {
         {"latch-0000000009", ZKL_PEER_CURATOR, true},
-        {"__READ__0000000009", ZKL_PEER_CURATOR, true},
-        {"__WRIT__0000000009", ZKL_PEER_CURATOR, true},
+        {"_c_" UUID "-__READ__0000000009", ZKL_PEER_CURATOR, true},
+        {"_c_" UUID "-__WRIT__0000000009", ZKL_PEER_CURATOR, true},
+        {"_c_" OUR_UUID "-__WRIT__0000000009", ZKL_PEER_CURATOR, false},
+        {"_c_" UUID "-lock-0000000009", ZKL_PEER_KAZOO, false},
         {"lease-0000000009", ZKL_PEER_KAZOO, true},
         {"sh0000000009", ZKL_PEER_CURATOR, true},
         {"ex0000000009", ZKL_PEER_CURATOR, false},

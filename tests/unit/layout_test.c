@@ -12,9 +12,9 @@
 #define UUID "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 #define HEX "1b4e28ba2fa141d2883f0016d3cca427"
 
-static void expect_id(enum name_style style, bool retains, const char *pattern)
+static void expect_id(enum child_kind kind, bool retains, const char *pattern)
 {
-    char *id = layout_new_id(style, retains), *other = layout_new_id(style, retains);
+    char *id = layout_new_id(kind, retains), *other = layout_new_id(kind, retains);
 
     if (!CHECK(g_regex_match_simple(pattern, id, 0, 0)))
         runner_fail(__FILE__, __LINE__, "%s", id);
@@ -25,11 +25,11 @@ static void expect_id(enum name_style style, bool retains, const char *pattern)
 
 static void ids(void)
 {
-    expect_id(STYLE_GUARDED, false,
+    expect_id(CHILD_LOCK, false,
               "^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$");
-    expect_id(STYLE_KAZOO, false, "^[0-9a-f]{12}8[0-9a-f]{3}[89ab][0-9a-f]{15}$");
-    expect_id(STYLE_GUARDED, true, "^[0-9a-f]{8}-[0-9a-f]{4}-8e7a-[89ab][0-9a-f]{3}-[0-9a-f]{12}$");
-    expect_id(STYLE_KAZOO, true, "^[0-9a-f]{12}8e7a[89ab][0-9a-f]{15}$");
+    expect_id(CHILD_KAZOO, false, "^[0-9a-f]{12}8[0-9a-f]{3}[89ab][0-9a-f]{15}$");
+    expect_id(CHILD_LOCK, true, "^[0-9a-f]{8}-[0-9a-f]{4}-8e7a-[89ab][0-9a-f]{3}-[0-9a-f]{12}$");
+    expect_id(CHILD_KAZOO, true, "^[0-9a-f]{12}8e7a[89ab][0-9a-f]{15}$");
 }
 
 static void draw_what_retains(void *bytes, size_t size)
@@ -44,7 +44,7 @@ static void none_retains_by_chance(void)
     void (*before)(void *bytes, size_t size) = layout_random;
 
     layout_random = draw_what_retains;
-    char *id = layout_new_id(STYLE_GUARDED, false);
+    char *id = layout_new_id(CHILD_LOCK, false);
     CHECK_STR(id, "00000000-0000-807a-8000-000000000000");
     g_free(id);
     layout_random = before;
@@ -59,7 +59,7 @@ static char *id_of_child(void)
     CHECK_INT(pipe(ends), 0);
     pid_t child = fork();
     if (child == 0) {
-        char *mine = layout_new_id(STYLE_GUARDED, false);
+        char *mine = layout_new_id(CHILD_LOCK, false);
         _exit(write(ends[1], mine, strlen(mine)) < 0);
     }
     CHECK_INT(waitpid(child, &status, 0), child);
@@ -73,9 +73,8 @@ static char *id_of_child(void)
 /* Workers of one parent, which has drawn some itself, share no ids. */
 static void ids_of_forked_processes_differ(void)
 {
-    char *before = layout_new_id(STYLE_GUARDED, false);
-    char *first = id_of_child(), *second = id_of_child(),
-         *ours = layout_new_id(STYLE_GUARDED, false);
+    char *before = layout_new_id(CHILD_LOCK, false);
+    char *first = id_of_child(), *second = id_of_child(), *ours = layout_new_id(CHILD_LOCK, false);
 
     CHECK(strcmp(first, second) != 0);
     CHECK(strcmp(first, ours) != 0);
@@ -85,9 +84,9 @@ static void ids_of_forked_processes_differ(void)
     g_free(ours);
 }
 
-static void expect_name(enum name_style style, enum child_kind kind, int priority, const char *due)
+static void expect_name(enum child_kind kind, int priority, const char *due)
 {
-    char *name = layout_name(style, kind, "ID", priority);
+    char *name = layout_name(kind, "ID", priority);
 
     CHECK_STR(name, due);
     g_free(name);
@@ -95,37 +94,31 @@ static void expect_name(enum name_style style, enum child_kind kind, int priorit
 
 static void names(void)
 {
-    expect_name(STYLE_GUARDED, CHILD_LOCK, 0, "_c_ID-lock-");
-    expect_name(STYLE_GUARDED, CHILD_LATCH, 0, "_c_ID-latch-");
-    expect_name(STYLE_GUARDED, CHILD_LATCH, 7, "_c_ID-p007-latch-");
-    expect_name(STYLE_GUARDED, CHILD_LEASE, 1, "_c_ID-lease-");
-    expect_name(STYLE_GUARDED, CHILD_LEASE, -1, "_c_ID-s1-lease-");
-    expect_name(STYLE_GUARDED, CHILD_LEASE, -12, "_c_ID-s12-lease-");
-    expect_name(STYLE_GUARDED, CHILD_LEASE, 2, "_c_ID-n2-lease-");
-    expect_name(STYLE_GUARDED, CHILD_LEASE, INT32_MAX, "_c_ID-n2147483647-lease-");
-    expect_name(STYLE_KAZOO, CHILD_LOCK, 0, "ID__lock__");
+    expect_name(CHILD_LOCK, 0, "_c_ID-lock-");
+    expect_name(CHILD_LATCH, 0, "_c_ID-latch-");
+    expect_name(CHILD_LATCH, 7, "_c_ID-p007-latch-");
+    expect_name(CHILD_LEASE, 1, "_c_ID-lease-");
+    expect_name(CHILD_LEASE, -1, "_c_ID-s1-lease-");
+    expect_name(CHILD_LEASE, -12, "_c_ID-s12-lease-");
+    expect_name(CHILD_LEASE, 2, "_c_ID-n2-lease-");
+    expect_name(CHILD_LEASE, INT32_MAX, "_c_ID-n2147483647-lease-");
+    expect_name(CHILD_KAZOO, 0, "ID__lock__");
 }
 
 /* Made, named by the server, and known again: kind, id and maker. */
 static void names_are_known_again(void)
 {
-    static const struct {
-        enum name_style style;
-        enum child_kind kind;
-    } rows[] = {{STYLE_GUARDED, CHILD_LOCK},
-                {STYLE_GUARDED, CHILD_LATCH},
-                {STYLE_KAZOO, CHILD_LOCK},
-                {STYLE_KAZOO, CHILD_LOCK}};
+    static const enum child_kind kinds[] = {CHILD_LOCK, CHILD_LATCH, CHILD_KAZOO, CHILD_KAZOO};
 
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
         const bool retains = i % 2;
-        char *id = layout_new_id(rows[i].style, retains);
-        char *other = layout_new_id(rows[i].style, retains);
-        char *begin = layout_name(rows[i].style, rows[i].kind, id, 0);
+        char *id = layout_new_id(kinds[i], retains);
+        char *other = layout_new_id(kinds[i], retains);
+        char *begin = layout_name(kinds[i], id, 0);
         char *name = g_strconcat(begin, "0000000042", NULL);
         struct child child;
         name_parse(name, strlen(name), &child);
-        CHECK_INT(child.kind, rows[i].kind);
+        CHECK_INT(child.kind, kinds[i]);
         CHECK_INT(child.number, 42);
         CHECK_INT(child.retains, retains);
         CHECK(name_has_id(name, strlen(name), id, strlen(id)));
@@ -158,36 +151,6 @@ static void sentences(void)
     }
 }
 
-/* Who waits for one of ours that came first, as the libraries are known to do. */
-static void heeds(void)
-{
-    enum { US = 3 };
-    static const struct {
-        const char *name;
-        const char *locks; /* of guarded lock, kazoo's style, latch: y or n */
-    } rows[] = {
-        {"_c_" UUID "-lock-0000000001", "yyn"},
-        {HEX "__lock__0000000001", "yyn"},
-        {"x-5-0000000001", "ynn"},
-        {"ex0000000001", "yyy"},
-        {"sh0000000001", "nnn"},
-        {"__READ__0000000001", "nnn"},
-        {"__WRIT__0000000001", "nnn"},
-        {"__rlock__0000000001", "nnn"},
-        {"lease-0000000001", "nnn"},
-        {"latch-0000000001", "nny"},
-        {"junk", "nnn"},
-    };
-    static const enum name_style styles[US] = {STYLE_GUARDED, STYLE_KAZOO, STYLE_GUARDED};
-    static const enum child_kind kinds[US] = {CHILD_LOCK, CHILD_LOCK, CHILD_LATCH};
-
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
-        for (int us = 0; us < US; us++)
-            if (!CHECK_INT(layout_heeds(rows[i].name, styles[us], kinds[us]),
-                           rows[i].locks[us] == 'y'))
-                runner_fail(__FILE__, __LINE__, "\"%s\", %d", rows[i].name, us);
-}
-
 static const struct test_case cases[] = {
     {"ids", ids},
     {"none_retains_by_chance", none_retains_by_chance},
@@ -195,7 +158,6 @@ static const struct test_case cases[] = {
     {"names", names},
     {"names_are_known_again", names_are_known_again},
     {"sentences", sentences},
-    {"heeds", heeds},
     {NULL, NULL},
 };
 

@@ -35,15 +35,15 @@ static void kinds(void)
         {"_c_" UUID "-lease-0000000009", CHILD_LEASE, 9},
         {"_c_" UUID "-latch-0000000010", CHILD_LATCH, 10},
         {"_c_" UUID "-lock-0000000011", CHILD_LOCK, 11},
-        {HEX "__rlock__0000000012", CHILD_READ, 12}, /* kazoo */
-        {HEX "__lock__0000000013", CHILD_LOCK, 13},
+        {HEX "__rlock__0000000012", CHILD_KAZOO_READ, 12}, /* kazoo */
+        {HEX "__lock__0000000013", CHILD_KAZOO, 13},
         {"__READ__-2147483648", CHILD_READ, INT32_MIN},
         {"__WRIT__-000000001", CHILD_WRITE, -1},
         {"lease-2147483647", CHILD_LEASE, INT32_MAX},
         {"ex0000000014", CHILD_RUBY, 14}, /* zk-ruby */
-        {"sh0000000015", CHILD_RUBY, 15},
+        {"sh0000000015", CHILD_RUBY_SHARED, 15},
         {"ex-2147483648", CHILD_RUBY, INT32_MIN},
-        {"sh-000000001", CHILD_RUBY, -1},
+        {"sh-000000001", CHILD_RUBY_SHARED, -1},
         {"x-72057594037927936-0000000016", CHILD_APACHE, 16}, /* Apache's WriteLock */
         {"x--72057594037927936-0000000017", CHILD_APACHE, 17},
         {"x-0-0000000018", CHILD_APACHE, 18},
@@ -234,6 +234,7 @@ static void words(void)
     CHECK_STR(name_word(CHILD_READ), "__READ__");
     CHECK_STR(name_word(CHILD_WRITE), "__WRIT__");
     CHECK_STR(name_word(CHILD_LEASE), "lease-");
+    CHECK_STR(name_word(CHILD_KAZOO), "__lock__");
     CHECK_STR(name_word(CHILD_FOREIGN), "");
 }
 

@@ -1,23 +1,107 @@
 /* Contenders of different kinds: who waits for whom, and who is incompatible. */
 #include "rule.h"
 
+#include "name.h"
 #include "suites.h"
 
-/* Who waits for whom, in full: a row for each that waits, a column for each that came first, in the
- * order foreign, lock, latch, Apache, zk-ruby, read, write, lease. */
+#include <stdio.h>
+#include <string.h>
+
+#define OURS "_c_1b4e28ba-2fa1-81d2-883f-0016d3cca427"
+#define OUR_HEX "1b4e28ba2fa181d2883f0016d3cca427"
+#define CURATOR "_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+#define HEX "1b4e28ba2fa141d2883f0016d3cca427"
+
+/* Who waits for whom, in full, by names: a row for each that waits, a column for each that came
+ * first, in the order lock, kazoo's, Apache's, zk-ruby's, zk-ruby's shared, reader, kazoo's reader,
+ * writer, latch, lease. */
+static const struct {
+    const char *name, *due;
+} waiters[] = {
+    {OURS "-lock-", "www-------"},
+    {OUR_HEX "__lock__", "ww--------"},
+    {OURS "-__READ__", "ww---ssw--"},
+    {OURS "-__WRIT__", "ww---www--"},
+    {OURS "-latch-", "--------w-"},
+    {OURS "-lease-", "---------w"},
+    {CURATOR "-lock-", "w---------"},
+    {CURATOR "-__READ__", "-----ssw--"},
+    {CURATOR "-__WRIT__", "-----w-w--"},
+    {CURATOR "-latch-", "--------w-"},
+    {CURATOR "-lease-", "---------w"},
+    {HEX "__lock__", "ww---www--"},
+    {HEX "__rlock__", "-w---ssw--"},
+    {HEX "-lock-", "w---------"},
+    {HEX "-__READ__", "-----ssw--"},
+    {HEX "-__WRIT__", "-----w-w--"},
+    {"_c_" HEX "-lock-", "ww---www--"},
+    {"x-5-", "w-w-----ww"},
+    {"x-0123456789abcdef-", "w-w-----ww"},
+    {"ex", "wwwwwwwwww"},
+    {"sh", "---ws-----"},
+    {"lock-", "ww---www--"},
+    {"__READ__", "ww---ssw--"},
+    {"__WRIT__", "ww---www--"},
+    {"__lock__", "ww---www--"},
+    {"junk", "----------"},
+};
+
+static const enum child_kind seen[] = {
+    CHILD_LOCK, CHILD_KAZOO,      CHILD_APACHE, CHILD_RUBY,  CHILD_RUBY_SHARED,
+    CHILD_READ, CHILD_KAZOO_READ, CHILD_WRITE,  CHILD_LATCH, CHILD_LEASE};
+
+static struct child parse(const char *before)
+{
+    char name[100];
+    struct child child = {.id = 3};
+
+    snprintf(name, sizeof name, "%s0000000009", before);
+    name_parse(name, strlen(name), &child);
+    return child;
+}
+
 static void kinds(void)
 {
-    static const char *const due[] = {
-        [CHILD_FOREIGN] = "--------", [CHILD_LOCK] = "-w------",  [CHILD_LATCH] = "--w-----",
-        [CHILD_APACHE] = "-w-w----",  [CHILD_RUBY] = "-w--w---",  [CHILD_READ] = "-w----w-",
-        [CHILD_WRITE] = "-w---ww-",   [CHILD_LEASE] = "-------w",
-    };
+    CHECK_INT(sizeof(seen) / sizeof(*seen) + 1, CHILD_KINDS);
+    for (size_t i = 0; i < sizeof(waiters) / sizeof(*waiters); i++) {
+        const struct child child = parse(waiters[i].name);
+        CHECK_INT(rule_kind(child.rule), child.kind);
+        CHECK(!rule_waits(child.rule, CHILD_FOREIGN) || child.kind == CHILD_RUBY);
+        for (size_t k = 0; k < sizeof(seen) / sizeof(*seen); k++)
+            if (!CHECK_INT(rule_waits(child.rule, seen[k]), waiters[i].due[k] == 'w') ||
+                !CHECK_INT(rule_ignores(child.rule, seen[k]), waiters[i].due[k] == '-'))
+                runner_fail(__FILE__, __LINE__, "%s behind %zu", waiters[i].name, k);
+    }
+}
 
-    CHECK_INT(sizeof(due) / sizeof(*due), CHILD_KINDS);
-    for (enum child_kind own = 0; own < CHILD_KINDS; own++)
-        for (enum child_kind other = 0; other < CHILD_KINDS; other++)
-            if (!CHECK_INT(rule_waits(own, other), due[own][other] == 'w'))
-                runner_fail(__FILE__, __LINE__, "%d behind %d", (int)own, (int)other);
+/* What no name tells: those of ours that are beside no lock of Apache's. */
+static void selectors(void)
+{
+    CHECK_INT(rule_kind(RULE_SELECTOR), CHILD_LOCK);
+    for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++) {
+        CHECK_INT(rule_waits(RULE_SELECTOR, kind), kind == CHILD_LOCK || kind == CHILD_KAZOO);
+        CHECK_INT(rule_ignores(RULE_SELECTOR, kind), kind != CHILD_LOCK && kind != CHILD_KAZOO);
+    }
+}
+
+/* Each of ours holds, and each of the others is behind it: it is seen if it waits, whomever we
+ * would wait for ourselves. */
+static void behind(void)
+{
+    for (enum rule own = RULE_LOCK; own <= RULE_LEASE; own++)
+        for (size_t i = 0; i < sizeof(waiters) / sizeof(*waiters); i++) {
+            struct child list[] = {
+                parse(waiters[i].name),
+                {.id = 4, .kind = rule_kind(own), .number = 7, .own = true},
+            };
+            const struct place p = rule_place(list, 2, own, 7);
+            size_t k = 0;
+            while (seen[k] != rule_kind(own))
+                k++;
+            if (!CHECK_INT(p.behind, waiters[i].due[k] == 'w') ||
+                !CHECK_INT(p.permits_behind > 0, p.behind) || !CHECK(!p.incompatible))
+                runner_fail(__FILE__, __LINE__, "%s behind %d", waiters[i].name, (int)own);
+        }
 }
 
 /* One incompatible child at a time, at each side of number 7 and of the edge of what is usable. */
@@ -30,14 +114,14 @@ static void incompatible(void)
         {6, true},         {7, true},  {8, false},        {0, true},
         {INT32_MAX, true}, {-1, true}, {INT32_MIN, true}, {INT32_MAX - 1, false},
     };
-    static const enum child_kind ours[] = {CHILD_LOCK, CHILD_LATCH, CHILD_LEASE};
+    static const enum rule ours[] = {RULE_LOCK, RULE_SELECTOR, RULE_LATCH, RULE_LEASE};
 
     for (size_t us = 0; us < sizeof(ours) / sizeof(*ours); us++)
         for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++)
             for (size_t i = 0; i < sizeof(where) / sizeof(*where); i++) {
                 const struct child list[] = {
                     {.id = 3, .kind = kind, .number = where[i].number},
-                    {.id = 4, .kind = ours[us], .number = 7, .own = true},
+                    {.id = 4, .kind = rule_kind(ours[us]), .number = 7, .own = true},
                 };
                 struct place p = rule_place(list, 2, ours[us], 7);
                 bool waits = rule_waits(ours[us], kind);
@@ -56,48 +140,48 @@ static void incompatible(void)
 static void readers_and_writers(void)
 {
     static const struct {
-        enum child_kind own;
+        enum rule own;
         struct child children[4];
         uint32_t ahead, predecessor;
         bool behind, incompatible;
     } rows[] = {
-#define R(n) {.id = (n), .kind = CHILD_READ, .number = (n)}
+#define R(n) {.id = (n), .kind = CHILD_READ, .rule = RULE_READ, .number = (n)}
 #define W(n)                                                                                       \
     {                                                                                              \
-        .id = (n), .kind = CHILD_WRITE, .number = (n)                                              \
+        .id = (n), .kind = CHILD_WRITE, .rule = RULE_WRITE, .number = (n)                          \
     }
 #define L(n)                                                                                       \
     {                                                                                              \
-        .id = (n), .kind = CHILD_LOCK, .number = (n)                                               \
+        .id = (n), .kind = CHILD_LOCK, .rule = RULE_LOCK, .number = (n)                            \
     }
 #define OTHER(n)                                                                                   \
     {                                                                                              \
-        .id = (n), .kind = CHILD_LATCH, .number = (n)                                              \
+        .id = (n), .kind = CHILD_LATCH, .rule = RULE_LATCH, .number = (n)                          \
     }
-        {CHILD_READ, {R(2), R(6)}, 0, 0, false, false},
-        {CHILD_READ, {R(2), R(6), R(8), W(9)}, 0, 0, true, false},
-        {CHILD_READ, {W(2), R(3), W(4), R(6)}, 2, 4, false, false},
-        {CHILD_READ, {W(4), R(3), W(2), L(8)}, 2, 4, false, false},
-        {CHILD_READ, {W(8), R(9)}, 0, 0, true, false},
-        {CHILD_READ, {L(3)}, 1, 3, false, false},
-        {CHILD_READ, {W(5), OTHER(3)}, 1, 5, false, true},
-        {CHILD_WRITE, {R(2), R(6), W(3)}, 3, 6, false, false},
-        {CHILD_WRITE, {R(8)}, 0, 0, true, false},
-        {CHILD_WRITE, {W(8)}, 0, 0, true, false},
-        {CHILD_WRITE, {L(8), L(6)}, 1, 6, false, false},
-        {CHILD_WRITE, {R(2), OTHER(6)}, 1, 2, false, true},
-        {CHILD_LOCK, {R(2)}, 0, 0, false, true},
-        {CHILD_LOCK, {W(2)}, 0, 0, false, true},
-        {CHILD_LOCK, {R(8), L(2)}, 1, 2, true, false},
+        {RULE_READ, {R(2), R(6)}, 0, 0, false, false},
+        {RULE_READ, {R(2), R(6), R(8), W(9)}, 0, 0, true, false},
+        {RULE_READ, {W(2), R(3), W(4), R(6)}, 2, 4, false, false},
+        {RULE_READ, {W(4), R(3), W(2), L(8)}, 2, 4, false, false},
+        {RULE_READ, {W(8), R(9)}, 0, 0, true, false},
+        {RULE_READ, {L(3)}, 1, 3, false, false},
+        {RULE_READ, {W(5), OTHER(3)}, 1, 5, false, true},
+        {RULE_WRITE, {R(2), R(6), W(3)}, 3, 6, false, false},
+        {RULE_WRITE, {R(8)}, 0, 0, true, false},
+        {RULE_WRITE, {W(8)}, 0, 0, true, false},
+        {RULE_WRITE, {L(8), L(6)}, 1, 6, false, false},
+        {RULE_WRITE, {R(2), OTHER(6)}, 1, 2, false, true},
+        {RULE_LOCK, {R(2)}, 0, 0, false, true},
+        {RULE_LOCK, {W(2)}, 0, 0, false, true},
+        {RULE_LOCK, {R(8), L(2)}, 1, 2, true, false},
         /* Curator's writer that becomes a reader, before and after it gave its write node up */
-        {CHILD_READ, {W(5), R(5), R(6)}, 1, 5, false, false},
-        {CHILD_READ, {R(5), R(6)}, 0, 0, false, false},
-        {CHILD_WRITE, {W(5), R(5)}, 2, 5, false, false},
-        {CHILD_WRITE, {R(5)}, 1, 5, false, false},
+        {RULE_READ, {W(5), R(5), R(6)}, 1, 5, false, false},
+        {RULE_READ, {R(5), R(6)}, 0, 0, false, false},
+        {RULE_WRITE, {W(5), R(5)}, 2, 5, false, false},
+        {RULE_WRITE, {R(5)}, 1, 5, false, false},
         /* forgeries */
-        {CHILD_READ, {W(7)}, 1, 7, false, false},
-        {CHILD_READ, {R(7)}, 0, 0, false, false},
-        {CHILD_WRITE, {R(7)}, 1, 7, false, false},
+        {RULE_READ, {W(7)}, 1, 7, false, false},
+        {RULE_READ, {R(7)}, 0, 0, false, false},
+        {RULE_WRITE, {R(7)}, 1, 7, false, false},
 #undef R
 #undef W
 #undef L
@@ -105,7 +189,8 @@ static void readers_and_writers(void)
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct child list[5] = {{.id = 77, .kind = rows[i].own, .number = 7, .own = true}};
+        struct child list[5] = {
+            {.id = 77, .kind = rule_kind(rows[i].own), .number = 7, .own = true}};
         size_t count = 1;
         for (size_t k = 0; k < 4 && rows[i].children[k].kind; k++)
             list[count++] = rows[i].children[k];
@@ -133,7 +218,7 @@ static void our_own_are_compatible(void)
         {.id = 2, .kind = CHILD_LOCK, .number = 7, .own = true},
         {.id = 3, .kind = CHILD_LOCK, .number = 2, .old = true},
     };
-    struct place p = rule_place(list, 3, CHILD_LOCK, 7);
+    struct place p = rule_place(list, 3, RULE_LOCK, 7);
 
     CHECK(p.present && p.spare && !p.incompatible);
     CHECK_INT(p.ahead, 1);
@@ -164,18 +249,20 @@ static void other_kinds_are_not_waited_for(void)
         {.id = 4, .kind = CHILD_LOCK, .number = 5},
         {.id = 5, .kind = CHILD_LATCH, .number = 7, .own = true},
     };
-    struct place p = rule_place(children, 5, CHILD_LATCH, 7);
+    struct place p = rule_place(children, 5, RULE_LATCH, 7);
     CHECK(p.present);
     CHECK_INT(p.ahead, 2);
     CHECK_INT(p.predecessor, 3);
     CHECK(p.incompatible && (p.incompatible_id == 2 || p.incompatible_id == 4));
-    p = rule_place(children, 5, CHILD_LOCK, 7);
+    p = rule_place(children, 5, RULE_LOCK, 7);
     CHECK_INT(p.ahead, 2);
     CHECK_INT(p.predecessor, 4);
 }
 
 static const struct test_case cases[] = {
     {"kinds", kinds},
+    {"selectors", selectors},
+    {"behind", behind},
     {"incompatible", incompatible},
     {"readers_and_writers", readers_and_writers},
     {"shared_kinds", shared_kinds},

@@ -77,7 +77,7 @@ static void expect_row(const struct row *r)
         children[i] = r->children[i];
         children[i].id = 100 + i;
     }
-    struct place p = rule_place(r->count ? children : NULL, r->count, CHILD_LOCK, r->number);
+    struct place p = rule_place(r->count ? children : NULL, r->count, RULE_LOCK, r->number);
     bool ok = CHECK_INT(p.present, r->present);
     if (r->present) {
         ok &= CHECK_INT(p.spare, r->spare) && CHECK_INT(p.ahead, r->ahead);
@@ -102,17 +102,17 @@ static void lowest_of_ours_is_found(void)
         {.id = 7, .kind = CHILD_LOCK, .number = 6, .own = true},
         {.id = 8, .kind = CHILD_LOCK, .number = 1},
     };
-    struct place p = rule_place(children, 4, CHILD_LOCK, 4);
+    struct place p = rule_place(children, 4, RULE_LOCK, 4);
     CHECK(p.found && p.present && p.spare);
     CHECK_INT(p.own, 4);
     CHECK_INT(p.own_id, 6);
     CHECK_INT(p.ahead, 1);
-    p = rule_place(children, 1, CHILD_LOCK,
+    p = rule_place(children, 1, RULE_LOCK,
                    4); /* the number is not known yet or wrong: found, not present */
     CHECK(p.found && !p.present);
     CHECK_INT(p.own, 9);
     CHECK_INT(p.own_id, 5);
-    p = rule_place(children + 3, 1, CHILD_LOCK, 4);
+    p = rule_place(children + 3, 1, RULE_LOCK, 4);
     CHECK(!p.found && !p.present && !p.spare);
 }
 
@@ -120,10 +120,10 @@ static void lowest_of_ours_is_found(void)
 static void old_ids_are_spares(void)
 {
     const struct child children[] = {OLD(2), OWN(6)};
-    struct place p = rule_place(children, 2, CHILD_LOCK, 6);
+    struct place p = rule_place(children, 2, RULE_LOCK, 6);
     CHECK(p.present && p.spare && p.found);
     CHECK_INT(p.own, 6);
-    p = rule_place(children, 1, CHILD_LOCK, 2);
+    p = rule_place(children, 1, RULE_LOCK, 2);
     CHECK(!p.present && !p.found);
 }
 
@@ -170,7 +170,7 @@ static void expect_oracle(const struct child *children, size_t count, int32_t nu
         if (!rule_exhausted(children[i].number) && children[i].number > nearest)
             nearest = children[i].number;
     }
-    struct place p = rule_place(children, count, CHILD_LOCK, number);
+    struct place p = rule_place(children, count, RULE_LOCK, number);
     bool ok = CHECK(p.present) && CHECK_INT(p.ahead, ahead) && CHECK_INT(p.spare, own > 1);
     if (ok && ahead > 0) {
         REQUIRE(p.predecessor < count);
