@@ -44,6 +44,13 @@ extern bool client_counting, client_leasing;
 /* Or nobody locks anything: all join groups (group.h). */
 extern bool client_grouping;
 
+/* Of an idle span, another's contender behind it; and whether its process must know. */
+struct kept_out {
+    uint64_t span, rival; /* tokens; rival 0: there is none */
+    unsigned proof;       /* the first write that was sent since; 0: none */
+    uint64_t known_in;    /* the step in which that was answered; 0: it was not */
+};
+
 struct client {
     struct stage *stage;
     struct host *host;
@@ -65,6 +72,7 @@ struct client {
     int64_t dispatch_at; /* NEVER: no callback waits */
     uint64_t heard_in;   /* the step in which the first of those that wait was queued */
     int64_t running_since;
+    struct kept_out kept_out; /* order.c's */
 };
 
 /* rate_ppm: of its clocks. options: what matters of timeout, tick, drift and warmth. */

@@ -56,6 +56,7 @@ void oracle_note(struct stage *stage, const struct note *note)
     nodes_note(stage, note);
     permits_note(stage, note);
     waking_note(stage, note);
+    order_note(stage, note);
 }
 
 /* ---- completion ---- */

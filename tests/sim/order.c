@@ -1,6 +1,9 @@
 #include "order.h"
 
+#include <inttypes.h>
+
 #include "client.h"
+#include "lib/lock/retained_state.h"
 #include "lib/session/core.h"
 #include "nodes.h"
 
@@ -48,11 +51,83 @@ static void check_process(struct stage *stage, const struct client *p)
                 first->path);
 }
 
+/* ---- idle spans ---- */
+
+/* The token of another session's contender that waits behind the one with that token; 0: there is
+ * none. */
+static uint64_t rival_of(const struct stage *stage, uint64_t token)
+{
+    const GPtrArray *standing = stage->oracle.standing;
+    const struct contender_node *own = NULL, *n;
+
+    for (guint i = 0; i < standing->len; i++) {
+        n = standing->pdata[i];
+        if (n->zxid == token && !n->older)
+            own = n;
+        else if (own && n->line == own->line && n->session != own->session && !n->undone &&
+                 n->number > own->number)
+            return n->zxid;
+    }
+    return 0;
+}
+
+/* The first of its idle spans that another waits for, or none. */
+static struct kept_out find_kept_out(const struct stage *stage, zkl_session *s)
+{
+    struct kept_out found = {.rival = 0};
+
+    session_lock(s);
+    for (const GList *l = locks_of(s)->idle.head; l && found.rival == 0; l = l->next) {
+        found.span = zkl_grant_token(((const struct retained *)l->data)->span);
+        found.rival = rival_of(stage, found.span);
+    }
+    session_unlock(s);
+    return found;
+}
+
+static void check_idle(struct stage *stage, struct client *p)
+{
+    const struct kept_out now = find_kept_out(stage, p->session);
+    const struct kept_out *before = &p->kept_out;
+
+    if (now.rival == 0 || now.span != before->span || now.rival != before->rival)
+        p->kept_out = now;
+    else if (before->known_in != 0 && before->known_in < stage->tally.steps)
+        stage_wrong(stage, "the span %" PRIu64 " of %s is idle, though %" PRIu64 " waits", now.span,
+                    host_name(p->host), now.rival);
+}
+
+static void hear_write(const struct stage *stage, const struct note *note, struct kept_out *k)
+{
+    if (note->kind == NOTE_SENT && k->proof == 0)
+        k->proof = note->sequence;
+    else if (note->kind == NOTE_ANSWERED && k->proof != 0 && note->sequence >= k->proof &&
+             (note->rc == STORE_OK || note->rc == STORE_BADVERSION))
+        k->known_in = stage->tally.steps;
+}
+
+void order_note(struct stage *stage, const struct note *note)
+{
+    for (guint i = 0; client_retaining && note->host && i < stage->processes->len; i++) {
+        struct client *p = stage->processes->pdata[i];
+        if (p->host != note->host || p->kept_out.rival == 0)
+            continue;
+        if (note->kind == NOTE_EVENT)
+            p->kept_out.rival = 0;
+        else if (note->request == STORE_SET)
+            hear_write(stage, note, &p->kept_out);
+    }
+}
+
 void order_check(struct stage *stage)
 {
     for (guint i = 0; i < stage->processes->len; i++) {
-        const struct client *p = stage->processes->pdata[i];
-        if (p->locks_both && p->session && client_runs(p))
+        struct client *p = stage->processes->pdata[i];
+        if (!p->session || !client_runs(p))
+            continue;
+        if (p->locks_both)
             check_process(stage, p);
+        else if (client_retaining)
+            check_idle(stage, p);
     }
 }
