@@ -164,11 +164,14 @@ static void on_data(struct request *r, const struct store_reply *reply)
     contender_answer(r, reply, &ev);
 }
 
+/* The attempt may have ended while the limit was written: a watch would outlive it. */
 static void ask_data(struct contender *c, uint32_t tag, bool watch)
 {
-    struct request *r =
-        contender_request(c, STORE_GET, g_strdup(admission_path(c->admission)), on_data, tag);
+    struct request *r;
 
+    if (c->retired)
+        return;
+    r = contender_request(c, STORE_GET, g_strdup(admission_path(c->admission)), on_data, tag);
     if (!watch ||
         contender_leave_watch(c, r, &contender_head(c)->limit_subscription, EV_LIMIT_READ))
         request_send(c->session, r);

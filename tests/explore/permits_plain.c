@@ -132,6 +132,12 @@ static void forget_in_answer(struct permits_message *m)
     m->version = m->version > 0;
 }
 
+/* What is to be written for data that were changed since will not be. */
+static void forget_in_ask(const struct permits_state *st, struct permits_message *m)
+{
+    m->limit_zxid = m->limit_zxid == st->limit_zxid;
+}
+
 static void forget(struct permits_state *st)
 {
     for (uint8_t n = 0; n < st->made; n++) {
@@ -144,6 +150,8 @@ static void forget(struct permits_state *st)
         struct permits_client *c = &st->clients[i];
         c->id = 2;
         c->machine.token = c->machine.ahead = 0;
+        for (int k = 0; k < c->asked; k++)
+            forget_in_ask(st, &c->asks[k]);
         for (int k = 0; k < c->answered; k++)
             forget_in_answer(&c->answers[k]);
     }

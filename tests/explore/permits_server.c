@@ -137,6 +137,8 @@ void permits_server_do(struct permits_state *st, int i)
     c->asks[c->asked] = (struct permits_message){.kind = 0};
     if (m.kind == ASK_CREATE)
         m.node = create(st, i);
+    if (m.kind == ASK_WRITE && m.limit_zxid == st->limit_zxid)
+        permits_server_limit(st, permits_config.limit);
     m.limit = st->limit;
     m.limit_zxid = st->limit_zxid;
     if (m.kind == ASK_LIST) {

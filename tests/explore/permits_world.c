@@ -29,6 +29,15 @@ static void ask(struct permits_client *c, enum permits_ask kind, uint8_t node, b
         .kind = (uint8_t)kind, .node = node, .current = current, .watch = watch};
 }
 
+/* The attempt may have ended while the limit was written. */
+static void ask_limit(struct permits_client *c, bool current, bool watch)
+{
+    if (c->machine.state == ST_DONE)
+        return;
+    c->limit_sub = watch ? SUB_ASKED : c->limit_sub;
+    ask(c, ASK_LIMIT, PERMITS_NO_NODE, current, watch);
+}
+
 static void delete_own(struct permits_state *st, int i, uint16_t names, uint8_t keep)
 {
     for (uint8_t n = 0; n < st->made; n++)
@@ -80,8 +89,7 @@ static void perform_store(struct permits_state *st, int i, const struct action *
         ask(c, ASK_LIST, PERMITS_NO_NODE, true, a->watch);
         break;
     case ACT_READ_LIMIT:
-        c->limit_sub = a->watch ? SUB_ASKED : c->limit_sub;
-        ask(c, ASK_LIMIT, PERMITS_NO_NODE, true, a->watch);
+        ask_limit(c, true, a->watch);
         break;
     case ACT_UNWATCH_LIMIT:
         c->limit_sub = SUB_NONE;
@@ -244,6 +252,15 @@ static void answered(struct permits_state *st, int i, const struct permits_messa
 
     if (m->kind == ASK_LIMIT && m->watch && c->limit_sub == SUB_ASKED)
         c->limit_sub = SUB_STANDS;
+    if (m->kind == ASK_LIMIT && m->limit == 0) {
+        ask(c, ASK_WRITE, PERMITS_NO_NODE, m->current, m->watch);
+        c->asks[c->asked - 1].limit_zxid = m->limit_zxid;
+        return;
+    }
+    if (m->kind == ASK_WRITE) {
+        ask_limit(c, m->current, m->watch);
+        return;
+    }
     if (m->kind == ASK_WATCH && m->current && c->predecessor_sub == SUB_ASKED)
         c->predecessor_sub = m->answer == ANSWER_OK ? SUB_STANDS : SUB_NONE;
     if (m->kind == ASK_CREATE && m->answer == ANSWER_OK)
@@ -292,6 +309,8 @@ static void lose(struct permits_state *st, int i)
             unknown = unknown || m->current;
         else
             ask(c, (enum permits_ask)m->kind, m->node, m->current, m->watch);
+        if (m->kind == ASK_WRITE)
+            c->asks[c->asked - 1].limit_zxid = m->limit_zxid;
     }
     if (unknown)
         step(st, i,
@@ -387,7 +406,8 @@ int permits_list(const void *state, struct breadth_step *steps)
         for (int i = 0; i < permits_config.clients; i++)
             if (can(st, (enum permits_move)move, i))
                 steps[count++] = (struct breadth_step){(uint8_t)move, (uint8_t)i};
-    for (uint8_t limit = 1; st->changes && limit <= permits_config.limit_max; limit++)
+    for (uint8_t limit = !permits_config.empties; st->changes && limit <= permits_config.limit_max;
+         limit++)
         if (limit != st->limit)
             steps[count++] = (struct breadth_step){PERMITS_SET_LIMIT, limit};
     for (uint8_t n = 0; st->faults && n < st->made; n++) {
@@ -459,6 +479,9 @@ void permits_take(void *state, struct breadth_step step)
         take_admin(st, step);
     else
         take_client(st, (enum permits_move)step.kind, step.at);
+    for (int i = 0; i < permits_config.clients; i++)
+        if (st->clients[i].machine.state == ST_DONE && st->clients[i].limit_sub != SUB_NONE)
+            st->broken = PERMITS_WATCH;
 }
 
 int permits_check_end(const void *state)
@@ -491,6 +514,7 @@ const char *const permits_broken_texts[PERMITS_BROKEN_COUNT] = {
     [PERMITS_REFUSE] = "refused without reason",
     [PERMITS_ASLEEP] = "there is room for one that waits, and it will never hear of it",
     [PERMITS_LEFT] = "a node is left that nobody wants",
+    [PERMITS_WATCH] = "a watch is left by one that is over",
     [PERMITS_ACTION] = "an action that nobody understands",
 };
 

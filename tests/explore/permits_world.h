@@ -22,6 +22,7 @@ enum permits_broken {
     PERMITS_REFUSE, /* refused without reason */
     PERMITS_ASLEEP, /* there is room for one that waits, and nobody will tell it */
     PERMITS_LEFT,   /* a node that nobody wants */
+    PERMITS_WATCH,  /* of one that is over */
     PERMITS_ACTION, /* that nobody understands */
     PERMITS_BROKEN_COUNT
 };
@@ -36,7 +37,7 @@ enum permits_move {
     /* perhaps never */
     PERMITS_ENTER,
     PERMITS_RELEASE,
-    PERMITS_SET_LIMIT, /* .at: to how many */
+    PERMITS_SET_LIMIT, /* .at: to how many; 0: its data are none */
     /* faults */
     PERMITS_LOSE, /* the connection */
     PERMITS_EXPIRE,
@@ -51,6 +52,7 @@ enum permits_ask {
     ASK_BARRIER,
     ASK_LIST,
     ASK_LIMIT,
+    ASK_WRITE, /* the limit to begin with, for data that are none since .limit_zxid */
     ASK_READ,
     ASK_WATCH,
     ASK_TOUCH,
@@ -105,6 +107,7 @@ struct permits_config {
     uint8_t limit, limit_max;
     uint8_t permits[PERMITS_CLIENTS];
     bool limit_known; /* to all, at first */
+    bool empties;     /* an administrator does, who changes the limit */
     bool leases;      /* in Curator's layout: who waits is counted, too, and who came later */
 };
 

@@ -1,5 +1,6 @@
-/* An administrator who changes the limits of semaphores, and now and then writes over a node. Drawn
- * from a stream of its own, as admin.c's is. In Curator's layout all agree on a limit for good. */
+/* An administrator who changes the limits of semaphores, or empties their data, and now and then
+ * writes over a node. Drawn from a stream of its own, as admin.c's is. In Curator's layout all
+ * agree on a limit for good. */
 #include "limit_log.h"
 #include "roles.h"
 #include "unit/seeded.h"
@@ -37,7 +38,8 @@ static void on_change(void *data)
     struct roles *roles = data;
     struct stage *stage = roles->stage;
     const char *path = client_paths[seeded_below(&roles->limiting, roles->paths)];
-    char text[2] = {(char)('1' + seeded_below(&roles->limiting, HIGHEST)), 0};
+    const unsigned limit = (unsigned)seeded_below(&roles->limiting, HIGHEST + 1);
+    const char text[2] = {limit ? (char)('0' + limit) : '\0', '\0'};
 
     if (stage->calm)
         return;

@@ -274,6 +274,20 @@ static void first_watches_what_it_writes(void)
     permit_story_end(&st);
 }
 
+/* Who is over leaves no watch behind, either. */
+static void over_while_the_limit_is_written(void)
+{
+    first_in_line("n3 n4 *");
+    fake_watch(STORY_PATH, false);
+    permit_story_limited(&st, "");
+    permit_story_sets(&st, STORY_PATH, "4", 4);
+    zkl_op_cancel(st.op);
+    permit_story_told(&st, 1, ZKL_ECANCELED);
+    ANSWER(STORE_SET, STORY_PATH, .rc = STORE_OK);
+    CHECK(!fake_is_asked(STORE_GET, STORY_PATH));
+    permit_story_end(&st);
+}
+
 static bool refuse_reads(const struct store_request *request, struct store_reply *reply)
 {
     *reply = (struct store_reply){.rc = STORE_BAD};
@@ -558,6 +572,7 @@ static const struct test_case cases[] = {
     {"first_hears_of_a_release", first_hears_of_a_release},
     {"first_hears_of_the_limit", first_hears_of_the_limit},
     {"first_watches_what_it_writes", first_watches_what_it_writes},
+    {"over_while_the_limit_is_written", over_while_the_limit_is_written},
     {"first_is_refused_at_once", first_is_refused_at_once},
     {"behind_hears_of_the_touch", behind_hears_of_the_touch},
     {"try_of_what_is_not_free", try_of_what_is_not_free},
