@@ -13,7 +13,8 @@ static const struct {
     [NUMBERING_LISTING] = {"listing", BIT(NUMBERING_READING) | BIT(NUMBERING_OVER)},
     [NUMBERING_READING] = {"reading", BIT(NUMBERING_WAITING) | BIT(NUMBERING_WRITING) |
                                           BIT(NUMBERING_NUMBERED) | BIT(NUMBERING_OVER)},
-    [NUMBERING_WAITING] = {"waiting", BIT(NUMBERING_LISTING) | BIT(NUMBERING_OVER)},
+    [NUMBERING_WAITING] = {"waiting",
+                           BIT(NUMBERING_READING) | BIT(NUMBERING_WRITING) | BIT(NUMBERING_OVER)},
     [NUMBERING_WRITING] = {"writing",
                            BIT(NUMBERING_LISTING) | BIT(NUMBERING_NUMBERED) | BIT(NUMBERING_OVER)},
     [NUMBERING_NUMBERED] = {"numbered", 0},
@@ -33,7 +34,7 @@ bool numbering_may_move(enum numbering_state from, enum numbering_state to)
 bool numbering_invariant(const struct numbering *n)
 {
     return (n->state == NUMBERING_READING) == (n->left > 0) &&
-           (n->state != NUMBERING_WAITING || n->who != NUMBERING_NOBODY);
+           (n->state != NUMBERING_WAITING || (n->who != NUMBERING_NOBODY && n->unknown > 0));
 }
 
 static void act(struct numbering_actions *out, enum numbering_action_kind kind,
@@ -63,6 +64,15 @@ static void end_by(struct numbering *n, enum numbering_answer answer, struct num
     end(n, out, answer == NUMBERING_GONE ? NUMBERING_ACT_VANISHED : NUMBERING_ACT_FAIL);
 }
 
+/* READING: so many answers are to come. */
+static void read_next(struct numbering *n, uint32_t left, struct numbering_actions *out,
+                      enum numbering_action_kind kind)
+{
+    move(n, NUMBERING_READING, out, kind);
+    n->left = left;
+    n->who = NUMBERING_NOBODY;
+}
+
 static void on_listed(struct numbering *n, const struct numbering_event *ev,
                       struct numbering_actions *out)
 {
@@ -70,9 +80,23 @@ static void on_listed(struct numbering *n, const struct numbering_event *ev,
         end_by(n, ev->answer, out);
         return;
     }
-    n->left = ev->count + 1;
-    n->who = NUMBERING_NOBODY;
-    move(n, NUMBERING_READING, out, NUMBERING_ACT_READ);
+    n->unknown = ev->count;
+    read_next(n, 1, out, NUMBERING_ACT_OWN);
+    if (ev->count == 0)
+        return;
+    n->left++;
+    act(out, NUMBERING_ACT_LOOK, n);
+    out->list[out->count - 1].who = ev->count - 1;
+}
+
+static void ask_next(struct numbering *n, struct numbering_actions *out)
+{
+    if (n->who != NUMBERING_NOBODY)
+        move(n, NUMBERING_WAITING, out, NUMBERING_ACT_WATCH);
+    else if (n->unknown > 0)
+        read_next(n, n->unknown, out, NUMBERING_ACT_READ);
+    else
+        move(n, NUMBERING_WRITING, out, NUMBERING_ACT_WRITE);
 }
 
 /* One that is gone by now uses none. */
@@ -90,28 +114,32 @@ static void on_read(struct numbering *n, const struct numbering_event *ev,
         move(n, NUMBERING_NUMBERED, out, NUMBERING_ACT_DONE);
         return;
     }
-    if (!own && ev->answer == NUMBERING_NONE_YET && ev->who < n->who)
+    if (!own && ev->answer != NUMBERING_NONE_YET)
+        n->unknown--;
+    else if (!own && (n->who == NUMBERING_NOBODY || ev->who > n->who))
         n->who = ev->who;
-    if (--n->left > 0)
-        return;
-    if (n->who == NUMBERING_NOBODY)
-        move(n, NUMBERING_WRITING, out, NUMBERING_ACT_WRITE);
-    else
-        move(n, NUMBERING_WAITING, out, NUMBERING_ACT_WATCH);
+    if (--n->left == 0)
+        ask_next(n, out);
 }
 
 static void on_watched(struct numbering *n, const struct numbering_event *ev,
                        struct numbering_actions *out)
 {
+    const uint32_t who = n->who;
+
     if (ev->kind == NUMBERING_EV_WATCHED && ev->answer == NUMBERING_NONE_YET)
         return;
-    if (ev->kind == NUMBERING_EV_WATCHED && ev->answer == NUMBERING_REFUSED) {
-        act(out, NUMBERING_ACT_UNWATCH, n);
-        end_by(n, ev->answer, out);
-        return;
-    }
     act(out, NUMBERING_ACT_UNWATCH, n);
-    move(n, NUMBERING_LISTING, out, NUMBERING_ACT_LIST);
+    if (ev->kind == NUMBERING_EV_FIRED) {
+        read_next(n, 1, out, NUMBERING_ACT_LOOK);
+        out->list[out->count - 1].who = who;
+    } else if (ev->answer == NUMBERING_REFUSED) {
+        end_by(n, ev->answer, out);
+    } else {
+        n->unknown--;
+        n->who = NUMBERING_NOBODY;
+        ask_next(n, out);
+    }
 }
 
 static void on_written(struct numbering *n, const struct numbering_event *ev,

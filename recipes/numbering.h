@@ -3,10 +3,12 @@
  *
  *  begin          list           all are known           set
  *  IDLE ──> LISTING ──> READING ──────────────> WRITING ──────> NUMBERED
- *              ^           │ one has none yet      │
- *              ├──fired────┴──> WAITING            │
- *              └── the own node was changed ───────┘
+ *              │         ^   │ one has none yet    │
+ *              │         └───┴──> WAITING          │
+ *              └<── the own node was changed ──────┘
  *
+ * The one right before it is read first. While that has none, nothing else is asked for: it waits
+ * for all before it, and its set wakes one. Numbers that were read are kept until the next list.
  * Whenever its own node is found to have numbers, they are what it has: a set whose answer was lost
  * was done. Where its admission ends, or something is refused, it is OVER.
  * docs/design/permits.md has the argument. */
@@ -23,7 +25,7 @@
 enum numbering_state {
     NUMBERING_IDLE,
     NUMBERING_LISTING,
-    NUMBERING_READING, /* the own node, and those of all before it that are numbered */
+    NUMBERING_READING, /* the own node, the one right before it, then all the others */
     NUMBERING_WAITING, /* for one of them to change or go */
     NUMBERING_WRITING,
     NUMBERING_NUMBERED,
@@ -34,7 +36,7 @@ enum numbering_state {
 enum numbering_event_kind {
     NUMBERING_EV_BEGIN,
     NUMBERING_EV_LISTED, /* .count are before the own node, and numbered */
-    NUMBERING_EV_READ,   /* the node .who of them */
+    NUMBERING_EV_READ,   /* the node .who of them, in their order */
     NUMBERING_EV_OWN,    /* the own node was read */
     NUMBERING_EV_WATCHED,
     NUMBERING_EV_FIRED,
@@ -59,7 +61,9 @@ struct numbering_event {
 
 enum numbering_action_kind {
     NUMBERING_ACT_LIST,
-    NUMBERING_ACT_READ,     /* the own node, and each of those that the list has shown */
+    NUMBERING_ACT_OWN,      /* reads the own node */
+    NUMBERING_ACT_LOOK,     /* reads the node .who of those that the list has shown */
+    NUMBERING_ACT_READ,     /* reads each of them that was neither read with numbers nor gone */
     NUMBERING_ACT_WATCH,    /* reads the node .who of them, leaving a watch on it */
     NUMBERING_ACT_UNWATCH,  /* it is of no interest any more */
     NUMBERING_ACT_WRITE,    /* numbers that none of them has, for the version that was read */
@@ -83,9 +87,10 @@ struct numbering_actions {
 /* All 0 at first. */
 struct numbering {
     enum numbering_state state;
-    uint32_t tag;  /* of the newest request: answers to earlier ones are stale */
-    uint32_t left; /* READING: so many answers */
-    uint32_t who;  /* the lowest that has none yet; NUMBERING_NOBODY */
+    uint32_t tag;     /* of the newest request: answers to earlier ones are stale */
+    uint32_t left;    /* READING: so many answers */
+    uint32_t who;     /* the last that has none yet; NUMBERING_NOBODY */
+    uint32_t unknown; /* so many may have numbers that were not read */
 };
 
 #define NUMBERING_NOBODY UINT32_MAX

@@ -75,11 +75,12 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  * until the time limit of one of them. Contenders of zkl never wait for each other in this way.
  *
  * permits is 1 or more; at most 1000 if permits are numbered; at most 64 in Curator's layout.
- * timeout_ms: 0 does not wait for other contenders, ZKL_FOREVER has no limit.
+ * timeout_ms: 0 does not wait for permits, but for the numbers of contenders that came before and
+ * are choosing them; ZKL_FOREVER has no limit.
  *
  * Returns 0; or
- *   ZKL_EBUSY: timeout_ms is 0, and the permits are not free, or another contender is first or
- *     has to get its numbers first;
+ *   ZKL_EBUSY: timeout_ms is 0, and the permits are not free, or another contender is first; or
+ *     one that came before got no numbers within one session timeout;
  *   ZKL_ETIMEDOUT: the permits were not acquired within timeout_ms;
  *   ZKL_ELIMIT: permits is more than the limit, also if the limit was lowered during the wait; or
  *     the session watches too many paths (512 KiB in all);

@@ -175,6 +175,12 @@ const struct contender *numbered_waiting(const struct numbered *n)
     return n->contender;
 }
 
+/* A try waits for no holder, but for numbers that are about to be chosen, until its time is up. */
+static bool waits_for_numbers(const struct numbered *n, int code)
+{
+    return code == ZKL_EUNREACHABLE && n->session->up && n->machine.state == NUMBERING_WAITING;
+}
+
 void numbered_abort(struct numbered *n, int code, const char *text)
 {
     const char *path = session_path(n->session, n->spec.directory);
@@ -184,32 +190,24 @@ void numbered_abort(struct numbered *n, int code, const char *text)
         contender_abort(n->contender, code, text);
         return;
     }
-    error_fill(&why, code, path, "%s: %s", path, text);
+    if (waits_for_numbers(n, code))
+        error_fill(&why, ZKL_EBUSY, path, "%s: %s", path, zkl_strerror(ZKL_EBUSY));
+    else
+        error_fill(&why, code, path, "%s: %s", path, text);
     numbered_step(n, &(struct numbering_event){.kind = NUMBERING_EV_END});
     decide(n, &why);
-}
-
-/* Another contender has no numbers yet. */
-static void wait_for(struct numbered *n, const struct numbering_action *a)
-{
-    if (!n->spec.try_only) {
-        numbered_ask(n, a);
-        return;
-    }
-    numbered_step(n, &(struct numbering_event){.kind = NUMBERING_EV_END});
-    numbered_fail(n, ZKL_EBUSY);
 }
 
 static void perform(struct numbered *n, const struct numbering_action *a)
 {
     switch (a->kind) {
     case NUMBERING_ACT_LIST:
+    case NUMBERING_ACT_OWN:
+    case NUMBERING_ACT_LOOK:
     case NUMBERING_ACT_READ:
+    case NUMBERING_ACT_WATCH:
     case NUMBERING_ACT_WRITE:
         numbered_ask(n, a);
-        break;
-    case NUMBERING_ACT_WATCH:
-        wait_for(n, a);
         break;
     case NUMBERING_ACT_UNWATCH:
         watch_drop(&n->subscription, false);

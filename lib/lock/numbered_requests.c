@@ -36,9 +36,23 @@ static void answered(struct numbered *n, const struct request *r, const struct s
     numbered_unref(n);
 }
 
+static struct child child_at(const char *path)
+{
+    const char *name = strrchr(path, '/') + 1;
+    struct child child;
+
+    name_parse(name, strlen(name), &child);
+    return child;
+}
+
 static bool is_before(const struct child *child, int32_t number)
 {
     return child->kind == CHILD_LEASE && child->numbered && rule_compare(child->number, number) < 0;
+}
+
+static gint compare_places(gconstpointer a, gconstpointer b)
+{
+    return rule_compare(child_at(*(char *const *)a).number, child_at(*(char *const *)b).number);
 }
 
 static void on_listed(struct request *r, const struct store_reply *reply)
@@ -48,16 +62,16 @@ static void on_listed(struct request *r, const struct store_reply *reply)
     struct numbering_event ev = {.kind = NUMBERING_EV_LISTED};
 
     if (reply->rc == STORE_OK && n->grant && r->tag == n->machine.tag) {
-        const char *own = strrchr(grant_full_node(n->grant), '/') + 1;
-        name_parse(own, strlen(own), &child);
-        const int32_t number = child.number;
+        const int32_t number = child_at(grant_full_node(n->grant)).number;
         g_ptr_array_set_size(n->before, 0);
+        g_array_set_size(n->used, 0);
         for (int i = 0; i < reply->count; i++) {
             name_parse(reply->names[i], strlen(reply->names[i]), &child);
             if (is_before(&child, number))
                 g_ptr_array_add(n->before,
                                 g_strconcat(n->spec.directory, "/", reply->names[i], NULL));
         }
+        g_ptr_array_sort(n->before, compare_places);
         ev.count = n->before->len;
     }
     answered(n, r, reply, ev);
@@ -80,17 +94,26 @@ static size_t read_numbers(const struct store_reply *reply, GArray *numbers)
     return count;
 }
 
+/* Of one before it. What is known of it is not read again; and whoever is gone has none. */
+static void take_numbers(struct numbered *n, const struct request *r,
+                         const struct store_reply *reply, enum numbering_event_kind kind)
+{
+    struct numbering_event ev = {.kind = kind, .answer = NUMBERING_NONE_YET};
+    const bool current = r->tag == n->machine.tag;
+
+    for (guint i = 0; current && i < n->before->len; i++)
+        if (g_strcmp0(n->before->pdata[i], r->what.path) == 0)
+            ev.who = i;
+    if (current && reply->rc == STORE_OK && read_numbers(reply, n->used) > 0)
+        ev.answer = NUMBERING_OK;
+    if (current && (ev.answer == NUMBERING_OK || reply->rc == STORE_NONODE))
+        g_clear_pointer(&n->before->pdata[ev.who], g_free);
+    answered(n, r, reply, ev);
+}
+
 static void on_read(struct request *r, const struct store_reply *reply)
 {
-    struct numbered *n = r->context;
-    struct numbering_event ev = {.kind = NUMBERING_EV_READ, .answer = NUMBERING_NONE_YET};
-
-    for (guint i = 0; i < n->before->len; i++)
-        if (strcmp(n->before->pdata[i], r->what.path) == 0)
-            ev.who = i;
-    if (reply->rc == STORE_OK && r->tag == n->machine.tag && read_numbers(reply, n->used) > 0)
-        ev.answer = NUMBERING_OK;
-    answered(n, r, reply, ev);
+    take_numbers(r->context, r, reply, NUMBERING_EV_READ);
 }
 
 static int compare(gconstpointer a, gconstpointer b)
@@ -121,23 +144,24 @@ static void on_own_read(struct request *r, const struct store_reply *reply)
     answered(n, r, reply, ev);
 }
 
-static void read_all(struct numbered *n)
+static void read_before(struct numbered *n, uint32_t who)
 {
-    g_array_set_size(n->used, 0);
-    request_send(n->session, request_for(n, STORE_GET, grant_full_node(n->grant), on_own_read));
+    request_send(n->session, request_for(n, STORE_GET, n->before->pdata[who], on_read));
+}
+
+static void read_unknown(struct numbered *n)
+{
     for (guint i = 0; i < n->before->len; i++)
-        request_send(n->session, request_for(n, STORE_GET, n->before->pdata[i], on_read));
+        if (n->before->pdata[i])
+            read_before(n, i);
 }
 
 static void on_watched(struct request *r, const struct store_reply *reply)
 {
     struct numbered *n = r->context;
-    struct numbering_event ev = {.kind = NUMBERING_EV_WATCHED, .answer = NUMBERING_NONE_YET};
 
     watch_answered(n->session, r, reply, &n->subscription);
-    if (reply->rc == STORE_OK && read_numbers(reply, n->used) > 0)
-        ev.answer = NUMBERING_OK;
-    answered(n, r, reply, ev);
+    take_numbers(n, r, reply, NUMBERING_EV_WATCHED);
 }
 
 void numbered_fired(void *context, bool gone)
@@ -191,8 +215,12 @@ void numbered_ask(struct numbered *n, const struct numbering_action *a)
 {
     if (a->kind == NUMBERING_ACT_LIST)
         request_send(n->session, request_for(n, STORE_LIST, n->spec.directory, on_listed));
+    else if (a->kind == NUMBERING_ACT_OWN)
+        request_send(n->session, request_for(n, STORE_GET, grant_full_node(n->grant), on_own_read));
+    else if (a->kind == NUMBERING_ACT_LOOK)
+        read_before(n, a->who);
     else if (a->kind == NUMBERING_ACT_READ)
-        read_all(n);
+        read_unknown(n);
     else if (a->kind == NUMBERING_ACT_WATCH)
         watch_before(n, a->who);
     else

@@ -58,6 +58,13 @@ touch "$scratch/b.go" "$scratch/c.go"
 wait_until "all are gone" has_contenders $L 0
 run "$ZKL" lock --slots 5 $L printenv ZKL_SLOT
 expect "a lone one" "0:0" "$status:$out"
+L=/cli/tries
+for i in {0..9}; do take "try$i" -n --slots 10; done
+for i in {0..9}; do wait_until "try $i of ten at once runs" runs "try$i"; done
+expect "each has a slot of its own" "0 1 2 3 4 5 6 7 8 9" "$(echo $(sort -n "$scratch"/try?.has))"
+touch "$scratch"/try{0..9}.go
+wait_until "the tries are gone" has_contenders $L 0
+L=/cli/slots
 "$ADMIN" create $L-curator ""
 "$ADMIN" create $L-curator/leases ""
 refused "Curator's layout there" 64 "^zkl: $L-curator: \"le" lock --slots 1 $L-curator true

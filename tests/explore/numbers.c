@@ -13,6 +13,7 @@ static const struct {
     {"limit 2, two contenders", {2, 2, 2, {1, 1}}, false},
     {"limit 3, two contenders, one of two permits", {2, 2, 3, {1, 2}}, false},
     {"limit 2, three contenders", {3, 0, 2, {1, 1, 1}}, false},
+    {"limit 3, three contenders", {3, 0, 3, {1, 1, 1}}, false},
     {"limit 2, three contenders", {3, 2, 2, {1, 1, 1}}, true},
     {"limit 3, three contenders", {3, 1, 3, {1, 1, 1}}, true},
     {"limit 3, three contenders", {3, 2, 3, {1, 1, 1}}, true},

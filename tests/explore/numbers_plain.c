@@ -46,6 +46,7 @@ static void move_names(const uint8_t *to, struct numbers_client *c)
     c->node = move_node(to, c->node);
     c->waits_for = move_node(to, c->waits_for);
     c->before = move_nodes(to, c->before);
+    c->known = move_nodes(to, c->known);
     c->watches = move_nodes(to, c->watches);
     for (int k = 0; k < c->asked; k++)
         move_message(to, &c->asks[k]);

@@ -125,7 +125,7 @@ static void leave(struct numbers_client *c, bool deletes)
         ask(c, (struct numbers_message){.kind = ASK_DELETE, .node = c->node});
     c->node = c->waits_for = NUMBERS_NO_NODE;
     c->machine = (struct numbering){.state = NUMBERING_IDLE};
-    c->before = c->used = c->numbers = c->version = c->limit = 0;
+    c->before = c->known = c->used = c->numbers = c->version = c->limit = 0;
     c->admitted = c->believes = c->chosen = c->excused = false;
     for (int k = 0; k < c->asked; k++)
         c->asks[k].current = false;
@@ -188,11 +188,15 @@ static void perform(struct numbers_state *st, int i, const struct numbering_acti
     case NUMBERING_ACT_LIST:
         ask_about(c, ASK_LIST, NUMBERS_NO_NODE);
         break;
-    case NUMBERING_ACT_READ:
-        c->used = 0;
+    case NUMBERING_ACT_OWN:
         ask_about(c, ASK_OWN, c->node);
+        break;
+    case NUMBERING_ACT_LOOK:
+        ask_about(c, ASK_READ, nth(c->before, a->who));
+        break;
+    case NUMBERING_ACT_READ:
         for (uint8_t n = 0; n < st->made; n++)
-            if (c->before & NUMBERS_BIT(n))
+            if (c->before & ~c->known & NUMBERS_BIT(n))
                 ask_about(c, ASK_READ, n);
         break;
     case NUMBERING_ACT_WATCH:
@@ -233,7 +237,7 @@ static void step(struct numbers_state *st, int i, const struct numbering_event *
         perform(st, i, &out.list[k]);
     c->machine.tag = 1;
     if (c->machine.state != NUMBERING_READING && c->machine.state != NUMBERING_WAITING)
-        c->before = c->used = 0;
+        c->before = c->known = c->used = 0;
 }
 
 /* ---- answers ---- */
@@ -267,6 +271,8 @@ static void hear_read(struct numbers_state *st, int i, const struct numbers_mess
         c->used |= m->numbers;
         ev->answer = NUMBERING_OK;
     }
+    if (m->current && !own && ev->answer != NUMBERING_NONE_YET)
+        c->known |= NUMBERS_BIT(m->node);
     ev->who = m->current && !own ? place_in(c->before, m->node) : 0;
     step(st, i, ev);
 }

@@ -60,7 +60,8 @@ struct numbers_client {
     struct numbers_message asks[NUMBERS_QUEUE], answers[NUMBERS_QUEUE];
     uint8_t asked, answered;
     uint8_t node;               /* NUMBERS_NO_NODE: it has none */
-    uint8_t before;             /* nodes whose numbers it must know */
+    uint8_t before;             /* nodes whose numbers it must know, */
+    uint8_t known;              /* and those of them that it knows, or that are gone */
     uint8_t used;               /* the numbers that they have */
     uint8_t numbers;            /* its own */
     uint8_t version;            /* of its node */

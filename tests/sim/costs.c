@@ -490,12 +490,12 @@ enum { PERMITS = 2 };
 
 static zkl_semaphore *semaphores[ACTORS];
 
-static void begin_counting(bool numbered)
+static void begin_counting(int limit, bool numbered)
 {
     zkl_semaphore_options options = ZKL_SEMAPHORE_OPTIONS_INIT;
 
     begin(2 * MS); /* nobody holds for long */
-    options.limit = PERMITS;
+    options.limit = limit;
     options.numbered = numbered;
     for (int i = 0; i < ACTORS; i++) {
         struct host *before = host_enter(actors[i].host);
@@ -530,7 +530,7 @@ static void count_in(int i)
 /* The limit is read by a handle's first contender, and then when it has changed. */
 static void permits_that_are_free(void)
 {
-    begin_counting(false);
+    begin_counting(PERMITS, false);
     count_in(0); /* makes the directory */
     leave(0);
     costs = (struct costs){0};
@@ -551,7 +551,7 @@ static void permits_given_on(void)
 {
     enum { WAITERS = 12 };
 
-    begin_counting(false);
+    begin_counting(PERMITS, false);
     for (int i = 0; i < PERMITS + WAITERS; i++)
         count_in(i);
     for (int i = 0; i < 3; i++) {
@@ -567,7 +567,7 @@ static void permits_given_on(void)
 
 static void numbers_of_permits(void)
 {
-    begin_counting(true);
+    begin_counting(PERMITS, true);
     count_in(0);
     leave(0);
     costs = (struct costs){0};
@@ -659,6 +659,38 @@ static void meetings(void)
         }
         end_meeting(rows[i].count);
     }
+}
+
+/* They come at once, and all are admitted: each reads the numbers of those before it once, and
+ * hears of one of them. */
+static void numbers_in_a_crowd(void)
+{
+    enum { COUNT = 100, EACH = 6 };
+
+    begin_counting(COUNT, true);
+    count_in(0);
+    leave(0);
+    costs = (struct costs){0};
+    for (int i = 0; i < COUNT; i++) {
+        waiters[i] = (struct waiter){.actor = &actors[i % ACTORS]};
+        struct host *before = host_enter(waiters[i].actor->host);
+        CHECK_INT(zkl_semaphore_acquire_async(semaphores[i % ACTORS], 1, ZKL_FOREVER, on_acquired,
+                                              &waiters[i], NULL),
+                  0);
+        host_enter(before);
+    }
+    pass(1000 * MS);
+    for (int i = 0; i < COUNT; i++)
+        CHECK(waiters[i].grant != NULL);
+    CHECK_INT(costs.create, COUNT);
+    CHECK(costs.list <= 2 * COUNT);
+    CHECK(costs.read <= COUNT * (COUNT - 1) / 2 + EACH * COUNT);
+    CHECK(costs.set <= 2 * COUNT);
+    CHECK(costs.others <= COUNT);
+    CHECK(costs.events <= 2 * COUNT);
+    for (int i = 0; i < COUNT; i++)
+        leave(i);
+    end_counting();
 }
 
 /* ---- retained ---- */
@@ -952,6 +984,7 @@ static const struct test_case cases[] = {
     {"permits_given_on", permits_given_on},
     {"numbers_of_permits", numbers_of_permits},
     {"meetings", meetings},
+    {"numbers_in_a_crowd", numbers_in_a_crowd},
     {"first_span", first_span},
     {"turns_of_a_span", turns_of_a_span},
     {"idle_span_is_recalled", idle_span_is_recalled},

@@ -99,14 +99,17 @@ static void alone(void)
     permit_story_end(&st);
 }
 
-/* Of those before it that are numbered, in whatever order they answer; and of no other. */
+/* Of those before it that are numbered, the last one first; and of no other. */
 static void lowest_that_are_free(void)
 {
-    enter(1, "s3 n4 s5 * s8");
-    CHECK(is_read("s3") && is_read("s5") && is_read("*"));
-    CHECK(!is_read("n4") && !is_read("s8"));
+    enter(1, "s5 s3 n4 * s8");
+    CHECK(is_read("s5") && is_read("*"));
+    CHECK(!is_read("s3") && !is_read("n4") && !is_read("s8"));
     permit_story_read(&st, "s5", OTHERS_DATA(" 0"), 1);
+    CHECK(!is_read("s3"));
     permit_story_read(&st, "*", "me", 3);
+    CHECK(is_read("s3"));
+    CHECK(!is_read("n4") && !is_read("s5"));
     CHECK(!fake_is_asked(STORE_SET, st.node) || st.grant == NULL);
     permit_story_read(&st, "s3", OTHERS_DATA(" 1"), 1);
     fake_answer(STORE_SET, st.node, (struct store_reply){.rc = STORE_OK}); /* the touch */
@@ -142,8 +145,8 @@ static void one_that_is_gone_has_none(void)
     enter(1, "s3 s4 *");
     permit_story_read(&st, "*", "me", 0);
     path = permit_story_node(&st, "s3");
-    ANSWER(STORE_GET, path, .rc = STORE_NONODE);
     permit_story_read(&st, "s4", OTHERS_DATA(" 1"), 1);
+    ANSWER(STORE_GET, path, .rc = STORE_NONODE);
     write_numbers(OWN_DATA(" 0"), 0);
     g_free(path);
     permit_story_end(&st);
@@ -175,6 +178,14 @@ static void too_few_in_its_own_data(void)
 
 /* ---- waiting for those of others ---- */
 
+static void answer_gone(const char *name)
+{
+    char *path = permit_story_node(&st, name);
+
+    ANSWER(STORE_GET, path, .rc = STORE_NONODE);
+    g_free(path);
+}
+
 static void wait_for(const char *who)
 {
     char *path = permit_story_node(&st, who);
@@ -184,45 +195,51 @@ static void wait_for(const char *who)
     g_free(path);
 }
 
-/* For the first that has none; whether it changes or goes, all is read anew, and what was read
- * before is forgotten. */
-static void waits_for_one_without(void)
+/* For the one right before it, and then reads the others. */
+static void waits_for_the_last_one(void)
 {
-    static const char *const listed[] = {"s3 s4 *", "s3 *", "*"};
-    static const char *const written[] = {OWN_DATA(" 1"), OWN_DATA(" 1"), OWN_DATA(" 0")};
-
-    for (int gone = 0; gone < 3; gone++) {
+    for (int gone = 0; gone < 2; gone++) {
         enter(1, "s3 s4 s5 *");
         permit_story_read(&st, "*", "me", 0);
         permit_story_read(&st, "s5", "other", 0);
-        permit_story_read(&st, "s4", "other", 0);
+        CHECK(!is_read("s4") && !is_read("s3"));
+        wait_for("s5");
+        permit_story_read(&st, "s5", "other", 0);
+        fire("s5", false); /* somebody wrote something else there */
+        CHECK(!is_read("s4"));
+        permit_story_read(&st, "s5", "asks", 1);
+        wait_for("s5");
+        permit_story_read(&st, "s5", "asks", 1);
+        fire("s5", gone);
+        if (gone)
+            answer_gone("s5");
+        else
+            permit_story_read(&st, "s5", OTHERS_DATA(" 2"), 2);
+        CHECK(!is_read("*") && !fake_is_asked(STORE_LIST, STORY_PATH));
+        permit_story_read(&st, "s4", OTHERS_DATA(" 1"), 1);
         permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
-        CHECK(!is_read("s5"));
-        wait_for("s4");
-        permit_story_read(&st, "s4", "other", 0);
-        CHECK(!fake_is_asked(STORE_LIST, STORY_PATH));
-        fire("s4", gone);
-        permit_story_listed(&st, listed[gone]);
-        permit_story_read(&st, "*", "me", 0);
-        if (gone < 2)
-            permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
-        if (gone < 1)
-            permit_story_read(&st, "s4", OTHERS_DATA(" 2"), 1);
-        write_numbers(written[gone], 0);
+        write_numbers(gone ? OWN_DATA(" 2") : OWN_DATA(" 3"), 0);
         permit_story_end(&st);
     }
 }
 
-/* And for no other. */
-static void waits_for_the_last_one(void)
+/* Somebody has written over them. What was read of others is not read again. */
+static void waits_for_one_that_has_none_any_more(void)
 {
     enter(1, "s3 s4 s5 *");
     permit_story_read(&st, "*", "me", 0);
-    permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
-    permit_story_read(&st, "s4", OTHERS_DATA(" 1"), 1);
-    permit_story_read(&st, "s5", "other", 0);
-    CHECK(!is_read("s4"));
-    wait_for("s5");
+    permit_story_read(&st, "s5", OTHERS_DATA(" 3"), 1);
+    permit_story_read(&st, "s4", "x", 2);
+    permit_story_read(&st, "s3", "x", 2);
+    wait_for("s4");
+    permit_story_read(&st, "s4", "x", 2);
+    fire("s4", true);
+    answer_gone("s4");
+    CHECK(!is_read("s5"));
+    permit_story_read(&st, "s3", "x", 2);
+    wait_for("s3");
+    permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 2);
+    write_numbers(OWN_DATA(" 1"), 0);
     permit_story_end(&st);
 }
 
@@ -241,11 +258,7 @@ static void has_them_meanwhile(void)
         else
             permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
         CHECK_INT(fake_count(STORE_UNWATCH, path), !gone);
-        permit_story_listed(&st, gone ? "*" : "s3 *");
         fire("s3", false); /* of no interest any more */
-        permit_story_read(&st, "*", "me", 0);
-        if (!gone)
-            permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
         write_numbers(gone ? OWN_DATA(" 0") : OWN_DATA(" 1"), 0);
         g_free(path);
         permit_story_end(&st);
@@ -630,6 +643,32 @@ static void timed_out(void)
     permit_story_end(&st);
 }
 
+/* It waits for no holder, but for numbers, as long as for a server. */
+static void try_of_what_is_free(void)
+{
+    for (int in_time = 0; in_time < 2; in_time++) {
+        permit_story_begin(&st, 4, true);
+        permit_story_acquire(&st, 1, 0);
+        admit("s3 *");
+        permit_story_listed(&st, "s3 *");
+        permit_story_read(&st, "*", "me", 0);
+        permit_story_read(&st, "s3", "other", 0);
+        permit_story_read(&st, "s3", "other", 0);
+        hand_pass_proved(st.s, FAKE_TIMEOUT_MS - 1);
+        permit_story_told(&st, 0, 0);
+        if (in_time) {
+            fire("s3", false);
+            permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
+            write_numbers(OWN_DATA(" 1"), 0);
+        } else {
+            hand_pass_proved(st.s, 1);
+            permit_story_told(&st, 1, ZKL_EBUSY);
+            CHECK(fake_is_asked(STORE_DELETE, st.node));
+        }
+        permit_story_end(&st);
+    }
+}
+
 static void not_admitted(void)
 {
     begin(5);
@@ -718,8 +757,8 @@ static const struct test_case cases[] = {
     {"one_that_is_gone_has_none", one_that_is_gone_has_none},
     {"found_in_its_own_data", found_in_its_own_data},
     {"too_few_in_its_own_data", too_few_in_its_own_data},
-    {"waits_for_one_without", waits_for_one_without},
     {"waits_for_the_last_one", waits_for_the_last_one},
+    {"waits_for_one_that_has_none_any_more", waits_for_one_that_has_none_any_more},
     {"has_them_meanwhile", has_them_meanwhile},
     {"own_node_was_changed", own_node_was_changed},
     {"asked_to_give_way", asked_to_give_way},
@@ -737,6 +776,7 @@ static const struct test_case cases[] = {
     {"closed_before_it_enters_again", closed_before_it_enters_again},
     {"closed_when_it_has_entered_again", closed_when_it_has_entered_again},
     {"timed_out", timed_out},
+    {"try_of_what_is_free", try_of_what_is_free},
     {"not_admitted", not_admitted},
     {"session_replaced", session_replaced},
     {"session_closed", session_closed},

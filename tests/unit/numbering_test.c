@@ -25,21 +25,27 @@ static int give(enum numbering_event_kind kind, enum numbering_answer answer, ui
         CHECK_STR(numbering_state_name(n.state), numbering_state_name(NUMBERING_##state_));        \
     } while (0)
 
+/* The own node, and the last of those before it. */
 static void start_reading(uint32_t before)
 {
     n = (struct numbering){.state = NUMBERING_IDLE};
     GIVE(BEGIN, OK, LISTING, NUMBERING_ACT_LIST);
-    CHECK_INT(give(NUMBERING_EV_LISTED, NUMBERING_OK, before, 0), NUMBERING_ACT_READ);
+    give(NUMBERING_EV_LISTED, NUMBERING_OK, before, 0);
     CHECK_INT(n.state, NUMBERING_READING);
+    CHECK_INT(out.count, before > 0 ? 2 : 1);
+    CHECK_INT(out.list[0].kind, NUMBERING_ACT_OWN);
+    if (before == 0)
+        return;
+    CHECK_INT(out.list[1].kind, NUMBERING_ACT_LOOK);
+    CHECK_INT(out.list[1].who, before - 1);
 }
 
 static void start_waiting(void)
 {
-    start_reading(2);
-    CHECK_INT(give(NUMBERING_EV_READ, NUMBERING_NONE_YET, 0, 1), -1);
-    CHECK_INT(give(NUMBERING_EV_READ, NUMBERING_NONE_YET, 0, 0), -1);
+    start_reading(3);
+    CHECK_INT(give(NUMBERING_EV_READ, NUMBERING_NONE_YET, 0, 2), -1);
     GIVE(OWN, NONE_YET, WAITING, NUMBERING_ACT_WATCH);
-    CHECK_INT(out.list[0].who, 0);
+    CHECK_INT(out.list[0].who, 2);
 }
 
 static void start_writing(void)
@@ -57,10 +63,15 @@ static void alone(void)
 
 static void behind_others(void)
 {
-    start_reading(2);
+    start_reading(3);
     GIVE(OWN, NONE_YET, READING, -1);
+    CHECK_INT(give(NUMBERING_EV_READ, NUMBERING_OK, 0, 2), NUMBERING_ACT_READ);
     CHECK_INT(give(NUMBERING_EV_READ, NUMBERING_OK, 0, 1), -1);
     CHECK_INT(give(NUMBERING_EV_READ, NUMBERING_GONE, 0, 0), NUMBERING_ACT_WRITE);
+    CHECK_INT(n.state, NUMBERING_WRITING);
+    start_reading(1);
+    GIVE(OWN, NONE_YET, READING, -1);
+    GIVE(READ, GONE, WRITING, NUMBERING_ACT_WRITE);
 }
 
 static void one_before_has_none_yet(void)
@@ -70,13 +81,35 @@ static void one_before_has_none_yet(void)
     CHECK_INT(give(NUMBERING_EV_FIRED, NUMBERING_OK, 0, 0), -1);
     CHECK_INT(out.count, 2);
     CHECK_INT(out.list[0].kind, NUMBERING_ACT_UNWATCH);
-    CHECK_INT(out.list[1].kind, NUMBERING_ACT_LIST);
-    CHECK_INT(n.state, NUMBERING_LISTING);
+    CHECK_INT(out.list[1].kind, NUMBERING_ACT_LOOK);
+    CHECK_INT(out.list[1].who, 2);
+    CHECK_INT(give(NUMBERING_EV_READ, NUMBERING_OK, 0, 2), NUMBERING_ACT_READ);
     for (int i = 0; i < 2; i++) {
         start_waiting();
-        give(NUMBERING_EV_WATCHED, i ? NUMBERING_GONE : NUMBERING_OK, 0, 0);
-        CHECK_INT(n.state, NUMBERING_LISTING);
+        give(NUMBERING_EV_WATCHED, i ? NUMBERING_GONE : NUMBERING_OK, 0, 2);
+        CHECK_INT(n.state, NUMBERING_READING);
+        CHECK_INT(out.list[1].kind, NUMBERING_ACT_READ);
     }
+}
+
+/* Of those that have none, the last. */
+static void some_before_have_none_any_more(void)
+{
+    start_reading(4);
+    give(NUMBERING_EV_OWN, NUMBERING_NONE_YET, 0, 0);
+    give(NUMBERING_EV_READ, NUMBERING_OK, 0, 3);
+    give(NUMBERING_EV_READ, NUMBERING_NONE_YET, 0, 0);
+    give(NUMBERING_EV_READ, NUMBERING_NONE_YET, 0, 2);
+    CHECK_INT(give(NUMBERING_EV_READ, NUMBERING_NONE_YET, 0, 1), NUMBERING_ACT_WATCH);
+    CHECK_INT(out.list[0].who, 2);
+    give(NUMBERING_EV_WATCHED, NUMBERING_GONE, 0, 2);
+    CHECK_INT(out.list[1].kind, NUMBERING_ACT_READ);
+    CHECK_INT(give(NUMBERING_EV_READ, NUMBERING_OK, 0, 1), -1);
+    CHECK_INT(give(NUMBERING_EV_READ, NUMBERING_NONE_YET, 0, 0), NUMBERING_ACT_WATCH);
+    CHECK_INT(out.list[0].who, 0);
+    give(NUMBERING_EV_WATCHED, NUMBERING_OK, 0, 0);
+    CHECK_INT(out.list[1].kind, NUMBERING_ACT_WRITE);
+    CHECK_INT(n.state, NUMBERING_WRITING);
 }
 
 /* A set whose answer was lost: who came behind has read these numbers. */
@@ -156,14 +189,16 @@ static void invariant_sees(void)
     static const struct numbering wrong[] = {
         {.state = NUMBERING_READING},
         {.state = NUMBERING_LISTING, .left = 1},
-        {.state = NUMBERING_WAITING, .who = NUMBERING_NOBODY},
+        {.state = NUMBERING_WAITING, .who = NUMBERING_NOBODY, .unknown = 1},
+        {.state = NUMBERING_WAITING},
     };
     static const struct numbering right[] = {
         {.state = NUMBERING_READING, .left = 1},
-        {.state = NUMBERING_WAITING},
+        {.state = NUMBERING_WAITING, .unknown = 1},
+        {.state = NUMBERING_LISTING},
         {.state = NUMBERING_OVER, .who = NUMBERING_NOBODY},
     };
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         CHECK(!numbering_invariant(&wrong[i]));
         CHECK(numbering_invariant(&right[i]));
     }
@@ -229,6 +264,7 @@ static const struct test_case cases[] = {
     {"alone", alone},
     {"behind_others", behind_others},
     {"one_before_has_none_yet", one_before_has_none_yet},
+    {"some_before_have_none_any_more", some_before_have_none_any_more},
     {"own_numbers_are_kept", own_numbers_are_kept},
     {"own_node_goes", own_node_goes},
     {"refused", refused},

@@ -115,20 +115,6 @@ static void numbers_that_may_be_known_stay(void)
     end();
 }
 
-/* A try waits for nobody, whatever it waits for. */
-static void try_behind_one_without_numbers(void)
-{
-    admit_numbered(0);
-    answer_list(true);
-    answer_data(st.node, "who", 0);
-    answer_data("/root/s/" OTHER, "__REVOKE__", 2);
-    zkl_session_dispatch(st.s);
-    CHECK_INT(st.code, ZKL_EBUSY);
-    CHECK(fake_is_asked(STORE_DELETE, st.node));
-    CHECK_INT(fake_count(STORE_GET, "/root/s/" OTHER), 0);
-    end();
-}
-
 static void on_cancel(void)
 {
     zkl_op_cancel(st.op);
@@ -219,7 +205,6 @@ static void too_much_is_watched(void)
 }
 
 static const struct test_case cases[] = {
-    {"try_behind_one_without_numbers", try_behind_one_without_numbers},
     {"given_up_before_its_numbers", given_up_before_its_numbers},
     {"directory_made_anew", directory_made_anew},
     {"too_much_is_watched", too_much_is_watched},
