@@ -83,7 +83,7 @@ static void ask_create(zkl_double_barrier *b, uint32_t tag)
 void double_look_for_late(zkl_double_barrier *b)
 {
     if (b->late)
-        late_create_look(b->spec.session, b->spec.path, b->own_name);
+        late_create_look(b->spec.session, b->spec.path, b->own_name, NULL);
     b->late = false;
 }
 

@@ -59,7 +59,7 @@ void contender_unref(struct contender *c)
     if (--c->refs > 0)
         return;
     if (c->unsure > 0)
-        late_create_look(c->session, c->admission->path, c->id);
+        late_create_look(c->session, c->admission->path, c->id, NULL);
     admission_unuse(c->admission);
     g_ref_string_release(c->payload);
     if (c->predecessor)

@@ -7,10 +7,23 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/session/denial.h"
+#include "lib/session/late_create.h"
 #include "local_queue.h"
 #include "recipes/rule.h"
 
 /* ---- the verdict ---- */
+
+/* Who waits for a lock waits for its holder anyway; a spare lease is a permit less for all. */
+static void look_for_spare(struct contender *c)
+{
+    char *name;
+
+    if (c->unsure == 0 || c->machine.kind != CHILD_LEASE)
+        return;
+    name = contender_name(c);
+    late_create_look(c->session, admission_path(c->admission), c->id, name);
+    g_free(name);
+}
 
 void contender_tell_granted(struct contender *c)
 {
@@ -22,6 +35,7 @@ void contender_tell_granted(struct contender *c)
                  "%s: the sequence numbers of its directory end at 2147483647", node);
     c->grant = grant_new(s, c, node, c->payload, c->machine.token);
     g_free(node);
+    look_for_spare(c);
     if (c->machine.others == OTHERS_WAIT || local_queue_waits(c))
         grant_call(c->grant, GRANT_WANTED);
     c->decided(c->context, c->grant, NULL);

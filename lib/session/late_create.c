@@ -17,14 +17,18 @@ struct late_creates {
     GHashTable *table;
 };
 
+struct sought {
+    char *id, *keep;
+};
+
 /* What is looked for in one directory. */
 struct late_create {
     struct timer timer;
     zkl_session *session;
     struct late_creates *all;
     char *directory;
-    GPtrArray *ids;
-    bool over; /* its incarnation; the answer to a list is still to come */
+    GPtrArray *ids; /* of struct sought */
+    bool over;      /* its incarnation; the answer to a list is still to come */
     int pause_s;
     int looks;
 };
@@ -49,8 +53,10 @@ static bool is_found(const struct late_create *l, const char *name)
     const size_t length = strlen(name);
 
     for (guint i = 0; i < l->ids->len; i++) {
-        const char *id = l->ids->pdata[i];
-        if (strcmp(name, id) == 0 || name_has_id(name, length, id, strlen(id)))
+        const struct sought *sought = l->ids->pdata[i];
+        const char *id = sought->id;
+        if ((strcmp(name, id) == 0 || name_has_id(name, length, id, strlen(id))) &&
+            g_strcmp0(name, sought->keep) != 0)
             return true;
     }
     return false;
@@ -124,6 +130,15 @@ static struct late_creates *late_creates_of(zkl_session *s)
     return all;
 }
 
+static void free_sought(void *data)
+{
+    struct sought *sought = data;
+
+    g_free(sought->id);
+    g_free(sought->keep);
+    g_free(sought);
+}
+
 static struct late_create *look_in(zkl_session *s, const char *directory)
 {
     struct late_creates *all = late_creates_of(s);
@@ -135,23 +150,26 @@ static struct late_create *look_in(zkl_session *s, const char *directory)
     l->session = s;
     l->all = all;
     l->directory = g_strdup(directory);
-    l->ids = g_ptr_array_new_with_free_func(g_free);
+    l->ids = g_ptr_array_new_with_free_func(free_sought);
     g_hash_table_insert(all->table, l->directory, l);
     arm(l, FIRST_S);
     return l;
 }
 
 /* The intervals begin anew, but for a list that is under way. */
-void late_create_look(zkl_session *s, const char *directory, const char *id)
+void late_create_look(zkl_session *s, const char *directory, const char *id, const char *keep)
 {
     struct late_create *l;
+    struct sought *sought;
 
     if (s->closing || s->refused)
         return;
     l = look_in(s, directory);
     if (l->ids->len == IDS)
         g_ptr_array_remove_index(l->ids, 0);
-    g_ptr_array_add(l->ids, g_strdup(id));
+    sought = g_new(struct sought, 1);
+    *sought = (struct sought){g_strdup(id), g_strdup(keep)};
+    g_ptr_array_add(l->ids, sought);
     l->looks = 0;
     if (l->timer.at && l->pause_s > FIRST_S)
         arm(l, FIRST_S);

@@ -365,6 +365,33 @@ static void timed_out(void)
     permit_story_end(&st);
 }
 
+/* Its create is done after all, beside the node that was made instead: a permit less for all. */
+static void late_create_beside_a_holder(void)
+{
+    char *late, *names[2];
+
+    begin(1);
+    late = fake_created_name(STORY_PATH "/", 3);
+    ANSWER(STORE_CREATE, STORY_PATH "/", .rc = STORE_UNKNOWN);
+    permit_story_limited(&st, "2");
+    ANSWER(STORE_LIST, STORY_PATH, .rc = STORE_OK, .mzxid = st.zxid);
+    ANSWER(STORE_SET, STORY_PATH "/", .rc = STORE_NONODE);
+    ANSWER(STORE_LIST, STORY_PATH, .rc = STORE_OK, .mzxid = st.zxid);
+    permit_story_created(&st);
+    permit_story_limited(&st, "2");
+    permit_story_listed(&st, "*");
+    permit_story_told(&st, 1, 0);
+    names[0] = strrchr(late, '/') + 1;
+    names[1] = strrchr(st.node, '/') + 1;
+    hand_pass_proved(st.s, 1000);
+    ANSWER(STORE_LIST, STORY_PATH, .rc = STORE_OK, .names = names, .count = 2, .mzxid = st.zxid);
+    CHECK(fake_is_asked(STORE_DELETE, late));
+    CHECK(!fake_is_asked(STORE_DELETE, st.node));
+    CHECK_INT(zkl_grant_state(st.grant), ZKL_HELD);
+    g_free(late);
+    permit_story_end(&st);
+}
+
 /* ---- the touch ---- */
 
 static void touched(void)
@@ -578,6 +605,7 @@ static const struct test_case cases[] = {
     {"try_of_what_is_not_free", try_of_what_is_not_free},
     {"behind_what_is_no_contender", behind_what_is_no_contender},
     {"timed_out", timed_out},
+    {"late_create_beside_a_holder", late_create_beside_a_holder},
     {"touched", touched},
     {"touched_until_it_succeeds", touched_until_it_succeeds},
     {"touch_is_refused", touch_is_refused},
