@@ -40,7 +40,10 @@ typedef struct zkl_contender {
     uint64_t token;     /* the czxid of the node */
     int64_t session_id; /* the session that owns the node; 0: a persistent node */
     int64_t ctime_ms;   /* when the node was created: ms since 1970 by the server's wall clock */
-    int holds; /* judged by the names: 1: the contender holds; 0: it waits for another one */
+    int holds; /* judged by the names: 1: the contender holds; 0: it waits for another one. Of
+                  contenders of a semaphore that came before its limit was changed last, those with
+                  numbered permits hold if their nodes have numbers. The others count as holding,
+                  since an earlier limit may have admitted them */
     zkl_kind kind;
     zkl_client client;
     int retains; /* 1: the name says that the contender's mutex handle retains (retain_ms). If the

@@ -66,6 +66,23 @@ static bool is_of_one_owner(const zkl_contender *a, const zkl_contender *b)
            rule_is_shared((enum child_kind)a->kind) && rule_is_shared((enum child_kind)b->kind);
 }
 
+/* Beyond the limit, which was higher when it came. */
+enum { HOLDS_BEYOND = 2 };
+
+void queue_mark_earlier(const zkl_queue *q, zkl_contender *c, const struct store_reply *reply)
+{
+    const char *data = reply->data ? reply->data : "";
+    struct child child;
+    uint32_t transaction;
+    size_t length = transaction_payload(data, (size_t)reply->length, &transaction);
+
+    name_parse(c->node, strlen(c->node), &child);
+    if (child.kind != CHILD_LEASE || c->holds || reply->czxid >= q->limit_zxid)
+        return;
+    if (!child.numbered || numbering_read(data, length, NULL, 0, &length) > 0)
+        c->holds = HOLDS_BEYOND;
+}
+
 /* Of a semaphore: as long as they and all before them ask for no more than the limit. */
 static void mark_admitted(zkl_queue *q)
 {
@@ -76,7 +93,7 @@ static void mark_admitted(zkl_queue *q)
         zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
         name_parse(c->node, strlen(c->node), &child);
         permits += child.permits;
-        if (child.kind == CHILD_LEASE)
+        if (child.kind == CHILD_LEASE && c->holds != HOLDS_BEYOND)
             c->holds = permits <= (uint64_t)q->limit;
     }
 }
@@ -90,9 +107,9 @@ void queue_mark_holders(zkl_queue *q)
     for (guint i = 0; i < q->list->len; i++) {
         zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
         name_parse(c->node, strlen(c->node), &child);
-        c->holds = 1;
+        c->holds = MAX(c->holds, 1);
         for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++)
-            c->holds &= !(seen[kind] && is_kept(c, &child, kind));
+            c->holds *= !(seen[kind] && is_kept(c, &child, kind));
         if (i > 0 && is_of_one_owner(c, c - 1))
             c->holds = c[-1].holds;
         seen[child.kind] = true;
@@ -116,7 +133,7 @@ static void know(zkl_queue *q, const zkl_queue *previous)
 bool queue_recall(const zkl_queue *q, zkl_contender *c)
 {
     const zkl_contender *old =
-        q->known && !c->holds ? g_hash_table_lookup(q->known, c->node) : NULL;
+        q->known && !c->holds && q->limit_zxid == 0 ? g_hash_table_lookup(q->known, c->node) : NULL;
 
     if (!old)
         return false;
@@ -152,6 +169,12 @@ static void finish(zkl_queue *q)
     queue_compact(q);
     if (!q->wish.holders && !q->wish.node)
         queue_mark_holders(q);
+    for (guint i = q->list->len; i-- > 0;) {
+        zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
+        c->holds = c->holds != 0;
+        if (q->wish.holders && !c->holds)
+            g_array_remove_index(q->list, i);
+    }
     g_clear_pointer(&q->known, g_hash_table_unref);
 }
 

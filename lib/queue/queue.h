@@ -26,8 +26,9 @@ struct zkl_queue {
     void (*begin)(zkl_queue *q); /* what it asks the server first */
     GArray *list;                /* of zkl_contender, in order from the list on */
     uint64_t made, changed;      /* the directory, and its children last: the list's zxids */
-    GHashTable *known; /* of zkl_contender by name: those of wish.previous that were read */
-    int32_t limit;     /* of a semaphore of ours; 0: there is none */
+    GHashTable *known;   /* of zkl_contender by name: those of wish.previous that were read */
+    int32_t limit;       /* of a semaphore of ours; 0: there is none */
+    uint64_t limit_zxid; /* when it was changed; 0: not since the directory was made */
     bool limit_read;
     unsigned left; /* requests under way */
     bool again;    /* its session ended, or the first one left: it is all asked anew */
@@ -54,8 +55,12 @@ void queue_unref(zkl_queue *q);
  * is 0. */
 int queue_payload_length(const char *name, const struct store_reply *reply);
 
-/* Who holds, by kinds and order. */
+/* Who holds, by kinds and order. Until the end of the reading some have another number than 0 and
+ * 1. */
 void queue_mark_holders(zkl_queue *q);
+
+/* c, of which that was read, holds permits if an earlier limit may have admitted it. */
+void queue_mark_earlier(const zkl_queue *q, zkl_contender *c, const struct store_reply *reply);
 
 /* Whether c waits, and wish.previous has what is to be read of it, which is then filled in. */
 bool queue_recall(const zkl_queue *q, zkl_contender *c);

@@ -67,6 +67,7 @@ static void take(const zkl_queue *q, zkl_contender *c, const struct store_reply 
     c->token = reply->czxid;
     c->session_id = reply->ephemeral_owner;
     c->ctime_ms = reply->ctime_ms;
+    queue_mark_earlier(q, c, reply);
 }
 
 /* One request less; with the last of them it ends, or begins again. */
@@ -157,14 +158,15 @@ static void enter(zkl_queue *q, const char *name)
     g_array_append_val(q->list, c);
 }
 
-/* Whom the wish is for. */
+/* Whom the wish is for. Who holds beyond a limit that was changed is known when all were read. */
 static void pick(zkl_queue *q)
 {
     const struct queue_wish *wish = &q->wish;
 
     for (guint i = q->list->len; i-- > 0;) {
         const zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
-        if ((wish->holders && !c->holds) || (wish->node && strcmp(c->node, wish->node) != 0))
+        if ((wish->holders && !c->holds && q->limit_zxid == 0) ||
+            (wish->node && strcmp(c->node, wish->node) != 0))
             g_array_remove_index(q->list, i);
     }
 }
@@ -188,10 +190,12 @@ static void on_limit(struct request *r, const struct store_reply *reply)
     zkl_queue *q = r->context;
 
     q->limit_read = true;
-    if (reply->rc == STORE_OK)
+    if (reply->rc == STORE_OK) {
         q->limit = limit_read(reply->data, (size_t)reply->length);
-    else if (reply->rc != STORE_GONE)
+        q->limit_zxid = q->limit > 0 && reply->mzxid > reply->czxid ? reply->mzxid : 0;
+    } else if (reply->rc != STORE_GONE) {
         queue_refused(q, reply->rc);
+    }
     if (!q->over && reply->rc == STORE_OK)
         ask(q, STORE_LIST, on_listed);
     queue_answered(q, reply->rc);

@@ -53,6 +53,9 @@ wait_until "and it runs" runs d
 run "$ZKL" limit $L
 expect "as it says" "0:3" "$status:$out"
 run "$ZKL" limit $L 2
+run "$ZKL" limit $L 1
+expect "the limit is below what is held" $'holds lease b\nholds lease c\nholds lease d' "$(states)"
+refused "one of several is not removed" 64 "several contenders hold it" break --yes $L
 touch "$scratch/d.go"
 touch "$scratch/b.go" "$scratch/c.go"
 wait_until "all are gone" has_contenders $L 0

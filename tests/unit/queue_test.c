@@ -495,6 +495,53 @@ static void who_holds(void)
     check_holders("ex0000000001 ex0000000002 sh0000000003", "hww");
 }
 
+/* The limit was changed in zxid 20, to 1. An earlier one may have admitted whoever came before; of
+ * those with numbers it has who has some. */
+static void behind_a_lowered_limit(void)
+{
+    static const struct {
+        char *name;
+        const char *data;
+        uint64_t czxid;
+    } rows[] = {
+        {OURS("lease-0000000001"), "a", 11},
+        {OURS("s1-lease-0000000002"), "b\nzkl numbers 1", 12},
+        {OURS("s1-lease-0000000003"), "c\nzkl numbers 2\nzkl tx 1", 13},
+        {OURS("s1-lease-0000000004"), "d", 14},
+        {OURS("lease-0000000005"), "e", 15},
+        {OURS("lease-0000000006"), "f", 21},
+        {OURS("s1-lease-0000000007"), "g\nzkl numbers 3", 22},
+    };
+    char *names[G_N_ELEMENTS(rows)];
+
+    for (int changed = 0; changed < 2; changed++) {
+        struct reading r;
+        GString *found = g_string_new(NULL);
+        begin(&r, ZKL_FOREVER);
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+            names[i] = rows[i].name;
+        for (int list = 0; list < 2; list++) {
+            ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = G_N_ELEMENTS(rows));
+            if (list == 0)
+                ANSWER(STORE_GET, "/b", .rc = STORE_OK, .data = "1", .length = 1, .czxid = 10,
+                       .mzxid = changed ? 20 : 10);
+        }
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+            char *path = g_strconcat("/b/", rows[i].name, NULL);
+            ANSWER(STORE_GET, path, .rc = STORE_OK, .data = rows[i].data, .czxid = rows[i].czxid,
+                   .length = (int)strlen(rows[i].data), .version = 1);
+            g_free(path);
+        }
+        end(&r);
+        REQUIRE(r.code == 0);
+        for (size_t i = 0; i < zkl_queue_count(r.q); i++)
+            g_string_append_printf(found, "%d", zkl_queue_get(r.q, i)->holds);
+        CHECK_STR(found->str, changed ? "1110100" : "1000000");
+        zkl_queue_free(r.q);
+        g_string_free(found, TRUE);
+    }
+}
+
 static const struct test_case cases[] = {
     {"sorted_and_clean", sorted_and_clean},
     {"behind_the_payload", behind_the_payload},
@@ -513,6 +560,7 @@ static const struct test_case cases[] = {
     {"another_of_that_name", another_of_that_name},
     {"not_known_by_name_alone", not_known_by_name_alone},
     {"who_holds", who_holds},
+    {"behind_a_lowered_limit", behind_a_lowered_limit},
     {NULL, NULL},
 };
 

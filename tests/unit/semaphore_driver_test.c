@@ -389,6 +389,7 @@ static void late_create_beside_a_holder(void)
     CHECK(!fake_is_asked(STORE_DELETE, st.node));
     CHECK_INT(zkl_grant_state(st.grant), ZKL_HELD);
     g_free(late);
+    permit_story_release(&st);
     permit_story_end(&st);
 }
 
