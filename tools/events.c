@@ -65,6 +65,7 @@ static void block_signals(struct events *e)
 static bool open_descriptors(struct events *e)
 {
     e->vital = 0;
+    e->asked_at = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(e->others); i++)
         e->others[i] = -1;
     e->signals = signalfd(-1, &e->caught, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -194,12 +195,26 @@ static int ordered_signal(const struct events *e)
     return heard ? message.value : 0;
 }
 
+/* Whether it is the same request to end as before. */
+static bool is_echo(struct events *e, uint32_t signo)
+{
+    const bool asks = signo == SIGINT || signo == SIGTERM;
+
+    if (asks && e->asked_at == 0) {
+        e->asked_at = now_ms();
+        return false;
+    }
+    return asks && now_ms() < e->asked_at + ASKED_AGAIN_MS;
+}
+
 int events_signal(struct events *e)
 {
     struct signalfd_siginfo info;
 
-    if (read(e->signals, &info, sizeof info) != (ssize_t)sizeof info)
-        return ordered_signal(e);
+    do
+        if (read(e->signals, &info, sizeof info) != (ssize_t)sizeof info)
+            return ordered_signal(e);
+    while (is_echo(e, info.ssi_signo));
     return (int)info.ssi_signo;
 }
 

@@ -13,6 +13,7 @@ struct events {
     sigset_t caught;            /* the signals that events_signal() returns */
     int signals, wakeup, timer; /* signalfd, eventfd, timerfd */
     int others[2];              /* see events_add() */
+    int64_t asked_at;           /* by now_ms(): the first INT or TERM; 0: none yet */
     int orders;                 /* see events_open_below() */
     pid_t vital;                /* a child whose end asks us to end; 0: none */
 };
@@ -37,7 +38,10 @@ void events_die(const struct events *e, int signo);
 /* Catches one more signal, unless we were started with it ignored. */
 void events_catch(struct events *e, int signo);
 
-/* Sleeps until there is something; then call events_signal() until it returns 0. */
+/* Sleeps until there is something; then call events_signal() until it returns 0. A second INT or
+ * TERM counts from ASKED_AGAIN_MS after the first: timeout(1) and service managers send one to us
+ * and one to our group. */
+#define ASKED_AGAIN_MS 300
 void events_wait(struct events *e);
 int events_signal(struct events *e);
 

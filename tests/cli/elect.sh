@@ -96,7 +96,7 @@ done
 expect "what we did not send is not" "" "$(grep -x TERM "$scratch/heard")"
 kill -TERM "$leader"
 wait_until "TERM is passed on" has_heard TERM
-kill -INT "$leader"
+insist "a second request" INT "$leader" gone "$leader"
 status_of "$leader"
 expect "a second request to end is none" "137:yes" "$?:$(gone "$command" && echo yes)"
 expect_no_node "nothing is left of it" $E

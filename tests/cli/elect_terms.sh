@@ -176,7 +176,7 @@ expect_match "deaf was asked, then killed" "^waiting,held,started,ending TERM,en
 rm "$scratch/deaf.termed"
 kill -TERM "$deaf"
 wait_until "TERM is passed on" test -e "$scratch/deaf.termed"
-kill -TERM "$deaf"
+insist "a second TERM" TERM "$deaf" gone "$deaf"
 status_of "$deaf"
 expect "a second TERM kills it" 137 "$?"
 
@@ -218,7 +218,7 @@ if [ -x "$ADMIN" ]; then
     expect "--on-lost hangs: what was told" "waiting,held,started,ending KILL,ended,lost revoked,on-lost started" "$(told hang kill_told_first)"
     kill -TERM "$hang"
     wait_until "TERM is passed on" notified STOPPING
-    kill -TERM "$hang"
+    insist "a second TERM" TERM "$hang" gone "$hang"
     hang_ends "a second TERM" 75
     expect "--on-lost hangs: the last that was told" "STOPPING=1" "$(tail -n 1 "$scratch/notified")"
     quit b "$b"
@@ -232,7 +232,7 @@ if [ -x "$ADMIN" ]; then
     kill -9 "$guard"
     kill -TERM "$hang"
     wait_until "TERM is passed on" notified STOPPING
-    kill -TERM "$hang"
+    insist "a second TERM, the guard dead" TERM "$hang" gone "$hang"
     hang_ends "a second TERM, the guard dead," 75
 
     # The guard runs it alone: no candidate passes anything on.
@@ -242,7 +242,7 @@ if [ -x "$ADMIN" ]; then
     kill -TERM "$hang"
     wait_until "TERM is passed on" notified STOPPING
     expect "--on-lost hangs: one TERM, the candidate dead" no "$(gone "$lost" && echo gone || echo no)"
-    kill -TERM "$hang"
+    insist "a second TERM, the candidate dead" TERM "$hang" gone "$hang"
     hang_ends "a second TERM, the candidate dead," 70
 
     hang --on-lost-timeout 0.2

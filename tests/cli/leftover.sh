@@ -108,7 +108,7 @@ next=$!
 wait_until "the next one queues" has_contenders $L 2
 kill -TERM "$holder"
 wait_until "the storm is to end" line ended
-kill -TERM "$holder"
+insist "a storm: a second TERM" TERM "$holder" gone "$holder"
 status_of $next
 expect "a storm: the next one is served" 0 $?
 expect "a storm: nobody is left" "" "$(members)"
@@ -140,7 +140,7 @@ for i in 1 2 3; do
 done
 kill -TERM "$leader"
 wait_until "elect: the command ends" line "ended 143"
-kill -TERM "$leader"
+insist "elect: a second TERM" TERM "$leader" gone "$leader"
 status_of "$leader"
 expect "elect: a second TERM" "143 yes" "$? $(gone "$(<"$scratch/$next.pid")" && echo yes)"
 
@@ -276,8 +276,7 @@ others() { # WHAT HIDEPID
     kill -TERM "$holder"
     wait_until "$1: that is told" line "refused $member"
     expect_match "$1: one line says so" "^zkl: $L: process $member \([^)]+\) cannot be signalled[^"$'\n'"]*\$" "$(<"$scratch/holder.err")"
-    kill -TERM "$holder"
-    wait_until "$1: KILL was tried" line "rest KILL"
+    insist "$1: KILL is tried" TERM "$holder" line "rest KILL"
     "$ZKL" lock -n $L true 2>/dev/null
     expect "$1: the lock stays" 1 $?
     echo >"$scratch/letgo"
@@ -451,7 +450,7 @@ closes_outside() {
     if wait_until "closing: outside of the command's cgroup" closing_outside; then pass "closing: outside of the command's cgroup"; fi
     kill -TERM "$outer"
     wait_until "closing: the outer one's command ends" line ended
-    kill -TERM "$outer"
+    insist "closing: a second TERM" TERM "$outer" gone "$outer"
     status_of "$outer"
     expect "closing: goes on" no "$(gone "$closing" && echo gone || echo no)"
     expect "closing: no cgroup is left" "" "$(cgroups)"

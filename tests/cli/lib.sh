@@ -190,6 +190,15 @@ gone() { # PID: ended, reaped or not
     [[ ${content##*) } = [ZX]* ]]
 }
 
+# Asks again and again, for a second request counts only some time after the first.
+insist() { # WHAT SIGNAL PID COMMAND...: until that succeeds
+    local what=$1 signal=$2 pid=$3
+    shift 3
+    # shellcheck disable=SC2317
+    asked_again() { "$@" || { kill -"$signal" "$pid" && false; }; }
+    wait_until "$what" asked_again "$@"
+}
+
 in_state() { # PID LETTER
     local content
     read_file "/proc/$1/stat" && [[ $content = *") $2 "* ]]

@@ -138,7 +138,7 @@ remember "$host"
 wait_until "it runs" test -s "$scratch/env"
 kill -TERM "$host"
 wait_until "it has heard" listed "" $G/one
-kill -TERM "$host"
+insist "a second TERM" TERM "$host" gone "$host"
 status_of "$host"
 expect "a second TERM does not wait" 143 "$?"
 

@@ -40,16 +40,35 @@ expect "the command ends by itself" 0 "$?"
 listen $L
 kill -TERM "$holder"
 wait_until "TERM is passed on" has_heard TERM
-kill -TERM "$holder"
+insist "a second TERM" TERM "$holder" gone "$holder"
 status_of "$holder"
 expect "a second TERM kills" 137 "$?"
 expect "a second TERM: the command is dead" yes "$(gone "$command" && echo yes)"
 listen $L "${heard[@]}"
 kill -INT "$holder"
 wait_until "INT is passed on" has_heard INT
-kill -INT "$holder"
+insist "a second INT" INT "$holder" gone "$holder"
 status_of "$holder"
 expect "a second INT kills" 137 "$?"
+
+# Unless it comes with the first, as that of timeout(1), which signals us and then our group.
+for i in {1..8}; do
+    listen $L timeout 3600
+    kill -TERM "$holder"
+    wait_until "timeout: TERM is passed on" has_heard TERM
+    touch "$scratch/quit"
+    status_of "$holder"
+    expect "timeout ($i): the command ends by itself" 0 "$?"
+done
+listen $L "${heard[@]}"
+freeze "$holder"
+kill -TERM "$holder"
+kill -INT "$holder"
+kill -CONT "$holder"
+wait_until "one of both is passed on" grep -Exq "TERM|INT" "$scratch/heard"
+touch "$scratch/quit"
+status_of "$holder"
+expect "TERM and INT together: the command ends by itself" 0 "$?"
 
 # A command that does not care dies, and so does what it started in its group.
 hold $L
@@ -72,7 +91,7 @@ read -r command member <"$scratch/pids"
 remember "$command" "$member"
 kill -TERM "$holder"
 if wait_until "TERM reaches a member" gone "$member"; then pass "TERM reaches a member"; fi
-kill -TERM "$holder"
+insist "a second TERM" TERM "$holder" gone "$holder"
 status_of "$holder"
 expect "and a second one kills the deaf leader" 137 "$?"
 

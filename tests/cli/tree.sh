@@ -59,7 +59,7 @@ do_way() { # WAY HOLDER
     twice)
         kill -TERM "$2"
         wait_until "the command ends" grep -q '^ended' "$MINE.lines"
-        kill -TERM "$2"
+        insist "a second TERM" TERM "$2" gone "$2"
         ;;
     *) kill -"$1" "$2" ;;
     esac

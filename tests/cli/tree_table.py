@@ -202,7 +202,7 @@ class Round:
         else:
             send(self.holder.pid, signal.SIGINT if self.way == "INT" else signal.SIGTERM)
         if self.way == "second TERM":
-            time.sleep(0.3)  # no verdict hangs on it
+            time.sleep(0.5)  # a second one counts from 0.3 s after the first
             send(self.holder.pid, signal.SIGTERM)
 
     def await_next(self):
