@@ -53,14 +53,20 @@ uint32_t multi_lock_front(const struct multi_lock *m, const struct multi_lock_pa
                     BIT(MULTI_LOCK_OUT) | BIT(MULTI_LOCK_ENTERING) | BIT(MULTI_LOCK_WAITING));
 }
 
-/* While one path is waited for all behind it are out, and none before it; without such a path none
- * is. */
+/* The path behind which none is entered; .count: there is none. */
+static uint32_t last_of(const struct multi_lock *m, const struct multi_lock_path *paths)
+{
+    return first_in(m, paths,
+                    BIT(MULTI_LOCK_WAITING) | (m->one_by_one ? BIT(MULTI_LOCK_ENTERING) : 0));
+}
+
+/* While there is such a path all behind it are out, and none before it; without one none is. */
 static bool is_in_order(const struct multi_lock *m, const struct multi_lock_path *paths)
 {
-    const uint32_t waiting = first_in(m, paths, BIT(MULTI_LOCK_WAITING));
+    const uint32_t last = last_of(m, paths);
 
     for (uint32_t i = 0; i < m->count; i++) {
-        if ((paths[i].place == MULTI_LOCK_OUT) != (i > waiting))
+        if ((paths[i].place == MULTI_LOCK_OUT) != (i > last))
             return false;
     }
     return multi_lock_front(m, paths) < m->count;
@@ -134,7 +140,7 @@ static void go_on(struct multi_lock *m, struct multi_lock_path *paths,
         leave_from(m, paths, waiting + 1, out);
         return;
     }
-    for (uint32_t i = 0; i < m->count; i++) {
+    for (uint32_t i = 0; i < m->count && i <= last_of(m, paths); i++) {
         if (paths[i].place == MULTI_LOCK_OUT)
             enter(m, paths, i, out);
     }
@@ -223,7 +229,8 @@ static void step_caller(struct multi_lock *m, struct multi_lock_path *paths,
 
 void multi_lock_init(struct multi_lock *m, struct multi_lock_path *paths)
 {
-    *m = (struct multi_lock){.state = MULTI_LOCK_IDLE, .count = m->count};
+    *m = (struct multi_lock){
+        .state = MULTI_LOCK_IDLE, .count = m->count, .one_by_one = m->one_by_one};
     for (uint32_t i = 0; i < m->count; i++)
         paths[i] = (struct multi_lock_path){.place = MULTI_LOCK_OUT};
 }

@@ -9,10 +9,11 @@
  *                   ^         └─────────────── granted ────────────────────────^ │
  *                   └──────────────── left, or its grant was lost ───────────────┘
  *
- * Paths are in the order that all keep, bytewise. All that are OUT are entered at once, as long as
- * none is WAITING. As soon as one is, those behind it are left, whatever they have come to; those
- * before it stay. If the grant of one is lost meanwhile, those behind it are left as well, and are
- * entered again behind it. docs/design/multi-locks.md argues that nobody waits in a circle. */
+ * Paths are in the order that all keep, bytewise. All that are OUT are entered at once, or by a try
+ * each behind the last, as long as none is WAITING. As soon as one is, those behind it are left,
+ * whatever they have come to; those before it stay. If the grant of one is lost meanwhile, those
+ * behind it are left as well, and are entered again behind it. docs/design/multi-locks.md argues
+ * that nobody waits in a circle. */
 #ifndef RECIPES_MULTI_LOCK_H
 #define RECIPES_MULTI_LOCK_H
 
@@ -83,10 +84,11 @@ struct multi_lock_actions {
 struct multi_lock {
     enum multi_lock_state state;
     uint32_t count;   /* of paths, 1 to MULTI_LOCK_PATHS; set at the beginning */
+    bool one_by_one;  /* a path is entered when all before it are held; set at the beginning */
     uint32_t entries; /* attempts begun: so many numbers were given out */
 };
 
-/* All but the count; paths are the caller's, .count of them. */
+/* All but what is set at the beginning; paths are the caller's, .count of them. */
 void multi_lock_init(struct multi_lock *m, struct multi_lock_path *paths);
 
 /* Takes one event, appends what is to be done to *out (emptied first), in the order in which it is

@@ -69,6 +69,10 @@ ZKL_API void zkl_multilock_free(zkl_multilock *l);
  * trip. So another caller with timeout_ms 0 at one of these paths, here or through a mutex, may get
  * ZKL_EBUSY although no contender holds the lock.
  *
+ * With timeout_ms 0 the call enters one path after the other, in a round trip each. If several
+ * callers try at the same moment, and their paths have one in common, exactly one of them acquires
+ * its paths, provided that nobody else is there.
+ *
  * Returns 0; or
  *   ZKL_EBUSY: timeout_ms is 0 and another contender is first at a path;
  *   ZKL_ETIMEDOUT: the paths were not acquired within timeout_ms; the error names a path at which

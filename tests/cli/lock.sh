@@ -86,6 +86,27 @@ expect "of one path they are the same" "${out##* = }" "${out%% = *}"
 refused "the same path twice" 64 "$L" lock $L --and $L true
 refused "of a read-write lock" 64 "--and" lock -s $L --and $L-b true
 refused "an invalid path" 64 "x" lock $L --and x true
+# Of five tries at one moment one runs its command, which lasts until the others are refused.
+try_of_five() { # ROUND I
+    local ends=$scratch/tries.$1 status=0
+    # shellcheck disable=SC2016
+    "$ZKL" lock -n "$L-$1-a" --and "$L-$1-b" --and "$L-$1-c" sh -c \
+        'for _ in $(seq 3000); do set -- "$1" "$1"/*.1; [ $# -lt 5 ] || break; sleep 0.02; done' sh "$ends" \
+        2>/dev/null || status=$?
+    : >"$ends/$2.$status"
+}
+ends=
+for round in 1 2 3 4 5 6 7 8; do
+    mkdir "$scratch/tries.$round"
+    tries=()
+    for i in 1 2 3 4 5; do
+        try_of_five "$round" "$i" &
+        tries+=($!)
+    done
+    wait "${tries[@]}"
+    ends+=" $(cd "$scratch/tries.$round" && printf '%s\n' * | sed 's/.*\.//' | sort | tr -d '\n')"
+done
+expect "of five tries at one moment one runs" " 01111 01111 01111 01111 01111 01111 01111 01111" "$ends"
 hold $L-b
 refused "one of them is held: -n" 1 "$L-b: held" lock -n $L-a --and $L-b --and $L-c true
 refused "one of them is held: -w" 1 "$L-b: not acquired" lock -w .3 $L-c --and $L-b --and $L-a true

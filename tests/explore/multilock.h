@@ -21,6 +21,7 @@ enum multilock_broken {
     MULTILOCK_WIRE,      /* more under way than there is room for */
     MULTILOCK_STUCK,
     MULTILOCK_LEFT, /* a node that nobody wants */
+    MULTILOCK_NONE, /* of several that tried */
     MULTILOCK_BROKEN_COUNT
 };
 
@@ -95,6 +96,7 @@ struct multilock_config {
         const char *paths; /* digits, in order; NULL: no such client */
         const struct multilock_user *user;
         bool keeps; /* what it is granted */
+        bool tries;
     } client[MULTILOCK_CLIENTS];
     int rounds, faults;
     uint8_t limit; /* of leases, which are at place 1 then; 0: there are none */

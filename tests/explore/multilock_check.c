@@ -9,6 +9,7 @@ const char *const multilock_broken_texts[MULTILOCK_BROKEN_COUNT] = {
     [MULTILOCK_WIRE] = "more is under way than there is room for",
     [MULTILOCK_STUCK] = "nothing can happen, but somebody waits",
     [MULTILOCK_LEFT] = "a node is left that nobody wants",
+    [MULTILOCK_NONE] = "of all that tried none was granted",
 };
 
 void multilock_require(struct multilock_state *st, bool holds, enum multilock_broken broken)
@@ -118,19 +119,21 @@ static bool keeps(const struct multilock_state *st, uint8_t client)
 int multilock_check_end(const void *state)
 {
     const struct multilock_state *st = state;
-    uint8_t kept = 0;
+    int kept[MULTILOCK_PLACES] = {0};
+    bool none = st->faults == multilock_config.faults;
 
     for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++) {
         const struct multilock_client *c = &st->c[i];
-        if (keeps(st, i))
-            kept = (uint8_t)(kept + c->machine.count - 1);
-        else if (c->rounds > 0 ||
-                 (c->machine.state != MULTI_LOCK_IDLE && c->machine.state != MULTI_LOCK_DONE))
+        if (!keeps(st, i) && (c->rounds > 0 || (c->machine.state != MULTI_LOCK_IDLE &&
+                                                c->machine.state != MULTI_LOCK_DONE)))
             return MULTILOCK_STUCK;
+        for (uint8_t place = 0; place < MULTILOCK_PLACES; place++)
+            kept[place] += keeps(st, i) ? holds_place(st, i, place) : 0;
+        none = none && !keeps(st, i) && (multilock_config.client[i].tries || c->machine.count == 0);
     }
     for (uint8_t place = 0; place < MULTILOCK_PLACES; place++) {
-        if (st->queue[place].count > (multilock_is_counted(place) ? kept : 0))
+        if (st->queue[place].count > kept[place])
             return MULTILOCK_LEFT;
     }
-    return MULTILOCK_WHOLE;
+    return none ? MULTILOCK_NONE : MULTILOCK_WHOLE;
 }

@@ -76,10 +76,18 @@ void multilock_enter(struct multilock_state *st, uint8_t client, uint32_t path)
     multilock_ask(st, client, WIRE_CREATE, path, true);
 }
 
+static void refuse(struct multilock_state *st, uint8_t client, uint32_t path)
+{
+    multilock_ask(st, client, WIRE_DELETE, path, false);
+    multilock_user(client)->failed(st, client, path);
+}
+
 static void created(struct multilock_state *st, uint8_t client, struct multilock_wire answer)
 {
     if (!answer.current)
         multilock_ask(st, client, WIRE_DELETE, answer.path, false);
+    else if (answer.ahead && multilock_config.client[client].tries)
+        refuse(st, client, answer.path);
     else if (answer.ahead)
         multilock_user(client)->waits(st, client, answer.path);
     else

@@ -47,6 +47,7 @@ void multilock_init(void *state)
     for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++) {
         const char *paths = multilock_config.client[i].paths;
         st->c[i].machine.count = paths ? (uint32_t)strlen(paths) : 0;
+        st->c[i].machine.one_by_one = multilock_config.client[i].tries;
         st->c[i].rounds = paths ? (uint8_t)multilock_config.rounds : 0;
     }
 }

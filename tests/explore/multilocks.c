@@ -8,21 +8,30 @@
 
 #define AT_ONCE(x)                                                                                 \
     {                                                                                              \
-        x, &multilock_at_once, false                                                               \
+        .paths = x, .user = &multilock_at_once                                                     \
     }
 #define LOCKS(x, y) .client = {AT_ONCE(x), AT_ONCE(y)}
-#define NESTED(x, y, z) .client = {AT_ONCE(x), AT_ONCE(y), {z, &multilock_nested, false}}
+#define NESTED(x, y, z) .client = {AT_ONCE(x), AT_ONCE(y), {.paths = z, .user = &multilock_nested}}
+#define TRY(x)                                                                                     \
+    {                                                                                              \
+        .paths = x, .user = &multilock_at_once, .keeps = true, .tries = true                       \
+    }
+#define PASSES(x)                                                                                  \
+    {                                                                                              \
+        .paths = x, .user = &multilock_at_once, .tries = true                                      \
+    }
+#define TRIES(...) .client = {__VA_ARGS__}, .rounds = 1
 #define THREE(x, y, z) .client = {AT_ONCE(x), AT_ONCE(y), AT_ONCE(z)}
 
 #define TAKES(x)                                                                                   \
     {                                                                                              \
-        x, &multilock_leases, false                                                                \
+        .paths = x, .user = &multilock_leases                                                      \
     }
 #define LEASE TAKES("01")
 #define TWO TAKES("011")
 #define KEPT                                                                                       \
     {                                                                                              \
-        "01", &multilock_leases, true                                                              \
+        .paths = "01", .user = &multilock_leases, .keeps = true                                    \
     }
 #define LEASES(...) .client = {__VA_ARGS__}, .rounds = 1
 
@@ -37,6 +46,13 @@ static const struct {
     {"and one by one", {NESTED("01", "01", "01"), .rounds = 1, .faults = 1}, false},
     {"and one by one again", {NESTED("01", "01", "01"), .rounds = 2, .faults = 0}, false},
     {"in a ring", {THREE("01", "12", "02"), .rounds = 1, .faults = 1}, false},
+    {"two tries", {TRIES(TRY("01"), TRY("01")), .faults = 2}, false},
+    {"three tries", {TRIES(TRY("01"), TRY("01"), TRY("01")), .faults = 1}, false},
+    {"three tries of three", {TRIES(TRY("012"), TRY("012"), TRY("012")), .faults = 0}, false},
+    {"a try beside locks",
+     {.client = {AT_ONCE("01"), AT_ONCE("01"), PASSES("01")}, .rounds = 1, .faults = 1},
+     false},
+    {"tries in a ring", {TRIES(TRY("01"), TRY("12"), TRY("02")), .faults = 1}, false},
     {"a permit for two", {LEASES(LEASE, LEASE), .faults = 2, .limit = 1}, false},
     {"a permit for three", {LEASES(LEASE, LEASE, LEASE), .faults = 1, .limit = 1}, false},
     {"two permits, one kept", {LEASES(KEPT, LEASE, LEASE), .faults = 1, .limit = 2}, false},

@@ -296,7 +296,45 @@ static void forked(void)
 
 /* ---- everybody at once ---- */
 
-enum { ROUNDS = 40 };
+enum { ROUNDS = 40, TRIES = 5 };
+
+/* So many grants come of one try in each session. */
+static int try_all(zkl_multilock *const *locks, struct completion *all)
+{
+    int grants = 0;
+
+    for (int i = 0; i < TRIES; i++)
+        REQUIRE(zkl_multilock_lock_async(locks[i], 0, completion_take, &all[i], NULL) == 0);
+    for (int i = 0; i < TRIES; i++) {
+        const int code = completion_wait(&all[i]);
+        CHECK(code == 0 || code == ZKL_EBUSY);
+        grants += code == 0;
+    }
+    return grants;
+}
+
+/* Of tries at one moment one wins, whatever their paths beside those that all of them try. */
+static void tries(void)
+{
+    static const char *const letters[TRIES] = {"abcd", "cba", "dbc", "acb", "bc"};
+    zkl_multilock *locks[TRIES];
+
+    begin();
+    for (int i = 0; i < TRIES; i++)
+        locks[i] = lock_of(live_open(t, t->connect, NULL), letters[i]);
+    for (int n = 0; n < ROUNDS; n++) {
+        struct completion all[TRIES];
+        for (int i = 0; i < TRIES; i++)
+            all[i] = (struct completion)COMPLETION_INIT;
+        CHECK_INT(try_all(locks, all), 1);
+        for (int i = 0; i < TRIES; i++)
+            zkl_grant_release(all[i].grant);
+        LIVE_UNTIL(all_contenders() == 0);
+    }
+    for (int i = 0; i < TRIES; i++)
+        zkl_multilock_free(locks[i]);
+    end();
+}
 
 /* One way of taking some of the paths; what each path guards is changed without any other lock. */
 struct taker {
@@ -406,6 +444,7 @@ static const struct test_case cases[] = {
     {"closed_while_it_waits", closed_while_it_waits},
     {"session_expired_while_it_waits", session_expired_while_it_waits},
     {"forked", forked},
+    {"tries", tries},
     {"no_deadlock", no_deadlock},
     {NULL, NULL},
 };

@@ -355,13 +355,13 @@ static zkl_multilock *several_of(struct actor *a)
     return l;
 }
 
-static void enter_several(zkl_multilock *l, int i)
+static void enter_several(zkl_multilock *l, int i, int64_t timeout_ms)
 {
     struct waiter *w = &waiters[i];
 
     *w = (struct waiter){.actor = &actors[i]};
     struct host *before = host_enter(w->actor->host);
-    CHECK_INT(zkl_multilock_lock_async(l, ZKL_FOREVER, on_acquired, w, NULL), 0);
+    CHECK_INT(zkl_multilock_lock_async(l, timeout_ms, on_acquired, w, NULL), 0);
     host_enter(before);
 }
 
@@ -381,11 +381,11 @@ static void several_paths(void)
     latency_us = 500;
     begin(SHORT);
     zkl_multilock *l = several_of(&actors[0]);
-    enter_several(l, 0); /* makes the directories */
+    enter_several(l, 0, ZKL_FOREVER); /* makes the directories */
     pass(100 * MS);
     leave(0);
     costs = (struct costs){0};
-    enter_several(l, 0);
+    enter_several(l, 0, ZKL_FOREVER);
     const int64_t took = time_of(0);
     leave(0);
     CHECK_COSTS(costs, .create = SEVERAL, .list = SEVERAL, .delete = SEVERAL,
@@ -409,14 +409,14 @@ static void several_paths_that_wait(void)
 {
     begin(SHORT);
     zkl_multilock *l = several_of(&actors[0]), *other = several_of(&actors[1]);
-    enter_several(l, 0);
+    enter_several(l, 0, ZKL_FOREVER);
     pass(100 * MS);
     leave(0);
     zkl_mutex *held_by_another = actors[2].mutex;
     REQUIRE(zkl_mutex_new(&actors[2].mutex, actors[2].session, several[1], NULL) == 0);
     enter(2);
     costs = (struct costs){0};
-    enter_several(other, 1);
+    enter_several(other, 1, ZKL_FOREVER);
     pass(SHORT);
     CHECK_COSTS(costs, .create = SEVERAL, .list = SEVERAL, .read = 2, .delete = 2,
                 .changes = SEVERAL + 2);
@@ -430,6 +430,35 @@ static void several_paths_that_wait(void)
     zkl_multilock_free(l);
     zkl_multilock_free(other);
     end();
+}
+
+/* A try asks at one path after the other. */
+static void several_paths_are_tried(void)
+{
+    latency_us = 500;
+    begin(SHORT);
+    zkl_multilock *l = several_of(&actors[0]);
+    enter_several(l, 0, ZKL_FOREVER);
+    pass(100 * MS);
+    leave(0);
+    enter(1);
+    pass(100 * MS);
+    leave(1);
+    struct host *before = host_enter(actors[1].host);
+    CHECK_INT(zkl_mutex_lock_async(actors[1].mutex, 0, on_acquired, &waiters[1], NULL), 0);
+    host_enter(before);
+    const int64_t one = time_of(1);
+    leave(1);
+    costs = (struct costs){0};
+    enter_several(l, 0, 0);
+    const int64_t all = time_of(0);
+    CHECK(all > (SEVERAL - 1) * one && all <= SEVERAL * one);
+    leave(0);
+    CHECK_COSTS(costs, .create = SEVERAL, .list = SEVERAL, .delete = SEVERAL,
+                .changes = 2 * SEVERAL);
+    zkl_multilock_free(l);
+    end();
+    latency_us = 0;
 }
 
 /* Then the own node is watched as well, and the watch is heard of once more at its end. */
@@ -977,6 +1006,7 @@ static const struct test_case cases[] = {
     {"handed_over_in_a_short_queue", handed_over_in_a_short_queue},
     {"handed_over_in_a_long_queue", handed_over_in_a_long_queue},
     {"several_paths", several_paths},
+    {"several_paths_are_tried", several_paths_are_tried},
     {"several_paths_that_wait", several_paths_that_wait},
     {"held_for_longer", held_for_longer},
     {"readers_and_writers", readers_and_writers},

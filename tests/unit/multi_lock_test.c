@@ -67,10 +67,10 @@ static char *step(struct multi_lock *m, struct multi_lock_path *paths, struct nu
     return g_string_free(text, FALSE);
 }
 
-static void play(const struct row *rows, size_t count)
+static void play(const struct row *rows, size_t count, bool one_by_one)
 {
     for (size_t i = 0; i < count; i++) {
-        struct multi_lock m = {.count = rows[i].count};
+        struct multi_lock m = {.count = rows[i].count, .one_by_one = one_by_one};
         struct multi_lock_path paths[MULTI_LOCK_PATHS];
         struct numbers numbers[MULTI_LOCK_PATHS] = {{0, 0}};
 
@@ -126,7 +126,40 @@ static void acquires(void)
           {EV(GRANTED, AT(0)), "grant"}}},
     };
 
-    play(rows, G_N_ELEMENTS(rows));
+    play(rows, G_N_ELEMENTS(rows), false);
+}
+
+static void one_by_one(void)
+{
+    static const struct row rows[] = {
+        {"each behind the last",
+         3,
+         {{EV(BEGIN), "enter 0"},
+          {EV(GRANTED, AT(0)), "enter 1"},
+          {EV(GRANTED, AT(1)), "enter 2"},
+          {EV(GRANTED, AT(2)), "grant"},
+          {EV(RELEASE), "leave 2 leave 1 leave 0"}}},
+        {"refused where another is first",
+         3,
+         {{EV(BEGIN), "enter 0"},
+          {EV(GRANTED, AT(0)), "enter 1"},
+          {EV(FAILED, AT(1)), "leave 0 fail"}}},
+        {"behind one that yields",
+         2,
+         {{EV(BEGIN), "enter 0"},
+          {EV(WAITS, AT(0)), ""},
+          {EV(GRANTED, AT(0)), "enter 1"},
+          {EV(GRANTED, AT(1)), "grant"}}},
+        {"what is lost is entered again, and what is behind it later",
+         3,
+         {{EV(BEGIN), "enter 0"},
+          {EV(GRANTED, AT(0)), "enter 1"},
+          {EV(GRANTED, AT(1)), "enter 2"},
+          {EV(LOST, AT(0)), "leave 2 leave 1 enter 0"},
+          {EV(GRANTED, AT(0)), "enter 1"}}},
+    };
+
+    play(rows, G_N_ELEMENTS(rows), true);
 }
 
 static void losses(void)
@@ -178,7 +211,7 @@ static void losses(void)
           {EV(GRANTED, AT(0)), "enter 1"}}},
     };
 
-    play(rows, G_N_ELEMENTS(rows));
+    play(rows, G_N_ELEMENTS(rows), false);
 }
 
 static void ends(void)
@@ -227,7 +260,7 @@ static void ends(void)
           {EV(LOST, AT(1)), ""}}},
     };
 
-    play(rows, G_N_ELEMENTS(rows));
+    play(rows, G_N_ELEMENTS(rows), false);
 }
 
 /* What an attempt that was left still says is not the next one's. */
@@ -255,7 +288,7 @@ static void old_attempts(void)
           {EV(GRANTED, AT(0)), "enter 1"}}},
     };
 
-    play(rows, G_N_ELEMENTS(rows));
+    play(rows, G_N_ELEMENTS(rows), false);
 }
 
 /* The most that can be: each action has room. */
@@ -288,7 +321,7 @@ static void many_paths(void)
 /* Of what was used before; and nothing behind the last path. */
 static void init(void)
 {
-    struct multi_lock m = {.state = MULTI_LOCK_DONE, .count = 2, .entries = 7};
+    struct multi_lock m = {.state = MULTI_LOCK_DONE, .count = 2, .one_by_one = true, .entries = 7};
     struct multi_lock_path paths[3];
 
     for (int i = 0; i < 3; i++)
@@ -296,6 +329,7 @@ static void init(void)
     multi_lock_init(&m, paths);
     CHECK_INT(m.state, MULTI_LOCK_IDLE);
     CHECK_INT(m.count, 2);
+    CHECK(m.one_by_one);
     CHECK_INT(m.entries, 0);
     for (int i = 0; i < 3; i++)
         CHECK_INT(paths[i].place, i < 2 ? MULTI_LOCK_OUT : MULTI_LOCK_HELD);
@@ -353,6 +387,11 @@ static void invariant(void)
             paths[k].place = (enum multi_lock_place)(strchr("oewh", rows[i].places[k]) - "oewh");
         if (!CHECK_INT(multi_lock_invariant(&m, paths), rows[i].good))
             runner_fail(__FILE__, __LINE__, "row %zu: %s", i, rows[i].places);
+        m.one_by_one = true;
+        CHECK_INT(multi_lock_invariant(&m, paths),
+                  m.state == MULTI_LOCK_ACQUIRING
+                      ? g_regex_match_simple("^h*[ew]o*$", rows[i].places, 0, 0)
+                      : rows[i].good);
     }
     for (uint32_t k = 0; k <= MULTI_LOCK_PATHS; k++)
         paths[k].place = MULTI_LOCK_OUT;
@@ -361,9 +400,10 @@ static void invariant(void)
 }
 
 static const struct test_case cases[] = {
-    {"acquires", acquires},         {"losses", losses},         {"ends", ends},
-    {"old_attempts", old_attempts}, {"many_paths", many_paths}, {"init", init},
-    {"diagram", diagram},           {"invariant", invariant},   {NULL, NULL},
+    {"acquires", acquires}, {"one_by_one", one_by_one},     {"losses", losses},
+    {"ends", ends},         {"old_attempts", old_attempts}, {"many_paths", many_paths},
+    {"init", init},         {"diagram", diagram},           {"invariant", invariant},
+    {NULL, NULL},
 };
 
 const struct test_suite multi_lock_suite = {.name = "multi_lock", .cases = cases};
