@@ -159,12 +159,12 @@ static int observe_leaders(struct onlooker *o)
 
 static int read_first_candidate(zkl_queue **ret, struct reader *r, size_t most)
 {
-    const struct listening *l = r->data;
+    const struct onlooker *o = r->data;
     zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
 
     (void)most;
     options.max_nodes = 1;
-    return zkl_election_candidates(l->election, &options, ZKL_FOREVER, ret);
+    return zkl_queue_read(ret, o->session, o->path, &options, ZKL_FOREVER);
 }
 
 static int listen_to_leaders(const struct settings *settings, const struct elect_options *options,

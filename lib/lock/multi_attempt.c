@@ -262,7 +262,7 @@ struct multi_attempt *multi_attempt_begin(zkl_session *s, const struct contender
     a->refs = 1;
     a->machine.count = count;
     /* Leases are taken under a lock, which alone refuses other tries. */
-    a->machine.one_by_one = spec->try_only && spec->kind != CHILD_LEASE;
+    a->machine.one_by_one = spec->try_only && spec->rule != RULE_LEASE;
     multi_lock_init(&a->machine, a->places);
     a->session = s;
     a->spec = *spec;
