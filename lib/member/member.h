@@ -28,6 +28,7 @@ struct zkl_member {
     bool orphan; /* its node stands, and cannot be deleted */
     GBytes *data;
     char *node;    /* full path */
+    bool renames;  /* a party's: its session is another one than that for which it was named */
     uint32_t seen; /* the connection on which that was last its own; 0: unknown */
     struct subscription watch;
     struct timer timer;
@@ -65,7 +66,7 @@ void member_refuse_leaves(zkl_member *m); /* its node cannot be deleted now */
 /* Does what the machine asks of the server. */
 void member_ask(zkl_member *m, const struct member_action *a);
 
-/* A name that nobody had yet, in a party; the id otherwise. */
+/* In a party a name that nobody had yet, for each session; the id otherwise. */
 void member_name(zkl_member *m);
 
 #endif

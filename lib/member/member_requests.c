@@ -123,12 +123,14 @@ static void ask_create(zkl_member *m, uint32_t tag)
     request_send(m->session, r);
 }
 
+/* While the session lives, a node of the last name may stand that could not be seen. */
 void member_name(zkl_member *m)
 {
     char *id, *name;
 
-    if (m->options.layout == ZKL_MEMBER_GROUP && m->node)
+    if (m->node && (m->options.layout == ZKL_MEMBER_GROUP || !m->renames))
         return;
+    m->renames = false;
     id = layout_new_id(CHILD_KAZOO, false);
     name = m->options.layout == ZKL_MEMBER_GROUP ? g_strdup(m->id)
                                                  : g_strconcat(id, "__party__", NULL);

@@ -95,6 +95,8 @@ static void on_suspect(struct participant *p)
 static void on_replaced(struct participant *p)
 {
     set_suspect(p, false);
+    for (GList *l = ((struct members *)p)->list.head; l; l = l->next)
+        ((zkl_member *)l->data)->renames = true;
     step_all(p, MEMBER_EV_REPLACED);
 }
 

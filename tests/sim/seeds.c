@@ -43,6 +43,7 @@ const struct known_seed member_seeds[] = {
     {5000057, "a node set, and deleted, on another connection than that on which it was seen, "
               "behind a restore"},
     {5014326, "a member not read again where the same session was let in behind a restore"},
+    {77000584, "a party's member whose node could not be read, and which made another beside it"},
 };
 
 const size_t member_seeds_count = sizeof member_seeds / sizeof *member_seeds;

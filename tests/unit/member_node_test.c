@@ -277,7 +277,7 @@ static void leaves_while_it_waits(void)
     mstory_end();
 }
 
-/* A name that nobody had yet, each time; and its id. */
+/* A name that nobody had yet, for each session; and its id. */
 static void of_a_party(void)
 {
     zkl_member_options o = ZKL_MEMBER_OPTIONS_INIT;
@@ -306,6 +306,27 @@ static void of_a_party(void)
     mstory_end();
 }
 
+/* Its node may stand, though it may not look: under another name there would be two. */
+static void of_a_party_unseen(void)
+{
+    static const enum store_rc rcs[] = {STORE_EXISTS, STORE_NOAUTH};
+    zkl_member_options o = ZKL_MEMBER_OPTIONS_INIT;
+
+    o.layout = ZKL_MEMBER_PARTY;
+    for (size_t i = 0; i < G_N_ELEMENTS(rcs); i++) {
+        mstory_begin(&o);
+        char *name = g_strdup(fake_request(STORE_CREATE, "/root/g/").path);
+        REQUIRE(name != NULL);
+        ANSWER(STORE_CREATE, name, .rc = rcs[i]);
+        if (rcs[i] == STORE_EXISTS)
+            ANSWER(STORE_GET, name, .rc = STORE_NOAUTH);
+        hand_pass(mstory.s, 1000);
+        CHECK(fake_is_asked(STORE_CREATE, name));
+        g_free(name);
+        mstory_end();
+    }
+}
+
 static const struct test_case cases[] = {
     {"makes_its_node", makes_its_node},
     {"makes_its_directory", makes_its_directory},
@@ -321,6 +342,7 @@ static const struct test_case cases[] = {
     {"of_a_former_session", of_a_former_session},
     {"leaves_while_it_waits", leaves_while_it_waits},
     {"of_a_party", of_a_party},
+    {"of_a_party_unseen", of_a_party_unseen},
     {NULL, NULL},
 };
 
