@@ -23,13 +23,17 @@ static int64_t soon(struct roles *roles)
            (int64_t)(seeded_next(&roles->limiting) % (uint64_t)(roles->timeout_ms * MS));
 }
 
-/* Who waits, too; what is written there says nothing. Transactions fail if it happens too often. */
-static void write_over_somebody(struct stage *stage)
+/* Who waits, too; what is written there says nothing. Transactions fail if it happens too often. A
+ * request to give way that was not read before need not be heard any more. */
+static void write_over_somebody(struct roles *roles)
 {
-    char *node = g_strdup(oracle_some_node(stage));
+    char *node = g_strdup(oracle_some_node(roles->stage));
+    int64_t *asked_at = node ? g_hash_table_lookup(roles->asked_at, node) : NULL;
 
     if (node)
-        world_admin_set(stage->world, node, "x");
+        world_admin_set(roles->stage->world, node, "x");
+    if (asked_at)
+        *asked_at = NEVER;
     g_free(node);
 }
 
@@ -44,7 +48,7 @@ static void on_change(void *data)
     if (stage->calm)
         return;
     if (seeded_below(&roles->limiting, 4) == 0 && !roles->writes)
-        write_over_somebody(stage);
+        write_over_somebody(roles);
     else
         stage->tally.limits += world_admin_set(stage->world, path, text);
     roles->limits_alarm.at = soon(roles);

@@ -38,7 +38,7 @@ void permits_note_name(struct contender_node *n)
 /* Leases are counted in no order, whatever their numbers. */
 static bool counts_for(const struct contender_node *n, const struct contender_node *own)
 {
-    return n->line == own->line && !n->undone &&
+    return n->line == own->line && (n == own || !n->undone) &&
            (client_leasing || (nodes_is_usable(n) && n->number <= own->number));
 }
 
@@ -58,8 +58,7 @@ static uint64_t permits_up_to(const struct oracle *o, const struct contender_nod
 
 static bool has_room(const struct oracle *o, const struct contender_node *n)
 {
-    return nodes_is_usable(n) && !n->undone &&
-           permits_up_to(o, n) <= (uint64_t)limit_log_now(o, n->line);
+    return nodes_is_usable(n) && permits_up_to(o, n) <= (uint64_t)limit_log_now(o, n->line);
 }
 
 static void note_room(const struct oracle *o)
@@ -250,7 +249,7 @@ static const char *where_one_waits_in_vain(const struct stage *stage)
 
     for (guint i = 0; i < o->standing->len; i++) {
         const struct contender_node *n = o->standing->pdata[i];
-        if (has_room(o, n) && !was_granted(stage, n) && !lacks_numbers(o, n))
+        if (has_room(o, n) && !n->undone && !was_granted(stage, n) && !lacks_numbers(o, n))
             return n->path;
     }
     for (int path = 0; client_leasing && path < PATHS; path++)
