@@ -74,6 +74,19 @@ static void on_deadline(struct participant *p)
     for_all(&all_of(p)->by_deadline, extend, &proved);
 }
 
+/* Where the servers' data has gone back, watches that are set again miss what was changed since. */
+static void look_as_before(struct contender *c, void *unused)
+{
+    (void)unused;
+    if (c->machine.state == ST_FIRST)
+        contender_step_kind(c, EV_LIMIT_FIRED);
+}
+
+static void on_up(struct participant *p)
+{
+    for_all(&all_of(p)->contenders, look_as_before, NULL);
+}
+
 static void lapse(struct contender *c, void *unused)
 {
     (void)unused;
@@ -153,7 +166,8 @@ static void free_locks(struct participant *p)
 
 static const struct participant_ops participant = {.is_busy = is_busy,
                                                    .holds = holds,
-                                                   .on = {[NEWS_PROVED] = on_proved,
+                                                   .on = {[NEWS_UP] = on_up,
+                                                          [NEWS_PROVED] = on_proved,
                                                           [NEWS_DEADLINE] = on_deadline,
                                                           [NEWS_SUSPECT] = on_suspect,
                                                           [NEWS_LAPSED] = on_lapsed,

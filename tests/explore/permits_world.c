@@ -446,6 +446,8 @@ static void take_client(struct permits_state *st, enum permits_move move, int i)
         break;
     case PERMITS_CONNECT:
         c->up = true;
+        if (c->machine.state == ST_FIRST)
+            step_kind(st, i, EV_LIMIT_FIRED);
         break;
     case PERMITS_NOTICE:
         begin_session(c);

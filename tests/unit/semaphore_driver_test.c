@@ -309,6 +309,23 @@ static void first_is_refused_at_once(void)
     permit_story_end(&st);
 }
 
+/* The servers' data may have gone back, and libzookeeper has set its watches again without a word.
+ */
+static void first_looks_again_when_connected_again(void)
+{
+    first_in_line("n3 n4 *");
+    fake_event(STORE_EV_DOWN);
+    fake_event(STORE_EV_UP);
+    CHECK(fake_is_watching(STORE_GET, STORY_PATH));
+    CHECK(fake_is_watching(STORE_LIST, STORY_PATH));
+    st.zxid = 8;
+    permit_story_limited(&st, "3");
+    permit_story_listed(&st, "n3 n4 *");
+    hand_stand_alone(st.s);
+    permit_story_told(&st, 1, 0);
+    permit_story_end(&st);
+}
+
 static void behind_hears_of_the_touch(void)
 {
     char *node;
@@ -602,6 +619,7 @@ static const struct test_case cases[] = {
     {"first_watches_what_it_writes", first_watches_what_it_writes},
     {"over_while_the_limit_is_written", over_while_the_limit_is_written},
     {"first_is_refused_at_once", first_is_refused_at_once},
+    {"first_looks_again_when_connected_again", first_looks_again_when_connected_again},
     {"behind_hears_of_the_touch", behind_hears_of_the_touch},
     {"try_of_what_is_not_free", try_of_what_is_not_free},
     {"behind_what_is_no_contender", behind_what_is_no_contender},
