@@ -102,19 +102,19 @@ static void list_again(struct attempt *c, struct actions *out)
     attempt_move(c, ST_LISTING);
 }
 
-/* Where numbers run out they prove nothing: one that is used up counts as lower than all. */
 static bool is_in_long_queue(const struct attempt *c)
 {
-    return c->long_queue > 0 && c->ahead >= c->long_queue && c->number < RULE_NUMBER_WARN;
+    return c->long_queue > 0 && c->ahead >= c->long_queue;
 }
 
 /* When the predecessor was the head, its end makes us the head: only our own node needs proof. It
  * was, if nobody else was ahead; or if a hint says so, which is worth asking for in a long queue.
- * The hint is read first: the own node, found behind it, has stood in the directory that had it. */
+ * The hint is read first: the own node, found behind it, has stood in the directory that had it.
+ * Where numbers run out all this proves nothing: another may have come with a lower one. */
 static void on_predecessor_gone(struct attempt *c, const struct event *ev, struct actions *out)
 {
     c->watching = false;
-    if (rule_is_shared(c->kind)) {
+    if (rule_is_shared(c->kind) || c->number >= RULE_NUMBER_WARN) {
         list_again(c, out);
     } else if (c->ahead == 1 && is_own_silent(c, ev) && !c->shared_session) {
         attempt_move(c, ST_CLAIMING);

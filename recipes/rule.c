@@ -5,15 +5,17 @@ bool rule_exhausted(int32_t number)
     return number < 0 || number == INT32_MAX;
 }
 
-/* A key that sorts exhausted numbers before all others; never compared by wrap-around. */
-static int64_t order_key(int32_t number)
-{
-    return rule_exhausted(number) ? number - (INT64_C(1) << 33) : number;
-}
-
 int rule_compare(int32_t a, int32_t b)
 {
-    return (order_key(a) > order_key(b)) - (order_key(a) < order_key(b));
+    return (a > b) - (a < b);
+}
+
+/* Where a contender with that number stands beside the own one. The last number that there is waits
+ * for lower ones; but it may be there since before the directory's numbers came round, and so many
+ * do not pass while one contender stands. */
+static int64_t key_beside(int32_t number, int32_t own)
+{
+    return number == INT32_MAX && own < INT32_MAX / 2 ? INT64_MIN + 1 : number;
 }
 
 #define OF(kind) (1U << CHILD_##kind)
@@ -82,7 +84,7 @@ bool rule_is_shared(enum child_kind kind)
 }
 
 /* One that stands before the contender of that rule. */
-static void see_ahead(struct place *place, const struct child *child, enum rule rule,
+static void see_ahead(struct place *place, const struct child *child, enum rule rule, int64_t key,
                       int64_t *nearest)
 {
     if (rule_ignores(rule, child->kind)) {
@@ -91,8 +93,8 @@ static void see_ahead(struct place *place, const struct child *child, enum rule 
     } else if (rule_waits(rule, child->kind)) {
         place->ahead++;
         place->permits_ahead += child->permits;
-        if (place->ahead == 1 || order_key(child->number) > *nearest) {
-            *nearest = order_key(child->number);
+        if (place->ahead == 1 || key > *nearest) {
+            *nearest = key;
             place->predecessor = child->id;
             place->retains = child->retains;
         }
@@ -105,7 +107,7 @@ static void see_own(struct place *place, const struct child *child, int32_t numb
         place->spare = true;
     if (child->number == number)
         place->present = true;
-    if (!place->found || order_key(child->number) < order_key(place->own)) {
+    if (!place->found || child->number < place->own) {
         place->own = child->number;
         place->own_id = child->id;
     }
@@ -124,7 +126,7 @@ static void see_behind(struct place *place, const struct child *child, enum chil
 struct place rule_place(const struct child *children, size_t count, enum rule rule, int32_t number)
 {
     struct place place = {.own = 0};
-    int64_t key = order_key(number), nearest = INT64_MIN;
+    int64_t nearest = INT64_MIN;
 
     for (size_t i = 0; i < count; i++) {
         const struct child *child = &children[i];
@@ -138,10 +140,11 @@ struct place rule_place(const struct child *children, size_t count, enum rule ru
             place.spare = true;
         /* Of Curator's, a writer and a reader of one owner may have the same number. One that is
          * equal to ours can only be a forgery: wait for it, to be safe. */
-        if (order_key(child->number) > key)
+        const int64_t key = key_beside(child->number, number);
+        if (key > number)
             see_behind(&place, child, rule_kind(rule));
         else
-            see_ahead(&place, child, rule, &nearest);
+            see_ahead(&place, child, rule, key, &nearest);
     }
     return place;
 }

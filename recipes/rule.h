@@ -26,10 +26,11 @@ struct place {
 };
 
 /* A number that the server hands out when its counter is used up. Such a node of ours is given
- * back at once; another's stands before every usable number, as it may hold since before. */
+ * back at once. Other libraries go by them: a negative one takes itself for the first, so it counts
+ * as before all others. */
 bool rule_exhausted(int32_t number);
 
-/* Queue order, as strcmp() would tell it. */
+/* Queue order. */
 int rule_compare(int32_t a, int32_t b);
 
 /* That of a contender with names of that maker. */

@@ -108,9 +108,8 @@ static bool is_incompatible(int i, const struct node *n)
 void check_refusal(struct state *st, int i, uint32_t child, uint16_t names)
 {
     const struct node *n = &st->nodes[child], *own = &st->nodes[st->clients[i].node];
-    bool first = n->czxid < own->czxid || n->number == INT32_MAX;
-
-    if (!(names & MODEL_BIT(child)) || n->client == i || !first || !is_incompatible(i, n))
+    if (!(names & MODEL_BIT(child)) || n->client == i || n->czxid > own->czxid ||
+        !is_incompatible(i, n))
         st->broken = BROKEN_REFUSAL;
 }
 

@@ -132,18 +132,12 @@ static void check_contender(const zkl_contender *c, size_t i)
     g_string_free(owner, TRUE);
 }
 
-/* As the recipes have it: used-up numbers first, then by number. */
-static int64_t key(int64_t number)
-{
-    return number < 0 || number == G_MAXINT32 ? number - G_MAXUINT32 : number;
-}
-
 static void check_queue(const zkl_queue *q)
 {
     for (size_t i = 0; i < zkl_queue_count(q); i++) {
         const zkl_contender *c = zkl_queue_get(q, i);
         check_contender(c, i);
-        CHECK(i == 0 || key(zkl_queue_get(q, i - 1)->number) <= key(c->number));
+        CHECK(i == 0 || zkl_queue_get(q, i - 1)->number <= c->number);
     }
     CHECK(!zkl_queue_get(q, zkl_queue_count(q)));
     for (int i = 0; i < tree.count; i++) {

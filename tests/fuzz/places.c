@@ -35,14 +35,27 @@ static struct {
     int32_t number;
 } list;
 
-/* Two keys instead of one: used-up numbers come first. */
 static int oracle_compare(int32_t a, int32_t b)
 {
-    int usable_a = a >= 0 && a != G_MAXINT32, usable_b = b >= 0 && b != G_MAXINT32;
-
-    if (usable_a != usable_b)
-        return usable_a - usable_b;
     return a < b ? -1 : a > b;
+}
+
+/* The last number is before low ones, and further off than any other. */
+static bool is_from_before(int32_t number)
+{
+    return number == G_MAXINT32 && list.number <= G_MAXINT32 / 2 - 1;
+}
+
+static bool is_ahead(const struct child *c)
+{
+    return c->number <= list.number || is_from_before(c->number);
+}
+
+static bool is_nearer(const struct child *a, const struct child *b)
+{
+    if (is_from_before(a->number) || is_from_before(b->number))
+        return is_from_before(b->number) && !is_from_before(a->number);
+    return a->number > b->number;
 }
 
 static int32_t take_number(struct input *in, unsigned flags)
@@ -109,14 +122,14 @@ static void check_place(const struct place *p, char waiter)
         same += c->own && c->number == list.number;
         if (c->own && (!lowest || oracle_compare(c->number, lowest->number) < 0))
             lowest = c;
-        if (c->own || oracle_compare(c->number, list.number) > 0)
+        if (c->own || !is_ahead(c))
             continue;
         if (!strchr(list.waits[c->id], waiter)) {
             incompatible_count++;
             continue;
         }
         ahead++;
-        if (!nearest || oracle_compare(c->number, nearest->number) > 0)
+        if (!nearest || is_nearer(c, nearest))
             nearest = c;
     }
     CHECK_INT(p->present, same > 0);
@@ -131,8 +144,7 @@ static void check_place(const struct place *p, char waiter)
     }
     const struct child *incompatible = child_of(p->incompatible_id);
     if (incompatible_count > 0 && CHECK(incompatible && !incompatible->own))
-        CHECK(!strchr(list.waits[p->incompatible_id], waiter) &&
-              oracle_compare(incompatible->number, list.number) <= 0);
+        CHECK(!strchr(list.waits[p->incompatible_id], waiter) && is_ahead(incompatible));
     if (own > 0 && CHECK(kept && kept->own)) {
         CHECK_INT(p->own, lowest->number);
         CHECK_INT(kept->number, lowest->number);

@@ -198,18 +198,22 @@ static char *named(const char *text, int line)
     return g_strdup_printf("%s/%.*s", client_paths[line], (int)(end - begin - 1), begin + 1);
 }
 
+/* The last number is before the low ones: it may be there since before these came again. */
+static bool comes_before(int64_t number, int64_t own)
+{
+    return number <= own || (number == INT32_MAX && own < INT32_MAX / 2);
+}
+
 /* Whether that number is before that of some contender of the line which stood since then. */
 static bool is_first(const struct stage *stage, int line, int64_t number, int64_t since)
 {
-    bool usable = number >= 0 && number < INT32_MAX;
     GHashTableIter i;
     void *data;
 
     g_hash_table_iter_init(&i, stage->oracle.nodes);
     while (g_hash_table_iter_next(&i, NULL, &data)) {
         const struct contender_node *n = data;
-        if (n->line == line && (!n->gone || n->gone_at >= since) &&
-            (!usable || number <= n->number))
+        if (n->line == line && (!n->gone || n->gone_at >= since) && comes_before(number, n->number))
             return true;
     }
     return false;
@@ -258,7 +262,7 @@ const char *foreign_nodes_forbid(const struct stage *stage, const struct acquisi
 {
     for (guint i = 0; i < stage->foreign_nodes->len; i++) {
         const struct foreign_node *n = stage->foreign_nodes->pdata[i];
-        bool before = n->number == INT32_MAX || n->number <= own->number;
+        bool before = comes_before(n->number, own->number);
         if (n->gone || n->zxid > own->zxid || !is_in(n->path, a->path))
             continue;
         if (!forms[n->form].foreign && before && !is_passed_over(stage, n, own))

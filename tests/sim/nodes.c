@@ -118,14 +118,6 @@ bool nodes_had_lock(const struct oracle *o, const struct contender_node *lease)
     return false;
 }
 
-/* Numbers that are used up count as before all others. */
-static bool is_before(const struct contender_node *a, const struct contender_node *b)
-{
-    if (is_usable(a->number) != is_usable(b->number))
-        return is_usable(b->number);
-    return a->number < b->number;
-}
-
 /* Who waits for a lock passes by what has a number that is used up, and goes by itself. */
 static bool may_be_first(const struct contender_node *n)
 {
@@ -139,7 +131,7 @@ static void look_who_is_first(struct stage *stage, int line)
 
     for (guint i = 0; i < stage->oracle.standing->len; i++) {
         const struct contender_node *n = stage->oracle.standing->pdata[i];
-        if (n->line == line && may_be_first(n) && (!first || is_before(n, first)))
+        if (n->line == line && may_be_first(n) && (!first || n->number < first->number))
             first = n;
     }
     const struct head head = {first ? first->zxid : 0, stage_now(stage), first};
@@ -220,8 +212,8 @@ static int64_t next_of(const struct oracle *o, const struct contender_node *own)
 
     for (guint i = 0; i < o->standing->len; i++) {
         const struct contender_node *n = o->standing->pdata[i];
-        if (client_place(n->line) == client_place(own->line) && is_before(own, n) &&
-            (!next || is_before(n, next)))
+        if (client_place(n->line) == client_place(own->line) && n->number > own->number &&
+            (!next || n->number < next->number))
             next = n;
     }
     return next ? next->session : 0;

@@ -157,6 +157,23 @@ static void adopted_on_another_connection(void)
     }
 }
 
+/* Another library's may have come with a negative number, which counts as lower; its last one waits
+ * for ours. */
+static void where_numbers_run_out(void)
+{
+    play_start(false);
+    SAY("enter");
+    SAY("created 2146435071");
+    STEP("listed 5 2146435071*", ST_WAITING, "read, watch 5");
+    STEP("read 2146435071", ST_WAITING, "");
+    STEP("watched", ST_WAITING, "");
+    STEP("pred gone", ST_LISTING, "list");
+    STEP("listed -2147483648 2146435071*", ST_WAITING, "watch -2147483648");
+    STEP("watched", ST_WAITING, "");
+    STEP("pred gone", ST_LISTING, "list");
+    STEP("listed 2146435071* 2147483647", ST_HOLDING, "grant");
+}
+
 static void no_deadline_ahead(void)
 {
     watch_own();
@@ -222,6 +239,7 @@ static const struct test_case cases[] = {
     {"more_than_one_ahead", more_than_one_ahead},
     {"adopted", adopted},
     {"adopted_on_another_connection", adopted_on_another_connection},
+    {"where_numbers_run_out", where_numbers_run_out},
     {"no_deadline_ahead", no_deadline_ahead},
     {"both_in_one_transaction", both_in_one_transaction},
     {"of_the_same_session", of_the_same_session},

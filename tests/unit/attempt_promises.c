@@ -115,6 +115,13 @@ static bool may_be_together(const struct child *o)
     return o->kind == CHILD_LOCK || (is_shared(step.before.kind) && is_shared(o->kind));
 }
 
+/* The last number does where the own one is of the lower half. */
+static bool stands_before(const struct child *o)
+{
+    return o->number <= step.before.number ||
+           (o->number == INT32_MAX && step.before.number < INT32_MAX / 2);
+}
+
 /* Who is first, found by looking at each child alone; UINT32_MAX when the own node is not there. */
 static uint32_t count_ahead(void)
 {
@@ -125,7 +132,7 @@ static uint32_t count_ahead(void)
         if (o->kind != CHILD_FOREIGN && o->own)
             present |= o->number == step.before.number;
         else if (!is_passed_over(o))
-            ahead += o->number < 0 || o->number == INT32_MAX || o->number <= step.before.number;
+            ahead += stands_before(o);
     }
     return present ? ahead : UINT32_MAX;
 }
@@ -135,8 +142,7 @@ static bool only_one_retains(void)
 {
     for (size_t i = 0; i < step.ev.count; i++) {
         const struct child *o = &step.ev.children[i];
-        if (o->kind != CHILD_FOREIGN && !o->own && o->retains &&
-            (o->number < 0 || o->number == INT32_MAX || o->number <= step.before.number))
+        if (o->kind != CHILD_FOREIGN && !o->own && o->retains && stands_before(o))
             return count_ahead() == 1;
     }
     return false;
@@ -158,8 +164,7 @@ static bool any_incompatible(void)
     for (size_t i = 0; i < step.ev.count; i++) {
         const struct child *o = &step.ev.children[i];
         if ((step.before.strict && o->kind == CHILD_FOREIGN) ||
-            (o->kind != CHILD_FOREIGN && !may_be_together(o) && !o->own &&
-             (o->number < 0 || o->number == INT32_MAX || o->number <= step.before.number)))
+            (o->kind != CHILD_FOREIGN && !may_be_together(o) && !o->own && stands_before(o)))
             return true;
     }
     return false;
@@ -189,8 +194,7 @@ static bool is_room(void)
         return step.ev.count <= (size_t)step.before.limit;
     for (size_t i = 0; i < step.ev.count; i++) {
         const struct child *o = &step.ev.children[i];
-        if (o->kind == CHILD_LEASE && !o->own &&
-            (o->number == INT32_MAX || o->number <= step.before.number))
+        if (o->kind == CHILD_LEASE && !o->own && stands_before(o))
             permits += o->permits;
     }
     return permits <= (uint64_t)step.before.limit && step.ev.data_zxid == step.before.limit_zxid;

@@ -65,6 +65,38 @@ static const struct row rows[] = {
      false,
      3,
      1},
+    {"the last number is behind those just before it",
+     INT32_MAX - 1,
+     {OWN(INT32_MAX - 1), LOCK(INT32_MAX)},
+     2,
+     true,
+     false,
+     0,
+     NOBODY},
+    {"it came round half the numbers ago",
+     INT32_MAX / 2 - 1,
+     {OWN(INT32_MAX / 2 - 1), LOCK(INT32_MAX)},
+     2,
+     true,
+     false,
+     1,
+     1},
+    {"or it did not",
+     INT32_MAX / 2,
+     {OWN(INT32_MAX / 2), LOCK(INT32_MAX)},
+     2,
+     true,
+     false,
+     0,
+     NOBODY},
+    {"a negative one is before all",
+     INT32_MAX - 1,
+     {OWN(INT32_MAX - 1), LOCK(INT32_MIN), LOCK(7)},
+     3,
+     true,
+     false,
+     2,
+     2},
     {"one below the limit is usable", 3, {OWN(3), LOCK(INT32_MAX - 1)}, 2, true, false, 0, NOBODY},
     {"a spare behind", 3, {OWN(3), OWN(8)}, 2, true, true, 0, NOBODY},
     {"a spare is not waited for", 8, {OWN(3), OWN(8), LOCK(1)}, 3, true, true, 1, 2},
@@ -141,8 +173,8 @@ static void exhausted_numbers(void)
 
 static void queue_order(void)
 {
-    static const int32_t rising[] = {-2147483647 - 1, -7, -1, INT32_MAX, 0, 1, 9, 10,
-                                     INT32_MAX - 1};
+    static const int32_t rising[] = {-2147483647 - 1, -7,       -1, 0, 1, 9, 10,
+                                     INT32_MAX - 1,   INT32_MAX};
     int n = sizeof(rising) / sizeof(*rising);
     for (int a = 0; a < n; a++)
         for (int b = 0; b < n; b++) {
