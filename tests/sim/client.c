@@ -116,6 +116,7 @@ static void make_mutexes(struct client *p, int path)
         if (zkl_mutex_new(&p->mutex[path][i], p->session, client_paths[path], &options) != 0)
             stage_wrong(p->stage, "no mutex could be made");
         p->may_have[path] += options.retain_ms ? 2 : 1;
+        p->retains[path] |= options.retain_ms > 0;
     }
 }
 
@@ -196,6 +197,7 @@ void client_open(struct client *p)
         g_error("no session could be opened");
     for (int i = 0; i < PATHS; i++) {
         p->may_have[i] = 0;
+        p->retains[i] = false;
         make_locks(p, i);
     }
     make_both(p);

@@ -59,6 +59,7 @@ struct client {
     zkl_session_options options;
     zkl_mutex *mutex[PATHS][HANDLES]; /* or */
     zkl_rwlock *rwlock[PATHS];
+    bool retains[PATHS];      /* one of those has */
     unsigned may_have[PATHS]; /* nodes there, by all mutexes that this session has had */
     uint64_t *styles;         /* chance of their peers; NULL: as by default */
     zkl_multilock *both;

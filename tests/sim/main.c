@@ -193,11 +193,14 @@ static unsigned play_others(struct workers_plan plan)
 static int play_many(void)
 {
     struct workers_plan plan = make_plan();
-    unsigned failed = 0, played = (unsigned)(seeds_count + member_seeds_count) + 2;
+    unsigned failed = 0,
+             played = (unsigned)(seeds_count + retain_seeds_count + member_seeds_count) + 2;
 
     schedule_lacking = false;
     choose(SORT_MIXED);
     failed += play_known(seeds, seeds_count);
+    choose(SORT_RETAIN);
+    failed += play_known(retain_seeds, retain_seeds_count);
     choose(SORT_MEMBERS);
     failed += play_known(member_seeds, member_seeds_count);
     schedule_lacking = asked.lacking;

@@ -149,6 +149,19 @@ static const struct client *client_of(const struct stage *stage, int64_t session
     return NULL;
 }
 
+/* Of a handle that retains: each call that ended without a grant may have an attempt whose create
+ * is on its way, or its delete; the next attempt does not wait for that. */
+static unsigned count_left_behind(const struct stage *stage, const struct client *p, int line)
+{
+    unsigned count = 0;
+
+    for (guint i = 0; p->retains[line] && i < stage->acquisitions->len; i++) {
+        const struct acquisition *a = stage->acquisitions->pdata[i];
+        count += a->process == p && a->path == line && a->completed && a->code != 0;
+    }
+    return count;
+}
+
 /* A span is followed by the next one's node before its own goes; and what cannot be listed is left
  * behind by whom it belonged to. A lock at both paths is no mutex. */
 static void check_crowd(struct stage *stage, const struct contender_node *own)
@@ -162,7 +175,7 @@ static void check_crowd(struct stage *stage, const struct contender_node *own)
         const struct contender_node *n = stage->oracle.standing->pdata[i];
         count += n->session == own->session && n->line == own->line && !n->undone;
     }
-    if (count > p->may_have[own->line])
+    if (count > p->may_have[own->line] + count_left_behind(stage, p, own->line))
         stage_wrong(stage, "the mutexes of one process have %u nodes on %s, and may have %u", count,
                     client_paths[own->line], p->may_have[own->line]);
 }
@@ -305,6 +318,19 @@ static void hear_write(struct stage *stage, const struct note *note)
     }
 }
 
+static void hear_answer(struct stage *stage, const struct note *note)
+{
+    struct oracle *o = &stage->oracle;
+    struct contender_node *n = note->path ? nodes_find(o, note->path) : NULL;
+
+    if (note->request == STORE_SET)
+        hear_write(stage, note);
+    if (note->request == STORE_CREATE && note->rc == STORE_UNKNOWN && note->path)
+        g_hash_table_add(o->doubtful, g_strdup(note->path));
+    if (n && n->session == note->session && note->request == STORE_GET && note->rc == STORE_NOAUTH)
+        n->refused_at = stage_now(stage);
+}
+
 void nodes_note(struct stage *stage, const struct note *note)
 {
     struct oracle *o = &stage->oracle;
@@ -327,10 +353,7 @@ void nodes_note(struct stage *stage, const struct note *note)
             hear_write(stage, note);
         break;
     case NOTE_ANSWERED:
-        if (note->request == STORE_SET)
-            hear_write(stage, note);
-        if (note->request == STORE_CREATE && note->rc == STORE_UNKNOWN && note->path)
-            g_hash_table_add(o->doubtful, g_strdup(note->path));
+        hear_answer(stage, note);
         break;
     default:
         break;

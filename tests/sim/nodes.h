@@ -14,6 +14,7 @@ struct contender_node {
     uint32_t permits;    /* of a semaphore, that it asks for; */
     bool numbered;       /* with numbers */
     bool overwritten;    /* its data were, by an administrator */
+    int64_t refused_at;  /* when a read of it was, last */
     int32_t room;        /* the highest limit at which there was room for it; 0: never */
     bool gone;
     bool late; /* when it was made, another stood before it */

@@ -1,8 +1,10 @@
 /* Somebody who asks holders to give way, and holders that want to hear of it, in any order. Whoever
  * does, and holds a node that was asked, hears it exactly once: as soon as its session has been
- * proved without a break for a while. Drawn from a stream of its own, as admin.c's is. */
+ * proved without a break for a while, and no read of the node refused. Drawn from a stream of its
+ * own, as admin.c's is. */
 #include <string.h>
 
+#include "nodes.h"
 #include "recipes/revoke.h"
 #include "roles.h"
 #include "unit/seeded.h"
@@ -123,10 +125,10 @@ static void check(struct heeder *h)
         well = zkl_grant_state(a->grant) == ZKL_HELD;
         host_enter(before);
     }
-    if (!well)
-        h->well_since = now;
-    else if (strcmp(a->node, h->node) == 0 && own_asked_at(h) > 0 &&
-             now - MAX(h->well_since, own_asked_at(h)) > patience)
+    const struct contender_node *n = nodes_find(&stage->oracle, h->node);
+    h->well_since = !well ? now : n ? MAX(h->well_since, n->refused_at) : h->well_since;
+    if (strcmp(a->node, h->node) == 0 && own_asked_at(h) > 0 &&
+        now - MAX(h->well_since, own_asked_at(h)) > patience)
         stage_wrong(stage, "%s was asked to give way and does not hear it", h->node);
 }
 

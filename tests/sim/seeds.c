@@ -37,6 +37,15 @@ const struct known_seed seeds[] = {
 
 const size_t seeds_count = sizeof seeds / sizeof *seeds;
 
+const struct known_seed retain_seeds[] = {
+    {1, "nobody behind is seen, so that a span is idle while others wait"},
+    {7, "the same, where it had begun before they came"},
+    {41002087, "nothing: nodes of attempts that had ended, with their deletes under way"},
+    {41018036, "nothing: the same, with their creates undecided"},
+};
+
+const size_t retain_seeds_count = sizeof retain_seeds / sizeof *retain_seeds;
+
 const struct known_seed member_seeds[] = {
     {5008952,
      "an observer that tells all members as they are read, but not that one has older data"},

@@ -15,6 +15,10 @@ struct known_seed {
 extern const struct known_seed seeds[];
 extern const size_t seeds_count;
 
+/* With --retain. */
+extern const struct known_seed retain_seeds[];
+extern const size_t retain_seeds_count;
+
 /* With --members. */
 extern const struct known_seed member_seeds[];
 extern const size_t member_seeds_count;
