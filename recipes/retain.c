@@ -97,8 +97,9 @@ static void forget_span(struct retain *r)
 }
 
 /* What it has saved are the requests of each turn but the first. What it has cost, the rival has
- * waited. What an earlier span has cost is not made good by it. If the rival was there before the
- * span looked, the turns meanwhile are no gain: a tight loop has thousands of them in any wait. */
+ * waited. What an earlier span has cost is not made good by it, however many turns it had. If the
+ * rival was there before the span looked, the turns meanwhile are no gain: a tight loop has
+ * thousands of them in any wait. */
 static void account(struct retain *r, int64_t now)
 {
     int64_t cost;
@@ -108,6 +109,8 @@ static void account(struct retain *r, int64_t now)
     cost = WORTH * (now - r->kept_from + r->kept_more);
     if (r->found)
         cost <<= r->found_before;
+    else if (r->alone_ns > 0 && r->turn > (uint64_t)(cost / r->alone_ns))
+        cost = 0;
     else
         cost -= (int64_t)r->turn * r->alone_ns;
     if (now + cost > r->off_until)
