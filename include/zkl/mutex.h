@@ -107,7 +107,7 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  *   ZKL_ELAYOUT: a child that arrived first belongs to an incompatible recipe (a read-write lock,
  *     semaphore, latch…);
  *   ZKL_EPATH: path is, or is below, an ephemeral node;
- *   ZKL_EOVERFLOW: the sequence numbers of path are used up;
+ *   ZKL_EOVERFLOW: the sequence numbers of path are used up, or the owner holds 2147483647 levels;
  *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all);
  *   ZKL_EPROTO: the server gave an invalid answer;
  *   ZKL_ECLOSED: the session was closed or the mutex freed;

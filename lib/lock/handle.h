@@ -13,7 +13,7 @@ struct handle;
 /* One owner's lock, from the call on. */
 struct hold {
     uint64_t key;
-    unsigned depth;   /* levels; 0: acquiring, or over */
+    int depth;        /* levels; 0: acquiring, or over */
     bool shared;      /* a reader's; what a writer's owner reads are levels like the others */
     zkl_grant *grant; /* ours, lent to the caller */
 };

@@ -43,6 +43,8 @@ static int reenter(const struct handle *h, struct hold *hold, bool shared, zkl_g
                          "%s: the grant was lost or released, and is still to be unlocked", path);
     if (!shared && hold->shared)
         return error_set(ZKL_EDEADLK, path, "%s: this owner holds it as a reader", path);
+    if (hold->depth == INT_MAX)
+        return error_set(ZKL_EOVERFLOW, path, "%s: this owner holds %d levels", path, hold->depth);
     hold->depth++;
     if (ret)
         *ret = hold->grant;
@@ -167,9 +169,9 @@ int handle_depth(struct handle *h)
 
     pthread_mutex_lock(&h->lock);
     const struct hold *hold = find_hold(h, key);
-    const unsigned depth = hold ? hold->depth : 0;
+    const int depth = hold ? hold->depth : 0;
     pthread_mutex_unlock(&h->lock);
-    return (int)MIN(depth, (unsigned)INT_MAX);
+    return depth;
 }
 
 /* ---- unlocking ---- */

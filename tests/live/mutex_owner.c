@@ -1,4 +1,5 @@
 /* Who may unlock, and how often. */
+#include "lib/lock/handle.h"
 #include "live.h"
 #include "mutex_actors.h"
 #include "suites.h"
@@ -30,6 +31,30 @@ static void reentrant(void)
     CHECK_ERROR(ZKL_EPERM, t->lock);
     CHECK_INT(locker_result(l), 0);
     CHECK_INT(locker_end(l), 0);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
+/* One more would be none. */
+static void deepest(void)
+{
+    struct live *t = live_begin();
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    struct hold *hold;
+
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+    CHECK_INT(zkl_mutex_depth(m), 1); /* looks the hold up */
+    hold = ((struct handle *)m)->recent;
+    hold->depth = INT_MAX - 1;
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
+    CHECK_INT(zkl_mutex_depth(m), INT_MAX);
+    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EOVERFLOW);
+    CHECK_ERROR(ZKL_EOVERFLOW, t->lock);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_mutex_depth(m), INT_MAX - 1);
+    hold->depth = 1;
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_mutex_depth(m), 0);
     zkl_mutex_free(m);
     live_end(t);
 }
@@ -166,6 +191,7 @@ static void key_outlives_thread(void)
 
 static const struct test_case cases[] = {
     {"reentrant", reentrant},
+    {"deepest", deepest},
     {"not_the_owner", not_the_owner},
     {"never_locked", never_locked},
     {"two_handles", two_handles},
