@@ -128,8 +128,8 @@ static void warned(void)
         bool warned;
     } rows[] = {
         {"latch-0000000009", ZKL_PEER_CURATOR, true},
-        {"_c_" UUID "-__READ__0000000009", ZKL_PEER_CURATOR, true},
-        {"_c_" UUID "-__WRIT__0000000009", ZKL_PEER_CURATOR, true},
+        {"__READ__0000000009", ZKL_PEER_CURATOR, true},
+        {"__WRIT__0000000009", ZKL_PEER_CURATOR, true},
         {"_c_" OUR_UUID "-__WRIT__0000000009", ZKL_PEER_CURATOR, false},
         {"_c_" UUID "-lock-0000000009", ZKL_PEER_KAZOO, false},
         {"lease-0000000009", ZKL_PEER_KAZOO, true},

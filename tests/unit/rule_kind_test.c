@@ -40,8 +40,8 @@ static const struct {
     {"ex", "wwwwwwwwww"},
     {"sh", "---ws-----"},
     {"lock-", "ww---www--"},
-    {"__READ__", "ww---ssw--"},
-    {"__WRIT__", "ww---www--"},
+    {"__READ__", "-----ssw--"},
+    {"__WRIT__", "-----w-w--"},
     {"__lock__", "ww---www--"},
     {"junk", "----------"},
 };
