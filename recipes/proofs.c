@@ -51,6 +51,16 @@ int64_t proofs_relay(int64_t timeout_ns, int64_t tick_ns)
     return tick_ns > 0 ? tick_ns / 10 * 6 : timeout_ns / 10 * 3;
 }
 
+/* The anchor that a round rests on is one relay and one period of anchors old, at worst; the next
+ * round is answered a period later. */
+bool proofs_can_last(int64_t timeout_ns, int64_t tick_ns, int32_t drift_permille)
+{
+    const int64_t relay = proofs_relay(timeout_ns, tick_ns);
+
+    return timeout_ns - proofs_margin(timeout_ns, drift_permille) >
+           relay + relay / 2 + timeout_ns / 6;
+}
+
 int64_t proofs_period(const struct proofs *p)
 {
     return p->timeout / 6;

@@ -75,6 +75,8 @@ struct proofs {
 /* Parameters derived from the timeout, for documentation and tests. */
 int64_t proofs_margin(int64_t timeout_ns, int32_t drift_permille);
 int64_t proofs_relay(int64_t timeout_ns, int64_t tick_ns);
+/* Whether an ensemble that is well proves each deadline anew before it is reached. */
+bool proofs_can_last(int64_t timeout_ns, int64_t tick_ns, int32_t drift_permille);
 int64_t proofs_period(const struct proofs *p);        /* between renewals */
 int64_t proofs_anchor_period(const struct proofs *p); /* between anchors */
 

@@ -41,6 +41,8 @@ typedef struct zkl_log_record {
  *   not-zookeeper: what answers is not ZooKeeper;
  *   old-servers: the servers do not know a kind of node, and others are made;
  *   servers-changed: a session was opened on the new list of servers (ZKL_LOG_INFO);
+ *   no-renewal: tick_ms or drift_permille is too large for the session timeout that the servers
+ *     allow, so that grants end early;
  *   no-resources: the system refuses a thread (ZKL_LOG_ERROR).
  * Of a lock, a queue or a member:
  *   lost: a grant was lost;
@@ -137,7 +139,9 @@ typedef struct zkl_session_options {
         log_level;      /* default ZKL_LOG_WARN, also for 0; lines above it are not delivered */
     int tick_ms;        /* the servers' tickTime; 0 (the default): unknown. The library then assumes
                            0.3 of the session timeout, which is safe if minSessionTimeout is at
-                           least two ticks */
+                           least two ticks. ZKL_EINVAL if an ensemble could not renew a grant in
+                           time: 0.9 ticks, the drift and 50 ms must be less than five sixths of the
+                           session timeout */
     int drift_permille; /* by how much the rates of clocks may differ, in 1/1000: 1 to 500; default
                            100, also for 0 */
     int64_t warm_ms;    /* for how long after the last grant or waiter the library still proves the

@@ -6,6 +6,7 @@
 #include "error.h"
 
 #define DEFAULT_PORT "2181"
+#define SYSTEM_PATH "/zookeeper"
 
 /* What the server refuses too. */
 static bool is_bad_character(gunichar c)
@@ -55,9 +56,17 @@ const char *path_check(const char *path)
     return check_characters(path);
 }
 
-int path_error(const char *path)
+/* Without a chroot, as the servers have it. */
+static const char *check_whole(const char *path)
 {
     const char *wrong = path_check(path);
+
+    return !wrong && path_is_within(path, SYSTEM_PATH) ? "/zookeeper is the servers' own" : wrong;
+}
+
+int path_error(const char *chroot, const char *path)
+{
+    const char *wrong = *chroot ? path_check(path) : check_whole(path);
 
     if (!wrong)
         return 0;
@@ -145,7 +154,7 @@ const char *path_split_connect(const char *connect, char **ret_hosts, char **ret
         return "it is empty";
     slash = strchr(connect, '/');
     if (slash && slash[1])
-        wrong = path_check(slash);
+        wrong = check_whole(slash);
     if (wrong)
         return wrong;
     to = g_string_new(NULL);

@@ -10,8 +10,9 @@ enum { PATH_LENGTH_MAX = 8192 };
 /* NULL, or what is wrong with an absolute path. */
 const char *path_check(const char *path);
 
-/* 0, or the error that every call makes of that, already made the thread's last. */
-int path_error(const char *path);
+/* 0, or the error that every call makes of that, or of one that is the servers' own, already made
+ * the thread's last. chroot: the session's, "" if none. */
+int path_error(const char *chroot, const char *path);
 
 /* Whether path is above, or below it; "/" is above all. */
 bool path_is_within(const char *path, const char *above);

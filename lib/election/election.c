@@ -108,7 +108,7 @@ int zkl_election_new(zkl_election **ret, zkl_session *s, const char *path, const
         return error_set(ZKL_EINVAL, NULL, "zkl_election_new: ret is NULL");
     if ((wrong = options_take(&o, sizeof o, options)))
         return error_set(ZKL_EINVAL, "options", "%s", wrong);
-    if ((code = path_error(path)))
+    if ((code = path_error(s->chroot, path)))
         return code;
     if ((wrong = check_id(candidate_id)))
         return error_set(ZKL_EINVAL, path, "candidate_id: %s", wrong);

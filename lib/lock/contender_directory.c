@@ -208,6 +208,7 @@ static void on_hint_set(struct request *r, const struct store_reply *reply)
 
     if (reply->rc == STORE_NOAUTH || reply->rc == STORE_BAD) {
         const int64_t until = clock_now().boot + HINT_REFUSED_NS;
+        session_forget_many(all->hint_refused);
         g_hash_table_replace(all->hint_refused, g_strdup(r->what.path),
                              g_memdup2(&until, sizeof until));
     }

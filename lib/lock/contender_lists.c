@@ -11,6 +11,7 @@
 /* Once for a directory and a matter. */
 static bool is_news(struct contender *c, const char *matter)
 {
+    session_forget_many(c->session->logged);
     return g_hash_table_add(c->session->logged,
                             g_strconcat(matter, admission_path(c->admission), NULL));
 }

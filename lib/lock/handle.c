@@ -85,7 +85,7 @@ int handle_check_new(const char *what, const void *ret, zkl_session *s, const ch
     int code = handle_check_options_taken(what, ret, s, wrong);
 
     if (!code)
-        code = path_error(path);
+        code = path_error(s->chroot, path);
     return code ? code : session_check_open(s);
 }
 

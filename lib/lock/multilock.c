@@ -52,13 +52,13 @@ static int compare(const void *a, const void *b, void *unused)
                   ((const struct multi_path *)b)->directory);
 }
 
-static int check_paths(const char *const *paths, size_t count)
+static int check_paths(const zkl_session *s, const char *const *paths, size_t count)
 {
     if (!paths || count == 0 || count > ZKL_MULTILOCK_PATHS)
         return error_set(ZKL_EINVAL, NULL, "zkl_multilock_new: %s",
                          paths ? "count must be 1 to 64" : "paths is NULL");
     for (size_t i = 0; i < count; i++) {
-        const int code = path_error(paths[i]);
+        const int code = path_error(s->chroot, paths[i]);
         if (code)
             return code;
         for (size_t k = 0; k < i; k++) {
@@ -101,7 +101,7 @@ int zkl_multilock_new(zkl_multilock **ret, zkl_session *s, const char *const *pa
         handle_check_options_taken("zkl_multilock_new", ret, s, wrong ? wrong : check_options(&o));
 
     if (!code)
-        code = check_paths(paths, count);
+        code = check_paths(s, paths, count);
     if (!code)
         code = session_check_open(s);
     if (code)

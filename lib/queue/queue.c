@@ -228,7 +228,7 @@ int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path,
         return error_set(ZKL_EINVAL, NULL, "zkl_queue_read: ret is NULL");
     if ((wrong = options_take(&o, sizeof o, options)))
         return error_set(ZKL_EINVAL, "options", "%s", wrong);
-    if ((code = path_error(path)))
+    if ((code = path_error(s->chroot, path)))
         return code;
     const struct queue_wish wish = {.max_nodes = o.max_nodes, .previous = o.previous};
     char *directory = g_strconcat(s->chroot, path, NULL);

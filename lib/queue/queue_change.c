@@ -44,7 +44,7 @@ static int check(const zkl_session *s, const char *path, const char *what, const
         return code;
     if (!needed)
         return error_set(ZKL_EINVAL, NULL, "%s is NULL", what);
-    return path_error(path);
+    return path_error(s->chroot, path);
 }
 
 static int nobody(const char *path, const char *node)

@@ -120,7 +120,7 @@ int zkl_queue_watch(zkl_watch **ret, zkl_session *s, const char *path, zkl_queue
         return code;
     if (!ret || !fn)
         return error_set(ZKL_EINVAL, NULL, "zkl_queue_watch: %s is NULL", ret ? "fn" : "ret");
-    if ((code = path_error(path)))
+    if ((code = path_error(s->chroot, path)))
         return code;
     session_lock(s);
     if (s->closing) {

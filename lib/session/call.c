@@ -12,7 +12,7 @@ int call_check(zkl_session *s, const char *doing, const char *path, bool blockin
     int code = session_check(s);
 
     if (!code)
-        code = path_error(path);
+        code = path_error(s->chroot, path);
     if (code)
         return code;
     if (blocking && callbacks_inside())

@@ -142,6 +142,14 @@ static inline void session_unlock_briefly(zkl_session *s)
     pthread_mutex_unlock(&s->monitor);
 }
 
+/* A table of directories that were logged or tried: of very many all are forgotten, and logged or
+ * tried once more. */
+static inline void session_forget_many(GHashTable *table)
+{
+    if (g_hash_table_size(table) >= 1000)
+        g_hash_table_remove_all(table);
+}
+
 /* How long "without waiting" may wait for the server: a session timeout, of a server to be trusted
  * or of one that speaks nonsense. */
 int64_t session_patience_ms(const zkl_session *s);

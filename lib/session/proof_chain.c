@@ -2,6 +2,7 @@
 
 #include <limits.h>
 
+#include "lib/base/log.h"
 #include "participant.h"
 #include "request.h"
 #include "stats.h"
@@ -118,8 +119,15 @@ static void on_config(struct request *r, const struct store_reply *reply)
 {
     zkl_session *s = r->context;
 
+    const struct proofs *p = &s->proofs;
+
     if (reply->rc == STORE_OK && reply->length == 0 && r->connection == s->connection)
         proofs_alone(&s->proofs);
+    else if (reply->rc == STORE_OK && !proofs_can_last(p->timeout, p->tick, p->drift_permille))
+        log_line(s->log, ZKL_LOG_WARN, "no-renewal", NULL,
+                 "tick_ms or drift_permille is too large for %d ms, the session timeout that the "
+                 "servers allow: no grant can be renewed in time",
+                 s->timeout_ms);
     proof_chain_run(s);
 }
 

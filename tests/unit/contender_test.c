@@ -257,6 +257,21 @@ static void leaves_no_watch_behind(void)
     stop();
 }
 
+/* What was logged of very many directories is forgotten, and logged once more. */
+static void logs_of_many_directories(void)
+{
+    start();
+    for (int i = 0; i < 1000; i++)
+        g_hash_table_add(s->logged, g_strdup_printf("foreign /%d", i));
+    hand_enter(&a, s, ZKL_FOREVER);
+    char *names[] = {strrchr(a.node, '/') + 1, "no-contender"};
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_OK, .path = a.node, .czxid = 5,
+           .ephemeral_owner = FAKE_SESSION_ID);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = names, .count = 2);
+    CHECK_INT(g_hash_table_size(s->logged), 1);
+    stop();
+}
+
 static void too_much_is_watched(void)
 {
     start();
@@ -537,6 +552,7 @@ static const struct test_case cases[] = {
     {"waits_for_its_predecessor", waits_for_its_predecessor},
     {"watches_its_own_node", watches_its_own_node},
     {"leaves_no_watch_behind", leaves_no_watch_behind},
+    {"logs_of_many_directories", logs_of_many_directories},
     {"too_much_is_watched", too_much_is_watched},
     {"asks_nothing_any_more", asks_nothing_any_more},
     {"enters_anew_in_the_next_session", enters_anew_in_the_next_session},

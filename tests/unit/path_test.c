@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <string.h>
+#include <zkl/error.h>
 
 static void check_refused(const char *path, const char *why)
 {
@@ -37,6 +38,16 @@ static void bad_paths(void)
     longer[PATH_LENGTH_MAX] = '\0';
     CHECK(path_check(longer) == NULL);
     g_free(longer);
+}
+
+/* Below a chroot it is a name like any other. */
+static void of_the_servers(void)
+{
+    CHECK_INT(path_error("", "/zookeeper"), ZKL_EINVAL);
+    CHECK_INT(path_error("", "/zookeeper/a"), ZKL_EINVAL);
+    CHECK_INT(path_error("", "/zookeepers"), 0);
+    CHECK_INT(path_error("", "/a/zookeeper"), 0);
+    CHECK_INT(path_error("/a", "/zookeeper"), 0);
 }
 
 static void bad_characters(void)
@@ -117,6 +128,8 @@ static void bad_connect_strings(void)
         {"a/b//c", "//"},
         {"a/b/", "end with"},
         {"\xc3\xa9", "character"},
+        {"a/zookeeper", "servers' own"},
+        {"a/zookeeper/quota", "servers' own"},
     };
     char *hosts, *chroot;
 
@@ -144,10 +157,15 @@ static void shown_hosts(void)
 }
 
 static const struct test_case cases[] = {
-    {"good_paths", good_paths},           {"bad_paths", bad_paths},
-    {"bad_characters", bad_characters},   {"within", within},
-    {"connect_strings", connect_strings}, {"bad_connect_strings", bad_connect_strings},
-    {"shown_hosts", shown_hosts},         {NULL, NULL},
+    {"good_paths", good_paths},
+    {"bad_paths", bad_paths},
+    {"bad_characters", bad_characters},
+    {"within", within},
+    {"connect_strings", connect_strings},
+    {"bad_connect_strings", bad_connect_strings},
+    {"shown_hosts", shown_hosts},
+    {"of_the_servers", of_the_servers},
+    {NULL, NULL},
 };
 
 const struct test_suite path_suite = {"path", NULL, NULL, cases};

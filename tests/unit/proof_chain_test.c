@@ -43,6 +43,23 @@ static void proved_by_a_chain_in_an_ensemble(void)
     hand_close(s);
 }
 
+/* The servers allow so short a timeout that no chain lasts: that is logged, but not of one server.
+ */
+static void cannot_last(void)
+{
+    static const char *const configs[] = {NULL, "server.1=a"};
+
+    for (int i = 0; i < 2; i++) {
+        int warnings = 0;
+        s = hand_session_counting(&warnings);
+        s->proofs.tick = 8200 * CLOCK_MS;
+        answer_config(configs[i]);
+        zkl_session_dispatch(s);
+        CHECK_INT(warnings, i);
+        hand_close(s);
+    }
+}
+
 /* An anchor for a later round does not wait for the sync of this one. */
 static void sends_all_that_is_wanted(void)
 {
@@ -214,6 +231,7 @@ static void kept_warm_by_a_holder_and_after_it(void)
 
 static const struct test_case cases[] = {
     {"proved_by_a_chain_in_an_ensemble", proved_by_a_chain_in_an_ensemble},
+    {"cannot_last", cannot_last},
     {"sends_all_that_is_wanted", sends_all_that_is_wanted},
     {"chain_begun_anew_when_a_step_fails", chain_begun_anew_when_a_step_fails},
     {"step_not_taken", step_not_taken},
