@@ -234,6 +234,10 @@ class Session:
     def wait(self, timeout=None):
         lib.zkl_session_wait(self._handle, ms(timeout))
 
+    def flush(self, timeout=None):
+        """Waits until what was released is deleted."""
+        lib.zkl_session_flush(self._handle, ms(timeout))
+
     def mutex(self, path, **options):
         """options are members of zkl_mutex_options: name, peer, retain_ms…"""
         return Mutex(self, path.encode(), options_of("mutex", MutexOptions, **options))

@@ -170,8 +170,8 @@ ZKL_API int zkl_grant_on_revoke(zkl_grant *g, zkl_grant_fn fn, void *data);
  * lent: one that zkl_mutex_lock(), zkl_rwlock_lock() or zkl_rwlock_lock_shared() gave. May be
  * called from any thread. Unless a mutex retains the node, the library deletes it in the
  * background, and tries until the deletion is confirmed or the session has ended. Never waits for
- * the server. g is invalid afterwards, except inside callbacks of g that have already begun. NULL
- * is ignored. In a forked child it does nothing. Since 0.1. */
+ * the server: zkl_session_flush() does. g is invalid afterwards, except inside callbacks of g that
+ * have already begun. NULL is ignored. In a forked child it does nothing. Since 0.1. */
 ZKL_API void zkl_grant_release(zkl_grant *g);
 
 ZKL_END

@@ -202,6 +202,30 @@ ZKL_API int zkl_session_open(zkl_session **ret, const char *connect,
  * Since 0.1. */
 ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
 
+/* Waits until the servers have confirmed that the nodes of all that was released before the call
+ * are deleted, for timeout_ms at most. 0 does not wait at all. The functions that release, unlock,
+ * resign or cancel return at once, and the nodes are deleted in the background: call this function,
+ * or zkl_session_close(), before the process ends by other means than exit(). At exit() the library
+ * itself waits for such answers, 50 ms at most; but not inside a callback, in a forked child for
+ * what its parent has released, or for sessions with TLS.
+ *
+ * The function does not wait for what is released after the call began, for the nodes of LOST
+ * grants whose callbacks have not returned, or for a lock that a handle retains (zkl_mutex_yield()
+ * releases it). If the ZooKeeper session ends meanwhile, its nodes go with it.
+ *
+ * Returns 0 if no such node is left; or
+ *   ZKL_ETIMEDOUT: the servers have not confirmed it in time;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: the same, as there is no connection, for that reason;
+ *   ZKL_EACCES: the server refuses to delete a node, and the session holds something else. When it
+ *     holds nothing more, the library ends the ZooKeeper session, and the node with it;
+ *   ZKL_EAUTH: the server refused the credentials;
+ *   ZKL_ECLOSED: the session was closed;
+ *   ZKL_EDEADLK: called inside a callback;
+ *   ZKL_EINVAL: s is NULL;
+ *   ZKL_ECHILD.
+ * Since 0.1. */
+ZKL_API int zkl_session_flush(zkl_session *s, int64_t timeout_ms);
+
 /* Returns why the session has no connection at this moment, or ZKL_OUTAGE_NONE if it has one. The
  * errors ZKL_EUNREACHABLE, ZKL_EHOST and ZKL_EAUTH of a session say the same in their text. May be
  * called from any thread, also inside a callback, and never waits for a server. Returns

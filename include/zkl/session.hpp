@@ -165,6 +165,20 @@ class session
         return detail::check(zkl_session_wait(handle_.get(), detail::milliseconds(limit)), ec) == 0;
     }
 
+    /* Waits until what was released is deleted: see zkl_session_flush(). */
+    template <class Rep, class Period>
+    void flush(const std::chrono::duration<Rep, Period> &limit) const
+    {
+        detail::check(zkl_session_flush(handle_.get(), detail::milliseconds(limit)));
+    }
+
+    template <class Rep, class Period>
+    bool flush(const std::chrono::duration<Rep, Period> &limit, std::error_code &ec) const noexcept
+    {
+        return detail::check(zkl_session_flush(handle_.get(), detail::milliseconds(limit)), ec) ==
+               0;
+    }
+
     /* Calls fn(event, id) at every later event, on the executor: see zkl_session_on_change(). */
     void on_change(std::function<void(zkl_session_event event, std::int64_t id)> fn) const
     {

@@ -51,6 +51,7 @@ struct contender {
     bool retired;
     bool release_next; /* nobody had to be told of the loss */
     bool orphan;       /* counted in the session's */
+    bool leaves;       /* the same */
     bool idle;         /* holds for nobody */
     bool look_again;   /* what was found out of others was nothing */
     uint32_t arrival;  /* in what order they came, and enter again */

@@ -5,6 +5,7 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/probes.h"
+#include "lib/session/flush.h"
 #include "lib/session/incarnation.h"
 #include "local_queue.h"
 #include "locks.h"
@@ -34,6 +35,8 @@ static void retire(struct contender *c)
     detach_grant(c);
     contender_tell(c, CONTENDER_ENDED);
     s->orphans -= c->orphan;
+    if (c->leaves)
+        flush_left(s);
     admission_leave(c);
     contender_unref(c);
     incarnation_retired(s);
@@ -195,6 +198,10 @@ void contender_step(struct contender *c, struct event *ev)
     if (c->release_next) {
         c->release_next = false;
         contender_step(c, &(struct event){.kind = EV_RELEASE});
+    }
+    if (c->machine.state == ST_LEAVING && !c->leaves) {
+        c->leaves = true;
+        flush_leaves(s);
     }
     if (c->machine.state == ST_DONE && !c->retired)
         retire(c);

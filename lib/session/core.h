@@ -50,7 +50,7 @@ struct zkl_session {
     pthread_mutex_t monitor;
     int cancel_state;       /* of the thread that holds it, from before */
     GArray *listeners;      /* of struct session_listener */
-    pthread_cond_t changed; /* up, refused, closing, stores: what somebody may wait for */
+    pthread_cond_t changed; /* up, refused, closing, stores, deletes: what somebody may wait for */
 
     /* the present incarnation */
     struct store *store; /* NULL: closed, or the system refused the threads for one */
@@ -102,6 +102,10 @@ struct zkl_session {
     size_t watched_bytes;
     unsigned orphans; /* attempts whose node may stand and cannot be seen */
     GQueue refusals;  /* of struct refusal: deletes that the server refuses */
+    struct {
+        uint64_t asked, answered; /* in the same order */
+        unsigned leaving;         /* attempts that have given up, and may ask for one yet */
+    } deletes;                    /* of flush.c */
     struct {
         enum store_kind kind;
         char *node;          /* whose permission was missing; NULL: none is known */
@@ -160,6 +164,11 @@ struct tls_files session_tls(const zkl_session_options *o);
 /* With the monitor held, which is given up meanwhile: waits for s->changed; until NULL: for ever.
  * False when the time is over. */
 bool session_wait_change(zkl_session *s, const struct timespec *until);
+
+/* Without the monitor held: an entry point that waits, doing being its name. await has the monitor,
+ * waits by session_wait_change() and returns its result. */
+int session_await(zkl_session *s, const char *doing, int64_t timeout_ms,
+                  int (*await)(zkl_session *s, const struct timespec *until));
 
 /* What the user calls a full path: without the chroot, if it lies in it. */
 const char *session_path(const zkl_session *s, const char *full);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "denial.h"
+#include "flush.h"
 #include "incarnation.h"
 #include "lib/base/log.h"
 
@@ -21,6 +22,7 @@ static void free_refusal(struct refusal *refusal)
 {
     timers_cancel(&refusal->timer);
     g_queue_unlink(&refusal->session->refusals, &refusal->link);
+    pthread_cond_broadcast(&refusal->session->changed);
     g_free(refusal->path);
     g_free(refusal);
 }
@@ -86,11 +88,20 @@ static void on_deleted(struct request *r, const struct store_reply *reply)
 {
     if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
         refuse(r->context, r->what.path);
+    flush_answered(r->context);
 }
 
 void request_delete(zkl_session *s, char *path)
 {
+    flush_asked(s);
     request_send(s, request_new(STORE_DELETE, path, on_deleted, s));
+}
+
+const char *request_refused(const zkl_session *s)
+{
+    const struct refusal *first = g_queue_peek_head((GQueue *)(uintptr_t)&s->refusals);
+
+    return first ? first->path : NULL;
 }
 
 void request_forget_refusals(zkl_session *s)

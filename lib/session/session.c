@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "core.h"
+#include "flush.h"
 #include "incarnation.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/credentials.h"
@@ -115,6 +116,7 @@ int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_o
         return ZKL_EINVAL;
     }
     fork_watch();
+    flush_watch();
     zkl_session *s = session_new(&o, hosts, chroot);
     if (!lock_owner_watch() || !start_threads(s, &o)) {
         session_unref(s);
@@ -173,23 +175,29 @@ static int wait_up(zkl_session *s, const struct timespec *until)
     }
 }
 
-int zkl_session_wait(zkl_session *s, int64_t timeout_ms)
+int session_await(zkl_session *s, const char *doing, int64_t timeout_ms,
+                  int (*await)(zkl_session *s, const struct timespec *until))
 {
     int code = session_check(s);
 
     if (code)
         return code;
     if (callbacks_inside())
-        return error_set(ZKL_EDEADLK, NULL, "zkl_session_wait: called in a callback");
+        return error_set(ZKL_EDEADLK, NULL, "%s: called in a callback", doing);
     /* A hundred years are forever, and do not overflow. */
     timeout_ms = timeout_ms > INT64_C(3155760000000) ? ZKL_FOREVER : timeout_ms;
     struct timespec until = clock_after_ms(MAX(timeout_ms, 0));
     session_ref(s); /* closing it ends the wait, and may come first to its end */
     session_lock(s);
-    code = wait_up(s, timeout_ms < 0 ? NULL : &until);
+    code = await(s, timeout_ms < 0 ? NULL : &until);
     session_unlock(s);
     session_unref(s);
     return code;
+}
+
+int zkl_session_wait(zkl_session *s, int64_t timeout_ms)
+{
+    return session_await(s, "zkl_session_wait", timeout_ms, wait_up);
 }
 
 int64_t zkl_session_id(zkl_session *s)

@@ -66,6 +66,9 @@ def owner(session, other, path):
         thread.start()
         thread.join()
         assert caught and caught[0].path == path
+    session.flush(LIMIT)
+    with other.mutex(path).hold(timeout=0):
+        pass
 
 
 def retained(session, other, path):

@@ -449,6 +449,7 @@ static void init_options(void)
     X(zkl_session_close, FREED(session, zkl_session_close))                                        \
     X(zkl_session_dispatch, zkl_session_dispatch(c->session))                                      \
     X(zkl_session_fd, zkl_session_fd(c->session))                                                  \
+    X(zkl_session_flush, zkl_session_flush(c->session, ZKL_FOREVER))                               \
     X(zkl_session_end, end_other(c))                                                               \
     X(zkl_session_get_claim, zkl_session_get_claim(c->session, &c->claim))                         \
     X(zkl_session_id, zkl_session_id(c->session))                                                  \

@@ -74,6 +74,29 @@ static void freed_while_waited_here(void)
     live_end(t);
 }
 
+/* Each time it returns nothing is left, whoever waits for the lock or has given up. */
+static void flushed(void)
+{
+    enum { ROUNDS = 30 };
+    struct live *t = live_begin();
+    zkl_mutex *m = live_mutex(t->session, t->lock), *mine = live_mutex(t->session, t->lock);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct completion c = COMPLETION_INIT;
+        zkl_op *op;
+        REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+        REQUIRE(zkl_mutex_lock_async(mine, ZKL_FOREVER, completion_take, &c, &op) == 0);
+        zkl_op_cancel(op);
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+        CHECK_INT(zkl_session_flush(t->session, ZKL_FOREVER), 0);
+        CHECK_INT(live_contenders(t, t->lock), 0);
+        CHECK_INT(completion_wait(&c), ZKL_ECANCELED);
+        zkl_op_free(op);
+    }
+    zkl_mutex_free(mine);
+    zkl_mutex_free(m);
+    live_end(t);
+}
+
 /* One that has given everything back ends quietly, also after it was told off. */
 static void thread_ends_free(void)
 {
@@ -342,6 +365,7 @@ static const struct test_case cases[] = {
     {"thread_ends", thread_ends},
     {"thread_ends_before_another_here", thread_ends_before_another_here},
     {"freed_while_waited_here", freed_while_waited_here},
+    {"flushed", flushed},
     {"thread_ends_free", thread_ends_free},
     {"thread_locks_while_ending", thread_locks_while_ending},
     {"thread_ends_after_close", thread_ends_after_close},

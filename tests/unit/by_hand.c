@@ -107,6 +107,22 @@ void hand_pass_proved(zkl_session *s, int64_t ms)
     fake_answer(STORE_SET, "/zookeeper", (struct store_reply){.rc = STORE_BADVERSION});
 }
 
+void hand_is_waiter(void)
+{
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+}
+
+/* The thread has had the monitor, which notes its cancel state, and does not have it now. */
+void hand_await_waiter(zkl_session *s)
+{
+    for (bool waits = false; !waits;) {
+        g_usleep(1000);
+        pthread_mutex_lock(&s->monitor);
+        waits = s->cancel_state == PTHREAD_CANCEL_DISABLE;
+        pthread_mutex_unlock(&s->monitor);
+    }
+}
+
 static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
 {
     struct acquisition *a = data;

@@ -27,6 +27,10 @@ void hand_pass_proved(zkl_session *s, int64_t ms);
 /* The clocks only: nothing runs. */
 void hand_jump(int64_t boot_ms, int64_t raw_ms);
 
+/* A thread that is about to wait for the session says so first; and that it waits. */
+void hand_is_waiter(void);
+void hand_await_waiter(zkl_session *s);
+
 /* A lock on /l, decided when it is told; the grant is the test's. */
 struct acquisition {
     zkl_mutex *mutex;

@@ -122,18 +122,9 @@ static void why_there_is_no_connection(void)
 
 static void *wait_for_a_connection(void *code)
 {
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    hand_is_waiter();
     *(int *)code = zkl_session_wait(s, ZKL_FOREVER);
     return NULL;
-}
-
-/* The thread has had the monitor, which notes its cancel state, and does not have it now. */
-static bool is_waited_for(void)
-{
-    pthread_mutex_lock(&s->monitor);
-    bool waited = s->cancel_state == PTHREAD_CANCEL_DISABLE;
-    pthread_mutex_unlock(&s->monitor);
-    return waited;
 }
 
 static void who_waits_is_woken(void)
@@ -150,8 +141,7 @@ static void who_waits_is_woken(void)
         prepare();
         fake_event(STORE_EV_BEGIN);
         REQUIRE(pthread_create(&thread, NULL, wait_for_a_connection, &code) == 0);
-        while (!is_waited_for())
-            g_usleep(1000);
+        hand_await_waiter(s);
         fake_event(rows[i].event);
         pthread_join(thread, NULL);
         CHECK_INT(code, rows[i].code);

@@ -48,6 +48,7 @@ int main(int argc, char **argv)
         &incarnation_suite,
         &proof_chain_suite,
         &request_suite,
+        &flush_suite,
         &refusal_suite,
         &watch_suite,
         &driver_suite,

@@ -58,6 +58,7 @@ extern const struct test_suite op_suite;
 extern const struct test_suite incarnation_suite;
 extern const struct test_suite proof_chain_suite;
 extern const struct test_suite request_suite;
+extern const struct test_suite flush_suite;
 extern const struct test_suite refusal_suite;
 extern const struct test_suite watch_suite;
 extern const struct test_suite election_suite;
