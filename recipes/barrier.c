@@ -257,8 +257,8 @@ static void choose(struct barrier *b, const struct barrier_members *m, struct ba
     }
 }
 
-/* Where there is no round before, and there are no more members than may enter, whatever came last
- * is their bound: nobody needs to be read. */
+/* As long as there are too few, and where there is no round before and nobody more than may enter,
+ * nobody needs to be read: the bound is whatever came last. */
 static void on_counted(struct barrier *b, const struct barrier_event *ev,
                        struct barrier_actions *out)
 {
@@ -271,7 +271,7 @@ static void on_counted(struct barrier *b, const struct barrier_event *ev,
         look(b, out); /* the members may be of a round that has begun since */
     else if (count_of(m, BARRIER_UNREAD, BARRIER_UNREAD) == 0)
         choose(b, m, out);
-    else if (!b->ready && count < b->wanted)
+    else if (count < b->wanted)
         move(b, BARRIER_WAITING);
     else if (!b->ready && count == b->wanted && ev->zxid >= b->czxid)
         open_round(b, out, ev->zxid);

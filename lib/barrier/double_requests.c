@@ -40,7 +40,8 @@ static void on_ready(struct request *r, const struct store_reply *reply)
     double_unref(b);
 }
 
-/* Read before ready is: its version changes with each opening. */
+/* Read before ready is: its version changes with each opening. When it is gone, the own node is not
+ * listed either. */
 static void on_directory(struct request *r, const struct store_reply *reply)
 {
     zkl_double_barrier *b = r->context;
@@ -50,7 +51,7 @@ static void on_directory(struct request *r, const struct store_reply *reply)
         b->length = reply->length;
         g_free(b->data);
         b->data = g_memdup2(reply->data, (gsize)MAX(reply->length, 0));
-    } else if (reply->rc != STORE_OK && reply->rc != STORE_GONE) {
+    } else if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE) {
         double_refuse(b, r->tag, call_error(reply->rc));
     }
     double_unref(b);

@@ -129,6 +129,21 @@ static void is_overtaken(void)
     }
 }
 
+/* Somebody has deleted all of it: it makes its node again. */
+static void directory_is_deleted(void)
+{
+    meeting_begin(2);
+    meeting_enter(ZKL_FOREVER);
+    meeting_made();
+    ANSWER(STORE_GET, PATH, .rc = STORE_NONODE);
+    ANSWER(STORE_STAT, READY, .rc = STORE_NONODE);
+    ANSWER(STORE_LIST, PATH, .rc = STORE_NONODE);
+    meeting_pending();
+    meeting_take_own();
+    meeting_let_in();
+    meeting_end();
+}
+
 /* What was read of it before is no more. */
 static void forgets_who_is_gone(void)
 {
@@ -314,6 +329,7 @@ static const struct test_case cases[] = {
     {"is_let_in_by_ready", is_let_in_by_ready},
     {"replaces_ready", replaces_ready},
     {"is_overtaken", is_overtaken},
+    {"directory_is_deleted", directory_is_deleted},
     {"forgets_who_is_gone", forgets_who_is_gone},
     {"waits_for_ready", waits_for_ready},
     {"waits_for_the_round_before", waits_for_the_round_before},
