@@ -12,11 +12,13 @@ enum {
     ZKL_ENOMEM = -2,    /* the system refused a thread or a descriptor */
     ZKL_ETIMEDOUT = -3, /* the time limit passed: the lock was not acquired, or no answer came */
     ZKL_EBUSY = -4,     /* another contender is first, and timeout_ms is 0; the election's handle
-                           is already campaigning; the member is already in its barrier; or other
-                           clients wrote the counter first, 1,000 times */
+                           is already campaigning; the member is already in its barrier; another
+                           session has the member's id; or other clients wrote the counter
+                           first, 1,000 times */
     ZKL_ECANCELED = -5, /* zkl_op_cancel(), zkl_canceler_cancel() or zkl_election_resign() ended the
                            acquisition */
-    ZKL_EPERM = -6,     /* the caller does not hold this lock, does not lead, or is not inside */
+    ZKL_EPERM = -6,     /* the caller does not hold this lock, does not lead, is not inside, or
+                           has left */
     ZKL_ELOST = -7,     /* the grant was lost */
     ZKL_ECLOSED = -8,   /* the session was closed, or the handle freed */
     ZKL_EDEADLK = -9,   /* the call would block inside a callback, or wait for its own caller */
