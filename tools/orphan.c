@@ -3,6 +3,7 @@
 #include "closing.h"
 #include "connect.h"
 #include "guard/cgroup.h"
+#include "guard/priority.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -25,6 +26,7 @@ void orphan_end_session(const struct settings *settings, const zkl_session_claim
     sigset_t none;
 
     if (fork() == 0) {
+        priority_give_back();
         closing_detach(outside);
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL); /* a service manager may wish it to end */

@@ -116,18 +116,18 @@ static bool start(struct supervisor *s)
 /* What has a session of its own looks after itself, as --on-lost's daemons do. */
 static bool is_on_lost(const struct member *m, void *data)
 {
-    const struct supervisor *s = data;
-
-    return m->process->pid != atomic_load(&s->report->guard) && m->process->session == getsid(0);
+    (void)data;
+    return m->process->session == getsid(0);
 }
 
 /* Its guard, which hears no signal, runs --on-lost. */
 static void pass_on_for_dead(struct supervisor *s, int signo, bool again)
 {
+    s->sweep.tree.helper = atomic_load(&s->report->guard);
     if (again)
-        sweep_kill(&s->sweep, is_on_lost, s);
+        sweep_kill(&s->sweep, is_on_lost, NULL);
     else
-        sweep_signal(&s->sweep, signo, is_on_lost, s);
+        sweep_signal(&s->sweep, signo, is_on_lost, NULL);
 }
 
 /* The child obeys us alone: see events_open_below(). */

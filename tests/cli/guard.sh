@@ -318,4 +318,38 @@ expect "guard stopped until the loss" 75 "$?"
 expect "guard stopped until the loss: what was told" "waiting,held,lost" "$(cut -d' ' -f1 "$scratch/lines" | paste -sd,)"
 if [ -e "$scratch/ran" ] || told; then fail "guard stopped until the loss: nothing ran"; else pass "guard stopped until the loss: nothing ran"; fi
 expect_no_node "nothing is left" $L
+
+# The guard comes before all others, where that is permitted. What it starts does not.
+place_of() { # PID: nice value, policy (0, 2 round robin, 3 batch, 5 idle)
+    local content
+    read_file "/proc/$1/stat"
+    # shellcheck disable=SC2086
+    set -- ${content##*) }
+    echo "${17} ${39}"
+}
+has_place() { [ "$(place_of "$1")" = "$2" ]; } # PID PLACE
+if chrt -r 1 true 2>/dev/null; then
+    rest=$(ulimit -R)
+    for as in "nice -n 19=19 0" "chrt -b 0=0 3" "chrt -i 0=0 5"; do
+        place=${as#*=} as=${as%=*}
+        rm -f "$scratch"/{lost,ready}
+        $as "$ZKL" lock $L --on-lost 'ulimit -R >"$scratch/lost"' -- \
+            bash -c 'ulimit -R >"$scratch/ready.new"; mv "$scratch/ready.new" "$scratch/ready"; exec sleep 1000' 2>/dev/null &
+        holder=$!
+        remember "$holder"
+        wait_until "$as: the command runs" test -e "$scratch/ready"
+        guard=$(guard_of "$holder")
+        command=$(child_of "$guard")
+        remember "$command"
+        expect "$as: the guard comes first" "${place% *} 2" "$(place_of "$guard")"
+        expect "$as: zkl and the command do not" "$place, $place $rest" "$(place_of "$holder"), $(place_of "$command") $(<"$scratch/ready")"
+        kill -XCPU "$guard"
+        if wait_until "$as: nor does a guard that runs too long" has_place "$guard" "$place"; then pass "$as: nor does a guard that runs too long"; fi
+        "$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
+        status_of "$holder"
+        expect "$as: and it works on" "75 $rest" "$? $(<"$scratch/lost")"
+    done
+else
+    skip "no real-time policy is permitted"
+fi
 finish

@@ -1,8 +1,10 @@
 /* stamp FILE: writes the time into FILE again and again, until it is killed; the file then has the
  * time of its last act. stamp FILE MS: a signal that asks it to end ends it so much later, or never
  * if MS is below 0. stamp FILE MS vfork: by a child on whose vfork() its parent waits; stamp FILE
- * MS thread: by a thread that outlives the first one. stamp: prints the time. In ns of
- * CLOCK_BOOTTIME, as 20 digits. */
+ * MS thread: by a thread that outlives the first one. stamp FILE MS hop: by one process after the
+ * other, each a child of the one before and in a session of its own, for 0.2 ms; nothing but
+ * KILL ends it while FILE is there. stamp: prints the time. In ns of CLOCK_BOOTTIME, as 20 digits.
+ */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -37,25 +39,51 @@ static void now(char text[DIGITS + 1])
 }
 
 /* Memory, and no write(2): what one has begun before it is killed would be done after. */
-static int stamp(const char *path, int ms)
+static char *map(const char *path)
 {
-    int64_t until = INT64_MAX;
-    const struct timespec pause = {.tv_nsec = 5000000};
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    char text[DIGITS + 1];
     char *page;
 
     if (fd < 0 || ftruncate(fd, DIGITS) != 0)
-        return 1;
+        exit(1);
     page = mmap(NULL, DIGITS, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED)
-        return 1;
+        exit(1);
+    return page;
+}
+
+static void act(char *page, long pause_ns)
+{
+    const struct timespec pause = {.tv_nsec = pause_ns};
+    char text[DIGITS + 1];
+
+    now(text);
+    memcpy(page, text, DIGITS);
+    nanosleep(&pause, NULL);
+}
+
+static int stamp(const char *path, int ms)
+{
+    int64_t until = INT64_MAX;
+    char *page = map(path);
+
     while (now_ns() < until) {
-        now(text);
-        memcpy(page, text, DIGITS);
-        nanosleep(&pause, NULL);
+        act(page, 5000000);
         if (asked && ms >= 0 && until == INT64_MAX)
             until = now_ns() + (int64_t)ms * 1000000;
+    }
+    return 0;
+}
+
+static int hop(const char *path)
+{
+    char *page = map(path);
+
+    while (access(path, F_OK) == 0) {
+        act(page, 200000);
+        if (fork() > 0)
+            return 0;
+        setsid();
     }
     return 0;
 }
@@ -76,6 +104,8 @@ static int by_another(char **argv)
             _exit(stamp(argv[1], atoi(argv[2])));
         return 0;
     }
+    if (strcmp(argv[3], "hop") == 0)
+        return hop(argv[1]);
     if (pthread_create(&thread, NULL, in_thread, argv) != 0)
         return 1;
     pthread_exit(NULL);

@@ -7,6 +7,7 @@
 #include "environment.h"
 #include "guard.h"
 #include "on_lost.h"
+#include "priority.h"
 #include "processes.h"
 #include "spawn.h"
 #include "termination_tree.h"
@@ -368,6 +369,7 @@ static void become_guard(struct guarding *g, struct events *tools)
     if (!events_open_deaf(&g->events))
         _exit(STATUS_INTERNAL);
     events_add(&g->events, g->channel);
+    priority_raise();
     prctl(PR_SET_PDEATHSIG, SIGCHLD);
 }
 

@@ -1,6 +1,7 @@
 /* Fork and exec. */
 #include "spawn.h"
 #include "../tool.h"
+#include "priority.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +32,7 @@ static _Noreturn void become(const struct spawn *s, pid_t parent)
         dup2(nothing, STDIN_FILENO);
     }
     sigaction(SIGCHLD, &s->events->chld, NULL);
+    priority_give_back();
     pthread_sigmask(SIG_SETMASK, &s->events->original, NULL);
     execvpe(s->argv[0], s->argv, s->envp);
     if (s->shared)

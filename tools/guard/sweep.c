@@ -1,5 +1,6 @@
 /* Whoever is signalled is held by a pidfd before the last look at whether it is meant. */
 #include "sweep.h"
+#include "priority.h"
 #include "processes.h"
 
 #include <errno.h>
@@ -11,6 +12,9 @@
 
 /* Passes over a tree that keeps growing, before the caller looks at its clock again. */
 #define PASSES_MOST 32
+
+/* How often our own children are killed behind one look at everybody. */
+#define CHILDREN_MOST 64
 
 /* A look at a list that keeps changing is made anew so often. */
 #define LOOKS_MOST 16
@@ -83,6 +87,35 @@ void sweep_free(struct sweep *s)
     g_clear_pointer(&s->killed, g_hash_table_unref);
     g_clear_pointer(&s->stopped, g_hash_table_unref);
     g_clear_pointer(&s->refused, g_hash_table_unref);
+}
+
+/* ---- our own children ---- */
+
+static bool is_prior(const struct sweep *s, pid_t pid)
+{
+    for (size_t i = 0; i < s->tree.prior.count; i++) {
+        const struct process *prior = &s->tree.prior.list[i];
+        struct process now;
+
+        if (prior->pid == pid)
+            return !process_read(pid, &now, NULL) || now.start == prior->start;
+    }
+    return false;
+}
+
+static bool is_kept(const struct sweep *s, pid_t pid)
+{
+    return pid == s->tree.group || pid == s->tree.helper || is_prior(s, pid);
+}
+
+static void reap(const struct sweep *s)
+{
+    GArray *pids = processes_children(getpid());
+
+    for (guint i = 0; pids && i < pids->len; i++)
+        if (!is_kept(s, g_array_index(pids, pid_t, i)))
+            waitpid(g_array_index(pids, pid_t, i), NULL, WNOHANG);
+    g_clear_pointer(&pids, g_array_unref);
 }
 
 /* ---- signals ---- */
@@ -163,18 +196,52 @@ struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, v
     return r;
 }
 
+static bool kill_child(const struct sweep *s, pid_t pid, sweep_choose_fn *choose, void *data)
+{
+    struct process p = {.pid = pid};
+    const struct member m = {.process = &p, .place = TREE_INSIDE};
+
+    if (is_kept(s, pid) || waitpid(pid, NULL, WNOHANG) != 0)
+        return false;
+    process_read(pid, &p, NULL);
+    return !tree_exempts(&s->tree, &p) && choose(&m, data) && kill(pid, SIGKILL) == 0;
+}
+
+/* Behind a look that spared nobody. A process that forks and ends faster than we look at everybody
+ * is handed to us again and again; the pid of a child that we have not reaped means nobody else.
+ * The newest first: the others are dead for the most part. */
+static void kill_children(const struct sweep *s, sweep_choose_fn *choose, void *data)
+{
+    bool any = true;
+
+    for (int i = 0; i < CHILDREN_MOST && any; i++) {
+        GArray *pids = processes_children(getpid());
+
+        any = false;
+        for (guint k = pids ? pids->len : 0; k > 0; k--)
+            any |= kill_child(s, g_array_index(pids, pid_t, k - 1), choose, data);
+        g_clear_pointer(&pids, g_array_unref);
+        if (any)
+            priority_pause(); /* to die */
+    }
+}
+
 static struct swept again(struct sweep *s, int signo, sweep_choose_fn *choose, void *data)
 {
     struct swept r = {0};
     size_t sent = 0;
 
     for (int i = 0; i < PASSES_MOST; i++) {
+        reap(s);
         r = sweep_signal(s, signo, choose, data);
         sent += r.sent;
-        if (signo == SIGKILL && r.spared == 0 && !r.blind)
+        if (signo == SIGKILL && r.spared == 0 && !r.blind) {
             cgroup_kill(s->cgroup);
+            kill_children(s, choose, data);
+        }
         if (r.sent == 0)
             break;
+        priority_pause();
     }
     r.sent = sent;
     return r;
@@ -206,33 +273,6 @@ struct swept sweep_continue(struct sweep *s)
 }
 
 /* ---- what is left ---- */
-
-static bool is_prior(const struct sweep *s, pid_t pid)
-{
-    for (size_t i = 0; i < s->tree.prior.count; i++) {
-        const struct process *prior = &s->tree.prior.list[i];
-        struct process now;
-
-        if (prior->pid == pid)
-            return !process_read(pid, &now, NULL) || now.start == prior->start;
-    }
-    return false;
-}
-
-static bool is_kept(const struct sweep *s, pid_t pid)
-{
-    return pid == s->tree.group || pid == s->tree.helper || is_prior(s, pid);
-}
-
-static void reap(const struct sweep *s)
-{
-    GArray *pids = processes_children(getpid());
-
-    for (guint i = 0; pids && i < pids->len; i++)
-        if (!is_kept(s, g_array_index(pids, pid_t, i)))
-            waitpid(g_array_index(pids, pid_t, i), NULL, WNOHANG);
-    g_clear_pointer(&pids, g_array_unref);
-}
 
 /* The kernel's word for a child of ours. Others are asked for, and who cannot be seen may still be
  * there. */

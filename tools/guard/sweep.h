@@ -40,9 +40,9 @@ void sweep_free(struct sweep *s);
 typedef bool sweep_choose_fn(const struct member *m, void *data);
 struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, void *data);
 
-/* KILL to all that are chosen, and again until a look finds nobody new. Also to all of the cgroup,
- * if no member is spared: that reaches who forks faster than we look, and who may not be signalled.
- */
+/* KILL to all that are chosen, and again until a look finds nobody new. If no member is spared,
+ * also to all of the cgroup, which reaches who may not be signalled; and to our own children, again
+ * and again: both reach who forks faster than we look. By the thread that reaps. */
 struct swept sweep_kill(struct sweep *s, sweep_choose_fn *choose, void *data);
 
 /* STOP to all that are chosen and run, and again until a look finds nobody new. */

@@ -107,7 +107,7 @@ static void mark_tools(const struct search *s)
     }
 }
 
-static bool is_exempt(const struct tree *t, const struct process *p)
+bool tree_exempts(const struct tree *t, const struct process *p)
 {
     return p->closing || (t->leave_sessions && p->session != t->session);
 }
@@ -123,7 +123,7 @@ size_t tree_members(const struct tree *tree, struct process_table table, struct 
     for (size_t i = 0; i < table.count; i++)
         place(&s, &table.list[i]);
     for (size_t i = 0; i < table.count; i++)
-        if (ret[i].place == TREE_INSIDE && !is_exempt(tree, ret[i].process))
+        if (ret[i].place == TREE_INSIDE && !tree_exempts(tree, ret[i].process))
             ret[count++] = ret[i];
     return count;
 }

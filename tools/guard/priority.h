@@ -1,0 +1,15 @@
+/* The guard's place before all others on a busy machine, where the system permits it. */
+#ifndef ZKL_TOOLS_PRIORITY_H
+#define ZKL_TOOLS_PRIORITY_H
+
+/* Real-time from here on, unless we are already: by a process of one thread. */
+void priority_raise(void);
+
+/* What it was before; in each child, too. Async-signal-safe, and nothing where it was not raised.
+ */
+void priority_give_back(void);
+
+/* A moment for others, who would get none while one of real-time works on. */
+void priority_pause(void);
+
+#endif
