@@ -13,7 +13,8 @@ bool newest_holds_back(struct newest *n, int64_t now, int64_t patience)
     if (!n->rewound && !n->older)
         n->since = now;
     n->older = true;
-    if (!n->rewound && now - n->since < patience)
+    n->last = now;
+    if (!n->rewound && now - n->since < patience && n->held + now - n->since < 2 * patience)
         return true;
     newest_rewind(n);
     return false;
@@ -21,12 +22,15 @@ bool newest_holds_back(struct newest *n, int64_t now, int64_t patience)
 
 void newest_connected(struct newest *n)
 {
+    if (n->older)
+        n->held += n->last - n->since;
     n->older = false;
 }
 
 void newest_told(struct newest *n)
 {
     n->older = n->rewound = false;
+    n->held = 0;
 }
 
 void newest_rewind(struct newest *n)

@@ -1,8 +1,8 @@
 /* What is read should never be older than what was read before: within a session the servers see
  * to it, and in the next one the sync before its first list. It is older where a server lags all
  * the same, or where the servers' data have gone back, which nobody may have noticed. So what is
- * older is held back, and read again. When it has been older for one session timeout, nothing newer
- * will come, and it counts. */
+ * older is held back, and read again. When it has been older for one session timeout on one
+ * connection, or for two in all, nothing newer will come, and it counts. */
 #ifndef RECIPES_NEWEST_H
 #define RECIPES_NEWEST_H
 
@@ -13,7 +13,9 @@
 struct newest {
     uint64_t changed; /* the pzxid of the newest list: when the children changed last */
     bool older;       /* what was read is older than what was told, */
-    int64_t since;    /* since then; ns */
+    int64_t since;    /* since then, on this connection; ns */
+    int64_t last;     /* when it was seen to be so last */
+    int64_t held;     /* for how long on the connections before */
     bool rewound;     /* what is older counts */
 };
 

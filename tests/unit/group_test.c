@@ -87,10 +87,28 @@ static void held_back(void)
     CHECK(!newest_holds_back(&n, 253, 50));
 }
 
-static const struct test_case cases[] = {{"differences", differences},
-                                         {"old_lists", old_lists},
-                                         {"older_members", older_members},
-                                         {"held_back", held_back},
-                                         {NULL, NULL}};
+/* Or for twice as long on several, each lost too soon; where there was none does not count. */
+static void held_back_on_many_connections(void)
+{
+    struct newest n = {.changed = 7};
+
+    CHECK(newest_holds_back(&n, 100, 50));
+    CHECK(newest_holds_back(&n, 140, 50));
+    newest_connected(&n);
+    CHECK(newest_holds_back(&n, 1000, 50));
+    CHECK(newest_holds_back(&n, 1040, 50));
+    newest_connected(&n);
+    CHECK(newest_holds_back(&n, 2000, 50));
+    CHECK(newest_holds_back(&n, 2019, 50));
+    CHECK(!newest_holds_back(&n, 2020, 50));
+}
+
+static const struct test_case cases[] = {
+    {"differences", differences},
+    {"old_lists", old_lists},
+    {"older_members", older_members},
+    {"held_back", held_back},
+    {"held_back_on_many_connections", held_back_on_many_connections},
+    {NULL, NULL}};
 
 const struct test_suite group_suite = {"group", NULL, NULL, cases};
