@@ -35,9 +35,9 @@ bool attempt_invariant(const struct attempt *c)
     if (c->limit_watched && !c->first)
         return false;
     if (c->state == ST_FIRST &&
-        (c->kind != CHILD_LEASE || c->limit_watched == c->counts || c->try_only))
+        (c->rule != RULE_LEASE || c->limit_watched == c->counts || c->try_only))
         return false;
-    if (c->state == ST_SUCCEEDING && (c->kind == CHILD_LEASE || c->ahead < 2 || c->long_queue == 0))
+    if (c->state == ST_SUCCEEDING && (c->rule == RULE_LEASE || c->ahead < 2 || c->long_queue == 0))
         return false;
     return c->state != ST_HOLDING || (c->token != 0 && !rule_exhausted(c->number));
 }
@@ -108,8 +108,7 @@ static void begin(struct attempt *c, const struct event *ev, struct actions *out
 
 void attempt_init(struct attempt *c, enum rule rule, bool try_only)
 {
-    *c = (struct attempt){
-        .state = ST_IDLE, .rule = rule, .kind = rule_kind(rule), .try_only = try_only};
+    *c = (struct attempt){.state = ST_IDLE, .rule = rule, .try_only = try_only};
 }
 
 void attempt_step(struct attempt *c, const struct event *ev, struct actions *out)

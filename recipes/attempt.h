@@ -204,7 +204,6 @@ enum attempt_error {
 struct attempt {
     enum attempt_state state;
     enum rule rule;
-    enum child_kind kind; /* of the own node, which others see */
     bool try_only;        /* do not wait for others, but see ATTEMPT_YIELD_MS */
     bool strict;          /* a child that is no contender is an error */
     bool has_node;        /* the own node's name is known */

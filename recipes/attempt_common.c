@@ -53,9 +53,9 @@ bool attempt_may_move(enum attempt_state from, enum attempt_state to)
 /* Of a semaphore somebody waits if together they ask for more than there is. */
 static bool others_wait(const struct attempt *c, const struct event *ev, const struct place *place)
 {
-    if (c->kind == CHILD_LEASE && c->counts)
+    if (c->rule == RULE_LEASE && c->counts)
         return ev->count > (size_t)c->limit;
-    if (c->kind != CHILD_LEASE)
+    if (c->rule != RULE_LEASE)
         return place->behind || place->ahead > 0;
     return place->permits_ahead + c->permits + place->permits_behind > (uint64_t)c->limit;
 }
@@ -63,7 +63,7 @@ static bool others_wait(const struct attempt *c, const struct event *ev, const s
 enum attempt_others attempt_others_in(const struct attempt *c, const struct event *ev,
                                       const struct place *place)
 {
-    const bool known = c->kind != CHILD_LEASE || c->counts || c->limit_zxid == ev->data_zxid;
+    const bool known = c->rule != RULE_LEASE || c->counts || c->limit_zxid == ev->data_zxid;
 
     return !known                      ? OTHERS_UNKNOWN
            : others_wait(c, ev, place) ? OTHERS_WAIT

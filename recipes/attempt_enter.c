@@ -25,7 +25,7 @@ static void enter(struct attempt *c, struct actions *out)
 {
     forget_place(c);
     attempt_ask(c, out, ACT_CREATE);
-    if (c->kind == CHILD_LEASE && !c->counts && c->limit_zxid == 0)
+    if (c->rule == RULE_LEASE && !c->counts && c->limit_zxid == 0)
         attempt_act(out, ACT_READ_LIMIT)->tag = c->tag;
     attempt_act(out, ACT_LIST)->tag = c->tag;
     out->list[out->count - 1].watch = c->watch_children;
@@ -63,7 +63,7 @@ static void on_reset(struct attempt *c, const struct event *ev, struct actions *
 
 static void on_no_directory(struct attempt *c, struct actions *out)
 {
-    if (c->kind == CHILD_LEASE && !c->has_limit) {
+    if (c->rule == RULE_LEASE && !c->has_limit) {
         attempt_fail(c, out, ATTEMPT_NOLIMIT);
     } else if (attempt_next_round(c, out)) {
         attempt_ask(c, out, ACT_PARENTS);

@@ -7,8 +7,9 @@
  * stands before. A version below 0 has come round, and may be the one that means any. */
 static bool is_to_hint(const struct attempt *c)
 {
-    return c->kind != CHILD_LEASE && rule_waits(c->rule, c->kind) && !rule_is_shared(c->kind) &&
-           c->long_queue > 0 && c->count >= c->long_queue && c->hintable && c->version >= 0;
+    return c->rule != RULE_LEASE && rule_waits(c->rule, rule_kind(c->rule)) &&
+           !rule_is_shared(rule_kind(c->rule)) && c->long_queue > 0 && c->count >= c->long_queue &&
+           c->hintable && c->version >= 0;
 }
 
 /* The hint is sent first: whoever is granted may give back at once, and its delete must come behind
@@ -77,7 +78,7 @@ static void look(struct attempt *c, struct actions *out)
         return;
     }
     c->looking = true;
-    if (c->kind == CHILD_LEASE && !c->counts)
+    if (c->rule == RULE_LEASE && !c->counts)
         attempt_act(out, ACT_READ_LIMIT)->tag = ATTEMPT_LOOK_TAG;
     struct action *a = attempt_act(out, ACT_LIST);
     a->tag = ATTEMPT_LOOK_TAG;
@@ -90,7 +91,7 @@ static void on_children_fired(struct attempt *c, struct actions *out)
 {
     if (!c->own_watched)
         attempt_act(out, ACT_ARM)->number = ATTEMPT_OWN_WATCH_MS;
-    if (c->kind != CHILD_READ && c->kind != CHILD_LEASE) {
+    if (rule_kind(c->rule) != CHILD_READ && c->rule != RULE_LEASE) {
         tell_others(c, out, OTHERS_WAIT);
         return;
     }

@@ -32,7 +32,7 @@ static void look_as_first(struct attempt *c, struct actions *out)
 
 bool attempt_lacks_limit(struct attempt *c, const struct event *ev, struct actions *out)
 {
-    if (c->kind != CHILD_LEASE || c->counts || c->limit_zxid == ev->data_zxid)
+    if (c->rule != RULE_LEASE || c->counts || c->limit_zxid == ev->data_zxid)
         return false;
     if (attempt_next_round(c, out))
         look(c, out, true);

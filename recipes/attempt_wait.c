@@ -38,7 +38,7 @@ static bool is_own_silent(const struct attempt *c, const struct event *ev)
 static void wait_for(struct attempt *c, const struct event *ev, struct actions *out,
                      uint32_t predecessor)
 {
-    if (c->ahead == 1 && !is_own_silent(c, ev) && !rule_is_shared(c->kind)) {
+    if (c->ahead == 1 && !is_own_silent(c, ev) && !rule_is_shared(rule_kind(c->rule))) {
         c->own_watched = false;
         attempt_ask(c, out, ACT_READ);
         attempt_act(out, ACT_WATCH)->tag = c->tag;
@@ -77,13 +77,13 @@ static void on_snapshot(struct attempt *c, const struct event *ev, struct action
         attempt_act(out, ACT_DELETE_SPARE)->number = c->number;
     c->ahead = place.ahead;
     c->others = attempt_others_in(c, ev, &place);
-    if (c->kind != CHILD_LEASE)
+    if (c->rule != RULE_LEASE)
         learn(c, ev);
     if (is_mixed(c, ev, &place, &incompatible)) {
         attempt_tell(c, out, ATTEMPT_LAYOUT);
         out->list[out->count - 1].id = incompatible;
         attempt_finish(c, out);
-    } else if (c->kind == CHILD_LEASE) {
+    } else if (c->rule == RULE_LEASE) {
         attempt_take_place(c, ev, out, &place);
     } else if (place.ahead == 0) {
         attempt_move(c, ST_CLAIMING);
@@ -114,7 +114,7 @@ static bool is_in_long_queue(const struct attempt *c)
 static void on_predecessor_gone(struct attempt *c, const struct event *ev, struct actions *out)
 {
     c->watching = false;
-    if (rule_is_shared(c->kind) || c->number >= RULE_NUMBER_WARN) {
+    if (rule_is_shared(rule_kind(c->rule)) || c->number >= RULE_NUMBER_WARN) {
         list_again(c, out);
     } else if (c->ahead == 1 && is_own_silent(c, ev) && !c->shared_session) {
         attempt_move(c, ST_CLAIMING);
@@ -172,7 +172,7 @@ static void step_succeeding(struct attempt *c, const struct event *ev, struct ac
 
 void attempt_step_wait(struct attempt *c, const struct event *ev, struct actions *out)
 {
-    if (c->state == ST_WAITING && c->kind == CHILD_LEASE)
+    if (c->state == ST_WAITING && c->rule == RULE_LEASE)
         attempt_step_in_line(c, ev, out);
     else if (c->state == ST_WAITING)
         step_waiting(c, ev, out);

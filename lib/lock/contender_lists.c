@@ -42,7 +42,8 @@ static void parse_child(struct contender *c, const char *name, uint32_t id, stru
     child->id = id;
     child->own = name_has_id(name, length, c->id, strlen(c->id));
     child->old = c->old_id && name_has_id(name, length, c->old_id, strlen(c->old_id));
-    if (rule_ignores(c->machine.rule, child->kind) && !rule_waits(child->rule, c->machine.kind))
+    if (rule_ignores(c->machine.rule, child->kind) &&
+        !rule_waits(child->rule, rule_kind(c->machine.rule)))
         log_unrelated(c, child, name);
 }
 

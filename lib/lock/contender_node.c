@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "contender_state.h"
+#include "recipes/rule.h"
 
 void contender_new_id(struct contender *c)
 {
-    char *id = layout_new_id(c->machine.kind, c->retains);
+    char *id = layout_new_id(rule_kind(c->machine.rule), c->retains);
 
     g_free(c->old_id);
     c->old_id = c->id[0] ? g_strdup(c->id) : NULL;
@@ -22,7 +23,7 @@ char *contender_child_path(const struct contender *c, const char *name)
 /* Without the number. */
 static char *new_name(const struct contender *c)
 {
-    return layout_name(c->machine.kind, c->id, c->rank);
+    return layout_name(rule_kind(c->machine.rule), c->id, c->rank);
 }
 
 char *contender_new_node(const struct contender *c)

@@ -49,7 +49,7 @@ struct contender *contender_new(struct permit_limit *limit)
 
 struct permit_limit *contender_limit(const struct contender *c)
 {
-    const bool has = c->machine.kind == CHILD_LEASE && !c->machine.counts;
+    const bool has = c->machine.rule == RULE_LEASE && !c->machine.counts;
 
     return has ? ((const struct lease *)c)->limit : NULL;
 }

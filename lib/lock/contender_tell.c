@@ -18,7 +18,7 @@ static void look_for_spare(struct contender *c)
 {
     char *name;
 
-    if (c->unsure == 0 || c->machine.kind != CHILD_LEASE)
+    if (c->unsure == 0 || c->machine.rule != RULE_LEASE)
         return;
     name = contender_name(c);
     late_create_look(c->session, admission_path(c->admission), c->id, name);

@@ -1,5 +1,6 @@
 #include "check.h"
 
+#include "recipes/rule.h"
 #include "server.h"
 
 const char *check_text(enum broken broken)
@@ -220,7 +221,7 @@ enum broken check_state(const struct state *st)
             broken = check_holder(st, c);
             if (!broken && stands(st, c->node) && st->nodes[c->node].asked && !c->told_asked)
                 broken = check_heeding(c);
-            alone += stands(st, c->node) && c->machine.kind != CHILD_READ;
+            alone += stands(st, c->node) && rule_kind(c->machine.rule) != CHILD_READ;
             if (stands(st, c->node) && ++valid > 1 && alone > 0)
                 return BROKEN_TWO;
         }

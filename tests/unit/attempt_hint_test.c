@@ -209,7 +209,6 @@ static void not_left_by_one_of_many(void)
     for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
         play_start_in_long_queue(1);
         play.c.rule = rules[i];
-        play.c.kind = rule_kind(rules[i]);
         if (rules[i] == RULE_LEASE)
             play.c.limit = 1;
         SAY("enter");

@@ -165,12 +165,12 @@ static bool read_number(struct event *ev, const char *word)
     }
     REQUIRE(play.count < PLAY_CHILDREN);
     const uint32_t permits = *end == 'x' ? (uint32_t)strtol(end + 1, &end, 10) : 1;
-    const enum rule rule = *end == '?'                  ? RULE_NONE
-                           : *end == '!'                ? RULE_LATCH
-                           : *end == 'r'                ? RULE_READ
-                           : *end == 'w'                ? RULE_WRITE
-                           : play.c.kind == CHILD_LEASE ? RULE_LEASE
-                                                        : RULE_LOCK;
+    const enum rule rule = *end == '?'                 ? RULE_NONE
+                           : *end == '!'               ? RULE_LATCH
+                           : *end == 'r'               ? RULE_READ
+                           : *end == 'w'               ? RULE_WRITE
+                           : play.c.rule == RULE_LEASE ? RULE_LEASE
+                                                       : RULE_LOCK;
     play.children[play.count] = (struct child){
         .id = (uint32_t)(200 + play.count),
         .kind = rule_kind(rule),

@@ -1,5 +1,6 @@
 #include "attempt_promises.h"
 
+#include "recipes/rule.h"
 #include "runner.h"
 
 static struct {
@@ -105,14 +106,15 @@ static bool is_shared(enum child_kind kind)
 /* Of the children that the walk makes. */
 static bool is_passed_over(const struct child *o)
 {
-    return o->kind == CHILD_FOREIGN || (step.before.kind == CHILD_READ && o->kind == CHILD_READ);
+    return o->kind == CHILD_FOREIGN ||
+           (rule_kind(step.before.rule) == CHILD_READ && o->kind == CHILD_READ);
 }
 
 static bool may_be_together(const struct child *o)
 {
-    if (step.before.kind == CHILD_LEASE)
+    if (step.before.rule == RULE_LEASE)
         return o->kind == CHILD_LEASE;
-    return o->kind == CHILD_LOCK || (is_shared(step.before.kind) && is_shared(o->kind));
+    return o->kind == CHILD_LOCK || (is_shared(rule_kind(step.before.rule)) && is_shared(o->kind));
 }
 
 /* The last number does where the own one is of the lower half. */
@@ -173,11 +175,11 @@ static bool any_incompatible(void)
 /* A list that counts with the own node in it: refused or not, as its children say. */
 static bool refused_wrongly(void)
 {
-    bool counts = step.before.state == ST_LISTING && step.ev.kind == EV_LISTED &&
-                  step.ev.tag == step.before.tag && step.ev.answer == ANSWER_OK &&
-                  count_ahead() != UINT32_MAX &&
-                  (play.c.kind != CHILD_LEASE || play.c.counts ||
-                   step.ev.data_zxid == step.before.limit_zxid);
+    bool counts =
+        step.before.state == ST_LISTING && step.ev.kind == EV_LISTED &&
+        step.ev.tag == step.before.tag && step.ev.answer == ANSWER_OK &&
+        count_ahead() != UINT32_MAX &&
+        (play.c.rule != RULE_LEASE || play.c.counts || step.ev.data_zxid == step.before.limit_zxid);
     bool refused = false;
 
     for (uint32_t i = 0; i < play.out.count; i++)
@@ -204,12 +206,12 @@ static bool out_of_turn(void)
 {
     enum attempt_state from = step.before.state, to = play.c.state;
     bool served = to == ST_PROVING || to == ST_CLAIMING || to == ST_HOLDING;
-    if (play.c.kind == CHILD_LEASE)
+    if (play.c.rule == RULE_LEASE)
         return from == ST_LISTING && served && !is_room();
     if (from == ST_LISTING && step.ev.kind == EV_LISTED && step.ev.tag == step.before.tag)
         step.ahead = count_ahead();
     if (from == ST_WAITING && predecessor_seen_gone() && step.ahead > 0 &&
-        !is_shared(step.before.kind))
+        !is_shared(rule_kind(step.before.rule)))
         step.ahead--;
     if (from == ST_SUCCEEDING && step.ev.kind == EV_HINT_READ && step.ev.tag == step.before.tag &&
         step.ev.answer == ANSWER_OK && step.ev.hint == HINT_NAMED)
@@ -231,7 +233,7 @@ static bool alone_without_reason(void)
 static bool told_of_children(void)
 {
     return did(ACT_OTHERS) ||
-           ((play.c.kind == CHILD_READ || play.c.kind == CHILD_LEASE) && play.c.looking);
+           ((rule_kind(play.c.rule) == CHILD_READ || play.c.rule == RULE_LEASE) && play.c.looking);
 }
 
 static const char *broken_promise(void)

@@ -36,11 +36,11 @@ static enum rule random_rule(void)
     static const enum rule shared[] = {RULE_READ, RULE_WRITE};
 
     /* It takes three lists to be first in line. */
-    if (below(play.c.kind == CHILD_LEASE ? 32 : 8) == 0)
+    if (below(play.c.rule == RULE_LEASE ? 32 : 8) == 0)
         return below(2) ? RULE_NONE : RULE_LATCH;
-    if (play.c.kind == CHILD_LEASE)
+    if (play.c.rule == RULE_LEASE)
         return RULE_LEASE;
-    return play.c.kind == CHILD_LOCK || below(8) == 0 ? RULE_LOCK : shared[below(2)];
+    return rule_kind(play.c.rule) == CHILD_LOCK || below(8) == 0 ? RULE_LOCK : shared[below(2)];
 }
 
 static void random_children(void)
@@ -60,8 +60,8 @@ static void random_children(void)
     for (uint32_t i = 0; i < walk.ev.count; i++)
         walk.children[i].kind = rule_kind(walk.children[i].rule);
     if (walk.ev.count > 0 && below(10)) /* mostly the own node is there, and often first */
-        walk.children[below((uint32_t)walk.ev.count)] =
-            (struct child){.id = 7, .kind = play.c.kind, .number = play.c.number, .own = true};
+        walk.children[below((uint32_t)walk.ev.count)] = (struct child){
+            .id = 7, .kind = rule_kind(play.c.rule), .number = play.c.number, .own = true};
 }
 
 static void random_event(void)
