@@ -52,7 +52,11 @@ static void on_log(const zkl_log_record *record, void *data)
 {
     struct client *p = data;
 
-    if (!p->stage->trace || p->dead)
+    if (p->dead)
+        return;
+    if (strcmp(record->event, "data-went-back") == 0)
+        onlookers_rewound(p);
+    if (!p->stage->trace)
         return;
     char *text = trace_shorten(p->stage->trace, record->text);
     trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "logs: %s", text);

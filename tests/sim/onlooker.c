@@ -120,7 +120,7 @@ static void take(struct onlooker *o, const zkl_leader *leader)
     o->token = leader->token;
     if (o->restored && leader->token && leader->token <= o->top)
         begin_anew(o);
-    if (same && !(leader->token && news))
+    if (same && !(leader->token && (news || o->rewound)))
         wrong(o, "that was told before");
     else if (!same && leader->token && leader->token <= o->top)
         wrong(o, "that is not above what was told before");
@@ -128,6 +128,7 @@ static void take(struct onlooker *o, const zkl_leader *leader)
         wrong(o, leader->token ? "it has not been first since what was told before"
                                : "somebody was first all the time");
     o->any = true;
+    o->rewound = false;
     o->top = MAX(o->top, leader->token);
     g_free(o->said);
     o->said = leader->data ? g_strndup(leader->data, leader->size) : NULL;
@@ -218,6 +219,14 @@ void onlookers_restored(const struct stage *stage)
 {
     for (guint i = 0; i < stage->onlookers->len; i++)
         ((struct onlooker *)stage->onlookers->pdata[i])->restored = true;
+}
+
+void onlookers_rewound(const struct client *p)
+{
+    for (guint i = 0; i < p->stage->onlookers->len; i++) {
+        struct onlooker *o = p->stage->onlookers->pdata[i];
+        o->rewound |= o->process == p;
+    }
 }
 
 void onlookers_closed(struct client *p)

@@ -24,6 +24,7 @@ struct onlooker {
     char *said;     /* and what that leader had proclaimed; NULL: nothing */
     uint64_t top;   /* the highest token told */
     bool restored;  /* tokens have begun anew since */
+    bool rewound;   /* its session has found older data since it was told something */
     guint at;       /* of the oracle's heads: the newest that was told */
     GArray *told;   /* of guint: all of them */
 };
@@ -42,6 +43,8 @@ bool onlooker_knows(const struct onlooker *o);
 bool onlookers_look_at(const struct stage *stage, const struct host *host, int line);
 
 void onlookers_restored(const struct stage *stage);
+/* The library may tell the present leader again. */
+void onlookers_rewound(const struct client *p);
 void onlookers_closed(struct client *p);
 void onlookers_abandon(struct client *p);
 
