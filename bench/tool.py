@@ -77,9 +77,9 @@ def stat(pid):
 
 
 def guards(pid):
-    """Its children that are not yet the command: zkl-guard."""
+    """Its children that are not yet the command: lock-guard."""
     others = ((int(p), stat(int(p))) for p in os.listdir("/proc") if p.isdigit())
-    return [p for p, (parent, name) in others if parent == pid and name == "zkl-guard"]
+    return [p for p, (parent, name) in others if parent == pid and name == "lock-guard"]
 
 
 def memory(pid, keys):

@@ -93,6 +93,21 @@ held() {
 }
 if can_trace; then held; else skip "held at its exit: tracing is forbidden"; fi
 
+# A kill by zkl's name does not reach its guard.
+hold lock $L
+guard=$(guard_of $holder)
+next_looks
+wait_until "the next one queues" has_contenders $L 2
+read_file "/proc/$holder/comm"
+tr '\0' '\n' <"/proc/$holder/cmdline" >"$scratch/out"
+{
+    pgrep "$content"
+    pidof "$(basename "$(head -n 1 "$scratch/out")")" | tr ' ' '\n'
+} | grep -Ex "$holder|$guard" | sort -u >"$scratch/out"
+expect "by name: zkl alone" "$holder" "$(<"$scratch/out")"
+kill -9 $holder
+expect_next "by name"
+
 # With the guard dead as well nobody knows what is left: the session must live.
 hold lock $L
 guard=$(guard_of $holder)

@@ -64,6 +64,18 @@ leaves 'while :; do sleep 0.05; done' -1 setsid --kill-after 0
 kill -TERM "$holder"
 expect_rest "--kill-after 0" 143 "ended 143,rest KILL,released"
 
+# A name is no reason to be left alone, nor to be waited for.
+for name in zkl-closing lock-guard; do
+    cp "$tools/stamp" "$scratch/$name"
+    leaves 'while :; do sleep 0.05; done' -1 "setsid $scratch/$name $scratch/called -1 & until [ -s $scratch/called ]; do sleep 0.05; done;" --kill-after 0.3
+    victim=$(pgrep -f "^$scratch/$name ")
+    remember "$victim"
+    kill -TERM "$holder"
+    expect_rest "called $name" 143 "ended 143,rest TERM,rest KILL,released"
+    expect "called $name: it is ended" yes "$(gone "$victim" && echo yes)"
+    rm "$scratch/called"
+done
+
 # The lock is lost while that goes on.
 leaves 'while :; do sleep 0.05; done' -1 setsid --kill-after 1000
 kill -TERM "$holder"

@@ -222,7 +222,7 @@ freeze() { # PID...
 guard_of() { # PID
     local stat content
     for stat in /proc/[0-9]*/stat; do
-        read_file "$stat" && [[ $content = *"(zkl-guard) "?" $1 "* ]] && echo "${content%% *}"
+        read_file "$stat" && [[ $content = *"(lock-guard) "?" $1 "* ]] && echo "${content%% *}"
     done
 }
 

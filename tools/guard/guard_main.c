@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -333,8 +334,7 @@ static void run_on_lost(struct guarding *g)
 {
     const bool alone = g->tool_dead;
 
-    /* A lock around ours does not wait for this. */
-    prctl(PR_SET_NAME, "zkl-on-lost");
+    prctl(PR_SET_NAME, ON_LOST_NAME);
     nudge(g);
     if (g->leader == 0) {
         end_session(g);
@@ -357,13 +357,23 @@ static bool ended_all(const struct guarding *g)
     return shared_cause(g->shared) > CAUSE_ENDED && !g->termination.given_up;
 }
 
+/* The first argument is renamed too, as far as it has room. */
+static void take_name(void)
+{
+    const size_t room = strlen(program_invocation_name);
+
+    prctl(PR_SET_NAME, GUARD_NAME);
+    memset(program_invocation_name, 0, room);
+    memcpy(program_invocation_name, GUARD_NAME, MIN(room, strlen(GUARD_NAME)));
+}
+
 /* The tool's death is heard by end of file and by SIGCHLD. */
 static void become_guard(struct guarding *g, struct events *tools)
 {
     setpgid(0, 0);
     say_without_waiting(); /* KILL may be due */
     credentials_forget();
-    prctl(PR_SET_NAME, GUARD_NAME);
+    take_name();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     events_close(tools);
     if (!events_open_deaf(&g->events))

@@ -3,11 +3,45 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* Of a file that is gone the name has this behind it. */
+#define DELETED " (deleted)"
+
+static bool read_program(const char *link, char name[PATH_MAX], struct stat *ret)
+{
+    const ssize_t length = readlink(link, name, PATH_MAX - 1);
+
+    if (length <= 0 || stat(link, ret) != 0)
+        return false;
+    name[length] = '\0';
+    if (g_str_has_suffix(name, DELETED))
+        name[(size_t)length - strlen(DELETED)] = '\0';
+    return true;
+}
+
+/* Anybody may take a name, and nobody another program. An older or newer zkl in its place is one,
+ * as it belongs to the same user. */
+static bool runs_zkl(pid_t pid)
+{
+    char link[32], ours[PATH_MAX], its[PATH_MAX];
+    struct stat our_file, its_file;
+
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+    return read_program("/proc/self/exe", ours, &our_file) && read_program(link, its, &its_file) &&
+           strcmp(ours, its) == 0 && our_file.st_uid == its_file.st_uid;
+}
+
+static bool is_called(const struct process *p, const char *name)
+{
+    return strcmp(p->name, name) == 0 && runs_zkl(p->pid);
+}
 
 /* "PID (NAME) " and more fields, NAME being anything. */
 static bool parse(const char *stat, struct process *p)
@@ -26,9 +60,9 @@ static bool parse(const char *stat, struct process *p)
     p->pid = (pid_t)strtol(stat, NULL, 10);
     p->start = start;
     g_strlcpy(p->name, name + 1, MIN(sizeof p->name, (size_t)(rest - name)));
-    p->guard = strcmp(p->name, GUARD_NAME) == 0;
+    p->guard = is_called(p, GUARD_NAME);
     p->stopped = state == 'T';
-    p->closing = strcmp(p->name, CLOSING_NAME) == 0;
+    p->closing = is_called(p, CLOSING_NAME);
     /* A process whose first thread has ended shows Z while its other threads run on. */
     p->dead = (state == 'Z' || state == 'X') && threads <= 1;
     return true;

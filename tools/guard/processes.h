@@ -6,8 +6,12 @@
 
 #include <glib.h>
 
-/* The name of a guard. */
-#define GUARD_NAME "zkl-guard"
+/* The name of a guard: not of a kind that "pkill zkl" and "pidof zkl" match, for tool and guard are
+ * not to be killed together. */
+#define GUARD_NAME "lock-guard"
+
+/* Of one that runs --on-lost: a lock around ours does not wait for it. */
+#define ON_LOST_NAME "lock-on-lost"
 
 /* Of a process that closes a session: it works for no lock, and ends soon by itself. */
 #define CLOSING_NAME "zkl-closing"

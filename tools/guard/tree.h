@@ -17,8 +17,8 @@ struct process {
     uint64_t start; /* in clock ticks since the boot; pid and start name it for ever */
     bool dead;      /* nothing of it runs any more */
     bool stopped;   /* by a signal */
-    bool guard;     /* a guard, by its name */
-    bool closing;   /* it closes the session of a zkl that has ended, by its name: no member */
+    bool guard;     /* a guard */
+    bool closing;   /* it closes the session of a zkl that has ended: no member */
     char name[16];
 };
 
