@@ -296,11 +296,12 @@ typedef void (*zkl_leader_fn)(const zkl_leader *leader, void *data);
  * Tokens rise: nothing is reported twice or out of order, also across disconnections and sessions.
  * After "no leader", a leader is reported again only in another term. A leader whose token is lower
  * than a reported one counts as no leader. Tokens begin anew when the servers' data has gone back
- * (see zkl(7)), and the present leader may then be reported again. If the session was not replaced for it, a server with older data than was reported
- * is asked again for one session timeout at least: meanwhile older candidates or proclaimed data
- * are not reported, and after that they are. A term that begins and ends between two reads of the
- * candidates is not reported. Nothing is reported while there is no connection. Errors, such as a
- * lack of permission, are logged, and the library tries again.
+ * (see zkl(7)), and the present leader may then be reported again. If the session was not replaced
+ * for it, a server with older data than was reported is asked again for one session timeout at
+ * least: meanwhile older candidates or proclaimed data are not reported, and after that they are. A
+ * term that begins and ends between two reads of the candidates is not reported. Nothing is
+ * reported while there is no connection. Errors, such as a lack of permission, are logged, and the
+ * library tries again.
  *
  * Returns 0; or
  *   ZKL_EINVAL: e or fn is NULL;
