@@ -145,7 +145,7 @@ static bool is_unread(const struct barrier_members *m, size_t member)
 }
 
 /* How many are there with a czxid in that range, both included. */
-static size_t count_of(const struct barrier_members *m, uint64_t from, uint64_t to)
+static size_t members_between(const struct barrier_members *m, uint64_t from, uint64_t to)
 {
     size_t n = 0;
 
@@ -189,7 +189,8 @@ static bool has_own(const struct barrier_members *m)
 static uint64_t find_bound(const struct barrier *b, const struct barrier_members *m)
 {
     for (size_t i = 0; i < m->count; i++) {
-        if (m->czxids[i] > b->before && count_of(m, b->before + 1, m->czxids[i]) == b->wanted)
+        if (m->czxids[i] > b->before &&
+            members_between(m, b->before + 1, m->czxids[i]) == b->wanted)
             return m->czxids[i];
     }
     return 0;
@@ -242,7 +243,8 @@ static void open_round(struct barrier *b, struct barrier_actions *out, uint64_t 
 }
 
 /* The czxid of each is known. */
-static void choose(struct barrier *b, const struct barrier_members *m, struct barrier_actions *out)
+static void choose_round(struct barrier *b, const struct barrier_members *m,
+                         struct barrier_actions *out)
 {
     const size_t earlier = lowest(m, b->before);
     uint64_t bound;
@@ -263,14 +265,14 @@ static void on_counted(struct barrier *b, const struct barrier_event *ev,
                        struct barrier_actions *out)
 {
     const struct barrier_members *m = &ev->members;
-    const size_t count = count_of(m, 1, BARRIER_UNREAD);
+    const size_t count = members_between(m, 1, BARRIER_UNREAD);
 
     if (!has_own(m))
         join(b, out); /* somebody has deleted it */
     else if (b->fired)
         look(b, out); /* the members may be of a round that has begun since */
-    else if (count_of(m, BARRIER_UNREAD, BARRIER_UNREAD) == 0)
-        choose(b, m, out);
+    else if (members_between(m, BARRIER_UNREAD, BARRIER_UNREAD) == 0)
+        choose_round(b, m, out);
     else if (count < b->wanted)
         move(b, BARRIER_WAITING);
     else if (!b->ready && count == b->wanted && ev->zxid >= b->czxid)
@@ -291,12 +293,13 @@ static void on_opened(struct barrier *b, struct barrier_actions *out)
 /* ---- leaving ---- */
 
 /* The one, or all where there are others beyond the bound. False: it was read. */
-static bool is_to_be_read(struct barrier *b, const struct barrier_members *m,
-                          struct barrier_actions *out, size_t member)
+static bool must_read(struct barrier *b, const struct barrier_members *m,
+                      struct barrier_actions *out, size_t member)
 {
     if (!is_unread(m, member))
         return false;
-    read_member(b, out, count_of(m, b->bound + 1, BARRIER_UNREAD - 1) > 0 ? m->count : member);
+    read_member(b, out,
+                members_between(m, b->bound + 1, BARRIER_UNREAD - 1) > 0 ? m->count : member);
     return true;
 }
 
@@ -305,7 +308,7 @@ static void leave(struct barrier *b, const struct barrier_members *m, struct bar
     const size_t first = lowest(m, b->bound);
     size_t last;
 
-    if (is_to_be_read(b, m, out, first))
+    if (must_read(b, m, out, first))
         return;
     b->own = b->own && has_own(m); /* somebody may have deleted it */
     if (!b->own && first == m->count)
@@ -316,7 +319,7 @@ static void leave(struct barrier *b, const struct barrier_members *m, struct bar
         quit(b, out, BARRIER_THEN_DONE);
     else if (m->own > first)
         quit(b, out, BARRIER_THEN_WAIT);
-    else if (!is_to_be_read(b, m, out, last = highest(m, b->bound)))
+    else if (!must_read(b, m, out, last = highest(m, b->bound)))
         await(b, out, last);
 }
 

@@ -126,7 +126,7 @@ static void set(struct counter *c, struct counter_action *out)
 }
 
 /* From that value on; or it has ended. */
-static bool writes(struct counter *c, int64_t value, struct counter_action *out)
+static bool is_to_be_written(struct counter *c, int64_t value, struct counter_action *out)
 {
     const enum counter_verdict verdict = counter_next(c, value, &c->next);
 
@@ -147,7 +147,7 @@ static void use(struct counter *c, const struct counter_event *ev, struct counte
     }
     c->version = ev->version;
     c->czxid = ev->czxid;
-    if (writes(c, value, out))
+    if (is_to_be_written(c, value, out))
         set(c, out);
 }
 
@@ -180,7 +180,7 @@ static void step_reading(struct counter *c, const struct counter_event *ev,
         use(c, ev, out);
         break;
     case COUNTER_EV_NO_NODE: /* 0: what is refused makes no node */
-        if (writes(c, 0, out))
+        if (is_to_be_written(c, 0, out))
             ask(c, out, COUNTER_MAKING, COUNTER_ACT_MAKE);
         break;
     case COUNTER_EV_REFUSED:

@@ -63,16 +63,16 @@ void place_spoil(struct place *p, bool begins)
 
 /* Is it held, and has nobody deleted anything since it was asked for? What is asked for meanwhile
  * may be deleted as well. */
-static bool counts(const struct place *p, const struct hold *h)
+static bool is_counted(const struct place *p, const struct hold *h)
 {
     return !p->spoilers && h->spoilt == p->spoilt && zkl_grant_state(h->grant) < ZKL_LOST;
 }
 
-static void check_token(struct place *p, const struct hold *h)
+static void check_rise(struct place *p, const struct hold *h)
 {
     const uint64_t token = zkl_grant_token(h->grant), turn = zkl_grant_turn(h->grant);
 
-    if (!counts(p, h))
+    if (!is_counted(p, h))
         return;
     if (token < p->token || (token == p->token && turn <= p->turn))
         runner_fail(__FILE__, __LINE__,
@@ -92,7 +92,7 @@ void place_take(struct place *p, struct hold *h)
     g_queue_push_tail_link(&p->held, &h->link);
     for (const GList *l = p->held.head; l; l = l->next) {
         const struct hold *other = l->data;
-        units += counts(p, other) ? other->units : 0;
+        units += is_counted(p, other) ? other->units : 0;
     }
     tally.overlaps += units > p->capacity;
     tally.checked += units > 0;
@@ -100,7 +100,7 @@ void place_take(struct place *p, struct hold *h)
         runner_fail(__FILE__, __LINE__, "%s: %u are held of %u", zkl_grant_node(h->grant), units,
                     p->capacity);
     if (p->rises)
-        check_token(p, h);
+        check_rise(p, h);
     pthread_mutex_unlock(&register_lock);
 }
 
@@ -133,7 +133,7 @@ void chaos_begin(void)
     end_of_half = g_get_monotonic_time() + campaign.seconds * G_USEC_PER_SEC / 2;
 }
 
-static bool come_to(const char *what, int64_t wanted)
+static bool come_down_to(const char *what, int64_t wanted)
 {
     const gint64 limit = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
     int64_t now;
@@ -146,7 +146,7 @@ static bool come_to(const char *what, int64_t wanted)
 
 void chaos_expect_nothing_left(void)
 {
-    if (come_to("zk_ephemerals_count", 0) && come_to("zk_watch_count", 0))
+    if (come_down_to("zk_ephemerals_count", 0) && come_down_to("zk_watch_count", 0))
         return;
     char **left = raw_tree_dump(admin, "/");
     for (int i = 0; left && left[i]; i++)
@@ -154,7 +154,7 @@ void chaos_expect_nothing_left(void)
     g_strfreev(left);
 }
 
-static void play(void (*half)(void))
+static void play_half(void (*half)(void))
 {
     const struct zk_server_options options = {.tick_ms = 200};
 
@@ -171,12 +171,12 @@ static void play(void (*half)(void))
 
 static void family(void)
 {
-    play(everything_at_once);
+    play_half(everything_at_once);
 }
 
 static void threads(void)
 {
-    play(threads_of_mutexes);
+    play_half(threads_of_mutexes);
 }
 
 int main(int argc, char **argv)

@@ -253,7 +253,7 @@ static void disturb_connection(struct proxy *p)
     }
 }
 
-static void set_limit(void)
+static void set_some_limit(void)
 {
     static const char *const texts[] = {"1", "2", "3", "4", "", "x"};
     const char *text = texts[chaos(chaos(10) == 0 ? 6 : 4)];
@@ -272,7 +272,7 @@ static void delete_at(enum at at, const char *node)
         place_spoil(p, false);
 }
 
-static void spoil_all(bool begins)
+static void spoil_family(bool begins)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(places); i++)
         place_spoil(&places[i], begins);
@@ -302,14 +302,14 @@ static void delete_or_revoke(void)
 }
 
 /* In a session that ends all its nodes go. */
-static void expire(void)
+static void expire_peer(void)
 {
     const int64_t id = zkl_session_id(peers[chaos(SESSIONS)].session);
 
-    spoil_all(true);
+    spoil_family(true);
     if (id != 0)
         raw_expire(zk_server_port(server, 0), id);
-    spoil_all(false);
+    spoil_family(false);
 }
 
 /* ---- handles ---- */
@@ -363,7 +363,7 @@ static void free_peer(struct peer *p)
 }
 
 /* With what is under way. */
-static void make_anew(struct peer *p)
+static void make_part_anew(struct peer *p)
 {
     if (chaos(2)) {
         const enum at which = (enum at)chaos(SEMAPHORES);
@@ -378,7 +378,7 @@ static void make_anew(struct peer *p)
 
 /* ---- calls that block ---- */
 
-static void look(const struct peer *p)
+static void look_at_queue(const struct peer *p)
 {
     static const int others[] = {ZKL_ENOENT, ZKL_EBUSY, 0};
     zkl_queue *q = NULL;
@@ -392,7 +392,7 @@ static void look(const struct peer *p)
 }
 
 /* Who adds is told a number that nobody else is; its node is never deleted. */
-static void count(struct peer *p)
+static void count_up(struct peer *p)
 {
     static const int others[] = {ZKL_EUNKNOWN, 0};
     static int64_t last;
@@ -406,7 +406,7 @@ static void count(struct peer *p)
         last = number;
 }
 
-static void ask_limit(const struct peer *p)
+static void ask_for_limit(const struct peer *p)
 {
     static const int others[] = {ZKL_ENOENT, ZKL_ELAYOUT, 0};
     zkl_semaphore *m = p->semaphores[chaos(2)];
@@ -417,7 +417,7 @@ static void ask_limit(const struct peer *p)
                  "a limit", others);
 }
 
-static void do_something(void)
+static void do_to_family(void)
 {
     struct peer *p = &peers[chaos(SESSIONS)];
     const unsigned what = chaos(60);
@@ -425,23 +425,23 @@ static void do_something(void)
     if (what < 3)
         disturb_connection(p->proxy);
     else if (what < 5)
-        set_limit();
+        set_some_limit();
     else if (what < 6)
         delete_or_revoke();
     else if (what < 7 && chaos(10) == 0)
-        expire();
+        expire_peer();
     else if (what < 8 && chaos(2))
         raw_create(admin, paths[GATE], "", 0, 0, NULL);
     else if (what < 8)
         raw_delete(admin, paths[GATE]);
     else if (what < 9 && chaos(6) == 0)
-        make_anew(p);
+        make_part_anew(p);
     else if (what == 9)
-        look(p);
+        look_at_queue(p);
     else if (what == 10)
-        count(p);
+        count_up(p);
     else if (what == 11)
-        ask_limit(p);
+        ask_for_limit(p);
 }
 
 /* ---- the end ---- */
@@ -461,7 +461,7 @@ static bool all_ended(const void *unused)
 }
 
 /* Whatever is under way comes to its end: what it waits for is given. */
-static void settle(void)
+static void settle_slots(void)
 {
     const gint64 limit = g_get_monotonic_time() + WAIT_S * G_USEC_PER_SEC;
     bool ended;
@@ -488,11 +488,11 @@ void everything_at_once(void)
     while (chaos_goes_on()) {
         const unsigned at = chaos(SESSIONS);
         move_on(&peers[at], &slots[at][chaos(SLOTS)]);
-        do_something();
+        do_to_family();
         if (chaos(4) == 0)
             g_usleep(chaos(3000));
     }
-    settle();
+    settle_slots();
     for (int i = 0; i < SESSIONS; i++)
         free_peer(&peers[i]);
     chaos_expect_nothing_left();

@@ -38,7 +38,7 @@ static bool grab(struct handle *h)
     return lives;
 }
 
-static void drop(int *users)
+static void drop_user(int *users)
 {
     pthread_mutex_lock(&lock);
     --*users;
@@ -118,11 +118,11 @@ static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
             chaos_expect(code, "a try in a callback", inside);
             if (code == 0)
                 zkl_mutex_unlock(c->handle->mutex);
-            drop(&c->handle->users);
+            drop_user(&c->handle->users);
         }
         zkl_grant_release(grant);
     }
-    drop(&c->handle->users);
+    drop_user(&c->handle->users);
     g_free(c);
 }
 
@@ -159,7 +159,7 @@ static void use(struct handle *h, zkl_grant *grant)
 }
 
 /* False: the thread is to end with what it holds, which is then released for it. */
-static bool visit(struct handle *h)
+static bool visit_handle(struct handle *h)
 {
     static const int others[] = {ZKL_EBUSY, ZKL_ELOST, 0}, ended[] = {ZKL_ELOST, ZKL_EPERM, 0};
     struct hold hold = {.units = 1, .spoilt = place_spoilt(h->place)};
@@ -179,7 +179,7 @@ static bool visit(struct handle *h)
 }
 
 /* The completion uses the handle, too. */
-static void call(struct handle *h)
+static void call_handle(struct handle *h)
 {
     struct call *c = g_new0(struct call, 1);
     char node[CHAOS_PATH];
@@ -191,7 +191,7 @@ static void call(struct handle *h)
         return;
     }
     if (zkl_mutex_lock_async(h->mutex, chaos(2) ? chaos(100) : 2000, on_acquired, c, &op) != 0) {
-        drop(&h->users);
+        drop_user(&h->users);
         g_free(c);
         return;
     }
@@ -216,14 +216,14 @@ static void *live_once(void *seed)
         }
         tally_add(&tally.asked);
         if (what < 6)
-            goes_on = visit(h);
+            goes_on = visit_handle(h);
         else if (what < 8)
-            call(h);
+            call_handle(h);
         else if (what == 8)
             zkl_mutex_yield(h->mutex);
         else
             (void)zkl_mutex_depth(h->mutex);
-        drop(&h->users);
+        drop_user(&h->users);
     }
     return NULL;
 }
@@ -250,7 +250,7 @@ static void *dispatch(void *unused)
         pthread_mutex_unlock(&lock);
         if (s) {
             zkl_session_dispatch(s);
-            drop(&sessions[1].users);
+            drop_user(&sessions[1].users);
         }
         g_usleep(300);
     }
@@ -275,7 +275,7 @@ static void make_session(int at)
     pthread_mutex_unlock(&lock);
 }
 
-static void make_mutex(struct handle *h)
+static void make_handle(struct handle *h)
 {
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
     const int at = (int)chaos(PATHS);
@@ -296,7 +296,7 @@ static void make_mutex(struct handle *h)
     pthread_mutex_unlock(&lock);
 }
 
-static void free_mutex(struct handle *h)
+static void free_handle(struct handle *h)
 {
     pthread_mutex_lock(&lock);
     h->dying = true;
@@ -318,7 +318,7 @@ static void close_session(int at)
     zkl_session_close(sessions[at].session);
     for (int i = 0; i < MUTEXES; i++)
         if (handles[i].mutex && handles[i].session == at)
-            free_mutex(&handles[i]);
+            free_handle(&handles[i]);
 }
 
 static void close_and_open(int at)
@@ -327,12 +327,12 @@ static void close_and_open(int at)
     make_session(at);
     for (int i = 0; i < MUTEXES; i++)
         if (!handles[i].mutex)
-            make_mutex(&handles[i]);
+            make_handle(&handles[i]);
 }
 
 /* ---- administrators ---- */
 
-static void expire(void)
+static void expire_shared(void)
 {
     const int64_t id = zkl_session_id(sessions[chaos(SESSIONS)].session);
 
@@ -373,18 +373,18 @@ static void meddle(void)
     zkl_queue_free(q);
 }
 
-static void do_something(void)
+static void do_to_threads(void)
 {
     const unsigned what = chaos(40);
     struct handle *h = &handles[chaos(MUTEXES)];
 
     if (what < 12) {
-        free_mutex(h);
-        make_mutex(h);
+        free_handle(h);
+        make_handle(h);
     } else if (what < 20) {
         meddle();
     } else if (what == 20) {
-        expire();
+        expire_shared();
     } else if (what == 21) {
         close_and_open((int)chaos(SESSIONS));
     }
@@ -399,17 +399,17 @@ void threads_of_mutexes(void)
     for (int i = 0; i < SESSIONS; i++)
         make_session(i);
     for (int i = 0; i < MUTEXES; i++)
-        make_mutex(&handles[i]);
+        make_handle(&handles[i]);
     for (guint i = 0; i < THREADS; i++)
         REQUIRE(pthread_create(&threads[i], NULL, live,
                                GUINT_TO_POINTER(campaign.seed * 100 + i)) == 0);
     REQUIRE(pthread_create(&dispatcher, NULL, dispatch, NULL) == 0);
     while (chaos_goes_on()) {
         g_usleep(30000 + chaos(60000));
-        do_something();
+        do_to_threads();
     }
     for (int i = 0; i < MUTEXES; i++)
-        free_mutex(&handles[i]);
+        free_handle(&handles[i]);
     over = true;
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
