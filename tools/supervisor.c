@@ -3,6 +3,7 @@
 #include "supervisor.h"
 #include "candidate.h"
 #include "guard/channel.h"
+#include "guard/processes.h"
 #include "guard/sweep.h"
 #include "notify.h"
 
@@ -279,6 +280,8 @@ static bool run_child(struct supervisor *s)
 {
     bool started;
 
+    if (!processes_reserve())
+        return false;
     sweep_init(&s->sweep, getpid(), 0, s->options->run.leave_daemons);
     s->cgroup = s->options->run.leave_daemons ? NULL : cgroup_new();
     s->sweep.cgroup = s->cgroup;

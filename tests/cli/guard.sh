@@ -102,6 +102,33 @@ expect_lines "guard killed" "waiting,held TOKEN,started PID,ending KILL,ended 13
 expect_match "guard killed: one line says so" "^zkl: $L: [^"$'\n'"]*guard[^"$'\n'"]*\$" "$(<"$scratch/holder.err")"
 expect_no_guard "guard killed"
 
+# And what has left the group, by a tool without a free descriptor.
+few() { # NUMBER of descriptors
+    rm -f "$scratch/daemon"
+    (
+        ulimit -Sn "$1"
+        exec "$ZKL" lock $L -- sh -c '
+            setsid sh -c "trap : TERM; echo \$\$ >\"\$scratch/daemon.new\"; mv \"\$scratch/daemon.new\" \"\$scratch/daemon\"; exec sleep 1000" &
+            exec sleep 1000' 2>/dev/null
+    ) &
+    holder=$!
+    remember "$holder"
+    wait_until "$1 descriptors: the daemon runs" test -e "$scratch/daemon"
+    members=("$(<"$scratch/daemon")")
+    remember "${members[@]}"
+}
+few 256
+descriptors=0
+while [ -e "/proc/$holder/fd/$descriptors" ]; do descriptors=$((descriptors + 1)); done
+kill -TERM "$holder"
+status_of "$holder"
+few "$descriptors"
+next_looks
+kill -9 "$(guard_of "$holder")"
+status_of "$holder"
+expect "$descriptors descriptors: the guard is killed" 70 "$?"
+expect_dead_before_next "$descriptors descriptors"
+
 # The guard is stopped, and the lock is lost: the tool ends the group.
 stubborn --connect "$gate" --session-timeout 6000
 next_looks

@@ -4,6 +4,7 @@
 #include "channel.h"
 #include "environment.h"
 #include "on_lost.h"
+#include "processes.h"
 #include "termination_tree.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct eve
 
     *g = (struct guard){.termination = {.options = options, .tool = getpid()}, .channel = -1};
     termination_tree_init(&g->termination, getpid(), 0);
-    if (!start(g, channel, events)) {
+    if (!processes_reserve() || !start(g, channel, events)) {
         say("cannot start the guard: %s", g_strerror(errno));
         return false;
     }

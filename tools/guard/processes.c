@@ -2,14 +2,89 @@
 #include "processes.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- descriptors ---- */
+
+#define RESERVED 2 /* a directory and a file in it, or a process and its file */
+
+static int reserved[RESERVED] = {-1, -1};
+
+bool processes_reserve(void)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < RESERVED; i++) {
+        if (reserved[i] < 0)
+            reserved[i] = open("/", O_PATH | O_CLOEXEC);
+        all &= reserved[i] >= 0;
+    }
+    return all;
+}
+
+bool processes_are_short(void)
+{
+    return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+}
+
+/* Whether there is a descriptor now where there was none. */
+static bool spend(void)
+{
+    for (size_t i = 0; i < RESERVED && processes_are_short(); i++)
+        if (reserved[i] >= 0) {
+            close(reserved[i]);
+            reserved[i] = -1;
+            return true;
+        }
+    return false;
+}
+
+static int open_file(int dir, const char *path)
+{
+    int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0 && spend())
+        fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+    return fd;
+}
+
+static DIR *open_dir(const char *path)
+{
+    const int fd = open_file(AT_FDCWD, path);
+
+    return fd >= 0 ? fdopendir(fd) : NULL;
+}
+
+int process_open(pid_t pid)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+    if (fd < 0 && spend())
+        fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    return fd;
+}
+
+/* What was short in a part of it is so in all. */
+static GArray *complete(GArray *list, int error)
+{
+    processes_reserve();
+    errno = error;
+    if (processes_are_short())
+        g_clear_pointer(&list, g_array_unref);
+    errno = error;
+    return list;
+}
+
+/* ---- one of them ---- */
 
 /* Of a file that is gone the name has this behind it. */
 #define DELETED " (deleted)"
@@ -70,7 +145,7 @@ static bool parse(const char *stat, struct process *p)
 
 static bool read_stat(int dir, const char *path, struct process *ret)
 {
-    const int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+    const int fd = open_file(dir, path);
     char text[1024];
     const ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
 
@@ -91,20 +166,24 @@ bool process_read(pid_t pid, struct process *ret, void *unused)
     return read_stat(AT_FDCWD, path, ret);
 }
 
-static DIR *open_proc(void)
+/* ---- all of them ---- */
+
+static bool has_own_proc(void)
 {
     char text[32] = "";
 
-    if (readlink("/proc/self", text, sizeof text - 1) <= 0 || strtol(text, NULL, 10) != getpid())
-        return NULL;
-    return opendir("/proc");
+    if (readlink("/proc/self", text, sizeof text - 1) > 0 && strtol(text, NULL, 10) == getpid())
+        return true;
+    errno = ENOENT;
+    return false;
 }
 
 GArray *processes_read(void)
 {
-    DIR *dir = open_proc();
+    DIR *dir = has_own_proc() ? open_dir("/proc") : NULL;
     const struct dirent *entry;
     GArray *list;
+    int error = 0;
 
     if (!dir)
         return NULL;
@@ -118,16 +197,18 @@ GArray *processes_read(void)
         snprintf(path, sizeof path, "%.10s/stat", entry->d_name);
         if (read_stat(dirfd(dir), path, &p))
             g_array_append_val(list, p);
+        else if (processes_are_short())
+            error = errno;
     }
     closedir(dir);
     tree_sort((struct process *)(void *)list->data, list->len);
-    return list;
+    return complete(list, error);
 }
 
 static bool append_children(int dir, const char *thread, GArray *list)
 {
     char *path = g_strdup_printf("%s/children", thread);
-    const int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+    const int fd = open_file(dir, path);
     FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     pid_t pid;
 
@@ -143,23 +224,24 @@ static bool append_children(int dir, const char *thread, GArray *list)
 GArray *processes_children(pid_t parent)
 {
     char *path = g_strdup_printf("/proc/%d/task", (int)parent);
-    DIR *own = open_proc();
-    DIR *dir = own ? opendir(path) : NULL;
+    DIR *dir = has_own_proc() ? open_dir(path) : NULL;
     GArray *list = g_array_new(FALSE, FALSE, sizeof(pid_t));
     const struct dirent *entry;
-    bool told = false;
+    int error = dir ? ENOENT : errno; /* until one is told */
 
     g_free(path);
     while (dir && (entry = readdir(dir)))
-        if (entry->d_name[0] != '.')
-            told |= append_children(dirfd(dir), entry->d_name, list);
+        if (entry->d_name[0] == '.')
+            continue;
+        else if (append_children(dirfd(dir), entry->d_name, list))
+            error = error == ENOENT ? 0 : error;
+        else if (processes_are_short())
+            error = errno;
     if (dir)
         closedir(dir);
-    if (own)
-        closedir(own);
-    if (!told)
+    if (error != 0)
         g_clear_pointer(&list, g_array_unref);
-    return list;
+    return complete(list, error);
 }
 
 uint64_t processes_clock(void)

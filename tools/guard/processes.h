@@ -16,15 +16,25 @@
 /* Of a process that closes a session: it works for no lock, and ends soon by itself. */
 #define CLOSING_NAME "zkl-closing"
 
-/* All of them, sorted: a GArray of struct process. NULL where /proc is missing or another
- * namespace's, which would tell of others' processes. */
+/* Keeps descriptors for what is below, so that a process that has no others can still look. Before
+ * the first look; children inherit them. false with errno set. */
+bool processes_reserve(void);
+
+/* Whether errno says that something was short: a look that failed so says nothing. */
+bool processes_are_short(void);
+
+/* A pidfd, or -1 with errno set. */
+int process_open(pid_t pid);
+
+/* All of them, sorted: a GArray of struct process. NULL with errno set where /proc is missing or
+ * another namespace's, which would tell of others' processes; or where something was short. */
 GArray *processes_read(void);
 
 /* One; a tree_read_fn. */
 bool process_read(pid_t pid, struct process *ret, void *unused);
 
 /* The children of all threads of a process, dead ones included, the newest last: a GArray of pid_t.
- * NULL where the kernel does not tell. */
+ * NULL with errno set where the kernel does not tell, or where something was short. */
 GArray *processes_children(pid_t parent);
 
 /* As struct process counts it. */

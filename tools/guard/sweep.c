@@ -134,7 +134,7 @@ static int send_by(int fd, pid_t pid, int signo)
 /* A kernel without pidfds leaves the look right before. */
 static bool send_to(struct sweep *s, struct process_table table, const struct process *p, int signo)
 {
-    const int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    const int fd = process_open(p->pid);
     bool sent = false;
 
     if ((fd >= 0 || errno == ENOSYS) && tree_still(&s->tree, table, p, process_read, NULL)) {
@@ -146,6 +146,7 @@ static bool send_to(struct sweep *s, struct process_table table, const struct pr
     }
     if (fd >= 0)
         close(fd);
+    processes_reserve();
     return sent;
 }
 
@@ -322,10 +323,9 @@ static GArray *children_of_tree(const struct sweep *s)
 {
     GArray *all = g_array_new(FALSE, FALSE, sizeof(pid_t));
 
-    if (!append_children(all, s->tree.root))
-        g_clear_pointer(&all, g_array_unref);
-    else if (s->tree.helper != 0)
-        append_children(all, s->tree.helper); /* none if it is gone */
+    if (!append_children(all, s->tree.root) ||
+        (s->tree.helper != 0 && !append_children(all, s->tree.helper) && processes_are_short()))
+        g_clear_pointer(&all, g_array_unref); /* a helper that is gone has none */
     return all;
 }
 
@@ -345,6 +345,12 @@ static bool any_alive(struct sweep *s, const GArray *pids)
     return alive;
 }
 
+/* Where a look has failed. */
+static enum sweep_left cannot_tell(void)
+{
+    return processes_are_short() ? SWEEP_LIVES : SWEEP_UNKNOWN;
+}
+
 /* Children may be handed to us behind a look. When all of a list were dead before the next list was
  * made, and that is the same, there are no others. */
 static enum sweep_left left_by_children(struct sweep *s)
@@ -358,7 +364,7 @@ static enum sweep_left left_by_children(struct sweep *s)
         reap(s);
         now = children_of_tree(s);
         if (!now)
-            result = SWEEP_UNKNOWN;
+            result = cannot_tell();
         else if (any_alive(s, now))
             i = LOOKS_MOST;
         else if (last && same(last, now))
@@ -376,11 +382,14 @@ static enum sweep_left left_by_table(struct sweep *s)
     GArray *list = processes_read();
 
     if (!list)
-        return SWEEP_UNKNOWN;
+        return cannot_tell();
     g_array_unref(list);
-    for (int i = 0; i < 2; i++)
-        if (sweep_signal(s, 0, NULL, NULL).first.pid != 0)
+    for (int i = 0; i < 2; i++) {
+        const struct swept r = sweep_signal(s, 0, NULL, NULL);
+
+        if (r.blind || r.first.pid != 0)
             return SWEEP_LIVES;
+    }
     return SWEEP_GONE;
 }
 

@@ -23,7 +23,7 @@ struct sweep {
 
 /* What lives, as of one look. */
 struct swept {
-    bool blind;           /* there is no /proc of ours */
+    bool blind;           /* there is no /proc of ours, or no descriptor for it */
     size_t sent;          /* how many were signalled now; KILL and STOP: for the first time */
     size_t others;        /* members that are no guards */
     size_t spared;        /* members that were not chosen */
