@@ -32,7 +32,7 @@ declare -A prints=(
 
 for source in "$top_srcdir"/man/examples/*.c; do
     name=${source##*/} name=${name%.c}
-    run "$top_builddir/man/examples/$name" "$ZKL_CONNECT/$name"
+    run "$top_builddir/man/examples/$name" "$ZKL_CONNECT/of-$name"
     expect "$name" "0:${prints[$name]-}:" "$status:$out:$err"
 done
 finish
