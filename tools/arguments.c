@@ -72,7 +72,7 @@ static const char *next_word(char ***next)
     return **next ? *(*next)++ : NULL;
 }
 
-/* --name, --name=value or --name value. */
+/* --name, --name=value or --name value. The value of an unknown one may be a secret. */
 static int take_long(const GOptionEntry *const *tables, const char *word, char ***next)
 {
     const size_t length = strcspn(word, "=");
@@ -82,7 +82,7 @@ static int take_long(const GOptionEntry *const *tables, const char *word, char *
     int status;
 
     if (!entry)
-        status = fail(STATUS_USAGE, "%s: unknown option", word);
+        status = fail(STATUS_USAGE, "%s: unknown option", option);
     else if (!is_flag(entry))
         status = take_value(entry, option, equals ? equals + 1 : next_word(next));
     else if (equals)
@@ -101,9 +101,11 @@ static int take_letters(const GOptionEntry *const *tables, const char *word, cha
         const char option[] = {'-', *letter, '\0'};
 
         if (!entry)
-            return fail(STATUS_USAGE, "%s: unknown option", word);
+            return fail(STATUS_USAGE, "%s: unknown option", option);
         if (!is_flag(entry))
             return take_value(entry, option, letter[1] ? letter + 1 : next_word(next));
+        if (letter[1] == '=')
+            return fail(STATUS_USAGE, "%s: takes no value", option);
         set_flag(entry);
     }
     return GO_ON;

@@ -56,7 +56,7 @@ int command_line_begin(struct command_line *l, int argc, char **argv)
                                         .on_lost_ms = ON_LOST_MS,
                                         .status_fd = STATUS_FD_NONE};
     l->argc = argc;
-    l->argv = argv;
+    l->argv = l->words = argv;
     return parse(l);
 }
 
@@ -88,12 +88,28 @@ int command_line_time(const char *option, const char *text, int64_t *ret)
     return text ? option_time(option, text, DURATION_S, ret) : GO_ON;
 }
 
-static int check_times(struct lock_options *o, const struct raw_options *raw)
+/* As it was given. */
+static const char *timeout_name(const struct command_line *l)
 {
+    const char *name = "-w";
+
+    for (char **word = l->words; word <= l->argv; word++)
+        if (g_str_has_prefix(*word, "--timeout"))
+            name = "--timeout";
+        else if (g_str_has_prefix(*word, "--wait"))
+            name = "--wait";
+    return name;
+}
+
+static int check_times(struct command_line *l)
+{
+    const struct raw_options *raw = &l->raw;
+    struct lock_options *o = l->options;
+
     if (raw->nonblock && raw->timeout)
         return fail(STATUS_USAGE, "-n and -w exclude each other");
     o->timeout_ms = raw->nonblock ? 0 : ZKL_FOREVER;
-    if (command_line_time("-w", raw->timeout, &o->timeout_ms) != GO_ON ||
+    if (command_line_time(timeout_name(l), raw->timeout, &o->timeout_ms) != GO_ON ||
         command_line_time("--grace", raw->grace, &o->grace_ms) != GO_ON ||
         command_line_time("--kill-after", raw->kill_after, &o->kill_after_ms) != GO_ON)
         return STATUS_USAGE;
@@ -143,14 +159,15 @@ int command_line_check(struct command_line *l)
     const char *parents = l->raw.parents;
 
     if (o->conflict_status < 0 || o->conflict_status > 255)
-        return fail(STATUS_USAGE, "-E: not an exit status: %d", o->conflict_status);
+        return fail(STATUS_USAGE, "-E, --conflict-exit-code: not an exit status: %d",
+                    o->conflict_status);
     if (parents && strcmp(parents, "persistent") == 0)
         o->parents = ZKL_PARENTS_PERSISTENT;
     else if (parents && strcmp(parents, "container") == 0)
         o->parents = ZKL_PARENTS_CONTAINER;
     else if (parents)
         return fail(STATUS_USAGE, "--parents: must be container or persistent, not %s", parents);
-    if (check_times(o, &l->raw) != GO_ON)
+    if (check_times(l) != GO_ON)
         return STATUS_USAGE;
     return check_watching(o, &l->raw);
 }

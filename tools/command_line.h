@@ -31,6 +31,7 @@ struct command_line {
     struct raw_options raw;
     int argc;
     char **argv;
+    char **words; /* argv as it was in the beginning */
 };
 
 /* Each returns GO_ON, or a status after a message; command_line_end() in all cases. */

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { EVERY_MS = 5000, LAST_MS = 500 };
@@ -68,6 +69,14 @@ static bool write_all(int fd, const char *text)
     return true;
 }
 
+/* A device, say, which would be gone. */
+static bool is_no_file(const char *name)
+{
+    struct stat found;
+
+    return stat(name, &found) == 0 && !S_ISREG(found.st_mode);
+}
+
 /* In one step for its reader. A reader of another user, as the node exporter is, may read it. */
 static bool replace(const struct metrics *m, const char *text)
 {
@@ -87,13 +96,15 @@ static bool replace(const struct metrics *m, const char *text)
 /* Without the lock. One message is enough, since nothing else depends on the file. */
 static void write_text(struct metrics *m, const char *text)
 {
-    if (replace(m, text)) {
-        m->told = false;
-        return;
-    }
-    if (!m->told)
-        say("--metrics-file: %s: %s", m->file, g_strerror(errno));
-    m->told = true;
+    const char *why = NULL;
+
+    if (is_no_file(m->file))
+        why = "not a regular file";
+    else if (!replace(m, text))
+        why = g_strerror(errno);
+    if (why && !m->told)
+        say("--metrics-file: %s: %s", m->file, why);
+    m->told = why != NULL;
 }
 
 static void *keep_writing(void *data)

@@ -29,7 +29,6 @@ static int show_help(const GOptionEntry *const *tables, const char *synopsis, co
 int options_parse(struct settings *settings, const GOptionEntry *const *tables,
                   const char *synopsis, const char *summary, int *argc, char ***argv)
 {
-    gboolean help = FALSE;
     const GOptionEntry global[] = {
         {"connect", 0, 0, G_OPTION_ARG_FILENAME, &settings->connect,
          "Servers: host:port,... with an optional /chroot", "HOSTS"},
@@ -51,7 +50,7 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
          "FILE"},
         {"verbose", 'v', 0, G_OPTION_ARG_NONE, &settings->verbose,
          "Report each step on standard error", NULL},
-        {"help", 'h', 0, G_OPTION_ARG_NONE, &help, "Show this help", NULL},
+        {"help", 'h', 0, G_OPTION_ARG_NONE, &settings->help, "Show this help", NULL},
         G_OPTION_ENTRY_NULL};
     const GOptionEntry *all[OPTION_TABLES + 2] = {NULL};
     size_t count = 0;
@@ -64,7 +63,8 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
     if (status == GO_ON && settings->session_timeout_ms > INT_MAX)
         status = fail(STATUS_USAGE, "--session-timeout: more than 1000000000 ms: %" G_GINT64_FORMAT,
                       settings->session_timeout_ms);
-    return status == GO_ON && help ? show_help(all, synopsis, summary) : status;
+    return status == GO_ON && settings->help && summary ? show_help(all, synopsis, summary)
+                                                        : status;
 }
 
 /* Operands, and options before and after each. */

@@ -37,6 +37,7 @@ struct settings {
     char *acl;
     char *cacert, *cert, *key;
     gboolean verbose;
+    gboolean help; /* is asked for */
 };
 
 /* One verb of the command; argv[0] is its name. Returns the exit status. */
@@ -60,8 +61,8 @@ void credentials_forget(void);
 /* options.c */
 
 /* Parses options up to the first operand and moves what is left to the front. GO_ON, or a status
- * after a message. tables: a verb's, OPTION_TABLES at most, up to NULL; the global options are
- * accepted too. */
+ * after a message or the help; summary NULL: the caller shows the help. tables: a verb's,
+ * OPTION_TABLES at most, up to NULL; the global options are accepted too. */
 #define OPTION_TABLES 3
 int options_parse(struct settings *settings, const GOptionEntry *const *tables,
                   const char *synopsis, const char *summary, int *argc, char ***argv);

@@ -52,6 +52,12 @@ static int end_output(int status)
     return fail_output(errno);
 }
 
+/* Of zkl itself. */
+static gboolean version;
+static const GOptionEntry own_options[] = {
+    {"version", 0, 0, G_OPTION_ARG_NONE, &version, "Show the version", NULL}, G_OPTION_ENTRY_NULL};
+static const GOptionEntry *const own_tables[] = {own_options, NULL};
+
 static int show_help(struct settings *settings, int argc, char **argv)
 {
     char help[] = "--help";
@@ -59,7 +65,6 @@ static int show_help(struct settings *settings, int argc, char **argv)
     char **own_argv = own;
     const bool about_verb = argc > 1 && strcmp(argv[1], "help") != 0;
     const struct verb *verb = about_verb ? find_verb(argv[1]) : NULL;
-    const GOptionEntry *const no_tables[] = {NULL};
     int own_argc = 2;
     char *text;
     int status;
@@ -73,25 +78,20 @@ static int show_help(struct settings *settings, int argc, char **argv)
         return verb->run(settings, own_argc, own_argv);
     }
     text = overview();
-    status = options_parse(settings, no_tables, "COMMAND ...", text, &own_argc, &own_argv);
+    status = options_parse(settings, own_tables, "COMMAND ...", text, &own_argc, &own_argv);
     g_free(text);
     return status;
 }
 
 static int run(struct settings *settings, int argc, char **argv)
 {
-    gboolean version = FALSE;
-    const GOptionEntry entries[] = {
-        {"version", 0, 0, G_OPTION_ARG_NONE, &version, "Show the version", NULL},
-        G_OPTION_ENTRY_NULL};
-    const GOptionEntry *const tables[] = {entries, NULL};
     const struct verb *verb;
-    char *text = overview();
-    int status = options_parse(settings, tables, "COMMAND ...", text, &argc, &argv);
+    const int status = options_parse(settings, own_tables, NULL, NULL, &argc, &argv);
 
-    g_free(text);
     if (status != GO_ON)
         return status;
+    if (settings->help)
+        return show_help(settings, MIN(argc, 2), argv);
     if (version) {
         printf("zkl %s\n", ZKL_VERSION);
         return STATUS_OK;

@@ -36,6 +36,13 @@ expect "is counted as busy" 1 "$(grep -cxF "zkl_acquisition_failures_total{$labe
 run "$ZKL" lock /cli/metrics --metrics-file "$scratch/none/zkl.prom" sh -c 'exit 3'
 expect "no folder: the command's status" 3 "$status"
 expect_match "no folder: one message" "^zkl: --metrics-file: .*/none/zkl.prom: No such file or directory$" "$err"
+mkfifo "$scratch/fifo"
+ln -s /dev/null "$scratch/link"
+for special in fifo link; do
+    run "$ZKL" lock /cli/metrics --metrics-file "$scratch/$special" sh -c 'exit 3'
+    expect "no regular file: $special" "3:zkl: --metrics-file: $scratch/$special: not a regular file" "$status:$err"
+done
+expect "no regular file: they stay" "fifo:link" "$([ -p "$scratch/fifo" ] && echo fifo):$([ -L "$scratch/link" ] && echo link)"
 run bash -c 'mkfifo "$1.$$"; exec "$ZKL" lock /cli/metrics --metrics-file "$1" sh -c "exit 3"' bash "$scratch/hangs"
 expect "a file that hangs: the command's status" "3:" "$status:$err"
 expect_no_node "and the lock is free" /cli/metrics

@@ -16,7 +16,7 @@ expect_match "help lists the commands" '  elect .*  limit .*  lock .*  ls .*  wa
 expect "help succeeds" "0" "$status"
 run "$ZKL" help help
 expect_match "help help does as well" '^0:.*  elect .*  lock .*  ls .*  watch ' "$status:${out//$'\n'/ }"
-for args in "lock --help" "help lock" "--connect x lock --help" "elect --help" "elect /a me --help"; do
+for args in "lock --help" "help lock" "--connect x lock --help" "elect --help" "elect /a me --help" "-h lock" "-h elect /a me true"; do
     # shellcheck disable=SC2086
     run "$ZKL" $args
     expect "$args: succeeds" 0 "$status"
@@ -48,6 +48,11 @@ refused "unknown verb" 64 "frobnicate" frobnicate
 refused "help of an unknown verb" 64 "frobnicate" help frobnicate
 refused "unknown option" 64 "--frob" lock --frob /a true
 refused "unknown option after PATH" 64 "--frob" lock /a --frob true
+refused "unknown option: its value is not told" 64 "^zkl: --auht: unknown option$" --auht=digest:user:secret lock /a true
+refused "unknown letter: nor what follows it" 64 "^zkl: -u: unknown option$" lock -vusecret /a true
+refused "--timeout is told as it was given" 64 "^zkl: --timeout: .*: abc$" lock --timeout=abc /a touch "$ran"
+refused "--timeout after PATH, too" 64 "^zkl: --timeout: .*: abc$" lock /a --timeout abc -- touch "$ran"
+refused "--conflict-exit-code too large" 64 "--conflict-exit-code: .*: 256$" lock --conflict-exit-code 256 /a touch "$ran"
 refused "lock without PATH" 64 "PATH" lock
 refused "lock without a command" 64 "/a: no command" lock /a
 refused "lock with -- and no command" 64 "/a: no command" lock /a --
@@ -90,7 +95,7 @@ refused "ls --json=false" 64 "--json: takes no value" ls /a --json=false
 refused "watch --json=false" 64 "--json: takes no value" watch --json=false /a
 refused "watch --once=no" 64 "--once: takes no value" watch /a --once=no
 refused "--version=2" 64 "--version: takes no value" --version=2
-refused "-n=no" 64 "-n=no" lock -n=no /a touch "$ran"
+refused "-n=no" 64 "^zkl: -n: takes no value$" lock -n=no /a touch "$ran"
 refused "help of two" 64 "ls" help lock ls
 
 # Numbers are decimal, and all of the text.
