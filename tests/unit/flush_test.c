@@ -74,7 +74,7 @@ static void refused(void)
     ANSWER(STORE_DELETE, a.node, .rc = STORE_OK);
     CHECK_INT(zkl_session_flush(s, 0), ZKL_ETIMEDOUT);
     hand_pass(s, 0); /* the session ends, and the node with it */
-    CHECK_INT(zkl_session_flush(s, 0), 0);
+    CHECK_INT(zkl_session_flush(s, ZKL_FOREVER), 0);
     end();
 }
 
