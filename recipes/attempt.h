@@ -204,14 +204,14 @@ enum attempt_error {
 struct attempt {
     enum attempt_state state;
     enum rule rule;
-    bool try_only;        /* do not wait for others, but see ATTEMPT_YIELD_MS */
-    bool strict;          /* a child that is no contender is an error */
-    bool has_node;        /* the own node's name is known */
-    bool watching;        /* a predecessor is watched */
-    bool told;            /* the caller has its answer */
-    bool own_watched;     /* the own node has a watch, which has not fired */
-    bool shared_session;  /* the predecessor is of this session: its end can be that of both */
-    bool hintable;        /* of head hints, see head_hint.h: .version is nobody else's data */
+    bool try_only;       /* do not wait for others, but see ATTEMPT_YIELD_MS */
+    bool strict;         /* a child that is no contender is an error */
+    bool has_node;       /* the own node's name is known */
+    bool watching;       /* a predecessor is watched */
+    bool told;           /* the caller has its answer */
+    bool own_watched;    /* the own node has a watch, which has not fired */
+    bool shared_session; /* the predecessor is of this session: its end can be that of both */
+    bool hintable;       /* of head hints, see head_hint.h: .version is nobody else's data */
     /* of others; thousands may wait, and each has these: */
     bool watch_children : 1;        /* the first list is to leave a watch on the children */
     bool waited : 1;                /* it has had a predecessor */

@@ -357,7 +357,7 @@ place_of() { # PID: nice value, policy (0, 2 round robin, 3 batch, 5 idle)
 has_place() { [ "$(place_of "$1")" = "$2" ]; } # PID PLACE
 if chrt -r 1 true 2>/dev/null; then
     rest=$(ulimit -R)
-    for as in "nice -n 19=19 0" "chrt -b 0=0 3" "chrt -i 0=0 5"; do
+    for as in "nice -n 19=19 0" "chrt -b 0=$(nice) 3" "chrt -i 0=$(nice) 5"; do
         place=${as#*=} as=${as%=*}
         rm -f "$scratch"/{lost,ready}
         $as "$ZKL" lock $L --on-lost 'ulimit -R >"$scratch/lost"' -- \
