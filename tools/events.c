@@ -65,6 +65,8 @@ static void block_signals(struct events *e)
 static bool open_descriptors(struct events *e)
 {
     e->vital = 0;
+    e->reaps = false;
+    e->kept = NULL;
     e->asked_at = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(e->others); i++)
         e->others[i] = -1;
@@ -207,6 +209,22 @@ static bool is_echo(struct events *e, uint32_t signo)
     return asks && now_ms() < e->asked_at + ASKED_AGAIN_MS;
 }
 
+void events_reap_strangers(struct events *e)
+{
+    e->reaps = getpid() == 1;
+}
+
+static void reap_strangers(const struct events *e)
+{
+    siginfo_t info = {0};
+
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0 &&
+           info.si_pid != e->vital && !(e->kept && info.si_pid == atomic_load(e->kept))) {
+        waitpid(info.si_pid, NULL, 0);
+        info.si_pid = 0;
+    }
+}
+
 int events_signal(struct events *e)
 {
     struct signalfd_siginfo info;
@@ -215,6 +233,8 @@ int events_signal(struct events *e)
         if (read(e->signals, &info, sizeof info) != (ssize_t)sizeof info)
             return ordered_signal(e);
     while (is_echo(e, info.ssi_signo));
+    if (info.ssi_signo == SIGCHLD && e->reaps)
+        reap_strangers(e);
     return (int)info.ssi_signo;
 }
 

@@ -16,6 +16,8 @@ struct events {
     int64_t asked_at;           /* by now_ms(): the first INT or TERM; 0: none yet */
     int orders;                 /* see events_open_below() */
     pid_t vital;                /* a child whose end asks us to end; 0: none */
+    bool reaps;                 /* see events_reap_strangers() */
+    const atomic_int *kept;     /* another child that stays unreaped; NULL: none */
 };
 
 /* Before any thread is made, since threads inherit the mask. false after a message. */
@@ -48,6 +50,10 @@ int events_signal(struct events *e);
 /* One more descriptor, or one less, whose being readable ends events_wait(). */
 void events_add(struct events *e, int fd);
 void events_remove(struct events *e, int fd);
+
+/* From here on events_signal() reaps whoever has ended but vital and kept: as PID 1 we get the
+ * orphans of all. Nothing for others. */
+void events_reap_strangers(struct events *e);
 
 /* From any thread: ends the present or next events_wait(). */
 void events_wake(struct events *e);

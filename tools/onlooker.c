@@ -111,6 +111,7 @@ int onlooker_run(struct onlooker *o)
 
     if (status != GO_ON)
         return status;
+    events_reap_strangers(o->events);
     o->reader = (struct reader){.read = o->ops->read, .data = o, .events = o->events};
     status = reader_start(&o->reader);
     if (status != GO_ON) {

@@ -287,6 +287,20 @@ if unshare --pid --fork true 2>/dev/null; then
     gate heal
     status_of $holder
     expect "another namespace's /proc: TERM is given its time" "75 ended 4" "$? $(grep ended "$scratch/lines")"
+    # As the first process of a namespace zkl gets all orphans; while it holds, and while it listens.
+    orphan='(sleep 0.3 & echo $! >"$scratch/orphan")'
+    unshare --pid --fork --mount-proc sh -c "$orphan"'; exec "$ZKL" lock $L sh -c "
+        i=0; while [ -e /proc/$(cat "$scratch/orphan") ] && [ \$i -lt 600 ]; do sleep 0.1; i=\$((i + 1)); done; [ \$i -lt 600 ]"'
+    expect "the first process of a namespace reaps orphans" 0 "$?"
+    rm "$scratch/orphan"
+    unshare --pid --fork --mount-proc sh -c "$orphan"'; exec "$ZKL" elect --listen $L-none' >/dev/null 2>&1 &
+    listener=$!
+    remember "$listener"
+    wait_until "there is an orphan" test -s "$scratch/orphan"
+    orphans() { [ -z "$(child_of "$(child_of $listener)")" ]; }
+    if wait_until "the same while it listens" orphans; then pass "the same while it listens"; fi
+    kill "$(child_of $listener)"
+    wait $listener
 else
     skip "no namespaces: another one's /proc"
 fi

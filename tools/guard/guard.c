@@ -43,6 +43,8 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct eve
     /* Also by itself: whichever is first. The terminal's keys are not for it. */
     setpgid(g->termination.guard, g->termination.guard);
     events->vital = g->termination.guard;
+    events->kept = &g->termination.shared->leader; /* should the guard leave it to us */
+    events_reap_strangers(events);
     return true;
 }
 
@@ -137,6 +139,7 @@ void guard_finish(struct guard *g, struct events *events)
     int asked = 0;
 
     events->vital = 0;
+    events->reaps = false;
     events_remove(events, g->channel);
     atomic_store(&g->termination.shared->finished, true);
     if (!g->running)
