@@ -100,7 +100,7 @@ expect "b has left by itself" 0 "$?"
 wait_until "told" heard text "left $again b again"
 wait_until "the loop: nobody" ran_last ""
 join c
-wait_until "c is there" listed c
+wait_until "c is there" heard text "joined .* c"
 kill -TERM "$member"
 status_of "$member"
 expect "TERM" 143 "$?"
