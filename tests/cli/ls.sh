@@ -102,6 +102,7 @@ if [ -x "$ADMIN" ]; then
     rest=$(sed -E 's/"([^"\\]|\\(["\\\/bfnrt]|u[0-9a-f]{4}))*"/S/g; s/-?[0-9]+/N/g' "$scratch/out" | tr -d ' \n')
     one='\{S:N,S:S,S:N,S:N,S:N,S:S,S:null,S:null,S:S,S:S,S:S,S:N,S:false,S:null\}'
     expect_match "JSON is well-formed" "^\[$one,$one,$one\]\$" "$rest"
+    expect "the owner is complete, but for control characters" 1 "$(grep -cF '"owner": "red ?[31m \"quote\" back\\\\slash?line?tab ?? bella",' "$scratch/out")"
     expect_match "no session owns a node that stays" '"session": "0x0"' "$out"
     refused "what they hold is held" 1 "$L: " lock -n $L true
     for node in $("$ZKL" ls $L | sed -n '2,$s/.* //p'); do "$ADMIN" delete "$L/$node"; done
