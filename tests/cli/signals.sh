@@ -18,7 +18,7 @@ listen() { # PATH [LAUNCHER...]
         for s in INT TERM HUP QUIT USR1 USR2 WINCH; do trap "echo $s >>$1/heard" $s; done
         trap "echo CONT >>$1/heard" CONT
         echo $$ >"$1/ready.new"; mv "$1/ready.new" "$1/ready"
-        until [ -e "$1/quit" ]; do sleep 0.05; done' bash "$scratch" 2>"$scratch/holder.err" &
+        until [ -e "$1/quit" ]; do sleep 0.05; done; exit 0' bash "$scratch" 2>"$scratch/holder.err" &
     holder=$!
     remember "$holder"
     wait_until "the command runs" test -e "$scratch/ready" || return 1

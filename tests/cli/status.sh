@@ -120,7 +120,7 @@ marked() { # the command's tree, but for what is a zkl's own: process, state
     while read -r file; do
         read -r stat <"${file%environ}stat" || continue
         # shellcheck disable=SC2086
-        [[ $stat = *"(zkl"* ]] || { set -- ${stat##*) } && echo "${stat%% *} $1"; }
+        [[ $stat = *"(zkl"* || $stat = *"(lock-"* ]] || { set -- ${stat##*) } && echo "${stat%% *} $1"; }
     done < <(grep -lzx "MARK=$$ tree" /proc/[0-9]*/environ)
 } 2>/dev/null
 # D: it waits for its child's exec, which is stopped before that.
