@@ -1,4 +1,4 @@
-/* Who leads: asked once, and observed. */
+/* The leader: asked for once, and observed. */
 #include <string.h>
 
 #include "election_state.h"

@@ -13,7 +13,7 @@
 
 /* ---- the verdict ---- */
 
-/* Who waits for a lock waits for its holder anyway; a spare lease is a permit less for all. */
+/* A lock's waiters wait for its holder anyway; a spare lease is a permit less for all. */
 static void look_for_spare(struct contender *c)
 {
     char *name;

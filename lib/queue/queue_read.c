@@ -158,7 +158,8 @@ static void enter(zkl_queue *q, const char *name)
     g_array_append_val(q->list, c);
 }
 
-/* Whom the wish is for. Who holds beyond a limit that was changed is known when all were read. */
+/* Picks what the wish is for. What holds beyond a limit that was changed is known when all were
+ * read. */
 static void pick(zkl_queue *q)
 {
     const struct queue_wish *wish = &q->wish;

@@ -9,7 +9,7 @@
 #include "participant.h"
 #include "request.h"
 
-/* Of all sessions but those with TLS, in this process: OpenSSL may have ended before us. */
+/* Counts for all sessions of this process without TLS: OpenSSL may have ended before us. */
 static atomic_int unconfirmed;
 
 static void count(const zkl_session *s, int change)
