@@ -28,8 +28,9 @@ static const char *const paths[PATHS] = {"/f/plain",   "/f/numbered", "/f/curato
                                          "/f/meeting", "/f/number"};
 
 static struct place places[] = {
-    [PLAIN] = {MOST}, [NUMBERED] = {MOST}, [CURATOR] = {3}, [RW] = {READERS},
-    [A] = {1},        [B] = {1},           [C] = {1}};
+    [PLAIN] = {.capacity = MOST}, [NUMBERED] = {.capacity = MOST}, [CURATOR] = {.capacity = 3},
+    [RW] = {.capacity = READERS}, [A] = {.capacity = 1},           [B] = {.capacity = 1},
+    [C] = {.capacity = 1}};
 
 static struct peer {
     struct proxy *proxy;
