@@ -69,6 +69,12 @@ static void on_session_over(struct attempt *c, struct actions *out, bool end)
         attempt_move(c, ST_REENTERING);
 }
 
+/* A read on the next connection may be older than what was heard, and find the node again. */
+static bool is_own_gone_for_good(const struct attempt *c, const struct event *ev)
+{
+    return ev->kind == EV_OWN_FIRED && ev->gone && c->own_watched && c->has_node && !c->told;
+}
+
 /* Again until the caller has its answer. Where our create is out its outcome is awaited. */
 static void on_abort(struct attempt *c, const struct event *ev, struct actions *out)
 {
@@ -115,6 +121,7 @@ void attempt_step(struct attempt *c, const struct event *ev, struct actions *out
 {
     enum attempt_state from = c->state;
     bool over = ev->kind == EV_REPLACED || ev->kind == EV_END;
+    bool own_gone = is_own_gone_for_good(c, ev);
 
     out->count = 0;
     if (ev->kind == EV_OWN_FIRED)
@@ -129,6 +136,8 @@ void attempt_step(struct attempt *c, const struct event *ev, struct actions *out
         on_session_over(c, out, ev->kind == EV_END);
     else if (ev->kind == EV_ABORT && !c->told)
         on_abort(c, ev, out);
+    else if (own_gone)
+        attempt_reenter(c, out);
     else
         step_phase(c, ev, out);
     if (c->state != from)

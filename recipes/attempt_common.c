@@ -107,14 +107,19 @@ void attempt_ask(struct attempt *c, struct actions *out, enum action_kind kind)
     attempt_act(out, kind)->tag = ++c->tag;
 }
 
-void attempt_finish(struct attempt *c, struct actions *out)
+void attempt_unwatch(struct attempt *c, struct actions *out)
 {
     if (c->watching)
         attempt_act(out, ACT_UNWATCH);
+    c->watching = false;
+}
+
+void attempt_finish(struct attempt *c, struct actions *out)
+{
+    attempt_unwatch(c, out);
     attempt_unwatch_limit(c, out);
     if (c->has_node)
         attempt_act(out, ACT_DELETE);
-    c->watching = false;
     c->has_node = false;
     attempt_move(c, ST_DONE);
 }
@@ -183,6 +188,7 @@ void attempt_reenter(struct attempt *c, struct actions *out)
 {
     if (!attempt_next_round(c, out))
         return;
+    attempt_unwatch(c, out);
     attempt_unwatch_limit(c, out);
     if (c->has_node)
         attempt_act(out, ACT_DELETE);

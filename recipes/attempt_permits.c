@@ -128,8 +128,7 @@ void attempt_step_in_line(struct attempt *c, const struct event *ev, struct acti
     } else if (ev->kind == EV_WATCHED && ev->answer != ANSWER_OK) {
         attempt_fail_answer(c, out, ev->answer);
     } else if (may_be_admitted(c, ev)) {
-        attempt_act(out, ACT_UNWATCH);
-        c->watching = false;
+        attempt_unwatch(c, out);
         look_as_first(c, out);
         attempt_move(c, ST_LISTING);
     }

@@ -62,6 +62,7 @@ enum attempt_others attempt_others_in(const struct attempt *c, const struct even
 /* The last action asks for a watch on the predecessor. */
 void attempt_wait_for(struct attempt *c, struct actions *out, uint32_t predecessor);
 
+void attempt_unwatch(struct attempt *c, struct actions *out);
 void attempt_unwatch_limit(struct attempt *c, struct actions *out);
 
 void attempt_move(struct attempt *c, enum attempt_state to);

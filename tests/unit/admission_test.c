@@ -220,11 +220,9 @@ static void directory_deleted(void)
         one_queues(10 + i);
         ANSWER(STORE_GET, nodes[i], .rc = STORE_OK, .ephemeral_owner = s->id);
         ANSWER(STORE_GET, "/root/l/_c_other", .rc = STORE_OK);
-        fake_watch(nodes[i], true);
     }
-    fake_watch("/root/l/_c_other-lock-0000000001", true);
     for (int i = WAITERS - 1; i >= 0; i--) {
-        ANSWER(STORE_GET, nodes[i], .rc = STORE_NONODE);
+        fake_watch(nodes[i], true);
         g_free(nodes[i]);
         CHECK(creates() <= ABREAST);
     }
