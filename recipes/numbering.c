@@ -33,7 +33,7 @@ bool numbering_may_move(enum numbering_state from, enum numbering_state to)
 
 bool numbering_invariant(const struct numbering *n)
 {
-    return (n->state == NUMBERING_READING) == (n->left > 0) &&
+    return (n->state == NUMBERING_READING) == (n->left > 0) && (n->first == 0 || n->unknown == 0) &&
            (n->state != NUMBERING_WAITING || (n->who != NUMBERING_NOBODY && n->unknown > 0));
 }
 
@@ -81,6 +81,8 @@ static void on_listed(struct numbering *n, const struct numbering_event *ev,
         return;
     }
     n->unknown = ev->count;
+    n->permits = ev->permits;
+    n->first = 0;
     read_next(n, 1, out, NUMBERING_ACT_OWN);
     if (ev->count == 0)
         return;
@@ -99,7 +101,18 @@ static void ask_next(struct numbering *n, struct numbering_actions *out)
         move(n, NUMBERING_WRITING, out, NUMBERING_ACT_WRITE);
 }
 
-/* One that is gone by now uses none. */
+/* One that is gone by now uses none. The first that is known is the one right before the own node:
+ * no other can tell of all before it. */
+static void learn_numbers(struct numbering *n, const struct numbering_event *ev)
+{
+    n->unknown--;
+    if (ev->answer == NUMBERING_OK && ev->ceiling > 0 && (uint64_t)ev->ceiling <= n->permits) {
+        n->first = ev->ceiling;
+        n->unknown = 0;
+    }
+    n->permits = 0;
+}
+
 static void on_read(struct numbering *n, const struct numbering_event *ev,
                     struct numbering_actions *out)
 {
@@ -115,7 +128,7 @@ static void on_read(struct numbering *n, const struct numbering_event *ev,
         return;
     }
     if (!own && ev->answer != NUMBERING_NONE_YET)
-        n->unknown--;
+        learn_numbers(n, ev);
     else if (!own && (n->who == NUMBERING_NOBODY || ev->who > n->who))
         n->who = ev->who;
     if (--n->left == 0)
@@ -136,7 +149,7 @@ static void on_watched(struct numbering *n, const struct numbering_event *ev,
     } else if (ev->answer == NUMBERING_REFUSED) {
         end_by(n, ev->answer, out);
     } else {
-        n->unknown--;
+        learn_numbers(n, ev);
         n->who = NUMBERING_NOBODY;
         ask_next(n, out);
     }
@@ -208,13 +221,18 @@ static bool is_used(const int32_t *used, size_t count, int32_t number)
     return false;
 }
 
-void numbering_choose(const int32_t *used, size_t used_count, int32_t *ret, size_t count)
+int32_t numbering_choose(const int32_t *used, size_t used_count, int32_t first, int32_t *ret,
+                         size_t count)
 {
-    int32_t number = 0;
+    uint32_t number = (uint32_t)first;
 
     for (size_t i = 0; i < count; number++)
-        if (!is_used(used, used_count, number))
-            ret[i++] = number;
+        if (!is_used(used, used_count, (int32_t)number))
+            ret[i++] = (int32_t)number;
+    for (size_t i = 0; i < used_count; i++)
+        if ((uint32_t)used[i] >= number)
+            number = (uint32_t)used[i] + 1;
+    return number <= INT32_MAX ? (int32_t)number : 0;
 }
 
 /* The number that ends at end, and the space before it, which begins at *ret_at; -1: there is none.
@@ -234,6 +252,18 @@ static int64_t read_last(const char *data, size_t end, size_t *ret_at)
     return number <= INT32_MAX ? number : -1;
 }
 
+int32_t numbering_ceiling(const char *data, size_t *length)
+{
+    const size_t words = sizeof NUMBERING_CEILING - 2; /* the space is the number's */
+    size_t at = *length;
+    const int64_t number = read_last(data, at, &at);
+
+    if (number <= 0 || at < words || memcmp(data + at - words, NUMBERING_CEILING, words) != 0)
+        return 0;
+    *length = at - words;
+    return (int32_t)number;
+}
+
 size_t numbering_read(const char *data, size_t length, int32_t *ret, size_t max,
                       size_t *ret_payload)
 {
@@ -241,6 +271,7 @@ size_t numbering_read(const char *data, size_t length, int32_t *ret, size_t max,
     size_t at = length, count = 0;
     int64_t number;
 
+    numbering_ceiling(data, &at);
     while ((number = read_last(data, at, &at)) >= 0) {
         if (count < max)
             ret[count] = (int32_t)number;

@@ -8,7 +8,9 @@
  *              └<── the own node was changed ──────┘
  *
  * The one right before it is read first. While that has none, nothing else is asked for: it waits
- * for all before it, and its set wakes one. Numbers that were read are kept until the next list.
+ * for all before it, and its set wakes one. Its data tell below which number all are, its own and
+ * those of all before it: where these have as many permits, the next numbers are the lowest free
+ * ones, and the others are not read. Numbers that were read are kept until the next list.
  * Whenever its own node is found to have numbers, they are what it has: a set whose answer was lost
  * was done. Where its admission ends, or something is refused, it is OVER.
  * docs/design/permits.md has the argument. */
@@ -19,8 +21,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The numbers follow, each behind a space, at the end of a node's data. */
+/* The numbers follow, each behind a space, at the end of a node's data; and behind them, below
+ * which number these are, and those of all that stood before it. */
 #define NUMBERING_WORDS "\nzkl numbers"
+#define NUMBERING_CEILING " of "
 
 enum numbering_state {
     NUMBERING_IDLE,
@@ -57,6 +61,8 @@ struct numbering_event {
     enum numbering_answer answer;
     uint32_t tag; /* that of the action */
     uint32_t count, who;
+    uint64_t permits; /* LISTED: of all of them */
+    int32_t ceiling;  /* READ, WATCHED: what the node's data tell; 0: nothing */
 };
 
 enum numbering_action_kind {
@@ -66,7 +72,8 @@ enum numbering_action_kind {
     NUMBERING_ACT_READ,     /* reads each of them that was neither read with numbers nor gone */
     NUMBERING_ACT_WATCH,    /* reads the node .who of them, leaving a watch on it */
     NUMBERING_ACT_UNWATCH,  /* it is of no interest any more */
-    NUMBERING_ACT_WRITE,    /* numbers that none of them has, for the version that was read */
+    NUMBERING_ACT_WRITE,    /* numbers from .first on that none of them has, as was read; for the
+                             * version that was read */
     NUMBERING_ACT_DONE,     /* the own node has its numbers */
     NUMBERING_ACT_VANISHED, /* the own node is gone: the admission ends */
     NUMBERING_ACT_FAIL
@@ -91,6 +98,8 @@ struct numbering {
     uint32_t left;    /* READING: so many answers */
     uint32_t who;     /* the last that has none yet; NUMBERING_NOBODY */
     uint32_t unknown; /* so many may have numbers that were not read */
+    uint64_t permits; /* that they have, while nothing was read of any */
+    int32_t first;    /* all have lower numbers; 0: that is not known */
 };
 
 #define NUMBERING_NOBODY UINT32_MAX
@@ -103,11 +112,17 @@ bool numbering_invariant(const struct numbering *n);
 bool numbering_may_move(enum numbering_state from, enum numbering_state to);
 const char *numbering_state_name(enum numbering_state state);
 
-/* The lowest count numbers that are not used. */
-void numbering_choose(const int32_t *used, size_t used_count, int32_t *ret, size_t count);
+/* The lowest count numbers from first on that are not used. Returns the number below which all are;
+ * 0: there is none. */
+int32_t numbering_choose(const int32_t *used, size_t used_count, int32_t first, int32_t *ret,
+                         size_t count);
 
-/* How many numbers a node's data end in, of which the first max are stored in ret. Without them the
- * data are *ret_payload bytes long. */
+/* Below which number all are, as a node's data tell at their end; without that they are *length
+ * bytes long. 0: they do not. */
+int32_t numbering_ceiling(const char *data, size_t *length);
+
+/* How many numbers a node's data end in, of which the first max are stored in ret. Without them and
+ * what is behind them the data are *ret_payload bytes long. */
 size_t numbering_read(const char *data, size_t length, int32_t *ret, size_t max,
                       size_t *ret_payload);
 

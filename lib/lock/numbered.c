@@ -64,6 +64,8 @@ char *numbered_text(const struct numbered *n)
     g_string_append(text, NUMBERING_WORDS);
     for (uint32_t i = 0; i < numbered_permits(n); i++)
         g_string_append_printf(text, " %d", n->numbers[i]);
+    if (n->ceiling > 0)
+        g_string_append_printf(text, NUMBERING_CEILING "%d", n->ceiling);
     return g_string_free(text, FALSE);
 }
 

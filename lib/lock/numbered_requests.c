@@ -67,9 +67,10 @@ static void on_listed(struct request *r, const struct store_reply *reply)
         g_array_set_size(n->used, 0);
         for (int i = 0; i < reply->count; i++) {
             name_parse(reply->names[i], strlen(reply->names[i]), &child);
-            if (is_before(&child, number))
-                g_ptr_array_add(n->before,
-                                g_strconcat(n->spec.directory, "/", reply->names[i], NULL));
+            if (!is_before(&child, number))
+                continue;
+            g_ptr_array_add(n->before, g_strconcat(n->spec.directory, "/", reply->names[i], NULL));
+            ev.permits += child.permits;
         }
         g_ptr_array_sort(n->before, compare_places);
         ev.count = n->before->len;
@@ -78,19 +79,19 @@ static void on_listed(struct request *r, const struct store_reply *reply)
 }
 
 /* How many numbers the data have; they are behind those in numbers then. */
-static size_t read_numbers(const struct store_reply *reply, GArray *numbers)
+static size_t read_numbers(const struct store_reply *reply, GArray *numbers, int32_t *ret_ceiling)
 {
     uint32_t transaction;
     const char *data = reply->data ? reply->data : "";
-    size_t length = transaction_payload(data, (size_t)reply->length, &transaction);
+    size_t payload, length = transaction_payload(data, (size_t)reply->length, &transaction);
     const guint at = numbers->len;
-    const size_t count = numbering_read(data, length, NULL, 0, &length);
+    const size_t count = numbering_read(data, length, NULL, 0, &payload);
 
     if (count == 0)
         return 0;
     g_array_set_size(numbers, at + (guint)count);
-    length = transaction_payload(data, (size_t)reply->length, &transaction);
-    numbering_read(data, length, &g_array_index(numbers, int32_t, at), count, &length);
+    *ret_ceiling = numbering_ceiling(data, &length);
+    numbering_read(data, length, &g_array_index(numbers, int32_t, at), count, &payload);
     return count;
 }
 
@@ -104,7 +105,7 @@ static void take_numbers(struct numbered *n, const struct request *r,
     for (guint i = 0; current && i < n->before->len; i++)
         if (g_strcmp0(n->before->pdata[i], r->what.path) == 0)
             ev.who = i;
-    if (current && reply->rc == STORE_OK && read_numbers(reply, n->used) > 0)
+    if (current && reply->rc == STORE_OK && read_numbers(reply, n->used, &ev.ceiling) > 0)
         ev.answer = NUMBERING_OK;
     if (current && (ev.answer == NUMBERING_OK || reply->rc == STORE_NONODE))
         g_clear_pointer(&n->before->pdata[ev.who], g_free);
@@ -134,9 +135,10 @@ static void on_own_read(struct request *r, const struct store_reply *reply)
         n->version = reply->version;
         if (revoke_asks(reply->data, reply->length, reply->version))
             grant_call(n->grant, GRANT_ASKED);
-        if (read_numbers(reply, own) == numbered_permits(n)) {
+        if (read_numbers(reply, own, &ev.ceiling) == numbered_permits(n)) {
             g_array_sort(own, compare);
             memcpy(n->numbers, own->data, own->len * sizeof(int32_t));
+            n->ceiling = ev.ceiling;
             ev.answer = NUMBERING_OK;
         }
     }
@@ -194,8 +196,8 @@ static void on_written(struct request *r, const struct store_reply *reply)
 static void choose(struct numbered *n)
 {
     if (!n->chosen)
-        numbering_choose((const int32_t *)(const void *)n->used->data, n->used->len, n->numbers,
-                         numbered_permits(n));
+        n->ceiling = numbering_choose((const int32_t *)(const void *)n->used->data, n->used->len,
+                                      n->machine.first, n->numbers, numbered_permits(n));
     n->chosen = true;
 }
 

@@ -19,6 +19,7 @@ struct numbered {
     GPtrArray *before;                /* paths of the nodes whose numbers it must know */
     GArray *used;                     /* of int32_t: the numbers that they have */
     int32_t *numbers;                 /* that were chosen, or found: as many as permits */
+    int32_t ceiling;                  /* these are, and those of all before it; 0: not known */
     bool chosen;                      /* for the present node: others may know them */
     int32_t version;                  /* of the own node */
     struct subscription subscription; /* to the node that it waits for */

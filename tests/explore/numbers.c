@@ -10,14 +10,15 @@ static const struct {
     struct numbers_config config;
     bool soak; /* with --full only */
 } runs[] = {
-    {"limit 2, two contenders", {2, 2, 2, {1, 1}}, false},
-    {"limit 3, two contenders, one of two permits", {2, 2, 3, {1, 2}}, false},
-    {"limit 2, three contenders", {3, 0, 2, {1, 1, 1}}, false},
-    {"limit 3, three contenders", {3, 0, 3, {1, 1, 1}}, false},
-    {"limit 2, three contenders", {3, 2, 2, {1, 1, 1}}, true},
-    {"limit 3, three contenders", {3, 1, 3, {1, 1, 1}}, true},
-    {"limit 3, three contenders", {3, 2, 3, {1, 1, 1}}, true},
-    {"limit 3, three contenders, one of two permits", {3, 2, 3, {1, 1, 2}}, true},
+    {"limit 2, two contenders", {2, 2, 2, {1, 1}, 0}, false},
+    {"limit 3, two contenders, one of two permits", {2, 2, 3, {1, 2}, 0}, false},
+    {"limit 2, three contenders", {3, 0, 2, {1, 1, 1}, 0}, false},
+    {"limit 3, three contenders", {3, 0, 3, {1, 1, 1}, 0}, false},
+    {"limit 3, three contenders, one without a ceiling", {3, 0, 3, {1, 1, 1}, 4}, true},
+    {"limit 2, three contenders", {3, 2, 2, {1, 1, 1}, 0}, true},
+    {"limit 3, three contenders", {3, 1, 3, {1, 1, 1}, 0}, true},
+    {"limit 3, three contenders", {3, 2, 3, {1, 1, 1}, 0}, true},
+    {"limit 3, three contenders, one of two permits", {3, 2, 3, {1, 1, 2}, 0}, true},
 };
 
 static uint32_t reached; /* by any search: a bit for each state of the machine */

@@ -96,6 +96,7 @@ void numbers_plain(void *state)
     for (int rounds = 1; rounds < numbers_config.clients; rounds++)
         for (uint8_t i = 0; i + 1 < numbers_config.clients; i++)
             if (numbers_config.permits[i] == numbers_config.permits[i + 1] &&
+                !(numbers_config.silent & (NUMBERS_BIT(i) | NUMBERS_BIT(i + 1))) &&
                 memcmp(&st->clients[i], &st->clients[i + 1], sizeof st->clients[i]) > 0)
                 swap(st, i, i + 1);
 }

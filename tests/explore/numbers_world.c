@@ -47,22 +47,28 @@ static void remove_node(struct numbers_state *st, uint8_t node)
     fire(st, node);
 }
 
-static void change_node(struct numbers_state *st, uint8_t node, uint8_t numbers)
+static void change_node(struct numbers_state *st, uint8_t node, uint8_t numbers, uint8_t ceiling)
 {
     st->nodes[node].version++;
     st->nodes[node].numbers = numbers;
+    st->nodes[node].ceiling = ceiling;
     fire(st, node);
+}
+
+static unsigned count_permits(const struct numbers_state *st, uint8_t nodes)
+{
+    unsigned sum = 0;
+
+    for (uint8_t n = 0; n < st->made; n++)
+        if (nodes & NUMBERS_BIT(n))
+            sum += numbers_config.permits[st->nodes[n].client];
+    return sum;
 }
 
 /* The permits of all up to it are no more than the limit. */
 static bool has_room(const struct numbers_state *st, uint8_t node)
 {
-    unsigned sum = 0;
-
-    for (uint8_t n = 0; n <= node; n++)
-        if (st->standing & NUMBERS_BIT(n))
-            sum += numbers_config.permits[st->nodes[n].client];
-    return sum <= st->limit;
+    return count_permits(st, st->standing & (uint8_t)(2 * NUMBERS_BIT(node) - 1)) <= st->limit;
 }
 
 static void read_node(const struct numbers_state *st, struct numbers_message *m)
@@ -72,6 +78,7 @@ static void read_node(const struct numbers_state *st, struct numbers_message *m)
         return;
     }
     m->numbers = st->nodes[m->node].numbers;
+    m->ceiling = st->nodes[m->node].ceiling;
     m->version = st->nodes[m->node].version;
 }
 
@@ -82,7 +89,7 @@ static void write_node(struct numbers_state *st, struct numbers_message *m)
     else if (st->nodes[m->node].version != m->version)
         m->answer = NUMBERING_CHANGED;
     else
-        change_node(st, m->node, m->numbers);
+        change_node(st, m->node, m->numbers, m->ceiling);
 }
 
 /* The first request; deletes are not answered. */
@@ -125,7 +132,7 @@ static void leave(struct numbers_client *c, bool deletes)
         ask(c, (struct numbers_message){.kind = ASK_DELETE, .node = c->node});
     c->node = c->waits_for = NUMBERS_NO_NODE;
     c->machine = (struct numbering){.state = NUMBERING_IDLE};
-    c->before = c->known = c->used = c->numbers = c->version = c->limit = 0;
+    c->before = c->known = c->used = c->numbers = c->ceiling = c->version = c->limit = 0;
     c->admitted = c->believes = c->chosen = c->excused = false;
     for (int k = 0; k < c->asked; k++)
         c->asks[k].current = false;
@@ -160,7 +167,26 @@ static uint32_t place_in(uint8_t nodes, uint8_t node)
     return (uint32_t)count_bits(nodes & (uint8_t)(NUMBERS_BIT(node) - 1));
 }
 
-static void write_numbers(struct numbers_state *st, int i)
+/* Each lower one is its own, or of one that its list has shown; unless one of these is gone, or was
+ * written over. */
+static bool is_lowest(const struct numbers_state *st, const struct numbers_client *c)
+{
+    uint8_t used = c->numbers;
+
+    for (uint8_t n = 0; n < st->made; n++) {
+        if (!(c->before & NUMBERS_BIT(n)))
+            continue;
+        if (!(st->standing & NUMBERS_BIT(n)) || !st->nodes[n].numbers)
+            return true;
+        used |= st->nodes[n].numbers;
+    }
+    for (uint8_t n = 0; c->numbers >> n; n++)
+        if (!(used & NUMBERS_BIT(n)))
+            return false;
+    return true;
+}
+
+static void choose_numbers(struct numbers_state *st, int i)
 {
     struct numbers_client *c = &st->clients[i];
     int32_t used[8], chosen[NUMBERS_PERMITS];
@@ -169,14 +195,28 @@ static void write_numbers(struct numbers_state *st, int i)
     for (uint8_t n = 0; n < 8; n++)
         if (c->used & NUMBERS_BIT(n))
             used[count++] = n;
-    numbering_choose(used, count, chosen, numbers_config.permits[i]);
-    for (int k = 0; !c->chosen && k < numbers_config.permits[i]; k++)
+    c->ceiling =
+        (uint8_t)numbering_choose(used, count, c->machine.first, chosen, numbers_config.permits[i]);
+    if (numbers_config.silent & NUMBERS_BIT(i))
+        c->ceiling = 0;
+    for (int k = 0; k < numbers_config.permits[i]; k++)
         c->numbers |= NUMBERS_BIT(chosen[k]);
     c->chosen = true;
+    if (!is_lowest(st, c))
+        st->broken = NUMBERS_GAP;
+}
+
+static void write_numbers(struct numbers_state *st, int i)
+{
+    struct numbers_client *c = &st->clients[i];
+
+    if (!c->chosen)
+        choose_numbers(st, i);
     ask(c, (struct numbers_message){.kind = ASK_WRITE,
                                     .node = c->node,
                                     .version = c->version,
                                     .numbers = c->numbers,
+                                    .ceiling = c->ceiling,
                                     .current = true});
 }
 
@@ -211,6 +251,7 @@ static void perform(struct numbers_state *st, int i, const struct numbering_acti
         break;
     case NUMBERING_ACT_DONE:
         c->believes = true;
+        c->ceiling = 0; /* of no interest any more */
         check_believers(st, i);
         break;
     case NUMBERING_ACT_VANISHED:
@@ -236,8 +277,11 @@ static void step(struct numbers_state *st, int i, const struct numbering_event *
     for (uint32_t k = 0; k < out.count; k++)
         perform(st, i, &out.list[k]);
     c->machine.tag = 1;
-    if (c->machine.state != NUMBERING_READING && c->machine.state != NUMBERING_WAITING)
-        c->before = c->known = c->used = 0;
+    if (c->machine.state == NUMBERING_READING || c->machine.state == NUMBERING_WAITING)
+        return;
+    c->before = c->known = c->used = 0;
+    c->machine.permits = 0;
+    c->machine.first = 0;
 }
 
 /* ---- answers ---- */
@@ -250,6 +294,7 @@ static void hear_list(struct numbers_state *st, int i, const struct numbers_mess
     if (m->current)
         c->before = m->names & (uint8_t)(NUMBERS_BIT(c->node) - 1);
     ev->count = (uint32_t)count_bits(c->before);
+    ev->permits = count_permits(st, c->before);
     step(st, i, ev);
 }
 
@@ -265,10 +310,12 @@ static void hear_read(struct numbers_state *st, int i, const struct numbers_mess
         c->version = m->version;
         if (count_bits(m->numbers) == numbers_config.permits[i]) {
             c->numbers = m->numbers;
+            c->ceiling = m->ceiling;
             ev->answer = NUMBERING_OK;
         }
     } else if (m->current && m->answer == NUMBERING_OK && m->numbers) {
         c->used |= m->numbers;
+        ev->ceiling = m->ceiling;
         ev->answer = NUMBERING_OK;
     }
     if (m->current && !own && ev->answer != NUMBERING_NONE_YET)
@@ -322,7 +369,7 @@ static void lose(struct numbers_client *c)
             continue;
         }
         if (m.kind != ASK_WRITE)
-            m.version = m.numbers = 0;
+            m.version = m.numbers = m.ceiling = 0;
         m.names = m.answer = 0;
         ask(c, m);
     }
@@ -471,7 +518,7 @@ void numbers_take(void *state, struct breadth_step by)
     if (by.kind == NUMBERS_LIMIT)
         st->limit = st->limit == numbers_config.limit ? st->limit - 1 : numbers_config.limit;
     else if (by.kind == NUMBERS_CHANGE)
-        change_node(st, by.at, 0);
+        change_node(st, by.at, 0, 0);
     else if (by.kind == NUMBERS_DELETE)
         delete_node(st, by.at);
     else
@@ -503,6 +550,7 @@ const char *const numbers_broken_texts[NUMBERS_BROKEN_COUNT] = {
     [NUMBERS_WHOLE] = "nothing",
     [NUMBERS_SHARED] = "two who believe that they hold have the same number",
     [NUMBERS_BEYOND] = "a number is not below the limit, or there are not as many as permits",
+    [NUMBERS_GAP] = "it takes a number though a lower one is free",
     [NUMBERS_ASLEEP] = "it waits for numbers that are known, and will never hear of them",
     [NUMBERS_LEFT] = "a node is left that nobody wants",
     [NUMBERS_ACTION] = "an action that nobody understands",

@@ -20,6 +20,7 @@ enum numbers_broken {
     NUMBERS_WHOLE,
     NUMBERS_SHARED, /* two who believe have the same one */
     NUMBERS_BEYOND, /* one is not below the limit */
+    NUMBERS_GAP,    /* a lower one was free */
     NUMBERS_ASLEEP, /* somebody waits for numbers that all know */
     NUMBERS_LEFT,   /* a node that nobody wants */
     NUMBERS_ACTION, /* that nobody understands */
@@ -52,6 +53,7 @@ struct numbers_message {
     uint8_t kind, node, version, answer;
     uint8_t names;   /* of nodes */
     uint8_t numbers; /* of permits, a bit for each */
+    uint8_t ceiling; /* these are, and those of all before: 0: it does not tell */
     bool current;    /* of the machine's newest request */
 };
 
@@ -63,7 +65,7 @@ struct numbers_client {
     uint8_t before;             /* nodes whose numbers it must know, */
     uint8_t known;              /* and those of them that it knows, or that are gone */
     uint8_t used;               /* the numbers that they have */
-    uint8_t numbers;            /* its own */
+    uint8_t numbers, ceiling;   /* its own, as in its node's data */
     uint8_t version;            /* of its node */
     uint8_t limit;              /* when it was admitted */
     uint8_t waits_for, watches; /* watches: at the server, a bit for each node */
@@ -74,7 +76,7 @@ struct numbers_client {
 };
 
 struct numbers_node {
-    uint8_t client, version, numbers;
+    uint8_t client, version, numbers, ceiling;
 };
 
 struct numbers_state {
@@ -87,6 +89,7 @@ struct numbers_config {
     int clients, faults;
     uint8_t limit;
     uint8_t permits[NUMBERS_CLIENTS];
+    uint8_t silent; /* a bit for each client whose nodes have no ceiling */
 };
 
 extern struct numbers_config numbers_config;

@@ -395,7 +395,7 @@ static void numbers_and_transactions(void)
     check_slots(b, "2");
     REQUIRE(zkl_grant_multi(b, NULL, 0, 0, ZKL_FOREVER) == 0);
     char *data = raw_get(t->admin, zkl_grant_node(b), NULL);
-    CHECK(strstr(data, "\nzkl numbers 2\nzkl tx ") != NULL);
+    CHECK(strstr(data, "\nzkl numbers 2 of 3\nzkl tx ") != NULL);
     free(data);
     zkl_grant_release(a);
     a = semaphore_acquire(m, 1);

@@ -91,7 +91,7 @@ static void alone(void)
     permit_story_listed(&st, "*");
     CHECK(!fake_is_asked(STORE_SET, st.node));
     permit_story_read(&st, "*", "me", 0);
-    write_numbers(OWN_DATA(" 0 1"), 0);
+    write_numbers(OWN_DATA(" 0 1 of 2"), 0);
     check_slots(" 0 1");
     int slot;
     CHECK_INT(zkl_grant_slots(st.grant, &slot, 1), ZKL_ERANGE);
@@ -113,7 +113,7 @@ static void lowest_that_are_free(void)
     CHECK(!fake_is_asked(STORE_SET, st.node) || st.grant == NULL);
     permit_story_read(&st, "s3", OTHERS_DATA(" 1"), 1);
     fake_answer(STORE_SET, st.node, (struct store_reply){.rc = STORE_OK}); /* the touch */
-    write_numbers(OWN_DATA(" 2"), 3);
+    write_numbers(OWN_DATA(" 2 of 3"), 3);
     check_slots(" 2");
     permit_story_end(&st);
 }
@@ -123,7 +123,7 @@ static void between_those_of_others(void)
     enter(2, "ss3 *");
     permit_story_read(&st, "*", "me", 0);
     permit_story_read(&st, "ss3", OTHERS_DATA(" 0 2"), 1);
-    write_numbers(OWN_DATA(" 1 3"), 0);
+    write_numbers(OWN_DATA(" 1 3 of 4"), 0);
     check_slots(" 1 3");
     permit_story_end(&st);
 }
@@ -134,7 +134,7 @@ static void behind_a_transaction(void)
     enter(1, "s3 *");
     permit_story_read(&st, "*", "me", 0);
     permit_story_read(&st, "s3", OTHERS_DATA(" 0") "\nzkl tx 1", 2);
-    write_numbers(OWN_DATA(" 1"), 0);
+    write_numbers(OWN_DATA(" 1 of 2"), 0);
     permit_story_end(&st);
 }
 
@@ -147,15 +147,79 @@ static void one_that_is_gone_has_none(void)
     path = permit_story_node(&st, "s3");
     permit_story_read(&st, "s4", OTHERS_DATA(" 1"), 1);
     ANSWER(STORE_GET, path, .rc = STORE_NONODE);
-    write_numbers(OWN_DATA(" 0"), 0);
+    write_numbers(OWN_DATA(" 0 of 2"), 0);
     g_free(path);
     permit_story_end(&st);
+}
+
+/* The one right before it tells that all have lower numbers than that; and as many permits: it
+ * reads no other. One may have gone since the list. */
+static void above_all_that_are_used(void)
+{
+    static const struct {
+        const char *names, *data, *written;
+    } rows[] = {
+        {"s3 s4 s5 *", OTHERS_DATA(" 1 of 3"), OWN_DATA(" 3 of 4")},
+        {"ss3 s5 * s8", OTHERS_DATA(" 2 of 3"), OWN_DATA(" 3 of 4")},
+        {"s3 n4 s5 *", OTHERS_DATA(" 1 of 2"), OWN_DATA(" 2 of 3")},
+        {"s3 s4 s5 *", OTHERS_DATA(" 1 of 2"), OWN_DATA(" 2 of 3")},
+        {"s3 s4 s5 *", OTHERS_DATA(" 2 of 3\nzkl tx 1"), OWN_DATA(" 3 of 4")},
+    };
+
+    for (size_t i = 0; i < 2 * G_N_ELEMENTS(rows); i++) {
+        enter(1, rows[i / 2].names);
+        permit_story_read(&st, "*", "me", 0);
+        if (i % 2 == 1) {
+            permit_story_read(&st, "s5", "other", 0);
+            permit_story_read(&st, "s5", "other", 0);
+            fire("s5", false);
+        }
+        permit_story_read(&st, "s5", rows[i / 2].data, 1);
+        CHECK(!is_read("s3") && !is_read("ss3") && !is_read("s4"));
+        if (rows[i / 2].names[strlen(rows[i / 2].names) - 1] == '8')
+            fake_answer(STORE_SET, st.node, (struct store_reply){.rc = STORE_OK}); /* the touch */
+        write_numbers(rows[i / 2].written, 0);
+        permit_story_end(&st);
+    }
+}
+
+/* There are fewer permits than the numbers below that: one has gone. That of the one right before
+ * it, 2, would be enough for 0, 1 and 2; but they are 0, 3 and 2. */
+static void one_below_all_is_free(void)
+{
+    enter(1, "s3 s4 s5 *");
+    permit_story_read(&st, "*", "me", 0);
+    permit_story_read(&st, "s5", OTHERS_DATA(" 2 of 4"), 1);
+    permit_story_read(&st, "s4", OTHERS_DATA(" 3 of 4"), 1);
+    permit_story_read(&st, "s3", OTHERS_DATA(" 0 of 1"), 1);
+    write_numbers(OWN_DATA(" 1 of 4"), 0);
+    permit_story_end(&st);
+}
+
+/* What another tells is not of all that are before the own node. */
+static void the_one_before_it_does_not_tell(void)
+{
+    for (int gone = 0; gone < 2; gone++) {
+        char *path;
+
+        enter(1, "s4 s5 *");
+        path = permit_story_node(&st, "s5");
+        permit_story_read(&st, "*", "me", 0);
+        if (gone)
+            ANSWER(STORE_GET, path, .rc = STORE_NONODE);
+        else
+            permit_story_read(&st, "s5", OTHERS_DATA(" 2"), 1);
+        permit_story_read(&st, "s4", OTHERS_DATA(" 1 of 2"), 1);
+        write_numbers(gone ? OWN_DATA(" 0 of 2") : OWN_DATA(" 0 of 3"), 0);
+        g_free(path);
+        permit_story_end(&st);
+    }
 }
 
 /* A set that was done, and its answer lost: they are its own, in order. */
 static void found_in_its_own_data(void)
 {
-    static const char *const data[] = {OWN_DATA(" 1 3"), OWN_DATA(" 3 1")};
+    static const char *const data[] = {OWN_DATA(" 1 3"), OWN_DATA(" 3 1"), OWN_DATA(" 1 3 of 4")};
 
     for (size_t i = 0; i < G_N_ELEMENTS(data); i++) {
         enter(2, "*");
@@ -172,7 +236,7 @@ static void too_few_in_its_own_data(void)
 {
     enter(2, "*");
     permit_story_read(&st, "*", OWN_DATA(" 1"), 1);
-    write_numbers(OWN_DATA(" 0 1"), 1);
+    write_numbers(OWN_DATA(" 0 1 of 2"), 1);
     permit_story_end(&st);
 }
 
@@ -218,7 +282,7 @@ static void waits_for_the_last_one(void)
         CHECK(!is_read("*") && !fake_is_asked(STORE_LIST, STORY_PATH));
         permit_story_read(&st, "s4", OTHERS_DATA(" 1"), 1);
         permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
-        write_numbers(gone ? OWN_DATA(" 2") : OWN_DATA(" 3"), 0);
+        write_numbers(gone ? OWN_DATA(" 2 of 3") : OWN_DATA(" 3 of 4"), 0);
         permit_story_end(&st);
     }
 }
@@ -239,7 +303,7 @@ static void waits_for_one_that_has_none_any_more(void)
     permit_story_read(&st, "s3", "x", 2);
     wait_for("s3");
     permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 2);
-    write_numbers(OWN_DATA(" 1"), 0);
+    write_numbers(OWN_DATA(" 1 of 4"), 0);
     permit_story_end(&st);
 }
 
@@ -259,7 +323,7 @@ static void has_them_meanwhile(void)
             permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
         CHECK_INT(fake_count(STORE_UNWATCH, path), !gone);
         fire("s3", false); /* of no interest any more */
-        write_numbers(gone ? OWN_DATA(" 0") : OWN_DATA(" 1"), 0);
+        write_numbers(gone ? OWN_DATA(" 0 of 1") : OWN_DATA(" 1 of 2"), 0);
         g_free(path);
         permit_story_end(&st);
     }
@@ -274,12 +338,12 @@ static void own_node_was_changed(void)
     enter(1, "s3 *");
     permit_story_read(&st, "*", "me", 0);
     permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
-    permit_story_sets(&st, st.node, OWN_DATA(" 1"), 0);
+    permit_story_sets(&st, st.node, OWN_DATA(" 1 of 2"), 0);
     ANSWER(STORE_SET, st.node, .rc = STORE_BADVERSION);
     permit_story_told(&st, 0, 0);
     permit_story_listed(&st, "*");
     permit_story_read(&st, "*", "__REVOKE__", 2);
-    write_numbers(OWN_DATA(" 1"), 2);
+    write_numbers(OWN_DATA(" 1 of 2"), 2);
     check_slots(" 1");
     permit_story_end(&st);
 }
@@ -304,7 +368,7 @@ static void asked_to_give_way(void)
             permit_story_listed(&st, "*");
             permit_story_read(&st, "*", "__REVOKE__", 1);
         }
-        write_numbers(OWN_DATA(" 0"), 1);
+        write_numbers(OWN_DATA(" 0 of 1"), 1);
         CHECK_INT(zkl_grant_on_revoke(st.grant, count_asked, &calls), 0);
         zkl_session_dispatch(st.s);
         CHECK_INT(calls, 1);
@@ -318,7 +382,7 @@ static void not_asked_to_give_way(void)
 
     enter(1, "*");
     permit_story_read(&st, "*", "__REVOKE__", 0); /* so its own name */
-    write_numbers(OWN_DATA(" 0"), 0);
+    write_numbers(OWN_DATA(" 0 of 1"), 0);
     CHECK_INT(zkl_grant_on_revoke(st.grant, count_asked, &calls), 0);
     permit_story_read(&st, "*", OWN_DATA(" 0"), 1);
     zkl_session_dispatch(st.s);
@@ -347,12 +411,12 @@ static void numbers_stay_behind_transactions(void)
 
     enter(2, "*");
     permit_story_read(&st, "*", "me", 0);
-    write_numbers(OWN_DATA(" 0 1"), 0);
+    write_numbers(OWN_DATA(" 0 1 of 2"), 0);
     CHECK_INT(zkl_grant_multi_async(st.grant, NULL, 0, 0, ZKL_FOREVER, on_applied, &calls), 0);
-    check_writes(OWN_DATA(" 0 1") "\nzkl tx 1");
+    check_writes(OWN_DATA(" 0 1 of 2") "\nzkl tx 1");
     ANSWER(STORE_MULTI, st.node, .rc = STORE_BADVERSION);
-    permit_story_read(&st, "*", "__REVOKE__\nzkl numbers 0 1", 2);
-    check_writes("__REVOKE__\nzkl numbers 0 1\nzkl tx 1");
+    permit_story_read(&st, "*", "__REVOKE__\nzkl numbers 0 1 of 2", 2);
+    check_writes("__REVOKE__\nzkl numbers 0 1 of 2\nzkl tx 1");
     ANSWER(STORE_MULTI, st.node, .rc = STORE_OK);
     zkl_session_dispatch(st.s);
     CHECK_INT(calls, 1);
@@ -368,7 +432,7 @@ static void check_enters_again(void)
     permit_story_listed(&st, "*");
     permit_story_listed(&st, "*");
     permit_story_read(&st, "*", "me", 0);
-    write_numbers(OWN_DATA(" 0"), 0);
+    write_numbers(OWN_DATA(" 0 of 1"), 0);
     check_slots(" 0");
     permit_story_release(&st);
     permit_story_end(&st);
@@ -587,7 +651,7 @@ static void session_replaced_while_waiting(void)
     fire("s3", true);
     permit_story_listed(&st, "*");
     permit_story_read(&st, "*", "me", 0);
-    write_numbers(OWN_DATA(" 0"), 0);
+    write_numbers(OWN_DATA(" 0 of 1"), 0);
     permit_story_end(&st);
 }
 
@@ -659,7 +723,7 @@ static void try_of_what_is_free(void)
         if (in_time) {
             fire("s3", false);
             permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
-            write_numbers(OWN_DATA(" 1"), 0);
+            write_numbers(OWN_DATA(" 1 of 2"), 0);
         } else {
             hand_pass_proved(st.s, 1);
             permit_story_told(&st, 1, ZKL_EBUSY);
@@ -698,7 +762,7 @@ static void session_replaced(void)
     permit_story_listed(&st, "*");
     permit_story_listed(&st, "*");
     permit_story_read(&st, "*", "me", 0);
-    write_numbers(OWN_DATA(" 0"), 0);
+    write_numbers(OWN_DATA(" 0 of 1"), 0);
     CHECK_INT(zkl_grant_session_id(st.grant), 8);
     g_free(path);
     permit_story_end(&st);
@@ -741,7 +805,7 @@ static void lost(void)
 {
     enter(1, "*");
     permit_story_read(&st, "*", "me", 0);
-    write_numbers(OWN_DATA(" 0"), 0);
+    write_numbers(OWN_DATA(" 0 of 1"), 0);
     permit_story_replace(&st, 8);
     CHECK_INT(zkl_grant_state(st.grant), ZKL_LOST);
     check_slots(" 0");
@@ -755,6 +819,9 @@ static const struct test_case cases[] = {
     {"between_those_of_others", between_those_of_others},
     {"behind_a_transaction", behind_a_transaction},
     {"one_that_is_gone_has_none", one_that_is_gone_has_none},
+    {"above_all_that_are_used", above_all_that_are_used},
+    {"one_below_all_is_free", one_below_all_is_free},
+    {"the_one_before_it_does_not_tell", the_one_before_it_does_not_tell},
     {"found_in_its_own_data", found_in_its_own_data},
     {"too_few_in_its_own_data", too_few_in_its_own_data},
     {"waits_for_the_last_one", waits_for_the_last_one},

@@ -92,6 +92,48 @@ static void one_before_has_none_yet(void)
     }
 }
 
+/* Only the first that is known tells of all before the own node; and there must be as many permits
+ * as numbers below that. */
+static void ceiling_is_told(void)
+{
+    static const struct {
+        enum numbering_answer answer;
+        int32_t ceiling;
+        int32_t first; /* 0: the others are read */
+    } rows[] = {{NUMBERING_OK, 4, 4}, {NUMBERING_OK, 3, 3},   {NUMBERING_OK, 5, 0},
+                {NUMBERING_OK, 0, 0}, {NUMBERING_GONE, 4, 0}, {NUMBERING_OK, INT32_MAX, 0},
+                {NUMBERING_OK, -1, 0}};
+
+    for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(*rows); i++) {
+        struct numbering_event ev = {.kind = NUMBERING_EV_LISTED, .count = 3, .permits = 4};
+        n = (struct numbering){.state = NUMBERING_IDLE, .first = 9};
+        give(NUMBERING_EV_BEGIN, NUMBERING_OK, 0, 0);
+        ev.tag = n.tag;
+        numbering_step(&n, &ev, &out);
+        give(NUMBERING_EV_OWN, NUMBERING_NONE_YET, 0, 0);
+        if (i % 2 == 1)
+            give(NUMBERING_EV_READ, NUMBERING_NONE_YET, 0, 2);
+        ev = (struct numbering_event){.kind = i % 2 ? NUMBERING_EV_WATCHED : NUMBERING_EV_READ,
+                                      .answer = rows[i / 2].answer,
+                                      .tag = n.tag,
+                                      .who = 2,
+                                      .ceiling = rows[i / 2].ceiling};
+        numbering_step(&n, &ev, &out);
+        CHECK_INT(n.first, rows[i / 2].first);
+        CHECK_INT(n.state, rows[i / 2].first ? NUMBERING_WRITING : NUMBERING_READING);
+        CHECK_INT(out.list[out.count - 1].kind,
+                  rows[i / 2].first ? NUMBERING_ACT_WRITE : NUMBERING_ACT_READ);
+        if (rows[i / 2].first)
+            continue;
+        ev = (struct numbering_event){
+            .kind = NUMBERING_EV_READ, .tag = n.tag, .who = 1, .ceiling = 2};
+        numbering_step(&n, &ev, &out);
+        CHECK_INT(n.state, NUMBERING_READING);
+        CHECK_INT(give(NUMBERING_EV_READ, NUMBERING_OK, 0, 0), NUMBERING_ACT_WRITE);
+        CHECK_INT(n.first, 0);
+    }
+}
+
 /* Of those that have none, the last. */
 static void some_before_have_none_any_more(void)
 {
@@ -191,12 +233,14 @@ static void invariant_sees(void)
         {.state = NUMBERING_LISTING, .left = 1},
         {.state = NUMBERING_WAITING, .who = NUMBERING_NOBODY, .unknown = 1},
         {.state = NUMBERING_WAITING},
+        {.state = NUMBERING_READING, .left = 1, .unknown = 1, .first = 1},
     };
     static const struct numbering right[] = {
         {.state = NUMBERING_READING, .left = 1},
         {.state = NUMBERING_WAITING, .unknown = 1},
         {.state = NUMBERING_LISTING},
         {.state = NUMBERING_OVER, .who = NUMBERING_NOBODY},
+        {.state = NUMBERING_READING, .left = 1, .first = 1},
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         CHECK(!numbering_invariant(&wrong[i]));
@@ -212,13 +256,18 @@ static void invariant_sees(void)
 
 static void lowest_free_numbers(void)
 {
-    static const int32_t used[] = {5, 0, 2, 0};
+    static const int32_t used[] = {5, 0, 2, 0}, highest[] = {INT32_MAX, INT32_MAX - 1};
     int32_t chosen[3];
 
-    numbering_choose(used, 4, chosen, 3);
+    CHECK_INT(numbering_choose(used, 4, 0, chosen, 3), 6);
     CHECK(chosen[0] == 1 && chosen[1] == 3 && chosen[2] == 4);
-    numbering_choose(NULL, 0, chosen, 2);
+    CHECK_INT(numbering_choose(NULL, 0, 0, chosen, 2), 2);
     CHECK(chosen[0] == 0 && chosen[1] == 1);
+    CHECK_INT(numbering_choose(used, 4, 6, chosen, 2), 8);
+    CHECK(chosen[0] == 6 && chosen[1] == 7);
+    CHECK_INT(numbering_choose(highest, 1, 0, chosen, 1), 0);
+    CHECK_INT(chosen[0], 0);
+    CHECK_INT(numbering_choose(highest + 1, 1, 0, chosen, 1), INT32_MAX);
 }
 
 static void numbers_in_data(void)
@@ -226,35 +275,46 @@ static void numbers_in_data(void)
     static const struct {
         const char *data;
         size_t count, payload;
-        int32_t last;
+        int32_t last, ceiling;
     } rows[] = {
-        {"who\nzkl numbers 3", 1, 3, 3},
-        {"who\nzkl numbers 3 2147483647", 2, 3, INT32_MAX},
-        {"\nzkl numbers 0", 1, 0, 0},
-        {"a 1\nzkl numbers 2\nzkl numbers 4 7", 2, 17, 7},
-        {"", 0, 0, 0},
-        {"who", 0, 3, 0},
-        {" 3", 0, 2, 0},
-        {"3", 0, 1, 0},
-        {"who 3 4", 0, 7, 0},
-        {"zkl numbers 3", 0, 13, 0},
-        {"\nzkl numbers", 0, 12, 0},
-        {"\nzkl numbers 9 19", 2, 0, 19},
-        {"\nzkl numbers-3", 0, 14, 0},
-        {"\nzkl numbers 3 ", 0, 15, 0},
-        {"\nzkl numbers  3", 0, 15, 0},
-        {"\nzkl numbers 2147483648", 0, 23, 0},
-        {"\nzkl numbers 00000000003", 0, 24, 0},
-        {"\nzkl numbers -3", 0, 15, 0},
-        {"\nzkl Numbers 3", 0, 14, 0},
+        {"who\nzkl numbers 3", 1, 3, 3, 0},
+        {"who\nzkl numbers 3 2147483647", 2, 3, INT32_MAX, 0},
+        {"\nzkl numbers 0", 1, 0, 0, 0},
+        {"a 1\nzkl numbers 2\nzkl numbers 4 7", 2, 17, 7, 0},
+        {"", 0, 0, 0, 0},
+        {"who", 0, 3, 0, 0},
+        {" 3", 0, 2, 0, 0},
+        {"3", 0, 1, 0, 0},
+        {"who 3 4", 0, 7, 0, 0},
+        {"zkl numbers 3", 0, 13, 0, 0},
+        {"\nzkl numbers", 0, 12, 0, 0},
+        {"\nzkl numbers 9 19", 2, 0, 19, 0},
+        {"\nzkl numbers-3", 0, 14, 0, 0},
+        {"\nzkl numbers 3 ", 0, 15, 0, 0},
+        {"\nzkl numbers  3", 0, 15, 0, 0},
+        {"\nzkl numbers 2147483648", 0, 23, 0, 0},
+        {"\nzkl numbers 00000000003", 0, 24, 0, 0},
+        {"\nzkl numbers -3", 0, 15, 0, 0},
+        {"\nzkl Numbers 3", 0, 14, 0, 0},
+        {"who\nzkl numbers 3 of 5", 1, 3, 3, 5},
+        {"\nzkl numbers 3 4 of 2147483647", 2, 0, 4, INT32_MAX},
+        {"\nzkl numbers 3 of 2147483648", 0, 28, 0, 0},
+        {"\nzkl numbers 3 of 0", 0, 19, 0, 0},
+        {"\nzkl numbers 3 of 5 6", 0, 21, 0, 0},
+        {"\nzkl numbers 3 of", 0, 17, 0, 0},
+        {"\nzkl numbers 3  of 5", 0, 20, 0, 5},
+        {"\nzkl numbers of 5", 0, 17, 0, 5},
+        {"of 5", 0, 4, 0, 0},
+        {" of 5", 0, 5, 0, 5},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         int32_t last = 0;
-        size_t payload = 99;
+        size_t payload = 99, length = strlen(rows[i].data);
         bool ok = CHECK_INT(numbering_read(rows[i].data, strlen(rows[i].data), &last, 1, &payload),
                             rows[i].count);
         ok &= CHECK_INT(payload, rows[i].payload);
         ok &= rows[i].count == 0 || CHECK_INT(last, rows[i].last);
+        ok &= CHECK_INT(numbering_ceiling(rows[i].data, &length), rows[i].ceiling);
         if (!ok)
             runner_fail(__FILE__, __LINE__, "of \"%s\"", rows[i].data);
     }
@@ -264,6 +324,7 @@ static const struct test_case cases[] = {
     {"alone", alone},
     {"behind_others", behind_others},
     {"one_before_has_none_yet", one_before_has_none_yet},
+    {"ceiling_is_told", ceiling_is_told},
     {"some_before_have_none_any_more", some_before_have_none_any_more},
     {"own_numbers_are_kept", own_numbers_are_kept},
     {"own_node_goes", own_node_goes},

@@ -174,8 +174,8 @@ static void numbers_stay(void)
     answer_numbers(path, "who", 0);
     check_sets(path, "__REVOKE__", 0);
     ANSWER(STORE_SET, path, .rc = STORE_BADVERSION);
-    answer_numbers(path, "who\nzkl numbers 3 4\nzkl tx 1", 2);
-    check_sets(path, "__REVOKE__\nzkl numbers 3 4", 2);
+    answer_numbers(path, "who\nzkl numbers 3 4 of 7\nzkl tx 1", 2);
+    check_sets(path, "__REVOKE__\nzkl numbers 3 4 of 7", 2);
     ANSWER(STORE_SET, path, .rc = STORE_OK);
     end(&c, 0);
 }

@@ -506,7 +506,7 @@ static void behind_a_lowered_limit(void)
     } rows[] = {
         {OURS("lease-0000000001"), "a", 11},
         {OURS("s1-lease-0000000002"), "b\nzkl numbers 1", 12},
-        {OURS("s1-lease-0000000003"), "c\nzkl numbers 2\nzkl tx 1", 13},
+        {OURS("s1-lease-0000000003"), "c\nzkl numbers 2 of 3\nzkl tx 1", 13},
         {OURS("s1-lease-0000000004"), "d", 14},
         {OURS("lease-0000000005"), "e", 15},
         {OURS("lease-0000000006"), "f", 21},

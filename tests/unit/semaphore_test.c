@@ -99,14 +99,14 @@ static void numbers_that_may_be_known_stay(void)
     answer_list(true);
     answer_data(st.node, "who", 0);
     answer_data("/root/s/" OTHER, "who\nzkl numbers 0", 1);
-    check_written("\nzkl numbers 1");
+    check_written("\nzkl numbers 1 of 2");
     ANSWER(STORE_SET, st.node, .rc = STORE_UNKNOWN);
     hand_pass(st.s, 1000);
     ANSWER(STORE_GET, st.node, .rc = STORE_OK, .ephemeral_owner = st.s->id); /* for its watch */
     ANSWER(STORE_SET, st.node, .rc = STORE_BADVERSION);
     answer_list(false);
     answer_data(st.node, "__REVOKE__", 2);
-    check_written("\nzkl numbers 1");
+    check_written("\nzkl numbers 1 of 2");
     ANSWER(STORE_SET, st.node, .rc = STORE_OK);
     zkl_session_dispatch(st.s);
     REQUIRE(st.grant != NULL);

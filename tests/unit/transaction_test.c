@@ -229,7 +229,7 @@ static void asks_to_give_way(void)
         {"__REVOKE__\nzkl tx 7", 2, true},
         {"__REVOKE__\nzkl tx 0", 2, false},
         {"__REVOKE__\nzkl numbers 3 5", 1, true},
-        {"__REVOKE__\nzkl numbers 3\nzkl tx 7", 2, true},
+        {"__REVOKE__\nzkl numbers 3 of 4\nzkl tx 7", 2, true},
         {"__REVOKE__\nzkl tx 7\nzkl numbers 3", 2, false},
         {"who\nzkl numbers 3", 2, false},
         {"__REVOKE__\n", 2, false},
