@@ -72,10 +72,11 @@ static void admit(struct attempt *c, struct actions *out, const struct place *pl
     attempt_move(c, ST_CLAIMING);
 }
 
+/* The predecessor may have been admitted before one came whose number is used up. */
 static void wait_in_line(struct attempt *c, const struct event *ev, struct actions *out,
                          const struct place *place)
 {
-    if (!c->first && !c->counts && place->permits_ahead > (uint64_t)c->limit) {
+    if (!c->first && !c->counts && !place->exhausted && place->permits_ahead > (uint64_t)c->limit) {
         attempt_ask(c, out, ACT_WATCH);
         attempt_wait_for(c, out, place->predecessor);
     } else if (!c->first || (!c->counts && !c->limit_watched)) {

@@ -93,6 +93,7 @@ static void see_ahead(struct place *place, const struct child *child, enum rule 
     } else if (rule_waits(rule, child->kind)) {
         place->ahead++;
         place->permits_ahead += child->permits;
+        place->exhausted |= rule_exhausted(child->number);
         if (place->ahead == 1 || key > *nearest) {
             *nearest = key;
             place->predecessor = child->id;

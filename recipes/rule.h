@@ -17,6 +17,7 @@ struct place {
     bool behind;              /* somebody waits for it */
     uint32_t ahead;           /* how many contenders it must wait for */
     uint32_t predecessor;     /* id of the nearest of them, when ahead > 0 */
+    bool exhausted;           /* one of them has a number that is used up: it may have come last */
     bool retains;             /* its name says that it retains */
     uint64_t permits_ahead;   /* of a semaphore: what those ahead ask for */
     uint64_t permits_behind;  /* and those who wait for it */

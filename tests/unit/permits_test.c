@@ -167,6 +167,20 @@ static void numbers_that_are_used_up_are_before_all(void)
     STEP("listed -3 2147483647 7*", ST_LISTING, "limit-watch, list-watch");
 }
 
+/* One that has come since 5 and 6 were admitted, which will not tell of it again. */
+static void number_that_is_used_up_comes_later(void)
+{
+    for (int negative = 0; negative < 2; negative++) {
+        start(1);
+        STEP(negative ? "listed 5 6 -3 7*" : "listed 5 6 2147483647 7*", ST_LISTING,
+             "limit-watch, list-watch");
+        SAY("limited 2 z9");
+        STEP(negative ? "left listed 5 6 -3 7*" : "left listed 5 6 2147483647 7*", ST_FIRST, "");
+        STEP("children", ST_LISTING, "list-watch");
+        STEP("left listed 6 7*", ST_HOLDING, "unwatch-limit, grant, arm");
+    }
+}
+
 static void more_than_the_limit(void)
 {
     start(3);
@@ -418,6 +432,7 @@ static const struct test_case cases[] = {
     {"all_or_nothing", all_or_nothing},
     {"nobody_overtakes", nobody_overtakes},
     {"numbers_that_are_used_up_are_before_all", numbers_that_are_used_up_are_before_all},
+    {"number_that_is_used_up_comes_later", number_that_is_used_up_comes_later},
     {"more_than_the_limit", more_than_the_limit},
     {"more_than_a_lowered_limit", more_than_a_lowered_limit},
     {"try_only", try_only},
