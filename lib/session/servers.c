@@ -106,9 +106,10 @@ static int change(zkl_session *s, char *hosts)
         g_free(hosts);
         return 0;
     }
-    g_free(s->shown_hosts);
+    char *shown = s->shown_hosts;
     s->hosts = hosts;
-    s->shown_hosts = path_show_hosts(hosts);
+    s->shown_hosts = path_show_hosts(hosts); /* a child of fork() reads one or the other */
+    g_free(shown);
     servers = servers_of(s);
     note_used(servers, former);
     look_at(servers, 0);

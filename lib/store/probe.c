@@ -30,11 +30,10 @@ static void explain(struct probe_tls *tls, const GArray *probes, char *const *ho
 }
 
 /* Where no server does, libzookeeper's handshake may wait for ever. An answer is needed: by TLS 1.3
- * a server looks at our certificate when we think that all is done. Names that cannot be resolved
- * are for libzookeeper to tell. */
+ * a server looks at our certificate when we think that all is done. */
 static bool does_any_answer(const GArray *probes)
 {
-    bool any = probes->len == 0;
+    bool any = false;
 
     for (guint i = 0; i < probes->len; i++)
         any |= g_array_index(probes, struct probe, i).length > 0;
@@ -49,15 +48,9 @@ bool probe_is_zookeeper(const char *answer)
            strstr(answer, "This ZooKeeper instance");
 }
 
-static bool is_foreign(const GArray *probes, guint host)
+static bool is_foreign(const struct probe *p)
 {
-    for (guint i = 0; i < probes->len; i++) {
-        const struct probe *p = &g_array_index(probes, struct probe, i);
-        if (p->host == host &&
-            ((p->length > 0 && !probe_is_zookeeper(p->answer)) || tls_name_is_wrong(p->tls)))
-            return true;
-    }
-    return false;
+    return (p->length > 0 && !probe_is_zookeeper(p->answer)) || tls_name_is_wrong(p->tls);
 }
 
 /* ---- why does it not serve? ---- */
@@ -131,19 +124,22 @@ static enum store_trouble worst(const GArray *probes)
 
 static const struct question srvr = {4, "srvr"};
 
-char *probe_hosts(const char *hosts, struct probe_tls *tls, enum store_trouble *ret)
+char *probe_hosts(const char *hosts, struct probe_tls *tls, struct probe_found *ret)
 {
     char **list = g_strsplit(hosts, ",", -1);
     GArray *probes = probe_ask_all(list, &srvr, 1, of(tls));
     GString *good = g_string_new(NULL);
     const bool ready = !tls || does_any_answer(probes);
 
+    *ret = (struct probe_found){.trouble = worst(probes), .named = probes->len > 0};
     explain(tls, probes, list);
-    for (guint i = 0; list[i] && ready; i++) {
-        if (!is_foreign(probes, i))
-            g_string_append_printf(good, "%s%s", good->len ? "," : "", list[i]);
+    for (guint i = 0; i < probes->len && ready; i++) {
+        const struct probe *p = &g_array_index(probes, struct probe, i);
+        if (is_foreign(p))
+            ret->foreign = true;
+        else
+            names_append(good, &p->address);
     }
-    *ret = worst(probes);
     probe_free_all(probes);
     g_strfreev(list);
     bool any = good->len > 0;

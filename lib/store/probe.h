@@ -21,13 +21,19 @@ struct probe_tls {
                 */
 };
 
-/* The hosts, "host:port,…", but those that answer as no ZooKeeper would; NULL when none is left. A
- * host that cannot be resolved or reached, or says nothing, stays. To be freed. Blocks for name
+struct probe_found {
+    enum store_trouble trouble;
+    bool named;   /* a name could be resolved */
+    bool foreign; /* some are left out */
+};
+
+/* The addresses of the hosts, "host:port,…", but those that answer as no ZooKeeper would; NULL when
+ * none is left. One that cannot be reached, or says nothing, stays. To be freed. Blocks for name
  * resolution, and then a moment at most.
  *
- * With TLS a host whose certificate is for another name is left out, too, and none stays if the
+ * With TLS one whose certificate is for another name is left out, too, and none stays if the
  * handshake succeeds with none. */
-char *probe_hosts(const char *hosts, struct probe_tls *tls, enum store_trouble *ret);
+char *probe_hosts(const char *hosts, struct probe_tls *tls, struct probe_found *ret);
 
 /* The same trouble, but that those who are silent or hang up are asked whether they speak TLS. To a
  * ZooKeeper that is nonsense, of which it writes a line into its log. Blocks twice as long. */

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,11 +12,12 @@
 /* The first handshake of a server's Java takes its time. */
 enum { PATIENCE_MS = 300, TLS_PATIENCE_MS = 2000 };
 
-static int open_to(const struct addrinfo *a, int *ret_error)
+static int open_to(const struct address *a, int *ret_error)
 {
-    int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
+    int fd = socket(a->bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) != 0 && errno != EINPROGRESS) {
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&a->bytes, a->length) != 0 &&
+        errno != EINPROGRESS) {
         *ret_error = errno;
         close(fd);
         return -1;
@@ -28,9 +28,9 @@ static int open_to(const struct addrinfo *a, int *ret_error)
 }
 
 static struct probe begin(const char *host, guint number, const struct question *question,
-                          const struct addrinfo *address, struct tls *tls)
+                          const struct address *address, struct tls *tls)
 {
-    struct probe p = {.host = number, .question = question, .ready = !tls};
+    struct probe p = {.host = number, .address = *address, .question = question, .ready = !tls};
 
     p.fd = open_to(address, &p.error);
     p.events = tls ? POLLOUT : POLLIN | POLLOUT;
@@ -44,18 +44,16 @@ static void open_host(GArray *probes, guint number, const char *host_port,
 {
     const char *colon = strrchr(host_port, ':');
     char *host = g_strndup(host_port, (gsize)(colon - host_port));
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    struct addrinfo *list = NULL;
+    GArray *addresses = names_find(host_port);
 
-    if (getaddrinfo(host, colon + 1, &hints, &list) == 0) {
-        for (const struct addrinfo *a = list; a; a = a->ai_next) {
-            for (guint i = 0; i < count; i++) {
-                const struct probe p = begin(host, number, &questions[i], a, tls);
-                g_array_append_val(probes, p);
-            }
+    for (guint a = 0; a < addresses->len; a++) {
+        for (guint i = 0; i < count; i++) {
+            const struct probe p = begin(host, number, &questions[i],
+                                         &g_array_index(addresses, struct address, a), tls);
+            g_array_append_val(probes, p);
         }
-        freeaddrinfo(list);
     }
+    g_array_unref(addresses);
     g_free(host);
 }
 

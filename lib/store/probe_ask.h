@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "names.h"
 #include "tls.h"
 
 enum { ANSWER_MAX = 96, QUESTION_MAX = 64 };
@@ -19,6 +20,7 @@ struct question {
 /* One connection, for one question; a host may have several addresses. */
 struct probe {
     guint host; /* its place in the list */
+    struct address address;
     const struct question *question;
     int fd;                 /* -1: the server has closed it, or said enough */
     short events;           /* to wait for */

@@ -3,7 +3,8 @@
  *   registry of ours, failed from there, and freed only when the library can call no more;
  * - a call racing with zookeeper_close() uses freed memory: the handle is only touched under the
  *   monitor, and close takes it away under the monitor first;
- * - it resolves names at every turn of its loop: the resolution delay of -1 ends that;
+ * - it resolves names at every turn of its loop: it gets addresses, and the resolution delay of -1;
+ * - of an even number of addresses it tries every other one: it gets an odd one;
  * - it ends the process when it is refused one of its two threads: two are tried before;
  * - init and close block (DNS, a mute server): a connector thread of the store does both;
  * - watch contexts may be used after removal: the context is the store, which outlives the handle;
@@ -20,11 +21,13 @@
 #include "lib/base/credentials.h"
 #include "lib/base/log.h"
 #include "lib/base/thread.h"
+#include "names.h"
 #include "store_zk.h"
 
 enum {
     RETRY_MS = 500,  /* between attempts to make a handle */
     LOOK_MS = 300,   /* until it is asked why there is no first connection */
+    ATTEMPT_MS = 50, /* until libzookeeper has begun to connect */
     DRAIN_MS = 2000, /* for answers under way, at close */
     PROBES = 4,      /* of the servers, in a session timeout without a connection */
 };
@@ -69,6 +72,16 @@ static void wait_retry(struct store *store)
         continue;
 }
 
+/* libzookeeper's thread begins by converting the addresses, as zookeeper_init() has; see names.h.
+ */
+static void wait_for_attempt(zhandle_t *zh)
+{
+    const struct timespec moment = {0, 1000000};
+
+    for (int i = 0; i < ATTEMPT_MS && zoo_state(zh) == ZOO_NOTCONNECTED_STATE; i++)
+        nanosleep(&moment, NULL);
+}
+
 /* Without the monitor: it may block. Returns why there is none, for as much as it is news. */
 static enum store_event make_handle(struct store *store, zhandle_t **ret)
 {
@@ -85,15 +98,17 @@ static enum store_event make_handle(struct store *store, zhandle_t **ret)
         return STORE_EV_DOWN;
     }
     tell(store, STORE_EV_BEGIN);
+    names_begin();
     *ret = store_zk_init(store, hosts);
-    int error = errno;
+    if (*ret)
+        wait_for_attempt(*ret);
+    names_end();
     g_free(hosts);
     if (!*ret && probe_own_trouble() != TROUBLE_UNKNOWN)
         store_zk_tell_trouble(store, probe_own_trouble());
     if (*ret)
         zoo_set_servers_resolution_delay(*ret, -1);
-    /* What else it may want, threads and descriptors, is no fault of the names. */
-    return error == ENOENT || error == EINVAL ? STORE_EV_HOST : STORE_EV_DOWN;
+    return STORE_EV_DOWN;
 }
 
 /* Makes the handle; NULL when close came first. Called and returning with the monitor held. */

@@ -104,7 +104,8 @@ struct probe_tls *store_zk_use_tls(const struct store *store, struct probe_tls *
 /* Tells the reason, too, unless it is no longer one. */
 void store_zk_end_tls(struct store *store, struct probe_tls *tls, bool tells);
 
-/* The servers that may be asked; NULL: *ret is why there is none. To be freed. Blocks. */
+/* The addresses that libzookeeper may be given, an odd number; NULL: *ret is why there is none. To
+ * be freed. Blocks. */
 char *store_zk_find_hosts(struct store *store, enum store_event *ret);
 
 #endif

@@ -41,16 +41,34 @@ void store_zk_end_tls(struct store *store, struct probe_tls *tls, bool tells)
     g_free(tls->why);
 }
 
+/* After each failure libzookeeper passes over the next of its list (ZOOKEEPER-2466): of an even
+ * number it would try only every other one, for ever, and never pause. */
+static char *make_odd(char *addresses)
+{
+    unsigned count = 1;
+
+    for (const char *at = addresses; (at = strchr(at, ',')); at++)
+        count++;
+    if (count % 2 == 1)
+        return addresses;
+    const char *second = strchr(addresses, ',');
+    char *odd = g_strdup_printf("%s,%.*s", addresses, (int)(second - addresses), addresses);
+    g_free(addresses);
+    return odd;
+}
+
 char *store_zk_find_hosts(struct store *store, enum store_event *ret)
 {
-    enum store_trouble trouble = TROUBLE_UNKNOWN;
+    struct probe_found found = {.named = true};
     struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
-    char *hosts = tls.why ? NULL : probe_hosts(store->hosts, used, &trouble);
+    char *hosts = tls.why ? NULL : probe_hosts(store->hosts, used, &found);
 
-    *ret = store->tls.ca && trouble != TROUBLE_FOREIGN ? STORE_EV_DOWN : STORE_EV_FOREIGN;
-    store_zk_tell_trouble(store, trouble);
+    *ret = !found.named                                        ? STORE_EV_HOST
+           : store->tls.ca && found.trouble != TROUBLE_FOREIGN ? STORE_EV_DOWN
+                                                               : STORE_EV_FOREIGN;
+    store_zk_tell_trouble(store, found.trouble);
     store_zk_end_tls(store, &tls, !hosts);
-    if (hosts && strcmp(hosts, store->hosts) != 0)
+    if (hosts && found.foreign)
         tell_hosts(store, hosts);
-    return hosts;
+    return hosts ? make_odd(hosts) : NULL;
 }

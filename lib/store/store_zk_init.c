@@ -9,7 +9,6 @@
 #define HAVE_CYRUS_SASL_H 1
 #include <sasl/sasl.h>
 #endif
-#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <zookeeper/zookeeper.h>
@@ -33,13 +32,11 @@ static zhandle_t *init_tls(struct store *store, const char *hosts)
     zoo_set_debug_level((ZooLogLevel)0); /* of all handles */
     zhandle_t *zh = zookeeper_init_ssl(hosts, cert, store_zk_event, store->timeout_ms,
                                        claimed(store), store, ZOO_NO_LOG_CLIENTENV);
-    int error = errno;
     if (zh)
         zoo_set_log_callback(zh, store_zk_log(store->log));
     zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
     pthread_mutex_unlock(&one_at_a_time);
     g_free(cert);
-    errno = error;
     return zh;
 }
 #endif

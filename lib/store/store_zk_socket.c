@@ -6,12 +6,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "names.h"
 #include "store_zk.h"
-
-struct address {
-    struct sockaddr_storage bytes;
-    socklen_t length;
-};
 
 static bool leads_to(int fd, const struct address *server)
 {

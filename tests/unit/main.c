@@ -7,6 +7,7 @@ int main(int argc, char **argv)
     static const struct test_suite *const suites[] = {
         &name_suite,
         &name_kind_suite,
+        &names_suite,
         &probe_suite,
         &probe_answers_suite,
         &store_check_suite,

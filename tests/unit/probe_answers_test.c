@@ -100,13 +100,15 @@ static char *hosts_of(const char *says, size_t length, unsigned times, enum stor
 {
     struct server server = {.asks = SRVR, .says = says, .length = length, .times = times};
 
+    struct probe_found found;
     char *good = NULL;
 
     probe_listen(&server.listener, serve, &server);
     *ret = TROUBLE_SILENT;
     for (int left = TRIES; left > 0 && *ret == TROUBLE_SILENT; left--) {
         g_free(good);
-        good = probe_hosts(server.listener.hosts, NULL, ret);
+        good = probe_hosts(server.listener.hosts, NULL, &found);
+        *ret = found.trouble;
     }
     probe_listen_end(&server.listener);
     return good;

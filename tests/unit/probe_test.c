@@ -150,15 +150,18 @@ static void trouble_of_nobody(void)
 {
     struct server server = {.room = MANY};
     char *good;
-    enum store_trouble trouble;
+    struct probe_found found;
 
     probe_listen(&server.listener, serve, &server);
     probe_listen_end(&server.listener);
     CHECK_INT(probe_trouble(server.listener.hosts, NULL), TROUBLE_REFUSED);
-    good = probe_hosts(server.listener.hosts, NULL, &trouble);
+    good = probe_hosts(server.listener.hosts, NULL, &found);
     CHECK_STR(good, server.listener.hosts);
-    CHECK_INT(trouble, TROUBLE_REFUSED);
+    CHECK_INT(found.trouble, TROUBLE_REFUSED);
+    CHECK(found.named && !found.foreign);
     g_free(good);
+    CHECK(probe_hosts("no.such.host.invalid:1", NULL, &found) == NULL);
+    CHECK(!found.named);
     CHECK_INT(probe_trouble("no.such.host.invalid:1", NULL), TROUBLE_UNKNOWN);
 }
 

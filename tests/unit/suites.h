@@ -6,6 +6,7 @@
 
 extern const struct test_suite name_suite;
 extern const struct test_suite name_kind_suite;
+extern const struct test_suite names_suite;
 extern const struct test_suite probe_suite;
 extern const struct test_suite probe_answers_suite;
 extern const struct test_suite store_check_suite;

@@ -1,0 +1,197 @@
+#include "names.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/fork.h"
+#include "lib/base/thread.h"
+#include "recipes/back_off.h"
+
+enum { AGAIN_MS = 1000, FAILED_MAX_MS = 4000, FORK_MAX_MS = 1000, NAMES_MAX = 1000 };
+
+struct name {
+    GArray *addresses; /* of struct address */
+    int64_t next_at;   /* CLOCK_BOOTTIME ns: not asked for before */
+    int64_t pause_ms;  /* since when it fails; 0: it does not */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t over;
+static bool busy;         /* a thread is between begin and end */
+static GHashTable *names; /* of struct name, by "host:port" */
+
+/* ---- one at a time, and no fork meanwhile ---- */
+
+static void before_fork(void)
+{
+    const struct timespec until = clock_after_ms(FORK_MAX_MS);
+
+    pthread_mutex_lock(&lock);
+    while (busy && pthread_cond_timedwait(&over, &lock, &until) != ETIMEDOUT)
+        continue;
+}
+
+static void behind_fork(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* Threads that waited are not there. */
+static void behind_fork_in_child(void)
+{
+    busy = false;
+    thread_cond_init(&over);
+    pthread_mutex_unlock(&lock);
+}
+
+static void install(void)
+{
+    thread_cond_init(&over);
+    fork_handle(before_fork, behind_fork, behind_fork_in_child);
+}
+
+static void take_turn(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, install);
+    pthread_mutex_lock(&lock);
+}
+
+static void wait_for_turn(void)
+{
+    while (busy)
+        pthread_cond_wait(&over, &lock);
+}
+
+void names_begin(void)
+{
+    take_turn();
+    wait_for_turn();
+    busy = true;
+    pthread_mutex_unlock(&lock);
+}
+
+void names_end(void)
+{
+    pthread_mutex_lock(&lock);
+    busy = false;
+    pthread_cond_broadcast(&over);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- names ---- */
+
+static bool is_numeric(const char *host)
+{
+    struct in_addr ignored;
+
+    return strchr(host, ':') || inet_pton(AF_INET, host, &ignored) == 1;
+}
+
+/* flags: AI_NUMERICHOST asks nobody, and takes no lock of the C library's. */
+static GArray *resolve(const char *host, const char *port, int flags)
+{
+    GArray *found = g_array_new(FALSE, FALSE, sizeof(struct address));
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags};
+    struct addrinfo *list = NULL;
+
+    if (getaddrinfo(host, port, &hints, &list) == 0) {
+        for (const struct addrinfo *a = list; a; a = a->ai_next) {
+            struct address address = {.length = a->ai_addrlen};
+            memcpy(&address.bytes, a->ai_addr, a->ai_addrlen);
+            g_array_append_val(found, address);
+        }
+        freeaddrinfo(list);
+    }
+    return found;
+}
+
+static void free_name(void *data)
+{
+    struct name *name = data;
+
+    g_array_unref(name->addresses);
+    g_free(name);
+}
+
+/* With the lock held. Of very many names all are forgotten. */
+static struct name *name_of(const char *host_port)
+{
+    if (!names)
+        names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_name);
+    struct name *name = g_hash_table_lookup(names, host_port);
+    if (name)
+        return name;
+    if (g_hash_table_size(names) >= NAMES_MAX)
+        g_hash_table_remove_all(names);
+    name = g_new0(struct name, 1);
+    name->addresses = g_array_new(FALSE, FALSE, sizeof(struct address));
+    g_hash_table_insert(names, g_strdup(host_port), name);
+    return name;
+}
+
+static bool is_due(const struct name *name)
+{
+    return clock_now().boot >= name->next_at;
+}
+
+/* Takes found. */
+static void take(struct name *name, GArray *found)
+{
+    const bool failed = found->len == 0;
+
+    name->pause_ms = failed ? MIN(back_off_next(name->pause_ms), FAILED_MAX_MS) : 0;
+    name->next_at = clock_now().boot + (failed ? name->pause_ms : AGAIN_MS) * CLOCK_MS;
+    if (failed) {
+        g_array_unref(found);
+        return;
+    }
+    g_array_unref(name->addresses);
+    name->addresses = found;
+}
+
+/* One that is known goes before an answer that others wait for. */
+static GArray *find(const char *host_port, const char *host, const char *port)
+{
+    take_turn();
+    while (busy && is_due(name_of(host_port)) && name_of(host_port)->addresses->len == 0)
+        pthread_cond_wait(&over, &lock);
+    if (!busy && is_due(name_of(host_port))) {
+        busy = true;
+        pthread_mutex_unlock(&lock);
+        GArray *found = resolve(host, port, 0);
+        pthread_mutex_lock(&lock);
+        take(name_of(host_port), found);
+        busy = false;
+        pthread_cond_broadcast(&over);
+    }
+    GArray *known = g_array_ref(name_of(host_port)->addresses);
+    pthread_mutex_unlock(&lock);
+    return known;
+}
+
+GArray *names_find(const char *host_port)
+{
+    const char *colon = strrchr(host_port, ':');
+    char *host = g_strndup(host_port, (gsize)(colon - host_port));
+    GArray *found = is_numeric(host) ? resolve(host, colon + 1, AI_NUMERICHOST)
+                                     : find(host_port, host, colon + 1);
+
+    g_free(host);
+    return found;
+}
+
+void names_append(GString *list, const struct address *address)
+{
+    char host[NI_MAXHOST], port[NI_MAXSERV];
+
+    if (getnameinfo((const struct sockaddr *)&address->bytes, address->length, host, sizeof host,
+                    port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+        g_string_append_printf(list, "%s%s:%s", list->len ? "," : "", host, port);
+}

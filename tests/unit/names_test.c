@@ -1,0 +1,179 @@
+/* How often names are asked for, who waits for the answer, and forks meanwhile. */
+#include "lib/store/names.h"
+
+#include <dlfcn.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "runner.h"
+#include "suites.h"
+
+/* "….names.test" is what answer says; NULL: it fails. */
+static struct {
+    const char *_Atomic answer;
+    atomic_int asked, inside, long_ms;
+} server;
+
+__attribute__((visibility("default"))) int getaddrinfo(const char *node, const char *service,
+                                                       const struct addrinfo *hints,
+                                                       struct addrinfo **ret)
+{
+    int (*next)(const char *, const char *, const struct addrinfo *, struct addrinfo **) =
+        (__typeof__(&getaddrinfo))dlsym(RTLD_NEXT, "getaddrinfo");
+
+    if (!node || !g_str_has_suffix(node, ".names.test"))
+        return next(node, service, hints, ret);
+    const char *answer = atomic_load(&server.answer);
+    atomic_fetch_add(&server.asked, 1);
+    atomic_fetch_add(&server.inside, 1);
+    for (int ms = atomic_load(&server.long_ms); ms > 0; ms--)
+        usleep(1000);
+    atomic_fetch_sub(&server.inside, 1);
+    return answer ? next(answer, service, hints, ret) : EAI_AGAIN;
+}
+
+static struct instant now, (*real_clock)(void);
+
+static struct instant clock_by_hand(void)
+{
+    return now;
+}
+
+static int init(void)
+{
+    real_clock = clock_source;
+    return 0;
+}
+
+static void begin(const char *answer, int long_ms)
+{
+    atomic_store(&server.answer, answer);
+    atomic_store(&server.asked, 0);
+    atomic_store(&server.long_ms, long_ms);
+    now = real_clock();
+    clock_source = clock_by_hand;
+}
+
+static void end(void)
+{
+    clock_source = real_clock;
+}
+
+static void check_found(const char *host_port, const char *wanted, int asked)
+{
+    GString *text = g_string_new(NULL);
+    GArray *found = names_find(host_port);
+
+    for (guint i = 0; i < found->len; i++)
+        names_append(text, &g_array_index(found, struct address, i));
+    CHECK_STR(text->str, wanted);
+    CHECK_INT(atomic_load(&server.asked), asked);
+    g_string_free(text, TRUE);
+    g_array_unref(found);
+}
+
+static void addresses_ask_nobody(void)
+{
+    begin(NULL, 0);
+    check_found("127.0.0.2:21", "127.0.0.2:21", 0);
+    check_found("::1:21", "::1:21", 0);
+    check_found("1.2.3:21", "1.2.0.3:21", 0);
+    end();
+}
+
+static void once_a_second(void)
+{
+    begin("127.0.0.2", 0);
+    for (int i = 0; i < 3; i++)
+        check_found("once.names.test:21", "127.0.0.2:21", 1);
+    atomic_store(&server.answer, "127.0.0.3");
+    now.boot += 999 * CLOCK_MS;
+    check_found("once.names.test:21", "127.0.0.2:21", 1);
+    now.boot += 1 * CLOCK_MS;
+    check_found("once.names.test:21", "127.0.0.3:21", 2);
+    end();
+}
+
+/* The last addresses stay, and the pauses grow. */
+static void one_that_fails(void)
+{
+    static const int pauses[] = {1000, 2000, 4000, 4000, 4000};
+    int asked = 1;
+
+    begin("127.0.0.2", 0);
+    check_found("fails.names.test:21", "127.0.0.2:21", asked);
+    atomic_store(&server.answer, NULL);
+    now.boot += 1000 * CLOCK_MS;
+    check_found("fails.names.test:21", "127.0.0.2:21", ++asked);
+    for (size_t i = 0; i < G_N_ELEMENTS(pauses); i++) {
+        now.boot += (pauses[i] - 1) * CLOCK_MS;
+        check_found("fails.names.test:21", "127.0.0.2:21", asked);
+        now.boot += 1 * CLOCK_MS;
+        check_found("fails.names.test:21", "127.0.0.2:21", ++asked);
+    }
+    check_found("new.names.test:21", "", ++asked);
+    check_found("new.names.test:21", "", asked);
+    end();
+}
+
+static void *ask(void *data)
+{
+    for (int i = 0; i < 10; i++) {
+        char host[40];
+        snprintf(host, sizeof host, "%s%d.names.test:21", (const char *)data, i);
+        g_array_unref(names_find(host));
+    }
+    return NULL;
+}
+
+/* All want the same answers. */
+static void many_ask_once(void)
+{
+    pthread_t threads[4];
+
+    begin("127.0.0.2", 2);
+    for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
+        REQUIRE(pthread_create(&threads[i], NULL, ask, (void *)"many") == 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
+        pthread_join(threads[i], NULL);
+    CHECK_INT(atomic_load(&server.asked), 10);
+    end();
+}
+
+/* What the C library locks meanwhile would be locked in the child for ever. */
+static void no_fork_meanwhile(void)
+{
+    pthread_t thread;
+    int status;
+
+    begin("127.0.0.2", 5);
+    REQUIRE(pthread_create(&thread, NULL, ask, (void *)"fork") == 0);
+    for (int seen = -1; seen < 10; seen = atomic_load(&server.asked)) {
+        while (atomic_load(&server.asked) == seen)
+            usleep(100);
+        const pid_t child = fork();
+        if (child == 0)
+            _exit(atomic_load(&server.inside));
+        REQUIRE(child > 0 && waitpid(child, &status, 0) == child);
+        CHECK_INT(status, 0);
+    }
+    pthread_join(thread, NULL);
+    end();
+}
+
+static const struct test_case cases[] = {
+    {"addresses_ask_nobody", addresses_ask_nobody},
+    {"once_a_second", once_a_second},
+    {"one_that_fails", one_that_fails},
+    {"many_ask_once", many_ask_once},
+    {"no_fork_meanwhile", no_fork_meanwhile},
+    {NULL, NULL},
+};
+
+const struct test_suite names_suite = {.name = "names", .init = init, .cases = cases};
