@@ -6,3 +6,21 @@ int64_t back_off_next(int64_t last_ms)
         return BACK_OFF_FIRST_MS;
     return last_ms * 2 < BACK_OFF_LAST_MS ? last_ms * 2 : BACK_OFF_LAST_MS;
 }
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The attempts' number goes before all else, what is left before the rest. */
+int64_t back_off_round(unsigned rounds, unsigned servers, int64_t left_ms, uint32_t chance)
+{
+    const int64_t floor = (int64_t)ROUND_FIRST_MS * servers;
+    const int64_t cap = left_ms > 0                   ? least(ROUND_LAST_MS, left_ms / ROUND_SHARE)
+                        : rounds < ROUND_FIRST_ROUNDS ? ROUND_LAST_MS
+                                                      : ROUND_IDLE_MS;
+    const int64_t wanted = least((int64_t)ROUND_FIRST_MS << least(rounds, 10), cap);
+    const int64_t pause = wanted / 2 + chance % (wanted / 2 + 1);
+
+    return pause > floor ? pause : floor;
+}

@@ -6,7 +6,21 @@
 
 enum { BACK_OFF_FIRST_MS = 1000, BACK_OFF_LAST_MS = 30000 };
 
+/* Of rounds of attempts to connect. */
+enum {
+    ROUND_FIRST_MS = 50,  /* and for each attempt: 20 a second at most */
+    ROUND_LAST_MS = 1000, /* while a deadline is ahead, and in the first rounds: about a minute */
+    ROUND_FIRST_ROUNDS = 80,
+    ROUND_IDLE_MS = 5000,
+    ROUND_SHARE = 8 /* of the time that is left: no more than that part */
+};
+
 /* The first time (last_ms is 0) 1 s, then twice as long as the last time, at most 30 s. */
 int64_t back_off_next(int64_t last_ms);
+
+/* How long a session without a connection waits when it has tried all its servers, as many as that,
+ * in vain: rounds times before. left_ms is to the deadline of what it holds, 0: there is none
+ * ahead. chance is a random number: of many sessions each waits another time. */
+int64_t back_off_round(unsigned rounds, unsigned servers, int64_t left_ms, uint32_t chance);
 
 #endif

@@ -64,8 +64,7 @@ typedef struct zkl_log_record {
  * is in a line of that event with suppressed, before the next line after these 60 s, or when the
  * session is closed. After such a line the time is twice as long as before, at most an hour.
  * Without a callback, stderr receives the same lines, but none of libzookeeper. A process that has
- * more than 16 sessions may receive a line of libzookeeper in the log of another one of them. Since
- * 0.1. */
+ * more than 256 sessions receives lines of libzookeeper for 256 of them. Since 0.1. */
 typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
 
 /* What happened to a session. Since 0.1. */

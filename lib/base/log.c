@@ -27,11 +27,9 @@ struct log {
     void *data;
     zkl_log_level level;
     struct callbacks *callbacks;
-    unsigned slot;
     _Atomic int64_t session_id;
     atomic_uint attempts;
     GArray *quotas; /* of struct quota; guarded by the lock, as what follows */
-    GList link;     /* in the list of all logs */
     bool retired;
 };
 
@@ -43,8 +41,6 @@ struct line {
 
 static pthread_mutex_t lock =
     PTHREAD_MUTEX_INITIALIZER; /* before the callback queue's and that of the lines for stderr */
-static GQueue logs = G_QUEUE_INIT;
-static unsigned slots_given;
 
 struct log *log_new(zkl_log_fn fn, void *data, zkl_log_level level, struct callbacks *callbacks)
 {
@@ -55,11 +51,6 @@ struct log *log_new(zkl_log_fn fn, void *data, zkl_log_level level, struct callb
     log->level = level;
     log->callbacks = callbacks;
     log->quotas = g_array_new(FALSE, FALSE, sizeof(struct quota));
-    log->link.data = log;
-    pthread_mutex_lock(&lock);
-    log->slot = slots_given++ % LOG_SLOTS;
-    g_queue_push_tail_link(&logs, &log->link);
-    pthread_mutex_unlock(&lock);
     return log;
 }
 
@@ -73,11 +64,6 @@ void log_free(struct log *log)
 void log_session(struct log *log, int64_t id)
 {
     atomic_store(&log->session_id, id);
-}
-
-unsigned log_slot(const struct log *log)
-{
-    return log->slot;
 }
 
 void log_attempt(struct log *log)
@@ -106,8 +92,6 @@ void log_before_fork(void)
 void log_after_fork(bool child)
 {
     log_stderr_after_fork(child);
-    if (child)
-        g_queue_init(&logs);
     pthread_mutex_unlock(&lock);
 }
 
@@ -226,10 +210,8 @@ static void end_all_periods(struct log *log)
 void log_retire(struct log *log)
 {
     pthread_mutex_lock(&lock);
-    if (!log->retired) {
+    if (!log->retired)
         end_all_periods(log);
-        g_queue_unlink(&logs, &log->link);
-    }
     log->retired = true;
     pthread_mutex_unlock(&lock);
 }
@@ -254,8 +236,12 @@ void log_line(struct log *log, zkl_log_level level, const char *event, const cha
 }
 
 /* libzookeeper ends some of its lines itself. */
-void log_library(unsigned slot, zkl_log_level level, enum library_line kind, const char *text)
+void log_library(struct log *log, zkl_log_level level, enum library_line kind, const char *text)
 {
+    if (kind == LIBRARY_FAILED)
+        log_attempt(log);
+    if (!log || !log->fn || level > log->level)
+        return;
     char *line = g_strchomp(g_strdup(text));
     const zkl_log_record record = {.level = level,
                                    .event = kind == LIBRARY_LINE ? "libzookeeper"
@@ -263,15 +249,8 @@ void log_library(unsigned slot, zkl_log_level level, enum library_line kind, con
                                    .text = line};
 
     pthread_mutex_lock(&lock);
-    for (GList *l = logs.head; l; l = l->next) {
-        struct log *log = l->data;
-        if (log->slot != slot)
-            continue;
-        if (kind == LIBRARY_FAILED)
-            log_attempt(log);
-        if (log->fn && level <= log->level)
-            write_limited(log, &record);
-    }
+    if (!log->retired)
+        write_limited(log, &record);
     pthread_mutex_unlock(&lock);
     g_free(line);
 }

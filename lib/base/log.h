@@ -31,12 +31,7 @@ void log_after_fork(bool child);
 void log_line(struct log *log, zkl_log_level level, const char *event, const char *path,
               const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* ---- libzookeeper's lines, which do not say whose they are ---- */
-
-/* So many log functions can be told apart. If a process has more sessions, some share one. */
-enum { LOG_SLOTS = 16 };
-
-unsigned log_slot(const struct log *log);
+/* ---- libzookeeper's lines ---- */
 
 enum library_line {
     LIBRARY_LINE,
@@ -44,9 +39,8 @@ enum library_line {
     LIBRARY_FAILED    /* which has failed */
 };
 
-/* A line to every log of the slot that has a callback. It never goes to stderr: losing a connection
- * is told by other means. */
-void log_library(unsigned slot, zkl_log_level level, enum library_line kind, const char *text);
+/* A line for the callback. It never goes to stderr: losing a connection is told by other means. */
+void log_library(struct log *log, zkl_log_level level, enum library_line kind, const char *text);
 
 /* An attempt to connect has failed; how many have. With any lock held. */
 void log_attempt(struct log *log);

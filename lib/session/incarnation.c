@@ -45,6 +45,13 @@ static void on_store_trouble(void *context, enum store_trouble trouble)
     s->trouble = s->up ? TROUBLE_UNKNOWN : trouble;
 }
 
+static int64_t on_store_left(void *context)
+{
+    const zkl_session *s = context;
+
+    return s->proofs.has_deadline ? instant_left(clock_now(), s->proofs.deadline) : 0;
+}
+
 static void retry_begin(void *data)
 {
     incarnation_begin(data);
@@ -58,8 +65,9 @@ void incarnation_begin(zkl_session *s)
                                         .acl = s->acl,
                                         .log = s->log,
                                         .tls = &s->tls};
-    const struct store_sink sink = {on_store_event, on_store_watch,   on_store_closed,  s,
-                                    &s->monitor,    on_store_trouble, on_store_unusable};
+    const struct store_sink sink = {
+        on_store_event, on_store_watch,   on_store_closed,   s,
+        &s->monitor,    on_store_trouble, on_store_unusable, on_store_left};
 
     outage_begin(s);
     if (s->ops->open(&s->store, &config, &sink) == 0) {

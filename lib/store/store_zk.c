@@ -43,6 +43,9 @@ static void tell(struct store *store, enum store_event event)
 static void free_store(struct store *store)
 {
     requests_free_all(store);
+    store_zk_end_log(store);
+    g_free(store->resolved);
+    g_free(store->newer);
     pthread_cond_destroy(&store->wake);
     store_zk_drop_acl(store);
     g_free(store->hosts);
@@ -52,14 +55,12 @@ static void free_store(struct store *store)
     g_free(store);
 }
 
-/* Waits on the store's condition; false when the time is over. */
-static bool wait_until(struct store *store, const struct timespec *until)
+bool store_zk_wait(struct store *store, const struct timespec *until)
 {
     return pthread_cond_timedwait(&store->wake, store->sink.monitor, until) != ETIMEDOUT;
 }
 
-/* A connection is tried. */
-static bool is_down(const struct store *store)
+bool store_zk_is_down(const struct store *store)
 {
     return !store->up && !store->over && !store->closing;
 }
@@ -68,7 +69,7 @@ static void wait_retry(struct store *store)
 {
     struct timespec until = clock_after_ms(RETRY_MS);
 
-    while (!store->closing && wait_until(store, &until))
+    while (!store->closing && store_zk_wait(store, &until))
         continue;
 }
 
@@ -98,6 +99,7 @@ static enum store_event make_handle(struct store *store, zhandle_t **ret)
         return STORE_EV_DOWN;
     }
     tell(store, STORE_EV_BEGIN);
+    store->servers = store_zk_count(hosts);
     names_begin();
     *ret = store_zk_init(store, hosts);
     if (*ret)
@@ -137,7 +139,7 @@ static void drain(struct store *store, zhandle_t *zh)
     struct timespec until = clock_after_ms(DRAIN_MS);
 
     while (!g_queue_is_empty(&store->ops) && zoo_state(zh) == ZOO_CONNECTED_STATE &&
-           wait_until(store, &until))
+           store_zk_wait(store, &until))
         continue;
 }
 
@@ -152,9 +154,9 @@ static void look_around(struct store *store, int after_ms)
     struct timespec until = clock_after_ms(after_ms);
     enum rollback_evidence evidence = ROLLBACK_NONE;
 
-    while (is_down(store) && wait_until(store, &until))
+    while (store_zk_is_down(store) && store_zk_wait(store, &until))
         continue;
-    if (!is_down(store))
+    if (!store_zk_is_down(store))
         return;
     const bool away = store->away;
     pthread_mutex_unlock(store->sink.monitor);
@@ -164,8 +166,9 @@ static void look_around(struct store *store, int after_ms)
     if (evidence == ROLLBACK_NONE && !tls.why)
         store_zk_tell_trouble(store, probe_trouble(store->hosts, used));
     store_zk_end_tls(store, &tls, evidence == ROLLBACK_NONE);
+    store_zk_follow_names(store);
     pthread_mutex_lock(store->sink.monitor);
-    if (is_down(store) && away)
+    if (store_zk_is_down(store) && away)
         store->sink.event(store->sink.context, told[evidence], 0, 0);
 }
 
@@ -176,7 +179,7 @@ static void wait_for_news(struct store *store, zhandle_t *zh)
 
     if (sasl && zoo_state(zh) == ZOO_AUTH_FAILED_STATE)
         store_zk_session_event(store, zh, ZOO_AUTH_FAILED_STATE);
-    else if (is_down(store))
+    else if (store_zk_is_down(store))
         look_around(store, sasl ? RETRY_MS : store->timeout_ms / PROBES);
     else
         pthread_cond_wait(&store->wake, store->sink.monitor);
@@ -195,7 +198,7 @@ static void *keep(void *data)
         if (!store->over)
             store_zk_give_credentials(store);
     }
-    if (is_down(store))
+    if (store_zk_is_down(store))
         look_around(store, LOOK_MS);
     while (!store->closing)
         wait_for_news(store, zh);
@@ -260,7 +263,7 @@ static void close_store(struct store *store)
     store->closing = true;
     store->zh = NULL;
     requests_fail_all(store);
-    pthread_cond_signal(&store->wake);
+    pthread_cond_broadcast(&store->wake);
 }
 
 static void *borrow(struct store *store)
@@ -275,7 +278,7 @@ static void *borrow(struct store *store)
 static void give_back(struct store *store)
 {
     if (--store->borrowed == 0 && store->closing)
-        pthread_cond_signal(&store->wake);
+        pthread_cond_broadcast(&store->wake);
 }
 
 const struct store_ops store_zk = {open_store, requests_submit, close_store,

@@ -22,6 +22,10 @@ struct store {
     GArray *acl_entries;   /* of struct acl_entry: owns what acl points to */
     struct ACL_vector acl; /* of each node to be made */
     zhandle_t *zh;         /* NULL before it is made and once closing */
+    char *resolved;        /* what the names were when servers were last found: the connector's */
+    char *newer;           /* servers found since, for the library; NULL: none */
+    unsigned servers;      /* that the library has */
+    unsigned rounds;       /* that it has tried all of them, since it had a connection */
     bool closing, over;
     bool up;               /* there is a connection */
     bool away;             /* it was connected, and is not */
@@ -58,8 +62,15 @@ void store_zk_sasl_free(struct store_sasl *sasl);
 
 /* ---- store_zk_log.c ---- */
 
-/* Takes the library's lines for that log; NULL: for none. */
-log_callback_fn store_zk_log(const struct log *log);
+/* Takes the library's lines for the store, until its end. */
+log_callback_fn store_zk_log(struct store *store);
+void store_zk_end_log(const struct store *store);
+
+/* ---- store_zk_pause.c ---- */
+
+/* libzookeeper has tried all servers, and will again when this returns. On its thread, without its
+ * locks and the monitor. */
+void store_zk_tried_all(struct store *store);
 
 /* ---- store_zk_check.c ---- */
 
@@ -104,8 +115,19 @@ struct probe_tls *store_zk_use_tls(const struct store *store, struct probe_tls *
 /* Tells the reason, too, unless it is no longer one. */
 void store_zk_end_tls(struct store *store, struct probe_tls *tls, bool tells);
 
+/* Waits on the store's condition; false when the time is over. With the monitor held. */
+bool store_zk_wait(struct store *store, const struct timespec *until);
+
+/* A connection is tried. */
+bool store_zk_is_down(const struct store *store);
+
+unsigned store_zk_count(const char *hosts);
+
 /* The addresses that libzookeeper may be given, an odd number; NULL: *ret is why there is none. To
  * be freed. Blocks. */
 char *store_zk_find_hosts(struct store *store, enum store_event *ret);
+
+/* Finds them again if the names have other addresses than the last time, for the pause. Blocks. */
+void store_zk_follow_names(struct store *store);
 
 #endif

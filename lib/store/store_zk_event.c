@@ -34,6 +34,7 @@ void store_zk_session_event(struct store *store, zhandle_t *zh, int state)
     store->away = false;
     store->up = state == ZOO_CONNECTED_STATE;
     if (store->up) {
+        store->rounds = 0;
         store_zk_give_credentials(store);
         store->sink.event(context, STORE_EV_UP, zoo_client_id(zh)->client_id, zoo_recv_timeout(zh));
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {
@@ -46,7 +47,7 @@ void store_zk_session_event(struct store *store, zhandle_t *zh, int state)
         store->sink.event(context, STORE_EV_AUTH, 0, 0);
     } else {
         store->away = true;
-        pthread_cond_signal(&store->wake);
+        pthread_cond_broadcast(&store->wake);
         store->sink.event(context, STORE_EV_DOWN, 0, 0);
     }
 }

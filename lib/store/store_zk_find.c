@@ -3,6 +3,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/path.h"
+#include "names.h"
 #include "store_zk.h"
 
 void store_zk_tell_trouble(struct store *store, enum store_trouble trouble)
@@ -41,20 +42,56 @@ void store_zk_end_tls(struct store *store, struct probe_tls *tls, bool tells)
     g_free(tls->why);
 }
 
+unsigned store_zk_count(const char *hosts)
+{
+    unsigned count = 1;
+
+    for (const char *at = hosts; (at = strchr(at, ',')); at++)
+        count++;
+    return count;
+}
+
 /* After each failure libzookeeper passes over the next of its list (ZOOKEEPER-2466): of an even
  * number it would try only every other one, for ever, and never pause. */
 static char *make_odd(char *addresses)
 {
-    unsigned count = 1;
-
-    for (const char *at = addresses; (at = strchr(at, ',')); at++)
-        count++;
-    if (count % 2 == 1)
+    if (store_zk_count(addresses) % 2 == 1)
         return addresses;
     const char *second = strchr(addresses, ',');
     char *odd = g_strdup_printf("%s,%.*s", addresses, (int)(second - addresses), addresses);
     g_free(addresses);
     return odd;
+}
+
+static char *resolve(const char *hosts)
+{
+    char **list = g_strsplit(hosts, ",", -1);
+    GString *all = g_string_new(NULL);
+
+    for (guint i = 0; list[i]; i++) {
+        GArray *found = names_find(list[i]);
+        for (guint a = 0; a < found->len; a++)
+            names_append(all, &g_array_index(found, struct address, a));
+        g_array_unref(found);
+    }
+    g_strfreev(list);
+    return g_string_free(all, FALSE);
+}
+
+void store_zk_follow_names(struct store *store)
+{
+    char *resolved = resolve(store->hosts), *hosts = NULL;
+    enum store_event ignored;
+
+    if (g_strcmp0(resolved, store->resolved) != 0)
+        hosts = store_zk_find_hosts(store, &ignored);
+    g_free(resolved);
+    if (!hosts)
+        return;
+    pthread_mutex_lock(store->sink.monitor);
+    g_free(store->newer);
+    store->newer = hosts;
+    pthread_mutex_unlock(store->sink.monitor);
 }
 
 char *store_zk_find_hosts(struct store *store, enum store_event *ret)
@@ -68,7 +105,11 @@ char *store_zk_find_hosts(struct store *store, enum store_event *ret)
                                                                : STORE_EV_FOREIGN;
     store_zk_tell_trouble(store, found.trouble);
     store_zk_end_tls(store, &tls, !hosts);
-    if (hosts && found.foreign)
+    if (!hosts)
+        return NULL;
+    if (found.foreign)
         tell_hosts(store, hosts);
-    return hosts ? make_odd(hosts) : NULL;
+    g_free(store->resolved);
+    store->resolved = resolve(store->hosts);
+    return make_odd(hosts);
 }

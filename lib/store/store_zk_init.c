@@ -33,7 +33,7 @@ static zhandle_t *init_tls(struct store *store, const char *hosts)
     zhandle_t *zh = zookeeper_init_ssl(hosts, cert, store_zk_event, store->timeout_ms,
                                        claimed(store), store, ZOO_NO_LOG_CLIENTENV);
     if (zh)
-        zoo_set_log_callback(zh, store_zk_log(store->log));
+        zoo_set_log_callback(zh, store_zk_log(store));
     zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
     pthread_mutex_unlock(&one_at_a_time);
     g_free(cert);
@@ -116,7 +116,7 @@ static zhandle_t *init_sasl(struct store *store, const char *hosts)
     pthread_once(&once, load_plugins);
     params.callbacks = store->sasl->callbacks;
     return zookeeper_init_sasl(hosts, store_zk_event, store->timeout_ms, claimed(store), store,
-                               ZOO_NO_LOG_CLIENTENV, store_zk_log(store->log), &params);
+                               ZOO_NO_LOG_CLIENTENV, store_zk_log(store), &params);
 }
 #endif
 
@@ -170,5 +170,5 @@ zhandle_t *store_zk_init(struct store *store, const char *hosts)
         return init_sasl(store, hosts);
 #endif
     return zookeeper_init2(hosts, store_zk_event, store->timeout_ms, claimed(store), store,
-                           ZOO_NO_LOG_CLIENTENV, store_zk_log(store->log));
+                           ZOO_NO_LOG_CLIENTENV, store_zk_log(store));
 }

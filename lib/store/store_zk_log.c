@@ -1,9 +1,17 @@
-/* libzookeeper's log function has no context, so each slot of sessions has a function of its own.
- */
+/* libzookeeper's log function has no context, so each store has a function of its own, as long as
+ * there are any. It is also the one place where libzookeeper's thread calls us between attempts to
+ * connect. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
+#include "lib/base/fork.h"
 #include "lib/base/log.h"
 #include "store_zk.h"
+
+enum { STORES = 256 };
+
+static struct store *_Atomic stores[STORES];
 
 /* What the library says of each attempt to connect: an outage is told by other means. */
 static enum library_line kind_of(const char *line)
@@ -26,15 +34,33 @@ static zkl_log_level level_of(const char *line)
                                         : ZKL_LOG_DEBUG;
 }
 
+/* In zookeeper_interest(), where the library's thread holds no lock and has no socket. */
+static bool has_tried_all(const char *line)
+{
+    return strstr(line, "@zookeeper_interest@") && strstr(line, ": Delaying connection");
+}
+
 static void on_line(unsigned slot, const char *line)
 {
     const enum library_line kind = kind_of(line);
+    struct store *store = atomic_load(&stores[slot]);
 
-    log_library(slot, kind == LIBRARY_LINE ? level_of(line) : ZKL_LOG_DEBUG, kind, line);
+    if (!store)
+        return; /* a child uses its parent's handle */
+    log_library(store->log, kind == LIBRARY_LINE ? level_of(line) : ZKL_LOG_DEBUG, kind, line);
+    if (has_tried_all(line))
+        store_zk_tried_all(store);
 }
 
+/* clang-format off */
+#define ROW(X, r)                                                                                  \
+    X(r##0) X(r##1) X(r##2) X(r##3) X(r##4) X(r##5) X(r##6) X(r##7)                                \
+    X(r##8) X(r##9) X(r##a) X(r##b) X(r##c) X(r##d) X(r##e) X(r##f)
 #define SLOTS(X)                                                                                   \
-    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+    ROW(X, 0x0) ROW(X, 0x1) ROW(X, 0x2) ROW(X, 0x3) ROW(X, 0x4) ROW(X, 0x5) ROW(X, 0x6)            \
+    ROW(X, 0x7) ROW(X, 0x8) ROW(X, 0x9) ROW(X, 0xa) ROW(X, 0xb) ROW(X, 0xc) ROW(X, 0xd)            \
+    ROW(X, 0xe) ROW(X, 0xf)
+/* clang-format on */
 #define FUNCTION(n)                                                                                \
     static void on_line_##n(const char *line)                                                      \
     {                                                                                              \
@@ -49,10 +75,38 @@ static void ignore(const char *line)
     (void)line;
 }
 
-log_callback_fn store_zk_log(const struct log *log)
+/* The parent's stores are nobody's. */
+static void forget_stores(void)
+{
+    for (size_t i = 0; i < STORES; i++)
+        atomic_store(&stores[i], NULL);
+}
+
+static void forget_in_children(void)
+{
+    fork_handle(NULL, NULL, forget_stores);
+}
+
+log_callback_fn store_zk_log(struct store *store)
 {
     static const log_callback_fn functions[] = {SLOTS(NAME)};
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    G_STATIC_ASSERT(G_N_ELEMENTS(functions) == LOG_SLOTS);
-    return log ? functions[log_slot(log)] : ignore;
+    G_STATIC_ASSERT(G_N_ELEMENTS(functions) == STORES);
+    pthread_once(&once, forget_in_children);
+    for (size_t i = 0; i < STORES; i++) {
+        struct store *none = NULL;
+        if (atomic_load(&stores[i]) == store ||
+            atomic_compare_exchange_strong(&stores[i], &none, store))
+            return functions[i];
+    }
+    return ignore;
+}
+
+void store_zk_end_log(const struct store *store)
+{
+    for (size_t i = 0; i < STORES; i++) {
+        if (atomic_load(&stores[i]) == store)
+            atomic_store(&stores[i], NULL);
+    }
 }

@@ -11,9 +11,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <zookeeper/zookeeper.h>
 
-/* "zk.test" is 127.0.0.1, when its server says so. */
+/* "zk.test" is 127.0.0.1 or another address, when its server says so. */
 static struct {
+    const char *_Atomic address; /* NULL: 127.0.0.1 */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool silent;  /* nobody gets an answer */
@@ -44,7 +46,8 @@ __attribute__((visibility("default"))) int getaddrinfo(const char *node, const c
 
     if (!node || strcmp(node, "zk.test") != 0)
         return next(node, service, hints, ret);
-    return resolve() ? next("127.0.0.1", service, hints, ret) : EAI_AGAIN;
+    const char *address = atomic_load(&names.address);
+    return resolve() ? next(address ? address : "127.0.0.1", service, hints, ret) : EAI_AGAIN;
 }
 
 static void set_names(bool silent, int failures)
@@ -137,6 +140,26 @@ static void s24_names_fail_after_loss(void)
     fault_end();
 }
 
+/* The server has moved while there is no connection: its new address gets through to a handle that
+ * was made with the old one. */
+static void s24_name_moves(void)
+{
+    struct acquisition a;
+
+    fault_begin();
+    zoo_set_debug_level(ZOO_LOG_LEVEL_WARN); /* as it is but in tests */
+    set_names(false, 0);
+    atomic_store(&names.address, "127.0.0.9");
+    zkl_session *s = open_by_name(proxy_port(fault.proxy));
+    acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
+    EVENTUALLY(zkl_session_outage(s) == ZKL_OUTAGE_REFUSED);
+    atomic_store(&names.address, NULL);
+    REQUIRE(acquisition_granted(&a));
+    acquisition_end(&a);
+    fault_end();
+    zoo_set_debug_level((ZooLogLevel)0);
+}
+
 /* Swallows what is sent to it: its queue of connections is full, so that not even the first packet
  * of one is answered. */
 struct dead_host {
@@ -202,6 +225,7 @@ static void s24_dead_hosts(void)
 static const struct test_case cases[] = {
     {"s24_slow_names", s24_slow_names},
     {"s24_names_fail_after_loss", s24_names_fail_after_loss},
+    {"s24_name_moves", s24_name_moves},
     {"s24_dead_hosts", s24_dead_hosts},
     {NULL, NULL},
 };

@@ -101,6 +101,34 @@ static void back_off(void)
     CHECK_INT(back_off_next(BACK_OFF_LAST_MS), BACK_OFF_LAST_MS);
 }
 
+/* Of attempts to connect: never more than 20 a second, nor an eighth of what is left. */
+static void back_off_rounds(void)
+{
+    static const struct {
+        unsigned rounds, servers;
+        int64_t left_ms, least, most;
+    } rows[] = {
+        {0, 1, 8000, 50, 50},     {1, 1, 8000, 50, 100},     {2, 1, 8000, 100, 200},
+        {4, 1, 8000, 400, 800},   {5, 1, 8000, 500, 1000},   {1000, 1, 8000, 500, 1000},
+        {5, 1, 4000, 250, 500},   {5, 1, 400, 50, 50},       {5, 7, 1, 350, 350},
+        {0, 7, 8000, 350, 350},   {5, 1, 0, 500, 1000},      {79, 1, 0, 500, 1000},
+        {80, 1, 0, 2500, 5000},   {80, 1, 60000, 500, 1000}, {1000000, 1, 0, 2500, 5000},
+        {80, 100, 0, 5000, 5000},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        int64_t least = INT64_MAX, most = 0;
+        for (uint32_t chance = 0; chance < 6000; chance++) {
+            const int64_t ms =
+                back_off_round(rows[i].rounds, rows[i].servers, rows[i].left_ms, chance);
+            least = MIN(least, ms);
+            most = MAX(most, ms);
+        }
+        if (least != rows[i].least || most != rows[i].most)
+            runner_fail(__FILE__, __LINE__, "row %zu: %d to %d", i, (int)least, (int)most);
+    }
+}
+
 static void stops(void)
 {
     static const struct candidacy_exchange rows[] = {
@@ -244,8 +272,10 @@ static void invariant(void)
 }
 
 static const struct test_case cases[] = {
-    {"terms", terms}, {"failures", failures},   {"back_off", back_off}, {"stops", stops},
-    {"moves", moves}, {"invariant", invariant}, {NULL, NULL},
+    {"terms", terms},         {"failures", failures},
+    {"back_off", back_off},   {"back_off_rounds", back_off_rounds},
+    {"stops", stops},         {"moves", moves},
+    {"invariant", invariant}, {NULL, NULL},
 };
 
 const struct test_suite candidacy_suite = {.name = "candidacy", .cases = cases};

@@ -147,7 +147,7 @@ void record_reply(void *context, const struct store_reply *reply)
 
 struct store_sink record_sink(struct client *c)
 {
-    return (struct store_sink){on_event, on_watch, on_closed, c, &c->monitor, NULL, NULL};
+    return (struct store_sink){on_event, on_watch, on_closed, c, &c->monitor, NULL, NULL, NULL};
 }
 
 /* ---- its parts ---- */

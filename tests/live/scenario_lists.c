@@ -1,0 +1,160 @@
+/* Lists of servers with dead ones anywhere: the one that serves is found again, by attempts that
+ * are counted. This program's connect() comes before the C library's, for libzookeeper too. */
+#include "ports.h"
+#include "scenario.h"
+#include "suites.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <zookeeper/zookeeper.h>
+
+enum { LIST_MAX = 7, OUTAGE_MS = 1000, ATTEMPTS_A_SECOND = 20 };
+
+static atomic_uint attempts; /* of libzookeeper: its sockets are inherited, ours are not */
+
+__attribute__((visibility("default"))) int connect(int fd, const struct sockaddr *to,
+                                                   socklen_t length)
+{
+    int (*next)(int, const struct sockaddr *, socklen_t) =
+        (__typeof__(&connect))dlsym(RTLD_NEXT, "connect");
+
+    if (to->sa_family != AF_UNIX && (fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0)
+        atomic_fetch_add(&attempts, 1);
+    return next(fd, to, length);
+}
+
+static double processor_ms(void)
+{
+    struct rusage r;
+
+    getrusage(RUSAGE_SELF, &r);
+    return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1e3 +
+           (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e3;
+}
+
+/* "ZKL_OUTAGE_MS": for a table of longer ones. */
+static int outage_ms(void)
+{
+    const char *given = getenv("ZKL_OUTAGE_MS");
+
+    return given ? atoi(given) : OUTAGE_MS;
+}
+
+static double ms_since(int64_t ns)
+{
+    return (double)(fault_boot_ns() - ns) / 1e6;
+}
+
+/* An outage in which somebody waits for the lock; frozen: nothing comes back, else all is refused.
+ * The first round is without a pause, and so is the rest of another. */
+static void outage(zkl_session *s, const char *what, unsigned servers, bool frozen)
+{
+    struct acquisition a;
+    const int64_t id = zkl_session_id(s), begin = fault_boot_ns();
+
+    if (frozen)
+        proxy_freeze(fault.proxy, PROXY_BOTH);
+    else
+        proxy_cut(fault.proxy);
+    atomic_store(&attempts, 0);
+    const double processor = processor_ms();
+    acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
+    g_usleep((gulong)outage_ms() * 1000);
+    const double lasted = ms_since(begin), used = processor_ms() - processor;
+    const unsigned made = atomic_load(&attempts);
+    const int64_t back = fault_boot_ns();
+    proxy_heal(fault.proxy);
+    REQUIRE(acquisition_granted(&a));
+    printf(
+        "%s: %u attempts (%.1f a second), %.1f %% of a processor; held %.0f ms after the end%s\n",
+        what, made, made * 1e3 / lasted, used * 100 / lasted, (double)(a.at - back) / 1e6,
+        zkl_session_id(s) == id ? "" : ", in a new session");
+    CHECK(made <= 2 * (servers + 1) + ATTEMPTS_A_SECOND * lasted / 1000);
+    CHECK(outage_ms() > OUTAGE_MS || frozen || zkl_session_id(s) == id);
+    acquisition_end(&a);
+}
+
+/* servers addresses, of which the one at place serves. */
+static char *list_with(const struct held_port *dead, unsigned servers, unsigned place)
+{
+    GString *list = g_string_new(NULL);
+
+    for (unsigned i = 0; i < servers; i++)
+        g_string_append_printf(list, "%s127.0.0.1:%d", i ? "," : "",
+                               i == place ? proxy_port(fault.proxy) : dead[i].port);
+    return g_string_free(list, FALSE);
+}
+
+static void begin(void)
+{
+    fault_begin();
+    zoo_set_debug_level(ZOO_LOG_LEVEL_WARN); /* as it is but in tests */
+}
+
+static void end(void)
+{
+    fault_end();
+    zoo_set_debug_level((ZooLogLevel)0);
+}
+
+/* libzookeeper's order is random, so each place is as good as another. */
+static void play_refused(unsigned servers)
+{
+    struct held_port dead[LIST_MAX];
+    char what[40];
+
+    begin();
+    for (unsigned i = 0; i < servers; i++)
+        REQUIRE(port_hold(&dead[i]));
+    char *list = list_with(dead, servers, servers - 1);
+    snprintf(what, sizeof what, "%u addresses, refused", servers);
+    zkl_session *s = fault_session(list, FAULT_LONG_MS);
+    REQUIRE(zkl_session_wait(s, ZKL_FOREVER) == 0);
+    outage(s, what, servers, false);
+    outage(s, what, servers, false);
+    end();
+    for (unsigned i = 0; i < servers; i++)
+        port_release(&dead[i]);
+    g_free(list);
+}
+
+static void refused(void)
+{
+    for (unsigned servers = 1; servers <= LIST_MAX; servers++)
+        play_refused(servers);
+}
+
+/* One name with two addresses, of which the server listens at one. */
+static void dual_stack(void)
+{
+    begin();
+    const int port = proxy_port(fault.proxy);
+    char *list = g_strdup_printf("[::1]:%d,127.0.0.1:%d", port, port);
+    zkl_session *s = fault_session(list, FAULT_LONG_MS);
+    REQUIRE(zkl_session_wait(s, ZKL_FOREVER) == 0);
+    outage(s, "two families, refused", 2, false);
+    end();
+    g_free(list);
+}
+
+static void silent(void)
+{
+    begin();
+    zkl_session *s = fault_proxied(FAULT_LONG_MS);
+    outage(s, "1 address, silent", 1, true);
+    end();
+}
+
+static const struct test_case cases[] = {
+    {"refused", refused},
+    {"dual_stack", dual_stack},
+    {"silent", silent},
+    {NULL, NULL},
+};
+
+const struct test_suite scenario_lists_suite = {"scenario_lists", fault_start, fault_stop, cases};
