@@ -67,14 +67,27 @@ typedef struct zkl_log_record {
  * more than 256 sessions receives lines of libzookeeper for 256 of them. Since 0.1. */
 typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
 
-/* What happened to a session. Since 0.1. */
+/* What happened to a session.
+ *
+ * ZKL_SESSION_REPLACED: the ZooKeeper session has ended, and its nodes and watches with it. Grants
+ * are LOST. Waiters enter the queue again in the next one, which is being opened. The reasons:
+ *   it expired, or another process ended it (zkl_session_end());
+ *   the servers' data has gone back, and they no longer accept it;
+ *   what answered after a lost connection is not ZooKeeper;
+ *   the list of servers was changed, and there is no connection (zkl_session_set_servers());
+ *   a lock is asked for after so long a pause (warm_ms) that a new one can be proved sooner;
+ *   a permission is missing, and a node of the library goes with the ZooKeeper session only.
+ *
+ * For the last three reasons the library ends a ZooKeeper session only while nobody uses it. It is
+ * used while it holds a grant; while a member is in a group or joins it, or is in a double barrier
+ * or waits for the others there; during a call of a counter, and of other functions that wait for
+ * the servers alone; during a transaction; during zkl_session_call(); and while the program keeps
+ * it (zkl_session_keep()). Calls and the program's own no longer count without a connection for a
+ * session timeout: by then the servers end it themselves. Since 0.1. */
 typedef enum zkl_session_event {
     ZKL_SESSION_CONNECTED = 1, /* there is a connection, the first one or a new one */
     ZKL_SESSION_SUSPENDED = 2, /* the connection was lost; the ZooKeeper session may continue */
-    ZKL_SESSION_REPLACED = 3,  /* the ZooKeeper session has ended: it expired, or the servers' data
-                                  has gone back and they no longer accept it, or the list of
-                                  servers was changed. Its grants are LOST. Waiters enter the queue
-                                  again in the ZooKeeper session that is being opened */
+    ZKL_SESSION_REPLACED = 3,  /* the ZooKeeper session has ended, for one of the reasons above */
     ZKL_SESSION_REFUSED = 4,   /* the server refused the credentials: all operations will fail */
     ZKL_SESSION_CLOSED = 5     /* zkl_session_close() was called; the last event */
 } zkl_session_event;
@@ -215,8 +228,9 @@ ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
  * Returns 0 if no such node is left; or
  *   ZKL_ETIMEDOUT: the servers have not confirmed it in time;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the same, as there is no connection, for that reason;
- *   ZKL_EACCES: the server refuses to delete a node, and the session holds something else. When it
- *     holds nothing more, the library ends the ZooKeeper session, and the node with it;
+ *   ZKL_EACCES: the server refuses to delete a node, and the session holds something else or is
+ *     kept. When nobody uses it any more, the library ends the ZooKeeper session, and the node with
+ *     it;
  *   ZKL_EAUTH: the server refused the credentials;
  *   ZKL_ECLOSED: the session was closed;
  *   ZKL_EDEADLK: called inside a callback;
@@ -271,21 +285,38 @@ ZKL_API int zkl_session_dispatch(zkl_session *s);
  * of the present ZooKeeper session takes back another one that was set since. Never waits.
  *
  * The present connection stays. The present ZooKeeper session also keeps the list with which it was
- * made until it ends. When there is no connection, no grant is held, and no member is inside a
- * double barrier or in a group, the library ends that ZooKeeper session and opens a new one on the
- * new servers (ZKL_SESSION_REPLACED). Waiters then enter the queue again, and members of a group
- * join again. If the connection is lost while a grant is held or a member is in, the session stays
- * on the old servers. If they take the session back before the deadline, the grant continues;
- * otherwise it is LOST. The same holds for a member. So let the old servers run until locks that
- * matter have been released. If servers are changed one by one and some of them are always up,
- * nothing is lost. Requests that are in progress when a connection ends are repeated, or settled as
- * after any lost connection.
+ * made until it ends. When there is no connection and nobody uses that ZooKeeper session (see
+ * zkl_session_event), the library ends it and opens a new one on the new servers
+ * (ZKL_SESSION_REPLACED). Waiters then enter the queue again, and members of a group join again. If
+ * the connection is lost while a grant is held or a member is in, the session stays on the old
+ * servers. If they take the session back before the deadline, the grant continues; otherwise it is
+ * LOST. The same holds for a member. Other users keep the session on the old servers for one
+ * session timeout. So let the old servers run until locks that matter have been released. If
+ * servers are changed one by one and some of them are always up, nothing is lost. Requests that are
+ * in progress when a connection ends are repeated, or settled as after any lost connection.
  *
  * Returns 0; or
  *   ZKL_EINVAL: s is NULL, or connect is invalid or has another chroot;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_session_set_servers(zkl_session *s, const char *connect);
+
+/* Declares that the program has ephemeral nodes or watches of its own in the ZooKeeper session,
+ * made with the handle that zkl_session_call() lends: the library then does not end that session by
+ * itself (see ZKL_SESSION_REPLACED). It may still expire, and the declaration then holds for the
+ * next one, too. keep 1 declares; 0 takes one declaration back. They are counted, so that several
+ * parts of a program may each have their own. Call the function before the first node is made, or
+ * inside the function that makes it. Never waits.
+ *
+ * A node that the library may not delete, since a permission is missing, stays as long as the
+ * session is kept.
+ *
+ * Returns 0; or
+ *   ZKL_EINVAL: s is NULL;
+ *   ZKL_EPERM: keep is 0, and there is no declaration to take back;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
+ * Since 0.1. */
+ZKL_API int zkl_session_keep(zkl_session *s, int keep);
 
 /* Returns the id of the present ZooKeeper session. Returns 0 before the first one, in a forked
  * child and for NULL. Since 0.1. */

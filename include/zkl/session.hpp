@@ -204,6 +204,12 @@ class session
         detail::check(zkl_session_set_servers(handle_.get(), connect.c_str()));
     }
 
+    /* See zkl_session_keep(). */
+    void keep(bool keep = true) const
+    {
+        detail::check(zkl_session_keep(handle_.get(), keep));
+    }
+
     /* The id of the present ZooKeeper session; 0: there was none yet. */
     std::int64_t id() const noexcept
     {

@@ -236,7 +236,7 @@ static void on_replaced(struct call *call)
 }
 
 static const struct call_ops ops = {
-    .enter = on_enter, .begin = on_begin, .stop = on_stop, .replaced = on_replaced};
+    .waits = true, .enter = on_enter, .begin = on_begin, .stop = on_stop, .replaced = on_replaced};
 
 /* fn NULL: blocks. */
 static int call(zkl_barrier *b, const char *doing, enum wish wish, int64_t timeout_ms,

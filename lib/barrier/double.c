@@ -41,17 +41,16 @@ static bool is_busy(const struct participant *p)
     return ((const struct doubles *)p)->list.length > 0;
 }
 
-/* Without a deadline ahead the servers may have ended the session: then nothing is held that would
+/* One whose node goes with the session is lost, on its way in, too: others may have counted it.
+ * Without a deadline ahead the servers may have ended the session: then nothing is held that would
  * keep it from being given up. */
 static bool holds(const struct participant *p)
 {
     if (!proofs_valid(&p->session->proofs, clock_now()))
         return false;
-    for (const GList *l = ((const struct doubles *)p)->list.head; l; l = l->next) {
-        const struct barrier *machine = &((const zkl_double_barrier *)l->data)->machine;
-        if (machine->own && (machine->state == BARRIER_INSIDE || machine->leaving))
+    for (const GList *l = ((const struct doubles *)p)->list.head; l; l = l->next)
+        if (((const zkl_double_barrier *)l->data)->machine.own)
             return true;
-    }
     return false;
 }
 
@@ -226,7 +225,8 @@ static void on_begin(struct call *call)
                 (struct barrier_event){.kind = c->enters ? BARRIER_EV_ENTER : BARRIER_EV_LEAVE});
 }
 
-static const struct call_ops ops = {.enter = on_enter, .begin = on_begin, .stop = on_stop};
+static const struct call_ops ops = {
+    .waits = true, .enter = on_enter, .begin = on_begin, .stop = on_stop};
 
 /* fn NULL: blocks. */
 static int call(zkl_double_barrier *b, const char *doing, bool enters, int64_t timeout_ms,

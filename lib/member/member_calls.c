@@ -133,7 +133,7 @@ static void on_free(struct call *call)
 }
 
 static const struct call_ops ops = {
-    .enter = on_enter, .begin = on_begin, .stop = on_stop, .free = on_free};
+    .waits = true, .enter = on_enter, .begin = on_begin, .stop = on_stop, .free = on_free};
 
 /* ---- what the machine tells ---- */
 

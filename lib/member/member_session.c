@@ -27,9 +27,11 @@ static bool holds(const struct participant *p)
 {
     if (!proofs_valid(&p->session->proofs, clock_now()))
         return false;
-    for (const GList *l = ((const struct members *)p)->list.head; l; l = l->next)
-        if (((const zkl_member *)l->data)->machine.state == MEMBER_IN)
+    for (const GList *l = ((const struct members *)p)->list.head; l; l = l->next) {
+        const enum member_state state = ((const zkl_member *)l->data)->machine.state;
+        if (state == MEMBER_IN || state == MEMBER_CREATING)
             return true;
+    }
     return false;
 }
 

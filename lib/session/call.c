@@ -140,6 +140,7 @@ static void begin(struct call *c, int64_t timeout_ms)
     zkl_session *s = c->session;
 
     g_queue_push_tail_link(calls_of(s), &c->link);
+    s->users.calls += !c->ops->waits;
     if (s->closing)
         stop(c, ZKL_ECLOSED, "the session was closed");
     else if (s->refused)
@@ -167,6 +168,8 @@ void call_end_as(struct call *c, const zkl_error *why)
         c->error = *why;
     timers_cancel(&c->timer);
     g_queue_unlink(calls_of(c->session), &c->link);
+    if (!c->ops->waits)
+        session_left(c->session, &c->session->users.calls);
     if (!c->fn)
         sem_post(&c->done);
     else if (!callbacks_push(c->session->callbacks, deliver, c))

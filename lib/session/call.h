@@ -10,6 +10,9 @@
 struct call;
 
 struct call_ops {
+    /* It may take as long as others please, and goes on in the next session: no user of this one.
+     */
+    bool waits;
     /* It comes to its handle: 0, or the thread's last error, which ends it. May be NULL. */
     int (*enter)(struct call *c);
     /* Sends its first request. */

@@ -20,6 +20,7 @@
 #include "recipes/loss.h"
 #include "recipes/proofs.h"
 #include "recipes/rollback.h"
+#include "recipes/users.h"
 
 struct callbacks;
 struct log;
@@ -112,6 +113,7 @@ struct zkl_session {
     } denial;                /* what the server refused last, of denial.c */
     GHashTable *logged;      /* what is said once */
     GPtrArray *participants; /* of struct participant */
+    struct users users;      /* others than those */
 
     zkl_stats stats; /* but for what can be seen elsewhere */
 };

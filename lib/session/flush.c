@@ -101,7 +101,8 @@ static bool is_flushed(const zkl_session *s, struct flush *f)
            s->stores <= (s->store != NULL);
 }
 
-/* As long as something is held the session stays, and so does what the server refuses to delete. */
+/* As long as something is held or kept the session stays, and so does what the server refuses to
+ * delete. */
 static int why_not_flushed(const zkl_session *s, bool over)
 {
     const char *refused = request_refused(s);
@@ -109,7 +110,7 @@ static int why_not_flushed(const zkl_session *s, bool over)
 
     if (s->refused || (over && !s->up))
         session_why_down(s, &why);
-    else if (refused && participants_hold(s))
+    else if (refused && (participants_hold(s) || s->users.kept > 0))
         denial_fill(s, &why, ZKL_EACCES, session_path(s, refused));
     else if (over)
         error_fill(&why, ZKL_ETIMEDOUT, NULL, "not all that was released is known to be deleted");

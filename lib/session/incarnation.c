@@ -128,7 +128,7 @@ void incarnation_warm(zkl_session *s)
     if (!s->up || !cold)
         return;
     /* A server that stands alone proves with the first write, an ensemble would need a chain. */
-    if (!s->proofs.alone && !proofs_valid(&s->proofs, now))
+    if (!s->proofs.alone && !proofs_valid(&s->proofs, now) && session_may_end(s, ENDING_COLD))
         incarnation_replace(s, LOSS_REPLACED);
     else
         proof_chain_run(s);
@@ -138,7 +138,7 @@ void incarnation_warm(zkl_session *s)
 static bool must_purge(zkl_session *s)
 {
     return s->id != 0 && (s->orphans > 0 || s->resurrected || !g_queue_is_empty(&s->refusals)) &&
-           !s->closing && !s->refused && !participants_hold(s);
+           !s->closing && !s->refused && session_may_end(s, ENDING_PURGE);
 }
 
 static void on_purge(void *data)
@@ -173,6 +173,8 @@ static bool is_stale(zkl_session *s, int timeout_ms)
 /* What answered is no ZooKeeper: another try, but not at once. */
 static void back_off(zkl_session *s)
 {
+    const int64_t id = s->id;
+
     outage_begin(s);
     if (outage_is_news(s, OUTAGE_FOREIGN))
         log_line(s->log, ZKL_LOG_WARN, "not-zookeeper", NULL,
@@ -183,6 +185,8 @@ static void back_off(zkl_session *s)
     timers_arm(s->timers, &s->open_timer, clock_now().boot + OPEN_RETRY_NS, retry_begin, s);
     participants_tell(s, NEWS_REPLACED);
     log_session(s->log, 0);
+    if (id != 0)
+        session_tell(s, ZKL_SESSION_REPLACED, id);
 }
 
 /* It was let in again all the same, when others had counted past what it has seen: what it had
@@ -204,7 +208,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
         back_off(s);
         return;
     }
-    if (id != s->id && is_stale(s, timeout_ms)) {
+    if (id != s->id && session_may_end(s, ENDING_STALE) && is_stale(s, timeout_ms)) {
         incarnation_replace(s, LOSS_REPLACED);
         return;
     }

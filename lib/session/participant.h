@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <zkl.h>
 
+#include "recipes/users.h"
+
 struct participant;
 
 enum session_news {
@@ -28,7 +30,8 @@ struct participant_ops {
     /* Somebody contends or holds: the session is kept proved. NULL: never. */
     bool (*is_busy)(const struct participant *p);
 
-    /* Something is held, which ending the incarnation would lose. NULL: never. */
+    /* Something is held, or somebody in or on the way, that ending the incarnation would lose.
+     * NULL: never. */
     bool (*holds)(const struct participant *p);
 
     /* NULL: of no interest. */
@@ -52,6 +55,13 @@ struct participant *participant_of(zkl_session *s, const struct participant_ops 
 
 bool participants_are_busy(const zkl_session *s);
 bool participants_hold(const zkl_session *s);
+
+/* Whether the incarnation may be ended for that: nobody uses it. */
+bool session_may_end(const zkl_session *s, enum end_reason why);
+
+/* What one of s->users was counted for is over. */
+void session_left(zkl_session *s, unsigned *count);
+
 void participants_tell(zkl_session *s, enum session_news news);
 void participants_free(zkl_session *s);
 

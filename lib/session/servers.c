@@ -3,8 +3,8 @@
  * libzookeeper's own zoo_set_servers() is not used: it may close a socket without an event, with
  * requests under way that nobody fails, and frees a string that its other thread may be printing
  * (3.8.0). So a handle keeps the list that it was made with, and the change takes effect with the
- * next one: at once if there is no connection and nothing is held, since what was under way has
- * then been told to be unknown, and all watches and proofs end with the session. */
+ * next one: at once if there is no connection and nobody uses the session, since what was under way
+ * has then been told to be unknown, and all watches and proofs end with the session. */
 #include <string.h>
 
 #include "incarnation.h"
@@ -37,7 +37,7 @@ static void look(void *data)
 
     if (!servers->used || s->up || s->closing || s->refused)
         return;
-    if (participants_hold(s)) {
+    if (!session_may_end(s, ENDING_SERVERS)) {
         look_at(servers, AGAIN_NS);
         return;
     }

@@ -453,6 +453,7 @@ static void init_options(void)
     X(zkl_session_end, end_other(c))                                                               \
     X(zkl_session_get_claim, zkl_session_get_claim(c->session, &c->claim))                         \
     X(zkl_session_id, zkl_session_id(c->session))                                                  \
+    X(zkl_session_keep, zkl_session_keep(c->session, 1))                                           \
     X(zkl_session_on_change, zkl_session_on_change(c->session, on_session, c))                     \
     X(zkl_session_open, open_other(c))                                                             \
     X(zkl_session_options_init, init_options())                                                    \

@@ -2,7 +2,9 @@
 #include "suites.h"
 #include "trio.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <zkl-zookeeper.h>
 
 enum { TIMEOUT_MS = 2000, TRIES = 4 };
 
@@ -143,12 +145,121 @@ static void leader_killed(void)
     CHECK(held);
 }
 
+/* ---- a session that has gone cold, and who else uses it ---- */
+
+struct user {
+    zkl_session *session;
+    atomic_bool stop;
+    bool same;
+    int added, unknown, created;
+};
+
+/* An ensemble proves a new session sooner than one that was cold for longer than any deadline. */
+static void lock_when_cold(struct user *u)
+{
+    const int64_t id = zkl_session_id(u->session);
+    struct acquisition a;
+
+    g_usleep(TIMEOUT_MS * 1000);
+    acquisition_start(&a, fault_mutex(u->session), ZKL_FOREVER);
+    REQUIRE(acquisition_granted(&a));
+    CHECK(zkl_grant_remaining_ms(a.grant) > 0);
+    u->same = zkl_session_id(u->session) == id;
+    acquisition_end(&a);
+}
+
+static void by_nobody(struct user *u)
+{
+    lock_when_cold(u);
+    u->same = !u->same;
+}
+
+static void create_own(zhandle_t *zh, void *data)
+{
+    ((struct user *)data)->created =
+        zoo_create(zh, "/own", "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL, NULL, 0);
+}
+
+static void by_a_node(struct user *u)
+{
+    CHECK_INT(zkl_session_keep(u->session, 1), 0);
+    CHECK_INT(zkl_session_call(u->session, create_own, u), 0);
+    CHECK_INT(u->created, ZOK);
+    lock_when_cold(u);
+    u->same = u->same && raw_sync(fault.direct, "/own") == ZOK &&
+              raw_exists(fault.direct, "/own", NULL) == ZOK;
+}
+
+static void lock_inside(zhandle_t *zh, void *data)
+{
+    (void)zh;
+    lock_when_cold(data);
+}
+
+static void by_a_call(struct user *u)
+{
+    CHECK_INT(zkl_session_call(u->session, lock_inside, u), 0);
+}
+
+static void *add(void *data)
+{
+    struct user *u = data;
+    zkl_counter *c;
+
+    REQUIRE(zkl_counter_new(&c, u->session, "/n", ZKL_COUNTER_64) == 0);
+    while (!atomic_load(&u->stop)) {
+        const int code = zkl_counter_add(c, 1, NULL, ZKL_FOREVER, NULL);
+        u->added += code == 0;
+        u->unknown += code == ZKL_EUNKNOWN;
+    }
+    zkl_counter_free(c);
+    return NULL;
+}
+
+/* Between two calls the session may go. */
+static void by_a_counter(struct user *u)
+{
+    pthread_t thread;
+
+    REQUIRE(pthread_create(&thread, NULL, add, u) == 0);
+    lock_when_cold(u);
+    atomic_store(&u->stop, true);
+    pthread_join(thread, NULL);
+    CHECK(u->added > 0);
+    u->same = u->unknown == 0;
+}
+
+static bool used(void (*by)(struct user *u))
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    struct user u = {.stop = false};
+
+    fault_begin();
+    o.session_timeout_ms = TIMEOUT_MS;
+    o.warm_ms = 50;
+    u.session = fault_session_options(zk_server_connect(fault.server), &o);
+    CHECK_INT(zkl_session_wait(u.session, FAULT_LIMIT_MS), 0);
+    by(&u);
+    trio_end();
+    return u.same;
+}
+
+static void cold_but_used(void)
+{
+    static void (*const all[])(struct user * u) = {by_nobody, by_a_node, by_a_call, by_a_counter};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
+        bool same = false;
+        for (int n = 0; n < TRIES && !same; n++)
+            same = used(all[i]);
+        CHECK(same);
+    }
+}
+
 static const struct test_case cases[] = {
-    {"held_for_long", held_for_long},
-    {"renewals_counted", renewals_counted},
-    {"follower_cut_off", follower_cut_off},
-    {"leader_killed", leader_killed},
-    {NULL, NULL},
+    {"held_for_long", held_for_long},       {"renewals_counted", renewals_counted},
+    {"follower_cut_off", follower_cut_off}, {"leader_killed", leader_killed},
+    {"cold_but_used", cold_but_used},       {NULL, NULL},
 };
 
 const struct test_suite fault_ensemble_suite = {"fault_ensemble", start_ensemble, fault_stop,

@@ -182,6 +182,19 @@ static void slow_creation(void)
     stop();
 }
 
+/* What was done with the handle meanwhile has been done in it. */
+static void slow_creation_of_a_kept_one(void)
+{
+    prepare();
+    CHECK_INT(zkl_session_keep(s, 1), 0);
+    fake_event(STORE_EV_BEGIN);
+    hand_pass(s, FAKE_TIMEOUT_MS / 4);
+    fake_event(STORE_EV_UP);
+    CHECK(s->up);
+    check_events("connected 7; ");
+    stop();
+}
+
 static void quick_creation(void)
 {
     prepare();
@@ -225,6 +238,7 @@ static void no_zookeeper_any_more(void)
     fake_event(STORE_EV_DOWN);
     fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, 0);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
+    check_events("connected 7; suspended 7; replaced 7; ");
     CHECK_INT(locks_of(s)->contenders.length, 0);
     hand_leave(&a);
     stop();
@@ -587,6 +601,7 @@ static const struct test_case cases[] = {
     {"who_waits_is_woken", who_waits_is_woken},
     {"a_smaller_timeout_takes_the_deadline_back", a_smaller_timeout_takes_the_deadline_back},
     {"slow_creation", slow_creation},
+    {"slow_creation_of_a_kept_one", slow_creation_of_a_kept_one},
     {"quick_creation", quick_creation},
     {"no_zookeeper", no_zookeeper},
     {"no_zookeeper_any_more", no_zookeeper_any_more},

@@ -200,6 +200,29 @@ static void cold_session_is_replaced(void)
     hand_close(s);
 }
 
+static void cold_session_stays_while_kept(void)
+{
+    s = hand_session();
+    answer_config("server.1=a");
+    CHECK_INT(zkl_session_keep(s, 0), ZKL_EPERM);
+    CHECK_INT(zkl_session_keep(s, 1), 0);
+    CHECK_INT(zkl_session_keep(s, 1), 0);
+    CHECK_INT(zkl_session_keep(s, 0), 0);
+    for (int i = 0; i < 2; i++) {
+        hand_pass(s, 70000);
+        CHECK(!s->proof_timer.at && !proofs_valid(&s->proofs, clock_now()));
+        hand_enter(&a, s, ZKL_FOREVER);
+        CHECK_INT(s->id, i == 0 ? FAKE_SESSION_ID : 0);
+        CHECK_INT(fake_is_asked(STORE_GET, "/zookeeper"), i == 0); /* the chain begins */
+        hand_leave(&a);
+        if (i > 0)
+            break;
+        ANSWER(STORE_CREATE, "/root/l", .rc = STORE_NOAUTH);
+        CHECK_INT(zkl_session_keep(s, 0), 0);
+    }
+    hand_close(s);
+}
+
 /* It may live on, and what it has with it. */
 static void not_replaced_while_disconnected(void)
 {
@@ -240,6 +263,7 @@ static const struct test_case cases[] = {
     {"asked_once_for_each_connection", asked_once_for_each_connection},
     {"proofs_end_when_nobody_needs_them", proofs_end_when_nobody_needs_them},
     {"cold_session_is_replaced", cold_session_is_replaced},
+    {"cold_session_stays_while_kept", cold_session_stays_while_kept},
     {"not_replaced_while_disconnected", not_replaced_while_disconnected},
     {"kept_warm_by_a_holder_and_after_it", kept_warm_by_a_holder_and_after_it},
     {NULL, NULL},

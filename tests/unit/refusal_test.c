@@ -129,8 +129,12 @@ static void session_replaced_when_nothing_is_held(void)
     hold_and_be_refused();
     hand_pass_proved(s, 100);
     CHECK_INT(s->id, FAKE_SESSION_ID);
+    CHECK_INT(zkl_session_keep(s, 1), 0);
     zkl_grant_release(holder.grant);
     holder.grant = NULL;
+    hand_pass(s, 100);
+    CHECK_INT(zkl_session_flush(s, ZKL_FOREVER), ZKL_EACCES);
+    CHECK_INT(zkl_session_keep(s, 0), 0);
     CHECK_INT(s->id, FAKE_SESSION_ID); /* not in the middle of a step */
     hand_pass(s, 0);
     CHECK_INT(s->id, 0);

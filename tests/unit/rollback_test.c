@@ -1,5 +1,7 @@
-/* When a session is given up that no server takes back: only by servers that serve all the time. */
+/* When a session is given up: one that no server takes back, by servers that serve all the time;
+ * any other one while nobody uses it. */
 #include "recipes/rollback.h"
+#include "recipes/users.h"
 
 #include "runner.h"
 #include "suites.h"
@@ -89,6 +91,30 @@ static void by_both_clocks(void)
     CHECK(rollback_is_final(&r, at(TIMEOUT, TIMEOUT), TIMEOUT));
 }
 
+static void not_under_its_users(void)
+{
+    static const struct {
+        struct users users;
+        bool holds, stale, other, out; /* it may be ended: as stale; for another reason; when it is
+                                          out for its timeout */
+    } rows[] = {
+        {{0, 0, 0}, false, true, true, true},   {{0, 0, 0}, true, false, false, false},
+        {{2, 0, 0}, false, true, false, true},  {{0, 1, 0}, false, false, false, true},
+        {{0, 0, 1}, false, false, false, true}, {{1, 1, 1}, true, false, false, false},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int why = 0; why < ENDINGS; why++) {
+            const struct users *u = &rows[i].users;
+            const bool wanted = why == ENDING_STALE ? rows[i].stale : rows[i].other;
+            CHECK_INT(users_let_end(u, rows[i].holds, why, 0, TIMEOUT), wanted);
+            CHECK_INT(users_let_end(u, rows[i].holds, why, TIMEOUT - 1, TIMEOUT), wanted);
+            CHECK_INT(users_let_end(u, rows[i].holds, why, TIMEOUT, TIMEOUT),
+                      why == ENDING_STALE ? wanted : rows[i].out);
+        }
+    }
+}
+
 static const struct test_case cases[] = {
     {"refused_for_a_timeout", refused_for_a_timeout},
     {"kept_out_for_three", kept_out_for_three},
@@ -96,6 +122,7 @@ static const struct test_case cases[] = {
     {"a_break_begins_anew", a_break_begins_anew},
     {"a_server_catches_up", a_server_catches_up},
     {"by_both_clocks", by_both_clocks},
+    {"not_under_its_users", not_under_its_users},
     {NULL, NULL},
 };
 

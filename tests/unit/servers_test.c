@@ -118,6 +118,21 @@ static void held(void)
     hand_close(s);
 }
 
+/* The program's own nodes keep it, too, for as long as the old servers do. */
+static void kept(void)
+{
+    zkl_session *s = hand_session();
+
+    CHECK_INT(zkl_session_keep(s, 1), 0);
+    CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
+    fake_event(STORE_EV_DOWN);
+    hand_pass(s, FAKE_TIMEOUT_MS - 1);
+    CHECK_STR(fake_hosts(), "fake:1");
+    hand_pass(s, 501);
+    CHECK_STR(fake_hosts(), "other:2");
+    hand_close(s);
+}
+
 static void on_entered(const zkl_error *err, void *data)
 {
     *(int *)data = err ? err->code : 0;
@@ -167,7 +182,7 @@ static void member_inside(void)
     hand_close(s);
 }
 
-/* One that waits for others is not: it has nothing to lose. */
+/* One that waits for others, too: they may have counted it. */
 static void member_waiting(void)
 {
     zkl_session *s = hand_session();
@@ -177,10 +192,9 @@ static void member_waiting(void)
     REQUIRE(zkl_double_barrier_new(&b, s, "/d", 2, NULL) == 0);
     REQUIRE(zkl_double_barrier_enter_async(b, ZKL_FOREVER, on_entered, &code) == 0);
     ANSWER(STORE_CREATE, "/root/d/", .rc = STORE_OK, .czxid = 5);
-    CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
-    fake_event(STORE_EV_DOWN);
-    fire_timers(s);
-    CHECK_STR(fake_hosts(), "other:2");
+    check_moves_at_the_deadline(s);
+    zkl_session_dispatch(s);
+    CHECK_INT(code, ZKL_ELOST);
     zkl_double_barrier_free(b);
     hand_close(s);
 }
@@ -234,6 +248,7 @@ static const struct test_case cases[] = {
     {"same_list_again", same_list_again},
     {"former_list", former_list},
     {"held", held},
+    {"kept", kept},
     {"member_inside", member_inside},
     {"member_waiting", member_waiting},
     {"member_of_a_group", member_of_a_group},
