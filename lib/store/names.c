@@ -12,7 +12,7 @@
 #include "lib/base/thread.h"
 #include "recipes/back_off.h"
 
-enum { AGAIN_MS = 1000, FAILED_MAX_MS = 4000, FORK_MAX_MS = 1000, NAMES_MAX = 1000 };
+enum { AGAIN_MS = 1000, FAILED_MAX_MS = 4000, FORK_MAX_MS = 500, NAMES_MAX = 1000 };
 
 struct name {
     GArray *addresses; /* of struct address */
@@ -171,7 +171,10 @@ static GArray *find(const char *host_port, const char *host, const char *port)
         busy = false;
         pthread_cond_broadcast(&over);
     }
-    GArray *known = g_array_ref(name_of(host_port)->addresses);
+    const GArray *last = name_of(host_port)->addresses;
+    GArray *known = g_array_new(FALSE, FALSE, sizeof(struct address));
+    if (last->len > 0)
+        g_array_append_vals(known, last->data, last->len);
     pthread_mutex_unlock(&lock);
     return known;
 }
