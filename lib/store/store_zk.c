@@ -163,10 +163,15 @@ static void look_around(struct store *store, int after_ms)
     struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
     if (away && !tls.why)
         evidence = probe_zxid(store->hosts, store->seen, used);
-    if (evidence == ROLLBACK_NONE && !tls.why)
-        store_zk_tell_trouble(store, probe_trouble(store->hosts, used));
+    enum store_trouble trouble = TROUBLE_UNKNOWN;
+    if (evidence == ROLLBACK_NONE && !tls.why) {
+        trouble = probe_trouble(store->hosts, used);
+        store_zk_tell_trouble(store, trouble);
+    }
     store_zk_end_tls(store, &tls, evidence == ROLLBACK_NONE);
     store_zk_follow_names(store);
+    if (evidence == ROLLBACK_SERVES || trouble == TROUBLE_NONE)
+        store_zk_pass_on(store);
     pthread_mutex_lock(store->sink.monitor);
     if (store_zk_is_down(store) && away)
         store->sink.event(store->sink.context, told[evidence], 0, 0);

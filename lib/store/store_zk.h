@@ -26,6 +26,7 @@ struct store {
     char *newer;           /* servers found since, for the library; NULL: none */
     unsigned servers;      /* that the library has */
     unsigned rounds;       /* that it has tried all of them, since it had a connection */
+    unsigned dropped;      /* so many handshakes without an answer, since then */
     bool closing, over;
     bool up;               /* there is a connection */
     bool away;             /* it was connected, and is not */
@@ -41,6 +42,10 @@ struct store {
 /* Keeps the connection of zh, which has just been made, from programs that this process executes.
  * Without the monitor held, on the library's thread. */
 void store_zk_keep_socket(zhandle_t *zh);
+
+/* Ends connections to servers, of struct address, whose handshake has had no answer for a second:
+ * to libzookeeper it is as if the server had. Whether there was one. */
+bool store_zk_drop_stuck(const GArray *servers);
 
 /* ---- store_zk_acl.c ---- */
 
@@ -126,6 +131,9 @@ unsigned store_zk_count(const char *hosts);
 /* The addresses that libzookeeper may be given, an odd number; NULL: *ret is why there is none. To
  * be freed. Blocks. */
 char *store_zk_find_hosts(struct store *store, enum store_event *ret);
+
+/* A server serves while there is no connection. */
+void store_zk_pass_on(struct store *store);
 
 /* Finds them again if the names have other addresses than the last time, for the pause. Blocks. */
 void store_zk_follow_names(struct store *store);

@@ -35,6 +35,7 @@ void store_zk_session_event(struct store *store, zhandle_t *zh, int state)
     store->up = state == ZOO_CONNECTED_STATE;
     if (store->up) {
         store->rounds = 0;
+        store->dropped = 0;
         store_zk_give_credentials(store);
         store->sink.event(context, STORE_EV_UP, zoo_client_id(zh)->client_id, zoo_recv_timeout(zh));
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {

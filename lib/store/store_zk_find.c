@@ -63,19 +63,48 @@ static char *make_odd(char *addresses)
     return odd;
 }
 
-static char *resolve(const char *hosts)
+/* Of struct address. */
+static GArray *find_all(const char *hosts)
 {
     char **list = g_strsplit(hosts, ",", -1);
-    GString *all = g_string_new(NULL);
+    GArray *all = g_array_new(FALSE, FALSE, sizeof(struct address));
 
     for (guint i = 0; list[i]; i++) {
         GArray *found = names_find(list[i]);
-        for (guint a = 0; a < found->len; a++)
-            names_append(all, &g_array_index(found, struct address, a));
+        if (found->len > 0)
+            g_array_append_vals(all, found->data, found->len);
         g_array_unref(found);
     }
     g_strfreev(list);
+    return all;
+}
+
+static char *resolve(const char *hosts)
+{
+    GArray *found = find_all(hosts);
+    GString *all = g_string_new(NULL);
+
+    for (guint i = 0; i < found->len; i++)
+        names_append(all, &g_array_index(found, struct address, i));
+    g_array_unref(found);
     return g_string_free(all, FALSE);
+}
+
+/* As often as there are addresses: where servers need so long to answer, clients that begin anew
+ * again and again make it worse. */
+void store_zk_pass_on(struct store *store)
+{
+    pthread_mutex_lock(store->sink.monitor);
+    const bool drops = store_zk_is_down(store) && store->dropped < store->servers;
+    pthread_mutex_unlock(store->sink.monitor);
+    if (!drops)
+        return;
+    GArray *servers = find_all(store->hosts);
+    const bool dropped = store_zk_drop_stuck(servers);
+    g_array_unref(servers);
+    pthread_mutex_lock(store->sink.monitor);
+    store->dropped += dropped;
+    pthread_mutex_unlock(store->sink.monitor);
 }
 
 void store_zk_follow_names(struct store *store)

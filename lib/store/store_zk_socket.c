@@ -2,12 +2,17 @@
  * the server's address at the other end; a socket of the program's own to that port is hardly to be
  * inherited either. */
 #include <fcntl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "names.h"
 #include "store_zk.h"
+
+enum { STUCK_MS = 1000 };
 
 static bool leads_to(int fd, const struct address *server)
 {
@@ -17,21 +22,61 @@ static bool leads_to(int fd, const struct address *server)
            peer.length == server->length && memcmp(&peer.bytes, &server->bytes, peer.length) == 0;
 }
 
+static bool keep(int fd, const void *server)
+{
+    return leads_to(fd, server) && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+/* A request went there a while ago, the first one, and nothing at all has come back. */
+static bool is_stuck(int fd)
+{
+    struct tcp_info info = {.tcpi_last_data_sent = 0};
+    socklen_t length = sizeof info;
+
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && length == sizeof info &&
+           info.tcpi_bytes_received == 0 && info.tcpi_last_data_sent >= STUCK_MS;
+}
+
+/* A descriptor of our own: the library may close its one, and another thread get the number. One
+ * that is closed on exec is not the library's, or was connected. */
+static bool drop(int fd, const void *servers)
+{
+    const GArray *all = servers;
+    bool dropped = false;
+
+    const int copy = fcntl(fd, F_GETFD) == 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+    if (copy < 0)
+        return false;
+    for (guint i = 0; i < all->len && !dropped; i++)
+        dropped = leads_to(copy, &g_array_index(all, struct address, i)) && is_stuck(copy) &&
+                  shutdown(copy, SHUT_RDWR) == 0;
+    close(copy);
+    return dropped;
+}
+
+/* Whether fn was true of one. */
+static bool for_descriptors(bool (*fn)(int fd, const void *data), const void *data)
+{
+    GDir *dir = g_dir_open("/proc/self/fd", 0, NULL);
+    const char *name;
+    bool any = false;
+
+    while (dir && (name = g_dir_read_name(dir)))
+        any |= fn(atoi(name), data);
+    if (dir)
+        g_dir_close(dir);
+    return any;
+}
+
 void store_zk_keep_socket(zhandle_t *zh)
 {
     struct address server = {.length = sizeof server.bytes};
-    const char *name;
-    GDir *dir;
 
-    if (!zookeeper_get_connected_host(zh, (struct sockaddr *)&server.bytes, &server.length))
-        return;
-    dir = g_dir_open("/proc/self/fd", 0, NULL);
-    while (dir && (name = g_dir_read_name(dir))) {
-        const int fd = atoi(name);
+    if (zookeeper_get_connected_host(zh, (struct sockaddr *)&server.bytes, &server.length))
+        for_descriptors(keep, &server);
+}
 
-        if (leads_to(fd, &server))
-            fcntl(fd, F_SETFD, FD_CLOEXEC);
-    }
-    if (dir)
-        g_dir_close(dir);
+bool store_zk_drop_stuck(const GArray *servers)
+{
+    return for_descriptors(drop, servers);
 }

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,17 @@
 
 enum { LIST_MAX = 7, OUTAGE_MS = 1000, ATTEMPTS_A_SECOND = 20 };
 
-static atomic_uint attempts; /* of libzookeeper: its sockets are inherited, ours are not */
+static atomic_uint attempts, marked; /* of libzookeeper: its sockets are inherited, ours are not */
+static atomic_int marked_port;
+
+static void count(const struct sockaddr *to)
+{
+    const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)to;
+
+    atomic_fetch_add(&attempts, 1);
+    if (to->sa_family == AF_INET && ntohs(in->sin_port) == atomic_load(&marked_port))
+        atomic_fetch_add(&marked, 1);
+}
 
 __attribute__((visibility("default"))) int connect(int fd, const struct sockaddr *to,
                                                    socklen_t length)
@@ -24,7 +35,7 @@ __attribute__((visibility("default"))) int connect(int fd, const struct sockaddr
         (__typeof__(&connect))dlsym(RTLD_NEXT, "connect");
 
     if (to->sa_family != AF_UNIX && (fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0)
-        atomic_fetch_add(&attempts, 1);
+        count(to);
     return next(fd, to, length);
 }
 
@@ -150,11 +161,47 @@ static void silent(void)
     end();
 }
 
+static void on_line(const zkl_log_record *record, void *data)
+{
+    if (strstr(record->text, "timed out"))
+        atomic_fetch_add((atomic_uint *)data, 1);
+}
+
+/* A server that takes a connection and says nothing keeps nobody from the one that serves for as
+ * long as libzookeeper would wait, which is two thirds of the timeout. */
+static void mute(void)
+{
+    enum { TRIES = 50 };
+    atomic_uint timed_out = 0;
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+
+    begin();
+    struct proxy *silent = mute_server_start();
+    REQUIRE(silent);
+    o.session_timeout_ms = 2 * FAULT_LONG_MS;
+    o.log = on_line;
+    o.log_data = &timed_out;
+    o.log_level = ZKL_LOG_DEBUG;
+    char *list = g_strdup_printf("%s,%s", proxy_connect(silent), proxy_connect(fault.proxy));
+    zkl_session *s = fault_session_options(list, &o);
+    atomic_store(&marked, 0);
+    atomic_store(&marked_port, proxy_port(silent));
+    REQUIRE(zkl_session_wait(s, ZKL_FOREVER) == 0);
+    for (int i = 0; i < TRIES && atomic_load(&marked) == 0; i++) {
+        proxy_reset(fault.proxy);
+        EVENTUALLY(zkl_session_outage(s) != ZKL_OUTAGE_NONE);
+        EVENTUALLY(zkl_session_outage(s) == ZKL_OUTAGE_NONE);
+    }
+    CHECK(atomic_load(&marked) > 0);
+    CHECK_INT(atomic_load(&timed_out), 0);
+    end();
+    proxy_stop(silent);
+    g_free(list);
+}
+
 static const struct test_case cases[] = {
-    {"refused", refused},
-    {"dual_stack", dual_stack},
-    {"silent", silent},
-    {NULL, NULL},
+    {"mute", mute},     {"refused", refused}, {"dual_stack", dual_stack},
+    {"silent", silent}, {NULL, NULL},
 };
 
 const struct test_suite scenario_lists_suite = {"scenario_lists", fault_start, fault_stop, cases};
