@@ -43,13 +43,22 @@ void loss_publish(struct loss *l)
         guard_tell(l->guard, MESSAGE_LOOK, 0);
 }
 
+/* The session is being closed: the command has ended before, and no loss is left to tell. */
+static bool is_finished(struct loss *l)
+{
+    pthread_mutex_lock(&l->lock);
+    const bool gone = l->gone;
+    pthread_mutex_unlock(&l->lock);
+    return gone;
+}
+
 /* On a thread of the library. What it waits for is done by the guard, and told by the main thread.
  */
 static void on_change(zkl_state state, void *data)
 {
     struct loss *l = data;
 
-    if (state == ZKL_RELEASED)
+    if (state == ZKL_RELEASED || is_finished(l))
         return;
     loss_publish(l);
     atomic_store(&l->guard->termination.shared->state, (int)state);
@@ -117,5 +126,4 @@ void loss_finish(struct loss *l)
     l->gone = true;
     pthread_cond_broadcast(&l->over);
     pthread_mutex_unlock(&l->lock);
-    l->right->ops->release(l->right);
 }

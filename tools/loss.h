@@ -26,7 +26,7 @@ int loss_wait_safe(struct loss *l);
 /* Tells the guard until when the lock is ours. A deadline seldom told is early, never wrong. */
 void loss_publish(struct loss *l);
 
-/* Lets the loss callback return, and releases the grant. */
+/* Lets the loss callback return: the node may go. */
 void loss_finish(struct loss *l);
 
 #endif

@@ -182,6 +182,15 @@ static int hold(struct run *t)
     return status;
 }
 
+/* The server deletes the nodes of a grant with the session: a delete before that is a round trip
+ * and a write more, and the next in line hears no sooner. The metrics are to say that it was
+ * released.
+ */
+static bool ends_with_session(const struct run *t)
+{
+    return t->attempt.right == &t->attempt.own.right && !t->metrics;
+}
+
 static int run_steps(struct run *t)
 {
     int (*const steps[])(struct run *) = {prepare, connect_first, acquire, hold};
@@ -191,8 +200,12 @@ static int run_steps(struct run *t)
         status = steps[i](t);
     if (status == STATUS_SIGNAL + SIGCHLD && !t->hold)
         status = fail(STATUS_INTERNAL, "%s: the guard is dead", t->options->path);
+    if (t->hold && !ends_with_session(t))
+        t->attempt.right->ops->release(t->attempt.right);
     metrics_end(t->metrics);
     closing_close(t->session, t->hold ? PATIENCE_HOLDER_MS : CLOSING_PATIENCE_MS);
+    if (t->hold && ends_with_session(t))
+        t->attempt.right->ops->release(t->attempt.right);
     if (t->hold && hold_kept(t->hold))
         status_line(t->options->status_fd, "released");
     t->ops->close(t->self);

@@ -45,7 +45,7 @@ typedef struct zkl_log_record {
  *     allow, so that grants end early;
  *   no-resources: the system refuses a thread (ZKL_LOG_ERROR).
  * Of a lock, a queue or a member:
- *   lost: a grant was lost;
+ *   lost: a grant was lost, but not by zkl_session_close();
  *   thread-ended: a thread ended that held a lock, which was released;
  *   delete-refused, list-refused: a permission is missing, and a node of the library may stay
  *     (ZKL_LOG_ERROR);

@@ -1,7 +1,7 @@
 /* gate: a proxy in front of the server of ZKL_CONNECT. Prints its address, then answers "ok" to
  * each line of its input: silence (nothing goes through), deafen (answers are lost, requests are
  * not), cut (no connections), refuse (other connections, on which credentials are refused), heal,
- * await (until something is answered again). */
+ * await (until something is answered again), undeleted (no delete was ever asked for). */
 #include "tests/support/proxy.h"
 
 #include <stdio.h>
@@ -49,6 +49,8 @@ static bool obey(struct proxy *p, const char *order)
         proxy_heal(p);
     else if (strcmp(order, "await\n") == 0)
         return await_answer(p);
+    else if (strcmp(order, "undeleted\n") == 0)
+        return proxy_requests(p, PROXY_OP_DELETE) == 0;
     else
         return false;
     return true;

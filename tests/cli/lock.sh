@@ -193,4 +193,14 @@ for kind in container persistent; do
     run "$ZKL" lock /cli/kinds/$kind/deep --parents $kind true
     expect "--parents $kind" 0 "$status"
 done
+# The end of the session is the end of the node.
+begin_gate
+for how in "" -s "-x -v" "--slots 2"; do
+    # shellcheck disable=SC2086
+    run "$ZKL" --connect "$gate" lock $how $L/end true
+    expect "lock $how: status" 0 "$status"
+    expect_no_node "lock $how: the node is gone when it ends" $L/end
+    if [[ $err = *lost* ]]; then fail "lock $how: nothing is lost" "$err"; else pass "lock $how: nothing is lost"; fi
+done
+gate undeleted
 finish
