@@ -34,6 +34,8 @@ bool attempt_invariant(const struct attempt *c)
         return false;
     if (c->limit_watched && !c->first)
         return false;
+    if (c->awaits && !is_in(c, BIT(ST_PROVING) | BIT(ST_CLAIMING) | BIT(ST_DONE)))
+        return false;
     if (c->state == ST_FIRST &&
         (c->rule != RULE_LEASE || c->limit_watched == c->counts || c->try_only))
         return false;

@@ -4,14 +4,15 @@
  *  IDLE ──> CREATING ──> LISTING ──> WAITING ──> PROVING ──> HOLDING ──release──> DONE
  *              │  ^          │           │  (it was not: LISTING)  ^  │
  *   no parent  v  │          └───────────┴── nobody ahead ─────────┤  └─deadline──> LAPSED ──> DONE
- *            PARENTS                               no deadline: CLAIMING
+ *            PARENTS                     no deadline that lasts: CLAIMING
  *   outcome unknown: CREATING ──> SETTLING (barrier, list) ──> ADOPTING (read) ──> LISTING
  *   long queue, predecessor gone: WAITING ──> SUCCEEDING ── it was the head ──> PROVING
  *   the own node was watched before the head went, and silent: WAITING ──> CLAIMING
  *   a try waits for the only one ahead, if that retains and so may yield: ATTEMPT_YIELD_MS
- *   own node or session gone: REENTERING, and when admitted CREATING
- *   semaphore, all ahead are admitted: LISTING ──> FIRST ── children or limit changed ──> LISTING
- *   Curator's semaphore, too many children: the same
+ *   own node or session gone, or nothing but a deadline has been missing for a session timeout of
+ * one connection: REENTERING, and when admitted CREATING semaphore, all ahead are admitted: LISTING
+ * ──> FIRST ── children or limit changed ──> LISTING Curator's semaphore, too many children: the
+ * same
  *
  * Requests but the create are answered definitely by the layer below, which retries them through
  * disconnections; it answers none of an earlier session (EV_REPLACED comes instead). */
@@ -34,7 +35,7 @@ enum attempt_state {
     ST_FIRST,      /* of a semaphore: all ahead are admitted, and the directory is watched */
     ST_SUCCEEDING, /* the predecessor is gone: was it the head? */
     ST_PROVING,    /* nobody is ahead: is our node still there? */
-    ST_CLAIMING,   /* first and proved, but no deadline is ahead yet */
+    ST_CLAIMING,   /* first and proved, but no deadline lasts yet */
     ST_RESETTING,  /* the numbers are used up: trying to delete the empty directory */
     ST_HOLDING,
     ST_LAPSED,  /* lost while the node may still stand: it goes when the callbacks are through */
@@ -86,7 +87,7 @@ struct event {
     enum event_kind kind;
     enum answer answer;
     uint32_t tag;        /* that of the request answered */
-    bool in_time;        /* a deadline of the present session is ahead */
+    bool in_time;        /* the present session's deadline lasts */
     bool gone;           /* EV_*_FIRED: the node was deleted */
     int error;           /* EV_ABORT: what the caller is told */
     enum loss loss;      /* EV_REPLACED, EV_END: why the session ended */
@@ -96,6 +97,7 @@ struct event {
     uint64_t czxid;
     int64_t ephemeral_owner; /* ephemeralOwner; EV_WATCHED, too */
     int64_t session;         /* the present session's id */
+    int32_t timeout_ms;      /* and its timeout */
     bool asked;              /* EV_READ: the data ask to give way (revoke.h) */
     /* EV_LISTED */
     const struct child *children;
@@ -195,10 +197,11 @@ enum attempt_error {
     ATTEMPT_OVERFLOW,
     ATTEMPT_LIMIT,
     ATTEMPT_PROTOCOL,
-    ATTEMPT_PERMITS, /* more are asked for than the limit allows */
-    ATTEMPT_NOLIMIT, /* the directory has none, and none was given */
-    ATTEMPT_LAYOUT,  /* .id: a child that the own kind does not go with */
-    ATTEMPT_ABORTED  /* first of the driver's own, given through EV_ABORT */
+    ATTEMPT_PERMITS,  /* more are asked for than the limit allows */
+    ATTEMPT_NOLIMIT,  /* the directory has none, and none was given */
+    ATTEMPT_LAYOUT,   /* .id: a child that the own kind does not go with */
+    ATTEMPT_UNPROVED, /* a try: it is first, but no deadline lasts */
+    ATTEMPT_ABORTED   /* first of the driver's own, given through EV_ABORT */
 };
 
 struct attempt {
@@ -219,12 +222,13 @@ struct attempt {
     enum attempt_others others : 2; /* OTHERS_NONE: the children are watched */
     bool heeds : 1;                 /* the own node is watched for what is written there, too */
     bool asked : 1;                 /* to give way, as a read of the own node has shown */
+    bool awaits : 1;                /* nothing but a deadline; ACT_ARM is how long, at most */
     /* of a semaphore: */
     bool counts : 1;         /* Curator's: every child is a permit, and .limit is set for good */
     bool has_limit : 1;      /* to make the directory with */
     bool first : 1;          /* whatever may admit it is watched, or is going to be */
     bool limit_watched : 1;  /* the directory's data have a watch, which has not fired */
-    uint32_t own_connection; /* on which the own node got its watch */
+    uint32_t own_connection; /* on which the own node got its watch, or .awaits began */
     uint64_t token;
     int32_t number;
     uint32_t ahead;  /* in the last snapshot; 0 before the first one */

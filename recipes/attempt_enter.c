@@ -12,6 +12,7 @@ static void forget_place(struct attempt *c)
     c->ahead = 0;
     c->hintable = false;
     c->first = false;
+    c->awaits = false;
 }
 
 void attempt_begin_reentering(struct attempt *c, struct actions *out)

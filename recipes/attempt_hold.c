@@ -20,6 +20,7 @@ static void grant(struct attempt *c, struct actions *out)
         attempt_act(out, ACT_SET_HINT)->number = c->version;
     attempt_act(out, ACT_GRANT)->others = c->others;
     c->told = true;
+    c->awaits = false;
     if (!c->own_watched && attempt_needs_own_watch(c))
         attempt_act(out, ACT_ARM)->number = ATTEMPT_OWN_WATCH_MS;
     if (c->asked)
@@ -27,10 +28,30 @@ static void grant(struct attempt *c, struct actions *out)
     attempt_move(c, ST_HOLDING);
 }
 
+/* For a session timeout of one connection: others wait behind it. */
+static void await_deadline(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    if (c->awaits && c->own_connection == ev->connection)
+        return;
+    c->awaits = true;
+    c->own_connection = ev->connection;
+    attempt_act(out, ACT_ARM)->number = ev->timeout_ms;
+}
+
 void attempt_begin_claiming(struct attempt *c, const struct event *ev, struct actions *out)
 {
     if (ev->in_time)
         grant(c, out);
+    else
+        await_deadline(c, ev, out);
+}
+
+static void make_way(struct attempt *c, struct actions *out)
+{
+    if (c->try_only)
+        attempt_fail(c, out, ATTEMPT_UNPROVED);
+    else
+        attempt_reenter(c, out);
 }
 
 static void on_proof(struct attempt *c, const struct event *ev, struct actions *out)
@@ -59,6 +80,8 @@ static void step_claiming(struct attempt *c, const struct event *ev, struct acti
         grant(c, out);
     else if (due || ev->kind == EV_OWN_FIRED)
         prove(c, out);
+    else
+        await_deadline(c, ev, out);
 }
 
 /* ---- others ---- */
@@ -223,6 +246,8 @@ void attempt_step_hold(struct attempt *c, const struct event *ev, struct actions
         attempt_end_without_node(c, out, ev->loss);
     else if (c->state != ST_HOLDING && ev->kind == EV_CHILDREN_FIRED)
         c->others = OTHERS_WAIT;
+    else if (c->awaits && ev->kind == EV_TIMER && c->own_connection == ev->connection)
+        make_way(c, out);
     else if (c->state == ST_PROVING && ev->kind == EV_READ)
         on_proof(c, ev, out);
     else if (c->state == ST_CLAIMING)

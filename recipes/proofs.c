@@ -34,6 +34,11 @@ int64_t instant_sure(struct instant now, struct instant deadline)
     return now.boot + instant_left(now, deadline) / 2;
 }
 
+static int64_t longer(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static bool is_later(struct instant a, struct instant b)
 {
     return a.boot > b.boot && a.raw > b.raw;
@@ -51,19 +56,25 @@ int64_t proofs_relay(int64_t timeout_ns, int64_t tick_ns)
     return tick_ns > 0 ? tick_ns / 10 * 6 : timeout_ns / 10 * 3;
 }
 
+int64_t proofs_period(const struct proofs *p)
+{
+    return p->timeout / 6;
+}
+
+/* For the round trips of a round, and for timers that are late. */
+static int64_t round_slack(int64_t timeout_ns)
+{
+    return timeout_ns / 12;
+}
+
 /* The anchor that a round rests on is one relay and one period of anchors old, at worst; the next
- * round is answered a period later. */
+ * round begins a period later. */
 bool proofs_can_last(int64_t timeout_ns, int64_t tick_ns, int32_t drift_permille)
 {
     const int64_t relay = proofs_relay(timeout_ns, tick_ns);
 
     return timeout_ns - proofs_margin(timeout_ns, drift_permille) >
-           relay + relay / 2 + timeout_ns / 6;
-}
-
-int64_t proofs_period(const struct proofs *p)
-{
-    return p->timeout / 6;
+           relay + relay / 2 + timeout_ns / 6 + round_slack(timeout_ns);
 }
 
 int64_t proofs_anchor_period(const struct proofs *p)
@@ -265,7 +276,38 @@ bool proofs_overdue(const struct proofs *p, struct instant now)
     return instant_reached(now, instant_add(p->extended, proofs_period(p) / 2 * 5));
 }
 
-bool proofs_valid(const struct proofs *p, struct instant now)
+/* Plays the rounds to come as they would be on a network that stays as it is, until one rests on an
+ * anchor that is sent now, if none is newer: from there on proofs_can_last() holds. Those before
+ * may rest on anchors so old that they move nothing. */
+static bool can_renew(const struct proofs *p, struct instant now)
 {
-    return p->has_deadline && !instant_reached(now, p->deadline);
+    const int64_t poll = proofs_anchor_period(p) / 2, slack = round_slack(p->timeout);
+    const int64_t due =
+        p->chain_ever ? instant_left(now, instant_add(p->chain_begun, proofs_period(p))) : poll;
+    int64_t left = instant_left(now, p->deadline), at = due;
+    struct instant base = p->chain_base;
+    bool begun = p->chain_ever, rests = p->chain != CHAIN_IDLE;
+
+    if (rests && due == 0 && p->chain != CHAIN_WRITE_DUE) /* the server is silent */
+        return false;
+    if (rests)
+        at = 0;
+    while (left >= at + slack) {
+        if (p->alone || at >= p->relay + (begun ? 0 : poll))
+            return true;
+        rests = rests || find_base(p, instant_add(now, at), &base);
+        begun = begun || rests;
+        if (rests)
+            left = longer(left, instant_left(now, instant_add(base, p->timeout - p->margin)));
+        at = at < due ? due : at + (begun ? proofs_period(p) : poll);
+        rests = false;
+    }
+    return false;
+}
+
+enum deadline proofs_deadline(const struct proofs *p, struct instant now)
+{
+    if (!p->has_deadline || instant_reached(now, p->deadline))
+        return DEADLINE_NONE;
+    return p->connected && can_renew(p, now) ? DEADLINE_LASTING : DEADLINE_AHEAD;
 }

@@ -113,6 +113,13 @@ int64_t proofs_wait(const struct proofs *p, struct instant now);
 /* Whether the last proof is older than two and a half renewal periods: its holders are SUSPECT. */
 bool proofs_overdue(const struct proofs *p, struct instant now);
 
-bool proofs_valid(const struct proofs *p, struct instant now);
+enum deadline {
+    DEADLINE_NONE,   /* the servers may have ended the session */
+    DEADLINE_AHEAD,  /* they have not, but the next proof may come too late */
+    DEADLINE_LASTING /* on a network that stays as it is, a proof moves it on before it comes */
+};
+
+/* The one answer about a session's deadline. A grant is given on a lasting one. */
+enum deadline proofs_deadline(const struct proofs *p, struct instant now);
 
 #endif

@@ -78,7 +78,7 @@ ZKL_API void zkl_election_free(zkl_election *e);
  *     campaigning, also by zkl_election_start();
  *   ZKL_ETIMEDOUT: the candidate did not lead within timeout_ms;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
- *     without an answer);
+ *     without an answer, or a proof of the session);
  *   ZKL_EAUTH: the server refused the session's credentials;
  *   ZKL_EACCES: the server refused permission at path;
  *   ZKL_ECANCELED: zkl_election_resign() was called meanwhile;

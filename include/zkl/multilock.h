@@ -78,7 +78,7 @@ ZKL_API void zkl_multilock_free(zkl_multilock *l);
  *   ZKL_ETIMEDOUT: the paths were not acquired within timeout_ms; the error names a path at which
  *     the call waited;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
- *     without an answer);
+ *     without an answer, or a proof of the session);
  *   ZKL_EAUTH, ZKL_EACCES, ZKL_ELAYOUT, ZKL_EPATH, ZKL_EOVERFLOW, ZKL_ELIMIT, ZKL_EPROTO: as for
  *     zkl_mutex_lock(), at the path that the error names;
  *   ZKL_EDEADLK: called inside a callback;

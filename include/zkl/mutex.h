@@ -97,7 +97,7 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  *     call fails after 50 ms;
  *   ZKL_ETIMEDOUT: the lock was not acquired within timeout_ms;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
- *     without an answer);
+ *     without an answer, or a proof of the session);
  *   ZKL_EAUTH: the server refused the session's credentials;
  *   ZKL_EACCES: the server refused permission at path;
  *   ZKL_ELOST: this owner still has to unlock a grant that was lost or that ZKL_MULTI_RELEASE

@@ -86,7 +86,7 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  *     the session watches too many paths (512 KiB in all);
  *   ZKL_ENOENT: path has no limit and the options have none; or the data of path is no limit;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
- *     without an answer);
+ *     without an answer, or a proof of the session);
  *   ZKL_EAUTH: the server refused the session's credentials;
  *   ZKL_EACCES: the server refused permission at path;
  *   ZKL_EDEADLK: called inside a callback;

@@ -46,7 +46,7 @@ static bool is_busy(const struct participant *p)
  * keep it from being given up. */
 static bool holds(const struct participant *p)
 {
-    if (!proofs_valid(&p->session->proofs, clock_now()))
+    if (proofs_deadline(&p->session->proofs, clock_now()) == DEADLINE_NONE)
         return false;
     for (const GList *l = ((const struct doubles *)p)->list.head; l; l = l->next)
         if (((const zkl_double_barrier *)l->data)->machine.own)

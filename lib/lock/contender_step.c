@@ -190,7 +190,8 @@ void contender_step(struct contender *c, struct event *ev)
 
     ev->session = s->id;
     ev->connection = s->connection;
-    ev->in_time = proofs_valid(&s->proofs, clock_now());
+    ev->timeout_ms = s->timeout_ms;
+    ev->in_time = proofs_deadline(&s->proofs, clock_now()) == DEADLINE_LASTING;
     c->refs++;
     attempt_step(&c->machine, ev, &actions);
     for (uint32_t i = 0; i < actions.count; i++)

@@ -61,6 +61,7 @@ static const char *describe(int error)
     return error == ATTEMPT_NOCHILDREN ? "it is below an ephemeral node"
            : error == ATTEMPT_NOLIMIT  ? "it has no limit of a semaphore"
            : error == ATTEMPT_PERMITS  ? "more permits than the limit"
+           : error == ATTEMPT_UNPROVED ? "the servers do not prove the session in time"
                                        : NULL;
 }
 
@@ -71,10 +72,15 @@ static void give_error(struct contender *c, int error)
          *blamed = c->blame ? g_strndup(whole, c->blame) : NULL;
     const char *path = session_path(c->session, blamed ? blamed : whole);
     static const int codes[] = {
-        [ATTEMPT_BUSY] = ZKL_EBUSY,       [ATTEMPT_REFUSED] = ZKL_EACCES,
-        [ATTEMPT_NOCHILDREN] = ZKL_EPATH, [ATTEMPT_OVERFLOW] = ZKL_EOVERFLOW,
-        [ATTEMPT_LIMIT] = ZKL_ELIMIT,     [ATTEMPT_PROTOCOL] = ZKL_EPROTO,
-        [ATTEMPT_PERMITS] = ZKL_ELIMIT,   [ATTEMPT_NOLIMIT] = ZKL_ENOENT,
+        [ATTEMPT_BUSY] = ZKL_EBUSY,
+        [ATTEMPT_REFUSED] = ZKL_EACCES,
+        [ATTEMPT_NOCHILDREN] = ZKL_EPATH,
+        [ATTEMPT_OVERFLOW] = ZKL_EOVERFLOW,
+        [ATTEMPT_LIMIT] = ZKL_ELIMIT,
+        [ATTEMPT_PROTOCOL] = ZKL_EPROTO,
+        [ATTEMPT_PERMITS] = ZKL_ELIMIT,
+        [ATTEMPT_NOLIMIT] = ZKL_ENOENT,
+        [ATTEMPT_UNPROVED] = ZKL_EUNREACHABLE,
     };
 
     if (describe(error))

@@ -82,7 +82,7 @@ void member_happens(zkl_member *m, struct member_event ev)
 
     member_ref(m);
     ev.now = now.boot;
-    ev.valid = proofs_valid(&m->session->proofs, now);
+    ev.valid = proofs_deadline(&m->session->proofs, now) != DEADLINE_NONE;
     ev.suspect = m->suspect;
     member_step(&m->machine, &ev, &actions);
     publish(m);

@@ -25,7 +25,7 @@ static bool is_busy(const struct participant *p)
 /* Without a deadline ahead others may see it gone already: nothing keeps the session then. */
 static bool holds(const struct participant *p)
 {
-    if (!proofs_valid(&p->session->proofs, clock_now()))
+    if (proofs_deadline(&p->session->proofs, clock_now()) == DEADLINE_NONE)
         return false;
     for (const GList *l = ((const struct members *)p)->list.head; l; l = l->next) {
         const enum member_state state = ((const zkl_member *)l->data)->machine.state;

@@ -128,7 +128,8 @@ void incarnation_warm(zkl_session *s)
     if (!s->up || !cold)
         return;
     /* A server that stands alone proves with the first write, an ensemble would need a chain. */
-    if (!s->proofs.alone && !proofs_valid(&s->proofs, now) && session_may_end(s, ENDING_COLD))
+    if (!s->proofs.alone && proofs_deadline(&s->proofs, now) != DEADLINE_LASTING &&
+        session_may_end(s, ENDING_COLD))
         incarnation_replace(s, LOSS_REPLACED);
     else
         proof_chain_run(s);

@@ -33,7 +33,7 @@ static void on_deadline(void *data)
 
     if (!s->proofs.has_deadline)
         return;
-    if (proofs_valid(&s->proofs, clock_now()))
+    if (proofs_deadline(&s->proofs, clock_now()) != DEADLINE_NONE)
         arm_deadline(s);
     else
         participants_tell(s, NEWS_LAPSED);

@@ -182,7 +182,7 @@ void driver_step_seeing(struct state *st, int i, struct event *ev, uint16_t name
     struct actions actions;
 
     ev->session = c->established ? c->session : 0;
-    ev->in_time = c->in_time;
+    ev->in_time = c->in_time && c->connected;
     ev->connection = c->connection;
     attempt_step(&c->machine, ev, &actions);
     for (uint32_t k = 0; k < actions.count; k++)

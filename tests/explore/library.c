@@ -266,6 +266,7 @@ static void do_move(struct actor *a, const struct state *before, struct move mov
         prove(a);
         break;
     case MOVE_TIMER:
+    case MOVE_UNPROVED:
         need(a->contender->head && fire(&a->contender->head->timer), "its timer is not armed");
         break;
     case MOVE_TELL_LAPSE:

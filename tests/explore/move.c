@@ -69,7 +69,7 @@ static bool can(const struct state *st, enum move_kind kind, int i)
     case MOVE_PURGE:
         return (c->purge || c->orphan) && !c->expired && s != ST_HOLDING && s != ST_LAPSED;
     case MOVE_TIMER:
-        return c->timer;
+        return c->timer && !c->machine.awaits;
     case MOVE_TELL_LAPSE:
         return c->lapse_due;
     case MOVE_RELEASE:
@@ -86,6 +86,8 @@ static bool can(const struct state *st, enum move_kind kind, int i)
         return server_can_handle(st, i) && c->asks[0].kind != ASK_UNWATCH;
     case MOVE_DEADLINE:
         return c->in_time && s != ST_IDLE && s != ST_DONE;
+    case MOVE_UNPROVED:
+        return c->timer && c->machine.awaits;
     case MOVE_REPLACE:
         return c->established && !c->expired && is_queued(c);
     case MOVE_ABORT:
@@ -162,6 +164,7 @@ static void do_to_client(struct state *st, struct move move)
         driver_proof(st, i);
         break;
     case MOVE_TIMER:
+    case MOVE_UNPROVED:
         driver_timer(st, i);
         break;
     case MOVE_TELL_LAPSE:
@@ -287,6 +290,7 @@ static const char *const words[MOVE_COUNT] = {
     [MOVE_LOSE_DONE] = "FAULT: loses its connection, but this is done:",
     [MOVE_REFUSE] = "FAULT: its server refuses",
     [MOVE_DEADLINE] = "FAULT: its deadline passes",
+    [MOVE_UNPROVED] = "FAULT: has no deadline for a session timeout",
     [MOVE_REPLACE] = "FAULT: begins a new session",
     [MOVE_ABORT] = "FAULT: gives up",
     [MOVE_CLOSE] = "FAULT: closes",

@@ -26,6 +26,7 @@ enum move_kind {
     MOVE_LOSE_DONE,
     MOVE_REFUSE,
     MOVE_DEADLINE,
+    MOVE_UNPROVED,
     MOVE_REPLACE,
     MOVE_ABORT,
     MOVE_CLOSE,

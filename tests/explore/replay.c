@@ -117,7 +117,7 @@ static void put_library(GString *text, const struct actor *a)
     const struct head_state *head = c->head;
     struct facts facts = {.up = s->up,
                           .established = s->id != 0,
-                          .in_time = proofs_valid(&s->proofs, a->now),
+                          .in_time = proofs_deadline(&s->proofs, a->now) != DEADLINE_NONE,
                           .decided = a->decisions == 1,
                           .owned = a->grant && zkl_grant_state(a->grant) <= ZKL_SUSPECT,
                           .orphan = s->orphans > 0,

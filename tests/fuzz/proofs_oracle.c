@@ -57,7 +57,7 @@ void oracle_check(const struct oracle *o)
     if (!CHECK_INT(p->has_deadline, o->created) || !o->created)
         return;
     CHECK(!is_beyond(p->deadline, reach(o, o->newest)));
-    CHECK_INT(proofs_valid(p, o->now),
+    CHECK_INT(proofs_deadline(p, o->now) != DEADLINE_NONE,
               o->now.boot < p->deadline.boot && o->now.raw < p->deadline.raw);
     CHECK(proofs_wait(p, o->now) >= 0 && proofs_wait(p, o->now) <= p->timeout);
     if (!o->connected)

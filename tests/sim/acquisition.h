@@ -48,6 +48,7 @@ struct acquisition {
     bool shared;        /* a reader's */
     bool excused;       /* a third party has taken its node away */
     int64_t ends_by;    /* when excused */
+    int64_t well_at;    /* granted on the connection made then, while all was well; or 0 */
     int64_t lost_since; /* seen to be LOST, but not told yet; 0: not so */
     int code;           /* what it completed with */
     char *why;          /* and the sentence about it */

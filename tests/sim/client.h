@@ -51,6 +51,13 @@ struct kept_out {
     uint64_t known_in;    /* the step in which that was answered; 0: it was not */
 };
 
+/* A contender that nothing but a deadline keeps from its grant. */
+struct unproved {
+    uint64_t token; /* 0: there is none */
+    uint32_t connection;
+    int64_t since;
+};
+
 struct client {
     struct stage *stage;
     struct host *host;
@@ -73,6 +80,9 @@ struct client {
     int64_t dispatch_at; /* NEVER: no callback waits */
     uint64_t heard_in;   /* the step in which the first of those that wait was queued */
     int64_t running_since;
+    int64_t up_at;            /* its connection; 0: there is none */
+    uint64_t up_in;           /* the step */
+    struct unproved unproved; /* order.c's */
     struct kept_out kept_out; /* order.c's */
 };
 

@@ -2,6 +2,8 @@
 
 #define MS INT64_C(1000000)
 
+enum { AFTERMATH_TICKS = 7 }; /* more than a follower gives its leader */
+
 enum {
     NEEDS_VICTIM = 1,
     NEEDS_ENSEMBLE = 2, /* more than one server */
@@ -289,13 +291,28 @@ static void begin(struct fault *f)
         return;
     kinds[f->kind].begin(f);
     f->on = (kinds[f->kind].needs & LASTS) != 0;
+    roles->stage->faults += f->on;
+    stage_disturbed(roles->stage, 0);
+}
+
+/* Commits that are late already, and a leader that does not know that it is none. */
+static int64_t aftermath(const struct fault *f)
+{
+    const struct roles *roles = f->roles;
+
+    return kinds[f->kind].needs & NEEDS_VICTIM
+               ? 0
+               : MAX(roles->timeout_ms, AFTERMATH_TICKS * roles->tick_ms) * MS;
 }
 
 static void end(struct fault *f)
 {
-    if (f->on)
-        kinds[f->kind].end(f);
+    if (!f->on)
+        return;
+    kinds[f->kind].end(f);
     f->on = false;
+    stage_of(f)->faults--;
+    stage_disturbed(stage_of(f), aftermath(f));
 }
 
 static int64_t draw_pause(const struct fault *f)

@@ -30,6 +30,8 @@ static void cut(struct limbo *l, bool on)
     const int servers = l->roles->servers, leader = world_leader(world);
     int left = servers / 2 + 1, at = (int)below(l, (uint32_t)servers);
 
+    l->roles->stage->faults += on ? 1U : -1U;
+    stage_disturbed(l->roles->stage, l->roles->timeout_ms * INT64_C(1000000));
     for (int n = 0; n < servers; n++, at = (at + 1) % servers) {
         if (on && (at == leader || left == 0))
             continue;

@@ -51,8 +51,24 @@ static void excuse(struct stage *stage, struct acquisition *a)
         stage_now(stage) + a->process->options.session_timeout_ms * INT64_C(1150000) + EXCUSE_NS;
 }
 
+/* One that opens another session has no other event of the one before. */
+static void hear_connection(struct stage *stage, const struct note *note)
+{
+    for (guint i = 0; i < stage->processes->len; i++) {
+        struct client *p = stage->processes->pdata[i];
+        if (p->host != note->host || note->event > STORE_EV_EXPIRED)
+            continue;
+        p->up_at = note->event == STORE_EV_UP ? stage_now(stage) : 0;
+        p->up_in = stage->tally.steps;
+    }
+}
+
 void oracle_note(struct stage *stage, const struct note *note)
 {
+    if (note->kind == NOTE_EVENT)
+        hear_connection(stage, note);
+    if (note->kind == NOTE_LEADER)
+        stage_disturbed(stage, 0);
     nodes_note(stage, note);
     permits_note(stage, note);
     waking_note(stage, note);
@@ -121,6 +137,21 @@ gone_node(const struct stage *stage, const struct acquisition *a, const struct c
             return more;
     }
     return n->gone ? n : NULL;
+}
+
+/* The connection that a process has, if nothing was done to it since it was made; or 0. */
+static int64_t well_at(const struct stage *stage, const struct client *p)
+{
+    return stage->faults == 0 && stage->well_since < p->up_at ? p->up_at : 0;
+}
+
+/* On a network that stays well, a proof comes before the deadline of whatever is granted. */
+static void check_loss(struct stage *stage, struct acquisition *a)
+{
+    if (a->well_at != 0 && well_at(stage, a->process) == a->well_at && !a->excused &&
+        a->process->running_since < a->well_at && zkl_grant_loss(a->grant) == ZKL_LOSS_DEADLINE)
+        wrong(stage, a, "is lost by its deadline, though all has been well since it was granted");
+    a->well_at = 0;
 }
 
 static void check_grant(struct stage *stage, struct acquisition *a)
@@ -227,6 +258,8 @@ void oracle_completed(struct stage *stage, struct acquisition *a)
         return;
     if (!a->released)
         g_ptr_array_add(stage->oracle.holding, a);
+    if (a->process->up_in < a->process->heard_in && state_of(a) == ZKL_HELD)
+        a->well_at = well_at(stage, a->process);
     check_order(stage, a);
     check_grant(stage, a);
 }
@@ -321,8 +354,10 @@ static void check_holding(struct stage *stage)
         const struct acquisition **holder = &holders[client_place(a->path)];
         bool valid = is_valid(a);
         check_told(stage, a, valid);
-        if (!valid)
+        if (!valid) {
+            check_loss(stage, a);
             continue;
+        }
         check_state(stage, a);
         if (a->excused) {
             if (stage_now(stage) > a->ends_by)

@@ -9,6 +9,9 @@
  *  - the callers of a mutex are granted in the order of their calls, and unless it retains have no
  *    more than one node;
  *  - ZKL_ELAYOUT names a child for which that contender would not have waited;
+ *  - what is granted, and HELD, on a connection to which nothing has been done since it was made is
+ * not lost by its deadline while that stays so;
+ *  - nobody waits for one that cannot be granted (order.h);
  *  - the end of a node wakes one waiter at most;
  *  - each acquisition completes once, with an error that fits it, never after a cancel that won;
  *  - the end of a grant is told once, last, and in time; without a connection it is SUSPECT. */

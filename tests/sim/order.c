@@ -3,9 +3,12 @@
 #include <inttypes.h>
 
 #include "client.h"
+#include "lib/lock/contender_state.h"
 #include "lib/lock/retained_state.h"
 #include "lib/session/core.h"
 #include "nodes.h"
+
+enum { GRACE_NS = 100000000 };
 
 /* All that it has asked for is answered, and it has done what follows from that. */
 static bool is_at_rest(zkl_session *s)
@@ -119,12 +122,51 @@ void order_note(struct stage *stage, const struct note *note)
     }
 }
 
+/* ---- those who cannot be granted ---- */
+
+static struct unproved find_unproved(zkl_session *s)
+{
+    struct unproved found = {.token = 0};
+
+    session_lock(s);
+    for (const GList *l = locks_of(s)->contenders.head; s->up && l && found.token == 0;
+         l = l->next) {
+        const struct attempt *m = &((const struct contender *)l->data)->machine;
+        if (m->state == ST_CLAIMING || (m->state == ST_PROVING && m->awaits))
+            found.token = m->token;
+    }
+    found.connection = s->connection;
+    session_unlock(s);
+    return found;
+}
+
+/* For so long, by the slowest clock, others may have to wait for it. */
+static int64_t patience(const struct client *p)
+{
+    return p->options.session_timeout_ms * INT64_C(1150000) + GRACE_NS;
+}
+
+static void check_unproved(struct stage *stage, struct client *p)
+{
+    struct unproved now = find_unproved(p->session);
+    const struct unproved *before = &p->unproved;
+
+    now.since = before->token == now.token && before->connection == now.connection
+                    ? MAX(before->since, p->running_since)
+                    : stage_now(stage);
+    if (now.token != 0 && stage_now(stage) - now.since > patience(p))
+        stage_wrong(stage, "the contender %" PRIu64 " of %s is first, but cannot be granted",
+                    now.token, host_name(p->host));
+    p->unproved = now;
+}
+
 void order_check(struct stage *stage)
 {
     for (guint i = 0; i < stage->processes->len; i++) {
         struct client *p = stage->processes->pdata[i];
         if (!p->session || !client_runs(p))
             continue;
+        check_unproved(stage, p);
         if (p->locks_both)
             check_process(stage, p);
         else if (client_retaining)

@@ -1,5 +1,7 @@
 /* What the server sees of what is waited for.
  *
+ *  - a contender that has missed nothing but a deadline for a session timeout of one connection
+ *    makes way for those behind it;
  *  - of a lock at both paths whose process has nothing under way: while its node at the first is
  * not at the head, it has none at the second;
  *  - no span of a mutex that retains is idle while another waits, once the session has proved

@@ -50,6 +50,7 @@ static void on_restore(void *data)
     if (roles->stage->calm)
         return;
     world_restore(roles->stage->world);
+    stage_disturbed(roles->stage, roles->timeout_ms * MS);
     roles->stage->tally.restores++;
     roles->restoring.fn = on_aftermath;
     roles->restoring.at = stage_now(roles->stage) + AFTERMATH * roles->timeout_ms * MS;

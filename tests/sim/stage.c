@@ -39,6 +39,11 @@ int64_t stage_now(const struct stage *stage)
     return stage->world ? world_now(stage->world) : 0;
 }
 
+void stage_disturbed(struct stage *stage, int64_t ns)
+{
+    stage->well_since = MAX(stage->well_since, stage_now(stage) + ns);
+}
+
 static void on_note(const struct note *note, void *data)
 {
     struct stage *stage = data;

@@ -44,11 +44,13 @@ struct stage {
     struct {
         struct pollfd fds[STAGE_SESSIONS_MAX];
         size_t count;
-        gint writes; /* when they were looked at */
-    } silent;        /* the sessions without a callback to call */
-    bool hangs;      /* callbacks are called late at times */
-    bool calm;       /* no faults any more, and nothing new is begun */
-    char *wrong;     /* the first rule found broken, in a sentence */
+        gint writes;    /* when they were looked at */
+    } silent;           /* the sessions without a callback to call */
+    unsigned faults;    /* that are on */
+    int64_t well_since; /* a connection made later has met none of those before */
+    bool hangs;         /* callbacks are called late at times */
+    bool calm;          /* no faults any more, and nothing new is begun */
+    char *wrong;        /* the first rule found broken, in a sentence */
 };
 
 /* config's seed, note and note_data are the stage's own. */
@@ -58,6 +60,9 @@ void stage_free(struct stage *stage); /* when every process is ended */
 void stage_add_alarm(struct stage *stage, struct alarm *alarm);
 
 int64_t stage_now(const struct stage *stage);
+
+/* Something is done to hosts or servers, or has ended; what it leaves behind lasts that long. */
+void stage_disturbed(struct stage *stage, int64_t ns);
 
 /* Until that time, until done(data) holds after a step (done may be NULL), or until something is
  * wrong. Whether done held. */

@@ -155,7 +155,7 @@ static void adopted_on_another_connection(void)
         SAY("again listed 5 7*");
         SAY(answers[i]);
         STEP("pred gone", ST_PROVING, "prove");
-        STEP("nodeadline read 7", ST_CLAIMING, "");
+        STEP("nodeadline read 7", ST_CLAIMING, "arm");
         STEP("extended", ST_PROVING, "prove");
     }
 }
@@ -180,15 +180,15 @@ static void where_numbers_run_out(void)
 static void no_deadline_ahead(void)
 {
     watch_own();
-    STEP("nodeadline pred gone", ST_CLAIMING, "");
+    STEP("nodeadline pred gone", ST_CLAIMING, "arm");
     STEP("extended", ST_HOLDING, "grant");
 
     watch_own();
-    STEP("nodeadline pred gone", ST_CLAIMING, "");
+    STEP("nodeadline pred gone", ST_CLAIMING, "arm");
     STEP("own gone", ST_REENTERING, "delete, admit");
 
     watch_own();
-    STEP("nodeadline pred gone", ST_CLAIMING, "");
+    STEP("nodeadline pred gone", ST_CLAIMING, "arm");
     STEP("own changed", ST_PROVING, "prove");
 }
 

@@ -99,7 +99,7 @@ static void no_deadline(void)
 {
     succeed();
     SAY("hint named v4 9");
-    STEP("nodeadline read 7", ST_CLAIMING, "");
+    STEP("nodeadline read 7", ST_CLAIMING, "arm");
     STEP("extended", ST_PROVING, "prove");
     STEP("read 7", ST_HOLDING, "hint v4, grant, arm");
 }

@@ -84,7 +84,7 @@ static void no_watch_was_left(void)
 static void heard_before_a_deadline_comes(void)
 {
     enter();
-    STEP("nodeadline listed 7* left", ST_CLAIMING, "");
+    STEP("nodeadline listed 7* left", ST_CLAIMING, "arm");
     STEP("nodeadline children", ST_CLAIMING, "");
     SAY("extended");
     STEP("children", ST_PROVING, "");

@@ -22,7 +22,12 @@
 
 #include "attempt.h"
 
-enum { PLAY_CHILDREN = 8, PLAY_SESSION = 0x5e55, PLAY_ERROR = ATTEMPT_ABORTED + 3 };
+enum {
+    PLAY_CHILDREN = 8,
+    PLAY_SESSION = 0x5e55,
+    PLAY_ERROR = ATTEMPT_ABORTED + 3,
+    PLAY_TIMEOUT_MS = 4000
+};
 
 struct play {
     struct attempt c;

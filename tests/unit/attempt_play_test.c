@@ -71,6 +71,7 @@ static const char *const error_words[] = {
     [ATTEMPT_LIMIT] = "limit",
     [ATTEMPT_PROTOCOL] = "protocol",
     [ATTEMPT_LAYOUT] = "layout",
+    [ATTEMPT_UNPROVED] = "unproved",
     [ATTEMPT_PERMITS] = "permits",
     [ATTEMPT_NOLIMIT] = "no-limit",
 };
@@ -235,6 +236,7 @@ bool play_event(struct event *ev, const char *words)
     *ev = (struct event){.in_time = true,
                          .ephemeral_owner = PLAY_SESSION,
                          .session = PLAY_SESSION,
+                         .timeout_ms = PLAY_TIMEOUT_MS,
                          .connection = play.connection,
                          .data_zxid = play.c.limit_zxid};
     snprintf(copy, sizeof(copy), "%s", words);

@@ -116,17 +116,54 @@ static void no_deadline_ahead(void)
     play_start(false);
     SAY("enter");
     SAY("nodeadline created 7");
-    STEP("nodeadline listed 7*", ST_CLAIMING, "");
-    STEP("nodeadline timer", ST_CLAIMING, "");
+    STEP("nodeadline listed 7*", ST_CLAIMING, "arm");
+    CHECK_INT(play.out.list[0].number, PLAY_TIMEOUT_MS);
     STEP("nodeadline extended", ST_CLAIMING, "");
     STEP("extended", ST_PROVING, "prove"); /* it may have been deleted meanwhile */
     STEP("read 7", ST_HOLDING, "grant, arm");
 }
 
+/* Those who wait behind it are not kept from the lock. */
+static void makes_way_without_a_deadline(void)
+{
+    for (int proving = 0; proving < 2; proving++) {
+        play_reach(ST_PROVING);
+        STEP("nodeadline read 7", ST_CLAIMING, "arm");
+        if (proving)
+            SAY("own changed");
+        STEP("nodeadline timer", ST_REENTERING, "delete, admit");
+        STEP("enter", ST_CREATING, "create, list");
+        SAY("created 8");
+        STEP("listed 8*", ST_HOLDING, "grant, arm");
+    }
+}
+
+/* Without a connection nothing can be proved: that time does not count. */
+static void makes_way_on_one_connection(void)
+{
+    play_reach(ST_PROVING);
+    STEP("nodeadline read 7", ST_CLAIMING, "arm");
+    STEP("nodeadline again extended", ST_CLAIMING, "arm");
+    STEP("nodeadline again timer", ST_CLAIMING, "arm");
+    STEP("own changed", ST_PROVING, "prove");
+    STEP("nodeadline again timer", ST_PROVING, "");
+    STEP("nodeadline read 7", ST_CLAIMING, "arm");
+    STEP("nodeadline timer", ST_REENTERING, "delete, admit");
+}
+
+static void a_try_fails_without_a_deadline(void)
+{
+    play_start(true);
+    SAY("enter");
+    SAY("created 7");
+    STEP("nodeadline listed 7*", ST_CLAIMING, "arm");
+    STEP("nodeadline timer", ST_DONE, "fail unproved, delete");
+}
+
 static void no_deadline_ahead_after_a_read(void)
 {
     play_reach(ST_PROVING);
-    STEP("nodeadline read 7", ST_CLAIMING, "");
+    STEP("nodeadline read 7", ST_CLAIMING, "arm");
     STEP("own changed", ST_PROVING, "prove");
     STEP("nodeadline read 7", ST_CLAIMING, "");
     STEP("extended", ST_PROVING, "prove"); /* it may have been deleted meanwhile */
@@ -136,7 +173,7 @@ static void no_deadline_ahead_after_a_read(void)
 static void own_node_gone_while_claiming(void)
 {
     play_reach(ST_PROVING);
-    STEP("nodeadline read 7", ST_CLAIMING, "");
+    STEP("nodeadline read 7", ST_CLAIMING, "arm");
     STEP("own gone", ST_PROVING, "prove"); /* asks rather than trusts one notice */
     STEP("extended", ST_PROVING, "");
     STEP("read nonode", ST_REENTERING, "delete, admit");
@@ -148,7 +185,7 @@ static void adopted_node_changes_while_claiming(void)
 {
     play_reach(ST_ADOPTING);
     SAY("read 7");
-    STEP("nodeadline listed 7*", ST_CLAIMING, "");
+    STEP("nodeadline listed 7*", ST_CLAIMING, "arm");
     STEP("own changed", ST_PROVING, "prove");
     STEP("read 7", ST_HOLDING, "grant, arm");
 }
@@ -158,7 +195,7 @@ static void adopted_node_is_granted_with_the_deadline(void)
 {
     play_reach(ST_ADOPTING);
     SAY("read 7");
-    STEP("nodeadline listed 7*", ST_CLAIMING, "");
+    STEP("nodeadline listed 7*", ST_CLAIMING, "arm");
     STEP("extended", ST_HOLDING, "grant");
 }
 
@@ -238,6 +275,9 @@ static const struct test_case cases[] = {
     {"predecessor_changed_but_is_there", predecessor_changed_but_is_there},
     {"watch_is_not_granted", watch_is_not_granted},
     {"no_deadline_ahead", no_deadline_ahead},
+    {"makes_way_without_a_deadline", makes_way_without_a_deadline},
+    {"makes_way_on_one_connection", makes_way_on_one_connection},
+    {"a_try_fails_without_a_deadline", a_try_fails_without_a_deadline},
     {"no_deadline_ahead_after_a_read", no_deadline_ahead_after_a_read},
     {"own_node_gone_while_claiming", own_node_gone_while_claiming},
     {"adopted_node_changes_while_claiming", adopted_node_changes_while_claiming},

@@ -85,7 +85,7 @@ static void listeners_are_told(void)
     check_events("replaced 7; ");
     CHECK_INT(s->id, 0);
     CHECK(!s->up);
-    CHECK(!proofs_valid(&s->proofs, clock_now())); /* its proofs were of the session before */
+    CHECK(!proofs_deadline(&s->proofs, clock_now())); /* its proofs were of the session before */
     fake_event(STORE_EV_BEGIN);
     fake_event_of(STORE_EV_UP, 8, FAKE_TIMEOUT_MS);
     check_events("connected 8; ");

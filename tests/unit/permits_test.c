@@ -139,7 +139,7 @@ static void touches_if_anybody_is_behind(void)
     STEP("listed 7* 8", ST_HOLDING, "touch, grant, arm");
     CHECK_INT(play.c.others, OTHERS_UNKNOWN);
     start(1);
-    STEP("nodeadline listed 7* 8", ST_CLAIMING, "touch"); /* admitted it is all the same */
+    STEP("nodeadline listed 7* 8", ST_CLAIMING, "touch, arm"); /* admitted it is all the same */
     STEP("extended", ST_PROVING, "prove");
     STEP("read 7", ST_HOLDING, "grant, arm");
 }

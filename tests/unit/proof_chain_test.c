@@ -163,13 +163,13 @@ static void proofs_end_when_nobody_needs_them(void)
     s = hand_session();
     hand_stand_alone(s);
     hand_pass_proved(s, 59000);
-    CHECK(proofs_valid(&s->proofs, clock_now()));
+    CHECK(proofs_deadline(&s->proofs, clock_now()));
     hand_pass_proved(s, 2000);
     hand_pass(s, 5000);
     CHECK(!fake_is_asked(STORE_SET, "/zookeeper"));
     CHECK(!s->proof_timer.at);
     hand_pass(s, 10000);
-    CHECK(!proofs_valid(&s->proofs, clock_now()));
+    CHECK(!proofs_deadline(&s->proofs, clock_now()));
     CHECK_INT(s->id, FAKE_SESSION_ID);
     hand_enter(&a, s, ZKL_FOREVER); /* the first write is a proof */
     CHECK_INT(s->id, FAKE_SESSION_ID);
@@ -188,12 +188,13 @@ static void cold_session_is_replaced(void)
     fake_event(STORE_EV_BEGIN);
     fake_event(STORE_EV_UP);
     answer_config("server.1=a");
-    hand_pass(s, 8000);
+    hand_pass(s, 4000);
     hand_enter(&a, s, ZKL_FOREVER);
-    CHECK_INT(s->id, FAKE_SESSION_ID); /* cold, but proved still */
+    CHECK_INT(s->id, FAKE_SESSION_ID); /* cold, but its deadline lasts still */
     hand_leave(&a);
     ANSWER(STORE_CREATE, "/root/l", .rc = STORE_NOAUTH);
-    hand_pass(s, 8000);
+    hand_pass(s, 4500);
+    CHECK(proofs_deadline(&s->proofs, clock_now()) == DEADLINE_AHEAD);
     hand_enter(&a, s, ZKL_FOREVER);
     CHECK_INT(s->id, 0);
     hand_leave(&a);
@@ -210,7 +211,7 @@ static void cold_session_stays_while_kept(void)
     CHECK_INT(zkl_session_keep(s, 0), 0);
     for (int i = 0; i < 2; i++) {
         hand_pass(s, 70000);
-        CHECK(!s->proof_timer.at && !proofs_valid(&s->proofs, clock_now()));
+        CHECK(!s->proof_timer.at && !proofs_deadline(&s->proofs, clock_now()));
         hand_enter(&a, s, ZKL_FOREVER);
         CHECK_INT(s->id, i == 0 ? FAKE_SESSION_ID : 0);
         CHECK_INT(fake_is_asked(STORE_GET, "/zookeeper"), i == 0); /* the chain begins */
@@ -245,9 +246,9 @@ static void kept_warm_by_a_holder_and_after_it(void)
     zkl_grant_release(a.grant);
     a.grant = NULL;
     hand_pass_proved(s, 59000);
-    CHECK(proofs_valid(&s->proofs, clock_now()));
+    CHECK(proofs_deadline(&s->proofs, clock_now()));
     hand_pass_proved(s, 70000);
-    CHECK(!proofs_valid(&s->proofs, clock_now()));
+    CHECK(!proofs_deadline(&s->proofs, clock_now()));
     hand_leave(&a);
     hand_close(s);
 }

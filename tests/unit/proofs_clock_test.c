@@ -58,18 +58,18 @@ static void sure_by_one_clock(void)
 static void suspended(void)
 {
     start();
-    CHECK(proofs_valid(&p, at(3000)));
-    CHECK(!proofs_valid(&p, at_each(23000, 3000)));
-    CHECK(!proofs_valid(&p, at_each(8950, 3000)));
-    CHECK(proofs_valid(&p, at_each(8949, 3000)));
+    CHECK(proofs_deadline(&p, at(3000)));
+    CHECK(!proofs_deadline(&p, at_each(23000, 3000)));
+    CHECK(!proofs_deadline(&p, at_each(8950, 3000)));
+    CHECK(proofs_deadline(&p, at_each(8949, 3000)));
 }
 
 /* BOOTTIME slowed down by a time daemon: RAW is right. */
 static void slewed(void)
 {
     start();
-    CHECK(proofs_valid(&p, at_each(8055, 8949)));
-    CHECK(!proofs_valid(&p, at_each(8055, 8950)));
+    CHECK(proofs_deadline(&p, at_each(8055, 8949)));
+    CHECK(!proofs_deadline(&p, at_each(8055, 8950)));
     CHECK_INT(instant_left(at_each(8055, 8900), p.deadline), 50 * MS);
 }
 

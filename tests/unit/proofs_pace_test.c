@@ -130,6 +130,72 @@ static void how_long_to_wait(void)
     CHECK_INT(proofs_wait(&p, at(2600)) / MS, 1000 + 1666 - 2600);
 }
 
+static void check_lasts_until(int64_t ms)
+{
+    CHECK_INT(proofs_deadline(&p, at(ms)), DEADLINE_LASTING);
+    CHECK_INT(proofs_deadline(&p, at(ms + 1)), DEADLINE_AHEAD);
+    CHECK_INT(proofs_deadline(&p, at(deadline_ms(&p) - 1)), DEADLINE_AHEAD);
+    CHECK_INT(proofs_deadline(&p, at(deadline_ms(&p))), DEADLINE_NONE);
+}
+
+/* A relay period and a quarter until the first round, and 833 ms for its round trips. */
+static void a_fresh_deadline_lasts(void)
+{
+    start();
+    check_lasts_until(8950 - 1500 - 834);
+    proofs_disconnected(&p);
+    CHECK_INT(proofs_deadline(&p, at(1000)), DEADLINE_AHEAD);
+    proofs_reconnected(&p, 10000 * MS);
+    check_lasts_until(8950 - 1500 - 834);
+    proofs_alone(&p);
+    check_lasts_until(8950 - 300 - 834); /* the first write proves */
+}
+
+static void a_round_under_way_lasts(void)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 4000, 4010);
+    request(&p, PROOF_SYNC, 8000, 8010);
+    proofs_sent(&p, PROOF_RENEWAL, at(8020));
+    check_lasts_until(8950 - 834);
+    start();
+    request(&p, PROOF_ANCHOR, 4000, 4010);
+    request(&p, PROOF_SYNC, 5300, 5310);
+    proofs_sent(&p, PROOF_RENEWAL, at(5320));
+    CHECK_INT(proofs_deadline(&p, at(5300 + 1666)), DEADLINE_LASTING);
+    CHECK_INT(proofs_deadline(&p, at(5300 + 1667)), DEADLINE_AHEAD); /* the server is silent */
+}
+
+/* 30 s and no tick: relay 9 s, a renewal each 5 s. After a pause there is one anchor,
+ * which is as old as the deadline: the first round moves that by nothing, nor does the second. */
+static void an_old_anchor_is_of_no_use(void)
+{
+    proofs_init(&p, 0, 100);
+    proofs_created(&p, at(0), 30000 * MS);
+    request(&p, PROOF_ANCHOR, 5, 10);
+    CHECK_INT(proofs_deadline(&p, at(17000)), DEADLINE_AHEAD);
+    request(&p, PROOF_SYNC, 17000, 17010);
+    CHECK(request(&p, PROOF_RENEWAL, 17010, 17020));
+    CHECK_INT(deadline_ms(&p), 26955);
+    CHECK_INT(proofs_deadline(&p, at(17020)), DEADLINE_AHEAD);
+    request(&p, PROOF_SYNC, 22000, 22010);
+    CHECK(!request(&p, PROOF_RENEWAL, 22010, 22020));
+    CHECK_INT(proofs_deadline(&p, at(22020)), DEADLINE_AHEAD);
+    request(&p, PROOF_SYNC, 26920, 26930);
+    CHECK(request(&p, PROOF_RENEWAL, 26940, 26950));
+    CHECK_INT(proofs_deadline(&p, at(26950)), DEADLINE_LASTING);
+}
+
+/* With one that is half as old the rounds rest on ever newer ones, each in time. */
+static void the_next_anchor_is_in_time(void)
+{
+    proofs_init(&p, 0, 100);
+    proofs_created(&p, at(0), 30000 * MS);
+    request(&p, PROOF_ANCHOR, 5, 10);
+    request(&p, PROOF_ANCHOR, 6000, 6010);
+    CHECK_INT(proofs_deadline(&p, at(17000)), DEADLINE_LASTING);
+}
+
 static const struct test_case cases[] = {
     {"the_last_nanosecond", the_last_nanosecond},
     {"later_by_both_clocks", later_by_both_clocks},
@@ -139,6 +205,10 @@ static const struct test_case cases[] = {
     {"a_failed_round_is_no_reason_to_hurry", a_failed_round_is_no_reason_to_hurry},
     {"rounds_count_from_their_sync", rounds_count_from_their_sync},
     {"how_long_to_wait", how_long_to_wait},
+    {"a_fresh_deadline_lasts", a_fresh_deadline_lasts},
+    {"a_round_under_way_lasts", a_round_under_way_lasts},
+    {"an_old_anchor_is_of_no_use", an_old_anchor_is_of_no_use},
+    {"the_next_anchor_is_in_time", the_next_anchor_is_in_time},
     {NULL, NULL},
 };
 

@@ -83,7 +83,8 @@ static void run(struct steady *s, int64_t timeout, int64_t tick, int64_t seconds
             next(s);
         else
             send_wish(s, wish);
-        if (!proofs_valid(&s->proofs, at_ns(s->now)) || proofs_overdue(&s->proofs, at_ns(s->now))) {
+        if (proofs_deadline(&s->proofs, at_ns(s->now)) != DEADLINE_LASTING ||
+            proofs_overdue(&s->proofs, at_ns(s->now))) {
             runner_fail(__FILE__, __LINE__, "lost at %lld ms", (long long)(s->now / MS));
             return;
         }
@@ -117,11 +118,8 @@ static void other_timeouts(void)
 {
     static const struct {
         int64_t timeout, tick, left;
-    } rows[] = {{4000, 2000, 700},
-                {4000, 1000, 1500},
-                {30000, 2000, 15000},
-                {10000, 0, 2600},
-                {1000, 200, 0}};
+    } rows[] = {{4000, 2000, 700}, {4000, 1000, 1500},  {30000, 2000, 15000},
+                {10000, 0, 2600},  {10000, 6000, 1000}, {1000, 200, 0}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct steady s = {.latency = 2 * MS};
         run(&s, rows[i].timeout, rows[i].tick, 300);
@@ -150,7 +148,7 @@ static void standing_alone(void)
             next(&s);
         else
             send_wish(&s, wish);
-        REQUIRE(proofs_valid(&s.proofs, at_ns(s.now)));
+        REQUIRE(proofs_deadline(&s.proofs, at_ns(s.now)) == DEADLINE_LASTING);
     }
     CHECK(s.asked < 20000);
     CHECK(s.sent[PROOF_RENEWAL] <= 601);

@@ -43,7 +43,7 @@ static void no_overflow(void)
 static void nothing_is_proved_at_first(void)
 {
     proofs_init(&p, 2000 * MS, 100);
-    CHECK(!proofs_valid(&p, at(0)));
+    CHECK(!proofs_deadline(&p, at(0)));
     CHECK(!p.has_deadline);
     CHECK_INT(proofs_want(&p, at(0)), PROOF_NOTHING);
 }
@@ -54,10 +54,10 @@ static void proved_by_its_creation(void)
     CHECK(p.has_deadline && p.connected);
     CHECK_INT(deadline_ms(&p), 8950);
     CHECK_INT(p.deadline.raw, at(8950).raw);
-    CHECK(proofs_valid(&p, at(8949)));
-    CHECK(!proofs_valid(&p, at(8950)));
+    CHECK(proofs_deadline(&p, at(8949)));
+    CHECK(!proofs_deadline(&p, at(8950)));
     proofs_disconnected(&p);
-    CHECK(proofs_valid(&p, at(8949))); /* what is proved stays proved */
+    CHECK(proofs_deadline(&p, at(8949))); /* what is proved stays proved */
 }
 
 /* A session that follows another begins anew, whatever was proved before. */

@@ -28,7 +28,7 @@ static void bad_options(void)
         {OPTIONS(.acl = "auth::cdrwa"), "credentials"},
         {OPTIONS(.acl = "world:anyone:r,auth:a:w"), "credentials"},
         {OPTIONS(.tick_ms = -1), "tick_ms"},
-        {OPTIONS(.tick_ms = 8200), "tick_ms"}, /* no ensemble could renew a grant in time */
+        {OPTIONS(.tick_ms = 7200), "tick_ms"}, /* no ensemble could renew a grant in time */
         {OPTIONS(.drift_permille = 390), "drift_permille"},
         {OPTIONS(.tick_ms = 6000, .drift_permille = 300), "tick_ms"},
         {OPTIONS(.drift_permille = -1), "drift_permille"},
