@@ -9,10 +9,10 @@
  *   long queue, predecessor gone: WAITING ──> SUCCEEDING ── it was the head ──> PROVING
  *   the own node was watched before the head went, and silent: WAITING ──> CLAIMING
  *   a try waits for the only one ahead, if that retains and so may yield: ATTEMPT_YIELD_MS
- *   own node or session gone, or nothing but a deadline has been missing for a session timeout of
- * one connection: REENTERING, and when admitted CREATING semaphore, all ahead are admitted: LISTING
- * ──> FIRST ── children or limit changed ──> LISTING Curator's semaphore, too many children: the
- * same
+ *   own node or session gone, or first for a session timeout without such a deadline:
+ *     REENTERING, and when admitted CREATING
+ *   semaphore, all ahead are admitted: LISTING ──> FIRST ── children or limit changed ──> LISTING
+ *   Curator's semaphore, too many children: the same
  *
  * Requests but the create are answered definitely by the layer below, which retries them through
  * disconnections; it answers none of an earlier session (EV_REPLACED comes instead). */
