@@ -360,6 +360,7 @@ void fault_calm(struct roles *roles)
         end(&roles->fault[i]);
     for (int i = 0; i < roles->servers; i++) {
         world_cut_server(world, i, false);
+        world_deafen_server(world, i, false);
         world_pause_server(world, i, false);
         world_crash_server(world, i, false);
         world_lag(world, i, 0);

@@ -77,6 +77,17 @@ struct limbo {
     struct acquisition *holder;
 };
 
+/* The same of a server that hears nobody: deafness.c. */
+struct deafness {
+    struct roles *roles;
+    uint64_t chance;
+    struct alarm act;
+    enum { DEAF_NOT, DEAF_NOW, DEAF_BEFORE, DEAF_CUT } state;
+    unsigned resets; /* of the process, until it hears again */
+    struct client *process;
+    int server;
+};
+
 struct roles {
     struct stage *stage;
     unsigned members, slots, faults, paths;
@@ -113,6 +124,7 @@ struct roles {
     unsigned lines;  /* of them */
     struct actor actor[ACTORS_MAX];
     struct limbo limbo;
+    struct deafness deafness;
     uint64_t grouping; /* chance of groups.c */
     unsigned seats;    /* 0: there are no groups */
     struct seat seat[SEATS_MAX];
@@ -178,6 +190,10 @@ void limits_start(struct roles *roles);
 /* ---- limbo.c ---- */
 
 void limbo_draw(struct roles *roles, uint64_t seed, int latency_us);
+
+/* ---- deafness.c ---- */
+
+void deafness_draw(struct roles *roles, uint64_t seed);
 
 /* ---- the server's data goes back: restore.c ---- */
 

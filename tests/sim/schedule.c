@@ -227,6 +227,7 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
     admin_draw(roles, seed);
     revoker_draw(roles, seed);
     limbo_draw(roles, seed, config.latency_max_us);
+    deafness_draw(roles, seed);
     restore_draw(roles, seed);
     limits_draw(roles, seed);
     if (client_sharing || client_counting || client_grouping)

@@ -17,7 +17,7 @@ static bool is_blocked(const struct link *link)
 {
     const struct server *from = link->context, *to = &link->w->servers[target_of(link)];
 
-    return from->cut || to->cut || to->paused;
+    return from->cut || to->cut || to->deaf || to->paused;
 }
 
 /* Of a former connection nothing is heard. */
@@ -102,6 +102,7 @@ void ensemble_leave(struct server *s, enum role role)
             resign(s);
         g_array_set_size(s->touches, 0);
         g_hash_table_remove_all(s->touched);
+        g_hash_table_remove_all(s->revalidating);
     }
     s->role = role;
 }
@@ -154,7 +155,7 @@ static void follow(struct server *s, struct server *leader)
 
 static bool can_talk(const struct server *s)
 {
-    return s->role != SERVER_DOWN && !s->paused && !s->cut;
+    return s->role != SERVER_DOWN && !s->paused && !s->cut && !s->deaf;
 }
 
 struct server *world_working(const struct world *w)

@@ -128,6 +128,19 @@ void world_cut_server(struct world *w, int server, bool cut)
     ensemble_elect_soon(w);
 }
 
+void world_deafen_server(struct world *w, int server, bool deaf)
+{
+    struct server *s = &w->servers[server];
+
+    if (s->deaf == deaf)
+        return;
+    s->deaf = deaf;
+    if (deaf)
+        return;
+    kick_peers(s);
+    ensemble_elect_soon(w);
+}
+
 static void on_late_expiry(void *context)
 {
     sessions_check(context);

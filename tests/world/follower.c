@@ -80,6 +80,20 @@ static void report_touches(struct server *s)
     ensemble_send(s, s->leader, what);
 }
 
+/* It may be the answer to an older handshake of that session. */
+static void revalidated(struct server *s, const struct message *m)
+{
+    struct conn *conn = g_hash_table_lookup(s->revalidating, &m->session);
+
+    if (!conn)
+        return;
+    conn_ref(conn);
+    g_hash_table_remove(s->revalidating, &m->session);
+    if (conn->server == s)
+        handshake_done(conn, m->valid ? conn->session : 0);
+    conn_unref(conn);
+}
+
 static void log_proposal(struct server *s, struct txn *txn)
 {
     g_queue_push_tail(&s->log, txn_ref(txn));
@@ -100,8 +114,7 @@ void follower_receive(struct server *s, struct message *m)
         link_send(&s->stream, (struct message){.kind = MSG_SYNCED, .ask = ask_ref(m->ask)}, s->lag);
         break;
     case MSG_VALID:
-        if (m->conn->server == s)
-            handshake_done(m->conn, m->valid ? m->conn->session : 0);
+        revalidated(s, m);
         break;
     case MSG_BEAT:
         report_touches(s);

@@ -55,10 +55,10 @@ static void resume_session(struct server *s, struct conn *conn)
             t->server = s->number;
         handshake_done(conn, valid ? conn->session : 0);
     } else {
+        g_hash_table_insert(s->revalidating, g_memdup2(&conn->session, sizeof conn->session),
+                            conn_ref(conn));
         ensemble_send(s, s->leader,
-                      (struct message){.kind = MSG_REVALIDATE,
-                                       .conn = conn_ref(conn),
-                                       .session = conn->session});
+                      (struct message){.kind = MSG_REVALIDATE, .session = conn->session});
     }
 }
 

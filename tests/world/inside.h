@@ -112,7 +112,7 @@ struct server {
     struct world *w;
     unsigned number;
     enum role role;
-    bool paused, cut;
+    bool paused, cut, deaf;
     int64_t lag;
     unsigned epoch; /* of the leader it follows or is */
     struct tree *tree;
@@ -126,7 +126,8 @@ struct server {
     int64_t heard;
     GArray *touches; /* of int64_t: sessions, since the leader's last beat */
     GHashTable *touched;
-    struct link stream; /* commits and syncs on their lagging way to the tree */
+    GHashTable *revalidating; /* int64_t session -> struct conn: one each, the newest */
+    struct link stream;       /* commits and syncs on their lagging way to the tree */
     /* leading */
     uint64_t next_zxid;
     struct peer peers[WORLD_SERVERS_MAX];

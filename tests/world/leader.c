@@ -179,7 +179,7 @@ static void revalidate(struct server *leader, unsigned from, const struct messag
     if (valid)
         sessions_find(leader, m->session)->server = from;
     ensemble_send(leader, from,
-                  (struct message){.kind = MSG_VALID, .conn = conn_ref(m->conn), .valid = valid});
+                  (struct message){.kind = MSG_VALID, .session = m->session, .valid = valid});
 }
 
 void leader_receive(struct server *s, unsigned from, struct message *m)

@@ -24,14 +24,14 @@ enum message_kind {
     MSG_FIN,
     /* follower to leader */
     MSG_FORWARD,    /* ask */
-    MSG_REVALIDATE, /* conn, session */
+    MSG_REVALIDATE, /* session */
     MSG_ACK,        /* zxid */
     MSG_TOUCHES,    /* sessions */
     /* leader to follower */
     MSG_PROPOSAL, /* txn */
     MSG_COMMIT,   /* upto */
     MSG_SYNCED,   /* ask */
-    MSG_VALID,    /* conn, valid */
+    MSG_VALID,    /* session, valid: not for which handshake */
     MSG_BEAT,
     /* either: the sender no longer follows, or leads */
     MSG_BYE

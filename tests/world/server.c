@@ -20,6 +20,8 @@ void server_init(struct world *w, unsigned number)
         s->watches[kind] = watches_new();
     s->touches = g_array_new(FALSE, FALSE, sizeof(int64_t));
     s->touched = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    s->revalidating =
+        g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, (GDestroyNotify)conn_unref);
     s->tracked = g_ptr_array_new_with_free_func(g_free);
 }
 
@@ -38,6 +40,7 @@ void server_clear(struct server *s)
         g_hash_table_unref(s->watches[kind]);
     g_array_unref(s->touches);
     g_hash_table_unref(s->touched);
+    g_hash_table_unref(s->revalidating);
     g_ptr_array_unref(s->tracked);
 }
 

@@ -154,6 +154,8 @@ void world_break_at(struct host *h, unsigned k, bool after_effect);
 
 /* Between servers: that one hears nobody and nobody hears it. */
 void world_cut_server(struct world *w, int server, bool cut);
+/* That one hears nobody, but is heard. */
+void world_deafen_server(struct world *w, int server, bool deaf);
 void world_pause_server(struct world *w, int server, bool paused);
 /* It keeps what it had applied and logged. */
 void world_crash_server(struct world *w, int server, bool down);
