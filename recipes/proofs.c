@@ -136,6 +136,10 @@ void proofs_reconnected(struct proofs *p, int64_t timeout_ns)
             p->deadline.raw = most.raw;
     }
     new_connection(p);
+    /* Not from now: an older handshake's late answer may have completed this one. */
+    p->on_handshake = true;
+    p->chain_base = p->newest;
+    p->chain = CHAIN_WRITE_DUE;
 }
 
 void proofs_disconnected(struct proofs *p)
@@ -148,6 +152,7 @@ void proofs_disconnected(struct proofs *p)
 void proofs_alone(struct proofs *p)
 {
     p->alone = true;
+    p->chain_ever |= p->chain == CHAIN_WRITE; /* it is a round by itself */
 }
 
 /* The newest anchor that the leader knows of at a sync sent now. */
@@ -188,17 +193,19 @@ void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
         p->anchor_out = true;
         break;
     case PROOF_SYNC:
-        find_base(p, now, &p->chain_base);
+        if (!find_base(p, now, &p->chain_base))
+            break; /* its answer would prove nothing */
+        p->on_handshake = false;
         p->chain_begun = now;
         p->chain_ever = true;
         p->chain = CHAIN_SYNC;
         break;
     case PROOF_RENEWAL:
         if (!p->alone && p->chain != CHAIN_WRITE_DUE)
-            break; /* its answer would prove nothing */
-        if (p->chain == CHAIN_IDLE)
+            break; /* the same */
+        if (!p->chain_ever || p->chain == CHAIN_IDLE)
             p->chain_begun = now;
-        p->chain_ever = true;
+        p->chain_ever |= p->chain == CHAIN_IDLE;
         p->chain = CHAIN_WRITE;
         break;
     case PROOF_WRITE:
@@ -212,6 +219,11 @@ void proofs_failed(struct proofs *p, enum proof_kind kind)
         p->anchor_out = false;
     else
         p->chain = CHAIN_IDLE;
+}
+
+static bool is_ahead(const struct proofs *p, struct instant now)
+{
+    return p->has_deadline && !instant_reached(now, p->deadline);
 }
 
 bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent,
@@ -232,7 +244,9 @@ bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent
         p->chain = CHAIN_IDLE;
     if (p->alone && (kind == PROOF_RENEWAL || kind == PROOF_WRITE))
         return extend(p, sent, answered);
-    return chained && extend(p, p->chain_base, answered);
+    /* A session whose time was up may be touched while the leader is about to end it. */
+    return chained && (!p->on_handshake || is_ahead(p, answered)) &&
+           extend(p, p->chain_base, answered);
 }
 
 static bool round_due(const struct proofs *p, struct instant now)
@@ -307,7 +321,7 @@ static bool can_renew(const struct proofs *p, struct instant now)
 
 enum deadline proofs_deadline(const struct proofs *p, struct instant now)
 {
-    if (!p->has_deadline || instant_reached(now, p->deadline))
+    if (!is_ahead(p, now))
         return DEADLINE_NONE;
     return p->connected && can_renew(p, now) ? DEADLINE_LASTING : DEADLINE_AHEAD;
 }

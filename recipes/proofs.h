@@ -4,6 +4,9 @@
  * was answered, the sync at least one relay period after the anchor's answer. By then the server
  * has reported the anchor's touch of the session to the leader, and the write's commit shows that
  * the leader was one. So no server ends the session before anchor sent + timeout.
+ * A reconnect is an anchor as well: its handshake came behind all that was answered before, and the
+ * leader itself touches the session in it. The write, sent behind it, needs no sync before it. It
+ * moves on a deadline that is ahead, and revives none.
  * Rule C (a server that stands alone): any write answered proves it was processed by the one that
  * keeps the sessions. So: write sent + timeout.
  * A new session is proved by its creation, from before the handle was made.
@@ -57,8 +60,7 @@ struct proofs {
     bool connected;
     bool has_deadline;
     struct instant deadline;
-    struct instant newest; /* send time of the newest answered request of the session */
-    bool has_newest;
+    struct instant newest;   /* send time of the newest answered request of the session */
     struct instant extended; /* when the deadline last moved on */
     /* of this connection: */
     struct {
@@ -67,6 +69,7 @@ struct proofs {
     uint32_t anchors;        /* ever put into it */
     bool anchor_out;
     enum { CHAIN_IDLE, CHAIN_SYNC, CHAIN_WRITE_DUE, CHAIN_WRITE } chain;
+    bool on_handshake;          /* this round rests on the handshake of this connection */
     struct instant chain_base;  /* send time of the anchor that this round rests on */
     struct instant chain_begun; /* when the last round began */
     bool chain_ever;
@@ -86,7 +89,7 @@ void proofs_init(struct proofs *p, int64_t tick_ns, int32_t drift_permille);
 void proofs_created(struct proofs *p, struct instant begun, int64_t timeout_ns);
 
 /* The same session has a new connection: everything of the old connection is void, and a smaller
- * timeout takes deadlines back. */
+ * timeout takes deadlines back. What was answered last before it is an anchor from now on. */
 void proofs_reconnected(struct proofs *p, int64_t timeout_ns);
 void proofs_disconnected(struct proofs *p);
 

@@ -38,6 +38,10 @@ static bool allowed(const struct oracle *o, const struct exchange *write, struct
     *ret = write->sent;
     if (any || write->kind != PROOF_RENEWAL)
         return any;
+    if (o->resumed && o->ahead) {
+        *ret = o->before;
+        any = true;
+    }
     for (size_t i = 0; i < o->count; i++) {
         const struct exchange *anchor = &o->history[i];
         if (anchor->over && is_anchored(o, anchor, write) &&
@@ -82,6 +86,7 @@ static void connected(struct oracle *o)
 void oracle_created(struct oracle *o, struct instant begun, int64_t timeout_ns)
 {
     connected(o);
+    o->resumed = false;
     o->created = true;
     o->newest = begun;
     proofs_created(&o->proofs, begun, timeout_ns);
@@ -95,6 +100,8 @@ void oracle_reconnected(struct oracle *o, int64_t timeout_ns)
     int64_t timeout = o->proofs.timeout;
 
     connected(o);
+    o->resumed = true;
+    o->before = o->newest;
     proofs_reconnected(&o->proofs, timeout_ns);
     CHECK_INT(o->proofs.timeout, timeout_ns < timeout ? timeout_ns : timeout);
     CHECK(!is_beyond(o->proofs.deadline, before));
@@ -154,6 +161,7 @@ void oracle_answered(struct oracle *o, size_t i)
 
     e->answered = o->now;
     e->over = true;
+    o->ahead = !instant_reached(o->now, before);
     bool moved = proofs_answered(&o->proofs, e->kind, e->sent, o->now);
     if (is_beyond(e->sent, o->newest))
         o->newest = e->sent;

@@ -1,6 +1,6 @@
-/* Rules A and C said once more, over the whole history of a session and without any state of the
- * chain: how far may a deadline reach at most? Also the calls to recipes/proofs.h that make the
- * history.
+/* Rules A and C, and that of a handshake, said once more, over the whole history of a session and
+ * without any state of the chain: how far may a deadline reach at most? Also the calls to
+ * recipes/proofs.h that make the history.
  */
 #ifndef FUZZ_PROOFS_ORACLE_H
 #define FUZZ_PROOFS_ORACLE_H
@@ -24,6 +24,9 @@ struct oracle {
     struct exchange history[ORACLE_HISTORY]; /* of this connection */
     size_t count;
     struct instant newest; /* send time of the newest answered request of the session */
+    struct instant before; /* the same, when this connection was made */
+    bool resumed;          /* it was not made with the session */
+    bool ahead;            /* the deadline, when the answer at hand came */
     bool connected, alone, created;
 };
 

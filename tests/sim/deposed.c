@@ -1,5 +1,6 @@
 /* A create whose answer was lost, while a leader that is none any more still serves: what it shows
- * tells nothing about what the next one has taken in. */
+ * tells nothing about what the next one has taken in. Nor do handshakes that it answers, or that
+ * are answered late, say until when a session lives. */
 #include "client.h"
 #include "lib/base/timers.h"
 #include "lib/session/core.h"
@@ -81,14 +82,8 @@ static void reach(int server, bool reachable)
         world_cut(show.client->host, server, true, true);
 }
 
-/* The lock's directory is there, and of a later leader the client has seen nothing. */
 static void depose(void)
 {
-    struct acquisition *visitor = enter();
-
-    REQUIRE(wait_for(is_granted, visitor));
-    acquisition_release(visitor);
-    pass_us(100 * LATENCY_US);
     world_cut_server(world(), show.deposed, true);
     for (int i = 0; i < SERVERS; i++) {
         if (i == show.deposed)
@@ -98,11 +93,10 @@ static void depose(void)
     }
     REQUIRE(wait_for(is_led_anew, NULL));
     REQUIRE(world_leader(world()) != show.first && world_leader(world()) != show.second);
-    REQUIRE(connect());
-    pass_us(100 * LATENCY_US);
 }
 
-static void begin(void)
+/* all: the client knows of three servers, or of the first alone. */
+static void open_show(bool all)
 {
     const struct world_config config = {.servers = SERVERS,
                                         .tick_ms = 2000,
@@ -115,16 +109,30 @@ static void begin(void)
     show.first = show.deposed == 0;
     show.second = show.first + 1 + (show.deposed == show.first + 1);
     options.session_timeout_ms = TIMEOUT_MS;
+    options.warm_ms = 0; /* else each reconnect would show it something of whoever leads */
     show.client = client_new(show.stage, "A", 0, &options);
-    char *hosts =
-        g_strdup_printf("server%d:1,server%d:1,server%d:1", show.first, show.second, show.deposed);
+    char *hosts = all ? g_strdup_printf("server%d:1,server%d:1,server%d:1", show.first, show.second,
+                                        show.deposed)
+                      : g_strdup_printf("server%d:1", show.first);
     show.client->hosts = hosts;
     reach(show.second, false);
     reach(show.deposed, false);
     client_open(show.client);
     g_free(hosts);
     REQUIRE(connect());
+}
+
+/* The lock's directory is there, and of a later leader the client has seen nothing. */
+static void begin(void)
+{
+    open_show(true);
+    struct acquisition *visitor = enter();
+    REQUIRE(wait_for(is_granted, visitor));
+    acquisition_release(visitor);
+    pass_us(100 * LATENCY_US);
     depose();
+    REQUIRE(connect());
+    pass_us(100 * LATENCY_US);
 }
 
 /* The node is made, but its server is gone before it could say so. */
@@ -202,10 +210,89 @@ static void does_not_take_who_has_passed(void)
     end();
 }
 
+/* ---- until when ---- */
+
+static struct instant believed_until(void)
+{
+    return show.client->session->proofs.deadline;
+}
+
+static bool is_proved(const void *before)
+{
+    return believed_until().boot > ((const struct instant *)before)->boot;
+}
+
+static bool is_ended(const void *unused)
+{
+    (void)unused;
+    return world_session_count(world()) == 0;
+}
+
+/* Whoever holds by it believes in it no longer. */
+static void outlive(struct acquisition *it)
+{
+    for (int i = 0; i < SERVERS; i++)
+        reach(i, false);
+    REQUIRE(wait_for(is_ended, NULL));
+    CHECK(proofs_deadline(&show.client->session->proofs, host_clock(show.client->host)) ==
+          DEADLINE_NONE);
+    acquisition_release(it);
+    world_cut_server(world(), show.first, false);
+    end();
+}
+
+static struct acquisition *hold_there(void)
+{
+    struct acquisition *it = enter();
+
+    REQUIRE(wait_for(is_granted, it));
+    pass_us(500 * LATENCY_US);
+    return it;
+}
+
+/* The leader has touched the session long before its answer, which was for an older handshake; and
+ * hears of nothing since. */
+static void handshake_answered_late(void)
+{
+    open_show(false);
+    struct acquisition *it = hold_there();
+    world_deafen_server(world(), show.first, true);
+    world_reset(show.client->host);
+    pass_us(1000 * LATENCY_US);
+    world_reset(show.client->host);
+    pass_us(7000 * LATENCY_US);
+    CHECK(!is_up());
+    struct instant before = believed_until();
+    world_deafen_server(world(), show.first, false);
+    REQUIRE(wait_for(is_proved, &before));
+    world_cut_server(world(), show.first, true);
+    outlive(it);
+}
+
+/* It lets the session in, again and again, and answers what it reads there. */
+static void handshakes_of_a_deposed_leader(void)
+{
+    open_show(true);
+    struct acquisition *it = hold_there();
+    struct instant before = believed_until();
+    reach(show.first, false);
+    depose();
+    reach(show.deposed, true);
+    for (int i = 0; i < 3; i++) {
+        world_reset(show.client->host);
+        REQUIRE(connect());
+        pass_us((i == 0 ? 6000 : 500) * LATENCY_US);
+        CHECK(is_up() && !is_proved(&before));
+    }
+    outlive(it);
+}
+
 static const struct test_case cases[] = {
     {"tells_nothing_of_a_create", tells_nothing_of_a_create},
     {"tells_nothing_to_who_goes_on", tells_nothing_to_who_goes_on},
     {"does_not_take_who_has_passed", does_not_take_who_has_passed},
+    {"handshake_answered_late", handshake_answered_late},
+    {"handshakes_of_a_deposed_leader", handshakes_of_a_deposed_leader},
     {NULL, NULL},
 };
 static const struct test_suite deposed = {"deposed", NULL, NULL, cases};

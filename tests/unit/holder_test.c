@@ -221,9 +221,9 @@ static void suspect_while_disconnected(void)
     zkl_grant_on_change(a.grant, on_change, NULL);
     fake_event(STORE_EV_DOWN);
     check_told(1, ZKL_SUSPECT);
+    hand_pass(s, 10);
     fake_event(STORE_EV_UP);
     check_told(1, ZKL_SUSPECT);
-    hand_pass(s, 10);
     hand_stand_alone(s);
     check_told(2, ZKL_HELD);
     stop();

@@ -54,8 +54,8 @@ static void is_in_doubt(void)
     mstory_told("suspect 5");
     CHECK_INT(zkl_member_state(mstory.m), ZKL_SUSPECT);
     CHECK(zkl_member_remaining_ms(mstory.m) > 0);
-    fake_event(STORE_EV_UP);
     hand_pass(mstory.s, 10);
+    fake_event(STORE_EV_UP);
     hand_stand_alone(mstory.s);
     mstory_told("proved 5");
     CHECK_INT(zkl_member_state(mstory.m), ZKL_HELD);

@@ -304,6 +304,7 @@ static void in_doubt(void)
     multi_story_hold(&st);
     fake_event(STORE_EV_DOWN);
     CHECK_INT(zkl_grant_state(st.grant), ZKL_SUSPECT);
+    hand_pass(st.s, 10);
     fake_event(STORE_EV_UP);
     CHECK_INT(zkl_grant_state(st.grant), ZKL_SUSPECT);
     hand_pass(st.s, 10);
@@ -322,11 +323,11 @@ static void in_doubt_when_it_is_whole(void)
     multi_story_first(&st, 'a');
     multi_story_first(&st, 'b');
     fake_event(STORE_EV_DOWN);
+    hand_pass(st.s, 10);
     fake_event(STORE_EV_UP);
     multi_story_first(&st, 'c');
     check_told(1, 0);
     CHECK_INT(zkl_grant_state(st.grant), ZKL_SUSPECT);
-    hand_pass(st.s, 10);
     hand_stand_alone(st.s);
     CHECK_INT(zkl_grant_state(st.grant), ZKL_HELD);
     multi_story_end(&st);

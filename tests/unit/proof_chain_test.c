@@ -25,6 +25,7 @@ static void proved_by_a_chain_in_an_ensemble(void)
     fake_event(STORE_EV_DOWN);
     hand_pass(s, 1000);
     fake_event(STORE_EV_UP);
+    ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BAD);       /* the handshake proves nothing then */
     ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK); /* of the connection before */
     ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
     CHECK_STR(fake_request(STORE_GET, "/zookeeper").path, "/zookeeper/config");
@@ -40,6 +41,27 @@ static void proved_by_a_chain_in_an_ensemble(void)
     check_deadline_in(HAND_DEADLINE_MS - 1000 - 100 - 3000 + 1 - 750);
     ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
     check_deadline_in(HAND_DEADLINE_MS - 100 - 3000 + 1 - 750); /* from when the anchor was sent */
+    hand_close(s);
+}
+
+/* The write behind the handshake is sent at once. */
+static void proved_by_a_reconnect(void)
+{
+    s = hand_session();
+    answer_config("server.1=a");
+    ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
+    hand_pass(s, 1500);
+    ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
+    fake_event(STORE_EV_DOWN);
+    hand_pass(s, 2000);
+    CHECK(!fake_is_asked(STORE_SET, "/zookeeper"));
+    fake_event(STORE_EV_UP);
+    check_deadline_in(HAND_DEADLINE_MS - 3500);
+    CHECK_INT(fake_request(STORE_SET, "/zookeeper").version, INT_MAX);
+    hand_pass(s, 10);
+    ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
+    check_deadline_in(HAND_DEADLINE_MS - 2010); /* from when the last one that was answered before
+                                                   the outage was sent */
     hand_close(s);
 }
 
@@ -255,6 +277,7 @@ static void kept_warm_by_a_holder_and_after_it(void)
 
 static const struct test_case cases[] = {
     {"proved_by_a_chain_in_an_ensemble", proved_by_a_chain_in_an_ensemble},
+    {"proved_by_a_reconnect", proved_by_a_reconnect},
     {"cannot_last", cannot_last},
     {"sends_all_that_is_wanted", sends_all_that_is_wanted},
     {"chain_begun_anew_when_a_step_fails", chain_begun_anew_when_a_step_fails},

@@ -113,6 +113,7 @@ struct follower {
     int64_t now, timeout, tick;
     int64_t touched, heard; /* send times: newest at the follower, newest at the leader */
     int64_t ping;           /* when the leader asks next */
+    int64_t handshake; /* when sent; the leader hears of it at the latest right before a write */
     unsigned proved, naive_wrong;
 };
 
@@ -129,7 +130,7 @@ static void pass(struct follower *f, int64_t us)
             return;
         }
         f->now = f->ping;
-        f->heard = f->touched;
+        f->heard = f->touched > f->heard ? f->touched : f->heard;
         f->ping += between(f, f->tick / 2 - f->tick / 20, f->tick * 6 / 10); /* 20 % late at most */
     }
 }
@@ -152,6 +153,8 @@ static bool send_one(struct follower *f, enum proof_kind kind)
     pass_at_random(f); /* to the follower, or a stall right here */
     f->touched = sent_us;
     pass(f, between(f, 10, 2000)); /* to the leader */
+    if (kind == PROOF_WRITE || kind == PROOF_RENEWAL)
+        f->heard = f->handshake > f->heard ? f->handshake : f->heard;
     int64_t heard = f->heard;
     pass_at_random(f); /* and back */
     bool moved = proofs_answered(&f->proofs, kind, sent, at_us(f->now));
@@ -168,6 +171,18 @@ static bool send_one(struct follower *f, enum proof_kind kind)
     return f->proofs.deadline.boot <= end;
 }
 
+/* To one that has heard nothing of the session yet; completed by the answer to an older handshake,
+ * perhaps. */
+static void reconnect(struct follower *f)
+{
+    proofs_disconnected(&f->proofs);
+    pass_at_random(f);
+    f->handshake = f->now;
+    f->touched = 0;
+    pass_at_random(f);
+    proofs_reconnected(&f->proofs, f->timeout * 1000);
+}
+
 static bool run_follower(struct follower *f)
 {
     static const enum proof_kind kinds[] = {PROOF_ANCHOR, PROOF_SYNC, PROOF_RENEWAL, PROOF_WRITE};
@@ -176,7 +191,9 @@ static bool run_follower(struct follower *f)
     for (int i = 0; i < 100; i++) {
         enum proof_wish wish = proofs_want(&f->proofs, at_us(f->now));
         bool ok = true;
-        if (wish != PROOF_NOTHING)
+        if (seeded_below(&f->random, 16) == 0)
+            reconnect(f);
+        else if (wish != PROOF_NOTHING)
             ok = send_one(f, kinds[wish - PROOF_SEND_ANCHOR]);
         else if (seeded_below(&f->random, 3) == 0)
             ok = send_one(f, PROOF_WRITE); /* the user's own */

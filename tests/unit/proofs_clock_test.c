@@ -73,12 +73,124 @@ static void slewed(void)
     CHECK_INT(instant_left(at_each(8055, 8900), p.deadline), 50 * MS);
 }
 
+/* ---- a handshake is an anchor ---- */
+
+/* From when the newest answered request before it was sent: not from its own time, nor the
+ * write's. */
+static void a_handshake_is_an_anchor(void)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 3000, 3010);
+    request(&p, PROOF_ANCHOR, 2900, 3020);
+    proofs_disconnected(&p);
+    proofs_reconnected(&p, 10000 * MS);
+    CHECK_INT(deadline_ms(&p), 8950);
+    CHECK_INT(proofs_want(&p, at(6000)), PROOF_SEND_WRITE);
+    CHECK(request(&p, PROOF_RENEWAL, 6000, 6010));
+    CHECK_INT(deadline_ms(&p), 3000 + 8950);
+    CHECK_INT(p.deadline.raw, at(3000 + 8950).raw);
+    CHECK(!proofs_overdue(&p, at(6010 + 4166)));
+    CHECK_INT(proofs_want(&p, at(6020)), PROOF_NOTHING);
+    CHECK_INT(proofs_want(&p, at(7210)), PROOF_SEND_SYNC); /* as soon as its leader has heard */
+    CHECK(!request(&p, PROOF_RENEWAL, 6020, 6030));        /* once */
+}
+
+/* Each is an anchor for itself; what was answered between counts for the second. */
+static void two_handshakes(void)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 3000, 3010);
+    proofs_reconnected(&p, 10000 * MS);
+    request(&p, PROOF_ANCHOR, 5000, 5010);
+    proofs_sent(&p, PROOF_RENEWAL, at(5020));
+    proofs_reconnected(&p, 10000 * MS);
+    CHECK(!proofs_answered(&p, PROOF_RENEWAL, at(5020), at(5030))); /* sent before it */
+    CHECK_INT(deadline_ms(&p), 8950);
+    CHECK_INT(proofs_want(&p, at(6000)), PROOF_SEND_WRITE);
+    CHECK(request(&p, PROOF_RENEWAL, 6000, 6010));
+    CHECK_INT(deadline_ms(&p), 5000 + 8950);
+}
+
+/* What was answered on that connection comes behind its handshake. */
+static void answers_behind_a_handshake_are_no_part_of_it(void)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 3000, 3010);
+    proofs_reconnected(&p, 10000 * MS);
+    request(&p, PROOF_ANCHOR, 5000, 5010);
+    CHECK(request(&p, PROOF_RENEWAL, 5020, 5030));
+    CHECK_INT(deadline_ms(&p), 3000 + 8950);
+}
+
+static void a_handshake_needs_its_write(void)
+{
+    static const enum proof_kind others[] = {PROOF_ANCHOR, PROOF_SYNC, PROOF_WRITE};
+    for (size_t i = 0; i < 3; i++) {
+        start();
+        request(&p, PROOF_ANCHOR, 3000, 3010);
+        proofs_reconnected(&p, 10000 * MS);
+        CHECK(!request(&p, others[i], 6000, 6010));
+        CHECK_INT(deadline_ms(&p), 8950);
+    }
+    start(); /* it was not carried out */
+    request(&p, PROOF_ANCHOR, 3000, 3010);
+    proofs_reconnected(&p, 10000 * MS);
+    proofs_sent(&p, PROOF_RENEWAL, at(6000));
+    proofs_failed(&p, PROOF_RENEWAL);
+    CHECK(!request(&p, PROOF_RENEWAL, 6020, 6030));
+    CHECK_INT(deadline_ms(&p), 8950);
+}
+
+/* Its touch may have come between the end of the session's time and the end of the session. */
+static void a_handshake_revives_no_deadline(void)
+{
+    static const struct {
+        int64_t boot, raw;
+        bool proves;
+    } rows[] = {{8949, 8949, true}, {8950, 8950, false}, {8950, 8000, false}, {8000, 8950, false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        start();
+        request(&p, PROOF_ANCHOR, 3000, 3010);
+        proofs_reconnected(&p, 10000 * MS);
+        proofs_sent(&p, PROOF_RENEWAL, at(7000));
+        if (!CHECK_INT(
+                proofs_answered(&p, PROOF_RENEWAL, at(7000), at_each(rows[i].boot, rows[i].raw)),
+                rows[i].proves) ||
+            !CHECK_INT(deadline_ms(&p), rows[i].proves ? 3000 + 8950 : 8950))
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+    }
+    request(&p, PROOF_ANCHOR, 9500, 9510); /* a chain does */
+    request(&p, PROOF_SYNC, 10800, 10810);
+    CHECK(request(&p, PROOF_RENEWAL, 10820, 10830));
+    CHECK_INT(deadline_ms(&p), 9500 + 8950);
+}
+
+/* Which is known only behind the write: it counts for itself, and is a round. */
+static void a_handshake_of_a_lone_server(void)
+{
+    start();
+    proofs_reconnected(&p, 10000 * MS);
+    proofs_sent(&p, PROOF_RENEWAL, at(6000));
+    proofs_alone(&p);
+    CHECK(proofs_answered(&p, PROOF_RENEWAL, at(6000), at(6010)));
+    CHECK_INT(deadline_ms(&p), 6000 + 8950);
+    CHECK_INT(proofs_want(&p, at(6000 + 1666)), PROOF_NOTHING);
+    CHECK_INT(proofs_want(&p, at(6000 + 1667)), PROOF_SEND_WRITE);
+}
+
+/* Of a new connection whose handshake comes to nothing as an anchor. */
+static void failed_handshake(int64_t timeout_ms)
+{
+    proofs_reconnected(&p, timeout_ms * MS);
+    proofs_failed(&p, PROOF_RENEWAL);
+}
+
 static void an_old_connection_is_void(void)
 {
     start(); /* the anchor */
     request(&p, PROOF_ANCHOR, 1000, 1010);
     proofs_disconnected(&p);
-    proofs_reconnected(&p, 10000 * MS);
+    failed_handshake(10000);
     request(&p, PROOF_SYNC, 2300, 2310);
     CHECK(!request(&p, PROOF_RENEWAL, 2320, 2330));
     CHECK_INT(deadline_ms(&p), 8950);
@@ -87,7 +199,7 @@ static void an_old_connection_is_void(void)
     request(&p, PROOF_ANCHOR, 1000, 1010);
     request(&p, PROOF_SYNC, 2300, 2310);
     proofs_disconnected(&p);
-    proofs_reconnected(&p, 10000 * MS);
+    failed_handshake(10000);
     CHECK(!request(&p, PROOF_RENEWAL, 2320, 2330));
     CHECK_INT(deadline_ms(&p), 8950);
 
@@ -112,7 +224,7 @@ static void answers_without_a_connection_prove_nothing(void)
     start();
     request(&p, PROOF_ANCHOR, 1000, 1010);
     proofs_sent(&p, PROOF_SYNC, at(2300));
-    proofs_reconnected(&p, 10000 * MS);
+    failed_handshake(10000);
     proofs_answered(&p, PROOF_SYNC, at(2300), at(2310));
     CHECK(proofs_want(&p, at(2320)) != PROOF_SEND_WRITE);
 }
@@ -122,7 +234,7 @@ static void reconnected_without_a_notice_between(void)
     start();
     request(&p, PROOF_ANCHOR, 1000, 1010);
     request(&p, PROOF_SYNC, 2300, 2310);
-    proofs_reconnected(&p, 10000 * MS);
+    failed_handshake(10000);
     CHECK(!request(&p, PROOF_RENEWAL, 2320, 2330));
     CHECK_INT(deadline_ms(&p), 8950);
 }
@@ -136,8 +248,7 @@ static void chain_on_a_new_connection(void)
     request(&p, PROOF_SYNC, 4300, 4310);
     CHECK(request(&p, PROOF_RENEWAL, 4320, 4330));
     CHECK_INT(deadline_ms(&p), 3000 + 8950);
-    proofs_reconnected(&p,
-                       10000 * MS); /* and the next one need not wait for the old one's period */
+    failed_handshake(10000); /* and the next one need not wait for the old one's period */
     request(&p, PROOF_ANCHOR, 4400, 4410);
     CHECK_INT(proofs_want(&p, at(5610)), PROOF_SEND_SYNC);
 }
@@ -274,6 +385,12 @@ static const struct test_case cases[] = {
     {"sure_by_one_clock", sure_by_one_clock},
     {"suspended", suspended},
     {"slewed", slewed},
+    {"a_handshake_is_an_anchor", a_handshake_is_an_anchor},
+    {"two_handshakes", two_handshakes},
+    {"answers_behind_a_handshake_are_no_part_of_it", answers_behind_a_handshake_are_no_part_of_it},
+    {"a_handshake_needs_its_write", a_handshake_needs_its_write},
+    {"a_handshake_revives_no_deadline", a_handshake_revives_no_deadline},
+    {"a_handshake_of_a_lone_server", a_handshake_of_a_lone_server},
     {"an_old_connection_is_void", an_old_connection_is_void},
     {"answers_without_a_connection_prove_nothing", answers_without_a_connection_prove_nothing},
     {"reconnected_without_a_notice_between", reconnected_without_a_notice_between},

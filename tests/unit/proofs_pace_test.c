@@ -60,8 +60,9 @@ static void taken_back_by_each_clock(void)
     CHECK_INT(p.deadline.raw, at(4550).raw);
 }
 
-/* Whatever was under way on the old connection, announced as lost or not. */
-static void a_new_connection_begins_with_an_anchor(void)
+/* Whatever was under way on the old connection, announced as lost or not: the write behind the
+ * handshake, and an anchor for the rounds to come. */
+static void a_new_connection_begins_with_a_write(void)
 {
     for (int announced = 0; announced < 2; announced++) {
         start();
@@ -72,6 +73,8 @@ static void a_new_connection_begins_with_an_anchor(void)
         if (announced)
             proofs_disconnected(&p);
         proofs_reconnected(&p, 10000 * MS);
+        CHECK_INT(proofs_want(&p, at(10101)), PROOF_SEND_WRITE);
+        proofs_sent(&p, PROOF_RENEWAL, at(10101));
         CHECK_INT(proofs_want(&p, at(10101)), PROOF_SEND_ANCHOR);
     }
 }
@@ -200,7 +203,7 @@ static const struct test_case cases[] = {
     {"the_last_nanosecond", the_last_nanosecond},
     {"later_by_both_clocks", later_by_both_clocks},
     {"taken_back_by_each_clock", taken_back_by_each_clock},
-    {"a_new_connection_begins_with_an_anchor", a_new_connection_begins_with_an_anchor},
+    {"a_new_connection_begins_with_a_write", a_new_connection_begins_with_a_write},
     {"anchors_are_sparse", anchors_are_sparse},
     {"a_failed_round_is_no_reason_to_hurry", a_failed_round_is_no_reason_to_hurry},
     {"rounds_count_from_their_sync", rounds_count_from_their_sync},
