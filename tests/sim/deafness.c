@@ -1,6 +1,6 @@
 /* Now and then a server of an ensemble hears nobody, but is heard. Handshakes that clients make
- * there meanwhile touch their sessions; they are answered late, and complete later ones. Then,
- * mostly, it is cut off before it has reported anything of them. */
+ * there meanwhile touch their sessions; they are answered late, and complete later ones. Then it is
+ * cut off, mostly before it has reported anything of them. */
 #include "roles.h"
 #include "unit/seeded.h"
 
@@ -9,7 +9,7 @@
 /* As that of actor.c: one that leaves the known seeds without. */
 #define STREAM UINT64_C(0x6465616673000300)
 
-enum { PERCENT = 15 /* of all schedules */, RESETS_MAX = 4 };
+enum { PERCENT = 15 /* of all schedules */, RESETS_MAX = 8 };
 
 static uint32_t below(struct deafness *d, uint32_t n)
 {
@@ -22,6 +22,14 @@ static void wait_up_to(struct deafness *d, int64_t most_ns)
         stage_now(d->roles->stage) + (int64_t)(seeded_next(&d->chance) % (uint64_t)(most_ns + 1));
 }
 
+/* Of all servers the process has that one alone. */
+static void isolate(const struct deafness *d)
+{
+    for (int i = 0; i < d->roles->servers; i++)
+        if (i != d->server)
+            world_cut(d->process->host, i, true, true);
+}
+
 static void begin(struct deafness *d)
 {
     struct roles *roles = d->roles;
@@ -29,27 +37,29 @@ static void begin(struct deafness *d)
     d->server = (int)below(d, (uint32_t)roles->servers);
     d->process = roles->member[below(d, roles->members)].process;
     wait_up_to(d, roles->timeout_ms * MS / 2);
-    if (d->server == world_leader(roles->stage->world))
+    if (d->process->dead || d->server == world_leader(roles->stage->world))
         return;
     world_deafen_server(roles->stage->world, d->server, true);
+    isolate(d);
     d->state = DEAF_NOW;
-    d->resets = 1 + below(d, RESETS_MAX);
+    d->resets = 2 + below(d, RESETS_MAX - 1);
+    wait_up_to(d, 0);
 }
 
+/* A client that is reset tries the next server. */
 static void go_on(struct deafness *d)
 {
     struct roles *roles = d->roles;
 
-    wait_up_to(d, roles->timeout_ms * MS / 2);
     if (d->resets-- > 0) {
         if (!d->process->dead)
             world_reset(d->process->host);
+        wait_up_to(d, roles->timeout_ms * MS / (d->resets > 0 ? 8 : 1));
         return;
     }
     world_deafen_server(roles->stage->world, d->server, false);
-    d->state = below(d, 3) > 0 ? DEAF_BEFORE : DEAF_NOT;
-    if (d->state == DEAF_BEFORE)
-        wait_up_to(d, roles->tick_ms * MS / 2);
+    d->state = DEAF_BEFORE;
+    wait_up_to(d, roles->tick_ms * MS / 2);
 }
 
 static void on_act(void *data)
@@ -73,6 +83,8 @@ static void on_act(void *data)
         break;
     case DEAF_CUT:
         world_cut_server(world, d->server, false);
+        if (!d->process->dead)
+            world_heal(d->process->host, -1);
         d->state = DEAF_NOT;
         wait_up_to(d, d->roles->timeout_ms * MS);
         break;

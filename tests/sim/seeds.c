@@ -33,6 +33,7 @@ const struct known_seed seeds[] = {
     {505000081796, "nothing: a report told late, of a node whose name had come again since"},
     {3580, "a second create of one that was let in while the session before was ending"},
     {400027611, "nothing: the world took a change for made that a later leader had not known"},
+    {3477, "a deadline from the time of a reconnect, whose handshake was answered late"},
     {77003495, "nothing: a leader told again, when its session had met a server with older data"},
 };
 
