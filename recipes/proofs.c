@@ -301,6 +301,7 @@ static bool can_renew(const struct proofs *p, struct instant now)
     int64_t left = instant_left(now, p->deadline), at = due;
     struct instant base = p->chain_base;
     bool begun = p->chain_ever, rests = p->chain != CHAIN_IDLE;
+    bool shakes = rests && p->on_handshake; /* the next round does not count its period from this */
 
     if (rests && due == 0 && p->chain != CHAIN_WRITE_DUE) /* the server is silent */
         return false;
@@ -310,11 +311,11 @@ static bool can_renew(const struct proofs *p, struct instant now)
         if (p->alone || at >= p->relay + (begun ? 0 : poll))
             return true;
         rests = rests || find_base(p, instant_add(now, at), &base);
-        begun = begun || rests;
+        begun = begun || (rests && !shakes);
         if (rests)
             left = longer(left, instant_left(now, instant_add(base, p->timeout - p->margin)));
         at = at < due ? due : at + (begun ? proofs_period(p) : poll);
-        rests = false;
+        rests = shakes = false;
     }
     return false;
 }
