@@ -232,7 +232,7 @@ static void on_answer(struct store *store, const struct message *m)
     store->seen = MAX(store->seen, m->zxid);
     store->known = MAX(store->known, ask->reply.czxid);
     g_queue_remove(&store->asks, ask);
-    if (ask->watch)
+    if (ask->watch && ask->kind != STORE_SET)
         keep_watch(store, ask);
     if (ask->kind == STORE_UNWATCH && ask->reply.rc == STORE_OK)
         forget_watches(store, ask->path, !ask->of_list, ask->of_list);
