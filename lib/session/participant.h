@@ -14,8 +14,8 @@ struct participant;
 
 enum session_news {
     NEWS_UP,       /* there is a connection again, perhaps of another incarnation */
-    NEWS_PROVED,   /* a proof has moved the deadline */
-    NEWS_DEADLINE, /* a connection has moved it, which proves nothing */
+    NEWS_PROVED,   /* a proof has moved the deadline, and it lasts */
+    NEWS_DEADLINE, /* it has moved, by a connection or to one that does not last */
     NEWS_SUSPECT,  /* it may not be proved in time */
     NEWS_LAPSED,   /* the deadline has passed */
     NEWS_REPLACED, /* the incarnation ended, and another one was begun */

@@ -48,11 +48,13 @@ static void spread_deadline(zkl_session *s, enum session_news news)
 void proof_chain_proved(zkl_session *s, enum proof_kind kind, struct instant sent)
 {
     bool step = kind == PROOF_SYNC || kind == PROOF_RENEWAL;
+    struct instant now = clock_now();
 
     if (kind == PROOF_RENEWAL)
         stats_renewed(s, sent);
-    if (proofs_answered(&s->proofs, kind, sent, clock_now()))
-        spread_deadline(s, NEWS_PROVED);
+    if (proofs_answered(&s->proofs, kind, sent, now))
+        spread_deadline(s, proofs_deadline(&s->proofs, now) == DEADLINE_LASTING ? NEWS_PROVED
+                                                                                : NEWS_DEADLINE);
     if (step)
         proof_chain_run(s);
 }
