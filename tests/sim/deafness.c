@@ -39,6 +39,8 @@ static void begin(struct deafness *d)
     wait_up_to(d, roles->timeout_ms * MS / 2);
     if (d->process->dead || d->server == world_leader(roles->stage->world))
         return;
+    roles->stage->faults++;
+    stage_disturbed(roles->stage, 0);
     world_deafen_server(roles->stage->world, d->server, true);
     isolate(d);
     d->state = DEAF_NOW;
@@ -85,6 +87,8 @@ static void on_act(void *data)
         world_cut_server(world, d->server, false);
         if (!d->process->dead)
             world_heal(d->process->host, -1);
+        d->roles->stage->faults--;
+        stage_disturbed(d->roles->stage, fault_aftermath(d->roles));
         d->state = DEAF_NOT;
         wait_up_to(d, d->roles->timeout_ms * MS);
         break;

@@ -295,14 +295,9 @@ static void begin(struct fault *f)
     stage_disturbed(roles->stage, 0);
 }
 
-/* Commits that are late already, and a leader that does not know that it is none. */
-static int64_t aftermath(const struct fault *f)
+int64_t fault_aftermath(const struct roles *roles)
 {
-    const struct roles *roles = f->roles;
-
-    return kinds[f->kind].needs & NEEDS_VICTIM
-               ? 0
-               : MAX(roles->timeout_ms, AFTERMATH_TICKS * roles->tick_ms) * MS;
+    return MAX(roles->timeout_ms, AFTERMATH_TICKS * roles->tick_ms) * MS;
 }
 
 static void end(struct fault *f)
@@ -312,7 +307,8 @@ static void end(struct fault *f)
     kinds[f->kind].end(f);
     f->on = false;
     stage_of(f)->faults--;
-    stage_disturbed(stage_of(f), aftermath(f));
+    stage_disturbed(stage_of(f),
+                    kinds[f->kind].needs & NEEDS_VICTIM ? 0 : fault_aftermath(f->roles));
 }
 
 static int64_t draw_pause(const struct fault *f)

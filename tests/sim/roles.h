@@ -207,4 +207,8 @@ void fault_draw(struct roles *roles);
 void fault_start(struct roles *roles, unsigned i);
 void fault_calm(struct roles *roles); /* everything is healed */
 
+/* What servers leave behind that were cut off, in ns: commits that are late already, and a leader
+ * that does not know that it is none. */
+int64_t fault_aftermath(const struct roles *roles);
+
 #endif
