@@ -6,7 +6,7 @@
 
 enum { BACK_OFF_FIRST_MS = 1000, BACK_OFF_LAST_MS = 30000 };
 
-/* Of rounds of attempts to connect. */
+/* Rounds of attempts to connect. */
 enum {
     ROUND_FIRST_MS = 50,  /* and for each attempt: 20 a second at most */
     ROUND_LAST_MS = 1000, /* while a deadline is ahead, and in the first rounds: about a minute */

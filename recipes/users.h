@@ -1,5 +1,5 @@
-/* Who uses a ZooKeeper session without holding anything in it, and whether the library may end the
- * session by itself: not while anybody does, unless the servers end it anyway. */
+/* The users of a ZooKeeper session that hold nothing in it, and whether the library may end the
+ * session by itself: not while there is one, unless the servers end it anyway. */
 #ifndef RECIPES_USERS_H
 #define RECIPES_USERS_H
 

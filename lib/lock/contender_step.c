@@ -64,7 +64,7 @@ static void lose(struct contender *c, enum loss loss)
     zkl_session *s = c->session;
     const zkl_loss before = grant_told_loss(c->grant); /* by its deadline */
 
-    /* RELEASED by a transaction, with its node. Who closes the session knows. */
+    /* RELEASED by a transaction, with its node; or the program has closed the session. */
     if (!c->idle && grant_told_state(c->grant) != ZKL_RELEASED && loss != LOSS_CLOSED)
         log_line(s->log, ZKL_LOG_WARN, "lost", zkl_grant_node(c->grant), "%s: lost: %s",
                  grant_full_node(c->grant), zkl_strloss(before ? before : (zkl_loss)loss));

@@ -120,7 +120,7 @@ static void free_name(void *data)
     g_free(name);
 }
 
-/* With the lock held. Of very many names all are forgotten. */
+/* With the lock held. When there are very many names, all are forgotten. */
 static struct name *name_of(const char *host_port)
 {
     if (!names)

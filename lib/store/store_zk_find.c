@@ -63,7 +63,7 @@ static char *make_odd(char *addresses)
     return odd;
 }
 
-/* Of struct address. */
+/* An array of struct address. */
 static GArray *find_all(const char *hosts)
 {
     char **list = g_strsplit(hosts, ",", -1);

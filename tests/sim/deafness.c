@@ -22,7 +22,7 @@ static void wait_up_to(struct deafness *d, int64_t most_ns)
         stage_now(d->roles->stage) + (int64_t)(seeded_next(&d->chance) % (uint64_t)(most_ns + 1));
 }
 
-/* Of all servers the process has that one alone. */
+/* The process reaches that server alone. */
 static void isolate(const struct deafness *d)
 {
     for (int i = 0; i < d->roles->servers; i++)

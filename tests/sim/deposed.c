@@ -228,7 +228,7 @@ static bool is_ended(const void *unused)
     return world_session_count(world()) == 0;
 }
 
-/* Whoever holds by it believes in it no longer. */
+/* A holder believes in it no longer. */
 static void outlive(struct acquisition *it)
 {
     for (int i = 0; i < SERVERS; i++)

@@ -101,7 +101,7 @@ static void back_off(void)
     CHECK_INT(back_off_next(BACK_OFF_LAST_MS), BACK_OFF_LAST_MS);
 }
 
-/* Of attempts to connect: never more than 20 a second, nor an eighth of what is left. */
+/* Attempts to connect: never more than 20 a second, nor an eighth of what is left. */
 static void back_off_rounds(void)
 {
     static const struct {

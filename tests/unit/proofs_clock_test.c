@@ -178,7 +178,7 @@ static void a_handshake_of_a_lone_server(void)
     CHECK_INT(proofs_want(&p, at(6000 + 1667)), PROOF_SEND_WRITE);
 }
 
-/* Of a new connection whose handshake comes to nothing as an anchor. */
+/* A new connection, whose handshake comes to nothing as an anchor. */
 static void failed_handshake(int64_t timeout_ms)
 {
     proofs_reconnected(&p, timeout_ms * MS);
