@@ -445,6 +445,8 @@ static void report_standing(struct member *m, const struct member_event *ev,
         report_out(m, out, MEMBER_WHY_DEADLINE);
     if (m->state != MEMBER_IN || !ev->valid)
         return;
+    if (!m->told_in && m->checks && m->told_czxid == m->czxid) /* out meanwhile: the answer tells */
+        return;
     if (!m->told_in) {
         report(m, out, MEMBER_TELL_JOINED);
         m->told_in = true;
