@@ -232,7 +232,7 @@ static void close_inside(void)
     AWAIT(atomic_load(&closes) == 1);
     EXPECT(zkl_mutex_lock(m, 0, NULL) == ZKL_ECLOSED);
     zkl_mutex_free(m);
-    if (fault_is(CALL_pthread_create, 4)) /* the third writes the line about the lost lock */
+    if (fault_is(CALL_pthread_create, 3))
         play_stays(2, 1);
     g_free(node);
 }
