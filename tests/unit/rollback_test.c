@@ -104,7 +104,7 @@ static void not_under_its_users(void)
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        for (int why = 0; why < ENDINGS; why++) {
+        for (enum end_reason why = 0; why < ENDINGS; why++) {
             const struct users *u = &rows[i].users;
             const bool wanted = why == ENDING_STALE ? rows[i].stale : rows[i].other;
             CHECK_INT(users_let_end(u, rows[i].holds, why, 0, TIMEOUT), wanted);
