@@ -18,21 +18,22 @@ struct name {
     GArray *addresses; /* of struct address */
     int64_t next_at;   /* CLOCK_BOOTTIME ns: not asked for before */
     int64_t pause_ms;  /* since when it fails; 0: it does not */
+    bool asking;       /* a thread is */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t over;
-static bool busy;         /* a thread is between begin and end */
-static GHashTable *names; /* of struct name, by "host:port" */
+static unsigned under_way; /* threads that ask, or are between begin and end */
+static GHashTable *names;  /* of struct name, by "host:port" */
 
-/* ---- one at a time, and no fork meanwhile ---- */
+/* ---- no fork meanwhile ---- */
 
 static void before_fork(void)
 {
     const struct timespec until = clock_after_ms(FORK_MAX_MS);
 
     pthread_mutex_lock(&lock);
-    while (busy && pthread_cond_timedwait(&over, &lock, &until) != ETIMEDOUT)
+    while (under_way > 0 && pthread_cond_timedwait(&over, &lock, &until) != ETIMEDOUT)
         continue;
 }
 
@@ -41,11 +42,18 @@ static void behind_fork(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Threads that waited are not there. */
+/* The other threads are not there. */
 static void behind_fork_in_child(void)
 {
-    busy = false;
+    GHashTableIter all;
+    void *name;
+
+    under_way = 0;
     thread_cond_init(&over);
+    if (names)
+        g_hash_table_iter_init(&all, names);
+    while (names && g_hash_table_iter_next(&all, NULL, &name))
+        ((struct name *)name)->asking = false;
     pthread_mutex_unlock(&lock);
 }
 
@@ -55,7 +63,7 @@ static void install(void)
     fork_handle(before_fork, behind_fork, behind_fork_in_child);
 }
 
-static void take_turn(void)
+static void lock_names(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -63,24 +71,17 @@ static void take_turn(void)
     pthread_mutex_lock(&lock);
 }
 
-static void wait_for_turn(void)
-{
-    while (busy)
-        pthread_cond_wait(&over, &lock);
-}
-
 void names_begin(void)
 {
-    take_turn();
-    wait_for_turn();
-    busy = true;
+    lock_names();
+    under_way++;
     pthread_mutex_unlock(&lock);
 }
 
 void names_end(void)
 {
     pthread_mutex_lock(&lock);
-    busy = false;
+    under_way--;
     pthread_cond_broadcast(&over);
     pthread_mutex_unlock(&lock);
 }
@@ -156,19 +157,26 @@ static void take(struct name *name, GArray *found)
     name->addresses = found;
 }
 
-/* One that is known goes before an answer that others wait for. */
+/* What is known goes before an answer that others wait for. */
+static bool must_wait(const struct name *name)
+{
+    return name->asking && is_due(name) && name->addresses->len == 0;
+}
+
 static GArray *find(const char *host_port, const char *host, const char *port)
 {
-    take_turn();
-    while (busy && is_due(name_of(host_port)) && name_of(host_port)->addresses->len == 0)
+    lock_names();
+    while (must_wait(name_of(host_port)))
         pthread_cond_wait(&over, &lock);
-    if (!busy && is_due(name_of(host_port))) {
-        busy = true;
+    if (!name_of(host_port)->asking && is_due(name_of(host_port))) {
+        name_of(host_port)->asking = true;
+        under_way++;
         pthread_mutex_unlock(&lock);
         GArray *found = resolve(host, port, 0);
         pthread_mutex_lock(&lock);
+        name_of(host_port)->asking = false;
         take(name_of(host_port), found);
-        busy = false;
+        under_way--;
         pthread_cond_broadcast(&over);
     }
     const GArray *last = name_of(host_port)->addresses;

@@ -1,6 +1,6 @@
 /* Host names to addresses, for all sessions of the process: a name is asked for at most once a
- * second, by one thread at a time, whose answer all have. libzookeeper gets addresses only, so it
- * asks no name server. */
+ * second, by one thread, whose answer all have. libzookeeper gets addresses only, so it asks no
+ * name server. */
 #ifndef LIB_NAMES_H
 #define LIB_NAMES_H
 
@@ -20,7 +20,7 @@ GArray *names_find(const char *host_port);
 void names_append(GString *list, const struct address *address);
 
 /* Between these no fork() begins, for half a second at most: what is done there takes locks of the
- * C library that would be held in the child for ever. One thread at a time. */
+ * C library that would be held in the child for ever. */
 void names_begin(void);
 void names_end(void);
 

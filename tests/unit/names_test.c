@@ -18,6 +18,7 @@
 static struct {
     const char *_Atomic answer;
     atomic_int asked, inside, long_ms;
+    atomic_bool hurries; /* the threads inside need not take that long */
 } server;
 
 __attribute__((visibility("default"))) int getaddrinfo(const char *node, const char *service,
@@ -32,7 +33,7 @@ __attribute__((visibility("default"))) int getaddrinfo(const char *node, const c
     const char *answer = atomic_load(&server.answer);
     atomic_fetch_add(&server.asked, 1);
     atomic_fetch_add(&server.inside, 1);
-    for (int ms = atomic_load(&server.long_ms); ms > 0; ms--)
+    for (int ms = atomic_load(&server.long_ms); ms > 0 && !atomic_load(&server.hurries); ms--)
         usleep(1000);
     atomic_fetch_sub(&server.inside, 1);
     return answer ? next(answer, service, hints, ret) : EAI_AGAIN;
@@ -56,6 +57,7 @@ static void begin(const char *answer, int long_ms)
     atomic_store(&server.answer, answer);
     atomic_store(&server.asked, 0);
     atomic_store(&server.long_ms, long_ms);
+    atomic_store(&server.hurries, false);
     now = real_clock();
     clock_source = clock_by_hand;
 }
@@ -146,6 +148,33 @@ static void many_ask_once(void)
     end();
 }
 
+static void *ask_slow(void *unused)
+{
+    (void)unused;
+    g_array_unref(names_find("slow.names.test:21"));
+    return NULL;
+}
+
+/* Another one's, say of another ensemble, is answered meanwhile, and handles are made. */
+static void a_slow_name(void)
+{
+    pthread_t thread;
+
+    begin("127.0.0.2", 20000);
+    REQUIRE(pthread_create(&thread, NULL, ask_slow, NULL) == 0);
+    while (atomic_load(&server.inside) == 0)
+        usleep(100);
+    atomic_store(&server.long_ms, 0);
+    check_found("quick.names.test:21", "127.0.0.2:21", 2);
+    names_begin();
+    names_end();
+    CHECK_INT(atomic_load(&server.inside), 1);
+    atomic_store(&server.hurries, true);
+    pthread_join(thread, NULL);
+    check_found("slow.names.test:21", "127.0.0.2:21", 2);
+    end();
+}
+
 /* What the C library locks meanwhile would be locked in the child for ever. */
 static void no_fork_meanwhile(void)
 {
@@ -172,6 +201,7 @@ static const struct test_case cases[] = {
     {"once_a_second", once_a_second},
     {"one_that_fails", one_that_fails},
     {"many_ask_once", many_ask_once},
+    {"a_slow_name", a_slow_name},
     {"no_fork_meanwhile", no_fork_meanwhile},
     {NULL, NULL},
 };
