@@ -7,7 +7,7 @@
 #include "lib/base/error.h"
 #include "lib/session/call.h"
 #include "lib/session/denial.h"
-#include "lib/session/participant.h"
+#include "lib/session/incarnation.h"
 #include "lib/session/request.h"
 #include "multi.h"
 #include "recipes/numbering.h"
@@ -128,7 +128,7 @@ static void end(struct multi *m, bool node_gone)
     zkl_grant *g = grant_ref(m->grant);
 
     g_queue_unlink(&grant_line(g)->waiting, &m->link);
-    session_left(m->session, &m->session->users.calls);
+    incarnation_user_left(m->session, &m->session->users.calls);
     if (m->release || node_gone)
         grant_let_go(g, node_gone);
     multi_unref(m);

@@ -4,7 +4,7 @@
 #include "grant.h"
 #include "lib/base/error.h"
 #include "lib/session/core.h"
-#include "lib/session/participant.h"
+#include "lib/session/incarnation.h"
 #include "lib/store/store_zk.h"
 #include "whole.h"
 
@@ -56,7 +56,7 @@ int zkl_session_call(zkl_session *s, zkl_call_fn fn, void *data)
         return error_set(ZKL_ECHILD, NULL, "zkl_session_call: fn returned in a forked child");
     session_lock(s);
     s->ops->give_back(store);
-    session_left(s, &s->users.lent);
+    incarnation_user_left(s, &s->users.lent);
     session_unlock(s);
     session_unref(s);
     return 0;

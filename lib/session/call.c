@@ -1,6 +1,7 @@
 #include "call.h"
 
 #include "denial.h"
+#include "incarnation.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/path.h"
@@ -169,7 +170,7 @@ void call_end_as(struct call *c, const zkl_error *why)
     timers_cancel(&c->timer);
     g_queue_unlink(calls_of(c->session), &c->link);
     if (!c->ops->waits)
-        session_left(c->session, &c->session->users.calls);
+        incarnation_user_left(c->session, &c->session->users.calls);
     if (!c->fn)
         sem_post(&c->done);
     else if (!callbacks_push(c->session->callbacks, deliver, c))

@@ -102,25 +102,6 @@ bool session_wait_change(zkl_session *s, const struct timespec *until)
     return code != ETIMEDOUT;
 }
 
-int zkl_session_keep(zkl_session *s, int keep)
-{
-    int code = session_check(s);
-
-    if (code)
-        return code;
-    session_lock(s);
-    if (s->closing)
-        code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
-    else if (keep)
-        s->users.kept++;
-    else if (s->users.kept > 0)
-        session_left(s, &s->users.kept);
-    else
-        code = error_set(ZKL_EPERM, NULL, "zkl_session_keep: the session is not kept");
-    session_unlock(s);
-    return code;
-}
-
 /* ---- listeners ---- */
 
 struct message {

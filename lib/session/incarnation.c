@@ -120,6 +120,13 @@ void incarnation_replace(zkl_session *s, enum loss why)
         session_tell(s, ZKL_SESSION_REPLACED, id);
 }
 
+bool incarnation_may_end(const zkl_session *s, enum end_reason why)
+{
+    const int64_t out = s->outage.on ? clock_now().boot - s->outage.since : 0;
+
+    return users_let_end(&s->users, participants_hold(s), why, out, s->timeout_ms * CLOCK_MS);
+}
+
 void incarnation_warm(zkl_session *s)
 {
     struct instant now = clock_now();
@@ -129,7 +136,7 @@ void incarnation_warm(zkl_session *s)
         return;
     /* A server that stands alone proves with the first write, an ensemble would need a chain. */
     if (!s->proofs.alone && proofs_deadline(&s->proofs, now) != DEADLINE_LASTING &&
-        session_may_end(s, ENDING_COLD))
+        incarnation_may_end(s, ENDING_COLD))
         incarnation_replace(s, LOSS_REPLACED);
     else
         proof_chain_run(s);
@@ -139,7 +146,7 @@ void incarnation_warm(zkl_session *s)
 static bool must_purge(zkl_session *s)
 {
     return s->id != 0 && (s->orphans > 0 || s->resurrected || !g_queue_is_empty(&s->refusals)) &&
-           !s->closing && !s->refused && session_may_end(s, ENDING_PURGE);
+           !s->closing && !s->refused && incarnation_may_end(s, ENDING_PURGE);
 }
 
 static void on_purge(void *data)
@@ -159,6 +166,12 @@ void incarnation_retired(zkl_session *s)
 {
     s->warm_until = instant_add(clock_now(), s->warm_ns);
     incarnation_purge(s);
+}
+
+void incarnation_user_left(zkl_session *s, unsigned *count)
+{
+    if (--*count == 0)
+        incarnation_purge(s);
 }
 
 /* A session is proved by its creation, unless the server was long in coming. Then the next one
@@ -209,7 +222,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
         back_off(s);
         return;
     }
-    if (id != s->id && session_may_end(s, ENDING_STALE) && is_stale(s, timeout_ms)) {
+    if (id != s->id && incarnation_may_end(s, ENDING_STALE) && is_stale(s, timeout_ms)) {
         incarnation_replace(s, LOSS_REPLACED);
         return;
     }

@@ -23,4 +23,10 @@ void incarnation_retired(zkl_session *s);
 /* A node stands that only the end of the session removes: as soon as nothing is held, it ends. */
 void incarnation_purge(zkl_session *s);
 
+/* Whether the incarnation may be ended for that: nobody uses it. */
+bool incarnation_may_end(const zkl_session *s, enum end_reason why);
+
+/* What one of s->users was counted for is over. */
+void incarnation_user_left(zkl_session *s, unsigned *count);
+
 #endif

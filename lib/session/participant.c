@@ -1,7 +1,6 @@
 #include "participant.h"
 
 #include "core.h"
-#include "incarnation.h"
 
 struct participant *participant_of(zkl_session *s, const struct participant_ops *ops, size_t size)
 {
@@ -37,19 +36,6 @@ bool participants_hold(const zkl_session *s)
             return true;
     }
     return false;
-}
-
-bool session_may_end(const zkl_session *s, enum end_reason why)
-{
-    const int64_t out = s->outage.on ? clock_now().boot - s->outage.since : 0;
-
-    return users_let_end(&s->users, participants_hold(s), why, out, s->timeout_ms * CLOCK_MS);
-}
-
-void session_left(zkl_session *s, unsigned *count)
-{
-    if (--*count == 0)
-        incarnation_purge(s);
 }
 
 /* What is added meanwhile is told, too. */

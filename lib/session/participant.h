@@ -8,8 +8,6 @@
 #include <stddef.h>
 #include <zkl.h>
 
-#include "recipes/users.h"
-
 struct participant;
 
 enum session_news {
@@ -55,13 +53,6 @@ struct participant *participant_of(zkl_session *s, const struct participant_ops 
 
 bool participants_are_busy(const zkl_session *s);
 bool participants_hold(const zkl_session *s);
-
-/* Whether the incarnation may be ended for that: nobody uses it. */
-bool session_may_end(const zkl_session *s, enum end_reason why);
-
-/* What one of s->users was counted for is over. */
-void session_left(zkl_session *s, unsigned *count);
-
 void participants_tell(zkl_session *s, enum session_news news);
 void participants_free(zkl_session *s);
 

@@ -37,7 +37,7 @@ static void look(void *data)
 
     if (!servers->used || s->up || s->closing || s->refused)
         return;
-    if (!session_may_end(s, ENDING_SERVERS)) {
+    if (!incarnation_may_end(s, ENDING_SERVERS)) {
         look_at(servers, AGAIN_NS);
         return;
     }

@@ -210,6 +210,25 @@ int64_t zkl_session_id(zkl_session *s)
     return id;
 }
 
+int zkl_session_keep(zkl_session *s, int keep)
+{
+    int code = session_check(s);
+
+    if (code)
+        return code;
+    session_lock(s);
+    if (s->closing)
+        code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    else if (keep)
+        s->users.kept++;
+    else if (s->users.kept > 0)
+        incarnation_user_left(s, &s->users.kept);
+    else
+        code = error_set(ZKL_EPERM, NULL, "zkl_session_keep: the session is not kept");
+    session_unlock(s);
+    return code;
+}
+
 int zkl_session_timeout_ms(zkl_session *s)
 {
     int code = session_check(s);
