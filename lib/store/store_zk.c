@@ -25,11 +25,11 @@
 #include "store_zk.h"
 
 enum {
-    RETRY_MS = 500,  /* between attempts to make a handle */
-    LOOK_MS = 300,   /* until it is asked why there is no first connection */
-    ATTEMPT_MS = 50, /* until libzookeeper has begun to connect */
-    DRAIN_MS = 2000, /* for answers under way, at close */
-    PROBES = 4,      /* of the servers, in a session timeout without a connection */
+    RETRY_MS = 500,       /* between attempts to make a handle */
+    LOOK_MS = 300,        /* until it is asked why there is no first connection */
+    ATTEMPT_LOOKS = 1000, /* for libzookeeper to begin to connect: in 50 ms */
+    DRAIN_MS = 2000,      /* for answers under way, at close */
+    PROBES = 4,           /* of the servers, in a session timeout without a connection */
 };
 
 static void tell(struct store *store, enum store_event event)
@@ -77,9 +77,9 @@ static void wait_retry(struct store *store)
  */
 static void wait_for_attempt(zhandle_t *zh)
 {
-    const struct timespec moment = {0, 1000000};
+    const struct timespec moment = {0, 50000};
 
-    for (int i = 0; i < ATTEMPT_MS && zoo_state(zh) == ZOO_NOTCONNECTED_STATE; i++)
+    for (int i = 0; i < ATTEMPT_LOOKS && zoo_state(zh) == ZOO_NOTCONNECTED_STATE; i++)
         nanosleep(&moment, NULL);
 }
 

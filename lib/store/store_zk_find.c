@@ -126,6 +126,7 @@ void store_zk_follow_names(struct store *store)
 char *store_zk_find_hosts(struct store *store, enum store_event *ret)
 {
     struct probe_found found = {.named = true};
+    char *resolved = resolve(store->hosts); /* first: what changes since is found again */
     struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
     char *hosts = tls.why ? NULL : probe_hosts(store->hosts, used, &found);
 
@@ -134,11 +135,13 @@ char *store_zk_find_hosts(struct store *store, enum store_event *ret)
                                                                : STORE_EV_FOREIGN;
     store_zk_tell_trouble(store, found.trouble);
     store_zk_end_tls(store, &tls, !hosts);
-    if (!hosts)
+    if (!hosts) {
+        g_free(resolved);
         return NULL;
+    }
     if (found.foreign)
         tell_hosts(store, hosts);
     g_free(store->resolved);
-    store->resolved = resolve(store->hosts);
+    store->resolved = resolved;
     return make_odd(hosts);
 }
