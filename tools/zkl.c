@@ -52,7 +52,7 @@ static int end_output(int status)
     return fail_output(errno);
 }
 
-/* Of zkl itself. */
+/* The options of zkl itself. */
 static gboolean version;
 static const GOptionEntry own_options[] = {
     {"version", 0, 0, G_OPTION_ARG_NONE, &version, "Show the version", NULL}, G_OPTION_ENTRY_NULL};

@@ -1,4 +1,4 @@
-/* How often names are asked for, who waits for the answer, and forks meanwhile. */
+/* Names are asked for once a second, by one thread, and no fork begins meanwhile. */
 #include "lib/store/names.h"
 
 #include <dlfcn.h>
