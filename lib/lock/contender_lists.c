@@ -57,11 +57,24 @@ static bool has_left_watch(struct contender *c, const struct request *r,
     return c->head->children_subscription.watch != NULL;
 }
 
-/* The recipe says whether it is of use. */
+static bool shows_own(const struct event *ev)
+{
+    for (size_t i = 0; i < ev->count; i++)
+        if (ev->children[i].own)
+            return true;
+    return false;
+}
+
+/* The recipe says whether it is of use. A watch that is younger than the own node's end does not
+ * end with it. */
 static void step_listed(struct contender *c, struct request *r, const struct store_reply *reply,
                         struct event *ev)
 {
     c->refs++;
+    if (ev->watched && !shows_own(ev)) {
+        watch_drop(&c->head->children_subscription, false);
+        ev->watched = false;
+    }
     contender_answer(r, reply, ev);
     if (ev->watched && c->machine.others != OTHERS_NONE && !c->machine.first)
         watch_drop(&c->head->children_subscription, false);

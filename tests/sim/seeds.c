@@ -44,6 +44,7 @@ const struct known_seed retain_seeds[] = {
     {7, "the same, where it had begun before they came"},
     {41002087, "nothing: nodes of attempts that had ended, with their deletes under way"},
     {41018036, "nothing: the same, with their creates undecided"},
+    {880076264, "a watch on the children, set behind the own node's end, that is kept"},
 };
 
 const size_t retain_seeds_count = sizeof retain_seeds / sizeof *retain_seeds;

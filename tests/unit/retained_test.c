@@ -269,6 +269,21 @@ static void others_when_it_enters(void)
     stop();
 }
 
+/* An administrator has deleted it before the list left its watch, which nothing fires then. */
+static void own_node_not_listed(void)
+{
+    start();
+    open_mutex();
+    lock(&a, ZKL_FOREVER);
+    char *node = answer_entry(7, false);
+    unlock(&a);
+    CHECK(fake_is_watching(STORE_LIST, at));
+    ANSWER(STORE_LIST, at, .rc = STORE_OK);
+    CHECK(fake_is_asked(STORE_UNWATCH, at));
+    check_deleted(node);
+    stop();
+}
+
 /* As long as the session is proved. */
 static void a_long_turn(void)
 {
@@ -728,6 +743,7 @@ static const struct test_case cases[] = {
     {"rivals_of_other_recipes", rivals_of_other_recipes},
     {"rival_of_a_turn", rival_of_a_turn},
     {"others_when_it_enters", others_when_it_enters},
+    {"own_node_not_listed", own_node_not_listed},
     {"a_long_turn", a_long_turn},
     {"lost_while_idle", lost_while_idle},
     {"lost_in_a_turn", lost_in_a_turn},
