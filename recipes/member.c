@@ -441,8 +441,11 @@ static void step_in(struct member *m, const struct member_event *ev, struct memb
 static void report_standing(struct member *m, const struct member_event *ev,
                             struct member_actions *out)
 {
-    if (m->told_in && !ev->valid)
+    if (m->told_in && !ev->valid) {
         report_out(m, out, MEMBER_WHY_DEADLINE);
+        if (m->refused && !m->checks) /* no watch will tell whether it still stands */
+            check(m, out);
+    }
     if (m->state != MEMBER_IN || !ev->valid)
         return;
     if (!m->told_in && m->checks && m->told_czxid == m->czxid) /* out meanwhile: the answer tells */

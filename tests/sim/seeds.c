@@ -56,6 +56,7 @@ const struct known_seed member_seeds[] = {
               "behind a restore"},
     {5014326, "a member not read again where the same session was let in behind a restore"},
     {77000584, "a party's member whose node could not be read, and which made another beside it"},
+    {870064687, "a member in again, past its deadline, whose node could not be read and was gone"},
 };
 
 const size_t member_seeds_count = sizeof member_seeds / sizeof *member_seeds;

@@ -162,6 +162,7 @@ static void is_deleted(void)
 static void may_not_be_read(void)
 {
     mstory_begin(NULL);
+    hand_stand_alone(mstory.s);
     mstory_created();
     ANSWER(STORE_GET, STORY_NODE, .rc = STORE_NOAUTH);
     CHECK_INT(mstory.s->orphans, 0); /* it is to stand */
