@@ -100,9 +100,13 @@ static void check_idle(struct stage *stage, struct client *p)
                     host_name(p->host), now.rival);
 }
 
-static void hear_write(const struct stage *stage, const struct note *note, struct kept_out *k)
+/* Proofs pass by what is parked, behind a create that an old server is asked about again: such a
+ * write may be sent before the look of the span is. */
+static void hear_write(const struct stage *stage, const struct note *note, struct client *p)
 {
-    if (note->kind == NOTE_SENT && k->proof == 0)
+    struct kept_out *k = &p->kept_out;
+
+    if (note->kind == NOTE_SENT && k->proof == 0 && g_queue_is_empty(&p->session->parked))
         k->proof = note->sequence;
     else if (note->kind == NOTE_ANSWERED && k->proof != 0 && note->sequence >= k->proof &&
              (note->rc == STORE_OK || note->rc == STORE_BADVERSION))
@@ -118,7 +122,7 @@ void order_note(struct stage *stage, const struct note *note)
         if (note->kind == NOTE_EVENT)
             p->kept_out.rival = 0;
         else if (note->request == STORE_SET)
-            hear_write(stage, note, &p->kept_out);
+            hear_write(stage, note, p);
     }
 }
 
