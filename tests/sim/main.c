@@ -194,8 +194,9 @@ static unsigned play_others(struct workers_plan plan)
 static int play_many(void)
 {
     struct workers_plan plan = make_plan();
-    unsigned failed = 0,
-             played = (unsigned)(seeds_count + retain_seeds_count + member_seeds_count) + 2;
+    unsigned failed = 0, played = (unsigned)(seeds_count + retain_seeds_count + member_seeds_count +
+                                             lacking_seeds_count) +
+                                  2;
 
     schedule_lacking = false;
     choose(SORT_MIXED);
@@ -204,6 +205,9 @@ static int play_many(void)
     failed += play_known(retain_seeds, retain_seeds_count);
     choose(SORT_MEMBERS);
     failed += play_known(member_seeds, member_seeds_count);
+    choose(SORT_MIXED);
+    schedule_lacking = true;
+    failed += play_known(lacking_seeds, lacking_seeds_count);
     schedule_lacking = asked.lacking;
     failed += play_sort(&plan, asked_sort());
     if (asked_sort() == SORT_MIXED && !asked.lacking && asked.schedules == 0 &&

@@ -60,3 +60,9 @@ const struct known_seed member_seeds[] = {
 };
 
 const size_t member_seeds_count = sizeof member_seeds / sizeof *member_seeds;
+
+const struct known_seed lacking_seeds[] = {
+    {870087517, "nothing: a watch that nobody wants, whose removal waits behind a create"},
+};
+
+const size_t lacking_seeds_count = sizeof lacking_seeds / sizeof *lacking_seeds;

@@ -23,4 +23,8 @@ extern const size_t retain_seeds_count;
 extern const struct known_seed member_seeds[];
 extern const size_t member_seeds_count;
 
+/* With --lacking. */
+extern const struct known_seed lacking_seeds[];
+extern const size_t lacking_seeds_count;
+
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "lib/session/core.h"
 #include "nodes.h"
 #include "onlooker.h"
 #include "stage.h"
@@ -124,13 +125,26 @@ static void hear_answered(struct oracle *o, const struct note *note)
         g_ptr_array_remove_fast(o->watching, w);
 }
 
+/* What removes a watch may have to wait, behind a create that an old server is asked about again.
+ */
+static bool has_parked(const struct stage *stage, const struct host *host)
+{
+    for (guint i = 0; i < stage->processes->len; i++) {
+        const struct client *p = stage->processes->pdata[i];
+        if (p->host == host && p->session && !g_queue_is_empty(&p->session->parked))
+            return true;
+    }
+    return false;
+}
+
 /* Whose contender waits for n is not excused. */
-static bool is_left_over(const struct oracle *o, const struct note *note,
+static bool is_left_over(const struct stage *stage, const struct note *note,
                          const struct contender_node *n)
 {
-    const struct watching *w = find(o, note->session, note->path);
+    const struct watching *w = find(&stage->oracle, note->session, note->path);
 
-    return w && w->left && w->setting + w->removing > 0 && n->next != note->session;
+    return w && w->left && (w->setting + w->removing > 0 || has_parked(stage, note->host)) &&
+           n->next != note->session;
 }
 
 /* Who looks on is told of the first one's end as well. A writer's end lets in all readers behind;
@@ -142,7 +156,7 @@ static void hear_fired(struct stage *stage, const struct note *note)
 
     if (!n || n->reader || n->writer || n->numbered || note->session == n->session ||
         g_hash_table_contains(o->shaken, &note->session) ||
-        onlookers_look_at(stage, note->host, n->line) || is_left_over(o, note, n))
+        onlookers_look_at(stage, note->host, n->line) || is_left_over(stage, note, n))
         return;
     if (n->woken != 0 && n->woken != note->session)
         stage_wrong(stage, "the end of %s wakes more than one waiter", n->path);
