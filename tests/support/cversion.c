@@ -5,14 +5,17 @@
 #include <string.h>
 
 /* A snapshot is: magic, version, database id; a list of sessions (id, timeout); a list of ACLs
- * (number, entries); nodes, each a path, data, ACL number and stat, up to the path "/"; then seals:
- * the Adler32 of all before, and "/". A second seal follows newer servers' digest. */
+ * (number, entries); nodes, each a path, data, ACL number and stat, up to the path "/"; then a
+ * seal: the Adler32 of all before, and "/". Another follows newer servers' digest, and one the zxid
+ * that 3.9 ends with. */
 enum {
     HEADER = 4 + 4 + 8,
     SESSION = 8 + 4,
     STAT = 8 + 8 + 8 + 8 + 4 + 4 + 4 + 8 + 8,
     CVERSION_AT = 8 + 8 + 8 + 8 + 4,
-    SEAL = 8 + 4 + 1
+    SEAL = 8 + 4 + 1,
+    DIGEST = 8 + 4 + 8,
+    ZXID = 8
 };
 
 struct reader {
@@ -91,6 +94,18 @@ static void seal(uint8_t *data, size_t at)
     memcpy(data + at, &big, sizeof(big));
 }
 
+/* From the first of them on. False: something else is there. */
+static bool seal_all(uint8_t *data, size_t at, size_t length)
+{
+    static const size_t before[] = {0, DIGEST, ZXID};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(before) && length - at >= before[i] + SEAL; i++) {
+        seal(data, at + before[i]);
+        at += before[i] + SEAL;
+    }
+    return at == length;
+}
+
 static bool patch(const char *file, const char *path, int32_t cversion)
 {
     gchar *text;
@@ -99,14 +114,12 @@ static bool patch(const char *file, const char *path, int32_t cversion)
         return false;
     struct reader r = {.data = (uint8_t *)text, .length = length};
     uint8_t *stat = find_stat(&r, strcmp(path, "/") == 0 ? "" : path);
-    bool ok = stat && length - r.at >= SEAL;
-    if (ok) {
+    bool ok = false;
+    if (stat && length - r.at >= SEAL) {
         uint32_t big = GUINT32_TO_BE((uint32_t)cversion);
         memcpy(stat + CVERSION_AT, &big, sizeof(big));
-        seal(r.data, r.at);
-        if (length - r.at > SEAL)
-            seal(r.data, length - SEAL);
-        ok = g_file_set_contents(file, text, (gssize)length, NULL);
+        ok =
+            seal_all(r.data, r.at, length) && g_file_set_contents(file, text, (gssize)length, NULL);
     } else {
         fprintf(stderr, "%s: no node %s in it\n", file, path);
     }
