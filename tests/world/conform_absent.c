@@ -40,7 +40,7 @@ CASE(stat)
     CHECK_INT(bench->watchers(at("p")), 0);
 }
 
-/* A permission to read is not needed. */
+/* 3.8.0 needs no permission to read for that, 3.9.3 does. */
 CASE(of_what_may_not_be_read)
 {
     struct client *a = client_new();
@@ -48,7 +48,8 @@ CASE(of_what_may_not_be_read)
     RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
     REQUIRE(bench->refuse(STORE_GET, at("p")));
     RC(a, req(STORE_GET, at("p")), STORE_NOAUTH);
-    RC(a, req(STORE_STAT, at("p")), STORE_OK);
+    const enum store_rc rc = ask(a, req(STORE_STAT, at("p")))->rc;
+    CHECK(rc == STORE_OK || (rc == STORE_NOAUTH && bench->ops == &store_zk));
 }
 
 CASE(made)
