@@ -166,6 +166,17 @@ enum store_trouble probe_trouble(const char *hosts, struct probe_tls *tls)
     return trouble;
 }
 
+bool probe_serves(const char *hosts, struct probe_tls *tls)
+{
+    char **list = g_strsplit(hosts, ",", -1);
+    GArray *probes = probe_ask_all(list, &srvr, 1, of(tls));
+    const bool serves = worst(probes) == TROUBLE_NONE;
+
+    probe_free_all(probes);
+    g_strfreev(list);
+    return serves;
+}
+
 /* ---- does it let us in? ---- */
 
 static uint8_t *put(uint8_t *at, uint64_t value, int bytes)

@@ -39,6 +39,9 @@ char *probe_hosts(const char *hosts, struct probe_tls *tls, struct probe_found *
  * ZooKeeper that is nonsense, of which it writes a line into its log. Blocks twice as long. */
 enum store_trouble probe_trouble(const char *hosts, struct probe_tls *tls);
 
+/* Whether one serves, as the same tells. */
+bool probe_serves(const char *hosts, struct probe_tls *tls);
+
 /* Of these only what this process itself lacks, or UNKNOWN. */
 enum store_trouble probe_own_trouble(void);
 

@@ -30,6 +30,7 @@ enum {
     ATTEMPT_LOOKS = 1000, /* for libzookeeper to begin to connect: in 50 ms */
     DRAIN_MS = 2000,      /* for answers under way, at close */
     PROBES = 4,           /* of the servers, in a session timeout without a connection */
+    STUCK_LOOK_MS = 1000, /* until libzookeeper may be waiting for the wrong server */
 };
 
 static void tell(struct store *store, enum store_event event)
@@ -143,19 +144,29 @@ static void drain(struct store *store, zhandle_t *zh)
         continue;
 }
 
+/* Waits for a connection. The monitor is held but meanwhile. */
+static void stay_down(struct store *store, zhandle_t *zh, int ms)
+{
+    for (int left = ms; left > 0 && store_zk_is_down(store); left -= STUCK_LOOK_MS) {
+        const struct timespec until = clock_after_ms(MIN(left, STUCK_LOOK_MS));
+        while (store_zk_is_down(store) && store_zk_wait(store, &until))
+            continue;
+        if (zh && store_zk_is_down(store))
+            store_zk_pass_on(store, zh);
+    }
+}
+
 /* While there is no connection: is that the servers' doing? The monitor is held but meanwhile. */
-static void look_around(struct store *store, int after_ms)
+static void look_around(struct store *store, zhandle_t *zh, int after_ms)
 {
     static const enum store_event told[] = {
         [ROLLBACK_NONE] = STORE_EV_UNSERVED,
         [ROLLBACK_SERVES] = STORE_EV_SERVED,
         [ROLLBACK_REFUSES] = STORE_EV_REFUSED,
     };
-    struct timespec until = clock_after_ms(after_ms);
     enum rollback_evidence evidence = ROLLBACK_NONE;
 
-    while (store_zk_is_down(store) && store_zk_wait(store, &until))
-        continue;
+    stay_down(store, zh, after_ms);
     if (!store_zk_is_down(store))
         return;
     const bool away = store->away;
@@ -163,15 +174,10 @@ static void look_around(struct store *store, int after_ms)
     struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
     if (away && !tls.why)
         evidence = probe_zxid(store->hosts, store->seen, used);
-    enum store_trouble trouble = TROUBLE_UNKNOWN;
-    if (evidence == ROLLBACK_NONE && !tls.why) {
-        trouble = probe_trouble(store->hosts, used);
-        store_zk_tell_trouble(store, trouble);
-    }
+    if (evidence == ROLLBACK_NONE && !tls.why)
+        store_zk_tell_trouble(store, probe_trouble(store->hosts, used));
     store_zk_end_tls(store, &tls, evidence == ROLLBACK_NONE);
     store_zk_follow_names(store);
-    if (evidence == ROLLBACK_SERVES || trouble == TROUBLE_NONE)
-        store_zk_pass_on(store);
     pthread_mutex_lock(store->sink.monitor);
     if (store_zk_is_down(store) && away)
         store->sink.event(store->sink.context, told[evidence], 0, 0);
@@ -185,7 +191,7 @@ static void wait_for_news(struct store *store, zhandle_t *zh)
     if (sasl && zoo_state(zh) == ZOO_AUTH_FAILED_STATE)
         store_zk_session_event(store, zh, ZOO_AUTH_FAILED_STATE);
     else if (store_zk_is_down(store))
-        look_around(store, sasl ? RETRY_MS : store->timeout_ms / PROBES);
+        look_around(store, zh, sasl ? RETRY_MS : store->timeout_ms / PROBES);
     else
         pthread_cond_wait(&store->wake, store->sink.monitor);
 }
@@ -204,7 +210,7 @@ static void *keep(void *data)
             store_zk_give_credentials(store);
     }
     if (store_zk_is_down(store))
-        look_around(store, LOOK_MS);
+        look_around(store, zh, LOOK_MS);
     while (!store->closing)
         wait_for_news(store, zh);
     store->zh = NULL;

@@ -26,7 +26,7 @@ struct store {
     char *newer;           /* servers found since, for the library; NULL: none */
     unsigned servers;      /* that the library has */
     unsigned rounds;       /* that it has tried all of them, since it had a connection */
-    unsigned dropped;      /* so many handshakes without an answer, since then */
+    unsigned dropped;      /* so many attempts without an answer, since then */
     bool closing, over;
     bool up;               /* there is a connection */
     bool away;             /* it was connected, and is not */
@@ -43,8 +43,8 @@ struct store {
  * Without the monitor held, on the library's thread. */
 void store_zk_keep_socket(zhandle_t *zh);
 
-/* Ends connections to servers, of struct address, whose handshake has had no answer for a second:
- * to libzookeeper it is as if the server had. Whether there was one. */
+/* Ends connections to servers, of struct address, whose first packet or handshake has had no answer
+ * for a second: to libzookeeper it is as if the server had. Whether there was one. */
 bool store_zk_drop_stuck(const GArray *servers);
 
 /* ---- store_zk_acl.c ---- */
@@ -109,7 +109,7 @@ void store_zk_session_event(struct store *store, zhandle_t *zh, int state);
 void store_zk_give_credentials(struct store *store);
 void store_zk_drop_credentials(struct store *store);
 
-/* ---- store_zk_find.c: all without the monitor held ---- */
+/* ---- store_zk_find.c: all without the monitor held, but for the last ---- */
 
 void store_zk_tell_trouble(struct store *store, enum store_trouble trouble);
 
@@ -132,10 +132,11 @@ unsigned store_zk_count(const char *hosts);
  * be freed. Blocks. */
 char *store_zk_find_hosts(struct store *store, enum store_event *ret);
 
-/* A server serves while there is no connection. */
-void store_zk_pass_on(struct store *store);
-
 /* Finds them again if the names have other addresses than the last time, for the pause. Blocks. */
 void store_zk_follow_names(struct store *store);
+
+/* There is no connection. If zh waits for a server that does not answer while one serves, it goes
+ * on to the next. The monitor is held but meanwhile. */
+void store_zk_pass_on(struct store *store, zhandle_t *zh);
 
 #endif

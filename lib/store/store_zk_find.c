@@ -90,21 +90,34 @@ static char *resolve(const char *hosts)
     return g_string_free(all, FALSE);
 }
 
-/* As often as there are addresses: where servers need so long to answer, clients that begin anew
- * again and again make it worse. */
-void store_zk_pass_on(struct store *store)
+static bool drop_stuck(struct store *store)
 {
-    pthread_mutex_lock(store->sink.monitor);
-    const bool drops = store_zk_is_down(store) && store->dropped < store->servers;
-    pthread_mutex_unlock(store->sink.monitor);
-    if (!drops)
+    struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
+    const bool serves = !tls.why && probe_serves(store->hosts, used);
+    GArray *servers = serves ? find_all(store->hosts) : NULL;
+    const bool dropped = serves && store_zk_drop_stuck(servers);
+
+    store_zk_end_tls(store, &tls, false);
+    if (servers)
+        g_array_unref(servers);
+    return dropped;
+}
+
+/* As often as there are addresses: where servers need so long to answer, clients that begin anew
+ * again and again make it worse. Behind it the pauses begin anew, as one serves. */
+void store_zk_pass_on(struct store *store, zhandle_t *zh)
+{
+    const int state = zoo_state(zh);
+
+    /* It pauses, or it has had its turns. */
+    if (state <= 0 || state == ZOO_NOTCONNECTED_STATE || store->dropped >= store->servers)
         return;
-    GArray *servers = find_all(store->hosts);
-    const bool dropped = store_zk_drop_stuck(servers);
-    g_array_unref(servers);
+    pthread_mutex_unlock(store->sink.monitor);
+    const bool dropped = drop_stuck(store);
     pthread_mutex_lock(store->sink.monitor);
     store->dropped += dropped;
-    pthread_mutex_unlock(store->sink.monitor);
+    if (dropped)
+        store->rounds = 0;
 }
 
 void store_zk_follow_names(struct store *store)

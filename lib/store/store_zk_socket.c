@@ -12,13 +12,14 @@
 #include "names.h"
 #include "store_zk.h"
 
-enum { STUCK_MS = 1000 };
+enum { STUCK_MS = 1000, SYN_SENT = 2 /* as in netinet/tcp.h, which linux/tcp.h excludes */ };
 
+/* getpeername() knows none before the server has answered. */
 static bool leads_to(int fd, const struct address *server)
 {
-    struct address peer = {.length = sizeof peer.bytes};
+    struct address peer = {.length = server->length};
 
-    return getpeername(fd, (struct sockaddr *)&peer.bytes, &peer.length) == 0 &&
+    return getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &peer.bytes, &peer.length) == 0 &&
            peer.length == server->length && memcmp(&peer.bytes, &server->bytes, peer.length) == 0;
 }
 
@@ -27,14 +28,17 @@ static bool keep(int fd, const void *server)
     return leads_to(fd, server) && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
 }
 
-/* A request went there a while ago, the first one, and nothing at all has come back. */
+/* The first packet went there a second ago, so that it was sent again, or a request a while ago,
+ * the first one; and nothing at all has come back. */
 static bool is_stuck(int fd)
 {
     struct tcp_info info = {.tcpi_last_data_sent = 0};
     socklen_t length = sizeof info;
 
     return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && length == sizeof info &&
-           info.tcpi_bytes_received == 0 && info.tcpi_last_data_sent >= STUCK_MS;
+           (info.tcpi_state == SYN_SENT
+                ? info.tcpi_retransmits > 0
+                : info.tcpi_bytes_received == 0 && info.tcpi_last_data_sent >= STUCK_MS);
 }
 
 /* A descriptor of our own: the library may close its one, and another thread get the number. One

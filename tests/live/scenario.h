@@ -4,6 +4,7 @@
 #define LIVE_SCENARIO_H
 
 #include "fault.h"
+#include "ports.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -69,6 +70,17 @@ int rivals_grants(struct rivals *c);         /* that have ended */
 void rivals_are_served(struct rivals *c);    /* waits for some more grants */
 /* Everybody was served, nobody at the same time, tokens rose, each end was told once. */
 void rivals_end(struct rivals *c);
+
+/* ---- a dead host ---- */
+
+/* Swallows what is sent to it: its queue of connections is full, so that not even the first packet
+ * of one is answered. */
+struct dead_host {
+    struct held_port port;
+    int listener, filler[3];
+};
+void dead_host_start(struct dead_host *d);
+void dead_host_stop(struct dead_host *d);
 
 /* ---- one thread ---- */
 

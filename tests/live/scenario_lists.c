@@ -167,25 +167,22 @@ static void on_line(const zkl_log_record *record, void *data)
         atomic_fetch_add((atomic_uint *)data, 1);
 }
 
-/* A server that takes a connection and says nothing keeps nobody from the one that serves for as
- * long as libzookeeper would wait, which is two thirds of the timeout. */
-static void mute(void)
+/* An address that leaves libzookeeper without an answer keeps nobody from the one that serves for
+ * as long as libzookeeper would wait, which is two thirds of the timeout. */
+static void pass_over(int port)
 {
     enum { TRIES = 50 };
     atomic_uint timed_out = 0;
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
 
-    begin();
-    struct proxy *silent = mute_server_start();
-    REQUIRE(silent);
     o.session_timeout_ms = 2 * FAULT_LONG_MS;
     o.log = on_line;
     o.log_data = &timed_out;
     o.log_level = ZKL_LOG_DEBUG;
-    char *list = g_strdup_printf("%s,%s", proxy_connect(silent), proxy_connect(fault.proxy));
+    char *list = g_strdup_printf("127.0.0.1:%d,%s", port, proxy_connect(fault.proxy));
     zkl_session *s = fault_session_options(list, &o);
     atomic_store(&marked, 0);
-    atomic_store(&marked_port, proxy_port(silent));
+    atomic_store(&marked_port, port);
     REQUIRE(zkl_session_wait(s, ZKL_FOREVER) == 0);
     for (int i = 0; i < TRIES && atomic_load(&marked) == 0; i++) {
         proxy_reset(fault.proxy);
@@ -195,12 +192,32 @@ static void mute(void)
     CHECK(atomic_load(&marked) > 0);
     CHECK_INT(atomic_load(&timed_out), 0);
     end();
-    proxy_stop(silent);
     g_free(list);
 }
 
+/* A server that takes a connection and says nothing. */
+static void mute(void)
+{
+    begin();
+    struct proxy *silent = mute_server_start();
+    REQUIRE(silent);
+    pass_over(proxy_port(silent));
+    proxy_stop(silent);
+}
+
+/* Nobody takes the connection. */
+static void dead(void)
+{
+    struct dead_host host;
+
+    begin();
+    dead_host_start(&host);
+    pass_over(host.port.port);
+    dead_host_stop(&host);
+}
+
 static const struct test_case cases[] = {
-    {"mute", mute},     {"refused", refused}, {"dual_stack", dual_stack},
+    {"mute", mute},     {"dead", dead}, {"refused", refused}, {"dual_stack", dual_stack},
     {"silent", silent}, {NULL, NULL},
 };
 

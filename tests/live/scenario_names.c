@@ -160,14 +160,7 @@ static void s24_name_moves(void)
     zoo_set_debug_level((ZooLogLevel)0);
 }
 
-/* Swallows what is sent to it: its queue of connections is full, so that not even the first packet
- * of one is answered. */
-struct dead_host {
-    struct held_port port;
-    int listener, filler[3];
-};
-
-static void dead_host_start(struct dead_host *d)
+void dead_host_start(struct dead_host *d)
 {
     struct sockaddr_in to = {.sin_family = AF_INET};
 
@@ -181,7 +174,7 @@ static void dead_host_start(struct dead_host *d)
     }
 }
 
-static void dead_host_stop(struct dead_host *d)
+void dead_host_stop(struct dead_host *d)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(d->filler); i++)
         close(d->filler[i]);
