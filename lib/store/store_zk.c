@@ -151,8 +151,10 @@ static void stay_down(struct store *store, zhandle_t *zh, int ms)
         const struct timespec until = clock_after_ms(MIN(left, STUCK_LOOK_MS));
         while (store_zk_is_down(store) && store_zk_wait(store, &until))
             continue;
-        if (zh && store_zk_is_down(store))
+        if (zh && store_zk_is_down(store)) {
             store_zk_pass_on(store, zh);
+            store_zk_follow_names(store);
+        }
     }
 }
 
@@ -177,7 +179,6 @@ static void look_around(struct store *store, zhandle_t *zh, int after_ms)
     if (evidence == ROLLBACK_NONE && !tls.why)
         store_zk_tell_trouble(store, probe_trouble(store->hosts, used));
     store_zk_end_tls(store, &tls, evidence == ROLLBACK_NONE);
-    store_zk_follow_names(store);
     pthread_mutex_lock(store->sink.monitor);
     if (store_zk_is_down(store) && away)
         store->sink.event(store->sink.context, told[evidence], 0, 0);

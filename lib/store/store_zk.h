@@ -109,7 +109,7 @@ void store_zk_session_event(struct store *store, zhandle_t *zh, int state);
 void store_zk_give_credentials(struct store *store);
 void store_zk_drop_credentials(struct store *store);
 
-/* ---- store_zk_find.c: all without the monitor held, but for the last ---- */
+/* ---- store_zk_find.c: all without the monitor held, but for the last two ---- */
 
 void store_zk_tell_trouble(struct store *store, enum store_trouble trouble);
 
@@ -132,7 +132,8 @@ unsigned store_zk_count(const char *hosts);
  * be freed. Blocks. */
 char *store_zk_find_hosts(struct store *store, enum store_event *ret);
 
-/* Finds them again if the names have other addresses than the last time, for the pause. Blocks. */
+/* Finds them again if the names have other addresses than the last time, and ends the pause for
+ * them. Blocks. The monitor is held but meanwhile. */
 void store_zk_follow_names(struct store *store);
 
 /* There is no connection. If zh waits for a server that does not answer while one serves, it goes

@@ -122,18 +122,20 @@ void store_zk_pass_on(struct store *store, zhandle_t *zh)
 
 void store_zk_follow_names(struct store *store)
 {
-    char *resolved = resolve(store->hosts), *hosts = NULL;
     enum store_event ignored;
+    char *hosts = NULL;
 
+    pthread_mutex_unlock(store->sink.monitor);
+    char *resolved = resolve(store->hosts);
     if (g_strcmp0(resolved, store->resolved) != 0)
         hosts = store_zk_find_hosts(store, &ignored);
     g_free(resolved);
+    pthread_mutex_lock(store->sink.monitor);
     if (!hosts)
         return;
-    pthread_mutex_lock(store->sink.monitor);
     g_free(store->newer);
     store->newer = hosts;
-    pthread_mutex_unlock(store->sink.monitor);
+    pthread_cond_broadcast(&store->wake);
 }
 
 char *store_zk_find_hosts(struct store *store, enum store_event *ret)

@@ -25,7 +25,7 @@ void store_zk_tried_all(struct store *store)
     const int64_t ms = pause_ms(store);
     const struct timespec until = clock_after_ms(MAX(ms, 0));
     store->rounds++;
-    while (ms > 0 && store_zk_is_down(store) && store_zk_wait(store, &until))
+    while (ms > 0 && !store->newer && store_zk_is_down(store) && store_zk_wait(store, &until))
         continue;
     zhandle_t *zh = store->zh; /* closing it waits for this thread */
     char *newer = zh ? g_steal_pointer(&store->newer) : NULL;
