@@ -12,7 +12,12 @@
 #include "names.h"
 #include "store_zk.h"
 
-enum { STUCK_MS = 1000, SYN_SENT = 2 /* as in netinet/tcp.h, which linux/tcp.h excludes */ };
+enum {
+    STUCK_MS = 1000,
+    AGAIN_MS = 1000,    /* at most until TCP sends what was lost again */
+    SYN_SENT = 2,       /* as in netinet/tcp.h, which linux/tcp.h excludes */
+    RTO_MAX_OPTION = 44 /* TCP_RTO_MAX_MS of Linux 6.15 */
+};
 
 /* getpeername() knows none before the server has answered. */
 static bool leads_to(int fd, const struct address *server)
@@ -23,9 +28,16 @@ static bool leads_to(int fd, const struct address *server)
            peer.length == server->length && memcmp(&peer.bytes, &server->bytes, peer.length) == 0;
 }
 
+/* Where packets get lost, TCP sends the first one again after 3 s, then only after 6 s: a deadline
+ * may come before. A kernel that cannot change that refuses. */
 static bool keep(int fd, const void *server)
 {
-    return leads_to(fd, server) && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
+    const int again_ms = AGAIN_MS;
+
+    if (!leads_to(fd, server))
+        return false;
+    setsockopt(fd, IPPROTO_TCP, RTO_MAX_OPTION, &again_ms, sizeof again_ms);
+    return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
 }
 
 /* The first packet went there a second ago, so that it was sent again, or a request a while ago,

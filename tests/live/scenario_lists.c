@@ -17,13 +17,14 @@
 enum { LIST_MAX = 7, OUTAGE_MS = 1000, ATTEMPTS_A_SECOND = 20 };
 
 static atomic_uint attempts, marked; /* of libzookeeper: its sockets are inherited, ours are not */
-static atomic_int marked_port;
+static atomic_int marked_port, last_fd;
 
-static void count(const struct sockaddr *to)
+static void count(int fd, const struct sockaddr *to)
 {
     const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)to;
 
     atomic_fetch_add(&attempts, 1);
+    atomic_store(&last_fd, fd);
     if (to->sa_family == AF_INET && ntohs(in->sin_port) == atomic_load(&marked_port))
         atomic_fetch_add(&marked, 1);
 }
@@ -35,7 +36,7 @@ __attribute__((visibility("default"))) int connect(int fd, const struct sockaddr
         (__typeof__(&connect))dlsym(RTLD_NEXT, "connect");
 
     if (to->sa_family != AF_UNIX && (fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0)
-        count(to);
+        count(fd, to);
     return next(fd, to, length);
 }
 
@@ -153,10 +154,22 @@ static void dual_stack(void)
     g_free(list);
 }
 
+/* What is lost is sent again each second at least; where the kernel cannot do that it refuses. */
+static void check_socket(void)
+{
+    enum { RTO_MAX_OPTION = 44 };
+    int ms = 0;
+    socklen_t length = sizeof ms;
+
+    if (getsockopt(atomic_load(&last_fd), IPPROTO_TCP, RTO_MAX_OPTION, &ms, &length) == 0)
+        CHECK_INT(ms, 1000);
+}
+
 static void silent(void)
 {
     begin();
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
+    check_socket();
     outage(s, "1 address, silent", 1, true);
     end();
 }
