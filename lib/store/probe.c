@@ -48,6 +48,16 @@ bool probe_is_zookeeper(const char *answer)
            strstr(answer, "This ZooKeeper instance");
 }
 
+static bool is_answered(const struct probe *p)
+{
+    return p->length > 0 && probe_is_zookeeper(p->answer);
+}
+
+static bool is_silent(const struct probe *p)
+{
+    return p->fd >= 0 && p->length == 0;
+}
+
 static bool is_foreign(const struct probe *p)
 {
     return (p->length > 0 && !probe_is_zookeeper(p->answer)) || tls_name_is_wrong(p->tls);
@@ -124,22 +134,31 @@ static enum store_trouble worst(const GArray *probes)
 
 static const struct question srvr = {4, "srvr"};
 
-char *probe_hosts(const char *hosts, struct probe_tls *tls, struct probe_found *ret)
+static void append_good(GString *good, const GArray *probes, struct probe_found *ret)
 {
-    char **list = g_strsplit(hosts, ",", -1);
-    GArray *probes = probe_ask_all(list, &srvr, 1, of(tls));
-    GString *good = g_string_new(NULL);
-    const bool ready = !tls || does_any_answer(probes);
-
-    *ret = (struct probe_found){.trouble = worst(probes), .named = probes->len > 0};
-    explain(tls, probes, list);
-    for (guint i = 0; i < probes->len && ready; i++) {
+    for (guint i = 0; i < probes->len; i++)
+        ret->answered |= is_answered(&g_array_index(probes, struct probe, i));
+    for (guint i = 0; i < probes->len; i++) {
         const struct probe *p = &g_array_index(probes, struct probe, i);
         if (is_foreign(p))
             ret->foreign = true;
+        else if (ret->answered && is_silent(p))
+            ret->silent = true;
         else
             names_append(good, &p->address);
     }
+}
+
+char *probe_hosts(const char *hosts, struct probe_tls *tls, struct probe_found *ret)
+{
+    char **list = g_strsplit(hosts, ",", -1);
+    GArray *probes = probe_ask_all(list, &srvr, 1, of(tls), is_answered);
+    GString *good = g_string_new(NULL);
+
+    *ret = (struct probe_found){.trouble = worst(probes), .named = probes->len > 0};
+    explain(tls, probes, list);
+    if (!tls || does_any_answer(probes))
+        append_good(good, probes, ret);
     probe_free_all(probes);
     g_strfreev(list);
     bool any = good->len > 0;
@@ -150,13 +169,13 @@ char *probe_hosts(const char *hosts, struct probe_tls *tls, struct probe_found *
 enum store_trouble probe_trouble(const char *hosts, struct probe_tls *tls)
 {
     char **list = g_strsplit(hosts, ",", -1);
-    GArray *probes = probe_ask_all(list, &srvr, 1, of(tls));
+    GArray *probes = probe_ask_all(list, &srvr, 1, of(tls), NULL);
     enum store_trouble trouble = worst(probes);
 
     explain(tls, probes, list);
     probe_free_all(probes);
     if (!tls && (trouble == TROUBLE_SILENT || trouble == TROUBLE_HANGS_UP)) {
-        probes = probe_ask_all(list, &hello, 1, NULL);
+        probes = probe_ask_all(list, &hello, 1, NULL, NULL);
         for (guint i = 0; i < probes->len; i++)
             if (is_tls(&g_array_index(probes, struct probe, i)))
                 trouble = TROUBLE_TLS;
@@ -166,10 +185,15 @@ enum store_trouble probe_trouble(const char *hosts, struct probe_tls *tls)
     return trouble;
 }
 
+static bool does_serve(const struct probe *p)
+{
+    return of_probe(p) == TROUBLE_NONE;
+}
+
 bool probe_serves(const char *hosts, struct probe_tls *tls)
 {
     char **list = g_strsplit(hosts, ",", -1);
-    GArray *probes = probe_ask_all(list, &srvr, 1, of(tls));
+    GArray *probes = probe_ask_all(list, &srvr, 1, of(tls), does_serve);
     const bool serves = worst(probes) == TROUBLE_NONE;
 
     probe_free_all(probes);
@@ -226,7 +250,7 @@ enum rollback_evidence probe_zxid(const char *hosts, uint64_t seen, struct probe
 {
     const struct question greetings[] = {greeting(0), greeting(seen), greeting(0)};
     char **list = g_strsplit(hosts, ",", -1);
-    GArray *probes = probe_ask_all(list, greetings, G_N_ELEMENTS(greetings), of(tls));
+    GArray *probes = probe_ask_all(list, greetings, G_N_ELEMENTS(greetings), of(tls), NULL);
     bool taken = false, refused = false;
 
     for (guint i = 0; i < probes->len; i += G_N_ELEMENTS(greetings)) {

@@ -23,13 +23,16 @@ struct probe_tls {
 
 struct probe_found {
     enum store_trouble trouble;
-    bool named;   /* a name could be resolved */
-    bool foreign; /* some are left out */
+    bool named;    /* a name could be resolved */
+    bool foreign;  /* some are left out */
+    bool answered; /* a ZooKeeper did */
+    bool silent;   /* some are left out that have not answered */
 };
 
 /* The addresses of the hosts, "host:port,…", but those that answer as no ZooKeeper would; NULL when
- * none is left. One that cannot be reached, or says nothing, stays. To be freed. Blocks for name
- * resolution, and then a moment at most.
+ * none is left. One that cannot be reached stays. So does one that says nothing, unless a ZooKeeper
+ * answers: the others are hardly waited for, then. To be freed. Blocks for name resolution, and
+ * then a moment at most.
  *
  * With TLS one whose certificate is for another name is left out, too, and none stays if the
  * handshake succeeds with none. */

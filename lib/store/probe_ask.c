@@ -10,7 +10,7 @@
 #include "lib/base/clock.h"
 
 /* The first handshake of a server's Java takes its time. */
-enum { PATIENCE_MS = 300, TLS_PATIENCE_MS = 2000 };
+enum { PATIENCE_MS = 300, TLS_PATIENCE_MS = 2000, OTHERS_MS = 50 };
 
 static int open_to(const struct address *a, int *ret_error)
 {
@@ -147,8 +147,16 @@ static bool poll_once(GArray *probes, int timeout_ms)
     return open;
 }
 
+static bool is_enough(const GArray *probes, bool (*enough)(const struct probe *))
+{
+    for (guint i = 0; enough && i < probes->len; i++)
+        if (enough(&g_array_index(probes, struct probe, i)))
+            return true;
+    return false;
+}
+
 GArray *probe_ask_all(char *const *hosts, const struct question *questions, guint count,
-                      struct tls *tls)
+                      struct tls *tls, bool (*enough)(const struct probe *))
 {
     const int64_t patience_ms = tls ? TLS_PATIENCE_MS : PATIENCE_MS;
     GArray *probes = g_array_new(FALSE, FALSE, sizeof(struct probe));
@@ -159,6 +167,12 @@ GArray *probe_ask_all(char *const *hosts, const struct question *questions, guin
     for (int64_t left; (left = instant_left(clock_now(), end_at)) > 0;) {
         if (!poll_once(probes, (int)(left / CLOCK_MS) + 1))
             break;
+        if (is_enough(probes, enough)) {
+            const struct instant now = clock_now();
+            const int64_t took = patience_ms * CLOCK_MS - instant_left(now, end_at);
+            end_at = instant_add(now, MIN(took + OTHERS_MS * CLOCK_MS, instant_left(now, end_at)));
+            enough = NULL;
+        }
     }
     return probes;
 }

@@ -32,9 +32,10 @@ struct probe {
 };
 
 /* Puts each question to each address of each host; of struct probe, in that order. tls NULL: none.
- * Blocks for name resolution, and then a moment at most. */
+ * Blocks for name resolution, and then a moment at most. When enough is true of one the others have
+ * as long again, and a little; NULL: all are waited for. */
 GArray *probe_ask_all(char *const *hosts, const struct question *questions, guint count,
-                      struct tls *tls);
+                      struct tls *tls, bool (*enough)(const struct probe *));
 
 void probe_free_all(GArray *probes);
 

@@ -147,6 +147,8 @@ static void drain(struct store *store, zhandle_t *zh)
 /* Waits for a connection. The monitor is held but meanwhile. */
 static void stay_down(struct store *store, zhandle_t *zh, int ms)
 {
+    if (zh && store->away && store->silent)
+        store_zk_follow_names(store);
     for (int left = ms; left > 0 && store_zk_is_down(store); left -= STUCK_LOOK_MS) {
         const struct timespec until = clock_after_ms(MIN(left, STUCK_LOOK_MS));
         while (store_zk_is_down(store) && store_zk_wait(store, &until))

@@ -23,6 +23,7 @@ struct store {
     struct ACL_vector acl; /* of each node to be made */
     zhandle_t *zh;         /* NULL before it is made and once closing */
     char *resolved;        /* what the names were when servers were last found: the connector's */
+    bool silent;           /* without some that did not answer then */
     char *newer;           /* servers found since, for the library; NULL: none */
     unsigned servers;      /* that the library has */
     unsigned rounds;       /* that it has tried all of them, since it had a connection */
@@ -132,8 +133,8 @@ unsigned store_zk_count(const char *hosts);
  * be freed. Blocks. */
 char *store_zk_find_hosts(struct store *store, enum store_event *ret);
 
-/* Finds them again if the names have other addresses than the last time, and ends the pause for
- * them. Blocks. The monitor is held but meanwhile. */
+/* Finds them again if the names have other addresses than the last time, or some were silent, and
+ * ends the pause for them. Blocks. The monitor is held but meanwhile. */
 void store_zk_follow_names(struct store *store);
 
 /* There is no connection. If zh waits for a server that does not answer while one serves, it goes

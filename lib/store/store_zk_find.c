@@ -120,25 +120,8 @@ void store_zk_pass_on(struct store *store, zhandle_t *zh)
         store->rounds = 0;
 }
 
-void store_zk_follow_names(struct store *store)
-{
-    enum store_event ignored;
-    char *hosts = NULL;
-
-    pthread_mutex_unlock(store->sink.monitor);
-    char *resolved = resolve(store->hosts);
-    if (g_strcmp0(resolved, store->resolved) != 0)
-        hosts = store_zk_find_hosts(store, &ignored);
-    g_free(resolved);
-    pthread_mutex_lock(store->sink.monitor);
-    if (!hosts)
-        return;
-    g_free(store->newer);
-    store->newer = hosts;
-    pthread_cond_broadcast(&store->wake);
-}
-
-char *store_zk_find_hosts(struct store *store, enum store_event *ret)
+/* again: those that it was without are asked again; if nobody answers, it stays as it was. */
+static char *find_hosts(struct store *store, enum store_event *ret, bool again)
 {
     struct probe_found found = {.named = true};
     char *resolved = resolve(store->hosts); /* first: what changes since is found again */
@@ -150,13 +133,39 @@ char *store_zk_find_hosts(struct store *store, enum store_event *ret)
                                                                : STORE_EV_FOREIGN;
     store_zk_tell_trouble(store, found.trouble);
     store_zk_end_tls(store, &tls, !hosts);
-    if (!hosts) {
+    if (!hosts || (again && !found.answered)) {
         g_free(resolved);
+        g_free(hosts);
         return NULL;
     }
-    if (found.foreign)
+    if (found.foreign && !again)
         tell_hosts(store, hosts);
     g_free(store->resolved);
     store->resolved = resolved;
+    store->silent = found.silent;
     return make_odd(hosts);
+}
+
+char *store_zk_find_hosts(struct store *store, enum store_event *ret)
+{
+    return find_hosts(store, ret, false);
+}
+
+void store_zk_follow_names(struct store *store)
+{
+    enum store_event ignored;
+    char *hosts = NULL;
+
+    pthread_mutex_unlock(store->sink.monitor);
+    char *resolved = resolve(store->hosts);
+    const bool moved = g_strcmp0(resolved, store->resolved) != 0;
+    if (moved || store->silent)
+        hosts = find_hosts(store, &ignored, !moved);
+    g_free(resolved);
+    pthread_mutex_lock(store->sink.monitor);
+    if (!hosts)
+        return;
+    g_free(store->newer);
+    store->newer = hosts;
+    pthread_cond_broadcast(&store->wake);
 }

@@ -79,7 +79,7 @@ struct dead_host {
     struct held_port port;
     int listener, filler[3];
 };
-void dead_host_start(struct dead_host *d);
+void dead_host_start(struct dead_host *d); /* its port is held */
 void dead_host_stop(struct dead_host *d);
 
 /* ---- one thread ---- */

@@ -180,52 +180,67 @@ static void on_line(const zkl_log_record *record, void *data)
         atomic_fetch_add((atomic_uint *)data, 1);
 }
 
-/* An address that leaves libzookeeper without an answer keeps nobody from the one that serves for
- * as long as libzookeeper would wait, which is two thirds of the timeout. */
-static void pass_over(int port)
+static zkl_session *open_counted(int port, atomic_uint *timed_out)
 {
-    enum { TRIES = 50 };
-    atomic_uint timed_out = 0;
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
 
     o.session_timeout_ms = 2 * FAULT_LONG_MS;
     o.log = on_line;
-    o.log_data = &timed_out;
+    o.log_data = timed_out;
     o.log_level = ZKL_LOG_DEBUG;
     char *list = g_strdup_printf("127.0.0.1:%d,%s", port, proxy_connect(fault.proxy));
     zkl_session *s = fault_session_options(list, &o);
+    g_free(list);
+    REQUIRE(zkl_session_wait(s, ZKL_FOREVER) == 0);
+    return s;
+}
+
+/* An address that leaves libzookeeper without an answer keeps nobody from the one that serves for
+ * as long as libzookeeper would wait, which is two thirds of the timeout. */
+static void pass_over(zkl_session *s, int port, const atomic_uint *timed_out)
+{
+    enum { TRIES = 50 };
+
     atomic_store(&marked, 0);
     atomic_store(&marked_port, port);
-    REQUIRE(zkl_session_wait(s, ZKL_FOREVER) == 0);
     for (int i = 0; i < TRIES && atomic_load(&marked) == 0; i++) {
         proxy_reset(fault.proxy);
         EVENTUALLY(zkl_session_outage(s) != ZKL_OUTAGE_NONE);
         EVENTUALLY(zkl_session_outage(s) == ZKL_OUTAGE_NONE);
     }
     CHECK(atomic_load(&marked) > 0);
-    CHECK_INT(atomic_load(&timed_out), 0);
-    end();
-    g_free(list);
+    CHECK_INT(atomic_load(timed_out), 0);
 }
 
-/* A server that takes a connection and says nothing. */
+/* A server that has begun to take connections and say nothing. */
 static void mute(void)
 {
+    atomic_uint timed_out = 0;
+
     begin();
-    struct proxy *silent = mute_server_start();
+    struct proxy *silent = proxy_start(fault.port);
     REQUIRE(silent);
-    pass_over(proxy_port(silent));
+    proxy_cut(silent);
+    zkl_session *s = open_counted(proxy_port(silent), &timed_out);
+    proxy_heal(silent);
+    proxy_freeze(silent, PROXY_BOTH);
+    pass_over(s, proxy_port(silent), &timed_out);
+    end();
     proxy_stop(silent);
 }
 
-/* Nobody takes the connection. */
+/* A host that has died: nobody takes the connection. */
 static void dead(void)
 {
+    atomic_uint timed_out = 0;
     struct dead_host host;
 
     begin();
+    REQUIRE(port_hold(&host.port));
+    zkl_session *s = open_counted(host.port.port, &timed_out);
     dead_host_start(&host);
-    pass_over(host.port.port);
+    pass_over(s, host.port.port, &timed_out);
+    end();
     dead_host_stop(&host);
 }
 

@@ -166,7 +166,7 @@ void dead_host_start(struct dead_host *d)
 {
     struct sockaddr_in to = {.sin_family = AF_INET};
 
-    REQUIRE(port_hold(&d->port) && (d->listener = port_listen(&d->port)) >= 0);
+    REQUIRE((d->listener = port_listen(&d->port)) >= 0);
     REQUIRE(listen(d->listener, 0) == 0);
     to.sin_port = htons((in_port_t)d->port.port);
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -193,8 +193,8 @@ static void s24_dead_hosts(void)
 
     fault_begin();
     set_names(false, 0);
+    REQUIRE(port_hold(&dead.port) && port_hold(&refusing));
     dead_host_start(&dead);
-    REQUIRE(port_hold(&refusing));
     char *connect = g_strdup_printf("127.0.0.1:%d,127.0.0.1:%d,zk.test:%d", refusing.port,
                                     dead.port.port, proxy_port(fault.proxy));
     zkl_session *s = fault_session(connect, 2 * FAULT_SHORT_MS);

@@ -145,6 +145,29 @@ static void troubles(void)
     }
 }
 
+/* One that says nothing is left out where another is a ZooKeeper, and stays where none is. */
+static void silent(void)
+{
+    struct speaker mute = {.words = "", .to = 's'};
+    struct speaker server = {.words = "Zookeeper version: 3.8.0", .length = 24, .to = 's'};
+    struct probe_found found;
+
+    probe_listen(&mute.listener, speak, &mute);
+    probe_listen(&server.listener, speak, &server);
+    char *both = g_strdup_printf("%s,%s", mute.listener.hosts, server.listener.hosts);
+    char *good = probe_hosts(both, NULL, &found);
+    CHECK_STR(good, server.listener.hosts);
+    CHECK(found.answered && found.silent && !found.foreign);
+    g_free(good);
+    good = probe_hosts(mute.listener.hosts, NULL, &found);
+    CHECK_STR(good, mute.listener.hosts);
+    CHECK(!found.answered && !found.silent);
+    g_free(good);
+    g_free(both);
+    probe_listen_end(&server.listener);
+    probe_listen_end(&mute.listener);
+}
+
 /* The listener is gone, and its port with it. */
 static void trouble_of_nobody(void)
 {
@@ -183,6 +206,7 @@ static void trouble_of_our_own(void)
 
 static const struct test_case cases[] = {
     {"troubles", troubles},
+    {"silent", silent},
     {"trouble_of_nobody", trouble_of_nobody},
     {"trouble_of_our_own", trouble_of_our_own},
     {"greetings", greetings},
