@@ -8,9 +8,10 @@ enum { BACK_OFF_FIRST_MS = 1000, BACK_OFF_LAST_MS = 30000 };
 
 /* Rounds of attempts to connect. */
 enum {
-    ROUND_FIRST_MS = 50,  /* and for each attempt: 20 a second at most */
-    ROUND_LAST_MS = 1000, /* while a deadline is ahead, and in the first rounds: about a minute */
-    ROUND_FIRST_ROUNDS = 80,
+    ROUND_FIRST_MS = 50, /* and for each attempt: 20 a second at most */
+    ROUND_LAST_MS =
+        1000, /* while a deadline is ahead, and in the first rounds: a minute at least */
+    ROUND_FIRST_ROUNDS = 125,
     ROUND_IDLE_MS = 5000,
     ROUND_SHARE = 8 /* of the time that is left: no more than that part */
 };
