@@ -1,10 +1,10 @@
 /* A daemon that shares N shards of work with the other processes at PATH, of which each has an ID:
  *
- *   PATH/members/ID   who is there; each finds the owner of a shard by zkl_shard_owner()
+ *   PATH/members/ID   who is there; each finds the shards' owners by zkl_shards_plan()
  *   PATH/shards/K     the lock of shard K, from 0: nobody works on a shard without it
  *
  * "zkl shards PATH N" has the same layout. The lock makes it safe, whoever believes what of the
- * members; the hash only says who should ask for it. Who has a shard keeps it: between two turns
+ * members; the plan only says who should ask for it. Who has a shard keeps it: between two turns
  * the lock is retained, which costs no request. Only when the new owner contends is it given up, at
  * the end of the item that is being worked on: ITEM_MS is how long a hand-over may take. */
 #include <pthread.h>
@@ -61,6 +61,8 @@ static void on_member(zkl_member *m, zkl_member_event event, const zkl_member_ne
 static void on_members(zkl_members_event event, const zkl_member_info *member,
                        const zkl_members *all, void *data)
 {
+    const zkl_member_info *owners[MAX_SHARDS];
+
     (void)member;
     (void)data;
     if (event != ZKL_MEMBERS_ALL)
@@ -70,10 +72,9 @@ static void on_members(zkl_members_event event, const zkl_member_info *member,
     for (size_t i = 0; i < zkl_members_count(all); i++)
         if (strcmp(zkl_members_get(all, i)->id, id) == 0)
             seen = zkl_members_get(all, i)->token;
-    for (int k = 0; k < count; k++) {
-        const zkl_member_info *owner = zkl_shard_owner(all, (uint64_t)k);
-        shards[k].owned = owner && strcmp(owner->id, id) == 0;
-    }
+    zkl_shards_plan(owners, (size_t)count, all);
+    for (int k = 0; k < count; k++)
+        shards[k].owned = owners[k] && strcmp(owners[k]->id, id) == 0;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
 }
@@ -192,14 +193,16 @@ static bool start(zkl_session *s)
 static bool join(zkl_session *s, zkl_member **ret)
 {
     zkl_member_options options = ZKL_MEMBER_OPTIONS_INIT;
-    char *group = malloc(strlen(path) + 32);
+    char *group = malloc(strlen(path) + 32), share[64];
     bool ok = group != NULL;
+
+    sprintf(share, "zkl-shards %d 1", count); /* what we say we take, and our weight */
 
     options.fn = on_member;
     if (ok)
         sprintf(group, "%s/members", path);
     ok = ok && zkl_members_watch(NULL, s, group, NULL, on_members, NULL) == 0 &&
-         zkl_member_join(ret, s, group, id, NULL, 0, &options) == 0;
+         zkl_member_join(ret, s, group, id, share, strlen(share), &options) == 0;
     free(group);
     return ok;
 }

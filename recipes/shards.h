@@ -1,15 +1,53 @@
-/* Shares shards out among members by rendezvous hashing. Each member has a weight for each shard,
- * and the heaviest one is the shard's owner. A member that joins so takes about 1/n of the shards,
- * and none changes hands between two others; one that leaves gives up its own alone.
+/* Shares shards out among hosts: weighted rendezvous hashing with bounded loads.
  *
- * The weight never changes: programs of all versions, and in other languages, must agree on it. */
+ * Each pair of a host and a shard has a score. A shard would be with the host for which its score
+ * is lowest; a host that has more than it may gives up those with the highest scores, which go to
+ * the next best. The end of this is one, in whatever order it is done (it is the stable matching of
+ * Gale and Shapley, since both sides go by the same scores). At last a host that has too little
+ * takes the shards of the lowest score from hosts that have enough. docs/design/shards.md says what
+ * then holds.
+ *
+ * None of it ever changes: programs of all versions, and in other languages, must agree on it. So
+ * the numbers are integers. */
 #ifndef RECIPES_SHARDS_H
 #define RECIPES_SHARDS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* FNV-1a with 64 bits of the id and then the shard's eight bytes, the lowest first; mixed by the
  * end of MurmurHash3, since FNV alone leaves ids that are alike in order. */
-uint64_t shard_weight(const char *id, uint64_t shard);
+uint64_t shard_hash(const char *id, uint64_t shard);
+
+/* -ln(hash / 2^64) / weight: of hosts with the weights v and w one has the lowest score in v of
+ * v + w cases. With 56 binary places of which the last 24 are only the division's. */
+uint64_t shard_score(uint64_t hash, uint32_t weight);
+
+enum { SHARDS_MAX = 65536, SHARDS_WEIGHT_MAX = 1000 };
+
+struct shards_host {
+    const char *id;
+    uint32_t weight; /* 1 to SHARDS_WEIGHT_MAX */
+    uint32_t count;  /* it takes shards below that, 1 to SHARDS_MAX */
+    /* while the plan is made */
+    uint64_t hash; /* of the id */
+    uint32_t most, least, has;
+    uint32_t first; /* of its shards */
+};
+
+struct shards_shard {
+    uint32_t owner; /* which of the hosts */
+    uint32_t next;  /* of its owner's shards */
+    uint64_t score; /* for its owner */
+};
+
+/* There are as many shards as the highest count. The hosts are in an order that all know. Shards
+ * that the same hosts take are shared out by themselves: those below 64, and those from 64 to 128,
+ * where some hosts take 64 and others 128. */
+void shards_plan(struct shards_host *hosts, uint32_t host_count, struct shards_shard *shards);
+
+/* Reads the count and the weight of a member from the last line of its data; false: it is none. */
+bool shards_read(const char *data, size_t size, struct shards_host *ret);
 
 #endif

@@ -209,6 +209,9 @@ static struct shard_facts facts_of(const struct host *h, int k)
         .now = now_ms(),
         .confirmed = atomic_load(&h->report->confirmed),
         .confirmed_since = atomic_load(&h->report->confirmed_since),
+        .member_until = INT64_MAX,
+        .looked_at = INT64_MAX,
+        .waits = atomic_load(&r->wanted),
         .drain_ms = h->options->drain_ms,
         .doubt_ms = h->settings->session_timeout_ms,
         .owned = atomic_load(&r->owned),
@@ -228,7 +231,10 @@ static int64_t look_at(const struct host *h, int k)
     const bool held = slot->plan.held_at != 0;
     const int fd = h->options->run.status_fd;
     int64_t due;
-    const enum shard_act act = shard_step(&slot->plan, &facts, &due);
+    enum shard_act act = shard_step(&slot->plan, &facts, &due);
+
+    if (act == SHARD_LOOK)
+        act = shard_step(&slot->plan, &facts, &due); /* goes by what it has heard */
 
     if (!held && slot->plan.held_at != 0)
         status_line(fd, "held %d %" G_GUINT64_FORMAT, k,
@@ -237,7 +243,7 @@ static int64_t look_at(const struct host *h, int k)
         status_line(fd, "asked %d", k);
     if (act == SHARD_SEEK)
         seek(h, k);
-    else if (act != SHARD_REST)
+    else if (act == SHARD_STOP || act == SHARD_KILL)
         send_signal(&slot->worker, SIGTERM); /* the second one kills */
     if (act == SHARD_KILL && slot->worker.pid != 0)
         kill(slot->worker.pid, SIGCONT); /* if it is stopped it has heard nothing */

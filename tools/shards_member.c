@@ -10,6 +10,8 @@ struct shards_member {
     const struct shards_options *options;
     struct shards_report *report;
     struct events *above;
+    const zkl_member_info **owners;
+    char *data; /* ends with the share */
     zkl_watch *observer;
     zkl_member *member;
     zkl_error error; /* why it could not join, before: */
@@ -93,11 +95,10 @@ static void on_members(zkl_members_event event, const zkl_member_info *member,
     for (size_t i = 0; i < zkl_members_count(all); i++)
         if (strcmp(zkl_members_get(all, i)->id, m->options->id) == 0)
             m->seen = zkl_members_get(all, i)->token;
-    for (int k = 0; k < m->options->count; k++) {
-        const zkl_member_info *owner = zkl_shard_owner(all, (uint64_t)k);
-
-        atomic_store(&m->report->shards[k].owned, owner && strcmp(owner->id, m->options->id) == 0);
-    }
+    zkl_shards_plan(m->owners, (size_t)m->options->count, all);
+    for (int k = 0; k < m->options->count; k++)
+        atomic_store(&m->report->shards[k].owned,
+                     m->owners[k] && strcmp(m->owners[k]->id, m->options->id) == 0);
     publish(m);
     pthread_mutex_unlock(&m->lock);
 }
@@ -114,8 +115,8 @@ static int join(struct onlooker *of)
     options.fn = on_event;
     options.fn_data = m;
     return zkl_members_watch(&m->observer, of->session, of->path, NULL, on_members, m) == 0 &&
-                   zkl_member_join(&m->member, of->session, of->path, o->id, o->data,
-                                   o->data ? strlen(o->data) : 0, &options) == 0
+                   zkl_member_join(&m->member, of->session, of->path, o->id, m->data,
+                                   strlen(m->data), &options) == 0
                ? GO_ON
                : onlooker_failed(of);
 }
@@ -147,11 +148,16 @@ int shards_member_run(const struct settings *settings, const struct shards_optio
         .options = options,
         .report = report,
         .above = above,
+        .owners = g_new0(const zkl_member_info *, options->count),
+        .data = g_strdup_printf("%s%szkl-shards %d 1", options->data ? options->data : "",
+                                options->data ? "\n" : "", options->count),
         .lock = PTHREAD_MUTEX_INITIALIZER};
     const int status = onlooker_run(&m.onlooker);
 
     zkl_watch_free(m.observer);
     zkl_member_free(m.member);
+    g_free(m.owners);
+    g_free(m.data);
     g_free(group);
     return status;
 }

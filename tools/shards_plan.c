@@ -16,15 +16,21 @@ static enum shard_act end(struct shard_plan *s, const struct shard_facts *f, int
     return SHARD_STOP;
 }
 
+/* Behind a doubt it must last again, even if it says the same. */
+static int64_t view_since(const struct shard_plan *s, const struct shard_facts *f)
+{
+    return s->since > f->confirmed_since ? s->since : f->confirmed_since;
+}
+
 static enum shard_act when_out(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
 {
-    /* Behind a doubt it must last again, even if it says the same. */
-    const int64_t since = s->since > f->confirmed_since ? s->since : f->confirmed_since;
-    const int64_t settled = since + SHARD_SETTLE_MS;
+    const int64_t settled = view_since(s, f) + SHARD_SETTLE_MS;
 
     if (f->stop || !f->confirmed || !s->mine)
         return SHARD_REST;
     *ret_due = settled > s->not_before ? settled : s->not_before;
+    if (f->now >= f->member_until && *ret_due <= f->now)
+        *ret_due = f->now + SHARD_SETTLE_MS; /* others may have seen us gone */
     if (f->now < *ret_due)
         return SHARD_REST;
     *ret_due = INT64_MAX;
@@ -32,17 +38,46 @@ static enum shard_act when_out(struct shard_plan *s, const struct shard_facts *f
     return SHARD_SEEK;
 }
 
+/* Since when, or from when on, another one should have it, or others may have seen us gone. */
+static int64_t free_from(const struct shard_plan *s, const struct shard_facts *f)
+{
+    if (!f->confirmed)
+        return f->confirmed_since + f->doubt_ms;
+    return s->mine ? f->member_until : view_since(s, f);
+}
+
+/* Who has asked may be gone again, and nobody would have the shard: so it looks first, and again
+ * while it finds nobody. */
+static enum shard_act look_behind(struct shard_plan *s, const struct shard_facts *f,
+                                  int64_t *ret_due)
+{
+    const bool answered = s->asked_at != 0 && f->looked_at >= s->asked_at;
+
+    if (answered && f->waits)
+        return end(s, f, ret_due);
+    if (s->asked_at != 0 && !answered)
+        return SHARD_REST;
+    if (answered && f->now < f->looked_at + SHARD_LOOK_MS) {
+        *ret_due = f->looked_at + SHARD_LOOK_MS;
+        return SHARD_REST;
+    }
+    s->asked_at = f->now;
+    return SHARD_LOOK;
+}
+
 static enum shard_act when_held(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
 {
-    const int64_t gone_at = f->confirmed_since + f->doubt_ms;
+    const int64_t from = free_from(s, f);
 
     if (f->stop || f->revoked)
         return end(s, f, ret_due);
-    if (!f->wanted || (f->confirmed && s->mine))
+    if (f->now < from || s->asked_at < from)
+        s->asked_at = 0;
+    if (!f->wanted)
         return SHARD_REST;
-    if (f->confirmed || f->now >= gone_at)
-        return end(s, f, ret_due);
-    *ret_due = gone_at;
+    if (f->now >= from)
+        return look_behind(s, f, ret_due);
+    *ret_due = from;
     return SHARD_REST;
 }
 
@@ -101,7 +136,7 @@ void shard_ended(struct shard_plan *s, bool failed, int64_t now)
     s->pause_ms = by_itself && failed ? next_pause(s, now) : 0;
     s->not_before = now + s->pause_ms;
     s->state = SHARD_OUT;
-    s->held_at = s->kill_at = 0;
+    s->held_at = s->kill_at = s->asked_at = 0;
 }
 
 bool shard_plan_valid(const struct shard_plan *s)
@@ -109,5 +144,5 @@ bool shard_plan_valid(const struct shard_plan *s)
     return s->state <= SHARD_KILLED && (s->kill_at != 0) == (s->state == SHARD_ENDING) &&
            (s->held_at == 0 || s->state >= SHARD_HELD) &&
            (s->held_at != 0 || s->state != SHARD_HELD) && s->pause_ms >= 0 &&
-           s->pause_ms <= SHARD_PAUSE_LAST_MS;
+           s->pause_ms <= SHARD_PAUSE_LAST_MS && (s->asked_at == 0 || s->held_at != 0);
 }

@@ -20,14 +20,19 @@
  * around. */
 #define SHARD_SETTLE_MS 500
 
+/* Until a host looks again whether somebody waits for a shard that it would give up. */
+#define SHARD_LOOK_MS 1000
+
 /* After a command that has ended by itself; then twice as late each time. */
 #define SHARD_PAUSE_FIRST_MS 1000
 #define SHARD_PAUSE_LAST_MS 30000
 
 enum shard_state { SHARD_OUT, SHARD_SEEKING, SHARD_HELD, SHARD_ENDING, SHARD_KILLED };
 
-/* SEEK starts its process, STOP asks it to end, KILL lets it wait no longer. */
-enum shard_act { SHARD_REST, SHARD_SEEK, SHARD_STOP, SHARD_KILL };
+/* SEEK begins to ask for its lock, STOP asks its command to end, KILL lets it wait no longer. LOOK
+ * forgets .looked_at and reads the lock's queue; if a read is under way, another one behind it.
+ * Each is answered, by .looked_at and .waits. */
+enum shard_act { SHARD_REST, SHARD_SEEK, SHARD_LOOK, SHARD_STOP, SHARD_KILL };
 
 /* All 0 at the beginning. */
 struct shard_plan {
@@ -36,6 +41,7 @@ struct shard_plan {
     int64_t since;      /* when that view began to say so */
     int64_t held_at;    /* HELD and after it; 0: not yet */
     int64_t kill_at;    /* ENDING; 0 otherwise */
+    int64_t asked_at;   /* HELD: when it asked for a look; 0: not yet, or it is ours */
     int64_t not_before; /* OUT: of the next attempt */
     int64_t pause_ms;   /* behind the last failure; 0: there was none */
 };
@@ -43,12 +49,15 @@ struct shard_plan {
 struct shard_facts {
     int64_t now;
     int64_t confirmed_since; /* since when it is, or is not, confirmed */
+    int64_t member_until;    /* the membership's deadline: from then on others may see us gone */
+    int64_t looked_at;       /* HELD: when the last look began that has been answered; 0: none */
     int64_t drain_ms;        /* how long a command may take to end */
     int64_t doubt_ms;        /* after which others must have seen us gone */
     bool confirmed;          /* the view has us in it, as we are */
     bool owned;              /* by that view */
     bool granted;            /* SEEKING: the lock is ours */
-    bool wanted;             /* HELD: another contender waits */
+    bool wanted;             /* HELD: another contender has come, and may be gone again */
+    bool waits;              /* one was there at looked_at */
     bool revoked;            /* somebody has asked for it by name */
     bool stop;               /* the host ends */
     bool hurry;              /* and was told twice */

@@ -239,20 +239,6 @@ ZKL_API size_t zkl_members_count(const zkl_members *ms);
  * or ms is NULL. Since 0.1. */
 ZKL_API const zkl_member_info *zkl_members_get(const zkl_members *ms, size_t i);
 
-/* Returns the owner of a shard: the one of these members that should do the work of that number.
- * It is found by rendezvous hashing of the ids, so that all who see the same ids have the same
- * owner, whatever library version they run. If a member joins or leaves, about 1/n of the shards
- * change owners: those of that member alone. A member has the same shards as long as it has the
- * same id, so use the host's name rather than a process id.
- *
- * Members may see different lists for a while, and one that is gone may run on. So an owner must
- * also hold a lock for the shard before it works on it, and give up the lock when another owner
- * asks (zkl_grant_on_wanted()): examples/shards.c shows it, and "zkl shards" does it for commands.
- *
- * shard is any number. Costs one hash for each member. The member is valid as long as ms. Returns
- * NULL if there are no members, or ms is NULL. Since 0.1. */
-ZKL_API const zkl_member_info *zkl_shard_owner(const zkl_members *ms, uint64_t shard);
-
 /* Frees them. NULL is ignored. Since 0.1. */
 ZKL_API void zkl_members_free(zkl_members *ms);
 
@@ -299,6 +285,53 @@ typedef void (*zkl_members_fn)(zkl_members_event event, const zkl_member_info *m
  * Since 0.1. */
 ZKL_API int zkl_members_watch(zkl_watch **ret, zkl_session *s, const char *path,
                               const zkl_members_options *options, zkl_members_fn fn, void *data);
+
+/* ---- shards ---- */
+
+/* The most shards that a group shares, and the highest weight. Since 0.1. */
+#define ZKL_SHARDS_MAX 65536
+#define ZKL_SHARDS_WEIGHT_MAX 1000
+
+/* What a member says of the shards that it takes. Since 0.1. */
+typedef struct zkl_shards_share {
+    uint32_t count;  /* the shards below that: 1 to ZKL_SHARDS_MAX */
+    uint32_t weight; /* 1 to ZKL_SHARDS_WEIGHT_MAX: one of weight 2 gets twice as many as one of
+                        weight 1 */
+} zkl_shards_share;
+
+/* Stores in *ret what a member says of shards. It says so in the last line of its data,
+ *   zkl-shards COUNT WEIGHT
+ * in decimal digits, with one space between two words and no newline behind them. More words may
+ * follow. Without WEIGHT it is 1. The lines before it are the program's own.
+ *
+ * Returns 1; or 0 if member is NULL or has no such line: *ret is then 0 and 0. Since 0.1. */
+ZKL_API int zkl_shards_share_of(const zkl_member_info *member, zkl_shards_share *ret);
+
+/* Shares out shards, which are numbers of work from 0: stores in owners[k] the member that should
+ * do the work of shard k, for each k below count, and NULL if no member takes that shard. All who
+ * see the same ids and data find the same owners, whatever library version they run.
+ *
+ * A member gets shards by its weight: at most 1.25 times its share, rounded up, or one shard if its
+ * share is less; and at least half its share, rounded down, and one shard if its share is one or
+ * more. If a member joins or leaves, about 1/n of the shards change owners, and a few of these, or
+ * none, between members that stay. A member has the same shards as long as the group is the same,
+ * so use the host's name for an id rather than a process id.
+ *
+ * Members may say different counts, as while a new count is rolled out: shards that the same
+ * members take are shared out among them. If no member says anything, all take the shards below
+ * count with the weight 1. If any does, those that say nothing get none.
+ *
+ * Members may see different lists for a while, and one that is gone may run on. So an owner must
+ * also hold a lock for the shard before it works on it. It keeps the lock until another contender
+ * waits (zkl_grant_on_wanted()) while another member owns the shard: examples/shards.c shows it,
+ * and "zkl shards" does it for commands.
+ *
+ * Costs about 0.1 us for each member and shard. The members are valid as long as ms.
+ *
+ * Returns 0; or
+ *   ZKL_EINVAL: owners or ms is NULL, or count is 0 or more than ZKL_SHARDS_MAX.
+ * Since 0.1. */
+ZKL_API int zkl_shards_plan(const zkl_member_info **owners, size_t count, const zkl_members *ms);
 
 ZKL_END
 

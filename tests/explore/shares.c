@@ -8,27 +8,32 @@
 #include "breadth.h"
 #include "tools/shards_plan.h"
 
-enum { HOSTS_MAX = 3, NOW = 1000000, STEP_MS = SHARD_SETTLE_MS };
+enum { HOSTS_MAX = 3, NOW = 1000000, STEP_MS = SHARD_LOOK_MS };
 
 struct share_host {
     struct shard_plan plan; /* as if it were always NOW */
-    int64_t confirmed_since;
+    int64_t confirmed_since, looked_at;
     bool confirmed, owned, granted, wanted, stop;
+    bool waits;    /* what it has found in the queue */
+    bool asked;    /* somebody else was in line since the shard is not its own */
     bool orders;   /* its process was told to end */
     uint8_t place; /* in the lock's queue, from 1; 0: it is not in it */
-    uint8_t unused;
+    uint8_t unused[7];
 };
 
 struct share_state {
     struct share_host h[HOSTS_MAX];
-    uint8_t owner, faults, broken, unused[5];
+    uint8_t owner, faults, broken;
+    uint8_t guest; /* the place of a contender that only asks, and goes again */
+    uint8_t unused[4];
 };
 
-enum share_broken { SHARE_WHOLE, SHARE_TWO, SHARE_STRAY, SHARE_BROKEN_COUNT };
+enum share_broken { SHARE_WHOLE, SHARE_TWO, SHARE_VAIN, SHARE_STRAY, SHARE_BROKEN_COUNT };
 
 static const char *const broken_texts[SHARE_BROKEN_COUNT] = {
     [SHARE_WHOLE] = "nothing",
     [SHARE_TWO] = "two work on the shard",
+    [SHARE_VAIN] = "the shard is given up for nobody",
     [SHARE_STRAY] = "nothing can happen, and the shard is not with its owner alone",
 };
 
@@ -39,18 +44,20 @@ enum share_move {
     SHARE_GRANT,  /* the lock is granted to the first in line */
     SHARE_WANTED, /* who holds it hears of the next */
     SHARE_LEARN,  /* the host sees who is there */
+    SHARE_BYE,    /* the guest goes */
     SHARE_TIME,
     /* faults: one of the budget each */
     SHARE_OWNER, /* others join or leave: .at should have it */
     SHARE_DOUBT, /* the host does not see itself */
+    SHARE_GUEST, /* somebody asks who does no work */
     SHARE_LOSE,  /* its lock is lost, and the command ended before */
     SHARE_STOP,  /* the host is to end */
     SHARE_MOVES
 };
 
 static const char *const moves[SHARE_MOVES] = {
-    "looks",       "ends",         "is granted",  "is asked",       "sees all",
-    "time passes", "is to own it", "is in doubt", "loses the lock", "is to stop"};
+    "looks",       "ends",         "is granted",  "is asked",    "sees all",       "guest goes",
+    "time passes", "is to own it", "is in doubt", "guest comes", "loses the lock", "is to stop"};
 
 static int hosts, faults;
 
@@ -64,10 +71,12 @@ static int64_t since(int64_t at, int64_t longest)
 /* What nobody looks back to is the same, however long it is ago. */
 static void forget(struct share_host *h)
 {
-    h->confirmed_since = since(h->confirmed_since, STEP_MS);
+    h->confirmed_since = since(h->confirmed_since, 2 * STEP_MS);
     h->plan.since = since(h->plan.since, STEP_MS);
     h->plan.held_at = h->plan.held_at ? NOW : 0;
     h->plan.not_before = 0;
+    h->plan.asked_at = h->plan.asked_at ? since(h->plan.asked_at, STEP_MS) : 0;
+    h->looked_at = h->looked_at ? since(h->looked_at, STEP_MS) : 0;
     h->plan.kill_at = h->plan.kill_at ? MAX(h->plan.kill_at, NOW) : 0;
 }
 
@@ -76,6 +85,8 @@ static void pass(struct share_state *st)
     for (int i = 0; i < hosts; i++) {
         st->h[i].confirmed_since -= STEP_MS;
         st->h[i].plan.since -= STEP_MS;
+        st->h[i].looked_at -= st->h[i].looked_at ? STEP_MS : 0;
+        st->h[i].plan.asked_at -= st->h[i].plan.asked_at ? STEP_MS : 0;
         if (st->h[i].plan.kill_at)
             st->h[i].plan.kill_at -= STEP_MS;
         forget(&st->h[i]);
@@ -84,19 +95,27 @@ static void pass(struct share_state *st)
 
 /* ---- the lock ---- */
 
+static void close_up(struct share_state *st, uint8_t *place)
+{
+    for (int i = 0; i < hosts && *place; i++)
+        if (st->h[i].place > *place)
+            st->h[i].place--;
+    if (*place && st->guest > *place)
+        st->guest--;
+    *place = 0;
+}
+
 static void leave(struct share_state *st, struct share_host *h)
 {
-    for (int i = 0; i < hosts && h->place; i++)
-        if (st->h[i].place > h->place)
-            st->h[i].place--;
-    h->place = 0;
-    h->granted = h->wanted = h->orders = false;
+    close_up(st, &h->place);
+    h->granted = h->wanted = h->orders = h->waits = h->asked = false;
+    h->looked_at = 0;
     shard_ended(&h->plan, false, NOW);
 }
 
 static int in_line(const struct share_state *st)
 {
-    int count = 0;
+    int count = st->guest != 0;
 
     for (int i = 0; i < hosts; i++)
         count += st->h[i].place != 0;
@@ -105,10 +124,22 @@ static int in_line(const struct share_state *st)
 
 /* ---- moves ---- */
 
-static void look(const struct share_state *st, struct share_host *h)
+/* Who has found nobody may look again at once. */
+static void read_queue_of(const struct share_state *st, struct share_host *h)
+{
+    h->waits = in_line(st) > 1;
+    h->looked_at = NOW;
+    if (!h->waits)
+        h->looked_at = h->plan.asked_at = NOW - STEP_MS;
+}
+
+static void look(struct share_state *st, struct share_host *h)
 {
     const struct shard_facts facts = {.now = NOW,
                                       .confirmed_since = h->confirmed_since,
+                                      .member_until = INT64_MAX,
+                                      .looked_at = h->looked_at,
+                                      .waits = h->waits,
                                       .drain_ms = STEP_MS,
                                       .doubt_ms = STEP_MS,
                                       .confirmed = h->confirmed,
@@ -116,13 +147,20 @@ static void look(const struct share_state *st, struct share_host *h)
                                       .granted = h->granted,
                                       .wanted = h->wanted,
                                       .stop = h->stop};
+    const enum shard_state before = h->plan.state;
     int64_t due;
     const enum shard_act act = shard_step(&h->plan, &facts, &due);
 
     if (act == SHARD_SEEK)
         h->place = (uint8_t)(in_line(st) + 1);
+    else if (act == SHARD_LOOK)
+        read_queue_of(st, h);
     else if (act != SHARD_REST)
         h->orders = true;
+    if (before == SHARD_HELD && act == SHARD_STOP && !h->stop && !h->asked)
+        st->broken = SHARE_VAIN;
+    if (h->confirmed && h->plan.mine)
+        h->asked = false;
     forget(h);
 }
 
@@ -152,6 +190,15 @@ static void stop(struct share_state *st, int i)
         st->owner = (uint8_t)((st->owner + 1) % hosts);
 }
 
+static void note_asked(struct share_state *st)
+{
+    for (int i = 0; i < hosts; i++) {
+        struct share_host *h = &st->h[i];
+        h->asked = h->asked || (h->plan.state == SHARD_HELD && in_line(st) > 1 &&
+                                !(h->confirmed && h->plan.mine));
+    }
+}
+
 static void take(void *state, struct breadth_step step)
 {
     struct share_state *st = state;
@@ -160,6 +207,7 @@ static void take(void *state, struct breadth_step step)
 
     if (step.kind >= SHARE_OWNER)
         st->faults--;
+    note_asked(st);
     switch ((enum share_move)step.kind) {
     case SHARE_LOOK:
         look(st, h);
@@ -176,6 +224,12 @@ static void take(void *state, struct breadth_step step)
         break;
     case SHARE_LEARN:
         learn(st, step.at);
+        break;
+    case SHARE_GUEST:
+        st->guest = (uint8_t)(in_line(st) + 1);
+        break;
+    case SHARE_BYE:
+        close_up(st, &st->guest);
         break;
     case SHARE_TIME:
         pass(st);
@@ -214,6 +268,10 @@ static bool is_possible(const struct share_state *st, enum share_move kind, int 
         return h->granted && !h->wanted && in_line(st) > 1;
     case SHARE_LEARN:
         return !h->stop;
+    case SHARE_GUEST:
+        return st->faults && i == 0 && !st->guest;
+    case SHARE_BYE:
+        return i == 0 && st->guest;
     case SHARE_TIME:
         return i == 0;
     case SHARE_OWNER:

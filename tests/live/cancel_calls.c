@@ -269,12 +269,16 @@ static void on_members(zkl_members_event event, const zkl_member_info *member,
 
 static void use_members(struct scene *c)
 {
+    const zkl_member_info *owners[2];
+    zkl_shards_share share;
     zkl_members *ms;
     zkl_watch *w;
 
     CHECK_INT(zkl_members_read(&ms, c->session, c->t->path, NULL, ZKL_FOREVER), 0);
     CHECK(zkl_members_get(ms, zkl_members_count(ms)) == NULL);
-    CHECK((zkl_shard_owner(ms, 1) == NULL) == (zkl_members_count(ms) == 0));
+    CHECK_INT(zkl_shards_plan(owners, 2, ms), 0);
+    CHECK((owners[1] == NULL) == (zkl_members_count(ms) == 0));
+    CHECK_INT(zkl_shards_share_of(zkl_members_get(ms, 0), &share), 0);
     zkl_members_free(ms);
     CHECK_INT(zkl_members_watch(&w, c->session, c->t->path, NULL, on_members, c), 0);
     zkl_watch_free(w);
@@ -388,7 +392,8 @@ static void init_options(void)
     X(zkl_member_wait_async, use_member(c))                                                        \
     X(zkl_members_count, use_members(c))                                                           \
     X(zkl_members_free, use_members(c))                                                            \
-    X(zkl_shard_owner, use_members(c))                                                             \
+    X(zkl_shards_plan, use_members(c))                                                             \
+    X(zkl_shards_share_of, use_members(c))                                                         \
     X(zkl_members_get, use_members(c))                                                             \
     X(zkl_members_options_init, init_options())                                                    \
     X(zkl_members_read, use_members(c))                                                            \

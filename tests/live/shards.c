@@ -1,7 +1,7 @@
 /* shards [--seconds N] [--seed N]: eight hosts run "zkl shards", each behind a proxy of its own.
  * They are killed, stopped, cut off and started again, and so are their children. At no time two
  * commands may run for one shard, and in the end its owner runs each. Then hosts leave and come
- * back one by one: a shard moves only from or to that host.
+ * back one by one: a shard moves only if it has another owner then.
  *
  * With --serve DIR it is the command: the file of its shard is locked while it runs. */
 #include "recipes/shards.h"
@@ -181,13 +181,14 @@ static void disturb(GRand *rand)
 
 static int owner(int shard, const struct host *but)
 {
-    int best = -1;
+    struct shards_host said[HOSTS];
+    struct shards_shard plan[SHARDS];
 
     for (int i = 0; i < HOSTS; i++)
-        if (&hosts[i] != but && (best < 0 || shard_weight(hosts[i].id, (uint64_t)shard) >
-                                                 shard_weight(hosts[best].id, (uint64_t)shard)))
-            best = i;
-    return best;
+        said[i] = (struct shards_host){
+            .id = hosts[i].id, .weight = 1, .count = &hosts[i] == but ? 0 : SHARDS};
+    shards_plan(said, HOSTS, plan);
+    return (int)plan[shard].owner;
 }
 
 static bool is_with_owner(int shard, const struct host *but)
@@ -263,7 +264,7 @@ static void under_faults(void)
     printf("seed %u: %d commands, %d moves under faults\n", campaign.seed, begun, moves);
 }
 
-/* One host less, or one more: what it owns moves, and nothing else. */
+/* One host less, or one more: what has another owner by that moves, and nothing else. */
 static void change(int *moves, int *wanted)
 {
     const int changes = campaign.seconds < 60 ? 3 : HOSTS;
@@ -277,7 +278,7 @@ static void change(int *moves, int *wanted)
         start(&hosts[i]);
         wait_settled(NULL);
         for (int shard = 0; shard < SHARDS; shard++)
-            *wanted += 2 * (owner(shard, NULL) == i);
+            *wanted += 2 * (owner(shard, NULL) != owner(shard, &hosts[i]));
     }
     *moves = count_moves(scratch.path, SHARDS, &begun) - before;
     printf("%d changes of %d hosts with %d shards: %.2f moves a change, 1/n are %.2f\n",

@@ -52,6 +52,7 @@ static void on_members(zkl_members_event event, const zkl_member_info *member,
                        const zkl_members *all, void *data)
 {
     struct sharer *h = data;
+    const zkl_member_info *owners[SHARDS];
 
     (void)member;
     if (event != ZKL_MEMBERS_ALL)
@@ -60,10 +61,9 @@ static void on_members(zkl_members_event event, const zkl_member_info *member,
     for (size_t i = 0; i < zkl_members_count(all); i++)
         if (strcmp(zkl_members_get(all, i)->id, h->id) == 0)
             h->seen = zkl_members_get(all, i)->token;
-    for (int k = 0; k < SHARDS; k++) {
-        const zkl_member_info *owner = zkl_shard_owner(all, (uint64_t)k);
-        h->slots[k].owned = owner && strcmp(owner->id, h->id) == 0;
-    }
+    zkl_shards_plan(owners, SHARDS, all);
+    for (int k = 0; k < SHARDS; k++)
+        h->slots[k].owned = owners[k] && strcmp(owners[k]->id, h->id) == 0;
     publish(h);
 }
 
@@ -71,11 +71,14 @@ void sharer_go_on(struct sharer *h)
 {
     zkl_member_options options = ZKL_MEMBER_OPTIONS_INIT;
     struct host *before = host_enter(h->client->host);
+    char *share = g_strdup_printf("mine\nzkl-shards %u %u", h->count, h->weight);
 
     options.fn = on_event;
     options.fn_data = h;
-    if (zkl_member_join(&h->member, h->client->session, MEMBERS, h->id, NULL, 0, &options) == 0)
+    if (zkl_member_join(&h->member, h->client->session, MEMBERS, h->id, share, strlen(share),
+                        &options) == 0)
         h->stops = false; /* else the former one is leaving */
+    g_free(share);
     host_enter(before);
     wake(h);
 }
@@ -143,8 +146,8 @@ static void end(struct shard_slot *slot)
     zkl_op_cancel(slot->op);
     zkl_op_free(g_steal_pointer(&slot->op));
     zkl_grant_release(g_steal_pointer(&slot->grant));
-    slot->granted = slot->wanted = slot->over = false;
-    slot->ends_at = 0;
+    slot->granted = slot->wanted = slot->over = slot->asked = false;
+    slot->ends_at = slot->looked_at = slot->look.from = 0;
     shard_ended(&slot->plan, !lost, now_ms(slot->sharer));
     wake(slot->sharer);
 }
@@ -152,6 +155,8 @@ static void end(struct shard_slot *slot)
 /* A command may be slow to end, or have to be killed; one that was not begun is called off. */
 static void stop(struct shard_slot *slot)
 {
+    if (slot->plan.held_at != 0 && !slot->sharer->stops && !slot->asked)
+        stage_wrong(stage_of(slot->sharer), "a shard is given up for nobody");
     if (slot->plan.held_at == 0)
         zkl_op_cancel(slot->op);
     else
@@ -159,11 +164,66 @@ static void stop(struct shard_slot *slot)
                         stage_between(stage_of(slot->sharer), 1, (int64_t)2 * SHARER_DRAIN_MS);
 }
 
+/* ---- who else is in line ---- */
+
+static bool others_in_line(const struct shard_slot *slot)
+{
+    const struct sharer *h = slot->sharer;
+    char *path = g_strdup_printf("/s/shards/%d", (int)(slot - h->slots));
+    char **names = world_children(stage_of(h)->world, path);
+    const bool others = names && names[0] && names[1];
+
+    g_strfreev(names);
+    g_free(path);
+    return others;
+}
+
+/* The answer comes later, and is as old as the question. */
+static void begin_look(struct shard_slot *slot)
+{
+    slot->looked_at = 0;
+    slot->look.from = now_ms(slot->sharer);
+    slot->look.ends_at = slot->look.from + stage_between(stage_of(slot->sharer), 1, 300);
+    slot->look.finds = others_in_line(slot);
+}
+
+static void end_look(struct shard_slot *slot)
+{
+    if (slot->look.from == 0 || now_ms(slot->sharer) < slot->look.ends_at)
+        return;
+    slot->looked_at = slot->look.from;
+    slot->waits = slot->look.finds;
+    slot->look.from = 0;
+}
+
+void sharer_look(struct sharer *h)
+{
+    for (int k = 0; k < SHARDS; k++) {
+        struct shard_slot *slot = &h->slots[k];
+        const bool free = slot->plan.state == SHARD_HELD && !(h->confirmed && slot->owned);
+        slot->asked = free && (slot->asked || others_in_line(slot));
+    }
+}
+
+/* ---- what it decides ---- */
+
+static int64_t member_until(const struct sharer *h)
+{
+    struct host *before = host_enter(h->client->host);
+    const int64_t remaining = zkl_member_remaining_ms(h->member);
+
+    host_enter(before);
+    return now_ms(h) + remaining;
+}
+
 static struct shard_facts facts_of(const struct shard_slot *slot)
 {
     const struct sharer *h = slot->sharer;
     struct shard_facts facts = {.now = now_ms(h),
                                 .confirmed_since = h->confirmed_since,
+                                .member_until = member_until(h),
+                                .looked_at = slot->looked_at,
+                                .waits = slot->waits,
                                 .drain_ms = SHARER_DRAIN_MS,
                                 .doubt_ms = TROUBLED_TIMEOUT_MS,
                                 .confirmed = h->confirmed,
@@ -173,13 +233,14 @@ static struct shard_facts facts_of(const struct shard_slot *slot)
                                 .stop = h->stops};
 
     if (h->careless)
-        h->careless(&facts);
+        h->careless(slot, &facts);
     return facts;
 }
 
 /* Returns when it is due again. */
 static int64_t look_at(struct shard_slot *slot)
 {
+    end_look(slot);
     const struct shard_facts facts = facts_of(slot);
     int64_t due;
 
@@ -188,6 +249,9 @@ static int64_t look_at(struct shard_slot *slot)
         break;
     case SHARD_SEEK:
         seek(slot);
+        break;
+    case SHARD_LOOK:
+        begin_look(slot);
         break;
     case SHARD_STOP:
         stop(slot);
@@ -198,6 +262,8 @@ static int64_t look_at(struct shard_slot *slot)
     }
     if (slot->over || (slot->ends_at != 0 && facts.now >= slot->ends_at))
         end(slot);
+    if (slot->look.from != 0)
+        due = MIN(due, slot->look.ends_at);
     return slot->ends_at != 0 ? MIN(due, slot->ends_at) : due;
 }
 

@@ -7,7 +7,7 @@
 #include "client.h"
 #include "stage.h"
 
-enum { TROUBLED_CLIENTS = 3, TROUBLED_MOST = 6, TROUBLED_TIMEOUT_MS = 3000 };
+enum { TROUBLED_CLIENTS = 3, TROUBLED_MOST = 7, TROUBLED_TIMEOUT_MS = 3000 };
 
 struct troubled {
     struct stage *stage;

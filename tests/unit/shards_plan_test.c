@@ -18,6 +18,7 @@ static struct play begin(void)
     return (struct play){.facts = {.now = 100000,
                                    .confirmed = true,
                                    .confirmed_since = 100000,
+                                   .member_until = INT64_MAX,
                                    .drain_ms = DRAIN,
                                    .doubt_ms = DOUBT}};
 }
@@ -100,6 +101,13 @@ static void no_longer_seeks_what_another_owns(void)
     CHECK_INT(p.plan.pause_ms, 0); /* it was asked to */
 }
 
+/* What a look that begins now finds. */
+static void look_finds(struct play *p, bool waits)
+{
+    p->facts.looked_at = p->facts.now;
+    p->facts.waits = waits;
+}
+
 static void keeps_what_nobody_asks_for(void)
 {
     struct play p = hold();
@@ -108,8 +116,101 @@ static void keeps_what_nobody_asks_for(void)
     CHECK_INT(step(&p, 100000), SHARD_REST);
     CHECK_INT(p.due, INT64_MAX);
     p.facts.wanted = true;
-    CHECK_INT(step(&p, 0), SHARD_STOP);
+    CHECK_INT(step(&p, 0), SHARD_LOOK);
+    look_finds(&p, true);
+    CHECK_INT(step(&p, 5), SHARD_STOP);
     CHECK_INT(p.due, p.facts.now + DRAIN);
+}
+
+/* Somebody has asked, and is gone when another one should have it. */
+static void looks_until_somebody_waits(void)
+{
+    struct play p = hold();
+
+    p.facts.wanted = true;
+    CHECK_INT(step(&p, 100), SHARD_REST);
+    p.facts.owned = false;
+    CHECK_INT(step(&p, 100), SHARD_LOOK);
+    CHECK_INT(p.due, INT64_MAX);
+    CHECK_INT(step(&p, 100000), SHARD_REST); /* no answer yet */
+    look_finds(&p, false);
+    CHECK_INT(step(&p, 0), SHARD_REST);
+    CHECK_INT(p.due, p.facts.now + SHARD_LOOK_MS);
+    CHECK_INT(step(&p, SHARD_LOOK_MS - 1), SHARD_REST);
+    CHECK_INT(step(&p, 1), SHARD_LOOK);
+    CHECK_INT(step(&p, 0), SHARD_REST); /* that answer was another look's */
+    look_finds(&p, true);
+    CHECK_INT(step(&p, 0), SHARD_STOP);
+}
+
+static void an_answer_of_before_does_not_count(void)
+{
+    struct play p = hold();
+
+    p.facts.wanted = true;
+    p.facts.owned = false;
+    CHECK_INT(step(&p, 100), SHARD_LOOK);
+    look_finds(&p, true);
+    p.facts.owned = true; /* it is ours again */
+    CHECK_INT(step(&p, 1), SHARD_REST);
+    p.facts.owned = false;
+    CHECK_INT(step(&p, 1), SHARD_LOOK);
+    CHECK_INT(step(&p, 1), SHARD_REST);
+    look_finds(&p, true);
+    p.facts.confirmed_since = p.facts.now + 1; /* it was gone, and is there again */
+    CHECK_INT(step(&p, 1), SHARD_LOOK);
+}
+
+/* What it comes to, when the look has ended. */
+static void keeps_or_gives_up(void)
+{
+    static const struct {
+        bool owned, confirmed, past, wanted, waits;
+        enum shard_act act;
+    } rows[] = {
+        /* ours by the view | it has us | its deadline is past | one has come | one waits */
+        {true, true, false, true, true, SHARD_REST},
+        {true, true, true, false, false, SHARD_REST},
+        {true, true, true, true, false, SHARD_REST},
+        {true, true, true, true, true, SHARD_STOP},
+        {false, true, false, false, true, SHARD_REST}, /* not heard of yet */
+        {false, true, false, true, false, SHARD_REST},
+        {false, true, false, true, true, SHARD_STOP},
+        {false, true, true, true, true, SHARD_STOP},
+        {true, false, false, true, true, SHARD_REST}, /* the doubt is young */
+        {false, false, false, true, true, SHARD_REST},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct play p = hold();
+        p.facts.owned = rows[i].owned;
+        p.facts.confirmed = rows[i].confirmed;
+        p.facts.confirmed_since = p.facts.confirmed ? p.facts.confirmed_since : p.facts.now;
+        p.facts.member_until = p.facts.now + (rows[i].past ? 0 : 1000);
+        p.facts.wanted = rows[i].wanted;
+        enum shard_act act = step(&p, 10);
+        if (act == SHARD_LOOK) {
+            look_finds(&p, rows[i].waits);
+            act = step(&p, 10);
+        }
+        if (!CHECK_INT(act, rows[i].act))
+            runner_fail(__FILE__, __LINE__, "row %d", (int)i);
+    }
+}
+
+/* It was stopped, say: others have seen it gone. */
+static void past_the_deadline_of_its_membership_it_seeks_nothing(void)
+{
+    struct play p = begin();
+
+    p.facts.owned = true;
+    p.facts.member_until = p.facts.now + 2000;
+    CHECK_INT(step(&p, 0), SHARD_REST);
+    CHECK_INT(step(&p, 2000), SHARD_REST);
+    CHECK_INT(p.due, p.facts.now + SHARD_SETTLE_MS);
+    CHECK_INT(step(&p, SHARD_SETTLE_MS), SHARD_REST);
+    p.facts.member_until = p.facts.now + 2000;
+    CHECK_INT(step(&p, 0), SHARD_SEEK);
 }
 
 static void keeps_what_is_its_own(void)
@@ -119,7 +220,7 @@ static void keeps_what_is_its_own(void)
     p.facts.wanted = true; /* by somebody with an older view, who will leave */
     CHECK_INT(step(&p, 100000), SHARD_REST);
     p.facts.owned = false;
-    CHECK_INT(step(&p, 0), SHARD_STOP);
+    CHECK_INT(step(&p, 0), SHARD_LOOK);
 }
 
 static void gives_way_to_a_request_by_name(void)
@@ -141,7 +242,9 @@ static void unconfirmed_gives_up_when_others_must_have_seen_it_gone(void)
     p.facts.wanted = true;
     CHECK_INT(step(&p, DOUBT - 1), SHARD_REST);
     CHECK_INT(p.due, p.facts.now + 1);
-    CHECK_INT(step(&p, 1), SHARD_STOP);
+    CHECK_INT(step(&p, 1), SHARD_LOOK);
+    look_finds(&p, true);
+    CHECK_INT(step(&p, 0), SHARD_STOP);
 }
 
 static void drains_for_so_long_at_most(void)
@@ -206,6 +309,7 @@ static void leave(struct model *m, int host)
     m->waiting = left;
     m->ends_at[host] = 0;
     m->hosts[host].facts.granted = m->hosts[host].facts.wanted = false;
+    m->hosts[host].facts.looked_at = 0;
     shard_ended(&m->hosts[host].plan, false, m->hosts[host].facts.now);
 }
 
@@ -230,6 +334,9 @@ static void act(struct model *m, int host, int64_t now, GRand *rand)
     switch (step(p, 0)) {
     case SHARD_SEEK:
         m->line[m->waiting++] = host;
+        break;
+    case SHARD_LOOK:
+        look_finds(p, m->waiting > 1);
         break;
     case SHARD_STOP:
         m->ends_at[host] = now + g_rand_int_range(rand, 1, 2 * DRAIN);
@@ -299,6 +406,11 @@ static const struct test_case cases[] = {
     {"no_longer_seeks_what_another_owns", no_longer_seeks_what_another_owns},
     {"keeps_what_nobody_asks_for", keeps_what_nobody_asks_for},
     {"keeps_what_is_its_own", keeps_what_is_its_own},
+    {"looks_until_somebody_waits", looks_until_somebody_waits},
+    {"an_answer_of_before_does_not_count", an_answer_of_before_does_not_count},
+    {"keeps_or_gives_up", keeps_or_gives_up},
+    {"past_the_deadline_of_its_membership_it_seeks_nothing",
+     past_the_deadline_of_its_membership_it_seeks_nothing},
     {"gives_way_to_a_request_by_name", gives_way_to_a_request_by_name},
     {"unconfirmed_gives_up_when_others_must_have_seen_it_gone",
      unconfirmed_gives_up_when_others_must_have_seen_it_gone},
