@@ -68,8 +68,7 @@ static bool open_descriptors(struct events *e)
     e->reaps = false;
     e->kept = NULL;
     e->asked_at = 0;
-    for (size_t i = 0; i < G_N_ELEMENTS(e->others); i++)
-        e->others[i] = -1;
+    e->others = g_array_new(FALSE, FALSE, sizeof(int));
     e->signals = signalfd(-1, &e->caught, SFD_CLOEXEC | SFD_NONBLOCK);
     e->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     e->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -126,6 +125,7 @@ void events_close(struct events *e)
         close(e->timer);
     if (e->orders >= 0)
         close(e->orders);
+    g_clear_pointer(&e->others, g_array_unref);
 }
 
 void events_die(const struct events *e, int signo)
@@ -153,13 +153,18 @@ static void drain(int fd)
 
 void events_wait(struct events *e)
 {
-    struct pollfd fds[] = {
-        {.fd = e->signals, .events = POLLIN},   {.fd = e->wakeup, .events = POLLIN},
-        {.fd = e->timer, .events = POLLIN},     {.fd = e->others[0], .events = POLLIN},
-        {.fd = e->others[1], .events = POLLIN},
-    };
+    const int own[] = {e->signals, e->wakeup, e->timer};
+    const guint count = G_N_ELEMENTS(own) + e->others->len;
+    struct pollfd *fds = g_newa(struct pollfd, count);
 
-    if (poll(fds, G_N_ELEMENTS(fds), -1) <= 0)
+    for (guint i = 0; i < count; i++)
+        fds[i] = (struct pollfd){
+            .fd = i < G_N_ELEMENTS(own)
+                      ? own[i]
+                      : g_array_index(e->others, int, i - (guint)G_N_ELEMENTS(own)),
+            .events = POLLIN,
+        };
+    if (poll(fds, count, -1) <= 0)
         return;
     if (fds[1].revents)
         drain(e->wakeup);
@@ -167,23 +172,18 @@ void events_wait(struct events *e)
         drain(e->timer);
 }
 
-static void replace_other(struct events *e, int from, int to)
-{
-    for (size_t i = 0; i < G_N_ELEMENTS(e->others); i++)
-        if (e->others[i] == from) {
-            e->others[i] = to;
-            return;
-        }
-}
-
 void events_add(struct events *e, int fd)
 {
-    replace_other(e, -1, fd);
+    g_array_append_val(e->others, fd);
 }
 
 void events_remove(struct events *e, int fd)
 {
-    replace_other(e, fd, -1);
+    for (guint i = 0; i < e->others->len; i++)
+        if (g_array_index(e->others, int, i) == fd) {
+            g_array_remove_index_fast(e->others, i);
+            return;
+        }
 }
 
 static int ordered_signal(const struct events *e)

@@ -2,6 +2,7 @@
 #ifndef ZKL_TOOLS_EVENTS_H
 #define ZKL_TOOLS_EVENTS_H
 
+#include <glib.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -12,7 +13,7 @@ struct events {
     struct sigaction chld;      /* and what was done at SIGCHLD */
     sigset_t caught;            /* the signals that events_signal() returns */
     int signals, wakeup, timer; /* signalfd, eventfd, timerfd */
-    int others[2];              /* see events_add() */
+    GArray *others;             /* of int: see events_add() */
     int64_t asked_at;           /* by now_ms(): the first INT or TERM; 0: none yet */
     int orders;                 /* see events_open_below() */
     pid_t vital;                /* a child whose end asks us to end; 0: none */
