@@ -36,41 +36,16 @@ static bool running(const struct hold *h)
     return shared_cause(h->shared) == CAUSE_NONE;
 }
 
-/* What is sent from here on counts as asked for, before it can have an effect. */
-static void note_request(struct hold *h, int signo)
-{
-    switch (signo) {
-    case SIGINT:
-    case SIGTERM:
-        shared_note_first(h->shared, signo, processes_clock());
-        break;
-    case SIGKILL:
-        atomic_store(&h->shared->to_kill, true);
-        break;
-    case SIGHUP:
-    case SIGQUIT:
-        break;
-    default:
-        return;
-    }
-    atomic_store(&h->shared->to_end, true);
-}
-
 static void pass_on(struct hold *h, int signo)
 {
-    const pid_t leader = shared_leader(h->shared);
-
-    if (leader == 0) {
+    if (shared_leader(h->shared) == 0) {
         sigaddset(&h->early, signo);
         return;
     }
     /* What the guard has stopped is its own to continue. */
     if (signo == SIGCONT && running(h) && atomic_load(&h->shared->paused))
         return;
-    note_request(h, signo);
-    kill(-leader, signo);
-    if (atomic_load(&h->shared->to_end))
-        guard_tell(h->guard, MESSAGE_LOOK, 0);
+    guard_signal(h->guard, signo);
 }
 
 /* The guard should have ended the group by now. The leader cannot have been reaped: it is the
@@ -245,25 +220,6 @@ static void watch(struct hold *h)
     }
 }
 
-static int result(const struct hold *h)
-{
-    const char *name = h->options->argv[0];
-    const int err = atomic_load(&h->shared->exec_error);
-    const int ended = atomic_load(&h->shared->ended);
-
-    switch (shared_cause(h->shared)) {
-    case CAUSE_ENDED:
-        if (err != 0)
-            return fail(err == ENOENT ? STATUS_NOTFOUND : STATUS_NOEXEC, "%s: %s", name,
-                        g_strerror(err));
-        return ended >= ENDED_BY_SIGNAL ? ended - ENDED_BY_SIGNAL + STATUS_SIGNAL : ended;
-    case CAUSE_GUARD:
-        return loss_remaining_ms(&h->loss) > 0 ? STATUS_INTERNAL : STATUS_LOST;
-    default:
-        return STATUS_LOST;
-    }
-}
-
 static int run_command(struct hold *h)
 {
     bool lent;
@@ -281,7 +237,7 @@ static int run_command(struct hold *h)
     terminal_take_back(&h->terminal);
     terminal_close(&h->terminal);
     h->key = key_that_ended(h, lent);
-    return result(h);
+    return guard_result(h->guard, loss_remaining_ms(&h->loss) > 0);
 }
 
 struct hold *hold_new(struct guard *guard, struct right *right, struct events *events)

@@ -87,29 +87,33 @@ int64_t loss_remaining_ms(const struct loss *l)
     return l->right->ops->remaining_ms(l->right);
 }
 
-static bool safe(const struct loss *l, int64_t left)
+bool loss_is_safe(const struct loss *l)
 {
     const struct hold_options *o = l->guard->termination.options;
 
-    return left > termination_grace_ms(&l->guard->termination) &&
+    return loss_remaining_ms(l) > termination_grace_ms(&l->guard->termination) &&
            (o->on_suspect == ON_SUSPECT_IGNORE || l->right->ops->state(l->right) == ZKL_HELD);
+}
+
+bool loss_before_beginning(struct loss *l)
+{
+    if (loss_remaining_ms(l) > 0)
+        return false;
+    loss_publish(l);
+    shared_decide(l->guard->termination.shared, CAUSE_REVOKED);
+    termination_over(&l->guard->termination);
+    say("%s: the lock was lost before the command began: %s", l->guard->termination.options->path,
+        zkl_strloss(l->right->ops->loss(l->right)));
+    return true;
 }
 
 int loss_wait_safe(struct loss *l)
 {
-    int64_t left;
-
-    while (!safe(l, left = loss_remaining_ms(l))) {
+    while (!loss_is_safe(l)) {
         int signo;
 
-        if (left == 0) {
-            loss_publish(l);
-            shared_decide(l->guard->termination.shared, CAUSE_REVOKED);
-            termination_over(&l->guard->termination);
-            return fail(STATUS_LOST, "%s: the lock was lost before the command began: %s",
-                        l->guard->termination.options->path,
-                        zkl_strloss(l->right->ops->loss(l->right)));
-        }
+        if (loss_before_beginning(l))
+            return STATUS_LOST;
         events_arm(l->events, LOOK_MS);
         events_wait(l->events);
         signo = events_asked_to_end(l->events);

@@ -19,8 +19,14 @@ void loss_init(struct loss *l, struct guard *guard, struct right *right, struct 
 
 int64_t loss_remaining_ms(const struct loss *l);
 
-/* Waits until the command may begin: more than the grace is ahead, and nothing in doubt, where that
- * matters. GO_ON, or a status: the lock was lost, or a signal came. */
+/* Whether the command may begin: more than the grace is ahead, and nothing in doubt, where that
+ * matters. */
+bool loss_is_safe(const struct loss *l);
+
+/* Whether the lock was lost before; then that is decided, and said. */
+bool loss_before_beginning(struct loss *l);
+
+/* Waits until the command may begin. GO_ON, or a status: the lock was lost, or a signal came. */
 int loss_wait_safe(struct loss *l);
 
 /* Tells the guard until when the lock is ours. A deadline seldom told is early, never wrong. */

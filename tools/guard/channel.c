@@ -42,6 +42,46 @@ enum channel_heard channel_receive(int fd, struct message *ret, char **ret_text)
     return MESSAGE_HEARD;
 }
 
+/* Room for one descriptor. */
+union passed {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(sizeof(int))];
+};
+
+bool channel_pass(int fd, const struct message *message, int passed)
+{
+    struct message copy = *message;
+    struct iovec part = {.iov_base = &copy, .iov_len = sizeof copy};
+    union passed control = {.header = {.cmsg_len = CMSG_LEN(sizeof passed),
+                                       .cmsg_level = SOL_SOCKET,
+                                       .cmsg_type = SCM_RIGHTS}};
+    struct msghdr header = {.msg_iov = &part,
+                            .msg_iovlen = 1,
+                            .msg_control = &control,
+                            .msg_controllen = sizeof control};
+
+    memcpy(CMSG_DATA(&control.header), &passed, sizeof passed);
+    return sendmsg(fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+enum channel_heard channel_take(int fd, struct message *ret, int *ret_passed)
+{
+    struct iovec part = {.iov_base = ret, .iov_len = sizeof *ret};
+    union passed control = {.room = ""};
+    struct msghdr header = {.msg_iov = &part,
+                            .msg_iovlen = 1,
+                            .msg_control = &control,
+                            .msg_controllen = sizeof control};
+    const ssize_t length = recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+    *ret_passed = -1;
+    if (length < 0 && (errno == EAGAIN || errno == EINTR))
+        return MESSAGE_NOTHING;
+    if (CMSG_FIRSTHDR(&header))
+        memcpy(ret_passed, CMSG_DATA(CMSG_FIRSTHDR(&header)), sizeof *ret_passed);
+    return length < (ssize_t)sizeof *ret ? MESSAGE_END : MESSAGE_HEARD;
+}
+
 void channel_nudge(int fd)
 {
     const char nothing = 0;

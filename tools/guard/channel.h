@@ -11,6 +11,7 @@ enum channel_kind {
     MESSAGE_STATE,  /* value: the grant's */
     MESSAGE_LOOK,   /* the deadline has come nearer; or it is asked to step down */
     MESSAGE_SIGNAL, /* value: for --on-lost; for the candidate itself */
+    MESSAGE_FORK,   /* to a zygote: guard number value, whose channel goes with it */
 };
 
 struct message {
@@ -36,6 +37,10 @@ bool channel_send(int fd, const struct message *message, const char *text);
 
 /* Never blocks. *ret_text is the text, to be freed by g_free(). */
 enum channel_heard channel_receive(int fd, struct message *ret, char **ret_text);
+
+/* The same with a descriptor, of which the other gets a copy: *ret_passed, -1 for none. */
+bool channel_pass(int fd, const struct message *message, int passed);
+enum channel_heard channel_take(int fd, struct message *ret, int *ret_passed);
 
 /* A message of nothing, that wakes the other. */
 void channel_nudge(int fd);

@@ -9,12 +9,13 @@
 
 #include <errno.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static bool start(struct guard *g, int channel[2], struct events *events)
 {
-    g->termination.shared = shared_new();
+    g->termination.shared = shared_new(1);
     if (!g->termination.shared || !channel_open(channel))
         return false;
     /* What a dead guard leaves comes to us: its unreaped leader, which keeps the group's id. */
@@ -33,7 +34,8 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct eve
 {
     int channel[2];
 
-    *g = (struct guard){.termination = {.options = options, .tool = getpid()}, .channel = -1};
+    *g = (struct guard){.termination = {.options = options, .tool = getpid(), .parent = getpid()},
+                        .channel = -1};
     termination_tree_init(&g->termination, getpid(), 0);
     if (!processes_reserve() || !start(g, channel, events)) {
         say("cannot start the guard: %s", g_strerror(errno));
@@ -50,34 +52,45 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct eve
 
 void guard_claim(struct guard *g, zkl_session *session)
 {
-    struct shared *s = g->termination.shared;
-    zkl_session_claim claim;
-
-    if (zkl_session_get_claim(session, &claim) != 0)
-        return;
-    /* The flag is cleared first and set last: a kill in between leaves no half of a claim. */
-    atomic_store(&s->claimed, false);
-    s->claim = claim;
-    atomic_store(&s->claimed, true);
+    shared_claim(g->termination.shared, session);
 }
 
 bool guard_run(struct guard *g, struct right *right, bool front, struct events *events)
 {
     const struct hold_options *o = g->termination.options;
-    const struct message message = {.kind = MESSAGE_START,
-                                    .front = front,
-                                    .session_timeout_ms = o->session_timeout_ms,
-                                    .grace_ms = o->grace_ms,
-                                    .token = right->ops->token(right),
-                                    .session_id = right->ops->session_id(right),
-                                    .slot = right->ops->slot(right)};
 
-    char *text = right->ops->text(right);
+    g->start = (struct message){.kind = MESSAGE_START,
+                                .front = front,
+                                .session_timeout_ms = o->session_timeout_ms,
+                                .grace_ms = o->grace_ms,
+                                .token = right->ops->token(right),
+                                .session_id = right->ops->session_id(right),
+                                .slot = right->ops->slot(right)};
+    g->start_text = right->ops->text(right);
+    g->envp =
+        command_environment(o, g->start_text, g->start.token, g->start.session_id, g->start.slot);
     events_add(events, g->channel);
-    g->envp = command_environment(o, text, message.token, message.session_id, message.slot);
-    g->running = channel_send(g->channel, &message, text);
-    g_free(text);
+    g->running = channel_send(g->channel, &g->start, g->start_text);
     return g->running;
+}
+
+bool guard_repeat(struct guard *g, const struct guard *other, struct events *events)
+{
+    g->token = other->token;
+    g->start = other->start;
+    g->start_text = g_strdup(other->start_text);
+    events_add(events, g->channel);
+    g->running = channel_send(g->channel, &g->start, g->start_text);
+    return g->running;
+}
+
+void guard_free(struct guard *g, struct events *events)
+{
+    events_remove(events, g->channel);
+    close(g->channel);
+    g_free(g->start_text);
+    g_strfreev(g->envp);
+    termination_tree_free(&g->termination);
 }
 
 void guard_tell(struct guard *g, int kind, int value)
@@ -85,6 +98,55 @@ void guard_tell(struct guard *g, int kind, int value)
     const struct message message = {.kind = kind, .value = value, .token = g->token};
 
     channel_send(g->channel, &message, NULL);
+}
+
+/* What is sent from here on counts as asked for, before it can have an effect. */
+static void note_request(struct shared *s, int signo)
+{
+    switch (signo) {
+    case SIGINT:
+    case SIGTERM:
+        shared_note_first(s, signo, processes_clock());
+        break;
+    case SIGKILL:
+        atomic_store(&s->to_kill, true);
+        break;
+    case SIGHUP:
+    case SIGQUIT:
+        break;
+    default:
+        return;
+    }
+    atomic_store(&s->to_end, true);
+}
+
+void guard_signal(struct guard *g, int signo)
+{
+    struct shared *s = g->termination.shared;
+
+    note_request(s, signo);
+    kill(-shared_leader(s), signo);
+    if (atomic_load(&s->to_end))
+        guard_tell(g, MESSAGE_LOOK, 0);
+}
+
+int guard_result(const struct guard *g, bool left)
+{
+    const struct shared *s = g->termination.shared;
+    const int err = atomic_load(&s->exec_error);
+    const int ended = atomic_load(&s->ended);
+
+    switch (shared_cause(s)) {
+    case CAUSE_ENDED:
+        if (err != 0)
+            return fail(err == ENOENT ? STATUS_NOTFOUND : STATUS_NOEXEC, "%s: %s",
+                        g->termination.options->argv[0], g_strerror(err));
+        return ended >= ENDED_BY_SIGNAL ? ended - ENDED_BY_SIGNAL + STATUS_SIGNAL : ended;
+    case CAUSE_GUARD:
+        return left ? STATUS_INTERNAL : STATUS_LOST;
+    default:
+        return STATUS_LOST;
+    }
 }
 
 void guard_ask(struct guard *g)
@@ -140,10 +202,10 @@ void guard_finish(struct guard *g, struct events *events)
 
     events->vital = 0;
     events->reaps = false;
-    events_remove(events, g->channel);
     atomic_store(&g->termination.shared->finished, true);
     if (!g->running)
-        close(g->channel); /* which ends it */
+        shutdown(g->channel, SHUT_WR); /* which ends it */
+    events_remove(events, g->channel);
     kill(g->termination.guard, SIGCONT);
     while (!guard_reaped(g)) {
         int signo;
@@ -154,10 +216,7 @@ void guard_finish(struct guard *g, struct events *events)
             asked += signo == SIGINT || signo == SIGTERM;
         }
     }
-    if (g->running)
-        close(g->channel);
     replace_guard(g, events, asked);
-    g_strfreev(g->envp);
-    termination_tree_free(&g->termination);
-    shared_free(g->termination.shared);
+    guard_free(g, events);
+    shared_free(g->termination.shared, 1);
 }

@@ -4,6 +4,7 @@
 #define ZKL_TOOLS_GUARD_H
 
 #include "../events.h"
+#include "channel.h"
 #include "right.h"
 #include "termination.h"
 
@@ -13,6 +14,8 @@ struct guard {
     bool running;                   /* the command was given to it */
     bool dead;
     uint64_t token;
+    struct message start; /* what it was told to run, and: */
+    char *start_text;
     char **envp; /* the command's */
 };
 
@@ -26,6 +29,20 @@ void guard_claim(struct guard *g, zkl_session *session);
 
 /* Tells it to run the command; front: with the terminal. false when it is dead. */
 bool guard_run(struct guard *g, struct right *right, bool front, struct events *events);
+
+/* Tells another one the same. */
+bool guard_repeat(struct guard *g, const struct guard *other, struct events *events);
+
+/* What was made for it here, but its shared memory. */
+void guard_free(struct guard *g, struct events *events);
+
+/* Sends the command's group a signal that was meant for it, which may ask it to end: what it leaves
+ * ends then, too. SIGKILL: at once, all of it. There is a leader, and the guard has not ended. */
+void guard_signal(struct guard *g, int signo);
+
+/* The exit status for how the command ended; after a message if it could not be executed. left: the
+ * lock is ours still. */
+int guard_result(const struct guard *g, bool left);
 
 /* From any thread. */
 void guard_tell(struct guard *g, int kind, int value);

@@ -113,14 +113,14 @@ static void start(struct guarding *g, const struct message *message, const char 
                       .front = message->front ? getpgid(g->termination.tool) : 0};
     int pipe[2];
 
-    if (shared_cause(g->shared) != CAUSE_NONE || shared_left_ms(g->shared) == 0) {
-        g->leader = -1; /* too late: we were stopped */
-        return;
-    }
     g->options.grace_ms = message->grace_ms;
     g->options.session_timeout_ms = message->session_timeout_ms;
     g->envp = command_environment(&g->options, grant_text, message->token, message->session_id,
                                   message->slot);
+    if (shared_cause(g->shared) != CAUSE_NONE || shared_left_ms(g->shared) == 0) {
+        g->leader = -1; /* too late: we were stopped; or --on-lost alone is left to do */
+        return;
+    }
     s.envp = g->envp;
     if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
         not_started(g, errno);
@@ -196,7 +196,7 @@ static void hear(struct guarding *g)
         g_free(text);
     }
     on_state(g, (zkl_state)atomic_load(&g->shared->state)); /* for what found no room */
-    if (!g->tool_dead && (heard == MESSAGE_END || getppid() != g->termination.tool)) {
+    if (!g->tool_dead && (heard == MESSAGE_END || getppid() != g->termination.parent)) {
         g->tool_dead = true;
         events_remove(&g->events, g->channel);
     }
@@ -403,7 +403,7 @@ void guard_main(const struct termination *termination, int channel, struct event
         hear(&g);
     }
     run_on_lost(&g);
-    if (g.tool_dead)
+    if (g.tool_dead || g.termination.parent != g.termination.tool)
         cgroup_remove(g.options.cgroup);
     _exit(ended_all(&g) ? STATUS_LOST : STATUS_OK);
 }

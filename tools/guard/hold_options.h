@@ -20,9 +20,10 @@ struct hold_options {
     char **on_lost;     /* to be run after a command had to be ended; NULL for nothing */
     int64_t on_lost_ms; /* how long that may take */
     enum on_suspect on_suspect;
-    bool term_on_revoke;         /* who is asked to give way ends the command, as TERM at us does */
-    int64_t kill_after_ms;       /* for what is left when the command has been ended by a signal */
-    bool leave_daemons;          /* what has a session of its own is not ended */
+    bool term_on_revoke;   /* who is asked to give way ends the command, as TERM at us does */
+    int64_t kill_after_ms; /* for what is left when the command has been ended by a signal */
+    bool ends_rest;        /* what is left is ended even when the command has ended by itself */
+    bool leave_daemons;    /* what has a session of its own is not ended */
     const struct cgroup *cgroup; /* for the command; NULL: it stays in ours */
     int status_fd;
     bool verbose;

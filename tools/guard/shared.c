@@ -11,22 +11,28 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "lock-f
 
 #define NS_PER_MS 1000000
 
-struct shared *shared_new(void)
+struct shared *shared_new(size_t count)
 {
     struct shared *s =
-        mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, count * sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     if (s == MAP_FAILED)
         return NULL;
-    madvise(s, sizeof *s, MADV_DONTDUMP); /* the claim is a secret */
-    atomic_store(&s->ended, NOT_ENDED);
+    madvise(s, count * sizeof *s, MADV_DONTDUMP); /* the claim is a secret */
+    for (size_t i = 0; i < count; i++)
+        shared_reset(&s[i]);
     return s;
 }
 
-void shared_free(struct shared *s)
+void shared_free(struct shared *s, size_t count)
 {
     if (s)
-        munmap(s, sizeof *s);
+        munmap(s, count * sizeof *s);
+}
+
+void shared_reset(struct shared *s)
+{
+    *s = (struct shared){.ended = NOT_ENDED};
 }
 
 static int64_t read_ns(clockid_t clock)
@@ -77,6 +83,18 @@ pid_t shared_bar(struct shared *s)
     if (atomic_compare_exchange_strong(&s->leader, &leader, LEADER_BARRED))
         return 0;
     return leader == LEADER_BARRED ? 0 : leader;
+}
+
+void shared_claim(struct shared *s, zkl_session *session)
+{
+    zkl_session_claim claim;
+
+    if (zkl_session_get_claim(session, &claim) != 0)
+        return;
+    /* The flag is cleared first and set last: a kill in between leaves no half of a claim. */
+    atomic_store(&s->claimed, false);
+    s->claim = claim;
+    atomic_store(&s->claimed, true);
 }
 
 /* Both in one word. */

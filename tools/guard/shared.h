@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <zkl/grant.h>
@@ -50,14 +51,19 @@ struct shared {
     atomic_bool gone;        /* nothing of the tree lives: the node may be deleted */
     atomic_bool told;        /* --on-lost is being run, or has been */
     atomic_int on_lost;      /* its process, until it is reaped */
+    atomic_int guard;        /* of a zygote's guards: its process, unreaped; 0: there is none */
+    atomic_bool cleared;     /* that has ended, and nothing of its tree is left to it */
     zkl_session_claim claim; /* of the tool's session */
     atomic_bool claimed;     /* it is complete */
     atomic_bool finished;    /* the tool has closed its session, and does not end otherwise */
 };
 
-/* NULL with errno set. */
-struct shared *shared_new(void);
-void shared_free(struct shared *s);
+/* So many, of as many guards. NULL with errno set. */
+struct shared *shared_new(size_t count);
+void shared_free(struct shared *s, size_t count);
+
+/* As new, for another command. */
+void shared_reset(struct shared *s);
 
 /* The lock is ours until deadline, of which 0 means that it is gone; by one thread at a time. false
  * if that is nearer than before, which the guard must be told. */
@@ -72,6 +78,9 @@ bool shared_set_leader(struct shared *s, pid_t pid);
 
 /* The leader; 0 when there is none and never will be. */
 pid_t shared_bar(struct shared *s);
+
+/* The claim of a session, for who is to end it. */
+void shared_claim(struct shared *s, zkl_session *session);
 
 /* INT or TERM is about to be sent to the group, by processes_clock(). The first is remembered: who
  * was there then has it, and a zkl takes a second one for an order to kill. */

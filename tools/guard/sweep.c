@@ -89,6 +89,14 @@ void sweep_free(struct sweep *s)
     g_clear_pointer(&s->refused, g_hash_table_unref);
 }
 
+void sweep_spare(struct sweep *s, GArray *processes)
+{
+    g_clear_pointer(&s->prior, g_array_unref);
+    s->prior = processes;
+    tree_sort((struct process *)(void *)processes->data, processes->len);
+    s->tree.prior = as_table(s->prior);
+}
+
 /* ---- our own children ---- */
 
 static bool is_prior(const struct sweep *s, pid_t pid)

@@ -35,6 +35,10 @@ struct swept {
 void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions);
 void sweep_free(struct sweep *s);
 
+/* Takes processes, a GArray of struct process: neither they nor what is below them are members. In
+ * place of those that were children at the beginning. */
+void sweep_spare(struct sweep *s, GArray *processes);
+
 /* Once to each member that is chosen, or to nobody if that is NULL; signo 0 only looks whether it
  * may be signalled. Also continues who gets TERM. */
 typedef bool sweep_choose_fn(const struct member *m, void *data);

@@ -220,7 +220,8 @@ static void end_rest(struct termination *e)
 
 bool termination_rest(struct termination *e)
 {
-    if (atomic_load(&e->shared->ended) < ENDED_BY_SIGNAL && !atomic_load(&e->shared->to_end))
+    if (atomic_load(&e->shared->ended) < ENDED_BY_SIGNAL && !atomic_load(&e->shared->to_end) &&
+        !e->options->ends_rest)
         return false;
     if (e->rest_since == 0)
         e->rest_since = now_ms();

@@ -13,6 +13,7 @@ struct termination {
     struct shared *shared;
     const struct hold_options *options;
     pid_t tool;
+    pid_t parent; /* of the guard: the tool, or its zygote */
     pid_t guard;
     int64_t kill_at;    /* by now_ms(): after TERM, whatever a late renewal brings */
     int64_t give_up_at; /* by now_ms(): what KILL does not end by then never ends; 0: not sent */
