@@ -11,7 +11,7 @@ enum { FILE_MAX = 64 * 1024 };
 
 static GPtrArray *given; /* with --auth */
 static char *inherited;  /* ZKL_AUTH */
-static bool forgotten;
+static bool forgotten, kept;
 
 static void wipe(void *secret)
 {
@@ -49,8 +49,15 @@ gboolean credentials_take(const char *option, const char *word, gpointer data, G
     return TRUE;
 }
 
+void credentials_keep(void)
+{
+    kept = true;
+}
+
 void credentials_forget(void)
 {
+    if (kept)
+        return;
     g_clear_pointer(&given, g_ptr_array_unref);
     g_clear_pointer(&inherited, wipe);
     forgotten = true;
@@ -174,7 +181,7 @@ int credentials_read(const struct settings *settings, GArray **ret)
     GArray *list = g_array_new(FALSE, FALSE, sizeof(zkl_credential));
     int status;
 
-    g_assert(!forgotten); /* nobody opens a second session, which would have none */
+    g_assert(!forgotten); /* a second session would have none */
     g_array_set_clear_func(list, clear);
     status = add_all(settings, list);
     if (status != GO_ON)

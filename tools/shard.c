@@ -1,124 +1,394 @@
-/* The way to the grant is a mutex, and who asks for it is reported: the host decides. */
 #include "shard.h"
-#include "run.h"
+#include "loss.h"
 #include "status_line.h"
 
-struct shard {
-    struct lock_options options;
-    struct shard_report *report;
-    struct events *above;
-    struct attempt *attempt;
-    zkl_mutex *mutex;
-    zkl_op *op;
+#include <sys/socket.h>
+
+/* How long a guard that is late may need to see that nothing is left. */
+#define PATIENCE_MS (10 * LOOK_MS)
+
+/* How long one look at a queue may take. */
+#define READ_MS 1000
+
+/* Ours, and of the library's last call for the grant. */
+struct shard_hold {
+    struct right_grant own;
+    struct loss loss;
 };
 
-static int shard_open(void *self, zkl_session *session)
+const char *shard_path(const struct shard *s)
 {
-    struct shard *s = self;
+    return s->host->holds[s->number].path;
+}
+
+void shard_init(struct shard *s, struct host_common *host, int number)
+{
+    *s = (struct shard){.host = host, .number = number, .attempt = {.events = host->events}};
+}
+
+int shard_open(struct shard *s)
+{
     zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
+    zkl_error error = {0};
 
-    options.name = s->options.name;
-    options.parents = s->options.parents;
-    return zkl_mutex_new(&s->mutex, session, s->options.path, &options);
+    options.name = s->host->options->id;
+    options.parents = s->host->options->run.parents;
+    atomic_store(&s->stuck, false);
+    s->stuck_since = 0;
+    if (zkl_mutex_new(&s->mutex, s->host->session, shard_path(s), &options) == 0)
+        return GO_ON;
+    zkl_last_error(&error);
+    return fail_error(&error, shard_path(s));
 }
 
-/* ---- on a thread of the library ---- */
-
-static void tell(const struct shard *s, atomic_bool *what)
+void shard_close(struct shard *s)
 {
-    atomic_store(what, true);
-    events_wake(s->above);
+    zkl_mutex_free(s->mutex);
+    s->mutex = NULL;
 }
 
-static void on_wanted(zkl_grant *grant, zkl_state state, void *data)
-{
-    const struct shard *s = data;
+/* ---- on threads of the library ---- */
 
-    (void)grant;
-    (void)state;
-    tell(s, &s->report->wanted);
-}
-
-static void on_revoke(zkl_grant *grant, zkl_state state, void *data)
-{
-    const struct shard *s = data;
-
-    (void)grant;
-    (void)state;
-    tell(s, &s->report->revoked);
-}
-
-static void won(zkl_grant *grant, const zkl_error *error, void *data)
+static void on_shard_wanted(zkl_grant *grant, zkl_state state, void *data)
 {
     struct shard *s = data;
 
-    if (grant) {
-        atomic_store(&s->report->token, zkl_grant_token(grant));
-        tell(s, &s->report->granted);
-        zkl_grant_on_wanted(grant, on_wanted, s);
-        zkl_grant_on_revoke(grant, on_revoke, s);
-    }
-    attempt_end(grant, error, s->attempt);
+    (void)grant;
+    (void)state;
+    atomic_store(&s->wanted, true);
+    events_wake(s->host->events);
 }
 
-/* ---- the way there ---- */
-
-static int shard_seek(void *self, int64_t timeout_ms, struct attempt *attempt)
+static void on_shard_revoke(zkl_grant *grant, zkl_state state, void *data)
 {
-    struct shard *s = self;
+    struct shard *s = data;
 
-    s->attempt = attempt;
-    return zkl_mutex_lock_async(s->mutex, timeout_ms, won, s, &s->op);
+    (void)grant;
+    (void)state;
+    atomic_store(&s->revoked, true);
+    events_wake(s->host->events);
 }
 
-static void shard_give_up(void *self)
+/* Behind the one of struct loss. */
+static void on_last_call(zkl_grant *grant, zkl_state state, void *data)
 {
-    const struct shard *s = self;
-
-    zkl_op_cancel(s->op);
+    (void)grant;
+    if (state == ZKL_LOST || state == ZKL_RELEASED)
+        g_atomic_rc_box_release(data);
 }
 
-static void shard_close(void *self)
+void shard_read_queue(struct shard *s)
 {
-    struct shard *s = self;
+    const int64_t began = now_ms();
+    const zkl_contender *first;
+    zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
+    zkl_queue *queue = NULL;
 
+    atomic_store(&s->look_due, false); /* what is asked from here on is another look */
+    options.max_nodes = 1;
+    zkl_queue_read(&queue, s->host->session, shard_path(s), &options, READ_MS);
+    atomic_store(&s->waits, zkl_queue_count(queue) > 1);
+    first = zkl_queue_get(queue, 0);
+    atomic_store(&s->own_first, first && first->session_id == zkl_session_id(s->host->session));
+    atomic_store(&s->looked_at, began);
+    zkl_queue_free(queue);
+    events_wake(s->host->events);
+}
+
+/* ---- the way to the lock ---- */
+
+/* Ours for another attempt. failed: not for want of the lock, and not on our wish. */
+static void end_attempt(struct shard *s, bool failed)
+{
+    const int fd = s->host->options->run.status_fd;
+    const bool asked = s->plan.state > SHARD_HELD;
+
+    s->phase = SHARD_IDLE;
+    if (s->plan.held_at != 0)
+        status_line(fd, "ended %d %d", s->number, s->status);
+    shard_ended(&s->plan, failed, now_ms());
+    if (asked || s->plan.pause_ms == 0)
+        return;
+    status_line(fd, "paused %d %d %d", s->number, s->status, (int)(s->plan.pause_ms / 1000));
+    if (s->cause != CAUSE_NONE)
+        say("%s: ended with status %d, again in %d s", shard_path(s), s->status,
+            (int)(s->plan.pause_ms / 1000));
+}
+
+/* Said once, however often it is tried. */
+static void see_refusal(struct shard *s, const zkl_error *error)
+{
+    const bool ours = s->plan.state > SHARD_HELD || error->code == ZKL_ECANCELED;
+
+    s->cause = CAUSE_NONE;
+    if (!ours && error->code != s->trouble)
+        s->status = fail_error(error, shard_path(s));
+    if (!ours)
+        s->trouble = error->code;
+    end_attempt(s, !ours);
+}
+
+static void seek(struct shard *s)
+{
+    zkl_error error = {0};
+
+    atomic_store(&s->wanted, false);
+    atomic_store(&s->revoked, false);
+    atomic_store(&s->attempt.done, false);
+    s->phase = SHARD_ASKING;
+    if (zkl_mutex_lock_async(s->mutex, ZKL_FOREVER, attempt_end, &s->attempt, &s->op) == 0)
+        return;
+    zkl_last_error(&error);
+    see_refusal(s, &error);
+}
+
+static void release_at_once(struct shard *s)
+{
+    s->cause = CAUSE_NONE;
+    s->attempt.right->ops->release(s->attempt.right);
+    end_attempt(s, false);
+}
+
+static void see_answer(struct shard *s)
+{
+    if (!atomic_load(&s->attempt.done))
+        return;
     zkl_op_free(s->op);
-    zkl_mutex_free(s->mutex);
+    s->op = NULL;
+    if (!s->attempt.right) {
+        see_refusal(s, &s->attempt.error);
+        return;
+    }
+    if (s->plan.state != SHARD_SEEKING) { /* it came with our order to end */
+        release_at_once(s);
+        return;
+    }
+    s->token = zkl_grant_token(s->attempt.own.grant);
+    s->trouble = 0;
+    s->stuck_since = 0;
+    atomic_store(&s->stuck, false);
+    atomic_store(&s->looked_at, 0);
+    zkl_grant_on_wanted(s->attempt.own.grant, on_shard_wanted, s);
+    zkl_grant_on_revoke(s->attempt.own.grant, on_shard_revoke, s);
+    shared_reset(&s->host->zygote.shared[s->number]);
+    s->phase = SHARD_GRANTED;
 }
 
-static const struct acquire_ops shard_ops = {
-    .open = shard_open, .seek = shard_seek, .give_up = shard_give_up, .close = shard_close};
+/* ---- the command ---- */
 
-/* The command inherits it. */
-static void set_number(const char *name, int number)
+static void prepare_guard(struct shard *s)
 {
-    char *text = g_strdup_printf("%d", number);
+    struct hold_options *o = &s->host->holds[s->number];
+    struct shard_hold *hold;
 
-    g_setenv(name, text, TRUE);
-    g_free(text);
+    if (s->plan.state > SHARD_HELD) {
+        release_at_once(s);
+        return;
+    }
+    if (!zygote_fork(&s->host->zygote, s->number, &s->guard))
+        return; /* it has much to do */
+    o->session_timeout_ms = zkl_session_timeout_ms(s->host->session);
+    o->grace_ms = hold_grace_ms(s->host->options->run.grace_ms, o->session_timeout_ms);
+    hold = g_atomic_rc_box_new0(struct shard_hold);
+    s->hold = g_atomic_rc_box_acquire(hold);
+    hold->own = s->attempt.own;
+    loss_init(&hold->loss, &s->guard, &hold->own.right, s->host->events);
+    if (zkl_grant_on_change(hold->own.grant, on_last_call, hold) != 0)
+        g_atomic_rc_box_release(hold);
+    s->phase = SHARD_READY;
 }
 
-int shard_run(const struct settings *settings, const struct shards_options *options, int number,
-              struct events *events, struct events *above, struct shard_report *report)
+/* The lock is given back; nothing of the command lives, or it never began. */
+static void give_lock_back(struct shard *s)
 {
-    struct cgroup *cgroup = options->run.leave_daemons ? NULL : cgroup_new();
-    struct shard s = {.options = options->run, .report = report, .above = above};
-    struct run run = {.settings = settings,
-                      .options = &s.options,
-                      .cgroup = cgroup,
-                      .events = events,
-                      .ops = &shard_ops,
-                      .self = &s};
-    int status;
+    struct shard_hold *hold = s->hold;
 
-    s.options.path = g_strdup_printf("%s/shards/%d", options->run.path, number);
-    s.options.name = options->id;
-    s.options.status_fd = STATUS_FD_NONE; /* the host tells */
-    set_number("ZKL_SHARD", number);
-    set_number("ZKL_SHARDS", options->count);
-    status = run_once(&run);
-    atomic_store(&report->cause, (int)run.cause);
-    g_free(s.options.path);
-    cgroup_free(cgroup);
-    return status;
+    s->cause = shared_cause(s->guard.termination.shared);
+    s->status = s->guard.running ? guard_result(&s->guard, loss_remaining_ms(&hold->loss) > 0)
+                                 : STATUS_LOST;
+    if (s->cause == CAUSE_ENDED && atomic_load(&s->guard.termination.shared->exec_error) != 0)
+        s->host->fatal = s->status;
+    loss_finish(&hold->loss);
+    hold->own.right.ops->release(&hold->own.right);
+    s->hold = NULL;
+    g_atomic_rc_box_release(hold);
+    if (!s->guard.running)
+        shutdown(s->guard.channel, SHUT_WR); /* which ends it */
+    s->patience = s->to_send = 0;
+    s->phase = SHARD_CLEARING;
+}
+
+static void begin_command(struct shard *s)
+{
+    if (s->plan.state > SHARD_HELD || loss_before_beginning(&s->hold->loss)) {
+        give_lock_back(s);
+        return;
+    }
+    if (!loss_is_safe(&s->hold->loss))
+        return;
+    loss_publish(&s->hold->loss);
+    if (!guard_run(&s->guard, &s->hold->own.right, false, s->host->events))
+        return;
+    if (s->host->settings->verbose)
+        say("%s: held with token %" G_GUINT64_FORMAT, shard_path(s), (guint64)s->token);
+    s->phase = SHARD_RUNNING;
+}
+
+/* A guard that is dead has its heir in the zygote; one that is stopped has us. */
+static void end_for_late_guard(struct shard *s)
+{
+    struct termination *e = &s->guard.termination;
+
+    if (s->guard.dead || atomic_load(&e->shared->gone) || shared_cause(e->shared) == CAUSE_ENDED ||
+        loss_remaining_ms(&s->hold->loss) > termination_margin_ms(e) / 2)
+        return;
+    e->guard = e->sweep.tree.root = atomic_load(&e->shared->guard);
+    if (e->guard <= 0)
+        return;
+    termination_kill(e, termination_reason(e));
+    if (s->patience == 0)
+        s->patience = now_ms() + PATIENCE_MS;
+    if (now_ms() >= s->patience)
+        termination_over(e);
+}
+
+static void watch_command(struct shard *s)
+{
+    const struct shared *shared = s->guard.termination.shared;
+
+    guard_look(&s->guard, s->host->events);
+    if (s->to_send != 0)
+        shard_signal(s, s->to_send);
+    loss_publish(&s->hold->loss);
+    end_for_late_guard(s);
+    if (shared_cause(shared) == CAUSE_ENDED || atomic_load(&shared->gone))
+        give_lock_back(s);
+}
+
+/* What a guard was to run that was killed, --on-lost, is another one's to run. */
+static bool begin_on_lost(struct shard *s)
+{
+    struct shared *shared = s->guard.termination.shared;
+    struct guard heir;
+
+    if (!s->guard.termination.options->on_lost || s->cause <= CAUSE_ENDED ||
+        !atomic_load(&shared->begun) || atomic_load(&shared->told) || s->host->zygote.dead)
+        return false;
+    atomic_store(&shared->leader, LEADER_BARRED);
+    if (zygote_fork(&s->host->zygote, s->number, &heir)) {
+        guard_repeat(&heir, &s->guard, s->host->events);
+        guard_free(&s->guard, s->host->events);
+        s->guard = heir;
+    }
+    return true;
+}
+
+static void see_cleared(struct shard *s)
+{
+    guard_look(&s->guard, s->host->events);
+    if (!zygote_cleared(&s->host->zygote, s->number) || begin_on_lost(s))
+        return;
+    zygote_forget(&s->host->zygote, s->number, &s->guard);
+    end_attempt(s, s->cause == CAUSE_ENDED);
+}
+
+/* ---- what the plan says ---- */
+
+void shard_signal(struct shard *s, int signo)
+{
+    s->to_send = 0;
+    if (s->phase == SHARD_CLEARING)
+        guard_tell(&s->guard, MESSAGE_SIGNAL, signo); /* for --on-lost */
+    else if (s->phase == SHARD_RUNNING && shared_leader(s->guard.termination.shared) != 0)
+        guard_signal(&s->guard, signo);
+    else
+        s->to_send = signo;
+}
+
+/* A guard that is stopped does nothing for it. */
+static void stop_command(struct shard *s, int signo)
+{
+    const pid_t guard = atomic_load(&s->host->zygote.shared[s->number].guard);
+
+    if (s->phase == SHARD_ASKING)
+        zkl_op_cancel(s->op);
+    else
+        shard_signal(s, signo);
+    if (guard > 0)
+        kill(guard, SIGCONT);
+}
+
+static void act_on(struct shard *s, enum shard_act what)
+{
+    switch (what) {
+    case SHARD_SEEK:
+        seek(s);
+        break;
+    case SHARD_LOOK:
+        atomic_store(&s->look_due, true);
+        break;
+    case SHARD_STOP:
+        if (s->plan.held_at != 0)
+            status_line(s->host->options->run.status_fd, "asked %d", s->number);
+        stop_command(s, SIGTERM);
+        break;
+    case SHARD_KILL:
+        stop_command(s, SIGKILL);
+        break;
+    default:
+        break;
+    }
+}
+
+static void see_what_has_come(struct shard *s)
+{
+    if (s->phase == SHARD_ASKING)
+        see_answer(s);
+    if (s->phase == SHARD_GRANTED)
+        prepare_guard(s);
+    if (s->phase == SHARD_READY)
+        begin_command(s);
+    if (s->phase == SHARD_RUNNING)
+        watch_command(s);
+    if (s->phase == SHARD_CLEARING)
+        see_cleared(s);
+}
+
+/* Often enough that the guard's deadline is never old by more than the grace leaves room for. */
+static int64_t due_in_ms(const struct shard *s)
+{
+    switch (s->phase) {
+    case SHARD_GRANTED:
+    case SHARD_READY:
+        return LOOK_MS;
+    case SHARD_RUNNING:
+        return s->guard.dead || s->to_send != 0 ||
+                       shared_cause(s->guard.termination.shared) != CAUSE_NONE
+                   ? LOOK_MS
+                   : MIN(s->guard.termination.options->session_timeout_ms / 24,
+                         loss_remaining_ms(&s->hold->loss) -
+                             termination_margin_ms(&s->guard.termination) / 2);
+    default:
+        return INT64_MAX / 2;
+    }
+}
+
+int64_t shard_look(struct shard *s, const struct shard_facts *of_host)
+{
+    struct shard_facts facts = *of_host;
+    bool held;
+    int64_t due;
+
+    see_what_has_come(s);
+    held = s->plan.held_at != 0;
+    facts.granted = s->phase >= SHARD_GRANTED;
+    facts.wanted = atomic_load(&s->wanted);
+    facts.revoked = atomic_load(&s->revoked);
+    facts.waits = atomic_load(&s->waits);
+    facts.looked_at = atomic_load(&s->looked_at);
+    act_on(s, shard_step(&s->plan, &facts, &due));
+    if (!held && s->plan.held_at != 0)
+        status_line(s->host->options->run.status_fd, "held %d %" G_GUINT64_FORMAT, s->number,
+                    (guint64)s->token);
+    return MIN(due, facts.now + due_in_ms(s));
 }

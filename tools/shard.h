@@ -1,14 +1,77 @@
-/* One shard of zkl shards, in a process of its own: a guard is forked before there are threads. */
+/* One shard of zkl shards: its lock, and the command that runs under it. Of the main thread. */
 #ifndef ZKL_TOOLS_SHARD_H
 #define ZKL_TOOLS_SHARD_H
 
-#include "events.h"
+#include "guard/zygote.h"
+#include "run.h"
 #include "shards_options.h"
-#include "shards_report.h"
+#include "shards_plan.h"
 
-/* Waits for the lock of that shard, and runs the command under it, as zkl lock does; wakes above at
- * each change of the report. events has just been opened. Returns the exit status. */
-int shard_run(const struct settings *settings, const struct shards_options *options, int number,
-              struct events *events, struct events *above, struct shard_report *report);
+/* What all shards of a host have in common. */
+struct host_common {
+    const struct settings *settings;
+    const struct shards_options *options;
+    struct hold_options *holds; /* of each shard */
+    struct events *events;
+    struct zygote zygote;
+    zkl_session *session;
+    int fatal; /* the status to end with, as no attempt can do better; GO_ON */
+};
+
+enum shard_phase {
+    SHARD_IDLE,
+    SHARD_ASKING,  /* in the lock's queue */
+    SHARD_GRANTED, /* there is no guard yet */
+    SHARD_READY,   /* the guard has no command yet */
+    SHARD_RUNNING,
+    SHARD_CLEARING /* the lock is given back, and the guard has not ended */
+};
+
+struct shard_hold; /* the grant, for as long as the library may call us for it */
+
+struct shard {
+    struct host_common *host;
+    int number;
+    struct shard_plan plan;
+    enum shard_phase phase;
+    zkl_mutex *mutex;
+    zkl_op *op;
+    struct attempt attempt;
+    struct shard_hold *hold;
+    struct guard guard;
+    uint64_t token;
+    int to_send;           /* a signal for a command that has not begun; 0: none */
+    int64_t patience;      /* by now_ms(): its guard is late, and is given so long; 0: it is not */
+    int status;            /* of the last command, once it is over */
+    enum exit_cause cause; /* why it is; CAUSE_NONE: it never began */
+    int trouble;           /* the code of the last error that was said; 0: none */
+    int64_t stuck_since;   /* by now_ms(): a node of ours cannot be deleted; 0: none is known */
+
+    /* Other threads write these: */
+    atomic_bool wanted, revoked;
+    atomic_bool look_due;  /* the queue is to be read */
+    atomic_bool waits;     /* as read: somebody is behind us, */
+    atomic_bool own_first; /* and the first is a node of ours */
+    _Atomic int64_t looked_at;
+    atomic_bool stuck;
+};
+
+void shard_init(struct shard *s, struct host_common *host, int number);
+const char *shard_path(const struct shard *s);
+
+/* For a session that has just been opened; and behind the close of that. GO_ON, or a status after a
+ * message. */
+int shard_open(struct shard *s);
+void shard_close(struct shard *s);
+
+/* Takes what has come, and does what the plan says of that; facts: what is true of the whole host.
+ * Returns when it is due again, by now_ms(). */
+int64_t shard_look(struct shard *s, const struct shard_facts *facts);
+
+/* Passes a signal on to the command, if there is one. */
+void shard_signal(struct shard *s, int signo);
+
+/* Reads the queue, for SHARD_LOOK, on another thread. */
+void shard_read_queue(struct shard *s);
 
 #endif

@@ -1,111 +1,181 @@
-/* zkl shards: the first process, which has neither threads nor a session. It has one child that is
- * the member, and one for each shard that this host seeks or holds; shards_plan.h decides which. A
- * child hears its orders alone, ends with us whatever ends us, and ends its command with it. */
+/* zkl shards: one session, in which this host is a member and holds the locks of its shards; a
+ * command for each, under a guard that the zygote forks; shards_plan.h decides which.
+ *
+ * What cannot be mended within a session ends it: all commands are ended and all locks given back,
+ * and another session is opened. That is so when the servers refuse the credentials, and when they
+ * refuse to delete the node of a shard that was given up, which would block that shard for all. */
 #include "closing.h"
-#include "guard/channel.h"
-#include "guard/shared.h"
-#include "shard.h"
+#include "connect.h"
+#include "credentials.h"
+#include "reader.h"
 #include "shards_member.h"
-#include "shards_plan.h"
 #include "status_line.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-struct worker {
-    pid_t pid; /* 0: none */
-    int channel;
-};
-
-struct slot {
-    struct worker worker;
-    struct shard_plan plan;
-};
+/* From the end of one session to the next, and from one look at what is in doubt to the next. */
+#define AGAIN_MS 1000
 
 struct host {
-    const struct settings *settings;
-    const struct shards_options *options;
-    struct events *events;
-    struct shards_report *report;
-    struct worker member;
-    struct slot *slots;
-    int status; /* to end with; GO_ON */
-    bool hurry; /* asked to end twice */
+    struct host_common common; /* the first member */
+    struct shards_member member;
+    struct shard *shards;
+    struct reader reader;  /* of queues, and of the members */
+    int64_t claimed;       /* the id of the session that the zygote would end */
+    int64_t refused_since; /* by now_ms(): the credentials; 0: they are not */
+    int64_t doubt_at;      /* by now_ms(): what is in doubt is looked at */
+    bool ending;           /* the session is to be closed, when all shards are idle */
+    int status;            /* to end with; GO_ON */
+    bool hurry;            /* asked to end twice */
+    atomic_bool refused;   /* by a thread of the library */
 };
 
-/* ---- children ---- */
+/* ---- on other threads ---- */
 
-/* The number of the shard, or: */
-#define MEMBER (-1)
-
-static int work(const struct host *h, int number, struct events *events)
+/* A shard of ours whose node has that path. */
+static struct shard *find_shard(const struct host *h, const char *node)
 {
-    if (number == MEMBER)
-        return shards_member_run(h->settings, h->options, events, h->events, h->report);
-    return shard_run(h->settings, h->options, number, events, h->events,
-                     &h->report->shards[number]);
+    const struct shards_options *o = h->common.options;
+
+    for (int k = 0; node && k < o->count; k++) {
+        const size_t length = strlen(shard_path(&h->shards[k]));
+
+        if (strncmp(node, shard_path(&h->shards[k]), length) == 0 && node[length] == '/')
+            return &h->shards[k];
+    }
+    return NULL;
 }
 
-/* In a session of its own: several commands cannot share a terminal, whose keys are for us. */
-static _Noreturn void become(const struct host *h, int number, pid_t parent, int orders)
+static void hear_host_log(const zkl_log_record *record, void *data)
 {
-    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    struct events events;
-    int status = STATUS_INTERNAL;
+    struct host *h = data;
+    struct shard *s;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* its guard hears of that, and kills the command */
-    setsid();
-    if (nothing >= 0)
-        dup2(nothing, STDIN_FILENO);
-    if (getppid() == parent && events_open_below(&events, h->events, orders))
-        status = work(h, number, &events);
-    exit(status);
+    if (h->common.settings->verbose)
+        say("%s", record->text);
+    if (strcmp(record->event, "watch-failed") == 0)
+        atomic_store(&h->member.doubt, true);
+    if (strcmp(record->event, "delete-refused") == 0 && (s = find_shard(h, record->path)))
+        atomic_store(&s->stuck, true);
+    events_wake(h->common.events);
 }
 
-static bool start(const struct host *h, struct worker *w, int number)
+static void hear_session(zkl_session *session, zkl_session_event event, int64_t id, void *data)
 {
-    const pid_t self = getpid();
-    int channel[2];
+    struct host *h = data;
 
-    if (!channel_open(channel))
-        return false;
-    w->pid = fork();
-    if (w->pid == 0)
-        become(h, number, self, channel[1]);
-    close(channel[1]);
-    w->channel = channel[0];
-    if (w->pid > 0)
-        return true;
-    close(channel[0]);
-    w->pid = 0;
-    return false;
+    (void)session;
+    (void)id;
+    if (event == ZKL_SESSION_REFUSED)
+        atomic_store(&h->refused, true);
+    events_wake(h->common.events);
 }
 
-static void send_signal(const struct worker *w, int signo)
+static int read_what_is_in_doubt(zkl_queue **ret, struct reader *r, size_t most)
 {
-    const struct message message = {.kind = MESSAGE_SIGNAL, .value = signo};
+    struct host *h = r->data;
 
-    if (w->pid != 0)
-        channel_send(w->channel, &message, NULL);
+    (void)most;
+    *ret = NULL;
+    if (atomic_load(&h->member.doubt))
+        shards_member_read(&h->member);
+    for (int k = 0; k < h->common.options->count; k++)
+        if (atomic_load(&h->shards[k].look_due))
+            shard_read_queue(&h->shards[k]);
+    return 0;
+}
+
+/* ---- a session ---- */
+
+static int open_shards(struct host *h)
+{
+    int status = GO_ON;
+
+    for (int k = 0; k < h->common.options->count && status == GO_ON; k++)
+        status = shard_open(&h->shards[k]);
+    return status;
+}
+
+static int connect_host(struct host *h)
+{
+    int status =
+        session_connect(h->common.settings, &h->common.session, ZKL_FOREVER, h->common.events);
+
+    if (status == GO_ON)
+        status = hold_check_grace(h->common.options->run.grace_ms,
+                                  zkl_session_timeout_ms(h->common.session));
+    if (status == GO_ON)
+        status = shards_member_join(&h->member);
+    if (status == GO_ON) {
+        zkl_session_on_change(h->common.session, hear_session, h);
+        atomic_store(&h->refused, zkl_session_outage(h->common.session) == ZKL_OUTAGE_AUTH);
+    }
+    return status;
+}
+
+static void close_host_session(struct host *h)
+{
+    reader_stop(&h->reader);
+    if (h->status == GO_ON)
+        zkl_session_close(h->common.session);
+    else
+        closing_close(h->common.session, CLOSING_PATIENCE_MS);
+    reader_join(&h->reader);
+    shards_member_close(&h->member);
+    for (int k = 0; k < h->common.options->count; k++)
+        shard_close(&h->shards[k]);
+    h->common.session = NULL;
+    h->ending = false;
+}
+
+static int open_session(struct host *h)
+{
+    int status = session_open_heard(h->common.settings, &h->common.session, hear_host_log, h);
+
+    if (status != GO_ON)
+        return status;
+    atomic_store(&h->refused, false);
+    atomic_store(&h->member.doubt, false);
+    h->reader =
+        (struct reader){.read = read_what_is_in_doubt, .data = h, .events = h->common.events};
+    status = reader_start(&h->reader);
+    if (status != GO_ON) {
+        zkl_session_close(h->common.session);
+        return status;
+    }
+    status = open_shards(h);
+    if (status == GO_ON)
+        status = connect_host(h);
+    if (status == GO_ON)
+        return GO_ON;
+    h->status = status;
+    close_host_session(h);
+    return status;
 }
 
 /* ---- the end ---- */
 
 /* First of all others may see us gone: they ask for our shards while these are drained. */
-static void end(struct host *h, int status)
+static void end_host_session(struct host *h)
+{
+    if (h->ending)
+        return;
+    h->ending = true;
+    shards_member_leave(&h->member);
+}
+
+static void end_host(struct host *h, int status)
 {
     if (h->status != GO_ON)
         return;
     h->status = status;
-    send_signal(&h->member, SIGTERM);
+    end_host_session(h);
 }
 
-static void on_signal(struct host *h, int signo)
+static void on_host_signal(struct host *h, int signo)
 {
     switch (signo) {
     case SIGINT:
@@ -113,186 +183,292 @@ static void on_signal(struct host *h, int signo)
     case SIGHUP:
     case SIGQUIT:
         h->hurry |= h->status != GO_ON && (signo == SIGINT || signo == SIGTERM);
-        end(h, STATUS_SIGNAL + signo);
+        end_host(h, STATUS_SIGNAL + signo);
         break;
     case SIGUSR1:
     case SIGUSR2:
-        for (int k = 0; k < h->options->count; k++)
-            if (h->slots[k].plan.state == SHARD_HELD)
-                send_signal(&h->slots[k].worker, signo);
+        for (int k = 0; k < h->common.options->count; k++)
+            if (h->shards[k].plan.state == SHARD_HELD)
+                shard_signal(&h->shards[k], signo);
         break;
     default:
         break;
     }
 }
 
-/* ---- what has ended ---- */
+/* ---- what does not go well ---- */
 
-static void on_member_ended(struct host *h, int result)
+static bool refused_for_long(const struct host *h)
 {
-    int status = WIFEXITED(result) ? WEXITSTATUS(result) : STATUS_INTERNAL;
-
-    h->member.pid = 0;
-    close(h->member.channel);
-    if (h->status == GO_ON && !WIFEXITED(result))
-        say("%s: the member's process was killed", h->options->run.path);
-    atomic_store(&h->report->confirmed_since, now_ms());
-    atomic_store(&h->report->confirmed, false);
-    end(h, status);
+    return h->refused_since != 0 &&
+           now_ms() >= h->refused_since + h->common.settings->session_timeout_ms;
 }
 
-/* The same would happen again and again. */
-static bool is_permanent(int status, int cause)
+static void look_at_credentials(struct host *h)
 {
-    return cause == CAUSE_ENDED
-               ? status == STATUS_NOEXEC || status == STATUS_NOTFOUND
-               : cause == CAUSE_NONE && (status == STATUS_USAGE || status == STATUS_NOPERM);
-}
+    const zkl_error error = {.code = ZKL_EAUTH};
+    bool first;
 
-static void on_shard_ended(struct host *h, int k, int result)
-{
-    struct slot *slot = &h->slots[k];
-    const bool asked = slot->plan.state > SHARD_HELD;
-    const int cause = atomic_load(&h->report->shards[k].cause);
-    const int status = WIFEXITED(result) ? WEXITSTATUS(result) : STATUS_SIGNAL + WTERMSIG(result);
-
-    slot->worker.pid = 0;
-    close(slot->worker.channel);
-    if (slot->plan.held_at != 0)
-        status_line(h->options->run.status_fd, "ended %d %d", k, status);
-    shard_ended(&slot->plan, cause == CAUSE_NONE || cause == CAUSE_ENDED, now_ms());
-    if (asked || h->status != GO_ON)
+    if (shards_member_is_in(&h->member))
+        h->refused_since = 0;
+    first = h->refused_since == 0;
+    if (!atomic_load(&h->refused) || h->ending)
         return;
-    if (is_permanent(status, cause))
-        end(h, status);
-    else if (slot->plan.pause_ms > 0)
-        say("%s/shards/%d: ended with status %d, again in %d s", h->options->run.path, k, status,
-            (int)(slot->plan.pause_ms / 1000));
+    if (first)
+        h->refused_since = now_ms();
+    if (!h->member.ever || refused_for_long(h))
+        end_host(h, fail_error(&error, h->common.options->run.path));
+    else if (first)
+        say("%s: the servers refuse the credentials; all shards are given up, and other sessions "
+            "are tried",
+            h->common.options->run.path);
+    end_host_session(h);
 }
 
-static void reap(struct host *h)
+static void look_at_denials(struct host *h)
 {
-    pid_t pid;
-    int result;
+    zkl_error error;
 
-    while ((pid = waitpid(-1, &result, WNOHANG)) > 0) {
-        if (pid == h->member.pid)
-            on_member_ended(h, result);
-        for (int k = 0; k < h->options->count; k++)
-            if (pid == h->slots[k].worker.pid)
-                on_shard_ended(h, k, result);
+    if (h->status == GO_ON &&
+        shards_member_denied(&h->member, h->common.settings->session_timeout_ms, &error))
+        end_host(h, fail_error(&error, h->member.group));
+}
+
+/* A node that stands before all others of its shard. */
+static void look_at_stuck(struct host *h, struct shard *s)
+{
+    if (!atomic_load(&s->stuck) || h->ending)
+        return;
+    if (s->stuck_since == 0)
+        s->stuck_since = now_ms();
+    if (atomic_load(&s->looked_at) > s->stuck_since && !atomic_load(&s->own_first)) {
+        atomic_store(&s->stuck, false);
+        s->stuck_since = 0;
+    } else if (now_ms() >= s->stuck_since + h->common.settings->session_timeout_ms) {
+        say("%s: the node of a shard that was given up cannot be deleted; all shards are given up "
+            "for a new session, which ends it",
+            shard_path(s));
+        end_host_session(h);
+    } else {
+        atomic_store(&s->look_due, true);
     }
 }
 
-/* ---- each shard ---- */
-
-static void seek(const struct host *h, int k)
+/* Returns when it is to be looked again. */
+static int64_t look_at_trouble(struct host *h)
 {
-    struct shard_report *r = &h->report->shards[k];
+    bool in_doubt = atomic_load(&h->member.doubt);
 
-    atomic_store(&r->granted, false);
-    atomic_store(&r->wanted, false);
-    atomic_store(&r->revoked, false);
-    atomic_store(&r->cause, (int)CAUSE_NONE);
-    if (start(h, &h->slots[k].worker, k))
-        return;
-    say("%s/shards/%d: cannot start a process: %s", h->options->run.path, k, g_strerror(errno));
-    shard_ended(&h->slots[k].plan, true, now_ms());
-    events_wake(h->events);
+    look_at_credentials(h);
+    look_at_denials(h);
+    if (now_ms() < h->doubt_at)
+        return h->doubt_at;
+    for (int k = 0; k < h->common.options->count; k++) {
+        look_at_stuck(h, &h->shards[k]);
+        in_doubt |= atomic_load(&h->shards[k].stuck);
+    }
+    if (!in_doubt)
+        return INT64_MAX;
+    reader_want_again(&h->reader);
+    h->doubt_at = now_ms() + AGAIN_MS;
+    return h->doubt_at;
 }
 
-static struct shard_facts facts_of(const struct host *h, int k)
-{
-    struct shard_report *r = &h->report->shards[k];
+/* ---- the whole ---- */
 
-    return (struct shard_facts){
+static void claim_session(struct host *h)
+{
+    const int64_t id = zkl_session_id(h->common.session);
+
+    if (id == h->claimed)
+        return;
+    zygote_claim(&h->common.zygote, h->common.session);
+    h->claimed = id;
+}
+
+static int64_t look_at_shards(struct host *h)
+{
+    const struct shards_options *o = h->common.options;
+    struct shard_facts facts = {
         .now = now_ms(),
-        .confirmed = atomic_load(&h->report->confirmed),
-        .confirmed_since = atomic_load(&h->report->confirmed_since),
-        .member_until = INT64_MAX,
-        .looked_at = INT64_MAX,
-        .waits = atomic_load(&r->wanted),
-        .drain_ms = h->options->drain_ms,
-        .doubt_ms = h->settings->session_timeout_ms,
-        .owned = atomic_load(&r->owned),
-        .granted = atomic_load(&r->granted),
-        .wanted = atomic_load(&r->wanted),
-        .revoked = atomic_load(&r->revoked),
-        .stop = h->status != GO_ON,
+        .drain_ms = o->drain_ms,
+        .doubt_ms = h->common.settings->session_timeout_ms,
+        .stop = h->ending,
         .hurry = h->hurry,
     };
-}
+    int64_t due = INT64_MAX;
+    bool looks = false;
 
-/* Returns when it is due again. */
-static int64_t look_at(const struct host *h, int k)
-{
-    struct slot *slot = &h->slots[k];
-    const struct shard_facts facts = facts_of(h, k);
-    const bool held = slot->plan.held_at != 0;
-    const int fd = h->options->run.status_fd;
-    int64_t due;
-    enum shard_act act = shard_step(&slot->plan, &facts, &due);
-
-    if (act == SHARD_LOOK)
-        act = shard_step(&slot->plan, &facts, &due); /* goes by what it has heard */
-
-    if (!held && slot->plan.held_at != 0)
-        status_line(fd, "held %d %" G_GUINT64_FORMAT, k,
-                    (guint64)atomic_load(&h->report->shards[k].token));
-    if (act == SHARD_STOP && slot->plan.held_at != 0)
-        status_line(fd, "asked %d", k);
-    if (act == SHARD_SEEK)
-        seek(h, k);
-    else if (act == SHARD_STOP || act == SHARD_KILL)
-        send_signal(&slot->worker, SIGTERM); /* the second one kills */
-    if (act == SHARD_KILL && slot->worker.pid != 0)
-        kill(slot->worker.pid, SIGCONT); /* if it is stopped it has heard nothing */
+    shards_member_facts(&h->member, &facts);
+    for (int k = 0; k < o->count; k++) {
+        facts.owned = shards_member_owns(&h->member, k);
+        due = MIN(due, shard_look(&h->shards[k], &facts));
+        looks |= atomic_load(&h->shards[k].look_due);
+    }
+    if (looks)
+        reader_want_again(&h->reader);
     return due;
 }
 
-static bool is_over(const struct host *h)
+static bool is_idle(const struct host *h)
 {
-    bool over = h->status != GO_ON && h->member.pid == 0;
+    bool idle = true;
 
-    for (int k = 0; k < h->options->count && over; k++)
-        over = h->slots[k].worker.pid == 0;
-    return over;
+    for (int k = 0; k < h->common.options->count && idle; k++)
+        idle = h->shards[k].phase == SHARD_IDLE;
+    return idle;
 }
 
+static void look_at_zygote(struct host *h, int64_t *due)
+{
+    const int64_t again = zygote_look(&h->common.zygote);
+
+    if (h->common.zygote.dead && h->status == GO_ON) {
+        say("%s: the process that starts the guards is dead; all commands are ended",
+            h->common.options->run.path);
+        end_host(h, STATUS_INTERNAL);
+    }
+    if (again != INT64_MAX)
+        *due = MIN(*due, now_ms() + again);
+}
+
+/* Until the session is to be closed. */
 static void serve(struct host *h)
 {
     for (;;) {
         int64_t due = INT64_MAX;
         int signo;
 
-        while ((signo = events_signal(h->events)) != 0)
-            on_signal(h, signo);
-        reap(h);
-        for (int k = 0; k < h->options->count; k++)
-            due = MIN(due, look_at(h, k));
-        if (is_over(h))
+        while ((signo = events_signal(h->common.events)) != 0)
+            on_host_signal(h, signo);
+        look_at_zygote(h, &due);
+        claim_session(h);
+        due = MIN(due, look_at_trouble(h));
+        due = MIN(due, look_at_shards(h));
+        if (h->common.fatal != GO_ON)
+            end_host(h, h->common.fatal);
+        if (h->ending && is_idle(h))
             return;
         if (due != INT64_MAX)
-            events_arm(h->events, due - now_ms());
-        events_wait(h->events);
+            events_arm(h->common.events, due - now_ms());
+        events_wait(h->common.events);
     }
 }
 
-static int run(struct host *h)
+/* Whether another session is to be tried, behind a pause. */
+static bool pause_before_session(struct host *h)
 {
-    const size_t size = sizeof *h->report + (size_t)h->options->count * sizeof h->report->shards[0];
+    const int64_t until = now_ms() + AGAIN_MS;
+    int64_t left;
+    int signo = 0;
 
-    h->report = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (h->report == MAP_FAILED)
-        return fail(STATUS_INTERNAL, "cannot allocate shared memory: %s", g_strerror(errno));
-    h->slots = g_new0(struct slot, (gsize)h->options->count);
-    if (start(h, &h->member, MEMBER))
+    while (signo == 0 && (left = until - now_ms()) > 0) {
+        events_arm(h->common.events, left);
+        events_wait(h->common.events);
+        signo = events_asked_to_end(h->common.events);
+        if (signo == SIGCHLD)
+            signo = 0;
+    }
+    if (signo != 0)
+        h->status = STATUS_SIGNAL + signo;
+    return signo == 0;
+}
+
+/* One session after the other. A refusal is borne for a session timeout, but not at first. */
+static int serve_sessions(struct host *h)
+{
+    int status = open_session(h);
+
+    while (status == GO_ON) {
         serve(h);
-    else
-        h->status = fail(STATUS_INTERNAL, "cannot start a process: %s", g_strerror(errno));
-    g_free(h->slots);
-    munmap(h->report, size);
-    return h->status;
+        close_host_session(h);
+        if (h->status != GO_ON)
+            return h->status;
+        do {
+            if (!pause_before_session(h))
+                return h->status;
+            h->status = GO_ON;
+            status = open_session(h);
+        } while (status == STATUS_UNAVAILABLE || (status == STATUS_NOPERM && !refused_for_long(h)));
+    }
+    return status;
+}
+
+/* ---- before any thread ---- */
+
+static void fill_holds(struct host *h)
+{
+    const struct lock_options *run = &h->common.options->run;
+
+    h->common.holds = g_new0(struct hold_options, (gsize)h->common.options->count);
+    for (int k = 0; k < h->common.options->count; k++)
+        h->common.holds[k] = (struct hold_options){
+            .settings = h->common.settings,
+            .path = g_strdup_printf("%s/shards/%d", run->path, k),
+            .argv = run->command,
+            .on_lost = run->on_lost,
+            .on_lost_ms = run->on_lost_ms,
+            .on_suspect = run->on_suspect,
+            .kill_after_ms = run->kill_after_ms,
+            .ends_rest = true,
+            .leave_daemons = run->leave_daemons,
+            .status_fd = STATUS_FD_NONE, /* the host tells */
+            .verbose = h->common.settings->verbose,
+        };
+}
+
+static void set_number(const char *name, int number)
+{
+    char *text = g_strdup_printf("%d", number);
+
+    g_setenv(name, text, TRUE);
+    g_free(text);
+}
+
+/* The command inherits the numbers. */
+static void on_guard_born(int k, const struct zygote *z)
+{
+    set_number("ZKL_SHARD", k);
+    set_number("ZKL_SHARDS", z->count);
+}
+
+/* The zygote keeps what we were given, which is what commands inherit. */
+static void allow_many_files(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int run_host(struct host *h)
+{
+    const struct shards_options *o = h->common.options;
+    int status = STATUS_INTERNAL;
+
+    fill_holds(h);
+    h->common.zygote = (struct zygote){.options = h->common.holds,
+                                       .count = o->count,
+                                       .born = on_guard_born,
+                                       .events = h->common.events};
+    h->shards = g_new0(struct shard, (gsize)o->count);
+    for (int k = 0; k < o->count; k++)
+        shard_init(&h->shards[k], &h->common, k);
+    shards_member_init(&h->member, &h->common);
+    if (zygote_start(&h->common.zygote)) {
+        allow_many_files();
+        credentials_keep();
+        status = serve_sessions(h);
+        zygote_end(&h->common.zygote);
+    }
+    shards_member_free(&h->member);
+    for (int k = 0; k < o->count; k++)
+        g_free((char *)(uintptr_t)h->common.holds[k].path);
+    g_free(h->common.holds);
+    g_free(h->shards);
+    return status;
 }
 
 int verb_shards(struct settings *settings, int argc, char **argv)
@@ -300,7 +476,8 @@ int verb_shards(struct settings *settings, int argc, char **argv)
     struct shards_options options;
     struct events events;
     struct host host = {
-        .settings = settings, .options = &options, .events = &events, .status = GO_ON};
+        .common = {.settings = settings, .options = &options, .events = &events, .fatal = GO_ON},
+        .status = GO_ON};
     int status = shards_options_parse(&options, settings, argc, argv);
 
     if (status == GO_ON)
@@ -308,7 +485,7 @@ int verb_shards(struct settings *settings, int argc, char **argv)
     if (status == GO_ON && !events_open(&events))
         status = STATUS_INTERNAL;
     if (status == GO_ON) {
-        status = run(&host);
+        status = run_host(&host);
         events_close(&events);
     }
     shards_options_free(&options);

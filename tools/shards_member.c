@@ -1,39 +1,22 @@
 #include "shards_member.h"
 #include "members.h"
-#include "onlooker.h"
 
-#include <pthread.h>
 #include <string.h>
 
-struct shards_member {
-    struct onlooker onlooker; /* the first member */
-    const struct shards_options *options;
-    struct shards_report *report;
-    struct events *above;
-    const zkl_member_info **owners;
-    char *data; /* ends with the share */
-    zkl_watch *observer;
-    zkl_member *member;
-    zkl_error error; /* why it could not join, before: */
-    atomic_bool failed;
-    pthread_mutex_t lock; /* of: */
-    uint64_t joined;      /* its token; 0: others may think that it is gone */
-    uint64_t seen;        /* the token of its id in the last view */
-    bool ever;            /* it has joined once */
-};
+enum { TO_JOIN, TO_SEE };
+
+#define READ_MS 1000
 
 /* ---- events, on a thread of the library ---- */
 
-/* With the lock held. The time first: who sees it with the state of before waits the longer. */
-static void publish(struct shards_member *m)
+/* With the lock held. */
+static void compare_tokens(struct shards_member *m)
 {
     const bool confirmed = m->joined != 0 && m->joined == m->seen;
 
-    if (confirmed != atomic_load(&m->report->confirmed)) {
-        atomic_store(&m->report->confirmed_since, now_ms());
-        atomic_store(&m->report->confirmed, confirmed);
-    }
-    events_wake(m->above);
+    if (confirmed != m->confirmed)
+        m->confirmed_since = now_ms();
+    m->confirmed = confirmed;
 }
 
 static void set_joined(struct shards_member *m, uint64_t token)
@@ -41,24 +24,24 @@ static void set_joined(struct shards_member *m, uint64_t token)
     pthread_mutex_lock(&m->lock);
     m->joined = token;
     m->ever |= token != 0;
-    publish(m);
+    if (token != 0)
+        m->denied[TO_JOIN].code = 0;
+    compare_tokens(m);
     pthread_mutex_unlock(&m->lock);
 }
 
-/* Later failures are not the end: it is a member again as soon as it can. */
-static void fail_first(struct shards_member *m, const zkl_error *err)
+/* NULL: not any more. */
+static void set_denied(struct shards_member *m, int what, const zkl_error *error)
 {
     pthread_mutex_lock(&m->lock);
-    if (!m->ever && !atomic_load(&m->failed)) {
-        m->error = *err;
-        atomic_store(&m->failed, true);
-        events_wake(m->onlooker.events);
-    }
+    if (error && m->denied[what].code == 0)
+        m->denied_since[what] = now_ms();
+    m->denied[what] = error ? *error : (zkl_error){0};
     pthread_mutex_unlock(&m->lock);
 }
 
-static void on_event(zkl_member *member, zkl_member_event event, const zkl_member_news *news,
-                     void *data)
+static void on_member_event(zkl_member *member, zkl_member_event event, const zkl_member_news *news,
+                            void *data)
 {
     struct shards_member *m = data;
 
@@ -72,18 +55,58 @@ static void on_event(zkl_member *member, zkl_member_event event, const zkl_membe
         set_joined(m, 0);
         break;
     case ZKL_MEMBER_BUSY:
-        say_id_is_taken(m->onlooker.path, m->options->id, news);
+        say_id_is_taken(m->group, m->host->options->id, news);
         break;
     case ZKL_MEMBER_FAILED:
-        fail_first(m, news->err);
+        set_denied(m, TO_JOIN, news->err);
         break;
     default:
         break;
     }
+    events_wake(m->host->events);
 }
 
-static void on_members(zkl_members_event event, const zkl_member_info *member,
-                       const zkl_members *all, void *data)
+/* Once for each. During a rolling change of N it is as it should be. */
+static void compare_counts(struct shards_member *m, const zkl_member_info *other)
+{
+    const struct shards_options *o = m->host->options;
+    zkl_shards_share share;
+    gpointer told;
+
+    if (zkl_shards_share_of(other, &share) == 0)
+        return;
+    told = g_hash_table_lookup(m->others, other->id);
+    if (GPOINTER_TO_UINT(told) == share.count || (!told && share.count == (uint32_t)o->count))
+        return;
+    say("%s: %s shares %u shards, not %d", o->run.path, other->id, (unsigned)share.count, o->count);
+    g_hash_table_insert(m->others, g_strdup(other->id), GUINT_TO_POINTER(share.count));
+}
+
+/* With the lock held. */
+static void take_view(struct shards_member *m, const zkl_members *all)
+{
+    const struct shards_options *o = m->host->options;
+    const zkl_member_info **owners = g_new0(const zkl_member_info *, (gsize)o->count);
+
+    m->seen = 0;
+    for (size_t i = 0; i < zkl_members_count(all); i++) {
+        const zkl_member_info *one = zkl_members_get(all, i);
+
+        if (strcmp(one->id, o->id) == 0)
+            m->seen = one->token;
+        else
+            compare_counts(m, one);
+    }
+    zkl_shards_plan(owners, (size_t)o->count, all);
+    for (int k = 0; k < o->count; k++)
+        m->owned[k] = owners[k] && strcmp(owners[k]->id, o->id) == 0;
+    g_free(owners);
+    m->denied[TO_SEE].code = 0;
+    compare_tokens(m);
+}
+
+static void on_view(zkl_members_event event, const zkl_member_info *member, const zkl_members *all,
+                    void *data)
 {
     struct shards_member *m = data;
 
@@ -91,73 +114,128 @@ static void on_members(zkl_members_event event, const zkl_member_info *member,
     if (event != ZKL_MEMBERS_ALL)
         return;
     pthread_mutex_lock(&m->lock);
-    m->seen = 0;
-    for (size_t i = 0; i < zkl_members_count(all); i++)
-        if (strcmp(zkl_members_get(all, i)->id, m->options->id) == 0)
-            m->seen = zkl_members_get(all, i)->token;
-    zkl_shards_plan(m->owners, (size_t)m->options->count, all);
-    for (int k = 0; k < m->options->count; k++)
-        atomic_store(&m->report->shards[k].owned,
-                     m->owners[k] && strcmp(m->owners[k]->id, m->options->id) == 0);
-    publish(m);
+    take_view(m, all);
+    pthread_mutex_unlock(&m->lock);
+    events_wake(m->host->events);
+}
+
+static void ignore_left(const zkl_error *err, void *data)
+{
+    (void)err;
+    (void)data;
+}
+
+/* ---- the main thread ---- */
+
+void shards_member_init(struct shards_member *m, struct host_common *host)
+{
+    const struct shards_options *o = host->options;
+
+    *m = (struct shards_member){.host = host, .lock = PTHREAD_MUTEX_INITIALIZER};
+    m->group = g_strconcat(o->run.path, "/members", NULL);
+    m->data = g_strdup_printf("%s%szkl-shards %d %d", o->data ? o->data : "", o->data ? "\n" : "",
+                              o->count, o->weight);
+    m->owned = g_new0(bool, (gsize)o->count);
+    m->others = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    m->confirmed_since = now_ms();
+}
+
+void shards_member_free(struct shards_member *m)
+{
+    g_free(m->group);
+    g_free(m->data);
+    g_free(m->owned);
+    g_hash_table_unref(m->others);
+}
+
+int shards_member_join(struct shards_member *m)
+{
+    const struct shards_options *o = m->host->options;
+    zkl_session *session = m->host->session;
+    zkl_member_options options = ZKL_MEMBER_OPTIONS_INIT;
+    zkl_error error = {0};
+
+    options.parents = o->run.parents;
+    options.fn = on_member_event;
+    options.fn_data = m;
+    if (zkl_members_watch(&m->observer, session, m->group, NULL, on_view, m) == 0 &&
+        zkl_member_join(&m->member, session, m->group, o->id, m->data, strlen(m->data), &options) ==
+            0)
+        return GO_ON;
+    zkl_last_error(&error);
+    return fail_error(&error, m->group);
+}
+
+void shards_member_leave(struct shards_member *m)
+{
+    if (m->member)
+        zkl_member_leave_async(m->member, 0, ignore_left, NULL);
+}
+
+void shards_member_close(struct shards_member *m)
+{
+    zkl_watch_free(m->observer);
+    zkl_member_free(m->member);
+    m->observer = NULL;
+    m->member = NULL;
+    m->seen = m->joined = 0;
+    compare_tokens(m);
+    for (int i = TO_JOIN; i <= TO_SEE; i++)
+        m->denied[i].code = 0;
+}
+
+void shards_member_facts(struct shards_member *m, struct shard_facts *ret)
+{
+    ret->member_until = ret->now + (m->member ? zkl_member_remaining_ms(m->member) : 0);
+    pthread_mutex_lock(&m->lock);
+    ret->confirmed = m->confirmed;
+    ret->confirmed_since = m->confirmed_since;
     pthread_mutex_unlock(&m->lock);
 }
 
-/* ---- the way there ---- */
-
-static int join(struct onlooker *of)
+bool shards_member_is_in(struct shards_member *m)
 {
-    struct shards_member *m = (struct shards_member *)of;
-    const struct shards_options *o = m->options;
-    zkl_member_options options = ZKL_MEMBER_OPTIONS_INIT;
-
-    options.parents = o->run.parents;
-    options.fn = on_event;
-    options.fn_data = m;
-    return zkl_members_watch(&m->observer, of->session, of->path, NULL, on_members, m) == 0 &&
-                   zkl_member_join(&m->member, of->session, of->path, o->id, m->data,
-                                   strlen(m->data), &options) == 0
-               ? GO_ON
-               : onlooker_failed(of);
+    pthread_mutex_lock(&m->lock);
+    const bool is_in = m->confirmed;
+    pthread_mutex_unlock(&m->lock);
+    return is_in;
 }
 
-/* Until it is told to end. */
-static int stay(struct onlooker *o, struct reading *newest)
+bool shards_member_owns(struct shards_member *m, int k)
 {
-    const struct shards_member *m = (struct shards_member *)o;
-
-    reading_unref(newest); /* which only says that all is well */
-    return atomic_load(&m->failed) ? fail_error(&m->error, o->path) : GO_ON;
+    pthread_mutex_lock(&m->lock);
+    const bool owned = m->owned[k];
+    pthread_mutex_unlock(&m->lock);
+    return owned;
 }
 
-static int read_group(zkl_queue **ret, struct reader *r, size_t most)
+void shards_member_read(struct shards_member *m)
 {
-    const struct onlooker *o = r->data;
+    zkl_members *all = NULL;
+    zkl_error error = {0};
+    int code = zkl_members_read(&all, m->host->session, m->group, NULL, READ_MS);
 
-    (void)most;
-    return members_try_read(ret, o->session, o->path, NULL);
+    zkl_members_free(all);
+    if (code != 0)
+        zkl_last_error(&error);
+    if (code == 0 || code == ZKL_ENOENT)
+        set_denied(m, TO_SEE, NULL);
+    else if (code != ZKL_ETIMEDOUT && code != ZKL_EUNREACHABLE)
+        set_denied(m, TO_SEE, &error);
+    atomic_store(&m->doubt, code != 0 && code != ZKL_ENOENT);
+    events_wake(m->host->events);
 }
 
-int shards_member_run(const struct settings *settings, const struct shards_options *options,
-                      struct events *events, struct events *above, struct shards_report *report)
+bool shards_member_denied(struct shards_member *m, int64_t bearable_ms, zkl_error *ret_error)
 {
-    static const struct onlooker_ops ops = {.begin = join, .see = stay, .read = read_group};
-    char *group = g_strconcat(options->run.path, "/members", NULL);
-    struct shards_member m = {
-        .onlooker = {.settings = settings, .path = group, .events = events, .ops = &ops},
-        .options = options,
-        .report = report,
-        .above = above,
-        .owners = g_new0(const zkl_member_info *, options->count),
-        .data = g_strdup_printf("%s%szkl-shards %d 1", options->data ? options->data : "",
-                                options->data ? "\n" : "", options->count),
-        .lock = PTHREAD_MUTEX_INITIALIZER};
-    const int status = onlooker_run(&m.onlooker);
+    const int64_t now = now_ms();
+    bool denied = false;
 
-    zkl_watch_free(m.observer);
-    zkl_member_free(m.member);
-    g_free(m.owners);
-    g_free(m.data);
-    g_free(group);
-    return status;
+    pthread_mutex_lock(&m->lock);
+    for (int i = TO_JOIN; i <= TO_SEE && !denied; i++) {
+        denied = m->denied[i].code != 0 && (!m->ever || now - m->denied_since[i] >= bearable_ms);
+        *ret_error = m->denied[i];
+    }
+    pthread_mutex_unlock(&m->lock);
+    return denied;
 }

@@ -1,15 +1,56 @@
-/* The member of zkl shards, in a process of its own: the one that forks has neither threads nor a
- * session. */
+/* What a host of zkl shards knows of the others: it is a member of PATH/members, and sees who else
+ * is, so that it knows which shards it should have. */
 #ifndef ZKL_TOOLS_SHARDS_MEMBER_H
 #define ZKL_TOOLS_SHARDS_MEMBER_H
 
-#include "events.h"
-#include "shards_options.h"
-#include "shards_report.h"
+#include "shard.h"
 
-/* Joins PATH/members, and reports which shards are this member's; wakes above at each change. Until
- * a signal or a failure, whose exit status it returns. */
-int shards_member_run(const struct settings *settings, const struct shards_options *options,
-                      struct events *events, struct events *above, struct shards_report *report);
+#include <pthread.h>
+
+struct shards_member {
+    struct host_common *host;
+    char *group; /* its path */
+    char *data;
+    zkl_watch *observer;
+    zkl_member *member;
+    bool ever;         /* it was a member once */
+    atomic_bool doubt; /* the members can perhaps not be read: shards_member_read() tells */
+
+    pthread_mutex_t lock;    /* of the rest */
+    bool *owned;             /* which shards, by the last view */
+    GHashTable *others;      /* how many shards each other member shares, where it is not ours */
+    uint64_t joined;         /* its token; 0: others may think that it is gone */
+    uint64_t seen;           /* the token of its id in the last view */
+    bool confirmed;          /* the two are the same */
+    int64_t confirmed_since; /* by now_ms(): since when it is so, or is not */
+    zkl_error denied[2];     /* why it cannot join, and why it cannot see; code 0: it can */
+    int64_t denied_since[2];
+};
+
+void shards_member_init(struct shards_member *m, struct host_common *host);
+void shards_member_free(struct shards_member *m);
+
+/* In a session that is connected. GO_ON, or a status after a message. */
+int shards_member_join(struct shards_member *m);
+
+/* Others may see us gone from here on. */
+void shards_member_leave(struct shards_member *m);
+
+/* Behind the session's close. */
+void shards_member_close(struct shards_member *m);
+
+/* Whether others see it, as it is. */
+bool shards_member_is_in(struct shards_member *m);
+
+/* The facts of a host; and which of them is another for each shard. */
+void shards_member_facts(struct shards_member *m, struct shard_facts *ret);
+bool shards_member_owns(struct shards_member *m, int k);
+
+/* Tries to read the members; by the reader's thread. */
+void shards_member_read(struct shards_member *m);
+
+/* Whether a denial lasts for longer than bearable_ms, or has been there from the beginning;
+ * *ret_error says why. */
+bool shards_member_denied(struct shards_member *m, int64_t bearable_ms, zkl_error *ret_error);
 
 #endif

@@ -33,6 +33,8 @@ int shards_options_parse(struct shards_options *o, struct settings *settings, in
     const GOptionEntry entries[] = {
         {"id", 0, 0, G_OPTION_ARG_FILENAME, &o->id,
          "The name of this member, which keeps its shards (host name)", "ID"},
+        {"weight", 0, 0, G_OPTION_ARG_INT, &o->weight,
+         "This host's part of the shards, against others' (1)", "N"},
         {"data", 0, 0, G_OPTION_ARG_FILENAME, &o->data, "What the member's node holds", "STRING"},
         {"drain", 0, 0, G_OPTION_ARG_FILENAME, &drain,
          "KILL a command that has not ended SECS after TERM (10)", "SECS"},
@@ -50,12 +52,15 @@ int shards_options_parse(struct shards_options *o, struct settings *settings, in
     };
     int status;
 
-    *o = (struct shards_options){.drain_ms = DRAIN_DEFAULT_MS};
+    *o = (struct shards_options){.drain_ms = DRAIN_DEFAULT_MS, .weight = 1};
     status = command_line_begin(&line, argc, argv);
     if (status == GO_ON)
         status = take_operands(o, &line);
     if (status == GO_ON)
         status = command_line_time("--drain", drain, &o->drain_ms);
+    if (status == GO_ON && (o->weight < 1 || o->weight > ZKL_SHARDS_WEIGHT_MAX))
+        status = fail(STATUS_USAGE, "--weight: must be 1 to %d, not %d", ZKL_SHARDS_WEIGHT_MAX,
+                      o->weight);
     if (status == GO_ON)
         status = command_line_check(&line);
     if (status == GO_ON)

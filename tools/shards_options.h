@@ -9,6 +9,7 @@ struct shards_options {
     int count; /* of shards */
     char *id;
     char *data;
+    int weight;
     int64_t drain_ms;
 };
 

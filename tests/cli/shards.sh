@@ -38,11 +38,6 @@ begun() { # how many commands ever
 listed() { # IDS [PATH]
     [ "$("$ZKL" member --list "${2-$G}/members" | awk 'NR > 1 { print $1 }' | paste -sd' ')" = "$1" ]
 }
-member_process() { # PID: the first child
-    local first
-    read -r first _ < <(echo "$(<"/proc/$1/task/$1/children")") && echo "$first"
-}
-
 # One host has them all.
 begin_host a
 a=$host
@@ -83,23 +78,24 @@ wait_until "revoked: it begins again" again
 wait_until "revoked: served" served abacabbb
 expect "revoked: with another token" 2 "$(cut -d' ' -f3 "$scratch/0.log" | sort -u | wc -l)"
 
-# A shard's own process is killed: its command is, too, and begins again.
+# A shard's guard is killed: so is the command, which begins again when nothing of it is left.
 read -r _ pid _ < <(tail -n 1 "$scratch/3.log")
 lines=$(wc -l <"$scratch/3.log")
-for shard in $(<"/proc/$c/task/$c/children"); do
-    [ "$shard" = "$(member_process "$c")" ] || kill -9 "$shard"
-done
-wait_until "the command of a killed process ends" gone "$pid"
+guard=$(ps -o ppid= "$pid")
+zygote=$(ps -o ppid= $guard)
+kill -9 $guard
+wait_until "the command of a killed guard ends" gone "$pid"
 # shellcheck disable=SC2317
 once_more() { [ "$(wc -l <"$scratch/3.log")" -gt "$lines" ]; }
 wait_until "and begins again" once_more
 wait_until "where it was" served abacabbb
 
-# Without its member a host does not go on.
-kill -9 "$(member_process "$c")"
+# Without the process that forks guards a host does not go on.
+expect "it is the host's child" "$c" "$(ps -o ppid= $zygote | tr -d ' ')"
+kill -9 $zygote
 status_of "$c"
-expect "the member's process is killed" 70 "$?"
-expect_match "and says so" "member's process was killed" "$(<"$scratch/c.err")"
+expect "the guards' parent is killed" 70 "$?"
+expect_match "and says so" "process that starts the guards is dead" "$(<"$scratch/c.err")"
 wait_until "the others serve" served abababbb
 kill -TERM "$a"
 status_of "$a"
@@ -176,10 +172,110 @@ else
     skip "zk-admin is not built: it may not read the members any more"
 fi
 
+# One shard's trouble is that shard's.
+held() { # NAME COUNT: so many shards were held last
+    [ "$(awk '$1 == "held" { on[$2] = 1 } $1 == "ended" { delete on[$2] } END { n = 0; for (k in on) n++; print n }' "$scratch/$1.lines")" = "$2" ]
+}
+begin_idle() { # NAME PATH N [OPTION...]: a host whose commands sleep
+    local name=$1 path=$2 n=$3
+    shift 3
+    : >"$scratch/$name.lines"
+    "$ZKL" "$@" shards --session-timeout 4000 "$path" "$n" --id "$name" --status-fd 9 -- sleep 1000 9>>"$scratch/$name.lines" 2>"$scratch/$name.err" &
+    host=$!
+    remember "$host"
+}
+if [ -x "$ADMIN" ]; then
+    for node in $G/four $G/four/shards $G/four/shards/1 $G/four/shards/2; do "$ADMIN" create $node ''; done
+    "$ADMIN" create $G/four/shards/1/x-latch-0000000000 ''
+    "$ADMIN" readonly $G/four/shards/2
+    begin_idle y $G/four 4
+    if wait_until "a stray node and a directory to read only: two of four are served" held y 2; then pass "a stray node, a directory to read only"; fi
+    wait_until "--status-fd: paused" grep -q '^paused 1 64 ' "$scratch/y.lines"
+    wait_until "--status-fd: paused" grep -q '^paused 2 77 ' "$scratch/y.lines"
+    wait_until "tried again" test "$(grep -c '^paused 1 ' "$scratch/y.lines")" -ge 1
+    "$ADMIN" delete $G/four/shards/1/x-latch-0000000000
+    if wait_until "the stray node is gone: three" held y 3; then pass "it is tried again"; fi
+    expect "each is said once" 2 "$(wc -l <"$scratch/y.err")"
+    kill -TERM "$host"
+    status_of "$host"
+    expect "and the host goes on until it is told to end" 143 "$?"
+else
+    skip "zk-admin is not built: a stray node, a directory to read only"
+fi
+
+# A node that may not be deleted would block its shard for all: the host takes another session.
+if [ -x "$ADMIN" ]; then
+    begin_idle x $G/eight 4
+    wait_until "all are served" held x 4
+    "$ADMIN" readonly $G/eight/shards/1
+    run "$ZKL" revoke $G/eight/shards/1
+    wait_until "said" grep -q "$G/eight/shards/1: the node of a shard that was given up cannot be deleted" "$scratch/x.err"
+    wait_until "all are given up" held x 0
+    if wait_until "the others are served again" held x 3; then pass "a node that may not be deleted"; fi
+    expect "it is gone" "" "$("$ADMIN" list $G/eight/shards/1)"
+    kill -TERM "$host"
+    status_of "$host"
+else
+    skip "zk-admin is not built: a node that may not be deleted"
+fi
+
+# Rivals who ask and go cost nothing, even when the shard should be another's, who does not ask.
+begin_idle x $G/five 8
+y=$host
+wait_until "all are served" held x 8
+for k in {0..7}; do run "$ZKL" lock -w 0.2 $G/five/shards/$k true; done
+"$ZKL" member --session-timeout 4000 $G/five/members y --data "zkl-shards 8 1" -- sleep 1000 2>"$scratch/m.err" &
+host=$!
+remember "$host"
+wait_until "another is a member" listed "x y" $G/five
+"$ZKL" shards --session-timeout 4000 $G/five 8 --id z --status-fd 9 -- sleep 1000 9>"$scratch/z.lines" 2>"$scratch/z.err" &
+remember "$!"
+kill_later="$host $!"
+wait_until "a third has what it asks for" grep -q ^held "$scratch/z.lines"
+# shellcheck disable=SC2317
+all_served() { [ "$("$ZKL" ls -r $G/five/shards | awk 'NR > 1' | wc -l)" = 8 ]; }
+if wait_until "no shard is left idle" all_served; then pass "rivals who ask and go"; fi
+# shellcheck disable=SC2086
+kill -TERM "$y" $kill_later
+
+# A host that is stopped: its commands end at the deadline, and it counts itself as gone.
+begin_idle a $G/six 4
+a=$host
+wait_until "all are served" held a 4
+mapfile -t pids < <(pgrep -P "$(pgrep -P "$a" -d,)" -f 'sleep 1000' 2>/dev/null)
+kill -STOP "$a"
+begin_idle b $G/six 4
+if wait_until "a stopped host's shards are served elsewhere" held b 4; then pass "a host that is stopped"; fi
+kill -CONT "$a"
+# shellcheck disable=SC2317
+shared() { held a 2 && held b 2 || { held a 1 && held b 3; } || { held a 3 && held b 1; }; }
+if wait_until "continued it has its part again" shared; then pass "and continued"; fi
+kill -TERM "$a" "$host"
+
+# Credentials that are refused for a while, and for long.
+if [ -x "$tools/gate" ]; then
+    [ -n "${gate-}" ] || begin_gate
+    begin_idle a $G/seven 4 --connect "$gate" --auth digest:me:secret
+    a=$host
+    wait_until "all are served" held a 4
+    gate refuse
+    wait_until "said" grep -q "refuse the credentials" "$scratch/a.err"
+    wait_until "all are given up" held a 0
+    gate heal
+    if wait_until "in another session all are served again" held a 4; then pass "credentials that are refused for a while"; fi
+    gate refuse
+    status_of "$a"
+    expect "refused for longer than a session timeout" 77 "$?"
+    gate heal
+else
+    skip "gate is not built: credentials that are refused"
+fi
+
 refused "no N" 64 'no N given' shards $G
 for n in 0 -1 x 65537 ""; do refused "N: $n" 64 'N: must be' shards $G -- "$n" true; done
 refused "no command" 64 'no command' shards $G 4
 refused "-n" 64 'unknown option' shards -n $G 4 true
+for n in 0 1001 x; do refused "--weight $n" 64 weight shards --weight $n $G 4 true; done
 refused "--drain" 64 '--drain' shards --drain soon $G 4 true
 refused "--grace" 64 '--grace' shards --grace 20 $G 4 true
 run "$ZKL" shards --help

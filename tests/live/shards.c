@@ -1,5 +1,6 @@
 /* shards [--seconds N] [--seed N]: eight hosts run "zkl shards", each behind a proxy of its own.
- * They are killed, stopped, cut off and started again, and so are their children. At no time two
+ * They are killed, stopped, cut off and started again, and so are the processes below them, in all
+ * combinations. At no time two
  * commands may run for one shard, and in the end its owner runs each. Then hosts leave and come
  * back one by one: a shard moves only if it has another owner then.
  *
@@ -19,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HOSTS = 8, SHARDS = 32, TICK_MS = 200, TIMEOUT_MS = 4000, LIMIT_S = 120 };
+enum { HOSTS = 8, SHARDS = 64, TICK_MS = 200, TIMEOUT_MS = 4000, LIMIT_S = 120 };
 
 #define PATH "/work/s"
 
@@ -29,7 +30,7 @@ static struct host {
     struct proxy *proxy;
     pid_t pid;
     char *id;
-    bool ends; /* it was killed, or its member, without which it ends when it hears of that */
+    bool ends; /* it was killed, or its zygote, without which it ends when it hears of that */
 } hosts[HOSTS];
 
 static struct zk_server *server;
@@ -71,56 +72,80 @@ static void start(struct host *h)
     h->ends = false;
 }
 
-/* The member's process, which is the first one, and one for each shard. */
-static GArray *children(const struct host *h)
-{
-    char *path = g_strdup_printf("/proc/%d/task/%d/children", (int)h->pid, (int)h->pid);
-    GArray *found = g_array_new(FALSE, FALSE, sizeof(pid_t));
-    char *text = NULL;
+/* The processes of a host, by what they are for. */
+enum { SUPERVISOR = 1, ZYGOTE = 2, GUARDS = 4, CLOSING = 8, KINDS = 16 };
 
-    if (g_file_get_contents(path, &text, NULL, NULL)) {
-        char **words = g_strsplit(g_strstrip(text), " ", -1);
-        for (int i = 0; words[i]; i++) {
-            const pid_t pid = (pid_t)atoi(words[i]);
-            if (pid > 0)
-                g_array_append_val(found, pid);
-        }
-        g_strfreev(words);
-        g_free(text);
-    }
+static int kind_of(const struct host *h, pid_t pid, pid_t parent, const char *name)
+{
+    if (pid == h->pid)
+        return SUPERVISOR;
+    if (strcmp(name, "zkl-closing") == 0)
+        return CLOSING;
+    return strcmp(name, "lock-guard") != 0 ? 0 : parent == h->pid ? ZYGOTE : GUARDS;
+}
+
+/* Whether that process, which is no command, was started as this host. */
+static bool is_of(const struct host *h, pid_t pid)
+{
+    char *path = g_strdup_printf("/proc/%d/cmdline", (int)pid), *text = NULL;
+    gsize size = 0;
+    bool found = false;
+
+    if (g_file_get_contents(path, &text, &size, NULL))
+        found = memmem(text, size, scratch.path, strlen(scratch.path)) &&
+                memmem(text, size, h->id, strlen(h->id) + 1) &&
+                !g_str_has_prefix(text, campaign.self);
+    g_free(text);
     g_free(path);
     return found;
 }
 
-/* rand is NULL for the member. */
-static void signal_child(struct host *h, GRand *rand, int signo)
+/* Those of some kinds; all are found before the first is signalled. Returns which there were. A
+ * dead host's zygote has another parent, and counts as a guard. */
+static int signal_kinds(const struct host *h, int kinds, int signo)
 {
-    GArray *found = children(h);
+    GArray *found = g_array_new(FALSE, FALSE, sizeof(pid_t));
+    GDir *dir = g_dir_open("/proc", 0, NULL);
+    const char *entry;
+    int seen = 0;
 
-    if (found->len > 0) {
-        const gint32 i = rand ? g_rand_int_range(rand, 0, (gint32)found->len) : 0;
-        kill(g_array_index(found, pid_t, i), signo);
-        h->ends |= i == 0 && signo == SIGKILL;
+    while ((entry = g_dir_read_name(dir))) {
+        const pid_t pid = (pid_t)atoi(entry);
+        char *path = g_strdup_printf("/proc/%s/stat", entry), *text = NULL, name[32] = "";
+        int parent;
+
+        if (pid > 0 && g_file_get_contents(path, &text, NULL, NULL) &&
+            sscanf(text, "%*d (%31[^)]) %*c %d", name, &parent) == 2 &&
+            (kind_of(h, pid, parent, name) & kinds) != 0 && is_of(h, pid)) {
+            g_array_append_val(found, pid);
+            seen |= kind_of(h, pid, parent, name);
+        }
+        g_free(text);
+        g_free(path);
     }
+    g_dir_close(dir);
+    for (guint i = 0; i < found->len; i++)
+        kill(g_array_index(found, pid_t, i), signo);
     g_array_unref(found);
+    return seen;
+}
+
+static void kill_kinds(struct host *h, int kinds)
+{
+    h->ends |= (signal_kinds(h, kinds, SIGKILL) & (SUPERVISOR | ZYGOTE)) != 0;
 }
 
 static void heal(struct host *h)
 {
-    GArray *found = children(h);
-
     proxy_heal(h->proxy);
-    kill(h->pid, SIGCONT);
-    for (guint i = 0; i < found->len; i++)
-        kill(g_array_index(found, pid_t, i), SIGCONT);
-    g_array_unref(found);
+    signal_kinds(h, KINDS - 1, SIGCONT);
     if (!process_gone(h->pid))
         return;
     process_end(h->pid, SIGKILL, 10000);
     start(h);
 }
 
-/* Who was stopped hears only now that its member was killed, drains, and ends. */
+/* A host that was stopped hears only now that its zygote was killed, drains, and ends. */
 static void heal_all(void)
 {
     const int64_t limit = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
@@ -136,14 +161,14 @@ static void heal_all(void)
 }
 
 /* A host that is healed before it can hear of this. */
-static void kill_member_of_stopped(void)
+static void kill_zygote_of_stopped(void)
 {
     int i = 0;
 
     while (i < HOSTS - 1 && hosts[i].ends)
         i++;
     kill(hosts[i].pid, SIGSTOP);
-    signal_child(&hosts[i], NULL, SIGKILL);
+    kill_kinds(&hosts[i], ZYGOTE);
 }
 
 static void disturb(GRand *rand)
@@ -153,17 +178,16 @@ static void disturb(GRand *rand)
     switch (g_rand_int_range(rand, 0, 9)) {
     case 0:
     case 1:
-        kill(h->pid, SIGKILL); /* back with the next heal() */
-        h->ends = true;
+        kill_kinds(h, g_rand_int_range(rand, 1, KINDS)); /* back with the next heal() */
         break;
     case 2:
         kill(h->pid, SIGSTOP);
         break;
     case 3:
-        signal_child(h, rand, SIGKILL);
+        kill_kinds(h, GUARDS);
         break;
     case 4:
-        signal_child(h, rand, SIGSTOP);
+        signal_kinds(h, 1 << g_rand_int_range(rand, 1, 3), SIGSTOP);
         break;
     case 5:
         proxy_cut(h->proxy);
@@ -256,7 +280,7 @@ static void under_faults(void)
         disturb(campaign.rand);
         g_usleep((gulong)g_rand_int_range(campaign.rand, 20000, 400000));
     }
-    kill_member_of_stopped();
+    kill_zygote_of_stopped();
     heal_all();
     wait_settled(NULL);
     moves = count_moves(scratch.path, SHARDS, &begun);

@@ -1,0 +1,382 @@
+/* Neither a guard nor its leader is reaped before the tool has said that it signals them no more:
+ * until then their numbers mean nobody else. */
+#include "zygote.h"
+#include "../orphan.h"
+#include "../tool.h"
+#include "channel.h"
+#include "priority.h"
+#include "processes.h"
+#include "termination_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- what guards leave: by the zygote, or by a tool that stands in for it ---- */
+
+/* Whether a process that was a child of ours lives no more; it is not reaped by that. */
+static bool has_ended(pid_t pid, siginfo_t *ret)
+{
+    *ret = (siginfo_t){0};
+    return waitid(P_PID, (id_t)pid, ret, WEXITED | WNOHANG | WNOWAIT) != 0 || ret->si_pid == pid;
+}
+
+/* A guard that ends by itself leaves nothing, but for what not even KILL has ended. */
+static void see_exit(struct zygote *z, struct shared *s, const siginfo_t *info)
+{
+    z->given_up |= shared_cause(s) > CAUSE_ENDED && info->si_status != STATUS_LOST;
+    atomic_store(&s->cleared, true);
+}
+
+/* There is no guard, and never will be. */
+static void see_none(struct shared *s)
+{
+    shared_decide(s, CAUSE_GUARD);
+    shared_bar(s);
+    atomic_store(&s->gone, true);
+    atomic_store(&s->cleared, true);
+}
+
+/* The leader of a killed guard, and its group. Whether the leader is dead. */
+static bool kill_leader(struct shared *s)
+{
+    const pid_t leader = shared_bar(s);
+    siginfo_t info;
+
+    shared_decide(s, CAUSE_GUARD);
+    if (leader == 0)
+        return true;
+    kill(-leader, SIGKILL);
+    return has_ended(leader, &info);
+}
+
+static bool is_left(const struct member *m, void *data)
+{
+    (void)m;
+    (void)data;
+    return true;
+}
+
+static void append_process(GArray *list, pid_t pid)
+{
+    struct process p;
+
+    if (pid > 0 && process_read(pid, &p, NULL))
+        g_array_append_val(list, p);
+}
+
+/* All that lives here and is no guard. Leaders are dead: their children have come to us. */
+static enum sweep_left sweep_what_is_left(struct zygote *z)
+{
+    GArray *spared = g_array_new(FALSE, FALSE, sizeof(struct process));
+
+    append_process(spared, z->pid);
+    for (int k = 0; k < z->count; k++) {
+        append_process(spared, atomic_load(&z->shared[k].guard));
+        append_process(spared, shared_leader(&z->shared[k]));
+    }
+    sweep_spare(&z->sweep, spared);
+    sweep_kill(&z->sweep, is_left, NULL);
+    return sweep_left(&z->sweep);
+}
+
+/* Of guards that were killed, and whose leaders are dead. Whether nothing is left of them. */
+static bool clear_killed(struct zygote *z, const GArray *killed)
+{
+    if (killed->len == 0)
+        return true;
+    if (sweep_what_is_left(z) == SWEEP_LIVES)
+        return false;
+    for (guint i = 0; i < killed->len; i++) {
+        struct shared *s = &z->shared[g_array_index(killed, int, i)];
+
+        atomic_store(&s->gone, true);
+        atomic_store(&s->cleared, true);
+    }
+    return true;
+}
+
+/* Looks at all guards. How many are not cleared; *ret_due: some were killed. */
+static int mind(struct zygote *z, bool *ret_due)
+{
+    GArray *killed = g_array_new(FALSE, FALSE, sizeof(int));
+    int left = 0;
+
+    *ret_due = false;
+    for (int k = 0; k < z->count; k++) {
+        struct shared *s = &z->shared[k];
+        const pid_t guard = atomic_load(&s->guard);
+        siginfo_t info;
+
+        if (guard <= 0 || atomic_load(&s->cleared))
+            continue;
+        if (!has_ended(guard, &info)) {
+            left++;
+        } else if (info.si_code == CLD_EXITED) {
+            see_exit(z, s, &info);
+        } else if (kill_leader(s)) {
+            g_array_append_val(killed, k);
+        } else {
+            left++;
+            *ret_due = true;
+        }
+    }
+    if (!clear_killed(z, killed)) {
+        left += (int)killed->len;
+        *ret_due = true;
+    }
+    g_array_unref(killed);
+    return left;
+}
+
+static void continue_guards(const struct zygote *z)
+{
+    for (int k = 0; k < z->count; k++) {
+        const pid_t guard = atomic_load(&z->shared[k].guard);
+
+        if (guard > 0)
+            kill(guard, SIGCONT);
+    }
+}
+
+/* ---- the zygote ---- */
+
+static _Noreturn void become_its_guard(const struct zygote *z, int k, int channel,
+                                       struct events *events, pid_t parent)
+{
+    struct hold_options options = z->options[k];
+    const struct termination termination = {
+        .shared = &z->shared[k], .options = &options, .tool = z->tool, .parent = parent};
+
+    atomic_store(&z->shared[k].guard, getpid());
+    close(z->channel);
+    z->born(k, z);
+    if (!options.leave_daemons)
+        options.cgroup = cgroup_new();
+    guard_main(&termination, channel, events);
+}
+
+static void fork_guard(struct zygote *z, int k, int channel, struct events *events)
+{
+    const pid_t self = getpid();
+    const pid_t pid = channel >= 0 ? fork() : -1;
+
+    if (pid == 0)
+        become_its_guard(z, k, channel, events, self);
+    if (channel >= 0)
+        close(channel);
+    if (pid < 0)
+        see_none(&z->shared[k]);
+    else
+        atomic_store(&z->shared[k].guard, pid);
+}
+
+/* false when the tool is dead, or has ended. */
+static bool hear_tool(struct zygote *z, struct events *events)
+{
+    for (;;) {
+        struct message message;
+        int passed;
+
+        switch (channel_take(z->channel, &message, &passed)) {
+        case MESSAGE_NOTHING:
+            return true;
+        case MESSAGE_END:
+            return false;
+        default:
+            if (message.kind == MESSAGE_FORK)
+                fork_guard(z, message.value, passed, events);
+        }
+    }
+}
+
+/* Orphans, and guards and leaders that were forgotten. */
+static void reap_forgotten(const struct zygote *z)
+{
+    GArray *pids = processes_children(getpid());
+    GHashTable *known = g_hash_table_new(NULL, NULL);
+
+    for (int k = 0; k < z->count; k++) {
+        g_hash_table_add(known, GINT_TO_POINTER(atomic_load(&z->shared[k].guard)));
+        g_hash_table_add(known, GINT_TO_POINTER(shared_leader(&z->shared[k])));
+    }
+    for (guint i = 0; pids && i < pids->len; i++)
+        if (!g_hash_table_contains(known, GINT_TO_POINTER(g_array_index(pids, pid_t, i))))
+            waitpid(g_array_index(pids, pid_t, i), NULL, WNOHANG);
+    g_hash_table_unref(known);
+    g_clear_pointer(&pids, g_array_unref);
+}
+
+/* The tool is dead: so is each command soon, and then the locks need not wait for the session's
+ * expiry. */
+static void end_after_tool(struct zygote *z, struct events *events)
+{
+    const struct shared *own = &z->shared[z->count];
+    const int64_t until = now_ms() + z->options->settings->session_timeout_ms;
+    bool due;
+
+    continue_guards(z);
+    while (mind(z, &due) > 0 && now_ms() < until) {
+        events_arm(events, LOOK_MS);
+        events_wait(events);
+        while (events_signal(events) != 0)
+            continue;
+    }
+    if (atomic_load(&own->claimed) && !z->given_up && now_ms() < until)
+        orphan_end_session(z->options->settings, &own->claim);
+}
+
+/* Neither a terminal's keys nor signals are for it; of several commands none can have the input. */
+static void become_zygote(struct zygote *z, struct events *events)
+{
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    setsid();
+    if (nothing >= 0) {
+        dup2(nothing, STDIN_FILENO);
+        close(nothing);
+    }
+    z->pid = getpid();
+    say_without_waiting();
+    credentials_forget();
+    prctl(PR_SET_NAME, GUARD_NAME);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    *events = *z->events;
+    events_close(z->events);
+    if (!events_open_deaf(events) || !processes_reserve())
+        _exit(STATUS_INTERNAL);
+    events_add(events, z->channel);
+    sweep_init(&z->sweep, getpid(), 0, z->options->leave_daemons);
+}
+
+static _Noreturn void zygote_main(struct zygote *z)
+{
+    struct events events;
+    bool due;
+
+    become_zygote(z, &events);
+    while (hear_tool(z, &events)) {
+        while (events_signal(&events) != 0)
+            continue;
+        reap_forgotten(z);
+        mind(z, &due);
+        channel_nudge(z->channel);
+        if (due)
+            events_arm(&events, LOOK_MS);
+        events_wait(&events);
+    }
+    if (!atomic_load(&z->shared[z->count].finished))
+        end_after_tool(z, &events);
+    _exit(STATUS_OK);
+}
+
+/* ---- the tool ---- */
+
+bool zygote_start(struct zygote *z)
+{
+    int channel[2];
+
+    z->tool = getpid();
+    z->shared = shared_new((size_t)z->count + 1);
+    if (!z->shared || !processes_reserve() || !channel_open(channel)) {
+        say("cannot start the guard: %s", g_strerror(errno));
+        return false;
+    }
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* what a dead zygote leaves comes to us */
+    sweep_init(&z->sweep, getpid(), 0, z->options->leave_daemons);
+    z->pid = fork();
+    if (z->pid == 0) {
+        close(channel[0]);
+        z->channel = channel[1];
+        zygote_main(z);
+    }
+    close(channel[1]);
+    z->channel = channel[0];
+    events_add(z->events, z->channel);
+    return z->pid > 0 || fail(false, "cannot start the guard: %s", g_strerror(errno));
+}
+
+void zygote_claim(struct zygote *z, zkl_session *session)
+{
+    shared_claim(&z->shared[z->count], session);
+}
+
+bool zygote_fork(struct zygote *z, int k, struct guard *ret)
+{
+    const struct message message = {.kind = MESSAGE_FORK, .value = k};
+    int channel[2];
+    bool sent;
+
+    atomic_store(&z->shared[k].guard, 0);
+    atomic_store(&z->shared[k].cleared, false);
+    if (!channel_open(channel))
+        return false;
+    sent = channel_pass(z->channel, &message, channel[1]);
+    close(channel[1]);
+    if (!sent) {
+        close(channel[0]);
+        return false;
+    }
+    *ret = (struct guard){
+        .termination = {.shared = &z->shared[k], .options = &z->options[k], .tool = z->tool},
+        .channel = channel[0]};
+    termination_tree_init(&ret->termination, 0, 0);
+    return true;
+}
+
+bool zygote_cleared(const struct zygote *z, int k)
+{
+    return atomic_load(&z->shared[k].cleared);
+}
+
+void zygote_forget(struct zygote *z, int k, struct guard *g)
+{
+    const struct message message = {.kind = MESSAGE_LOOK};
+    struct shared *s = &z->shared[k];
+
+    guard_free(g, z->events);
+    atomic_store(&s->leader, LEADER_BARRED);
+    atomic_store(&s->guard, 0);
+    channel_send(z->channel, &message, NULL);
+}
+
+/* Guards that it has not told of are swept with what is left. */
+static bool stand_in_for_zygote(struct zygote *z)
+{
+    bool due;
+
+    continue_guards(z);
+    for (int k = 0; k < z->count; k++)
+        if (atomic_load(&z->shared[k].guard) == 0)
+            see_none(&z->shared[k]);
+    return mind(z, &due) > 0 || sweep_what_is_left(z) == SWEEP_LIVES;
+}
+
+int64_t zygote_look(struct zygote *z)
+{
+    siginfo_t info;
+
+    if (!z->dead) {
+        channel_nudged(z->channel);
+        kill(z->pid, SIGCONT);
+        z->dead = has_ended(z->pid, &info);
+        if (z->dead)
+            events_remove(z->events, z->channel);
+    }
+    return z->dead && stand_in_for_zygote(z) ? LOOK_MS : INT64_MAX;
+}
+
+void zygote_end(struct zygote *z)
+{
+    atomic_store(&z->shared[z->count].finished, true);
+    if (!z->dead)
+        events_remove(z->events, z->channel);
+    close(z->channel); /* which ends it */
+    kill(z->pid, SIGCONT);
+    while (waitpid(z->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    sweep_free(&z->sweep);
+    shared_free(z->shared, (size_t)z->count + 1);
+}

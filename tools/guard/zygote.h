@@ -1,0 +1,50 @@
+/* The zygote: a process that was forked before there were threads, and forks a guard whenever the
+ * tool wants one. So one tool, with one session, has many commands, each under a guard of its own
+ * (guard.h).
+ *
+ * Guards and what a killed one leaves come to the zygote, which is a subreaper. Whatever lives
+ * there and is no guard was left by a guard that was killed, and is killed in turn. When the tool
+ * is dead and nothing of the commands lives any more, the zygote ends the session. When the zygote
+ * is dead, the guards end their commands, and all of this falls to the tool. */
+#ifndef ZKL_TOOLS_ZYGOTE_H
+#define ZKL_TOOLS_ZYGOTE_H
+
+#include "guard.h"
+
+struct zygote {
+    struct shared *shared;              /* of each guard; one more, with the claim of the session */
+    const struct hold_options *options; /* of each guard */
+    int count;
+    void (*born)(int k, const struct zygote *z); /* in the new guard, before it begins */
+    struct events *events;                       /* the tool's: how commands are to be started */
+    pid_t tool, pid;
+    int channel;
+    bool dead;          /* the tool has seen its end, and stands in */
+    bool given_up;      /* something was killed and does not end: the session is not ended */
+    struct sweep sweep; /* of what killed guards leave, by whoever minds them */
+};
+
+/* Forks it. z has count, options, born and events. false after a message. */
+bool zygote_start(struct zygote *z);
+
+/* The session that it ends when the tool is dead and no command lives. */
+void zygote_claim(struct zygote *z, zkl_session *session);
+
+/* Has guard k forked, with what is in its shared memory; *ret is the tool's side of it, which can
+ * be told at once what to run. false with errno set, EAGAIN to be tried again. */
+bool zygote_fork(struct zygote *z, int k, struct guard *ret);
+
+/* Whether guard k has ended, or could not be forked, and nothing of its tree was left to others. */
+bool zygote_cleared(const struct zygote *z, int k);
+
+/* Frees guard k. It was cleared, or fork failed; nobody signals it or its leader any more. */
+void zygote_forget(struct zygote *z, int k, struct guard *g);
+
+/* The tool looks whether it is dead, and then minds the guards. Returns when it wants to do so
+ * again in ms, INT64_MAX for not before there is a signal. */
+int64_t zygote_look(struct zygote *z);
+
+/* No guard is left, and the session is closed. */
+void zygote_end(struct zygote *z);
+
+#endif
