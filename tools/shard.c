@@ -10,7 +10,7 @@
 /* How long one look at a queue may take. */
 #define READ_MS 1000
 
-/* Ours, and of the library's last call for the grant. */
+/* It belongs to us, and to the library's last call for the grant. */
 struct shard_hold {
     struct right_grant own;
     struct loss loss;
@@ -69,7 +69,7 @@ static void on_shard_revoke(zkl_grant *grant, zkl_state state, void *data)
     events_wake(s->host->events);
 }
 
-/* Behind the one of struct loss. */
+/* It is called behind that of struct loss. */
 static void on_last_call(zkl_grant *grant, zkl_state state, void *data)
 {
     (void)grant;
@@ -97,7 +97,7 @@ void shard_read_queue(struct shard *s)
 
 /* ---- the way to the lock ---- */
 
-/* Ours for another attempt. failed: not for want of the lock, and not on our wish. */
+/* The shard is ready for another attempt. failed: it has ended by itself, and not on our wish. */
 static void end_attempt(struct shard *s, bool failed)
 {
     const int fd = s->host->options->run.status_fd;
@@ -115,7 +115,7 @@ static void end_attempt(struct shard *s, bool failed)
             (int)(s->plan.pause_ms / 1000));
 }
 
-/* Said once, however often it is tried. */
+/* The same refusal is said once, however often it is tried. */
 static void see_refusal(struct shard *s, const zkl_error *error)
 {
     const bool ours = s->plan.state > SHARD_HELD || error->code == ZKL_ECANCELED;
@@ -198,7 +198,7 @@ static void prepare_guard(struct shard *s)
     s->phase = SHARD_READY;
 }
 
-/* The lock is given back; nothing of the command lives, or it never began. */
+/* Nothing of the command lives, or it never began. */
 static void give_lock_back(struct shard *s)
 {
     struct shard_hold *hold = s->hold;

@@ -35,7 +35,7 @@ struct host {
 
 /* ---- on other threads ---- */
 
-/* A shard of ours whose node has that path. */
+/* NULL: it is no shard's. */
 static struct shard *find_shard(const struct host *h, const char *node)
 {
     const struct shards_options *o = h->common.options;
@@ -216,7 +216,7 @@ static void look_at_credentials(struct host *h)
         return;
     if (first)
         h->refused_since = now_ms();
-    if (!h->member.ever || refused_for_long(h))
+    if (!shards_member_was_in(&h->member) || refused_for_long(h))
         end_host(h, fail_error(&error, h->common.options->run.path));
     else if (first)
         say("%s: the servers refuse the credentials; all shards are given up, and other sessions "
@@ -234,7 +234,7 @@ static void look_at_denials(struct host *h)
         end_host(h, fail_error(&error, h->member.group));
 }
 
-/* A node that stands before all others of its shard. */
+/* Its node would stand before all others for as long as the session lives. */
 static void look_at_stuck(struct host *h, struct shard *s)
 {
     if (!atomic_load(&s->stuck) || h->ending)

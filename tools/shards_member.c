@@ -201,6 +201,14 @@ bool shards_member_is_in(struct shards_member *m)
     return is_in;
 }
 
+bool shards_member_was_in(struct shards_member *m)
+{
+    pthread_mutex_lock(&m->lock);
+    const bool ever = m->ever;
+    pthread_mutex_unlock(&m->lock);
+    return ever;
+}
+
 bool shards_member_owns(struct shards_member *m, int k)
 {
     pthread_mutex_lock(&m->lock);

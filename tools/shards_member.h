@@ -13,12 +13,12 @@ struct shards_member {
     char *data;
     zkl_watch *observer;
     zkl_member *member;
-    bool ever;         /* it was a member once */
     atomic_bool doubt; /* the members can perhaps not be read: shards_member_read() tells */
 
     pthread_mutex_t lock;    /* of the rest */
     bool *owned;             /* which shards, by the last view */
     GHashTable *others;      /* how many shards each other member shares, where it is not ours */
+    bool ever;               /* it was a member once */
     uint64_t joined;         /* its token; 0: others may think that it is gone */
     uint64_t seen;           /* the token of its id in the last view */
     bool confirmed;          /* the two are the same */
@@ -41,6 +41,9 @@ void shards_member_close(struct shards_member *m);
 
 /* Whether others see it, as it is. */
 bool shards_member_is_in(struct shards_member *m);
+
+/* Whether they ever did. */
+bool shards_member_was_in(struct shards_member *m);
 
 /* The facts of a host; and which of them is another for each shard. */
 void shards_member_facts(struct shards_member *m, struct shard_facts *ret);

@@ -23,13 +23,6 @@ static bool has_ended(pid_t pid, siginfo_t *ret)
     return waitid(P_PID, (id_t)pid, ret, WEXITED | WNOHANG | WNOWAIT) != 0 || ret->si_pid == pid;
 }
 
-/* A guard that ends by itself leaves nothing, but for what not even KILL has ended. */
-static void see_exit(struct zygote *z, struct shared *s, const siginfo_t *info)
-{
-    z->given_up |= shared_cause(s) > CAUSE_ENDED && info->si_status != STATUS_LOST;
-    atomic_store(&s->cleared, true);
-}
-
 /* There is no guard, and never will be. */
 static void see_none(struct shared *s)
 {
@@ -39,7 +32,16 @@ static void see_none(struct shared *s)
     atomic_store(&s->cleared, true);
 }
 
-/* The leader of a killed guard, and its group. Whether the leader is dead. */
+/* A guard that ends by itself leaves nothing, but for what not even KILL has ended. */
+static void see_exit(struct zygote *z, struct shared *s, const siginfo_t *info)
+{
+    z->given_up |= shared_cause(s) > CAUSE_ENDED && info->si_status != STATUS_LOST;
+    if (shared_cause(s) == CAUSE_NONE)
+        see_none(s); /* it could not begin, or was not to */
+    atomic_store(&s->cleared, true);
+}
+
+/* Kills the leader of a killed guard, with its group. Whether it is dead. */
 static bool kill_leader(struct shared *s)
 {
     const pid_t leader = shared_bar(s);
@@ -82,7 +84,7 @@ static enum sweep_left sweep_what_is_left(struct zygote *z)
     return sweep_left(&z->sweep);
 }
 
-/* Of guards that were killed, and whose leaders are dead. Whether nothing is left of them. */
+/* Their leaders are dead. Whether nothing else of them is left. */
 static bool clear_killed(struct zygote *z, const GArray *killed)
 {
     if (killed->len == 0)
