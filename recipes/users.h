@@ -7,10 +7,9 @@
 #include <stdint.h>
 
 enum end_reason {
-    ENDING_STALE,   /* a session that has just been made is to be made again, quicker */
-    ENDING_COLD,    /* another one is proved sooner */
-    ENDING_PURGE,   /* a node stands that nothing else removes */
-    ENDING_SERVERS, /* there are other servers */
+    ENDING_STALE, /* a session that has just been made is to be made again, quicker */
+    ENDING_COLD,  /* another one is proved sooner */
+    ENDING_PURGE, /* a node stands that nothing else removes */
     ENDINGS
 };
 

@@ -54,6 +54,7 @@ zkl_session_options connect_options(const struct settings *settings)
     options.tls_ca = settings->cacert;
     options.tls_cert = settings->cert;
     options.tls_key = settings->key;
+    options.fixed_servers = settings->fixed_servers;
     return options;
 }
 

@@ -36,6 +36,7 @@ struct settings {
     char *auth_file;
     char *acl;
     char *cacert, *cert, *key;
+    gboolean fixed_servers;
     gboolean verbose;
     gboolean help; /* is asked for */
 };

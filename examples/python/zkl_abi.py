@@ -60,7 +60,8 @@ class SessionOptions(ctypes.Structure):
                 ("log", c_void_p), ("log_data", c_void_p), ("log_level", c_int),
                 ("tick_ms", c_int), ("drift_permille", c_int), ("warm_ms", c_int64),
                 ("dispatch", c_int), ("credentials", c_void_p), ("credential_count", c_size_t),
-                ("tls_ca", c_char_p), ("tls_cert", c_char_p), ("tls_key", c_char_p)]
+                ("tls_ca", c_char_p), ("tls_cert", c_char_p), ("tls_key", c_char_p),
+                ("fixed_servers", c_int)]
 
 
 class MutexOptions(ctypes.Structure):

@@ -40,7 +40,8 @@ typedef struct zkl_log_record {
  *   rejected: the servers do not accept the session any more for that reason;
  *   not-zookeeper: what answers is not ZooKeeper;
  *   old-servers: the servers do not know a kind of node, and others are made;
- *   servers-changed: a session was opened on the new list of servers (ZKL_LOG_INFO);
+ *   servers-changed: other addresses are tried when there is no connection: names were given other
+ *     ones, or the list of servers, or the ensemble (ZKL_LOG_INFO);
  *   no-renewal: tick_ms or drift_permille is too large for the session timeout that the servers
  *     allow, so that grants end early;
  *   no-resources: the system refuses a thread (ZKL_LOG_ERROR).
@@ -74,11 +75,10 @@ typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
  *   it expired, or another process ended it (zkl_session_end());
  *   the servers' data has gone back, and they no longer accept it;
  *   what answered after a lost connection is not ZooKeeper;
- *   the list of servers was changed, and there is no connection (zkl_session_set_servers());
  *   a lock is asked for after so long a pause (warm_ms) that a new one can be proved sooner;
  *   a permission is missing, and a node of the library goes with the ZooKeeper session only.
  *
- * For the last three reasons the library ends a ZooKeeper session only while nobody uses it. It is
+ * For the last two reasons the library ends a ZooKeeper session only while nobody uses it. It is
  * used while it holds a grant; while a member is in a group or joins it, or is in a double barrier
  * or waits for the others there; during a call of a counter, and of other functions that wait for
  * the servers alone; during a transaction; during zkl_session_call(); and while the program keeps
@@ -174,12 +174,15 @@ typedef struct zkl_session_options {
                             connection whether its certificate is valid and has the name in
                             connect. On its own connection libzookeeper compares no name, and also
                             accepts the system's authorities: see SECURITY.md */
+    int fixed_servers;   /* 0 (the default): servers that the ensemble itself names are tried beside
+                            those of connect (see zkl_session_set_servers()); 1: no others than those
+                            of connect */
 } zkl_session_options;
 
 #define ZKL_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(zkl_session_options), 10000, NULL, NULL, NULL, ZKL_LOG_WARN, 0, 100, 60000, 0,      \
-            NULL, 0, NULL, NULL, NULL                                                              \
+            NULL, 0, NULL, NULL, NULL, 0                                                           \
     }
 
 /* Fills *ret as ZKL_SESSION_OPTIONS_INIT does, for languages that cannot use the macro. size is the
@@ -281,19 +284,21 @@ ZKL_API int zkl_session_fd(zkl_session *s);
 ZKL_API int zkl_session_dispatch(zkl_session *s);
 
 /* Gives the session another list of servers. connect is as for zkl_session_open(), and its chroot
- * must be the same as before. The list that the session has already changes nothing. The list
- * of the present ZooKeeper session takes back another one that was set since. Never waits.
+ * must be the same as before. Never waits.
  *
- * The present connection stays. The present ZooKeeper session also keeps the list with which it was
- * made until it ends. When there is no connection and nobody uses that ZooKeeper session (see
- * zkl_session_event), the library ends it and opens a new one on the new servers
- * (ZKL_SESSION_REPLACED). Waiters then enter the queue again, and members of a group join again. If
- * the connection is lost while a grant is held or a member is in, the session stays on the old
- * servers. If they take the session back before the deadline, the grant continues; otherwise it is
- * LOST. The same holds for a member. Other users keep the session on the old servers for one
- * session timeout. So let the old servers run until locks that matter have been released. If
- * servers are changed one by one and some of them are always up, nothing is lost. Requests that are
- * in progress when a connection ends are repeated, or settled as after any lost connection.
+ * The present connection stays, and the ZooKeeper session, too: grants, waiters and members do not
+ * notice. When the connection is lost and an attempt to connect has failed, the new list takes the
+ * place of the old one. Until then the session may come back to servers of the old list. The
+ * servers must be of the same ensemble: another one does not know the ZooKeeper session, which then
+ * has expired (ZKL_SESSION_REPLACED).
+ *
+ * When an ensemble is reconfigured, the library follows by itself. At each connection it reads
+ * /zookeeper/config, and again when that changes. Where the address of the server to which the
+ * session is connected is in there, the addresses of the others that vote are tried beside the
+ * list, if they have answered as ZooKeeper does; a wildcard stands for the server's own host. They
+ * serve the present ZooKeeper session only: each new one begins at the list. So tell the list of a
+ * long-lived program of servers that replace others. The library does not follow with TLS, if the
+ * permission to read that node is missing, or with the option fixed_servers.
  *
  * Returns 0; or
  *   ZKL_EINVAL: s is NULL, or connect is invalid or has another chroot;

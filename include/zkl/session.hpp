@@ -32,6 +32,7 @@ struct session_options {
     bool dispatch = false;
     std::vector<std::pair<std::string, std::string>> credentials; /* schemes and credentials */
     std::string tls_ca, tls_cert, tls_key;                        /* files in PEM; "": no TLS */
+    bool fixed_servers = false;
 
     executor run; /* runs the callbacks; empty: they run where the library calls them, which is its
                      callback thread, or with dispatch session::dispatch() */
@@ -104,6 +105,7 @@ inline zkl_session_options to_c(const session_options &o,
     c.tls_ca = text_or_null(o.tls_ca);
     c.tls_cert = text_or_null(o.tls_cert);
     c.tls_key = text_or_null(o.tls_key);
+    c.fixed_servers = o.fixed_servers ? 1 : 0;
     return c;
 }
 

@@ -40,6 +40,7 @@ struct zkl_session {
     unsigned generation; /* of fork.h */
     const struct store_ops *ops;
     char *hosts, *shown_hosts, *chroot, *acl; /* shown: in messages */
+    bool fixed_servers;                       /* no others than these hosts */
     struct credentials *credentials;
     struct tls_files tls;
     int wanted_timeout_ms;
@@ -63,6 +64,7 @@ struct zkl_session {
     struct instant begun;       /* before the session was asked for */
     bool reopened;              /* this session was opened anew to be fresh */
     bool foreigners;            /* what answers is no ZooKeeper */
+    bool hears_ensemble;        /* a watch tells when its servers change */
     enum store_trouble trouble; /* why there is no connection, as far as the store knows */
     bool host_unknown;
     char *unusable;           /* why no server is a partner for TLS; NULL: it is not known */

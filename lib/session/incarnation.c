@@ -13,6 +13,7 @@ static void on_store_event(void *context, enum store_event event, int64_t id, in
 
 static void on_store_watch(void *context, const char *path, enum store_fired fired)
 {
+    proof_chain_watch_fired(context, path);
     watch_fired(context, path, fired);
 }
 
@@ -103,6 +104,7 @@ void incarnation_close(zkl_session *s)
     request_forget_refusals(s);
     s->rollback = (struct rollback){.serves = false};
     s->resurrected = false;
+    s->hears_ensemble = false;
     watch_clear(s);
     proofs_init(&s->proofs, s->proofs.tick, s->proofs.drift_permille);
 }
@@ -134,8 +136,10 @@ void incarnation_warm(zkl_session *s)
 
     if (!s->up || !cold)
         return;
-    /* A server that stands alone proves with the first write, an ensemble would need a chain. */
-    if (!s->proofs.alone && proofs_deadline(&s->proofs, now) != DEADLINE_LASTING &&
+    /* A server that stands alone proves with the first write, an ensemble would need a chain. The
+     * user's servers may be gone. */
+    const bool strays = s->ops->strays && s->ops->strays(s->store);
+    if (!s->proofs.alone && !strays && proofs_deadline(&s->proofs, now) != DEADLINE_LASTING &&
         incarnation_may_end(s, ENDING_COLD))
         incarnation_replace(s, LOSS_REPLACED);
     else

@@ -1,6 +1,7 @@
 #include "proof_chain.h"
 
 #include <limits.h>
+#include <string.h>
 
 #include "lib/base/log.h"
 #include "participant.h"
@@ -117,15 +118,30 @@ void proof_chain_run(zkl_session *s)
                clock_now().boot + MAX(proofs_wait(&s->proofs, now), CLOCK_MS), on_time, s);
 }
 
+static void ask_config(zkl_session *s, bool watch);
+
+/* Its servers. Where there is one for good, nothing changes: no watch is left. */
+static void hear_ensemble(zkl_session *s, const struct request *r, const struct store_reply *reply)
+{
+    if (s->fixed_servers || !s->ops->hear_config || r->connection != s->connection)
+        return;
+    s->hears_ensemble |= r->what.watch;
+    s->ops->hear_config(s->store, reply->data, reply->length);
+    if (!s->hears_ensemble)
+        ask_config(s, true);
+}
+
 static void on_config(struct request *r, const struct store_reply *reply)
 {
     zkl_session *s = r->context;
-
     const struct proofs *p = &s->proofs;
 
+    if (reply->rc == STORE_OK && reply->length > 0)
+        hear_ensemble(s, r, reply);
     if (reply->rc == STORE_OK && reply->length == 0 && r->connection == s->connection)
         proofs_alone(&s->proofs);
-    else if (reply->rc == STORE_OK && !proofs_can_last(p->timeout, p->tick, p->drift_permille))
+    else if (reply->rc == STORE_OK && !r->what.watch &&
+             !proofs_can_last(p->timeout, p->tick, p->drift_permille))
         log_line(s->log, ZKL_LOG_WARN, "no-renewal", NULL,
                  "tick_ms or drift_permille is too large for %d ms, the session timeout that the "
                  "servers allow: no grant can be renewed in time",
@@ -133,17 +149,26 @@ static void on_config(struct request *r, const struct store_reply *reply)
     proof_chain_run(s);
 }
 
-/* Which rule proves things on this connection? */
-static void ask_config(zkl_session *s)
+/* Which rule proves things on this connection, and which servers are there? */
+static void ask_config(zkl_session *s, bool watch)
 {
     struct request *r = request_new(STORE_GET, g_strdup(CONFIG_PATH), on_config, s);
 
     r->once = true;
+    r->what.watch = watch;
     request_try(s, r);
+}
+
+void proof_chain_watch_fired(zkl_session *s, const char *path)
+{
+    if (!s->hears_ensemble || strcmp(path, CONFIG_PATH) != 0)
+        return;
+    s->hears_ensemble = false;
+    ask_config(s, true);
 }
 
 void proof_chain_connected(zkl_session *s)
 {
     spread_deadline(s, NEWS_DEADLINE);
-    ask_config(s);
+    ask_config(s, false);
 }

@@ -5,6 +5,9 @@
 
 #include "core.h"
 
+/* A watch has fired: if the ensemble has changed, that is read. */
+void proof_chain_watch_fired(zkl_session *s, const char *path);
+
 /* A request of this kind was answered definitely on the present connection. */
 void proof_chain_proved(zkl_session *s, enum proof_kind kind, struct instant sent);
 

@@ -30,6 +30,7 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     s->hosts = hosts;
     s->shown_hosts = path_show_hosts(hosts);
     s->chroot = chroot;
+    s->fixed_servers = o->fixed_servers || o->tls_ca;
     s->credentials = credentials_new(o);
     const struct tls_files tls = session_tls(o);
     s->tls = tls_files_copy(&tls);

@@ -56,6 +56,8 @@ static const char *check_options(const zkl_session_options *o)
         return "warm_ms must not be negative";
     if (o->dispatch != 0 && o->dispatch != 1)
         return "dispatch must be 0 or 1";
+    if (o->fixed_servers != 0 && o->fixed_servers != 1)
+        return "fixed_servers must be 0 or 1";
     if (!proofs_can_last(o->session_timeout_ms * CLOCK_MS, o->tick_ms * CLOCK_MS,
                          o->drift_permille))
         return "tick_ms or drift_permille is too large for session_timeout_ms: an ensemble could "

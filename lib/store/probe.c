@@ -166,6 +166,24 @@ char *probe_hosts(const char *hosts, struct probe_tls *tls, struct probe_found *
     return any ? text : NULL;
 }
 
+char *probe_answering(const char *hosts)
+{
+    char **list = g_strsplit(hosts, ",", -1);
+    GArray *probes = probe_ask_all(list, &srvr, 1, NULL, NULL);
+    GString *good = g_string_new(NULL);
+
+    for (guint i = 0; i < probes->len; i++) {
+        const struct probe *p = &g_array_index(probes, struct probe, i);
+        if (is_answered(p))
+            names_append(good, &p->address);
+    }
+    probe_free_all(probes);
+    g_strfreev(list);
+    const bool any = good->len > 0;
+    char *text = g_string_free(good, !any);
+    return any ? text : NULL;
+}
+
 enum store_trouble probe_trouble(const char *hosts, struct probe_tls *tls)
 {
     char **list = g_strsplit(hosts, ",", -1);

@@ -38,6 +38,10 @@ struct probe_found {
  * handshake succeeds with none. */
 char *probe_hosts(const char *hosts, struct probe_tls *tls, struct probe_found *ret);
 
+/* Those addresses of the hosts that answer as a ZooKeeper does; NULL: none. To be freed. Blocks as
+ * probe_hosts(), without TLS. */
+char *probe_answering(const char *hosts);
+
 /* The same trouble, but that those who are silent or hang up are asked whether they speak TLS. To a
  * ZooKeeper that is nonsense, of which it writes a line into its log. Blocks twice as long. */
 enum store_trouble probe_trouble(const char *hosts, struct probe_tls *tls);

@@ -183,6 +183,13 @@ struct store_ops {
     void (*give_back)(struct store *store);
     /* Of the present session; false if there is none. NULL: nobody else can take one up. */
     bool (*claim)(struct store *store, struct store_claim *ret);
+    /* The user's list is another one. The connection stays; the next may be to either. NULL: the
+     * next store takes it. */
+    void (*set_hosts)(struct store *store, const char *hosts);
+    /* What the ensemble says of itself: its servers are tried beside the user's. NULL: never. */
+    void (*hear_config)(struct store *store, const char *config, int length);
+    /* The connection is to a server that only the ensemble has named. NULL: never. */
+    bool (*strays)(const struct store *store);
 };
 
 /* NULL, or a sentence: libzookeeper does not know the credentials of the scheme "sasl". */

@@ -47,6 +47,10 @@ static void free_store(struct store *store)
     store_zk_end_log(store);
     g_free(store->resolved);
     g_free(store->newer);
+    g_free(store->added);
+    g_free(store->members);
+    g_free(store->next_hosts);
+    g_free(store->config);
     pthread_cond_destroy(&store->wake);
     store_zk_drop_acl(store);
     g_free(store->hosts);
@@ -120,6 +124,7 @@ static zhandle_t *keep_trying(struct store *store)
     zhandle_t *zh = NULL;
 
     while (!store->closing) {
+        store_zk_take_hosts(store);
         pthread_mutex_unlock(store->sink.monitor);
         enum store_event why = make_handle(store, &zh);
         pthread_mutex_lock(store->sink.monitor);
@@ -144,6 +149,15 @@ static void drain(struct store *store, zhandle_t *zh)
         continue;
 }
 
+/* Which servers are tried next, of the ensemble and of the user? The monitor is held but meanwhile.
+ */
+static void follow_all(struct store *store)
+{
+    store_zk_take_hosts(store);
+    store_zk_follow_ensemble(store);
+    store_zk_follow_names(store);
+}
+
 /* Waits for a connection. The monitor is held but meanwhile. */
 static void stay_down(struct store *store, zhandle_t *zh, int ms)
 {
@@ -151,12 +165,14 @@ static void stay_down(struct store *store, zhandle_t *zh, int ms)
         store_zk_follow_names(store);
     for (int left = ms; left > 0 && store_zk_is_down(store); left -= STUCK_LOOK_MS) {
         const struct timespec until = clock_after_ms(MIN(left, STUCK_LOOK_MS));
-        while (store_zk_is_down(store) && store_zk_wait(store, &until))
+        while (store_zk_is_down(store) && !store->heard && store_zk_wait(store, &until))
             continue;
-        if (zh && store_zk_is_down(store)) {
+        if (zh && store_zk_is_down(store))
             store_zk_pass_on(store, zh);
+        if (zh && store_zk_is_down(store) && store->heard)
+            follow_all(store);
+        else if (zh && store_zk_is_down(store))
             store_zk_follow_names(store);
-        }
     }
 }
 
@@ -184,6 +200,18 @@ static void look_around(struct store *store, zhandle_t *zh, int after_ms)
     pthread_mutex_lock(store->sink.monitor);
     if (store_zk_is_down(store) && away)
         store->sink.event(store->sink.context, told[evidence], 0, 0);
+    if (store_zk_is_down(store))
+        follow_all(store);
+}
+
+/* While there is a connection. The monitor is held but meanwhile. */
+static void follow_news(struct store *store)
+{
+    if (store_zk_wait(store, &store->heard_at) || !store->up)
+        return;
+    const bool set = store_zk_take_hosts(store);
+    if (store_zk_follow_ensemble(store) || set)
+        store_zk_follow_names(store);
 }
 
 /* The library does not tell when SASL fails. With the monitor held, but while it waits. */
@@ -195,6 +223,8 @@ static void wait_for_news(struct store *store, zhandle_t *zh)
         store_zk_session_event(store, zh, ZOO_AUTH_FAILED_STATE);
     else if (store_zk_is_down(store))
         look_around(store, zh, sasl ? RETRY_MS : store->timeout_ms / PROBES);
+    else if (store->up && store->heard)
+        follow_news(store);
     else
         pthread_cond_wait(&store->wake, store->sink.monitor);
 }
@@ -295,5 +325,6 @@ static void give_back(struct store *store)
         pthread_cond_broadcast(&store->wake);
 }
 
-const struct store_ops store_zk = {open_store, requests_submit, close_store,
-                                   borrow,     give_back,       claim};
+const struct store_ops store_zk = {
+    open_store, requests_submit,    close_store,          borrow,         give_back,
+    claim,      store_zk_set_hosts, store_zk_hear_config, store_zk_strays};

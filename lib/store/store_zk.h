@@ -5,14 +5,15 @@
 #include <glib.h>
 #include <zookeeper/zookeeper.h>
 
+#include "names.h"
 #include "probe.h"
 #include "store.h"
 #include "tls.h"
 
 struct store {
     struct store_sink sink;
-    struct log *log; /* NULL: none */
-    char *hosts;
+    struct log *log;                 /* NULL: none */
+    char *hosts;                     /* the user's list: the connector's */
     struct credentials *credentials; /* NULL: the library has got them all */
     size_t given;                    /* so many of them */
     struct tls_files tls;            /* .ca NULL: no TLS */
@@ -23,11 +24,20 @@ struct store {
     struct ACL_vector acl; /* of each node to be made */
     zhandle_t *zh;         /* NULL before it is made and once closing */
     char *resolved;        /* what the names were when servers were last found: the connector's */
-    bool silent;           /* without some that did not answer then */
-    char *newer;           /* servers found since, for the library; NULL: none */
-    unsigned servers;      /* that the library has */
-    unsigned rounds;       /* that it has tried all of them, since it had a connection */
-    unsigned dropped;      /* so many attempts without an answer, since then */
+    char *added;           /* addresses beside the user's, as the ensemble names them; NULL: none.
+                              The connector's */
+    char *members;         /* of the ensemble that was followed last; NULL: none. Likewise */
+    char *next_hosts;      /* that the user has set since; NULL: none */
+    char *config;          /* what the ensemble has said last; NULL: nothing */
+    bool heard;            /* one of these is news */
+    struct timespec heard_at; /* in a moment: until then it may end or be news again */
+    struct address server;    /* that it was connected to last */
+    bool silent;              /* without some that did not answer when they were last found */
+    bool strays;              /* the user's list does not name it */
+    char *newer;              /* servers found since, for the library; NULL: none */
+    unsigned servers;         /* that the library has */
+    unsigned rounds;          /* that it has tried all of them, since it had a connection */
+    unsigned dropped;         /* so many attempts without an answer, since then */
     bool closing, over;
     bool up;               /* there is a connection */
     bool away;             /* it was connected, and is not */
@@ -41,8 +51,8 @@ struct store {
 /* ---- store_zk_socket.c ---- */
 
 /* Keeps the connection of zh, which has just been made, from programs that this process executes.
- * Without the monitor held, on the library's thread. */
-void store_zk_keep_socket(zhandle_t *zh);
+ * *ret is the server's address, or all zero. Without the monitor held, on the library's thread. */
+void store_zk_keep_socket(zhandle_t *zh, struct address *ret);
 
 /* Ends connections to servers, of struct address, whose first packet or handshake has had no answer
  * for a second: to libzookeeper it is as if the server had. Whether there was one. */
@@ -74,9 +84,12 @@ void store_zk_end_log(const struct store *store);
 
 /* ---- store_zk_pause.c ---- */
 
-/* libzookeeper has tried all servers, and will again when this returns. On its thread, without its
- * locks and the monitor. */
+/* libzookeeper has tried all servers, and will again when this returns. On its thread, without the
+ * monitor. */
 void store_zk_tried_all(struct store *store);
+
+/* An attempt has failed, or a connection. On its thread, without its locks and the monitor. */
+void store_zk_failed(struct store *store);
 
 /* ---- store_zk_check.c ---- */
 
@@ -110,7 +123,7 @@ void store_zk_session_event(struct store *store, zhandle_t *zh, int state);
 void store_zk_give_credentials(struct store *store);
 void store_zk_drop_credentials(struct store *store);
 
-/* ---- store_zk_find.c: all without the monitor held, but for the last two ---- */
+/* ---- store_zk_find.c: without the monitor held, unless it is said ---- */
 
 void store_zk_tell_trouble(struct store *store, enum store_trouble trouble);
 
@@ -133,12 +146,29 @@ unsigned store_zk_count(const char *hosts);
  * be freed. Blocks. */
 char *store_zk_find_hosts(struct store *store, enum store_event *ret);
 
-/* Finds them again if the names have other addresses than the last time, or some were silent, and
- * ends the pause for them. Blocks. The monitor is held but meanwhile. */
+/* Finds them again if they are others than the last time, or some were silent, for libzookeeper's
+ * next failure, and ends the pause for them. Blocks. The monitor is held but meanwhile. */
 void store_zk_follow_names(struct store *store);
 
 /* There is no connection. If zh waits for a server that does not answer while one serves, it goes
  * on to the next. The monitor is held but meanwhile. */
 void store_zk_pass_on(struct store *store, zhandle_t *zh);
+
+/* "address:port,…" of the names. To be freed. Blocks. */
+char *store_zk_resolve(const char *hosts);
+
+/* ---- store_zk_follow.c ---- */
+
+/* For store_ops. */
+void store_zk_set_hosts(struct store *store, const char *hosts);
+void store_zk_hear_config(struct store *store, const char *config, int length);
+bool store_zk_strays(const struct store *store);
+
+/* Takes over what the user has set; false: nothing. With the monitor held. */
+bool store_zk_take_hosts(struct store *store);
+
+/* Decides anew which servers are tried beside the user's; false: the same. Blocks. The monitor is
+ * held but meanwhile. */
+bool store_zk_follow_ensemble(struct store *store);
 
 #endif

@@ -66,12 +66,18 @@ void store_zk_event(zhandle_t *zh, int type, int state, const char *path, void *
 {
     struct store *store = context;
     enum store_fired fired;
+    struct address server;
+    const bool connected = type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE;
 
-    if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE)
-        store_zk_keep_socket(zh);
+    if (connected)
+        store_zk_keep_socket(zh, &server);
     pthread_mutex_lock(store->sink.monitor);
     if (!store->closing && !store->over) {
         store->zh = zh;
+        if (connected) {
+            store->server = server;
+            store->strays = false;
+        }
         if (type == ZOO_SESSION_EVENT)
             store_zk_session_event(store, zh, state);
         else if (to_fired(type, &fired))

@@ -79,7 +79,7 @@ static GArray *find_all(const char *hosts)
     return all;
 }
 
-static char *resolve(const char *hosts)
+char *store_zk_resolve(const char *hosts)
 {
     GArray *found = find_all(hosts);
     GString *all = g_string_new(NULL);
@@ -90,16 +90,34 @@ static char *resolve(const char *hosts)
     return g_string_free(all, FALSE);
 }
 
+/* Takes a list of the user's; those that the ensemble names stand behind it. */
+static char *append_added(char *hosts, const struct store *store)
+{
+    if (!store->added)
+        return hosts;
+    char *all = g_strdup_printf("%s%s%s", hosts, hosts[0] ? "," : "", store->added);
+    g_free(hosts);
+    return all;
+}
+
+static char *resolve_all(const struct store *store)
+{
+    return append_added(store_zk_resolve(store->hosts), store);
+}
+
+/* A server that the ensemble has named may be the one that serves, or that does not answer. */
 static bool drop_stuck(struct store *store)
 {
     struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
-    const bool serves = !tls.why && probe_serves(store->hosts, used);
-    GArray *servers = serves ? find_all(store->hosts) : NULL;
+    char *all = append_added(g_strdup(store->hosts), store);
+    const bool serves = !tls.why && probe_serves(all, used);
+    GArray *servers = serves ? find_all(all) : NULL;
     const bool dropped = serves && store_zk_drop_stuck(servers);
 
     store_zk_end_tls(store, &tls, false);
     if (servers)
         g_array_unref(servers);
+    g_free(all);
     return dropped;
 }
 
@@ -124,7 +142,7 @@ void store_zk_pass_on(struct store *store, zhandle_t *zh)
 static char *find_hosts(struct store *store, enum store_event *ret, bool again)
 {
     struct probe_found found = {.named = true};
-    char *resolved = resolve(store->hosts); /* first: what changes since is found again */
+    char *resolved = resolve_all(store); /* first: what changes since is found again */
     struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
     char *hosts = tls.why ? NULL : probe_hosts(store->hosts, used, &found);
 
@@ -143,7 +161,7 @@ static char *find_hosts(struct store *store, enum store_event *ret, bool again)
     g_free(store->resolved);
     store->resolved = resolved;
     store->silent = found.silent;
-    return make_odd(hosts);
+    return make_odd(append_added(hosts, store));
 }
 
 char *store_zk_find_hosts(struct store *store, enum store_event *ret)
@@ -157,11 +175,14 @@ void store_zk_follow_names(struct store *store)
     char *hosts = NULL;
 
     pthread_mutex_unlock(store->sink.monitor);
-    char *resolved = resolve(store->hosts);
+    char *resolved = resolve_all(store);
     const bool moved = g_strcmp0(resolved, store->resolved) != 0;
     if (moved || store->silent)
         hosts = find_hosts(store, &ignored, !moved);
     g_free(resolved);
+    if (moved && hosts)
+        log_line(store->log, ZKL_LOG_INFO, "servers-changed", NULL, "the servers are now %s",
+                 hosts);
     pthread_mutex_lock(store->sink.monitor);
     if (!hosts)
         return;

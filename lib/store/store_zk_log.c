@@ -34,7 +34,7 @@ static zkl_log_level level_of(const char *line)
                                         : ZKL_LOG_DEBUG;
 }
 
-/* In zookeeper_interest(), where the library's thread holds no lock and has no socket. */
+/* In zookeeper_interest(), where the library's thread has no socket, and holds one lock at most. */
 static bool has_tried_all(const char *line)
 {
     return strstr(line, "@zookeeper_interest@") && strstr(line, ": Delaying connection");
@@ -50,6 +50,8 @@ static void on_line(unsigned slot, const char *line)
     log_library(store->log, kind == LIBRARY_LINE ? level_of(line) : ZKL_LOG_DEBUG, kind, line);
     if (has_tried_all(line))
         store_zk_tried_all(store);
+    else if (kind == LIBRARY_FAILED)
+        store_zk_failed(store);
 }
 
 /* clang-format off */

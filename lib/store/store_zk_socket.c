@@ -84,12 +84,13 @@ static bool for_descriptors(bool (*fn)(int fd, const void *data), const void *da
     return any;
 }
 
-void store_zk_keep_socket(zhandle_t *zh)
+void store_zk_keep_socket(zhandle_t *zh, struct address *ret)
 {
-    struct address server = {.length = sizeof server.bytes};
-
-    if (zookeeper_get_connected_host(zh, (struct sockaddr *)&server.bytes, &server.length))
-        for_descriptors(keep, &server);
+    *ret = (struct address){.length = sizeof ret->bytes};
+    if (zookeeper_get_connected_host(zh, (struct sockaddr *)&ret->bytes, &ret->length))
+        for_descriptors(keep, ret);
+    else
+        ret->length = 0;
 }
 
 bool store_zk_drop_stuck(const GArray *servers)

@@ -102,7 +102,7 @@ auto members(const zkl_session_options &o)
 {
     return std::make_tuple(o.size, o.session_timeout_ms, o.acl, o.log, o.log_data, o.log_level,
                            o.tick_ms, o.drift_permille, o.warm_ms, o.dispatch, o.credentials,
-                           o.credential_count, o.tls_ca, o.tls_cert, o.tls_key);
+                           o.credential_count, o.tls_ca, o.tls_cert, o.tls_key, o.fixed_servers);
 }
 
 auto members(const zkl_mutex_options &o)

@@ -53,6 +53,8 @@ static void options(void)
     check_open("a", &o, "drift_permille");
     o = init, o.drift_permille = -1;
     check_open("a", &o, "drift_permille");
+    o = init, o.fixed_servers = 2;
+    check_open("a", &o, "fixed_servers");
     o = init, o.warm_ms = -1;
     check_open("a", &o, "warm_ms");
     o = init, o.credential_count = 1;

@@ -78,6 +78,7 @@ extern const struct test_suite scenario_end_suite;
 extern const struct test_suite scenario_race_suite;
 extern const struct test_suite scenario_load_suite;
 extern const struct test_suite scenario_disk_suite;
+extern const struct test_suite scenario_follow_suite;
 extern const struct test_suite scenario_lists_suite;
 extern const struct test_suite scenario_names_suite;
 extern const struct test_suite scenario_trio_suite;

@@ -106,6 +106,11 @@ static void free_server(struct zk_server *s)
     g_free(s);
 }
 
+static int first_nodes(const struct zk_server *s)
+{
+    return s->options.members > 0 ? s->options.members : s->nodes;
+}
+
 static bool prepare(struct zk_server *s)
 {
     if (!scratch_make(&s->scratch, "zkl-server"))
@@ -122,7 +127,7 @@ static bool prepare(struct zk_server *s)
     ok = ok && (!s->options.linked || links_start(s));
     for (int i = 0; i < s->nodes; i++)
         ok = ok && node_configure(s->node, s->nodes, i, &s->options);
-    for (int i = 0; i < s->nodes; i++)
+    for (int i = 0; i < first_nodes(s); i++)
         ok = ok && node_launch(&s->node[i], &s->options);
     return ok;
 }
@@ -137,9 +142,9 @@ struct zk_server *zk_server_start(const struct zk_server_options *options)
             free_server(s);
             return NULL;
         }
-        while (bad < s->nodes && node_wait(&s->node[bad]))
+        while (bad < first_nodes(s) && node_wait(&s->node[bad]))
             bad++;
-        if (bad == s->nodes) {
+        if (bad == first_nodes(s)) {
             remember(s);
             return s;
         }
@@ -243,4 +248,15 @@ bool zk_server_restart(struct zk_server *s, int node)
 {
     zk_server_halt(s, node);
     return zk_server_launch(s, node) && zk_server_wait(s, node);
+}
+
+bool zk_server_add(struct zk_server *s, int node)
+{
+    return node_configure(s->node, s->nodes, node, &s->options) && zk_server_launch(s, node) &&
+           zk_server_wait(s, node);
+}
+
+char *zk_server_member(const struct zk_server *s, int node)
+{
+    return node_member(s->node, node);
 }

@@ -14,6 +14,8 @@ struct zk_server;
  * the larger of 60 s and 20 ticks. */
 struct zk_server_options {
     int nodes;                  /* 1, 3, 5 or 7 */
+    int members;                /* so many of them are the ensemble at first, which is reconfigured;
+                                   the others run when they are added. 0: all, for good */
     bool linked;                /* the nodes reach each other through proxies of ours only */
     int tick_ms;                /* a session ends up to a tick late */
     int min_session_timeout_ms; /* limits put on what clients ask for */
@@ -52,6 +54,15 @@ void zk_server_resume(struct zk_server *s, int node);
 bool zk_server_launch(struct zk_server *s, int node);  /* a node that is down; does not wait */
 bool zk_server_wait(struct zk_server *s, int node);    /* until it serves, at most 60 s */
 bool zk_server_restart(struct zk_server *s, int node); /* halt, launch and wait */
+
+/* ---- an ensemble that is reconfigured: see .members ---- */
+
+/* Launches a node that knows those that run, and waits until it serves: what it needs to become a
+ * member. */
+bool zk_server_add(struct zk_server *s, int node);
+
+/* Its line for a reconfiguration, "server.N=…"; for g_free(). */
+char *zk_server_member(const struct zk_server *s, int node);
 
 /* ---- a linked server: what lies between its nodes ---- */
 

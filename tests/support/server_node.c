@@ -33,19 +33,42 @@ bool node_available(void)
     return java != NULL;
 }
 
+char *node_member(const struct node *nodes, int i)
+{
+    return g_strdup_printf("server.%d=%s:%d:%d:participant;%d", i + 1, nodes[i].host,
+                           nodes[i].quorum.port, nodes[i].election.port, nodes[i].client.port);
+}
+
+/* Of an ensemble that is reconfigured: its members at first, or those that run, and itself. */
+static void append_members(GString *text, const struct node *nodes, int count, int i, int members)
+{
+    g_string_append(text, "reconfigEnabled=true\nstandaloneEnabled=false\n");
+    for (int j = 0; j < count; j++) {
+        if (j != i && (i < members ? j >= members : nodes[j].pid < 0))
+            continue;
+        char *member = node_member(nodes, j);
+        g_string_append_printf(text, "%s\n", member);
+        g_free(member);
+    }
+}
+
 static GString *config_text(const struct node *nodes, int count, int i,
                             const struct zk_server_options *o)
 {
     GString *text = g_string_new(NULL);
     g_string_printf(text,
-                    "dataDir=%s/data\nclientPort=%d\nclientPortAddress=%s\ntickTime=%d\n"
+                    "dataDir=%s/data\ntickTime=%d\n"
                     "maxSessionTimeout=%d\ninitLimit=20\nsyncLimit=10\nmaxClientCnxns=0\n"
                     "admin.enableServer=false\n4lw.commands.whitelist=*\n",
-                    nodes[i].dir, nodes[i].client.port, nodes[i].host, o->tick_ms,
-                    o->max_session_timeout_ms);
+                    nodes[i].dir, o->tick_ms, o->max_session_timeout_ms);
     if (o->min_session_timeout_ms)
         g_string_append_printf(text, "minSessionTimeout=%d\n", o->min_session_timeout_ms);
-    for (int j = 0; count > 1 && j < count; j++) {
+    if (o->members > 0)
+        append_members(text, nodes, count, i, o->members);
+    else
+        g_string_append_printf(text, "clientPort=%d\nclientPortAddress=%s\n", nodes[i].client.port,
+                               nodes[i].host);
+    for (int j = 0; count > 1 && j < count && o->members == 0; j++) {
         const struct proxy *data = nodes[i].data[j], *vote = nodes[i].vote[j];
 
         g_string_append_printf(text, "server.%d=%s:%d:%d\n", j + 1, nodes[j].host,

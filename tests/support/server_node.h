@@ -18,6 +18,9 @@ struct node {
     struct proxy *data[NODES_MAX], *vote[NODES_MAX];
 };
 
+/* "server.N=HOST:PORT:PORT;PORT" of nodes[i], with clients' wildcard; for g_free(). */
+char *node_member(const struct node *nodes, int i);
+
 /* Writes zoo.cfg and myid of nodes[i]. */
 bool node_configure(const struct node *nodes, int count, int i, const struct zk_server_options *o);
 bool node_launch(struct node *n, const struct zk_server_options *o);

@@ -211,4 +211,5 @@ static void give_back(struct store *store)
     world_store.give_back(store);
 }
 
-const struct store_ops fault_store = {open_store, submit, close_store, borrow, give_back, NULL};
+const struct store_ops fault_store = {open_store, submit, close_store, borrow, give_back,
+                                      NULL,       NULL,   NULL,        NULL};

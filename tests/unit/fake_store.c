@@ -20,12 +20,15 @@ static struct store {
     _Atomic(fake_answerer *) at_once; /* NULL: none; changed while other threads ask */
     char hosts[64];                   /* of the last that was opened */
     bool busy;                        /* takes no request, and cannot be opened */
+    bool strays;
+    char config[256]; /* that was heard last */
 } fake;
 
 static int fake_open(struct store **ret, const struct store_config *config,
                      const struct store_sink *sink)
 {
     g_strlcpy(fake.hosts, config->hosts, sizeof fake.hosts);
+    fake.config[0] = '\0';
     if (fake.busy)
         return -1;
     fake.sink = *sink;
@@ -141,8 +144,25 @@ static void fake_give_back(struct store *store)
     (void)store;
 }
 
-const struct store_ops fake_ops = {fake_open,   fake_submit,    fake_close,
-                                   fake_borrow, fake_give_back, NULL};
+static void fake_set_hosts(struct store *store, const char *hosts)
+{
+    g_strlcpy(store->hosts, hosts, sizeof store->hosts);
+}
+
+static void fake_hear_config(struct store *store, const char *config, int length)
+{
+    g_strlcpy(store->config, config ? config : "",
+              MIN(sizeof store->config, (gsize)MAX(length, 0) + 1));
+}
+
+static bool fake_strays(const struct store *store)
+{
+    return store->strays;
+}
+
+const struct store_ops fake_ops = {fake_open,      fake_submit,      fake_close,
+                                   fake_borrow,    fake_give_back,   NULL,
+                                   fake_set_hosts, fake_hear_config, fake_strays};
 
 zkl_session *fake_open_session(const char *connect, const zkl_session_options *options)
 {
@@ -171,6 +191,16 @@ static struct asked *find(enum store_kind kind, const char *path)
             return a;
     }
     return NULL;
+}
+
+const char *fake_config(void)
+{
+    return fake.config;
+}
+
+void fake_stray(bool strays)
+{
+    fake.strays = strays;
 }
 
 const char *fake_hosts(void)

@@ -18,8 +18,10 @@ void fake_event_of(enum store_event event, int64_t id, int timeout_ms);
 void fake_reconnect(void);    /* in the same session */
 void fake_next_session(void); /* this one has expired */
 void fake_watch(const char *path, bool gone);
-const char *fake_hosts(void); /* that the last store was opened for */
-void fake_busy(bool busy);    /* takes no request, and no other store can be opened */
+const char *fake_hosts(void);  /* that the last store was opened for, or was given since */
+const char *fake_config(void); /* what it heard last of its ensemble */
+void fake_stray(bool strays);  /* it is connected beside the user's list */
+void fake_busy(bool busy);     /* takes no request, and no other store can be opened */
 
 /* From here on fn answers requests as they are sent; those it answers false to wait as ever. */
 typedef bool fake_answerer(const struct store_request *request, struct store_reply *reply);

@@ -12,6 +12,7 @@ int main(int argc, char **argv)
         &probe_answers_suite,
         &store_check_suite,
         &rollback_suite,
+        &ensemble_suite,
         &rule_suite,
         &rule_kind_suite,
         &permits_suite,

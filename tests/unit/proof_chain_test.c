@@ -17,6 +17,8 @@ static void answer_config(const char *data)
 {
     ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK, .data = data,
            .length = data ? (int)strlen(data) : 0);
+    if (fake_is_watching(STORE_GET, "/zookeeper/config")) /* once more, of an ensemble */
+        answer_config(data);
 }
 
 static void proved_by_a_chain_in_an_ensemble(void)

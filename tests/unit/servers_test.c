@@ -1,218 +1,44 @@
-/* A list of servers that changes: when the next session is opened, and what becomes of what is
- * under way. */
+/* A list of servers that changes, and what the ensemble says of itself: the session stays. */
 #include "by_hand.h"
 #include "suites.h"
 
 #include <string.h>
 
-static void fire_timers(zkl_session *s)
-{
-    hand_pass(s, 0);
-}
+static const char config[] = "server.1=a:1:2:participant;b:3\nversion=0";
 
-/* With a connection nothing happens; without one, and nothing held, a new session at once. */
+/* The store has the list at once. Whoever waits keeps its place, whoever holds its grant. */
 static void when_the_connection_is_lost(void)
 {
     zkl_session *s = hand_session();
-    struct acquisition a;
+    struct acquisition holder, waiter;
 
+    hand_hold(&holder, s);
+    hand_enter(&waiter, s, ZKL_FOREVER);
     CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
-    hand_enter(&a, s, ZKL_FOREVER);
-    hand_pass_proved(s, 3000);
-    CHECK_STR(fake_hosts(), "fake:1");
-    CHECK(fake_is_asked(STORE_CREATE, "/root/l")); /* under way */
-    fake_event(STORE_EV_DOWN);
-    CHECK_STR(fake_hosts(), "fake:1");
-    fire_timers(s);
     CHECK_STR(fake_hosts(), "other:2");
-    fake_event(STORE_EV_BEGIN);
-    fake_event_of(STORE_EV_UP, 8, FAKE_TIMEOUT_MS);
-    g_free(a.node);
-    a.node = fake_created_name("/root/l", 7); /* entered anew */
-    REQUIRE(a.node != NULL);
-    fake_event(STORE_EV_DOWN); /* the change is over */
-    hand_pass(s, 3000);
-    fake_event_of(STORE_EV_UP, 8, FAKE_TIMEOUT_MS);
-    CHECK_INT(zkl_session_id(s), 8);
-    zkl_op_cancel(a.op);
-    zkl_session_dispatch(s);
-    CHECK_INT(a.error.code, ZKL_ECANCELED);
-    zkl_op_free(a.op);
-    zkl_mutex_free(a.mutex);
-    g_free(a.node);
-    hand_close(s);
-}
-
-/* The list that it has changes nothing: whoever waits keeps its place. */
-static void keep_place(bool other_before)
-{
-    zkl_session *s = hand_session();
-    struct acquisition a;
-
-    hand_enter(&a, s, ZKL_FOREVER);
-    if (other_before) {
-        CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
-        CHECK_INT(zkl_session_set_servers(s, "third:3/root"), 0);
-    }
-    CHECK_INT(zkl_session_set_servers(s, "fake:1/root"), 0);
+    hand_pass_proved(s, 3000);
     fake_event(STORE_EV_DOWN);
-    fire_timers(s);
-    CHECK(fake_is_asked(STORE_CREATE, "/root/l")); /* by the same session still */
+    hand_pass(s, 3000);
+    CHECK_INT(zkl_session_id(s), FAKE_SESSION_ID);
     fake_event(STORE_EV_UP);
     CHECK_INT(zkl_session_id(s), FAKE_SESSION_ID);
-    zkl_op_cancel(a.op);
-    zkl_session_dispatch(s);
-    hand_leave(&a);
+    CHECK(zkl_grant_state(holder.grant) != ZKL_LOST);
+    hand_leave(&holder);
+    hand_leave(&waiter);
     hand_close(s);
 }
 
-static void same_list(void)
-{
-    keep_place(false);
-}
-
-/* Nor does one that comes back before the session has used another. */
-static void same_list_again(void)
-{
-    keep_place(true);
-}
-
-/* What comes back behind that is a change. */
-static void former_list(void)
+/* The next session begins at it, too, whatever ended the one before. */
+static void for_the_next_session(void)
 {
     zkl_session *s = hand_session();
 
     CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
-    fake_event(STORE_EV_DOWN);
-    fire_timers(s);
-    CHECK_STR(fake_hosts(), "other:2");
-    CHECK_INT(zkl_session_set_servers(s, "third:3/root"), 0);
-    CHECK_INT(zkl_session_set_servers(s, "fake:1/root"), 0);
-    fire_timers(s);
-    CHECK_STR(fake_hosts(), "fake:1");
-    hand_close(s);
-}
-
-/* What is held keeps the session, which the old servers may take back. */
-static void held(void)
-{
-    zkl_session *s = hand_session();
-    struct acquisition a;
-
-    hand_hold(&a, s);
-    CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
-    fake_event(STORE_EV_DOWN);
-    hand_pass(s, 3000);
-    CHECK_STR(fake_hosts(), "fake:1");
-    fake_event(STORE_EV_UP);
-    hand_pass(s, 1000);
-    CHECK_INT(zkl_grant_state(a.grant) == ZKL_LOST, 0);
-    CHECK_STR(fake_hosts(), "fake:1");
-    fake_event(STORE_EV_DOWN);
-    hand_pass(s, HAND_DEADLINE_MS);
-    CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
-    zkl_session_dispatch(s);
-    hand_leave(&a);
-    hand_pass(s, 1000);
-    CHECK_STR(fake_hosts(), "other:2");
-    hand_close(s);
-}
-
-/* The program's own nodes keep it, too, for as long as the old servers do. */
-static void kept(void)
-{
-    zkl_session *s = hand_session();
-
-    CHECK_INT(zkl_session_keep(s, 1), 0);
-    CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
-    fake_event(STORE_EV_DOWN);
-    hand_pass(s, FAKE_TIMEOUT_MS - 1);
-    CHECK_STR(fake_hosts(), "fake:1");
-    hand_pass(s, 501);
-    CHECK_STR(fake_hosts(), "other:2");
-    hand_close(s);
-}
-
-static void on_entered(const zkl_error *err, void *data)
-{
-    *(int *)data = err ? err->code : 0;
-}
-
-/* Alone at a barrier of one. */
-static void enter_barrier(zkl_double_barrier *b, zkl_session *s)
-{
-    int code = 1;
-
-    REQUIRE(zkl_double_barrier_enter_async(b, ZKL_FOREVER, on_entered, &code) == 0);
-    char *node = g_strdup(fake_request(STORE_CREATE, "/root/d/").path);
-    REQUIRE(node != NULL);
-    ANSWER(STORE_CREATE, node, .rc = STORE_OK, .path = node, .czxid = 5);
-    ANSWER(STORE_GET, "/root/d", .rc = STORE_OK);
-    ANSWER(STORE_STAT, "/root/d/ready", .rc = STORE_NONODE);
-    char *names[] = {strrchr(node, '/') + 1};
-    ANSWER(STORE_LIST, "/root/d", .rc = STORE_OK, .names = names, .count = 1);
-    ANSWER(STORE_STAT, node, .rc = STORE_OK, .czxid = 5);
-    ANSWER(STORE_MULTI, "/root/d", .rc = STORE_OK);
-    zkl_session_dispatch(s);
-    CHECK_INT(code, 0);
-    g_free(node);
-}
-
-static void check_moves_at_the_deadline(zkl_session *s)
-{
-    CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
-    fake_event(STORE_EV_DOWN);
-    hand_pass(s, HAND_DEADLINE_MS - 1000);
-    CHECK_STR(fake_hosts(), "fake:1");
-    hand_pass(s, 2000);
-    CHECK_STR(fake_hosts(), "other:2");
-}
-
-/* A member inside is, as long as the old servers may take the session back. */
-static void member_inside(void)
-{
-    zkl_session *s = hand_session();
-    zkl_double_barrier *b;
-
-    REQUIRE(zkl_double_barrier_new(&b, s, "/d", 1, NULL) == 0);
-    enter_barrier(b, s);
-    check_moves_at_the_deadline(s);
-    CHECK_INT(zkl_double_barrier_leave(b, ZKL_FOREVER), ZKL_ELOST);
-    zkl_double_barrier_free(b);
-    hand_close(s);
-}
-
-/* One that waits for others, too: they may have counted it. */
-static void member_waiting(void)
-{
-    zkl_session *s = hand_session();
-    zkl_double_barrier *b;
-    int code = 1;
-
-    REQUIRE(zkl_double_barrier_new(&b, s, "/d", 2, NULL) == 0);
-    REQUIRE(zkl_double_barrier_enter_async(b, ZKL_FOREVER, on_entered, &code) == 0);
-    ANSWER(STORE_CREATE, "/root/d/", .rc = STORE_OK, .czxid = 5);
-    check_moves_at_the_deadline(s);
-    zkl_session_dispatch(s);
-    CHECK_INT(code, ZKL_ELOST);
-    zkl_double_barrier_free(b);
-    hand_close(s);
-}
-
-/* So is one of a group, which joins again on the new servers. */
-static void member_of_a_group(void)
-{
-    zkl_session *s = hand_session();
-    zkl_member *m;
-
-    REQUIRE(zkl_member_join(&m, s, "/g", "a", NULL, 0, NULL) == 0);
-    ANSWER(STORE_CREATE, "/root/g/a", .rc = STORE_OK, .czxid = 5);
-    CHECK_INT(zkl_member_state(m), ZKL_HELD);
-    check_moves_at_the_deadline(s);
-    fake_event(STORE_EV_BEGIN);
-    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
-    CHECK(fake_is_asked(STORE_CREATE, "/root/g/a"));
-    zkl_member_free(m);
+    CHECK_INT(zkl_session_set_servers(s, "third:3,[::1]:4/root"), 0);
+    CHECK_INT(zkl_session_set_servers(s, "third:3,[::1]:4/root"), 0);
+    fake_next_session();
+    CHECK_STR(fake_hosts(), "third:3,::1:4");
+    CHECK_INT(zkl_session_id(s), FAKE_SESSION_ID + 1);
     hand_close(s);
 }
 
@@ -222,9 +48,115 @@ static void before_a_connection(void)
     zkl_session *s = hand_session_with(NULL);
 
     CHECK_INT(zkl_session_set_servers(s, "other:2,[::1]:3/root"), 0);
-    fire_timers(s);
     CHECK_STR(fake_hosts(), "other:2,::1:3");
     hand_close(s);
+}
+
+static void hear(const char *text, int length)
+{
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK, .data = text, .length = length);
+}
+
+/* Read once with each connection, once more to be told of changes, and when there is one. */
+static void the_ensemble_is_heard(void)
+{
+    zkl_session *s = hand_session();
+    const int length = (int)strlen(config);
+
+    CHECK_INT(fake_count(STORE_GET, "/zookeeper/config"), 1);
+    hear(config, length);
+    CHECK_STR(fake_config(), config);
+    CHECK(fake_is_watching(STORE_GET, "/zookeeper/config"));
+    hear(config, length);
+    fake_reconnect();
+    CHECK(!fake_is_watching(STORE_GET, "/zookeeper/config")); /* the library sets it again */
+    hear(config, length);
+    hand_pass(s, 30000);
+    CHECK_INT(fake_count(STORE_GET, "/zookeeper/config"), 0);
+    fake_watch("/zookeeper/config", false);
+    CHECK(fake_is_watching(STORE_GET, "/zookeeper/config"));
+    CHECK_INT(fake_count(STORE_GET, "/zookeeper/config"), 1);
+    hear(config, 8);
+    CHECK_STR(fake_config(), "server.1");
+    fake_watch("/zookeeper", false); /* another node */
+    CHECK_INT(fake_count(STORE_GET, "/zookeeper/config"), 0);
+    fake_next_session();
+    hear(config, length);
+    CHECK(fake_is_watching(STORE_GET, "/zookeeper/config"));
+    hand_close(s);
+}
+
+/* A server that stands alone is left no watch. */
+static void one_server_is_no_ensemble(void)
+{
+    zkl_session *s = hand_session();
+
+    hear(NULL, 0);
+    CHECK_INT(fake_count(STORE_GET, "/zookeeper/config"), 0);
+    hand_close(s);
+}
+
+/* What cannot be read, or is of an earlier connection, is not heard. */
+static void unheard(void)
+{
+    zkl_session *s = hand_session();
+
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_NOAUTH, .data = config, .length = 8);
+    CHECK_STR(fake_config(), "");
+    fake_reconnect();
+    fake_reconnect();
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK, .data = config, .length = 8);
+    CHECK_STR(fake_config(), "");
+    hand_close(s);
+}
+
+static void fixed_servers(void)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+
+    o.fixed_servers = 1;
+    zkl_session *s = hand_session_with(&o);
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+    CHECK(!fake_is_watching(STORE_GET, "/zookeeper/config"));
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK, .data = config, .length = 8);
+    CHECK_STR(fake_config(), "");
+    fake_watch("/zookeeper/config", false);
+    CHECK(!fake_is_asked(STORE_GET, "/zookeeper/config"));
+    CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
+    CHECK_STR(fake_hosts(), "other:2");
+    hand_close(s);
+}
+
+/* A session that was not proved for long is replaced where the user's servers are, and kept where
+ * they may be gone. */
+static void cold(bool strays)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    struct acquisition a;
+
+    o.warm_ms = 0;
+    zkl_session *s = hand_session_with(&o);
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK, .data = config, .length = 8);
+    fake_stray(strays);
+    hand_pass(s, 30000);
+    hand_enter(&a, s, ZKL_FOREVER);
+    CHECK_INT(zkl_session_id(s), strays ? FAKE_SESSION_ID : 0);
+    hand_leave(&a);
+    fake_stray(false);
+    hand_close(s);
+}
+
+static void cold_at_home(void)
+{
+    cold(false);
+}
+
+static void cold_astray(void)
+{
+    cold(true);
 }
 
 static void bad_arguments(void)
@@ -236,23 +168,20 @@ static void bad_arguments(void)
     CHECK_INT(zkl_session_set_servers(s, "other:x/root"), ZKL_EINVAL);
     CHECK_INT(zkl_session_set_servers(s, "other:2"), ZKL_EINVAL);
     CHECK_INT(zkl_session_set_servers(s, "other:2/boot"), ZKL_EINVAL);
-    fake_event(STORE_EV_DOWN);
-    fire_timers(s);
     CHECK_STR(fake_hosts(), "fake:1");
     hand_close(s);
 }
 
 static const struct test_case cases[] = {
     {"when_the_connection_is_lost", when_the_connection_is_lost},
-    {"same_list", same_list},
-    {"same_list_again", same_list_again},
-    {"former_list", former_list},
-    {"held", held},
-    {"kept", kept},
-    {"member_inside", member_inside},
-    {"member_waiting", member_waiting},
-    {"member_of_a_group", member_of_a_group},
+    {"for_the_next_session", for_the_next_session},
     {"before_a_connection", before_a_connection},
+    {"the_ensemble_is_heard", the_ensemble_is_heard},
+    {"one_server_is_no_ensemble", one_server_is_no_ensemble},
+    {"unheard", unheard},
+    {"fixed_servers", fixed_servers},
+    {"cold_at_home", cold_at_home},
+    {"cold_astray", cold_astray},
     {"bad_arguments", bad_arguments},
     {NULL, NULL},
 };

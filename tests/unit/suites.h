@@ -11,6 +11,7 @@ extern const struct test_suite probe_suite;
 extern const struct test_suite probe_answers_suite;
 extern const struct test_suite store_check_suite;
 extern const struct test_suite rollback_suite;
+extern const struct test_suite ensemble_suite;
 extern const struct test_suite rule_suite;
 extern const struct test_suite rule_kind_suite;
 extern const struct test_suite permits_suite;

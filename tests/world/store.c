@@ -234,4 +234,5 @@ static void give_back(struct store *store)
     (void)store;
 }
 
-const struct store_ops world_store = {open_store, submit, close_store, borrow, give_back, NULL};
+const struct store_ops world_store = {open_store, submit, close_store, borrow, give_back,
+                                      NULL,       NULL,   NULL,        NULL};

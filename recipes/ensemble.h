@@ -1,0 +1,33 @@
+/* The servers of an ensemble as it names them itself, in the text of /zookeeper/config, and which
+ * of them a session may use beside those that its user has named. docs/design/servers.md has the
+ * reasons. */
+#ifndef RECIPES_ENSEMBLE_H
+#define RECIPES_ENSEMBLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* So many addresses are read. */
+enum { ENSEMBLE_MAX = 64 };
+
+/* An address for clients; the strings are parts of the text. */
+struct ensemble_member {
+    const char *host; /* a name or a number, without brackets */
+    const char *port;
+    int host_length, port_length;
+    bool votes;
+};
+
+/* From lines "server.N=HOST:PORT:PORT[|…][:ROLE];[HOST:]PORT". A wildcard, or no host, stands for
+ * all hosts of that server. What has no address for clients, or is no such line, is left out.
+ * Returns how many there are, at most ENSEMBLE_MAX. */
+size_t ensemble_read(const char *config, size_t length, struct ensemble_member *ret);
+
+/* Whether the ensemble calls the server at the other end of our connection what we call it. Lists
+ * are "address:port,…", numeric. */
+bool ensemble_knows(const char *members, const char *server);
+
+/* Whether that address of an ensemble which knows the server is used beside our own. */
+bool ensemble_adds(const char *address, const char *own, const char *server);
+
+#endif

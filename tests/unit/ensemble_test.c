@@ -1,0 +1,153 @@
+/* What is read in texts of /zookeeper/config, good and odd ones, and what is added of it. */
+#include "recipes/ensemble.h"
+
+#include "runner.h"
+#include "suites.h"
+
+#include <glib.h>
+#include <string.h>
+
+/* "host:port host:port", a '-' before those that do not vote. */
+static char *show_members(const char *config, size_t length)
+{
+    struct ensemble_member members[ENSEMBLE_MAX];
+    GString *shown = g_string_new(NULL);
+    const size_t count = ensemble_read(config, length, members);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct ensemble_member *m = &members[i];
+        g_string_append_printf(shown, "%s%s%.*s:%.*s", i ? " " : "", m->votes ? "" : "-",
+                               m->host_length, m->host, m->port_length, m->port);
+    }
+    return g_string_free(shown, FALSE);
+}
+
+static void configs(void)
+{
+    static const struct {
+        const char *config, *members;
+    } rows[] = {
+        {"", ""},
+        {"server.1=a.b-c:2888:3888:participant;10.0.0.1:2181\n"
+         "server.2=d:2888:3888:observer;e:2182\nversion=100000000",
+         "10.0.0.1:2181 -e:2182"},
+        /* wildcards take the member's host */
+        {"server.1=zk1:2888:3888:participant;0.0.0.0:2181", "zk1:2181"},
+        {"server.1=zk1:2888:3888:participant;2181", "zk1:2181"},
+        {"server.1=zk1:2888:3888;[::]:2181", "zk1:2181"},
+        {"server.1=zk1:2888:3888;[0:0:0:0:0:0:0:0]:2181", "zk1:2181"},
+        {"server.1=zk1:2888:3888;0:0:0:0:0:0:0:0:2181", "zk1:2181"},
+        /* unless that is one, too */
+        {"server.1=0.0.0.0:2888:3888;0.0.0.0:2181\nserver.2=b:1:2;2181", "b:2181"},
+        /* IPv6, with brackets and without */
+        {"server.1=[2001:db8::1]:2888:3888:participant;[2001:db8::2]:2181", "2001:db8::2:2181"},
+        {"server.1=[2001:db8::1]:2888:3888:observer;2181", "-2001:db8::1:2181"},
+        {"server.1=2001:db8::1:2888:3888:participant;0.0.0.0:2181", "2001:db8::1:2181"},
+        {"server.1=2001:db8::1:2888:3888;2181", "2001:db8::1:2181"},
+        /* several addresses of one server */
+        {"server.1=a:1:2|b:1:2:participant;0.0.0.0:2181\nserver.2=c:1:2|d:1:2:observer;e:9",
+         "a:2181 b:2181 -e:9"},
+        {"server.1=[::1]:1:2|b:1:2;2181", "::1:2181 b:2181"},
+        /* no part for clients: before 3.5, or from the static file */
+        {"server.1=a:2888:3888\nserver.2=b:2888:3888:participant\nversion=0", ""},
+        {"server.1=a:2888\nserver.1=a", ""},
+        /* blanks, ends of lines, other keys, what later versions may append */
+        {" server.1 = a:1:2:participant;b:3 \r\n\n#server.2=c:1:2;4\ngroup.1=1:2\nweight.1=1\n",
+         "b:3"},
+        {"server.1=a:1:2:participant;b:3;4", "b:3"},
+        {"peers.server.1=a:1:2;b:3\nserver=a:1:2;b:3\nserver.=a:1:2;b:3", ""},
+        /* nonsense */
+        {"server.1=a:1:2:leader;3", ""},
+        {"server.1=a:1:2;b:0\nserver.2=a:1:2;b:65536\nserver.3=a:1:2;b:99999999999999999999", ""},
+        {"server.1=a:1:2;b:\nserver.2=a:1:2;:\nserver.3=a:1:2;\nserver.4=;\nserver.5=", ""},
+        {"server.1=a:1:2;b:3x\nserver.2=a:x:2;3\nserver.3=:1:2;3\nserver.4=1:2;3", ""},
+        {"server.1=a:1:2;b,c:3\nserver.2=a b:1:2;3\nserver.3=a/b:1:2;3\nserver.4=|;3", ""},
+        {"server.1=a:1:2;[b:3\nserver.2=a:1:2;[]:3", "a:3"},
+        {"server.1=a:1:2|:|b:1:2|;3", "a:3 b:3"},
+        {"====\n::::\n;;;;\n||||\nserver.1=a:1:2;3=4", ""},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        char *shown = show_members(rows[i].config, strlen(rows[i].config));
+        CHECK_STR(shown, rows[i].members);
+        g_free(shown);
+    }
+}
+
+/* At each length: nothing behind the end is read, and NULL is none. */
+static void cut_short(void)
+{
+    static const char config[] = "server.1=[::2]:1:2|b:1:2:participant;[::]:2181\nversion=1";
+
+    for (size_t length = 0; length < sizeof config; length++) {
+        char *copy = g_memdup2(config, length), *shown = show_members(copy, length);
+        const bool whole = length >= strlen("server.1=[::2]:1:2|b:1:2:participant;[::]:2");
+        CHECK_INT(shown[0] != '\0', whole);
+        g_free(shown);
+        g_free(copy);
+    }
+}
+
+/* Bytes that are no text, a name that is too long, and more members than are read. */
+static void too_much(void)
+{
+    GString *many = g_string_new(NULL);
+    struct ensemble_member members[ENSEMBLE_MAX];
+    static const char binary[] = "\0\0server.1=a\0:1:2;3\n\xff\xfe=\x80";
+
+    CHECK_INT((int)ensemble_read(binary, sizeof binary, members), 0);
+    for (int length = 255; length <= 256; length++) {
+        char *name = g_strnfill((gsize)length, 'a');
+        g_string_printf(many, "server.1=a:1:2;%s:3", name);
+        CHECK_INT((int)ensemble_read(many->str, many->len, members), length == 255);
+        g_free(name);
+    }
+    g_string_truncate(many, 0);
+    for (int i = 1; i <= ENSEMBLE_MAX + 5; i++)
+        g_string_append_printf(many, "server.%d=a:1:2;%d\n", i, i);
+    CHECK_INT((int)ensemble_read(many->str, many->len, members), ENSEMBLE_MAX);
+    g_string_free(many, TRUE);
+}
+
+/* NAT and load balancers: the ensemble calls the server otherwise than we do. */
+static void known(void)
+{
+    CHECK(ensemble_knows("10.0.0.1:2181,10.0.0.2:2181", "10.0.0.2:2181"));
+    CHECK(!ensemble_knows("10.0.0.1:2181,10.0.0.2:2181", "10.0.0.2:218"));
+    CHECK(!ensemble_knows("10.0.0.1:2181,10.0.0.22:2181", "0.0.0.22:2181"));
+    CHECK(!ensemble_knows("10.0.0.1:2181", ""));
+    CHECK(!ensemble_knows("", "10.0.0.1:2181"));
+    CHECK(!ensemble_knows("", ""));
+}
+
+static void added(void)
+{
+    static const struct {
+        const char *address, *server;
+        bool added;
+    } rows[] = {
+        {"10.0.0.1:2181", "10.0.0.2:2181", false}, /* our own */
+        {"10.0.0.1:2182", "10.0.0.2:2181", true},
+        {"10.0.0.3:2181", "10.0.0.2:2181", true},
+        /* the machine's own: another ensemble may serve there */
+        {"127.0.0.1:2181", "10.0.0.2:2181", false},
+        {"127.1.2.3:2181", "10.0.0.2:2181", false},
+        {"::1:2181", "10.0.0.2:2181", false},
+        {"::1:2181", "2001:db8::1:2181", false},
+        {"::1:2181", "127.0.0.1:2181", true},
+        {"127.0.0.1:2182", "127.0.0.1:2181", true},
+        {"::12:2181", "2001:db8::1:2181", true},
+        {"12.7.0.1:2181", "10.0.0.2:2181", true},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        CHECK_INT(ensemble_adds(rows[i].address, "10.0.0.1:2181,10.0.0.2:2181", rows[i].server),
+                  rows[i].added);
+}
+
+static const struct test_case cases[] = {
+    {"configs", configs}, {"cut_short", cut_short}, {"too_much", too_much},
+    {"known", known},     {"added", added},         {NULL, NULL},
+};
+
+const struct test_suite ensemble_suite = {.name = "ensemble", .cases = cases};
