@@ -300,6 +300,10 @@ ZKL_API int zkl_session_dispatch(zkl_session *s);
  * long-lived program of servers that replace others. The library does not follow with TLS, if the
  * permission to read that node is missing, or with the option fixed_servers.
  *
+ * Both need libzookeeper's lines about errors: a program that switches them off
+ * (zoo_set_debug_level(0)) keeps each ZooKeeper session on the servers with which it was opened,
+ * and so do the sessions of a process behind the 256th.
+ *
  * Returns 0; or
  *   ZKL_EINVAL: s is NULL, or connect is invalid or has another chroot;
  *   ZKL_ECLOSED, ZKL_ECHILD.
