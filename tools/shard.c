@@ -227,8 +227,10 @@ static void begin_command(struct shard *s)
     if (!loss_is_safe(&s->hold->loss))
         return;
     loss_publish(&s->hold->loss);
-    if (!guard_run(&s->guard, &s->hold->own.right, false, s->host->events))
+    if (!guard_run(&s->guard, &s->hold->own.right, false, s->host->events)) {
+        give_lock_back(s); /* it could not be forked */
         return;
+    }
     if (s->host->settings->verbose)
         say("%s: held with token %" G_GUINT64_FORMAT, shard_path(s), (guint64)s->token);
     s->phase = SHARD_RUNNING;
@@ -283,13 +285,20 @@ static bool begin_on_lost(struct shard *s)
     return true;
 }
 
+/* Whether the command has ended by itself, or could not begin for want of a process. */
+static bool has_failed(const struct shard *s)
+{
+    return s->cause == CAUSE_ENDED ||
+           (!s->guard.running && (s->cause == CAUSE_NONE || s->cause == CAUSE_GUARD));
+}
+
 static void see_cleared(struct shard *s)
 {
     guard_look(&s->guard, s->host->events);
     if (!zygote_cleared(&s->host->zygote, s->number) || begin_on_lost(s))
         return;
     zygote_forget(&s->host->zygote, s->number, &s->guard);
-    end_attempt(s, s->cause == CAUSE_ENDED);
+    end_attempt(s, has_failed(s));
 }
 
 /* ---- what the plan says ---- */

@@ -11,10 +11,8 @@
 #include "shards_member.h"
 #include "status_line.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 /* From the end of one session to the next, and from one look at what is in doubt to the next. */
 #define AGAIN_MS 1000

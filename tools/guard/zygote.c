@@ -4,7 +4,6 @@
 #include "../orphan.h"
 #include "../tool.h"
 #include "channel.h"
-#include "priority.h"
 #include "processes.h"
 #include "termination_tree.h"
 
