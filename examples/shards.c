@@ -4,9 +4,9 @@
  *   PATH/shards/K     the lock of shard K, from 0: nobody works on a shard without it
  *
  * "zkl shards PATH N" has the same layout. The lock makes it safe, whoever believes what of the
- * members; the plan only says who should ask for it. Who has a shard keeps it: between two turns
- * the lock is retained, which costs no request. Only when the new owner contends is it given up, at
- * the end of the item that is being worked on: ITEM_MS is how long a hand-over may take. */
+ * members; the plan only says who should ask for it. A host that has a shard keeps it: between two
+ * turns the lock is retained, which costs no request. Only when the new owner contends is it given
+ * up, at the end of the item that is being worked on: ITEM_MS is how long a hand-over may take. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

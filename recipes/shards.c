@@ -167,7 +167,7 @@ static void place_shard(const struct range *r, uint32_t shard)
     }
 }
 
-/* Of those that their owners can spare; there is one, since all that must be had is no more than
+/* One that its owner can spare; there is one, since all that must be had is no more than
  * there are. */
 static void fetch_one(const struct range *r, uint32_t host)
 {

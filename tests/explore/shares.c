@@ -124,7 +124,7 @@ static int in_line(const struct share_state *st)
 
 /* ---- moves ---- */
 
-/* Who has found nobody may look again at once. */
+/* A host that has found nobody may look again at once. */
 static void read_queue_of(const struct share_state *st, struct share_host *h)
 {
     h->waits = in_line(st) > 1;

@@ -224,7 +224,7 @@ static void crowd_start(struct crowd *c, const char *list)
     REQUIRE(acquisition_granted(&c->left_behind));
 }
 
-/* Whoever follows has it in his list, and is connected and proved again when one is gone. */
+/* A session that follows has it in its list, and is connected and proved again when one is gone. */
 static void crowd_knows(struct crowd *c, int node)
 {
     for (int i = 0; i < 3; i++)

@@ -39,7 +39,7 @@ char *node_member(const struct node *nodes, int i)
                            nodes[i].quorum.port, nodes[i].election.port, nodes[i].client.port);
 }
 
-/* Of an ensemble that is reconfigured: its members at first, or those that run, and itself. */
+/* A reconfigured ensemble has its members at first, or those that run, and itself. */
 static void append_members(GString *text, const struct node *nodes, int count, int i, int members)
 {
     g_string_append(text, "reconfigEnabled=true\nstandaloneEnabled=false\n");
